@@ -1,0 +1,110 @@
+/*
+ * call - one operation on its way through: who asks, what for, and when.
+ *
+ * Clock, randomness and identity are values here, so that core/ is a function
+ * of its inputs and the database.  A door fills the upper part; op_perform()
+ * runs the handler inside a transaction that somebody else began; nothing is
+ * acknowledged before that transaction is committed.
+ *
+ * A handler may be run again until COMMIT: it has no effect outside the
+ * database and the arena, which is reset in between.
+ */
+#ifndef CALL_H
+#define CALL_H
+
+#include "op.h"
+#include "storage/store.h"
+
+/* Who asks, as a door has proved it. */
+struct identity {
+	enum who level;    /* WHO_OPERATOR for a local user, WHO_HOST inside,
+			      else WHO_OBSERVER until the agent's row is read */
+	const char *team;  /* NULL: none (an operator without a default) */
+	const char *agent; /* NULL: the operator as such */
+	const char *token; /* proves agent; NULL where the door proved it */
+	bool proven;       /* the door (channel, operator's --as) proved agent */
+	bool as;           /* an operator acting as agent; events say so */
+	const char *session; /* names the receiver's session; NULL: none */
+};
+
+/* Who asks, as rows: filled by op_perform(). */
+struct caller {
+	enum who level;
+	int64_t team, agent; /* row ids; 0: none */
+	int64_t generation;
+	const char *name, *team_name; /* "operator" without an agent */
+};
+
+struct settings {
+	int64_t inbox_capacity;   /* 100; 0: none */
+	int64_t assignments_open; /* 1000 per agent */
+	int64_t lease_ms;         /* of a task: 15 min */
+	int64_t receive_lease_s;  /* 300 */
+	int64_t max_attempts;     /* 5 */
+	int64_t max_vms, max_vms_per_team, max_total_vms; /* 10, 20, 100 */
+	int64_t keep_days;        /* 30 */
+	const char *default_team; /* or NULL */
+	uint8_t secret[32];       /* of the state: tokens are derived from it */
+};
+
+extern const struct settings settings_default;
+
+struct call {
+	/* filled by the door */
+	struct arena arena;
+	struct store *store;
+	const struct settings *settings;
+	const struct op *op;
+	void *in, *out; /* op->in->size, op->out->size bytes of the arena */
+	struct identity identity;
+	uint8_t key[16]; /* idempotency key, if has_key */
+	bool has_key;
+	int64_t now;   /* ms since the epoch */
+	uint64_t seed; /* randomness for this call */
+
+	/* filled on the way */
+	struct fault fault;
+	struct caller caller;
+	int64_t made;  /* not 0 at entry of a handler: its write is done already,
+			  under this id; it only reports (replay, wait) */
+	bool replayed;
+	enum wake wait_on; /* set by a handler that would rather wait ... */
+	int64_t wait_key;  /* ... until this key is woken */
+	int64_t as_of;     /* newest event seq the transaction saw */
+};
+
+/* Makes `call` ready: finds op's in/out memory, decodes `args` (borrowed until
+ * the call ends), takes idempotency_key out of it. */
+int call_decode(struct call *call, const struct op *op, json_t *args);
+
+/* Who asks (rows, level, token), whether he may, the idempotency row, the
+ * handler.  Inside a transaction begun by the caller; 0 or a fault code. */
+int op_perform(struct call *call);
+
+/* The whole of a call in one transaction of its own: begin, op_perform,
+ * commit, with the re-runs that storage asks for. */
+int call_run(struct call *call);
+
+/* The answer as JSON text, `"replayed":true` included when it was. */
+void call_encode(struct call *call, struct text *out);
+
+/* --- statements: see storage/store.h ------------------------------------- */
+
+/* sql_run(call, agent_touch, .id = 3): rows changed, or negative.
+ * sql_row(call, agent_by_id, &row, .id = 3): 1 with `row` filled, 0, negative.
+ * sql_query(call, &q, board, .team = 3), then sql_next(call, &q, &row) until
+ * it gives 0 or a negative; query_end(&q) to stop early. */
+#define sql_run(call, name, ...)                                           \
+	store_run((call)->store, sql_##name,                               \
+		  &(const struct name##_in){ __VA_ARGS__ }, &(call)->fault)
+#define sql_row(call, name, row, ...)                                      \
+	store_row((call)->store, sql_##name,                               \
+		  &(const struct name##_in){ __VA_ARGS__ }, (row),         \
+		  sizeof(*(row)), &(call)->arena, &(call)->fault)
+#define sql_query(call, q, name, ...)                                      \
+	store_query((call)->store, (q), sql_##name,                        \
+		    &(const struct name##_in){ __VA_ARGS__ })
+#define sql_next(call, q, row)                                             \
+	store_next((q), (row), sizeof(*(row)), &(call)->arena, &(call)->fault)
+
+#endif

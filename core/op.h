@@ -1,0 +1,203 @@
+/*
+ * op - operations as data.
+ *
+ * Every operation is one `struct op` in op_table[], generated from schema/.
+ * The tables hold no logic; what is here reads them, so that decoding, checks,
+ * schemas, help and documents cannot disagree.  Nothing here does I/O.
+ */
+#ifndef OP_H
+#define OP_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "fault.h"
+
+enum kind {
+	KIND_TEXT,
+	KIND_INT,
+	KIND_BOOL,
+	KIND_TIME,   /* int64_t ms since the epoch; RFC 3339 text outside */
+	KIND_ENUM,   /* int64_t position */
+	KIND_JSON,   /* const char *: an object as compact JSON text */
+	KIND_MAP,    /* struct pair *, n_: an object of texts */
+	KIND_RECORD,
+};
+
+enum { FIELD_OPTIONAL = 1, FIELD_LIST = 2, FIELD_DEFAULT = 4 };
+
+enum {
+	OP_WRITE = 1,
+	OP_IDEMPOTENT = 2,
+	OP_DESTRUCTIVE = 4,
+	OP_NEEDS_HOST = 8,
+	OP_REQUEST = 16, /* request_id instead of idempotency_key */
+};
+
+/* The least that may call; in order of power. */
+enum who { WHO_OBSERVER, WHO_MEMBER, WHO_LEAD, WHO_OPERATOR, WHO_HOST };
+
+enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
+
+struct pair {
+	const char *key, *value;
+};
+
+struct choice {
+	const char *name, *doc; /* a table of these ends with a NULL name */
+};
+
+struct type {
+	const char *name, *doc;
+	enum kind kind;
+	int64_t min, max; /* of an int; bytes of a text; both 0: unbounded */
+	const char *pattern; /* POSIX ERE, or NULL */
+	const struct choice *choices; /* KIND_ENUM */
+	const struct record *record;  /* KIND_RECORD */
+	int index; /* place in type_table[], for caches of compiled patterns */
+};
+
+struct field {
+	const char *name, *doc;
+	const struct type *type;
+	unsigned flags;
+	uint16_t at;  /* offset of the value, or of the list's pointer */
+	uint16_t at2; /* offset of n_NAME (list, map) or has_NAME; 0: none */
+	int64_t def_int;
+	const char *def_text; /* NULL for a list's empty default */
+	const char *const *aliases; /* NULL-terminated, or NULL */
+};
+
+struct record {
+	const char *name, *doc;
+	const struct field *fields;
+	size_t n_fields, size;
+};
+
+struct call;
+
+struct op {
+	const char *name, *summary, *doc; /* doc: the paragraphs after the summary */
+	unsigned flags;
+	enum who who;
+	enum rate rate;
+	const struct record *in, *out;
+	const struct field *wait; /* seconds a door may repeat it, or NULL */
+	const char *http_method, *http_path; /* NULL: no route */
+	const char *tool, *action; /* NULL: in no tool; action NULL: alone */
+	const char *const *cli;   /* words of the command, NULL-terminated, or NULL */
+	const char *const *cli_fields; /* bare words fill these, NULL-terminated */
+	bool cli_rest; /* the last of cli_fields takes all further words */
+	const char *const *columns; /* for printing, NULL-terminated, or NULL */
+	const enum fault_code *faults; /* ends with FAULT_NONE */
+	const int *events; /* event kinds, ends with 0 */
+	int (*run)(struct call *call, const void *in, void *out);
+	int index; /* its stable place in op_table[] */
+};
+
+struct event_kind {
+	int number;
+	const char *name, *doc;
+	unsigned wakes; /* bits 1 << enum wake: whose waits it ends */
+};
+
+/* What a wait is parked on; the words of `event … WAKES`. */
+enum wake {
+	WAKE_NONE,
+	WAKE_INBOX, /* an agent has mail: key is the agent */
+	WAKE_READY, /* a team has a task to claim: key is the team */
+	WAKE_TASK,  /* a task changed: key is the task */
+	WAKE_EVENT, /* a team has an event: key is the team */
+	WAKE_MESSAGE, /* a reply to a message: key is that message */
+};
+
+struct tool {
+	const char *name, *set, *doc;
+};
+
+enum side { SIDE_HOST = 1, SIDE_GUEST = 2 };
+
+struct wire {
+	const char *name, *doc; /* PascalCase tag */
+	unsigned ports;   /* 1: 5000, 2: 5001, 3: both; 0 for an answer */
+	unsigned senders; /* enum side bits; 0 for an answer */
+	const struct record *record;
+	const struct wire *answer; /* NULL: Ok, or none for an answer */
+};
+
+extern const struct op op_table[]; /* sorted by name */
+extern const size_t op_count;
+extern const struct type *const type_table[];
+extern const size_t type_count;
+extern const struct event_kind event_table[]; /* sorted by number */
+extern const size_t event_count;
+extern const struct tool tool_table[]; /* in schema order */
+extern const size_t tool_count;
+extern const struct wire wire_table[]; /* sorted by name */
+extern const size_t wire_count;
+
+const struct op *op_find(const char *name);
+/* The operation that `action` (or NULL) of an MCP tool names; NULL if none. */
+const struct op *op_tool(const char *tool, const char *action);
+const struct field *field_find(const struct record *r, const char *name); /* or alias */
+const struct wire *wire_find(const char *name);
+const struct event_kind *event_kind(int number); /* NULL if unknown */
+
+/* --- values (op.c) ------------------------------------------------------- */
+
+enum decode_mode { DECODE_STRICT, DECODE_LENIENT /* unknown keys pass */ };
+
+/* Fills `dst` (r->size zeroed bytes) from a JSON object.  Checks unknown keys
+ * (the nearest known one is the hint), types, ranges, patterns, enums, lists,
+ * nested records; fills defaults; refuses U+0000.  Texts are borrowed from
+ * `src` where possible, else in `arena`.  fault.where is a JSON pointer. */
+int op_decode(const struct record *r, json_t *src, void *dst,
+	      enum decode_mode mode, struct arena *arena, struct fault *fault);
+
+/* JSON text, compact, of a struct; appended to `out`.  Absent optionals are
+ * left out. */
+struct text {
+	char *data; /* malloc'd; NUL-terminated */
+	size_t len, room;
+};
+void text_add(struct text *t, const char *data, size_t len);
+void text_addf(struct text *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void text_add_json(struct text *t, const char *s); /* quoted; bad UTF-8 and NUL become U+FFFD */
+void text_release(struct text *t);
+void op_encode(const struct record *r, const void *src, struct text *out);
+
+/* A hash of a decoded struct: equal arguments, whatever their order in JSON,
+ * have equal hashes.  The field named `except` (or NULL) is left out. */
+uint64_t op_hash(const struct record *r, const void *src, const char *except);
+
+/* RFC 3339 with milliseconds, UTC: "2026-11-21T08:00:00.000Z"; `out` takes 25
+ * bytes.  time_parse returns -1 when `s` is none (an offset is understood). */
+void time_format(int64_t ms, char out[25]);
+int64_t time_parse(const char *s);
+
+/* --- descriptions (describe.c) ------------------------------------------- */
+
+json_t *op_schema(const struct record *r); /* JSON Schema 2020-12 */
+json_t *tool_schema(const char *tool);     /* input schema of a tool or bundle */
+/* Markdown reference of all operations, faults, events and wire messages. */
+void op_reference(struct text *out);
+
+/* --- the command line (usage.c) ------------------------------------------ */
+
+/* The operation whose `cli` words begin argv, and how many words it took. */
+const struct op *op_command(int argc, char **argv, int *taken);
+/* Arguments from words: `--name value`, `--name=value`, `--flag`, bare words
+ * in cli_fields' order; `-` or `@file` is left to the caller. NULL on fault. */
+json_t *op_args(const struct op *op, int argc, char **argv, struct fault *f);
+void op_usage(const struct op *op, struct text *out);
+
+/* --- routes (route.c) ------------------------------------------------------ */
+
+/* The operation that a request names; path parameters are put into `args`. */
+const struct op *op_route(const char *method, const char *path, json_t *args);
+
+#endif

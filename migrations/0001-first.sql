@@ -1,0 +1,290 @@
+-- The first shape of the state: teams, agents, messages, tasks, assignments,
+-- workspaces and the event log.
+--
+-- Times are integer milliseconds since 1970; enums are their position in
+-- schema/*.op and spelled out in `word`; 0 or NULL in a reference is "none".
+-- What one send costs decides everything, so message, delivery, event and
+-- replay carry no foreign keys and no index that a send would not need: the
+-- handlers write them in one transaction with the rows they refer to.
+-- People read the views at the end; they are a public interface, the tables
+-- are not.
+
+-- One row: who this state is.  A restored state gets another incarnation, so
+-- that cursors kept elsewhere are seen to be of the old one.  id_a, id_b and
+-- id_c scramble row ids into public ids.
+CREATE TABLE state (
+	one INTEGER PRIMARY KEY CHECK (one = 1),
+	incarnation TEXT NOT NULL,
+	created_at INTEGER NOT NULL,
+	id_a INTEGER NOT NULL,
+	id_b INTEGER NOT NULL,
+	id_c INTEGER NOT NULL,
+	alive_at INTEGER NOT NULL DEFAULT 0 -- when a host last said so
+) STRICT;
+
+INSERT INTO state (one, incarnation, created_at, id_a, id_b, id_c) VALUES (
+	1, lower(hex(randomblob(8))),
+	CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER),
+	random() & 4095, random() & 1023, random() & 281474976710655);
+
+-- The words behind small integers: lists are named as in schema/.
+CREATE TABLE word (
+	list TEXT NOT NULL,
+	n INTEGER NOT NULL,
+	word TEXT NOT NULL,
+	PRIMARY KEY (list, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE team (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 64),
+	parent INTEGER REFERENCES team(id),
+	created_by INTEGER NOT NULL DEFAULT 0, -- agent, 0: the operator
+	created_at INTEGER NOT NULL,
+	destroyed_at INTEGER,
+	state INTEGER NOT NULL DEFAULT 1, -- as last announced by an event
+	inbox_capacity INTEGER NOT NULL CHECK (inbox_capacity >= 0), -- 0: none
+	max_vms INTEGER NOT NULL CHECK (max_vms >= 0),
+	allow_internet INTEGER NOT NULL DEFAULT 0,
+	allow_inter_vm INTEGER NOT NULL DEFAULT 1,
+	next_task INTEGER NOT NULL DEFAULT 1, -- number of the next task
+	purge INTEGER NOT NULL DEFAULT 0 -- a destroyed one leaves no folder
+) STRICT;
+CREATE UNIQUE INDEX team_living ON team(name) WHERE destroyed_at IS NULL;
+
+-- A member of a team, or (kind 1) the operator's place in it.
+CREATE TABLE agent (
+	id INTEGER PRIMARY KEY,
+	team INTEGER NOT NULL REFERENCES team(id),
+	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 64),
+	kind INTEGER NOT NULL DEFAULT 0 CHECK (kind IN (0, 1)),
+	role TEXT NOT NULL DEFAULT '',
+	generation INTEGER NOT NULL DEFAULT 1,
+	token BLOB, -- SHA-256 of the token of this generation
+	description TEXT NOT NULL DEFAULT '',
+	project TEXT,
+	input_schema TEXT,
+	output_schema TEXT,
+	http TEXT, -- endpoint in the card
+	status INTEGER NOT NULL DEFAULT 0,
+	workspace INTEGER, -- where it works
+	queued INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0), -- in the inbox
+	leased INTEGER NOT NULL DEFAULT 0 CHECK (leased >= 0), -- handed out
+	assignments INTEGER NOT NULL DEFAULT 0 CHECK (assignments >= 0), -- open
+	created_at INTEGER NOT NULL,
+	active_at INTEGER NOT NULL,
+	gone INTEGER NOT NULL DEFAULT 0 -- its team is destroyed
+) STRICT;
+CREATE UNIQUE INDEX agent_living ON agent(team, name) WHERE gone = 0;
+
+CREATE TABLE agent_skill (
+	agent INTEGER NOT NULL REFERENCES agent(id),
+	n INTEGER NOT NULL,
+	skill TEXT NOT NULL,
+	PRIMARY KEY (agent, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE agent_protocol (
+	agent INTEGER NOT NULL REFERENCES agent(id),
+	n INTEGER NOT NULL,
+	protocol TEXT NOT NULL,
+	PRIMARY KEY (agent, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE team_port (
+	team INTEGER NOT NULL REFERENCES team(id),
+	port INTEGER NOT NULL CHECK (port BETWEEN 1 AND 65535),
+	PRIMARY KEY (team, port)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE message (
+	id INTEGER PRIMARY KEY, -- order in a team is the order of these
+	team INTEGER NOT NULL,
+	sender INTEGER NOT NULL, -- agent
+	at INTEGER NOT NULL,
+	urgent INTEGER NOT NULL,
+	to_all INTEGER NOT NULL, -- sent to `*`
+	ack_required INTEGER NOT NULL,
+	type TEXT NOT NULL,
+	content TEXT NOT NULL,
+	thread TEXT,
+	reply_to INTEGER, -- message
+	expires_at INTEGER,
+	metadata TEXT -- a JSON object
+) STRICT;
+CREATE INDEX message_thread ON message(team, thread) WHERE thread IS NOT NULL;
+CREATE INDEX message_reply ON message(reply_to) WHERE reply_to IS NOT NULL;
+
+-- One recipient's copy of a message.  `lane` orders an inbox: 0 urgent,
+-- 1 normal, 2 assignments, which are the daemon's.  `due_at` is when the clock
+-- changes the row by itself: the end of the lease of a fetched one, the end of
+-- the life of a waiting one that has a TTL.
+CREATE TABLE delivery (
+	message INTEGER NOT NULL,
+	agent INTEGER NOT NULL,
+	lane INTEGER NOT NULL CHECK (lane BETWEEN 0 AND 2),
+	state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 6),
+	attempt INTEGER NOT NULL DEFAULT 0,
+	due_at INTEGER,
+	session INTEGER, -- hash of the session that holds it
+	request INTEGER, -- hash of the request_id that it was handed out to
+	notified_at INTEGER,
+	fetched_at INTEGER,
+	done_at INTEGER, -- acked, dropped, expired or dead
+	PRIMARY KEY (message, agent)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX delivery_inbox ON delivery(agent, lane, message) WHERE state < 3;
+CREATE INDEX delivery_due ON delivery(due_at)
+	WHERE due_at IS NOT NULL AND state < 3;
+
+CREATE TABLE task (
+	id INTEGER PRIMARY KEY,
+	team INTEGER NOT NULL REFERENCES team(id),
+	number INTEGER NOT NULL CHECK (number > 0),
+	slug TEXT NOT NULL, -- fixed at creation
+	title TEXT NOT NULL,
+	description TEXT NOT NULL DEFAULT '',
+	priority INTEGER NOT NULL CHECK (priority BETWEEN 1 AND 5),
+	state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 6),
+	owner INTEGER REFERENCES agent(id),
+	owner_generation INTEGER,
+	epoch INTEGER NOT NULL DEFAULT 0, -- raised by every claim and its end
+	lease_ms INTEGER NOT NULL DEFAULT 0,
+	lease_until INTEGER, -- while claimed or in progress
+	assignee INTEGER REFERENCES agent(id),
+	open_deps INTEGER NOT NULL DEFAULT 0 CHECK (open_deps >= 0),
+	attempts INTEGER NOT NULL DEFAULT 0, -- lapses and failures
+	created_by INTEGER NOT NULL REFERENCES agent(id),
+	created_at INTEGER NOT NULL,
+	updated_at INTEGER NOT NULL,
+	result TEXT,
+	UNIQUE (team, number),
+	CHECK ((owner IS NOT NULL) = (state IN (1, 2, 3))),
+	CHECK ((lease_until IS NOT NULL) = (state IN (1, 2)))
+) STRICT;
+CREATE INDEX task_ready ON task(team, priority, number)
+	WHERE state = 0 AND open_deps = 0;
+CREATE INDEX task_state ON task(team, state, priority, number);
+CREATE INDEX task_lease ON task(lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX task_owner ON task(owner) WHERE owner IS NOT NULL;
+
+CREATE TABLE task_dep (
+	task INTEGER NOT NULL REFERENCES task(id),
+	dep INTEGER NOT NULL REFERENCES task(id),
+	PRIMARY KEY (task, dep),
+	CHECK (task <> dep)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX task_dep_of ON task_dep(dep, task);
+
+CREATE TABLE task_tag (
+	task INTEGER NOT NULL REFERENCES task(id),
+	n INTEGER NOT NULL,
+	tag TEXT NOT NULL,
+	PRIMARY KEY (task, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE task_criterion (
+	task INTEGER NOT NULL REFERENCES task(id),
+	n INTEGER NOT NULL, -- from 1
+	text TEXT NOT NULL,
+	done INTEGER NOT NULL DEFAULT 0 CHECK (done IN (0, 1)),
+	PRIMARY KEY (task, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE task_note (
+	id INTEGER PRIMARY KEY,
+	task INTEGER NOT NULL REFERENCES task(id),
+	agent INTEGER NOT NULL REFERENCES agent(id),
+	at INTEGER NOT NULL,
+	text TEXT NOT NULL
+) STRICT;
+CREATE INDEX task_note_of ON task_note(task);
+
+-- A command for an agent's daemon: its message, and the payload in parts.
+-- `env` holds keys and tokens: it is shown nowhere.
+CREATE TABLE assignment (
+	message INTEGER PRIMARY KEY,
+	team INTEGER NOT NULL REFERENCES team(id),
+	agent INTEGER NOT NULL REFERENCES agent(id),
+	sender INTEGER NOT NULL REFERENCES agent(id),
+	task INTEGER REFERENCES task(id), -- of the board, when task_id names one
+	epoch INTEGER NOT NULL DEFAULT 0, -- of the claim that dispatch took
+	label TEXT NOT NULL, -- task_id as the sender wrote it
+	command TEXT NOT NULL,
+	workdir TEXT,
+	env TEXT, -- a JSON object of texts
+	timeout_s INTEGER NOT NULL,
+	state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3),
+	started_at INTEGER
+) STRICT;
+CREATE INDEX assignment_open ON assignment(agent, message) WHERE state < 2;
+CREATE INDEX assignment_running ON assignment(team) WHERE state < 2;
+CREATE INDEX assignment_task ON assignment(task) WHERE task IS NOT NULL;
+
+CREATE TABLE result (
+	message INTEGER PRIMARY KEY REFERENCES assignment(message),
+	team INTEGER NOT NULL REFERENCES team(id),
+	agent INTEGER NOT NULL REFERENCES agent(id),
+	sender INTEGER NOT NULL REFERENCES agent(id), -- whose it is
+	success INTEGER NOT NULL CHECK (success IN (0, 1)),
+	exit_code INTEGER NOT NULL,
+	stdout TEXT NOT NULL,
+	stderr TEXT NOT NULL,
+	elapsed_s INTEGER NOT NULL,
+	stored_at INTEGER NOT NULL,
+	collected_at INTEGER
+) STRICT;
+CREATE INDEX result_waiting ON result(sender, message) WHERE collected_at IS NULL;
+CREATE INDEX result_by ON result(agent, message) WHERE collected_at IS NULL;
+CREATE INDEX result_team ON result(team) WHERE collected_at IS NULL;
+
+CREATE TABLE workspace (
+	id INTEGER PRIMARY KEY,
+	team INTEGER NOT NULL REFERENCES team(id),
+	agent INTEGER REFERENCES agent(id),
+	name TEXT NOT NULL,
+	backend INTEGER NOT NULL,
+	path TEXT NOT NULL, -- directory it works in
+	parent INTEGER REFERENCES workspace(id), -- forked from
+	source TEXT, -- directory it was made from
+	state INTEGER NOT NULL, -- creating, ready, stopped, failed, destroyed
+	was_up INTEGER NOT NULL DEFAULT 0,
+	pid INTEGER,
+	pid_start INTEGER, -- clock ticks after boot, as in /proc/PID/stat
+	machine_boot TEXT, -- boot id of the machine that pid belongs to
+	guest_boot TEXT, -- boot id that the guest said last
+	created_at INTEGER NOT NULL,
+	changed_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX workspace_living ON workspace(name) WHERE state < 4;
+CREATE INDEX workspace_agent ON workspace(agent) WHERE agent IS NOT NULL;
+CREATE INDEX workspace_team ON workspace(team);
+
+-- Who did what to which noun, when.  Numbers are never reused: cleaning leaves
+-- the newest row.  `subject` is the row that it is about, `target` a second one
+-- (the recipient of a message, the owner of a task); `via` is 1 when the
+-- operator acted as the actor.
+CREATE TABLE event (
+	seq INTEGER PRIMARY KEY,
+	at INTEGER NOT NULL,
+	kind INTEGER NOT NULL,
+	team INTEGER NOT NULL,
+	actor INTEGER NOT NULL,
+	via INTEGER NOT NULL,
+	subject INTEGER NOT NULL,
+	target INTEGER NOT NULL,
+	detail TEXT
+) STRICT;
+-- Only tasks pay for a history of their own.
+CREATE INDEX event_task ON event(subject) WHERE kind BETWEEN 200 AND 299;
+
+-- What was made under which idempotency key; kept for a day.
+CREATE TABLE replay (
+	key BLOB NOT NULL,
+	caller INTEGER NOT NULL, -- agent
+	op INTEGER NOT NULL, -- hash of its name
+	args INTEGER NOT NULL, -- hash of its arguments
+	made INTEGER NOT NULL, -- id of what it made or changed
+	at INTEGER NOT NULL,
+	PRIMARY KEY (key, caller)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,95 @@
+/*
+ * store - one connection to the state file, its transactions and statements.
+ *
+ * A committed transaction is on the disk (synchronous=FULL) before
+ * store_commit() returns.  Only storage/ knows SQLite; a row is a struct whose
+ * fields are named and typed by the statement that fills it (build/sql.gen.h,
+ * written by sqlgen from storage/NOUN.sql).  Texts and blobs read are copied
+ * into the caller's arena; texts bound are borrowed until the statement ends.
+ *
+ * Writers of all processes take turns on state.lock, so none of them ever
+ * waits on SQLite's own polling.
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/fault.h"
+
+struct blob {
+	const void *data;
+	size_t size;
+};
+
+#include "sql.gen.h" /* enum sql, struct NAME_in, struct ROW_row */
+
+struct store;
+
+enum store_flags {
+	STORE_READ = 1,      /* a read connection: no turn, query_only */
+	STORE_NO_CHECKPOINT = 2, /* wal_autocheckpoint=0: the host hands it over */
+	STORE_NORMAL = 4,    /* synchronous=NORMAL: the user's own choice */
+	STORE_CREATE = 8,    /* make the file if it is not there */
+	STORE_MEMORY = 16,   /* a private in-memory state (tests); dir is ignored */
+};
+
+/* Opens DIR/state.db: first open, pragmas, migrations (with a verified backup
+ * before) under the exclusive lock of state.lock; holds its shared lock while
+ * open.  A newer file is refused.  `vfs` NULL for the default. */
+int store_open(struct store **out, const char *dir, unsigned flags,
+	       const char *vfs, struct fault *f);
+void store_close(struct store *s); /* NULL is fine */
+
+/* --- transactions ---------------------------------------------------------- */
+
+/* Takes the turn and BEGIN IMMEDIATE, or BEGIN for a read. */
+int store_begin(struct store *s, bool write, struct fault *f);
+/* COMMIT, gives the turn back, rings the bell.  A failure means that the
+ * outcome is unknown: the store has closed and opened its connection anew and
+ * every call of the transaction must be answered `unavailable`. */
+int store_commit(struct store *s, struct fault *f);
+void store_rollback(struct store *s);
+int store_savepoint(struct store *s, struct fault *f);
+int store_release(struct store *s, struct fault *f);  /* keep it */
+int store_rewind(struct store *s, struct fault *f);   /* undo to it */
+/* False when a failed step has dropped the whole transaction. */
+bool store_intact(const struct store *s);
+
+/* --- statements: use the macros of core/call.h ------------------------------ */
+
+struct query {
+	struct store *store;
+	enum sql id;
+	int rc; /* a failure to bind, reported by the first next */
+	bool open;
+};
+
+int store_run(struct store *s, enum sql id, const void *in, struct fault *f);
+int store_row(struct store *s, enum sql id, const void *in, void *row,
+	      size_t size, struct arena *a, struct fault *f);
+void store_query(struct store *s, struct query *q, enum sql id, const void *in);
+int store_next(struct query *q, void *row, size_t size, struct arena *a,
+	       struct fault *f);
+void query_end(struct query *q);
+int64_t store_last_id(const struct store *s); /* of the last INSERT */
+
+/* --- around the file --------------------------------------------------------- */
+
+int64_t store_data_version(struct store *s); /* changes when others commit */
+/* One PASSIVE checkpoint; frames in the WAL afterwards, or negative. */
+int store_checkpoint(struct store *s, struct fault *f);
+int64_t store_wal_frames(const struct store *s); /* since the last checkpoint */
+const char *store_path(const struct store *s);   /* of the state file */
+/* A verified copy (VACUUM INTO, integrity_check) at `path`, which is new. */
+int store_backup(struct store *s, const char *path, struct fault *f);
+/* integrity_check and foreign_key_check: 0 if sound, else the first finding. */
+int store_check(struct store *s, struct fault *f);
+
+/* Tests: the n-th step or commit from now fails with this SQLite result. */
+void store_fail(struct store *s, long after, int sqlite_result);
+
+#endif
