@@ -44,6 +44,7 @@ struct settings {
 	int64_t max_vms, max_vms_per_team, max_total_vms; /* 10, 20, 100 */
 	int64_t keep_days;        /* 30 */
 	const char *default_team; /* or NULL */
+	const char *home;         /* the state folder, absolute */
 	uint8_t secret[32];       /* of the state: tokens are derived from it */
 };
 
@@ -61,6 +62,7 @@ struct call {
 	bool has_key;
 	int64_t now;   /* ms since the epoch */
 	uint64_t seed; /* randomness for this call */
+	bool host;     /* a host runs it: OP_NEEDS_HOST may pass */
 
 	/* filled on the way */
 	struct fault fault;
@@ -70,6 +72,8 @@ struct call {
 	bool replayed;
 	enum wake wait_on; /* set by a handler that would rather wait ... */
 	int64_t wait_key;  /* ... until this key is woken */
+	int64_t workspace; /* set by handlers of exec and the like: the row of the
+			      workspace whose guest the host now has to ask */
 	int64_t as_of;     /* newest event seq the transaction saw */
 };
 

@@ -1,0 +1,193 @@
+# make            build/cadre
+# make demo       a team at work on a real repository, a killed host included
+# make check      every test; the last line is `N passed, N failed`
+#                 (T='word …' runs only the tests whose names contain one)
+# make lint       format, cppcheck, includes, sizes, calls, migrations
+# make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
+# make crash N=200, make faults, make sim N=1000000, make fuzz T=600, make tsan
+#                 the long forms of what make check samples
+# make docs, make fmt, make sums, make clean
+# make install PREFIX=/usr/local DESTDIR=
+#
+# B=asan|tsan|test|fuzz builds that variant in build/$B: `make B=asan tests`.
+# VERBOSE=1 shows the commands.  On a bare machine, tools/setup comes first;
+# demo, check, bench and fuzz call it by themselves.
+
+CC = gcc
+CLANG = clang
+PREFIX = /usr/local
+DESTDIR =
+B =
+N =
+T =
+REPO = .
+JOBS = -j$(shell nproc)
+
+O = build$(if $(B),/$(B))
+OPT = $(or $(OPT_$(B)),$(error unknown variant B=$(B)))
+OPT_ = -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
+OPT_test = -O2 -DCADRE_TESTING
+OPT_asan = -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
+	-fno-sanitize-recover=undefined -DCADRE_TESTING
+OPT_tsan = -O1 -fno-omit-frame-pointer -fsanitize=thread -DCADRE_TESTING
+OPT_fuzz = -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=undefined -DCADRE_TESTING
+ifeq ($(B),fuzz)
+CC = $(CLANG)
+else
+B := $(B:release=)
+endif
+
+# Asked for on first use, not while reading this file: by then tools/setup may
+# just have installed what is asked about.
+PKGS = sqlite3 jansson libuv libmd
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $$(PKGS)))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs $$(PKGS) || \
+	echo "run tools/setup first" >&2))$(PKG_LIBS)
+
+WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wwrite-strings -Wvla -Wswitch-enum $(WERROR)
+CPPFLAGS = -D_GNU_SOURCE -I. -Ibuild
+CFLAGS = -std=gnu17 -g $(OPT) $(WARN)
+LIBS = $(PKG_LIBS) -pthread -ldl -lm
+SAY = $(if $(VERBOSE),,@printf '  %-4s %s\n' $(1) $(2);)
+compile = $(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
+link = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(1) $(LIBS)
+
+# --- what there is -----------------------------------------------------------
+
+MAIN = tools/cadre/main.c
+SRC = $(filter-out $(MAIN) $(if $(OPT_$(B):%-DCADRE_TESTING=),storage/fault_vfs.c), \
+	$(wildcard core/*.c core/wire/*.c core/host/*.c core/machine/*.c storage/*.c \
+	guest/*.c mcp/*.c tools/cadre/*.c tools/bench/*.c))
+OPGEN = $(wildcard tools/build/opgen*.c)
+SQLGEN = $(wildcard tools/build/sqlgen*.c)
+OPS = $(wildcard schema/*.op)
+MIGRATIONS = $(wildcard migrations/*.sql)
+STATEMENTS = $(wildcard storage/*.sql)
+GEN = $(if $(OPGEN),build/ops.gen) $(if $(SQLGEN),build/sql.gen)
+GEN_H = $(GEN:=.h)
+LIB = $(O)/libcadre.a
+OBJ = $(SRC:%.c=$(O)/%.o) $(GEN:build/%=$(O)/%.o)
+
+# tests/NAME.c and tests/unit/test_NAME.c are programs of their own; a program
+# also gets tests/NAME/*.c, and all get tests/lib/*.c.
+TEST_SRC = $(wildcard tests/*.c tests/unit/test_*.c)
+TEST_LIB = $(patsubst %.c,$(O)/%.o,$(wildcard tests/lib/*.c))
+TESTS = $(TEST_SRC:%.c=$(O)/%)
+FUZZERS = $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*.c))
+
+all: $(if $(wildcard $(MAIN)),$(O)/cadre,$(LIB))
+tests: all $(TESTS)
+fuzzers: $(FUZZERS)
+asan test: ; +@$(MAKE) $(JOBS) B=$@ tests
+
+# --- generated: shared by all variants --------------------------------------
+
+# A file that would be the same is left alone: new prose or another WHERE
+# clause compiles one file, not all that include the header.
+generate = $(1) > $(2).$$$$ && { cmp -s $(2).$$$$ $(2) && rm $(2).$$$$ || \
+	mv $(2).$$$$ $(2); } || { rm -f $(2).$$$$; exit 1; }
+
+build/ops.stamp: build/opgen $(OPS)
+	$(call SAY,GEN,build/ops.gen.[ch]) \
+	$(call generate,build/opgen -h $(OPS),build/ops.gen.h); \
+	$(call generate,build/opgen $(OPS),build/ops.gen.c); touch $@
+build/sql.stamp: build/sqlgen $(MIGRATIONS) $(STATEMENTS)
+	$(call SAY,GEN,build/sql.gen.[ch]) \
+	$(call generate,build/sqlgen -h $(MIGRATIONS) -- $(STATEMENTS),build/sql.gen.h); \
+	$(call generate,build/sqlgen $(MIGRATIONS) -- $(STATEMENTS),build/sql.gen.c); touch $@
+build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
+build/sql.gen.h build/sql.gen.c: build/sql.stamp ; @:
+
+HOST_CFLAGS = -std=gnu17 -g -O1 $(WARN)
+build/opgen: $(OPGEN) $(wildcard tools/build/*.h)
+	@mkdir -p $(@D)
+	$(call SAY,HOST,$@) gcc $(CPPFLAGS) $(HOST_CFLAGS) -o $@ $(OPGEN)
+build/sqlgen: $(SQLGEN) $(wildcard tools/build/*.h)
+	@mkdir -p $(@D)
+	$(call SAY,HOST,$@) gcc $(CPPFLAGS) $(HOST_CFLAGS) -o $@ $(SQLGEN) -lsqlite3
+
+# --- compiled -------------------------------------------------------------------
+
+$(O)/%.o: %.c | $(GEN_H)
+	@mkdir -p $(@D)
+	$(call SAY,CC,$@) $(compile)
+$(O)/%.gen.o: build/%.gen.c | $(GEN_H)
+	@mkdir -p $(@D)
+	$(call SAY,CC,$@) $(compile)
+$(LIB): $(OBJ)
+	@mkdir -p $(@D)
+	$(call SAY,AR,$@) rm -f $@ && ar rcs $@ $(OBJ)
+$(O)/cadre: $(MAIN:%.c=$(O)/%.o) $(LIB)
+	$(call SAY,LD,$@) $(call link,$^)
+
+.SECONDEXPANSION:
+parts = $(patsubst %.c,$(O)/%.o,$(wildcard tests/$(1)/*.c))
+$(FUZZERS): $(O)/%: $(O)/%.o $(TEST_LIB) $(LIB)
+	$(call SAY,LD,$@) $(call link,-fsanitize=fuzzer $^)
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(TEST_LIB) $(LIB)
+	$(call SAY,LD,$@) $(call link,$^) -lcmocka
+$(O)/tests/%: $(O)/tests/%.o $$(call parts,$$*) $(TEST_LIB) $(LIB)
+	$(call SAY,LD,$@) $(call link,$^) -lcmocka
+
+-include $(shell test -d $(O) && find $(O) -maxdepth 4 -name '*.d')
+
+# --- run ------------------------------------------------------------------------
+
+# Each begins with what it needs, so that it works as the first command; the
+# recursion reads this file anew once the packages are there.
+setup = @tools/setup --missing $(1) >/dev/null 2>&1 || tools/setup $(1)
+
+demo:
+	$(call setup,--build)
+	+@$(MAKE) --no-print-directory $(JOBS) all
+	@REPO='$(REPO)' CADRE='$(CURDIR)/build/cadre' tools/demo
+check:
+	$(call setup)
+	+@tests/run.sh $(T)
+lint: $(GEN_H)
+	@bad=0; for l in $(wildcard tools/lint/*); do $$l || bad=1; done; exit $$bad
+bench:
+	$(call setup,--build $(if $(PEERS),--peers))
+	+@$(MAKE) --no-print-directory $(JOBS) all
+	@PEERS=$(PEERS) build/cadre bench $(ARGS)
+crash sim: B = test
+faults: B = asan
+crash sim faults:
+	$(call setup)
+	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
+	@CADRE=$(CURDIR)/$(O)/cadre $(if $(filter faults,$@), \
+		$(O)/tests/run_op --faults $(wildcard tests/op/*.test), \
+		$(O)/tests/$@ $(or $(N),$(if $(filter sim,$@),1000000,200)))
+fuzz tsan:
+	$(call setup)
+	+@tests/run.sh --long=$(or $(T),600) $@
+docs: all
+	build/cadre docs reference > docs/reference.md
+	build/cadre docs man > docs/cadre.1
+fmt:
+	tools/lint/format --fix
+sums: # after a release of migrations that SUMS does not know
+	tools/lint/migrations --add
+clean:
+	rm -rf build
+
+# --- install -------------------------------------------------------------------
+
+D = $(DESTDIR)$(PREFIX)
+install: all
+	install -Dm755 build/cadre $(D)/bin/cadre
+	test ! -f docs/cadre.1 || install -Dm644 docs/cadre.1 $(D)/share/man/man1/cadre.1
+	install -d $(D)/share/bash-completion/completions $(D)/share/zsh/site-functions \
+		$(D)/share/fish/vendor_completions.d $(D)/lib/systemd/user
+	build/cadre completion bash > $(D)/share/bash-completion/completions/cadre
+	build/cadre completion zsh > $(D)/share/zsh/site-functions/_cadre
+	build/cadre completion fish > $(D)/share/fish/vendor_completions.d/cadre.fish
+	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
+	install -Dm644 -t $(D)/share/doc/cadre $(wildcard LICENSE README.md)
+
+.PHONY: all tests fuzzers asan test tsan demo check lint bench crash sim faults fuzz docs \
+	fmt sums clean install
+.SECONDARY:
+.DELETE_ON_ERROR:

@@ -1,0 +1,20 @@
+/*
+ * base64 - bytes as text and back (RFC 4648, standard alphabet, padded).
+ */
+#ifndef BASE64_H
+#define BASE64_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Characters that `n` bytes become, without the NUL. */
+size_t base64_size(size_t n);
+
+/* Writes base64_size(n) characters and a NUL. */
+void base64_encode(char *out, const void *data, size_t n);
+
+/* Decodes the `n` characters of `s` into `out`, which takes n / 4 * 3 bytes and
+ * may be `s` itself.  How many bytes, or -1 when it is not base64. */
+ssize_t base64_decode(void *out, const char *s, size_t n);
+
+#endif
