@@ -1,7 +1,7 @@
 # make            build/cadre
 # make demo       a team at work on a real repository, a killed host included
 # make check      every test; the last line is `N passed, N failed`
-#                 (T='word …' runs only the tests whose names contain one)
+#                 (ONLY='word …': the tests whose names contain one)
 # make lint       format, cppcheck, includes, sizes, calls, migrations
 # make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
 # make crash N=200, make faults, make sim N=1000000, make fuzz T=600, make tsan
@@ -20,6 +20,7 @@ DESTDIR =
 B =
 N =
 T =
+ONLY =
 REPO = .
 JOBS = -j$(shell nproc)
 
@@ -34,8 +35,6 @@ OPT_fuzz = -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefin
 	-fno-sanitize-recover=undefined -DCADRE_TESTING
 ifeq ($(B),fuzz)
 CC = $(CLANG)
-else
-B := $(B:release=)
 endif
 
 # Asked for on first use, not while reading this file: by then tools/setup may
@@ -52,12 +51,12 @@ CFLAGS = -std=gnu17 -g $(OPT) $(WARN)
 LIBS = $(PKG_LIBS) -pthread -ldl -lm
 SAY = $(if $(VERBOSE),,@printf '  %-4s %s\n' $(1) $(2);)
 compile = $(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
-link = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(1) $(LIBS)
+link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
 
 # --- what there is -----------------------------------------------------------
 
 MAIN = tools/cadre/main.c
-SRC = $(filter-out $(MAIN) $(if $(OPT_$(B):%-DCADRE_TESTING=),storage/fault_vfs.c), \
+SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.c), \
 	$(wildcard core/*.c core/wire/*.c core/host/*.c core/machine/*.c storage/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c tools/bench/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
@@ -72,9 +71,8 @@ OBJ = $(SRC:%.c=$(O)/%.o) $(GEN:build/%=$(O)/%.o)
 
 # tests/NAME.c and tests/unit/test_NAME.c are programs of their own; a program
 # also gets tests/NAME/*.c, and all get tests/lib/*.c.
-TEST_SRC = $(wildcard tests/*.c tests/unit/test_*.c)
 TEST_LIB = $(patsubst %.c,$(O)/%.o,$(wildcard tests/lib/*.c))
-TESTS = $(TEST_SRC:%.c=$(O)/%)
+TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c tests/unit/test_*.c))
 FUZZERS = $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*.c))
 
 all: $(if $(wildcard $(MAIN)),$(O)/cadre,$(LIB))
@@ -123,12 +121,10 @@ $(O)/cadre: $(MAIN:%.c=$(O)/%.o) $(LIB)
 	$(call SAY,LD,$@) $(call link,$^)
 
 .SECONDEXPANSION:
-parts = $(patsubst %.c,$(O)/%.o,$(wildcard tests/$(1)/*.c))
+parts = $(patsubst %.c,$(O)/%.o,$(wildcard $(1)/*.c))
 $(FUZZERS): $(O)/%: $(O)/%.o $(TEST_LIB) $(LIB)
 	$(call SAY,LD,$@) $(call link,-fsanitize=fuzzer $^)
-$(O)/tests/unit/%: $(O)/tests/unit/%.o $(TEST_LIB) $(LIB)
-	$(call SAY,LD,$@) $(call link,$^) -lcmocka
-$(O)/tests/%: $(O)/tests/%.o $$(call parts,$$*) $(TEST_LIB) $(LIB)
+$(TESTS): $(O)/%: $(O)/%.o $$(call parts,$$*) $(TEST_LIB) $(LIB)
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 
 -include $(shell test -d $(O) && find $(O) -maxdepth 4 -name '*.d')
@@ -137,31 +133,29 @@ $(O)/tests/%: $(O)/tests/%.o $$(call parts,$$*) $(TEST_LIB) $(LIB)
 
 # Each begins with what it needs, so that it works as the first command; the
 # recursion reads this file anew once the packages are there.
-setup = @tools/setup --missing $(1) >/dev/null 2>&1 || tools/setup $(1)
-
 demo:
-	$(call setup,--build)
+	@tools/setup --build
 	+@$(MAKE) --no-print-directory $(JOBS) all
 	@REPO='$(REPO)' CADRE='$(CURDIR)/build/cadre' tools/demo
 check:
-	$(call setup)
-	+@tests/run.sh $(T)
+	@tools/setup
+	+@tests/run.sh $(ONLY)
 lint: $(GEN_H)
 	@bad=0; for l in $(wildcard tools/lint/*); do $$l || bad=1; done; exit $$bad
 bench:
-	$(call setup,--build $(if $(PEERS),--peers))
+	@tools/setup --build $(if $(PEERS),--peers)
 	+@$(MAKE) --no-print-directory $(JOBS) all
 	@PEERS=$(PEERS) build/cadre bench $(ARGS)
 crash sim: B = test
 faults: B = asan
 crash sim faults:
-	$(call setup)
+	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(if $(filter faults,$@), \
 		$(O)/tests/run_op --faults $(wildcard tests/op/*.test), \
 		$(O)/tests/$@ $(or $(N),$(if $(filter sim,$@),1000000,200)))
 fuzz tsan:
-	$(call setup)
+	@tools/setup
 	+@tests/run.sh --long=$(or $(T),600) $@
 docs: all
 	build/cadre docs reference > docs/reference.md
