@@ -49,7 +49,7 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 CPPFLAGS = -D_GNU_SOURCE -I. -Ibuild
 CFLAGS = -std=gnu17 -g $(OPT) $(WARN)
 LIBS = $(PKG_LIBS) -pthread -ldl -lm
-SAY = $(if $(VERBOSE),,@printf '  %-4s %s\n' $(1) $(2);)
+SAY = $(if $(VERBOSE),,@printf '  %-4s %s\n' $(1) '$(2)';)
 compile = $(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
 link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
 
@@ -67,11 +67,11 @@ STATEMENTS = $(wildcard storage/*.sql)
 GEN = $(if $(OPGEN),build/ops.gen) $(if $(SQLGEN),build/sql.gen)
 GEN_H = $(GEN:=.h)
 LIB = $(O)/libcadre.a
-OBJ = $(SRC:%.c=$(O)/%.o) $(GEN:build/%=$(O)/%.o)
+OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 
 # tests/NAME.c and tests/unit/test_NAME.c are programs of their own; a program
 # also gets tests/NAME/*.c, and all get tests/lib/*.c.
-TEST_LIB = $(patsubst %.c,$(O)/%.o,$(wildcard tests/lib/*.c))
+TEST_LIB = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/lib/*.c))
 TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c tests/unit/test_*.c))
 FUZZERS = $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*.c))
 
@@ -108,26 +108,29 @@ build/sqlgen: $(SQLGEN) $(wildcard tools/build/*.h)
 
 # --- compiled -------------------------------------------------------------------
 
-$(O)/%.o: %.c | $(GEN_H)
+$(O)/obj/%.o: %.c | $(GEN_H)
 	@mkdir -p $(@D)
 	$(call SAY,CC,$@) $(compile)
-$(O)/%.gen.o: build/%.gen.c | $(GEN_H)
+$(O)/obj/%.gen.o: build/%.gen.c | $(GEN_H)
 	@mkdir -p $(@D)
 	$(call SAY,CC,$@) $(compile)
 $(LIB): $(OBJ)
 	@mkdir -p $(@D)
 	$(call SAY,AR,$@) rm -f $@ && ar rcs $@ $(OBJ)
-$(O)/cadre: $(MAIN:%.c=$(O)/%.o) $(LIB)
+$(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(LIB)
+	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
 
 .SECONDEXPANSION:
-parts = $(patsubst %.c,$(O)/%.o,$(wildcard $(1)/*.c))
-$(FUZZERS): $(O)/%: $(O)/%.o $(TEST_LIB) $(LIB)
+parts = $(patsubst %.c,$(O)/obj/%.o,$(wildcard $(1)/*.c))
+$(FUZZERS): $(O)/%: $(O)/obj/%.o $(TEST_LIB) $(LIB)
+	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,-fsanitize=fuzzer $^)
-$(TESTS): $(O)/%: $(O)/%.o $$(call parts,$$*) $(TEST_LIB) $(LIB)
+$(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $(TEST_LIB) $(LIB)
+	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 
--include $(shell test -d $(O) && find $(O) -maxdepth 4 -name '*.d')
+-include $(shell test -d $(O)/obj && find $(O)/obj -name '*.d')
 
 # --- run ------------------------------------------------------------------------
 

@@ -71,11 +71,14 @@ t() {
 	[ $word != FAIL ] || { tail -n 40 "$log" | sed 's/^/     | /'; echo "     $log"; }
 }
 
-# A build is a test as well, but needed by others: it runs if any test of its
-# variant may.
+# A build is a test as well: it runs once, before the first that needs it.
+built=
 build() { # VARIANT TARGET
+	case $built in *" $1:$2 "*) return 0 ;; esac
+	built="$built $1:$2 "
 	saved=$words words=
-	t "build ${1:-release} $2" 1200 make -s -j"$(nproc)" B="$1" WERROR="$([ "$1" ] || echo -Werror)" "$2"
+	t "build ${1:-release} $2" 1200 make -k -j"$(nproc)" B="$1" \
+		WERROR="$([ "$1" ] || echo -Werror)" "$2"
 	words=$saved
 }
 
@@ -100,7 +103,7 @@ list() { # the files that are there
 
 program() { # NAME SECONDS VARIANT ARGUMENT...: tests/NAME.c, if there
 	[ -f "tests/$1.c" ] && wanted "$1" || return 0
-	[ -x "build/$3/tests/$1" ] || build "$3" tests
+	build "$3" tests
 	prog=$1 seconds=$2 variant=$3
 	shift 3
 	t "$prog" "$seconds" env CADRE="$root/build/$variant/cadre" "build/$variant/tests/$prog" "$@"
