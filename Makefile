@@ -70,8 +70,10 @@ LIB = $(O)/libcadre.a
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 
 # tests/NAME.c and tests/unit/test_NAME.c are programs of their own; a program
-# also gets tests/NAME/*.c, and all get tests/lib/*.c.
-TEST_LIB = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/lib/*.c))
+# also gets tests/NAME/*.c; all get tests/lib/*.c and what they use of the
+# generators' parts.
+TEST_LIB = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/lib/*.c)) $(LIB) $(O)/libbuild.a
+BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
 TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c tests/unit/test_*.c))
 FUZZERS = $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*.c))
 
@@ -98,13 +100,14 @@ build/sql.stamp: build/sqlgen $(MIGRATIONS) $(STATEMENTS)
 build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
 build/sql.gen.h build/sql.gen.c: build/sql.stamp ; @:
 
-HOST_CFLAGS = -std=gnu17 -g -O1 $(WARN)
-build/opgen: $(OPGEN) $(wildcard tools/build/*.h)
+GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^)
+GEN_USES = core/arena.c core/arena.h $(wildcard tools/build/*.h)
+build/opgen: $(OPGEN) $(GEN_USES)
 	@mkdir -p $(@D)
-	$(call SAY,HOST,$@) gcc $(CPPFLAGS) $(HOST_CFLAGS) -o $@ $(OPGEN)
-build/sqlgen: $(SQLGEN) $(wildcard tools/build/*.h)
+	$(call SAY,HOST,$@) $(GEN_CC)
+build/sqlgen: $(SQLGEN) $(GEN_USES)
 	@mkdir -p $(@D)
-	$(call SAY,HOST,$@) gcc $(CPPFLAGS) $(HOST_CFLAGS) -o $@ $(SQLGEN) -lsqlite3
+	$(call SAY,HOST,$@) $(GEN_CC) -lsqlite3
 
 # --- compiled -------------------------------------------------------------------
 
@@ -115,18 +118,20 @@ $(O)/obj/%.gen.o: build/%.gen.c | $(GEN_H)
 	@mkdir -p $(@D)
 	$(call SAY,CC,$@) $(compile)
 $(LIB): $(OBJ)
+$(O)/libbuild.a: $(BUILD_OBJ)
+$(LIB) $(O)/libbuild.a:
 	@mkdir -p $(@D)
-	$(call SAY,AR,$@) rm -f $@ && ar rcs $@ $(OBJ)
+	$(call SAY,AR,$@) rm -f $@ && ar rcs $@ $^
 $(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
 
 .SECONDEXPANSION:
 parts = $(patsubst %.c,$(O)/obj/%.o,$(wildcard $(1)/*.c))
-$(FUZZERS): $(O)/%: $(O)/obj/%.o $(TEST_LIB) $(LIB)
+$(FUZZERS): $(O)/%: $(O)/obj/%.o $(TEST_LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,-fsanitize=fuzzer $^)
-$(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $(TEST_LIB) $(LIB)
+$(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $(TEST_LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 

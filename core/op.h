@@ -27,6 +27,9 @@ enum kind {
 	KIND_RECORD,
 };
 
+/* Bounds that opgen holds the schema to. */
+enum { TYPE_MAX = 512, FIELD_MAX = 64 };
+
 enum { FIELD_OPTIONAL = 1, FIELD_LIST = 2, FIELD_DEFAULT = 4 };
 
 enum {
@@ -67,7 +70,7 @@ struct field {
 	uint16_t at;  /* offset of the value, or of the list's pointer */
 	uint16_t at2; /* offset of n_NAME (list, map) or has_NAME; 0: none */
 	int64_t def_int;
-	const char *def_text; /* NULL for a list's empty default */
+	const char *def_text; /* NULL for the empty default of a list or map */
 	const char *const *aliases; /* NULL-terminated, or NULL */
 };
 

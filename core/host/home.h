@@ -3,13 +3,16 @@
  *
  * The state folder is $CADRE_HOME, else `.cadre/` of the project (found upward
  * through git's common directory, so that all worktrees share it), else the
- * user's state folder.  Inside a workspace nothing is searched upward.
- * Sockets live in $XDG_RUNTIME_DIR/cadre/{id}/, else in a 0700 folder of the
- * user's below the temporary folder; {id} is made from the state folder's
- * device and inode.
+ * user's state folder.  Inside a workspace nothing is searched upward: there
+ * $CADRE_SOCKET is the only door unless $CADRE_HOME is said too, and `dir` is
+ * empty.  Sockets live in $XDG_RUNTIME_DIR/cadre/{id}/, else in a 0700 folder
+ * of the user's below the temporary folder; {id} is made from the state
+ * folder's device and inode.
  */
 #ifndef HOME_H
 #define HOME_H
+
+#include <sys/types.h>
 
 #include "core/call.h"
 
@@ -25,8 +28,22 @@ struct home {
 };
 
 /* Finds the state folder (made if `create`), reads its secret (made 0600 on
- * first use), the environment and cadre.toml's keys that exist. */
+ * first use), the environment and cadre.toml's keys that exist.  The struct
+ * points into itself: it is not copied. */
 int home_find(struct home *h, const char *dir, bool create, struct fault *f);
+
+/* The folder that a new state of this directory's project would be made in. */
+int home_project(char dir[4096], struct fault *f);
+
+/* Makes the folder of the sockets, or sees that it is ours and 0700. */
+int home_make_run(const struct home *h, struct fault *f);
+
+/* The host's own: takes the lock and writes this process into it.  Returns the
+ * descriptor that holds it until it is closed; a fault names the holder. */
+int home_hold(const struct home *h, struct fault *f);
+
+/* The process that holds the lock, seen to be the one that took it; else 0. */
+pid_t home_holder(const struct home *h);
 
 /* A number of this process's or thread's randomness, from getrandom(). */
 uint64_t home_random(void);

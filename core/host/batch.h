@@ -1,0 +1,33 @@
+/*
+ * batch - many calls in one transaction: group commit.
+ *
+ * Each call runs in a savepoint of its own, so that one that fails leaves no
+ * trace in the others; one COMMIT, one fsync, then all have their answers.  A
+ * failed step may have dropped the whole transaction: then the batch runs
+ * again from its first call, each call alone.  No threads here: the store
+ * thread, a direct client (n = 1) and tests all use it the same way.
+ */
+#ifndef BATCH_H
+#define BATCH_H
+
+#include "core/call.h"
+
+enum {
+	BATCH_CALLS = 256,
+	BATCH_MS = 20, /* handlers stop being added after this */
+};
+
+/* Runs the first of n > 0 calls, BATCH_CALLS at most and as many as fit the
+ * time, and returns how many: these have their answer or their fault, and what
+ * was answered well is committed.  If COMMIT fails, all of them are
+ * `unavailable`. */
+size_t batch_run(struct store *store, struct call **calls, size_t n);
+
+/* A read in a transaction of its own. */
+void batch_read(struct store *store, struct call *call);
+
+/* Takes back what a run left in `call`, so that it can run again; `mark` is
+ * its arena before that run.  What it made stays known. */
+void call_again(struct call *call, struct arena_mark mark);
+
+#endif

@@ -1,0 +1,90 @@
+#include "core/host/checkpoint.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <uv.h>
+
+enum phase { IDLE, ASKED, COPIED };
+
+struct checkpoint {
+	struct store *store;
+	uv_thread_t thread;
+	uv_sem_t asked;
+	atomic_int phase;
+	atomic_bool ending;
+};
+
+static void copy_frames(void *arg)
+{
+	struct checkpoint *c = arg;
+
+	for (;;) {
+		struct fault f = { 0 };
+
+		uv_sem_wait(&c->asked);
+		if (atomic_load(&c->ending))
+			return;
+		store_checkpoint(c->store, &f);
+		atomic_store(&c->phase, COPIED);
+	}
+}
+
+int checkpoint_open(struct checkpoint **out, const char *dir, unsigned flags,
+		    struct fault *f)
+{
+	const uv_thread_options_t small = {
+		.flags = UV_THREAD_HAS_STACK_SIZE,
+		.stack_size = 256 << 10,
+	};
+	struct checkpoint *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
+	rc = store_open(&c->store, dir, flags | STORE_NO_CHECKPOINT, NULL, f);
+	if (rc) {
+		free(c);
+		return rc;
+	}
+	uv_sem_init(&c->asked, 0);
+	if (uv_thread_create_ex(&c->thread, &small, copy_frames, c)) {
+		uv_sem_destroy(&c->asked);
+		store_close(c->store);
+		free(c);
+		return fault_set(f, FAULT_UNAVAILABLE, "", "no thread");
+	}
+	*out = c;
+	return 0;
+}
+
+void checkpoint_close(struct checkpoint *c)
+{
+	if (!c)
+		return;
+	atomic_store(&c->ending, true);
+	uv_sem_post(&c->asked);
+	uv_thread_join(&c->thread);
+	uv_sem_destroy(&c->asked);
+	store_close(c->store);
+	free(c);
+}
+
+void checkpoint_step(struct checkpoint *c, struct store *writer)
+{
+	struct fault f = { 0 };
+
+	switch ((enum phase)atomic_load(&c->phase)) {
+	case IDLE:
+		if (store_wal_frames(writer) < CHECKPOINT_FRAMES)
+			break;
+		atomic_store(&c->phase, ASKED);
+		uv_sem_post(&c->asked);
+		break;
+	case ASKED:
+		break;
+	case COPIED:
+		store_checkpoint(writer, &f);
+		atomic_store(&c->phase, IDLE);
+		break;
+	}
+}

@@ -1,0 +1,25 @@
+/*
+ * checkpoint - keeps the WAL short without holding up the writer.
+ *
+ * A thread with a connection of its own copies frames (PASSIVE) when the
+ * writer says that there are many; when it is done, the writer runs one short
+ * PASSIVE between two batches, which finds nothing left to copy and so lets
+ * the WAL start anew.
+ */
+#ifndef CHECKPOINT_H
+#define CHECKPOINT_H
+
+#include "storage/store.h"
+
+enum { CHECKPOINT_FRAMES = 2000 };
+
+struct checkpoint;
+
+int checkpoint_open(struct checkpoint **out, const char *dir, unsigned flags,
+		    struct fault *f);
+void checkpoint_close(struct checkpoint *c); /* NULL is fine */
+
+/* Called by the writer between two batches. */
+void checkpoint_step(struct checkpoint *c, struct store *writer);
+
+#endif

@@ -1,0 +1,97 @@
+#include "core/host/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/host/batch.h"
+
+enum { KEEP_FREE = 512 };
+
+static struct job *make(void)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job) {
+		fputs("cadre: out of memory\n", stderr);
+		abort();
+	}
+	arena_alloc(&job->call.arena, 0); /* its first block stays with it */
+	job->clean = arena_mark(&job->call.arena);
+	return job;
+}
+
+struct job *job_new(struct job_pool *pool)
+{
+	struct job *job = pool->free;
+
+	if (job) {
+		pool->free = job->next;
+		pool->n_free--;
+		job->next = NULL;
+	} else
+		job = make();
+	job->pool = pool;
+	return job;
+}
+
+static void destroy(struct job *job)
+{
+	arena_release(&job->call.arena);
+	free(job);
+}
+
+void job_free(struct job *job)
+{
+	struct arena arena;
+	struct arena_mark clean;
+
+	if (!job)
+		return;
+	packet_release(&job->packet);
+	if (job->pool->n_free >= KEEP_FREE) {
+		destroy(job);
+		return;
+	}
+	clean = job->clean;
+	arena_reset(&job->call.arena, clean);
+	arena = job->call.arena;
+	struct job_pool *pool = job->pool;
+
+	memset(job, 0, sizeof(*job));
+	job->call.arena = arena;
+	job->clean = clean;
+	job->next = pool->free;
+	pool->free = job;
+	pool->n_free++;
+}
+
+void job_pool_release(struct job_pool *pool)
+{
+	while (pool->free) {
+		struct job *job = pool->free;
+
+		pool->free = job->next;
+		destroy(job);
+	}
+	pool->n_free = 0;
+}
+
+void job_again(struct job *job)
+{
+	call_again(&job->call, job->ready);
+}
+
+int64_t job_patience(const struct job *job)
+{
+	const struct field *f = job->call.op->wait;
+	const char *in = job->call.in;
+	int64_t seconds;
+
+	if (!f || !in)
+		return 0;
+	if ((f->flags & FIELD_OPTIONAL) && !*(const bool *)(in + f->at2))
+		return 0;
+	memcpy(&seconds, in + f->at, sizeof(seconds));
+	return seconds;
+}

@@ -1,0 +1,64 @@
+/*
+ * job - a call on its way through the threads of a host.
+ *
+ * The loop thread makes a job, gives it to the store thread or to a reader,
+ * and gets it back through job.done.  At any time one thread owns it.  Jobs
+ * and the first block of their arenas are used again and again.
+ */
+#ifndef JOB_H
+#define JOB_H
+
+#include <stdatomic.h>
+
+#include "core/call.h"
+#include "core/wire/wire.h"
+
+struct host;
+struct conn;
+struct job_pool;
+
+struct job {
+	struct job *next; /* of whatever list it is in */
+	struct job_pool *pool;
+	struct call call;
+	struct packet packet; /* what call.in and id are borrowed from */
+	struct arena_mark clean; /* the arena with nothing in it */
+	struct arena_mark ready; /* as call_decode left it */
+	int64_t first; /* when it ran first: a wait is counted from then */
+	atomic_bool gone; /* nobody waits for it any more: need not run */
+
+	/* Read by a reader in place of the call, when set. */
+	void (*read)(struct job *job, struct store *store);
+	/* Called on the loop thread; the job is the callee's from then on. */
+	void (*done)(struct job *job);
+	void *owner; /* the callee's */
+	int64_t number; /* the callee's */
+
+	/* A connection's: see conn.c. */
+	struct conn *conn;
+	struct job *sibling, **sibling_at; /* in conn.jobs */
+	uint64_t after; /* a read: so many writes must be done before */
+	bool solo, counted;
+
+	/* Parked: see waiters.c. */
+	struct job *parked, **parked_at;
+	int64_t due, caller;
+	bool timed_out;
+};
+
+struct job_pool {
+	struct job *free;
+	size_t n_free;
+};
+
+struct job *job_new(struct job_pool *pool);
+void job_free(struct job *job); /* NULL is fine */
+void job_pool_release(struct job_pool *pool);
+
+/* Makes `job` ready to run its call once more. */
+void job_again(struct job *job);
+
+/* Seconds that the call may wait, as its caller said; 0 if it does not. */
+int64_t job_patience(const struct job *job);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * queue - jobs that one thread hands to another.
+ *
+ * Chains are pushed and taken whole, so that a batch costs one lock and one
+ * wake-up.  The owner bounds what is in it.
+ */
+#ifndef QUEUE_H
+#define QUEUE_H
+
+#include <uv.h>
+
+#include "core/host/job.h"
+
+/* A list of jobs in order; `(struct chain){ 0 }` is empty. */
+struct chain {
+	struct job *first, *last;
+	size_t n;
+};
+
+void chain_add(struct chain *c, struct job *job);
+void chain_join(struct chain *c, struct chain *more); /* leaves more empty */
+struct job *chain_pop(struct chain *c);		      /* NULL when empty */
+
+struct queue {
+	uv_mutex_t lock;
+	uv_cond_t ready;
+	struct chain jobs;
+	int sleepers;
+	bool closed;
+};
+
+void queue_init(struct queue *q);
+void queue_release(struct queue *q);
+/* Returns whether the queue was empty before. */
+bool queue_push(struct queue *q, struct chain *jobs);
+/* Waits for jobs; takes `most` at most into the empty `out`.  False when the
+ * queue is closed and empty. */
+bool queue_take(struct queue *q, struct chain *out, size_t most);
+void queue_take_all(struct queue *q, struct chain *out); /* never waits */
+void queue_close(struct queue *q);
+
+#endif

@@ -1,0 +1,113 @@
+#include "core/host/writer.h"
+
+#include <stdlib.h>
+
+#include "core/host/batch.h"
+#include "core/host/checkpoint.h"
+#include "core/host/home.h"
+
+struct writer {
+	struct store *store;
+	struct checkpoint *checkpoint;
+	struct queue queue;
+	uv_thread_t thread;
+	batch_done *done;
+	void *arg;
+};
+
+/* A call whose caller has gone is not run; it keeps its place in the answers. */
+static size_t gather(struct chain *taken, struct chain *skipped,
+		     struct chain *batch, struct call **calls)
+{
+	int64_t now = home_now();
+	size_t n = 0;
+
+	while (taken->first) {
+		struct job *job = chain_pop(taken);
+
+		if (atomic_load_explicit(&job->gone, memory_order_relaxed)) {
+			chain_add(skipped, job);
+			continue;
+		}
+		job->call.now = now;
+		calls[n++] = &job->call;
+		chain_add(batch, job);
+	}
+	return n;
+}
+
+static void run_batch(struct writer *w, struct chain *taken)
+{
+	struct call *calls[BATCH_CALLS];
+	struct chain done = { 0 }, batch = { 0 };
+	size_t n = gather(taken, &done, &batch, calls);
+
+	for (size_t at = 0; at < n;) {
+		size_t ran = batch_run(w->store, calls + at, n - at);
+
+		for (size_t i = 0; i < ran; i++)
+			chain_add(&done, chain_pop(&batch));
+		at += ran;
+		w->done(w->arg, &done);
+		checkpoint_step(w->checkpoint, w->store);
+	}
+	if (done.first)
+		w->done(w->arg, &done);
+}
+
+static void write_batches(void *arg)
+{
+	struct writer *w = arg;
+	struct chain taken = { 0 };
+
+	while (queue_take(&w->queue, &taken, BATCH_CALLS))
+		run_batch(w, &taken);
+}
+
+int writer_open(struct writer **out, const char *dir, unsigned flags,
+		batch_done *done, void *arg, struct fault *f)
+{
+	const uv_thread_options_t small = {
+		.flags = UV_THREAD_HAS_STACK_SIZE,
+		.stack_size = 1 << 20,
+	};
+	struct writer *w = calloc(1, sizeof(*w));
+	int rc;
+
+	if (!w)
+		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
+	w->done = done;
+	w->arg = arg;
+	queue_init(&w->queue);
+	rc = store_open(&w->store, dir, flags | STORE_NO_CHECKPOINT, NULL, f);
+	if (rc == 0)
+		rc = checkpoint_open(&w->checkpoint, dir, flags, f);
+	if (rc == 0 && uv_thread_create_ex(&w->thread, &small, write_batches, w))
+		rc = fault_set(f, FAULT_UNAVAILABLE, "", "no thread");
+	if (rc) {
+		checkpoint_close(w->checkpoint);
+		store_close(w->store);
+		queue_release(&w->queue);
+		free(w);
+		return rc;
+	}
+	*out = w;
+	return 0;
+}
+
+void writer_close(struct writer *w)
+{
+	if (!w)
+		return;
+	queue_close(&w->queue);
+	uv_thread_join(&w->thread);
+	checkpoint_close(w->checkpoint);
+	store_close(w->store);
+	queue_release(&w->queue);
+	free(w);
+}
+
+void writer_push(struct writer *w, struct chain *jobs)
+{
+	queue_push(&w->queue, jobs);
+}

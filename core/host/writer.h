@@ -1,0 +1,24 @@
+/*
+ * writer - the store thread, which owns the only write connection of a host.
+ *
+ * It takes what is queued, runs it as batches and hands each batch back at
+ * once.  Calls are run in the order in which they were given.
+ */
+#ifndef WRITER_H
+#define WRITER_H
+
+#include "core/host/queue.h"
+
+struct writer;
+
+/* `done` gets each batch when it is committed, on the store thread. */
+typedef void batch_done(void *arg, struct chain *jobs);
+
+int writer_open(struct writer **out, const char *dir, unsigned flags,
+		batch_done *done, void *arg, struct fault *f);
+/* Runs what is queued, then ends the thread and closes the connection, which
+ * empties the WAL.  NULL is fine. */
+void writer_close(struct writer *w);
+void writer_push(struct writer *w, struct chain *jobs);
+
+#endif

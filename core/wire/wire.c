@@ -1,0 +1,202 @@
+#include "core/wire/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/frame.h"
+#include "ops.gen.h"
+
+/* --- in --------------------------------------------------------------------- */
+
+int packet_read(struct packet *p, const char *body, size_t size,
+		struct fault *f)
+{
+	json_error_t error;
+	const json_t *tag;
+
+	*p = (struct packet){ 0 };
+	/* U+0000 is let in here, so that its refusal can carry the id. */
+	p->json = json_loadb(body, size, JSON_ALLOW_NUL, &error);
+	if (!p->json)
+		return fault_set(f, FAULT_INVALID, "", "not JSON: %s",
+				 error.text);
+	if (!json_is_object(p->json))
+		return fault_set(f, FAULT_INVALID, "", "not a JSON object");
+	p->id = json_object_get(p->json, "id");
+	if (json_is_null(p->id))
+		p->id = NULL;
+	tag = json_object_get(p->json, "type");
+	if (!json_is_string(tag))
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "a message has a type");
+	p->type = json_string_value(tag);
+	p->wire = wire_find(p->type);
+	return 0;
+}
+
+void packet_release(struct packet *p)
+{
+	json_decref(p->json);
+	*p = (struct packet){ 0 };
+}
+
+bool packet_has(const struct packet *p, const char *field)
+{
+	const json_t *v = json_object_get(p->json, field);
+
+	return v && !json_is_null(v);
+}
+
+static const char *port_name(unsigned ports)
+{
+	return ports == WIRE_CONTROL ? "5000"
+	       : ports == WIRE_RELAY ? "5001"
+				     : "5000 and 5001";
+}
+
+int packet_belongs(const struct packet *p, enum side sender, unsigned port,
+		   struct fault *f)
+{
+	const struct wire *w = p->wire;
+
+	if (!w)
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "unknown type %.64s", p->type);
+	if (w->ports == 0)
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "%s is an answer", w->name);
+	if (!(w->senders & sender))
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "%s goes from %s, on port %s", w->name,
+				 sender == SIDE_HOST ? "guest to host"
+						     : "host to guest",
+				 port_name(w->ports));
+	if (!(w->ports & port))
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "%s belongs on port %s", w->name,
+				 port_name(w->ports));
+	return 0;
+}
+
+/* The older dialect writes null for what is absent; so no nulls reach the
+ * tables.  Objects held as JSON keep theirs. */
+static void drop_nulls(const struct record *r, json_t *object)
+{
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct field *field = &r->fields[i];
+		json_t *v = json_object_get(object, field->name);
+		json_t *item;
+		size_t n;
+
+		if (json_is_null(v))
+			json_object_del(object, field->name);
+		else if (!field->type->record)
+			continue;
+		else if (json_is_array(v))
+			json_array_foreach(v, n, item)
+				drop_nulls(field->type->record, item);
+		else
+			drop_nulls(field->type->record, v);
+	}
+}
+
+int packet_decode(struct packet *p, void *dst, struct arena *a,
+		  struct fault *f)
+{
+	drop_nulls(p->wire->record, p->json);
+	return op_decode(p->wire->record, p->json, dst, DECODE_LENIENT, a, f);
+}
+
+/* --- out -------------------------------------------------------------------- */
+
+static void add_id(struct text *out, const json_t *id)
+{
+	char *s = id ? json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+
+	if (s)
+		text_addf(out, ",\"id\":%s", s);
+	free(s);
+}
+
+int wire_write(struct text *out, const char *type, const void *src,
+	       const json_t *id, struct fault *f)
+{
+	size_t start = frame_open(out), fields;
+
+	text_addf(out, "{\"type\":\"%s\"", type);
+	add_id(out, id);
+	fields = out->len;
+	if (src) {
+		op_encode(wire_find(type)->record, src, out);
+		if (out->data[fields + 1] == '}')
+			out->len = fields;
+		else
+			out->data[fields] = ',';
+	}
+	if (!src || out->len == fields)
+		text_add(out, "}", 1);
+	return frame_close(out, start, f);
+}
+
+/* The older dialect has no word for these.  What may work later is its
+ * Internal, what must change first its InvalidRequest. */
+static const char *code_name(enum fault_code code, bool old)
+{
+	if (old && (code == FAULT_CONFLICT || code == FAULT_EXHAUSTED))
+		code = FAULT_INVALID;
+	if (old && (code == FAULT_RATE_LIMITED || code == FAULT_UNAVAILABLE))
+		code = FAULT_INTERNAL;
+	return fault_info(code)->wire;
+}
+
+void wire_write_fault(struct text *out, const struct fault *why, bool old,
+		      const json_t *id)
+{
+	struct wire_error e = {
+		.code = code_name(why->code, old),
+		.message = why->text,
+		.where = why->where[0] ? why->where : NULL,
+		.hint = why->hint[0] ? why->hint : NULL,
+		.retry_after_ms = why->retry_after_ms,
+		.has_retry_after_ms = why->retry_after_ms != 0,
+	};
+	struct fault f = { 0 };
+
+	/* Only an enormous id makes this too large; it is not echoed then. */
+	if (wire_write(out, "Error", &e, id, &f))
+		wire_write(out, "Error", &e, NULL, &f);
+}
+
+int wire_fault(const struct wire_error *e, struct fault *f)
+{
+	enum fault_code code = fault_named(e->code);
+
+	fault_set(f, code, e->where ? e->where : "", "%s", e->message);
+	if (e->hint)
+		fault_hint(f, "%s", e->hint);
+	if (e->has_retry_after_ms)
+		f->retry_after_ms = e->retry_after_ms;
+	return code;
+}
+
+/* --- fitting ------------------------------------------------------------------ */
+
+static size_t cost(unsigned char c)
+{
+	if (c < 0x20 || c == 0x7f)
+		return 6;
+	return c == '"' || c == '\\' || c == '/' ? 2 : 1;
+}
+
+size_t wire_fit(const char *s, size_t len, size_t *room)
+{
+	size_t n = 0, left = *room;
+
+	while (n < len && cost((unsigned char)s[n]) <= left)
+		left -= cost((unsigned char)s[n++]);
+	if (n < len)
+		while (n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80)
+			left += cost((unsigned char)s[--n]);
+	*room = left;
+	return n;
+}

@@ -1,0 +1,62 @@
+/*
+ * wire - the messages of host and guest as structs.
+ *
+ * A message is a JSON object whose `type` names a row of wire_table[]; the
+ * struct is `struct wire_NAME` of ops.gen.h.  Unknown fields pass, null is
+ * absent, U+0000 and invalid UTF-8 are faults.  `id` is echoed as it came.
+ * A peer that said no Hello speaks the older dialect, which knows fewer error
+ * codes.  No sockets here.
+ */
+#ifndef WIRE_H
+#define WIRE_H
+
+#include <jansson.h>
+
+#include "core/op.h"
+
+enum { WIRE_CONTROL = 1, WIRE_RELAY = 2 }; /* bits of wire.ports */
+
+/* One message that came in. */
+struct packet {
+	json_t *json; /* owned */
+	const char *type;     /* its tag; NULL if there was none */
+	const json_t *id;     /* of json; NULL if there was none */
+	const struct wire *wire; /* NULL for an unknown type */
+};
+
+/* Reads a frame's body.  On a fault, id is set if it could be read. */
+int packet_read(struct packet *p, const char *body, size_t size,
+		struct fault *f);
+void packet_release(struct packet *p);
+
+/* Whether the message had this field, even if empty; null is absent. */
+bool packet_has(const struct packet *p, const char *field);
+
+/* A fault unless `sender` may send it on `port` (a WIRE_ bit), or it is an
+ * answer; the fault says where it belongs. */
+int packet_belongs(const struct packet *p, enum side sender, unsigned port,
+		   struct fault *f);
+
+/* Fills `dst`, p->wire->record->size zeroed bytes; texts are borrowed. */
+int packet_decode(struct packet *p, void *dst, struct arena *a,
+		  struct fault *f);
+
+/* Appends a whole frame.  `src` is the type's struct, or NULL for a type
+ * without fields; `id` may be NULL.  What does not fit a frame is a fault and
+ * leaves `out` as it was. */
+int wire_write(struct text *out, const char *type, const void *src,
+	       const json_t *id, struct fault *f);
+
+/* Appends an Error frame.  `old`: the peer said no Hello. */
+void wire_write_fault(struct text *out, const struct fault *why, bool old,
+		      const json_t *id);
+
+/* What an Error frame says, as a fault; returns its code. */
+struct wire_error;
+int wire_fault(const struct wire_error *e, struct fault *f);
+
+/* How many bytes of `s` fit when its JSON may take `room` bytes; whole
+ * characters only.  `*room` is lowered by what they take. */
+size_t wire_fit(const char *s, size_t len, size_t *room);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * guest - the program inside a workspace.
+ *
+ * It listens on two Unix sockets in its folder, `control.sock` (port 5000) and
+ * `relay.sock` (port 5001), runs commands and assignments, and keeps what must
+ * not be lost in its spool.  It outlives the host that started it and waits to
+ * be dialled again.  The files, in the order to read them: guest.c (start and
+ * end), link.c (sockets and frames), serve.c (which message goes where),
+ * run.c (a process group), exec.c, file.c, daemon.c.
+ */
+#ifndef GUEST_H
+#define GUEST_H
+
+struct guest_options {
+	const char *workspace; /* its id, a uuid */
+	const char *name;      /* its name, for people */
+	const char *dir;       /* root of the workspace */
+	const char *state;     /* the guest's own folder: spool, lock */
+	const char *sockets;   /* folder of the sockets; NULL: state */
+	const char *team, *agent; /* whose it is; may be NULL */
+	const char *version;
+	const char *const *env; /* NAME=value for its commands; may be NULL */
+};
+
+/* Runs until Shutdown or SIGTERM; the exit status.  What went wrong at the
+ * start is one line on stderr and status 1.  A second guest on one state
+ * folder is refused with status 4. */
+int guest_main(const struct guest_options *options);
+
+#endif

@@ -1,0 +1,228 @@
+#include "guest/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { IN_MEMORY = 64 << 10 };
+
+static const char marker[] = "\n[cadre: what came after 2 MiB was dropped]\n";
+static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */
+
+void output_init(struct output *o, const char *folder)
+{
+	*o = (struct output){ .folder = folder };
+}
+
+void output_release(struct output *o)
+{
+	free(o->data);
+	if (o->fd)
+		close(o->fd);
+	*o = (struct output){ .folder = o->folder };
+}
+
+/* --- keeping ------------------------------------------------------------------ */
+
+static bool write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		data += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* Moves it to a file; without one it stays in memory. */
+static void move_to_file(struct output *o)
+{
+	int fd = open(o->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	if (!write_all(fd, o->data, o->len)) {
+		close(fd);
+		return;
+	}
+	free(o->data);
+	o->data = NULL;
+	o->room = 0;
+	o->fd = fd;
+}
+
+static bool make_room(struct output *o, size_t need)
+{
+	size_t room = o->room ? o->room : 1024;
+	char *data;
+
+	if (need <= o->room)
+		return true;
+	while (room < need)
+		room *= 2;
+	data = realloc(o->data, room);
+	if (!data)
+		return false;
+	o->data = data;
+	o->room = room;
+	return true;
+}
+
+static void keep(struct output *o, const char *data, size_t len)
+{
+	if (!o->fd && o->len + len > IN_MEMORY && o->room < 2 * IN_MEMORY)
+		move_to_file(o);
+	if (o->fd) {
+		if (!write_all(o->fd, data, len)) {
+			/* Half a character may be there: not counted. */
+			lseek(o->fd, (off_t)o->len, SEEK_SET);
+			o->cut = true;
+			return;
+		}
+	} else if (!make_room(o, o->len + len)) {
+		o->cut = true;
+		return;
+	} else {
+		memcpy(o->data + o->len, data, len);
+	}
+	o->len += len;
+}
+
+static void cut(struct output *o)
+{
+	o->cut = true;
+	keep(o, marker, sizeof(marker) - 1);
+}
+
+/* Whole characters only, so a cut may fall anywhere between two calls. */
+static void keep_character(struct output *o, const char *data, size_t len)
+{
+	if (o->cut)
+		return;
+	if (o->len + len > OUTPUT_MAX)
+		cut(o);
+	else
+		keep(o, data, len);
+}
+
+static void keep_plain(struct output *o, const char *data, size_t len)
+{
+	size_t room = OUTPUT_MAX - o->len;
+
+	if (o->cut)
+		return;
+	keep(o, data, len < room ? len : room);
+	if (len > room && !o->cut)
+		cut(o);
+}
+
+/* --- characters ------------------------------------------------------------------ */
+
+/* Bounds of the second byte of a sequence, and its length; 0: no such start. */
+static size_t sequence(unsigned char first, unsigned char *lo,
+		       unsigned char *hi)
+{
+	*lo = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+	*hi = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+	if (first >= 0xc2 && first <= 0xdf)
+		return 2;
+	if (first >= 0xe0 && first <= 0xef)
+		return 3;
+	return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+}
+
+static bool continues(const struct output *o, unsigned char c)
+{
+	unsigned char lo, hi;
+
+	sequence(o->part[0], &lo, &hi);
+	return o->n_part == 1 ? c >= lo && c <= hi : (c & 0xc0) == 0x80;
+}
+
+static void add_byte(struct output *o, unsigned char c)
+{
+	unsigned char lo, hi;
+
+	if (o->n_part && !continues(o, c))
+		output_end(o);
+	if (!o->n_part && c && c < 0x80) {
+		keep_character(o, (const char *)&c, 1);
+		return;
+	}
+	o->part[o->n_part++] = c;
+	if (sequence(o->part[0], &lo, &hi) == 0) {
+		output_end(o);
+	} else if (o->n_part == sequence(o->part[0], &lo, &hi)) {
+		keep_character(o, (const char *)o->part, o->n_part);
+		o->n_part = 0;
+	}
+}
+
+void output_end(struct output *o)
+{
+	if (o->n_part)
+		keep_character(o, unknown, sizeof(unknown) - 1);
+	o->n_part = 0;
+}
+
+static size_t plain_run(const char *data, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && data[n] > 0)
+		n++;
+	return n;
+}
+
+void output_add(struct output *o, const char *data, size_t len)
+{
+	while (len > 0 && !o->cut) {
+		size_t n = o->n_part ? 0 : plain_run(data, len);
+
+		if (n > 0)
+			keep_plain(o, data, n);
+		else
+			add_byte(o, (unsigned char)data[n++]);
+		data += n;
+		len -= n;
+	}
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+const char *output_read(const struct output *o, size_t offset, size_t len,
+			struct arena *a, size_t *got)
+{
+	char *to;
+
+	if (offset > o->len)
+		offset = o->len;
+	if (len > o->len - offset)
+		len = o->len - offset;
+	to = arena_alloc(a, len + 1);
+	*got = len;
+	if (!o->fd) {
+		if (len)
+			memcpy(to, o->data + offset, len);
+		return to;
+	}
+	for (size_t at = 0; at < len;) {
+		ssize_t n = pread(o->fd, to + at, len - at,
+				  (off_t)(offset + at));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return NULL;
+		at += (size_t)n;
+	}
+	return to;
+}

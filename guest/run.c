@@ -1,0 +1,329 @@
+#include "guest/run.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	GRACE_MS = 2000,
+	LOOK_MS = 20,         /* between looks at a group that is ending */
+	CHUNK = 64 << 10,
+	LAST_READS = 32, /* after the exit: more than a pipe holds */
+};
+
+/* --- the child's side ----------------------------------------------------------- */
+
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The group's number in its own environment lets a later guest tell what an
+ * earlier one has left running: see leftover.c. */
+static void name_group(char **envp)
+{
+	for (; *envp; envp++)
+		if (strncmp(*envp, "CADRE_GROUP=", 12) == 0)
+			sprintf(*envp + 12, "%d", (int)getpid());
+}
+
+static void child(const struct run_spec *spec, const int out[2],
+		  const int err[2], int gate)
+{
+	char go;
+	int failure;
+
+	setpgid(0, 0);
+	reset_signals();
+	dup2(open("/dev/null", O_RDWR | O_CLOEXEC), 0);
+	dup2(out[1], 1);
+	dup2(err[1], 2);
+	name_group(spec->envp);
+	if (read(gate, &go, 1) != 1)
+		_exit(126);
+	if (fchdir(spec->dir) == 0)
+		execvpe(spec->argv[0], (char *const *)spec->argv, spec->envp);
+	failure = errno;
+	if (write(gate, &failure, sizeof(failure)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* --- start ------------------------------------------------------------------------ */
+
+static void closed(uv_handle_t *handle)
+{
+	struct run *run = handle->data;
+
+	if (--run->handles > 0)
+		return;
+	for (int i = 0; i < 2; i++)
+		output_release(&run->streams[i].kept);
+	free(run);
+}
+
+static void close_pair(int fd[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+}
+
+static int make_pipes(int fd[3][2])
+{
+	if (pipe2(fd[0], O_CLOEXEC) || pipe2(fd[1], O_CLOEXEC))
+		return -1;
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd[2]);
+}
+
+static void readable(uv_poll_t *poll, int status, int events);
+
+static void watch(struct run *run, int i, int fd, const char *folder)
+{
+	struct run_stream *s = &run->streams[i];
+
+	s->run = run;
+	s->fd = fd;
+	output_init(&s->kept, folder);
+	uv_poll_init(run->loop, &s->poll, fd); /* makes it non-blocking */
+	s->poll.data = run;
+	uv_poll_start(&s->poll, UV_READABLE, readable);
+	run->handles++;
+}
+
+static void enlist(struct run *run, struct run **list)
+{
+	run->next = *list;
+	run->place = list;
+	if (run->next)
+		run->next->place = &run->next;
+	*list = run;
+}
+
+int run_new(struct run **out, struct run **list, uv_loop_t *loop,
+	    const struct run_spec *spec, struct fault *f)
+{
+	int fd[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	struct run *run = calloc(1, sizeof(*run));
+	pid_t pid = -1;
+
+	if (run && make_pipes(fd) == 0)
+		pid = fork();
+	if (pid == 0)
+		child(spec, fd[0], fd[1], fd[2][1]);
+	if (pid < 0) {
+		fault_set(f, FAULT_UNAVAILABLE, "", "cannot start: %s",
+			  strerror(errno));
+		for (int i = 0; i < 3; i++)
+			close_pair(fd[i]);
+		free(run);
+		return f->code;
+	}
+	setpgid(pid, pid); /* here too: whoever is first */
+	for (int i = 0; i < 3; i++)
+		close(fd[i][1]);
+	run->loop = loop;
+	run->pid = run->group = pid;
+	run->gate = fd[2][0];
+	run->timeout_ms = spec->timeout_ms;
+	watch(run, 0, fd[0][0], spec->folder);
+	watch(run, 1, fd[1][0], spec->folder);
+	uv_timer_init(loop, &run->timer);
+	run->timer.data = run;
+	run->handles++;
+	enlist(run, list);
+	*out = run;
+	return 0;
+}
+
+/* --- output ------------------------------------------------------------------------- */
+
+static void stop_stream(struct run_stream *s)
+{
+	if (s->fd < 0)
+		return;
+	uv_poll_stop(&s->poll);
+	close(s->fd);
+	s->fd = -1;
+	output_end(&s->kept);
+}
+
+/* One read; false when there is nothing more to read now. */
+static bool read_some(struct run_stream *s)
+{
+	char buf[CHUNK];
+	ssize_t n;
+
+	if (s->fd < 0)
+		return false;
+	n = read(s->fd, buf, sizeof(buf));
+	if (n > 0) {
+		output_add(&s->kept, buf, (size_t)n);
+		return true;
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return errno == EINTR;
+	stop_stream(s);
+	return false;
+}
+
+static void readable(uv_poll_t *poll, int status, int events)
+{
+	(void)status, (void)events;
+	for (int i = 0; i < 2; i++) {
+		struct run *run = poll->data;
+
+		if (&run->streams[i].poll == poll)
+			read_some(&run->streams[i]);
+	}
+}
+
+/* What a command printed before it ended is there by now; a process that it
+ * left behind may keep the pipe open and is not waited for. */
+static void read_the_rest(struct run *run)
+{
+	for (int i = 0; i < 2; i++) {
+		for (int n = 0; n < LAST_READS; n++)
+			if (!read_some(&run->streams[i]))
+				break;
+		stop_stream(&run->streams[i]);
+	}
+}
+
+/* --- end ------------------------------------------------------------------------------ */
+
+static void finish(struct run *run)
+{
+	if (run->over)
+		return;
+	run->over = true;
+	uv_timer_stop(&run->timer);
+	read_the_rest(run);
+	run->done(run);
+}
+
+static bool group_lives(const struct run *run)
+{
+	return kill(-run->group, 0) == 0 || errno == EPERM;
+}
+
+/* Every LOOK_MS after a timeout. */
+static void look(uv_timer_t *timer)
+{
+	struct run *run = timer->data;
+	int64_t since = (int64_t)uv_now(run->loop) - run->killed_at;
+
+	if (run->exited && !group_lives(run)) {
+		finish(run);
+	} else if (since >= GRACE_MS) {
+		kill(-run->group, SIGKILL);
+		if (run->exited)
+			finish(run);
+	}
+}
+
+static void time_is_up(uv_timer_t *timer)
+{
+	struct run *run = timer->data;
+
+	run->timed_out = true;
+	run->killed_at = (int64_t)uv_now(run->loop);
+	kill(-run->group, SIGTERM);
+	kill(-run->group, SIGCONT); /* a stopped one could not end */
+	uv_timer_start(timer, look, LOOK_MS, LOOK_MS);
+}
+
+static void note_exit(struct run *run, int status)
+{
+	int failure = 0;
+
+	run->exited = true;
+	run->pid = 0;
+	run->status = status;
+	if (run->gate >= 0) {
+		if (recv(run->gate, &failure, sizeof(failure),
+			 MSG_DONTWAIT) == sizeof(failure))
+			run->start_errno = failure;
+		close(run->gate);
+		run->gate = -1;
+	}
+	if (!run->timed_out || !group_lives(run))
+		finish(run);
+}
+
+void run_reap(struct run *list)
+{
+	int status;
+	pid_t pid;
+
+	/* Any child: in a VM the guest is init. */
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		struct run *run = list;
+
+		while (run && run->pid != pid)
+			run = run->next;
+		if (run && run->freed)
+			run->pid = 0;
+		else if (run)
+			note_exit(run, status);
+	}
+}
+
+void run_go(struct run *run)
+{
+	uint64_t ms = (uint64_t)run->timeout_ms;
+
+	assert(run->done);
+	uv_update_time(run->loop);
+	run->started = uv_now(run->loop);
+	if (ms)
+		uv_timer_start(&run->timer, time_is_up, ms, 0);
+	/* Killed at the gate: its exit will tell. */
+	if (send(run->gate, "g", 1, MSG_NOSIGNAL) < 0)
+		errno = 0;
+}
+
+void run_kill(struct run *run, int signal)
+{
+	if (!run->exited)
+		kill(-run->group, signal);
+}
+
+int run_exit_code(const struct run *run)
+{
+	if (WIFSIGNALED(run->status))
+		return 128 + WTERMSIG(run->status);
+	return WEXITSTATUS(run->status);
+}
+
+void run_free(struct run *run)
+{
+	if (!run || run->freed)
+		return;
+	run->freed = true;
+	if (!run->exited)
+		kill(-run->group, SIGKILL);
+	if (run->gate >= 0)
+		close(run->gate);
+	*run->place = run->next;
+	if (run->next)
+		run->next->place = run->place;
+	for (int i = 0; i < 2; i++) {
+		stop_stream(&run->streams[i]);
+		uv_close((uv_handle_t *)&run->streams[i].poll, closed);
+	}
+	uv_close((uv_handle_t *)&run->timer, closed);
+}

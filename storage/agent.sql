@@ -1,0 +1,102 @@
+-- Agents.
+
+-- name: agent_add
+INSERT INTO agent (team, name, kind, role, description, project, status, created_at,
+	active_at)
+VALUES (:team, :name, :kind, :role, :description, :project, :status, :now, :now)
+ON CONFLICT DO NOTHING;
+
+-- name: agent_set_token
+UPDATE agent SET token = :token WHERE id = :agent;
+
+-- name: agent_by_name
+-- row: agent
+SELECT id, team, name, kind, role, generation, token, description, project,
+	input_schema, output_schema, http, status, workspace, queued, leased,
+	assignments, active_at, gone
+FROM agent WHERE team = :team AND name = :name AND gone = 0;
+
+-- name: agent_by_id
+-- row: agent
+SELECT id, team, name, kind, role, generation, token, description, project,
+	input_schema, output_schema, http, status, workspace, queued, leased,
+	assignments, active_at, gone
+FROM agent WHERE id = :id;
+
+-- name: agent_name
+SELECT name FROM agent WHERE id = :id;
+
+-- name: agent_lines
+-- into: agent_line
+SELECT a.name, a.role, a.status, a.queued, a.active_at AS last_active, a.project,
+	(SELECT printf('%03d', k.number) FROM task k WHERE k.owner = a.id
+		AND (k.lease_until IS NULL OR k.lease_until > :now)
+		ORDER BY k.updated_at DESC LIMIT 1) AS task
+FROM agent a WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 ORDER BY a.name;
+
+-- name: agent_next_generation
+UPDATE agent SET generation = generation + 1, token = NULL, active_at = :now,
+	status = 1
+WHERE id = :agent RETURNING generation;
+
+-- name: agent_discard
+-- A new generation that wants none of the old one's mail.
+UPDATE delivery SET state = 6, due_at = NULL, done_at = :now
+WHERE agent = :agent AND state < 3 AND lane < 2;
+
+-- name: agent_unlease
+-- Mail that the old generation held waits again for the new one.
+UPDATE delivery SET state = 0, session = NULL, request = NULL,
+	due_at = (SELECT m.expires_at FROM message m WHERE m.id = delivery.message)
+WHERE agent = :agent AND state < 3 AND state = 2 AND lane < 2;
+
+-- name: agent_recount
+-- The counters of an inbox, from its open deliveries.
+UPDATE agent SET
+	queued = (SELECT count(*) FROM delivery d WHERE d.agent = agent.id
+		AND d.state < 3 AND d.state < 2 AND d.lane < 2),
+	leased = (SELECT count(*) FROM delivery d WHERE d.agent = agent.id
+		AND d.state < 3 AND d.state = 2 AND d.lane < 2)
+WHERE id = :agent;
+
+-- name: agent_claims
+-- Claims of an agent that its next generation does not inherit.
+SELECT id FROM task WHERE owner = :agent;
+
+-- name: agent_set_name
+UPDATE OR IGNORE agent SET name = :name WHERE id = :agent;
+
+-- name: agent_set_card
+UPDATE agent SET project = coalesce(:project, project),
+	description = coalesce(:description, description),
+	input_schema = coalesce(:input_schema, input_schema),
+	output_schema = coalesce(:output_schema, output_schema)
+WHERE id = :agent;
+
+-- name: agent_set_role
+UPDATE agent SET role = :role, description = :description WHERE id = :agent;
+
+-- name: agent_set_status
+UPDATE agent SET status = :status, active_at = :now
+WHERE id = :agent AND status <> :status;
+
+-- name: agent_set_workspace
+UPDATE agent SET workspace = :workspace WHERE id = :agent;
+
+-- name: agent_skills
+SELECT skill FROM agent_skill WHERE agent = :agent ORDER BY n;
+
+-- name: agent_skills_clear
+DELETE FROM agent_skill WHERE agent = :agent;
+
+-- name: agent_skill_add
+INSERT INTO agent_skill (agent, n, skill) VALUES (:agent, :n, :skill);
+
+-- name: agent_protocols
+SELECT protocol FROM agent_protocol WHERE agent = :agent ORDER BY n;
+
+-- name: agent_protocols_clear
+DELETE FROM agent_protocol WHERE agent = :agent;
+
+-- name: agent_protocol_add
+INSERT INTO agent_protocol (agent, n, protocol) VALUES (:agent, :n, :protocol);

@@ -1,0 +1,123 @@
+-- Assignments and results.  assignment.state: 0 queued, 1 running, 2 done,
+-- 3 cancelled.
+
+-- name: assignment_add
+INSERT INTO assignment (message, team, agent, sender, task, epoch, label, command,
+	workdir, env, timeout_s)
+VALUES (:message, :team, :agent, :sender, nullif(:task, 0), :epoch, :label, :command,
+	:workdir, :env, :timeout_s);
+
+-- name: assignment_count
+-- How many an agent has open, this one included.
+UPDATE agent SET assignments = assignments + 1 WHERE id = :agent
+RETURNING assignments;
+
+-- name: assignment_less
+UPDATE agent SET assignments = assignments - 1 WHERE id = :agent;
+
+-- name: assignment_by_message
+-- row: assignment
+SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command,
+	x.workdir, x.env, x.timeout_s, x.state, m.at
+FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
+
+-- name: assignment_start
+-- Its daemon has it.
+UPDATE assignment SET state = 1, started_at = :now
+WHERE message = :message AND agent = :agent AND state = 0;
+
+-- name: assignment_finish
+UPDATE assignment SET state = 2
+WHERE message = :message AND agent = :agent AND state < 2;
+
+-- name: assignments_of_task
+-- Open ones of a task whose claim is over: what no daemon has yet is called off.
+SELECT message, agent FROM assignment
+WHERE task = :task AND state = 0;
+
+-- name: assignment_cancel
+UPDATE assignment SET state = 3 WHERE message = :message AND state = 0;
+
+-- name: assignment_lines
+-- text: agent_name sender_name
+SELECT x.message, m.at, x.label, x.state, x.command, a.name AS agent_name,
+	s.name AS sender_name, r.success, r.stored_at
+FROM assignment x JOIN message m ON m.id = x.message JOIN agent a ON a.id = x.agent
+JOIN agent s ON s.id = x.sender LEFT JOIN result r ON r.message = x.message
+WHERE x.message < :before AND x.team = :team AND (:agent = 0 OR x.agent = :agent)
+	AND (:open = 0 OR x.state < 2)
+	AND (:caller = 0 OR x.agent = :caller OR x.sender = :caller)
+ORDER BY x.message DESC LIMIT :limit;
+
+-- name: result_add
+-- The first result stays.
+INSERT INTO result (message, team, agent, sender, success, exit_code, stdout, stderr,
+	elapsed_s, stored_at)
+VALUES (:message, :team, :agent, :sender, :success, :exit_code, :stdout, :stderr,
+	:elapsed_s, :now)
+ON CONFLICT DO NOTHING;
+
+-- name: result_by_message
+-- row: result
+-- text: agent_name stdout stderr
+SELECT r.message, r.sender, r.agent, r.success, r.exit_code, r.elapsed_s, r.stored_at,
+	m.at, x.label, a.name AS agent_name,
+	substr(CAST(r.stdout AS BLOB), :first, :length) AS stdout,
+	substr(CAST(r.stderr AS BLOB), :first, :length) AS stderr,
+	length(CAST(r.stdout AS BLOB)) AS stdout_size,
+	length(CAST(r.stderr AS BLOB)) AS stderr_size
+FROM result r JOIN assignment x ON x.message = r.message
+JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
+WHERE r.message = :message;
+
+-- name: result_of_task
+SELECT r.message FROM assignment x JOIN result r ON r.message = x.message
+WHERE x.task = :task ORDER BY r.message DESC LIMIT 1;
+
+-- name: results_of_sender
+-- Results of an agent's assignments that it has not collected, oldest first.
+-- row: result_line
+-- text: agent_name stdout stderr
+SELECT r.message, r.success, r.exit_code, r.elapsed_s, r.stored_at, m.at, x.label,
+	a.name AS agent_name, substr(r.stdout, 1, 4096) AS stdout,
+	substr(r.stderr, 1, 2048) AS stderr,
+	length(CAST(r.stdout AS BLOB)) AS stdout_size,
+	length(CAST(r.stderr AS BLOB)) AS stderr_size
+FROM result r JOIN assignment x ON x.message = r.message
+JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
+WHERE r.sender = :agent AND r.collected_at IS NULL ORDER BY r.message LIMIT :limit;
+
+-- name: results_by_agent
+-- The same, of those that an agent's daemon made.
+-- row: result_line
+-- text: agent_name stdout stderr
+SELECT r.message, r.success, r.exit_code, r.elapsed_s, r.stored_at, m.at, x.label,
+	a.name AS agent_name, substr(r.stdout, 1, 4096) AS stdout,
+	substr(r.stderr, 1, 2048) AS stderr,
+	length(CAST(r.stdout AS BLOB)) AS stdout_size,
+	length(CAST(r.stderr AS BLOB)) AS stderr_size
+FROM result r JOIN assignment x ON x.message = r.message
+JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
+WHERE r.agent = :agent AND r.collected_at IS NULL ORDER BY r.message LIMIT :limit;
+
+-- name: results_all
+-- row: result_line
+-- text: agent_name stdout stderr
+-- Newest first; it walks the message numbers downward.
+-- scan ok: by primary key, with a limit
+SELECT r.message, r.success, r.exit_code, r.elapsed_s, r.stored_at, m.at, x.label,
+	a.name AS agent_name, substr(r.stdout, 1, 4096) AS stdout,
+	substr(r.stderr, 1, 2048) AS stderr,
+	length(CAST(r.stdout AS BLOB)) AS stdout_size,
+	length(CAST(r.stderr AS BLOB)) AS stderr_size
+FROM result r JOIN assignment x ON x.message = r.message
+JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
+WHERE r.team = :team AND (:agent = 0 OR r.agent = :agent)
+	AND (:caller = 0 OR r.agent = :caller OR r.sender = :caller)
+ORDER BY r.message DESC LIMIT :limit;
+
+-- name: result_collect
+UPDATE result SET collected_at = :now WHERE message = :message AND collected_at IS NULL;
+
+-- name: assignments_pending
+SELECT assignments AS n FROM agent WHERE id = :agent;

@@ -1,0 +1,54 @@
+-- Who calls, and what was done under which key.
+
+-- name: caller_by_name
+-- row: caller
+-- text: team_name
+-- An agent by its team and name, or the operator's place in that team.
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, a.id AS agent,
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+FROM team t JOIN agent a ON a.team = t.id
+WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
+
+-- name: caller_by_team
+-- row: caller
+-- text: team_name
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, a.id AS agent,
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+FROM team t JOIN agent a ON a.team = t.id
+WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
+
+-- name: team_only
+-- The one living team, when there is just one.
+-- scan ok: a partial index of living teams
+SELECT name, count(*) AS n FROM team WHERE destroyed_at IS NULL;
+
+-- name: replay_find
+SELECT op, args, made FROM replay WHERE key = :key AND caller = :caller;
+
+-- name: replay_add
+INSERT INTO replay (key, caller, op, args, made, at)
+VALUES (:key, :caller, :op, :args, :made, :now);
+
+-- name: agent_touch
+-- Last activity is kept to half a minute: a call need not write it.
+UPDATE agent SET active_at = :now WHERE id = :agent AND active_at < :now - 30000;
+
+-- name: lease_renew
+-- Any call of its owner renews a live lease of which under half is left.
+UPDATE task SET lease_until = :now + lease_ms
+WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2;
+
+-- name: lease_ending
+-- Whether lease_renew would have work (a reader asks).
+SELECT count(*) AS n FROM task
+WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2;
+
+-- name: state_keys
+SELECT incarnation, id_a, id_b, id_c FROM state WHERE one = 1;
+
+-- name: event_last
+SELECT coalesce(max(seq), 0) AS seq FROM event;
+
+-- name: event_add
+INSERT INTO event (at, kind, team, actor, via, subject, target, detail)
+VALUES (:now, :kind, :team, :actor, :via, :subject, :target, :detail);

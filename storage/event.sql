@@ -1,0 +1,68 @@
+-- The event log, status and cleaning.
+
+-- name: events_after
+-- row: event_line
+-- text: team_name actor_name
+SELECT e.seq, e.at, e.kind, e.team, e.actor, e.via, e.subject, e.target, e.detail,
+	t.name AS team_name, a.name AS actor_name
+FROM event e LEFT JOIN team t ON t.id = e.team LEFT JOIN agent a ON a.id = e.actor
+WHERE e.seq > :after AND (:team = 0 OR e.team = :team)
+	AND (:low = 0 OR e.kind BETWEEN :low AND :high)
+ORDER BY e.seq LIMIT :limit;
+
+-- name: events_newest
+-- The number before the newest `limit` events.
+-- scan ok: the last rows only
+SELECT coalesce(min(seq), 1) - 1 AS seq FROM (
+	SELECT seq FROM event WHERE (:team = 0 OR team = :team)
+		AND (:low = 0 OR kind BETWEEN :low AND :high)
+	ORDER BY seq DESC LIMIT :limit);
+
+-- name: event_first
+SELECT coalesce(min(seq), 1) AS seq FROM event;
+
+-- name: schema_version
+SELECT user_version FROM pragma_user_version;
+
+-- name: waiting_all
+-- scan ok: agents, few
+SELECT coalesce(sum(queued), 0) AS n FROM agent WHERE gone = 0;
+
+-- name: workspaces_ready
+-- scan ok: living workspaces, few
+SELECT count(*) AS n FROM workspace WHERE state = 1;
+
+-- name: gc_events
+-- Old events go, but never the newest, and none that a follower has yet to read.
+DELETE FROM event WHERE seq IN (SELECT seq FROM event
+	WHERE seq < :keep AND at < :before ORDER BY seq LIMIT :limit);
+
+-- name: gc_messages
+-- Messages that are old and done with for every recipient.
+SELECT m.id FROM message m WHERE m.id > :after AND m.id < :keep AND m.at < :before
+	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.state < 3)
+	AND NOT EXISTS (SELECT 1 FROM assignment x WHERE x.message = m.id
+		AND (x.state < 2 OR EXISTS (SELECT 1 FROM result r
+			WHERE r.message = m.id AND r.collected_at IS NULL)))
+ORDER BY m.id LIMIT :limit;
+
+-- name: message_last
+SELECT coalesce(max(id), 0) AS id FROM message;
+
+-- name: gc_result
+DELETE FROM result WHERE message = :message;
+
+-- name: gc_assignment
+DELETE FROM assignment WHERE message = :message;
+
+-- name: gc_deliveries
+DELETE FROM delivery WHERE message = :message;
+
+-- name: gc_message
+DELETE FROM message WHERE id = :message;
+
+-- name: gc_replay
+-- Keys are kept for a day.
+-- scan ok: a slice in the background
+DELETE FROM replay WHERE (key, caller) IN (SELECT key, caller FROM replay
+	WHERE at < :before LIMIT :limit);

@@ -1,0 +1,73 @@
+/*
+ * inside - what the files of storage/ share: a connection's insides.
+ *
+ * store.c opens it and runs transactions, stmt.c binds and reads, migrate.c
+ * brings a file to the present version, backup.c copies and checks it.
+ */
+#ifndef INSIDE_H
+#define INSIDE_H
+
+#include <sqlite3.h>
+
+#include "storage/stmt.h"
+#include "storage/turn.h"
+
+/* Statements of the store's own. */
+enum own {
+	OWN_BEGIN_READ,
+	OWN_BEGIN_WRITE,
+	OWN_COMMIT,
+	OWN_ROLLBACK,
+	OWN_SAVEPOINT,
+	OWN_RELEASE,
+	OWN_REWIND,
+	OWN_DATA_VERSION,
+	OWN_COUNT
+};
+
+struct prepared {
+	sqlite3_stmt *stmt; /* NULL until it is first used */
+	const struct slot *columns;
+	struct slot *found; /* the same when they were found by name; malloc'd */
+	bool busy;          /* a query of it is open */
+};
+
+struct store {
+	sqlite3 *db; /* NULL after a failed reopening; store_begin tries again */
+	unsigned flags;
+	char *dir, *path, *vfs;
+	struct turn turn;
+	bool writing; /* holds the turn */
+	int n_queries; /* open ones */
+	int64_t frames; /* in the WAL at the last commit */
+	int64_t copied; /* of these, at the last checkpoint */
+	long fail_after;
+	int fail_with;
+	sqlite3_stmt *own[OWN_COUNT];
+	struct prepared stmts[SQL_COUNT];
+};
+
+/* The one mapping from SQLite's results to faults; `what` was being done. */
+int store_fault(const struct store *s, int rc, const char *what, struct fault *f);
+
+/* Steps, unless store_fail() says that this step fails. */
+int store_step(struct store *s, sqlite3_stmt *st);
+/* A failure that store_fail() asked for now, or SQLITE_OK. */
+int store_injected(struct store *s);
+
+/* Gives up all statements: the connection is about to be closed. */
+void stmt_release_all(struct store *s);
+/* Ends queries that their handlers left open. */
+void stmt_reset_all(struct store *s);
+
+/* The integer of a one-row statement, or -1 with a fault. */
+int64_t store_number(struct store *s, const char *sql, struct fault *f);
+int store_exec(struct store *s, const char *sql, struct fault *f);
+
+/* Brings an opened file (or nothing) to the version of this program, alone
+ * under TURN_OPEN; leaves it holding TURN_VERSION shared. */
+int store_migrate(struct store *s, struct fault *f);
+/* store_backup() that may replace what is at `path`. */
+int store_copy_to(struct store *s, const char *path, bool replace, struct fault *f);
+
+#endif

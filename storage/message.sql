@@ -1,0 +1,221 @@
+-- Messages, deliveries and inboxes.  delivery.state: 0 queued, 1 notified,
+-- 2 fetched, 3 acked, 4 dropped, 5 expired, 6 dead; open ones are below 3.
+
+-- name: message_add
+INSERT INTO message (team, sender, at, urgent, to_all, ack_required, type, content,
+	thread, reply_to, expires_at, metadata)
+VALUES (:team, :sender, :now, :urgent, :to_all, :ack_required, :type, :content,
+	:thread, nullif(:reply_to, 0), nullif(:expires_at, 0), :metadata);
+
+-- name: message_by_id
+-- row: message
+SELECT id, team, sender, at, urgent, to_all, ack_required, type, content, thread,
+	reply_to, expires_at, metadata
+FROM message WHERE id = :id;
+
+-- name: message_head
+-- What replies and receipts need to know of a message.
+SELECT id, team, sender, at, thread, type FROM message WHERE id = :id;
+
+-- name: delivery_add
+INSERT INTO delivery (message, agent, lane, state, due_at)
+VALUES (:message, :agent, :lane, 0, nullif(:expires_at, 0));
+
+-- name: delivery_add_all
+-- A broadcast reaches every living member but `sender`.
+INSERT INTO delivery (message, agent, lane, state, due_at)
+SELECT :message, id, :lane, 0, nullif(:expires_at, 0) FROM agent
+WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender;
+
+-- name: inbox_count
+-- One more in the inbox; says how full it is now.
+UPDATE agent SET queued = queued + 1 WHERE id = :agent RETURNING queued, leased;
+
+-- name: inbox_count_all
+UPDATE agent SET queued = queued + 1
+WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender;
+
+-- name: inbox_over
+-- Inboxes that hold more than they may.
+SELECT id FROM agent
+WHERE team = :team AND gone = 0 AND kind = 0 AND queued > :inbox_capacity;
+
+-- name: inbox_oldest
+-- What a full inbox drops: its oldest normal message, else the oldest urgent one.
+-- One under a lease is not in the inbox.
+SELECT message FROM delivery
+WHERE agent = :agent AND lane < 2 AND state < 3 AND state <> 2
+ORDER BY lane DESC, message LIMIT 1;
+
+-- name: delivery_drop
+UPDATE delivery SET state = 4, due_at = NULL, done_at = :now
+WHERE message = :message AND agent = :agent AND state < 2;
+
+-- name: inbox_less
+UPDATE agent SET queued = queued - :queued, leased = leased - :leased
+WHERE id = :agent;
+
+-- name: inbox_lapsed
+-- Leases of this inbox that ran out, and waiting ones whose life is over.
+SELECT d.message, d.agent, d.lane, d.state, d.attempt, m.team, m.sender, m.expires_at
+FROM delivery d JOIN message m ON m.id = d.message
+WHERE d.agent = :agent AND d.state < 3 AND d.due_at <= :now;
+
+-- name: delivery_due
+-- What the clock changes by itself, oldest first.
+SELECT d.message, d.agent, d.lane, d.state, d.attempt, m.team, m.sender, m.expires_at
+FROM delivery d JOIN message m ON m.id = d.message
+WHERE d.due_at IS NOT NULL AND d.state < 3 AND d.due_at <= :now
+ORDER BY d.due_at LIMIT :limit;
+
+-- name: delivery_requeue
+-- A lease that ran out: it waits again, under its old time to live.
+UPDATE delivery SET state = 0, due_at = nullif(:expires_at, 0), session = NULL,
+	request = NULL
+WHERE message = :message AND agent = :agent AND state = 2;
+
+-- name: delivery_end
+-- It leaves the inbox for good as `state`.
+UPDATE delivery SET state = :state, due_at = NULL, done_at = :now
+WHERE message = :message AND agent = :agent AND state < 3;
+
+-- name: inbox_requeued
+UPDATE agent SET queued = queued + 1, leased = leased - 1 WHERE id = :agent;
+
+-- name: inbox_next
+-- What is handed out next: urgent ones first, then in order.  A lease is over at
+-- its instant, written down or not; so is a life.
+SELECT d.message, d.lane, d.state, d.attempt, m.sender, m.at, m.ack_required, m.type,
+	m.content, m.thread, m.reply_to, m.metadata, a.name AS sender_name,
+	p.at AS reply_at, d.due_at
+FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
+LEFT JOIN message p ON p.id = m.reply_to
+WHERE d.agent = :agent AND d.lane < 2 AND d.state < 3
+	AND (d.state < 2 AND (d.due_at IS NULL OR d.due_at > :now)
+		OR d.state = 2 AND d.due_at <= :now)
+ORDER BY d.lane, d.message;
+
+-- name: inbox_held
+-- Those of a request that are still held under it.
+SELECT d.message, d.lane, d.state, d.attempt, m.sender, m.at, m.ack_required, m.type,
+	m.content, m.thread, m.reply_to, m.metadata, a.name AS sender_name,
+	p.at AS reply_at, d.due_at
+FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
+LEFT JOIN message p ON p.id = m.reply_to
+WHERE d.agent = :agent AND d.lane < 2 AND d.state < 3 AND d.state = 2
+	AND d.request = :request AND d.due_at > :now
+ORDER BY d.lane, d.message;
+
+-- name: delivery_fetch
+-- Handed out under a lease, or for good when lease_until is 0.
+UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN 3 ELSE 2 END,
+	attempt = attempt + 1, due_at = nullif(:lease_until, 0), session = :session,
+	request = nullif(:request, 0), fetched_at = :now,
+	done_at = CASE WHEN :lease_until = 0 THEN :now END
+WHERE message = :message AND agent = :agent AND state < 3;
+
+-- name: inbox_fetched
+UPDATE agent SET queued = queued - :n, leased = leased + :leased WHERE id = :agent;
+
+-- name: inbox_ack_session
+-- The same session's next receive acknowledges what it holds.
+UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
+WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
+	AND session = :session AND due_at > :now
+RETURNING message;
+
+-- name: delivery_ack
+-- Only what is held under a live lease can be acknowledged.
+UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
+WHERE message = :message AND agent = :agent AND state = 2 AND lane < 2
+	AND due_at > :now;
+
+-- name: delivery_of
+SELECT message, agent, lane, state, attempt, due_at, notified_at, fetched_at, done_at
+FROM delivery WHERE message = :message AND agent = :agent;
+
+-- name: deliveries
+-- text: after
+-- A message's copies, by recipient's name; a lease is over at its instant.
+SELECT a.name, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
+	CASE WHEN d.state = 2 AND d.due_at <= :now THEN 0
+		WHEN d.state < 2 AND d.due_at <= :now THEN 5
+		ELSE d.state END AS state
+FROM delivery d JOIN agent a ON a.id = d.agent
+WHERE d.message = :message AND (:after IS NULL OR a.name > :after)
+ORDER BY a.name LIMIT :limit;
+
+-- name: deliveries_count
+SELECT count(*) AS n FROM delivery WHERE message = :message;
+
+-- name: envelopes_thread
+-- A conversation: the messages of a thread after a number, that `agent` (0: any)
+-- sent or got.
+-- row: envelope
+-- text: name to_name
+SELECT m.id, m.sender, m.at, m.urgent, m.to_all, m.ack_required, m.type, m.content,
+	m.thread, m.reply_to, m.metadata, a.name, p.at AS reply_at,
+	(SELECT r.name FROM delivery d JOIN agent r ON r.id = d.agent
+		WHERE d.message = m.id LIMIT 1) AS to_name
+FROM message m JOIN agent a ON a.id = m.sender
+LEFT JOIN message p ON p.id = m.reply_to
+WHERE m.team = :team AND m.thread = :thread AND m.id > :after
+	AND (:agent = 0 OR m.sender = :agent OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = m.id AND d.agent = :agent))
+ORDER BY m.id LIMIT :limit;
+
+-- name: envelope_one
+-- row: envelope
+-- text: name to_name
+SELECT m.id, m.sender, m.at, m.urgent, m.to_all, m.ack_required, m.type, m.content,
+	m.thread, m.reply_to, m.metadata, a.name, p.at AS reply_at,
+	(SELECT r.name FROM delivery d JOIN agent r ON r.id = d.agent
+		WHERE d.message = m.id LIMIT 1) AS to_name
+FROM message m JOIN agent a ON a.id = m.sender
+LEFT JOIN message p ON p.id = m.reply_to
+WHERE m.id = :id AND m.team = :team
+	AND (:agent = 0 OR m.sender = :agent OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = m.id AND d.agent = :agent));
+
+-- name: envelopes_before
+-- History, newest first; it walks the message numbers downward.
+-- row: envelope
+-- text: name to_name
+SELECT m.id, m.sender, m.at, m.urgent, m.to_all, m.ack_required, m.type, m.content,
+	m.thread, m.reply_to, m.metadata, a.name, p.at AS reply_at,
+	(SELECT r.name FROM delivery d JOIN agent r ON r.id = d.agent
+		WHERE d.message = m.id LIMIT 1) AS to_name
+FROM message m JOIN agent a ON a.id = m.sender
+LEFT JOIN message p ON p.id = m.reply_to
+WHERE m.id < :before AND m.team = :team
+	AND (:agent = 0 OR m.sender = :agent OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = m.id AND d.agent = :agent))
+	AND (:other = 0 OR m.sender = :other OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = m.id AND d.agent = :other))
+ORDER BY m.id DESC LIMIT :limit;
+
+-- name: reply_of
+-- The first answer to a message that `agent` got, and whether it was handed out.
+SELECT m.id, d.state FROM message m JOIN delivery d ON d.message = m.id
+WHERE m.reply_to = :message AND d.agent = :agent AND d.lane < 2
+ORDER BY m.id LIMIT 1;
+
+-- name: delivery_notify
+-- Its guest has stored it.
+UPDATE delivery SET state = 1, notified_at = :now
+WHERE message = :message AND agent = :agent AND state = 0;
+
+-- name: delivery_pushes
+-- What a guest has to be told, in order; `again` includes what an earlier guest
+-- was told.
+SELECT d.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
+	a.name AS sender_name, r.name AS to_name, p.at AS reply_at,
+	x.label, x.command, x.workdir, x.env, x.timeout_s
+FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
+JOIN agent r ON r.id = d.agent
+LEFT JOIN message p ON p.id = m.reply_to
+LEFT JOIN assignment x ON x.message = d.message AND d.lane = 2
+WHERE d.agent = :agent AND d.lane < 3 AND d.state < 3 AND d.message > :after
+	AND (d.state = 0 OR (:again AND d.state = 1))
+	AND (d.due_at IS NULL OR d.due_at > :now)
+ORDER BY d.message LIMIT :limit;

@@ -1,0 +1,336 @@
+/* Statements: from a caller's struct to parameters, from columns to a row. */
+#include "storage/inside.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/op.h"
+
+int store_injected(struct store *s)
+{
+	int rc = s->fail_with;
+
+	if (s->fail_after == 0 || --s->fail_after > 0)
+		return SQLITE_OK;
+	switch (rc & 0xff) {
+	case SQLITE_FULL:
+	case SQLITE_IOERR:
+	case SQLITE_NOMEM:
+	case SQLITE_INTERRUPT:
+		/* As SQLite may: the whole transaction is gone. */
+		if (s->db && !sqlite3_get_autocommit(s->db))
+			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+		break;
+	default:
+		break;
+	}
+	return rc;
+}
+
+int store_step(struct store *s, sqlite3_stmt *st)
+{
+	int rc = s->fail_after ? store_injected(s) : SQLITE_OK;
+
+	return rc == SQLITE_OK ? sqlite3_step(st) : rc;
+}
+
+/* --- preparing -------------------------------------------------------------- */
+
+static struct slot slot_of(const struct field *field)
+{
+	static const enum slot_kind kinds[] = {
+		[KIND_TEXT] = SLOT_TEXT, [KIND_JSON] = SLOT_TEXT,
+		[KIND_INT] = SLOT_INT,	 [KIND_TIME] = SLOT_INT,
+		[KIND_ENUM] = SLOT_INT,	 [KIND_BOOL] = SLOT_BOOL,
+	};
+
+	assert(field->type->kind < sizeof(kinds) / sizeof(*kinds));
+	assert(!(field->flags & FIELD_LIST));
+	assert(field->type->kind != KIND_MAP);
+	return (struct slot){ kinds[field->type->kind], field->at, field->at2 };
+}
+
+static const struct field *field_exact(const struct record *r, const char *name)
+{
+	for (size_t i = 0; i < r->n_fields; i++)
+		if (strcmp(r->fields[i].name, name) == 0)
+			return &r->fields[i];
+	return NULL;
+}
+
+/* Names in C have _ where the schema may have - or a dot. */
+static struct slot *find_slots(sqlite3_stmt *st, const struct record *r)
+{
+	int n = sqlite3_column_count(st);
+	struct slot *slots = malloc((size_t)n * sizeof(*slots));
+
+	for (int i = 0; slots && i < n; i++) {
+		const struct field *field = field_exact(r, sqlite3_column_name(st, i));
+
+		assert(field);
+		slots[i] = slot_of(field);
+	}
+	return slots;
+}
+
+static int prepare(struct store *s, enum sql id)
+{
+	const struct statement *t = &statement_table[id];
+	struct prepared *p = &s->stmts[id];
+	int rc;
+
+	if (!s->db)
+		return SQLITE_CANTOPEN;
+	rc = sqlite3_prepare_v3(s->db, t->text, -1, SQLITE_PREPARE_PERSISTENT,
+				&p->stmt, NULL);
+	if (rc != SQLITE_OK)
+		return rc;
+	p->columns = t->columns;
+	if (t->record && !p->found) {
+		p->found = find_slots(p->stmt, t->record);
+		if (!p->found) {
+			sqlite3_finalize(p->stmt);
+			p->stmt = NULL;
+			return SQLITE_NOMEM;
+		}
+	}
+	if (t->record)
+		p->columns = p->found;
+	return SQLITE_OK;
+}
+
+/* --- moving values ----------------------------------------------------------- */
+
+static int bind(sqlite3_stmt *st, const struct statement *t, const void *in)
+{
+	int rc = SQLITE_OK;
+
+	for (int i = 0; i < t->n_params && rc == SQLITE_OK; i++) {
+		const char *at = (const char *)in + t->params[i].at;
+		const struct blob *b = (const struct blob *)at;
+
+		switch (t->params[i].kind) {
+		case SLOT_INT:
+			rc = sqlite3_bind_int64(st, i + 1, *(const int64_t *)at);
+			break;
+		case SLOT_TEXT:
+			rc = sqlite3_bind_text(st, i + 1, *(const char *const *)at, -1,
+					       SQLITE_STATIC);
+			break;
+		case SLOT_BLOB:
+			rc = sqlite3_bind_blob64(st, i + 1, b->size ? b->data : NULL,
+						 b->size, SQLITE_STATIC);
+			break;
+		case SLOT_BOOL:
+			rc = sqlite3_bind_int(st, i + 1, *(const bool *)at);
+			break;
+		}
+	}
+	return rc;
+}
+
+/* SQLITE_NOMEM where SQLite had no memory to hand a text over. */
+static int read_text(sqlite3_stmt *st, int i, const char **out, struct arena *a)
+{
+	const char *text = (const char *)sqlite3_column_text(st, i);
+
+	*out = NULL;
+	if (!text)
+		return sqlite3_column_type(st, i) == SQLITE_NULL ? SQLITE_OK :
+								   SQLITE_NOMEM;
+	*out = arena_strndup(a, text, (size_t)sqlite3_column_bytes(st, i));
+	return SQLITE_OK;
+}
+
+static int read_blob(sqlite3_stmt *st, int i, struct blob *out, struct arena *a)
+{
+	const void *data = sqlite3_column_blob(st, i);
+	size_t size = (size_t)sqlite3_column_bytes(st, i);
+
+	*out = (struct blob){ NULL, 0 };
+	if (!size)
+		return SQLITE_OK;
+	if (!data)
+		return SQLITE_NOMEM;
+	out->data = memcpy(arena_alloc(a, size), data, size);
+	out->size = size;
+	return SQLITE_OK;
+}
+
+static int read_row(const struct prepared *p, int n, void *row, struct arena *a)
+{
+	sqlite3_stmt *st = p->stmt;
+	int rc = SQLITE_OK;
+
+	for (int i = 0; i < n && rc == SQLITE_OK; i++) {
+		const struct slot *slot = &p->columns[i];
+		void *at = (char *)row + slot->at;
+
+		switch (slot->kind) {
+		case SLOT_INT:
+			*(int64_t *)at = sqlite3_column_int64(st, i);
+			break;
+		case SLOT_TEXT:
+			rc = read_text(st, i, at, a);
+			break;
+		case SLOT_BLOB:
+			rc = read_blob(st, i, at, a);
+			break;
+		case SLOT_BOOL:
+			*(bool *)at = sqlite3_column_int(st, i) != 0;
+			break;
+		}
+		if (slot->has)
+			*(bool *)((char *)row + slot->has) =
+				sqlite3_column_type(st, i) != SQLITE_NULL;
+	}
+	return rc;
+}
+
+static void check_size(enum sql id, size_t size)
+{
+	const struct statement *t = &statement_table[id];
+
+	assert(t->n_columns && size == (t->record ? t->record->size : t->row_size));
+	(void)t;
+	(void)size;
+}
+
+/* --- running ----------------------------------------------------------------- */
+
+/* The statement, prepared and bound; it is idle. */
+static int ready(struct store *s, enum sql id, const void *in)
+{
+	struct prepared *p = &s->stmts[id];
+	int rc = SQLITE_OK;
+
+	assert(!p->busy);
+	assert(statement_table[id].readonly || s->writing);
+	if (!p->stmt)
+		rc = prepare(s, id);
+	return rc == SQLITE_OK ? bind(p->stmt, &statement_table[id], in) : rc;
+}
+
+int store_run(struct store *s, enum sql id, const void *in, struct fault *f)
+{
+	sqlite3_stmt *st;
+	int64_t changes;
+	int rc = ready(s, id, in), end;
+
+	if (rc != SQLITE_OK)
+		return store_fault(s, rc, statement_table[id].name, f);
+	st = s->stmts[id].stmt;
+	rc = store_step(s, st);
+	if (rc != SQLITE_DONE && rc != SQLITE_ROW) {
+		store_fault(s, rc, statement_table[id].name, f);
+		sqlite3_reset(st);
+		return f->code;
+	}
+	/* All rows have changed in the first step, returned or not; a foreign
+	 * key can still refuse them at the end. */
+	end = sqlite3_reset(st);
+	if (end != SQLITE_OK)
+		return store_fault(s, end, statement_table[id].name, f);
+	changes = statement_table[id].readonly ? 0 : sqlite3_changes64(s->db);
+	return changes < INT_MAX ? (int)changes : INT_MAX;
+}
+
+int store_row(struct store *s, enum sql id, const void *in, void *row,
+	      size_t size, struct arena *a, struct fault *f)
+{
+	struct prepared *p = &s->stmts[id];
+	int rc = ready(s, id, in), got, end;
+
+	check_size(id, size);
+	if (rc != SQLITE_OK)
+		return store_fault(s, rc, statement_table[id].name, f);
+	got = rc = store_step(s, p->stmt);
+	if (got == SQLITE_ROW)
+		rc = read_row(p, statement_table[id].n_columns, row, a);
+	else if (got == SQLITE_DONE)
+		rc = SQLITE_OK;
+	if (rc != SQLITE_OK)
+		store_fault(s, rc, statement_table[id].name, f);
+	end = sqlite3_reset(p->stmt);
+	if (rc == SQLITE_OK && end != SQLITE_OK)
+		rc = end;
+	if (rc != SQLITE_OK)
+		return store_fault(s, rc, statement_table[id].name, f);
+	return got == SQLITE_ROW;
+}
+
+void store_query(struct store *s, struct query *q, enum sql id, const void *in)
+{
+	*q = (struct query){ .store = s, .id = id, .open = true };
+	q->rc = ready(s, id, in);
+	s->stmts[id].busy = true;
+	s->n_queries++;
+}
+
+void query_end(struct query *q)
+{
+	struct prepared *p = &q->store->stmts[q->id];
+
+	if (!q->open)
+		return;
+	q->open = false;
+	if (!p->busy) /* a rollback has ended it */
+		return;
+	p->busy = false;
+	q->store->n_queries--;
+	sqlite3_reset(p->stmt);
+}
+
+int store_next(struct query *q, void *row, size_t size, struct arena *a,
+	       struct fault *f)
+{
+	struct store *s = q->store;
+	int rc = q->rc;
+
+	check_size(q->id, size);
+	if (!q->open)
+		return 0;
+	if (rc == SQLITE_OK)
+		rc = store_step(s, s->stmts[q->id].stmt);
+	if (rc == SQLITE_ROW) {
+		rc = read_row(&s->stmts[q->id], statement_table[q->id].n_columns, row, a);
+		if (rc == SQLITE_OK)
+			return 1;
+	}
+	if (rc != SQLITE_DONE)
+		store_fault(s, rc, statement_table[q->id].name, f);
+	query_end(q);
+	return rc == SQLITE_DONE ? 0 : f->code;
+}
+
+int64_t store_last_id(const struct store *s)
+{
+	return sqlite3_last_insert_rowid(s->db);
+}
+
+void stmt_reset_all(struct store *s)
+{
+	for (int i = 0; s->n_queries > 0 && i < SQL_COUNT; i++) {
+		if (!s->stmts[i].busy)
+			continue;
+		s->stmts[i].busy = false;
+		s->n_queries--;
+		sqlite3_reset(s->stmts[i].stmt);
+	}
+}
+
+void stmt_release_all(struct store *s)
+{
+	stmt_reset_all(s);
+	for (int i = 0; i < SQL_COUNT; i++) {
+		sqlite3_finalize(s->stmts[i].stmt);
+		free(s->stmts[i].found);
+		s->stmts[i] = (struct prepared){ 0 };
+	}
+	for (int i = 0; i < OWN_COUNT; i++) {
+		sqlite3_finalize(s->own[i]);
+		s->own[i] = NULL;
+	}
+}

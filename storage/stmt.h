@@ -1,0 +1,47 @@
+/*
+ * stmt - the tables that sqlgen writes: statements and migrations.
+ *
+ * build/sql.gen.c defines them; storage/ alone reads them.
+ */
+#ifndef STMT_H
+#define STMT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "storage/store.h"
+
+struct record;
+
+enum slot_kind { SLOT_INT, SLOT_TEXT, SLOT_BLOB, SLOT_BOOL };
+
+/* One parameter or column and its place in the caller's struct. */
+struct slot {
+	enum slot_kind kind;
+	uint16_t at;
+	uint16_t has; /* of the bool that says it is not NULL; 0: none */
+};
+
+struct statement {
+	const char *name, *text;
+	bool readonly;
+	const struct slot *params; /* in the order of their index, from 1 */
+	int n_params;
+	int n_columns;
+	const struct slot *columns; /* NULL when the row is a record ... */
+	size_t row_size;
+	const struct record *record; /* ... whose fields are found by name */
+};
+
+/* Files of migrations/, in order; the text ends by setting user_version. */
+struct migration {
+	int version;
+	const char *name, *text;
+};
+
+extern const struct statement statement_table[];
+extern const struct migration migration_table[];
+extern const int migration_count;
+
+#endif

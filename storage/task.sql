@@ -1,0 +1,260 @@
+-- The board.  task.state: 0 pending, 1 claimed, 2 in progress, 3 blocked,
+-- 4 completed, 5 failed, 6 cancelled.  A lease is over at its instant: every
+-- statement compares lease_until with :now by itself, and task_lapsed with
+-- task_lapse only write down what is true already.
+
+-- name: task_number
+-- Numbers count up in each team and are never reused.
+UPDATE team SET next_task = next_task + 1 WHERE id = :team
+RETURNING next_task - 1 AS number;
+
+-- name: task_add
+INSERT INTO task (team, number, slug, title, description, priority, assignee,
+	created_by, created_at, updated_at)
+VALUES (:team, :number, :slug, :title, :description, :priority, nullif(:assignee, 0),
+	:created_by, :now, :now);
+
+-- name: task_by_number
+-- row: task
+SELECT id, team, number, slug, title, description, priority,
+	CASE WHEN lease_until <= :now THEN 0 ELSE state END AS state_now, state,
+	owner, owner_generation, epoch, lease_ms, lease_until, assignee, open_deps,
+	attempts, created_by, created_at, updated_at, result
+FROM task WHERE team = :team AND number = :number;
+
+-- name: task_by_id
+-- row: task
+SELECT id, team, number, slug, title, description, priority,
+	CASE WHEN lease_until <= :now THEN 0 ELSE state END AS state_now, state,
+	owner, owner_generation, epoch, lease_ms, lease_until, assignee, open_deps,
+	attempts, created_by, created_at, updated_at, result
+FROM task WHERE id = :id;
+
+-- name: task_lines
+-- row: task_line
+-- text: owner_name assignee_name
+-- A page of the board by state (-1: any), owner (0: any) and tag (NULL: any).
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	CASE WHEN k.lease_until <= :now THEN 0 ELSE k.state END AS state_now,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	s.name AS assignee_name
+FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.team = :team
+	AND (:state < 0 OR CASE WHEN k.lease_until <= :now THEN 0 ELSE k.state END = :state)
+	AND (:owner = 0 OR (k.owner = :owner
+		AND (k.lease_until IS NULL OR k.lease_until > :now)))
+	AND (:tag IS NULL OR EXISTS (SELECT 1 FROM task_tag g
+		WHERE g.task = k.id AND g.tag = :tag))
+	AND (k.priority, k.number) > (:priority, :number)
+ORDER BY k.priority, k.number LIMIT :limit;
+
+-- name: task_ready_lines
+-- row: task_line
+-- text: owner_name assignee_name
+-- What can be claimed now, best first: pending with nothing in the way.
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	0 AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
+FROM task k LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.team = :team AND k.open_deps = 0
+	AND (k.state = 0 OR (k.state IN (1, 2) AND k.lease_until <= :now))
+ORDER BY k.priority, k.number LIMIT :limit;
+
+-- name: task_all_lines
+-- row: task_line
+-- text: owner_name assignee_name
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	CASE WHEN k.lease_until <= :now THEN 0 ELSE k.state END AS state_now,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	s.name AS assignee_name
+FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.team = :team ORDER BY k.priority, k.number;
+
+-- name: task_edges
+-- All dependencies of a board.
+SELECT d.task, d.dep FROM task k JOIN task_dep d ON d.task = k.id
+WHERE k.team = :team;
+
+-- name: task_lapsed
+-- Claims whose lease is over and not written down; of one task, or of all (0).
+SELECT id, team, owner, attempts, number FROM task
+WHERE lease_until <= :now AND (:id = 0 OR id = :id)
+ORDER BY lease_until LIMIT :limit;
+
+-- name: task_lapse
+-- Back to pending under a new epoch; failed when that happened too often.
+UPDATE task SET state = CASE WHEN attempts + 1 >= :max_attempts THEN 5 ELSE 0 END,
+	owner = NULL, owner_generation = NULL, lease_until = NULL, epoch = epoch + 1,
+	attempts = attempts + 1, updated_at = :now,
+	result = CASE WHEN attempts + 1 >= :max_attempts
+		THEN 'its lease ran out too often' ELSE result END
+WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
+
+-- name: task_claim
+-- Exactly one claimer wins: the task must be pending with nothing in the way, and
+-- free or meant for this agent.
+UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
+	epoch = epoch + 1, lease_ms = :lease_ms, lease_until = :now + :lease_ms,
+	updated_at = :now
+WHERE id = :id AND state = 0 AND open_deps = 0
+	AND (assignee IS NULL OR assignee = :agent)
+RETURNING id, epoch;
+
+-- name: task_claim_best
+-- The same for the best ready one: by priority, then age.
+UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
+	epoch = epoch + 1, lease_ms = :lease_ms, lease_until = :now + :lease_ms,
+	updated_at = :now
+WHERE id = (SELECT id FROM task WHERE team = :team AND state = 0 AND open_deps = 0
+		AND (assignee IS NULL OR assignee = :agent)
+		ORDER BY priority, number LIMIT 1)
+RETURNING id, epoch;
+
+-- name: task_start
+UPDATE task SET state = 2, updated_at = :now
+WHERE id = :id AND owner = :agent AND owner_generation = :generation
+	AND (:epoch < 0 OR epoch = :epoch) AND state = 1 AND lease_until > :now;
+
+-- name: task_renew
+-- An owner renews a live lease, or hears that a blocked task needs none.
+UPDATE task SET lease_ms = CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END,
+	lease_until = CASE WHEN state = 3 THEN NULL ELSE :now
+		+ CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END END
+WHERE id = :id AND owner = :agent AND owner_generation = :generation
+	AND (:epoch < 0 OR epoch = :epoch)
+	AND (state = 3 OR (state IN (1, 2) AND lease_until > :now))
+RETURNING epoch, lease_until;
+
+-- name: task_block
+-- A blocked task keeps its owner and stands still: no lease runs.
+UPDATE task SET state = 3, lease_until = NULL, updated_at = :now
+WHERE id = :id AND owner = :agent AND owner_generation = :generation
+	AND (:epoch < 0 OR epoch = :epoch) AND state IN (1, 2) AND lease_until > :now;
+
+-- name: task_unblock
+UPDATE task SET state = 2, lease_until = :now + lease_ms, updated_at = :now
+WHERE id = :id AND owner = :agent AND owner_generation = :generation
+	AND (:epoch < 0 OR epoch = :epoch) AND state = 3;
+
+-- name: task_finish
+-- Completed or failed (`state`), by its owner under its epoch.
+UPDATE task SET state = :state, owner = NULL, owner_generation = NULL,
+	lease_until = NULL, updated_at = :now, result = coalesce(:result, result),
+	attempts = attempts + (:state = 5)
+WHERE id = :id AND owner = :agent AND owner_generation = :generation
+	AND (:epoch < 0 OR epoch = :epoch)
+	AND (state = 3 OR (state IN (1, 2) AND lease_until > :now));
+
+-- name: task_release
+-- Its owner gives it back; the next claim has another epoch.
+UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
+	epoch = epoch + 1, updated_at = :now
+WHERE id = :id AND owner = :agent AND owner_generation = :generation
+	AND (:epoch < 0 OR epoch = :epoch)
+	AND (state = 3 OR (state IN (1, 2) AND lease_until > :now));
+
+-- name: task_retry
+UPDATE task SET state = 0, attempts = 0, updated_at = :now
+WHERE id = :id AND state = 5;
+
+-- name: task_cancel
+-- Any open task ends, with a new epoch, so that its owner is refused.
+UPDATE task SET state = 6, owner = NULL, owner_generation = NULL, lease_until = NULL,
+	epoch = epoch + 1, updated_at = :now
+WHERE id = :id AND state < 4;
+
+-- name: task_assign
+-- Only a pending task can be meant for somebody.
+UPDATE task SET assignee = nullif(:assignee, 0), updated_at = :now
+WHERE id = :id AND state = 0;
+
+-- name: task_touch
+UPDATE task SET updated_at = :now WHERE id = :id;
+
+-- name: task_set_text
+UPDATE task SET title = coalesce(:title, title),
+	description = coalesce(:description, description),
+	priority = CASE WHEN :priority > 0 THEN :priority ELSE priority END,
+	updated_at = :now
+WHERE id = :id;
+
+-- name: task_unblocks
+-- A completed task is in nobody's way any more.
+UPDATE task SET open_deps = open_deps - 1
+WHERE id IN (SELECT task FROM task_dep WHERE dep = :dep)
+RETURNING id, number, open_deps, state;
+
+-- name: task_dep_add
+INSERT INTO task_dep (task, dep) VALUES (:task, :dep) ON CONFLICT DO NOTHING;
+
+-- name: task_dep_clear
+DELETE FROM task_dep WHERE task = :task;
+
+-- name: task_count_deps
+-- The dependencies that are not completed, as the row keeps them.
+UPDATE task SET open_deps = (SELECT count(*) FROM task_dep d JOIN task o ON o.id = d.dep
+	WHERE d.task = task.id AND o.state <> 4)
+WHERE id = :id RETURNING open_deps;
+
+-- name: task_deps
+SELECT o.number, CASE WHEN o.lease_until <= :now THEN 0 ELSE o.state END AS state_now
+FROM task_dep d JOIN task o ON o.id = d.dep WHERE d.task = :task ORDER BY o.number;
+
+-- name: task_path
+-- scan ok: the rows of the recursion
+-- Whether `task` already comes before `dep`; the way from one to the other, by id.
+WITH RECURSIVE way(id, path) AS (
+	SELECT :dep, printf('%03d', (SELECT number FROM task WHERE id = :dep))
+	UNION
+	SELECT d.dep, way.path || ' → ' || printf('%03d', o.number)
+	FROM way JOIN task_dep d ON d.task = way.id JOIN task o ON o.id = d.dep
+	WHERE way.id <> :task)
+SELECT path FROM way WHERE id = :task LIMIT 1;
+
+-- name: task_tags
+SELECT tag FROM task_tag WHERE task = :task ORDER BY n;
+
+-- name: task_tags_clear
+DELETE FROM task_tag WHERE task = :task;
+
+-- name: task_tag_add
+INSERT INTO task_tag (task, n, tag) VALUES (:task, :n, :tag);
+
+-- name: task_criteria
+-- into: criterion
+SELECT text, done FROM task_criterion WHERE task = :task ORDER BY n;
+
+-- name: task_criteria_clear
+DELETE FROM task_criterion WHERE task = :task;
+
+-- name: task_criterion_add
+INSERT INTO task_criterion (task, n, text, done) VALUES (:task, :n, :text, :done);
+
+-- name: task_criterion_tick
+UPDATE task_criterion SET done = :done WHERE task = :task AND n = :n;
+
+-- name: task_note_add
+INSERT INTO task_note (task, agent, at, text) VALUES (:task, :agent, :now, :text);
+
+-- name: task_notes
+-- The newest notes, newest first.
+SELECT a.name, n.at, n.text FROM task_note n JOIN agent a ON a.id = n.agent
+WHERE n.task = :task ORDER BY n.id DESC LIMIT :limit;
+
+-- name: task_history
+SELECT e.seq, e.at, e.kind, a.name, e.detail
+FROM event e LEFT JOIN agent a ON a.id = e.actor
+WHERE e.subject = :task AND e.kind BETWEEN 200 AND 299 AND e.seq > :after
+ORDER BY e.seq LIMIT :limit;
+
+-- name: task_gap
+-- Nobody could renew while there was a gap: leases granted before it are longer by it.
+UPDATE task SET lease_until = lease_until + :gap_ms
+WHERE lease_until IS NOT NULL AND lease_until - lease_ms <= :gap_since
+	AND lease_until > :gap_since;
+
+-- name: delivery_gap
+UPDATE delivery SET due_at = due_at + :gap_ms
+WHERE due_at IS NOT NULL AND state < 3 AND state = 2 AND fetched_at <= :gap_since
+	AND due_at > :gap_since;

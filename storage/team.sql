@@ -1,0 +1,123 @@
+-- Teams.
+
+-- name: team_add
+INSERT INTO team (name, created_by, created_at, inbox_capacity, max_vms,
+	allow_internet, allow_inter_vm)
+VALUES (:name, :created_by, :now, :inbox_capacity, :max_vms, :allow_internet,
+	:allow_inter_vm)
+ON CONFLICT DO NOTHING;
+
+-- name: team_port_add
+INSERT INTO team_port (team, port) VALUES (:team, :port) ON CONFLICT DO NOTHING;
+
+-- name: team_by_name
+-- row: team
+SELECT id, name, created_at, destroyed_at, state, inbox_capacity, max_vms
+FROM team WHERE name = :name AND destroyed_at IS NULL;
+
+-- name: team_by_id
+-- row: team
+SELECT id, name, created_at, destroyed_at, state, inbox_capacity, max_vms
+FROM team WHERE id = :id;
+
+-- name: team_lead
+-- The lead: the first member whose role or name says so.
+SELECT id, name FROM agent
+WHERE team = :team AND gone = 0 AND kind = 0 AND (role = 'lead' OR name = 'lead')
+ORDER BY id LIMIT 1;
+
+-- name: team_state
+-- Where a team stands, from its rows; an expired lease is no claim.
+SELECT CASE
+	WHEN t.destroyed_at IS NOT NULL THEN 4
+	WHEN EXISTS (SELECT 1 FROM workspace w
+		WHERE w.team = t.id AND w.state = 0 AND w.was_up = 0) THEN 0
+	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state IN (1, 2)
+		AND k.lease_until > :now) THEN 2
+	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state = 3) THEN 2
+	WHEN EXISTS (SELECT 1 FROM assignment x
+		WHERE x.team = t.id AND x.state < 2) THEN 2
+	WHEN NOT EXISTS (SELECT 1 FROM task k WHERE k.team = t.id
+		AND k.state IN (0, 1, 2, 3))
+		AND EXISTS (SELECT 1 FROM result r
+		WHERE r.team = t.id AND r.collected_at IS NULL) THEN 3
+	ELSE 1 END AS now_state, t.state
+FROM team t WHERE t.id = :team;
+
+-- name: team_set_state
+UPDATE team SET state = :state WHERE id = :team;
+
+-- name: team_lines
+-- scan ok: a list of all teams, few
+SELECT t.id, t.name, t.created_at,
+	(SELECT count(*) FROM agent a
+		WHERE a.team = t.id AND a.gone = 0 AND a.kind = 0) AS members,
+	(SELECT count(*) FROM task k
+		WHERE k.team = t.id AND k.state IN (0, 1, 2, 3)) AS open_tasks
+FROM team t
+WHERE (:all OR t.destroyed_at IS NULL) AND (:team = 0 OR t.id = :team)
+ORDER BY t.name, t.id;
+
+-- name: team_members
+-- scan ok: agents, few
+SELECT a.id, a.name, a.role, a.status, a.active_at, a.generation, a.workspace,
+	w.created_at AS workspace_at,
+	(SELECT k.number FROM task k WHERE k.owner = a.id
+		AND (k.lease_until IS NULL OR k.lease_until > :now)
+		ORDER BY k.updated_at DESC LIMIT 1) AS task
+FROM agent a LEFT JOIN workspace w ON w.id = a.workspace
+WHERE a.team = :team AND a.gone = :gone AND a.kind = 0 ORDER BY a.id;
+
+-- name: team_board
+-- into: board_counts
+SELECT count(*) FILTER (WHERE state = 0 OR lease_until <= :now) AS pending,
+	(SELECT count(*) FROM task r WHERE r.team = :team AND r.state = 0
+		AND r.open_deps = 0) + count(*) FILTER (WHERE lease_until <= :now)
+		AS ready,
+	count(*) FILTER (WHERE state = 1 AND lease_until > :now) AS claimed,
+	count(*) FILTER (WHERE state = 2 AND lease_until > :now) AS in_progress,
+	count(*) FILTER (WHERE state = 3) AS blocked,
+	count(*) FILTER (WHERE state = 4) AS completed,
+	count(*) FILTER (WHERE state = 5) AS failed,
+	count(*) FILTER (WHERE state = 6) AS cancelled
+FROM task WHERE team = :team;
+
+-- name: team_vms
+SELECT count(*) AS n FROM workspace WHERE team = :team AND state < 4;
+
+-- name: team_open_assignments
+SELECT count(*) AS n FROM assignment WHERE team = :team AND state < 2;
+
+-- name: vms_all
+-- scan ok: living workspaces only, few
+SELECT count(*) AS n FROM workspace WHERE state < 4;
+
+-- name: team_end
+UPDATE team SET destroyed_at = :now, purge = :purge, state = 4
+WHERE id = :team AND destroyed_at IS NULL;
+
+-- name: team_end_agents
+UPDATE agent SET gone = 1, token = NULL, queued = 0, leased = 0, assignments = 0,
+	status = 9
+WHERE team = :team AND gone = 0;
+
+-- name: team_end_deliveries
+-- scan ok: agents, few
+-- Mail of a destroyed team is dead; what was done with stays as it was.
+UPDATE delivery SET state = 6, due_at = NULL, done_at = :now
+WHERE state < 3 AND agent IN (SELECT id FROM agent WHERE team = :team);
+
+-- name: team_end_tasks
+UPDATE task SET state = 6, owner = NULL, owner_generation = NULL, lease_until = NULL,
+	epoch = epoch + 1, updated_at = :now
+WHERE team = :team AND state < 4 RETURNING id;
+
+-- name: team_end_assignments
+UPDATE assignment SET state = 3 WHERE team = :team AND state < 2;
+
+-- name: team_end_results
+UPDATE result SET collected_at = :now WHERE team = :team AND collected_at IS NULL;
+
+-- name: team_end_workspaces
+UPDATE workspace SET state = 4, changed_at = :now
+WHERE team = :team AND state < 4 RETURNING id;

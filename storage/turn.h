@@ -1,0 +1,46 @@
+/*
+ * turn - who may do what with a state file: byte locks of `state.lock`.
+ *
+ * The locks belong to the open file description (OFD), one per connection, so
+ * that two connections of one process exclude each other too, and the kernel
+ * drops them with the process.  A writer takes *next*, then *write*, and drops
+ * *next*: at most one waits for *write*, all others queue at *next*, so that
+ * nobody polls and a busy writer cannot overtake those who wait.
+ *
+ * `bell` is a one-byte file beside it, written after each commit; who follows
+ * the event log watches it.
+ */
+#ifndef TURN_H
+#define TURN_H
+
+#include <stdbool.h>
+
+#include "core/fault.h"
+
+/* Bytes of state.lock; 8 and above are free for others (the host). */
+enum turn_byte {
+	TURN_OPEN,    /* exclusive while a state is opened for the first time */
+	TURN_VERSION, /* shared while open, exclusive to migrate */
+	TURN_NEXT,
+	TURN_WRITE,
+};
+
+struct turn {
+	int lock, bell; /* descriptors; -1: none, and every call does nothing */
+};
+
+int turn_open(struct turn *t, int dir, struct fault *f);
+void turn_close(struct turn *t);
+
+/* Waits for the lock; a failure is one of the file system. */
+int turn_lock(struct turn *t, enum turn_byte byte, bool exclusive, struct fault *f);
+void turn_unlock(struct turn *t, enum turn_byte byte);
+/* Takes the version byte alone, within `wait_ms`; else `unavailable`, which
+ * names the processes that have the state open. */
+int turn_alone(struct turn *t, long wait_ms, struct fault *f);
+
+int turn_take(struct turn *t, struct fault *f); /* to write */
+void turn_give(struct turn *t);
+void turn_ring(struct turn *t);
+
+#endif
