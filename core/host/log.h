@@ -1,0 +1,34 @@
+/*
+ * log - what a host tells the person who runs it.
+ *
+ * HOME/log/host.log: one line each, with time and level; at 8 MiB the file is
+ * put aside as host.log.1, and four of those are kept.  Any thread may write.
+ * A line never holds a token, an environment or the text of a message.
+ */
+#ifndef LOG_H
+#define LOG_H
+
+#include <stdbool.h>
+
+#include "core/fault.h"
+
+enum log_level {
+	LOG_LEVEL_ERROR, /* something is lost or broken */
+	LOG_LEVEL_WARN,	 /* it goes on, but somebody should look */
+	LOG_LEVEL_NOTE,	 /* what the host did */
+	LOG_LEVEL_DEBUG, /* how */
+};
+
+struct log;
+
+/* Opens the log of the state folder `home`, made if needed.  Lines below
+ * `least` are left out; `echo` repeats the others on stderr. */
+int log_open(struct log **out, const char *home, enum log_level least, bool echo,
+	     struct fault *f);
+void log_close(struct log *l); /* NULL is fine */
+
+/* Writes a line; a NULL log takes none.  A full disk is no reason to stop. */
+void log_line(struct log *l, enum log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif
