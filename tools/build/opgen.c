@@ -1,0 +1,36 @@
+#include "tools/build/opgen.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void parse_file(struct schema *s, const char *name)
+{
+	FILE *in = fopen(name, "r");
+
+	if (!in) {
+		schema_refuse(s, (struct place){ name, 0 }, "%s",
+			      strerror(errno));
+		return;
+	}
+	schema_parse(s, name, in);
+	fclose(in);
+}
+
+int main(int argc, char **argv)
+{
+	bool header = argc > 1 && strcmp(argv[1], "-h") == 0;
+	struct schema s;
+	int failed;
+
+	schema_init(&s, stderr);
+	for (int i = header ? 2 : 1; i < argc; i++)
+		parse_file(&s, argv[i]);
+	/* What a bad line declares is missing, so checks would only add noise. */
+	if (!s.n_errors)
+		schema_check(&s);
+	if (!s.n_errors)
+		(header ? schema_write_header : schema_write_source)(&s, stdout);
+	failed = s.n_errors || fflush(stdout) || ferror(stdout);
+	schema_release(&s);
+	return failed;
+}

@@ -1,0 +1,124 @@
+/*
+ * opgen - compiles schema/ into the tables that core/op.h declares.
+ *
+ *     opgen schema/A.op schema/B.op ... > build/ops.gen.c
+ *     opgen -h schema/A.op ...          > build/ops.gen.h
+ *
+ * The grammar is in schema/README.md.  opgen_parse.c and
+ * opgen_member.c read text into declarations, opgen_check.c and
+ * opgen_check_op.c refuse what makes no sense, opgen_write.c and
+ * opgen_tables.c write C: data and declarations only, all behaviour is in core/.  A refusal
+ * is one line `file:line: reason` on stderr; all that are found are told.
+ */
+#ifndef OPGEN_H
+#define OPGEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/arena.h"
+
+enum decl_kind {
+	DECL_TYPE,
+	DECL_ENUM,
+	DECL_RECORD,
+	DECL_PARAM,
+	DECL_EVENT,
+	DECL_WIRE,
+	DECL_SET,
+	DECL_OP,
+	DECL_KINDS
+};
+
+struct place {
+	const char *file;
+	int line;
+};
+
+struct list {
+	const char **items;
+	size_t n;
+};
+
+/* A field, a value of an enum, or a tool of a set. */
+struct member {
+	const char *name, *id, *doc;
+	const char *type_name; /* NULL: the param of its name stands for it */
+	const char *def;
+	bool quoted; /* the default was a "text" */
+	bool optional, list;
+	struct list aliases;
+	struct place place;
+	const struct decl *type; /* found by the check */
+};
+
+struct members {
+	struct member **items;
+	size_t n;
+};
+
+struct decl {
+	enum decl_kind kind;
+	const char *name, *id, *doc; /* id: the name as C has it */
+	struct place place;
+	struct members in, out; /* fields, values or tools are in `in` */
+
+	/* type */
+	const char *base, *pattern;
+	int64_t min, max;
+	bool ranged;
+	int index; /* of types, enums and records in type_table */
+	bool visiting, ordered; /* for finding loops among records */
+
+	/* event, wire */
+	int number;
+	struct list wakes;
+	const char *port, *sender, *answer_name;
+	const struct decl *answer;
+
+	/* op */
+	const char *summary;
+	const char *mode, *who, *rate, *wait, *method, *path, *tool, *action;
+	bool idempotent, destructive, needs_host, request, cli_rest;
+	struct list cli, cli_fields, columns, fails, emits;
+};
+
+struct schema {
+	struct arena arena;
+	struct decl **decls;
+	size_t n;
+	struct decl **records; /* each behind those that it holds */
+	size_t n_records;
+	FILE *errors;
+	int n_errors;
+};
+
+void schema_init(struct schema *s, FILE *errors); /* with the base types */
+void schema_release(struct schema *s);
+void schema_parse(struct schema *s, const char *name, FILE *in);
+void schema_check(struct schema *s);
+void op_check(struct schema *s, struct decl *d); /* a part of it */
+void schema_write_header(const struct schema *s, FILE *out);
+void schema_write_source(const struct schema *s, FILE *out);
+
+/* Says what is wrong at a place, and counts it. */
+void schema_refuse(struct schema *s, struct place at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The declaration of that kind and name; NULL if there is none.  Types, enums
+ * and records have one name space: any of the three kinds finds all three. */
+struct decl *schema_find(const struct schema *s, enum decl_kind kind,
+			 const char *name);
+struct decl *decl_add(struct schema *s);
+bool decl_is_type(const struct decl *d);
+struct member *member_find(const struct members *m, const char *name);
+struct member *members_add(struct schema *s, struct members *m);
+void list_add(struct schema *s, struct list *l, const char *item);
+/* `task.claim` is task_claim in C; a wire's ExecResult, wire_exec_result. */
+const char *c_name(struct arena *a, const char *name, bool wire);
+/* Every `write` takes a key of its own, whoever does not say `request`. */
+bool op_takes_key(const struct decl *d);
+
+#endif

@@ -1,0 +1,468 @@
+#include "tools/build/opgen.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fault.h"
+#include "core/op.h"
+
+/* --- words of fixed sets --------------------------------------------------------- */
+
+static bool among(const char *word, const char *const *set)
+{
+	for (; *set; set++)
+		if (strcmp(*set, word) == 0)
+			return true;
+	return false;
+}
+
+static const char *const c_words[] = {
+	"auto",	    "bool",    "break",	  "case",   "char",   "const",
+	"continue", "default", "do",	  "double", "else",   "enum",
+	"extern",   "false",   "float",	  "for",    "goto",   "if",
+	"inline",   "int",     "long",	  "register", "restrict", "return",
+	"short",    "signed",  "sizeof",  "static", "struct", "switch",
+	"true",	    "typedef", "union",	  "unsigned", "void",  "volatile",
+	"while",    "asm",     "typeof",  "linux",  "unix",   NULL,
+};
+
+/* Structs that core/ and storage/ have already. */
+static const char *const taken_structs[] = {
+	"arena", "arena_block", "arena_mark", "blob",	"call",	 "caller",
+	"choice", "event_kind", "fault",      "fault_info", "field", "identity",
+	"op",	 "pair",	"query",      "record", "settings", "store",
+	"text",	 "tool",	"type",	      "wire",	NULL,
+};
+
+static bool is_name(const char *s, bool dots)
+{
+	bool start = true;
+
+	for (; *s; s++) {
+		if (start ? !islower((unsigned char)*s)
+			  : !islower((unsigned char)*s) &&
+				    !isdigit((unsigned char)*s) && *s != '_' &&
+				    *s != '-' && !(dots && *s == '.'))
+			return false;
+		start = *s == '.';
+	}
+	return !start;
+}
+
+static bool is_pascal(const char *s)
+{
+	if (!isupper((unsigned char)*s))
+		return false;
+	while (isalnum((unsigned char)*s))
+		s++;
+	return !*s;
+}
+
+/* --- types -------------------------------------------------------------------------- */
+
+/* What POSIX ERE and ECMA-262 read alike.  Returns what does not fit. */
+static const char *pattern_fault(const char *s)
+{
+	bool set = false;
+
+	for (; *s; s++) {
+		if (set) {
+			if (*s == '\\' || *s == '[')
+				return "a \\ or [ inside [...]";
+			set = *s != ']';
+		} else if (*s == '\\') {
+			if (!s[1] || !strchr("^$.*+?()[]{}|\\", s[1]))
+				return "an escape that is not of a sign";
+			s++;
+		} else if (*s == '[') {
+			s += s[1] == '^';
+			if (s[1] == ']')
+				return "a set that begins with ]";
+			set = true;
+		} else if (*s == '(' && s[1] == '?') {
+			return "(?";
+		} else if (strchr("*+?}", *s) && s[1] && strchr("*+?", s[1])) {
+			return "a repetition of a repetition";
+		}
+	}
+	return NULL;
+}
+
+static void check_pattern(struct schema *s, const struct decl *d)
+{
+	const char *bad = pattern_fault(d->pattern);
+	regex_t re;
+
+	if (bad)
+		schema_refuse(s, d->place, "%s: POSIX ERE and ECMA-262 do not "
+			      "both understand this pattern: %s", d->name, bad);
+	else if (regcomp(&re, d->pattern, REG_EXTENDED | REG_NOSUB) != 0)
+		schema_refuse(s, d->place, "%s: bad pattern /%s/", d->name,
+			      d->pattern);
+	else
+		regfree(&re);
+}
+
+static void check_type(struct schema *s, const struct decl *d)
+{
+	static const char *const bases[] = { "text", "int",  "bool", "time",
+					     "json", "map", NULL };
+	const int64_t exact = (INT64_C(1) << 53) - 1;
+	bool text = strcmp(d->base, "text") == 0;
+
+	if (!among(d->base, bases))
+		schema_refuse(s, d->place, "%s: '%s' is not one of text int "
+			      "bool time json map", d->name, d->base);
+	if (d->pattern && !text)
+		schema_refuse(s, d->place, "%s: only a text has a pattern",
+			      d->name);
+	else if (d->pattern)
+		check_pattern(s, d);
+	if (d->ranged && (strcmp(d->base, "bool") == 0 ||
+			  strcmp(d->base, "map") == 0))
+		schema_refuse(s, d->place, "%s: a %s has no range", d->name,
+			      d->base);
+	if (d->ranged && text && d->min < 0)
+		schema_refuse(s, d->place, "%s: a negative length", d->name);
+	if (d->ranged && (d->min < -exact || d->max > exact))
+		schema_refuse(s, d->place, "%s: the range leaves +-(2^53 - 1), "
+			      "which JSON readers keep exact", d->name);
+	if (d->ranged && !d->min && !d->max)
+		schema_refuse(s, d->place, "%s: 0..0 stands for no range",
+			      d->name);
+}
+
+/* --- fields ---------------------------------------------------------------------------- */
+
+static bool int_default(const struct decl *t, const char *def)
+{
+	char *end;
+	long long n = strtoll(def, &end, 10);
+
+	return *def && !*end && (!t->ranged || (n >= t->min && n <= t->max));
+}
+
+static bool text_default(const struct decl *t, const char *def)
+{
+	int64_t n = (int64_t)strlen(def);
+	bool fits = !t->ranged || (n >= t->min && n <= t->max);
+	regex_t re;
+
+	if (fits && t->pattern &&
+	    regcomp(&re, t->pattern, REG_EXTENDED | REG_NOSUB) == 0) {
+		fits = regexec(&re, def, 0, NULL, 0) == 0;
+		regfree(&re);
+	}
+	return fits;
+}
+
+static bool default_fits(const struct member *m)
+{
+	const struct decl *t = m->type;
+
+	if (m->list)
+		return strcmp(m->def, "[]") == 0;
+	if (t->kind == DECL_ENUM)
+		return member_find(&t->in, m->def) != NULL;
+	if (t->kind == DECL_RECORD)
+		return false;
+	if (strcmp(t->base, "text") == 0)
+		return text_default(t, m->def);
+	if (strcmp(t->base, "bool") == 0)
+		return strcmp(m->def, "true") == 0 ||
+		       strcmp(m->def, "false") == 0;
+	if (strcmp(t->base, "json") == 0 || strcmp(t->base, "map") == 0)
+		return strcmp(m->def, "{}") == 0;
+	return !m->quoted && int_default(t, m->def);
+}
+
+/* A field without a type is the param of its name; what stands behind it (doc,
+ * default, aliases) replaces the param's own. */
+static void take_param(struct schema *s, struct member *m)
+{
+	const struct decl *p = schema_find(s, DECL_PARAM, m->name);
+	const struct member own = *m;
+
+	if (!p || !p->in.n) {
+		schema_refuse(s, m->place, "%s has no type and is no param",
+			      m->name);
+		return;
+	}
+	*m = *p->in.items[0];
+	m->place = own.place;
+	if (*own.doc)
+		m->doc = own.doc;
+	if (own.aliases.n)
+		m->aliases = own.aliases;
+	if (own.def) {
+		m->def = own.def;
+		m->quoted = own.quoted;
+		m->optional = false;
+	}
+}
+
+static void check_doc(struct schema *s, const struct member *m)
+{
+	size_t n = strlen(m->doc);
+
+	if (!n)
+		schema_refuse(s, m->place, "%s has no documentation", m->name);
+	else if (!strchr(".!?", m->doc[n - 1]) && !(m->doc[n - 1] & 0x80))
+		schema_refuse(s, m->place, "the documentation of %s does not "
+			      "end with a period", m->name);
+}
+
+static void check_field(struct schema *s, struct member *m)
+{
+	check_doc(s, m);
+	if (!is_name(m->id, false) || among(m->id, c_words))
+		schema_refuse(s, m->place, "'%s' cannot be a field's name",
+			      m->name);
+	m->type = schema_find(s, DECL_TYPE, m->type_name);
+	if (!m->type) {
+		schema_refuse(s, m->place, "unknown type '%s' of '%s'",
+			      m->type_name, m->name);
+		return;
+	}
+	if (m->list && m->type->base && strcmp(m->type->base, "map") == 0)
+		schema_refuse(s, m->place, "%s: a list of maps cannot be had; "
+			      "make it a record", m->name);
+	if (m->def && m->optional)
+		schema_refuse(s, m->place, "%s: a default makes it optional "
+			      "already; leave out the ?", m->name);
+	if (m->def && !default_fits(m))
+		schema_refuse(s, m->place, "bad default '%s' of '%s'", m->def,
+			      m->name);
+}
+
+static bool goes_by(const struct member *m, const char *name)
+{
+	if (strcmp(m->name, name) == 0 || strcmp(m->id, name) == 0)
+		return true;
+	for (size_t i = 0; i < m->aliases.n; i++)
+		if (strcmp(m->aliases.items[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* No two members answer to one name, by alias neither. */
+static void check_twins(struct schema *s, const struct members *all, size_t i)
+{
+	const struct member *m = all->items[i];
+
+	for (size_t j = 0; j < i; j++) {
+		const struct member *other = all->items[j];
+
+		if (goes_by(other, m->name))
+			schema_refuse(s, m->place, "'%s' appears twice", m->name);
+		for (size_t k = 0; k < m->aliases.n; k++)
+			if (goes_by(other, m->aliases.items[k]))
+				schema_refuse(s, m->place, "'%s' appears twice",
+					      m->aliases.items[k]);
+	}
+}
+
+static void check_fields(struct schema *s, struct members *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		if (!all->items[i]->type_name)
+			take_param(s, all->items[i]);
+		if (all->items[i]->type_name)
+			check_field(s, all->items[i]);
+		check_twins(s, all, i);
+	}
+	if (all->n > FIELD_MAX)
+		schema_refuse(s, all->items[FIELD_MAX]->place,
+			      "more than %d fields", FIELD_MAX);
+}
+
+/* --- declarations --------------------------------------------------------------------------- */
+
+/* Lays a record behind all that it holds; one that holds itself has no end. */
+static void order_record(struct schema *s, struct decl *d)
+{
+	struct decl **place;
+
+	if (d->ordered)
+		return;
+	if (d->visiting) {
+		schema_refuse(s, d->place, "%s holds itself", d->name);
+		return;
+	}
+	d->visiting = true;
+	for (size_t i = 0; i < d->in.n; i++) {
+		const struct decl *t = d->in.items[i]->type;
+
+		if (t && t->kind == DECL_RECORD)
+			order_record(s, schema_find(s, DECL_RECORD, t->name));
+	}
+	d->visiting = false;
+	d->ordered = true;
+	place = arena_push(&s->arena, &s->records, &s->n_records,
+			   sizeof(*place));
+	*place = d;
+}
+
+static void check_choices(struct schema *s, const struct decl *d)
+{
+	if (!d->in.n)
+		schema_refuse(s, d->place, "%s has no values", d->name);
+	for (size_t i = 0; i < d->in.n; i++) {
+		const struct member *m = d->in.items[i];
+
+		check_doc(s, m);
+		if (!is_name(m->name, false))
+			schema_refuse(s, m->place, "'%s' cannot be a value",
+				      m->name);
+		check_twins(s, &d->in, i);
+	}
+}
+
+static void check_event(struct schema *s, const struct decl *d)
+{
+	static const char *const wakes[] = { "inbox", "ready",	 "task",
+					     "event", "message", NULL };
+
+	if (!strchr(d->name, '.'))
+		schema_refuse(s, d->place, "an event is called NOUN.PAST, not "
+			      "'%s'", d->name);
+	for (size_t i = 0; i < d->wakes.n; i++)
+		if (!among(d->wakes.items[i], wakes))
+			schema_refuse(s, d->place, "%s: '%s' is not one of "
+				      "inbox ready task event message",
+				      d->name, d->wakes.items[i]);
+	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
+		if (s->decls[i]->kind == DECL_EVENT &&
+		    s->decls[i]->number == d->number)
+			schema_refuse(s, d->place, "%s has the number of %s",
+				      d->name, s->decls[i]->name);
+}
+
+static void check_wire(struct schema *s, struct decl *d)
+{
+	static const char *const ports[] = { "5000", "5001", "both", NULL };
+	static const char *const senders[] = { "host", "guest", "both", NULL };
+
+	check_fields(s, &d->in);
+	if (!is_pascal(d->name))
+		schema_refuse(s, d->place, "a wire message is called in "
+			      "PascalCase, not '%s'", d->name);
+	for (size_t i = 0; i < d->in.n; i++)
+		if (goes_by(d->in.items[i], "type") ||
+		    goes_by(d->in.items[i], "id"))
+			schema_refuse(s, d->in.items[i]->place, "'%s' belongs "
+				      "to the frame", d->in.items[i]->name);
+	if (d->port && !among(d->port, ports))
+		schema_refuse(s, d->place, "%s: unknown port '%s'", d->name,
+			      d->port);
+	if (d->sender && !among(d->sender, senders))
+		schema_refuse(s, d->place, "%s: unknown sender '%s'", d->name,
+			      d->sender);
+	if (!d->answer_name)
+		return;
+	d->answer = schema_find(s, DECL_WIRE, d->answer_name);
+	if (!d->answer)
+		schema_refuse(s, d->place, "%s: undeclared answer '%s'",
+			      d->name, d->answer_name);
+}
+
+static bool tool_is_used(const struct schema *s, const char *tool)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->tool && strcmp(s->decls[i]->tool, tool) == 0)
+			return true;
+	return false;
+}
+
+static void check_set(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; i < d->in.n; i++) {
+		const struct member *m = d->in.items[i];
+
+		check_doc(s, m);
+		check_twins(s, &d->in, i);
+		if (!tool_is_used(s, m->name))
+			schema_refuse(s, m->place, "no operation is in tool "
+				      "'%s'", m->name);
+		for (size_t j = 0; j < s->n && s->decls[j] != d; j++)
+			if (s->decls[j]->kind == DECL_SET &&
+			    member_find(&s->decls[j]->in, m->name))
+				schema_refuse(s, m->place, "tool '%s' is in "
+					      "set %s already", m->name,
+					      s->decls[j]->name);
+	}
+}
+
+static void check_record(struct schema *s, struct decl *d)
+{
+	check_fields(s, &d->in);
+	if (!d->in.n)
+		schema_refuse(s, d->place, "%s has no fields", d->name);
+	if (among(d->id, taken_structs))
+		schema_refuse(s, d->place, "'%s' is a struct of cadre already",
+			      d->name);
+}
+
+static void check_decl(struct schema *s, struct decl *d)
+{
+	if (!*d->doc && d->kind != DECL_PARAM && d->kind != DECL_SET)
+		schema_refuse(s, d->place, "%s has no documentation", d->name);
+	if (d->kind != DECL_WIRE && !is_name(d->name, d->kind == DECL_OP ||
+						 d->kind == DECL_EVENT))
+		schema_refuse(s, d->place, "bad name '%s'", d->name);
+	switch (d->kind) {
+	case DECL_TYPE:
+		check_type(s, d);
+		break;
+	case DECL_ENUM:
+		check_choices(s, d);
+		break;
+	case DECL_RECORD:
+		check_record(s, d);
+		break;
+	case DECL_PARAM:
+		check_fields(s, &d->in);
+		break;
+	case DECL_EVENT:
+		check_event(s, d);
+		break;
+	case DECL_WIRE:
+		check_wire(s, d);
+		break;
+	case DECL_SET:
+		check_set(s, d);
+		break;
+	case DECL_OP:
+		check_fields(s, &d->in);
+		check_fields(s, &d->out);
+		break;
+	case DECL_KINDS:
+		break;
+	}
+}
+
+void schema_check(struct schema *s)
+{
+	int n_types = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct decl *d = s->decls[i];
+
+		if (decl_is_type(d))
+			d->index = n_types++;
+		if (d->place.line) /* not built in */
+			check_decl(s, d);
+	}
+	if (n_types > TYPE_MAX)
+		schema_refuse(s, s->decls[0]->place, "more than %d types; "
+			      "raise TYPE_MAX in core/op.h", TYPE_MAX);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->kind == DECL_RECORD)
+			order_record(s, s->decls[i]);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->kind == DECL_OP)
+			op_check(s, s->decls[i]);
+}

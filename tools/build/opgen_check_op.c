@@ -1,0 +1,358 @@
+#include "tools/build/opgen.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "core/fault.h"
+
+static bool among(const char *word, const char *const *set)
+{
+	for (; *set; set++)
+		if (strcmp(*set, word) == 0)
+			return true;
+	return false;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+/* --- words ------------------------------------------------------------------- */
+
+static void check_words(struct schema *s, const struct decl *d)
+{
+	static const char *const whos[] = { "host", "operator", "lead",
+					    "member", "observer", NULL };
+	static const char *const rates[] = { "create", "exec", "team_message",
+					     "default", "free", NULL };
+	const struct member *wait = d->wait ? member_find(&d->in, d->wait)
+					    : NULL;
+
+	if (!d->mode)
+		schema_refuse(s, d->place, "%s says neither read nor write",
+			      d->name);
+	if (!d->who)
+		schema_refuse(s, d->place, "%s does not say who", d->name);
+	else if (!among(d->who, whos))
+		schema_refuse(s, d->place, "%s: unknown who '%s'", d->name,
+			      d->who);
+	if (d->rate && !among(d->rate, rates))
+		schema_refuse(s, d->place, "%s: unknown rate '%s'", d->name,
+			      d->rate);
+	if (d->wait && (!wait || !wait->type || !wait->type->base ||
+			strcmp(wait->type->base, "int") != 0 || wait->list))
+		schema_refuse(s, d->place, "%s waits by '%s', which is no "
+			      "argument in seconds", d->name, d->wait);
+	if (!strchr(d->name, '.') || strchr(d->name, '.') !=
+					     strrchr(d->name, '.'))
+		schema_refuse(s, d->place, "an operation is called NOUN.VERB, "
+			      "not '%s'", d->name);
+}
+
+/* Characters, as a terminal counts them. */
+static size_t columns(const char *s, size_t n)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += ((unsigned char)s[i] & 0xc0) != 0x80;
+	return count;
+}
+
+static void check_summary(struct schema *s, struct decl *d)
+{
+	size_t n = strcspn(d->doc, "\n");
+
+	d->summary = arena_strndup(&s->arena, d->doc, n);
+	if (!n)
+		return; /* said already: no documentation */
+	if (columns(d->doc, n) > 80)
+		schema_refuse(s, d->place, "the summary of %s is longer than "
+			      "80 columns", d->name);
+	if (d->doc[n - 1] != '.' || (d->doc[n] && d->doc[n + 1] != '\n' &&
+				     d->doc[n + 1]))
+		schema_refuse(s, d->place, "the summary of %s is not one line "
+			      "that ends with a period", d->name);
+	d->doc += n;
+	while (*d->doc == '\n')
+		d->doc++;
+}
+
+static void check_faults(struct schema *s, const struct decl *d)
+{
+	static const char *const names[] = {
+#define X(id, name, exit, http, wire, doc, hint) name,
+		FAULT_LIST(X)
+#undef X
+		NULL
+	};
+
+	for (size_t i = 0; i < d->fails.n; i++)
+		if (!among(d->fails.items[i], names))
+			schema_refuse(s, d->place, "%s: undeclared fault '%s'",
+				      d->name, d->fails.items[i]);
+	for (size_t i = 0; i < d->emits.n; i++) {
+		if (!schema_find(s, DECL_EVENT, d->emits.items[i]))
+			schema_refuse(s, d->place, "%s: undeclared event '%s'",
+				      d->name, d->emits.items[i]);
+		for (size_t j = 0; j < i; j++)
+			if (same(d->emits.items[i], d->emits.items[j]))
+				schema_refuse(s, d->place, "%s: '%s' appears "
+					      "twice", d->name,
+					      d->emits.items[i]);
+	}
+}
+
+static void check_columns(struct schema *s, const struct decl *d)
+{
+	const struct members *of = &d->out;
+
+	for (size_t i = 0; i < d->out.n; i++) {
+		const struct member *m = d->out.items[i];
+
+		if (m->list && m->type && m->type->kind == DECL_RECORD) {
+			of = &m->type->in;
+			break;
+		}
+	}
+	for (size_t i = 0; i < d->columns.n; i++)
+		if (!member_find(of, d->columns.items[i]))
+			schema_refuse(s, d->place, "%s: the answer's list has "
+				      "no column '%s'", d->name,
+				      d->columns.items[i]);
+}
+
+/* --- routes -------------------------------------------------------------------- */
+
+/* Two paths are one when they differ in the names of their fields only. */
+static bool same_path(const char *a, const char *b)
+{
+	while (*a && *b) {
+		if (*a == '{' && *b == '{') {
+			a += strcspn(a, "}");
+			b += strcspn(b, "}");
+		}
+		if (*a != *b)
+			return false;
+		if (*a)
+			a++, b++;
+	}
+	return *a == *b;
+}
+
+static void check_path(struct schema *s, const struct decl *d)
+{
+	for (const char *p = d->path; (p = strchr(p, '{')); p++) {
+		size_t n = strcspn(p, "}");
+		const struct member *m;
+
+		if (p[-(p > d->path)] != '/' || !p[n] ||
+		    (p[n + 1] && p[n + 1] != '/')) {
+			schema_refuse(s, d->place, "%s: a {field} is a whole "
+				      "step of a path", d->name);
+			return;
+		}
+		m = member_find(&d->in, arena_strndup(&s->arena, p + 1, n - 1));
+		if (!m || m->optional || m->def || m->list)
+			schema_refuse(s, d->place, "%s: the path names %.*s, "
+				      "which is no required field", d->name,
+				      (int)n + 1, p);
+	}
+}
+
+static void check_route(struct schema *s, const struct decl *d)
+{
+	static const char *const methods[] = { "GET", "POST", "PUT", "PATCH",
+					       "DELETE", NULL };
+
+	if (!among(d->method, methods))
+		schema_refuse(s, d->place, "%s: unknown method '%s'", d->name,
+			      d->method);
+	if (same(d->method, "GET") && same(d->mode, "write"))
+		schema_refuse(s, d->place, "%s: a write on GET", d->name);
+	if (*d->path != '/')
+		schema_refuse(s, d->place, "%s: a path begins with /", d->name);
+	check_path(s, d);
+	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
+		if (same(s->decls[i]->method, d->method) &&
+		    same_path(s->decls[i]->path, d->path))
+			schema_refuse(s, d->place, "%s has the route of %s",
+				      d->name, s->decls[i]->name);
+}
+
+/* --- tools ------------------------------------------------------------------------ */
+
+/* Whether two fields look alike in a bundle, which shows no limits. */
+static bool look_alike(const struct member *a, const struct member *b)
+{
+	if (!a->type || !b->type)
+		return true; /* said already */
+	return a->list == b->list &&
+	       (a->type == b->type ||
+		(a->type->base && same(a->type->base, b->type->base)));
+}
+
+static void check_bundle(struct schema *s, const struct decl *d,
+			 const struct decl *other)
+{
+	if (!d->action != !other->action) {
+		schema_refuse(s, d->place, "%s: tool '%s' stands alone in one "
+			      "of %s and %s", d->name, d->tool, d->name,
+			      other->name);
+		return;
+	}
+	if (!d->action || same(d->action, other->action))
+		schema_refuse(s, d->place, "%s has the place of %s in tool "
+			      "'%s'", d->name, other->name, d->tool);
+	for (size_t i = 0; i < d->in.n; i++) {
+		const struct member *m = d->in.items[i];
+		const struct member *twin = member_find(&other->in, m->name);
+
+		if (twin && !look_alike(m, twin))
+			schema_refuse(s, m->place, "%s: '%s' has another type "
+				      "in %s of the same tool", d->name,
+				      m->name, other->name);
+	}
+}
+
+static void check_tool(struct schema *s, const struct decl *d)
+{
+	bool declared = false;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->kind == DECL_SET &&
+		    member_find(&s->decls[i]->in, d->tool))
+			declared = true;
+	if (!declared)
+		schema_refuse(s, d->place, "%s: no set has a tool '%s'",
+			      d->name, d->tool);
+	if (d->action && member_find(&d->in, "action"))
+		schema_refuse(s, d->place, "%s: 'action' says which operation "
+			      "of the tool is meant", d->name);
+	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
+		if (same(s->decls[i]->tool, d->tool))
+			check_bundle(s, d, s->decls[i]);
+}
+
+/* --- commands ------------------------------------------------------------------------ */
+
+/* The argument that a word names, small or in capitals. */
+static const struct member *cli_field(const struct decl *d, const char *word)
+{
+	char name[64];
+	size_t i = 0;
+
+	for (; word[i] && i + 1 < sizeof(name); i++)
+		name[i] = (char)tolower((unsigned char)word[i]);
+	name[i] = '\0';
+	return member_find(&d->in, name);
+}
+
+/* The second word is one of the command, unless it names an argument; and it
+ * is one of the command all the same when that argument comes behind it, as in
+ * `cli agent status status`. */
+static bool second_is_word(const struct decl *d)
+{
+	if (d->cli.n < 2 || isupper((unsigned char)d->cli.items[1][0]))
+		return false;
+	if (!cli_field(d, d->cli.items[1]))
+		return d->cli.n > 2 || !d->cli_rest;
+	for (size_t i = 2; i < d->cli.n; i++)
+		if (same(d->cli.items[i], d->cli.items[1]))
+			return true;
+	return false;
+}
+
+static void take_cli_field(struct schema *s, struct decl *d, const char *word)
+{
+	const struct member *m = cli_field(d, word);
+
+	if (!m) {
+		schema_refuse(s, d->place, "%s: '%s' is no argument", d->name,
+			      word);
+		return;
+	}
+	for (size_t i = 0; i < d->cli_fields.n; i++)
+		if (same(d->cli_fields.items[i], m->name))
+			schema_refuse(s, d->place, "%s: '%s' appears twice",
+				      d->name, m->name);
+	list_add(s, &d->cli_fields, m->name);
+}
+
+static void check_rest(struct schema *s, const struct decl *d)
+{
+	size_t n = d->cli_fields.n;
+	const struct member *m =
+		n ? member_find(&d->in, d->cli_fields.items[n - 1]) : NULL;
+
+	if (m && m->type && !m->list &&
+	    !(m->type->base && same(m->type->base, "text")))
+		schema_refuse(s, d->place, "%s: only a list or a text takes "
+			      "the rest", d->name);
+}
+
+static bool same_command(const struct decl *a, const struct decl *b)
+{
+	if (a->cli.n != b->cli.n)
+		return false;
+	for (size_t i = 0; i < a->cli.n; i++)
+		if (!same(a->cli.items[i], b->cli.items[i]))
+			return false;
+	return a->cli.n > 0;
+}
+
+static void check_cli(struct schema *s, struct decl *d)
+{
+	size_t words = 1 + second_is_word(d);
+
+	for (size_t i = words; i < d->cli.n; i++)
+		take_cli_field(s, d, d->cli.items[i]);
+	d->cli.n = words; /* what is left is the command */
+	if (d->cli_rest)
+		check_rest(s, d);
+	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
+		if (same_command(s->decls[i], d))
+			schema_refuse(s, d->place, "%s has the command of %s",
+				      d->name, s->decls[i]->name);
+}
+
+/* --- keys ------------------------------------------------------------------------------- */
+
+/* What a write takes without saying so. */
+static void add_key(struct schema *s, struct decl *d, const char *name,
+		    const char *doc)
+{
+	struct member *m;
+
+	if (member_find(&d->in, name))
+		return;
+	m = members_add(s, &d->in);
+	m->name = m->id = m->type_name = name;
+	m->doc = doc;
+	m->optional = true;
+	m->place = d->place;
+	m->type = schema_find(s, DECL_TYPE, name);
+}
+
+void op_check(struct schema *s, struct decl *d)
+{
+	check_words(s, d);
+	check_summary(s, d);
+	check_faults(s, d);
+	check_columns(s, d);
+	if (d->method)
+		check_route(s, d);
+	if (d->tool)
+		check_tool(s, d);
+	if (d->cli.n)
+		check_cli(s, d);
+	if (op_takes_key(d))
+		add_key(s, d, "idempotency_key",
+			"Names this call; the same one again changes nothing "
+			"more and returns what the first did.");
+	if (d->request)
+		add_key(s, d, "request_id",
+			"Names this call; the same one again returns what the "
+			"first handed out and is still held.");
+}

@@ -1,0 +1,218 @@
+#include "tools/build/opgen_parse.h"
+
+#include <string.h>
+
+/* --- fields ------------------------------------------------------------------------ */
+
+static void parse_field_type(struct parser *p, struct member *m, const char *w)
+{
+	size_t n = strlen(w);
+
+	if (n > 1 && w[n - 1] == '?') {
+		m->optional = true;
+		n--;
+	}
+	if (n > 2 && strncmp(w + n - 2, "[]", 2) == 0) {
+		m->list = true;
+		n -= 2;
+	}
+	m->type_name = arena_strndup(&p->schema->arena, w, n);
+}
+
+/* What follows a type: `= DEFAULT` and `(ALIAS...)`. */
+static void parse_field_tail(struct parser *p, struct member *m,
+			     const struct line *l, size_t i)
+{
+	if (i + 1 < l->n && strcmp(l->words[i], "=") == 0) {
+		m->def = l->words[i + 1];
+		m->quoted = l->quoted[i + 1];
+		i += 2;
+	}
+	if (i < l->n && strcmp(l->words[i], "(") == 0) {
+		for (i++; i < l->n && strcmp(l->words[i], ")") != 0; i++)
+			list_add(p->schema, &m->aliases, l->words[i]);
+		if (i++ == l->n)
+			refuse(p, "the aliases of %s are not closed", m->name);
+	}
+	if (i < l->n)
+		refuse(p, "unexpected '%s' behind %s", l->words[i], m->name);
+}
+
+void parse_field(struct parser *p, struct members *to,
+			const struct line *l, size_t i)
+{
+	struct member *m;
+
+	if (i >= l->n) {
+		refuse(p, "expected NAME TYPE[?|[]] [= DEFAULT] [(ALIAS...)]  "
+			  "# meaning");
+		return;
+	}
+	m = members_add(p->schema, to);
+	m->place = p->at;
+	m->name = l->words[i];
+	m->id = c_name(&p->schema->arena, m->name, false);
+	m->doc = l->doc;
+	p->last_doc = &m->doc;
+	i++;
+	if (i < l->n && strcmp(l->words[i], "(") != 0 &&
+	    strcmp(l->words[i], "=") != 0)
+		parse_field_type(p, m, l->words[i++]);
+	parse_field_tail(p, m, l, i);
+}
+
+/* --- members of an operation -------------------------------------------------------- */
+
+static void set_once(struct parser *p, const char **slot, const struct line *l)
+{
+	if (*slot)
+		refuse(p, "a second '%s'", l->words[0]);
+	*slot = l->words[1];
+}
+
+static void parse_mode(struct parser *p, struct decl *d, const struct line *l)
+{
+	if (d->mode)
+		refuse(p, "a second 'read' or 'write'");
+	d->mode = l->words[0];
+	for (size_t i = 1; i < l->n; i++) {
+		if (strcmp(l->words[i], "idempotent") == 0)
+			d->idempotent = true;
+		else if (strcmp(l->words[i], "destructive") == 0)
+			d->destructive = true;
+		else if (strcmp(l->words[i], "request") == 0)
+			d->request = true;
+		else
+			refuse(p, "unknown word '%s'", l->words[i]);
+	}
+}
+
+static void parse_who(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->who, l);
+}
+
+static void parse_rate(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->rate, l);
+}
+
+static void parse_wait(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->wait, l);
+}
+
+static void parse_needs(struct parser *p, struct decl *d, const struct line *l)
+{
+	if (strcmp(l->words[1], "host") != 0)
+		refuse(p, "unknown word '%s'", l->words[1]);
+	d->needs_host = true;
+}
+
+static void parse_request(struct parser *p, struct decl *d,
+			  const struct line *l)
+{
+	(void)p, (void)l;
+	d->request = true;
+}
+
+static void parse_http(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->method, l);
+	d->path = l->words[2];
+}
+
+static void parse_tool(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->tool, l);
+	d->action = l->n > 2 ? l->words[2] : NULL;
+}
+
+/* A word of the command is written small, a field small or in capitals; the
+ * check knows the fields and tells the second word from a first field. */
+static void parse_cli(struct parser *p, struct decl *d, const struct line *l)
+{
+	if (d->cli.n)
+		refuse(p, "a second 'cli'");
+	for (size_t i = 1; i < l->n; i++) {
+		size_t n = strlen(l->words[i]);
+
+		if (i + 1 == l->n && n > 3 &&
+		    strcmp(l->words[i] + n - 3, "...") == 0) {
+			d->cli_rest = true;
+			n -= 3;
+		}
+		list_add(p->schema, &d->cli,
+			 arena_strndup(&p->schema->arena, l->words[i], n));
+	}
+}
+
+static void add_all(struct parser *p, struct list *to, const struct line *l)
+{
+	for (size_t i = 1; i < l->n; i++)
+		list_add(p->schema, to, l->words[i]);
+}
+
+static void parse_table(struct parser *p, struct decl *d, const struct line *l)
+{
+	add_all(p, &d->columns, l);
+}
+
+static void parse_fails(struct parser *p, struct decl *d, const struct line *l)
+{
+	add_all(p, &d->fails, l);
+}
+
+static void parse_emits(struct parser *p, struct decl *d, const struct line *l)
+{
+	add_all(p, &d->emits, l);
+}
+
+static void parse_in(struct parser *p, struct decl *d, const struct line *l)
+{
+	parse_field(p, &d->in, l, 1);
+}
+
+static void parse_out(struct parser *p, struct decl *d, const struct line *l)
+{
+	parse_field(p, &d->out, l, 1);
+}
+
+static const struct {
+	const char *word;
+	size_t least, most;
+	const char *usage;
+	void (*parse)(struct parser *, struct decl *, const struct line *);
+} op_words[] = {
+	{ "read", 1, 1, "read", parse_mode },
+	{ "write", 1, 3, "write [idempotent] [destructive]", parse_mode },
+	{ "who", 2, 2, "who host|operator|lead|member|observer", parse_who },
+	{ "rate", 2, 2, "rate create|exec|team_message|default|free",
+	  parse_rate },
+	{ "needs", 2, 2, "needs host", parse_needs },
+	{ "wait", 2, 2, "wait FIELD", parse_wait },
+	{ "request", 1, 1, "request", parse_request },
+	{ "http", 3, 3, "http METHOD /path/{field}", parse_http },
+	{ "tool", 2, 3, "tool NAME [ACTION]", parse_tool },
+	{ "cli", 2, WORDS, "cli VERB [WORD] [FIELD...]", parse_cli },
+	{ "table", 2, WORDS, "table FIELD...", parse_table },
+	{ "in", 2, WORDS, "in FIELD", parse_in },
+	{ "out", 2, WORDS, "out FIELD", parse_out },
+	{ "fails", 2, WORDS, "fails CODE...", parse_fails },
+	{ "emits", 2, WORDS, "emits EVENT...", parse_emits },
+};
+
+void parse_op_member(struct parser *p, struct decl *d,
+			    const struct line *l)
+{
+	for (size_t i = 0; i < sizeof(op_words) / sizeof(op_words[0]); i++) {
+		if (strcmp(op_words[i].word, l->words[0]) != 0)
+			continue;
+		if (l->n < op_words[i].least || l->n > op_words[i].most)
+			refuse(p, "expected: %s", op_words[i].usage);
+		else
+			op_words[i].parse(p, d, l);
+		return;
+	}
+	refuse(p, "unknown word '%s' in an operation", l->words[0]);
+}

@@ -1,0 +1,37 @@
+/*
+ * opgen_parse - what the two halves of opgen's parser share.
+ *
+ * opgen_parse.c reads lines and declarations, opgen_member.c the members.
+ */
+#ifndef OPGEN_PARSE_H
+#define OPGEN_PARSE_H
+
+#include "tools/build/opgen.h"
+
+enum { WORDS = 64 };
+
+/* One line, taken apart. */
+struct line {
+	const char *words[WORDS];
+	bool quoted[WORDS];
+	size_t n;
+	const char *doc; /* behind `#`; "" if none */
+	bool indented;
+};
+
+struct parser {
+	struct schema *schema;
+	struct place at;
+	struct decl *open; /* whose members follow; NULL after a bad one */
+	const char *doc;   /* collected for the next declaration, or NULL */
+	const char **last_doc; /* where an indented `# text` goes on */
+};
+
+#define refuse(p, ...) schema_refuse((p)->schema, (p)->at, __VA_ARGS__)
+
+/* The field that begins at word `i`. */
+void parse_field(struct parser *p, struct members *to, const struct line *l,
+		 size_t i);
+void parse_op_member(struct parser *p, struct decl *d, const struct line *l);
+
+#endif

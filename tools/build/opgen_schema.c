@@ -1,0 +1,126 @@
+#include "tools/build/opgen.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+
+void schema_refuse(struct schema *s, struct place at, const char *fmt, ...)
+{
+	va_list ap;
+
+	s->n_errors++;
+	fprintf(s->errors, "%s:%d: ", at.file, at.line);
+	va_start(ap, fmt);
+	vfprintf(s->errors, fmt, ap);
+	va_end(ap);
+	fputc('\n', s->errors);
+}
+
+bool decl_is_type(const struct decl *d)
+{
+	return d->kind <= DECL_RECORD;
+}
+
+struct decl *schema_find(const struct schema *s, enum decl_kind kind,
+			 const char *name)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct decl *d = s->decls[i];
+
+		if ((d->kind == kind ||
+		     (kind <= DECL_RECORD && decl_is_type(d))) &&
+		    strcmp(d->name, name) == 0)
+			return d;
+	}
+	return NULL;
+}
+
+struct member *member_find(const struct members *m, const char *name)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (strcmp(m->items[i]->name, name) == 0)
+			return m->items[i];
+	return NULL;
+}
+
+struct member *members_add(struct schema *s, struct members *m)
+{
+	struct member **place =
+		arena_push(&s->arena, &m->items, &m->n, sizeof(*place));
+
+	return *place = arena_alloc(&s->arena, sizeof(**place));
+}
+
+void list_add(struct schema *s, struct list *l, const char *item)
+{
+	const char **place =
+		arena_push(&s->arena, &l->items, &l->n, sizeof(*place));
+
+	*place = item;
+}
+
+bool op_takes_key(const struct decl *d)
+{
+	return d->mode && strcmp(d->mode, "write") == 0 && !d->request &&
+	       d->who && strcmp(d->who, "host") != 0;
+}
+
+struct decl *decl_add(struct schema *s)
+{
+	struct decl **place =
+		arena_push(&s->arena, &s->decls, &s->n, sizeof(*place));
+
+	return *place = arena_alloc(&s->arena, sizeof(**place));
+}
+
+const char *c_name(struct arena *a, const char *name, bool wire)
+{
+	char *id = arena_alloc(a, 2 * strlen(name) + 6), *q = id;
+
+	if (wire)
+		q = stpcpy(q, "wire");
+	for (const char *p = name; *p; p++) {
+		if (wire && isupper((unsigned char)*p))
+			*q++ = '_';
+		*q++ = *p == '.' || *p == '-'
+			       ? '_'
+			       : (char)tolower((unsigned char)*p);
+	}
+	return id;
+}
+
+/* The types that need no declaration: the grammar's, and those of the keys
+ * that writes take without saying so. */
+void schema_init(struct schema *s, FILE *errors)
+{
+	static const char *const base[] = { "text", "int", "bool",
+					    "time", "json", "map" };
+	static const char *const keys[] = { "idempotency_key", "request_id" };
+
+	*s = (struct schema){ .errors = errors };
+	for (size_t i = 0; i < sizeof(base) / sizeof(base[0]); i++) {
+		struct decl *d = decl_add(s);
+
+		d->kind = DECL_TYPE;
+		d->name = d->id = d->base = base[i];
+		d->doc = "";
+		d->place = (struct place){ "built in", 0 };
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		struct decl *d = decl_add(s);
+
+		d->kind = DECL_TYPE;
+		d->name = d->id = keys[i];
+		d->base = "text";
+		d->doc = "A name that the caller makes; a UUIDv7 is best.";
+		d->min = 1;
+		d->max = 64;
+		d->ranged = true;
+		d->place = (struct place){ "built in", 0 };
+	}
+}
+
+void schema_release(struct schema *s)
+{
+	arena_release(&s->arena);
+}

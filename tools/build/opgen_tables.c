@@ -1,0 +1,230 @@
+#include "tools/build/opgen_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fault.h"
+
+/* --- operations ----------------------------------------------------------------------- */
+
+static bool has_word(const struct list *l, const char *word)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->items[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* Any operation may give these, listed or not. */
+static bool always(const char *fault)
+{
+	return strcmp(fault, "invalid") == 0 || strcmp(fault, "denied") == 0 ||
+	       strcmp(fault, "unavailable") == 0;
+}
+
+static void put_faults(FILE *out, const struct decl *d)
+{
+	static const struct {
+		const char *name, *id;
+	} rows[] = {
+#define X(id, name, exit, http, wire, doc, hint) { name, #id },
+		FAULT_LIST(X)
+#undef X
+	};
+
+	fputs("\t  .faults = (const enum fault_code[]){ ", out);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (always(rows[i].name) || has_word(&d->fails, rows[i].name))
+			fprintf(out, "FAULT_%s, ", rows[i].id);
+	fputs("FAULT_NONE },\n\t  .events = (const int[]){ ", out);
+	for (size_t i = 0; i < d->emits.n; i++) {
+		fputs("EVENT_", out);
+		put_upper(out, d->emits.items[i]);
+		fputs(", ", out);
+	}
+	fputs("0 },\n", out);
+}
+
+static void put_doors(FILE *out, const struct decl *d)
+{
+	if (d->wait)
+		for (size_t i = 0; i < d->in.n; i++)
+			if (strcmp(d->in.items[i]->name, d->wait) == 0)
+				fprintf(out, "\t  .wait = &fields_%s_in[%zu],\n",
+					d->id, i);
+	if (d->method)
+		fprintf(out, "\t  .http_method = \"%s\", .http_path = \"%s\",\n",
+			d->method, d->path);
+	if (d->tool)
+		fprintf(out, "\t  .tool = \"%s\",\n", d->tool);
+	if (d->action)
+		fprintf(out, "\t  .action = \"%s\",\n", d->action);
+	put_words(out, "cli", &d->cli);
+	put_words(out, "cli_fields", &d->cli_fields);
+	if (d->cli_rest)
+		fputs("\t  .cli_rest = true,\n", out);
+	put_words(out, "columns", &d->columns);
+}
+
+static void put_op(FILE *out, const struct decl *d, size_t index)
+{
+	fprintf(out, "\t{ .name = \"%s\", .index = %zu,\n\t  .summary = ",
+		d->name, index);
+	put_string(out, d->summary);
+	fputs(",\n\t  .doc = ", out);
+	put_string(out, d->doc);
+	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s,\n\t  .who = WHO_",
+		strcmp(d->mode, "write") == 0 ? " | OP_WRITE" : "",
+		d->idempotent ? " | OP_IDEMPOTENT" : "",
+		d->destructive ? " | OP_DESTRUCTIVE" : "",
+		d->needs_host ? " | OP_NEEDS_HOST" : "",
+		d->request ? " | OP_REQUEST" : "");
+	put_upper(out, d->who);
+	fputs(", .rate = RATE_", out);
+	put_upper(out, d->rate ? d->rate : "default");
+	fprintf(out, ",\n\t  .in = &record_%s_in, .out = &record_%s_out,\n",
+		d->id, d->id);
+	put_doors(out, d);
+	put_faults(out, d);
+	fprintf(out, "\t  .run = run_%s,\n\t},\n", d->id);
+}
+
+/* Hands the untyped structs to the typed handler. */
+static void put_thunk(FILE *out, const struct decl *d)
+{
+	fprintf(out, "static int run_%s(struct call *call, const void *in, "
+		"void *out)\n{\n\treturn %s(call, in, out);\n}\n\n", d->id,
+		d->id);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct decl *const *)a)->name,
+		      (*(struct decl *const *)b)->name);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return (*(struct decl *const *)a)->number -
+	       (*(struct decl *const *)b)->number;
+}
+
+/* The declarations of one kind, in the order that bsearch wants. */
+static struct decl **sorted(const struct schema *s, struct arena *a,
+			    enum decl_kind kind, size_t *n)
+{
+	struct decl **some = arena_alloc(a, (s->n + 1) * sizeof(*some));
+
+	*n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->kind == kind)
+			some[(*n)++] = s->decls[i];
+	qsort(some, *n, sizeof(*some),
+	      kind == DECL_EVENT ? by_number : by_name);
+	return some;
+}
+
+/* A table may be empty; C arrays may not, so each has a row behind its end. */
+static void put_table(FILE *out, const char *name, size_t n)
+{
+	fprintf(out, "\t{ 0 },\n};\n\nconst size_t %s_count = %zu;\n\n", name,
+		n);
+}
+
+static void put_ops(FILE *out, struct arena *a, const struct schema *s)
+{
+	size_t n;
+	struct decl **ops = sorted(s, a, DECL_OP, &n);
+
+	for (size_t i = 0; i < n; i++)
+		put_thunk(out, ops[i]);
+	fputs("const struct op op_table[] = {\n", out);
+	for (size_t i = 0; i < n; i++)
+		put_op(out, ops[i], i);
+	put_table(out, "op", n);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "const struct op *const op_%s = &op_table[%zu];\n",
+			ops[i]->id, i);
+	fputc('\n', out);
+}
+
+/* --- events, tools, wire ---------------------------------------------------------------- */
+
+static void put_events(FILE *out, struct arena *a, const struct schema *s)
+{
+	size_t n;
+	struct decl **events = sorted(s, a, DECL_EVENT, &n);
+
+	fputs("const struct event_kind event_table[] = {\n", out);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(out, "\t{ .number = %d, .name = \"%s\", .wakes = 0",
+			events[i]->number, events[i]->name);
+		for (size_t j = 0; j < events[i]->wakes.n; j++) {
+			fputs(" | 1u << WAKE_", out);
+			put_upper(out, events[i]->wakes.items[j]);
+		}
+		fputs(",\n\t  .doc = ", out);
+		put_string(out, events[i]->doc);
+		fputs(" },\n", out);
+	}
+	put_table(out, "event", n);
+}
+
+static void put_tools(FILE *out, const struct schema *s)
+{
+	size_t n = 0;
+
+	fputs("const struct tool tool_table[] = {\n", out);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *d = s->decls[i];
+
+		if (d->kind != DECL_SET)
+			continue;
+		for (size_t j = 0; j < d->in.n; j++, n++) {
+			fprintf(out, "\t{ .name = \"%s\", .set = \"%s\", "
+				".doc = ", d->in.items[j]->name, d->name);
+			put_string(out, d->in.items[j]->doc);
+			fputs(" },\n", out);
+		}
+	}
+	put_table(out, "tool", n);
+}
+
+static unsigned bits(const char *word, const char *first)
+{
+	if (!word)
+		return 0;
+	return strcmp(word, "both") == 0 ? 3 : strcmp(word, first) == 0 ? 1 : 2;
+}
+
+static void put_wires(FILE *out, struct arena *a, const struct schema *s)
+{
+	size_t n, answer;
+	struct decl **wires = sorted(s, a, DECL_WIRE, &n);
+
+	fputs("const struct wire wire_table[] = {\n", out);
+	for (size_t i = 0; i < n; i++) {
+		const struct decl *d = wires[i];
+
+		fprintf(out, "\t{ .name = \"%s\", .ports = %u, .senders = %u, "
+			".record = &record_%s,\n\t  .doc = ", d->name,
+			bits(d->port, "5000"), bits(d->sender, "host"), d->id);
+		put_string(out, d->doc);
+		fputs(",\n", out);
+		for (answer = 0; d->answer && wires[answer] != d->answer;)
+			answer++;
+		if (d->answer)
+			fprintf(out, "\t  .answer = &wire_table[%zu],\n",
+				answer);
+		fputs("\t},\n", out);
+	}
+	put_table(out, "wire", n);
+}
+
+void write_tables(FILE *out, struct arena *a, const struct schema *s)
+{
+	put_ops(out, a, s);
+	put_events(out, a, s);
+	put_tools(out, s);
+	put_wires(out, a, s);
+}

@@ -1,0 +1,17 @@
+/*
+ * opgen_write - what the two halves of opgen's writer share.
+ *
+ * opgen_write.c writes the header, the types and the records; opgen_tables.c
+ * writes the tables of operations, events, tools and wire messages.
+ */
+#ifndef OPGEN_WRITE_H
+#define OPGEN_WRITE_H
+
+#include "tools/build/opgen.h"
+
+void put_upper(FILE *out, const char *s); /* a name as part of a constant */
+void put_string(FILE *out, const char *s); /* quoted, as C has it */
+void put_words(FILE *out, const char *member, const struct list *l);
+void write_tables(FILE *out, struct arena *a, const struct schema *s);
+
+#endif
