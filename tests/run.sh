@@ -6,7 +6,7 @@
 #	tests/run.sh --long=SECONDS W... fuzzers run that long each
 #
 # What is found is run: lints, tests/unit/test_*.c, tests/op/*.test, the
-# programs tests/NAME.c, the stories tests/*/*.sh, tests/fuzz/*.c.  Logs are
+# programs tests/NAME.c, the stories tests/*/*.sh (but lib/), tests/fuzz/*.c.  Logs are
 # kept in build/logs/, and the tail of a failing one is shown.  A story finds
 # the command in $CADRE and first in PATH, an empty folder of its own in $TMPDIR
 # and $HOME, and leaves nothing running; a test that ends with 77 was skipped.
@@ -135,6 +135,7 @@ done
 
 for story in $(list tests/*/*.sh); do
 	base=${story#tests/}
+	case $base in lib/*) continue ;; esac # what stories share
 	t "${base%.sh}" 300 sh "$story"
 done
 
