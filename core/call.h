@@ -100,14 +100,14 @@ void call_encode(struct call *call, struct text *out);
  * it gives 0 or a negative; query_end(&q) to stop early. */
 #define sql_run(call, name, ...)                                           \
 	store_run((call)->store, sql_##name,                               \
-		  &(const struct name##_in){ __VA_ARGS__ }, &(call)->fault)
+		  &(const struct sql_##name##_in){ __VA_ARGS__ }, &(call)->fault)
 #define sql_row(call, name, row, ...)                                      \
 	store_row((call)->store, sql_##name,                               \
-		  &(const struct name##_in){ __VA_ARGS__ }, (row),         \
+		  &(const struct sql_##name##_in){ __VA_ARGS__ }, (row),         \
 		  sizeof(*(row)), &(call)->arena, &(call)->fault)
 #define sql_query(call, q, name, ...)                                      \
 	store_query((call)->store, (q), sql_##name,                        \
-		    &(const struct name##_in){ __VA_ARGS__ })
+		    &(const struct sql_##name##_in){ __VA_ARGS__ })
 #define sql_next(call, q, row)                                             \
 	store_next((q), (row), sizeof(*(row)), &(call)->arena, &(call)->fault)
 

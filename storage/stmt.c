@@ -60,7 +60,6 @@ static const struct field *field_exact(const struct record *r, const char *name)
 	return NULL;
 }
 
-/* Names in C have _ where the schema may have - or a dot. */
 static struct slot *find_slots(sqlite3_stmt *st, const struct record *r)
 {
 	int n = sqlite3_column_count(st);
@@ -207,7 +206,13 @@ static int ready(struct store *s, enum sql id, const void *in)
 	int rc = SQLITE_OK;
 
 	assert(!p->busy);
-	assert(statement_table[id].readonly || s->writing);
+	if (!statement_table[id].readonly) {
+		assert(s->writing);
+		/* Alone, after a failure that dropped the transaction, it
+		 * would be committed by itself. */
+		if (!store_intact(s))
+			return SQLITE_ABORT;
+	}
 	if (!p->stmt)
 		rc = prepare(s, id);
 	return rc == SQLITE_OK ? bind(p->stmt, &statement_table[id], in) : rc;

@@ -1,0 +1,147 @@
+/* Copies of a state that can be trusted, and whether it can be itself. */
+#include "storage/inside.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- checks ------------------------------------------------------------------- */
+
+static int check_integrity(sqlite3 *db, struct fault *f)
+{
+	sqlite3_stmt *st = NULL;
+	const char *said = "no answer";
+	int rc = sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		said = (const char *)sqlite3_column_text(st, 0);
+	else
+		said = sqlite3_errmsg(db);
+	if (!said || strcmp(said, "ok") != 0)
+		fault_set(f, FAULT_IO, "", "%s", said ? said : "no memory");
+	sqlite3_finalize(st);
+	return f->code;
+}
+
+static int check_references(sqlite3 *db, struct fault *f)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db, "PRAGMA foreign_key_check", -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		fault_set(f, FAULT_IO, "", "row %lld of %s refers to a row of %s "
+			  "that is not there", (long long)sqlite3_column_int64(st, 1),
+			  sqlite3_column_text(st, 0), sqlite3_column_text(st, 2));
+	else if (rc != SQLITE_DONE)
+		fault_set(f, FAULT_IO, "", "%s", sqlite3_errmsg(db));
+	sqlite3_finalize(st);
+	return f->code;
+}
+
+int store_check(struct store *s, struct fault *f)
+{
+	if (!s->db)
+		return store_fault(s, SQLITE_CANTOPEN, "check", f);
+	return check_integrity(s->db, f) < 0 ? f->code : check_references(s->db, f);
+}
+
+/* --- copies ------------------------------------------------------------------- */
+
+static int vacuum_into(struct store *s, const char *path, struct fault *f)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, "VACUUM INTO ?1", -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(st, 1, path, -1, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = store_step(s, st);
+	sqlite3_finalize(st);
+	return rc == SQLITE_DONE ? 0 : store_fault(s, rc, "backup", f);
+}
+
+/* The copy as a new reader finds it. */
+static int verify(struct store *s, const char *path, struct fault *f)
+{
+	sqlite3 *db = NULL;
+	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, s->vfs);
+
+	if (rc != SQLITE_OK)
+		store_fault(s, rc, "backup", f);
+	else
+		check_integrity(db, f);
+	sqlite3_close(db);
+	return f->code;
+}
+
+static int sync_path(const char *path, int flags, struct fault *f)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		fault_set(f, errno == ENOSPC ? FAULT_UNAVAILABLE : FAULT_IO, "",
+			  "cannot make %s durable: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return f->code;
+}
+
+static int sync_folder(const char *path, struct fault *f)
+{
+	char *copy = strdup(path);
+
+	if (!copy)
+		abort();
+	sync_path(dirname(copy), O_RDONLY | O_DIRECTORY, f);
+	free(copy);
+	return f->code;
+}
+
+static int put_in_place(const char *from, const char *path, bool replace,
+			struct fault *f)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, path,
+		      replace ? 0 : RENAME_NOREPLACE) == 0)
+		return sync_folder(path, f);
+	if (errno == EEXIST)
+		return fault_set(f, FAULT_CONFLICT, "", "%s is there already", path);
+	return fault_set(f, FAULT_IO, "", "cannot name the copy %s: %s", path,
+			 strerror(errno));
+}
+
+int store_copy_to(struct store *s, const char *path, bool replace, struct fault *f)
+{
+	char *temp;
+
+	assert(!s->writing && (!s->db || sqlite3_get_autocommit(s->db)));
+	if (!s->db)
+		return store_fault(s, SQLITE_CANTOPEN, "backup", f);
+	if (asprintf(&temp, "%s.%d.tmp", path, (int)getpid()) < 0)
+		abort();
+	unlink(temp);
+	/* An empty node is what VACUUM INTO takes, and it keeps its mode. */
+	if (mknod(temp, S_IFREG | 0600, 0) < 0)
+		fault_set(f, FAULT_IO, "", "cannot make %s: %s", temp, strerror(errno));
+	else if (vacuum_into(s, temp, f) == 0 && verify(s, temp, f) == 0 &&
+		 sync_path(temp, O_RDONLY, f) == 0)
+		put_in_place(temp, path, replace, f);
+	if (f->code)
+		unlink(temp);
+	free(temp);
+	return f->code;
+}
+
+int store_backup(struct store *s, const char *path, struct fault *f)
+{
+	return store_copy_to(s, path, false, f);
+}

@@ -1,0 +1,104 @@
+/* Migrations: forward only, all that are missing or none, alone. */
+#include "storage/inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WAIT_MS = 10000 }; /* for processes that have the state open */
+
+static int refuse_newer(struct store *s, int64_t version, struct fault *f)
+{
+	/* It stays as it is, its WAL too. */
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	fault_set(f, FAULT_UNAVAILABLE, "", "%s is of version %lld, this program knows "
+		  "versions up to %d", s->path, (long long)version, migration_count);
+	return fault_hint(f, "use the newer cadre that has opened it");
+}
+
+static int refuse_stranger(struct store *s, struct fault *f)
+{
+	fault_set(f, FAULT_UNAVAILABLE, "", "%s is a database of another program",
+		  s->path);
+	return fault_hint(f, "set CADRE_HOME to another folder");
+}
+
+/* PRAGMA journal_mode answers with the mode that it is; a failure is seen there. */
+static int use_wal(struct store *s, struct fault *f)
+{
+	if (s->flags & STORE_MEMORY)
+		return 0;
+	return store_exec(s, "PRAGMA journal_mode = WAL", f);
+}
+
+static int back_up(struct store *s, int64_t version, struct fault *f)
+{
+	char *path;
+	int rc;
+
+	if (version == 0 || s->flags & STORE_MEMORY)
+		return 0;
+	if (asprintf(&path, "%s.v%lld.backup", s->path, (long long)version) < 0)
+		abort();
+	rc = store_copy_to(s, path, true, f);
+	free(path);
+	return rc;
+}
+
+static int apply(struct store *s, int64_t version, struct fault *f)
+{
+	if (store_exec(s, "BEGIN IMMEDIATE", f) < 0)
+		return f->code;
+	for (int i = 0; i < migration_count; i++) {
+		if (migration_table[i].version <= version)
+			continue;
+		if (store_exec(s, migration_table[i].text, f) < 0)
+			goto out;
+	}
+	if (store_number(s, "SELECT count(*) FROM pragma_foreign_key_check", f) != 0)
+		fault_set(f, FAULT_IO, "", "the migrated state would have rows that "
+			  "refer to nothing");
+	else
+		store_exec(s, "COMMIT", f);
+out:
+	if (f->code)
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return f->code;
+}
+
+static int first_time(struct store *s, struct fault *f)
+{
+	int64_t objects = store_number(s, "SELECT count(*) FROM sqlite_schema", f);
+
+	if (objects < 0)
+		return f->code;
+	if (objects > 0)
+		return refuse_stranger(s, f);
+	return store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL", f);
+}
+
+static int migrate_alone(struct store *s, int64_t version, struct fault *f)
+{
+	if (version == 0 && first_time(s, f) < 0)
+		return f->code;
+	if (use_wal(s, f) < 0 || back_up(s, version, f) < 0)
+		return f->code;
+	return apply(s, version, f);
+}
+
+int store_migrate(struct store *s, struct fault *f)
+{
+	int64_t version = store_number(s, "PRAGMA user_version", f);
+
+	if (version < 0)
+		return f->code ? f->code : refuse_stranger(s, f);
+	if (version > migration_count)
+		return refuse_newer(s, version, f);
+	if (version < migration_count) {
+		if (turn_alone(&s->turn, WAIT_MS, f) < 0 ||
+		    migrate_alone(s, version, f) < 0)
+			return f->code;
+	} else if (use_wal(s, f) < 0) {
+		return f->code;
+	}
+	return turn_lock(&s->turn, TURN_VERSION, false, f);
+}

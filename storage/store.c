@@ -1,0 +1,467 @@
+/* A connection's life and its transactions; start reading at store_open(). */
+#include "storage/inside.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { BUSY_MS = 10000 }; /* for people with sqlite3; we take turns */
+
+/* --- faults ------------------------------------------------------------------- */
+
+static const struct {
+	int result;
+	enum fault_code code;
+	const char *text;
+} results[] = {
+	{ SQLITE_FULL, FAULT_UNAVAILABLE, "the disk is full" },
+	{ SQLITE_IOERR, FAULT_UNAVAILABLE, "the disk failed to read or write" },
+	{ SQLITE_NOMEM, FAULT_UNAVAILABLE, "there is no memory" },
+	{ SQLITE_BUSY, FAULT_UNAVAILABLE,
+	  "another program keeps the state file locked" },
+	{ SQLITE_LOCKED, FAULT_UNAVAILABLE, "the state is locked" },
+	{ SQLITE_PROTOCOL, FAULT_UNAVAILABLE, "the state is locked" },
+	{ SQLITE_INTERRUPT, FAULT_UNAVAILABLE, "it was interrupted" },
+	{ SQLITE_ABORT, FAULT_UNAVAILABLE, "its transaction was dropped" },
+	{ SQLITE_READONLY, FAULT_UNAVAILABLE, "the state file is read-only" },
+	{ SQLITE_CANTOPEN, FAULT_UNAVAILABLE, "the state file cannot be opened" },
+	{ SQLITE_PERM, FAULT_UNAVAILABLE, "the state file may not be opened" },
+	{ SQLITE_CORRUPT, FAULT_IO, "the state file is damaged" },
+	{ SQLITE_NOTADB, FAULT_IO, "the state file is not a database" },
+};
+
+int store_fault(const struct store *s, int rc, const char *what, struct fault *f)
+{
+	/* After store_fail() the connection itself knows of no failure. */
+	const char *said = s->db && sqlite3_extended_errcode(s->db) == rc ?
+				   sqlite3_errmsg(s->db) : sqlite3_errstr(rc);
+	int err = s->db ? sqlite3_system_errno(s->db) : 0;
+
+	for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++)
+		if (results[i].result == (rc & 0xff))
+			return fault_set(f, results[i].code, "", "%s (%d%s%s)",
+					 results[i].text, rc, err ? ": " : "",
+					 err ? strerror(err) : "");
+	return fault_set(f, FAULT_INTERNAL, "", "%s: %s (%d)", what, said, rc);
+}
+
+/* --- small statements ----------------------------------------------------------- */
+
+static const char *const own_text[OWN_COUNT] = {
+	[OWN_BEGIN_READ] = "BEGIN",
+	[OWN_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+	[OWN_COMMIT] = "COMMIT",
+	[OWN_ROLLBACK] = "ROLLBACK",
+	[OWN_SAVEPOINT] = "SAVEPOINT call",
+	[OWN_RELEASE] = "RELEASE call",
+	[OWN_REWIND] = "ROLLBACK TO call",
+	[OWN_DATA_VERSION] = "PRAGMA data_version",
+};
+
+static int own_prepare(struct store *s, enum own id)
+{
+	if (!s->db)
+		return SQLITE_CANTOPEN;
+	if (s->own[id])
+		return SQLITE_OK;
+	return sqlite3_prepare_v3(s->db, own_text[id], -1, SQLITE_PREPARE_PERSISTENT,
+				  &s->own[id], NULL);
+}
+
+static int own_run(struct store *s, enum own id)
+{
+	int rc = own_prepare(s, id);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = store_step(s, s->own[id]);
+	sqlite3_reset(s->own[id]);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int store_exec(struct store *s, const char *sql, struct fault *f)
+{
+	int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? 0 : store_fault(s, rc, sql, f);
+}
+
+int64_t store_number(struct store *s, const char *sql, struct fault *f)
+{
+	sqlite3_stmt *st = NULL;
+	int64_t n = -1;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		n = sqlite3_column_int64(st, 0);
+	else
+		store_fault(s, rc, sql, f);
+	sqlite3_finalize(st);
+	return n;
+}
+
+/* --- opening ---------------------------------------------------------------------- */
+
+static void configure(void)
+{
+	/* Sub-journals of savepoints stay in memory: 3 us each instead of 10.
+	 * Without memory statistics malloc takes no lock of SQLite's. */
+	sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1);
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	sqlite3_initialize();
+}
+
+/* Kept by SQLite after COMMIT when the host does the checkpoints. */
+static int count_frames(void *store, sqlite3 *db, const char *schema, int frames)
+{
+	struct store *s = store;
+
+	(void)db;
+	(void)schema;
+	s->frames = frames;
+	return SQLITE_OK;
+}
+
+static int connect_file(struct store *s, struct fault *f)
+{
+	int rc = sqlite3_open_v2(s->path, &s->db,
+				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+				 (s->flags & STORE_MEMORY ? SQLITE_OPEN_MEMORY : 0),
+				 s->vfs);
+
+	if (rc != SQLITE_OK)
+		return store_fault(s, rc, "open", f);
+	sqlite3_extended_result_codes(s->db, 1);
+	sqlite3_busy_timeout(s->db, BUSY_MS);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	return 0;
+}
+
+/* What a connection is told after migrations, which need it otherwise. */
+static int tune(struct store *s, struct fault *f)
+{
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
+	if (s->flags & STORE_NO_CHECKPOINT)
+		sqlite3_wal_hook(s->db, count_frames, s);
+	if (store_exec(s, "PRAGMA mmap_size = 0", f) < 0 ||
+	    store_exec(s, s->flags & STORE_NORMAL ? "PRAGMA synchronous = NORMAL" :
+						     "PRAGMA synchronous = FULL", f) < 0)
+		return f->code;
+	return s->flags & STORE_READ ? store_exec(s, "PRAGMA query_only = ON", f) : 0;
+}
+
+static void disconnect(struct store *s)
+{
+	int rc;
+
+	stmt_release_all(s);
+	rc = sqlite3_close(s->db);
+	assert(rc == SQLITE_OK);
+	(void)rc;
+	s->db = NULL;
+	s->frames = s->copied = 0;
+}
+
+/* A connection that has failed is not trusted again. */
+static int reconnect(struct store *s, struct fault *f)
+{
+	disconnect(s);
+	if (connect_file(s, f) < 0 || tune(s, f) < 0) {
+		disconnect(s);
+		return f->code;
+	}
+	return 0;
+}
+
+/* File systems of other machines, or of user space, where a lock or an fsync
+ * may mean nothing; virtiofs is a fuse. */
+static const char *distrusted(int dir)
+{
+	static const struct {
+		uint32_t magic;
+		const char *name;
+	} kinds[] = {
+		{ 0x6969, "nfs" },	{ 0x01021997, "9p" },
+		{ 0x65735546, "fuse" }, { 0x517B, "smb" },
+		{ 0xFE534D42, "smb" },	{ 0xFF534D42, "smb (cifs)" },
+		{ 0x5346414F, "afs" },	{ 0x00C36400, "ceph" },
+	};
+	struct statfs fs;
+
+	if (fstatfs(dir, &fs) < 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (kinds[i].magic == (uint32_t)fs.f_type)
+			return kinds[i].name;
+	return NULL;
+}
+
+static int check_place(struct store *s, int dir, struct fault *f)
+{
+	const char *kind = distrusted(dir);
+
+	if (kind) {
+		fault_set(f, FAULT_UNAVAILABLE, "", "%s is on %s, where locks and "
+			  "fsync cannot be relied on", s->dir, kind);
+		return fault_hint(f, "set CADRE_HOME to a folder on a local disk");
+	}
+	if (faccessat(dir, "state.db", F_OK, 0) == 0)
+		return 0;
+	if (!(s->flags & STORE_CREATE)) {
+		fault_set(f, FAULT_NOT_FOUND, "", "there is no state in %s", s->dir);
+		return fault_hint(f, "make one with `cadre init`");
+	}
+	return 0;
+}
+
+/* A node, not a descriptor: SQLite alone opens the state file.  SQLite gives
+ * -wal and -shm the same mode. */
+static int make_node(struct store *s, int dir, struct fault *f)
+{
+	if (!(s->flags & STORE_CREATE) ||
+	    mknodat(dir, "state.db", S_IFREG | 0600, 0) == 0 || errno == EEXIST)
+		return 0;
+	return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %s: %s", s->path,
+			 strerror(errno));
+}
+
+static int open_under_lock(struct store *s, int dir, struct fault *f)
+{
+	if (make_node(s, dir, f) < 0 || connect_file(s, f) < 0 ||
+	    store_migrate(s, f) < 0 || tune(s, f) < 0)
+		return f->code;
+	return 0;
+}
+
+static int open_place(struct store *s, struct fault *f)
+{
+	int dir;
+
+	if (s->flags & STORE_CREATE && mkdir(s->dir, 0700) < 0 && errno != EEXIST)
+		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %s: %s", s->dir,
+				 strerror(errno));
+	dir = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0) {
+		fault_set(f, errno == ENOENT ? FAULT_NOT_FOUND : FAULT_UNAVAILABLE, "",
+			  "cannot open %s: %s", s->dir, strerror(errno));
+		return fault_hint(f, "make a state with `cadre init`");
+	}
+	if (check_place(s, dir, f) < 0 || turn_open(&s->turn, dir, f) < 0 ||
+	    turn_lock(&s->turn, TURN_OPEN, true, f) < 0)
+		goto out;
+	open_under_lock(s, dir, f);
+	turn_unlock(&s->turn, TURN_OPEN);
+out:
+	close(dir);
+	return f->code;
+}
+
+static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	int n = 0;
+
+	if (!s)
+		abort();
+	s->flags = flags;
+	s->turn = (struct turn){ -1, -1 };
+	s->dir = strdup(dir ? dir : "");
+	if (vfs)
+		s->vfs = strdup(vfs);
+	n = flags & STORE_MEMORY ? asprintf(&s->path, ":memory:") :
+				   asprintf(&s->path, "%s/state.db", dir);
+	if (n < 0 || !s->dir || (vfs && !s->vfs))
+		abort();
+	return s;
+}
+
+int store_open(struct store **out, const char *dir, unsigned flags,
+	       const char *vfs, struct fault *f)
+{
+	/* SQLite is configured once in a process; this is its only global. */
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct store *s;
+
+	pthread_once(&once, configure);
+	s = store_new(dir, flags, vfs);
+	if (flags & STORE_MEMORY)
+		open_under_lock(s, -1, f);
+	else
+		open_place(s, f);
+	if (f->code) {
+		store_close(s);
+		return f->code;
+	}
+	*out = s;
+	return 0;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	if (s->db)
+		store_rollback(s);
+	disconnect(s);
+	turn_close(&s->turn);
+	free(s->dir);
+	free(s->path);
+	free(s->vfs);
+	free(s);
+}
+
+/* --- transactions ------------------------------------------------------------------- */
+
+static void leave(struct store *s)
+{
+	if (s->writing)
+		turn_give(&s->turn);
+	s->writing = false;
+}
+
+bool store_intact(const struct store *s)
+{
+	return s->db && !sqlite3_get_autocommit(s->db);
+}
+
+int store_begin(struct store *s, bool write, struct fault *f)
+{
+	int rc;
+
+	assert(!s->writing && !store_intact(s));
+	assert(!write || !(s->flags & STORE_READ));
+	if (!s->db && reconnect(s, f) < 0)
+		return f->code;
+	if (write && turn_take(&s->turn, f) < 0)
+		return f->code;
+	s->writing = write;
+	rc = own_run(s, write ? OWN_BEGIN_WRITE : OWN_BEGIN_READ);
+	if (rc == SQLITE_OK)
+		return 0;
+	leave(s);
+	return store_fault(s, rc, "begin", f);
+}
+
+static int commit_failed(struct store *s, int rc, struct fault *f)
+{
+	struct fault cause = { 0 }, again = { 0 };
+
+	store_fault(s, rc, "commit", &cause);
+	if (s->flags & STORE_MEMORY) /* it would be lost with its connection */
+		store_rollback(s);
+	else
+		reconnect(s, &again); /* or later, by store_begin() */
+	leave(s);
+	return fault_set(f, FAULT_UNAVAILABLE, "", "the outcome is not known: %s",
+			 cause.text);
+}
+
+int store_commit(struct store *s, struct fault *f)
+{
+	bool wrote = s->writing;
+	int rc;
+
+	assert(s->n_queries == 0);
+	rc = own_run(s, OWN_COMMIT);
+	if (rc != SQLITE_OK)
+		return commit_failed(s, rc, f);
+	leave(s);
+	if (wrote)
+		turn_ring(&s->turn);
+	return 0;
+}
+
+void store_rollback(struct store *s)
+{
+	struct fault again = { 0 };
+
+	stmt_reset_all(s);
+	if (store_intact(s) && (own_prepare(s, OWN_ROLLBACK) != SQLITE_OK ||
+				sqlite3_step(s->own[OWN_ROLLBACK]) != SQLITE_DONE))
+		reconnect(s, &again);
+	sqlite3_reset(s->own[OWN_ROLLBACK]);
+	leave(s);
+}
+
+/* Without its transaction SAVEPOINT would begin one of its own. */
+static int own_inside(struct store *s, enum own id, struct fault *f)
+{
+	int rc = store_intact(s) ? own_run(s, id) : SQLITE_ABORT;
+
+	return rc == SQLITE_OK ? 0 : store_fault(s, rc, own_text[id], f);
+}
+
+int store_savepoint(struct store *s, struct fault *f)
+{
+	return own_inside(s, OWN_SAVEPOINT, f);
+}
+
+int store_release(struct store *s, struct fault *f)
+{
+	return own_inside(s, OWN_RELEASE, f);
+}
+
+int store_rewind(struct store *s, struct fault *f)
+{
+	stmt_reset_all(s);
+	if (own_inside(s, OWN_REWIND, f) < 0)
+		return f->code;
+	return own_inside(s, OWN_RELEASE, f);
+}
+
+/* --- around ------------------------------------------------------------------------- */
+
+int64_t store_data_version(struct store *s)
+{
+	int64_t version = -1;
+
+	if (own_prepare(s, OWN_DATA_VERSION) != SQLITE_OK)
+		return -1;
+	if (sqlite3_step(s->own[OWN_DATA_VERSION]) == SQLITE_ROW)
+		version = sqlite3_column_int64(s->own[OWN_DATA_VERSION], 0);
+	sqlite3_reset(s->own[OWN_DATA_VERSION]);
+	return version;
+}
+
+int store_checkpoint(struct store *s, struct fault *f)
+{
+	int frames = 0, copied = 0, rc;
+
+	rc = s->db ? sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
+					       &frames, &copied) : SQLITE_CANTOPEN;
+	if ((rc & 0xff) == SQLITE_BUSY) /* another is at it */
+		return (int)store_wal_frames(s);
+	if (rc != SQLITE_OK)
+		return store_fault(s, rc, "checkpoint", f);
+	s->frames = frames;
+	s->copied = copied;
+	return frames - copied;
+}
+
+int64_t store_wal_frames(const struct store *s)
+{
+	/* Fewer than were copied: the WAL has started anew since. */
+	return s->frames < s->copied ? s->frames : s->frames - s->copied;
+}
+
+const char *store_path(const struct store *s)
+{
+	return s->path;
+}
+
+void store_fail(struct store *s, long after, int sqlite_result)
+{
+	s->fail_after = after;
+	s->fail_with = sqlite_result;
+}

@@ -1,0 +1,207 @@
+/*
+ * sqlgen - compiles the statements of storage/ into tables.
+ *
+ *     sqlgen -h migrations/x.sql ... -- storage/y.sql ... > build/sql.gen.h
+ *     sqlgen    migrations/x.sql ... -- storage/y.sql ... > build/sql.gen.c
+ *
+ * The migrations are applied to an empty database and every statement is
+ * prepared against the result, so that a misspelt column, a view that lost its
+ * table or a statement that would read a whole table stops the build with
+ * `file:line: name: reason` and not a running service.  storage/README.md says
+ * what may stand above a statement; storage/stmt.h is what the output fills.
+ */
+#include "tools/build/sqlgen.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *grow(void *array, int n, size_t size)
+{
+	void *p = realloc(array, (size_t)(n + 1) * size);
+
+	if (!p)
+		abort();
+	return memset((char *)p + (size_t)n * size, 0, size), p;
+}
+
+char *copy(const char *s, size_t n)
+{
+	char *p = strndup(s, n);
+
+	if (!p)
+		abort();
+	return p;
+}
+
+struct column *columns_add(struct columns *c, const char *name, size_t len)
+{
+	c->at = grow(c->at, c->n, sizeof(*c->at));
+	c->at[c->n].name = copy(name, len);
+	return &c->at[c->n++];
+}
+
+struct column *columns_find(const struct columns *c, const char *name)
+{
+	for (int i = 0; i < c->n; i++)
+		if (strcmp(c->at[i].name, name) == 0)
+			return &c->at[i];
+	return NULL;
+}
+
+static void columns_free(struct columns *c)
+{
+	for (int i = 0; i < c->n; i++)
+		free(c->at[i].name);
+	free(c->at);
+}
+
+void refuse(struct build *b, const struct statement *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s:%d: %s: ", s->file, s->line, s->name ? s->name : "-");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	b->n_errors++;
+}
+
+bool is_identifier(const char *s)
+{
+	if (!isalpha((unsigned char)*s) && *s != '_')
+		return false;
+	while (isalnum((unsigned char)*s) || *s == '_')
+		s++;
+	return !*s;
+}
+
+char *slurp(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	char *s = NULL;
+	size_t room = 0;
+	ssize_t n = f ? getdelim(&s, &room, '\0', f) : -1;
+
+	if (!f || (n < 0 && ferror(f))) {
+		perror(path);
+		exit(1);
+	}
+	fclose(f);
+	if (n < 0) {
+		free(s);
+		s = copy("", 0);
+	}
+	return s;
+}
+
+/* --- migrations --------------------------------------------------------------- */
+
+static void check_views(struct build *b, const struct statement *file)
+{
+	sqlite3_stmt *views = NULL, *st;
+
+	sqlite3_prepare_v2(b->db, "SELECT name, printf('SELECT * FROM \"%w\"', name)"
+			   " FROM sqlite_schema WHERE type = 'view'", -1, &views, NULL);
+	while (sqlite3_step(views) == SQLITE_ROW) {
+		const char *sql = (const char *)sqlite3_column_text(views, 1);
+
+		if (sqlite3_prepare_v2(b->db, sql, -1, &st, NULL) != SQLITE_OK)
+			refuse(b, file, "view %s: %s", sqlite3_column_text(views, 0),
+			       sqlite3_errmsg(b->db));
+		sqlite3_finalize(st);
+	}
+	sqlite3_finalize(views);
+}
+
+/* Statement by statement, so that an error has its line. */
+static void apply(struct build *b, const char *file, const char *text)
+{
+	struct statement at = { .file = file, .line = 1, .name = (char *)"migration" };
+	const char *from = text, *tail;
+
+	for (const char *sql = text; *sql; sql = tail) {
+		sqlite3_stmt *st;
+		int rc = sqlite3_prepare_v2(b->db, sql, -1, &st, &tail);
+
+		while (rc == SQLITE_OK && st && (rc = sqlite3_step(st)) == SQLITE_ROW)
+			;
+		if (rc != SQLITE_OK && rc != SQLITE_DONE) {
+			for (; from < tail; from++)
+				at.line += *from == '\n';
+			refuse(b, &at, "%s (in the statement that ends here)",
+			       sqlite3_errmsg(b->db));
+			exit(1);
+		}
+		sqlite3_finalize(st);
+	}
+	at.line = 1;
+	check_views(b, &at);
+}
+
+static void read_migration(struct build *b, const char *file)
+{
+	struct migration *m;
+	const char *slash = strrchr(file, '/');
+
+	b->migrations = grow(b->migrations, b->n_migrations, sizeof(*m));
+	m = &b->migrations[b->n_migrations++];
+	m->name = slash ? slash + 1 : file;
+	m->text = slurp(file);
+	if (atoi(m->name) != b->n_migrations)
+		refuse(b, &(struct statement){ .file = file, .line = 1 },
+		       "its number is not %04d, the next", b->n_migrations);
+	apply(b, file, m->text);
+}
+
+static void build_free(struct build *b)
+{
+	for (int i = 0; i < b->n_migrations; i++)
+		free(b->migrations[i].text);
+	for (int i = 0; i < b->n_statements; i++) {
+		struct statement *s = &b->statements[i];
+
+		columns_free(&s->said);
+		columns_free(&s->in);
+		columns_free(&s->out);
+		free(s->name);
+		free(s->row);
+		free(s->into);
+		free(s->sql);
+	}
+	free(b->migrations);
+	free(b->statements);
+	sqlite3_close(b->db);
+}
+
+int main(int argc, char **argv)
+{
+	bool header = argc > 1 && strcmp(argv[1], "-h") == 0;
+	struct build b = { 0 };
+	int i = header ? 2 : 1;
+
+	if (sqlite3_open(":memory:", &b.db) != SQLITE_OK)
+		return 1;
+	/* As the store opens it: a view must not need what it forbids. */
+	sqlite3_db_config(b.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(b.db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	sqlite3_db_config(b.db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	for (; i < argc && strcmp(argv[i], "--") != 0; i++)
+		read_migration(&b, argv[i]);
+	for (i++; i < argc; i++)
+		read_file(&b, argv[i]);
+	for (i = 0; i < b.n_statements; i++)
+		check_statement(&b, &b.statements[i]);
+	if (!b.n_errors)
+		check_rows(&b);
+	if (!b.n_errors) {
+		printf("/* Generated by sqlgen from migrations/ and storage/. */\n");
+		header ? put_header(&b) : put_source(&b);
+	}
+	i = b.n_errors != 0;
+	build_free(&b);
+	return i;
+}

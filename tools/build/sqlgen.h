@@ -1,0 +1,67 @@
+/*
+ * sqlgen - what the parts of the statement compiler share.
+ *
+ * sqlgen_read.c turns storage/NOUN.sql into statements, sqlgen_check.c gives
+ * them types and refuses what is wrong, sqlgen_put.c writes C; sqlgen.c applies
+ * the migrations and leads through.  Memory that is not there aborts.
+ */
+#ifndef SQLGEN_H
+#define SQLGEN_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum type { TYPE_UNSAID, TYPE_INT, TYPE_TEXT, TYPE_BLOB, TYPE_UNKNOWN };
+
+struct column {
+	char *name;
+	enum type type;
+	bool used;
+};
+
+struct columns {
+	struct column *at;
+	int n;
+};
+
+struct statement {
+	const char *file;
+	int line;
+	char *name, *row, *into, *sql;
+	bool scan_ok, readonly;
+	bool first_of_row; /* defines struct ROW_row */
+	struct columns said, in, out; /* said: types given above it */
+};
+
+struct migration {
+	const char *name;
+	char *text;
+};
+
+struct build {
+	sqlite3 *db;
+	struct migration *migrations;
+	struct statement *statements;
+	int n_migrations, n_statements, n_errors;
+};
+
+/* `array` with room for one more zeroed item behind its `n`. */
+void *grow(void *array, int n, size_t size);
+char *copy(const char *s, size_t n);
+char *slurp(const char *path); /* ends the program when it cannot */
+bool is_identifier(const char *s);
+struct column *columns_add(struct columns *c, const char *name, size_t len);
+struct column *columns_find(const struct columns *c, const char *name);
+
+/* Prints `file:line: name: reason` and counts it, so that one run shows all. */
+void refuse(struct build *b, const struct statement *s, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+void read_file(struct build *b, const char *file);
+void check_statement(struct build *b, struct statement *s);
+void check_rows(struct build *b);
+void put_header(const struct build *b);
+void put_source(const struct build *b);
+
+#endif

@@ -1,0 +1,99 @@
+/* Statements and what stands above them: storage/README.md has the rules. */
+#include "tools/build/sqlgen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *word(const char *s)
+{
+	s += strspn(s, " \t");
+	return copy(s, strcspn(s, " \t\r\n"));
+}
+
+static void read_types(struct statement *s, const char *names, enum type type)
+{
+	for (;;) {
+		size_t len;
+
+		names += strspn(names, " \t,");
+		len = strcspn(names, " \t,\r\n");
+		if (len == 0)
+			return;
+		columns_add(&s->said, names, len)->type = type;
+		names += len;
+	}
+}
+
+/* One comment line above a statement. */
+static void read_heading(struct statement *s, const char *line)
+{
+	if (strncmp(line, "-- row:", 7) == 0 && !s->row)
+		s->row = word(line + 7);
+	else if (strncmp(line, "-- into:", 8) == 0 && !s->into)
+		s->into = word(line + 8);
+	else if (strncmp(line, "-- text:", 8) == 0)
+		read_types(s, line + 8, TYPE_TEXT);
+	else if (strncmp(line, "-- int:", 7) == 0)
+		read_types(s, line + 7, TYPE_INT);
+	else if (strncmp(line, "-- blob:", 8) == 0)
+		read_types(s, line + 8, TYPE_BLOB);
+	else if (strncmp(line, "-- scan ok:", 11) == 0)
+		s->scan_ok = true;
+}
+
+static void read_sql(struct statement *s, const char *line, size_t len)
+{
+	size_t have = s->sql ? strlen(s->sql) : 0;
+
+	s->sql = realloc(s->sql, have + len + 1);
+	if (!s->sql)
+		abort();
+	memcpy(s->sql + have, line, len);
+	s->sql[have + len] = '\0';
+}
+
+static struct statement *read_name(struct build *b, const char *file, int line,
+				   const char *text)
+{
+	struct statement *s;
+	char *name = word(text + 8);
+
+	b->statements = grow(b->statements, b->n_statements, sizeof(*s));
+	s = &b->statements[b->n_statements++];
+	s->file = file;
+	s->line = line;
+	s->name = name;
+	if (!is_identifier(name))
+		refuse(b, s, "not a name");
+	for (int i = 0; i < b->n_statements - 1; i++)
+		if (strcmp(b->statements[i].name, name) == 0)
+			refuse(b, s, "duplicate of %s:%d", b->statements[i].file,
+			       b->statements[i].line);
+	return s;
+}
+
+void read_file(struct build *b, const char *file)
+{
+	char *text = slurp(file), *next;
+	struct statement *s = NULL;
+	int line = 1;
+
+	for (char *at = text; *at; at = next, line++) {
+		size_t blank = strspn(at, " \t\r"), len = strcspn(at, "\n");
+
+		next = at + len + (at[len] == '\n');
+		if (strncmp(at, "-- name:", 8) == 0)
+			s = read_name(b, file, line, at);
+		else if (strncmp(at + blank, "--", 2) == 0 && s && !s->sql)
+			read_heading(s, at + blank);
+		else if (blank == len || strncmp(at + blank, "--", 2) == 0)
+			continue;
+		else if (s)
+			read_sql(s, at, (size_t)(next - at));
+		else
+			refuse(b, &(struct statement){ .file = file, .line = line },
+			       "SQL without `-- name:` above it");
+	}
+	free(text);
+}
