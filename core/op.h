@@ -146,10 +146,15 @@ const struct op *op_find(const char *name);
 /* The operation that `action` (or NULL) of an MCP tool names; NULL if none. */
 const struct op *op_tool(const char *tool, const char *action);
 const struct field *field_find(const struct record *r, const char *name); /* or alias */
+/* The field that was most likely meant by a name; NULL if none is near. */
+const struct field *field_nearest(const struct record *r, const char *name);
+/* Letters to change, put in or leave out; 64 if either is longer than that. */
+size_t word_distance(const char *a, const char *b);
+size_t type_size(const struct type *t); /* of one value in a struct or list */
 const struct wire *wire_find(const char *name);
 const struct event_kind *event_kind(int number); /* NULL if unknown */
 
-/* --- values (op.c) ------------------------------------------------------- */
+/* --- values (decode.c, encode.c, text.c) --------------------------------- */
 
 enum decode_mode { DECODE_STRICT, DECODE_LENIENT /* unknown keys pass */ };
 
@@ -196,6 +201,9 @@ const struct op *op_command(int argc, char **argv, int *taken);
 /* Arguments from words: `--name value`, `--name=value`, `--flag`, bare words
  * in cli_fields' order; `-` or `@file` is left to the caller. NULL on fault. */
 json_t *op_args(const struct op *op, int argc, char **argv, struct fault *f);
+/* One value from a word (of a command, path or query): a number, flag or JSON
+ * text becomes what it says, if it does; all else stays a text. */
+json_t *field_word(const struct field *fd, const char *word);
 void op_usage(const struct op *op, struct text *out);
 
 /* --- routes (route.c) ------------------------------------------------------ */
