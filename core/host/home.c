@@ -347,15 +347,14 @@ static bool place_run(struct home *h, const char *base, const char *form, const 
 	int n = snprintf(h->run, sizeof(h->run), form, base, (unsigned)geteuid());
 	size_t left = sizeof(h->run) - (n < 0 ? 0 : (size_t)n);
 
-	/* The longest name in there decides whether all of them fit. */
 	if (n < 0 || (size_t)n >= sizeof(h->run))
 		return false;
 	n = snprintf(h->run + n, left, "/%jx-%jx", (uintmax_t)st->st_dev,
 		     (uintmax_t)st->st_ino);
-	if ((size_t)n + sizeof("/host.sock") > left)
+	if ((size_t)n >= left)
 		return false;
-	snprintf(h->socket, sizeof(h->socket), "%s/host.sock", h->run);
-	return true;
+	n = snprintf(h->socket, sizeof(h->socket), "%s/host.sock", h->run);
+	return (size_t)n < sizeof(h->socket);
 }
 
 static int find_sockets(struct home *h, struct fault *f)

@@ -65,7 +65,8 @@ void log_close(struct log *l)
 {
 	if (!l)
 		return;
-	close(l->fd);
+	if (l->fd >= 0)
+		close(l->fd);
 	pthread_mutex_destroy(&l->mutex);
 	free(l);
 }
@@ -81,7 +82,7 @@ static void rotate(struct log *l)
 		rename(from, to);
 	}
 	close(l->fd);
-	open_file(l); /* failing that, lines go nowhere until the next rotation */
+	l->fd = -1;
 }
 
 /* Control characters would let a line forge others or drive a terminal. */
@@ -109,9 +110,9 @@ void log_line(struct log *l, enum log_level level, const char *fmt, ...)
 	n = strlen(line);
 	line[n++] = '\n';
 	pthread_mutex_lock(&l->mutex);
-	if (l->size + (off_t)n > LOG_MAX || l->fd < 0)
+	if (l->fd >= 0 && l->size + (off_t)n > LOG_MAX)
 		rotate(l);
-	if (l->fd >= 0 && write(l->fd, line, n) > 0)
+	if ((l->fd >= 0 || !open_file(l)) && write(l->fd, line, n) > 0)
 		l->size += (off_t)n;
 	pthread_mutex_unlock(&l->mutex);
 	if (l->echo)

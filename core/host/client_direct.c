@@ -1,0 +1,181 @@
+/*
+ * client_direct - calls without a host: this process opens the file itself.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "core/host/client_parts.h"
+#if __has_include("core/host/mirror.h")
+#include "core/host/mirror.h"
+#else
+#define mirror_catch_up(home, store, ms) ((void)(ms))
+#endif
+
+enum { MIRROR_MS = 50 };
+
+/* --- the store ------------------------------------------------------------------ */
+
+/* A client that only reads beside a host opens no connection that could write. */
+static struct store *store_for(struct client *c, const struct op *op, struct fault *f)
+{
+	bool reads = c->o.local_reads && !(op->flags & OP_WRITE);
+
+	if (c->store)
+		return c->store;
+	if (reads && !c->reader) {
+		struct fault why = { 0 };
+
+		store_open(&c->reader, c->o.home->dir, STORE_READ, NULL, &why);
+	}
+	if (reads && c->reader)
+		return c->reader;
+	store_open(&c->store, c->o.home->dir, STORE_CREATE, NULL, f);
+	return c->store;
+}
+
+void direct_close(struct client *c)
+{
+	if (c->owes_mirror)
+		mirror_catch_up(c->o.home, c->store, MIRROR_MS);
+	store_close(c->reader);
+	store_close(c->store);
+	if (c->bell >= 0)
+		close(c->bell);
+}
+
+/* --- waiting ---------------------------------------------------------------------- */
+
+static struct store *any_store(const struct client *c)
+{
+	return c->reader ? c->reader : c->store;
+}
+
+/* Watches the bell, from before the first look of a call that may wait: what
+ * is committed in between is noticed.  Where inotify fails, looking at the
+ * data's version four times a second has to do. */
+static void watch_bell(struct client *c)
+{
+	char path[4200];
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+
+	if (c->looked_at)
+		return;
+	c->version = store_data_version(any_store(c));
+	c->looked_at = client_now();
+	c->bell = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (c->bell < 0)
+		return;
+	snprintf(path, sizeof(path), "%s/bell", c->o.home->dir);
+	inotify_add_watch(c->bell, path, IN_MODIFY);
+	epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->bell, &event);
+}
+
+static void wake_all(struct client *c)
+{
+	for (struct ticket *t = c->calls; t; t = t->next)
+		t->due |= t->call != NULL;
+}
+
+void direct_look(struct client *c, bool rung)
+{
+	char data[4096];
+	int64_t now = client_now(), version;
+
+	if (!rung && now < c->looked_at + LOOK_MS)
+		return;
+	while (rung && read(c->bell, data, sizeof(data)) > 0)
+		;
+	c->looked_at = now;
+	version = store_data_version(any_store(c));
+	if (version == c->version)
+		return;
+	c->version = version;
+	wake_all(c);
+}
+
+/* --- calls --------------------------------------------------------------------------- */
+
+void direct_forget(struct ticket *t)
+{
+	if (!t->call)
+		return;
+	arena_release(&t->call->arena);
+	free(t->call);
+	t->call = NULL;
+}
+
+static int prepare(struct client *c, struct ticket *t, struct fault *f)
+{
+	struct call *call = calloc(1, sizeof(*call));
+	int rc;
+
+	if (!call)
+		abort();
+	t->call = call;
+	call->settings = &c->o.home->settings;
+	call->identity = c->o.identity;
+	call->seed = home_random();
+	rc = call_decode(call, t->op, t->args);
+	t->mark = arena_mark(&call->arena);
+	if (rc < 0) {
+		*f = call->fault;
+		return rc;
+	}
+	call->store = store_for(c, t->op, f);
+	return call->store ? 0 : (int)f->code;
+}
+
+static void answer(struct client *c, struct ticket *t)
+{
+	struct text out = { 0 };
+
+	call_encode(t->call, &out);
+	ticket_end(c, t, out.data ? out.data : "{}", NULL);
+	text_release(&out);
+}
+
+void direct_run(struct client *c, struct ticket *t)
+{
+	struct call *call = t->call;
+	bool writes = t->op->flags & OP_WRITE, was_made = call->made;
+	struct fault f;
+
+	arena_reset(&call->arena, t->mark);
+	memset(call->out, 0, t->op->out->size);
+	call->now = home_now();
+	if (t->wait_ms)
+		watch_bell(c);
+	if (call_run(call) < 0) {
+		f = call->fault;
+		ticket_end(c, t, NULL, &f);
+		return;
+	}
+	/* Our own commits do not change the version that we see. */
+	if (writes && !was_made)
+		wake_all(c);
+	t->due = false;
+	c->owes_mirror |= writes;
+	if (!call->wait_on || client_now() >= t->until)
+		answer(c, t);
+}
+
+void direct_start(struct client *c, struct ticket *t)
+{
+	struct fault f = { 0 };
+
+	if (!c->o.home->dir[0]) {
+		ticket_fail(c, t, FAULT_UNAVAILABLE, "the host does not answer",
+			    "outside a workspace, name the state: --home DIR");
+		return;
+	}
+	t->until = client_now() + t->wait_ms;
+	if (prepare(c, t, &f) < 0)
+		ticket_end(c, t, NULL, &f);
+	else
+		direct_run(c, t);
+}

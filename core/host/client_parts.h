@@ -1,0 +1,70 @@
+/*
+ * client_parts - what the two ways of a client share: calls that are under way.
+ *
+ * A call is in c->calls from its start until ticket_end(), which is the only
+ * place that tells its owner.  The owner may start and cancel calls in there,
+ * so nobody walks the list across it: `due` marks what a walk has to do.
+ */
+#ifndef CLIENT_PARTS_H
+#define CLIENT_PARTS_H
+
+#include "core/host/client.h"
+
+struct link;
+
+/* One call of the owner's. */
+struct ticket {
+	struct ticket *next;
+	int64_t number;
+	const struct op *op;
+	json_t *args; /* a copy, with its key */
+	client_done *done;
+	void *arg;
+	int64_t wait_ms;   /* that it may take beyond its work */
+	int64_t until;	   /* client_now(): silent, or waited long enough */
+	struct link *link; /* where it was sent; NULL: not on a socket */
+	struct call *call; /* parked here; NULL: not run directly */
+	struct arena_mark mark;
+	bool due;
+};
+
+struct client {
+	struct client_options o;
+	int epoll;
+	int64_t last; /* number of the newest call */
+	bool hosted;
+	struct ticket *calls;
+	struct link *link; /* shared by all calls but those that wait */
+	struct store *store, *reader;
+	int bell; /* inotify, or -1 */
+	int64_t version, looked_at; /* of the data; when asked for, 0: nobody waits */
+	bool owes_mirror;
+};
+
+enum { SILENCE_MS = 10000, LOOK_MS = 250 };
+
+int64_t client_now(void); /* ms, monotonic */
+
+/* Takes the ticket off the list, tells its owner and frees it. */
+void ticket_end(struct client *c, struct ticket *t, const char *result,
+		const struct fault *f);
+void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
+		 const char *text, const char *hint);
+
+/* client_socket.c: */
+/* Sends the call to the host; false when there is none to send it to. */
+bool socket_start(struct client *c, struct ticket *t);
+void socket_step(struct client *c, struct link *l, unsigned events);
+/* Its connection is of no use any more: all its calls run directly. */
+void socket_drop(struct client *c, struct link *l);
+void socket_close(struct client *c, struct link *l);
+
+/* client_direct.c: */
+void direct_start(struct client *c, struct ticket *t);
+/* Looks whether somebody committed; marks the parked calls then. */
+void direct_look(struct client *c, bool rung);
+void direct_run(struct client *c, struct ticket *t);
+void direct_close(struct client *c);
+void direct_forget(struct ticket *t); /* frees its struct call */
+
+#endif

@@ -1,0 +1,9 @@
+/*
+ * version - which cadre this is.
+ */
+#ifndef VERSION_H
+#define VERSION_H
+
+#define CADRE_VERSION "0.1.0"
+
+#endif
