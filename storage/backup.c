@@ -145,3 +145,15 @@ int store_backup(struct store *s, const char *path, struct fault *f)
 {
 	return store_copy_to(s, path, false, f);
 }
+
+int store_copy(struct store *to, struct store *from, struct fault *f)
+{
+	sqlite3_backup *b;
+
+	stmt_release_all(to);
+	b = sqlite3_backup_init(to->db, "main", from->db, "main");
+	if (b)
+		sqlite3_backup_step(b, -1);
+	return !b || sqlite3_backup_finish(b) != SQLITE_OK ?
+		       store_fault(to, sqlite3_extended_errcode(to->db), "copy", f) : 0;
+}

@@ -55,7 +55,8 @@ int store_commit(struct store *s, struct fault *f);
 void store_rollback(struct store *s);
 int store_savepoint(struct store *s, struct fault *f);
 int store_release(struct store *s, struct fault *f);  /* keep it */
-int store_rewind(struct store *s, struct fault *f);   /* undo to it */
+int store_rewind(struct store *s, struct fault *f);   /* undo and end it, and
+						       * queries left open */
 /* False when a failed step has dropped the whole transaction. */
 bool store_intact(const struct store *s);
 
@@ -80,7 +81,8 @@ int64_t store_last_id(const struct store *s); /* of the last INSERT */
 /* --- around the file --------------------------------------------------------- */
 
 int64_t store_data_version(struct store *s); /* changes when others commit */
-/* One PASSIVE checkpoint; frames in the WAL afterwards, or negative. */
+/* One PASSIVE checkpoint; frames it could not copy (0: the WAL starts anew with
+ * the next commit), or negative. */
 int store_checkpoint(struct store *s, struct fault *f);
 int64_t store_wal_frames(const struct store *s); /* since the last checkpoint */
 const char *store_path(const struct store *s);   /* of the state file */
@@ -89,7 +91,10 @@ int store_backup(struct store *s, const char *path, struct fault *f);
 /* integrity_check and foreign_key_check: 0 if sound, else the first finding. */
 int store_check(struct store *s, struct fault *f);
 
-/* Tests: the n-th step or commit from now fails with this SQLite result. */
+/* Tests: the n-th step or commit from now fails with this SQLite result; 0
+ * ends it.  FULL, IOERR, NOMEM and INTERRUPT drop the transaction too. */
 void store_fail(struct store *s, long after, int sqlite_result);
+/* Tests: makes the state of `to` that of `from`; neither is in a transaction. */
+int store_copy(struct store *to, struct store *from, struct fault *f);
 
 #endif
