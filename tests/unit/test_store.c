@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "core/op.h"
+#include "ops.gen.h"
 #include "storage/fault_vfs.h"
 
 /* --- folders and states ------------------------------------------------------- */
@@ -373,25 +375,22 @@ static void test_returning(void **state)
 {
 	struct place *p = *state;
 	struct store *s = open_with(p, STORE_MEMORY, NULL);
+	struct sql_agent_next_generation_in in = { .now = 1 };
 	struct agent_next_generation_row next;
-	struct agent_by_name_row *nobody = NULL;
-	int64_t team, agent;
+	int64_t team;
 
-	(void)nobody;
 	assert_int_equal(store_begin(s, true, &p->fault), 0);
 	team = add_team(s, "red", &p->fault);
 	assert_int_equal(add_agent(s, team, "ann", &p->fault), 1);
-	agent = store_last_id(s);
+	in.agent = store_last_id(s);
 	assert_int_equal(add_agent(s, team, "ann", &p->fault), 0); /* DO NOTHING */
-	for (int i = 2; i < 5; i++) {
-		const struct sql_agent_next_generation_in in = { .agent = agent, .now = 1 };
-
-		assert_int_equal(store_row(s, sql_agent_next_generation, &in, &next,
-					   sizeof(next), &p->arena, &p->fault), 1);
-		assert_int_equal(next.generation, i);
-		assert_int_equal(store_run(s, sql_agent_next_generation, &in, &p->fault), 1);
-		i++;
-	}
+	assert_int_equal(store_row(s, sql_agent_next_generation, &in, &next, sizeof(next),
+				   &p->arena, &p->fault), 1);
+	assert_int_equal(next.generation, 2);
+	assert_int_equal(store_run(s, sql_agent_next_generation, &in, &p->fault), 1);
+	assert_int_equal(store_row(s, sql_agent_next_generation, &in, &next, sizeof(next),
+				   &p->arena, &p->fault), 1);
+	assert_int_equal(next.generation, 4);
 	assert_int_equal(add_agent(s, 999, "eve", &p->fault), FAULT_INTERNAL);
 	assert_non_null(strstr(p->fault.text, "FOREIGN KEY"));
 	assert_true(store_intact(s));
@@ -399,23 +398,49 @@ static void test_returning(void **state)
 	store_close(s);
 }
 
+static int64_t add_task(struct store *s, struct fault *f)
+{
+	struct sql_task_add_in in = {
+		.team = add_team(s, "red", f), .number = 1, .slug = "t", .title = "t",
+		.description = "", .priority = 3, .now = 1
+	};
+
+	assert_int_equal(add_agent(s, in.team, "ann", f), 1);
+	in.created_by = store_last_id(s);
+	assert_int_equal(store_run(s, sql_task_add, &in, f), 1);
+	return store_last_id(s);
+}
+
 static void test_rows_into_a_record(void **state)
 {
+	static const char *const texts[] = { "zero", "one", "two" };
 	struct place *p = *state;
-	struct store *s = open_at(p);
-	int64_t team;
+	struct store *s = open_with(p, STORE_MEMORY, NULL);
+	struct sql_task_criteria_in in;
+	struct criterion row;
+	struct query q;
+	int64_t task;
 
 	assert_int_equal(store_begin(s, true, &p->fault), 0);
-	team = add_team(s, "red", &p->fault);
+	task = add_task(s, &p->fault);
 	for (int i = 0; i < 3; i++) {
-		char name[8];
+		const struct sql_task_criterion_add_in add = {
+			.task = task, .n = i + 1, .text = texts[i], .done = i == 1
+		};
 
-		snprintf(name, sizeof(name), "a%d", i);
-		assert_int_equal(add_agent(s, team, name, &p->fault), 1);
+		assert_int_equal(store_run(s, sql_task_criterion_add, &add, &p->fault), 1);
 	}
+	in.task = task;
+	store_query(s, &q, sql_task_criteria, &in);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(store_next(&q, &row, sizeof(row), &p->arena, &p->fault), 1);
+		assert_string_equal(row.text, texts[i]);
+		assert_int_equal(row.done, i == 1);
+	}
+	assert_int_equal(store_next(&q, &row, sizeof(row), &p->arena, &p->fault), 0);
+	assert_int_equal(store_next(&q, &row, sizeof(row), &p->arena, &p->fault), 0);
 	assert_int_equal(store_commit(s, &p->fault), 0);
 	store_close(s);
-	assert_int_equal(number(p->dir, "SELECT count(*) FROM agent"), 3);
 }
 
 static void test_others_are_noticed(void **state)

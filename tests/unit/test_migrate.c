@@ -1,0 +1,300 @@
+/* Files of other versions: migrated with a backup, alone, or refused.
+ *
+ * The program brings migrations of its own instead of the generated ones. */
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "storage/stmt.h"
+#include "storage/turn.h"
+
+const struct migration migration_table[] = {
+	{ 1, "0001-first.sql", "CREATE TABLE a (x INTEGER); PRAGMA user_version = 1;" },
+	{ 2, "0002-unique.sql",
+	  "CREATE UNIQUE INDEX a_x ON a(x); PRAGMA user_version = 2;" },
+};
+const int migration_count = 2;
+const struct statement statement_table[SQL_COUNT + 1] = { { 0 } };
+
+struct place {
+	char dir[64], db[80], backup[100];
+	struct fault fault;
+};
+
+static int make_place(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+	const char *temp = getenv("TMPDIR");
+
+	snprintf(p->dir, sizeof(p->dir), "%.40s/migrate.XXXXXX", temp ? temp : "/tmp");
+	assert_non_null(mkdtemp(p->dir));
+	snprintf(p->db, sizeof(p->db), "%s/state.db", p->dir);
+	snprintf(p->backup, sizeof(p->backup), "%s.v1.backup", p->db);
+	*state = p;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int remove_place(void **state)
+{
+	struct place *p = *state;
+
+	nftw(p->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(p);
+	return 0;
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static int64_t number(const char *path, const char *sql)
+{
+	sqlite3_stmt *st;
+	sqlite3 *db;
+	int64_t n;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	n = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return n;
+}
+
+static int try_open(struct place *p, unsigned flags)
+{
+	struct store *s = NULL;
+	int rc;
+
+	p->fault = (struct fault){ 0 };
+	rc = store_open(&s, p->dir, flags, NULL, &p->fault);
+	store_close(s);
+	return rc;
+}
+
+static void make_v1(struct place *p, const char *rows)
+{
+	run_sql(p->db, migration_table[0].text);
+	run_sql(p->db, rows);
+}
+
+/* Its bytes, to see that nothing has touched it; the caller frees. */
+static char *bytes(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	char *data;
+
+	assert_non_null(f);
+	data = malloc(1 << 20);
+	*size = fread(data, 1, 1 << 20, f);
+	fclose(f);
+	return data;
+}
+
+static void assert_untouched(struct place *p, int code, const char *said)
+{
+	size_t before, after;
+	char *old = bytes(p->db, &before), *new;
+
+	assert_int_equal(try_open(p, STORE_CREATE), code);
+	assert_non_null(strstr(p->fault.text, said));
+	new = bytes(p->db, &after);
+	assert_int_equal(before, after);
+	assert_memory_equal(old, new, before);
+	free(old);
+	free(new);
+}
+
+static void test_new(void **state)
+{
+	struct place *p = *state;
+
+	assert_int_equal(try_open(p, STORE_CREATE), 0);
+	assert_int_equal(number(p->db, "PRAGMA user_version"), 2);
+	assert_int_equal(access(p->backup, F_OK), -1);
+	assert_int_equal(try_open(p, 0), 0);
+}
+
+static void test_backup_first(void **state)
+{
+	struct place *p = *state;
+	struct stat st;
+
+	make_v1(p, "INSERT INTO a VALUES (1), (2)");
+	assert_int_equal(try_open(p, 0), 0);
+	assert_int_equal(number(p->db, "PRAGMA user_version"), 2);
+	assert_int_equal(number(p->db, "SELECT count(*) FROM a"), 2);
+	assert_int_equal(number(p->backup, "PRAGMA user_version"), 1);
+	assert_int_equal(number(p->backup, "SELECT count(*) FROM a"), 2);
+	assert_int_equal(stat(p->backup, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+static void test_all_or_nothing(void **state)
+{
+	struct place *p = *state;
+
+	make_v1(p, "INSERT INTO a VALUES (1), (1)"); /* not unique */
+	assert_int_equal(try_open(p, 0), FAULT_INTERNAL);
+	assert_int_equal(number(p->db, "PRAGMA user_version"), 1);
+	assert_int_equal(number(p->db, "SELECT count(*) FROM a"), 2);
+	run_sql(p->db, "DELETE FROM a WHERE rowid = 2");
+	assert_int_equal(try_open(p, 0), 0); /* and the backup is made anew */
+	assert_int_equal(number(p->backup, "SELECT count(*) FROM a"), 1);
+}
+
+static void test_at_once(void **state)
+{
+	struct place *p = *state;
+	int status;
+
+	make_v1(p, "INSERT INTO a VALUES (1), (2)");
+	for (int i = 0; i < 8; i++)
+		if (fork() == 0)
+			_exit(try_open(p, STORE_CREATE) != 0);
+	for (int i = 0; i < 8; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(number(p->db, "PRAGMA user_version"), 2);
+}
+
+static void test_newer(void **state)
+{
+	struct place *p = *state;
+
+	run_sql(p->db, "PRAGMA journal_mode = WAL; CREATE TABLE z (x);"
+		       "PRAGMA user_version = 3;");
+	assert_untouched(p, FAULT_UNAVAILABLE, "of version 3");
+}
+
+static void test_strangers(void **state)
+{
+	struct place *p = *state;
+	FILE *f;
+
+	run_sql(p->db, "CREATE TABLE photos (x)");
+	assert_untouched(p, FAULT_UNAVAILABLE, "another program");
+	f = fopen(p->db, "w");
+	for (int i = 0; i < 1000; i++)
+		fprintf(f, "Dear diary, ");
+	fclose(f);
+	assert_untouched(p, FAULT_IO, "not a database");
+}
+
+/* Whoever has it open is named. */
+static void test_holders(void **state)
+{
+	struct place *p = *state;
+	struct turn mine = { -1, -1 };
+	struct store *s = NULL;
+	int dir, ready[2], go[2];
+	char pid[16], c;
+	pid_t child;
+
+	assert_int_equal(pipe(ready) | pipe(go), 0);
+	child = fork();
+	if (child == 0) {
+		store_open(&s, p->dir, STORE_CREATE, NULL, &p->fault);
+		if (write(ready[1], "", 1) != 1 || read(go[0], &c, 1) != 1)
+			_exit(1);
+		store_close(s);
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	dir = open(p->dir, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(turn_open(&mine, dir, &p->fault), 0);
+	close(dir);
+	assert_int_equal(turn_alone(&mine, 50, &p->fault), FAULT_UNAVAILABLE);
+	snprintf(pid, sizeof(pid), " %d", (int)child);
+	assert_non_null(strstr(p->fault.text, pid));
+	p->fault = (struct fault){ 0 };
+	assert_int_equal(write(go[1], "", 1), 1);
+	assert_int_equal(turn_alone(&mine, 5000, &p->fault), 0);
+	turn_close(&mine);
+	waitpid(child, NULL, 0);
+}
+
+/* Begins a write once told to, and tells when it has begun. */
+static int write_beside(struct place *p, int go, int begun)
+{
+	struct store *s = NULL;
+	char c;
+
+	if (read(go, &c, 1) != 1 ||
+	    store_open(&s, p->dir, 0, NULL, &p->fault) < 0 ||
+	    store_begin(s, true, &p->fault) < 0 || write(begun, "x", 1) != 1)
+		return 1;
+	store_rollback(s);
+	store_close(s);
+	return 0;
+}
+
+/* A writer that dawdles in its turn keeps others waiting, not failing. */
+static void test_turn_is_exclusive(void **state)
+{
+	struct place *p = *state;
+	struct store *s = NULL;
+	int go[2], begun[2], status;
+	char c;
+
+	/* Forked first: SQLite may not be taken through a fork. */
+	assert_int_equal(pipe(go) | pipe(begun), 0);
+	if (fork() == 0)
+		_exit(write_beside(p, go[0], begun[1]));
+	assert_int_equal(store_open(&s, p->dir, STORE_CREATE, NULL, &p->fault), 0);
+	assert_int_equal(store_begin(s, true, &p->fault), 0);
+	assert_int_equal(write(go[1], "", 1), 1);
+	fcntl(begun[0], F_SETFL, O_NONBLOCK);
+	usleep(100000);
+	assert_int_equal(read(begun[0], &c, 1), -1);
+	assert_int_equal(store_commit(s, &p->fault), 0);
+	wait(&status);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(begun[0], &c, 1), 1);
+	store_close(s);
+}
+
+#define STORY(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORY(test_new),
+		STORY(test_backup_first),
+		STORY(test_all_or_nothing),
+		STORY(test_at_once),
+		STORY(test_newer),
+		STORY(test_strangers),
+		STORY(test_holders),
+		STORY(test_turn_is_exclusive),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
