@@ -39,8 +39,10 @@ static int check_references(sqlite3 *db, struct fault *f)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
-		fault_set(f, FAULT_IO, "", "row %lld of %s refers to a row of %s "
-			  "that is not there", (long long)sqlite3_column_int64(st, 1),
+		fault_set(f, FAULT_IO, "",
+			  "row %lld of %s refers to a row of %s "
+			  "that is not there",
+			  (long long)sqlite3_column_int64(st, 1),
 			  sqlite3_column_text(st, 0), sqlite3_column_text(st, 2));
 	else if (rc != SQLITE_DONE)
 		fault_set(f, FAULT_IO, "", "%s", sqlite3_errmsg(db));
@@ -107,11 +109,10 @@ static int sync_folder(const char *path, struct fault *f)
 	return f->code;
 }
 
-static int put_in_place(const char *from, const char *path, bool replace,
-			struct fault *f)
+static int put_in_place(const char *from, const char *path, bool replace, struct fault *f)
 {
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, path,
-		      replace ? 0 : RENAME_NOREPLACE) == 0)
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, path, replace ? 0 : RENAME_NOREPLACE) ==
+	    0)
 		return sync_folder(path, f);
 	if (errno == EEXIST)
 		return fault_set(f, FAULT_CONFLICT, "", "%s is there already", path);
@@ -154,6 +155,7 @@ int store_copy(struct store *to, struct store *from, struct fault *f)
 	b = sqlite3_backup_init(to->db, "main", from->db, "main");
 	if (b)
 		sqlite3_backup_step(b, -1);
-	return !b || sqlite3_backup_finish(b) != SQLITE_OK ?
-		       store_fault(to, sqlite3_extended_errcode(to->db), "copy", f) : 0;
+	return !b || sqlite3_backup_finish(b) != SQLITE_OK
+		       ? store_fault(to, sqlite3_extended_errcode(to->db), "copy", f)
+		       : 0;
 }

@@ -24,11 +24,11 @@ enum fault_disk {
 };
 
 struct fault_control {
-	atomic_int kinds;  /* of enum fault_disk that count and fail */
+	atomic_int kinds; /* of enum fault_disk that count and fail */
 	atomic_int result; /* SQLITE_FULL, or any of SQLITE_IOERR */
 	atomic_int lasting; /* fails from then on, until `after` is set anew */
 	atomic_long after; /* the n-th counted operation from now; 0: none */
-	atomic_long seen;  /* operations counted */
+	atomic_long seen; /* operations counted */
 	atomic_long failed; /* of these, failures */
 };
 

@@ -29,7 +29,7 @@ struct prepared {
 	sqlite3_stmt *stmt; /* NULL until it is first used */
 	const struct slot *columns;
 	struct slot *found; /* the same when they were found by name; malloc'd */
-	bool busy;          /* a query of it is open */
+	bool busy; /* a query of it is open */
 };
 
 struct store {

@@ -10,8 +10,10 @@ static int refuse_newer(struct store *s, int64_t version, struct fault *f)
 {
 	/* It stays as it is, its WAL too. */
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	fault_set(f, FAULT_UNAVAILABLE, "", "%s is of version %lld, this program knows "
-		  "versions up to %d", s->path, (long long)version, migration_count);
+	fault_set(f, FAULT_UNAVAILABLE, "",
+		  "%s is of version %lld, this program knows "
+		  "versions up to %d",
+		  s->path, (long long)version, migration_count);
 	return fault_hint(f, "use the newer cadre that has opened it");
 }
 
@@ -55,7 +57,8 @@ static int apply(struct store *s, int64_t version, struct fault *f)
 			goto out;
 	}
 	if (store_number(s, "SELECT count(*) FROM pragma_foreign_key_check", f) != 0)
-		fault_set(f, FAULT_IO, "", "the migrated state would have rows that "
+		fault_set(f, FAULT_IO, "",
+			  "the migrated state would have rows that "
 			  "refer to nothing");
 	else
 		store_exec(s, "COMMIT", f);

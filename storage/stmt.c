@@ -41,9 +41,8 @@ int store_step(struct store *s, sqlite3_stmt *st)
 static struct slot slot_of(const struct field *field)
 {
 	static const enum slot_kind kinds[] = {
-		[KIND_TEXT] = SLOT_TEXT, [KIND_JSON] = SLOT_TEXT,
-		[KIND_INT] = SLOT_INT,	 [KIND_TIME] = SLOT_INT,
-		[KIND_ENUM] = SLOT_INT,	 [KIND_BOOL] = SLOT_BOOL,
+		[KIND_TEXT] = SLOT_TEXT, [KIND_JSON] = SLOT_TEXT, [KIND_INT] = SLOT_INT,
+		[KIND_TIME] = SLOT_INT,  [KIND_ENUM] = SLOT_INT,  [KIND_BOOL] = SLOT_BOOL,
 	};
 
 	assert(field->type->kind < sizeof(kinds) / sizeof(*kinds));
@@ -82,8 +81,8 @@ static int prepare(struct store *s, enum sql id)
 
 	if (!s->db)
 		return SQLITE_CANTOPEN;
-	rc = sqlite3_prepare_v3(s->db, t->text, -1, SQLITE_PREPARE_PERSISTENT,
-				&p->stmt, NULL);
+	rc = sqlite3_prepare_v3(s->db, t->text, -1, SQLITE_PREPARE_PERSISTENT, &p->stmt,
+				NULL);
 	if (rc != SQLITE_OK)
 		return rc;
 	p->columns = t->columns;
@@ -137,8 +136,8 @@ static int read_text(sqlite3_stmt *st, int i, const char **out, struct arena *a)
 
 	*out = NULL;
 	if (!text)
-		return sqlite3_column_type(st, i) == SQLITE_NULL ? SQLITE_OK :
-								   SQLITE_NOMEM;
+		return sqlite3_column_type(st, i) == SQLITE_NULL ? SQLITE_OK
+								 : SQLITE_NOMEM;
 	*out = arena_strndup(a, text, (size_t)sqlite3_column_bytes(st, i));
 	return SQLITE_OK;
 }
@@ -182,8 +181,8 @@ static int read_row(const struct prepared *p, int n, void *row, struct arena *a)
 			break;
 		}
 		if (slot->has)
-			*(bool *)((char *)row + slot->has) =
-				sqlite3_column_type(st, i) != SQLITE_NULL;
+			*(bool *)((char *)row + slot->has) = sqlite3_column_type(st, i) !=
+							     SQLITE_NULL;
 	}
 	return rc;
 }
@@ -242,8 +241,8 @@ int store_run(struct store *s, enum sql id, const void *in, struct fault *f)
 	return changes < INT_MAX ? (int)changes : INT_MAX;
 }
 
-int store_row(struct store *s, enum sql id, const void *in, void *row,
-	      size_t size, struct arena *a, struct fault *f)
+int store_row(struct store *s, enum sql id, const void *in, void *row, size_t size,
+	      struct arena *a, struct fault *f)
 {
 	struct prepared *p = &s->stmts[id];
 	int rc = ready(s, id, in), got, end;
@@ -288,8 +287,7 @@ void query_end(struct query *q)
 	sqlite3_reset(p->stmt);
 }
 
-int store_next(struct query *q, void *row, size_t size, struct arena *a,
-	       struct fault *f)
+int store_next(struct query *q, void *row, size_t size, struct arena *a, struct fault *f)
 {
 	struct store *s = q->store;
 	int rc = q->rc;

@@ -24,8 +24,7 @@ static const struct {
 	{ SQLITE_FULL, FAULT_UNAVAILABLE, "the disk is full" },
 	{ SQLITE_IOERR, FAULT_UNAVAILABLE, "the disk failed to read or write" },
 	{ SQLITE_NOMEM, FAULT_UNAVAILABLE, "there is no memory" },
-	{ SQLITE_BUSY, FAULT_UNAVAILABLE,
-	  "another program keeps the state file locked" },
+	{ SQLITE_BUSY, FAULT_UNAVAILABLE, "another program keeps the state file locked" },
 	{ SQLITE_LOCKED, FAULT_UNAVAILABLE, "the state is locked" },
 	{ SQLITE_PROTOCOL, FAULT_UNAVAILABLE, "the state is locked" },
 	{ SQLITE_INTERRUPT, FAULT_UNAVAILABLE, "it was interrupted" },
@@ -40,8 +39,9 @@ static const struct {
 int store_fault(const struct store *s, int rc, const char *what, struct fault *f)
 {
 	/* After store_fail() the connection itself knows of no failure. */
-	const char *said = s->db && sqlite3_extended_errcode(s->db) == rc ?
-				   sqlite3_errmsg(s->db) : sqlite3_errstr(rc);
+	const char *said = s->db && sqlite3_extended_errcode(s->db) == rc
+				   ? sqlite3_errmsg(s->db)
+				   : sqlite3_errstr(rc);
 	int err = s->db ? sqlite3_system_errno(s->db) : 0;
 
 	for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++)
@@ -135,7 +135,8 @@ static int connect_file(struct store *s, struct fault *f)
 {
 	int rc = sqlite3_open_v2(s->path, &s->db,
 				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
-				 (s->flags & STORE_MEMORY ? SQLITE_OPEN_MEMORY : 0),
+					 (s->flags & STORE_MEMORY ? SQLITE_OPEN_MEMORY
+								  : 0),
 				 s->vfs);
 
 	if (rc != SQLITE_OK)
@@ -155,8 +156,10 @@ static int tune(struct store *s, struct fault *f)
 	if (s->flags & STORE_NO_CHECKPOINT)
 		sqlite3_wal_hook(s->db, count_frames, s);
 	if (store_exec(s, "PRAGMA mmap_size = 0", f) < 0 ||
-	    store_exec(s, s->flags & STORE_NORMAL ? "PRAGMA synchronous = NORMAL" :
-						     "PRAGMA synchronous = FULL", f) < 0)
+	    store_exec(s,
+		       s->flags & STORE_NORMAL ? "PRAGMA synchronous = NORMAL"
+					       : "PRAGMA synchronous = FULL",
+		       f) < 0)
 		return f->code;
 	return s->flags & STORE_READ ? store_exec(s, "PRAGMA query_only = ON", f) : 0;
 }
@@ -192,10 +195,10 @@ static const char *distrusted(int dir)
 		uint32_t magic;
 		const char *name;
 	} kinds[] = {
-		{ 0x6969, "nfs" },	{ 0x01021997, "9p" },
+		{ 0x6969, "nfs" },      { 0x01021997, "9p" },
 		{ 0x65735546, "fuse" }, { 0x517B, "smb" },
-		{ 0xFE534D42, "smb" },	{ 0xFF534D42, "smb (cifs)" },
-		{ 0x5346414F, "afs" },	{ 0x00C36400, "ceph" },
+		{ 0xFE534D42, "smb" },  { 0xFF534D42, "smb (cifs)" },
+		{ 0x5346414F, "afs" },  { 0x00C36400, "ceph" },
 	};
 	struct statfs fs;
 
@@ -212,8 +215,10 @@ static int check_place(struct store *s, int dir, struct fault *f)
 	const char *kind = distrusted(dir);
 
 	if (kind) {
-		fault_set(f, FAULT_UNAVAILABLE, "", "%s is on %s, where locks and "
-			  "fsync cannot be relied on", s->dir, kind);
+		fault_set(f, FAULT_UNAVAILABLE, "",
+			  "%s is on %s, where locks and "
+			  "fsync cannot be relied on",
+			  s->dir, kind);
 		return fault_hint(f, "set CADRE_HOME to a folder on a local disk");
 	}
 	if (faccessat(dir, "state.db", F_OK, 0) == 0)
@@ -279,15 +284,15 @@ static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
 	s->dir = strdup(dir ? dir : "");
 	if (vfs)
 		s->vfs = strdup(vfs);
-	n = flags & STORE_MEMORY ? asprintf(&s->path, ":memory:") :
-				   asprintf(&s->path, "%s/state.db", dir);
+	n = flags & STORE_MEMORY ? asprintf(&s->path, ":memory:")
+				 : asprintf(&s->path, "%s/state.db", dir);
 	if (n < 0 || !s->dir || (vfs && !s->vfs))
 		abort();
 	return s;
 }
 
-int store_open(struct store **out, const char *dir, unsigned flags,
-	       const char *vfs, struct fault *f)
+int store_open(struct store **out, const char *dir, unsigned flags, const char *vfs,
+	       struct fault *f)
 {
 	/* SQLite is configured once in a process; this is its only global. */
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -439,7 +444,8 @@ int store_checkpoint(struct store *s, struct fault *f)
 	int frames = 0, copied = 0, rc;
 
 	rc = s->db ? sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
-					       &frames, &copied) : SQLITE_CANTOPEN;
+					       &frames, &copied)
+		   : SQLITE_CANTOPEN;
 	if ((rc & 0xff) == SQLITE_BUSY) /* another is at it */
 		return (int)store_wal_frames(s);
 	if (rc != SQLITE_OK)

@@ -22,8 +22,7 @@ int turn_open(struct turn *t, int dir, struct fault *f)
 		t->bell = openat(dir, "bell", flags, 0600);
 	if (t->bell < 0)
 		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot open %s: %s",
-				 t->lock < 0 ? "state.lock" : "bell",
-				 strerror(errno));
+				 t->lock < 0 ? "state.lock" : "bell", strerror(errno));
 	return 0;
 }
 
@@ -82,7 +81,7 @@ static bool process_holds(const struct turn *t, const struct stat *want, long pi
 	while (d && !found && (e = readdir(d)))
 		found = fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
 			st.st_ino == want->st_ino && st.st_dev == want->st_dev &&
-			(pid != getpid() || atoi(e->d_name) != t->lock);
+			(pid != getpid() || strtol(e->d_name, NULL, 10) != t->lock);
 	if (d)
 		closedir(d);
 	return found;
@@ -131,8 +130,10 @@ int turn_alone(struct turn *t, long wait_ms, struct fault *f)
 					 "cannot lock state.lock: %s", strerror(errno));
 		if (monotonic_ms() >= until) {
 			name_holders(t, pids, sizeof(pids));
-			fault_set(f, FAULT_UNAVAILABLE, "", "the state must be "
-				  "migrated, but processes have it open: %s", pids);
+			fault_set(f, FAULT_UNAVAILABLE, "",
+				  "the state must be "
+				  "migrated, but processes have it open: %s",
+				  pids);
 			return fault_hint(f, "stop them (`cadre down`), then repeat");
 		}
 		nanosleep(&pause, NULL);

@@ -19,7 +19,7 @@
 
 /* Bytes of state.lock; 8 and above are free for others (the host). */
 enum turn_byte {
-	TURN_OPEN,    /* exclusive while a state is opened for the first time */
+	TURN_OPEN, /* exclusive while a state is opened for the first time */
 	TURN_VERSION, /* shared while open, exclusive to migrate */
 	TURN_NEXT,
 	TURN_WRITE,

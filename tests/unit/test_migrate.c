@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -177,7 +178,7 @@ static void test_at_once(void **state)
 	make_v1(p, "INSERT INTO a VALUES (1), (2)");
 	for (int i = 0; i < 8; i++)
 		if (fork() == 0)
-			_exit(try_open(p, STORE_CREATE) != 0);
+			_exit(try_open(p, STORE_CREATE) ? 1 : 0);
 	for (int i = 0; i < 8; i++) {
 		assert_true(wait(&status) > 0);
 		assert_int_equal(status, 0);
@@ -247,8 +248,7 @@ static int write_beside(struct place *p, int go, int begun)
 	struct store *s = NULL;
 	char c;
 
-	if (read(go, &c, 1) != 1 ||
-	    store_open(&s, p->dir, 0, NULL, &p->fault) < 0 ||
+	if (read(go, &c, 1) != 1 || store_open(&s, p->dir, 0, NULL, &p->fault) < 0 ||
 	    store_begin(s, true, &p->fault) < 0 || write(begun, "x", 1) != 1)
 		return 1;
 	store_rollback(s);
@@ -272,7 +272,7 @@ static void test_turn_is_exclusive(void **state)
 	assert_int_equal(store_begin(s, true, &p->fault), 0);
 	assert_int_equal(write(go[1], "", 1), 1);
 	fcntl(begun[0], F_SETFL, O_NONBLOCK);
-	usleep(100000);
+	nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 	assert_int_equal(read(begun[0], &c, 1), -1);
 	assert_int_equal(store_commit(s, &p->fault), 0);
 	wait(&status);

@@ -1,12 +1,7 @@
-/* What the store promises: to one process, to many, and when the disk fails. */
-#include "storage/store.h"
-
-#include <errno.h>
+/* What the store promises, to one process and to many. */
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,124 +10,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "core/op.h"
 #include "ops.gen.h"
-#include "storage/fault_vfs.h"
-
-/* --- folders and states ------------------------------------------------------- */
-
-struct place {
-	char dir[64];
-	struct fault fault;
-	struct arena arena;
-};
-
-static int make_place(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-	const char *temp = getenv("TMPDIR");
-
-	snprintf(p->dir, sizeof(p->dir), "%.40s/store.XXXXXX", temp ? temp : "/tmp");
-	assert_non_null(mkdtemp(p->dir));
-	*state = p;
-	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int remove_place(void **state)
-{
-	struct place *p = *state;
-
-	nftw(p->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-	arena_release(&p->arena);
-	free(p);
-	return 0;
-}
-
-static struct store *open_with(struct place *p, unsigned flags, const char *vfs)
-{
-	struct store *s = NULL;
-
-	if (store_open(&s, p->dir, flags, vfs, &p->fault) < 0)
-		fail_msg("%s", p->fault.text);
-	return s;
-}
-
-static struct store *open_at(struct place *p)
-{
-	return open_with(p, STORE_CREATE, NULL);
-}
-
-static int add_event(struct store *s, int64_t actor, int64_t subject, struct fault *f)
-{
-	const struct sql_event_add_in in = {
-		.now = 1000, .kind = 1, .team = 1, .actor = actor, .subject = subject,
-		.detail = "a small detail",
-	};
-
-	return store_run(s, sql_event_add, &in, f);
-}
-
-/* One event in a transaction of its own. */
-static int commit_event(struct store *s, int64_t actor, int64_t subject, struct fault *f)
-{
-	if (store_begin(s, true, f) < 0)
-		return f->code;
-	if (add_event(s, actor, subject, f) < 0) {
-		store_rollback(s);
-		return f->code;
-	}
-	return store_commit(s, f);
-}
-
-static int64_t number(const char *dir, const char *sql)
-{
-	char path[128];
-	sqlite3_stmt *st;
-	sqlite3 *db;
-	int64_t n;
-
-	snprintf(path, sizeof(path), "%s/state.db", dir);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	sqlite3_busy_timeout(db, 5000);
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
-	n = sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	sqlite3_close(db);
-	return n;
-}
-
-static int64_t events(struct store *s)
-{
-	struct sql_event_last_in in = { 0 };
-	struct event_last_row row;
-	struct arena arena = { 0 };
-	struct fault f = { 0 };
-
-	assert_int_equal(store_row(s, sql_event_last, &in, &row, sizeof(row), &arena, &f), 1);
-	arena_release(&arena);
-	return row.seq;
-}
-
-static void assert_sound(struct place *p)
-{
-	struct store *s = open_at(p);
-
-	assert_int_equal(store_check(s, &p->fault), 0);
-	store_close(s);
-}
+#include "tests/unit/test_store/place.h"
 
 /* --- many processes ------------------------------------------------------------ */
 
@@ -190,9 +75,9 @@ static void test_first_open_at_once(void **state)
 	for (int i = 0; i < 16; i++)
 		pids[i] = start(p, i, write_one);
 	wait_all(pids, 16);
-	assert_int_equal(number(p->dir, "SELECT count(*) FROM event"), 16);
-	assert_int_equal(number(p->dir, "PRAGMA auto_vacuum"), 2);
-	assert_sound(p);
+	assert_int_equal(place_number(p, "SELECT count(*) FROM event"), 16);
+	assert_int_equal(place_number(p, "PRAGMA auto_vacuum"), 2);
+	place_assert_sound(p);
 }
 
 static void test_writers_take_turns(void **state)
@@ -205,11 +90,11 @@ static void test_writers_take_turns(void **state)
 	for (int i = 0; i < 8; i++)
 		pids[i] = start(p, i, write_500);
 	wait_all(pids, 8);
-	assert_int_equal(number(p->dir, "SELECT count(*) FROM event"), 4000);
+	assert_int_equal(place_number(p, "SELECT count(*) FROM event"), 4000);
 	snprintf(path, sizeof(path), "%s/bell", p->dir);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 1);
-	assert_sound(p);
+	place_assert_sound(p);
 }
 
 /* Writes until it is killed; what was acknowledged is counted in shared memory. */
@@ -241,19 +126,31 @@ static int write_for_ever(struct place *p, int id)
 	return 1;
 }
 
+/* The same kills each time. */
+static unsigned some(unsigned *seed)
+{
+	*seed = *seed * 1103515245 + 12345;
+	return *seed >> 16;
+}
+
+static void rest(unsigned us)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = (long)us * 1000 }, NULL);
+}
+
 static void test_kill_loses_nothing(void **state)
 {
 	struct place *p = *state;
 	atomic_long *acked = acknowledged(p);
+	unsigned seed = 7;
 	pid_t pids[4];
 
-	srandom(7);
 	for (int i = 0; i < 4; i++)
 		pids[i] = start(p, i, write_for_ever);
 	for (int round = 0; round < 40; round++) {
-		int i = (int)(random() % 4), status;
+		int i = (int)(some(&seed) % 4), status;
 
-		usleep((useconds_t)(random() % 20000));
+		rest(some(&seed) % 20000);
 		kill(pids[i], SIGKILL);
 		waitpid(pids[i], &status, 0);
 		assert_true(WIFSIGNALED(status));
@@ -266,19 +163,22 @@ static void test_kill_loses_nothing(void **state)
 	for (int i = 0; i < 4; i++) {
 		char sql[120];
 
-		snprintf(sql, sizeof(sql), "SELECT count(DISTINCT subject) FROM event"
-			 " WHERE actor = %d AND subject <= %ld", i, acked[i]);
-		assert_int_equal(number(p->dir, sql), acked[i]);
+		snprintf(sql, sizeof(sql),
+			 "SELECT count(DISTINCT subject) FROM event"
+			 " WHERE actor = %d AND subject <= %ld",
+			 i, acked[i]);
+		assert_int_equal(place_number(p, sql), acked[i]);
 	}
 	munmap(acked, 4096);
-	assert_sound(p);
+	place_assert_sound(p);
 }
 
 /* --- one process ------------------------------------------------------------------ */
 
 static void test_place(void **state)
 {
-	static const char *const names[] = { "state.db", "state.db-wal", "state.lock", "bell" };
+	static const char *const names[] = { "state.db", "state.db-wal", "state.lock",
+					     "bell" };
 	struct place *p = *state;
 	struct store *s = NULL, *two;
 	mode_t mask = umask(0);
@@ -287,7 +187,7 @@ static void test_place(void **state)
 
 	assert_int_equal(store_open(&s, p->dir, 0, NULL, &p->fault), FAULT_NOT_FOUND);
 	p->fault = (struct fault){ 0 };
-	s = open_at(p);
+	s = place_open(p);
 	assert_int_equal(commit_event(s, 1, 1, &p->fault), 0);
 	umask(mask);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -295,7 +195,7 @@ static void test_place(void **state)
 		assert_int_equal(stat(path, &st), 0);
 		assert_int_equal(st.st_mode & 0777, 0600);
 	}
-	two = open_with(p, STORE_READ, NULL);
+	two = place_open_with(p, STORE_READ, NULL);
 	assert_int_equal(events(two), 1);
 	store_close(two);
 	assert_int_equal(commit_event(s, 1, 1, &p->fault), 0);
@@ -305,7 +205,7 @@ static void test_place(void **state)
 static void test_rewind_keeps_others(void **state)
 {
 	struct place *p = *state;
-	struct store *s = open_at(p);
+	struct store *s = place_open(p);
 	struct sql_task_criteria_in in = { 1 };
 	struct query q;
 
@@ -323,28 +223,35 @@ static void test_rewind_keeps_others(void **state)
 	}
 	assert_int_equal(store_commit(s, &p->fault), 0);
 	store_close(s);
-	assert_int_equal(number(p->dir, "SELECT sum(subject) FROM event"), 1 + 2 + 4 + 5 + 7 + 8);
+	assert_int_equal(place_number(p, "SELECT sum(subject) FROM event"),
+			 1 + 2 + 4 + 5 + 7 + 8);
 }
 
 static void test_values(void **state)
 {
 	struct place *p = *state;
-	struct store *s = open_with(p, STORE_MEMORY, NULL);
-	const struct sql_replay_add_in add = {
-		.key = { "0123456789abcdef", 16 }, .caller = 3, .op = -1, .args = INT64_MIN,
-		.made = INT64_MAX, .now = 5
-	};
-	const struct sql_replay_find_in find = { .key = { "0123456789abcdef", 16 }, .caller = 3 };
-	const struct sql_replay_find_in miss = { .key = { "0123456789abcdeF", 16 }, .caller = 3 };
+	struct store *s = place_open_with(p, STORE_MEMORY, NULL);
+	const struct sql_replay_add_in add = { .key = { "0123456789abcdef", 16 },
+					       .caller = 3,
+					       .op = -1,
+					       .args = INT64_MIN,
+					       .made = INT64_MAX,
+					       .now = 5 };
+	const struct sql_replay_find_in find = { .key = { "0123456789abcdef", 16 },
+						 .caller = 3 };
+	const struct sql_replay_find_in miss = { .key = { "0123456789abcdeF", 16 },
+						 .caller = 3 };
 	struct replay_find_row row;
 
 	assert_int_equal(store_begin(s, true, &p->fault), 0);
 	assert_int_equal(store_run(s, sql_replay_add, &add, &p->fault), 1);
-	assert_int_equal(store_row(s, sql_replay_find, &find, &row, sizeof(row), &p->arena,
-				   &p->fault), 1);
+	assert_int_equal(store_row(s, sql_replay_find, &find, &row, sizeof(row),
+				   &p->arena, &p->fault),
+			 1);
 	assert_true(row.op == -1 && row.args == INT64_MIN && row.made == INT64_MAX);
-	assert_int_equal(store_row(s, sql_replay_find, &miss, &row, sizeof(row), &p->arena,
-				   &p->fault), 0);
+	assert_int_equal(store_row(s, sql_replay_find, &miss, &row, sizeof(row),
+				   &p->arena, &p->fault),
+			 0);
 	/* The same key again: a bug of ours, and the transaction lives on. */
 	assert_int_equal(store_run(s, sql_replay_add, &add, &p->fault), FAULT_INTERNAL);
 	assert_non_null(strstr(p->fault.text, "replay_add: UNIQUE"));
@@ -374,7 +281,7 @@ static int add_agent(struct store *s, int64_t team, const char *name, struct fau
 static void test_returning(void **state)
 {
 	struct place *p = *state;
-	struct store *s = open_with(p, STORE_MEMORY, NULL);
+	struct store *s = place_open_with(p, STORE_MEMORY, NULL);
 	struct sql_agent_next_generation_in in = { .now = 1 };
 	struct agent_next_generation_row next;
 	int64_t team;
@@ -385,11 +292,13 @@ static void test_returning(void **state)
 	in.agent = store_last_id(s);
 	assert_int_equal(add_agent(s, team, "ann", &p->fault), 0); /* DO NOTHING */
 	assert_int_equal(store_row(s, sql_agent_next_generation, &in, &next, sizeof(next),
-				   &p->arena, &p->fault), 1);
+				   &p->arena, &p->fault),
+			 1);
 	assert_int_equal(next.generation, 2);
 	assert_int_equal(store_run(s, sql_agent_next_generation, &in, &p->fault), 1);
 	assert_int_equal(store_row(s, sql_agent_next_generation, &in, &next, sizeof(next),
-				   &p->arena, &p->fault), 1);
+				   &p->arena, &p->fault),
+			 1);
 	assert_int_equal(next.generation, 4);
 	assert_int_equal(add_agent(s, 999, "eve", &p->fault), FAULT_INTERNAL);
 	assert_non_null(strstr(p->fault.text, "FOREIGN KEY"));
@@ -400,10 +309,13 @@ static void test_returning(void **state)
 
 static int64_t add_task(struct store *s, struct fault *f)
 {
-	struct sql_task_add_in in = {
-		.team = add_team(s, "red", f), .number = 1, .slug = "t", .title = "t",
-		.description = "", .priority = 3, .now = 1
-	};
+	struct sql_task_add_in in = { .team = add_team(s, "red", f),
+				      .number = 1,
+				      .slug = "t",
+				      .title = "t",
+				      .description = "",
+				      .priority = 3,
+				      .now = 1 };
 
 	assert_int_equal(add_agent(s, in.team, "ann", f), 1);
 	in.created_by = store_last_id(s);
@@ -415,7 +327,7 @@ static void test_rows_into_a_record(void **state)
 {
 	static const char *const texts[] = { "zero", "one", "two" };
 	struct place *p = *state;
-	struct store *s = open_with(p, STORE_MEMORY, NULL);
+	struct store *s = place_open_with(p, STORE_MEMORY, NULL);
 	struct sql_task_criteria_in in;
 	struct criterion row;
 	struct query q;
@@ -428,12 +340,14 @@ static void test_rows_into_a_record(void **state)
 			.task = task, .n = i + 1, .text = texts[i], .done = i == 1
 		};
 
-		assert_int_equal(store_run(s, sql_task_criterion_add, &add, &p->fault), 1);
+		assert_int_equal(store_run(s, sql_task_criterion_add, &add, &p->fault),
+				 1);
 	}
 	in.task = task;
 	store_query(s, &q, sql_task_criteria, &in);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(store_next(&q, &row, sizeof(row), &p->arena, &p->fault), 1);
+		assert_int_equal(store_next(&q, &row, sizeof(row), &p->arena, &p->fault),
+				 1);
 		assert_string_equal(row.text, texts[i]);
 		assert_int_equal(row.done, i == 1);
 	}
@@ -446,7 +360,7 @@ static void test_rows_into_a_record(void **state)
 static void test_others_are_noticed(void **state)
 {
 	struct place *p = *state;
-	struct store *s = open_at(p), *reader = open_with(p, STORE_READ, NULL);
+	struct store *s = place_open(p), *reader = place_open_with(p, STORE_READ, NULL);
 	int64_t before = store_data_version(reader);
 
 	assert_int_equal(store_data_version(reader), before);
@@ -465,8 +379,8 @@ static void test_others_are_noticed(void **state)
 static void test_checkpoint(void **state)
 {
 	struct place *p = *state;
-	struct store *s = open_with(p, STORE_CREATE | STORE_NO_CHECKPOINT, NULL);
-	struct store *beside = open_with(p, STORE_READ, NULL);
+	struct store *s = place_open_with(p, STORE_CREATE | STORE_NO_CHECKPOINT, NULL);
+	struct store *beside = place_open_with(p, STORE_READ, NULL);
 	int64_t grown;
 
 	for (int i = 0; i < 50; i++)
@@ -485,7 +399,7 @@ static void test_checkpoint(void **state)
 static void test_backup(void **state)
 {
 	struct place *p = *state;
-	struct store *s = open_at(p);
+	struct store *s = place_open(p);
 	char path[128], moved[128];
 	struct stat st;
 
@@ -500,18 +414,18 @@ static void test_backup(void **state)
 	/* It is a state: restored, it opens. */
 	snprintf(moved, sizeof(moved), "%s/state.db", p->dir);
 	assert_int_equal(rename(path, moved), 0);
-	s = open_at(p);
+	s = place_open(p);
 	assert_int_equal(events(s), 1);
 	assert_int_equal(commit_event(s, 1, 1, &p->fault), 0);
 	store_close(s);
-	assert_sound(p);
+	place_assert_sound(p);
 }
 
 static void test_copy(void **state)
 {
 	struct place *p = *state;
-	struct store *s = open_with(p, STORE_MEMORY, NULL);
-	struct store *copy = open_with(p, STORE_MEMORY, NULL);
+	struct store *s = place_open_with(p, STORE_MEMORY, NULL);
+	struct store *copy = place_open_with(p, STORE_MEMORY, NULL);
 
 	assert_int_equal(commit_event(s, 1, 1, &p->fault), 0);
 	assert_int_equal(events(copy), 0);
@@ -523,147 +437,7 @@ static void test_copy(void **state)
 	store_close(s);
 }
 
-/* --- failures ---------------------------------------------------------------------- */
-
-static void test_failed_commit(void **state)
-{
-	struct place *p = *state;
-	struct store *s = open_at(p), *other = open_at(p);
-
-	assert_int_equal(store_begin(s, true, &p->fault), 0);
-	assert_int_equal(add_event(s, 1, 1, &p->fault), 1);
-	store_fail(s, 1, SQLITE_IOERR_FSYNC);
-	assert_int_equal(store_commit(s, &p->fault), FAULT_UNAVAILABLE);
-	assert_non_null(strstr(p->fault.text, "outcome is not known"));
-	p->fault = (struct fault){ 0 };
-	assert_int_equal(commit_event(other, 2, 1, &p->fault), 0); /* the turn is free */
-	assert_int_equal(commit_event(s, 1, 2, &p->fault), 0);
-	store_close(other);
-	store_close(s);
-	assert_int_equal(number(p->dir, "SELECT count(*) FROM event"), 2);
-}
-
-static void test_dropped_transaction(void **state)
-{
-	struct place *p = *state;
-	struct store *s = open_at(p);
-
-	assert_int_equal(store_begin(s, true, &p->fault), 0);
-	assert_int_equal(store_savepoint(s, &p->fault), 0);
-	assert_int_equal(add_event(s, 1, 1, &p->fault), 1);
-	store_fail(s, 1, SQLITE_FULL);
-	assert_int_equal(add_event(s, 1, 2, &p->fault), FAULT_UNAVAILABLE);
-	assert_non_null(strstr(p->fault.text, "disk is full"));
-	assert_false(store_intact(s));
-	/* Nothing slips through alone. */
-	p->fault = (struct fault){ 0 };
-	assert_int_equal(add_event(s, 1, 3, &p->fault), FAULT_UNAVAILABLE);
-	p->fault = (struct fault){ 0 };
-	assert_int_equal(store_savepoint(s, &p->fault), FAULT_UNAVAILABLE);
-	p->fault = (struct fault){ 0 };
-	store_rollback(s);
-	assert_int_equal(commit_event(s, 1, 4, &p->fault), 0);
-	store_close(s);
-	assert_int_equal(number(p->dir, "SELECT sum(subject) FROM event"), 4);
-}
-
-static void test_full_disk(void **state)
-{
-	struct place *p = *state;
-	struct fault_control control = { 0 };
-	struct store *s;
-
-	assert_int_equal(fault_vfs_register(&control), 0);
-	s = open_with(p, STORE_CREATE, "faulty");
-	assert_int_equal(commit_event(s, 1, 1, &p->fault), 0);
-	control.kinds = FAULT_DISK_WRITE;
-	control.result = SQLITE_FULL;
-	control.lasting = 1;
-	control.after = 1;
-	for (int i = 0; i < 5; i++) {
-		p->fault = (struct fault){ 0 };
-		assert_int_equal(commit_event(s, 2, i, &p->fault), FAULT_UNAVAILABLE);
-		assert_non_null(strstr(p->fault.text, "full"));
-		assert_int_equal(events(s), 1); /* reads go on */
-	}
-	control.after = 0; /* somebody made room */
-	p->fault = (struct fault){ 0 };
-	assert_int_equal(commit_event(s, 1, 2, &p->fault), 0);
-	store_close(s);
-	fault_vfs_unregister();
-	assert_int_equal(number(p->dir, "SELECT count(*) FROM event WHERE actor = 1"), 2);
-	assert_sound(p);
-}
-
-/* Ten transactions while the n-th disk operation fails; what was acknowledged
- * must be there for a healthy reader, and the store must recover by itself. */
-static bool survive(struct place *p, struct fault_control *c, long n, int *made)
-{
-	struct fault f = { 0 };
-	struct store *s = NULL;
-	bool acked[10] = { false };
-
-	atomic_store(&c->failed, 0);
-	atomic_store(&c->after, n);
-	if (store_open(&s, p->dir, STORE_CREATE, "faulty", &f) == 0)
-		for (int i = 0; i < 10; i++) {
-			f = (struct fault){ 0 };
-			acked[i] = commit_event(s, n, i, &f) == 0;
-			*made += acked[i];
-			assert_true(acked[i] || f.code == FAULT_UNAVAILABLE ||
-				    f.code == FAULT_IO);
-		}
-	store_close(s);
-	atomic_store(&c->after, 0);
-	for (int i = 0; i < 10; i++) {
-		char sql[120];
-
-		if (!acked[i])
-			continue;
-		snprintf(sql, sizeof(sql), "SELECT count(*) FROM event"
-			 " WHERE actor = %ld AND subject = %d", n, i);
-		assert_int_equal(number(p->dir, sql), 1);
-	}
-	return atomic_load(&c->failed) > 0;
-}
-
-static void sweep(struct place *p, int kinds, int result)
-{
-	struct fault_control control = { .kinds = kinds, .result = result };
-	int made = 0;
-	long n = 1;
-
-	assert_int_equal(fault_vfs_register(&control), 0);
-	assert_sound(p); /* make it */
-	while (survive(p, &control, n, &made))
-		n++;
-	fault_vfs_unregister();
-	assert_true(n > 5 && made > 0);
-	assert_sound(p);
-}
-
-static void test_every_failing_write(void **state)
-{
-	sweep(*state, FAULT_DISK_WRITE, SQLITE_IOERR_WRITE);
-}
-
-static void test_every_full_write(void **state)
-{
-	sweep(*state, FAULT_DISK_WRITE, SQLITE_FULL);
-}
-
-static void test_every_failing_sync(void **state)
-{
-	sweep(*state, FAULT_DISK_SYNC, SQLITE_IOERR_FSYNC);
-}
-
-static void test_every_failing_read(void **state)
-{
-	sweep(*state, FAULT_DISK_READ | FAULT_DISK_TRUNCATE | FAULT_DISK_OPEN,
-	      SQLITE_IOERR_READ);
-}
-
-#define STORY(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
+#define STORY(name) cmocka_unit_test_setup_teardown(name, place_make, place_remove)
 
 int main(void)
 {
@@ -680,14 +454,7 @@ int main(void)
 		STORY(test_checkpoint),
 		STORY(test_backup),
 		STORY(test_copy),
-		STORY(test_failed_commit),
-		STORY(test_dropped_transaction),
-		STORY(test_full_disk),
-		STORY(test_every_failing_write),
-		STORY(test_every_full_write),
-		STORY(test_every_failing_sync),
-		STORY(test_every_failing_read),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL) + run_fault_tests();
 }

@@ -104,8 +104,10 @@ static void check_views(struct build *b, const struct statement *file)
 {
 	sqlite3_stmt *views = NULL, *st;
 
-	sqlite3_prepare_v2(b->db, "SELECT name, printf('SELECT * FROM \"%w\"', name)"
-			   " FROM sqlite_schema WHERE type = 'view'", -1, &views, NULL);
+	sqlite3_prepare_v2(b->db,
+			   "SELECT name, printf('SELECT * FROM \"%w\"', name)"
+			   " FROM sqlite_schema WHERE type = 'view'",
+			   -1, &views, NULL);
 	while (sqlite3_step(views) == SQLITE_ROW) {
 		const char *sql = (const char *)sqlite3_column_text(views, 1);
 
@@ -151,7 +153,7 @@ static void read_migration(struct build *b, const char *file)
 	m = &b->migrations[b->n_migrations++];
 	m->name = slash ? slash + 1 : file;
 	m->text = slurp(file);
-	if (atoi(m->name) != b->n_migrations)
+	if (strtol(m->name, NULL, 10) != b->n_migrations)
 		refuse(b, &(struct statement){ .file = file, .line = 1 },
 		       "its number is not %04d, the next", b->n_migrations);
 	apply(b, file, m->text);

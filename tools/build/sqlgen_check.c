@@ -37,9 +37,9 @@ static enum type type_everywhere(struct build *b, const char *name)
 		abort();
 	sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
 	while (sqlite3_step(st) == SQLITE_ROW)
-		type = type == TYPE_UNSAID ?
-			       type_named((const char *)sqlite3_column_text(st, 0)) :
-			       TYPE_UNKNOWN;
+		type = type == TYPE_UNSAID
+			       ? type_named((const char *)sqlite3_column_text(st, 0))
+			       : TYPE_UNKNOWN;
 	sqlite3_finalize(st);
 	return type;
 }
@@ -56,14 +56,15 @@ static void type_column(struct build *b, struct statement *s, struct column *c,
 		said->used = true;
 		c->type = said->type;
 	} else {
-		c->type = declared ? type_named(declared) :
-				     type_everywhere(b, c->name);
+		c->type = declared ? type_named(declared) : type_everywhere(b, c->name);
 	}
 	if (c->type == TYPE_UNSAID)
 		c->type = TYPE_INT;
 	if (c->type == TYPE_UNKNOWN)
-		refuse(b, s, "the type of `%s` is not clear: say `-- int:`, "
-		       "`-- text:` or `-- blob:`", c->name);
+		refuse(b, s,
+		       "the type of `%s` is not clear: say `-- int:`, "
+		       "`-- text:` or `-- blob:`",
+		       c->name);
 }
 
 static void type_parameters(struct build *b, struct statement *s, sqlite3_stmt *st)
@@ -233,8 +234,10 @@ static void check_plan(struct build *b, struct statement *s)
 		struct token name = token_next(d + strcspn(d, " "));
 
 		if (is_scan(d) && !is_cte(s->sql, name) && !is_derived(again, name))
-			refuse(b, s, "%s: it reads a whole table "
-			       "(`-- scan ok: WHY` if that is meant)", d);
+			refuse(b, s,
+			       "%s: it reads a whole table "
+			       "(`-- scan ok: WHY` if that is meant)",
+			       d);
 	}
 	sqlite3_finalize(plan);
 	sqlite3_finalize(again);

@@ -1,0 +1,39 @@
+/*
+ * place - a temporary folder with a state in it, for cmocka tests.
+ *
+ * Each test has its own, gone afterwards; a failure fails the test.
+ */
+#ifndef PLACE_H
+#define PLACE_H
+
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/fault.h"
+#include "storage/store.h"
+
+struct place {
+	char dir[64];
+	struct fault fault;
+	struct arena arena;
+};
+
+/* Setup and teardown of a test; its state is the struct place. */
+int place_make(void **state);
+int place_remove(void **state);
+
+struct store *place_open_with(struct place *p, unsigned flags, const char *vfs);
+struct store *place_open(struct place *p); /* made if need be */
+/* The integer that a query gives, asked as a person would with sqlite3. */
+int64_t place_number(const struct place *p, const char *sql);
+void place_assert_sound(struct place *p);
+
+int add_event(struct store *s, int64_t actor, int64_t subject, struct fault *f);
+/* One event in a transaction of its own. */
+int commit_event(struct store *s, int64_t actor, int64_t subject, struct fault *f);
+int64_t events(struct store *s); /* the newest event's number */
+
+/* faults.c: what happens when a step, a COMMIT or the disk fails. */
+int run_fault_tests(void);
+
+#endif
