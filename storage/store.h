@@ -30,18 +30,18 @@ struct blob {
 struct store;
 
 enum store_flags {
-	STORE_READ = 1,      /* a read connection: no turn, query_only */
+	STORE_READ = 1, /* a read connection: no turn, query_only */
 	STORE_NO_CHECKPOINT = 2, /* wal_autocheckpoint=0: the host hands it over */
-	STORE_NORMAL = 4,    /* synchronous=NORMAL: the user's own choice */
-	STORE_CREATE = 8,    /* make the file if it is not there */
-	STORE_MEMORY = 16,   /* a private in-memory state (tests); dir is ignored */
+	STORE_NORMAL = 4, /* synchronous=NORMAL: the user's own choice */
+	STORE_CREATE = 8, /* make the file if it is not there */
+	STORE_MEMORY = 16, /* a private in-memory state (tests); dir is ignored */
 };
 
 /* Opens DIR/state.db: first open, pragmas, migrations (with a verified backup
  * before) under the exclusive lock of state.lock; holds its shared lock while
  * open.  A newer file is refused.  `vfs` NULL for the default. */
-int store_open(struct store **out, const char *dir, unsigned flags,
-	       const char *vfs, struct fault *f);
+int store_open(struct store **out, const char *dir, unsigned flags, const char *vfs,
+	       struct fault *f);
 void store_close(struct store *s); /* NULL is fine */
 
 /* --- transactions ---------------------------------------------------------- */
@@ -54,8 +54,8 @@ int store_begin(struct store *s, bool write, struct fault *f);
 int store_commit(struct store *s, struct fault *f);
 void store_rollback(struct store *s);
 int store_savepoint(struct store *s, struct fault *f);
-int store_release(struct store *s, struct fault *f);  /* keep it */
-int store_rewind(struct store *s, struct fault *f);   /* undo and end it, and
+int store_release(struct store *s, struct fault *f); /* keep it */
+int store_rewind(struct store *s, struct fault *f); /* undo and end it, and
 						       * queries left open */
 /* False when a failed step has dropped the whole transaction. */
 bool store_intact(const struct store *s);
@@ -70,11 +70,10 @@ struct query {
 };
 
 int store_run(struct store *s, enum sql id, const void *in, struct fault *f);
-int store_row(struct store *s, enum sql id, const void *in, void *row,
-	      size_t size, struct arena *a, struct fault *f);
+int store_row(struct store *s, enum sql id, const void *in, void *row, size_t size,
+	      struct arena *a, struct fault *f);
 void store_query(struct store *s, struct query *q, enum sql id, const void *in);
-int store_next(struct query *q, void *row, size_t size, struct arena *a,
-	       struct fault *f);
+int store_next(struct query *q, void *row, size_t size, struct arena *a, struct fault *f);
 void query_end(struct query *q);
 int64_t store_last_id(const struct store *s); /* of the last INSERT */
 
@@ -85,7 +84,7 @@ int64_t store_data_version(struct store *s); /* changes when others commit */
  * the next commit), or negative. */
 int store_checkpoint(struct store *s, struct fault *f);
 int64_t store_wal_frames(const struct store *s); /* since the last checkpoint */
-const char *store_path(const struct store *s);   /* of the state file */
+const char *store_path(const struct store *s); /* of the state file */
 /* A verified copy (VACUUM INTO, integrity_check) at `path`, which is new. */
 int store_backup(struct store *s, const char *path, struct fault *f);
 /* integrity_check and foreign_key_check: 0 if sound, else the first finding. */
