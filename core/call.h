@@ -22,6 +22,7 @@ struct identity {
 	const char *team;  /* NULL: none (an operator without a default) */
 	const char *agent; /* NULL: the operator as such */
 	const char *token; /* proves agent; NULL where the door proved it */
+	int64_t generation; /* the agent's, as the door knows it; 0: not */
 	bool proven;       /* the door (channel, operator's --as) proved agent */
 	bool as;           /* an operator acting as agent; events say so */
 	const char *session; /* names the receiver's session; NULL: none */
@@ -32,7 +33,14 @@ struct caller {
 	enum who level;
 	int64_t team, agent; /* row ids; 0: none */
 	int64_t generation;
+	int64_t inbox_capacity;       /* of the team */
 	const char *name, *team_name; /* "operator" without an agent */
+};
+
+/* What scrambles row ids into public ids; see core/id.h. */
+struct id_keys {
+	bool known;
+	int64_t a, b, c;
 };
 
 struct settings {
@@ -62,11 +70,14 @@ struct call {
 	bool has_key;
 	int64_t now;   /* ms since the epoch */
 	uint64_t seed; /* randomness for this call */
+	int64_t keep_events; /* oldest event that a follower has yet to read; 0: all
+				are read */
 	bool host;     /* a host runs it: OP_NEEDS_HOST may pass */
 
 	/* filled on the way */
 	struct fault fault;
 	struct caller caller;
+	struct id_keys ids; /* kept by a door from one call to the next */
 	int64_t made;  /* not 0 at entry of a handler: its write is done already,
 			  under this id; it only reports (replay, wait) */
 	bool replayed;

@@ -187,14 +187,14 @@ uint64_t op_hash(const struct record *r, const void *src, const char *except);
 void time_format(int64_t ms, char out[25]);
 int64_t time_parse(const char *s);
 
-/* --- descriptions (describe.c) ------------------------------------------- */
+/* --- descriptions (describe.c, reference.c) ------------------------------- */
 
 json_t *op_schema(const struct record *r); /* JSON Schema 2020-12 */
 json_t *tool_schema(const char *tool);     /* input schema of a tool or bundle */
 /* Markdown reference of all operations, faults, events and wire messages. */
 void op_reference(struct text *out);
 
-/* --- the command line (usage.c) ------------------------------------------ */
+/* --- the command line (args.c, usage.c) ----------------------------------- */
 
 /* The operation whose `cli` words begin argv, and how many words it took. */
 const struct op *op_command(int argc, char **argv, int *taken);

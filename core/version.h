@@ -1,6 +1,4 @@
-/*
- * version - which cadre this is.
- */
+/* version - what this program calls itself. */
 #ifndef VERSION_H
 #define VERSION_H
 

@@ -81,7 +81,7 @@ UPDATE agent SET status = :status, active_at = :now
 WHERE id = :agent AND status <> :status;
 
 -- name: agent_set_workspace
-UPDATE agent SET workspace = :workspace WHERE id = :agent;
+UPDATE agent SET workspace = nullif(:workspace, 0) WHERE id = :agent;
 
 -- name: agent_skills
 SELECT skill FROM agent_skill WHERE agent = :agent ORDER BY n;

@@ -121,3 +121,7 @@ UPDATE result SET collected_at = :now WHERE message = :message AND collected_at 
 
 -- name: assignments_pending
 SELECT assignments AS n FROM agent WHERE id = :agent;
+
+-- name: assignment_of_task
+SELECT x.message, m.at FROM assignment x JOIN message m ON m.id = x.message
+WHERE x.task = :task ORDER BY x.message DESC LIMIT 1;

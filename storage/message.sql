@@ -56,12 +56,14 @@ UPDATE agent SET queued = queued - :queued, leased = leased - :leased
 WHERE id = :agent;
 
 -- name: inbox_lapsed
+-- row: inbox_lapsed
 -- Leases of this inbox that ran out, and waiting ones whose life is over.
 SELECT d.message, d.agent, d.lane, d.state, d.attempt, m.team, m.sender, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
 WHERE d.agent = :agent AND d.state < 3 AND d.due_at <= :now;
 
 -- name: delivery_due
+-- row: inbox_lapsed
 -- What the clock changes by itself, oldest first.
 SELECT d.message, d.agent, d.lane, d.state, d.attempt, m.team, m.sender, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
@@ -83,6 +85,8 @@ WHERE message = :message AND agent = :agent AND state < 3;
 UPDATE agent SET queued = queued + 1, leased = leased - 1 WHERE id = :agent;
 
 -- name: inbox_next
+-- row: inbox
+-- text: sender_name
 -- What is handed out next: urgent ones first, then in order.  A lease is over at
 -- its instant, written down or not; so is a life.
 SELECT d.message, d.lane, d.state, d.attempt, m.sender, m.at, m.ack_required, m.type,
@@ -96,6 +100,8 @@ WHERE d.agent = :agent AND d.lane < 2 AND d.state < 3
 ORDER BY d.lane, d.message;
 
 -- name: inbox_held
+-- row: inbox
+-- text: sender_name
 -- Those of a request that are still held under it.
 SELECT d.message, d.lane, d.state, d.attempt, m.sender, m.at, m.ack_required, m.type,
 	m.content, m.thread, m.reply_to, m.metadata, a.name AS sender_name,
@@ -219,3 +225,10 @@ WHERE d.agent = :agent AND d.lane < 3 AND d.state < 3 AND d.message > :after
 	AND (d.state = 0 OR (:again AND d.state = 1))
 	AND (d.due_at IS NULL OR d.due_at > :now)
 ORDER BY d.message LIMIT :limit;
+
+-- name: dropped_since
+-- text: name
+-- What full inboxes dropped after an event, and whose they were.
+SELECT e.subject AS message, m.at, a.name
+FROM event e JOIN message m ON m.id = e.subject JOIN agent a ON a.id = e.target
+WHERE e.seq > :seq AND e.kind = 123 ORDER BY e.seq;

@@ -92,6 +92,7 @@ UPDATE task SET state = CASE WHEN attempts + 1 >= :max_attempts THEN 5 ELSE 0 EN
 WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
 
 -- name: task_claim
+-- row: claim
 -- Exactly one claimer wins: the task must be pending with nothing in the way, and
 -- free or meant for this agent.
 UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
@@ -102,6 +103,7 @@ WHERE id = :id AND state = 0 AND open_deps = 0
 RETURNING id, epoch;
 
 -- name: task_claim_best
+-- row: claim
 -- The same for the best ready one: by priority, then age.
 UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
 	epoch = epoch + 1, lease_ms = :lease_ms, lease_until = :now + :lease_ms,
@@ -258,3 +260,9 @@ WHERE lease_until IS NOT NULL AND lease_until - lease_ms <= :gap_since
 UPDATE delivery SET due_at = due_at + :gap_ms
 WHERE due_at IS NOT NULL AND state < 3 AND state = 2 AND fetched_at <= :gap_since
 	AND due_at > :gap_since;
+
+-- name: task_give_back
+-- The owner's generation is over: back to pending under a new epoch.
+UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
+	epoch = epoch + 1, updated_at = :now
+WHERE id = :id AND owner IS NOT NULL;

@@ -1,0 +1,344 @@
+#include "core/agent.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/id.h"
+#include "core/inbox.h"
+#include "core/task.h"
+#include "core/token.h"
+#include "core/who.h"
+
+bool agent_reserved(const char *name)
+{
+	static const char *const names[] = { "operator", "all", "self", "host" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+const char *agent_token(struct call *call, const struct agent_row *a)
+{
+	char *token = arena_alloc(&call->arena, TOKEN_SIZE);
+
+	token_make(call->settings->secret, a->id, a->generation, token);
+	return token;
+}
+
+static int set_token(struct call *call, int64_t agent, int64_t generation)
+{
+	char token[TOKEN_SIZE];
+	uint8_t hash[TOKEN_HASH];
+	int rc;
+
+	token_make(call->settings->secret, agent, generation, token);
+	token_hash(token, hash);
+	rc = sql_run(call, agent_set_token, .agent = agent,
+		     .token = { hash, sizeof(hash) });
+	return rc < 0 ? rc : 0;
+}
+
+static int set_skills(struct call *call, int64_t agent, const char **skills, size_t n)
+{
+	int rc = sql_run(call, agent_skills_clear, .agent = agent);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = sql_run(call, agent_skill_add, .agent = agent, .n = (int64_t)i,
+			     .skill = skills[i]);
+	return rc;
+}
+
+static int set_protocols(struct call *call, int64_t agent, const char **protocols,
+			 size_t n)
+{
+	int rc = sql_run(call, agent_protocols_clear, .agent = agent);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = sql_run(call, agent_protocol_add, .agent = agent, .n = (int64_t)i,
+			     .protocol = protocols[i]);
+	return rc;
+}
+
+int agent_add(struct call *call, struct newcomer *n, const char *where)
+{
+	int rc;
+
+	if (n->kind == 0 && agent_reserved(n->name))
+		return fault_set(&call->fault, FAULT_INVALID, where,
+				 "%s is a reserved name", n->name);
+	rc = sql_run(call, agent_add, .team = call->caller.team, .name = n->name,
+		     .kind = n->kind, .role = n->role, .description = n->description,
+		     .project = n->project, .status = AGENT_STATUS_READY,
+		     .now = call->now);
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_CONFLICT, where,
+				 "there is an agent %s in team %s already", n->name,
+				 call->caller.team_name);
+	n->id = store_last_id(call->store);
+	if (n->kind == 1)
+		return 0;
+	if ((rc = set_token(call, n->id, 1)) < 0 ||
+	    (n->n_skills && (rc = set_skills(call, n->id, n->skills, n->n_skills)) < 0))
+		return rc;
+	return event_emit(call, EVENT_AGENT_REGISTERED, n->id, 0, NULL);
+}
+
+/* --- joining ------------------------------------------------------------------------- */
+
+static int resumes(struct call *call, const struct agent_register_in *in,
+		   const struct agent_row *a)
+{
+	uint8_t hash[TOKEN_HASH];
+
+	if (call->caller.agent == a->id)
+		return 1;
+	if (!in->token)
+		return 0;
+	token_hash(in->token, hash);
+	return a->token.size == TOKEN_HASH && token_equal(hash, a->token.data, TOKEN_HASH);
+}
+
+static int replace(struct call *call, const struct agent_register_in *in,
+		   const struct agent_row *a)
+{
+	struct agent_next_generation_row next;
+	int rc;
+
+	if ((rc = who_leads(call, "/replace")) < 0 ||
+	    (rc = task_give_back(call, a->id)) < 0)
+		return rc;
+	rc = sql_row(call, agent_next_generation, &next, .agent = a->id, .now = call->now);
+	if (rc < 0 || (rc = set_token(call, a->id, next.generation)) < 0 ||
+	    (rc = sql_run(call, agent_unlease, .agent = a->id)) < 0)
+		return rc;
+	if (in->discard && (rc = sql_run(call, agent_discard, .agent = a->id,
+					 .now = call->now)) < 0)
+		return rc;
+	if ((rc = sql_run(call, agent_recount, .agent = a->id)) < 0 ||
+	    (*in->role &&
+	     (rc = sql_run(call, agent_set_role, .agent = a->id, .role = in->role,
+			   .description = in->description)) < 0) ||
+	    (in->n_skills && (rc = set_skills(call, a->id, in->skills, in->n_skills)) < 0))
+		return rc;
+	return event_emit(call, EVENT_AGENT_REPLACED, a->id, 0,
+			  arena_printf(&call->arena, "%" PRId64, next.generation));
+}
+
+static int taken(struct call *call, const struct agent_row *a)
+{
+	fault_set(&call->fault, FAULT_CONFLICT, "/name",
+		  "%s lives already (generation %" PRId64 ")", a->name, a->generation);
+	return fault_hint(&call->fault, "Give its token to resume it, or `replace` it "
+					"as the lead or the operator.");
+}
+
+static int join(struct call *call, const struct agent_register_in *in, bool *resumed)
+{
+	struct newcomer n = { .name = in->name,
+			      .role = *in->role ? in->role : in->name,
+			      .description = in->description,
+			      .project = in->project,
+			      .skills = in->skills,
+			      .n_skills = in->n_skills };
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_name, &a, .team = call->caller.team,
+			 .name = in->name);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0) {
+		/* A new name is made by the operator or the lead, for others. */
+		if ((rc = who_leads(call, "/name")) < 0 ||
+		    (rc = agent_add(call, &n, "/name")) < 0)
+			return rc;
+		call->made = n.id;
+		return 0;
+	}
+	if (a.kind == 1)
+		return fault_set(&call->fault, FAULT_INVALID, "/name",
+				 "%s is a reserved name", in->name);
+	call->made = a.id;
+	*resumed = true;
+	if (in->replace)
+		return replace(call, in, &a);
+	return resumes(call, in, &a) ? 0 : taken(call, &a);
+}
+
+int agent_register(struct call *call, const struct agent_register_in *in,
+		   struct agent_register_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (!call->made && (rc = join(call, in, &out->resumed)) < 0) ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+		return rc;
+	out->name = a.name;
+	out->team = call->caller.team_name;
+	out->generation = a.generation;
+	out->token = agent_token(call, &a);
+	return 0;
+}
+
+/* --- telling -------------------------------------------------------------------------- */
+
+int agent_list(struct call *call, const struct agent_list_in *in,
+	       struct agent_list_out *out)
+{
+	struct agent_line line;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	sql_query(call, &q, agent_lines, .team = call->caller.team, .now = call->now);
+	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0)
+		*(struct agent_line *)arena_push(&call->arena, &out->agents,
+						 &out->n_agents, sizeof(line)) = line;
+	return rc;
+}
+
+static int tell_traits(struct call *call, int64_t agent, struct card *card)
+{
+	struct agent_protocols_row p;
+	struct agent_skills_row s;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, agent_skills, .agent = agent);
+	while ((rc = sql_next(call, &q, &s)) > 0)
+		*(const char **)arena_push(&call->arena, &card->skills, &card->n_skills,
+					   sizeof(s.skill)) = s.skill;
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, agent_protocols, .agent = agent);
+	while ((rc = sql_next(call, &q, &p)) > 0)
+		*(const char **)arena_push(&call->arena, &card->protocols,
+					   &card->n_protocols, sizeof(p.protocol)) =
+			p.protocol;
+	return rc;
+}
+
+static int tell_card(struct call *call, const struct agent_row *a, struct card *card)
+{
+	struct workspace_row w;
+	int rc;
+
+	*card = (struct card){
+		.name = a->name,
+		.role = a->role,
+		.description = a->description,
+		.endpoints = { .http = a->http },
+		.input_schema = a->input_schema,
+		.output_schema = a->output_schema,
+		.status = a->status,
+		.team = call->caller.team_name,
+		.project = a->project,
+		.generation = a->generation,
+		.last_active = a->active_at,
+	};
+	if (a->workspace) {
+		if ((rc = sql_row(call, workspace_by_id, &w, .id = a->workspace)) < 0)
+			return rc;
+		card->workspace_id = id_public(call, ID_WORKSPACE, w.id, w.created_at);
+	}
+	return tell_traits(call, a->id, card);
+}
+
+int agent_whois(struct call *call, const struct agent_whois_in *in,
+		struct agent_whois_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_agent(call, in->name, "/name", &a)) < 0)
+		return rc;
+	out->queued = a.queued;
+	out->leased = a.leased;
+	out->assignments = a.assignments;
+	return tell_card(call, &a, &out->card);
+}
+
+/* --- changing ------------------------------------------------------------------------- */
+
+static int rename_agent(struct call *call, const struct agent_row *a, const char *name)
+{
+	int rc;
+
+	if (agent_reserved(name))
+		return fault_set(&call->fault, FAULT_INVALID, "/new_name",
+				 "%s is a reserved name", name);
+	if (strcmp(a->name, name) == 0)
+		return 0;
+	rc = sql_run(call, agent_set_name, .agent = a->id, .name = name);
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/new_name",
+				 "there is an agent %s in team %s already", name,
+				 call->caller.team_name);
+	return rc < 0 ? rc : 0;
+}
+
+static int update(struct call *call, const struct agent_update_in *in)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_acts(call, in->name, "/name", &a)) < 0)
+		return rc;
+	call->made = a.id;
+	if ((in->new_name && (rc = rename_agent(call, &a, in->new_name)) < 0) ||
+	    (rc = sql_run(call, agent_set_card, .agent = a.id, .project = in->project,
+			  .description = in->description,
+			  .input_schema = in->input_schema,
+			  .output_schema = in->output_schema)) < 0 ||
+	    (in->skills && (rc = set_skills(call, a.id, in->skills, in->n_skills)) < 0) ||
+	    (in->protocols &&
+	     (rc = set_protocols(call, a.id, in->protocols, in->n_protocols)) < 0))
+		return rc;
+	return event_emit(call, EVENT_AGENT_UPDATED, a.id, 0,
+			  in->new_name && strcmp(in->new_name, a.name) ? a.name : NULL);
+}
+
+int agent_update(struct call *call, const struct agent_update_in *in,
+		 struct agent_update_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (!call->made && (rc = update(call, in)) < 0) ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+		return rc;
+	return tell_card(call, &a, &out->card);
+}
+
+int agent_status(struct call *call, const struct agent_status_in *in,
+		 struct agent_status_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_acts(call, in->name, "/name", &a)) < 0)
+		return rc;
+	if (!call->made) {
+		call->made = a.id;
+		rc = sql_run(call, agent_set_status, .agent = a.id, .status = in->status,
+			     .now = call->now);
+		if (rc > 0)
+			rc = event_emit(call, EVENT_AGENT_STATUS, a.id, 0,
+					word_of(&record_agent_line, "status",
+						in->status));
+		if (rc < 0 || (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
+			return rc;
+	}
+	out->name = a.name;
+	out->status = a.status;
+	return 0;
+}

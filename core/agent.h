@@ -1,0 +1,27 @@
+/*
+ * agent - the members of a team, their cards and generations.
+ */
+#ifndef AGENT_H
+#define AGENT_H
+
+#include "core/event.h"
+
+/* An agent to add; `id` is filled. */
+struct newcomer {
+	const char *name, *role, *description, *project;
+	const char **skills;
+	size_t n_skills;
+	int64_t kind; /* 1: the operator's place */
+	int64_t id;
+};
+
+/* Adds an agent to the call's team, with a token: 0 or a fault at `where`. */
+int agent_add(struct call *call, struct newcomer *n, const char *where);
+
+/* The token of an agent's present generation, in the call's arena. */
+const char *agent_token(struct call *call, const struct agent_row *a);
+
+/* Whether a name is kept from agents and teams. */
+bool agent_reserved(const char *name);
+
+#endif

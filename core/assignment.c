@@ -1,0 +1,254 @@
+#include "core/assignment.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/id.h"
+#include "core/inbox.h"
+#include "core/task.h"
+
+/* --- payloads ---------------------------------------------------------------------- */
+
+/* The decoded texts are borrowed from the JSON, which goes. */
+static void keep_texts(struct arena *arena, struct task_payload *p)
+{
+	struct pair *env = arena_alloc(arena, (p->n_env + 1) * sizeof(*env));
+
+	for (size_t i = 0; i < p->n_env; i++) {
+		env[i].key = arena_strdup(arena, p->env[i].key);
+		env[i].value = arena_strdup(arena, p->env[i].value);
+	}
+	p->env = env;
+	p->task_id = arena_strdup(arena, p->task_id);
+	p->command = arena_strdup(arena, p->command);
+	p->workdir = arena_strdup(arena, p->workdir);
+}
+
+int assignment_parse(struct call *call, const char *content, const char *where,
+		     struct task_payload *out)
+{
+	struct fault inner = { 0 };
+	json_error_t error;
+	json_t *json = json_loads(content, JSON_REJECT_DUPLICATES, &error);
+	int rc = 0;
+
+	if (!json)
+		return fault_set(&call->fault, FAULT_INVALID, where,
+				 "an assignment's content is JSON: %s", error.text);
+	*out = (struct task_payload){ 0 };
+	if (op_decode(&record_task_payload, json, out, DECODE_LENIENT, &call->arena,
+		      &inner) < 0)
+		rc = fault_set(&call->fault, FAULT_INVALID, where, "%s %s", inner.where,
+			       inner.text);
+	else
+		keep_texts(&call->arena, out);
+	json_decref(json);
+	return rc;
+}
+
+/* The environment as its column keeps it, back into pairs. */
+static int assignment_env(struct call *call, const char *text, struct task_payload *p)
+{
+	json_t *json, *value;
+	const char *key;
+
+	if (!text)
+		return 0;
+	json = json_loads(text, 0, NULL);
+	if (!json)
+		return fault_set(&call->fault, FAULT_UNAVAILABLE, "", "no memory for JSON");
+	json_object_foreach(json, key, value)
+		*(struct pair *)arena_push(&call->arena, &p->env, &p->n_env,
+					   sizeof(struct pair)) = (struct pair){
+			arena_strdup(&call->arena, key),
+			arena_strdup(&call->arena, json_string_value(value))
+		};
+	json_decref(json);
+	return 0;
+}
+
+static const char *env_text(struct call *call, const struct task_payload *p)
+{
+	struct text t = { 0 };
+	char *copy;
+
+	if (p->n_env == 0)
+		return NULL;
+	for (size_t i = 0; i < p->n_env; i++) {
+		text_add(&t, i ? "," : "{", 1);
+		text_add_json(&t, p->env[i].key);
+		text_add(&t, ":", 1);
+		text_add_json(&t, p->env[i].value);
+	}
+	text_add(&t, "}", 1);
+	copy = arena_strndup(&call->arena, t.data, t.len);
+	text_release(&t);
+	return copy;
+}
+
+/* What history shows: the payload without its environment. */
+static const char *shown_text(struct call *call, const struct task_payload *p)
+{
+	struct task_payload bare = *p;
+	struct text t = { 0 };
+	char *copy;
+
+	bare.env = NULL;
+	bare.n_env = 0;
+	op_encode(&record_task_payload, &bare, &t);
+	copy = arena_strndup(&call->arena, t.data, t.len);
+	text_release(&t);
+	return copy;
+}
+
+/* --- sending -------------------------------------------------------------------------- */
+
+static int claim_for(struct call *call, const struct agent_row *to,
+		     const struct task_payload *p, struct task_row *task)
+{
+	int rc = task_find_maybe(call, p->task_id, task);
+
+	if (rc <= 0) {
+		*task = (struct task_row){ 0 };
+		return rc;
+	}
+	return task_dispatch(call, task, to,
+			     p->timeout_secs * 1000 + call->settings->lease_ms);
+}
+
+int64_t assignment_send(struct call *call, const struct draft *d,
+			const struct agent_row *to, const struct task_payload *p)
+{
+	struct assignment_count_row open;
+	struct draft own = *d;
+	struct task_row task;
+	int64_t message;
+	int rc;
+
+	if (to->kind == 1)
+		return fault_set(&call->fault, FAULT_INVALID, "/to",
+				 "the operator runs no commands");
+	if ((rc = sql_row(call, assignment_count, &open, .agent = to->id)) < 0)
+		return rc;
+	if (open.assignments > call->settings->assignments_open)
+		return fault_set(&call->fault, FAULT_EXHAUSTED, "/to",
+				 "%s has %" PRId64 " open assignments", to->name,
+				 open.assignments - 1);
+	if ((rc = claim_for(call, to, p, &task)) < 0)
+		return rc;
+	own.content = shown_text(call, p);
+	own.type = "task_assignment";
+	if ((message = message_store(call, &own)) < 0)
+		return message;
+	rc = sql_run(call, assignment_add, .message = message, .team = call->caller.team,
+		     .agent = to->id, .sender = own.sender, .task = task.id,
+		     .epoch = task.epoch, .label = p->task_id, .command = p->command,
+		     .workdir = p->workdir, .env = env_text(call, p),
+		     .timeout_s = p->timeout_secs);
+	if (rc < 0 || (rc = message_deliver(call, message, &own, to)) < 0 ||
+	    (rc = event_emit_as(call, EVENT_MESSAGE_SENT, call->caller.team, own.sender,
+				message, to->id, NULL)) < 0 ||
+	    (rc = team_announce(call, call->caller.team)) < 0)
+		return rc;
+	return message;
+}
+
+int assignment_call_off(struct call *call, int64_t task)
+{
+	struct assignments_of_task_row r, *all = NULL;
+	struct query q;
+	size_t n = 0;
+	int rc;
+
+	sql_query(call, &q, assignments_of_task, .task = task);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		*(struct assignments_of_task_row *)arena_push(&call->arena, &all, &n,
+							      sizeof(r)) = r;
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		if ((rc = sql_run(call, assignment_cancel, .message = all[i].message)) <= 0)
+			continue;
+		if ((rc = sql_run(call, delivery_end, .message = all[i].message,
+				  .agent = all[i].agent, .state = DELIVERY_STATE_DEAD,
+				  .now = call->now)) >= 0)
+			rc = sql_run(call, assignment_less, .agent = all[i].agent);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int assignment_retry(struct call *call, const struct assignment_retry_in *in,
+		     struct assignment_retry_out *out)
+{
+	struct assignment_row x;
+	struct message_head_row m;
+	struct task_payload p = { 0 };
+	struct agent_row to;
+	struct draft d = { .type = "task_assignment", .content = "" };
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = message_find(call, in->message_id, "/message_id", &m)) < 0)
+		return rc;
+	if (!call->made) {
+		rc = sql_row(call, assignment_by_message, &x, .message = m.id);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
+					 "it is no assignment");
+		if (x.sender != call->caller.agent &&
+		    (rc = who_leads(call, "/message_id")) < 0)
+			return rc;
+		if (x.state < ASSIGNMENT_STATE_DONE)
+			return fault_set(&call->fault, FAULT_CONFLICT, "/message_id",
+					 "it has not ended yet");
+		if ((rc = sql_row(call, agent_by_id, &to, .id = x.agent)) < 0)
+			return rc;
+		p = (struct task_payload){ .task_id = x.label,
+					   .command = x.command,
+					   .workdir = x.workdir,
+					   .timeout_secs = x.timeout_s };
+		if ((rc = assignment_env(call, x.env, &p)) < 0)
+			return rc;
+		d.sender = call->caller.agent;
+		if ((call->made = assignment_send(call, &d, &to, &p)) < 0)
+			return (int)call->made;
+	}
+	if ((rc = sql_row(call, message_head, &m, .id = call->made)) < 0)
+		return rc;
+	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
+	return 0;
+}
+
+int assignment_list(struct call *call, const struct assignment_list_in *in,
+		    struct assignment_list_out *out)
+{
+	struct agent_row agent = { 0 };
+	struct assignment_lines_row r;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &agent)) < 0))
+		return rc;
+	sql_query(call, &q, assignment_lines, .before = INT64_MAX,
+		  .team = call->caller.team, .agent = agent.id, .open = in->open,
+		  .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
+		  .limit = in->limit);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct assignment_line *l = arena_push(&call->arena, &out->assignments,
+						       &out->n_assignments, sizeof(*l));
+
+		*l = (struct assignment_line){
+			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
+			.task = r.label,
+			.agent = r.agent_name,
+			.from = r.sender_name,
+			.state = r.state,
+			.command = r.command,
+			.sent_at = r.at,
+			.has_success = r.stored_at != 0,
+			.success = r.success,
+		};
+	}
+	return rc;
+}

@@ -1,0 +1,26 @@
+/*
+ * assignment - commands for an agent's daemon, and their results.
+ */
+#ifndef ASSIGNMENT_H
+#define ASSIGNMENT_H
+
+#include "core/message.h"
+
+/* Reads the payload of a task_assignment message; texts are in the arena. */
+int assignment_parse(struct call *call, const char *content, const char *where,
+		     struct task_payload *out);
+
+/* Stores an assignment for `to`: message, delivery, payload; a board task that it
+ * names is claimed for `to`.  Returns the message's row, or a negative fault. */
+int64_t assignment_send(struct call *call, const struct draft *d,
+			const struct agent_row *to, const struct task_payload *p);
+
+/* What no daemon has yet of a task whose claim is over is called off. */
+int assignment_call_off(struct call *call, int64_t task);
+
+/* Collects results for a receiver: its own as a sender and, when the lead or the
+ * operator receives for it, those that it made. */
+int result_collect(struct call *call, const struct agent_row *a,
+		   struct result_line **out, size_t *n);
+
+#endif

@@ -1,0 +1,626 @@
+/*
+ * board - making tasks, telling about them, and what their owners do not do.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/assignment.h"
+#include "core/id.h"
+#include "core/task.h"
+
+enum { NOTES_SHOWN = 100 };
+
+/* --- telling ------------------------------------------------------------------------- */
+
+static int tell_deps(struct call *call, int64_t task, struct task *out)
+{
+	struct task_deps_row d;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, task_deps, .task = task, .now = call->now);
+	while ((rc = sql_next(call, &q, &d)) > 0) {
+		const char *id = task_name(call, d.number);
+
+		*(const char **)arena_push(&call->arena, &out->depends_on,
+					   &out->n_depends_on, sizeof(id)) = id;
+		if (d.state_now != TASK_STATE_COMPLETED)
+			*(struct blocker *)arena_push(&call->arena, &out->blocked_by,
+						      &out->n_blocked_by,
+						      sizeof(struct blocker)) =
+				(struct blocker){ id, d.state_now };
+	}
+	return rc;
+}
+
+static int tell_lists(struct call *call, int64_t task, struct task *out)
+{
+	struct task_tags_row g;
+	struct criterion c;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, task_tags, .task = task);
+	while ((rc = sql_next(call, &q, &g)) > 0)
+		*(const char **)arena_push(&call->arena, &out->tags, &out->n_tags,
+					   sizeof(g.tag)) = g.tag;
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, task_criteria, .task = task);
+	while (memset(&c, 0, sizeof(c)), (rc = sql_next(call, &q, &c)) > 0)
+		*(struct criterion *)arena_push(&call->arena, &out->acceptance_criteria,
+						&out->n_acceptance_criteria,
+						sizeof(c)) = c;
+	return rc;
+}
+
+static int tell_notes(struct call *call, int64_t task, struct task *out)
+{
+	struct task_notes_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, task_notes, .task = task, .limit = NOTES_SHOWN);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		*(struct note *)arena_push(&call->arena, &out->notes, &out->n_notes,
+					   sizeof(struct note)) =
+			(struct note){ r.name, r.at, r.text };
+	for (size_t i = 0; i < out->n_notes / 2; i++) {
+		struct note swap = out->notes[i];
+
+		out->notes[i] = out->notes[out->n_notes - 1 - i];
+		out->notes[out->n_notes - 1 - i] = swap;
+	}
+	return rc;
+}
+
+static int name_of(struct call *call, int64_t agent, const char **out)
+{
+	struct agent_name_row r;
+	int rc;
+
+	if (!agent)
+		return 0;
+	if ((rc = sql_row(call, agent_name, &r, .id = agent)) > 0)
+		*out = r.name;
+	return rc < 0 ? rc : 0;
+}
+
+static bool is_ready(int64_t state, int64_t open_deps)
+{
+	return state == TASK_STATE_PENDING && open_deps == 0;
+}
+
+int task_tell(struct call *call, int64_t id, struct task *out)
+{
+	struct task_row t;
+	bool live;
+	int rc = sql_row(call, task_by_id, &t, .id = id, .now = call->now);
+
+	if (rc <= 0)
+		return rc < 0 ? rc
+			      : fault_set(&call->fault, FAULT_NOT_FOUND, "/task",
+					  "the task is gone");
+	live = t.owner && t.state_now == t.state;
+	*out = (struct task){
+		.id = task_name(call, t.number),
+		.title = t.title,
+		.status = t.state_now,
+		.priority = t.priority,
+		.ready = is_ready(t.state_now, t.open_deps),
+		.epoch = t.epoch,
+		.has_lease_until = live && t.lease_until,
+		.lease_until = t.lease_until,
+		.attempts = t.attempts,
+		.created_at = t.created_at,
+		.updated_at = t.updated_at,
+		.description = *t.description ? t.description : NULL,
+		.result = t.result,
+	};
+	if ((live && (rc = name_of(call, t.owner, &out->owner)) < 0) ||
+	    (rc = name_of(call, t.assignee, &out->assignee)) < 0 ||
+	    (rc = name_of(call, t.created_by, &out->created_by)) < 0 ||
+	    (rc = tell_deps(call, id, out)) < 0 || (rc = tell_lists(call, id, out)) < 0)
+		return rc;
+	return tell_notes(call, id, out);
+}
+
+int task_tell_line(struct call *call, const struct task_line_row *r,
+		   struct task_line *out)
+{
+	struct task_deps_row d;
+	struct query q;
+	int rc = 0;
+
+	*out = (struct task_line){
+		.id = task_name(call, r->number),
+		.title = r->title,
+		.status = r->state_now,
+		.priority = r->priority,
+		.ready = is_ready(r->state_now, r->open_deps),
+		.owner = r->owner_name,
+		.assignee = r->assignee_name,
+		.epoch = r->epoch,
+		.has_lease_until = r->lease_until != 0,
+		.lease_until = r->lease_until,
+		.updated_at = r->updated_at,
+	};
+	if (r->open_deps == 0)
+		return 0;
+	sql_query(call, &q, task_deps, .task = r->id, .now = call->now);
+	while ((rc = sql_next(call, &q, &d)) > 0)
+		if (d.state_now != TASK_STATE_COMPLETED)
+			*(const char **)arena_push(&call->arena, &out->blocked_by,
+						   &out->n_blocked_by,
+						   sizeof(out->id)) =
+				task_name(call, d.number);
+	return rc;
+}
+
+struct task_page {
+	struct task_line *lines;
+	size_t n;
+	int64_t limit;
+	bool more;
+};
+
+static int tell_page(struct call *call, struct query *q, struct task_page *p)
+{
+	struct task_line_row r;
+	int rc;
+
+	while ((rc = sql_next(call, q, &r)) > 0) {
+		if ((int64_t)p->n == p->limit) {
+			p->more = true;
+			break;
+		}
+		rc = task_tell_line(call, &r,
+				    arena_push(&call->arena, &p->lines, &p->n,
+					       sizeof(*p->lines)));
+		if (rc < 0)
+			break;
+	}
+	query_end(q);
+	return rc < 0 ? rc : 0;
+}
+
+int task_show(struct call *call, const struct task_show_in *in, struct task_show_out *out)
+{
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	return task_tell(call, t.id, &out->task);
+}
+
+int task_list(struct call *call, const struct task_list_in *in, struct task_list_out *out)
+{
+	struct task_page p = { .limit = in->limit };
+	struct agent_row owner = { 0 };
+	struct task_row after = { 0 };
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->owner && (rc = who_agent(call, in->owner, "/owner", &owner)) < 0) ||
+	    (in->after && (rc = task_find(call, in->after, &after)) < 0))
+		return rc;
+	sql_query(call, &q, task_lines, .team = call->caller.team,
+		  .state = in->has_status ? in->status : -1, .owner = owner.id,
+		  .tag = in->tag, .priority = after.priority, .number = after.number,
+		  .limit = in->limit + 1, .now = call->now);
+	if ((rc = tell_page(call, &q, &p)) < 0)
+		return rc;
+	out->tasks = p.lines;
+	out->n_tasks = p.n;
+	out->more = p.more;
+	rc = sql_row(call, team_board, &out->counts, .team = call->caller.team,
+		     .now = call->now);
+	return rc < 0 ? rc : 0;
+}
+
+int task_ready(struct call *call, const struct task_ready_in *in,
+	       struct task_ready_out *out)
+{
+	struct task_page p = { .limit = in->limit };
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	sql_query(call, &q, task_ready_lines, .team = call->caller.team,
+		  .limit = in->limit + 1, .now = call->now);
+	rc = tell_page(call, &q, &p);
+	out->tasks = p.lines;
+	out->n_tasks = p.n;
+	out->more = p.more;
+	return rc;
+}
+
+int task_history(struct call *call, const struct task_history_in *in,
+		 struct task_history_out *out)
+{
+	struct task_history_row r;
+	struct task_row t;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	sql_query(call, &q, task_history, .task = t.id, .after = in->after_seq,
+		  .limit = in->limit + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct happening *h;
+
+		if ((int64_t)out->n_history == in->limit) {
+			out->more = true;
+			break;
+		}
+		h = arena_push(&call->arena, &out->history, &out->n_history, sizeof(*h));
+		*h = (struct happening){ r.seq, r.at, event_kind((int)r.kind)->name,
+					 r.name ? r.name : "clock", r.detail };
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+/* --- making ------------------------------------------------------------------------------ */
+
+/* A file name of a title: lower case, dashes, at most 40 bytes. */
+static const char *slug_of(struct call *call, const char *title)
+{
+	char *slug = arena_alloc(&call->arena, 42);
+	size_t n = 0;
+
+	for (const char *p = title; *p && n < 40; p++) {
+		if (isalnum((unsigned char)*p))
+			slug[n++] = (char)tolower((unsigned char)*p);
+		else if (n > 0 && slug[n - 1] != '-')
+			slug[n++] = '-';
+	}
+	while (n > 0 && slug[n - 1] == '-')
+		n--;
+	slug[n] = '\0';
+	return n ? slug : "task";
+}
+
+static int set_tags(struct call *call, int64_t task, const char **tags, size_t n)
+{
+	int rc = sql_run(call, task_tags_clear, .task = task);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = sql_run(call, task_tag_add, .task = task, .n = (int64_t)i,
+			     .tag = tags[i]);
+	return rc;
+}
+
+static int set_criteria(struct call *call, int64_t task, const struct criterion *c,
+			size_t n)
+{
+	int rc = sql_run(call, task_criteria_clear, .task = task);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = sql_run(call, task_criterion_add, .task = task, .n = (int64_t)i + 1,
+			     .text = c[i].text, .done = c[i].done);
+	return rc;
+}
+
+/* A dependency that leads back to the task would never let it begin. */
+static int check_cycle(struct call *call, const struct task_row *t,
+		       const struct task_row *dep, const char *where)
+{
+	struct task_path_row way;
+	int rc;
+
+	if (t->id == dep->id)
+		return fault_set(&call->fault, FAULT_CONFLICT, where,
+				 "task %s would wait for itself",
+				 task_name(call, t->number));
+	rc = sql_row(call, task_path, &way, .task = t->id, .dep = dep->id);
+	if (rc <= 0)
+		return rc;
+	fault_set(&call->fault, FAULT_CONFLICT, where, "it would close a cycle: %s → %s",
+		  task_name(call, t->number), way.path);
+	return fault_hint(&call->fault, "Leave one of these dependencies out.");
+}
+
+static int set_deps(struct call *call, const struct task_row *t, const char **deps,
+		    size_t n)
+{
+	struct task_count_deps_row count;
+	struct task_row dep;
+	int rc = sql_run(call, task_dep_clear, .task = t->id);
+
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		const char *where = arena_printf(&call->arena, "/depends_on/%zu", i);
+
+		rc = task_find_maybe(call, deps[i], &dep);
+		if (rc == 0)
+			return fault_set(&call->fault, FAULT_NOT_FOUND, where,
+					 "there is no task %s in team %s", deps[i],
+					 call->caller.team_name);
+		if (rc < 0 || (rc = check_cycle(call, t, &dep, where)) < 0)
+			return rc;
+		rc = sql_run(call, task_dep_add, .task = t->id, .dep = dep.id);
+	}
+	if (rc < 0)
+		return rc;
+	rc = sql_row(call, task_count_deps, &count, .id = t->id);
+	return rc < 0 ? rc : (int)(count.open_deps > 0);
+}
+
+static int create(struct call *call, const struct task_create_in *in,
+		  const struct agent_row *assignee)
+{
+	struct task_row t = { 0 };
+	struct task_number_row n;
+	int rc = sql_row(call, task_number, &n, .team = call->caller.team);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_run(call, task_add, .team = call->caller.team, .number = n.number,
+		     .slug = slug_of(call, in->title), .title = in->title,
+		     .description = in->description, .priority = in->priority,
+		     .assignee = assignee->id, .created_by = call->caller.agent,
+		     .now = call->now);
+	if (rc < 0)
+		return rc;
+	call->made = t.id = store_last_id(call->store);
+	t.number = n.number;
+	if ((in->n_tags && (rc = set_tags(call, t.id, in->tags, in->n_tags)) < 0) ||
+	    (in->n_acceptance_criteria &&
+	     (rc = set_criteria(call, t.id, in->acceptance_criteria,
+				in->n_acceptance_criteria)) < 0) ||
+	    (in->n_depends_on &&
+	     (rc = set_deps(call, &t, in->depends_on, in->n_depends_on)) < 0))
+		return rc;
+	rc = event_emit(call, EVENT_TASK_CREATED, t.id, 0, NULL);
+	if (rc >= 0 && assignee->id)
+		rc = event_emit(call, EVENT_TASK_ASSIGNED, t.id, assignee->id, NULL);
+	return rc < 0 ? rc : team_announce(call, call->caller.team);
+}
+
+int task_create(struct call *call, const struct task_create_in *in,
+		struct task_create_out *out)
+{
+	struct agent_row assignee = { 0 };
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	if (in->assignee &&
+	    ((rc = who_agent(call, in->assignee, "/assignee", &assignee)) < 0 ||
+	     (assignee.id != call->caller.agent &&
+	      (rc = who_leads(call, "/assignee")) < 0)))
+		return rc;
+	if (!call->made && (rc = create(call, in, &assignee)) < 0)
+		return rc;
+	return task_tell(call, call->made, &out->task);
+}
+
+/* --- changing ------------------------------------------------------------------------------- */
+
+/* The text of a task is its creator's, its owner's and the lead's. */
+static int may_edit(struct call *call, const struct task_row *t)
+{
+	if (t->created_by == call->caller.agent || t->owner == call->caller.agent)
+		return 0;
+	return who_leads(call, "/task");
+}
+
+static int update(struct call *call, const struct task_update_in *in,
+		  const struct task_row *t)
+{
+	int rc, blocked;
+
+	if ((rc = may_edit(call, t)) < 0 ||
+	    (rc = sql_run(call, task_set_text, .id = t->id, .title = in->title,
+			  .description = in->description,
+			  .priority = in->has_priority ? in->priority : 0,
+			  .now = call->now)) < 0 ||
+	    (in->tags && (rc = set_tags(call, t->id, in->tags, in->n_tags)) < 0) ||
+	    (in->acceptance_criteria &&
+	     (rc = set_criteria(call, t->id, in->acceptance_criteria,
+				in->n_acceptance_criteria)) < 0))
+		return rc;
+	if (in->depends_on) {
+		if (t->state != TASK_STATE_PENDING)
+			return fault_set(&call->fault, FAULT_CONFLICT, "/depends_on",
+					 "only a pending task can come to wait");
+		blocked = set_deps(call, t, in->depends_on, in->n_depends_on);
+		if (blocked < 0)
+			return blocked;
+		if (!blocked && t->open_deps &&
+		    (rc = event_emit(call, EVENT_TASK_READY, t->id, 0, NULL)) < 0)
+			return rc;
+	}
+	call->made = t->id;
+	return event_emit(call, EVENT_TASK_UPDATED, t->id, 0, NULL);
+}
+
+int task_update(struct call *call, const struct task_update_in *in,
+		struct task_update_out *out)
+{
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	if (!call->made && (rc = update(call, in, &t)) < 0)
+		return rc;
+	return task_tell(call, t.id, &out->task);
+}
+
+int task_tick(struct call *call, const struct task_tick_in *in, struct task_tick_out *out)
+{
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	if (!call->made) {
+		rc = sql_run(call, task_criterion_tick, .task = t.id, .n = in->criterion,
+			     .done = in->done);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			return fault_set(&call->fault, FAULT_NOT_FOUND, "/criterion",
+					 "task %s has no criterion %" PRId64, in->task,
+					 in->criterion);
+		call->made = t.id;
+		if ((rc = sql_run(call, task_touch, .id = t.id, .now = call->now)) < 0 ||
+		    (rc = event_emit(call, EVENT_TASK_TICKED, t.id, 0,
+				     arena_printf(&call->arena, "%" PRId64,
+						  in->criterion))) < 0)
+			return rc;
+	}
+	return task_tell(call, t.id, &out->task);
+}
+
+int task_note(struct call *call, const struct task_note_in *in, struct task_note_out *out)
+{
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	if (!call->made) {
+		if (in->has_epoch && in->epoch != t.epoch) {
+			fault_set(&call->fault, FAULT_CONFLICT, "/epoch",
+				  "epoch %" PRId64 " is over; the task is at %" PRId64,
+				  in->epoch, t.epoch);
+			return fault_hint(&call->fault, "Leave epoch out to write as a "
+							"bystander.");
+		}
+		call->made = t.id;
+		if ((rc = sql_run(call, task_note_add, .task = t.id,
+				  .agent = call->caller.agent, .now = call->now,
+				  .text = in->text)) < 0 ||
+		    (rc = sql_run(call, task_touch, .id = t.id, .now = call->now)) < 0 ||
+		    (rc = event_emit(call, EVENT_TASK_NOTED, t.id, 0, NULL)) < 0)
+			return rc;
+	}
+	return task_tell(call, t.id, &out->task);
+}
+
+int task_retry(struct call *call, const struct task_retry_in *in,
+	       struct task_retry_out *out)
+{
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	if (!call->made) {
+		if ((rc = sql_run(call, task_retry, .id = t.id, .now = call->now)) < 0)
+			return rc;
+		if (rc == 0)
+			return fault_set(&call->fault, FAULT_CONFLICT, "/task",
+					 "task %s is %s; only a failed one is tried again",
+					 in->task,
+					 word_of(&record_task, "status", t.state_now));
+		call->made = t.id;
+		if ((rc = event_emit(call, EVENT_TASK_RETRIED, t.id, 0, NULL)) < 0 ||
+		    (rc = team_announce(call, call->caller.team)) < 0)
+			return rc;
+	}
+	return task_tell(call, t.id, &out->task);
+}
+
+static int cancel(struct call *call, const struct task_cancel_in *in,
+		  const struct task_row *t)
+{
+	int rc;
+
+	if (t->created_by != call->caller.agent && (rc = who_leads(call, "/task")) < 0)
+		return rc;
+	if ((rc = sql_run(call, task_cancel, .id = t->id, .now = call->now)) < 0)
+		return rc;
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",
+				 in->task, word_of(&record_task, "status", t->state));
+	call->made = t->id;
+	if ((rc = assignment_call_off(call, t->id)) < 0 ||
+	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->reason)) < 0)
+		return rc;
+	return team_announce(call, call->caller.team);
+}
+
+int task_cancel(struct call *call, const struct task_cancel_in *in,
+		struct task_cancel_out *out)
+{
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	if (!call->made && (rc = cancel(call, in, &t)) < 0)
+		return rc;
+	return task_tell(call, t.id, &out->task);
+}
+
+/* --- assigning ------------------------------------------------------------------------------ */
+
+static int dispatch(struct call *call, const struct task_assign_in *in,
+		    const struct agent_row *to)
+{
+	struct draft d = { .sender = call->caller.agent,
+			   .content = "",
+			   .type = "task_assignment" };
+	struct task_payload p = { .task_id = in->task,
+				  .command = in->command,
+				  .workdir = in->workdir,
+				  .env = in->env,
+				  .n_env = in->n_env,
+				  .timeout_secs = in->timeout_secs };
+	int64_t message = assignment_send(call, &d, to, &p);
+
+	return message < 0 ? (int)message : 0;
+}
+
+static int assign(struct call *call, const struct task_assign_in *in,
+		  const struct task_row *t)
+{
+	struct agent_row to = { 0 };
+	int rc;
+
+	if (in->agent && (rc = who_agent(call, in->agent, "/agent", &to)) < 0)
+		return rc;
+	if (in->command && !in->agent)
+		return fault_set(&call->fault, FAULT_INVALID, "/agent",
+				 "a command needs the agent whose daemon runs it");
+	rc = sql_run(call, task_assign, .id = t->id, .assignee = to.id, .now = call->now);
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/task",
+				 "task %s is %s; only a pending one can be assigned",
+				 in->task, word_of(&record_task, "status", t->state_now));
+	call->made = t->id;
+	if ((rc = event_emit(call, EVENT_TASK_ASSIGNED, t->id, to.id, NULL)) < 0)
+		return rc;
+	return in->command ? dispatch(call, in, &to) : 0;
+}
+
+int task_assign(struct call *call, const struct task_assign_in *in,
+		struct task_assign_out *out)
+{
+	struct assignment_of_task_row x;
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	if (!call->made && (rc = assign(call, in, &t)) < 0)
+		return rc;
+	if (in->command) {
+		rc = sql_row(call, assignment_of_task, &x, .task = t.id);
+		if (rc < 0)
+			return rc;
+		if (rc > 0)
+			out->message_id = id_public(call, ID_MESSAGE, x.message, x.at);
+	}
+	return task_tell(call, t.id, &out->task);
+}

@@ -1,0 +1,214 @@
+#include "core/call.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/event.h"
+#include "core/token.h"
+#include "core/who.h"
+
+const struct settings settings_default = {
+	.inbox_capacity = 100,
+	.assignments_open = 1000,
+	.lease_ms = 15 * 60 * 1000,
+	.receive_lease_s = 300,
+	.max_attempts = 5,
+	.max_vms = 10,
+	.max_vms_per_team = 20,
+	.max_total_vms = 100,
+	.keep_days = 30,
+};
+
+/* --- keys ------------------------------------------------------------------ */
+
+static const char **text_at(void *base, const struct field *f)
+{
+	return (const char **)((char *)base + f->at);
+}
+
+/* A UUID is its 16 bytes; any other text is hashed to as many. */
+static void key_bytes(const char *text, uint8_t key[16])
+{
+	uint8_t hash[TOKEN_HASH];
+	size_t n = 0;
+
+	if (strlen(text) == 36) {
+		for (const char *p = text; *p && n < 32; p++) {
+			int digit = isdigit((unsigned char)*p) ? *p - '0' : *p - 'a' + 10;
+
+			if (*p == '-')
+				continue;
+			if (digit < 0 || digit > 15)
+				break;
+			key[n / 2] = (uint8_t)(n % 2 ? key[n / 2] | digit : digit << 4);
+			n++;
+		}
+	}
+	if (n == 32)
+		return;
+	token_hash(text, hash);
+	memcpy(key, hash, 16);
+}
+
+int call_decode(struct call *call, const struct op *op, json_t *args)
+{
+	const struct field *key = field_find(op->in, "idempotency_key");
+	int rc;
+
+	call->op = op;
+	call->in = arena_alloc(&call->arena, op->in->size);
+	call->out = arena_alloc(&call->arena, op->out->size);
+	rc = op_decode(op->in, args, call->in, DECODE_STRICT, &call->arena, &call->fault);
+	if (rc < 0)
+		return rc;
+	if (key && *text_at(call->in, key)) {
+		key_bytes(*text_at(call->in, key), call->key);
+		call->has_key = true;
+	}
+	return 0;
+}
+
+/* FNV-1a: the name of an operation as a replay row keeps it. */
+static int64_t name_hash(const char *s)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 1099511628211u;
+	return (int64_t)(h >> 1);
+}
+
+static struct blob key_blob(const struct call *call)
+{
+	return (struct blob){ call->key, sizeof(call->key) };
+}
+
+static int64_t args_hash(const struct call *call)
+{
+	return (int64_t)(op_hash(call->op->in, call->in, "idempotency_key") >> 1);
+}
+
+/* The same key again: the same call reports what it made, any other is refused.
+ * The key belongs to the caller; operators of all teams are one. */
+static int find_replay(struct call *call)
+{
+	struct replay_find_row r;
+	int rc;
+
+	rc = sql_row(call, replay_find, &r, .key = key_blob(call),
+		     .caller = call->identity.agent ? call->caller.agent : 0);
+	if (rc <= 0)
+		return rc;
+	if (r.op != name_hash(call->op->name) || r.args != args_hash(call)) {
+		fault_set(&call->fault, FAULT_CONFLICT, "/idempotency_key",
+			  "this key was used for another call");
+		return fault_hint(&call->fault, "Use a new key for a new call.");
+	}
+	call->made = r.made;
+	call->replayed = true;
+	return 0;
+}
+
+static int keep_replay(struct call *call)
+{
+	if (!call->has_key || call->replayed || !call->made)
+		return 0;
+	return sql_run(call, replay_add, .key = key_blob(call),
+		       .caller = call->identity.agent ? call->caller.agent : 0,
+		       .op = name_hash(call->op->name), .args = args_hash(call),
+		       .made = call->made, .now = call->now);
+}
+
+/* --- performing -------------------------------------------------------------- */
+
+static int check_may(struct call *call)
+{
+	static const char *const least[] = { "an observer", "a member", "the lead",
+					     "the operator", "the host" };
+
+	if (call->caller.level < call->op->who)
+		return fault_set(&call->fault, FAULT_DENIED, "", "%s is for %s",
+				 call->op->name, least[call->op->who]);
+	if ((call->op->flags & OP_NEEDS_HOST) && !call->host) {
+		fault_set(&call->fault, FAULT_UNAVAILABLE, "", "%s needs a running host",
+			  call->op->name);
+		return fault_hint(&call->fault, "Start one with: cadre up.");
+	}
+	return 0;
+}
+
+/* What every write of an agent does beside: activity, and the renewal of its own
+ * leases of which under half is left. */
+static int keep_alive(struct call *call)
+{
+	int rc;
+
+	if (!(call->op->flags & OP_WRITE) || !call->identity.agent)
+		return 0;
+	rc = sql_run(call, lease_renew, .agent = call->caller.agent, .now = call->now);
+	if (rc < 0)
+		return rc;
+	return sql_run(call, agent_touch, .agent = call->caller.agent, .now = call->now);
+}
+
+int op_perform(struct call *call)
+{
+	struct event_last_row last;
+	bool waited = call->made && !call->replayed;
+	int rc;
+
+	if ((rc = who_calls(call)) < 0 || (rc = check_may(call)) < 0)
+		return rc;
+	if (call->has_key && !call->made && (rc = find_replay(call)) < 0)
+		return rc;
+	call->wait_on = WAKE_NONE;
+	if ((rc = call->op->run(call, call->in, call->out)) < 0)
+		return rc;
+	if (!waited && ((rc = keep_replay(call)) < 0 || (rc = keep_alive(call)) < 0))
+		return rc;
+	if (call->wait_on) {
+		if ((rc = sql_row(call, event_last, &last)) < 0)
+			return rc;
+		call->as_of = last.seq;
+	}
+	return 0;
+}
+
+/* A step that dropped the transaction leaves nothing to keep. */
+static int unavailable(struct call *call)
+{
+	call->fault.code = FAULT_NONE;
+	return fault_set(&call->fault, FAULT_UNAVAILABLE, "",
+			 "the state could not be written");
+}
+
+int call_run(struct call *call)
+{
+	bool write = call->op->flags & OP_WRITE;
+	int64_t made = call->made;
+	int rc;
+
+	if ((rc = store_begin(call->store, write, &call->fault)) < 0)
+		return rc;
+	rc = op_perform(call);
+	if (rc < 0) {
+		call->made = made;
+		if (!store_intact(call->store) && call->fault.code == FAULT_INTERNAL)
+			rc = unavailable(call);
+		store_rollback(call->store);
+		return rc;
+	}
+	if ((rc = store_commit(call->store, &call->fault)) < 0)
+		call->made = made;
+	return rc < 0 ? rc : 0;
+}
+
+void call_encode(struct call *call, struct text *out)
+{
+	op_encode(call->op->out, call->out, out);
+	if (!call->replayed)
+		return;
+	out->len--; /* the closing brace */
+	text_addf(out, "%s\"replayed\":true}", out->data[out->len - 1] == '{' ? "" : ",");
+}

@@ -1,0 +1,77 @@
+/*
+ * clock - what time does by itself: leases end, lives end, gaps move them.
+ */
+#include "core/inbox.h"
+#include "core/task.h"
+
+/* The most that one turn does, so that writers wait for milliseconds only. */
+enum { SLICE = 200 };
+
+static int move_by_gap(struct call *call, const struct clock_tick_in *in)
+{
+	int64_t since = in->has_gap_since ? in->gap_since : call->now - in->gap_ms;
+	int rc;
+
+	if (in->gap_ms <= 0)
+		return 0;
+	rc = sql_run(call, task_gap, .gap_ms = in->gap_ms, .gap_since = since);
+	if (rc >= 0)
+		rc = sql_run(call, delivery_gap, .gap_ms = in->gap_ms, .gap_since = since);
+	return rc < 0 ? rc : 0;
+}
+
+static int settle_deliveries(struct call *call, int64_t *ended)
+{
+	struct inbox_lapsed_row d, *all = NULL;
+	struct query q;
+	size_t n = 0;
+	int rc;
+
+	sql_query(call, &q, delivery_due, .now = call->now, .limit = SLICE);
+	while ((rc = sql_next(call, &q, &d)) > 0)
+		*(struct inbox_lapsed_row *)arena_push(&call->arena, &all, &n,
+						       sizeof(d)) = d;
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = delivery_expire(call, &all[i]);
+	*ended = (int64_t)n;
+	return rc;
+}
+
+int clock_tick(struct call *call, const struct clock_tick_in *in,
+	       struct clock_tick_out *out)
+{
+	int rc;
+
+	if ((rc = move_by_gap(call, in)) < 0 ||
+	    (rc = task_settle(call, 0, SLICE, &out->tasks)) < 0 ||
+	    (rc = settle_deliveries(call, &out->deliveries)) < 0)
+		return rc;
+	out->more = out->tasks == SLICE || out->deliveries == SLICE;
+	return 0;
+}
+
+/* --- guests ------------------------------------------------------------------------------------- */
+
+int delivery_notified(struct call *call, const struct delivery_notified_in *in,
+		      struct delivery_notified_out *out)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = in->agent);
+
+	if (rc <= 0)
+		return rc;
+	for (size_t i = 0; i < in->n_messages; i++) {
+		rc = sql_run(call, delivery_notify, .message = in->messages[i],
+			     .agent = in->agent, .now = call->now);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			continue;
+		out->changed++;
+		rc = event_emit_as(call, EVENT_MESSAGE_NOTIFIED, a.team, a.id,
+				   in->messages[i], a.id, NULL);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,98 @@
+/*
+ * history - messages that were sent, as threads and as a list.
+ */
+#include <string.h>
+
+#include "core/id.h"
+#include "core/inbox.h"
+
+enum { ANSWER_BYTES = 1 << 20 };
+
+/* Whose messages the caller may see: 0 for all, which the lead and the operator
+ * may. */
+static int64_t sees(const struct call *call)
+{
+	return call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;
+}
+
+struct page {
+	struct envelope *items;
+	size_t n, bytes;
+	int64_t limit;
+	bool more;
+};
+
+/* False when the page is full: the row is left for the next one. */
+static bool page_add(struct call *call, struct page *p, const struct envelope_row *e)
+{
+	size_t size = strlen(e->content) + 400;
+
+	if ((int64_t)p->n == p->limit || (p->n && p->bytes + size > ANSWER_BYTES)) {
+		p->more = true;
+		return false;
+	}
+	p->bytes += size;
+	envelope_fill(call, e,
+		      arena_push(&call->arena, &p->items, &p->n, sizeof(*p->items)));
+	return true;
+}
+
+int message_thread(struct call *call, const struct message_thread_in *in,
+		   struct message_thread_out *out)
+{
+	struct page p = { .limit = in->limit };
+	struct envelope_row e;
+	int64_t first, at;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = id_parse(call, ID_MESSAGE, in->thread, &first, &at)) < 0)
+		return rc;
+	if (rc > 0 && in->after < first) {
+		rc = sql_row(call, envelope_one, &e, .id = first,
+			     .team = call->caller.team, .agent = sees(call));
+		if (rc < 0)
+			return rc;
+		if (rc > 0 && e.at == at)
+			page_add(call, &p, &e);
+	}
+	sql_query(call, &q, envelopes_thread, .team = call->caller.team,
+		  .thread = in->thread, .after = in->after, .agent = sees(call),
+		  .limit = in->limit + 1);
+	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, &p, &e))
+		;
+	query_end(&q);
+	out->messages = p.items;
+	out->n_messages = p.n;
+	out->more = p.more;
+	if (rc >= 0 && p.n == 0 && in->after == 0)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/thread",
+				 "there is no thread %s", in->thread);
+	return rc < 0 ? rc : 0;
+}
+
+int message_list(struct call *call, const struct message_list_in *in,
+		 struct message_list_out *out)
+{
+	struct page p = { .limit = in->limit };
+	struct agent_row other = { 0 };
+	struct envelope_row e;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &other)) < 0))
+		return rc;
+	sql_query(call, &q, envelopes_before,
+		  .before = in->has_before ? in->before : INT64_MAX,
+		  .team = call->caller.team, .agent = sees(call), .other = other.id,
+		  .limit = in->limit + 1);
+	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, &p, &e))
+		;
+	query_end(&q);
+	out->messages = p.items;
+	out->n_messages = p.n;
+	out->more = p.more;
+	return rc < 0 ? rc : 0;
+}

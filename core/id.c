@@ -1,0 +1,57 @@
+#include "core/id.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const int64_t mask48 = ((int64_t)1 << 48) - 1;
+static const int64_t spread = 2442737;
+
+static int load_keys(struct call *call)
+{
+	struct state_keys_row k;
+	int rc;
+
+	if (call->ids.known)
+		return 0;
+	if ((rc = sql_row(call, state_keys, &k)) < 0)
+		return rc;
+	call->ids = (struct id_keys){ true, k.id_a, k.id_b, k.id_c };
+	return 0;
+}
+
+const char *id_public(struct call *call, enum id_noun noun, int64_t row, int64_t at)
+{
+	const struct id_keys *k = &call->ids;
+	int64_t n;
+
+	if (load_keys(call) < 0)
+		return NULL;
+	n = ((row + at * spread) & mask48) ^ k->c;
+	return arena_printf(&call->arena,
+			    "%08" PRIx64 "-%04" PRIx64 "-7%03" PRIx64 "-%04" PRIx64
+			    "-%012" PRIx64,
+			    (uint64_t)at >> 16, (uint64_t)at & 0xffff, (uint64_t)k->a,
+			    (uint64_t)(0x8000 | (int64_t)noun << 10 | k->b),
+			    (uint64_t)n);
+}
+
+int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *row,
+	     int64_t *at)
+{
+	uint64_t high, low, a, b, n;
+	int rc, used = 0;
+
+	if ((rc = load_keys(call)) < 0)
+		return rc;
+	if (strlen(text) != ID_SIZE - 1 ||
+	    sscanf(text, "%8" SCNx64 "-%4" SCNx64 "-7%3" SCNx64 "-%4" SCNx64 "-%12" SCNx64
+		   "%n", &high, &low, &a, &b, &n, &used) != 5 || used != ID_SIZE - 1)
+		return 0;
+	if ((int64_t)a != call->ids.a ||
+	    (int64_t)b != (0x8000 | (int64_t)noun << 10 | call->ids.b))
+		return 0;
+	*at = (int64_t)(high << 16 | low);
+	*row = (((int64_t)n ^ call->ids.c) - *at * spread) & mask48;
+	return 1;
+}

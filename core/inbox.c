@@ -1,0 +1,391 @@
+#include "core/inbox.h"
+
+#include <string.h>
+
+#include "core/assignment.h"
+#include "core/id.h"
+
+/* The most that one answer carries, so that it fits a frame. */
+enum { ANSWER_BYTES = 1 << 20, HANDFUL = 100 };
+
+int64_t text_hash(const char *s)
+{
+	uint64_t h = 14695981039346656037u;
+
+	if (!s)
+		return 0;
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 1099511628211u;
+	h = (h ^ h >> 29) >> 1;
+	return h ? (int64_t)h : 1;
+}
+
+/* --- what the clock does -------------------------------------------------------- */
+
+int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state)
+{
+	static const int events[] = { [DELIVERY_STATE_EXPIRED] = EVENT_MESSAGE_EXPIRED,
+				      [DELIVERY_STATE_DEAD] = EVENT_MESSAGE_DEAD };
+	bool held = d->state == DELIVERY_STATE_FETCHED;
+	int rc;
+
+	rc = sql_run(call, delivery_end, .message = d->message, .agent = d->agent,
+		     .state = state, .now = call->now);
+	if (rc <= 0)
+		return rc;
+	if (d->lane < 2 && (rc = sql_run(call, inbox_less, .agent = d->agent,
+					 .queued = !held, .leased = held)) < 0)
+		return rc;
+	return event_emit_as(call, events[state], d->team, d->sender, d->message, d->agent,
+			     NULL);
+}
+
+int delivery_expire(struct call *call, const struct inbox_lapsed_row *d)
+{
+	int rc;
+
+	if (d->state != DELIVERY_STATE_FETCHED)
+		return delivery_leave(call, d, DELIVERY_STATE_EXPIRED);
+	if (d->attempt >= call->settings->max_attempts)
+		return delivery_leave(call, d, DELIVERY_STATE_DEAD);
+	if (d->expires_at && d->expires_at <= call->now)
+		return delivery_leave(call, d, DELIVERY_STATE_EXPIRED);
+	if ((rc = sql_run(call, delivery_requeue, .message = d->message,
+			  .agent = d->agent, .expires_at = d->expires_at)) <= 0 ||
+	    (rc = sql_run(call, inbox_requeued, .agent = d->agent)) < 0)
+		return rc;
+	return event_emit_as(call, EVENT_MESSAGE_REQUEUED, d->team, d->sender, d->message,
+			     d->agent, NULL);
+}
+
+int inbox_settle(struct call *call, int64_t agent)
+{
+	struct inbox_lapsed_row d, *all = NULL;
+	struct query q;
+	size_t n = 0;
+	int rc;
+
+	sql_query(call, &q, inbox_lapsed, .agent = agent, .now = call->now);
+	while ((rc = sql_next(call, &q, &d)) > 0)
+		*(struct inbox_lapsed_row *)arena_push(&call->arena, &all, &n,
+						       sizeof(d)) = d;
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = delivery_expire(call, &all[i]);
+	return rc;
+}
+
+/* --- envelopes -------------------------------------------------------------------- */
+
+void envelope_fill(struct call *call, const struct envelope_row *e, struct envelope *out)
+{
+	*out = (struct envelope){
+		.message_id = id_public(call, ID_MESSAGE, e->id, e->at),
+		.seq = e->id,
+		.from = e->name,
+		.to = e->to_all ? "*" : e->to_name ? e->to_name : "",
+		.content = e->content,
+		.message_type = e->type,
+		.timestamp = e->at,
+		.priority = e->urgent ? PRIORITY_URGENT : PRIORITY_NORMAL,
+		.thread = e->thread,
+		.has_ack_required = e->ack_required,
+		.ack_required = e->ack_required,
+		.metadata = e->metadata,
+	};
+	if (e->reply_to)
+		out->reply_to = id_public(call, ID_MESSAGE, e->reply_to, e->reply_at);
+}
+
+static void envelope_of(struct call *call, const struct inbox_row *r, const char *to,
+			struct envelope *out)
+{
+	struct envelope_row e = { .id = r->message,
+				  .at = r->at,
+				  .urgent = r->lane == 0,
+				  .ack_required = r->ack_required,
+				  .type = r->type,
+				  .content = r->content,
+				  .thread = r->thread,
+				  .reply_to = r->reply_to,
+				  .reply_at = r->reply_at,
+				  .metadata = r->metadata,
+				  .name = r->sender_name,
+				  .to_name = to };
+
+	envelope_fill(call, &e, out);
+	out->attempt = r->attempt;
+}
+
+/* --- handing out ----------------------------------------------------------------------- */
+
+struct handing {
+	struct call *call;
+	const struct agent_row *agent;
+	int64_t lease_until; /* 0: for good */
+	int64_t session, request;
+	struct envelope *out;
+	size_t n, bytes;
+	bool more;
+};
+
+static int fetch(struct handing *h, int64_t message)
+{
+	struct call *call = h->call;
+
+	return sql_run(call, delivery_fetch, .message = message, .agent = h->agent->id,
+		       .lease_until = h->lease_until, .session = h->session,
+		       .request = h->request, .now = call->now);
+}
+
+static void add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
+{
+	struct envelope *e = arena_push(&h->call->arena, &h->out, &h->n, sizeof(*e));
+
+	envelope_of(h->call, r, h->agent->name, e);
+	e->has_lease_until = lease_until != 0;
+	e->lease_until = lease_until;
+	h->bytes += strlen(r->content) + 400;
+}
+
+static bool is_full(const struct handing *h, const struct inbox_row *r, int64_t limit)
+{
+	return (int64_t)h->n >= limit ||
+	       (h->n > 0 && h->bytes + strlen(r->content) + 400 > ANSWER_BYTES);
+}
+
+/* The same request again gets those of its messages that it still holds. */
+static int held_by_request(struct handing *h)
+{
+	struct call *call = h->call;
+	struct inbox_row r;
+	struct query q;
+	int rc;
+
+	if (!h->request)
+		return 0;
+	sql_query(call, &q, inbox_held, .agent = h->agent->id, .request = h->request,
+		  .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		add(h, &r, r.due_at);
+	return rc;
+}
+
+static int next_messages(struct handing *h, int64_t limit)
+{
+	struct call *call = h->call;
+	struct inbox_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, inbox_next, .agent = h->agent->id, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		if (is_full(h, &r, limit)) {
+			h->more = (int64_t)h->n < limit || limit == HANDFUL;
+			query_end(&q);
+			break;
+		}
+		r.attempt++;
+		add(h, &r, h->lease_until);
+	}
+	for (size_t i = 0; i < h->n && rc >= 0; i++)
+		rc = fetch(h, h->out[i].seq);
+	return rc < 0 ? rc : 0;
+}
+
+static int ack_session(struct handing *h)
+{
+	struct call *call = h->call;
+	struct inbox_ack_session_row r, *all = NULL;
+	struct query q;
+	size_t n = 0;
+	int rc;
+
+	sql_query(call, &q, inbox_ack_session, .agent = h->agent->id,
+		  .session = h->session, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		*(struct inbox_ack_session_row *)arena_push(&call->arena, &all, &n,
+							    sizeof(r)) = r;
+	if (rc < 0 || n == 0)
+		return rc;
+	rc = sql_run(call, inbox_less, .agent = h->agent->id, .queued = 0,
+		     .leased = (int64_t)n);
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = event_emit(call, EVENT_MESSAGE_ACKED, all[i].message, h->agent->id,
+				NULL);
+	return rc;
+}
+
+static int hand_out(struct handing *h, const struct message_receive_in *in)
+{
+	struct call *call = h->call;
+	int64_t limit = in->limit > HANDFUL ? HANDFUL : in->limit;
+	int rc;
+
+	if ((rc = held_by_request(h)) < 0 || h->n > 0)
+		return rc;
+	if (!in->keep && h->session && (rc = ack_session(h)) < 0)
+		return rc;
+	if ((rc = next_messages(h, limit)) < 0 || h->n == 0)
+		return rc;
+	rc = sql_run(call, inbox_fetched, .agent = h->agent->id, .n = (int64_t)h->n,
+		     .leased = h->lease_until ? (int64_t)h->n : 0);
+	if (rc < 0)
+		return rc;
+	return event_emit(call, EVENT_MESSAGE_FETCHED, h->out[0].seq, h->agent->id,
+			  h->n > 1 ? arena_printf(&call->arena, "%zu", h->n) : NULL);
+}
+
+int message_receive(struct call *call, const struct message_receive_in *in,
+		    struct message_receive_out *out)
+{
+	struct handing h = { .call = call };
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0)
+		return rc;
+	h.agent = &a;
+	h.session = text_hash(call->identity.session);
+	h.request = text_hash(in->request_id);
+	if (in->lease_seconds)
+		h.lease_until = call->now + in->lease_seconds * 1000;
+	if ((a.leased || a.queued) &&
+	    ((rc = inbox_settle(call, a.id)) < 0 || (rc = hand_out(&h, in)) < 0))
+		return rc;
+	out->messages = h.out;
+	out->n_messages = h.n;
+	out->count = (int64_t)h.n;
+	out->more = h.more;
+	rc = result_collect(call, &a, &out->results, &out->n_results);
+	if (rc < 0 || (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
+		return rc;
+	out->pending = a.queued;
+	out->pending_tasks = a.assignments;
+	if (h.n == 0 && out->n_results == 0 && in->wait_seconds > 0) {
+		call->wait_on = WAKE_INBOX;
+		call->wait_key = a.id;
+	}
+	return 0;
+}
+
+int inbox_take(struct call *call, const struct agent_row *agent, int64_t message,
+	       int64_t state, struct envelope *out)
+{
+	struct handing h = { .call = call, .agent = agent };
+	struct delivery_of_row d;
+	struct envelope_row e;
+	int rc;
+
+	h.session = text_hash(call->identity.session);
+	h.lease_until = call->now + call->settings->receive_lease_s * 1000;
+	rc = sql_row(call, envelope_one, &e, .id = message, .team = call->caller.team,
+		     .agent = agent->id);
+	if (rc <= 0)
+		return rc;
+	if (state < DELIVERY_STATE_FETCHED) {
+		if ((rc = fetch(&h, message)) < 0 ||
+		    (rc = sql_run(call, inbox_fetched, .agent = agent->id, .n = 1,
+				  .leased = 1)) < 0 ||
+		    (rc = event_emit(call, EVENT_MESSAGE_FETCHED, message, agent->id,
+				     NULL)) < 0)
+			return rc;
+	}
+	rc = sql_row(call, delivery_of, &d, .message = message, .agent = agent->id);
+	if (rc < 0)
+		return rc;
+	envelope_fill(call, &e, out);
+	out->attempt = d.attempt;
+	out->has_lease_until = d.state == DELIVERY_STATE_FETCHED;
+	out->lease_until = d.due_at;
+	return 0;
+}
+
+/* --- acknowledging --------------------------------------------------------------------------- */
+
+int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message)
+{
+	int rc = sql_run(call, delivery_ack, .message = message, .agent = agent->id,
+			 .now = call->now);
+
+	if (rc <= 0)
+		return rc;
+	if ((rc = sql_run(call, inbox_less, .agent = agent->id, .queued = 0,
+			  .leased = 1)) < 0 ||
+	    (rc = event_emit(call, EVENT_MESSAGE_ACKED, message, agent->id, NULL)) < 0)
+		return rc;
+	return 1;
+}
+
+static int not_held(struct call *call, const struct agent_row *a, int64_t message,
+		    size_t i)
+{
+	struct delivery_of_row d;
+	const char *where = arena_printf(&call->arena, "/message_ids/%zu", i);
+	int rc = sql_row(call, delivery_of, &d, .message = message, .agent = a->id);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, where,
+				 "it was not sent to %s", a->name);
+	fault_set(&call->fault, FAULT_CONFLICT, where, "%s does not hold it now", a->name);
+	return fault_hint(&call->fault, "Receive it (again) before acknowledging it; "
+					"receipt tells where it stands.");
+}
+
+int message_ack(struct call *call, const struct message_ack_in *in,
+		struct message_ack_out *out)
+{
+	struct message_head_row m;
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0)
+		return rc;
+	out->acked = (int64_t)in->n_message_ids;
+	if (call->made)
+		return 0;
+	if (in->n_message_ids == 0)
+		return fault_set(&call->fault, FAULT_INVALID, "/message_ids",
+				 "names no message");
+	for (size_t i = 0; i < in->n_message_ids; i++) {
+		rc = message_find(call, in->message_ids[i], "/message_ids", &m);
+		if (rc < 0 || (rc = inbox_ack(call, &a, m.id)) < 0)
+			return rc;
+		if (rc == 0)
+			return not_held(call, &a, m.id, i);
+	}
+	call->made = a.id;
+	return 0;
+}
+
+int message_peek(struct call *call, const struct message_peek_in *in,
+		 struct message_peek_out *out)
+{
+	struct handing h = { .call = call };
+	struct agent_row a;
+	struct inbox_row r;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0)
+		return rc;
+	h.agent = &a;
+	sql_query(call, &q, inbox_next, .agent = a.id, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		if (is_full(&h, &r, in->limit)) {
+			out->more = true;
+			query_end(&q);
+			break;
+		}
+		add(&h, &r, 0);
+	}
+	out->messages = h.out;
+	out->n_messages = h.n;
+	out->queued = a.queued;
+	out->leased = a.leased;
+	return rc < 0 ? rc : 0;
+}

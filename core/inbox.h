@@ -1,0 +1,25 @@
+/*
+ * inbox - handing messages out under leases, and taking them back.
+ */
+#ifndef INBOX_H
+#define INBOX_H
+
+#include "core/message.h"
+
+/* Acknowledges one message that `agent` holds under a live lease: 1, or 0 if it
+ * does not hold it, or negative. */
+int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message);
+
+/* Hands one delivery (in `state`) out to `agent` under a new lease and fills its
+ * envelope; one that is out already is only shown. */
+int inbox_take(struct call *call, const struct agent_row *agent, int64_t message,
+	       int64_t state, struct envelope *out);
+
+/* A message as an envelope, as row `e` tells it. */
+void envelope_fill(struct call *call, const struct envelope_row *e,
+		   struct envelope *out);
+
+/* 63 bits of a text, never 0: sessions and request ids in rows. */
+int64_t text_hash(const char *s);
+
+#endif

@@ -1,0 +1,446 @@
+#include "core/message.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/assignment.h"
+#include "core/id.h"
+#include "core/inbox.h"
+
+enum { LANE_URGENT, LANE_NORMAL, LANE_ASSIGNMENT };
+
+int message_find(struct call *call, const char *id, const char *where,
+		 struct message_head_row *m)
+{
+	int64_t row, at;
+	int rc = id_parse(call, ID_MESSAGE, id, &row, &at);
+
+	if (rc > 0)
+		rc = sql_row(call, message_head, m, .id = row);
+	if (rc < 0)
+		return rc;
+	if (rc > 0 && m->at == at && m->team == call->caller.team)
+		return 0;
+	return fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no message %s",
+			 id);
+}
+
+int64_t message_store(struct call *call, const struct draft *d)
+{
+	int rc = sql_run(call, message_add, .team = call->caller.team,
+			 .sender = d->sender, .now = call->now,
+			 .urgent = d->priority == PRIORITY_URGENT, .to_all = d->to_all,
+			 .ack_required = d->ack_required, .type = d->type,
+			 .content = d->content, .thread = d->thread,
+			 .reply_to = d->reply_to, .expires_at = d->expires_at,
+			 .metadata = d->metadata);
+
+	return rc < 0 ? rc : store_last_id(call->store);
+}
+
+/* --- full inboxes ------------------------------------------------------------- */
+
+static int drop_oldest(struct call *call, int64_t agent)
+{
+	struct inbox_oldest_row old;
+	int rc = sql_row(call, inbox_oldest, &old, .agent = agent);
+
+	if (rc <= 0)
+		return rc;
+	rc = sql_run(call, delivery_drop, .message = old.message, .agent = agent,
+		     .now = call->now);
+	if (rc <= 0)
+		return rc;
+	rc = sql_run(call, inbox_less, .agent = agent, .queued = 1, .leased = 0);
+	if (rc < 0)
+		return rc;
+	return event_emit(call, EVENT_MESSAGE_DROPPED, old.message, agent, NULL);
+}
+
+/* Leases that ran out count again, so they are settled before anything drops. */
+static int keep_capacity(struct call *call, int64_t agent, int64_t queued, int64_t leased)
+{
+	int64_t capacity = call->caller.inbox_capacity;
+	struct agent_row a;
+	int rc;
+
+	if (capacity == 0 || queued + leased <= capacity)
+		return 0;
+	if (leased && ((rc = inbox_settle(call, agent)) < 0 ||
+		       (rc = sql_row(call, agent_by_id, &a, .id = agent)) < 0))
+		return rc;
+	if (leased)
+		queued = a.queued;
+	for (; queued > capacity; queued--)
+		if ((rc = drop_oldest(call, agent)) < 0)
+			return rc;
+	return 0;
+}
+
+/* --- delivering ----------------------------------------------------------------- */
+
+static int64_t lane_of(const struct draft *d)
+{
+	if (strcmp(d->type, "task_assignment") == 0)
+		return LANE_ASSIGNMENT;
+	return d->priority == PRIORITY_URGENT ? LANE_URGENT : LANE_NORMAL;
+}
+
+int message_deliver(struct call *call, int64_t message, const struct draft *d,
+		    const struct agent_row *to)
+{
+	int64_t lane = lane_of(d);
+	struct inbox_count_row n;
+	int rc;
+
+	rc = sql_run(call, delivery_add, .message = message, .agent = to->id,
+		     .lane = lane, .expires_at = d->expires_at);
+	if (rc < 0)
+		return rc;
+	if (lane != LANE_ASSIGNMENT &&
+	    ((rc = sql_row(call, inbox_count, &n, .agent = to->id)) < 0 ||
+	     (rc = keep_capacity(call, to->id, n.queued, n.leased)) < 0))
+		return rc;
+	return 0;
+}
+
+/* `*`: one statement a step, whatever the size of the team. */
+static int deliver_all(struct call *call, int64_t message, const struct draft *d,
+		       int64_t except)
+{
+	struct inbox_over_row full;
+	struct agent_row a;
+	struct query q;
+	int rc;
+
+	if ((rc = sql_run(call, delivery_add_all, .message = message,
+			  .team = call->caller.team, .sender = except,
+			  .lane = lane_of(d), .expires_at = d->expires_at)) < 0 ||
+	    (rc = sql_run(call, inbox_count_all, .team = call->caller.team,
+			  .sender = except)) < 0)
+		return rc;
+	if (call->caller.inbox_capacity == 0)
+		return 0;
+	sql_query(call, &q, inbox_over, .team = call->caller.team,
+		  .inbox_capacity = call->caller.inbox_capacity);
+	while ((rc = sql_next(call, &q, &full)) > 0) {
+		if ((rc = sql_row(call, agent_by_id, &a, .id = full.id)) < 0 ||
+		    (rc = keep_capacity(call, full.id, a.queued, a.leased)) < 0)
+			break;
+	}
+	query_end(&q);
+	return rc;
+}
+
+/* --- recipients ------------------------------------------------------------------ */
+
+struct recipients {
+	struct agent_row *agents;
+	size_t n;
+	bool all;
+};
+
+static bool has(const struct recipients *r, int64_t agent)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->agents[i].id == agent)
+			return true;
+	return false;
+}
+
+static int find_recipients(struct call *call, const struct message_send_in *in,
+			   struct recipients *r)
+{
+	struct agent_row a, *place;
+	int rc;
+
+	if (in->n_to == 0)
+		return fault_set(&call->fault, FAULT_INVALID, "/to",
+				 "says nobody to send to");
+	for (size_t i = 0; i < in->n_to; i++) {
+		if (strcmp(in->to[i], "*") == 0) {
+			r->all = true;
+			continue;
+		}
+		if ((rc = who_agent(call, in->to[i], "/to", &a)) < 0)
+			return rc;
+		if (has(r, a.id))
+			continue;
+		place = arena_push(&call->arena, &r->agents, &r->n, sizeof(a));
+		*place = a;
+	}
+	if (r->all && r->n > 0)
+		return fault_set(&call->fault, FAULT_INVALID, "/to",
+				 "`*` stands alone: it reaches every member");
+	return 0;
+}
+
+/* --- sending ------------------------------------------------------------------------ */
+
+static int make_draft(struct call *call, const struct message_send_in *in,
+		      const struct agent_row *from, struct draft *d)
+{
+	struct message_head_row parent;
+	int rc;
+
+	*d = (struct draft){
+		.sender = from->id,
+		.content = in->content,
+		.type = in->message_type,
+		.thread = in->thread,
+		.metadata = in->metadata,
+		.priority = in->priority,
+		.ack_required = in->ack_required,
+	};
+	if (in->has_ttl_seconds)
+		d->expires_at = call->now + in->ttl_seconds * 1000;
+	if (in->reply_to) {
+		if ((rc = message_find(call, in->reply_to, "/reply_to", &parent)) < 0)
+			return rc;
+		d->reply_to = parent.id;
+		if (!d->thread)
+			d->thread = parent.thread ? parent.thread
+						  : id_public(call, ID_MESSAGE,
+							      parent.id, parent.at);
+	}
+	return 0;
+}
+
+static int send_one(struct call *call, const struct draft *d, const struct agent_row *to,
+		    int64_t *message)
+{
+	int rc;
+
+	if ((*message = message_store(call, d)) < 0)
+		return (int)*message;
+	if ((rc = message_deliver(call, *message, d, to)) < 0)
+		return rc;
+	return event_emit_as(call, EVENT_MESSAGE_SENT, call->caller.team, d->sender,
+			     *message, to->id, NULL);
+}
+
+static int send_many(struct call *call, struct draft *d, const struct recipients *r,
+		     int64_t except, int64_t *message)
+{
+	int rc = 0;
+
+	d->to_all = r->all;
+	if ((*message = message_store(call, d)) < 0)
+		return (int)*message;
+	if (r->all)
+		rc = deliver_all(call, *message, d, except);
+	for (size_t i = 0; i < r->n && rc >= 0; i++)
+		rc = message_deliver(call, *message, d, &r->agents[i]);
+	if (rc < 0)
+		return rc;
+	return event_emit_as(call, EVENT_MESSAGE_SENT, call->caller.team, d->sender,
+			     *message, 0, r->all ? "*" : NULL);
+}
+
+static int send_assignment(struct call *call, const struct draft *d,
+			   const struct recipients *r, int64_t *message)
+{
+	struct task_payload p;
+
+	if (r->all || r->n != 1)
+		return fault_set(&call->fault, FAULT_INVALID, "/to",
+				 "an assignment has one recipient");
+	if (assignment_parse(call, d->content, "/content", &p) < 0)
+		return call->fault.code;
+	*message = assignment_send(call, d, &r->agents[0], &p);
+	return *message < 0 ? (int)*message : 0;
+}
+
+static int send_new(struct call *call, const struct message_send_in *in,
+		    const struct agent_row *from)
+{
+	struct recipients r = { 0 };
+	struct draft d;
+	int rc;
+
+	if ((rc = find_recipients(call, in, &r)) < 0 ||
+	    (rc = make_draft(call, in, from, &d)) < 0)
+		return rc;
+	if (strcmp(d.type, "task_assignment") == 0)
+		return send_assignment(call, &d, &r, &call->made);
+	if (r.n == 1)
+		return send_one(call, &d, &r.agents[0], &call->made);
+	return send_many(call, &d, &r, in->exclude_self ? d.sender : 0, &call->made);
+}
+
+/* --- reporting ----------------------------------------------------------------------- */
+
+int message_deliveries(struct call *call, int64_t message, const char *after,
+		       int64_t limit, struct delivery **out, size_t *n)
+{
+	struct deliveries_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, deliveries, .message = message, .after = after,
+		  .limit = limit, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct delivery *d = arena_push(&call->arena, out, n, sizeof(*d));
+
+		*d = (struct delivery){
+			.to = r.name,
+			.state = r.state,
+			.attempt = r.attempt,
+			.notified_at = r.notified_at,
+			.has_notified_at = r.notified_at != 0,
+			.fetched_at = r.fetched_at,
+			.has_fetched_at = r.fetched_at != 0,
+			.done_at = r.done_at,
+			.has_done_at = r.done_at != 0,
+		};
+	}
+	return rc;
+}
+
+/* Which messages this send pushed out of an inbox: the events right behind it say
+ * so, for as long as the log is kept. */
+static int add_dropped(struct call *call, int64_t seq, struct delivery *d, size_t n)
+{
+	struct dropped_since_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, dropped_since, .seq = seq);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		for (size_t i = 0; i < n; i++) {
+			const char **place;
+
+			if (strcmp(d[i].to, r.name) != 0)
+				continue;
+			place = arena_push(&call->arena, &d[i].dropped, &d[i].n_dropped,
+					   sizeof(*place));
+			*place = id_public(call, ID_MESSAGE, r.message, r.at);
+		}
+	}
+	return rc;
+}
+
+/* The reply that a waiting sender asked for, fetched in this transaction. */
+static int take_reply(struct call *call, const struct message_send_in *in,
+		      const struct agent_row *from, struct message_send_out *out)
+{
+	struct reply_of_row r;
+	int rc;
+
+	if (!in->wait_for_reply)
+		return 0;
+	rc = sql_row(call, reply_of, &r, .message = call->made, .agent = from->id);
+	if (rc < 0)
+		return rc;
+	if (rc == 0) {
+		if (in->timeout_seconds > 0) {
+			call->wait_on = WAKE_INBOX;
+			call->wait_key = from->id;
+		}
+		return 0;
+	}
+	out->has_reply = true;
+	out->has_already_fetched = out->already_fetched = r.state > 1;
+	return inbox_take(call, from, r.id, r.state, &out->reply);
+}
+
+int message_send(struct call *call, const struct message_send_in *in,
+		 struct message_send_out *out)
+{
+	struct deliveries_count_row count;
+	struct event_last_row before = { 0 };
+	struct message_head_row m;
+	struct agent_row from;
+	bool fresh = call->made == 0;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_acts(call, in->from, "/from", &from)) < 0)
+		return rc;
+	if (fresh && ((rc = sql_row(call, event_last, &before)) < 0 ||
+		      (rc = send_new(call, in, &from)) < 0))
+		return rc;
+	if ((rc = sql_row(call, message_head, &m, .id = call->made)) < 0)
+		return rc;
+	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
+	out->seq = m.id;
+	if ((rc = message_deliveries(call, m.id, NULL, 100, &out->deliveries,
+				     &out->n_deliveries)) < 0)
+		return rc;
+	out->recipients = (int64_t)out->n_deliveries;
+	if (out->n_deliveries == 100) {
+		rc = sql_row(call, deliveries_count, &count, .message = m.id);
+		if (rc < 0)
+			return rc;
+		out->recipients = count.n;
+	}
+	if (fresh && call->caller.inbox_capacity &&
+	    (rc = add_dropped(call, before.seq, out->deliveries, out->n_deliveries)) < 0)
+		return rc;
+	return take_reply(call, in, &from, out);
+}
+
+int message_reply(struct call *call, const struct message_reply_in *in,
+		  struct message_reply_out *out)
+{
+	struct message_head_row parent, m;
+	struct agent_row from, to;
+	struct draft d = { .content = in->content,
+			   .type = in->message_type,
+			   .metadata = in->metadata,
+			   .priority = in->priority };
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_acts(call, in->from, "/from", &from)) < 0 ||
+	    (rc = message_find(call, in->message_id, "/message_id", &parent)) < 0)
+		return rc;
+	if (!call->made) {
+		rc = sql_row(call, agent_by_id, &to, .id = parent.sender);
+		if (rc < 0)
+			return rc;
+		if (!rc || to.gone)
+			return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
+					 "its sender is gone");
+		if (strcmp(d.type, "task_assignment") == 0)
+			return fault_set(&call->fault, FAULT_INVALID, "/message_type",
+					 "a reply assigns nothing");
+		d.sender = from.id;
+		d.reply_to = parent.id;
+		d.thread = parent.thread ? parent.thread
+					 : id_public(call, ID_MESSAGE, parent.id,
+						     parent.at);
+		if ((rc = inbox_ack(call, &from, parent.id)) < 0)
+			return rc;
+		out->acked = rc > 0;
+		if ((rc = send_one(call, &d, &to, &call->made)) < 0)
+			return rc;
+	}
+	if ((rc = sql_row(call, message_head, &m, .id = call->made)) < 0)
+		return rc;
+	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
+	out->seq = m.id;
+	return message_deliveries(call, m.id, NULL, 100, &out->deliveries,
+				  &out->n_deliveries);
+}
+
+int message_receipt(struct call *call, const struct message_receipt_in *in,
+		    struct message_receipt_out *out)
+{
+	struct message_head_row m;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = message_find(call, in->message_id, "/message_id", &m)) < 0)
+		return rc;
+	if (m.sender != call->caller.agent && (rc = who_leads(call, "/message_id")) < 0)
+		return rc;
+	out->message_id = in->message_id;
+	rc = message_deliveries(call, m.id, in->after_name, in->limit + 1,
+				&out->deliveries, &out->n_deliveries);
+	if ((int64_t)out->n_deliveries > in->limit) {
+		out->more = true;
+		out->n_deliveries = (size_t)in->limit;
+	}
+	return rc;
+}

@@ -1,0 +1,45 @@
+/*
+ * message - sending, and what sending shares with the other nouns.
+ */
+#ifndef MESSAGE_H
+#define MESSAGE_H
+
+#include "core/event.h"
+#include "core/who.h"
+
+/* A message about to be stored; texts are borrowed. */
+struct draft {
+	int64_t sender; /* agent */
+	const char *content, *type, *thread, *metadata;
+	int64_t reply_to; /* message, or 0 */
+	int64_t priority; /* enum priority */
+	int64_t expires_at; /* 0: never */
+	bool ack_required, to_all;
+};
+
+/* Stores the message itself; returns its row, or a negative fault. */
+int64_t message_store(struct call *call, const struct draft *d);
+
+/* Stores one recipient's copy (`lane` as in the table), keeps its inbox within
+ * capacity, and emits message.sent for it. */
+int message_deliver(struct call *call, int64_t message, const struct draft *d,
+		    const struct agent_row *to);
+
+/* The message that `id` names, in the call's team: 0 or not_found at `where`. */
+int message_find(struct call *call, const char *id, const char *where,
+		 struct message_head_row *m);
+
+/* What became of a message, per recipient, as a page of records. */
+int message_deliveries(struct call *call, int64_t message, const char *after,
+		       int64_t limit, struct delivery **out, size_t *n);
+
+/* Takes a copy out of the inbox as `state`, with its event and counters. */
+int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state);
+
+/* Writes down what the clock did to an agent's inbox. */
+int inbox_settle(struct call *call, int64_t agent);
+
+/* A lease that ran out, or a life that is over. */
+int delivery_expire(struct call *call, const struct inbox_lapsed_row *d);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * push - what a guest has to be told: its deliveries, as the wire carries them.
+ */
+#include <string.h>
+
+#include "core/event.h"
+#include "core/id.h"
+
+/* The payload with its environment, which only the guest gets to see. */
+static const char *payload(struct call *call, const struct delivery_pushes_row *r)
+{
+	struct text t = { 0 };
+	char *copy;
+
+	text_add(&t, "{\"task_id\":", 11);
+	text_add_json(&t, r->label);
+	text_add(&t, ",\"command\":", 11);
+	text_add_json(&t, r->command);
+	if (r->workdir) {
+		text_add(&t, ",\"workdir\":", 11);
+		text_add_json(&t, r->workdir);
+	}
+	if (r->env)
+		text_addf(&t, ",\"env\":%s", r->env);
+	text_addf(&t, ",\"timeout_secs\":%lld}", (long long)r->timeout_s);
+	copy = arena_strndup(&call->arena, t.data, t.len);
+	text_release(&t);
+	return copy;
+}
+
+int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
+		     struct delivery_waiting_out *out)
+{
+	struct delivery_pushes_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, delivery_pushes, .agent = in->agent, .after = in->after,
+		  .again = in->again, .limit = in->limit, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct push *p = arena_push(&call->arena, &out->pushes, &out->n_pushes,
+					    sizeof(*p));
+
+		*p = (struct push){
+			.message = r.message,
+			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
+			.seq = r.message,
+			.from = r.sender_name,
+			.to = r.to_name,
+			.content = r.label ? payload(call, &r) : r.content,
+			.message_type = r.type,
+			.timestamp = r.at,
+			.priority = r.urgent ? PRIORITY_URGENT : PRIORITY_NORMAL,
+			.thread = r.thread,
+			.metadata = r.metadata,
+		};
+		if (r.reply_to)
+			p->reply_to = id_public(call, ID_MESSAGE, r.reply_to, r.reply_at);
+	}
+	return rc;
+}

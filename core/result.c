@@ -1,0 +1,306 @@
+/*
+ * result - what an agent's daemon made of its assignments.
+ */
+#include <string.h>
+
+#include "core/assignment.h"
+#include "core/id.h"
+#include "core/inbox.h"
+#include "core/task.h"
+
+enum { ANSWER_RESULTS = 20, STDOUT_SHOWN = 4096, STDERR_SHOWN = 2048 };
+
+/* Cuts at a character: bytes that continue one are left out with it. */
+static const char *cut(struct arena *arena, const char *s, size_t most)
+{
+	size_t n = s ? strlen(s) : 0;
+
+	if (n <= most)
+		return s ? s : "";
+	while (most > 0 && ((unsigned char)s[most] & 0xc0) == 0x80)
+		most--;
+	return arena_strndup(arena, s, most);
+}
+
+static void fill(struct call *call, const struct result_line_row *r,
+		 struct result_line *l)
+{
+	*l = (struct result_line){
+		.message_id = id_public(call, ID_MESSAGE, r->message, r->at),
+		.task_id = r->label,
+		.agent = r->agent_name,
+		.success = r->success,
+		.exit_code = r->exit_code,
+		.stdout = cut(&call->arena, r->stdout, STDOUT_SHOWN),
+		.stderr = cut(&call->arena, r->stderr, STDERR_SHOWN),
+		.stdout_size = r->stdout_size,
+		.stderr_size = r->stderr_size,
+		.truncated = r->stdout_size > STDOUT_SHOWN ||
+			     r->stderr_size > STDERR_SHOWN,
+		.elapsed_secs = r->elapsed_s,
+		.finished_at = r->stored_at,
+	};
+}
+
+struct gathering {
+	struct result_line *lines;
+	int64_t *rows;
+	size_t n, n_rows;
+};
+
+static int gather(struct call *call, struct query *q, struct gathering *g)
+{
+	struct result_line_row r;
+	int rc;
+
+	while ((rc = sql_next(call, q, &r)) > 0) {
+		bool known = false;
+
+		for (size_t i = 0; i < g->n_rows; i++)
+			known |= g->rows[i] == r.message;
+		if (known || g->n == ANSWER_RESULTS)
+			continue;
+		fill(call, &r,
+		     arena_push(&call->arena, &g->lines, &g->n, sizeof(*g->lines)));
+		*(int64_t *)arena_push(&call->arena, &g->rows, &g->n_rows,
+				       sizeof(int64_t)) = r.message;
+	}
+	return rc;
+}
+
+int result_collect(struct call *call, const struct agent_row *a, struct result_line **out,
+		   size_t *n)
+{
+	struct gathering g = { 0 };
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, results_of_sender, .agent = a->id, .limit = ANSWER_RESULTS);
+	if ((rc = gather(call, &q, &g)) < 0)
+		return rc;
+	if (a->id != call->caller.agent) {
+		sql_query(call, &q, results_by_agent, .agent = a->id,
+			  .limit = ANSWER_RESULTS);
+		if ((rc = gather(call, &q, &g)) < 0)
+			return rc;
+	}
+	for (size_t i = 0; i < g.n; i++)
+		if ((rc = sql_run(call, result_collect, .message = g.rows[i],
+				  .now = call->now)) < 0 ||
+		    (rc = event_emit(call, EVENT_RESULT_COLLECTED, g.rows[i], a->id,
+				     NULL)) < 0)
+			return rc;
+	*out = g.lines;
+	*n = g.n;
+	return g.n ? team_announce(call, call->caller.team) : 0;
+}
+
+int result_list(struct call *call, const struct result_list_in *in,
+		struct result_list_out *out)
+{
+	struct agent_row agent = { 0 };
+	struct result_line_row r;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &agent)) < 0))
+		return rc;
+	sql_query(call, &q, results_all, .team = call->caller.team, .agent = agent.id,
+		  .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
+		  .limit = in->limit);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		fill(call, &r,
+		     arena_push(&call->arena, &out->results, &out->n_results,
+				sizeof(*out->results)));
+	return rc;
+}
+
+/* --- one result -------------------------------------------------------------------------- */
+
+static int find_result(struct call *call, const char *id, int64_t *message)
+{
+	struct result_of_task_row r;
+	struct message_head_row m;
+	struct task_row task;
+	int64_t row, at;
+	int rc = id_parse(call, ID_MESSAGE, id, &row, &at);
+
+	if (rc < 0)
+		return rc;
+	if (rc > 0) {
+		if ((rc = message_find(call, id, "/id", &m)) < 0)
+			return rc;
+		*message = m.id;
+		return 0;
+	}
+	if ((rc = task_find_maybe(call, id, &task)) > 0)
+		rc = sql_row(call, result_of_task, &r, .task = task.id);
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+				 "there is no result of %s", id);
+	*message = r.message;
+	return 0;
+}
+
+/* A range may begin or end inside a character; its broken ends are left out, so
+ * that what is shown is text. */
+static const char *whole(struct arena *arena, const char *s, bool first)
+{
+	size_t n;
+
+	if (!s)
+		return "";
+	while (!first && ((unsigned char)*s & 0xc0) == 0x80)
+		s++;
+	n = strlen(s);
+	for (size_t back = 1; back <= 4 && back <= n; back++) {
+		unsigned char c = (unsigned char)s[n - back];
+
+		if ((c & 0xc0) == 0x80)
+			continue;
+		if ((c >= 0xf0 && back < 4) || (c >= 0xe0 && c < 0xf0 && back < 3) ||
+		    (c >= 0xc0 && c < 0xe0 && back < 2))
+			n -= back;
+		break;
+	}
+	return arena_strndup(arena, s, n);
+}
+
+int result_show(struct call *call, const struct result_show_in *in,
+		struct result_show_out *out)
+{
+	struct result_row r;
+	int64_t message;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = find_result(call, in->id, &message)) < 0)
+		return rc;
+	rc = sql_row(call, result_by_message, &r, .message = message,
+		     .first = in->offset + 1, .length = in->length);
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+				 "its result is not there yet");
+	if (r.sender != call->caller.agent && r.agent != call->caller.agent &&
+	    (rc = who_leads(call, "/id")) < 0)
+		return rc;
+	*out = (struct result_show_out){
+		.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
+		.task_id = r.label,
+		.agent = r.agent_name,
+		.success = r.success,
+		.exit_code = r.exit_code,
+		.stdout = whole(&call->arena, r.stdout, in->offset == 0),
+		.stderr = whole(&call->arena, r.stderr, in->offset == 0),
+		.stdout_size = r.stdout_size,
+		.stderr_size = r.stderr_size,
+		.more = r.stdout_size > in->offset + in->length ||
+			r.stderr_size > in->offset + in->length,
+		.elapsed_secs = r.elapsed_s,
+		.finished_at = r.stored_at,
+	};
+	return 0;
+}
+
+/* --- what a guest reports ------------------------------------------------------------------ */
+
+static int ack_assignment(struct call *call, const struct assignment_row *x)
+{
+	int rc;
+
+	if ((rc = sql_run(call, delivery_end, .message = x->message, .agent = x->agent,
+			  .state = DELIVERY_STATE_ACKED, .now = call->now)) < 0)
+		return rc;
+	if (rc > 0 && (rc = event_emit_as(call, EVENT_MESSAGE_ACKED, x->team, x->agent,
+					  x->message, x->agent, NULL)) < 0)
+		return rc;
+	return 0;
+}
+
+int result_store(struct call *call, const struct result_store_in *in,
+		 struct result_store_out *out)
+{
+	struct assignment_row x;
+	int64_t row, at;
+	int rc = id_parse(call, ID_MESSAGE, in->message_id, &row, &at);
+
+	if (rc > 0)
+		rc = sql_row(call, assignment_by_message, &x, .message = row);
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || x.at != at || x.agent != in->agent)
+		return 0;
+	rc = sql_run(call, result_add, .message = x.message, .team = x.team,
+		     .agent = x.agent, .sender = x.sender, .success = in->success,
+		     .exit_code = in->exit_code, .stdout = in->stdout,
+		     .stderr = in->stderr, .elapsed_s = in->elapsed_secs,
+		     .now = call->now);
+	if (rc <= 0)
+		return rc;
+	out->stored = true;
+	if ((rc = sql_run(call, assignment_finish, .message = x.message,
+			  .agent = x.agent)) < 0)
+		return rc;
+	if (rc > 0 && (rc = sql_run(call, assignment_less, .agent = x.agent)) < 0)
+		return rc;
+	if ((rc = ack_assignment(call, &x)) < 0 ||
+	    (rc = event_emit_as(call, EVENT_ASSIGNMENT_DONE, x.team, x.agent, x.message,
+				x.sender, in->success ? "ok" : "failed")) < 0)
+		return rc;
+	if (x.task &&
+	    (rc = task_finish_assigned(call, &x, in->success,
+				       cut(&call->arena,
+					   in->success ? in->stdout : in->stderr,
+					   STDOUT_SHOWN))) < 0)
+		return rc;
+	return team_announce(call, x.team);
+}
+
+/* What runs is being worked on: its task is started and its lease renewed. */
+static int note_running(struct call *call, int64_t agent, const char *id,
+			int64_t *renewed)
+{
+	struct assignment_row x;
+	int64_t row, at;
+	int rc = id_parse(call, ID_MESSAGE, id, &row, &at);
+
+	if (rc > 0)
+		rc = sql_row(call, assignment_by_message, &x, .message = row);
+	if (rc <= 0 || x.at != at || x.agent != agent)
+		return rc < 0 ? rc : 0;
+	rc = sql_run(call, assignment_start, .message = x.message, .agent = agent,
+		     .now = call->now);
+	if (rc < 0)
+		return rc;
+	if (rc > 0 && (rc = event_emit_as(call, EVENT_ASSIGNMENT_STARTED, x.team, agent,
+					  x.message, agent, NULL)) < 0)
+		return rc;
+	return x.task ? task_renew_assigned(call, &x, renewed) : 0;
+}
+
+int guest_heartbeat(struct call *call, const struct guest_heartbeat_in *in,
+		    struct guest_heartbeat_out *out)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = in->agent);
+
+	if (rc <= 0)
+		return rc;
+	for (size_t i = 0; i < in->n_running; i++)
+		if ((rc = note_running(call, in->agent, in->running[i],
+				       &out->renewed)) < 0)
+			return rc;
+	if (!in->has_status)
+		return 0;
+	rc = sql_run(call, agent_set_status, .agent = in->agent, .status = in->status,
+		     .now = call->now);
+	if (rc <= 0)
+		return rc;
+	return event_emit_as(call, EVENT_AGENT_STATUS, a.team, a.id, a.id, 0,
+			     word_of(&record_agent_line, "status", in->status));
+}

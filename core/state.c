@@ -1,0 +1,247 @@
+/*
+ * state - the event log as it is read, the status of it all, and cleaning.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/id.h"
+#include "core/task.h"
+#include "core/version.h"
+
+/* --- events ---------------------------------------------------------------------------- */
+
+struct names {
+	int64_t low, high; /* event numbers; 0: any */
+};
+
+/* `task` is every kind that begins with it; `task.claimed` just that one. */
+static int kinds_of(struct call *call, const char *kind, struct names *out)
+{
+	size_t n = kind ? strlen(kind) : 0;
+
+	*out = (struct names){ 0, 0 };
+	if (!kind)
+		return 0;
+	for (size_t i = 0; i < event_count; i++) {
+		const char *name = event_table[i].name;
+
+		if (strncmp(name, kind, n) != 0 || (name[n] != '\0' && name[n] != '.'))
+			continue;
+		if (!out->low)
+			out->low = event_table[i].number;
+		out->high = event_table[i].number;
+	}
+	if (out->low)
+		return 0;
+	return fault_set(&call->fault, FAULT_INVALID, "/kind", "there is no event %s",
+			 kind);
+}
+
+static int name_of(struct call *call, int64_t agent, const char **out)
+{
+	struct agent_name_row r;
+	int rc = agent ? sql_row(call, agent_name, &r, .id = agent) : 0;
+
+	if (rc > 0)
+		*out = r.name;
+	return rc < 0 ? rc : 0;
+}
+
+static int subject_of(struct call *call, const struct event_line_row *r, struct event *e)
+{
+	struct message_head_row m;
+	struct workspace_row w;
+	struct task_row t;
+	int rc = 0;
+
+	switch (r->kind / 10) {
+	case 10:
+		e->subject = r->team_name;
+		break;
+	case 11:
+		rc = name_of(call, r->subject, &e->subject);
+		break;
+	case 12:
+	case 14:
+		if ((rc = sql_row(call, message_head, &m, .id = r->subject)) > 0)
+			e->subject = id_public(call, ID_MESSAGE, m.id, m.at);
+		break;
+	case 15:
+		if ((rc = sql_row(call, workspace_by_id, &w, .id = r->subject)) > 0)
+			e->subject = w.name;
+		break;
+	default:
+		rc = sql_row(call, task_by_id, &t, .id = r->subject, .now = call->now);
+		if (rc > 0)
+			e->subject = task_name(call, t.number);
+	}
+	return rc < 0 ? rc : name_of(call, r->target, &e->target);
+}
+
+static int read_events(struct call *call, const struct event_list_in *in, int64_t after,
+		       const struct names *k, struct event_list_out *out)
+{
+	struct event_line_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, events_after, .after = after, .team = call->caller.team,
+		  .low = k->low, .high = k->high, .limit = in->limit + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct event *e;
+
+		if ((int64_t)out->n_events == in->limit) {
+			out->more = true;
+			break;
+		}
+		e = arena_push(&call->arena, &out->events, &out->n_events, sizeof(*e));
+		*e = (struct event){ .seq = r.seq,
+				     .at = r.at,
+				     .event = event_kind((int)r.kind)->name,
+				     .team = r.team_name,
+				     .by = r.actor_name,
+				     .has_as_operator = r.via,
+				     .as_operator = r.via,
+				     .detail = r.detail };
+		if ((rc = subject_of(call, &r, e)) < 0)
+			break;
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+int event_list(struct call *call, const struct event_list_in *in,
+	       struct event_list_out *out)
+{
+	struct event_first_row first;
+	struct event_last_row last;
+	struct events_newest_row newest;
+	struct state_keys_row state;
+	struct names k;
+	int64_t after;
+	int rc;
+
+	if ((rc = kinds_of(call, in->kind, &k)) < 0 ||
+	    ((in->team || call->identity.agent) && (rc = who_team(call, in->team)) < 0) ||
+	    (rc = sql_row(call, event_first, &first)) < 0 ||
+	    (rc = sql_row(call, event_last, &last)) < 0 ||
+	    (rc = sql_row(call, state_keys, &state)) < 0 ||
+	    (rc = sql_row(call, events_newest, &newest, .team = call->caller.team,
+			  .low = k.low, .high = k.high, .limit = in->limit)) < 0)
+		return rc;
+	after = in->has_after ? in->after : newest.seq;
+	if (in->has_after && after < first.seq - 1) {
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/after",
+			  "events up to %" PRId64 " are gone", first.seq - 1);
+		return fault_hint(&call->fault, "Go on after %" PRId64 ".", first.seq - 1);
+	}
+	if ((rc = read_events(call, in, after, &k, out)) < 0)
+		return rc;
+	out->next = out->n_events ? out->events[out->n_events - 1].seq : after;
+	if (!out->more && out->next < last.seq)
+		out->next = last.seq;
+	out->cursor = arena_printf(&call->arena, "%s.%" PRId64, state.incarnation,
+				   out->next);
+	if (out->n_events == 0 && in->wait_seconds > 0) {
+		call->wait_on = WAKE_EVENT;
+		call->wait_key = call->caller.team;
+	}
+	return 0;
+}
+
+/* --- status -------------------------------------------------------------------------------- */
+
+int state_status(struct call *call, const struct state_status_in *in,
+		 struct state_status_out *out)
+{
+	struct team_list_in all = { 0 };
+	struct team_list_out teams = { 0 };
+	struct waiting_all_row waiting;
+	struct workspaces_ready_row ready;
+	struct schema_version_row version;
+	struct state_keys_row state;
+	struct event_last_row last;
+	int rc;
+
+	(void)in;
+	if ((rc = team_list(call, &all, &teams)) < 0 ||
+	    (rc = sql_row(call, waiting_all, &waiting)) < 0 ||
+	    (rc = sql_row(call, workspaces_ready, &ready)) < 0 ||
+	    (rc = sql_row(call, schema_version, &version)) < 0 ||
+	    (rc = sql_row(call, state_keys, &state)) < 0 ||
+	    (rc = sql_row(call, event_last, &last)) < 0)
+		return rc;
+	*out = (struct state_status_out){ .version = CADRE_VERSION,
+					  .host = call->host,
+					  .incarnation = state.incarnation,
+					  .event_seq = last.seq,
+					  .schema_version = version.user_version,
+					  .teams = teams.teams,
+					  .n_teams = teams.n_teams,
+					  .messages_waiting = waiting.n,
+					  .guests = ready.n };
+	for (size_t i = 0; i < teams.n_teams; i++)
+		out->tasks_open += teams.teams[i].open_tasks;
+	return 0;
+}
+
+/* --- cleaning -------------------------------------------------------------------------------- */
+
+/* The most that one call removes of each, so that writers wait for little. */
+enum { SLICE = 500, DAY_MS = 86400000 };
+
+static int clean_messages(struct call *call, int64_t before, struct state_gc_out *out)
+{
+	struct message_last_row last;
+	struct gc_messages_row r, *all = NULL;
+	struct query q;
+	size_t n = 0;
+	int rc;
+
+	if ((rc = sql_row(call, message_last, &last)) < 0)
+		return rc;
+	sql_query(call, &q, gc_messages, .after = 0, .keep = last.id, .before = before,
+		  .limit = SLICE);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		*(struct gc_messages_row *)arena_push(&call->arena, &all, &n,
+						      sizeof(r)) = r;
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		if ((rc = sql_run(call, gc_result, .message = all[i].id)) < 0 ||
+		    (rc = sql_run(call, gc_assignment, .message = all[i].id)) < 0 ||
+		    (rc = sql_run(call, gc_deliveries, .message = all[i].id)) < 0)
+			return rc;
+		out->deliveries += rc;
+		rc = sql_run(call, gc_message, .message = all[i].id);
+		out->messages += rc > 0;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int state_gc(struct call *call, const struct state_gc_in *in, struct state_gc_out *out)
+{
+	int64_t days = in->has_keep_days ? in->keep_days : call->settings->keep_days;
+	int64_t before = call->now - days * DAY_MS;
+	struct event_last_row last;
+	int rc;
+
+	if (call->made)
+		return 0;
+	call->made = 1;
+	if ((rc = sql_row(call, event_last, &last)) < 0)
+		return rc;
+	rc = sql_run(call, gc_events,
+		     .keep = call->keep_events ? call->keep_events : last.seq,
+		     .before = before, .limit = SLICE);
+	if (rc < 0)
+		return rc;
+	out->events = rc;
+	if ((rc = sql_run(call, gc_replay, .before = call->now - DAY_MS,
+			  .limit = SLICE)) < 0)
+		return rc;
+	out->keys = rc;
+	if ((rc = clean_messages(call, before, out)) < 0)
+		return rc;
+	out->more = out->events == SLICE || out->keys == SLICE || out->messages == SLICE;
+	return 0;
+}

@@ -1,0 +1,44 @@
+/*
+ * task - the board: claiming, holding and finishing work.
+ *
+ * A claim is a lease under an epoch.  Who wins is decided in storage/task.sql;
+ * what is here explains why somebody did not, and tells the others.
+ */
+#ifndef TASK_H
+#define TASK_H
+
+#include "core/event.h"
+#include "core/team.h"
+#include "core/who.h"
+
+/* The task `id` of the call's team, as a row with its lapsed lease written down:
+ * 0 or a fault at /task. */
+int task_find(struct call *call, const char *id, struct task_row *t);
+/* The same without a fault: 1, or 0 when there is none. */
+int task_find_maybe(struct call *call, const char *id, struct task_row *t);
+
+/* The whole of a task, or its line in lists. */
+int task_tell(struct call *call, int64_t id, struct task *out);
+int task_tell_line(struct call *call, const struct task_line_row *r,
+		   struct task_line *out);
+
+/* `001`, in the call's arena. */
+const char *task_name(struct call *call, int64_t number);
+
+/* Claims a task for the recipient of an assignment; t->epoch is the new one. */
+int task_dispatch(struct call *call, struct task_row *t, const struct agent_row *to,
+		  int64_t lease_ms);
+/* Completes or fails the task of an assignment under the epoch of its dispatch; a
+ * claim that is over is left alone. */
+int task_finish_assigned(struct call *call, const struct assignment_row *x,
+			 bool success, const char *result);
+int task_renew_assigned(struct call *call, const struct assignment_row *x,
+			int64_t *renewed);
+
+/* Writes down leases that ran out: of one task, or (0) of up to `limit` of all. */
+int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
+
+/* The claims of an agent go back to the board: its generation is over. */
+int task_give_back(struct call *call, int64_t agent);
+
+#endif

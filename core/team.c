@@ -1,0 +1,326 @@
+#include "core/team.h"
+
+#include <string.h>
+
+#include "core/agent.h"
+#include "core/id.h"
+#include "core/task.h"
+#include "core/who.h"
+#include "core/workspace.h"
+
+const char *word_of(const struct record *r, const char *field, int64_t value)
+{
+	return field_find(r, field)->type->choices[value].name;
+}
+
+int team_announce(struct call *call, int64_t team)
+{
+	struct team_state_row s;
+	int rc = sql_row(call, team_state, &s, .team = team, .now = call->now);
+
+	if (rc <= 0 || s.now_state == s.state)
+		return rc < 0 ? rc : 0;
+	if ((rc = sql_run(call, team_set_state, .team = team, .state = s.now_state)) < 0)
+		return rc;
+	return event_emit_as(call, EVENT_TEAM_STATE, team, call->caller.agent, team, 0,
+			     word_of(&record_team_line, "state", s.now_state));
+}
+
+/* --- telling ----------------------------------------------------------------------- */
+
+static int tell_members(struct call *call, bool gone, struct member **out, size_t *n)
+{
+	struct team_members_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, team_members, .team = call->caller.team, .gone = gone,
+		  .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct member *m = arena_push(&call->arena, out, n, sizeof(*m));
+
+		*m = (struct member){
+			.name = r.name,
+			.role = r.role,
+			.status = r.status,
+			.address = arena_printf(&call->arena, "%s/%s",
+						call->caller.team_name, r.name),
+			.task = r.task ? task_name(call, r.task) : NULL,
+			.last_active = r.active_at,
+			.generation = r.generation,
+		};
+		if (r.workspace)
+			m->workspace = id_public(call, ID_WORKSPACE, r.workspace,
+						 r.workspace_at);
+	}
+	return rc;
+}
+
+int team_list(struct call *call, const struct team_list_in *in, struct team_list_out *out)
+{
+	int64_t own = call->identity.agent ? call->caller.team : 0;
+	struct team_lines_row r;
+	struct team_state_row s;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, team_lines, .all = in->all, .team = own);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct team_line *l;
+
+		rc = sql_row(call, team_state, &s, .team = r.id, .now = call->now);
+		if (rc < 0)
+			break;
+		l = arena_push(&call->arena, &out->teams, &out->n_teams, sizeof(*l));
+		*l = (struct team_line){ r.name, s.now_state, r.members, r.open_tasks,
+					 r.created_at };
+	}
+	query_end(&q);
+	return rc;
+}
+
+static int tell_vms(struct call *call, int64_t limit, struct budget *out)
+{
+	struct team_vms_row vms;
+	int rc = sql_row(call, team_vms, &vms, .team = call->caller.team);
+
+	*out = (struct budget){ .limit = limit, .used = vms.n, .left = limit - vms.n };
+	return rc < 0 ? rc : 0;
+}
+
+int team_status(struct call *call, const struct team_status_in *in,
+		struct team_status_out *out)
+{
+	struct team_open_assignments_row pending;
+	struct team_state_row s;
+	struct team_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) < 0 ||
+	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0 ||
+	    (rc = sql_row(call, team_open_assignments, &pending, .team = t.id)) < 0 ||
+	    (rc = sql_row(call, team_board, &out->board, .team = t.id,
+			  .now = call->now)) < 0 ||
+	    (rc = tell_vms(call, t.max_vms, &out->vms)) < 0)
+		return rc;
+	out->team_id = id_public(call, ID_TEAM, t.id, t.created_at);
+	out->name = t.name;
+	out->state = s.now_state;
+	out->created_at = t.created_at;
+	out->pending_assignments = pending.n;
+	return tell_members(call, false, &out->members, &out->n_members);
+}
+
+/* --- making -------------------------------------------------------------------------- */
+
+static int64_t places(const struct team_create_in *in)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < in->n_roles; i++)
+		if (in->roles[i].workspace)
+			n += in->roles[i].count;
+	return n;
+}
+
+static int check_places(struct call *call, const struct team_create_in *in)
+{
+	struct vms_all_row all;
+	int64_t want = places(in);
+	int rc;
+
+	if (want == 0)
+		return 0;
+	if (!call->host) {
+		fault_set(&call->fault, FAULT_UNAVAILABLE, "/roles",
+			  "workspaces need a running host");
+		return fault_hint(&call->fault, "Start one with: cadre up.");
+	}
+	if ((rc = sql_row(call, vms_all, &all)) < 0)
+		return rc;
+	if (want > in->max_vms || want > call->settings->max_vms_per_team)
+		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
+				 "%d workspaces are more than max_vms allows", (int)want);
+	if (all.n + want > call->settings->max_total_vms)
+		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
+				 "the host has %d of %d workspaces", (int)all.n,
+				 (int)call->settings->max_total_vms);
+	return 0;
+}
+
+static int add_role(struct call *call, const struct team_create_in *in, size_t i)
+{
+	const struct role *r = &in->roles[i];
+	int rc = 0;
+
+	for (int64_t k = 1; k <= r->count && rc >= 0; k++) {
+		const char *where = arena_printf(&call->arena, "/roles/%zu/name", i);
+		struct newcomer n = { .name = r->name,
+				      .role = r->role && *r->role ? r->role : r->name,
+				      .description = r->description ? r->description : "",
+				      .skills = r->skills,
+				      .n_skills = r->n_skills };
+
+		if (r->count > 1)
+			n.name = arena_printf(&call->arena, "%s-%d", r->name, (int)k);
+		if ((rc = agent_add(call, &n, where)) < 0 || !r->workspace)
+			continue;
+		rc = workspace_add(call, n.name, in->golden, 0, n.id, NULL);
+	}
+	return rc;
+}
+
+/* A team has a lead: when no role is one, whoever makes it holds the place. */
+static int add_lead(struct call *call)
+{
+	struct newcomer n = { .name = "lead", .role = "lead", .description = "" };
+	struct team_lead_row lead;
+	int rc = sql_row(call, team_lead, &lead, .team = call->caller.team);
+
+	return rc ? rc : agent_add(call, &n, "/roles");
+}
+
+static int create(struct call *call, const struct team_create_in *in)
+{
+	struct newcomer operator= {
+		.name = "operator", .role = "operator", .description = "", .kind = 1
+	};
+	int64_t capacity = in->has_inbox_capacity ? in->inbox_capacity
+						  : call->settings->inbox_capacity;
+	int rc = sql_run(call, team_add, .name = in->name, .created_by = 0,
+			 .now = call->now, .inbox_capacity = capacity,
+			 .max_vms = in->max_vms, .allow_internet = in->allow_internet,
+			 .allow_inter_vm = in->allow_inter_vm);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0) {
+		fault_set(&call->fault, FAULT_CONFLICT, "/name",
+			  "there is a team %s already", in->name);
+		return fault_hint(&call->fault, "Choose another name, or destroy that one.");
+	}
+	call->made = call->caller.team = store_last_id(call->store);
+	call->caller.team_name = in->name;
+	call->caller.inbox_capacity = capacity;
+	if ((rc = agent_add(call, &operator, "/name")) < 0)
+		return rc;
+	call->caller.agent = operator.id;
+	if ((rc = event_emit(call, EVENT_TEAM_CREATED, call->made, 0, NULL)) < 0)
+		return rc;
+	for (size_t i = 0; i < in->n_allowed_ports; i++)
+		if ((rc = sql_run(call, team_port_add, .team = call->made,
+				  .port = in->allowed_ports[i])) < 0)
+			return rc;
+	for (size_t i = 0; i < in->n_roles; i++)
+		if ((rc = add_role(call, in, i)) < 0)
+			return rc;
+	if ((rc = add_lead(call)) < 0)
+		return rc;
+	return team_announce(call, call->made);
+}
+
+static int tell_tokens(struct call *call, struct team_create_out *out)
+{
+	for (size_t i = 0; i < out->n_members; i++) {
+		struct agent_row a;
+		int rc = sql_row(call, agent_by_name, &a, .team = call->caller.team,
+				 .name = out->members[i].name);
+
+		if (rc <= 0)
+			return rc;
+		out->members[i].token = agent_token(call, &a);
+	}
+	return 0;
+}
+
+int team_create(struct call *call, const struct team_create_in *in,
+		struct team_create_out *out)
+{
+	struct team_state_row s;
+	struct team_row t;
+	int rc;
+
+	if (agent_reserved(in->name))
+		return fault_set(&call->fault, FAULT_INVALID, "/name",
+				 "%s is a reserved name", in->name);
+	if (!call->made &&
+	    ((rc = check_places(call, in)) < 0 || (rc = create(call, in)) < 0))
+		return rc;
+	if ((rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0 ||
+	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0)
+		return rc;
+	call->caller.team = t.id;
+	call->caller.team_name = t.name;
+	out->team_id = id_public(call, ID_TEAM, t.id, t.created_at);
+	out->name = t.name;
+	out->state = s.now_state;
+	if ((rc = tell_members(call, t.destroyed_at != 0, &out->members,
+			       &out->n_members)) < 0)
+		return rc;
+	return tell_tokens(call, out);
+}
+
+/* --- ending -------------------------------------------------------------------------- */
+
+static int end_tasks(struct call *call, int64_t team)
+{
+	struct team_end_tasks_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, team_end_tasks, .team = team, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		if ((rc = event_emit(call, EVENT_TASK_CANCELLED, r.id, 0,
+				     "the team ended")) < 0)
+			break;
+	query_end(&q);
+	return rc;
+}
+
+static int end_workspaces(struct call *call, int64_t team)
+{
+	struct team_end_workspaces_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, team_end_workspaces, .team = team, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		if ((rc = event_emit(call, EVENT_WORKSPACE_DESTROYED, r.id, 0,
+				     "the team ended")) < 0)
+			break;
+	query_end(&q);
+	return rc;
+}
+
+static int end(struct call *call, int64_t team, bool purge)
+{
+	int rc = sql_run(call, team_end, .team = team, .now = call->now, .purge = purge);
+
+	if (rc <= 0)
+		return rc;
+	call->made = team;
+	if ((rc = end_tasks(call, team)) < 0 || (rc = end_workspaces(call, team)) < 0 ||
+	    (rc = sql_run(call, team_end_assignments, .team = team)) < 0 ||
+	    (rc = sql_run(call, team_end_results, .team = team, .now = call->now)) < 0 ||
+	    (rc = sql_run(call, team_end_deliveries, .team = team, .now = call->now)) < 0 ||
+	    (rc = sql_run(call, team_end_agents, .team = team)) < 0)
+		return rc;
+	return event_emit(call, EVENT_TEAM_DESTROYED, team, 0, purge ? "purge" : NULL);
+}
+
+int team_destroy(struct call *call, const struct team_destroy_in *in,
+		 struct team_destroy_out *out)
+{
+	struct team_row t;
+	int rc;
+
+	if (!call->made && ((rc = who_team(call, in->team)) < 0 ||
+			    (rc = end(call, call->caller.team, in->purge)) < 0))
+		return rc;
+	if ((rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0)
+		return rc;
+	out->name = t.name;
+	out->state = TEAM_STATE_DESTROYED;
+	return 0;
+}

@@ -1,0 +1,170 @@
+#include "core/op.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 80, INDENT = 24 };
+
+static bool is_bare(const struct op *op, const struct field *fd)
+{
+	for (const char *const *n = op->cli_fields; n && *n; n++)
+		if (strcmp(*n, fd->name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_last(const struct op *op, const struct field *fd)
+{
+	const char *const *n = op->cli_fields;
+
+	while (n[1])
+		n++;
+	return strcmp(*n, fd->name) == 0;
+}
+
+static bool is_required(const struct field *fd)
+{
+	return !(fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT));
+}
+
+/* How a field is written: `TASK`, `--epoch N`, `--[no-]open`. */
+static void name_field(const struct op *op, const struct field *fd, char *out,
+		       size_t room)
+{
+	static const char *const values[] = {
+		[KIND_TEXT] = " TEXT", [KIND_INT] = " N",
+		[KIND_BOOL] = "",      [KIND_TIME] = " TIME",
+		[KIND_ENUM] = " WORD", [KIND_JSON] = " JSON",
+		[KIND_MAP] = " K=V",   [KIND_RECORD] = " JSON",
+	};
+	bool bare = is_bare(op, fd), on = (fd->flags & FIELD_DEFAULT) &&
+		    fd->type->kind == KIND_BOOL && fd->def_int;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s", fd->name);
+	for (char *p = name; *p; p++) {
+		if (bare)
+			*p = (char)toupper((unsigned char)*p);
+		else if (*p == '_')
+			*p = '-';
+	}
+	if (bare)
+		snprintf(out, room, "%s%s", name,
+			 op->cli_rest && is_last(op, fd) ? "..." : "");
+	else
+		snprintf(out, room, "--%s%s%s", on ? "no-" : "", name,
+			 values[fd->type->kind]);
+}
+
+/* One piece that is not to be torn, on a new line where the width ends. */
+static void put_piece(struct text *out, const char *s, size_t n, size_t *column,
+		      size_t indent)
+{
+	if (*column + 1 + n > WIDTH && *column > indent) {
+		text_addf(out, "\n%*s", (int)indent, "");
+		*column = indent;
+	} else if (*column > indent) {
+		text_add(out, " ", 1);
+		++*column;
+	}
+	text_add(out, s, n);
+	*column += n;
+}
+
+static void put_prose(struct text *out, const char *s, size_t *column)
+{
+	while (*s) {
+		size_t n = strcspn(s, " \n");
+
+		put_piece(out, s, n, column, INDENT);
+		s += n + strspn(s + n, " \n");
+	}
+}
+
+static void put_part(const struct op *op, const struct field *fd,
+		     struct text *out, size_t *column)
+{
+	char name[80], part[90];
+
+	name_field(op, fd, name, sizeof(name));
+	snprintf(part, sizeof(part), is_required(fd) ? "%s" : "[%s]", name);
+	put_piece(out, part, strlen(part), column, 7);
+}
+
+static void put_synopsis(const struct op *op, struct text *out)
+{
+	size_t start = out->len, column;
+
+	text_addf(out, "usage: cadre");
+	for (const char *const *w = op->cli; w && *w; w++)
+		text_addf(out, " %s", *w);
+	column = out->len - start;
+	for (const char *const *n = op->cli_fields; n && *n; n++)
+		put_part(op, field_find(op->in, *n), out, &column);
+	for (size_t i = 0; i < op->in->n_fields; i++)
+		if (!is_bare(op, &op->in->fields[i]))
+			put_part(op, &op->in->fields[i], out, &column);
+	text_addf(out, "\n");
+}
+
+static void put_default(struct text *out, const struct field *fd,
+			size_t *column)
+{
+	char s[200] = "";
+
+	if (!(fd->flags & FIELD_DEFAULT) || (fd->flags & FIELD_LIST) ||
+	    fd->type->kind == KIND_MAP || fd->type->kind == KIND_BOOL)
+		return;
+	if (fd->type->kind == KIND_TEXT || fd->type->kind == KIND_JSON)
+		snprintf(s, sizeof(s), *fd->def_text ? "(default %s)" : "%s",
+			 fd->def_text);
+	else if (fd->type->kind == KIND_ENUM)
+		snprintf(s, sizeof(s), "(default %s)",
+			 fd->type->choices[fd->def_int].name);
+	else
+		snprintf(s, sizeof(s), "(default %" PRId64 ")", fd->def_int);
+	if (*s)
+		put_piece(out, s, strlen(s), column, INDENT);
+}
+
+static void put_argument(const struct op *op, const struct field *fd,
+			 struct text *out)
+{
+	size_t column = INDENT;
+	char name[80];
+
+	name_field(op, fd, name, sizeof(name));
+	if (strlen(name) + 3 < INDENT)
+		text_addf(out, "  %-*s", INDENT - 2, name);
+	else
+		text_addf(out, "  %s\n%*s", name, INDENT, "");
+	put_prose(out, fd->doc, &column);
+	if (fd->type->kind == KIND_ENUM) {
+		put_prose(out, "One of", &column);
+		for (const struct choice *c = fd->type->choices; c->name; c++)
+			put_prose(out, c->name, &column);
+	}
+	put_default(out, fd, &column);
+	text_addf(out, "\n");
+}
+
+void op_usage(const struct op *op, struct text *out)
+{
+	put_synopsis(op, out);
+	text_addf(out, "\n%s\n", op->summary);
+	if (*op->doc)
+		text_addf(out, "\n%s\n", op->doc);
+	if (op->in->n_fields)
+		text_addf(out, "\n");
+	for (const char *const *n = op->cli_fields; n && *n; n++)
+		put_argument(op, field_find(op->in, *n), out);
+	for (size_t i = 0; i < op->in->n_fields; i++)
+		if (!is_bare(op, &op->in->fields[i]))
+			put_argument(op, &op->in->fields[i], out);
+	text_addf(out, "\nFaults:");
+	for (const enum fault_code *c = op->faults; *c; c++)
+		text_addf(out, " %s", fault_info(*c)->name);
+	text_addf(out, "\n");
+}

@@ -1,0 +1,31 @@
+/*
+ * who - which team and which agents a call is about, and whether its caller
+ * may reach them.
+ */
+#ifndef WHO_H
+#define WHO_H
+
+#include "core/call.h"
+#include "ops.gen.h"
+
+/* Fills call->caller from call->identity: rows, level, token. */
+int who_calls(struct call *call);
+
+/* Puts the call into the team that it names (name or id; NULL: the caller's
+ * own, or the one that there is).  An agent reaches its own team only. */
+int who_team(struct call *call, const char *team);
+
+/* The living member `name` of the call's team: 0 or a fault at `where`.
+ * `lead` is the team's lead, `operator` the operator's place. */
+int who_agent(struct call *call, const char *name, const char *where,
+	      struct agent_row *a);
+
+/* The agent that the call acts for: `name`, or its caller when NULL.  Another
+ * than the caller needs the lead or the operator. */
+int who_acts(struct call *call, const char *name, const char *where,
+	     struct agent_row *a);
+
+/* 0, or `denied` unless the caller is the team's lead or the operator. */
+int who_leads(struct call *call, const char *where);
+
+#endif

@@ -1,0 +1,403 @@
+#include "core/workspace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/id.h"
+#include "core/team.h"
+#include "core/who.h"
+
+/* --- finding ------------------------------------------------------------------------- */
+
+static int row_of(struct call *call, const char *name, int64_t *row)
+{
+	struct workspace_by_agent_row by_agent;
+	struct workspace_by_name_row by_name;
+	const char *slash = strrchr(name, '/');
+	int64_t at;
+	int rc = id_parse(call, ID_WORKSPACE, name, row, &at);
+
+	if (rc)
+		return rc;
+	if ((rc = sql_row(call, workspace_by_name, &by_name, .name = name)) > 0)
+		*row = by_name.id;
+	if (rc)
+		return rc;
+	rc = sql_row(call, workspace_by_agent, &by_agent, .team = call->caller.team,
+		     .name = slash ? slash + 1 : name);
+	if (rc > 0)
+		*row = by_agent.id;
+	return rc;
+}
+
+/* Workspace `name` of the call's team; a member reaches its own only. */
+static int find(struct call *call, const char *team, const char *name,
+		struct workspace_row *w)
+{
+	int64_t row;
+	int rc;
+
+	if ((rc = who_team(call, team)) < 0 || (rc = row_of(call, name, &row)) < 0)
+		return rc;
+	if (rc > 0 && (rc = sql_row(call, workspace_by_id, w, .id = row)) < 0)
+		return rc;
+	if (rc == 0 || w->team != call->caller.team) {
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/workspace",
+			  "there is no workspace %s in team %s", name,
+			  call->caller.team_name);
+		return fault_hint(&call->fault, "See them with: cadre workspace list.");
+	}
+	return 0;
+}
+
+/* For what runs in a workspace: it has to be up. */
+static int reach(struct call *call, const char *team, const char *name)
+{
+	struct workspace_row w;
+	int rc = find(call, team, name, &w);
+
+	if (rc < 0)
+		return rc;
+	if (w.agent != call->caller.agent && (rc = who_leads(call, "/workspace")) < 0)
+		return rc;
+	if (w.state != WORKSPACE_STATE_READY) {
+		fault_set(&call->fault, FAULT_UNAVAILABLE, "/workspace",
+			  "workspace %s is %s", w.name,
+			  word_of(&record_workspace, "state", w.state));
+		return fault_hint(&call->fault, "Start it, or wait until it is ready.");
+	}
+	call->workspace = w.id;
+	return 0;
+}
+
+/* --- telling ----------------------------------------------------------------------------- */
+
+static void tell(struct call *call, const struct workspace_row *w, struct workspace *out)
+{
+	*out = (struct workspace){
+		.id = id_public(call, ID_WORKSPACE, w->id, w->created_at),
+		.name = w->name,
+		.team = w->team_name,
+		.agent = w->agent_name,
+		.backend = w->backend,
+		.state = w->state,
+		.path = arena_printf(&call->arena, "%s/%s",
+				     call->settings->home ? call->settings->home : ".",
+				     w->path),
+		.parent = w->parent_name,
+		.has_pid = w->pid != 0,
+		.pid = w->pid,
+		.created_at = w->created_at,
+	};
+}
+
+static int tell_row(struct call *call, int64_t row, struct workspace *out)
+{
+	struct workspace_row w;
+	int rc = sql_row(call, workspace_by_id, &w, .id = row);
+
+	if (rc > 0)
+		tell(call, &w, out);
+	return rc < 0 ? rc : 0;
+}
+
+int workspace_list(struct call *call, const struct workspace_list_in *in,
+		   struct workspace_list_out *out)
+{
+	struct workspace_row w;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	sql_query(call, &q, workspace_lines, .team = call->caller.team, .all = in->all);
+	while ((rc = sql_next(call, &q, &w)) > 0)
+		tell(call, &w,
+		     arena_push(&call->arena, &out->workspaces, &out->n_workspaces,
+				sizeof(*out->workspaces)));
+	return rc;
+}
+
+int workspace_info(struct call *call, const struct workspace_info_in *in,
+		   struct workspace_info_out *out)
+{
+	struct workspace_row w;
+	int rc = find(call, in->team, in->workspace, &w);
+
+	if (rc >= 0)
+		tell(call, &w, &out->workspace);
+	return rc;
+}
+
+/* --- making ------------------------------------------------------------------------------- */
+
+int workspace_add(struct call *call, const char *member, const char *source,
+		  int64_t parent, int64_t agent, int64_t *id)
+{
+	uint64_t salt = (call->seed ^ (uint64_t)agent * 0x9e3779b97f4a7c15u) * 31;
+	const char *name = arena_printf(&call->arena, "%s-%s-%04x", call->caller.team_name,
+					member, (unsigned)(salt >> 40 & 0xffff));
+	int64_t row;
+	int rc = sql_run(call, workspace_add, .team = call->caller.team, .agent = agent,
+			 .name = name,
+			 .path = arena_printf(&call->arena, "workspaces/%s", name),
+			 .parent = parent, .source = source, .now = call->now);
+
+	if (rc < 0)
+		return rc;
+	row = store_last_id(call->store);
+	if (id)
+		*id = row;
+	if (agent && ((rc = sql_run(call, agent_set_workspace, .agent = agent,
+				    .workspace = row)) < 0 ||
+		      (rc = sql_run(call, agent_set_status, .agent = agent,
+				    .status = AGENT_STATUS_INITIALIZING,
+				    .now = call->now)) < 0))
+		return rc;
+	return event_emit(call, EVENT_WORKSPACE_CREATED, row, agent, name);
+}
+
+static int check_room(struct call *call)
+{
+	struct team_vms_row vms;
+	struct vms_all_row all;
+	struct team_row t;
+	int rc;
+
+	if ((rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) < 0 ||
+	    (rc = sql_row(call, team_vms, &vms, .team = t.id)) < 0 ||
+	    (rc = sql_row(call, vms_all, &all)) < 0)
+		return rc;
+	if (vms.n >= t.max_vms || vms.n >= call->settings->max_vms_per_team ||
+	    all.n >= call->settings->max_total_vms)
+		return fault_set(&call->fault, FAULT_EXHAUSTED, "",
+				 "team %s has %" PRId64 " of %" PRId64 " workspaces, the "
+				 "host %" PRId64 " of %" PRId64,
+				 t.name, vms.n, t.max_vms, all.n,
+				 call->settings->max_total_vms);
+	return 0;
+}
+
+static int make(struct call *call, const char *agent, const char *source, int64_t parent)
+{
+	struct agent_row a = { 0 };
+	int rc;
+
+	if ((rc = check_room(call)) < 0 ||
+	    (agent && (rc = who_agent(call, agent, "/agent", &a)) < 0) ||
+	    (rc = workspace_add(call, agent ? a.name : "free", source, parent, a.id,
+				&call->made)) < 0)
+		return rc;
+	return team_announce(call, call->caller.team);
+}
+
+int workspace_create(struct call *call, const struct workspace_create_in *in,
+		     struct workspace_create_out *out)
+{
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (!call->made && (rc = make(call, in->agent, in->source, 0)) < 0))
+		return rc;
+	return tell_row(call, call->made, &out->workspace);
+}
+
+int workspace_fork(struct call *call, const struct workspace_fork_in *in,
+		   struct workspace_fork_out *out)
+{
+	struct workspace_row w;
+	int rc;
+
+	if ((rc = find(call, in->team, in->workspace, &w)) < 0)
+		return rc;
+	if (!call->made &&
+	    (rc = make(call, in->agent,
+		       arena_printf(&call->arena, "%s/%s", call->settings->home, w.path),
+		       w.id)) < 0)
+		return rc;
+	return tell_row(call, call->made, &out->workspace);
+}
+
+static int set_state(struct call *call, const struct workspace_row *w, int64_t state,
+		     int event)
+{
+	int rc = sql_run(call, workspace_set_state, .id = w->id, .state = state,
+			 .now = call->now);
+
+	call->made = w->id;
+	if (rc > 0 && event)
+		rc = event_emit(call, event, w->id, w->agent, NULL);
+	return rc < 0 ? rc : team_announce(call, call->caller.team);
+}
+
+int workspace_start(struct call *call, const struct workspace_start_in *in,
+		    struct workspace_start_out *out)
+{
+	struct workspace_row w;
+	int rc;
+
+	if ((rc = find(call, in->team, in->workspace, &w)) < 0)
+		return rc;
+	if (w.state != WORKSPACE_STATE_READY &&
+	    (rc = set_state(call, &w, WORKSPACE_STATE_CREATING, 0)) < 0)
+		return rc;
+	return tell_row(call, w.id, &out->workspace);
+}
+
+int workspace_stop(struct call *call, const struct workspace_stop_in *in,
+		   struct workspace_stop_out *out)
+{
+	struct workspace_row w;
+	int rc;
+
+	if ((rc = find(call, in->team, in->workspace, &w)) < 0 ||
+	    (rc = set_state(call, &w, WORKSPACE_STATE_STOPPED, EVENT_WORKSPACE_STOPPED)) <
+		    0)
+		return rc;
+	return tell_row(call, w.id, &out->workspace);
+}
+
+int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
+		      struct workspace_destroy_out *out)
+{
+	struct workspace_row w;
+	int rc;
+
+	if (!call->made) {
+		if ((rc = find(call, in->team, in->workspace, &w)) < 0 ||
+		    (rc = set_state(call, &w, WORKSPACE_STATE_DESTROYED,
+				    EVENT_WORKSPACE_DESTROYED)) < 0 ||
+		    (w.agent && (rc = sql_run(call, agent_set_workspace, .agent = w.agent,
+					      .workspace = 0)) < 0))
+			return rc;
+	}
+	return tell_row(call, call->made, &out->workspace);
+}
+
+/* --- what the host does in them: checked here, done there ------------------------------------ */
+
+#define REACHES(verb)                                                              \
+	int workspace_##verb(struct call *call, const struct workspace_##verb##_in *in, \
+			     struct workspace_##verb##_out *out)                   \
+	{                                                                          \
+		(void)out;                                                         \
+		return reach(call, in->team, in->workspace);                       \
+	}
+
+/* clang-format off */
+REACHES(exec)
+REACHES(exec_background)
+REACHES(exec_poll)
+REACHES(exec_kill)
+REACHES(file_read)
+REACHES(file_write)
+REACHES(file_edit)
+REACHES(list_dir)
+REACHES(set_env)
+/* clang-format on */
+
+/* --- what the host sees ----------------------------------------------------------------------- */
+
+static int note_state(struct call *call, const struct workspace_row *w,
+		      const struct workspace_note_in *in)
+{
+	static const int events[] = {
+		[WORKSPACE_STATE_READY] = EVENT_WORKSPACE_READY,
+		[WORKSPACE_STATE_STOPPED] = EVENT_WORKSPACE_STOPPED,
+		[WORKSPACE_STATE_FAILED] = EVENT_WORKSPACE_FAILED,
+		[WORKSPACE_STATE_DESTROYED] = EVENT_WORKSPACE_DESTROYED,
+	};
+	int rc = sql_run(call, workspace_set_state, .id = w->id, .state = in->state,
+			 .now = call->now);
+
+	if (rc <= 0 || !events[in->state])
+		return rc;
+	rc = event_emit_as(call, events[in->state], w->team, 0, w->id, w->agent,
+			   in->detail);
+	return rc < 0 ? rc : 1;
+}
+
+static int note_agent(struct call *call, const struct workspace_row *w, int64_t status)
+{
+	int rc = sql_run(call, agent_set_status, .agent = w->agent, .status = status,
+			 .now = call->now);
+
+	if (rc <= 0)
+		return rc;
+	rc = event_emit_as(call, EVENT_AGENT_STATUS, w->team, 0, w->agent, 0,
+			   word_of(&record_agent_line, "status", status));
+	return rc < 0 ? rc : 1;
+}
+
+int workspace_note(struct call *call, const struct workspace_note_in *in,
+		   struct workspace_note_out *out)
+{
+	struct workspace_row w;
+	int rc = sql_row(call, workspace_by_id, &w, .id = in->workspace);
+
+	if (rc <= 0)
+		return rc;
+	if (in->has_pid && (rc = sql_run(call, workspace_set_process, .id = w.id,
+					 .pid = in->pid, .pid_start = in->pid_start,
+					 .machine_boot = in->machine_boot)) < 0)
+		return rc;
+	if (in->guest_boot && (rc = sql_run(call, workspace_set_boot, .id = w.id,
+					    .guest_boot = in->guest_boot)) < 0)
+		return rc;
+	if (in->restarted && (rc = event_emit_as(call, EVENT_WORKSPACE_RESTARTED, w.team, 0,
+						 w.id, w.agent, in->detail)) < 0)
+		return rc;
+	if (in->has_state) {
+		if ((rc = note_state(call, &w, in)) < 0)
+			return rc;
+		out->changed = rc > 0;
+	}
+	if (w.agent && (in->offline || (in->has_state && out->changed))) {
+		bool up = in->has_state && in->state == WORKSPACE_STATE_READY;
+
+		if ((rc = note_agent(call, &w, up ? AGENT_STATUS_READY
+						  : AGENT_STATUS_OFFLINE)) < 0)
+			return rc;
+		out->changed |= rc > 0;
+	}
+	return team_announce(call, w.team);
+}
+
+int workspace_rows(struct call *call, const struct workspace_rows_in *in,
+		   struct workspace_rows_out *out)
+{
+	struct workspace_rows_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, workspace_rows, .after = in->after, .limit = 1000);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct host_workspace *w = arena_push(&call->arena, &out->rows,
+						      &out->n_rows, sizeof(*w));
+
+		*w = (struct host_workspace){
+			.row = r.id,
+			.id = id_public(call, ID_WORKSPACE, r.id, r.created_at),
+			.name = r.name,
+			.team = r.team_name,
+			.team_row = r.team,
+			.agent = r.agent_name,
+			.has_agent_row = r.agent != 0,
+			.agent_row = r.agent,
+			.has_generation = r.agent != 0,
+			.generation = r.generation,
+			.path = r.path,
+			.source = r.source,
+			.state = r.state,
+			.was_up = r.was_up,
+			.has_pid = r.pid != 0,
+			.pid = r.pid,
+			.has_pid_start = r.pid_start != 0,
+			.pid_start = r.pid_start,
+			.machine_boot = r.machine_boot,
+			.guest_boot = r.guest_boot,
+		};
+	}
+	return rc;
+}

@@ -1,0 +1,139 @@
+-- What the mirror reads: it shows what is stored, so no lease is judged here.
+-- Lists of rows come as a JSON array (`ids`), so that a slice of the mirror
+-- costs one query per table and not one per task.
+
+-- name: mirror_head
+-- scan ok: both ends of the log
+SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
+	(SELECT coalesce(min(seq), 1) FROM event) AS oldest
+FROM state s WHERE s.one = 1;
+
+-- name: mirror_events
+-- Mail is not mirrored: its events are passed over without leaving SQLite.
+SELECT seq, kind, team, subject, detail FROM event
+WHERE seq > :after AND seq <= :upto
+	AND (kind < 120 OR kind BETWEEN 150 AND 159 OR kind BETWEEN 200 AND 299)
+ORDER BY seq;
+
+-- name: mirror_task_ids
+SELECT k.id FROM task k JOIN team t ON t.id = k.team
+WHERE k.id > :after AND t.destroyed_at IS NULL ORDER BY k.id LIMIT :limit;
+
+-- name: mirror_tasks_of
+SELECT id FROM task WHERE team = :team ORDER BY id;
+
+-- name: mirror_agent_ids
+SELECT a.id FROM agent a JOIN team t ON t.id = a.team
+WHERE a.id > :after AND t.destroyed_at IS NULL ORDER BY a.id LIMIT :limit;
+
+-- name: mirror_team_ids
+SELECT id FROM team WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- name: mirror_workspace_agent
+SELECT agent FROM workspace WHERE id = :id AND agent IS NOT NULL;
+
+-- name: mirror_dependents
+-- scan ok: the list itself
+-- text: ids
+-- What shows the state of these tasks in its blocked_by.
+SELECT d.task FROM json_each(:ids) j CROSS JOIN task_dep d ON d.dep = j.value;
+
+-- name: mirror_tasks
+-- scan ok: the list itself
+-- text: ids team_name owner_name assignee_name creator_name
+SELECT k.id, k.team, t.name AS team_name, t.destroyed_at, k.number, k.slug, k.title, k.description,
+	k.priority, k.state, o.name AS owner_name, s.name AS assignee_name,
+	c.name AS creator_name, k.epoch, k.created_at, k.updated_at, k.result
+FROM json_each(:ids) j CROSS JOIN task k ON k.id = j.value JOIN team t ON t.id = k.team
+JOIN agent c ON c.id = k.created_by
+LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+ORDER BY k.id;
+
+-- name: mirror_deps
+-- scan ok: the list itself
+-- text: ids
+SELECT d.task, o.number, o.state
+FROM json_each(:ids) j CROSS JOIN task_dep d ON d.task = j.value
+JOIN task o ON o.id = d.dep ORDER BY d.task, o.number;
+
+-- name: mirror_tags
+-- scan ok: the list itself
+-- text: ids
+SELECT g.task, g.tag
+FROM json_each(:ids) j CROSS JOIN task_tag g ON g.task = j.value ORDER BY g.task, g.n;
+
+-- name: mirror_criteria
+-- scan ok: the list itself
+-- text: ids
+SELECT c.task, c.text, c.done
+FROM json_each(:ids) j CROSS JOIN task_criterion c ON c.task = j.value
+ORDER BY c.task, c.n;
+
+-- name: mirror_notes
+-- scan ok: the list itself
+-- text: ids
+SELECT n.task, a.name, n.at, n.text
+FROM json_each(:ids) j CROSS JOIN task_note n ON n.task = j.value
+JOIN agent a ON a.id = n.agent ORDER BY n.task, n.id;
+
+-- name: mirror_agents
+-- scan ok: the list itself
+-- text: ids team_name
+SELECT a.id, a.team, t.name AS team_name, t.destroyed_at, a.name, a.kind, a.gone, a.role,
+	a.description, a.status, a.generation, a.project, a.input_schema,
+	a.output_schema, a.http, a.workspace, w.created_at AS workspace_at
+FROM json_each(:ids) j CROSS JOIN agent a ON a.id = j.value JOIN team t ON t.id = a.team
+LEFT JOIN workspace w ON w.id = a.workspace ORDER BY a.id;
+
+-- name: mirror_skills
+-- scan ok: the list itself
+-- text: ids
+SELECT s.agent, s.skill
+FROM json_each(:ids) j CROSS JOIN agent_skill s ON s.agent = j.value
+ORDER BY s.agent, s.n;
+
+-- name: mirror_protocols
+-- scan ok: the list itself
+-- text: ids
+SELECT p.agent, p.protocol
+FROM json_each(:ids) j CROSS JOIN agent_protocol p ON p.agent = j.value
+ORDER BY p.agent, p.n;
+
+-- name: mirror_team
+SELECT t.id, t.name, t.created_at, t.destroyed_at, t.state, t.purge, t.max_vms,
+	EXISTS (SELECT 1 FROM team o WHERE o.name = t.name AND o.id <> t.id
+		AND o.destroyed_at IS NULL) AS followed
+FROM team t WHERE t.id = :id;
+
+-- name: mirror_team_lives
+SELECT id FROM team WHERE name = :name AND destroyed_at IS NULL;
+
+-- name: mirror_members
+-- scan ok: agents, few
+SELECT name, role, status, description FROM agent
+WHERE team = :team AND kind = 0 AND gone = :gone ORDER BY name;
+
+-- name: mirror_counts
+SELECT state, count(*) AS n,
+	count(*) FILTER (WHERE state = 0 AND open_deps = 0) AS ready
+FROM task WHERE team = :team GROUP BY state ORDER BY state;
+
+-- name: mirror_index
+-- text: owner_name blockers
+SELECT k.number, k.slug, k.title, k.priority, k.updated_at, o.name AS owner_name,
+	(SELECT group_concat(printf('%03d', b.number), ', ')
+		FROM task_dep d JOIN task b ON b.id = d.dep
+		WHERE d.task = k.id AND b.state <> 4) AS blockers
+FROM task k LEFT JOIN agent o ON o.id = k.owner
+WHERE k.team = :team AND k.state = :state
+ORDER BY k.priority, k.number LIMIT :limit;
+
+-- name: mirror_slugs
+-- Which files a team's folder of tasks should hold.
+SELECT number, slug FROM task WHERE team = :team ORDER BY number;
+
+-- name: mirror_lag
+-- How many events that the mirror shows it has not read.
+SELECT count(*) AS n FROM event
+WHERE seq > :after
+	AND (kind < 120 OR kind BETWEEN 150 AND 159 OR kind BETWEEN 200 AND 299);
