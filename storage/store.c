@@ -153,8 +153,12 @@ static int connect_file(struct store *s, struct fault *f)
 static int tune(struct store *s, struct fault *f)
 {
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
+	/* SQLite's own checkpoint runs inside COMMIT, in our turn.  Its mark is
+	 * twice the host's, so that beside a host it is the host that copies. */
 	if (s->flags & STORE_NO_CHECKPOINT)
 		sqlite3_wal_hook(s->db, count_frames, s);
+	else
+		sqlite3_wal_autocheckpoint(s->db, 4000);
 	if (store_exec(s, "PRAGMA mmap_size = 0", f) < 0 ||
 	    store_exec(s,
 		       s->flags & STORE_NORMAL ? "PRAGMA synchronous = NORMAL"
