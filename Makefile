@@ -72,7 +72,7 @@ OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 # tests/NAME.c and tests/unit/test_NAME.c are programs of their own; a program
 # also gets tests/NAME/*.c; all get tests/lib/*.c and what they use of the
 # generators' parts.
-TEST_LIB = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/lib/*.c)) $(LIB) $(O)/libbuild.a
+TEST_LIB = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/lib/*.c)) $(O)/libbuild.a $(LIB)
 BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
 TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c tests/unit/test_*.c))
 FUZZERS = $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*.c))
@@ -97,6 +97,12 @@ build/sql.stamp: build/sqlgen $(MIGRATIONS) $(STATEMENTS)
 	$(call SAY,GEN,build/sql.gen.[ch]) \
 	$(call generate,build/sqlgen -h $(MIGRATIONS) -- $(STATEMENTS),build/sql.gen.h); \
 	$(call generate,build/sqlgen $(MIGRATIONS) -- $(STATEMENTS),build/sql.gen.c); touch $@
+# The tests of the tables' readers have a schema of their own.
+build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
+	$(call SAY,GEN,build/fixture.gen.[ch]) \
+	$(call generate,build/opgen -h $(filter %.op,$^),build/fixture.gen.h); \
+	$(call generate,build/opgen $(filter %.op,$^),build/fixture.gen.c); touch $@
+$(O)/obj/tests/unit/test_op.o $(O)/obj/tests/unit/test_op_doors.o: build/fixture.stamp
 build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
 build/sql.gen.h build/sql.gen.c: build/sql.stamp ; @:
 

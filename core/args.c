@@ -70,8 +70,8 @@ static json_t *record_word(const struct record *r, const char *word)
 			return NULL;
 		only = &r->fields[i];
 	}
-	if (!only || only->type->kind != KIND_TEXT ||
-	    (only->flags & FIELD_LIST) || *word == '{')
+	if (!only || only->type->kind != KIND_TEXT || (only->flags & FIELD_LIST) ||
+	    *word == '{')
 		return NULL;
 	return json_pack("{s:s}", only->name, word);
 }
@@ -109,10 +109,8 @@ json_t *field_word(const struct field *fd, const char *word)
 /* Names, numbers and choices hold no comma; free text may, and stays whole. */
 static bool splits(const struct type *t)
 {
-	return t->kind == KIND_INT || t->kind == KIND_ENUM ||
-	       t->kind == KIND_TIME ||
-	       (t->kind == KIND_TEXT &&
-		(t->pattern || (t->max && t->max <= 64)));
+	return t->kind == KIND_INT || t->kind == KIND_ENUM || t->kind == KIND_TIME ||
+	       (t->kind == KIND_TEXT && (t->pattern || (t->max && t->max <= 64)));
 }
 
 static void add_items(json_t *list, const struct field *fd, const char *word)
@@ -134,8 +132,7 @@ static int bad_word(struct fault *f, const struct field *fd, const char *fmt,
 	return fault_set(f, FAULT_INVALID, where, fmt, word);
 }
 
-static int add_to_list(json_t *args, const struct field *fd, const char *word,
-		       bool whole)
+static int add_to_list(json_t *args, const struct field *fd, const char *word, bool whole)
 {
 	json_t *list = json_object_get(args, fd->name), *all;
 
@@ -143,8 +140,7 @@ static int add_to_list(json_t *args, const struct field *fd, const char *word,
 		list = json_array();
 		json_object_set_new(args, fd->name, list);
 	}
-	all = *word == '[' && !splits(fd->type) ? json_loads(word, 0, NULL)
-						: NULL;
+	all = *word == '[' && !splits(fd->type) ? json_loads(word, 0, NULL) : NULL;
 	if (json_is_array(all))
 		json_array_extend(list, all);
 	else if (whole || !splits(fd->type))
@@ -174,8 +170,7 @@ static int add_pair(json_t *args, const struct field *fd, const char *word,
 	json_decref(all);
 	if (!equals || equals == word)
 		return bad_word(f, fd, "'%.100s' is not NAME=VALUE", word);
-	json_object_setn_new(map, word, (size_t)(equals - word),
-			     json_string(equals + 1));
+	json_object_setn_new(map, word, (size_t)(equals - word), json_string(equals + 1));
 	return 0;
 }
 
@@ -183,8 +178,7 @@ static int add_pair(json_t *args, const struct field *fd, const char *word,
 static int add_words(json_t *args, const struct field *fd, const char *word)
 {
 	const char *old = json_string_value(json_object_get(args, fd->name));
-	json_t *both = old ? json_sprintf("%s %s", old, word)
-			   : field_word(fd, word);
+	json_t *both = old ? json_sprintf("%s %s", old, word) : field_word(fd, word);
 
 	return json_object_set_new(args, fd->name, both);
 }
@@ -207,13 +201,12 @@ struct words {
 	const struct op *op;
 	json_t *args;
 	struct fault *fault;
-	size_t bare;	   /* fields of cli_fields that are filled */
+	size_t bare; /* fields of cli_fields that are filled */
 	bool options_over; /* behind `--` */
 };
 
 /* `--lease-seconds` is lease_seconds; an alias is as good as the name. */
-static const struct field *option_field(const struct op *op, const char *word,
-					size_t n)
+static const struct field *option_field(const struct op *op, const char *word, size_t n)
 {
 	char name[64] = "";
 
@@ -257,8 +250,7 @@ static int take_option(struct words *w, int argc, char **argv)
 	const char *word = argv[0] + 2, *value = strchr(word, '=');
 	size_t n = value ? (size_t)(value - word) : strlen(word);
 	const struct field *fd = option_field(w->op, word, n);
-	bool flag = fd && fd->type->kind == KIND_BOOL &&
-		    !(fd->flags & FIELD_LIST);
+	bool flag = fd && fd->type->kind == KIND_BOOL && !(fd->flags & FIELD_LIST);
 	bool no = false;
 
 	if (!fd && !value && strncmp(word, "no-", 3) == 0) {
@@ -277,8 +269,7 @@ static int take_option(struct words *w, int argc, char **argv)
 	else
 		value = argv[1];
 	if (!is_utf8(value))
-		return bad_word(w->fault, fd, "the value of %s is not UTF-8",
-				argv[0]);
+		return bad_word(w->fault, fd, "the value of %s is not UTF-8", argv[0]);
 	if (add_word(w->args, fd, value, w->fault) < 0)
 		return w->fault->code;
 	return value == argv[1] && argc > 1 ? 2 : 1;
@@ -291,8 +282,8 @@ static int take_bare(struct words *w, const char *word)
 	bool last;
 
 	if (!names || !names[w->bare])
-		return fault_set(w->fault, FAULT_INVALID, "",
-				 "unexpected '%.100s'", word);
+		return fault_set(w->fault, FAULT_INVALID, "", "unexpected '%.100s'",
+				 word);
 	fd = field_find(w->op->in, names[w->bare]);
 	last = w->op->cli_rest && !names[w->bare + 1];
 	if (!last)
@@ -314,8 +305,7 @@ static bool is_option(const struct words *w, const char *word)
 static int take_word(struct words *w, int argc, char **argv)
 {
 	if (!is_utf8(argv[0]))
-		return fault_set(w->fault, FAULT_INVALID, "",
-				 "an argument is not UTF-8");
+		return fault_set(w->fault, FAULT_INVALID, "", "an argument is not UTF-8");
 	if (!is_option(w, argv[0]))
 		return take_bare(w, argv[0]) < 0 ? -1 : 1;
 	if (strcmp(argv[0], "--") == 0) {
@@ -323,8 +313,8 @@ static int take_word(struct words *w, int argc, char **argv)
 		return 1;
 	}
 	if (argv[0][1] != '-')
-		return fault_set(w->fault, FAULT_INVALID, "",
-				 "unknown option %.100s", argv[0]);
+		return fault_set(w->fault, FAULT_INVALID, "", "unknown option %.100s",
+				 argv[0]);
 	return take_option(w, argc, argv);
 }
 

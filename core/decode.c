@@ -47,11 +47,10 @@ static size_t put_step(const struct step *step, char *out, size_t room)
 	return n;
 }
 
-static int bad(struct decoder *d, const struct step *step, const char *fmt,
-	       ...) __attribute__((format(printf, 3, 4)));
+static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
-static int bad(struct decoder *d, const struct step *step, const char *fmt,
-	       ...)
+static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 {
 	/* Room for any number at the end of what put_step() leaves. */
 	char where[128] = "", text[256];
@@ -75,8 +74,7 @@ static _Atomic(regex_t *) patterns[TYPE_MAX];
 
 static const regex_t *compiled(const struct type *t)
 {
-	regex_t *re = atomic_load_explicit(&patterns[t->index],
-					   memory_order_acquire);
+	regex_t *re = atomic_load_explicit(&patterns[t->index], memory_order_acquire);
 	regex_t *none = NULL;
 
 	if (re)
@@ -102,11 +100,11 @@ static int check_length(struct decoder *d, const struct type *t, size_t n,
 	if ((int64_t)n < t->min && t->min == 1)
 		return bad(d, step, "must not be empty");
 	if (t->min == t->max && (int64_t)n != t->min)
-		return bad(d, step, "must be %" PRId64 " bytes long, not %zu",
-			   t->min, n);
+		return bad(d, step, "must be %" PRId64 " bytes long, not %zu", t->min, n);
 	if ((int64_t)n < t->min || (int64_t)n > t->max)
-		return bad(d, step, "must be %" PRId64 " to %" PRId64
-			   " bytes long, not %zu", t->min, t->max, n);
+		return bad(d, step,
+			   "must be %" PRId64 " to %" PRId64 " bytes long, not %zu",
+			   t->min, t->max, n);
 	return 0;
 }
 
@@ -136,13 +134,13 @@ static int check_range(struct decoder *d, const struct type *t, int64_t n,
 		       const struct step *step)
 {
 	if ((t->min || t->max) && (n < t->min || n > t->max))
-		return bad(d, step, "must be %" PRId64 " to %" PRId64
-			   ", not %" PRId64, t->min, t->max, n);
+		return bad(d, step, "must be %" PRId64 " to %" PRId64 ", not %" PRId64,
+			   t->min, t->max, n);
 	return 0;
 }
 
-static int decode_int(struct decoder *d, const struct type *t, json_t *v,
-		      int64_t *at, const struct step *step)
+static int decode_int(struct decoder *d, const struct type *t, json_t *v, int64_t *at,
+		      const struct step *step)
 {
 	const double exact = 9007199254740991.0; /* 2^53 - 1 */
 	double real = json_real_value(v);
@@ -156,18 +154,18 @@ static int decode_int(struct decoder *d, const struct type *t, json_t *v,
 	return check_range(d, t, *at, step);
 }
 
-static int decode_time(struct decoder *d, const struct type *t, json_t *v,
-		       int64_t *at, const struct step *step)
+static int decode_time(struct decoder *d, const struct type *t, json_t *v, int64_t *at,
+		       const struct step *step)
 {
-	if (json_is_string(v) &&
-	    strlen(json_string_value(v)) == json_string_length(v))
+	if (json_is_string(v) && strlen(json_string_value(v)) == json_string_length(v))
 		*at = time_parse(json_string_value(v));
 	else if (json_is_integer(v))
 		*at = json_integer_value(v);
 	else
 		*at = -1;
 	if (*at < 0)
-		return bad(d, step, "must be a time such as "
+		return bad(d, step,
+			   "must be a time such as "
 			   "2026-11-21T08:00:00Z");
 	return check_range(d, t, *at, step);
 }
@@ -179,12 +177,11 @@ static void list_choices(const struct type *t, char *list, size_t room)
 
 	*list = '\0';
 	for (const struct choice *c = t->choices; c->name && n < room; c++)
-		n += (size_t)snprintf(list + n, room - n, "%s%s", n ? ", " : "",
-				      c->name);
+		n += (size_t)snprintf(list + n, room - n, "%s%s", n ? ", " : "", c->name);
 }
 
-static int decode_enum(struct decoder *d, const struct type *t, json_t *v,
-		       int64_t *at, const struct step *step)
+static int decode_enum(struct decoder *d, const struct type *t, json_t *v, int64_t *at,
+		       const struct step *step)
 {
 	const char *s = json_string_value(v);
 	char list[180];
@@ -200,8 +197,7 @@ static int decode_enum(struct decoder *d, const struct type *t, json_t *v,
 	return bad(d, step, "must be one of %s", list);
 }
 
-static int decode_bool(struct decoder *d, json_t *v, bool *at,
-		       const struct step *step)
+static int decode_bool(struct decoder *d, json_t *v, bool *at, const struct step *step)
 {
 	if (!json_is_boolean(v))
 		return bad(d, step, "must be true or false");
@@ -235,8 +231,7 @@ static int decode_json(struct decoder *d, const struct type *t, json_t *v,
 	s = arena_alloc(d->arena, n + 1);
 	json_dumpb(v, s, n, flags);
 	if (!n || holds_nul(s))
-		return bad(d, step, n ? "must not contain U+0000"
-				      : "nests too deeply");
+		return bad(d, step, n ? "must not contain U+0000" : "nests too deeply");
 	if (check_length(d, t, n, step) < 0)
 		return d->fault->code;
 	*at = s;
@@ -245,12 +240,11 @@ static int decode_json(struct decoder *d, const struct type *t, json_t *v,
 
 static int pair_by_key(const void *a, const void *b)
 {
-	return strcmp(((const struct pair *)a)->key,
-		      ((const struct pair *)b)->key);
+	return strcmp(((const struct pair *)a)->key, ((const struct pair *)b)->key);
 }
 
-static int decode_map(struct decoder *d, json_t *v, char *base,
-		      const struct field *fd, const struct step *step)
+static int decode_map(struct decoder *d, json_t *v, char *base, const struct field *fd,
+		      const struct step *step)
 {
 	size_t n = json_object_size(v), i = 0;
 	struct pair *pairs = arena_alloc(d->arena, (n + 1) * sizeof(*pairs));
@@ -259,13 +253,14 @@ static int decode_map(struct decoder *d, json_t *v, char *base,
 
 	if (!json_is_object(v))
 		return bad(d, step, "must be an object of texts");
-	json_object_foreach(v, key, value) {
+	json_object_foreach(v, key, value)
+	{
 		const struct step here = { step, key, 0 };
 		const char *s = json_string_value(value);
 
 		if (!s || strlen(s) != json_string_length(value))
-			return bad(d, &here, s ? "must not contain U+0000"
-					       : "must be a text");
+			return bad(d, &here,
+				   s ? "must not contain U+0000" : "must be a text");
 		pairs[i++] = (struct pair){ key, s };
 	}
 	qsort(pairs, n, sizeof(*pairs), pair_by_key);
@@ -274,11 +269,11 @@ static int decode_map(struct decoder *d, json_t *v, char *base,
 	return 0;
 }
 
-static int decode_record(struct decoder *d, const struct record *r,
-			 json_t *src, char *dst, const struct step *up);
+static int decode_record(struct decoder *d, const struct record *r, json_t *src,
+			 char *dst, const struct step *up);
 
-static int decode_value(struct decoder *d, const struct type *t, json_t *v,
-			void *at, const struct step *step)
+static int decode_value(struct decoder *d, const struct type *t, json_t *v, void *at,
+			const struct step *step)
 {
 	switch (t->kind) {
 	case KIND_TEXT:
@@ -303,8 +298,8 @@ static int decode_value(struct decoder *d, const struct type *t, json_t *v,
 
 /* --- fields --------------------------------------------------------------------------------- */
 
-static int decode_list(struct decoder *d, json_t *v, char *base,
-		       const struct field *fd, const struct step *step)
+static int decode_list(struct decoder *d, json_t *v, char *base, const struct field *fd,
+		       const struct step *step)
 {
 	size_t size = type_size(fd->type), n = json_array_size(v);
 	char *items = arena_alloc(d->arena, size * n + 1);
@@ -314,8 +309,8 @@ static int decode_list(struct decoder *d, json_t *v, char *base,
 	for (size_t i = 0; i < n; i++) {
 		const struct step here = { step, NULL, i };
 
-		if (decode_value(d, fd->type, json_array_get(v, i),
-				 items + i * size, &here) < 0)
+		if (decode_value(d, fd->type, json_array_get(v, i), items + i * size,
+				 &here) < 0)
 			return d->fault->code;
 	}
 	*(char **)(base + fd->at) = items;
@@ -323,8 +318,8 @@ static int decode_list(struct decoder *d, json_t *v, char *base,
 	return 0;
 }
 
-static int decode_field(struct decoder *d, const struct field *fd, json_t *v,
-			char *base, const struct step *step)
+static int decode_field(struct decoder *d, const struct field *fd, json_t *v, char *base,
+			const struct step *step)
 {
 	if (fd->flags & FIELD_LIST)
 		return decode_list(d, v, base, fd, step);
@@ -362,8 +357,8 @@ static int decode_absent(struct decoder *d, const struct field *fd, char *base,
 	return 0;
 }
 
-static int unknown_field(struct decoder *d, const struct record *r,
-			 const char *key, const struct step *step)
+static int unknown_field(struct decoder *d, const struct record *r, const char *key,
+			 const struct step *step)
 {
 	const struct field *near = field_nearest(r, key);
 	char list[180] = "";
@@ -373,16 +368,15 @@ static int unknown_field(struct decoder *d, const struct record *r,
 	if (near)
 		return fault_hint(d->fault, "Did you mean '%s'?", near->name);
 	for (size_t i = 0; i < r->n_fields && n < sizeof(list); i++)
-		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
-				      i ? ", " : "", r->fields[i].name);
-	return fault_hint(d->fault, "Known are: %s",
-			  r->n_fields ? list : "none");
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "",
+				      r->fields[i].name);
+	return fault_hint(d->fault, "Known are: %s", r->n_fields ? list : "none");
 }
 
 /* Walks the object once, not the fields: what was seen is noted in a bit each,
  * so that a field given twice, by its name and an alias, is found out. */
-static int decode_record(struct decoder *d, const struct record *r,
-			 json_t *src, char *dst, const struct step *up)
+static int decode_record(struct decoder *d, const struct record *r, json_t *src,
+			 char *dst, const struct step *up)
 {
 	uint64_t seen = 0;
 	const char *key;
@@ -391,7 +385,8 @@ static int decode_record(struct decoder *d, const struct record *r,
 	static_assert(FIELD_MAX <= 64, "a bit for each field");
 	if (!json_is_object(src))
 		return bad(d, up, "must be an object");
-	json_object_foreach(src, key, v) {
+	json_object_foreach(src, key, v)
+	{
 		const struct field *fd = field_find(r, key);
 		const struct step here = { up, key, 0 };
 		uint64_t bit = fd ? UINT64_C(1) << (fd - r->fields) : 0;
@@ -407,14 +402,13 @@ static int decode_record(struct decoder *d, const struct record *r,
 			return d->fault->code;
 	}
 	for (size_t i = 0; i < r->n_fields; i++)
-		if (!(seen >> i & 1) &&
-		    decode_absent(d, &r->fields[i], dst, up) < 0)
+		if (!(seen >> i & 1) && decode_absent(d, &r->fields[i], dst, up) < 0)
 			return d->fault->code;
 	return 0;
 }
 
-int op_decode(const struct record *r, json_t *src, void *dst,
-	      enum decode_mode mode, struct arena *arena, struct fault *fault)
+int op_decode(const struct record *r, json_t *src, void *dst, enum decode_mode mode,
+	      struct arena *arena, struct fault *fault)
 {
 	struct decoder d = { mode, arena, fault };
 

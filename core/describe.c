@@ -54,11 +54,9 @@ static json_t *type_schema(const struct type *t, bool brief)
 	case KIND_BOOL:
 		return json_pack("{s:s}", "type", "boolean");
 	case KIND_TIME:
-		return json_pack("{s:s, s:s}", "type", "string", "format",
-				 "date-time");
+		return json_pack("{s:s, s:s}", "type", "string", "format", "date-time");
 	case KIND_ENUM:
-		return json_pack("{s:s, s:o}", "type", "string", "enum",
-				 choice_list(t));
+		return json_pack("{s:s, s:o}", "type", "string", "enum", choice_list(t));
 	case KIND_JSON:
 		return json_pack("{s:s}", "type", "object");
 	case KIND_MAP:
@@ -187,8 +185,7 @@ static void add_property(json_t *props, const struct field *fd)
 			     json_object_get(s, "default")))
 		json_object_del(old, "default");
 	if (old && doc_length(s) > doc_length(old))
-		json_object_set(old, "description",
-				json_object_get(s, "description"));
+		json_object_set(old, "description", json_object_get(s, "description"));
 	json_decref(s);
 }
 
@@ -197,8 +194,7 @@ static json_t *bundle_schema(const char *tool)
 	json_t *actions = json_array(), *props = json_object();
 
 	json_object_set_new(props, "action",
-			    json_pack("{s:s, s:o}", "type", "string", "enum",
-				      actions));
+			    json_pack("{s:s, s:o}", "type", "string", "enum", actions));
 	for (size_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
 
@@ -209,8 +205,8 @@ static json_t *bundle_schema(const char *tool)
 			if (!is_key(&op->in->fields[j]))
 				add_property(props, &op->in->fields[j]);
 	}
-	return json_pack("{s:s, s:o, s:[s]}", "type", "object", "properties",
-			 props, "required", "action");
+	return json_pack("{s:s, s:o, s:[s]}", "type", "object", "properties", props,
+			 "required", "action");
 }
 
 json_t *tool_schema(const char *tool)

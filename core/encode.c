@@ -24,8 +24,7 @@ static bool is_absent(const struct field *fd, const char *base)
 {
 	if (!(fd->flags & FIELD_OPTIONAL))
 		return false;
-	if (is_counted(fd) || fd->type->kind == KIND_TEXT ||
-	    fd->type->kind == KIND_JSON)
+	if (is_counted(fd) || fd->type->kind == KIND_TEXT || fd->type->kind == KIND_JSON)
 		return !pointer_at(base, fd);
 	return !*(const bool *)(base + fd->at2);
 }
@@ -77,8 +76,7 @@ static void encode_map(const struct pair *pairs, size_t n, struct text *out)
 	text_add(out, "}", 1);
 }
 
-static void encode_value(const struct type *t, const void *at,
-			 struct text *out)
+static void encode_value(const struct type *t, const void *at, struct text *out)
 {
 	const char *s;
 
@@ -111,8 +109,7 @@ static void encode_value(const struct type *t, const void *at,
 	}
 }
 
-static void encode_field(const struct field *fd, const char *base,
-			 struct text *out)
+static void encode_field(const struct field *fd, const char *base, struct text *out)
 {
 	const char *items;
 	size_t n;
@@ -158,8 +155,8 @@ void op_encode(const struct record *r, const void *src, struct text *out)
  * the result, in three cycles a word. */
 static uint64_t mix(uint64_t h, uint64_t word)
 {
-	unsigned __int128 m = (unsigned __int128)(h ^ word) *
-			      UINT64_C(0x9e3779b97f4a7c15);
+	unsigned __int128 m =
+		(unsigned __int128)(h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return (uint64_t)m ^ (uint64_t)(m >> 64) ^ UINT64_C(0xd6e8feb86659fd93);
 }
@@ -183,8 +180,8 @@ static uint64_t mix_text(uint64_t h, const char *s)
 	return s ? mix_bytes(h, s, strlen(s)) : mix(h, UINT64_MAX);
 }
 
-static uint64_t hash_record(uint64_t h, const struct record *r,
-			    const void *src, const char *except);
+static uint64_t hash_record(uint64_t h, const struct record *r, const void *src,
+			    const char *except);
 
 static uint64_t hash_value(uint64_t h, const struct type *t, const void *at)
 {
@@ -195,7 +192,7 @@ static uint64_t hash_value(uint64_t h, const struct type *t, const void *at)
 	case KIND_INT:
 	case KIND_TIME:
 	case KIND_ENUM:
-		return mix(h, (uint64_t)*(const int64_t *)at);
+		return mix(h, (uint64_t) * (const int64_t *)at);
 	case KIND_BOOL:
 		return mix(h, *(const bool *)at);
 	case KIND_RECORD:
@@ -206,8 +203,7 @@ static uint64_t hash_value(uint64_t h, const struct type *t, const void *at)
 	return h;
 }
 
-static uint64_t hash_field(uint64_t h, const struct field *fd,
-			   const char *base)
+static uint64_t hash_field(uint64_t h, const struct field *fd, const char *base)
 {
 	const char *items;
 	size_t n;
@@ -221,24 +217,22 @@ static uint64_t hash_field(uint64_t h, const struct field *fd,
 		const struct pair *pair = (const void *)items;
 
 		if (fd->flags & FIELD_LIST)
-			h = hash_value(h, fd->type,
-				       items + i * type_size(fd->type));
+			h = hash_value(h, fd->type, items + i * type_size(fd->type));
 		else
 			h = mix_text(mix_text(h, pair[i].key), pair[i].value);
 	}
 	return h;
 }
 
-static uint64_t hash_record(uint64_t h, const struct record *r,
-			    const void *src, const char *except)
+static uint64_t hash_record(uint64_t h, const struct record *r, const void *src,
+			    const char *except)
 {
 	for (size_t i = 0; i < r->n_fields; i++) {
 		const struct field *fd = &r->fields[i];
 
 		if (except && strcmp(fd->name, except) == 0)
 			continue;
-		h = is_absent(fd, src) ? mix(h, 1)
-				       : hash_field(mix(h, 2), fd, src);
+		h = is_absent(fd, src) ? mix(h, 1) : hash_field(mix(h, 2), fd, src);
 	}
 	return h;
 }

@@ -12,8 +12,7 @@ static int op_by_name(const void *key, const void *elem)
 
 const struct op *op_find(const char *name)
 {
-	return bsearch(name, op_table, op_count, sizeof(op_table[0]),
-		       op_by_name);
+	return bsearch(name, op_table, op_count, sizeof(op_table[0]), op_by_name);
 }
 
 const struct op *op_tool(const char *tool, const char *action)
@@ -56,8 +55,7 @@ static int wire_by_name(const void *key, const void *elem)
 
 const struct wire *wire_find(const char *name)
 {
-	return bsearch(name, wire_table, wire_count, sizeof(wire_table[0]),
-		       wire_by_name);
+	return bsearch(name, wire_table, wire_count, sizeof(wire_table[0]), wire_by_name);
 }
 
 static int event_by_number(const void *key, const void *elem)
@@ -67,8 +65,8 @@ static int event_by_number(const void *key, const void *elem)
 
 const struct event_kind *event_kind(int number)
 {
-	return bsearch(&number, event_table, event_count,
-		       sizeof(event_table[0]), event_by_number);
+	return bsearch(&number, event_table, event_count, sizeof(event_table[0]),
+		       event_by_number);
 }
 
 size_t type_size(const struct type *t)

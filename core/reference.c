@@ -26,8 +26,7 @@ static void put_limits(struct text *out, const struct type *t)
 	if (t->min == t->max)
 		text_addf(out, ", %" PRId64 "%s", t->min, unit);
 	else
-		text_addf(out, ", %" PRId64 " to %" PRId64 "%s", t->min, t->max,
-			  unit);
+		text_addf(out, ", %" PRId64 " to %" PRId64 "%s", t->min, t->max, unit);
 }
 
 static void put_choices(struct text *out, const struct type *t)
@@ -39,9 +38,8 @@ static void put_choices(struct text *out, const struct type *t)
 static void put_type(struct text *out, const struct field *fd)
 {
 	static const char *const kinds[] = {
-		[KIND_TEXT] = "text", [KIND_INT] = "int",
-		[KIND_BOOL] = "bool", [KIND_TIME] = "time",
-		[KIND_JSON] = "json", [KIND_MAP] = "map",
+		[KIND_TEXT] = "text", [KIND_INT] = "int",   [KIND_BOOL] = "bool",
+		[KIND_TIME] = "time", [KIND_JSON] = "json", [KIND_MAP] = "map",
 		[KIND_ENUM] = "",     [KIND_RECORD] = "",
 	};
 	const struct type *t = fd->type;
@@ -69,8 +67,7 @@ static void put_default(struct text *out, const struct field *fd)
 	if (fd->flags & FIELD_LIST)
 		text_addf(out, "none.");
 	else if (t->kind == KIND_TEXT || t->kind == KIND_JSON)
-		text_addf(out, *fd->def_text ? "`%s`." : "empty%s.",
-			  fd->def_text);
+		text_addf(out, *fd->def_text ? "`%s`." : "empty%s.", fd->def_text);
 	else if (t->kind == KIND_BOOL)
 		text_addf(out, "%s.", fd->def_int ? "true" : "false");
 	else if (t->kind == KIND_ENUM)
@@ -93,8 +90,7 @@ static void put_aliases(struct text *out, const struct field *fd)
 		text_addf(out, ".");
 }
 
-static void put_fields(struct text *out, const struct record *r,
-		       const char *title)
+static void put_fields(struct text *out, const struct record *r, const char *title)
 {
 	bool any = false;
 
@@ -104,8 +100,10 @@ static void put_fields(struct text *out, const struct record *r,
 		if (strcmp(fd->name, "idempotency_key") == 0)
 			continue; /* described once, at the top */
 		if (!any)
-			text_addf(out, "\n| %s | type | meaning |\n"
-				  "| --- | --- | --- |\n", title);
+			text_addf(out,
+				  "\n| %s | type | meaning |\n"
+				  "| --- | --- | --- |\n",
+				  title);
 		any = true;
 		text_addf(out, "| `%s` | ", fd->name);
 		put_type(out, fd);
@@ -135,13 +133,11 @@ static void put_doors(struct text *out, const struct op *op)
 		text_addf(out, "%s`\n", op->cli_rest ? "..." : "");
 	}
 	if (op->tool && op->action)
-		text_addf(out, "- MCP: tool `%s`, action `%s`\n", op->tool,
-			  op->action);
+		text_addf(out, "- MCP: tool `%s`, action `%s`\n", op->tool, op->action);
 	else if (op->tool)
 		text_addf(out, "- MCP: tool `%s`\n", op->tool);
 	if (op->http_path)
-		text_addf(out, "- HTTP: `%s %s`\n", op->http_method,
-			  op->http_path);
+		text_addf(out, "- HTTP: `%s %s`\n", op->http_method, op->http_path);
 }
 
 static void put_facts(struct text *out, const struct op *op)
@@ -155,15 +151,15 @@ static void put_facts(struct text *out, const struct op *op)
 	};
 	static const char *const rates[] = {
 		[RATE_DEFAULT] = "default", [RATE_CREATE] = "create",
-		[RATE_EXEC] = "exec", [RATE_TEAM_MESSAGE] = "team_message",
+		[RATE_EXEC] = "exec",       [RATE_TEAM_MESSAGE] = "team_message",
 		[RATE_FREE] = "free",
 	};
 
 	text_addf(out, "- %s%s%s; for %s; rate `%s`\n",
 		  op->flags & OP_WRITE ? "Writes" : "Reads",
 		  op->flags & OP_IDEMPOTENT ? ", idempotent" : "",
-		  op->flags & OP_DESTRUCTIVE ? ", destructive" : "",
-		  whos[op->who], rates[op->rate]);
+		  op->flags & OP_DESTRUCTIVE ? ", destructive" : "", whos[op->who],
+		  rates[op->rate]);
 	if (op->flags & OP_NEEDS_HOST)
 		text_addf(out, "- Needs a running host\n");
 	if (op->wait)
@@ -208,8 +204,7 @@ static void put_ops(struct text *out)
 		const char *name = op_table[i].name;
 		size_t n = strcspn(name, ".");
 
-		if (!i || n != noun ||
-		    strncmp(name, op_table[i - 1].name, n + 1) != 0)
+		if (!i || n != noun || strncmp(name, op_table[i - 1].name, n + 1) != 0)
 			text_addf(out, "\n## %.*s\n", (int)n, name);
 		noun = n;
 		put_op(out, &op_table[i]);
@@ -244,23 +239,22 @@ static void put_types(struct text *out)
 static void put_faults(struct text *out)
 {
 	text_addf(out, "\n## Faults\n\nEvery door gives the same ones, with "
-		  "the place of the mistake and what to do.\n\n"
-		  "| code | exit | HTTP | wire | when | what to do |\n"
-		  "| --- | --- | --- | --- | --- | --- |\n");
+		       "the place of the mistake and what to do.\n\n"
+		       "| code | exit | HTTP | wire | when | what to do |\n"
+		       "| --- | --- | --- | --- | --- | --- |\n");
 	for (int i = 0; i < FAULT_COUNT; i++) {
-		const struct fault_info *row =
-			fault_info((enum fault_code)(-1 - i));
+		const struct fault_info *row = fault_info((enum fault_code)(-1 - i));
 
 		text_addf(out, "| `%s` | %d | %d | %s | %s | %s |\n", row->name,
-			  row->exit_status, row->http_status, row->wire,
-			  row->doc, row->hint);
+			  row->exit_status, row->http_status, row->wire, row->doc,
+			  row->hint);
 	}
 }
 
 static void put_events(struct text *out)
 {
 	text_addf(out, "\n## Events\n\n| number | event | meaning |\n"
-		  "| --- | --- | --- |\n");
+		       "| --- | --- | --- |\n");
 	for (size_t i = 0; i < event_count; i++) {
 		text_addf(out, "| %d | `%s` | ", event_table[i].number,
 			  event_table[i].name);
@@ -272,10 +266,9 @@ static void put_events(struct text *out)
 static void put_tools(struct text *out)
 {
 	text_addf(out, "\n## MCP tools\n\n| tool | set | what it is for |\n"
-		  "| --- | --- | --- |\n");
+		       "| --- | --- | --- |\n");
 	for (size_t i = 0; i < tool_count; i++) {
-		text_addf(out, "| `%s` | %s | ", tool_table[i].name,
-			  tool_table[i].set);
+		text_addf(out, "| `%s` | %s | ", tool_table[i].name, tool_table[i].set);
 		put_cell(out, tool_table[i].doc);
 		text_addf(out, " |\n");
 	}
@@ -283,13 +276,11 @@ static void put_tools(struct text *out)
 
 static void put_wires(struct text *out)
 {
-	static const char *const ports[] = { "", "port 5000", "port 5001",
-					     "both ports" };
-	static const char *const sides[] = { "", "host", "guest",
-					     "host and guest" };
+	static const char *const ports[] = { "", "port 5000", "port 5001", "both ports" };
+	static const char *const sides[] = { "", "host", "guest", "host and guest" };
 
 	text_addf(out, "\n## Guest wire\n\nA frame is a 4-byte big-endian "
-		  "length and one JSON object with its kind in `type`.\n");
+		       "length and one JSON object with its kind in `type`.\n");
 	for (size_t i = 0; i < wire_count; i++) {
 		const struct wire *w = &wire_table[i];
 
@@ -305,10 +296,10 @@ static void put_wires(struct text *out)
 void op_reference(struct text *out)
 {
 	text_addf(out, "# Reference\n\nWritten from `schema/` by `make docs`. "
-		  "Every operation that writes also takes an optional "
-		  "`idempotency_key` (text, 1 to 64 bytes), unless it has a "
-		  "`request_id`: the same key again changes nothing more and "
-		  "returns what the first call did.\n");
+		       "Every operation that writes also takes an optional "
+		       "`idempotency_key` (text, 1 to 64 bytes), unless it has a "
+		       "`request_id`: the same key again changes nothing more and "
+		       "returns what the first call did.\n");
 	put_ops(out);
 	put_types(out);
 	put_faults(out);

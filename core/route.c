@@ -84,8 +84,7 @@ static void take_fields(const struct op *op, const char *path, json_t *args)
 			strncat(name, template + 2,
 				t - 3 < sizeof(name) ? t - 3 : sizeof(name) - 1);
 			fd = field_find(op->in, name);
-			json_object_set_new(args, name,
-					    step_value(fd, path + 1, p - 1));
+			json_object_set_new(args, name, step_value(fd, path + 1, p - 1));
 		}
 		template += t;
 		path += p;

@@ -105,7 +105,7 @@ static size_t plain_size(const char *s)
 static void add_escape(struct text *t, unsigned char c)
 {
 	static const char letters[] = {
-		['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
+		['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n',  ['\r'] = 'r',
 		['\t'] = 't', ['"'] = '"',  ['\\'] = '\\',
 	};
 
@@ -146,8 +146,8 @@ static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
 	era = (y >= 0 ? y : y - 399) / 400;
 	year_of_era = y - era * 400;
 	day_of_year = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-	return era * 146097 + year_of_era * 365 + year_of_era / 4 -
-	       year_of_era / 100 + day_of_year - 719468;
+	return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 +
+	       day_of_year - 719468;
 }
 
 static void put_digits(char *out, int64_t value, int n)
@@ -201,17 +201,18 @@ static bool take_sign(const char **s, const char *signs)
 
 static int64_t take_date(const char **s)
 {
-	static const char lengths[] = { 31, 29, 31, 30, 31, 30,
-					31, 31, 30, 31, 30, 31 };
+	static const char lengths[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 	int64_t y, m, d;
 	bool leap;
 
 	if ((y = take_digits(s, 4, 1970, 9999)) < 0 || !take_sign(s, "-") ||
-	    (m = take_digits(s, 2, 1, 12)) < 0 || !take_sign(s, "-") ||
-	    (d = take_digits(s, 2, 1, lengths[m - 1])) < 0)
+	    (m = take_digits(s, 2, 1, 12)) < 1 || !take_sign(s, "-"))
 		return -1;
 	leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
-	return m == 2 && d == 29 && !leap ? -1 : days_from_civil(y, m, d);
+	d = take_digits(s, 2, 1, lengths[m - 1]);
+	if (d < 0 || (m == 2 && d == 29 && !leap))
+		return -1;
+	return days_from_civil(y, m, d);
 }
 
 /* A leap second, :60, is the first of the next minute. */

@@ -34,13 +34,12 @@ static void name_field(const struct op *op, const struct field *fd, char *out,
 		       size_t room)
 {
 	static const char *const values[] = {
-		[KIND_TEXT] = " TEXT", [KIND_INT] = " N",
-		[KIND_BOOL] = "",      [KIND_TIME] = " TIME",
-		[KIND_ENUM] = " WORD", [KIND_JSON] = " JSON",
+		[KIND_TEXT] = " TEXT", [KIND_INT] = " N",       [KIND_BOOL] = "",
+		[KIND_TIME] = " TIME", [KIND_ENUM] = " WORD",   [KIND_JSON] = " JSON",
 		[KIND_MAP] = " K=V",   [KIND_RECORD] = " JSON",
 	};
 	bool bare = is_bare(op, fd), on = (fd->flags & FIELD_DEFAULT) &&
-		    fd->type->kind == KIND_BOOL && fd->def_int;
+					  fd->type->kind == KIND_BOOL && fd->def_int;
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s", fd->name);
@@ -83,8 +82,8 @@ static void put_prose(struct text *out, const char *s, size_t *column)
 	}
 }
 
-static void put_part(const struct op *op, const struct field *fd,
-		     struct text *out, size_t *column)
+static void put_part(const struct op *op, const struct field *fd, struct text *out,
+		     size_t *column)
 {
 	char name[80], part[90];
 
@@ -109,8 +108,7 @@ static void put_synopsis(const struct op *op, struct text *out)
 	text_addf(out, "\n");
 }
 
-static void put_default(struct text *out, const struct field *fd,
-			size_t *column)
+static void put_default(struct text *out, const struct field *fd, size_t *column)
 {
 	char s[200] = "";
 
@@ -129,8 +127,7 @@ static void put_default(struct text *out, const struct field *fd,
 		put_piece(out, s, strlen(s), column, INDENT);
 }
 
-static void put_argument(const struct op *op, const struct field *fd,
-			 struct text *out)
+static void put_argument(const struct op *op, const struct field *fd, struct text *out)
 {
 	size_t column = INDENT;
 	char name[80];

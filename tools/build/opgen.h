@@ -109,8 +109,7 @@ void schema_refuse(struct schema *s, struct place at, const char *fmt, ...)
 
 /* The declaration of that kind and name; NULL if there is none.  Types, enums
  * and records have one name space: any of the three kinds finds all three. */
-struct decl *schema_find(const struct schema *s, enum decl_kind kind,
-			 const char *name);
+struct decl *schema_find(const struct schema *s, enum decl_kind kind, const char *name);
 struct decl *decl_add(struct schema *s);
 bool decl_is_type(const struct decl *d);
 struct member *member_find(const struct members *m, const char *name);

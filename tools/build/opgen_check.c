@@ -20,21 +20,20 @@ static bool among(const char *word, const char *const *set)
 }
 
 static const char *const c_words[] = {
-	"auto",	    "bool",    "break",	  "case",   "char",   "const",
-	"continue", "default", "do",	  "double", "else",   "enum",
-	"extern",   "false",   "float",	  "for",    "goto",   "if",
-	"inline",   "int",     "long",	  "register", "restrict", "return",
-	"short",    "signed",  "sizeof",  "static", "struct", "switch",
-	"true",	    "typedef", "union",	  "unsigned", "void",  "volatile",
-	"while",    "asm",     "typeof",  "linux",  "unix",   NULL,
+	"auto",     "bool",     "break",  "case",    "char",   "const",    "continue",
+	"default",  "do",       "double", "else",    "enum",   "extern",   "false",
+	"float",    "for",      "goto",   "if",      "inline", "int",      "long",
+	"register", "restrict", "return", "short",   "signed", "sizeof",   "static",
+	"struct",   "switch",   "true",   "typedef", "union",  "unsigned", "void",
+	"volatile", "while",    "asm",    "typeof",  "linux",  "unix",     NULL,
 };
 
 /* Structs that core/ and storage/ have already. */
 static const char *const taken_structs[] = {
-	"arena", "arena_block", "arena_mark", "blob",	"call",	 "caller",
-	"choice", "event_kind", "fault",      "fault_info", "field", "identity",
-	"op",	 "pair",	"query",      "record", "settings", "store",
-	"text",	 "tool",	"type",	      "wire",	NULL,
+	"arena",  "arena_block", "arena_mark", "blob",       "call",     "caller",
+	"choice", "event_kind",  "fault",      "fault_info", "field",    "identity",
+	"op",     "pair",        "query",      "record",     "settings", "store",
+	"text",   "tool",        "type",       "wire",       NULL,
 };
 
 static bool is_name(const char *s, bool dots)
@@ -43,9 +42,8 @@ static bool is_name(const char *s, bool dots)
 
 	for (; *s; s++) {
 		if (start ? !islower((unsigned char)*s)
-			  : !islower((unsigned char)*s) &&
-				    !isdigit((unsigned char)*s) && *s != '_' &&
-				    *s != '-' && !(dots && *s == '.'))
+			  : !islower((unsigned char)*s) && !isdigit((unsigned char)*s) &&
+				    *s != '_' && *s != '-' && !(dots && *s == '.'))
 			return false;
 		start = *s == '.';
 	}
@@ -97,42 +95,43 @@ static void check_pattern(struct schema *s, const struct decl *d)
 	regex_t re;
 
 	if (bad)
-		schema_refuse(s, d->place, "%s: POSIX ERE and ECMA-262 do not "
-			      "both understand this pattern: %s", d->name, bad);
+		schema_refuse(s, d->place,
+			      "%s: POSIX ERE and ECMA-262 do not "
+			      "both understand this pattern: %s",
+			      d->name, bad);
 	else if (regcomp(&re, d->pattern, REG_EXTENDED | REG_NOSUB) != 0)
-		schema_refuse(s, d->place, "%s: bad pattern /%s/", d->name,
-			      d->pattern);
+		schema_refuse(s, d->place, "%s: bad pattern /%s/", d->name, d->pattern);
 	else
 		regfree(&re);
 }
 
 static void check_type(struct schema *s, const struct decl *d)
 {
-	static const char *const bases[] = { "text", "int",  "bool", "time",
+	static const char *const bases[] = { "text", "int", "bool", "time",
 					     "json", "map", NULL };
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 
 	if (!among(d->base, bases))
-		schema_refuse(s, d->place, "%s: '%s' is not one of text int "
-			      "bool time json map", d->name, d->base);
+		schema_refuse(s, d->place,
+			      "%s: '%s' is not one of text int "
+			      "bool time json map",
+			      d->name, d->base);
 	if (d->pattern && !text)
-		schema_refuse(s, d->place, "%s: only a text has a pattern",
-			      d->name);
+		schema_refuse(s, d->place, "%s: only a text has a pattern", d->name);
 	else if (d->pattern)
 		check_pattern(s, d);
-	if (d->ranged && (strcmp(d->base, "bool") == 0 ||
-			  strcmp(d->base, "map") == 0))
-		schema_refuse(s, d->place, "%s: a %s has no range", d->name,
-			      d->base);
+	if (d->ranged && (strcmp(d->base, "bool") == 0 || strcmp(d->base, "map") == 0))
+		schema_refuse(s, d->place, "%s: a %s has no range", d->name, d->base);
 	if (d->ranged && text && d->min < 0)
 		schema_refuse(s, d->place, "%s: a negative length", d->name);
 	if (d->ranged && (d->min < -exact || d->max > exact))
-		schema_refuse(s, d->place, "%s: the range leaves +-(2^53 - 1), "
-			      "which JSON readers keep exact", d->name);
-	if (d->ranged && !d->min && !d->max)
-		schema_refuse(s, d->place, "%s: 0..0 stands for no range",
+		schema_refuse(s, d->place,
+			      "%s: the range leaves +-(2^53 - 1), "
+			      "which JSON readers keep exact",
 			      d->name);
+	if (d->ranged && !d->min && !d->max)
+		schema_refuse(s, d->place, "%s: 0..0 stands for no range", d->name);
 }
 
 /* --- fields ---------------------------------------------------------------------------- */
@@ -172,8 +171,7 @@ static bool default_fits(const struct member *m)
 	if (strcmp(t->base, "text") == 0)
 		return text_default(t, m->def);
 	if (strcmp(t->base, "bool") == 0)
-		return strcmp(m->def, "true") == 0 ||
-		       strcmp(m->def, "false") == 0;
+		return strcmp(m->def, "true") == 0 || strcmp(m->def, "false") == 0;
 	if (strcmp(t->base, "json") == 0 || strcmp(t->base, "map") == 0)
 		return strcmp(m->def, "{}") == 0;
 	return !m->quoted && int_default(t, m->def);
@@ -187,8 +185,7 @@ static void take_param(struct schema *s, struct member *m)
 	const struct member own = *m;
 
 	if (!p || !p->in.n) {
-		schema_refuse(s, m->place, "%s has no type and is no param",
-			      m->name);
+		schema_refuse(s, m->place, "%s has no type and is no param", m->name);
 		return;
 	}
 	*m = *p->in.items[0];
@@ -211,31 +208,35 @@ static void check_doc(struct schema *s, const struct member *m)
 	if (!n)
 		schema_refuse(s, m->place, "%s has no documentation", m->name);
 	else if (!strchr(".!?", m->doc[n - 1]) && !(m->doc[n - 1] & 0x80))
-		schema_refuse(s, m->place, "the documentation of %s does not "
-			      "end with a period", m->name);
+		schema_refuse(s, m->place,
+			      "the documentation of %s does not "
+			      "end with a period",
+			      m->name);
 }
 
 static void check_field(struct schema *s, struct member *m)
 {
 	check_doc(s, m);
 	if (!is_name(m->id, false) || among(m->id, c_words))
-		schema_refuse(s, m->place, "'%s' cannot be a field's name",
-			      m->name);
+		schema_refuse(s, m->place, "'%s' cannot be a field's name", m->name);
 	m->type = schema_find(s, DECL_TYPE, m->type_name);
 	if (!m->type) {
-		schema_refuse(s, m->place, "unknown type '%s' of '%s'",
-			      m->type_name, m->name);
+		schema_refuse(s, m->place, "unknown type '%s' of '%s'", m->type_name,
+			      m->name);
 		return;
 	}
 	if (m->list && m->type->base && strcmp(m->type->base, "map") == 0)
-		schema_refuse(s, m->place, "%s: a list of maps cannot be had; "
-			      "make it a record", m->name);
-	if (m->def && m->optional)
-		schema_refuse(s, m->place, "%s: a default makes it optional "
-			      "already; leave out the ?", m->name);
-	if (m->def && !default_fits(m))
-		schema_refuse(s, m->place, "bad default '%s' of '%s'", m->def,
+		schema_refuse(s, m->place,
+			      "%s: a list of maps cannot be had; "
+			      "make it a record",
 			      m->name);
+	if (m->def && m->optional)
+		schema_refuse(s, m->place,
+			      "%s: a default makes it optional "
+			      "already; leave out the ?",
+			      m->name);
+	if (m->def && !default_fits(m))
+		schema_refuse(s, m->place, "bad default '%s' of '%s'", m->def, m->name);
 }
 
 static bool goes_by(const struct member *m, const char *name)
@@ -275,8 +276,8 @@ static void check_fields(struct schema *s, struct members *all)
 		check_twins(s, all, i);
 	}
 	if (all->n > FIELD_MAX)
-		schema_refuse(s, all->items[FIELD_MAX]->place,
-			      "more than %d fields", FIELD_MAX);
+		schema_refuse(s, all->items[FIELD_MAX]->place, "more than %d fields",
+			      FIELD_MAX);
 }
 
 /* --- declarations --------------------------------------------------------------------------- */
@@ -301,8 +302,7 @@ static void order_record(struct schema *s, struct decl *d)
 	}
 	d->visiting = false;
 	d->ordered = true;
-	place = arena_push(&s->arena, &s->records, &s->n_records,
-			   sizeof(*place));
+	place = arena_push(&s->arena, &s->records, &s->n_records, sizeof(*place));
 	*place = d;
 }
 
@@ -315,30 +315,31 @@ static void check_choices(struct schema *s, const struct decl *d)
 
 		check_doc(s, m);
 		if (!is_name(m->name, false))
-			schema_refuse(s, m->place, "'%s' cannot be a value",
-				      m->name);
+			schema_refuse(s, m->place, "'%s' cannot be a value", m->name);
 		check_twins(s, &d->in, i);
 	}
 }
 
 static void check_event(struct schema *s, const struct decl *d)
 {
-	static const char *const wakes[] = { "inbox", "ready",	 "task",
+	static const char *const wakes[] = { "inbox", "ready",   "task",
 					     "event", "message", NULL };
 
 	if (!strchr(d->name, '.'))
-		schema_refuse(s, d->place, "an event is called NOUN.PAST, not "
-			      "'%s'", d->name);
+		schema_refuse(s, d->place,
+			      "an event is called NOUN.PAST, not "
+			      "'%s'",
+			      d->name);
 	for (size_t i = 0; i < d->wakes.n; i++)
 		if (!among(d->wakes.items[i], wakes))
-			schema_refuse(s, d->place, "%s: '%s' is not one of "
+			schema_refuse(s, d->place,
+				      "%s: '%s' is not one of "
 				      "inbox ready task event message",
 				      d->name, d->wakes.items[i]);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
-		if (s->decls[i]->kind == DECL_EVENT &&
-		    s->decls[i]->number == d->number)
-			schema_refuse(s, d->place, "%s has the number of %s",
-				      d->name, s->decls[i]->name);
+		if (s->decls[i]->kind == DECL_EVENT && s->decls[i]->number == d->number)
+			schema_refuse(s, d->place, "%s has the number of %s", d->name,
+				      s->decls[i]->name);
 }
 
 static void check_wire(struct schema *s, struct decl *d)
@@ -348,25 +349,26 @@ static void check_wire(struct schema *s, struct decl *d)
 
 	check_fields(s, &d->in);
 	if (!is_pascal(d->name))
-		schema_refuse(s, d->place, "a wire message is called in "
-			      "PascalCase, not '%s'", d->name);
+		schema_refuse(s, d->place,
+			      "a wire message is called in "
+			      "PascalCase, not '%s'",
+			      d->name);
 	for (size_t i = 0; i < d->in.n; i++)
-		if (goes_by(d->in.items[i], "type") ||
-		    goes_by(d->in.items[i], "id"))
-			schema_refuse(s, d->in.items[i]->place, "'%s' belongs "
-				      "to the frame", d->in.items[i]->name);
+		if (goes_by(d->in.items[i], "type") || goes_by(d->in.items[i], "id"))
+			schema_refuse(s, d->in.items[i]->place,
+				      "'%s' belongs "
+				      "to the frame",
+				      d->in.items[i]->name);
 	if (d->port && !among(d->port, ports))
-		schema_refuse(s, d->place, "%s: unknown port '%s'", d->name,
-			      d->port);
+		schema_refuse(s, d->place, "%s: unknown port '%s'", d->name, d->port);
 	if (d->sender && !among(d->sender, senders))
-		schema_refuse(s, d->place, "%s: unknown sender '%s'", d->name,
-			      d->sender);
+		schema_refuse(s, d->place, "%s: unknown sender '%s'", d->name, d->sender);
 	if (!d->answer_name)
 		return;
 	d->answer = schema_find(s, DECL_WIRE, d->answer_name);
 	if (!d->answer)
-		schema_refuse(s, d->place, "%s: undeclared answer '%s'",
-			      d->name, d->answer_name);
+		schema_refuse(s, d->place, "%s: undeclared answer '%s'", d->name,
+			      d->answer_name);
 }
 
 static bool tool_is_used(const struct schema *s, const char *tool)
@@ -385,14 +387,17 @@ static void check_set(struct schema *s, const struct decl *d)
 		check_doc(s, m);
 		check_twins(s, &d->in, i);
 		if (!tool_is_used(s, m->name))
-			schema_refuse(s, m->place, "no operation is in tool "
-				      "'%s'", m->name);
+			schema_refuse(s, m->place,
+				      "no operation is in tool "
+				      "'%s'",
+				      m->name);
 		for (size_t j = 0; j < s->n && s->decls[j] != d; j++)
 			if (s->decls[j]->kind == DECL_SET &&
 			    member_find(&s->decls[j]->in, m->name))
-				schema_refuse(s, m->place, "tool '%s' is in "
-					      "set %s already", m->name,
-					      s->decls[j]->name);
+				schema_refuse(s, m->place,
+					      "tool '%s' is in "
+					      "set %s already",
+					      m->name, s->decls[j]->name);
 	}
 }
 
@@ -402,16 +407,15 @@ static void check_record(struct schema *s, struct decl *d)
 	if (!d->in.n)
 		schema_refuse(s, d->place, "%s has no fields", d->name);
 	if (among(d->id, taken_structs))
-		schema_refuse(s, d->place, "'%s' is a struct of cadre already",
-			      d->name);
+		schema_refuse(s, d->place, "'%s' is a struct of cadre already", d->name);
 }
 
 static void check_decl(struct schema *s, struct decl *d)
 {
 	if (!*d->doc && d->kind != DECL_PARAM && d->kind != DECL_SET)
 		schema_refuse(s, d->place, "%s has no documentation", d->name);
-	if (d->kind != DECL_WIRE && !is_name(d->name, d->kind == DECL_OP ||
-						 d->kind == DECL_EVENT))
+	if (d->kind != DECL_WIRE &&
+	    !is_name(d->name, d->kind == DECL_OP || d->kind == DECL_EVENT))
 		schema_refuse(s, d->place, "bad name '%s'", d->name);
 	switch (d->kind) {
 	case DECL_TYPE:
@@ -457,8 +461,10 @@ void schema_check(struct schema *s)
 			check_decl(s, d);
 	}
 	if (n_types > TYPE_MAX)
-		schema_refuse(s, s->decls[0]->place, "more than %d types; "
-			      "raise TYPE_MAX in core/op.h", TYPE_MAX);
+		schema_refuse(s, s->decls[0]->place,
+			      "more than %d types; "
+			      "raise TYPE_MAX in core/op.h",
+			      TYPE_MAX);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_RECORD)
 			order_record(s, s->decls[i]);

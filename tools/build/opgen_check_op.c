@@ -22,32 +22,31 @@ static bool same(const char *a, const char *b)
 
 static void check_words(struct schema *s, const struct decl *d)
 {
-	static const char *const whos[] = { "host", "operator", "lead",
+	static const char *const whos[] = { "host",   "operator", "lead",
 					    "member", "observer", NULL };
-	static const char *const rates[] = { "create", "exec", "team_message",
+	static const char *const rates[] = { "create",  "exec", "team_message",
 					     "default", "free", NULL };
-	const struct member *wait = d->wait ? member_find(&d->in, d->wait)
-					    : NULL;
+	const struct member *wait = d->wait ? member_find(&d->in, d->wait) : NULL;
 
 	if (!d->mode)
-		schema_refuse(s, d->place, "%s says neither read nor write",
-			      d->name);
+		schema_refuse(s, d->place, "%s says neither read nor write", d->name);
 	if (!d->who)
 		schema_refuse(s, d->place, "%s does not say who", d->name);
 	else if (!among(d->who, whos))
-		schema_refuse(s, d->place, "%s: unknown who '%s'", d->name,
-			      d->who);
+		schema_refuse(s, d->place, "%s: unknown who '%s'", d->name, d->who);
 	if (d->rate && !among(d->rate, rates))
-		schema_refuse(s, d->place, "%s: unknown rate '%s'", d->name,
-			      d->rate);
+		schema_refuse(s, d->place, "%s: unknown rate '%s'", d->name, d->rate);
 	if (d->wait && (!wait || !wait->type || !wait->type->base ||
 			strcmp(wait->type->base, "int") != 0 || wait->list))
-		schema_refuse(s, d->place, "%s waits by '%s', which is no "
-			      "argument in seconds", d->name, d->wait);
-	if (!strchr(d->name, '.') || strchr(d->name, '.') !=
-					     strrchr(d->name, '.'))
-		schema_refuse(s, d->place, "an operation is called NOUN.VERB, "
-			      "not '%s'", d->name);
+		schema_refuse(s, d->place,
+			      "%s waits by '%s', which is no "
+			      "argument in seconds",
+			      d->name, d->wait);
+	if (!strchr(d->name, '.') || strchr(d->name, '.') != strrchr(d->name, '.'))
+		schema_refuse(s, d->place,
+			      "an operation is called NOUN.VERB, "
+			      "not '%s'",
+			      d->name);
 }
 
 /* Characters, as a terminal counts them. */
@@ -68,12 +67,15 @@ static void check_summary(struct schema *s, struct decl *d)
 	if (!n)
 		return; /* said already: no documentation */
 	if (columns(d->doc, n) > 80)
-		schema_refuse(s, d->place, "the summary of %s is longer than "
-			      "80 columns", d->name);
-	if (d->doc[n - 1] != '.' || (d->doc[n] && d->doc[n + 1] != '\n' &&
-				     d->doc[n + 1]))
-		schema_refuse(s, d->place, "the summary of %s is not one line "
-			      "that ends with a period", d->name);
+		schema_refuse(s, d->place,
+			      "the summary of %s is longer than "
+			      "80 columns",
+			      d->name);
+	if (d->doc[n - 1] != '.' || (d->doc[n] && d->doc[n + 1] != '\n' && d->doc[n + 1]))
+		schema_refuse(s, d->place,
+			      "the summary of %s is not one line "
+			      "that ends with a period",
+			      d->name);
 	d->doc += n;
 	while (*d->doc == '\n')
 		d->doc++;
@@ -85,22 +87,23 @@ static void check_faults(struct schema *s, const struct decl *d)
 #define X(id, name, exit, http, wire, doc, hint) name,
 		FAULT_LIST(X)
 #undef X
-		NULL
+			NULL
 	};
 
 	for (size_t i = 0; i < d->fails.n; i++)
 		if (!among(d->fails.items[i], names))
-			schema_refuse(s, d->place, "%s: undeclared fault '%s'",
-				      d->name, d->fails.items[i]);
+			schema_refuse(s, d->place, "%s: undeclared fault '%s'", d->name,
+				      d->fails.items[i]);
 	for (size_t i = 0; i < d->emits.n; i++) {
 		if (!schema_find(s, DECL_EVENT, d->emits.items[i]))
-			schema_refuse(s, d->place, "%s: undeclared event '%s'",
-				      d->name, d->emits.items[i]);
+			schema_refuse(s, d->place, "%s: undeclared event '%s'", d->name,
+				      d->emits.items[i]);
 		for (size_t j = 0; j < i; j++)
 			if (same(d->emits.items[i], d->emits.items[j]))
-				schema_refuse(s, d->place, "%s: '%s' appears "
-					      "twice", d->name,
-					      d->emits.items[i]);
+				schema_refuse(s, d->place,
+					      "%s: '%s' appears "
+					      "twice",
+					      d->name, d->emits.items[i]);
 	}
 }
 
@@ -118,9 +121,10 @@ static void check_columns(struct schema *s, const struct decl *d)
 	}
 	for (size_t i = 0; i < d->columns.n; i++)
 		if (!member_find(of, d->columns.items[i]))
-			schema_refuse(s, d->place, "%s: the answer's list has "
-				      "no column '%s'", d->name,
-				      d->columns.items[i]);
+			schema_refuse(s, d->place,
+				      "%s: the answer's list has "
+				      "no column '%s'",
+				      d->name, d->columns.items[i]);
 }
 
 /* --- routes -------------------------------------------------------------------- */
@@ -147,28 +151,29 @@ static void check_path(struct schema *s, const struct decl *d)
 		size_t n = strcspn(p, "}");
 		const struct member *m;
 
-		if (p[-(p > d->path)] != '/' || !p[n] ||
-		    (p[n + 1] && p[n + 1] != '/')) {
-			schema_refuse(s, d->place, "%s: a {field} is a whole "
-				      "step of a path", d->name);
+		if (p[-(p > d->path)] != '/' || !p[n] || (p[n + 1] && p[n + 1] != '/')) {
+			schema_refuse(s, d->place,
+				      "%s: a {field} is a whole "
+				      "step of a path",
+				      d->name);
 			return;
 		}
 		m = member_find(&d->in, arena_strndup(&s->arena, p + 1, n - 1));
 		if (!m || m->optional || m->def || m->list)
-			schema_refuse(s, d->place, "%s: the path names %.*s, "
-				      "which is no required field", d->name,
-				      (int)n + 1, p);
+			schema_refuse(s, d->place,
+				      "%s: the path names %.*s, "
+				      "which is no required field",
+				      d->name, (int)n + 1, p);
 	}
 }
 
 static void check_route(struct schema *s, const struct decl *d)
 {
-	static const char *const methods[] = { "GET", "POST", "PUT", "PATCH",
-					       "DELETE", NULL };
+	static const char *const methods[] = { "GET",   "POST",   "PUT",
+					       "PATCH", "DELETE", NULL };
 
 	if (!among(d->method, methods))
-		schema_refuse(s, d->place, "%s: unknown method '%s'", d->name,
-			      d->method);
+		schema_refuse(s, d->place, "%s: unknown method '%s'", d->name, d->method);
 	if (same(d->method, "GET") && same(d->mode, "write"))
 		schema_refuse(s, d->place, "%s: a write on GET", d->name);
 	if (*d->path != '/')
@@ -177,8 +182,8 @@ static void check_route(struct schema *s, const struct decl *d)
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
 		if (same(s->decls[i]->method, d->method) &&
 		    same_path(s->decls[i]->path, d->path))
-			schema_refuse(s, d->place, "%s has the route of %s",
-				      d->name, s->decls[i]->name);
+			schema_refuse(s, d->place, "%s has the route of %s", d->name,
+				      s->decls[i]->name);
 }
 
 /* --- tools ------------------------------------------------------------------------ */
@@ -193,26 +198,29 @@ static bool look_alike(const struct member *a, const struct member *b)
 		(a->type->base && same(a->type->base, b->type->base)));
 }
 
-static void check_bundle(struct schema *s, const struct decl *d,
-			 const struct decl *other)
+static void check_bundle(struct schema *s, const struct decl *d, const struct decl *other)
 {
 	if (!d->action != !other->action) {
-		schema_refuse(s, d->place, "%s: tool '%s' stands alone in one "
-			      "of %s and %s", d->name, d->tool, d->name,
-			      other->name);
+		schema_refuse(s, d->place,
+			      "%s: tool '%s' stands alone in one "
+			      "of %s and %s",
+			      d->name, d->tool, d->name, other->name);
 		return;
 	}
 	if (!d->action || same(d->action, other->action))
-		schema_refuse(s, d->place, "%s has the place of %s in tool "
-			      "'%s'", d->name, other->name, d->tool);
+		schema_refuse(s, d->place,
+			      "%s has the place of %s in tool "
+			      "'%s'",
+			      d->name, other->name, d->tool);
 	for (size_t i = 0; i < d->in.n; i++) {
 		const struct member *m = d->in.items[i];
 		const struct member *twin = member_find(&other->in, m->name);
 
 		if (twin && !look_alike(m, twin))
-			schema_refuse(s, m->place, "%s: '%s' has another type "
-				      "in %s of the same tool", d->name,
-				      m->name, other->name);
+			schema_refuse(s, m->place,
+				      "%s: '%s' has another type "
+				      "in %s of the same tool",
+				      d->name, m->name, other->name);
 	}
 }
 
@@ -225,11 +233,13 @@ static void check_tool(struct schema *s, const struct decl *d)
 		    member_find(&s->decls[i]->in, d->tool))
 			declared = true;
 	if (!declared)
-		schema_refuse(s, d->place, "%s: no set has a tool '%s'",
-			      d->name, d->tool);
+		schema_refuse(s, d->place, "%s: no set has a tool '%s'", d->name,
+			      d->tool);
 	if (d->action && member_find(&d->in, "action"))
-		schema_refuse(s, d->place, "%s: 'action' says which operation "
-			      "of the tool is meant", d->name);
+		schema_refuse(s, d->place,
+			      "%s: 'action' says which operation "
+			      "of the tool is meant",
+			      d->name);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
 		if (same(s->decls[i]->tool, d->tool))
 			check_bundle(s, d, s->decls[i]);
@@ -269,27 +279,27 @@ static void take_cli_field(struct schema *s, struct decl *d, const char *word)
 	const struct member *m = cli_field(d, word);
 
 	if (!m) {
-		schema_refuse(s, d->place, "%s: '%s' is no argument", d->name,
-			      word);
+		schema_refuse(s, d->place, "%s: '%s' is no argument", d->name, word);
 		return;
 	}
 	for (size_t i = 0; i < d->cli_fields.n; i++)
 		if (same(d->cli_fields.items[i], m->name))
-			schema_refuse(s, d->place, "%s: '%s' appears twice",
-				      d->name, m->name);
+			schema_refuse(s, d->place, "%s: '%s' appears twice", d->name,
+				      m->name);
 	list_add(s, &d->cli_fields, m->name);
 }
 
 static void check_rest(struct schema *s, const struct decl *d)
 {
 	size_t n = d->cli_fields.n;
-	const struct member *m =
-		n ? member_find(&d->in, d->cli_fields.items[n - 1]) : NULL;
+	const struct member *m = n ? member_find(&d->in, d->cli_fields.items[n - 1])
+				   : NULL;
 
-	if (m && m->type && !m->list &&
-	    !(m->type->base && same(m->type->base, "text")))
-		schema_refuse(s, d->place, "%s: only a list or a text takes "
-			      "the rest", d->name);
+	if (m && m->type && !m->list && !(m->type->base && same(m->type->base, "text")))
+		schema_refuse(s, d->place,
+			      "%s: only a list or a text takes "
+			      "the rest",
+			      d->name);
 }
 
 static bool same_command(const struct decl *a, const struct decl *b)
@@ -313,15 +323,14 @@ static void check_cli(struct schema *s, struct decl *d)
 		check_rest(s, d);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
 		if (same_command(s->decls[i], d))
-			schema_refuse(s, d->place, "%s has the command of %s",
-				      d->name, s->decls[i]->name);
+			schema_refuse(s, d->place, "%s has the command of %s", d->name,
+				      s->decls[i]->name);
 }
 
 /* --- keys ------------------------------------------------------------------------------- */
 
 /* What a write takes without saying so. */
-static void add_key(struct schema *s, struct decl *d, const char *name,
-		    const char *doc)
+static void add_key(struct schema *s, struct decl *d, const char *name, const char *doc)
 {
 	struct member *m;
 

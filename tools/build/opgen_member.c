@@ -20,8 +20,8 @@ static void parse_field_type(struct parser *p, struct member *m, const char *w)
 }
 
 /* What follows a type: `= DEFAULT` and `(ALIAS...)`. */
-static void parse_field_tail(struct parser *p, struct member *m,
-			     const struct line *l, size_t i)
+static void parse_field_tail(struct parser *p, struct member *m, const struct line *l,
+			     size_t i)
 {
 	if (i + 1 < l->n && strcmp(l->words[i], "=") == 0) {
 		m->def = l->words[i + 1];
@@ -38,8 +38,7 @@ static void parse_field_tail(struct parser *p, struct member *m,
 		refuse(p, "unexpected '%s' behind %s", l->words[i], m->name);
 }
 
-void parse_field(struct parser *p, struct members *to,
-			const struct line *l, size_t i)
+void parse_field(struct parser *p, struct members *to, const struct line *l, size_t i)
 {
 	struct member *m;
 
@@ -55,8 +54,7 @@ void parse_field(struct parser *p, struct members *to,
 	m->doc = l->doc;
 	p->last_doc = &m->doc;
 	i++;
-	if (i < l->n && strcmp(l->words[i], "(") != 0 &&
-	    strcmp(l->words[i], "=") != 0)
+	if (i < l->n && strcmp(l->words[i], "(") != 0 && strcmp(l->words[i], "=") != 0)
 		parse_field_type(p, m, l->words[i++]);
 	parse_field_tail(p, m, l, i);
 }
@@ -109,8 +107,7 @@ static void parse_needs(struct parser *p, struct decl *d, const struct line *l)
 	d->needs_host = true;
 }
 
-static void parse_request(struct parser *p, struct decl *d,
-			  const struct line *l)
+static void parse_request(struct parser *p, struct decl *d, const struct line *l)
 {
 	(void)p, (void)l;
 	d->request = true;
@@ -137,8 +134,7 @@ static void parse_cli(struct parser *p, struct decl *d, const struct line *l)
 	for (size_t i = 1; i < l->n; i++) {
 		size_t n = strlen(l->words[i]);
 
-		if (i + 1 == l->n && n > 3 &&
-		    strcmp(l->words[i] + n - 3, "...") == 0) {
+		if (i + 1 == l->n && n > 3 && strcmp(l->words[i] + n - 3, "...") == 0) {
 			d->cli_rest = true;
 			n -= 3;
 		}
@@ -187,8 +183,7 @@ static const struct {
 	{ "read", 1, 1, "read", parse_mode },
 	{ "write", 1, 3, "write [idempotent] [destructive]", parse_mode },
 	{ "who", 2, 2, "who host|operator|lead|member|observer", parse_who },
-	{ "rate", 2, 2, "rate create|exec|team_message|default|free",
-	  parse_rate },
+	{ "rate", 2, 2, "rate create|exec|team_message|default|free", parse_rate },
 	{ "needs", 2, 2, "needs host", parse_needs },
 	{ "wait", 2, 2, "wait FIELD", parse_wait },
 	{ "request", 1, 1, "request", parse_request },
@@ -202,8 +197,7 @@ static const struct {
 	{ "emits", 2, WORDS, "emits EVENT...", parse_emits },
 };
 
-void parse_op_member(struct parser *p, struct decl *d,
-			    const struct line *l)
+void parse_op_member(struct parser *p, struct decl *d, const struct line *l)
 {
 	for (size_t i = 0; i < sizeof(op_words) / sizeof(op_words[0]); i++) {
 		if (strcmp(op_words[i].word, l->words[0]) != 0)

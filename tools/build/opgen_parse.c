@@ -32,8 +32,7 @@ static char *take_word(struct parser *p, struct line *l, char *s)
 {
 	size_t n = strcspn(s, " \t");
 	char *end = s + n;
-	bool closes = n > 1 && end[-1] == ')' && *s != '/' &&
-		      !memchr(s, '(', n - 1);
+	bool closes = n > 1 && end[-1] == ')' && *s != '/' && !memchr(s, '(', n - 1);
 
 	if (*s == '(')
 		n = 1;
@@ -52,8 +51,7 @@ static void take_apart(struct parser *p, struct line *l, char *s)
 			return;
 		if (*s == '#') {
 			s++;
-			l->doc = arena_strdup(&p->schema->arena,
-					      s + strspn(s, " \t"));
+			l->doc = arena_strdup(&p->schema->arena, s + strspn(s, " \t"));
 			return;
 		}
 		if (l->n == WORDS) {
@@ -71,8 +69,8 @@ static void parse_range(struct parser *p, struct decl *d, const char *w)
 	int end = 0;
 
 	d->ranged = true;
-	if (sscanf(w, "%" SCNd64 "..%" SCNd64 "%n", &d->min, &d->max, &end) !=
-		    2 || w[end] || d->min > d->max)
+	if (sscanf(w, "%" SCNd64 "..%" SCNd64 "%n", &d->min, &d->max, &end) != 2 ||
+	    w[end] || d->min > d->max)
 		refuse(p, "bad range '%s'; expected LO..HI", w);
 }
 
@@ -100,8 +98,7 @@ static void parse_type(struct parser *p, struct decl *d, const struct line *l)
 		if (l->words[i][0] != '/')
 			parse_range(p, d, l->words[i]);
 		else if (n < 3 || l->words[i][n - 1] != '/')
-			refuse(p, "the pattern '%s' does not end with a /",
-			       l->words[i]);
+			refuse(p, "the pattern '%s' does not end with a /", l->words[i]);
 		else
 			d->pattern = take_pattern(p, l->words[i] + 1, n - 2);
 	}
@@ -146,15 +143,15 @@ static const struct {
 } decl_words[DECL_KINDS] = {
 	[DECL_TYPE] = { "type", 1, 3, 5,
 			"type NAME text|int|bool|time|json|map [LO..HI] "
-			"[/PATTERN/]", parse_type },
+			"[/PATTERN/]",
+			parse_type },
 	[DECL_ENUM] = { "enum", 1, 2, 2, "enum NAME", NULL },
 	[DECL_RECORD] = { "record", 1, 2, 2, "record NAME", NULL },
-	[DECL_PARAM] = { "param", 1, 3, WORDS, "param NAME TYPE...",
-			 parse_param },
+	[DECL_PARAM] = { "param", 1, 3, WORDS, "param NAME TYPE...", parse_param },
 	[DECL_EVENT] = { "event", 2, 3, WORDS, "event NUMBER NAME [WAKES...]",
 			 parse_event },
-	[DECL_WIRE] = { "wire", 1, 2, 6,
-			"wire NAME [PORT SENDER [-> ANSWER]]", parse_wire },
+	[DECL_WIRE] = { "wire", 1, 2, 6, "wire NAME [PORT SENDER [-> ANSWER]]",
+			parse_wire },
 	[DECL_SET] = { "set", 1, 2, 2, "set NAME", NULL },
 	[DECL_OP] = { "op", 1, 2, 2, "op NOUN.VERB", NULL },
 };
@@ -210,9 +207,8 @@ static void parse_member(struct parser *p, const struct line *l)
 	case DECL_SET:
 		if (l->n != (d->kind == DECL_SET ? 2 : 1) ||
 		    (d->kind == DECL_SET && strcmp(l->words[0], "tool") != 0)) {
-			refuse(p, "expected: %s", d->kind == DECL_SET
-							  ? "tool NAME"
-							  : "VALUE  # meaning");
+			refuse(p, "expected: %s",
+			       d->kind == DECL_SET ? "tool NAME" : "VALUE  # meaning");
 			break;
 		}
 		m = members_add(p->schema, &d->in);
@@ -245,8 +241,7 @@ static void continue_doc(struct parser *p, const char *s)
 {
 	s += strspn(s, " \t");
 	if (p->last_doc)
-		*p->last_doc = arena_printf(&p->schema->arena, "%s%s%s",
-					    *p->last_doc,
+		*p->last_doc = arena_printf(&p->schema->arena, "%s%s%s", *p->last_doc,
 					    **p->last_doc ? " " : "", s);
 	else
 		refuse(p, "documentation without anything in front of it");
@@ -285,8 +280,7 @@ static void parse_line(struct parser *p, char *s)
 
 void schema_parse(struct schema *s, const char *name, FILE *in)
 {
-	struct parser p = { .schema = s,
-			    .at = { arena_strdup(&s->arena, name), 0 } };
+	struct parser p = { .schema = s, .at = { arena_strdup(&s->arena, name), 0 } };
 	char *buf = NULL;
 	size_t room = 0;
 	ssize_t n;

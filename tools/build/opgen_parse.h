@@ -23,15 +23,14 @@ struct parser {
 	struct schema *schema;
 	struct place at;
 	struct decl *open; /* whose members follow; NULL after a bad one */
-	const char *doc;   /* collected for the next declaration, or NULL */
+	const char *doc; /* collected for the next declaration, or NULL */
 	const char **last_doc; /* where an indented `# text` goes on */
 };
 
 #define refuse(p, ...) schema_refuse((p)->schema, (p)->at, __VA_ARGS__)
 
 /* The field that begins at word `i`. */
-void parse_field(struct parser *p, struct members *to, const struct line *l,
-		 size_t i);
+void parse_field(struct parser *p, struct members *to, const struct line *l, size_t i);
 void parse_op_member(struct parser *p, struct decl *d, const struct line *l);
 
 #endif

@@ -21,14 +21,12 @@ bool decl_is_type(const struct decl *d)
 	return d->kind <= DECL_RECORD;
 }
 
-struct decl *schema_find(const struct schema *s, enum decl_kind kind,
-			 const char *name)
+struct decl *schema_find(const struct schema *s, enum decl_kind kind, const char *name)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct decl *d = s->decls[i];
 
-		if ((d->kind == kind ||
-		     (kind <= DECL_RECORD && decl_is_type(d))) &&
+		if ((d->kind == kind || (kind <= DECL_RECORD && decl_is_type(d))) &&
 		    strcmp(d->name, name) == 0)
 			return d;
 	}
@@ -45,46 +43,42 @@ struct member *member_find(const struct members *m, const char *name)
 
 struct member *members_add(struct schema *s, struct members *m)
 {
-	struct member **place =
-		arena_push(&s->arena, &m->items, &m->n, sizeof(*place));
+	struct member **place = arena_push(&s->arena, &m->items, &m->n, sizeof(*place));
 
 	return *place = arena_alloc(&s->arena, sizeof(**place));
 }
 
 void list_add(struct schema *s, struct list *l, const char *item)
 {
-	const char **place =
-		arena_push(&s->arena, &l->items, &l->n, sizeof(*place));
+	const char **place = arena_push(&s->arena, &l->items, &l->n, sizeof(*place));
 
 	*place = item;
 }
 
 bool op_takes_key(const struct decl *d)
 {
-	return d->mode && strcmp(d->mode, "write") == 0 && !d->request &&
-	       d->who && strcmp(d->who, "host") != 0;
+	return d->mode && strcmp(d->mode, "write") == 0 && !d->request && d->who &&
+	       strcmp(d->who, "host") != 0;
 }
 
 struct decl *decl_add(struct schema *s)
 {
-	struct decl **place =
-		arena_push(&s->arena, &s->decls, &s->n, sizeof(*place));
+	struct decl **place = arena_push(&s->arena, &s->decls, &s->n, sizeof(*place));
 
 	return *place = arena_alloc(&s->arena, sizeof(**place));
 }
 
 const char *c_name(struct arena *a, const char *name, bool wire)
 {
-	char *id = arena_alloc(a, 2 * strlen(name) + 6), *q = id;
+	const char *prefix = wire ? "wire" : "";
+	size_t n = strlen(prefix);
+	char *id = arena_alloc(a, n + 2 * strlen(name) + 1), *q = id + n;
 
-	if (wire)
-		q = stpcpy(q, "wire");
+	memcpy(id, prefix, n);
 	for (const char *p = name; *p; p++) {
 		if (wire && isupper((unsigned char)*p))
 			*q++ = '_';
-		*q++ = *p == '.' || *p == '-'
-			       ? '_'
-			       : (char)tolower((unsigned char)*p);
+		*q++ = *p == '.' || *p == '-' ? '_' : (char)tolower((unsigned char)*p);
 	}
 	return id;
 }
@@ -93,8 +87,7 @@ const char *c_name(struct arena *a, const char *name, bool wire)
  * that writes take without saying so. */
 void schema_init(struct schema *s, FILE *errors)
 {
-	static const char *const base[] = { "text", "int", "bool",
-					    "time", "json", "map" };
+	static const char *const base[] = { "text", "int", "bool", "time", "json", "map" };
 	static const char *const keys[] = { "idempotency_key", "request_id" };
 
 	*s = (struct schema){ .errors = errors };

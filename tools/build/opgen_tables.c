@@ -50,8 +50,8 @@ static void put_doors(FILE *out, const struct decl *d)
 	if (d->wait)
 		for (size_t i = 0; i < d->in.n; i++)
 			if (strcmp(d->in.items[i]->name, d->wait) == 0)
-				fprintf(out, "\t  .wait = &fields_%s_in[%zu],\n",
-					d->id, i);
+				fprintf(out, "\t  .wait = &fields_%s_in[%zu],\n", d->id,
+					i);
 	if (d->method)
 		fprintf(out, "\t  .http_method = \"%s\", .http_path = \"%s\",\n",
 			d->method, d->path);
@@ -68,8 +68,8 @@ static void put_doors(FILE *out, const struct decl *d)
 
 static void put_op(FILE *out, const struct decl *d, size_t index)
 {
-	fprintf(out, "\t{ .name = \"%s\", .index = %zu,\n\t  .summary = ",
-		d->name, index);
+	fprintf(out, "\t{ .name = \"%s\", .index = %zu,\n\t  .summary = ", d->name,
+		index);
 	put_string(out, d->summary);
 	fputs(",\n\t  .doc = ", out);
 	put_string(out, d->doc);
@@ -82,8 +82,8 @@ static void put_op(FILE *out, const struct decl *d, size_t index)
 	put_upper(out, d->who);
 	fputs(", .rate = RATE_", out);
 	put_upper(out, d->rate ? d->rate : "default");
-	fprintf(out, ",\n\t  .in = &record_%s_in, .out = &record_%s_out,\n",
-		d->id, d->id);
+	fprintf(out, ",\n\t  .in = &record_%s_in, .out = &record_%s_out,\n", d->id,
+		d->id);
 	put_doors(out, d);
 	put_faults(out, d);
 	fprintf(out, "\t  .run = run_%s,\n\t},\n", d->id);
@@ -92,26 +92,25 @@ static void put_op(FILE *out, const struct decl *d, size_t index)
 /* Hands the untyped structs to the typed handler. */
 static void put_thunk(FILE *out, const struct decl *d)
 {
-	fprintf(out, "static int run_%s(struct call *call, const void *in, "
-		"void *out)\n{\n\treturn %s(call, in, out);\n}\n\n", d->id,
-		d->id);
+	fprintf(out,
+		"static int run_%s(struct call *call, const void *in, "
+		"void *out)\n{\n\treturn %s(call, in, out);\n}\n\n",
+		d->id, d->id);
 }
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp((*(struct decl *const *)a)->name,
-		      (*(struct decl *const *)b)->name);
+	return strcmp((*(struct decl *const *)a)->name, (*(struct decl *const *)b)->name);
 }
 
 static int by_number(const void *a, const void *b)
 {
-	return (*(struct decl *const *)a)->number -
-	       (*(struct decl *const *)b)->number;
+	return (*(struct decl *const *)a)->number - (*(struct decl *const *)b)->number;
 }
 
 /* The declarations of one kind, in the order that bsearch wants. */
-static struct decl **sorted(const struct schema *s, struct arena *a,
-			    enum decl_kind kind, size_t *n)
+static struct decl **sorted(const struct schema *s, struct arena *a, enum decl_kind kind,
+			    size_t *n)
 {
 	struct decl **some = arena_alloc(a, (s->n + 1) * sizeof(*some));
 
@@ -119,16 +118,14 @@ static struct decl **sorted(const struct schema *s, struct arena *a,
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == kind)
 			some[(*n)++] = s->decls[i];
-	qsort(some, *n, sizeof(*some),
-	      kind == DECL_EVENT ? by_number : by_name);
+	qsort(some, *n, sizeof(*some), kind == DECL_EVENT ? by_number : by_name);
 	return some;
 }
 
 /* A table may be empty; C arrays may not, so each has a row behind its end. */
 static void put_table(FILE *out, const char *name, size_t n)
 {
-	fprintf(out, "\t{ 0 },\n};\n\nconst size_t %s_count = %zu;\n\n", name,
-		n);
+	fprintf(out, "\t{ 0 },\n};\n\nconst size_t %s_count = %zu;\n\n", name, n);
 }
 
 static void put_ops(FILE *out, struct arena *a, const struct schema *s)
@@ -181,8 +178,10 @@ static void put_tools(FILE *out, const struct schema *s)
 		if (d->kind != DECL_SET)
 			continue;
 		for (size_t j = 0; j < d->in.n; j++, n++) {
-			fprintf(out, "\t{ .name = \"%s\", .set = \"%s\", "
-				".doc = ", d->in.items[j]->name, d->name);
+			fprintf(out,
+				"\t{ .name = \"%s\", .set = \"%s\", "
+				".doc = ",
+				d->in.items[j]->name, d->name);
 			put_string(out, d->in.items[j]->doc);
 			fputs(" },\n", out);
 		}
@@ -206,16 +205,16 @@ static void put_wires(FILE *out, struct arena *a, const struct schema *s)
 	for (size_t i = 0; i < n; i++) {
 		const struct decl *d = wires[i];
 
-		fprintf(out, "\t{ .name = \"%s\", .ports = %u, .senders = %u, "
-			".record = &record_%s,\n\t  .doc = ", d->name,
-			bits(d->port, "5000"), bits(d->sender, "host"), d->id);
+		fprintf(out,
+			"\t{ .name = \"%s\", .ports = %u, .senders = %u, "
+			".record = &record_%s,\n\t  .doc = ",
+			d->name, bits(d->port, "5000"), bits(d->sender, "host"), d->id);
 		put_string(out, d->doc);
 		fputs(",\n", out);
 		for (answer = 0; d->answer && wires[answer] != d->answer;)
 			answer++;
 		if (d->answer)
-			fprintf(out, "\t  .answer = &wire_table[%zu],\n",
-				answer);
+			fprintf(out, "\t  .answer = &wire_table[%zu],\n", answer);
 		fputs("\t},\n", out);
 	}
 	put_table(out, "wire", n);

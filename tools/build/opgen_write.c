@@ -10,8 +10,7 @@
 void put_upper(FILE *out, const char *s)
 {
 	for (; *s; s++)
-		fputc(isalnum((unsigned char)*s) ? toupper((unsigned char)*s)
-						 : '_', out);
+		fputc(isalnum((unsigned char)*s) ? toupper((unsigned char)*s) : '_', out);
 }
 
 void put_string(FILE *out, const char *s)
@@ -61,8 +60,8 @@ static void put_c_type(FILE *out, const struct member *m)
 /* A text or json that is absent is NULL. */
 static bool has_flag(const struct member *m)
 {
-	return m->optional && !m->list && !based(m, "text") &&
-	       !based(m, "json") && !based(m, "map");
+	return m->optional && !m->list && !based(m, "text") && !based(m, "json") &&
+	       !based(m, "map");
 }
 
 static bool has_count(const struct member *m)
@@ -122,11 +121,11 @@ static void put_event_numbers(FILE *out, const struct schema *s)
 
 static void put_op_declarations(FILE *out, const struct decl *d)
 {
-	fprintf(out, "/* %s - %s:%d */\n", d->name, d->place.file,
-		d->place.line);
+	fprintf(out, "/* %s - %s:%d */\n", d->name, d->place.file, d->place.line);
 	put_struct(out, d->id, "_in", &d->in);
 	put_struct(out, d->id, "_out", &d->out);
-	fprintf(out, "int %s(struct call *call, const struct %s_in *in, "
+	fprintf(out,
+		"int %s(struct call *call, const struct %s_in *in, "
 		"struct %s_out *out);\nextern const struct op *const op_%s;\n\n",
 		d->id, d->id, d->id, d->id);
 }
@@ -166,20 +165,24 @@ static void put_choices(FILE *out, const struct decl *d)
 
 static void put_type(FILE *out, const struct decl *d)
 {
-	static const char *const kinds[] = { [DECL_ENUM] = "enum",
-					     [DECL_RECORD] = "record" };
+	static const char *const kinds[] = {
+		[DECL_ENUM] = "enum", [DECL_RECORD] = "record"
+	};
 
 	if (d->kind == DECL_ENUM)
 		put_choices(out, d);
-	fprintf(out, "static const struct type type_%s = {\n\t.name = \"%s\", "
-		".index = %d, .kind = KIND_", d->id, d->name, d->index);
+	fprintf(out,
+		"static const struct type type_%s = {\n\t.name = \"%s\", "
+		".index = %d, .kind = KIND_",
+		d->id, d->name, d->index);
 	put_upper(out, d->kind == DECL_TYPE ? d->base : kinds[d->kind]);
 	fputs(",\n\t.doc = ", out);
 	put_string(out, d->doc);
 	fputs(",\n", out);
 	if (d->ranged)
-		fprintf(out, "\t.min = INT64_C(%" PRId64 "), .max = INT64_C(%"
-			PRId64 "),\n", d->min, d->max);
+		fprintf(out,
+			"\t.min = INT64_C(%" PRId64 "), .max = INT64_C(%" PRId64 "),\n",
+			d->min, d->max);
 	if (d->pattern) {
 		fputs("\t.pattern = ", out);
 		put_string(out, d->pattern);
@@ -216,11 +219,10 @@ static void put_default(FILE *out, const struct member *m)
 
 static void put_field(FILE *out, const char *record, const struct member *m)
 {
-	fprintf(out, "\t{ .name = \"%s\", .type = &type_%s,\n\t  .doc = ",
-		m->name, m->type->id);
+	fprintf(out, "\t{ .name = \"%s\", .type = &type_%s,\n\t  .doc = ", m->name,
+		m->type->id);
 	put_string(out, m->doc);
-	fprintf(out, ",\n\t  .flags = 0%s%s%s,\n",
-		m->optional ? " | FIELD_OPTIONAL" : "",
+	fprintf(out, ",\n\t  .flags = 0%s%s%s,\n", m->optional ? " | FIELD_OPTIONAL" : "",
 		m->list ? " | FIELD_LIST" : "", m->def ? " | FIELD_DEFAULT" : "");
 	fprintf(out, "\t  .at = offsetof(struct %s, %s),\n", record, m->id);
 	if (has_count(m) || has_flag(m))
@@ -243,11 +245,12 @@ static void put_record(FILE *out, struct arena *a, const struct decl *d,
 		put_field(out, id, all->items[i]);
 	if (all->n)
 		fputs("};\n\n", out);
-	fprintf(out, "const struct record record_%s = {\n\t.name = \"%s%s\", "
-		".size = sizeof(struct %s),\n", id, d->name, suffix, id);
+	fprintf(out,
+		"const struct record record_%s = {\n\t.name = \"%s%s\", "
+		".size = sizeof(struct %s),\n",
+		id, d->name, suffix, id);
 	if (all->n)
-		fprintf(out, "\t.fields = fields_%s, .n_fields = %zu,\n", id,
-			all->n);
+		fprintf(out, "\t.fields = fields_%s, .n_fields = %zu,\n", id, all->n);
 	fputs("\t.doc = ", out);
 	put_string(out, *suffix ? "" : d->doc);
 	fputs(",\n};\n\n", out);
@@ -275,7 +278,8 @@ static void put_types(FILE *out, struct arena *a, const struct schema *s)
 		if (decl_is_type(s->decls[i]))
 			fprintf(out, "\t&type_%s,\n", s->decls[i]->id);
 	fputs("};\n\nconst size_t type_count = sizeof(type_table) / "
-	      "sizeof(type_table[0]);\n\n", out);
+	      "sizeof(type_table[0]);\n\n",
+	      out);
 }
 
 void schema_write_source(const struct schema *s, FILE *out)
@@ -283,7 +287,8 @@ void schema_write_source(const struct schema *s, FILE *out)
 	struct arena a = { 0 };
 
 	fputs("/* Written by opgen from schema/; not to be edited. */\n"
-	      "#include \"ops.gen.h\"\n\n", out);
+	      "#include \"ops.gen.h\"\n\n",
+	      out);
 	put_types(out, &a, s);
 	write_tables(out, &a, s);
 	arena_release(&a);

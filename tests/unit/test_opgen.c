@@ -1,0 +1,182 @@
+/*
+ * test_opgen - what opgen refuses, and where it says the mistake is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tools/build/opgen.h"
+
+/* What a good operation needs, as two lines. */
+#define OP "# Do it.\nop a.b\n"
+#define READ OP " read\n who member\n"
+
+static const struct {
+	const char *schema, *says;
+} rows[] = {
+	{ "nonsense x\n", "t.op:1: unknown declaration 'nonsense'" },
+	{ "# T.\ntype x blob\n", "t.op:2: x: 'blob' is not one of" },
+	{ "type x int\n", "t.op:1: x has no documentation" },
+	{ "# T.\ntype x int 5..1\n", "t.op:2: bad range '5..1'" },
+	{ "# T.\ntype x int 1..9007199254740992\n", "leaves +-(2^53 - 1)" },
+	{ "# T.\ntype x bool 0..1\n", "a bool has no range" },
+	{ "# T.\ntype x text -1..1\n", "a negative length" },
+	{ "# T.\ntype x text /^\\d$/\n", "an escape that is not of a sign" },
+	{ "# T.\ntype x text /(?=a)/\n", "both understand this pattern: (?" },
+	{ "# T.\ntype x text /[[:alpha:]]/\n", "a \\ or [ inside" },
+	{ "# T.\ntype x text /[]a]/\n", "a set that begins with ]" },
+	{ "# T.\ntype x text /a+?/\n", "a repetition of a repetition" },
+	{ "# T.\ntype x text /(a/\n", "bad pattern /(a/" },
+	{ "# T.\ntype x text /abc\n", "does not end with a /" },
+	{ "# T.\ntype x int /abc/\n", "only a text has a pattern" },
+	{ "# T.\ntype x int\n# T.\nenum x\n a  # A.\n",
+	  "t.op:4: 'x' is already declared at t.op:2" },
+	{ "# E.\nenum e\n", "e has no values" },
+	{ "# E.\nenum e\n a  # A.\n a  # A.\n", "t.op:4: 'a' appears twice" },
+	{ "# E.\nenum e\n a\n", "t.op:3: a has no documentation" },
+	{ "# R.\nrecord r\n a nope  # A.\n", "t.op:3: unknown type 'nope' of 'a'" },
+	{ "# R.\nrecord r\n a int\n", "t.op:3: a has no documentation" },
+	{ "# R.\nrecord r\n a int  # A\n", "does not end with a period" },
+	{ "# R.\nrecord r\n a int  # A.\n a int  # A.\n", "'a' appears twice" },
+	{ "# R.\nrecord r\n a int  # A.\n b int (a)  # A.\n",
+	  "t.op:4: 'a' appears twice" },
+	{ "# R.\nrecord r\n default int  # A.\n", "cannot be a field's name" },
+	{ "# R.\nrecord r\n r r  # A.\n", "r holds itself" },
+	{ "# R.\nrecord r\n m map[]  # A.\n", "a list of maps" },
+	{ "# R.\nrecord field\n a int  # A.\n", "is a struct of cadre already" },
+	{ "# R.\nrecord r\n a int = x  # A.\n", "bad default 'x' of 'a'" },
+	{ "# R.\nrecord r\n a int = \"1\"  # A.\n", "bad default" },
+	{ "# R.\nrecord r\n a bool = yes  # A.\n", "bad default" },
+	{ "# R.\nrecord r\n a int[] = 1  # A.\n", "bad default" },
+	{ "# R.\nrecord r\n a int? = 1  # A.\n", "leave out the ?" },
+	{ "# T.\ntype x int 1..3\n# R.\nrecord r\n a x = 4  # A.\n", "bad default '4'" },
+	{ "# T.\ntype x text /^a$/\n# R.\nrecord r\n a x = b  # A.\n",
+	  "bad default 'b'" },
+	{ "# E.\nenum e\n a  # A.\n# R.\nrecord r\n f e = b  # A.\n", "bad default 'b'" },
+	{ "# R.\nrecord r\n a text = \"x  # A.\n", "a text is not closed" },
+	{ "# R.\nrecord r\n a int (b  # A.\n", "are not closed" },
+	{ "# R.\nrecord r\n a int b  # A.\n", "unexpected 'b' behind a" },
+	{ "# R.\nrecord r\n a  # A.\n", "a has no type and is no param" },
+	{ "# A doc.\n\n# T.\ntype x int\n", "belongs to no declaration" },
+	{ " # Doc.\n", "documentation without anything in front" },
+	{ "# T.\ntype x int\n member\n", "'x' takes no members" },
+	{ "event 0 a.b  # E.\n", "bad event number '0'" },
+	{ "event 1 a.b  # E.\nevent 1 a.c  # E.\n", "a.c has the number of a.b" },
+	{ "event 1 a.b nobody  # E.\n", "'nobody' is not one of" },
+	{ "wire exec 5000 host  # W.\n", "PascalCase" },
+	{ "wire Exec 80 host  # W.\n", "unknown port '80'" },
+	{ "wire Exec 5000 me  # W.\n", "unknown sender 'me'" },
+	{ "wire Exec 5000 host -> Nope  # W.\n", "undeclared answer 'Nope'" },
+	{ "wire Exec 5000\n", "expected: wire NAME" },
+	{ "# W.\nwire Exec 5000 host\n type text  # T.\n",
+	  "'type' belongs to the frame" },
+	{ "set s\n tool x  # X.\n", "no operation is in tool 'x'" },
+	{ "op a.b\n read\n who member\n", "a.b has no documentation" },
+	{ OP, "says neither read nor write" },
+	{ OP " read\n", "does not say who" },
+	{ OP " read\n who me\n", "unknown who 'me'" },
+	{ OP " read\n read\n who member\n", "a second 'read' or 'write'" },
+	{ OP " read\n who\n", "t.op:4: expected: who host" },
+	{ READ " rate often\n", "unknown rate 'often'" },
+	{ READ " frobs x\n", "t.op:5: unknown word 'frobs'" },
+	{ READ " wait x\n", "waits by 'x'" },
+	{ READ " fails nope\n", "undeclared fault 'nope'" },
+	{ READ " emits a.c\n", "undeclared event 'a.c'" },
+	{ READ " http GET /a/{x}\n", "names {x}, which is no required field" },
+	{ READ " http GET /a/{x}\n in x int = 1  # X.\n", "no required field" },
+	{ READ " http GET /a/b{x}\n in x int  # X.\n", "a whole step" },
+	{ READ " http HEAD /a\n", "unknown method 'HEAD'" },
+	{ OP " write\n who member\n http GET /a\n", "a write on GET" },
+	{ READ " http GET /a/{x}\n in x int  # X.\n"
+	       "# C.\nop a.c\n read\n who member\n http GET /a/{y}\n in y int  # Y.\n",
+	  "a.c has the route of a.b" },
+	{ READ " tool t\n", "no set has a tool 't'" },
+	{ "set s\n tool t  # T.\n" READ " tool t x\n"
+	  "# C.\nop a.c\n read\n who member\n tool t x\n",
+	  "a.c has the place of a.b in tool 't'" },
+	{ "set s\n tool t  # T.\n" READ " tool t x\n"
+	  "# C.\nop a.c\n read\n who member\n tool t\n",
+	  "stands alone in one" },
+	{ "set s\n tool t  # T.\n" READ " tool t x\n in f int  # F.\n"
+	  "# C.\nop a.c\n read\n who member\n tool t y\n in f text  # F.\n",
+	  "'f' has another type in a.b" },
+	{ READ " cli do x y\n", "'y' is no argument" },
+	{ READ " cli do x...\n in x int  # X.\n",
+	  "only a list or a text takes the rest" },
+	{ READ " cli do\n# C.\nop a.c\n read\n who member\n cli do\n",
+	  "a.c has the command of a.b" },
+	{ READ " table x\n", "has no column 'x'" },
+	{ "# Do it\nop a.b\n read\n who member\n", "ends with a period" },
+	{ "# Do it.\n# Now.\nop a.b\n read\n who member\n", "is not one line" },
+	{ "# Do it.\nop ab\n read\n who member\n", "called NOUN.VERB" },
+};
+
+static char *complaints(const char *schema, int *n)
+{
+	char *said = NULL;
+	size_t size;
+	struct schema s;
+	FILE *errors = open_memstream(&said, &size);
+	FILE *in = fmemopen((char *)schema, strlen(schema), "r");
+
+	schema_init(&s, errors);
+	schema_parse(&s, "t.op", in);
+	if (!s.n_errors)
+		schema_check(&s);
+	*n = s.n_errors;
+	schema_release(&s);
+	fclose(in);
+	fclose(errors);
+	return said;
+}
+
+static void refuses(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int n;
+		char *said = complaints(rows[i].schema, &n);
+
+		if (!n || !strstr(said, rows[i].says))
+			fail_msg("%s--- said: %s--- not: %s", rows[i].schema, said,
+				 rows[i].says);
+		free(said);
+	}
+}
+
+static void tells_all(void **state)
+{
+	int n;
+	char *said = complaints("# R.\nrecord r\n a x  # A.\n b y  # B.\n", &n);
+
+	(void)state;
+	assert_int_equal(n, 2);
+	assert_string_equal(said, "t.op:3: unknown type 'x' of 'a'\n"
+				  "t.op:4: unknown type 'y' of 'b'\n");
+	free(said);
+}
+
+static void takes_nothing(void **state)
+{
+	int n;
+	char *said = complaints("-- nothing\n\n", &n);
+
+	(void)state;
+	assert_int_equal(n, 0);
+	free(said);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(tells_all),
+		cmocka_unit_test(takes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
