@@ -1,0 +1,221 @@
+-- What people read with sqlite3: readable names, ISO times in UTC, words instead
+-- of numbers.  These views are a public interface; docs/state.md shows what to ask
+-- them.  A lease is over at its instant here as everywhere.
+
+CREATE VIEW v_now AS
+SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) AS ms;
+
+CREATE VIEW v_team AS
+SELECT t.name AS team,
+	CASE
+	WHEN t.destroyed_at IS NOT NULL THEN 'destroyed'
+	WHEN EXISTS (SELECT 1 FROM workspace w
+		WHERE w.team = t.id AND w.state = 0 AND w.was_up = 0) THEN 'creating'
+	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state IN (1, 2)
+		AND k.lease_until > (SELECT ms FROM v_now)) THEN 'working'
+	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state = 3)
+		THEN 'working'
+	WHEN EXISTS (SELECT 1 FROM assignment x
+		WHERE x.team = t.id AND x.state < 2) THEN 'working'
+	WHEN NOT EXISTS (SELECT 1 FROM task k WHERE k.team = t.id
+		AND k.state IN (0, 1, 2, 3))
+		AND EXISTS (SELECT 1 FROM result r
+		WHERE r.team = t.id AND r.collected_at IS NULL) THEN 'completing'
+	ELSE 'ready' END AS state,
+	(SELECT count(*) FROM agent a
+		WHERE a.team = t.id AND a.gone = 0 AND a.kind = 0) AS members,
+	(SELECT count(*) FROM task k
+		WHERE k.team = t.id AND k.state IN (0, 1, 2, 3)) AS open_tasks,
+	t.inbox_capacity, t.max_vms,
+	strftime('%Y-%m-%dT%H:%M:%fZ', t.created_at / 1000.0, 'unixepoch') AS created_at,
+	strftime('%Y-%m-%dT%H:%M:%fZ', t.destroyed_at / 1000.0, 'unixepoch')
+		AS destroyed_at,
+	printf('%08x-%04x-7%03x-%04x-%012x', t.created_at >> 16, t.created_at & 65535,
+		s.id_a, 32768 | (2 << 10) | s.id_b,
+		(((t.id + t.created_at * 2442737) & 281474976710655) | s.id_c)
+		- (((t.id + t.created_at * 2442737) & 281474976710655) & s.id_c)) AS id
+FROM team t JOIN state s ON s.one = 1;
+
+CREATE VIEW v_agent AS
+SELECT t.name AS team, a.name AS agent, a.role,
+	(SELECT word FROM word WHERE list = 'agent_status' AND n = a.status) AS status,
+	(SELECT printf('%03d', k.number) FROM task k WHERE k.owner = a.id
+		AND (k.lease_until IS NULL OR k.lease_until > (SELECT ms FROM v_now))
+		ORDER BY k.updated_at DESC LIMIT 1) AS task,
+	a.queued, a.leased, a.assignments, a.generation,
+	(SELECT group_concat(skill, ' ') FROM agent_skill WHERE agent = a.id) AS skills,
+	w.name AS workspace, a.project, a.description,
+	strftime('%Y-%m-%dT%H:%M:%fZ', a.active_at / 1000.0, 'unixepoch') AS last_active,
+	a.gone
+FROM agent a JOIN team t ON t.id = a.team LEFT JOIN workspace w ON w.id = a.workspace;
+
+CREATE VIEW v_message AS
+SELECT m.id AS seq, t.name AS team, a.name AS sender,
+	CASE WHEN m.to_all THEN '*' ELSE (SELECT group_concat(r.name, ' ')
+		FROM delivery d JOIN agent r ON r.id = d.agent
+		WHERE d.message = m.id) END AS recipients,
+	m.type, CASE WHEN m.urgent THEN 'urgent' ELSE 'normal' END AS priority, m.thread,
+	m.reply_to, m.content, m.metadata,
+	strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1000.0, 'unixepoch') AS sent_at,
+	strftime('%Y-%m-%dT%H:%M:%fZ', m.expires_at / 1000.0, 'unixepoch') AS expires_at,
+	printf('%08x-%04x-7%03x-%04x-%012x', m.at >> 16, m.at & 65535, s.id_a,
+		32768 | (1 << 10) | s.id_b,
+		(((m.id + m.at * 2442737) & 281474976710655) | s.id_c)
+		- (((m.id + m.at * 2442737) & 281474976710655) & s.id_c)) AS id
+FROM message m JOIN state s ON s.one = 1 JOIN team t ON t.id = m.team
+JOIN agent a ON a.id = m.sender;
+
+CREATE VIEW v_delivery AS
+SELECT d.message AS seq, t.name AS team, a.name AS recipient,
+	(SELECT word FROM word WHERE list = 'delivery_state' AND n = CASE
+		WHEN d.state = 2 AND d.due_at <= (SELECT ms FROM v_now) THEN 0
+		WHEN d.state < 2 AND d.due_at <= (SELECT ms FROM v_now) THEN 5
+		ELSE d.state END) AS state,
+	d.attempt,
+	strftime('%Y-%m-%dT%H:%M:%fZ', d.notified_at / 1000.0, 'unixepoch') AS notified_at,
+	strftime('%Y-%m-%dT%H:%M:%fZ', d.fetched_at / 1000.0, 'unixepoch') AS fetched_at,
+	strftime('%Y-%m-%dT%H:%M:%fZ', d.done_at / 1000.0, 'unixepoch') AS done_at
+FROM delivery d JOIN agent a ON a.id = d.agent JOIN team t ON t.id = a.team;
+
+-- What waits in whose inbox, in the order in which it is received.
+CREATE VIEW v_inbox AS
+SELECT t.name AS team, r.name AS agent, m.id AS seq, a.name AS sender, m.type,
+	CASE WHEN m.urgent THEN 'urgent' ELSE 'normal' END AS priority,
+	CASE WHEN d.state = 2 AND d.due_at > (SELECT ms FROM v_now) THEN 'fetched'
+		WHEN d.state = 1 THEN 'notified' ELSE 'queued' END AS state,
+	d.attempt, m.content,
+	strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1000.0, 'unixepoch') AS sent_at,
+	CASE WHEN d.state = 2 AND d.due_at > (SELECT ms FROM v_now)
+		THEN strftime('%Y-%m-%dT%H:%M:%fZ', d.due_at / 1000.0, 'unixepoch') END
+		AS lease_until
+FROM delivery d JOIN message m ON m.id = d.message JOIN agent r ON r.id = d.agent
+JOIN team t ON t.id = r.team JOIN agent a ON a.id = m.sender
+WHERE d.state < 3 AND (d.state = 2 OR d.due_at IS NULL
+	OR d.due_at > (SELECT ms FROM v_now))
+ORDER BY t.name, r.name, d.lane, d.message;
+
+CREATE VIEW v_board AS
+SELECT t.name AS team, printf('%03d', k.number) AS id,
+	(SELECT word FROM word WHERE list = 'task_state' AND n = CASE
+		WHEN k.lease_until <= (SELECT ms FROM v_now) THEN 0 ELSE k.state END)
+		AS status,
+	k.priority,
+	CASE WHEN k.lease_until <= (SELECT ms FROM v_now) THEN NULL ELSE o.name END
+		AS owner,
+	k.epoch, s.name AS assignee, k.title,
+	(SELECT group_concat(printf('%03d', x.number), ' ') FROM task_dep d
+		JOIN task x ON x.id = d.dep WHERE d.task = k.id) AS depends_on,
+	(SELECT group_concat(printf('%03d', x.number), ' ') FROM task_dep d
+		JOIN task x ON x.id = d.dep WHERE d.task = k.id AND x.state <> 4)
+		AS blocked_by,
+	(SELECT group_concat(tag, ' ') FROM task_tag WHERE task = k.id) AS tags,
+	k.attempts, c.name AS created_by, k.description, k.result,
+	CASE WHEN k.lease_until > (SELECT ms FROM v_now)
+		THEN strftime('%Y-%m-%dT%H:%M:%fZ', k.lease_until / 1000.0, 'unixepoch') END
+		AS lease_until,
+	strftime('%Y-%m-%dT%H:%M:%fZ', k.created_at / 1000.0, 'unixepoch') AS created_at,
+	strftime('%Y-%m-%dT%H:%M:%fZ', k.updated_at / 1000.0, 'unixepoch') AS updated_at
+FROM task k JOIN team t ON t.id = k.team JOIN agent c ON c.id = k.created_by
+LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+ORDER BY t.name, k.number;
+
+-- What can be claimed now, best first.
+CREATE VIEW v_ready AS
+SELECT t.name AS team, printf('%03d', k.number) AS id, k.priority, k.title,
+	s.name AS assignee
+FROM task k JOIN team t ON t.id = k.team LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.open_deps = 0 AND (k.state = 0
+	OR (k.state IN (1, 2) AND k.lease_until <= (SELECT ms FROM v_now)))
+ORDER BY t.name, k.priority, k.number;
+
+CREATE VIEW v_note AS
+SELECT t.name AS team, printf('%03d', k.number) AS task, a.name AS agent, n.text,
+	strftime('%Y-%m-%dT%H:%M:%fZ', n.at / 1000.0, 'unixepoch') AS at
+FROM task_note n JOIN task k ON k.id = n.task JOIN team t ON t.id = k.team
+JOIN agent a ON a.id = n.agent;
+
+CREATE VIEW v_assignment AS
+SELECT t.name AS team, x.message AS seq, a.name AS agent, s.name AS sender, x.label AS task,
+	(SELECT word FROM word WHERE list = 'assignment_state' AND n = x.state) AS state,
+	x.command, x.workdir, x.timeout_s,
+	strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1000.0, 'unixepoch') AS sent_at,
+	strftime('%Y-%m-%dT%H:%M:%fZ', x.started_at / 1000.0, 'unixepoch') AS started_at
+FROM assignment x JOIN message m ON m.id = x.message JOIN team t ON t.id = x.team
+JOIN agent a ON a.id = x.agent JOIN agent s ON s.id = x.sender;
+
+CREATE VIEW v_result AS
+SELECT t.name AS team, r.message AS seq, a.name AS agent, s.name AS sender, x.label AS task,
+	r.success, r.exit_code, r.stdout, r.stderr, r.elapsed_s,
+	strftime('%Y-%m-%dT%H:%M:%fZ', r.stored_at / 1000.0, 'unixepoch') AS stored_at,
+	strftime('%Y-%m-%dT%H:%M:%fZ', r.collected_at / 1000.0, 'unixepoch')
+		AS collected_at
+FROM result r JOIN assignment x ON x.message = r.message JOIN team t ON t.id = r.team
+JOIN agent a ON a.id = r.agent JOIN agent s ON s.id = r.sender;
+
+CREATE VIEW v_workspace AS
+SELECT w.name AS workspace, t.name AS team, a.name AS agent,
+	(SELECT word FROM word WHERE list = 'backend' AND n = w.backend) AS backend,
+	(SELECT word FROM word WHERE list = 'workspace_state' AND n = w.state) AS state,
+	w.path, p.name AS parent, w.pid,
+	strftime('%Y-%m-%dT%H:%M:%fZ', w.created_at / 1000.0, 'unixepoch') AS created_at
+FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
+LEFT JOIN workspace p ON p.id = w.parent;
+
+CREATE VIEW v_event AS
+SELECT e.seq, strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch') AS at,
+	t.name AS team, (SELECT word FROM word WHERE list = 'event' AND n = e.kind) AS event,
+	a.name AS actor, e.via AS as_operator,
+	CASE WHEN e.kind BETWEEN 200 AND 299 THEN
+		(SELECT printf('%03d', k.number) FROM task k WHERE k.id = e.subject)
+	WHEN e.kind BETWEEN 110 AND 119 THEN
+		(SELECT x.name FROM agent x WHERE x.id = e.subject)
+	WHEN e.kind BETWEEN 150 AND 159 THEN
+		(SELECT w.name FROM workspace w WHERE w.id = e.subject)
+	WHEN e.kind BETWEEN 100 AND 109 THEN t.name
+	ELSE CAST(e.subject AS TEXT) END AS subject,
+	(SELECT x.name FROM agent x WHERE x.id = e.target) AS target, e.detail
+FROM event e LEFT JOIN team t ON t.id = e.team LEFT JOIN agent a ON a.id = e.actor;
+
+INSERT INTO word (list, n, word) VALUES
+	('team_state', 0, 'creating'), ('team_state', 1, 'ready'),
+	('team_state', 2, 'working'), ('team_state', 3, 'completing'),
+	('team_state', 4, 'destroyed'),
+	('agent_status', 0, 'initializing'), ('agent_status', 1, 'ready'),
+	('agent_status', 2, 'working'), ('agent_status', 3, 'idle'),
+	('agent_status', 4, 'streaming'), ('agent_status', 5, 'rate_limited'),
+	('agent_status', 6, 'stuck'), ('agent_status', 7, 'done'),
+	('agent_status', 8, 'failed'), ('agent_status', 9, 'offline'),
+	('delivery_state', 0, 'queued'), ('delivery_state', 1, 'notified'),
+	('delivery_state', 2, 'fetched'), ('delivery_state', 3, 'acked'),
+	('delivery_state', 4, 'dropped'), ('delivery_state', 5, 'expired'),
+	('delivery_state', 6, 'dead'),
+	('task_state', 0, 'pending'), ('task_state', 1, 'claimed'),
+	('task_state', 2, 'in_progress'), ('task_state', 3, 'blocked'),
+	('task_state', 4, 'completed'), ('task_state', 5, 'failed'),
+	('task_state', 6, 'cancelled'),
+	('assignment_state', 0, 'queued'), ('assignment_state', 1, 'running'),
+	('assignment_state', 2, 'done'), ('assignment_state', 3, 'cancelled'),
+	('backend', 0, 'process'),
+	('workspace_state', 0, 'creating'), ('workspace_state', 1, 'ready'),
+	('workspace_state', 2, 'stopped'), ('workspace_state', 3, 'failed'),
+	('workspace_state', 4, 'destroyed'),
+	('event', 100, 'team.created'), ('event', 101, 'team.state'),
+	('event', 102, 'team.destroyed'), ('event', 110, 'agent.registered'),
+	('event', 111, 'agent.replaced'), ('event', 112, 'agent.updated'),
+	('event', 113, 'agent.status'), ('event', 120, 'message.sent'),
+	('event', 121, 'message.fetched'), ('event', 122, 'message.acked'),
+	('event', 123, 'message.dropped'), ('event', 124, 'message.expired'),
+	('event', 125, 'message.dead'), ('event', 126, 'message.requeued'),
+	('event', 127, 'message.notified'), ('event', 140, 'assignment.started'),
+	('event', 141, 'assignment.done'), ('event', 142, 'result.collected'),
+	('event', 150, 'workspace.created'), ('event', 151, 'workspace.ready'),
+	('event', 152, 'workspace.stopped'), ('event', 153, 'workspace.failed'),
+	('event', 154, 'workspace.destroyed'), ('event', 155, 'workspace.restarted'),
+	('event', 200, 'task.created'), ('event', 201, 'task.claimed'),
+	('event', 202, 'task.started'), ('event', 203, 'task.blocked'),
+	('event', 204, 'task.unblocked'), ('event', 205, 'task.completed'),
+	('event', 206, 'task.failed'), ('event', 207, 'task.cancelled'),
+	('event', 208, 'task.released'), ('event', 209, 'task.lapsed'),
+	('event', 210, 'task.retried'), ('event', 211, 'task.ready'),
+	('event', 212, 'task.assigned'), ('event', 213, 'task.noted'),
+	('event', 214, 'task.updated'), ('event', 215, 'task.ticked');
