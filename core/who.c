@@ -80,30 +80,54 @@ static int check_proof(struct call *call, const struct caller_row *r)
 					"team create gave.");
 }
 
-static int no_such_caller(struct call *call)
+static int only_team(struct call *call, const char **name)
+{
+	struct team_only_row r;
+	int rc = sql_row(call, team_only, &r);
+
+	if (rc < 0)
+		return rc;
+	*name = rc && r.n == 1 ? r.name : NULL;
+	return 0;
+}
+
+/* An operator who acts as an agent need not say which team, where he need not for
+ * himself either.  *team stays NULL when nothing decides. */
+static int team_of_caller(struct call *call, const char **team)
+{
+	*team = call->identity.team;
+	if (!*team && call->identity.as)
+		*team = call->settings->default_team;
+	return *team || !call->identity.as ? 0 : only_team(call, team);
+}
+
+static int no_such_caller(struct call *call, const char *team)
 {
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/from", "there is no agent %s in team %s",
-		  call->identity.agent, call->identity.team);
+		  call->identity.agent, team);
 	return fault_hint(&call->fault, "Register it first: cadre agent register NAME.");
 }
 
 int who_calls(struct call *call)
 {
 	const struct identity *id = &call->identity;
+	const char *team;
 	struct caller_row r;
 	int rc;
 
 	call->caller = (struct caller){ .level = id->level, .name = "operator" };
 	if (!id->agent || id->level == WHO_HOST)
 		return 0;
-	if (!id->team)
+	if ((rc = team_of_caller(call, &team)) < 0)
+		return rc;
+	if (!team)
 		return fault_set(&call->fault, FAULT_INVALID, "/team",
 				 "an agent is named without its team");
-	rc = sql_row(call, caller_by_name, &r, .team_name = id->team, .name = id->agent);
+	rc = sql_row(call, caller_by_name, &r, .team_name = team, .name = id->agent);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return no_such_caller(call);
+		return no_such_caller(call, team);
 	if ((rc = check_proof(call, &r)) < 0)
 		return rc;
 	take(call, &r);
@@ -120,17 +144,6 @@ static int no_team(struct call *call, const char *team)
 	else
 		fault_set(&call->fault, FAULT_INVALID, "/team", "say which team");
 	return fault_hint(&call->fault, "See the teams with: cadre team list.");
-}
-
-static int only_team(struct call *call, const char **name)
-{
-	struct team_only_row r;
-	int rc = sql_row(call, team_only, &r);
-
-	if (rc < 0)
-		return rc;
-	*name = rc && r.n == 1 ? r.name : NULL;
-	return 0;
 }
 
 /* The operator goes into a team: his place in it becomes the caller. */
