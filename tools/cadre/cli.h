@@ -1,0 +1,102 @@
+/*
+ * cli - what the files of the command share.
+ *
+ * Verbs come from the schema (`cli` lines); only those in verbs[] of main.c
+ * have code here, because they act on this machine: start a host, follow a
+ * file, print a manual.  Results go to stdout, faults to stderr, and the exit
+ * status is the one of the fault table.
+ *
+ * The files, in the order to read them: main.c (options and verbs), run.c (one
+ * operation), print.c and table.c (what people read), then one per verb.
+ */
+#ifndef CLI_H
+#define CLI_H
+
+#include "core/host/client.h"
+
+struct cli {
+	bool json, direct, color, help;
+	bool terminal; /* stdout is one */
+	int width;     /* of the terminal in columns; 0: no limit */
+	const char *dir, *team, *as, *key; /* --home, --team, --as, --key */
+	struct home home;		   /* after cli_home() */
+	struct client *client;		   /* after cli_client() */
+};
+
+struct verb {
+	const char *name, *usage, *summary;
+	/* argv[0] is the verb; the exit status. */
+	int (*run)(struct cli *cli, int argc, char **argv);
+};
+
+extern const struct verb verb_table[]; /* ends with a NULL name */
+
+/* Finds the state, and who asks: --team and --as are part of that. */
+int cli_home(struct cli *cli, bool create, struct fault *f);
+int cli_client(struct cli *cli, bool create, struct fault *f);
+
+/* Prints a fault, as JSON on stdout with --json; the exit status. */
+int cli_fault(const struct cli *cli, const struct fault *f);
+/* The same for a wrong use of a verb. */
+int cli_usage(const struct cli *cli, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Takes `--NAME VALUE` or `--NAME=VALUE` (or `-x VALUE`) at argv[*i] and moves
+ * *i to its last word; NULL when it is another word. */
+const char *cli_option(int argc, char **argv, int *i, const char *name);
+
+/* --- run.c ----------------------------------------------------------------------- */
+
+/* Runs the operation with the words behind its own and prints the answer. */
+int run_words(struct cli *cli, const struct op *op, int argc, char **argv);
+/* Runs it with arguments; the answer, or NULL with the fault filled. */
+json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+
+/* --- print.c ---------------------------------------------------------------------- */
+
+void print_answer(const struct cli *cli, const struct op *op, const json_t *answer);
+void print_json(const json_t *json);
+/* A list of records, without headings when `more` of a table goes on. */
+void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
+		const json_t *rows, bool head);
+/* How a person says a time: "3 min ago", "in 2 h". */
+void print_ago(int64_t ms, int64_t now, char out[32]);
+
+/* --- table.c ---------------------------------------------------------------------- */
+
+struct table {
+	struct arena arena;
+	const char **cells; /* n_columns each row */
+	size_t n_cells, n_columns;
+};
+
+/* Columns that a text takes on a terminal. */
+size_t text_width(const char *s);
+/* A copy on one line (`lines`: newlines stay) in which no byte drives a
+ * terminal. */
+char *text_plain(struct arena *a, const char *s, bool lines);
+
+void table_cell(struct table *t, const char *text); /* copied, made plain */
+/* Prints and empties it; the first row is the heading if `head`. */
+void table_print(const struct cli *cli, struct table *t, bool head, int indent);
+
+/* --- the verbs ---------------------------------------------------------------------- */
+
+int init_main(struct cli *cli, int argc, char **argv);
+int up_main(struct cli *cli, int argc, char **argv);
+int serve_main(struct cli *cli, int argc, char **argv);
+int down_main(struct cli *cli, int argc, char **argv);
+int events_main(struct cli *cli, int argc, char **argv);
+int gc_main(struct cli *cli, int argc, char **argv);
+int logs_main(struct cli *cli, int argc, char **argv);
+int backup_main(struct cli *cli, int argc, char **argv);
+int doctor_main(struct cli *cli, int argc, char **argv);
+int mcp_verb(struct cli *cli, int argc, char **argv);
+int guest_verb(struct cli *cli, int argc, char **argv);
+int bench_verb(struct cli *cli, int argc, char **argv);
+int completion_main(struct cli *cli, int argc, char **argv);
+int help_main(struct cli *cli, int argc, char **argv);
+int man_main(struct cli *cli, int argc, char **argv);
+int docs_main(struct cli *cli, int argc, char **argv);
+
+#endif

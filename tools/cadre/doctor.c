@@ -1,0 +1,270 @@
+/*
+ * doctor - looks at a state and its host, and says what to do.
+ *
+ * One line per check: ok, warn (somebody should look) or bad (it does not work
+ * or will not for long); 1 when anything is bad.  It changes nothing.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+
+#include "core/host/mirror.h"
+#include "core/version.h"
+#include "tools/cadre/cli.h"
+
+enum { LAG_MOST = 1000 };
+
+enum verdict { VERDICT_OK, VERDICT_WARN, VERDICT_BAD };
+
+struct doctor {
+	struct cli *cli;
+	struct store *store; /* a read connection; NULL when it cannot be opened */
+	json_t *lines;
+	bool bad;
+};
+
+static const char *const verdict_names[] = { "ok", "warn", "bad" };
+
+/* `todo` may be NULL. */
+static void say(struct doctor *d, enum verdict v, const char *what, const char *todo,
+		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+static void say(struct doctor *d, enum verdict v, const char *what, const char *todo,
+		const char *fmt, ...)
+{
+	static const char *const colors[] = { "\033[32m", "\033[33m", "\033[31m" };
+	bool color = d->cli->color;
+	char found[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(found, sizeof(found), fmt, ap);
+	va_end(ap);
+	d->bad |= v == VERDICT_BAD;
+	json_array_append_new(d->lines,
+			      json_pack("{ss,ss,ss,ss*}", "check", what, "verdict",
+					verdict_names[v], "found", found, "todo", todo));
+	if (d->cli->json)
+		return;
+	printf("%s%-4s%s  %-12s %s\n", color ? colors[v] : "", verdict_names[v],
+	       color ? "\033[0m" : "", what, found);
+	if (todo)
+		printf("%6s%-12s -> %s\n", "", "", todo);
+}
+
+/* --- the folder ------------------------------------------------------------------ */
+
+static const char *file_system(long type)
+{
+	static const struct {
+		long type;
+		const char *name;
+	} known[] = {
+		{ 0xef53, "ext4" },	   { 0x58465342, "xfs" },    { 0x9123683e, "btrfs" },
+		{ 0x01021994, "tmpfs" },   { 0x794c7630, "overlay" }, { 0x2fc12fc1, "zfs" },
+		{ 0xf2f52010, "f2fs" },	   { 0x6969, "nfs" },	     { 0x01021997, "9p" },
+		{ 0xff534d42, "cifs" },	   { 0xfe534d42, "smb" },    { 0x517b, "smb" },
+		{ 0x65735546, "fuse" },	   { 0x6a656a63, "virtiofs" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].type == (type & 0xffffffff))
+			return known[i].name;
+	return NULL;
+}
+
+static bool is_remote(const char *name)
+{
+	static const char *const remote[] = { "nfs", "9p", "cifs", "smb", "fuse", "virtiofs" };
+
+	for (size_t i = 0; name && i < sizeof(remote) / sizeof(remote[0]); i++)
+		if (!strcmp(name, remote[i]))
+			return true;
+	return false;
+}
+
+static void check_folder(struct doctor *d)
+{
+	const char *dir = d->cli->home.dir, *name;
+	char path[4200];
+	struct statfs fs;
+	struct stat st;
+
+	if (statfs(dir, &fs))
+		return say(d, VERDICT_BAD, "folder", NULL, "%s: %s", dir, strerror(errno));
+	name = file_system((long)fs.f_type);
+	if (is_remote(name))
+		say(d, VERDICT_BAD, "file system", "move it to a local disk: CADRE_HOME=DIR",
+		    "%s is on %s, where locks and shared memory do not hold", dir, name);
+	else if (name)
+		say(d, VERDICT_OK, "file system", NULL, "%s on %s", dir, name);
+	else
+		say(d, VERDICT_WARN, "file system", "see that it is a local disk",
+		    "%s is on an unknown one (%lx)", dir, (long)fs.f_type);
+	snprintf(path, sizeof(path), "%s/secret", dir);
+	if (stat(path, &st) || (st.st_mode & 077))
+		say(d, VERDICT_BAD, "secret", "chmod 600 it", "%s is open to others", path);
+	else
+		say(d, VERDICT_OK, "secret", NULL, "readable by its owner alone");
+}
+
+static void check_space(struct doctor *d)
+{
+	struct statvfs fs;
+	long long mib;
+
+	if (statvfs(d->cli->home.dir, &fs))
+		return;
+	mib = (long long)fs.f_bavail * (long long)fs.f_frsize >> 20;
+	if (mib < 16)
+		say(d, VERDICT_BAD, "space", "free some: writes are refused when it is full",
+		    "%lld MiB left", mib);
+	else if (mib < 256)
+		say(d, VERDICT_WARN, "space", "free some, or run `cadre gc`", "%lld MiB left",
+		    mib);
+	else
+		say(d, VERDICT_OK, "space", NULL, "%lld MiB left", mib);
+}
+
+/* --- the state ---------------------------------------------------------------------- */
+
+static void check_state(struct doctor *d)
+{
+	struct fault f = { 0 };
+	int64_t frames;
+
+	if (store_open(&d->store, d->cli->home.dir, STORE_READ, NULL, &f) < 0)
+		return say(d, VERDICT_BAD, "state", f.hint, "%s", f.text);
+	if (store_check(d->store, &f) < 0)
+		say(d, VERDICT_BAD, "integrity", "stop the host and restore a backup", "%s",
+		    f.text);
+	else
+		say(d, VERDICT_OK, "integrity", NULL, "%s is sound", store_path(d->store));
+	frames = store_wal_frames(d->store);
+	if (frames > 100000)
+		say(d, VERDICT_WARN, "log", "a long read holds it: end old readers",
+		    "%lld frames wait for a checkpoint", (long long)frames);
+}
+
+/* The answer of a read without arguments; NULL when it fails. */
+static json_t *ask(struct doctor *d, const char *name, struct fault *f)
+{
+	json_t *args = json_object(), *answer = run_op(d->cli, op_find(name), args, f);
+
+	json_decref(args);
+	return answer;
+}
+
+/* --- the host ------------------------------------------------------------------------- */
+
+static void check_answer(struct doctor *d, pid_t holder)
+{
+	struct fault f = { 0 };
+	json_t *status = ask(d, "state.status", &f);
+	const char *version = json_string_value(json_object_get(status, "version"));
+
+	if (!status)
+		say(d, VERDICT_BAD, "status", f.hint, "%s", f.text);
+	else if (holder && !client_hosted(d->cli->client))
+		say(d, VERDICT_BAD, "socket",
+		    "see `cadre logs`; restart it: cadre down, then cadre up",
+		    "process %d holds the lock but does not answer at %s", (int)holder,
+		    d->cli->home.socket);
+	else if (version && strcmp(version, CADRE_VERSION))
+		say(d, VERDICT_WARN, "version", "restart it: cadre down, then cadre up",
+		    "the host is %s, this is %s", version, CADRE_VERSION);
+	else if (version)
+		say(d, VERDICT_OK, "version", NULL, "%s, schema %lld", version,
+		    (long long)json_integer_value(json_object_get(status, "schema_version")));
+	json_decref(status);
+}
+
+static void check_host(struct doctor *d)
+{
+	pid_t holder = home_holder(&d->cli->home);
+
+	if (holder)
+		say(d, VERDICT_OK, "host", NULL, "process %d holds the lock", (int)holder);
+	else
+		say(d, VERDICT_OK, "host", NULL, "none runs; commands open the state themselves");
+	if (d->store)
+		check_answer(d, holder);
+}
+
+static void check_mirror(struct doctor *d)
+{
+	bool hosted = home_holder(&d->cli->home);
+	struct fault f = { 0 };
+	int64_t behind;
+
+	if (mirror_lag(&d->cli->home, d->store, &behind, &f) < 0)
+		say(d, VERDICT_WARN, "mirror", "see `cadre logs`", "%s", f.text);
+	else if (behind < 0)
+		say(d, VERDICT_OK, "mirror", NULL, "not made yet");
+	else if (behind > LAG_MOST)
+		say(d, VERDICT_WARN, "mirror", hosted ? "see `cadre logs`" :
+		    "start a host: cadre up", "%lld events behind", (long long)behind);
+	else
+		say(d, VERDICT_OK, "mirror", NULL, "%lld events behind", (long long)behind);
+}
+
+static void check_guests(struct doctor *d)
+{
+	struct fault f = { 0 };
+	json_t *answer = ask(d, "workspace.list", &f), *row;
+	size_t i, dead = 0, all = 0;
+
+	json_array_foreach(json_object_get(answer, "workspaces"), i, row) {
+		const char *state = json_string_value(json_object_get(row, "state"));
+		const char *name = json_string_value(json_object_get(row, "name"));
+		pid_t pid = (pid_t)json_integer_value(json_object_get(row, "pid"));
+		bool lost = state && !strcmp(state, "ready") &&
+			    (pid <= 0 || (kill(pid, 0) && errno == ESRCH));
+
+		all++;
+		if (!lost && !(state && !strcmp(state, "failed")))
+			continue;
+		dead++;
+		say(d, VERDICT_WARN, "guest",
+		    home_holder(&d->cli->home) ? "cadre workspace start, or see `cadre logs`" :
+						 "start a host: cadre up",
+		    "%s is %s", name, lost ? "not running" : "failed");
+	}
+	if (answer && !dead)
+		say(d, VERDICT_OK, "guests", NULL, "%zu, none dead", all);
+	json_decref(answer);
+}
+
+int doctor_main(struct cli *cli, int argc, char **argv)
+{
+	struct doctor d = { .cli = cli, .lines = json_array() };
+	struct fault f = { 0 };
+
+	if (argc > 1)
+		return cli_usage(cli, "`%s` takes no words", argv[0]);
+	if (cli_home(cli, false, &f) < 0)
+		return cli_fault(cli, &f);
+	check_folder(&d);
+	check_space(&d);
+	check_state(&d);
+	check_host(&d);
+	if (d.store) {
+		check_mirror(&d);
+		check_guests(&d);
+	}
+	store_close(d.store);
+	if (cli->json) {
+		json_t *answer = json_pack("{sb,sO}", "ok", !d.bad, "checks", d.lines);
+
+		print_json(answer);
+		json_decref(answer);
+	}
+	json_decref(d.lines);
+	return d.bad;
+}

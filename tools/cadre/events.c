@@ -1,0 +1,126 @@
+/*
+ * events - what happened, and with -f what happens; and gc, which repeats.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cadre/cli.h"
+
+enum { FOLLOW_SECONDS = 60 };
+
+static bool take_follow(int *argc, char **argv)
+{
+	bool follow = false;
+	int left = 0;
+
+	for (int i = 0; i < *argc; i++) {
+		if (!strcmp(argv[i], "-f") || !strcmp(argv[i], "--follow"))
+			follow = true;
+		else
+			argv[left++] = argv[i];
+	}
+	*argc = left;
+	argv[left] = NULL;
+	return follow;
+}
+
+/* With --json every event is a line of its own. */
+static void print_events(const struct cli *cli, const struct op *op, const json_t *answer,
+			 bool head)
+{
+	const json_t *events = json_object_get(answer, "events"), *event;
+	size_t i;
+
+	if (cli->json) {
+		json_array_foreach(events, i, event)
+			print_json(event);
+	} else if (json_array_size(events)) {
+		print_rows(cli, field_find(op->out, "events")->type->record, op->columns, events,
+			   head);
+	}
+	fflush(stdout);
+}
+
+/* Each round asks for what came after the last one and waits for the first. */
+static int follow(struct cli *cli, const struct op *op, json_t *args)
+{
+	struct fault f = { 0 };
+	json_t *answer;
+	bool head = true;
+
+	while ((answer = run_op(cli, op, args, &f))) {
+		print_events(cli, op, answer, head);
+		head &= !json_array_size(json_object_get(answer, "events"));
+		json_object_set(args, "after", json_object_get(answer, "next"));
+		json_object_set_new(args, "wait_seconds", json_integer(FOLLOW_SECONDS));
+		json_decref(answer);
+		if (ferror(stdout))
+			return 0;
+	}
+	return cli_fault(cli, &f);
+}
+
+int events_main(struct cli *cli, int argc, char **argv)
+{
+	const struct op *op = op_find("event.list");
+	struct fault f = { 0 };
+	bool follows;
+	json_t *args;
+	int status;
+
+	argc--;
+	argv++;
+	follows = take_follow(&argc, argv);
+	if (!follows)
+		return run_words(cli, op, argc, argv);
+	signal(SIGPIPE, SIG_DFL); /* `cadre events -f | head` ends by itself */
+	args = op_args(op, argc, argv, &f);
+	if (!args)
+		return cli_fault(cli, &f);
+	if (cli->team)
+		json_object_set_new(args, "team", json_string(cli->team));
+	status = follow(cli, op, args);
+	json_decref(args);
+	return status;
+}
+
+/* --- gc ------------------------------------------------------------------------------- */
+
+static void add_up(json_t *sum, const json_t *answer)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)answer, name, value)
+		if (json_is_integer(value))
+			json_object_set_new(sum, name,
+					    json_integer(json_integer_value(json_object_get(sum,
+											    name)) +
+							 json_integer_value(value)));
+}
+
+/* The operation works in slices, so that nobody waits long for it. */
+int gc_main(struct cli *cli, int argc, char **argv)
+{
+	const struct op *op = op_find("state.gc");
+	struct fault f = { 0 };
+	json_t *args = op_args(op, argc - 1, argv + 1, &f), *sum = json_object(), *answer = NULL;
+	bool more = args;
+
+	while (more && (answer = run_op(cli, op, args, &f))) {
+		add_up(sum, answer);
+		more = json_is_true(json_object_get(answer, "more"));
+		json_decref(answer);
+	}
+	if (!f.code) {
+		json_object_set_new(sum, "more", json_false());
+		if (cli->json)
+			print_json(sum);
+		else
+			print_answer(cli, op, sum);
+	}
+	json_decref(sum);
+	json_decref(args);
+	return f.code ? cli_fault(cli, &f) : 0;
+}

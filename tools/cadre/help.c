@@ -1,0 +1,124 @@
+/*
+ * help - what there is, from the schema and the table of verbs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/cadre/cli.h"
+
+static const char options_text[] =
+	"  --json          one line of JSON instead of text\n"
+	"  --direct        open the state itself even if a host runs\n"
+	"  --home DIR      the state folder\n"
+	"  --team TEAM     the team; needed when there are several\n"
+	"  --as AGENT      act as that agent (operator; events say so)\n"
+	"  --key KEY       idempotency key: the same call again does nothing twice\n"
+	"  --no-color      no colour on a terminal\n"
+	"  -h, --help      explain the verb\n";
+
+/* The words of a command with its bare arguments: `send TO CONTENT...`. */
+static void command_line(const struct op *op, char *out, size_t room)
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; op->cli[i] && n < room; i++)
+		n += (size_t)snprintf(out + n, room - n, "%s%s", i ? " " : "", op->cli[i]);
+	for (size_t i = 0; op->cli_fields && op->cli_fields[i] && n < room; i++) {
+		const struct field *field = field_find(op->in, op->cli_fields[i]);
+		bool may = field->flags & (FIELD_OPTIONAL | FIELD_DEFAULT);
+		char *at = out + n;
+
+		n += (size_t)snprintf(out + n, room - n, may ? " [%s%s]" : " %s%s", field->name,
+				      op->cli_rest && !op->cli_fields[i + 1] ? "..." : "");
+		for (; *at; at++)
+			*at = (char)(*at >= 'a' && *at <= 'z' ? *at - 32 : *at);
+	}
+}
+
+static void list_verbs(struct cli *cli)
+{
+	for (const struct verb *v = verb_table; v->name; v++) {
+		char line[80];
+
+		if (!v->usage)
+			continue;
+		snprintf(line, sizeof(line), "%s%s%s", v->name, *v->usage ? " " : "", v->usage);
+		printf("  %-32s  %s\n", line, v->summary);
+	}
+	(void)cli;
+}
+
+/* The operations whose command begins with `word`, or all of them. */
+static int list_ops(const char *word)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < op_count; i++) {
+		const struct op *op = &op_table[i];
+		char line[120];
+
+		if (!op->cli || (word && strcmp(op->cli[0], word)))
+			continue;
+		command_line(op, line, sizeof(line));
+		printf("  %-32s  %s\n", line, op->summary);
+		n++;
+	}
+	return n;
+}
+
+static int overview(struct cli *cli)
+{
+	printf("usage: cadre [OPTIONS] VERB [WORDS]\n\nThis machine:\n");
+	list_verbs(cli);
+	printf("\nTeams, messages, tasks and workspaces:\n");
+	list_ops(NULL);
+	printf("\nOptions of every verb:\n%s", options_text);
+	printf("\n`cadre help VERB` explains one.  A text may be - (standard input) or @FILE.\n");
+	return 0;
+}
+
+static int explain_verb(const struct verb *v)
+{
+	printf("usage: cadre %s%s%s\n\n%s\n", v->name, v->usage && *v->usage ? " " : "",
+	       v->usage ? v->usage : "", v->summary);
+	return 0;
+}
+
+static int explain_op(const struct op *op)
+{
+	struct text out = { 0 };
+
+	op_usage(op, &out);
+	fwrite(out.data, 1, out.len, stdout);
+	text_release(&out);
+	if (op->wait)
+		printf("\n--wait stands for the longest wait.");
+	if (op->flags & OP_REQUEST)
+		printf("  --take receives for good.");
+	if (op->wait)
+		printf("\n");
+	printf("`cadre help` lists the options of every verb.\n");
+	return 0;
+}
+
+/* argv[1...] are the words to be explained. */
+int help_main(struct cli *cli, int argc, char **argv)
+{
+	const struct op *op;
+	int taken = 0;
+
+	if (argc < 2)
+		return overview(cli);
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (!strcmp(v->name, argv[1]) && strcmp(argv[1], "events") &&
+		    strcmp(argv[1], "gc"))
+			return explain_verb(v);
+	op = op_command(argc - 1, argv + 1, &taken);
+	if (op)
+		return explain_op(op);
+	if (list_ops(argv[1]))
+		return 0;
+	return cli_usage(cli, "there is no verb `%.60s`", argv[1]);
+}

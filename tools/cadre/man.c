@@ -1,0 +1,197 @@
+/*
+ * man - the manual page, from the schema, the faults and the table of verbs.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/version.h"
+#include "tools/cadre/cli.h"
+
+/* Text for roff: a dot or quote must not begin a line, a dash is a dash. */
+static void put(const char *s)
+{
+	bool start = true;
+
+	for (; *s; s++) {
+		if (start && (*s == '.' || *s == '\''))
+			printf("\\&");
+		if (*s == '\\')
+			printf("\\e");
+		else if (*s == '-')
+			printf("\\-");
+		else
+			putchar(*s);
+		start = *s == '\n';
+	}
+}
+
+static void put_line(const char *s)
+{
+	put(s);
+	putchar('\n');
+}
+
+static void put_prose(const char *s)
+{
+	for (const char *end; *s; s = end) {
+		end = strstr(s, "\n\n");
+		printf(".PP\n");
+		if (!end) {
+			put_line(s);
+			return;
+		}
+		for (; s < end; s++)
+			put((char[]){ *s, '\0' });
+		printf("\n");
+		end += 2;
+	}
+}
+
+static bool is_bare(const struct op *op, const struct field *field)
+{
+	for (size_t i = 0; op->cli_fields && op->cli_fields[i]; i++)
+		if (!strcmp(op->cli_fields[i], field->name))
+			return true;
+	return false;
+}
+
+static void put_option(const struct op *op, const struct field *field)
+{
+	static const char *const values[] = {
+		[KIND_TEXT] = "TEXT", [KIND_INT] = "N",	    [KIND_BOOL] = "",
+		[KIND_TIME] = "TIME", [KIND_ENUM] = "WORD", [KIND_JSON] = "JSON",
+		[KIND_MAP] = "K=V",   [KIND_RECORD] = "JSON",
+	};
+
+	printf(".TP\n");
+	if (is_bare(op, field)) {
+		printf("\\fI");
+		for (const char *s = field->name; *s; s++)
+			putchar(toupper((unsigned char)*s));
+		printf("\\fR\n");
+	} else {
+		printf("\\fB\\-\\-");
+		for (const char *s = field->name; *s; s++)
+			*s == '_' ? (void)printf("\\-") : (void)putchar(*s);
+		printf("\\fR \\fI%s\\fR\n", values[field->type->kind]);
+	}
+	put_line(field->doc);
+	if (field->type->kind != KIND_ENUM)
+		return;
+	printf("One of");
+	for (const struct choice *c = field->type->choices; c->name; c++)
+		printf(" %s%s", c->name, c[1].name ? "," : ".\n");
+}
+
+static void put_op(const struct op *op)
+{
+	printf(".SS cadre");
+	for (size_t i = 0; op->cli[i]; i++)
+		printf(" %s", op->cli[i]);
+	printf("\n");
+	put_line(op->summary);
+	put_prose(op->doc);
+	for (size_t i = 0; i < op->in->n_fields; i++)
+		put_option(op, &op->in->fields[i]);
+}
+
+static void put_verbs(void)
+{
+	for (const struct verb *v = verb_table; v->name; v++) {
+		if (!v->usage)
+			continue;
+		printf(".TP\n\\fBcadre %s\\fR ", v->name);
+		put_line(v->usage);
+		put_line(v->summary);
+	}
+}
+
+static void put_status(void)
+{
+	static const struct {
+		const char *name, *doc;
+		int status;
+	} faults[] = {
+#define X(id, name, exit, http, wire, doc, hint) { name, doc, exit },
+		FAULT_LIST(X)
+#undef X
+	};
+
+	printf(".SH EXIT STATUS\n.TP\n\\fB0\\fR\nDone.\n");
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		printf(".TP\n\\fB%d\\fR ", faults[i].status);
+		put_line(faults[i].name);
+		put_line(faults[i].doc);
+	}
+}
+
+static const char head[] =
+	".SH NAME\ncadre \\- coordination of teams of AI coding agents\n"
+	".SH SYNOPSIS\n\\fBcadre\\fR [\\fIOPTIONS\\fR] \\fIVERB\\fR [\\fIWORDS\\fR]\n"
+	".SH DESCRIPTION\n"
+	"cadre keeps teams, agents, messages, tasks and workspaces in one SQLite file.\n"
+	"What it acknowledged it keeps, and what one agent claimed no other agent holds.\n"
+	"With a host running (\\fBcadre up\\fR) it talks to its socket; without one it opens\n"
+	"the file itself: the same operations with the same guarantees.\n"
+	".PP\nA text may be \\fB\\-\\fR, which reads standard input, or \\fB@\\fR\\fIFILE\\fR; "
+	"\\fB@@\\fR stands for one @.\n"
+	".SH OPTIONS\nOf every verb:\n"
+	".TP\n\\fB\\-\\-json\\fR\nOne line of JSON on standard output; a fault is an object "
+	"\\fIerror\\fR there.\n"
+	".TP\n\\fB\\-\\-direct\\fR\nOpen the state itself even if a host runs.\n"
+	".TP\n\\fB\\-\\-home\\fR \\fIDIR\\fR\nThe state folder.\n"
+	".TP\n\\fB\\-\\-team\\fR \\fITEAM\\fR\nThe team; needed when there are several.\n"
+	".TP\n\\fB\\-\\-as\\fR \\fIAGENT\\fR\nAct as that agent; the operator only, and events "
+	"say so.\n"
+	".TP\n\\fB\\-\\-key\\fR \\fIKEY\\fR\nThe idempotency key: the same call again changes "
+	"nothing more.\n"
+	".TP\n\\fB\\-\\-no\\-color\\fR\nNo colour on a terminal.\n"
+	".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nExplain the verb.\n";
+
+static const char tail[] =
+	".SH ENVIRONMENT\n"
+	".TP\n\\fBCADRE_HOME\\fR\nThe state folder.\n"
+	".TP\n\\fBCADRE_TEAM\\fR, \\fBCADRE_AGENT\\fR, \\fBCADRE_TOKEN\\fR\n"
+	"Who calls; without an agent it is the operator.\n"
+	".TP\n\\fBCADRE_SESSION\\fR\nNames the receiver's session; the shell's when absent.\n"
+	".TP\n\\fBCADRE_SOCKET\\fR\nInside a workspace: the socket of its door.\n"
+	".TP\n\\fBNO_COLOR\\fR\nNo colour.\n"
+	".SH FILES\n"
+	".TP\n\\fI.cadre/\\fR\nThe state of the project, found upward from the working "
+	"directory; all worktrees of a repository share one.\n"
+	".TP\n\\fI~/.local/state/cadre/\\fR\nThe state outside projects.\n"
+	".TP\n\\fIcadre.toml\\fR\nThe configuration, found upward, then in ~/.config/cadre/.\n"
+	".SH SEE ALSO\n\\fBsqlite3\\fR(1), \\fBgit\\-worktree\\fR(1)\n";
+
+int man_main(struct cli *cli, int argc, char **argv)
+{
+	(void)cli;
+	(void)argc;
+	(void)argv;
+	printf(".\\\" made by `cadre man` from the schema\n.TH CADRE 1 \"\" \"cadre %s\" "
+	       "\"User Commands\"\n%s.SH THIS MACHINE\n",
+	       CADRE_VERSION, head);
+	put_verbs();
+	printf(".SH COMMANDS\n");
+	for (size_t i = 0; i < op_count; i++)
+		if (op_table[i].cli)
+			put_op(&op_table[i]);
+	put_status();
+	printf("%s", tail);
+	return 0;
+}
+
+int docs_main(struct cli *cli, int argc, char **argv)
+{
+	struct text out = { 0 };
+
+	if (argc == 2 && !strcmp(argv[1], "man"))
+		return man_main(cli, argc, argv);
+	if (argc != 2 || strcmp(argv[1], "reference"))
+		return cli_usage(cli, "`docs` takes reference or man");
+	op_reference(&out);
+	fwrite(out.data, 1, out.len, stdout);
+	text_release(&out);
+	return 0;
+}

@@ -1,0 +1,363 @@
+/*
+ * print - an answer as people read it, from what the schema says of it.
+ *
+ * The first list of an answer is a table; a single record is lines of key and
+ * value with its own lists as tables below; messages are blocks with their
+ * text.  Times are relative on a terminal and ISO elsewhere.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/cadre/cli.h"
+
+enum { INDENT = 2, VALUE_MOST = 60 };
+
+static const char *dim(const struct cli *cli)
+{
+	return cli->color ? "\033[2m" : "";
+}
+
+static const char *plain(const struct cli *cli)
+{
+	return cli->color ? "\033[0m" : "";
+}
+
+void print_json(const json_t *json)
+{
+	json_dumpf(json, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
+	putchar('\n');
+}
+
+/* --- values -------------------------------------------------------------------- */
+
+void print_ago(int64_t ms, int64_t now, char out[32])
+{
+	static const struct {
+		int64_t below, unit;
+		const char *name;
+	} units[] = {
+		{ 60, 1, "s" },
+		{ 3600, 60, "min" },
+		{ 48 * 3600, 3600, "h" },
+		{ INT64_MAX, 24 * 3600, "days" },
+	};
+	int64_t far = (now > ms ? now - ms : ms - now) / 1000;
+	size_t i = 0;
+
+	while (far >= units[i].below)
+		i++;
+	if (far < 2)
+		snprintf(out, 32, "now");
+	else
+		snprintf(out, 32, now > ms ? "%lld %s ago" : "in %lld %s",
+			 (long long)(far / units[i].unit), units[i].name);
+}
+
+static bool is_empty(const json_t *value)
+{
+	return !value || json_is_null(value) || (json_is_array(value) && !json_array_size(value)) ||
+	       (json_is_string(value) && !json_string_length(value)) ||
+	       (json_is_object(value) && !json_object_size(value));
+}
+
+static const char *time_text(const struct cli *cli, struct arena *a, const char *iso)
+{
+	char ago[32];
+	int64_t ms = time_parse(iso);
+
+	if (!cli->terminal || ms < 0)
+		return iso;
+	print_ago(ms, home_now(), ago);
+	return arena_strdup(a, ago);
+}
+
+/* A value on one line: of a record its first field, which names it. */
+static const char *value_text(const struct cli *cli, struct arena *a, const struct field *field,
+			      const json_t *value)
+{
+	const char *text, *all = "";
+	const json_t *item;
+	size_t i;
+
+	if (is_empty(value))
+		return "-";
+	if (json_is_array(value)) {
+		json_array_foreach(value, i, item)
+			all = arena_printf(a, "%s%s%s", all, *all ? ", " : "",
+					   value_text(cli, a, field, item));
+		return all;
+	}
+	if (json_is_boolean(value))
+		return json_is_true(value) ? "yes" : "no";
+	if (json_is_integer(value))
+		return arena_printf(a, "%lld", (long long)json_integer_value(value));
+	if (json_is_object(value) && field->type->kind == KIND_RECORD)
+		return value_text(cli, a, &field->type->record->fields[0],
+				  json_object_get(value, field->type->record->fields[0].name));
+	text = json_string_value(value);
+	if (text && field->type->kind == KIND_TIME)
+		return time_text(cli, a, text);
+	if (!text) {
+		char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+		text = arena_strdup(a, dump);
+		free(dump);
+	}
+	return text;
+}
+
+/* --- tables --------------------------------------------------------------------- */
+
+static bool is_list(const struct field *field)
+{
+	return field->flags & FIELD_LIST && field->type->kind == KIND_RECORD;
+}
+
+static bool any_has(const json_t *rows, const char *name)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+		if (!is_empty(json_object_get(row, name)))
+			return true;
+	return false;
+}
+
+/* The columns that are said, else those of all fields that some row has. */
+static size_t choose_columns(const struct record *r, const char *const *columns,
+			     const json_t *rows, const struct field **chosen, size_t most)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; columns && columns[i] && n < most; i++)
+		if ((chosen[n] = field_find(r, columns[i])))
+			n++;
+	for (size_t i = 0; !columns && i < r->n_fields && n < most; i++)
+		if (any_has(rows, r->fields[i].name))
+			chosen[n++] = &r->fields[i];
+	return n;
+}
+
+static void add_heading(struct table *t, const char *name)
+{
+	char *text = arena_strdup(&t->arena, name);
+
+	for (char *s = text; *s; s++)
+		*s = (char)(*s == '_' ? ' ' : *s >= 'a' && *s <= 'z' ? *s - 32 : *s);
+	table_cell(t, text);
+}
+
+static void print_table(const struct cli *cli, const struct record *r,
+			const char *const *columns, const json_t *rows, bool head, int indent)
+{
+	const struct field *chosen[32];
+	struct table t = { 0 };
+	const json_t *row;
+	size_t i;
+
+	t.n_columns = choose_columns(r, columns, rows, chosen, 32);
+	if (!t.n_columns)
+		return;
+	for (size_t k = 0; head && k < t.n_columns; k++)
+		add_heading(&t, chosen[k]->name);
+	json_array_foreach(rows, i, row)
+		for (size_t k = 0; k < t.n_columns; k++)
+			table_cell(&t, value_text(cli, &t.arena, chosen[k],
+						  json_object_get(row, chosen[k]->name)));
+	table_print(cli, &t, head, indent);
+}
+
+void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
+		const json_t *rows, bool head)
+{
+	print_table(cli, r, columns, rows, head, 0);
+}
+
+/* --- messages -------------------------------------------------------------------- */
+
+static void print_indented(const char *text, int indent)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+
+		printf("%*s%.*s\n", n ? indent : 0, "", (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+}
+
+static const char *text_of(const json_t *json, const char *name)
+{
+	const char *s = json_string_value(json_object_get(json, name));
+
+	return s ? s : "";
+}
+
+static void print_message(const struct cli *cli, const json_t *m)
+{
+	struct arena a = { 0 };
+	long long attempt = json_integer_value(json_object_get(m, "attempt"));
+
+	printf("%s%s%s -> %s", cli->color ? "\033[1m" : "",
+	       text_plain(&a, text_of(m, "from"), false), plain(cli),
+	       text_plain(&a, text_of(m, "to"), false));
+	if (strcmp(text_of(m, "message_type"), "text"))
+		printf("  %s", text_plain(&a, text_of(m, "message_type"), false));
+	if (!strcmp(text_of(m, "priority"), "urgent"))
+		printf("  %surgent%s", cli->color ? "\033[31m" : "", plain(cli));
+	if (attempt > 1)
+		printf("  attempt %lld", attempt);
+	if (*text_of(m, "thread"))
+		printf("  thread %s", text_plain(&a, text_of(m, "thread"), false));
+	printf("  %s%s  %s%s\n", dim(cli), time_text(cli, &a, text_of(m, "timestamp")),
+	       text_of(m, "message_id"), plain(cli));
+	print_indented(text_plain(&a, text_of(m, "content"), true), 2 * INDENT);
+	arena_release(&a);
+}
+
+/* Whether a list is messages to be read, and not just to be looked over. */
+static bool is_mail(const struct op *op, const struct field *field)
+{
+	return !strcmp(field->type->name, "envelope") && strcmp(op->name, "message.list");
+}
+
+static void print_list(const struct cli *cli, const struct op *op, const struct field *field,
+		       const json_t *rows, int indent)
+{
+	bool first = is_list(&op->out->fields[0]) ? field == &op->out->fields[0] : true;
+	const json_t *row;
+	size_t i;
+
+	if (is_mail(op, field)) {
+		json_array_foreach(rows, i, row) {
+			if (i)
+				putchar('\n');
+			print_message(cli, row);
+		}
+		return;
+	}
+	print_table(cli, field->type->record, first && !indent ? op->columns : NULL, rows, true,
+		    indent);
+}
+
+/* --- records ---------------------------------------------------------------------- */
+
+static bool is_long(const char *text)
+{
+	return strchr(text, '\n') || strlen(text) > VALUE_MOST;
+}
+
+/* Texts that are long get lines of their own, below their name. */
+static void print_value(const struct cli *cli, const struct field *field, const json_t *value,
+			int indent, int width)
+{
+	struct arena a = { 0 };
+	const char *text = value_text(cli, &a, field, value);
+
+	printf("%*s%s%-*s%s", indent, "", dim(cli), width, field->name, plain(cli));
+	if (json_is_string(value) && is_long(text)) {
+		putchar('\n');
+		print_indented(text_plain(&a, text, true), indent + INDENT);
+	} else {
+		printf("  %s\n", text_plain(&a, text, false));
+	}
+	arena_release(&a);
+}
+
+static bool is_shown(const struct field *field, const json_t *record)
+{
+	return !is_empty(json_object_get(record, field->name));
+}
+
+static bool is_nested(const struct field *field)
+{
+	return field->type->kind == KIND_RECORD;
+}
+
+static int names_width(const struct record *r, const json_t *record)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < r->n_fields; i++)
+		if (!is_nested(&r->fields[i]) && is_shown(&r->fields[i], record) &&
+		    strlen(r->fields[i].name) > width)
+			width = strlen(r->fields[i].name);
+	return (int)width;
+}
+
+static void print_record(const struct cli *cli, const struct record *r, const char *const *columns,
+			 const json_t *record, int indent)
+{
+	int width = names_width(r, record);
+
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct field *field = &r->fields[i];
+		const json_t *value = json_object_get(record, field->name);
+
+		if (!is_shown(field, record))
+			continue;
+		if (!is_nested(field)) {
+			print_value(cli, field, value, indent, width);
+			continue;
+		}
+		printf("%*s%s%s%s\n", indent, "", dim(cli), field->name, plain(cli));
+		if (field->flags & FIELD_LIST) {
+			print_table(cli, field->type->record, columns, value, true,
+				    indent + INDENT);
+			columns = NULL; /* they were for the first list */
+		} else {
+			print_record(cli, field->type->record, NULL, value, indent + INDENT);
+		}
+	}
+}
+
+/* --- answers ------------------------------------------------------------------------ */
+
+static void print_lists(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	const struct record *r = op->out;
+	bool any = false;
+
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct field *field = &r->fields[i];
+
+		if (!is_list(field) || !is_shown(field, answer))
+			continue;
+		if (any)
+			printf("\n%s%s%s\n", dim(cli), field->name, plain(cli));
+		print_list(cli, op, field, json_object_get(answer, field->name), 0);
+		any = true;
+	}
+	if (!any)
+		printf("no %s\n", r->fields[0].name);
+	if (json_is_true(json_object_get(answer, "more")))
+		printf("%sthere is more%s\n", dim(cli), plain(cli));
+}
+
+void print_answer(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	const struct record *r = op->out;
+	const struct field *first = r->n_fields ? &r->fields[0] : NULL;
+
+	if (!first)
+		return;
+	if (is_list(first)) {
+		print_lists(cli, op, answer);
+	} else if (is_nested(first) && !is_shown(first, answer)) {
+		printf("no %s\n", first->name);
+	} else if (is_nested(first)) {
+		print_record(cli, first->type->record, NULL,
+			     json_object_get(answer, first->name), 0);
+		if (r->n_fields == 1)
+			return;
+		/* What stands beside the record, unless it says it already. */
+		for (size_t i = 1; i < r->n_fields; i++)
+			if (is_shown(&r->fields[i], answer) && !is_nested(&r->fields[i]) &&
+			    !field_find(first->type->record, r->fields[i].name))
+				print_value(cli, &r->fields[i],
+					    json_object_get(answer, r->fields[i].name), 0, 0);
+	} else {
+		print_record(cli, r, op->columns, answer, 0);
+	}
+}

@@ -1,0 +1,257 @@
+/*
+ * up - the host as a process: start it, serve, stop it.
+ *
+ * `up` starts `serve` in a session of its own and reads from a pipe whether it
+ * got ready: "ready\n", or the fault that it ended with.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/host/host.h"
+#include "tools/cadre/cli.h"
+
+enum { UP_SECONDS = 20, DOWN_SECONDS = 30 };
+
+/* --- serve ------------------------------------------------------------------------ */
+
+/* Tells whoever started us why there will be no "ready". */
+static void report(int fd, const struct fault *f)
+{
+	if (fd >= 0)
+		dprintf(fd, "%s\t%s\t%s\n", fault_info(f->code)->name, f->text, f->hint);
+}
+
+static int ready_fd(const char *word)
+{
+	char *end;
+	long fd = word ? strtol(word, &end, 10) : -1;
+
+	return word && *word && !*end && fd > 2 && fd < 65536 ? (int)fd : -1;
+}
+
+int serve_main(struct cli *cli, int argc, char **argv)
+{
+	struct host_options options = { .home = &cli->home, .ready_fd = -1 };
+	struct fault f = { 0 };
+
+	for (int i = 1; i < argc; i++) {
+		const char *fd = cli_option(argc, argv, &i, "--ready-fd");
+
+		if (!fd)
+			return cli_usage(cli, "`serve` does not know %.60s", argv[i]);
+		options.ready_fd = ready_fd(fd);
+		if (options.ready_fd >= 0)
+			fcntl(options.ready_fd, F_SETFD, FD_CLOEXEC);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	if (cli_home(cli, true, &f) == 0 && host_run(&options, &f) == 0)
+		return 0;
+	report(options.ready_fd, &f);
+	return cli_fault(cli, &f);
+}
+
+/* --- up ----------------------------------------------------------------------------- */
+
+/* In the process that becomes the host.  What it prints, a crash included,
+ * goes to its log. */
+static void become_host(struct cli *cli, int ready)
+{
+	char path[4200], fd[16];
+	int null = open("/dev/null", O_RDWR), log;
+
+	snprintf(path, sizeof(path), "%s/log", cli->home.dir);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/log/host.log", cli->home.dir);
+	log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	dup2(null, 0);
+	dup2(log < 0 ? null : log, 1);
+	dup2(log < 0 ? null : log, 2);
+	if (ready == 3) /* dup3 refuses a descriptor onto itself */
+		fcntl(ready, F_SETFD, 0);
+	else
+		dup2(ready, 3);
+	close_range(4, ~0U, 0);
+	snprintf(fd, sizeof(fd), "%d", 3);
+	if (chdir("/"))
+		_exit(127);
+	execl("/proc/self/exe", "cadre", "--home", cli->home.dir, "serve", "--ready-fd", fd,
+	      (char *)NULL);
+	_exit(127);
+}
+
+/* Twice forked, so that it is nobody's child and has no terminal. */
+static int spawn_host(struct cli *cli, struct fault *f)
+{
+	int ends[2], status;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return fault_set(f, FAULT_IO, "", "pipe: %m");
+	child = fork();
+	if (!child) {
+		setsid();
+		if (!fork())
+			become_host(cli, ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (child < 0) {
+		close(ends[0]);
+		return fault_set(f, FAULT_IO, "", "fork: %m");
+	}
+	waitpid(child, &status, 0);
+	return ends[0];
+}
+
+/* The fault in a line "code\ttext\thint". */
+static int read_report(char *line, struct fault *f)
+{
+	char *rest = line, *code, *text, *hint;
+
+	line[strcspn(line, "\n")] = '\0';
+	code = strsep(&rest, "\t");
+	text = strsep(&rest, "\t");
+	hint = strsep(&rest, "\t");
+	if (!text) {
+		fault_set(f, FAULT_UNAVAILABLE, "", "the host ended before it was ready");
+		return fault_hint(f, "see `cadre logs`");
+	}
+	fault_set(f, fault_named(code), "", "%s", text);
+	if (hint && *hint)
+		fault_hint(f, "%s", hint);
+	return f->code;
+}
+
+static int await_ready(int fd, int seconds, struct fault *f)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	char line[600] = "";
+	size_t len = 0;
+	ssize_t n = 1;
+	int rc;
+
+	while (n > 0 && len < sizeof(line) - 1 && !strchr(line, '\n')) {
+		rc = poll(&wait, 1, seconds * 1000);
+		if (rc < 0 && errno == EINTR)
+			continue;
+		if (rc == 0) {
+			fault_set(f, FAULT_TIMEOUT, "", "the host is not ready after %d s",
+				  seconds);
+			return fault_hint(f, "it goes on starting: see `cadre logs`");
+		}
+		n = read(fd, line + len, sizeof(line) - 1 - len);
+		if (n > 0)
+			len += (size_t)n;
+	}
+	return strcmp(line, "ready\n") ? read_report(line, f) : 0;
+}
+
+static int seconds_option(struct cli *cli, int argc, char **argv, int *seconds)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *value = cli_option(argc, argv, &i, "--timeout");
+		char *end = NULL;
+		long n = value ? strtol(value, &end, 10) : 0;
+
+		if (!value || !*value || *end || n < 1 || n > 3600)
+			return cli_usage(cli, "`%s` takes --timeout 1..3600", argv[0]);
+		*seconds = (int)n;
+	}
+	return 0;
+}
+
+static int say_host(const struct cli *cli, pid_t pid, bool started)
+{
+	json_t *answer;
+
+	if (!cli->json) {
+		printf("%s: process %d, %s\n", started ? "up" : "up already", (int)pid,
+		       cli->home.socket);
+		return 0;
+	}
+	answer = json_pack("{sb,si,ss,ss}", "started", started, "pid", (int)pid, "socket",
+			   cli->home.socket, "home", cli->home.dir);
+	print_json(answer);
+	json_decref(answer);
+	return 0;
+}
+
+int up_main(struct cli *cli, int argc, char **argv)
+{
+	struct fault f = { 0 };
+	int seconds = UP_SECONDS, fd, status = seconds_option(cli, argc, argv, &seconds);
+
+	if (status)
+		return status;
+	if (cli_home(cli, true, &f) < 0)
+		return cli_fault(cli, &f);
+	if (home_holder(&cli->home))
+		return say_host(cli, home_holder(&cli->home), false);
+	fd = spawn_host(cli, &f);
+	if (fd < 0)
+		return cli_fault(cli, &f);
+	await_ready(fd, seconds, &f);
+	close(fd);
+	/* Another `up` may have been faster: that is a host as well. */
+	if (f.code && f.code != FAULT_CONFLICT)
+		return cli_fault(cli, &f);
+	return say_host(cli, home_holder(&cli->home), !f.code);
+}
+
+/* --- down ------------------------------------------------------------------------------ */
+
+/* Ends the process that holds the lock, through a descriptor that can mean no
+ * other one, and waits for its end. */
+static int stop_host(const struct home *home, pid_t pid, int seconds, struct fault *f)
+{
+	int fd = pidfd_open(pid, 0);
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	int rc = 0;
+
+	if (fd < 0 && errno != ESRCH)
+		return fault_set(f, FAULT_IO, "", "process %d: %m", (int)pid);
+	if (fd < 0)
+		return 0;
+	/* It is still the holder, so the descriptor is the holder's. */
+	if (home_holder(home) == pid && pidfd_send_signal(fd, SIGTERM, NULL, 0) &&
+	    errno != ESRCH)
+		rc = fault_set(f, FAULT_DENIED, "", "process %d: %m", (int)pid);
+	else if (!poll(&wait, 1, seconds * 1000))
+		rc = fault_set(f, FAULT_TIMEOUT, "", "process %d has not ended in %d s", (int)pid,
+			       seconds);
+	close(fd);
+	return rc < 0 && f->code == FAULT_TIMEOUT ?
+		       fault_hint(f, "nothing is lost by `kill -9 %d`", (int)pid) :
+		       rc;
+}
+
+int down_main(struct cli *cli, int argc, char **argv)
+{
+	struct fault f = { 0 };
+	int seconds = DOWN_SECONDS, status = seconds_option(cli, argc, argv, &seconds);
+	pid_t pid;
+
+	if (status)
+		return status;
+	if (cli_home(cli, false, &f) < 0)
+		return cli_fault(cli, &f);
+	pid = home_holder(&cli->home);
+	if (pid && stop_host(&cli->home, pid, seconds, &f) < 0)
+		return cli_fault(cli, &f);
+	if (cli->json)
+		printf("{\"stopped\":%s,\"pid\":%d}\n", pid ? "true" : "false", (int)pid);
+	else if (pid)
+		printf("down: process %d has ended\n", (int)pid);
+	else
+		printf("no host runs\n");
+	return 0;
+}
