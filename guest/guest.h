@@ -5,8 +5,8 @@
  * `relay.sock` (port 5001), runs commands and assignments, and keeps what must
  * not be lost in its spool.  It outlives the host that started it and waits to
  * be dialled again.  The files, in the order to read them: guest.c (start and
- * end), link.c (sockets and frames), serve.c (which message goes where),
- * run.c (a process group), exec.c, file.c, daemon.c.
+ * end), peer.c (sockets and frames), serve.c (which message goes where),
+ * proc.c (a process group), exec.c, file.c, daemon.c.
  */
 #ifndef GUEST_H
 #define GUEST_H

@@ -78,32 +78,9 @@ int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 	return 0;
 }
 
-/* The older dialect writes null for what is absent; so no nulls reach the
- * tables.  Objects held as JSON keep theirs. */
-static void drop_nulls(const struct record *r, json_t *object)
-{
-	for (size_t i = 0; i < r->n_fields; i++) {
-		const struct field *field = &r->fields[i];
-		json_t *v = json_object_get(object, field->name);
-		json_t *item;
-		size_t n;
-
-		if (json_is_null(v))
-			json_object_del(object, field->name);
-		else if (!field->type->record)
-			continue;
-		else if (json_is_array(v))
-			json_array_foreach(v, n, item)
-				drop_nulls(field->type->record, item);
-		else
-			drop_nulls(field->type->record, v);
-	}
-}
-
 int packet_decode(struct packet *p, void *dst, struct arena *a,
 		  struct fault *f)
 {
-	drop_nulls(p->wire->record, p->json);
 	return op_decode(p->wire->record, p->json, dst, DECODE_LENIENT, a, f);
 }
 

@@ -1,4 +1,4 @@
-#include "guest/run.h"
+#include "guest/proc.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -37,24 +37,37 @@ static void name_group(char **envp)
 {
 	for (; *envp; envp++)
 		if (strncmp(*envp, "CADRE_GROUP=", 12) == 0)
-			sprintf(*envp + 12, "%d", (int)getpid());
+			snprintf(*envp + 12, 12, "%d", (int)getpid());
 }
 
-static void child(const struct run_spec *spec, const int out[2],
+/* Nothing of the guest stays open in a child that waits at its gate: not the
+ * listening sockets, which would seem alive after the guest's death, and not
+ * the other end of its own or another gate. */
+static void keep_only(int *gate, int *dir)
+{
+	int high[2] = { fcntl(*gate, F_DUPFD, 10), fcntl(*dir, F_DUPFD, 10) };
+
+	*gate = dup3(high[0], 3, O_CLOEXEC);
+	*dir = dup3(high[1], 4, O_CLOEXEC);
+	close_range(5, ~0u, 0);
+}
+
+static void child(const struct proc_spec *spec, const int out[2],
 		  const int err[2], int gate)
 {
+	int failure, dir = spec->dir;
 	char go;
-	int failure;
 
 	setpgid(0, 0);
 	reset_signals();
 	dup2(open("/dev/null", O_RDWR | O_CLOEXEC), 0);
 	dup2(out[1], 1);
 	dup2(err[1], 2);
+	keep_only(&gate, &dir);
 	name_group(spec->envp);
 	if (read(gate, &go, 1) != 1)
 		_exit(126);
-	if (fchdir(spec->dir) == 0)
+	if (fchdir(dir) == 0)
 		execvpe(spec->argv[0], (char *const *)spec->argv, spec->envp);
 	failure = errno;
 	if (write(gate, &failure, sizeof(failure)) < 0)
@@ -62,17 +75,43 @@ static void child(const struct run_spec *spec, const int out[2],
 	_exit(127);
 }
 
+static pid_t make_child(const struct proc_spec *spec, int fd[3][2])
+{
+	sigset_t all, old;
+	pid_t pid;
+
+	/* A signal in the child before reset_signals() would be the loop's. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	pid = fork();
+	if (pid == 0)
+		child(spec, fd[0], fd[1], fd[2][1]);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return pid;
+}
+
 /* --- start ------------------------------------------------------------------------ */
 
-static void closed(uv_handle_t *handle)
+static void let_go(struct proc *run)
 {
-	struct run *run = handle->data;
-
 	if (--run->handles > 0)
 		return;
 	for (int i = 0; i < 2; i++)
-		output_release(&run->streams[i].kept);
+		printed_release(&run->streams[i].kept);
 	free(run);
+}
+
+/* The timer is closed by proc_free() only: a run cannot go before that. */
+static void timer_closed(uv_handle_t *handle)
+{
+	let_go(handle->data);
+}
+
+static void stream_closed(uv_handle_t *handle)
+{
+	struct proc_stream *s = handle->data;
+
+	let_go(s->run);
 }
 
 static void close_pair(int fd[2])
@@ -91,20 +130,20 @@ static int make_pipes(int fd[3][2])
 
 static void readable(uv_poll_t *poll, int status, int events);
 
-static void watch(struct run *run, int i, int fd, const char *folder)
+static void watch(struct proc *run, int i, int fd, const char *folder)
 {
-	struct run_stream *s = &run->streams[i];
+	struct proc_stream *s = &run->streams[i];
 
 	s->run = run;
 	s->fd = fd;
-	output_init(&s->kept, folder);
+	printed_init(&s->kept, folder);
 	uv_poll_init(run->loop, &s->poll, fd); /* makes it non-blocking */
-	s->poll.data = run;
+	s->poll.data = s;
 	uv_poll_start(&s->poll, UV_READABLE, readable);
 	run->handles++;
 }
 
-static void enlist(struct run *run, struct run **list)
+static void enlist(struct proc *run, struct proc **list)
 {
 	run->next = *list;
 	run->place = list;
@@ -113,17 +152,15 @@ static void enlist(struct run *run, struct run **list)
 	*list = run;
 }
 
-int run_new(struct run **out, struct run **list, uv_loop_t *loop,
-	    const struct run_spec *spec, struct fault *f)
+int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
+	    const struct proc_spec *spec, struct fault *f)
 {
 	int fd[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
-	struct run *run = calloc(1, sizeof(*run));
+	struct proc *run = calloc(1, sizeof(*run));
 	pid_t pid = -1;
 
 	if (run && make_pipes(fd) == 0)
-		pid = fork();
-	if (pid == 0)
-		child(spec, fd[0], fd[1], fd[2][1]);
+		pid = make_child(spec, fd);
 	if (pid < 0) {
 		fault_set(f, FAULT_UNAVAILABLE, "", "cannot start: %s",
 			  strerror(errno));
@@ -151,18 +188,19 @@ int run_new(struct run **out, struct run **list, uv_loop_t *loop,
 
 /* --- output ------------------------------------------------------------------------- */
 
-static void stop_stream(struct run_stream *s)
+static void stop_stream(struct proc_stream *s)
 {
 	if (s->fd < 0)
 		return;
-	uv_poll_stop(&s->poll);
+	/* In this order: libuv forgets the number before it is used again. */
+	uv_close((uv_handle_t *)&s->poll, stream_closed);
 	close(s->fd);
 	s->fd = -1;
-	output_end(&s->kept);
+	printed_end(&s->kept);
 }
 
 /* One read; false when there is nothing more to read now. */
-static bool read_some(struct run_stream *s)
+static bool read_some(struct proc_stream *s)
 {
 	char buf[CHUNK];
 	ssize_t n;
@@ -171,7 +209,7 @@ static bool read_some(struct run_stream *s)
 		return false;
 	n = read(s->fd, buf, sizeof(buf));
 	if (n > 0) {
-		output_add(&s->kept, buf, (size_t)n);
+		printed_add(&s->kept, buf, (size_t)n);
 		return true;
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -183,17 +221,12 @@ static bool read_some(struct run_stream *s)
 static void readable(uv_poll_t *poll, int status, int events)
 {
 	(void)status, (void)events;
-	for (int i = 0; i < 2; i++) {
-		struct run *run = poll->data;
-
-		if (&run->streams[i].poll == poll)
-			read_some(&run->streams[i]);
-	}
+	read_some(poll->data);
 }
 
 /* What a command printed before it ended is there by now; a process that it
  * left behind may keep the pipe open and is not waited for. */
-static void read_the_rest(struct run *run)
+static void read_the_rest(struct proc *run)
 {
 	for (int i = 0; i < 2; i++) {
 		for (int n = 0; n < LAST_READS; n++)
@@ -205,7 +238,7 @@ static void read_the_rest(struct run *run)
 
 /* --- end ------------------------------------------------------------------------------ */
 
-static void finish(struct run *run)
+static void finish(struct proc *run)
 {
 	if (run->over)
 		return;
@@ -215,7 +248,7 @@ static void finish(struct run *run)
 	run->done(run);
 }
 
-static bool group_lives(const struct run *run)
+static bool group_lives(const struct proc *run)
 {
 	return kill(-run->group, 0) == 0 || errno == EPERM;
 }
@@ -223,7 +256,7 @@ static bool group_lives(const struct run *run)
 /* Every LOOK_MS after a timeout. */
 static void look(uv_timer_t *timer)
 {
-	struct run *run = timer->data;
+	struct proc *run = timer->data;
 	int64_t since = (int64_t)uv_now(run->loop) - run->killed_at;
 
 	if (run->exited && !group_lives(run)) {
@@ -237,7 +270,7 @@ static void look(uv_timer_t *timer)
 
 static void time_is_up(uv_timer_t *timer)
 {
-	struct run *run = timer->data;
+	struct proc *run = timer->data;
 
 	run->timed_out = true;
 	run->killed_at = (int64_t)uv_now(run->loop);
@@ -246,7 +279,7 @@ static void time_is_up(uv_timer_t *timer)
 	uv_timer_start(timer, look, LOOK_MS, LOOK_MS);
 }
 
-static void note_exit(struct run *run, int status)
+static void note_exit(struct proc *run, int status)
 {
 	int failure = 0;
 
@@ -264,25 +297,23 @@ static void note_exit(struct run *run, int status)
 		finish(run);
 }
 
-void run_reap(struct run *list)
+void proc_reap(struct proc **list)
 {
 	int status;
 	pid_t pid;
 
 	/* Any child: in a VM the guest is init. */
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		struct run *run = list;
+		struct proc *run = *list;
 
 		while (run && run->pid != pid)
 			run = run->next;
-		if (run && run->freed)
-			run->pid = 0;
-		else if (run)
+		if (run)
 			note_exit(run, status);
 	}
 }
 
-void run_go(struct run *run)
+void proc_go(struct proc *run)
 {
 	uint64_t ms = (uint64_t)run->timeout_ms;
 
@@ -296,20 +327,20 @@ void run_go(struct run *run)
 		errno = 0;
 }
 
-void run_kill(struct run *run, int signal)
+void proc_kill(struct proc *run, int signal)
 {
 	if (!run->exited)
 		kill(-run->group, signal);
 }
 
-int run_exit_code(const struct run *run)
+int proc_exit_code(const struct proc *run)
 {
 	if (WIFSIGNALED(run->status))
 		return 128 + WTERMSIG(run->status);
 	return WEXITSTATUS(run->status);
 }
 
-void run_free(struct run *run)
+void proc_free(struct proc *run)
 {
 	if (!run || run->freed)
 		return;
@@ -318,12 +349,11 @@ void run_free(struct run *run)
 		kill(-run->group, SIGKILL);
 	if (run->gate >= 0)
 		close(run->gate);
+	run->gate = -1;
 	*run->place = run->next;
 	if (run->next)
 		run->next->place = run->place;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		stop_stream(&run->streams[i]);
-		uv_close((uv_handle_t *)&run->streams[i].poll, closed);
-	}
-	uv_close((uv_handle_t *)&run->timer, closed);
+	uv_close((uv_handle_t *)&run->timer, timer_closed);
 }

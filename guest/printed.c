@@ -1,4 +1,4 @@
-#include "guest/output.h"
+#include "guest/printed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,17 +12,17 @@ enum { IN_MEMORY = 64 << 10 };
 static const char marker[] = "\n[cadre: what came after 2 MiB was dropped]\n";
 static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-void output_init(struct output *o, const char *folder)
+void printed_init(struct printed *o, const char *folder)
 {
-	*o = (struct output){ .folder = folder };
+	*o = (struct printed){ .folder = folder };
 }
 
-void output_release(struct output *o)
+void printed_release(struct printed *o)
 {
 	free(o->data);
 	if (o->fd)
 		close(o->fd);
-	*o = (struct output){ .folder = o->folder };
+	*o = (struct printed){ .folder = o->folder };
 }
 
 /* --- keeping ------------------------------------------------------------------ */
@@ -43,7 +43,7 @@ static bool write_all(int fd, const char *data, size_t len)
 }
 
 /* Moves it to a file; without one it stays in memory. */
-static void move_to_file(struct output *o)
+static void move_to_file(struct printed *o)
 {
 	int fd = open(o->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
@@ -59,7 +59,7 @@ static void move_to_file(struct output *o)
 	o->fd = fd;
 }
 
-static bool make_room(struct output *o, size_t need)
+static bool make_room(struct printed *o, size_t need)
 {
 	size_t room = o->room ? o->room : 1024;
 	char *data;
@@ -76,7 +76,7 @@ static bool make_room(struct output *o, size_t need)
 	return true;
 }
 
-static void keep(struct output *o, const char *data, size_t len)
+static void keep(struct printed *o, const char *data, size_t len)
 {
 	if (!o->fd && o->len + len > IN_MEMORY && o->room < 2 * IN_MEMORY)
 		move_to_file(o);
@@ -96,26 +96,26 @@ static void keep(struct output *o, const char *data, size_t len)
 	o->len += len;
 }
 
-static void cut(struct output *o)
+static void cut(struct printed *o)
 {
 	o->cut = true;
 	keep(o, marker, sizeof(marker) - 1);
 }
 
 /* Whole characters only, so a cut may fall anywhere between two calls. */
-static void keep_character(struct output *o, const char *data, size_t len)
+static void keep_character(struct printed *o, const char *data, size_t len)
 {
 	if (o->cut)
 		return;
-	if (o->len + len > OUTPUT_MAX)
+	if (o->len + len > PRINTED_MAX)
 		cut(o);
 	else
 		keep(o, data, len);
 }
 
-static void keep_plain(struct output *o, const char *data, size_t len)
+static void keep_plain(struct printed *o, const char *data, size_t len)
 {
-	size_t room = OUTPUT_MAX - o->len;
+	size_t room = PRINTED_MAX - o->len;
 
 	if (o->cut)
 		return;
@@ -139,7 +139,7 @@ static size_t sequence(unsigned char first, unsigned char *lo,
 	return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
 }
 
-static bool continues(const struct output *o, unsigned char c)
+static bool continues(const struct printed *o, unsigned char c)
 {
 	unsigned char lo, hi;
 
@@ -147,26 +147,26 @@ static bool continues(const struct output *o, unsigned char c)
 	return o->n_part == 1 ? c >= lo && c <= hi : (c & 0xc0) == 0x80;
 }
 
-static void add_byte(struct output *o, unsigned char c)
+static void add_byte(struct printed *o, unsigned char c)
 {
 	unsigned char lo, hi;
 
 	if (o->n_part && !continues(o, c))
-		output_end(o);
+		printed_end(o);
 	if (!o->n_part && c && c < 0x80) {
 		keep_character(o, (const char *)&c, 1);
 		return;
 	}
 	o->part[o->n_part++] = c;
 	if (sequence(o->part[0], &lo, &hi) == 0) {
-		output_end(o);
+		printed_end(o);
 	} else if (o->n_part == sequence(o->part[0], &lo, &hi)) {
 		keep_character(o, (const char *)o->part, o->n_part);
 		o->n_part = 0;
 	}
 }
 
-void output_end(struct output *o)
+void printed_end(struct printed *o)
 {
 	if (o->n_part)
 		keep_character(o, unknown, sizeof(unknown) - 1);
@@ -182,7 +182,7 @@ static size_t plain_run(const char *data, size_t len)
 	return n;
 }
 
-void output_add(struct output *o, const char *data, size_t len)
+void printed_add(struct printed *o, const char *data, size_t len)
 {
 	while (len > 0 && !o->cut) {
 		size_t n = o->n_part ? 0 : plain_run(data, len);
@@ -198,7 +198,7 @@ void output_add(struct output *o, const char *data, size_t len)
 
 /* --- reading ---------------------------------------------------------------------- */
 
-const char *output_read(const struct output *o, size_t offset, size_t len,
+const char *printed_read(const struct printed *o, size_t offset, size_t len,
 			struct arena *a, size_t *got)
 {
 	char *to;

@@ -1,0 +1,337 @@
+/*
+ * Exec and the background jobs.  A job keeps its run, with what that printed,
+ * until the place is needed; an Exec whose output fits no frame becomes a
+ * finished job, so that the rest can be polled.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guest/parts.h"
+#include "guest/serve.h"
+
+struct job {
+	int id;
+	struct proc *run;
+	bool seen; /* polled after its end */
+	struct job *next; /* an older one */
+};
+
+struct command {
+	const char *const *argv;
+	const char *workdir;
+	const struct pair *env;
+	size_t n_env;
+	int64_t timeout_secs;
+};
+
+static int start(struct errand *q, const struct command *c, struct proc **out,
+		 struct fault *f)
+{
+	struct guest *g = q->guest;
+	struct proc_spec spec = {
+		.argv = c->argv,
+		.timeout_ms = c->timeout_secs * 1000,
+		.folder = g->options->state,
+	};
+	int rc = guest_env(g, c->env, c->n_env, &q->arena, &spec.envp, f);
+
+	if (rc)
+		return rc;
+	spec.dir = guest_workdir(g, c->workdir, &q->arena, f);
+	if (spec.dir < 0)
+		return spec.dir;
+	rc = proc_new(out, &g->runs, &g->loop, &spec, f);
+	close(spec.dir);
+	return rc;
+}
+
+static const char *const *shell(struct arena *a, const char *command)
+{
+	const char **argv = arena_alloc(a, 4 * sizeof(*argv));
+
+	argv[0] = "/bin/sh";
+	argv[1] = "-c";
+	argv[2] = command;
+	return argv;
+}
+
+static int not_started(const struct proc *run, const char *what,
+		       struct fault *f)
+{
+	return guest_path_fault(run->start_errno, "/command", what, f);
+}
+
+/* --- jobs ------------------------------------------------------------------------ */
+
+static void job_free(struct guest *g, struct job **place)
+{
+	struct job *job = *place;
+
+	*place = job->next;
+	proc_free(job->run);
+	free(job);
+	g->n_jobs--;
+}
+
+/* The oldest one whose end was seen gives way to a new one. */
+static int make_place(struct guest *g, struct fault *f)
+{
+	struct job **oldest = NULL;
+
+	if (g->n_jobs < JOBS)
+		return 0;
+	for (struct job **p = &g->jobs; *p; p = &(*p)->next)
+		if ((*p)->seen)
+			oldest = p;
+	if (!oldest)
+		return fault_set(f, FAULT_EXHAUSTED, "",
+				 "%d jobs run or were not polled to their end",
+				 JOBS);
+	job_free(g, oldest);
+	return 0;
+}
+
+static struct job *job_new(struct guest *g, struct proc *run)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	*job = (struct job){ .id = ++g->last_job, .run = run, .next = g->jobs };
+	g->jobs = job;
+	g->n_jobs++;
+	return job;
+}
+
+void jobs_free(struct guest *g)
+{
+	while (g->jobs)
+		job_free(g, &g->jobs);
+}
+
+static int find_job(struct guest *g, int64_t id, struct job **out,
+		    struct fault *f)
+{
+	struct job *job = g->jobs;
+
+	while (job && job->id != id)
+		job = job->next;
+	*out = job;
+	return job ? 0 : fault_set(f, FAULT_NOT_FOUND, "/job_id",
+				   "unknown job_id %lld", (long long)id);
+}
+
+/* --- Exec -------------------------------------------------------------------------- */
+
+static int64_t timeout_of(const struct wire_exec *in)
+{
+	return in->timeout_secs < INT32_MAX ? in->timeout_secs : INT32_MAX;
+}
+
+static int output_lost(struct fault *f)
+{
+	return fault_set(f, FAULT_IO, "", "the output cannot be read back");
+}
+
+/* Answers, unless it is a fault.  *kept says that a job has the run now. */
+static int tell_result(struct errand *q, struct proc *run, bool *kept,
+		       struct fault *f)
+{
+	struct wire_exec_result out = { .exit_code = proc_exit_code(run) };
+	struct parts p = { 0 };
+	size_t room = FRAME_ROOM;
+	bool old = !q->peer->hello;
+	struct job *job = NULL;
+
+	if (!parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
+			&q->arena))
+		return output_lost(f);
+	parts_fit(&p, &room, old, &q->arena);
+	out.stdout = p.text[0];
+	out.stderr = p.text[1];
+	if (p.more && !old) {
+		job = make_place(q->guest, f) ? NULL : job_new(q->guest, run);
+		out.more = out.has_more = true;
+		out.stdout_size = (int64_t)p.size[0];
+		out.stderr_size = (int64_t)p.size[1];
+		out.has_stdout_size = out.has_stderr_size = true;
+		out.job_id = job ? job->id : 0;
+		out.has_job_id = job != NULL;
+	}
+	*kept = job != NULL;
+	errand_answer(q, "ExecResult", &out);
+	return 0;
+}
+
+static void exec_done(struct proc *run)
+{
+	struct errand *q = run->owner;
+	const struct wire_exec *in = q->body;
+	struct fault f = { 0 };
+	bool kept = false;
+
+	if (run->start_errno)
+		not_started(run, in->command, &f);
+	else if (run->timed_out)
+		fault_set(&f, FAULT_TIMEOUT, "/timeout_secs",
+			  "command timed out after %llds",
+			  (long long)in->timeout_secs);
+	else
+		tell_result(q, run, &kept, &f);
+	if (f.code)
+		errand_fail(q, &f);
+	if (!kept)
+		proc_free(run);
+}
+
+/* Nobody waits for it any more. */
+static void exec_gone(struct errand *q)
+{
+	proc_free(q->owner);
+	errand_free(q);
+}
+
+static const char *const *direct(struct arena *a, const struct wire_exec *in)
+{
+	const char **argv = arena_alloc(a, (in->n_args + 2) * sizeof(*argv));
+
+	argv[0] = in->command;
+	for (size_t i = 0; i < in->n_args; i++)
+		argv[i + 1] = in->args[i];
+	return argv;
+}
+
+static int check_timeout(int64_t secs, struct fault *f)
+{
+	if (secs > 0)
+		return 0;
+	return fault_set(f, FAULT_INVALID, "/timeout_secs",
+			 "a timeout is at least 1 s");
+}
+
+int answer_exec(struct errand *q, struct fault *f)
+{
+	const struct wire_exec *in = q->body;
+	struct command c = {
+		.argv = in->n_args ? direct(&q->arena, in)
+				   : shell(&q->arena, in->command),
+		.workdir = in->workdir,
+		.env = in->env,
+		.n_env = in->n_env,
+		.timeout_secs = timeout_of(in),
+	};
+	struct proc *run;
+	int rc = check_timeout(in->timeout_secs, f);
+
+	if (!rc)
+		rc = start(q, &c, &run, f);
+	if (rc)
+		return rc;
+	run->owner = q;
+	run->done = exec_done;
+	q->owner = run;
+	q->gone = exec_gone;
+	proc_go(run);
+	return 0;
+}
+
+/* --- background --------------------------------------------------------------------- */
+
+static void background_done(struct proc *run)
+{
+	(void)run; /* polls look at it */
+}
+
+int answer_background(struct errand *q, struct fault *f)
+{
+	const struct wire_exec_background *in = q->body;
+	struct command c = {
+		.argv = shell(&q->arena, in->command),
+		.workdir = in->workdir,
+		.env = in->env,
+		.n_env = in->n_env,
+	};
+	struct wire_background_started out = { 0 };
+	struct job *job;
+	struct proc *run;
+	int rc = make_place(q->guest, f);
+
+	if (!rc)
+		rc = start(q, &c, &run, f);
+	if (rc)
+		return rc;
+	job = job_new(q->guest, run);
+	if (!job) {
+		proc_free(run);
+		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
+	}
+	run->done = background_done;
+	proc_go(run);
+	out.job_id = job->id;
+	errand_answer(q, "BackgroundStarted", &out);
+	return 0;
+}
+
+static void describe(struct wire_background_status *out, struct parts *p,
+		     bool old, struct arena *a)
+{
+	size_t room = FRAME_ROOM;
+
+	parts_fit(p, &room, old, a);
+	out->stdout = p->text[0];
+	out->stderr = p->text[1];
+	out->stdout_size = (int64_t)p->size[0];
+	out->stderr_size = (int64_t)p->size[1];
+	out->has_stdout_size = out->has_stderr_size = true;
+	out->has_more = out->more = p->more && !old;
+}
+
+int answer_poll(struct errand *q, struct fault *f)
+{
+	const struct wire_exec_poll *in = q->body;
+	struct wire_background_status out = { 0 };
+	struct parts p = { .offset = { (size_t)in->stdout_offset,
+				       (size_t)in->stderr_offset } };
+	struct job *job;
+	struct proc *run;
+	int bad;
+
+	if (find_job(q->guest, in->job_id, &job, f))
+		return f->code;
+	run = job->run;
+	if (!parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
+			&q->arena))
+		return output_lost(f);
+	bad = parts_bad_offset(&p);
+	if (bad >= 0)
+		return fault_set(f, FAULT_INVALID,
+				 bad ? "/stderr_offset" : "/stdout_offset",
+				 "behind the end, or inside a character");
+	if (run->over && run->start_errno)
+		return not_started(run, "/bin/sh", f);
+	out.running = !run->over;
+	out.has_exit_code = run->over;
+	out.exit_code = run->over ? proc_exit_code(run) : 0;
+	describe(&out, &p, !q->peer->hello, &q->arena);
+	job->seen = run->over && !out.more;
+	errand_answer(q, "BackgroundStatus", &out);
+	return 0;
+}
+
+int answer_kill(struct errand *q, struct fault *f)
+{
+	const struct wire_exec_kill *in = q->body;
+	struct job *job;
+
+	if (in->signal < 1 || in->signal >= NSIG)
+		return fault_set(f, FAULT_INVALID, "/signal",
+				 "no signal %lld", (long long)in->signal);
+	if (find_job(q->guest, in->job_id, &job, f))
+		return f->code;
+	proc_kill(job->run, (int)in->signal);
+	errand_answer(q, "Ok", NULL);
+	return 0;
+}

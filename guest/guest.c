@@ -1,0 +1,257 @@
+#include "guest/guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/serve.h"
+
+enum { END_MS = 2000, ANSWER_MS = 50, FILES = 8192 };
+
+int64_t guest_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* --- end ----------------------------------------------------------------------- */
+
+static void end_now(uv_timer_t *timer)
+{
+	struct guest *g = timer->data;
+
+	for (struct proc *run = g->runs; run; run = run->next)
+		proc_kill(run, SIGKILL);
+	uv_stop(&g->loop);
+}
+
+static bool anything_runs(const struct guest *g)
+{
+	for (const struct proc *run = g->runs; run; run = run->next)
+		if (!run->exited)
+			return true;
+	return false;
+}
+
+static void end_soon(struct guest *g)
+{
+	if (!anything_runs(g)) /* the last answer still has to go out */
+		uv_timer_start(&g->end, end_now, ANSWER_MS, 0);
+}
+
+void guest_stop(struct guest *g)
+{
+	if (g->stopping)
+		return;
+	g->stopping = true;
+	uv_timer_stop(&g->again);
+	uv_timer_stop(&g->beat);
+	for (int i = 0; i < 2; i++)
+		peer_listen_close(&g->listeners[i]);
+	for (struct proc *run = g->runs; run; run = run->next) {
+		proc_kill(run, SIGTERM);
+		proc_kill(run, SIGCONT);
+	}
+	uv_timer_start(&g->end, end_now, END_MS, 0);
+	end_soon(g);
+}
+
+/* --- signals and timers ------------------------------------------------------------ */
+
+static void child_ended(uv_signal_t *signal, int number)
+{
+	struct guest *g = signal->data;
+
+	(void)number;
+	proc_reap(&g->runs);
+	if (g->stopping)
+		end_soon(g);
+}
+
+static void told_to_end(uv_signal_t *signal, int number)
+{
+	(void)number;
+	guest_stop(signal->data);
+}
+
+static void beat(uv_timer_t *timer)
+{
+	duty_beat(timer->data);
+}
+
+static void watch(struct guest *g)
+{
+	uv_signal_t *signals[] = { &g->on_child, &g->on_term, &g->on_int };
+	uv_timer_t *timers[] = { &g->beat, &g->again, &g->end };
+
+	for (int i = 0; i < 3; i++) {
+		uv_signal_init(&g->loop, signals[i]);
+		signals[i]->data = g;
+		uv_timer_init(&g->loop, timers[i]);
+		timers[i]->data = g;
+	}
+	uv_signal_start(&g->on_child, child_ended, SIGCHLD);
+	uv_signal_start(&g->on_term, told_to_end, SIGTERM);
+	uv_signal_start(&g->on_int, told_to_end, SIGINT);
+	uv_timer_start(&g->beat, beat, BEAT_MS, BEAT_MS);
+}
+
+/* --- start ------------------------------------------------------------------------- */
+
+static int make_boot_id(struct guest *g, struct fault *f)
+{
+	unsigned char r[16];
+	char *to = g->boot_id;
+
+	if (uv_random(NULL, NULL, r, sizeof(r), 0, NULL))
+		return fault_set(f, FAULT_IO, "", "no randomness");
+	r[6] = (unsigned char)((r[6] & 0x0f) | 0x40);
+	r[8] = (unsigned char)((r[8] & 0x3f) | 0x80);
+	for (int i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*to++ = '-';
+		to += snprintf(to, 3, "%02x", r[i]);
+	}
+	return 0;
+}
+
+static int open_root(struct guest *g, struct fault *f)
+{
+	g->dir = realpath(g->options->dir, NULL);
+	if (g->dir)
+		g->root = open(g->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!g->dir || g->root < 0)
+		return fault_set(f, FAULT_NOT_FOUND, "", "workspace %s: %s",
+				 g->options->dir, strerror(errno));
+	return 0;
+}
+
+/* One guest per state folder.  A POSIX lock, which no child inherits: it is
+ * free as soon as the guest is dead.  The descriptor stays open until then. */
+static int lock(const char *state, struct fault *f)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct arena a = { 0 };
+	int fd;
+
+	mkdir(state, 0700);
+	fd = open(arena_printf(&a, "%s/guest.lock", state),
+		  O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	arena_release(&a);
+	if (fd < 0)
+		return fault_set(f, FAULT_IO, "", "state folder %s: %s", state,
+				 strerror(errno));
+	if (fcntl(fd, F_SETLK, &all) == 0)
+		return 0;
+	if (fcntl(fd, F_GETLK, &all) || all.l_type == F_UNLCK)
+		all.l_pid = 0;
+	close(fd);
+	return fault_set(f, FAULT_CONFLICT, "",
+			 "a guest (pid %d) runs in %s already",
+			 (int)all.l_pid, state);
+}
+
+/* A thousand jobs need more descriptors than the usual limit. */
+static void allow_files(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= FILES)
+		return;
+	r.rlim_cur = r.rlim_max < FILES ? r.rlim_max : FILES;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
+static int guest_open(struct guest *g, struct fault *f)
+{
+	const struct guest_options *o = g->options;
+	const char *folder = o->sockets ? o->sockets : o->state;
+	int rc = open_root(g, f);
+
+	if (!rc)
+		rc = make_boot_id(g, f);
+	if (!rc)
+		rc = lock(o->state, f);
+	if (rc)
+		return rc;
+	guest_kill_leftovers(o->workspace);
+	rc = spool_open(&g->spool, o->state, o->workspace, guest_now(), f);
+	if (!rc)
+		rc = peer_listen_open(&g->listeners[0], g, WIRE_CONTROL, folder,
+				   "control.sock", f);
+	if (!rc)
+		rc = peer_listen_open(&g->listeners[1], g, WIRE_RELAY, folder,
+				   "relay.sock", f);
+	return rc;
+}
+
+static void close_handle(uv_handle_t *handle, void *unused)
+{
+	(void)unused;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+static void guest_close(struct guest *g)
+{
+	g->stopping = true;
+	while (g->peers)
+		peer_close(g->peers);
+	jobs_free(g);
+	for (int i = 0; i < AT_ONCE; i++) {
+		proc_free(g->duties[i].run);
+		free(g->duties[i].message_id);
+		free(g->duties[i].task_id);
+	}
+	uv_walk(&g->loop, close_handle, NULL);
+	uv_run(&g->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&g->loop);
+	spool_close(g->spool);
+	if (g->root >= 0)
+		close(g->root);
+	free(g->dir);
+}
+
+int guest_main(const struct guest_options *options)
+{
+	struct guest *g = calloc(1, sizeof(*g));
+	struct fault f = { 0 };
+	int status = 0;
+
+	if (!g || uv_loop_init(&g->loop)) {
+		fputs("cadre guest: no memory\n", stderr);
+		free(g);
+		return 1;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	/* Orphans of commands are reaped here, so that an ended group is seen
+	 * to be gone. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	allow_files();
+	g->options = options;
+	g->root = -1;
+	g->started = uv_now(&g->loop);
+	watch(g);
+	if (guest_open(g, &f)) {
+		fprintf(stderr, "cadre guest: %s\n", f.text);
+		status = f.code == FAULT_CONFLICT
+				 ? fault_info(f.code)->exit_status
+				 : 1;
+	} else {
+		duty_work(g);
+		uv_run(&g->loop, UV_RUN_DEFAULT);
+	}
+	guest_close(g);
+	free(g);
+	return status;
+}

@@ -1,0 +1,107 @@
+/*
+ * inner - what the guest's own files share.
+ */
+#ifndef INNER_H
+#define INNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "core/arena.h"
+#include "core/fault.h"
+#include "core/wire/frame.h"
+#include "guest/guest.h"
+#include "guest/proc.h"
+#include "storage/spool.h"
+
+enum {
+	LINKS = 64,     /* per socket */
+	JOBS = 1000,
+	AT_ONCE = 4,    /* assignments */
+	BEAT_MS = 5000,
+	/* What a message's own fields and id may take beside its texts. */
+	FRAME_ROOM = FRAME_MAX - 4096,
+};
+
+struct guest;
+
+struct listener {
+	struct guest *guest;
+	uv_pipe_t pipe;
+	unsigned port; /* WIRE_CONTROL or WIRE_RELAY */
+	int n_peers;
+};
+
+/* An assignment that runs, or whose result waits to be stored. */
+struct duty {
+	struct guest *guest;
+	struct proc *run; /* NULL: the place is free */
+	char *message_id, *task_id;
+};
+
+struct guest {
+	const struct guest_options *options;
+	uv_loop_t loop;
+	char *dir; /* the workspace, resolved */
+	int root;  /* and open */
+	struct spool *spool;
+	char boot_id[37];
+	uint64_t started; /* loop time */
+	bool stopping;
+
+	struct listener listeners[2];
+	struct peer *peers;
+	char buffer[16 << 10]; /* bytes just read from a peer */
+
+	struct proc *runs; /* all processes */
+	struct job *jobs;
+	int n_jobs, last_job;
+	struct duty duties[AT_ONCE];
+
+	uv_signal_t on_child, on_term, on_int;
+	uv_timer_t beat, again, end;
+};
+
+int64_t guest_now(void); /* since the epoch */
+
+/* Stops taking work, ends what runs, then the loop.  What ran is told as
+ * interrupted by the next guest. */
+void guest_stop(struct guest *g);
+
+/* --- env.c ------------------------------------------------------------------ */
+
+struct pair;
+
+/* Whether a command may be given this variable. */
+int guest_env_check(const char *name, const char *where, struct fault *f);
+
+/* The environment of a command: the guest's, SetEnv's, then `more`. */
+int guest_env(struct guest *g, const struct pair *more, size_t n,
+	      struct arena *a, char ***out, struct fault *f);
+
+/* --- path.c ----------------------------------------------------------------- */
+
+/* A path from the root of the workspace without `.` and `..`; "." for itself.
+ * One that leads out is FAULT_DENIED. */
+int guest_path(const struct guest *g, const char *path, const char *where,
+	       struct arena *a, const char **out, struct fault *f);
+
+/* Opens a clean path below `root`, no symlink followed. */
+int guest_path_open(int root, const char *path, int flags, const char *where,
+	      struct fault *f);
+
+/* A directory for a command; symlinks that stay below the root are fine. */
+int guest_workdir(const struct guest *g, const char *path, struct arena *a,
+		 struct fault *f);
+
+/* The fault for an errno. */
+int guest_path_fault(int error, const char *where, const char *path,
+	       struct fault *f);
+
+/* --- leftover.c ------------------------------------------------------------- */
+
+/* Kills the process groups that an earlier guest of this workspace left. */
+void guest_kill_leftovers(const char *workspace);
+
+#endif

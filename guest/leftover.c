@@ -1,0 +1,86 @@
+/*
+ * Commands outlive a guest that is killed.  Their results are told as
+ * interrupted, so they must not go on: before a new guest takes work it kills
+ * them.  A process belongs to such a group when its environment names this
+ * workspace and, as CADRE_GROUP, the process group that it is in; a number used
+ * again by somebody else is never taken for it.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guest/inner.h"
+
+static char *read_environment(const char *pid, size_t *len)
+{
+	char path[64], *buf = NULL;
+	size_t room = 0;
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	*len = 0;
+	do {
+		char *more = realloc(buf, room += 8192);
+
+		if (!more)
+			break;
+		buf = more;
+		n = read(fd, buf + *len, room - *len - 1);
+		*len += n > 0 ? (size_t)n : 0;
+	} while (n > 0);
+	close(fd);
+	if (buf)
+		buf[*len] = '\0';
+	return buf;
+}
+
+static const char *find(const char *environment, size_t len, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = environment; p < environment + len;
+	     p += strlen(p) + 1)
+		if (strncmp(p, name, n) == 0)
+			return p + n;
+	return NULL;
+}
+
+static void look_at(const char *pid, const char *workspace)
+{
+	pid_t group = getpgid((pid_t)atoi(pid));
+	const char *whose, *number;
+	char *environment;
+	size_t len;
+
+	if (group <= 1 || group == getpgrp())
+		return;
+	environment = read_environment(pid, &len);
+	if (!environment)
+		return;
+	whose = find(environment, len, "CADRE_WORKSPACE=");
+	number = find(environment, len, "CADRE_GROUP=");
+	if (whose && number && strcmp(whose, workspace) == 0 &&
+	    atoi(number) == (int)group)
+		kill(-group, SIGKILL);
+	free(environment);
+}
+
+void guest_kill_leftovers(const char *workspace)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+
+	while (proc && (e = readdir(proc)))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+			look_at(e->d_name, workspace);
+	if (proc)
+		closedir(proc);
+}

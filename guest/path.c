@@ -1,0 +1,117 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "guest/inner.h"
+
+int guest_path_fault(int error, const char *where, const char *path,
+	       struct fault *f)
+{
+	enum fault_code code = FAULT_IO;
+
+	if (error == EXDEV || error == ELOOP)
+		return fault_set(f, FAULT_DENIED, where,
+				 "%.150s: a symlink, or outside the workspace",
+				 path);
+	if (error == ENOENT)
+		code = FAULT_NOT_FOUND;
+	else if (error == EACCES || error == EPERM)
+		code = FAULT_DENIED;
+	else if (error == EISDIR || error == ENOTDIR || error == EINVAL ||
+		 error == ENAMETOOLONG || error == ENXIO)
+		code = FAULT_INVALID;
+	else if (error == ENOSPC || error == EDQUOT || error == ENOMEM)
+		code = FAULT_UNAVAILABLE;
+	return fault_set(f, code, where, "%.150s: %s", path, strerror(error));
+}
+
+/* What is behind `root` in an absolute path; NULL if it is elsewhere. */
+static const char *below(const char *path, const char *root)
+{
+	size_t n = strlen(root);
+
+	while (n > 1 && root[n - 1] == '/')
+		n--;
+	if (strncmp(path, root, n) != 0)
+		return NULL;
+	return path[n] == '/' || path[n] == '\0' ? path + n : NULL;
+}
+
+static int outside(const char *path, const char *where, struct fault *f)
+{
+	return fault_set(f, FAULT_DENIED, where,
+			 "%.150s is outside the workspace", path);
+}
+
+int guest_path(const struct guest *g, const char *path, const char *where,
+	       struct arena *a, const char **out, struct fault *f)
+{
+	const char *from = path;
+	char *clean, *to;
+
+	if (!*path)
+		return fault_set(f, FAULT_INVALID, where, "an empty path");
+	if (*path == '/') {
+		from = below(path, g->dir);
+		if (!from)
+			from = below(path, g->options->dir);
+		if (!from)
+			return outside(path, where, f);
+	}
+	to = clean = arena_alloc(a, strlen(from) + 2);
+	while (*(from += strspn(from, "/"))) {
+		size_t n = strcspn(from, "/");
+
+		if (n == 2 && memcmp(from, "..", 2) == 0) {
+			if (to == clean)
+				return outside(path, where, f);
+			while (to > clean && *--to != '/')
+				;
+		} else if (n != 1 || *from != '.') {
+			if (to != clean)
+				*to++ = '/';
+			to = mempcpy(to, from, n);
+		}
+		from += n;
+	}
+	*to = '\0';
+	*out = to == clean ? "." : clean;
+	return 0;
+}
+
+static int open_below(int root, const char *path, int flags, uint64_t resolve)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.resolve = RESOLVE_BENEATH | resolve,
+	};
+	long fd;
+
+	do {
+		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+	} while (fd < 0 && (errno == EAGAIN || errno == EINTR));
+	return (int)fd;
+}
+
+int guest_path_open(int root, const char *path, int flags, const char *where,
+	      struct fault *f)
+{
+	int fd = open_below(root, path, flags, RESOLVE_NO_SYMLINKS);
+
+	return fd < 0 ? guest_path_fault(errno, where, path, f) : fd;
+}
+
+int guest_workdir(const struct guest *g, const char *path, struct arena *a,
+		 struct fault *f)
+{
+	const char *clean = ".";
+	int fd;
+
+	if (path && *path && guest_path(g, path, "/workdir", a, &clean, f))
+		return f->code;
+	fd = open_below(g->root, clean, O_PATH | O_DIRECTORY, 0);
+	return fd < 0 ? guest_path_fault(errno, "/workdir", clean, f) : fd;
+}

@@ -1,0 +1,363 @@
+#include "guest/peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+	WAITING_MOST = 16,       /* then the peer is not read from */
+	UNREAD_MOST = 8 << 20, /* bytes of answers, likewise */
+	BACKLOG = 128,
+};
+
+struct outgoing {
+	uv_write_t write;
+	struct peer *peer;
+	struct text text;
+	bool last; /* close behind it */
+};
+
+static void resume(struct peer *peer);
+
+/* --- writing ----------------------------------------------------------------- */
+
+static void written(uv_write_t *write, int status)
+{
+	struct outgoing *o = write->data;
+	struct peer *peer = o->peer;
+	bool last = o->last || status < 0;
+
+	text_release(&o->text);
+	free(o);
+	if (last)
+		peer_close(peer);
+	else
+		resume(peer);
+}
+
+static void send_text(struct peer *peer, struct text *text, bool last)
+{
+	struct outgoing *o = calloc(1, sizeof(*o));
+	uv_buf_t buf = uv_buf_init(text->data, (unsigned)text->len);
+
+	if (!o || peer->closing) {
+		text_release(text);
+		free(o);
+		return;
+	}
+	*o = (struct outgoing){ .peer = peer, .text = *text, .last = last };
+	o->write.data = o;
+	if (uv_write(&o->write, (uv_stream_t *)&peer->pipe, &buf, 1, written)) {
+		text_release(text);
+		free(o);
+		peer_close(peer);
+	}
+}
+
+static void send_fault(struct peer *peer, const struct fault *why, bool last)
+{
+	struct text text = { 0 };
+
+	wire_write_fault(&text, why, !peer->hello, NULL);
+	send_text(peer, &text, last);
+}
+
+void peer_send(struct peer *peer, const char *type, const void *message)
+{
+	struct text text = { 0 };
+	struct fault f = { 0 };
+
+	if (wire_write(&text, type, message, NULL, &f) == 0)
+		send_text(peer, &text, false);
+	else
+		text_release(&text);
+}
+
+/* --- requests ------------------------------------------------------------------ */
+
+static void start(struct errand *q)
+{
+	struct peer *peer = q->peer;
+
+	q->next = peer->live;
+	q->place = &peer->live;
+	if (q->next)
+		q->next->place = &q->next;
+	peer->live = q;
+	if (!q->packet.id)
+		peer->busy = q;
+	errand_serve(q);
+}
+
+static void start_next(struct peer *peer)
+{
+	struct errand *q = peer->waiting;
+
+	if (peer->busy || peer->closing || !q)
+		return;
+	peer->waiting = q->next;
+	if (!peer->waiting)
+		peer->last_waiting = &peer->waiting;
+	peer->n_waiting--;
+	start(q);
+}
+
+void errand_free(struct errand *q)
+{
+	if (q->place) {
+		*q->place = q->next;
+		if (q->next)
+			q->next->place = q->place;
+	}
+	if (q->peer->busy == q)
+		q->peer->busy = NULL;
+	packet_release(&q->packet);
+	arena_release(&q->arena);
+	free(q);
+}
+
+static void end(struct errand *q, struct text *text)
+{
+	struct peer *peer = q->peer;
+
+	send_text(peer, text, false);
+	errand_free(q);
+	start_next(peer);
+	resume(peer);
+}
+
+void errand_answer(struct errand *q, const char *type, const void *answer)
+{
+	struct text text = { 0 };
+	struct fault f = { 0 };
+
+	if (wire_write(&text, type, answer, q->packet.id, &f))
+		wire_write_fault(&text, &f, !q->peer->hello, q->packet.id);
+	end(q, &text);
+}
+
+void errand_fail(struct errand *q, const struct fault *why)
+{
+	struct text text = { 0 };
+
+	wire_write_fault(&text, why, !q->peer->hello, q->packet.id);
+	end(q, &text);
+}
+
+/* --- reading ------------------------------------------------------------------- */
+
+static void take_frame(struct peer *peer)
+{
+	struct errand *q = calloc(1, sizeof(*q));
+	struct fault f = { 0 };
+
+	if (!q) {
+		peer_close(peer);
+		return;
+	}
+	q->guest = peer->guest;
+	q->peer = peer;
+	if (packet_read(&q->packet, peer->in.body, peer->in.size, &f)) {
+		errand_fail(q, &f);
+	} else if (peer->busy && !q->packet.id) {
+		*peer->last_waiting = q;
+		peer->last_waiting = &q->next;
+		peer->n_waiting++;
+	} else {
+		start(q);
+	}
+}
+
+static void take_bytes(struct peer *peer, const char *data, size_t len)
+{
+	while (len > 0 && !peer->closing) {
+		struct fault f = { 0 };
+		size_t used;
+		int rc = frame_read(&peer->in, data, len, &used, &f);
+
+		data += used;
+		len -= used;
+		if (rc > 0)
+			take_frame(peer);
+		if (rc < 0) {
+			uv_read_stop((uv_stream_t *)&peer->pipe);
+			send_fault(peer, &f, true);
+			return;
+		}
+	}
+}
+
+static void lend_buffer(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+{
+	struct peer *peer = handle->data;
+
+	(void)size;
+	*buf = uv_buf_init(peer->guest->buffer, sizeof(peer->guest->buffer));
+}
+
+static bool is_full(const struct peer *peer)
+{
+	const uv_stream_t *stream = (const uv_stream_t *)&peer->pipe;
+
+	return peer->n_waiting > WAITING_MOST ||
+	       uv_stream_get_write_queue_size(stream) > UNREAD_MOST;
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+	struct peer *peer = stream->data;
+
+	if (n < 0) {
+		peer_close(peer);
+		return;
+	}
+	take_bytes(peer, buf->base, (size_t)n);
+	if (!peer->closing && is_full(peer)) {
+		uv_read_stop(stream);
+		peer->paused = true;
+	}
+}
+
+static void resume(struct peer *peer)
+{
+	if (!peer->paused || peer->closing || is_full(peer))
+		return;
+	peer->paused = false;
+	uv_read_start((uv_stream_t *)&peer->pipe, lend_buffer, on_read);
+}
+
+/* --- peers ---------------------------------------------------------------------- */
+
+static void peer_closed(uv_handle_t *handle)
+{
+	struct peer *peer = handle->data;
+
+	frame_release(&peer->in);
+	free(peer);
+}
+
+void peer_close(struct peer *peer)
+{
+	struct errand *q;
+
+	if (peer->closing)
+		return;
+	peer->closing = true;
+	while ((q = peer->waiting)) {
+		peer->waiting = q->next;
+		errand_free(q);
+	}
+	/* What is being served and has no `gone` ends by itself, at once. */
+	for (struct errand *next = (q = peer->live) ? q->next : NULL; q;
+	     q = next, next = q ? q->next : NULL)
+		if (q->gone)
+			q->gone(q);
+	*peer->place = peer->next;
+	if (peer->next)
+		peer->next->place = peer->place;
+	peer->listener->n_peers--;
+	uv_close((uv_handle_t *)&peer->pipe, peer_closed);
+}
+
+/* Only the guest's own user and root may speak to it. */
+static bool is_friend(uv_pipe_t *pipe)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	uv_os_fd_t fd;
+
+	return uv_fileno((uv_handle_t *)pipe, &fd) == 0 &&
+	       getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static void enlist(struct peer *peer)
+{
+	struct guest *g = peer->guest;
+
+	peer->next = g->peers;
+	peer->place = &g->peers;
+	if (peer->next)
+		peer->next->place = &peer->next;
+	g->peers = peer;
+	peer->listener->n_peers++;
+}
+
+static void on_connection(uv_stream_t *server, int status)
+{
+	struct listener *l = server->data;
+	struct peer *peer = status < 0 ? NULL : calloc(1, sizeof(*peer));
+	struct fault f = { 0 };
+
+	if (!peer)
+		return;
+	peer->guest = l->guest;
+	peer->listener = l;
+	peer->port = l->port;
+	peer->last_waiting = &peer->waiting;
+	uv_pipe_init(&l->guest->loop, &peer->pipe, 0);
+	peer->pipe.data = peer;
+	enlist(peer);
+	if (uv_accept(server, (uv_stream_t *)&peer->pipe) ||
+	    !is_friend(&peer->pipe)) {
+		peer_close(peer);
+	} else if (l->n_peers > LINKS) {
+		fault_set(&f, FAULT_EXHAUSTED, "", "%d links are open already",
+			  LINKS);
+		send_fault(peer, &f, true);
+	} else {
+		uv_read_start((uv_stream_t *)&peer->pipe, lend_buffer, on_read);
+	}
+}
+
+/* --- sockets -------------------------------------------------------------------- */
+
+/* A folder with a long name is reached through its descriptor. */
+static int bind_below(int fd, int folder, const char *name)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	mode_t old;
+	int rc;
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "/proc/self/fd/%d/%s",
+		 folder, name);
+	unlinkat(folder, name, 0);
+	old = umask(0177);
+	rc = bind(fd, (struct sockaddr *)&at, sizeof(at));
+	umask(old);
+	return rc;
+}
+
+int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
+		  const char *folder, const char *name, struct fault *f)
+{
+	int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int rc = -1;
+
+	l->guest = g;
+	l->port = port;
+	uv_pipe_init(&g->loop, &l->pipe, 0);
+	l->pipe.data = l;
+	if (dir >= 0 && fd >= 0 && bind_below(fd, dir, name) == 0 &&
+	    uv_pipe_open(&l->pipe, fd) == 0)
+		rc = uv_listen((uv_stream_t *)&l->pipe, BACKLOG, on_connection);
+	if (rc)
+		fault_set(f, FAULT_IO, "", "cannot listen at %s/%s: %s", folder,
+			  name, rc == -1 ? strerror(errno) : uv_strerror(rc));
+	if (dir >= 0)
+		close(dir);
+	return rc ? f->code : 0;
+}
+
+void peer_listen_close(struct listener *l)
+{
+	if (l->guest && !uv_is_closing((uv_handle_t *)&l->pipe))
+		uv_close((uv_handle_t *)&l->pipe, NULL);
+}

@@ -1,0 +1,59 @@
+/*
+ * peer - one peer on one of the guest's sockets, and its requests.
+ *
+ * A request with an `id` is served at once and answered when it is done; those
+ * without one are served one at a time, in order.  A peer that does not read
+ * its answers is not read from.  A request is its peer's until it is
+ * answered; when the peer goes away before, `gone` is called instead.
+ */
+#ifndef PEER_H
+#define PEER_H
+
+#include "core/wire/wire.h"
+#include "guest/inner.h"
+
+struct peer {
+	struct guest *guest;
+	struct listener *listener;
+	unsigned port;
+	uv_pipe_t pipe;
+	struct frame_reader in;
+	bool hello; /* the peer said Hello: it knows the newer dialect */
+	bool paused, closing;
+	struct errand *live; /* started, not answered */
+	struct errand *busy; /* the one of them without an id */
+	struct errand *waiting, **last_waiting; /* behind busy */
+	int n_waiting;
+	struct peer *next, **place;
+};
+
+struct errand {
+	struct guest *guest;
+	struct peer *peer;
+	struct packet packet;
+	struct arena arena;
+	const void *body; /* the type's struct */
+	void *owner;      /* of who serves it */
+	void (*gone)(struct errand *q); /* must end it by errand_free() */
+	struct errand *next, **place;
+};
+
+/* Each of these ends the request.  An answer that fits no frame is a fault. */
+void errand_answer(struct errand *q, const char *type, const void *answer);
+void errand_fail(struct errand *q, const struct fault *why);
+void errand_free(struct errand *q);
+
+/* Sends a message that is no answer. */
+void peer_send(struct peer *peer, const char *type, const void *message);
+
+void peer_close(struct peer *peer);
+
+/* Makes and opens a socket; 0 or a fault. */
+int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
+		  const char *folder, const char *name, struct fault *f);
+void peer_listen_close(struct listener *l);
+
+/* serve.c: serves a request whose id may be echoed. */
+void errand_serve(struct errand *q);
+
+#endif

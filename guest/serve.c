@@ -1,0 +1,182 @@
+#include "guest/serve.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { ID_MAX = 128 };
+
+static int answer_hello(struct errand *q, struct fault *f)
+{
+	static const char *const features[] = { "id", "ack", "range",
+						"heartbeat" };
+	const struct wire_hello *hello = q->body;
+	const struct guest_options *o = q->guest->options;
+	struct wire_hello own = {
+		.version = o->version,
+		.role = "guest",
+		.agent = o->agent,
+		.workspace = o->workspace,
+		.boot_id = q->guest->boot_id,
+		.features = (const char **)features,
+		.n_features = sizeof(features) / sizeof(features[0]),
+	};
+
+	q->peer->hello = true;
+	if (hello->workspace && strcmp(hello->workspace, o->workspace) != 0)
+		return fault_set(f, FAULT_CONFLICT, "/workspace",
+				 "this is the guest of workspace %s",
+				 o->workspace);
+	errand_answer(q, "Hello", &own);
+	return 0;
+}
+
+static int answer_ping(struct errand *q, struct fault *f)
+{
+	struct guest *g = q->guest;
+	struct wire_pong pong = {
+		.version = g->options->version,
+		.uptime_secs = (int64_t)((uv_now(&g->loop) - g->started) /
+					 1000),
+	};
+
+	(void)f;
+	errand_answer(q, "Pong", &pong);
+	return 0;
+}
+
+/* A variable for all commands has a name that a shell takes. */
+static int check_name(const char *name, struct fault *f)
+{
+	bool good = isalpha((unsigned char)*name) || *name == '_';
+
+	for (const char *p = name; *p && good; p++)
+		good = isalnum((unsigned char)*p) || *p == '_';
+	if (!good)
+		return fault_set(f, FAULT_INVALID, "/vars",
+				 "not a variable's name: '%.64s'", name);
+	return guest_env_check(name, "/vars", f);
+}
+
+static int answer_set_env(struct errand *q, struct fault *f)
+{
+	const struct wire_set_env *in = q->body;
+	struct spool *spool = q->guest->spool;
+	struct wire_set_env_result out = { .count = (int64_t)in->n_vars };
+	int rc = 0;
+
+	for (size_t i = 0; i < in->n_vars; i++)
+		if (check_name(in->vars[i].key, f))
+			return f->code;
+	if (in->n_vars && spool_begin(spool, f))
+		return f->code;
+	for (size_t i = 0; i < in->n_vars && !rc; i++)
+		rc = spool_set_env(spool, in->vars[i].key, in->vars[i].value,
+				   f);
+	if (in->n_vars && (spool_end(spool, !rc, f) || rc))
+		return f->code;
+	errand_answer(q, "SetEnvResult", &out);
+	return 0;
+}
+
+static int answer_machine(struct errand *q, struct fault *f)
+{
+	return fault_set(f, FAULT_INVALID, "/type",
+			 "%s is for VMs; this workspace is a directory",
+			 q->packet.type);
+}
+
+static int answer_shutdown(struct errand *q, struct fault *f)
+{
+	struct guest *g = q->guest;
+
+	(void)f;
+	errand_answer(q, "Ok", NULL);
+	guest_stop(g);
+	return 0;
+}
+
+static const struct service {
+	const char *type;
+	unsigned ports;
+	int (*serve)(struct errand *q, struct fault *f);
+} services[] = {
+	{ "ConfigureNetwork", WIRE_CONTROL, answer_machine },
+	{ "ConfigureWorkspace", WIRE_CONTROL, answer_machine },
+	{ "EditFile", WIRE_CONTROL, answer_edit },
+	{ "Exec", WIRE_CONTROL, answer_exec },
+	{ "ExecBackground", WIRE_CONTROL, answer_background },
+	{ "ExecKill", WIRE_CONTROL, answer_kill },
+	{ "ExecPoll", WIRE_CONTROL, answer_poll },
+	{ "FileDownload", WIRE_CONTROL, answer_download },
+	{ "FileRead", WIRE_CONTROL, answer_read },
+	{ "FileUpload", WIRE_CONTROL, answer_upload },
+	{ "FileWrite", WIRE_CONTROL, answer_write },
+	{ "Hello", WIRE_CONTROL | WIRE_RELAY, answer_hello },
+	{ "ListDir", WIRE_CONTROL, answer_list },
+	{ "Ping", WIRE_CONTROL | WIRE_RELAY, answer_ping },
+	{ "PollDaemonResults", WIRE_CONTROL, answer_results },
+	{ "SetEnv", WIRE_CONTROL, answer_set_env },
+	{ "SetHostname", WIRE_CONTROL, answer_machine },
+	{ "Shutdown", WIRE_CONTROL, answer_shutdown },
+	{ "TeamMessage", WIRE_RELAY, answer_message },
+	{ "TeamMessagePush", WIRE_RELAY, answer_push },
+};
+
+static const struct service *find_service(const char *type)
+{
+	for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+		if (strcmp(services[i].type, type) == 0)
+			return &services[i];
+	return NULL;
+}
+
+/* An id that could not be echoed is refused, and is not echoed. */
+static int check_id(struct packet *p, struct fault *f)
+{
+	const json_t *id = p->id;
+
+	if (!id || json_is_integer(id) ||
+	    (json_is_string(id) && json_string_length(id) <= ID_MAX))
+		return 0;
+	p->id = NULL;
+	return fault_set(f, FAULT_INVALID, "/id",
+			 "an id is a number or a text of at most %d bytes",
+			 ID_MAX);
+}
+
+static int serve(struct errand *q, struct fault *f)
+{
+	const struct service *s;
+	void *body;
+
+	if (check_id(&q->packet, f) ||
+	    packet_belongs(&q->packet, SIDE_HOST, q->peer->port, f))
+		return f->code;
+	s = find_service(q->packet.wire->name);
+	if (!s)
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "this guest does not serve %s",
+				 q->packet.type);
+	/* A TeamMessage from the host is a push, though the type has both. */
+	if (!(s->ports & q->peer->port))
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "from the host %s belongs on port %s",
+				 q->packet.type,
+				 s->ports == WIRE_RELAY ? "5001" : "5000");
+	if (q->guest->stopping)
+		return fault_set(f, FAULT_UNAVAILABLE, "",
+				 "the guest is stopping");
+	body = arena_alloc(&q->arena, q->packet.wire->record->size + 1);
+	if (packet_decode(&q->packet, body, &q->arena, f))
+		return f->code;
+	q->body = body;
+	return s->serve(q, f);
+}
+
+void errand_serve(struct errand *q)
+{
+	struct fault f = { 0 };
+
+	if (serve(q, &f) < 0)
+		errand_fail(q, &f);
+}

@@ -1,0 +1,38 @@
+/*
+ * serve - which message of the host is whose, as a table.
+ *
+ * A service answers the request (errand_answer) or returns a negative fault
+ * code with `f` filled, and is answered for.  One that needs time returns 0,
+ * answers later and has set q->gone.
+ */
+#ifndef SERVE_H
+#define SERVE_H
+
+#include "guest/peer.h"
+#include "ops.gen.h"
+
+/* exec.c */
+int answer_exec(struct errand *q, struct fault *f);
+int answer_background(struct errand *q, struct fault *f);
+int answer_poll(struct errand *q, struct fault *f);
+int answer_kill(struct errand *q, struct fault *f);
+void jobs_free(struct guest *g);
+
+/* file.c */
+int answer_read(struct errand *q, struct fault *f);
+int answer_download(struct errand *q, struct fault *f);
+int answer_write(struct errand *q, struct fault *f);
+int answer_upload(struct errand *q, struct fault *f);
+int answer_edit(struct errand *q, struct fault *f);
+/* list.c */
+int answer_list(struct errand *q, struct fault *f);
+
+/* daemon.c */
+int answer_message(struct errand *q, struct fault *f);
+int answer_push(struct errand *q, struct fault *f);
+int answer_results(struct errand *q, struct fault *f);
+/* Starts what waits while fewer than four run. */
+void duty_work(struct guest *g);
+void duty_beat(struct guest *g);
+
+#endif

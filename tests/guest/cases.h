@@ -1,0 +1,33 @@
+/*
+ * cases - the tests of a guest's files and daemon.
+ */
+#ifndef GUEST_CASES_H
+#define GUEST_CASES_H
+
+#include <signal.h>
+
+#include "tests/guest/fixture.h"
+
+#define EACH(test) \
+	cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+
+void test_read_and_write(void **state);
+void test_ranges(void **state);
+void test_edit(void **state);
+void test_list(void **state);
+void test_escapes(void **state);
+
+void test_assignment(void **state);
+void test_bad_assignments(void **state);
+void test_pushed_again(void **state);
+void test_four_at_once(void **state);
+void test_killed_while_running(void **state);
+void test_killed_with_results(void **state);
+void test_killed_at_any_instant(void **state);
+void test_ended_while_running(void **state);
+void test_old_poll(void **state);
+void test_large_results(void **state);
+void test_full(void **state);
+void test_second_guest(void **state);
+
+#endif

@@ -1,0 +1,425 @@
+/*
+ * The daemon and its deaths: whatever happens to the guest, an assignment that
+ * it acknowledged has exactly one result and ran at most once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/guest/cases.h"
+
+static json_t *result_at(json_t *answer, size_t i)
+{
+	return json_array_get(json_object_get(answer, "results"), i);
+}
+
+static size_t count_of(json_t *answer)
+{
+	return json_array_size(json_object_get(answer, "results"));
+}
+
+static json_t *find_result(json_t *answer, const char *message_id)
+{
+	for (size_t i = 0; i < count_of(answer); i++)
+		if (strcmp(text_at(result_at(answer, i), "source_message_id"),
+			   message_id) == 0)
+			return result_at(answer, i);
+	fail_msg("no result of %s", message_id);
+	return NULL;
+}
+
+static json_t *ack(int control, const char *ids)
+{
+	return askf(control, "{\"type\":\"PollDaemonResults\",\"limit\":1000,"
+		    "\"ack\":[%s]}", ids);
+}
+
+static void expect_lines(const struct fixture *x, const char *name, size_t n)
+{
+	char *text = read_text(x, name);
+	size_t lines = 0;
+
+	for (const char *p = text; (p = strchr(p, '\n')); p++)
+		lines++;
+	assert_int_equal(lines, n);
+	free(text);
+}
+
+void test_assignment(void **state)
+{
+	struct fixture *x = *state;
+	int control = dial_hello(x, "control.sock");
+	int relay = dial_hello(x, "relay.sock");
+	int64_t began = clock_ms();
+	int64_t ready;
+	json_t *a, *r;
+
+	assign(relay, "m1", "echo out; echo err >&2; sleep 0.3; exit 5", 9);
+	do { /* told at once, not at the next beat */
+		a = hear_type(control, "Heartbeat", 3000);
+		ready = int_at(a, "results");
+		json_decref(a);
+	} while (ready == 0);
+	assert_true(clock_ms() - began < 2000);
+	a = ack(control, "");
+	r = find_result(a, "m1");
+	assert_string_equal(text_at(r, "task_id"), "m1");
+	assert_string_equal(text_at(r, "stdout"), "out\n");
+	assert_string_equal(text_at(r, "stderr"), "err\n");
+	assert_int_equal(int_at(r, "exit_code"), 5);
+	assert_false(true_at(r, "success"));
+	assert_null(json_object_get(r, "interrupted"));
+	assert_int_equal(int_at(a, "pending_tasks"), 0);
+	json_decref(a);
+	a = ack(control, "\"m1\",\"unknown\"");
+	assert_int_equal(count_of(a), 0);
+	json_decref(a);
+	close(control);
+	close(relay);
+}
+
+static void push(int relay, const char *id, const char *content)
+{
+	json_t *message = json_pack("{s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s}}",
+				    "type", "TeamMessagePush", "message",
+				    "message_id", id, "from", "lead", "to",
+				    "ann", "content", content, "message_type",
+				    "task_assignment", "timestamp",
+				    "2026-11-21T08:00:00Z");
+	char *text = json_dumps(message, 0);
+
+	expect_ok(ask(relay, text));
+	free(text);
+	json_decref(message);
+}
+
+void test_bad_assignments(void **state)
+{
+	struct fixture *x = *state;
+	int control = dial(x, "control.sock"), relay = dial(x, "relay.sock");
+	json_t *a, *r;
+
+	push(relay, "b1", "not json");
+	push(relay, "b2", "{\"task_id\":\"t\"}");
+	push(relay, "b3", "{\"task_id\":\"t\",\"command\":\"true\",\"env\":"
+			  "{\"PATH\":\"x\"}}");
+	push(relay, "b4", "{\"task_id\":\"t\",\"command\":\"true\","
+			  "\"workdir\":\"../..\"}");
+	push(relay, "b5", "{\"task_id\":\"t\",\"command\":\"echo $V; pwd\","
+			  "\"workdir\":null,\"env\":{\"V\":\"v\"},\"x\":1}");
+	assign(relay, "b6", "sleep 60 & sleep 60", 1);
+	a = wait_results(control, 6, 8000);
+	r = find_result(a, "b1");
+	assert_int_equal(int_at(r, "exit_code"), -2);
+	assert_non_null(strstr(text_at(r, "stderr"), "payload not understood"));
+	assert_int_equal(int_at(find_result(a, "b2"), "exit_code"), -2);
+	r = find_result(a, "b3");
+	assert_int_equal(int_at(r, "exit_code"), -1);
+	assert_non_null(strstr(text_at(r, "stderr"), "PATH"));
+	assert_string_equal(text_at(r, "task_id"), "t");
+	assert_int_equal(int_at(find_result(a, "b4"), "exit_code"), -1);
+	r = find_result(a, "b5");
+	assert_true(true_at(r, "success"));
+	assert_memory_equal(text_at(r, "stdout"), "v\n/", 3);
+	r = find_result(a, "b6");
+	assert_int_equal(int_at(r, "exit_code"), -1);
+	assert_non_null(strstr(text_at(r, "stderr"), "timed out after 1s"));
+	json_decref(a);
+	close(control);
+	close(relay);
+}
+
+void test_pushed_again(void **state)
+{
+	struct fixture *x = *state;
+	int control = dial_hello(x, "control.sock");
+	int relay = dial_hello(x, "relay.sock");
+
+	assign(relay, "m1", "echo x >> ran", 9);
+	assign(relay, "m1", "echo x >> ran", 9);
+	json_decref(wait_results(control, 1, 3000));
+	assign(relay, "m1", "echo x >> ran", 9);
+	json_decref(ack(control, "\"m1\""));
+	assign(relay, "m1", "echo x >> ran", 9);
+	guest_kill(x, SIGKILL);
+	close(control);
+	close(relay);
+	guest_start(x);
+	relay = dial_hello(x, "relay.sock");
+	assign(relay, "m1", "echo x >> ran", 9);
+	pause_ms(300);
+	expect_lines(x, "ran", 1);
+	close(relay);
+}
+
+void test_four_at_once(void **state)
+{
+	struct fixture *x = *state;
+	int control = dial_hello(x, "control.sock");
+	int relay = dial_hello(x, "relay.sock");
+	char id[8];
+	json_t *a;
+
+	for (int i = 0; i < 6; i++) {
+		snprintf(id, sizeof(id), "m%d", i);
+		assign(relay, id, "echo + >> log; sleep 0.5; echo - >> log", 9);
+	}
+	a = hear_type(control, "Heartbeat", 3000);
+	assert_int_equal(json_array_size(json_object_get(a, "running")), 1);
+	json_decref(a);
+	a = ack(control, "");
+	assert_int_equal(int_at(a, "pending_tasks"), 6);
+	json_decref(a);
+	pause_ms(200);
+	expect_lines(x, "log", 4); /* the first four have begun, no more */
+	json_decref(wait_results(control, 6, 5000));
+	expect_lines(x, "log", 12);
+	close(control);
+	close(relay);
+}
+
+void test_killed_while_running(void **state)
+{
+	struct fixture *x = *state;
+	int relay = dial_hello(x, "relay.sock"), control;
+	json_t *a, *r;
+
+	assign(relay, "m1", "echo x >> ran; sleep 2; echo late >> ran", 60);
+	pause_ms(300);
+	guest_kill(x, SIGKILL);
+	close(relay);
+	guest_start(x);
+	control = dial_hello(x, "control.sock");
+	a = wait_results(control, 1, 3000);
+	assert_int_equal(count_of(a), 1);
+	r = find_result(a, "m1");
+	assert_true(true_at(r, "interrupted"));
+	assert_false(true_at(r, "success"));
+	assert_int_equal(int_at(r, "exit_code"), -1);
+	assert_non_null(strstr(text_at(r, "stderr"), "interrupted"));
+	assert_int_equal(int_at(a, "pending_tasks"), 0);
+	json_decref(a);
+	pause_ms(2200);
+	expect_lines(x, "ran", 1); /* what the dead guest left was ended */
+	close(control);
+}
+
+void test_killed_with_results(void **state)
+{
+	struct fixture *x = *state;
+	int control = dial_hello(x, "control.sock");
+	int relay = dial_hello(x, "relay.sock");
+	json_t *a;
+
+	assign(relay, "m1", "echo one", 9);
+	json_decref(wait_results(control, 1, 3000));
+	guest_kill(x, SIGKILL);
+	close(control);
+	close(relay);
+	guest_start(x);
+	control = dial_hello(x, "control.sock");
+	a = wait_results(control, 1, 3000);
+	assert_string_equal(text_at(result_at(a, 0), "stdout"), "one\n");
+	assert_true(true_at(result_at(a, 0), "success"));
+	json_decref(a);
+	json_decref(ack(control, "\"m1\""));
+	guest_kill(x, SIGKILL);
+	close(control);
+	guest_start(x);
+	control = dial_hello(x, "control.sock");
+	a = ack(control, "");
+	assert_int_equal(count_of(a), 0);
+	json_decref(a);
+	close(control);
+}
+
+static void kill_after(struct fixture *x, int us)
+{
+	usleep((useconds_t)us);
+	guest_kill(x, SIGKILL);
+	guest_start(x);
+}
+
+/* Each round pushes and is killed a little later than the one before; what was
+ * pushed without an answer is pushed again, as a host would. */
+void test_killed_at_any_instant(void **state)
+{
+	enum { ROUNDS = 60 };
+	struct fixture *x = *state;
+	char id[16], command[64], name[16];
+	int relay, control;
+	json_t *a;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		snprintf(id, sizeof(id), "r%d", i);
+		snprintf(command, sizeof(command), "echo x >> ran%d", i);
+		relay = dial_hello(x, "relay.sock");
+		assign(relay, id, command, 9);
+		kill_after(x, i * 250);
+		close(relay);
+		relay = dial_hello(x, "relay.sock");
+		assign(relay, id, command, 9);
+		close(relay);
+	}
+	control = dial_hello(x, "control.sock");
+	a = wait_results(control, ROUNDS, 10000);
+	assert_int_equal(count_of(a), ROUNDS);
+	for (int i = 0; i < ROUNDS; i++) {
+		snprintf(id, sizeof(id), "r%d", i);
+		snprintf(name, sizeof(name), "ran%d", i);
+		if (true_at(find_result(a, id), "interrupted")) {
+			char *text = read_text(x, name);
+
+			assert_true(strlen(text) <= 2);
+			free(text);
+		} else {
+			expect_lines(x, name, 1);
+		}
+	}
+	json_decref(a);
+	close(control);
+}
+
+void test_ended_while_running(void **state)
+{
+	struct fixture *x = *state;
+	int relay = dial_hello(x, "relay.sock"), control;
+	char id[8];
+	json_t *a;
+
+	for (int i = 0; i < 5; i++) {
+		snprintf(id, sizeof(id), "m%d", i);
+		assign(relay, id, i < 4 ? "sleep 60" : "echo next", 90);
+	}
+	pause_ms(200);
+	guest_kill(x, SIGTERM);
+	close(relay);
+	guest_start(x);
+	control = dial_hello(x, "control.sock");
+	a = wait_results(control, 5, 3000);
+	for (int i = 0; i < 4; i++) {
+		snprintf(id, sizeof(id), "m%d", i);
+		assert_true(true_at(find_result(a, id), "interrupted"));
+	}
+	assert_string_equal(text_at(find_result(a, "m4"), "stdout"), "next\n");
+	json_decref(a);
+	close(control);
+}
+
+/* Without Hello and ack a result is given once; with ack it stays. */
+void test_old_poll(void **state)
+{
+	static const char poll[] = "{\"type\":\"PollDaemonResults\"}";
+	struct fixture *x = *state;
+	int old = dial(x, "control.sock"), relay = dial(x, "relay.sock");
+	int host = dial_hello(x, "control.sock");
+	json_t *a;
+
+	assign(relay, "m1", "true", 9);
+	json_decref(wait_results(old, 1, 3000));
+	a = ask(host, poll);
+	assert_int_equal(count_of(a), 1);
+	json_decref(a);
+	a = ask(old, poll);
+	assert_int_equal(count_of(a), 1);
+	json_decref(a);
+	a = ask(old, poll);
+	assert_int_equal(count_of(a), 0);
+	json_decref(a);
+	a = ask(relay, "{\"type\":\"TeamMessage\",\"to\":\"lead\",\"content\":"
+		       "\"{}\",\"message_type\":\"task_assignment\"}");
+	expect_ok(a); /* no id: it gets one */
+	a = wait_results(host, 1, 3000);
+	assert_int_equal(strlen(text_at(result_at(a, 0), "source_message_id")),
+			 36);
+	json_decref(a);
+	close(old);
+	close(host);
+	close(relay);
+}
+
+/* One result of 2 x 2 MiB fits no frame: its first part, then ranges. */
+void test_large_results(void **state)
+{
+	struct fixture *x = *state;
+	int control = dial_hello(x, "control.sock");
+	int relay = dial_hello(x, "relay.sock");
+	size_t got[2] = { 0 }, size;
+	json_t *a, *r;
+	bool more;
+
+	assign(relay, "big", "head -c 3000000 /dev/zero | tr '\\0' '\"'; "
+			     "head -c 3000000 /dev/zero >&2", 30);
+	a = wait_results(control, 1, 10000);
+	assign(relay, "small", "echo s", 30);
+	r = find_result(a, "big");
+	size = (size_t)int_at(r, "stdout_size");
+	assert_true(size > 2 << 20);
+	do {
+		got[0] += strlen(text_at(r, "stdout"));
+		got[1] += strlen(text_at(r, "stderr"));
+		more = true_at(r, "more");
+		json_decref(a);
+		if (!more)
+			break;
+		a = askf(control, "{\"type\":\"PollDaemonResults\","
+			 "\"message_id\":\"big\",\"stdout_offset\":%zu,"
+			 "\"stderr_offset\":%zu}", got[0], got[1]);
+		r = find_result(a, "big");
+	} while (true);
+	assert_int_equal(got[0], size);
+	assert_in_range(got[1], (2 << 20) - 2, (2 << 20) + 100);
+	a = ack(control, "\"big\"");
+	json_decref(a);
+	a = wait_results(control, 1, 3000);
+	assert_string_equal(text_at(find_result(a, "small"), "stdout"), "s\n");
+	json_decref(a);
+	close(control);
+	close(relay);
+}
+
+void test_full(void **state)
+{
+	struct fixture *x = *state;
+	int relay = dial_hello(x, "relay.sock"), old = dial(x, "relay.sock");
+	char id[16];
+
+	for (int i = 0; i < 1004; i++) {
+		snprintf(id, sizeof(id), "m%d", i);
+		assign(relay, id, "sleep 60", 90);
+	}
+	expect_error(ask(relay, "{\"type\":\"TeamMessage\",\"to\":\"a\","
+				"\"content\":\"{}\",\"message_type\":"
+				"\"task_assignment\",\"message_id\":\"n\"}"),
+		     "Exhausted");
+	expect_error(ask(old, "{\"type\":\"TeamMessage\",\"to\":\"a\","
+			      "\"content\":\"{}\",\"message_type\":"
+			      "\"task_assignment\",\"message_id\":\"n\"}"),
+		     "InvalidRequest");
+	assign(relay, "m7", "sleep 60", 90); /* known: fine */
+	close(relay);
+	close(old);
+}
+
+void test_second_guest(void **state)
+{
+	struct fixture *x = *state, second = **(struct fixture **)state;
+	int fd = dial(x, "control.sock"), status;
+	json_t *a;
+
+	guest_start(&second);
+	waitpid(second.pid, &status, 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 4);
+	a = ask(fd, "{\"type\":\"Ping\"}");
+	assert_string_equal(text_at(a, "type"), "Pong");
+	json_decref(a);
+	close(fd);
+}

@@ -1,0 +1,252 @@
+/* The guest's spool: what it keeps, through restarts and failing steps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "storage/spool.h"
+
+enum { SQLITE_FULL_CODE = 13, SQLITE_IOERR_CODE = 10 };
+
+struct fixture {
+	char dir[64];
+	struct spool *spool;
+	struct arena arena;
+	struct fault f;
+};
+
+static void reopen(struct fixture *x, const char *workspace, int64_t now)
+{
+	spool_close(x->spool);
+	x->spool = NULL;
+	x->f = (struct fault){ 0 };
+	spool_open(&x->spool, x->dir, workspace, now, &x->f);
+}
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	strcpy(x->dir, "/tmp/cadre-spool-XXXXXX");
+	if (!mkdtemp(x->dir))
+		return -1;
+	reopen(x, "one", 1000);
+	*state = x;
+	return x->spool ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+	char command[100];
+	int rc;
+
+	spool_close(x->spool);
+	arena_release(&x->arena);
+	snprintf(command, sizeof(command), "rm -rf '%s'", x->dir);
+	rc = system(command);
+	free(x);
+	return rc;
+}
+
+static struct spool_result a_result(const char *id, const char *out)
+{
+	return (struct spool_result){
+		.message_id = id, .task_id = "t", .success = true,
+		.out = out, .out_size = strlen(out), .err = "", .err_size = 0,
+	};
+}
+
+static struct spool_counts counts(struct fixture *x)
+{
+	struct spool_counts c = { 0 };
+
+	assert_int_equal(spool_count(x->spool, &c, &x->f), 0);
+	return c;
+}
+
+static void test_life(void **state)
+{
+	struct fixture *x = *state;
+	struct spool *s = x->spool;
+	struct spool_assignment as;
+	struct spool_result r = a_result("a", "out"), got;
+
+	assert_int_equal(spool_put(s, "a", "A", 1, &x->f), 0);
+	assert_int_equal(spool_put(s, "b", "B", 1, &x->f), 0);
+	assert_int_equal(spool_put(s, "a", "other", 1, &x->f), 0);
+	assert_int_equal(counts(x).waiting, 2);
+	assert_int_equal(spool_next(s, &x->arena, &as, &x->f), 1);
+	assert_string_equal(as.message_id, "a");
+	assert_string_equal(as.content, "A");
+	assert_int_equal(spool_start(s, "a", "t", 5, &x->f), 0);
+	assert_int_equal(counts(x).running, 1);
+	assert_int_equal(spool_finish(s, &r, 6, &x->f), 0);
+	r.out = "second"; /* the first one stays */
+	r.out_size = 6;
+	assert_int_equal(spool_finish(s, &r, 6, &x->f), 0);
+	assert_int_equal(spool_result(s, 0, NULL, &x->arena, &got, &x->f), 1);
+	assert_string_equal(got.out, "out");
+	assert_int_equal(got.out_size, 3);
+	assert_int_equal(spool_result(s, 0, "a", &x->arena, &got, &x->f), 1);
+	assert_int_equal(spool_result(s, got.seq, NULL, &x->arena, &got,
+				      &x->f), 0);
+	assert_int_equal(spool_ack(s, (const char *[]){ "a", "x" }, 2, &x->f),
+			 0);
+	assert_int_equal(counts(x).results, 0);
+	assert_int_equal(counts(x).waiting, 1);
+	assert_int_equal(spool_knows(s, "a", &x->f), 1);
+	assert_int_equal(spool_knows(s, "x", &x->f), 0);
+}
+
+static void test_restart(void **state)
+{
+	struct fixture *x = *state;
+	struct spool_result got;
+
+	spool_put(x->spool, "a", "A", 1, &x->f);
+	spool_put(x->spool, "b", "B", 1, &x->f);
+	spool_start(x->spool, "a", "task", 5000, &x->f);
+	reopen(x, "one", 9000);
+	assert_non_null(x->spool);
+	assert_int_equal(counts(x).running, 0);
+	assert_int_equal(counts(x).waiting, 1);
+	assert_int_equal(spool_result(x->spool, 0, NULL, &x->arena, &got,
+				      &x->f), 1);
+	assert_string_equal(got.message_id, "a");
+	assert_string_equal(got.task_id, "task");
+	assert_true(got.interrupted);
+	assert_false(got.success);
+	assert_int_equal(got.exit_code, -1);
+	assert_int_equal(got.elapsed_secs, 4);
+	assert_int_equal(spool_put(x->spool, "a", "A", 9, &x->f), 0);
+	assert_int_equal(counts(x).waiting, 1);
+}
+
+static void test_another_workspace(void **state)
+{
+	struct fixture *x = *state;
+	struct stat st;
+	char path[100];
+
+	spool_put(x->spool, "a", "A", 1, &x->f);
+	reopen(x, "two", 1);
+	assert_non_null(x->spool);
+	assert_int_equal(spool_knows(x->spool, "a", &x->f), 0);
+	snprintf(path, sizeof(path), "%s/spool.db.one", x->dir);
+	assert_int_equal(stat(path, &st), 0);
+	reopen(x, "two", 1);
+	assert_non_null(x->spool);
+}
+
+static void test_bad_file(void **state)
+{
+	struct fixture *x = *state;
+	char path[100];
+	FILE *out;
+
+	spool_close(x->spool);
+	x->spool = NULL;
+	snprintf(path, sizeof(path), "%s/spool.db", x->dir);
+	out = fopen(path, "w");
+	for (int i = 0; i < 1000; i++)
+		fputs("no database ", out);
+	fclose(out);
+	reopen(x, "one", 1);
+	assert_null(x->spool);
+	assert_int_equal(x->f.code, FAULT_IO);
+}
+
+static void test_room(void **state)
+{
+	struct fixture *x = *state;
+	char id[16];
+
+	spool_begin(x->spool, &x->f);
+	spool_end(x->spool, false, &x->f);
+	for (int i = 0; i < SPOOL_WAITING; i++) {
+		snprintf(id, sizeof(id), "m%d", i);
+		assert_int_equal(spool_put(x->spool, id, "", 1, &x->f), 0);
+	}
+	assert_int_equal(spool_put(x->spool, "more", "", 1, &x->f),
+			 FAULT_EXHAUSTED);
+	assert_int_equal(spool_put(x->spool, "m3", "", 1, &x->f), 0);
+	x->f = (struct fault){ 0 };
+	assert_int_equal(spool_start(x->spool, "m0", "", 1, &x->f), 0);
+	assert_int_equal(spool_put(x->spool, "more", "", 1, &x->f), 0);
+}
+
+static void test_variables(void **state)
+{
+	struct fixture *x = *state;
+	const char *name = "", *value;
+
+	spool_set_env(x->spool, "B", "2", &x->f);
+	spool_set_env(x->spool, "A", "1", &x->f);
+	spool_set_env(x->spool, "B", "3", &x->f);
+	reopen(x, "one", 1);
+	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value,
+				   &x->f), 1);
+	assert_string_equal(name, "A");
+	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value,
+				   &x->f), 1);
+	assert_string_equal(value, "3");
+	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value,
+				   &x->f), 0);
+}
+
+/* Whatever step fails: an error is told, and nothing is half there. */
+static void test_failing_steps(void **state)
+{
+	struct fixture *x = *state;
+	struct spool_result r = a_result("a", "out");
+	long n = 0;
+	int rc;
+
+	do {
+		x->f = (struct fault){ 0 };
+		spool_fail(x->spool, ++n, SQLITE_FULL_CODE);
+		rc = spool_put(x->spool, "a", "A", 1, &x->f);
+		spool_fail(x->spool, 0, 0);
+		assert_int_equal(x->f.code, rc ? FAULT_UNAVAILABLE : 0);
+		x->f = (struct fault){ 0 };
+		assert_int_equal(counts(x).waiting, rc ? 0 : 1);
+		assert_int_equal(spool_knows(x->spool, "a", &x->f), rc == 0);
+	} while (rc);
+	assert_true(n > 4);
+	n = 0;
+	do {
+		x->f = (struct fault){ 0 };
+		spool_fail(x->spool, ++n, SQLITE_IOERR_CODE);
+		rc = spool_finish(x->spool, &r, 1, &x->f);
+		spool_fail(x->spool, 0, 0);
+		x->f = (struct fault){ 0 };
+		assert_int_equal(counts(x).results, rc ? 0 : 1);
+		assert_int_equal(counts(x).waiting, rc ? 1 : 0);
+	} while (rc);
+	assert_true(n > 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_another_workspace, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_bad_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_variables, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_failing_steps, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
