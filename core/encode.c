@@ -87,7 +87,8 @@ static void encode_value(const struct type *t, const void *at, struct text *out)
 		break;
 	case KIND_JSON:
 		s = *(const char *const *)at;
-		text_addf(out, "%s", s ? s : "{}");
+		s = s ? s : "{}";
+		text_add(out, s, strlen(s));
 		break;
 	case KIND_INT:
 		encode_int(*(const int64_t *)at, out);
@@ -99,7 +100,8 @@ static void encode_value(const struct type *t, const void *at, struct text *out)
 		text_add_json(out, choice_name(t, *(const int64_t *)at));
 		break;
 	case KIND_BOOL:
-		text_addf(out, "%s", *(const bool *)at ? "true" : "false");
+		s = *(const bool *)at ? "true" : "false";
+		text_add(out, s, strlen(s));
 		break;
 	case KIND_RECORD:
 		op_encode(t->record, at, out);
@@ -134,7 +136,7 @@ static void encode_field(const struct field *fd, const char *base, struct text *
 
 void op_encode(const struct record *r, const void *src, struct text *out)
 {
-	const char *base = src, *comma = "";
+	const char *base = src, *before = "\"";
 
 	text_add(out, "{", 1);
 	for (size_t i = 0; i < r->n_fields; i++) {
@@ -142,9 +144,11 @@ void op_encode(const struct record *r, const void *src, struct text *out)
 
 		if (is_absent(fd, base))
 			continue;
-		text_addf(out, "%s\"%s\":", comma, fd->name);
+		text_add(out, before, strlen(before));
+		text_add(out, fd->name, strlen(fd->name));
+		text_add(out, "\":", 2);
 		encode_field(fd, base, out);
-		comma = ",";
+		before = ",\"";
 	}
 	text_add(out, "}", 1);
 }

@@ -20,10 +20,10 @@ enum kind {
 	KIND_TEXT,
 	KIND_INT,
 	KIND_BOOL,
-	KIND_TIME,   /* int64_t ms since the epoch; RFC 3339 text outside */
-	KIND_ENUM,   /* int64_t position */
-	KIND_JSON,   /* const char *: an object as compact JSON text */
-	KIND_MAP,    /* struct pair *, n_: an object of texts */
+	KIND_TIME, /* int64_t ms since the epoch; RFC 3339 text outside */
+	KIND_ENUM, /* int64_t position */
+	KIND_JSON, /* const char *: an object as compact JSON text */
+	KIND_MAP, /* struct pair *, n_: an object of texts */
 	KIND_RECORD,
 };
 
@@ -59,7 +59,7 @@ struct type {
 	int64_t min, max; /* of an int; bytes of a text; both 0: unbounded */
 	const char *pattern; /* POSIX ERE, or NULL */
 	const struct choice *choices; /* KIND_ENUM */
-	const struct record *record;  /* KIND_RECORD */
+	const struct record *record; /* KIND_RECORD */
 	int index; /* place in type_table[], for caches of compiled patterns */
 };
 
@@ -67,7 +67,7 @@ struct field {
 	const char *name, *doc;
 	const struct type *type;
 	unsigned flags;
-	uint16_t at;  /* offset of the value, or of the list's pointer */
+	uint16_t at; /* offset of the value, or of the list's pointer */
 	uint16_t at2; /* offset of n_NAME (list, map) or has_NAME; 0: none */
 	int64_t def_int;
 	const char *def_text; /* NULL for the empty default of a list or map */
@@ -91,7 +91,7 @@ struct op {
 	const struct field *wait; /* seconds a door may repeat it, or NULL */
 	const char *http_method, *http_path; /* NULL: no route */
 	const char *tool, *action; /* NULL: in no tool; action NULL: alone */
-	const char *const *cli;   /* words of the command, NULL-terminated, or NULL */
+	const char *const *cli; /* words of the command, NULL-terminated, or NULL */
 	const char *const *cli_fields; /* bare words fill these, NULL-terminated */
 	bool cli_rest; /* the last of cli_fields takes all further words */
 	const char *const *columns; /* for printing, NULL-terminated, or NULL */
@@ -112,7 +112,7 @@ enum wake {
 	WAKE_NONE,
 	WAKE_INBOX, /* an agent has mail: key is the agent */
 	WAKE_READY, /* a team has a task to claim: key is the team */
-	WAKE_TASK,  /* a task changed: key is the task */
+	WAKE_TASK, /* a task changed: key is the task */
 	WAKE_EVENT, /* a team has an event: key is the team */
 	WAKE_MESSAGE, /* a reply to a message: key is that message */
 };
@@ -125,7 +125,7 @@ enum side { SIDE_HOST = 1, SIDE_GUEST = 2 };
 
 struct wire {
 	const char *name, *doc; /* PascalCase tag */
-	unsigned ports;   /* 1: 5000, 2: 5001, 3: both; 0 for an answer */
+	unsigned ports; /* 1: 5000, 2: 5001, 3: both; 0 for an answer */
 	unsigned senders; /* enum side bits; 0 for an answer */
 	const struct record *record;
 	const struct wire *answer; /* NULL: Ok, or none for an answer */
@@ -162,8 +162,8 @@ enum decode_mode { DECODE_STRICT, DECODE_LENIENT /* unknown keys pass */ };
  * (the nearest known one is the hint), types, ranges, patterns, enums, lists,
  * nested records; fills defaults; refuses U+0000.  Texts are borrowed from
  * `src` where possible, else in `arena`.  fault.where is a JSON pointer. */
-int op_decode(const struct record *r, json_t *src, void *dst,
-	      enum decode_mode mode, struct arena *arena, struct fault *fault);
+int op_decode(const struct record *r, json_t *src, void *dst, enum decode_mode mode,
+	      struct arena *arena, struct fault *fault);
 
 /* JSON text, compact, of a struct; appended to `out`.  Absent optionals are
  * left out. */
@@ -174,7 +174,8 @@ struct text {
 void text_add(struct text *t, const char *data, size_t len);
 void text_addf(struct text *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-void text_add_json(struct text *t, const char *s); /* quoted; bad UTF-8 and NUL become U+FFFD */
+void text_add_json(struct text *t,
+		   const char *s); /* quoted; bad UTF-8 and NUL become U+FFFD */
 void text_release(struct text *t);
 void op_encode(const struct record *r, const void *src, struct text *out);
 
@@ -190,7 +191,7 @@ int64_t time_parse(const char *s);
 /* --- descriptions (describe.c, reference.c) ------------------------------- */
 
 json_t *op_schema(const struct record *r); /* JSON Schema 2020-12 */
-json_t *tool_schema(const char *tool);     /* input schema of a tool or bundle */
+json_t *tool_schema(const char *tool); /* input schema of a tool or bundle */
 /* Markdown reference of all operations, faults, events and wire messages. */
 void op_reference(struct text *out);
 
