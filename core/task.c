@@ -266,63 +266,74 @@ int task_dispatch(struct call *call, struct task_row *t, const struct agent_row 
 
 /* --- what an owner does -------------------------------------------------------------------- */
 
+/* A task that its owner acts on, and the epoch that he claims to have (-1: the
+ * one of his live claim). */
+struct holding {
+	struct task_row t;
+	int64_t epoch;
+};
+
+/* What the statements of owners take. */
+#define HELD(call, h)                                                        \
+	.id = (h).t.id, .agent = (call)->caller.agent,                       \
+	.generation = (call)->caller.generation, .epoch = (h).epoch,         \
+	.now = (call)->now
+
+static int hold(struct call *call, const char *team, const char *task, bool has_epoch,
+		int64_t epoch, struct holding *h)
+{
+	int rc = who_team(call, team);
+
+	h->epoch = has_epoch ? epoch : -1;
+	return rc < 0 ? rc : task_find(call, task, &h->t);
+}
+
 /* One change by a task's owner: the statement said whether he was it. */
-static int changed(struct call *call, const struct task_row *t, int rc, int64_t epoch,
-		   int event, const char *detail)
+static int changed(struct call *call, const struct holding *h, int rc, int event,
+		   const char *detail)
 {
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return not_owner(call, t, epoch);
-	call->made = t->id;
-	if ((rc = event_emit(call, event, t->id, t->owner, detail)) < 0)
+		return not_owner(call, &h->t, h->epoch);
+	call->made = h->t.id;
+	if ((rc = event_emit(call, event, h->t.id, h->t.owner, detail)) < 0)
 		return rc;
 	return team_announce(call, call->caller.team);
-}
-
-static int64_t epoch_of(bool has, int64_t epoch)
-{
-	return has ? epoch : -1;
 }
 
 int task_start(struct call *call, const struct task_start_in *in,
 	       struct task_start_out *out)
 {
-	int64_t epoch = epoch_of(in->has_epoch, in->epoch);
-	struct task_row t;
-	int rc;
+	struct holding h;
+	int rc = hold(call, in->team, in->task, in->has_epoch, in->epoch, &h);
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if (rc < 0)
 		return rc;
 	if (!call->made) {
-		rc = sql_run(call, task_start, .id = t.id, .agent = call->caller.agent,
-			     .generation = call->caller.generation, .epoch = epoch,
-			     .now = call->now);
-		if ((rc = changed(call, &t, rc, epoch, EVENT_TASK_STARTED, NULL)) < 0)
+		rc = sql_run(call, task_start, HELD(call, h));
+		if ((rc = changed(call, &h, rc, EVENT_TASK_STARTED, NULL)) < 0)
 			return rc;
 	}
-	return task_tell(call, t.id, &out->task);
+	return task_tell(call, h.t.id, &out->task);
 }
 
 int task_heartbeat(struct call *call, const struct task_heartbeat_in *in,
 		   struct task_heartbeat_out *out)
 {
-	int64_t epoch = epoch_of(in->has_epoch, in->epoch);
 	struct task_renew_row r;
-	struct task_row t;
-	int rc;
+	struct holding h;
+	int rc = hold(call, in->team, in->task, in->has_epoch, in->epoch, &h);
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if (rc < 0)
 		return rc;
-	rc = sql_row(call, task_renew, &r, .id = t.id, .agent = call->caller.agent,
-		     .generation = call->caller.generation, .epoch = epoch,
-		     .lease_ms = in->has_lease_seconds ? in->lease_seconds * 1000 : 0,
-		     .now = call->now);
+	rc = sql_row(call, task_renew, &r, HELD(call, h),
+		     .lease_ms = in->has_lease_seconds ? in->lease_seconds * 1000 : 0);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return not_owner(call, &t, epoch);
-	call->made = t.id;
+		return not_owner(call, &h.t, h.epoch);
+	call->made = h.t.id;
 	out->epoch = r.epoch;
 	out->has_lease_until = r.lease_until != 0;
 	out->lease_until = r.lease_until;
@@ -332,62 +343,53 @@ int task_heartbeat(struct call *call, const struct task_heartbeat_in *in,
 int task_block(struct call *call, const struct task_block_in *in,
 	       struct task_block_out *out)
 {
-	int64_t epoch = epoch_of(in->has_epoch, in->epoch);
-	struct task_row t;
-	int rc;
+	struct holding h;
+	int rc = hold(call, in->team, in->task, in->has_epoch, in->epoch, &h);
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if (rc < 0)
 		return rc;
 	if (!call->made) {
-		rc = sql_run(call, task_block, .id = t.id, .agent = call->caller.agent,
-			     .generation = call->caller.generation, .epoch = epoch,
-			     .now = call->now);
-		rc = changed(call, &t, rc, epoch, EVENT_TASK_BLOCKED, in->reason);
-		if (rc < 0 || (rc = sql_run(call, task_note_add, .task = t.id,
+		rc = sql_run(call, task_block, HELD(call, h));
+		rc = changed(call, &h, rc, EVENT_TASK_BLOCKED, in->reason);
+		if (rc < 0 || (rc = sql_run(call, task_note_add, .task = h.t.id,
 					    .agent = call->caller.agent, .now = call->now,
 					    .text = in->reason)) < 0)
 			return rc;
 	}
-	return task_tell(call, t.id, &out->task);
+	return task_tell(call, h.t.id, &out->task);
 }
 
 int task_unblock(struct call *call, const struct task_unblock_in *in,
 		 struct task_unblock_out *out)
 {
-	int64_t epoch = epoch_of(in->has_epoch, in->epoch);
-	struct task_row t;
-	int rc;
+	struct holding h;
+	int rc = hold(call, in->team, in->task, in->has_epoch, in->epoch, &h);
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if (rc < 0)
 		return rc;
 	if (!call->made) {
-		rc = sql_run(call, task_unblock, .id = t.id, .agent = call->caller.agent,
-			     .generation = call->caller.generation, .epoch = epoch,
-			     .now = call->now);
-		if ((rc = changed(call, &t, rc, epoch, EVENT_TASK_UNBLOCKED, NULL)) < 0)
+		rc = sql_run(call, task_unblock, HELD(call, h));
+		if ((rc = changed(call, &h, rc, EVENT_TASK_UNBLOCKED, NULL)) < 0)
 			return rc;
 	}
-	return task_tell(call, t.id, &out->task);
+	return task_tell(call, h.t.id, &out->task);
 }
 
 int task_release(struct call *call, const struct task_release_in *in,
 		 struct task_release_out *out)
 {
-	int64_t epoch = epoch_of(in->has_epoch, in->epoch);
-	struct task_row t;
-	int rc;
+	struct holding h;
+	int rc = hold(call, in->team, in->task, in->has_epoch, in->epoch, &h);
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if (rc < 0)
 		return rc;
 	if (!call->made) {
-		rc = sql_run(call, task_release, .id = t.id, .agent = call->caller.agent,
-			     .generation = call->caller.generation, .epoch = epoch,
-			     .now = call->now);
-		if ((rc = changed(call, &t, rc, epoch, EVENT_TASK_RELEASED, NULL)) < 0 ||
-		    (rc = assignment_call_off(call, t.id)) < 0)
+		rc = sql_run(call, task_release, HELD(call, h));
+		if ((rc = changed(call, &h, rc, EVENT_TASK_RELEASED, NULL)) < 0 ||
+		    (rc = assignment_call_off(call, h.t.id)) < 0)
 			return rc;
 	}
-	return task_tell(call, t.id, &out->task);
+	return task_tell(call, h.t.id, &out->task);
 }
 
 /* --- ends ------------------------------------------------------------------------------------ */
@@ -419,42 +421,36 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 int task_complete(struct call *call, const struct task_complete_in *in,
 		  struct task_complete_out *out)
 {
-	int64_t epoch = epoch_of(in->has_epoch, in->epoch);
-	struct task_row t;
-	int rc;
+	struct holding h;
+	int rc = hold(call, in->team, in->task, in->has_epoch, in->epoch, &h);
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if (rc < 0)
 		return rc;
 	if (!call->made) {
-		rc = sql_run(call, task_finish, .id = t.id, .agent = call->caller.agent,
-			     .generation = call->caller.generation, .epoch = epoch,
-			     .state = TASK_STATE_COMPLETED, .result = in->result,
-			     .now = call->now);
-		rc = changed(call, &t, rc, epoch, EVENT_TASK_COMPLETED, NULL);
-		if (rc < 0 || (rc = make_ready(call, t.id, t.team, &out->ready,
+		rc = sql_run(call, task_finish, HELD(call, h), .state = TASK_STATE_COMPLETED,
+			     .result = in->result);
+		rc = changed(call, &h, rc, EVENT_TASK_COMPLETED, NULL);
+		if (rc < 0 || (rc = make_ready(call, h.t.id, h.t.team, &out->ready,
 					       &out->n_ready)) < 0)
 			return rc;
 	}
-	return task_tell(call, t.id, &out->task);
+	return task_tell(call, h.t.id, &out->task);
 }
 
 int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail_out *out)
 {
-	int64_t epoch = epoch_of(in->has_epoch, in->epoch);
-	struct task_row t;
-	int rc;
+	struct holding h;
+	int rc = hold(call, in->team, in->task, in->has_epoch, in->epoch, &h);
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if (rc < 0)
 		return rc;
 	if (!call->made) {
-		rc = sql_run(call, task_finish, .id = t.id, .agent = call->caller.agent,
-			     .generation = call->caller.generation, .epoch = epoch,
-			     .state = TASK_STATE_FAILED, .result = in->result,
-			     .now = call->now);
-		if ((rc = changed(call, &t, rc, epoch, EVENT_TASK_FAILED, NULL)) < 0)
+		rc = sql_run(call, task_finish, HELD(call, h), .state = TASK_STATE_FAILED,
+			     .result = in->result);
+		if ((rc = changed(call, &h, rc, EVENT_TASK_FAILED, NULL)) < 0)
 			return rc;
 	}
-	return task_tell(call, t.id, &out->task);
+	return task_tell(call, h.t.id, &out->task);
 }
 
 int task_finish_assigned(struct call *call, const struct assignment_row *x, bool success,
