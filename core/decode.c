@@ -298,14 +298,20 @@ static int decode_value(struct decoder *d, const struct type *t, json_t *v, void
 
 /* --- fields --------------------------------------------------------------------------------- */
 
+/* A value alone stands for a list of one: `"to":"coder"`. */
 static int decode_list(struct decoder *d, json_t *v, char *base, const struct field *fd,
 		       const struct step *step)
 {
 	size_t size = type_size(fd->type), n = json_array_size(v);
-	char *items = arena_alloc(d->arena, size * n + 1);
+	char *items;
 
-	if (!json_is_array(v))
-		return bad(d, step, "must be a list");
+	if (!json_is_array(v)) {
+		items = arena_alloc(d->arena, size);
+		*(char **)(base + fd->at) = items;
+		*(size_t *)(base + fd->at2) = 1;
+		return decode_value(d, fd->type, v, items, step);
+	}
+	items = arena_alloc(d->arena, size * n + 1);
 	for (size_t i = 0; i < n; i++) {
 		const struct step here = { step, NULL, i };
 
