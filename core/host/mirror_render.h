@@ -1,0 +1,20 @@
+/*
+ * mirror_render - rows as the text that people read.
+ *
+ * Pure: a view in, a page out, the same bytes for the same rows.  Strings in
+ * the frontmatter are always quoted; a line of somebody's text that would read
+ * as a section of its own gets a backslash before it.
+ */
+#ifndef MIRROR_RENDER_H
+#define MIRROR_RENDER_H
+
+#include "core/host/mirror_page.h"
+#include "core/host/mirror_rows.h"
+
+/* The page is empty ({ 0 }) or was rendered before; it is started anew. */
+void render_task(const struct task_view *v, struct page *p);
+void render_card(const struct agent_view *v, struct page *p);
+void render_team(const struct team_view *v, struct page *p);
+void render_board(const struct board_view *v, struct page *p); /* INDEX.md */
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * mirror_show - which file each row is, and putting it there.
+ *
+ * Every function reads in a transaction of its own and stages files; they are
+ * in place and durable after files_commit().  Failures are in show->call.fault.
+ */
+#ifndef MIRROR_SHOW_H
+#define MIRROR_SHOW_H
+
+#include "core/host/mirror_file.h"
+#include "core/host/mirror_render.h"
+
+struct show {
+	struct files files;
+	struct call call;  /* store, arena, fault, now */
+	struct page page;  /* scratch */
+	int64_t rev;       /* newest event of the running transaction */
+	struct ids sweep;  /* teams whose folders may hold files of no row */
+};
+
+/* Begins a read and learns what event it shows. */
+int show_begin(struct show *s, struct mirror_head_row *head);
+void show_end(struct show *s);
+
+int show_tasks(struct show *s, const struct ids *tasks);
+int show_agents(struct show *s, const struct ids *agents);
+
+/* A team's TEAM.md; the folder of a destroyed one is archived or purged. */
+int show_team(struct show *s, int64_t team);
+
+/* TEAM.md and INDEX.md of a living team. */
+int show_summary(struct show *s, int64_t team);
+
+/* Takes away the files of the mirror in a team's folders that no row has. */
+int sweep_team(struct show *s, int64_t team);
+
+/* Archives folders of the mirror whose team no row has any more. */
+int sweep_folders(struct show *s);
+
+/* Paths: "teams/TEAM", "teams/TEAM/tasks", "teams/TEAM/cards". */
+void team_folder(const char *team, const char *below, char out[FILES_PATH]);
+
+void show_release(struct show *s);
+
+#endif
