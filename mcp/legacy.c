@@ -1,0 +1,99 @@
+/*
+ * legacy - revisions 2024-11-05 to 2025-11-25: a handshake, then a session.
+ */
+#include "mcp/peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Newest first: that one is offered to whoever asks for one we do not know. */
+static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26",
+					"2024-11-05" };
+
+static void begin(struct request *r, struct text *out, enum cache cache)
+{
+	(void)r, (void)out, (void)cache;
+}
+
+const struct era era_legacy = {
+	.bit = ERA_LEGACY,
+	.no_resource = RPC_NO_RESOURCE,
+	.begin = begin,
+};
+
+static const char *choose(const char *asked)
+{
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
+		if (strcmp(versions[i], asked) == 0)
+			return versions[i];
+	return versions[0];
+}
+
+void legacy_initialize(struct request *r, json_t *params)
+{
+	const char *asked = param_text(params, "protocolVersion");
+	struct mcp *m = r->mcp;
+	struct text *out;
+
+	if (!asked) {
+		answer_error(
+			r, RPC_INVALID_PARAMS, NULL,
+			"protocolVersion is missing; known are 2025-11-25 to 2024-11-05");
+		return;
+	}
+	m->version = choose(asked);
+	out = answer_begin(r, CACHE_NONE);
+	text_addf(out, "\"protocolVersion\":\"%s\",\"serverInfo\":", m->version);
+	server_write(out);
+	text_add(out, ",", 1);
+	offer_write(m, out);
+	answer_end(r);
+}
+
+void legacy_ping(struct request *r, json_t *params)
+{
+	(void)params;
+	answer_begin(r, CACHE_NONE);
+	answer_end(r);
+}
+
+void legacy_set_level(struct request *r, json_t *params)
+{
+	const char *name = param_text(params, "level");
+	int level = name ? level_named(name) : LEVEL_NONE;
+
+	if (level == LEVEL_NONE) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL,
+			     "level is none of debug, info, notice, warning, error, "
+			     "critical, alert, emergency");
+		return;
+	}
+	r->mcp->level = level;
+	legacy_ping(r, params);
+}
+
+void legacy_subscribe(struct request *r, json_t *params)
+{
+	const char *uri = param_text(params, "uri");
+
+	if (!uri) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
+	} else if (!watch_add(r, uri)) {
+		answer_no_resource(r, uri, "no such resource");
+	} else {
+		r->word = strdup(uri);
+		watch_ready(r);
+	}
+}
+
+void legacy_unsubscribe(struct request *r, json_t *params)
+{
+	const char *uri = param_text(params, "uri");
+
+	if (!uri) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
+		return;
+	}
+	watch_drop(r->mcp, uri);
+	legacy_ping(r, params);
+}

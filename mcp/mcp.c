@@ -1,0 +1,356 @@
+#include "mcp/peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/version.h"
+
+enum {
+	FULL_AT = 64, /* calls under way before reading stops */
+	REQUESTS_MAX = 1000, /* waits and subscriptions included */
+	GRACE_MS = 1000, /* at the end: for waits whose write is on its way */
+};
+
+const char *param_text(json_t *params, const char *name)
+{
+	return json_string_value(json_object_get(params, name));
+}
+
+bool cursor_none(struct request *r, json_t *params)
+{
+	if (!json_object_get(params, "cursor"))
+		return true;
+	answer_error(r, RPC_INVALID_PARAMS, NULL, "cursor is not one of ours");
+	return false;
+}
+
+/* --- what we are ----------------------------------------------------------- */
+
+void server_write(struct text *out)
+{
+	text_adds(out,
+		  "{\"name\":\"cadre\",\"title\":\"cadre\",\"version\":\"" CADRE_VERSION
+		  "\"}");
+}
+
+static void write_who(const struct identity *who, struct text *out)
+{
+	struct text t = { 0 };
+
+	if (who->agent && who->team)
+		text_addf(&t, "You are agent `%s` of team `%s`. ", who->agent, who->team);
+	else if (who->team)
+		text_addf(&t, "You act as the operator; your team is `%s`. ", who->team);
+	else
+		text_addf(&t, "You act as the operator. ");
+	text_adds(&t, "cadre keeps a team's messages and task board in one durable file. "
+		      "Begin with `inbox` action `receive`; acknowledge or answer what "
+		      "you got. `task` action `claim` takes the best ready task: keep "
+		      "its `epoch`, send it with every change, and end with `complete` "
+		      "or `fail`. Write to others with `team_message`. To wait, set "
+		      "`wait_seconds` instead of asking again and again. Errors name "
+		      "their `code`, the argument in `where`, and a `hint`.");
+	text_add_json(out, t.data);
+	text_release(&t);
+}
+
+void offer_write(const struct mcp *m, struct text *out)
+{
+	text_adds(out,
+		  "\"capabilities\":{\"completions\":{},\"logging\":{},\"prompts\":{},"
+		  "\"resources\":{\"subscribe\":true},\"tools\":{}},"
+		  "\"instructions\":");
+	write_who(&m->identity, out);
+}
+
+/* --- requests and notifications --------------------------------------------- */
+
+static const struct method {
+	const char *name;
+	unsigned eras;
+	method_run *run;
+} methods[] = {
+	{ "tools/call", ERA_LEGACY | ERA_MODERN, tools_call },
+	{ "tools/list", ERA_LEGACY | ERA_MODERN, tools_list },
+	{ "resources/read", ERA_LEGACY | ERA_MODERN, resources_read },
+	{ "resources/list", ERA_LEGACY | ERA_MODERN, resources_list },
+	{ "resources/templates/list", ERA_LEGACY | ERA_MODERN, resources_templates },
+	{ "prompts/list", ERA_LEGACY | ERA_MODERN, prompts_list },
+	{ "prompts/get", ERA_LEGACY | ERA_MODERN, prompts_get },
+	{ "completion/complete", ERA_LEGACY | ERA_MODERN, complete_argument },
+	{ "initialize", ERA_LEGACY, legacy_initialize },
+	{ "ping", ERA_LEGACY, legacy_ping },
+	{ "logging/setLevel", ERA_LEGACY, legacy_set_level },
+	{ "resources/subscribe", ERA_LEGACY, legacy_subscribe },
+	{ "resources/unsubscribe", ERA_LEGACY, legacy_unsubscribe },
+	{ "server/discover", ERA_MODERN, modern_discover },
+	{ "subscriptions/listen", ERA_MODERN, modern_listen },
+};
+
+static const struct method *method_find(const char *name, unsigned era)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+		if (methods[i].eras & era && strcmp(methods[i].name, name) == 0)
+			return &methods[i];
+	return NULL;
+}
+
+/* A peer that has said nothing yet is legacy when it says what only legacy
+ * ones say; anything else without a version in _meta is a modern mistake. */
+static const struct era *era_of(const struct mcp *m, const struct rpc *rpc)
+{
+	if (modern_named(rpc->params))
+		return &era_modern;
+	if (m->version || strcmp(rpc->method, "initialize") == 0 ||
+	    strcmp(rpc->method, "ping") == 0)
+		return &era_legacy;
+	return &era_modern;
+}
+
+static void take_request(struct mcp *m, const struct rpc *rpc, void *stream,
+			 struct answers *with)
+{
+	const struct era *era = era_of(m, rpc);
+	struct request *r = request_new(m, rpc, era, stream);
+	const struct method *method = method_find(rpc->method, era->bit);
+
+	if (with)
+		answers_add(with, r);
+	if (era == &era_modern && !modern_check(r, rpc->params))
+		return;
+	if (!method)
+		answer_error(r, RPC_NO_METHOD, NULL, "no method %.100s", rpc->method);
+	else if (m->n_requests >= REQUESTS_MAX)
+		answer_error(r, RPC_INTERNAL, NULL, "too many requests are under way");
+	else if (with && method->run == legacy_initialize)
+		answer_error(r, RPC_INVALID_REQUEST, NULL, "initialize stands alone");
+	else
+		method->run(r, rpc->params);
+}
+
+static void take_cancel(struct mcp *m, json_t *params)
+{
+	json_t *id = json_object_get(params, "requestId");
+	struct text want = { 0 };
+	struct request *r;
+
+	if (!rpc_is_id(id))
+		return;
+	rpc_add_id(&want, id);
+	for (r = m->requests; r && strcmp(r->id, want.data) != 0; r = r->next)
+		;
+	text_release(&want);
+	if (r)
+		request_cancel(r);
+}
+
+static void take(struct mcp *m, json_t *message, void *stream, struct answers *with)
+{
+	struct text id = { 0 };
+	struct rpc rpc;
+
+	rpc_read(&rpc, message);
+	if (rpc.kind == RPC_REQUEST)
+		take_request(m, &rpc, stream, with);
+	else if (rpc.kind == RPC_NOTIFICATION &&
+		 strcmp(rpc.method, "notifications/cancelled") == 0)
+		take_cancel(m, rpc.params);
+	else if (rpc.kind == RPC_BROKEN) {
+		if (rpc.id)
+			rpc_add_id(&id, rpc.id);
+		mcp_refuse(m, stream, with, id.data, rpc.code, rpc.why);
+		text_release(&id);
+	}
+}
+
+/* Only one revision has batches: it had to take them, the others must not. */
+static void take_batch(struct mcp *m, json_t *messages, void *stream)
+{
+	struct answers *with;
+	json_t *message;
+	size_t i;
+
+	if (!m->version || strcmp(m->version, "2025-03-26") != 0) {
+		mcp_refuse(m, stream, NULL, NULL, RPC_INVALID_REQUEST,
+			   "this protocol version has no batches");
+		return;
+	}
+	if (!json_array_size(messages)) {
+		mcp_refuse(m, stream, NULL, NULL, RPC_INVALID_REQUEST,
+			   "the batch is empty");
+		return;
+	}
+	with = answers_new(m, stream);
+	json_array_foreach(messages, i, message) take(m, message, stream, with);
+	answers_drop(with);
+}
+
+void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
+{
+	json_error_t error;
+	/* U+0000 is told where it stands, by the checks of its argument. */
+	json_t *message = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+
+	if (!message)
+		mcp_refuse(m, stream, NULL, NULL, RPC_PARSE, error.text);
+	else if (json_is_array(message))
+		take_batch(m, message, stream);
+	else
+		take(m, message, stream, NULL);
+	json_decref(message);
+	feeds_run(m, mcp_now());
+}
+
+void mcp_refuse_long(struct mcp *m, void *stream)
+{
+	mcp_refuse(m, stream, NULL, NULL, RPC_INVALID_REQUEST, "the message is too long");
+}
+
+/* --- life -------------------------------------------------------------------- */
+
+struct client *mcp_client(struct mcp *m, struct fault *f)
+{
+	struct client_options o = {
+		.home = m->options.home,
+		.direct = m->options.direct,
+		.local_reads = true,
+		.identity = m->identity,
+	};
+
+	if (!m->client && client_open(&m->client, &o, f))
+		m->client = NULL;
+	return m->client;
+}
+
+int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
+{
+	struct mcp *m = calloc(1, sizeof(*m));
+	int rc;
+
+	if (!m)
+		abort();
+	m->options = *o;
+	m->level = LEVEL_WARNING;
+	m->identity = o->home->identity;
+	snprintf(m->session, sizeof(m->session), "mcp:%016llx",
+		 (unsigned long long)home_random());
+	m->identity.session = m->session;
+	rc = tools_open(m, f);
+	if (rc)
+		mcp_close(m);
+	else
+		*out = m;
+	return rc;
+}
+
+void mcp_close(struct mcp *m)
+{
+	if (!m)
+		return;
+	while (m->requests)
+		request_cancel(m->requests);
+	feeds_release(m);
+	client_close(m->client);
+	text_release(&m->out);
+	text_release(&m->tools);
+	free(m);
+}
+
+/* A wait whose write may still be on its way has a moment to get there; one
+ * that only looks or takes is dropped. */
+static bool may_drop(const struct request *r)
+{
+	return r->wait_s && (!(r->op->flags & OP_WRITE) || r->op->flags & OP_REQUEST);
+}
+
+static void end_listening(struct request *r)
+{
+	struct text *out = answer_begin(r, CACHE_NONE);
+
+	(void)out; /* its _meta says all */
+	answer_end(r);
+}
+
+void mcp_end(struct mcp *m)
+{
+	struct request *next;
+
+	m->end_by = mcp_now() + GRACE_MS;
+	for (struct request *r = m->requests; r; r = next) {
+		next = r->next;
+		if (r->listening)
+			end_listening(r);
+		else if (may_drop(r) || r->pending)
+			request_cancel(r);
+	}
+	feeds_release(m);
+}
+
+bool mcp_idle(const struct mcp *m)
+{
+	return !m->requests;
+}
+
+bool mcp_full(const struct mcp *m)
+{
+	return m->n_running >= FULL_AT;
+}
+
+int mcp_fd(const struct mcp *m)
+{
+	return m->client ? client_fd(m->client) : -1;
+}
+
+static int64_t sooner(int64_t a, int64_t b) /* 0: never */
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+int mcp_timeout(const struct mcp *m)
+{
+	int64_t due = sooner(feeds_due(m), m->keep_at), now;
+	int step = m->client ? client_timeout(m->client) : -1;
+
+	for (struct request *r = m->requests; r; r = r->next)
+		due = sooner(due, r->progress_at);
+	if (m->requests)
+		due = sooner(due, m->end_by);
+	if (!due)
+		return step;
+	now = mcp_now();
+	due = due > now ? due - now : 0;
+	return step < 0 || due < step ? (int)due : step;
+}
+
+static void run_progress(struct mcp *m, int64_t now)
+{
+	for (struct request *r = m->requests; r; r = r->next)
+		if (r->progress_at && r->progress_at <= now)
+			request_progress(r, now);
+}
+
+static void run_end(struct mcp *m)
+{
+	struct request *next;
+
+	for (struct request *r = m->requests; r; r = next) {
+		next = r->next;
+		if (r->wait_s)
+			request_cancel(r);
+	}
+	m->end_by = mcp_now() + GRACE_MS;
+}
+
+void mcp_step(struct mcp *m)
+{
+	int64_t now;
+
+	if (m->client)
+		client_step(m->client);
+	now = mcp_now();
+	if (m->end_by && now >= m->end_by)
+		run_end(m);
+	run_progress(m, now);
+	keep_run(m, now);
+	feeds_run(m, now);
+}

@@ -1,0 +1,58 @@
+/*
+ * mcp - the Model Context Protocol for one peer, without a transport.
+ *
+ * Messages go in through mcp_handle() and come out through options.send; the
+ * transport owns the bytes in between and a `stream`, a value of its own that
+ * comes back with whatever belongs to the request it brought (NULL for what
+ * belongs to none).  Both eras are served side by side: `initialize` makes the
+ * peer a legacy one, a request whose _meta names a protocol version is modern
+ * and needs no state.
+ *
+ * The state is opened when the first request needs it, so that a client that
+ * only looks at the tools has its answer at once.  One thread; the transport
+ * polls mcp_fd() for input and calls mcp_step() then and when mcp_timeout() is
+ * over.
+ *
+ * To read: peer.h (a request's life), mcp.c (the methods), legacy.c and
+ * modern.c (what differs), then one file per kind of thing that is offered.
+ */
+#ifndef MCP_H
+#define MCP_H
+
+#include "core/host/home.h"
+
+struct mcp;
+
+struct mcp_options {
+	const struct home *home; /* borrowed for the peer's life */
+	const char *toolsets; /* "core,workspace" or "all"; NULL: core */
+	bool output_schemas; /* list what tools answer, too */
+	bool direct; /* never use the host */
+	/* Takes one whole message, newline included. */
+	void (*send)(void *arg, void *stream, const char *message, size_t len);
+	void *arg;
+};
+
+int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f);
+void mcp_close(struct mcp *m);
+
+/* One message, or a batch of them.  Answers come now or later. */
+void mcp_handle(struct mcp *m, const char *message, size_t len, void *stream);
+/* Says that a message was longer than the transport takes. */
+void mcp_refuse_long(struct mcp *m, void *stream);
+
+/* No more input: ends subscriptions and waits.  mcp_idle() tells when all that
+ * was read is answered. */
+void mcp_end(struct mcp *m);
+bool mcp_idle(const struct mcp *m);
+/* Whether so much is under way that reading more should wait. */
+bool mcp_full(const struct mcp *m);
+
+int mcp_fd(const struct mcp *m); /* -1: nothing to poll yet */
+int mcp_timeout(const struct mcp *m); /* ms until step is due; -1 */
+void mcp_step(struct mcp *m);
+
+/* `cadre mcp`: serves stdin and stdout until the end of input. */
+int mcp_main(int argc, char **argv, const struct home *home);
+
+#endif

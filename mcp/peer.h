@@ -1,0 +1,198 @@
+/*
+ * peer - the inside of mcp.h: requests on their way to an answer.
+ *
+ * A request is made when its message is read and freed by the one answer it
+ * gets: answer_end(), answer_error(), or request_free() when it gets none.
+ * A method answers at once or starts a call with request_call(), whose end
+ * answers.  Answers are written as JSON text between answer_begin() and
+ * answer_end(); results of operations are put in as they come.
+ */
+#ifndef PEER_H
+#define PEER_H
+
+#include "core/host/client.h"
+#include "mcp/mcp.h"
+#include "mcp/rpc.h"
+
+#define META "io.modelcontextprotocol/"
+
+struct answers;
+struct feed;
+struct watch;
+struct request;
+
+/* How long an answer may be kept, and by whom; modern answers say so. */
+enum cache {
+	CACHE_NONE, /* not said: the answer of an act */
+	CACHE_NEVER, /* the state as it is now */
+	CACHE_SHORT, /* a list that seldom changes */
+	CACHE_ALWAYS, /* the same for everybody while we run */
+};
+
+enum { ERA_LEGACY = 1, ERA_MODERN = 2 };
+
+struct era {
+	unsigned bit;
+	int no_resource; /* code for a resource that is not there */
+	/* Writes what every result begins with, a comma behind it. */
+	void (*begin)(struct request *r, struct text *out, enum cache cache);
+};
+
+extern const struct era era_legacy, era_modern;
+
+/* RFC 5424's names, most urgent first. */
+enum level {
+	LEVEL_EMERGENCY,
+	LEVEL_ALERT,
+	LEVEL_CRITICAL,
+	LEVEL_ERROR,
+	LEVEL_WARNING,
+	LEVEL_NOTICE,
+	LEVEL_INFO,
+	LEVEL_DEBUG,
+	LEVEL_NONE = -1,
+};
+
+int level_named(const char *name); /* LEVEL_NONE if it is none */
+
+typedef void call_end(struct request *r, const char *result, const struct fault *f);
+
+struct request {
+	struct request *next, *prev; /* in mcp.requests while a call runs */
+	struct mcp *mcp;
+	const struct era *era;
+	struct answers *with; /* or NULL */
+	void *stream;
+	char *id; /* as JSON text */
+	char *token; /* of progress, as JSON text; NULL: not wanted */
+	enum level level; /* modern: what it wants logged */
+
+	/* while a call runs */
+	const struct op *op;
+	int64_t number;
+	call_end *end;
+	int64_t wait_s; /* how long it may wait; 0: it does not */
+	int64_t began, progress_at; /* 0: no progress to tell */
+
+	/* what the method has to remember */
+	char *word, *scope;
+	size_t pending; /* feeds that have to open first */
+	bool opening; /* waits for them */
+	bool subscribing; /* owns watches */
+	bool listening; /* modern subscription: answered at its end */
+};
+
+struct mcp {
+	struct mcp_options options;
+	struct identity identity;
+	char session[32];
+	struct client *client; /* NULL until a request needs the state */
+	const char *version; /* negotiated by initialize; NULL: it was not */
+	enum level level; /* legacy: what is logged */
+	struct text tools; /* members of the tools/list result */
+	struct text out; /* the message that is being written */
+	struct request *requests;
+	size_t n_requests;
+	size_t n_running; /* of those, calls that do not wait */
+	struct watch *watches;
+	size_t n_watches;
+	struct feed *feeds;
+	int64_t keep_at; /* when claims are looked after again; 0: not yet */
+	bool keeping; /* ... and that is going on */
+	int64_t end_by; /* not 0: no more input; waits end then */
+};
+
+int64_t mcp_now(void); /* of a clock that only goes forward */
+struct client *mcp_client(struct mcp *m, struct fault *f); /* NULL on fault */
+
+/* --- requests and answers (answer.c) -------------------------------------- */
+
+struct request *request_new(struct mcp *m, const struct rpc *rpc, const struct era *era,
+			    void *stream);
+void request_free(struct request *r); /* no answer */
+
+/* Starts an operation; `end` gets its result or fault, perhaps at once.  `args`
+ * is consumed. */
+void request_call(struct request *r, const struct op *op, json_t *args, call_end *end);
+/* Keeps a request among those under way. */
+void request_hold(struct request *r);
+void request_cancel(struct request *r); /* ends its call, if any; no answer */
+void request_progress(struct request *r, int64_t now);
+
+struct text *answer_begin(struct request *r, enum cache cache);
+void answer_end(struct request *r);
+void answer_error(struct request *r, int code, const char *data, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* The error that a fault is where there is no tool result to put it in. */
+void answer_fault(struct request *r, const struct fault *f);
+void answer_no_resource(struct request *r, const char *uri, const char *why);
+void fault_write(const struct fault *f, struct text *out); /* as JSON */
+
+struct text *note_begin(struct mcp *m, const char *method); /* up to params' { */
+void note_end(struct mcp *m, void *stream);
+void request_log(struct request *r, enum level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void mcp_refuse(struct mcp *m, void *stream, struct answers *with, const char *id,
+		int code, const char *why);
+
+/* Messages whose answers go back as one array. */
+struct answers *answers_new(struct mcp *m, void *stream);
+void answers_hold(struct answers *b);
+void answers_drop(struct answers *b); /* the last one sends it */
+void answers_add(struct answers *b, struct request *r);
+
+/* --- methods -------------------------------------------------------------- */
+
+typedef void method_run(struct request *r, json_t *params);
+
+method_run legacy_initialize, legacy_ping, legacy_set_level, legacy_subscribe,
+	legacy_unsubscribe;
+method_run modern_discover, modern_listen;
+method_run tools_list, tools_call;
+method_run resources_list, resources_templates, resources_read;
+method_run prompts_list, prompts_get;
+method_run complete_argument;
+
+/* Whether a modern request says what it has to; else it is answered. */
+bool modern_check(struct request *r, json_t *params);
+/* Whether params._meta names a protocol version. */
+bool modern_named(json_t *params);
+
+void offer_write(const struct mcp *m, struct text *out); /* capabilities, instructions */
+void server_write(struct text *out); /* name and version */
+
+const char *param_text(json_t *params, const char *name); /* or NULL */
+/* Whether a list may go on from params.cursor; lists of one page have none. */
+bool cursor_none(struct request *r, json_t *params);
+
+/* Whether a prompt of that name (or NULL) takes the argument. */
+bool prompt_has(const char *prompt, const char *argument);
+
+/* --- tools ------------------------------------------------------------------ */
+
+/* Writes the tools of the sets; a fault if a set is not known. */
+int tools_open(struct mcp *m, struct fault *f);
+
+/* --- waits (wait.c) ---------------------------------------------------------- */
+
+/* Notes how long the call will wait, and cuts it if nobody hears of progress. */
+void wait_cut(struct request *r, const struct op *op, json_t *args);
+
+/* --- subscriptions (subscribe.c) ------------------------------------------- */
+
+/* Watches `uri` for r; false when it names no resource.  watch_ready(), after
+ * the last one, answers when all feeds are open. */
+bool watch_add(struct request *r, const char *uri);
+void watch_ready(struct request *r);
+void watch_drop(struct mcp *m, const char *uri); /* of a legacy subscription */
+void watch_forget(struct mcp *m, const struct request *r);
+void feeds_run(struct mcp *m, int64_t now);
+int64_t feeds_due(const struct mcp *m); /* when feeds_run() is; 0: not */
+void feeds_release(struct mcp *m);
+
+/* --- claims of a living process (keep.c) ------------------------------------- */
+
+void keep_soon(struct mcp *m, const struct op *done);
+void keep_run(struct mcp *m, int64_t now);
+
+#endif

@@ -1,0 +1,222 @@
+/*
+ * prompts - ways to begin that a person picks in the client.
+ */
+#include "mcp/peer.h"
+
+#include <string.h>
+
+struct argument {
+	const char *name, *doc;
+	bool required;
+};
+
+struct prompt {
+	const char *name, *title, *doc;
+	struct argument arguments[3]; /* ends with a NULL name */
+	void (*write)(const struct mcp *m, json_t *args, struct text *out);
+};
+
+static void write_start(const struct mcp *m, json_t *args, struct text *out)
+{
+	const char *team = param_text(args, "team"), *agent = param_text(args, "agent");
+
+	team = team ? team : m->identity.team;
+	agent = agent ? agent : m->identity.agent;
+	if (agent)
+		text_addf(out, "You are agent `%s`", agent);
+	else
+		text_adds(out, "You are the operator");
+	if (team)
+		text_addf(out, " of team `%s` in cadre. ", team);
+	else
+		text_adds(out, " in cadre; `team` action `list` shows the teams. ");
+	text_adds(out, "Work as a member of the team:\n\n");
+	text_adds(
+		out,
+		"1. `inbox` action `receive`. Answer requests with action `reply`; "
+		"acknowledge the rest with action `ack`. What you neither answer nor "
+		"acknowledge comes again.\n"
+		"2. `task` action `list` with your name as `owner`: finish what you hold "
+		"first. Else `task` action `claim` without a task takes the best ready "
+		"one. Nobody else can hold it while you do.\n"
+		"3. Keep the `epoch` that claim gives you and send it with `start`, `note`, "
+		"`block`, `complete` and `fail`. `conflict` there means that the claim is "
+		"no longer yours: stop, and look at the task again.\n"
+		"4. `task` action `start`, do the work, tick what its acceptance criteria "
+		"ask (`tick`), keep what others should know in `note`, then `complete` "
+		"with a `result` of a few lines. If it cannot be done: `block` with a "
+		"reason while you wait for somebody, `fail` when it is over, `release` to "
+		"give it back.\n"
+		"5. Ask `lead` or a teammate with `team_message`; a person reads what goes "
+		"to `operator`. With `wait_for_reply` the call returns the answer.\n"
+		"6. Begin again at 1. When nothing is ready, `task` action `claim` with "
+		"`wait_seconds` 50 waits for work, `inbox` action `receive` for mail.\n");
+}
+
+static void write_plan(const struct mcp *m, json_t *args, struct text *out)
+{
+	const char *team = param_text(args, "team");
+	const char *members = param_text(args, "members");
+
+	team = team ? team : m->identity.team;
+	text_addf(out, "Plan and start a team in cadre for this goal:\n\n%s\n\n",
+		  param_text(args, "goal"));
+	text_addf(
+		out,
+		"1. Split the goal into tasks that one agent can finish in one sitting, "
+		"each with a title, a description that stands by itself, and acceptance "
+		"criteria that can be checked. Prefer few dependencies: only where a "
+		"task needs what another one makes.\n"
+		"2. Choose %s members by role, as few as keep the ready tasks busy.\n",
+		members ? members : "the");
+	if (team)
+		text_addf(
+			out,
+			"3. Use team `%s`: `team` action `status` shows who is there. If it "
+			"does not exist, make it with `team` action `create` and `roles`, "
+			"and give each member its token.\n",
+			team);
+	else
+		text_adds(
+			out,
+			"3. Make the team with `team` action `create` and `roles`; give each "
+			"member its token, which is shown once.\n");
+	text_adds(
+		out,
+		"4. Put the tasks on the board in order with `task` action `create`, and "
+		"use the ids that come back in `depends_on`. Show me `task` action "
+		"`order` before anybody begins.\n"
+		"5. Give a task to one agent with `team_assign` only if no other can do "
+		"it; the members claim the rest by themselves.\n"
+		"6. Then watch: `inbox` action `receive` for questions and reports, "
+		"`events` for what happened, `task` action `list` with status `failed` or "
+		"`blocked` for what needs you.\n");
+}
+
+static const struct prompt prompts[] = {
+	{ .name = "start-session",
+	  .title = "Start a session",
+	  .doc = "Work as a member of a cadre team: mail first, then tasks.",
+	  .arguments = { { "team", "Team; the session's own when absent.", false },
+			 { "agent", "Agent to work as; the session's own when absent.",
+			   false } },
+	  .write = write_start },
+	{ .name = "plan-team",
+	  .title = "Plan a team",
+	  .doc = "Turn a goal into a team, a board of tasks and a way to watch it.",
+	  .arguments = { { "goal", "What the team shall reach.", true },
+			 { "team", "Team to use or to make.", false },
+			 { "members", "How many members, such as 3.", false } },
+	  .write = write_plan },
+};
+
+enum { N_PROMPTS = sizeof(prompts) / sizeof(*prompts), N_ARGUMENTS = 3 };
+
+static void write_argument(const struct argument *a, struct text *out)
+{
+	text_addf(out, "{\"name\":\"%s\",\"description\":\"%s\",\"required\":%s}",
+		  a->name, a->doc, a->required ? "true" : "false");
+}
+
+static void write_prompt(const struct prompt *p, struct text *out)
+{
+	text_addf(
+		out,
+		"{\"name\":\"%s\",\"title\":\"%s\",\"description\":\"%s\",\"arguments\":[",
+		p->name, p->title, p->doc);
+	for (int i = 0; i < N_ARGUMENTS && p->arguments[i].name; i++) {
+		if (i)
+			text_add(out, ",", 1);
+		write_argument(&p->arguments[i], out);
+	}
+	text_adds(out, "]}");
+}
+
+void prompts_list(struct request *r, json_t *params)
+{
+	struct text *out;
+
+	if (!cursor_none(r, params))
+		return;
+	out = answer_begin(r, CACHE_ALWAYS);
+	text_adds(out, "\"prompts\":[");
+	for (int i = 0; i < N_PROMPTS; i++) {
+		if (i)
+			text_add(out, ",", 1);
+		write_prompt(&prompts[i], out);
+	}
+	text_add(out, "]", 1);
+	answer_end(r);
+}
+
+static const struct prompt *prompt_find(const char *name)
+{
+	for (int i = 0; name && i < N_PROMPTS; i++)
+		if (strcmp(prompts[i].name, name) == 0)
+			return &prompts[i];
+	return NULL;
+}
+
+static const struct argument *argument_find(const struct prompt *p, const char *name)
+{
+	for (int i = 0; i < N_ARGUMENTS && p->arguments[i].name; i++)
+		if (strcmp(p->arguments[i].name, name) == 0)
+			return &p->arguments[i];
+	return NULL;
+}
+
+bool prompt_has(const char *prompt, const char *argument)
+{
+	const struct prompt *p = prompt_find(prompt);
+
+	return p && argument_find(p, argument);
+}
+
+/* Arguments are texts that the prompt knows, and none that it needs is missing;
+ * else the request is answered. */
+static bool check_arguments(struct request *r, const struct prompt *p, json_t *args)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(args, name, value)
+	{
+		if (argument_find(p, name) && json_is_string(value))
+			continue;
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "%s takes no text %.60s",
+			     p->name, name);
+		return false;
+	}
+	for (int i = 0; i < N_ARGUMENTS && p->arguments[i].name; i++) {
+		name = p->arguments[i].name;
+		if (!p->arguments[i].required || json_object_get(args, name))
+			continue;
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "%s needs %s", p->name, name);
+		return false;
+	}
+	return true;
+}
+
+void prompts_get(struct request *r, json_t *params)
+{
+	const struct prompt *p = prompt_find(param_text(params, "name"));
+	json_t *args = json_object_get(params, "arguments");
+	struct text said = { 0 };
+	struct text *out;
+
+	if (!p) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "no such prompt");
+		return;
+	}
+	if (!check_arguments(r, p, args))
+		return;
+	p->write(r->mcp, args, &said);
+	out = answer_begin(r, CACHE_NONE);
+	text_addf(out, "\"description\":\"%s\",\"messages\":[{\"role\":\"user\",",
+		  p->doc);
+	text_adds(out, "\"content\":{\"type\":\"text\",\"text\":");
+	text_add_json(out, said.data);
+	text_adds(out, "}}]");
+	answer_end(r);
+	text_release(&said);
+}

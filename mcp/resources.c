@@ -1,0 +1,219 @@
+/*
+ * resources - teams, boards, inboxes and tasks as things to read.
+ */
+#include "mcp/peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/base64.h"
+#include "mcp/uri.h"
+
+enum { PAGE = 50 }; /* teams on a page of resources/list */
+
+/* --- templates ----------------------------------------------------------------- */
+
+static void write_template(const struct uri_kind_text *k, struct text *out)
+{
+	text_addf(out, "{\"uriTemplate\":\"%s\",\"name\":\"%s\",\"title\":\"%s\",",
+		  k->template, k->name, k->title);
+	text_addf(out, "\"description\":\"%s\",\"mimeType\":\"application/json\"}",
+		  k->doc);
+}
+
+void resources_templates(struct request *r, json_t *params)
+{
+	struct text *out;
+
+	if (!cursor_none(r, params))
+		return;
+	out = answer_begin(r, CACHE_ALWAYS);
+	text_adds(out, "\"resourceTemplates\":[");
+	for (int i = 0; i < URI_KINDS; i++) {
+		if (i)
+			text_add(out, ",", 1);
+		write_template(&uri_kinds[i], out);
+	}
+	text_add(out, "]", 1);
+	answer_end(r);
+}
+
+/* --- resources/list -------------------------------------------------------------- */
+
+/* A cursor is the name of the last team on the page, which stays right when
+ * teams come and go; base64 keeps clients from reading it. */
+static void write_cursor(const char *team, struct text *out)
+{
+	char code[128], name[80];
+
+	snprintf(name, sizeof(name), "team:%.64s", team);
+	base64_encode(code, name, strlen(name));
+	text_addf(out, ",\"nextCursor\":\"%s\"", code);
+}
+
+/* The team that a cursor names, to be freed; NULL when it is none of ours. */
+static char *read_cursor(const char *code)
+{
+	char name[100];
+	ssize_t n = strlen(code) < 128 ? base64_decode(name, code, strlen(code)) : -1;
+
+	if (n <= 5 || memcmp(name, "team:", 5) != 0 || memchr(name, 0, (size_t)n))
+		return NULL;
+	return strndup(name + 5, (size_t)n - 5);
+}
+
+static void write_resource(enum uri_kind kind, const char *team, const char *rest,
+			   struct text *out)
+{
+	const struct uri_kind_text *k = &uri_kinds[kind];
+
+	text_addf(out, "%s{\"uri\":\"%s%s%s%s\",",
+		  out->data[out->len - 1] == '[' ? "" : ",", k->scheme, team,
+		  rest ? "/" : "", rest ? rest : "");
+	text_addf(out, "\"name\":\"%s-%s%s%s\",", k->name, team, rest ? "-" : "",
+		  rest ? rest : "");
+	text_addf(out, "\"title\":\"%s %s%s%s\",", k->title, team, rest ? "/" : "",
+		  rest ? rest : "");
+	text_addf(out, "\"description\":\"%s\",\"mimeType\":\"application/json\"}",
+		  k->doc);
+}
+
+/* What a caller of that team will want to see: the team, its board, and the
+ * inbox that is the caller's own. */
+static void write_team(const struct mcp *m, const char *team, struct text *out)
+{
+	const struct identity *who = &m->identity;
+	bool mine = who->agent && who->team && strcmp(who->team, team) == 0;
+
+	write_resource(URI_TEAM, team, NULL, out);
+	write_resource(URI_BOARD, team, NULL, out);
+	if (mine)
+		write_resource(URI_INBOX, team, who->agent, out);
+	else if (!who->agent)
+		write_resource(URI_INBOX, team, "operator", out);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names of the teams in `list`, sorted: borrowed texts in an array to be freed. */
+static const char **sort_teams(json_t *list, size_t *n)
+{
+	const char **names = calloc(json_array_size(list) + 1, sizeof(*names));
+	json_t *team;
+	size_t i;
+
+	*n = 0;
+	if (!names)
+		abort();
+	json_array_foreach(list, i, team)
+	{
+		const char *name = param_text(team, "name");
+
+		if (name)
+			names[(*n)++] = name;
+	}
+	qsort(names, *n, sizeof(*names), compare_names);
+	return names;
+}
+
+static void list_end(struct request *r, const char *result, const struct fault *f)
+{
+	json_t *answer = result ? json_loads(result, 0, NULL) : NULL;
+	size_t n, from = 0, shown = 0;
+	const char **names;
+	struct text *out;
+
+	if (!result) {
+		answer_fault(r, f);
+		return;
+	}
+	names = sort_teams(json_object_get(answer, "teams"), &n);
+	while (from < n && r->word && strcmp(names[from], r->word) <= 0)
+		from++;
+	out = answer_begin(r, CACHE_SHORT);
+	text_adds(out, "\"resources\":[");
+	for (; from < n && shown < PAGE; from++, shown++)
+		write_team(r->mcp, names[from], out);
+	text_add(out, "]", 1);
+	if (from < n)
+		write_cursor(names[from - 1], out);
+	free(names);
+	json_decref(answer);
+	answer_end(r);
+}
+
+void resources_list(struct request *r, json_t *params)
+{
+	json_t *cursor = json_object_get(params, "cursor");
+
+	if (cursor) {
+		const char *code = json_string_value(cursor);
+
+		r->word = code ? read_cursor(code) : NULL;
+		if (!r->word) {
+			answer_error(r, RPC_INVALID_PARAMS, NULL,
+				     "cursor is not one of ours");
+			return;
+		}
+	}
+	request_call(r, op_find("team.list"), json_object(), list_end);
+}
+
+/* --- resources/read ---------------------------------------------------------------- */
+
+void answer_no_resource(struct request *r, const char *uri, const char *why)
+{
+	struct text data = { 0 };
+
+	text_adds(&data, "{\"uri\":");
+	text_add_json(&data, uri);
+	text_add(&data, "}", 1);
+	answer_error(r, r->era->no_resource, data.data, "%s: %.200s", why, uri);
+	text_release(&data);
+}
+
+static void read_end(struct request *r, const char *result, const struct fault *f)
+{
+	struct text *out;
+
+	if (result) {
+		out = answer_begin(r, CACHE_NEVER);
+		text_adds(out, "\"contents\":[{\"uri\":");
+		text_add_json(out, r->word);
+		text_adds(out, ",\"mimeType\":\"application/json\",\"text\":");
+		text_add_json(out, result);
+		text_adds(out, "}]");
+		answer_end(r);
+	} else if (f->code == FAULT_NOT_FOUND || f->code == FAULT_DENIED ||
+		   f->code == FAULT_INVALID) {
+		answer_no_resource(r, r->word, f->text);
+	} else {
+		answer_fault(r, f);
+	}
+}
+
+void resources_read(struct request *r, json_t *params)
+{
+	const char *text = param_text(params, "uri");
+	const struct uri_kind_text *k;
+	struct uri uri;
+	json_t *args;
+
+	if (!text) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
+		return;
+	}
+	if (!uri_read(&uri, text)) {
+		answer_no_resource(r, text, "no such resource");
+		return;
+	}
+	k = &uri_kinds[uri.kind];
+	r->word = strdup(text);
+	args = json_pack("{s:s}", "team", uri.team);
+	if (k->field)
+		json_object_set_new(args, k->field, json_string(uri.rest));
+	request_call(r, op_find(k->op), args, read_end);
+}

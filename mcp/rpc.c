@@ -1,0 +1,177 @@
+#include "mcp/rpc.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void text_adds(struct text *t, const char *s)
+{
+	text_add(t, s, strlen(s));
+}
+
+bool rpc_is_id(const json_t *v)
+{
+	return json_is_string(v) || json_is_integer(v);
+}
+
+static void broken(struct rpc *rpc, enum rpc_code code, const char *why)
+{
+	rpc->kind = RPC_BROKEN;
+	rpc->code = code;
+	rpc->why = why;
+}
+
+static void read_id(struct rpc *rpc, json_t *id)
+{
+	if (rpc_is_id(id))
+		rpc->id = id;
+	else
+		broken(rpc, RPC_INVALID_REQUEST, "id is neither a string nor an integer");
+}
+
+static void read_params(struct rpc *rpc, json_t *params)
+{
+	if (json_is_object(params))
+		rpc->params = params;
+	else
+		broken(rpc, RPC_INVALID_PARAMS, "params is not an object");
+}
+
+void rpc_read(struct rpc *rpc, json_t *message)
+{
+	json_t *id = json_object_get(message, "id");
+	json_t *params = json_object_get(message, "params");
+	const char *version = json_string_value(json_object_get(message, "jsonrpc"));
+
+	*rpc = (struct rpc){ .kind = id ? RPC_REQUEST : RPC_NOTIFICATION };
+	rpc->method = json_string_value(json_object_get(message, "method"));
+	if (id)
+		read_id(rpc, id);
+	if (rpc->kind == RPC_BROKEN)
+		return;
+	if (!json_is_object(message) || !version || strcmp(version, "2.0") != 0)
+		broken(rpc, RPC_INVALID_REQUEST, "not a JSON-RPC 2.0 message");
+	else if (rpc->method && params)
+		read_params(rpc, params);
+	else if (!rpc->method && (json_object_get(message, "result") ||
+				  json_object_get(message, "error")))
+		rpc->kind = RPC_ANSWER;
+	else if (!rpc->method)
+		broken(rpc, RPC_INVALID_REQUEST, "method is missing");
+}
+
+void rpc_add_id(struct text *out, const json_t *id)
+{
+	assert(rpc_is_id(id));
+	if (json_is_integer(id))
+		text_addf(out, "%lld", (long long)json_integer_value(id));
+	else
+		text_add_json(out, json_string_value(id));
+}
+
+void rpc_add_error(struct text *out, const char *id, int code, const char *why,
+		   const char *data)
+{
+	text_adds(out, "{\"jsonrpc\":\"2.0\",");
+	if (id)
+		text_addf(out, "\"id\":%s,", id);
+	text_addf(out, "\"error\":{\"code\":%d,\"message\":", code);
+	text_add_json(out, why);
+	if (data)
+		text_addf(out, ",\"data\":%s", data);
+	text_adds(out, "}}");
+}
+
+/* --- lines --------------------------------------------------------------- */
+
+/* Room for one more read and a NUL behind it. */
+static bool make_room(struct lines *l)
+{
+	size_t room = l->room ? l->room : 64 << 10;
+	char *data;
+
+	if (l->from) {
+		memmove(l->data, l->data + l->from, l->len - l->from);
+		l->len -= l->from;
+		l->from = 0;
+	}
+	while (room - l->len < 4096)
+		room *= 2;
+	if (room == l->room)
+		return true;
+	data = realloc(l->data, room);
+	if (!data)
+		return false;
+	l->data = data;
+	l->room = room;
+	return true;
+}
+
+bool lines_read(struct lines *l, int fd)
+{
+	ssize_t n;
+
+	if (!make_room(l))
+		return false;
+	do
+		n = read(fd, l->data + l->len, l->room - l->len - 1);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN;
+	if (n == 0)
+		l->ended = true;
+	l->len += (size_t)n;
+	return true;
+}
+
+static bool is_blank(const char *s, size_t len)
+{
+	return strspn(s, " \t\r") == len;
+}
+
+/* Where the next newline is; at the end of input, where one should be. */
+static char *find_end(const struct lines *l)
+{
+	char *from = l->data + l->from + l->seen;
+	char *end = l->data + l->len;
+	char *newline = from < end ? memchr(from, '\n', (size_t)(end - from)) : NULL;
+
+	return newline || !l->ended || l->from == l->len ? newline : end;
+}
+
+enum line lines_next(struct lines *l, char **line, size_t *len)
+{
+	while (l->data) {
+		char *end = find_end(l), *start = l->data + l->from;
+		bool skipped = l->skipping;
+
+		if (!end) {
+			l->seen = l->len - l->from;
+			if (l->seen <= LINE_MAX_BYTES && !l->skipping)
+				return LINE_NONE;
+			l->skipping = true;
+			l->from = l->len;
+			l->seen = 0;
+			return LINE_NONE;
+		}
+		l->from += (size_t)(end - start) + (end < l->data + l->len);
+		l->seen = 0;
+		l->skipping = false;
+		*line = start;
+		*len = (size_t)(end - start);
+		*end = '\0';
+		if (skipped || *len > LINE_MAX_BYTES)
+			return LINE_TOO_LONG;
+		if (!is_blank(start, *len))
+			return LINE_TAKEN;
+	}
+	return LINE_NONE;
+}
+
+void lines_release(struct lines *l)
+{
+	free(l->data);
+	*l = (struct lines){ 0 };
+}

@@ -1,0 +1,162 @@
+/*
+ * stdio - MCP over a pair of pipes: a message a line, nothing else on stdout.
+ */
+#include "mcp/mcp.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mcp/rpc.h"
+
+static const char usage[] =
+	"usage: cadre mcp [--toolsets core,workspace] [--output-schemas] [--direct]\n"
+	"Serves the Model Context Protocol on standard input and output.\n";
+
+struct stdio {
+	struct mcp *mcp;
+	struct lines in;
+	struct text out;
+	bool broken; /* nobody reads our answers any more */
+};
+
+/* Answers of one round are written together. */
+static void keep_message(void *arg, void *stream, const char *message, size_t len)
+{
+	struct stdio *s = arg;
+
+	(void)stream;
+	text_add(&s->out, message, len);
+}
+
+static void flush(struct stdio *s)
+{
+	size_t done = 0;
+
+	while (done < s->out.len && !s->broken) {
+		ssize_t n = write(STDOUT_FILENO, s->out.data + done, s->out.len - done);
+
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno == EAGAIN)
+			poll(&(struct pollfd){ .fd = STDOUT_FILENO, .events = POLLOUT },
+			     1, -1);
+		else if (errno != EINTR)
+			s->broken = true;
+	}
+	s->out.len = 0;
+}
+
+/* Hands out the lines that are there; stops when enough is under way. */
+static void take_lines(struct stdio *s)
+{
+	enum line got;
+	char *line;
+	size_t len;
+
+	while (!mcp_full(s->mcp) && (got = lines_next(&s->in, &line, &len))) {
+		if (got == LINE_TAKEN)
+			mcp_handle(s->mcp, line, len, NULL);
+		else
+			mcp_refuse_long(s->mcp, NULL);
+	}
+}
+
+static int wait_input(struct stdio *s)
+{
+	struct pollfd fds[2] = {
+		{ .fd = s->in.ended || mcp_full(s->mcp) ? -1 : STDIN_FILENO,
+		  .events = POLLIN },
+		{ .fd = mcp_fd(s->mcp), .events = POLLIN },
+	};
+	int timeout = mcp_timeout(s->mcp);
+	int n = poll(fds, 2, timeout);
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -1;
+	if (fds[0].revents && !lines_read(&s->in, STDIN_FILENO))
+		s->in.ended = true;
+	if (n == 0 || fds[1].revents || timeout == 0)
+		mcp_step(s->mcp);
+	return 0;
+}
+
+/* Ends when all that was read is answered, or nobody listens. */
+static void serve(struct stdio *s)
+{
+	bool told = false;
+
+	while (!s->broken) {
+		if (wait_input(s))
+			break;
+		take_lines(s);
+		if (s->in.ended && !told && !mcp_full(s->mcp)) {
+			mcp_end(s->mcp);
+			told = true;
+		}
+		flush(s);
+		if (told && mcp_idle(s->mcp))
+			break;
+	}
+}
+
+static int bad_usage(const char *word)
+{
+	fprintf(stderr, "cadre mcp: unknown argument %s\n%s", word, usage);
+	return fault_info(FAULT_INVALID)->exit_status;
+}
+
+/* The value of `--name=value` or `--name value`; NULL when it is not `name`. */
+static const char *option(const char *name, char **argv, int *i)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(argv[*i], name, n) != 0)
+		return NULL;
+	if (argv[*i][n] == '=')
+		return argv[*i] + n + 1;
+	if (argv[*i][n] || !argv[*i + 1])
+		return NULL;
+	return argv[++*i];
+}
+
+static int read_options(int argc, char **argv, struct mcp_options *o)
+{
+	const char *sets;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--output-schemas") == 0)
+			o->output_schemas = true;
+		else if (strcmp(argv[i], "--direct") == 0)
+			o->direct = true;
+		else if ((sets = option("--toolsets", argv, &i)))
+			o->toolsets = sets;
+		else
+			return bad_usage(argv[i]);
+	}
+	return 0;
+}
+
+int mcp_main(int argc, char **argv, const struct home *home)
+{
+	struct stdio s = { 0 };
+	struct mcp_options o = { .home = home, .send = keep_message, .arg = &s };
+	struct fault f = { 0 };
+	int status = read_options(argc, argv, &o);
+
+	if (status)
+		return status;
+	signal(SIGPIPE, SIG_IGN);
+	if (mcp_open(&s.mcp, &o, &f)) {
+		fprintf(stderr, "cadre mcp: %s\n%s\n", f.text, f.hint);
+		return fault_info(f.code)->exit_status;
+	}
+	serve(&s);
+	mcp_close(s.mcp);
+	lines_release(&s.in);
+	text_release(&s.out);
+	return 0;
+}

@@ -1,0 +1,304 @@
+/*
+ * tools - the operations as MCP tools, one by one or bundled by `action`.
+ */
+#include "mcp/peer.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_SETS "core"
+
+/* --- which ------------------------------------------------------------------- */
+
+/* Whether `word` is one of the words between commas. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *s = list; s; s = strchr(s, ',')) {
+		s += *s == ',';
+		if (strncmp(s, word, n) == 0 && (!s[n] || s[n] == ','))
+			return true;
+	}
+	return false;
+}
+
+static bool is_offered(const struct mcp *m, const struct tool *tool)
+{
+	const char *sets = m->options.toolsets ? m->options.toolsets : DEFAULT_SETS;
+
+	return has_word(sets, tool->set) || has_word(sets, "all");
+}
+
+static const struct tool *tool_find(const struct mcp *m, const char *name)
+{
+	for (size_t i = 0; i < tool_count; i++)
+		if (strcmp(tool_table[i].name, name) == 0)
+			return is_offered(m, &tool_table[i]) ? &tool_table[i] : NULL;
+	return NULL;
+}
+
+/* The next operation of a tool from `i` on; NULL behind the last one. */
+static const struct op *next_op(const struct tool *tool, size_t *i)
+{
+	while (*i < op_count) {
+		const struct op *op = &op_table[(*i)++];
+
+		if (op->tool && strcmp(op->tool, tool->name) == 0)
+			return op;
+	}
+	return NULL;
+}
+
+static bool is_bundle(const struct tool *tool)
+{
+	size_t i = 0;
+	const struct op *op = next_op(tool, &i);
+
+	return op && op->action;
+}
+
+/* --- how they are described ---------------------------------------------------- */
+
+/* The name as people would write it: "Team message".  One word stands for
+ * itself. */
+static void add_title(json_t *annotations, const char *name)
+{
+	char title[80];
+
+	if (!strchr(name, '_'))
+		return;
+	snprintf(title, sizeof(title), "%s", name);
+	title[0] = (char)toupper((unsigned char)title[0]);
+	for (char *s = title; *s; s++)
+		if (*s == '_')
+			*s = ' ';
+	json_object_set_new(annotations, "title", json_string(title));
+}
+
+/* Only what differs from what a client assumes: not read-only, destructive, not
+ * idempotent. */
+static json_t *make_annotations(const struct tool *tool)
+{
+	json_t *a = json_pack("{s:b}", "openWorldHint", false);
+	bool writes = false, destroys = false, repeats = true;
+	const struct op *op;
+	size_t i = 0;
+
+	add_title(a, tool->name);
+	while ((op = next_op(tool, &i))) {
+		if (!(op->flags & OP_WRITE))
+			continue;
+		writes = true;
+		destroys |= op->flags & OP_DESTRUCTIVE;
+		repeats &= !!(op->flags & OP_IDEMPOTENT);
+	}
+	if (!writes)
+		json_object_set_new(a, "readOnlyHint", json_true());
+	else if (!destroys)
+		json_object_set_new(a, "destructiveHint", json_false());
+	if (writes && repeats)
+		json_object_set_new(a, "idempotentHint", json_true());
+	return a;
+}
+
+static json_t *fault_schema(void)
+{
+	return json_pack(
+		"{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}, s:[s,s,s,s]}",
+		"type", "object", "properties", "code", "type", "string", "where", "type",
+		"string", "text", "type", "string", "hint", "type", "string",
+		"retry_after_ms", "type", "integer", "required", "code", "where", "text",
+		"hint");
+}
+
+/* What a tool answers: what one of its operations does, or a fault. */
+static json_t *make_output(const struct tool *tool)
+{
+	json_t *root = json_pack("{s:s, s:[]}", "type", "object", "anyOf");
+	json_t *any = json_object_get(root, "anyOf");
+	const struct op *op;
+	size_t i = 0;
+
+	while ((op = next_op(tool, &i))) {
+		json_t *schema = op_schema(op->out);
+
+		/* Every write may say `replayed` besides. */
+		json_object_del(schema, "additionalProperties");
+		json_array_append_new(any, schema);
+	}
+	json_array_append_new(any, fault_schema());
+	return root;
+}
+
+static json_t *make_tool(const struct mcp *m, const struct tool *tool)
+{
+	json_t *t = json_pack("{s:s, s:s, s:o, s:o}", "name", tool->name, "description",
+			      tool->doc, "inputSchema", tool_schema(tool->name),
+			      "annotations", make_annotations(tool));
+
+	if (m->options.output_schemas)
+		json_object_set_new(t, "outputSchema", make_output(tool));
+	return t;
+}
+
+/* --- tools/list ------------------------------------------------------------------ */
+
+static bool is_set(const char *name, size_t n)
+{
+	if (strncmp(name, "all", n) == 0 && n == 3)
+		return true;
+	for (size_t i = 0; i < tool_count; i++)
+		if (strncmp(tool_table[i].set, name, n) == 0 && !tool_table[i].set[n])
+			return true;
+	return false;
+}
+
+int tools_open(struct mcp *m, struct fault *f)
+{
+	const char *s = m->options.toolsets;
+
+	while (s) {
+		size_t n = strcspn(s, ",");
+
+		if (!is_set(s, n))
+			return fault_set(
+				f, FAULT_INVALID, "/toolsets",
+				"no set of tools %.*s; there are core, workspace, all",
+				(int)n, s);
+		s = s[n] ? s + n + 1 : NULL;
+	}
+	return 0;
+}
+
+static void build_list(struct mcp *m)
+{
+	json_t *list = json_array();
+	char *text;
+	size_t none;
+
+	for (size_t i = 0; i < tool_count; i++) {
+		none = 0;
+		if (is_offered(m, &tool_table[i]) && next_op(&tool_table[i], &none))
+			json_array_append_new(list, make_tool(m, &tool_table[i]));
+	}
+	text = json_dumps(list, JSON_COMPACT);
+	text_addf(&m->tools, "\"tools\":%s", text);
+	free(text);
+	json_decref(list);
+}
+
+void tools_list(struct request *r, json_t *params)
+{
+	struct mcp *m = r->mcp;
+	struct text *out;
+
+	if (!cursor_none(r, params))
+		return;
+	if (!m->tools.len)
+		build_list(m);
+	out = answer_begin(r, CACHE_ALWAYS);
+	text_add(out, m->tools.data, m->tools.len);
+	answer_end(r);
+}
+
+/* --- tools/call -------------------------------------------------------------------- */
+
+static void write_result(struct request *r, const char *json, bool is_error)
+{
+	struct text *out = answer_begin(r, CACHE_NONE);
+
+	text_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
+	text_add_json(out, json);
+	text_adds(out, "}],\"structuredContent\":");
+	text_adds(out, json);
+	if (is_error)
+		text_adds(out, ",\"isError\":true");
+	answer_end(r);
+}
+
+static void tool_fault(struct request *r, const struct fault *f)
+{
+	struct text t = { 0 };
+
+	fault_write(f, &t);
+	write_result(r, t.data, true);
+	text_release(&t);
+}
+
+static void tool_end(struct request *r, const char *result, const struct fault *f)
+{
+	if (result) {
+		request_log(r, LEVEL_DEBUG, "%s done", r->op->name);
+		write_result(r, result, false);
+		return;
+	}
+	request_log(r,
+		    f->code == FAULT_INTERNAL || f->code == FAULT_IO ? LEVEL_ERROR
+								     : LEVEL_INFO,
+		    "%s: %s: %s", r->op->name, fault_info(f->code)->name, f->text);
+	tool_fault(r, f);
+}
+
+/* The operation that `action` asks for; a fault that lists them if it is none. */
+static const struct op *pick_action(const struct tool *tool, const char *action,
+				    struct fault *f)
+{
+	const struct op *op = action ? op_tool(tool->name, action) : NULL;
+	char known[200] = "";
+	size_t i = 0, n = 0;
+
+	if (op)
+		return op;
+	while ((op = next_op(tool, &i)) && n < sizeof(known))
+		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "",
+				      op->action);
+	if (action)
+		fault_set(f, FAULT_INVALID, "/action", "%s has no action %.60s",
+			  tool->name, action);
+	else
+		fault_set(f, FAULT_INVALID, "/action", "action is missing");
+	fault_hint(f, "Use one of: %s.", known);
+	return NULL;
+}
+
+/* Calls without an action are told so; the key is not one of the operation's. */
+static const struct op *pick_op(const struct tool *tool, json_t *args, struct fault *f)
+{
+	const struct op *op;
+
+	if (!is_bundle(tool))
+		return op_tool(tool->name, NULL);
+	op = pick_action(tool, param_text(args, "action"), f);
+	json_object_del(args, "action");
+	return op;
+}
+
+void tools_call(struct request *r, json_t *params)
+{
+	const char *name = param_text(params, "name");
+	json_t *args = json_object_get(params, "arguments");
+	const struct tool *tool = name ? tool_find(r->mcp, name) : NULL;
+	struct fault f = { 0 };
+	const struct op *op;
+
+	if (!tool) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL,
+			     name ? "no tool %.100s" : "name is missing", name);
+		return;
+	}
+	if (args && !json_is_object(args)) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "arguments is not an object");
+		return;
+	}
+	args = args ? json_incref(args) : json_object();
+	op = pick_op(tool, args, &f);
+	if (!op) {
+		tool_fault(r, &f);
+		json_decref(args);
+		return;
+	}
+	wait_cut(r, op, args);
+	request_call(r, op, args, tool_end);
+}

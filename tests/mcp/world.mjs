@@ -1,0 +1,48 @@
+// world - a state folder with a team in it, and peers that see it.
+import { Peer } from './peer.mjs';
+
+export class World {
+	constructor(command, home) {
+		this.command = command;
+		this.home = home;
+		this.tokens = {};
+		this.peers = [];
+	}
+	env(agent) {
+		const env = {
+			PATH: process.env.PATH, HOME: this.home, CADRE_HOME: `${this.home}/state`,
+			XDG_RUNTIME_DIR: this.home, ASAN_OPTIONS: process.env.ASAN_OPTIONS ?? '',
+			UBSAN_OPTIONS: process.env.UBSAN_OPTIONS ?? '',
+		};
+		return agent ? { ...env, CADRE_TEAM: 'alpha', CADRE_AGENT: agent,
+			CADRE_TOKEN: this.tokens[agent] } : env;
+	}
+	args(more = []) {
+		return ['mcp', ...(process.env.DIRECT === '0' ? [] : ['--direct']), ...more];
+	}
+	peer(agent, more) {
+		const p = new Peer(this.command, this.args(more), this.env(agent));
+		this.peers.push(p);
+		return p;
+	}
+	async legacy(agent, version, more) {
+		const p = this.peer(agent, more);
+		await p.start(version);
+		return p;
+	}
+	// The team `alpha` with a lead and two members, whose tokens are kept.
+	async make() {
+		this.operator = await this.legacy();
+		const r = await this.operator.tool('team', { action: 'create', name: 'alpha',
+			roles: [{ name: 'lead' }, { name: 'bob' }, { name: 'carol' }, { name: 'dave' }] });
+		if (r.isError) throw new Error(JSON.stringify(r.structuredContent));
+		for (const m of r.structuredContent.members) this.tokens[m.name] = m.token;
+	}
+	async task(title) {
+		const r = await this.operator.tool('task', { action: 'create', team: 'alpha', title });
+		return r.structuredContent.task.id;
+	}
+	end() {
+		for (const p of this.peers) p.child.kill('SIGKILL');
+	}
+}
