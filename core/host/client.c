@@ -74,8 +74,8 @@ static void make_key(char out[37])
 	uint64_t now = (uint64_t)home_now();
 
 	snprintf(out, 37, "%08llx-%04llx-7%03llx-%04llx-%012llx",
-		 (unsigned long long)(now >> 16 & 0xffffffff), (unsigned long long)(now & 0xffff),
-		 (unsigned long long)(a & 0xfff),
+		 (unsigned long long)(now >> 16 & 0xffffffff),
+		 (unsigned long long)(now & 0xffff), (unsigned long long)(a & 0xfff),
 		 (unsigned long long)(0x8000 | (a >> 12 & 0x3fff)),
 		 (unsigned long long)(b & 0xffffffffffff));
 }
@@ -129,7 +129,8 @@ static int64_t wait_of(const struct op *op, const json_t *args)
 	return seconds > 0 && seconds < INT32_MAX ? seconds * 1000 : 0;
 }
 
-void ticket_end(struct client *c, struct ticket *t, const char *result, const struct fault *f)
+void ticket_end(struct client *c, struct ticket *t, const char *result,
+		const struct fault *f)
 {
 	for (struct ticket **at = &c->calls; *at; at = &(*at)->next)
 		if (*at == t) {
@@ -142,8 +143,8 @@ void ticket_end(struct client *c, struct ticket *t, const char *result, const st
 	free(t);
 }
 
-void ticket_fail(struct client *c, struct ticket *t, enum fault_code code, const char *text,
-		 const char *hint)
+void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
+		 const char *text, const char *hint)
 {
 	struct fault f = { 0 };
 
@@ -156,8 +157,9 @@ void ticket_fail(struct client *c, struct ticket *t, enum fault_code code, const
 /* Reads may run beside the host; what tells about the host itself may not. */
 static bool is_local(const struct client *c, const struct op *op)
 {
-	return c->o.direct || (c->o.local_reads && c->o.home->dir[0] && !(op->flags & OP_WRITE) &&
-			       !(op->flags & OP_NEEDS_HOST) && strncmp(op->name, "state.", 6));
+	return c->o.direct ||
+	       (c->o.local_reads && c->o.home->dir[0] && !(op->flags & OP_WRITE) &&
+		!(op->flags & OP_NEEDS_HOST) && strncmp(op->name, "state.", 6));
 }
 
 static bool is_open(const struct client *c, int64_t number)
@@ -168,8 +170,8 @@ static bool is_open(const struct client *c, int64_t number)
 	return false;
 }
 
-int64_t client_start(struct client *c, const struct op *op, json_t *args, client_done *done,
-		     void *arg)
+int64_t client_start(struct client *c, const struct op *op, json_t *args,
+		     client_done *done, void *arg)
 {
 	struct ticket *t = calloc(1, sizeof(*t));
 	int64_t number = ++c->last;
@@ -299,7 +301,8 @@ int client_call(struct client *c, const struct op *op, json_t *args, struct text
 
 	client_start(c, op, args, take_answer, &w);
 	while (!w.done) {
-		if (epoll_wait(c->epoll, &event, 1, client_timeout(c)) < 0 && errno != EINTR)
+		if (epoll_wait(c->epoll, &event, 1, client_timeout(c)) < 0 &&
+		    errno != EINTR)
 			return fault_set(f, FAULT_IO, "", "epoll: %m");
 		client_step(c);
 	}

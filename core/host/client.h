@@ -18,18 +18,16 @@ struct client;
 
 struct client_options {
 	const struct home *home; /* borrowed for the client's life */
-	bool direct;      /* never use the socket */
+	bool direct; /* never use the socket */
 	bool local_reads;
 	struct identity identity;
 };
 
 /* Called once when a call ends, from client_step() or client_start(): `result`
  * is JSON text (borrowed) or NULL when `fault` is filled. */
-typedef void client_done(void *arg, const char *result,
-			 const struct fault *fault);
+typedef void client_done(void *arg, const char *result, const struct fault *fault);
 
-int client_open(struct client **out, const struct client_options *o,
-		struct fault *f);
+int client_open(struct client **out, const struct client_options *o, struct fault *f);
 void client_close(struct client *c);
 bool client_hosted(const struct client *c); /* a host answered */
 
@@ -42,10 +40,10 @@ void client_cancel(struct client *c, int64_t number);
 
 /* Starts a call and steps until it ends: 0 with the result appended to `out`,
  * or a fault code. */
-int client_call(struct client *c, const struct op *op, json_t *args,
-		struct text *out, struct fault *f);
+int client_call(struct client *c, const struct op *op, json_t *args, struct text *out,
+		struct fault *f);
 
-int client_fd(const struct client *c);  /* poll for input; an epoll fd */
+int client_fd(const struct client *c); /* poll for input; an epoll fd */
 int client_timeout(const struct client *c); /* ms until step is due; -1 */
 void client_step(struct client *c);
 

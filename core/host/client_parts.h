@@ -20,8 +20,8 @@ struct ticket {
 	json_t *args; /* a copy, with its key */
 	client_done *done;
 	void *arg;
-	int64_t wait_ms;   /* that it may take beyond its work */
-	int64_t until;	   /* client_now(): silent, or waited long enough */
+	int64_t wait_ms; /* that it may take beyond its work */
+	int64_t until; /* client_now(): silent, or waited long enough */
 	struct link *link; /* where it was sent; NULL: not on a socket */
 	struct call *call; /* parked here; NULL: not run directly */
 	struct arena_mark mark;

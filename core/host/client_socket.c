@@ -25,7 +25,7 @@ struct link {
 	size_t sent;
 	struct frame_reader in;
 	bool closing; /* its tickets are being taken off */
-	bool busy;    /* somebody stands in take_bytes(): he frees it */
+	bool busy; /* somebody stands in take_bytes(): he frees it */
 };
 
 /* --- a connection ----------------------------------------------------------------- */
@@ -78,8 +78,8 @@ static void set_text(json_t *json, const char *name, const char *value)
 static void say_hello(const struct client *c, struct link *l)
 {
 	const struct identity *id = &c->o.identity;
-	json_t *hello = json_pack("{ssssssss}", "type", "Hello", "version", CADRE_VERSION, "role",
-				  "client", "boot_id", "");
+	json_t *hello = json_pack("{ssssssss}", "type", "Hello", "version", CADRE_VERSION,
+				  "role", "client", "boot_id", "");
 
 	set_text(hello, "team", id->team);
 	set_text(hello, "agent", id->agent);
@@ -128,7 +128,8 @@ static bool link_flush(struct client *c, struct link *l)
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = l };
 
 	while (l->fd >= 0 && l->sent < l->out.len) {
-		ssize_t n = send(l->fd, l->out.data + l->sent, l->out.len - l->sent, MSG_NOSIGNAL);
+		ssize_t n = send(l->fd, l->out.data + l->sent, l->out.len - l->sent,
+				 MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -183,8 +184,9 @@ static void repeat(struct client *c, struct ticket *t)
 	t->link = NULL;
 	if (!c->o.home->dir[0] || t->op->flags & OP_NEEDS_HOST)
 		ticket_fail(c, t, FAULT_UNAVAILABLE, "the host does not answer",
-			    c->o.home->dir[0] ? "see `cadre status`; start it with `cadre up`" :
-						NULL);
+			    c->o.home->dir[0]
+				    ? "see `cadre status`; start it with `cadre up`"
+				    : NULL);
 	else
 		direct_start(c, t);
 }
@@ -232,7 +234,8 @@ static void end_with_error(struct client *c, struct ticket *t, const json_t *jso
 	ticket_end(c, t, NULL, &f);
 }
 
-static struct ticket *ticket_numbered(struct client *c, const struct link *l, int64_t number)
+static struct ticket *ticket_numbered(struct client *c, const struct link *l,
+				      int64_t number)
 {
 	struct ticket *t = c->calls;
 
@@ -260,7 +263,8 @@ static void take_frame(struct client *c, struct link *l, const json_t *json)
 		end_with_error(c, t, json);
 		return;
 	}
-	result = json_dumps(json_object_get(json, "result"), JSON_COMPACT | JSON_ENCODE_ANY);
+	result = json_dumps(json_object_get(json, "result"),
+			    JSON_COMPACT | JSON_ENCODE_ANY);
 	ticket_end(c, t, result ? result : "{}", NULL);
 	free(result);
 }

@@ -40,7 +40,7 @@ struct reader {
 	struct home *home;
 	size_t *used;
 	const char *where; /* a path, or the variable */
-	int line;	   /* 0: a variable */
+	int line; /* 0: a variable */
 	struct fault *fault;
 };
 
@@ -50,8 +50,8 @@ static int refuse(struct reader *r, const char *what, const char *key)
 
 	if (r->line)
 		snprintf(line, sizeof(line), ":%d", r->line);
-	return fault_set(r->fault, FAULT_INVALID, "", "%.120s%s: %s: %.60s", r->where, line, what,
-			 key);
+	return fault_set(r->fault, FAULT_INVALID, "", "%.120s%s: %s: %.60s", r->where,
+			 line, what, key);
 }
 
 /* How many characters must change; small words only. */

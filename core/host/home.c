@@ -74,8 +74,8 @@ static bool read_line(const char *path, char *line, size_t room)
 
 static bool join(char out[4096], const char *dir, const char *name)
 {
-	return snprintf(out, 4096, "%s%s%s", strcmp(dir, "/") ? dir : "", *name ? "/" : "",
-			name) < 4096;
+	return snprintf(out, 4096, "%s%s%s", strcmp(dir, "/") ? dir : "",
+			*name ? "/" : "", name) < 4096;
 }
 
 /* `.git` of a worktree is a file that leads to its folder in the repository,
@@ -133,7 +133,8 @@ static bool find_project(char out[4096])
 	if (!getcwd(dir, sizeof(dir)))
 		return false;
 	do {
-		if (repository_root(dir, root) && join(out, root, ".cadre") && is_own_dir(out))
+		if (repository_root(dir, root) && join(out, root, ".cadre") &&
+		    is_own_dir(out))
 			return true;
 		if (join(out, dir, ".cadre") && is_own_dir(out))
 			return true;
@@ -212,17 +213,20 @@ static int settle(struct home *h, char path[4096], bool create, struct fault *f)
 	if (!realpath(path, h->dir)) {
 		if (errno != ENOENT)
 			return fault_set(f, FAULT_IO, "/home", "%.200s: %m", path);
-		fault_set(f, FAULT_NOT_FOUND, "/home", "there is no state at %.150s", path);
+		fault_set(f, FAULT_NOT_FOUND, "/home", "there is no state at %.150s",
+			  path);
 		return fault_hint(f, "make one: cadre init");
 	}
 	if (stat(h->dir, &st) || !S_ISDIR(st.st_mode))
 		return fault_set(f, FAULT_INVALID, "/home", "%.150s is no folder", path);
 	if (st.st_uid != geteuid() && geteuid()) {
-		fault_set(f, FAULT_DENIED, "/home", "%.150s belongs to another user", path);
+		fault_set(f, FAULT_DENIED, "/home", "%.150s belongs to another user",
+			  path);
 		return fault_hint(f, "use a state folder of your own: --home DIR");
 	}
 	if ((st.st_mode & 077) && chmod(h->dir, 0700))
-		return fault_set(f, FAULT_IO, "/home", "cannot make %.150s private: %m", path);
+		return fault_set(f, FAULT_IO, "/home", "cannot make %.150s private: %m",
+				 path);
 	return 0;
 }
 
@@ -242,7 +246,8 @@ static int find_dir(struct home *h, const char *dir, bool create, struct fault *
 	if (find_project(path))
 		return settle(h, path, create, f);
 	if (!user_state(path))
-		return fault_set(f, FAULT_NOT_FOUND, "/home", "neither HOME nor CADRE_HOME is set");
+		return fault_set(f, FAULT_NOT_FOUND, "/home",
+				 "neither HOME nor CADRE_HOME is set");
 	return settle(h, path, create, f);
 }
 
@@ -255,7 +260,8 @@ static int read_secret(int fd, uint8_t secret[32], const char *path, struct faul
 	if (n == 32)
 		return 0;
 	fault_set(f, FAULT_IO, "", "%.150s has %zd bytes instead of 32", path, n);
-	return fault_hint(f, "restore it from a backup, or remove it: tokens are then made anew");
+	return fault_hint(
+		f, "restore it from a backup, or remove it: tokens are then made anew");
 }
 
 /* Written whole under another name first: processes that start together agree
@@ -287,8 +293,8 @@ static int load_secret(struct home *h, bool create, struct fault *f)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
 		if (!create) {
-			fault_set(f, FAULT_NOT_FOUND, "/home", "there is no state at %.150s",
-				  h->dir);
+			fault_set(f, FAULT_NOT_FOUND, "/home",
+				  "there is no state at %.150s", h->dir);
 			return fault_hint(f, "make one: cadre init");
 		}
 		if (make_secret(path, f) < 0)
@@ -330,7 +336,8 @@ static int load_identity(struct home *h, size_t *used, struct fault *f)
 		if (i == 3 && !values[i])
 			values[i] = session;
 		if (values[i] && !(values[i] = keep(h, used, values[i])))
-			return fault_set(f, FAULT_INVALID, "", "%s is too long", names[i]);
+			return fault_set(f, FAULT_INVALID, "", "%s is too long",
+					 names[i]);
 	}
 	h->identity = (struct identity){
 		.level = values[1] ? WHO_OBSERVER : WHO_OPERATOR,
@@ -342,7 +349,8 @@ static int load_identity(struct home *h, size_t *used, struct fault *f)
 	return 0;
 }
 
-static bool place_run(struct home *h, const char *base, const char *form, const struct stat *st)
+static bool place_run(struct home *h, const char *base, const char *form,
+		      const struct stat *st)
 {
 	int n = snprintf(h->run, sizeof(h->run), form, base, (unsigned)geteuid());
 	size_t left = sizeof(h->run) - (n < 0 ? 0 : (size_t)n);
@@ -369,7 +377,8 @@ static int find_sockets(struct home *h, struct fault *f)
 	    !(temp && place_run(h, temp, "%s/cadre-%u", &st)) &&
 	    !place_run(h, "/tmp", "%s/cadre-%u", &st))
 		return too_long(h->dir, f);
-	if (door && snprintf(h->socket, sizeof(h->socket), "%s", door) >= (int)sizeof(h->socket))
+	if (door &&
+	    snprintf(h->socket, sizeof(h->socket), "%s", door) >= (int)sizeof(h->socket))
 		return too_long(door, f);
 	return 0;
 }
@@ -447,7 +456,8 @@ int home_hold(const struct home *h, struct fault *f)
 		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", h->lock);
 	if (fcntl(fd, F_OFD_SETLK, &all)) {
 		holder = home_holder(h);
-		fault_set(f, FAULT_CONFLICT, "", "a host runs already: process %d", (int)holder);
+		fault_set(f, FAULT_CONFLICT, "", "a host runs already: process %d",
+			  (int)holder);
 		fault_hint(f, "stop it with `cadre down`");
 	} else if (ftruncate(fd, 0) ||
 		   dprintf(fd, "%d %lld\n", getpid(), started_at(getpid())) < 0) {

@@ -17,14 +17,14 @@
 #include "core/call.h"
 
 struct home {
-	char dir[4096];    /* the state folder, absolute */
-	char run[108];     /* folder of the sockets */
-	char socket[108];  /* the host's socket */
-	char lock[4200];   /* held by the host while it runs; names its pid */
-	char vault[4200];  /* the vault's root */
+	char dir[4096]; /* the state folder, absolute */
+	char run[108]; /* folder of the sockets */
+	char socket[108]; /* the host's socket */
+	char lock[4200]; /* held by the host while it runs; names its pid */
+	char vault[4200]; /* the vault's root */
 	struct settings settings;
 	struct identity identity; /* from the environment */
-	char texts[1024];         /* behind identity's and settings' pointers */
+	char texts[1024]; /* behind identity's and settings' pointers */
 };
 
 /* Finds the state folder (made if `create`), reads its secret (made 0600 on

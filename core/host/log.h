@@ -14,8 +14,8 @@
 
 enum log_level {
 	LOG_LEVEL_ERROR, /* something is lost or broken */
-	LOG_LEVEL_WARN,	 /* it goes on, but somebody should look */
-	LOG_LEVEL_NOTE,	 /* what the host did */
+	LOG_LEVEL_WARN, /* it goes on, but somebody should look */
+	LOG_LEVEL_NOTE, /* what the host did */
 	LOG_LEVEL_DEBUG, /* how */
 };
 

@@ -53,7 +53,8 @@ int backup_main(struct cli *cli, int argc, char **argv)
 	if (cli->json)
 		print_json(answer);
 	else
-		printf("%s: %lld KiB, verified\n", path, (long long)(st.st_size + 1023) / 1024);
+		printf("%s: %lld KiB, verified\n", path,
+		       (long long)(st.st_size + 1023) / 1024);
 	json_decref(answer);
 	return 0;
 }

@@ -17,10 +17,10 @@
 struct cli {
 	bool json, direct, color, help;
 	bool terminal; /* stdout is one */
-	int width;     /* of the terminal in columns; 0: no limit */
+	int width; /* of the terminal in columns; 0: no limit */
 	const char *dir, *team, *as, *key; /* --home, --team, --as, --key */
-	struct home home;		   /* after cli_home() */
-	struct client *client;		   /* after cli_client() */
+	struct home home; /* after cli_home() */
+	struct client *client; /* after cli_client() */
 };
 
 struct verb {

@@ -16,7 +16,8 @@
 static bool is_repeated(size_t index)
 {
 	for (size_t i = 0; i < index; i++)
-		if (op_table[i].cli && !strcmp(op_table[i].cli[0], op_table[index].cli[0]))
+		if (op_table[i].cli &&
+		    !strcmp(op_table[i].cli[0], op_table[index].cli[0]))
 			return true;
 	return false;
 }
@@ -43,7 +44,8 @@ static void each_verb(void (*put)(const char *name, const char *summary))
 /* Keys are made by the command itself; they would only be in the way. */
 static bool is_offered(const struct field *field)
 {
-	return strcmp(field->name, "idempotency_key") && strcmp(field->name, "request_id");
+	return strcmp(field->name, "idempotency_key") &&
+	       strcmp(field->name, "request_id");
 }
 
 static void put_option(const struct field *field)
@@ -288,7 +290,9 @@ int completion_main(struct cli *cli, int argc, char **argv)
 	static const struct {
 		const char *shell;
 		void (*print)(void);
-	} scripts[] = { { "bash", bash_script }, { "zsh", zsh_script }, { "fish", fish_script } };
+	} scripts[] = { { "bash", bash_script },
+			{ "zsh", zsh_script },
+			{ "fish", fish_script } };
 
 	for (size_t i = 0; argc == 2 && i < sizeof(scripts) / sizeof(scripts[0]); i++)
 		if (!strcmp(argv[1], scripts[i].shell))

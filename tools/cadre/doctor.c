@@ -66,11 +66,13 @@ static const char *file_system(long type)
 		long type;
 		const char *name;
 	} known[] = {
-		{ 0xef53, "ext4" },	   { 0x58465342, "xfs" },    { 0x9123683e, "btrfs" },
-		{ 0x01021994, "tmpfs" },   { 0x794c7630, "overlay" }, { 0x2fc12fc1, "zfs" },
-		{ 0xf2f52010, "f2fs" },	   { 0x6969, "nfs" },	     { 0x01021997, "9p" },
-		{ 0xff534d42, "cifs" },	   { 0xfe534d42, "smb" },    { 0x517b, "smb" },
-		{ 0x65735546, "fuse" },	   { 0x6a656a63, "virtiofs" },
+		{ 0xef53, "ext4" },        { 0x58465342, "xfs" },
+		{ 0x9123683e, "btrfs" },   { 0x01021994, "tmpfs" },
+		{ 0x794c7630, "overlay" }, { 0x2fc12fc1, "zfs" },
+		{ 0xf2f52010, "f2fs" },    { 0x6969, "nfs" },
+		{ 0x01021997, "9p" },      { 0xff534d42, "cifs" },
+		{ 0xfe534d42, "smb" },     { 0x517b, "smb" },
+		{ 0x65735546, "fuse" },    { 0x6a656a63, "virtiofs" },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -81,7 +83,8 @@ static const char *file_system(long type)
 
 static bool is_remote(const char *name)
 {
-	static const char *const remote[] = { "nfs", "9p", "cifs", "smb", "fuse", "virtiofs" };
+	static const char *const remote[] = { "nfs", "9p",   "cifs",
+					      "smb", "fuse", "virtiofs" };
 
 	for (size_t i = 0; name && i < sizeof(remote) / sizeof(remote[0]); i++)
 		if (!strcmp(name, remote[i]))
@@ -97,10 +100,12 @@ static void check_folder(struct doctor *d)
 	struct stat st;
 
 	if (statfs(dir, &fs))
-		return say(d, VERDICT_BAD, "folder", NULL, "%s: %s", dir, strerror(errno));
+		return say(d, VERDICT_BAD, "folder", NULL, "%s: %s", dir,
+			   strerror(errno));
 	name = file_system((long)fs.f_type);
 	if (is_remote(name))
-		say(d, VERDICT_BAD, "file system", "move it to a local disk: CADRE_HOME=DIR",
+		say(d, VERDICT_BAD, "file system",
+		    "move it to a local disk: CADRE_HOME=DIR",
 		    "%s is on %s, where locks and shared memory do not hold", dir, name);
 	else if (name)
 		say(d, VERDICT_OK, "file system", NULL, "%s on %s", dir, name);
@@ -109,7 +114,8 @@ static void check_folder(struct doctor *d)
 		    "%s is on an unknown one (%lx)", dir, (long)fs.f_type);
 	snprintf(path, sizeof(path), "%s/secret", dir);
 	if (stat(path, &st) || (st.st_mode & 077))
-		say(d, VERDICT_BAD, "secret", "chmod 600 it", "%s is open to others", path);
+		say(d, VERDICT_BAD, "secret", "chmod 600 it", "%s is open to others",
+		    path);
 	else
 		say(d, VERDICT_OK, "secret", NULL, "readable by its owner alone");
 }
@@ -123,11 +129,12 @@ static void check_space(struct doctor *d)
 		return;
 	mib = (long long)fs.f_bavail * (long long)fs.f_frsize >> 20;
 	if (mib < 16)
-		say(d, VERDICT_BAD, "space", "free some: writes are refused when it is full",
-		    "%lld MiB left", mib);
-	else if (mib < 256)
-		say(d, VERDICT_WARN, "space", "free some, or run `cadre gc`", "%lld MiB left",
+		say(d, VERDICT_BAD, "space",
+		    "free some: writes are refused when it is full", "%lld MiB left",
 		    mib);
+	else if (mib < 256)
+		say(d, VERDICT_WARN, "space", "free some, or run `cadre gc`",
+		    "%lld MiB left", mib);
 	else
 		say(d, VERDICT_OK, "space", NULL, "%lld MiB left", mib);
 }
@@ -142,10 +149,11 @@ static void check_state(struct doctor *d)
 	if (store_open(&d->store, d->cli->home.dir, STORE_READ, NULL, &f) < 0)
 		return say(d, VERDICT_BAD, "state", f.hint, "%s", f.text);
 	if (store_check(d->store, &f) < 0)
-		say(d, VERDICT_BAD, "integrity", "stop the host and restore a backup", "%s",
-		    f.text);
+		say(d, VERDICT_BAD, "integrity", "stop the host and restore a backup",
+		    "%s", f.text);
 	else
-		say(d, VERDICT_OK, "integrity", NULL, "%s is sound", store_path(d->store));
+		say(d, VERDICT_OK, "integrity", NULL, "%s is sound",
+		    store_path(d->store));
 	frames = store_wal_frames(d->store);
 	if (frames > 100000)
 		say(d, VERDICT_WARN, "log", "a long read holds it: end old readers",
@@ -181,7 +189,8 @@ static void check_answer(struct doctor *d, pid_t holder)
 		    "the host is %s, this is %s", version, CADRE_VERSION);
 	else if (version)
 		say(d, VERDICT_OK, "version", NULL, "%s, schema %lld", version,
-		    (long long)json_integer_value(json_object_get(status, "schema_version")));
+		    (long long)json_integer_value(
+			    json_object_get(status, "schema_version")));
 	json_decref(status);
 }
 
@@ -190,9 +199,11 @@ static void check_host(struct doctor *d)
 	pid_t holder = home_holder(&d->cli->home);
 
 	if (holder)
-		say(d, VERDICT_OK, "host", NULL, "process %d holds the lock", (int)holder);
+		say(d, VERDICT_OK, "host", NULL, "process %d holds the lock",
+		    (int)holder);
 	else
-		say(d, VERDICT_OK, "host", NULL, "none runs; commands open the state themselves");
+		say(d, VERDICT_OK, "host", NULL,
+		    "none runs; commands open the state themselves");
 	if (d->store)
 		check_answer(d, holder);
 }
@@ -208,10 +219,12 @@ static void check_mirror(struct doctor *d)
 	else if (behind < 0)
 		say(d, VERDICT_OK, "mirror", NULL, "not made yet");
 	else if (behind > LAG_MOST)
-		say(d, VERDICT_WARN, "mirror", hosted ? "see `cadre logs`" :
-		    "start a host: cadre up", "%lld events behind", (long long)behind);
+		say(d, VERDICT_WARN, "mirror",
+		    hosted ? "see `cadre logs`" : "start a host: cadre up",
+		    "%lld events behind", (long long)behind);
 	else
-		say(d, VERDICT_OK, "mirror", NULL, "%lld events behind", (long long)behind);
+		say(d, VERDICT_OK, "mirror", NULL, "%lld events behind",
+		    (long long)behind);
 }
 
 static void check_guests(struct doctor *d)
@@ -220,7 +233,8 @@ static void check_guests(struct doctor *d)
 	json_t *answer = ask(d, "workspace.list", &f), *row;
 	size_t i, dead = 0, all = 0;
 
-	json_array_foreach(json_object_get(answer, "workspaces"), i, row) {
+	json_array_foreach(json_object_get(answer, "workspaces"), i, row)
+	{
 		const char *state = json_string_value(json_object_get(row, "state"));
 		const char *name = json_string_value(json_object_get(row, "name"));
 		pid_t pid = (pid_t)json_integer_value(json_object_get(row, "pid"));
@@ -232,8 +246,9 @@ static void check_guests(struct doctor *d)
 			continue;
 		dead++;
 		say(d, VERDICT_WARN, "guest",
-		    home_holder(&d->cli->home) ? "cadre workspace start, or see `cadre logs`" :
-						 "start a host: cadre up",
+		    home_holder(&d->cli->home)
+			    ? "cadre workspace start, or see `cadre logs`"
+			    : "start a host: cadre up",
 		    "%s is %s", name, lost ? "not running" : "failed");
 	}
 	if (answer && !dead)

@@ -34,9 +34,12 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 		const char *name, **value;
 		bool needed;
 	} options[] = {
-		{ "--workspace", &o.workspace, true }, { "--name", &o.name, false },
-		{ "--dir", &o.dir, true },	       { "--state", &o.state, true },
-		{ "--sockets", &o.sockets, false },    { "--team", &o.team, false },
+		{ "--workspace", &o.workspace, true },
+		{ "--name", &o.name, false },
+		{ "--dir", &o.dir, true },
+		{ "--state", &o.state, true },
+		{ "--sockets", &o.sockets, false },
+		{ "--team", &o.team, false },
 		{ "--agent", &o.agent, false },
 	};
 	const size_t n_options = sizeof(options) / sizeof(options[0]);

@@ -24,30 +24,41 @@ static void command_line(const struct op *op, char *out, size_t room)
 
 	out[0] = '\0';
 	for (size_t i = 0; op->cli[i] && n < room; i++)
-		n += (size_t)snprintf(out + n, room - n, "%s%s", i ? " " : "", op->cli[i]);
+		n += (size_t)snprintf(out + n, room - n, "%s%s", i ? " " : "",
+				      op->cli[i]);
 	for (size_t i = 0; op->cli_fields && op->cli_fields[i] && n < room; i++) {
 		const struct field *field = field_find(op->in, op->cli_fields[i]);
 		bool may = field->flags & (FIELD_OPTIONAL | FIELD_DEFAULT);
 		char *at = out + n;
 
-		n += (size_t)snprintf(out + n, room - n, may ? " [%s%s]" : " %s%s", field->name,
-				      op->cli_rest && !op->cli_fields[i + 1] ? "..." : "");
+		n += (size_t)snprintf(
+			out + n, room - n, may ? " [%s%s]" : " %s%s", field->name,
+			op->cli_rest && !op->cli_fields[i + 1] ? "..." : "");
 		for (; *at; at++)
 			*at = (char)(*at >= 'a' && *at <= 'z' ? *at - 32 : *at);
 	}
 }
 
-static void list_verbs(struct cli *cli)
+static void list_verbs(void)
 {
 	for (const struct verb *v = verb_table; v->name; v++) {
 		char line[80];
 
 		if (!v->usage)
 			continue;
-		snprintf(line, sizeof(line), "%s%s%s", v->name, *v->usage ? " " : "", v->usage);
+		snprintf(line, sizeof(line), "%s%s%s", v->name, *v->usage ? " " : "",
+			 v->usage);
 		printf("  %-32s  %s\n", line, v->summary);
 	}
-	(void)cli;
+}
+
+/* A verb with code of its own stands for the operation of the same name. */
+static bool is_verb(const struct op *op)
+{
+	for (const struct verb *v = verb_table; v->name && !op->cli[1]; v++)
+		if (!strcmp(v->name, op->cli[0]))
+			return true;
+	return false;
 }
 
 /* The operations whose command begins with `word`, or all of them. */
@@ -59,7 +70,7 @@ static int list_ops(const char *word)
 		const struct op *op = &op_table[i];
 		char line[120];
 
-		if (!op->cli || (word && strcmp(op->cli[0], word)))
+		if (!op->cli || is_verb(op) || (word && strcmp(op->cli[0], word)))
 			continue;
 		command_line(op, line, sizeof(line));
 		printf("  %-32s  %s\n", line, op->summary);
@@ -68,10 +79,10 @@ static int list_ops(const char *word)
 	return n;
 }
 
-static int overview(struct cli *cli)
+static int overview(void)
 {
 	printf("usage: cadre [OPTIONS] VERB [WORDS]\n\nThis machine:\n");
-	list_verbs(cli);
+	list_verbs();
 	printf("\nTeams, messages, tasks and workspaces:\n");
 	list_ops(NULL);
 	printf("\nOptions of every verb:\n%s", options_text);
@@ -110,7 +121,7 @@ int help_main(struct cli *cli, int argc, char **argv)
 	int taken = 0;
 
 	if (argc < 2)
-		return overview(cli);
+		return overview();
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (!strcmp(v->name, argv[1]) && strcmp(argv[1], "events") &&
 		    strcmp(argv[1], "gc"))

@@ -42,7 +42,8 @@ int init_main(struct cli *cli, int argc, char **argv)
 	if (choose_dir(cli, dir, &f) < 0 || make_state(cli, &is_new, &f) < 0)
 		return cli_fault(cli, &f);
 	if (cli->json) {
-		json_t *answer = json_pack("{ss,sb}", "home", cli->home.dir, "created", is_new);
+		json_t *answer =
+			json_pack("{ss,sb}", "home", cli->home.dir, "created", is_new);
 
 		print_json(answer);
 		json_decref(answer);

@@ -97,7 +97,8 @@ int logs_main(struct cli *cli, int argc, char **argv)
 		fault_hint(&f, "a host writes it: cadre up");
 		return cli_fault(cli, &f);
 	}
-	st.st_size = copy_from(fd, lines ? find_start(fd, st.st_size, lines) : st.st_size);
+	st.st_size =
+		copy_from(fd, lines ? find_start(fd, st.st_size, lines) : st.st_size);
 	signal(SIGPIPE, SIG_DFL);
 	if (follows)
 		follow(path, fd, st.st_size);

@@ -160,7 +160,8 @@ static int take_options(struct cli *cli, int argc, char **argv)
 			continue;
 		argv[left++] = argv[i];
 		own |= !strcmp(argv[i], "--");
-		own |= left == 2 && (!strcmp(argv[1], "guest") || !strcmp(argv[1], "bench"));
+		own |= left == 2 &&
+		       (!strcmp(argv[1], "guest") || !strcmp(argv[1], "bench"));
 	}
 	argv[left] = NULL;
 	return left;
@@ -229,8 +230,10 @@ static int run_group(struct cli *cli, int argc, char **argv)
 
 		if (!op->cli || strcmp(op->cli[0], argv[0]))
 			continue;
-		fault_set(&f, FAULT_INVALID, "", argc > 1 ? "there is no verb `%s %s`" :
-			  "`%s` needs a second word", argv[0], argc > 1 ? argv[1] : "");
+		fault_set(&f, FAULT_INVALID, "",
+			  argc > 1 ? "there is no verb `%s %s`"
+				   : "`%s` needs a second word",
+			  argv[0], argc > 1 ? argv[1] : "");
 		fault_hint(&f, "see `cadre help %s`", argv[0]);
 		return cli_fault(cli, &f);
 	}

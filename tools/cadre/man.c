@@ -8,6 +8,20 @@
 #include "core/version.h"
 #include "tools/cadre/cli.h"
 
+/* A character beyond ASCII by its number, which every roff understands; returns
+ * its last byte. */
+static const char *put_wide(const char *s)
+{
+	unsigned char c = (unsigned char)*s;
+	int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+	unsigned code = c & (0x3f >> more);
+
+	for (; more && s[1]; more--)
+		code = code << 6 | ((unsigned char)*++s & 0x3f);
+	printf("\\[u%04X]", code);
+	return s;
+}
+
 /* Text for roff: a dot or quote must not begin a line, a dash is a dash. */
 static void put(const char *s)
 {
@@ -20,6 +34,8 @@ static void put(const char *s)
 			printf("\\e");
 		else if (*s == '-')
 			printf("\\-");
+		else if (*s & 0x80)
+			s = put_wide(s);
 		else
 			putchar(*s);
 		start = *s == '\n';
@@ -32,6 +48,15 @@ static void put_line(const char *s)
 	putchar('\n');
 }
 
+static void put_part(const char *s, size_t n)
+{
+	struct text part = { 0 };
+
+	text_add(&part, s, n);
+	put_line(part.data);
+	text_release(&part);
+}
+
 static void put_prose(const char *s)
 {
 	for (const char *end; *s; s = end) {
@@ -41,9 +66,7 @@ static void put_prose(const char *s)
 			put_line(s);
 			return;
 		}
-		for (; s < end; s++)
-			put((char[]){ *s, '\0' });
-		printf("\n");
+		put_part(s, (size_t)(end - s));
 		end += 2;
 	}
 }
@@ -59,8 +82,8 @@ static bool is_bare(const struct op *op, const struct field *field)
 static void put_option(const struct op *op, const struct field *field)
 {
 	static const char *const values[] = {
-		[KIND_TEXT] = "TEXT", [KIND_INT] = "N",	    [KIND_BOOL] = "",
-		[KIND_TIME] = "TIME", [KIND_ENUM] = "WORD", [KIND_JSON] = "JSON",
+		[KIND_TEXT] = "TEXT", [KIND_INT] = "N",       [KIND_BOOL] = "",
+		[KIND_TIME] = "TIME", [KIND_ENUM] = "WORD",   [KIND_JSON] = "JSON",
 		[KIND_MAP] = "K=V",   [KIND_RECORD] = "JSON",
 	};
 

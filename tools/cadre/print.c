@@ -56,7 +56,8 @@ void print_ago(int64_t ms, int64_t now, char out[32])
 
 static bool is_empty(const json_t *value)
 {
-	return !value || json_is_null(value) || (json_is_array(value) && !json_array_size(value)) ||
+	return !value || json_is_null(value) ||
+	       (json_is_array(value) && !json_array_size(value)) ||
 	       (json_is_string(value) && !json_string_length(value)) ||
 	       (json_is_object(value) && !json_object_size(value));
 }
@@ -73,8 +74,8 @@ static const char *time_text(const struct cli *cli, struct arena *a, const char 
 }
 
 /* A value on one line: of a record its first field, which names it. */
-static const char *value_text(const struct cli *cli, struct arena *a, const struct field *field,
-			      const json_t *value)
+static const char *value_text(const struct cli *cli, struct arena *a,
+			      const struct field *field, const json_t *value)
 {
 	const char *text, *all = "";
 	const json_t *item;
@@ -94,7 +95,8 @@ static const char *value_text(const struct cli *cli, struct arena *a, const stru
 		return arena_printf(a, "%lld", (long long)json_integer_value(value));
 	if (json_is_object(value) && field->type->kind == KIND_RECORD)
 		return value_text(cli, a, &field->type->record->fields[0],
-				  json_object_get(value, field->type->record->fields[0].name));
+				  json_object_get(value,
+						  field->type->record->fields[0].name));
 	text = json_string_value(value);
 	if (text && field->type->kind == KIND_TIME)
 		return time_text(cli, a, text);
@@ -119,9 +121,8 @@ static bool any_has(const json_t *rows, const char *name)
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach(rows, i, row)
-		if (!is_empty(json_object_get(row, name)))
-			return true;
+	json_array_foreach(rows, i,
+			   row) if (!is_empty(json_object_get(row, name))) return true;
 	return false;
 }
 
@@ -150,7 +151,8 @@ static void add_heading(struct table *t, const char *name)
 }
 
 static void print_table(const struct cli *cli, const struct record *r,
-			const char *const *columns, const json_t *rows, bool head, int indent)
+			const char *const *columns, const json_t *rows, bool head,
+			int indent)
 {
 	const struct field *chosen[32];
 	struct table t = { 0 };
@@ -162,10 +164,9 @@ static void print_table(const struct cli *cli, const struct record *r,
 		return;
 	for (size_t k = 0; head && k < t.n_columns; k++)
 		add_heading(&t, chosen[k]->name);
-	json_array_foreach(rows, i, row)
-		for (size_t k = 0; k < t.n_columns; k++)
-			table_cell(&t, value_text(cli, &t.arena, chosen[k],
-						  json_object_get(row, chosen[k]->name)));
+	json_array_foreach(rows, i, row) for (size_t k = 0; k < t.n_columns; k++)
+		table_cell(&t, value_text(cli, &t.arena, chosen[k],
+					  json_object_get(row, chosen[k]->name)));
 	table_print(cli, &t, head, indent);
 }
 
@@ -222,23 +223,24 @@ static bool is_mail(const struct op *op, const struct field *field)
 	return !strcmp(field->type->name, "envelope") && strcmp(op->name, "message.list");
 }
 
-static void print_list(const struct cli *cli, const struct op *op, const struct field *field,
-		       const json_t *rows, int indent)
+static void print_list(const struct cli *cli, const struct op *op,
+		       const struct field *field, const json_t *rows, int indent)
 {
 	bool first = is_list(&op->out->fields[0]) ? field == &op->out->fields[0] : true;
 	const json_t *row;
 	size_t i;
 
 	if (is_mail(op, field)) {
-		json_array_foreach(rows, i, row) {
+		json_array_foreach(rows, i, row)
+		{
 			if (i)
 				putchar('\n');
 			print_message(cli, row);
 		}
 		return;
 	}
-	print_table(cli, field->type->record, first && !indent ? op->columns : NULL, rows, true,
-		    indent);
+	print_table(cli, field->type->record, first && !indent ? op->columns : NULL, rows,
+		    true, indent);
 }
 
 /* --- records ---------------------------------------------------------------------- */
@@ -249,8 +251,8 @@ static bool is_long(const char *text)
 }
 
 /* Texts that are long get lines of their own, below their name. */
-static void print_value(const struct cli *cli, const struct field *field, const json_t *value,
-			int indent, int width)
+static void print_value(const struct cli *cli, const struct field *field,
+			const json_t *value, int indent, int width)
 {
 	struct arena a = { 0 };
 	const char *text = value_text(cli, &a, field, value);
@@ -286,8 +288,8 @@ static int names_width(const struct record *r, const json_t *record)
 	return (int)width;
 }
 
-static void print_record(const struct cli *cli, const struct record *r, const char *const *columns,
-			 const json_t *record, int indent)
+static void print_record(const struct cli *cli, const struct record *r,
+			 const char *const *columns, const json_t *record, int indent)
 {
 	int width = names_width(r, record);
 
@@ -307,7 +309,8 @@ static void print_record(const struct cli *cli, const struct record *r, const ch
 				    indent + INDENT);
 			columns = NULL; /* they were for the first list */
 		} else {
-			print_record(cli, field->type->record, NULL, value, indent + INDENT);
+			print_record(cli, field->type->record, NULL, value,
+				     indent + INDENT);
 		}
 	}
 }
@@ -353,10 +356,12 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 			return;
 		/* What stands beside the record, unless it says it already. */
 		for (size_t i = 1; i < r->n_fields; i++)
-			if (is_shown(&r->fields[i], answer) && !is_nested(&r->fields[i]) &&
+			if (is_shown(&r->fields[i], answer) &&
+			    !is_nested(&r->fields[i]) &&
 			    !field_find(first->type->record, r->fields[i].name))
 				print_value(cli, &r->fields[i],
-					    json_object_get(answer, r->fields[i].name), 0, 0);
+					    json_object_get(answer, r->fields[i].name), 0,
+					    0);
 	} else {
 		print_record(cli, r, op->columns, answer, 0);
 	}

@@ -46,8 +46,8 @@ static char *spell_out(const struct op *op, char *word, struct arena *a)
 
 	if (!strcmp(word, "--wait") && op->wait) {
 		flag = flag_named_wait(op);
-		return flag ? arena_printf(a, "--%s", flag->name) :
-			      arena_printf(a, "--%s=%lld", op->wait->name,
+		return flag ? arena_printf(a, "--%s", flag->name)
+			    : arena_printf(a, "--%s=%lld", op->wait->name,
 					   (long long)op->wait->type->max);
 	}
 	if (!strcmp(word, "--take") && (op->flags & OP_REQUEST) &&
@@ -148,9 +148,9 @@ static int fetch_texts(const struct op *op, json_t *args, struct fault *f)
 static void set_key(const struct cli *cli, const struct op *op, json_t *args)
 {
 	if (cli->key && (op->flags & OP_WRITE))
-		json_object_set_new(args,
-				    op->flags & OP_REQUEST ? "request_id" : "idempotency_key",
-				    json_string(cli->key));
+		json_object_set_new(
+			args, op->flags & OP_REQUEST ? "request_id" : "idempotency_key",
+			json_string(cli->key));
 }
 
 /* --- the whole ------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
 
 #include "tools/cadre/cli.h"
 
-enum { GAP = 2, MOST_COLUMNS = 64 };
+enum { GAP = 2, MOST_COLUMNS = 64, NARROWEST = 8 };
 
 /* One character of UTF-8; bytes that are none count as one each. */
 static const char *next_char(const char *s, unsigned *code)
@@ -77,8 +77,8 @@ static bool drives_terminal(const char *s, bool lines)
 
 	if (lines && (c == '\n' || c == '\t'))
 		return false;
-	return c < ' ' || c == 127 || (c == 0xc2 && (unsigned char)s[1] >= 0x80 &&
-				       (unsigned char)s[1] < 0xa0);
+	return c < ' ' || c == 127 ||
+	       (c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0);
 }
 
 char *text_plain(struct arena *a, const char *s, bool lines)
@@ -103,34 +103,49 @@ void table_cell(struct table *t, const char *text)
 	*cell = text_plain(&t->arena, text, false);
 }
 
-static void measure(const struct table *t, size_t *widths)
+struct column {
+	size_t width;
+	bool whole; /* ids, which people copy, are not cut */
+};
+
+static bool is_id(const char *s)
+{
+	return strlen(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' &&
+	       s[23] == '-';
+}
+
+static void measure(const struct table *t, struct column *columns)
 {
 	for (size_t i = 0; i < t->n_cells; i++) {
+		struct column *c = &columns[i % t->n_columns];
 		size_t width = text_width(t->cells[i]);
-		size_t *most = &widths[i % t->n_columns];
 
-		*most = width > *most ? width : *most;
+		c->width = width > c->width ? width : c->width;
+		c->whole |= is_id(t->cells[i]);
 	}
 }
 
 /* On a terminal the widest columns give way until a row fits its width. */
-static void narrow(const struct cli *cli, const struct table *t, size_t *widths, int indent)
+static void narrow(const struct cli *cli, const struct table *t, struct column *columns,
+		   int indent)
 {
-	size_t room = (size_t)(cli->width - indent), total, widest;
+	size_t room = (size_t)(cli->width - indent), total;
+	struct column *widest;
 
 	if (!cli->width || cli->width <= indent)
 		return;
 	for (;;) {
 		total = GAP * (t->n_columns - 1);
-		widest = 0;
+		widest = NULL;
 		for (size_t i = 0; i < t->n_columns; i++) {
-			total += widths[i];
-			if (widths[i] >= widths[widest])
-				widest = i;
+			total += columns[i].width;
+			if (!columns[i].whole &&
+			    (!widest || columns[i].width >= widest->width))
+				widest = &columns[i];
 		}
-		if (total <= room || widths[widest] <= 8)
+		if (total <= room || !widest || widest->width <= NARROWEST)
 			return;
-		widths[widest]--;
+		widest->width--;
 	}
 }
 
@@ -151,17 +166,18 @@ static void print_cell(const char *text, size_t width, bool last)
 
 void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 {
-	size_t widths[MOST_COLUMNS] = { 0 };
+	struct column columns[MOST_COLUMNS] = { 0 };
 	bool bold = head && cli->color;
 
-	measure(t, widths);
-	narrow(cli, t, widths, indent);
+	measure(t, columns);
+	narrow(cli, t, columns, indent);
 	for (size_t i = 0; i < t->n_cells; i++) {
 		size_t column = i % t->n_columns;
 
 		if (!column)
 			printf("%*s%s", indent, "", bold && i == 0 ? "\033[1m" : "");
-		print_cell(t->cells[i], widths[column], column + 1 == t->n_columns);
+		print_cell(t->cells[i], columns[column].width,
+			   column + 1 == t->n_columns);
 		if (column + 1 == t->n_columns)
 			printf("%s\n", bold && i < t->n_columns ? "\033[0m" : "");
 	}

@@ -83,8 +83,8 @@ static void become_host(struct cli *cli, int ready)
 	snprintf(fd, sizeof(fd), "%d", 3);
 	if (chdir("/"))
 		_exit(127);
-	execl("/proc/self/exe", "cadre", "--home", cli->home.dir, "serve", "--ready-fd", fd,
-	      (char *)NULL);
+	execl("/proc/self/exe", "cadre", "--home", cli->home.dir, "serve", "--ready-fd",
+	      fd, (char *)NULL);
 	_exit(127);
 }
 
@@ -144,8 +144,8 @@ static int await_ready(int fd, int seconds, struct fault *f)
 		if (rc < 0 && errno == EINTR)
 			continue;
 		if (rc == 0) {
-			fault_set(f, FAULT_TIMEOUT, "", "the host is not ready after %d s",
-				  seconds);
+			fault_set(f, FAULT_TIMEOUT, "",
+				  "the host is not ready after %d s", seconds);
 			return fault_hint(f, "it goes on starting: see `cadre logs`");
 		}
 		n = read(fd, line + len, sizeof(line) - 1 - len);
@@ -226,12 +226,12 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 	    errno != ESRCH)
 		rc = fault_set(f, FAULT_DENIED, "", "process %d: %m", (int)pid);
 	else if (!poll(&wait, 1, seconds * 1000))
-		rc = fault_set(f, FAULT_TIMEOUT, "", "process %d has not ended in %d s", (int)pid,
-			       seconds);
+		rc = fault_set(f, FAULT_TIMEOUT, "", "process %d has not ended in %d s",
+			       (int)pid, seconds);
 	close(fd);
-	return rc < 0 && f->code == FAULT_TIMEOUT ?
-		       fault_hint(f, "nothing is lost by `kill -9 %d`", (int)pid) :
-		       rc;
+	return rc < 0 && f->code == FAULT_TIMEOUT
+		       ? fault_hint(f, "nothing is lost by `kill -9 %d`", (int)pid)
+		       : rc;
 }
 
 int down_main(struct cli *cli, int argc, char **argv)

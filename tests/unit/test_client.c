@@ -1,0 +1,387 @@
+/* A client against a host that answers, breaks off, refuses or keeps silent,
+ * and against no host at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/host/client.h"
+#include "core/wire/frame.h"
+
+enum mode { MODE_ANSWER, MODE_BREAK, MODE_REFUSE, MODE_SILENT };
+
+struct world {
+	char dir[64];
+	struct home home;
+	struct client *client;
+	/* the host that is played */
+	int listener;
+	pthread_t thread;
+	enum mode mode;
+	int n_calls, n_gone; /* calls seen; connections that ended */
+	char key[64], agent[64];
+};
+
+/* --- the host ----------------------------------------------------------------------- */
+
+static void reply(int fd, const char *json)
+{
+	struct text out = { 0 };
+	struct fault f = { 0 };
+	size_t start = frame_open(&out);
+
+	text_addf(&out, "%s", json);
+	assert_int_equal(frame_close(&out, start, &f), 0);
+	assert_int_equal(write(fd, out.data, out.len), out.len);
+	text_release(&out);
+}
+
+static const char *string_in(const json_t *json, const char *name)
+{
+	const char *s = json_string_value(json_object_get(json, name));
+
+	return s ? s : "";
+}
+
+/* False when the connection is to be closed. */
+static bool hear(struct world *w, int fd, const char *body, size_t size)
+{
+	json_t *json = json_loadb(body, size, 0, NULL);
+	json_int_t id = json_integer_value(json_object_get(json, "id"));
+	char text[200];
+
+	if (!strcmp(string_in(json, "type"), "Hello")) {
+		snprintf(w->agent, sizeof(w->agent), "%s", string_in(json, "agent"));
+		reply(fd, "{\"type\":\"Hello\",\"version\":\"0\",\"role\":\"host\"}");
+		json_decref(json);
+		return true;
+	}
+	snprintf(w->key, sizeof(w->key), "%s",
+		 string_in(json_object_get(json, "args"), "idempotency_key"));
+	json_decref(json);
+	w->n_calls++;
+	if (w->mode == MODE_ANSWER)
+		snprintf(
+			text, sizeof(text),
+			"{\"type\":\"CallResult\",\"id\":%lld,\"result\":{\"played\":true}}",
+			(long long)id);
+	else
+		snprintf(
+			text, sizeof(text),
+			"{\"type\":\"Error\",\"id\":%lld,\"code\":\"RateLimited\",\"message\":"
+			"\"slow\",\"where\":\"/to\",\"hint\":\"wait\",\"retry_after_ms\":7}",
+			(long long)id);
+	if (w->mode == MODE_ANSWER || w->mode == MODE_REFUSE)
+		reply(fd, text);
+	return w->mode != MODE_BREAK;
+}
+
+/* One connection until it ends. */
+static void serve(struct world *w, int fd)
+{
+	struct frame_reader r = { 0 };
+	struct fault f = { 0 };
+	char data[65536];
+	ssize_t n;
+	bool open = true;
+
+	while (open && (n = read(fd, data, sizeof(data))) > 0) {
+		for (size_t at = 0, used; open && at < (size_t)n; at += used)
+			if (frame_read(&r, data + at, (size_t)n - at, &used, &f) > 0)
+				open = hear(w, fd, r.body, r.size);
+	}
+	frame_release(&r);
+	w->n_gone++;
+	close(fd);
+}
+
+static void *play(void *arg)
+{
+	struct world *w = arg;
+	int fd;
+
+	while ((fd = accept(w->listener, NULL, NULL)) >= 0)
+		serve(w, fd);
+	return NULL;
+}
+
+static void start_host(struct world *w, enum mode mode)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	struct fault f = { 0 };
+
+	w->mode = mode;
+	assert_int_equal(home_make_run(&w->home, &f), 0);
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s", w->home.socket);
+	w->listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(bind(w->listener, (struct sockaddr *)&name, sizeof(name)), 0);
+	assert_int_equal(listen(w->listener, 8), 0);
+	assert_int_equal(pthread_create(&w->thread, NULL, play, w), 0);
+}
+
+static void stop_host(struct world *w)
+{
+	shutdown(w->listener, SHUT_RDWR);
+	pthread_join(w->thread, NULL);
+	close(w->listener);
+	unlink(w->home.socket);
+}
+
+/* --- the client ---------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct fault f = { 0 };
+	char dir[100];
+
+	snprintf(w->dir, sizeof(w->dir), "/tmp/cadre-client-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	setenv("XDG_RUNTIME_DIR", w->dir, 1);
+	setenv("HOME", w->dir, 1);
+	snprintf(dir, sizeof(dir), "%s/home", w->dir);
+	assert_int_equal(home_find(&w->home, dir, true, &f), 0);
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+	pid_t child;
+
+	client_close(w->client);
+	child = fork();
+	if (!child) {
+		execlp("rm", "rm", "-rf", w->dir, (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	free(w);
+	return 0;
+}
+
+static void open_client(struct world *w, bool direct)
+{
+	struct client_options o = { .home = &w->home, .direct = direct };
+	struct fault f = { 0 };
+
+	o.identity = w->home.identity;
+	assert_int_equal(client_open(&w->client, &o, &f), 0);
+}
+
+/* The answer of an operation, "" with `f` filled when it failed. */
+static char *ask(struct world *w, const char *op, const char *args, struct fault *f)
+{
+	struct text out = { 0 };
+	json_t *json = json_loads(args, 0, NULL);
+
+	assert_non_null(json);
+	client_call(w->client, op_find(op), json, &out, f);
+	text_add(&out, "", 0);
+	json_decref(json);
+	return out.data;
+}
+
+static void expect(struct world *w, const char *op, const char *args, const char *part)
+{
+	struct fault f = { 0 };
+	char *answer = ask(w, op, args, &f);
+
+	if (!strstr(answer, part))
+		fail_msg("%s: '%s' is not in '%s' (%s)", op, part, answer, f.text);
+	free(answer);
+}
+
+static void test_direct(void **state)
+{
+	struct world *w = *state;
+
+	open_client(w, false);
+	expect(w, "team.create", "{\"name\":\"red\"}", "\"state\":\"ready\"");
+	expect(w, "team.list", "{}", "\"red\"");
+	assert_false(client_hosted(w->client));
+}
+
+static void test_host_answers(void **state)
+{
+	struct world *w = *state;
+	char *first;
+
+	start_host(w, MODE_ANSWER);
+	w->home.identity.agent = "coder";
+	open_client(w, false);
+	expect(w, "team.create", "{\"name\":\"red\"}", "{\"played\":true}");
+	assert_true(client_hosted(w->client));
+	assert_string_equal(w->agent, "coder");
+	assert_int_equal(strlen(w->key), 36); /* made by the client */
+	first = strdup(w->key);
+	expect(w, "team.create", "{\"name\":\"red\"}", "{\"played\":true}");
+	assert_string_not_equal(w->key, first);
+	free(first);
+	expect(w, "team.create", "{\"name\":\"red\",\"idempotency_key\":\"mine\"}",
+	       "played");
+	assert_string_equal(w->key, "mine");
+	expect(w, "team.list", "{}", "played");
+	assert_string_equal(w->key, ""); /* a read has none */
+	client_close(w->client);
+	w->client = NULL;
+	stop_host(w);
+	assert_int_equal(w->n_gone, 1); /* one connection for all */
+}
+
+static void test_host_refuses(void **state)
+{
+	struct world *w = *state;
+	struct fault f = { 0 };
+
+	start_host(w, MODE_REFUSE);
+	open_client(w, false);
+	free(ask(w, "team.create", "{\"name\":\"red\"}", &f));
+	assert_int_equal(f.code, FAULT_RATE_LIMITED);
+	assert_string_equal(f.where, "/to");
+	assert_string_equal(f.text, "slow");
+	assert_string_equal(f.hint, "wait");
+	assert_int_equal(f.retry_after_ms, 7);
+	client_close(w->client);
+	w->client = NULL;
+	stop_host(w);
+}
+
+/* What the host may have done is asked for again with the same key. */
+static void test_host_breaks_off(void **state)
+{
+	struct world *w = *state;
+	struct fault f = { 0 };
+	char again[200], first[64];
+
+	start_host(w, MODE_BREAK);
+	open_client(w, false);
+	expect(w, "team.create", "{\"name\":\"red\"}", "\"name\":\"red\"");
+	assert_int_equal(w->n_calls, 1);
+	memcpy(first, w->key, sizeof(first)); /* what the host was told */
+	free(ask(w, "workspace.create", "{\"team\":\"red\"}", &f));
+	assert_int_equal(f.code, FAULT_UNAVAILABLE);
+	stop_host(w);
+	snprintf(again, sizeof(again), "{\"name\":\"red\",\"idempotency_key\":\"%s\"}",
+		 first);
+	expect(w, "team.create", again, "\"replayed\":true");
+}
+
+struct heard {
+	int n;
+	enum fault_code code;
+};
+
+static void on_done(void *arg, const char *result, const struct fault *f)
+{
+	struct heard *h = arg;
+
+	(void)result;
+	h->n++;
+	h->code = f ? f->code : FAULT_NONE;
+}
+
+static void step_for(struct world *w, int ms)
+{
+	struct pollfd wait = { .fd = client_fd(w->client), .events = POLLIN };
+
+	for (int64_t end = home_now() + ms; home_now() < end;) {
+		poll(&wait, 1, 20);
+		client_step(w->client);
+	}
+}
+
+/* A wait is given up by closing the connection that it alone uses. */
+static void test_wait_is_cancelled(void **state)
+{
+	struct world *w = *state;
+	struct heard heard = { 0 };
+	json_t *args = json_pack("{si}", "wait_seconds", 300);
+	int64_t number;
+
+	start_host(w, MODE_SILENT);
+	open_client(w, false);
+	number = client_start(w->client, op_find("event.list"), args, on_done, &heard);
+	json_decref(args);
+	assert_true(number > 0);
+	assert_true(client_timeout(w->client) > 300000);
+	step_for(w, 60);
+	client_cancel(w->client, number);
+	step_for(w, 60);
+	assert_int_equal(w->n_calls, 1);
+	assert_int_equal(w->n_gone, 1);
+	assert_int_equal(heard.n, 0);
+	stop_host(w);
+}
+
+/* Two clients of one state: what one commits ends the other's wait at once. */
+static void test_direct_wait(void **state)
+{
+	struct world *w = *state;
+	struct world other = { 0 };
+	struct heard heard = { 0 };
+	json_t *args = json_pack("{si,ss}", "wait_seconds", 20, "team", "red");
+	int64_t began;
+
+	open_client(w, true);
+	expect(w, "team.create", "{\"name\":\"red\"}", "red");
+	json_object_set_new(args, "after", json_integer(1000000));
+	client_start(w->client, op_find("event.list"), args, on_done, &heard);
+	assert_int_equal(heard.n, 0);
+	json_object_del(args, "after");
+	json_object_set_new(args, "kind", json_string("task.created"));
+	client_start(w->client, op_find("event.list"), args, on_done, &heard);
+	json_decref(args);
+	other.home = w->home;
+	other.home.settings.home = other.home.dir;
+	open_client(&other, true);
+	expect(&other, "task.create", "{\"title\":\"x\",\"team\":\"red\"}", "001");
+	client_close(other.client);
+	for (began = home_now(); !heard.n && home_now() < began + 5000;)
+		step_for(w, 10);
+	assert_int_equal(heard.n, 1); /* the other one asks for what is far off */
+	assert_true(home_now() < began + 1000);
+}
+
+static void test_wait_ends_with_its_time(void **state)
+{
+	struct world *w = *state;
+	int64_t began = home_now();
+
+	open_client(w, true);
+	expect(w, "team.create", "{\"name\":\"red\"}", "red");
+	expect(w, "event.list", "{\"after\":1000,\"wait_seconds\":1,\"team\":\"red\"}",
+	       "\"events\":[]");
+	assert_true(home_now() - began >= 1000);
+	assert_true(home_now() - began < 3000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_direct, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_host_answers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_host_refuses, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_host_breaks_off, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_wait_is_cancelled, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_direct_wait, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_wait_ends_with_its_time, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,345 @@
+/* Where a state is found, what is refused, what the configuration may say, the
+ * lock of a host and its log. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/host/home.h"
+#include "core/host/log.h"
+
+static char root[64];
+
+/* Runs a command in the root. */
+static void shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void shell(const char *fmt, ...)
+{
+	char command[1000];
+	int status;
+	pid_t child;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	child = fork();
+	if (!child) {
+		if (chdir(root))
+			_exit(1);
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	if (waitpid(child, &status, 0) != child || status)
+		fail_msg("%s", command);
+}
+
+static int set_up(void **state)
+{
+	static const char *const names[] = { "CADRE_HOME",     "CADRE_TEAM",
+					     "CADRE_AGENT",    "CADRE_TOKEN",
+					     "CADRE_SOCKET",   "CADRE_SESSION",
+					     "XDG_STATE_HOME", "XDG_CONFIG_HOME",
+					     "XDG_RUNTIME_DIR" };
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+	snprintf(root, sizeof(root), "/tmp/cadre-home-XXXXXX");
+	assert_non_null(mkdtemp(root));
+	setenv("HOME", root, 1);
+	setenv("TMPDIR", root, 1);
+	assert_int_equal(chdir(root), 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	assert_int_equal(chdir("/"), 0);
+	shell("rm -rf %s", root);
+	return 0;
+}
+
+/* The folder that is found from `dir`, below root; or the fault's name. */
+static const char *found(const char *dir, bool create)
+{
+	static struct home h;
+	struct fault f = { 0 };
+
+	if (chdir(root) || chdir(dir))
+		fail_msg("%s", dir);
+	if (home_find(&h, NULL, create, &f) < 0)
+		return fault_info(f.code)->name;
+	assert_memory_equal(h.dir, root, strlen(root));
+	return h.dir + strlen(root);
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	assert_string_equal(found(".", false), "not_found");
+	assert_string_equal(found(".", true), "/.local/state/cadre");
+	shell("mkdir -p p/.cadre p/a/b");
+	assert_string_equal(found("p/a/b", true), "/p/.cadre");
+	setenv("CADRE_HOME", "../../other", 1);
+	assert_string_equal(found("p/a", false), "not_found");
+	assert_string_equal(found("p/a", true), "/other");
+}
+
+static void test_worktrees_share(void **state)
+{
+	(void)state;
+	shell("git init -q repo && cd repo && git -c user.name=t -c user.email=t@t commit -q "
+	      "--allow-empty -m x && git worktree add -q ../tree && mkdir .cadre");
+	assert_string_equal(found("repo", true), "/repo/.cadre");
+	assert_string_equal(found("tree", true), "/repo/.cadre");
+	shell("mkdir -p tree/.cadre tree/sub");
+	assert_string_equal(found("tree/sub", true), "/repo/.cadre");
+}
+
+static void test_init_goes_to_the_root(void **state)
+{
+	char dir[4096];
+	struct fault f = { 0 };
+
+	(void)state;
+	shell("git init -q repo && mkdir -p repo/a/b plain");
+	assert_int_equal(chdir("repo/a/b"), 0);
+	assert_int_equal(home_project(dir, &f), 0);
+	assert_string_equal(dir + strlen(root), "/repo/.cadre");
+	assert_int_equal(chdir("../../../plain"), 0);
+	assert_int_equal(home_project(dir, &f), 0);
+	assert_string_equal(dir + strlen(root), "/plain/.cadre");
+}
+
+static void test_private(void **state)
+{
+	struct home h, again;
+	struct fault f = { 0 };
+	struct stat st;
+	char path[200];
+
+	(void)state;
+	shell("mkdir -m 755 s");
+	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(stat("s", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(stat("s/secret", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(st.st_size, 32);
+	assert_int_equal(home_find(&again, "s", false, &f), 0);
+	assert_memory_equal(h.settings.secret, again.settings.secret, 32);
+	assert_string_equal(h.socket, again.socket);
+	assert_int_equal(home_make_run(&h, &f), 0);
+	assert_int_equal(stat(h.run, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	snprintf(path, sizeof(path), "%s/s/secret", root);
+	assert_int_equal(truncate(path, 5), 0);
+	assert_int_equal(home_find(&again, "s", false, &f), FAULT_IO);
+}
+
+/* Sixteen processes that come first agree on one secret. */
+static void test_one_secret(void **state)
+{
+	int ends[2], status;
+	uint8_t first[32], next[32];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	for (int i = 0; i < 16; i++) {
+		if (fork())
+			continue;
+		struct home h;
+		struct fault f = { 0 };
+
+		_exit(home_find(&h, "s", true, &f) ||
+		      write(ends[1], h.settings.secret, 32) != 32);
+	}
+	for (int i = 0; i < 16; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+		assert_int_equal(read(ends[0], i ? next : first, 32), 32);
+		if (i)
+			assert_memory_equal(first, next, 32);
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void test_who_calls(void **state)
+{
+	struct home h;
+	struct fault f = { 0 };
+
+	(void)state;
+	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(h.identity.level, WHO_OPERATOR);
+	assert_memory_equal(h.identity.session, "cli:", 4);
+	setenv("CADRE_TEAM", "red", 1);
+	setenv("CADRE_AGENT", "coder", 1);
+	setenv("CADRE_TOKEN", "t", 1);
+	setenv("CADRE_SESSION", "mine", 1);
+	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(h.identity.level, WHO_OBSERVER);
+	assert_false(h.identity.proven);
+	assert_string_equal(h.identity.team, "red");
+	assert_string_equal(h.identity.agent, "coder");
+	assert_string_equal(h.identity.token, "t");
+	assert_string_equal(h.identity.session, "mine");
+}
+
+static void test_inside_a_workspace(void **state)
+{
+	struct home h;
+	struct fault f = { 0 };
+
+	(void)state;
+	shell("mkdir -p p/.cadre");
+	assert_int_equal(chdir("p"), 0);
+	setenv("CADRE_SOCKET", "/run/door", 1);
+	assert_int_equal(home_find(&h, NULL, true, &f), 0);
+	assert_string_equal(h.dir, "");
+	assert_string_equal(h.socket, "/run/door");
+}
+
+/* --- the configuration -------------------------------------------------------------- */
+
+static int with_config(const char *text, struct home *h, struct fault *f)
+{
+	FILE *file = fopen("cadre.toml", "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+	*f = (struct fault){ 0 };
+	return home_find(h, "s", true, f);
+}
+
+static void test_config(void **state)
+{
+	struct home h;
+	struct fault f;
+
+	(void)state;
+	assert_int_equal(
+		with_config("# a comment\nkeep_days = 7\n[inbox]\n"
+			    "capacity = 1_000 # many\n\n[team]\ndefault = \"red\"\n"
+			    "[task]\r\nlease_seconds = 60\r\n"
+			    "[vault]\nroot = '/v a'\n",
+			    &h, &f),
+		0);
+	assert_int_equal(h.settings.keep_days, 7);
+	assert_int_equal(h.settings.inbox_capacity, 1000);
+	assert_string_equal(h.settings.default_team, "red");
+	assert_int_equal(h.settings.lease_ms, 60000);
+	assert_string_equal(h.vault, "/v a");
+	setenv("CADRE_INBOX_CAPACITY", "5", 1);
+	assert_int_equal(with_config("inbox.capacity = 9\n", &h, &f), 0);
+	assert_int_equal(h.settings.inbox_capacity, 5);
+	unsetenv("CADRE_INBOX_CAPACITY");
+}
+
+static void test_bad_config(void **state)
+{
+	struct home h;
+	struct fault f;
+
+	(void)state;
+	assert_int_equal(with_config("[inbox]\ncapasity = 3\n", &h, &f), FAULT_INVALID);
+	assert_non_null(strstr(f.text, "cadre.toml:2: unknown key: inbox.capasity"));
+	assert_string_equal(f.hint, "did you mean inbox.capacity?");
+	assert_int_equal(with_config("keep_days = soon\n", &h, &f), FAULT_INVALID);
+	assert_int_equal(with_config("keep_days\n", &h, &f), FAULT_INVALID);
+	assert_int_equal(with_config("[inbox\n", &h, &f), FAULT_INVALID);
+	assert_int_equal(with_config("[team]\ndefault = \"a\n", &h, &f), FAULT_INVALID);
+	assert_int_equal(with_config("[vault]\nroot = 'here'\n", &h, &f), FAULT_INVALID);
+}
+
+/* --- the lock and the log --------------------------------------------------------------- */
+
+static void test_lock(void **state)
+{
+	struct home h;
+	struct fault f = { 0 };
+	int fd, status;
+
+	(void)state;
+	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(home_holder(&h), 0);
+	fd = home_hold(&h, &f);
+	assert_true(fd >= 0);
+	assert_int_equal(home_holder(&h), getpid());
+	if (!fork()) {
+		struct fault mine = { 0 };
+
+		_exit(home_hold(&h, &mine) != FAULT_CONFLICT ||
+		      home_holder(&h) != getppid());
+	}
+	assert_true(wait(&status) > 0);
+	assert_int_equal(status, 0);
+	close(fd);
+	assert_int_equal(home_holder(&h), 0); /* its name is still in the file */
+}
+
+static void test_log(void **state)
+{
+	struct log *log;
+	struct fault f = { 0 };
+	struct stat st;
+	char line[200], path[200];
+	FILE *file;
+
+	(void)state;
+	assert_int_equal(log_open(&log, root, LOG_LEVEL_NOTE, false, &f), 0);
+	log_line(log, LOG_LEVEL_DEBUG, "left out");
+	log_line(log, LOG_LEVEL_WARN, "two\nlines \033[31m");
+	snprintf(path, sizeof(path), "%s/log/host.log", root);
+	file = fopen(path, "r");
+	assert_non_null(fgets(line, sizeof(line), file));
+	assert_non_null(strstr(line, "Z warn  two lines  [31m\n"));
+	assert_null(fgets(line, sizeof(line), file));
+	fclose(file);
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(truncate(path, 8 << 20), 0);
+		log_close(log);
+		assert_int_equal(log_open(&log, root, LOG_LEVEL_NOTE, false, &f), 0);
+		log_line(log, LOG_LEVEL_NOTE, "new %d", i);
+		assert_int_equal(stat(path, &st), 0);
+		assert_true(st.st_size < 200);
+	}
+	log_close(log);
+	snprintf(path, sizeof(path), "%s/log/host.log.4", root);
+	assert_int_equal(stat(path, &st), 0);
+	snprintf(path, sizeof(path), "%s/log/host.log.5", root);
+	assert_int_not_equal(stat(path, &st), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_order),
+		TEST(test_worktrees_share),
+		TEST(test_init_goes_to_the_root),
+		TEST(test_private),
+		TEST(test_one_secret),
+		TEST(test_who_calls),
+		TEST(test_inside_a_workspace),
+		TEST(test_config),
+		TEST(test_bad_config),
+		TEST(test_lock),
+		TEST(test_log),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
