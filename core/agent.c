@@ -342,3 +342,20 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 	out->status = a.status;
 	return 0;
 }
+
+/* The renewal itself comes with every write of an agent: see op_perform(). */
+int agent_heartbeat(struct call *call, const struct agent_heartbeat_in *in,
+		    struct agent_heartbeat_out *out)
+{
+	struct agent_held_row held;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = sql_row(call, agent_held, &held, .agent = call->caller.agent,
+			  .now = call->now)) < 0)
+		return rc;
+	call->made = call->caller.agent;
+	out->name = call->caller.name;
+	out->claims = held.n;
+	return 0;
+}

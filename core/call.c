@@ -142,10 +142,17 @@ static int check_may(struct call *call)
  * leases of which under half is left. */
 static int keep_alive(struct call *call)
 {
+	struct lease_ending_row ending;
 	int rc;
 
-	if (!(call->op->flags & OP_WRITE) || !call->identity.agent)
+	if (!call->identity.agent)
 		return 0;
+	if (!(call->op->flags & OP_WRITE)) {
+		rc = sql_row(call, lease_ending, &ending, .agent = call->caller.agent,
+			     .now = call->now);
+		call->renew = rc > 0 && ending.n > 0;
+		return rc;
+	}
 	rc = sql_run(call, lease_renew, .agent = call->caller.agent, .now = call->now);
 	if (rc < 0)
 		return rc;

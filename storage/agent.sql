@@ -100,3 +100,7 @@ DELETE FROM agent_protocol WHERE agent = :agent;
 
 -- name: agent_protocol_add
 INSERT INTO agent_protocol (agent, n, protocol) VALUES (:agent, :n, :protocol);
+
+-- name: agent_held
+SELECT count(*) AS n FROM task
+WHERE owner = :agent AND (lease_until IS NULL OR lease_until > :now);

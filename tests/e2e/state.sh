@@ -1,0 +1,51 @@
+# A person asks the state file: every view and every query of docs/state.md runs
+# while cadre uses the file, and answers what happened.
+set -eu
+here=$(cd "$(dirname "$0")/../.." && pwd)
+export CADRE_HOME="$TMPDIR/home"
+cadre init >/dev/null
+cadre team create alpha --roles '[{"name":"coder"},{"name":"tester"}]' >/dev/null
+cadre task create "Write the parser" >/dev/null
+cadre task create "Test the parser" --depends-on 001 >/dev/null
+cadre --as coder claim 001 >/dev/null
+cadre --as coder send tester "the parser is on its way" --thread design >/dev/null
+cadre --as coder done 001 "it parses" >/dev/null
+
+ask() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
+
+for view in v_team v_agent v_inbox v_message v_delivery v_board v_ready v_note \
+	v_assignment v_result v_workspace v_event; do
+	ask "SELECT * FROM $view" >/dev/null || { echo "$view does not answer"; exit 1; }
+	columns=$(ask "SELECT group_concat(name, ' ') FROM pragma_table_info('$view')")
+	grep -qF "| \`$view\` |" "$here/docs/state.md" || { echo "$view is not documented"; exit 1; }
+	grep -F "| \`$view\` |" "$here/docs/state.md" | grep -qF "\`$columns\`" ||
+		{ echo "$view has: $columns"; exit 1; }
+done
+
+# Every query of the document runs.
+awk '/^```sql/ { on = 1; next } /^```/ { if (on) print "--END--"; on = 0 } on' \
+	"$here/docs/state.md" >"$TMPDIR/queries"
+n=0; query=
+while IFS= read -r line; do
+	if [ "$line" = "--END--" ]; then
+		ask "$query" >/dev/null || { echo "does not run: $query"; exit 1; }
+		n=$((n + 1)); query=
+	else
+		query="$query $line"
+	fi
+done <"$TMPDIR/queries"
+[ "$n" -eq 10 ] || { echo "$n queries, not 10"; exit 1; }
+
+# And they tell what happened.
+[ "$(ask "SELECT id FROM v_ready")" = 002 ] || { echo "002 is not ready"; exit 1; }
+[ "$(ask "SELECT sender || ' ' || agent FROM v_inbox")" = "coder tester" ]
+[ "$(ask "SELECT status || ' ' || result FROM v_board WHERE id = '001'")" = "completed it parses" ]
+[ "$(ask "SELECT count(*) FROM v_event WHERE event = 'task.completed' AND actor = 'coder'")" = 1 ]
+id=$(ask "SELECT id FROM v_message")
+cadre receipt "$id" --json | grep -q '"state":"queued"'
+# The words of the file are those of the schema.
+cadre docs reference >"$TMPDIR/reference.md"
+ask "SELECT word FROM word WHERE list = 'event'" | while read -r word; do
+	grep -qF "$word" "$TMPDIR/reference.md" || { echo "$word is no event"; exit 1; }
+done
+[ "$(ask "PRAGMA integrity_check")" = ok ]
