@@ -14,9 +14,9 @@
 #include "guest/serve.h"
 
 enum {
-	RETRY_MS = 1000,   /* when the spool could not be written */
+	RETRY_MS = 1000, /* when the spool could not be written */
 	RESULTS_MOST = 1000, /* in one answer */
-	TOO_LONG = 128,     /* a message's id */
+	TOO_LONG = 128, /* a message's id */
 };
 
 /* --- an assignment's end -------------------------------------------------------- */
@@ -29,11 +29,9 @@ static void leave(struct duty *d)
 	*d = (struct duty){ .guest = d->guest };
 }
 
-static bool read_streams(const struct proc *run, struct spool_result *r,
-			 struct arena *a)
+static bool read_streams(const struct proc *run, struct spool_result *r, struct arena *a)
 {
-	const struct printed *o = &run->streams[0].kept,
-			    *e = &run->streams[1].kept;
+	const struct printed *o = &run->streams[0].kept, *e = &run->streams[1].kept;
 
 	r->out = printed_read(o, 0, o->len, a, &r->out_size);
 	r->err = printed_read(e, 0, e->len, a, &r->err_size);
@@ -41,19 +39,16 @@ static bool read_streams(const struct proc *run, struct spool_result *r,
 }
 
 /* Puts the reason behind what the command wrote to stderr. */
-static void give_reason(struct spool_result *r, const char *reason,
-			struct arena *a)
+static void give_reason(struct spool_result *r, const char *reason, struct arena *a)
 {
-	const char *gap = r->err_size && r->err[r->err_size - 1] != '\n' ? "\n"
-									 : "";
+	const char *gap = r->err_size && r->err[r->err_size - 1] != '\n' ? "\n" : "";
 
 	r->exit_code = -1;
 	r->err = arena_printf(a, "%s%s%s", r->err ? r->err : "", gap, reason);
 	r->err_size = strlen(r->err);
 }
 
-static void describe(const struct duty *d, struct spool_result *r,
-		     struct arena *a)
+static void describe(const struct duty *d, struct spool_result *r, struct arena *a)
 {
 	const struct proc *run = d->run;
 	uint64_t now = uv_now(run->loop);
@@ -70,11 +65,14 @@ static void describe(const struct duty *d, struct spool_result *r,
 		give_reason(r, "the output could not be read back", a);
 	}
 	if (run->start_errno)
-		give_reason(r, arena_printf(a, "cannot start: %s",
-					    strerror(run->start_errno)), a);
+		give_reason(r,
+			    arena_printf(a, "cannot start: %s",
+					 strerror(run->start_errno)),
+			    a);
 	else if (run->timed_out)
-		give_reason(r, arena_printf(a, "timed out after %llds",
-					    (long long)run->timeout_ms / 1000),
+		give_reason(r,
+			    arena_printf(a, "timed out after %llds",
+					 (long long)run->timeout_ms / 1000),
 			    a);
 	r->success = r->exit_code == 0;
 }
@@ -107,24 +105,22 @@ static void duty_done(struct proc *run)
 
 /* --- an assignment's start --------------------------------------------------------- */
 
-static int read_payload(struct task_payload *p, json_t **json,
-			const char *content, struct arena *a, struct fault *f)
+static int read_payload(struct task_payload *p, json_t **json, const char *content,
+			struct arena *a, struct fault *f)
 {
 	json_error_t error;
 
 	*json = json_loads(content, JSON_ALLOW_NUL, &error);
 	if (!*json)
-		return fault_set(f, FAULT_INVALID, "", "not JSON: %s",
-				 error.text);
+		return fault_set(f, FAULT_INVALID, "", "not JSON: %s", error.text);
 	if (!json_is_object(*json))
 		return fault_set(f, FAULT_INVALID, "", "not a JSON object");
 	return op_decode(&record_task_payload, *json, p, DECODE_LENIENT, a, f);
 }
 
 /* Starts it behind the gate; -2: the payload was not understood. */
-static int prepare(struct guest *g, struct duty *d,
-		   const struct spool_assignment *as, struct arena *a,
-		   struct fault *f)
+static int prepare(struct guest *g, struct duty *d, const struct spool_assignment *as,
+		   struct arena *a, struct fault *f)
 {
 	struct task_payload p = { 0 };
 	const char *argv[] = { "/bin/sh", "-c", NULL, NULL };
@@ -151,8 +147,7 @@ out:
 }
 
 /* What could not be started has a result, too. */
-static int refuse(struct guest *g, struct duty *d, int code,
-		  const struct fault *why)
+static int refuse(struct guest *g, struct duty *d, int code, const struct fault *why)
 {
 	struct fault f = { 0 };
 	struct arena a = { 0 };
@@ -165,8 +160,7 @@ static int refuse(struct guest *g, struct duty *d, int code,
 	int rc;
 
 	r.err = arena_printf(&a, "%s%s%s%s",
-			     code == -2 ? "payload not understood: "
-					: "cannot start: ",
+			     code == -2 ? "payload not understood: " : "cannot start: ",
 			     why->where, *why->where ? ": " : "", why->text);
 	r.err_size = strlen(r.err);
 	rc = spool_finish(g->spool, &r, guest_now(), &f);
@@ -174,8 +168,8 @@ static int refuse(struct guest *g, struct duty *d, int code,
 	return rc;
 }
 
-static int begin(struct guest *g, struct duty *d,
-		 const struct spool_assignment *as, struct arena *a)
+static int begin(struct guest *g, struct duty *d, const struct spool_assignment *as,
+		 struct arena *a)
 {
 	struct fault f = { 0 };
 	int code, rc;
@@ -250,22 +244,23 @@ static const char *message_name(struct arena *a, const char *id)
 		return id;
 	if (uv_random(NULL, NULL, r, sizeof(r), 0, NULL))
 		memset(r, 0, sizeof(r));
-	return arena_printf(a, "%02x%02x%02x%02x-%02x%02x-4%x%02x-8%x%02x-"
-			    "%02x%02x%02x%02x%02x%02x", r[0], r[1], r[2], r[3],
-			    r[4], r[5], r[6] & 15, r[7], r[8] & 15, r[9], r[10],
-			    r[11], r[12], r[13], r[14], r[15]);
+	return arena_printf(a,
+			    "%02x%02x%02x%02x-%02x%02x-4%x%02x-8%x%02x-"
+			    "%02x%02x%02x%02x%02x%02x",
+			    r[0], r[1], r[2], r[3], r[4], r[5], r[6] & 15, r[7],
+			    r[8] & 15, r[9], r[10], r[11], r[12], r[13], r[14], r[15]);
 }
 
-static int take(struct errand *q, const char *id, const char *type,
-		const char *content, struct fault *f)
+static int take(struct errand *q, const char *id, const char *type, const char *content,
+		struct fault *f)
 {
 	struct guest *g = q->guest;
 	bool work = strcmp(type, "task_assignment") == 0;
 	int rc;
 
 	if (strlen(id) > TOO_LONG)
-		return fault_set(f, FAULT_INVALID, "/message_id",
-				 "longer than %d bytes", TOO_LONG);
+		return fault_set(f, FAULT_INVALID, "/message_id", "longer than %d bytes",
+				 TOO_LONG);
 	id = message_name(&q->arena, id);
 	rc = work ? spool_put(g->spool, id, content, guest_now(), f)
 		  : spool_note(g->spool, id, guest_now(), f);
@@ -307,8 +302,7 @@ struct poll {
 	size_t n_taken;
 };
 
-static void put_streams(struct daemon_result *to, const struct parts *p,
-			bool old)
+static void put_streams(struct daemon_result *to, const struct parts *p, bool old)
 {
 	bool part = (p->more && !old) || p->offset[0] || p->offset[1];
 
@@ -332,8 +326,7 @@ static size_t cost_of(const struct spool_result *r, const struct parts *p)
 }
 
 /* Adds it if it fits; the first one is cut to what fits.  False: no room. */
-static bool add_result(struct poll *poll, const struct spool_result *r,
-		       struct parts *p)
+static bool add_result(struct poll *poll, const struct spool_result *r, struct parts *p)
 {
 	size_t cost = cost_of(r, p), left;
 	struct daemon_result *to;
@@ -347,8 +340,10 @@ static bool add_result(struct poll *poll, const struct spool_result *r,
 	to = arena_push(poll->arena, &poll->out.results, &poll->out.n_results,
 			sizeof(*to));
 	*to = (struct daemon_result){
-		.task_id = r->task_id, .source_message_id = r->message_id,
-		.success = r->success, .exit_code = r->exit_code,
+		.task_id = r->task_id,
+		.source_message_id = r->message_id,
+		.success = r->success,
+		.exit_code = r->exit_code,
 		.elapsed_secs = r->elapsed_secs,
 		.interrupted = r->interrupted,
 		.has_interrupted = r->interrupted,
@@ -368,13 +363,11 @@ static int add_all(struct poll *poll, struct fault *f)
 
 	if (limit > RESULTS_MOST)
 		limit = RESULTS_MOST;
-	while ((rc = spool_result(spool, r.seq, NULL, poll->arena, &r, f)) >
-	       0) {
+	while ((rc = spool_result(spool, r.seq, NULL, poll->arena, &r, f)) > 0) {
 		struct parts p = { 0 };
 
 		parts_take(&p, r.out, r.out_size, r.err, r.err_size);
-		if ((int64_t)poll->out.n_results >= limit ||
-		    !add_result(poll, &r, &p)) {
+		if ((int64_t)poll->out.n_results >= limit || !add_result(poll, &r, &p)) {
 			poll->out.more = poll->out.has_more = true;
 			return 0;
 		}
@@ -388,15 +381,13 @@ static int add_one(struct poll *poll, struct fault *f)
 	struct parts p = { .offset = { (size_t)in->stdout_offset,
 				       (size_t)in->stderr_offset } };
 	struct spool_result r;
-	int rc = spool_result(poll->guest->spool, 0, in->message_id,
-			      poll->arena, &r, f);
+	int rc = spool_result(poll->guest->spool, 0, in->message_id, poll->arena, &r, f);
 
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
 		return fault_set(f, FAULT_NOT_FOUND, "/message_id",
-				 "no result of message %.64s",
-				 in->message_id);
+				 "no result of message %.64s", in->message_id);
 	parts_take(&p, r.out, r.out_size, r.err, r.err_size);
 	if (parts_bad_offset(&p) >= 0)
 		return fault_set(f, FAULT_INVALID, "/stdout_offset",
@@ -408,8 +399,11 @@ static int add_one(struct poll *poll, struct fault *f)
 int answer_results(struct errand *q, struct fault *f)
 {
 	struct poll poll = {
-		.guest = q->guest, .in = q->body, .arena = &q->arena,
-		.room = FRAME_ROOM, .old = !q->peer->hello,
+		.guest = q->guest,
+		.in = q->body,
+		.arena = &q->arena,
+		.room = FRAME_ROOM,
+		.old = !q->peer->hello,
 	};
 	struct spool *spool = q->guest->spool;
 	struct spool_counts c = { 0 };
@@ -417,8 +411,7 @@ int answer_results(struct errand *q, struct fault *f)
 
 	poll.takes = poll.old && !packet_has(&q->packet, "ack");
 	if (!rc)
-		rc = poll.in->message_id ? add_one(&poll, f)
-					 : add_all(&poll, f);
+		rc = poll.in->message_id ? add_one(&poll, f) : add_all(&poll, f);
 	if (!rc && poll.takes)
 		rc = spool_ack(spool, poll.taken, poll.n_taken, f);
 	if (!rc)
@@ -445,8 +438,7 @@ static int64_t load_percent(void)
 void duty_beat(struct guest *g)
 {
 	const char *running[AT_ONCE];
-	struct wire_heartbeat beat = { .running = running,
-				       .load = load_percent() };
+	struct wire_heartbeat beat = { .running = running, .load = load_percent() };
 	struct spool_counts c = { 0 };
 	struct fault f = { 0 };
 

@@ -13,8 +13,7 @@ struct env {
 
 int guest_env_check(const char *name, const char *where, struct fault *f)
 {
-	static const char *const blocked[] = { "PATH", "IFS", "ENV",
-					       "BASH_ENV" };
+	static const char *const blocked[] = { "PATH", "IFS", "ENV", "BASH_ENV" };
 
 	if (!*name || strchr(name, '='))
 		return fault_set(f, FAULT_INVALID, where,
@@ -24,8 +23,8 @@ int guest_env_check(const char *name, const char *where, struct fault *f)
 			return fault_set(f, FAULT_INVALID, where,
 					 "variable %s may not be set", name);
 	if (strncmp(name, "LD_", 3) == 0)
-		return fault_set(f, FAULT_INVALID, where,
-				 "variable %.64s may not be set", name);
+		return fault_set(f, FAULT_INVALID, where, "variable %.64s may not be set",
+				 name);
 	return 0;
 }
 
@@ -54,8 +53,8 @@ static int add_stored(struct guest *g, struct env *e, struct fault *f)
 	return rc;
 }
 
-int guest_env(struct guest *g, const struct pair *more, size_t n,
-	      struct arena *a, char ***out, struct fault *f)
+int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *a,
+	      char ***out, struct fault *f)
 {
 	const char *const *own = g->options->env;
 	struct env e = { .arena = a };
@@ -69,13 +68,11 @@ int guest_env(struct guest *g, const struct pair *more, size_t n,
 	rc = add_stored(g, &e, f);
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = guest_env_check(more[i].key, "/env", f);
-		env_set(&e, arena_printf(a, "%s=%s", more[i].key,
-					 more[i].value));
+		env_set(&e, arena_printf(a, "%s=%s", more[i].key, more[i].value));
 	}
 	if (rc)
 		return rc;
-	env_set(&e, arena_printf(a, "CADRE_WORKSPACE=%s",
-				 g->options->workspace));
+	env_set(&e, arena_printf(a, "CADRE_WORKSPACE=%s", g->options->workspace));
 	/* The process itself writes its number there. */
 	env_set(&e, arena_strdup(a, "CADRE_GROUP=           "));
 	end = arena_push(a, &e.items, &e.n, sizeof(*end));

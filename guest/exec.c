@@ -58,8 +58,7 @@ static const char *const *shell(struct arena *a, const char *command)
 	return argv;
 }
 
-static int not_started(const struct proc *run, const char *what,
-		       struct fault *f)
+static int not_started(const struct proc *run, const char *what, struct fault *f)
 {
 	return guest_path_fault(run->start_errno, "/command", what, f);
 }
@@ -88,8 +87,7 @@ static int make_place(struct guest *g, struct fault *f)
 			oldest = p;
 	if (!oldest)
 		return fault_set(f, FAULT_EXHAUSTED, "",
-				 "%d jobs run or were not polled to their end",
-				 JOBS);
+				 "%d jobs run or were not polled to their end", JOBS);
 	job_free(g, oldest);
 	return 0;
 }
@@ -112,16 +110,16 @@ void jobs_free(struct guest *g)
 		job_free(g, &g->jobs);
 }
 
-static int find_job(struct guest *g, int64_t id, struct job **out,
-		    struct fault *f)
+static int find_job(struct guest *g, int64_t id, struct job **out, struct fault *f)
 {
 	struct job *job = g->jobs;
 
 	while (job && job->id != id)
 		job = job->next;
 	*out = job;
-	return job ? 0 : fault_set(f, FAULT_NOT_FOUND, "/job_id",
-				   "unknown job_id %lld", (long long)id);
+	return job ? 0
+		   : fault_set(f, FAULT_NOT_FOUND, "/job_id", "unknown job_id %lld",
+			       (long long)id);
 }
 
 /* --- Exec -------------------------------------------------------------------------- */
@@ -137,8 +135,7 @@ static int output_lost(struct fault *f)
 }
 
 /* Answers, unless it is a fault.  *kept says that a job has the run now. */
-static int tell_result(struct errand *q, struct proc *run, bool *kept,
-		       struct fault *f)
+static int tell_result(struct errand *q, struct proc *run, bool *kept, struct fault *f)
 {
 	struct wire_exec_result out = { .exit_code = proc_exit_code(run) };
 	struct parts p = { 0 };
@@ -146,8 +143,7 @@ static int tell_result(struct errand *q, struct proc *run, bool *kept,
 	bool old = !q->peer->hello;
 	struct job *job = NULL;
 
-	if (!parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
-			&q->arena))
+	if (!parts_read(&p, &run->streams[0].kept, &run->streams[1].kept, &q->arena))
 		return output_lost(f);
 	parts_fit(&p, &room, old, &q->arena);
 	out.stdout = p.text[0];
@@ -177,8 +173,7 @@ static void exec_done(struct proc *run)
 		not_started(run, in->command, &f);
 	else if (run->timed_out)
 		fault_set(&f, FAULT_TIMEOUT, "/timeout_secs",
-			  "command timed out after %llds",
-			  (long long)in->timeout_secs);
+			  "command timed out after %llds", (long long)in->timeout_secs);
 	else
 		tell_result(q, run, &kept, &f);
 	if (f.code)
@@ -208,8 +203,7 @@ static int check_timeout(int64_t secs, struct fault *f)
 {
 	if (secs > 0)
 		return 0;
-	return fault_set(f, FAULT_INVALID, "/timeout_secs",
-			 "a timeout is at least 1 s");
+	return fault_set(f, FAULT_INVALID, "/timeout_secs", "a timeout is at least 1 s");
 }
 
 int answer_exec(struct errand *q, struct fault *f)
@@ -275,8 +269,8 @@ int answer_background(struct errand *q, struct fault *f)
 	return 0;
 }
 
-static void describe(struct wire_background_status *out, struct parts *p,
-		     bool old, struct arena *a)
+static void describe(struct wire_background_status *out, struct parts *p, bool old,
+		     struct arena *a)
 {
 	size_t room = FRAME_ROOM;
 
@@ -302,8 +296,7 @@ int answer_poll(struct errand *q, struct fault *f)
 	if (find_job(q->guest, in->job_id, &job, f))
 		return f->code;
 	run = job->run;
-	if (!parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
-			&q->arena))
+	if (!parts_read(&p, &run->streams[0].kept, &run->streams[1].kept, &q->arena))
 		return output_lost(f);
 	bad = parts_bad_offset(&p);
 	if (bad >= 0)
@@ -327,8 +320,8 @@ int answer_kill(struct errand *q, struct fault *f)
 	struct job *job;
 
 	if (in->signal < 1 || in->signal >= NSIG)
-		return fault_set(f, FAULT_INVALID, "/signal",
-				 "no signal %lld", (long long)in->signal);
+		return fault_set(f, FAULT_INVALID, "/signal", "no signal %lld",
+				 (long long)in->signal);
 	if (find_job(q->guest, in->job_id, &job, f))
 		return f->code;
 	proc_kill(job->run, (int)in->signal);

@@ -99,8 +99,8 @@ static int check_range(const struct range *r, struct fault *f)
 	return 0;
 }
 
-static int read_piece(struct errand *q, const struct range *r,
-		      struct piece *out, struct fault *f)
+static int read_piece(struct errand *q, const struct range *r, struct piece *out,
+		      struct fault *f)
 {
 	struct stat st;
 	int64_t want;
@@ -131,8 +131,7 @@ static int read_piece(struct errand *q, const struct range *r,
 		return guest_path_fault(errno, r->where, r->path, f);
 	text = arena_alloc(&q->arena, base64_size((size_t)got) + 1);
 	base64_encode(text, raw, (size_t)got);
-	*out = (struct piece){ text, got, st.st_size,
-			       r->offset + got < st.st_size };
+	*out = (struct piece){ text, got, st.st_size, r->offset + got < st.st_size };
 	return 0;
 }
 
@@ -145,9 +144,13 @@ int answer_read(struct errand *q, struct fault *f)
 
 	if (read_piece(q, &r, &p, f))
 		return f->code;
-	errand_answer(q, "FileContent", &(struct wire_file_content){
-		.content = p.base64, .size = p.size, .has_total = true,
-		.total = p.total, .has_more = p.more, .more = p.more });
+	errand_answer(q, "FileContent",
+		      &(struct wire_file_content){ .content = p.base64,
+						   .size = p.size,
+						   .has_total = true,
+						   .total = p.total,
+						   .has_more = p.more,
+						   .more = p.more });
 	return 0;
 }
 
@@ -160,28 +163,53 @@ int answer_download(struct errand *q, struct fault *f)
 
 	if (read_piece(q, &r, &p, f))
 		return f->code;
-	errand_answer(q, "FileData", &(struct wire_file_data){
-		.data = p.base64, .size = p.size, .has_total = true,
-		.total = p.total, .has_more = p.more, .more = p.more });
+	errand_answer(q, "FileData",
+		      &(struct wire_file_data){ .data = p.base64,
+						.size = p.size,
+						.has_total = true,
+						.total = p.total,
+						.has_more = p.more,
+						.more = p.more });
 	return 0;
 }
 
 /* --- replacing ---------------------------------------------------------------------- */
+
+static bool sync_folder(int folder)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool good = fd >= 0 && fsync(fd) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+static int make_folder(int above, const char *name)
+{
+	if (mkdirat(above, name, 0777))
+		return errno == EEXIST ? 0 : -1;
+	return sync_folder(above) ? 0 : -1;
+}
 
 /* Opens the folder of a path, making what is missing of it. */
 static int open_folder(struct target *t, struct arena *a, struct fault *f)
 {
 	char *rest = arena_strdup(a, t->path), *slash;
 
-	t->folder = guest_path_open(t->guest->root, ".", O_PATH | O_DIRECTORY,
-			      t->where, f);
+	t->folder =
+		guest_path_open(t->guest->root, ".", O_PATH | O_DIRECTORY, t->where, f);
 	while (t->folder >= 0 && (slash = strchr(rest, '/'))) {
 		int above = t->folder;
 
 		*slash = '\0';
-		mkdirat(above, rest, 0777);
-		t->folder = guest_path_open(above, rest, O_PATH | O_DIRECTORY,
-				      t->where, f);
+		if (make_folder(above, rest)) {
+			close(above);
+			t->folder = -1;
+			return guest_path_fault(errno, t->where, t->path, f);
+		}
+		t->folder =
+			guest_path_open(above, rest, O_PATH | O_DIRECTORY, t->where, f);
 		close(above);
 		rest = slash + 1;
 	}
@@ -193,15 +221,14 @@ static int look_at_old(struct target *t, struct fault *f)
 {
 	if (fstatat(t->folder, t->name, &t->old, AT_SYMLINK_NOFOLLOW)) {
 		t->old.st_mode = 0;
-		return errno == ENOENT
-			       ? 0
-			       : guest_path_fault(errno, t->where, t->path, f);
+		return errno == ENOENT ? 0
+				       : guest_path_fault(errno, t->where, t->path, f);
 	}
 	if (S_ISLNK(t->old.st_mode))
 		return guest_path_fault(ELOOP, t->where, t->path, f);
 	if (!S_ISREG(t->old.st_mode))
-		return fault_set(f, FAULT_INVALID, t->where,
-				 "%.150s is no file", t->path);
+		return fault_set(f, FAULT_INVALID, t->where, "%.150s is no file",
+				 t->path);
 	return 0;
 }
 
@@ -259,14 +286,12 @@ static bool write_change(struct target *t, const struct change *c)
 	int old = -1;
 
 	if (c->keep || behind < size) {
-		old = openat(t->folder, t->name,
-			     O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		old = openat(t->folder, t->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 		good = old >= 0;
 	}
 	good = good && copy(old, t->fd, 0, c->keep) &&
 	       write_all(t->fd, c->data, c->len) &&
-	       (behind >= size ||
-		copy(old, t->fd, (off_t)behind, size - behind));
+	       (behind >= size || copy(old, t->fd, (off_t)behind, size - behind));
 	if (old >= 0)
 		close(old);
 	return good;
@@ -279,21 +304,11 @@ static bool make_temporary(struct target *t)
 	if (getrandom(r, sizeof(r), 0) != sizeof(r))
 		return false;
 	snprintf(t->temporary, sizeof(t->temporary),
-		 ".cadre-%02x%02x%02x%02x%02x%02x%02x%02x", r[0], r[1], r[2],
-		 r[3], r[4], r[5], r[6], r[7]);
-	t->fd = openat(t->folder, t->temporary,
-		       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		 ".cadre-%02x%02x%02x%02x%02x%02x%02x%02x", r[0], r[1], r[2], r[3], r[4],
+		 r[5], r[6], r[7]);
+	t->fd = openat(t->folder, t->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		       0600);
 	return t->fd >= 0;
-}
-
-static bool sync_folder(const struct target *t)
-{
-	int fd = openat(t->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool good = fd >= 0 && fsync(fd) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return good;
 }
 
 static int replace(struct target *t, const struct change *c, struct fault *f)
@@ -304,15 +319,15 @@ static int replace(struct target *t, const struct change *c, struct fault *f)
 
 	if (c->has_mode)
 		mode = (mode_t)c->mode;
-	good = make_temporary(t) && write_change(t, c) &&
-	       fchmod(t->fd, mode) == 0 && fsync(t->fd) == 0 &&
+	good = make_temporary(t) && write_change(t, c) && fchmod(t->fd, mode) == 0 &&
+	       fsync(t->fd) == 0 &&
 	       renameat(t->folder, t->temporary, t->folder, t->name) == 0;
 	error = errno;
 	if (!good && t->fd >= 0)
 		unlinkat(t->folder, t->temporary, 0);
 	if (t->fd >= 0)
 		close(t->fd);
-	if (good && !sync_folder(t)) {
+	if (good && !sync_folder(t->folder)) {
 		good = false;
 		error = EIO;
 	}
@@ -325,8 +340,7 @@ static void close_target(struct target *t)
 		close(t->folder);
 }
 
-static int check_change(const struct target *t, const struct change *c,
-			struct fault *f)
+static int check_change(const struct target *t, const struct change *c, struct fault *f)
 {
 	size_t size = t->old.st_mode ? (size_t)t->old.st_size : 0;
 	size_t behind = c->keep + c->drop < size ? size - c->keep - c->drop : 0;
@@ -351,8 +365,7 @@ struct writing {
 	int64_t mode, offset;
 };
 
-static int write_file(struct errand *q, const struct writing *w,
-		      struct fault *f)
+static int write_file(struct errand *q, const struct writing *w, struct fault *f)
 {
 	struct target t = { .where = w->where };
 	struct change c = { .has_mode = w->has_mode, .mode = w->mode };
@@ -364,8 +377,7 @@ static int write_file(struct errand *q, const struct writing *w,
 	if (len < 0)
 		return fault_set(f, FAULT_INVALID, w->field, "no base64");
 	if (w->offset < 0 || w->offset > FILE_MAX)
-		return fault_set(f, FAULT_INVALID, "/offset",
-				 "not from 0 to 32 MiB");
+		return fault_set(f, FAULT_INVALID, "/offset", "not from 0 to 32 MiB");
 	c.data = data;
 	c.len = (size_t)len;
 	rc = open_target(q, &t, w->path, f);
@@ -385,10 +397,14 @@ int answer_write(struct errand *q, struct fault *f)
 {
 	const struct wire_file_write *in = q->body;
 	struct writing w = {
-		.path = in->path, .where = "/path",
-		.base64 = in->content, .field = "/content",
-		.has_mode = in->has_mode, .mode = in->mode,
-		.has_offset = in->has_offset, .offset = in->offset,
+		.path = in->path,
+		.where = "/path",
+		.base64 = in->content,
+		.field = "/content",
+		.has_mode = in->has_mode,
+		.mode = in->mode,
+		.has_offset = in->has_offset,
+		.offset = in->offset,
 	};
 
 	return write_file(q, &w, f);
@@ -398,10 +414,14 @@ int answer_upload(struct errand *q, struct fault *f)
 {
 	const struct wire_file_upload *in = q->body;
 	struct writing w = {
-		.path = in->guest_path, .where = "/guest_path",
-		.base64 = in->data, .field = "/data",
-		.has_mode = in->has_mode, .mode = in->mode,
-		.has_offset = in->has_offset, .offset = in->offset,
+		.path = in->guest_path,
+		.where = "/guest_path",
+		.base64 = in->data,
+		.field = "/data",
+		.has_mode = in->has_mode,
+		.mode = in->mode,
+		.has_offset = in->has_offset,
+		.offset = in->offset,
 	};
 
 	return write_file(q, &w, f);
@@ -409,8 +429,8 @@ int answer_upload(struct errand *q, struct fault *f)
 
 /* --- EditFile -------------------------------------------------------------------------- */
 
-static int find_place(struct errand *q, const struct wire_edit_file *in,
-		      struct change *c, struct fault *f)
+static int find_place(struct errand *q, const struct wire_edit_file *in, struct change *c,
+		      struct fault *f)
 {
 	size_t n = strlen(in->old_string);
 	struct stat st;
@@ -435,7 +455,8 @@ static int find_place(struct errand *q, const struct wire_edit_file *in,
 	if (!at)
 		return fault_set(f, FAULT_INVALID, "/old_string",
 				 "old_string not found in %.150s", in->path);
-	*c = (struct change){ .keep = (size_t)(at - data), .drop = n,
+	*c = (struct change){ .keep = (size_t)(at - data),
+			      .drop = n,
 			      .data = in->new_string,
 			      .len = strlen(in->new_string) };
 	return 0;

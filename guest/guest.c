@@ -30,8 +30,7 @@ static void end_now(uv_timer_t *timer)
 {
 	struct guest *g = timer->data;
 
-	for (struct proc *run = g->runs; run; run = run->next)
-		proc_kill(run, SIGKILL);
+	guest_kill_leftovers(g->options->workspace);
 	uv_stop(&g->loop);
 }
 
@@ -137,27 +136,26 @@ static int open_root(struct guest *g, struct fault *f)
 }
 
 /* One guest per state folder.  A POSIX lock, which no child inherits: it is
- * free as soon as the guest is dead.  The descriptor stays open until then. */
-static int lock(const char *state, struct fault *f)
+ * free as soon as the guest is dead. */
+static int lock(struct guest *g, struct fault *f)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	const char *state = g->options->state;
 	struct arena a = { 0 };
 	int fd;
 
-	mkdir(state, 0700);
-	fd = open(arena_printf(&a, "%s/guest.lock", state),
-		  O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	fd = open(arena_printf(&a, "%s/guest.lock", state), O_RDWR | O_CREAT | O_CLOEXEC,
+		  0600);
 	arena_release(&a);
 	if (fd < 0)
 		return fault_set(f, FAULT_IO, "", "state folder %s: %s", state,
 				 strerror(errno));
+	g->lock = fd;
 	if (fcntl(fd, F_SETLK, &all) == 0)
 		return 0;
 	if (fcntl(fd, F_GETLK, &all) || all.l_type == F_UNLCK)
 		all.l_pid = 0;
-	close(fd);
-	return fault_set(f, FAULT_CONFLICT, "",
-			 "a guest (pid %d) runs in %s already",
+	return fault_set(f, FAULT_CONFLICT, "", "a guest (pid %d) runs in %s already",
 			 (int)all.l_pid, state);
 }
 
@@ -180,18 +178,20 @@ static int guest_open(struct guest *g, struct fault *f)
 
 	if (!rc)
 		rc = make_boot_id(g, f);
+	mkdir(o->state, 0700);
+	mkdir(folder, 0700);
 	if (!rc)
-		rc = lock(o->state, f);
+		rc = lock(g, f);
 	if (rc)
 		return rc;
 	guest_kill_leftovers(o->workspace);
 	rc = spool_open(&g->spool, o->state, o->workspace, guest_now(), f);
 	if (!rc)
 		rc = peer_listen_open(&g->listeners[0], g, WIRE_CONTROL, folder,
-				   "control.sock", f);
+				      "control.sock", f);
 	if (!rc)
 		rc = peer_listen_open(&g->listeners[1], g, WIRE_RELAY, folder,
-				   "relay.sock", f);
+				      "relay.sock", f);
 	return rc;
 }
 
@@ -219,6 +219,8 @@ static void guest_close(struct guest *g)
 	spool_close(g->spool);
 	if (g->root >= 0)
 		close(g->root);
+	if (g->lock >= 0)
+		close(g->lock);
 	free(g->dir);
 }
 
@@ -234,19 +236,18 @@ int guest_main(const struct guest_options *options)
 		return 1;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
 	/* Orphans of commands are reaped here, so that an ended group is seen
 	 * to be gone. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	allow_files();
 	g->options = options;
-	g->root = -1;
+	g->root = g->lock = -1;
 	g->started = uv_now(&g->loop);
 	watch(g);
 	if (guest_open(g, &f)) {
 		fprintf(stderr, "cadre guest: %s\n", f.text);
-		status = f.code == FAULT_CONFLICT
-				 ? fault_info(f.code)->exit_status
-				 : 1;
+		status = f.code == FAULT_CONFLICT ? fault_info(f.code)->exit_status : 1;
 	} else {
 		duty_work(g);
 		uv_run(&g->loop, UV_RUN_DEFAULT);

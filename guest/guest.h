@@ -13,10 +13,10 @@
 
 struct guest_options {
 	const char *workspace; /* its id, a uuid */
-	const char *name;      /* its name, for people */
-	const char *dir;       /* root of the workspace */
-	const char *state;     /* the guest's own folder: spool, lock */
-	const char *sockets;   /* folder of the sockets; NULL: state */
+	const char *name; /* its name, for people */
+	const char *dir; /* root of the workspace */
+	const char *state; /* the guest's own folder: spool, lock */
+	const char *sockets; /* folder of the sockets; NULL: state */
 	const char *team, *agent; /* whose it is; may be NULL */
 	const char *version;
 	const char *const *env; /* NAME=value for its commands; may be NULL */

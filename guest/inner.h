@@ -16,9 +16,9 @@
 #include "storage/spool.h"
 
 enum {
-	LINKS = 64,     /* per socket */
+	LINKS = 64, /* per socket */
 	JOBS = 1000,
-	AT_ONCE = 4,    /* assignments */
+	AT_ONCE = 4, /* assignments */
 	BEAT_MS = 5000,
 	/* What a message's own fields and id may take beside its texts. */
 	FRAME_ROOM = FRAME_MAX - 4096,
@@ -44,7 +44,8 @@ struct guest {
 	const struct guest_options *options;
 	uv_loop_t loop;
 	char *dir; /* the workspace, resolved */
-	int root;  /* and open */
+	int root; /* and open */
+	int lock; /* of the state folder */
 	struct spool *spool;
 	char boot_id[37];
 	uint64_t started; /* loop time */
@@ -77,8 +78,8 @@ struct pair;
 int guest_env_check(const char *name, const char *where, struct fault *f);
 
 /* The environment of a command: the guest's, SetEnv's, then `more`. */
-int guest_env(struct guest *g, const struct pair *more, size_t n,
-	      struct arena *a, char ***out, struct fault *f);
+int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *a,
+	      char ***out, struct fault *f);
 
 /* --- path.c ----------------------------------------------------------------- */
 
@@ -89,19 +90,18 @@ int guest_path(const struct guest *g, const char *path, const char *where,
 
 /* Opens a clean path below `root`, no symlink followed. */
 int guest_path_open(int root, const char *path, int flags, const char *where,
-	      struct fault *f);
+		    struct fault *f);
 
 /* A directory for a command; symlinks that stay below the root are fine. */
 int guest_workdir(const struct guest *g, const char *path, struct arena *a,
-		 struct fault *f);
+		  struct fault *f);
 
 /* The fault for an errno. */
-int guest_path_fault(int error, const char *where, const char *path,
-	       struct fault *f);
+int guest_path_fault(int error, const char *where, const char *path, struct fault *f);
 
 /* --- leftover.c ------------------------------------------------------------- */
 
-/* Kills the process groups that an earlier guest of this workspace left. */
+/* Kills the process groups of this workspace's commands. */
 void guest_kill_leftovers(const char *workspace);
 
 #endif

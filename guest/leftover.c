@@ -1,7 +1,7 @@
 /*
  * Commands outlive a guest that is killed.  Their results are told as
  * interrupted, so they must not go on: before a new guest takes work it kills
- * them.  A process belongs to such a group when its environment names this
+ * them, and one that ends leaves none behind.  A process belongs to such a group when its environment names this
  * workspace and, as CADRE_GROUP, the process group that it is in; a number used
  * again by somebody else is never taken for it.
  */
@@ -46,8 +46,7 @@ static const char *find(const char *environment, size_t len, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (const char *p = environment; p < environment + len;
-	     p += strlen(p) + 1)
+	for (const char *p = environment; p < environment + len; p += strlen(p) + 1)
 		if (strncmp(p, name, n) == 0)
 			return p + n;
 	return NULL;
@@ -55,7 +54,7 @@ static const char *find(const char *environment, size_t len, const char *name)
 
 static void look_at(const char *pid, const char *workspace)
 {
-	pid_t group = getpgid((pid_t)atoi(pid));
+	pid_t group = getpgid((pid_t)strtol(pid, NULL, 10));
 	const char *whose, *number;
 	char *environment;
 	size_t len;
@@ -68,7 +67,7 @@ static void look_at(const char *pid, const char *workspace)
 	whose = find(environment, len, "CADRE_WORKSPACE=");
 	number = find(environment, len, "CADRE_GROUP=");
 	if (whose && number && strcmp(whose, workspace) == 0 &&
-	    atoi(number) == (int)group)
+	    strtol(number, NULL, 10) == group)
 		kill(-group, SIGKILL);
 	free(environment);
 }

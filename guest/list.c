@@ -42,13 +42,11 @@ static void read_entries(DIR *dir, const char *after, struct arena *a,
 	while ((e = readdir(dir))) {
 		struct dir_entry *to;
 
-		if (strcmp(e->d_name, ".") == 0 ||
-		    strcmp(e->d_name, "..") == 0 ||
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
 		    (after && strcmp(e->d_name, after) <= 0) ||
 		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
-		to = arena_push(a, &out->entries, &out->n_entries,
-				sizeof(*to));
+		to = arena_push(a, &out->entries, &out->n_entries, sizeof(*to));
 		*to = (struct dir_entry){
 			.name = arena_strdup(a, e->d_name),
 			.kind = kind_of(st.st_mode),
@@ -87,8 +85,7 @@ int answer_list(struct errand *q, struct fault *f)
 
 	if (guest_path(q->guest, in->path, "/path", &q->arena, &clean, f))
 		return f->code;
-	fd = guest_path_open(q->guest->root, clean, O_RDONLY | O_DIRECTORY, "/path",
-		       f);
+	fd = guest_path_open(q->guest->root, clean, O_RDONLY | O_DIRECTORY, "/path", f);
 	if (fd < 0)
 		return fd;
 	dir = fdopendir(fd);
@@ -99,8 +96,7 @@ int answer_list(struct errand *q, struct fault *f)
 	read_entries(dir, in->after, &q->arena, &out);
 	closedir(dir);
 	if (out.n_entries)
-		qsort(out.entries, out.n_entries, sizeof(*out.entries),
-		      by_name);
+		qsort(out.entries, out.n_entries, sizeof(*out.entries), by_name);
 	fit(&out);
 	errand_answer(q, "DirListing", &out);
 	return 0;

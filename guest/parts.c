@@ -6,31 +6,30 @@
 
 static const char marker[] = "\n[cadre: cut here to fit a frame]\n";
 
-bool parts_read(struct parts *p, const struct printed *out,
-		const struct printed *err, struct arena *a)
+bool parts_read(struct parts *p, const struct printed *out, const struct printed *err,
+		struct arena *a)
 {
 	const struct printed *streams[] = { out, err };
 
 	for (int i = 0; i < 2; i++) {
 		p->size[i] = streams[i]->len;
-		p->text[i] = printed_read(streams[i], p->offset[i], PRINTED_MAX * 2,
-					 a, &p->len[i]);
+		p->text[i] = printed_read(streams[i], p->offset[i], PRINTED_MAX * 2, a,
+					  &p->len[i]);
 		if (!p->text[i])
 			return false;
 	}
 	return true;
 }
 
-void parts_take(struct parts *p, const char *out, size_t out_size,
-		const char *err, size_t err_size)
+void parts_take(struct parts *p, const char *out, size_t out_size, const char *err,
+		size_t err_size)
 {
 	const char *texts[] = { out, err };
 
 	p->size[0] = out_size;
 	p->size[1] = err_size;
 	for (int i = 0; i < 2; i++) {
-		size_t at = p->offset[i] < p->size[i] ? p->offset[i]
-						      : p->size[i];
+		size_t at = p->offset[i] < p->size[i] ? p->offset[i] : p->size[i];
 
 		p->text[i] = texts[i] + at;
 		p->len[i] = p->size[i] - at;
@@ -46,14 +45,12 @@ int parts_bad_offset(const struct parts *p)
 	return -1;
 }
 
-static void cut(struct parts *p, int i, size_t len, bool marked,
-		struct arena *a)
+static void cut(struct parts *p, int i, size_t len, bool marked, struct arena *a)
 {
 	if (len == p->len[i])
 		return;
 	p->more = true;
-	p->text[i] = marked ? arena_printf(a, "%.*s%s", (int)len, p->text[i],
-					   marker)
+	p->text[i] = marked ? arena_printf(a, "%.*s%s", (int)len, p->text[i], marker)
 			    : arena_strndup(a, p->text[i], len);
 	p->len[i] = len;
 }

@@ -19,12 +19,12 @@ struct parts {
 
 /* Texts of a command, from the offsets in `p` on; false when they cannot be
  * read back. */
-bool parts_read(struct parts *p, const struct printed *out,
-		const struct printed *err, struct arena *a);
+bool parts_read(struct parts *p, const struct printed *out, const struct printed *err,
+		struct arena *a);
 
 /* The same of two texts in memory. */
-void parts_take(struct parts *p, const char *out, size_t out_size,
-		const char *err, size_t err_size);
+void parts_take(struct parts *p, const char *out, size_t out_size, const char *err,
+		size_t err_size);
 
 /* An offset that is inside a character or behind the end; -1 if none is,
  * else which stream's. */

@@ -7,15 +7,13 @@
 
 #include "guest/inner.h"
 
-int guest_path_fault(int error, const char *where, const char *path,
-	       struct fault *f)
+int guest_path_fault(int error, const char *where, const char *path, struct fault *f)
 {
 	enum fault_code code = FAULT_IO;
 
 	if (error == EXDEV || error == ELOOP)
 		return fault_set(f, FAULT_DENIED, where,
-				 "%.150s: a symlink, or outside the workspace",
-				 path);
+				 "%.150s: a symlink, or outside the workspace", path);
 	if (error == ENOENT)
 		code = FAULT_NOT_FOUND;
 	else if (error == EACCES || error == EPERM)
@@ -42,8 +40,7 @@ static const char *below(const char *path, const char *root)
 
 static int outside(const char *path, const char *where, struct fault *f)
 {
-	return fault_set(f, FAULT_DENIED, where,
-			 "%.150s is outside the workspace", path);
+	return fault_set(f, FAULT_DENIED, where, "%.150s is outside the workspace", path);
 }
 
 int guest_path(const struct guest *g, const char *path, const char *where,
@@ -97,7 +94,7 @@ static int open_below(int root, const char *path, int flags, uint64_t resolve)
 }
 
 int guest_path_open(int root, const char *path, int flags, const char *where,
-	      struct fault *f)
+		    struct fault *f)
 {
 	int fd = open_below(root, path, flags, RESOLVE_NO_SYMLINKS);
 
@@ -105,7 +102,7 @@ int guest_path_open(int root, const char *path, int flags, const char *where,
 }
 
 int guest_workdir(const struct guest *g, const char *path, struct arena *a,
-		 struct fault *f)
+		  struct fault *f)
 {
 	const char *clean = ".";
 	int fd;

@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 enum {
-	WAITING_MOST = 16,       /* then the peer is not read from */
+	WAITING_MOST = 16, /* then the peer is not read from */
 	UNREAD_MOST = 8 << 20, /* bytes of answers, likewise */
+	UNHEARD_MOST = 64 << 10, /* then it is told nothing unasked */
 	BACKLOG = 128,
 };
 
@@ -70,9 +71,12 @@ static void send_fault(struct peer *peer, const struct fault *why, bool last)
 
 void peer_send(struct peer *peer, const char *type, const void *message)
 {
+	const uv_stream_t *stream = (const uv_stream_t *)&peer->pipe;
 	struct text text = { 0 };
 	struct fault f = { 0 };
 
+	if (uv_stream_get_write_queue_size(stream) > UNHEARD_MOST)
+		return;
 	if (wire_write(&text, type, message, NULL, &f) == 0)
 		send_text(peer, &text, false);
 	else
@@ -304,12 +308,10 @@ static void on_connection(uv_stream_t *server, int status)
 	uv_pipe_init(&l->guest->loop, &peer->pipe, 0);
 	peer->pipe.data = peer;
 	enlist(peer);
-	if (uv_accept(server, (uv_stream_t *)&peer->pipe) ||
-	    !is_friend(&peer->pipe)) {
+	if (uv_accept(server, (uv_stream_t *)&peer->pipe) || !is_friend(&peer->pipe)) {
 		peer_close(peer);
 	} else if (l->n_peers > LINKS) {
-		fault_set(&f, FAULT_EXHAUSTED, "", "%d links are open already",
-			  LINKS);
+		fault_set(&f, FAULT_EXHAUSTED, "", "%d links are open already", LINKS);
 		send_fault(peer, &f, true);
 	} else {
 		uv_read_start((uv_stream_t *)&peer->pipe, lend_buffer, on_read);
@@ -325,8 +327,7 @@ static int bind_below(int fd, int folder, const char *name)
 	mode_t old;
 	int rc;
 
-	snprintf(at.sun_path, sizeof(at.sun_path), "/proc/self/fd/%d/%s",
-		 folder, name);
+	snprintf(at.sun_path, sizeof(at.sun_path), "/proc/self/fd/%d/%s", folder, name);
 	unlinkat(folder, name, 0);
 	old = umask(0177);
 	rc = bind(fd, (struct sockaddr *)&at, sizeof(at));
@@ -335,7 +336,7 @@ static int bind_below(int fd, int folder, const char *name)
 }
 
 int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
-		  const char *folder, const char *name, struct fault *f)
+		     const char *folder, const char *name, struct fault *f)
 {
 	int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -349,8 +350,8 @@ int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
 	    uv_pipe_open(&l->pipe, fd) == 0)
 		rc = uv_listen((uv_stream_t *)&l->pipe, BACKLOG, on_connection);
 	if (rc)
-		fault_set(f, FAULT_IO, "", "cannot listen at %s/%s: %s", folder,
-			  name, rc == -1 ? strerror(errno) : uv_strerror(rc));
+		fault_set(f, FAULT_IO, "", "cannot listen at %s/%s: %s", folder, name,
+			  rc == -1 ? strerror(errno) : uv_strerror(rc));
 	if (dir >= 0)
 		close(dir);
 	return rc ? f->code : 0;

@@ -33,7 +33,7 @@ struct errand {
 	struct packet packet;
 	struct arena arena;
 	const void *body; /* the type's struct */
-	void *owner;      /* of who serves it */
+	void *owner; /* of who serves it */
 	void (*gone)(struct errand *q); /* must end it by errand_free() */
 	struct errand *next, **place;
 };
@@ -43,14 +43,14 @@ void errand_answer(struct errand *q, const char *type, const void *answer);
 void errand_fail(struct errand *q, const struct fault *why);
 void errand_free(struct errand *q);
 
-/* Sends a message that is no answer. */
+/* Sends a message that is no answer, unless the peer does not read. */
 void peer_send(struct peer *peer, const char *type, const void *message);
 
 void peer_close(struct peer *peer);
 
 /* Makes and opens a socket; 0 or a fault. */
 int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
-		  const char *folder, const char *name, struct fault *f);
+		     const char *folder, const char *name, struct fault *f);
 void peer_listen_close(struct listener *l);
 
 /* serve.c: serves a request whose id may be echoed. */

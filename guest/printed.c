@@ -127,8 +127,7 @@ static void keep_plain(struct printed *o, const char *data, size_t len)
 /* --- characters ------------------------------------------------------------------ */
 
 /* Bounds of the second byte of a sequence, and its length; 0: no such start. */
-static size_t sequence(unsigned char first, unsigned char *lo,
-		       unsigned char *hi)
+static size_t sequence(unsigned char first, unsigned char *lo, unsigned char *hi)
 {
 	*lo = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
 	*hi = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
@@ -199,7 +198,7 @@ void printed_add(struct printed *o, const char *data, size_t len)
 /* --- reading ---------------------------------------------------------------------- */
 
 const char *printed_read(const struct printed *o, size_t offset, size_t len,
-			struct arena *a, size_t *got)
+			 struct arena *a, size_t *got)
 {
 	char *to;
 
@@ -215,8 +214,7 @@ const char *printed_read(const struct printed *o, size_t offset, size_t len,
 		return to;
 	}
 	for (size_t at = 0; at < len;) {
-		ssize_t n = pread(o->fd, to + at, len - at,
-				  (off_t)(offset + at));
+		ssize_t n = pread(o->fd, to + at, len - at, (off_t)(offset + at));
 
 		if (n < 0 && errno == EINTR)
 			continue;

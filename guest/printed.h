@@ -19,7 +19,7 @@ enum { PRINTED_MAX = 2 << 20 };
 struct printed {
 	char *data;
 	size_t len, room; /* len: bytes kept, wherever they are */
-	int fd;           /* of the file, or 0 while in memory */
+	int fd; /* of the file, or 0 while in memory */
 	const char *folder; /* for the file; borrowed */
 	unsigned char part[4]; /* a character whose end has not come yet */
 	size_t n_part;
@@ -33,7 +33,7 @@ void printed_end(struct printed *o); /* nothing more will come */
 /* The kept bytes from `offset` on, at most `len`, as a text in the arena; NULL
  * when the file cannot be read.  *got says how many. */
 const char *printed_read(const struct printed *o, size_t offset, size_t len,
-			struct arena *a, size_t *got);
+			 struct arena *a, size_t *got);
 
 void printed_release(struct printed *o);
 

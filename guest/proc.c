@@ -14,8 +14,8 @@
 
 enum {
 	GRACE_MS = 2000,
-	LOOK_MS = 20,         /* between looks at a group that is ending */
-	CHUNK = 64 << 10,
+	LOOK_MS = 20, /* between looks at a group that is ending */
+	CHUNK = 16 << 10,
 	LAST_READS = 32, /* after the exit: more than a pipe holds */
 };
 
@@ -52,8 +52,8 @@ static void keep_only(int *gate, int *dir)
 	close_range(5, ~0u, 0);
 }
 
-static void child(const struct proc_spec *spec, const int out[2],
-		  const int err[2], int gate)
+static void child(const struct proc_spec *spec, const int out[2], const int err[2],
+		  int gate)
 {
 	int failure, dir = spec->dir;
 	char go;
@@ -153,7 +153,7 @@ static void enlist(struct proc *run, struct proc **list)
 }
 
 int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
-	    const struct proc_spec *spec, struct fault *f)
+	     const struct proc_spec *spec, struct fault *f)
 {
 	int fd[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	struct proc *run = calloc(1, sizeof(*run));
@@ -162,8 +162,7 @@ int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
 	if (run && make_pipes(fd) == 0)
 		pid = make_child(spec, fd);
 	if (pid < 0) {
-		fault_set(f, FAULT_UNAVAILABLE, "", "cannot start: %s",
-			  strerror(errno));
+		fault_set(f, FAULT_UNAVAILABLE, "", "cannot start: %s", strerror(errno));
 		for (int i = 0; i < 3; i++)
 			close_pair(fd[i]);
 		free(run);
@@ -287,8 +286,8 @@ static void note_exit(struct proc *run, int status)
 	run->pid = 0;
 	run->status = status;
 	if (run->gate >= 0) {
-		if (recv(run->gate, &failure, sizeof(failure),
-			 MSG_DONTWAIT) == sizeof(failure))
+		if (recv(run->gate, &failure, sizeof(failure), MSG_DONTWAIT) ==
+		    sizeof(failure))
 			run->start_errno = failure;
 		close(run->gate);
 		run->gate = -1;

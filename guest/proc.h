@@ -33,17 +33,17 @@ struct proc_stream {
 
 struct proc {
 	uv_loop_t *loop;
-	pid_t pid;  /* and process group; 0 once reaped */
+	pid_t pid; /* and process group; 0 once reaped */
 	pid_t group;
 	int gate;
 	struct proc_stream streams[2]; /* stdout, stderr */
 	uv_timer_t timer;
 	int64_t timeout_ms; /* 0: none */
-	int64_t killed_at;  /* loop time of SIGTERM after a timeout; 0: none */
-	uint64_t started;   /* loop time */
-	int handles;        /* that are not closed yet */
+	int64_t killed_at; /* loop time of SIGTERM after a timeout; 0: none */
+	uint64_t started; /* loop time */
+	int handles; /* that are not closed yet */
 	bool exited, timed_out, over, freed;
-	int status;      /* as waitpid gave it */
+	int status; /* as waitpid gave it */
 	int start_errno; /* why the command could not be executed, or 0 */
 	void (*done)(struct proc *run);
 	void *owner;
@@ -59,7 +59,7 @@ struct proc_spec {
 };
 
 int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
-	    const struct proc_spec *spec, struct fault *f);
+	     const struct proc_spec *spec, struct fault *f);
 void proc_go(struct proc *run);
 
 /* A signal to its whole group; nothing once the command has ended. */

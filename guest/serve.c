@@ -7,16 +7,16 @@ enum { ID_MAX = 128 };
 
 static int answer_hello(struct errand *q, struct fault *f)
 {
-	static const char *const features[] = { "id", "ack", "range",
-						"heartbeat" };
+	static const char *const features[] = { "id", "ack", "range", "heartbeat" };
 	const struct wire_hello *hello = q->body;
-	const struct guest_options *o = q->guest->options;
+	struct guest *g = q->guest;
+	const struct guest_options *o = g->options;
 	struct wire_hello own = {
 		.version = o->version,
 		.role = "guest",
 		.agent = o->agent,
 		.workspace = o->workspace,
-		.boot_id = q->guest->boot_id,
+		.boot_id = g->boot_id,
 		.features = (const char **)features,
 		.n_features = sizeof(features) / sizeof(features[0]),
 	};
@@ -24,9 +24,9 @@ static int answer_hello(struct errand *q, struct fault *f)
 	q->peer->hello = true;
 	if (hello->workspace && strcmp(hello->workspace, o->workspace) != 0)
 		return fault_set(f, FAULT_CONFLICT, "/workspace",
-				 "this is the guest of workspace %s",
-				 o->workspace);
+				 "this is the guest of workspace %s", o->workspace);
 	errand_answer(q, "Hello", &own);
+	duty_beat(g); /* what waits is told at once */
 	return 0;
 }
 
@@ -35,8 +35,7 @@ static int answer_ping(struct errand *q, struct fault *f)
 	struct guest *g = q->guest;
 	struct wire_pong pong = {
 		.version = g->options->version,
-		.uptime_secs = (int64_t)((uv_now(&g->loop) - g->started) /
-					 1000),
+		.uptime_secs = (int64_t)((uv_now(&g->loop) - g->started) / 1000),
 	};
 
 	(void)f;
@@ -70,8 +69,7 @@ static int answer_set_env(struct errand *q, struct fault *f)
 	if (in->n_vars && spool_begin(spool, f))
 		return f->code;
 	for (size_t i = 0; i < in->n_vars && !rc; i++)
-		rc = spool_set_env(spool, in->vars[i].key, in->vars[i].value,
-				   f);
+		rc = spool_set_env(spool, in->vars[i].key, in->vars[i].value, f);
 	if (in->n_vars && (spool_end(spool, !rc, f) || rc))
 		return f->code;
 	errand_answer(q, "SetEnvResult", &out);
@@ -81,8 +79,7 @@ static int answer_set_env(struct errand *q, struct fault *f)
 static int answer_machine(struct errand *q, struct fault *f)
 {
 	return fault_set(f, FAULT_INVALID, "/type",
-			 "%s is for VMs; this workspace is a directory",
-			 q->packet.type);
+			 "%s is for VMs; this workspace is a directory", q->packet.type);
 }
 
 static int answer_shutdown(struct errand *q, struct fault *f)
@@ -140,8 +137,7 @@ static int check_id(struct packet *p, struct fault *f)
 		return 0;
 	p->id = NULL;
 	return fault_set(f, FAULT_INVALID, "/id",
-			 "an id is a number or a text of at most %d bytes",
-			 ID_MAX);
+			 "an id is a number or a text of at most %d bytes", ID_MAX);
 }
 
 static int serve(struct errand *q, struct fault *f)
@@ -155,17 +151,14 @@ static int serve(struct errand *q, struct fault *f)
 	s = find_service(q->packet.wire->name);
 	if (!s)
 		return fault_set(f, FAULT_INVALID, "/type",
-				 "this guest does not serve %s",
-				 q->packet.type);
+				 "this guest does not serve %s", q->packet.type);
 	/* A TeamMessage from the host is a push, though the type has both. */
 	if (!(s->ports & q->peer->port))
 		return fault_set(f, FAULT_INVALID, "/type",
-				 "from the host %s belongs on port %s",
-				 q->packet.type,
+				 "from the host %s belongs on port %s", q->packet.type,
 				 s->ports == WIRE_RELAY ? "5001" : "5000");
 	if (q->guest->stopping)
-		return fault_set(f, FAULT_UNAVAILABLE, "",
-				 "the guest is stopping");
+		return fault_set(f, FAULT_UNAVAILABLE, "", "the guest is stopping");
 	body = arena_alloc(&q->arena, q->packet.wire->record->size + 1);
 	if (packet_decode(&q->packet, body, &q->arena, f))
 		return f->code;

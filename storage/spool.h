@@ -49,29 +49,28 @@ struct spool_counts {
  * started becomes an interrupted result; `now` is ms since the epoch.  A spool
  * of another workspace is renamed `spool.db.WORKSPACE`; a newer or broken one
  * is refused, since its assignments could run twice. */
-int spool_open(struct spool **out, const char *dir, const char *workspace,
-	       int64_t now, struct fault *f);
+int spool_open(struct spool **out, const char *dir, const char *workspace, int64_t now,
+	       struct fault *f);
 void spool_close(struct spool *s); /* NULL is fine */
 
 /* Whether this message was had before; negative on failure. */
 int spool_knows(struct spool *s, const char *message_id, struct fault *f);
 
 /* A message that needs nothing but to be known. */
-int spool_note(struct spool *s, const char *message_id, int64_t now,
-	       struct fault *f);
+int spool_note(struct spool *s, const char *message_id, int64_t now, struct fault *f);
 
 /* An assignment that waits from now on; one that is known changes nothing.
  * FAULT_EXHAUSTED when SPOOL_WAITING of them wait. */
-int spool_put(struct spool *s, const char *message_id, const char *content,
-	      int64_t now, struct fault *f);
+int spool_put(struct spool *s, const char *message_id, const char *content, int64_t now,
+	      struct fault *f);
 
 /* The first that waits: 1 with `a` filled in the arena, 0 if none does. */
-int spool_next(struct spool *s, struct arena *arena,
-	       struct spool_assignment *a, struct fault *f);
+int spool_next(struct spool *s, struct arena *arena, struct spool_assignment *a,
+	       struct fault *f);
 
 /* It is about to run. */
-int spool_start(struct spool *s, const char *message_id, const char *task_id,
-		int64_t now, struct fault *f);
+int spool_start(struct spool *s, const char *message_id, const char *task_id, int64_t now,
+		struct fault *f);
 
 /* Its result, waiting or started; the first one stays. */
 int spool_finish(struct spool *s, const struct spool_result *r, int64_t now,
@@ -83,17 +82,15 @@ int spool_result(struct spool *s, int64_t after, const char *message_id,
 		 struct arena *arena, struct spool_result *r, struct fault *f);
 
 /* The host has stored these; unknown ones are fine. */
-int spool_ack(struct spool *s, const char *const *ids, size_t n,
-	      struct fault *f);
+int spool_ack(struct spool *s, const char *const *ids, size_t n, struct fault *f);
 
 int spool_count(struct spool *s, struct spool_counts *c, struct fault *f);
 
 /* Variables that all commands get. */
-int spool_set_env(struct spool *s, const char *name, const char *value,
-		  struct fault *f);
+int spool_set_env(struct spool *s, const char *name, const char *value, struct fault *f);
 /* The n-th variable by name: 1 with both filled in the arena, or 0. */
-int spool_env(struct spool *s, const char *after, struct arena *arena,
-	      const char **name, const char **value, struct fault *f);
+int spool_env(struct spool *s, const char *after, struct arena *arena, const char **name,
+	      const char **value, struct fault *f);
 
 /* Several changes as one: begin, the changes, end.  `ok` false undoes them. */
 int spool_begin(struct spool *s, struct fault *f);

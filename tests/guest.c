@@ -53,11 +53,11 @@ static void test_where_messages_belong(void **state)
 	a = ask(control, "{\"type\":\"TeamReceive\"}");
 	assert_non_null(strstr(text_at(a, "message"), "guest to host"));
 	expect_error(a, "InvalidRequest");
-	expect_error(ask(control, "{\"type\":\"Dance\",\"id\":7}"),
-		     "InvalidRequest");
+	expect_error(ask(control, "{\"type\":\"Dance\",\"id\":7}"), "InvalidRequest");
 	expect_error(ask(control, "{\"type\":\"Ok\"}"), "InvalidRequest");
 	expect_error(ask(control, "{\"type\":\"SetHostname\","
-				  "\"hostname\":\"h\"}"), "InvalidRequest");
+				  "\"hostname\":\"h\"}"),
+		     "InvalidRequest");
 	close(control);
 	close(relay);
 }
@@ -66,8 +66,16 @@ static void test_where_messages_belong(void **state)
 static void test_garbage(void **state)
 {
 	static const char *const bad[] = {
-		"", "{", "[]", "7", "\"Ping\"", "null", "{}", "{\"type\":7}",
-		"{\"type\":\"Exec\"}", "{\"type\":\"Exec\",\"command\":7}",
+		"",
+		"{",
+		"[]",
+		"7",
+		"\"Ping\"",
+		"null",
+		"{}",
+		"{\"type\":7}",
+		"{\"type\":\"Exec\"}",
+		"{\"type\":\"Exec\",\"command\":7}",
 		"{\"type\":\"Exec\",\"command\":\"a\\u0000b\"}",
 		"{\"type\":\"Exec\",\"command\":\"\xff\"}",
 		"{\"type\":\"Exec\",\"command\":\"true\",\"args\":{}}",
@@ -122,18 +130,22 @@ static void test_exec(void **state)
 	json_decref(a);
 	a = ask(fd, "{\"type\":\"Exec\",\"command\":"
 		    "\"printf 'a\\\\000b\\\\377c\\\\303'\"}");
-	assert_string_equal(text_at(a, "stdout"),
-			    "a\xef\xbf\xbd" "b\xef\xbf\xbd" "c\xef\xbf\xbd");
+	assert_string_equal(text_at(a, "stdout"), "a\xef\xbf\xbd"
+						  "b\xef\xbf\xbd"
+						  "c\xef\xbf\xbd");
 	json_decref(a);
 	expect_error(ask(fd, "{\"type\":\"Exec\",\"command\":\"/no/such\","
-			     "\"args\":[\"x\"]}"), "NotFound");
+			     "\"args\":[\"x\"]}"),
+		     "NotFound");
 	expect_error(ask(fd, "{\"type\":\"Exec\",\"command\":\"true\","
 			     "\"env\":{\"LD_PRELOAD\":\"x\"}}"),
 		     "InvalidRequest");
 	expect_error(ask(fd, "{\"type\":\"Exec\",\"command\":\"true\","
-			     "\"workdir\":\"../..\"}"), "PermissionDenied");
+			     "\"workdir\":\"../..\"}"),
+		     "PermissionDenied");
 	expect_error(ask(fd, "{\"type\":\"Exec\",\"command\":\"true\","
-			     "\"workdir\":\"/etc\"}"), "PermissionDenied");
+			     "\"workdir\":\"/etc\"}"),
+		     "PermissionDenied");
 	close(fd);
 }
 
@@ -246,8 +258,8 @@ static void test_gone_asker(void **state)
 static void test_much_output(void **state)
 {
 	static const char exec[] = "{\"type\":\"Exec\",\"command\":"
-		"\"head -c 5242880 /dev/zero | tr '\\\\0' '\\\\001'; "
-		"head -c 5242880 /dev/zero | tr '\\\\0' e >&2\"}";
+				   "\"head -c 5242880 /dev/zero | tr '\\\\0' '\\\\001'; "
+				   "head -c 5242880 /dev/zero | tr '\\\\0' e >&2\"}";
 	struct fixture *x = *state;
 	int fd = dial_hello(x, "control.sock"), old = dial(x, "control.sock");
 	json_t *a = ask(fd, exec);
@@ -263,7 +275,8 @@ static void test_much_output(void **state)
 		more = true_at(a, "more");
 		json_decref(a);
 		if (more)
-			a = askf(fd, "{\"type\":\"ExecPoll\",\"job_id\":%d,"
+			a = askf(fd,
+				 "{\"type\":\"ExecPoll\",\"job_id\":%d,"
 				 "\"stdout_offset\":%zu,\"stderr_offset\":%zu}",
 				 job, got[0], got[1]);
 	}
@@ -294,17 +307,19 @@ static void test_background(void **state)
 	json_decref(a);
 	pause_ms(1000);
 	for (int i = 0; i < 2; i++) { /* asking again loses nothing */
-		a = askf(fd, "{\"type\":\"ExecPoll\",\"job_id\":%d,"
-			 "\"stdout_offset\":4}", job);
+		a = askf(fd,
+			 "{\"type\":\"ExecPoll\",\"job_id\":%d,"
+			 "\"stdout_offset\":4}",
+			 job);
 		assert_false(true_at(a, "running"));
 		assert_string_equal(text_at(a, "stdout"), "two\n");
 		assert_int_equal(int_at(a, "exit_code"), 4);
 		json_decref(a);
 	}
-	expect_error(ask(fd, "{\"type\":\"ExecPoll\",\"job_id\":9}"),
-		     "NotFound");
+	expect_error(ask(fd, "{\"type\":\"ExecPoll\",\"job_id\":9}"), "NotFound");
 	expect_error(ask(fd, "{\"type\":\"ExecPoll\",\"job_id\":1,"
-			     "\"stdout_offset\":99}"), "InvalidRequest");
+			     "\"stdout_offset\":99}"),
+		     "InvalidRequest");
 	json_decref(ask(fd, "{\"type\":\"ExecBackground\",\"command\":"
 			    "\"sleep 60 | sleep 60\"}"));
 	expect_ok(ask(fd, "{\"type\":\"ExecKill\",\"job_id\":2}"));
@@ -324,13 +339,13 @@ static void test_many_jobs(void **state)
 		json_decref(ask(fd, "{\"type\":\"ExecBackground\","
 				    "\"command\":\"echo x\"}"));
 	expect_error(ask(fd, "{\"type\":\"ExecBackground\",\"command\":"
-			     "\"true\"}"), "Exhausted");
+			     "\"true\"}"),
+		     "Exhausted");
 	pause_ms(300);
 	json_decref(ask(fd, "{\"type\":\"ExecPoll\",\"job_id\":1}"));
 	json_decref(ask(fd, "{\"type\":\"ExecBackground\","
 			    "\"command\":\"true\"}"));
-	expect_error(ask(fd, "{\"type\":\"ExecPoll\",\"job_id\":1}"),
-		     "NotFound");
+	expect_error(ask(fd, "{\"type\":\"ExecPoll\",\"job_id\":1}"), "NotFound");
 	close(fd);
 }
 
@@ -388,6 +403,7 @@ int main(void)
 		EACH(test_shutdown),
 		EACH(test_read_and_write),
 		EACH(test_ranges),
+		EACH(test_ranges_that_are_not),
 		EACH(test_edit),
 		EACH(test_list),
 		EACH(test_escapes),

@@ -11,8 +11,7 @@ enum {
 
 static size_t head_size(const unsigned char h[FRAME_HEAD])
 {
-	return (size_t)h[0] << 24 | (size_t)h[1] << 16 | (size_t)h[2] << 8 |
-	       h[3];
+	return (size_t)h[0] << 24 | (size_t)h[1] << 16 | (size_t)h[2] << 8 | h[3];
 }
 
 static void start_anew(struct frame_reader *r)
@@ -60,8 +59,8 @@ static int make_room(struct frame_reader *r, size_t need, struct fault *f)
 	return 0;
 }
 
-static int take_body(struct frame_reader *r, const char *data, size_t len,
-		     size_t *used, struct fault *f)
+static int take_body(struct frame_reader *r, const char *data, size_t len, size_t *used,
+		     struct fault *f)
 {
 	size_t n = r->size - r->len;
 	int rc;
@@ -79,8 +78,8 @@ static int take_body(struct frame_reader *r, const char *data, size_t len,
 	return r->whole;
 }
 
-int frame_read(struct frame_reader *r, const char *data, size_t len,
-	       size_t *used, struct fault *f)
+int frame_read(struct frame_reader *r, const char *data, size_t len, size_t *used,
+	       struct fault *f)
 {
 	int rc;
 
@@ -96,9 +95,8 @@ int frame_read(struct frame_reader *r, const char *data, size_t len,
 	}
 	if (r->size > FRAME_MAX) {
 		r->broken = true;
-		return fault_set(f, FAULT_INVALID, "",
-				 "a frame of %zu bytes; at most %d", r->size,
-				 FRAME_MAX);
+		return fault_set(f, FAULT_INVALID, "", "a frame of %zu bytes; at most %d",
+				 r->size, FRAME_MAX);
 	}
 	rc = take_body(r, data + *used, len - *used, used, f);
 	r->broken = rc < 0;
@@ -113,8 +111,8 @@ int frame_finish(const struct frame_reader *r, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "",
 				 "the stream ended inside a frame's length");
 	return fault_set(f, FAULT_INVALID, "",
-			 "the stream ended after %zu of a frame's %zu bytes",
-			 r->len, r->size);
+			 "the stream ended after %zu of a frame's %zu bytes", r->len,
+			 r->size);
 }
 
 void frame_release(struct frame_reader *r)
@@ -140,9 +138,8 @@ int frame_close(struct text *out, size_t start, struct fault *f)
 	if (size > FRAME_MAX) {
 		out->len = start;
 		out->data[start] = '\0';
-		return fault_set(f, FAULT_INVALID, "",
-				 "a frame of %zu bytes; at most %d", size,
-				 FRAME_MAX);
+		return fault_set(f, FAULT_INVALID, "", "a frame of %zu bytes; at most %d",
+				 size, FRAME_MAX);
 	}
 	head[0] = (unsigned char)(size >> 24);
 	head[1] = (unsigned char)(size >> 16);

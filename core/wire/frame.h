@@ -31,8 +31,8 @@ struct frame_reader {
 /* Takes bytes of `data` and says in `*used` how many.  1: a frame is whole, its
  * r->size bytes are at r->body until the next call; 0: all bytes are taken and
  * more are needed; negative: the stream is broken. */
-int frame_read(struct frame_reader *r, const char *data, size_t len,
-	       size_t *used, struct fault *f);
+int frame_read(struct frame_reader *r, const char *data, size_t len, size_t *used,
+	       struct fault *f);
 
 /* The stream has ended: a fault if that was inside a frame. */
 int frame_finish(const struct frame_reader *r, struct fault *f);

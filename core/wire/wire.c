@@ -8,8 +8,7 @@
 
 /* --- in --------------------------------------------------------------------- */
 
-int packet_read(struct packet *p, const char *body, size_t size,
-		struct fault *f)
+int packet_read(struct packet *p, const char *body, size_t size, struct fault *f)
 {
 	json_error_t error;
 	const json_t *tag;
@@ -18,8 +17,7 @@ int packet_read(struct packet *p, const char *body, size_t size,
 	/* U+0000 is let in here, so that its refusal can carry the id. */
 	p->json = json_loadb(body, size, JSON_ALLOW_NUL, &error);
 	if (!p->json)
-		return fault_set(f, FAULT_INVALID, "", "not JSON: %s",
-				 error.text);
+		return fault_set(f, FAULT_INVALID, "", "not JSON: %s", error.text);
 	if (!json_is_object(p->json))
 		return fault_set(f, FAULT_INVALID, "", "not a JSON object");
 	p->id = json_object_get(p->json, "id");
@@ -27,8 +25,7 @@ int packet_read(struct packet *p, const char *body, size_t size,
 		p->id = NULL;
 	tag = json_object_get(p->json, "type");
 	if (!json_is_string(tag))
-		return fault_set(f, FAULT_INVALID, "/type",
-				 "a message has a type");
+		return fault_set(f, FAULT_INVALID, "/type", "a message has a type");
 	p->type = json_string_value(tag);
 	p->wire = wire_find(p->type);
 	return 0;
@@ -60,26 +57,22 @@ int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 	const struct wire *w = p->wire;
 
 	if (!w)
-		return fault_set(f, FAULT_INVALID, "/type",
-				 "unknown type %.64s", p->type);
+		return fault_set(f, FAULT_INVALID, "/type", "unknown type %.64s",
+				 p->type);
 	if (w->ports == 0)
-		return fault_set(f, FAULT_INVALID, "/type",
-				 "%s is an answer", w->name);
+		return fault_set(f, FAULT_INVALID, "/type", "%s is an answer", w->name);
 	if (!(w->senders & sender))
-		return fault_set(f, FAULT_INVALID, "/type",
-				 "%s goes from %s, on port %s", w->name,
-				 sender == SIDE_HOST ? "guest to host"
-						     : "host to guest",
+		return fault_set(f, FAULT_INVALID, "/type", "%s goes from %s, on port %s",
+				 w->name,
+				 sender == SIDE_HOST ? "guest to host" : "host to guest",
 				 port_name(w->ports));
 	if (!(w->ports & port))
-		return fault_set(f, FAULT_INVALID, "/type",
-				 "%s belongs on port %s", w->name,
-				 port_name(w->ports));
+		return fault_set(f, FAULT_INVALID, "/type", "%s belongs on port %s",
+				 w->name, port_name(w->ports));
 	return 0;
 }
 
-int packet_decode(struct packet *p, void *dst, struct arena *a,
-		  struct fault *f)
+int packet_decode(struct packet *p, void *dst, struct arena *a, struct fault *f)
 {
 	return op_decode(p->wire->record, p->json, dst, DECODE_LENIENT, a, f);
 }
@@ -95,8 +88,8 @@ static void add_id(struct text *out, const json_t *id)
 	free(s);
 }
 
-int wire_write(struct text *out, const char *type, const void *src,
-	       const json_t *id, struct fault *f)
+int wire_write(struct text *out, const char *type, const void *src, const json_t *id,
+	       struct fault *f)
 {
 	size_t start = frame_open(out), fields;
 

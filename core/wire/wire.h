@@ -19,14 +19,13 @@ enum { WIRE_CONTROL = 1, WIRE_RELAY = 2 }; /* bits of wire.ports */
 /* One message that came in. */
 struct packet {
 	json_t *json; /* owned */
-	const char *type;     /* its tag; NULL if there was none */
-	const json_t *id;     /* of json; NULL if there was none */
+	const char *type; /* its tag; NULL if there was none */
+	const json_t *id; /* of json; NULL if there was none */
 	const struct wire *wire; /* NULL for an unknown type */
 };
 
 /* Reads a frame's body.  On a fault, id is set if it could be read. */
-int packet_read(struct packet *p, const char *body, size_t size,
-		struct fault *f);
+int packet_read(struct packet *p, const char *body, size_t size, struct fault *f);
 void packet_release(struct packet *p);
 
 /* Whether the message had this field, even if empty; null is absent. */
@@ -38,14 +37,13 @@ int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 		   struct fault *f);
 
 /* Fills `dst`, p->wire->record->size zeroed bytes; texts are borrowed. */
-int packet_decode(struct packet *p, void *dst, struct arena *a,
-		  struct fault *f);
+int packet_decode(struct packet *p, void *dst, struct arena *a, struct fault *f);
 
 /* Appends a whole frame.  `src` is the type's struct, or NULL for a type
  * without fields; `id` may be NULL.  What does not fit a frame is a fault and
  * leaves `out` as it was. */
-int wire_write(struct text *out, const char *type, const void *src,
-	       const json_t *id, struct fault *f);
+int wire_write(struct text *out, const char *type, const void *src, const json_t *id,
+	       struct fault *f);
 
 /* Appends an Error frame.  `old`: the peer said no Hello. */
 void wire_write_fault(struct text *out, const struct fault *why, bool old,

@@ -8,11 +8,11 @@
 
 #include "tests/guest/fixture.h"
 
-#define EACH(test) \
-	cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+#define EACH(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
 
 void test_read_and_write(void **state);
 void test_ranges(void **state);
+void test_ranges_that_are_not(void **state);
 void test_edit(void **state);
 void test_list(void **state);
 void test_escapes(void **state);

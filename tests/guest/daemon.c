@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -37,8 +38,10 @@ static json_t *find_result(json_t *answer, const char *message_id)
 
 static json_t *ack(int control, const char *ids)
 {
-	return askf(control, "{\"type\":\"PollDaemonResults\",\"limit\":1000,"
-		    "\"ack\":[%s]}", ids);
+	return askf(control,
+		    "{\"type\":\"PollDaemonResults\",\"limit\":1000,"
+		    "\"ack\":[%s]}",
+		    ids);
 }
 
 static void expect_lines(const struct fixture *x, const char *name, size_t n)
@@ -87,11 +90,10 @@ void test_assignment(void **state)
 
 static void push(int relay, const char *id, const char *content)
 {
-	json_t *message = json_pack("{s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s}}",
-				    "type", "TeamMessagePush", "message",
-				    "message_id", id, "from", "lead", "to",
-				    "ann", "content", content, "message_type",
-				    "task_assignment", "timestamp",
+	json_t *message = json_pack("{s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s}}", "type",
+				    "TeamMessagePush", "message", "message_id", id,
+				    "from", "lead", "to", "ann", "content", content,
+				    "message_type", "task_assignment", "timestamp",
 				    "2026-11-21T08:00:00Z");
 	char *text = json_dumps(message, 0);
 
@@ -108,12 +110,15 @@ void test_bad_assignments(void **state)
 
 	push(relay, "b1", "not json");
 	push(relay, "b2", "{\"task_id\":\"t\"}");
-	push(relay, "b3", "{\"task_id\":\"t\",\"command\":\"true\",\"env\":"
-			  "{\"PATH\":\"x\"}}");
-	push(relay, "b4", "{\"task_id\":\"t\",\"command\":\"true\","
-			  "\"workdir\":\"../..\"}");
-	push(relay, "b5", "{\"task_id\":\"t\",\"command\":\"echo $V; pwd\","
-			  "\"workdir\":null,\"env\":{\"V\":\"v\"},\"x\":1}");
+	push(relay, "b3",
+	     "{\"task_id\":\"t\",\"command\":\"true\",\"env\":"
+	     "{\"PATH\":\"x\"}}");
+	push(relay, "b4",
+	     "{\"task_id\":\"t\",\"command\":\"true\","
+	     "\"workdir\":\"../..\"}");
+	push(relay, "b5",
+	     "{\"task_id\":\"t\",\"command\":\"echo $V; pwd\","
+	     "\"workdir\":null,\"env\":{\"V\":\"v\"},\"x\":1}");
 	assign(relay, "b6", "sleep 60 & sleep 60", 1);
 	a = wait_results(control, 6, 8000);
 	r = find_result(a, "b1");
@@ -164,6 +169,7 @@ void test_four_at_once(void **state)
 	struct fixture *x = *state;
 	int control = dial_hello(x, "control.sock");
 	int relay = dial_hello(x, "relay.sock");
+	size_t running;
 	char id[8];
 	json_t *a;
 
@@ -171,9 +177,11 @@ void test_four_at_once(void **state)
 		snprintf(id, sizeof(id), "m%d", i);
 		assign(relay, id, "echo + >> log; sleep 0.5; echo - >> log", 9);
 	}
-	a = hear_type(control, "Heartbeat", 3000);
-	assert_int_equal(json_array_size(json_object_get(a, "running")), 1);
-	json_decref(a);
+	do {
+		a = hear_type(control, "Heartbeat", 3000);
+		running = json_array_size(json_object_get(a, "running"));
+		json_decref(a);
+	} while (running < 4);
 	a = ack(control, "");
 	assert_int_equal(int_at(a, "pending_tasks"), 6);
 	json_decref(a);
@@ -242,7 +250,7 @@ void test_killed_with_results(void **state)
 
 static void kill_after(struct fixture *x, int us)
 {
-	usleep((useconds_t)us);
+	nanosleep(&(struct timespec){ 0, us * 1000L }, NULL);
 	guest_kill(x, SIGKILL);
 	guest_start(x);
 }
@@ -337,8 +345,7 @@ void test_old_poll(void **state)
 		       "\"{}\",\"message_type\":\"task_assignment\"}");
 	expect_ok(a); /* no id: it gets one */
 	a = wait_results(host, 1, 3000);
-	assert_int_equal(strlen(text_at(result_at(a, 0), "source_message_id")),
-			 36);
+	assert_int_equal(strlen(text_at(result_at(a, 0), "source_message_id")), 36);
 	json_decref(a);
 	close(old);
 	close(host);
@@ -355,8 +362,10 @@ void test_large_results(void **state)
 	json_t *a, *r;
 	bool more;
 
-	assign(relay, "big", "head -c 3000000 /dev/zero | tr '\\0' '\"'; "
-			     "head -c 3000000 /dev/zero >&2", 30);
+	assign(relay, "big",
+	       "head -c 3000000 /dev/zero | tr '\\0' '\"'; "
+	       "head -c 3000000 /dev/zero >&2",
+	       30);
 	a = wait_results(control, 1, 10000);
 	assign(relay, "small", "echo s", 30);
 	r = find_result(a, "big");
@@ -369,9 +378,11 @@ void test_large_results(void **state)
 		json_decref(a);
 		if (!more)
 			break;
-		a = askf(control, "{\"type\":\"PollDaemonResults\","
+		a = askf(control,
+			 "{\"type\":\"PollDaemonResults\","
 			 "\"message_id\":\"big\",\"stdout_offset\":%zu,"
-			 "\"stderr_offset\":%zu}", got[0], got[1]);
+			 "\"stderr_offset\":%zu}",
+			 got[0], got[1]);
 		r = find_result(a, "big");
 	} while (true);
 	assert_int_equal(got[0], size);

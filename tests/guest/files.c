@@ -22,8 +22,7 @@ static mode_t mode_of(const struct fixture *x, const char *name)
 	return st.st_mode & 07777;
 }
 
-static void write_plain(const struct fixture *x, const char *name,
-			const char *text)
+static void write_plain(const struct fixture *x, const char *name, const char *text)
 {
 	char path[200];
 	FILE *out;
@@ -35,8 +34,7 @@ static void write_plain(const struct fixture *x, const char *name,
 	fclose(out);
 }
 
-static void expect_text(const struct fixture *x, const char *name,
-			const char *want)
+static void expect_text(const struct fixture *x, const char *name, const char *want)
 {
 	char *text = read_text(x, name);
 
@@ -54,8 +52,10 @@ void test_read_and_write(void **state)
 			  "\"content\":\"aGVsbG8=\",\"mode\":null}"));
 	expect_text(x, "a/b/c.txt", "hello");
 	assert_int_equal(mode_of(x, "a/b/c.txt"), 0644);
-	expect_ok(askf(fd, "{\"type\":\"FileUpload\",\"guest_path\":"
-		       "\"%s/a/b/c.txt\",\"data\":\"\",\"mode\":493}", x->dir));
+	expect_ok(askf(fd,
+		       "{\"type\":\"FileUpload\",\"guest_path\":"
+		       "\"%s/a/b/c.txt\",\"data\":\"\",\"mode\":493}",
+		       x->dir));
 	assert_int_equal(mode_of(x, "a/b/c.txt"), 0755);
 	expect_ok(ask(fd, "{\"type\":\"FileWrite\",\"path\":\"a/./b/../b/c.txt\""
 			  ",\"content\":\"AAEC/w==\"}"));
@@ -68,14 +68,14 @@ void test_read_and_write(void **state)
 	assert_string_equal(text_at(a, "type"), "FileData");
 	assert_string_equal(text_at(a, "data"), "AAEC/w==");
 	json_decref(a);
-	expect_error(ask(fd, "{\"type\":\"FileRead\",\"path\":\"none\"}"),
-		     "NotFound");
-	expect_error(ask(fd, "{\"type\":\"FileRead\",\"path\":\"a\"}"),
-		     "InvalidRequest");
+	expect_error(ask(fd, "{\"type\":\"FileRead\",\"path\":\"none\"}"), "NotFound");
+	expect_error(ask(fd, "{\"type\":\"FileRead\",\"path\":\"a\"}"), "InvalidRequest");
 	expect_error(ask(fd, "{\"type\":\"FileWrite\",\"path\":\"a\","
-			     "\"content\":\"\"}"), "InvalidRequest");
+			     "\"content\":\"\"}"),
+		     "InvalidRequest");
 	expect_error(ask(fd, "{\"type\":\"FileWrite\",\"path\":\"n\","
-			     "\"content\":\"a\"}"), "InvalidRequest");
+			     "\"content\":\"a\"}"),
+		     "InvalidRequest");
 	expect_error(ask(fd, "{\"type\":\"FileWrite\",\"path\":\"n\","
 			     "\"content\":\"\",\"mode\":99999}"),
 		     "InvalidRequest");
@@ -87,7 +87,7 @@ void test_ranges(void **state)
 {
 	enum { SIZE = 7000000, PIECE = 3000000 };
 	struct fixture *x = *state;
-	int fd = dial_hello(x, "control.sock"), old = dial(x, "control.sock");
+	int fd = dial_hello(x, "control.sock");
 	char *data = malloc(SIZE), *back = malloc(SIZE + 8), *text;
 	size_t at = 0;
 	json_t *a;
@@ -97,17 +97,19 @@ void test_ranges(void **state)
 		data[i] = (char)(i * 7 + i / 251);
 	text = malloc(base64_size(PIECE) + 1);
 	for (; at < SIZE; at += PIECE) {
-		base64_encode(text, data + at,
-			      SIZE - at < PIECE ? SIZE - at : PIECE);
-		expect_ok(askf(fd, "{\"type\":\"FileWrite\",\"path\":\"big\","
+		base64_encode(text, data + at, SIZE - at < PIECE ? SIZE - at : PIECE);
+		expect_ok(askf(fd,
+			       "{\"type\":\"FileWrite\",\"path\":\"big\","
 			       "\"offset\":%s%zu,\"content\":\"%s\"}",
 			       at ? "" : "null,\"unused\":", at, text));
 	}
 	for (at = 0; more; json_decref(a)) {
 		const char *s;
 
-		a = askf(fd, "{\"type\":\"FileRead\",\"path\":\"big\","
-			 "\"offset\":%zu}", at);
+		a = askf(fd,
+			 "{\"type\":\"FileRead\",\"path\":\"big\","
+			 "\"offset\":%zu}",
+			 at);
 		s = text_at(a, "content");
 		assert_int_equal(int_at(a, "total"), SIZE);
 		at += (size_t)base64_decode(back + at, s, strlen(s));
@@ -115,6 +117,20 @@ void test_ranges(void **state)
 	}
 	assert_int_equal(at, SIZE);
 	assert_memory_equal(data, back, SIZE);
+	free(text);
+	free(data);
+	free(back);
+	close(fd);
+}
+
+void test_ranges_that_are_not(void **state)
+{
+	struct fixture *x = *state;
+	int fd = dial_hello(x, "control.sock"), old = dial(x, "control.sock");
+	json_t *a;
+
+	json_decref(ask(fd, "{\"type\":\"Exec\",\"command\":"
+			    "\"head -c 7000000 /dev/zero > big\"}"));
 	expect_error(ask(old, "{\"type\":\"FileRead\",\"path\":\"big\"}"),
 		     "InvalidRequest");
 	a = ask(old, "{\"type\":\"FileRead\",\"path\":\"big\",\"offset\":7,"
@@ -125,10 +141,8 @@ void test_ranges(void **state)
 			     "\"offset\":7000001,\"content\":\"\"}"),
 		     "InvalidRequest");
 	expect_error(ask(fd, "{\"type\":\"FileRead\",\"path\":\"big\","
-			     "\"offset\":-1}"), "InvalidRequest");
-	free(text);
-	free(data);
-	free(back);
+			     "\"offset\":-1}"),
+		     "InvalidRequest");
 	close(fd);
 	close(old);
 }
@@ -155,8 +169,8 @@ void test_edit(void **state)
 	close(fd);
 }
 
-static void expect_entry(json_t *list, size_t i, const char *name,
-			 const char *kind, const char *permissions)
+static void expect_entry(json_t *list, size_t i, const char *name, const char *kind,
+			 const char *permissions)
 {
 	json_t *e = json_array_get(json_object_get(list, "entries"), i);
 
@@ -188,26 +202,27 @@ void test_list(void **state)
 	while (more) { /* larger than a frame */
 		json_t *list;
 
-		a = askf(fd, "{\"type\":\"ListDir\",\"path\":\"a\",\"after\":"
-			 "\"%s\"}", after);
+		a = askf(fd,
+			 "{\"type\":\"ListDir\",\"path\":\"a\",\"after\":"
+			 "\"%s\"}",
+			 after);
 		list = json_object_get(a, "entries");
 		n += json_array_size(list);
 		more = true_at(a, "more");
-		strcpy(after, text_at(json_array_get(list,
-				      json_array_size(list) - 1), "name"));
+		snprintf(after, sizeof(after), "%s",
+			 text_at(json_array_get(list, json_array_size(list) - 1),
+				 "name"));
 		json_decref(a);
 	}
 	assert_int_equal(n, 40000);
-	expect_error(ask(fd, "{\"type\":\"ListDir\",\"path\":\"b\"}"),
-		     "InvalidRequest");
+	expect_error(ask(fd, "{\"type\":\"ListDir\",\"path\":\"b\"}"), "InvalidRequest");
 	close(fd);
 }
 
 void test_escapes(void **state)
 {
-	static const char *const out[] = { "../x", "/etc/passwd", "a/../../x",
-					   "up/x", "link", "..", "//etc/x",
-					   "inner/x" };
+	static const char *const out[] = { "../x", "/etc/passwd", "a/../../x", "up/x",
+					   "link", "..",          "//etc/x",   "inner/x" };
 	struct fixture *x = *state;
 	int fd = dial(x, "control.sock");
 	char outside[100];
@@ -218,21 +233,26 @@ void test_escapes(void **state)
 			    "ln -s real inner; echo x > real/x; "
 			    "echo x > ../x\"}"));
 	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++) {
-		expect_error(askf(fd, "{\"type\":\"FileRead\",\"path\":\"%s\"}",
-				  out[i]), "PermissionDenied");
-		expect_error(askf(fd, "{\"type\":\"FileWrite\",\"path\":\"%s\","
-				  "\"content\":\"AA==\"}", out[i]),
+		expect_error(askf(fd, "{\"type\":\"FileRead\",\"path\":\"%s\"}", out[i]),
 			     "PermissionDenied");
-		expect_error(askf(fd, "{\"type\":\"EditFile\",\"path\":\"%s\","
+		expect_error(askf(fd,
+				  "{\"type\":\"FileWrite\",\"path\":\"%s\","
+				  "\"content\":\"AA==\"}",
+				  out[i]),
+			     "PermissionDenied");
+		expect_error(askf(fd,
+				  "{\"type\":\"EditFile\",\"path\":\"%s\","
 				  "\"old_string\":\"x\",\"new_string\":\"y\"}",
-				  out[i]), "PermissionDenied");
+				  out[i]),
+			     "PermissionDenied");
 	}
 	expect_error(ask(fd, "{\"type\":\"ListDir\",\"path\":\"up\"}"),
 		     "PermissionDenied");
-	expect_error(askf(fd, "{\"type\":\"FileRead\",\"path\":\"%s2/x\"}",
-			  x->dir), "PermissionDenied");
+	expect_error(askf(fd, "{\"type\":\"FileRead\",\"path\":\"%s2/x\"}", x->dir),
+		     "PermissionDenied");
 	expect_error(ask(fd, "{\"type\":\"Exec\",\"command\":\"true\","
-			     "\"workdir\":\"up\"}"), "PermissionDenied");
+			     "\"workdir\":\"up\"}"),
+		     "PermissionDenied");
 	snprintf(outside, sizeof(outside), "%s/x", x->base);
 	assert_int_equal(stat(outside, &st), 0);
 	assert_int_equal(st.st_size, 2);

@@ -1,6 +1,7 @@
 #include "tests/guest/fixture.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -70,13 +71,19 @@ void guest_kill(struct fixture *x, int signal)
 	x->pid = 0;
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind,
+		      struct FTW *where)
+{
+	(void)st, (void)kind, (void)where;
+	return remove(path);
+}
+
 int fixture_setup(void **state)
 {
 	struct fixture *x = calloc(1, sizeof(*x));
 
-	strcpy(x->base, "/tmp/cadre-guest-XXXXXX");
-	if (!mkdtemp(x->base))
-		return -1;
+	snprintf(x->base, sizeof(x->base), "/tmp/cadre-guest-XXXXXX");
+	assert_non_null(mkdtemp(x->base));
 	snprintf(x->dir, sizeof(x->dir), "%s/work", x->base);
 	snprintf(x->state, sizeof(x->state), "%s/state", x->base);
 	mkdir(x->dir, 0700);
@@ -90,13 +97,11 @@ int fixture_setup(void **state)
 int fixture_teardown(void **state)
 {
 	struct fixture *x = *state;
-	char command[128];
 	int rc;
 
 	if (x->pid)
 		guest_kill(x, SIGTERM);
-	snprintf(command, sizeof(command), "rm -rf '%s'", x->base);
-	rc = system(command);
+	rc = nftw(x->base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	free(x);
 	return rc;
 }
@@ -108,8 +113,7 @@ int dial(const struct fixture *x, const char *socket_name)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", x->state,
-		 socket_name);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", x->state, socket_name);
 	for (int i = 0; i < 500; i++) {
 		if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
 			return fd;
@@ -156,8 +160,7 @@ void say_bytes(int fd, const void *data, size_t len)
 void say(int fd, const char *json)
 {
 	size_t n = strlen(json);
-	unsigned char head[4] = { (unsigned char)(n >> 24),
-				  (unsigned char)(n >> 16),
+	unsigned char head[4] = { (unsigned char)(n >> 24), (unsigned char)(n >> 16),
 				  (unsigned char)(n >> 8), (unsigned char)n };
 
 	say_bytes(fd, head, 4);
@@ -195,8 +198,8 @@ json_t *hear(int fd, int ms)
 
 	if (!receive(fd, head, 4, until))
 		return NULL;
-	n = (size_t)head[0] << 24 | (size_t)head[1] << 16 |
-	    (size_t)head[2] << 8 | head[3];
+	n = (size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 |
+	    head[3];
 	assert_true(n <= 4 << 20);
 	body = malloc(n);
 	assert_true(receive(fd, body, n, until));
@@ -283,17 +286,15 @@ void expect_error(json_t *answer, const char *code)
 	json_decref(answer);
 }
 
-void assign(int relay, const char *message_id, const char *command,
-	    int timeout_secs)
+void assign(int relay, const char *message_id, const char *command, int timeout_secs)
 {
-	json_t *payload = json_pack("{s:s, s:s, s:i}", "task_id", message_id,
-				    "command", command, "timeout_secs",
-				    timeout_secs);
+	json_t *payload = json_pack("{s:s, s:s, s:i}", "task_id", message_id, "command",
+				    command, "timeout_secs", timeout_secs);
 	char *content = json_dumps(payload, 0), *text;
-	json_t *push = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type",
-				 "TeamMessage", "to", "lead", "from", "lead",
-				 "content", content, "message_type",
-				 "task_assignment", "message_id", message_id);
+	json_t *push = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", "TeamMessage",
+				 "to", "lead", "from", "lead", "content", content,
+				 "message_type", "task_assignment", "message_id",
+				 message_id);
 
 	text = json_dumps(push, 0);
 	expect_ok(ask(relay, text));

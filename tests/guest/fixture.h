@@ -15,7 +15,7 @@ struct fixture {
 	pid_t pid;
 };
 
-int fixture_setup(void **state);    /* makes folders, starts the guest */
+int fixture_setup(void **state); /* makes folders, starts the guest */
 int fixture_teardown(void **state); /* ends it, removes them */
 
 void guest_start(struct fixture *x);
@@ -33,18 +33,16 @@ json_t *hear(int fd, int ms);
 json_t *hear_type(int fd, const char *type, int ms);
 /* say() and the answer, Heartbeats aside. */
 json_t *ask(int fd, const char *json);
-json_t *askf(int fd, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+json_t *askf(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 const char *text_at(json_t *o, const char *key); /* "" when it is not there */
 int64_t int_at(json_t *o, const char *key);
 bool true_at(json_t *o, const char *key);
-void expect_ok(json_t *answer);            /* and lets it go */
+void expect_ok(json_t *answer); /* and lets it go */
 void expect_error(json_t *answer, const char *code); /* likewise */
 
 /* Pushes an assignment on a relay socket; the answer is Ok. */
-void assign(int relay, const char *message_id, const char *command,
-	    int timeout_secs);
+void assign(int relay, const char *message_id, const char *command, int timeout_secs);
 /* Polls until there are `n` results; fails after `ms`. */
 json_t *wait_results(int control, size_t n, int ms);
 

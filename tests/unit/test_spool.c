@@ -1,4 +1,5 @@
 /* The guest's spool: what it keeps, through restarts and failing steps. */
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,13 +30,19 @@ static void reopen(struct fixture *x, const char *workspace, int64_t now)
 	spool_open(&x->spool, x->dir, workspace, now, &x->f);
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind,
+		      struct FTW *where)
+{
+	(void)st, (void)kind, (void)where;
+	return remove(path);
+}
+
 static int setup(void **state)
 {
 	struct fixture *x = calloc(1, sizeof(*x));
 
-	strcpy(x->dir, "/tmp/cadre-spool-XXXXXX");
-	if (!mkdtemp(x->dir))
-		return -1;
+	snprintf(x->dir, sizeof(x->dir), "/tmp/cadre-spool-XXXXXX");
+	assert_non_null(mkdtemp(x->dir));
 	reopen(x, "one", 1000);
 	*state = x;
 	return x->spool ? 0 : -1;
@@ -44,13 +51,11 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *x = *state;
-	char command[100];
 	int rc;
 
 	spool_close(x->spool);
 	arena_release(&x->arena);
-	snprintf(command, sizeof(command), "rm -rf '%s'", x->dir);
-	rc = system(command);
+	rc = nftw(x->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	free(x);
 	return rc;
 }
@@ -58,8 +63,13 @@ static int teardown(void **state)
 static struct spool_result a_result(const char *id, const char *out)
 {
 	return (struct spool_result){
-		.message_id = id, .task_id = "t", .success = true,
-		.out = out, .out_size = strlen(out), .err = "", .err_size = 0,
+		.message_id = id,
+		.task_id = "t",
+		.success = true,
+		.out = out,
+		.out_size = strlen(out),
+		.err = "",
+		.err_size = 0,
 	};
 }
 
@@ -95,10 +105,8 @@ static void test_life(void **state)
 	assert_string_equal(got.out, "out");
 	assert_int_equal(got.out_size, 3);
 	assert_int_equal(spool_result(s, 0, "a", &x->arena, &got, &x->f), 1);
-	assert_int_equal(spool_result(s, got.seq, NULL, &x->arena, &got,
-				      &x->f), 0);
-	assert_int_equal(spool_ack(s, (const char *[]){ "a", "x" }, 2, &x->f),
-			 0);
+	assert_int_equal(spool_result(s, got.seq, NULL, &x->arena, &got, &x->f), 0);
+	assert_int_equal(spool_ack(s, (const char *[]){ "a", "x" }, 2, &x->f), 0);
 	assert_int_equal(counts(x).results, 0);
 	assert_int_equal(counts(x).waiting, 1);
 	assert_int_equal(spool_knows(s, "a", &x->f), 1);
@@ -117,8 +125,7 @@ static void test_restart(void **state)
 	assert_non_null(x->spool);
 	assert_int_equal(counts(x).running, 0);
 	assert_int_equal(counts(x).waiting, 1);
-	assert_int_equal(spool_result(x->spool, 0, NULL, &x->arena, &got,
-				      &x->f), 1);
+	assert_int_equal(spool_result(x->spool, 0, NULL, &x->arena, &got, &x->f), 1);
 	assert_string_equal(got.message_id, "a");
 	assert_string_equal(got.task_id, "task");
 	assert_true(got.interrupted);
@@ -174,8 +181,7 @@ static void test_room(void **state)
 		snprintf(id, sizeof(id), "m%d", i);
 		assert_int_equal(spool_put(x->spool, id, "", 1, &x->f), 0);
 	}
-	assert_int_equal(spool_put(x->spool, "more", "", 1, &x->f),
-			 FAULT_EXHAUSTED);
+	assert_int_equal(spool_put(x->spool, "more", "", 1, &x->f), FAULT_EXHAUSTED);
 	assert_int_equal(spool_put(x->spool, "m3", "", 1, &x->f), 0);
 	x->f = (struct fault){ 0 };
 	assert_int_equal(spool_start(x->spool, "m0", "", 1, &x->f), 0);
@@ -191,14 +197,11 @@ static void test_variables(void **state)
 	spool_set_env(x->spool, "A", "1", &x->f);
 	spool_set_env(x->spool, "B", "3", &x->f);
 	reopen(x, "one", 1);
-	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value,
-				   &x->f), 1);
+	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value, &x->f), 1);
 	assert_string_equal(name, "A");
-	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value,
-				   &x->f), 1);
+	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value, &x->f), 1);
 	assert_string_equal(value, "3");
-	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value,
-				   &x->f), 0);
+	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value, &x->f), 0);
 }
 
 /* Whatever step fails: an error is told, and nothing is half there. */
@@ -238,14 +241,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_another_workspace, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(test_another_workspace, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_room, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_variables, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_failing_steps, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(test_variables, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failing_steps, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
