@@ -173,7 +173,7 @@ int result_show(struct call *call, const struct result_show_in *in,
 		struct result_show_out *out)
 {
 	struct result_row r;
-	int64_t message;
+	int64_t message = 0;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||

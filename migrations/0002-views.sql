@@ -154,7 +154,7 @@ JOIN agent a ON a.id = r.agent JOIN agent s ON s.id = r.sender;
 
 CREATE VIEW v_workspace AS
 SELECT w.name AS workspace, t.name AS team, a.name AS agent,
-	(SELECT word FROM word WHERE list = 'backend' AND n = w.backend) AS backend,
+	(SELECT word FROM word WHERE list = 'backend_kind' AND n = w.backend) AS backend,
 	(SELECT word FROM word WHERE list = 'workspace_state' AND n = w.state) AS state,
 	w.path, p.name AS parent, w.pid,
 	strftime('%Y-%m-%dT%H:%M:%fZ', w.created_at / 1000.0, 'unixepoch') AS created_at
@@ -195,7 +195,7 @@ INSERT INTO word (list, n, word) VALUES
 	('task_state', 6, 'cancelled'),
 	('assignment_state', 0, 'queued'), ('assignment_state', 1, 'running'),
 	('assignment_state', 2, 'done'), ('assignment_state', 3, 'cancelled'),
-	('backend', 0, 'process'),
+	('backend_kind', 0, 'process'),
 	('workspace_state', 0, 'creating'), ('workspace_state', 1, 'ready'),
 	('workspace_state', 2, 'stopped'), ('workspace_state', 3, 'failed'),
 	('workspace_state', 4, 'destroyed'),
