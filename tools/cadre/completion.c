@@ -30,15 +30,45 @@ static bool is_verb(const char *name)
 	return false;
 }
 
+/* What a word does: its summary, or the words that may follow it. */
+static void describe_word(const struct op *op, char *out, size_t room)
+{
+	size_t n = 0;
+
+	if (!op->cli[1]) {
+		snprintf(out, room, "%s", op->summary);
+		return;
+	}
+	for (size_t i = 0; i < op_count && n < room; i++)
+		if (op_table[i].cli && op_table[i].cli[1] &&
+		    !strcmp(op_table[i].cli[0], op->cli[0]))
+			n += (size_t)snprintf(out + n, room - n, "%s%s", n ? ", " : "",
+					      op_table[i].cli[1]);
+}
+
 /* The first words of all commands with what they do. */
 static void each_verb(void (*put)(const char *name, const char *summary))
 {
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (v->usage)
 			put(v->name, v->summary);
-	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].cli && !is_repeated(i) && !is_verb(op_table[i].cli[0]))
-			put(op_table[i].cli[0], op_table[i].summary);
+	for (size_t i = 0; i < op_count; i++) {
+		char summary[300];
+
+		if (!op_table[i].cli || is_repeated(i) || is_verb(op_table[i].cli[0]))
+			continue;
+		describe_word(&op_table[i], summary, sizeof(summary));
+		put(op_table[i].cli[0], summary);
+	}
+}
+
+/* The first bare word, unless it names what is about to be made. */
+static const struct field *first_bare(const struct op *op)
+{
+	if (!op->cli_fields || !op->cli_fields[0] ||
+	    (op->rate == RATE_CREATE && !(op->flags & OP_DESTRUCTIVE)))
+		return NULL;
+	return field_find(op->in, op->cli_fields[0]);
 }
 
 /* Keys are made by the command itself; they would only be in the way. */
@@ -77,8 +107,8 @@ static void put_line(const struct op *op)
 	for (size_t i = 0; op->cli[i]; i++)
 		printf("%s%s", i ? " " : "", op->cli[i]);
 	putchar('|');
-	if (op->cli_fields && op->cli_fields[0])
-		put_values(field_find(op->in, op->cli_fields[0]));
+	if (first_bare(op))
+		put_values(first_bare(op));
 	putchar('|');
 	for (size_t i = 0; i < op->in->n_fields; i++) {
 		if (!is_offered(&op->in->fields[i]))
@@ -258,9 +288,9 @@ static void fish_op(const struct op *op)
 		fish_values(field);
 		putchar('\n');
 	}
-	if (op->cli_fields && op->cli_fields[0]) {
+	if (first_bare(op)) {
 		printf("complete -c cadre -n '%s'", when);
-		fish_values(field_find(op->in, op->cli_fields[0]));
+		fish_values(first_bare(op));
 		putchar('\n');
 	}
 }

@@ -65,7 +65,7 @@ int serve_main(struct cli *cli, int argc, char **argv)
  * goes to its log. */
 static void become_host(struct cli *cli, int ready)
 {
-	char path[4200], fd[16];
+	char path[4200];
 	int null = open("/dev/null", O_RDWR), log;
 
 	snprintf(path, sizeof(path), "%s/log", cli->home.dir);
@@ -80,11 +80,11 @@ static void become_host(struct cli *cli, int ready)
 	else
 		dup2(ready, 3);
 	close_range(4, ~0U, 0);
-	snprintf(fd, sizeof(fd), "%d", 3);
-	if (chdir("/"))
+	/* From there upward the project's cadre.toml is found, as clients find it. */
+	if (chdir(cli->home.dir))
 		_exit(127);
 	execl("/proc/self/exe", "cadre", "--home", cli->home.dir, "serve", "--ready-fd",
-	      fd, (char *)NULL);
+	      "3", (char *)NULL);
 	_exit(127);
 }
 

@@ -1,0 +1,232 @@
+#!/bin/sh
+# cli - the command as a person and an agent use it: every verb's shape, exit
+# status and output, without a host, then with one, then with it killed.
+set -u
+export CADRE_HOME="$TMPDIR/state" NO_COLOR=1
+failed=0
+trap 'cadre down >/dev/null 2>&1' EXIT
+
+bad() {
+	echo "FAILED: $*"
+	head -n 12 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/    /'
+	failed=1
+}
+
+# is STATUS PATTERN COMMAND...: the exit status, and what stdout (or, when it is
+# not 0, stderr) must hold.
+is() {
+	want=$1 pattern=$2
+	shift 2
+	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
+	got=$?
+	[ $got = "$want" ] || { bad "$* ended with $got, not $want"; return; }
+	file=out
+	[ "$want" = 0 ] || file=err
+	grep -q -e "$pattern" "$TMPDIR/$file" || bad "$*: no '$pattern'"
+}
+
+# --- before there is a state -----------------------------------------------------
+is 0 '^cadre [0-9]' cadre version
+is 0 'usage: cadre' cadre
+is 0 'send TO CONTENT' cadre help
+is 0 'usage: cadre send TO' cadre help send
+is 0 'usage: cadre task claim\|usage: cadre claim' cadre claim --help
+is 0 'team create NAME' cadre help team
+is 2 'there is no verb .frob' cadre frob
+is 2 'see .cadre help task' cadre task
+is 2 'see .cadre help task' cadre task frob
+is 3 'hint: make one: cadre init' cadre status
+is 3 'hint: make one: cadre init' cadre task list
+is 2 'takes no words' cadre init here
+
+# --- a state ---------------------------------------------------------------------
+is 0 "made $CADRE_HOME" cadre init
+is 0 'already there' cadre init
+[ "$(stat -c %a "$CADRE_HOME")" = 700 ] || bad "the folder is not 0700"
+[ "$(stat -c %a "$CADRE_HOME/secret")" = 600 ] || bad "the secret is not 0600"
+[ "$(cat "$CADRE_HOME/.gitignore")" = '*' ] || bad "no .gitignore"
+is 0 '^host  *no$' cadre status
+
+# Found upward, and through a worktree.
+(
+	unset CADRE_HOME
+	git init -q "$TMPDIR/repo"
+	cd "$TMPDIR/repo" || exit 1
+	git commit -q --allow-empty -m first
+	git worktree add -q ../tree
+	mkdir deep
+	cd deep
+	cadre init | grep -q "made $TMPDIR/repo/.cadre" || exit 1
+	cadre team create inrepo >/dev/null
+	cd "$TMPDIR/tree"
+	cadre team list | grep -q inrepo || exit 1
+	cd "$TMPDIR/repo"
+	[ -z "$(git status --porcelain)" ]
+) || bad "the state of a project is not found, or git sees it"
+
+# --- the verbs, with and without a host --------------------------------------------
+# story TEAM: a team's life; the same whoever runs the operations.
+story() {
+	team=$1
+	is 0 '^state  *ready' cadre team create "$team" \
+		--roles '[{"name":"coder","skills":["c"]},{"name":"tester"}]'
+	token=$(cadre team create "$team-2" --roles '[{"name":"a"}]' --json |
+		sed 's/.*"name":"a"[^}]*"token":"\([0-9a-f]*\)".*/\1/')
+	is 0 "^$team  *ready" cadre team list
+	is 4 'conflict' cadre team create "$team"
+	# Two teams: which one has to be said.
+	is 2 'say which team' cadre task list
+	export CADRE_TEAM="$team"
+	is 0 'no tasks' cadre task list
+	is 0 '^message_id' cadre send coder hello there
+	is 0 'hello there' cadre --as coder inbox
+	is 0 'no messages' cadre --as coder inbox --keep
+	is 3 '(at /to)' cadre send nobody hi
+	is 2 '.' cadre send coder
+	is 2 'Did you mean --priority' cadre send coder hi --prioritx=urgent
+	echo "from a pipe" | cadre send coder - >/dev/null || bad "send -"
+	echo "from a file" >"$TMPDIR/text"
+	is 0 . cadre send coder "@$TMPDIR/text"
+	is 0 . cadre send coder @@you
+	is 0 . cadre send coder "@you there"
+	is 3 'cannot open' cadre send coder @/no/such/file
+	is 0 'from a pipe' cadre --as coder inbox peek
+	cadre --as coder inbox --take >"$TMPDIR/out" 2>&1
+	for text in 'from a pipe' 'from a file' '^ *@you$' '@you there'; do
+		grep -q "$text" "$TMPDIR/out" || bad "inbox lacks $text"
+	done
+
+	is 0 '^id  *001' cadre task create "Write it" --priority 1 --tags a,b
+	is 0 '^depends_on  *001' cadre task create "Test it" --depends-on 001
+	is 4 'conflict' cadre --as tester claim 002
+	is 0 '^001 ' cadre ready
+	is 0 'owner  *coder' cadre --as coder claim
+	is 0 'no task' cadre --as tester claim
+	is 4 'conflict' cadre --as tester claim 001
+	is 0 'in_progress' cadre --as coder start 001
+	is 4 'conflict' cadre --as coder done 001 --epoch 7 x
+	is 0 'completed' cadre --as coder done 001 all is well
+	is 0 'result  *all is well' cadre task show 001
+	is 0 '^002 ' cadre ready
+	is 0 'task.completed' cadre task history 001
+	is 0 'task.completed' cadre events --kind task
+	is 3 'not_found' cadre task show 999
+	is 0 '^[{]"tasks":\[[{].*\]' cadre task list --json
+
+	# A fault in JSON is an object on stdout.
+	cadre task show 999 --json >"$TMPDIR/out" 2>"$TMPDIR/err"
+	[ $? = 3 ] && grep -q '^{"error":{"code":"not_found","where":"/task"' "$TMPDIR/out" &&
+		[ ! -s "$TMPDIR/err" ] || bad "a fault in JSON"
+
+	# The same key does it once.
+	first=$(cadre send coder once --key k-"$team" --json)
+	second=$(cadre send coder once --key k-"$team" --json)
+	case $second in *'"replayed":true'*) ;; *) bad "not replayed: $second" ;; esac
+	[ "$(echo "$first" | cut -d, -f1)" = "$(echo "$second" | cut -d, -f1)" ] ||
+		bad "two ids under one key"
+	is 4 'this key was used' cadre send coder twice --key k-"$team"
+
+	# Who calls.
+	is 5 'denied' env CADRE_AGENT=coder CADRE_TOKEN=wrong cadre inbox
+	is 5 'denied' env CADRE_AGENT=coder CADRE_TOKEN=x cadre --as tester inbox
+	is 0 'no messages' env CADRE_TEAM="$team-2" CADRE_AGENT=a CADRE_TOKEN="$token" cadre inbox
+	is 5 'denied' env CADRE_TEAM="$team-2" CADRE_AGENT=a CADRE_TOKEN="$token" \
+		cadre team destroy "$team"
+
+	# Waits: one that ends with what it waited for, one with its time.
+	cadre --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
+	waiter=$!
+	sleep 0.3
+	is 0 . cadre send tester "at last"
+	wait $waiter || bad "inbox --wait ended with $?"
+	grep -q 'at last' "$TMPDIR/waited" || bad "inbox --wait did not see the message"
+	is 0 'no messages' cadre --as tester inbox --wait-seconds 1
+
+	cadre events -f --json >"$TMPDIR/followed" &
+	follower=$!
+	sleep 0.3
+	is 0 . cadre task create "Seen by the follower"
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		grep -q '"task.created".*"003"' "$TMPDIR/followed" && break
+		sleep 0.1
+	done
+	kill $follower
+	wait $follower 2>/dev/null
+	grep -q '"task.created".*"003"' "$TMPDIR/followed" || bad "events -f"
+
+	is 0 '^destroyed\|^state  *destroyed' cadre team destroy "$team-2"
+	unset CADRE_TEAM
+	is 0 'Write it' cadre task list
+	is 0 '^state  *destroyed' cadre team destroy "$team"
+}
+
+echo "without a host"
+story red
+is 0 . cadre team create still --roles '[{"name":"coder"}]'
+is 7 'cadre up' cadre workspace create --agent coder --team still
+is 7 'cadre up' cadre exec still/coder true
+is 0 . cadre team destroy still
+is 0 '^ok  *integrity' cadre doctor
+is 0 '"ok":true' cadre doctor --json
+is 0 'verified' cadre backup "$TMPDIR/copy.db"
+is 0 'verified' cadre backup
+[ "$(sqlite3 "$TMPDIR/copy.db" 'PRAGMA integrity_check')" = ok ] || bad "the backup is not sound"
+is 0 '^events ' cadre gc
+is 3 'cadre up' cadre logs
+is 0 'no host runs' cadre down
+
+echo "with a host"
+is 0 '^up: process [0-9]*, /' cadre up
+is 0 '^up already: process' cadre up
+is 4 'a host runs already' cadre serve
+is 0 '^host  *yes' cadre status
+story blue
+is 0 'holds the lock' cadre doctor
+is 0 . cadre logs -n 5
+is 0 '^host  *no$' cadre status --direct
+
+# Killed while a client waits: the client goes on by itself.
+is 0 . cadre team create green --roles '[{"name":"coder"}]'
+cadre --as coder inbox --wait >"$TMPDIR/waited" 2>&1 &
+waiter=$!
+sleep 0.3
+kill -9 "$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')"
+sleep 0.3
+is 0 . cadre send coder "after the host"
+wait $waiter || bad "the waiting client ended with $?"
+grep -q 'after the host' "$TMPDIR/waited" || bad "the waiting client saw nothing"
+is 0 '^host  *no$' cadre status
+is 0 '^up: process' cadre up
+is 0 '^down: process' cadre down
+is 0 'no host runs' cadre down
+
+# --- what is generated ----------------------------------------------------------------
+for shell in bash zsh fish; do
+	is 0 'task_show\|task show\|-a show' cadre completion $shell
+done
+cadre completion bash >"$TMPDIR/completion"
+if command -v bash >/dev/null; then
+	cat >"$TMPDIR/complete" <<'END'
+. "$1"
+try() {
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	COMPREPLY=()
+	_cadre
+	echo "${COMPREPLY[@]}"
+}
+try cadre ver
+try cadre task sh
+try cadre task list --status pen
+try cadre --as co
+END
+	[ "$(CADRE_TEAM=green bash "$TMPDIR/complete" "$TMPDIR/completion" | tr '\n' ' ')" = \
+		'version show pending coder ' ] || bad "completion in bash"
+fi
+for shell in zsh fish; do
+	! command -v $shell >/dev/null || { cadre completion $shell >"$TMPDIR/completion" &&
+		$shell -n "$TMPDIR/completion" || bad "completion in $shell"; }
+done
+is 0 '^.TH CADRE 1' cadre man
+is 0 'EXIT STATUS' cadre man
+exit $failed

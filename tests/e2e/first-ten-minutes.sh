@@ -1,0 +1,73 @@
+#!/bin/sh
+# first-ten-minutes - what README tells a newcomer to type, typed: from an empty
+# project to a team that talks, shares a board, and survives its host.
+set -eu
+export NO_COLOR=1
+mkdir "$TMPDIR/project"
+cd "$TMPDIR/project"
+git init -q .
+trap 'cadre down >/dev/null 2>&1' EXIT
+
+see() { # PATTERN: what was just printed must hold it
+	grep -q -e "$1" "$TMPDIR/out" || { echo "no '$1' in:"; cat "$TMPDIR/out"; exit 1; }
+}
+run() {
+	echo "\$ $*"
+	"$@" >"$TMPDIR/out"
+	cat "$TMPDIR/out"
+}
+
+# A state for this project, and a host for it.
+run cadre init
+run cadre up
+see '^up: process'
+
+# A team of two beside its lead.
+run cadre team create web --roles '[{"name":"coder","skills":["c"]},{"name":"tester"}]'
+run cadre team status
+see '^  coder'
+
+# A board: the second task waits for the first.
+run cadre task create "Write the parser" --priority 1
+run cadre task create "Test the parser" --depends-on 001
+run cadre ready
+see '^001 '
+
+# One agent claims; nobody else can.
+run cadre --as coder claim
+see 'owner  *coder'
+! cadre --as tester claim 001 2>"$TMPDIR/out" || exit 1
+see 'conflict'
+run cadre --as coder start 001
+run cadre --as coder note 001 "the grammar is in docs/grammar.md"
+run cadre --as coder done 001 "parses everything in tests/"
+run cadre ready
+see '^002 '
+
+# They talk; nothing is lost while nobody listens.
+run cadre --as coder send tester "the parser is yours"
+run cadre --as tester inbox
+see 'the parser is yours'
+
+# The host dies; everything is still there, with it and without it.
+pid=$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
+kill -9 "$pid"
+run cadre task list
+see '^001  completed'
+run cadre --as tester claim 002
+run cadre up
+
+# What happened, for people: events, SQL, Markdown.
+run cadre events --kind task
+see 'task.completed'
+run sqlite3 -box .cadre/state.db 'SELECT team, task, status, owner FROM v_board'
+see 'parser'
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	grep -q completed .cadre/vault/teams/web/tasks/001-*.md && break
+	sleep 0.3
+done
+run cat .cadre/vault/teams/web/tasks/001-write-the-parser.md
+see '^status: completed'
+run cadre doctor
+run cadre down
+[ -z "$(git status --porcelain)" ]
