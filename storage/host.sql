@@ -7,3 +7,18 @@
 SELECT e.seq, e.kind, e.team, e.subject, e.target, CASE WHEN e.kind = 120 THEN
 	(SELECT m.reply_to FROM message m WHERE m.id = e.subject) END AS reply_to
 FROM event e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
+
+-- name: host_due
+-- Whether something has run out, whether anything can, and when a host lived last.
+SELECT s.alive_at,
+	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
+	OR EXISTS (SELECT 1 FROM delivery
+		WHERE due_at IS NOT NULL AND state < 3 AND due_at <= :now) AS due,
+	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL)
+	OR EXISTS (SELECT 1 FROM delivery
+		WHERE due_at IS NOT NULL AND state < 3) AS live
+FROM state s WHERE s.one = 1;
+
+-- name: state_alive
+-- A host lives: what it misses from now on is a gap.
+UPDATE state SET alive_at = :now WHERE one = 1;

@@ -33,12 +33,14 @@ struct job {
 	void (*done)(struct job *job);
 	void *owner; /* the callee's */
 	int64_t number; /* the callee's */
+	bool writing, reading; /* counted in the host */
 
 	/* A connection's: see conn.c. */
 	struct conn *conn;
 	struct job *sibling, **sibling_at; /* in conn.jobs */
 	uint64_t after; /* a read: so many writes must be done before */
-	bool solo, counted;
+	bool counted; /* its first run is over */
+
 
 	/* Parked: see waiters.c. */
 	struct job *parked, **parked_at;

@@ -1,0 +1,361 @@
+#include "core/host/conn.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/host/ask.h"
+#include "core/host/dialect.h"
+#include "core/host/running.h"
+#include "ops.gen.h"
+
+enum {
+	JOBS_MOST = 256,	/* under way per connection */
+	OUT_PAUSE = 1 << 20,	/* unread answers: read no more calls */
+	OUT_MOST = 64 << 20,	/* unread answers: it is gone */
+	REST_MOST = 256 << 10,
+};
+
+/* --- out --------------------------------------------------------------------- */
+
+static void soil(struct conn *c)
+{
+	if (c->is_dirty || c->closing)
+		return;
+	c->is_dirty = true;
+	c->dirty = c->host->dirty;
+	c->host->dirty = c;
+}
+
+static void on_written(struct flow *flow, int status)
+{
+	struct conn *c = flow->arg;
+
+	if (status < 0)
+		conn_close(c);
+	else
+		soil(c);
+}
+
+/* --- in ---------------------------------------------------------------------- */
+
+static void read_on(struct conn *c);
+
+void conn_flush(struct host *host)
+{
+	while (host->dirty) {
+		struct conn *c = host->dirty;
+
+		host->dirty = c->dirty;
+		c->is_dirty = false;
+		if (c->closing)
+			continue;
+		if (flow_send(&c->flow) || flow_left(&c->flow) > OUT_MOST)
+			conn_close(c);
+		else
+			read_on(c);
+		if (c->ended && !c->closing && c->n_jobs == 0 &&
+		    !c->rest.len && !flow_left(&c->flow))
+			conn_close(c);
+	}
+}
+
+static bool held_up(const struct conn *c)
+{
+	return c->closing || c->solo || c->n_jobs >= JOBS_MOST ||
+	       c->flow.out.len > OUT_PAUSE;
+}
+
+static void on_job(struct job *job);
+
+static void link_job(struct conn *c, struct job *job)
+{
+	job->conn = c;
+	job->done = on_job;
+	job->sibling = c->jobs;
+	job->sibling_at = &c->jobs;
+	if (c->jobs)
+		c->jobs->sibling_at = &job->sibling;
+	c->jobs = job;
+	c->n_jobs++;
+	if (!job->packet.id)
+		c->solo = job;
+}
+
+static void unlink_job(struct conn *c, struct job *job)
+{
+	*job->sibling_at = job->sibling;
+	if (job->sibling)
+		job->sibling->sibling_at = job->sibling_at;
+	job->sibling_at = NULL;
+	c->n_jobs--;
+	if (c->solo == job)
+		c->solo = NULL;
+}
+
+static void start_job(struct conn *c, struct job *job)
+{
+	job->first = job->call.now = home_now();
+	job->call.seed = home_random();
+	job->ready = arena_mark(&job->call.arena);
+	if (job->call.op->flags & OP_WRITE) {
+		c->writes_sent++;
+		host_write(c->host, job);
+		return;
+	}
+	job->after = c->writes_sent;
+	if (c->writes_done < job->after)
+		chain_add(&c->held, job);
+	else
+		host_read(c->host, job);
+}
+
+static void on_frame(struct conn *c)
+{
+	struct fault f = { 0 };
+	struct job *job = job_new(&c->host->jobs);
+	enum heard what;
+
+	packet_read(&job->packet, c->reader.body, c->reader.size, &f);
+	job->call.settings = &c->host->home->settings;
+	job->call.host = true;
+	what = f.code ? HEARD_NONSENSE : dialect_read(c, job, &f);
+	c->started = true;
+	if (what == HEARD_CALL) {
+		link_job(c, job);
+		start_job(c, job);
+		return;
+	}
+	if (what == HEARD_NONSENSE)
+		wire_write_fault(&c->flow.out, &f, !c->greeted, job->packet.id);
+	job_free(job);
+	soil(c);
+}
+
+/* Takes frames from `data` until the connection is held up; returns how many
+ * bytes were taken. */
+static size_t take_frames(struct conn *c, const char *data, size_t len)
+{
+	struct fault f = { 0 };
+	size_t at = 0;
+
+	while (at < len && !held_up(c)) {
+		size_t used;
+		int rc = frame_read(&c->reader, data + at, len - at, &used, &f);
+
+		at += used;
+		if (rc < 0) {
+			/* What follows cannot be understood any more. */
+			wire_write_fault(&c->flow.out, &f, !c->greeted, NULL);
+			flow_send(&c->flow);
+			conn_close(c);
+			return len;
+		}
+		if (rc > 0)
+			on_frame(c);
+	}
+	return at;
+}
+
+/* Sends that are under way run to their end; what only waits or receives is
+ * not run any more. */
+static void forsake(struct conn *c)
+{
+	struct job *next;
+
+	for (struct job *job = c->jobs; job; job = next) {
+		next = job->sibling;
+		if (job->parked_at) {
+			waiters_drop(c->host, job);
+			unlink_job(c, job);
+			job_free(job);
+		} else if (job->call.op->flags & OP_REQUEST || job->counted ||
+			   !(job->call.op->flags & OP_WRITE))
+			atomic_store(&job->gone, true);
+	}
+	for (struct job *job; (job = chain_pop(&c->held));) {
+		unlink_job(c, job);
+		job_free(job);
+	}
+}
+
+static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+	struct conn *c = stream->data;
+	size_t used = 0;
+
+	if (n == UV_EOF) {
+		/* It may still read answers, but nobody knows: waits end. */
+		c->ended = true;
+		uv_read_stop(stream);
+		forsake(c);
+		soil(c);
+		return;
+	}
+	if (n < 0) {
+		conn_close(c);
+		return;
+	}
+	if (c->rest.len == 0)
+		used = take_frames(c, buf->base, (size_t)n);
+	if (used < (size_t)n && !c->closing)
+		text_add(&c->rest, buf->base + used, (size_t)n - used);
+	if (c->rest.len > REST_MOST && !c->closing) {
+		c->stopped = true;
+		uv_read_stop(stream);
+	}
+}
+
+static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+{
+	struct conn *c = handle->data;
+
+	(void)size;
+	*buf = uv_buf_init(c->host->buffer, sizeof(c->host->buffer));
+}
+
+/* Goes on with what came while the connection was held up. */
+static void read_on(struct conn *c)
+{
+	if (c->rest.len > 0 && !held_up(c)) {
+		c->rest_used += take_frames(c, c->rest.data + c->rest_used,
+					    c->rest.len - c->rest_used);
+		if (!c->closing && c->rest_used == c->rest.len) {
+			flow_empty(&c->rest);
+			c->rest_used = 0;
+		}
+	}
+	if (c->stopped && !c->closing && !c->ended && c->rest.len == 0) {
+		c->stopped = false;
+		uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes);
+	}
+}
+
+/* --- answers ------------------------------------------------------------------ */
+
+static void release_held(struct conn *c)
+{
+	while (c->held.first && c->held.first->after <= c->writes_done)
+		host_read(c->host, chain_pop(&c->held));
+}
+
+void conn_written(struct conn *c, struct job *job)
+{
+	if (job->counted)
+		return;
+	job->counted = true;
+	c->writes_done++;
+	release_held(c);
+}
+
+static void conn_unref(struct conn *c)
+{
+	if (!c->closed || c->n_jobs > 0)
+		return;
+	frame_release(&c->reader);
+	text_release(&c->rest);
+	flow_release(&c->flow);
+	free(c->texts);
+	free(c);
+}
+
+void conn_answer(struct job *job)
+{
+	struct conn *c = job->conn;
+
+	unlink_job(c, job);
+	if (!c->closing && !atomic_load(&job->gone))
+		dialect_answer(c, job);
+	job_free(job);
+	soil(c);
+	conn_unref(c);
+}
+
+/* Operations that change what workspaces are to be. */
+static bool moves_workspaces(const struct op *op)
+{
+	return op->events && (!strncmp(op->name, "workspace.", 10) ||
+			      !strncmp(op->name, "team.", 5) ||
+			      op == op_agent_register);
+}
+
+/* A job is back from its thread: it is over, or has to ask a guest, or waits. */
+static void on_job(struct job *job)
+{
+	struct conn *c = job->conn;
+
+	if (job->call.op->flags & OP_WRITE) {
+		conn_written(c, job);
+		if (moves_workspaces(job->call.op) && !job->call.fault.code)
+			reconcile_poke(c->host);
+	}
+	if (!c->closing && !job->call.fault.code) {
+		if (job->call.workspace && ask_start(c->host, job))
+			return;
+		if (job->call.wait_on && !c->ended &&
+		    waiters_park(c->host, job))
+			return;
+	}
+	conn_answer(job);
+}
+
+/* --- life ---------------------------------------------------------------------- */
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct conn *c = handle->data;
+
+	c->closed = true;
+	conn_unref(c);
+}
+
+void conn_close(struct conn *c)
+{
+	if (c->closing)
+		return;
+	c->closing = true;
+	*c->at = c->next;
+	if (c->next)
+		c->next->at = c->at;
+	forsake(c);
+	uv_close((uv_handle_t *)&c->pipe, on_closed);
+}
+
+/* Only this user and root: for them the socket's door proves an operator. */
+static bool peer_known(struct conn *c)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	uv_os_fd_t fd;
+
+	if (uv_fileno((uv_handle_t *)&c->pipe, &fd) ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+		return false;
+	return peer.uid == geteuid() || peer.uid == 0;
+}
+
+void conn_accept(struct host *host)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return;
+	c->host = host;
+	c->pipe.data = c;
+	c->flow.stream = (uv_stream_t *)&c->pipe;
+	c->flow.wrote = on_written;
+	c->flow.arg = c;
+	c->identity.level = WHO_OPERATOR;
+	c->identity.team = host->home->settings.default_team;
+	uv_pipe_init(&host->loop, &c->pipe, 0);
+	c->next = host->conns;
+	c->at = &host->conns;
+	if (c->next)
+		c->next->at = &c->next;
+	host->conns = c;
+	if (uv_accept((uv_stream_t *)&host->listener, (uv_stream_t *)&c->pipe) ||
+	    !peer_known(c) ||
+	    uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes))
+		conn_close(c);
+}

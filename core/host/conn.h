@@ -1,0 +1,55 @@
+/*
+ * conn - one client of the host's socket.
+ *
+ * A frame is a Hello (first, optional), a Call, or one of the older messages
+ * that a guest's agent may send.  Calls with an id are answered in any order;
+ * one without holds up what is behind it until it is answered.  A read waits
+ * until the writes that were sent before it are done.  A client that does not
+ * read is not read from, and is dropped when its answers take too much memory.
+ */
+#ifndef CONN_H
+#define CONN_H
+
+#include <uv.h>
+
+#include "core/host/flow.h"
+#include "core/host/job.h"
+#include "core/host/queue.h"
+#include "core/wire/frame.h"
+
+struct conn {
+	struct host *host;
+	struct conn *next, **at;   /* in host->conns */
+	struct conn *dirty;	   /* in host->dirty */
+	uv_pipe_t pipe;
+	struct frame_reader reader;
+	struct text rest; /* bytes that came while the connection was held up */
+	size_t rest_used;
+	struct flow flow; /* answers */
+	bool is_dirty, closing, closed, ended, stopped;
+
+	struct job *jobs; /* under way, parked ones included */
+	size_t n_jobs;
+	struct job *solo; /* the call without an id */
+	struct chain held; /* reads behind writes */
+	uint64_t writes_sent, writes_done;
+
+	struct identity identity;
+	char *texts; /* behind identity's pointers */
+	bool greeted, started;
+};
+
+void conn_accept(struct host *host);
+
+/* Writes what `dirty` connections have; called before each poll. */
+void conn_flush(struct host *host);
+void conn_close(struct conn *c);
+
+/* Answers a call of a connection and frees the job; with the connection gone
+ * it only frees it. */
+void conn_answer(struct job *job);
+
+/* The first run of a write is over (a wait may go on). */
+void conn_written(struct conn *c, struct job *job);
+
+#endif

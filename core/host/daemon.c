@@ -1,0 +1,188 @@
+#include "core/host/daemon.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/host/collect.h"
+#include "core/host/running.h"
+#include "ops.gen.h"
+
+enum {
+	SILENT_MS = 16000, /* three heartbeats and a bit */
+};
+
+/* --- heartbeats ------------------------------------------------------------------ */
+
+static void on_written(struct job *job)
+{
+	struct tether *t = job->owner;
+
+	t->daemon.checking = false;
+	job_free(job);
+	tether_let_go(t);
+}
+
+/* A heartbeat that is worth a row; `job` has its arguments. */
+static void write_beat(struct tether *t, struct job *job)
+{
+	t->daemon.checking = true;
+	tether_keep(t);
+	host_submit(t->host, job);
+}
+
+/* On a reader: has some lease of the agent under half left? */
+static void look_at_leases(struct job *job, struct store *store)
+{
+	struct call *call = &job->call;
+	struct lease_ending_row row = { 0 };
+
+	call->store = store;
+	if (store_begin(store, false, &call->fault))
+		return;
+	if (sql_row(call, lease_ending, &row, .agent = job->number,
+		    .now = call->now) > 0)
+		job->number = row.n;
+	else
+		job->number = 0;
+	store_rollback(store);
+}
+
+static void on_leases(struct job *job)
+{
+	struct tether *t = job->owner;
+	bool ending = !job->call.fault.code && job->number > 0;
+
+	t->daemon.checking = false;
+	job->read = NULL;
+	job->done = on_written;
+	if (ending && !t->closing)
+		write_beat(t, job);
+	else
+		job_free(job);
+	tether_let_go(t);
+}
+
+static struct job *beat_job(struct tether *t, const struct wire_heartbeat *beat)
+{
+	struct job *job = host_job(t->host, op_guest_heartbeat, on_written, t);
+	struct guest_heartbeat_in *in = job->call.in;
+	struct arena *a = &job->call.arena;
+
+	in->agent = t->agent;
+	in->waiting = beat->waiting;
+	in->running = arena_alloc(a, (beat->n_running + 1) * sizeof(char *));
+	in->n_running = beat->n_running;
+	for (size_t i = 0; i < beat->n_running; i++)
+		in->running[i] = arena_strdup(a, beat->running[i]);
+	return job;
+}
+
+static uint64_t hash_of(const struct wire_heartbeat *beat)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (size_t i = 0; i < beat->n_running; i++)
+		for (const char *s = beat->running[i]; *s; s++)
+			h = (h ^ (unsigned char)*s) * 1099511628211u;
+	return h;
+}
+
+/* The agent's status follows its daemon only where that begins or ends to
+ * work: in between it is the agent's own. */
+static void take_status(struct tether *t, const struct wire_heartbeat *beat,
+			struct guest_heartbeat_in *in)
+{
+	struct daemon *d = &t->daemon;
+	bool works = beat->n_running > 0;
+
+	if (d->known && !d->offline && works == d->works)
+		return;
+	in->has_status = true;
+	in->status = works	? AGENT_STATUS_WORKING
+		     : d->known ? AGENT_STATUS_IDLE
+				: AGENT_STATUS_READY;
+}
+
+static void note_beat(struct tether *t, const struct wire_heartbeat *beat)
+{
+	struct daemon *d = &t->daemon;
+	uint64_t hash = hash_of(beat);
+	struct job *job;
+	struct guest_heartbeat_in *in;
+
+	if (d->checking || !t->agent)
+		return; /* the next one is only seconds away */
+	job = beat_job(t, beat);
+	in = job->call.in;
+	take_status(t, beat, in);
+	if (in->has_status || hash != d->beat_hash) {
+		d->known = true;
+		d->offline = false;
+		d->works = beat->n_running > 0;
+		d->beat_hash = hash;
+		write_beat(t, job);
+		return;
+	}
+	if (beat->n_running == 0) {
+		job_free(job);
+		return;
+	}
+	job->read = look_at_leases;
+	job->number = t->agent;
+	job->done = on_leases;
+	job->call.now = job->first = home_now();
+	job->ready = arena_mark(&job->call.arena);
+	d->checking = true;
+	tether_keep(t);
+	host_read(t->host, job);
+}
+
+void daemon_beat(struct tether *t, struct packet *heartbeat)
+{
+	struct wire_heartbeat beat = { 0 };
+	struct arena a = { 0 };
+	struct fault f = { 0 };
+
+	t->daemon.heard_at = home_now();
+	if (packet_decode(heartbeat, &beat, &a, &f) == 0) {
+		note_beat(t, &beat);
+		if (beat.results > 0)
+			collect_poke(t);
+	}
+	arena_release(&a);
+}
+
+static void on_noted(struct job *job)
+{
+	job_free(job);
+}
+
+void daemon_tick(struct tether *t, int64_t now)
+{
+	struct daemon *d = &t->daemon;
+	struct job *job;
+	struct workspace_note_in *in;
+
+	if (!d->heard_at)
+		d->heard_at = now;
+	if (d->offline || !t->agent || d->heard_at + SILENT_MS > now)
+		return;
+	d->offline = true;
+	job = host_job(t->host, op_workspace_note, on_noted, NULL);
+	in = job->call.in;
+	in->workspace = t->workspace;
+	in->offline = true;
+	host_submit(t->host, job);
+}
+
+void daemon_up(struct tether *t)
+{
+	t->daemon.heard_at = home_now();
+	t->daemon.known = false;
+	collect_poke(t);
+}
+
+void daemon_release(struct tether *t)
+{
+	collect_release(t);
+}

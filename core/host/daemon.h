@@ -1,0 +1,18 @@
+/*
+ * daemon - what a guest's daemon reports: heartbeats and results.
+ *
+ * A heartbeat changes a row only when something changed or a lease is under
+ * half.  Results are asked for, stored, and acknowledged to the guest only
+ * after the commit; the guest drops them then.
+ */
+#ifndef DAEMON_H
+#define DAEMON_H
+
+#include "core/host/tether.h"
+
+void daemon_up(struct tether *t); /* the guest answers now */
+void daemon_beat(struct tether *t, struct packet *heartbeat);
+void daemon_tick(struct tether *t, int64_t now);
+void daemon_release(struct tether *t);
+
+#endif

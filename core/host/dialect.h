@@ -1,0 +1,28 @@
+/*
+ * dialect - what a client says, as calls, and their answers as messages.
+ *
+ * Call carries any operation.  The older messages of a guest's agent
+ * (TeamMessage, TeamReceive, TaskClaim) become the calls that they stand for
+ * and are answered in their own form.
+ */
+#ifndef DIALECT_H
+#define DIALECT_H
+
+#include "core/host/conn.h"
+
+enum heard {
+	HEARD_NONSENSE, /* `f` is filled */
+	HEARD_CALL,	/* job->call is decoded */
+	HEARD_ANSWERED, /* no call: the answer is in c->flow.out */
+};
+
+enum heard dialect_read(struct conn *c, struct job *job, struct fault *f);
+
+/* Appends what became of a connection's call to c->flow.out. */
+void dialect_answer(struct conn *c, struct job *job);
+
+/* Appends a CallResult of any call; `old` and `id` as in wire.h. */
+void dialect_result(struct text *out, struct call *call, bool old,
+		    const json_t *id);
+
+#endif

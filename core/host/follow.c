@@ -1,0 +1,214 @@
+#include "core/host/follow.h"
+
+#include <stdio.h>
+
+#include "core/host/running.h"
+#include "ops.gen.h"
+
+enum { PAGE = 1000, NET_MS = 250 };
+
+struct page {
+	struct host_event_row *rows;
+	size_t n;
+};
+
+/* --- on a reader --------------------------------------------------------------- */
+
+/* The page is read with a call's macros; the call itself is not run. */
+static void read_page(struct job *job, struct store *store)
+{
+	struct call *call = &job->call;
+	struct page *page = arena_alloc(&call->arena, sizeof(*page));
+	struct host_event_row row;
+	struct query q;
+
+	call->store = store;
+	call->out = page;
+	if (store_begin(store, false, &call->fault))
+		return;
+	sql_query(call, &q, host_events, .after = job->number, .limit = PAGE);
+	while (sql_next(call, &q, &row) > 0)
+		*(struct host_event_row *)arena_push(&call->arena, &page->rows,
+						     &page->n, sizeof(row)) = row;
+	store_rollback(store);
+}
+
+static void read_end(struct job *job, struct store *store)
+{
+	struct call *call = &job->call;
+	struct event_last_row last = { 0 };
+
+	call->store = store;
+	if (store_begin(store, false, &call->fault))
+		return;
+	if (sql_row(call, event_last, &last) > 0)
+		job->number = last.seq;
+	store_rollback(store);
+}
+
+/* --- on the loop ---------------------------------------------------------------- */
+
+static size_t place_of(enum wake wake, int64_t key)
+{
+	return ((uint64_t)key * 8 + wake) * 0x9e3779b97f4a7c15u >> 54;
+}
+
+static void wake_key(struct host *host, enum wake wake, int64_t key,
+		     int64_t seq)
+{
+	host->follow.recent[place_of(wake, key)] = seq;
+	waiters_wake(host, wake, key, seq);
+}
+
+static void tell_waiters(struct host *host, const struct host_event_row *e)
+{
+	const struct event_kind *kind = event_kind((int)e->kind);
+	unsigned wakes = kind ? kind->wakes : 0;
+
+	if (wakes & 1u << WAKE_READY)
+		wake_key(host, WAKE_READY, e->team, e->seq);
+	if (wakes & 1u << WAKE_TASK)
+		wake_key(host, WAKE_TASK, e->subject, e->seq);
+	if (wakes & 1u << WAKE_EVENT)
+		wake_key(host, WAKE_EVENT, e->team, e->seq);
+	if (wakes & 1u << WAKE_MESSAGE && e->reply_to)
+		wake_key(host, WAKE_MESSAGE, e->reply_to, e->seq);
+	if (wakes & 1u << WAKE_INBOX && e->target)
+		wake_key(host, WAKE_INBOX, e->target, e->seq);
+	if (wakes & 1u << WAKE_INBOX && !e->target) {
+		/* To several: `recent` knows the team's inboxes as -team. */
+		wake_key(host, WAKE_INBOX, -e->team, e->seq);
+		waiters_sweep(host, e->team, e->seq);
+	}
+}
+
+static void on_page(struct job *job)
+{
+	struct host *host = job->owner;
+	struct follow *w = &host->follow;
+	struct page *page = job->call.out;
+	size_t n = page ? page->n : 0;
+
+	w->reading = false;
+	for (size_t i = 0; i < n; i++) {
+		w->position = page->rows[i].seq;
+		tell_waiters(host, &page->rows[i]);
+		tether_event(host, &page->rows[i]);
+	}
+	job_free(job);
+	if (w->again || n == PAGE)
+		follow_poke(host);
+}
+
+static void read_next(struct host *host)
+{
+	struct job *job = job_new(&host->jobs);
+
+	job->owner = host;
+	job->number = host->follow.position;
+	job->read = read_page;
+	job->done = on_page;
+	host->follow.reading = true;
+	host->follow.again = false;
+	host_read(host, job);
+}
+
+void follow_poke(struct host *host)
+{
+	struct follow *w = &host->follow;
+
+	if (!w->wanted || host->stopping)
+		return;
+	if (w->reading)
+		w->again = true;
+	else
+		read_next(host);
+}
+
+static void on_bell(uv_fs_event_t *bell, const char *name, int events,
+		    int status)
+{
+	(void)name;
+	(void)events;
+	(void)status;
+	follow_poke(bell->data);
+}
+
+static void on_net(uv_timer_t *net)
+{
+	struct host *host = net->data;
+
+	if (host->waiters.n == 0 && !host->tethers) {
+		host->follow.wanted = false;
+		uv_timer_stop(net);
+		uv_fs_event_stop(&host->follow.bell);
+		return;
+	}
+	follow_poke(host);
+}
+
+static void on_end(struct job *job)
+{
+	struct host *host = job->owner;
+	struct follow *w = &host->follow;
+
+	w->reading = false;
+	if (!job->call.fault.code) {
+		/* A waiter that ran before this event may have missed some. */
+		w->since = w->position = job->number;
+		waiters_sweep(host, 0, w->since);
+	}
+	job_free(job);
+	follow_poke(host);
+}
+
+/* Begins at the newest event: what nobody wanted to know is not read. */
+void follow_want(struct host *host)
+{
+	struct follow *w = &host->follow;
+	char bell[4200];
+	struct job *job;
+
+	if (w->wanted || host->stopping)
+		return;
+	w->wanted = true;
+	snprintf(bell, sizeof(bell), "%s/bell", host->home->dir);
+	uv_fs_event_start(&w->bell, on_bell, bell, 0);
+	uv_timer_start(&w->net, on_net, NET_MS, NET_MS);
+	if (w->reading)
+		return;
+	job = job_new(&host->jobs);
+	job->owner = host;
+	job->read = read_end;
+	job->done = on_end;
+	w->reading = true;
+	host_read(host, job);
+}
+
+bool follow_moved(struct host *host, enum wake wake, int64_t key, int64_t team,
+		  int64_t as_of)
+{
+	const struct follow *w = &host->follow;
+
+	if (!w->wanted || w->position <= as_of)
+		return false;
+	if (as_of < w->since)
+		return true;
+	if (wake == WAKE_INBOX && w->recent[place_of(wake, -team)] > as_of)
+		return true;
+	return w->recent[place_of(wake, key)] > as_of;
+}
+
+void follow_init(struct host *host)
+{
+	host->follow = (struct follow){ 0 };
+	uv_timer_init(&host->loop, &host->follow.net);
+	uv_fs_event_init(&host->loop, &host->follow.bell);
+	host->follow.net.data = host->follow.bell.data = host;
+}
+
+void follow_close(struct host *host)
+{
+	uv_close((uv_handle_t *)&host->follow.net, NULL);
+	uv_close((uv_handle_t *)&host->follow.bell, NULL);
+}

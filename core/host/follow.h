@@ -1,0 +1,40 @@
+/*
+ * follow - reads the event log behind every commit, ours and others'.
+ *
+ * It looks after each batch of this process, when the bell of another one
+ * rings, and four times a second in any case; but only while somebody wants
+ * to know: waiting calls, and links to guests.  `recent` keeps the newest
+ * number per key, so that a call which parks after its event was read runs
+ * again; two keys in one place only cost a run for nothing.
+ */
+#ifndef FOLLOW_H
+#define FOLLOW_H
+
+#include <uv.h>
+
+#include "core/op.h"
+
+struct host;
+
+enum { RECENT_KEYS = 1024 };
+
+struct follow {
+	uv_fs_event_t bell;
+	uv_timer_t net;
+	int64_t position; /* events up to this one are read */
+	int64_t since;	  /* and all of those after this one */
+	int64_t recent[RECENT_KEYS];
+	bool wanted, reading, again;
+};
+
+void follow_init(struct host *host);
+void follow_close(struct host *host);
+/* Somebody wants to know from now on. */
+void follow_want(struct host *host);
+/* Something may have been committed. */
+void follow_poke(struct host *host);
+/* Whether the key may have moved after event `as_of`. */
+bool follow_moved(struct host *host, enum wake wake, int64_t key, int64_t team,
+		  int64_t as_of);
+
+#endif

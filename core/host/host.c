@@ -1,0 +1,317 @@
+#include "core/host/host.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/host/listener.h"
+#include "core/host/notify.h"
+#include "core/host/readers.h"
+#include "core/host/running.h"
+#include "core/host/writer.h"
+
+enum { STOP_MS = 10000 }; /* for what is under way; then the loop ends anyway */
+
+/* --- jobs ---------------------------------------------------------------------- */
+
+static void refuse(struct host *host, struct job *job)
+{
+	fault_set(&job->call.fault, FAULT_UNAVAILABLE, "",
+		  "too many calls are waiting");
+	job->call.fault.retry_after_ms = RETRY_MS;
+	chain_add(&host->early, job);
+}
+
+void host_write(struct host *host, struct job *job)
+{
+	if (host->n_writes >= WRITES_MOST) {
+		refuse(host, job);
+		return;
+	}
+	host->n_writes++;
+	job->writing = true;
+	chain_add(&host->writes, job);
+}
+
+void host_read(struct host *host, struct job *job)
+{
+	if (host->n_reads >= WRITES_MOST) {
+		refuse(host, job);
+		return;
+	}
+	host->n_reads++;
+	job->reading = true;
+	chain_add(&host->reads, job);
+}
+
+struct job *host_job(struct host *host, const struct op *op,
+		     void (*done)(struct job *job), void *owner)
+{
+	struct job *job = job_new(&host->jobs);
+	struct call *call = &job->call;
+
+	call->op = op;
+	call->in = arena_alloc(&call->arena, op->in->size);
+	call->out = arena_alloc(&call->arena, op->out->size);
+	call->settings = &host->home->settings;
+	call->identity.level = WHO_HOST;
+	call->host = true;
+	job->done = done;
+	job->owner = owner;
+	return job;
+}
+
+void host_submit(struct host *host, struct job *job)
+{
+	job->first = job->call.now = home_now();
+	job->call.seed = home_random();
+	job->ready = arena_mark(&job->call.arena);
+	if (job->call.op->flags & OP_WRITE)
+		host_write(host, job);
+	else
+		host_read(host, job);
+}
+
+static void finish(struct host *host, struct chain *jobs)
+{
+	for (struct job *job; (job = chain_pop(jobs));) {
+		host->n_writes -= job->writing;
+		host->n_reads -= job->reading;
+		job->writing = job->reading = false;
+		job->done(job);
+	}
+}
+
+/* --- the loop --------------------------------------------------------------------- */
+
+/* Before the loop sleeps: answers to the kernel, calls to the threads. */
+static void hand_over(struct host *host)
+{
+	while (host->early.first || host->dirty) {
+		struct chain early = host->early;
+
+		host->early = (struct chain){ 0 };
+		finish(host, &early);
+		conn_flush(host);
+	}
+	if (host->writes.first)
+		writer_push(host->writer, &host->writes);
+	if (host->reads.first)
+		readers_push(host->readers, &host->reads);
+}
+
+static void on_before_poll(uv_prepare_t *h)
+{
+	hand_over(h->data);
+}
+
+static void on_after_poll(uv_check_t *h)
+{
+	hand_over(h->data);
+}
+
+/* On the store thread or a reader. */
+static void on_batch(void *arg, struct chain *jobs)
+{
+	struct host *host = arg;
+
+	if (queue_push(&host->done, jobs))
+		uv_async_send(&host->answered);
+}
+
+static void on_answered(uv_async_t *h)
+{
+	struct host *host = h->data;
+	size_t writes = host->n_writes;
+	struct chain done = { 0 };
+
+	queue_take_all(&host->done, &done);
+	finish(host, &done);
+	if (host->n_writes < writes)
+		follow_poke(host);
+}
+
+static void on_signal(uv_signal_t *h, int number)
+{
+	struct host *host = h->data;
+
+	log_line(host->log, LOG_LEVEL_NOTE, "signal %d: stopping", number);
+	host_stop(host);
+}
+
+/* --- end ---------------------------------------------------------------------------- */
+
+static void close_handle(void *handle)
+{
+	uv_handle_t *h = handle;
+
+	if (h->type && !uv_is_closing(h))
+		uv_close(h, NULL);
+}
+
+/* New clients are turned away, waits are answered as they stand; calls under
+ * way come to their end in close_threads(). */
+void host_stop(struct host *host)
+{
+	if (host->stopping)
+		return;
+	host->stopping = true;
+	notify_manager("STOPPING=1");
+	host_deafen(host);
+	reconcile_close(host);
+	reaper_close(host);
+	waiters_end(host);
+	waiters_close(host);
+	follow_close(host);
+	tethers_close(host);
+	close_handle(&host->term);
+	close_handle(&host->interrupt);
+	uv_stop(&host->loop);
+}
+
+/* Runs what the threads still have, so that whoever sent it has his answer. */
+static void drain(struct host *host)
+{
+	uint64_t end = uv_now(&host->loop) + STOP_MS;
+
+	while ((host->n_writes || host->n_reads || host->early.first) &&
+	       uv_now(&host->loop) < end)
+		uv_run(&host->loop, UV_RUN_ONCE);
+	hand_over(host);
+	while (host->conns)
+		conn_close(host->conns);
+}
+
+static void close_loop(struct host *host)
+{
+	close_handle(&host->before_poll);
+	close_handle(&host->after_poll);
+	close_handle(&host->answered);
+	uv_run(&host->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&host->loop);
+}
+
+/* --- start --------------------------------------------------------------------------- */
+
+/* The loop keeps turning while these live; the others do not hold it. */
+static void open_loop(struct host *host)
+{
+	uv_loop_init(&host->loop);
+	uv_loop_configure(&host->loop, UV_METRICS_IDLE_TIME);
+	uv_prepare_init(&host->loop, &host->before_poll);
+	uv_check_init(&host->loop, &host->after_poll);
+	uv_async_init(&host->loop, &host->answered, on_answered);
+	uv_signal_init(&host->loop, &host->term);
+	uv_signal_init(&host->loop, &host->interrupt);
+	host->before_poll.data = host->after_poll.data = host;
+	host->answered.data = host->term.data = host->interrupt.data = host;
+	uv_prepare_start(&host->before_poll, on_before_poll);
+	uv_check_start(&host->after_poll, on_after_poll);
+	uv_signal_start(&host->term, on_signal, SIGTERM);
+	uv_signal_start(&host->interrupt, on_signal, SIGINT);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int open_threads(struct host *host, struct fault *f)
+{
+	const char *dir = host->home->dir;
+	int rc;
+
+	queue_init(&host->done);
+	rc = writer_open(&host->writer, dir, STORE_CREATE, on_batch, host, f);
+	if (rc)
+		return rc;
+	return readers_open(&host->readers, dir, on_batch, host, f);
+}
+
+static void close_threads(struct host *host)
+{
+	struct chain late = { 0 };
+
+	readers_close(host->readers);
+	writer_close(host->writer);
+	queue_take_all(&host->done, &late);
+	for (struct job *job; (job = chain_pop(&late));)
+		job_free(job);
+	queue_release(&host->done);
+	job_pool_release(&host->jobs);
+}
+
+static void say_ready(struct host *host)
+{
+	int fd = host->options->ready_fd;
+
+	notify_manager("READY=1");
+	log_line(host->log, LOG_LEVEL_NOTE, "serving %s at %s",
+		 host->home->dir, host->home->socket);
+	if (fd < 0)
+		return;
+	if (write(fd, "ready\n", 6) != 6)
+		log_line(host->log, LOG_LEVEL_WARN, "nobody reads ready_fd");
+	close(fd);
+}
+
+/* One thread uses the allocator hard at a time; more arenas only cost memory. */
+static void spare_memory(void)
+{
+	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+}
+
+static int serve(struct host *host, struct fault *f)
+{
+	int rc;
+
+	open_loop(host);
+	waiters_init(host);
+	follow_init(host);
+	reaper_init(host);
+	reconcile_init(host);
+	rc = open_threads(host, f);
+	if (rc == 0)
+		rc = host_listen(host, f);
+	if (rc == 0) {
+		say_ready(host);
+		reaper_start(host);
+		reconcile_start(host);
+		uv_run(&host->loop, UV_RUN_DEFAULT);
+		drain(host);
+	} else
+		host_stop(host);
+	close_loop(host);
+	reconcile_release(host);
+	close_threads(host);
+	return rc;
+}
+
+int host_run(const struct host_options *options, struct fault *f)
+{
+	struct host *host;
+	int lock, rc;
+
+	spare_memory();
+	lock = home_hold(options->home, f);
+	if (lock < 0)
+		return lock;
+	host = calloc(1, sizeof(*host));
+	if (!host)
+		abort();
+	host->options = options;
+	host->home = options->home;
+	snprintf(host->boot_id, sizeof(host->boot_id), "%016llx%016llx",
+		 (unsigned long long)home_random(),
+		 (unsigned long long)home_random());
+	rc = home_make_run(options->home, f);
+	if (rc == 0)
+		rc = log_open(&host->log, options->home->dir, LOG_LEVEL_NOTE,
+			      options->ready_fd < 0, f);
+	if (rc == 0)
+		rc = serve(host, f);
+	log_close(host->log);
+	free(host);
+	close(lock);
+	return rc;
+}

@@ -1,0 +1,30 @@
+/*
+ * host - the process that serves one state.
+ *
+ * One loop thread does all input and output and never touches the database;
+ * the store thread (writer.h) runs what changes it, a few readers (readers.h)
+ * what does not.  What follows a change reads the event log (follow.h).  At
+ * most one host runs per state file: it holds the lock file, in which its pid
+ * and start time stand.  `kill -9` is a normal way to end it.
+ *
+ * The files, in the order to read them: host.c (start and end), running.h (its
+ * parts), listener.c and conn.c (clients), job.h and batch.h (calls),
+ * waiters.c, follow.c, tether.c (guests), push.c, daemon.c, ask.c, reconcile.c,
+ * reaper.c.
+ */
+#ifndef HOST_H
+#define HOST_H
+
+#include "core/host/home.h"
+
+struct host_options {
+	const struct home *home; /* borrowed */
+	int ready_fd; /* "ready\n" is written here once it answers; -1: none */
+	const char *program; /* starts guests; NULL: this program itself */
+};
+
+/* Serves until SIGTERM or SIGINT, then ends what is under way.  Guests stay.
+ * 0, or a fault code with `conflict` when another host serves this state. */
+int host_run(const struct host_options *options, struct fault *f);
+
+#endif

@@ -1,0 +1,211 @@
+#include "core/host/push.h"
+
+#include <string.h>
+
+#include "core/host/running.h"
+#include "ops.gen.h"
+
+enum {
+	PAGE = 100,
+	PUSH_MS = 10000,
+	FULL_MS = 1000, /* a guest without room is tried again */
+};
+
+static void look(struct tether *t);
+
+/* The page is done with: on to the next one, if there is any. */
+static void end_page(struct tether *t, bool more)
+{
+	struct pushing *p = &t->push;
+
+	job_free(p->page);
+	p->page = NULL;
+	p->reading = false;
+	if (t->closing || !t->up)
+		return;
+	if (p->full)
+		p->retry_at = home_now() + FULL_MS;
+	else if (more || p->again)
+		look(t);
+}
+
+static void on_boot_noted(struct job *job)
+{
+	job_free(job);
+}
+
+/* All that the guest before was told has been told to this one. */
+static void end_anew(struct tether *t)
+{
+	struct job *job = host_job(t->host, op_workspace_note, on_boot_noted, t);
+	struct workspace_note_in *in = job->call.in;
+
+	memcpy(t->boot_told, t->boot_id, sizeof(t->boot_told));
+	t->push.anew = false;
+	t->push.after = 0;
+	in->workspace = t->workspace;
+	in->guest_boot = arena_strdup(&job->call.arena, t->boot_id);
+	host_submit(t->host, job);
+}
+
+static void finish(struct tether *t)
+{
+	const struct delivery_waiting_out *out = t->push.page->call.out;
+	bool more = out->n_pushes == PAGE;
+
+	if (t->push.anew && !more && !t->push.full && t->up)
+		end_anew(t);
+	end_page(t, more);
+}
+
+static void on_marked(struct job *job)
+{
+	struct tether *t = job->owner;
+
+	/* A mark that failed is made when the guest says Ok once more. */
+	job_free(job);
+	finish(t);
+	tether_let_go(t);
+}
+
+static void mark(struct tether *t)
+{
+	struct pushing *p = &t->push;
+	struct job *job;
+	struct delivery_notified_in *in;
+
+	if (p->n_told == 0) {
+		finish(t);
+		return;
+	}
+	job = host_job(t->host, op_delivery_notified, on_marked, t);
+	in = job->call.in;
+	in->agent = t->agent;
+	in->messages = arena_alloc(&job->call.arena, p->n_told * sizeof(int64_t));
+	in->n_messages = p->n_told;
+	memcpy(in->messages, p->told, p->n_told * sizeof(int64_t));
+	tether_keep(t);
+	host_submit(t->host, job);
+}
+
+/* One push is answered. */
+struct told {
+	struct tether *tether;
+	int64_t message;
+};
+
+static void on_told(void *arg, struct packet *answer, struct fault *f)
+{
+	struct told *told = arg;
+	struct tether *t = told->tether;
+	struct pushing *p = &t->push;
+
+	if (answer)
+		p->told[p->n_told++] = told->message;
+	else if (f->code == FAULT_EXHAUSTED || f->code == FAULT_TIMEOUT)
+		p->full = true;
+	else if (f->code != FAULT_UNAVAILABLE)
+		log_line(t->host->log, LOG_LEVEL_WARN,
+			 "workspace %s refuses a message: %s", t->id, f->text);
+	if (answer && !p->full && p->anew)
+		p->after = told->message;
+	if (--p->open > 0)
+		return;
+	if (t->closing)
+		end_page(t, false);
+	else
+		mark(t);
+}
+
+static void tell(struct tether *t, const struct push *row, struct told *told)
+{
+	struct wire_team_message m = {
+		.to = row->to,
+		.content = row->content,
+		.message_type = row->message_type,
+		.from = row->from,
+		.message_id = row->message_id,
+		.priority = row->priority,
+		.has_priority = true,
+		.thread = row->thread,
+		.reply_to = row->reply_to,
+		.metadata = row->metadata,
+	};
+
+	told->tether = t;
+	told->message = row->message;
+	line_ask(&t->relay, "TeamMessage", &m, PUSH_MS, on_told, told);
+}
+
+static void on_page(struct job *job)
+{
+	struct tether *t = job->owner;
+	struct pushing *p = &t->push;
+	const struct delivery_waiting_out *out = job->call.out;
+	struct told *told;
+
+	p->page = job;
+	if (job->call.fault.code || t->closing || !t->up) {
+		end_page(t, false);
+	} else if (out->n_pushes == 0) {
+		finish(t);
+	} else {
+		p->open = out->n_pushes;
+		p->n_told = 0;
+		p->told = arena_alloc(&job->call.arena,
+				      out->n_pushes * sizeof(*p->told));
+		told = arena_alloc(&job->call.arena,
+				   out->n_pushes * sizeof(*told));
+		for (size_t i = 0; i < out->n_pushes; i++)
+			tell(t, &out->pushes[i], &told[i]);
+	}
+	tether_let_go(t);
+}
+
+static void look(struct tether *t)
+{
+	struct pushing *p = &t->push;
+	struct job *job = host_job(t->host, op_delivery_waiting, on_page, t);
+	struct delivery_waiting_in *in = job->call.in;
+
+	p->reading = true;
+	p->again = p->full = false;
+	p->retry_at = 0;
+	in->agent = t->agent;
+	in->after = p->anew ? p->after : 0;
+	in->again = p->anew;
+	in->limit = PAGE;
+	tether_keep(t);
+	host_submit(t->host, job);
+}
+
+void push_poke(struct tether *t)
+{
+	if (!t->up || !t->agent)
+		return;
+	if (t->push.reading)
+		t->push.again = true;
+	else if (!t->push.retry_at)
+		look(t);
+}
+
+void push_up(struct tether *t, bool anew)
+{
+	t->push.anew = anew;
+	t->push.after = 0;
+	t->push.retry_at = 0;
+	push_poke(t);
+}
+
+void push_tick(struct tether *t, int64_t now)
+{
+	if (!t->push.retry_at || t->push.retry_at > now)
+		return;
+	t->push.retry_at = 0;
+	push_poke(t);
+}
+
+void push_release(struct tether *t)
+{
+	job_free(t->push.page);
+}

@@ -1,0 +1,75 @@
+/*
+ * running - the parts of a running host, for the files of this folder.
+ *
+ * All of it belongs to the loop thread, except where queue.h says otherwise.
+ */
+#ifndef RUNNING_H
+#define RUNNING_H
+
+#include <uv.h>
+
+#include "core/host/conn.h"
+#include "core/host/follow.h"
+#include "core/host/host.h"
+#include "core/host/log.h"
+#include "core/host/queue.h"
+#include "core/host/reaper.h"
+#include "core/host/reconcile.h"
+#include "core/host/tether.h"
+#include "core/host/waiters.h"
+
+struct writer;
+struct readers;
+
+enum {
+	WRITES_MOST = 16384, /* under way; above: `unavailable` */
+	RETRY_MS = 100,
+};
+
+struct host {
+	const struct host_options *options;
+	const struct home *home;
+	uv_loop_t loop;
+	uv_prepare_t before_poll;
+	uv_check_t after_poll;
+	uv_async_t answered;
+	uv_signal_t term, interrupt;
+	uv_pipe_t listener;
+	struct log *log;
+	bool stopping;
+
+	struct job_pool jobs;
+	struct writer *writer;
+	struct readers *readers;
+	struct queue done;	     /* what the threads hand back */
+	struct chain writes, reads;  /* to be handed over before the next poll */
+	struct chain early;	     /* refused here: done at once */
+	size_t n_writes;	     /* given to the writer and not back */
+	size_t n_reads;
+
+	struct conn *conns, *dirty;
+	char buffer[64 << 10]; /* of the read that is under way */
+
+	struct waiters waiters;
+	struct follow follow;
+	struct tether *tethers;
+	size_t n_linked; /* guests that answer */
+	struct reaper reaper;
+	struct reconcile reconcile;
+	char boot_id[40]; /* new at every start */
+};
+
+/* Hands a job over; job->done gets it back, always later. */
+void host_write(struct host *host, struct job *job);
+void host_read(struct host *host, struct job *job);
+
+/* A job of the host itself for `op`, with op's input zeroed at job->call.in:
+ * the caller fills it, sets done and owner, and gives it to host_submit(). */
+struct job *host_job(struct host *host, const struct op *op,
+		     void (*done)(struct job *job), void *owner);
+void host_submit(struct host *host, struct job *job);
+
+/* Stops as SIGTERM does. */
+void host_stop(struct host *host);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * waiters - calls that wait for something to happen.
+ *
+ * A call that would rather wait is parked under what it waits for and runs
+ * again when an event of that key is committed, or is answered as it stands
+ * when its time is over.  At most WAITS_MOST per caller.
+ */
+#ifndef WAITERS_H
+#define WAITERS_H
+
+#include <uv.h>
+
+#include "core/host/job.h"
+
+enum { WAITS_MOST = 8, WAIT_BUCKETS = 256 };
+
+struct waiters {
+	struct job *bucket[WAIT_BUCKETS];
+	size_t n;
+	uv_timer_t timer;
+	int64_t timer_due; /* 0: not running */
+};
+
+void waiters_init(struct host *host);
+void waiters_close(struct host *host);
+
+/* Takes a call that has wait_on: parks it, or runs it again at once when its
+ * key has moved since it ran.  False: it is to be answered now. */
+bool waiters_park(struct host *host, struct job *job);
+/* Forgets a parked job, which is the caller's again. */
+void waiters_drop(struct host *host, struct job *job);
+/* Runs again what is parked on the key since before event `seq`. */
+void waiters_wake(struct host *host, enum wake wake, int64_t key, int64_t seq);
+/* The same for all inboxes of a team; for everything when team is 0. */
+void waiters_sweep(struct host *host, int64_t team, int64_t seq);
+/* Answers everything that is parked, as it stands. */
+void waiters_end(struct host *host);
+
+#endif
