@@ -72,7 +72,7 @@ struct call {
 	uint64_t seed; /* randomness for this call */
 	int64_t keep_events; /* oldest event that a follower has yet to read; 0: all
 				are read */
-	bool host;     /* a host runs it: OP_NEEDS_HOST may pass */
+	int64_t host;  /* process of the host that runs it: OP_NEEDS_HOST may pass */
 
 	/* filled on the way */
 	struct fault fault;

@@ -173,7 +173,9 @@ int state_status(struct call *call, const struct state_status_in *in,
 	    (rc = sql_row(call, event_last, &last)) < 0)
 		return rc;
 	*out = (struct state_status_out){ .version = CADRE_VERSION,
-					  .host = call->host,
+					  .host = call->host != 0,
+					  .has_pid = call->host != 0,
+					  .pid = call->host,
 					  .incarnation = state.incarnation,
 					  .event_seq = last.seq,
 					  .schema_version = version.user_version,

@@ -119,7 +119,7 @@ static void on_frame(struct conn *c)
 
 	packet_read(&job->packet, c->reader.body, c->reader.size, &f);
 	job->call.settings = &c->host->home->settings;
-	job->call.host = true;
+	job->call.host = getpid();
 	what = f.code ? HEARD_NONSENSE : dialect_read(c, job, &f);
 	c->started = true;
 	if (what == HEARD_CALL) {
