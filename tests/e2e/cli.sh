@@ -185,12 +185,34 @@ is 0 'holds the lock' cadre doctor
 is 0 . cadre logs -n 5
 is 0 '^host  *no$' cadre status --direct
 
+# A command in a workspace looks as if it ran here.
+is 0 . cadre team create shop --roles '[{"name":"coder","workspace":true}]'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	cadre workspace list --team shop | grep -q ready && break
+	sleep 0.2
+done
+is 0 'ready' cadre workspace list --team shop
+is 0 '^two words$' cadre exec shop/coder printf '%s\n' 'two words'
+is 0 '^here$' cadre exec shop/coder 'echo here; true'
+cadre exec shop/coder sh -c 'echo out; echo err >&2; exit 3' >"$TMPDIR/out" 2>"$TMPDIR/err"
+[ "$? $(cat "$TMPDIR/out") $(cat "$TMPDIR/err")" = '3 out err' ] || bad "exec"
+echo 'cat; echo from the script' | cadre exec shop/coder - >"$TMPDIR/out" 2>&1
+grep -q 'from the script' "$TMPDIR/out" || bad "exec -"
+is 0 '"exit_code":4' cadre --json exec shop/coder 'exit 4'
+printf 'a\000b\377' >"$TMPDIR/bytes"
+is 0 . cadre workspace write shop/coder some/bytes "@$TMPDIR/bytes"
+cadre workspace read shop/coder some/bytes | cmp -s - "$TMPDIR/bytes" || bad "bytes of a file"
+is 0 'bytes' cadre workspace ls shop/coder some
+is 3 'not_found' cadre workspace read shop/coder no/such
+is 0 . cadre workspace destroy shop/coder
+is 0 . cadre team destroy shop
+
 # Killed while a client waits: the client goes on by itself.
 is 0 . cadre team create green --roles '[{"name":"coder"}]'
 cadre --as coder inbox --wait >"$TMPDIR/waited" 2>&1 &
 waiter=$!
 sleep 0.3
-kill -9 "$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')"
+kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 sleep 0.3
 is 0 . cadre send coder "after the host"
 wait $waiter || bad "the waiting client ended with $?"

@@ -50,8 +50,7 @@ run cadre --as tester inbox
 see 'the parser is yours'
 
 # The host dies; everything is still there, with it and without it.
-pid=$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
-kill -9 "$pid"
+kill -9 "$(cut -d' ' -f1 .cadre/host.lock)"
 run cadre task list
 see '^001  completed'
 run cadre --as tester claim 002
@@ -60,7 +59,7 @@ run cadre up
 # What happened, for people: events, SQL, Markdown.
 run cadre events --kind task
 see 'task.completed'
-run sqlite3 -box .cadre/state.db 'SELECT team, task, status, owner FROM v_board'
+run sqlite3 -box .cadre/state.db 'SELECT team, id, status, owner, title FROM v_board'
 see 'parser'
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	grep -q completed .cadre/vault/teams/web/tasks/001-*.md && break

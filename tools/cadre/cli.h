@@ -7,7 +7,8 @@
  * status is the one of the fault table.
  *
  * The files, in the order to read them: main.c (options and verbs), run.c (one
- * operation), print.c and table.c (what people read), then one per verb.
+ * operation), fetch.c and bytes.c (texts and files), print.c and table.c (what
+ * people read), then one per verb.
  */
 #ifndef CLI_H
 #define CLI_H
@@ -49,8 +50,24 @@ const char *cli_option(int argc, char **argv, int *i, const char *name);
 
 /* Runs the operation with the words behind its own and prints the answer. */
 int run_words(struct cli *cli, const struct op *op, int argc, char **argv);
+/* Whether the last word so far begins a command that is run elsewhere: what
+ * follows are its words, whatever they look like. */
+bool run_is_command(int argc, char **argv);
 /* Runs it with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+
+/* --- fetch.c ---------------------------------------------------------------------- */
+
+/* Puts in what `-`, `@file` and `@@text` stand for in texts of any length. */
+int fetch_texts(const struct op *op, json_t *args, struct fault *f);
+
+/* --- bytes.c ---------------------------------------------------------------------- */
+
+/* Whether `content` of the arguments, or of the answer, is bytes in base64. */
+bool bytes_are_sent(const struct op *op);
+bool bytes_are_given(const struct op *op);
+json_t *bytes_wrap(const char *data, size_t len);
+int bytes_print(const json_t *answer); /* the exit status */
 
 /* --- print.c ---------------------------------------------------------------------- */
 

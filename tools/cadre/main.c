@@ -148,8 +148,19 @@ static bool take_value(struct cli *cli, int argc, char **argv, int *i)
 	return false;
 }
 
-/* Takes the common options out of argv, up to `--`; what is left is counted.
- * Verbs for the host have options of their own that are spelled alike. */
+/* From here on the words are not ours to look at: behind `--`, in a command that
+ * runs elsewhere, and with verbs whose own options are spelled alike.  `left`
+ * words of argv are there. */
+static bool ends_options(int left, char **argv)
+{
+	const char *last = argv[left - 1];
+
+	return !strcmp(last, "--") ||
+	       (left == 2 && (!strcmp(last, "guest") || !strcmp(last, "bench"))) ||
+	       run_is_command(left - 1, argv + 1);
+}
+
+/* Takes the common options out of argv; returns how many words are left. */
 static int take_options(struct cli *cli, int argc, char **argv)
 {
 	int left = 1;
@@ -159,9 +170,7 @@ static int take_options(struct cli *cli, int argc, char **argv)
 		if (!own && (take_flag(cli, argv[i]) || take_value(cli, argc, argv, &i)))
 			continue;
 		argv[left++] = argv[i];
-		own |= !strcmp(argv[i], "--");
-		own |= left == 2 &&
-		       (!strcmp(argv[1], "guest") || !strcmp(argv[1], "bench"));
+		own = own || ends_options(left, argv);
 	}
 	argv[left] = NULL;
 	return left;

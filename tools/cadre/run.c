@@ -1,16 +1,11 @@
 /*
  * run - one operation from the words of a command line.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/cadre/cli.h"
-
-enum { CONTENT_MAX = 4 << 20 };
 
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
 {
@@ -56,93 +51,105 @@ static char *spell_out(const struct op *op, char *word, struct arena *a)
 	return word;
 }
 
+static const struct field *option_field(const struct op *op, const char *word)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s", word + strspn(word, "-"));
+	name[strcspn(name, "=")] = '\0';
+	for (char *s = name; *s; s++)
+		*s = *s == '-' ? '_' : *s;
+	return field_find(op->in, name);
+}
+
+/* `exec WORKSPACE COMMAND...`: how many words stand before the command's own. */
+static int words_before_command(const struct op *op)
+{
+	int n = 0;
+
+	if (op->rate != RATE_EXEC || !op->cli_rest)
+		return -1;
+	while (op->cli_fields[n + 1])
+		n++;
+	return n;
+}
+
+/* Where among the words behind the verb the command's own begin; -1: nowhere. */
+static int command_at(const struct op *op, int argc, char **argv)
+{
+	int bare = 0, before = words_before_command(op);
+
+	for (int i = 0; i < argc && before >= 0; i++) {
+		const struct field *field;
+
+		if (argv[i][0] != '-') {
+			if (bare++ == before)
+				return i;
+			continue;
+		}
+		if (!strcmp(argv[i], "--"))
+			return -1;
+		/* An option's value is the next word unless it is a flag. */
+		field = option_field(op, argv[i]);
+		if (field && field->type->kind != KIND_BOOL && !strchr(argv[i], '='))
+			i++;
+	}
+	return -1;
+}
+
+bool run_is_command(int argc, char **argv)
+{
+	int taken;
+	const struct op *op = op_command(argc, argv, &taken);
+
+	return op && command_at(op, argc - taken, argv + taken) >= 0;
+}
+
+/* In quotes, unless a shell would leave it alone. */
+static char *shell_word(struct arena *a, const char *word)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789@%+=:,./_-";
+	const char *quote;
+	char *out;
+
+	if (*word && !word[strspn(word, safe)])
+		return arena_strdup(a, word);
+	out = arena_strdup(a, "'");
+	while ((quote = strchr(word, '\''))) {
+		out = arena_printf(a, "%s%.*s'\\''", out, (int)(quote - word), word);
+		word = quote + 1;
+	}
+	return arena_printf(a, "%s%s'", out, word);
+}
+
 static json_t *read_words(struct cli *cli, const struct op *op, int argc, char **argv,
 			  struct fault *f)
 {
 	struct arena arena = { 0 };
 	const struct field *team = field_find(op->in, "team");
+	char **words = arena_alloc(&arena, (size_t)(argc + 2) * sizeof(*words));
+	int n = 0, command = command_at(op, argc, argv);
+	bool over = false;
 	json_t *args;
 
-	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
-		argv[i] = spell_out(op, argv[i], &arena);
-	if (team && !strcmp(team->name, "team") && cli->team) {
-		/* Given as an option it may be the argument that a verb needs. */
-		char **words = arena_alloc(&arena, (size_t)(argc + 2) * sizeof(*words));
-
-		words[0] = arena_printf(&arena, "--team=%s", cli->team);
-		memcpy(words + 1, argv, (size_t)argc * sizeof(*words));
-		args = op_args(op, argc + 1, words, f);
-	} else {
-		args = op_args(op, argc, argv, f);
+	/* Given as an option of every verb it may be the argument that this one needs. */
+	if (team && !strcmp(team->name, "team") && cli->team)
+		words[n++] = arena_printf(&arena, "--team=%s", cli->team);
+	for (int i = 0; i < argc; i++) {
+		if (i == command)
+			words[n++] = arena_strdup(&arena, "--");
+		over = over || i == command || !strcmp(argv[i], "--");
+		/* One word is a line for the shell; several are a program and its
+		 * arguments, which reach it as they are. */
+		if (command >= 0 && i >= command && argc - command > 1)
+			words[n++] = shell_word(&arena, argv[i]);
+		else
+			words[n++] = over ? argv[i] : spell_out(op, argv[i], &arena);
 	}
+	args = op_args(op, n, words, f);
 	arena_release(&arena);
 	return args;
-}
-
-/* --- texts from elsewhere ---------------------------------------------------------- */
-
-static int read_all(int fd, struct text *out, const char *name, struct fault *f)
-{
-	char data[65536];
-	ssize_t n;
-
-	while ((n = read(fd, data, sizeof(data))) > 0 || (n < 0 && errno == EINTR)) {
-		if (n > 0)
-			text_add(out, data, (size_t)n);
-		if (out->len > CONTENT_MAX)
-			return fault_set(f, FAULT_INVALID, name, "more than 4 MiB");
-	}
-	return n < 0 ? fault_set(f, FAULT_IO, name, "cannot be read: %m") : 0;
-}
-
-/* What `-`, `@file` and `@@text` stand for; NULL with the fault filled when it
- * cannot be had, and the value itself when it is just a text. */
-static json_t *fetch(const char *value, const char *where, struct fault *f)
-{
-	struct text out = { 0 };
-	json_t *text = NULL;
-	int fd = 0;
-
-	if (value[0] == '@' && value[1] == '@')
-		return json_string(value + 1);
-	if (value[0] == '@')
-		fd = open(value + 1, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && strchr(value, ' '))
-		return json_string(value);
-	if (fd < 0) {
-		fault_set(f, FAULT_NOT_FOUND, where, "cannot open %.150s: %m", value + 1);
-		fault_hint(f, "for a text that begins with @ write @@");
-		return NULL;
-	}
-	if (read_all(fd, &out, where, f) == 0) {
-		text = json_stringn(out.data ? out.data : "", out.len);
-		if (!text)
-			fault_set(f, FAULT_INVALID, where, "not a text in UTF-8");
-	}
-	if (fd)
-		close(fd);
-	text_release(&out);
-	return text;
-}
-
-static int fetch_texts(const struct op *op, json_t *args, struct fault *f)
-{
-	for (size_t i = 0; i < op->in->n_fields; i++) {
-		const struct field *field = &op->in->fields[i];
-		const char *value = json_string_value(json_object_get(args, field->name));
-		char where[64];
-		json_t *text;
-
-		if (strcmp(field->type->name, "content") || !value ||
-		    (strcmp(value, "-") && value[0] != '@'))
-			continue;
-		snprintf(where, sizeof(where), "/%s", field->name);
-		text = fetch(value, where, f);
-		if (!text)
-			return f->code;
-		json_object_set_new(args, field->name, text);
-	}
-	return 0;
 }
 
 static void set_key(const struct cli *cli, const struct op *op, json_t *args)
@@ -172,8 +179,10 @@ static int finish(const struct cli *cli, const struct op *op, const json_t *answ
 {
 	if (cli->json)
 		print_json(answer);
-	else if (op->rate == RATE_EXEC && !strcmp(op->cli[0], "exec"))
+	else if (!strcmp(op->name, "workspace.exec"))
 		return print_run(answer);
+	else if (bytes_are_given(op))
+		return bytes_print(answer);
 	else
 		print_answer(cli, op, answer);
 	return 0;

@@ -1,0 +1,93 @@
+/*
+ * fetch - texts that are elsewhere: on standard input or in a file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/cadre/cli.h"
+
+enum { CONTENT_MAX = 4 << 20 };
+
+static int read_all(int fd, struct text *out, const char *name, struct fault *f)
+{
+	char data[65536];
+	ssize_t n;
+
+	while ((n = read(fd, data, sizeof(data))) > 0 || (n < 0 && errno == EINTR)) {
+		if (n > 0)
+			text_add(out, data, (size_t)n);
+		if (out->len > CONTENT_MAX)
+			return fault_set(f, FAULT_INVALID, name, "more than 4 MiB");
+	}
+	return n < 0 ? fault_set(f, FAULT_IO, name, "cannot be read: %m") : 0;
+}
+
+/* What `-`, `@file` and `@@text` stand for; any other value is itself. */
+static int fetch(const char *value, struct text *out, const char *where, struct fault *f)
+{
+	bool named = value[0] == '@' && value[1] != '@';
+	int fd = 0, rc;
+
+	if (named)
+		fd = open(value + 1, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && !strchr(value, ' ')) {
+		fault_set(f, FAULT_NOT_FOUND, where, "cannot open %.150s: %m", value + 1);
+		return fault_hint(f, "for a text that begins with @ write @@");
+	}
+	if (fd < 0 || (!named && strcmp(value, "-"))) {
+		value += value[0] == '@' && value[1] == '@';
+		text_add(out, value, strlen(value));
+		return 0;
+	}
+	rc = read_all(fd, out, where, f);
+	if (named)
+		close(fd);
+	return rc;
+}
+
+static json_t *fetch_json(const struct op *op, const char *value, const char *where,
+			  struct fault *f)
+{
+	struct text out = { 0 };
+	json_t *json = NULL;
+
+	if (fetch(value, &out, where, f) == 0) {
+		text_add(&out, "", 0);
+		json = bytes_are_sent(op) ? bytes_wrap(out.data, out.len)
+					  : json_stringn(out.data, out.len);
+		if (!json)
+			fault_set(f, FAULT_INVALID, where, "not a text in UTF-8");
+	}
+	text_release(&out);
+	return json;
+}
+
+/* Texts of any length may be elsewhere; names and numbers are what they are. */
+static bool is_fetched(const struct op *op, const struct field *field)
+{
+	return !strcmp(field->type->name, "content") ||
+	       (bytes_are_sent(op) && !strcmp(field->name, "content"));
+}
+
+int fetch_texts(const struct op *op, json_t *args, struct fault *f)
+{
+	for (size_t i = 0; i < op->in->n_fields; i++) {
+		const struct field *field = &op->in->fields[i];
+		const char *value = json_string_value(json_object_get(args, field->name));
+		char where[64];
+		json_t *json;
+
+		if (!value || !is_fetched(op, field))
+			continue;
+		snprintf(where, sizeof(where), "/%s", field->name);
+		json = fetch_json(op, value, where, f);
+		if (!json)
+			return f->code;
+		json_object_set_new(args, field->name, json);
+	}
+	return 0;
+}
