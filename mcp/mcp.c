@@ -265,9 +265,7 @@ static bool may_drop(const struct request *r)
 
 static void end_listening(struct request *r)
 {
-	struct text *out = answer_begin(r, CACHE_NONE);
-
-	(void)out; /* its _meta says all */
+	answer_begin(r, CACHE_NONE); /* whose _meta says all */
 	answer_end(r);
 }
 
@@ -278,10 +276,10 @@ void mcp_end(struct mcp *m)
 	m->end_by = mcp_now() + GRACE_MS;
 	for (struct request *r = m->requests; r; r = next) {
 		next = r->next;
-		if (r->listening)
-			end_listening(r);
-		else if (may_drop(r) || r->pending)
+		if (r->opening || may_drop(r))
 			request_cancel(r);
+		else if (r->listening)
+			end_listening(r);
 	}
 	feeds_release(m);
 }

@@ -14,6 +14,7 @@ static const struct {
 	[CACHE_NONE] = { NULL, 0 },
 	[CACHE_NEVER] = { "private", 0 },
 	[CACHE_SHORT] = { "private", 1000 },
+	[CACHE_MINE] = { "private", 3600000 },
 	[CACHE_ALWAYS] = { "public", 3600000 },
 };
 
@@ -77,7 +78,7 @@ bool modern_check(struct request *r, json_t *params)
 
 void modern_discover(struct request *r, json_t *params)
 {
-	struct text *out = answer_begin(r, CACHE_ALWAYS);
+	struct text *out = answer_begin(r, CACHE_MINE); /* instructions name the caller */
 
 	(void)params;
 	text_adds(out, "\"supportedVersions\":[\"" VERSION "\"],");

@@ -26,6 +26,7 @@ enum cache {
 	CACHE_NONE, /* not said: the answer of an act */
 	CACHE_NEVER, /* the state as it is now */
 	CACHE_SHORT, /* a list that seldom changes */
+	CACHE_MINE, /* the same for this caller while we run */
 	CACHE_ALWAYS, /* the same for everybody while we run */
 };
 

@@ -17,7 +17,7 @@ export async function discover(w) {
 	ok(r.supportedVersions.includes(MODERN));
 	equal(r.resultType, 'complete');
 	equal(r._meta[`${META}serverInfo`].name, 'cadre');
-	ok(r.ttlMs >= 0 && r.cacheScope === 'public');
+	ok(r.ttlMs >= 0 && r.cacheScope === 'private');
 	equal(r.capabilities.resources.subscribe, true);
 	equal(await p.end(), 0);
 }

@@ -274,6 +274,7 @@ export async function waitsAndCancel(w) {
 		arguments: { action: 'receive', wait_seconds: 30 } } });
 	for (const requestId of ['nothing', 77, null, 'x'])
 		p.note('notifications/cancelled', { requestId });
+	await p.ask('ping'); // behind which they are read
 	await w.operator.tool('team_message', { team: 'alpha', to: ['carol'], content: 'still there' });
 	const next = await p.tool('inbox', { action: 'receive' });
 	equal(next.structuredContent.messages[0].content, 'still there');
@@ -313,4 +314,19 @@ export async function pipelined(w) {
 			arguments: id.endsWith('0') ? { action: 'note', task: '001', text: id } : { action: 'list' } } });
 	for (const m of await all) ok(m.result.content, JSON.stringify(m));
 	await p.end();
+}
+
+export async function slowKeep(w) {
+	const task = await w.task('to be kept');
+	const p = await w.legacy('dave');
+	const claim = await p.tool('task', { action: 'claim', task, lease_seconds: 5 });
+	ok(claim.structuredContent.epoch);
+	const stands = async () => (await w.operator.tool('task', { action: 'show', team: 'alpha', task }))
+		.structuredContent.task;
+	await new Promise((r) => setTimeout(r, 7500));
+	equal((await stands()).owner, 'dave'); // as long as the process lives
+	await p.end();
+	await new Promise((r) => setTimeout(r, 5500));
+	const after = await stands();
+	ok(after.owner !== 'dave' || Date.parse(after.lease_until) < Date.now());
 }
