@@ -349,17 +349,20 @@ static int load_identity(struct home *h, size_t *used, struct fault *f)
 	return 0;
 }
 
-static bool place_run(struct home *h, const char *base, const char *form,
-		      const struct stat *st)
+/* Sets run and socket below `base`, which is the user's own (`own`) or shared by
+ * all users; false when a name does not fit a socket's address. */
+static bool place_run(struct home *h, const char *base, bool own, const struct stat *st)
 {
-	int n = snprintf(h->run, sizeof(h->run), form, base, (unsigned)geteuid());
-	size_t left = sizeof(h->run) - (n < 0 ? 0 : (size_t)n);
+	char user[16] = "";
+	int n;
 
-	if (n < 0 || (size_t)n >= sizeof(h->run))
+	if (!base)
 		return false;
-	n = snprintf(h->run + n, left, "/%jx-%jx", (uintmax_t)st->st_dev,
-		     (uintmax_t)st->st_ino);
-	if ((size_t)n >= left)
+	if (!own)
+		snprintf(user, sizeof(user), "-%u", (unsigned)geteuid());
+	n = snprintf(h->run, sizeof(h->run), "%s/cadre%s/%jx-%jx", base, user,
+		     (uintmax_t)st->st_dev, (uintmax_t)st->st_ino);
+	if ((size_t)n >= sizeof(h->run))
 		return false;
 	n = snprintf(h->socket, sizeof(h->socket), "%s/host.sock", h->run);
 	return (size_t)n < sizeof(h->socket);
@@ -373,9 +376,8 @@ static int find_sockets(struct home *h, struct fault *f)
 
 	if (h->dir[0] && stat(h->dir, &st))
 		return fault_set(f, FAULT_IO, "", "%.150s: %m", h->dir);
-	if (h->dir[0] && !(runtime && place_run(h, runtime, "%s/cadre", &st)) &&
-	    !(temp && place_run(h, temp, "%s/cadre-%u", &st)) &&
-	    !place_run(h, "/tmp", "%s/cadre-%u", &st))
+	if (h->dir[0] && !place_run(h, runtime, true, &st) &&
+	    !place_run(h, temp, false, &st) && !place_run(h, "/tmp", false, &st))
 		return too_long(h->dir, f);
 	if (door &&
 	    snprintf(h->socket, sizeof(h->socket), "%s", door) >= (int)sizeof(h->socket))

@@ -162,7 +162,9 @@ static void test_one_secret(void **state)
 		struct fault f = { 0 };
 
 		_exit(home_find(&h, "s", true, &f) ||
-		      write(ends[1], h.settings.secret, 32) != 32);
+				      write(ends[1], h.settings.secret, 32) != 32
+			      ? 1
+			      : 0);
 	}
 	for (int i = 0; i < 16; i++) {
 		assert_true(wait(&status) > 0);
@@ -282,7 +284,9 @@ static void test_lock(void **state)
 		struct fault mine = { 0 };
 
 		_exit(home_hold(&h, &mine) != FAULT_CONFLICT ||
-		      home_holder(&h) != getppid());
+				      home_holder(&h) != getppid()
+			      ? 1
+			      : 0);
 	}
 	assert_true(wait(&status) > 0);
 	assert_int_equal(status, 0);

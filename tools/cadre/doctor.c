@@ -16,6 +16,7 @@
 
 #include "core/host/mirror.h"
 #include "core/version.h"
+#include "storage/search.h"
 #include "tools/cadre/cli.h"
 
 enum { LAG_MOST = 1000 };
@@ -208,23 +209,53 @@ static void check_host(struct doctor *d)
 		check_answer(d, holder);
 }
 
-static void check_mirror(struct doctor *d)
+static void say_lag(struct doctor *d, const char *what, int64_t behind)
 {
 	bool hosted = home_holder(&d->cli->home);
+
+	if (behind < 0)
+		say(d, VERDICT_OK, what, NULL, "not made yet");
+	else if (behind > LAG_MOST)
+		say(d, VERDICT_WARN, what,
+		    hosted ? "see `cadre logs`" : "start a host: cadre up",
+		    "%lld events behind", (long long)behind);
+	else
+		say(d, VERDICT_OK, what, NULL, "%lld events behind", (long long)behind);
+}
+
+static void check_mirror(struct doctor *d)
+{
 	struct fault f = { 0 };
 	int64_t behind;
 
 	if (mirror_lag(&d->cli->home, d->store, &behind, &f) < 0)
 		say(d, VERDICT_WARN, "mirror", "see `cadre logs`", "%s", f.text);
-	else if (behind < 0)
-		say(d, VERDICT_OK, "mirror", NULL, "not made yet");
-	else if (behind > LAG_MOST)
-		say(d, VERDICT_WARN, "mirror",
-		    hosted ? "see `cadre logs`" : "start a host: cadre up",
-		    "%lld events behind", (long long)behind);
 	else
-		say(d, VERDICT_OK, "mirror", NULL, "%lld events behind",
-		    (long long)behind);
+		say_lag(d, "mirror", behind);
+}
+
+/* A step without time tells how far the index is. */
+static void check_search(struct doctor *d)
+{
+	struct fault f = { 0 };
+	struct search *search = NULL;
+	json_t *status = ask(d, "state.status", &f);
+	int64_t newest = json_integer_value(json_object_get(status, "event_seq")),
+		indexed = 0;
+	bool more;
+
+	if (status && store_begin(d->store, false, &f) == 0) {
+		if (search_open(&search, d->cli->home.dir, &f) == 0)
+			search_step(search, d->store, 0, &indexed, &more, &f);
+		search_close(search);
+		store_rollback(d->store);
+	}
+	if (f.code)
+		say(d, VERDICT_WARN, "search", "remove search.db: it is made anew", "%s",
+		    f.text);
+	else
+		say_lag(d, "search", newest > indexed ? newest - indexed : 0);
+	json_decref(status);
 }
 
 static void check_guests(struct doctor *d)
@@ -271,6 +302,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 	check_host(&d);
 	if (d.store) {
 		check_mirror(&d);
+		check_search(&d);
 		check_guests(&d);
 	}
 	store_close(d.store);
