@@ -30,7 +30,7 @@ static void end_now(uv_timer_t *timer)
 {
 	struct guest *g = timer->data;
 
-	guest_kill_leftovers(g->options->workspace);
+	guest_kill_leftovers(g);
 	uv_stop(&g->loop);
 }
 
@@ -184,7 +184,11 @@ static int guest_open(struct guest *g, struct fault *f)
 		rc = lock(g, f);
 	if (rc)
 		return rc;
-	guest_kill_leftovers(o->workspace);
+	g->state = realpath(o->state, NULL);
+	if (!g->state)
+		return fault_set(f, FAULT_IO, "", "state folder %s: %s", o->state,
+				 strerror(errno));
+	guest_kill_leftovers(g);
 	rc = spool_open(&g->spool, o->state, o->workspace, guest_now(), f);
 	if (!rc)
 		rc = peer_listen_open(&g->listeners[0], g, WIRE_CONTROL, folder,
@@ -222,6 +226,7 @@ static void guest_close(struct guest *g)
 	if (g->lock >= 0)
 		close(g->lock);
 	free(g->dir);
+	free(g->state);
 }
 
 int guest_main(const struct guest_options *options)

@@ -44,6 +44,7 @@ struct guest {
 	const struct guest_options *options;
 	uv_loop_t loop;
 	char *dir; /* the workspace, resolved */
+	char *state; /* its own folder, resolved */
 	int root; /* and open */
 	int lock; /* of the state folder */
 	struct spool *spool;
@@ -101,7 +102,7 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 
 /* --- leftover.c ------------------------------------------------------------- */
 
-/* Kills the process groups of this workspace's commands. */
-void guest_kill_leftovers(const char *workspace);
+/* Kills the process groups of this guest's commands, whoever started them. */
+void guest_kill_leftovers(const struct guest *g);
 
 #endif

@@ -2,8 +2,8 @@
  * Commands outlive a guest that is killed.  Their results are told as
  * interrupted, so they must not go on: before a new guest takes work it kills
  * them, and one that ends leaves none behind.  A process belongs to such a group when its environment names this
- * workspace and, as CADRE_GROUP, the process group that it is in; a number used
- * again by somebody else is never taken for it.
+ * workspace, this guest by its folder and, as CADRE_GROUP, the process group that
+ * it is in; a number used again by somebody else is never taken for it.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -52,34 +52,40 @@ static const char *find(const char *environment, size_t len, const char *name)
 	return NULL;
 }
 
-static void look_at(const char *pid, const char *workspace)
+static bool is_ours(const struct guest *g, const char *environment, size_t len,
+		    pid_t group)
+{
+	const char *workspace = find(environment, len, "CADRE_WORKSPACE=");
+	const char *state = find(environment, len, "CADRE_GUEST=");
+	const char *number = find(environment, len, "CADRE_GROUP=");
+
+	return workspace && strcmp(workspace, g->options->workspace) == 0 && state &&
+	       strcmp(state, g->state) == 0 && number &&
+	       strtol(number, NULL, 10) == group;
+}
+
+static void look_at(const struct guest *g, const char *pid)
 {
 	pid_t group = getpgid((pid_t)strtol(pid, NULL, 10));
-	const char *whose, *number;
 	char *environment;
 	size_t len;
 
 	if (group <= 1 || group == getpgrp())
 		return;
 	environment = read_environment(pid, &len);
-	if (!environment)
-		return;
-	whose = find(environment, len, "CADRE_WORKSPACE=");
-	number = find(environment, len, "CADRE_GROUP=");
-	if (whose && number && strcmp(whose, workspace) == 0 &&
-	    strtol(number, NULL, 10) == group)
+	if (environment && is_ours(g, environment, len, group))
 		kill(-group, SIGKILL);
 	free(environment);
 }
 
-void guest_kill_leftovers(const char *workspace)
+void guest_kill_leftovers(const struct guest *g)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *e;
 
 	while (proc && (e = readdir(proc)))
 		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-			look_at(e->d_name, workspace);
+			look_at(g, e->d_name);
 	if (proc)
 		closedir(proc);
 }

@@ -25,6 +25,7 @@ void test_killed_while_running(void **state);
 void test_killed_with_results(void **state);
 void test_killed_at_any_instant(void **state);
 void test_ended_while_running(void **state);
+void test_leaves_nothing(void **state);
 void test_old_poll(void **state);
 void test_large_results(void **state);
 void test_full(void **state);

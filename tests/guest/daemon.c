@@ -175,7 +175,7 @@ void test_four_at_once(void **state)
 
 	for (int i = 0; i < 6; i++) {
 		snprintf(id, sizeof(id), "m%d", i);
-		assign(relay, id, "echo + >> log; sleep 0.5; echo - >> log", 9);
+		assign(relay, id, "echo + >> log; sleep 1.5; echo - >> log", 9);
 	}
 	do {
 		a = hear_type(control, "Heartbeat", 3000);
@@ -185,9 +185,9 @@ void test_four_at_once(void **state)
 	a = ack(control, "");
 	assert_int_equal(int_at(a, "pending_tasks"), 6);
 	json_decref(a);
-	pause_ms(200);
+	pause_ms(600);
 	expect_lines(x, "log", 4); /* the first four have begun, no more */
-	json_decref(wait_results(control, 6, 5000));
+	json_decref(wait_results(control, 6, 15000));
 	expect_lines(x, "log", 12);
 	close(control);
 	close(relay);
@@ -319,6 +319,27 @@ void test_ended_while_running(void **state)
 	assert_string_equal(text_at(find_result(a, "m4"), "stdout"), "next\n");
 	json_decref(a);
 	close(control);
+}
+
+/* What ignores SIGTERM does not outlive the guest either. */
+void test_leaves_nothing(void **state)
+{
+	struct fixture *x = *state;
+	int relay = dial_hello(x, "relay.sock");
+	char *text, *later;
+
+	assign(relay, "m1",
+	       "(trap '' TERM; while :; do echo x >> alive; sleep 0.1; done) & wait", 60);
+	pause_ms(500);
+	close(relay);
+	guest_kill(x, SIGTERM);
+	text = read_text(x, "alive");
+	assert_true(*text);
+	pause_ms(400);
+	later = read_text(x, "alive");
+	assert_string_equal(text, later);
+	free(text);
+	free(later);
 }
 
 /* Without Hello and ack a result is given once; with ack it stays. */
