@@ -1,5 +1,6 @@
 /* A connection's life and its transactions; start reading at store_open(). */
 #include "storage/inside.h"
+#include "storage/search.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -322,6 +323,7 @@ void store_close(struct store *s)
 		return;
 	if (s->db)
 		store_rollback(s);
+	search_close(s->search);
 	disconnect(s);
 	turn_close(&s->turn);
 	free(s->dir);
@@ -342,6 +344,11 @@ static void leave(struct store *s)
 bool store_intact(const struct store *s)
 {
 	return s->db && !sqlite3_get_autocommit(s->db);
+}
+
+int64_t store_changes(const struct store *s)
+{
+	return s->db ? sqlite3_total_changes64(s->db) : 0;
 }
 
 int store_begin(struct store *s, bool write, struct fault *f)

@@ -59,6 +59,9 @@ int store_rewind(struct store *s, struct fault *f); /* undo and end it, and
 						       * queries left open */
 /* False when a failed step has dropped the whole transaction. */
 bool store_intact(const struct store *s);
+/* How many rows this connection has changed: equal before and after a call
+ * that failed means that there is nothing to undo. */
+int64_t store_changes(const struct store *s);
 
 /* --- statements: use the macros of core/call.h ------------------------------ */
 

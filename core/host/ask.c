@@ -27,11 +27,12 @@ static void ask_guest(struct job *job, struct line *line, const char *type,
 	line_ask(line, type, src, ms, on_answer, job);
 }
 
-/* The answer as `dst`; its texts are the call's own. */
+/* The answer as `dst`. */
 static bool decode(struct job *job, struct packet *answer, void *dst)
 {
-	/* The JSON that texts are borrowed from lives as long as the job. */
-	json_object_set(job->packet.json, "answer", answer->json);
+	/* What texts are borrowed from lives until the next answer. */
+	json_decref(job->packet.json);
+	job->packet.json = json_incref(answer->json);
 	return packet_decode(answer, dst, &job->call.arena, &job->call.fault) ==
 	       0;
 }

@@ -66,20 +66,37 @@ static void run_alone(struct store *store, struct call *call)
 		spoil(call, &why);
 }
 
-/* One call inside the open transaction; false when that is gone. */
-static bool run_saved(struct store *store, struct call *call)
+/* How a run of several calls in one transaction went. */
+enum outcome {
+	WENT_WELL,
+	LEFT_A_TRACE, /* a call failed after it had changed something */
+	WAS_DROPPED,  /* the transaction is gone */
+};
+
+static enum outcome run_bare(struct store *store, struct call *call)
+{
+	int64_t changes = store_changes(store);
+	bool failed = op_perform(call) < 0;
+
+	if (!store_intact(store))
+		return WAS_DROPPED;
+	if (failed && store_changes(store) != changes)
+		return LEFT_A_TRACE;
+	return WENT_WELL;
+}
+
+static enum outcome run_saved(struct store *store, struct call *call)
 {
 	struct fault why = { 0 };
+	int rc;
 
-	call->store = store;
 	if (store_savepoint(store, &why))
-		return false;
-	if (op_perform(call) < 0) {
-		if (!store_intact(store))
-			return false;
-		return store_rewind(store, &why) == 0;
-	}
-	return store_intact(store) && store_release(store, &why) == 0;
+		return WAS_DROPPED;
+	rc = op_perform(call);
+	if (!store_intact(store))
+		return WAS_DROPPED;
+	rc = rc < 0 ? store_rewind(store, &why) : store_release(store, &why);
+	return rc ? WAS_DROPPED : WENT_WELL;
 }
 
 static int64_t clock_ms(void)
@@ -90,56 +107,83 @@ static int64_t clock_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* How many ran in the open transaction; 0 when it was dropped, and then
- * `*tried` calls have to run again. */
-static size_t run_together(struct store *store, struct call **calls, size_t n,
-			   struct before *before, size_t *tried)
+/* Runs calls until the time is over; `*n` becomes how many were tried. */
+static enum outcome run_together(struct store *store, struct call **calls,
+				 size_t *n, bool saved)
 {
 	int64_t end = clock_ms() + BATCH_MS;
-	size_t i;
 
-	for (i = 0; i < n; i++) {
-		if (i > 0 && clock_ms() >= end)
+	for (size_t i = 0; i < *n; i++) {
+		enum outcome went;
+
+		if (i > 0 && clock_ms() >= end) {
+			*n = i;
 			break;
-		keep(&before[i], calls[i]);
-		*tried = i + 1;
-		if (!run_saved(store, calls[i]))
-			return 0;
+		}
+		calls[i]->store = store;
+		went = saved ? run_saved(store, calls[i])
+			     : run_bare(store, calls[i]);
+		if (went != WENT_WELL) {
+			*n = i + 1;
+			return went;
+		}
 	}
-	return i;
+	return WENT_WELL;
+}
+
+static void put_all_back(struct call **calls, size_t n,
+			 const struct before *before)
+{
+	for (size_t i = 0; i < n; i++)
+		put_back(calls[i], &before[i]);
+}
+
+/* One transaction; *n is lowered to how many calls it is about. */
+static enum outcome run_transaction(struct store *store, struct call **calls,
+				    size_t *n, bool saved)
+{
+	struct fault why = { 0 };
+	enum outcome went = WENT_WELL;
+
+	if (store_begin(store, true, &why) == 0) {
+		went = run_together(store, calls, n, saved);
+		if (went != WENT_WELL) {
+			store_rollback(store);
+			return went;
+		}
+		if (store_commit(store, &why) == 0)
+			return WENT_WELL;
+	}
+	for (size_t i = 0; i < *n; i++)
+		spoil(calls[i], &why);
+	return WENT_WELL;
 }
 
 size_t batch_run(struct store *store, struct call **calls, size_t n)
 {
 	struct before before[BATCH_CALLS];
-	struct fault why = { 0 };
-	size_t done, tried = 0;
+	enum outcome went;
 
 	assert(n > 0);
-	if (n > BATCH_CALLS)
-		n = BATCH_CALLS;
 	if (n == 1) {
 		run_alone(store, calls[0]);
 		return 1;
 	}
-	if (store_begin(store, true, &why)) {
-		for (size_t i = 0; i < n; i++)
-			spoil(calls[i], &why);
+	if (n > BATCH_CALLS)
+		n = BATCH_CALLS;
+	for (size_t i = 0; i < n; i++)
+		keep(&before[i], calls[i]);
+	went = run_transaction(store, calls, &n, false);
+	if (went == LEFT_A_TRACE) {
+		put_all_back(calls, n, before);
+		went = run_transaction(store, calls, &n, true);
+	}
+	if (went == WENT_WELL)
 		return n;
-	}
-	done = run_together(store, calls, n, before, &tried);
-	if (done == 0) {
-		store_rollback(store);
-		for (size_t i = 0; i < tried; i++) {
-			put_back(calls[i], &before[i]);
-			run_alone(store, calls[i]);
-		}
-		return tried;
-	}
-	if (store_commit(store, &why))
-		for (size_t i = 0; i < done; i++)
-			spoil(calls[i], &why);
-	return done;
+	put_all_back(calls, n, before);
+	for (size_t i = 0; i < n; i++)
+		run_alone(store, calls[i]);
+	return n;
 }
 
 void batch_read(struct store *store, struct call *call)

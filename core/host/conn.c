@@ -79,7 +79,7 @@ static void link_job(struct conn *c, struct job *job)
 		c->jobs->sibling_at = &job->sibling;
 	c->jobs = job;
 	c->n_jobs++;
-	if (!job->packet.id)
+	if (!job->id)
 		c->solo = job;
 }
 
@@ -97,7 +97,7 @@ static void unlink_job(struct conn *c, struct job *job)
 static void start_job(struct conn *c, struct job *job)
 {
 	job->first = job->call.now = home_now();
-	job->call.seed = home_random();
+	job->call.seed = host_seed(c->host);
 	job->ready = arena_mark(&job->call.arena);
 	if (job->call.op->flags & OP_WRITE) {
 		c->writes_sent++;

@@ -10,9 +10,20 @@
 #include "core/host/notify.h"
 #include "core/host/readers.h"
 #include "core/host/running.h"
+#include "core/host/scribe.h"
 #include "core/host/writer.h"
 
 enum { STOP_MS = 10000 }; /* for what is under way; then the loop ends anyway */
+
+/* splitmix64 over a start that nobody knows: no system call for each call. */
+uint64_t host_seed(struct host *host)
+{
+	uint64_t z = host->seed += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
 
 /* --- jobs ---------------------------------------------------------------------- */
 
@@ -57,7 +68,7 @@ struct job *host_job(struct host *host, const struct op *op,
 	call->out = arena_alloc(&call->arena, op->out->size);
 	call->settings = &host->home->settings;
 	call->identity.level = WHO_HOST;
-	call->host = true;
+	call->host = getpid();
 	job->done = done;
 	job->owner = owner;
 	return job;
@@ -66,7 +77,7 @@ struct job *host_job(struct host *host, const struct op *op,
 void host_submit(struct host *host, struct job *job)
 {
 	job->first = job->call.now = home_now();
-	job->call.seed = home_random();
+	job->call.seed = host_seed(host);
 	job->ready = arena_mark(&job->call.arena);
 	if (job->call.op->flags & OP_WRITE)
 		host_write(host, job);
@@ -223,7 +234,10 @@ static int open_threads(struct host *host, struct fault *f)
 	rc = writer_open(&host->writer, dir, STORE_CREATE, on_batch, host, f);
 	if (rc)
 		return rc;
-	return readers_open(&host->readers, dir, on_batch, host, f);
+	rc = readers_open(&host->readers, dir, on_batch, host, f);
+	if (rc == 0)
+		rc = scribe_open(&host->scribe, host->home, host->log, f);
+	return rc;
 }
 
 static void close_threads(struct host *host)
@@ -231,6 +245,7 @@ static void close_threads(struct host *host)
 	struct chain late = { 0 };
 
 	readers_close(host->readers);
+	scribe_close(host->scribe);
 	writer_close(host->writer);
 	queue_take_all(&host->done, &late);
 	for (struct job *job; (job = chain_pop(&late));)
@@ -301,6 +316,7 @@ int host_run(const struct host_options *options, struct fault *f)
 		abort();
 	host->options = options;
 	host->home = options->home;
+	host->seed = home_random();
 	snprintf(host->boot_id, sizeof(host->boot_id), "%016llx%016llx",
 		 (unsigned long long)home_random(),
 		 (unsigned long long)home_random());

@@ -49,6 +49,7 @@ void job_free(struct job *job)
 	if (!job)
 		return;
 	packet_release(&job->packet);
+	json_decref(job->id);
 	if (job->pool->n_free >= KEEP_FREE) {
 		destroy(job);
 		return;
@@ -80,6 +81,70 @@ void job_pool_release(struct job_pool *pool)
 void job_again(struct job *job)
 {
 	call_again(&job->call, job->ready);
+}
+
+/* --- texts ---------------------------------------------------------------------- */
+
+static void own_record(const struct record *r, char *base, struct arena *a);
+
+static void own_text(const char **text, struct arena *a)
+{
+	*text = arena_strdup(a, *text);
+}
+
+static void own_list(const struct field *f, char *items, size_t n,
+		     struct arena *a)
+{
+	for (size_t i = 0; i < n; i++)
+		if (f->type->kind == KIND_RECORD)
+			own_record(f->type->record,
+				   items + i * f->type->record->size, a);
+		else
+			own_text((const char **)items + i, a);
+}
+
+static void own_map(struct pair *pairs, size_t n, struct arena *a)
+{
+	for (size_t i = 0; i < n; i++) {
+		own_text(&pairs[i].key, a);
+		own_text(&pairs[i].value, a);
+	}
+}
+
+static void own_field(const struct field *f, char *base, struct arena *a)
+{
+	enum kind kind = f->type->kind;
+	size_t n;
+
+	if (kind != KIND_TEXT && kind != KIND_JSON && kind != KIND_MAP &&
+	    kind != KIND_RECORD)
+		return; /* a number holds no memory */
+	if (!(f->flags & FIELD_LIST) && kind == KIND_RECORD) {
+		own_record(f->type->record, base + f->at, a);
+		return;
+	}
+	if (!(f->flags & FIELD_LIST) && kind != KIND_MAP) {
+		own_text((const char **)(base + f->at), a);
+		return;
+	}
+	memcpy(&n, base + f->at2, sizeof(n));
+	if (kind == KIND_MAP)
+		own_map(*(struct pair **)(base + f->at), n, a);
+	else
+		own_list(f, *(char **)(base + f->at), n, a);
+}
+
+static void own_record(const struct record *r, char *base, struct arena *a)
+{
+	for (size_t i = 0; i < r->n_fields; i++)
+		own_field(&r->fields[i], base, a);
+}
+
+void job_own(struct job *job)
+{
+	own_record(job->call.op->in, job->call.in, &job->call.arena);
+	job->id = json_incref((json_t *)job->packet.id);
+	packet_release(&job->packet);
 }
 
 int64_t job_patience(const struct job *job)

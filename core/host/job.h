@@ -21,7 +21,9 @@ struct job {
 	struct job *next; /* of whatever list it is in */
 	struct job_pool *pool;
 	struct call call;
-	struct packet packet; /* what call.in and id are borrowed from */
+	struct packet packet; /* what came in, until it is decoded */
+	json_t *id;	      /* to be echoed; NULL: none */
+	int kind;	      /* of message that it came as: dialect.c's */
 	struct arena_mark clean; /* the arena with nothing in it */
 	struct arena_mark ready; /* as call_decode left it */
 	int64_t first; /* when it ran first: a wait is counted from then */
@@ -59,6 +61,11 @@ void job_pool_release(struct job_pool *pool);
 
 /* Makes `job` ready to run its call once more. */
 void job_again(struct job *job);
+
+/* Copies the texts of a decoded call into its arena and lets go of the packet.
+ * Its JSON tree is then freed while it is still in the cache, and its memory
+ * serves the next packet: that is worth more than the copy costs. */
+void job_own(struct job *job);
 
 /* Seconds that the call may wait, as its caller said; 0 if it does not. */
 int64_t job_patience(const struct job *job);

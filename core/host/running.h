@@ -20,6 +20,7 @@
 
 struct writer;
 struct readers;
+struct scribe;
 
 enum {
 	WRITES_MOST = 16384, /* under way; above: `unavailable` */
@@ -41,6 +42,7 @@ struct host {
 	struct job_pool jobs;
 	struct writer *writer;
 	struct readers *readers;
+	struct scribe *scribe;
 	struct queue done;	     /* what the threads hand back */
 	struct chain writes, reads;  /* to be handed over before the next poll */
 	struct chain early;	     /* refused here: done at once */
@@ -57,6 +59,7 @@ struct host {
 	struct reaper reaper;
 	struct reconcile reconcile;
 	char boot_id[40]; /* new at every start */
+	uint64_t seed;
 };
 
 /* Hands a job over; job->done gets it back, always later. */
@@ -68,6 +71,9 @@ void host_read(struct host *host, struct job *job);
 struct job *host_job(struct host *host, const struct op *op,
 		     void (*done)(struct job *job), void *owner);
 void host_submit(struct host *host, struct job *job);
+
+/* Randomness for one call. */
+uint64_t host_seed(struct host *host);
 
 /* Stops as SIGTERM does. */
 void host_stop(struct host *host);

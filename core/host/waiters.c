@@ -105,7 +105,7 @@ static bool too_many(struct host *host, struct job *job)
 static void run_again(struct host *host, struct job *job)
 {
 	job_again(job);
-	job->call.seed = home_random();
+	job->call.seed = host_seed(host);
 	if (job->call.op->flags & OP_WRITE)
 		host_write(host, job);
 	else

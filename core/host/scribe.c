@@ -1,0 +1,159 @@
+#include "core/host/scribe.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "core/host/mirror.h"
+
+enum {
+	SLICE_MS = 50,
+	REST_MS = 40,	/* between two slices, so that others get the machine */
+	NET_MS = 5000,	/* a bell that was missed is looked after */
+	RETRY_MS = 2000, /* after a failure */
+	LAST_MS = 2000, /* at the end */
+};
+
+struct scribe {
+	const struct home *home;
+	struct log *log;
+	struct store *store;
+	struct mirror *mirror;
+	uv_thread_t thread;
+	int bell, end; /* inotify, eventfd */
+	atomic_bool ending;
+	bool failed; /* and said so */
+};
+
+static void complain(struct scribe *s, const struct fault *f)
+{
+	if (!s->failed)
+		log_line(s->log, LOG_LEVEL_WARN, "mirror: %s", f->text);
+	s->failed = true;
+}
+
+/* The vault may come to be, or to be writable, at any time. */
+static bool is_open(struct scribe *s)
+{
+	struct fault f = { 0 };
+
+	if (!s->mirror && mirror_open(&s->mirror, s->home, &f))
+		complain(s, &f);
+	return s->mirror != NULL;
+}
+
+/* Works for a slice; returns for how long to sleep then. */
+static int work(struct scribe *s)
+{
+	struct fault f = { 0 };
+	bool more = false;
+	int64_t due;
+
+	if (!is_open(s))
+		return RETRY_MS;
+	if (mirror_step(s->mirror, s->store, SLICE_MS, &more, &f)) {
+		complain(s, &f);
+		return RETRY_MS;
+	}
+	s->failed = false;
+	due = mirror_due(s->mirror);
+	return more ? 0 : due >= 0 && due < NET_MS ? (int)due : NET_MS;
+}
+
+static void empty(int fd)
+{
+	char buffer[4096];
+
+	while (read(fd, buffer, sizeof(buffer)) > 0)
+		;
+}
+
+static void mirror_on(void *arg)
+{
+	struct scribe *s = arg;
+	struct pollfd end = { .fd = s->end, .events = POLLIN };
+
+	while (!atomic_load(&s->ending)) {
+		struct pollfd both[2] = { end,
+					  { .fd = s->bell, .events = POLLIN } };
+		int ms = work(s);
+
+		if (ms > 0)
+			poll(both, 2, ms);
+		poll(&end, 1, REST_MS);
+		empty(s->bell);
+	}
+}
+
+static int watch_bell(struct scribe *s, struct fault *f)
+{
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s/bell", s->home->dir);
+	s->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->bell = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (s->end < 0 || s->bell < 0 ||
+	    inotify_add_watch(s->bell, path, IN_MODIFY) < 0)
+		return fault_set(f, FAULT_IO, "", "cannot watch %s: %m", path);
+	return 0;
+}
+
+static void release(struct scribe *s)
+{
+	mirror_close(s->mirror);
+	store_close(s->store);
+	if (s->bell >= 0)
+		close(s->bell);
+	if (s->end >= 0)
+		close(s->end);
+	free(s);
+}
+
+int scribe_open(struct scribe **out, const struct home *home, struct log *log,
+		struct fault *f)
+{
+	const uv_thread_options_t small = {
+		.flags = UV_THREAD_HAS_STACK_SIZE,
+		.stack_size = 1 << 20,
+	};
+	struct scribe *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
+	s->home = home;
+	s->log = log;
+	s->bell = s->end = -1;
+	rc = watch_bell(s, f);
+	if (rc == 0)
+		rc = store_open(&s->store, home->dir, STORE_READ, NULL, f);
+	if (rc == 0 && uv_thread_create_ex(&s->thread, &small, mirror_on, s))
+		rc = fault_set(f, FAULT_UNAVAILABLE, "", "no thread");
+	if (rc) {
+		release(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+void scribe_close(struct scribe *s)
+{
+	struct fault f = { 0 };
+	bool more = false;
+
+	if (!s)
+		return;
+	atomic_store(&s->ending, true);
+	if (write(s->end, &(uint64_t){ 1 }, 8) != 8)
+		abort(); /* an eventfd takes it */
+	uv_thread_join(&s->thread);
+	if (is_open(s))
+		mirror_step(s->mirror, s->store, LAST_MS, &more, &f);
+	release(s);
+}

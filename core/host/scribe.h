@@ -1,0 +1,21 @@
+/*
+ * scribe - the thread of a host that keeps the vault's mirror.
+ *
+ * It sleeps until the bell rings, here or in another process, and then works
+ * on a read connection of its own, at most so many times a second.  What the
+ * mirror cannot do now it does later: a full disk there stops nobody.
+ */
+#ifndef SCRIBE_H
+#define SCRIBE_H
+
+#include "core/host/home.h"
+#include "core/host/log.h"
+
+struct scribe;
+
+int scribe_open(struct scribe **out, const struct home *home, struct log *log,
+		struct fault *f);
+/* Shows what is committed, for a second or two, and ends.  NULL is fine. */
+void scribe_close(struct scribe *s);
+
+#endif
