@@ -2,6 +2,8 @@
 # cli - the command as a person and an agent use it: every verb's shape, exit
 # status and output, without a host, then with one, then with it killed.
 set -u
+here=$(cd "$(dirname "$0")/../.." && pwd)
+: "${CADRE:=$(command -v cadre)}"
 export CADRE_HOME="$TMPDIR/state" NO_COLOR=1
 failed=0
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -198,6 +200,10 @@ cadre exec shop/coder sh -c 'echo out; echo err >&2; exit 3' >"$TMPDIR/out" 2>"$
 [ "$? $(cat "$TMPDIR/out") $(cat "$TMPDIR/err")" = '3 out err' ] || bad "exec"
 echo 'cat; echo from the script' | cadre exec shop/coder - >"$TMPDIR/out" 2>&1
 grep -q 'from the script' "$TMPDIR/out" || bad "exec -"
+# Inside, the agent is known and has its own door.
+is 0 '^message_id' cadre exec shop/coder "$CADRE send lead from the inside"
+is 0 'from the inside' cadre --as lead --team shop inbox
+is 7 'this is a workspace' cadre exec shop/coder "$CADRE backup"
 is 0 '"exit_code":4' cadre --json exec shop/coder 'exit 4'
 printf 'a\000b\377' >"$TMPDIR/bytes"
 is 0 . cadre workspace write shop/coder some/bytes "@$TMPDIR/bytes"
@@ -251,4 +257,5 @@ for shell in zsh fish; do
 done
 is 0 '^.TH CADRE 1' cadre man
 is 0 'EXIT STATUS' cadre man
+cadre man | cmp -s - "$here/docs/cadre.1" || { : >"$TMPDIR/out"; bad "docs/cadre.1 is stale: make docs"; }
 exit $failed

@@ -34,6 +34,8 @@ extern const struct verb verb_table[]; /* ends with a NULL name */
 
 /* Finds the state, and who asks: --team and --as are part of that. */
 int cli_home(struct cli *cli, bool create, struct fault *f);
+/* The same for verbs that act on the folder, which workspaces do not have. */
+int cli_folder(struct cli *cli, bool create, struct fault *f);
 int cli_client(struct cli *cli, bool create, struct fault *f);
 
 /* Prints a fault, as JSON on stdout with --json; the exit status. */

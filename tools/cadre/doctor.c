@@ -294,7 +294,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 
 	if (argc > 1)
 		return cli_usage(cli, "`%s` takes no words", argv[0]);
-	if (cli_home(cli, false, &f) < 0)
+	if (cli_folder(cli, false, &f) < 0)
 		return cli_fault(cli, &f);
 	check_folder(&d);
 	check_space(&d);

@@ -97,6 +97,25 @@ static int explain_verb(const struct verb *v)
 	return 0;
 }
 
+/* The commands that begin with this one: `inbox peek` besides `inbox`. */
+static void list_longer(const struct op *op)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < op_count; i++) {
+		const struct op *other = &op_table[i];
+
+		if (!other->cli || other == op || op->cli[1] ||
+		    strcmp(other->cli[0], op->cli[0]))
+			continue;
+		printf("%s `cadre %s %s`", any ? "," : "\nSee also", other->cli[0],
+		       other->cli[1]);
+		any = true;
+	}
+	if (any)
+		printf(".\n");
+}
+
 static int explain_op(const struct op *op)
 {
 	struct text out = { 0 };
@@ -104,13 +123,11 @@ static int explain_op(const struct op *op)
 	op_usage(op, &out);
 	fwrite(out.data, 1, out.len, stdout);
 	text_release(&out);
+	list_longer(op);
 	if (op->wait)
-		printf("\n--wait stands for the longest wait.");
-	if (op->flags & OP_REQUEST)
-		printf("  --take receives for good.");
-	if (op->wait)
-		printf("\n");
-	printf("`cadre help` lists the options of every verb.\n");
+		printf("\n--wait stands for the longest wait.%s\n",
+		       op->flags & OP_REQUEST ? "  --take receives for good." : "");
+	printf("\n`cadre help` lists the options of every verb.\n");
 	return 0;
 }
 

@@ -21,7 +21,7 @@ static int make_state(struct cli *cli, bool *is_new, struct fault *f)
 	char path[4200];
 	struct stat st;
 
-	if (cli_home(cli, true, f) < 0)
+	if (cli_folder(cli, true, f) < 0)
 		return f->code;
 	snprintf(path, sizeof(path), "%s/state.db", cli->home.dir);
 	*is_new = stat(path, &st) != 0;

@@ -197,6 +197,17 @@ int cli_home(struct cli *cli, bool create, struct fault *f)
 	return 0;
 }
 
+int cli_folder(struct cli *cli, bool create, struct fault *f)
+{
+	if (cli_home(cli, create, f) < 0)
+		return f->code;
+	if (cli->home.dir[0])
+		return 0;
+	fault_set(f, FAULT_UNAVAILABLE, "/home",
+		  "this is a workspace; the state is elsewhere");
+	return fault_hint(f, "run it outside, or name the state folder: --home DIR");
+}
+
 int cli_client(struct cli *cli, bool create, struct fault *f)
 {
 	struct client_options o = { .home = &cli->home, .direct = cli->direct };

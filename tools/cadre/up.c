@@ -53,7 +53,7 @@ int serve_main(struct cli *cli, int argc, char **argv)
 			fcntl(options.ready_fd, F_SETFD, FD_CLOEXEC);
 	}
 	signal(SIGPIPE, SIG_IGN);
-	if (cli_home(cli, true, &f) == 0 && host_run(&options, &f) == 0)
+	if (cli_folder(cli, true, &f) == 0 && host_run(&options, &f) == 0)
 		return 0;
 	report(options.ready_fd, &f);
 	return cli_fault(cli, &f);
@@ -192,7 +192,7 @@ int up_main(struct cli *cli, int argc, char **argv)
 
 	if (status)
 		return status;
-	if (cli_home(cli, true, &f) < 0)
+	if (cli_folder(cli, true, &f) < 0)
 		return cli_fault(cli, &f);
 	if (home_holder(&cli->home))
 		return say_host(cli, home_holder(&cli->home), false);
@@ -242,7 +242,7 @@ int down_main(struct cli *cli, int argc, char **argv)
 
 	if (status)
 		return status;
-	if (cli_home(cli, false, &f) < 0)
+	if (cli_folder(cli, false, &f) < 0)
 		return cli_fault(cli, &f);
 	pid = home_holder(&cli->home);
 	if (pid && stop_host(&cli->home, pid, seconds, &f) < 0)
