@@ -14,7 +14,7 @@
 int mcp_verb(struct cli *cli, int argc, char **argv)
 {
 	struct fault f = { 0 };
-	char *words[32];
+	char direct[] = "--direct", *words[32];
 
 	if (argc > 30)
 		return cli_usage(cli, "too many words");
@@ -22,7 +22,7 @@ int mcp_verb(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	memcpy(words, argv, (size_t)argc * sizeof(*words));
 	if (cli->direct)
-		words[argc++] = (char[]){ "--direct" };
+		words[argc++] = direct;
 	words[argc] = NULL;
 	return mcp_main(argc, words, &cli->home);
 }
