@@ -9,6 +9,8 @@
 #include "core/token.h"
 #include "core/who.h"
 
+enum { NAME_BYTES = 64 };
+
 bool agent_reserved(const char *name)
 {
 	static const char *const names[] = { "operator", "all", "self", "host" };
@@ -68,6 +70,9 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 	if (n->kind == 0 && agent_reserved(n->name))
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is a reserved name", n->name);
+	if (strlen(n->name) > NAME_BYTES) /* a role's, with its number */
+		return fault_set(&call->fault, FAULT_INVALID, where,
+				 "%s is longer than %d bytes", n->name, NAME_BYTES);
 	rc = sql_run(call, agent_add, .team = call->caller.team, .name = n->name,
 		     .kind = n->kind, .role = n->role, .description = n->description,
 		     .project = n->project, .status = AGENT_STATUS_READY,
@@ -102,6 +107,24 @@ static int resumes(struct call *call, const struct agent_register_in *in,
 	return a->token.size == TOKEN_HASH && token_equal(hash, a->token.data, TOKEN_HASH);
 }
 
+/* Mail that the new generation does not want is dead, and its senders hear so. */
+static int discard(struct call *call, int64_t agent)
+{
+	struct agent_discard_row r, *all = NULL;
+	struct query q;
+	size_t n = 0;
+	int rc;
+
+	sql_query(call, &q, agent_discard, .agent = agent, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		*(struct agent_discard_row *)arena_push(&call->arena, &all, &n,
+							sizeof(r)) = r;
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = event_emit(call, EVENT_MESSAGE_DEAD, all[i].message, agent,
+				"discarded");
+	return rc;
+}
+
 static int replace(struct call *call, const struct agent_register_in *in,
 		   const struct agent_row *a)
 {
@@ -115,8 +138,7 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	if (rc < 0 || (rc = set_token(call, a->id, next.generation)) < 0 ||
 	    (rc = sql_run(call, agent_unlease, .agent = a->id)) < 0)
 		return rc;
-	if (in->discard && (rc = sql_run(call, agent_discard, .agent = a->id,
-					 .now = call->now)) < 0)
+	if (in->discard && (rc = discard(call, a->id)) < 0)
 		return rc;
 	if ((rc = sql_run(call, agent_recount, .agent = a->id)) < 0 ||
 	    (*in->role &&
@@ -124,8 +146,9 @@ static int replace(struct call *call, const struct agent_register_in *in,
 			   .description = in->description)) < 0) ||
 	    (in->n_skills && (rc = set_skills(call, a->id, in->skills, in->n_skills)) < 0))
 		return rc;
-	return event_emit(call, EVENT_AGENT_REPLACED, a->id, 0,
-			  arena_printf(&call->arena, "%" PRId64, next.generation));
+	rc = event_emit(call, EVENT_AGENT_REPLACED, a->id, 0,
+			arena_printf(&call->arena, "%" PRId64, next.generation));
+	return rc < 0 ? rc : team_announce(call, call->caller.team);
 }
 
 static int taken(struct call *call, const struct agent_row *a)
@@ -276,6 +299,9 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 				 "%s is a reserved name", name);
 	if (strcmp(a->name, name) == 0)
 		return 0;
+	/* The name makes a lead of whoever has it. */
+	if (strcmp(name, "lead") == 0 && (rc = who_leads(call, "/new_name")) < 0)
+		return rc;
 	rc = sql_run(call, agent_set_name, .agent = a->id, .name = name);
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/new_name",

@@ -137,6 +137,7 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 	if ((rc = claim_for(call, to, p, &task)) < 0)
 		return rc;
 	own.content = shown_text(call, p);
+	own.expires_at = 0; /* a command waits for its daemon */
 	own.type = "task_assignment";
 	if ((message = message_store(call, &own)) < 0)
 		return message;

@@ -311,18 +311,23 @@ static int set_criteria(struct call *call, int64_t task, const struct criterion 
 static int check_cycle(struct call *call, const struct task_row *t,
 		       const struct task_row *dep, const char *where)
 {
-	struct task_path_row way;
+	struct task_way_row at = { dep->id, dep->number };
+	const char *way;
 	int rc;
 
 	if (t->id == dep->id)
 		return fault_set(&call->fault, FAULT_CONFLICT, where,
 				 "task %s would wait for itself",
 				 task_name(call, t->number));
-	rc = sql_row(call, task_path, &way, .task = t->id, .dep = dep->id);
-	if (rc <= 0)
-		return rc;
-	fault_set(&call->fault, FAULT_CONFLICT, where, "it would close a cycle: %s → %s",
-		  task_name(call, t->number), way.path);
+	way = arena_printf(&call->arena, "%s → %s", task_name(call, t->number),
+			   task_name(call, dep->number));
+	while (at.id != t->id) {
+		if ((rc = sql_row(call, task_way, &at, .task = t->id, .from = at.id)) <= 0)
+			return rc;
+		way = arena_printf(&call->arena, "%s → %s", way,
+				   task_name(call, at.number));
+	}
+	fault_set(&call->fault, FAULT_CONFLICT, where, "it would close a cycle: %s", way);
 	return fault_hint(&call->fault, "Leave one of these dependencies out.");
 }
 

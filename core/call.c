@@ -194,6 +194,7 @@ int call_run(struct call *call)
 {
 	bool write = call->op->flags & OP_WRITE;
 	int64_t made = call->made;
+	bool replayed = call->replayed;
 	int rc;
 
 	if ((rc = store_begin(call->store, write, &call->fault)) < 0)
@@ -201,13 +202,16 @@ int call_run(struct call *call)
 	rc = op_perform(call);
 	if (rc < 0) {
 		call->made = made;
+		call->replayed = replayed;
 		if (!store_intact(call->store) && call->fault.code == FAULT_INTERNAL)
 			rc = unavailable(call);
 		store_rollback(call->store);
 		return rc;
 	}
-	if ((rc = store_commit(call->store, &call->fault)) < 0)
+	if ((rc = store_commit(call->store, &call->fault)) < 0) {
 		call->made = made;
+		call->replayed = replayed;
+	}
 	return rc < 0 ? rc : 0;
 }
 

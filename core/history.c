@@ -37,29 +37,42 @@ static bool page_add(struct call *call, struct page *p, const struct envelope_ro
 	return true;
 }
 
+/* A thread may be named by its first message: that one comes first, unless it has
+ * a thread of another name, which is meant then. */
+static int begin_thread(struct call *call, const struct message_thread_in *in,
+			const char **name, struct page *p)
+{
+	struct envelope_row e;
+	int64_t first, at;
+	int rc = id_parse(call, ID_MESSAGE, in->thread, &first, &at);
+
+	*name = in->thread;
+	if (rc > 0)
+		rc = sql_row(call, envelope_one, &e, .id = first,
+			     .team = call->caller.team, .agent = sees(call));
+	if (rc <= 0 || e.at != at)
+		return rc < 0 ? rc : 0;
+	if (e.thread)
+		*name = e.thread;
+	else if (in->after < first)
+		page_add(call, p, &e);
+	return 0;
+}
+
 int message_thread(struct call *call, const struct message_thread_in *in,
 		   struct message_thread_out *out)
 {
 	struct page p = { .limit = in->limit };
 	struct envelope_row e;
-	int64_t first, at;
+	const char *name;
 	struct query q;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = id_parse(call, ID_MESSAGE, in->thread, &first, &at)) < 0)
+	    (rc = begin_thread(call, in, &name, &p)) < 0)
 		return rc;
-	if (rc > 0 && in->after < first) {
-		rc = sql_row(call, envelope_one, &e, .id = first,
-			     .team = call->caller.team, .agent = sees(call));
-		if (rc < 0)
-			return rc;
-		if (rc > 0 && e.at == at)
-			page_add(call, &p, &e);
-	}
-	sql_query(call, &q, envelopes_thread, .team = call->caller.team,
-		  .thread = in->thread, .after = in->after, .agent = sees(call),
-		  .limit = in->limit + 1);
+	sql_query(call, &q, envelopes_thread, .team = call->caller.team, .thread = name,
+		  .after = in->after, .agent = sees(call), .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, &p, &e))
 		;
 	query_end(&q);

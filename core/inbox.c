@@ -92,7 +92,7 @@ void envelope_fill(struct call *call, const struct envelope_row *e, struct envel
 		.ack_required = e->ack_required,
 		.metadata = e->metadata,
 	};
-	if (e->reply_to)
+	if (e->reply_to && e->reply_at) /* else it is cleaned away */
 		out->reply_to = id_public(call, ID_MESSAGE, e->reply_to, e->reply_at);
 }
 
@@ -270,7 +270,7 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 }
 
 int inbox_take(struct call *call, const struct agent_row *agent, int64_t message,
-	       int64_t state, struct envelope *out)
+	       struct envelope *out)
 {
 	struct handing h = { .call = call, .agent = agent };
 	struct delivery_of_row d;
@@ -281,9 +281,10 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 	h.lease_until = call->now + call->settings->receive_lease_s * 1000;
 	rc = sql_row(call, envelope_one, &e, .id = message, .team = call->caller.team,
 		     .agent = agent->id);
-	if (rc <= 0)
+	if (rc <= 0 || (rc = sql_row(call, delivery_of, &d, .message = message,
+				     .agent = agent->id)) < 0)
 		return rc;
-	if (state < DELIVERY_STATE_FETCHED) {
+	if (d.state < DELIVERY_STATE_FETCHED) {
 		if ((rc = fetch(&h, message)) < 0 ||
 		    (rc = sql_run(call, inbox_fetched, .agent = agent->id, .n = 1,
 				  .leased = 1)) < 0 ||
@@ -294,6 +295,8 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 	rc = sql_row(call, delivery_of, &d, .message = message, .agent = agent->id);
 	if (rc < 0)
 		return rc;
+	e.to_all = 0;
+	e.to_name = agent->name;
 	envelope_fill(call, &e, out);
 	out->attempt = d.attempt;
 	out->has_lease_until = d.state == DELIVERY_STATE_FETCHED;
@@ -351,7 +354,8 @@ int message_ack(struct call *call, const struct message_ack_in *in,
 		return fault_set(&call->fault, FAULT_INVALID, "/message_ids",
 				 "names no message");
 	for (size_t i = 0; i < in->n_message_ids; i++) {
-		rc = message_find(call, in->message_ids[i], "/message_ids", &m);
+		rc = message_find(call, in->message_ids[i],
+				  arena_printf(&call->arena, "/message_ids/%zu", i), &m);
 		if (rc < 0 || (rc = inbox_ack(call, &a, m.id)) < 0)
 			return rc;
 		if (rc == 0)

@@ -10,10 +10,10 @@
  * does not hold it, or negative. */
 int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message);
 
-/* Hands one delivery (in `state`) out to `agent` under a new lease and fills its
- * envelope; one that is out already is only shown. */
+/* Hands one delivery out to `agent` under a new lease and fills its envelope; one
+ * that is out already is only shown. */
 int inbox_take(struct call *call, const struct agent_row *agent, int64_t message,
-	       int64_t state, struct envelope *out);
+	       struct envelope *out);
 
 /* A message as an envelope, as row `e` tells it. */
 void envelope_fill(struct call *call, const struct envelope_row *e,

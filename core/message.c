@@ -25,6 +25,32 @@ int message_find(struct call *call, const char *id, const char *where,
 			 id);
 }
 
+/* The message that the call made, on a repeat too; cleaning may have taken it. */
+static int find_made(struct call *call, struct message_head_row *m)
+{
+	int rc = sql_row(call, message_head, m, .id = call->made);
+
+	return rc ? rc
+		  : fault_set(&call->fault, FAULT_NOT_FOUND, "/idempotency_key",
+			      "what it sent is cleaned away");
+}
+
+/* A message that `from` may answer: it sent or got it, or its caller leads. */
+static int find_answerable(struct call *call, const char *id, const char *where,
+			   const struct agent_row *from, struct message_head_row *m)
+{
+	struct delivery_of_row d;
+	int rc = message_find(call, id, where, m);
+
+	if (rc < 0 || m->sender == from->id || call->caller.level >= WHO_LEAD)
+		return rc;
+	rc = sql_row(call, delivery_of, &d, .message = m->id, .agent = from->id);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no message %s",
+			 id);
+}
+
 int64_t message_store(struct call *call, const struct draft *d)
 {
 	int rc = sql_run(call, message_add, .team = call->caller.team,
@@ -195,7 +221,8 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 	if (in->has_ttl_seconds)
 		d->expires_at = call->now + in->ttl_seconds * 1000;
 	if (in->reply_to) {
-		if ((rc = message_find(call, in->reply_to, "/reply_to", &parent)) < 0)
+		rc = find_answerable(call, in->reply_to, "/reply_to", from, &parent);
+		if (rc < 0)
 			return rc;
 		d->reply_to = parent.id;
 		if (!d->thread)
@@ -329,7 +356,8 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 
 	if (!in->wait_for_reply)
 		return 0;
-	rc = sql_row(call, reply_of, &r, .message = call->made, .agent = from->id);
+	rc = sql_row(call, reply_of, &r, .message = call->made, .agent = from->id,
+		     .now = call->now);
 	if (rc < 0)
 		return rc;
 	if (rc == 0) {
@@ -339,9 +367,11 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 		}
 		return 0;
 	}
+	if (r.lapsed && (rc = inbox_settle(call, from->id)) < 0)
+		return rc;
 	out->has_reply = true;
-	out->has_already_fetched = out->already_fetched = r.state > 1;
-	return inbox_take(call, from, r.id, r.state, &out->reply);
+	out->has_already_fetched = out->already_fetched = !r.lapsed && r.state > 1;
+	return inbox_take(call, from, r.id, &out->reply);
 }
 
 int message_send(struct call *call, const struct message_send_in *in,
@@ -360,7 +390,7 @@ int message_send(struct call *call, const struct message_send_in *in,
 	if (fresh && ((rc = sql_row(call, event_last, &before)) < 0 ||
 		      (rc = send_new(call, in, &from)) < 0))
 		return rc;
-	if ((rc = sql_row(call, message_head, &m, .id = call->made)) < 0)
+	if ((rc = find_made(call, &m)) < 0)
 		return rc;
 	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
 	out->seq = m.id;
@@ -380,48 +410,63 @@ int message_send(struct call *call, const struct message_send_in *in,
 	return take_reply(call, in, &from, out);
 }
 
+/* Answers `parent`, which is acknowledged with it when it is held. */
+static int reply_new(struct call *call, const struct message_reply_in *in,
+		     const struct agent_row *from, const struct message_head_row *parent)
+{
+	struct draft d = { .sender = from->id,
+			   .reply_to = parent->id,
+			   .content = in->content,
+			   .type = in->message_type,
+			   .thread = parent->thread,
+			   .metadata = in->metadata,
+			   .priority = in->priority };
+	struct agent_row to;
+	int rc = sql_row(call, agent_by_id, &to, .id = parent->sender);
+
+	if (rc < 0)
+		return rc;
+	if (!rc || to.gone)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
+				 "its sender is gone");
+	if (strcmp(d.type, "task_assignment") == 0)
+		return fault_set(&call->fault, FAULT_INVALID, "/message_type",
+				 "a reply assigns nothing");
+	if (!d.thread)
+		d.thread = id_public(call, ID_MESSAGE, parent->id, parent->at);
+	if ((rc = inbox_ack(call, from, parent->id)) < 0)
+		return rc;
+	return send_one(call, &d, &to, &call->made);
+}
+
 int message_reply(struct call *call, const struct message_reply_in *in,
 		  struct message_reply_out *out)
 {
 	struct message_head_row parent, m;
-	struct agent_row from, to;
-	struct draft d = { .content = in->content,
-			   .type = in->message_type,
-			   .metadata = in->metadata,
-			   .priority = in->priority };
+	struct event_last_row before;
+	struct delivery_of_row held;
+	struct agent_row from;
+	bool fresh = call->made == 0;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_acts(call, in->from, "/from", &from)) < 0 ||
-	    (rc = message_find(call, in->message_id, "/message_id", &parent)) < 0)
+	    (rc = find_answerable(call, in->message_id, "/message_id", &from, &parent)) <
+		    0 ||
+	    (rc = sql_row(call, event_last, &before)) < 0 ||
+	    (fresh && (rc = reply_new(call, in, &from, &parent)) < 0) ||
+	    (rc = find_made(call, &m)) < 0 ||
+	    (rc = sql_row(call, delivery_of, &held, .message = parent.id,
+			  .agent = from.id)) < 0)
 		return rc;
-	if (!call->made) {
-		rc = sql_row(call, agent_by_id, &to, .id = parent.sender);
-		if (rc < 0)
-			return rc;
-		if (!rc || to.gone)
-			return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
-					 "its sender is gone");
-		if (strcmp(d.type, "task_assignment") == 0)
-			return fault_set(&call->fault, FAULT_INVALID, "/message_type",
-					 "a reply assigns nothing");
-		d.sender = from.id;
-		d.reply_to = parent.id;
-		d.thread = parent.thread ? parent.thread
-					 : id_public(call, ID_MESSAGE, parent.id,
-						     parent.at);
-		if ((rc = inbox_ack(call, &from, parent.id)) < 0)
-			return rc;
-		out->acked = rc > 0;
-		if ((rc = send_one(call, &d, &to, &call->made)) < 0)
-			return rc;
-	}
-	if ((rc = sql_row(call, message_head, &m, .id = call->made)) < 0)
-		return rc;
+	out->acked = rc > 0 && held.state == DELIVERY_STATE_ACKED;
 	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
 	out->seq = m.id;
-	return message_deliveries(call, m.id, NULL, 100, &out->deliveries,
-				  &out->n_deliveries);
+	rc = message_deliveries(call, m.id, NULL, 100, &out->deliveries,
+				&out->n_deliveries);
+	return rc < 0 || !fresh ? rc
+				: add_dropped(call, before.seq, out->deliveries,
+					      out->n_deliveries);
 }
 
 int message_receipt(struct call *call, const struct message_receipt_in *in,

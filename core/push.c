@@ -54,7 +54,7 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 			.thread = r.thread,
 			.metadata = r.metadata,
 		};
-		if (r.reply_to)
+		if (r.reply_to && r.reply_at) /* else it is cleaned away */
 			p->reply_to = id_public(call, ID_MESSAGE, r.reply_to, r.reply_at);
 	}
 	return rc;

@@ -225,6 +225,7 @@ int state_gc(struct call *call, const struct state_gc_in *in, struct state_gc_ou
 	int64_t days = in->has_keep_days ? in->keep_days : call->settings->keep_days;
 	int64_t before = call->now - days * DAY_MS;
 	struct event_last_row last;
+	int64_t keep;
 	int rc;
 
 	if (call->made)
@@ -232,9 +233,10 @@ int state_gc(struct call *call, const struct state_gc_in *in, struct state_gc_ou
 	call->made = 1;
 	if ((rc = sql_row(call, event_last, &last)) < 0)
 		return rc;
-	rc = sql_run(call, gc_events,
-		     .keep = call->keep_events ? call->keep_events : last.seq,
-		     .before = before, .limit = SLICE);
+	keep = last.seq;
+	if (call->keep_events && call->keep_events < keep)
+		keep = call->keep_events;
+	rc = sql_run(call, gc_events, .keep = keep, .before = before, .limit = SLICE);
 	if (rc < 0)
 		return rc;
 	out->events = rc;

@@ -327,13 +327,17 @@ int task_heartbeat(struct call *call, const struct task_heartbeat_in *in,
 
 	if (rc < 0)
 		return rc;
-	rc = sql_row(call, task_renew, &r, HELD(call, h),
-		     .lease_ms = in->has_lease_seconds ? in->lease_seconds * 1000 : 0);
-	if (rc < 0)
-		return rc;
-	if (rc == 0)
-		return not_owner(call, &h.t, h.epoch);
-	call->made = h.t.id;
+	r = (struct task_renew_row){ h.t.epoch, h.t.lease_until };
+	if (!call->made) {
+		rc = sql_row(call, task_renew, &r, HELD(call, h),
+			     .lease_ms = in->has_lease_seconds ? in->lease_seconds * 1000
+							       : 0);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			return not_owner(call, &h.t, h.epoch);
+		call->made = h.t.id;
+	}
 	out->epoch = r.epoch;
 	out->has_lease_until = r.lease_until != 0;
 	out->lease_until = r.lease_until;
@@ -430,7 +434,8 @@ int task_complete(struct call *call, const struct task_complete_in *in,
 		rc = sql_run(call, task_finish, HELD(call, h), .state = TASK_STATE_COMPLETED,
 			     .result = in->result);
 		rc = changed(call, &h, rc, EVENT_TASK_COMPLETED, NULL);
-		if (rc < 0 || (rc = make_ready(call, h.t.id, h.t.team, &out->ready,
+		if (rc < 0 || (rc = assignment_call_off(call, h.t.id)) < 0 ||
+		    (rc = make_ready(call, h.t.id, h.t.team, &out->ready,
 					       &out->n_ready)) < 0)
 			return rc;
 	}
@@ -447,7 +452,8 @@ int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail
 	if (!call->made) {
 		rc = sql_run(call, task_finish, HELD(call, h), .state = TASK_STATE_FAILED,
 			     .result = in->result);
-		if ((rc = changed(call, &h, rc, EVENT_TASK_FAILED, NULL)) < 0)
+		if ((rc = changed(call, &h, rc, EVENT_TASK_FAILED, NULL)) < 0 ||
+		    (rc = assignment_call_off(call, h.t.id)) < 0)
 			return rc;
 	}
 	return task_tell(call, h.t.id, &out->task);

@@ -241,7 +241,7 @@ int team_create(struct call *call, const struct team_create_in *in,
 	struct team_row t;
 	int rc;
 
-	if (agent_reserved(in->name))
+	if (agent_reserved(in->name) || strcmp(in->name, "lead") == 0)
 		return fault_set(&call->fault, FAULT_INVALID, "/name",
 				 "%s is a reserved name", in->name);
 	if (!call->made &&

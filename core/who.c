@@ -194,10 +194,18 @@ int who_team(struct call *call, const char *team)
 
 /* --- agents ------------------------------------------------------------------ */
 
+/* `lead` is whoever leads the team, whatever its name. */
+static int find_lead(struct call *call, struct agent_row *a)
+{
+	struct team_lead_row lead;
+	int rc = sql_row(call, team_lead, &lead, .team = call->caller.team);
+
+	return rc > 0 ? sql_row(call, agent_by_id, a, .id = lead.id) : rc;
+}
+
 int who_agent(struct call *call, const char *name, const char *where,
 	      struct agent_row *a)
 {
-	struct team_lead_row lead;
 	size_t own = strlen(call->caller.team_name);
 	int rc;
 
@@ -208,10 +216,11 @@ int who_agent(struct call *call, const char *name, const char *where,
 					 call->caller.team_name);
 		name += own + 1;
 	}
-	rc = sql_row(call, agent_by_name, a, .team = call->caller.team, .name = name);
-	if (rc == 0 && strcmp(name, "lead") == 0 &&
-	    (rc = sql_row(call, team_lead, &lead, .team = call->caller.team)) > 0)
-		rc = sql_row(call, agent_by_id, a, .id = lead.id);
+	if (strcmp(name, "lead") == 0)
+		rc = find_lead(call, a);
+	else
+		rc = sql_row(call, agent_by_name, a, .team = call->caller.team,
+			     .name = name);
 	if (rc < 0)
 		return rc;
 	if (rc > 0)

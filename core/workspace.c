@@ -132,20 +132,33 @@ int workspace_info(struct call *call, const struct workspace_info_in *in,
 
 /* --- making ------------------------------------------------------------------------------- */
 
+/* One try at a name: its four digits may be taken. */
+static int add_named(struct call *call, const char *name, const char *source,
+		     int64_t parent, int64_t agent)
+{
+	return sql_run(call, workspace_add, .team = call->caller.team, .agent = agent,
+		       .name = name,
+		       .path = arena_printf(&call->arena, "workspaces/%s", name),
+		       .parent = parent, .source = source, .now = call->now);
+}
+
 int workspace_add(struct call *call, const char *member, const char *source,
 		  int64_t parent, int64_t agent, int64_t *id)
 {
 	uint64_t salt = (call->seed ^ (uint64_t)agent * 0x9e3779b97f4a7c15u) * 31;
-	const char *name = arena_printf(&call->arena, "%s-%s-%04x", call->caller.team_name,
-					member, (unsigned)(salt >> 40 & 0xffff));
+	const char *name = NULL;
 	int64_t row;
-	int rc = sql_run(call, workspace_add, .team = call->caller.team, .agent = agent,
-			 .name = name,
-			 .path = arena_printf(&call->arena, "workspaces/%s", name),
-			 .parent = parent, .source = source, .now = call->now);
+	int rc = 0;
 
-	if (rc < 0)
-		return rc;
+	for (int tries = 0; tries < 64 && rc == 0; tries++) {
+		name = arena_printf(&call->arena, "%s-%s-%04x", call->caller.team_name,
+				    member, (unsigned)((salt >> 40) + tries) & 0xffff);
+		rc = add_named(call, name, source, parent, agent);
+	}
+	if (rc <= 0)
+		return rc < 0 ? rc
+			      : fault_set(&call->fault, FAULT_CONFLICT, "",
+					  "too many workspaces are named like %s", name);
 	row = store_last_id(call->store);
 	if (id)
 		*id = row;
@@ -179,13 +192,31 @@ static int check_room(struct call *call)
 	return 0;
 }
 
+/* The member that a workspace is for: it works in one at a time. */
+static int find_worker(struct call *call, const char *agent, struct agent_row *a)
+{
+	int rc;
+
+	if (!agent)
+		return 0;
+	if ((rc = who_agent(call, agent, "/agent", a)) < 0)
+		return rc;
+	if (a->kind == 1)
+		return fault_set(&call->fault, FAULT_INVALID, "/agent",
+				 "the operator works outside workspaces");
+	if (!a->workspace)
+		return 0;
+	fault_set(&call->fault, FAULT_CONFLICT, "/agent", "%s has a workspace already",
+		  a->name);
+	return fault_hint(&call->fault, "Destroy that one first.");
+}
+
 static int make(struct call *call, const char *agent, const char *source, int64_t parent)
 {
 	struct agent_row a = { 0 };
 	int rc;
 
-	if ((rc = check_room(call)) < 0 ||
-	    (agent && (rc = who_agent(call, agent, "/agent", &a)) < 0) ||
+	if ((rc = check_room(call)) < 0 || (rc = find_worker(call, agent, &a)) < 0 ||
 	    (rc = workspace_add(call, agent ? a.name : "free", source, parent, a.id,
 				&call->made)) < 0)
 		return rc;
@@ -203,6 +234,14 @@ int workspace_create(struct call *call, const struct workspace_create_in *in,
 	return tell_row(call, call->made, &out->workspace);
 }
 
+static int is_over(struct call *call, const struct workspace_row *w)
+{
+	return w->state == WORKSPACE_STATE_DESTROYED
+		       ? fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
+				   "workspace %s is destroyed", w->name)
+		       : 0;
+}
+
 int workspace_fork(struct call *call, const struct workspace_fork_in *in,
 		   struct workspace_fork_out *out)
 {
@@ -212,9 +251,10 @@ int workspace_fork(struct call *call, const struct workspace_fork_in *in,
 	if ((rc = find(call, in->team, in->workspace, &w)) < 0)
 		return rc;
 	if (!call->made &&
-	    (rc = make(call, in->agent,
-		       arena_printf(&call->arena, "%s/%s", call->settings->home, w.path),
-		       w.id)) < 0)
+	    ((rc = is_over(call, &w)) < 0 ||
+	     (rc = make(call, in->agent,
+			arena_printf(&call->arena, "%s/%s", call->settings->home, w.path),
+			w.id)) < 0))
 		return rc;
 	return tell_row(call, call->made, &out->workspace);
 }
@@ -237,7 +277,8 @@ int workspace_start(struct call *call, const struct workspace_start_in *in,
 	struct workspace_row w;
 	int rc;
 
-	if ((rc = find(call, in->team, in->workspace, &w)) < 0)
+	if ((rc = find(call, in->team, in->workspace, &w)) < 0 ||
+	    (rc = is_over(call, &w)) < 0)
 		return rc;
 	if (w.state != WORKSPACE_STATE_READY &&
 	    (rc = set_state(call, &w, WORKSPACE_STATE_CREATING, 0)) < 0)

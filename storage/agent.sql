@@ -42,7 +42,7 @@ WHERE id = :agent RETURNING generation;
 -- name: agent_discard
 -- A new generation that wants none of the old one's mail.
 UPDATE delivery SET state = 6, due_at = NULL, done_at = :now
-WHERE agent = :agent AND state < 3 AND lane < 2;
+WHERE agent = :agent AND state < 3 AND lane < 2 RETURNING message;
 
 -- name: agent_unlease
 -- Mail that the old generation held waits again for the new one.

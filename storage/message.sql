@@ -201,8 +201,9 @@ WHERE m.id < :before AND m.team = :team
 ORDER BY m.id DESC LIMIT :limit;
 
 -- name: reply_of
--- The first answer to a message that `agent` got, and whether it was handed out.
-SELECT m.id, d.state FROM message m JOIN delivery d ON d.message = m.id
+-- The first answer to a message that `agent` got, and whether it was handed out
+-- under a lease that is not over.
+SELECT m.id, d.state, d.state < 3 AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
 WHERE m.reply_to = :message AND d.agent = :agent AND d.lane < 2
 ORDER BY m.id LIMIT 1;
 

@@ -203,16 +203,15 @@ WHERE id = :id RETURNING open_deps;
 SELECT o.number, CASE WHEN o.lease_until <= :now THEN 0 ELSE o.state END AS state_now
 FROM task_dep d JOIN task o ON o.id = d.dep WHERE d.task = :task ORDER BY o.number;
 
--- name: task_path
+-- name: task_way
 -- scan ok: the rows of the recursion
--- Whether `task` already comes before `dep`; the way from one to the other, by id.
-WITH RECURSIVE way(id, path) AS (
-	SELECT :dep, printf('%03d', (SELECT number FROM task WHERE id = :dep))
-	UNION
-	SELECT d.dep, way.path || ' → ' || printf('%03d', o.number)
-	FROM way JOIN task_dep d ON d.task = way.id JOIN task o ON o.id = d.dep
-	WHERE way.id <> :task)
-SELECT path FROM way WHERE id = :task LIMIT 1;
+-- A step on the way from task `from` back to `task` along dependencies, if there is
+-- a way: a dependency of `from` that is `task` or waits for it.  It visits every task
+-- that waits for `task` once, however many ways there are.
+WITH RECURSIVE waits(id) AS (
+	SELECT :task UNION SELECT d.task FROM waits JOIN task_dep d ON d.dep = waits.id)
+SELECT o.id, o.number FROM task_dep d JOIN task o ON o.id = d.dep
+WHERE d.task = :from AND d.dep IN (SELECT id FROM waits) ORDER BY o.number LIMIT 1;
 
 -- name: task_tags
 SELECT tag FROM task_tag WHERE task = :task ORDER BY n;

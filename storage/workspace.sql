@@ -5,7 +5,8 @@
 INSERT INTO workspace (team, agent, name, backend, path, parent, source, state,
 	created_at, changed_at)
 VALUES (:team, nullif(:agent, 0), :name, 0, :path, nullif(:parent, 0), :source, 0,
-	:now, :now);
+	:now, :now)
+ON CONFLICT DO NOTHING;
 
 -- name: workspace_by_id
 -- row: workspace
