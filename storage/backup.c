@@ -1,5 +1,6 @@
 /* Copies of a state that can be trusted, and whether it can be itself. */
 #include "storage/inside.h"
+#include "storage/search.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -151,6 +152,8 @@ int store_copy(struct store *to, struct store *from, struct fault *f)
 {
 	sqlite3_backup *b;
 
+	search_close(to->search);
+	to->search = NULL;
 	stmt_release_all(to);
 	b = sqlite3_backup_init(to->db, "main", from->db, "main");
 	if (b)

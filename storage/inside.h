@@ -43,6 +43,7 @@ struct store {
 	int64_t copied; /* of these, at the last checkpoint */
 	long fail_after;
 	int fail_with;
+	struct search *search; /* opened on first use: storage/search.h */
 	sqlite3_stmt *own[OWN_COUNT];
 	struct prepared stmts[SQL_COUNT];
 };

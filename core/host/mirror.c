@@ -15,21 +15,21 @@ static const char lock_name[] = ".cadre-mirror";
 static const char cursor_name[] = ".cadre-cursor";
 
 enum {
-	SUMMARY_MS = 250,  /* between two writes of the same INDEX.md */
-	SAVE_MS = 1000,	   /* between two cursors that only passed over mail */
+	SUMMARY_MS = 250, /* between two writes of the same INDEX.md */
+	SAVE_MS = 1000, /* between two cursors that only passed over mail */
 	SAVE_EVENTS = 2000, /* or so many events, for a process that ends soon */
-	RETRY_MS = 100,	   /* until the lock is asked for again */
+	RETRY_MS = 100, /* until the lock is asked for again */
 	SLICE_EVENTS = 20000, /* mail included */
 };
 
 struct mirror {
 	struct show show;
-	int lock;      /* descriptor */
+	int lock; /* descriptor */
 	bool locked, known; /* holds the lock; `at` was read from the file */
-	bool direct;   /* of a process that ends soon: nothing is put off */
+	bool direct; /* of a process that ends soon: nothing is put off */
 	int64_t batch; /* rows or relevant events in one slice */
 	struct mirror_cursor at, saved; /* shown so far; in the file */
-	struct ids stale;    /* teams whose summary is behind ... */
+	struct ids stale; /* teams whose summary is behind ... */
 	int64_t stale_after; /* ... what the log held up to this event */
 	int64_t summaries_at, saved_at; /* monotonic ms of the last writes */
 };
@@ -94,9 +94,9 @@ static int take_lock(struct mirror *m)
 	}
 	m->locked = true;
 	m->known = false;
-	return files_settle(&m->show.files, &m->show.call.fault) < 0 ?
-		       m->show.call.fault.code :
-		       1;
+	return files_settle(&m->show.files, &m->show.call.fault) < 0
+		       ? m->show.call.fault.code
+		       : 1;
 }
 
 static void drop_lock(struct mirror *m)
@@ -272,8 +272,8 @@ static int show_everything(struct mirror *m)
 	if (ids.n > 0) {
 		m->at.row = ids.v[ids.n - 1];
 	} else {
-		m->at.stage = m->at.stage == STAGE_FOLDERS ? STAGE_FOLLOW :
-							     m->at.stage + 1;
+		m->at.stage = m->at.stage == STAGE_FOLDERS ? STAGE_FOLLOW
+							   : m->at.stage + 1;
 		m->at.row = 0;
 	}
 	m->show.sweep.n = 0; /* a stage of its own sweeps all */
@@ -305,8 +305,7 @@ static int touch(struct call *call, struct touched *t,
 		ids_add(&t->teams, event->team);
 	} else if (event->kind < 120) {
 		ids_add(&t->agents, event->subject);
-		if (event->kind == EVENT_AGENT_UPDATED && event->detail &&
-		    *event->detail)
+		if (event->kind == EVENT_AGENT_UPDATED && event->detail && *event->detail)
 			ids_add(&t->renamed, event->team);
 	} else if (event->kind < 200) {
 		return touch_workspace(call, t, event->subject);
@@ -480,8 +479,8 @@ static int one_slice(struct mirror *m)
 		return rc;
 	show_end(&m->show);
 	if ((rc = find_place(m, &head)) >= 0)
-		rc = m->at.stage == STAGE_FOLLOW ? follow(m, head.newest) :
-						   show_everything(m);
+		rc = m->at.stage == STAGE_FOLLOW ? follow(m, head.newest)
+						 : show_everything(m);
 	files_forget(&m->show.files);
 	arena_reset(&m->show.call.arena, mark);
 	return rc;
@@ -498,6 +497,16 @@ static void start_over(struct mirror *m)
 	files_forget(&m->show.files);
 }
 
+/* A file costs about 100 µs and each slice two syncs of the file system, so a
+ * slice goes over a small budget rather than sync for a few files; but a process
+ * that somebody waits for does not. */
+static int64_t batch_of(const struct mirror *m, int64_t budget_ms)
+{
+	int64_t n = budget_ms * (m->direct ? 8 : 40);
+
+	return n < 64 ? 64 : n > 4096 ? 4096 : n;
+}
+
 int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *more,
 		struct fault *f)
 {
@@ -509,8 +518,7 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 	call->store = store;
 	call->now = clock_ms(CLOCK_REALTIME);
 	call->fault = (struct fault){ 0 };
-	/* A slice that takes about 50 ms where a file takes 100 µs. */
-	m->batch = budget_ms * 10 < 64 ? 64 : budget_ms * 10 > 4096 ? 4096 : budget_ms * 10;
+	m->batch = batch_of(m, budget_ms);
 	if ((rc = take_lock(m)) == 0)
 		return 0;
 	if (rc > 0 && m->show.files.left)

@@ -31,8 +31,8 @@ struct staged {
 static int io_fault(struct fault *f, const char *what, const char *path)
 {
 	int error = errno;
-	enum fault_code code = error == ENOSPC || error == EDQUOT ? FAULT_UNAVAILABLE :
-								     FAULT_IO;
+	enum fault_code code = error == ENOSPC || error == EDQUOT ? FAULT_UNAVAILABLE
+								  : FAULT_IO;
 
 	return fault_set(f, code, "", "cannot %s %s in the vault: %s", what, path,
 			 strerror(error));
@@ -202,16 +202,17 @@ int files_read(struct files *fs, const char *folder, const char *name, struct te
 
 	out->len = 0;
 	if (dir < 0)
-		return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ?
-			       0 :
-			       io_fault(f, "open", folder);
+		return errno == ENOENT || errno == ELOOP || errno == ENOTDIR
+			       ? 0
+			       : io_fault(f, "open", folder);
 	rc = read_at(dir, name, out);
 	return rc < 0 ? io_fault(f, "read", name) : rc;
 }
 
 int files_note(struct files *fs, const char *name, const char *text, struct fault *f)
 {
-	const struct text bytes = { .data = (char *)(uintptr_t)text, .len = strlen(text) };
+	const struct text bytes = { .data = (char *)(uintptr_t)text,
+				    .len = strlen(text) };
 
 	if (write_at(fs->stage, name, &bytes, true) < 0 ||
 	    renameat(fs->stage, name, fs->root, name) < 0)
@@ -298,7 +299,8 @@ static int settle(struct files *fs, const char *staged, const char *folder,
 
 /* A name in the stage: `old` is what came out of a place or is about to go in,
  * whole; any other is still being written and worth nothing after a crash. */
-static void stage_as(char out[STAGE_NAME], uint64_t serial, const char *folder, const char *file)
+static void stage_as(char out[STAGE_NAME], uint64_t serial, const char *folder,
+		     const char *file)
 {
 	snprintf(out, STAGE_NAME, "old~%016" PRIx64 "~%s~%s", serial, folder, file);
 	for (char *c = out; *c; c++)
@@ -363,9 +365,9 @@ int files_list(struct files *fs, const char *folder,
 	int fd = folder_at(fs, folder, false), rc;
 
 	if (fd < 0)
-		return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ?
-			       0 :
-			       io_fault(f, "open", folder);
+		return errno == ENOENT || errno == ELOOP || errno == ENOTDIR
+			       ? 0
+			       : io_fault(f, "open", folder);
 	errno = 0;
 	rc = list_open(fd, each, with);
 	return rc == -1 && errno ? io_fault(f, "list", folder) : rc;

@@ -28,13 +28,13 @@ struct files {
 	const char *root_path;
 	int root, stage; /* descriptors */
 	struct files_folder folders[FILES_FOLDERS]; /* open ones; fd -1: none */
-	unsigned turn;      /* which of them is closed next */
-	uint64_t serial;    /* of the next name in the stage */
+	unsigned turn; /* which of them is closed next */
+	uint64_t serial; /* of the next name in the stage */
 	struct staged *staged; /* written and not yet placed */
 	size_t n_staged, staged_room;
 	struct text old, new; /* scratch */
-	bool left;  /* the stage holds what somebody has open for writing */
-	bool made;  /* a folder was made or moved since the last sync */
+	bool left; /* the stage holds what somebody has open for writing */
+	bool made; /* a folder was made or moved since the last sync */
 	int64_t placed, kept; /* files written; conflicts kept: since opening */
 };
 
@@ -50,15 +50,14 @@ int files_put(struct files *fs, const char *folder, const char *name,
 	      const struct page *page, int64_t rev, struct fault *f);
 
 /* Takes a file of the mirror away; one that a person edited is kept. */
-int files_drop(struct files *fs, const char *folder, const char *name,
-	       struct fault *f);
+int files_drop(struct files *fs, const char *folder, const char *name, struct fault *f);
 
 /* Places what is staged.  When it returns, all of it is on the disk. */
 int files_commit(struct files *fs, struct fault *f);
 
 /* Reads FOLDER/NAME into `out`: 1, 0 if there is no such file, negative. */
-int files_read(struct files *fs, const char *folder, const char *name,
-	       struct text *out, struct fault *f);
+int files_read(struct files *fs, const char *folder, const char *name, struct text *out,
+	       struct fault *f);
 
 /* Replaces a small file of the root's own by rename, synced. */
 int files_note(struct files *fs, const char *name, const char *text, struct fault *f);

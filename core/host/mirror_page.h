@@ -15,7 +15,7 @@ enum page_form { PAGE_MARKDOWN, PAGE_JSON };
 
 struct page {
 	struct text text; /* without the two lines */
-	size_t split;     /* where they go */
+	size_t split; /* where they go */
 	enum page_form form;
 };
 

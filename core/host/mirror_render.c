@@ -28,19 +28,19 @@ static void add_quoted(struct text *t, const char *s)
 	text_add_json(&json, s);
 	for (size_t i = 0; i < json.len; i++) {
 		const unsigned char *c = (const unsigned char *)json.data + i;
-		size_t n = c[0] == 0x7f				       ? 1 :
-			   c[0] == 0xc2 && c[1] < 0xa0		       ? 2 :
-			   c[0] == 0xef && c[1] == 0xbb && c[2] == 0xbf ? 3 :
-			   c[0] == 0xef && c[1] == 0xbf && c[2] >= 0xbe ? 3 :
-									  0;
+		size_t n = c[0] == 0x7f                                   ? 1
+			   : c[0] == 0xc2 && c[1] < 0xa0                  ? 2
+			   : c[0] == 0xef && c[1] == 0xbb && c[2] == 0xbf ? 3
+			   : c[0] == 0xef && c[1] == 0xbf && c[2] >= 0xbe ? 3
+									  : 0;
 
 		if (n == 0)
 			continue;
 		text_add(t, json.data + from, i - from);
 		text_addf(t, "\\u%04x",
-			  n == 1 ? 0x7f :
-			  n == 2 ? c[1] :
-				   0xf000 | (c[1] & 0x3f) << 6 | (c[2] & 0x3f));
+			  n == 1   ? 0x7f
+			  : n == 2 ? c[1]
+				   : 0xf000 | (c[1] & 0x3f) << 6 | (c[2] & 0x3f));
 		from = i + n;
 		i = from - 1;
 	}
@@ -156,9 +156,9 @@ static void add_deps(struct text *t, const struct task_view *v)
 		if (state == TASK_STATE_COMPLETED)
 			continue;
 		text_addf(t, "%s\"%03" PRId64 "%s\"", sep, v->deps[i].number,
-			  state == TASK_STATE_FAILED	? " (failed)" :
-			  state == TASK_STATE_CANCELLED ? " (cancelled)" :
-							  "");
+			  state == TASK_STATE_FAILED      ? " (failed)"
+			  : state == TASK_STATE_CANCELLED ? " (cancelled)"
+							  : "");
 		sep = ", ";
 	}
 	text_addf(t, "]\n");
@@ -226,12 +226,20 @@ static json_t *card_json(const struct agent_view *v, const char **skills,
 {
 	const struct mirror_agents_row *row = &v->row;
 	struct card card = {
-		.name = row->name, .role = row->role, .description = row->description,
-		.skills = skills, .n_skills = v->n_skills, .protocols = protocols,
-		.n_protocols = v->n_protocols, .endpoints = { .http = row->http },
-		.input_schema = row->input_schema, .output_schema = row->output_schema,
-		.status = row->status, .team = row->team_name,
-		.workspace_id = v->workspace_id, .project = row->project,
+		.name = row->name,
+		.role = row->role,
+		.description = row->description,
+		.skills = skills,
+		.n_skills = v->n_skills,
+		.protocols = protocols,
+		.n_protocols = v->n_protocols,
+		.endpoints = { .http = row->http },
+		.input_schema = row->input_schema,
+		.output_schema = row->output_schema,
+		.status = row->status,
+		.team = row->team_name,
+		.workspace_id = v->workspace_id,
+		.project = row->project,
 		.generation = row->generation,
 	};
 	struct text compact = { 0 };
@@ -308,8 +316,8 @@ static const struct {
 	const char *title;
 } board_order[N_TASK_STATES] = {
 	{ TASK_STATE_IN_PROGRESS, "In progress" }, { TASK_STATE_CLAIMED, "Claimed" },
-	{ TASK_STATE_BLOCKED, "Blocked" },	   { TASK_STATE_PENDING, "Pending" },
-	{ TASK_STATE_FAILED, "Failed" },	   { TASK_STATE_COMPLETED, "Completed" },
+	{ TASK_STATE_BLOCKED, "Blocked" },         { TASK_STATE_PENDING, "Pending" },
+	{ TASK_STATE_FAILED, "Failed" },           { TASK_STATE_COMPLETED, "Completed" },
 	{ TASK_STATE_CANCELLED, "Cancelled" },
 };
 
@@ -350,8 +358,8 @@ void render_board(const struct board_view *v, struct page *p)
 			  word(&record_task, "status", state), v->counts[state]);
 		total += v->counts[state];
 	}
-	text_addf(t, "| total | %" PRId64 " |\n\n%" PRId64 " can be claimed now.\n", total,
-		  v->ready);
+	text_addf(t, "| total | %" PRId64 " |\n\n%" PRId64 " can be claimed now.\n",
+		  total, v->ready);
 	for (int i = 0; i < N_TASK_STATES; i++) {
 		if (v->counts[board_order[i].state] == 0)
 			continue;

@@ -61,8 +61,8 @@ const char *ids_json(const struct ids *ids, size_t from, size_t n, struct arena 
 
 	out[len++] = '[';
 	for (size_t i = 0; i < n; i++)
-		len += (size_t)snprintf(out + len, room - len, "%s%" PRId64,
-					i ? "," : "", ids->v[from + i]);
+		len += (size_t)snprintf(out + len, room - len, "%s%" PRId64, i ? "," : "",
+					ids->v[from + i]);
 	out[len++] = ']';
 	out[len] = '\0';
 	return out;
@@ -136,16 +136,16 @@ int view_tasks(struct call *call, const char *ids, struct task_view **out, size_
 	struct list rows, deps, tags, criteria, notes;
 	int rc;
 
-	if ((rc = read_list(call, sql_mirror_tasks, ids,
-			    sizeof(struct mirror_tasks_row), &rows)) < 0 ||
-	    (rc = read_list(call, sql_mirror_deps, ids,
-			    sizeof(struct mirror_deps_row), &deps)) < 0 ||
-	    (rc = read_list(call, sql_mirror_tags, ids,
-			    sizeof(struct mirror_tags_row), &tags)) < 0 ||
+	if ((rc = read_list(call, sql_mirror_tasks, ids, sizeof(struct mirror_tasks_row),
+			    &rows)) < 0 ||
+	    (rc = read_list(call, sql_mirror_deps, ids, sizeof(struct mirror_deps_row),
+			    &deps)) < 0 ||
+	    (rc = read_list(call, sql_mirror_tags, ids, sizeof(struct mirror_tags_row),
+			    &tags)) < 0 ||
 	    (rc = read_list(call, sql_mirror_criteria, ids,
 			    sizeof(struct mirror_criteria_row), &criteria)) < 0 ||
-	    (rc = read_list(call, sql_mirror_notes, ids,
-			    sizeof(struct mirror_notes_row), &notes)) < 0)
+	    (rc = read_list(call, sql_mirror_notes, ids, sizeof(struct mirror_notes_row),
+			    &notes)) < 0)
 		return rc;
 	*n = rows.n;
 	*out = arena_alloc(&call->arena, (rows.n + 1) * sizeof(**out));
@@ -225,9 +225,9 @@ int view_board(struct call *call, const struct mirror_team_row *team,
 	}
 	for (int state = 0; rc >= 0 && state < N_TASK_STATES; state++) {
 		rc = read_rows(call, sql_mirror_index,
-			       &(const struct sql_mirror_index_in){
-				       .team = team->id, .state = state,
-				       .limit = INDEX_ROWS },
+			       &(const struct sql_mirror_index_in){ .team = team->id,
+								    .state = state,
+								    .limit = INDEX_ROWS },
 			       sizeof(struct mirror_index_row), &tasks);
 		out->tasks[state] = (const void *)tasks.items;
 		out->n_tasks[state] = tasks.n;

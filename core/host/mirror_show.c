@@ -259,12 +259,14 @@ int show_team(struct show *s, int64_t team)
 	if ((has = folder_row(s, row.name)) < 0)
 		return (int)has;
 	if (row.destroyed_at) {
-		if (has == team || (has == 0 && !row.followed && folder_exists(s, row.name)))
+		if (has == team ||
+		    (has == 0 && !row.followed && folder_exists(s, row.name)))
 			return end_team(s, &row);
 		return 0;
 	}
 	/* Another team's folder under this name: of a state that was replaced. */
-	if (has != 0 && has != team && (rc = archive_folder(s, row.name, s->call.now)) < 0)
+	if (has != 0 && has != team &&
+	    (rc = archive_folder(s, row.name, s->call.now)) < 0)
 		return rc;
 	if (has == 0 && folder_exists(s, row.name))
 		ids_add(&s->sweep, team);

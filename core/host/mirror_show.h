@@ -12,10 +12,10 @@
 
 struct show {
 	struct files files;
-	struct call call;  /* store, arena, fault, now */
-	struct page page;  /* scratch */
-	int64_t rev;       /* newest event of the running transaction */
-	struct ids sweep;  /* teams whose folders may hold files of no row */
+	struct call call; /* store, arena, fault, now */
+	struct page page; /* scratch */
+	int64_t rev; /* newest event of the running transaction */
+	struct ids sweep; /* teams whose folders may hold files of no row */
 };
 
 /* Begins a read and learns what event it shows. */

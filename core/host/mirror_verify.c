@@ -34,7 +34,8 @@ static int check_file(struct check *c, const char *team, const char *below,
 		tell(c, folder, name, "missing");
 	else if (rc > 0 && !page_same(&c->show.page, old->data, old->len))
 		tell(c, folder, name,
-		     page_sealed(old->data, old->len) ? "behind its row" : "edited by hand");
+		     page_sealed(old->data, old->len) ? "behind its row"
+						      : "edited by hand");
 	return rc < 0 ? rc : 0;
 }
 
@@ -121,8 +122,8 @@ static int check_teams(struct check *c, const struct ids *ids)
 	for (size_t i = 0; rc >= 0 && i < ids->n; i++) {
 		rc = view_team(&c->show.call, ids->v[i], &team);
 		if (rc > 0)
-			rc = team.row.destroyed_at ? check_ended(c, &team) :
-						     check_living(c, &team);
+			rc = team.row.destroyed_at ? check_ended(c, &team)
+						   : check_living(c, &team);
 	}
 	return rc;
 }
@@ -152,9 +153,11 @@ static int check_all(struct check *c, enum sql id,
 }
 
 _Static_assert(sizeof(struct sql_mirror_team_ids_in) ==
-		       sizeof(struct sql_mirror_task_ids_in), "after and limit");
+		       sizeof(struct sql_mirror_task_ids_in),
+	       "after and limit");
 _Static_assert(sizeof(struct sql_mirror_team_ids_in) ==
-		       sizeof(struct sql_mirror_agent_ids_in), "after and limit");
+		       sizeof(struct sql_mirror_agent_ids_in),
+	       "after and limit");
 
 int mirror_verify(const struct home *home, struct store *store, struct text *report,
 		  struct fault *f)

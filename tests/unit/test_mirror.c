@@ -22,7 +22,7 @@
 #include "core/host/mirror_render.h"
 
 struct world {
-	char dir[64];
+	char dir[100];
 	struct home home;
 	struct store *store;
 	sqlite3 *db; /* rows are written past the handlers */
@@ -39,8 +39,8 @@ static void run(struct world *w, const char *sql)
 		fail_msg("%s: %s", sql, error);
 }
 
-static void __attribute__((format(printf, 2, 3))) runf(struct world *w, const char *fmt,
-						       ...)
+static void __attribute__((format(printf, 2, 3)))
+runf(struct world *w, const char *fmt, ...)
 {
 	char sql[4096];
 	va_list args;
@@ -92,9 +92,10 @@ static struct world *world_start(void)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	struct fault f = { 0 };
-	char path[128];
+	char path[160];
 
-	snprintf(w->dir, sizeof(w->dir), "/tmp/cadre-mirror-XXXXXX");
+	snprintf(w->dir, sizeof(w->dir), "%s/cadre-mirror-XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	assert_non_null(mkdtemp(w->dir));
 	snprintf(w->home.dir, sizeof(w->home.dir), "%s", w->dir);
 	snprintf(w->home.vault, sizeof(w->home.vault), "%s/a/vault", w->dir);
@@ -150,13 +151,14 @@ static void equal(struct world *w)
 	int rc = mirror_verify(&w->home, w->store, &report, &f);
 
 	if (rc != 0)
-		fail_msg("%d differences: %s%s", rc, report.data ? report.data : "", f.text);
+		fail_msg("%d differences: %s%s", rc, report.data ? report.data : "",
+			 f.text);
 	text_release(&report);
 }
 
 static void world_end(struct world *w)
 {
-	char command[128];
+	char command[160];
 
 	close_mirror(w);
 	store_close(w->store);
@@ -248,11 +250,13 @@ static void test_shows_everything(void **state)
 	(void)state;
 	small_team(w);
 	run(w, "INSERT INTO task_tag VALUES (1, 0, 'a: b'), (1, 1, 'null')");
-	run(w, "INSERT INTO task_criterion VALUES (1, 1, 'it works', 1), (1, 2, 'docs', 0)");
+	run(w,
+	    "INSERT INTO task_criterion VALUES (1, 1, 'it works', 1), (1, 2, 'docs', 0)");
 	run(w, "INSERT INTO task_note (task, agent, at, text) VALUES "
 	       "(1, 2, 3000, 'one' || char(10) || '## Result' || char(10) || 'two')");
-	run(w, "UPDATE task SET description = 'a' || char(10) || '## Notes' || char(10) || "
-	       "'b' WHERE id = 1");
+	run(w,
+	    "UPDATE task SET description = 'a' || char(10) || '## Notes' || char(10) || "
+	    "'b' WHERE id = 1");
 	event(w, 213, 1, 1, NULL);
 	settle(w);
 	equal(w);
@@ -267,11 +271,13 @@ static void test_shows_everything(void **state)
 	      "## Acceptance Criteria\n\n- [x] it works\n- [ ] docs\n\n## Notes\n\n"
 	      "- 1970-01-01T00:00:03.000Z **bob**: one\n  \\## Result\n  two\n\n"
 	      "## Result\n\n");
-	holds(w, "teams/demo/tasks/002-slug.md", "depends_on: [\"001\"]\nblocked_by: [\"001\"]");
+	holds(w, "teams/demo/tasks/002-slug.md",
+	      "depends_on: [\"001\"]\nblocked_by: [\"001\"]");
 	holds(w, "teams/demo/tasks/INDEX.md", "| pending | 2 |");
 	holds(w, "teams/demo/tasks/INDEX.md",
 	      "| [002](002-slug.md) | Second \\| with \"quotes\" | 3 |  | 001 |");
-	holds(w, "teams/demo/TEAM.md", "| [ada](cards/ada.json) | dev | ready | writes \\| code |");
+	holds(w, "teams/demo/TEAM.md",
+	      "| [ada](cards/ada.json) | dev | ready | writes \\| code |");
 	holds(w, "teams/demo/cards/ada.json", "\n  \"name\": \"ada\",\n");
 	cursor = slurp(at(w, ".cadre-cursor"));
 	assert_non_null(strstr(cursor, ".7\n"));
@@ -311,7 +317,8 @@ static void test_follows(void **state)
 	(void)state;
 	small_team(w);
 	settle(w);
-	run(w, "UPDATE task SET state = 5, result = 'broke', updated_at = 9000 WHERE id = 1");
+	run(w,
+	    "UPDATE task SET state = 5, result = 'broke', updated_at = 9000 WHERE id = 1");
 	event(w, 206, 1, 1, NULL);
 	add_task(w, 3, 1, 3, "Third");
 	add_agent(w, 3, 1, "eve");
@@ -400,7 +407,7 @@ static void test_waits_for_a_writer(void **state)
 static void test_follows_no_symlink(void **state)
 {
 	struct world *w = world_start();
-	char outside[128], *text;
+	char outside[160], *text;
 
 	(void)state;
 	snprintf(outside, sizeof(outside), "%s/outside", w->dir);
@@ -432,10 +439,12 @@ static void test_follows_no_symlink(void **state)
 
 static void destroy(struct world *w, int team, int purge)
 {
-	runf(w, "UPDATE task SET state = 6, owner = NULL, lease_until = NULL WHERE team = %d",
+	runf(w,
+	     "UPDATE task SET state = 6, owner = NULL, lease_until = NULL WHERE team = %d",
 	     team);
 	runf(w, "UPDATE agent SET gone = 1 WHERE team = %d", team);
-	runf(w, "UPDATE team SET destroyed_at = 86400000, state = 4, purge = %d WHERE id = %d",
+	runf(w,
+	     "UPDATE team SET destroyed_at = 86400000, state = 4, purge = %d WHERE id = %d",
 	     purge, team);
 	event(w, 102, team, team, NULL);
 }
@@ -586,7 +595,8 @@ static void many(struct world *w, int n)
 	     n);
 	run(w, "INSERT INTO task_dep SELECT id, id - 1 FROM task WHERE id % 3 = 0");
 	run(w, "INSERT INTO task_criterion SELECT id, 1, 'it holds', 0 FROM task");
-	run(w, "INSERT INTO task_note (task, agent, at, text) SELECT id, 1, 5, 'seen' FROM task");
+	run(w,
+	    "INSERT INTO task_note (task, agent, at, text) SELECT id, 1, 5, 'seen' FROM task");
 	run(w, "INSERT INTO task_tag SELECT id, 0, 'tag' FROM task");
 	run(w, "INSERT INTO event (at, kind, team, actor, via, subject, target) "
 	       "SELECT 5, 200, 1, 1, 0, id, 0 FROM task");

@@ -1,0 +1,152 @@
+/*
+ * search - finding messages, tasks and notes by their words.
+ *
+ * The index knows rows and who may see them by tokens; what is shown is read
+ * from the rows, so that nothing is found that is no more.
+ */
+#include "storage/search.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "core/id.h"
+#include "core/who.h"
+
+enum { INDEX_MS = 50 };
+
+struct found {
+	struct call *call;
+	struct search *search;
+	struct search_query query;
+	struct search_scope scope;
+	struct hit *hits;
+	size_t n;
+};
+
+static const char *excerpt(struct found *f, const char *text)
+{
+	return search_excerpt(f->search, &f->query, text, &f->call->arena);
+}
+
+static int message_hit(struct found *f, int64_t id, struct hit *hit)
+{
+	struct call *call = f->call;
+	struct search_message_hit_row row;
+	int rc = sql_row(call, search_message_hit, &row, .id = id, .team = f->scope.team,
+			 .agent = f->scope.agent);
+
+	if (rc <= 0)
+		return rc;
+	*hit = (struct hit){ .kind = "message",
+			     .at = row.at,
+			     .by = row.name,
+			     .id = id_public(call, ID_MESSAGE, row.id, row.at),
+			     .text = excerpt(f, row.body) };
+	return hit->id ? 1 : (int)call->fault.code;
+}
+
+static int task_hit(struct found *f, int64_t id, struct hit *hit)
+{
+	struct call *call = f->call;
+	struct search_task_hit_row row;
+	int rc = sql_row(call, search_task_hit, &row, .id = id, .team = f->scope.team);
+
+	if (rc <= 0)
+		return rc;
+	*hit = (struct hit){ .kind = "task",
+			     .at = row.at,
+			     .by = row.name,
+			     .id = arena_printf(&call->arena, "%03" PRId64, row.number),
+			     .text = excerpt(f, row.body) };
+	return 1;
+}
+
+static int note_hit(struct found *f, int64_t id, struct hit *hit)
+{
+	struct call *call = f->call;
+	struct search_note_hit_row row;
+	int rc = sql_row(call, search_note_hit, &row, .id = id, .team = f->scope.team);
+
+	if (rc <= 0)
+		return rc;
+	*hit = (struct hit){ .kind = "note",
+			     .at = row.at,
+			     .by = row.name,
+			     .id = arena_printf(&call->arena, "%03" PRId64, row.number),
+			     .text = excerpt(f, row.text) };
+	return 1;
+}
+
+static const struct {
+	int64_t scope; /* of the operation */
+	int (*hit)(struct found *f, int64_t id, struct hit *hit);
+} places[SEARCH_PLACES] = {
+	[SEARCH_MESSAGES] = { SCOPE_MESSAGES, message_hit },
+	[SEARCH_TASKS] = { SCOPE_TASKS, task_hit },
+	[SEARCH_NOTES] = { SCOPE_NOTES, note_hit },
+};
+
+/* Adds the newest matches of one place, at most `limit`. */
+static int find_in(struct found *f, enum search_place place, int64_t limit)
+{
+	struct call *call = f->call;
+	int64_t *rows = arena_alloc(&call->arena, (size_t)limit * sizeof(*rows));
+	int64_t before = INT64_MAX, taken = 0;
+	struct hit hit;
+	int n, rc = 0;
+
+	f->scope.place = place;
+	do {
+		n = search_match(f->search, &f->query, &f->scope, before, rows,
+				 (int)limit, &call->fault);
+		for (int i = 0; i < n && taken < limit; i++) {
+			if ((rc = places[place].hit(f, rows[i], &hit)) < 0)
+				return rc;
+			if (rc == 0)
+				continue;
+			*(struct hit *)arena_push(&call->arena, &f->hits, &f->n,
+						  sizeof(hit)) = hit;
+			taken++;
+		}
+		before = n > 0 ? rows[n - 1] : before;
+	} while (n == limit && taken < limit);
+	return n < 0 ? n : 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	int64_t x = ((const struct hit *)a)->at, y = ((const struct hit *)b)->at;
+
+	return (x < y) - (x > y);
+}
+
+int search_find(struct call *call, const struct search_find_in *in,
+		struct search_find_out *out)
+{
+	struct found f = { .call = call };
+	bool more;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	if (!(f.search = store_search(call->store, &call->fault)))
+		return call->fault.code;
+	if ((rc = search_step(f.search, call->store, INDEX_MS, &out->indexed_to, &more,
+			      &call->fault)) < 0 ||
+	    (rc = search_parse(f.search, in->query, &f.query, &call->arena,
+			       &call->fault)) < 0)
+		return rc;
+	f.scope.team = call->caller.team;
+	f.scope.agent = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;
+	for (int place = 0; place < SEARCH_PLACES; place++) {
+		if (in->scope != SCOPE_ALL && in->scope != places[place].scope)
+			continue;
+		if ((rc = find_in(&f, (enum search_place)place, in->limit)) < 0)
+			return rc;
+	}
+	if (f.n > 1)
+		qsort(f.hits, f.n, sizeof(*f.hits), newest_first);
+	out->hits = f.hits;
+	out->n_hits = f.n < (size_t)in->limit ? f.n : (size_t)in->limit;
+	return 0;
+}

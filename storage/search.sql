@@ -1,0 +1,70 @@
+-- What the search index is fed from, and the rows behind what it finds.
+-- search.db is another database: its own statements are in search.c.
+
+-- name: search_head
+-- scan ok: the ends of keys
+-- How far a search that is up to date has come.
+SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
+	(SELECT coalesce(min(seq), 1) FROM event) AS oldest,
+	(SELECT coalesce(max(id), 0) FROM message) AS last_message,
+	(SELECT coalesce(max(id), 0) FROM task_note) AS last_note,
+	(SELECT coalesce(max(id), 0) FROM task) AS last_task
+FROM state s WHERE s.one = 1;
+
+-- name: search_messages
+-- text: body
+-- A command's environment is kept out: only its label and text are found.
+SELECT m.id, m.team, m.sender, m.to_all,
+	CASE WHEN x.message IS NULL THEN m.content
+		ELSE x.label || char(10) || x.command END AS body
+FROM message m LEFT JOIN assignment x ON x.message = m.id
+WHERE m.id > :after AND m.id <= :upto ORDER BY m.id LIMIT :limit;
+
+-- name: search_recipients
+SELECT agent FROM delivery WHERE message = :message;
+
+-- name: search_notes
+SELECT n.id, k.team, n.text FROM task_note n JOIN task k ON k.id = n.task
+WHERE n.id > :after AND n.id <= :upto ORDER BY n.id LIMIT :limit;
+
+-- name: search_tasks
+-- text: body
+SELECT id, team, title || char(10) || description || char(10) || coalesce(result, '')
+	AS body
+FROM task WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit;
+
+-- name: search_task
+-- text: body
+SELECT id, team, title || char(10) || description || char(10) || coalesce(result, '')
+	AS body
+FROM task WHERE id = :id;
+
+-- name: search_task_events
+-- Which tasks may read otherwise than they did.
+SELECT seq, subject FROM event
+WHERE seq > :after AND seq <= :upto AND kind BETWEEN 200 AND 299
+	AND kind NOT IN (213, 215)
+ORDER BY seq LIMIT :limit;
+
+-- name: search_message_hit
+-- text: body
+-- The message, if it is in this team (0: any) and this agent (0: any) sent or got it.
+SELECT m.id, m.at, a.name, CASE WHEN x.message IS NULL THEN m.content
+	ELSE x.label || char(10) || x.command END AS body
+FROM message m JOIN agent a ON a.id = m.sender
+LEFT JOIN assignment x ON x.message = m.id
+WHERE m.id = :id AND (:team = 0 OR m.team = :team)
+	AND (:agent = 0 OR m.sender = :agent OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = m.id AND d.agent = :agent));
+
+-- name: search_task_hit
+-- text: body
+SELECT k.number, k.created_at AS at, a.name,
+	k.title || char(10) || k.description || char(10) || coalesce(k.result, '') AS body
+FROM task k JOIN agent a ON a.id = k.created_by
+WHERE k.id = :id AND (:team = 0 OR k.team = :team);
+
+-- name: search_note_hit
+SELECT k.number, n.at, a.name, n.text
+FROM task_note n JOIN task k ON k.id = n.task JOIN agent a ON a.id = n.agent
+WHERE n.id = :id AND (:team = 0 OR k.team = :team);

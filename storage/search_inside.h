@@ -1,0 +1,50 @@
+/*
+ * search_inside - what the files of the search index share.
+ */
+#ifndef SEARCH_INSIDE_H
+#define SEARCH_INSIDE_H
+
+#include <sqlite3.h>
+
+#include "storage/search.h"
+
+enum search_sql {
+	SEARCH_BEGIN,
+	SEARCH_COMMIT,
+	SEARCH_ROLLBACK,
+	SEARCH_CURSOR,
+	SEARCH_ADVANCE,
+	SEARCH_ADD, /* and the places behind it */
+	SEARCH_FIND = SEARCH_ADD + SEARCH_PLACES,
+	SEARCH_FORGET_TASK = SEARCH_FIND + SEARCH_PLACES,
+	SEARCH_OLD_TASK,
+	SEARCH_KEEP_TASK,
+	SEARCH_SQL_COUNT
+};
+
+struct search {
+	sqlite3 *db;
+	char *path; /* NULL: in memory */
+	char boot[37]; /* of this machine, now */
+	bool marked; /* search.db says that it is open */
+	fts5_tokenizer tokenizer;
+	Fts5Tokenizer *words; /* cuts texts as the index does */
+	sqlite3_stmt *stmts[SEARCH_SQL_COUNT];
+};
+
+/* One word or phrase: its tokens, one after the other. */
+struct search_term {
+	const char **tokens;
+	size_t n_tokens;
+	bool prefix; /* of the last token */
+};
+
+/* Calls `each` for every word of a text, folded; `from` and `to` are its bytes.
+ * Stops when `each` gives something else than 0. */
+void search_words(struct search *s, const char *text, size_t len, void *with,
+		  int (*each)(void *with, int flags, const char *word, int n, int from,
+			      int to));
+
+int search_words_open(struct search *s);
+
+#endif

@@ -1,0 +1,341 @@
+/*
+ * mirror_crash - kills the mirror in the middle, many times, while a person
+ * edits its files; in the end the files are equal to the rows and each edit is
+ * still somewhere.
+ *
+ *   mirror_crash [KILLS [SEED]]
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/host/mirror.h"
+
+enum { TASKS = 60, FIRST_KILLS = 40 };
+
+struct world {
+	char dir[100];
+	struct home home;
+	uint64_t seed;
+	int edits; /* markers written: edit-0, edit-1, … */
+};
+
+/* --- scaffolding ---------------------------------------------------------------- */
+
+static void die(const char *what, const char *why)
+{
+	fprintf(stderr, "mirror_crash: %s: %s\n", what, why);
+	exit(1);
+}
+
+static uint64_t next(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed >> 33;
+}
+
+static void sleep_us(uint64_t us)
+{
+	const struct timespec t = { .tv_sec = (time_t)(us / 1000000),
+				    .tv_nsec = (long)(us % 1000000) * 1000 };
+
+	nanosleep(&t, NULL);
+}
+
+static struct store *open_store(struct world *w)
+{
+	struct fault f = { 0 };
+	struct store *s;
+
+	if (store_open(&s, w->dir, STORE_CREATE, NULL, &f) < 0)
+		die("store_open", f.text);
+	return s;
+}
+
+static sqlite3 *open_rows(struct world *w)
+{
+	char path[160];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/state.db", w->dir);
+	if (sqlite3_open(path, &db) != SQLITE_OK)
+		die("open", sqlite3_errmsg(db));
+	sqlite3_busy_timeout(db, 10000);
+	return db;
+}
+
+static void run(sqlite3 *db, const char *sql)
+{
+	char *error = NULL;
+
+	if (sqlite3_exec(db, sql, NULL, NULL, &error) != SQLITE_OK)
+		die(sql, error);
+}
+
+static const char log_it[] =
+	"INSERT INTO event (at, kind, team, actor, via, subject, target, detail) ";
+
+static void make_rows(sqlite3 *db)
+{
+	char sql[1024];
+
+	run(db, "PRAGMA synchronous=OFF; BEGIN;"
+		"INSERT INTO team (id, name, created_at, inbox_capacity, max_vms) "
+		"VALUES (1, 'demo', 1000, 0, 1);"
+		"INSERT INTO agent (id, team, name, created_at, active_at) "
+		"VALUES (1, 1, 'ada', 1000, 1000)");
+	for (int i = 1; i <= TASKS; i++) {
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO task (id, team, number, slug, title, priority, "
+			 "created_by, created_at, updated_at) VALUES "
+			 "(%d, 1, %d, 'task', 'Task', 3, 1, 1000, 1000)",
+			 i, i);
+		run(db, sql);
+	}
+	run(db, "COMMIT");
+}
+
+/* --- the one that is killed --------------------------------------------------------- */
+
+/* Some change with its event, in one transaction. */
+static void change(sqlite3 *db, uint64_t *seed)
+{
+	int task = 1 + (int)(next(seed) % TASKS);
+	char sql[1024];
+
+	switch (next(seed) % 8) {
+	case 0:
+		snprintf(sql, sizeof(sql),
+			 "BEGIN IMMEDIATE; UPDATE agent SET name = CASE name WHEN 'ada' "
+			 "THEN 'adele' ELSE 'ada' END; %s VALUES (5, 112, 1, 1, 0, 1, 0, "
+			 "'other'); COMMIT",
+			 log_it);
+		break;
+	case 1:
+		snprintf(sql, sizeof(sql),
+			 "BEGIN IMMEDIATE; UPDATE team SET destroyed_at = 5, state = 4 "
+			 "WHERE id > 1 AND destroyed_at IS NULL;"
+			 "%s SELECT 5, 102, max(id), 1, 0, max(id), 0, NULL FROM team;"
+			 "INSERT INTO team (name, created_at, inbox_capacity, max_vms) "
+			 "VALUES ('other', 1000, 0, 1);"
+			 "%s VALUES (5, 100, last_insert_rowid(), 1, 0, "
+			 "last_insert_rowid(), 0, NULL); COMMIT",
+			 log_it, log_it);
+		break;
+	case 2:
+		snprintf(sql, sizeof(sql),
+			 "BEGIN IMMEDIATE; UPDATE task SET state = 6 * (state = 0); "
+			 "%s SELECT 5, 207, 1, 1, 0, id, 0, NULL FROM task; COMMIT",
+			 log_it);
+		break;
+	default:
+		snprintf(sql, sizeof(sql),
+			 "BEGIN IMMEDIATE; UPDATE task SET description = 'd%d' WHERE "
+			 "id = %d; %s VALUES (5, 214, 1, 1, 0, %d, 0, NULL); COMMIT",
+			 (int)next(seed), task, log_it, task);
+	}
+	run(db, sql);
+}
+
+/* Changes rows and mirrors them, as a host or as one command after another. */
+static void work(struct world *w, uint64_t seed)
+{
+	struct store *store = open_store(w);
+	sqlite3 *db = open_rows(w);
+	struct mirror *m = NULL;
+	struct fault f = { 0 };
+	bool more;
+
+	run(db, "PRAGMA synchronous=OFF");
+	if (next(&seed) % 2 && mirror_open(&m, &w->home, &f) < 0)
+		die("mirror_open", f.text);
+	for (;;) {
+		change(db, &seed);
+		if (m ? mirror_step(m, store, 20, &more, &f) < 0
+		      : mirror_catch_up(&w->home, store, 20, &f) < 0)
+			die("mirror", f.text);
+	}
+}
+
+/* --- the person ------------------------------------------------------------------------ */
+
+/* Whether the file holds an edit: to write over it would be to lose it. */
+static bool is_edited(const char *path)
+{
+	char text[8192] = "";
+	int fd = open(path, O_RDONLY);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && strstr(text, "edit-");
+}
+
+/* Writes a text of his own into a task's file, as an editor would: in place,
+ * slowly, or by renaming a new file over it. */
+static void edit(struct world *w)
+{
+	char path[256], other[300], text[64];
+	int len = snprintf(text, sizeof(text), "edit-%d;\n", w->edits), fd;
+	bool in_place = next(&w->seed) % 2;
+
+	snprintf(path, sizeof(path), "%s/vault/teams/demo/tasks/%03d-task.md", w->dir,
+		 1 + (int)(next(&w->seed) % TASKS));
+	if (is_edited(path))
+		return;
+	snprintf(other, sizeof(other), "%s.swp", path);
+	fd = open(in_place ? path : other,
+		  O_WRONLY |
+			  (in_place ? next(&w->seed) % 2 ? O_TRUNC : O_APPEND : O_CREAT),
+		  0600);
+	if (fd < 0)
+		return; /* not there yet */
+	sleep_us(next(&w->seed) % 3000);
+	if (write(fd, text, (size_t)len) != len)
+		die(path, strerror(errno));
+	close(fd);
+	if (!in_place && rename(other, path) < 0)
+		die(path, strerror(errno));
+	w->edits++;
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+static void mark_found(const char *path, char *found, int edits)
+{
+	char *text = NULL, *at;
+	size_t size = 0;
+	FILE *file = fopen(path, "r");
+
+	if (!file)
+		die(path, strerror(errno));
+	if (getdelim(&text, &size, '\0', file) > 0)
+		for (at = text; (at = strstr(at, "edit-")); at++) {
+			long n = strtol(at + 5, NULL, 10);
+
+			if (n >= 0 && n < edits)
+				found[n] = 1;
+		}
+	free(text);
+	fclose(file);
+}
+
+static void look_through(const char *folder, char *found, int edits)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	char path[600];
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' && strcmp(entry->d_name, ".archive") != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		if (entry->d_type == DT_DIR)
+			look_through(path, found, edits);
+		else
+			mark_found(path, found, edits);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int count_lost(struct world *w)
+{
+	char folder[160], *found = calloc((size_t)w->edits + 1, 1);
+	int lost = 0;
+
+	snprintf(folder, sizeof(folder), "%s/vault/teams", w->dir);
+	look_through(folder, found, w->edits);
+	for (int i = 0; i < w->edits; i++) {
+		if (!found[i])
+			fprintf(stderr, "edit-%d is lost\n", i);
+		lost += !found[i];
+	}
+	free(found);
+	return lost;
+}
+
+/* Lets the mirror finish; all tasks change before, so that no edit is left in place. */
+static int finish(struct world *w)
+{
+	struct store *store = open_store(w);
+	struct text report = { 0 };
+	struct fault f = { 0 };
+	sqlite3 *db = open_rows(w);
+	int64_t lag;
+	int rc;
+
+	run(db, "UPDATE task SET description = 'the end';"
+		"INSERT INTO event (at, kind, team, actor, via, subject, target) "
+		"SELECT 5, 214, 1, 1, 0, id, 0 FROM task");
+	do {
+		if (mirror_catch_up(&w->home, store, 50, &f) < 0 ||
+		    mirror_lag(&w->home, store, &lag, &f) < 0)
+			die("mirror", f.text);
+	} while (lag != 0);
+	rc = mirror_verify(&w->home, store, &report, &f);
+	if (rc)
+		fprintf(stderr, "%s%s", report.data ? report.data : "", f.text);
+	text_release(&report);
+	sqlite3_close(db);
+	store_close(store);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct world w = { 0 };
+	int kills = argc > 1 ? (int)strtol(argv[1], NULL, 10) : FIRST_KILLS;
+	char command[160];
+	int differences, lost;
+	sqlite3 *db;
+
+	w.seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
+	fprintf(stderr, "mirror_crash %d %" PRIu64 "\n", kills, w.seed);
+	snprintf(w.dir, sizeof(w.dir), "%s/cadre-crash-XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	if (!mkdtemp(w.dir))
+		die(w.dir, strerror(errno));
+	snprintf(w.home.dir, sizeof(w.home.dir), "%s", w.dir);
+	snprintf(w.home.vault, sizeof(w.home.vault), "%s/vault", w.dir);
+	store_close(open_store(&w));
+	db = open_rows(&w);
+	make_rows(db);
+	sqlite3_close(db);
+	differences = finish(&w);
+	for (int i = 0; i < kills; i++) {
+		uint64_t seed = next(&w.seed), edits = next(&w.seed) % 4;
+		pid_t child = fork();
+		int status;
+
+		if (child == 0)
+			work(&w, seed);
+		while (edits-- > 0) {
+			sleep_us(next(&w.seed) % 20000);
+			edit(&w);
+		}
+		sleep_us(next(&w.seed) % 30000);
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+		if (!WIFSIGNALED(status))
+			die("the mirror", "ended by itself");
+	}
+	differences += finish(&w);
+	lost = count_lost(&w);
+	printf("%d kills, %d edits: %d files differ, %d edits lost\n", kills, w.edits,
+	       differences, lost);
+	if (differences || lost)
+		return 1;
+	snprintf(command, sizeof(command), "rm -rf '%s'", w.dir);
+	return system(command) != 0;
+}

@@ -1,0 +1,482 @@
+/* test_search - what is found, by whom, and what a lost index costs: nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "storage/search.h"
+
+struct world {
+	char dir[100];
+	struct store *store;
+	sqlite3 *db; /* rows are written past the handlers */
+	struct arena arena;
+};
+
+static void run(struct world *w, const char *sql)
+{
+	char *error = NULL;
+
+	if (sqlite3_exec(w->db, sql, NULL, NULL, &error) != SQLITE_OK)
+		fail_msg("%s: %s", sql, error);
+}
+
+static void open_store(struct world *w)
+{
+	struct fault f = { 0 };
+
+	if (store_open(&w->store, w->dir, STORE_CREATE, NULL, &f) < 0)
+		fail_msg("%s", f.text);
+}
+
+static struct world *world_start(void)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	char path[160];
+
+	snprintf(w->dir, sizeof(w->dir), "%s/cadre-search-XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	assert_non_null(mkdtemp(w->dir));
+	open_store(w);
+	snprintf(path, sizeof(path), "%s/state.db", w->dir);
+	assert_int_equal(sqlite3_open(path, &w->db), SQLITE_OK);
+	run(w, "PRAGMA synchronous=OFF;"
+	       "INSERT INTO team (id, name, created_at, inbox_capacity, max_vms) "
+	       "VALUES (1, 'one', 1, 0, 1), (2, 'two', 1, 0, 1);"
+	       "INSERT INTO agent (id, team, name, created_at, active_at) VALUES "
+	       "(1, 1, 'ada', 1, 1), (2, 1, 'bob', 1, 1), (3, 1, 'eve', 1, 1), "
+	       "(4, 2, 'zoe', 1, 1)");
+	return w;
+}
+
+static void world_end(struct world *w)
+{
+	char command[160];
+
+	arena_release(&w->arena);
+	store_close(w->store);
+	sqlite3_close(w->db);
+	snprintf(command, sizeof(command), "rm -rf '%s'", w->dir);
+	assert_int_equal(system(command), 0);
+	free(w);
+}
+
+static void send(struct world *w, int team, int from, int to, const char *text)
+{
+	char *sql = sqlite3_mprintf(
+		"INSERT INTO message (team, sender, at, urgent, to_all, ack_required, type, "
+		"content) VALUES (%d, %d, 5, 0, %d, 0, 'text', %Q);"
+		"INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
+		"(5, 120, %d, %d, 0, last_insert_rowid(), %d)",
+		team, from, to == 0, text, team, from, to);
+
+	run(w, sql);
+	sqlite3_free(sql);
+	if (to) {
+		sql = sqlite3_mprintf(
+			"INSERT INTO delivery (message, agent, lane, state) "
+			"SELECT max(id), %d, 1, 0 FROM message",
+			to);
+		run(w, sql);
+		sqlite3_free(sql);
+	}
+}
+
+/* Indexes all there is; the number that it came to. */
+static int64_t step(struct world *w)
+{
+	int64_t indexed_to = -1;
+	struct fault f = { 0 };
+	struct search *s;
+	bool more;
+
+	do {
+		s = store_search(w->store, &f);
+		if (!s || store_begin(w->store, false, &f) < 0 ||
+		    search_step(s, w->store, 50, &indexed_to, &more, &f) < 0)
+			fail_msg("%s", f.text);
+		store_rollback(w->store);
+	} while (more);
+	return indexed_to;
+}
+
+/* The rows found, as "3,1", for a query of an agent (0: any) in team 1. */
+static const char *find(struct world *w, enum search_place place, int agent,
+			const char *text)
+{
+	struct search_scope scope = { .place = place, .team = 1, .agent = agent };
+	struct search *s;
+	struct search_query q;
+	struct fault f = { 0 };
+	int64_t rows[20];
+	char *out = arena_strdup(&w->arena, "");
+	int n;
+
+	step(w);
+	s = store_search(w->store, &f);
+	if (search_parse(s, text, &q, &w->arena, &f) < 0)
+		return arena_printf(&w->arena, "%s %s", f.where, f.text);
+	n = search_match(s, &q, &scope, INT64_MAX, rows, 20, &f);
+	if (n < 0)
+		fail_msg("%s: %s -> %s", f.text, text, q.match);
+	for (int i = 0; i < n; i++)
+		out = arena_printf(&w->arena, "%s%s%d", out, i ? "," : "", (int)rows[i]);
+	return out;
+}
+
+static const char *excerpt(struct world *w, const char *query, const char *text)
+{
+	struct search_query q;
+	struct fault f = { 0 };
+	struct search *s = store_search(w->store, &f);
+
+	assert_int_equal(search_parse(s, query, &q, &w->arena, &f), 0);
+	return search_excerpt(s, &q, text, &w->arena);
+}
+
+/* --- tests ------------------------------------------------------------------------ */
+
+static void test_syntax(void **state)
+{
+	static const struct {
+		const char *query, *found;
+	} cases[] = {
+		{ "alpha", "5,4,1" },
+		{ "ALPHA beta", "5,1" },
+		{ "alpha AND beta", "5,1" },
+		{ "beta OR delta", "5,4,2,1" },
+		{ "alpha NOT beta", "4" },
+		{ "alpha NOT beta NOT delta", "" },
+		{ "\"alpha beta\"", "1" },
+		{ "\"beta alpha\"", "5" },
+		{ "alp*", "5,4,1" },
+		{ "\"alpha be\"*", "1" },
+		{ "(alpha OR gamma) beta", "5,2,1" },
+		{ "cafe", "3" },
+		{ "café", "3" },
+		{ "foo-bar", "3" },
+		{ "foo - bar", "3" },
+		{ "x.y()", "/query an operator has nothing to work on" },
+		{ "\"x.y()\"", "3" },
+		{ "scope:t2", "" },
+		{ "{scope}:t1", "" },
+		{ "and", "" },
+		{ "\"and\" OR delta", "4" },
+		{ "don't; DROP TABLE message_text", "" },
+		{ "body : alpha", "" },
+		{ "^alpha NEAR(beta)", "" },
+		{ "-", "/query there is no word to look for" },
+		{ "NOT alpha", "/query NOT needs something before it" },
+		{ "alpha OR", "/query an operator has nothing to work on" },
+		{ "OR alpha", "/query an operator has nothing to work on" },
+		{ "alpha AND AND beta", "/query an operator has nothing to work on" },
+		{ "alpha NOT", "/query an operator has nothing to work on" },
+		{ "(alpha", "/query a parenthesis is not closed" },
+		{ "alpha)", "/query a parenthesis closes nothing" },
+		{ "\"alpha", "/query a quote is not closed" },
+		{ "((((((((((alpha))))))))))", "/query parentheses go too deep" },
+	};
+	struct world *w = world_start();
+
+	(void)state;
+	send(w, 1, 1, 2, "alpha beta");
+	send(w, 1, 1, 2, "Beta gamma");
+	send(w, 1, 1, 2, "Café foo-bar x.y()");
+	send(w, 1, 1, 2, "alpha delta");
+	send(w, 1, 1, 2, "the beta alpha");
+	send(w, 2, 4, 0, "alpha of another team");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *found = find(w, SEARCH_MESSAGES, 0, cases[i].query);
+
+		if (strcmp(found, cases[i].found) != 0)
+			fail_msg("%s: found %s, not %s", cases[i].query, found,
+				 cases[i].found);
+	}
+	world_end(w);
+}
+
+static void test_many_words(void **state)
+{
+	struct world *w = world_start();
+	char query[501] = "";
+
+	(void)state;
+	send(w, 1, 1, 2, "a");
+	for (int i = 0; i < 250; i++)
+		memcpy(query + 2 * i, i % 2 ? "b " : "a ", 3);
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, query), "");
+	for (int i = 0; i < 100; i++)
+		memcpy(query + 5 * i, "a OR ", 6);
+	memcpy(query + 495, "a", 2);
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, query), "1");
+	for (int i = 0; i < 83; i++)
+		memcpy(query + 6 * i, "a NOT ", 7);
+	memcpy(query + 498, "c", 2);
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, query), "");
+	world_end(w);
+}
+
+static void test_who_sees_what(void **state)
+{
+	struct world *w = world_start();
+
+	(void)state;
+	send(w, 1, 1, 2, "secret one");
+	send(w, 1, 2, 3, "secret two");
+	send(w, 1, 1, 0, "secret for all");
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "secret"), "3,2,1");
+	assert_string_equal(find(w, SEARCH_MESSAGES, 1, "secret"), "3,1");
+	assert_string_equal(find(w, SEARCH_MESSAGES, 2, "secret"), "3,2,1");
+	assert_string_equal(find(w, SEARCH_MESSAGES, 3, "secret"), "3,2");
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "t1"), "");
+	world_end(w);
+}
+
+static void add_task(struct world *w, int id, const char *title)
+{
+	char *sql = sqlite3_mprintf(
+		"INSERT INTO task (id, team, number, slug, title, priority, created_by, "
+		"created_at, updated_at) VALUES (%d, 1, %d, 's', %Q, 3, 1, 5, 5);"
+		"INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
+		"(5, 200, 1, 1, 0, %d, 0)",
+		id, id, title, id);
+
+	run(w, sql);
+	sqlite3_free(sql);
+}
+
+static void test_tasks_change(void **state)
+{
+	struct world *w = world_start();
+
+	(void)state;
+	add_task(w, 1, "paint the fence");
+	add_task(w, 2, "fence the garden");
+	run(w,
+	    "INSERT INTO task_note (task, agent, at, text) VALUES (1, 2, 6, 'no paint')");
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "fence"), "2,1");
+	assert_string_equal(find(w, SEARCH_NOTES, 3, "paint"), "1");
+	run(w, "UPDATE task SET title = 'paint the wall', result = 'blue' WHERE id = 1;"
+	       "INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
+	       "(5, 205, 1, 1, 0, 1, 0)");
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "fence"), "2");
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "wall blue"), "1");
+	assert_int_equal(step(w), 3);
+	world_end(w);
+}
+
+static void search_path(struct world *w, char out[160])
+{
+	snprintf(out, 160, "%s/search.db", w->dir);
+}
+
+static void reopen(struct world *w)
+{
+	store_close(w->store);
+	open_store(w);
+}
+
+static void test_thrown_away(void **state)
+{
+	struct world *w = world_start();
+	char path[160], noise[8192];
+	struct stat st;
+	FILE *file;
+
+	(void)state;
+	send(w, 1, 1, 2, "before");
+	add_task(w, 1, "task before");
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "before"), "1");
+	search_path(w, path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	/* Missing. */
+	store_close(w->store);
+	assert_int_equal(unlink(path), 0);
+	open_store(w);
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "1");
+	/* Of another incarnation: what the old one knew is not found. */
+	run(w, "UPDATE state SET incarnation = 'beef'; DELETE FROM message;"
+	       "DELETE FROM delivery;"
+	       "DELETE FROM event WHERE seq = 1");
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "before"), "");
+	send(w, 1, 1, 2, "after before");
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "before"), "1");
+	/* Not a database at all. */
+	store_close(w->store);
+	memset(noise, 'x', sizeof(noise));
+	file = fopen(path, "w");
+	assert_int_equal(fwrite(noise, 1, sizeof(noise), file), sizeof(noise));
+	fclose(file);
+	open_store(w);
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "after"), "1");
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "1");
+	/* The log was cut behind it: tasks are looked at anew. */
+	run(w,
+	    "UPDATE task SET title = 'renamed';"
+	    "INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
+	    "(5, 214, 1, 1, 0, 1, 0), (5, 120, 1, 1, 0, 1, 0), (5, 120, 1, 1, 0, 1, 0);"
+	    "DELETE FROM event WHERE seq < (SELECT max(seq) FROM event)");
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "renamed"), "1");
+	reopen(w);
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "");
+	world_end(w);
+}
+
+/* Left open by a machine that went down: it cannot be trusted. */
+static void test_unclean(void **state)
+{
+	struct world *w = world_start();
+	char path[160];
+	sqlite3 *db;
+	sqlite3_stmt *st;
+
+	(void)state;
+	send(w, 1, 1, 2, "hello");
+	step(w);
+	reopen(w);
+	search_path(w, path);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT boot FROM place", -1, &st, NULL),
+			 0);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	assert_string_equal((const char *)sqlite3_column_text(st, 0), "");
+	sqlite3_finalize(st);
+	assert_int_equal(sqlite3_exec(db,
+				      "UPDATE place SET boot = 'another'; "
+				      "INSERT INTO message_text(rowid, scope, body) "
+				      "VALUES (9, 't1', 'hello')",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "hello"), "1");
+	world_end(w);
+}
+
+static void test_excerpts(void **state)
+{
+	struct world *w = world_start();
+	char longer[4000] = "", *at = longer;
+	const char *out;
+
+	(void)state;
+	assert_string_equal(excerpt(w, "beta", "alpha Beta\n\tgamma"),
+			    "alpha [Beta] gamma");
+	assert_string_equal(excerpt(w, "cafe AND gam*", "Café, gamma!"),
+			    "[Café], [gamma]!");
+	assert_string_equal(excerpt(w, "\"a b\" NOT c", "c a x a b c"), "c a x [a b] c");
+	assert_string_equal(excerpt(w, "zzz", "nothing"), "nothing");
+	assert_string_equal(excerpt(w, "zzz", ""), "");
+	for (int i = 0; i < 300; i++)
+		at += sprintf(at, "wörd%d ", i);
+	out = excerpt(w, "wörd200", longer);
+	assert_non_null(strstr(out, " [wörd200] "));
+	assert_memory_equal(out, "…wörd1", strlen("…wörd1"));
+	assert_true(strlen(out) < 230);
+	assert_memory_equal(out + strlen(out) - 3, "…", 3);
+	memset(longer, 'x', sizeof(longer) - 1);
+	assert_true(strlen(excerpt(w, "y", longer)) < 230);
+	world_end(w);
+}
+
+/* Sixteen processes make and fill it at once, and one is killed while at it. */
+static void test_many_processes(void **state)
+{
+	struct world *w = world_start();
+	pid_t child[16];
+
+	(void)state;
+	run(w, "BEGIN");
+	for (int i = 0; i < 3000; i++)
+		send(w, 1, 1, 2, "one more word");
+	run(w, "COMMIT");
+	store_close(w->store);
+	for (int i = 0; i < 16; i++) {
+		child[i] = fork();
+		if (child[i] == 0) {
+			open_store(w);
+			_exit(step(w) == 3000 ? 0 : 1);
+		}
+	}
+	kill(child[3], SIGKILL);
+	for (int i = 0; i < 16; i++) {
+		int status;
+
+		waitpid(child[i], &status, 0);
+		if (i != 3)
+			assert_int_equal(status, 0);
+	}
+	open_store(w);
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "more NOT word"), "");
+	assert_int_equal(step(w), 3000);
+	assert_true(strncmp(find(w, SEARCH_MESSAGES, 2, "more"), "3000,2999,", 10) == 0);
+	world_end(w);
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void test_speed(void **state)
+{
+	struct world *w = world_start();
+	int rows = getenv("ASAN_OPTIONS") ? 5000 : 100000;
+	double start, fed, found;
+	char sql[800];
+
+	(void)state;
+	snprintf(
+		sql, sizeof(sql),
+		"WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c "
+		"WHERE i < %d) INSERT INTO message (team, sender, at, urgent, to_all, "
+		"ack_required, type, content) SELECT 1 + i %% 2, 1, i, 0, 1, 0, 'text', "
+		"'common ' || hex(randomblob(4)) || ' ' || hex(randomblob(40)) || ' word' "
+		"|| (i %% 100) FROM c",
+		rows);
+	run(w, sql);
+	run(w, "INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
+	       "(5, 120, 1, 1, 0, 1, 0)");
+	start = seconds();
+	step(w);
+	fed = seconds() - start;
+	start = seconds();
+	for (int i = 0; i < 20; i++)
+		find(w, SEARCH_MESSAGES, 0, "common word2");
+	found = (seconds() - start) / 20;
+	print_message("%d messages indexed in %.2f s (%.0f µs each), found in %.2f ms\n",
+		      rows, fed, fed * 1e6 / rows, found * 1e3);
+	world_end(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_syntax),
+		cmocka_unit_test(test_many_words),
+		cmocka_unit_test(test_who_sees_what),
+		cmocka_unit_test(test_tasks_change),
+		cmocka_unit_test(test_thrown_away),
+		cmocka_unit_test(test_unclean),
+		cmocka_unit_test(test_excerpts),
+		cmocka_unit_test(test_many_processes),
+		cmocka_unit_test(test_speed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
