@@ -1,5 +1,5 @@
 /*
- * fuzz_rpc - any bytes as lines to the MCP door.
+ * rpc - any bytes as lines to the MCP door.
  *
  * Behind it stands a client of its own, so that nothing is opened: it decodes
  * the arguments as the real one does and gives canned answers; calls that wait
