@@ -1,0 +1,79 @@
+/*
+ * crash - the parts of the crash proof.
+ *
+ * crash.c kills, worker.c is one client, journal.c what it may rely on, scene.c
+ * the state and its processes, judge.c what must hold in the end.  Below BASE, a
+ * temporary folder: state/ (CADRE_HOME), runtime/ (sockets), journal/NAME,
+ * runs/KEY (a line for each run of that command), log.
+ */
+#ifndef CRASH_H
+#define CRASH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "tests/lib/dice.h"
+
+enum {
+	CLIENTS = 8, /* the first one is the lead */
+	DAEMONS = 3, /* members with a workspace, when a host runs */
+	LEASE_S = 2, /* of messages */
+	CLAIM_S = 5, /* of tasks: the least there is */
+};
+
+extern const char *const client_names[CLIENTS];
+extern const char *const daemon_names[DAEMONS];
+
+/* --- worker.c: the other face of this program ------------------------------------- */
+
+/* crash --worker BASE NAME SEED HOW: works until its standard input ends.  HOW is
+ * made of the letters d (never the socket), r (commands run), s (only settles what
+ * it left open, and drains its inbox). */
+int worker_main(int argc, char **argv);
+
+/* --- scene.c ------------------------------------------------------------------------ */
+
+struct part {
+	pid_t pid; /* 0: not running */
+	int in; /* the end of the pipe that keeps a worker at work */
+	int64_t respawn_at;
+	bool killed; /* by us */
+	char token[80];
+	int lives;
+};
+
+struct scene {
+	char base[64], home[80], log[80];
+	bool direct_only;
+	uint64_t seed;
+	struct dice dice;
+	struct part host, clients[CLIENTS];
+	void *db; /* a reader of the state: sqlite3 * */
+	int faults; /* of the product's, seen on the way */
+};
+
+/* Makes the state, the team and, unless direct_only, the host and its guests. */
+int scene_open(struct scene *s);
+/* Ends all processes and, if `remove`, removes the folder; how many were left. */
+int scene_close(struct scene *s, bool remove);
+
+void scene_start_host(struct scene *s);
+void scene_start_client(struct scene *s, int i, const char *how);
+/* Sees who ended and starts what is due; `dead` counts as a fault of its own. */
+void scene_tend(struct scene *s, bool respawn);
+/* A guest that runs, seen to be the process that its row means; 0: none. */
+pid_t scene_guest(struct scene *s);
+/* A number that a query gives; -1 when it cannot be asked. */
+int64_t scene_number(struct scene *s, const char *sql);
+/* Waits until a query gives 0; false when time is up. */
+bool scene_await(struct scene *s, const char *sql, int ms);
+/* Starts the guests of failed workspaces again, as the operator. */
+void scene_revive(struct scene *s);
+
+/* --- judge.c ------------------------------------------------------------------------ */
+
+/* Compares the journals with the rows; each finding is printed.  How many. */
+int judge(const struct scene *s);
+
+#endif

@@ -1,0 +1,56 @@
+#include "tests/lib/place.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int temp_make(char dir[64], const char *name)
+{
+	const char *temp = getenv("TMPDIR");
+
+	if (!temp || strlen(temp) > 36)
+		temp = "/tmp";
+	snprintf(dir, 64, "%s/%.16s.XXXXXX", temp, name);
+	if (mkdtemp(dir))
+		return 0;
+	perror(dir);
+	return -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+void temp_remove(const char *dir)
+{
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+void pause_for(int ms)
+{
+	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+}
+
+static int64_t ms_of(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t now_ms(void)
+{
+	return ms_of(CLOCK_REALTIME);
+}
+
+int64_t tick_ms(void)
+{
+	return ms_of(CLOCK_MONOTONIC);
+}

@@ -1,0 +1,19 @@
+/*
+ * place - a temporary folder of a test's own, and time.
+ */
+#ifndef TESTS_PLACE_H
+#define TESTS_PLACE_H
+
+#include <stdint.h>
+
+/* Makes a folder below $TMPDIR, or /tmp when sockets in it would have too long
+ * a path; -1 with a line on stderr when it cannot be made. */
+int temp_make(char dir[64], const char *name);
+/* Removes it with all that is in it, on this file system only. */
+void temp_remove(const char *dir);
+
+void pause_for(int ms);
+int64_t now_ms(void); /* since the epoch */
+int64_t tick_ms(void); /* since some moment; never goes back */
+
+#endif
