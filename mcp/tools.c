@@ -155,18 +155,34 @@ static bool is_set(const char *name, size_t n)
 	return false;
 }
 
+/* Names of all sets, in the order of the schema. */
+static void list_sets(char *out, size_t room)
+{
+	const char *last = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < tool_count && n < room; i++) {
+		if (strcmp(tool_table[i].set, last) == 0)
+			continue;
+		last = tool_table[i].set;
+		n += (size_t)snprintf(out + n, room - n, "%s, ", last);
+	}
+}
+
 int tools_open(struct mcp *m, struct fault *f)
 {
 	const char *s = m->options.toolsets;
+	char sets[160] = "";
 
 	while (s) {
 		size_t n = strcspn(s, ",");
 
-		if (!is_set(s, n))
-			return fault_set(
-				f, FAULT_INVALID, "/toolsets",
-				"no set of tools %.*s; there are core, workspace, all",
-				(int)n, s);
+		if (!is_set(s, n)) {
+			list_sets(sets, sizeof(sets));
+			fault_set(f, FAULT_INVALID, "/toolsets", "no set of tools `%.*s`",
+				  n < 60 ? (int)n : 60, s);
+			return fault_hint(f, "There are %sand all of them: all.", sets);
+		}
 		s = s[n] ? s + n + 1 : NULL;
 	}
 	return 0;

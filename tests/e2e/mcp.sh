@@ -21,4 +21,7 @@ if ! cmp -s tests/mcp/package.json "$place/package.json" || [ ! -d "$place/node_
 		exit 77
 	fi
 fi
-exec node "$place/run.mjs" "$@"
+echo "without a host"
+node "$place/run.mjs" "$@"
+echo "with a host"
+HOSTED=1 node "$place/run.mjs" "$@"

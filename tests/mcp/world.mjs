@@ -1,4 +1,6 @@
-// world - a state folder with a team in it, and peers that see it.
+// world - a state folder with a team in it, and peers that see it: through a
+// host with HOSTED=1, else each by itself.
+import { execFileSync } from 'node:child_process';
 import { Peer } from './peer.mjs';
 
 export class World {
@@ -7,6 +9,11 @@ export class World {
 		this.home = home;
 		this.tokens = {};
 		this.peers = [];
+		this.hosted = process.env.HOSTED === '1';
+	}
+	host(verb) {
+		if (this.hosted)
+			execFileSync(this.command, [verb], { env: this.env(), stdio: 'inherit', timeout: 30000 });
 	}
 	env(agent) {
 		const env = {
@@ -18,7 +25,7 @@ export class World {
 			CADRE_TOKEN: this.tokens[agent] } : env;
 	}
 	args(more = []) {
-		return ['mcp', ...(process.env.DIRECT === '0' ? [] : ['--direct']), ...more];
+		return ['mcp', ...(this.hosted ? [] : ['--direct']), ...more];
 	}
 	peer(agent, more) {
 		const p = new Peer(this.command, this.args(more), this.env(agent));
@@ -32,6 +39,7 @@ export class World {
 	}
 	// The team `alpha` with a lead and two members, whose tokens are kept.
 	async make() {
+		this.host('up');
 		this.operator = await this.legacy();
 		const r = await this.operator.tool('team', { action: 'create', name: 'alpha',
 			roles: [{ name: 'lead' }, { name: 'bob' }, { name: 'carol' }, { name: 'dave' }] });
@@ -44,5 +52,6 @@ export class World {
 	}
 	end() {
 		for (const p of this.peers) p.child.kill('SIGKILL');
+		this.host('down');
 	}
 }
