@@ -245,6 +245,8 @@ static int run_group(struct cli *cli, int argc, char **argv)
 {
 	struct fault f = { 0 };
 
+	if (argv[0][0] == '-')
+		return cli_usage(cli, "%s is no option, or lacks its value", argv[0]);
 	for (size_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
 

@@ -1,0 +1,122 @@
+/* What people see: widths of texts, what may not reach a terminal, times. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tools/cadre/cli.h"
+
+static void test_width(void **state)
+{
+	(void)state;
+	assert_int_equal(text_width(""), 0);
+	assert_int_equal(text_width("plain"), 5);
+	assert_int_equal(text_width("naïve"), 5);
+	assert_int_equal(text_width("日本語"), 6);
+	assert_int_equal(text_width("e\xcc\x81"), 1); /* a mark takes no column */
+	assert_int_equal(text_width("\xf0\x9f\x98\x80"), 2);
+	assert_int_equal(text_width("\xff\xe6"), 2); /* not UTF-8, and cut short */
+}
+
+static void test_plain(void **state)
+{
+	struct arena a = { 0 };
+
+	(void)state;
+	assert_string_equal(text_plain(&a, "a\033[31mb\007c\177", true), "a?[31mb?c?");
+	assert_string_equal(text_plain(&a, "a\nb\tc\rd", true), "a\nb\tc?d");
+	assert_string_equal(text_plain(&a, "a\nb\tc", false), "a b c");
+	assert_string_equal(text_plain(&a,
+				       "x\xc2\x9b"
+				       "31m",
+				       false),
+			    "x??31m"); /* C1's CSI */
+	assert_string_equal(text_plain(&a, "\xc2\xa0é", false), "\xc2\xa0é");
+	assert_string_equal(text_plain(&a, NULL, false), "");
+	arena_release(&a);
+}
+
+static const char *ago(int64_t seconds)
+{
+	static char out[32];
+
+	print_ago(1000000000000 - seconds * 1000, 1000000000000, out);
+	return out;
+}
+
+static void test_ago(void **state)
+{
+	(void)state;
+	assert_string_equal(ago(0), "now");
+	assert_string_equal(ago(5), "5 s ago");
+	assert_string_equal(ago(180), "3 min ago");
+	assert_string_equal(ago(3 * 3600), "3 h ago");
+	assert_string_equal(ago(47 * 3600), "47 h ago");
+	assert_string_equal(ago(49 * 3600), "2 days ago");
+	assert_string_equal(ago(-900), "in 15 min");
+}
+
+/* What table_print() writes; stdout is a file meanwhile. */
+static void read_table(const struct cli *cli, struct table *t, char *out, size_t room)
+{
+	FILE *file = tmpfile(), *old = stdout;
+	size_t n;
+
+	assert_non_null(file);
+	stdout = file;
+	table_print(cli, t, true, 0);
+	stdout = old;
+	rewind(file);
+	n = fread(out, 1, room - 1, file);
+	out[n] = '\0';
+	fclose(file);
+}
+
+static void fill(struct table *t)
+{
+	static const char *const cells[] = {
+		"ID",
+		"TEXT",
+		"01a1fd4b-1773-734a-8bf5-e000ed5ab3e6",
+		"日本語 and so on and on",
+	};
+
+	t->n_columns = 2;
+	for (size_t i = 0; i < 4; i++)
+		table_cell(t, cells[i]);
+}
+
+static void test_table(void **state)
+{
+	struct cli cli = { 0 };
+	struct table t = { 0 };
+	char out[400];
+
+	(void)state;
+	fill(&t);
+	read_table(&cli, &t, out, sizeof(out));
+	assert_string_equal(out, "ID                                    TEXT\n"
+				 "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6  "
+				 "日本語 and so on and on\n");
+	/* On a narrow terminal the text gives way, the id is there to be copied. */
+	cli.width = 50;
+	fill(&t);
+	read_table(&cli, &t, out, sizeof(out));
+	assert_string_equal(out, "ID                                    TEXT\n"
+				 "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6  日本語 and …\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_width),
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_ago),
+		cmocka_unit_test(test_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
