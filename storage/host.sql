@@ -10,7 +10,7 @@ FROM event e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
 
 -- name: host_due
 -- Whether something has run out, whether anything can, and when a host lived last.
-SELECT s.alive_at,
+SELECT s.alive_at, s.incarnation,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state < 3 AND due_at <= :now) AS due,

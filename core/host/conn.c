@@ -7,6 +7,7 @@
 
 #include "core/host/ask.h"
 #include "core/host/dialect.h"
+#include "core/host/mirror.h"
 #include "core/host/running.h"
 #include "ops.gen.h"
 
@@ -99,6 +100,9 @@ static void start_job(struct conn *c, struct job *job)
 	job->first = job->call.now = home_now();
 	job->call.seed = host_seed(c->host);
 	job->ready = arena_mark(&job->call.arena);
+	if (job->call.op == op_state_gc)
+		job->call.keep_events =
+			mirror_cursor(c->host->home, c->host->incarnation);
 	if (job->call.op->flags & OP_WRITE) {
 		c->writes_sent++;
 		host_write(c->host, job);
@@ -272,6 +276,27 @@ void conn_answer(struct job *job)
 	conn_unref(c);
 }
 
+static void on_renewed(struct job *job)
+{
+	job_free(job);
+}
+
+/* A read by an agent whose lease is under half: it lives, and says so with a
+ * write of its own. */
+static void renew(struct conn *c, const struct job *read)
+{
+	const struct identity *id = &read->call.identity;
+	struct job *job = host_job(c->host, op_agent_heartbeat, on_renewed, NULL);
+	struct arena *a = &job->call.arena;
+
+	job->call.identity = *id;
+	job->call.identity.team = arena_strdup(a, id->team);
+	job->call.identity.agent = arena_strdup(a, id->agent);
+	job->call.identity.token = arena_strdup(a, id->token);
+	job->call.identity.session = NULL;
+	host_submit(c->host, job);
+}
+
 /* Operations that change what workspaces are to be. */
 static bool moves_workspaces(const struct op *op)
 {
@@ -290,6 +315,8 @@ static void on_job(struct job *job)
 		if (moves_workspaces(job->call.op) && !job->call.fault.code)
 			reconcile_poke(c->host);
 	}
+	if (job->call.renew && !job->call.fault.code)
+		renew(c, job);
 	if (!c->closing && !job->call.fault.code) {
 		if (job->call.workspace && ask_start(c->host, job))
 			return;

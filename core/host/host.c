@@ -68,6 +68,7 @@ struct job *host_job(struct host *host, const struct op *op,
 	call->out = arena_alloc(&call->arena, op->out->size);
 	call->settings = &host->home->settings;
 	call->identity.level = WHO_HOST;
+	call->ids = host->ids;
 	call->host = getpid();
 	job->done = done;
 	job->owner = owner;
@@ -88,6 +89,8 @@ void host_submit(struct host *host, struct job *job)
 static void finish(struct host *host, struct chain *jobs)
 {
 	for (struct job *job; (job = chain_pop(jobs));) {
+		if (job->call.ids.known)
+			host->ids = job->call.ids;
 		host->n_writes -= job->writing;
 		host->n_reads -= job->reading;
 		job->writing = job->reading = false;

@@ -1,5 +1,7 @@
 #include "core/host/reaper.h"
 
+#include <stdio.h>
+
 #include "core/host/running.h"
 #include "ops.gen.h"
 
@@ -80,6 +82,8 @@ static void on_looked(struct job *job)
 
 	r->busy = false;
 	if (due && !host->stopping) {
+		snprintf(host->incarnation, sizeof(host->incarnation), "%s",
+			 due->incarnation);
 		notice_gap(r, now, due->alive_at);
 		if (due->due || (due->live && (r->gap_ms ||
 					       now - due->alive_at > ALIVE_MS)))

@@ -60,6 +60,8 @@ struct host {
 	struct reconcile reconcile;
 	char boot_id[40]; /* new at every start */
 	uint64_t seed;
+	struct id_keys ids; /* of the state, once a call has read them */
+	char incarnation[40];
 };
 
 /* Hands a job over; job->done gets it back, always later. */

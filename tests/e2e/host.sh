@@ -1,0 +1,104 @@
+#!/bin/sh
+# host - one per state, guests that outlive it, workspaces that become what
+# their rows say, through kill -9 of the guest and of the host.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+cadre() { "$CADRE" "$@"; }
+failed=0
+finish() {
+	for w in $(cadre workspace list --team red --json | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
+		cadre workspace destroy "$w" --team red
+	done >/dev/null 2>&1
+	until_is '^0$' count_guests
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+
+bad() { echo "FAILED: $*"; failed=1; }
+
+# until_is PATTERN COMMAND...: within ten seconds its output holds the pattern.
+until_is() {
+	pattern=$1 n=0
+	shift
+	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
+		n=$((n + 1))
+		[ $n -lt 100 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
+		sleep 0.1
+	done
+}
+count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/" ; }
+in_place() { cadre exec --team red "$1" sh -c "$2"; }
+pid_of() {
+	cadre workspace info "red/$1" --team red --json | grep -o '"pid":[0-9]*' | cut -d: -f2
+}
+
+# --- one host ---------------------------------------------------------------------
+
+cadre up >/dev/null || bad "up"
+holder=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
+cadre serve >"$TMPDIR/out" 2>&1
+[ $? = 4 ] || bad "a second host does not end with conflict"
+grep -q "$holder" "$TMPDIR/out" || bad "a second host does not name the first"
+
+# --- workspaces ----------------------------------------------------------------------
+
+mkdir -p "$TMPDIR/gold/sub" "$TMPDIR/gold/.cadre"
+echo text >"$TMPDIR/gold/sub/file"
+ln -s sub/file "$TMPDIR/gold/link"
+chmod 750 "$TMPDIR/gold/sub"
+echo no >"$TMPDIR/gold/.cadre/private"
+cadre team create red --golden "$TMPDIR/gold" \
+	--roles '[{"name":"w","workspace":true,"count":2}]' >/dev/null || bad "team create"
+until_is 'ready.* w-1 ' cadre workspace list --team red
+until_is 'ready.* w-2 ' cadre workspace list --team red
+until_is '^text$' in_place red/w-1 'cat link'
+until_is '^750$' in_place red/w-1 'stat -c %a sub'
+until_is '^0$' in_place red/w-1 'ls .cadre | grep -c private'
+until_is '^w-1$' in_place red/w-1 'echo $CADRE_AGENT'
+
+cadre workspace stop red/w-2 --team red >/dev/null
+until_is 'w-2 *- ' cadre workspace list --team red
+cadre workspace start red/w-2 --team red >/dev/null
+until_is 'ready.* w-2 *[0-9]' cadre workspace list --team red
+until_is text in_place red/w-2 'cat sub/file'
+
+# --- an assignment, and a guest that dies ---------------------------------------------
+
+cadre task create "count" --team red >/dev/null
+cadre task assign 001 w-1 --command 'wc -l <sub/file' --team red >/dev/null
+until_is completed cadre task show 001 --team red
+
+guest=$(pid_of w-1)
+kill -9 "$guest"
+until_is workspace.restarted cadre events --team red
+until_is text in_place red/w-1 'cat sub/file'
+[ "$(pid_of w-1)" != "$guest" ] || bad "the guest's process is the old one"
+
+# --- a host that dies ------------------------------------------------------------------
+
+guest=$(pid_of w-1)
+cadre task create "slow" --team red >/dev/null
+cadre task assign 002 w-1 --command 'sleep 1; echo done' --team red >/dev/null
+until_is in_progress cadre task show 002 --team red
+kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
+sleep 0.2
+cadre up >/dev/null || bad "up after kill -9"
+until_is completed cadre task show 002 --team red
+[ "$(pid_of w-1)" = "$guest" ] || bad "the living guest was not found again"
+[ "$(cadre results --team red --json | grep -o '"message_id"' | wc -l)" = 2 ] ||
+	bad "not two results"
+
+# --- a message for a guest while nobody serves ---------------------------------------------
+
+cadre down >/dev/null || bad "down"
+kill -0 "$guest" || bad "the guest went with its host"
+cadre send w-1 "later" --team red >/dev/null || bad "send without a host"
+cadre up >/dev/null || bad "up again"
+until_is 'message.notified.*w-1' cadre events --team red
+
+# --- the end ------------------------------------------------------------------------------
+
+cadre workspace destroy red/w-2 --team red >/dev/null
+until_is '^1$' sh -c "ls '$CADRE_HOME/workspaces' | wc -l"
+exit $failed
