@@ -91,14 +91,15 @@ static int find_in(struct found *f, enum search_place place, int64_t limit)
 {
 	struct call *call = f->call;
 	int64_t *rows = arena_alloc(&call->arena, (size_t)limit * sizeof(*rows));
-	int64_t before = INT64_MAX, taken = 0;
+	int64_t taken = 0;
 	struct hit hit;
 	int n, rc = 0;
 
 	f->scope.place = place;
+	f->scope.before = INT64_MAX;
+	f->scope.limit = (int)limit;
 	do {
-		n = search_match(f->search, &f->query, &f->scope, before, rows,
-				 (int)limit, &call->fault);
+		n = search_match(f->search, &f->query, &f->scope, rows, &call->fault);
 		for (int i = 0; i < n && taken < limit; i++) {
 			if ((rc = places[place].hit(f, rows[i], &hit)) < 0)
 				return rc;
@@ -108,7 +109,8 @@ static int find_in(struct found *f, enum search_place place, int64_t limit)
 						  sizeof(hit)) = hit;
 			taken++;
 		}
-		before = n > 0 ? rows[n - 1] : before;
+		if (n > 0)
+			f->scope.before = rows[n - 1];
 	} while (n == limit && taken < limit);
 	return n < 0 ? n : 0;
 }

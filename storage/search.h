@@ -45,18 +45,19 @@ struct search_query {
 int search_parse(struct search *s, const char *text, struct search_query *out,
 		 struct arena *a, struct fault *f);
 
-/* Who looks, and where: 0 is any. */
+/* Who looks, and where: 0 is any team or agent. */
 struct search_scope {
 	enum search_place place;
 	int64_t team, agent;
+	int64_t before; /* this row id */
+	int limit;
 };
 
 /* The row ids of matches below `before`, newest first: fills `rows`, at most
  * `limit`, and returns how many.  With an agent they may hold broadcasts that
  * it never got: the caller checks the row. */
 int search_match(struct search *s, const struct search_query *q,
-		 const struct search_scope *scope, int64_t before, int64_t *rows,
-		 int limit, struct fault *f);
+		 const struct search_scope *scope, int64_t *rows, struct fault *f);
 
 /* Where `text` matches: at most some 200 bytes on one line, with the words [in
  * brackets]; its beginning when nothing of it does. */

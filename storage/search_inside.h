@@ -8,6 +8,8 @@
 
 #include "storage/search.h"
 
+enum { SEARCH_VERSION = 1 };
+
 enum search_sql {
 	SEARCH_BEGIN,
 	SEARCH_COMMIT,
@@ -46,5 +48,20 @@ void search_words(struct search *s, const char *text, size_t len, void *with,
 			      int to));
 
 int search_words_open(struct search *s);
+
+/* The tables, and their end: run in one transaction. */
+extern const char search_schema[], search_drop[];
+
+int search_connect(struct search *s); /* an SQLite result; makes the tables */
+void search_throw_away(struct search *s); /* disconnects and removes the files */
+
+sqlite3_stmt *search_stmt(struct search *s, int id); /* NULL: see sqlite3_errcode() */
+int search_run(struct search *s, int id); /* of no rows, bound already */
+int search_exec(struct search *s, const char *sql);
+void search_bind(sqlite3_stmt *st, int at, const char *text);
+
+bool search_is_busy(int rc); /* another process indexes: not a failure */
+bool search_is_damage(int rc);
+int search_failed(struct search *s, int rc, const char *what, struct fault *f);
 
 #endif

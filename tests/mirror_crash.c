@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/host/mirror.h"
+#include "tests/lib/folder.h"
 
 enum { TASKS = 60, FIRST_KILLS = 40 };
 
@@ -296,7 +297,6 @@ int main(int argc, char **argv)
 {
 	struct world w = { 0 };
 	int kills = argc > 1 ? (int)strtol(argv[1], NULL, 10) : FIRST_KILLS;
-	char command[160];
 	int differences, lost;
 	sqlite3 *db;
 
@@ -336,6 +336,5 @@ int main(int argc, char **argv)
 	       differences, lost);
 	if (differences || lost)
 		return 1;
-	snprintf(command, sizeof(command), "rm -rf '%s'", w.dir);
-	return system(command) != 0;
+	return folder_remove(w.dir) != 0;
 }

@@ -7,36 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/host/mirror_cursor.h"
-#include "core/host/mirror_show.h"
-#include "ops.gen.h"
+#include "core/host/mirror_inside.h"
 
 static const char lock_name[] = ".cadre-mirror";
 static const char cursor_name[] = ".cadre-cursor";
 
 enum {
-	SUMMARY_MS = 250, /* between two writes of the same INDEX.md */
 	SAVE_MS = 1000, /* between two cursors that only passed over mail */
 	SAVE_EVENTS = 2000, /* or so many events, for a process that ends soon */
 	RETRY_MS = 100, /* until the lock is asked for again */
-	SLICE_EVENTS = 20000, /* mail included */
-};
-
-struct mirror {
-	struct show show;
-	int lock; /* descriptor */
-	bool locked, known; /* holds the lock; `at` was read from the file */
-	bool direct; /* of a process that ends soon: nothing is put off */
-	int64_t batch; /* rows or relevant events in one slice */
-	struct mirror_cursor at, saved; /* shown so far; in the file */
-	struct ids stale; /* teams whose summary is behind ... */
-	int64_t stale_after; /* ... what the log held up to this event */
-	int64_t summaries_at, saved_at; /* monotonic ms of the last writes */
-};
-
-/* What a slice of the log touched. */
-struct touched {
-	struct ids tasks, agents, teams, changed, renamed, boards;
 };
 
 static int64_t clock_ms(clockid_t id)
@@ -47,7 +26,7 @@ static int64_t clock_ms(clockid_t id)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int64_t mono_ms(void)
+int64_t mirror_clock(void)
 {
 	return clock_ms(CLOCK_MONOTONIC);
 }
@@ -132,12 +111,10 @@ static bool save_is_due(const struct mirror *m, const struct mirror_cursor *c)
 {
 	if (m->direct)
 		return c->seq - m->saved.seq >= SAVE_EVENTS;
-	return mono_ms() - m->saved_at >= SAVE_MS;
+	return mirror_clock() - m->saved_at >= SAVE_MS;
 }
 
-/* `worth`: files were written, so that reading on from the old place would
- * have them compared again. */
-static int save_cursor(struct mirror *m, bool worth)
+int mirror_save(struct mirror *m, bool worth)
 {
 	struct mirror_cursor c = safe_cursor(m);
 	char line[128];
@@ -150,7 +127,7 @@ static int save_cursor(struct mirror *m, bool worth)
 	if (rc < 0)
 		return rc;
 	m->saved = c;
-	m->saved_at = mono_ms();
+	m->saved_at = mirror_clock();
 	return 0;
 }
 
@@ -165,7 +142,7 @@ static int find_place(struct mirror *m, const struct mirror_head_row *head)
 			return rc;
 		m->at = m->saved;
 		m->stale.n = 0;
-		m->saved_at = mono_ms();
+		m->saved_at = mirror_clock();
 		m->known = true;
 	}
 	if (strcmp(m->at.incarnation, head->incarnation) == 0 &&
@@ -176,295 +153,6 @@ static int find_place(struct mirror *m, const struct mirror_head_row *head)
 	m->at = (struct mirror_cursor){ .seq = head->newest, .stage = STAGE_TEAMS };
 	strncpy(m->at.incarnation, head->incarnation, sizeof(m->at.incarnation) - 1);
 	return 0;
-}
-
-/* --- everything ----------------------------------------------------------------------- */
-
-/* A page of ids after the cursor's row. */
-static int read_page(struct mirror *m, enum sql id, const void *in, struct ids *out)
-{
-	struct call *call = &m->show.call;
-	struct mirror_team_ids_row row;
-	struct query q;
-	int rc = show_begin(&m->show, NULL);
-
-	if (rc < 0)
-		return rc;
-	store_query(call->store, &q, id, in);
-	while ((rc = store_next(&q, &row, sizeof(row), &call->arena, &call->fault)) > 0)
-		ids_add(out, row.id);
-	show_end(&m->show);
-	return rc;
-}
-
-_Static_assert(sizeof(struct mirror_team_ids_row) == sizeof(int64_t), "an id only");
-_Static_assert(sizeof(struct mirror_task_ids_row) == sizeof(int64_t), "an id only");
-_Static_assert(sizeof(struct mirror_agent_ids_row) == sizeof(int64_t), "an id only");
-
-static int each_team(struct mirror *m, const struct ids *ids,
-		     int (*act)(struct show *s, int64_t team))
-{
-	int rc = 0;
-
-	for (size_t i = 0; rc >= 0 && i < ids->n; i++)
-		rc = act(&m->show, ids->v[i]);
-	return rc;
-}
-
-static int show_stage(struct mirror *m, const struct ids *ids)
-{
-	switch (m->at.stage) {
-	case STAGE_TEAMS:
-		return each_team(m, ids, show_team);
-	case STAGE_AGENTS:
-		return show_agents(&m->show, ids);
-	case STAGE_TASKS:
-		return show_tasks(&m->show, ids);
-	case STAGE_SUMMARIES:
-		return each_team(m, ids, show_summary);
-	case STAGE_SWEEP:
-		return each_team(m, ids, sweep_team);
-	case STAGE_FOLDERS:
-		return sweep_folders(&m->show);
-	case STAGE_FOLLOW:
-		break;
-	}
-	return 0;
-}
-
-static int page_ids(struct mirror *m, struct ids *ids)
-{
-	switch (m->at.stage) {
-	case STAGE_TEAMS:
-	case STAGE_SUMMARIES:
-	case STAGE_SWEEP:
-		return read_page(m, sql_mirror_team_ids,
-				 &(const struct sql_mirror_team_ids_in){
-					 .after = m->at.row, .limit = m->batch / 16 + 1 },
-				 ids);
-	case STAGE_AGENTS:
-		return read_page(m, sql_mirror_agent_ids,
-				 &(const struct sql_mirror_agent_ids_in){
-					 .after = m->at.row, .limit = m->batch },
-				 ids);
-	case STAGE_TASKS:
-		return read_page(m, sql_mirror_task_ids,
-				 &(const struct sql_mirror_task_ids_in){
-					 .after = m->at.row, .limit = m->batch },
-				 ids);
-	case STAGE_FOLDERS:
-	case STAGE_FOLLOW:
-		break;
-	}
-	return 0;
-}
-
-/* One slice of showing everything; the cursor moves to where it ended. */
-static int show_everything(struct mirror *m)
-{
-	struct call *call = &m->show.call;
-	struct ids ids = { 0 };
-	int rc;
-
-	if ((rc = page_ids(m, &ids)) < 0 || (rc = show_stage(m, &ids)) < 0 ||
-	    (rc = files_commit(&m->show.files, &call->fault)) < 0)
-		goto out;
-	if (ids.n > 0) {
-		m->at.row = ids.v[ids.n - 1];
-	} else {
-		m->at.stage = m->at.stage == STAGE_FOLDERS ? STAGE_FOLLOW
-							   : m->at.stage + 1;
-		m->at.row = 0;
-	}
-	m->show.sweep.n = 0; /* a stage of its own sweeps all */
-	rc = save_cursor(m, true);
-out:
-	ids_release(&ids);
-	return rc < 0 ? rc : 1;
-}
-
-/* --- following ---------------------------------------------------------------------------- */
-
-static int touch_workspace(struct call *call, struct touched *t, int64_t workspace)
-{
-	struct mirror_workspace_agent_row row;
-	int rc = sql_row(call, mirror_workspace_agent, &row, .id = workspace);
-
-	if (rc > 0)
-		ids_add(&t->agents, row.agent);
-	return rc;
-}
-
-static int touch(struct call *call, struct touched *t,
-		 const struct mirror_events_row *event)
-{
-	ids_add(&t->boards, event->team);
-	if (event->kind == EVENT_TEAM_STATE) {
-		return 0; /* the summary says it */
-	} else if (event->kind < 110) {
-		ids_add(&t->teams, event->team);
-	} else if (event->kind < 120) {
-		ids_add(&t->agents, event->subject);
-		if (event->kind == EVENT_AGENT_UPDATED && event->detail && *event->detail)
-			ids_add(&t->renamed, event->team);
-	} else if (event->kind < 200) {
-		return touch_workspace(call, t, event->subject);
-	} else {
-		ids_add(&t->tasks, event->subject);
-		if (event->kind != EVENT_TASK_NOTED && event->kind != EVENT_TASK_TICKED)
-			ids_add(&t->changed, event->subject);
-	}
-	return 0;
-}
-
-/* Tasks that show the state of one that changed. */
-static int touch_dependents(struct call *call, struct touched *t)
-{
-	struct mirror_dependents_row row;
-	struct query q;
-	int rc;
-
-	ids_settle(&t->changed);
-	if (t->changed.n == 0)
-		return 0;
-	sql_query(call, &q, mirror_dependents,
-		  .ids = ids_json(&t->changed, 0, t->changed.n, &call->arena));
-	while ((rc = sql_next(call, &q, &row)) > 0)
-		ids_add(&t->tasks, row.task);
-	return rc;
-}
-
-/* A name shows in the files of a whole board. */
-static int touch_renamed(struct call *call, struct touched *t)
-{
-	struct mirror_tasks_of_row row;
-	struct query q;
-	int rc = 0;
-
-	ids_settle(&t->renamed);
-	for (size_t i = 0; rc >= 0 && i < t->renamed.n; i++) {
-		sql_query(call, &q, mirror_tasks_of, .team = t->renamed.v[i]);
-		while ((rc = sql_next(call, &q, &row)) > 0)
-			ids_add(&t->tasks, row.id);
-	}
-	return rc;
-}
-
-/* Reads the log from `m->at` on; *upto is the last event it covers. */
-static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
-{
-	struct call *call = &m->show.call;
-	struct mirror_events_row event;
-	struct query q;
-	int64_t n = 0;
-	int rc;
-
-	if ((rc = show_begin(&m->show, NULL)) < 0)
-		return rc;
-	*upto = m->show.rev;
-	if (*upto > m->at.seq + SLICE_EVENTS)
-		*upto = m->at.seq + SLICE_EVENTS;
-	sql_query(call, &q, mirror_events, .after = m->at.seq, .upto = *upto);
-	while ((rc = sql_next(call, &q, &event)) > 0) {
-		if (++n > m->batch) {
-			*upto = event.seq - 1;
-			query_end(&q);
-			break;
-		}
-		if ((rc = touch(call, t, &event)) < 0)
-			break;
-	}
-	if (rc < 0)
-		query_end(&q);
-	else if ((rc = touch_dependents(call, t)) >= 0)
-		rc = touch_renamed(call, t);
-	show_end(&m->show);
-	return rc;
-}
-
-static int show_touched(struct mirror *m, struct touched *t)
-{
-	int rc;
-
-	ids_settle(&t->teams);
-	ids_settle(&t->agents);
-	ids_settle(&t->tasks);
-	if ((rc = each_team(m, &t->teams, show_team)) < 0 ||
-	    (rc = show_agents(&m->show, &t->agents)) < 0 ||
-	    (rc = show_tasks(&m->show, &t->tasks)) < 0)
-		return rc;
-	for (size_t i = 0; i < t->renamed.n; i++)
-		ids_add(&m->show.sweep, t->renamed.v[i]);
-	ids_settle(&m->show.sweep);
-	rc = each_team(m, &m->show.sweep, sweep_team);
-	m->show.sweep.n = 0;
-	return rc;
-}
-
-static bool summaries_due(const struct mirror *m, bool at_end)
-{
-	if (m->stale.n == 0)
-		return false;
-	return m->direct ? at_end : mono_ms() - m->summaries_at >= SUMMARY_MS;
-}
-
-/* Stages the summaries that are behind. */
-static int show_summaries(struct mirror *m)
-{
-	int rc;
-
-	ids_settle(&m->stale);
-	if ((rc = each_team(m, &m->stale, show_summary)) < 0)
-		return rc;
-	m->summaries_at = mono_ms();
-	return 0;
-}
-
-static void mark_stale(struct mirror *m, const struct touched *t)
-{
-	if (m->stale.n == 0)
-		m->stale_after = m->at.seq;
-	for (size_t i = 0; i < t->boards.n; i++)
-		ids_add(&m->stale, t->boards.v[i]);
-	ids_settle(&m->stale);
-}
-
-static void touched_release(struct touched *t)
-{
-	ids_release(&t->tasks);
-	ids_release(&t->agents);
-	ids_release(&t->teams);
-	ids_release(&t->changed);
-	ids_release(&t->renamed);
-	ids_release(&t->boards);
-}
-
-/* One slice of the log: 1 if there is more of it, 0, negative. */
-static int follow(struct mirror *m, int64_t newest)
-{
-	struct files *fs = &m->show.files;
-	struct touched t = { 0 };
-	int64_t upto = m->at.seq;
-	bool due = false, wrote;
-	int rc = 0;
-
-	if (newest > m->at.seq &&
-	    ((rc = read_log(m, &t, &upto)) < 0 || (rc = show_touched(m, &t)) < 0))
-		goto out;
-	mark_stale(m, &t);
-	due = summaries_due(m, upto >= newest);
-	if (due && (rc = show_summaries(m)) < 0)
-		goto out;
-	wrote = fs->n_staged > 0 || fs->made;
-	if (wrote && (rc = files_commit(fs, &m->show.call.fault)) < 0)
-		goto out;
-	m->at.seq = upto;
-	if (due)
-		m->stale.n = 0;
-	rc = save_cursor(m, wrote || due);
-out:
-	touched_release(&t);
-	return rc < 0 ? rc : upto < newest;
 }
 
 /* --- steps ---------------------------------------------------------------------------------- */
@@ -479,8 +167,8 @@ static int one_slice(struct mirror *m)
 		return rc;
 	show_end(&m->show);
 	if ((rc = find_place(m, &head)) >= 0)
-		rc = m->at.stage == STAGE_FOLLOW ? follow(m, head.newest)
-						 : show_everything(m);
+		rc = m->at.stage == STAGE_FOLLOW ? slice_log(m, head.newest)
+						 : slice_everything(m);
 	files_forget(&m->show.files);
 	arena_reset(&m->show.call.arena, mark);
 	return rc;
@@ -511,7 +199,7 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 		struct fault *f)
 {
 	struct call *call = &m->show.call;
-	int64_t end = mono_ms() + budget_ms;
+	int64_t end = mirror_clock() + budget_ms;
 	int rc;
 
 	*more = false;
@@ -526,7 +214,7 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 	if (rc >= 0) {
 		do {
 			rc = one_slice(m);
-		} while (rc > 0 && mono_ms() < end);
+		} while (rc > 0 && mirror_clock() < end);
 	}
 	*more = rc > 0;
 	if (rc >= 0)
@@ -539,7 +227,7 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 int64_t mirror_due(const struct mirror *m)
 {
 	struct mirror_cursor c = safe_cursor(m);
-	int64_t now = mono_ms(), due = -1;
+	int64_t now = mirror_clock(), due = -1;
 
 	if (!m->locked)
 		return RETRY_MS;
@@ -559,7 +247,7 @@ void mirror_close(struct mirror *m)
 	if (!m)
 		return;
 	if (m->locked && m->known && !m->direct)
-		save_cursor(m, true);
+		mirror_save(m, true);
 	drop_lock(m);
 	if (m->lock >= 0)
 		close(m->lock);
@@ -577,11 +265,11 @@ static int finish_summaries(struct mirror *m)
 
 	if (m->stale.n == 0)
 		return 0;
-	if ((rc = show_summaries(m)) < 0 ||
+	if ((rc = slice_summaries(m)) < 0 ||
 	    (rc = files_commit(&m->show.files, &m->show.call.fault)) < 0)
 		return rc;
 	m->stale.n = 0;
-	return save_cursor(m, true);
+	return mirror_save(m, true);
 }
 
 static int is_behind(struct mirror *m)
@@ -600,7 +288,7 @@ static int is_behind(struct mirror *m)
 int mirror_catch_up(const struct home *home, struct store *store, int64_t budget_ms,
 		    struct fault *f)
 {
-	int64_t end = mono_ms() + budget_ms;
+	int64_t end = mirror_clock() + budget_ms;
 	struct mirror *m = NULL;
 	bool more;
 	int rc;
@@ -609,7 +297,7 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 		return rc;
 	m->direct = true;
 	do {
-		int64_t left = end - mono_ms();
+		int64_t left = end - mirror_clock();
 
 		rc = mirror_step(m, store, left > 0 ? left : 0, &more, f);
 		if (rc < 0 || !m->locked)
@@ -621,7 +309,7 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 		drop_lock(m);
 		/* Who committed while the lock was held has gone away. */
 		rc = is_behind(m);
-	} while (rc > 0 && mono_ms() < end);
+	} while (rc > 0 && mirror_clock() < end);
 	mirror_close(m);
 	return rc < 0 ? rc : 0;
 }

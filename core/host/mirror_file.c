@@ -1,4 +1,4 @@
-#include "core/host/mirror_file.h"
+#include "core/host/mirror_file_inside.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,19 +16,7 @@
 
 static const char stage_name[] = ".cadre-stage";
 
-enum {
-	FEW = 8, /* so many files are synced one by one, more by syncfs() */
-	STAGE_NAME = 340,
-};
-
-/* A content that waits in the stage. */
-struct staged {
-	char name[32]; /* in the stage */
-	char folder[FILES_PATH];
-	char file[128];
-};
-
-static int io_fault(struct fault *f, const char *what, const char *path)
+int files_fault(struct fault *f, const char *what, const char *path)
 {
 	int error = errno;
 	enum fault_code code = error == ENOSPC || error == EDQUOT ? FAULT_UNAVAILABLE
@@ -40,7 +28,7 @@ static int io_fault(struct fault *f, const char *what, const char *path)
 
 /* --- folders -------------------------------------------------------------------- */
 
-static int open_below(int root, const char *path, int flags)
+int files_open_below(int root, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC),
@@ -70,7 +58,7 @@ static int move_aside(int dir, const char *name)
 static int step_into(struct files *fs, int dir, const char *name)
 {
 	for (int tries = 0; tries < 4; tries++) {
-		int fd = open_below(dir, name, O_RDONLY | O_DIRECTORY);
+		int fd = files_open_below(dir, name, O_RDONLY | O_DIRECTORY);
 
 		if (fd >= 0)
 			return fd;
@@ -115,9 +103,7 @@ void files_forget(struct files *fs)
 	}
 }
 
-/* The folder's descriptor, borrowed until another one is asked for; -1 with
- * errno.  Looking only, a folder that is not there is ENOENT. */
-static int folder_at(struct files *fs, const char *path, bool make)
+int files_folder(struct files *fs, const char *path, bool make)
 {
 	struct files_folder *slot;
 	int fd;
@@ -125,7 +111,7 @@ static int folder_at(struct files *fs, const char *path, bool make)
 	for (int i = 0; i < FILES_FOLDERS; i++)
 		if (fs->folders[i].fd >= 0 && strcmp(fs->folders[i].path, path) == 0)
 			return fs->folders[i].fd;
-	fd = open_below(fs->root, path, O_RDONLY | O_DIRECTORY);
+	fd = files_open_below(fs->root, path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0 && make)
 		fd = make_folders(fs, path);
 	if (fd < 0)
@@ -139,8 +125,7 @@ static int folder_at(struct files *fs, const char *path, bool make)
 
 /* --- reading and writing ----------------------------------------------------------- */
 
-/* The bytes of an open file, whatever size it has. */
-static int read_whole(int fd, struct text *out)
+int files_read_whole(int fd, struct text *out)
 {
 	char piece[16384];
 	ssize_t n;
@@ -155,22 +140,25 @@ static int read_whole(int fd, struct text *out)
 	return 0;
 }
 
-/* Reads a regular file: 1, 0 if there is none (or something else), -1. */
+/* Reads a regular file: 1, 0 if there is none that can be read, -1. */
 static int read_at(int dir, const char *name, struct text *out)
 {
-	int fd = open_below(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	int fd = files_open_below(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
 	int rc = 0;
 
 	if (fd < 0)
-		return errno == ENOENT || errno == ELOOP || errno == ENXIO ? 0 : -1;
+		return errno == ENOENT || errno == ELOOP || errno == ENXIO ||
+				       errno == EACCES
+			       ? 0
+			       : -1;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		rc = read_whole(fd, out) < 0 ? -1 : 1;
+		rc = files_read_whole(fd, out) < 0 ? -1 : 1;
 	close(fd);
 	return rc;
 }
 
-static int write_at(int dir, const char *name, const struct text *text, bool sync)
+int files_write(int dir, const char *name, const struct text *text, bool sync)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 			0666);
@@ -198,15 +186,15 @@ static int write_at(int dir, const char *name, const struct text *text, bool syn
 int files_read(struct files *fs, const char *folder, const char *name, struct text *out,
 	       struct fault *f)
 {
-	int dir = folder_at(fs, folder, false), rc;
+	int dir = files_folder(fs, folder, false), rc;
 
 	out->len = 0;
 	if (dir < 0)
 		return errno == ENOENT || errno == ELOOP || errno == ENOTDIR
 			       ? 0
-			       : io_fault(f, "open", folder);
+			       : files_fault(f, "open", folder);
 	rc = read_at(dir, name, out);
-	return rc < 0 ? io_fault(f, "read", name) : rc;
+	return rc < 0 ? files_fault(f, "read", name) : rc;
 }
 
 int files_note(struct files *fs, const char *name, const char *text, struct fault *f)
@@ -214,125 +202,13 @@ int files_note(struct files *fs, const char *name, const char *text, struct faul
 	const struct text bytes = { .data = (char *)(uintptr_t)text,
 				    .len = strlen(text) };
 
-	if (write_at(fs->stage, name, &bytes, true) < 0 ||
+	if (files_write(fs->stage, name, &bytes, true) < 0 ||
 	    renameat(fs->stage, name, fs->root, name) < 0)
-		return io_fault(f, "write", name);
+		return files_fault(f, "write", name);
 	return 0;
 }
 
-/* --- the stage ------------------------------------------------------------------------ */
-
-/* Where what came out is kept: before the extension, `.conflict`, numbered if
- * that is taken. */
-static int keep_conflict(struct files *fs, const char *staged, int dir, const char *file)
-{
-	const char *dot = strrchr(file, '.');
-	int stem = dot ? (int)(dot - file) : (int)strlen(file);
-	char name[300];
-
-	for (int i = 1; i < 100000; i++) {
-		if (i == 1)
-			snprintf(name, sizeof(name), "%.*s.conflict%s", stem, file,
-				 dot ? dot : "");
-		else
-			snprintf(name, sizeof(name), "%.*s.conflict-%d%s", stem, file, i,
-				 dot ? dot : "");
-		if (renameat2(fs->stage, staged, dir, name, RENAME_NOREPLACE) == 0) {
-			fs->kept++;
-			return 0;
-		}
-		if (errno != EEXIST)
-			return -1;
-	}
-	return -1;
-}
-
-/* Whether a program still has it open for writing: then its text may yet come.
- * A read lease tells; where leases do not work, nobody is assumed to. */
-static bool held_open(int fd)
-{
-	bool held = fcntl(fd, F_SETSIG, SIGURG) == 0 &&
-		    fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
-
-	if (!held)
-		fcntl(fd, F_SETLEASE, F_UNLCK);
-	return held;
-}
-
-/* What came out of a place: 0 if it was the mirror's own (or empty) and may go,
- * 1 if it is to be kept, 2 if somebody is still writing it, -1. */
-static int look_at(struct files *fs, const char *staged)
-{
-	int fd = open_below(fs->stage, staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-	struct stat st;
-	int rc = 1;
-
-	if (fd < 0)
-		return errno == ELOOP || errno == ENXIO ? 1 : -1;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		if (held_open(fd))
-			rc = 2;
-		else if (read_whole(fd, &fs->old) < 0)
-			rc = -1;
-		else if (fs->old.len == 0 || page_sealed(fs->old.data, fs->old.len))
-			rc = 0;
-	}
-	close(fd);
-	return rc;
-}
-
-/* Settles what came out of FOLDER/FILE and is called `staged` now. */
-static int settle(struct files *fs, const char *staged, const char *folder,
-		  const char *file)
-{
-	int rc = look_at(fs, staged), dir;
-
-	if (rc == 0)
-		return unlinkat(fs->stage, staged, 0);
-	if (rc == 2)
-		fs->left = true;
-	if (rc != 1)
-		return rc == 2 ? 0 : -1;
-	dir = folder_at(fs, folder, true);
-	return dir < 0 ? -1 : keep_conflict(fs, staged, dir, file);
-}
-
-/* A name in the stage: `old` is what came out of a place or is about to go in,
- * whole; any other is still being written and worth nothing after a crash. */
-static void stage_as(char out[STAGE_NAME], uint64_t serial, const char *folder,
-		     const char *file)
-{
-	snprintf(out, STAGE_NAME, "old~%016" PRIx64 "~%s~%s", serial, folder, file);
-	for (char *c = out; *c; c++)
-		if (*c == '/')
-			*c = '~';
-}
-
-static int settle_left(struct files *fs, const char *name)
-{
-	char copy[STAGE_NAME], *folder, *file;
-
-	snprintf(copy, sizeof(copy), "%s", name);
-	folder = strncmp(copy, "old~", 4) == 0 ? strchr(copy + 4, '~') : NULL;
-	file = folder ? strrchr(folder + 1, '~') : NULL;
-	if (!file)
-		return unlinkat(fs->stage, name, 0);
-	*file++ = '\0';
-	for (char *c = ++folder; *c; c++)
-		if (*c == '~')
-			*c = '/';
-	return settle(fs, name, folder, file);
-}
-
-static int settle_each(void *with, const char *name)
-{
-	int rc = settle_left(with, name);
-
-	return rc < 0 && errno != ENOENT ? -1 : 0;
-}
-
-/* All names of a folder that is open as `fd`, without those of dots. */
-static int list_open(int fd, int (*each)(void *with, const char *name), void *with)
+int files_list_open(int fd, int (*each)(void *with, const char *name), void *with)
 {
 	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = again >= 0 ? fdopendir(again) : NULL;
@@ -351,141 +227,18 @@ static int list_open(int fd, int (*each)(void *with, const char *name), void *wi
 	return rc;
 }
 
-int files_settle(struct files *fs, struct fault *f)
-{
-	fs->left = false;
-	if (list_open(fs->stage, settle_each, fs) < 0)
-		return io_fault(f, "settle", stage_name);
-	return 0;
-}
-
 int files_list(struct files *fs, const char *folder,
 	       int (*each)(void *with, const char *name), void *with, struct fault *f)
 {
-	int fd = folder_at(fs, folder, false), rc;
+	int fd = files_folder(fs, folder, false), rc;
 
 	if (fd < 0)
 		return errno == ENOENT || errno == ELOOP || errno == ENOTDIR
 			       ? 0
-			       : io_fault(f, "open", folder);
+			       : files_fault(f, "open", folder);
 	errno = 0;
-	rc = list_open(fd, each, with);
-	return rc == -1 && errno ? io_fault(f, "list", folder) : rc;
-}
-
-/* --- placing ----------------------------------------------------------------------------- */
-
-int files_put(struct files *fs, const char *folder, const char *name,
-	      const struct page *page, int64_t rev, struct fault *f)
-{
-	int rc = files_read(fs, folder, name, &fs->old, f);
-	struct staged *s;
-
-	if (rc < 0)
-		return rc;
-	if (rc == 1 && page_same(page, fs->old.data, fs->old.len))
-		return 0;
-	if (fs->n_staged == fs->staged_room) {
-		fs->staged_room = fs->staged_room ? fs->staged_room * 2 : 64;
-		fs->staged = reallocarray(fs->staged, fs->staged_room, sizeof(*s));
-		if (!fs->staged)
-			abort();
-	}
-	s = &fs->staged[fs->n_staged];
-	snprintf(s->name, sizeof(s->name), "new~%016" PRIx64, fs->serial++);
-	snprintf(s->folder, sizeof(s->folder), "%s", folder);
-	snprintf(s->file, sizeof(s->file), "%s", name);
-	fs->new.len = 0;
-	page_seal(page, rev, &fs->new);
-	if (write_at(fs->stage, s->name, &fs->new, fs->n_staged < FEW) < 0)
-		return io_fault(f, "write", name);
-	fs->n_staged++;
-	return 1;
-}
-
-/* Puts FILE's new content, `staged`, into its place; what it replaces is then
- * `staged`.  1 if something came out, 0 if the place was empty, -1. */
-static int exchange(struct files *fs, const char *staged, int dir, const char *file)
-{
-	for (int tries = 0; tries < 100; tries++) {
-		if (renameat2(fs->stage, staged, dir, file, RENAME_EXCHANGE) == 0)
-			return 1;
-		if (errno != ENOENT)
-			return -1;
-		if (renameat2(fs->stage, staged, dir, file, RENAME_NOREPLACE) == 0)
-			return 0;
-		if (errno != EEXIST)
-			return -1;
-	}
-	return -1;
-}
-
-static int place(struct files *fs, struct staged *s)
-{
-	char old[STAGE_NAME];
-	int dir = folder_at(fs, s->folder, true), rc;
-
-	if (dir < 0)
-		return -1;
-	stage_as(old, fs->serial++, s->folder, s->file);
-	if (renameat(fs->stage, s->name, fs->stage, old) < 0)
-		return -1;
-	rc = exchange(fs, old, dir, s->file);
-	if (rc >= 0)
-		fs->placed++;
-	return rc > 0 ? settle(fs, old, s->folder, s->file) : rc;
-}
-
-int files_drop(struct files *fs, const char *folder, const char *name, struct fault *f)
-{
-	int dir = folder_at(fs, folder, false);
-	char old[STAGE_NAME];
-
-	if (dir < 0)
-		return errno == ENOENT ? 0 : io_fault(f, "open", folder);
-	stage_as(old, fs->serial++, folder, name);
-	if (renameat(dir, name, fs->stage, old) < 0)
-		return errno == ENOENT ? 0 : io_fault(f, "move", name);
-	fs->made = true;
-	return settle(fs, old, folder, name) < 0 ? io_fault(f, "remove", name) : 0;
-}
-
-/* The folders of a few placed files, one by one. */
-static int sync_folders(struct files *fs)
-{
-	for (size_t i = 0; i < fs->n_staged; i++) {
-		if (i > 0 && strcmp(fs->staged[i].folder, fs->staged[i - 1].folder) == 0)
-			continue;
-		if (fsync(folder_at(fs, fs->staged[i].folder, true)) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int place_all(struct files *fs, bool many, struct fault *f)
-{
-	int rc;
-
-	if (many && syncfs(fs->root) < 0)
-		return io_fault(f, "sync", fs->root_path);
-	for (size_t i = 0; i < fs->n_staged; i++)
-		if (place(fs, &fs->staged[i]) < 0)
-			return io_fault(f, "place", fs->staged[i].file);
-	rc = many || fs->made ? syncfs(fs->root) : sync_folders(fs);
-	if (rc < 0)
-		return io_fault(f, "sync", fs->root_path);
-	fs->made = false;
-	return 0;
-}
-
-int files_commit(struct files *fs, struct fault *f)
-{
-	int rc = place_all(fs, fs->n_staged > FEW, f);
-
-	/* What a failure leaves in the stage is settled later. */
-	fs->left |= rc < 0;
-	fs->n_staged = 0;
-	return rc;
+	rc = files_list_open(fd, each, with);
+	return rc == -1 && errno ? files_fault(f, "list", folder) : rc;
 }
 
 /* --- whole folders ------------------------------------------------------------------------- */
@@ -498,7 +251,7 @@ static int parent_of(struct files *fs, const char *path, bool make, const char *
 
 	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
 	*name = slash + 1;
-	return folder_at(fs, parent, make);
+	return files_folder(fs, parent, make);
 }
 
 int files_move(struct files *fs, const char *from, const char *to, struct fault *f)
@@ -511,7 +264,7 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
 	source = parent_of(fs, from, false, &old);
 	target = parent_of(fs, to, true, &new);
 	if (source < 0 || target < 0)
-		return io_fault(f, "open", from);
+		return files_fault(f, "open", from);
 	for (int i = 1; i < 100000; i++) {
 		snprintf(name, sizeof(name), i > 1 ? "%s-%d" : "%s", new, i);
 		if (renameat2(source, old, target, name, RENAME_NOREPLACE) == 0 ||
@@ -522,7 +275,7 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
 		if (errno != EEXIST)
 			break;
 	}
-	return io_fault(f, "archive", from);
+	return files_fault(f, "archive", from);
 }
 
 static int purge_at(int dir, const char *name);
@@ -540,10 +293,10 @@ static int purge_at(int dir, const char *name)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -1;
-	below = open_below(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	below = files_open_below(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	if (below < 0)
 		return -1;
-	rc = list_open(below, purge_each, &below);
+	rc = files_list_open(below, purge_each, &below);
 	close(below);
 	return rc < 0 ? rc : unlinkat(dir, name, AT_REMOVEDIR);
 }
@@ -556,9 +309,9 @@ int files_purge(struct files *fs, const char *folder, struct fault *f)
 	files_forget(fs);
 	dir = parent_of(fs, folder, false, &name);
 	if (dir < 0)
-		return errno == ENOENT ? 0 : io_fault(f, "open", folder);
+		return errno == ENOENT ? 0 : files_fault(f, "open", folder);
 	fs->made = true;
-	return purge_at(dir, name) < 0 ? io_fault(f, "remove", folder) : 0;
+	return purge_at(dir, name) < 0 ? files_fault(f, "remove", folder) : 0;
 }
 
 /* --- opening ----------------------------------------------------------------------------------- */
@@ -596,10 +349,10 @@ int files_open(struct files *fs, const char *root, struct fault *f)
 	if (fs->root < 0 && errno == ENOENT && make_root(root) == 0)
 		fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fs->root < 0)
-		return io_fault(f, "open the root", root);
+		return files_fault(f, "open the root", root);
 	fs->stage = step_into(fs, fs->root, stage_name);
 	if (fs->stage < 0) {
-		io_fault(f, "make", stage_name);
+		files_fault(f, "make", stage_name);
 		files_close(fs);
 		return f->code;
 	}

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/host/mirror.h"
+#include "tests/lib/folder.h"
 #include "core/host/mirror_page.h"
 #include "core/host/mirror_render.h"
 
@@ -158,13 +159,10 @@ static void equal(struct world *w)
 
 static void world_end(struct world *w)
 {
-	char command[160];
-
 	close_mirror(w);
 	store_close(w->store);
 	sqlite3_close(w->db);
-	snprintf(command, sizeof(command), "rm -rf '%s'", w->dir);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(folder_remove(w->dir), 0);
 	free(w);
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "storage/search.h"
+#include "tests/lib/folder.h"
 
 struct world {
 	char dir[100];
@@ -63,13 +64,10 @@ static struct world *world_start(void)
 
 static void world_end(struct world *w)
 {
-	char command[160];
-
 	arena_release(&w->arena);
 	store_close(w->store);
 	sqlite3_close(w->db);
-	snprintf(command, sizeof(command), "rm -rf '%s'", w->dir);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(folder_remove(w->dir), 0);
 	free(w);
 }
 
@@ -116,7 +114,11 @@ static int64_t step(struct world *w)
 static const char *find(struct world *w, enum search_place place, int agent,
 			const char *text)
 {
-	struct search_scope scope = { .place = place, .team = 1, .agent = agent };
+	struct search_scope scope = { .place = place,
+				      .team = 1,
+				      .agent = agent,
+				      .before = INT64_MAX,
+				      .limit = 20 };
 	struct search *s;
 	struct search_query q;
 	struct fault f = { 0 };
@@ -128,7 +130,7 @@ static const char *find(struct world *w, enum search_place place, int agent,
 	s = store_search(w->store, &f);
 	if (search_parse(s, text, &q, &w->arena, &f) < 0)
 		return arena_printf(&w->arena, "%s %s", f.where, f.text);
-	n = search_match(s, &q, &scope, INT64_MAX, rows, 20, &f);
+	n = search_match(s, &q, &scope, rows, &f);
 	if (n < 0)
 		fail_msg("%s: %s -> %s", f.text, text, q.match);
 	for (int i = 0; i < n; i++)
@@ -380,7 +382,7 @@ static void test_excerpts(void **state)
 	assert_string_equal(excerpt(w, "zzz", "nothing"), "nothing");
 	assert_string_equal(excerpt(w, "zzz", ""), "");
 	for (int i = 0; i < 300; i++)
-		at += sprintf(at, "wörd%d ", i);
+		at += snprintf(at, 16, "wörd%d ", i);
 	out = excerpt(w, "wörd200", longer);
 	assert_non_null(strstr(out, " [wörd200] "));
 	assert_memory_equal(out, "…wörd1", strlen("…wörd1"));

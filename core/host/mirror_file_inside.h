@@ -1,0 +1,28 @@
+/*
+ * mirror_file_inside - paths and descriptors below the vault's root.
+ */
+#ifndef MIRROR_FILE_INSIDE_H
+#define MIRROR_FILE_INSIDE_H
+
+#include "core/host/mirror_file.h"
+
+/* From errno; `what` was being done to `path`. */
+int files_fault(struct fault *f, const char *what, const char *path);
+
+/* openat2() that neither leaves `root` nor follows a symlink. */
+int files_open_below(int root, const char *path, int flags);
+
+/* The folder's descriptor, borrowed until another one is asked for; -1 with
+ * errno.  Looking only, a folder that is not there is ENOENT. */
+int files_folder(struct files *fs, const char *path, bool make);
+
+/* All bytes of an open file: 0 or -1 with errno. */
+int files_read_whole(int fd, struct text *out);
+
+/* A new file, whole or not at all (but for a crash): 0 or -1 with errno. */
+int files_write(int dir, const char *name, const struct text *text, bool sync);
+
+/* files_list() of a folder that is open. */
+int files_list_open(int fd, int (*each)(void *with, const char *name), void *with);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * mirror_inside - the mirror's own state, shared by its turns and their steps.
+ */
+#ifndef MIRROR_INSIDE_H
+#define MIRROR_INSIDE_H
+
+#include "core/host/mirror_cursor.h"
+#include "core/host/mirror_show.h"
+
+enum { SUMMARY_MS = 250 }; /* between two writes of the same INDEX.md */
+
+struct mirror {
+	struct show show;
+	int lock; /* descriptor */
+	bool locked, known; /* holds the lock; `at` was read from the file */
+	bool direct; /* of a process that ends soon: nothing is put off */
+	int64_t batch; /* rows or relevant events in one slice */
+	struct mirror_cursor at, saved; /* shown so far; in the file */
+	struct ids stale; /* teams whose summary is behind ... */
+	int64_t stale_after; /* ... what the log held up to this event */
+	int64_t summaries_at, saved_at; /* monotonic ms of the last writes */
+};
+
+int64_t mirror_clock(void); /* monotonic, ms */
+
+/* Writes the cursor.  `worth`: files were written, so that reading on from the
+ * old place would have them compared again. */
+int mirror_save(struct mirror *m, bool worth);
+
+/* One slice of showing everything; the cursor moves to where it ended.  1: there
+ * is more to do. */
+int slice_everything(struct mirror *m);
+
+/* One slice of the log: 1 if there is more of it, 0, negative. */
+int slice_log(struct mirror *m, int64_t newest);
+
+/* Stages the summaries that are behind. */
+int slice_summaries(struct mirror *m);
+
+#endif

@@ -1,0 +1,10 @@
+/*
+ * folder - a test's folder, gone with all that is in it.
+ */
+#ifndef FOLDER_H
+#define FOLDER_H
+
+/* Removes a folder without following symlinks: 0 or -1 with errno. */
+int folder_remove(const char *path);
+
+#endif
