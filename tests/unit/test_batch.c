@@ -1,0 +1,179 @@
+/*
+ * Group commit: what one call does wrong is not seen in the others, whatever
+ * the store does underneath.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+#include <string.h>
+
+#include "core/host/batch.h"
+#include "ops.gen.h"
+#include "tests/lib/world.h"
+
+enum { CALLS = 5 };
+
+struct bench {
+	struct world world;
+	struct call calls[CALLS];
+	struct call *list[CALLS];
+	json_t *args[CALLS];
+};
+
+static void ask(struct bench *b, int i, const struct op *op, const char *args)
+{
+	struct call *call = &b->calls[i];
+
+	*call = (struct call){
+		.settings = &b->world.settings,
+		.identity = { .level = WHO_OPERATOR, .team = "red" },
+		.now = b->world.now,
+		.seed = (uint64_t)i + 1,
+	};
+	b->args[i] = json_loads(args, 0, NULL);
+	assert_non_null(b->args[i]);
+	assert_int_equal(call_decode(call, op, b->args[i]), 0);
+	b->list[i] = call;
+}
+
+static void release(struct bench *b, int i)
+{
+	arena_release(&b->calls[i].arena);
+	json_decref(b->args[i]);
+	b->args[i] = NULL;
+}
+
+static int set_up(void **state)
+{
+	struct bench *b = test_calloc(1, sizeof(*b));
+
+	world_open(&b->world);
+	ask(b, 0, op_team_create,
+	    "{\"name\":\"red\",\"roles\":[{\"name\":\"a\"}]}");
+	assert_int_equal(batch_run(b->world.store, b->list, 1), 1);
+	assert_int_equal(b->calls[0].fault.code, 0);
+	release(b, 0);
+	*state = b;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+
+	for (int i = 0; i < CALLS; i++)
+		release(b, i);
+	world_close(&b->world);
+	test_free(b);
+	return 0;
+}
+
+/* Four sends and, in their middle, one to nobody. */
+static void ask_all(struct bench *b)
+{
+	for (int i = 0; i < CALLS; i++)
+		ask(b, i, op_message_send,
+		    i == 2 ? "{\"to\":[\"nobody\"],\"content\":\"x\"}"
+			   : "{\"to\":[\"a\"],\"content\":\"x\"}");
+}
+
+static void run_all(struct bench *b)
+{
+	for (size_t at = 0; at < CALLS;)
+		at += batch_run(b->world.store, b->list + at, CALLS - at);
+}
+
+static int64_t messages(struct bench *b)
+{
+	return world_number(b->world.store, "SELECT count(*) FROM message");
+}
+
+static void check_all(struct bench *b, enum fault_code third)
+{
+	for (int i = 0; i < CALLS; i++)
+		assert_int_equal(b->calls[i].fault.code, i == 2 ? third : 0);
+	assert_int_equal(messages(b), 4);
+}
+
+static void one_that_fails_is_alone(void **state)
+{
+	ask_all(*state);
+	run_all(*state);
+	check_all(*state, FAULT_NOT_FOUND);
+}
+
+/* The third of several recipients is nobody: whatever was written for the
+ * first two is undone, and the others are not. */
+static void a_trace_is_undone(void **state)
+{
+	struct bench *b = *state;
+
+	ask_all(b);
+	release(b, 2);
+	ask(b, 2, op_message_send,
+	    "{\"to\":[\"a\",\"lead\",\"nobody\"],\"content\":\"x\"}");
+	run_all(b);
+	check_all(b, FAULT_NOT_FOUND);
+	assert_int_equal(world_number(b->world.store,
+				      "SELECT count(*) FROM delivery"),
+			 4);
+}
+
+/* Wherever a step drops the transaction, each call that is answered well is
+ * there once, and no other is. */
+static void a_dropped_transaction_runs_again(void **state)
+{
+	struct bench *b = *state;
+	int64_t before = 0;
+
+	for (long step = 1; step < 60; step++) {
+		int64_t well = 0;
+
+		ask_all(b);
+		store_fail(b->world.store, step, SQLITE_FULL);
+		run_all(b);
+		store_fail(b->world.store, 0, 0);
+		for (int i = 0; i < CALLS; i++) {
+			well += !b->calls[i].fault.code;
+			release(b, i);
+		}
+		assert_int_equal(messages(b), before + well);
+		before += well;
+	}
+	ask_all(b);
+}
+
+static void calls_run_again_as_they_were(void **state)
+{
+	struct bench *b = *state;
+	struct call *call = &b->calls[0];
+	struct arena_mark mark;
+
+	ask_all(b);
+	mark = arena_mark(&call->arena);
+	assert_int_equal(batch_run(b->world.store, b->list, 1), 1);
+	call->made = 7;
+	call_again(call, mark);
+	assert_null(((struct message_send_out *)call->out)->message_id);
+	assert_int_equal(call->made, 7);
+	assert_string_equal(((struct message_send_in *)call->in)->content, "x");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(one_that_fails_is_alone, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_trace_is_undone, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_dropped_transaction_runs_again,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(calls_run_again_as_they_were,
+						set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
