@@ -1,0 +1,189 @@
+#include "tests/lib/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/inside.h"
+
+static _Noreturn void give_up(const char *what, const struct fault *f)
+{
+	fprintf(stderr, "%s: %s\n", what, f->text);
+	abort();
+}
+
+void world_open(struct world *w)
+{
+	struct fault f = { 0 };
+
+	*w = (struct world){ .settings = settings_default, .seed = 1 };
+	memset(w->settings.secret, 7, sizeof(w->settings.secret));
+	w->settings.home = "/state";
+	if (store_open(&w->store, NULL, STORE_MEMORY, NULL, &f) < 0)
+		give_up("no state in memory", &f);
+}
+
+void world_close(struct world *w)
+{
+	store_close(w->store);
+	w->store = NULL;
+}
+
+/* --- calls -------------------------------------------------------------------- */
+
+static int complain(struct answer *a, const char *what, const struct fault *inner)
+{
+	a->fault = (struct fault){ 0 };
+	return fault_set(&a->fault, FAULT_INTERNAL, inner ? inner->where : "",
+			 "the answer %s: %s", what, inner ? inner->text : "");
+}
+
+/* What a reader of the answer would hold it to. */
+static int check_reply(const struct op *op, json_t *reply, struct answer *a)
+{
+	struct arena arena = { 0 };
+	struct fault inner = { 0 };
+	json_t *bare = json_copy(reply);
+	void *out = arena_alloc(&arena, op->out->size + 1);
+	int rc = 0;
+
+	json_object_del(bare, "replayed");
+	if (op_decode(op->out, bare, out, DECODE_STRICT, &arena, &inner) < 0)
+		rc = complain(a, "is not what its record says", &inner);
+	json_decref(bare);
+	arena_release(&arena);
+	return rc;
+}
+
+static int read_reply(struct call *call, struct answer *a)
+{
+	struct text text = { 0 };
+	json_error_t error;
+
+	call_encode(call, &text);
+	a->reply = json_loads(text.data, JSON_REJECT_DUPLICATES, &error);
+	if (!a->reply) {
+		struct fault inner = { 0 };
+
+		fault_set(&inner, FAULT_INTERNAL, "", "%s in %.150s", error.text,
+			  text.data);
+		text_release(&text);
+		return complain(a, "is no JSON", &inner);
+	}
+	text_release(&text);
+	return check_reply(call->op, a->reply, a);
+}
+
+void world_ask(struct world *w, struct store *store, const struct asked *q,
+	       struct answer *a)
+{
+	struct call call = {
+		.store = store,
+		.settings = &w->settings,
+		.identity = q->identity,
+		.now = w->now,
+		.seed = w->seed,
+		.ids = w->ids,
+		.keep_events = w->keep_events,
+		.host = w->hosted,
+		.made = q->made,
+		.replayed = q->replayed,
+		.arena = { .fail_after = q->fail_after },
+	};
+
+	*a = (struct answer){ 0 };
+	w->seed = w->seed * 6364136223846793005u + 1442695040888963407u;
+	a->rc = call_decode(&call, q->op, q->args);
+	if (a->rc >= 0)
+		a->rc = call_run(&call);
+	a->fault = call.fault;
+	/* What a guest is asked for is not in the answer yet. */
+	if (a->rc >= 0 && call.workspace) {
+		a->reply = json_object();
+	} else if (a->rc >= 0) {
+		a->rc = read_reply(&call, a);
+		a->made = call.made;
+		a->replayed = call.replayed;
+		a->wait_on = call.wait_on;
+		a->wait_key = call.wait_key;
+		w->ids = call.ids;
+	}
+	arena_release(&call.arena);
+}
+
+void answer_release(struct answer *a)
+{
+	json_decref(a->reply);
+	a->reply = NULL;
+}
+
+/* --- looking behind --------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t h, const void *data, size_t n)
+{
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ p[i]) * 1099511628211u;
+	return h;
+}
+
+static uint64_t mix_row(uint64_t h, sqlite3_stmt *st)
+{
+	for (int i = 0; i < sqlite3_column_count(st); i++) {
+		int type = sqlite3_column_type(st, i);
+		int64_t n = sqlite3_column_int64(st, i);
+
+		h = mix(h, &type, sizeof(type));
+		if (type == SQLITE_INTEGER)
+			h = mix(h, &n, sizeof(n));
+		else
+			h = mix(h, sqlite3_column_blob(st, i),
+				(size_t)sqlite3_column_bytes(st, i));
+	}
+	return h;
+}
+
+static uint64_t mix_table(uint64_t h, sqlite3 *db, const char *table)
+{
+	char *sql = sqlite3_mprintf("SELECT * FROM \"%w\"", table);
+	sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
+		abort();
+	while (sqlite3_step(st) == SQLITE_ROW)
+		h = mix_row(h, st);
+	sqlite3_finalize(st);
+	sqlite3_free(sql);
+	return h;
+}
+
+uint64_t world_digest(struct store *store)
+{
+	uint64_t h = 14695981039346656037u;
+	sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(store->db,
+			       "SELECT name FROM sqlite_schema WHERE type = 'table'", -1,
+			       &st, NULL) != SQLITE_OK)
+		abort();
+	while (sqlite3_step(st) == SQLITE_ROW)
+		h = mix_table(h, store->db, (const char *)sqlite3_column_text(st, 0));
+	sqlite3_finalize(st);
+	return h;
+}
+
+int64_t world_number(struct store *store, const char *sql)
+{
+	sqlite3_stmt *st = NULL;
+	int64_t n = -1;
+
+	if (sqlite3_prepare_v2(store->db, sql, -1, &st, NULL) != SQLITE_OK) {
+		fprintf(stderr, "%s: %s\n", sqlite3_errmsg(store->db), sql);
+		abort();
+	}
+	if (sqlite3_step(st) == SQLITE_ROW)
+		n = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}

@@ -1,0 +1,58 @@
+/*
+ * world - a private state in memory, a set clock, and calls from JSON to JSON.
+ *
+ * What transcripts and the simulation share: no door, no file, no wall clock.
+ */
+#ifndef WORLD_H
+#define WORLD_H
+
+#include "core/call.h"
+
+struct world {
+	struct store *store;
+	struct settings settings;
+	struct id_keys ids;
+	int64_t now;
+	uint64_t seed;
+	int64_t keep_events;
+	bool hosted;
+};
+
+/* A call to make; `args` stays the caller's. */
+struct asked {
+	const struct op *op;
+	json_t *args;
+	struct identity identity;
+	int64_t made; /* of an earlier run of a call that waits */
+	bool replayed;
+	long fail_after; /* the arena gets no memory at this allocation */
+};
+
+/* What came of it; answer_release() frees `reply`. */
+struct answer {
+	int rc;
+	struct fault fault;
+	json_t *reply; /* NULL after a fault */
+	int64_t made;
+	bool replayed;
+	enum wake wait_on;
+	int64_t wait_key;
+};
+
+/* An empty state in memory; aborts when there is none to be had. */
+void world_open(struct world *w);
+void world_close(struct world *w);
+
+/* One call in one transaction on `store`; its answer is decoded again through
+ * its own record, and what does not pass is an `internal` fault. */
+void world_ask(struct world *w, struct store *store, const struct asked *q,
+	       struct answer *a);
+void answer_release(struct answer *a);
+
+/* A number for all rows of a state: equal states have equal numbers. */
+uint64_t world_digest(struct store *store);
+
+/* One integer of a query on the state's own connection (tests only). */
+int64_t world_number(struct store *store, const char *sql);
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * faults - the last call again from the state before it, with every step of the
+ * store and every allocation failing in turn.
+ *
+ * A call that fails must leave every row as it was and say that the state could
+ * not be had.  One that is repeated with its key after an unknown outcome must
+ * give what it made the first time.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "storage/inside.h"
+#include "tests/run_op/script.h"
+
+struct trial {
+	struct script *script;
+	struct store *store; /* a copy for this trial */
+	struct asked asked;
+	uint64_t digest; /* of the state before */
+	struct world world; /* as it was for the call */
+};
+
+static void copy_state(struct trial *t)
+{
+	struct fault f = { 0 };
+
+	if (store_copy(t->store, t->script->before, &f) < 0) {
+		script_wrong(t->script, "cannot copy the state: %s", f.text);
+		abort();
+	}
+}
+
+static bool says_unavailable(const struct fault *f)
+{
+	return f->code == FAULT_UNAVAILABLE || f->code == FAULT_IO ||
+	       f->code == FAULT_INTERNAL;
+}
+
+/* Step `n` fails with `result`; false when there is no such step. */
+static bool try_step(struct trial *t, long n, int result)
+{
+	struct world w = t->world;
+	struct answer a;
+	bool reached;
+
+	store_fail(t->store, n, result);
+	world_ask(&w, t->store, &t->asked, &a);
+	reached = t->store->fail_after == 0;
+	store_fail(t->store, 0, 0);
+	if (reached && a.rc >= 0)
+		script_wrong(t->script, "%s succeeds though step %ld fails with %d",
+			     t->asked.op->name, n, result);
+	else if (reached && t->script->answer.rc >= 0 && !says_unavailable(&a.fault))
+		script_wrong(t->script, "%s: step %ld fails with %d, and it says %s: %s",
+			     t->asked.op->name, n, result, fault_info(a.fault.code)->name,
+			     a.fault.text);
+	if (reached && world_digest(t->store) != t->digest) {
+		script_wrong(t->script, "%s leaves rows behind when step %ld fails "
+					"with %d", t->asked.op->name, n, result);
+		copy_state(t);
+	}
+	answer_release(&a);
+	return reached;
+}
+
+static void try_steps(struct trial *t, bool thorough)
+{
+	static const int results[] = { SQLITE_IOERR, SQLITE_FULL, SQLITE_NOMEM,
+				       SQLITE_BUSY };
+
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+		copy_state(t);
+		/* The first run off the end has changed the state: it is the last. */
+		for (long n = 1; try_step(t, n, results[i]); n++)
+			if (!thorough && t->script->wrong > 20)
+				return;
+	}
+}
+
+/* --- keys -------------------------------------------------------------------------- */
+
+static bool same_ids(json_t *a, json_t *b)
+{
+	static const char *const ids[] = { "message_id", "seq", "team_id", "name",
+					   "token",	 "epoch" };
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		json_t *x = json_object_get(a, ids[i]), *y = json_object_get(b, ids[i]);
+
+		if (x && !json_equal(x, y))
+			return false;
+	}
+	return true;
+}
+
+/* The answer was lost after COMMIT: the same key gives the same. */
+static void try_repeat(struct trial *t)
+{
+	struct world w = t->world;
+	struct asked q = t->asked;
+	struct answer first, second;
+	uint64_t digest;
+
+	if (t->script->answer.rc < 0 || !(q.op->flags & OP_WRITE) ||
+	    !field_find(q.op->in, "idempotency_key"))
+		return;
+	q.args = json_copy(q.args);
+	if (!json_object_get(q.args, "idempotency_key"))
+		json_object_set_new(q.args, "idempotency_key", json_string("a lost one"));
+	copy_state(t);
+	world_ask(&w, t->store, &q, &first);
+	digest = world_digest(t->store);
+	world_ask(&w, t->store, &q, &second);
+	if (first.rc >= 0 && second.rc < 0)
+		script_wrong(t->script, "%s repeated with its key fails: %s", q.op->name,
+			     second.fault.text);
+	else if (first.rc >= 0 && first.made && !second.replayed)
+		script_wrong(t->script, "%s repeated with its key runs again",
+			     q.op->name);
+	else if (first.rc >= 0 && !same_ids(first.reply, second.reply))
+		script_wrong(t->script, "%s repeated with its key has other ids",
+			     q.op->name);
+	else if (second.replayed && world_digest(t->store) != digest)
+		script_wrong(t->script, "%s repeated with its key changes rows",
+			     q.op->name);
+	answer_release(&first);
+	answer_release(&second);
+	json_decref(q.args);
+}
+
+/* --- memory --------------------------------------------------------------------------- */
+
+/* In a child, on a file: 0 when the n-th allocation aborted it, 1 when the call
+ * went through without it, 2 for any other death. */
+static int die_at(struct trial *t, const char *dir, long n)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		abort();
+	if (pid == 0) {
+		struct rlimit none = { 0, 0 };
+		struct world w = t->world;
+		struct asked q = t->asked;
+		struct fault f = { 0 };
+		struct store *store;
+		struct answer a;
+
+		setrlimit(RLIMIT_CORE, &none);
+		signal(SIGABRT, SIG_DFL);
+		if (!freopen("/dev/null", "w", stderr) ||
+		    store_open(&store, dir, 0, NULL, &f) < 0)
+			_exit(3);
+		q.fail_after = n;
+		world_ask(&w, store, &q, &a);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid)
+		abort();
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT)
+		return 0;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 1 : 2;
+}
+
+static void remove_files(const char *dir)
+{
+	static const char *const files[] = { "state.db", "state.db-wal", "state.db-shm",
+					     "state.lock", "bell" };
+	char path[200];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+/* The state in a folder as a number; 0 if it is not sound. */
+static uint64_t digest_in(const char *dir)
+{
+	struct fault f = { 0 };
+	struct store *store = NULL;
+	uint64_t digest = 0;
+
+	if (store_open(&store, dir, 0, NULL, &f) == 0 && store_check(store, &f) == 0)
+		digest = world_digest(store);
+	store_close(store);
+	return digest;
+}
+
+static void try_memory(struct trial *t, bool thorough)
+{
+	const char *temp = getenv("TMPDIR");
+	char dir[120], path[160];
+	struct fault f = { 0 };
+	uint64_t before;
+	long n = 1;
+	int died;
+
+	snprintf(dir, sizeof(dir), "%.80s/op.XXXXXX", temp ? temp : "/tmp");
+	if (!mkdtemp(dir))
+		abort();
+	snprintf(path, sizeof(path), "%s/state.db", dir);
+	if (store_backup(t->script->before, path, &f) < 0) {
+		script_wrong(t->script, "cannot copy the state: %s", f.text);
+		goto out;
+	}
+	before = digest_in(dir);
+	/* A sample steps on by more and more. */
+	while ((died = die_at(t, dir, n)) == 0) {
+		if (!before || digest_in(dir) != before) {
+			script_wrong(t->script, "%s leaves rows behind when allocation "
+						"%ld aborts", t->asked.op->name, n);
+			goto out;
+		}
+		n += thorough ? 1 : 1 + n;
+	}
+	if (died == 2)
+		script_wrong(t->script, "%s dies of something else at allocation %ld",
+			     t->asked.op->name, n);
+out:
+	remove_files(dir);
+}
+
+/* --- all of them ------------------------------------------------------------------------ */
+
+void faults_run(struct script *s, bool thorough, bool last)
+{
+	struct fault f = { 0 };
+	struct trial t = { .script = s, .asked = s->asked, .world = s->world };
+
+	t.digest = world_digest(s->before);
+	if (store_open(&t.store, NULL, STORE_MEMORY, NULL, &f) < 0)
+		abort();
+	try_steps(&t, thorough);
+	try_repeat(&t);
+	store_close(t.store);
+	if (last)
+		try_memory(&t, thorough);
+}

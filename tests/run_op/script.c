@@ -1,0 +1,442 @@
+/* Reads a transcript line by line and does what each says. */
+#include "tests/run_op/script.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/inside.h"
+
+static const int64_t first_day = 1767225600000; /* 2026-01-01 */
+
+void script_wrong(struct script *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	s->wrong++;
+	printf("%s:%d: ", s->path, s->line);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+}
+
+/* --- the world around a call ------------------------------------------------------ */
+
+static void do_at(struct script *s, const char *rest)
+{
+	int h = 0, m = 0, sec = 0;
+
+	if (sscanf(rest, "%d:%d:%d", &h, &m, &sec) != 3)
+		script_wrong(s, "no time: %s", rest);
+	s->world.now = first_day + ((int64_t)h * 3600 + m * 60 + sec) * 1000;
+}
+
+static void do_later(struct script *s, const char *rest)
+{
+	static const struct {
+		const char *unit;
+		int64_t ms;
+	} units[] = { { "ms", 1 },	{ "s", 1000 },	   { "m", 60000 },
+		      { "h", 3600000 }, { "d", 86400000 } };
+	char *unit;
+	int64_t n = strtoll(rest, &unit, 10);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(unit, units[i].unit) != 0)
+			continue;
+		s->world.now += n * units[i].ms;
+		return;
+	}
+	script_wrong(s, "no such unit: %s", rest);
+}
+
+static void become_agent(struct script *s, const char *address)
+{
+	const char *slash = strchr(address, '/');
+
+	if (!slash) {
+		script_wrong(s, "an agent is team/name, not %s", address);
+		return;
+	}
+	s->identity.team = arena_strndup(&s->arena, address, (size_t)(slash - address));
+	s->identity.agent = arena_strdup(&s->arena, slash + 1);
+}
+
+static void do_as(struct script *s, const char *rest)
+{
+	const char *session = s->identity.session;
+	const char *with = strstr(rest, " with $"), *as = strstr(rest, "operator for ");
+	const char *in = strstr(rest, "operator in ");
+	const char *who = arena_strndup(&s->arena, rest, strcspn(rest, " "));
+
+	s->identity = (struct identity){ .level = WHO_OBSERVER, .session = session };
+	if (as) {
+		become_agent(s, as + strlen("operator for "));
+		s->identity.proven = s->identity.as = true;
+	} else if (in || strcmp(rest, "operator") == 0) {
+		s->identity.level = WHO_OPERATOR;
+		s->identity.team =
+			in ? arena_strdup(&s->arena, in + strlen("operator in ")) : NULL;
+	} else if (strcmp(rest, "host") == 0) {
+		s->identity.level = WHO_HOST;
+	} else if (strcmp(who, "nobody") != 0) {
+		become_agent(s, who);
+		s->identity.token = json_string_value(
+			with ? json_object_get(s->vars, with + strlen(" with $"))
+			     : json_object_get(s->tokens, who));
+		s->identity.token = arena_strdup(&s->arena, s->identity.token);
+	}
+}
+
+static void do_session(struct script *s, const char *rest)
+{
+	s->identity.session = strcmp(rest, "-") ? arena_strdup(&s->arena, rest) : NULL;
+}
+
+static void do_hosted(struct script *s, const char *rest)
+{
+	s->world.hosted = strcmp(rest, "on") == 0;
+}
+
+static void do_set(struct script *s, const char *rest)
+{
+	struct settings *t = &s->world.settings;
+	const struct {
+		const char *name;
+		int64_t *place;
+	} places[] = { { "inbox_capacity", &t->inbox_capacity },
+		       { "assignments_open", &t->assignments_open },
+		       { "max_attempts", &t->max_attempts },
+		       { "max_vms_per_team", &t->max_vms_per_team },
+		       { "max_total_vms", &t->max_total_vms },
+		       { "keep_events", &s->world.keep_events },
+		       { "keep_days", &t->keep_days } };
+	size_t n = strcspn(rest, " ");
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (strlen(places[i].name) != n || strncmp(places[i].name, rest, n) != 0)
+			continue;
+		*places[i].place = strtoll(rest + n, NULL, 10);
+		return;
+	}
+	script_wrong(s, "no such setting: %s", rest);
+}
+
+static void do_key(struct script *s, const char *rest)
+{
+	s->key = arena_strdup(&s->arena, rest);
+}
+
+/* --- calls --------------------------------------------------------------------------- */
+
+static void learn_token(struct script *s, const char *team, json_t *from)
+{
+	const char *name = json_string_value(json_object_get(from, "name"));
+	json_t *token = json_object_get(from, "token");
+
+	if (team && name && token)
+		json_object_set(s->tokens,
+				arena_printf(&s->arena, "%s/%s", team, name), token);
+}
+
+static void learn_tokens(struct script *s)
+{
+	json_t *reply = s->answer.reply, *m;
+	const char *name = json_string_value(json_object_get(reply, "name"));
+	size_t i;
+
+	if (strcmp(s->asked.op->name, "team.create") == 0)
+		json_array_foreach(json_object_get(reply, "members"), i, m)
+			learn_token(s, name, m);
+	if (strcmp(s->asked.op->name, "agent.register") == 0)
+		learn_token(s, json_string_value(json_object_get(reply, "team")), reply);
+}
+
+static void note_events(struct script *s)
+{
+	sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(s->world.store->db, "SELECT kind FROM event WHERE seq > ?",
+			       -1, &st, NULL) != SQLITE_OK)
+		abort();
+	sqlite3_bind_int64(st, 1, s->events_from);
+	while (sqlite3_step(st) == SQLITE_ROW)
+		s->coverage->events[sqlite3_column_int(st, 0)] = true;
+	sqlite3_finalize(st);
+}
+
+/* A fault that nobody was told to expect of this operation. */
+static bool is_declared(const struct op *op, const struct fault *f)
+{
+	if (f->code == FAULT_INVALID || f->code == FAULT_DENIED ||
+	    f->code == FAULT_UNAVAILABLE)
+		return true;
+	if (strcmp(f->where, "/idempotency_key") == 0 || strcmp(f->where, "") == 0 ||
+	    strcmp(f->where, "/from") == 0 || strcmp(f->where, "/team") == 0)
+		return true; /* of any keyed call; of the caller himself */
+	for (const enum fault_code *c = op->faults; *c; c++)
+		if (*c == f->code)
+			return true;
+	return false;
+}
+
+static void note_answer(struct script *s)
+{
+	struct answer *a = &s->answer;
+
+	if (a->rc < 0) {
+		coverage_fault(s->coverage, s->asked.op, a->fault.code);
+		if (!is_declared(s->asked.op, &a->fault))
+			script_wrong(s, "%s declares no %s (%s)", s->asked.op->name,
+				     fault_info(a->fault.code)->name, a->fault.text);
+		return;
+	}
+	s->coverage->ops[s->asked.op->index] = true;
+	learn_tokens(s);
+	note_events(s);
+}
+
+/* The answer that nobody looked at has to be a success. */
+static void end_call(struct script *s)
+{
+	if (s->asked.op && !s->checked && s->answer.rc < 0)
+		script_wrong(s, "before this line: %s: %s (%s) at '%s'",
+			     s->asked.op->name, fault_info(s->answer.fault.code)->name,
+			     s->answer.fault.text, s->answer.fault.where);
+	s->checked = true;
+}
+
+/* Between two calls: what the first one does when something fails. */
+static void next_call(struct script *s)
+{
+	end_call(s);
+	if (s->faults == FAULTS_ALL && s->asked.op)
+		faults_run(s, true, false);
+}
+
+static void keep_before(struct script *s)
+{
+	struct fault f = { 0 };
+
+	if (s->faults == FAULTS_NONE)
+		return;
+	if (!s->before &&
+	    store_open(&s->before, NULL, STORE_MEMORY, NULL, &f) < 0)
+		abort();
+	if (store_copy(s->before, s->world.store, &f) < 0)
+		script_wrong(s, "cannot copy the state: %s", f.text);
+}
+
+static void ask(struct script *s)
+{
+	answer_release(&s->answer);
+	keep_before(s);
+	s->events_from =
+		world_number(s->world.store, "SELECT coalesce(max(seq), 0) FROM event");
+	world_ask(&s->world, s->world.store, &s->asked, &s->answer);
+	s->checked = false;
+	note_answer(s);
+}
+
+static void do_call(struct script *s, const char *name, const char *rest)
+{
+	const struct op *op = op_find(name);
+	json_t *args = json_loads(*rest ? rest : "{}", 0, NULL);
+	json_t *full;
+
+	next_call(s);
+	if (!op || !args) {
+		script_wrong(s, op ? "no JSON: %s" : "no such call: %s", op ? rest : name);
+		json_decref(args);
+		return;
+	}
+	full = fill_in(s, args);
+	json_decref(args);
+	json_decref(s->asked.args);
+	if (s->key)
+		json_object_set_new(full,
+				    op->flags & OP_REQUEST ? "request_id"
+							   : "idempotency_key",
+				    json_string(s->key));
+	s->key = NULL;
+	s->asked = (struct asked){ .op = op, .args = full, .identity = s->identity };
+	ask(s);
+}
+
+static void do_again(struct script *s, const char *rest)
+{
+	(void)rest;
+	next_call(s);
+	s->asked.made = 0;
+	s->asked.replayed = false;
+	s->asked.identity = s->identity;
+	ask(s);
+}
+
+static void do_resume(struct script *s, const char *rest)
+{
+	(void)rest;
+	next_call(s);
+	s->asked.made = s->answer.made;
+	s->asked.replayed = s->answer.replayed;
+	ask(s);
+}
+
+/* --- what must have come of it ----------------------------------------------------------- */
+
+static void do_equals(struct script *s, const char *rest)
+{
+	json_error_t error;
+	json_t *want = json_loads(rest, JSON_DECODE_ANY, &error);
+	const char *bad;
+
+	s->checked = true;
+	if (!want)
+		script_wrong(s, "no JSON (%s): %s", error.text, rest);
+	else if (s->answer.rc < 0)
+		script_wrong(s, "%s: %s (%s) at '%s'", s->asked.op->name,
+			     fault_info(s->answer.fault.code)->name, s->answer.fault.text,
+			     s->answer.fault.where);
+	else if ((bad = match(s, want, s->answer.reply)))
+		script_wrong(s, "%s", bad);
+	json_decref(want);
+}
+
+static void do_fault(struct script *s, const char *rest)
+{
+	const struct fault *f = &s->answer.fault;
+	size_t n = strcspn(rest, " ");
+	const char *code = arena_strndup(&s->arena, rest, n);
+	const char *text = rest[n] ? rest + n + 1 : "";
+	const char *where = strstr(text, " at /");
+	size_t len = where ? (size_t)(where - text) : strlen(text);
+
+	s->checked = true;
+	if (strncmp(text, "at /", 4) == 0) {
+		where = text - 1;
+		len = 0;
+	}
+	if (s->answer.rc >= 0) {
+		script_wrong(s, "it succeeded");
+		return;
+	}
+	if (strcmp(fault_info(f->code)->name, code) != 0 ||
+	    strncmp(f->text, text, len) != 0 ||
+	    (where && strcmp(where + 4, f->where) != 0))
+		script_wrong(s, "it failed with: %s %s at %s", fault_info(f->code)->name,
+			     f->text, f->where);
+}
+
+static void do_events(struct script *s, const char *rest)
+{
+	const char *got = "";
+	sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(s->world.store->db, "SELECT kind FROM event WHERE seq > ?",
+			       -1, &st, NULL) != SQLITE_OK)
+		abort();
+	sqlite3_bind_int64(st, 1, s->events_from);
+	while (sqlite3_step(st) == SQLITE_ROW)
+		got = arena_printf(&s->arena, "%s%s%s", got, *got ? " " : "",
+				   event_kind(sqlite3_column_int(st, 0))->name);
+	sqlite3_finalize(st);
+	if (strcmp(got, strcmp(rest, "nothing") ? rest : "") != 0)
+		script_wrong(s, "it emitted: %s", *got ? got : "nothing");
+}
+
+static void do_waits(struct script *s, const char *rest)
+{
+	static const char *const names[] = { "nothing", "inbox", "ready",
+					     "task",	"event", "message" };
+
+	if (strcmp(names[s->answer.wait_on], rest) != 0)
+		script_wrong(s, "it waits for %s", names[s->answer.wait_on]);
+}
+
+/* --- lines ---------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *word;
+	void (*run)(struct script *s, const char *rest);
+} words[] = {
+	{ "at", do_at },       { "+", do_later },	{ "as", do_as },
+	{ "session", do_session }, { "hosted", do_hosted }, { "set", do_set },
+	{ "key", do_key },     { "again", do_again },	{ "resume", do_resume },
+	{ "=", do_equals },    { "!", do_fault },	{ "~", do_events },
+	{ "waits", do_waits },
+};
+
+static void run_line(struct script *s, char *line)
+{
+	size_t n = strcspn(line, " ");
+	char *rest = line + n + strspn(line + n, " ");
+
+	if (line[n])
+		line[n] = '\0';
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(words[i].word, line) != 0)
+			continue;
+		words[i].run(s, rest);
+		return;
+	}
+	do_call(s, line, rest);
+}
+
+/* Lines that begin with a blank belong to the one above. */
+static void run_file(struct script *s, FILE *f)
+{
+	char *line = NULL, *whole = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int at = 0;
+
+	do {
+		n = getline(&line, &room, f);
+		if (n > 0 && line[n - 1] == '\n')
+			line[--n] = '\0';
+		at++;
+		if (n > 0 && (line[0] == ' ' || line[0] == '\t') && whole) {
+			whole = realloc(whole, strlen(whole) + (size_t)n + 1);
+			strcat(whole, line);
+			continue;
+		}
+		if (whole && *whole && *whole != '#')
+			run_line(s, whole);
+		free(whole);
+		whole = n < 0 ? NULL : strdup(line);
+		s->line = at;
+	} while (n >= 0);
+	free(whole);
+	free(line);
+}
+
+int script_run(struct script *s, const char *path)
+{
+	FILE *f = fopen(path, "r");
+
+	s->path = path;
+	if (!f) {
+		perror(path);
+		return 1;
+	}
+	world_open(&s->world);
+	s->world.now = first_day + 8 * 3600 * 1000;
+	s->vars = json_object();
+	s->tokens = json_object();
+	s->identity = (struct identity){ .level = WHO_OPERATOR };
+	run_file(s, f);
+	fclose(f);
+	end_call(s);
+	if (s->faults != FAULTS_NONE && s->asked.op)
+		faults_run(s, s->faults == FAULTS_ALL, true);
+	answer_release(&s->answer);
+	json_decref(s->asked.args);
+	json_decref(s->vars);
+	json_decref(s->tokens);
+	store_close(s->before);
+	world_close(&s->world);
+	arena_release(&s->arena);
+	return s->wrong;
+}
