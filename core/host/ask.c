@@ -22,7 +22,7 @@ struct errand {
 static void on_answer(void *arg, struct packet *answer, struct fault *f);
 
 static void ask_guest(struct job *job, struct line *line, const char *type,
-		 const void *src, int64_t ms)
+		      const void *src, int64_t ms)
 {
 	line_ask(line, type, src, ms, on_answer, job);
 }
@@ -33,8 +33,7 @@ static bool decode(struct job *job, struct packet *answer, void *dst)
 	/* What texts are borrowed from lives until the next answer. */
 	json_decref(job->packet.json);
 	job->packet.json = json_incref(answer->json);
-	return packet_decode(answer, dst, &job->call.arena, &job->call.fault) ==
-	       0;
+	return packet_decode(answer, dst, &job->call.arena, &job->call.fault) == 0;
 }
 
 /* --- commands --------------------------------------------------------------------- */
@@ -115,10 +114,8 @@ static bool take_exec(struct job *job, struct packet *answer, struct line *line)
 		if (!decode(job, answer, &part))
 			return false;
 		part.more = part.more && (*part.stdout || *part.stderr);
-		out->stdout = joined(a, out->stdout, part.stdout,
-				     in->max_output_bytes);
-		out->stderr = joined(a, out->stderr, part.stderr,
-				     in->max_output_bytes);
+		out->stdout = joined(a, out->stdout, part.stdout, in->max_output_bytes);
+		out->stderr = joined(a, out->stderr, part.stderr, in->max_output_bytes);
 	}
 	if (!part.more || !has_room(job))
 		return false;
@@ -139,8 +136,7 @@ static void send_background(struct job *job, struct line *line)
 	ask_guest(job, line, "ExecBackground", &m, ANSWER_MS);
 }
 
-static bool take_background(struct job *job, struct packet *answer,
-			    struct line *line)
+static bool take_background(struct job *job, struct packet *answer, struct line *line)
 {
 	struct workspace_exec_background_out *out = job->call.out;
 	struct wire_background_started m = { 0 };
@@ -185,8 +181,7 @@ static bool take_poll(struct job *job, struct packet *answer, struct line *line)
 static void send_kill(struct job *job, struct line *line)
 {
 	const struct workspace_exec_kill_in *in = job->call.in;
-	struct wire_exec_kill m = { .job_id = in->job_id,
-				    .signal = in->signal };
+	struct wire_exec_kill m = { .job_id = in->job_id, .signal = in->signal };
 
 	ask_guest(job, line, "ExecKill", &m, ANSWER_MS);
 }
@@ -210,8 +205,7 @@ static void send_set_env(struct job *job, struct line *line)
 	ask_guest(job, line, "SetEnv", &m, ANSWER_MS);
 }
 
-static bool take_set_env(struct job *job, struct packet *answer,
-			 struct line *line)
+static bool take_set_env(struct job *job, struct packet *answer, struct line *line)
 {
 	struct workspace_set_env_out *out = job->call.out;
 	struct wire_set_env_result m = { 0 };
@@ -322,8 +316,8 @@ static bool take_list(struct job *job, struct packet *answer, struct line *line)
 	if (!decode(job, answer, &m))
 		return false;
 	for (size_t i = 0; i < m.n_entries; i++) {
-		struct dir_entry *e = arena_push(a, &out->entries,
-						 &out->n_entries, sizeof(*e));
+		struct dir_entry *e =
+			arena_push(a, &out->entries, &out->n_entries, sizeof(*e));
 
 		*e = m.entries[i];
 		e->name = arena_strdup(a, e->name);
@@ -376,8 +370,8 @@ bool ask_start(struct host *host, struct job *job)
 	const struct errand *errand = errand_of(job);
 
 	if (!errand) {
-		fault_set(&job->call.fault, FAULT_INTERNAL, "",
-			  "%s has no message", job->call.op->name);
+		fault_set(&job->call.fault, FAULT_INTERNAL, "", "%s has no message",
+			  job->call.op->name);
 		return false;
 	}
 	if (!t || !t->up) {

@@ -60,8 +60,7 @@ static void run_alone(struct store *store, struct call *call)
 		store_rollback(store);
 	else if (!store_intact(store)) {
 		store_rollback(store);
-		fault_set(&why, FAULT_UNAVAILABLE, "",
-			  "the transaction was dropped");
+		fault_set(&why, FAULT_UNAVAILABLE, "", "the transaction was dropped");
 		spoil(call, &why);
 	} else if (store_commit(store, &why))
 		spoil(call, &why);
@@ -71,7 +70,7 @@ static void run_alone(struct store *store, struct call *call)
 enum outcome {
 	WENT_WELL,
 	LEFT_A_TRACE, /* a call failed after it had changed something */
-	WAS_DROPPED,  /* the transaction is gone */
+	WAS_DROPPED, /* the transaction is gone */
 };
 
 static enum outcome run_bare(struct store *store, struct call *call)
@@ -109,8 +108,8 @@ static int64_t clock_ms(void)
 }
 
 /* Runs calls until the time is over; `*n` becomes how many were tried. */
-static enum outcome run_together(struct store *store, struct call **calls,
-				 size_t *n, bool saved)
+static enum outcome run_together(struct store *store, struct call **calls, size_t *n,
+				 bool saved)
 {
 	int64_t end = clock_ms() + BATCH_MS;
 
@@ -122,8 +121,7 @@ static enum outcome run_together(struct store *store, struct call **calls,
 			break;
 		}
 		calls[i]->store = store;
-		went = saved ? run_saved(store, calls[i])
-			     : run_bare(store, calls[i]);
+		went = saved ? run_saved(store, calls[i]) : run_bare(store, calls[i]);
 		if (went != WENT_WELL) {
 			*n = i + 1;
 			return went;
@@ -132,16 +130,15 @@ static enum outcome run_together(struct store *store, struct call **calls,
 	return WENT_WELL;
 }
 
-static void put_all_back(struct call **calls, size_t n,
-			 const struct before *before)
+static void put_all_back(struct call **calls, size_t n, const struct before *before)
 {
 	for (size_t i = 0; i < n; i++)
 		put_back(calls[i], &before[i]);
 }
 
 /* One transaction; *n is lowered to how many calls it is about. */
-static enum outcome run_transaction(struct store *store, struct call **calls,
-				    size_t *n, bool saved)
+static enum outcome run_transaction(struct store *store, struct call **calls, size_t *n,
+				    bool saved)
 {
 	struct fault why = { 0 };
 	enum outcome went = WENT_WELL;

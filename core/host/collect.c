@@ -18,7 +18,7 @@ struct collect {
 	struct tether *tether;
 	struct arena arena;
 	struct daemon_result *results;
-	size_t n, at;	 /* the one being stored */
+	size_t n, at; /* the one being stored */
 	struct text out, err; /* its parts */
 	const char **acks;
 	size_t n_acks;
@@ -63,8 +63,7 @@ static void on_stored(struct job *job)
 	if (!code || code == FAULT_NOT_FOUND || code == FAULT_INVALID)
 		c->acks[c->n_acks++] = c->results[c->at].source_message_id;
 	if (code)
-		log_line(t->host->log, LOG_LEVEL_WARN,
-			 "result %s of workspace %s: %s",
+		log_line(t->host->log, LOG_LEVEL_WARN, "result %s of workspace %s: %s",
 			 c->results[c->at].source_message_id, t->id,
 			 job->call.fault.text);
 	job_free(job);
@@ -109,8 +108,7 @@ static void ask_part(struct collect *c)
 		.stderr_offset = (int64_t)c->err.len,
 	};
 
-	line_ask(&c->tether->control, "PollDaemonResults", &m, POLL_MS, on_part,
-		 c);
+	line_ask(&c->tether->control, "PollDaemonResults", &m, POLL_MS, on_part, c);
 }
 
 static void on_part(void *arg, struct packet *answer, struct fault *f)
@@ -121,12 +119,9 @@ static void on_part(void *arg, struct packet *answer, struct fault *f)
 	size_t before = c->out.len + c->err.len;
 	bool more = false;
 
-	if (answer && packet_decode(answer, &m, &a, f) == 0 &&
-	    m.n_results == 1) {
-		text_add(&c->out, m.results[0].stdout,
-			 strlen(m.results[0].stdout));
-		text_add(&c->err, m.results[0].stderr,
-			 strlen(m.results[0].stderr));
+	if (answer && packet_decode(answer, &m, &a, f) == 0 && m.n_results == 1) {
+		text_add(&c->out, m.results[0].stdout, strlen(m.results[0].stdout));
+		text_add(&c->err, m.results[0].stderr, strlen(m.results[0].stderr));
 		more = m.results[0].more;
 	}
 	arena_release(&a);
@@ -173,8 +168,7 @@ static void copy_page(struct collect *c, const struct wire_daemon_results *m)
 		r->task_id = arena_strdup(&c->arena, r->task_id);
 		r->stdout = arena_strdup(&c->arena, r->stdout);
 		r->stderr = arena_strdup(&c->arena, r->stderr);
-		r->source_message_id =
-			arena_strdup(&c->arena, r->source_message_id);
+		r->source_message_id = arena_strdup(&c->arena, r->source_message_id);
 	}
 }
 

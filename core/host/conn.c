@@ -12,9 +12,9 @@
 #include "ops.gen.h"
 
 enum {
-	JOBS_MOST = 256,	/* under way per connection */
-	OUT_PAUSE = 1 << 20,	/* unread answers: read no more calls */
-	OUT_MOST = 64 << 20,	/* unread answers: it is gone */
+	JOBS_MOST = 256, /* under way per connection */
+	OUT_PAUSE = 1 << 20, /* unread answers: read no more calls */
+	OUT_MOST = 64 << 20, /* unread answers: it is gone */
 	REST_MOST = 256 << 10,
 };
 
@@ -56,8 +56,8 @@ void conn_flush(struct host *host)
 			conn_close(c);
 		else
 			read_on(c);
-		if (c->ended && !c->closing && c->n_jobs == 0 &&
-		    !c->rest.len && !flow_left(&c->flow))
+		if (c->ended && !c->closing && c->n_jobs == 0 && !c->rest.len &&
+		    !flow_left(&c->flow))
 			conn_close(c);
 	}
 }
@@ -301,8 +301,7 @@ static void renew(struct conn *c, const struct job *read)
 static bool moves_workspaces(const struct op *op)
 {
 	return op->events && (!strncmp(op->name, "workspace.", 10) ||
-			      !strncmp(op->name, "team.", 5) ||
-			      op == op_agent_register);
+			      !strncmp(op->name, "team.", 5) || op == op_agent_register);
 }
 
 /* A job is back from its thread: it is over, or has to ask a guest, or waits. */
@@ -320,8 +319,7 @@ static void on_job(struct job *job)
 	if (!c->closing && !job->call.fault.code) {
 		if (job->call.workspace && ask_start(c->host, job))
 			return;
-		if (job->call.wait_on && !c->ended &&
-		    waiters_park(c->host, job))
+		if (job->call.wait_on && !c->ended && waiters_park(c->host, job))
 			return;
 	}
 	conn_answer(job);
@@ -382,7 +380,6 @@ void conn_accept(struct host *host)
 		c->next->at = &c->next;
 	host->conns = c;
 	if (uv_accept((uv_stream_t *)&host->listener, (uv_stream_t *)&c->pipe) ||
-	    !peer_known(c) ||
-	    uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes))
+	    !peer_known(c) || uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes))
 		conn_close(c);
 }

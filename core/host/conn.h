@@ -19,8 +19,8 @@
 
 struct conn {
 	struct host *host;
-	struct conn *next, **at;   /* in host->conns */
-	struct conn *dirty;	   /* in host->dirty */
+	struct conn *next, **at; /* in host->conns */
+	struct conn *dirty; /* in host->dirty */
 	uv_pipe_t pipe;
 	struct frame_reader reader;
 	struct text rest; /* bytes that came while the connection was held up */

@@ -39,8 +39,7 @@ static void look_at_leases(struct job *job, struct store *store)
 	call->store = store;
 	if (store_begin(store, false, &call->fault))
 		return;
-	if (sql_row(call, lease_ending, &row, .agent = job->number,
-		    .now = call->now) > 0)
+	if (sql_row(call, lease_ending, &row, .agent = job->number, .now = call->now) > 0)
 		job->number = row.n;
 	else
 		job->number = 0;
@@ -98,7 +97,7 @@ static void take_status(struct tether *t, const struct wire_heartbeat *beat,
 	if (d->known && !d->offline && works == d->works)
 		return;
 	in->has_status = true;
-	in->status = works	? AGENT_STATUS_WORKING
+	in->status = works      ? AGENT_STATUS_WORKING
 		     : d->known ? AGENT_STATUS_IDLE
 				: AGENT_STATUS_READY;
 }

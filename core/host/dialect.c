@@ -20,11 +20,13 @@ static const char *text_of(const json_t *json, const char *key)
 /* Where a text will stand in c->texts; NULL stays NULL. */
 static const char *keep(char **at, const char *s)
 {
+	size_t size = s ? strlen(s) + 1 : 0;
 	char *kept = *at;
 
 	if (!s)
 		return NULL;
-	*at = stpcpy(kept, s) + 1;
+	memcpy(kept, s, size);
+	*at += size;
 	return kept;
 }
 
@@ -117,21 +119,18 @@ static json_t *new_args(struct job *job)
 	return args;
 }
 
-static void copy(json_t *args, const char *to, const json_t *from,
-		 const char *key)
+static void copy(json_t *args, const char *to, const json_t *from, const char *key)
 {
 	json_t *v = json_object_get(from, key);
 
-	if (v && !json_is_null(v) &&
-	    !(json_is_string(v) && json_string_length(v) == 0))
+	if (v && !json_is_null(v) && !(json_is_string(v) && json_string_length(v) == 0))
 		json_object_set(args, to, v);
 }
 
 static enum heard hear_message(struct conn *c, struct job *job, struct fault *f)
 {
-	static const char *const same[] = { "content", "message_type",
-					    "priority", "thread",
-					    "reply_to", "metadata",
+	static const char *const same[] = { "content",        "message_type", "priority",
+					    "thread",         "reply_to",     "metadata",
 					    "idempotency_key" };
 	const json_t *m = job->packet.json;
 	const char *from = text_of(m, "from");
@@ -206,8 +205,7 @@ static void add_id(struct text *out, const json_t *id)
 	free(s);
 }
 
-void dialect_result(struct text *out, struct call *call, bool old,
-		    const json_t *id)
+void dialect_result(struct text *out, struct call *call, bool old, const json_t *id)
 {
 	static const char head[] = "{\"type\":\"CallResult\"";
 	static const char result[] = ",\"result\":";
@@ -284,7 +282,7 @@ static void answer_claim(struct conn *c, struct job *job, struct fault *f)
 	struct wire_task_claimed m = {
 		.success = !why->code && out->has_task,
 		.task_id = in->task ? in->task : "",
-		.message = why->code	   ? why->text
+		.message = why->code       ? why->text
 			   : out->has_task ? "claimed"
 					   : "no task is ready",
 		.epoch = out->epoch,
@@ -331,8 +329,7 @@ enum heard dialect_read(struct conn *c, struct job *job, struct fault *f)
 			return speeches[i].hear(c, job, f);
 		}
 	if (packet_belongs(p, SIDE_GUEST, WIRE_CONTROL, f) == 0)
-		fault_set(f, FAULT_INVALID, "/type", "%s is not served here",
-			  p->type);
+		fault_set(f, FAULT_INVALID, "/type", "%s is not served here", p->type);
 	return HEARD_NONSENSE;
 }
 
@@ -341,8 +338,7 @@ void dialect_answer(struct conn *c, struct job *job)
 	enum fault_code code = job->call.fault.code;
 	struct fault f = job->call.fault;
 
-	if (!code || (code == FAULT_CONFLICT &&
-		      speeches[job->kind].tells_conflicts)) {
+	if (!code || (code == FAULT_CONFLICT && speeches[job->kind].tells_conflicts)) {
 		f = (struct fault){ 0 };
 		speeches[job->kind].answer(c, job, &f);
 	}

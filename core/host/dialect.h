@@ -12,7 +12,7 @@
 
 enum heard {
 	HEARD_NONSENSE, /* `f` is filled */
-	HEARD_CALL,	/* job->call is decoded */
+	HEARD_CALL, /* job->call is decoded */
 	HEARD_ANSWERED, /* no call: the answer is in c->flow.out */
 };
 
@@ -22,7 +22,6 @@ enum heard dialect_read(struct conn *c, struct job *job, struct fault *f);
 void dialect_answer(struct conn *c, struct job *job);
 
 /* Appends a CallResult of any call; `old` and `id` as in wire.h. */
-void dialect_result(struct text *out, struct call *call, bool old,
-		    const json_t *id);
+void dialect_result(struct text *out, struct call *call, bool old, const json_t *id);
 
 #endif

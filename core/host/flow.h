@@ -13,7 +13,7 @@
 
 struct flow {
 	uv_stream_t *stream;
-	struct text out;     /* to be sent */
+	struct text out; /* to be sent */
 	struct text sending; /* with the kernel, in part */
 	uv_write_t write;
 	bool busy;

@@ -28,8 +28,8 @@ static void read_page(struct job *job, struct store *store)
 		return;
 	sql_query(call, &q, host_events, .after = job->number, .limit = PAGE);
 	while (sql_next(call, &q, &row) > 0)
-		*(struct host_event_row *)arena_push(&call->arena, &page->rows,
-						     &page->n, sizeof(row)) = row;
+		*(struct host_event_row *)arena_push(&call->arena, &page->rows, &page->n,
+						     sizeof(row)) = row;
 	store_rollback(store);
 }
 
@@ -53,8 +53,7 @@ static size_t place_of(enum wake wake, int64_t key)
 	return ((uint64_t)key * 8 + wake) * 0x9e3779b97f4a7c15u >> 54;
 }
 
-static void wake_key(struct host *host, enum wake wake, int64_t key,
-		     int64_t seq)
+static void wake_key(struct host *host, enum wake wake, int64_t key, int64_t seq)
 {
 	host->follow.recent[place_of(wake, key)] = seq;
 	waiters_wake(host, wake, key, seq);
@@ -125,8 +124,7 @@ void follow_poke(struct host *host)
 		read_next(host);
 }
 
-static void on_bell(uv_fs_event_t *bell, const char *name, int events,
-		    int status)
+static void on_bell(uv_fs_event_t *bell, const char *name, int events, int status)
 {
 	(void)name;
 	(void)events;

@@ -22,7 +22,7 @@ struct follow {
 	uv_fs_event_t bell;
 	uv_timer_t net;
 	int64_t position; /* events up to this one are read */
-	int64_t since;	  /* and all of those after this one */
+	int64_t since; /* and all of those after this one */
 	int64_t recent[RECENT_KEYS];
 	bool wanted, reading, again;
 };

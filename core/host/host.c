@@ -29,8 +29,7 @@ uint64_t host_seed(struct host *host)
 
 static void refuse(struct host *host, struct job *job)
 {
-	fault_set(&job->call.fault, FAULT_UNAVAILABLE, "",
-		  "too many calls are waiting");
+	fault_set(&job->call.fault, FAULT_UNAVAILABLE, "", "too many calls are waiting");
 	job->call.fault.retry_after_ms = RETRY_MS;
 	chain_add(&host->early, job);
 }
@@ -262,8 +261,8 @@ static void say_ready(struct host *host)
 	int fd = host->options->ready_fd;
 
 	notify_manager("READY=1");
-	log_line(host->log, LOG_LEVEL_NOTE, "serving %s at %s",
-		 host->home->dir, host->home->socket);
+	log_line(host->log, LOG_LEVEL_NOTE, "serving %s at %s", host->home->dir,
+		 host->home->socket);
 	if (fd < 0)
 		return;
 	if (write(fd, "ready\n", 6) != 6)
@@ -321,8 +320,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	host->home = options->home;
 	host->seed = home_random();
 	snprintf(host->boot_id, sizeof(host->boot_id), "%016llx%016llx",
-		 (unsigned long long)home_random(),
-		 (unsigned long long)home_random());
+		 (unsigned long long)home_random(), (unsigned long long)home_random());
 	rc = home_make_run(options->home, f);
 	if (rc == 0)
 		rc = log_open(&host->log, options->home->dir, LOG_LEVEL_NOTE,

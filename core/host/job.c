@@ -92,13 +92,11 @@ static void own_text(const char **text, struct arena *a)
 	*text = arena_strdup(a, *text);
 }
 
-static void own_list(const struct field *f, char *items, size_t n,
-		     struct arena *a)
+static void own_list(const struct field *f, char *items, size_t n, struct arena *a)
 {
 	for (size_t i = 0; i < n; i++)
 		if (f->type->kind == KIND_RECORD)
-			own_record(f->type->record,
-				   items + i * f->type->record->size, a);
+			own_record(f->type->record, items + i * f->type->record->size, a);
 		else
 			own_text((const char **)items + i, a);
 }

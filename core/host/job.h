@@ -22,8 +22,8 @@ struct job {
 	struct job_pool *pool;
 	struct call call;
 	struct packet packet; /* what came in, until it is decoded */
-	json_t *id;	      /* to be echoed; NULL: none */
-	int kind;	      /* of message that it came as: dialect.c's */
+	json_t *id; /* to be echoed; NULL: none */
+	int kind; /* of message that it came as: dialect.c's */
 	struct arena_mark clean; /* the arena with nothing in it */
 	struct arena_mark ready; /* as call_decode left it */
 	int64_t first; /* when it ran first: a wait is counted from then */
@@ -42,7 +42,6 @@ struct job {
 	struct job *sibling, **sibling_at; /* in conn.jobs */
 	uint64_t after; /* a read: so many writes must be done before */
 	bool counted; /* its first run is over */
-
 
 	/* Parked: see waiters.c. */
 	struct job *parked, **parked_at;

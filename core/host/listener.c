@@ -27,11 +27,10 @@ int host_listen(struct host *host, struct fault *f)
 	rc = uv_pipe_bind(&host->listener, path);
 	umask(mask);
 	if (rc == 0)
-		rc = uv_listen((uv_stream_t *)&host->listener, BACKLOG,
-			       on_client);
+		rc = uv_listen((uv_stream_t *)&host->listener, BACKLOG, on_client);
 	if (rc)
-		return fault_set(f, FAULT_IO, "", "cannot listen at %s: %s",
-				 path, uv_strerror(rc));
+		return fault_set(f, FAULT_IO, "", "cannot listen at %s: %s", path,
+				 uv_strerror(rc));
 	return 0;
 }
 

@@ -16,9 +16,8 @@ void notify_manager(const char *state)
 
 	if (!path || strlen(path) >= sizeof(to.sun_path))
 		return;
-	strcpy(to.sun_path, path);
-	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-			   strlen(path));
+	memcpy(to.sun_path, path, strlen(path));
+	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
 	if (to.sun_path[0] == '@') /* an abstract name */
 		to.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -44,8 +44,7 @@ static void note_process(struct place *p, bool restarted)
 	in->pid = p->process.pid;
 	in->pid_start = p->process.start;
 	if (p->process.pid)
-		in->machine_boot =
-			arena_strdup(&job->call.arena, p->process.boot);
+		in->machine_boot = arena_strdup(&job->call.arena, p->process.boot);
 	in->restarted = restarted;
 	p->noted = p->process.pid != 0;
 	host_submit(p->host, job);
@@ -60,8 +59,8 @@ static void note_failed(struct place *p, const char *why)
 	in->state = WORKSPACE_STATE_FAILED;
 	in->detail = arena_strdup(&job->call.arena, why);
 	p->state = WORKSPACE_STATE_FAILED;
-	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace %s failed: %s",
-		 p->spot.name, why);
+	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace %s failed: %s", p->spot.name,
+		 why);
 	host_submit(p->host, job);
 }
 
@@ -89,9 +88,8 @@ static void on_worked(uv_work_t *work, int status)
 	p->host->reconcile.busy--;
 	if (p->destroying) {
 		if (p->fault.code)
-			log_line(p->host->log, LOG_LEVEL_WARN,
-				 "workspace %s stays: %s", p->spot.name,
-				 p->fault.text);
+			log_line(p->host->log, LOG_LEVEL_WARN, "workspace %s stays: %s",
+				 p->spot.name, p->fault.text);
 		if (p->noted) {
 			p->process.pid = 0;
 			note_process(p, false);

@@ -152,10 +152,8 @@ static void on_page(struct job *job)
 	} else {
 		p->open = out->n_pushes;
 		p->n_told = 0;
-		p->told = arena_alloc(&job->call.arena,
-				      out->n_pushes * sizeof(*p->told));
-		told = arena_alloc(&job->call.arena,
-				   out->n_pushes * sizeof(*told));
+		p->told = arena_alloc(&job->call.arena, out->n_pushes * sizeof(*p->told));
+		told = arena_alloc(&job->call.arena, out->n_pushes * sizeof(*told));
 		for (size_t i = 0; i < out->n_pushes; i++)
 			tell(t, &out->pushes[i], &told[i]);
 	}

@@ -12,7 +12,7 @@
 #include "core/host/tether.h"
 
 void push_up(struct tether *t, bool anew); /* the guest answers now */
-void push_poke(struct tether *t);	   /* something may be waiting */
+void push_poke(struct tether *t); /* something may be waiting */
 void push_tick(struct tether *t, int64_t now);
 void push_release(struct tether *t);
 

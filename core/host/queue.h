@@ -19,7 +19,7 @@ struct chain {
 
 void chain_add(struct chain *c, struct job *job);
 void chain_join(struct chain *c, struct chain *more); /* leaves more empty */
-struct job *chain_pop(struct chain *c);		      /* NULL when empty */
+struct job *chain_pop(struct chain *c); /* NULL when empty */
 
 struct queue {
 	uv_mutex_t lock;

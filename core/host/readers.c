@@ -63,8 +63,8 @@ static int reader_open(struct readers *all, struct reader *r, const char *dir,
 	return 0;
 }
 
-int readers_open(struct readers **out, const char *dir, batch_done *done,
-		 void *arg, struct fault *f)
+int readers_open(struct readers **out, const char *dir, batch_done *done, void *arg,
+		 struct fault *f)
 {
 	struct readers *all = calloc(1, sizeof(*all));
 	int rc = 0;

@@ -13,8 +13,8 @@ enum { READERS = 2 };
 
 struct readers;
 
-int readers_open(struct readers **out, const char *dir, batch_done *done,
-		 void *arg, struct fault *f);
+int readers_open(struct readers **out, const char *dir, batch_done *done, void *arg,
+		 struct fault *f);
 void readers_close(struct readers *r); /* NULL is fine */
 void readers_push(struct readers *r, struct chain *jobs);
 

@@ -7,7 +7,7 @@
 
 enum {
 	LOOK_MS = 1000,
-	GAP_MS = 10000,	 /* shorter ones no lease is hurt by */
+	GAP_MS = 10000, /* shorter ones no lease is hurt by */
 	ALIVE_MS = 5000, /* how exactly a gap is known afterwards */
 };
 
@@ -85,8 +85,8 @@ static void on_looked(struct job *job)
 		snprintf(host->incarnation, sizeof(host->incarnation), "%s",
 			 due->incarnation);
 		notice_gap(r, now, due->alive_at);
-		if (due->due || (due->live && (r->gap_ms ||
-					       now - due->alive_at > ALIVE_MS)))
+		if (due->due ||
+		    (due->live && (r->gap_ms || now - due->alive_at > ALIVE_MS)))
 			tick(host);
 		else if (!due->live)
 			r->gap_ms = 0;

@@ -40,12 +40,12 @@ static const char *absolute(struct arena *a, const char *home, const char *path)
 /* The texts of a place in one piece, which it owns. */
 static void keep_texts(struct place *p, const struct spot *from)
 {
-	const char *const *in[] = { &from->id,	    &from->name,  &from->path,
-				    &from->source,  &from->sockets, &from->team,
-				    &from->agent,   &from->token };
-	const char **out[] = { &p->spot.id,	 &p->spot.name,	   &p->spot.path,
-			       &p->spot.source,	 &p->spot.sockets, &p->spot.team,
-			       &p->spot.agent,	 &p->spot.token };
+	const char *const *in[] = { &from->id,     &from->name,    &from->path,
+				    &from->source, &from->sockets, &from->team,
+				    &from->agent,  &from->token };
+	const char **out[] = { &p->spot.id,     &p->spot.name,    &p->spot.path,
+			       &p->spot.source, &p->spot.sockets, &p->spot.team,
+			       &p->spot.agent,  &p->spot.token };
 	size_t room = 0;
 	char *at;
 
@@ -57,14 +57,16 @@ static void keep_texts(struct place *p, const struct spot *from)
 	free(p->texts);
 	p->texts = at;
 	for (size_t i = 0; i < sizeof(in) / sizeof(*in); i++) {
+		size_t size = *in[i] ? strlen(*in[i]) + 1 : 0;
+
 		*out[i] = *in[i] ? at : NULL;
-		if (*in[i])
-			at = stpcpy(at, *in[i]) + 1;
+		if (size)
+			memcpy(at, *in[i], size);
+		at += size;
 	}
 }
 
-static void set_spot(struct place *p, const struct host_workspace *w,
-		     struct arena *a)
+static void set_spot(struct place *p, const struct host_workspace *w, struct arena *a)
 {
 	const struct home *home = p->host->home;
 	char token[TOKEN_SIZE] = "";
@@ -73,15 +75,13 @@ static void set_spot(struct place *p, const struct host_workspace *w,
 		.name = w->name,
 		.path = absolute(a, home->dir, w->path),
 		.source = absolute(a, home->dir, w->source),
-		.sockets = arena_printf(a, "%s/w%lld", home->run,
-					(long long)w->row),
+		.sockets = arena_printf(a, "%s/w%lld", home->run, (long long)w->row),
 		.team = w->team,
 		.agent = w->agent,
 	};
 
 	if (w->has_agent_row)
-		token_make(home->settings.secret, w->agent_row, w->generation,
-			   token);
+		token_make(home->settings.secret, w->agent_row, w->generation, token);
 	spot.token = token;
 	keep_texts(p, &spot);
 	p->spot.home = home->dir;
@@ -120,8 +120,7 @@ static void change_generation(struct place *p, int64_t generation)
 	p->generation = generation;
 }
 
-static void take_row(struct host *host, const struct host_workspace *w,
-		     struct arena *a)
+static void take_row(struct host *host, const struct host_workspace *w, struct arena *a)
 {
 	struct place *p = place_of(&host->reconcile, w->row);
 
@@ -131,8 +130,7 @@ static void take_row(struct host *host, const struct host_workspace *w,
 	p->noted = w->has_pid;
 	if (p->busy || p->state < 0)
 		return;
-	if (p->state == WORKSPACE_STATE_FAILED &&
-	    w->state == WORKSPACE_STATE_CREATING)
+	if (p->state == WORKSPACE_STATE_FAILED && w->state == WORKSPACE_STATE_CREATING)
 		p->deaths = 0; /* somebody wants it tried again */
 	p->state = w->state;
 	p->team_row = w->team_row;
@@ -236,7 +234,7 @@ static void step_all(struct host *host)
 		soon |= place_step(p, now);
 	tethers_tick(host);
 	uv_timer_start(&r->timer, on_timer,
-		       soon	   ? QUICK_MS
+		       soon        ? QUICK_MS
 		       : r->places ? SLOW_MS
 				   : IDLE_MS,
 		       0);

@@ -30,10 +30,10 @@ struct place {
 	char *texts;
 	struct tether *tether;
 	struct process process; /* pid 0: none that we know of */
-	char boot_told[72];	/* of the guest that was told last */
+	char boot_told[72]; /* of the guest that was told last */
 	bool noted; /* the row has a pid */
 	bool listed; /* in the rows that were read last */
-	bool made;  /* its directory is whole */
+	bool made; /* its directory is whole */
 	bool busy, destroying; /* work is with the thread pool */
 	uv_work_t work;
 	struct fault fault; /* of that work */

@@ -43,10 +43,10 @@ struct host {
 	struct writer *writer;
 	struct readers *readers;
 	struct scribe *scribe;
-	struct queue done;	     /* what the threads hand back */
-	struct chain writes, reads;  /* to be handed over before the next poll */
-	struct chain early;	     /* refused here: done at once */
-	size_t n_writes;	     /* given to the writer and not back */
+	struct queue done; /* what the threads hand back */
+	struct chain writes, reads; /* to be handed over before the next poll */
+	struct chain early; /* refused here: done at once */
+	size_t n_writes; /* given to the writer and not back */
 	size_t n_reads;
 
 	struct conn *conns, *dirty;

@@ -13,8 +13,8 @@
 
 enum {
 	SLICE_MS = 50,
-	REST_MS = 40,	/* between two slices, so that others get the machine */
-	NET_MS = 5000,	/* a bell that was missed is looked after */
+	REST_MS = 40, /* between two slices, so that others get the machine */
+	NET_MS = 5000, /* a bell that was missed is looked after */
 	RETRY_MS = 2000, /* after a failure */
 	LAST_MS = 2000, /* at the end */
 };
@@ -79,8 +79,7 @@ static void mirror_on(void *arg)
 	struct pollfd end = { .fd = s->end, .events = POLLIN };
 
 	while (!atomic_load(&s->ending)) {
-		struct pollfd both[2] = { end,
-					  { .fd = s->bell, .events = POLLIN } };
+		struct pollfd both[2] = { end, { .fd = s->bell, .events = POLLIN } };
 		int ms = work(s);
 
 		if (ms > 0)
@@ -97,8 +96,7 @@ static int watch_bell(struct scribe *s, struct fault *f)
 	snprintf(path, sizeof(path), "%s/bell", s->home->dir);
 	s->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	s->bell = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (s->end < 0 || s->bell < 0 ||
-	    inotify_add_watch(s->bell, path, IN_MODIFY) < 0)
+	if (s->end < 0 || s->bell < 0 || inotify_add_watch(s->bell, path, IN_MODIFY) < 0)
 		return fault_set(f, FAULT_IO, "", "cannot watch %s: %m", path);
 	return 0;
 }

@@ -69,8 +69,8 @@ static void send_now(struct line *line)
 		line_drop(line);
 }
 
-void line_ask(struct line *line, const char *type, const void *src,
-	      int64_t timeout_ms, line_done *done, void *arg)
+void line_ask(struct line *line, const char *type, const void *src, int64_t timeout_ms,
+	      line_done *done, void *arg)
 {
 	struct asked *a = calloc(1, sizeof(*a));
 	struct fault f = { 0 };
@@ -137,9 +137,7 @@ static void hear(struct line *line, struct packet *p)
 		daemon_beat(line->tether, p);
 		return;
 	}
-	a = json_is_integer(p->id)
-		    ? take_asked(line, json_integer_value(p->id))
-		    : NULL;
+	a = json_is_integer(p->id) ? take_asked(line, json_integer_value(p->id)) : NULL;
 	if (!a)
 		return; /* too late: nobody waits any more */
 	if (!strcmp(p->type, "Error"))
@@ -158,8 +156,8 @@ static void take_bytes(struct line *line, const char *data, size_t len)
 
 		data += used;
 		len -= used;
-		if (rc > 0 && packet_read(&p, line->reader.body,
-					  line->reader.size, &f) == 0)
+		if (rc > 0 &&
+		    packet_read(&p, line->reader.body, line->reader.size, &f) == 0)
 			hear(line, &p);
 		if (rc > 0)
 			packet_release(&p);
@@ -226,8 +224,7 @@ static void go_down(struct tether *t)
 		reconcile_poke(t->host); /* perhaps the guest has died */
 	}
 	t->dial_at = home_now() + t->pause_ms;
-	t->pause_ms = t->pause_ms * 2 > PAUSE_MOST_MS ? PAUSE_MOST_MS
-						      : t->pause_ms * 2;
+	t->pause_ms = t->pause_ms * 2 > PAUSE_MOST_MS ? PAUSE_MOST_MS : t->pause_ms * 2;
 	t->dial_at += (int64_t)(home_random() % (uint64_t)(t->pause_ms / 4 + 1));
 }
 
@@ -292,9 +289,9 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 {
 	struct line *line = arg;
 	struct tether *t = line->tether;
-	const char *boot = answer ? json_string_value(json_object_get(
-					    answer->json, "boot_id"))
-				  : NULL;
+	const char *boot =
+		answer ? json_string_value(json_object_get(answer->json, "boot_id"))
+		       : NULL;
 
 	if (f->code || !boot) {
 		line_drop(line);
@@ -436,8 +433,8 @@ void tethers_tick(struct host *host)
 		time_out(&t->relay, now);
 		daemon_tick(t, now);
 		push_tick(t, now);
-		if (t->up || t->dial_at > now ||
-		    t->control.state != LINE_IDLE || t->relay.state != LINE_IDLE)
+		if (t->up || t->dial_at > now || t->control.state != LINE_IDLE ||
+		    t->relay.state != LINE_IDLE)
 			continue;
 		dial(&t->control);
 		dial(&t->relay);
@@ -450,7 +447,6 @@ void tether_event(struct host *host, const struct host_event_row *e)
 	if (e->kind != EVENT_MESSAGE_SENT)
 		return;
 	for (struct tether *t = host->tethers; t; t = t->next)
-		if (t->agent && (e->target ? t->agent == e->target
-					   : t->team == e->team))
+		if (t->agent && (e->target ? t->agent == e->target : t->team == e->team))
 			push_poke(t);
 }

@@ -40,22 +40,22 @@ struct line {
 /* Pushes: see push.c. */
 struct pushing {
 	bool reading; /* or marking what is told */
-	bool again;   /* look once more when this is done */
-	bool anew;    /* another guest than before: all again, from `after` */
+	bool again; /* look once more when this is done */
+	bool anew; /* another guest than before: all again, from `after` */
 	int64_t after;
 	struct job *page; /* whose rows are being told */
-	size_t open;	  /* of them without an answer */
-	int64_t *told;	  /* of the page's arena */
+	size_t open; /* of them without an answer */
+	int64_t *told; /* of the page's arena */
 	size_t n_told;
-	bool full;	  /* the guest has no room */
+	bool full; /* the guest has no room */
 	int64_t retry_at; /* 0: none */
 };
 
 /* What the guest's daemon does: see daemon.c and collect.c. */
 struct daemon {
-	int64_t heard_at;   /* last heartbeat */
+	int64_t heard_at; /* last heartbeat */
 	uint64_t beat_hash; /* of what runs, as last written down */
-	bool known;	    /* a heartbeat since the guest is up */
+	bool known; /* a heartbeat since the guest is up */
 	bool works, offline;
 	bool checking; /* one is being written down */
 	bool polling, poll_again;
@@ -66,10 +66,10 @@ struct tether {
 	struct host *host;
 	struct tether *next, **at;
 	int64_t workspace, team, agent; /* rows; agent 0: none */
-	char id[40];			/* the workspace's */
-	char folder[108];		/* of the sockets */
-	char boot_id[72];		/* of the guest that answers */
-	char boot_told[72];		/* of the guest that was told last */
+	char id[40]; /* the workspace's */
+	char folder[108]; /* of the sockets */
+	char boot_id[72]; /* of the guest that answers */
+	char boot_told[72]; /* of the guest that was told last */
 	struct line control, relay;
 	int64_t dial_at, pause_ms;
 	int64_t pid; /* of the process at the other end; 0: not known */
@@ -98,8 +98,8 @@ void tethers_tick(struct host *host);
 
 /* Sends a request; `done` is called once, always later, unless the tether is
  * closed before. `src` is the type's struct or NULL. */
-void line_ask(struct line *line, const char *type, const void *src,
-	      int64_t timeout_ms, line_done *done, void *arg);
+void line_ask(struct line *line, const char *type, const void *src, int64_t timeout_ms,
+	      line_done *done, void *arg);
 /* Gives up on the connection; it is dialled anew. */
 void line_drop(struct line *line);
 

@@ -66,8 +66,8 @@ static size_t waits_of(const struct job *job)
 {
 	size_t n = 0;
 
-	for (struct job *j = job->conn->host->waiters.n ? job->conn->jobs : NULL;
-	     j; j = j->sibling)
+	for (struct job *j = job->conn->host->waiters.n ? job->conn->jobs : NULL; j;
+	     j = j->sibling)
 		n += j->parked_at && same_caller(job, j);
 	return n;
 }
@@ -80,8 +80,7 @@ static size_t waits_elsewhere(struct host *host, const struct job *job)
 	if (!job->call.identity.agent)
 		return 0;
 	for (struct conn *c = host->conns; c; c = c->next)
-		for (struct job *j = c == job->conn ? NULL : c->jobs; j;
-		     j = j->sibling)
+		for (struct job *j = c == job->conn ? NULL : c->jobs; j; j = j->sibling)
 			n += j->parked_at && j->call.identity.agent &&
 			     same_caller(job, j);
 	return n;
@@ -170,8 +169,8 @@ void waiters_wake(struct host *host, enum wake wake, int64_t key, int64_t seq)
 
 static bool concerned(const struct job *job, int64_t team)
 {
-	return !team || (job->call.wait_on == WAKE_INBOX &&
-			 job->call.caller.team == team);
+	return !team ||
+	       (job->call.wait_on == WAKE_INBOX && job->call.caller.team == team);
 }
 
 void waiters_sweep(struct host *host, int64_t team, int64_t seq)
@@ -179,8 +178,7 @@ void waiters_sweep(struct host *host, int64_t team, int64_t seq)
 	for (size_t i = 0; i < WAIT_BUCKETS; i++) {
 		struct job *next;
 
-		for (struct job *job = host->waiters.bucket[i]; job;
-		     job = next) {
+		for (struct job *job = host->waiters.bucket[i]; job; job = next) {
 			next = job->parked;
 			if (job->call.as_of >= seq || !concerned(job, team))
 				continue;

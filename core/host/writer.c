@@ -16,8 +16,8 @@ struct writer {
 };
 
 /* A call whose caller has gone is not run; it keeps its place in the answers. */
-static size_t gather(struct chain *taken, struct chain *skipped,
-		     struct chain *batch, struct call **calls)
+static size_t gather(struct chain *taken, struct chain *skipped, struct chain *batch,
+		     struct call **calls)
 {
 	int64_t now = home_now();
 	size_t n = 0;
@@ -64,8 +64,8 @@ static void write_batches(void *arg)
 		run_batch(w, &taken);
 }
 
-int writer_open(struct writer **out, const char *dir, unsigned flags,
-		batch_done *done, void *arg, struct fault *f)
+int writer_open(struct writer **out, const char *dir, unsigned flags, batch_done *done,
+		void *arg, struct fault *f)
 {
 	const uv_thread_options_t small = {
 		.flags = UV_THREAD_HAS_STACK_SIZE,

@@ -14,8 +14,8 @@ struct writer;
 /* `done` gets each batch when it is committed, on the store thread. */
 typedef void batch_done(void *arg, struct chain *jobs);
 
-int writer_open(struct writer **out, const char *dir, unsigned flags,
-		batch_done *done, void *arg, struct fault *f);
+int writer_open(struct writer **out, const char *dir, unsigned flags, batch_done *done,
+		void *arg, struct fault *f);
 /* Runs what is queued, then ends the thread and closes the connection, which
  * empties the WAL.  NULL is fine. */
 void writer_close(struct writer *w);

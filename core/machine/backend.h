@@ -15,19 +15,19 @@
 /* Where a workspace is to be, and who works in it.  Texts are borrowed. */
 struct spot {
 	const char *id, *name; /* of the workspace */
-	const char *path;      /* its directory, absolute */
-	const char *source;    /* directory to copy; NULL: none */
-	const char *sockets;   /* folder of its guest's sockets */
+	const char *path; /* its directory, absolute */
+	const char *source; /* directory to copy; NULL: none */
+	const char *sockets; /* folder of its guest's sockets */
 	const char *team, *agent, *token; /* agent may be NULL */
-	const char *home;      /* of the state */
-	const char *door;      /* socket of the host */
-	const char *program;   /* cadre */
+	const char *home; /* of the state */
+	const char *door; /* socket of the host */
+	const char *program; /* cadre */
 };
 
 /* A guest's process.  A pid alone says nothing: it is used again. */
 struct process {
 	int64_t pid, start; /* in clock ticks after boot */
-	char boot[40];	    /* boot id of the machine */
+	char boot[40]; /* boot id of the machine */
 };
 
 struct machine {
@@ -35,11 +35,10 @@ struct machine {
 	void *self;
 	int (*make)(void *self, const struct spot *spot, struct fault *f);
 	int (*fork)(void *self, const struct spot *spot, struct fault *f);
-	int (*start)(void *self, const struct spot *spot,
-		     struct process *process, struct fault *f);
+	int (*start)(void *self, const struct spot *spot, struct process *process,
+		     struct fault *f);
 	/* Asks it to end (or ends it); alive() tells when it has. */
-	int (*stop)(void *self, const struct process *process, bool now,
-		    struct fault *f);
+	int (*stop)(void *self, const struct process *process, bool now, struct fault *f);
 	bool (*alive)(void *self, const struct process *process);
 	/* A process that is known to be a guest by its pid alone. */
 	void (*find)(void *self, int64_t pid, struct process *process);

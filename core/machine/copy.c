@@ -40,8 +40,8 @@ static int copy_bytes(int from, int to)
 	return n < 0 ? -1 : 0;
 }
 
-static int copy_file(int from_dir, int to_dir, const char *name,
-		     const struct stat *st, struct fault *f)
+static int copy_file(int from_dir, int to_dir, const char *name, const struct stat *st,
+		     struct fault *f)
 {
 	const struct timespec times[2] = { st->st_atim, st->st_mtim };
 	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -50,8 +50,8 @@ static int copy_file(int from_dir, int to_dir, const char *name,
 	if (from < 0)
 		return failed(f, "read", name);
 	to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (to < 0 || copy_bytes(from, to) ||
-	    fchmod(to, st->st_mode & 07777) || futimens(to, times))
+	if (to < 0 || copy_bytes(from, to) || fchmod(to, st->st_mode & 07777) ||
+	    futimens(to, times))
 		rc = failed(f, "copy", name);
 	if (to >= 0)
 		close(to);
@@ -72,76 +72,83 @@ static int copy_link(int from_dir, int to_dir, const char *name, struct fault *f
 	return 0;
 }
 
-static int copy_dir(int from_dir, const char *from, int to_dir, const char *to,
-		    const char *except, int depth, struct fault *f);
+/* The directories that a walk stands in. */
+struct walk {
+	int in, out, depth;
+	const char *except;
+};
 
-static int copy_entry(int from_dir, int to_dir, const char *name,
-		      const char *except, int depth, struct fault *f)
+static int copy_dir(const struct walk *up, const char *from, const char *to,
+		    struct fault *f);
+
+static int copy_entry(const struct walk *w, const char *name, struct fault *f)
 {
 	struct stat st;
 
-	if (!strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, except))
+	if (!strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, w->except))
 		return 0;
-	if (fstatat(from_dir, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (fstatat(w->in, name, &st, AT_SYMLINK_NOFOLLOW))
 		/* It may have been removed since; that is no fault of ours. */
 		return errno == ENOENT ? 0 : failed(f, "read", name);
 	if (S_ISDIR(st.st_mode))
-		return copy_dir(from_dir, name, to_dir, name, except, depth + 1,
-				f);
+		return copy_dir(w, name, name, f);
 	if (S_ISLNK(st.st_mode))
-		return copy_link(from_dir, to_dir, name, f);
+		return copy_link(w->in, w->out, name, f);
 	if (S_ISREG(st.st_mode))
-		return copy_file(from_dir, to_dir, name, &st, f);
+		return copy_file(w->in, w->out, name, &st, f);
 	return 0;
 }
 
-/* `to` is made writable for us and gets its mode and times at the end. */
-static int copy_dir(int from_dir, const char *from, int to_dir, const char *to,
-		    const char *except, int depth, struct fault *f)
+/* The last thing done to a copied directory: what is put in it changes these. */
+static int finish_dir(int dir, const struct stat *st)
 {
-	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
-	int in = openat(from_dir, from, depth ? how : how & ~O_NOFOLLOW);
-	int out = -1, rc = 0;
-	DIR *dir = in < 0 ? NULL : fdopendir(in);
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+
+	return fchmod(dir, (st->st_mode & 07777) | 0700) || futimens(dir, times);
+}
+
+static int copy_entries(DIR *dir, const struct walk *w, struct fault *f)
+{
 	struct dirent *e;
-	struct stat st;
+	int rc = 0;
 
-	if (!dir || fstat(in, &st)) {
-		rc = failed(f, "read", from);
-		goto end;
-	}
-	if (depth > DEPTH_MOST) {
-		rc = fault_set(f, FAULT_IO, "", "%s is too deep", from);
-		goto end;
-	}
-	if (mkdirat(to_dir, to, 0700) ||
-	    (out = openat(to_dir, to, how)) < 0) {
-		rc = failed(f, "make", to);
-		goto end;
-	}
 	while (rc == 0 && (e = readdir(dir)))
-		rc = copy_entry(in, out, e->d_name, except, depth, f);
-	if (rc == 0) {
-		const struct timespec times[2] = { st.st_atim, st.st_mtim };
-
-		if (fchmod(out, (st.st_mode & 07777) | 0700) ||
-		    futimens(out, times))
-			rc = failed(f, "make", to);
-	}
-end:
-	if (out >= 0)
-		close(out);
-	if (dir)
-		closedir(dir);
-	else if (in >= 0)
-		close(in);
+		rc = copy_entry(w, e->d_name, f);
 	return rc;
 }
 
-int tree_copy(const char *from, const char *to, const char *except,
-	      struct fault *f)
+static int copy_dir(const struct walk *up, const char *from, const char *to,
+		    struct fault *f)
 {
-	return copy_dir(AT_FDCWD, from, AT_FDCWD, to, except, 0, f);
+	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (up->depth ? O_NOFOLLOW : 0);
+	struct walk w = { -1, -1, up->depth + 1, up->except };
+	DIR *dir = NULL;
+	struct stat st;
+	int rc;
+
+	if (w.depth > DEPTH_MOST)
+		return fault_set(f, FAULT_IO, "", "%s is too deep", from);
+	w.in = openat(up->in, from, how);
+	if (w.in < 0 || fstat(w.in, &st) || !(dir = fdopendir(w.in)))
+		rc = failed(f, "read", from);
+	else if (mkdirat(up->out, to, 0700) || (w.out = openat(up->out, to, how)) < 0)
+		rc = failed(f, "make", to);
+	else if ((rc = copy_entries(dir, &w, f)) == 0 && finish_dir(w.out, &st))
+		rc = failed(f, "make", to);
+	if (w.out >= 0)
+		close(w.out);
+	if (dir)
+		closedir(dir);
+	else if (w.in >= 0)
+		close(w.in);
+	return rc;
+}
+
+int tree_copy(const char *from, const char *to, const char *except, struct fault *f)
+{
+	const struct walk top = { AT_FDCWD, AT_FDCWD, 0, except };
+
+	return copy_dir(&top, from, to, f);
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type,

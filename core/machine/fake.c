@@ -10,8 +10,7 @@ static int place_of(struct fake *fake, const char *name)
 		if (!strcmp(fake->places[i].name, name))
 			return i;
 	assert(fake->n < FAKE_PLACES);
-	snprintf(fake->places[fake->n].name, sizeof(fake->places[0].name), "%s",
-		 name);
+	snprintf(fake->places[fake->n].name, sizeof(fake->places[0].name), "%s", name);
 	return fake->n++;
 }
 
@@ -34,8 +33,8 @@ static int fake_fork(void *self, const struct spot *spot, struct fault *f)
 	return fake_make(self, spot, f);
 }
 
-static int fake_start(void *self, const struct spot *spot,
-		      struct process *process, struct fault *f)
+static int fake_start(void *self, const struct spot *spot, struct process *process,
+		      struct fault *f)
 {
 	struct fake *fake = self;
 
@@ -55,8 +54,7 @@ void fake_kill(struct fake *fake, int64_t pid)
 			fake->places[i].pid = 0;
 }
 
-static int fake_stop(void *self, const struct process *process, bool now,
-		     struct fault *f)
+static int fake_stop(void *self, const struct process *process, bool now, struct fault *f)
 {
 	struct fake *fake = self;
 

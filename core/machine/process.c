@@ -58,14 +58,13 @@ static int process_fork(void *self, const struct spot *spot, struct fault *f)
 	if (is_there(spot->path))
 		return 0;
 	if (n >= (int)sizeof(half))
-		return fault_set(f, FAULT_INVALID, "", "%s is too long",
-				 spot->path);
+		return fault_set(f, FAULT_INVALID, "", "%s is too long", spot->path);
 	if ((rc = make_parent(spot->path, f)) || (rc = tree_remove(half, f)))
 		return rc;
 	rc = tree_copy(spot->source, half, ".cadre", f);
 	if (rc == 0 && rename(half, spot->path))
-		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s",
-			       spot->path, strerror(errno));
+		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->path,
+			       strerror(errno));
 	if (rc) {
 		struct fault ignored = { 0 };
 
@@ -82,8 +81,8 @@ static int process_make(void *self, const struct spot *spot, struct fault *f)
 		return process_fork(self, spot, f);
 	rc = make_parent(spot->path, f);
 	if (rc == 0 && mkdir(spot->path, 0700) && errno != EEXIST)
-		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s",
-			       spot->path, strerror(errno));
+		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->path,
+			       strerror(errno));
 	return rc;
 }
 
@@ -95,10 +94,8 @@ static int process_destroy(void *self, const struct spot *spot, struct fault *f)
 
 	(void)self;
 	if (strncmp(spot->path, spot->home, n) ||
-	    strncmp(spot->path + n, "/workspaces/", 12) ||
-	    strstr(spot->path, "/../"))
-		return fault_set(f, FAULT_DENIED, "", "%s is not the host's",
-				 spot->path);
+	    strncmp(spot->path + n, "/workspaces/", 12) || strstr(spot->path, "/../"))
+		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spot->path);
 	rc = tree_remove(spot->path, f);
 	return rc ? rc : tree_remove(spot->sockets, f);
 }
@@ -134,10 +131,11 @@ static int64_t read_start(int64_t pid)
 	close(fd);
 	stat[n > 0 ? n : 0] = '\0';
 	s = strrchr(stat, ')'); /* a name may hold anything */
-	if (!s || sscanf(s + 1,
-			 " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u "
-			 "%*d %*d %*d %*d %*d %*d %lld",
-			 &state, &start) != 2 ||
+	if (!s ||
+	    sscanf(s + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u "
+		   "%*d %*d %*d %*d %*d %*d %lld",
+		   &state, &start) != 2 ||
 	    state == 'Z' || state == 'X')
 		return 0;
 	return start;
@@ -166,8 +164,7 @@ static bool process_alive(void *self, const struct process *p)
 
 /* The descriptor pins the process, so that what is signalled is what was
  * looked at. */
-static int process_stop(void *self, const struct process *p, bool now,
-			struct fault *f)
+static int process_stop(void *self, const struct process *p, bool now, struct fault *f)
 {
 	int fd = p->pid > 0 ? pidfd_open((pid_t)p->pid, 0) : -1;
 	int rc = 0;
@@ -175,8 +172,7 @@ static int process_stop(void *self, const struct process *p, bool now,
 	if (fd < 0)
 		return 0;
 	if (process_alive(self, p) &&
-	    pidfd_send_signal(fd, now ? SIGKILL : SIGTERM, NULL, 0) &&
-	    errno != ESRCH)
+	    pidfd_send_signal(fd, now ? SIGKILL : SIGTERM, NULL, 0) && errno != ESRCH)
 		rc = fault_set(f, FAULT_IO, "", "cannot stop process %lld: %s",
 			       (long long)p->pid, strerror(errno));
 	close(fd);
@@ -209,14 +205,22 @@ static char **make_env(const struct spot *spot, struct arena *a)
 
 static char **make_words(const struct spot *spot, struct arena *a)
 {
-	const char *words[] = { "cadre",	"guest",
-				"--workspace",	spot->id,
-				"--name",	spot->name,
-				"--dir",	spot->path,
-				"--state",	arena_printf(a, "%s/.cadre", spot->path),
-				"--sockets",	spot->sockets,
-				"--team",	spot->team,
-				spot->agent ? "--agent" : NULL, spot->agent,
+	const char *words[] = { "cadre",
+				"guest",
+				"--workspace",
+				spot->id,
+				"--name",
+				spot->name,
+				"--dir",
+				spot->path,
+				"--state",
+				arena_printf(a, "%s/.cadre", spot->path),
+				"--sockets",
+				spot->sockets,
+				"--team",
+				spot->team,
+				spot->agent ? "--agent" : NULL,
+				spot->agent,
 				NULL };
 	char **copy = arena_alloc(a, sizeof(words));
 
@@ -239,31 +243,30 @@ static int spawn(const struct spot *spot, struct arena *a, pid_t *pid)
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
-						POSIX_SPAWN_SETSIGMASK |
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
 						POSIX_SPAWN_SETSIGDEF);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 2, log,
-					 O_WRONLY | O_CREAT | O_APPEND, 0600);
+	posix_spawn_file_actions_addopen(&files, 2, log, O_WRONLY | O_CREAT | O_APPEND,
+					 0600);
 	posix_spawn_file_actions_addchdir_np(&files, spot->path);
-	rc = posix_spawn(pid, spot->program ? spot->program : "/proc/self/exe",
-			 &files, &attr, make_words(spot, a), make_env(spot, a));
+	rc = posix_spawn(pid, spot->program ? spot->program : "/proc/self/exe", &files,
+			 &attr, make_words(spot, a), make_env(spot, a));
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
 	return rc;
 }
 
-static int process_start(void *self, const struct spot *spot,
-			 struct process *process, struct fault *f)
+static int process_start(void *self, const struct spot *spot, struct process *process,
+			 struct fault *f)
 {
 	struct arena a = { 0 };
 	pid_t pid = 0;
 	int rc;
 
 	if (mkdir(spot->sockets, 0700) && errno != EEXIST)
-		return fault_set(f, FAULT_IO, "", "cannot make %s: %s",
-				 spot->sockets, strerror(errno));
+		return fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->sockets,
+				 strerror(errno));
 	rc = spawn(spot, &a, &pid);
 	arena_release(&a);
 	if (rc)

@@ -51,8 +51,7 @@ static int set_up(void **state)
 	struct bench *b = test_calloc(1, sizeof(*b));
 
 	world_open(&b->world);
-	ask(b, 0, op_team_create,
-	    "{\"name\":\"red\",\"roles\":[{\"name\":\"a\"}]}");
+	ask(b, 0, op_team_create, "{\"name\":\"red\",\"roles\":[{\"name\":\"a\"}]}");
 	assert_int_equal(batch_run(b->world.store, b->list, 1), 1);
 	assert_int_equal(b->calls[0].fault.code, 0);
 	release(b, 0);
@@ -117,8 +116,7 @@ static void a_trace_is_undone(void **state)
 	    "{\"to\":[\"a\",\"lead\",\"nobody\"],\"content\":\"x\"}");
 	run_all(b);
 	check_all(b, FAULT_NOT_FOUND);
-	assert_int_equal(world_number(b->world.store,
-				      "SELECT count(*) FROM delivery"),
+	assert_int_equal(world_number(b->world.store, "SELECT count(*) FROM delivery"),
 			 4);
 }
 
@@ -167,12 +165,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(one_that_fails_is_alone, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_trace_is_undone, set_up,
+		cmocka_unit_test_setup_teardown(a_trace_is_undone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_dropped_transaction_runs_again, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_dropped_transaction_runs_again,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(calls_run_again_as_they_were,
-						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(calls_run_again_as_they_were, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
