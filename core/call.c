@@ -138,6 +138,9 @@ static int check_may(struct call *call)
 	return 0;
 }
 
+/* Last activity is kept to half a minute: most calls need not write it. */
+enum { TOUCH_MS = 30000 };
+
 /* What every write of an agent does beside: activity, and the renewal of its own
  * leases of which under half is left. */
 static int keep_alive(struct call *call)
@@ -154,7 +157,7 @@ static int keep_alive(struct call *call)
 		return rc;
 	}
 	rc = sql_run(call, lease_renew, .agent = call->caller.agent, .now = call->now);
-	if (rc < 0)
+	if (rc < 0 || call->caller.active_at >= call->now - TOUCH_MS)
 		return rc;
 	return sql_run(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }

@@ -116,7 +116,6 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to)
 {
 	int64_t lane = lane_of(d);
-	struct inbox_count_row n;
 	int rc;
 
 	rc = sql_run(call, delivery_add, .message = message, .agent = to->id,
@@ -124,8 +123,8 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	if (rc < 0)
 		return rc;
 	if (lane != LANE_ASSIGNMENT &&
-	    ((rc = sql_row(call, inbox_count, &n, .agent = to->id)) < 0 ||
-	     (rc = keep_capacity(call, to->id, n.queued, n.leased)) < 0))
+	    ((rc = sql_run(call, inbox_count, .agent = to->id)) < 0 ||
+	     (rc = keep_capacity(call, to->id, to->queued + 1, to->leased)) < 0))
 		return rc;
 	return 0;
 }
@@ -279,20 +278,19 @@ static int send_assignment(struct call *call, const struct draft *d,
 }
 
 static int send_new(struct call *call, const struct message_send_in *in,
-		    const struct agent_row *from)
+		    const struct agent_row *from, struct recipients *r)
 {
-	struct recipients r = { 0 };
 	struct draft d;
 	int rc;
 
-	if ((rc = find_recipients(call, in, &r)) < 0 ||
+	if ((rc = find_recipients(call, in, r)) < 0 ||
 	    (rc = make_draft(call, in, from, &d)) < 0)
 		return rc;
 	if (strcmp(d.type, "task_assignment") == 0)
-		return send_assignment(call, &d, &r, &call->made);
-	if (r.n == 1)
-		return send_one(call, &d, &r.agents[0], &call->made);
-	return send_many(call, &d, &r, in->exclude_self ? d.sender : 0, &call->made);
+		return send_assignment(call, &d, r, &call->made);
+	if (r->n == 1)
+		return send_one(call, &d, &r->agents[0], &call->made);
+	return send_many(call, &d, r, in->exclude_self ? d.sender : 0, &call->made);
 }
 
 /* --- reporting ----------------------------------------------------------------------- */
@@ -374,22 +372,33 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 	return inbox_take(call, from, r.id, &out->reply);
 }
 
-int message_send(struct call *call, const struct message_send_in *in,
-		 struct message_send_out *out)
+/* One copy that pushed nothing out stands as it was just written: most sends
+ * need not read their own rows again. */
+static bool tell_only(struct call *call, const struct recipients *r,
+		      struct message_send_out *out)
+{
+	const struct agent_row *to = r->agents;
+	int64_t capacity = call->caller.inbox_capacity;
+	struct delivery *copy;
+
+	if (r->n != 1 || (capacity && to->queued + to->leased >= capacity))
+		return false;
+	out->message_id = id_public(call, ID_MESSAGE, call->made, call->now);
+	out->seq = call->made;
+	out->recipients = 1;
+	copy = arena_push(&call->arena, &out->deliveries, &out->n_deliveries,
+			  sizeof(*copy));
+	*copy = (struct delivery){ .to = to->name };
+	return out->message_id != NULL;
+}
+
+/* The message as its rows are; `seq` is the event before a fresh one. */
+static int tell_all(struct call *call, int64_t seq, struct message_send_out *out)
 {
 	struct deliveries_count_row count;
-	struct event_last_row before = { 0 };
 	struct message_head_row m;
-	struct agent_row from;
-	bool fresh = call->made == 0;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = who_acts(call, in->from, "/from", &from)) < 0)
-		return rc;
-	if (fresh && ((rc = sql_row(call, event_last, &before)) < 0 ||
-		      (rc = send_new(call, in, &from)) < 0))
-		return rc;
 	if ((rc = find_made(call, &m)) < 0)
 		return rc;
 	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
@@ -404,8 +413,39 @@ int message_send(struct call *call, const struct message_send_in *in,
 			return rc;
 		out->recipients = count.n;
 	}
+	return seq ? add_dropped(call, seq, out->deliveries, out->n_deliveries) : 0;
+}
+
+/* The sender: the caller's row was just read, its number and name are enough. */
+static int find_sender(struct call *call, const char *name, struct agent_row *from)
+{
+	if (name)
+		return who_acts(call, name, "/from", from);
+	*from = (struct agent_row){ .id = call->caller.agent,
+				    .team = call->caller.team,
+				    .name = call->caller.name };
+	return 0;
+}
+
+int message_send(struct call *call, const struct message_send_in *in,
+		 struct message_send_out *out)
+{
+	struct event_last_row before = { 0 };
+	struct recipients to = { 0 };
+	struct agent_row from;
+	bool fresh = call->made == 0;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = find_sender(call, in->from, &from)) < 0)
+		return rc;
 	if (fresh && call->caller.inbox_capacity &&
-	    (rc = add_dropped(call, before.seq, out->deliveries, out->n_deliveries)) < 0)
+	    (rc = sql_row(call, event_last, &before)) < 0)
+		return rc;
+	if (fresh && (rc = send_new(call, in, &from, &to)) < 0)
+		return rc;
+	if (!(fresh && tell_only(call, &to, out)) &&
+	    (rc = tell_all(call, before.seq, out)) < 0)
 		return rc;
 	return take_reply(call, in, &from, out);
 }

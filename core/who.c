@@ -13,6 +13,7 @@ static void take(struct call *call, const struct caller_row *r)
 	c->team_name = r->team_name;
 	c->inbox_capacity = r->inbox_capacity;
 	c->agent = r->agent;
+	c->active_at = r->active_at;
 	c->name = r->name;
 	c->generation = r->generation;
 }

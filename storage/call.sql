@@ -30,8 +30,7 @@ INSERT INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now);
 
 -- name: agent_touch
--- Last activity is kept to half a minute: a call need not write it.
-UPDATE agent SET active_at = :now WHERE id = :agent AND active_at < :now - 30000;
+UPDATE agent SET active_at = :now WHERE id = :agent AND active_at < :now;
 
 -- name: lease_renew
 -- Any call of its owner renews a live lease of which under half is left.

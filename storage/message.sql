@@ -28,8 +28,8 @@ SELECT :message, id, :lane, 0, nullif(:expires_at, 0) FROM agent
 WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender;
 
 -- name: inbox_count
--- One more in the inbox; says how full it is now.
-UPDATE agent SET queued = queued + 1 WHERE id = :agent RETURNING queued, leased;
+-- One more in the inbox.
+UPDATE agent SET queued = queued + 1 WHERE id = :agent;
 
 -- name: inbox_count_all
 UPDATE agent SET queued = queued + 1
