@@ -95,8 +95,10 @@ int show_agents(struct show *s, const struct ids *agents)
 	size_t n;
 	int rc;
 
-	if (agents->n == 0 || (rc = show_begin(s, NULL)) < 0)
-		return agents->n ? rc : 0;
+	if (agents->n == 0)
+		return 0;
+	if ((rc = show_begin(s, NULL)) < 0)
+		return rc;
 	rc = view_agents(&s->call, ids_json(agents, 0, agents->n, &s->call.arena), &views,
 			 &n);
 	show_end(s);
