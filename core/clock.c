@@ -1,6 +1,7 @@
 /*
  * clock - what time does by itself: leases end, lives end, gaps move them.
  */
+#include "core/daemon.h"
 #include "core/inbox.h"
 #include "core/task.h"
 
@@ -45,6 +46,7 @@ int clock_tick(struct call *call, const struct clock_tick_in *in,
 	if ((rc = move_by_gap(call, in)) < 0 ||
 	    (rc = task_settle(call, 0, SLICE, &out->tasks)) < 0 ||
 	    (rc = settle_deliveries(call, &out->deliveries)) < 0 ||
+	    (rc = daemons_settle(call)) < 0 ||
 	    (rc = sql_run(call, state_alive, .now = call->now)) < 0)
 		return rc;
 	out->more = out->tasks == SLICE || out->deliveries == SLICE;

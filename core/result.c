@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/assignment.h"
+#include "core/daemon.h"
 #include "core/id.h"
 #include "core/inbox.h"
 #include "core/task.h"
@@ -248,6 +249,8 @@ int result_store(struct call *call, const struct result_store_in *in,
 		return rc;
 	if (rc > 0 && (rc = sql_run(call, assignment_less, .agent = x.agent)) < 0)
 		return rc;
+	if ((rc = daemon_moves(call, &x)) < 0)
+		return rc;
 	if ((rc = ack_assignment(call, &x)) < 0 ||
 	    (rc = event_emit_as(call, EVENT_ASSIGNMENT_DONE, x.team, x.agent, x.message,
 				x.sender, in->success ? "ok" : "failed")) < 0)
@@ -277,8 +280,9 @@ static int note_running(struct call *call, int64_t agent, const char *id,
 		     .now = call->now);
 	if (rc < 0)
 		return rc;
-	if (rc > 0 && (rc = event_emit_as(call, EVENT_ASSIGNMENT_STARTED, x.team, agent,
-					  x.message, agent, NULL)) < 0)
+	if (rc > 0 && ((rc = daemon_moves(call, &x)) < 0 ||
+		       (rc = event_emit_as(call, EVENT_ASSIGNMENT_STARTED, x.team, agent,
+					   x.message, agent, NULL)) < 0))
 		return rc;
 	return x.task ? task_renew_assigned(call, &x, renewed) : 0;
 }

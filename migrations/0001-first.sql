@@ -73,6 +73,7 @@ CREATE TABLE agent (
 	assignments INTEGER NOT NULL DEFAULT 0 CHECK (assignments >= 0), -- open
 	created_at INTEGER NOT NULL,
 	active_at INTEGER NOT NULL,
+	moved_at INTEGER NOT NULL DEFAULT 0, -- its daemon began or ended a command
 	gone INTEGER NOT NULL DEFAULT 0 -- its team is destroyed
 ) STRICT;
 CREATE UNIQUE INDEX agent_living ON agent(team, name) WHERE gone = 0;

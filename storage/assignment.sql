@@ -15,6 +15,33 @@ RETURNING assignments;
 -- name: assignment_less
 UPDATE agent SET assignments = assignments - 1 WHERE id = :agent;
 
+-- name: daemon_moved
+UPDATE agent SET moved_at = :now WHERE id = :agent;
+
+-- name: daemon_freed
+-- One that was stuck and has ended a command works again.
+UPDATE agent SET status = 2 WHERE id = :agent AND status = 6;
+
+-- name: daemons_stuck
+-- scan ok: agents with open assignments, few
+-- A daemon is stuck when a command runs 30 s past its timeout, or when waiting
+-- ones have not moved for 30 s though fewer than 4 run.  6 is `stuck`, 9 `offline`.
+SELECT a.id, a.team, a.name, t.inbox_capacity,
+	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state < 2
+		AND x.state = 1 AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
+		AS overdue
+FROM agent a JOIN team t ON t.id = a.team
+WHERE a.assignments > 0 AND a.gone = 0 AND a.status NOT IN (6, 9) AND (
+	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state < 2
+		AND x.state = 1 AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
+	OR (a.moved_at + 30000 < :now
+		AND EXISTS (SELECT 1 FROM assignment x JOIN delivery d
+			ON d.message = x.message AND d.agent = x.agent
+			WHERE x.agent = a.id AND x.state < 2 AND x.state = 0
+			AND d.notified_at + 30000 < :now)
+		AND (SELECT count(*) FROM assignment x WHERE x.agent = a.id
+			AND x.state < 2 AND x.state = 1) < 4));
+
 -- name: assignment_by_message
 -- row: assignment
 SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command,

@@ -9,11 +9,15 @@ SELECT e.seq, e.kind, e.team, e.subject, e.target, CASE WHEN e.kind = 120 THEN
 FROM event e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
 
 -- name: host_due
+-- scan ok: open assignments
 -- Whether something has run out, whether anything can, and when a host lived last.
 SELECT s.alive_at, s.incarnation,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
-		WHERE due_at IS NOT NULL AND state < 3 AND due_at <= :now) AS due,
+		WHERE due_at IS NOT NULL AND state < 3 AND due_at <= :now)
+	OR EXISTS (SELECT 1 FROM assignment WHERE state < 2 AND (
+		started_at + timeout_s * 1000 + 30000 < :now
+		OR (started_at IS NULL AND :now % 10000 < 1000))) AS due,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state < 3) AS live
