@@ -50,6 +50,17 @@ static void note_process(struct place *p, bool restarted)
 	host_submit(p->host, job);
 }
 
+/* Only what was being made becomes ready: a stop that came in between stays. */
+static void note_ready(struct place *p)
+{
+	struct job *job = note(p);
+	struct workspace_note_in *in = job->call.in;
+
+	in->has_state = true;
+	in->state = p->state = WORKSPACE_STATE_READY;
+	host_submit(p->host, job);
+}
+
 static void note_failed(struct place *p, const char *why)
 {
 	struct job *job = note(p);
@@ -188,6 +199,8 @@ static bool be_up(struct place *p, int64_t now)
 		b->find(b->self, p->tether->pid, &p->process);
 		note_process(p, false);
 	}
+	if (p->tether->up && p->state == WORKSPACE_STATE_CREATING)
+		note_ready(p);
 	return !p->tether->up;
 }
 

@@ -250,11 +250,6 @@ void line_drop(struct line *line)
 		go_down(t);
 }
 
-static void on_noted(struct job *job)
-{
-	job_free(job);
-}
-
 static int64_t pid_of(struct line *line)
 {
 	struct ucred peer;
@@ -269,17 +264,11 @@ static int64_t pid_of(struct line *line)
 
 static void come_up(struct tether *t)
 {
-	struct job *job = host_job(t->host, op_workspace_note, on_noted, NULL);
-	struct workspace_note_in *in = job->call.in;
-
 	t->up = true;
 	t->pid = pid_of(&t->control);
 	t->pause_ms = PAUSE_FIRST_MS;
 	t->host->n_linked++;
-	in->workspace = t->workspace;
-	in->has_state = true;
-	in->state = WORKSPACE_STATE_READY;
-	host_submit(t->host, job);
+	reconcile_poke(t->host); /* its row may not say so yet */
 	follow_want(t->host);
 	daemon_up(t);
 	push_up(t, strcmp(t->boot_id, t->boot_told) != 0);
