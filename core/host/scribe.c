@@ -10,10 +10,15 @@
 #include <uv.h>
 
 #include "core/host/mirror.h"
+#include "storage/search.h"
+#include "storage/search.h"
 
 enum {
 	SLICE_MS = 50,
+	INDEX_MS = 10,
 	REST_MS = 40, /* between two slices, so that others get the machine */
+	INDEX_MS = 10,
+	INDEX_REST_MS = 60,
 	NET_MS = 5000, /* a bell that was missed is looked after */
 	RETRY_MS = 2000, /* after a failure */
 	LAST_MS = 2000, /* at the end */
@@ -47,8 +52,25 @@ static bool is_open(struct scribe *s)
 	return s->mirror != NULL;
 }
 
+/* Brings the search index on by a slice; says whether there is more to do. */
+static bool index_more(struct scribe *s)
+{
+	struct search *search;
+	struct fault f = { 0 };
+	bool more = false;
+	int64_t to;
+
+	search = store_search(s->store, &f);
+	if (!search || store_begin(s->store, false, &f))
+		return false;
+	if (search_step(search, s->store, INDEX_MS, &to, &more, &f))
+		more = false;
+	store_rollback(s->store);
+	return more;
+}
+
 /* Works for a slice; returns for how long to sleep then. */
-static int work(struct scribe *s)
+static int mirror_more(struct scribe *s)
 {
 	struct fault f = { 0 };
 	bool more = false;
@@ -63,6 +85,24 @@ static int work(struct scribe *s)
 	s->failed = false;
 	due = mirror_due(s->mirror);
 	return more ? 0 : due >= 0 && due < NET_MS ? (int)due : NET_MS;
+}
+
+/* The search index follows in small slices: it may fall behind a burst, since
+ * a search brings it further by itself. */
+static int index_some(struct scribe *s)
+{
+	struct fault f = { 0 };
+	int64_t indexed_to = 0;
+	struct search *search;
+	bool more = false;
+
+	if (store_begin(s->store, false, &f))
+		return RETRY_MS;
+	search = store_search(s->store, &f);
+	if (search)
+		search_step(search, s->store, INDEX_MS, &indexed_to, &more, &f);
+	store_rollback(s->store);
+	return f.code ? RETRY_MS : more ? INDEX_REST_MS : NET_MS;
 }
 
 static void empty(int fd)
@@ -80,8 +120,10 @@ static void mirror_on(void *arg)
 
 	while (!atomic_load(&s->ending)) {
 		struct pollfd both[2] = { end, { .fd = s->bell, .events = POLLIN } };
-		int ms = work(s);
+		int ms = work(s), index_ms = index_some(s);
 
+		if (index_ms < ms)
+			ms = index_ms;
 		if (ms > 0)
 			poll(both, 2, ms);
 		poll(&end, 1, REST_MS);

@@ -1,5 +1,5 @@
 /*
- * scribe - the thread of a host that keeps the vault's mirror.
+ * scribe - the thread of a host that keeps the vault's mirror and the index.
  *
  * It sleeps until the bell rings, here or in another process, and then works
  * on a read connection of its own, at most so many times a second.  What the
