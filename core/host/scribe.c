@@ -11,11 +11,9 @@
 
 #include "core/host/mirror.h"
 #include "storage/search.h"
-#include "storage/search.h"
 
 enum {
 	SLICE_MS = 50,
-	INDEX_MS = 10,
 	REST_MS = 40, /* between two slices, so that others get the machine */
 	INDEX_MS = 10,
 	INDEX_REST_MS = 60,
@@ -52,25 +50,8 @@ static bool is_open(struct scribe *s)
 	return s->mirror != NULL;
 }
 
-/* Brings the search index on by a slice; says whether there is more to do. */
-static bool index_more(struct scribe *s)
-{
-	struct search *search;
-	struct fault f = { 0 };
-	bool more = false;
-	int64_t to;
-
-	search = store_search(s->store, &f);
-	if (!search || store_begin(s->store, false, &f))
-		return false;
-	if (search_step(search, s->store, INDEX_MS, &to, &more, &f))
-		more = false;
-	store_rollback(s->store);
-	return more;
-}
-
 /* Works for a slice; returns for how long to sleep then. */
-static int mirror_more(struct scribe *s)
+static int work(struct scribe *s)
 {
 	struct fault f = { 0 };
 	bool more = false;
