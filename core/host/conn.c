@@ -64,7 +64,7 @@ void conn_flush(struct host *host)
 
 static bool held_up(const struct conn *c)
 {
-	return c->closing || c->solo || c->n_jobs >= JOBS_MOST ||
+	return c->closing || c->host->stopping || c->solo || c->n_jobs >= JOBS_MOST ||
 	       c->flow.out.len > OUT_PAUSE;
 }
 
