@@ -1,6 +1,7 @@
 #include "storage/fault_vfs.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,4 +227,23 @@ void fault_vfs_unregister(void)
 		return;
 	sqlite3_vfs_unregister(vfs);
 	free(vfs);
+}
+
+/* --- chosen from outside ------------------------------------------------------------ */
+
+static void choose(void)
+{
+	const char *path = getenv("CADRE_TEST_VFS");
+	struct fault_control *control = path ? fault_vfs_map(path) : NULL;
+
+	if (control)
+		fault_vfs_register(control);
+}
+
+const char *fault_vfs_chosen(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, choose);
+	return getenv("CADRE_TEST_VFS") && sqlite3_vfs_find("faulty") ? "faulty" : NULL;
 }

@@ -40,4 +40,8 @@ struct fault_control *fault_vfs_map(const char *path);
 int fault_vfs_register(struct fault_control *control);
 void fault_vfs_unregister(void);
 
+/* "faulty" when the environment has CADRE_TEST_VFS, the path of a control block,
+ * which is then mapped and registered once; else NULL. */
+const char *fault_vfs_chosen(void);
+
 #endif

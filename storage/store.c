@@ -1,4 +1,5 @@
 /* A connection's life and its transactions; start reading at store_open(). */
+#include "storage/fault_vfs.h"
 #include "storage/inside.h"
 #include "storage/search.h"
 
@@ -304,6 +305,10 @@ int store_open(struct store **out, const char *dir, unsigned flags, const char *
 	struct store *s;
 
 	pthread_once(&once, configure);
+#ifdef CADRE_TESTING
+	if (!vfs && !(flags & STORE_MEMORY))
+		vfs = fault_vfs_chosen();
+#endif
 	s = store_new(dir, flags, vfs);
 	if (flags & STORE_MEMORY)
 		open_under_lock(s, -1, f);

@@ -146,6 +146,10 @@ static void settle_all(struct scene *s)
 	expect(s, "assignments without a result",
 	       "SELECT count(*) FROM assignment WHERE state < 2", 60000);
 	run_to_end(s, "s");
+	if (scene_mirror_lag(s, 15000) != 0) {
+		printf("the host does not bring the mirror up to date\n");
+		s->faults++;
+	}
 }
 
 static int report(struct scene *s, const struct toll *t, int findings)

@@ -68,6 +68,8 @@ pid_t scene_guest(struct scene *s);
 int64_t scene_number(struct scene *s, const char *sql);
 /* Waits until a query gives 0; false when time is up. */
 bool scene_await(struct scene *s, const char *sql, int ms);
+/* How far the vault is behind the rows when the host has had `ms` for it. */
+int64_t scene_mirror_lag(struct scene *s, int ms);
 /* Starts the guests of failed workspaces again, as the operator. */
 void scene_revive(struct scene *s);
 

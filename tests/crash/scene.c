@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/host/client.h"
+#include "core/host/mirror.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 
@@ -152,6 +153,24 @@ bool scene_await(struct scene *s, const char *sql, int ms)
 		pause_for(20);
 	}
 	return true;
+}
+
+int64_t scene_mirror_lag(struct scene *s, int ms)
+{
+	int64_t until = tick_ms() + ms, lag = -1;
+	struct home *home = calloc(1, sizeof(*home));
+	struct store *store = NULL;
+	struct fault f = { 0 };
+
+	if (home_find(home, s->home, false, &f) == 0)
+		store_open(&store, home->dir, STORE_READ, NULL, &f);
+	while (store && lag != 0 && tick_ms() < until && !f.code) {
+		pause_for(20);
+		mirror_lag(home, store, &lag, &f);
+	}
+	store_close(store);
+	free(home);
+	return lag;
 }
 
 pid_t scene_guest(struct scene *s)

@@ -1,0 +1,384 @@
+/*
+ * iofault - a host whose disk fails under it, at every step, and a disk that is
+ * full.
+ *
+ * An error is reported, nothing that was acknowledged is lost, reads go on, and
+ * the host goes on by itself when the disk does.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/iofault/stage.h"
+#include "tests/lib/child.h"
+#include "tests/lib/place.h"
+
+/* --- a shimmed disk ------------------------------------------------------------------ */
+
+static int host_setup(void **state)
+{
+	struct stage *s = calloc(1, sizeof(*s));
+
+	stage_open(s, NULL);
+	stage_start(s);
+	*state = s;
+	return 0;
+}
+
+static int host_teardown(void **state)
+{
+	stage_close(*state);
+	free(*state);
+	return 0;
+}
+
+/* One round per step, until a round has fewer steps than we count to. */
+static void fail_each(struct stage *s, int kinds, int result)
+{
+	long n, struck = 0;
+	int unavailable = 0;
+
+	for (n = 1; n < 400; n++) {
+		int before = s->n_asked, yes;
+
+		disk_break(s, kinds, result, n, false);
+		yes = stage_round(s);
+		unavailable += s->n_asked - before - yes;
+		if (!atomic_load(&s->disk->failed))
+			break;
+		struck++;
+		disk_mend(s);
+		stage_settle(s);
+	}
+	disk_mend(s);
+	stage_settle(s);
+	print_message("           %ld steps failed, %d calls unavailable\n", struck,
+		      unavailable);
+	assert_true(struck > 0);
+}
+
+static void end_well(struct stage *s)
+{
+	stage_stop(s, false);
+	stage_judge(s);
+}
+
+static void test_each_write(void **state)
+{
+	fail_each(*state, FAULT_DISK_WRITE, SQLITE_IOERR_WRITE);
+	end_well(*state);
+}
+
+static void test_each_full(void **state)
+{
+	fail_each(*state, FAULT_DISK_WRITE, SQLITE_FULL);
+	end_well(*state);
+}
+
+static void test_each_sync(void **state)
+{
+	fail_each(*state, FAULT_DISK_SYNC, SQLITE_IOERR_FSYNC);
+	end_well(*state);
+}
+
+/* What was read once is in memory: a big board makes it read from the disk. */
+static void fill(struct stage *s, int n)
+{
+	char text[4000];
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	for (int i = 0; i < n; i++)
+		assert_int_equal(stage_write(s, "task.create",
+					     json_pack("{sosssi}", "title",
+						       json_sprintf("filler %d", i),
+						       "description", text, "priority",
+						       5),
+					     NULL),
+				 SAID_YES);
+}
+
+static enum said look(struct stage *s)
+{
+	json_t *answer;
+	enum said said =
+		stage_read(s, "task.list", json_pack("{si}", "limit", 1000), &answer);
+
+	json_decref(answer);
+	return said;
+}
+
+static void test_each_read(void **state)
+{
+	struct stage *s = *state;
+	int refused = 0, failed = 0;
+
+	fill(s, 600);
+	for (long n = 1; n < 60; n++) {
+		/* A new process has read nothing yet. */
+		if (n % 10 == 1) {
+			stage_stop(s, false);
+			stage_start(s);
+		}
+		disk_break(s, FAULT_DISK_READ, SQLITE_IOERR_SHORT_READ, n % 10 * 3 + 1,
+			   false);
+		refused += look(s) != SAID_YES;
+		stage_round(s);
+		failed += atomic_load(&s->disk->failed) > 0;
+		disk_mend(s);
+		stage_settle(s);
+		assert_int_equal(look(s), SAID_YES);
+	}
+	print_message("           %d reads failed, %d looks refused\n", failed, refused);
+	assert_true(failed > 0);
+	end_well(s);
+}
+
+/* The disk is away for a while: all that it is asked fails. */
+static void away(struct stage *s, int kinds, int result, bool reads)
+{
+	int64_t until = tick_ms() + 700;
+	int rounds = 0;
+
+	disk_break(s, kinds, result, 1, true);
+	for (; tick_ms() < until; rounds++) {
+		assert_int_equal(stage_send(s), SAID_UNAVAILABLE);
+		stage_round(s);
+		if (reads)
+			assert_int_equal(look(s), SAID_YES);
+	}
+	assert_true(rounds > 3);
+	assert_true(atomic_load(&s->disk->failed) > 0);
+	disk_mend(s);
+	stage_settle(s);
+	assert_true(stage_round(s) >= 4);
+}
+
+static void test_disk_full_for_a_while(void **state)
+{
+	away(*state, FAULT_DISK_WRITE, SQLITE_FULL, true);
+	end_well(*state);
+}
+
+static void test_disk_gone_for_a_while(void **state)
+{
+	away(*state, FAULT_DISK_WRITE | FAULT_DISK_SYNC | FAULT_DISK_TRUNCATE,
+	     SQLITE_IOERR, true);
+	away(*state, FAULT_DISK_ALL, SQLITE_IOERR, false);
+	end_well(*state);
+}
+
+/* Also the files that checkpoints write and cut. */
+static void test_checkpoints_fail(void **state)
+{
+	struct stage *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		disk_break(s, FAULT_DISK_WRITE | FAULT_DISK_SYNC | FAULT_DISK_TRUNCATE,
+			   SQLITE_IOERR, 701 + i * 37, false);
+		for (int k = 0; k < 60; k++)
+			stage_round(s);
+		disk_mend(s);
+		stage_settle(s);
+	}
+	end_well(s);
+}
+
+/* Killed while its disk fails: what was acknowledged before and in between stays. */
+static void test_killed_while_failing(void **state)
+{
+	struct stage *s = *state;
+
+	for (int i = 0; i < 5; i++) {
+		stage_round(s);
+		disk_break(s, FAULT_DISK_WRITE | FAULT_DISK_SYNC, SQLITE_IOERR, 3 + i * 5,
+			   true);
+		stage_round(s);
+		stage_stop(s, true);
+		disk_mend(s);
+		stage_start(s);
+		stage_settle(s);
+	}
+	end_well(s);
+}
+
+/* --- without a host --------------------------------------------------------------------- */
+
+/* `cadre --direct send` with the n-th operation of its disk failing; its status. */
+static int send_direct(struct stage *s, int number, bool faulty)
+{
+	char key[40], text[80], vfs[120];
+	const char *const argv[] = { cadre_path(), "--direct", "--home", s->home,
+				     "--as",       "ann",      "--key",  key,
+				     "send",       "bob",      text,     NULL };
+	const char *const env[] = { vfs, NULL };
+	const struct child c = { .argv = argv,
+				 .env = faulty ? env : NULL,
+				 .log = s->log,
+				 .in = -1,
+				 .fd3 = -1 };
+
+	snprintf(key, sizeof(key), "direct-%d", number);
+	snprintf(text, sizeof(text), "direct %d", number);
+	snprintf(vfs, sizeof(vfs), "CADRE_TEST_VFS=%s", s->disk_file);
+	return child_wait(child_start(&c), 20000);
+}
+
+static void test_direct_process(void **state)
+{
+	static const int kinds[] = { FAULT_DISK_OPEN, FAULT_DISK_READ, FAULT_DISK_WRITE,
+				     FAULT_DISK_SYNC };
+	struct stage *s = *state;
+	int number = 0, refused = 0;
+
+	stage_stop(s, false);
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+		for (long n = 1; n < 40; n++) {
+			int status, struck;
+
+			disk_break(s, kinds[k], SQLITE_IOERR, n, false);
+			status = send_direct(s, ++number, true);
+			struck = atomic_load(&s->disk->failed);
+			disk_mend(s);
+			assert_true(WIFEXITED(status));
+			if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 7 &&
+			    WEXITSTATUS(status) != 1)
+				fail_msg("status %d; see %s", status, s->log);
+			refused += status != 0;
+			if (status != 0)
+				assert_int_equal(send_direct(s, number, false), 0);
+			if (!struck)
+				break;
+		}
+	print_message("           %d sends, %d refused at first\n", number, refused);
+	stage_start(s);
+	end_well(s);
+}
+
+/* --- a disk that is really full --------------------------------------------------------- */
+
+/* A small file system that only this process and its children see. */
+static bool mount_small(const char *at)
+{
+	mkdir(at, 0700);
+	return unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("tmpfs", at, "tmpfs", 0, "size=32m,mode=700") == 0;
+}
+
+static void take_space(const char *path, size_t most)
+{
+	char block[4096];
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	memset(block, 'x', sizeof(block));
+	for (size_t n = 0; n < most && write(fd, block, sizeof(block)) > 0;)
+		n += sizeof(block);
+	close(fd);
+}
+
+/* Writes until the disk is full and says so; false when it never does. */
+static bool write_until_full(struct stage *s)
+{
+	int refused = 0;
+
+	for (int i = 0; i < 2000 && refused < 20; i++) {
+		refused += stage_send(s) == SAID_UNAVAILABLE;
+		stage_round(s);
+	}
+	return refused == 20;
+}
+
+struct full {
+	struct stage stage;
+	char place[64], home[80], filler[80];
+	bool mounted, open;
+};
+
+static int full_setup(void **state)
+{
+	struct full *x = calloc(1, sizeof(*x));
+
+	snprintf(x->place, sizeof(x->place), "/tmp/cadre-full.%d", (int)getpid());
+	snprintf(x->home, sizeof(x->home), "%s/state", x->place);
+	snprintf(x->filler, sizeof(x->filler), "%s/filler", x->place);
+	x->mounted = mount_small(x->place);
+	*state = x;
+	return 0;
+}
+
+static int full_teardown(void **state)
+{
+	struct full *x = *state;
+
+	if (x->open)
+		stage_close(&x->stage);
+	if (x->mounted)
+		umount(x->place);
+	rmdir(x->place);
+	free(x);
+	return 0;
+}
+
+static void test_really_full(void **state)
+{
+	struct full *x = *state;
+	struct stage *s = &x->stage;
+
+	if (!x->mounted) {
+		print_message("           skipped: mounting is not permitted here\n");
+		skip();
+	}
+	x->open = true;
+	stage_open(s, x->home);
+	stage_start(s);
+	for (int i = 0; i < 3; i++) {
+		stage_round(s);
+		take_space(x->filler, 64 << 20);
+		assert_true(write_until_full(s));
+		assert_int_equal(look(s), SAID_YES);
+		unlink(x->filler);
+		stage_settle(s);
+		assert_true(stage_round(s) >= 4);
+	}
+	end_well(s);
+}
+
+static int end_children(void **state)
+{
+	(void)state;
+	child_end_all();
+	return 0;
+}
+
+int main(void)
+{
+#define WITH_HOST(test) cmocka_unit_test_setup_teardown(test, host_setup, host_teardown)
+	const struct CMUnitTest tests[] = {
+		WITH_HOST(test_each_write),
+		WITH_HOST(test_each_full),
+		WITH_HOST(test_each_sync),
+		WITH_HOST(test_each_read),
+		WITH_HOST(test_disk_full_for_a_while),
+		WITH_HOST(test_disk_gone_for_a_while),
+		WITH_HOST(test_checkpoints_fail),
+		WITH_HOST(test_killed_while_failing),
+		WITH_HOST(test_direct_process),
+		cmocka_unit_test_setup_teardown(test_really_full, full_setup,
+						full_teardown),
+	};
+
+	child_adopt();
+	return cmocka_run_group_tests(tests, NULL, end_children);
+}
