@@ -1,34 +1,73 @@
 /*
- * load - clients that send as fast as they are answered.
+ * load - clients of a server, driven by one thread with epoll.
  *
- * One thread drives all connections with frames made beforehand, so that what
- * is measured is the host.
+ * Each connection is a speaker that goes through the steps of a cycle (send;
+ * or send, receive, ack), `window` cycles at a time.  What is said and how an
+ * answer is told from the next is the script's.  It shares the machine's cores
+ * with the server, so all of it is prepared beforehand as far as it can be.
  */
 #ifndef LOAD_H
 #define LOAD_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "tools/bench/bench.h"
 
-#include "core/fault.h"
+enum { LOAD_WINDOW = 64, LOAD_IN = 64 << 10, LOAD_OUT = 32 << 10, LOAD_ID = 64 };
+
+struct load;
+
+struct speaker {
+	const struct load *load;
+	int fd, number;
+	int step;	     /* the one that waits for its answer */
+	uint64_t random;
+	char id[LOAD_ID];    /* a script's: what the last answer named */
+	size_t n_id;
+	long epoch;
+	char *own;	     /* a script's; freed at the end */
+	size_t n_own, at;
+	size_t n_in, n_out;
+	unsigned head, tail; /* of begun: a ring of cycles under way */
+	int64_t begun[LOAD_WINDOW];
+	char in[LOAD_IN];
+	char out[LOAD_OUT];
+};
+
+struct script {
+	int n_steps;
+	/* Connects and greets; the socket, or -1. */
+	int (*join)(struct speaker *s);
+	/* Appends the request of a step with say(). */
+	void (*ask)(struct speaker *s, int step);
+	/* How long the answer at `data` is; 0 if more is needed. */
+	size_t (*whole)(const char *data, size_t size);
+	/* Takes an answer; false if it is a failure. */
+	bool (*heard)(struct speaker *s, int step, const char *data, size_t size);
+};
 
 struct load {
-	const char *socket;
-	const char *team;
-	int clients;  /* connections; the n-th acts as agent a{n} */
-	int window;   /* calls in flight on each */
-	int body;     /* bytes of a message */
-	int seconds;
+	const struct script *script;
+	const char *socket; /* path of a Unix socket */
+	const void *arg;    /* the script's */
+	int clients, window;
+	double warm, seconds;
 };
 
-struct load_result {
-	uint64_t done, failed;
-	double seconds;
+struct outcome {
+	double rate; /* cycles a second */
 	double p50_ms, p99_ms, max_ms;
+	uint64_t cycles, failed;
 };
 
-/* Sends from every agent to its neighbour, each call with a key. */
-int load_run(const struct load *load, struct load_result *result,
-	     struct fault *f);
+int load_run(const struct load *l, struct outcome *out);
+
+/* For scripts: */
+void say(struct speaker *s, const char *data, size_t size);
+int join_socket(const char *path);
+int write_all(int fd, const char *data, size_t size);
+/* The bytes that would begin at `data`, read until `whole` of them are there;
+ * how many, or -1. */
+ssize_t read_answer(int fd, char *data, size_t room,
+		    size_t (*whole)(const char *data, size_t size));
+
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/version.h"
 #include "guest/guest.h"
 #include "mcp/mcp.h"
+#include "tools/bench/bench.h"
 #include "tools/cadre/cli.h"
 
 int mcp_verb(struct cli *cli, int argc, char **argv)
@@ -63,7 +64,6 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 
 int bench_verb(struct cli *cli, int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return cli_usage(cli, "this build has no bench");
+	(void)cli;
+	return bench_main(argc, argv);
 }

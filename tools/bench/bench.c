@@ -1,0 +1,113 @@
+#include "tools/bench/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* clang-format off */
+const struct bench bench_table[] = {
+	{ "send-1", "one client, each send answered before the next", bench_send_one },
+	{ "rows", "send's own statements in a plain loop", bench_rows },
+	{ "send-64", "64 clients, each waits for its answer", bench_send_many },
+	{ "send-64x16", "64 clients, 16 in flight each", bench_send_deep },
+	{ "cycle-64", "send, receive and ack by 64 clients", bench_cycle },
+	{ "claim-64", "claim and complete by 64 clients", bench_claim },
+	{ "broadcast", "to 1,000 agents with full inboxes", bench_broadcast },
+	{ "tail", "how slow the slowest are over a long run", bench_tail },
+	{ "direct", "8 processes that write beside a busy host", bench_direct },
+	{ "growth", "what a large state costs", bench_growth },
+	{ "process", "`cadre send` as a process", bench_process },
+	{ "mcp", "MCP over stdio", bench_mcp },
+	{ "memory", "of an idle host, and with 200 guests", bench_memory },
+	{ NULL, NULL, NULL },
+};
+/* clang-format on */
+
+void score_print(const struct score *s)
+{
+	char base[32] = "none", ratio[32] = "none";
+
+	if (s->base > 0)
+		snprintf(base, sizeof(base), "%.4g", s->base);
+	if (s->ratio > 0 || s->base > 0)
+		snprintf(ratio, sizeof(ratio), "%.3f",
+			 s->ratio > 0 ? s->ratio : s->value / s->base);
+	printf("BENCH name=%s value=%.*f unit=%s base=%s ratio=%s target=%s verdict=%s\n",
+	       s->name, s->value >= 1000 ? 0 : 3, s->value, s->unit, base, ratio, s->target,
+	       s->ok ? "ok" : "short");
+	fflush(stdout);
+}
+
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value && strcmp(value, "0");
+}
+
+static bool chosen(const char *name, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return argc < 2;
+}
+
+/* All words are names of benches. */
+static int check_names(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const struct bench *b = bench_table;
+
+		while (b->name && strcmp(b->name, argv[i]))
+			b++;
+		if (b->name)
+			continue;
+		for (b = bench_table; b->name; b++)
+			fprintf(stderr, "%-12s %s\n", b->name, b->doc);
+		return fail("there is no bench %s", argv[i]);
+	}
+	return 0;
+}
+
+/* On a disk: the temporary folder is memory on many machines. */
+static int ground_open(struct ground *g, char self[4096])
+{
+	const char *base = getenv("BENCH_DIR");
+	ssize_t n = readlink("/proc/self/exe", self, 4095);
+
+	if (n <= 0)
+		return fail("/proc/self/exe: %m");
+	self[n] = '\0';
+	g->self = self;
+	g->fast = is_set("FAST");
+	g->peers = is_set("PEERS");
+	g->keep_dir = is_set("KEEP") ? (base ? base : "/var/tmp") : NULL;
+	snprintf(g->dir, sizeof(g->dir), "%s/cadre-bench.XXXXXX",
+		 base ? base : "/var/tmp");
+	/* A server that runs as another user goes through it to its own folder. */
+	if (!mkdtemp(g->dir) || chmod(g->dir, 0711))
+		return fail("%s: %m", g->dir);
+	return 0;
+}
+
+int bench_main(int argc, char **argv)
+{
+	char self[4096];
+	struct ground g = { 0 };
+	int failed = 0;
+
+	if (check_names(argc, argv) || ground_open(&g, self))
+		return 2;
+	unsetenv("CADRE_HOME");
+	unsetenv("CADRE_SOCKET");
+	unsetenv("CADRE_TEAM");
+	unsetenv("CADRE_AGENT");
+	for (const struct bench *b = bench_table; b->name; b++)
+		if (chosen(b->name, argc, argv) && b->run(&g))
+			failed = fail("%s", b->name);
+	remove_tree(g.dir);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,99 @@
+/*
+ * bench - how fast it is, beside what it could be at best.
+ *
+ * Each bench measures one or two rows of the speed table, in a state of its
+ * own below the ground's folder, and prints a line per row.  A floor (the
+ * same work without cadre) or a peer (another program's) is measured in the
+ * same run, in turns with ours, so that a busy machine slows both.  Nothing
+ * that a bench has started outlives it.
+ *
+ * The files: ground.c (clock, folders, children), stage.c (a state and its
+ * host), load.c (clients that are answered), talk.c, redis.c and postgres.c
+ * (what they say), floor.c and rows.c (what storage alone can do), then one
+ * file per group of rows.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/fault.h"
+
+/* What all benches share. */
+struct ground {
+	const char *self;     /* the program to start */
+	char dir[200];	      /* for states and servers; removed at the end */
+	const char *keep_dir; /* for what is slow to make; NULL: not kept */
+	bool fast;	      /* shorter, smaller */
+	bool peers;	      /* Redis and PostgreSQL too */
+};
+
+struct bench {
+	const char *name, *doc;
+	int (*run)(struct ground *g);
+};
+
+extern const struct bench bench_table[]; /* ends with a NULL name */
+
+int bench_main(int argc, char **argv);
+
+/* One line of the table. */
+struct score {
+	const char *name, *unit, *target;
+	double value, base; /* base 0: compared with nothing */
+	double ratio;	    /* 0: value / base */
+	bool ok;
+};
+void score_print(const struct score *s);
+
+/* Says on stderr what is under way; the table is on stdout. */
+void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same, and gives -1. */
+int fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int fail_fault(const char *what, const struct fault *f);
+
+/* The benches, a file for each group. */
+int bench_send_one(struct ground *g);
+int bench_rows(struct ground *g);
+int bench_send_many(struct ground *g);
+int bench_send_deep(struct ground *g);
+int bench_cycle(struct ground *g);
+int bench_claim(struct ground *g);
+int bench_broadcast(struct ground *g);
+int bench_tail(struct ground *g);
+int bench_direct(struct ground *g);
+int bench_growth(struct ground *g);
+int growth_claims(struct ground *g); /* a part of it */
+int bench_process(struct ground *g);
+int bench_mcp(struct ground *g);
+int bench_memory(struct ground *g);
+
+/* --- ground.c ---------------------------------------------------------------- */
+
+int64_t bench_now(void); /* ns, monotonic */
+uint64_t bench_random(uint64_t *state); /* fast, not secret */
+double median(double *v, size_t n); /* sorts them */
+double share_of(double *v, size_t n, double share); /* a percentile; sorts */
+
+/* A new folder below the ground's. */
+int ground_folder(struct ground *g, const char *name, char out[256]);
+void remove_tree(const char *path);
+
+/* Starts a program with these standard descriptors (-1: /dev/null); fd 3 of
+ * the child is `extra` if that is not negative.  `quiet` sends its errors there
+ * too. */
+struct start {
+	const char *const *argv;
+	const char *const *env; /* added to the environment, NULL-terminated; or NULL */
+	int in, out, extra;
+	bool quiet;
+	uid_t uid; /* 0: as we are */
+};
+pid_t start_program(const struct start *s);
+/* Ends a child: `signal`, then SIGKILL after 20 s. */
+void stop_program(pid_t pid, int signal);
+
+#endif

@@ -1,0 +1,172 @@
+/* Clock, numbers, folders and children of the benches. */
+#include "tools/bench/bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+int64_t bench_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* xorshift64* */
+uint64_t bench_random(uint64_t *state)
+{
+	uint64_t x = *state ? *state : 88172645463325252u;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	*state = x;
+	return x * 2685821657736338717u;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double share_of(double *v, size_t n, double share)
+{
+	if (n == 0)
+		return 0;
+	qsort(v, n, sizeof(*v), by_size);
+	return v[(size_t)((double)(n - 1) * share)];
+}
+
+double median(double *v, size_t n)
+{
+	return share_of(v, n, 0.5);
+}
+
+void tell(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("bench: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+int fail(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("bench: failed: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	return -1;
+}
+
+int fail_fault(const char *what, const struct fault *f)
+{
+	return fail("%s: %s: %s", what, fault_info(f->code)->name, f->text);
+}
+
+/* --- folders ------------------------------------------------------------------ */
+
+int ground_folder(struct ground *g, const char *name, char out[256])
+{
+	if (snprintf(out, 256, "%s/%s", g->dir, name) >= 256)
+		return fail("the path of %s is too long", name);
+	remove_tree(out);
+	if (mkdir(out, 0700))
+		return fail("%s: %s", out, strerror(errno));
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+void remove_tree(const char *path)
+{
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* --- children ------------------------------------------------------------------- */
+
+static void put_fd(int from, int to)
+{
+	int fd = from >= 0 ? from : open("/dev/null", O_RDWR);
+
+	if (fd == to)
+		fcntl(fd, F_SETFD, 0);
+	else
+		dup2(fd, to);
+}
+
+static void become(const struct start *s)
+{
+	int extra = s->extra < 0 ? -1 : fcntl(s->extra, F_DUPFD, 10);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing outlives the bench */
+	put_fd(s->in, 0);
+	put_fd(s->out, 1);
+	if (s->quiet)
+		put_fd(-1, 2);
+	if (extra >= 0)
+		put_fd(extra, 3);
+	close_range(extra >= 0 ? 4 : 3, ~0U, 0);
+	for (const char *const *e = s->env; e && *e; e++)
+		putenv(strdup(*e));
+	if (s->uid && (setgroups(0, NULL) || setgid(s->uid) || setuid(s->uid)))
+		_exit(126);
+	if (s->uid) /* changing the user has undone it */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	execvp(s->argv[0], (char *const *)s->argv);
+	_exit(127);
+}
+
+pid_t start_program(const struct start *s)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		become(s);
+	if (pid < 0)
+		return fail("fork: %s", strerror(errno));
+	return pid;
+}
+
+void stop_program(pid_t pid, int signal)
+{
+	static const struct timespec pause = { .tv_nsec = 2 * 1000 * 1000 };
+	int status;
+
+	if (pid <= 0)
+		return;
+	kill(pid, signal);
+	for (int i = 0; i < 10000; i++) {
+		if (waitpid(pid, &status, WNOHANG) != 0)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+}

@@ -1,0 +1,100 @@
+/*
+ * What a large state costs: claims on a board of a million tasks, sends behind
+ * ten million messages.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/bench/rows.h"
+
+enum { CLIENTS = 64, ROUNDS = 3, BODY = 256 };
+
+static const struct talk half_random = { .body = BODY, .random_keys = true };
+
+/* Filling takes minutes, so a kept folder is used again. */
+static int open_old(struct stage *s, struct ground *g, int64_t messages)
+{
+	char dir[256], done[300];
+	FILE *mark;
+	int rc;
+
+	snprintf(dir, sizeof(dir), "%s/cadre-old-%lld", g->keep_dir ? g->keep_dir : g->dir,
+		 (long long)messages);
+	snprintf(done, sizeof(done), "%s/filled", dir);
+	if (access(done, F_OK) == 0)
+		return stage_open_at(s, g, dir);
+	remove_tree(dir);
+	if (mkdir(dir, 0700))
+		return fail("%s: %m", dir);
+	rc = stage_open_at(s, g, dir) || stage_team(s, CLIENTS, 0) ||
+		     rows_history(s, messages) ? -1 : 0;
+	mark = rc ? NULL : fopen(done, "w");
+	if (mark)
+		fclose(mark);
+	return rc;
+}
+
+static int play(struct stage *old, struct stage *fresh, double *value, double *base,
+		bool fast)
+{
+	double v[ROUNDS], b[ROUNDS];
+	struct load l = { .script = &script_send,
+			  .arg = &half_random,
+			  .clients = CLIENTS,
+			  .window = 1,
+			  .warm = 0.5,
+			  .seconds = fast ? 2 : 5 };
+	struct outcome o;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		l.socket = fresh->home.socket;
+		if (load_run(&l, &o))
+			return -1;
+		b[i] = 1e6 / o.rate;
+		l.socket = old->home.socket;
+		if (load_run(&l, &o))
+			return -1;
+		v[i] = 1e6 / o.rate;
+		tell("round %d: %.1f us a send behind old ones, %.1f us without", i + 1,
+		     v[i], b[i]);
+	}
+	*value = median(v, ROUNDS);
+	*base = median(b, ROUNDS);
+	return 0;
+}
+
+static int growth_sends(struct ground *g)
+{
+	struct stage *old = calloc(1, sizeof(*old)), *fresh = calloc(1, sizeof(*fresh));
+	double value, base;
+	int rc = -1;
+
+	if (!old || !fresh)
+		abort();
+	if (open_old(old, g, g->fast ? 1000000 : 10000000) == 0 &&
+	    stage_serve(old) == 0 && stage_open(fresh, g, "fresh") == 0 &&
+	    stage_team(fresh, CLIENTS, 0) == 0 && stage_serve(fresh) == 0)
+		rc = play(old, fresh, &value, &base, g->fast);
+	stage_close(old);
+	stage_close(fresh);
+	free(old);
+	free(fresh);
+	if (rc == 0)
+		score_print(&(struct score){ .name = "growth-send",
+					     .unit = "us",
+					     .value = value,
+					     .base = base,
+					     .target = "<=1.3x-empty",
+					     .ok = value <= 1.3 * base });
+	return rc;
+}
+
+int bench_growth(struct ground *g)
+{
+	int claims = growth_claims(g);
+
+	return growth_sends(g) || claims ? -1 : 0;
+}

@@ -1,0 +1,137 @@
+/*
+ * How much memory a host holds: idle, and with many guests linked.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/bench/stage.h"
+
+enum { GUESTS = 200, PATIENCE_S = 120 };
+
+/* RssAnon and RssFile, in MiB. */
+static double resident(pid_t pid)
+{
+	char path[64], line[256];
+	double kib = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "RssAnon:", 8) || !strncmp(line, "RssFile:", 8))
+			kib += strtod(line + 8, NULL);
+	fclose(f);
+	return kib / 1024;
+}
+
+static void rest(double seconds)
+{
+	struct timespec t = { .tv_sec = (time_t)seconds };
+
+	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+	nanosleep(&t, NULL);
+}
+
+/* How many guests answer; asked of the file, not of the host. */
+static int count_guests(struct stage *s)
+{
+	struct client_options o = { .home = &s->home, .direct = true };
+	struct text out = { 0 };
+	struct fault f = { 0 };
+	json_t *answer, *w;
+	size_t i;
+	int n = 0;
+
+	o.identity = (struct identity){ .level = WHO_OPERATOR };
+	if (!s->client && client_open(&s->client, &o, &f))
+		return fail_fault("client", &f);
+	if (stage_call(s, "workspace.list", "{\"team\":\"g\"}", &out))
+		return -1;
+	answer = json_loadb(out.data, out.len, 0, NULL);
+	json_array_foreach(json_object_get(answer, "workspaces"), i, w)
+		n += !strcmp(json_string_value(json_object_get(w, "state")), "ready");
+	json_decref(answer);
+	text_release(&out);
+	return n;
+}
+
+static int wait_for_guests(struct stage *s)
+{
+	int64_t end = bench_now() + PATIENCE_S * INT64_C(1000000000);
+	int n = 0;
+
+	while (n >= 0 && n < GUESTS && bench_now() < end) {
+		rest(0.5);
+		n = count_guests(s);
+	}
+	return n >= GUESTS ? 0 : fail("only %d of %d guests came", n, GUESTS);
+}
+
+/* The host settles for a moment first. */
+static int with_guests(struct ground *g, int guests, double *mib)
+{
+	struct stage *s = calloc(1, sizeof(*s));
+	char args[256];
+	int rc;
+
+	if (!s)
+		abort();
+	snprintf(args, sizeof(args),
+		 "{\"name\":\"g\",\"max_vms\":%d,\"roles\":[{\"name\":\"lead\"}"
+		 "%s%.0d%s]}", guests ? guests : 1,
+		 guests ? ",{\"name\":\"w\",\"workspace\":true,\"count\":" : "", guests,
+		 guests ? "}" : "");
+	rc = stage_open(s, g, "memory") || stage_call(s, "team.create", args, NULL) ||
+		     stage_serve(s) || (guests && wait_for_guests(s)) ? -1 : 0;
+	if (rc == 0) {
+		rest(3);
+		*mib = resident(s->host);
+		/* Guests outlive their host; they end with their team. */
+		if (guests)
+			rc = stage_call(s, "team.destroy", "{\"team\":\"g\"}", NULL);
+		rest(guests ? 5 : 0);
+	}
+	stage_close(s);
+	free(s);
+	return rc;
+}
+
+static void let_many(bool many)
+{
+	static const char *const names[] = { "CADRE_LIMITS_MAX_VMS_PER_TEAM",
+					     "CADRE_LIMITS_MAX_TOTAL_VMS",
+					     "CADRE_TEAM_MAX_VMS" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (many)
+			setenv(names[i], "400", 1);
+		else
+			unsetenv(names[i]);
+}
+
+int bench_memory(struct ground *g)
+{
+	double idle = 0, many = 0;
+	int rc;
+
+	let_many(true);
+	rc = with_guests(g, 0, &idle) || with_guests(g, GUESTS, &many) ? -1 : 0;
+	let_many(false);
+	if (rc)
+		return -1;
+	score_print(&(struct score){ .name = "memory-idle",
+				     .unit = "MiB",
+				     .value = idle,
+				     .target = "<=12",
+				     .ok = idle <= 12 });
+	score_print(&(struct score){ .name = "memory-200",
+				     .unit = "MiB",
+				     .value = many,
+				     .target = "<=30",
+				     .ok = many <= 30 });
+	return 0;
+}

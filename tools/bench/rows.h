@@ -1,0 +1,37 @@
+/*
+ * rows - what storage alone can do: send's own statements in a plain loop.
+ */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include "tools/bench/stage.h"
+
+/* Sends a message from one agent to another with every statement that
+ * message.send runs, reads included, inside an open transaction. */
+struct rows {
+	struct call *call;
+	const char *body;
+	uint64_t random;
+	int agents;
+	int64_t n;
+};
+int rows_send(struct rows *r, const uint8_t key[16]);
+void rows_key(struct rows *r, uint8_t key[16], bool ordered);
+
+/* Fills a board with `n` ready tasks. */
+int rows_tasks(struct stage *s, int64_t n);
+/* Fills a state with `n` old messages that are done with; half of their keys
+ * are UUIDv4. */
+int rows_history(struct stage *s, int64_t n);
+
+/* As many a second as it can, in batches of 256, durable, with checkpoints; or
+ * -1. */
+double rows_rate(struct ground *g, double seconds);
+
+/* floor.c: a plain C loop that commits a raw message and its delivery one by
+ * one, for `seconds`; how many a second, or -1. */
+double floor_loop(struct ground *g, double seconds);
+/* One write of 4 KiB and its fdatasync, in ms: the median of many. */
+double floor_sync(struct ground *g);
+
+#endif

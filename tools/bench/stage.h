@@ -1,0 +1,48 @@
+/*
+ * stage - a state of its own with agents in it, and a host that serves it.
+ */
+#ifndef STAGE_H
+#define STAGE_H
+
+#include "core/host/client.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/load.h"
+
+struct stage {
+	struct ground *ground;
+	char dir[256];
+	bool kept; /* the folder stays */
+	struct home home;
+	struct client *client; /* direct, for what comes before a host */
+	pid_t host;
+};
+
+/* A fresh state in the folder `name`. */
+int stage_open(struct stage *s, struct ground *g, const char *name);
+/* One that is there already, or is made to stay. */
+int stage_open_at(struct stage *s, struct ground *g, const char *dir);
+/* Team `t` with agents a0, a1, ...; capacity 0: inboxes without an end. */
+int stage_team(struct stage *s, int agents, int capacity);
+int stage_serve(struct stage *s); /* starts the host and waits until it is ready */
+void stage_stop(struct stage *s);
+void stage_close(struct stage *s); /* ends and removes all of it */
+
+/* Runs one operation directly, as the operator; `json` are its arguments. */
+int stage_call(struct stage *s, const char *op, const char *json, struct text *out);
+
+/* Opens the state for statements; *call is for the macros of core/call.h. */
+int stage_store(struct stage *s, struct call *call);
+
+/* What `script_...` of talk.c need as load.arg. */
+struct talk {
+	int body;	  /* bytes of a message */
+	bool random_keys; /* half of the keys UUIDv4, else all UUIDv7 */
+	const char *team; /* NULL: t */
+};
+extern const struct script script_send;	  /* to the neighbour */
+extern const struct script script_all;	  /* to everybody */
+extern const struct script script_cycle;  /* to oneself, receive, ack */
+extern const struct script script_claim;  /* claim, complete */
+extern const struct script script_borrow; /* claim, release */
+
+#endif
