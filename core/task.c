@@ -241,7 +241,11 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 	}
 	if ((rc = task_tell(call, call->made, &out->task)) < 0)
 		return rc;
-	out->has_task = out->has_epoch = true;
+	out->has_task = true;
+	/* A repeat may come when it is somebody else's: that epoch is not his. */
+	if (!out->task.owner || strcmp(out->task.owner, a.name) != 0)
+		return 0;
+	out->has_epoch = true;
 	out->epoch = out->task.epoch;
 	out->has_lease_until = out->task.has_lease_until;
 	out->lease_until = out->task.lease_until;
