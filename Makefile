@@ -70,9 +70,8 @@ LIB = $(O)/libcadre.a
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 
 # tests/NAME.c and tests/unit/test_NAME.c are programs of their own; a program
-# also gets tests/NAME/*.c; all get tests/lib/*.c and what they use of the
-# generators' parts.
-TEST_LIB = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/lib/*.c)) $(O)/libbuild.a $(LIB)
+# also gets tests/NAME/*.c; all get what they use of tests/lib/ and tools/build/.
+TEST_LIB = $(O)/libtest.a $(O)/libbuild.a $(LIB)
 BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
 TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c tests/unit/test_*.c))
 FUZZERS = $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*.c))
@@ -125,7 +124,8 @@ $(O)/obj/%.gen.o: build/%.gen.c | $(GEN_H)
 	$(call SAY,CC,$@) $(compile)
 $(LIB): $(OBJ)
 $(O)/libbuild.a: $(BUILD_OBJ)
-$(LIB) $(O)/libbuild.a:
+$(O)/libtest.a: $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/lib/*.c))
+$(LIB) $(O)/libbuild.a $(O)/libtest.a:
 	@mkdir -p $(@D)
 	$(call SAY,AR,$@) rm -f $@ && ar rcs $@ $^
 $(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(LIB)
