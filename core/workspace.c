@@ -318,24 +318,41 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 
 /* --- what the host does in them: checked here, done there ------------------------------------ */
 
-#define REACHES(verb)                                                              \
+/* Whether a repeat with the same key does no harm, and so may run again. */
+enum repeat { ANY_TIMES, ONCE };
+
+static int reach_for(struct call *call, const char *team, const char *name,
+		     enum repeat repeat)
+{
+	if (call->replayed) {
+		fault_set(&call->fault, FAULT_CONFLICT, "/idempotency_key",
+			  "this was begun under this key already");
+		return fault_hint(&call->fault, "Look at what it did; a new key runs it "
+						"again.");
+	}
+	if (repeat == ONCE)
+		call->made = 1;
+	return reach(call, team, name);
+}
+
+#define REACHES(verb, repeat)                                                      \
 	int workspace_##verb(struct call *call, const struct workspace_##verb##_in *in, \
 			     struct workspace_##verb##_out *out)                   \
 	{                                                                          \
 		(void)out;                                                         \
-		return reach(call, in->team, in->workspace);                       \
+		return reach_for(call, in->team, in->workspace, repeat);           \
 	}
 
 /* clang-format off */
-REACHES(exec)
-REACHES(exec_background)
-REACHES(exec_poll)
-REACHES(exec_kill)
-REACHES(file_read)
-REACHES(file_write)
-REACHES(file_edit)
-REACHES(list_dir)
-REACHES(set_env)
+REACHES(exec, ONCE)
+REACHES(exec_background, ONCE)
+REACHES(exec_poll, ANY_TIMES)
+REACHES(exec_kill, ONCE)
+REACHES(file_read, ANY_TIMES)
+REACHES(file_write, ANY_TIMES)
+REACHES(file_edit, ONCE)
+REACHES(list_dir, ANY_TIMES)
+REACHES(set_env, ANY_TIMES)
 /* clang-format on */
 
 /* --- what the host sees ----------------------------------------------------------------------- */

@@ -35,9 +35,10 @@ LEFT JOIN workspace p ON p.id = w.parent
 WHERE w.team = :team AND (:all OR w.state < 4) ORDER BY w.name, w.id;
 
 -- name: workspace_set_state
+-- A destroyed one stays so; only one that is being made or started becomes ready.
 UPDATE workspace SET state = :state, changed_at = :now,
 	was_up = max(was_up, :state = 1)
-WHERE id = :id AND state <> :state AND state < 4;
+WHERE id = :id AND state <> :state AND state < 4 AND (:state <> 1 OR state = 0);
 
 -- name: workspace_set_process
 UPDATE workspace SET pid = nullif(:pid, 0), pid_start = nullif(:pid_start, 0),
