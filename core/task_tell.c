@@ -1,0 +1,263 @@
+/*
+ * task_tell - tasks as callers see them: whole, as lines, and their history.
+ */
+#include <string.h>
+
+#include "core/task.h"
+
+enum { NOTES_SHOWN = 100 };
+
+/* --- telling ------------------------------------------------------------------------- */
+
+static int tell_deps(struct call *call, int64_t task, struct task *out)
+{
+	struct task_deps_row d;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, task_deps, .task = task, .now = call->now);
+	while ((rc = sql_next(call, &q, &d)) > 0) {
+		const char *id = task_name(call, d.number);
+
+		*(const char **)arena_push(&call->arena, &out->depends_on,
+					   &out->n_depends_on, sizeof(id)) = id;
+		if (d.state_now != TASK_STATE_COMPLETED)
+			*(struct blocker *)arena_push(&call->arena, &out->blocked_by,
+						      &out->n_blocked_by,
+						      sizeof(struct blocker)) =
+				(struct blocker){ id, d.state_now };
+	}
+	return rc;
+}
+
+static int tell_lists(struct call *call, int64_t task, struct task *out)
+{
+	struct task_tags_row g;
+	struct criterion c;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, task_tags, .task = task);
+	while ((rc = sql_next(call, &q, &g)) > 0)
+		*(const char **)arena_push(&call->arena, &out->tags, &out->n_tags,
+					   sizeof(g.tag)) = g.tag;
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, task_criteria, .task = task);
+	while (memset(&c, 0, sizeof(c)), (rc = sql_next(call, &q, &c)) > 0)
+		*(struct criterion *)arena_push(&call->arena, &out->acceptance_criteria,
+						&out->n_acceptance_criteria,
+						sizeof(c)) = c;
+	return rc;
+}
+
+static int tell_notes(struct call *call, int64_t task, struct task *out)
+{
+	struct task_notes_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, task_notes, .task = task, .limit = NOTES_SHOWN);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		*(struct note *)arena_push(&call->arena, &out->notes, &out->n_notes,
+					   sizeof(struct note)) =
+			(struct note){ r.name, r.at, r.text };
+	for (size_t i = 0; i < out->n_notes / 2; i++) {
+		struct note swap = out->notes[i];
+
+		out->notes[i] = out->notes[out->n_notes - 1 - i];
+		out->notes[out->n_notes - 1 - i] = swap;
+	}
+	return rc;
+}
+
+static int name_of(struct call *call, int64_t agent, const char **out)
+{
+	struct agent_name_row r;
+	int rc;
+
+	if (!agent)
+		return 0;
+	if ((rc = sql_row(call, agent_name, &r, .id = agent)) > 0)
+		*out = r.name;
+	return rc < 0 ? rc : 0;
+}
+
+static bool is_ready(int64_t state, int64_t open_deps)
+{
+	return state == TASK_STATE_PENDING && open_deps == 0;
+}
+
+int task_tell(struct call *call, int64_t id, struct task *out)
+{
+	struct task_row t;
+	bool live;
+	int rc = sql_row(call, task_by_id, &t, .id = id, .now = call->now);
+
+	if (rc <= 0)
+		return rc < 0 ? rc
+			      : fault_set(&call->fault, FAULT_NOT_FOUND, "/task",
+					  "the task is gone");
+	live = t.owner && t.state_now == t.state;
+	*out = (struct task){
+		.id = task_name(call, t.number),
+		.title = t.title,
+		.status = t.state_now,
+		.priority = t.priority,
+		.ready = is_ready(t.state_now, t.open_deps),
+		.epoch = t.epoch,
+		.has_lease_until = live && t.lease_until,
+		.lease_until = t.lease_until,
+		.attempts = t.attempts,
+		.created_at = t.created_at,
+		.updated_at = t.updated_at,
+		.description = *t.description ? t.description : NULL,
+		.result = t.result,
+	};
+	if ((live && (rc = name_of(call, t.owner, &out->owner)) < 0) ||
+	    (rc = name_of(call, t.assignee, &out->assignee)) < 0 ||
+	    (rc = name_of(call, t.created_by, &out->created_by)) < 0 ||
+	    (rc = tell_deps(call, id, out)) < 0 || (rc = tell_lists(call, id, out)) < 0)
+		return rc;
+	return tell_notes(call, id, out);
+}
+
+int task_tell_line(struct call *call, const struct task_line_row *r,
+		   struct task_line *out)
+{
+	struct task_deps_row d;
+	struct query q;
+	int rc = 0;
+
+	*out = (struct task_line){
+		.id = task_name(call, r->number),
+		.title = r->title,
+		.status = r->state_now,
+		.priority = r->priority,
+		.ready = is_ready(r->state_now, r->open_deps),
+		.owner = r->owner_name,
+		.assignee = r->assignee_name,
+		.epoch = r->epoch,
+		.has_lease_until = r->lease_until != 0,
+		.lease_until = r->lease_until,
+		.updated_at = r->updated_at,
+	};
+	if (r->open_deps == 0)
+		return 0;
+	sql_query(call, &q, task_deps, .task = r->id, .now = call->now);
+	while ((rc = sql_next(call, &q, &d)) > 0)
+		if (d.state_now != TASK_STATE_COMPLETED)
+			*(const char **)arena_push(&call->arena, &out->blocked_by,
+						   &out->n_blocked_by,
+						   sizeof(out->id)) =
+				task_name(call, d.number);
+	return rc;
+}
+
+struct task_page {
+	struct task_line *lines;
+	size_t n;
+	int64_t limit;
+	bool more;
+};
+
+static int tell_page(struct call *call, struct query *q, struct task_page *p)
+{
+	struct task_line_row r;
+	int rc;
+
+	while ((rc = sql_next(call, q, &r)) > 0) {
+		if ((int64_t)p->n == p->limit) {
+			p->more = true;
+			break;
+		}
+		rc = task_tell_line(call, &r,
+				    arena_push(&call->arena, &p->lines, &p->n,
+					       sizeof(*p->lines)));
+		if (rc < 0)
+			break;
+	}
+	query_end(q);
+	return rc < 0 ? rc : 0;
+}
+
+int task_show(struct call *call, const struct task_show_in *in, struct task_show_out *out)
+{
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	return task_tell(call, t.id, &out->task);
+}
+
+int task_list(struct call *call, const struct task_list_in *in, struct task_list_out *out)
+{
+	struct task_page p = { .limit = in->limit };
+	struct agent_row owner = { 0 };
+	struct task_row after = { 0 };
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->owner && (rc = who_agent(call, in->owner, "/owner", &owner)) < 0) ||
+	    (in->after && (rc = task_find(call, in->after, &after)) < 0))
+		return rc;
+	sql_query(call, &q, task_lines, .team = call->caller.team,
+		  .state = in->has_status ? in->status : -1, .owner = owner.id,
+		  .tag = in->tag, .priority = after.priority, .number = after.number,
+		  .limit = in->limit + 1, .now = call->now);
+	if ((rc = tell_page(call, &q, &p)) < 0)
+		return rc;
+	out->tasks = p.lines;
+	out->n_tasks = p.n;
+	out->more = p.more;
+	rc = sql_row(call, team_board, &out->counts, .team = call->caller.team,
+		     .now = call->now);
+	return rc < 0 ? rc : 0;
+}
+
+int task_ready(struct call *call, const struct task_ready_in *in,
+	       struct task_ready_out *out)
+{
+	struct task_page p = { .limit = in->limit };
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	sql_query(call, &q, task_ready_lines, .team = call->caller.team,
+		  .limit = in->limit + 1, .now = call->now);
+	rc = tell_page(call, &q, &p);
+	out->tasks = p.lines;
+	out->n_tasks = p.n;
+	out->more = p.more;
+	return rc;
+}
+
+int task_history(struct call *call, const struct task_history_in *in,
+		 struct task_history_out *out)
+{
+	struct task_history_row r;
+	struct task_row t;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	sql_query(call, &q, task_history, .task = t.id, .after = in->after_seq,
+		  .limit = in->limit + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct happening *h;
+
+		if ((int64_t)out->n_history == in->limit) {
+			out->more = true;
+			break;
+		}
+		h = arena_push(&call->arena, &out->history, &out->n_history, sizeof(*h));
+		*h = (struct happening){ r.seq, r.at, event_kind((int)r.kind)->name,
+					 r.name ? r.name : "clock", r.detail };
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
