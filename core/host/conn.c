@@ -123,7 +123,8 @@ static void on_frame(struct conn *c)
 
 	packet_read(&job->packet, c->reader.body, c->reader.size, &f);
 	job->call.settings = &c->host->home->settings;
-	job->call.host = getpid();
+	job->call.ids = c->host->ids;
+	job->call.host = c->host->pid;
 	what = f.code ? HEARD_NONSENSE : dialect_read(c, job, &f);
 	c->started = true;
 	if (what == HEARD_CALL) {

@@ -68,7 +68,7 @@ struct job *host_job(struct host *host, const struct op *op,
 	call->settings = &host->home->settings;
 	call->identity.level = WHO_HOST;
 	call->ids = host->ids;
-	call->host = getpid();
+	call->host = host->pid;
 	job->done = done;
 	job->owner = owner;
 	return job;
@@ -319,6 +319,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	host->options = options;
 	host->home = options->home;
 	host->seed = home_random();
+	host->pid = getpid();
 	snprintf(host->boot_id, sizeof(host->boot_id), "%016llx%016llx",
 		 (unsigned long long)home_random(), (unsigned long long)home_random());
 	rc = home_make_run(options->home, f);
