@@ -9,15 +9,11 @@
 
 static int open_here(struct stage *s)
 {
-	struct client_options o = { .home = &s->home, .direct = true };
 	struct fault f = { 0 };
 
 	if (home_find(&s->home, s->dir, true, &f))
 		return fail_fault(s->dir, &f);
 	s->home.identity = (struct identity){ .level = WHO_OPERATOR };
-	o.identity = s->home.identity;
-	if (client_open(&s->client, &o, &f))
-		return fail_fault("client", &f);
 	return 0;
 }
 
@@ -39,6 +35,18 @@ int stage_open_at(struct stage *s, struct ground *g, const char *dir)
 	return open_here(s);
 }
 
+/* Through the host where it runs, else directly. */
+static int need_client(struct stage *s)
+{
+	struct client_options o = { .home = &s->home, .direct = s->host == 0 };
+	struct fault f = { 0 };
+
+	o.identity = s->home.identity;
+	if (!s->client && client_open(&s->client, &o, &f))
+		return fail_fault("client", &f);
+	return 0;
+}
+
 int stage_call(struct stage *s, const char *op, const char *json, struct text *out)
 {
 	json_t *args = json_loads(json, 0, NULL);
@@ -48,6 +56,8 @@ int stage_call(struct stage *s, const char *op, const char *json, struct text *o
 
 	if (!args || !op_find(op))
 		return fail("%s %s is no call", op, json);
+	if (need_client(s))
+		return -1;
 	rc = client_call(s->client, op_find(op), args, out ? out : &mine, &f);
 	json_decref(args);
 	text_release(&mine);

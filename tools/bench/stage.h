@@ -13,7 +13,7 @@ struct stage {
 	char dir[256];
 	bool kept; /* the folder stays */
 	struct home home;
-	struct client *client; /* direct, for what comes before a host */
+	struct client *client; /* opened at need */
 	pid_t host;
 };
 
@@ -27,7 +27,7 @@ int stage_serve(struct stage *s); /* starts the host and waits until it is ready
 void stage_stop(struct stage *s);
 void stage_close(struct stage *s); /* ends and removes all of it */
 
-/* Runs one operation directly, as the operator; `json` are its arguments. */
+/* Runs one operation as the operator; `json` are its arguments. */
 int stage_call(struct stage *s, const char *op, const char *json, struct text *out);
 
 /* Opens the state for statements; *call is for the macros of core/call.h. */
