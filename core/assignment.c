@@ -56,13 +56,13 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 		return 0;
 	json = json_loads(text, 0, NULL);
 	if (!json)
-		return fault_set(&call->fault, FAULT_UNAVAILABLE, "", "no memory for JSON");
-	json_object_foreach(json, key, value)
-		*(struct pair *)arena_push(&call->arena, &p->env, &p->n_env,
-					   sizeof(struct pair)) = (struct pair){
-			arena_strdup(&call->arena, key),
-			arena_strdup(&call->arena, json_string_value(value))
-		};
+		return fault_set(&call->fault, FAULT_UNAVAILABLE, "",
+				 "no memory for JSON");
+	json_object_foreach(json, key, value) *
+		(struct pair *)arena_push(&call->arena, &p->env, &p->n_env,
+					  sizeof(struct pair)) =
+		(struct pair){ arena_strdup(&call->arena, key),
+			       arena_strdup(&call->arena, json_string_value(value)) };
 	json_decref(json);
 	return 0;
 }
@@ -156,17 +156,14 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 
 int assignment_call_off(struct call *call, int64_t task)
 {
-	struct assignments_of_task_row r, *all = NULL;
-	struct query q;
-	size_t n = 0;
+	struct assignments_of_task_row *all = NULL;
+	size_t n;
 	int rc;
 
-	sql_query(call, &q, assignments_of_task, .task = task);
-	while ((rc = sql_next(call, &q, &r)) > 0)
-		*(struct assignments_of_task_row *)arena_push(&call->arena, &all, &n,
-							      sizeof(r)) = r;
+	rc = sql_all(call, assignments_of_task, &all, &n, .task = task);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
-		if ((rc = sql_run(call, assignment_cancel, .message = all[i].message)) <= 0)
+		if ((rc = sql_run(call, assignment_cancel, .message = all[i].message)) <=
+		    0)
 			continue;
 		if ((rc = sql_run(call, delivery_end, .message = all[i].message,
 				  .agent = all[i].agent, .state = DELIVERY_STATE_DEAD,

@@ -20,6 +20,24 @@ const struct settings settings_default = {
 	.keep_days = 30,
 };
 
+/* --- rows ------------------------------------------------------------------ */
+
+int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t *n,
+	      size_t size)
+{
+	void *row = arena_alloc(&call->arena, size);
+	struct query q;
+	int rc;
+
+	*n = 0;
+	store_query(call->store, &q, id, in);
+	while ((rc = store_next(&q, row, size, &call->arena, &call->fault)) > 0) {
+		memcpy(arena_push(&call->arena, rows, n, size), row, size);
+		memset(row, 0, size);
+	}
+	return rc;
+}
+
 /* --- keys ------------------------------------------------------------------ */
 
 static const char **text_at(void *base, const struct field *f)

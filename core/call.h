@@ -106,12 +106,18 @@ int call_run(struct call *call);
 /* The answer as JSON text, `"replayed":true` included when it was. */
 void call_encode(struct call *call, struct text *out);
 
+/* What sql_all() stands for. */
+int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t *n,
+	      size_t size);
+
 /* --- statements: see storage/store.h ------------------------------------- */
 
 /* sql_run(call, agent_touch, .id = 3): rows changed, or negative.
  * sql_row(call, agent_by_id, &row, .id = 3): 1 with `row` filled, 0, negative.
  * sql_query(call, &q, board, .team = 3), then sql_next(call, &q, &row) until
- * it gives 0 or a negative; query_end(&q) to stop early. */
+ * it gives 0 or a negative; query_end(&q) to stop early.
+ * sql_all(call, board, &rows, &n, .team = 3): the same into an array of the
+ * arena, so that other statements can run meanwhile; 0 or negative. */
 #define sql_run(call, name, ...)                                           \
 	store_run((call)->store, sql_##name,                               \
 		  &(const struct sql_##name##_in){ __VA_ARGS__ }, &(call)->fault)
@@ -122,6 +128,10 @@ void call_encode(struct call *call, struct text *out);
 #define sql_query(call, q, name, ...)                                      \
 	store_query((call)->store, (q), sql_##name,                        \
 		    &(const struct sql_##name##_in){ __VA_ARGS__ })
+#define sql_all(call, name, rows, n, ...)                                  \
+	call_rows((call), sql_##name,                                      \
+		  &(const struct sql_##name##_in){ __VA_ARGS__ }, (rows), (n), \
+		  sizeof(**(rows)))
 #define sql_next(call, q, row)                                             \
 	store_next((q), (row), sizeof(*(row)), &(call)->arena, &(call)->fault)
 

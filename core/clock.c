@@ -17,21 +17,18 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 		return 0;
 	rc = sql_run(call, task_gap, .gap_ms = in->gap_ms, .gap_since = since);
 	if (rc >= 0)
-		rc = sql_run(call, delivery_gap, .gap_ms = in->gap_ms, .gap_since = since);
+		rc = sql_run(call, delivery_gap, .gap_ms = in->gap_ms,
+			     .gap_since = since);
 	return rc < 0 ? rc : 0;
 }
 
 static int settle_deliveries(struct call *call, int64_t *ended)
 {
-	struct inbox_lapsed_row d, *all = NULL;
-	struct query q;
-	size_t n = 0;
+	struct inbox_lapsed_row *all = NULL;
+	size_t n;
 	int rc;
 
-	sql_query(call, &q, delivery_due, .now = call->now, .limit = SLICE);
-	while ((rc = sql_next(call, &q, &d)) > 0)
-		*(struct inbox_lapsed_row *)arena_push(&call->arena, &all, &n,
-						       sizeof(d)) = d;
+	rc = sql_all(call, delivery_due, &all, &n, .now = call->now, .limit = SLICE);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = delivery_expire(call, &all[i]);
 	*ended = (int64_t)n;

@@ -26,9 +26,10 @@ static int tell_lead(struct call *call, const struct daemons_stuck_row *d)
 	struct draft draft = {
 		.sender = d->id,
 		.type = "task_update",
-		.content = d->overdue
-				   ? "My daemon is stuck: a command runs past its timeout."
-				   : "My daemon is stuck: commands wait, and none moves.",
+		.content =
+			d->overdue
+				? "My daemon is stuck: a command runs past its timeout."
+				: "My daemon is stuck: commands wait, and none moves.",
 	};
 	int64_t message;
 	int rc = sql_row(call, team_lead, &lead, .team = d->team);
@@ -49,15 +50,11 @@ static int tell_lead(struct call *call, const struct daemons_stuck_row *d)
 
 int daemons_settle(struct call *call)
 {
-	struct daemons_stuck_row d, *all = NULL;
-	struct query q;
-	size_t n = 0;
+	struct daemons_stuck_row *all = NULL;
+	size_t n;
 	int rc;
 
-	sql_query(call, &q, daemons_stuck, .now = call->now);
-	while ((rc = sql_next(call, &q, &d)) > 0)
-		*(struct daemons_stuck_row *)arena_push(&call->arena, &all, &n,
-							sizeof(d)) = d;
+	rc = sql_all(call, daemons_stuck, &all, &n, .now = call->now);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		rc = sql_run(call, agent_set_status, .agent = all[i].id,
 			     .status = AGENT_STATUS_STUCK, .now = call->now);

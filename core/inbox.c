@@ -36,8 +36,8 @@ int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t 
 	if (d->lane < 2 && (rc = sql_run(call, inbox_less, .agent = d->agent,
 					 .queued = !held, .leased = held)) < 0)
 		return rc;
-	return event_emit_as(call, events[state], d->team, d->sender, d->message, d->agent,
-			     NULL);
+	return event_emit_as(call, events[state], d->team, d->sender, d->message,
+			     d->agent, NULL);
 }
 
 int delivery_expire(struct call *call, const struct inbox_lapsed_row *d)
@@ -60,15 +60,11 @@ int delivery_expire(struct call *call, const struct inbox_lapsed_row *d)
 
 int inbox_settle(struct call *call, int64_t agent)
 {
-	struct inbox_lapsed_row d, *all = NULL;
-	struct query q;
-	size_t n = 0;
+	struct inbox_lapsed_row *all = NULL;
+	size_t n;
 	int rc;
 
-	sql_query(call, &q, inbox_lapsed, .agent = agent, .now = call->now);
-	while ((rc = sql_next(call, &q, &d)) > 0)
-		*(struct inbox_lapsed_row *)arena_push(&call->arena, &all, &n,
-						       sizeof(d)) = d;
+	rc = sql_all(call, inbox_lapsed, &all, &n, .agent = agent, .now = call->now);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = delivery_expire(call, &all[i]);
 	return rc;
@@ -82,7 +78,9 @@ void envelope_fill(struct call *call, const struct envelope_row *e, struct envel
 		.message_id = id_public(call, ID_MESSAGE, e->id, e->at),
 		.seq = e->id,
 		.from = e->name,
-		.to = e->to_all ? "*" : e->to_name ? e->to_name : "",
+		.to = e->to_all    ? "*"
+		      : e->to_name ? e->to_name
+				   : "",
 		.content = e->content,
 		.message_type = e->type,
 		.timestamp = e->at,
@@ -195,16 +193,12 @@ static int next_messages(struct handing *h, int64_t limit)
 static int ack_session(struct handing *h)
 {
 	struct call *call = h->call;
-	struct inbox_ack_session_row r, *all = NULL;
-	struct query q;
-	size_t n = 0;
+	struct inbox_ack_session_row *all = NULL;
+	size_t n;
 	int rc;
 
-	sql_query(call, &q, inbox_ack_session, .agent = h->agent->id,
-		  .session = h->session, .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0)
-		*(struct inbox_ack_session_row *)arena_push(&call->arena, &all, &n,
-							    sizeof(r)) = r;
+	rc = sql_all(call, inbox_ack_session, &all, &n, .agent = h->agent->id,
+		     .session = h->session, .now = call->now);
 	if (rc < 0 || n == 0)
 		return rc;
 	rc = sql_run(call, inbox_less, .agent = h->agent->id, .queued = 0,
@@ -332,7 +326,8 @@ static int not_held(struct call *call, const struct agent_row *a, int64_t messag
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_NOT_FOUND, where,
 				 "it was not sent to %s", a->name);
-	fault_set(&call->fault, FAULT_CONFLICT, where, "%s does not hold it now", a->name);
+	fault_set(&call->fault, FAULT_CONFLICT, where, "%s does not hold it now",
+		  a->name);
 	return fault_hint(&call->fault, "Receive it (again) before acknowledging it; "
 					"receipt tells where it stands.");
 }

@@ -134,15 +134,16 @@ int event_list(struct call *call, const struct event_list_in *in,
 	if (in->has_after && after < first.seq - 1) {
 		fault_set(&call->fault, FAULT_NOT_FOUND, "/after",
 			  "events up to %" PRId64 " are gone", first.seq - 1);
-		return fault_hint(&call->fault, "Go on after %" PRId64 ".", first.seq - 1);
+		return fault_hint(&call->fault, "Go on after %" PRId64 ".",
+				  first.seq - 1);
 	}
 	if ((rc = read_events(call, in, after, &k, out)) < 0)
 		return rc;
 	out->next = out->n_events ? out->events[out->n_events - 1].seq : after;
 	if (!out->more && out->next < last.seq)
 		out->next = last.seq;
-	out->cursor = arena_printf(&call->arena, "%s.%" PRId64, state.incarnation,
-				   out->next);
+	out->cursor =
+		arena_printf(&call->arena, "%s.%" PRId64, state.incarnation, out->next);
 	if (out->n_events == 0 && in->wait_seconds > 0) {
 		call->wait_on = WAKE_EVENT;
 		call->wait_key = call->caller.team;
@@ -196,18 +197,14 @@ enum { SLICE = 500, DAY_MS = 86400000 };
 static int clean_messages(struct call *call, int64_t before, struct state_gc_out *out)
 {
 	struct message_last_row last;
-	struct gc_messages_row r, *all = NULL;
-	struct query q;
-	size_t n = 0;
+	struct gc_messages_row *all = NULL;
+	size_t n;
 	int rc;
 
 	if ((rc = sql_row(call, message_last, &last)) < 0)
 		return rc;
-	sql_query(call, &q, gc_messages, .after = 0, .keep = last.id, .before = before,
-		  .limit = SLICE);
-	while ((rc = sql_next(call, &q, &r)) > 0)
-		*(struct gc_messages_row *)arena_push(&call->arena, &all, &n,
-						      sizeof(r)) = r;
+	rc = sql_all(call, gc_messages, &all, &n, .after = 0, .keep = last.id,
+		     .before = before, .limit = SLICE);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		if ((rc = sql_run(call, gc_result, .message = all[i].id)) < 0 ||
 		    (rc = sql_run(call, gc_assignment, .message = all[i].id)) < 0 ||

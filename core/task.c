@@ -42,8 +42,8 @@ int task_find(struct call *call, const char *id, struct task_row *t)
 		return rc;
 	if (rc > 0)
 		return 0;
-	fault_set(&call->fault, FAULT_NOT_FOUND, "/task", "there is no task %s in team %s",
-		  id, call->caller.team_name);
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/task",
+		  "there is no task %s in team %s", id, call->caller.team_name);
 	return fault_hint(&call->fault, "See the board with: cadre task list.");
 }
 
@@ -70,15 +70,12 @@ static int lapse(struct call *call, const struct task_lapsed_row *t)
 
 int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended)
 {
-	struct task_lapsed_row r, *all = NULL;
-	struct query q;
-	size_t n = 0;
+	struct task_lapsed_row *all = NULL;
+	size_t n;
 	int rc;
 
-	sql_query(call, &q, task_lapsed, .id = id, .now = call->now, .limit = limit);
-	while ((rc = sql_next(call, &q, &r)) > 0)
-		*(struct task_lapsed_row *)arena_push(&call->arena, &all, &n,
-						      sizeof(r)) = r;
+	rc = sql_all(call, task_lapsed, &all, &n, .id = id, .now = call->now,
+		     .limit = limit);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = lapse(call, &all[i]);
 	if (ended)
@@ -88,15 +85,11 @@ int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended)
 
 int task_give_back(struct call *call, int64_t agent)
 {
-	struct agent_claims_row r, *all = NULL;
-	struct query q;
-	size_t n = 0;
+	struct agent_claims_row *all = NULL;
+	size_t n;
 	int rc;
 
-	sql_query(call, &q, agent_claims, .agent = agent);
-	while ((rc = sql_next(call, &q, &r)) > 0)
-		*(struct agent_claims_row *)arena_push(&call->arena, &all, &n,
-						       sizeof(r)) = r;
+	rc = sql_all(call, agent_claims, &all, &n, .agent = agent);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		if ((rc = sql_run(call, task_give_back, .id = all[i].id,
 				  .now = call->now)) > 0 &&
@@ -159,20 +152,21 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 	const char *id = task_name(call, t->number);
 
 	if (!t->owner) {
-		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s; nobody holds it", id,
-			  word_of(&record_task_line, "status", t->state_now));
+		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s; nobody holds it",
+			  id, word_of(&record_task_line, "status", t->state_now));
 		return fault_hint(f, "Claim it first.");
 	}
 	if (sql_row(call, agent_name, &a, .id = t->owner) < 0)
 		return f->code;
 	if (t->owner != call->caller.agent) {
-		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s", id, a.name);
+		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s", id,
+			  a.name);
 		return fault_hint(f, "Only its owner may do this.");
 	}
 	if (epoch >= 0 && epoch != t->epoch) {
 		fault_set(f, FAULT_CONFLICT, "/epoch",
-			  "epoch %" PRId64 " of task %s is over; it is at %" PRId64, epoch,
-			  id, t->epoch);
+			  "epoch %" PRId64 " of task %s is over; it is at %" PRId64,
+			  epoch, id, t->epoch);
 		return fault_hint(f, "That claim ended: stop the work it stood for.");
 	}
 	return fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
@@ -278,10 +272,9 @@ struct holding {
 };
 
 /* What the statements of owners take. */
-#define HELD(call, h)                                                        \
-	.id = (h).t.id, .agent = (call)->caller.agent,                       \
-	.generation = (call)->caller.generation, .epoch = (h).epoch,         \
-	.now = (call)->now
+#define HELD(call, h)                                  \
+	.id = (h).t.id, .agent = (call)->caller.agent, \
+	.generation = (call)->caller.generation, .epoch = (h).epoch, .now = (call)->now
 
 static int hold(struct call *call, const char *team, const char *task, bool has_epoch,
 		int64_t epoch, struct holding *h)
@@ -406,15 +399,11 @@ int task_release(struct call *call, const struct task_release_in *in,
 static int make_ready(struct call *call, int64_t done, int64_t team, const char ***ids,
 		      size_t *n)
 {
-	struct task_unblocks_row r, *all = NULL;
-	struct query q;
-	size_t count = 0;
+	struct task_unblocks_row *all = NULL;
+	size_t count;
 	int rc;
 
-	sql_query(call, &q, task_unblocks, .dep = done);
-	while ((rc = sql_next(call, &q, &r)) > 0)
-		*(struct task_unblocks_row *)arena_push(&call->arena, &all, &count,
-							sizeof(r)) = r;
+	rc = sql_all(call, task_unblocks, &all, &count, .dep = done);
 	for (size_t i = 0; i < count && rc >= 0; i++) {
 		if (all[i].open_deps || all[i].state != TASK_STATE_PENDING)
 			continue;
@@ -435,12 +424,12 @@ int task_complete(struct call *call, const struct task_complete_in *in,
 	if (rc < 0)
 		return rc;
 	if (!call->made) {
-		rc = sql_run(call, task_finish, HELD(call, h), .state = TASK_STATE_COMPLETED,
-			     .result = in->result);
+		rc = sql_run(call, task_finish, HELD(call, h),
+			     .state = TASK_STATE_COMPLETED, .result = in->result);
 		rc = changed(call, &h, rc, EVENT_TASK_COMPLETED, NULL);
 		if (rc < 0 || (rc = assignment_call_off(call, h.t.id)) < 0 ||
 		    (rc = make_ready(call, h.t.id, h.t.team, &out->ready,
-					       &out->n_ready)) < 0)
+				     &out->n_ready)) < 0)
 			return rc;
 	}
 	return task_tell(call, h.t.id, &out->task);
