@@ -58,6 +58,21 @@ static int replaced(struct call *call, const struct caller_row *r)
 	return fault_hint(&call->fault, "Register under another name, or ask the lead.");
 }
 
+/* The caller's row.  An agent that was renamed goes by its old name until somebody
+ * tells it, so its token finds it where nobody has that name. */
+static int find_caller(struct call *call, const char *team, struct caller_row *r)
+{
+	const struct identity *id = &call->identity;
+	uint8_t hash[TOKEN_HASH];
+	int rc = sql_row(call, caller_by_name, r, .team_name = team, .name = id->agent);
+
+	if (rc != 0 || !id->token || id->proven)
+		return rc;
+	token_hash(id->token, hash);
+	return sql_row(call, caller_by_token, r, .team_name = team,
+		       .token = { hash, sizeof(hash) });
+}
+
 static int check_proof(struct call *call, const struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
@@ -124,7 +139,7 @@ int who_calls(struct call *call)
 	if (!team)
 		return fault_set(&call->fault, FAULT_INVALID, "/team",
 				 "an agent is named without its team");
-	rc = sql_row(call, caller_by_name, &r, .team_name = team, .name = id->agent);
+	rc = find_caller(call, team, &r);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)

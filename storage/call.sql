@@ -9,6 +9,14 @@ SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, a.id AS agent,
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 
+-- name: caller_by_token
+-- row: caller
+-- text: team_name
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, a.id AS agent,
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+FROM team t JOIN agent a ON a.team = t.id
+WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
+
 -- name: caller_by_team
 -- row: caller
 -- text: team_name

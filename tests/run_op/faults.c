@@ -107,7 +107,7 @@ static void try_repeat(struct trial *t)
 	struct answer first, second;
 	uint64_t digest;
 
-	if (t->script->answer.rc < 0 || !(q.op->flags & OP_WRITE) ||
+	if (t->script->answer.rc < 0 || q.made || !(q.op->flags & OP_WRITE) ||
 	    !field_find(q.op->in, "idempotency_key"))
 		return;
 	q.args = json_copy(q.args);
