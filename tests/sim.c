@@ -26,7 +26,8 @@ static void make_place(struct sim *s)
 {
 	const char *place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
 
-	snprintf(s->dir, sizeof(s->dir), "%.60s/cadre-sim.XXXXXX", place ? place : "/tmp");
+	snprintf(s->dir, sizeof(s->dir), "%.60s/cadre-sim.XXXXXX",
+		 place ? place : "/tmp");
 	if (!mkdtemp(s->dir))
 		abort();
 }
@@ -68,7 +69,8 @@ static int64_t row_of(struct sim *s, const struct agent *a)
 
 	sqlite3_prepare_v2(s->reader,
 			   "SELECT a.id FROM agent a JOIN team t ON t.id = a.team "
-			   "WHERE t.name = ? AND a.name = ?", -1, &st, NULL);
+			   "WHERE t.name = ? AND a.name = ?",
+			   -1, &st, NULL);
 	sqlite3_bind_text(st, 1, a->team, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 2, a->name, -1, SQLITE_STATIC);
 	row = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
@@ -140,7 +142,8 @@ static void begin_trouble(struct sim *s)
 
 	s->trouble = random_below(s, 20) == 0;
 	if (s->trouble)
-		store_fail(s->store, 1 + random_below(s, 600), results[random_below(s, 4)]);
+		store_fail(s->store, 1 + random_below(s, 600),
+			   results[random_below(s, 4)]);
 }
 
 static void step_batch(struct sim *s)

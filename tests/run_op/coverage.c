@@ -44,8 +44,8 @@ static void read_excuses(struct excuses *e, const char *path)
 
 		if (line[0] == '#' || !colon)
 			continue;
-		snprintf(e->what[e->n++], sizeof(e->what[0]), "%.*s",
-			 (int)(colon - line), line);
+		snprintf(e->what[e->n++], sizeof(e->what[0]), "%.*s", (int)(colon - line),
+			 line);
 	}
 	if (f)
 		fclose(f);
@@ -76,7 +76,8 @@ static void report_op(const struct coverage *c, const struct op *op, struct excu
 	if (!c->ops[op->index])
 		missing(e, op->name);
 	for (const enum fault_code *f = op->faults; *f; f++) {
-		if (is_general(*f) || c->faults[(size_t)op->index * FAULT_COUNT + (size_t)(-1 - (int)*f)])
+		if (is_general(*f) ||
+		    c->faults[(size_t)op->index * FAULT_COUNT + (size_t)(-1 - (int)*f)])
 			continue;
 		snprintf(what, sizeof(what), "%s %s", op->name, fault_info(*f)->name);
 		missing(e, what);

@@ -7,7 +7,7 @@
 #include "core/op.h"
 
 struct coverage {
-	bool *ops;    /* by op->index */
+	bool *ops; /* by op->index */
 	bool *faults; /* op->index * FAULT_COUNT + fault */
 	bool *events; /* by number, below 1000 */
 };

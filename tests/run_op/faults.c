@@ -61,8 +61,10 @@ static bool try_step(struct trial *t, long n, int result)
 			     t->asked.op->name, n, result, fault_info(a.fault.code)->name,
 			     a.fault.text);
 	if (reached && world_digest(t->store) != t->digest) {
-		script_wrong(t->script, "%s leaves rows behind when step %ld fails "
-					"with %d", t->asked.op->name, n, result);
+		script_wrong(t->script,
+			     "%s leaves rows behind when step %ld fails "
+			     "with %d",
+			     t->asked.op->name, n, result);
 		copy_state(t);
 	}
 	answer_release(&a);
@@ -87,8 +89,8 @@ static void try_steps(struct trial *t, bool thorough)
 
 static bool same_ids(json_t *a, json_t *b)
 {
-	static const char *const ids[] = { "message_id", "seq", "team_id", "name",
-					   "token",	 "epoch" };
+	static const char *const ids[] = { "message_id", "seq",   "team_id",
+					   "name",       "token", "epoch" };
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		json_t *x = json_object_get(a, ids[i]), *y = json_object_get(b, ids[i]);
@@ -218,8 +220,10 @@ static void try_memory(struct trial *t, bool thorough)
 	/* A sample steps on by more and more. */
 	while ((died = die_at(t, dir, n)) == 0) {
 		if (!before || digest_in(dir) != before) {
-			script_wrong(t->script, "%s leaves rows behind when allocation "
-						"%ld aborts", t->asked.op->name, n);
+			script_wrong(t->script,
+				     "%s leaves rows behind when allocation "
+				     "%ld aborts",
+				     t->asked.op->name, n);
 			goto out;
 		}
 		n += thorough ? 1 : 1 + n;

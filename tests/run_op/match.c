@@ -20,8 +20,8 @@ static const char *differ(struct script *s, json_t *want, json_t *got)
 {
 	char *w = json_dumps(want, JSON_ENCODE_ANY | JSON_COMPACT);
 	char *g = got ? json_dumps(got, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-	const char *text = arena_printf(&s->arena, ": expected %s, got %s", w,
-					g ? g : "nothing");
+	const char *text =
+		arena_printf(&s->arena, ": expected %s, got %s", w, g ? g : "nothing");
 
 	free(w);
 	free(g);
@@ -75,9 +75,13 @@ static const char *match_object(struct script *s, json_t *want, json_t *got)
 	const char *key, *bad;
 	json_t *v;
 
-	json_object_foreach(want, key, v)
-		if ((bad = match(s, v, json_object_get(got, key))))
-			return arena_printf(&s->arena, "/%s%s", key, bad);
+	json_object_foreach(
+		want, key,
+		v) if ((bad = match(s, v,
+				    json_object_get(got,
+						    key)))) return arena_printf(&s->arena,
+										"/%s%s",
+										key, bad);
 	return NULL;
 }
 

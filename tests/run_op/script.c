@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops.gen.h"
 #include "storage/inside.h"
 
 static const int64_t first_day = 1767225600000; /* 2026-01-01 */
@@ -38,8 +39,11 @@ static void do_later(struct script *s, const char *rest)
 	static const struct {
 		const char *unit;
 		int64_t ms;
-	} units[] = { { "ms", 1 },	{ "s", 1000 },	   { "m", 60000 },
-		      { "h", 3600000 }, { "d", 86400000 } };
+	} units[] = { { "ms", 1 },
+		      { "s", 1000 },
+		      { "m", 60000 },
+		      { "h", 3600000 },
+		      { "d", 86400000 } };
 	char *unit;
 	int64_t n = strtoll(rest, &unit, 10);
 
@@ -137,8 +141,8 @@ static void learn_token(struct script *s, const char *team, json_t *from)
 	json_t *token = json_object_get(from, "token");
 
 	if (team && name && token)
-		json_object_set(s->tokens,
-				arena_printf(&s->arena, "%s/%s", team, name), token);
+		json_object_set(s->tokens, arena_printf(&s->arena, "%s/%s", team, name),
+				token);
 }
 
 static void learn_tokens(struct script *s)
@@ -154,6 +158,23 @@ static void learn_tokens(struct script *s)
 		learn_token(s, json_string_value(json_object_get(reply, "team")), reply);
 }
 
+/* An event that nobody was told to expect of this operation; what time does by
+ * itself is written down by whoever comes first. */
+static bool emits(const struct op *op, int kind)
+{
+	static const int by_time[] = { EVENT_TEAM_STATE,      EVENT_TASK_LAPSED,
+				       EVENT_TASK_FAILED,     EVENT_MESSAGE_REQUEUED,
+				       EVENT_MESSAGE_EXPIRED, EVENT_MESSAGE_DEAD };
+
+	for (size_t i = 0; i < sizeof(by_time) / sizeof(by_time[0]); i++)
+		if (by_time[i] == kind)
+			return true;
+	for (const int *e = op->events; *e; e++)
+		if (*e == kind)
+			return true;
+	return false;
+}
+
 static void note_events(struct script *s)
 {
 	sqlite3_stmt *st = NULL;
@@ -162,8 +183,14 @@ static void note_events(struct script *s)
 			       -1, &st, NULL) != SQLITE_OK)
 		abort();
 	sqlite3_bind_int64(st, 1, s->events_from);
-	while (sqlite3_step(st) == SQLITE_ROW)
-		s->coverage->events[sqlite3_column_int(st, 0)] = true;
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		int kind = sqlite3_column_int(st, 0);
+
+		s->coverage->events[kind] = true;
+		if (!emits(s->asked.op, kind))
+			script_wrong(s, "%s declares no %s", s->asked.op->name,
+				     event_kind(kind)->name);
+	}
 	sqlite3_finalize(st);
 }
 
@@ -222,8 +249,7 @@ static void keep_before(struct script *s)
 
 	if (s->faults == FAULTS_NONE)
 		return;
-	if (!s->before &&
-	    store_open(&s->before, NULL, STORE_MEMORY, NULL, &f) < 0)
+	if (!s->before && store_open(&s->before, NULL, STORE_MEMORY, NULL, &f) < 0)
 		abort();
 	if (store_copy(s->before, s->world.store, &f) < 0)
 		script_wrong(s, "cannot copy the state: %s", f.text);
@@ -248,7 +274,8 @@ static void do_call(struct script *s, const char *name, const char *rest)
 
 	next_call(s);
 	if (!op || !args) {
-		script_wrong(s, op ? "no JSON: %s" : "no such call: %s", op ? rest : name);
+		script_wrong(s, op ? "no JSON: %s" : "no such call: %s",
+			     op ? rest : name);
 		json_decref(args);
 		return;
 	}
@@ -256,10 +283,9 @@ static void do_call(struct script *s, const char *name, const char *rest)
 	json_decref(args);
 	json_decref(s->asked.args);
 	if (s->key)
-		json_object_set_new(full,
-				    op->flags & OP_REQUEST ? "request_id"
-							   : "idempotency_key",
-				    json_string(s->key));
+		json_object_set_new(
+			full, op->flags & OP_REQUEST ? "request_id" : "idempotency_key",
+			json_string(s->key));
 	s->key = NULL;
 	s->asked = (struct asked){ .op = op, .args = full, .identity = s->identity };
 	ask(s);
@@ -349,7 +375,7 @@ static void do_events(struct script *s, const char *rest)
 static void do_waits(struct script *s, const char *rest)
 {
 	static const char *const names[] = { "nothing", "inbox", "ready",
-					     "task",	"event", "message" };
+					     "task",    "event", "message" };
 
 	if (strcmp(names[s->answer.wait_on], rest) != 0)
 		script_wrong(s, "it waits for %s", names[s->answer.wait_on]);
@@ -361,10 +387,10 @@ static const struct {
 	const char *word;
 	void (*run)(struct script *s, const char *rest);
 } words[] = {
-	{ "at", do_at },       { "+", do_later },	{ "as", do_as },
+	{ "at", do_at },           { "+", do_later },       { "as", do_as },
 	{ "session", do_session }, { "hosted", do_hosted }, { "set", do_set },
-	{ "key", do_key },     { "again", do_again },	{ "resume", do_resume },
-	{ "=", do_equals },    { "!", do_fault },	{ "~", do_events },
+	{ "key", do_key },         { "again", do_again },   { "resume", do_resume },
+	{ "=", do_equals },        { "!", do_fault },       { "~", do_events },
 	{ "waits", do_waits },
 };
 
@@ -398,8 +424,12 @@ static void run_file(struct script *s, FILE *f)
 			line[--n] = '\0';
 		at++;
 		if (n > 0 && (line[0] == ' ' || line[0] == '\t') && whole) {
-			whole = realloc(whole, strlen(whole) + (size_t)n + 1);
-			strcat(whole, line);
+			size_t len = strlen(whole);
+
+			whole = realloc(whole, len + (size_t)n + 1);
+			if (!whole)
+				abort();
+			memcpy(whole + len, line, (size_t)n + 1);
 			continue;
 		}
 		if (whole && *whole && *whole != '#')

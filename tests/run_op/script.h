@@ -35,14 +35,14 @@ struct script {
 	struct world world;
 	struct arena arena;
 	struct coverage *coverage;
-	json_t *vars;	/* what $names stand for */
+	json_t *vars; /* what $names stand for */
 	json_t *tokens; /* of team/agent */
 	struct identity identity;
 	const char *key; /* of the next call */
 	struct asked asked; /* the last call */
 	struct answer answer;
 	struct store *before; /* the state before the last call, if kept */
-	int64_t events_from;  /* events after this are the last call's */
+	int64_t events_from; /* events after this are the last call's */
 	bool checked; /* somebody has looked at the answer */
 	int wrong;
 	enum { FAULTS_NONE, FAULTS_LAST, FAULTS_ALL } faults;

@@ -23,15 +23,19 @@ void check_open(struct sim *s)
 	if (sqlite3_open_v2(path, &s->reader, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		violated(s, "cannot open %s", path);
 	/* Queued and leased in one walk: the thousands of the sum are leased. */
-	s->counters = prepare(s, "SELECT queued, leased, assignments, "
+	s->counters = prepare(
+		s,
+		"SELECT queued, leased, assignments, "
 		"(SELECT coalesce(sum(CASE WHEN d.state = 2 THEN 100000 ELSE 1 END), 0)"
 		" FROM delivery d WHERE d.agent = ?1 AND d.lane < 2 AND d.state < 3), "
 		"(SELECT count(*) FROM assignment x WHERE x.agent = ?1 AND x.state < 2) "
 		"FROM agent WHERE id = ?1");
-	s->task = prepare(s, "SELECT k.state, k.epoch, k.lease_until, a.name FROM task k "
+	s->task = prepare(
+		s,
+		"SELECT k.state, k.epoch, k.lease_until, a.name FROM task k "
 		"LEFT JOIN agent a ON a.id = k.owner WHERE k.team = ? AND k.number = ?");
 	s->copy = prepare(s, "SELECT state, attempt FROM delivery "
-		"WHERE message = ? AND agent = ?");
+			     "WHERE message = ? AND agent = ?");
 }
 
 void check_close(struct sim *s)
@@ -58,9 +62,10 @@ static void check_counters(struct sim *s, const struct agent *a)
 	orders = sqlite3_column_int64(st, 2);
 	sum = sqlite3_column_int64(st, 3);
 	if (queued != sum % 100000 || leased != sum / 100000)
-		violated(s, "%s/%s counts %" PRId64 " queued and %" PRId64
-			 " leased, but has %" PRId64 " and %" PRId64, a->team, a->name,
-			 queued, leased, sum % 100000, sum / 100000);
+		violated(s,
+			 "%s/%s counts %" PRId64 " queued and %" PRId64
+			 " leased, but has %" PRId64 " and %" PRId64,
+			 a->team, a->name, queued, leased, sum % 100000, sum / 100000);
 	if (orders != sqlite3_column_int64(st, 4))
 		violated(s, "%s/%s counts %" PRId64 " assignments, but has %lld", a->team,
 			 a->name, orders, (long long)sqlite3_column_int64(st, 4));
@@ -176,8 +181,9 @@ void check_all(struct sim *s)
 	int64_t n = 0;
 
 	check_open_rows(s);
-	st = prepare(s, "SELECT d.message, d.agent, d.state, d.attempt FROM delivery d "
-		"JOIN message m ON m.id = d.message WHERE m.type <> 'task_update'");
+	st = prepare(s,
+		     "SELECT d.message, d.agent, d.state, d.attempt FROM delivery d "
+		     "JOIN message m ON m.id = d.message WHERE m.type <> 'task_update'");
 	while (sqlite3_step(st) == SQLITE_ROW) {
 		int64_t row = sqlite3_column_int64(st, 1);
 		int agent = 0;
@@ -191,8 +197,9 @@ void check_all(struct sim *s)
 		c = copy_of(s, sqlite3_column_int64(st, 0), agent, false);
 		if (!c || c->attempt > sqlite3_column_int(st, 3) ||
 		    (c->done && sqlite3_column_int(st, 2) < 3))
-			violated(s, "message %lld to %s: %s", (long long)
-				 sqlite3_column_int64(st, 0), s->agents[agent].name,
+			violated(s, "message %lld to %s: %s",
+				 (long long)sqlite3_column_int64(st, 0),
+				 s->agents[agent].name,
 				 c ? "handed out more often than its row says"
 				   : "nobody was told of it");
 	}
@@ -204,10 +211,11 @@ void check_all(struct sim *s)
 		   "SELECT count(*) FROM task k WHERE k.open_deps <> "
 		   "(SELECT count(*) FROM task_dep d JOIN task o ON o.id = d.dep "
 		   "WHERE d.task = k.id AND o.state <> 4)");
-	check_none(s, "a task with two completions",
-		   "SELECT count(*) FROM (SELECT subject FROM event INDEXED BY event_task "
-		   "WHERE kind BETWEEN 200 AND 299 AND kind = 205 "
-		   "GROUP BY subject HAVING count(*) > 1)");
+	check_none(
+		s, "a task with two completions",
+		"SELECT count(*) FROM (SELECT subject FROM event INDEXED BY event_task "
+		"WHERE kind BETWEEN 200 AND 299 AND kind = 205 "
+		"GROUP BY subject HAVING count(*) > 1)");
 	if (store_check(s->store, &f) < 0)
 		violated(s, "the file is not sound: %s", f.text);
 }

@@ -9,7 +9,8 @@ void violated(const struct sim *s, const char *fmt, ...)
 {
 	va_list ap;
 
-	printf("step %lld of seed %llu: ", (long long)s->step, (unsigned long long)s->seed);
+	printf("step %lld of seed %llu: ", (long long)s->step,
+	       (unsigned long long)s->seed);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
@@ -280,7 +281,7 @@ bool must_hold(struct sim *s, const struct task_note *t, int agent)
 
 void told_claimed(struct sim *s, int team, int agent, const struct task *t)
 {
-	struct task_note *n = task_of(s, team, atoll(t->id));
+	struct task_note *n = task_of(s, team, strtoll(t->id, NULL, 10));
 
 	if (n->completed)
 		violated(s, "task %s was claimed after it was completed", t->id);

@@ -144,10 +144,10 @@ struct act {
 	json_t *args;
 	int kind, agent, other;
 	int64_t number; /* of a task */
-	char id[37];	/* of a message */
+	char id[37]; /* of a message */
 	char token[65]; /* that the caller showed */
-	bool again;	/* a repeat of a keyed call */
-	int64_t made;	/* by the first one */
+	bool again; /* a repeat of a keyed call */
+	int64_t made; /* by the first one */
 };
 
 void act_choose(struct sim *s, struct act *a);
@@ -163,6 +163,6 @@ void check_open(struct sim *s);
 void check_close(struct sim *s);
 void check_touched(struct sim *s);
 void check_open_rows(struct sim *s); /* all that is open */
-void check_all(struct sim *s);	     /* everything, and the file itself */
+void check_all(struct sim *s); /* everything, and the file itself */
 
 #endif
