@@ -33,6 +33,10 @@ int message_find(struct call *call, const char *id, const char *where,
 int message_deliveries(struct call *call, int64_t message, const char *after,
 		       int64_t limit, struct delivery **out, size_t *n);
 
+/* Adds to `d` what the send after event `seq` pushed out of each inbox: the events
+ * right behind it say so. */
+int message_dropped(struct call *call, int64_t seq, struct delivery *d, size_t n);
+
 /* Takes a copy out of the inbox as `state`, with its event and counters. */
 int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state);
 
