@@ -232,6 +232,12 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 	return 0;
 }
 
+/* Who sent it, where that is not the sender: the lead and the operator may. */
+static const char *sent_by(const struct call *call, const struct draft *d)
+{
+	return d->sender == call->caller.agent ? NULL : call->caller.name;
+}
+
 static int send_one(struct call *call, const struct draft *d, const struct agent_row *to,
 		    int64_t *message)
 {
@@ -242,7 +248,7 @@ static int send_one(struct call *call, const struct draft *d, const struct agent
 	if ((rc = message_deliver(call, *message, d, to)) < 0)
 		return rc;
 	return event_emit_as(call, EVENT_MESSAGE_SENT, call->caller.team, d->sender,
-			     *message, to->id, NULL);
+			     *message, to->id, sent_by(call, d));
 }
 
 static int send_many(struct call *call, struct draft *d, const struct recipients *r,
@@ -260,7 +266,7 @@ static int send_many(struct call *call, struct draft *d, const struct recipients
 	if (rc < 0)
 		return rc;
 	return event_emit_as(call, EVENT_MESSAGE_SENT, call->caller.team, d->sender,
-			     *message, 0, r->all ? "*" : NULL);
+			     *message, 0, sent_by(call, d));
 }
 
 static int send_assignment(struct call *call, const struct draft *d,

@@ -99,6 +99,7 @@ void world_ask(struct world *w, struct store *store, const struct asked *q,
 	a->fault = call.fault;
 	/* What a guest is asked for is not in the answer yet. */
 	if (a->rc >= 0 && call.workspace) {
+		a->guest = true;
 		a->reply = json_object();
 	} else if (a->rc >= 0) {
 		a->rc = read_reply(&call, a);

@@ -37,6 +37,7 @@ struct answer {
 	bool replayed;
 	enum wake wait_on;
 	int64_t wait_key;
+	bool guest; /* a guest has to be asked: this is no answer yet */
 };
 
 /* An empty state in memory; aborts when there is none to be had. */

@@ -109,8 +109,8 @@ static void try_repeat(struct trial *t)
 	struct answer first, second;
 	uint64_t digest;
 
-	if (t->script->answer.rc < 0 || q.made || !(q.op->flags & OP_WRITE) ||
-	    !field_find(q.op->in, "idempotency_key"))
+	if (t->script->answer.rc < 0 || t->script->answer.guest || q.made ||
+	    !(q.op->flags & OP_WRITE) || !field_find(q.op->in, "idempotency_key"))
 		return;
 	q.args = json_copy(q.args);
 	if (!json_object_get(q.args, "idempotency_key"))
