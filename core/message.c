@@ -129,23 +129,50 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	return 0;
 }
 
-/* `*`: one statement a step, whatever the size of the team. */
-static int deliver_all(struct call *call, int64_t message, const struct draft *d,
-		       int64_t except)
+/* Leases that ran out count again, before anything drops. */
+static int settle_full(struct call *call, int64_t except)
+{
+	struct inbox_leased_full_row full, *all = NULL;
+	struct query q;
+	size_t n = 0;
+	int rc;
+
+	sql_query(call, &q, inbox_leased_full, .team = call->caller.team,
+		  .sender = except, .inbox_capacity = call->caller.inbox_capacity);
+	while ((rc = sql_next(call, &q, &full)) > 0)
+		*(struct inbox_leased_full_row *)arena_push(&call->arena, &all, &n,
+							    sizeof(full)) = full;
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = inbox_settle(call, all[i].id);
+	return rc;
+}
+
+/* One copy less in each full inbox: their counters need not change. */
+static int drop_one_each(struct call *call, int64_t except)
+{
+	struct event_last_row last;
+	int rc = sql_row(call, event_last, &last);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_run(call, inbox_drop_all, .now = call->now,
+		     .kind = EVENT_MESSAGE_DROPPED, .team = call->caller.team,
+		     .actor = call->caller.agent, .via = call->identity.as,
+		     .sender = except, .inbox_capacity = call->caller.inbox_capacity);
+	if (rc <= 0)
+		return rc;
+	return sql_run(call, delivery_drop_all, .now = call->now, .seq = last.seq,
+		       .kind = EVENT_MESSAGE_DROPPED);
+}
+
+/* What leases that ran out have brought back above the capacity. */
+static int drop_surplus(struct call *call)
 {
 	struct inbox_over_row full;
 	struct agent_row a;
 	struct query q;
 	int rc;
 
-	if ((rc = sql_run(call, delivery_add_all, .message = message,
-			  .team = call->caller.team, .sender = except,
-			  .lane = lane_of(d), .expires_at = d->expires_at)) < 0 ||
-	    (rc = sql_run(call, inbox_count_all, .team = call->caller.team,
-			  .sender = except)) < 0)
-		return rc;
-	if (call->caller.inbox_capacity == 0)
-		return 0;
 	sql_query(call, &q, inbox_over, .team = call->caller.team,
 		  .inbox_capacity = call->caller.inbox_capacity);
 	while ((rc = sql_next(call, &q, &full)) > 0) {
@@ -155,6 +182,27 @@ static int deliver_all(struct call *call, int64_t message, const struct draft *d
 	}
 	query_end(&q);
 	return rc;
+}
+
+/* `*`: one statement a step, whatever the size of the team. */
+static int deliver_all(struct call *call, int64_t message, const struct draft *d,
+		       int64_t except)
+{
+	int64_t capacity = call->caller.inbox_capacity;
+	int rc;
+
+	if (capacity && (rc = settle_full(call, except)) < 0)
+		return rc;
+	if ((rc = sql_run(call, delivery_add_all, .message = message,
+			  .team = call->caller.team, .sender = except,
+			  .lane = lane_of(d), .expires_at = d->expires_at)) < 0)
+		return rc;
+	if (capacity && (rc = drop_one_each(call, except)) < 0)
+		return rc;
+	if ((rc = sql_run(call, inbox_count_all, .team = call->caller.team,
+			  .sender = except, .inbox_capacity = capacity)) < 0)
+		return rc;
+	return capacity ? drop_surplus(call) : 0;
 }
 
 /* --- recipients ------------------------------------------------------------------ */

@@ -34,7 +34,7 @@ int message_deliveries(struct call *call, int64_t message, const char *after,
 		       int64_t limit, struct delivery **out, size_t *n);
 
 /* Adds to `d` what the send after event `seq` pushed out of each inbox: the events
- * right behind it say so. */
+ * right behind it say so.  The copies of `d` are in order of their names. */
 int message_dropped(struct call *call, int64_t seq, struct delivery *d, size_t n);
 
 /* Takes a copy out of the inbox as `state`, with its event and counters. */

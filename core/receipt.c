@@ -1,6 +1,7 @@
 /*
  * receipt - what became of a message, per recipient.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/id.h"
@@ -33,23 +34,29 @@ int message_deliveries(struct call *call, int64_t message, const char *after,
 	return rc;
 }
 
+static int by_name(const void *name, const void *delivery)
+{
+	return strcmp(name, ((const struct delivery *)delivery)->to);
+}
+
 int message_dropped(struct call *call, int64_t seq, struct delivery *d, size_t n)
 {
 	struct dropped_since_row r;
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, dropped_since, .seq = seq);
+	if (n == 0)
+		return 0;
+	sql_query(call, &q, dropped_since, .seq = seq, .last = d[n - 1].to);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		for (size_t i = 0; i < n; i++) {
-			const char **place;
+		struct delivery *to = bsearch(r.name, d, n, sizeof(*d), by_name);
+		const char **place;
 
-			if (strcmp(d[i].to, r.name) != 0)
-				continue;
-			place = arena_push(&call->arena, &d[i].dropped, &d[i].n_dropped,
-					   sizeof(*place));
-			*place = id_public(call, ID_MESSAGE, r.message, r.at);
-		}
+		if (!to)
+			continue;
+		place = arena_push(&call->arena, &to->dropped, &to->n_dropped,
+				   sizeof(*place));
+		*place = id_public(call, ID_MESSAGE, r.message, r.at);
 	}
 	return rc;
 }

@@ -32,8 +32,31 @@ WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender;
 UPDATE agent SET queued = queued + 1 WHERE id = :agent;
 
 -- name: inbox_count_all
+-- One more in each inbox that has room; where one is dropped for it, as many stay.
 UPDATE agent SET queued = queued + 1
-WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender;
+WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
+	AND (:inbox_capacity = 0 OR queued < :inbox_capacity);
+
+-- name: inbox_leased_full
+-- Inboxes that may be over their capacity once leases that ran out count again.
+SELECT id FROM agent
+WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender AND leased > 0
+	AND queued + leased >= :inbox_capacity;
+
+-- name: inbox_drop_all
+-- What a broadcast drops from each full inbox, as events; see inbox_oldest.
+INSERT INTO event (at, kind, team, actor, via, subject, target)
+SELECT :now, :kind, :team, :actor, :via, (SELECT d.message FROM delivery d
+	WHERE d.agent = a.id AND d.lane < 2 AND d.state < 3 AND d.state <> 2
+	ORDER BY d.lane DESC, d.message LIMIT 1), a.id
+FROM agent a WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
+	AND a.queued >= :inbox_capacity;
+
+-- name: delivery_drop_all
+-- The copies that those events name.
+UPDATE delivery SET state = 4, due_at = NULL, done_at = :now
+WHERE (message, agent) IN (SELECT subject, target FROM event
+	WHERE seq > :seq AND kind = :kind) AND state < 2;
 
 -- name: inbox_over
 -- Inboxes that hold more than they may.
@@ -228,8 +251,9 @@ WHERE d.agent = :agent AND d.lane < 3 AND d.state < 3 AND d.message > :after
 ORDER BY d.message LIMIT :limit;
 
 -- name: dropped_since
--- text: name
--- What full inboxes dropped after an event, and whose they were.
+-- text: name last
+-- What full inboxes dropped after an event, and whose they were, up to a name.
 SELECT e.subject AS message, m.at, a.name
-FROM event e JOIN message m ON m.id = e.subject JOIN agent a ON a.id = e.target
+FROM event e CROSS JOIN agent a ON a.id = e.target AND a.name <= :last
+CROSS JOIN message m ON m.id = e.subject
 WHERE e.seq > :seq AND e.kind = 123 ORDER BY e.seq;
