@@ -21,6 +21,7 @@
 
 struct toll {
 	int host, guests, clients;
+	int64_t host_at; /* it is next, at this tick; 0: chance decides */
 };
 
 static bool kill_part(struct part *p)
@@ -36,11 +37,15 @@ static void kill_somebody(struct scene *s, struct toll *t)
 	int luck = s->direct_only ? 99 : dice_below(&s->dice, 100);
 	pid_t guest;
 
-	if (luck < 25) {
+	if (t->host_at || luck < 20) {
+		t->host_at = 0;
 		t->host += kill_part(&s->host);
 	} else if (luck < 50) {
 		guest = scene_guest(s);
 		t->guests += guest && kill(guest, SIGKILL) == 0;
+		/* Often the host too, while it is about to start another. */
+		if (guest && dice_percent(&s->dice, 40))
+			t->host_at = tick_ms() + dice_below(&s->dice, 700);
 	} else {
 		t->clients += kill_part(&s->clients[dice_below(&s->dice, CLIENTS)]);
 	}
@@ -61,6 +66,8 @@ static void rage(struct scene *s, int n, struct toll *t)
 			tick_ms() + 1 +
 			dice_below(&s->dice, dice_percent(&s->dice, 30) ? 30 : 350);
 
+		if (t->host_at)
+			next = t->host_at;
 		while (tick_ms() < next) {
 			scene_tend(s, true);
 			pause_for(3);

@@ -15,6 +15,7 @@ const char judge_schema[] =
 	/* what was handed out, when, and until when: the lease tells both */
 	"CREATE TABLE handed (key TEXT, who TEXT, message INT, id TEXT, attempt INT,"
 	"	content TEXT, at INT, until INT);"
+	"CREATE TABLE sent (key TEXT, content TEXT);"
 	"CREATE TABLE acked (key TEXT, who TEXT, message INT, code TEXT, tried_at INT,"
 	"	ended_at INT);"
 	"CREATE TABLE claim (key TEXT, who TEXT, task INT, epoch INT, until INT);"
@@ -26,7 +27,9 @@ const char judge_schema[] =
 #define MS(t) "(unixepoch(" t ") * 1000 + CAST(substr(" t ", 21, 3) AS INT))"
 
 const char judge_views[] =
-	"CREATE INDEX act_content ON act(args->>'content');"
+	"INSERT INTO sent SELECT key, args->>'content' FROM act"
+	"	WHERE op IN ('message.send', 'message.reply') AND code = 'ok';"
+	"CREATE INDEX sent_content ON sent(content);"
 	"INSERT INTO handed SELECT a.key, a.who, m.value->>'seq', m.value->>'message_id',"
 	"	m.value->>'attempt', m.value->>'content',"
 	"	" MS(
@@ -93,8 +96,8 @@ const struct rule judge_rules[] = {
 	  " GROUP BY content HAVING n > 1" },
 	{ "a message that nobody sent",
 	  "SELECT m.id AS message, substr(m.content, 1, 40) AS content FROM s.message m"
-	  " WHERE m.type <> 'task_assignment' AND NOT EXISTS (SELECT 1 FROM act a"
-	  "	WHERE a.args->>'content' = m.content AND a.code = 'ok')" },
+	  " WHERE m.type <> 'task_assignment' AND NOT EXISTS (SELECT 1 FROM sent t"
+	  "	WHERE t.content = m.content)" },
 	{ "a repeat with its key answered something else",
 	  "SELECT g.key, a.op, g.code, g.result FROM again g JOIN act a USING (key)"
 	  " WHERE g.code <> 'ok' OR coalesce(g.result->>'message_id', g.result->'task'->>'id', '')"
@@ -160,7 +163,8 @@ const struct rule judge_rules[] = {
 	{ "a claim is not in the log",
 	  "SELECT c.key, c.who, c.task, c.epoch FROM claim c JOIN s.task t ON t.number = c.task"
 	  " WHERE NOT EXISTS (SELECT 1 FROM s.event e JOIN s.agent g ON g.id = e.target"
-	  "	WHERE e.subject = t.id AND e.kind = 201 AND e.detail = c.epoch"
+	  "	WHERE e.subject = t.id AND e.kind = 201 AND e.kind BETWEEN 200 AND 299"
+	  "	AND e.detail = c.epoch"
 	  "	AND g.name = c.who)" },
 	{ "a task was claimed while it was held, or ended by another than its owner",
 	  TASK_LOG
@@ -184,7 +188,8 @@ const struct rule judge_rules[] = {
 	  "		AND e.seq > c.seq AND e.kind = CASE w.op WHEN 'task.complete' THEN 205"
 	  "			WHEN 'task.fail' THEN 206 ELSE 208 END"
 	  "		JOIN s.agent g ON g.id = c.target"
-	  "		WHERE c.subject = t.id AND c.kind = 201 AND c.detail = w.epoch"
+	  "		WHERE c.subject = t.id AND c.kind = 201 AND c.kind BETWEEN 200 AND 299"
+	  "		AND e.kind BETWEEN 200 AND 299 AND c.detail = w.epoch"
 	  "		AND g.name = w.who)" },
 	{ "an owner was refused although his lease ran",
 	  "SELECT w.key, w.op, w.who, w.task, w.epoch, w.ended_at, c.until FROM worked w"

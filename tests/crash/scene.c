@@ -176,7 +176,7 @@ int64_t scene_mirror_lag(struct scene *s, int ms)
 pid_t scene_guest(struct scene *s)
 {
 	sqlite3_stmt *st =
-		first_row(s, "SELECT pid, pid_start FROM workspace WHERE state = 1 "
+		first_row(s, "SELECT pid, pid_start FROM workspace WHERE state < 4 "
 			     "AND pid > 1 ORDER BY random() LIMIT 1");
 	pid_t pid = st ? sqlite3_column_int(st, 0) : 0;
 	long long born = st ? sqlite3_column_int64(st, 1) : 0;
