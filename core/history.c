@@ -42,7 +42,7 @@ static bool page_add(struct call *call, struct page *p, const struct envelope_ro
 static int begin_thread(struct call *call, const struct message_thread_in *in,
 			const char **name, struct page *p)
 {
-	struct envelope_row e;
+	struct envelope_row e = { 0 };
 	int64_t first, at;
 	int rc = id_parse(call, ID_MESSAGE, in->thread, &first, &at);
 

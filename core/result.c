@@ -268,7 +268,7 @@ int result_store(struct call *call, const struct result_store_in *in,
 static int note_running(struct call *call, int64_t agent, const char *id,
 			int64_t *renewed)
 {
-	struct assignment_row x;
+	struct assignment_row x = { 0 };
 	int64_t row, at;
 	int rc = id_parse(call, ID_MESSAGE, id, &row, &at);
 

@@ -176,7 +176,7 @@ static void refuses(void **state)
 		{ "{\"name\":\"a\",\"colour\":0}", "/colour", "one of", NULL },
 		{ "{\"name\":\"a\",\"at\":\"yesterday\"}", "/at", "a time", NULL },
 		{ "{\"name\":\"a\",\"at\":-1}", "/at", "a time", NULL },
-		{ "{\"name\":\"a\",\"words\":\"x\"}", "/words", "a list", NULL },
+		{ "{\"name\":\"a\",\"words\":7}", "/words", "text", NULL },
 		{ "{\"name\":\"a\",\"words\":[\"x\",null]}", "/words/1", "a text", NULL },
 		{ "{\"name\":\"a\",\"extra\":[]}", "/extra", "an object", NULL },
 		{ "{\"name\":\"a\",\"extra\":{\"x\":\"\\u0000\"}}", "/extra", "U+0000",
