@@ -11,6 +11,7 @@
 
 #include "core/host/client_parts.h"
 #include "core/host/mirror.h"
+#include "ops.gen.h"
 
 enum { MIRROR_MS = 50 };
 
@@ -136,6 +137,22 @@ static int prepare(struct client *c, struct ticket *t, struct fault *f)
 	return call->store ? 0 : (int)f->code;
 }
 
+/* Any call of an owner renews its leases; a read cannot write, so this does. */
+static void renew(struct client *c)
+{
+	struct call call = { .settings = &c->o.home->settings,
+			     .identity = c->o.identity,
+			     .now = home_now(),
+			     .seed = home_random() };
+	json_t *none = json_object();
+
+	call.store = store_for(c, op_agent_heartbeat, &call.fault);
+	if (call.store && call_decode(&call, op_agent_heartbeat, none) == 0)
+		call_run(&call);
+	json_decref(none);
+	arena_release(&call.arena);
+}
+
 static void answer(struct client *c, struct ticket *t)
 {
 	struct text out = { 0 };
@@ -166,8 +183,11 @@ void direct_run(struct client *c, struct ticket *t)
 		wake_all(c);
 	t->due = false;
 	c->owes_mirror |= writes;
-	if (!call->wait_on || client_now() >= t->until)
-		answer(c, t);
+	if (call->wait_on && client_now() < t->until)
+		return;
+	if (call->renew)
+		renew(c);
+	answer(c, t);
 }
 
 void direct_start(struct client *c, struct ticket *t)
