@@ -46,9 +46,11 @@ WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender AND leased > 0
 -- name: inbox_drop_all
 -- What a broadcast drops from each full inbox, as events; see inbox_oldest.
 INSERT INTO event (at, kind, team, actor, via, subject, target)
-SELECT :now, :kind, :team, :actor, :via, (SELECT d.message FROM delivery d
-	WHERE d.agent = a.id AND d.lane < 2 AND d.state < 3 AND d.state <> 2
-	ORDER BY d.lane DESC, d.message LIMIT 1), a.id
+SELECT :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM delivery d
+	WHERE d.agent = a.id AND d.lane = 1 AND d.state < 3 AND d.state <> 2
+	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
+	WHERE d.agent = a.id AND d.lane = 0 AND d.state < 3 AND d.state <> 2
+	ORDER BY d.message LIMIT 1)), a.id
 FROM agent a WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
 	AND a.queued >= :inbox_capacity;
 
@@ -66,9 +68,12 @@ WHERE team = :team AND gone = 0 AND kind = 0 AND queued > :inbox_capacity;
 -- name: inbox_oldest
 -- What a full inbox drops: its oldest normal message, else the oldest urgent one.
 -- One under a lease is not in the inbox.
-SELECT message FROM delivery
-WHERE agent = :agent AND lane < 2 AND state < 3 AND state <> 2
-ORDER BY lane DESC, message LIMIT 1;
+-- Two walks along the index: in one it would have to sort the whole inbox.
+SELECT coalesce((SELECT d.message FROM delivery d
+	WHERE d.agent = :agent AND d.lane = 1 AND d.state < 3 AND d.state <> 2
+	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
+	WHERE d.agent = :agent AND d.lane = 0 AND d.state < 3 AND d.state <> 2
+	ORDER BY d.message LIMIT 1)) AS message;
 
 -- name: delivery_drop
 UPDATE delivery SET state = 4, due_at = NULL, done_at = :now
