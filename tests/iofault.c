@@ -157,6 +157,7 @@ static void away(struct stage *s, int kinds, int result, bool reads)
 		stage_round(s);
 		if (reads)
 			assert_int_equal(look(s), SAID_YES);
+		pause_for(10);
 	}
 	assert_true(rounds > 3);
 	assert_true(atomic_load(&s->disk->failed) > 0);
