@@ -340,7 +340,7 @@ int message_ack(struct call *call, const struct message_ack_in *in,
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0)
+	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
 		return rc;
 	out->acked = (int64_t)in->n_message_ids;
 	if (call->made)

@@ -420,17 +420,6 @@ static int tell_all(struct call *call, int64_t seq, struct message_send_out *out
 	return seq ? message_dropped(call, seq, out->deliveries, out->n_deliveries) : 0;
 }
 
-/* The sender: the caller's row was just read, its number and name are enough. */
-static int find_sender(struct call *call, const char *name, struct agent_row *from)
-{
-	if (name)
-		return who_acts(call, name, "/from", from);
-	*from = (struct agent_row){ .id = call->caller.agent,
-				    .team = call->caller.team,
-				    .name = call->caller.name };
-	return 0;
-}
-
 int message_send(struct call *call, const struct message_send_in *in,
 		 struct message_send_out *out)
 {
@@ -441,7 +430,7 @@ int message_send(struct call *call, const struct message_send_in *in,
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = find_sender(call, in->from, &from)) < 0)
+	    (rc = who_is(call, in->from, "/from", &from)) < 0)
 		return rc;
 	if (fresh && call->caller.inbox_capacity &&
 	    (rc = sql_row(call, event_last, &before)) < 0)

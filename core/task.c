@@ -217,7 +217,7 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0)
+	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
 		return rc;
 	if (!call->made) {
 		rc = in->task ? claim_named(call, in, &a, &won)
@@ -400,9 +400,14 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 		      size_t *n)
 {
 	struct task_unblocks_row *all = NULL;
+	struct task_in_the_way_row w;
 	size_t count;
 	int rc;
 
+	/* Most are in nobody's way, and an UPDATE that returns rows costs ten times
+	 * the question. */
+	if ((rc = sql_row(call, task_in_the_way, &w, .dep = done)) <= 0 || !w.any)
+		return rc < 0 ? rc : 0;
 	rc = sql_all(call, task_unblocks, &all, &count, .dep = done);
 	for (size_t i = 0; i < count && rc >= 0; i++) {
 		if (all[i].open_deps || all[i].state != TASK_STATE_PENDING)

@@ -267,3 +267,16 @@ int who_acts(struct call *call, const char *name, const char *where,
 					  "the caller's row is gone");
 	return a->id == call->caller.agent ? 0 : who_leads(call, where);
 }
+
+int who_is(struct call *call, const char *name, const char *where, struct agent_row *a)
+{
+	const struct caller *c = &call->caller;
+
+	if (name)
+		return who_acts(call, name, where, a);
+	*a = (struct agent_row){ .id = c->agent,
+				 .team = c->team,
+				 .name = c->name,
+				 .generation = c->generation };
+	return 0;
+}

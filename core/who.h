@@ -25,6 +25,10 @@ int who_agent(struct call *call, const char *name, const char *where,
 int who_acts(struct call *call, const char *name, const char *where,
 	     struct agent_row *a);
 
+/* The same where id, team, name and generation are enough: the caller's own row
+ * has just been read. */
+int who_is(struct call *call, const char *name, const char *where, struct agent_row *a);
+
 /* 0, or `denied` unless the caller is the team's lead or the operator. */
 int who_leads(struct call *call, const char *where);
 

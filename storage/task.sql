@@ -181,6 +181,9 @@ UPDATE task SET title = coalesce(:title, title),
 	updated_at = :now
 WHERE id = :id;
 
+-- name: task_in_the_way
+SELECT EXISTS (SELECT 1 FROM task_dep WHERE dep = :dep) AS any;
+
 -- name: task_unblocks
 -- A completed task is in nobody's way any more.
 UPDATE task SET open_deps = open_deps - 1

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -20,6 +21,7 @@ enum {
 	NET_MS = 5000, /* a bell that was missed is looked after */
 	RETRY_MS = 2000, /* after a failure */
 	LAST_MS = 2000, /* at the end */
+	NICE = 10, /* behind whoever waits for an answer; this follows anyway */
 };
 
 struct scribe {
@@ -99,6 +101,7 @@ static void mirror_on(void *arg)
 	struct scribe *s = arg;
 	struct pollfd end = { .fd = s->end, .events = POLLIN };
 
+	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	while (!atomic_load(&s->ending)) {
 		struct pollfd both[2] = { end, { .fd = s->bell, .events = POLLIN } };
 		int ms = work(s), index_ms = index_some(s);
