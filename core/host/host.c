@@ -212,7 +212,6 @@ static void close_loop(struct host *host)
 static void open_loop(struct host *host)
 {
 	uv_loop_init(&host->loop);
-	uv_loop_configure(&host->loop, UV_METRICS_IDLE_TIME);
 	uv_prepare_init(&host->loop, &host->before_poll);
 	uv_check_init(&host->loop, &host->after_poll);
 	uv_async_init(&host->loop, &host->answered, on_answered);
