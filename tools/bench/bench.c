@@ -35,8 +35,8 @@ void score_print(const struct score *s)
 		snprintf(ratio, sizeof(ratio), "%.3f",
 			 s->ratio > 0 ? s->ratio : s->value / s->base);
 	printf("BENCH name=%s value=%.*f unit=%s base=%s ratio=%s target=%s verdict=%s\n",
-	       s->name, s->value >= 1000 ? 0 : 3, s->value, s->unit, base, ratio, s->target,
-	       s->ok ? "ok" : "short");
+	       s->name, s->value >= 1000 ? 0 : 3, s->value, s->unit, base, ratio,
+	       s->target, s->ok ? "ok" : "short");
 	fflush(stdout);
 }
 

@@ -24,11 +24,11 @@
 
 /* What all benches share. */
 struct ground {
-	const char *self;     /* the program to start */
-	char dir[200];	      /* for states and servers; removed at the end */
+	const char *self; /* the program to start */
+	char dir[200]; /* for states and servers; removed at the end */
 	const char *keep_dir; /* for what is slow to make; NULL: not kept */
-	bool fast;	      /* shorter, smaller */
-	bool peers;	      /* Redis and PostgreSQL too */
+	bool fast; /* shorter, smaller */
+	bool peers; /* Redis and PostgreSQL too */
 };
 
 struct bench {
@@ -44,7 +44,7 @@ int bench_main(int argc, char **argv);
 struct score {
 	const char *name, *unit, *target;
 	double value, base; /* base 0: compared with nothing */
-	double ratio;	    /* 0: value / base */
+	double ratio; /* 0: value / base */
 	bool ok;
 };
 void score_print(const struct score *s);

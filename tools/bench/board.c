@@ -13,7 +13,9 @@ static const struct talk plain = { .body = 0 };
 static int open_board(struct stage *s, struct ground *g, const char *name, int64_t tasks)
 {
 	return stage_open(s, g, name) || stage_team(s, CLIENTS, 0) ||
-		       rows_tasks(s, tasks) || stage_serve(s) ? -1 : 0;
+			       rows_tasks(s, tasks) || stage_serve(s)
+		       ? -1
+		       : 0;
 }
 
 static struct load load_of(struct ground *g, const struct script *script,
@@ -83,7 +85,8 @@ int bench_claim(struct ground *g)
 
 int growth_claims(struct ground *g)
 {
-	struct stage *large = calloc(1, sizeof(*large)), *small = calloc(1, sizeof(*small));
+	struct stage *large = calloc(1, sizeof(*large)),
+		     *small = calloc(1, sizeof(*small));
 	struct load ours, theirs;
 	double value, base;
 	int rc = -1;

@@ -21,8 +21,8 @@ static int open_old(struct stage *s, struct ground *g, int64_t messages)
 	FILE *mark;
 	int rc;
 
-	snprintf(dir, sizeof(dir), "%s/cadre-old-%lld", g->keep_dir ? g->keep_dir : g->dir,
-		 (long long)messages);
+	snprintf(dir, sizeof(dir), "%s/cadre-old-%lld",
+		 g->keep_dir ? g->keep_dir : g->dir, (long long)messages);
 	snprintf(done, sizeof(done), "%s/filled", dir);
 	if (access(done, F_OK) == 0)
 		return stage_open_at(s, g, dir);
@@ -30,7 +30,9 @@ static int open_old(struct stage *s, struct ground *g, int64_t messages)
 	if (mkdir(dir, 0700))
 		return fail("%s: %m", dir);
 	rc = stage_open_at(s, g, dir) || stage_team(s, CLIENTS, 0) ||
-		     rows_history(s, messages) ? -1 : 0;
+			     rows_history(s, messages)
+		     ? -1
+		     : 0;
 	mark = rc ? NULL : fopen(done, "w");
 	if (mark)
 		fclose(mark);

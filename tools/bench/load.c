@@ -137,7 +137,8 @@ static int listen_to(struct running *r, struct speaker *s, int64_t now)
 	if (got <= 0)
 		return fail("the server went away");
 	s->n_in += (size_t)got;
-	while (at < s->n_in && (size = r->load->script->whole(s->in + at, s->n_in - at))) {
+	while (at < s->n_in &&
+	       (size = r->load->script->whole(s->in + at, s->n_in - at))) {
 		hear(r, s, s->in + at, size, now);
 		at += size;
 	}

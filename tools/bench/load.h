@@ -18,12 +18,12 @@ struct load;
 struct speaker {
 	const struct load *load;
 	int fd, number;
-	int step;	     /* the one that waits for its answer */
+	int step; /* the one that waits for its answer */
 	uint64_t random;
-	char id[LOAD_ID];    /* a script's: what the last answer named */
+	char id[LOAD_ID]; /* a script's: what the last answer named */
 	size_t n_id;
 	long epoch;
-	char *own;	     /* a script's; freed at the end */
+	char *own; /* a script's; freed at the end */
 	size_t n_own, at;
 	size_t n_in, n_out;
 	unsigned head, tail; /* of begun: a ring of cycles under way */
@@ -47,7 +47,7 @@ struct script {
 struct load {
 	const struct script *script;
 	const char *socket; /* path of a Unix socket */
-	const void *arg;    /* the script's */
+	const void *arg; /* the script's */
 	int clients, window;
 	double warm, seconds;
 };
@@ -68,6 +68,5 @@ int write_all(int fd, const char *data, size_t size);
  * how many, or -1. */
 ssize_t read_answer(int fd, char *data, size_t room,
 		    size_t (*whole)(const char *data, size_t size));
-
 
 #endif

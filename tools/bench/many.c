@@ -29,8 +29,7 @@ static struct stage *open_stage(struct ground *g, const char *name, int agents,
 
 	if (!s)
 		abort();
-	if (stage_open(s, g, name) || stage_team(s, agents, capacity) ||
-	    stage_serve(s)) {
+	if (stage_open(s, g, name) || stage_team(s, agents, capacity) || stage_serve(s)) {
 		stage_close(s);
 		free(s);
 		return NULL;
@@ -87,7 +86,8 @@ static int check_broadcast(struct stage *s, uint64_t sent)
 	if (messages < (int64_t)sent || messages > (int64_t)sent + 1000)
 		return fail("%lld messages for %llu broadcasts", (long long)messages,
 			    (unsigned long long)sent);
-	return full >= AGENTS - 1 ? 0 : fail("only %lld inboxes are full", (long long)full);
+	return full >= AGENTS - 1 ? 0
+				  : fail("only %lld inboxes are full", (long long)full);
 }
 
 int bench_broadcast(struct ground *g)

@@ -69,10 +69,9 @@ static int wait_for_guests(struct stage *s)
 /* The host settles for a moment first. */
 static int with_guests(struct ground *g, int guests, double *mib)
 {
-	static const char many[] =
-		"{\"name\":\"g\",\"max_vms\":%d,\"roles\":["
-		"{\"name\":\"w\",\"workspace\":true,\"count\":%d},"
-		"{\"name\":\"v\",\"workspace\":true,\"count\":%d}]}";
+	static const char many[] = "{\"name\":\"g\",\"max_vms\":%d,\"roles\":["
+				   "{\"name\":\"w\",\"workspace\":true,\"count\":%d},"
+				   "{\"name\":\"v\",\"workspace\":true,\"count\":%d}]}";
 	struct stage *s = calloc(1, sizeof(*s));
 	char args[256];
 	int rc;
@@ -82,7 +81,10 @@ static int with_guests(struct ground *g, int guests, double *mib)
 	snprintf(args, sizeof(args), guests ? many : "{\"name\":\"g\"}", guests,
 		 guests / 2, guests / 2);
 	rc = stage_open(s, g, "memory") || stage_serve(s) ||
-		     stage_call(s, "team.create", args, NULL) || (guests && wait_for_guests(s)) ? -1 : 0;
+			     stage_call(s, "team.create", args, NULL) ||
+			     (guests && wait_for_guests(s))
+		     ? -1
+		     : 0;
 	if (rc == 0) {
 		rest(3);
 		*mib = resident(s->host);

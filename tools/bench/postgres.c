@@ -265,10 +265,11 @@ static int find_programs(char dir[200])
 static int make_cluster(const char *programs, const char *data, uid_t uid)
 {
 	char initdb[256];
-	const char *argv[] = { initdb, "-D", data, "-A", "trust", "-U", "cadre", "-E",
-			       "UTF8", "--locale=C", "--no-sync", NULL };
-	struct start start = { .argv = argv, .in = -1, .out = -1, .extra = -1,
-			       .uid = uid, .quiet = true };
+	const char *argv[] = { initdb,  "-D", data,   "-A",         "trust",     "-U",
+			       "cadre", "-E", "UTF8", "--locale=C", "--no-sync", NULL };
+	struct start start = {
+		.argv = argv, .in = -1, .out = -1, .extra = -1, .uid = uid, .quiet = true
+	};
 	int status;
 	pid_t pid;
 
@@ -317,10 +318,16 @@ static int make_board(struct rival *p, long tasks)
 int postgres_open(struct rival *p, struct ground *g, long tasks)
 {
 	char programs[200], server[256], data[300];
-	const char *argv[] = { server, "-D", data, "-k", p->dir, "-c",
-			       "listen_addresses=", "-p", "5432", NULL };
-	struct start start = { .argv = argv, .in = -1, .out = -1, .extra = -1,
-			       .uid = other_user(), .quiet = true };
+	const char *argv[] = {
+		server, "-D",   data, "-k", p->dir, "-c", "listen_addresses=",
+		"-p",   "5432", NULL
+	};
+	struct start start = { .argv = argv,
+			       .in = -1,
+			       .out = -1,
+			       .extra = -1,
+			       .uid = other_user(),
+			       .quiet = true };
 
 	*p = (struct rival){ 0 };
 	if (find_programs(programs) || ground_folder(g, "postgres", p->dir))

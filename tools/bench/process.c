@@ -19,8 +19,7 @@ static struct stage *open_stage(struct ground *g, const char *name, bool hosted)
 
 	if (!s)
 		abort();
-	if (stage_open(s, g, name) || stage_team(s, 2, 0) ||
-	    (hosted && stage_serve(s))) {
+	if (stage_open(s, g, name) || stage_team(s, 2, 0) || (hosted && stage_serve(s))) {
 		stage_close(s);
 		free(s);
 		return NULL;
@@ -42,7 +41,7 @@ static int close_stage(struct stage *s, int rc)
 static double time_send(struct stage *s)
 {
 	const char *const argv[] = { s->ground->self, "--home", s->dir, "send", "a1",
-				     "hello", "--team", "t", NULL };
+				     "hello",         "--team", "t",    NULL };
 	struct start start = { .argv = argv, .in = -1, .out = -1, .extra = -1 };
 	int64_t begun = bench_now();
 	pid_t pid = start_program(&start);
@@ -154,7 +153,7 @@ static const char peek[] =
 static int start_mcp(struct stage *s, struct answerer *a)
 {
 	const char *const argv[] = { s->ground->self, "--home", s->dir, "--team", "t",
-				     "mcp", NULL };
+				     "mcp",           NULL };
 
 	return answerer_start(a, argv);
 }

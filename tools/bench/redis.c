@@ -73,8 +73,9 @@ static int join_redis(struct speaker *s)
 
 static void ask_add(struct speaker *s, const char *stream)
 {
-	const char *const words[] = { "XADD", stream, "*", "from", "a1", "content",
-				      s->own };
+	const char *const words[] = {
+		"XADD", stream, "*", "from", "a1", "content", s->own
+	};
 
 	say_words(s, 7, words);
 }
@@ -82,8 +83,8 @@ static void ask_add(struct speaker *s, const char *stream)
 static void ask_cycle(struct speaker *s, int step)
 {
 	char stream[16];
-	const char *const read[] = { "XREADGROUP", "GROUP", "g", "c", "COUNT", "1",
-				     "STREAMS", stream, ">" };
+	const char *const read[] = { "XREADGROUP", "GROUP",   "g",    "c", "COUNT",
+				     "1",          "STREAMS", stream, ">" };
 	const char *const ack[] = { "XACK", stream, "g", s->id };
 
 	snprintf(stream, sizeof(stream), "s%d", s->number);
@@ -166,11 +167,26 @@ static bool wait_for(const char *path)
 
 int redis_open(struct rival *p, struct ground *g, int clients)
 {
-	const char *argv[] = { "redis-server", "--port", "0", "--unixsocket", p->socket,
-			       "--dir", p->dir, "--appendonly", "yes",
-			       "--appendfsync", "always", "--save", "",
-			       "--auto-aof-rewrite-percentage", "0", "--daemonize", "no",
-			       "--logfile", "redis.log", NULL };
+	const char *argv[] = { "redis-server",
+			       "--port",
+			       "0",
+			       "--unixsocket",
+			       p->socket,
+			       "--dir",
+			       p->dir,
+			       "--appendonly",
+			       "yes",
+			       "--appendfsync",
+			       "always",
+			       "--save",
+			       "",
+			       "--auto-aof-rewrite-percentage",
+			       "0",
+			       "--daemonize",
+			       "no",
+			       "--logfile",
+			       "redis.log",
+			       NULL };
 	struct start start = { .argv = argv, .in = -1, .out = -1, .extra = -1 };
 
 	*p = (struct rival){ 0 };

@@ -20,8 +20,8 @@ int redis_open(struct rival *p, struct ground *g, int clients);
 int postgres_open(struct rival *p, struct ground *g, long tasks);
 void rival_close(struct rival *p);
 
-extern const struct script script_redis_send;  /* XADD */
+extern const struct script script_redis_send; /* XADD */
 extern const struct script script_redis_cycle; /* XADD, XREADGROUP, XACK */
-extern const struct script script_postgres;    /* claim, complete */
+extern const struct script script_postgres; /* claim, complete */
 
 #endif

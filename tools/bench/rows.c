@@ -39,16 +39,16 @@ static int write_rows(struct rows *r, struct blob key, const struct parties *p)
 	struct call *c = r->call;
 	int64_t message, from = p->caller.agent;
 
-	if (sql_run(c, message_add, .team = p->caller.team, .sender = from,
-		    .now = c->now, .type = "text", .content = r->body) < 0)
+	if (sql_run(c, message_add, .team = p->caller.team, .sender = from, .now = c->now,
+		    .type = "text", .content = r->body) < 0)
 		return -1;
 	message = store_last_id(c->store);
-	if (sql_run(c, delivery_add, .message = message, .agent = p->to.id,
-		    .lane = 1) < 0 ||
+	if (sql_run(c, delivery_add, .message = message, .agent = p->to.id, .lane = 1) <
+		    0 ||
 	    sql_run(c, inbox_count, .agent = p->to.id) < 0 ||
 	    sql_run(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
-		    .team = p->caller.team, .actor = from, .via = 1,
-		    .subject = message, .target = p->to.id) < 0 ||
+		    .team = p->caller.team, .actor = from, .via = 1, .subject = message,
+		    .target = p->to.id) < 0 ||
 	    sql_run(c, replay_add, .key = key, .caller = from, .op = 1, .args = r->n,
 		    .made = message, .now = c->now) < 0 ||
 	    sql_run(c, lease_renew, .agent = from, .now = c->now) < 0)
@@ -123,7 +123,9 @@ double rows_rate(struct ground *g, double seconds)
 	memset(body, 'x', BODY);
 	body[BODY] = '\0';
 	rc = !s || stage_open(s, g, "rows") || stage_team(s, AGENTS, 0) ||
-	     stage_store(s, &call) ? -1 : 0;
+			     stage_store(s, &call)
+		     ? -1
+		     : 0;
 	begun = bench_now();
 	while (rc == 0 && (took = bench_now() - begun) < (int64_t)(seconds * 1e9))
 		rc = one_batch(&r);
@@ -190,7 +192,9 @@ int rows_tasks(struct stage *s, int64_t n)
 
 	if (rc == 0)
 		rc = learn_caller(&call) ||
-		     in_batches(&call, n, BATCH_FILL, add_task, &call) ? -1 : 0;
+				     in_batches(&call, n, BATCH_FILL, add_task, &call)
+			     ? -1
+			     : 0;
 	store_close(call.store);
 	arena_release(&call.arena);
 	return rc;
@@ -203,7 +207,7 @@ struct history {
 	struct old_key {
 		uint8_t bytes[16];
 		int64_t made;
-	} *keys; /* of this batch */
+	} * keys; /* of this batch */
 	size_t n_keys;
 };
 
@@ -220,9 +224,8 @@ static int add_keys(struct history *h)
 	qsort(h->keys, h->n_keys, sizeof(*h->keys), by_key);
 	for (size_t i = 0; i < h->n_keys; i++)
 		if (sql_run(c, replay_add, .key = { h->keys[i].bytes, 16 },
-			    .caller = c->caller.agent, .op = 1,
-			    .args = h->keys[i].made, .made = h->keys[i].made,
-			    .now = c->now) < 0)
+			    .caller = c->caller.agent, .op = 1, .args = h->keys[i].made,
+			    .made = h->keys[i].made, .now = c->now) < 0)
 			return -1;
 	h->n_keys = 0;
 	return 0;
@@ -246,11 +249,11 @@ static int add_old(void *arg, int64_t i)
 	    sql_run(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
 		    .team = c->caller.team, .actor = c->caller.agent, .via = 1,
 		    .subject = message, .target = to) < 0 ||
-	    sql_run(c, delivery_fetch, .message = message, .agent = to,
-		    .now = c->now) < 0)
+	    sql_run(c, delivery_fetch, .message = message, .agent = to, .now = c->now) <
+		    0)
 		return -1;
-	return h->n_keys == BATCH_FILL || i % BATCH_FILL == BATCH_FILL - 1 ?
-		add_keys(h) : 0;
+	return h->n_keys == BATCH_FILL || i % BATCH_FILL == BATCH_FILL - 1 ? add_keys(h)
+									   : 0;
 }
 
 int rows_history(struct stage *s, int64_t n)
@@ -266,8 +269,9 @@ int rows_history(struct stage *s, int64_t n)
 	call.now -= n + 1000; /* one a millisecond, until now */
 	n -= n % BATCH_FILL;
 	if (rc == 0)
-		rc = learn_caller(&call) ||
-		     in_batches(&call, n, BATCH_FILL, add_old, &h) ? -1 : 0;
+		rc = learn_caller(&call) || in_batches(&call, n, BATCH_FILL, add_old, &h)
+			     ? -1
+			     : 0;
 	store_close(call.store);
 	arena_release(&call.arena);
 	free(h.keys);

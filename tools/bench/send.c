@@ -156,13 +156,13 @@ int bench_send_many(struct ground *g)
 
 	if (beside_redis(g, &m, &script_redis_send))
 		return -1;
-	score_print(&(struct score){ .name = "send-64",
-				     .unit = "sends/s",
-				     .value = m.value,
-				     .base = m.other,
-				     .target = ">=0.55x-redis,>=30000",
-				     .ok = m.value >= 30000 &&
-					   m.value >= 0.55 * m.other });
+	score_print(
+		&(struct score){ .name = "send-64",
+				 .unit = "sends/s",
+				 .value = m.value,
+				 .base = m.other,
+				 .target = ">=0.55x-redis,>=30000",
+				 .ok = m.value >= 30000 && m.value >= 0.55 * m.other });
 	return 0;
 }
 
@@ -194,12 +194,12 @@ int bench_cycle(struct ground *g)
 
 	if (beside_redis(g, &m, &script_redis_cycle))
 		return -1;
-	score_print(&(struct score){ .name = "cycle-64",
-				     .unit = "cycles/s",
-				     .value = m.value,
-				     .base = m.other,
-				     .target = ">=0.55x-redis,>=13000",
-				     .ok = m.value >= 13000 &&
-					   m.value >= 0.55 * m.other });
+	score_print(
+		&(struct score){ .name = "cycle-64",
+				 .unit = "cycles/s",
+				 .value = m.value,
+				 .base = m.other,
+				 .target = ">=0.55x-redis,>=13000",
+				 .ok = m.value >= 13000 && m.value >= 0.55 * m.other });
 	return 0;
 }

@@ -69,8 +69,10 @@ int stage_team(struct stage *s, int agents, int capacity)
 	struct text args = { 0 };
 	int rc;
 
-	text_addf(&args, "{\"name\":\"t\",\"inbox_capacity\":%d,\"roles\":["
-			 "{\"name\":\"lead\"}", capacity);
+	text_addf(&args,
+		  "{\"name\":\"t\",\"inbox_capacity\":%d,\"roles\":["
+		  "{\"name\":\"lead\"}",
+		  capacity);
 	for (int i = 0; i < agents; i++)
 		text_addf(&args, ",{\"name\":\"a%d\"}", i);
 	text_addf(&args, "]}");
@@ -82,7 +84,7 @@ int stage_team(struct stage *s, int agents, int capacity)
 int stage_serve(struct stage *s)
 {
 	const char *const argv[] = { s->ground->self, "--home", s->dir, "serve",
-				     "--ready-fd", "3", NULL };
+				     "--ready-fd",    "3",      NULL };
 	char answer[512];
 	struct start start = { .argv = argv, .in = -1, .out = -1 };
 	int ends[2];

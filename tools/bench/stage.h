@@ -35,14 +35,14 @@ int stage_store(struct stage *s, struct call *call);
 
 /* What `script_...` of talk.c need as load.arg. */
 struct talk {
-	int body;	  /* bytes of a message */
+	int body; /* bytes of a message */
 	bool random_keys; /* half of the keys UUIDv4, else all UUIDv7 */
 	const char *team; /* NULL: t */
 };
-extern const struct script script_send;	  /* to the neighbour */
-extern const struct script script_all;	  /* to everybody */
-extern const struct script script_cycle;  /* to oneself, receive, ack */
-extern const struct script script_claim;  /* claim, complete */
+extern const struct script script_send; /* to the neighbour */
+extern const struct script script_all; /* to everybody */
+extern const struct script script_cycle; /* to oneself, receive, ack */
+extern const struct script script_claim; /* claim, complete */
 extern const struct script script_borrow; /* claim, release */
 
 #endif

@@ -63,7 +63,8 @@ static int join_as_agent(struct speaker *s)
 	const struct talk *t = s->load->arg;
 	char frame[512], in[2048];
 	int fd = join_socket(s->load->socket);
-	size_t n = (size_t)snprintf(frame + 4, sizeof(frame) - 4,
+	size_t n = (size_t)snprintf(
+		frame + 4, sizeof(frame) - 4,
 		"{\"type\":\"Hello\",\"version\":\"0\",\"role\":\"client\","
 		"\"boot_id\":\"\",\"team\":\"%s\",\"agent\":\"a%d\",\"as\":true}",
 		t->team ? t->team : "t", s->number);
@@ -87,9 +88,11 @@ static void make_send(struct speaker *s, const char *to)
 		abort();
 	memset(body, 'x', (size_t)t->body);
 	body[t->body] = '\0';
-	n = asprintf(&json, "....{\"type\":\"Call\",\"id\":1,\"op\":\"message.send\","
-			    "\"args\":{\"to\":[\"%s\"],\"idempotency_key\":\"%s\","
-			    "\"content\":\"%s\"}}", to, zero_key, body);
+	n = asprintf(&json,
+		     "....{\"type\":\"Call\",\"id\":1,\"op\":\"message.send\","
+		     "\"args\":{\"to\":[\"%s\"],\"idempotency_key\":\"%s\","
+		     "\"content\":\"%s\"}}",
+		     to, zero_key, body);
 	if (n < 0)
 		abort();
 	free(body);
