@@ -1,6 +1,7 @@
 /*
  * run - one operation from the words of a command line.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,20 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 	return args;
 }
 
+/* A directory is named from here, and may be opened by a host elsewhere. */
+static void from_here(const struct op *op, json_t *args)
+{
+	for (size_t i = 0; i < op->in->n_fields; i++) {
+		const struct field *f = &op->in->fields[i];
+		const char *given = json_string_value(json_object_get(args, f->name));
+		char path[PATH_MAX];
+
+		if (given && strcmp(f->type->name, "directory") == 0 &&
+		    realpath(given, path))
+			json_object_set_new(args, f->name, json_string(path));
+	}
+}
+
 static void set_key(const struct cli *cli, const struct op *op, json_t *args)
 {
 	if (cli->key && (op->flags & OP_WRITE))
@@ -196,6 +211,7 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	int status;
 
 	if (args && fetch_texts(op, args, &f) == 0) {
+		from_here(op, args);
 		set_key(cli, op, args);
 		answer = run_op(cli, op, args, &f);
 	}

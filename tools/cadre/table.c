@@ -6,7 +6,7 @@
 
 #include "tools/cadre/cli.h"
 
-enum { GAP = 2, MOST_COLUMNS = 64, NARROWEST = 8 };
+enum { GAP = 2, MOST_COLUMNS = 64, NARROWEST = 16 };
 
 /* One character of UTF-8; bytes that are none count as one each. */
 static const char *next_char(const char *s, unsigned *code)
@@ -105,14 +105,8 @@ void table_cell(struct table *t, const char *text)
 
 struct column {
 	size_t width;
-	bool whole; /* ids, which people copy, are not cut */
+	bool prose; /* only what has several words is cut: nobody copies a part of an id */
 };
-
-static bool is_id(const char *s)
-{
-	return strlen(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' &&
-	       s[23] == '-';
-}
 
 static void measure(const struct table *t, struct column *columns)
 {
@@ -121,11 +115,11 @@ static void measure(const struct table *t, struct column *columns)
 		size_t width = text_width(t->cells[i]);
 
 		c->width = width > c->width ? width : c->width;
-		c->whole |= is_id(t->cells[i]);
+		c->prose |= strchr(t->cells[i], ' ') != NULL;
 	}
 }
 
-/* On a terminal the widest columns give way until a row fits its width. */
+/* On a terminal the widest columns of prose give way until a row fits its width. */
 static void narrow(const struct cli *cli, const struct table *t, struct column *columns,
 		   int indent)
 {
@@ -139,7 +133,7 @@ static void narrow(const struct cli *cli, const struct table *t, struct column *
 		widest = NULL;
 		for (size_t i = 0; i < t->n_columns; i++) {
 			total += columns[i].width;
-			if (!columns[i].whole &&
+			if (columns[i].prose &&
 			    (!widest || columns[i].width >= widest->width))
 				widest = &columns[i];
 		}
