@@ -244,11 +244,16 @@ const struct script script_postgres = {
 /* It refuses to run as root. */
 static uid_t other_user(void)
 {
-	const struct passwd *p = geteuid() == 0 ? getpwnam("postgres") : NULL;
+	static const char *const names[] = { "postgres", "nobody" };
+	struct passwd p, *found = NULL;
+	char texts[1024];
 
-	if (geteuid() == 0 && !p)
-		p = getpwnam("nobody");
-	return p ? p->pw_uid : 0;
+	if (geteuid() != 0)
+		return 0;
+	for (size_t i = 0; i < 2 && !found; i++)
+		if (getpwnam_r(names[i], &p, texts, sizeof(texts), &found))
+			found = NULL;
+	return found ? found->pw_uid : 0;
 }
 
 static int find_programs(char dir[200])

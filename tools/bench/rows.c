@@ -60,7 +60,7 @@ int rows_send(struct rows *r, const uint8_t key[16])
 {
 	struct blob k = { key, 16 };
 	struct arena_mark mark = arena_mark(&r->call->arena);
-	struct parties p;
+	struct parties p = { 0 };
 	int rc;
 
 	rc = look_up(r, k, &p) || write_rows(r, k, &p) ? -1 : 0;

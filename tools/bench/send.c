@@ -111,7 +111,7 @@ int bench_send_one(struct ground *g)
 
 int bench_rows(struct ground *g)
 {
-	double rate[3];
+	double rate[3], value;
 	int rounds = g->fast ? 1 : 3;
 
 	for (int i = 0; i < rounds; i++) {
@@ -119,11 +119,12 @@ int bench_rows(struct ground *g)
 			return -1;
 		tell("round %d: %.0f/s", i + 1, rate[i]);
 	}
+	value = median(rate, (size_t)rounds);
 	score_print(&(struct score){ .name = "rows",
 				     .unit = "sends/s",
-				     .value = median(rate, (size_t)rounds),
+				     .value = value,
 				     .target = ">=60000",
-				     .ok = rate[rounds / 2] >= 60000 });
+				     .ok = value >= 60000 });
 	return 0;
 }
 
