@@ -10,8 +10,7 @@
 # make install PREFIX=/usr/local DESTDIR=
 #
 # B=asan|tsan|test|fuzz builds that variant in build/$B: `make B=asan tests`.
-# VERBOSE=1 shows the commands.  On a bare machine, tools/setup comes first;
-# demo, check, bench and fuzz call it by themselves.
+# VERBOSE=1 shows the commands.  What needs it calls tools/setup by itself.
 
 CC = gcc
 CLANG = clang
@@ -174,26 +173,23 @@ fuzz tsan:
 docs: all
 	build/cadre docs reference > docs/reference.md
 	build/cadre docs man > docs/cadre.1
-fmt:
-	tools/lint/format --fix
-sums: # after a release of migrations that SUMS does not know
-	tools/lint/migrations --add
-clean:
-	rm -rf build
+fmt: ; tools/lint/format --fix
+sums: ; tools/lint/migrations --add # after a release of migrations
+clean: ; rm -rf build
 
 # --- install -------------------------------------------------------------------
 
 D = $(DESTDIR)$(PREFIX)
 install: all
 	install -Dm755 build/cadre $(D)/bin/cadre
-	test ! -f docs/cadre.1 || install -Dm644 docs/cadre.1 $(D)/share/man/man1/cadre.1
+	install -Dm644 -t $(D)/share/man/man1 docs/cadre.1
 	install -d $(D)/share/bash-completion/completions $(D)/share/zsh/site-functions \
 		$(D)/share/fish/vendor_completions.d $(D)/lib/systemd/user
 	build/cadre completion bash > $(D)/share/bash-completion/completions/cadre
 	build/cadre completion zsh > $(D)/share/zsh/site-functions/_cadre
 	build/cadre completion fish > $(D)/share/fish/vendor_completions.d/cadre.fish
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
-	install -Dm644 -t $(D)/share/doc/cadre $(wildcard LICENSE README.md)
+	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
 .PHONY: all tests fuzzers asan test tsan demo check lint bench crash sim faults fuzz docs \
 	fmt sums clean install
