@@ -163,7 +163,7 @@ static int decode_time(struct decoder *d, const struct type *t, json_t *v, int64
 		*at = json_integer_value(v);
 	else
 		*at = -1;
-	if (*at < 0)
+	if (*at < 0 || *at > TIME_MOST)
 		return bad(d, step,
 			   "must be a time such as "
 			   "2026-11-21T08:00:00Z");

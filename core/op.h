@@ -185,6 +185,7 @@ uint64_t op_hash(const struct record *r, const void *src, const char *except);
 
 /* RFC 3339 with milliseconds, UTC: "2026-11-21T08:00:00.000Z"; `out` takes 25
  * bytes.  time_parse returns -1 when `s` is none (an offset is understood). */
+#define TIME_MOST INT64_C(253402300799999) /* the end of the year 9999 */
 void time_format(int64_t ms, char out[25]);
 int64_t time_parse(const char *s);
 

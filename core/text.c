@@ -160,10 +160,9 @@ static void put_digits(char *out, int64_t value, int n)
 
 void time_format(int64_t ms, char out[25])
 {
-	const int64_t last = INT64_C(253402300799999); /* of the year 9999 */
 	int64_t days, era, doe, yoe, doy, month;
 
-	ms = ms < 0 ? 0 : ms > last ? last : ms;
+	ms = ms < 0 ? 0 : ms > TIME_MOST ? TIME_MOST : ms;
 	days = ms / DAY_MS + 719468;
 	ms %= DAY_MS;
 	era = days / 146097;
@@ -259,5 +258,5 @@ int64_t time_parse(const char *s)
 	    (ms = take_clock(&s)) < 0 || !take_offset(&s, &offset) || *s)
 		return -1;
 	ms += days * DAY_MS - offset;
-	return ms < 0 ? -1 : ms;
+	return ms < 0 || ms > TIME_MOST ? -1 : ms;
 }
