@@ -13,7 +13,8 @@
 
 enum {
 	JOBS_MOST = 256, /* under way per connection */
-	OUT_PAUSE = 1 << 20, /* unread answers: read no more calls */
+	READS_MOST = 16, /* of them with the readers: their answers may be large */
+	OUT_PAUSE = 1 << 20, /* unread answers: take and run no more calls */
 	OUT_MOST = 64 << 20, /* unread answers: it is gone */
 	REST_MOST = 256 << 10,
 };
@@ -42,6 +43,7 @@ static void on_written(struct flow *flow, int status)
 /* --- in ---------------------------------------------------------------------- */
 
 static void read_on(struct conn *c);
+static void release_held(struct conn *c);
 
 void conn_flush(struct host *host)
 {
@@ -54,8 +56,10 @@ void conn_flush(struct host *host)
 			continue;
 		if (flow_send(&c->flow) || flow_left(&c->flow) > OUT_MOST)
 			conn_close(c);
-		else
+		else {
+			release_held(c);
 			read_on(c);
+		}
 		if (c->ended && !c->closing && c->n_jobs == 0 && !c->rest.len &&
 		    !flow_left(&c->flow))
 			conn_close(c);
@@ -65,7 +69,7 @@ void conn_flush(struct host *host)
 static bool held_up(const struct conn *c)
 {
 	return c->closing || c->host->stopping || c->solo || c->n_jobs >= JOBS_MOST ||
-	       c->flow.out.len > OUT_PAUSE;
+	       flow_left(&c->flow) > OUT_PAUSE;
 }
 
 static void on_job(struct job *job);
@@ -109,10 +113,8 @@ static void start_job(struct conn *c, struct job *job)
 		return;
 	}
 	job->after = c->writes_sent;
-	if (c->writes_done < job->after)
-		chain_add(&c->held, job);
-	else
-		host_read(c->host, job);
+	chain_add(&c->held, job);
+	release_held(c);
 }
 
 static void on_frame(struct conn *c)
@@ -239,10 +241,15 @@ static void read_on(struct conn *c)
 
 /* --- answers ------------------------------------------------------------------ */
 
+/* A read is run once the writes before it are done, and when its answer will
+ * soon have room. */
 static void release_held(struct conn *c)
 {
-	while (c->held.first && c->held.first->after <= c->writes_done)
+	while (c->held.first && c->held.first->after <= c->writes_done &&
+	       c->n_reads < READS_MOST && flow_left(&c->flow) <= OUT_PAUSE) {
+		c->n_reads++;
 		host_read(c->host, chain_pop(&c->held));
+	}
 }
 
 void conn_written(struct conn *c, struct job *job)
@@ -310,6 +317,10 @@ static void on_job(struct job *job)
 {
 	struct conn *c = job->conn;
 
+	if (!(job->call.op->flags & OP_WRITE) && !job->counted) {
+		job->counted = true;
+		c->n_reads--;
+	}
 	if (job->call.op->flags & OP_WRITE) {
 		conn_written(c, job);
 		if (moves_workspaces(job->call.op) && !job->call.fault.code)

@@ -31,7 +31,8 @@ struct conn {
 	struct job *jobs; /* under way, parked ones included */
 	size_t n_jobs;
 	struct job *solo; /* the call without an id */
-	struct chain held; /* reads behind writes */
+	struct chain held; /* reads behind writes, or behind answers */
+	size_t n_reads; /* with the readers */
 	uint64_t writes_sent, writes_done;
 
 	struct identity identity;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/host/listener.h"
@@ -13,7 +14,10 @@
 #include "core/host/scribe.h"
 #include "core/host/writer.h"
 
-enum { STOP_MS = 10000 }; /* for what is under way; then the loop ends anyway */
+enum {
+	STOP_MS = 10000, /* for what is under way; then the loop ends anyway */
+	FILES = 8192, /* descriptors: one a client, two a guest */
+};
 
 /* splitmix64 over a start that nobody knows: no system call for each call. */
 uint64_t host_seed(struct host *host)
@@ -277,6 +281,16 @@ static void spare_memory(void)
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 }
 
+static void allow_files(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= FILES)
+		return;
+	r.rlim_cur = r.rlim_max < FILES ? r.rlim_max : FILES;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
 static int serve(struct host *host, struct fault *f)
 {
 	int rc;
@@ -309,6 +323,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	int lock, rc;
 
 	spare_memory();
+	allow_files();
 	lock = home_hold(options->home, f);
 	if (lock < 0)
 		return lock;
