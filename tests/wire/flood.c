@@ -1,0 +1,217 @@
+/* Too much of what would be fine in small amounts. */
+#include "tests/wire/wire.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "tests/lib/place.h"
+
+/* Descriptors of the host come back to about what they were. */
+static void descriptors_back(struct scene *s, long before)
+{
+	int64_t until = tick_ms() + 10000;
+
+	while (descriptors_of(s->host) > before + 4 && tick_ms() < until)
+		pause_for(20);
+	assert_in_range(descriptors_of(s->host), 0, before + 4);
+}
+
+/* A thousand a second for two seconds; half say something first. */
+void test_connects(void **state)
+{
+	struct scene *s = *state;
+	long before = descriptors_of(s->host);
+	int64_t began = tick_ms();
+	struct raw r;
+
+	for (int i = 0; i < 2000; i++) {
+		assert_true(raw_dial(&r, s->found.socket));
+		if (i % 2)
+			raw_say(&r, raw_call(i, "team.list", json_object()));
+		raw_hang_up(&r);
+		if (i % 500 == 499)
+			healthy(s);
+		if (tick_ms() - began < i)
+			pause_for(1);
+	}
+	print_message("           2000 connections in %lld ms\n",
+		      (long long)(tick_ms() - began));
+	descriptors_back(s, before);
+}
+
+static void allow_descriptors(rlim_t n)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = n < limit.rlim_max ? n : limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* More connections than the host may hold: the last ones are turned away, who
+ * was there before is served, and afterwards all are. */
+void test_no_descriptors(void **state)
+{
+	enum { MANY = 400 };
+	struct scene *s = *state;
+	struct raw first, *r = calloc(MANY, sizeof(*r));
+	struct rlimit was, few;
+	long before = descriptors_of(s->host);
+
+	allow_descriptors(4096);
+	dial(s, &first, "ann");
+	assert_int_equal(prlimit(s->host, RLIMIT_NOFILE, NULL, &was), 0);
+	few = (struct rlimit){ 200, was.rlim_max };
+	assert_int_equal(prlimit(s->host, RLIMIT_NOFILE, &few, NULL), 0);
+	for (int i = 0; i < MANY; i++) {
+		assert_true(raw_dial(&r[i], s->found.socket));
+		raw_say(&r[i], raw_call(i, "team.list", json_object()));
+	}
+	for (int i = 0; i < 20; i++)
+		json_decref(call(&first, i, "message.send",
+				 "{'to':'bob','content':'still here'}"));
+	for (int i = 0; i < MANY; i++)
+		raw_hang_up(&r[i]);
+	free(r);
+	raw_hang_up(&first);
+	assert_int_equal(prlimit(s->host, RLIMIT_NOFILE, &was, NULL), 0);
+	descriptors_back(s, before);
+}
+
+/* Calls without end from somebody who reads no answer: he is not read from any
+ * more, or dropped, before he costs much. */
+void test_never_reads(void **state)
+{
+	enum { PEERS = 6 };
+	struct scene *s = *state;
+	char content[4000];
+	struct raw r[PEERS];
+	long before, sent = 0;
+
+	memset(content, 'x', sizeof(content));
+	dial(s, &r[0], "ann");
+	for (int i = 0; i < 60; i++)
+		json_decref(raw_ask(&r[0],
+				    raw_call(i, "message.send",
+					     json_pack("{ssss#}", "to", "ann", "content",
+						       content, (int)sizeof(content))),
+				    ANSWER_MS));
+	raw_hang_up(&r[0]);
+	before = memory_of(s->host);
+	for (int i = 0; i < PEERS; i++) {
+		static const char body[] = "{\"type\":\"Call\",\"id\":1,\"op\":"
+					   "\"message.peek\",\"args\":{\"limit\":100}}";
+
+		dial(s, &r[i], "ann");
+		/* About a quarter of a megabyte for each of these. */
+		while (sent < 2000 * (i + 1) &&
+		       raw_frame(&r[i], body, sizeof(body) - 1, 500))
+			sent++;
+		healthy(s);
+	}
+	print_message("           %ld calls, %ld KiB more\n", sent,
+		      memory_of(s->host) - before);
+	assert_true(memory_of(s->host) - before < 96 << 10);
+	for (int i = 0; i < PEERS; i++)
+		raw_hang_up(&r[i]);
+}
+
+/* Waits without end, and then nobody who waits. */
+void test_waits_and_leaves(void **state)
+{
+	struct scene *s = *state;
+	long before = descriptors_of(s->host);
+	struct raw r;
+
+	for (int round = 0; round < 20; round++) {
+		dial(s, &r, "bob");
+		json_decref(call(&r, 0, "message.receive",
+				 "{'lease_seconds':0,'limit':100}"));
+		for (int i = 0; i < 40; i++)
+			raw_say(&r, raw_call(i + 1, "message.receive",
+					     json_pack("{si}", "wait_seconds", 60)));
+		if (round % 2)
+			healthy(s);
+		raw_hang_up(&r);
+	}
+	/* What is sent now is for the next who asks, not for those who left. */
+	dial(s, &r, "bob");
+	json_decref(call(&r, 1, "message.send", "{'to':'bob','content':'kept'}"));
+	descriptors_back(s, before + 1);
+	json_t *answer = call(&r, 2, "message.receive", "{'lease_seconds':0}");
+	assert_int_equal(json_integer_value(json_object_get(
+				 json_object_get(answer, "result"), "count")),
+			 1);
+	json_decref(answer);
+	raw_hang_up(&r);
+}
+
+/* --- a guest that does not move ---------------------------------------------------- */
+
+static pid_t guest_of(struct raw *r, const char *workspace)
+{
+	char args[100];
+	json_t *answer;
+	pid_t pid;
+
+	snprintf(args, sizeof(args), "{'workspace':'%s'}", workspace);
+	for (int i = 0; i < 600; i++, pause_for(50)) {
+		answer = call(r, i, "workspace.info", args);
+		const json_t *w =
+			json_object_get(json_object_get(answer, "result"), "workspace");
+		bool ready = !strcmp(text_at(w, "state"), "ready");
+
+		pid = (pid_t)json_integer_value(json_object_get(w, "pid"));
+		json_decref(answer);
+		if (ready && pid > 0)
+			return pid;
+	}
+	fail_msg("%s has no guest", workspace);
+	return 0;
+}
+
+void test_slow_guest(void **state)
+{
+	struct scene *s = *state;
+	struct raw r, slow;
+	json_t *answer;
+	pid_t guest;
+
+	dial(s, &r, NULL);
+	json_decref(call(&r, 1, "agent.register", "{'name':'sloth'}"));
+	json_decref(call(&r, 1, "workspace.create", "{'agent':'sloth'}"));
+	guest = guest_of(&r, "red/sloth");
+	kill(guest, SIGSTOP);
+	dial(s, &slow, NULL);
+	for (int i = 0; i < 50; i++)
+		raw_say(&slow, raw_call(i, "workspace.exec",
+					json_pack("{ssss}", "workspace", "red/sloth",
+						  "command", "echo moved")));
+	for (int i = 0; i < 150; i++)
+		json_decref(call(&r, i, "message.send",
+				 "{'to':'sloth','content':'are you there?'}"));
+	for (int i = 0; i < 5; i++, pause_for(200))
+		healthy(s);
+	assert_null(raw_hear(&slow, 0));
+	kill(guest, SIGCONT);
+	for (int i = 0; i < 50; i++) {
+		answer = raw_hear(&slow, ANSWER_MS);
+		assert_string_equal(text_at(json_object_get(answer, "result"), "stdout"),
+				    "moved\n");
+		json_decref(answer);
+	}
+	/* Once more, and nobody waits for it any more. */
+	kill(guest, SIGSTOP);
+	for (int i = 0; i < 50; i++)
+		raw_say(&slow, raw_call(i, "workspace.exec",
+					json_pack("{ssss}", "workspace", "red/sloth",
+						  "command", "echo moved")));
+	raw_hang_up(&slow);
+	healthy(s);
+	kill(guest, SIGCONT);
+	json_decref(call(&r, 1, "workspace.destroy", "{'workspace':'red/sloth'}"));
+	raw_hang_up(&r);
+}
