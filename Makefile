@@ -127,7 +127,7 @@ $(O)/libtest.a: $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/lib/*.c))
 $(LIB) $(O)/libbuild.a $(O)/libtest.a:
 	@mkdir -p $(@D)
 	$(call SAY,AR,$@) rm -f $@ && ar rcs $@ $^
-$(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(LIB)
+$(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsan/close.o) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
 

@@ -73,12 +73,14 @@ t() {
 
 # A build is a test as well: it runs once, before the first that needs it.
 built=
-build() { # VARIANT TARGET
-	case $built in *" $1:$2 "*) return 0 ;; esac
-	built="$built $1:$2 "
+build() { # VARIANT TARGET...
+	variant=$1
+	shift
+	case $built in *" $variant:$1 "*) return 0 ;; esac
+	built="$built $variant:$1 "
 	saved=$words words=
-	t "build ${1:-release} $2" 1200 make -k -j"$(nproc)" B="$1" \
-		WERROR="$([ "$1" ] || echo -Werror)" "$2"
+	t "build ${variant:-release} $(basename "$1")" 1200 make -k -j"$(nproc)" \
+		B="$variant" WERROR="$([ "$variant" ] || echo -Werror)" "$@"
 	words=$saved
 }
 
@@ -128,7 +130,7 @@ program crash 300 test 20
 for source in $(list tests/*.c); do
 	base=$(basename "$source" .c)
 	case $base in
-	run_op | sim | crash) ;;
+	run_op | sim | crash | race) ;;
 	*) program "$base" 300 asan ;;
 	esac
 done
@@ -139,13 +141,17 @@ for story in $(list tests/*/*.sh); do
 	t "${base%.sh}" 300 sh "$story"
 done
 
-threads=$(list tests/unit/test_*thread*.c)
-if [ -n "$threads" ] && any $(names tsan $threads); then
-	build tsan tests
-	for unit in $threads; do
-		base=$(basename "$unit" .c)
-		# TSan's map does not fit the kernel's widest address randomness.
-		t "tsan ${base#test_}" 300 setarch -R "build/tsan/tests/unit/$base"
+# Threads: a whole host under load, and the units that start some.  TSan's map does
+# not fit the kernel's widest address randomness.
+threads=$(grep -l pthread_create tests/unit/test_*.c)
+if any $(names tsan tests/race.c $threads); then
+	build tsan build/tsan/cadre $(for source in tests/race.c $threads; do
+		echo "build/tsan/${source%.c}"
+	done)
+	for source in tests/race.c $threads; do
+		base=$(basename "$source" .c)
+		t "tsan ${base#test_}" 300 env CADRE="$root/build/tsan/cadre" \
+			setarch -R "build/tsan/${source%.c}"
 	done
 fi
 
@@ -158,8 +164,9 @@ if [ -n "$fuzzers" ] && any $(names fuzz $fuzzers); then
 		mkdir -p "build/corpus/$base"
 		t "fuzz $base" $((fuzz_seconds + 120)) "build/fuzz/tests/fuzz/$base" \
 			-max_total_time="$fuzz_seconds" -rss_limit_mb=2048 -timeout=10 \
-			-artifact_prefix="$logs/$base-" "build/corpus/$base" \
-			$(list "tests/fuzz/$base")
+			-artifact_prefix="$logs/$base-" \
+			$([ ! -f "tests/fuzz/$base.dict" ] || echo "-dict=tests/fuzz/$base.dict") \
+			"build/corpus/$base" $(list "tests/fuzz/$base")
 	done
 fi
 

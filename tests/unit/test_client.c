@@ -30,7 +30,7 @@ struct world {
 	int listener;
 	pthread_t thread;
 	enum mode mode;
-	int n_calls, n_gone; /* calls seen; connections that ended */
+	_Atomic int n_calls, n_gone; /* calls seen; connections that ended */
 	char key[64], agent[64];
 };
 
