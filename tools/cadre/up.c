@@ -14,6 +14,7 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/host/host.h"
@@ -185,26 +186,86 @@ static int say_host(const struct cli *cli, pid_t pid, bool started)
 	return 0;
 }
 
+static int64_t deadline_in(int seconds)
+{
+	return home_now() + seconds * 1000LL;
+}
+
+/* Whether a host answers at the socket: one that was just killed still holds
+ * its lock for a moment, one that just started has no socket yet. */
+static bool host_answers(const struct cli *cli)
+{
+	struct client_options o = { .home = &cli->home,
+				    .identity.level = WHO_OPERATOR };
+	struct text answer = { 0 };
+	struct client *client;
+	struct fault f = { 0 };
+	json_t *none = json_object();
+	bool hosted = false;
+
+	if (client_open(&client, &o, &f) == 0) {
+		client_call(client, op_find("state.status"), none, &answer, &f);
+		hosted = client_hosted(client);
+		client_close(client);
+	}
+	text_release(&answer);
+	json_decref(none);
+	return hosted;
+}
+
+/* The process of the host that runs, 0 when there is none: a holder of the lock
+ * that is silent is waited for, until it answers or is gone. */
+static pid_t living_host(const struct cli *cli, int64_t until, struct fault *f)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	pid_t pid;
+
+	while ((pid = home_holder(&cli->home)) && !host_answers(cli)) {
+		if (home_now() > until) {
+			fault_set(f, FAULT_TIMEOUT, "",
+				  "process %d holds the host's lock and does not answer",
+				  (int)pid);
+			fault_hint(f, "nothing is lost by `kill -9 %d`", (int)pid);
+			return 0;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return pid;
+}
+
+static int start_host(struct cli *cli, int seconds, struct fault *f)
+{
+	int fd = spawn_host(cli, f);
+
+	if (fd < 0)
+		return f->code;
+	await_ready(fd, seconds, f);
+	close(fd);
+	return f->code;
+}
+
 int up_main(struct cli *cli, int argc, char **argv)
 {
 	struct fault f = { 0 };
-	int seconds = UP_SECONDS, fd, status = seconds_option(cli, argc, argv, &seconds);
+	int seconds = UP_SECONDS, status = seconds_option(cli, argc, argv, &seconds);
+	int64_t until;
+	pid_t pid;
 
 	if (status)
 		return status;
 	if (cli_folder(cli, true, &f) < 0)
 		return cli_fault(cli, &f);
-	if (home_holder(&cli->home))
-		return say_host(cli, home_holder(&cli->home), false);
-	fd = spawn_host(cli, &f);
-	if (fd < 0)
-		return cli_fault(cli, &f);
-	await_ready(fd, seconds, &f);
-	close(fd);
-	/* Another `up` may have been faster: that is a host as well. */
-	if (f.code && f.code != FAULT_CONFLICT)
-		return cli_fault(cli, &f);
-	return say_host(cli, home_holder(&cli->home), !f.code);
+	until = deadline_in(seconds);
+	do {
+		f = (struct fault){ 0 };
+		pid = living_host(cli, until, &f);
+		if (pid)
+			return say_host(cli, pid, false);
+		if (!f.code && start_host(cli, seconds, &f) == 0)
+			return say_host(cli, home_holder(&cli->home), true);
+		/* Another `up` may have been faster: that is a host as well. */
+	} while (f.code == FAULT_CONFLICT && home_now() < until);
+	return cli_fault(cli, &f);
 }
 
 /* --- down ------------------------------------------------------------------------------ */
