@@ -36,7 +36,7 @@ static int set_tags(struct call *call, int64_t task, const char **tags, size_t n
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = sql_run(call, task_tag_add, .task = task, .n = (int64_t)i,
 			     .tag = tags[i]);
-	return rc;
+	return rc < 0 ? rc : sql_run(call, task_has, .id = task, .parts = TASK_HAS_TAGS);
 }
 
 static int set_criteria(struct call *call, int64_t task, const struct criterion *c,
@@ -47,7 +47,8 @@ static int set_criteria(struct call *call, int64_t task, const struct criterion 
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = sql_run(call, task_criterion_add, .task = task, .n = (int64_t)i + 1,
 			     .text = c[i].text, .done = c[i].done);
-	return rc;
+	return rc < 0 ? rc
+		      : sql_run(call, task_has, .id = task, .parts = TASK_HAS_CRITERIA);
 }
 
 /* A dependency that leads back to the task would never let it begin. */
@@ -93,7 +94,8 @@ static int set_deps(struct call *call, const struct task_row *t, const char **de
 			return rc;
 		rc = sql_run(call, task_dep_add, .task = t->id, .dep = dep.id);
 	}
-	if (rc < 0)
+	if (rc < 0 ||
+	    (rc = sql_run(call, task_has, .id = t->id, .parts = TASK_HAS_DEPS)) < 0)
 		return rc;
 	rc = sql_row(call, task_count_deps, &count, .id = t->id);
 	return rc < 0 ? rc : (int)(count.open_deps > 0);
@@ -227,6 +229,14 @@ int task_tick(struct call *call, const struct task_tick_in *in, struct task_tick
 	return task_tell(call, t.id, &out->task);
 }
 
+int task_add_note(struct call *call, int64_t task, const char *text)
+{
+	int rc = sql_run(call, task_note_add, .task = task, .agent = call->caller.agent,
+			 .now = call->now, .text = text);
+
+	return rc < 0 ? rc : sql_run(call, task_has, .id = task, .parts = TASK_HAS_NOTES);
+}
+
 int task_note(struct call *call, const struct task_note_in *in, struct task_note_out *out)
 {
 	struct task_row t;
@@ -243,9 +253,7 @@ int task_note(struct call *call, const struct task_note_in *in, struct task_note
 							"bystander.");
 		}
 		call->made = t.id;
-		if ((rc = sql_run(call, task_note_add, .task = t.id,
-				  .agent = call->caller.agent, .now = call->now,
-				  .text = in->text)) < 0 ||
+		if ((rc = task_add_note(call, t.id, in->text)) < 0 ||
 		    (rc = sql_run(call, task_touch, .id = t.id, .now = call->now)) < 0 ||
 		    (rc = event_emit(call, EVENT_TASK_NOTED, t.id, 0, NULL)) < 0)
 			return rc;

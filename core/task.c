@@ -180,7 +180,10 @@ static int claimed(struct call *call, int64_t task, int64_t owner, int64_t epoch
 	int rc = event_emit(call, EVENT_TASK_CLAIMED, task, owner,
 			    arena_printf(&call->arena, "%" PRId64, epoch));
 
-	return rc < 0 ? rc : team_announce(call, call->caller.team);
+	/* A team that works already works on. */
+	if (rc < 0 || call->caller.team_state == TEAM_STATE_WORKING)
+		return rc;
+	return team_announce(call, call->caller.team);
 }
 
 static int claim_named(struct call *call, const struct task_claim_in *in,
@@ -352,9 +355,7 @@ int task_block(struct call *call, const struct task_block_in *in,
 	if (!call->made) {
 		rc = sql_run(call, task_block, HELD(call, h));
 		rc = changed(call, &h, rc, EVENT_TASK_BLOCKED, in->reason);
-		if (rc < 0 || (rc = sql_run(call, task_note_add, .task = h.t.id,
-					    .agent = call->caller.agent, .now = call->now,
-					    .text = in->reason)) < 0)
+		if (rc < 0 || (rc = task_add_note(call, h.t.id, in->reason)) < 0)
 			return rc;
 	}
 	return task_tell(call, h.t.id, &out->task);

@@ -17,6 +17,17 @@ int task_find(struct call *call, const char *id, struct task_row *t);
 /* The same without a fault: 1, or 0 when there is none. */
 int task_find_maybe(struct call *call, const char *id, struct task_row *t);
 
+/* task.parts: which other tables hold more of a task. */
+enum {
+	TASK_HAS_TAGS = 1,
+	TASK_HAS_CRITERIA = 2,
+	TASK_HAS_NOTES = 4,
+	TASK_HAS_DEPS = 8,
+};
+
+/* Writes a note on a task by the caller. */
+int task_add_note(struct call *call, int64_t task, const char *text);
+
 /* The whole of a task, or its line in lists. */
 int task_tell(struct call *call, int64_t id, struct task *out);
 int task_tell_line(struct call *call, const struct task_line_row *r,

@@ -30,10 +30,9 @@ static int tell_deps(struct call *call, int64_t task, struct task *out)
 	return rc;
 }
 
-static int tell_lists(struct call *call, int64_t task, struct task *out)
+static int tell_tags(struct call *call, int64_t task, struct task *out)
 {
 	struct task_tags_row g;
-	struct criterion c;
 	struct query q;
 	int rc;
 
@@ -41,14 +40,13 @@ static int tell_lists(struct call *call, int64_t task, struct task *out)
 	while ((rc = sql_next(call, &q, &g)) > 0)
 		*(const char **)arena_push(&call->arena, &out->tags, &out->n_tags,
 					   sizeof(g.tag)) = g.tag;
-	if (rc < 0)
-		return rc;
-	sql_query(call, &q, task_criteria, .task = task);
-	while (memset(&c, 0, sizeof(c)), (rc = sql_next(call, &q, &c)) > 0)
-		*(struct criterion *)arena_push(&call->arena, &out->acceptance_criteria,
-						&out->n_acceptance_criteria,
-						sizeof(c)) = c;
 	return rc;
+}
+
+static int tell_criteria(struct call *call, int64_t task, struct task *out)
+{
+	return sql_all(call, task_criteria, &out->acceptance_criteria,
+		       &out->n_acceptance_criteria, .task = task);
 }
 
 static int tell_notes(struct call *call, int64_t task, struct task *out)
@@ -71,28 +69,32 @@ static int tell_notes(struct call *call, int64_t task, struct task *out)
 	return rc;
 }
 
-static int name_of(struct call *call, int64_t agent, const char **out)
-{
-	struct agent_name_row r;
-	int rc;
-
-	if (!agent)
-		return 0;
-	if ((rc = sql_row(call, agent_name, &r, .id = agent)) > 0)
-		*out = r.name;
-	return rc < 0 ? rc : 0;
-}
-
 static bool is_ready(int64_t state, int64_t open_deps)
 {
 	return state == TASK_STATE_PENDING && open_deps == 0;
 }
 
+/* Most tasks have nothing in the other tables, and are told by one statement. */
+static int tell_parts(struct call *call, const struct task_whole_row *t, struct task *out)
+{
+	int rc = 0;
+
+	if (t->parts & TASK_HAS_DEPS)
+		rc = tell_deps(call, t->id, out);
+	if (rc >= 0 && (t->parts & TASK_HAS_TAGS))
+		rc = tell_tags(call, t->id, out);
+	if (rc >= 0 && (t->parts & TASK_HAS_CRITERIA))
+		rc = tell_criteria(call, t->id, out);
+	if (rc >= 0 && (t->parts & TASK_HAS_NOTES))
+		rc = tell_notes(call, t->id, out);
+	return rc;
+}
+
 int task_tell(struct call *call, int64_t id, struct task *out)
 {
-	struct task_row t;
+	struct task_whole_row t;
 	bool live;
-	int rc = sql_row(call, task_by_id, &t, .id = id, .now = call->now);
+	int rc = sql_row(call, task_whole, &t, .id = id, .now = call->now);
 
 	if (rc <= 0)
 		return rc < 0 ? rc
@@ -105,21 +107,19 @@ int task_tell(struct call *call, int64_t id, struct task *out)
 		.status = t.state_now,
 		.priority = t.priority,
 		.ready = is_ready(t.state_now, t.open_deps),
+		.owner = live ? t.owner_name : NULL,
+		.assignee = t.assignee_name,
 		.epoch = t.epoch,
 		.has_lease_until = live && t.lease_until,
 		.lease_until = t.lease_until,
 		.attempts = t.attempts,
+		.created_by = t.creator_name,
 		.created_at = t.created_at,
 		.updated_at = t.updated_at,
 		.description = *t.description ? t.description : NULL,
 		.result = t.result,
 	};
-	if ((live && (rc = name_of(call, t.owner, &out->owner)) < 0) ||
-	    (rc = name_of(call, t.assignee, &out->assignee)) < 0 ||
-	    (rc = name_of(call, t.created_by, &out->created_by)) < 0 ||
-	    (rc = tell_deps(call, id, out)) < 0 || (rc = tell_lists(call, id, out)) < 0)
-		return rc;
-	return tell_notes(call, id, out);
+	return tell_parts(call, &t, out);
 }
 
 int task_tell_line(struct call *call, const struct task_line_row *r,

@@ -22,6 +22,8 @@ int team_announce(struct call *call, int64_t team)
 		return rc < 0 ? rc : 0;
 	if ((rc = sql_run(call, team_set_state, .team = team, .state = s.now_state)) < 0)
 		return rc;
+	if (team == call->caller.team)
+		call->caller.team_state = s.now_state;
 	return event_emit_as(call, EVENT_TEAM_STATE, team, call->caller.agent, team, 0,
 			     word_of(&record_team_line, "state", s.now_state));
 }

@@ -12,6 +12,7 @@ static void take(struct call *call, const struct caller_row *r)
 	c->team = r->team;
 	c->team_name = r->team_name;
 	c->inbox_capacity = r->inbox_capacity;
+	c->team_state = r->state;
 	c->agent = r->agent;
 	c->active_at = r->active_at;
 	c->name = r->name;

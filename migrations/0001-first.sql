@@ -159,6 +159,7 @@ CREATE TABLE task (
 	created_at INTEGER NOT NULL,
 	updated_at INTEGER NOT NULL,
 	result TEXT,
+	parts INTEGER NOT NULL DEFAULT 0, -- 1 tags, 2 criteria, 4 notes, 8 dependencies
 	UNIQUE (team, number),
 	CHECK ((owner IS NOT NULL) = (state IN (1, 2, 3))),
 	CHECK ((lease_until IS NOT NULL) = (state IN (1, 2)))

@@ -4,7 +4,7 @@
 -- row: caller
 -- text: team_name
 -- An agent by its team and name, or the operator's place in that team.
-SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, a.id AS agent,
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
@@ -12,7 +12,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- name: caller_by_token
 -- row: caller
 -- text: team_name
-SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, a.id AS agent,
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
@@ -20,7 +20,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 -- name: caller_by_team
 -- row: caller
 -- text: team_name
-SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, a.id AS agent,
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;

@@ -30,6 +30,21 @@ SELECT id, team, number, slug, title, description, priority,
 	attempts, created_by, created_at, updated_at, result
 FROM task WHERE id = :id;
 
+-- name: task_whole
+-- text: owner_name assignee_name creator_name
+-- A task with the names in it; `parts` says which other tables hold more of it.
+SELECT k.id, k.number, k.title, k.description, k.priority, k.state, k.owner, k.epoch,
+	CASE WHEN k.lease_until <= :now THEN 0 ELSE k.state END AS state_now,
+	k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at, k.result,
+	k.parts, o.name AS owner_name, s.name AS assignee_name, c.name AS creator_name
+FROM task k JOIN agent c ON c.id = k.created_by LEFT JOIN agent o ON o.id = k.owner
+LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.id = :id;
+
+-- name: task_has
+-- From now on other tables hold these parts of it.
+UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :parts;
+
 -- name: task_lines
 -- row: task_line
 -- text: owner_name assignee_name
