@@ -195,8 +195,7 @@ static int64_t deadline_in(int seconds)
  * its lock for a moment, one that just started has no socket yet. */
 static bool host_answers(const struct cli *cli)
 {
-	struct client_options o = { .home = &cli->home,
-				    .identity.level = WHO_OPERATOR };
+	struct client_options o = { .home = &cli->home, .identity.level = WHO_OPERATOR };
 	struct text answer = { 0 };
 	struct client *client;
 	struct fault f = { 0 };
