@@ -104,7 +104,8 @@ static int resumes(struct call *call, const struct agent_register_in *in,
 	if (!in->token)
 		return 0;
 	token_hash(in->token, hash);
-	return a->token.size == TOKEN_HASH && token_equal(hash, a->token.data, TOKEN_HASH);
+	return a->token.size == TOKEN_HASH &&
+	       token_equal(hash, a->token.data, TOKEN_HASH);
 }
 
 /* Mail that the new generation does not want is dead, and its senders hear so. */
@@ -134,7 +135,8 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	if ((rc = who_leads(call, "/replace")) < 0 ||
 	    (rc = task_give_back(call, a->id)) < 0)
 		return rc;
-	rc = sql_row(call, agent_next_generation, &next, .agent = a->id, .now = call->now);
+	rc = sql_row(call, agent_next_generation, &next, .agent = a->id,
+		     .now = call->now);
 	if (rc < 0 || (rc = set_token(call, a->id, next.generation)) < 0 ||
 	    (rc = sql_run(call, agent_unlease, .agent = a->id)) < 0)
 		return rc;
@@ -144,7 +146,8 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	    (*in->role &&
 	     (rc = sql_run(call, agent_set_role, .agent = a->id, .role = in->role,
 			   .description = in->description)) < 0) ||
-	    (in->n_skills && (rc = set_skills(call, a->id, in->skills, in->n_skills)) < 0))
+	    (in->n_skills &&
+	     (rc = set_skills(call, a->id, in->skills, in->n_skills)) < 0))
 		return rc;
 	rc = event_emit(call, EVENT_AGENT_REPLACED, a->id, 0,
 			arena_printf(&call->arena, "%" PRId64, next.generation));
@@ -242,8 +245,8 @@ static int tell_traits(struct call *call, int64_t agent, struct card *card)
 	sql_query(call, &q, agent_protocols, .agent = agent);
 	while ((rc = sql_next(call, &q, &p)) > 0)
 		*(const char **)arena_push(&call->arena, &card->protocols,
-					   &card->n_protocols, sizeof(p.protocol)) =
-			p.protocol;
+					   &card->n_protocols,
+					   sizeof(p.protocol)) = p.protocol;
 	return rc;
 }
 

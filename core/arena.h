@@ -16,7 +16,7 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *top;
-	size_t used;	/* bytes taken from the top block */
+	size_t used; /* bytes taken from the top block */
 	long fail_after; /* tests: abort at the n-th allocation; 0: never */
 };
 

@@ -20,7 +20,7 @@ int assignment_call_off(struct call *call, int64_t task);
 
 /* Collects results for a receiver: its own as a sender and, when the lead or the
  * operator receives for it, those that it made. */
-int result_collect(struct call *call, const struct agent_row *a,
-		   struct result_line **out, size_t *n);
+int result_collect(struct call *call, const struct agent_row *a, struct result_line **out,
+		   size_t *n);
 
 #endif

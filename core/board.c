@@ -66,7 +66,8 @@ static int check_cycle(struct call *call, const struct task_row *t,
 	way = arena_printf(&call->arena, "%s → %s", task_name(call, t->number),
 			   task_name(call, dep->number));
 	while (at.id != t->id) {
-		if ((rc = sql_row(call, task_way, &at, .task = t->id, .from = at.id)) <= 0)
+		if ((rc = sql_row(call, task_way, &at, .task = t->id, .from = at.id)) <=
+		    0)
 			return rc;
 		way = arena_printf(&call->arena, "%s → %s", way,
 				   task_name(call, at.number));
@@ -196,7 +197,8 @@ int task_update(struct call *call, const struct task_update_in *in,
 	struct task_row t;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	if (!call->made && (rc = update(call, in, &t)) < 0)
 		return rc;
@@ -208,7 +210,8 @@ int task_tick(struct call *call, const struct task_tick_in *in, struct task_tick
 	struct task_row t;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	if (!call->made) {
 		rc = sql_run(call, task_criterion_tick, .task = t.id, .n = in->criterion,
@@ -242,7 +245,8 @@ int task_note(struct call *call, const struct task_note_in *in, struct task_note
 	struct task_row t;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	if (!call->made) {
 		if (in->has_epoch && in->epoch != t.epoch) {
@@ -267,16 +271,17 @@ int task_retry(struct call *call, const struct task_retry_in *in,
 	struct task_row t;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	if (!call->made) {
 		if ((rc = sql_run(call, task_retry, .id = t.id, .now = call->now)) < 0)
 			return rc;
 		if (rc == 0)
-			return fault_set(&call->fault, FAULT_CONFLICT, "/task",
-					 "task %s is %s; only a failed one is tried again",
-					 in->task,
-					 word_of(&record_task, "status", t.state_now));
+			return fault_set(
+				&call->fault, FAULT_CONFLICT, "/task",
+				"task %s is %s; only a failed one is tried again",
+				in->task, word_of(&record_task, "status", t.state_now));
 		call->made = t.id;
 		if ((rc = event_emit(call, EVENT_TASK_RETRIED, t.id, 0, NULL)) < 0 ||
 		    (rc = team_announce(call, call->caller.team)) < 0)
@@ -299,7 +304,8 @@ static int cancel(struct call *call, const struct task_cancel_in *in,
 				 in->task, word_of(&record_task, "status", t->state));
 	call->made = t->id;
 	if ((rc = assignment_call_off(call, t->id)) < 0 ||
-	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->reason)) < 0)
+	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->reason)) <
+		    0)
 		return rc;
 	return team_announce(call, call->caller.team);
 }
@@ -310,7 +316,8 @@ int task_cancel(struct call *call, const struct task_cancel_in *in,
 	struct task_row t;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	if (!call->made && (rc = cancel(call, in, &t)) < 0)
 		return rc;
@@ -367,7 +374,8 @@ int task_assign(struct call *call, const struct task_assign_in *in,
 	struct task_row t;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	if (!call->made && (rc = assign(call, in, &t)) < 0)
 		return rc;

@@ -17,14 +17,14 @@
 
 /* Who asks, as a door has proved it. */
 struct identity {
-	enum who level;    /* WHO_OPERATOR for a local user, WHO_HOST inside,
+	enum who level; /* WHO_OPERATOR for a local user, WHO_HOST inside,
 			      else WHO_OBSERVER until the agent's row is read */
-	const char *team;  /* NULL: none (an operator without a default) */
+	const char *team; /* NULL: none (an operator without a default) */
 	const char *agent; /* NULL: the operator as such */
 	const char *token; /* proves agent; NULL where the door proved it */
 	int64_t generation; /* the agent's, as the door knows it; 0: not */
-	bool proven;       /* the door (channel, operator's --as) proved agent */
-	bool as;           /* an operator acting as agent; events say so */
+	bool proven; /* the door (channel, operator's --as) proved agent */
+	bool as; /* an operator acting as agent; events say so */
 	const char *session; /* names the receiver's session; NULL: none */
 };
 
@@ -33,9 +33,9 @@ struct caller {
 	enum who level;
 	int64_t team, agent; /* row ids; 0: none */
 	int64_t generation;
-	int64_t inbox_capacity;       /* of the team */
-	int64_t team_state;           /* as last announced */
-	int64_t active_at;	      /* of the agent, as its row says */
+	int64_t inbox_capacity; /* of the team */
+	int64_t team_state; /* as last announced */
+	int64_t active_at; /* of the agent, as its row says */
 	const char *name, *team_name; /* "operator" without an agent */
 };
 
@@ -46,16 +46,16 @@ struct id_keys {
 };
 
 struct settings {
-	int64_t inbox_capacity;   /* 100; 0: none */
+	int64_t inbox_capacity; /* 100; 0: none */
 	int64_t assignments_open; /* 1000 per agent */
-	int64_t lease_ms;         /* of a task: 15 min */
-	int64_t receive_lease_s;  /* 300 */
-	int64_t max_attempts;     /* 5 */
+	int64_t lease_ms; /* of a task: 15 min */
+	int64_t receive_lease_s; /* 300 */
+	int64_t max_attempts; /* 5 */
 	int64_t max_vms, max_vms_per_team, max_total_vms; /* 10, 20, 100 */
-	int64_t keep_days;        /* 30 */
+	int64_t keep_days; /* 30 */
 	const char *default_team; /* or NULL */
-	const char *home;         /* the state folder, absolute */
-	uint8_t secret[32];       /* of the state: tokens are derived from it */
+	const char *home; /* the state folder, absolute */
+	uint8_t secret[32]; /* of the state: tokens are derived from it */
 };
 
 extern const struct settings settings_default;
@@ -70,26 +70,26 @@ struct call {
 	struct identity identity;
 	uint8_t key[16]; /* idempotency key, if has_key */
 	bool has_key;
-	int64_t now;   /* ms since the epoch */
+	int64_t now; /* ms since the epoch */
 	uint64_t seed; /* randomness for this call */
 	int64_t keep_events; /* oldest event that a follower has yet to read; 0: all
 				are read */
-	int64_t host;  /* process of the host that runs it: OP_NEEDS_HOST may pass */
+	int64_t host; /* process of the host that runs it: OP_NEEDS_HOST may pass */
 
 	/* filled on the way */
 	struct fault fault;
 	struct caller caller;
 	struct id_keys ids; /* kept by a door from one call to the next */
-	int64_t made;  /* not 0 at entry of a handler: its write is done already,
+	int64_t made; /* not 0 at entry of a handler: its write is done already,
 			  under this id; it only reports (replay, wait) */
 	bool replayed;
 	enum wake wait_on; /* set by a handler that would rather wait ... */
-	int64_t wait_key;  /* ... until this key is woken */
+	int64_t wait_key; /* ... until this key is woken */
 	int64_t workspace; /* set by handlers of exec and the like: the row of the
 			      workspace whose guest the host now has to ask */
-	bool renew;        /* a read by an agent that holds a lease of which under half
+	bool renew; /* a read by an agent that holds a lease of which under half
 			      is left: whoever ran it calls agent.heartbeat */
-	int64_t as_of;     /* newest event seq the transaction saw */
+	int64_t as_of; /* newest event seq the transaction saw */
 };
 
 /* Makes `call` ready: finds op's in/out memory, decodes `args` (borrowed until
@@ -119,21 +119,20 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
  * it gives 0 or a negative; query_end(&q) to stop early.
  * sql_all(call, board, &rows, &n, .team = 3): the same into an array of the
  * arena, so that other statements can run meanwhile; 0 or negative. */
-#define sql_run(call, name, ...)                                           \
-	store_run((call)->store, sql_##name,                               \
+#define sql_run(call, name, ...)             \
+	store_run((call)->store, sql_##name, \
 		  &(const struct sql_##name##_in){ __VA_ARGS__ }, &(call)->fault)
-#define sql_row(call, name, row, ...)                                      \
-	store_row((call)->store, sql_##name,                               \
-		  &(const struct sql_##name##_in){ __VA_ARGS__ }, (row),         \
-		  sizeof(*(row)), &(call)->arena, &(call)->fault)
-#define sql_query(call, q, name, ...)                                      \
-	store_query((call)->store, (q), sql_##name,                        \
+#define sql_row(call, name, row, ...)                                                    \
+	store_row((call)->store, sql_##name,                                             \
+		  &(const struct sql_##name##_in){ __VA_ARGS__ }, (row), sizeof(*(row)), \
+		  &(call)->arena, &(call)->fault)
+#define sql_query(call, q, name, ...)               \
+	store_query((call)->store, (q), sql_##name, \
 		    &(const struct sql_##name##_in){ __VA_ARGS__ })
-#define sql_all(call, name, rows, n, ...)                                  \
-	call_rows((call), sql_##name,                                      \
-		  &(const struct sql_##name##_in){ __VA_ARGS__ }, (rows), (n), \
-		  sizeof(**(rows)))
-#define sql_next(call, q, row)                                             \
+#define sql_all(call, name, rows, n, ...)                                             \
+	call_rows((call), sql_##name, &(const struct sql_##name##_in){ __VA_ARGS__ }, \
+		  (rows), (n), sizeof(**(rows)))
+#define sql_next(call, q, row) \
 	store_next((q), (row), sizeof(*(row)), &(call)->arena, &(call)->fault)
 
 #endif

@@ -6,8 +6,7 @@
 #include <string.h>
 
 static const struct fault_info infos[] = {
-#define X(id, name, exit, http, wire, doc, hint) \
-	{ name, exit, http, wire, doc, hint },
+#define X(id, name, exit, http, wire, doc, hint) { name, exit, http, wire, doc, hint },
 	FAULT_LIST(X)
 #undef X
 };
@@ -21,14 +20,13 @@ const struct fault_info *fault_info(enum fault_code code)
 enum fault_code fault_named(const char *name)
 {
 	for (int i = 0; i < FAULT_COUNT; i++)
-		if (strcmp(infos[i].name, name) == 0 ||
-		    strcmp(infos[i].wire, name) == 0)
+		if (strcmp(infos[i].name, name) == 0 || strcmp(infos[i].wire, name) == 0)
 			return (enum fault_code)(-1 - i);
 	return FAULT_INTERNAL;
 }
 
-int fault_set(struct fault *f, enum fault_code code, const char *where,
-	      const char *fmt, ...)
+int fault_set(struct fault *f, enum fault_code code, const char *where, const char *fmt,
+	      ...)
 {
 	va_list ap;
 

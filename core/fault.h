@@ -13,45 +13,42 @@
 #include <stdint.h>
 
 /* id, name, CLI exit status, HTTP status, wire code, when it happens, hint */
-#define FAULT_LIST(X)                                                          \
-	X(INVALID, "invalid", 2, 400, "InvalidRequest",                        \
-	  "An argument is missing or malformed.",                              \
-	  "Correct the argument named in where and call again.")               \
-	X(NOT_FOUND, "not_found", 3, 404, "NotFound",                          \
-	  "What was named does not exist.",                                    \
-	  "List what exists and use one of its names.")                        \
-	X(CONFLICT, "conflict", 4, 409, "Conflict",                            \
-	  "The state of what was named forbids this now.",                     \
-	  "Look at its present state before trying again.")                    \
-	X(DENIED, "denied", 5, 403, "PermissionDenied",                        \
-	  "The caller may not do this.",                                       \
-	  "Ask the team's lead or the operator.")                              \
-	X(RATE_LIMITED, "rate_limited", 6, 429, "RateLimited",                 \
-	  "The caller calls too often.", "Wait retry_after_ms, then repeat.")  \
-	X(EXHAUSTED, "exhausted", 6, 429, "Exhausted",                         \
-	  "A capacity or budget is used up.",                                  \
-	  "Free some of it, or have the limit raised.")                        \
-	X(UNAVAILABLE, "unavailable", 7, 503, "Unavailable",                   \
-	  "It cannot be done now, or its outcome is not known.",               \
-	  "Repeat with the same idempotency_key.")                             \
-	X(TIMEOUT, "timeout", 7, 504, "Timeout", "Time ran out.",              \
-	  "Allow more time, or look at the state before repeating.")           \
-	X(IO, "io", 1, 500, "IoError", "The machine failed to read or write.", \
-	  "See the log; `cadre doctor` names the cause.")                      \
-	X(INTERNAL, "internal", 1, 500, "Internal", "A bug in cadre.",         \
+#define FAULT_LIST(X)                                                                   \
+	X(INVALID, "invalid", 2, 400, "InvalidRequest",                                 \
+	  "An argument is missing or malformed.",                                       \
+	  "Correct the argument named in where and call again.")                        \
+	X(NOT_FOUND, "not_found", 3, 404, "NotFound", "What was named does not exist.", \
+	  "List what exists and use one of its names.")                                 \
+	X(CONFLICT, "conflict", 4, 409, "Conflict",                                     \
+	  "The state of what was named forbids this now.",                              \
+	  "Look at its present state before trying again.")                             \
+	X(DENIED, "denied", 5, 403, "PermissionDenied", "The caller may not do this.",  \
+	  "Ask the team's lead or the operator.")                                       \
+	X(RATE_LIMITED, "rate_limited", 6, 429, "RateLimited",                          \
+	  "The caller calls too often.", "Wait retry_after_ms, then repeat.")           \
+	X(EXHAUSTED, "exhausted", 6, 429, "Exhausted",                                  \
+	  "A capacity or budget is used up.",                                           \
+	  "Free some of it, or have the limit raised.")                                 \
+	X(UNAVAILABLE, "unavailable", 7, 503, "Unavailable",                            \
+	  "It cannot be done now, or its outcome is not known.",                        \
+	  "Repeat with the same idempotency_key.")                                      \
+	X(TIMEOUT, "timeout", 7, 504, "Timeout", "Time ran out.",                       \
+	  "Allow more time, or look at the state before repeating.")                    \
+	X(IO, "io", 1, 500, "IoError", "The machine failed to read or write.",          \
+	  "See the log; `cadre doctor` names the cause.")                               \
+	X(INTERNAL, "internal", 1, 500, "Internal", "A bug in cadre.",                  \
 	  "See the log and report it.")
 
 enum fault_index {
 #define X(id, name, exit, http, wire, doc, hint) FAULT_INDEX_##id,
 	FAULT_LIST(X)
 #undef X
-	FAULT_COUNT
+		FAULT_COUNT
 };
 
 enum fault_code {
 	FAULT_NONE = 0,
-#define X(id, name, exit, http, wire, doc, hint) \
-	FAULT_##id = -1 - FAULT_INDEX_##id,
+#define X(id, name, exit, http, wire, doc, hint) FAULT_##id = -1 - FAULT_INDEX_##id,
 	FAULT_LIST(X)
 #undef X
 };
@@ -73,8 +70,8 @@ struct fault {
 /* Fills `f` unless it is filled already, and returns `code`, so that a caller
  * can write `return fault_set(f, FAULT_CONFLICT, "/task", "held by %s", x);`.
  * The hint is the code's own until fault_hint() replaces it. */
-int fault_set(struct fault *f, enum fault_code code, const char *where,
-	      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+int fault_set(struct fault *f, enum fault_code code, const char *where, const char *fmt,
+	      ...) __attribute__((format(printf, 4, 5)));
 
 /* Replaces the hint of a filled fault and returns its code:
  * `return fault_hint(f, "claim it first");` after fault_set(). */

@@ -32,8 +32,7 @@ const char *id_public(struct call *call, enum id_noun noun, int64_t row, int64_t
 			    "%08" PRIx64 "-%04" PRIx64 "-7%03" PRIx64 "-%04" PRIx64
 			    "-%012" PRIx64,
 			    (uint64_t)at >> 16, (uint64_t)at & 0xffff, (uint64_t)k->a,
-			    (uint64_t)(0x8000 | (int64_t)noun << 10 | k->b),
-			    (uint64_t)n);
+			    (uint64_t)(0x8000 | (int64_t)noun << 10 | k->b), (uint64_t)n);
 }
 
 int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *row,
@@ -45,8 +44,10 @@ int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *ro
 	if ((rc = load_keys(call)) < 0)
 		return rc;
 	if (strlen(text) != ID_SIZE - 1 ||
-	    sscanf(text, "%8" SCNx64 "-%4" SCNx64 "-7%3" SCNx64 "-%4" SCNx64 "-%12" SCNx64
-		   "%n", &high, &low, &a, &b, &n, &used) != 5 || used != ID_SIZE - 1)
+	    sscanf(text,
+		   "%8" SCNx64 "-%4" SCNx64 "-7%3" SCNx64 "-%4" SCNx64 "-%12" SCNx64 "%n",
+		   &high, &low, &a, &b, &n, &used) != 5 ||
+	    used != ID_SIZE - 1)
 		return 0;
 	if ((int64_t)a != call->ids.a ||
 	    (int64_t)b != (0x8000 | (int64_t)noun << 10 | call->ids.b))

@@ -16,8 +16,7 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 	       struct envelope *out);
 
 /* A message as an envelope, as row `e` tells it. */
-void envelope_fill(struct call *call, const struct envelope_row *e,
-		   struct envelope *out);
+void envelope_fill(struct call *call, const struct envelope_row *e, struct envelope *out);
 
 /* 63 bits of a text, never 0: sessions and request ids in rows. */
 int64_t text_hash(const char *s);

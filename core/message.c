@@ -194,8 +194,8 @@ static int deliver_all(struct call *call, int64_t message, const struct draft *d
 	if (capacity && (rc = settle_full(call, except)) < 0)
 		return rc;
 	if ((rc = sql_run(call, delivery_add_all, .message = message,
-			  .team = call->caller.team, .sender = except,
-			  .lane = lane_of(d), .expires_at = d->expires_at)) < 0)
+			  .team = call->caller.team, .sender = except, .lane = lane_of(d),
+			  .expires_at = d->expires_at)) < 0)
 		return rc;
 	if (capacity && (rc = drop_one_each(call, except)) < 0)
 		return rc;
@@ -274,8 +274,8 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 		d->reply_to = parent.id;
 		if (!d->thread)
 			d->thread = parent.thread ? parent.thread
-						  : id_public(call, ID_MESSAGE,
-							      parent.id, parent.at);
+						  : id_public(call, ID_MESSAGE, parent.id,
+							      parent.at);
 	}
 	return 0;
 }
@@ -499,5 +499,5 @@ int message_reply(struct call *call, const struct message_reply_in *in,
 				&out->n_deliveries);
 	return rc < 0 || !fresh ? rc
 				: message_dropped(call, before.seq, out->deliveries,
-					      out->n_deliveries);
+						  out->n_deliveries);
 }

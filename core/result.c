@@ -255,11 +255,10 @@ int result_store(struct call *call, const struct result_store_in *in,
 	    (rc = event_emit_as(call, EVENT_ASSIGNMENT_DONE, x.team, x.agent, x.message,
 				x.sender, in->success ? "ok" : "failed")) < 0)
 		return rc;
-	if (x.task &&
-	    (rc = task_finish_assigned(call, &x, in->success,
-				       cut(&call->arena,
-					   in->success ? in->stdout : in->stderr,
-					   STDOUT_SHOWN))) < 0)
+	if (x.task && (rc = task_finish_assigned(
+			       call, &x, in->success,
+			       cut(&call->arena, in->success ? in->stdout : in->stderr,
+				   STDOUT_SHOWN))) < 0)
 		return rc;
 	return team_announce(call, x.team);
 }
@@ -296,8 +295,8 @@ int guest_heartbeat(struct call *call, const struct guest_heartbeat_in *in,
 	if (rc <= 0)
 		return rc;
 	for (size_t i = 0; i < in->n_running; i++)
-		if ((rc = note_running(call, in->agent, in->running[i],
-				       &out->renewed)) < 0)
+		if ((rc = note_running(call, in->agent, in->running[i], &out->renewed)) <
+		    0)
 			return rc;
 	if (!in->has_status)
 		return 0;

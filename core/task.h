@@ -41,8 +41,8 @@ int task_dispatch(struct call *call, struct task_row *t, const struct agent_row 
 		  int64_t lease_ms);
 /* Completes or fails the task of an assignment under the epoch of its dispatch; a
  * claim that is over is left alone. */
-int task_finish_assigned(struct call *call, const struct assignment_row *x,
-			 bool success, const char *result);
+int task_finish_assigned(struct call *call, const struct assignment_row *x, bool success,
+			 const char *result);
 int task_renew_assigned(struct call *call, const struct assignment_row *x,
 			int64_t *renewed);
 

@@ -148,8 +148,7 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 	while ((rc = sql_next(call, &q, &d)) > 0)
 		if (d.state_now != TASK_STATE_COMPLETED)
 			*(const char **)arena_push(&call->arena, &out->blocked_by,
-						   &out->n_blocked_by,
-						   sizeof(out->id)) =
+						   &out->n_blocked_by, sizeof(out->id)) =
 				task_name(call, d.number);
 	return rc;
 }
@@ -186,7 +185,8 @@ int task_show(struct call *call, const struct task_show_in *in, struct task_show
 	struct task_row t;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	return task_tell(call, t.id, &out->task);
 }
@@ -243,7 +243,8 @@ int task_history(struct call *call, const struct task_history_in *in,
 	struct query q;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = task_find(call, in->task, &t)) < 0)
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	sql_query(call, &q, task_history, .task = t.id, .after = in->after_seq,
 		  .limit = in->limit + 1);

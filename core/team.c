@@ -200,7 +200,8 @@ static int create(struct call *call, const struct team_create_in *in)
 	if (rc == 0) {
 		fault_set(&call->fault, FAULT_CONFLICT, "/name",
 			  "there is a team %s already", in->name);
-		return fault_hint(&call->fault, "Choose another name, or destroy that one.");
+		return fault_hint(&call->fault,
+				  "Choose another name, or destroy that one.");
 	}
 	call->made = call->caller.team = store_last_id(call->store);
 	call->caller.team_name = in->name;
@@ -305,7 +306,8 @@ static int end(struct call *call, int64_t team, bool purge)
 	if ((rc = end_tasks(call, team)) < 0 || (rc = end_workspaces(call, team)) < 0 ||
 	    (rc = sql_run(call, team_end_assignments, .team = team)) < 0 ||
 	    (rc = sql_run(call, team_end_results, .team = team, .now = call->now)) < 0 ||
-	    (rc = sql_run(call, team_end_deliveries, .team = team, .now = call->now)) < 0 ||
+	    (rc = sql_run(call, team_end_deliveries, .team = team, .now = call->now)) <
+		    0 ||
 	    (rc = sql_run(call, team_end_agents, .team = team)) < 0)
 		return rc;
 	return event_emit(call, EVENT_TEAM_DESTROYED, team, 0, purge ? "purge" : NULL);

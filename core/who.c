@@ -120,8 +120,8 @@ static int team_of_caller(struct call *call, const char **team)
 
 static int no_such_caller(struct call *call, const char *team)
 {
-	fault_set(&call->fault, FAULT_NOT_FOUND, "/from", "there is no agent %s in team %s",
-		  call->identity.agent, team);
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/from",
+		  "there is no agent %s in team %s", call->identity.agent, team);
 	return fault_hint(&call->fault, "Register it first: cadre agent register NAME.");
 }
 
@@ -220,8 +220,7 @@ static int find_lead(struct call *call, struct agent_row *a)
 	return rc > 0 ? sql_row(call, agent_by_id, a, .id = lead.id) : rc;
 }
 
-int who_agent(struct call *call, const char *name, const char *where,
-	      struct agent_row *a)
+int who_agent(struct call *call, const char *name, const char *where, struct agent_row *a)
 {
 	size_t own = strlen(call->caller.team_name);
 	int rc;
@@ -255,8 +254,7 @@ int who_leads(struct call *call, const char *where)
 			 "only the lead or the operator may do this for another agent");
 }
 
-int who_acts(struct call *call, const char *name, const char *where,
-	     struct agent_row *a)
+int who_acts(struct call *call, const char *name, const char *where, struct agent_row *a)
 {
 	int rc;
 

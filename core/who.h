@@ -22,8 +22,7 @@ int who_agent(struct call *call, const char *name, const char *where,
 
 /* The agent that the call acts for: `name`, or its caller when NULL.  Another
  * than the caller needs the lead or the operator. */
-int who_acts(struct call *call, const char *name, const char *where,
-	     struct agent_row *a);
+int who_acts(struct call *call, const char *name, const char *where, struct agent_row *a);
 
 /* The same where id, team, name and generation are enough: the caller's own row
  * has just been read. */

@@ -162,11 +162,11 @@ int workspace_add(struct call *call, const char *member, const char *source,
 	row = store_last_id(call->store);
 	if (id)
 		*id = row;
-	if (agent && ((rc = sql_run(call, agent_set_workspace, .agent = agent,
-				    .workspace = row)) < 0 ||
-		      (rc = sql_run(call, agent_set_status, .agent = agent,
-				    .status = AGENT_STATUS_INITIALIZING,
-				    .now = call->now)) < 0))
+	if (agent &&
+	    ((rc = sql_run(call, agent_set_workspace, .agent = agent, .workspace = row)) <
+		     0 ||
+	     (rc = sql_run(call, agent_set_status, .agent = agent,
+			   .status = AGENT_STATUS_INITIALIZING, .now = call->now)) < 0))
 		return rc;
 	return event_emit(call, EVENT_WORKSPACE_CREATED, row, agent, name);
 }
@@ -335,12 +335,12 @@ static int reach_for(struct call *call, const char *team, const char *name,
 	return reach(call, team, name);
 }
 
-#define REACHES(verb, repeat)                                                      \
+#define REACHES(verb, repeat)                                                           \
 	int workspace_##verb(struct call *call, const struct workspace_##verb##_in *in, \
-			     struct workspace_##verb##_out *out)                   \
-	{                                                                          \
-		(void)out;                                                         \
-		return reach_for(call, in->team, in->workspace, repeat);           \
+			     struct workspace_##verb##_out *out)                        \
+	{                                                                               \
+		(void)out;                                                              \
+		return reach_for(call, in->team, in->workspace, repeat);                \
 	}
 
 /* clang-format off */
@@ -403,8 +403,8 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 	if (in->guest_boot && (rc = sql_run(call, workspace_set_boot, .id = w.id,
 					    .guest_boot = in->guest_boot)) < 0)
 		return rc;
-	if (in->restarted && (rc = event_emit_as(call, EVENT_WORKSPACE_RESTARTED, w.team, 0,
-						 w.id, w.agent, in->detail)) < 0)
+	if (in->restarted && (rc = event_emit_as(call, EVENT_WORKSPACE_RESTARTED, w.team,
+						 0, w.id, w.agent, in->detail)) < 0)
 		return rc;
 	if (in->has_state) {
 		if ((rc = note_state(call, &w, in)) < 0)
@@ -414,8 +414,8 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 	if (w.agent && (in->offline || (in->has_state && out->changed))) {
 		bool up = in->has_state && in->state == WORKSPACE_STATE_READY;
 
-		if ((rc = note_agent(call, &w, up ? AGENT_STATUS_READY
-						  : AGENT_STATUS_OFFLINE)) < 0)
+		if ((rc = note_agent(call, &w,
+				     up ? AGENT_STATUS_READY : AGENT_STATUS_OFFLINE)) < 0)
 			return rc;
 		out->changed |= rc > 0;
 	}
@@ -431,8 +431,8 @@ int workspace_rows(struct call *call, const struct workspace_rows_in *in,
 
 	sql_query(call, &q, workspace_rows, .after = in->after, .limit = 1000);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct host_workspace *w = arena_push(&call->arena, &out->rows,
-						      &out->n_rows, sizeof(*w));
+		struct host_workspace *w =
+			arena_push(&call->arena, &out->rows, &out->n_rows, sizeof(*w));
 
 		*w = (struct host_workspace){
 			.row = r.id,

@@ -60,7 +60,7 @@ struct host {
 	struct reconcile reconcile;
 	char boot_id[40]; /* new at every start */
 	uint64_t seed;
-	int64_t pid;	  /* ours; asked for once, it is a system call */
+	int64_t pid; /* ours; asked for once, it is a system call */
 	struct id_keys ids; /* of the state, once a call has read them */
 	char incarnation[40];
 };
