@@ -19,7 +19,8 @@ int fixture_setup(void **state); /* makes folders, starts the guest */
 int fixture_teardown(void **state); /* ends it, removes them */
 
 void guest_start(struct fixture *x);
-void guest_kill(struct fixture *x, int signal); /* and waits for its end */
+/* Sends a signal, or 0 to one that ends by itself, and waits for its end. */
+void guest_kill(struct fixture *x, int signal);
 
 /* A connected descriptor; after_hello says Hello and takes the answer. */
 int dial(const struct fixture *x, const char *socket);
