@@ -119,11 +119,31 @@ int result_list(struct call *call, const struct result_list_in *in,
 
 /* --- one result -------------------------------------------------------------------------- */
 
+/* The last result of a task of the board, or of what its sender called so. */
+static int last_result(struct call *call, const char *label, int64_t *message)
+{
+	struct result_of_label_row named;
+	struct result_of_task_row r;
+	struct task_row task;
+	int rc = task_find_maybe(call, label, &task);
+
+	if (rc > 0)
+		rc = sql_row(call, result_of_task, &r, .task = task.id);
+	if (rc > 0)
+		*message = r.message;
+	if (rc != 0)
+		return rc;
+	rc = sql_row(call, result_of_label, &named, .team = call->caller.team,
+		     .label = label,
+		     .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent);
+	if (rc > 0)
+		*message = named.message;
+	return rc;
+}
+
 static int find_result(struct call *call, const char *id, int64_t *message)
 {
-	struct result_of_task_row r;
 	struct message_head_row m;
-	struct task_row task;
 	int64_t row, at;
 	int rc = id_parse(call, ID_MESSAGE, id, &row, &at);
 
@@ -135,14 +155,12 @@ static int find_result(struct call *call, const char *id, int64_t *message)
 		*message = m.id;
 		return 0;
 	}
-	if ((rc = task_find_maybe(call, id, &task)) > 0)
-		rc = sql_row(call, result_of_task, &r, .task = task.id);
+	rc = last_result(call, id, message);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
 				 "there is no result of %s", id);
-	*message = r.message;
 	return 0;
 }
 

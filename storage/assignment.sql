@@ -101,6 +101,14 @@ WHERE r.message = :message;
 SELECT r.message FROM assignment x JOIN result r ON r.message = x.message
 WHERE x.task = :task ORDER BY r.message DESC LIMIT 1;
 
+-- name: result_of_label
+-- The last one that the caller may see, by what its sender called the task.
+-- scan ok: by primary key, newest first
+SELECT r.message FROM result r JOIN assignment x ON x.message = r.message
+WHERE r.team = :team AND x.label = :label
+	AND (:caller = 0 OR r.agent = :caller OR r.sender = :caller)
+ORDER BY r.message DESC LIMIT 1;
+
 -- name: results_of_sender
 -- Results of an agent's assignments that it has not collected, oldest first.
 -- row: result_line
