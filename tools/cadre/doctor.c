@@ -258,33 +258,47 @@ static void check_search(struct doctor *d)
 	json_decref(status);
 }
 
+static bool check_guest(struct doctor *d, const json_t *row)
+{
+	const char *state = json_string_value(json_object_get(row, "state"));
+	pid_t pid = (pid_t)json_integer_value(json_object_get(row, "pid"));
+	bool lost = state && !strcmp(state, "ready") &&
+		    (pid <= 0 || (kill(pid, 0) && errno == ESRCH));
+
+	if (!lost && !(state && !strcmp(state, "failed")))
+		return true;
+	say(d, VERDICT_WARN, "guest",
+	    home_holder(&d->cli->home) ? "cadre workspace start, or see `cadre logs`"
+				       : "start a host: cadre up",
+	    "%s is %s", json_string_value(json_object_get(row, "name")),
+	    lost ? "not running" : "failed");
+	return false;
+}
+
 static void check_guests(struct doctor *d)
 {
 	struct fault f = { 0 };
-	json_t *answer = ask(d, "workspace.list", &f), *row;
-	size_t i, dead = 0, all = 0;
+	json_t *teams = ask(d, "team.list", &f), *team, *row;
+	size_t i, j, dead = 0, all = 0;
 
-	json_array_foreach(json_object_get(answer, "workspaces"), i, row)
+	json_array_foreach(json_object_get(teams, "teams"), i, team)
 	{
-		const char *state = json_string_value(json_object_get(row, "state"));
-		const char *name = json_string_value(json_object_get(row, "name"));
-		pid_t pid = (pid_t)json_integer_value(json_object_get(row, "pid"));
-		bool lost = state && !strcmp(state, "ready") &&
-			    (pid <= 0 || (kill(pid, 0) && errno == ESRCH));
+		json_t *args = json_pack("{sO}", "team", json_object_get(team, "name")),
+		       *answer = run_op(d->cli, op_find("workspace.list"), args, &f);
 
-		all++;
-		if (!lost && !(state && !strcmp(state, "failed")))
-			continue;
-		dead++;
-		say(d, VERDICT_WARN, "guest",
-		    home_holder(&d->cli->home)
-			    ? "cadre workspace start, or see `cadre logs`"
-			    : "start a host: cadre up",
-		    "%s is %s", name, lost ? "not running" : "failed");
+		json_array_foreach(json_object_get(answer, "workspaces"), j, row)
+		{
+			all++;
+			dead += !check_guest(d, row);
+		}
+		json_decref(answer);
+		json_decref(args);
 	}
-	if (answer && !dead)
+	if (f.code)
+		say(d, VERDICT_WARN, "guests", f.hint, "%s", f.text);
+	else if (!dead)
 		say(d, VERDICT_OK, "guests", NULL, "%zu, none dead", all);
-	json_decref(answer);
+	json_decref(teams);
 }
 
 int doctor_main(struct cli *cli, int argc, char **argv)
