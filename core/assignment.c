@@ -209,7 +209,7 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 			return rc;
 		d.sender = call->caller.agent;
 		if ((call->made = assignment_send(call, &d, &to, &p)) < 0)
-			return (int)call->made;
+			return fault_move(&call->fault, "/task", "/message_id");
 	}
 	if ((rc = sql_row(call, message_head, &m, .id = call->made)) < 0)
 		return rc;

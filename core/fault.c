@@ -50,3 +50,10 @@ int fault_hint(struct fault *f, const char *fmt, ...)
 	va_end(ap);
 	return f->code;
 }
+
+int fault_move(struct fault *f, const char *from, const char *to)
+{
+	if (strcmp(f->where, from) == 0)
+		snprintf(f->where, sizeof(f->where), "%s", to);
+	return f->code;
+}

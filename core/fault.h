@@ -78,6 +78,9 @@ int fault_set(struct fault *f, enum fault_code code, const char *where, const ch
 int fault_hint(struct fault *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* What an inner step found at `from` stands at `to` of this call's arguments. */
+int fault_move(struct fault *f, const char *from, const char *to);
+
 /* The row of `code`, which is negative. */
 const struct fault_info *fault_info(enum fault_code code);
 

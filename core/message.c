@@ -328,7 +328,7 @@ static int send_assignment(struct call *call, const struct draft *d,
 	if (assignment_parse(call, d->content, "/content", &p) < 0)
 		return call->fault.code;
 	*message = assignment_send(call, d, &r->agents[0], &p);
-	return *message < 0 ? (int)*message : 0;
+	return *message < 0 ? fault_move(&call->fault, "/task", "/content/task_id") : 0;
 }
 
 static int send_new(struct call *call, const struct message_send_in *in,

@@ -117,6 +117,16 @@ static const char *open_deps(struct call *call, int64_t task)
 	return list;
 }
 
+/* What to do about a task that nobody holds. */
+static int hint_state(struct fault *f, enum task_state state)
+{
+	if (state == TASK_STATE_PENDING)
+		return fault_hint(f, "Claim it first.");
+	if (state == TASK_STATE_FAILED)
+		return fault_hint(f, "Put it back on the board first: task retry.");
+	return fault_hint(f, "It is over: take another one.");
+}
+
 static int not_claimable(struct call *call, const struct task_row *t)
 {
 	struct fault *f = &call->fault;
@@ -132,17 +142,20 @@ static int not_claimable(struct call *call, const struct task_row *t)
 		return fault_hint(f, "Take another ready task, or wait for its lease "
 				     "to end.");
 	}
-	if (t->state != TASK_STATE_PENDING)
-		return fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
-				 word_of(&record_task_line, "status", t->state));
+	if (t->state != TASK_STATE_PENDING) {
+		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
+			  word_of(&record_task_line, "status", t->state));
+		return hint_state(f, (enum task_state)t->state);
+	}
 	if (t->open_deps) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s waits for %s", id,
 			  open_deps(call, t->id));
 		return fault_hint(f, "Finish those first; ready lists what can be "
 				     "claimed now.");
 	}
-	return fault_set(f, FAULT_CONFLICT, "/task", "task %s is meant for %s", id,
-			 a.name ? a.name : "another agent");
+	fault_set(f, FAULT_CONFLICT, "/task", "task %s is meant for %s", id,
+		  a.name ? a.name : "another agent");
+	return fault_hint(f, "Take another one; the lead can assign it anew.");
 }
 
 static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
@@ -154,7 +167,7 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 	if (!t->owner) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s; nobody holds it",
 			  id, word_of(&record_task_line, "status", t->state_now));
-		return fault_hint(f, "Claim it first.");
+		return hint_state(f, (enum task_state)t->state_now);
 	}
 	if (sql_row(call, agent_name, &a, .id = t->owner) < 0)
 		return f->code;
