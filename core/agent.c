@@ -282,7 +282,7 @@ int agent_whois(struct call *call, const struct agent_whois_in *in,
 	struct agent_row a;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (rc = who_agent(call, in->name, "/name", &a)) < 0)
 		return rc;
 	out->queued = a.queued;

@@ -429,7 +429,7 @@ int message_send(struct call *call, const struct message_send_in *in,
 	bool fresh = call->made == 0;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->n_to ? in->to[0] : "", "/to")) < 0 ||
 	    (rc = who_is(call, in->from, "/from", &from)) < 0)
 		return rc;
 	if (fresh && call->caller.inbox_capacity &&

@@ -209,6 +209,24 @@ int who_team(struct call *call, const char *team)
 	return team ? enter(call, team) : no_team(call, NULL);
 }
 
+int who_team_of(struct call *call, const char *team, const char *address,
+		const char *where)
+{
+	const char *slash = strchr(address, '/');
+	int rc;
+
+	if (team || !slash || !who_roams(call))
+		return who_team(call, team);
+	team = arena_strndup(&call->arena, address, (size_t)(slash - address));
+	rc = who_team(call, team);
+	return rc < 0 ? fault_move(&call->fault, "/team", where) : rc;
+}
+
+bool who_roams(const struct call *call)
+{
+	return !call->identity.agent && !call->identity.team;
+}
+
 /* --- agents ------------------------------------------------------------------ */
 
 /* `lead` is whoever leads the team, whatever its name. */

@@ -15,6 +15,14 @@ int who_calls(struct call *call);
  * own, or the one that there is).  An agent reaches its own team only. */
 int who_team(struct call *call, const char *team);
 
+/* The same where an address may say it: for an operator who names no team it is
+ * the one before the slash.  Faults of that are at `where`. */
+int who_team_of(struct call *call, const char *team, const char *address,
+		const char *where);
+
+/* Whether the caller is the operator and stands in no team by himself. */
+bool who_roams(const struct call *call);
+
 /* The living member `name` of the call's team: 0 or a fault at `where`.
  * `lead` is the team's lead, `operator` the operator's place. */
 int who_agent(struct call *call, const char *name, const char *where,

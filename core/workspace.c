@@ -10,11 +10,10 @@
 
 /* --- finding ------------------------------------------------------------------------- */
 
-static int row_of(struct call *call, const char *name, int64_t *row)
+/* By its id or its own name, whatever its team. */
+static int row_by_name(struct call *call, const char *name, int64_t *row)
 {
-	struct workspace_by_agent_row by_agent;
 	struct workspace_by_name_row by_name;
-	const char *slash = strrchr(name, '/');
 	int64_t at;
 	int rc = id_parse(call, ID_WORKSPACE, name, row, &at);
 
@@ -22,25 +21,48 @@ static int row_of(struct call *call, const char *name, int64_t *row)
 		return rc;
 	if ((rc = sql_row(call, workspace_by_name, &by_name, .name = name)) > 0)
 		*row = by_name.id;
-	if (rc)
-		return rc;
+	return rc;
+}
+
+/* By its agent of the call's team, which `team/agent` has to name. */
+static int row_by_agent(struct call *call, const char *name, int64_t *row)
+{
+	struct workspace_by_agent_row by_agent;
+	size_t own = strlen(call->caller.team_name);
+	int rc;
+
+	if (strchr(name, '/')) {
+		if (strncmp(name, call->caller.team_name, own) != 0 || name[own] != '/')
+			return 0;
+		name += own + 1;
+	}
 	rc = sql_row(call, workspace_by_agent, &by_agent, .team = call->caller.team,
-		     .name = slash ? slash + 1 : name);
+		     .name = name);
 	if (rc > 0)
 		*row = by_agent.id;
 	return rc;
 }
 
-/* Workspace `name` of the call's team; a member reaches its own only. */
+/* Workspace `name` of the call's team; a member reaches its own only.  For an
+ * operator who names no team, the workspace says which. */
 static int find(struct call *call, const char *team, const char *name,
 		struct workspace_row *w)
 {
 	int64_t row;
-	int rc;
+	int found = row_by_name(call, name, &row), rc;
 
-	if ((rc = who_team(call, team)) < 0 || (rc = row_of(call, name, &row)) < 0)
+	if (found > 0)
+		found = sql_row(call, workspace_by_id, w, .id = row);
+	if (found > 0 && !team && who_roams(call))
+		team = w->team_name;
+	if (found < 0)
+		return found;
+	if ((rc = who_team_of(call, team, name, "/workspace")) < 0)
 		return rc;
-	if (rc > 0 && (rc = sql_row(call, workspace_by_id, w, .id = row)) < 0)
+	rc = found ? found : row_by_agent(call, name, &row);
+	if (!found && rc > 0)
+		rc = sql_row(call, workspace_by_id, w, .id = row);
+	if (rc < 0)
 		return rc;
 	if (rc == 0 || w->team != call->caller.team) {
 		fault_set(&call->fault, FAULT_NOT_FOUND, "/workspace",
