@@ -163,12 +163,13 @@ int state_status(struct call *call, const struct state_status_in *in,
 	struct schema_version_row version;
 	struct state_keys_row state;
 	struct event_last_row last;
+	int64_t team = call->identity.agent ? call->caller.team : 0;
 	int rc;
 
 	(void)in;
 	if ((rc = team_list(call, &all, &teams)) < 0 ||
-	    (rc = sql_row(call, waiting_all, &waiting)) < 0 ||
-	    (rc = sql_row(call, workspaces_ready, &ready)) < 0 ||
+	    (rc = sql_row(call, waiting_all, &waiting, .team = team)) < 0 ||
+	    (rc = sql_row(call, workspaces_ready, &ready, .team = team)) < 0 ||
 	    (rc = sql_row(call, schema_version, &version)) < 0 ||
 	    (rc = sql_row(call, state_keys, &state)) < 0 ||
 	    (rc = sql_row(call, event_last, &last)) < 0)

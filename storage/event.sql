@@ -26,11 +26,11 @@ SELECT user_version FROM pragma_user_version;
 
 -- name: waiting_all
 -- scan ok: agents, few
-SELECT coalesce(sum(queued), 0) AS n FROM agent WHERE gone = 0;
+SELECT coalesce(sum(queued), 0) AS n FROM agent WHERE gone = 0 AND (:team = 0 OR team = :team);
 
 -- name: workspaces_ready
 -- scan ok: living workspaces, few
-SELECT count(*) AS n FROM workspace WHERE state = 1;
+SELECT count(*) AS n FROM workspace WHERE state = 1 AND (:team = 0 OR team = :team);
 
 -- name: gc_events
 -- Old events go, but never the newest, and none that a follower has yet to read.

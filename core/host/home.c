@@ -295,7 +295,8 @@ static int load_secret(struct home *h, bool create, struct fault *f)
 		if (!create) {
 			fault_set(f, FAULT_NOT_FOUND, "/home",
 				  "there is no state at %.150s", h->dir);
-			return fault_hint(f, "make one: cadre init");
+			return fault_hint(f, "make one: cadre init; a state.db brought "
+					     "here needs its `secret` as well");
 		}
 		if (make_secret(path, f) < 0)
 			return f->code;

@@ -4,10 +4,11 @@
 
 #include "tools/cadre/cli.h"
 
-/* The folder that --home or CADRE_HOME name, else the project's. */
+/* The folder that --home or CADRE_HOME name, else the project's; a workspace,
+ * which has a door, is no place for a state. */
 static int choose_dir(struct cli *cli, char dir[4096], struct fault *f)
 {
-	if (cli->dir || getenv("CADRE_HOME"))
+	if (cli->dir || getenv("CADRE_HOME") || getenv("CADRE_SOCKET"))
 		return 0;
 	if (home_project(dir, f) < 0)
 		return f->code;

@@ -31,7 +31,7 @@ const struct verb verb_table[] = {
 	{ "doctor", "", "Check the state and its host, and say what to do.", doctor_main },
 	{ "backup", "[PATH]", "Write a verified copy of the state.", backup_main },
 	{ "gc", "[--keep-days N]", "Remove what is old and not needed any more.", gc_main },
-	{ "mcp", "[OPTIONS]", "Serve MCP on standard input and output.", mcp_verb },
+	{ "mcp", "[--toolsets SETS] [--output-schemas]", "Serve MCP on standard input and output.", mcp_verb },
 	{ "completion", "bash|zsh|fish", "Print a completion script for a shell.", completion_main },
 	{ "help", "[VERB...]", "Explain a verb.", help_main },
 	{ "version", "", "Print the version.", version_main },
