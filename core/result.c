@@ -123,7 +123,7 @@ int result_list(struct call *call, const struct result_list_in *in,
 static int last_result(struct call *call, const char *label, int64_t *message)
 {
 	struct result_of_label_row named;
-	struct result_of_task_row r;
+	struct result_of_task_row r = { 0 };
 	struct task_row task;
 	int rc = task_find_maybe(call, label, &task);
 

@@ -105,8 +105,9 @@ static void test_table(void **state)
 	cli.width = 54;
 	fill(&t);
 	read_table(&cli, &t, out, sizeof(out));
-	assert_string_equal(out, "ID                                    TEXT\n"
-				 "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6  日本語 and so o…\n");
+	assert_string_equal(out,
+			    "ID                                    TEXT\n"
+			    "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6  日本語 and so o…\n");
 }
 
 int main(void)

@@ -1,8 +1,10 @@
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tools/cadre/cli.h"
 
@@ -30,6 +32,27 @@ static int back_up(struct cli *cli, const char *path, struct fault *f)
 	return f->code;
 }
 
+/* The tokens of agents come from the state's secret: PATH.secret goes with it. */
+static int keep_secret(const struct home *home, const char *path, struct fault *f)
+{
+	char from[4300], to[4400], bytes[256];
+	int in, out = -1;
+	ssize_t n = -1;
+
+	snprintf(from, sizeof(from), "%s/secret", home->dir);
+	snprintf(to, sizeof(to), "%s.secret", path);
+	in = open(from, O_RDONLY | O_CLOEXEC);
+	if (in >= 0 && (n = read(in, bytes, sizeof(bytes))) > 0)
+		out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (out < 0 || write(out, bytes, (size_t)n) != n || fsync(out))
+		fault_set(f, FAULT_IO, "", "%s: %m", to);
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return f->code;
+}
+
 int backup_main(struct cli *cli, int argc, char **argv)
 {
 	struct fault f = { 0 };
@@ -45,7 +68,7 @@ int backup_main(struct cli *cli, int argc, char **argv)
 		snprintf(path, sizeof(path), "%s", argv[1]);
 	else
 		default_path(&cli->home, path, sizeof(path));
-	if (back_up(cli, path, &f) < 0)
+	if (back_up(cli, path, &f) < 0 || keep_secret(&cli->home, path, &f) < 0)
 		return cli_fault(cli, &f);
 	if (stat(path, &st))
 		st.st_size = 0;
@@ -53,8 +76,8 @@ int backup_main(struct cli *cli, int argc, char **argv)
 	if (cli->json)
 		print_json(answer);
 	else
-		printf("%s: %lld KiB, verified\n", path,
-		       (long long)(st.st_size + 1023) / 1024);
+		printf("%s: %lld KiB, verified; its secret is in %s.secret\n", path,
+		       (long long)(st.st_size + 1023) / 1024, path);
 	json_decref(answer);
 	return 0;
 }
