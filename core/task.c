@@ -52,8 +52,7 @@ int task_find(struct call *call, const char *id, struct task_row *t)
 static int lapse(struct call *call, const struct task_lapsed_row *t)
 {
 	struct task_lapse_row after;
-	int rc = sql_row(call, task_lapse, &after, .id = t->id, .now = call->now,
-			 .max_attempts = call->settings->max_attempts);
+	int rc = sql_row(call, task_lapse, &after, .id = t->id, .now = call->now);
 
 	if (rc <= 0)
 		return rc;
@@ -209,7 +208,7 @@ static int claim_named(struct call *call, const struct task_claim_in *in,
 		return rc;
 	rc = sql_row(call, task_claim, won, .id = t.id, .agent = a->id,
 		     .generation = a->generation, .lease_ms = in->lease_seconds * 1000,
-		     .now = call->now);
+		     .max_attempts = call->settings->max_attempts, .now = call->now);
 	return rc == 0 ? not_claimable(call, &t) : rc;
 }
 
@@ -222,7 +221,8 @@ static int claim_best(struct call *call, const struct task_claim_in *in,
 		return rc;
 	return sql_row(call, task_claim_best, won, .team = call->caller.team,
 		       .agent = a->id, .generation = a->generation,
-		       .lease_ms = in->lease_seconds * 1000, .now = call->now);
+		       .lease_ms = in->lease_seconds * 1000,
+		       .max_attempts = call->settings->max_attempts, .now = call->now);
 }
 
 int task_claim(struct call *call, const struct task_claim_in *in,
@@ -268,7 +268,7 @@ int task_dispatch(struct call *call, struct task_row *t, const struct agent_row 
 	struct claim_row won;
 	int rc = sql_row(call, task_claim, &won, .id = t->id, .agent = to->id,
 			 .generation = to->generation, .lease_ms = lease_ms,
-			 .now = call->now);
+			 .max_attempts = call->settings->max_attempts, .now = call->now);
 
 	if (rc < 0)
 		return rc;

@@ -152,6 +152,7 @@ CREATE TABLE task (
 	epoch INTEGER NOT NULL DEFAULT 0, -- raised by every claim and its end
 	lease_ms INTEGER NOT NULL DEFAULT 0,
 	lease_until INTEGER, -- while claimed or in progress
+	after_lapse INTEGER NOT NULL DEFAULT 0, -- the state that the end of its lease brings
 	assignee INTEGER REFERENCES agent(id),
 	open_deps INTEGER NOT NULL DEFAULT 0 CHECK (open_deps >= 0),
 	attempts INTEGER NOT NULL DEFAULT 0, -- lapses and failures
@@ -161,6 +162,7 @@ CREATE TABLE task (
 	result TEXT,
 	parts INTEGER NOT NULL DEFAULT 0, -- 1 tags, 2 criteria, 4 notes, 8 dependencies
 	UNIQUE (team, number),
+	CHECK (after_lapse IN (0, 5)),
 	CHECK ((owner IS NOT NULL) = (state IN (1, 2, 3))),
 	CHECK ((lease_until IS NOT NULL) = (state IN (1, 2)))
 ) STRICT;

@@ -97,8 +97,8 @@ ORDER BY t.name, r.name, d.lane, d.message;
 CREATE VIEW v_board AS
 SELECT t.name AS team, printf('%03d', k.number) AS id,
 	(SELECT word FROM word WHERE list = 'task_state' AND n = CASE
-		WHEN k.lease_until <= (SELECT ms FROM v_now) THEN 0 ELSE k.state END)
-		AS status,
+		WHEN k.lease_until <= (SELECT ms FROM v_now) THEN k.after_lapse
+		ELSE k.state END) AS status,
 	k.priority,
 	CASE WHEN k.lease_until <= (SELECT ms FROM v_now) THEN NULL ELSE o.name END
 		AS owner,
@@ -125,7 +125,8 @@ SELECT t.name AS team, printf('%03d', k.number) AS id, k.priority, k.title,
 	s.name AS assignee
 FROM task k JOIN team t ON t.id = k.team LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.open_deps = 0 AND (k.state = 0
-	OR (k.state IN (1, 2) AND k.lease_until <= (SELECT ms FROM v_now)))
+	OR (k.state IN (1, 2) AND k.lease_until <= (SELECT ms FROM v_now)
+		AND k.after_lapse = 0))
 ORDER BY t.name, k.priority, k.number;
 
 CREATE VIEW v_note AS

@@ -17,7 +17,7 @@ VALUES (:team, :number, :slug, :title, :description, :priority, nullif(:assignee
 -- name: task_by_number
 -- row: task
 SELECT id, team, number, slug, title, description, priority,
-	CASE WHEN lease_until <= :now THEN 0 ELSE state END AS state_now, state,
+	CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now, state,
 	owner, owner_generation, epoch, lease_ms, lease_until, assignee, open_deps,
 	attempts, created_by, created_at, updated_at, result
 FROM task WHERE team = :team AND number = :number;
@@ -25,7 +25,7 @@ FROM task WHERE team = :team AND number = :number;
 -- name: task_by_id
 -- row: task
 SELECT id, team, number, slug, title, description, priority,
-	CASE WHEN lease_until <= :now THEN 0 ELSE state END AS state_now, state,
+	CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now, state,
 	owner, owner_generation, epoch, lease_ms, lease_until, assignee, open_deps,
 	attempts, created_by, created_at, updated_at, result
 FROM task WHERE id = :id;
@@ -34,7 +34,7 @@ FROM task WHERE id = :id;
 -- text: owner_name assignee_name creator_name
 -- A task with the names in it; `parts` says which other tables hold more of it.
 SELECT k.id, k.number, k.title, k.description, k.priority, k.state, k.owner, k.epoch,
-	CASE WHEN k.lease_until <= :now THEN 0 ELSE k.state END AS state_now,
+	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at, k.result,
 	k.parts, o.name AS owner_name, s.name AS assignee_name, c.name AS creator_name
 FROM task k JOIN agent c ON c.id = k.created_by LEFT JOIN agent o ON o.id = k.owner
@@ -50,13 +50,13 @@ UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :par
 -- text: owner_name assignee_name
 -- A page of the board by state (-1: any), owner (0: any) and tag (NULL: any).
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	CASE WHEN k.lease_until <= :now THEN 0 ELSE k.state END AS state_now,
+	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
 	s.name AS assignee_name
 FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team
-	AND (:state < 0 OR CASE WHEN k.lease_until <= :now THEN 0 ELSE k.state END = :state)
+	AND (:state < 0 OR CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END = :state)
 	AND (:owner = 0 OR (k.owner = :owner
 		AND (k.lease_until IS NULL OR k.lease_until > :now)))
 	AND (:tag IS NULL OR EXISTS (SELECT 1 FROM task_tag g
@@ -72,14 +72,15 @@ SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	0 AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.open_deps = 0
-	AND (k.state = 0 OR (k.state IN (1, 2) AND k.lease_until <= :now))
+	AND (k.state = 0 OR (k.state IN (1, 2) AND k.lease_until <= :now
+		AND k.after_lapse = 0))
 ORDER BY k.priority, k.number LIMIT :limit;
 
 -- name: task_all_lines
 -- row: task_line
 -- text: owner_name assignee_name
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	CASE WHEN k.lease_until <= :now THEN 0 ELSE k.state END AS state_now,
+	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
 	s.name AS assignee_name
@@ -98,11 +99,12 @@ WHERE lease_until <= :now AND (:id = 0 OR id = :id)
 ORDER BY lease_until LIMIT :limit;
 
 -- name: task_lapse
--- Back to pending under a new epoch; failed when that happened too often.
-UPDATE task SET state = CASE WHEN attempts + 1 >= :max_attempts THEN 5 ELSE 0 END,
+-- Back to pending under a new epoch; failed when that happened too often, which
+-- the claim has reckoned already: whoever reads before this runs sees the same.
+UPDATE task SET state = after_lapse,
 	owner = NULL, owner_generation = NULL, lease_until = NULL, epoch = epoch + 1,
 	attempts = attempts + 1, updated_at = :now,
-	result = CASE WHEN attempts + 1 >= :max_attempts
+	result = CASE WHEN after_lapse = 5
 		THEN 'its lease ran out too often' ELSE result END
 WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
 
@@ -112,6 +114,7 @@ WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
 -- free or meant for this agent.
 UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
 	epoch = epoch + 1, lease_ms = :lease_ms, lease_until = :now + :lease_ms,
+	after_lapse = CASE WHEN attempts + 1 >= :max_attempts THEN 5 ELSE 0 END,
 	updated_at = :now
 WHERE id = :id AND state = 0 AND open_deps = 0
 	AND (assignee IS NULL OR assignee = :agent)
@@ -122,6 +125,7 @@ RETURNING id, epoch;
 -- The same for the best ready one: by priority, then age.
 UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
 	epoch = epoch + 1, lease_ms = :lease_ms, lease_until = :now + :lease_ms,
+	after_lapse = CASE WHEN attempts + 1 >= :max_attempts THEN 5 ELSE 0 END,
 	updated_at = :now
 WHERE id = (SELECT id FROM task WHERE team = :team AND state = 0 AND open_deps = 0
 		AND (assignee IS NULL OR assignee = :agent)
@@ -218,7 +222,7 @@ UPDATE task SET open_deps = (SELECT count(*) FROM task_dep d JOIN task o ON o.id
 WHERE id = :id RETURNING open_deps;
 
 -- name: task_deps
-SELECT o.number, CASE WHEN o.lease_until <= :now THEN 0 ELSE o.state END AS state_now
+SELECT o.number, CASE WHEN o.lease_until <= :now THEN o.after_lapse ELSE o.state END AS state_now
 FROM task_dep d JOIN task o ON o.id = d.dep WHERE d.task = :task ORDER BY o.number;
 
 -- name: task_way

@@ -70,15 +70,18 @@ WHERE a.team = :team AND a.gone = :gone AND a.kind = 0 ORDER BY a.id;
 
 -- name: team_board
 -- into: board_counts
-SELECT count(*) FILTER (WHERE state = 0 OR lease_until <= :now) AS pending,
+SELECT count(*) FILTER (WHERE state = 0 OR (lease_until <= :now AND after_lapse = 0))
+		AS pending,
 	(SELECT count(*) FROM task r WHERE r.team = :team AND r.state = 0
-		AND r.open_deps = 0) + count(*) FILTER (WHERE lease_until <= :now)
+		AND r.open_deps = 0) + count(*) FILTER
+		(WHERE lease_until <= :now AND after_lapse = 0)
 		AS ready,
 	count(*) FILTER (WHERE state = 1 AND lease_until > :now) AS claimed,
 	count(*) FILTER (WHERE state = 2 AND lease_until > :now) AS in_progress,
 	count(*) FILTER (WHERE state = 3) AS blocked,
 	count(*) FILTER (WHERE state = 4) AS completed,
-	count(*) FILTER (WHERE state = 5) AS failed,
+	count(*) FILTER (WHERE state = 5 OR (lease_until <= :now AND after_lapse = 5))
+		AS failed,
 	count(*) FILTER (WHERE state = 6) AS cancelled
 FROM task WHERE team = :team;
 
