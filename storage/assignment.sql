@@ -154,9 +154,6 @@ ORDER BY r.message DESC LIMIT :limit;
 -- name: result_collect
 UPDATE result SET collected_at = :now WHERE message = :message AND collected_at IS NULL;
 
--- name: assignments_pending
-SELECT assignments AS n FROM agent WHERE id = :agent;
-
 -- name: assignment_of_task
 SELECT x.message, m.at FROM assignment x JOIN message m ON m.id = x.message
 WHERE x.task = :task ORDER BY x.message DESC LIMIT 1;

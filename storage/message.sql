@@ -7,12 +7,6 @@ INSERT INTO message (team, sender, at, urgent, to_all, ack_required, type, conte
 VALUES (:team, :sender, :now, :urgent, :to_all, :ack_required, :type, :content,
 	:thread, nullif(:reply_to, 0), nullif(:expires_at, 0), :metadata);
 
--- name: message_by_id
--- row: message
-SELECT id, team, sender, at, urgent, to_all, ack_required, type, content, thread,
-	reply_to, expires_at, metadata
-FROM message WHERE id = :id;
-
 -- name: message_head
 -- What replies and receipts need to know of a message.
 SELECT id, team, sender, at, thread, type FROM message WHERE id = :id;

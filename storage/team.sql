@@ -10,11 +10,6 @@ ON CONFLICT DO NOTHING;
 -- name: team_port_add
 INSERT INTO team_port (team, port) VALUES (:team, :port) ON CONFLICT DO NOTHING;
 
--- name: team_by_name
--- row: team
-SELECT id, name, created_at, destroyed_at, state, inbox_capacity, max_vms
-FROM team WHERE name = :name AND destroyed_at IS NULL;
-
 -- name: team_by_id
 -- row: team
 SELECT id, name, created_at, destroyed_at, state, inbox_capacity, max_vms

@@ -175,7 +175,7 @@ void host_stop(struct host *host)
 	if (host->stopping)
 		return;
 	host->stopping = true;
-	notify_manager("STOPPING=1");
+	notify_service("STOPPING=1");
 	host_deafen(host);
 	reconcile_close(host);
 	reaper_close(host);
@@ -263,7 +263,7 @@ static void say_ready(struct host *host)
 {
 	int fd = host->options->ready_fd;
 
-	notify_manager("READY=1");
+	notify_service("READY=1");
 	log_line(host->log, LOG_LEVEL_NOTE, "serving %s at %s", host->home->dir,
 		 host->home->socket);
 	if (fd < 0)

@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-void notify_manager(const char *state)
+void notify_service(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un to = { .sun_family = AF_UNIX };

@@ -5,6 +5,6 @@
 #define NOTIFY_H
 
 /* Sends `state`, such as "READY=1", to $NOTIFY_SOCKET; nothing without one. */
-void notify_manager(const char *state);
+void notify_service(const char *state);
 
 #endif
