@@ -160,8 +160,7 @@ static int read_at(int dir, const char *name, struct text *out)
 
 int files_write(int dir, const char *name, const struct text *text, bool sync)
 {
-	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			0666);
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
 	size_t done = 0;
 	int error;
 
@@ -174,7 +173,8 @@ int files_write(int dir, const char *name, const struct text *text, bool sync)
 			break;
 		done += n > 0 ? (size_t)n : 0;
 	}
-	if (done == text->len && (!sync || fdatasync(fd) == 0) && close(fd) == 0)
+	if (done == text->len && ftruncate(fd, (off_t)done) == 0 &&
+	    (!sync || fdatasync(fd) == 0) && close(fd) == 0)
 		return 0;
 	error = errno;
 	close(fd);
@@ -364,8 +364,10 @@ void files_close(struct files *fs)
 	if (!fs->root_path)
 		return;
 	files_forget(fs);
-	if (fs->stage >= 0)
+	if (fs->stage >= 0) {
+		files_drop_spares(fs);
 		close(fs->stage);
+	}
 	if (fs->root >= 0)
 		close(fs->root);
 	free(fs->staged);

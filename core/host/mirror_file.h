@@ -4,7 +4,7 @@
  *
  * A new content is first written whole in the folder `.cadre-stage`, synced,
  * then exchanged with the file that it replaces; what came out is looked at:
- * as the mirror wrote it, it goes; otherwise it is kept beside the new one as
+ * as the mirror wrote it, it is written over with a later content; otherwise it is kept beside the new one as
  * `NAME.conflict.md`.  Names in the stage tell their place, so that whatever a
  * crash leaves there is settled by the next one who looks.  Paths are resolved
  * below the root and no symlink is followed; one that stands where a folder of
@@ -17,7 +17,7 @@
 
 #include "core/host/mirror_page.h"
 
-enum { FILES_FOLDERS = 8, FILES_PATH = 160 };
+enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 512 };
 
 struct files_folder {
 	char path[FILES_PATH]; /* "teams/TEAM/tasks" */
@@ -32,6 +32,10 @@ struct files {
 	uint64_t serial; /* of the next name in the stage */
 	struct staged *staged; /* written and not yet placed */
 	size_t n_staged, staged_room;
+	/* Names in the stage of files to write over: those that may be, and
+	 * those that may after the next sync. */
+	uint64_t spares[FILES_SPARES], freed[FILES_SPARES];
+	size_t n_spares, n_freed;
 	struct text old, new; /* scratch */
 	bool left; /* the stage holds what somebody has open for writing */
 	bool made; /* a folder was made or moved since the last sync */

@@ -19,8 +19,12 @@ int files_folder(struct files *fs, const char *path, bool make);
 /* All bytes of an open file: 0 or -1 with errno. */
 int files_read_whole(int fd, struct text *out);
 
-/* A new file, whole or not at all (but for a crash): 0 or -1 with errno. */
+/* A file, new or written over, whole or not at all (but for a crash): 0 or -1
+ * with errno. */
 int files_write(int dir, const char *name, const struct text *text, bool sync);
+
+/* Removes the files that wait to be written over. */
+void files_drop_spares(struct files *fs);
 
 /* files_list() of a folder that is open. */
 int files_list_open(int fd, int (*each)(void *with, const char *name), void *with);

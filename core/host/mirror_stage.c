@@ -13,12 +13,13 @@
 
 enum {
 	FEW = 8, /* so many files are synced one by one, more by syncfs() */
+	NEW_NAME = 32,
 	STAGE_NAME = 340,
 };
 
 /* A content that waits in the stage. */
 struct staged {
-	char name[32]; /* in the stage */
+	char name[NEW_NAME]; /* in the stage */
 	char folder[FILES_PATH];
 	char file[128];
 };
@@ -62,9 +63,21 @@ static bool held_open(int fd)
 	return held;
 }
 
+/* Whether the file can be written over: nobody else has it open, not even to
+ * read, and it has no other name. */
+static bool nobodys(int fd, const struct stat *st)
+{
+	bool alone = st->st_nlink == 1 && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+
+	if (alone)
+		fcntl(fd, F_SETLEASE, F_UNLCK);
+	return alone;
+}
+
 /* What came out of a place: 0 if it was the mirror's own (or empty) and may go,
- * 1 if it is to be kept, 2 if somebody is still writing it, -1. */
-static int look_at(struct files *fs, const char *staged)
+ * 1 if it is to be kept, 2 if somebody is still writing it, -1.  `spare`: it may
+ * be written over. */
+static int look_at(struct files *fs, const char *staged, bool *spare)
 {
 	int fd = files_open_below(fs->stage, staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
@@ -79,19 +92,60 @@ static int look_at(struct files *fs, const char *staged)
 			rc = -1;
 		else if (fs->old.len == 0 || page_sealed(fs->old.data, fs->old.len))
 			rc = 0;
+		*spare = rc == 0 && nobodys(fd, &st);
 	}
 	close(fd);
 	return rc;
+}
+
+static void new_as(char out[NEW_NAME], uint64_t serial)
+{
+	snprintf(out, NEW_NAME, "new~%016" PRIx64, serial);
+}
+
+/* A file that came out waits for the next content: making and removing inodes
+ * is what a mirror under load costs most.  Its name says that it is worth
+ * nothing after a crash; that must be on the disk before it is written over. */
+static int set_aside(struct files *fs, const char *staged, bool spare)
+{
+	char name[NEW_NAME];
+
+	if (!spare || fs->n_spares + fs->n_freed == FILES_SPARES)
+		return unlinkat(fs->stage, staged, 0);
+	new_as(name, fs->serial);
+	if (renameat(fs->stage, staged, fs->stage, name) < 0)
+		return -1;
+	fs->freed[fs->n_freed++] = fs->serial++;
+	return 0;
+}
+
+/* All that was set aside is on the disk under its new name. */
+static void free_spares(struct files *fs)
+{
+	while (fs->n_freed)
+		fs->spares[fs->n_spares++] = fs->freed[--fs->n_freed];
+}
+
+void files_drop_spares(struct files *fs)
+{
+	char name[NEW_NAME];
+
+	free_spares(fs);
+	while (fs->n_spares) {
+		new_as(name, fs->spares[--fs->n_spares]);
+		unlinkat(fs->stage, name, 0);
+	}
 }
 
 /* Settles what came out of FOLDER/FILE and is called `staged` now. */
 static int settle(struct files *fs, const char *staged, const char *folder,
 		  const char *file)
 {
-	int rc = look_at(fs, staged), dir;
+	bool spare = false;
+	int rc = look_at(fs, staged, &spare), dir;
 
 	if (rc == 0)
-		return unlinkat(fs->stage, staged, 0);
+		return set_aside(fs, staged, spare);
 	if (rc == 2)
 		fs->left = true;
 	if (rc != 1)
@@ -161,7 +215,7 @@ int files_put(struct files *fs, const char *folder, const char *name,
 			abort();
 	}
 	s = &fs->staged[fs->n_staged];
-	snprintf(s->name, sizeof(s->name), "new~%016" PRIx64, fs->serial++);
+	new_as(s->name, fs->n_spares ? fs->spares[--fs->n_spares] : fs->serial++);
 	snprintf(s->folder, sizeof(s->folder), "%s", folder);
 	snprintf(s->file, sizeof(s->file), "%s", name);
 	fs->new.len = 0;
@@ -226,6 +280,8 @@ int files_drop(struct files *fs, const char *folder, const char *name, struct fa
 /* The folders of a few placed files, one by one. */
 static int sync_folders(struct files *fs)
 {
+	if (fs->n_freed && fsync(fs->stage) < 0)
+		return -1;
 	for (size_t i = 0; i < fs->n_staged; i++) {
 		if (i > 0 && strcmp(fs->staged[i].folder, fs->staged[i - 1].folder) == 0)
 			continue;
@@ -248,6 +304,7 @@ static int place_all(struct files *fs, bool many, struct fault *f)
 	if (rc < 0)
 		return files_fault(f, "sync", fs->root_path);
 	fs->made = false;
+	free_spares(fs);
 	return 0;
 }
 
