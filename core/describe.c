@@ -5,7 +5,8 @@
 /* --- JSON Schema ---------------------------------------------------------------- */
 
 /* `brief` is for lists of tools, which each model reads whole: it leaves out
- * what does not help to choose (limits, patterns, additionalProperties).
+ * what does not help to choose (limits, patterns, additionalProperties, what a
+ * name says by itself).
  * Decoding checks them all the same, and op_schema() tells them. */
 static json_t *record_schema(const struct record *r, bool brief);
 
@@ -124,7 +125,8 @@ static json_t *field_schema(const struct field *fd, bool brief)
 	if ((fd->flags & FIELD_DEFAULT) &&
 	    !(brief && ((fd->flags & FIELD_LIST) || is_plain_default(fd))))
 		json_object_set_new(s, "default", default_value(fd));
-	json_object_set_new(s, "description", json_string(fd->doc));
+	if (!(brief && (fd->flags & FIELD_PLAIN)))
+		json_object_set_new(s, "description", json_string(fd->doc));
 	return s;
 }
 

@@ -30,7 +30,12 @@ enum kind {
 /* Bounds that opgen holds the schema to. */
 enum { TYPE_MAX = 512, FIELD_MAX = 64 };
 
-enum { FIELD_OPTIONAL = 1, FIELD_LIST = 2, FIELD_DEFAULT = 4 };
+enum {
+	FIELD_OPTIONAL = 1,
+	FIELD_LIST = 2,
+	FIELD_DEFAULT = 4,
+	FIELD_PLAIN = 8, /* lists of tools leave its doc out: the name says it */
+};
 
 enum {
 	OP_WRITE = 1,

@@ -3,7 +3,6 @@
  */
 #include "mcp/peer.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,24 +60,8 @@ static bool is_bundle(const struct tool *tool)
 
 /* --- how they are described ---------------------------------------------------- */
 
-/* The name as people would write it: "Team message".  One word stands for
- * itself. */
-static void add_title(json_t *annotations, const char *name)
-{
-	char title[80];
-
-	if (!strchr(name, '_'))
-		return;
-	snprintf(title, sizeof(title), "%s", name);
-	title[0] = (char)toupper((unsigned char)title[0]);
-	for (char *s = title; *s; s++)
-		if (*s == '_')
-			*s = ' ';
-	json_object_set_new(annotations, "title", json_string(title));
-}
-
 /* Only what differs from what a client assumes: not read-only, destructive, not
- * idempotent. */
+ * idempotent.  There are no titles: they would say the names again. */
 static json_t *make_annotations(const struct tool *tool)
 {
 	json_t *a = json_pack("{s:b}", "openWorldHint", false);
@@ -86,7 +69,6 @@ static json_t *make_annotations(const struct tool *tool)
 	const struct op *op;
 	size_t i = 0;
 
-	add_title(a, tool->name);
 	while ((op = next_op(tool, &i))) {
 		if (!(op->flags & OP_WRITE))
 			continue;
@@ -188,20 +170,55 @@ int tools_open(struct mcp *m, struct fault *f)
 	return 0;
 }
 
+static bool was_said(const json_t *of_name, const json_t *property)
+{
+	for (size_t i = 0; i < json_array_size(of_name); i++)
+		if (json_equal(json_array_get(of_name, i), property))
+			return true;
+	return false;
+}
+
+/* A model reads the list whole: an argument that an earlier tool has in the
+ * same words is not described again.  `said` has, by name, what was told. */
+static void leave_out_said(json_t *said, json_t *tool)
+{
+	json_t *props =
+		json_object_get(json_object_get(tool, "inputSchema"), "properties");
+	json_t *property, *of_name;
+	const char *name;
+
+	json_object_foreach(props, name, property)
+	{
+		of_name = json_object_get(said, name);
+		if (!of_name)
+			json_object_set_new(said, name, of_name = json_array());
+		if (!was_said(of_name, property)) {
+			json_array_append_new(of_name, json_copy(property));
+			continue;
+		}
+		json_object_del(property, "description");
+		json_object_del(property, "default");
+	}
+}
+
 static void build_list(struct mcp *m)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *said = json_object(), *tool;
 	char *text;
 	size_t none;
 
 	for (size_t i = 0; i < tool_count; i++) {
 		none = 0;
-		if (is_offered(m, &tool_table[i]) && next_op(&tool_table[i], &none))
-			json_array_append_new(list, make_tool(m, &tool_table[i]));
+		if (!is_offered(m, &tool_table[i]) || !next_op(&tool_table[i], &none))
+			continue;
+		tool = make_tool(m, &tool_table[i]);
+		leave_out_said(said, tool);
+		json_array_append_new(list, tool);
 	}
 	text = json_dumps(list, JSON_COMPACT);
 	text_addf(&m->tools, "\"tools\":%s", text);
 	free(text);
+	json_decref(said);
 	json_decref(list);
 }
 

@@ -132,6 +132,38 @@ static void costs_a_model_little(void **state)
 	assert_int_equal(mcp_fd(p->mcp), -1); /* the state was not opened */
 }
 
+/* Across all tools, too: a model reads the list whole. */
+static void describes_an_argument_once(void **state)
+{
+	struct peer *p = *state;
+	json_t *tools, *tool, *props, *prop, *said = json_object();
+	const char *name, *doc;
+	char key[200];
+	size_t i;
+
+	ask(p, HELLO);
+	tools = json_object_get(result_of(ask(p, "{\"jsonrpc\":\"2.0\",\"id\":1,"
+						 "\"method\":\"tools/list\"}")),
+				"tools");
+	json_array_foreach(tools, i, tool)
+	{
+		props = json_object_get(json_object_get(tool, "inputSchema"),
+					"properties");
+		json_object_foreach(props, name, prop)
+		{
+			doc = json_string_value(json_object_get(prop, "description"));
+			if (!doc)
+				continue;
+			snprintf(key, sizeof(key), "%s: %s", name, doc);
+			assert_null(json_object_get(said, key));
+			json_object_set_new(said, key, json_null());
+		}
+	}
+	assert_true(json_object_size(said) > 20);
+	assert_non_null(json_object_get(said, "team: Team; the caller's when absent."));
+	json_decref(said);
+}
+
 static void tells_eras_apart(void **state)
 {
 	struct peer *p = *state;
@@ -259,6 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(costs_a_model_little, begin, end),
+		cmocka_unit_test_setup_teardown(describes_an_argument_once, begin, end),
 		cmocka_unit_test_setup_teardown(tells_eras_apart, begin, end),
 		cmocka_unit_test_setup_teardown(answers_faults_as_results, begin, end),
 		cmocka_unit_test_setup_teardown(drops_waits_only, begin, end),

@@ -56,6 +56,10 @@ static void bundles(void **state)
 	checks_json(json_incref(json_object_get(props, "limit")),
 		    "{\"type\":\"integer\",\"default\":3,"
 		    "\"description\":\"At most this many.\"}");
+	/* nor what the name says already; the reference does */
+	checks_json(json_incref(json_object_get(props, "number")),
+		    "{\"type\":\"integer\",\"default\":1}");
+	assert_string_equal(field_find(op_thing_take->in, "number")->doc, "How many.");
 	assert_null(json_object_get(props, "idempotency_key"));
 	assert_null(json_object_get(props, "request_id"));
 	json_decref(s);

@@ -49,6 +49,7 @@ struct member {
 	const char *def;
 	bool quoted; /* the default was a "text" */
 	bool optional, list;
+	bool plain; /* its name says what it is; written #- */
 	struct list aliases;
 	struct place place;
 	const struct decl *type; /* found by the check */

@@ -190,8 +190,10 @@ static void take_param(struct schema *s, struct member *m)
 	}
 	*m = *p->in.items[0];
 	m->place = own.place;
-	if (*own.doc)
+	if (*own.doc) {
 		m->doc = own.doc;
+		m->plain = own.plain;
+	}
 	if (own.aliases.n)
 		m->aliases = own.aliases;
 	if (own.def) {

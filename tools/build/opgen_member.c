@@ -52,6 +52,7 @@ void parse_field(struct parser *p, struct members *to, const struct line *l, siz
 	m->name = l->words[i];
 	m->id = c_name(&p->schema->arena, m->name, false);
 	m->doc = l->doc;
+	m->plain = l->plain;
 	p->last_doc = &m->doc;
 	i++;
 	if (i < l->n && strcmp(l->words[i], "(") != 0 && strcmp(l->words[i], "=") != 0)

@@ -51,6 +51,8 @@ static void take_apart(struct parser *p, struct line *l, char *s)
 			return;
 		if (*s == '#') {
 			s++;
+			l->plain = *s == '-';
+			s += l->plain;
 			l->doc = arena_strdup(&p->schema->arena, s + strspn(s, " \t"));
 			return;
 		}

@@ -15,7 +15,8 @@ struct line {
 	const char *words[WORDS];
 	bool quoted[WORDS];
 	size_t n;
-	const char *doc; /* behind `#`; "" if none */
+	const char *doc; /* behind `#` or `#-`; "" if none */
+	bool plain; /* it was `#-` */
 	bool indented;
 };
 
