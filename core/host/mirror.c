@@ -44,7 +44,7 @@ int mirror_open(struct mirror **out, const struct home *home, struct fault *f)
 	if ((rc = files_open(&m->show.files, home->vault, f)) < 0)
 		goto out;
 	m->lock = openat(m->show.files.root, lock_name,
-			 O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+			 O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (m->lock < 0) {
 		rc = fault_set(f, FAULT_IO, "", "cannot open %s/%s: %s", home->vault,
 			       lock_name, strerror(errno));

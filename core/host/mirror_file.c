@@ -63,7 +63,7 @@ static int step_into(struct files *fs, int dir, const char *name)
 		if (fd >= 0)
 			return fd;
 		if (errno == ENOENT) {
-			if (mkdirat(dir, name, 0777) == 0)
+			if (mkdirat(dir, name, 0700) == 0)
 				fs->made = true;
 			else if (errno != EEXIST)
 				return -1;
@@ -160,7 +160,7 @@ static int read_at(int dir, const char *name, struct text *out)
 
 int files_write(int dir, const char *name, const struct text *text, bool sync)
 {
-	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	size_t done = 0;
 	int error;
 
@@ -329,11 +329,11 @@ static int make_root(const char *path)
 		if (*c != '/')
 			continue;
 		*c = '\0';
-		if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
 			return -1;
 		*c = '/';
 	}
-	return mkdir(copy, 0777) < 0 && errno != EEXIST ? -1 : 0;
+	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -1 : 0;
 }
 
 int files_open(struct files *fs, const char *root, struct fault *f)

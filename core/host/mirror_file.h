@@ -4,11 +4,12 @@
  *
  * A new content is first written whole in the folder `.cadre-stage`, synced,
  * then exchanged with the file that it replaces; what came out is looked at:
- * as the mirror wrote it, it is written over with a later content; otherwise it is kept beside the new one as
- * `NAME.conflict.md`.  Names in the stage tell their place, so that whatever a
+ * as the mirror wrote it, it waits to be written over with a later content;
+ * otherwise it is kept beside the new one as `NAME.conflict.md`.  Names in the stage tell their place, so that whatever a
  * crash leaves there is settled by the next one who looks.  Paths are resolved
  * below the root and no symlink is followed; one that stands where a folder of
- * the mirror belongs is moved aside.
+ * the mirror belongs is moved aside.  As all of a state, files are 0600 and
+ * folders 0700; what people made keeps its mode.
  *
  * One process at a time does this; the holder of the mirror's lock.
  */

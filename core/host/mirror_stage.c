@@ -64,10 +64,11 @@ static bool held_open(int fd)
 }
 
 /* Whether the file can be written over: nobody else has it open, not even to
- * read, and it has no other name. */
+ * read, it has no other name, and it is as private as a new one. */
 static bool nobodys(int fd, const struct stat *st)
 {
-	bool alone = st->st_nlink == 1 && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+	bool alone = st->st_nlink == 1 && (st->st_mode & 07777) == 0600 &&
+		     fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
 
 	if (alone)
 		fcntl(fd, F_SETLEASE, F_UNLCK);

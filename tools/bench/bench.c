@@ -20,6 +20,7 @@ const struct bench bench_table[] = {
 	{ "growth", "what a large state costs", bench_growth },
 	{ "process", "`cadre send` as a process", bench_process },
 	{ "mcp", "MCP over stdio", bench_mcp },
+	{ "mirror", "10,000 tasks as files", bench_mirror },
 	{ "memory", "of an idle host, and with 200 guests", bench_memory },
 	{ NULL, NULL, NULL },
 };

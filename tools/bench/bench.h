@@ -69,6 +69,7 @@ int bench_growth(struct ground *g);
 int growth_claims(struct ground *g); /* a part of it */
 int bench_process(struct ground *g);
 int bench_mcp(struct ground *g);
+int bench_mirror(struct ground *g);
 int bench_memory(struct ground *g);
 
 /* --- ground.c ---------------------------------------------------------------- */
