@@ -8,10 +8,19 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/lib/mirrored.h"
+
+static mode_t stat_mode(struct mirrored *w, const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(at(w, path), &st), 0);
+	return st.st_mode & 07777;
+}
 
 static void test_keeps_what_a_person_wrote(void **state)
 {
@@ -73,6 +82,43 @@ static void test_waits_for_a_writer(void **state)
 	mirrored_close(w);
 }
 
+/* A file that comes out is written over with a later content; not one that has
+ * another name, is being read, or that others may read. */
+static void test_writes_nobodys_file_over(void **state)
+{
+	struct mirrored *w = mirrored_open();
+	const char *file = "teams/demo/tasks/001-slug.md", *copy = "copy.md";
+	char *before, *after, read_late[8192];
+	int fd;
+
+	(void)state;
+	small_team(w);
+	settle(w);
+	before = slurp(at(w, file));
+	assert_int_equal(link(at(w, file), at(w, copy)), 0);
+	touch_first(w, 1);
+	settle(w);
+	fd = open(at(w, file), O_RDONLY);
+	assert_true(fd >= 0);
+	touch_first(w, 2);
+	settle(w);
+	assert_int_equal(chmod(at(w, file), 0644), 0);
+	for (int i = 0; i < 9; i++) {
+		touch_first(w, 3 + i % 3);
+		settle(w);
+		assert_int_equal(stat_mode(w, file), 0600);
+	}
+	after = slurp(at(w, copy));
+	assert_string_equal(before, after);
+	read_late[read(fd, read_late, sizeof(read_late) - 1)] = '\0';
+	assert_non_null(strstr(read_late, "\npriority: 1\n"));
+	close(fd);
+	free(before);
+	free(after);
+	equal(w);
+	mirrored_close(w);
+}
+
 static void test_follows_no_symlink(void **state)
 {
 	struct mirrored *w = mirrored_open();
@@ -111,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keeps_what_a_person_wrote),
 		cmocka_unit_test(test_waits_for_a_writer),
+		cmocka_unit_test(test_writes_nobodys_file_over),
 		cmocka_unit_test(test_follows_no_symlink),
 	};
 
