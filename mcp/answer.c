@@ -232,13 +232,19 @@ struct text *answer_begin(struct request *r, enum cache cache)
 	return out;
 }
 
+/* Closes the object of members, with or without a comma behind the last. */
+static void end_members(struct mcp *m)
+{
+	if (m->out.data[m->out.len - 1] == ',')
+		m->out.len--;
+	text_adds(&m->out, "}}");
+}
+
 void answer_end(struct request *r)
 {
 	struct mcp *m = r->mcp;
 
-	if (m->out.data[m->out.len - 1] == ',')
-		m->out.len--;
-	text_adds(&m->out, "}}");
+	end_members(m);
 	send_out(m, r->stream, r->with);
 	request_free(r);
 }
@@ -299,7 +305,7 @@ struct text *note_begin(struct mcp *m, const char *method)
 
 void note_end(struct mcp *m, void *stream)
 {
-	text_adds(&m->out, "}}");
+	end_members(m);
 	send_out(m, stream, NULL);
 }
 

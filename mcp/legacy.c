@@ -81,8 +81,7 @@ void legacy_subscribe(struct request *r, json_t *params)
 	} else if (!watch_add(r, uri)) {
 		answer_no_resource(r, uri, "no such resource");
 	} else {
-		r->word = strdup(uri);
-		watch_ready(r);
+		watch_open(r);
 	}
 }
 

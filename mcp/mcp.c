@@ -58,7 +58,7 @@ void offer_write(const struct mcp *m, struct text *out)
 {
 	text_adds(out,
 		  "\"capabilities\":{\"completions\":{},\"logging\":{},\"prompts\":{},"
-		  "\"resources\":{\"subscribe\":true},\"tools\":{}},"
+		  "\"resources\":{\"listChanged\":true,\"subscribe\":true},\"tools\":{}},"
 		  "\"instructions\":");
 	write_who(&m->identity, out);
 }
@@ -198,7 +198,7 @@ void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 	else
 		take(m, message, stream, NULL);
 	json_decref(message);
-	feeds_run(m, mcp_now());
+	watches_run(m, mcp_now());
 }
 
 void mcp_refuse_long(struct mcp *m, void *stream)
@@ -249,7 +249,7 @@ void mcp_close(struct mcp *m)
 		return;
 	while (m->requests)
 		request_cancel(m->requests);
-	feeds_release(m);
+	watches_release(m);
 	client_close(m->client);
 	text_release(&m->out);
 	text_release(&m->tools);
@@ -281,7 +281,7 @@ void mcp_end(struct mcp *m)
 		else if (r->listening)
 			end_listening(r);
 	}
-	feeds_release(m);
+	watches_release(m);
 }
 
 bool mcp_idle(const struct mcp *m)
@@ -350,5 +350,5 @@ void mcp_step(struct mcp *m)
 		run_end(m);
 	run_progress(m, now);
 	keep_run(m, now);
-	feeds_run(m, now);
+	watches_run(m, now);
 }

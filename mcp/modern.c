@@ -97,9 +97,11 @@ void modern_listen(struct request *r, json_t *params)
 			     "notifications is missing or malformed");
 		return;
 	}
-	/* Lists of ours never change, and what names nothing is not honoured. */
+	/* Tools and prompts never change, and what names nothing is not honoured. */
 	r->listening = true;
+	if (json_is_true(json_object_get(filter, "resourcesListChanged")))
+		watch_add_list(r);
 	json_array_foreach(uris, i, uri) if (json_is_string(uri))
 		watch_add(r, json_string_value(uri));
-	watch_ready(r);
+	watch_open(r);
 }

@@ -77,8 +77,7 @@ struct request {
 
 	/* what the method has to remember */
 	char *word, *scope;
-	size_t pending; /* feeds that have to open first */
-	bool opening; /* waits for them */
+	bool opening; /* its watches are not all open yet */
 	bool subscribing; /* owns watches */
 	bool listening; /* modern subscription: answered at its end */
 };
@@ -127,6 +126,8 @@ void answer_error(struct request *r, int code, const char *data, const char *fmt
 /* The error that a fault is where there is no tool result to put it in. */
 void answer_fault(struct request *r, const struct fault *f);
 void answer_no_resource(struct request *r, const char *uri, const char *why);
+/* ... or what else the fault of reading it says. */
+void answer_unread(struct request *r, const char *uri, const struct fault *f);
 void fault_write(const struct fault *f, struct text *out); /* as JSON */
 
 struct text *note_begin(struct mcp *m, const char *method); /* up to params' { */
@@ -181,15 +182,19 @@ void wait_cut(struct request *r, const struct op *op, json_t *args);
 
 /* --- subscriptions (subscribe.c) ------------------------------------------- */
 
-/* Watches `uri` for r; false when it names no resource.  watch_ready(), after
- * the last one, answers when all feeds are open. */
+/* Watches `uri` for r; false when it names no resource.  watch_open(), after
+ * the last one, holds r until all are open or refused, then answers it. */
 bool watch_add(struct request *r, const char *uri);
-void watch_ready(struct request *r);
+void watch_add_list(struct request *r); /* the list of resources */
+void watch_open(struct request *r);
+/* A legacy peer was told the list as of event `seq`; from now on it hears when
+ * that changes, unasked. */
+void watch_listed(struct mcp *m, int64_t seq);
 void watch_drop(struct mcp *m, const char *uri); /* of a legacy subscription */
 void watch_forget(struct mcp *m, const struct request *r);
-void feeds_run(struct mcp *m, int64_t now);
-int64_t feeds_due(const struct mcp *m); /* when feeds_run() is; 0: not */
-void feeds_release(struct mcp *m);
+void watches_run(struct mcp *m, int64_t now);
+void watches_release(struct mcp *m);
+int64_t feeds_due(const struct mcp *m); /* when watches_run() is; 0: not */
 
 /* --- claims of a living process (keep.c) ------------------------------------- */
 

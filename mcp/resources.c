@@ -140,6 +140,9 @@ static void list_end(struct request *r, const char *result, const struct fault *
 	text_add(out, "]", 1);
 	if (from < n)
 		write_cursor(names[from - 1], out);
+	if (r->era == &era_legacy)
+		watch_listed(r->mcp,
+			     json_integer_value(json_object_get(answer, "event_seq")));
 	free(names);
 	json_decref(answer);
 	answer_end(r);
@@ -159,7 +162,8 @@ void resources_list(struct request *r, json_t *params)
 			return;
 		}
 	}
-	request_call(r, op_find("team.list"), json_object(), list_end);
+	/* It also says up to which event the teams are as it lists them. */
+	request_call(r, op_find("state.status"), json_object(), list_end);
 }
 
 /* --- resources/read ---------------------------------------------------------------- */
@@ -175,6 +179,15 @@ void answer_no_resource(struct request *r, const char *uri, const char *why)
 	text_release(&data);
 }
 
+void answer_unread(struct request *r, const char *uri, const struct fault *f)
+{
+	if (f->code == FAULT_NOT_FOUND || f->code == FAULT_DENIED ||
+	    f->code == FAULT_INVALID)
+		answer_no_resource(r, uri, f->text);
+	else
+		answer_fault(r, f);
+}
+
 static void read_end(struct request *r, const char *result, const struct fault *f)
 {
 	struct text *out;
@@ -187,18 +200,15 @@ static void read_end(struct request *r, const char *result, const struct fault *
 		text_add_json(out, result);
 		text_adds(out, "}]");
 		answer_end(r);
-	} else if (f->code == FAULT_NOT_FOUND || f->code == FAULT_DENIED ||
-		   f->code == FAULT_INVALID) {
-		answer_no_resource(r, r->word, f->text);
 	} else {
-		answer_fault(r, f);
+		answer_unread(r, r->word, f);
 	}
 }
 
 void resources_read(struct request *r, json_t *params)
 {
 	const char *text = param_text(params, "uri");
-	const struct uri_kind_text *k;
+	const struct op *op;
 	struct uri uri;
 	json_t *args;
 
@@ -210,10 +220,7 @@ void resources_read(struct request *r, json_t *params)
 		answer_no_resource(r, text, "no such resource");
 		return;
 	}
-	k = &uri_kinds[uri.kind];
 	r->word = strdup(text);
-	args = json_pack("{s:s}", "team", uri.team);
-	if (k->field)
-		json_object_set_new(args, k->field, json_string(uri.rest));
-	request_call(r, op_find(k->op), args, read_end);
+	op = uri_op(&uri, &args);
+	request_call(r, op, args, read_end);
 }

@@ -1,14 +1,12 @@
 /*
  * subscribe - tells a peer when what it watches has changed.
  *
- *   watch   one URI that a request (modern) or the peer (legacy) watches
- *   feed    the event log of one team, read by a call that waits; all watches
- *           of the team share it
- *
- * A feed opens by asking where the log ends; only then is a subscription
- * acknowledged, so nothing that happens later is missed.  Then one call after
- * another waits for what comes.  Calls are started from feeds_run() only, never
- * from the end of another one.
+ * A watch is of one URI, or of the list of resources, for a request (modern) or
+ * for the peer (legacy).  Who may not read a resource may not watch it either:
+ * a watch begins by reading.  A subscription is acknowledged once all its feeds
+ * are open, so nothing that happens later is missed.  Calls are started from
+ * watches_run() only, never from the end of another one, which notes what came
+ * of it.
  */
 #include "mcp/peer.h"
 
@@ -16,58 +14,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mcp/feed.h"
 #include "mcp/uri.h"
 
-enum {
-	WATCHES_MAX = 1000,
-	RETRY_MS = 1000, /* after a feed's call failed */
-	FEED_WAIT_S = 300,
+enum { WATCHES_MAX = 1000 };
+
+enum watch_state {
+	WATCH_NEW,
+	WATCH_READING, /* whether the caller may */
+	WATCH_FINE,
+	WATCH_REFUSED,
 };
 
 struct watch {
 	struct watch *next;
 	struct feed *feed;
 	struct request *owner; /* NULL: the legacy peer, once acknowledged */
+	enum watch_state state;
+	int64_t number; /* of the call that reads */
+	struct fault fault; /* why it is refused */
 	struct uri uri;
-	char *text;
-	bool changed;
-};
-
-enum feed_state {
-	FEED_OPENING, /* nobody knows yet where the log ends */
-	FEED_LIVE,
-	FEED_BROKEN, /* the team is not there, or not for this caller */
-};
-
-struct feed {
-	struct feed *next;
-	struct mcp *mcp;
-	enum feed_state state;
-	char team[65];
-	int64_t after;
-	int64_t number; /* of the call under way */
-	bool busy;
-	int64_t due; /* when to call next */
+	char *text; /* NULL: the list of resources */
 };
 
 /* --- watches ---------------------------------------------------------------------- */
 
-static struct feed *feed_get(struct mcp *m, const char *team)
+static struct watch *watch_new(struct mcp *m, const char *team)
 {
-	struct feed *feed;
+	struct watch *w = calloc(1, sizeof(*w));
 
-	for (feed = m->feeds; feed; feed = feed->next)
-		if (strcmp(feed->team, team) == 0 && feed->state != FEED_BROKEN)
-			return feed;
-	feed = calloc(1, sizeof(*feed));
-	if (!feed)
+	if (!w)
 		abort();
-	feed->mcp = m;
-	feed->due = mcp_now();
-	snprintf(feed->team, sizeof(feed->team), "%s", team);
-	feed->next = m->feeds;
-	m->feeds = feed;
-	return feed;
+	w->next = m->watches;
+	w->feed = feed_get(m, team);
+	m->watches = w;
+	m->n_watches++;
+	return w;
 }
 
 bool watch_add(struct request *r, const char *uri)
@@ -78,19 +60,44 @@ bool watch_add(struct request *r, const char *uri)
 
 	if (m->n_watches >= WATCHES_MAX || !uri_read(&read, uri))
 		return false;
-	w = calloc(1, sizeof(*w));
-	if (!w)
-		abort();
-	*w = (struct watch){
-		.next = m->watches, .owner = r, .uri = read, .text = strdup(uri)
-	};
-	w->feed = feed_get(m, read.team);
-	m->watches = w;
-	m->n_watches++;
+	w = watch_new(m, read.team);
+	w->owner = r;
+	w->uri = read;
+	w->text = strdup(uri);
+	return r->subscribing = true;
+}
+
+void watch_add_list(struct request *r)
+{
+	struct watch *w = watch_new(r->mcp, "");
+
+	w->owner = r;
+	w->state = WATCH_FINE;
 	r->subscribing = true;
-	if (w->feed->state == FEED_OPENING)
-		r->pending++;
-	return true;
+}
+
+void watch_listed(struct mcp *m, int64_t seq)
+{
+	struct watch *w;
+
+	for (w = m->watches; w; w = w->next)
+		if (!w->owner && !w->text)
+			return;
+	w = watch_new(m, "");
+	w->state = WATCH_FINE;
+	if (w->feed->state == FEED_OPENING && !w->feed->busy) {
+		w->feed->state = FEED_LIVE;
+		w->feed->after = seq;
+	}
+}
+
+static void watch_free(struct mcp *m, struct watch *w)
+{
+	if (w->number)
+		client_cancel(m->client, w->number);
+	free(w->text);
+	free(w);
+	m->n_watches--;
 }
 
 /* Takes out the watches that `is` wants gone. */
@@ -105,15 +112,13 @@ static void watch_sweep(struct mcp *m, bool (*is)(const struct watch *, const vo
 			continue;
 		}
 		*at = w->next;
-		m->n_watches--;
-		free(w->text);
-		free(w);
+		watch_free(m, w);
 	}
 }
 
 static bool is_legacy_of(const struct watch *w, const void *uri)
 {
-	return !w->owner && strcmp(w->text, uri) == 0;
+	return !w->owner && w->text && strcmp(w->text, uri) == 0;
 }
 
 static bool is_owned(const struct watch *w, const void *request)
@@ -121,10 +126,16 @@ static bool is_owned(const struct watch *w, const void *request)
 	return w->owner == request;
 }
 
-static bool is_broken(const struct watch *w, const void *none)
+static const struct fault *why_refused(const struct watch *w)
 {
-	(void)none;
-	return w->feed->state == FEED_BROKEN;
+	if (w->state == WATCH_REFUSED)
+		return &w->fault;
+	return w->feed->state == FEED_BROKEN ? &w->feed->fault : NULL;
+}
+
+static bool is_refused(const struct watch *w, const void *request)
+{
+	return w->owner == request && why_refused(w);
 }
 
 void watch_drop(struct mcp *m, const char *uri)
@@ -145,13 +156,17 @@ static void write_honoured(const struct request *r, struct text *out)
 
 	text_adds(out, "\"notifications\":{\"resourceSubscriptions\":[");
 	for (struct watch *w = r->mcp->watches; w; w = w->next) {
-		if (w->owner != r)
+		if (w->owner != r || !w->text)
 			continue;
 		text_adds(out, comma);
 		text_add_json(out, w->text);
 		comma = ",";
 	}
-	text_adds(out, "]}");
+	text_adds(out, "]");
+	for (struct watch *w = r->mcp->watches; w; w = w->next)
+		if (w->owner == r && !w->text)
+			text_adds(out, ",\"resourcesListChanged\":true");
+	text_adds(out, "}");
 }
 
 static void write_subscription(const struct request *r, struct text *out)
@@ -159,26 +174,29 @@ static void write_subscription(const struct request *r, struct text *out)
 	text_addf(out, "\"_meta\":{\"" META "subscriptionId\":%s},", r->id);
 }
 
+/* What is refused is not honoured. */
 static void listen_ready(struct request *r)
 {
-	struct text *out = note_begin(r->mcp, "notifications/subscriptions/acknowledged");
+	struct text *out;
 
+	watch_sweep(r->mcp, is_refused, r);
+	out = note_begin(r->mcp, "notifications/subscriptions/acknowledged");
 	write_subscription(r, out);
 	write_honoured(r, out);
 	note_end(r->mcp, r->stream);
-	request_hold(r);
 }
 
 /* The peer keeps the watch; once is enough, however often it asks. */
 static void subscribe_ready(struct request *r)
 {
-	struct watch *mine = NULL;
+	struct watch *mine = r->mcp->watches;
+	const struct fault *why;
 
-	for (struct watch *w = r->mcp->watches; w; w = w->next)
-		if (w->owner == r)
-			mine = w;
-	if (!mine) {
-		answer_no_resource(r, r->word, "no such resource");
+	while (mine->owner != r)
+		mine = mine->next;
+	why = why_refused(mine);
+	if (why) {
+		answer_unread(r, mine->text, why);
 		return;
 	}
 	watch_drop(r->mcp, mine->text);
@@ -187,33 +205,69 @@ static void subscribe_ready(struct request *r)
 	answer_end(r);
 }
 
-void watch_ready(struct request *r)
+void watch_open(struct request *r)
 {
-	r->opening = r->pending;
-	if (r->opening)
-		request_hold(r);
-	else if (r->listening)
-		listen_ready(r);
-	else
-		subscribe_ready(r);
+	r->opening = true;
+	request_hold(r);
 }
 
-/* A feed has opened, or never will: whoever waited for it waits for one less. */
-static void feed_opened(struct feed *feed)
+static bool is_settled(const struct watch *w)
 {
-	struct mcp *m = feed->mcp;
+	return why_refused(w) || (w->state == WATCH_FINE && w->feed->state == FEED_LIVE);
+}
+
+static bool are_settled(const struct request *r)
+{
+	for (const struct watch *w = r->mcp->watches; w; w = w->next)
+		if (w->owner == r && !is_settled(w))
+			return false;
+	return true;
+}
+
+/* Answers those of whose watches all is known. */
+static void watches_settle(struct mcp *m)
+{
 	struct request *next;
 
-	for (struct watch *w = m->watches; w; w = w->next)
-		if (w->feed == feed && w->owner && w->owner->pending)
-			w->owner->pending--;
-	if (feed->state == FEED_BROKEN)
-		watch_sweep(m, is_broken, NULL);
 	for (struct request *r = m->requests; r; r = next) {
 		next = r->next;
-		if (r->opening && !r->pending)
-			watch_ready(r);
+		if (!r->opening || !are_settled(r))
+			continue;
+		r->opening = false;
+		if (r->listening)
+			listen_ready(r);
+		else
+			subscribe_ready(r);
 	}
+}
+
+static void read_done(void *arg, const char *result, const struct fault *f)
+{
+	struct watch *w = arg;
+
+	w->number = 0;
+	w->state = result ? WATCH_FINE : WATCH_REFUSED;
+	if (!result)
+		w->fault = *f;
+}
+
+static void watch_read(struct mcp *m, struct watch *w)
+{
+	struct client *c = mcp_client(m, &w->fault);
+	json_t *args = NULL;
+	const struct op *op;
+	int64_t number;
+
+	if (!c) {
+		w->state = WATCH_REFUSED;
+		return;
+	}
+	w->state = WATCH_READING;
+	op = uri_op(&w->uri, &args);
+	number = client_start(c, op, args, read_done, w);
+	if (number)
+		w->number = number;
+	json_decref(args);
 }
 
 /* --- changes ------------------------------------------------------------------------- */
@@ -248,6 +302,8 @@ static bool is_about(const struct watch *w, json_t *event)
 	const char *kind = param_text(event, "event");
 	const char *named = NULL;
 
+	if (kind && !w->text)
+		return !strcmp(kind, "team.created") || !strcmp(kind, "team.destroyed");
 	if (!kind || !(changed_kinds(kind) & 1U << w->uri.kind))
 		return false;
 	if (w->uri.kind == URI_TASK && strncmp(kind, "task.", 5) == 0)
@@ -257,101 +313,44 @@ static bool is_about(const struct watch *w, json_t *event)
 	return !named || strcmp(named, w->uri.rest) == 0;
 }
 
+static bool is_about_one(const struct watch *w, json_t *events)
+{
+	for (size_t i = 0; i < json_array_size(events); i++)
+		if (is_about(w, json_array_get(events, i)))
+			return true;
+	return false;
+}
+
 static void tell(struct mcp *m, const struct watch *w)
 {
-	struct text *out = note_begin(m, "notifications/resources/updated");
+	struct text *out =
+		note_begin(m, w->text ? "notifications/resources/updated"
+				      : "notifications/resources/list_changed");
 
 	if (w->owner)
 		write_subscription(w->owner, out);
-	text_adds(out, "\"uri\":");
-	text_add_json(out, w->text);
+	if (w->text) {
+		text_adds(out, "\"uri\":");
+		text_add_json(out, w->text);
+	}
 	note_end(m, w->owner ? w->owner->stream : NULL);
 }
 
-/* However many events a resource has had, it is told once. */
-static void feed_events(struct feed *feed, json_t *events)
+/* However many events a resource has had, it is told once; and a watch that is
+ * not acknowledged yet is told nothing: its owner has not read it yet either. */
+void watches_tell(struct feed *feed, json_t *events)
 {
 	struct mcp *m = feed->mcp;
-	json_t *event;
-	size_t i;
 
-	for (struct watch *w = m->watches; w; w = w->next) {
-		if (w->feed != feed)
-			continue;
-		json_array_foreach(events, i, event) if (is_about(w, event))
-		{
+	for (struct watch *w = m->watches; w; w = w->next)
+		if (w->feed == feed && !(w->owner && w->owner->opening) &&
+		    (!events || is_about_one(w, events)))
 			tell(m, w);
-			break;
-		}
-	}
 }
 
-/* --- feeds --------------------------------------------------------------------------- */
+/* --- life ---------------------------------------------------------------------------- */
 
-static void feed_failed(struct feed *feed, const struct fault *f)
-{
-	bool gone = f->code == FAULT_NOT_FOUND || f->code == FAULT_DENIED ||
-		    f->code == FAULT_INVALID;
-
-	feed->due = mcp_now() + RETRY_MS;
-	if (gone) {
-		bool opening = feed->state == FEED_OPENING;
-
-		feed->state = FEED_BROKEN;
-		if (opening)
-			feed_opened(feed);
-	}
-}
-
-static void feed_done(void *arg, const char *result, const struct fault *f)
-{
-	struct feed *feed = arg;
-	json_t *answer = result ? json_loads(result, 0, NULL) : NULL;
-	json_t *next = json_object_get(answer, "next");
-
-	feed->busy = false;
-	feed->number = 0;
-	feed->due = mcp_now();
-	if (!result) {
-		feed_failed(feed, f);
-		return;
-	}
-	if (json_is_integer(next))
-		feed->after = json_integer_value(next);
-	if (feed->state == FEED_LIVE) {
-		feed_events(feed, json_object_get(answer, "events"));
-	} else {
-		feed->state = FEED_LIVE;
-		feed_opened(feed);
-	}
-	json_decref(answer);
-}
-
-static void feed_call(struct feed *feed)
-{
-	struct mcp *m = feed->mcp;
-	struct fault f = { 0 };
-	struct client *c = mcp_client(m, &f);
-	json_t *args;
-	int64_t number;
-
-	if (!c) {
-		feed_failed(feed, &f);
-		return;
-	}
-	if (feed->state == FEED_OPENING)
-		args = json_pack("{s:s, s:i}", "team", feed->team, "limit", 1);
-	else
-		args = json_pack("{s:s, s:I, s:i}", "team", feed->team, "after",
-				 (json_int_t)feed->after, "wait_seconds", FEED_WAIT_S);
-	feed->busy = true;
-	number = client_start(c, op_find("event.list"), args, feed_done, feed);
-	if (number)
-		feed->number = number;
-	json_decref(args);
-}
-
-static bool is_watched(const struct feed *feed)
+bool watches_use(const struct feed *feed)
 {
 	for (const struct watch *w = feed->mcp->watches; w; w = w->next)
 		if (w->feed == feed)
@@ -359,38 +358,13 @@ static bool is_watched(const struct feed *feed)
 	return false;
 }
 
-static void feed_free(struct feed *feed)
+void watches_run(struct mcp *m, int64_t now)
 {
-	if (feed->number)
-		client_cancel(feed->mcp->client, feed->number);
-	free(feed);
-}
-
-void feeds_run(struct mcp *m, int64_t now)
-{
-	struct feed **at = &m->feeds, *feed;
-
-	while ((feed = *at)) {
-		if (!is_watched(feed)) {
-			*at = feed->next;
-			feed_free(feed);
-			continue;
-		}
-		if (!feed->busy && feed->state != FEED_BROKEN && feed->due <= now)
-			feed_call(feed);
-		at = &feed->next;
-	}
-}
-
-int64_t feeds_due(const struct mcp *m)
-{
-	int64_t due = 0;
-
-	for (const struct feed *feed = m->feeds; feed; feed = feed->next)
-		if (!feed->busy && feed->state != FEED_BROKEN &&
-		    (!due || feed->due < due))
-			due = feed->due;
-	return due;
+	for (struct watch *w = m->watches; w; w = w->next)
+		if (w->state == WATCH_NEW)
+			watch_read(m, w);
+	feeds_run(m, now);
+	watches_settle(m);
 }
 
 static bool is_any(const struct watch *w, const void *none)
@@ -399,13 +373,8 @@ static bool is_any(const struct watch *w, const void *none)
 	return true;
 }
 
-void feeds_release(struct mcp *m)
+void watches_release(struct mcp *m)
 {
-	struct feed *feed;
-
 	watch_sweep(m, is_any, NULL);
-	while ((feed = m->feeds)) {
-		m->feeds = feed->next;
-		feed_free(feed);
-	}
+	feeds_release(m);
 }

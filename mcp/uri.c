@@ -85,3 +85,13 @@ bool uri_read(struct uri *uri, const char *text)
 	}
 	return false;
 }
+
+const struct op *uri_op(const struct uri *uri, json_t **args)
+{
+	const struct uri_kind_text *k = &uri_kinds[uri->kind];
+
+	*args = json_pack("{s:s}", "team", uri->team);
+	if (k->field)
+		json_object_set_new(*args, k->field, json_string(uri->rest));
+	return op_find(k->op);
+}

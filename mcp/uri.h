@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/op.h"
+
 enum uri_kind { URI_TEAM, URI_INBOX, URI_BOARD, URI_TASK, URI_KINDS };
 
 struct uri {
@@ -29,5 +31,7 @@ struct uri_kind_text {
 extern const struct uri_kind_text uri_kinds[URI_KINDS];
 
 bool uri_read(struct uri *uri, const char *text);
+/* The operation that reads it, and its arguments, the caller's to free. */
+const struct op *uri_op(const struct uri *uri, json_t **args);
 
 #endif

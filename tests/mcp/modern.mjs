@@ -111,10 +111,12 @@ export async function listen(w) {
 		params: { notifications: filter, _meta: meta() } });
 	const about = (rid, method) => (m) => m.method === `notifications/${method}` &&
 		m.params._meta[`${META}subscriptionId`] === rid;
-	ask(42, { resourceSubscriptions: [...uris, 'cadre://team/nowhere', 'what'], toolsListChanged: true });
+	ask(42, { resourceSubscriptions: [...uris, 'cadre://team/nowhere', 'what', 'cadre://inbox/alpha/carol'],
+		toolsListChanged: true });
 	const ack = await p.wait(about(42, 'subscriptions/acknowledged'));
 	deepEqual(ack.params.notifications.resourceSubscriptions.sort(), uris);
 	ok(!('toolsListChanged' in ack.params.notifications));
+	ok(!('resourcesListChanged' in ack.params.notifications));
 	ask('s', { resourceSubscriptions: ['cadre://inbox/alpha/bob'] });
 	await p.wait(about('s', 'subscriptions/acknowledged'));
 	ask('none', {});
@@ -131,6 +133,14 @@ export async function listen(w) {
 	await new Promise((r) => setTimeout(r, 600));
 	equal(p.messages.filter(about(42, 'resources/updated')).length, n);
 	error(await p.modern('subscriptions/listen', {}), -32602);
+	const operator = w.peer();
+	operator.send({ jsonrpc: '2.0', id: 7, method: 'subscriptions/listen',
+		params: { notifications: { resourcesListChanged: true }, _meta: meta() } });
+	const lists = await operator.wait(about(7, 'subscriptions/acknowledged'));
+	deepEqual(lists.params.notifications, { resourceSubscriptions: [], resourcesListChanged: true });
+	await w.operator.tool('team', { action: 'create', name: 'heard-of' });
+	await operator.wait(about(7, 'resources/list_changed'), 3000);
+	equal(await operator.end(), 0);
 	equal(await p.end(), 0); // ends what is open gracefully
 	ok(!p.messages.some((m) => m.id === 42 && !m.method));
 	const last = p.messages.find((m) => m.id === 's' && m.result);

@@ -246,6 +246,10 @@ export async function subscriptions(w) {
 		deepEqual((await p.ask('resources/subscribe', { uri })).result, {});
 	equal(error(await p.ask('resources/subscribe', { uri: 'cadre://team/nowhere' }), -32002).data.uri, 'cadre://team/nowhere');
 	error(await p.ask('resources/subscribe', { uri: 'what' }), -32002);
+	for (const uri of ['cadre://inbox/alpha/lead', 'cadre://task/alpha/9999', 'cadre://inbox/alpha/nobody'])
+		deepEqual(error(await p.ask('resources/subscribe', { uri }), -32002), // another's, or none
+			error(await p.ask('resources/read', { uri }), -32002));
+	await w.operator.tool('team_message', { team: 'alpha', to: ['lead'], content: 'not for bob' });
 	await w.operator.tool('team_message', { team: 'alpha', to: ['bob'], content: 'hello' });
 	await p.wait(updated('cadre://inbox/alpha/bob'), 3000);
 	ok(!p.messages.some(updated('cadre://board/alpha')));
@@ -258,7 +262,31 @@ export async function subscriptions(w) {
 	await w.operator.tool('task', { action: 'note', team: 'alpha', task: id, text: 'seen again' });
 	await new Promise((r) => setTimeout(r, 600));
 	equal(p.messages.filter(updated('cadre://inbox/alpha/bob')).length, before);
+	ok(!p.messages.some(updated('cadre://inbox/alpha/lead')));
 	equal(await p.end(), 0);
+}
+
+export async function listChanges(w) {
+	const p = await w.legacy(), bob = await w.legacy('bob'), deaf = await w.legacy();
+	const changes = (peer) => peer.messages.filter((m) => m.method === 'notifications/resources/list_changed').length;
+	const list = async (peer) => (await peer.ask('resources/list')).result.resources.map((r) => r.uri);
+	const change = async (args) => {
+		const n = changes(p);
+		await w.operator.tool('team', args);
+		await p.wait(() => changes(p) > n, 3000);
+	};
+	ok(!(await list(p)).includes('cadre://team/passing'));
+	await list(bob); // who sees one team and no other
+	await change({ action: 'create', name: 'passing' });
+	ok((await list(p)).includes('cadre://team/passing'));
+	equal(changes(bob), 0);
+	await w.task('a board is not the list');
+	w.cadre('gc', '--keep-days', '0'); // what was not read is gone
+	await change({ action: 'destroy', team: 'passing' });
+	ok(!(await list(p)).includes('cadre://team/passing'));
+	equal(changes(p), 2);
+	equal(changes(deaf), 0); // never had a list that could be wrong
+	for (const one of [p, bob, deaf]) equal(await one.end(), 0);
 }
 
 export async function waitsAndCancel(w) {

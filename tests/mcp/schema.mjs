@@ -88,6 +88,7 @@ const notifications = {
 	'notifications/progress': 'ProgressNotification',
 	'notifications/message': 'LoggingMessageNotification',
 	'notifications/resources/updated': 'ResourceUpdatedNotification',
+	'notifications/resources/list_changed': 'ResourceListChangedNotification',
 	'notifications/subscriptions/acknowledged': 'SubscriptionsAcknowledgedNotification',
 };
 

@@ -15,6 +15,10 @@ export class World {
 		if (this.hosted)
 			execFileSync(this.command, [verb], { env: this.env(), stdio: 'inherit', timeout: 30000 });
 	}
+	cadre(...args) {
+		execFileSync(this.command, [...(this.hosted ? [] : ['--direct']), ...args],
+			{ env: this.env(), stdio: ['ignore', 'ignore', 'inherit'], timeout: 30000 });
+	}
 	env(agent) {
 		const env = {
 			PATH: process.env.PATH, HOME: this.home, CADRE_HOME: `${this.home}/state`,

@@ -1,0 +1,138 @@
+#include "mcp/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	RETRY_MS = 1000, /* after a feed's call failed */
+	FEED_WAIT_S = 300,
+};
+
+struct feed *feed_get(struct mcp *m, const char *team)
+{
+	struct feed *feed;
+
+	for (feed = m->feeds; feed; feed = feed->next)
+		if (strcmp(feed->team, team) == 0 && feed->state != FEED_BROKEN)
+			return feed;
+	feed = calloc(1, sizeof(*feed));
+	if (!feed)
+		abort();
+	feed->mcp = m;
+	feed->due = mcp_now();
+	snprintf(feed->team, sizeof(feed->team), "%s", team);
+	feed->next = m->feeds;
+	m->feeds = feed;
+	return feed;
+}
+
+static void feed_failed(struct feed *feed, const struct fault *f)
+{
+	bool gone = f->code == FAULT_NOT_FOUND || f->code == FAULT_DENIED ||
+		    f->code == FAULT_INVALID;
+
+	if (feed->state == FEED_LIVE && strcmp(f->where, "/after") == 0) {
+		/* What was not read yet has been cleaned away. */
+		watches_tell(feed, NULL);
+		feed->state = FEED_OPENING;
+		return;
+	}
+	feed->due = mcp_now() + RETRY_MS;
+	if (!gone && feed->state == FEED_LIVE)
+		return;
+	feed->state = FEED_BROKEN;
+	feed->fault = *f;
+}
+
+static void feed_done(void *arg, const char *result, const struct fault *f)
+{
+	struct feed *feed = arg;
+	json_t *answer = result ? json_loads(result, 0, NULL) : NULL;
+	json_t *next = json_object_get(answer, "next");
+
+	feed->busy = false;
+	feed->number = 0;
+	feed->due = mcp_now();
+	if (!result) {
+		feed_failed(feed, f);
+		return;
+	}
+	if (json_is_integer(next))
+		feed->after = json_integer_value(next);
+	if (feed->state == FEED_LIVE)
+		watches_tell(feed, json_object_get(answer, "events"));
+	feed->state = FEED_LIVE;
+	json_decref(answer);
+}
+
+static void feed_call(struct feed *feed)
+{
+	struct mcp *m = feed->mcp;
+	struct fault f = { 0 };
+	struct client *c = mcp_client(m, &f);
+	json_t *args;
+	int64_t number;
+
+	if (!c) {
+		feed_failed(feed, &f);
+		return;
+	}
+	if (feed->state == FEED_OPENING)
+		args = json_pack("{s:i}", "limit", 1);
+	else
+		args = json_pack("{s:I, s:i}", "after", (json_int_t)feed->after,
+				 "wait_seconds", FEED_WAIT_S);
+	if (*feed->team)
+		json_object_set_new(args, "team", json_string(feed->team));
+	else
+		json_object_set_new(args, "kind", json_string("team"));
+	feed->busy = true;
+	number = client_start(c, op_find("event.list"), args, feed_done, feed);
+	if (number)
+		feed->number = number;
+	json_decref(args);
+}
+
+static void feed_free(struct feed *feed)
+{
+	if (feed->number)
+		client_cancel(feed->mcp->client, feed->number);
+	free(feed);
+}
+
+int64_t feeds_due(const struct mcp *m)
+{
+	int64_t due = 0;
+
+	for (const struct feed *feed = m->feeds; feed; feed = feed->next)
+		if (!feed->busy && feed->state != FEED_BROKEN &&
+		    (!due || feed->due < due))
+			due = feed->due;
+	return due;
+}
+
+void feeds_run(struct mcp *m, int64_t now)
+{
+	struct feed **at = &m->feeds, *feed;
+
+	while ((feed = *at)) {
+		if (!watches_use(feed)) {
+			*at = feed->next;
+			feed_free(feed);
+			continue;
+		}
+		if (!feed->busy && feed->state != FEED_BROKEN && feed->due <= now)
+			feed_call(feed);
+		at = &feed->next;
+	}
+}
+
+void feeds_release(struct mcp *m)
+{
+	struct feed *feed;
+
+	while ((feed = m->feeds)) {
+		m->feeds = feed->next;
+		feed_free(feed);
+	}
+}

@@ -1,0 +1,42 @@
+/*
+ * feed - the event log of one team, read by a call that waits; all watches of
+ * the team share it.
+ *
+ * A feed opens by asking where the log ends.  Then one call after another waits
+ * for what comes and gives it to the watches.
+ */
+#ifndef FEED_H
+#define FEED_H
+
+#include "mcp/peer.h"
+
+enum feed_state {
+	FEED_OPENING, /* nobody knows yet where the log ends */
+	FEED_LIVE,
+	FEED_BROKEN, /* the team is not there, or not for this caller, or it
+			could not be opened */
+};
+
+struct feed {
+	struct feed *next;
+	struct mcp *mcp;
+	enum feed_state state;
+	char team[65]; /* "": what happens to the teams that the caller sees */
+	int64_t after;
+	int64_t number; /* of the call under way */
+	bool busy;
+	int64_t due; /* when to call next */
+	struct fault fault; /* why it is broken */
+};
+
+/* The feed of a team that is not broken, made if there is none; it goes by
+ * itself when no watch uses it. */
+struct feed *feed_get(struct mcp *m, const char *team);
+void feeds_run(struct mcp *m, int64_t now); /* starts the calls that are due */
+void feeds_release(struct mcp *m);
+
+/* The watches' part (subscribe.c). */
+void watches_tell(struct feed *feed, json_t *events); /* NULL: any may have been */
+bool watches_use(const struct feed *feed);
+
+#endif
