@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,10 +58,21 @@ static int file_read(sqlite3_file *f, void *data, int n, sqlite3_int64 at)
 	return rc;
 }
 
+static bool grows(sqlite3_file *f, sqlite3_int64 end)
+{
+	sqlite3_int64 size = 0;
+
+	return of(f)->real->pMethods->xFileSize(of(f)->real, &size) == SQLITE_OK &&
+	       end > size;
+}
+
 static int file_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
 {
 	int rc = strike(of(f)->control, FAULT_DISK_WRITE);
 
+	if (rc == SQLITE_OK && atomic_load(&of(f)->control->kinds) & FAULT_DISK_GROW &&
+	    grows(f, at + n))
+		rc = strike(of(f)->control, FAULT_DISK_GROW);
 	if (rc == SQLITE_OK)
 		return of(f)->real->pMethods->xWrite(of(f)->real, data, n, at);
 	of(f)->real->pMethods->xWrite(of(f)->real, data, n / 2, at);

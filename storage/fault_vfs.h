@@ -21,6 +21,7 @@ enum fault_disk {
 	FAULT_DISK_TRUNCATE = 8,
 	FAULT_DISK_OPEN = 16,
 	FAULT_DISK_ALL = 31,
+	FAULT_DISK_GROW = 32, /* a write behind the end of a file: a full disk */
 };
 
 struct fault_control {

@@ -38,6 +38,7 @@ struct store {
 	char *dir, *path, *vfs;
 	struct turn turn;
 	bool writing; /* holds the turn */
+	bool full; /* a step found no room on the disk */
 	int n_queries; /* open ones */
 	int64_t frames; /* in the WAL at the last commit */
 	int64_t copied; /* of these, at the last checkpoint */

@@ -33,7 +33,18 @@ int store_step(struct store *s, sqlite3_stmt *st)
 {
 	int rc = s->fail_after ? store_injected(s) : SQLITE_OK;
 
-	return rc == SQLITE_OK ? sqlite3_step(st) : rc;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	s->full |= rc == SQLITE_FULL;
+	return rc;
+}
+
+bool store_found_full(struct store *s)
+{
+	bool full = s->full;
+
+	s->full = false;
+	return full;
 }
 
 /* --- preparing -------------------------------------------------------------- */

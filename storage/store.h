@@ -87,6 +87,9 @@ int64_t store_data_version(struct store *s); /* changes when others commit */
  * the next commit), or negative. */
 int store_checkpoint(struct store *s, struct fault *f);
 int64_t store_wal_frames(const struct store *s); /* since the last checkpoint */
+/* Whether a step has found the disk full since this was last asked: what the WAL
+ * holds can be written over after a checkpoint. */
+bool store_found_full(struct store *s);
 const char *store_path(const struct store *s); /* of the state file */
 /* A verified copy (VACUUM INTO, integrity_check) at `path`, which is new. */
 int store_backup(struct store *s, const char *path, struct fault *f);

@@ -172,6 +172,53 @@ static void test_disk_full_for_a_while(void **state)
 	end_well(*state);
 }
 
+/* Room in the state's file, as after a cleaning: free pages. */
+static void make_free_pages(struct stage *s)
+{
+	char path[200];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/state.db", s->home);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				      "CREATE TABLE filler (x); "
+				      "INSERT INTO filler VALUES (zeroblob(16777216)); "
+				      "DROP TABLE filler",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* No file can grow, but what the log holds can be copied and written over: the
+ * host does so by itself, however short the log is, and goes on. */
+static void test_makes_room_on_a_full_disk(void **state)
+{
+	struct stage *s = *state;
+	int refused = 0, turns = 0;
+
+	stage_stop(s, false);
+	make_free_pages(s);
+	stage_start(s);
+	for (int i = 0; i < 10; i++)
+		stage_round(s);
+	disk_break(s, FAULT_DISK_GROW, SQLITE_FULL, 1, true);
+	while (refused < 5) {
+		int64_t until = tick_ms() + 10000;
+
+		for (; stage_send(s) != SAID_YES; refused++) {
+			if (tick_ms() > until)
+				fail_msg("no room was made: %s", s->fault.text);
+			pause_for(5);
+		}
+		turns++;
+	}
+	print_message("           %d sends, %d refused\n", turns, refused);
+	assert_true(atomic_load(&s->disk->failed) > 0);
+	disk_mend(s);
+	stage_settle(s);
+	end_well(s);
+}
+
 static void test_disk_gone_for_a_while(void **state)
 {
 	away(*state, FAULT_DISK_WRITE | FAULT_DISK_SYNC | FAULT_DISK_TRUNCATE,
@@ -372,6 +419,7 @@ int main(void)
 		WITH_HOST(test_each_sync),
 		WITH_HOST(test_each_read),
 		WITH_HOST(test_disk_full_for_a_while),
+		WITH_HOST(test_makes_room_on_a_full_disk),
 		WITH_HOST(test_disk_gone_for_a_while),
 		WITH_HOST(test_checkpoints_fail),
 		WITH_HOST(test_killed_while_failing),

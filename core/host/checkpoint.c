@@ -71,11 +71,12 @@ void checkpoint_close(struct checkpoint *c)
 
 void checkpoint_step(struct checkpoint *c, struct store *writer)
 {
+	bool full = store_found_full(writer);
 	struct fault f = { 0 };
 
 	switch ((enum phase)atomic_load(&c->phase)) {
 	case IDLE:
-		if (store_wal_frames(writer) < CHECKPOINT_FRAMES)
+		if (!full && store_wal_frames(writer) < CHECKPOINT_FRAMES)
 			break;
 		atomic_store(&c->phase, ASKED);
 		uv_sem_post(&c->asked);

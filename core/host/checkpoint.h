@@ -4,7 +4,8 @@
  * A thread with a connection of its own copies frames (PASSIVE) when the
  * writer says that there are many; when it is done, the writer runs one short
  * PASSIVE between two batches, which finds nothing left to copy and so lets
- * the WAL start anew.
+ * the WAL start anew.  A short WAL is copied too when a write found no room: on
+ * a full disk what has been copied is the only room there is.
  */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
