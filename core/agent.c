@@ -283,7 +283,8 @@ int agent_whois(struct call *call, const struct agent_whois_in *in,
 	int rc;
 
 	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
-	    (rc = who_agent(call, in->name, "/name", &a)) < 0)
+	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
+	    (rc = inbox_counters(call, &a)) < 0)
 		return rc;
 	out->queued = a.queued;
 	out->leased = a.leased;

@@ -107,6 +107,8 @@ static int64_t args_hash(const struct call *call)
 	return (int64_t)(op_hash(call->op->in, call->in, "idempotency_key") >> 1);
 }
 
+enum { REPLAY_MS = 86400000 }; /* keys are remembered so long */
+
 /* The same key again: the same call reports what it made, any other is refused.
  * The key belongs to the caller; operators of all teams are one. */
 static int find_replay(struct call *call)
@@ -115,7 +117,8 @@ static int find_replay(struct call *call)
 	int rc;
 
 	rc = sql_row(call, replay_find, &r, .key = key_blob(call),
-		     .caller = call->identity.agent ? call->caller.agent : 0);
+		     .caller = call->identity.agent ? call->caller.agent : 0,
+		     .since = call->now - REPLAY_MS);
 	if (rc <= 0)
 		return rc;
 	if (r.op != name_hash(call->op->name) || r.args != args_hash(call)) {

@@ -46,7 +46,7 @@ int delivery_expire(struct call *call, const struct inbox_lapsed_row *d)
 
 	if (d->state != DELIVERY_STATE_FETCHED)
 		return delivery_leave(call, d, DELIVERY_STATE_EXPIRED);
-	if (d->attempt >= call->settings->max_attempts)
+	if (d->after_lapse == DELIVERY_STATE_DEAD)
 		return delivery_leave(call, d, DELIVERY_STATE_DEAD);
 	if (d->expires_at && d->expires_at <= call->now)
 		return delivery_leave(call, d, DELIVERY_STATE_EXPIRED);
@@ -67,7 +67,20 @@ int inbox_settle(struct call *call, int64_t agent)
 	rc = sql_all(call, inbox_lapsed, &all, &n, .agent = agent, .now = call->now);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = delivery_expire(call, &all[i]);
-	return rc;
+	return rc < 0 ? rc : (int)n;
+}
+
+int inbox_counters(struct call *call, struct agent_row *agent)
+{
+	struct inbox_overdue_row over;
+	int rc =
+		sql_row(call, inbox_overdue, &over, .agent = agent->id, .now = call->now);
+
+	if (rc <= 0)
+		return rc;
+	agent->queued += over.queued;
+	agent->leased -= over.leased;
+	return 0;
 }
 
 /* --- envelopes -------------------------------------------------------------------- */
@@ -132,7 +145,8 @@ static int fetch(struct handing *h, int64_t message)
 
 	return sql_run(call, delivery_fetch, .message = message, .agent = h->agent->id,
 		       .lease_until = h->lease_until, .session = h->session,
-		       .request = h->request, .now = call->now);
+		       .request = h->request,
+		       .max_attempts = call->settings->max_attempts, .now = call->now);
 }
 
 static void add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
@@ -370,7 +384,8 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0)
+	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0 ||
+	    (rc = inbox_counters(call, &a)) < 0)
 		return rc;
 	h.agent = &a;
 	sql_query(call, &q, inbox_next, .agent = a.id, .now = call->now);

@@ -83,7 +83,8 @@ static int drop_oldest(struct call *call, int64_t agent)
 	return event_emit(call, EVENT_MESSAGE_DROPPED, old.message, agent, NULL);
 }
 
-/* Leases that ran out count again, so they are settled before anything drops. */
+/* Leases that ran out count again and lives that are over do not: both are written
+ * down before anything drops. */
 static int keep_capacity(struct call *call, int64_t agent, int64_t queued, int64_t leased)
 {
 	int64_t capacity = call->caller.inbox_capacity;
@@ -92,10 +93,10 @@ static int keep_capacity(struct call *call, int64_t agent, int64_t queued, int64
 
 	if (capacity == 0 || queued + leased <= capacity)
 		return 0;
-	if (leased && ((rc = inbox_settle(call, agent)) < 0 ||
-		       (rc = sql_row(call, agent_by_id, &a, .id = agent)) < 0))
+	if ((rc = inbox_settle(call, agent)) < 0 ||
+	    (rc > 0 && (rc = sql_row(call, agent_by_id, &a, .id = agent)) < 0))
 		return rc;
-	if (leased)
+	if (rc > 0)
 		queued = a.queued;
 	for (; queued > capacity; queued--)
 		if ((rc = drop_oldest(call, agent)) < 0)
@@ -129,19 +130,16 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	return 0;
 }
 
-/* Leases that ran out count again, before anything drops. */
+/* What the clock did to full inboxes counts before anything drops. */
 static int settle_full(struct call *call, int64_t except)
 {
-	struct inbox_leased_full_row full, *all = NULL;
-	struct query q;
-	size_t n = 0;
+	struct inbox_full_due_row *all = NULL;
+	size_t n;
 	int rc;
 
-	sql_query(call, &q, inbox_leased_full, .team = call->caller.team,
-		  .sender = except, .inbox_capacity = call->caller.inbox_capacity);
-	while ((rc = sql_next(call, &q, &full)) > 0)
-		*(struct inbox_leased_full_row *)arena_push(&call->arena, &all, &n,
-							    sizeof(full)) = full;
+	rc = sql_all(call, inbox_full_due, &all, &n, .team = call->caller.team,
+		     .sender = except, .inbox_capacity = call->caller.inbox_capacity,
+		     .now = call->now);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = inbox_settle(call, all[i].id);
 	return rc;

@@ -40,7 +40,7 @@ int message_dropped(struct call *call, int64_t seq, struct delivery *d, size_t n
 /* Takes a copy out of the inbox as `state`, with its event and counters. */
 int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state);
 
-/* Writes down what the clock did to an agent's inbox. */
+/* Writes down what the clock did to an agent's inbox: how many changed. */
 int inbox_settle(struct call *call, int64_t agent);
 
 /* A lease that ran out, or a life that is over. */

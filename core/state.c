@@ -168,7 +168,8 @@ int state_status(struct call *call, const struct state_status_in *in,
 
 	(void)in;
 	if ((rc = team_list(call, &all, &teams)) < 0 ||
-	    (rc = sql_row(call, waiting_all, &waiting, .team = team)) < 0 ||
+	    (rc = sql_row(call, waiting_all, &waiting, .team = team, .now = call->now)) <
+		    0 ||
 	    (rc = sql_row(call, workspaces_ready, &ready, .team = team)) < 0 ||
 	    (rc = sql_row(call, schema_version, &version)) < 0 ||
 	    (rc = sql_row(call, state_keys, &state)) < 0 ||

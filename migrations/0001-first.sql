@@ -132,11 +132,22 @@ CREATE TABLE delivery (
 	notified_at INTEGER,
 	fetched_at INTEGER,
 	done_at INTEGER, -- acked, dropped, expired or dead
+	after_lapse INTEGER NOT NULL DEFAULT 0 -- the state that the end of its lease brings
+		CHECK (after_lapse IN (0, 6)),
 	PRIMARY KEY (message, agent)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX delivery_inbox ON delivery(agent, lane, message) WHERE state < 3;
 CREATE INDEX delivery_due ON delivery(due_at)
 	WHERE due_at IS NOT NULL AND state < 3;
+
+-- What the clock changes in inboxes from `due_at` on: one that waits is over then; a
+-- held one waits again as long as `until` is to come.
+CREATE VIEW inbox_due AS
+SELECT d.agent, d.due_at, d.state = 2 AS held, d.state < 2 AS waits,
+	CASE WHEN d.state < 2 OR d.after_lapse = 6 THEN 0
+		ELSE coalesce(m.expires_at, 9223372036854775807) END AS until
+FROM delivery d JOIN message m ON m.id = d.message
+WHERE d.lane < 2 AND d.state < 3 AND d.due_at IS NOT NULL;
 
 CREATE TABLE task (
 	id INTEGER PRIMARY KEY,

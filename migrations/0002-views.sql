@@ -42,7 +42,12 @@ SELECT t.name AS team, a.name AS agent, a.role,
 	(SELECT printf('%03d', k.number) FROM task k WHERE k.owner = a.id
 		AND (k.lease_until IS NULL OR k.lease_until > (SELECT ms FROM v_now))
 		ORDER BY k.updated_at DESC LIMIT 1) AS task,
-	a.queued, a.leased, a.assignments, a.generation,
+	a.queued + coalesce((SELECT sum((u.until > (SELECT ms FROM v_now)) - u.waits)
+		FROM inbox_due u WHERE +u.agent = a.id
+		AND u.due_at <= (SELECT ms FROM v_now)), 0) AS queued,
+	a.leased - (SELECT count(*) FROM inbox_due u WHERE +u.agent = a.id AND u.held
+		AND u.due_at <= (SELECT ms FROM v_now)) AS leased,
+	a.assignments, a.generation,
 	(SELECT group_concat(skill, ' ') FROM agent_skill WHERE agent = a.id) AS skills,
 	w.name AS workspace, a.project, a.description,
 	strftime('%Y-%m-%dT%H:%M:%fZ', a.active_at / 1000.0, 'unixepoch') AS last_active,
@@ -68,9 +73,12 @@ JOIN agent a ON a.id = m.sender;
 CREATE VIEW v_delivery AS
 SELECT d.message AS seq, t.name AS team, a.name AS recipient,
 	(SELECT word FROM word WHERE list = 'delivery_state' AND n = CASE
-		WHEN d.state = 2 AND d.due_at <= (SELECT ms FROM v_now) THEN 0
-		WHEN d.state < 2 AND d.due_at <= (SELECT ms FROM v_now) THEN 5
-		ELSE d.state END) AS state,
+		WHEN d.state > 2 OR d.due_at IS NULL
+			OR d.due_at > (SELECT ms FROM v_now) THEN d.state
+		WHEN d.state < 2 THEN 5
+		WHEN d.after_lapse = 6 THEN 6
+		WHEN (SELECT m.expires_at FROM message m WHERE m.id = d.message)
+			<= (SELECT ms FROM v_now) THEN 5 ELSE 0 END) AS state,
 	d.attempt,
 	strftime('%Y-%m-%dT%H:%M:%fZ', d.notified_at / 1000.0, 'unixepoch') AS notified_at,
 	strftime('%Y-%m-%dT%H:%M:%fZ', d.fetched_at / 1000.0, 'unixepoch') AS fetched_at,
@@ -90,8 +98,9 @@ SELECT t.name AS team, r.name AS agent, m.id AS seq, a.name AS sender, m.type,
 		AS lease_until
 FROM delivery d JOIN message m ON m.id = d.message JOIN agent r ON r.id = d.agent
 JOIN team t ON t.id = r.team JOIN agent a ON a.id = m.sender
-WHERE d.state < 3 AND (d.state = 2 OR d.due_at IS NULL
-	OR d.due_at > (SELECT ms FROM v_now))
+WHERE d.state < 3 AND (d.due_at IS NULL OR d.due_at > (SELECT ms FROM v_now)
+	OR (d.state = 2 AND d.after_lapse = 0
+		AND (m.expires_at IS NULL OR m.expires_at > (SELECT ms FROM v_now))))
 ORDER BY t.name, r.name, d.lane, d.message;
 
 CREATE VIEW v_board AS

@@ -28,7 +28,10 @@ SELECT name FROM agent WHERE id = :id;
 
 -- name: agent_lines
 -- into: agent_line
-SELECT a.name, a.role, a.status, a.queued, a.active_at AS last_active, a.project,
+-- int: queued
+SELECT a.name, a.role, a.status, a.queued + coalesce((SELECT sum((until > :now) - waits)
+		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
+	a.active_at AS last_active, a.project,
 	(SELECT printf('%03d', k.number) FROM task k WHERE k.owner = a.id
 		AND (k.lease_until IS NULL OR k.lease_until > :now)
 		ORDER BY k.updated_at DESC LIMIT 1) AS task

@@ -31,10 +31,12 @@ WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 SELECT name, count(*) AS n FROM team WHERE destroyed_at IS NULL;
 
 -- name: replay_find
-SELECT op, args, made FROM replay WHERE key = :key AND caller = :caller;
+-- An older key than a day is as good as new, whether it is cleaned away or not.
+SELECT op, args, made FROM replay WHERE key = :key AND caller = :caller AND at > :since;
 
 -- name: replay_add
-INSERT INTO replay (key, caller, op, args, made, at)
+-- One that is there already is too old to be found.
+REPLACE INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now);
 
 -- name: agent_touch

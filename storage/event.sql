@@ -26,7 +26,10 @@ SELECT user_version FROM pragma_user_version;
 
 -- name: waiting_all
 -- scan ok: agents, few
-SELECT coalesce(sum(queued), 0) AS n FROM agent WHERE gone = 0 AND (:team = 0 OR team = :team);
+SELECT coalesce(sum(queued), 0) + coalesce((SELECT sum((until > :now) - waits)
+		FROM inbox_due u JOIN agent a ON a.id = u.agent
+		WHERE u.due_at <= :now AND (:team = 0 OR a.team = :team)), 0) AS n
+FROM agent WHERE gone = 0 AND (:team = 0 OR team = :team);
 
 -- name: workspaces_ready
 -- scan ok: living workspaces, few

@@ -31,11 +31,12 @@ UPDATE agent SET queued = queued + 1
 WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
 	AND (:inbox_capacity = 0 OR queued < :inbox_capacity);
 
--- name: inbox_leased_full
--- Inboxes that may be over their capacity once leases that ran out count again.
+-- name: inbox_full_due
+-- Inboxes that may be full, and in which the clock has changed something.
 SELECT id FROM agent
-WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender AND leased > 0
-	AND queued + leased >= :inbox_capacity;
+WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
+	AND queued + leased >= :inbox_capacity
+	AND EXISTS (SELECT 1 FROM inbox_due u WHERE +u.agent = agent.id AND u.due_at <= :now);
 
 -- name: inbox_drop_all
 -- What a broadcast drops from each full inbox, as events; see inbox_oldest.
@@ -79,15 +80,24 @@ WHERE id = :agent;
 
 -- name: inbox_lapsed
 -- row: inbox_lapsed
--- Leases of this inbox that ran out, and waiting ones whose life is over.
-SELECT d.message, d.agent, d.lane, d.state, d.attempt, m.team, m.sender, m.expires_at
+-- Leases of this inbox that ran out, and waiting ones whose life is over.  What is
+-- due is little: walking that is less than walking the inbox.
+SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.sender, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
-WHERE d.agent = :agent AND d.state < 3 AND d.due_at <= :now;
+WHERE +d.agent = :agent AND d.state < 3 AND d.due_at <= :now;
+
+-- name: inbox_overdue
+-- int: queued leased
+-- What the clock did to an inbox that nobody has written down: how many more wait
+-- (fewer, below 0), and how many leases are over.
+SELECT coalesce(sum((until > :now) - waits), 0) AS queued,
+	coalesce(sum(held), 0) AS leased
+FROM inbox_due WHERE +agent = :agent AND due_at <= :now;
 
 -- name: delivery_due
 -- row: inbox_lapsed
 -- What the clock changes by itself, oldest first.
-SELECT d.message, d.agent, d.lane, d.state, d.attempt, m.team, m.sender, m.expires_at
+SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.sender, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
 WHERE d.due_at IS NOT NULL AND d.state < 3 AND d.due_at <= :now
 ORDER BY d.due_at LIMIT :limit;
@@ -110,7 +120,7 @@ UPDATE agent SET queued = queued + 1, leased = leased - 1 WHERE id = :agent;
 -- row: inbox
 -- text: sender_name
 -- What is handed out next: urgent ones first, then in order.  A lease is over at
--- its instant, written down or not; so is a life.
+-- its instant, written down or not; so is a life, and the last lease ends both.
 SELECT d.message, d.lane, d.state, d.attempt, m.sender, m.at, m.ack_required, m.type,
 	m.content, m.thread, m.reply_to, m.metadata, a.name AS sender_name,
 	p.at AS reply_at, d.due_at
@@ -118,7 +128,8 @@ FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.send
 LEFT JOIN message p ON p.id = m.reply_to
 WHERE d.agent = :agent AND d.lane < 2 AND d.state < 3
 	AND (d.state < 2 AND (d.due_at IS NULL OR d.due_at > :now)
-		OR d.state = 2 AND d.due_at <= :now)
+		OR d.state = 2 AND d.due_at <= :now AND d.after_lapse = 0
+			AND (m.expires_at IS NULL OR m.expires_at > :now))
 ORDER BY d.lane, d.message;
 
 -- name: inbox_held
@@ -137,7 +148,8 @@ ORDER BY d.lane, d.message;
 -- name: delivery_fetch
 -- Handed out under a lease, or for good when lease_until is 0.
 UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN 3 ELSE 2 END,
-	attempt = attempt + 1, due_at = nullif(:lease_until, 0), session = :session,
+	attempt = attempt + 1,
+	after_lapse = CASE WHEN attempt + 1 >= :max_attempts THEN 6 ELSE 0 END, due_at = nullif(:lease_until, 0), session = :session,
 	request = nullif(:request, 0), fetched_at = :now,
 	done_at = CASE WHEN :lease_until = 0 THEN :now END
 WHERE message = :message AND agent = :agent AND state < 3;
@@ -166,9 +178,11 @@ FROM delivery WHERE message = :message AND agent = :agent;
 -- text: after
 -- A message's copies, by recipient's name; a lease is over at its instant.
 SELECT a.name, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
-	CASE WHEN d.state = 2 AND d.due_at <= :now THEN 0
-		WHEN d.state < 2 AND d.due_at <= :now THEN 5
-		ELSE d.state END AS state
+	CASE WHEN d.state > 2 OR d.due_at IS NULL OR d.due_at > :now THEN d.state
+		WHEN d.state < 2 THEN 5
+		WHEN d.after_lapse = 6 THEN 6
+		WHEN (SELECT m.expires_at FROM message m WHERE m.id = d.message) <= :now
+		THEN 5 ELSE 0 END AS state
 FROM delivery d JOIN agent a ON a.id = d.agent
 WHERE d.message = :message AND (:after IS NULL OR a.name > :after)
 ORDER BY a.name LIMIT :limit;

@@ -241,6 +241,7 @@ static void test_values(void **state)
 						 .caller = 3 };
 	const struct sql_replay_find_in miss = { .key = { "0123456789abcdeF", 16 },
 						 .caller = 3 };
+	const struct sql_delivery_add_in copy = { .message = 1, .agent = 2, .lane = 1 };
 	struct replay_find_row row;
 
 	assert_int_equal(store_begin(s, true, &p->fault), 0);
@@ -252,9 +253,11 @@ static void test_values(void **state)
 	assert_int_equal(store_row(s, sql_replay_find, &miss, &row, sizeof(row),
 				   &p->arena, &p->fault),
 			 0);
-	/* The same key again: a bug of ours, and the transaction lives on. */
-	assert_int_equal(store_run(s, sql_replay_add, &add, &p->fault), FAULT_INTERNAL);
-	assert_non_null(strstr(p->fault.text, "replay_add: UNIQUE"));
+	/* The same row again: a bug of ours, and the transaction lives on. */
+	assert_int_equal(store_run(s, sql_delivery_add, &copy, &p->fault), 1);
+	assert_int_equal(store_run(s, sql_delivery_add, &copy, &p->fault),
+			 FAULT_INTERNAL);
+	assert_non_null(strstr(p->fault.text, "delivery_add: UNIQUE"));
 	assert_true(store_intact(s));
 	p->fault = (struct fault){ 0 };
 	assert_int_equal(store_commit(s, &p->fault), 0);
