@@ -86,6 +86,7 @@ static void told_to_end(uv_signal_t *signal, int number)
 static void beat(uv_timer_t *timer)
 {
 	duty_beat(timer->data);
+	peers_tick(timer->data);
 }
 
 static void watch(struct guest *g)
@@ -170,16 +171,36 @@ static void allow_files(void)
 	setrlimit(RLIMIT_NOFILE, &r);
 }
 
+static int listen_at(struct guest *g, struct fault *f)
+{
+	const struct guest_options *o = g->options;
+	struct arena a = { 0 };
+	struct link_address at;
+	int rc = link_parse(o->listen ? o->listen : arena_printf(&a, "unix:%s", g->state),
+			    "", &at, f);
+
+	arena_release(&a);
+	if (!rc && at.kind == LINK_TCP && !(o->token && *o->token)) {
+		fault_set(f, FAULT_DENIED, "", "a guest at %s needs a token", o->listen);
+		rc = fault_hint(f, "Give one with --token-file FILE or in "
+				   "CADRE_LINK_TOKEN.");
+	}
+	if (rc)
+		return rc;
+	if (at.kind == LINK_UNIX)
+		mkdir(at.path, 0700);
+	rc = peer_listen_open(&g->listeners[0], g, WIRE_CONTROL, &at, f);
+	return rc ? rc : peer_listen_open(&g->listeners[1], g, WIRE_RELAY, &at, f);
+}
+
 static int guest_open(struct guest *g, struct fault *f)
 {
 	const struct guest_options *o = g->options;
-	const char *folder = o->sockets ? o->sockets : o->state;
 	int rc = open_root(g, f);
 
 	if (!rc)
 		rc = make_boot_id(g, f);
 	mkdir(o->state, 0700);
-	mkdir(folder, 0700);
 	if (!rc)
 		rc = lock(g, f);
 	if (rc)
@@ -190,13 +211,7 @@ static int guest_open(struct guest *g, struct fault *f)
 				 strerror(errno));
 	guest_kill_leftovers(g);
 	rc = spool_open(&g->spool, o->state, o->workspace, guest_now(), f);
-	if (!rc)
-		rc = peer_listen_open(&g->listeners[0], g, WIRE_CONTROL, folder,
-				      "control.sock", f);
-	if (!rc)
-		rc = peer_listen_open(&g->listeners[1], g, WIRE_RELAY, folder,
-				      "relay.sock", f);
-	return rc;
+	return rc ? rc : listen_at(g, f);
 }
 
 static void close_handle(uv_handle_t *handle, void *unused)

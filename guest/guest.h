@@ -1,10 +1,10 @@
 /*
  * guest - the program inside a workspace.
  *
- * It listens on two Unix sockets in its folder, `control.sock` (port 5000) and
- * `relay.sock` (port 5001), runs commands and assignments, and keeps what must
- * not be lost in its spool.  It outlives the host that started it and waits to
- * be dialled again.  The files, in the order to read them: guest.c (start and
+ * It listens on two ports, control (5000) and relay (5001), at an address of
+ * core/link_address.h, runs commands and assignments, and keeps what must not
+ * be lost in its spool.  It outlives the host that started it and waits to be
+ * dialled again.  The files, in the order to read them: guest.c (start and
  * end), peer.c (sockets and frames), serve.c (which message goes where),
  * proc.c (a process group), exec.c, file.c, daemon.c.
  */
@@ -16,7 +16,8 @@ struct guest_options {
 	const char *name; /* its name, for people */
 	const char *dir; /* root of the workspace */
 	const char *state; /* the guest's own folder: spool, lock */
-	const char *sockets; /* folder of the sockets; NULL: state */
+	const char *listen; /* an address; NULL: unix:STATE */
+	const char *token; /* what a stranger's Hello has to say; may be NULL */
 	const char *team, *agent; /* whose it is; may be NULL */
 	const char *version;
 	const char *const *env; /* NAME=value for its commands; may be NULL */

@@ -10,6 +10,7 @@
 
 #include "core/arena.h"
 #include "core/fault.h"
+#include "core/link/link.h"
 #include "core/wire/frame.h"
 #include "guest/guest.h"
 #include "guest/proc.h"
@@ -20,6 +21,7 @@ enum {
 	JOBS = 1000,
 	AT_ONCE = 4, /* assignments */
 	BEAT_MS = 5000,
+	GREET_MS = 10000, /* a stranger has so long to say Hello */
 	/* What a message's own fields and id may take beside its texts. */
 	FRAME_ROOM = FRAME_MAX - 4096,
 };
@@ -28,7 +30,7 @@ struct guest;
 
 struct listener {
 	struct guest *guest;
-	uv_pipe_t pipe;
+	struct link_ear *ear;
 	unsigned port; /* WIRE_CONTROL or WIRE_RELAY */
 	int n_peers;
 };

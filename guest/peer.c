@@ -1,20 +1,13 @@
 #include "guest/peer.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
+	STRANGER_MOST = 4096, /* bytes of its Hello */
 	WAITING_MOST = 16, /* then the peer is not read from */
 	UNREAD_MOST = 8 << 20, /* bytes of answers, likewise */
 	UNHEARD_MOST = 64 << 10, /* then it is told nothing unasked */
-	BACKLOG = 128,
 };
 
 struct outgoing {
@@ -61,12 +54,13 @@ static void send_text(struct peer *peer, struct text *text, bool last)
 	}
 }
 
-static void send_fault(struct peer *peer, const struct fault *why, bool last)
+/* Says why the peer is closed behind this. */
+static void send_fault(struct peer *peer, const struct fault *why, const json_t *id)
 {
 	struct text text = { 0 };
 
-	wire_write_fault(&text, why, !peer->hello, NULL);
-	send_text(peer, &text, last);
+	wire_write_fault(&text, why, !peer->hello, id);
+	send_text(peer, &text, true);
 }
 
 void peer_send(struct peer *peer, const char *type, const void *message)
@@ -154,6 +148,16 @@ void errand_fail(struct errand *q, const struct fault *why)
 	end(q, &text);
 }
 
+void errand_refuse(struct errand *q, const struct fault *why)
+{
+	struct peer *peer = q->peer;
+
+	uv_read_stop((uv_stream_t *)&peer->pipe);
+	peer->refused = true;
+	send_fault(peer, why, q->packet.id);
+	errand_free(q);
+}
+
 /* --- reading ------------------------------------------------------------------- */
 
 static void take_frame(struct peer *peer)
@@ -180,18 +184,20 @@ static void take_frame(struct peer *peer)
 
 static void take_bytes(struct peer *peer, const char *data, size_t len)
 {
-	while (len > 0 && !peer->closing) {
+	while (len > 0 && !peer->closing && !peer->refused) {
 		struct fault f = { 0 };
 		size_t used;
 		int rc = frame_read(&peer->in, data, len, &used, &f);
 
 		data += used;
 		len -= used;
+		if (rc == 0 && peer->stranger && peer->in.size > STRANGER_MOST)
+			rc = fault_set(&f, FAULT_DENIED, "", "say Hello first");
 		if (rc > 0)
 			take_frame(peer);
 		if (rc < 0) {
 			uv_read_stop((uv_stream_t *)&peer->pipe);
-			send_fault(peer, &f, true);
+			send_fault(peer, &f, NULL);
 			return;
 		}
 	}
@@ -222,7 +228,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		return;
 	}
 	take_bytes(peer, buf->base, (size_t)n);
-	if (!peer->closing && is_full(peer)) {
+	if (!peer->closing && !peer->refused && is_full(peer)) {
 		uv_read_stop(stream);
 		peer->paused = true;
 	}
@@ -230,7 +236,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 static void resume(struct peer *peer)
 {
-	if (!peer->paused || peer->closing || is_full(peer))
+	if (!peer->paused || peer->closing || peer->refused || is_full(peer))
 		return;
 	peer->paused = false;
 	uv_read_start((uv_stream_t *)&peer->pipe, lend_buffer, on_read);
@@ -269,18 +275,6 @@ void peer_close(struct peer *peer)
 	uv_close((uv_handle_t *)&peer->pipe, peer_closed);
 }
 
-/* Only the guest's own user and root may speak to it. */
-static bool is_friend(uv_pipe_t *pipe)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-	uv_os_fd_t fd;
-
-	return uv_fileno((uv_handle_t *)pipe, &fd) == 0 &&
-	       getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	       (peer.uid == geteuid() || peer.uid == 0);
-}
-
 static void enlist(struct peer *peer)
 {
 	struct guest *g = peer->guest;
@@ -293,72 +287,59 @@ static void enlist(struct peer *peer)
 	peer->listener->n_peers++;
 }
 
-static void on_connection(uv_stream_t *server, int status)
+static void on_caller(void *arg, int fd, const struct link_caller *who)
 {
-	struct listener *l = server->data;
-	struct peer *peer = status < 0 ? NULL : calloc(1, sizeof(*peer));
+	struct listener *l = arg;
+	struct peer *peer = calloc(1, sizeof(*peer));
 	struct fault f = { 0 };
 
-	if (!peer)
+	if (!peer) {
+		close(fd);
 		return;
+	}
 	peer->guest = l->guest;
 	peer->listener = l;
 	peer->port = l->port;
+	peer->stranger = who->stranger;
+	peer->since = uv_now(&l->guest->loop);
 	peer->last_waiting = &peer->waiting;
 	uv_pipe_init(&l->guest->loop, &peer->pipe, 0);
 	peer->pipe.data = peer;
 	enlist(peer);
-	if (uv_accept(server, (uv_stream_t *)&peer->pipe) || !is_friend(&peer->pipe)) {
+	if (uv_pipe_open(&peer->pipe, fd)) {
+		close(fd);
 		peer_close(peer);
 	} else if (l->n_peers > LINKS) {
 		fault_set(&f, FAULT_EXHAUSTED, "", "%d links are open already", LINKS);
-		send_fault(peer, &f, true);
+		send_fault(peer, &f, NULL);
 	} else {
 		uv_read_start((uv_stream_t *)&peer->pipe, lend_buffer, on_read);
 	}
 }
 
-/* --- sockets -------------------------------------------------------------------- */
-
-/* A folder with a long name is reached through its descriptor. */
-static int bind_below(int fd, int folder, const char *name)
+void peers_tick(struct guest *g)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	mode_t old;
-	int rc;
+	struct peer *next;
 
-	snprintf(at.sun_path, sizeof(at.sun_path), "/proc/self/fd/%d/%s", folder, name);
-	unlinkat(folder, name, 0);
-	old = umask(0177);
-	rc = bind(fd, (struct sockaddr *)&at, sizeof(at));
-	umask(old);
-	return rc;
+	for (struct peer *peer = g->peers; peer; peer = next) {
+		next = peer->next;
+		if (peer->stranger && uv_now(&g->loop) - peer->since > GREET_MS)
+			peer_close(peer);
+	}
 }
 
 int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
-		     const char *folder, const char *name, struct fault *f)
+		     const struct link_address *at, struct fault *f)
 {
-	int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int rc = -1;
-
 	l->guest = g;
 	l->port = port;
-	uv_pipe_init(&g->loop, &l->pipe, 0);
-	l->pipe.data = l;
-	if (dir >= 0 && fd >= 0 && bind_below(fd, dir, name) == 0 &&
-	    uv_pipe_open(&l->pipe, fd) == 0)
-		rc = uv_listen((uv_stream_t *)&l->pipe, BACKLOG, on_connection);
-	if (rc)
-		fault_set(f, FAULT_IO, "", "cannot listen at %s/%s: %s", folder, name,
-			  rc == -1 ? strerror(errno) : uv_strerror(rc));
-	if (dir >= 0)
-		close(dir);
-	return rc ? f->code : 0;
+	l->ear = link_listen(&g->loop, at, port == WIRE_RELAY ? LINK_RELAY : LINK_CONTROL,
+			     on_caller, l, f);
+	return l->ear ? 0 : f->code;
 }
 
 void peer_listen_close(struct listener *l)
 {
-	if (l->guest && !uv_is_closing((uv_handle_t *)&l->pipe))
-		uv_close((uv_handle_t *)&l->pipe, NULL);
+	link_deafen(l->ear);
+	l->ear = NULL;
 }

@@ -18,8 +18,11 @@ struct peer {
 	unsigned port;
 	uv_pipe_t pipe;
 	struct frame_reader in;
+	uint64_t since; /* loop time */
+	bool stranger; /* nothing but a Hello with the token is taken */
 	bool hello; /* the peer said Hello: it knows the newer dialect */
 	bool paused, closing;
+	bool refused; /* closed behind what is written; no more is read */
 	struct errand *live; /* started, not answered */
 	struct errand *busy; /* the one of them without an id */
 	struct errand *waiting, **last_waiting; /* behind busy */
@@ -41,6 +44,7 @@ struct errand {
 /* Each of these ends the request.  An answer that fits no frame is a fault. */
 void errand_answer(struct errand *q, const char *type, const void *answer);
 void errand_fail(struct errand *q, const struct fault *why);
+void errand_refuse(struct errand *q, const struct fault *why); /* and its peer */
 void errand_free(struct errand *q);
 
 /* Sends a message that is no answer, unless the peer does not read. */
@@ -48,10 +52,13 @@ void peer_send(struct peer *peer, const char *type, const void *message);
 
 void peer_close(struct peer *peer);
 
-/* Makes and opens a socket; 0 or a fault. */
+/* Listens for one of the ports; 0 or a fault. */
 int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
-		     const char *folder, const char *name, struct fault *f);
+		     const struct link_address *at, struct fault *f);
 void peer_listen_close(struct listener *l);
+
+/* Closes strangers who have not said who they are for too long. */
+void peers_tick(struct guest *g);
 
 /* serve.c: serves a request whose id may be echoed. */
 void errand_serve(struct errand *q);

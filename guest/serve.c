@@ -3,7 +3,21 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "core/token.h"
+
 enum { ID_MAX = 128 };
+
+/* Compares what the tokens hash to, in constant time. */
+static bool proves(const char *given, const char *token)
+{
+	uint8_t a[TOKEN_HASH], b[TOKEN_HASH];
+
+	if (!given || !token)
+		return false;
+	token_hash(given, a);
+	token_hash(token, b);
+	return token_equal(a, b, sizeof(a));
+}
 
 static int answer_hello(struct errand *q, struct fault *f)
 {
@@ -21,6 +35,13 @@ static int answer_hello(struct errand *q, struct fault *f)
 		.n_features = sizeof(features) / sizeof(features[0]),
 	};
 
+	if (q->peer->stranger && !proves(hello->token, o->token)) {
+		fault_set(f, FAULT_DENIED, "/token", "not the token of this guest");
+		fault_hint(f, "Give the one that the guest was started with.");
+		errand_refuse(q, f);
+		return 0;
+	}
+	q->peer->stranger = false;
 	q->peer->hello = true;
 	if (hello->workspace && strcmp(hello->workspace, o->workspace) != 0)
 		return fault_set(f, FAULT_CONFLICT, "/workspace",
@@ -170,6 +191,15 @@ void errand_serve(struct errand *q)
 {
 	struct fault f = { 0 };
 
+	if (q->peer->stranger && check_id(&q->packet, &f)) {
+		errand_refuse(q, &f);
+		return;
+	}
+	if (q->peer->stranger && (!q->packet.type || strcmp(q->packet.type, "Hello"))) {
+		fault_set(&f, FAULT_DENIED, "/type", "say Hello with the token first");
+		errand_refuse(q, &f);
+		return;
+	}
 	if (serve(q, &f) < 0)
 		errand_fail(q, &f);
 }

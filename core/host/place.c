@@ -171,12 +171,14 @@ static void hold(struct place *p)
 		.team = p->team_row,
 		.agent = p->agent_row,
 		.id = p->spot.id,
-		.folder = p->spot.sockets,
+		.address = p->spot.address,
 		.boot_told = p->boot_told,
 	};
 
-	if (!p->tether)
-		p->tether = tether_open(p->host, &to);
+	struct fault f = { 0 };
+
+	if (!p->tether && !(p->tether = tether_open(p->host, &to, &f)))
+		note_failed(p, f.text);
 }
 
 static bool be_up(struct place *p, int64_t now)
@@ -195,6 +197,8 @@ static bool be_up(struct place *p, int64_t now)
 	} else if (p->process.pid && !b->alive(b->self, &p->process))
 		bury(p, now);
 	hold(p);
+	if (!p->tether)
+		return true;
 	if (!p->process.pid && p->tether->up && p->tether->pid) {
 		b->find(b->self, p->tether->pid, &p->process);
 		note_process(p, false);

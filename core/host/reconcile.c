@@ -41,11 +41,11 @@ static const char *absolute(struct arena *a, const char *home, const char *path)
 static void keep_texts(struct place *p, const struct spot *from)
 {
 	const char *const *in[] = { &from->id,     &from->name,    &from->path,
-				    &from->source, &from->sockets, &from->team,
-				    &from->agent,  &from->token };
+				    &from->source, &from->sockets, &from->address,
+				    &from->team,   &from->agent,   &from->token };
 	const char **out[] = { &p->spot.id,     &p->spot.name,    &p->spot.path,
-			       &p->spot.source, &p->spot.sockets, &p->spot.team,
-			       &p->spot.agent,  &p->spot.token };
+			       &p->spot.source, &p->spot.sockets, &p->spot.address,
+			       &p->spot.team,   &p->spot.agent,   &p->spot.token };
 	size_t room = 0;
 	char *at;
 
@@ -80,6 +80,7 @@ static void set_spot(struct place *p, const struct host_workspace *w, struct are
 		.agent = w->agent,
 	};
 
+	spot.address = arena_printf(a, "unix:%s", spot.sockets);
 	if (w->has_agent_row)
 		token_make(home->settings.secret, w->agent_row, w->generation, token);
 	spot.token = token;

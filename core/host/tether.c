@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/host/daemon.h"
 #include "core/host/push.h"
@@ -14,7 +15,12 @@
 enum {
 	PAUSE_FIRST_MS = 50,
 	PAUSE_MOST_MS = 5000,
+	TROUBLE_MS = 800, /* a guest that starts is not there at once */
 	HELLO_MS = 10000,
+	/* A guest says something every 5 s, or is asked to: one that is gone
+	 * without a word is noticed within 13 s. */
+	QUIET_MS = 5500,
+	PONG_MS = 7000,
 	OUT_MOST = 64 << 20,
 };
 
@@ -172,6 +178,8 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct line *line = stream->data;
 
+	line->heard_at = home_now();
+	line->pinged = false;
 	if (n < 0)
 		line_drop(line);
 	else
@@ -232,6 +240,12 @@ static void close_line(struct line *line)
 {
 	if (line->state == LINE_IDLE || line->state == LINE_CLOSING)
 		return;
+	if (line->state == LINE_DIALING) {
+		link_dial_cancel(line->dial);
+		line->dial = NULL;
+		line->state = LINE_IDLE;
+		return;
+	}
 	line->state = LINE_CLOSING;
 	uv_close((uv_handle_t *)&line->pipe, on_closed);
 }
@@ -267,6 +281,7 @@ static void come_up(struct tether *t)
 	t->up = true;
 	t->pid = pid_of(&t->control);
 	t->pause_ms = PAUSE_FIRST_MS;
+	t->trouble[0] = '\0';
 	t->host->n_linked++;
 	reconcile_poke(t->host); /* its row may not say so yet */
 	follow_want(t->host);
@@ -274,21 +289,43 @@ static void come_up(struct tether *t)
 	push_up(t, strcmp(t->boot_id, t->boot_told) != 0);
 }
 
+/* Said once, until it is another: a guest is dialled for as long as it takes. */
+static void tether_trouble(struct tether *t, const struct fault *f)
+{
+	if (t->pause_ms < TROUBLE_MS || !strcmp(t->trouble, f->text))
+		return;
+	snprintf(t->trouble, sizeof(t->trouble), "%s", f->text);
+	log_line(t->host->log, LOG_LEVEL_NOTE, "workspace %s is not reached: %s", t->id,
+		 f->text);
+}
+
+static const char *text_of(const struct packet *p, const char *field)
+{
+	return json_string_value(json_object_get(p->json, field));
+}
+
 static void on_hello(void *arg, struct packet *answer, struct fault *f)
 {
 	struct line *line = arg;
 	struct tether *t = line->tether;
-	const char *boot =
-		answer ? json_string_value(json_object_get(answer->json, "boot_id"))
-		       : NULL;
+	const char *boot = answer ? text_of(answer, "boot_id") : NULL;
+	const char *workspace = answer ? text_of(answer, "workspace") : NULL;
 
-	if (f->code || !boot) {
+	if (!f->code && workspace && strcmp(workspace, t->id))
+		fault_set(f, FAULT_CONFLICT, "", "the guest of workspace %.40s answers",
+			  workspace);
+	else if (!f->code && !boot)
+		fault_set(f, FAULT_INVALID, "", "a Hello without a boot_id");
+	if (f->code) {
+		tether_trouble(t, f);
 		line_drop(line);
 		return;
 	}
 	if (t->closing || line->state != LINE_GREETING)
 		return;
 	line->state = LINE_UP;
+	line->heard_at = home_now();
+	line->pinged = false;
 	snprintf(t->boot_id, sizeof(t->boot_id), "%s", boot);
 	if (t->control.state == LINE_UP && t->relay.state == LINE_UP)
 		come_up(t);
@@ -304,71 +341,105 @@ static void on_wrote(struct flow *flow, int status)
 		send_now(line);
 }
 
-static void on_connect(uv_connect_t *connect, int status)
+static void say_hello(struct line *line)
 {
-	struct line *line = connect->data;
 	struct tether *t = line->tether;
 	struct wire_hello hello = {
 		.version = CADRE_VERSION,
 		.role = "host",
 		.workspace = t->id,
 		.boot_id = t->host->boot_id,
+		.token = *t->token ? t->token : NULL,
 	};
 
-	if (line->state != LINE_DIALING)
-		return;
-	if (status < 0 || uv_read_start(connect->handle, on_room, on_bytes)) {
+	line->state = LINE_GREETING;
+	line_ask(line, "Hello", &hello, HELLO_MS, on_hello, line);
+}
+
+static void on_dialled(void *arg, int fd, const struct fault *why)
+{
+	struct line *line = arg;
+	struct tether *t = line->tether;
+
+	line->dial = NULL;
+	if (why) {
+		tether_trouble(t, why);
 		line_drop(line);
 		return;
 	}
+	uv_pipe_init(&t->host->loop, &line->pipe, 0);
+	tether_keep(t);
+	line->pipe.data = line;
+	line->flow.stream = (uv_stream_t *)&line->pipe;
+	line->flow.wrote = on_wrote;
+	line->flow.arg = line;
 	line->state = LINE_GREETING;
-	line_ask(line, "Hello", &hello, HELLO_MS, on_hello, line);
+	if (uv_pipe_open(&line->pipe, fd)) {
+		close(fd);
+		line_drop(line);
+	} else if (uv_read_start(line->flow.stream, on_room, on_bytes)) {
+		line_drop(line);
+	} else {
+		say_hello(line);
+	}
 }
 
 static void dial(struct line *line)
 {
 	struct tether *t = line->tether;
-	char path[108];
-	int n = snprintf(path, sizeof(path), "%s/%s", t->folder, line->socket);
 
-	if (n >= (int)sizeof(path))
-		return;
-	uv_pipe_init(&t->host->loop, &line->pipe, 0);
-	tether_keep(t);
-	line->pipe.data = line->connect.data = line;
-	line->flow.stream = (uv_stream_t *)&line->pipe;
-	line->flow.wrote = on_wrote;
-	line->flow.arg = line;
 	line->state = LINE_DIALING;
-	uv_pipe_connect(&line->connect, &line->pipe, path, on_connect);
+	line->dial = link_dial(&t->host->loop, &t->address, line->port, on_dialled, line);
+}
+
+/* --- silence ------------------------------------------------------------------------- */
+
+static void on_pong(void *arg, struct packet *answer, struct fault *f)
+{
+	(void)f;
+	if (!answer)
+		line_drop(arg);
+}
+
+/* A line that is open but dead is dropped. */
+static void check_pulse(struct line *line, int64_t now)
+{
+	if (line->state != LINE_UP || line->pinged || now - line->heard_at < QUIET_MS)
+		return;
+	line->pinged = true;
+	line_ask(line, "Ping", NULL, PONG_MS, on_pong, line);
 }
 
 /* --- all of them -------------------------------------------------------------------- */
 
-static void line_init(struct line *line, struct tether *t, const char *socket)
+static void line_init(struct line *line, struct tether *t, unsigned port)
 {
 	line->tether = t;
-	line->socket = socket;
+	line->port = port;
 	line->asked_end = &line->asked;
 }
 
-struct tether *tether_open(struct host *host, const struct tether_to *to)
+struct tether *tether_open(struct host *host, const struct tether_to *to, struct fault *f)
 {
 	struct tether *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		abort();
+	if (link_parse(to->address, "", &t->address, f)) {
+		free(t);
+		return NULL;
+	}
 	t->host = host;
 	t->workspace = to->workspace;
 	t->team = to->team;
 	t->agent = to->agent;
 	snprintf(t->id, sizeof(t->id), "%s", to->id);
-	snprintf(t->folder, sizeof(t->folder), "%s", to->folder);
+	snprintf(t->token, sizeof(t->token), "%s", to->token ? to->token : "");
 	snprintf(t->boot_told, sizeof(t->boot_told), "%s",
 		 to->boot_told ? to->boot_told : "");
 	t->pause_ms = PAUSE_FIRST_MS;
-	line_init(&t->control, t, "control.sock");
-	line_init(&t->relay, t, "relay.sock");
+	line_init(&t->control, t, LINK_CONTROL);
+	line_init(&t->relay, t, LINK_RELAY);
 	t->next = host->tethers;
 	t->at = &host->tethers;
 	if (t->next)
@@ -420,6 +491,8 @@ void tethers_tick(struct host *host)
 		next = t->next;
 		time_out(&t->control, now);
 		time_out(&t->relay, now);
+		check_pulse(&t->control, now);
+		check_pulse(&t->relay, now);
 		daemon_tick(t, now);
 		push_tick(t, now);
 		if (t->up || t->dial_at > now || t->control.state != LINE_IDLE ||

@@ -1,5 +1,5 @@
 /*
- * tether - the host's hold on one guest: its control and relay sockets.
+ * tether - the host's hold on one guest: its control and relay lines.
  *
  * It dials both until they answer with the workspace's id, again and again
  * with growing pauses, until it is closed.  What goes over the two lines is
@@ -12,6 +12,7 @@
 
 #include "core/host/flow.h"
 #include "core/host/job.h"
+#include "core/link/link.h"
 #include "core/wire/frame.h"
 
 struct host;
@@ -24,13 +25,15 @@ typedef void line_done(void *arg, struct packet *answer, struct fault *f);
 
 enum line_state { LINE_IDLE, LINE_DIALING, LINE_GREETING, LINE_UP, LINE_CLOSING };
 
-/* One socket of a guest. */
+/* One port of a guest. */
 struct line {
 	struct tether *tether;
-	const char *socket; /* file name in the folder of the sockets */
+	unsigned port;
 	enum line_state state;
+	struct link_dial *dial; /* while LINE_DIALING */
 	uv_pipe_t pipe;
-	uv_connect_t connect;
+	int64_t heard_at; /* last bytes */
+	bool pinged; /* since then */
 	struct frame_reader reader;
 	struct flow flow;
 	struct asked *asked, **asked_end; /* without an answer yet, in order */
@@ -67,7 +70,9 @@ struct tether {
 	struct tether *next, **at;
 	int64_t workspace, team, agent; /* rows; agent 0: none */
 	char id[40]; /* the workspace's */
-	char folder[108]; /* of the sockets */
+	struct link_address address;
+	char token[256]; /* "" where the transport needs none */
+	char trouble[256]; /* why it was not reached, as last logged */
 	char boot_id[72]; /* of the guest that answers */
 	char boot_told[72]; /* of the guest that was told last */
 	struct line control, relay;
@@ -81,11 +86,12 @@ struct tether {
 
 struct tether_to {
 	int64_t workspace, team, agent;
-	const char *id, *folder, *boot_told;
+	const char *id, *address, *token, *boot_told;
 };
 
-/* Begins to hold a guest. */
-struct tether *tether_open(struct host *host, const struct tether_to *to);
+/* Begins to hold a guest; NULL when its address is none. */
+struct tether *tether_open(struct host *host, const struct tether_to *to,
+			   struct fault *f);
 void tether_close(struct tether *t); /* it frees itself; NULL is fine */
 /* What comes back later keeps a tether from being freed. */
 void tether_keep(struct tether *t);

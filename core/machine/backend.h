@@ -18,6 +18,7 @@ struct spot {
 	const char *path; /* its directory, absolute */
 	const char *source; /* directory to copy; NULL: none */
 	const char *sockets; /* folder of its guest's sockets */
+	const char *address; /* of its guest: see core/link_address.h */
 	const char *team, *agent, *token; /* agent may be NULL */
 	const char *home; /* of the state */
 	const char *door; /* socket of the host */

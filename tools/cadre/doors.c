@@ -1,6 +1,7 @@
 /*
  * doors - verbs whose work is another folder's: MCP, the guest, the bench.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include "mcp/mcp.h"
 #include "tools/bench/bench.h"
 #include "tools/cadre/cli.h"
+
+enum { TOKEN_MOST = 256 };
 
 int mcp_verb(struct cli *cli, int argc, char **argv)
 {
@@ -28,9 +31,33 @@ int mcp_verb(struct cli *cli, int argc, char **argv)
 	return mcp_main(argc, words, &cli->home);
 }
 
+/* From a file or the environment, never from the command line, which others see. */
+static int read_token(const char *file, char token[TOKEN_MOST], struct fault *f)
+{
+	const char *said = getenv("CADRE_LINK_TOKEN");
+	FILE *in = file ? fopen(file, "re") : NULL;
+	size_t n = 0;
+
+	token[0] = '\0';
+	if (file && !in)
+		return fault_set(f, FAULT_IO, "", "%.300s: %s", file, strerror(errno));
+	if (in) {
+		n = fread(token, 1, TOKEN_MOST - 1, in);
+		fclose(in);
+		token[n] = '\0';
+		token[strcspn(token, "\r\n")] = '\0';
+	} else if (said) {
+		snprintf(token, TOKEN_MOST, "%s", said);
+	}
+	unsetenv("CADRE_LINK_TOKEN"); /* commands have no use for it */
+	return 0;
+}
+
 int guest_verb(struct cli *cli, int argc, char **argv)
 {
 	struct guest_options o = { .version = CADRE_VERSION };
+	const char *token_file = NULL;
+	char token[TOKEN_MOST];
 	const struct {
 		const char *name, **value;
 		bool needed;
@@ -39,12 +66,14 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 		{ "--name", &o.name, false },
 		{ "--dir", &o.dir, true },
 		{ "--state", &o.state, true },
-		{ "--sockets", &o.sockets, false },
+		{ "--listen", &o.listen, false },
+		{ "--token-file", &token_file, false },
 		{ "--team", &o.team, false },
 		{ "--agent", &o.agent, false },
 	};
 	const size_t n_options = sizeof(options) / sizeof(options[0]);
 	const char *value = NULL;
+	struct fault f = { 0 };
 
 	for (int i = 1; i < argc; i++) {
 		value = NULL;
@@ -59,6 +88,9 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 			return cli_usage(cli, "`guest` needs %s", options[k].name);
 	if (!o.name)
 		o.name = o.workspace;
+	o.token = token;
+	if (read_token(token_file, token, &f))
+		return cli_fault(cli, &f);
 	return guest_main(&o);
 }
 

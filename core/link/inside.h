@@ -1,0 +1,91 @@
+/*
+ * inside - what the kinds of links share.
+ */
+#ifndef LINK_INSIDE_H
+#define LINK_INSIDE_H
+
+#include <sys/socket.h>
+
+#include "core/link/link.h"
+
+struct transport {
+	void (*dial)(struct link_dial *d);
+	/* Fills ear->fd with a listening socket, or serves by itself. */
+	int (*listen)(struct link_ear *ear, struct fault *f);
+	/* Whether who came in is let in, and who it is; NULL: anybody. */
+	bool (*admit)(int fd, struct link_caller *who);
+};
+
+extern const struct transport link_unix, link_vsock, link_serial, link_hybrid, link_tcp;
+
+/* --- dialling ------------------------------------------------------------------ */
+
+struct link_dial {
+	uv_loop_t *loop;
+	struct link_address to;
+	unsigned port;
+	link_dialled *done;
+	void *arg;
+	uv_timer_t timer; /* the end of all patience, or a failure to be told */
+	uv_poll_t poll;
+	int fd; /* -1: none */
+	int handles; /* that are not closed yet */
+	bool polls, over;
+	struct fault fault;
+	void (*step)(struct link_dial *d); /* what is done when fd is ready */
+	/* tcp.c: the name's addresses, the next one to try */
+	uv_getaddrinfo_t *ask;
+	struct addrinfo *found, *next;
+	struct pump *pump; /* serial.c */
+};
+
+/* Connects d->fd to an address and goes on with `step`; negative when that
+ * failed at once, d->fault is filled then. */
+int dial_connect(struct link_dial *d, const void *address, socklen_t size,
+		 void (*step)(struct link_dial *d));
+/* The same to a Unix socket in a folder; what fails is told. */
+void unix_dial_at(struct link_dial *d, const char *folder, const char *name,
+		  void (*step)(struct link_dial *d));
+/* In a step of dial_connect: whether it is connected, else d->fault is filled. */
+bool dial_connected(struct link_dial *d);
+/* Calls `step` once d->fd is ready for UV_READABLE or UV_WRITABLE. */
+void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *d));
+/* d->fd is another's from now on. */
+void dial_release(struct link_dial *d);
+/* It is connected, unless d->fault says otherwise. */
+void dial_done(struct link_dial *d);
+/* It is not, as d->fault says; told later. */
+void dial_failed(struct link_dial *d);
+void dial_errno(struct link_dial *d, int error);
+
+/* --- listening ------------------------------------------------------------------ */
+
+struct link_ear {
+	uv_loop_t *loop;
+	struct link_address at;
+	unsigned port;
+	link_called *called;
+	void *arg;
+	uv_poll_t poll;
+	uv_timer_t timer;
+	int fd; /* -1: none */
+	int handles;
+	struct pump *pump; /* serial.c */
+};
+
+enum { EAR_BACKLOG = 128 };
+
+/* A socket's file in a folder, whatever the length of its path: `fd` of the folder
+ * is to be closed when the socket has its name.  -1 with errno. */
+int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,
+	      socklen_t *size);
+/* Of this user, or root. */
+bool unix_admit(int fd, struct link_caller *who);
+/* A socket that listens at a path below a folder, for its user only. */
+int unix_bind(const char *folder, const char *name, struct fault *f);
+
+/* --- serial.c ------------------------------------------------------------------- */
+
+void pump_close(struct pump *p);
+
+#endif

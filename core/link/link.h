@@ -1,0 +1,48 @@
+/*
+ * link - sockets that carry the wire, whatever lies in between.
+ *
+ * A host dials a port of a guest, a guest (and for some kinds a host) listens;
+ * both get the descriptor of a connected stream, which is non-blocking, theirs,
+ * and has nothing on it but frames.  One file per kind of address.
+ */
+#ifndef LINK_H
+#define LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "core/fault.h"
+#include "core/link_address.h"
+
+enum { LINK_CONTROL = 5000, LINK_RELAY = 5001 };
+
+struct link_dial;
+struct link_ear;
+
+/* `fd` -1: it could not be reached, `why` says why not. */
+typedef void link_dialled(void *arg, int fd, const struct fault *why);
+
+/* Tries once, for 10 s at most.  `done` is called once, always later, unless it is
+ * cancelled before; then `d` is gone. */
+struct link_dial *link_dial(uv_loop_t *loop, const struct link_address *to, unsigned port,
+			    link_dialled *done, void *arg);
+void link_dial_cancel(struct link_dial *d); /* NULL is fine */
+
+/* Who came in. */
+struct link_caller {
+	bool stranger; /* nothing says who it is: a token has to */
+	uint32_t cid; /* of a VM; 0 elsewhere */
+};
+
+typedef void link_called(void *arg, int fd, const struct link_caller *who);
+
+/* NULL and a fault when it cannot listen there.  Others of this machine than this user
+ * and root are not let in. */
+struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,
+			     unsigned port, link_called *called, void *arg,
+			     struct fault *f);
+void link_deafen(struct link_ear *ear); /* NULL is fine */
+
+#endif
