@@ -1,5 +1,6 @@
 #include "core/host/checkpoint.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <uv.h>
@@ -18,6 +19,7 @@ static void copy_frames(void *arg)
 {
 	struct checkpoint *c = arg;
 
+	pthread_setname_np(pthread_self(), "cadre-ckpt");
 	for (;;) {
 		struct fault f = { 0 };
 

@@ -1,5 +1,6 @@
 #include "core/host/readers.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "core/host/batch.h"
@@ -38,6 +39,7 @@ static void read_jobs(void *arg)
 	struct reader *r = arg;
 	struct chain taken = { 0 };
 
+	pthread_setname_np(pthread_self(), "cadre-read");
 	while (queue_take(&r->all->queue, &taken, AT_ONCE)) {
 		for (struct job *job = taken.first; job; job = job->next)
 			run_one(r, job);

@@ -1,6 +1,7 @@
 #include "core/host/scribe.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 enum {
 	SLICE_MS = 50,
 	REST_MS = 40, /* between two slices, so that others get the machine */
+	BUSY_RESTS = 4, /* slices' times, while others write */
 	INDEX_MS = 10,
 	INDEX_REST_MS = 60,
 	NET_MS = 5000, /* a bell that was missed is looked after */
@@ -96,21 +98,38 @@ static void empty(int fd)
 		;
 }
 
+/* One slice of each.  *rest_ms: for how long others then get the machine, *ms: for
+ * how long there is nothing to do unless the bell rings.  Its syncs stand in the
+ * way of the writers', so it rests longer when the bell rang meanwhile. */
+static void slice(struct scribe *s, int *ms, int *rest_ms)
+{
+	struct pollfd bell = { .fd = s->bell, .events = POLLIN };
+	uint64_t began = uv_hrtime();
+	int index_ms;
+
+	*ms = work(s);
+	index_ms = index_some(s);
+	if (index_ms < *ms)
+		*ms = index_ms;
+	*rest_ms = REST_MS;
+	if (poll(&bell, 1, 0) > 0)
+		*rest_ms += BUSY_RESTS * (int)((uv_hrtime() - began) / 1000000);
+}
+
 static void mirror_on(void *arg)
 {
 	struct scribe *s = arg;
-	struct pollfd end = { .fd = s->end, .events = POLLIN };
+	struct pollfd both[2] = { { .fd = s->end, .events = POLLIN },
+				  { .fd = s->bell, .events = POLLIN } };
+	int ms, rest_ms;
 
+	pthread_setname_np(pthread_self(), "cadre-mirror");
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	while (!atomic_load(&s->ending)) {
-		struct pollfd both[2] = { end, { .fd = s->bell, .events = POLLIN } };
-		int ms = work(s), index_ms = index_some(s);
-
-		if (index_ms < ms)
-			ms = index_ms;
+		slice(s, &ms, &rest_ms);
 		if (ms > 0)
 			poll(both, 2, ms);
-		poll(&end, 1, REST_MS);
+		poll(both, 1, rest_ms);
 		empty(s->bell);
 	}
 }

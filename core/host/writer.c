@@ -1,5 +1,6 @@
 #include "core/host/writer.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "core/host/batch.h"
@@ -60,6 +61,7 @@ static void write_batches(void *arg)
 	struct writer *w = arg;
 	struct chain taken = { 0 };
 
+	pthread_setname_np(pthread_self(), "cadre-store");
 	while (queue_take(&w->queue, &taken, BATCH_CALLS))
 		run_batch(w, &taken);
 }
