@@ -3,6 +3,7 @@
 -- name: caller_by_name
 -- row: caller
 -- text: team_name
+-- kept: every call asks
 -- An agent by its team and name, or the operator's place in that team.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at

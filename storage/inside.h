@@ -9,6 +9,7 @@
 
 #include <sqlite3.h>
 
+#include "storage/kept.h"
 #include "storage/stmt.h"
 #include "storage/turn.h"
 
@@ -44,6 +45,7 @@ struct store {
 	int64_t copied; /* of these, at the last checkpoint */
 	long fail_after;
 	int fail_with;
+	struct kept kept; /* while writing */
 	struct search *search; /* opened on first use: storage/search.h */
 	sqlite3_stmt *own[OWN_COUNT];
 	struct prepared stmts[SQL_COUNT];

@@ -222,6 +222,8 @@ static int ready(struct store *s, enum sql id, const void *in)
 		 * would be committed by itself. */
 		if (!store_intact(s))
 			return SQLITE_ABORT;
+		if (statement_table[id].spoils)
+			kept_forget(&s->kept);
 	}
 	if (!p->stmt)
 		rc = prepare(s, id);
@@ -255,10 +257,14 @@ int store_run(struct store *s, enum sql id, const void *in, struct fault *f)
 int store_row(struct store *s, enum sql id, const void *in, void *row, size_t size,
 	      struct arena *a, struct fault *f)
 {
+	bool keeps = s->writing && statement_table[id].kept;
 	struct prepared *p = &s->stmts[id];
-	int rc = ready(s, id, in), got, end;
+	int rc, got, end;
 
 	check_size(id, size);
+	if (keeps && kept_find(&s->kept, id, in, row, a))
+		return 1;
+	rc = ready(s, id, in);
 	if (rc != SQLITE_OK)
 		return store_fault(s, rc, statement_table[id].name, f);
 	got = rc = store_step(s, p->stmt);
@@ -273,6 +279,8 @@ int store_row(struct store *s, enum sql id, const void *in, void *row, size_t si
 		rc = end;
 	if (rc != SQLITE_OK)
 		return store_fault(s, rc, statement_table[id].name, f);
+	if (keeps && got == SQLITE_ROW)
+		kept_add(&s->kept, id, in, row);
 	return got == SQLITE_ROW;
 }
 

@@ -26,6 +26,8 @@ struct slot {
 struct statement {
 	const char *name, *text;
 	bool readonly;
+	bool kept; /* its row is: see storage/kept.h */
+	bool spoils; /* changes what a kept row shows */
 	const struct slot *params; /* in the order of their index, from 1 */
 	int n_params;
 	int n_columns;

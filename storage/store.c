@@ -161,7 +161,9 @@ static int tune(struct store *s, struct fault *f)
 		sqlite3_wal_hook(s->db, count_frames, s);
 	else
 		sqlite3_wal_autocheckpoint(s->db, 4000);
+	/* Debian's SQLite would write pages only to blank them. */
 	if (store_exec(s, "PRAGMA mmap_size = 0", f) < 0 ||
+	    store_exec(s, "PRAGMA secure_delete = FAST", f) < 0 ||
 	    store_exec(s,
 		       s->flags & STORE_NORMAL ? "PRAGMA synchronous = NORMAL"
 					       : "PRAGMA synchronous = FULL",
@@ -174,6 +176,7 @@ static void disconnect(struct store *s)
 {
 	int rc;
 
+	kept_forget(&s->kept);
 	stmt_release_all(s);
 	rc = sqlite3_close(s->db);
 	assert(rc == SQLITE_OK);
@@ -331,6 +334,7 @@ void store_close(struct store *s)
 	search_close(s->search);
 	disconnect(s);
 	turn_close(&s->turn);
+	kept_release(&s->kept);
 	free(s->dir);
 	free(s->path);
 	free(s->vfs);
@@ -356,6 +360,16 @@ int64_t store_changes(const struct store *s)
 	return s->db ? sqlite3_total_changes64(s->db) : 0;
 }
 
+/* Changes with every commit, whoever's; inside a transaction it is that of what
+ * the transaction sees. */
+static uint32_t file_version(struct store *s)
+{
+	uint32_t version = 0;
+
+	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+	return version;
+}
+
 int store_begin(struct store *s, bool write, struct fault *f)
 {
 	int rc;
@@ -368,6 +382,8 @@ int store_begin(struct store *s, bool write, struct fault *f)
 		return f->code;
 	s->writing = write;
 	rc = own_run(s, write ? OWN_BEGIN_WRITE : OWN_BEGIN_READ);
+	if (rc == SQLITE_OK && write)
+		kept_check(&s->kept, file_version(s));
 	if (rc == SQLITE_OK)
 		return 0;
 	leave(s);
@@ -397,6 +413,8 @@ int store_commit(struct store *s, struct fault *f)
 	rc = own_run(s, OWN_COMMIT);
 	if (rc != SQLITE_OK)
 		return commit_failed(s, rc, f);
+	if (wrote)
+		s->kept.version = file_version(s);
 	leave(s);
 	if (wrote)
 		turn_ring(&s->turn);
@@ -407,6 +425,8 @@ void store_rollback(struct store *s)
 {
 	struct fault again = { 0 };
 
+	if (s->writing)
+		kept_forget(&s->kept);
 	stmt_reset_all(s);
 	if (store_intact(s) && (own_prepare(s, OWN_ROLLBACK) != SQLITE_OK ||
 				sqlite3_step(s->own[OWN_ROLLBACK]) != SQLITE_DONE))
@@ -435,6 +455,7 @@ int store_release(struct store *s, struct fault *f)
 
 int store_rewind(struct store *s, struct fault *f)
 {
+	kept_forget(&s->kept);
 	stmt_reset_all(s);
 	if (own_inside(s, OWN_REWIND, f) < 0)
 		return f->code;

@@ -16,6 +16,7 @@ SELECT id, name, created_at, destroyed_at, state, inbox_capacity, max_vms
 FROM team WHERE id = :id;
 
 -- name: team_lead
+-- kept: every call of a lead asks
 -- The lead: the first member whose role or name says so.
 SELECT id, name FROM agent
 WHERE team = :team AND gone = 0 AND kind = 0 AND (role = 'lead' OR name = 'lead')

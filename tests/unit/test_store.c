@@ -379,6 +379,81 @@ static void test_others_are_noticed(void **state)
 	store_close(s);
 }
 
+/* --- kept rows ------------------------------------------------------------------- */
+
+/* The role of agent `a` as a writer finds it. */
+static const char *role_of(struct place *p, struct store *s)
+{
+	struct sql_caller_by_name_in in = { .team_name = "t", .name = "a" };
+	struct caller_row row = { 0 };
+
+	assert_int_equal(store_row(s, sql_caller_by_name, &in, &row, sizeof(row),
+				   &p->arena, &p->fault),
+			 1);
+	assert_string_equal(row.team_name, "t");
+	return row.role;
+}
+
+static void set_role(struct place *p, struct store *s, const char *role)
+{
+	struct sql_agent_set_role_in in = { .agent = 1, .role = role, .description = "" };
+
+	assert_int_equal(store_run(s, sql_agent_set_role, &in, &p->fault), 1);
+}
+
+static void begin(struct place *p, struct store *s)
+{
+	assert_int_equal(store_begin(s, true, &p->fault), 0);
+}
+
+static void commit(struct place *p, struct store *s)
+{
+	assert_int_equal(store_commit(s, &p->fault), 0);
+}
+
+/* A row that is kept is never older than what a query would find. */
+static void test_kept_rows(void **state)
+{
+	struct sql_team_add_in team = { .name = "t" };
+	struct sql_agent_add_in agent = {
+		.team = 1, .name = "a", .role = "one", .description = ""
+	};
+	struct place *p = *state;
+	struct store *s = place_open(p), *other = place_open(p);
+
+	begin(p, s);
+	assert_int_equal(store_run(s, sql_team_add, &team, &p->fault), 1);
+	assert_int_equal(store_run(s, sql_agent_add, &agent, &p->fault), 1);
+	assert_string_equal(role_of(p, s), "one");
+	assert_string_equal(role_of(p, s), "one");
+	set_role(p, s, "two");
+	assert_string_equal(role_of(p, s), "two");
+	commit(p, s);
+
+	begin(p, s);
+	assert_string_equal(role_of(p, s), "two");
+	assert_int_equal(store_savepoint(s, &p->fault), 0);
+	set_role(p, s, "three");
+	assert_string_equal(role_of(p, s), "three");
+	assert_int_equal(store_rewind(s, &p->fault), 0);
+	assert_string_equal(role_of(p, s), "two");
+	set_role(p, s, "four");
+	assert_string_equal(role_of(p, s), "four");
+	store_rollback(s);
+
+	begin(p, s);
+	assert_string_equal(role_of(p, s), "two");
+	commit(p, s);
+	begin(p, other);
+	set_role(p, other, "five");
+	commit(p, other);
+	begin(p, s);
+	assert_string_equal(role_of(p, s), "five");
+	commit(p, s);
+	store_close(other);
+	store_close(s);
+}
+
 static void test_checkpoint(void **state)
 {
 	struct place *p = *state;
@@ -454,6 +529,7 @@ int main(void)
 		STORY(test_returning),
 		STORY(test_rows_into_a_record),
 		STORY(test_others_are_noticed),
+		STORY(test_kept_rows),
 		STORY(test_checkpoint),
 		STORY(test_backup),
 		STORY(test_copy),

@@ -30,8 +30,10 @@ struct statement {
 	int line;
 	char *name, *row, *into, *sql;
 	bool scan_ok, readonly;
+	bool kept, spoils; /* see storage/kept.h */
 	bool first_of_row; /* defines struct ROW_row */
 	struct columns said, in, out; /* said: types given above it */
+	struct columns reads, writes; /* TABLE.COLUMN; TABLE.* for whole rows */
 };
 
 struct migration {
@@ -61,6 +63,7 @@ void refuse(struct build *b, const struct statement *s, const char *fmt, ...)
 void read_file(struct build *b, const char *file);
 void check_statement(struct build *b, struct statement *s);
 void check_rows(struct build *b);
+void check_kept(struct build *b);
 void put_header(const struct build *b);
 void put_source(const struct build *b);
 

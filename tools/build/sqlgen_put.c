@@ -90,6 +90,8 @@ static void put_statement(const struct statement *s)
 {
 	printf("\t[sql_%s] = {\n\t\t.name = \"%s\",\n\t\t.readonly = %s,\n", s->name,
 	       s->name, s->readonly ? "true" : "false");
+	if (s->kept || s->spoils)
+		printf("\t\t.%s = true,\n", s->kept ? "kept" : "spoils");
 	if (s->in.n)
 		printf("\t\t.params = %s_in,\n\t\t.n_params = %d,\n", s->name, s->in.n);
 	if (s->out.n)

@@ -40,6 +40,8 @@ static void read_heading(struct statement *s, const char *line)
 		read_types(s, line + 8, TYPE_BLOB);
 	else if (strncmp(line, "-- scan ok:", 11) == 0)
 		s->scan_ok = true;
+	else if (strncmp(line, "-- kept:", 8) == 0)
+		s->kept = true;
 }
 
 static void read_sql(struct statement *s, const char *line, size_t len)

@@ -1,0 +1,37 @@
+/*
+ * kept - rows that a writer need not look up for every call.
+ *
+ * Who calls, and who leads his team, is asked for by each call and changes
+ * hardly ever.  The row of a statement marked `-- kept:` is kept with its
+ * parameters, by the connection that writes, as long as nothing that the
+ * statement reads can have changed: sqlgen finds all statements that change such
+ * a column, and each of these forgets all rows; so do a rollback and a change of
+ * the file by another connection.  Only a row that was found is kept.
+ */
+#ifndef KEPT_H
+#define KEPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "storage/stmt.h"
+
+enum { KEPT_PLACES = 256, KEPT_KEY = 160 };
+
+struct kept {
+	uint64_t age; /* rows of another age are forgotten */
+	uint32_t version; /* of the file, when the rows were read */
+	struct kept_row *places[KEPT_PLACES];
+};
+
+/* Fills `row` and copies its texts into the arena: false if it is not kept. */
+bool kept_find(struct kept *k, enum sql id, const void *in, void *row, struct arena *a);
+void kept_add(struct kept *k, enum sql id, const void *in, const void *row);
+
+void kept_forget(struct kept *k);
+/* Forgets unless the file is still of this version. */
+void kept_check(struct kept *k, uint32_t version);
+void kept_release(struct kept *k);
+
+#endif

@@ -1,0 +1,88 @@
+/* Which statements change what a kept row shows: SQLite itself names every
+ * column that a statement reads or writes. */
+#include "tools/build/sqlgen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void note(struct columns *c, const char *table, const char *column)
+{
+	char name[256];
+
+	if (!table || !column)
+		return;
+	snprintf(name, sizeof(name), "%s.%s", table, *column ? column : "*");
+	if (!columns_find(c, name))
+		columns_add(c, name, strlen(name));
+}
+
+static int see(void *statement, int action, const char *a, const char *b,
+	       const char *schema, const char *by)
+{
+	struct statement *s = statement;
+
+	(void)schema;
+	(void)by;
+	if (action == SQLITE_READ)
+		note(&s->reads, a, b);
+	else if (action == SQLITE_UPDATE)
+		note(&s->writes, a, b);
+	else if (action == SQLITE_INSERT || action == SQLITE_DELETE)
+		note(&s->writes, a, "");
+	return SQLITE_OK;
+}
+
+static void look(struct build *b, struct statement *s)
+{
+	sqlite3_stmt *st = NULL;
+
+	if (!s->sql)
+		return;
+	sqlite3_set_authorizer(b->db, see, s);
+	sqlite3_prepare_v2(b->db, s->sql, -1, &st, NULL);
+	sqlite3_set_authorizer(b->db, NULL, NULL);
+	sqlite3_finalize(st);
+}
+
+/* One row of a query on tables, in a struct of its own. */
+static void check(struct build *b, struct statement *s)
+{
+	if (!s->readonly || !s->out.n || s->into)
+		refuse(b, s, "only the row of a query, not `into` a record, can be kept");
+	for (int i = 0; i < s->reads.n; i++)
+		if (strchr(s->reads.at[i].name, '*'))
+			refuse(b, s, "it reads %s: name the columns",
+			       s->reads.at[i].name);
+}
+
+static bool whole_row(const char *written, const char *read)
+{
+	size_t n = strcspn(written, ".");
+
+	return strcmp(written + n, ".*") == 0 && strncmp(written, read, n + 1) == 0;
+}
+
+static bool spoils(const struct statement *s, const struct statement *kept)
+{
+	for (int w = 0; w < s->writes.n; w++)
+		for (int r = 0; r < kept->reads.n; r++)
+			if (strcmp(s->writes.at[w].name, kept->reads.at[r].name) == 0 ||
+			    whole_row(s->writes.at[w].name, kept->reads.at[r].name))
+				return true;
+	return false;
+}
+
+void check_kept(struct build *b)
+{
+	for (int i = 0; i < b->n_statements; i++)
+		look(b, &b->statements[i]);
+	for (int i = 0; i < b->n_statements; i++) {
+		struct statement *kept = &b->statements[i];
+
+		if (!kept->kept)
+			continue;
+		check(b, kept);
+		for (int j = 0; j < b->n_statements; j++)
+			b->statements[j].spoils |= spoils(&b->statements[j], kept);
+	}
+}
