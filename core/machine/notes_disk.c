@@ -1,0 +1,313 @@
+#include "core/machine/notes_disk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/machine/notes_inside.h"
+
+int notes_fault(struct fault *f, const char *what, const char *path)
+{
+	int error = errno;
+
+	switch (error) {
+	case ELOOP:
+	case ENOTDIR:
+	case EEXIST:
+	case EISDIR:
+	case EXDEV:
+		fault_set(f, FAULT_CONFLICT, "/path",
+			  "%.180s is no note or folder of the vault", path);
+		return fault_hint(f, "Links, devices and other file systems are not "
+				     "followed.");
+	case ENOSPC:
+	case EDQUOT:
+		return fault_set(f, FAULT_UNAVAILABLE, "", "the disk is full");
+	default:
+		return fault_set(f, FAULT_IO, "", "cannot %s %.150s in the vault: %s",
+				 what, path, strerror(error));
+	}
+}
+
+/* --- folders -------------------------------------------------------------------- */
+
+int notes_open(int root, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC),
+		/* One file system, so that every rename there works. */
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
+			   RESOLVE_NO_XDEV,
+	};
+	int fd;
+
+	do
+		fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+/* mkdir -p */
+static int make_root(const char *path)
+{
+	char copy[4200];
+
+	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	for (char *c = copy + 1; *c; c++) {
+		if (*c != '/')
+			continue;
+		*c = '\0';
+		if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+			return -1;
+		*c = '/';
+	}
+	return mkdir(copy, 0777) < 0 && errno != EEXIST ? -1 : 0;
+}
+
+int notes_root(const struct notes_disk *d, bool make)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	int fd = open(d->root, flags);
+
+	if (fd < 0 && errno == ENOENT && make && make_root(d->root) == 0)
+		fd = open(d->root, flags);
+	return fd;
+}
+
+/* One folder of a path; what is made is synced into the one that holds it. */
+static int step_into(int dir, const char *name, bool make)
+{
+	int fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
+
+	if (fd >= 0 || errno != ENOENT || !make)
+		return fd;
+	if (mkdirat(dir, name, 0777) < 0 && errno != EEXIST)
+		return -1;
+	if (fsync(dir) < 0)
+		return -1;
+	return notes_open(dir, name, O_RDONLY | O_DIRECTORY);
+}
+
+int notes_folder(int root, const char *path, bool make, const char **name)
+{
+	const char *part = path, *slash;
+	int dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
+
+	for (; dir >= 0 && (slash = strchr(part, '/')); part = slash + 1) {
+		char one[NAME_MAX + 1];
+		int next;
+
+		snprintf(one, sizeof(one), "%.*s", (int)(slash - part), part);
+		next = step_into(dir, one, make);
+		close(dir);
+		dir = next;
+	}
+	*name = part;
+	return dir;
+}
+
+/* --- files ----------------------------------------------------------------------- */
+
+static void take_stamp(const struct stat *st, struct note_stamp *out)
+{
+	out->ino = (int64_t)st->st_ino;
+	out->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	out->size = st->st_size;
+}
+
+bool notes_same(const struct note_stamp *a, const struct note_stamp *b)
+{
+	return a->ino == b->ino && a->mtime_ns == b->mtime_ns && a->size == b->size;
+}
+
+int notes_stamp(int dir, const char *name, struct note_stamp *out)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -1;
+	take_stamp(&st, out);
+	errno = EEXIST;
+	return S_ISREG(st.st_mode) ? 1 : -1;
+}
+
+/* Opens a note to read: a descriptor, -1, or -2 where there is none. */
+static int open_note(const struct notes_disk *d, const char *path, struct stat *st,
+		     struct fault *f)
+{
+	int root = notes_root(d, false), fd = -1;
+
+	if (root >= 0) {
+		fd = notes_open(root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+		close(root);
+	}
+	if (fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG))
+		return -2;
+	if (fd < 0)
+		return notes_fault(f, "open", path), -1;
+	errno = EEXIST;
+	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+		return fd;
+	notes_fault(f, "read", path);
+	close(fd);
+	return -1;
+}
+
+static int disk_look(const void *self, const char *path, struct note_stamp *out,
+		     struct fault *f)
+{
+	struct stat st;
+	int fd = open_note(self, path, &st, f);
+
+	if (fd < 0)
+		return fd == -2 ? 0 : (int)f->code;
+	take_stamp(&st, out);
+	close(fd);
+	return 1;
+}
+
+static int read_part(int fd, struct note_part part, struct text *out)
+{
+	char piece[65536];
+	ssize_t n;
+
+	while (part.most > 0) {
+		size_t want = part.most < (int64_t)sizeof(piece) ? (size_t)part.most
+								 : sizeof(piece);
+
+		n = pread(fd, piece, want, part.offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return (int)n;
+		text_add(out, piece, (size_t)n);
+		part.offset += n;
+		part.most -= n;
+	}
+	return 0;
+}
+
+static int disk_read(const void *self, const char *path, struct note_part part,
+		     struct text *out, struct note_stamp *stamp, struct fault *f)
+{
+	struct stat st;
+	int fd = open_note(self, path, &st, f), rc = 1;
+
+	if (fd < 0)
+		return fd == -2 ? 0 : (int)f->code;
+	take_stamp(&st, stamp);
+	if (read_part(fd, part, out) < 0)
+		rc = notes_fault(f, "read", path);
+	close(fd);
+	return rc;
+}
+
+/* --- walking ---------------------------------------------------------------------- */
+
+struct tour {
+	notes_each *each;
+	void *with;
+	struct fault *fault;
+	char path[NOTE_PATH + 1];
+	int depth;
+};
+
+static int tour_folder(struct tour *t, int fd, size_t len);
+
+/* What cannot be read, or has gone meanwhile, is passed over. */
+static int tour_entry(struct tour *t, int dir, const char *name, size_t len)
+{
+	struct note_entry entry = { .path = t->path };
+	struct stat st;
+	size_t n = strlen(name), at = len + (len > 0);
+	int rc, fd;
+
+	if (*name == '.' && !(strcmp(name, ".archive") == 0 && !strcmp(t->path, "teams")))
+		return 0;
+	if (at + n > NOTE_PATH || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	entry.folder = S_ISDIR(st.st_mode);
+	if (!entry.folder && !S_ISREG(st.st_mode))
+		return 0;
+	if (len)
+		t->path[len] = '/';
+	memcpy(t->path + at, name, n + 1);
+	take_stamp(&st, &entry.stamp);
+	rc = t->each(t->with, &entry, t->fault);
+	if (rc == NOTES_ENTER && entry.folder && t->depth < NOTE_DEPTH) {
+		fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
+		rc = fd < 0 ? 0 : tour_folder(t, fd, at + n);
+	}
+	t->path[len] = '\0';
+	return rc == NOTES_ENTER ? 0 : rc;
+}
+
+/* Closes `fd`. */
+static int tour_folder(struct tour *t, int fd, size_t len)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!dir) {
+		close(fd);
+		return 0;
+	}
+	t->depth++;
+	while (rc == 0 && (e = readdir(dir)))
+		rc = tour_entry(t, fd, e->d_name, len);
+	t->depth--;
+	closedir(dir);
+	return rc;
+}
+
+static int disk_walk(const void *self, const char *folder, notes_each *each, void *with,
+		     struct fault *f)
+{
+	struct tour t = { .each = each, .with = with, .fault = f };
+	int root = notes_root(self, false), fd = -1, rc;
+
+	snprintf(t.path, sizeof(t.path), "%s", folder);
+	if (root >= 0) {
+		fd = notes_open(root, *folder ? folder : ".", O_RDONLY | O_DIRECTORY);
+		close(root);
+	}
+	if (fd < 0)
+		return errno == ENOENT ? 0 : notes_fault(f, "open", folder);
+	rc = tour_folder(&t, fd, strlen(t.path));
+	return rc ? rc : 1;
+}
+
+/* --- all of it -------------------------------------------------------------------- */
+
+void notes_disk_init(struct notes_disk *d, const char *root, const char *state)
+{
+	*d = (struct notes_disk){
+		.notes = {
+			.self = d,
+			.lock = notes_lock,
+			.unlock = notes_unlock,
+			.look = disk_look,
+			.read = disk_read,
+			.stage = notes_stage,
+			.make = notes_make,
+			.made = notes_made,
+			.staged = notes_staged,
+			.lock_staged = notes_lock_staged,
+			.drop = notes_drop,
+			.walk = disk_walk,
+		},
+		.root = root,
+		.state = state,
+	};
+}

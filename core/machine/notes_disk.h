@@ -1,0 +1,22 @@
+/*
+ * notes_disk - notes in a folder of this machine.
+ *
+ * What is staged lies in `.cadre-notes` in the vault's root, so that whatever a
+ * crash leaves is found in one place; its name tells the lock that its writer
+ * held.  Locks are bytes of `vault.lock` in the state folder, one a path.
+ */
+#ifndef NOTES_DISK_H
+#define NOTES_DISK_H
+
+#include "core/notes.h"
+
+struct notes_disk {
+	struct notes notes; /* give this to whoever needs one */
+	const char *root; /* of the vault; made by the first write */
+	const char *state; /* the state folder */
+};
+
+/* The texts are borrowed; the struct is not copied. */
+void notes_disk_init(struct notes_disk *d, const char *root, const char *state);
+
+#endif

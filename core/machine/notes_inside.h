@@ -1,0 +1,45 @@
+/*
+ * notes_inside - what the files of notes_disk share.
+ */
+#ifndef NOTES_INSIDE_H
+#define NOTES_INSIDE_H
+
+#include "core/machine/notes_disk.h"
+
+#define NOTES_STAGE ".cadre-notes"
+
+/* From errno; `what` was being done to `path`. */
+int notes_fault(struct fault *f, const char *what, const char *path);
+
+/* The vault's root: a descriptor, -1 with errno. */
+int notes_root(const struct notes_disk *d, bool make);
+
+/* openat2() that neither leaves `root` and its file system nor follows a symlink;
+ * -1 with errno. */
+int notes_open(int root, const char *path, int flags);
+
+/* The folder that holds `path` (made if `make`), and the name there. */
+int notes_folder(int root, const char *path, bool make, const char **name);
+
+/* The stamp of a regular file: 1, 0 if there is none, -1 with errno; what is
+ * there and is none is EEXIST. */
+int notes_stamp(int dir, const char *name, struct note_stamp *out);
+
+bool notes_same(const struct note_stamp *a, const struct note_stamp *b);
+
+/* notes_lock.c: */
+int notes_lock(const void *self, const char *path, const char *other, bool wait,
+	       struct fault *f);
+void notes_unlock(const void *self, int lock);
+int notes_lock_staged(const void *self, const char *staged, struct fault *f);
+uint64_t notes_lock_byte(const char *path);
+
+/* notes_stage.c: */
+int notes_stage(const void *self, const char *path, const struct text *content,
+		struct note_move *out, struct arena *a, struct fault *f);
+int notes_make(const void *self, const struct note_move *move, struct fault *f);
+bool notes_made(const void *self, const struct note_move *move);
+int notes_staged(const void *self, notes_each *each, void *with, struct fault *f);
+int notes_drop(const void *self, const char *staged, struct fault *f);
+
+#endif

@@ -1,0 +1,314 @@
+/* notes_stage - changes on their way into place. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/machine/notes_inside.h"
+
+/* --- staging --------------------------------------------------------------------- */
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno != EINTR)
+			return -1;
+		data += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+static int open_stage(int root)
+{
+	int fd = notes_open(root, NOTES_STAGE, O_RDONLY | O_DIRECTORY);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	if (mkdirat(root, NOTES_STAGE, 0700) < 0 && errno != EEXIST)
+		return -1;
+	return fsync(root) < 0 ? -1
+			       : notes_open(root, NOTES_STAGE, O_RDONLY | O_DIRECTORY);
+}
+
+/* A new file in the stage with `data`, synced, with the mode of what it will
+ * replace. */
+static int fill(int stage, const char *name, int mode, const struct text *content,
+		struct note_stamp *stamp)
+{
+	int fd = openat(stage, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0666);
+	int rc, error;
+
+	if (fd < 0)
+		return -1;
+	rc = write_all(fd, content->data, content->len);
+	if (rc == 0 && mode >= 0)
+		rc = fchmod(fd, (mode_t)mode);
+	if (rc == 0)
+		rc = fsync(fd);
+	error = errno;
+	if (close(fd) < 0 && rc == 0) {
+		error = errno;
+		rc = -1;
+	}
+	if (rc == 0)
+		return fsync(stage) < 0 || notes_stamp(stage, name, stamp) < 1 ? -1 : 0;
+	unlinkat(stage, name, 0);
+	errno = error;
+	return -1;
+}
+
+static int mode_of(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
+		       ? (int)(st.st_mode & 0777)
+		       : -1;
+}
+
+int notes_stage(const void *self, const char *path, const struct text *content,
+		struct note_move *out, struct arena *a, struct fault *f)
+{
+	int root = notes_root(self, true), dir = -1, stage = -1;
+	const char *name = NULL, *staged;
+	uint64_t random;
+	int rc = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		random = (uint64_t)getpid();
+	staged = arena_printf(a, "%016" PRIx64 "-%016" PRIx64, notes_lock_byte(path),
+			      random);
+	if (root >= 0)
+		dir = notes_folder(root, path, true, &name);
+	if (dir >= 0)
+		stage = open_stage(root);
+	if (stage < 0 || fill(stage, staged, mode_of(dir, name), content, &out->is) < 0)
+		rc = notes_fault(f, "write", path);
+	out->from = arena_printf(a, NOTES_STAGE "/%s", staged);
+	out->to = path;
+	if (stage >= 0)
+		close(stage);
+	if (dir >= 0)
+		close(dir);
+	if (root >= 0)
+		close(root);
+	return rc;
+}
+
+/* --- making ------------------------------------------------------------------------ */
+
+/* The folders of a move, open, and the names there. */
+struct ends {
+	int root, from, to; /* to -1: it is removed */
+	const char *from_name, *to_name;
+};
+
+static void close_ends(struct ends *e)
+{
+	int all[] = { e->root, e->from, e->to };
+
+	for (size_t i = 0; i < 3; i++)
+		if (all[i] >= 0)
+			close(all[i]);
+}
+
+/* 1; 0 where there is no such folder to move from, so that it was made; -1. */
+static int open_ends(const struct notes_disk *d, const struct note_move *m,
+		     struct ends *e)
+{
+	*e = (struct ends){ .root = notes_root(d, false), .from = -1, .to = -1 };
+	if (e->root < 0)
+		return errno == ENOENT ? 0 : -1;
+	e->from = notes_folder(e->root, m->from, false, &e->from_name);
+	if (e->from < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (!m->to)
+		return 1;
+	e->to = notes_folder(e->root, m->to, true, &e->to_name);
+	return e->to < 0 ? -1 : 1;
+}
+
+/* Keeps what lies at `from` beside `to`: `NAME.conflict.md`, numbered if that is
+ * taken. */
+static int keep(const struct ends *e)
+{
+	const char *dot = strrchr(e->to_name, '.');
+	int stem = dot ? (int)(dot - e->to_name) : (int)strlen(e->to_name);
+	char name[300];
+
+	for (int i = 1; i < 100000; i++) {
+		if (i == 1)
+			snprintf(name, sizeof(name), "%.*s.conflict%s", stem, e->to_name,
+				 dot ? dot : "");
+		else
+			snprintf(name, sizeof(name), "%.*s.conflict-%d%s", stem,
+				 e->to_name, i, dot ? dot : "");
+		if (renameat2(e->from, e->from_name, e->to, name, RENAME_NOREPLACE) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
+/* Whether a program has it open for writing: its text is yet to come. */
+static bool held_open(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool held = fd >= 0 && fcntl(fd, F_SETSIG, SIGURG) == 0 &&
+		    fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+
+	if (fd >= 0)
+		close(fd); /* and the lease with it */
+	return held;
+}
+
+/* What came out of the place goes if it is what was to be replaced; what
+ * somebody else put there meanwhile is kept. */
+static int settle(const struct ends *e, const struct note_move *m)
+{
+	struct note_stamp out;
+	int rc = notes_stamp(e->from, e->from_name, &out);
+
+	if (rc == 0)
+		return 0;
+	if (rc > 0 && notes_same(&out, &m->was) && !held_open(e->from, e->from_name))
+		return unlinkat(e->from, e->from_name, 0);
+	return keep(e);
+}
+
+/* Exchanges the file with what stands in its place: 1, 0 if nothing did, -1. */
+static int exchange(const struct ends *e)
+{
+	for (int tries = 0; tries < 100; tries++) {
+		if (renameat2(e->from, e->from_name, e->to, e->to_name,
+			      RENAME_NOREPLACE) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+		if (renameat2(e->from, e->from_name, e->to, e->to_name,
+			      RENAME_EXCHANGE) == 0)
+			return 1;
+		if (errno != ENOENT)
+			return -1;
+	}
+	return -1;
+}
+
+static bool is_in_stage(const struct note_move *m)
+{
+	return m->from[0] == '.';
+}
+
+static int move_between(const struct ends *e, const struct note_move *m)
+{
+	struct note_stamp now;
+	int rc = notes_stamp(e->from, e->from_name, &now);
+
+	if (rc < 0)
+		return errno == EEXIST ? 0 : -1; /* another's folder by now */
+	if (rc == 1 && notes_same(&now, &m->is)) {
+		if (!m->to)
+			return unlinkat(e->from, e->from_name, 0);
+		rc = exchange(e);
+		return rc > 0 ? settle(e, m) : rc;
+	}
+	/* It was made; the exchange may have left what came out. */
+	return rc == 1 && is_in_stage(m) ? settle(e, m) : 0;
+}
+
+int notes_make(const void *self, const struct note_move *m, struct fault *f)
+{
+	struct ends e;
+	int rc = open_ends(self, m, &e);
+
+	if (rc > 0)
+		rc = move_between(&e, m);
+	if (rc >= 0 && e.to >= 0)
+		rc = fsync(e.to);
+	if (rc >= 0 && e.from >= 0 && !is_in_stage(m))
+		rc = fsync(e.from);
+	if (rc < 0)
+		notes_fault(f, "write", m->to ? m->to : m->from);
+	close_ends(&e);
+	return rc < 0 ? (int)f->code : 0;
+}
+
+bool notes_made(const void *self, const struct note_move *m)
+{
+	int root = notes_root(self, false), dir = -1;
+	struct note_stamp now;
+	const char *name = NULL;
+	bool made;
+
+	if (root >= 0)
+		dir = notes_folder(root, m->from, false, &name);
+	made = dir < 0 || notes_stamp(dir, name, &now) < 1 || !notes_same(&now, &m->is);
+	if (dir >= 0)
+		close(dir);
+	if (root >= 0)
+		close(root);
+	return made;
+}
+
+/* --- what is left ------------------------------------------------------------------- */
+
+static int list_stage(DIR *dir, notes_each *each, void *with, struct fault *f)
+{
+	char path[sizeof(NOTES_STAGE) + NAME_MAX + 1];
+	const struct note_entry entry = { .path = path };
+	struct dirent *e;
+	int rc = 0;
+
+	while (rc == 0 && (e = readdir(dir))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), NOTES_STAGE "/%s", e->d_name);
+		rc = each(with, &entry, f);
+	}
+	return rc;
+}
+
+int notes_staged(const void *self, notes_each *each, void *with, struct fault *f)
+{
+	int root = notes_root(self, false), fd = -1, rc = 0;
+	DIR *dir = NULL;
+
+	if (root >= 0) {
+		fd = notes_open(root, NOTES_STAGE, O_RDONLY | O_DIRECTORY);
+		close(root);
+	}
+	if (fd >= 0 && (dir = fdopendir(fd)))
+		rc = list_stage(dir, each, with, f);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int notes_drop(const void *self, const char *staged, struct fault *f)
+{
+	int root = notes_root(self, false), dir = -1, rc = 0;
+	const char *name = NULL;
+
+	if (root >= 0)
+		dir = notes_folder(root, staged, false, &name);
+	if (dir >= 0 && unlinkat(dir, name, 0) < 0 && errno != ENOENT)
+		rc = notes_fault(f, "remove", staged);
+	if (dir >= 0)
+		close(dir);
+	if (root >= 0)
+		close(root);
+	return rc;
+}

@@ -1,0 +1,307 @@
+/* Changes of a vault's files that were begun and not finished: what each state that a
+ * crash can leave becomes, and that nothing a person typed meanwhile is lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/machine/notes_disk.h"
+#include "tests/lib/folder.h"
+
+struct bed {
+	char folder[64], root[80];
+	struct notes_disk disk;
+	const struct notes *notes;
+	struct arena arena;
+	struct fault fault;
+};
+
+static int set_up(void **state)
+{
+	struct bed *b = calloc(1, sizeof(*b));
+
+	snprintf(b->folder, sizeof(b->folder), "/tmp/cadre-notes-XXXXXX");
+	assert_non_null(mkdtemp(b->folder));
+	snprintf(b->root, sizeof(b->root), "%s/vault", b->folder);
+	notes_disk_init(&b->disk, b->root, b->folder);
+	b->notes = &b->disk.notes;
+	*state = b;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bed *b = *state;
+
+	arena_release(&b->arena);
+	folder_remove(b->folder);
+	free(b);
+	return 0;
+}
+
+/* --- what a person does --------------------------------------------------------- */
+
+static const char *at(struct bed *b, const char *path)
+{
+	return arena_printf(&b->arena, "%s/%s", b->root, path);
+}
+
+/* As an editor that saves into a new file and renames it. */
+static void type(struct bed *b, const char *path, const char *text)
+{
+	const char *fresh = at(b, "typed.tmp");
+	FILE *f;
+
+	mkdir(b->root, 0777);
+	f = fopen(fresh, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	assert_int_equal(rename(fresh, at(b, path)), 0);
+}
+
+static const char *shown(struct bed *b, const char *path)
+{
+	FILE *f = fopen(at(b, path), "r");
+	char *text = arena_alloc(&b->arena, 100);
+
+	if (!f)
+		return "(none)";
+	text[fread(text, 1, 99, f)] = '\0';
+	fclose(f);
+	return text;
+}
+
+/* --- what cadre does -------------------------------------------------------------- */
+
+static struct note_move staged(struct bed *b, const char *path, const char *text)
+{
+	struct text t = { .data = (char *)(uintptr_t)text, .len = strlen(text) };
+	struct note_move m = { 0 };
+
+	if (b->notes->look(b->notes->self, path, &m.was, &b->fault) == 0)
+		m.was = (struct note_stamp){ 0 };
+	assert_int_equal(
+		b->notes->stage(b->notes->self, path, &t, &m, &b->arena, &b->fault), 0);
+	return m;
+}
+
+static void make(struct bed *b, const struct note_move *m)
+{
+	if (b->notes->make(b->notes->self, m, &b->fault) < 0)
+		fail_msg("%s", b->fault.text);
+}
+
+static int count(void *with, const struct note_entry *e, struct fault *f)
+{
+	(void)e;
+	(void)f;
+	++*(int *)with;
+	return NOTES_ENTER;
+}
+
+static int n_staged(struct bed *b)
+{
+	int n = 0;
+
+	b->notes->staged(b->notes->self, count, &n, &b->fault);
+	return n;
+}
+
+/* --- stories ------------------------------------------------------------------------ */
+
+static void test_staged_is_not_there(void **state)
+{
+	struct bed *b = *state;
+	struct note_move m = staged(b, "a/b/note.md", "new");
+	int n = 0;
+
+	assert_string_equal(shown(b, "a/b/note.md"), "(none)");
+	assert_false(b->notes->made(b->notes->self, &m));
+	assert_int_equal(n_staged(b), 1);
+	assert_int_equal(b->notes->walk(b->notes->self, "", count, &n, &b->fault), 1);
+	assert_int_equal(n, 2); /* the folders; the stage is hidden */
+	b->notes->drop(b->notes->self, m.from, &b->fault);
+	assert_int_equal(n_staged(b), 0);
+	assert_string_equal(shown(b, "a/b/note.md"), "(none)");
+}
+
+static void test_made_once(void **state)
+{
+	struct bed *b = *state;
+	struct note_move first, second;
+
+	type(b, "note.md", "old");
+	first = staged(b, "note.md", "new");
+	make(b, &first);
+	assert_true(b->notes->made(b->notes->self, &first));
+	assert_string_equal(shown(b, "note.md"), "new");
+	second = staged(b, "note.md", "newer");
+	make(b, &second);
+	/* Whoever comes late with the first one changes nothing. */
+	make(b, &first);
+	assert_string_equal(shown(b, "note.md"), "newer");
+	assert_string_equal(shown(b, "note.conflict.md"), "(none)");
+	assert_int_equal(n_staged(b), 0);
+}
+
+/* Killed between the exchange and the removal of what came out. */
+static void test_killed_behind_the_exchange(void **state)
+{
+	struct bed *b = *state;
+	struct note_move m;
+
+	type(b, "note.md", "old");
+	m = staged(b, "note.md", "new");
+	assert_int_equal(renameat2(AT_FDCWD, at(b, m.from), AT_FDCWD, at(b, "note.md"),
+				   RENAME_EXCHANGE),
+			 0);
+	assert_true(b->notes->made(b->notes->self, &m));
+	make(b, &m);
+	assert_string_equal(shown(b, "note.md"), "new");
+	assert_string_equal(shown(b, "note.conflict.md"), "(none)");
+	assert_int_equal(n_staged(b), 0);
+}
+
+static void test_a_person_was_quicker(void **state)
+{
+	struct bed *b = *state;
+	struct note_move m;
+
+	type(b, "note.md", "old");
+	m = staged(b, "note.md", "new");
+	type(b, "note.md", "typed");
+	make(b, &m);
+	assert_string_equal(shown(b, "note.md"), "new");
+	assert_string_equal(shown(b, "note.conflict.md"), "typed");
+
+	/* The same where there was no note at all. */
+	m = staged(b, "fresh.md", "new");
+	type(b, "fresh.md", "typed");
+	make(b, &m);
+	assert_string_equal(shown(b, "fresh.md"), "new");
+	assert_string_equal(shown(b, "fresh.conflict.md"), "typed");
+	m = staged(b, "fresh.md", "newer");
+	type(b, "fresh.md", "typed again");
+	make(b, &m);
+	assert_string_equal(shown(b, "fresh.conflict-2.md"), "typed again");
+
+	/* And where it was taken away. */
+	m = staged(b, "note.md", "newest");
+	unlink(at(b, "note.md"));
+	make(b, &m);
+	assert_string_equal(shown(b, "note.md"), "newest");
+	assert_int_equal(n_staged(b), 0);
+}
+
+/* A program that writes in place has opened the file and not written yet. */
+static void test_an_editor_is_writing(void **state)
+{
+	struct bed *b = *state;
+	struct note_move m;
+	int fd;
+
+	type(b, "note.md", "old");
+	m = staged(b, "note.md", "new");
+	fd = open(at(b, "note.md"), O_WRONLY);
+	make(b, &m);
+	assert_int_equal(write(fd, "typed", 5), 5);
+	close(fd);
+	assert_string_equal(shown(b, "note.md"), "new");
+	assert_string_equal(shown(b, "note.conflict.md"), "typed");
+}
+
+static struct note_move moved(struct bed *b, const char *from, const char *to)
+{
+	struct note_move m = { .from = from, .to = to };
+
+	assert_int_equal(b->notes->look(b->notes->self, from, &m.is, &b->fault), 1);
+	return m;
+}
+
+static void test_moved_and_deleted(void **state)
+{
+	struct bed *b = *state;
+	struct note_move m;
+
+	type(b, "note.md", "text");
+	m = moved(b, "note.md", "new/place.md");
+	make(b, &m);
+	type(b, "note.md", "another");
+	make(b, &m); /* again: the new one stays */
+	assert_string_equal(shown(b, "note.md"), "another");
+	assert_string_equal(shown(b, "new/place.md"), "text");
+
+	/* Somebody made the target meanwhile. */
+	m = moved(b, "note.md", "taken.md");
+	type(b, "taken.md", "typed");
+	make(b, &m);
+	assert_string_equal(shown(b, "taken.md"), "another");
+	assert_string_equal(shown(b, "taken.conflict.md"), "typed");
+	assert_string_equal(shown(b, "note.md"), "(none)");
+
+	/* What was written behind the decision is not deleted. */
+	m = moved(b, "taken.md", NULL);
+	type(b, "taken.md", "typed later");
+	make(b, &m);
+	assert_string_equal(shown(b, "taken.md"), "typed later");
+	m = moved(b, "taken.md", NULL);
+	make(b, &m);
+	make(b, &m);
+	assert_string_equal(shown(b, "taken.md"), "(none)");
+}
+
+/* Its team's folder was archived between decision and making. */
+static void test_folder_gone(void **state)
+{
+	struct bed *b = *state;
+	struct note_move m = staged(b, "teams/a/note.md", "new");
+
+	assert_int_equal(rename(at(b, "teams"), at(b, "archive")), 0);
+	make(b, &m);
+	assert_string_equal(shown(b, "teams/a/note.md"), "new");
+}
+
+static void test_one_writer_at_a_time(void **state)
+{
+	struct bed *b = *state;
+	const struct notes *n = b->notes;
+	int held = n->lock(n->self, "a.md", "b.md", true, &b->fault);
+	struct note_move m;
+
+	assert_true(held >= 0);
+	m = staged(b, "b.md", "new");
+	assert_true(n->lock(n->self, "b.md", NULL, false, &b->fault) < 0);
+	assert_int_equal(b->fault.code, FAULT_UNAVAILABLE);
+	assert_true(n->lock_staged(n->self, m.from, &b->fault) < 0);
+	n->unlock(n->self, held);
+	held = n->lock_staged(n->self, m.from, &b->fault);
+	assert_true(held >= 0);
+	assert_true(n->lock(n->self, "b.md", NULL, false, &b->fault) < 0);
+	n->unlock(n->self, held);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		TEST(test_staged_is_not_there),
+		TEST(test_made_once),
+		TEST(test_killed_behind_the_exchange),
+		TEST(test_a_person_was_quicker),
+		TEST(test_an_editor_is_writing),
+		TEST(test_moved_and_deleted),
+		TEST(test_folder_gone),
+		TEST(test_one_writer_at_a_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
