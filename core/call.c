@@ -6,6 +6,7 @@
 
 #include "core/event.h"
 #include "core/token.h"
+#include "core/vault.h"
 #include "core/who.h"
 
 const struct settings settings_default = {
@@ -18,6 +19,7 @@ const struct settings settings_default = {
 	.max_vms_per_team = 20,
 	.max_total_vms = 100,
 	.keep_days = 30,
+	.vault_extensions = "md json txt",
 };
 
 /* --- rows ------------------------------------------------------------------ */
@@ -196,6 +198,8 @@ int op_perform(struct call *call)
 	call->wait_on = WAKE_NONE;
 	if ((rc = call->op->run(call, call->in, call->out)) < 0)
 		return rc;
+	if (vault_plans(call))
+		return 0; /* its write is yet to come */
 	if (!waited && ((rc = keep_replay(call)) < 0 || (rc = keep_alive(call)) < 0))
 		return rc;
 	if (call->wait_on) {
@@ -214,9 +218,8 @@ static int unavailable(struct call *call)
 			 "the state could not be written");
 }
 
-int call_run(struct call *call)
+int call_transact(struct call *call, bool write)
 {
-	bool write = call->op->flags & OP_WRITE;
 	int64_t made = call->made;
 	bool replayed = call->replayed;
 	int rc;
@@ -237,6 +240,13 @@ int call_run(struct call *call)
 		call->replayed = replayed;
 	}
 	return rc < 0 ? rc : 0;
+}
+
+int call_run(struct call *call)
+{
+	if (call->op->flags & OP_NEEDS_VAULT)
+		return vault_run(call);
+	return call_transact(call, call->op->flags & OP_WRITE);
 }
 
 void call_encode(struct call *call, struct text *out)

@@ -55,6 +55,8 @@ struct settings {
 	int64_t keep_days; /* 30 */
 	const char *default_team; /* or NULL */
 	const char *home; /* the state folder, absolute */
+	const struct notes *notes; /* files of the vault; NULL: there are none */
+	const char *vault_extensions; /* "md json txt" */
 	uint8_t secret[32]; /* of the state: tokens are derived from it */
 };
 
@@ -90,6 +92,7 @@ struct call {
 	bool renew; /* a read by an agent that holds a lease of which under half
 			      is left: whoever ran it calls agent.heartbeat */
 	int64_t as_of; /* newest event seq the transaction saw */
+	struct vault_work *vault; /* of an operation on notes: see core/vault.h */
 };
 
 /* Makes `call` ready: finds op's in/out memory, decodes `args` (borrowed until
@@ -101,7 +104,7 @@ int call_decode(struct call *call, const struct op *op, json_t *args);
 int op_perform(struct call *call);
 
 /* The whole of a call in one transaction of its own: begin, op_perform,
- * commit, with the re-runs that storage asks for. */
+ * commit.  One that works on notes takes several, and may take long. */
 int call_run(struct call *call);
 
 /* The answer as JSON text, `"replayed":true` included when it was. */

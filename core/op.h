@@ -43,6 +43,7 @@ enum {
 	OP_DESTRUCTIVE = 4,
 	OP_NEEDS_HOST = 8,
 	OP_REQUEST = 16, /* request_id instead of idempotency_key */
+	OP_NEEDS_VAULT = 32, /* works on notes' files: see core/vault.h */
 };
 
 /* The least that may call; in order of power. */

@@ -48,6 +48,17 @@ static int name_of(struct call *call, int64_t agent, const char **out)
 	return rc < 0 ? rc : 0;
 }
 
+/* The path that an event of the vault tells of. */
+static const char *detail_path(struct call *call, const char *detail)
+{
+	json_t *json = json_loads(detail ? detail : "", 0, NULL);
+	const char *path = json_string_value(json_object_get(json, "path"));
+
+	path = arena_strdup(&call->arena, path);
+	json_decref(json);
+	return path;
+}
+
 static int subject_of(struct call *call, const struct event_line_row *r, struct event *e)
 {
 	struct message_head_row m;
@@ -70,6 +81,9 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 	case 15:
 		if ((rc = sql_row(call, workspace_by_id, &w, .id = r->subject)) > 0)
 			e->subject = w.name;
+		break;
+	case 16:
+		e->subject = detail_path(call, r->detail);
 		break;
 	default:
 		rc = sql_row(call, task_by_id, &t, .id = r->subject, .now = call->now);

@@ -293,6 +293,21 @@ CREATE TABLE event (
 -- Only tasks pay for a history of their own.
 CREATE INDEX event_task ON event(subject) WHERE kind BETWEEN 200 AND 299;
 
+-- Changes of the vault's files that are decided; each is made behind its COMMIT,
+-- and its row goes with the next change.  A NULL `to_path`
+-- removes the file.
+CREATE TABLE vault_move (
+	event INTEGER PRIMARY KEY, -- that tells of it
+	from_path TEXT NOT NULL,
+	to_path TEXT,
+	ino INTEGER NOT NULL, -- of the file, with its time and size
+	mtime INTEGER NOT NULL,
+	size INTEGER NOT NULL,
+	was_ino INTEGER NOT NULL, -- of what it replaces; 0: nothing
+	was_mtime INTEGER NOT NULL,
+	was_size INTEGER NOT NULL
+) STRICT;
+
 -- What was made under which idempotency key; kept for a day.
 CREATE TABLE replay (
 	key BLOB NOT NULL,

@@ -182,6 +182,7 @@ SELECT e.seq, strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch') AS at,
 	WHEN e.kind BETWEEN 150 AND 159 THEN
 		(SELECT w.name FROM workspace w WHERE w.id = e.subject)
 	WHEN e.kind BETWEEN 100 AND 109 THEN t.name
+	WHEN e.kind BETWEEN 160 AND 169 THEN NULL
 	ELSE CAST(e.subject AS TEXT) END AS subject,
 	(SELECT x.name FROM agent x WHERE x.id = e.target) AS target, e.detail
 FROM event e LEFT JOIN team t ON t.id = e.team LEFT JOIN agent a ON a.id = e.actor;
@@ -221,6 +222,8 @@ INSERT INTO word (list, n, word) VALUES
 	('event', 150, 'workspace.created'), ('event', 151, 'workspace.ready'),
 	('event', 152, 'workspace.stopped'), ('event', 153, 'workspace.failed'),
 	('event', 154, 'workspace.destroyed'), ('event', 155, 'workspace.restarted'),
+	('event', 160, 'vault.written'), ('event', 161, 'vault.moved'),
+	('event', 162, 'vault.deleted'),
 	('event', 200, 'task.created'), ('event', 201, 'task.claimed'),
 	('event', 202, 'task.started'), ('event', 203, 'task.blocked'),
 	('event', 204, 'task.unblocked'), ('event', 205, 'task.completed'),

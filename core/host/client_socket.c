@@ -148,6 +148,15 @@ static bool link_flush(struct client *c, struct link *l)
 
 /* --- calls --------------------------------------------------------------------------- */
 
+/* What no frame holds, as a long note, is done here; true if that cannot be. */
+static bool refuse_frame(struct client *c, struct ticket *t)
+{
+	if (c->o.home->dir[0] && !(t->op->flags & OP_NEEDS_HOST))
+		return false;
+	ticket_fail(c, t, FAULT_INVALID, "the arguments are over 4 MiB", NULL);
+	return true;
+}
+
 bool socket_start(struct client *c, struct ticket *t)
 {
 	bool own = t->wait_ms > 0;
@@ -167,8 +176,7 @@ bool socket_start(struct client *c, struct ticket *t)
 	if (l->out.len == size) {
 		if (own)
 			socket_close(c, l);
-		ticket_fail(c, t, FAULT_INVALID, "the arguments are over 4 MiB", NULL);
-		return true;
+		return refuse_frame(c, t);
 	}
 	t->link = l;
 	t->until = client_now() + SILENCE_MS + t->wait_ms;

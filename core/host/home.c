@@ -402,6 +402,8 @@ int home_find(struct home *h, const char *dir, bool create, struct fault *f)
 	snprintf(h->vault, sizeof(h->vault), "%s/vault", h->dir);
 	if (config_load(h, &used, f) < 0)
 		return f->code;
+	notes_disk_init(&h->notes, h->vault, h->dir);
+	h->settings.notes = &h->notes.notes;
 	return load_secret(h, create, f);
 }
 

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "core/call.h"
+#include "core/machine/notes_disk.h"
 
 struct home {
 	char dir[4096]; /* the state folder, absolute */
@@ -22,6 +23,7 @@ struct home {
 	char socket[108]; /* the host's socket */
 	char lock[4200]; /* held by the host while it runs; names its pid */
 	char vault[4200]; /* the vault's root */
+	struct notes_disk notes; /* in it */
 	struct settings settings;
 	struct identity identity; /* from the environment */
 	char texts[1024]; /* behind identity's and settings' pointers */

@@ -12,6 +12,7 @@
 #include "core/host/readers.h"
 #include "core/host/running.h"
 #include "core/host/scribe.h"
+#include "core/host/workers.h"
 #include "core/host/writer.h"
 
 enum {
@@ -38,6 +39,12 @@ static void refuse(struct host *host, struct job *job)
 	chain_add(&host->early, job);
 }
 
+/* What works on files would hold up the threads that only ask the store. */
+static bool is_slow(const struct job *job)
+{
+	return job->call.op && (job->call.op->flags & OP_NEEDS_VAULT);
+}
+
 void host_write(struct host *host, struct job *job)
 {
 	if (host->n_writes >= WRITES_MOST) {
@@ -46,7 +53,7 @@ void host_write(struct host *host, struct job *job)
 	}
 	host->n_writes++;
 	job->writing = true;
-	chain_add(&host->writes, job);
+	chain_add(is_slow(job) ? &host->works : &host->writes, job);
 }
 
 void host_read(struct host *host, struct job *job)
@@ -57,7 +64,7 @@ void host_read(struct host *host, struct job *job)
 	}
 	host->n_reads++;
 	job->reading = true;
-	chain_add(&host->reads, job);
+	chain_add(is_slow(job) ? &host->works : &host->reads, job);
 }
 
 struct job *host_job(struct host *host, const struct op *op,
@@ -117,6 +124,8 @@ static void hand_over(struct host *host)
 		writer_push(host->writer, &host->writes);
 	if (host->reads.first)
 		readers_push(host->readers, &host->reads);
+	if (host->works.first)
+		workers_push(host->workers, &host->works);
 }
 
 static void on_before_poll(uv_prepare_t *h)
@@ -241,6 +250,8 @@ static int open_threads(struct host *host, struct fault *f)
 		return rc;
 	rc = readers_open(&host->readers, dir, on_batch, host, f);
 	if (rc == 0)
+		rc = workers_open(&host->workers, host->home, on_batch, host, f);
+	if (rc == 0)
 		rc = scribe_open(&host->scribe, host->home, host->log, f);
 	return rc;
 }
@@ -249,6 +260,7 @@ static void close_threads(struct host *host)
 {
 	struct chain late = { 0 };
 
+	workers_close(host->workers);
 	readers_close(host->readers);
 	scribe_close(host->scribe);
 	writer_close(host->writer);

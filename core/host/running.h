@@ -21,6 +21,7 @@
 struct writer;
 struct readers;
 struct scribe;
+struct workers;
 
 enum {
 	WRITES_MOST = 16384, /* under way; above: `unavailable` */
@@ -42,9 +43,10 @@ struct host {
 	struct job_pool jobs;
 	struct writer *writer;
 	struct readers *readers;
+	struct workers *workers;
 	struct scribe *scribe;
 	struct queue done; /* what the threads hand back */
-	struct chain writes, reads; /* to be handed over before the next poll */
+	struct chain writes, reads, works; /* to be handed over before the next poll */
 	struct chain early; /* refused here: done at once */
 	size_t n_writes; /* given to the writer and not back */
 	size_t n_reads;

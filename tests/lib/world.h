@@ -7,6 +7,7 @@
 #define WORLD_H
 
 #include "core/call.h"
+#include "tests/lib/notes.h"
 
 struct world {
 	struct store *store;
@@ -16,6 +17,7 @@ struct world {
 	uint64_t seed;
 	int64_t keep_events;
 	bool hosted;
+	struct fake_notes notes; /* the vault */
 };
 
 /* A call to make; `args` stays the caller's. */

@@ -242,6 +242,7 @@ void faults_run(struct script *s, bool thorough, bool last)
 	struct fault f = { 0 };
 	struct trial t = { .script = s, .asked = s->asked, .world = s->world };
 
+	t.world.notes = s->notes_before;
 	t.digest = world_digest(s->before);
 	if (store_open(&t.store, NULL, STORE_MEMORY, NULL, &f) < 0)
 		abort();

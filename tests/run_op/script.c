@@ -249,6 +249,7 @@ static void keep_before(struct script *s)
 
 	if (s->faults == FAULTS_NONE)
 		return;
+	s->notes_before = s->world.notes;
 	if (!s->before && store_open(&s->before, NULL, STORE_MEMORY, NULL, &f) < 0)
 		abort();
 	if (store_copy(s->before, s->world.store, &f) < 0)

@@ -82,7 +82,7 @@ struct decl {
 	/* op */
 	const char *summary;
 	const char *mode, *who, *rate, *wait, *method, *path, *tool, *action;
-	bool idempotent, destructive, needs_host, request, cli_rest;
+	bool idempotent, destructive, needs_host, needs_vault, request, cli_rest;
 	struct list cli, cli_fields, columns, fails, emits;
 };
 

@@ -103,9 +103,12 @@ static void parse_wait(struct parser *p, struct decl *d, const struct line *l)
 
 static void parse_needs(struct parser *p, struct decl *d, const struct line *l)
 {
-	if (strcmp(l->words[1], "host") != 0)
+	if (strcmp(l->words[1], "host") == 0)
+		d->needs_host = true;
+	else if (strcmp(l->words[1], "vault") == 0)
+		d->needs_vault = true;
+	else
 		refuse(p, "unknown word '%s'", l->words[1]);
-	d->needs_host = true;
 }
 
 static void parse_request(struct parser *p, struct decl *d, const struct line *l)
@@ -185,7 +188,7 @@ static const struct {
 	{ "write", 1, 3, "write [idempotent] [destructive]", parse_mode },
 	{ "who", 2, 2, "who host|operator|lead|member|observer", parse_who },
 	{ "rate", 2, 2, "rate create|exec|team_message|default|free", parse_rate },
-	{ "needs", 2, 2, "needs host", parse_needs },
+	{ "needs", 2, 2, "needs host|vault", parse_needs },
 	{ "wait", 2, 2, "wait FIELD", parse_wait },
 	{ "request", 1, 1, "request", parse_request },
 	{ "http", 3, 3, "http METHOD /path/{field}", parse_http },

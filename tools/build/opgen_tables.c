@@ -73,12 +73,13 @@ static void put_op(FILE *out, const struct decl *d, size_t index)
 	put_string(out, d->summary);
 	fputs(",\n\t  .doc = ", out);
 	put_string(out, d->doc);
-	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s,\n\t  .who = WHO_",
+	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s,\n\t  .who = WHO_",
 		strcmp(d->mode, "write") == 0 ? " | OP_WRITE" : "",
 		d->idempotent ? " | OP_IDEMPOTENT" : "",
 		d->destructive ? " | OP_DESTRUCTIVE" : "",
 		d->needs_host ? " | OP_NEEDS_HOST" : "",
-		d->request ? " | OP_REQUEST" : "");
+		d->request ? " | OP_REQUEST" : "",
+		d->needs_vault ? " | OP_NEEDS_VAULT" : "");
 	put_upper(out, d->who);
 	fputs(", .rate = RATE_", out);
 	put_upper(out, d->rate ? d->rate : "default");

@@ -12,7 +12,8 @@
 
 enum { CONTENT_MAX = 4 << 20 };
 
-static int read_all(int fd, struct text *out, const char *name, struct fault *f)
+static int read_all(int fd, struct text *out, size_t most, const char *name,
+		    struct fault *f)
 {
 	char data[65536];
 	ssize_t n;
@@ -20,14 +21,16 @@ static int read_all(int fd, struct text *out, const char *name, struct fault *f)
 	while ((n = read(fd, data, sizeof(data))) > 0 || (n < 0 && errno == EINTR)) {
 		if (n > 0)
 			text_add(out, data, (size_t)n);
-		if (out->len > CONTENT_MAX)
-			return fault_set(f, FAULT_INVALID, name, "more than 4 MiB");
+		if (out->len > most)
+			return fault_set(f, FAULT_INVALID, name, "more than %zu MiB",
+					 most >> 20);
 	}
 	return n < 0 ? fault_set(f, FAULT_IO, name, "cannot be read: %m") : 0;
 }
 
 /* What `-`, `@file` and `@@text` stand for; any other value is itself. */
-static int fetch(const char *value, struct text *out, const char *where, struct fault *f)
+static int fetch(const char *value, size_t most, struct text *out, const char *where,
+		 struct fault *f)
 {
 	bool named = value[0] == '@' && value[1] != '@';
 	int fd = 0, rc;
@@ -43,19 +46,19 @@ static int fetch(const char *value, struct text *out, const char *where, struct 
 		text_add(out, value, strlen(value));
 		return 0;
 	}
-	rc = read_all(fd, out, where, f);
+	rc = read_all(fd, out, most, where, f);
 	if (named)
 		close(fd);
 	return rc;
 }
 
-static json_t *fetch_json(const struct op *op, const char *value, const char *where,
-			  struct fault *f)
+static json_t *fetch_json(const struct op *op, const char *value, size_t most,
+			  const char *where, struct fault *f)
 {
 	struct text out = { 0 };
 	json_t *json = NULL;
 
-	if (fetch(value, &out, where, f) == 0) {
+	if (fetch(value, most, &out, where, f) == 0) {
 		text_add(&out, "", 0);
 		json = bytes_are_sent(op) ? bytes_wrap(out.data, out.len)
 					  : json_stringn(out.data, out.len);
@@ -70,7 +73,14 @@ static json_t *fetch_json(const struct op *op, const char *value, const char *wh
 static bool is_fetched(const struct op *op, const struct field *field)
 {
 	return !strcmp(field->type->name, "content") ||
+	       !strcmp(field->type->name, "note_text") ||
 	       (bytes_are_sent(op) && !strcmp(field->name, "content"));
+}
+
+/* Bytes that may be given; decoding refuses what is over the type's own bound. */
+static size_t most_of(const struct field *field)
+{
+	return field->type->max > CONTENT_MAX ? (size_t)field->type->max : CONTENT_MAX;
 }
 
 int fetch_texts(const struct op *op, json_t *args, struct fault *f)
@@ -84,7 +94,7 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f)
 		if (!value || !is_fetched(op, field))
 			continue;
 		snprintf(where, sizeof(where), "/%s", field->name);
-		json = fetch_json(op, value, where, f);
+		json = fetch_json(op, value, most_of(field), where, f);
 		if (!json)
 			return f->code;
 		json_object_set_new(args, field->name, json);

@@ -190,7 +190,29 @@ static int print_run(const json_t *answer)
 	return code < 0 || code > 255 ? 1 : code;
 }
 
-static int finish(const struct cli *cli, const struct op *op, const json_t *answer)
+/* A note is printed as it is, all of it that was asked for. */
+static int print_note(struct cli *cli, const struct op *op, json_t *args,
+		      const json_t *answer)
+{
+	bool all = !json_object_get(args, "length");
+	const json_t *part = answer;
+	struct fault f = { 0 };
+	json_t *own = NULL;
+
+	while (part) {
+		fputs(json_string_value(json_object_get(part, "content")), stdout);
+		if (!all || !json_is_true(json_object_get(part, "more")))
+			break;
+		json_object_set(args, "offset", json_object_get(part, "next"));
+		json_decref(own);
+		part = own = run_op(cli, op, args, &f);
+	}
+	json_decref(own);
+	return f.code ? cli_fault(cli, &f) : 0;
+}
+
+static int finish(struct cli *cli, const struct op *op, json_t *args,
+		  const json_t *answer)
 {
 	if (cli->json)
 		print_json(answer);
@@ -198,6 +220,8 @@ static int finish(const struct cli *cli, const struct op *op, const json_t *answ
 		return print_run(answer);
 	else if (bytes_are_given(op))
 		return bytes_print(answer);
+	else if (!strcmp(op->name, "vault.read"))
+		return print_note(cli, op, args, answer);
 	else
 		print_answer(cli, op, answer);
 	return 0;
@@ -215,7 +239,7 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 		set_key(cli, op, args);
 		answer = run_op(cli, op, args, &f);
 	}
-	status = answer ? finish(cli, op, answer) : cli_fault(cli, &f);
+	status = answer ? finish(cli, op, args, answer) : cli_fault(cli, &f);
 	json_decref(answer);
 	json_decref(args);
 	return status;

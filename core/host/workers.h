@@ -1,0 +1,27 @@
+/*
+ * workers - the threads of a host that run calls which may take long: those on
+ * the vault's files.
+ *
+ * Each has a connection of its own and takes its turn to write as any process
+ * does.  They are few, so that they do not eat the machine, and a call that
+ * waits for another one's lock keeps a thread: nothing else waits for these.
+ */
+#ifndef WORKERS_H
+#define WORKERS_H
+
+#include "core/host/home.h"
+#include "core/host/readers.h"
+
+enum { WORKERS = 4 };
+
+struct workers;
+
+/* `done` gets each job when it has run, on its thread.  A thread opens the state
+ * at its first call. */
+int workers_open(struct workers **out, const struct home *home, batch_done *done,
+		 void *arg, struct fault *f);
+void workers_close(struct workers *all); /* runs what is queued; NULL is fine */
+
+void workers_push(struct workers *all, struct chain *jobs); /* leaves it empty */
+
+#endif

@@ -1,0 +1,30 @@
+-- Changes of the vault's files: see core/vault.h.
+
+-- name: vault_move_add
+-- A write that is decided here and made behind the COMMIT.
+INSERT INTO vault_move (event, from_path, to_path, ino, mtime, size, was_ino, was_mtime,
+	was_size)
+VALUES (:event, :from_path, :to_path, :ino, :mtime, :size, :was_ino, :was_mtime, :was_size);
+
+-- name: vault_moves
+-- row: vault_move
+-- scan ok: those of writes that are under way, and the last ones made
+SELECT event, from_path, to_path, ino, mtime, size, was_ino, was_mtime, was_size
+FROM vault_move ORDER BY event;
+
+-- name: vault_move_of
+-- row: vault_move
+-- scan ok: as above
+SELECT event, from_path, to_path, ino, mtime, size, was_ino, was_mtime, was_size
+FROM vault_move WHERE from_path = :from_path;
+
+-- name: vault_move_made
+DELETE FROM vault_move WHERE event = :event;
+
+-- name: event_told
+-- What an event says, for a repeated call that made it.
+SELECT detail FROM event WHERE seq = :seq;
+
+-- name: vault_team
+-- The living team whose folder that is.
+SELECT id FROM team WHERE name = :name AND destroyed_at IS NULL;

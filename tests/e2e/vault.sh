@@ -1,0 +1,146 @@
+# Notes of the vault: nobody's text is lost or written twice, whoever writes at once and
+# whatever is killed, and no path leaves the vault or a team's folder.
+set -eu
+export CADRE_HOME="$TMPDIR/home"
+vault=$CADRE_HOME/vault
+cadre init >/dev/null
+cadre team create alpha --roles coder >/dev/null
+cadre team create beta --roles coder >/dev/null
+fail() { echo "$*"; exit 1; }
+refused() { # CODE ARGUMENT...: the command says no with this exit status
+	want=$1 status=0
+	shift
+	cadre "$@" >"$TMPDIR/out" 2>&1 || status=$?
+	[ $status = "$want" ] || fail "cadre $*: exit $status, not $want: $(cat "$TMPDIR/out")"
+}
+all_there() { # NOTE N: each of N lines once
+	[ "$(sort -u "$vault/$1" | grep -c '^line')" = "$2" ] && [ "$(wc -l <"$vault/$1")" -le "$2" ] ||
+		fail "$1 has $(sort "$vault/$1" | uniq -c | sort -rn | head -3), $(wc -l <"$vault/$1") lines"
+}
+nothing_staged() {
+	[ -z "$(ls "$vault/.cadre-notes")" ] || fail "left in the stage: $(ls "$vault/.cadre-notes")"
+}
+
+# What goes in comes out, by argument, from a file and from standard input.
+cadre vault write guide.md "# Guide" >/dev/null
+printf 'more\nand more' | cadre vault append guide.md - >/dev/null
+[ "$(cadre vault read guide.md)" = "$(printf '# Guide\nmore\nand more')" ] || fail "guide.md differs"
+head -c 7864320 /dev/urandom | base64 -w 80 | head -c 10485760 >"$TMPDIR/big"
+cadre vault write big.txt "@$TMPDIR/big" >/dev/null
+cadre vault read big.txt | cmp - "$TMPDIR/big"
+[ "$(cadre vault read big.txt --offset 5000000 --length 100)" = "$(tail -c +5000001 "$TMPDIR/big" | head -c 100)" ]
+refused 6 vault append big.txt "one byte too many"
+echo >>"$TMPDIR/big"
+refused 2 vault write big.txt "@$TMPDIR/big"
+# A person's permissions stay.
+chmod 600 "$vault/guide.md"
+cadre vault prepend guide.md "Read this first." >/dev/null
+[ "$(stat -c %a "$vault/guide.md")" = 600 ] || fail "guide.md is for others now"
+
+# No path leaves the vault, and no link is followed.
+echo secret >"$TMPDIR/secret.md"
+ln -s "$TMPDIR/secret.md" "$vault/link.md"
+ln -s "$TMPDIR" "$vault/out"
+ln -s guide.md "$vault/inside.md"
+mkfifo "$vault/pipe.md"
+mkdir "$vault/folder.md"
+refused 5 vault read ../secret.md
+refused 5 vault read "notes/../../secret.md"
+refused 3 vault read "$TMPDIR/secret.md"
+for path in link.md out/secret.md inside.md pipe.md folder.md guide.md/x.md; do
+	refused 4 vault read "$path"
+	refused 4 vault write "$path" x
+	refused 4 vault delete "$path"
+	refused 4 vault move "$path" elsewhere.md
+	refused 4 vault move guide.md "$path"
+done
+refused 4 vault list out
+refused 2 vault read "$(printf 'a%0300d.md' 1)"
+refused 2 vault read guide.sh
+refused 2 vault write "$(printf 'new\nline.md')" x
+[ "$(cat "$TMPDIR/secret.md")" = secret ] || fail "a link was followed"
+! cadre vault list --recursive | grep -q 'link\|inside\|pipe\|secret' || fail "links are listed"
+rm -r "$vault/link.md" "$vault/out" "$vault/inside.md" "$vault/pipe.md" "$vault/folder.md"
+
+# An agent stays with its team.
+as() { cadre --team alpha --as coder "$@"; }
+as vault write plan.md "ours" >/dev/null
+[ "$(cat "$vault/teams/alpha/plan.md")" = ours ]
+cadre vault write teams/beta/plan.md "theirs" >/dev/null
+mkdir -p "$vault/teams/.archive/old"
+echo gone >"$vault/teams/.archive/old/plan.md"
+for path in teams/beta/plan.md /teams/beta/plan.md ../beta/plan.md teams/alpha/../beta/plan.md \
+	teams/.archive/old/plan.md //teams//./beta/plan.md; do
+	refused 5 --team alpha --as coder vault read "$path"
+	refused 5 --team alpha --as coder vault write "$path" x
+	refused 5 --team alpha --as coder vault move plan.md "$path"
+done
+refused 5 --team alpha --as coder vault write /guide.md x
+refused 5 --team alpha --as coder vault list teams/beta
+[ "$(as vault read /guide.md | head -1)" = "Read this first." ]
+! as vault list / --recursive | grep -q 'beta\|archive' || fail "other teams' notes are listed"
+cadre vault list --recursive | grep -q 'teams/.archive/old/plan.md' || fail "the archive is the operator's"
+# What shows rows is not written by hand, and says what to use instead.
+cadre --team alpha task create "Write the parser" >/dev/null
+refused 4 --team alpha --as coder vault append tasks/001-write-the-parser.md "my note"
+grep -q 'task update' "$TMPDIR/out" || fail "no hint: $(cat "$TMPDIR/out")"
+
+# A hundred at once: with none to coordinate them, through a host, and both ways.
+append() { # NOTE [--direct]
+	for i in $(seq 100); do
+		case $2 in mixed) way=$([ $((i % 2)) = 0 ] && echo --direct || true) ;; *) way=$2 ;; esac
+		cadre $way vault append "$1" "line $i" >/dev/null &
+	done
+	wait
+	all_there "$1" 100
+}
+append direct.md --direct
+nothing_staged
+cadre up >/dev/null
+append host.md ""
+append mixed.md mixed
+nothing_staged
+cadre vault write big2.txt "@$TMPDIR/big" 2>/dev/null && fail "more than 10 MiB"
+truncate -s -1 "$TMPDIR/big"
+cadre vault write big2.txt "@$TMPDIR/big" >/dev/null
+cadre vault read big2.txt | cmp - "$TMPDIR/big"
+
+# Who is told of a write can read it.
+cadre events --json --kind vault.written --wait-seconds 20 --after \
+	"$(cadre events --json | sed 's/.*"next":\([0-9]*\).*/\1/')" >"$TMPDIR/told" &
+sleep 0.3
+as vault write told.md "the news" >/dev/null
+wait $!
+grep -q '"subject":"teams/alpha/told.md"' "$TMPDIR/told" || fail "nobody was told: $(cat "$TMPDIR/told")"
+
+# The host dies in the middle: whoever had no answer repeats with its key, and each line
+# is there once.
+host=$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
+for i in $(seq 60); do cadre vault append killed.md "line $i" >/dev/null & done
+sleep 0.2
+kill -9 "$host"
+wait
+all_there killed.md 60
+
+# Writers die in the middle: a repeat with the same key finishes what was begun.
+for i in $(seq 40); do
+	timeout -s KILL "0.$(printf %03d $((20 + i * 4)))" \
+		cadre --direct --key "key $i" vault append slain.md "line $i" >/dev/null 2>&1 || true
+done
+for i in $(seq 40); do cadre --direct --key "key $i" vault append slain.md "line $i" >/dev/null; done
+all_there slain.md 40
+nothing_staged
+
+# A note is the old one or the new one, never a part.
+head -c 3000000 "$TMPDIR/big" >"$TMPDIR/one"
+tail -c 3000000 "$TMPDIR/big" >"$TMPDIR/two"
+cadre --direct vault write whole.txt "@$TMPDIR/one" >/dev/null
+for i in $(seq 20); do
+	timeout -s KILL "0.$(printf %03d $((40 + i * 8)))" \
+		cadre --direct vault write whole.txt "@$TMPDIR/$([ $((i % 2)) = 0 ] && echo one || echo two)" \
+		>/dev/null 2>&1 || true
+	cmp -s "$vault/whole.txt" "$TMPDIR/one" || cmp -s "$vault/whole.txt" "$TMPDIR/two" ||
+		fail "whole.txt is a part"
+done
+cadre --direct vault append slain.md "line 41" >/dev/null
+nothing_staged
