@@ -148,8 +148,7 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 		     .timeout_s = p->timeout_secs);
 	if (rc < 0 || (rc = message_deliver(call, message, &own, to)) < 0 ||
 	    (rc = event_emit_as(call, EVENT_MESSAGE_SENT, call->caller.team, own.sender,
-				message, to->id, NULL)) < 0 ||
-	    (rc = team_announce(call, call->caller.team)) < 0)
+				message, to->id, NULL)) < 0)
 		return rc;
 	return message;
 }

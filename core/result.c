@@ -299,7 +299,8 @@ static int note_running(struct call *call, int64_t agent, const char *id,
 		return rc;
 	if (rc > 0 && ((rc = daemon_moves(call, &x)) < 0 ||
 		       (rc = event_emit_as(call, EVENT_ASSIGNMENT_STARTED, x.team, agent,
-					   x.message, agent, NULL)) < 0))
+					   x.message, agent, NULL)) < 0 ||
+		       (rc = team_announce(call, x.team)) < 0))
 		return rc;
 	return x.task ? task_renew_assigned(call, &x, renewed) : 0;
 }

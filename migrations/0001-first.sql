@@ -233,7 +233,7 @@ CREATE TABLE assignment (
 	started_at INTEGER
 ) STRICT;
 CREATE INDEX assignment_open ON assignment(agent, message) WHERE state < 2;
-CREATE INDEX assignment_running ON assignment(team) WHERE state < 2;
+CREATE INDEX assignment_team ON assignment(team, state) WHERE state < 2;
 CREATE INDEX assignment_task ON assignment(task) WHERE task IS NOT NULL;
 
 CREATE TABLE result (

@@ -16,7 +16,7 @@ SELECT t.name AS team,
 	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state = 3)
 		THEN 'working'
 	WHEN EXISTS (SELECT 1 FROM assignment x
-		WHERE x.team = t.id AND x.state < 2) THEN 'working'
+		WHERE x.team = t.id AND x.state < 2 AND x.state = 1) THEN 'working'
 	WHEN NOT EXISTS (SELECT 1 FROM task k WHERE k.team = t.id
 		AND k.state IN (0, 1, 2, 3))
 		AND EXISTS (SELECT 1 FROM result r

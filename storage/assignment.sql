@@ -49,7 +49,7 @@ SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command
 FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
 -- name: assignment_start
--- Its daemon has it.
+-- Its daemon runs it.
 UPDATE assignment SET state = 1, started_at = :now
 WHERE message = :message AND agent = :agent AND state = 0;
 

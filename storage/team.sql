@@ -23,7 +23,8 @@ WHERE team = :team AND gone = 0 AND kind = 0 AND (role = 'lead' OR name = 'lead'
 ORDER BY id LIMIT 1;
 
 -- name: team_state
--- Where a team stands, from its rows; an expired lease is no claim.
+-- Where a team stands, from its rows; an expired lease is no claim, and a command
+-- that waits for its daemon, or at it, is no work.
 SELECT CASE
 	WHEN t.destroyed_at IS NOT NULL THEN 4
 	WHEN EXISTS (SELECT 1 FROM workspace w
@@ -32,7 +33,7 @@ SELECT CASE
 		AND k.lease_until > :now) THEN 2
 	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state = 3) THEN 2
 	WHEN EXISTS (SELECT 1 FROM assignment x
-		WHERE x.team = t.id AND x.state < 2) THEN 2
+		WHERE x.team = t.id AND x.state < 2 AND x.state = 1) THEN 2
 	WHEN NOT EXISTS (SELECT 1 FROM task k WHERE k.team = t.id
 		AND k.state IN (0, 1, 2, 3))
 		AND EXISTS (SELECT 1 FROM result r

@@ -13,13 +13,30 @@ enum {
 
 /* --- heartbeats ------------------------------------------------------------------ */
 
+static void note_beat(struct tether *t, struct job *job);
+
+/* The newest of those that came meanwhile is next. */
+static void beat_done(struct tether *t)
+{
+	struct job *newer = t->daemon.newer;
+
+	t->daemon.checking = false;
+	t->daemon.newer = NULL;
+	if (newer && !t->closing)
+		note_beat(t, newer);
+	else
+		job_free(newer);
+	tether_let_go(t);
+}
+
 static void on_written(struct job *job)
 {
 	struct tether *t = job->owner;
 
-	t->daemon.checking = false;
+	if (job->call.fault.code)
+		t->daemon.beat_hash = 0; /* the next heartbeat says it again */
 	job_free(job);
-	tether_let_go(t);
+	beat_done(t);
 }
 
 /* A heartbeat that is worth a row; `job` has its arguments. */
@@ -51,14 +68,15 @@ static void on_leases(struct job *job)
 	struct tether *t = job->owner;
 	bool ending = !job->call.fault.code && job->number > 0;
 
-	t->daemon.checking = false;
 	job->read = NULL;
 	job->done = on_written;
-	if (ending && !t->closing)
+	if (ending && !t->closing) {
 		write_beat(t, job);
-	else
+		tether_let_go(t);
+	} else {
 		job_free(job);
-	tether_let_go(t);
+		beat_done(t);
+	}
 }
 
 static struct job *beat_job(struct tether *t, const struct wire_heartbeat *beat)
@@ -76,7 +94,7 @@ static struct job *beat_job(struct tether *t, const struct wire_heartbeat *beat)
 	return job;
 }
 
-static uint64_t hash_of(const struct wire_heartbeat *beat)
+static uint64_t hash_of(const struct guest_heartbeat_in *beat)
 {
 	uint64_t h = 14695981039346656037u;
 
@@ -88,11 +106,10 @@ static uint64_t hash_of(const struct wire_heartbeat *beat)
 
 /* The agent's status follows its daemon only where that begins or ends to
  * work: in between it is the agent's own. */
-static void take_status(struct tether *t, const struct wire_heartbeat *beat,
-			struct guest_heartbeat_in *in)
+static void take_status(struct tether *t, struct guest_heartbeat_in *in)
 {
 	struct daemon *d = &t->daemon;
-	bool works = beat->n_running > 0;
+	bool works = in->n_running > 0;
 
 	if (d->known && !d->offline && works == d->works)
 		return;
@@ -102,27 +119,22 @@ static void take_status(struct tether *t, const struct wire_heartbeat *beat,
 				: AGENT_STATUS_READY;
 }
 
-static void note_beat(struct tether *t, const struct wire_heartbeat *beat)
+static void note_beat(struct tether *t, struct job *job)
 {
 	struct daemon *d = &t->daemon;
-	uint64_t hash = hash_of(beat);
-	struct job *job;
-	struct guest_heartbeat_in *in;
+	struct guest_heartbeat_in *in = job->call.in;
+	uint64_t hash = hash_of(in);
 
-	if (d->checking || !t->agent)
-		return; /* the next one is only seconds away */
-	job = beat_job(t, beat);
-	in = job->call.in;
-	take_status(t, beat, in);
+	take_status(t, in);
 	if (in->has_status || hash != d->beat_hash) {
 		d->known = true;
 		d->offline = false;
-		d->works = beat->n_running > 0;
+		d->works = in->n_running > 0;
 		d->beat_hash = hash;
 		write_beat(t, job);
 		return;
 	}
-	if (beat->n_running == 0) {
+	if (in->n_running == 0) {
 		job_free(job);
 		return;
 	}
@@ -136,6 +148,20 @@ static void note_beat(struct tether *t, const struct wire_heartbeat *beat)
 	host_read(t->host, job);
 }
 
+static void hear_beat(struct tether *t, const struct wire_heartbeat *beat)
+{
+	struct daemon *d = &t->daemon;
+
+	if (!t->agent)
+		return;
+	if (!d->checking) {
+		note_beat(t, beat_job(t, beat));
+		return;
+	}
+	job_free(d->newer);
+	d->newer = beat_job(t, beat);
+}
+
 void daemon_beat(struct tether *t, struct packet *heartbeat)
 {
 	struct wire_heartbeat beat = { 0 };
@@ -144,7 +170,7 @@ void daemon_beat(struct tether *t, struct packet *heartbeat)
 
 	t->daemon.heard_at = home_now();
 	if (packet_decode(heartbeat, &beat, &a, &f) == 0) {
-		note_beat(t, &beat);
+		hear_beat(t, &beat);
 		if (beat.results > 0)
 			collect_poke(t);
 	}
@@ -183,5 +209,6 @@ void daemon_up(struct tether *t)
 
 void daemon_release(struct tether *t)
 {
+	job_free(t->daemon.newer);
 	collect_release(t);
 }

@@ -60,7 +60,8 @@ struct daemon {
 	uint64_t beat_hash; /* of what runs, as last written down */
 	bool known; /* a heartbeat since the guest is up */
 	bool works, offline;
-	bool checking; /* one is being written down */
+	bool checking; /* one is being written down ... */
+	struct job *newer; /* ... and this came meanwhile; NULL: none */
 	bool polling, poll_again;
 	struct collect *collect; /* results that are being stored */
 };
