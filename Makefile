@@ -142,6 +142,8 @@ $(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $(TEST_LIB)
 
 -include $(shell test -d $(O)/obj && find $(O)/obj -name '*.d')
 
+include tools/guest/rules.mk
+
 # --- run ------------------------------------------------------------------------
 
 # Each begins with what it needs, so that it works as the first command; the

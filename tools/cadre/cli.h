@@ -1,13 +1,13 @@
 /*
  * cli - what the files of the command share.
  *
- * Verbs come from the schema (`cli` lines); only those in verbs[] of main.c
- * have code here, because they act on this machine: start a host, follow a
+ * Verbs come from the schema (`cli` lines); only those in verb_table of
+ * main.c have code here, because they act on this machine: start a host, follow a
  * file, print a manual.  Results go to stdout, faults to stderr, and the exit
  * status is the one of the fault table.
  *
- * The files, in the order to read them: main.c (options and verbs), run.c (one
- * operation), fetch.c and bytes.c (texts and files), print.c and table.c (what
+ * The files, in the order to read them: main.c (verbs), cli.c (options and faults), run.c
+ * (one operation), fetch.c and bytes.c (texts and files), print.c and table.c (what
  * people read), then one per verb.
  */
 #ifndef CLI_H
@@ -30,7 +30,10 @@ struct verb {
 	int (*run)(struct cli *cli, int argc, char **argv);
 };
 
-extern const struct verb verb_table[]; /* ends with a NULL name */
+extern const struct verb verb_table[]; /* of the program; ends with a NULL name */
+
+/* The whole of a program: its exit status. */
+int cli_main(int argc, char **argv);
 
 /* Finds the state, and who asks: --team and --as are part of that. */
 int cli_home(struct cli *cli, bool create, struct fault *f);
@@ -109,11 +112,13 @@ int events_main(struct cli *cli, int argc, char **argv);
 int gc_main(struct cli *cli, int argc, char **argv);
 int logs_main(struct cli *cli, int argc, char **argv);
 int backup_main(struct cli *cli, int argc, char **argv);
+int image_main(struct cli *cli, int argc, char **argv);
 int doctor_main(struct cli *cli, int argc, char **argv);
 int mcp_verb(struct cli *cli, int argc, char **argv);
 int guest_verb(struct cli *cli, int argc, char **argv);
 int bench_verb(struct cli *cli, int argc, char **argv);
 int completion_main(struct cli *cli, int argc, char **argv);
+int version_main(struct cli *cli, int argc, char **argv);
 int help_main(struct cli *cli, int argc, char **argv);
 int man_main(struct cli *cli, int argc, char **argv);
 int docs_main(struct cli *cli, int argc, char **argv);

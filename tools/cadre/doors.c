@@ -1,5 +1,5 @@
 /*
- * doors - verbs whose work is another folder's: MCP, the guest, the bench.
+ * doors - verbs whose work is another folder's: MCP, the guest.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include "core/version.h"
 #include "guest/guest.h"
 #include "mcp/mcp.h"
-#include "tools/bench/bench.h"
 #include "tools/cadre/cli.h"
 
 enum { TOKEN_MOST = 256 };
@@ -92,10 +91,4 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 	if (read_token(token_file, token, &f))
 		return cli_fault(cli, &f);
 	return guest_main(&o);
-}
-
-int bench_verb(struct cli *cli, int argc, char **argv)
-{
-	(void)cli;
-	return bench_main(argc, argv);
 }

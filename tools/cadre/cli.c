@@ -1,0 +1,274 @@
+#include "tools/cadre/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "core/version.h"
+
+/* --- faults ------------------------------------------------------------------- */
+
+static void fault_as_json(const struct fault *f)
+{
+	struct text out = { 0 };
+
+	text_addf(&out, "{\"error\":{\"code\":");
+	text_add_json(&out, fault_info(f->code)->name);
+	text_addf(&out, ",\"where\":");
+	text_add_json(&out, f->where);
+	text_addf(&out, ",\"text\":");
+	text_add_json(&out, f->text);
+	text_addf(&out, ",\"hint\":");
+	text_add_json(&out, f->hint);
+	if (f->retry_after_ms)
+		text_addf(&out, ",\"retry_after_ms\":%lld", (long long)f->retry_after_ms);
+	text_addf(&out, "}}\n");
+	fwrite(out.data, 1, out.len, stdout);
+	text_release(&out);
+}
+
+int cli_fault(const struct cli *cli, const struct fault *f)
+{
+	const struct fault_info *info = fault_info(f->code);
+	struct arena arena = { 0 };
+
+	fflush(stdout);
+	if (cli->json) {
+		fault_as_json(f);
+	} else {
+		fprintf(stderr, "cadre: %s: %s%s%s%s\n", info->name,
+			text_plain(&arena, f->text, false), f->where[0] ? " (at " : "",
+			text_plain(&arena, f->where, false), f->where[0] ? ")" : "");
+		if (f->hint[0])
+			fprintf(stderr, "hint: %s\n", text_plain(&arena, f->hint, false));
+	}
+	arena_release(&arena);
+	return info->exit_status;
+}
+
+int cli_usage(const struct cli *cli, const char *fmt, ...)
+{
+	struct fault f = { 0 };
+	char text[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fault_set(&f, FAULT_INVALID, "", "%s", text);
+	fault_hint(&f, "see `cadre help`");
+	return cli_fault(cli, &f);
+}
+
+/* --- options that every verb knows ----------------------------------------------- */
+
+const char *cli_option(int argc, char **argv, int *i, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(argv[*i], name, n))
+		return NULL;
+	if (argv[*i][n] == '=')
+		return argv[*i] + n + 1;
+	if (argv[*i][n] || *i + 1 >= argc)
+		return NULL;
+	return argv[++*i];
+}
+
+static bool take_flag(struct cli *cli, const char *word)
+{
+	if (!strcmp(word, "--json"))
+		cli->json = true;
+	else if (!strcmp(word, "--direct"))
+		cli->direct = true;
+	else if (!strcmp(word, "--no-color"))
+		cli->color = false;
+	else if (!strcmp(word, "--help") || !strcmp(word, "-h"))
+		cli->help = true;
+	else
+		return false;
+	return true;
+}
+
+static bool take_value(struct cli *cli, int argc, char **argv, int *i)
+{
+	const struct {
+		const char *name, **value;
+	} options[] = { { "--home", &cli->dir },
+			{ "--team", &cli->team },
+			{ "--as", &cli->as },
+			{ "--key", &cli->key } };
+
+	for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++) {
+		const char *value = cli_option(argc, argv, i, options[k].name);
+
+		if (value) {
+			*options[k].value = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* From here on the words are not ours to look at: behind `--`, in a command that
+ * runs elsewhere, and with verbs whose own options are spelled alike.  `left`
+ * words of argv are there. */
+static bool ends_options(int left, char **argv)
+{
+	const char *last = argv[left - 1];
+
+	return !strcmp(last, "--") ||
+	       (left == 2 && (!strcmp(last, "guest") || !strcmp(last, "bench"))) ||
+	       run_is_command(left - 1, argv + 1);
+}
+
+/* Takes the common options out of argv; returns how many words are left. */
+static int take_options(struct cli *cli, int argc, char **argv)
+{
+	int left = 1;
+	bool own = false;
+
+	for (int i = 1; i < argc; i++) {
+		if (!own && (take_flag(cli, argv[i]) || take_value(cli, argc, argv, &i)))
+			continue;
+		argv[left++] = argv[i];
+		own = own || ends_options(left, argv);
+	}
+	argv[left] = NULL;
+	return left;
+}
+
+/* --- where and who ----------------------------------------------------------------- */
+
+int cli_home(struct cli *cli, bool create, struct fault *f)
+{
+	struct identity *id = &cli->home.identity;
+
+	if (home_find(&cli->home, cli->dir, create, f) < 0)
+		return f->code;
+	if (cli->team && !id->agent)
+		id->team = cli->team;
+	if (!cli->as)
+		return 0;
+	if (id->agent) {
+		fault_set(f, FAULT_DENIED, "/as", "an agent cannot act as another");
+		return fault_hint(f, "only the operator may: without CADRE_AGENT");
+	}
+	id->agent = cli->as;
+	id->as = id->proven = true;
+	return 0;
+}
+
+int cli_folder(struct cli *cli, bool create, struct fault *f)
+{
+	if (cli_home(cli, create, f) < 0)
+		return f->code;
+	if (cli->home.dir[0])
+		return 0;
+	fault_set(f, FAULT_UNAVAILABLE, "/home",
+		  "this is a workspace; the state is elsewhere");
+	return fault_hint(f, "run it outside, or name the state folder: --home DIR");
+}
+
+int cli_client(struct cli *cli, bool create, struct fault *f)
+{
+	struct client_options o = { .home = &cli->home, .direct = cli->direct };
+
+	if (cli->client)
+		return 0;
+	if (!cli->home.socket[0] && cli_home(cli, create, f) < 0)
+		return f->code;
+	o.identity = cli->home.identity;
+	return client_open(&cli->client, &o, f);
+}
+
+static int window_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(1, TIOCGWINSZ, &size) || !size.ws_col)
+		return 80;
+	return size.ws_col;
+}
+
+/* --- verbs ----------------------------------------------------------------------- */
+
+static const struct verb *find_verb(const char *name)
+{
+	const struct verb *v = verb_table;
+
+	while (v->name && strcmp(v->name, name))
+		v++;
+	return v->name ? v : NULL;
+}
+
+/* The word alone, or with a wrong second one: `cadre team`. */
+static int run_group(struct cli *cli, int argc, char **argv)
+{
+	struct fault f = { 0 };
+
+	if (argv[0][0] == '-')
+		return cli_usage(cli, "%s is no option, or lacks its value", argv[0]);
+	for (size_t i = 0; i < op_count; i++) {
+		const struct op *op = &op_table[i];
+
+		if (!op->cli || strcmp(op->cli[0], argv[0]))
+			continue;
+		fault_set(&f, FAULT_INVALID, "",
+			  argc > 1 ? "there is no verb `%s %s`"
+				   : "`%s` needs a second word",
+			  argv[0], argc > 1 ? argv[1] : "");
+		fault_hint(&f, "see `cadre help %s`", argv[0]);
+		return cli_fault(cli, &f);
+	}
+	return cli_usage(cli, "there is no verb `%s`", argv[0]);
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	const struct verb *verb;
+	const struct op *op;
+	int taken = 0;
+
+	if (argc == 0 || (cli->help && argc > 0))
+		return help_main(cli, argc + 1, argv - 1);
+	verb = find_verb(argv[0]);
+	if (verb)
+		return verb->run(cli, argc, argv);
+	op = op_command(argc, argv, &taken);
+	if (op)
+		return run_words(cli, op, argc - taken, argv + taken);
+	return run_group(cli, argc, argv);
+}
+
+int version_main(struct cli *cli, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (cli->json)
+		printf("{\"version\":\"%s\"}\n", CADRE_VERSION);
+	else
+		printf("cadre %s\n", CADRE_VERSION);
+	return 0;
+}
+
+int cli_main(int argc, char **argv)
+{
+	struct cli cli = { .terminal = isatty(1) };
+	const char *term = getenv("TERM");
+	int status;
+
+	cli.color = cli.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
+	cli.width = cli.terminal ? window_width() : 0;
+	argc = take_options(&cli, argc, argv);
+	status = run(&cli, argc - 1, argv + 1);
+	if (fflush(stdout) && !status) {
+		fprintf(stderr, "cadre: io: the answer could not be written: %m\n");
+		status = 1;
+	}
+	client_close(cli.client); /* mirrors what was written directly */
+	return status;
+}

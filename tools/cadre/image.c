@@ -1,0 +1,224 @@
+/*
+ * image - the images that VMs boot: built from packages, and listed.
+ */
+#include "tools/cadre/image.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/machine/child.h"
+#include "core/machine/copy.h"
+#include "core/machine/image.h"
+#include "tools/cadre/cli.h"
+
+void image_say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("image: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+/* --- packages --------------------------------------------------------------------- */
+
+/* One that is in the cache as the archive has it is not fetched again. */
+static int fetch(struct build *b, const char *const *packages, struct fault *f)
+{
+	const char **words = NULL;
+	size_t n = 0;
+
+	*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) = "apt-get";
+	*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) = "-qq";
+	*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) = "download";
+	for (; *packages; packages++)
+		*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) =
+			*packages;
+	*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) = NULL;
+	return child_run(words, b->cache, f);
+}
+
+/* The newest file of the package in the cache. */
+static int find_file(struct build *b, const char *package, const char **file,
+		     struct fault *f)
+{
+	glob_t found = { 0 };
+	time_t newest = 0;
+	struct stat st;
+
+	*file = NULL;
+	glob(arena_printf(&b->arena, "%s/%s_*.deb", b->cache, package), 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		if (stat(found.gl_pathv[i], &st) || (*file && st.st_mtime < newest))
+			continue;
+		newest = st.st_mtime;
+		*file = arena_strdup(&b->arena, found.gl_pathv[i]);
+	}
+	globfree(&found);
+	return *file ? 0 : fault_set(f, FAULT_IO, "", "%s was not fetched", package);
+}
+
+int image_unpack(struct build *b, const char *const *packages, const char *to,
+		 struct fault *f)
+{
+	if (fetch(b, packages, f))
+		return f->code;
+	for (; *packages && !f->code; packages++) {
+		const char *words[] = { "dpkg", "-x", NULL, to, NULL };
+
+		if (find_file(b, *packages, &words[2], f) == 0)
+			child_run(words, NULL, f);
+	}
+	return f->code;
+}
+
+/* --- build ------------------------------------------------------------------------- */
+
+static int make_folder(struct arena *a, const char *path, struct fault *f)
+{
+	for (const char *at = path + 1; (at = strchr(at, '/')); at++)
+		mkdir(arena_strndup(a, path, (size_t)(at - path)), 0755);
+	if (mkdir(path, 0755) && errno != EEXIST)
+		return fault_set(f, FAULT_IO, "", "%.180s: %s", path, strerror(errno));
+	return 0;
+}
+
+static const char *cache_folder(struct arena *a)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	if (cache && cache[0] == '/')
+		return arena_printf(a, "%s/cadre/packages", cache);
+	return arena_printf(a, "%s/.cache/cadre/packages", home ? home : "");
+}
+
+/* Sorts by time; the last digits part two of one second. */
+static const char *new_version(struct arena *a)
+{
+	struct timespec now;
+	struct tm tm;
+	char when[32];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+	return arena_printf(a, "%s.%03ld", when, now.tv_nsec / 1000000);
+}
+
+static int make_parts(struct build *b, struct fault *f)
+{
+	if (make_folder(&b->arena, b->cache, f) || make_folder(&b->arena, b->work, f) ||
+	    make_folder(&b->arena, b->half, f) || image_kernel(b, f))
+		return f->code;
+	return image_root(b, f);
+}
+
+static int build(struct build *b, const char *name, const char **dir, struct fault *f)
+{
+	struct arena *a = &b->arena;
+	const char *folder = image_folder(a);
+	struct fault ignored = { 0 };
+
+	*dir = arena_printf(a, "%s/%s/%s", folder, name, new_version(a));
+	b->half = arena_printf(a, "%s/.half-%d", folder, (int)getpid());
+	b->work = arena_printf(a, "%s/.work-%d", folder, (int)getpid());
+	b->cache = cache_folder(a);
+	if (make_parts(b, f) == 0 &&
+	    make_folder(a, arena_printf(a, "%s/%s", folder, name), f) == 0 &&
+	    rename(b->half, *dir))
+		fault_set(f, FAULT_IO, "", "%.180s: %s", *dir, strerror(errno));
+	tree_remove(b->work, &ignored);
+	tree_remove(b->half, &ignored);
+	return f->code;
+}
+
+static int build_main(struct cli *cli, int argc, char **argv)
+{
+	const char *name = IMAGE_DEFAULT, *value, *dir = NULL;
+	struct build b = { 0 };
+	struct fault f = { 0 };
+
+	for (int i = 1; i < argc; i++) {
+		if ((value = cli_option(argc, argv, &i, "--rootfs")))
+			b.rootfs = value;
+		else if ((value = cli_option(argc, argv, &i, "--name")))
+			name = value;
+		else
+			return cli_usage(cli, "`image build` does not know %.60s",
+					 argv[i]);
+	}
+	if (image_check_name(name, "/name", &f) == 0)
+		build(&b, name, &dir, &f);
+	if (f.code) {
+		arena_release(&b.arena);
+		return cli_fault(cli, &f);
+	}
+	if (cli->json)
+		print_json(json_pack("{ss,ss,ss}", "name", name, "dir", dir, "kernel",
+				     b.kernel));
+	else
+		printf("%s\n", dir);
+	arena_release(&b.arena);
+	return 0;
+}
+
+/* --- list -------------------------------------------------------------------------- */
+
+static long long size_of(struct arena *a, const struct image *image)
+{
+	static const char *const files[] = { "vmlinuz", "initrd", "root.qcow2" };
+	long long bytes = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < 3; i++)
+		if (!stat(arena_printf(a, "%s/%s", image->dir, files[i]), &st))
+			bytes += st.st_size;
+	return bytes;
+}
+
+static int list_main(struct cli *cli)
+{
+	json_t *list = json_array();
+	struct arena a = { 0 };
+	struct fault f = { 0 };
+	struct image *all;
+	size_t n;
+
+	if (image_list(&a, &all, &n, &f)) {
+		json_decref(list);
+		return cli_fault(cli, &f);
+	}
+	for (size_t i = 0; i < n; i++) {
+		long long bytes = size_of(&a, &all[i]);
+
+		json_array_append_new(list,
+				      json_pack("{ss,ss,sI,ss}", "name", all[i].name,
+						"version", all[i].version, "size",
+						(json_int_t)bytes, "dir", all[i].dir));
+		if (!cli->json)
+			printf("%-16s  %-20s  %5lld MiB  %s\n", all[i].name,
+			       all[i].version, bytes >> 20, all[i].dir);
+	}
+	if (cli->json)
+		print_json(list);
+	json_decref(list);
+	arena_release(&a);
+	return 0;
+}
+
+int image_main(struct cli *cli, int argc, char **argv)
+{
+	if (argc >= 2 && !strcmp(argv[1], "build"))
+		return build_main(cli, argc - 1, argv + 1);
+	if (argc == 2 && !strcmp(argv[1], "list"))
+		return list_main(cli);
+	return cli_usage(cli, "`image` is followed by build or list");
+}

@@ -1,0 +1,51 @@
+/*
+ * image - the parts of `cadre image build`, each of which makes one file.
+ */
+#ifndef TOOLS_IMAGE_H
+#define TOOLS_IMAGE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/arena.h"
+#include "core/fault.h"
+
+/* Where a build works. */
+struct build {
+	struct arena arena;
+	const char *half; /* folder of the image as it grows */
+	const char *work; /* thrown away afterwards */
+	const char *cache; /* packages that were fetched */
+	const char *rootfs; /* the user's own, or NULL */
+	const char *kernel; /* its version, once fetched */
+};
+
+/* image_kernel.c: half/vmlinuz and half/initrd. */
+int image_kernel(struct build *b, struct fault *f);
+/* image_root.c: half/root.qcow2. */
+int image_root(struct build *b, struct fault *f);
+
+/* Fetches packages, named as the archive does, into the cache and unpacks them
+ * into `to`. */
+int image_unpack(struct build *b, const char *const *packages, const char *to,
+		 struct fault *f);
+/* A line for who waits, on stderr. */
+void image_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- archive.c: an initrd as cpio's "newc" ----------------------------------------- */
+
+struct archive {
+	FILE *file;
+	unsigned entries;
+	struct fault *fault; /* the first one */
+};
+
+int archive_open(struct archive *ar, const char *path, struct fault *f);
+void archive_folder(struct archive *ar, const char *name);
+void archive_device(struct archive *ar, const char *name, unsigned mode, unsigned major,
+		    unsigned minor);
+/* A file with the bytes of `from`. */
+void archive_file(struct archive *ar, const char *name, unsigned mode, const char *from);
+int archive_close(struct archive *ar); /* 0, or the fault */
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * The kernel is Debian's for clouds, fetched and unpacked without being
+ * installed.  Its drivers for VMs are modules; those that a guest needs go into
+ * the initrd in an order in which each finds what it depends on.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/machine/child.h"
+#include "tools/cadre/image.h"
+
+#define META "linux-image-cloud-amd64"
+
+static const char *const modules[] = {
+	"drivers/virtio/virtio_ring",
+	"drivers/virtio/virtio",
+	"drivers/virtio/virtio_mmio",
+	"drivers/block/virtio_blk",
+	"drivers/char/virtio_console",
+	"net/core/failover",
+	"drivers/net/net_failover",
+	"drivers/net/virtio_net",
+	"drivers/char/hw_random/virtio-rng",
+	"net/vmw_vsock/vsock",
+	"net/vmw_vsock/vmw_vsock_virtio_transport_common",
+	"net/vmw_vsock/vmw_vsock_virtio_transport",
+	"fs/overlayfs/overlay",
+};
+
+/* What the meta package stands for today. */
+static int find_package(struct build *b, const char **package, struct fault *f)
+{
+	const char *words[] = { "apt-cache", "depends", META, NULL };
+	static const char mark[] = "Depends: linux-image-";
+	char *text, *at;
+
+	if (child_read(words, NULL, &b->arena, &text, f))
+		return f->code;
+	at = strstr(text, mark);
+	if (!at) {
+		fault_set(f, FAULT_NOT_FOUND, "", "the package archive has no " META);
+		return fault_hint(f, "Debian's lists are fetched by: apt-get update");
+	}
+	at += strlen("Depends: ");
+	*package = arena_strndup(&b->arena, at, strcspn(at, "\n "));
+	return 0;
+}
+
+/* The one folder in lib/modules. */
+static int find_version(struct build *b, const char *root, struct fault *f)
+{
+	DIR *dir = opendir(arena_printf(&b->arena, "%s/lib/modules", root));
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (e->d_name[0] != '.')
+			b->kernel = arena_strdup(&b->arena, e->d_name);
+	if (dir)
+		closedir(dir);
+	return b->kernel ? 0
+			 : fault_set(f, FAULT_IO, "", "the kernel came without modules");
+}
+
+/* Beside this program, or where `make install` puts it. */
+static int find_guest(struct build *b, const char **guest, struct fault *f)
+{
+	static const char *const places[] = { "cadre-guest", "../lib/cadre/cadre-guest",
+					      "../cadre-guest" };
+	char self[PATH_MAX], *slash;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
+		*guest = arena_printf(&b->arena, "%.*s/%s", (int)(slash - self), self,
+				      places[i]);
+		if (access(*guest, X_OK) == 0)
+			return 0;
+	}
+	return fault_set(f, FAULT_NOT_FOUND, "", "cadre-guest is not beside %.100s",
+			 self);
+}
+
+static int make_initrd(struct build *b, const char *root, struct fault *f)
+{
+	const char *guest;
+	struct archive ar;
+
+	if (find_guest(b, &guest, f) ||
+	    archive_open(&ar, arena_printf(&b->arena, "%s/initrd", b->half), f))
+		return f->code;
+	archive_folder(&ar, "dev");
+	archive_device(&ar, "dev/console", 0600, 5, 1);
+	archive_folder(&ar, "modules");
+	archive_file(&ar, "init", 0755, guest);
+	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
+		archive_file(&ar,
+			     arena_printf(&b->arena, "modules/%02zu-%s.ko", i,
+					  strrchr(modules[i], '/') + 1),
+			     0644,
+			     arena_printf(&b->arena, "%s/lib/modules/%s/kernel/%s.ko",
+					  root, b->kernel, modules[i]));
+	return archive_close(&ar);
+}
+
+int image_kernel(struct build *b, struct fault *f)
+{
+	const char *root = arena_printf(&b->arena, "%s/kernel", b->work);
+	const char *packages[] = { NULL, NULL };
+
+	if (find_package(b, &packages[0], f))
+		return f->code;
+	image_say("kernel: %s", packages[0]);
+	if (image_unpack(b, packages, root, f) || find_version(b, root, f))
+		return f->code;
+	if (rename(arena_printf(&b->arena, "%s/boot/vmlinuz-%s", root, b->kernel),
+		   arena_printf(&b->arena, "%s/vmlinuz", b->half)))
+		return fault_set(f, FAULT_IO, "", "the kernel is not in its package: %m");
+	return make_initrd(b, root, f);
+}

@@ -1,0 +1,26 @@
+/*
+ * main - the program inside a VM: its first process, its guest, its `cadre`.
+ *
+ * As process 1 it is init; by any other way it is the command, with the verbs
+ * that make sense where the state is elsewhere.
+ */
+#include "core/version.h"
+#include "guest/boot.h"
+#include "tools/cadre/cli.h"
+
+/* clang-format off */
+const struct verb verb_table[] = {
+	{ "mcp", "[--toolsets SETS] [--output-schemas]", "Serve MCP on standard input and output.", mcp_verb },
+	{ "help", "[VERB...]", "Explain a verb.", help_main },
+	{ "version", "", "Print the version.", version_main },
+	{ "guest", NULL, "Run a workspace's guest; init starts it.", guest_verb },
+	{ NULL, NULL, NULL, NULL },
+};
+/* clang-format on */
+
+int main(int argc, char **argv)
+{
+	if (boot_is_wanted())
+		boot_main(CADRE_VERSION);
+	return cli_main(argc, argv);
+}

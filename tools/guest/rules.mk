@@ -1,0 +1,14 @@
+# The program inside a VM: static, for it is alone in its initrd, and small.
+GUEST = $(if $(B),,build/cadre-guest)
+GUEST_MOST = 4194304
+GUEST_LIBS = -lsqlite3 -ljansson -l:libuv_a.a -lmd -pthread -ldl -lm
+
+all: $(GUEST)
+build/cadre-guest: build/obj/tools/guest/main.o build/libcadre.a
+	$(call SAY,LD,$@) $(CC) $(CFLAGS) -static -s -Wl,--gc-sections -Wl,-w -o $@ $^ $(GUEST_LIBS)
+	@test $$(stat -c %s $@) -le $(GUEST_MOST) || { echo "$@ is over $(GUEST_MOST) bytes"; exit 1; }
+
+install: install-guest
+install-guest: $(GUEST)
+	install -Dm755 build/cadre-guest $(D)/lib/cadre/cadre-guest
+.PHONY: install-guest
