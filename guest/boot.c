@@ -388,7 +388,7 @@ static pid_t start_guest(const struct words *w, const char *version)
 		.name = w->name ? w->name : w->workspace,
 		.dir = "/workspace",
 		.state = "/var/lib/cadre",
-		.sockets = BOOT_RUN,
+		.listen = w->listen ? w->listen : "serial:" BOOT_PORTS,
 		.team = w->team,
 		.agent = w->agent,
 		.version = version,

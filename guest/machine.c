@@ -135,11 +135,11 @@ static int parse(struct net *net, const char *address, const char *gateway,
 	char text[32];
 	const char *slash = strchr(address, '/');
 	size_t n = slash ? (size_t)(slash - address) : strlen(address);
-	char *end = "";
+	char *end = NULL;
 	long prefix = slash ? strtol(slash + 1, &end, 10) : PREFIX;
 
 	snprintf(text, sizeof(text), "%.*s", (int)(n < 31 ? n : 31), address);
-	if (inet_pton(AF_INET, text, &net->address) != 1 || *end || prefix < 1 ||
+	if (inet_pton(AF_INET, text, &net->address) != 1 || (end && *end) || prefix < 1 ||
 	    prefix > 32)
 		return fault_set(f, FAULT_INVALID, "/ip_address",
 				 "not an IPv4 address: %.40s", address);
