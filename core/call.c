@@ -20,6 +20,8 @@ const struct settings settings_default = {
 	.max_total_vms = 100,
 	.keep_days = 30,
 	.vault_extensions = "md json txt",
+	.network_range = "10.99.0.0/16",
+	.tag = "0000",
 };
 
 /* --- rows ------------------------------------------------------------------ */

@@ -57,6 +57,9 @@ struct settings {
 	const char *home; /* the state folder, absolute */
 	const struct notes *notes; /* files of the vault; NULL: there are none */
 	const char *vault_extensions; /* "md json txt" */
+	const char *network_range; /* of the VMs; see core/nic.h */
+	const char *tag; /* last four hex digits of the state's id: what it gives
+			    the machine (bridge, taps, tables) ends in them */
 	uint8_t secret[32]; /* of the state: tokens are derived from it */
 };
 

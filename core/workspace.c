@@ -43,10 +43,8 @@ static int row_by_agent(struct call *call, const char *name, int64_t *row)
 	return rc;
 }
 
-/* Workspace `name` of the call's team; a member reaches its own only.  For an
- * operator who names no team, the workspace says which. */
-static int find(struct call *call, const char *team, const char *name,
-		struct workspace_row *w)
+int workspace_find(struct call *call, const char *team, const char *name,
+		   struct workspace_row *w)
 {
 	int64_t row;
 	int found = row_by_name(call, name, &row), rc;
@@ -77,7 +75,7 @@ static int find(struct call *call, const char *team, const char *name,
 static int reach(struct call *call, const char *team, const char *name)
 {
 	struct workspace_row w;
-	int rc = find(call, team, name, &w);
+	int rc = workspace_find(call, team, name, &w);
 
 	if (rc < 0)
 		return rc;
@@ -145,7 +143,7 @@ int workspace_info(struct call *call, const struct workspace_info_in *in,
 		   struct workspace_info_out *out)
 {
 	struct workspace_row w;
-	int rc = find(call, in->team, in->workspace, &w);
+	int rc = workspace_find(call, in->team, in->workspace, &w);
 
 	if (rc >= 0)
 		tell(call, &w, &out->workspace);
@@ -270,7 +268,7 @@ int workspace_fork(struct call *call, const struct workspace_fork_in *in,
 	struct workspace_row w;
 	int rc;
 
-	if ((rc = find(call, in->team, in->workspace, &w)) < 0)
+	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
 		return rc;
 	if (!call->made &&
 	    ((rc = is_over(call, &w)) < 0 ||
@@ -299,7 +297,7 @@ int workspace_start(struct call *call, const struct workspace_start_in *in,
 	struct workspace_row w;
 	int rc;
 
-	if ((rc = find(call, in->team, in->workspace, &w)) < 0 ||
+	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
 	    (rc = is_over(call, &w)) < 0)
 		return rc;
 	if (w.state != WORKSPACE_STATE_READY &&
@@ -314,7 +312,7 @@ int workspace_stop(struct call *call, const struct workspace_stop_in *in,
 	struct workspace_row w;
 	int rc;
 
-	if ((rc = find(call, in->team, in->workspace, &w)) < 0 ||
+	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
 	    (rc = set_state(call, &w, WORKSPACE_STATE_STOPPED, EVENT_WORKSPACE_STOPPED)) <
 		    0)
 		return rc;
@@ -328,7 +326,7 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 	int rc;
 
 	if (!call->made) {
-		if ((rc = find(call, in->team, in->workspace, &w)) < 0 ||
+		if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
 		    (rc = set_state(call, &w, WORKSPACE_STATE_DESTROYED,
 				    EVENT_WORKSPACE_DESTROYED)) < 0 ||
 		    (w.agent && (rc = sql_run(call, agent_set_workspace, .agent = w.agent,

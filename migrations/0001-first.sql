@@ -19,7 +19,8 @@ CREATE TABLE state (
 	id_a INTEGER NOT NULL,
 	id_b INTEGER NOT NULL,
 	id_c INTEGER NOT NULL,
-	alive_at INTEGER NOT NULL DEFAULT 0 -- when a host last said so
+	alive_at INTEGER NOT NULL DEFAULT 0, -- when a host last said so
+	network_fault TEXT -- why it could not make a network for VMs
 ) STRICT;
 
 INSERT INTO state (one, incarnation, created_at, id_a, id_b, id_c) VALUES (
@@ -268,12 +269,35 @@ CREATE TABLE workspace (
 	pid_start INTEGER, -- clock ticks after boot, as in /proc/PID/stat
 	machine_boot TEXT, -- boot id of the machine that pid belongs to
 	guest_boot TEXT, -- boot id that the guest said last
+	slot INTEGER CHECK (slot > 1), -- its address in the network's range
+	allow_internet INTEGER NOT NULL DEFAULT 1, -- of what its team allows
+	allow_inter_vm INTEGER NOT NULL DEFAULT 1,
 	created_at INTEGER NOT NULL,
 	changed_at INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX workspace_living ON workspace(name) WHERE state < 4;
 CREATE INDEX workspace_agent ON workspace(agent) WHERE agent IS NOT NULL;
 CREATE INDEX workspace_team ON workspace(team);
+CREATE UNIQUE INDEX workspace_slot ON workspace(slot)
+	WHERE slot IS NOT NULL AND (state < 4 OR pid IS NOT NULL);
+
+-- Ports that a workspace opens of those that its team allows; none: all of them.
+CREATE TABLE workspace_port (
+	workspace INTEGER NOT NULL REFERENCES workspace(id),
+	port INTEGER NOT NULL CHECK (port BETWEEN 1 AND 65535),
+	PRIMARY KEY (workspace, port)
+) STRICT, WITHOUT ROWID;
+
+-- Ports of the machine that lead to a port of a VM.
+CREATE TABLE workspace_forward (
+	transport INTEGER NOT NULL CHECK (transport IN (0, 1)),
+	port INTEGER NOT NULL CHECK (port BETWEEN 1 AND 65535),
+	workspace INTEGER NOT NULL REFERENCES workspace(id),
+	target INTEGER NOT NULL CHECK (target BETWEEN 1 AND 65535),
+	public INTEGER NOT NULL DEFAULT 0 CHECK (public IN (0, 1)),
+	PRIMARY KEY (transport, port)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX workspace_forward_of ON workspace_forward(workspace);
 
 -- Who did what to which noun, when.  Numbers are never reused: cleaning leaves
 -- the newest row.  `subject` is the row that it is about, `target` a second one

@@ -30,6 +30,7 @@ static const struct key keys[] = {
 	{ "team.max_vms", VALUE_INT, AT(max_vms), 1, 1000 },
 	{ "limits.max_vms_per_team", VALUE_INT, AT(max_vms_per_team), 1, 1000 },
 	{ "limits.max_total_vms", VALUE_INT, AT(max_total_vms), 1, 100000 },
+	{ "network.range", VALUE_TEXT, AT(network_range), 0, 32 },
 	{ "keep_days", VALUE_INT, AT(keep_days), 1, 36500 },
 	{ "vault.extensions", VALUE_TEXT, AT(vault_extensions), 0, 64 },
 	{ "vault.root", VALUE_PATH, offsetof(struct home, vault), 0, 4000 },

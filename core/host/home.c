@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/host/config.h"
+#include "core/nic.h"
 
 uint64_t home_random(void)
 {
@@ -386,6 +387,32 @@ static int find_sockets(struct home *h, struct fault *f)
 	return 0;
 }
 
+/* What the state gives the machine ends in the last digits of its id, which is
+ * that of place_run().  States that were told nothing else have a network each:
+ * one of the 1,024 of 10.64.0.0/10 that hold 4,093 VMs. */
+static int find_network(struct home *h, size_t *used, struct fault *f)
+{
+	struct settings *s = &h->settings;
+	struct nic_range range;
+	char text[32];
+	struct stat st;
+	unsigned tag;
+
+	if (stat(h->dir, &st))
+		return fault_set(f, FAULT_IO, "", "%.150s: %m", h->dir);
+	tag = (unsigned)st.st_ino & 0xffff;
+	snprintf(text, sizeof(text), "%04x", tag);
+	s->tag = keep(h, used, text);
+	if (s->network_range == settings_default.network_range) {
+		snprintf(text, sizeof(text), "10.%u.%u.0/20", 64 + (tag >> 4 & 63),
+			 (tag & 15) << 4);
+		s->network_range = keep(h, used, text);
+	}
+	if (!s->tag || !s->network_range)
+		return too_long(h->dir, f);
+	return nic_range_parse(s->network_range, &range, f);
+}
+
 int home_find(struct home *h, const char *dir, bool create, struct fault *f)
 {
 	size_t used = 0;
@@ -400,7 +427,7 @@ int home_find(struct home *h, const char *dir, bool create, struct fault *f)
 	h->settings.home = h->dir;
 	snprintf(h->lock, sizeof(h->lock), "%s/host.lock", h->dir);
 	snprintf(h->vault, sizeof(h->vault), "%s/vault", h->dir);
-	if (config_load(h, &used, f) < 0)
+	if (config_load(h, &used, f) < 0 || find_network(h, &used, f) < 0)
 		return f->code;
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;

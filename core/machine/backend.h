@@ -23,6 +23,10 @@ struct spot {
 	const char *home; /* of the state */
 	const char *door; /* socket of the host */
 	const char *program; /* cadre */
+	/* A VM's card, when this machine gave it a network; else tap is NULL and
+	 * it has none.  The tap exists and is named so. */
+	const char *tap, *mac, *ip, *gateway;
+	int prefix;
 };
 
 /* A guest's process.  A pid alone says nothing: it is used again. */

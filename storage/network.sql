@@ -1,0 +1,91 @@
+-- The network of VMs: places in its range, policies, forwarded ports.
+-- A place is free again when no process can still be using it.
+
+-- name: network_take
+-- The lowest free place; 1 is the gateway's.
+-- scan ok: the index of places in use
+UPDATE workspace SET slot = (
+	SELECT min(s.slot) + 1 FROM (
+		SELECT 1 AS slot UNION ALL SELECT u.slot FROM workspace u
+		WHERE u.slot IS NOT NULL AND (u.state < 4 OR u.pid IS NOT NULL)) s
+	WHERE NOT EXISTS (SELECT 1 FROM workspace t WHERE t.slot = s.slot + 1
+		AND t.slot IS NOT NULL AND (t.state < 4 OR t.pid IS NOT NULL)))
+WHERE id = :workspace AND slot IS NULL RETURNING slot;
+
+-- name: network_of
+SELECT slot, allow_internet, allow_inter_vm FROM workspace WHERE id = :workspace;
+
+-- name: network_set
+UPDATE workspace SET allow_internet = :allow_internet, allow_inter_vm = :allow_inter_vm
+WHERE id = :workspace;
+
+-- name: network_team
+-- What a team and those above it allow: the least of them counts.
+-- scan ok: a team and those above it
+WITH RECURSIVE up(id, parent, allow_internet, allow_inter_vm) AS (
+	SELECT t.id, t.parent, t.allow_internet, t.allow_inter_vm FROM team t
+	WHERE t.id = :team
+	UNION ALL
+	SELECT t.id, t.parent, t.allow_internet, t.allow_inter_vm
+	FROM up JOIN team t ON t.id = up.parent)
+SELECT min(allow_internet) AS allow_internet, min(allow_inter_vm) AS allow_inter_vm
+FROM up;
+
+-- name: network_ports
+-- int: allowed
+-- Ports that anybody lists of a team, those above it and :workspace (0: without
+-- one), and whether all of those who list any do.  No row: all ports are allowed.
+-- scan ok: a team and those above it
+WITH RECURSIVE up(id, parent) AS (
+	SELECT t.id, t.parent FROM team t WHERE t.id = :team
+	UNION ALL SELECT t.id, t.parent FROM up JOIN team t ON t.id = up.parent),
+listed(lister, port) AS (
+	SELECT 0, port FROM workspace_port WHERE workspace = :workspace
+	UNION ALL SELECT up.id, p.port FROM up JOIN team_port p ON p.team = up.id)
+SELECT port, count(*) = (SELECT count(DISTINCT lister) FROM listed) AS allowed
+FROM listed GROUP BY port ORDER BY port;
+
+-- name: network_port_add
+INSERT INTO workspace_port (workspace, port) VALUES (:workspace, :port)
+ON CONFLICT DO NOTHING;
+
+-- name: network_ports_clear
+DELETE FROM workspace_port WHERE workspace = :workspace;
+
+-- name: network_forwards
+SELECT transport, port, target, public FROM workspace_forward
+WHERE workspace = :workspace ORDER BY port, transport;
+
+-- name: network_forward_add
+-- A port leads to one living workspace; what a destroyed one had is free.
+INSERT INTO workspace_forward (transport, port, workspace, target, public)
+VALUES (:transport, :port, :workspace, :target, :public)
+ON CONFLICT (transport, port) DO UPDATE SET workspace = excluded.workspace,
+	target = excluded.target, public = excluded.public
+WHERE (SELECT w.state FROM workspace w WHERE w.id = workspace_forward.workspace) = 4;
+
+-- name: network_forward_owner
+-- text: name
+SELECT w.name FROM workspace_forward f JOIN workspace w ON w.id = f.workspace
+WHERE f.transport = :transport AND f.port = :port;
+
+-- name: network_forwards_clear
+DELETE FROM workspace_forward WHERE workspace = :workspace;
+
+-- name: network_members
+-- Living workspaces that have a place in it; a sub-team's lead with the team above.
+-- scan ok: the host's own list of living workspaces
+-- text: name
+SELECT w.id, w.created_at, w.name, w.team, w.slot, w.allow_internet, w.allow_inter_vm,
+	CASE WHEN w.agent = (SELECT a.id FROM agent a WHERE a.team = w.team
+		AND a.gone = 0 AND a.kind = 0 AND (a.role = 'lead' OR a.name = 'lead')
+		ORDER BY a.id LIMIT 1) THEN t.parent END AS parent
+FROM workspace w JOIN team t ON t.id = w.team
+WHERE w.slot IS NOT NULL AND w.state < 4 ORDER BY w.id;
+
+-- name: network_fault
+SELECT network_fault FROM state WHERE one = 1;
+
+-- name: network_set_fault
+UPDATE state SET network_fault = :network_fault
+WHERE one = 1 AND network_fault IS NOT :network_fault;
