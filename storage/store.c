@@ -2,6 +2,7 @@
 #include "storage/fault_vfs.h"
 #include "storage/inside.h"
 #include "storage/search.h"
+#include "storage/wal_vfs.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -312,7 +313,7 @@ int store_open(struct store **out, const char *dir, unsigned flags, const char *
 	if (!vfs && !(flags & STORE_MEMORY))
 		vfs = fault_vfs_chosen();
 #endif
-	s = store_new(dir, flags, vfs);
+	s = store_new(dir, flags, wal_vfs_over(vfs));
 	if (flags & STORE_MEMORY)
 		open_under_lock(s, -1, f);
 	else

@@ -83,6 +83,38 @@ static void test_full_disk(void **state)
 	place_assert_sound(p);
 }
 
+/* A commit of many pages is one write of the WAL, or few when it is large; what was
+ * gathered for a transaction that is rolled back hurts nobody. */
+static void test_writes_are_gathered(void **state)
+{
+	struct place *p = *state;
+	struct fault_control control = { .kinds = FAULT_DISK_WRITE };
+	struct store *s;
+	long before;
+
+	assert_int_equal(fault_vfs_register(&control), 0);
+	s = place_open_with(p, STORE_CREATE | STORE_NO_CHECKPOINT, "faulty");
+	for (int n = 0; n < 3; n++) {
+		assert_int_equal(store_begin(s, true, &p->fault), 0);
+		for (int i = 0; i < 1000 + n * 20000; i++)
+			assert_int_equal(add_event(s, 1, i, &p->fault), 1);
+		before = control.seen;
+		if (n == 1)
+			store_rollback(s);
+		else
+			assert_int_equal(store_commit(s, &p->fault), 0);
+		assert_true(control.seen - before <= (n == 2 ? 12 : 2));
+		assert_int_equal(commit_event(s, 2, n, &p->fault), 0);
+	}
+	store_close(s);
+	fault_vfs_unregister();
+	assert_int_equal(place_number(p, "SELECT count(*) FROM event WHERE actor = 1"),
+			 1000 + 41000);
+	assert_int_equal(place_number(p, "SELECT count(*) FROM event WHERE actor = 2"),
+			 3);
+	place_assert_sound(p);
+}
+
 /* Ten transactions while the n-th disk operation fails; what was acknowledged
  * must be there for a healthy reader, and the store must recover by itself. */
 static bool survive(struct place *p, struct fault_control *c, long n, int *made)
@@ -158,10 +190,10 @@ static void test_every_failing_read(void **state)
 int run_fault_tests(void)
 {
 	const struct CMUnitTest tests[] = {
-		STORY(test_failed_commit),      STORY(test_dropped_transaction),
-		STORY(test_full_disk),          STORY(test_every_failing_write),
-		STORY(test_every_full_write),   STORY(test_every_failing_sync),
-		STORY(test_every_failing_read),
+		STORY(test_failed_commit),       STORY(test_dropped_transaction),
+		STORY(test_writes_are_gathered), STORY(test_every_failing_write),
+		STORY(test_full_disk),           STORY(test_every_full_write),
+		STORY(test_every_failing_sync),  STORY(test_every_failing_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
