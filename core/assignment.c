@@ -147,8 +147,9 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 		     .workdir = p->workdir, .env = env_text(call, p),
 		     .timeout_s = p->timeout_secs);
 	if (rc < 0 || (rc = message_deliver(call, message, &own, to)) < 0 ||
-	    (rc = event_emit_as(call, EVENT_MESSAGE_SENT, call->caller.team, own.sender,
-				message, to->id, NULL)) < 0)
+	    (rc = event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
+			   .actor = own.sender, .subject = message, .target = to->id)) <
+		    0)
 		return rc;
 	return message;
 }

@@ -68,8 +68,8 @@ int delivery_notified(struct call *call, const struct delivery_notified_in *in,
 		if (rc == 0)
 			continue;
 		out->changed++;
-		rc = event_emit_as(call, EVENT_MESSAGE_NOTIFIED, a.team, a.id,
-				   in->messages[i], a.id, NULL);
+		rc = event_by(call, .kind = EVENT_MESSAGE_NOTIFIED, .team = a.team,
+			      .actor = a.id, .subject = in->messages[i], .target = a.id);
 		if (rc < 0)
 			return rc;
 	}

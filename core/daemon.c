@@ -5,8 +5,9 @@
 
 static int set_status(struct call *call, int64_t team, int64_t agent, int64_t status)
 {
-	return event_emit_as(call, EVENT_AGENT_STATUS, team, 0, agent, 0,
-			     word_of(&record_agent_line, "status", status));
+	return event_by(call, .kind = EVENT_AGENT_STATUS, .team = team,
+			.actor = ACTOR_HOST, .subject = agent,
+			.detail = word_of(&record_agent_line, "status", status));
 }
 
 int daemon_moves(struct call *call, const struct assignment_row *x)
@@ -44,8 +45,8 @@ static int tell_lead(struct call *call, const struct daemons_stuck_row *d)
 		return (int)message;
 	if ((rc = message_deliver(call, message, &draft, &to)) < 0)
 		return rc;
-	return event_emit_as(call, EVENT_MESSAGE_SENT, d->team, d->id, message, to.id,
-			     NULL);
+	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = d->team, .actor = d->id,
+			.subject = message, .target = to.id);
 }
 
 int daemons_settle(struct call *call)

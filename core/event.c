@@ -1,18 +1,31 @@
 #include "core/event.h"
 
-int event_emit_as(struct call *call, int kind, int64_t team, int64_t actor,
-		  int64_t subject, int64_t target, const char *detail)
+int event_record(struct call *call, const struct deed *d)
 {
-	int rc = sql_run(call, event_add, .now = call->now, .kind = kind, .team = team,
-			 .actor = actor, .via = call->identity.as, .subject = subject,
-			 .target = target, .detail = detail);
+	int rc = sql_run(call, event_add, .now = call->now, .kind = d->kind,
+			 .team = d->team, .actor = d->actor,
+			 .via = d->actor != ACTOR_HOST && call->identity.as,
+			 .subject = d->subject, .target = d->target, .detail = d->detail);
 
 	return rc < 0 ? rc : 0;
+}
+
+int64_t event_actor(const struct call *call)
+{
+	if (call->caller.agent)
+		return call->caller.agent;
+	return call->caller.level == WHO_HOST ? ACTOR_HOST : ACTOR_OPERATOR;
+}
+
+const char *event_actor_name(int64_t actor, const char *agent)
+{
+	return actor == ACTOR_HOST ? "host" : actor < 0 ? "operator" : agent;
 }
 
 int event_emit(struct call *call, int kind, int64_t subject, int64_t target,
 	       const char *detail)
 {
-	return event_emit_as(call, kind, call->caller.team, call->caller.agent, subject,
-			     target, detail);
+	return event_by(call, .kind = kind, .team = call->caller.team,
+			.actor = event_actor(call), .subject = subject, .target = target,
+			.detail = detail);
 }

@@ -36,8 +36,8 @@ int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t 
 	if (d->lane < 2 && (rc = sql_run(call, inbox_less, .agent = d->agent,
 					 .queued = !held, .leased = held)) < 0)
 		return rc;
-	return event_emit_as(call, events[state], d->team, d->sender, d->message,
-			     d->agent, NULL);
+	return event_by(call, .kind = events[state], .team = d->team, .actor = ACTOR_HOST,
+			.subject = d->message, .target = d->agent);
 }
 
 int delivery_expire(struct call *call, const struct inbox_lapsed_row *d)
@@ -54,8 +54,8 @@ int delivery_expire(struct call *call, const struct inbox_lapsed_row *d)
 			  .agent = d->agent, .expires_at = d->expires_at)) <= 0 ||
 	    (rc = sql_run(call, inbox_requeued, .agent = d->agent)) < 0)
 		return rc;
-	return event_emit_as(call, EVENT_MESSAGE_REQUEUED, d->team, d->sender, d->message,
-			     d->agent, NULL);
+	return event_by(call, .kind = EVENT_MESSAGE_REQUEUED, .team = d->team,
+			.actor = ACTOR_HOST, .subject = d->message, .target = d->agent);
 }
 
 int inbox_settle(struct call *call, int64_t agent)

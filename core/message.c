@@ -293,8 +293,9 @@ static int send_one(struct call *call, const struct draft *d, const struct agent
 		return (int)*message;
 	if ((rc = message_deliver(call, *message, d, to)) < 0)
 		return rc;
-	return event_emit_as(call, EVENT_MESSAGE_SENT, call->caller.team, d->sender,
-			     *message, to->id, sent_by(call, d));
+	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
+			.actor = d->sender, .subject = *message, .target = to->id,
+			.detail = sent_by(call, d));
 }
 
 static int send_many(struct call *call, struct draft *d, const struct recipients *r,
@@ -311,8 +312,9 @@ static int send_many(struct call *call, struct draft *d, const struct recipients
 		rc = message_deliver(call, *message, d, &r->agents[i]);
 	if (rc < 0)
 		return rc;
-	return event_emit_as(call, EVENT_MESSAGE_SENT, call->caller.team, d->sender,
-			     *message, 0, sent_by(call, d));
+	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
+			.actor = d->sender, .subject = *message,
+			.detail = sent_by(call, d));
 }
 
 static int send_assignment(struct call *call, const struct draft *d,

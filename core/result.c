@@ -235,8 +235,9 @@ static int ack_assignment(struct call *call, const struct assignment_row *x)
 	if ((rc = sql_run(call, delivery_end, .message = x->message, .agent = x->agent,
 			  .state = DELIVERY_STATE_ACKED, .now = call->now)) < 0)
 		return rc;
-	if (rc > 0 && (rc = event_emit_as(call, EVENT_MESSAGE_ACKED, x->team, x->agent,
-					  x->message, x->agent, NULL)) < 0)
+	if (rc > 0 && (rc = event_by(call, .kind = EVENT_MESSAGE_ACKED, .team = x->team,
+				     .actor = x->agent, .subject = x->message,
+				     .target = x->agent)) < 0)
 		return rc;
 	return 0;
 }
@@ -270,8 +271,9 @@ int result_store(struct call *call, const struct result_store_in *in,
 	if ((rc = daemon_moves(call, &x)) < 0)
 		return rc;
 	if ((rc = ack_assignment(call, &x)) < 0 ||
-	    (rc = event_emit_as(call, EVENT_ASSIGNMENT_DONE, x.team, x.agent, x.message,
-				x.sender, in->success ? "ok" : "failed")) < 0)
+	    (rc = event_by(call, .kind = EVENT_ASSIGNMENT_DONE, .team = x.team,
+			   .actor = x.agent, .subject = x.message, .target = x.sender,
+			   .detail = in->success ? "ok" : "failed")) < 0)
 		return rc;
 	if (x.task && (rc = task_finish_assigned(
 			       call, &x, in->success,
@@ -297,10 +299,11 @@ static int note_running(struct call *call, int64_t agent, const char *id,
 		     .now = call->now);
 	if (rc < 0)
 		return rc;
-	if (rc > 0 && ((rc = daemon_moves(call, &x)) < 0 ||
-		       (rc = event_emit_as(call, EVENT_ASSIGNMENT_STARTED, x.team, agent,
-					   x.message, agent, NULL)) < 0 ||
-		       (rc = team_announce(call, x.team)) < 0))
+	if (rc > 0 &&
+	    ((rc = daemon_moves(call, &x)) < 0 ||
+	     (rc = event_by(call, .kind = EVENT_ASSIGNMENT_STARTED, .team = x.team,
+			    .actor = agent, .subject = x.message, .target = agent)) < 0 ||
+	     (rc = team_announce(call, x.team)) < 0))
 		return rc;
 	return x.task ? task_renew_assigned(call, &x, renewed) : 0;
 }
@@ -323,6 +326,7 @@ int guest_heartbeat(struct call *call, const struct guest_heartbeat_in *in,
 		     .now = call->now);
 	if (rc <= 0)
 		return rc;
-	return event_emit_as(call, EVENT_AGENT_STATUS, a.team, a.id, a.id, 0,
-			     word_of(&record_agent_line, "status", in->status));
+	return event_by(call, .kind = EVENT_AGENT_STATUS, .team = a.team, .actor = a.id,
+			.subject = a.id,
+			.detail = word_of(&record_agent_line, "status", in->status));
 }

@@ -114,7 +114,7 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 				     .at = r.at,
 				     .event = event_kind((int)r.kind)->name,
 				     .team = r.team_name,
-				     .by = r.actor_name,
+				     .by = event_actor_name(r.actor, r.actor_name),
 				     .has_as_operator = r.via,
 				     .as_operator = r.via,
 				     .detail = r.detail };

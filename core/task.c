@@ -57,12 +57,14 @@ static int lapse(struct call *call, const struct task_lapsed_row *t)
 	if (rc <= 0)
 		return rc;
 	if ((rc = assignment_call_off(call, t->id)) < 0 ||
-	    (rc = event_emit_as(call, EVENT_TASK_LAPSED, t->team, 0, t->id, t->owner,
-				NULL)) < 0)
+	    (rc = event_by(call, .kind = EVENT_TASK_LAPSED, .team = t->team,
+			   .actor = ACTOR_HOST, .subject = t->id, .target = t->owner)) <
+		    0)
 		return rc;
 	if (after.state == TASK_STATE_FAILED &&
-	    (rc = event_emit_as(call, EVENT_TASK_FAILED, t->team, 0, t->id, t->owner,
-				"its lease ran out too often")) < 0)
+	    (rc = event_by(call, .kind = EVENT_TASK_FAILED, .team = t->team,
+			   .actor = ACTOR_HOST, .subject = t->id, .target = t->owner,
+			   .detail = "its lease ran out too often")) < 0)
 		return rc;
 	return team_announce(call, t->team);
 }
@@ -428,8 +430,8 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 			continue;
 		*(const char **)arena_push(&call->arena, ids, n, sizeof(**ids)) =
 			task_name(call, all[i].number);
-		rc = event_emit_as(call, EVENT_TASK_READY, team, call->caller.agent,
-				   all[i].id, 0, NULL);
+		rc = event_by(call, .kind = EVENT_TASK_READY, .team = team,
+			      .actor = event_actor(call), .subject = all[i].id);
 	}
 	return rc;
 }
@@ -487,8 +489,8 @@ int task_finish_assigned(struct call *call, const struct assignment_row *x, bool
 		     .result = result, .now = call->now);
 	if (rc <= 0)
 		return rc;
-	rc = event_emit_as(call, success ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
-			   x->team, a.id, x->task, a.id, NULL);
+	rc = event_by(call, .kind = success ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
+		      .team = x->team, .actor = a.id, .subject = x->task, .target = a.id);
 	return rc < 0 || !success ? rc : make_ready(call, x->task, x->team, &ids, &n);
 }
 
@@ -503,8 +505,8 @@ int task_renew_assigned(struct call *call, const struct assignment_row *x,
 	rc = sql_run(call, task_start, .id = x->task, .agent = a.id,
 		     .generation = a.generation, .epoch = x->epoch, .now = call->now);
 	if (rc > 0)
-		rc = event_emit_as(call, EVENT_TASK_STARTED, x->team, a.id, x->task, a.id,
-				   NULL);
+		rc = event_by(call, .kind = EVENT_TASK_STARTED, .team = x->team,
+			      .actor = a.id, .subject = x->task, .target = a.id);
 	if (rc < 0)
 		return rc;
 	rc = sql_run(call, lease_renew, .agent = a.id, .now = call->now);

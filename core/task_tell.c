@@ -257,7 +257,7 @@ int task_history(struct call *call, const struct task_history_in *in,
 		}
 		h = arena_push(&call->arena, &out->history, &out->n_history, sizeof(*h));
 		*h = (struct happening){ r.seq, r.at, event_kind((int)r.kind)->name,
-					 r.name ? r.name : "clock", r.detail };
+					 event_actor_name(r.actor, r.name), r.detail };
 	}
 	query_end(&q);
 	return rc < 0 ? rc : 0;

@@ -24,8 +24,9 @@ int team_announce(struct call *call, int64_t team)
 		return rc;
 	if (team == call->caller.team)
 		call->caller.team_state = s.now_state;
-	return event_emit_as(call, EVENT_TEAM_STATE, team, call->caller.agent, team, 0,
-			     word_of(&record_team_line, "state", s.now_state));
+	return event_by(call, .kind = EVENT_TEAM_STATE, .team = team,
+			.actor = event_actor(call), .subject = team,
+			.detail = word_of(&record_team_line, "state", s.now_state));
 }
 
 /* --- telling ----------------------------------------------------------------------- */
@@ -306,6 +307,9 @@ static int end(struct call *call, int64_t team, bool purge)
 	if ((rc = end_tasks(call, team)) < 0 || (rc = end_workspaces(call, team)) < 0 ||
 	    (rc = sql_run(call, team_end_assignments, .team = team)) < 0 ||
 	    (rc = sql_run(call, team_end_results, .team = team, .now = call->now)) < 0 ||
+	    (rc = sql_run(call, team_dead_deliveries, .team = team, .now = call->now,
+			  .kind = EVENT_MESSAGE_DEAD, .actor = event_actor(call),
+			  .via = call->identity.as, .detail = "the team ended")) < 0 ||
 	    (rc = sql_run(call, team_end_deliveries, .team = team, .now = call->now)) <
 		    0 ||
 	    (rc = sql_run(call, team_end_agents, .team = team)) < 0)

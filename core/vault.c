@@ -66,8 +66,9 @@ static int decide(struct call *call)
 	int64_t team;
 	int rc = team_of(call, w->path, &team);
 
-	if (rc < 0 || (rc = event_emit_as(call, w->event, team, call->caller.agent, 0, 0,
-					  detail_of(call, w))) < 0)
+	if (rc < 0 ||
+	    (rc = event_by(call, .kind = w->event, .team = team,
+			   .actor = event_actor(call), .detail = detail_of(call, w))) < 0)
 		return rc;
 	call->made = store_last_id(call->store);
 	rc = sql_run(call, vault_move_add, .event = call->made, .from_path = m->from,

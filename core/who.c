@@ -132,7 +132,10 @@ int who_calls(struct call *call)
 	struct caller_row r;
 	int rc;
 
-	call->caller = (struct caller){ .level = id->level, .name = "operator" };
+	call->caller = (struct caller){
+		.level = id->level,
+		.name = id->level == WHO_HOST ? "host" : "operator",
+	};
 	if (!id->agent || id->level == WHO_HOST)
 		return 0;
 	if ((rc = team_of_caller(call, &team)) < 0)

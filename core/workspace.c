@@ -391,8 +391,9 @@ static int note_state(struct call *call, const struct workspace_row *w,
 
 	if (rc <= 0 || !events[in->state])
 		return rc;
-	rc = event_emit_as(call, events[in->state], w->team, 0, w->id, w->agent,
-			   in->detail);
+	rc = event_by(call, .kind = events[in->state], .team = w->team,
+		      .actor = ACTOR_HOST, .subject = w->id, .target = w->agent,
+		      .detail = in->detail);
 	return rc < 0 ? rc : 1;
 }
 
@@ -403,8 +404,9 @@ static int note_agent(struct call *call, const struct workspace_row *w, int64_t 
 
 	if (rc <= 0)
 		return rc;
-	rc = event_emit_as(call, EVENT_AGENT_STATUS, w->team, 0, w->agent, 0,
-			   word_of(&record_agent_line, "status", status));
+	rc = event_by(call, .kind = EVENT_AGENT_STATUS, .team = w->team,
+		      .actor = ACTOR_HOST, .subject = w->agent,
+		      .detail = word_of(&record_agent_line, "status", status));
 	return rc < 0 ? rc : 1;
 }
 
@@ -423,8 +425,10 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 	if (in->guest_boot && (rc = sql_run(call, workspace_set_boot, .id = w.id,
 					    .guest_boot = in->guest_boot)) < 0)
 		return rc;
-	if (in->restarted && (rc = event_emit_as(call, EVENT_WORKSPACE_RESTARTED, w.team,
-						 0, w.id, w.agent, in->detail)) < 0)
+	if (in->restarted &&
+	    (rc = event_by(call, .kind = EVENT_WORKSPACE_RESTARTED, .team = w.team,
+			   .actor = ACTOR_HOST, .subject = w.id, .target = w.agent,
+			   .detail = in->detail)) < 0)
 		return rc;
 	if (in->has_state) {
 		if ((rc = note_state(call, &w, in)) < 0)

@@ -301,8 +301,8 @@ CREATE INDEX workspace_forward_of ON workspace_forward(workspace);
 
 -- Who did what to which noun, when.  Numbers are never reused: cleaning leaves
 -- the newest row.  `subject` is the row that it is about, `target` a second one
--- (the recipient of a message, the owner of a task); `via` is 1 when the
--- operator acted as the actor.
+-- (the recipient of a message, the owner of a task); `actor` is an agent, 0 the
+-- host, -1 an operator in no team; `via` is 1 when the operator acted as the actor.
 CREATE TABLE event (
 	seq INTEGER PRIMARY KEY,
 	at INTEGER NOT NULL,

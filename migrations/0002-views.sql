@@ -174,7 +174,8 @@ LEFT JOIN workspace p ON p.id = w.parent;
 CREATE VIEW v_event AS
 SELECT e.seq, strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch') AS at,
 	t.name AS team, (SELECT word FROM word WHERE list = 'event' AND n = e.kind) AS event,
-	a.name AS actor, e.via AS as_operator,
+	CASE e.actor WHEN 0 THEN 'host' WHEN -1 THEN 'operator' ELSE a.name END AS actor,
+	e.via AS as_operator,
 	CASE WHEN e.kind BETWEEN 200 AND 299 THEN
 		(SELECT printf('%03d', k.number) FROM task k WHERE k.id = e.subject)
 	WHEN e.kind BETWEEN 110 AND 119 THEN

@@ -82,7 +82,7 @@ WHERE id = :agent;
 -- row: inbox_lapsed
 -- Leases of this inbox that ran out, and waiting ones whose life is over.  What is
 -- due is little: walking that is less than walking the inbox.
-SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.sender, m.expires_at
+SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
 WHERE +d.agent = :agent AND d.state < 3 AND d.due_at <= :now;
 
@@ -97,7 +97,7 @@ FROM inbox_due WHERE +agent = :agent AND due_at <= :now;
 -- name: delivery_due
 -- row: inbox_lapsed
 -- What the clock changes by itself, oldest first.
-SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.sender, m.expires_at
+SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
 WHERE d.due_at IS NOT NULL AND d.state < 3 AND d.due_at <= :now
 ORDER BY d.due_at LIMIT :limit;

@@ -266,7 +266,7 @@ SELECT a.name, n.at, n.text FROM task_note n JOIN agent a ON a.id = n.agent
 WHERE n.task = :task ORDER BY n.id DESC LIMIT :limit;
 
 -- name: task_history
-SELECT e.seq, e.at, e.kind, a.name, e.detail
+SELECT e.seq, e.at, e.kind, e.actor, a.name, e.detail
 FROM event e LEFT JOIN agent a ON a.id = e.actor
 WHERE e.subject = :task AND e.kind BETWEEN 200 AND 299 AND e.seq > :after
 ORDER BY e.seq LIMIT :limit;

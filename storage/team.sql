@@ -101,6 +101,13 @@ UPDATE agent SET gone = 1, token = NULL, queued = 0, leased = 0, assignments = 0
 	status = 9
 WHERE team = :team AND gone = 0;
 
+-- name: team_dead_deliveries
+-- Whose mail dies with the team, as events.
+INSERT INTO event (at, kind, team, actor, via, subject, target, detail)
+SELECT :now, :kind, a.team, :actor, :via, d.message, d.agent, :detail
+FROM agent a JOIN delivery d ON d.agent = a.id
+WHERE a.team = :team AND a.gone = 0 AND d.state < 3;
+
 -- name: team_end_deliveries
 -- scan ok: agents, few
 -- Mail of a destroyed team is dead; what was done with stays as it was.
