@@ -213,6 +213,10 @@ json_t *op_args(const struct op *op, int argc, char **argv, struct fault *f);
  * text becomes what it says, if it does; all else stays a text. */
 json_t *field_word(const struct field *fd, const char *word);
 void op_usage(const struct op *op, struct text *out);
+/* Whether its last words are a command that runs elsewhere: `exec WORKSPACE
+ * COMMAND...`.  op_command_text says how they are taken. */
+bool op_runs_command(const struct op *op);
+extern const char op_command_text[];
 
 /* --- routes (route.c) ------------------------------------------------------ */
 

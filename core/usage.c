@@ -92,6 +92,13 @@ static void put_part(const struct op *op, const struct field *fd, struct text *o
 	put_piece(out, part, strlen(part), column, 7);
 }
 
+static void put_options(const struct op *op, struct text *out, size_t *column)
+{
+	for (size_t i = 0; i < op->in->n_fields; i++)
+		if (!is_bare(op, &op->in->fields[i]))
+			put_part(op, &op->in->fields[i], out, column);
+}
+
 static void put_synopsis(const struct op *op, struct text *out)
 {
 	size_t start = out->len, column;
@@ -100,11 +107,12 @@ static void put_synopsis(const struct op *op, struct text *out)
 	for (const char *const *w = op->cli; w && *w; w++)
 		text_addf(out, " %s", *w);
 	column = out->len - start;
+	if (op_runs_command(op))
+		put_options(op, out, &column);
 	for (const char *const *n = op->cli_fields; n && *n; n++)
 		put_part(op, field_find(op->in, *n), out, &column);
-	for (size_t i = 0; i < op->in->n_fields; i++)
-		if (!is_bare(op, &op->in->fields[i]))
-			put_part(op, &op->in->fields[i], out, &column);
+	if (!op_runs_command(op))
+		put_options(op, out, &column);
 	text_addf(out, "\n");
 }
 
@@ -147,12 +155,24 @@ static void put_argument(const struct op *op, const struct field *fd, struct tex
 	text_addf(out, "\n");
 }
 
+bool op_runs_command(const struct op *op)
+{
+	return op->rate == RATE_EXEC && op->cli_rest;
+}
+
+const char op_command_text[] =
+	"From the command's first word on, all words are its own: options of cadre, such\n"
+	"as --json, stand before it.  One word is a line for the shell; several are a\n"
+	"program and its arguments, which reach it as they are.  A -- may stand in front.\n";
+
 void op_usage(const struct op *op, struct text *out)
 {
 	put_synopsis(op, out);
 	text_addf(out, "\n%s\n", op->summary);
 	if (*op->doc)
 		text_addf(out, "\n%s\n", op->doc);
+	if (op_runs_command(op))
+		text_addf(out, "\n%s", op_command_text);
 	if (op->in->n_fields)
 		text_addf(out, "\n");
 	for (const char *const *n = op->cli_fields; n && *n; n++)

@@ -204,7 +204,17 @@ grep -q 'from the script' "$TMPDIR/out" || bad "exec -"
 is 0 '^message_id' cadre exec shop/coder "$CADRE send lead from the inside"
 is 0 'from the inside' cadre --as lead --team shop inbox
 is 7 'this is a workspace' cadre exec shop/coder "$CADRE backup"
+# Options stand before the command; all behind its first word is its own.
 is 0 '"exit_code":4' cadre --json exec shop/coder 'exit 4'
+is 0 '"exit_code":4' cadre exec --json shop/coder 'exit 4'
+is 0 '"exit_code":4' cadre exec shop/coder --json -- 'exit 4'
+is 0 '^--json --as$' cadre exec shop/coder echo --json --as
+is 0 '^--json -- two words$' cadre exec shop/coder -- printf '%s %s %s\n' --json -- 'two words'
+is 0 '^--help$' cadre exec -- shop/coder echo --help
+is 0 'such$' cadre exec --help
+is 0 'as --json, stand before' cadre help exec
+[ "$(cadre complete -- exec '' | cut -f 1)" = "$(cadre workspace list --json | grep -o '"name":"[^"]*"' |
+	head -n 1 | cut -d'"' -f 4)" ] || bad "no workspace to choose"
 printf 'a\000b\377' >"$TMPDIR/bytes"
 is 0 . cadre workspace write shop/coder some/bytes "@$TMPDIR/bytes"
 cadre workspace read shop/coder some/bytes | cmp -s - "$TMPDIR/bytes" || bad "bytes of a file"
@@ -229,11 +239,39 @@ is 0 '^down: process' cadre down
 is 0 'no host runs' cadre down
 
 # --- what is generated ----------------------------------------------------------------
-for shell in bash zsh fish; do
-	is 0 'task_show\|task show\|-a show' cadre completion $shell
-done
-cadre completion bash >"$TMPDIR/completion"
+# offers WORDS CANDIDATES: what may stand where the last of the words is typed.
+offers() {
+	want=$2
+	eval "set -- $1"
+	got=$(cadre complete -- "$@" 2>"$TMPDIR/err" | cut -f 1 | tr '\n' ' ')
+	[ "$got" = "$want" ] || { : >"$TMPDIR/out"; bad "complete $*: '$got', not '$want'"; }
+}
+is 0 . cadre team create blue --roles '[{"name":"painter"}]'
+is 0 . cadre --team blue task create "Paint it"
+offers 'ver' 'version '
+offers 'task sh' 'show '
+offers 'help ver' 'version '
+offers 'completion ""' 'bash zsh fish '
+offers 'team ""' 'create destroy list status '
+offers 'team status ""' 'blue green '
+offers 'team create ""' '' # a new name
+offers '--team ""' 'blue green '
+offers '--team blue --as p' 'painter '
+offers '--team blue task assign ""' '001 '
+offers '--team blue task assign --timeout-secs 9 001 p' 'painter ' # the second word
+offers '--team=blue send p' 'painter '
+offers 'send p' '' # which team?
+offers 'task list --status pen' 'pending '
+offers 'task list --status pending --ow' '--owner '
+offers 'task list --status=pending --team blue --owner p' 'painter '
+offers 'nothing ""' ''
+is 0 '^001	Paint it' cadre complete -- --team blue task show ''
+is 2 'complete' cadre complete
+
+# The scripts, where their shell is there.
+export CADRE_TEAM=blue
 if command -v bash >/dev/null; then
+	cadre completion bash >"$TMPDIR/completion"
 	cat >"$TMPDIR/complete" <<'END'
 . "$1"
 try() {
@@ -243,26 +281,22 @@ try() {
 	_cadre
 	echo "${COMPREPLY[@]}"
 }
-try cadre ver
-try cadre task sh
 try cadre task list --status pen
-try cadre --as co
+try cadre task assign 001 ''
 END
-	[ "$(CADRE_TEAM=green bash "$TMPDIR/complete" "$TMPDIR/completion" | tr '\n' ' ')" = \
-		'version show pending coder ' ] || bad "completion in bash"
+	[ "$(bash "$TMPDIR/complete" "$TMPDIR/completion" | tr '\n' ' ')" = \
+		'pending lead painter ' ] || bad "completion in bash"
 fi
-export CADRE_TEAM=green
 if command -v zsh >/dev/null; then
 	cadre completion zsh >"$TMPDIR/completion"
-	is 0 '^pending$' zsh -f -c "compdef() { :; }; . $TMPDIR/completion
-		_cadre_find pen task list --status"
-	is 0 '^coder$' zsh -f -c "compdef() { :; }; . $TMPDIR/completion; _cadre_find '' send"
+	is 0 '^lead painter$' zsh -f -c "compdef() { :; }; . $TMPDIR/completion
+		compadd() { shift 4; echo \"\$@\"; }
+		words=(cadre task assign 001 ''); CURRENT=5; _cadre"
 fi
 if command -v fish >/dev/null; then
 	cadre completion fish >"$TMPDIR/completion"
-	is 0 '^show' fish -c "source $TMPDIR/completion; complete -C 'cadre task sh'"
 	is 0 '^pending' fish -c "source $TMPDIR/completion; complete -C 'cadre task list --status p'"
-	is 0 '^coder' fish -c "source $TMPDIR/completion; complete -C 'cadre send '"
+	is 0 '^painter' fish -c "source $TMPDIR/completion; complete -C 'cadre task assign 001 '"
 fi
 unset CADRE_TEAM
 is 0 '^.TH CADRE 1' cadre man

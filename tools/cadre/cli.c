@@ -125,8 +125,7 @@ static bool ends_options(int left, char **argv)
 	       run_is_command(left - 1, argv + 1);
 }
 
-/* Takes the common options out of argv; returns how many words are left. */
-static int take_options(struct cli *cli, int argc, char **argv)
+int cli_options(struct cli *cli, int argc, char **argv)
 {
 	int left = 1;
 	bool own = false;
@@ -263,7 +262,7 @@ int cli_main(int argc, char **argv)
 
 	cli.color = cli.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
 	cli.width = cli.terminal ? window_width() : 0;
-	argc = take_options(&cli, argc, argv);
+	argc = cli_options(&cli, argc, argv);
 	status = run(&cli, argc - 1, argv + 1);
 	if (fflush(stdout) && !status) {
 		fprintf(stderr, "cadre: io: the answer could not be written: %m\n");

@@ -35,6 +35,16 @@ extern const struct verb verb_table[]; /* of the program; ends with a NULL name 
 /* The whole of a program: its exit status. */
 int cli_main(int argc, char **argv);
 
+/* An option that every verb knows. */
+struct option_text {
+	const char *name, *value, *doc; /* value: NULL for a flag */
+};
+
+extern const struct option_text option_table[]; /* ends with a NULL name */
+
+/* Takes the common options out of argv; returns how many words are left. */
+int cli_options(struct cli *cli, int argc, char **argv);
+
 /* Finds the state, and who asks: --team and --as are part of that. */
 int cli_home(struct cli *cli, bool create, struct fault *f);
 /* The same for verbs that act on the folder, which workspaces do not have. */
@@ -58,6 +68,9 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv);
 /* Whether the last word so far begins a command that is run elsewhere: what
  * follows are its words, whatever they look like. */
 bool run_is_command(int argc, char **argv);
+/* The field whose value is the word behind this one; NULL if that is no option
+ * or has its value in it. */
+const struct field *run_option(const struct op *op, const char *word);
 /* Runs it with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 
@@ -102,6 +115,10 @@ void table_cell(struct table *t, const char *text); /* copied, made plain */
 /* Prints and empties it; the first row is the heading if `head`. */
 void table_print(const struct cli *cli, struct table *t, bool head, int indent);
 
+/* --- completion.c ----------------------------------------------------------------- */
+
+extern const char *const completion_shells[]; /* ends with NULL */
+
 /* --- the verbs ---------------------------------------------------------------------- */
 
 int init_main(struct cli *cli, int argc, char **argv);
@@ -119,6 +136,7 @@ int guest_verb(struct cli *cli, int argc, char **argv);
 int bench_verb(struct cli *cli, int argc, char **argv);
 int completion_main(struct cli *cli, int argc, char **argv);
 int version_main(struct cli *cli, int argc, char **argv);
+int complete_main(struct cli *cli, int argc, char **argv);
 int help_main(struct cli *cli, int argc, char **argv);
 int man_main(struct cli *cli, int argc, char **argv);
 int docs_main(struct cli *cli, int argc, char **argv);

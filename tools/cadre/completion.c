@@ -1,16 +1,99 @@
 /*
- * completion - scripts for bash, zsh and fish, from the schema.
+ * completion - what may stand where a word is being typed, from the schema.
  *
- * Each script is a fixed program around a list that is printed here: one line
- * per command with its options, and what its first bare word is (the choices
- * of an enum, or @agents, @teams, @tasks, which are asked of `cadre` itself).
+ * A shell's script asks `cadre complete -- WORDS... WORD`: the words behind
+ * `cadre`, the last of them begun or still empty.  The answer is one candidate
+ * a line, with a tab and what it means; none leaves the shell to offer files.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/cadre/cli.h"
 
-/* --- what there is ---------------------------------------------------------------- */
+/* --- candidates ------------------------------------------------------------------- */
+
+static void put(const char *begun, const char *word, const char *doc)
+{
+	struct arena arena = { 0 };
+
+	if (!strncmp(word, begun, strlen(begun)))
+		printf("%s\t%s\n", word, doc ? text_plain(&arena, doc, false) : "");
+	arena_release(&arena);
+}
+
+/* --- names that the state knows ---------------------------------------------------- */
+
+static const struct noun {
+	const char *op, *list, *name, *doc; /* of each in the list */
+} nouns[] = {
+	{ "team.list", "teams", "name", "state" },
+	{ "agent.list", "agents", "name", "role" },
+	{ "task.list", "tasks", "id", "title" },
+	{ "workspace.list", "workspaces", "name", "agent" },
+};
+
+enum { TEAMS, AGENTS, TASKS, WORKSPACES };
+
+/* The noun that a field names one of; NULL if none, or one that is about to be
+ * made. */
+static const struct noun *noun_of(const struct op *op, const struct field *field)
+{
+	const char *type = field->type->name, *name = field->name;
+
+	if (!strcmp(name, "team"))
+		return &nouns[TEAMS];
+	if (!strcmp(name, "workspace"))
+		return &nouns[WORKSPACES];
+	if (!strcmp(type, "task_id"))
+		return &nouns[TASKS];
+	if ((op->rate == RATE_CREATE && !strcmp(name, "name")) ||
+	    !strcmp(name, "new_name"))
+		return NULL;
+	return !strcmp(type, "name") || !strcmp(type, "address") ? &nouns[AGENTS] : NULL;
+}
+
+/* A state that cannot be asked has nothing to offer; that is no error here. */
+static void put_named(struct cli *cli, const struct noun *noun, const char *begun)
+{
+	const struct op *op = op_find(noun->op);
+	json_t *args = json_object(), *answer, *list, *item;
+	struct fault f = { 0 };
+	size_t i;
+
+	if (cli->team && field_find(op->in, "team"))
+		json_object_set_new(args, "team", json_string(cli->team));
+	answer = run_op(cli, op, args, &f);
+	list = json_object_get(answer, noun->list);
+	json_array_foreach(list, i, item)
+	{
+		put(begun, json_string_value(json_object_get(item, noun->name)),
+		    json_string_value(json_object_get(item, noun->doc)));
+	}
+	json_decref(answer);
+	json_decref(args);
+}
+
+static void put_values(struct cli *cli, const struct op *op, const struct field *field,
+		       const char *begun)
+{
+	const struct noun *noun = noun_of(op, field);
+
+	if (field->type->kind == KIND_ENUM)
+		for (const struct choice *c = field->type->choices; c->name; c++)
+			put(begun, c->name, c->doc);
+	else if (noun)
+		put_named(cli, noun, begun);
+}
+
+/* --- words of commands -------------------------------------------------------------- */
+
+static bool is_verb(const char *name)
+{
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (!strcmp(v->name, name))
+			return true;
+	return false;
+}
 
 /* Whether an earlier command begins with the same word. */
 static bool is_repeated(size_t index)
@@ -22,12 +105,13 @@ static bool is_repeated(size_t index)
 	return false;
 }
 
-static bool is_verb(const char *name)
+/* The words that may follow the first word of a group. */
+static void put_seconds(const char *first, const char *begun)
 {
-	for (const struct verb *v = verb_table; v->name; v++)
-		if (!strcmp(v->name, name))
-			return true;
-	return false;
+	for (size_t i = 0; i < op_count; i++)
+		if (op_table[i].cli && op_table[i].cli[1] &&
+		    !strcmp(op_table[i].cli[0], first))
+			put(begun, op_table[i].cli[1], op_table[i].summary);
 }
 
 /* What a word does: its summary, or the words that may follow it. */
@@ -46,286 +130,190 @@ static void describe_word(const struct op *op, char *out, size_t room)
 					      op_table[i].cli[1]);
 }
 
-/* The first words of all commands with what they do. */
-static void each_verb(void (*put)(const char *name, const char *summary))
+static void put_verbs(const char *begun)
 {
+	char doc[300];
+
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (v->usage)
-			put(v->name, v->summary);
+			put(begun, v->name, v->summary);
 	for (size_t i = 0; i < op_count; i++) {
-		char summary[300];
-
 		if (!op_table[i].cli || is_repeated(i) || is_verb(op_table[i].cli[0]))
 			continue;
-		describe_word(&op_table[i], summary, sizeof(summary));
-		put(op_table[i].cli[0], summary);
+		describe_word(&op_table[i], doc, sizeof(doc));
+		put(begun, op_table[i].cli[0], doc);
 	}
 }
 
-/* The first bare word, unless it names what is about to be made. */
-static const struct field *first_bare(const struct op *op)
+/* --- options -------------------------------------------------------------------------- */
+
+static void put_common(const char *begun)
 {
-	if (!op->cli_fields || !op->cli_fields[0] ||
-	    (op->rate == RATE_CREATE && !(op->flags & OP_DESTRUCTIVE)))
-		return NULL;
-	return field_find(op->in, op->cli_fields[0]);
+	for (const struct option_text *o = option_table; o->name; o++)
+		put(begun, o->name, o->doc);
 }
 
 /* Keys are made by the command itself; they would only be in the way. */
 static bool is_offered(const struct field *field)
 {
 	return strcmp(field->name, "idempotency_key") &&
-	       strcmp(field->name, "request_id");
+	       strcmp(field->name, "request_id") && strcmp(field->name, "team");
 }
 
-static void put_option(const struct field *field)
+static void put_options(const struct op *op, const char *begun)
 {
-	printf("--");
-	for (const char *s = field->name; *s; s++)
-		putchar(*s == '_' ? '-' : *s);
-}
-
-/* What a field may be: @LIST, or words with commas between them. */
-static void put_values(const struct field *field)
-{
-	const char *type = field->type->name;
-
-	if (field->type->kind == KIND_ENUM)
-		for (const struct choice *c = field->type->choices; c->name; c++)
-			printf("%s%s", c == field->type->choices ? "" : ",", c->name);
-	else if (!strcmp(type, "task_id"))
-		printf("@tasks");
-	else if (!strcmp(field->name, "team"))
-		printf("@teams");
-	else if (!strcmp(type, "name") || !strcmp(type, "address"))
-		printf("@agents");
-}
-
-/* WORDS|VALUES OF THE FIRST BARE WORD|--option=VALUES ... */
-static void put_line(const struct op *op)
-{
-	for (size_t i = 0; op->cli[i]; i++)
-		printf("%s%s", i ? " " : "", op->cli[i]);
-	putchar('|');
-	if (first_bare(op))
-		put_values(first_bare(op));
-	putchar('|');
 	for (size_t i = 0; i < op->in->n_fields; i++) {
-		if (!is_offered(&op->in->fields[i]))
+		const struct field *field = &op->in->fields[i];
+		bool on = field->type->kind == KIND_BOOL &&
+			  (field->flags & FIELD_DEFAULT) && field->def_int;
+		char name[80];
+
+		if (!is_offered(field))
 			continue;
-		put_option(&op->in->fields[i]);
-		putchar('=');
-		put_values(&op->in->fields[i]);
-		putchar(' ');
+		snprintf(name, sizeof(name), "--%s%s", on ? "no-" : "", field->name);
+		for (char *s = name; *s; s++)
+			*s = *s == '_' ? '-' : *s;
+		put(begun, name, field->doc);
 	}
-	printf("%s\n", op->wait ? "--wait=" : "");
+	if (op->wait)
+		put(begun, "--wait", "Wait as long as may be.");
+	put_common(begun);
 }
 
-static void put_lines(void)
+/* --- the word that is typed ------------------------------------------------------------ */
+
+/* What the words behind a command's own leave to be filled: the option that
+ * waits for its value, or the next bare word; NULL if neither. */
+static const struct field *next_field(const struct op *op, int argc, char **argv)
 {
-	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].cli)
-			put_line(&op_table[i]);
-	printf("completion|bash,zsh,fish|\n");
+	const char *const *bare = op->cli_fields;
+
+	for (int i = 0; i < argc; i++) {
+		const struct field *field = run_option(op, argv[i]);
+
+		if (field && ++i == argc)
+			return field;
+		if (field || argv[i][0] == '-' || !bare || !*bare)
+			continue;
+		if (!op->cli_rest || bare[1])
+			bare++;
+	}
+	return bare && *bare ? field_find(op->in, *bare) : NULL;
+}
+
+static void complete_op(struct cli *cli, const struct op *op, int argc, char **argv,
+			const char *begun)
+{
+	const struct field *field = next_field(op, argc, argv);
+	bool value = argc && run_option(op, argv[argc - 1]);
+
+	if (*begun == '-' && !value)
+		put_options(op, begun);
+	else if (field)
+		put_values(cli, op, field, begun);
+}
+
+static void complete_verb(const char *verb, const char *begun)
+{
+	if (!strcmp(verb, "help"))
+		put_verbs(begun);
+	for (const char *const *s = completion_shells; !strcmp(verb, "completion") && *s;
+	     s++)
+		put(begun, *s, NULL);
+	if (*begun == '-')
+		put_common(begun);
+}
+
+/* The value of an option that every verb knows. */
+static bool complete_common(struct cli *cli, const char *option, const char *begun)
+{
+	if (!strcmp(option, "--team"))
+		put_named(cli, &nouns[TEAMS], begun);
+	else if (!strcmp(option, "--as"))
+		put_named(cli, &nouns[AGENTS], begun);
+	else
+		return !strcmp(option, "--home") || !strcmp(option, "--key");
+	return true;
+}
+
+/* argv[0] stands for `cadre`. */
+static void complete(struct cli *cli, int argc, char **argv, const char *begun)
+{
+	const struct op *op;
+	int taken;
+
+	argc = cli_options(cli, argc, argv);
+	if (complete_common(cli, argv[argc - 1], begun) ||
+	    run_is_command(argc - 1, argv + 1))
+		return;
+	argc--;
+	argv++;
+	op = op_command(argc, argv, &taken);
+	if (argc == 0 && *begun == '-')
+		put_common(begun);
+	else if (argc == 0)
+		put_verbs(begun);
+	else if (!op)
+		complete_verb(argv[0], begun);
+	else
+		complete_op(cli, op, argc - taken, argv + taken, begun);
+	if (argc == 1)
+		put_seconds(argv[0], begun);
+}
+
+int complete_main(struct cli *cli, int argc, char **argv)
+{
+	if (argc < 3 || strcmp(argv[1], "--"))
+		return cli_usage(cli, "`complete` takes -- and the words behind `cadre`");
+	complete(cli, argc - 2, argv + 1, argv[argc - 1]);
+	return 0;
 }
 
 /* --- the scripts -------------------------------------------------------------------- */
 
-/* Understands the list; bash and zsh both run it.  Prints candidates for the
- * words before the one that is being typed, and that one. */
-static const char finder[] =
-	"_cadre_values() {\n"
-	"\tcase $1 in\n"
-	"\t@agents) cadre agent list 2>/dev/null | awk 'NR > 1 { print $1 }' ;;\n"
-	"\t@teams) cadre team list 2>/dev/null | awk 'NR > 1 { print $1 }' ;;\n"
-	"\t@tasks) cadre task list 2>/dev/null | awk 'NR > 1 { print $1 }' ;;\n"
-	"\t*) printf '%s\\n' \"$1\" | tr , '\\n' ;;\n"
-	"\tesac\n"
+static const char bash_script[] =
+	"# bash completion for cadre, made by `cadre completion bash`\n"
+	"_cadre() {\n"
+	"\tlocal IFS=$'\\n'\n"
+	"\tCOMPREPLY=($(cadre complete -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null | "
+	"cut -f 1))\n"
 	"}\n"
-	"_cadre_find() { # CURRENT WORDS-BEFORE...\n"
-	"\tlocal cur=$1 first='' second='' bare=0 prev=''\n"
-	"\tshift\n"
-	"\twhile [ $# -gt 0 ]; do\n"
-	"\t\tprev=$1\n"
-	"\t\tcase $1 in\n"
-	"\t\t--home|--team|--as|--key) [ $# -gt 1 ] && shift && prev='' ;;\n"
-	"\t\t-*) ;;\n"
-	"\t\t*) bare=$((bare + 1)); prev=''\n"
-	"\t\t\tif [ $bare = 1 ]; then first=$1; elif [ $bare = 2 ]; then second=$1; fi ;;\n"
-	"\t\tesac\n"
-	"\t\tshift\n"
-	"\tdone\n"
-	"\tcase $prev in\n"
-	"\t--team) _cadre_values @teams; return ;;\n"
-	"\t--as) _cadre_values @agents; return ;;\n"
-	"\tesac\n"
-	"\t_cadre_list | awk -F '|' -v cur=\"$cur\" -v first=\"$first\" -v second=\"$second\" "
-	"-v bare=$bare -v prev=\"$prev\" '\n"
-	"\tBEGIN { if (bare == 0 && cur !~ /^-/) print \"verbs\" }\n"
-	"\tbare > 0 {\n"
-	"\t\tn = split($1, w, \" \")\n"
-	"\t\tif (w[1] != first) next\n"
-	"\t\tif (n == 2 && bare == 1 && cur !~ /^-/) print \":\" w[2]\n"
-	"\t\tif (n == 2 && (bare == 1 || w[2] != second)) next\n"
-	"\t\tm = split($3, o, \" \")\n"
-	"\t\tfor (i = 1; i <= m; i++) {\n"
-	"\t\t\teq = index(o[i], \"=\")\n"
-	"\t\t\tif (prev == substr(o[i], 1, eq - 1) && length(o[i]) > eq)\n"
-	"\t\t\t\tprint substr(o[i], eq + 1)\n"
-	"\t\t\telse if (cur ~ /^-/) print \":\" substr(o[i], 1, eq - 1)\n"
-	"\t\t}\n"
-	"\t\tif (cur !~ /^-/ && prev == \"\" && bare == n && $2 != \"\") print $2\n"
-	"\t}' | while read -r line; do\n"
-	"\t\tcase $line in\n"
-	"\t\tverbs) _cadre_verbs ;;\n"
-	"\t\t:*) printf '%s\\n' \"${line#:}\" ;;\n"
-	"\t\t*) _cadre_values \"$line\" ;;\n"
-	"\t\tesac\n"
-	"\tdone\n"
-	"\tcase $cur in\n"
-	"\t-*) printf '%s\\n' --json --direct --home --team --as --key --no-color --help ;;\n"
-	"\tesac\n"
-	"}\n";
+	"complete -o default -F _cadre cadre\n";
 
-static void put_name(const char *name, const char *summary)
-{
-	(void)summary;
-	printf("%s\n", name);
-}
+static const char zsh_script[] =
+	"#compdef cadre\n# zsh completion for cadre, made by `cadre completion zsh`\n"
+	"_cadre() {\n"
+	"\tlocal -a found\n"
+	"\tfound=(${(f)\"$(cadre complete -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)\"})\n"
+	"\tif (( $#found )); then\n"
+	"\t\tcompadd -l -d found -- \"${(@)found%%$'\\t'*}\"\n"
+	"\telse\n"
+	"\t\t_files\n"
+	"\tfi\n"
+	"}\n"
+	"if [ \"$funcstack[1]\" = _cadre ]; then _cadre; else compdef _cadre cadre; fi\n";
 
-static void put_finder(void)
-{
-	printf("_cadre_list() {\n\tcat <<'END'\n");
-	put_lines();
-	printf("END\n}\n_cadre_verbs() {\n\tcat <<'END'\n");
-	each_verb(put_name);
-	printf("END\n}\n%s", finder);
-}
+static const char fish_script[] =
+	"# fish completion for cadre, made by `cadre completion fish`\n"
+	"function __cadre\n"
+	"\tset -l words (commandline -opc) (commandline -ct)\n"
+	"\tset -l found (cadre complete -- $words[2..] 2>/dev/null)\n"
+	"\tif set -q found[1]\n"
+	"\t\tprintf '%s\\n' $found\n"
+	"\telse\n"
+	"\t\t__fish_complete_path (commandline -ct)\n"
+	"\tend\n"
+	"end\n"
+	"complete -c cadre -f -a '(__cadre)'\n";
 
-static void bash_script(void)
-{
-	printf("# bash completion for cadre, made by `cadre completion bash`\n");
-	put_finder();
-	printf("_cadre() {\n"
-	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]}\n"
-	       "\tlocal IFS=$'\\n'\n"
-	       "\tCOMPREPLY=($(compgen -W \"$(_cadre_find \"$cur\" "
-	       "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\")\" -- \"$cur\"))\n"
-	       "}\n"
-	       "complete -o default -F _cadre cadre\n");
-}
-
-static void zsh_script(void)
-{
-	printf("#compdef cadre\n# zsh completion for cadre, made by `cadre completion zsh`\n");
-	put_finder();
-	printf("_cadre() {\n"
-	       "\tlocal -a found before\n"
-	       "\tbefore=(\"${(@)words[2,CURRENT-1]}\")\n"
-	       "\tfound=(${(f)\"$(_cadre_find \"$words[CURRENT]\" $before)\"})\n"
-	       "\tif (( $#found )); then compadd -- $found; else _files; fi\n"
-	       "}\n"
-	       "if [ \"$funcstack[1]\" = _cadre ]; then _cadre; else compdef _cadre cadre; fi\n");
-}
-
-/* In single quotes, where only these two mean something to fish. */
-static void put_quoted(const char *s)
-{
-	putchar('\'');
-	for (; *s; s++)
-		printf(*s == '\'' || *s == '\\' ? "\\%c" : "%c", *s);
-	putchar('\'');
-}
-
-static void fish_verb(const char *name, const char *summary)
-{
-	printf("complete -c cadre -n __fish_use_subcommand -a %s -d ", name);
-	put_quoted(summary);
-	putchar('\n');
-}
-
-static void fish_values(const struct field *field)
-{
-	const char *type = field->type->name;
-
-	if (field->type->kind == KIND_ENUM) {
-		printf(" -a '");
-		for (const struct choice *c = field->type->choices; c->name; c++)
-			printf("%s ", c->name);
-		printf("'");
-	} else if (!strcmp(type, "task_id")) {
-		printf(" -a '(__cadre_names task)'");
-	} else if (!strcmp(field->name, "team")) {
-		printf(" -a '(__cadre_names team)'");
-	} else if (!strcmp(type, "name") || !strcmp(type, "address")) {
-		printf(" -a '(__cadre_names agent)'");
-	}
-}
-
-static void fish_op(const struct op *op)
-{
-	char when[200] = "";
-
-	snprintf(when, sizeof(when), "__fish_seen_subcommand_from %s%s%s", op->cli[0],
-		 op->cli[1] ? "; and __fish_seen_subcommand_from " : "",
-		 op->cli[1] ? op->cli[1] : "");
-	if (op->cli[1]) {
-		printf("complete -c cadre -n '__fish_seen_subcommand_from %s' -a %s -d ",
-		       op->cli[0], op->cli[1]);
-		put_quoted(op->summary);
-		putchar('\n');
-	}
-	for (size_t i = 0; i < op->in->n_fields; i++) {
-		const struct field *field = &op->in->fields[i];
-
-		if (!is_offered(field))
-			continue;
-		printf("complete -c cadre -n '%s' -l ", when);
-		for (const char *s = field->name; *s; s++)
-			putchar(*s == '_' ? '-' : *s);
-		printf("%s -d ", field->type->kind == KIND_BOOL ? "" : " -x");
-		put_quoted(field->doc);
-		fish_values(field);
-		putchar('\n');
-	}
-	if (first_bare(op)) {
-		printf("complete -c cadre -n '%s'", when);
-		fish_values(first_bare(op));
-		putchar('\n');
-	}
-}
-
-static void fish_script(void)
-{
-	printf("# fish completion for cadre, made by `cadre completion fish`\n"
-	       "function __cadre_names\n"
-	       "\tcadre $argv[1] list 2>/dev/null | awk 'NR > 1 { print $1 }'\n"
-	       "end\n"
-	       "complete -c cadre -f\n"
-	       "complete -c cadre -l json -d 'One line of JSON'\n"
-	       "complete -c cadre -l direct -d 'Open the state itself'\n"
-	       "complete -c cadre -l home -r -d 'The state folder'\n"
-	       "complete -c cadre -l team -x -a '(__cadre_names team)' -d 'The team'\n"
-	       "complete -c cadre -l as -x -a '(__cadre_names agent)' -d 'Act as that agent'\n"
-	       "complete -c cadre -n '__fish_seen_subcommand_from completion' "
-	       "-a 'bash zsh fish'\n");
-	each_verb(fish_verb);
-	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].cli)
-			fish_op(&op_table[i]);
-}
+const char *const completion_shells[] = { "bash", "zsh", "fish", NULL };
 
 int completion_main(struct cli *cli, int argc, char **argv)
 {
-	static const struct {
-		const char *shell;
-		void (*print)(void);
-	} scripts[] = { { "bash", bash_script },
-			{ "zsh", zsh_script },
-			{ "fish", fish_script } };
+	static const char *const scripts[] = { bash_script, zsh_script, fish_script };
 
-	for (size_t i = 0; argc == 2 && i < sizeof(scripts) / sizeof(scripts[0]); i++)
-		if (!strcmp(argv[1], scripts[i].shell))
-			return scripts[i].print(), 0;
+	for (size_t i = 0; argc == 2 && completion_shells[i]; i++)
+		if (!strcmp(argv[1], completion_shells[i]))
+			return fputs(scripts[i], stdout), 0;
 	return cli_usage(cli, "`completion` takes bash, zsh or fish");
 }

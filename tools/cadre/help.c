@@ -7,15 +7,28 @@
 
 #include "tools/cadre/cli.h"
 
-static const char options_text[] =
-	"  --json          one line of JSON instead of text\n"
-	"  --direct        open the state itself even if a host runs\n"
-	"  --home DIR      the state folder\n"
-	"  --team TEAM     the team; needed when there are several\n"
-	"  --as AGENT      act as that agent (operator; events say so)\n"
-	"  --key KEY       idempotency key: the same call again does nothing twice\n"
-	"  --no-color      no colour on a terminal\n"
-	"  -h, --help      explain the verb\n";
+const struct option_text option_table[] = {
+	{ "--json", NULL, "One line of JSON; a fault is an object `error` there." },
+	{ "--direct", NULL, "Open the state itself even if a host runs." },
+	{ "--home", "DIR", "The state folder." },
+	{ "--team", "TEAM", "The team; needed when there are several." },
+	{ "--as", "AGENT", "Act as that agent (operator only; events say so)." },
+	{ "--key", "KEY", "Idempotency key: the same call again does nothing twice." },
+	{ "--no-color", NULL, "No colour on a terminal." },
+	{ "--help", NULL, "Explain the verb." },
+	{ NULL, NULL, NULL },
+};
+
+static void list_options(void)
+{
+	for (const struct option_text *o = option_table; o->name; o++) {
+		char line[40];
+
+		snprintf(line, sizeof(line), "%s%s%s", o->name, o->value ? " " : "",
+			 o->value ? o->value : "");
+		printf("  %-14s  %s\n", line, o->doc);
+	}
+}
 
 /* The words of a command with its bare arguments: `send TO CONTENT...`. */
 static void command_line(const struct op *op, char *out, size_t room)
@@ -85,7 +98,8 @@ static int overview(void)
 	list_verbs();
 	printf("\nTeams, messages, tasks and workspaces:\n");
 	list_ops(NULL);
-	printf("\nOptions of every verb:\n%s", options_text);
+	printf("\nOptions of every verb:\n");
+	list_options();
 	printf("\n`cadre help VERB` explains one.  A text may be - (standard input) or @FILE.\n");
 	return 0;
 }

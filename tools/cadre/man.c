@@ -115,8 +115,20 @@ static void put_op(const struct op *op)
 	printf("\n");
 	put_line(op->summary);
 	put_prose(op->doc);
+	if (op_runs_command(op))
+		put_prose(op_command_text);
 	for (size_t i = 0; i < op->in->n_fields; i++)
 		put_option(op, &op->in->fields[i]);
+}
+
+static void put_options(void)
+{
+	for (const struct option_text *o = option_table; o->name; o++) {
+		printf(".TP\n\\fB");
+		put(o->name);
+		printf(o->value ? "\\fR \\fI%s\\fR\n" : "\\fR\n", o->value);
+		put_line(o->doc);
+	}
 }
 
 static void put_verbs(void)
@@ -159,18 +171,7 @@ static const char head[] =
 	"the file itself: the same operations with the same guarantees.\n"
 	".PP\nA text may be \\fB\\-\\fR, which reads standard input, or \\fB@\\fR\\fIFILE\\fR; "
 	"\\fB@@\\fR stands for one @.\n"
-	".SH OPTIONS\nOf every verb:\n"
-	".TP\n\\fB\\-\\-json\\fR\nOne line of JSON on standard output; a fault is an object "
-	"\\fIerror\\fR there.\n"
-	".TP\n\\fB\\-\\-direct\\fR\nOpen the state itself even if a host runs.\n"
-	".TP\n\\fB\\-\\-home\\fR \\fIDIR\\fR\nThe state folder.\n"
-	".TP\n\\fB\\-\\-team\\fR \\fITEAM\\fR\nThe team; needed when there are several.\n"
-	".TP\n\\fB\\-\\-as\\fR \\fIAGENT\\fR\nAct as that agent; the operator only, and events "
-	"say so.\n"
-	".TP\n\\fB\\-\\-key\\fR \\fIKEY\\fR\nThe idempotency key: the same call again changes "
-	"nothing more.\n"
-	".TP\n\\fB\\-\\-no\\-color\\fR\nNo colour on a terminal.\n"
-	".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nExplain the verb.\n";
+	".SH OPTIONS\nOf every verb:\n";
 
 static const char tail[] =
 	".SH ENVIRONMENT\n"
@@ -193,8 +194,10 @@ int man_main(struct cli *cli, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	printf(".\\\" made by `cadre man` from the schema\n.TH CADRE 1 \"\" \"cadre %s\" "
-	       "\"User Commands\"\n%s.SH THIS MACHINE\n",
+	       "\"User Commands\"\n%s",
 	       CADRE_VERSION, head);
+	put_options();
+	printf(".SH THIS MACHINE\n");
 	put_verbs();
 	printf(".SH COMMANDS\n");
 	for (size_t i = 0; i < op_count; i++)

@@ -63,12 +63,21 @@ static const struct field *option_field(const struct op *op, const char *word)
 	return field_find(op->in, name);
 }
 
+const struct field *run_option(const struct op *op, const char *word)
+{
+	const struct field *field = NULL;
+
+	if (!strncmp(word, "--", 2) && !strchr(word, '='))
+		field = option_field(op, word);
+	return field && field->type->kind != KIND_BOOL ? field : NULL;
+}
+
 /* `exec WORKSPACE COMMAND...`: how many words stand before the command's own. */
 static int words_before_command(const struct op *op)
 {
 	int n = 0;
 
-	if (op->rate != RATE_EXEC || !op->cli_rest)
+	if (!op_runs_command(op))
 		return -1;
 	while (op->cli_fields[n + 1])
 		n++;
@@ -79,21 +88,15 @@ static int words_before_command(const struct op *op)
 static int command_at(const struct op *op, int argc, char **argv)
 {
 	int bare = 0, before = words_before_command(op);
+	bool over = false;
 
 	for (int i = 0; i < argc && before >= 0; i++) {
-		const struct field *field;
-
-		if (argv[i][0] != '-') {
-			if (bare++ == before)
-				return i;
-			continue;
+		if (!over && argv[i][0] == '-') {
+			over = !strcmp(argv[i], "--");
+			i += run_option(op, argv[i]) != NULL;
+		} else if (bare++ == before) {
+			return i;
 		}
-		if (!strcmp(argv[i], "--"))
-			return -1;
-		/* An option's value is the next word unless it is a flag. */
-		field = option_field(op, argv[i]);
-		if (field && field->type->kind != KIND_BOOL && !strchr(argv[i], '='))
-			i++;
 	}
 	return -1;
 }
@@ -138,7 +141,7 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 	if (team && !strcmp(team->name, "team") && cli->team)
 		words[n++] = arena_printf(&arena, "--team=%s", cli->team);
 	for (int i = 0; i < argc; i++) {
-		if (i == command)
+		if (i == command && !over)
 			words[n++] = arena_strdup(&arena, "--");
 		over = over || i == command || !strcmp(argv[i], "--");
 		/* One word is a line for the shell; several are a program and its
