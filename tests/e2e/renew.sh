@@ -1,9 +1,11 @@
 # An agent that only looks keeps its claim: any call of an owner renews a lease of
-# which under half is left.
+# which under half is left.  One that only thinks keeps it as long as its `cadre mcp`
+# lives, and not for longer.
 set -eu
 export CADRE_HOME="$TMPDIR/home"
 cadre init >/dev/null
-cadre team create alpha --roles coder >/dev/null
+token=$(cadre --json team create alpha --roles coder | grep -o '"token":"[^"]*"' |
+	head -n 1 | cut -d'"' -f4)
 cadre task create "Think for long" >/dev/null
 until_ms() { sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT lease_until FROM task'; }
 
@@ -21,7 +23,29 @@ looks() {
 	[ "$(until_ms)" -gt "$granted" ] || { echo "not renewed $1"; exit 1; }
 	cadre --team alpha --as coder release 001 >/dev/null
 }
+
+# A claim through MCP outlives its lease; then its process is killed.
+thinks() {
+	rm -f "$TMPDIR/in"
+	mkfifo "$TMPDIR/in"
+	CADRE_TEAM=alpha CADRE_AGENT=coder CADRE_TOKEN=$token cadre mcp <"$TMPDIR/in" >"$TMPDIR/said" &
+	mcp=$!
+	exec 9>"$TMPDIR/in"
+	cat >&9 <<-'END'
+		{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
+		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task","arguments":{"action":"claim","task":"001","lease_seconds":5}}}
+	END
+	sleep 7
+	grep -q '"epoch":' "$TMPDIR/said" || { cat "$TMPDIR/said"; echo "not claimed $1"; exit 1; }
+	[ "$(until_ms)" -gt "$(date +%s%3N)" ] || { echo "not kept $1"; exit 1; }
+	cadre --team alpha task show 001 | grep -q '^owner  *coder' || { echo "lost $1"; exit 1; }
+	kill -9 $mcp
+	exec 9>&-
+	sleep 5.5
+	cadre --team alpha task list --json | grep -q '"ready":true' || { echo "kept by the dead $1"; exit 1; }
+}
 looks "without a host"
 cadre up >/dev/null
 trap 'cadre down >/dev/null' EXIT
 looks "by the host"
+thinks "by the host"

@@ -1,0 +1,73 @@
+#!/bin/sh
+# all-teams - what the operator sees of all teams at once: their events as they
+# happen, with a host and without, and their guests when one is dead.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+cadre() { "$CADRE" "$@"; }
+failed=0
+follower=
+finish() {
+	[ -z "$follower" ] || kill "$follower" 2>/dev/null
+	for w in red/r blue/b; do cadre workspace destroy "$w"; done >/dev/null 2>&1
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+bad() { echo "FAILED: $*"; failed=1; }
+# until_is PATTERN COMMAND...: within ten seconds its output holds the pattern.
+until_is() {
+	pattern=$1 n=0
+	shift
+	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
+		n=$((n + 1))
+		[ $n -lt 100 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
+		sleep 0.1
+	done
+}
+
+# --- events -------------------------------------------------------------------------
+# happens in TEAM: a task is made there, and the follower hears of it.
+happens() {
+	cadre --team "$1" task create "something" >/dev/null
+	until_is "\"event\":\"task.created\",\"team\":\"$1\"" cat "$TMPDIR/heard"
+}
+follow() {
+	"$CADRE" events -f --json >"$TMPDIR/heard" &
+	follower=$!
+	happens red
+	happens blue
+	cadre team create "$1" >/dev/null # one that was not there when it began
+	happens "$1"
+	kill $follower
+	wait $follower 2>/dev/null
+	follower=
+	[ "$(grep -c '"event":"task.created"' "$TMPDIR/heard")" -ge 3 ] || bad "events of $1"
+	[ -z "$(grep -o '"seq":[0-9]*' "$TMPDIR/heard" | sort | uniq -d)" ] || bad "one came twice"
+}
+cadre init >/dev/null
+cadre team create red >/dev/null
+cadre team create blue >/dev/null
+follow green
+cadre up >/dev/null || bad up
+follow yellow
+
+# --- guests ---------------------------------------------------------------------------
+cadre team destroy red >/dev/null
+cadre team destroy blue >/dev/null
+cadre team create red --roles '[{"name":"r","workspace":true}]' >/dev/null
+cadre team create blue --roles '[{"name":"b","workspace":true}]' >/dev/null
+until_is 'ready  *red' cadre --team red workspace list
+until_is 'ready  *blue' cadre --team blue workspace list
+until_is '^ok  *guests  *2, none dead' cadre doctor
+until_is '"check":"guests","verdict":"ok"' cadre --json doctor
+pid_of() { cadre --json workspace info "$1" | grep -o '"pid":[0-9]*' | cut -d: -f2; }
+guests="$(pid_of red/r) $(pid_of blue/b)"
+cadre down >/dev/null # nobody starts them again
+for guest in $guests; do kill -9 "$guest"; done
+until_is 'red.*is not running' cadre doctor
+until_is 'blue.*is not running' cadre doctor
+until_is 'cadre up' cadre doctor
+cadre doctor | grep -q 'none dead' && bad "doctor counts the dead as living"
+cadre up >/dev/null || bad "up again"
+until_is '2, none dead' cadre doctor
+exit $failed

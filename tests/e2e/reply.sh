@@ -1,0 +1,60 @@
+#!/bin/sh
+# reply - several processes of one agent after one reply: it is handed out fresh
+# to one of them, and whoever else shows it says that it was fetched already.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+cadre() { "$CADRE" --team red "$@"; }
+failed=0
+trap '"$CADRE" down >/dev/null 2>&1' EXIT
+bad() { echo "FAILED: $*"; failed=1; }
+"$CADRE" init >/dev/null
+"$CADRE" team create red --roles coder --roles tester >/dev/null
+
+# answers: the tester answers the newest question that waits, when it is there.
+answers() {
+	question=$(cadre --as tester --json inbox --wait-seconds 10 --limit 1 |
+		grep -o '"message_id":"[^"]*"' | head -n 1 | cut -d'"' -f4)
+	cadre --as tester reply "$question" "$1" >/dev/null || bad "$1: no reply"
+}
+
+# Two processes repeat one question under one key and wait: one of them fetches.
+both_ask() {
+	cadre --as coder --key "$1" --json send tester "$1?" --wait >"$TMPDIR/a" 2>&1 &
+	a=$!
+	cadre --as coder --key "$1" --json send tester "$1?" --wait >"$TMPDIR/b" 2>&1 &
+	b=$!
+	answers "$1!"
+	wait $a || bad "$1: $(cat "$TMPDIR/a")"
+	wait $b || bad "$1: $(cat "$TMPDIR/b")"
+	[ "$(cat "$TMPDIR/a" "$TMPDIR/b" | grep -c "\"content\":\"$1!\"")" = 2 ] || bad "$1: not both saw it"
+	[ "$(cat "$TMPDIR/a" "$TMPDIR/b" | grep -c '"already_fetched":true')" = 1 ] ||
+		bad "$1: fetched by both, or by none: $(cat "$TMPDIR/a" "$TMPDIR/b")"
+}
+
+# One asks and waits, another waits at the inbox: either of them fetches.
+one_receives() {
+	cadre --as coder --json send tester "$1?" --wait >"$TMPDIR/a" 2>&1 &
+	a=$!
+	cadre --as coder --json inbox --wait-seconds 30 >"$TMPDIR/b" 2>&1 &
+	b=$!
+	answers "$1!"
+	wait $a || bad "$1: $(cat "$TMPDIR/a")"
+	cadre send coder "that was it" >/dev/null # for an inbox that still waits
+	wait $b || bad "$1: $(cat "$TMPDIR/b")"
+	grep -q "\"content\":\"$1!\"" "$TMPDIR/a" || bad "$1: the asker did not see it"
+	in_inbox=$(grep -c "\"content\":\"$1!\"" "$TMPDIR/b")
+	[ "$(grep -c '"already_fetched":true' "$TMPDIR/a")" = "$in_inbox" ] ||
+		bad "$1: fetched by both, or by none: $(cat "$TMPDIR/a" "$TMPDIR/b")"
+	cadre --as coder inbox --take >/dev/null
+}
+rounds() {
+	for i in 1 2 3 4; do
+		both_ask "$1-$i"
+		one_receives "$1-inbox-$i"
+	done
+}
+rounds alone
+"$CADRE" up >/dev/null || bad up
+rounds hosted
+exit $failed

@@ -1,0 +1,79 @@
+#!/bin/sh
+# up - a host is wanted while another one dies: killed, asked to end, frozen, or
+# wanted twice.  Whatever happened, one host runs afterwards and nothing is lost.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+cadre() { "$CADRE" "$@"; }
+failed=0
+frozen=
+finish() {
+	[ -z "$frozen" ] || kill -9 "$frozen" 2>/dev/null
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+bad() { echo "FAILED: $*"; failed=1; }
+holder() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
+# up_says PATTERN: `up` does well, and a host that is not dying answers then.
+up_says() {
+	cadre up >"$TMPDIR/up" 2>&1 || bad "$story: up: $(cat "$TMPDIR/up")"
+	grep -q "$1" "$TMPDIR/up" || bad "$story: no '$1' in $(cat "$TMPDIR/up")"
+	sleep 0.3
+	cadre status | grep -q '^host  *yes' || bad "$story: no host afterwards"
+	cadre task create "made after $story" >/dev/null || bad "$story: no task"
+	made=$((made + 1))
+}
+made=0
+cadre init >/dev/null
+cadre team create red >/dev/null
+
+story='a start'
+up_says '^up: process'
+first=$(holder)
+up_says '^up already: process '"$first"
+
+story='kill -9'
+for _ in 1 2 3; do
+	kill -9 "$(holder)"
+	up_says '^up: process'
+done
+[ "$(holder)" != "$first" ] || bad "$story: the old process holds the lock"
+
+story='a polite end'
+for _ in 1 2 3 4 5; do
+	kill -TERM "$(holder)"
+	up_says '^up'
+done
+
+story='down at the same time'
+cadre down >/dev/null &
+down=$!
+sleep 0.02
+up_says '^up'
+wait $down || bad "$story: down"
+
+story='two at once'
+kill -9 "$(holder)"
+cadre up >"$TMPDIR/a" 2>&1 &
+a=$!
+cadre up >"$TMPDIR/b" 2>&1 || bad "$story: $(cat "$TMPDIR/b")"
+wait $a || bad "$story: $(cat "$TMPDIR/a")"
+for which in a b; do
+	grep -q "process $(holder)," "$TMPDIR/$which" ||
+		bad "$story: $(cat "$TMPDIR/$which"), and $(holder) holds the lock"
+done
+
+story='a frozen host'
+frozen=$(holder)
+kill -STOP "$frozen"
+cadre up --timeout 1 >"$TMPDIR/up" 2>&1
+[ $? = 7 ] || bad "$story: up does not time out: $(cat "$TMPDIR/up")"
+grep -q "kill -9 $frozen" "$TMPDIR/up" || bad "$story: no hint in $(cat "$TMPDIR/up")"
+(sleep 0.5; kill -9 "$frozen") &
+up_says '^up: process' # it waits for the frozen one, and takes over when that is gone
+wait
+[ "$(holder)" != "$frozen" ] || bad "$story: it holds the lock"
+frozen=
+
+[ "$(cadre task list --json | grep -o '"title"' | wc -l)" = "$made" ] || bad "a task is lost"
+exit $failed
