@@ -164,12 +164,18 @@ static int add_role(struct call *call, const struct team_create_in *in, size_t i
 				      .description = r->description ? r->description : "",
 				      .skills = r->skills,
 				      .n_skills = r->n_skills };
+		struct new_workspace w;
 
 		if (r->count > 1)
 			n.name = arena_printf(&call->arena, "%s-%d", r->name, (int)k);
 		if ((rc = agent_add(call, &n, where)) < 0 || !r->workspace)
 			continue;
-		rc = workspace_add(call, n.name, in->golden, 0, n.id, NULL);
+		w = (struct new_workspace){
+			.member = n.name,
+			.agent = n.id,
+			.source = in->golden,
+		};
+		rc = workspace_add(call, &w, NULL);
 	}
 	return rc;
 }

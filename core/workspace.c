@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/id.h"
+#include "core/link_address.h"
 #include "core/team.h"
 #include "core/who.h"
 
@@ -102,14 +103,16 @@ static void tell(struct call *call, const struct workspace_row *w, struct worksp
 		.agent = w->agent_name,
 		.backend = w->backend,
 		.state = w->state,
-		.path = arena_printf(&call->arena, "%s/%s",
-				     call->settings->home ? call->settings->home : ".",
-				     w->path),
+		.address = w->address,
 		.parent = w->parent_name,
 		.has_pid = w->pid != 0,
 		.pid = w->pid,
 		.created_at = w->created_at,
 	};
+	if (w->path)
+		out->path = arena_printf(
+			&call->arena, "%s/%s",
+			call->settings->home ? call->settings->home : ".", w->path);
 }
 
 static int tell_row(struct call *call, int64_t row, struct workspace *out)
@@ -153,27 +156,38 @@ int workspace_info(struct call *call, const struct workspace_info_in *in,
 /* --- making ------------------------------------------------------------------------------- */
 
 /* One try at a name: its four digits may be taken. */
-static int add_named(struct call *call, const char *name, const char *source,
-		     int64_t parent, int64_t agent)
+static int add_named(struct call *call, const struct new_workspace *n, const char *name)
 {
-	return sql_run(call, workspace_add, .team = call->caller.team, .agent = agent,
-		       .name = name,
-		       .path = arena_printf(&call->arena, "workspaces/%s", name),
-		       .parent = parent, .source = source, .now = call->now);
+	return sql_run(call, workspace_add, .team = call->caller.team, .agent = n->agent,
+		       .name = name, .backend = n->backend,
+		       .path = n->address ? NULL
+					  : arena_printf(&call->arena, "workspaces/%s",
+							 name),
+		       .address = n->address, .link_token = n->link_token,
+		       .parent = n->parent, .source = n->source, .now = call->now);
 }
 
-int workspace_add(struct call *call, const char *member, const char *source,
-		  int64_t parent, int64_t agent, int64_t *id)
+/* Its agent works in it from now on. */
+static int move_in(struct call *call, int64_t agent, int64_t row)
 {
-	uint64_t salt = (call->seed ^ (uint64_t)agent * 0x9e3779b97f4a7c15u) * 31;
+	int rc = sql_run(call, agent_set_workspace, .agent = agent, .workspace = row);
+
+	return rc < 0 ? rc
+		      : sql_run(call, agent_set_status, .agent = agent,
+				.status = AGENT_STATUS_INITIALIZING, .now = call->now);
+}
+
+int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
+{
+	uint64_t salt = (call->seed ^ (uint64_t)n->agent * 0x9e3779b97f4a7c15u) * 31;
 	const char *name = NULL;
 	int64_t row;
 	int rc = 0;
 
 	for (int tries = 0; tries < 64 && rc == 0; tries++) {
 		name = arena_printf(&call->arena, "%s-%s-%04x", call->caller.team_name,
-				    member, (unsigned)((salt >> 40) + tries) & 0xffff);
-		rc = add_named(call, name, source, parent, agent);
+				    n->member, (unsigned)((salt >> 40) + tries) & 0xffff);
+		rc = add_named(call, n, name);
 	}
 	if (rc <= 0)
 		return rc < 0 ? rc
@@ -182,13 +196,9 @@ int workspace_add(struct call *call, const char *member, const char *source,
 	row = store_last_id(call->store);
 	if (id)
 		*id = row;
-	if (agent &&
-	    ((rc = sql_run(call, agent_set_workspace, .agent = agent, .workspace = row)) <
-		     0 ||
-	     (rc = sql_run(call, agent_set_status, .agent = agent,
-			   .status = AGENT_STATUS_INITIALIZING, .now = call->now)) < 0))
+	if (n->agent && (rc = move_in(call, n->agent, row)) < 0)
 		return rc;
-	return event_emit(call, EVENT_WORKSPACE_CREATED, row, agent, name);
+	return event_emit(call, EVENT_WORKSPACE_CREATED, row, n->agent, name);
 }
 
 static int check_room(struct call *call)
@@ -231,25 +241,62 @@ static int find_worker(struct call *call, const char *agent, struct agent_row *a
 	return fault_hint(&call->fault, "Destroy that one first.");
 }
 
-static int make(struct call *call, const char *agent, const char *source, int64_t parent)
+static int make(struct call *call, const char *agent, struct new_workspace *n)
 {
 	struct agent_row a = { 0 };
 	int rc;
 
-	if ((rc = check_room(call)) < 0 || (rc = find_worker(call, agent, &a)) < 0 ||
-	    (rc = workspace_add(call, agent ? a.name : "free", source, parent, a.id,
-				&call->made)) < 0)
+	if ((rc = check_room(call)) < 0 || (rc = find_worker(call, agent, &a)) < 0)
+		return rc;
+	n->member = agent ? a.name : "free";
+	n->agent = a.id;
+	if ((rc = workspace_add(call, n, &call->made)) < 0)
 		return rc;
 	return team_announce(call, call->caller.team);
+}
+
+/* What of the arguments belongs to another backend. */
+static int check_backend(struct call *call, const struct workspace_create_in *in)
+{
+	struct fault *f = &call->fault;
+	struct link_address at;
+
+	if (in->backend != BACKEND_KIND_ATTACH && (in->address || in->token))
+		return fault_set(f, FAULT_INVALID, in->address ? "/address" : "/token",
+				 "only a guest to attach has one");
+	if (in->backend != BACKEND_KIND_ATTACH)
+		return 0;
+	if (!in->address)
+		return fault_set(f, FAULT_INVALID, "/address",
+				 "a guest to attach needs an address");
+	if (in->source)
+		return fault_set(f, FAULT_INVALID, "/source",
+				 "nothing is copied to a guest that runs already");
+	if (link_parse(in->address, "/address", &at, f))
+		return f->code;
+	if (at.kind == LINK_VSOCK && at.number == LINK_CID_ANY)
+		return fault_set(f, FAULT_INVALID, "/address",
+				 "a guest to attach has a CID of its own");
+	if ((at.kind == LINK_TCP) == !in->token)
+		return fault_set(f, FAULT_INVALID, "/token",
+				 in->token ? "only a guest at a TCP address has one"
+					   : "a guest at a TCP address needs one");
+	return 0;
 }
 
 int workspace_create(struct call *call, const struct workspace_create_in *in,
 		     struct workspace_create_out *out)
 {
+	struct new_workspace n = {
+		.backend = in->backend,
+		.source = in->source,
+		.address = in->address,
+		.link_token = in->token,
+	};
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (!call->made && (rc = make(call, in->agent, in->source, 0)) < 0))
+	if ((rc = who_team(call, in->team)) < 0 || (rc = check_backend(call, in)) < 0 ||
+	    (!call->made && (rc = make(call, in->agent, &n)) < 0))
 		return rc;
 	return tell_row(call, call->made, &out->workspace);
 }
@@ -262,19 +309,34 @@ static int is_over(struct call *call, const struct workspace_row *w)
 		       : 0;
 }
 
+static int can_fork(struct call *call, const struct workspace_row *w)
+{
+	int rc = is_over(call, w);
+
+	if (rc < 0 || w->path)
+		return rc;
+	return fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
+			 "the guest of workspace %s runs elsewhere: it cannot be copied",
+			 w->name);
+}
+
 int workspace_fork(struct call *call, const struct workspace_fork_in *in,
 		   struct workspace_fork_out *out)
 {
+	struct new_workspace n = { 0 };
 	struct workspace_row w;
 	int rc;
 
 	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
 		return rc;
-	if (!call->made &&
-	    ((rc = is_over(call, &w)) < 0 ||
-	     (rc = make(call, in->agent,
-			arena_printf(&call->arena, "%s/%s", call->settings->home, w.path),
-			w.id)) < 0))
+	if (!call->made && (rc = can_fork(call, &w)) < 0)
+		return rc;
+	n.backend = w.backend;
+	n.parent = w.id;
+	if (w.path)
+		n.source =
+			arena_printf(&call->arena, "%s/%s", call->settings->home, w.path);
+	if (!call->made && (rc = make(call, in->agent, &n)) < 0)
 		return rc;
 	return tell_row(call, call->made, &out->workspace);
 }
@@ -469,7 +531,10 @@ int workspace_rows(struct call *call, const struct workspace_rows_in *in,
 			.agent_row = r.agent,
 			.has_generation = r.agent != 0,
 			.generation = r.generation,
+			.backend = r.backend,
 			.path = r.path,
+			.address = r.address,
+			.link_token = r.link_token,
 			.source = r.source,
 			.state = r.state,
 			.was_up = r.was_up,

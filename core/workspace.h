@@ -12,9 +12,17 @@
 int workspace_find(struct call *call, const char *team, const char *name,
 		   struct workspace_row *w);
 
-/* Adds a workspace in state creating, for an agent (0: for nobody), as a copy of
- * the directory `source` or of workspace `parent`; its row is put into `*id`. */
-int workspace_add(struct call *call, const char *member, const char *source,
-		  int64_t parent, int64_t agent, int64_t *id);
+/* A workspace that is to be made. */
+struct new_workspace {
+	const char *member; /* in its name */
+	int64_t agent; /* that works in it; 0: nobody */
+	int64_t backend;
+	const char *source; /* directory to copy; NULL: none */
+	int64_t parent; /* workspace that source is of; 0: none */
+	const char *address, *link_token; /* of a guest elsewhere; else NULL */
+};
+
+/* Adds it in state creating; its row is put into `*id` unless that is NULL. */
+int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id);
 
 #endif

@@ -72,7 +72,7 @@ int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *
 	}
 	if (rc)
 		return rc;
-	env_set(&e, arena_printf(a, "CADRE_WORKSPACE=%s", g->options->workspace));
+	env_set(&e, arena_printf(a, "CADRE_WORKSPACE=%s", spool_owner(g->spool)));
 	env_set(&e, arena_printf(a, "CADRE_GUEST=%s", g->state));
 	/* The process itself writes its number there. */
 	env_set(&e, arena_strdup(a, "CADRE_GROUP=           "));

@@ -12,8 +12,10 @@
 #define GUEST_H
 
 struct guest_options {
-	const char *workspace; /* its id, a uuid */
-	const char *name; /* its name, for people */
+	/* Its id, a uuid; NULL: the one that the spool has, else that of the first
+	 * host that says Hello. */
+	const char *workspace;
+	const char *name; /* its name, for people; may be NULL */
 	const char *dir; /* root of the workspace */
 	const char *state; /* the guest's own folder: spool, lock */
 	const char *listen; /* an address; NULL: unix:STATE */

@@ -25,11 +25,12 @@ static int answer_hello(struct errand *q, struct fault *f)
 	const struct wire_hello *hello = q->body;
 	struct guest *g = q->guest;
 	const struct guest_options *o = g->options;
+	const char *workspace = spool_owner(g->spool);
 	struct wire_hello own = {
 		.version = o->version,
 		.role = "guest",
 		.agent = o->agent,
-		.workspace = o->workspace,
+		.workspace = workspace,
 		.boot_id = g->boot_id,
 		.features = (const char **)features,
 		.n_features = sizeof(features) / sizeof(features[0]),
@@ -43,9 +44,14 @@ static int answer_hello(struct errand *q, struct fault *f)
 	}
 	q->peer->stranger = false;
 	q->peer->hello = true;
-	if (hello->workspace && strcmp(hello->workspace, o->workspace) != 0)
-		return fault_set(f, FAULT_CONFLICT, "/workspace",
-				 "this is the guest of workspace %s", o->workspace);
+	if (hello->workspace && !*workspace && spool_adopt(g->spool, hello->workspace, f))
+		return f->code;
+	if (hello->workspace && strcmp(hello->workspace, workspace) != 0) {
+		fault_set(f, FAULT_CONFLICT, "/workspace",
+			  "this is the guest of workspace %s", workspace);
+		return fault_hint(f, "A guest serves one workspace: start another, or "
+				     "this one with a new state folder.");
+	}
 	errand_answer(q, "Hello", &own);
 	duty_beat(g); /* what waits is told at once */
 	return 0;

@@ -260,7 +260,9 @@ CREATE TABLE workspace (
 	agent INTEGER REFERENCES agent(id),
 	name TEXT NOT NULL,
 	backend INTEGER NOT NULL,
-	path TEXT NOT NULL, -- directory it works in
+	path TEXT, -- directory it works in; NULL for a guest elsewhere
+	address TEXT, -- where its guest is reached, if not beside the host's socket
+	link_token TEXT, -- what a guest at a TCP address asks for; gone with the workspace
 	parent INTEGER REFERENCES workspace(id), -- forked from
 	source TEXT, -- directory it was made from
 	state INTEGER NOT NULL, -- creating, ready, stopped, failed, destroyed

@@ -166,7 +166,7 @@ CREATE VIEW v_workspace AS
 SELECT w.name AS workspace, t.name AS team, a.name AS agent,
 	(SELECT word FROM word WHERE list = 'backend_kind' AND n = w.backend) AS backend,
 	(SELECT word FROM word WHERE list = 'workspace_state' AND n = w.state) AS state,
-	w.path, p.name AS parent, w.pid,
+	w.path, w.address, p.name AS parent, w.pid,
 	strftime('%Y-%m-%dT%H:%M:%fZ', w.created_at / 1000.0, 'unixepoch') AS created_at
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent;
@@ -207,7 +207,7 @@ INSERT INTO word (list, n, word) VALUES
 	('task_state', 6, 'cancelled'),
 	('assignment_state', 0, 'queued'), ('assignment_state', 1, 'running'),
 	('assignment_state', 2, 'done'), ('assignment_state', 3, 'cancelled'),
-	('backend_kind', 0, 'process'),
+	('backend_kind', 0, 'process'), ('backend_kind', 1, 'attach'),
 	('workspace_state', 0, 'creating'), ('workspace_state', 1, 'ready'),
 	('workspace_state', 2, 'stopped'), ('workspace_state', 3, 'failed'),
 	('workspace_state', 4, 'destroyed'),

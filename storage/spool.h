@@ -45,13 +45,19 @@ struct spool_counts {
 	int64_t waiting, running, results;
 };
 
-/* Opens DIR/spool.db for `workspace`, making it when there is none.  What was
+/* Opens DIR/spool.db for `workspace` (NULL: whosever it is, or nobody's yet),
+ * making it when there is none.  What was
  * started becomes an interrupted result; `now` is ms since the epoch.  A spool
  * of another workspace is renamed `spool.db.WORKSPACE`; a newer or broken one
  * is refused, since its assignments could run twice. */
 int spool_open(struct spool **out, const char *dir, const char *workspace, int64_t now,
 	       struct fault *f);
 void spool_close(struct spool *s); /* NULL is fine */
+
+/* Whose it is; "" while it is nobody's.  Valid as long as the spool. */
+const char *spool_owner(const struct spool *s);
+/* It was nobody's and is this workspace's from now on. */
+int spool_adopt(struct spool *s, const char *workspace, struct fault *f);
 
 /* Whether this message was had before; negative on failure. */
 int spool_knows(struct spool *s, const char *message_id, struct fault *f);

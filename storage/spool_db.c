@@ -87,6 +87,7 @@ struct spool {
 	sqlite3_stmt *statements[SPOOL_STATEMENTS]; /* prepared on first use */
 	long fail_after;
 	int fail_with;
+	char owner[64];
 };
 
 /* --- statements --------------------------------------------------------------- */
@@ -220,6 +221,7 @@ static int make(struct spool *s, const char *workspace, struct fault *f)
 		rc = spool_run(s, st, f);
 		sqlite3_finalize(st);
 	}
+	snprintf(s->owner, sizeof(s->owner), "%s", workspace);
 	return spool_end(s, !rc, f) ? f->code : rc;
 }
 
@@ -273,10 +275,33 @@ static int settle(struct spool *s, const char *path, const char *workspace,
 	if (version == 0)
 		return make(s, workspace, f);
 	rc = read_owner(s, a, &owner, f);
-	if (rc || strcmp(owner, workspace) == 0)
+	if (rc || !*workspace || strcmp(owner, workspace) == 0) {
+		snprintf(s->owner, sizeof(s->owner), "%s", rc ? "" : owner);
 		return rc;
+	}
+	if (!*owner)
+		return spool_adopt(s, workspace, f);
 	rc = set_aside(s, path, owner, a, f);
 	return rc ? rc : make(s, workspace, f);
+}
+
+const char *spool_owner(const struct spool *s)
+{
+	return s->owner;
+}
+
+int spool_adopt(struct spool *s, const char *workspace, struct fault *f)
+{
+	sqlite3_stmt *st = NULL;
+	int rc;
+
+	sqlite3_prepare_v2(s->db, "UPDATE spool SET workspace = ?1", -1, &st, NULL);
+	sqlite3_bind_text(st, 1, workspace, -1, SQLITE_STATIC);
+	rc = spool_run(s, st, f);
+	sqlite3_finalize(st);
+	if (!rc)
+		snprintf(s->owner, sizeof(s->owner), "%s", workspace);
+	return rc;
 }
 
 /* What ran when the guest ended has failed, and is never run again. */
@@ -313,7 +338,7 @@ int spool_open(struct spool **out, const char *dir, const char *workspace, int64
 	}
 	rc = connect(s, path, f);
 	if (!rc)
-		rc = settle(s, path, workspace, &a, f);
+		rc = settle(s, path, workspace ? workspace : "", &a, f);
 	if (!rc)
 		rc = recover(s, now, f);
 	if (!rc)

@@ -80,7 +80,7 @@ static void note_failed(struct place *p, const char *why)
 static void work_on(uv_work_t *work)
 {
 	struct place *p = work->data;
-	const struct machine *b = p->host->reconcile.machine;
+	const struct machine *b = p->machine;
 
 	if (p->destroying)
 		b->destroy(b->self, &p->spot, &p->fault);
@@ -132,7 +132,7 @@ static bool give_to_pool(struct place *p, bool destroy)
 
 static void start_guest(struct place *p, int64_t now)
 {
-	const struct machine *b = p->host->reconcile.machine;
+	const struct machine *b = p->machine;
 	struct fault f = { 0 };
 	bool again = p->started_at != 0;
 
@@ -172,6 +172,7 @@ static void hold(struct place *p)
 		.agent = p->agent_row,
 		.id = p->spot.id,
 		.address = p->spot.address,
+		.token = p->spot.link_token,
 		.boot_told = p->boot_told,
 	};
 
@@ -183,14 +184,16 @@ static void hold(struct place *p)
 
 static bool be_up(struct place *p, int64_t now)
 {
-	const struct machine *b = p->host->reconcile.machine;
+	const struct machine *b = p->machine;
 
 	if (!p->made) {
 		give_to_pool(p, false);
 		return true;
 	}
 	/* A guest that answers lives, even if its pid was never written down. */
-	if (!p->process.pid && !(p->tether && p->tether->up)) {
+	if (!b->start)
+		;
+	else if (!p->process.pid && !(p->tether && p->tether->up)) {
 		if (now < p->start_at)
 			return true;
 		start_guest(p, now);
@@ -199,7 +202,7 @@ static bool be_up(struct place *p, int64_t now)
 	hold(p);
 	if (!p->tether)
 		return true;
-	if (!p->process.pid && p->tether->up && p->tether->pid) {
+	if (b->find && !p->process.pid && p->tether->up && p->tether->pid) {
 		b->find(b->self, p->tether->pid, &p->process);
 		note_process(p, false);
 	}
@@ -211,7 +214,7 @@ static bool be_up(struct place *p, int64_t now)
 /* True when no guest is left. */
 static bool be_down(struct place *p, int64_t now)
 {
-	const struct machine *b = p->host->reconcile.machine;
+	const struct machine *b = p->machine;
 	struct fault f = { 0 };
 
 	tether_close(p->tether);

@@ -40,12 +40,14 @@ static const char *absolute(struct arena *a, const char *home, const char *path)
 /* The texts of a place in one piece, which it owns. */
 static void keep_texts(struct place *p, const struct spot *from)
 {
-	const char *const *in[] = { &from->id,     &from->name,    &from->path,
-				    &from->source, &from->sockets, &from->address,
-				    &from->team,   &from->agent,   &from->token };
-	const char **out[] = { &p->spot.id,     &p->spot.name,    &p->spot.path,
-			       &p->spot.source, &p->spot.sockets, &p->spot.address,
-			       &p->spot.team,   &p->spot.agent,   &p->spot.token };
+	const char *const *in[] = { &from->id,         &from->name,    &from->path,
+				    &from->source,     &from->sockets, &from->address,
+				    &from->link_token, &from->team,    &from->agent,
+				    &from->token };
+	const char **out[] = { &p->spot.id,         &p->spot.name,    &p->spot.path,
+			       &p->spot.source,     &p->spot.sockets, &p->spot.address,
+			       &p->spot.link_token, &p->spot.team,    &p->spot.agent,
+			       &p->spot.token };
 	size_t room = 0;
 	char *at;
 
@@ -80,7 +82,8 @@ static void set_spot(struct place *p, const struct host_workspace *w, struct are
 		.agent = w->agent,
 	};
 
-	spot.address = arena_printf(a, "unix:%s", spot.sockets);
+	spot.address = w->address ? w->address : arena_printf(a, "unix:%s", spot.sockets);
+	spot.link_token = w->link_token;
 	if (w->has_agent_row)
 		token_make(home->settings.secret, w->agent_row, w->generation, token);
 	spot.token = token;
@@ -90,6 +93,11 @@ static void set_spot(struct place *p, const struct host_workspace *w, struct are
 	p->spot.program = p->host->options->program;
 }
 
+static const struct machine *const machines[] = {
+	[BACKEND_KIND_PROCESS] = &machine_process,
+	[BACKEND_KIND_ATTACH] = &machine_attach,
+};
+
 static struct place *place_new(struct host *host, const struct host_workspace *w)
 {
 	struct place *p = calloc(1, sizeof(*p));
@@ -98,6 +106,7 @@ static struct place *place_new(struct host *host, const struct host_workspace *w
 		abort();
 	p->host = host;
 	p->row = w->row;
+	p->machine = machines[w->backend];
 	p->generation = w->generation;
 	p->process.pid = w->pid;
 	p->process.start = w->pid_start;
@@ -113,10 +122,10 @@ static struct place *place_new(struct host *host, const struct host_workspace *w
 /* The old one's token is worth nothing: its guest makes room for a new one. */
 static void change_generation(struct place *p, int64_t generation)
 {
-	const struct machine *b = p->host->reconcile.machine;
+	const struct machine *b = p->machine;
 	struct fault f = { 0 };
 
-	if (p->process.pid)
+	if (p->process.pid && b->stop)
 		b->stop(b->self, &p->process, false, &f);
 	p->generation = generation;
 }
@@ -146,9 +155,9 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 static bool is_known(struct reconcile *r, const char *name)
 {
 	for (struct place *p = r->places; p; p = p->next) {
-		const char *slash = strrchr(p->spot.path, '/');
+		const char *slash = p->spot.path ? strrchr(p->spot.path, '/') : NULL;
 
-		if (!strcmp(slash ? slash + 1 : p->spot.path, name))
+		if (slash && !strcmp(slash + 1, name))
 			return true;
 	}
 	return false;
@@ -289,7 +298,7 @@ static void on_timer(uv_timer_t *timer)
 
 void reconcile_init(struct host *host)
 {
-	host->reconcile = (struct reconcile){ .machine = &machine_process };
+	host->reconcile = (struct reconcile){ 0 };
 	uv_timer_init(&host->loop, &host->reconcile.timer);
 	host->reconcile.timer.data = host;
 }

@@ -26,6 +26,7 @@ struct place {
 	struct host *host;
 	struct place *next;
 	int64_t row, team_row, agent_row, generation, state;
+	const struct machine *machine; /* of its backend */
 	struct spot spot; /* its texts are `texts` */
 	char *texts;
 	struct tether *tether;
@@ -42,7 +43,6 @@ struct place {
 };
 
 struct reconcile {
-	const struct machine *machine;
 	uv_timer_t timer;
 	struct place *places;
 	int busy; /* places with the thread pool */

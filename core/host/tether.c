@@ -270,7 +270,9 @@ static int64_t pid_of(struct line *line)
 	socklen_t size = sizeof(peer);
 	uv_os_fd_t fd;
 
-	if (uv_fileno((uv_handle_t *)&line->pipe, &fd) ||
+	/* What is at the other end elsewhere is no guest. */
+	if (line->tether->address.kind != LINK_UNIX ||
+	    uv_fileno((uv_handle_t *)&line->pipe, &fd) ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
 		return 0;
 	return peer.pid;

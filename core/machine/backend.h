@@ -19,6 +19,7 @@ struct spot {
 	const char *source; /* directory to copy; NULL: none */
 	const char *sockets; /* folder of its guest's sockets */
 	const char *address; /* of its guest: see core/link_address.h */
+	const char *link_token; /* that its guest asks for; NULL: none */
 	const char *team, *agent, *token; /* agent may be NULL */
 	const char *home; /* of the state */
 	const char *door; /* socket of the host */
@@ -40,6 +41,7 @@ struct machine {
 	void *self;
 	int (*make)(void *self, const struct spot *spot, struct fault *f);
 	int (*fork)(void *self, const struct spot *spot, struct fault *f);
+	/* NULL, with stop, alive and find: guests come and go by themselves. */
 	int (*start)(void *self, const struct spot *spot, struct process *process,
 		     struct fault *f);
 	/* Asks it to end (or ends it); alive() tells when it has. */
@@ -52,5 +54,8 @@ struct machine {
 
 /* Directories with a guest as a process of this machine. */
 extern const struct machine machine_process;
+
+/* Guests that run already, elsewhere: they are reached, and let go of. */
+extern const struct machine machine_attach;
 
 #endif

@@ -61,7 +61,7 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 		const char *name, **value;
 		bool needed;
 	} options[] = {
-		{ "--workspace", &o.workspace, true },
+		{ "--workspace", &o.workspace, false },
 		{ "--name", &o.name, false },
 		{ "--dir", &o.dir, true },
 		{ "--state", &o.state, true },
@@ -85,8 +85,6 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 	for (size_t k = 0; k < n_options; k++)
 		if (options[k].needed && !*options[k].value)
 			return cli_usage(cli, "`guest` needs %s", options[k].name);
-	if (!o.name)
-		o.name = o.workspace;
 	o.token = token;
 	if (read_token(token_file, token, &f))
 		return cli_fault(cli, &f);

@@ -10,7 +10,7 @@
 
 #include "tools/cadre/cli.h"
 
-enum { CONTENT_MAX = 4 << 20 };
+enum { SECRET_MAX = 4096, CONTENT_MAX = 4 << 20 };
 
 static int read_all(int fd, struct text *out, size_t most, const char *name,
 		    struct fault *f)
@@ -83,6 +83,34 @@ static size_t most_of(const struct field *field)
 	return field->type->max > CONTENT_MAX ? (size_t)field->type->max : CONTENT_MAX;
 }
 
+/* What proves somebody is never a word of a command, which others see. */
+static int fetch_secret(const char *value, json_t *args, const char *name,
+			const char *where, struct fault *f)
+{
+	const char *said = getenv("CADRE_LINK_TOKEN");
+	const char *address = json_string_value(json_object_get(args, "address"));
+	struct text out = { 0 };
+	int rc;
+
+	if (!value) {
+		if (said && *said && address && !strncmp(address, "tcp:", 4))
+			json_object_set_new(args, name, json_string(said));
+		return 0;
+	}
+	if (value[0] != '@' && strcmp(value, "-")) {
+		fault_set(f, FAULT_INVALID, where, "others see the words of a command");
+		return fault_hint(f, "Write @FILE, or say it in CADRE_LINK_TOKEN.");
+	}
+	rc = fetch(value, &out, SECRET_MAX, where, f);
+	if (!rc) {
+		text_add(&out, "", 0);
+		out.data[strcspn(out.data, "\r\n")] = '\0';
+		json_object_set_new(args, name, json_string(out.data));
+	}
+	text_release(&out);
+	return rc;
+}
+
 int fetch_texts(const struct op *op, json_t *args, struct fault *f)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
@@ -91,9 +119,12 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f)
 		char where[64];
 		json_t *json;
 
+		snprintf(where, sizeof(where), "/%s", field->name);
+		if (!strcmp(field->type->name, "secret") &&
+		    fetch_secret(value, args, field->name, where, f))
+			return f->code;
 		if (!value || !is_fetched(op, field))
 			continue;
-		snprintf(where, sizeof(where), "/%s", field->name);
 		json = fetch_json(op, value, most_of(field), where, f);
 		if (!json)
 			return f->code;
