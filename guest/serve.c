@@ -61,6 +61,8 @@ static int answer_ping(struct errand *q, struct fault *f)
 {
 	struct guest *g = q->guest;
 	struct wire_pong pong = {
+		.has_hello = true,
+		.hello = true,
 		.version = g->options->version,
 		.uptime_secs = (int64_t)((uv_now(&g->loop) - g->started) / 1000),
 	};

@@ -177,6 +177,15 @@ void daemon_beat(struct tether *t, struct packet *heartbeat)
 	arena_release(&a);
 }
 
+void daemon_pulse(struct tether *t)
+{
+	const struct wire_heartbeat beat = { 0 };
+
+	t->daemon.heard_at = home_now();
+	note_beat(t, &beat);
+	collect_poke(t);
+}
+
 static void on_noted(struct job *job)
 {
 	job_free(job);

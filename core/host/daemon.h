@@ -12,6 +12,8 @@
 
 void daemon_up(struct tether *t); /* the guest answers now */
 void daemon_beat(struct tether *t, struct packet *heartbeat);
+/* A guest of the older dialect sends none, but has answered. */
+void daemon_pulse(struct tether *t);
 void daemon_tick(struct tether *t, int64_t now);
 void daemon_release(struct tether *t);
 

@@ -120,7 +120,8 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 static void tell(struct tether *t, const struct push *row, struct told *told)
 {
 	struct wire_team_message m = {
-		.to = row->to,
+		/* There the sender stood in the recipient's place. */
+		.to = t->old ? row->from : row->to,
 		.content = row->content,
 		.message_type = row->message_type,
 		.from = row->from,

@@ -8,37 +8,11 @@
 #ifndef TETHER_H
 #define TETHER_H
 
-#include <uv.h>
-
-#include "core/host/flow.h"
 #include "core/host/job.h"
-#include "core/link/link.h"
-#include "core/wire/frame.h"
+#include "core/host/line.h"
 
 struct host;
 struct host_event_row;
-struct tether;
-
-/* What became of a request: its answer, of a type that belongs to it, or `f`
- * is filled and `answer` NULL. */
-typedef void line_done(void *arg, struct packet *answer, struct fault *f);
-
-enum line_state { LINE_IDLE, LINE_DIALING, LINE_GREETING, LINE_UP, LINE_CLOSING };
-
-/* One port of a guest. */
-struct line {
-	struct tether *tether;
-	unsigned port;
-	enum line_state state;
-	struct link_dial *dial; /* while LINE_DIALING */
-	uv_pipe_t pipe;
-	int64_t heard_at; /* last bytes */
-	bool pinged; /* since then */
-	struct frame_reader reader;
-	struct flow flow;
-	struct asked *asked, **asked_end; /* without an answer yet, in order */
-	int64_t last_id;
-};
 
 /* Pushes: see push.c. */
 struct pushing {
@@ -80,6 +54,7 @@ struct tether {
 	int64_t dial_at, pause_ms;
 	int64_t pid; /* of the process at the other end; 0: not known */
 	bool up, closing;
+	bool old; /* it speaks, or is tried in, the older dialect: see line.c */
 	int kept; /* handles and jobs that will still use it */
 	struct pushing push;
 	struct daemon daemon;
@@ -94,6 +69,11 @@ struct tether_to {
 struct tether *tether_open(struct host *host, const struct tether_to *to,
 			   struct fault *f);
 void tether_close(struct tether *t); /* it frees itself; NULL is fine */
+/* For line.c: the guest has answered a Hello or, being of the older dialect, a
+ * Ping; it was not reached, for this reason; its lines are to go. */
+void tether_greeted(struct line *line, const char *boot_id);
+void tether_trouble(struct tether *t, const struct fault *f);
+void tether_down(struct tether *t);
 /* What comes back later keeps a tether from being freed. */
 void tether_keep(struct tether *t);
 void tether_let_go(struct tether *t);
@@ -102,13 +82,6 @@ struct tether *tether_of(struct host *host, int64_t workspace); /* or NULL */
 
 /* Dials, ends what took too long; called by the host's tick. */
 void tethers_tick(struct host *host);
-
-/* Sends a request; `done` is called once, always later, unless the tether is
- * closed before. `src` is the type's struct or NULL. */
-void line_ask(struct line *line, const char *type, const void *src, int64_t timeout_ms,
-	      line_done *done, void *arg);
-/* Gives up on the connection; it is dialled anew. */
-void line_drop(struct line *line);
 
 /* Looks at an event: some guest may have to be told. */
 void tether_event(struct host *host, const struct host_event_row *e);

@@ -1,0 +1,430 @@
+#include "core/host/line.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/host/daemon.h"
+#include "core/host/running.h"
+#include "core/version.h"
+#include "ops.gen.h"
+
+enum {
+	HELLO_MS = 10000,
+	/* A guest says something every 5 s, or is asked to: one that is gone
+	 * without a word is noticed within 13 s. */
+	QUIET_MS = 5500,
+	PONG_MS = 7000,
+	UNREAD_MOST = 8 << 20, /* bytes that a guest has not read: no more is sent */
+};
+
+struct asked {
+	struct asked *next;
+	int64_t id, until;
+	enum fault_code why; /* why it ends with the next tick, if it does */
+	struct text held; /* older dialect: its frame, until it is its turn */
+	line_done *done;
+	void *arg;
+};
+
+/* --- requests ------------------------------------------------------------------ */
+
+static void end_asked(struct asked *a, struct packet *answer, struct fault *f)
+{
+	a->done(a->arg, f->code ? NULL : answer, f);
+	text_release(&a->held);
+	free(a);
+}
+
+static void fail_asked(struct asked *a, enum fault_code code)
+{
+	struct fault f = { 0 };
+
+	fault_set(&f, code, "",
+		  code == FAULT_EXHAUSTED ? "the workspace's guest does not read"
+		  : code == FAULT_INVALID ? "this is too much for one message to a guest"
+					  : "the workspace's guest does not answer");
+	end_asked(a, NULL, &f);
+}
+
+static struct asked *take_at(struct line *line, struct asked **at)
+{
+	struct asked *a = *at;
+
+	*at = a->next;
+	if (!a->next)
+		line->asked_end = at;
+	return a;
+}
+
+void line_fail_all(struct line *line)
+{
+	while (line->asked)
+		fail_asked(take_at(line, &line->asked), FAULT_UNAVAILABLE);
+}
+
+static struct asked *take_asked(struct line *line, const json_t *id)
+{
+	/* Who knows no ids answers in order. */
+	if (!id && line->asked && (line->tether->old || line->state == LINE_GREETING))
+		return take_at(line, &line->asked);
+	for (struct asked **at = &line->asked; *at && json_is_integer(id);
+	     at = &(*at)->next)
+		if ((*at)->id == json_integer_value(id))
+			return take_at(line, at);
+	return NULL;
+}
+
+static void send_now(struct line *line)
+{
+	if (flow_send(&line->flow))
+		line_drop(line);
+}
+
+/* Older dialect: the first one goes out once the one before it is answered. */
+static void send_held(struct line *line)
+{
+	struct asked *a = line->asked;
+
+	if (!a || !a->held.len || line->state < LINE_GREETING ||
+	    line->state == LINE_CLOSING)
+		return;
+	text_add(&line->flow.out, a->held.data, a->held.len);
+	text_release(&a->held);
+	a->held = (struct text){ 0 };
+	send_now(line);
+}
+
+/* What cannot be sent ends with the next tick. */
+static enum fault_code send_asked(struct line *line, struct asked *a, const char *type,
+				  const void *src)
+{
+	bool old = line->tether->old;
+	json_t *id = old ? NULL : json_integer(a->id);
+	struct fault f = { 0 };
+	int rc;
+
+	if (line->state < LINE_GREETING || line->state == LINE_CLOSING)
+		rc = FAULT_UNAVAILABLE;
+	else if (flow_left(&line->flow) > UNREAD_MOST)
+		rc = FAULT_EXHAUSTED;
+	else
+		rc = wire_write(old ? &a->held : &line->flow.out, type, src, id, &f);
+	json_decref(id);
+	return (enum fault_code)rc;
+}
+
+void line_ask(struct line *line, const char *type, const void *src, int64_t timeout_ms,
+	      line_done *done, void *arg)
+{
+	struct asked *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		abort();
+	a->id = ++line->last_id;
+	a->until = home_now() + timeout_ms;
+	a->done = done;
+	a->arg = arg;
+	a->why = send_asked(line, a, type, src);
+	*line->asked_end = a;
+	line->asked_end = &a->next;
+	if (!a->why && line->tether->old)
+		send_held(line);
+	else if (!a->why)
+		send_now(line);
+}
+
+static void time_out(struct line *line, int64_t now)
+{
+	struct asked **at = &line->asked;
+
+	while (*at) {
+		struct asked *a = *at;
+		enum fault_code why = a->why ? a->why : FAULT_TIMEOUT;
+
+		if (!a->why && a->until > now) {
+			at = &a->next;
+			continue;
+		}
+		/* Without ids a late answer would be taken for the next one's. */
+		if (why == FAULT_TIMEOUT && line->tether->old && !a->held.len) {
+			line_drop(line);
+			return;
+		}
+		fail_asked(take_at(line, at), why);
+		at = &line->asked; /* the callee may have changed the list */
+	}
+}
+
+/* --- what comes in --------------------------------------------------------------- */
+
+static void hear_error(struct packet *p, struct fault *f)
+{
+	struct wire_error e = { 0 };
+	struct arena a = { 0 };
+
+	if (packet_decode(p, &e, &a, f) == 0)
+		wire_fault(&e, f);
+	arena_release(&a);
+}
+
+static void hear(struct line *line, struct packet *p)
+{
+	struct fault f = { 0 };
+	struct asked *a;
+
+	if (!strcmp(p->type, "Heartbeat")) {
+		daemon_beat(line->tether, p);
+		return;
+	}
+	a = take_asked(line, p->id);
+	if (!a)
+		return; /* too late: nobody waits any more */
+	if (!strcmp(p->type, "Error"))
+		hear_error(p, &f);
+	else if (!p->wire)
+		fault_set(&f, FAULT_INVALID, "", "the guest answers with a %.64s",
+			  p->type);
+	end_asked(a, p, &f);
+	if (line->tether->old)
+		send_held(line);
+}
+
+static void take_bytes(struct line *line, const char *data, size_t len)
+{
+	struct fault f = { 0 };
+
+	while (len > 0 && line->state != LINE_CLOSING) {
+		struct packet p;
+		size_t used;
+		int rc = frame_read(&line->reader, data, len, &used, &f);
+
+		data += used;
+		len -= used;
+		if (rc > 0 &&
+		    packet_read(&p, line->reader.body, line->reader.size, &f) == 0)
+			hear(line, &p);
+		if (rc > 0)
+			packet_release(&p);
+		if (f.code) {
+			tether_trouble(line->tether, &f);
+			line_drop(line);
+			return;
+		}
+	}
+}
+
+static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+	struct line *line = stream->data;
+
+	if (n < 0) {
+		/* Who closes upon a Hello may not know it, or only have died:
+		 * the other dialect is tried in turn. */
+		if (line->state == LINE_GREETING && !line->heard_at)
+			line->tether->old = !line->tether->old;
+		line_drop(line);
+		return;
+	}
+	line->heard_at = home_now();
+	line->pinged = false;
+	take_bytes(line, buf->base, (size_t)n);
+}
+
+static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+{
+	struct line *line = handle->data;
+	struct host *host = line->tether->host;
+
+	(void)size;
+	*buf = uv_buf_init(host->buffer, sizeof(host->buffer));
+}
+
+/* --- down ------------------------------------------------------------------------- */
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct line *line = handle->data;
+	struct tether *t = line->tether;
+
+	frame_release(&line->reader);
+	flow_release(&line->flow);
+	line->flow = (struct flow){ 0 };
+	line->state = LINE_IDLE;
+	tether_let_go(t);
+}
+
+void line_close(struct line *line)
+{
+	if (line->state == LINE_IDLE || line->state == LINE_CLOSING)
+		return;
+	if (line->state == LINE_DIALING) {
+		link_dial_cancel(line->dial);
+		line->dial = NULL;
+		line->state = LINE_IDLE;
+		return;
+	}
+	line->state = LINE_CLOSING;
+	uv_close((uv_handle_t *)&line->pipe, on_closed);
+}
+
+void line_drop(struct line *line)
+{
+	if (line->state != LINE_IDLE && line->state != LINE_CLOSING)
+		tether_down(line->tether);
+}
+
+static void on_wrote(struct flow *flow, int status)
+{
+	struct line *line = flow->arg;
+
+	if (status < 0)
+		line_drop(line);
+	else if (line->state != LINE_CLOSING)
+		send_now(line);
+}
+
+/* --- up --------------------------------------------------------------------------- */
+
+static const char *text_of(const struct packet *p, const char *field)
+{
+	return json_string_value(json_object_get(p->json, field));
+}
+
+static void greeted(struct line *line, const char *boot, struct fault *f)
+{
+	struct tether *t = line->tether;
+
+	if (f->code) {
+		tether_trouble(t, f);
+		line_drop(line);
+		return;
+	}
+	if (t->closing || line->state != LINE_GREETING)
+		return;
+	line->state = LINE_UP;
+	tether_greeted(line, boot);
+}
+
+static void on_hello(void *arg, struct packet *answer, struct fault *f)
+{
+	struct line *line = arg;
+	struct tether *t = line->tether;
+	const char *boot = answer ? text_of(answer, "boot_id") : NULL;
+	const char *workspace = answer ? text_of(answer, "workspace") : NULL;
+
+	if (f->code == FAULT_INVALID)
+		t->old = true; /* it does not know the word */
+	else if (!f->code && workspace && strcmp(workspace, t->id))
+		fault_set(f, FAULT_CONFLICT, "", "the guest of workspace %.40s answers",
+			  workspace);
+	else if (!f->code && !boot)
+		fault_set(f, FAULT_INVALID, "", "a Hello without a boot_id");
+	greeted(line, boot, f);
+}
+
+/* A guest that knows Hello says so in its Pong: it was only not there before. */
+static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
+{
+	struct line *line = arg;
+
+	if (answer && json_is_true(json_object_get(answer->json, "hello"))) {
+		line->tether->old = false;
+		fault_set(f, FAULT_UNAVAILABLE, "", "the guest has just come");
+	} else if (answer && strcmp(answer->type, "Pong")) {
+		fault_set(f, FAULT_INVALID, "", "a Ping is answered with %.64s",
+			  answer->type);
+	}
+	greeted(line, "of the older dialect", f);
+}
+
+static void greet(struct line *line)
+{
+	struct tether *t = line->tether;
+	struct wire_hello hello = {
+		.version = CADRE_VERSION,
+		.role = "host",
+		.workspace = t->id,
+		.boot_id = t->host->boot_id,
+		.token = *t->token ? t->token : NULL,
+	};
+
+	if (t->old)
+		line_ask(line, "Ping", NULL, HELLO_MS, on_old_pong, line);
+	else
+		line_ask(line, "Hello", &hello, HELLO_MS, on_hello, line);
+}
+
+static void on_dialled(void *arg, int fd, const struct fault *why)
+{
+	struct line *line = arg;
+	struct tether *t = line->tether;
+
+	line->dial = NULL;
+	if (why) {
+		tether_trouble(t, why);
+		line_drop(line);
+		return;
+	}
+	uv_pipe_init(&t->host->loop, &line->pipe, 0);
+	tether_keep(t);
+	line->pipe.data = line;
+	line->flow.stream = (uv_stream_t *)&line->pipe;
+	line->flow.wrote = on_wrote;
+	line->flow.arg = line;
+	line->state = LINE_GREETING;
+	line->heard_at = 0;
+	line->pinged = false;
+	if (uv_pipe_open(&line->pipe, fd)) {
+		close(fd);
+		line_drop(line);
+	} else if (uv_read_start(line->flow.stream, on_room, on_bytes)) {
+		line_drop(line);
+	} else {
+		greet(line);
+	}
+}
+
+void line_dial(struct line *line)
+{
+	struct tether *t = line->tether;
+
+	line->state = LINE_DIALING;
+	line->dial = link_dial(&t->host->loop, &t->address, line->port, on_dialled, line);
+}
+
+/* --- silence ----------------------------------------------------------------------- */
+
+static void on_pong(void *arg, struct packet *answer, struct fault *f)
+{
+	struct line *line = arg;
+
+	(void)f;
+	if (!answer)
+		line_drop(line);
+	else if (line->tether->old && line->port == LINK_CONTROL)
+		daemon_pulse(line->tether);
+}
+
+static void check_pulse(struct line *line, int64_t now)
+{
+	/* An older guest's command holds up all that is behind it. */
+	if (line->state != LINE_UP || line->pinged || now - line->heard_at < QUIET_MS ||
+	    (line->tether->old && line->asked))
+		return;
+	line->pinged = true;
+	line_ask(line, "Ping", NULL, PONG_MS, on_pong, line);
+}
+
+void line_tick(struct line *line, int64_t now)
+{
+	time_out(line, now);
+	check_pulse(line, now);
+}
+
+void line_init(struct line *line, struct tether *t, unsigned port)
+{
+	line->tether = t;
+	line->port = port;
+	line->asked_end = &line->asked;
+}

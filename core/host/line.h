@@ -1,0 +1,61 @@
+/*
+ * line - one port of a guest: a link, and the requests on it.
+ *
+ * A guest that answers Hello gets requests with ids, many at once.  One of the
+ * older dialect knows neither: it is asked one thing at a time.
+ */
+#ifndef LINE_H
+#define LINE_H
+
+#include <uv.h>
+
+#include "core/host/flow.h"
+#include "core/link/link.h"
+#include "core/wire/frame.h"
+#include "core/wire/wire.h"
+
+struct tether;
+
+/* What became of a request: its answer, of a type that belongs to it, or `f`
+ * is filled and `answer` NULL. */
+typedef void line_done(void *arg, struct packet *answer, struct fault *f);
+
+enum line_state { LINE_IDLE, LINE_DIALING, LINE_GREETING, LINE_UP, LINE_CLOSING };
+
+/* One port of a guest. */
+struct line {
+	struct tether *tether;
+	unsigned port;
+	enum line_state state;
+	struct link_dial *dial; /* while LINE_DIALING */
+	uv_pipe_t pipe;
+	int64_t heard_at; /* last bytes */
+	bool pinged; /* since then */
+	struct frame_reader reader;
+	struct flow flow;
+	struct asked *asked, **asked_end; /* without an answer yet, in order */
+	int64_t last_id;
+};
+
+void line_init(struct line *line, struct tether *t, unsigned port);
+
+/* Begins to reach the guest's port; tether_greeted() or line_drop() follows. */
+void line_dial(struct line *line);
+
+/* Sends a request; `done` is called once, always later, unless the tether is
+ * closed before. `src` is the type's struct or NULL. */
+void line_ask(struct line *line, const char *type, const void *src, int64_t timeout_ms,
+	      line_done *done, void *arg);
+
+/* Ends what took too long, and a line that is open but dead. */
+void line_tick(struct line *line, int64_t now);
+
+/* Gives up on the connection, and with it on the guest's other one; both are
+ * dialled anew. */
+void line_drop(struct line *line);
+
+/* For the tether: closes it, and fails all that has no answer. */
+void line_close(struct line *line);
+void line_fail_all(struct line *line);
+
+#endif

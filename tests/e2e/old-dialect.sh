@@ -1,0 +1,67 @@
+#!/bin/sh
+# old-dialect - an older guest with this host, and an older host with this guest.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+here=$(cd "$(dirname "$0")/.." && pwd)
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
+cadre() { "$CADRE" "$@"; }
+failed=0 old='' new=''
+finish() {
+	cadre down >/dev/null 2>&1
+	for pid in $old $new; do kill -9 "$pid"; wait "$pid"; done 2>/dev/null
+}
+trap finish EXIT
+bad() { echo "FAILED: $*"; failed=1; }
+until_is() {
+	pattern=$1 n=0
+	shift
+	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
+		n=$((n + 1))
+		[ $n -lt 300 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
+		sleep 0.1
+	done
+}
+
+# --- an older host -----------------------------------------------------------------
+mkdir -p "$TMPDIR/dir" "$TMPDIR/old"
+"$CADRE" guest --dir "$TMPDIR/dir" --state "$TMPDIR/new" &
+new=$!
+n=0
+until [ -S "$TMPDIR/new/relay.sock" ] || [ $n = 100 ]; do sleep 0.1; n=$((n + 1)); done
+python3 "$here/old/host.py" "$TMPDIR/new" || bad "an older host and this guest"
+wait $new || bad "the guest did not end well"
+new=''
+
+# --- an older guest -----------------------------------------------------------------
+start_old() {
+	python3 "$here/old/guest.py" "$TMPDIR/old" >>"$TMPDIR/heard" &
+	old=$!
+}
+start_old
+cadre up >/dev/null || bad "up"
+cadre team create red --roles ann >/dev/null
+cadre workspace create --team red --agent ann --backend attach --address "unix:$TMPDIR/old" >/dev/null || bad "attach"
+until_is '^hello$' cadre exec --team red red/ann 'echo hello'
+cadre exec --team red red/ann 'exit 5'
+[ $? = 5 ] || bad "exit status"
+# Asked at once, answered one after the other, each by its own answer.
+for i in 1 2 3 4 5; do cadre exec --team red red/ann "sleep 0.$((6 - i)); echo $i" >"$TMPDIR/$i" & pids="${pids-} $!"; done
+for pid in $pids; do wait "$pid" || bad "one of five"; done
+for i in 1 2 3 4 5; do [ "$(cat "$TMPDIR/$i")" = $i ] || bad "the answer of $i"; done
+cadre workspace ls --team red red/ann >"$TMPDIR/out" 2>&1
+[ $? = 3 ] || bad "a fault of the older guest"
+
+cadre send ann "are you there" --team red >/dev/null
+until_is '^operator operator text are you there$' cat "$TMPDIR/heard"
+cadre task create count --team red >/dev/null
+cadre task assign 001 ann --command 'echo counted' --team red >/dev/null
+until_is counted cadre results --team red
+until_is completed cadre task show 001 --team red
+
+# It goes and comes again.
+kill -9 $old
+wait $old 2>/dev/null
+start_old
+until_is '^again$' cadre exec --team red red/ann 'echo again'
+[ "$(grep -c 'are you there' "$TMPDIR/heard")" = 1 ] || bad "an older guest is told twice"
+exit $failed
