@@ -182,7 +182,7 @@ void daemon_pulse(struct tether *t)
 	const struct wire_heartbeat beat = { 0 };
 
 	t->daemon.heard_at = home_now();
-	note_beat(t, &beat);
+	hear_beat(t, &beat);
 	collect_poke(t);
 }
 

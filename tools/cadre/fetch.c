@@ -101,7 +101,7 @@ static int fetch_secret(const char *value, json_t *args, const char *name,
 		fault_set(f, FAULT_INVALID, where, "others see the words of a command");
 		return fault_hint(f, "Write @FILE, or say it in CADRE_LINK_TOKEN.");
 	}
-	rc = fetch(value, &out, SECRET_MAX, where, f);
+	rc = fetch(value, SECRET_MAX, &out, where, f);
 	if (!rc) {
 		text_add(&out, "", 0);
 		out.data[strcspn(out.data, "\r\n")] = '\0';
