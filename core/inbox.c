@@ -247,18 +247,20 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 		    struct message_receive_out *out)
 {
 	struct handing h = { .call = call };
+	struct inbox_state_row now = { 0 };
 	struct agent_row a;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0)
+	    (rc = who_is(call, in->agent, "/agent", &a)) < 0 ||
+	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
 	h.agent = &a;
 	h.session = text_hash(call->identity.session);
 	h.request = text_hash(in->request_id);
 	if (in->lease_seconds)
 		h.lease_until = call->now + in->lease_seconds * 1000;
-	if ((a.leased || a.queued) &&
+	if ((now.leased || now.queued) &&
 	    ((rc = inbox_settle(call, a.id)) < 0 || (rc = hand_out(&h, in)) < 0))
 		return rc;
 	out->messages = h.out;
@@ -266,10 +268,10 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	out->count = (int64_t)h.n;
 	out->more = h.more;
 	rc = result_collect(call, &a, &out->results, &out->n_results);
-	if (rc < 0 || (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
+	if (rc < 0 || (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
-	out->pending = a.queued;
-	out->pending_tasks = a.assignments;
+	out->pending = now.queued;
+	out->pending_tasks = now.assignments;
 	if (h.n == 0 && out->n_results == 0 && in->wait_seconds > 0) {
 		call->wait_on = WAKE_INBOX;
 		call->wait_key = a.id;

@@ -74,6 +74,10 @@ SELECT coalesce((SELECT d.message FROM delivery d
 UPDATE delivery SET state = 4, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state < 2;
 
+-- name: inbox_state
+-- The counters of an inbox.
+SELECT queued, leased, assignments FROM agent WHERE id = :agent;
+
 -- name: inbox_less
 UPDATE agent SET queued = queued - :queued, leased = leased - :leased
 WHERE id = :agent;
