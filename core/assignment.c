@@ -173,14 +173,62 @@ int assignment_call_off(struct call *call, int64_t task)
 	return rc < 0 ? rc : 0;
 }
 
+/* --- once more ------------------------------------------------------------------------ */
+
+static int may_retry(struct call *call, const struct assignment_row *x)
+{
+	struct result_ended_row r;
+	int rc;
+
+	if (x->sender != call->caller.agent && (rc = who_leads(call, "/message_id")) < 0)
+		return rc;
+	if (x->state < ASSIGNMENT_STATE_DONE)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/message_id",
+				 "it has not ended yet");
+	rc = sql_row(call, result_ended, &r, .message = x->message);
+	if (rc <= 0 || !r.success)
+		return rc < 0 ? rc : 0;
+	fault_set(&call->fault, FAULT_CONFLICT, "/message_id", "it succeeded");
+	return fault_hint(&call->fault, "Send a new assignment to run it again.");
+}
+
+/* The task that failed with it is on the board again, for the new one to claim. */
+static int put_back(struct call *call, const struct assignment_row *x)
+{
+	int rc;
+
+	if (!x->task || (rc = task_settle(call, x->task, 1, NULL)) < 0)
+		return x->task ? rc : 0;
+	rc = task_put_back(call, x->task);
+	return rc < 0 ? rc : 0;
+}
+
+static int send_again(struct call *call, const struct assignment_row *x)
+{
+	struct draft d = { .sender = call->caller.agent,
+			   .type = "task_assignment",
+			   .content = "" };
+	struct task_payload p = { .task_id = x->label,
+				  .command = x->command,
+				  .workdir = x->workdir,
+				  .timeout_secs = x->timeout_s };
+	struct agent_row to;
+	int rc;
+
+	if ((rc = may_retry(call, x)) < 0 || (rc = put_back(call, x)) < 0 ||
+	    (rc = sql_row(call, agent_by_id, &to, .id = x->agent)) < 0 ||
+	    (rc = assignment_env(call, x->env, &p)) < 0)
+		return rc;
+	if ((call->made = assignment_send(call, &d, &to, &p)) < 0)
+		return fault_move(&call->fault, "/task", "/message_id");
+	return 0;
+}
+
 int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 		     struct assignment_retry_out *out)
 {
 	struct assignment_row x;
 	struct message_head_row m;
-	struct task_payload p = { 0 };
-	struct agent_row to;
-	struct draft d = { .type = "task_assignment", .content = "" };
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
@@ -188,34 +236,19 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 		return rc;
 	if (!call->made) {
 		rc = sql_row(call, assignment_by_message, &x, .message = m.id);
-		if (rc < 0)
-			return rc;
 		if (rc == 0)
 			return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
 					 "it is no assignment");
-		if (x.sender != call->caller.agent &&
-		    (rc = who_leads(call, "/message_id")) < 0)
+		if (rc < 0 || (rc = send_again(call, &x)) < 0)
 			return rc;
-		if (x.state < ASSIGNMENT_STATE_DONE)
-			return fault_set(&call->fault, FAULT_CONFLICT, "/message_id",
-					 "it has not ended yet");
-		if ((rc = sql_row(call, agent_by_id, &to, .id = x.agent)) < 0)
-			return rc;
-		p = (struct task_payload){ .task_id = x.label,
-					   .command = x.command,
-					   .workdir = x.workdir,
-					   .timeout_secs = x.timeout_s };
-		if ((rc = assignment_env(call, x.env, &p)) < 0)
-			return rc;
-		d.sender = call->caller.agent;
-		if ((call->made = assignment_send(call, &d, &to, &p)) < 0)
-			return fault_move(&call->fault, "/task", "/message_id");
 	}
 	if ((rc = sql_row(call, message_head, &m, .id = call->made)) < 0)
 		return rc;
 	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
 	return 0;
 }
+
+/* --- telling ---------------------------------------------------------------------------- */
 
 int assignment_list(struct call *call, const struct assignment_list_in *in,
 		    struct assignment_list_out *out)

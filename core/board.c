@@ -265,6 +265,31 @@ int task_note(struct call *call, const struct task_note_in *in, struct task_note
 	return task_tell(call, t.id, &out->task);
 }
 
+int task_put_back(struct call *call, int64_t task)
+{
+	int rc = sql_run(call, task_retry, .id = task, .now = call->now);
+
+	if (rc <= 0)
+		return rc;
+	rc = event_emit(call, EVENT_TASK_RETRIED, task, 0, NULL);
+	return rc < 0 ? rc : 1;
+}
+
+static int retry(struct call *call, const struct task_retry_in *in,
+		 const struct task_row *t)
+{
+	int rc = task_put_back(call, t->id);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/task",
+				 "task %s is %s; only a failed one is tried again",
+				 in->task, word_of(&record_task, "status", t->state_now));
+	call->made = t->id;
+	return team_announce(call, call->caller.team);
+}
+
 int task_retry(struct call *call, const struct task_retry_in *in,
 	       struct task_retry_out *out)
 {
@@ -274,19 +299,8 @@ int task_retry(struct call *call, const struct task_retry_in *in,
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
-	if (!call->made) {
-		if ((rc = sql_run(call, task_retry, .id = t.id, .now = call->now)) < 0)
-			return rc;
-		if (rc == 0)
-			return fault_set(
-				&call->fault, FAULT_CONFLICT, "/task",
-				"task %s is %s; only a failed one is tried again",
-				in->task, word_of(&record_task, "status", t.state_now));
-		call->made = t.id;
-		if ((rc = event_emit(call, EVENT_TASK_RETRIED, t.id, 0, NULL)) < 0 ||
-		    (rc = team_announce(call, call->caller.team)) < 0)
-			return rc;
-	}
+	if (!call->made && (rc = retry(call, in, &t)) < 0)
+		return rc;
 	return task_tell(call, t.id, &out->task);
 }
 

@@ -36,6 +36,9 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 /* `001`, in the call's arena. */
 const char *task_name(struct call *call, int64_t number);
 
+/* Puts a failed task back on the board: 1, or 0 where it is not failed. */
+int task_put_back(struct call *call, int64_t task);
+
 /* Claims a task for the recipient of an assignment; t->epoch is the new one. */
 int task_dispatch(struct call *call, struct task_row *t, const struct agent_row *to,
 		  int64_t lease_ms);

@@ -97,6 +97,9 @@ FROM result r JOIN assignment x ON x.message = r.message
 JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
 WHERE r.message = :message;
 
+-- name: result_ended
+SELECT success FROM result WHERE message = :message;
+
 -- name: result_of_task
 SELECT r.message FROM assignment x JOIN result r ON r.message = x.message
 WHERE x.task = :task ORDER BY r.message DESC LIMIT 1;
