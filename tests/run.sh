@@ -127,6 +127,7 @@ done
 
 program sim 300 test 200000
 program crash 300 test 20
+program crash 100 test 2 4 # few kills; there is something to judge all the same
 for source in $(list tests/*.c); do
 	base=$(basename "$source" .c)
 	case $base in

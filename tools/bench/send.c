@@ -86,27 +86,55 @@ static struct load load_of(struct ground *g, const struct script *script, int cl
 	};
 }
 
+/* On a stage of our own; beside Redis, where that is wanted and the match has a
+ * script for it. */
+static int play_on_stage(struct ground *g, int agents, const struct script *redis,
+			 struct match *m)
+{
+	struct stage *s = open_stage(g, "send", agents);
+	struct rival rival = { 0 };
+	int rc = s ? 0 : -1;
+
+	if (rc == 0 && redis && g->peers) {
+		rc = redis_open(&rival, g, agents);
+		m->theirs = m->ours;
+		m->theirs.script = redis;
+		m->theirs.socket = rival.socket;
+		m->theirs.arg = &body_size;
+	}
+	if (rc == 0) {
+		m->ours.socket = s->home.socket;
+		rc = play(g, m);
+	}
+	rival_close(&rival);
+	close_stage(s);
+	return rc;
+}
+
 /* --- benches ------------------------------------------------------------------------------- */
+
+/* At least `ratio` of what it stands beside, and `least` a second. */
+static int print_match(const struct match *m, const char *name, const char *unit,
+		       const char *target, double ratio, double least)
+{
+	score_print(&(struct score){
+		.name = name,
+		.unit = unit,
+		.value = m->value,
+		.base = m->other,
+		.target = target,
+		.ok = m->value >= least && m->value >= ratio * m->other,
+	});
+	return 0;
+}
 
 int bench_send_one(struct ground *g)
 {
-	struct stage *s = open_stage(g, "one", 2);
 	struct match m = { .ours = load_of(g, &script_send, 1, 1), .base = floor_loop };
-	int rc = -1;
 
-	if (s) {
-		m.ours.socket = s->home.socket;
-		rc = play(g, &m);
-	}
-	close_stage(s);
-	if (rc == 0)
-		score_print(&(struct score){ .name = "send-1",
-					     .unit = "sends/s",
-					     .value = m.value,
-					     .base = m.other,
-					     .target = ">=0.45x-loop",
-					     .ok = m.value >= 0.45 * m.other });
-	return rc;
+	if (play_on_stage(g, 2, NULL, &m))
+		return -1;
+	return print_match(&m, "send-1", "sends/s", ">=0.45x-loop", 0.45, 0);
 }
 
 int bench_rows(struct ground *g)
@@ -128,79 +156,32 @@ int bench_rows(struct ground *g)
 	return 0;
 }
 
-/* Many clients of ours, and of Redis where it is wanted. */
-static int beside_redis(struct ground *g, struct match *m, const struct script *theirs)
-{
-	struct stage *s = open_stage(g, "many", CLIENTS);
-	struct rival redis = { 0 };
-	int rc = s ? 0 : -1;
-
-	if (rc == 0 && g->peers) {
-		rc = redis_open(&redis, g, CLIENTS);
-		m->theirs = m->ours;
-		m->theirs.script = theirs;
-		m->theirs.socket = redis.socket;
-		m->theirs.arg = &body_size;
-	}
-	if (rc == 0) {
-		m->ours.socket = s->home.socket;
-		rc = play(g, m);
-	}
-	rival_close(&redis);
-	close_stage(s);
-	return rc;
-}
-
 int bench_send_many(struct ground *g)
 {
 	struct match m = { .ours = load_of(g, &script_send, CLIENTS, 1) };
 
-	if (beside_redis(g, &m, &script_redis_send))
+	if (play_on_stage(g, CLIENTS, &script_redis_send, &m))
 		return -1;
-	score_print(
-		&(struct score){ .name = "send-64",
-				 .unit = "sends/s",
-				 .value = m.value,
-				 .base = m.other,
-				 .target = ">=0.55x-redis,>=30000",
-				 .ok = m.value >= 30000 && m.value >= 0.55 * m.other });
-	return 0;
+	return print_match(&m, "send-64", "sends/s", ">=0.55x-redis,>=30000", 0.55,
+			   30000);
 }
 
 int bench_send_deep(struct ground *g)
 {
-	struct stage *s = open_stage(g, "deep", CLIENTS);
 	struct match m = { .ours = load_of(g, &script_send, CLIENTS, DEEP),
 			   .base = rows_rate };
-	int rc = -1;
 
-	if (s) {
-		m.ours.socket = s->home.socket;
-		rc = play(g, &m);
-	}
-	close_stage(s);
-	if (rc == 0)
-		score_print(&(struct score){ .name = "send-64x16",
-					     .unit = "sends/s",
-					     .value = m.value,
-					     .base = m.other,
-					     .target = ">=0.65x-rows",
-					     .ok = m.value >= 0.65 * m.other });
-	return rc;
+	if (play_on_stage(g, CLIENTS, NULL, &m))
+		return -1;
+	return print_match(&m, "send-64x16", "sends/s", ">=0.65x-rows", 0.65, 0);
 }
 
 int bench_cycle(struct ground *g)
 {
 	struct match m = { .ours = load_of(g, &script_cycle, CLIENTS, 1) };
 
-	if (beside_redis(g, &m, &script_redis_cycle))
+	if (play_on_stage(g, CLIENTS, &script_redis_cycle, &m))
 		return -1;
-	score_print(
-		&(struct score){ .name = "cycle-64",
-				 .unit = "cycles/s",
-				 .value = m.value,
-				 .base = m.other,
-				 .target = ">=0.55x-redis,>=13000",
-				 .ok = m.value >= 13000 && m.value >= 0.55 * m.other });
-	return 0;
+	return print_match(&m, "cycle-64", "cycles/s", ">=0.55x-redis,>=13000", 0.55,
+			   13000);
 }
