@@ -36,6 +36,15 @@ struct note_move {
 	struct note_stamp was; /* of what it replaces; none if nothing was there */
 };
 
+/* Where the top-level keys of a frontmatter stand: in order, lines from 0. */
+struct note_keys {
+	struct note_key {
+		const char *name;
+		size_t line;
+	} * v;
+	size_t n;
+};
+
 struct note_part {
 	int64_t offset, most; /* bytes */
 };
@@ -83,6 +92,12 @@ struct notes {
 	/* The lock of the path that a content is staged for; not waited for. */
 	int (*lock_staged)(const void *self, const char *staged, struct fault *f);
 	int (*drop)(const void *self, const char *staged, struct fault *f);
+
+	/* A frontmatter, without its fences, as a JSON object: see
+	 * core/machine/yaml.h. */
+	int (*yaml)(const char *data, size_t len, json_t **out, struct note_keys *keys,
+		    struct arena *a, struct fault *f);
+	int64_t (*clock_ms)(void); /* monotonic */
 
 	/* Calls `each` for what is in a folder ("" the root), in no order, and
 	 * inside the folders that it says NOTES_ENTER to.  Hidden names and

@@ -4,20 +4,17 @@
  * A handler runs twice when it writes: it plans, and after the work on the
  * files it decides; see core/vault.h.
  */
-#include "core/vault.h"
+#include "core/vault_inside.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/event.h"
+#include "core/vault_front.h"
 #include "core/vault_text.h"
 
 enum { READ_ROOM = 2 << 20 }; /* of JSON: fits a frame of any door */
-
-static const struct notes *notes_of(const struct call *call)
-{
-	return call->settings->notes;
-}
 
 /* --- deciding ------------------------------------------------------------------- */
 
@@ -97,9 +94,7 @@ static int report(struct call *call, const char **path, int64_t *size)
 	return 0;
 }
 
-/* The second run of a write, or the report of a repeated one: 1 when this is
- * neither, so that it is still to be planned. */
-static int finish(struct call *call, const char **path, int64_t *size)
+int vault_finish(struct call *call, const char **path, int64_t *size)
 {
 	if (call->made)
 		return report(call, path, size);
@@ -108,9 +103,8 @@ static int finish(struct call *call, const char **path, int64_t *size)
 
 /* --- writing --------------------------------------------------------------------- */
 
-/* What there is, and which file it is. */
-static int read_old(struct call *call, const char *path, struct text *old,
-		    struct note_stamp *was)
+int vault_old(struct call *call, const char *path, struct text *old,
+	      struct note_stamp *was)
 {
 	int rc = notes_of(call)->read(notes_of(call)->self, path,
 				      (struct note_part){ 0, NOTE_MOST + 1 }, old, was,
@@ -121,15 +115,15 @@ static int read_old(struct call *call, const char *path, struct text *old,
 	return rc;
 }
 
-static bool has_front(const char *path)
+bool vault_has_front(const char *path)
 {
 	size_t n = strlen(path);
 
 	return n > 3 && strcmp(path + n - 3, ".md") == 0;
 }
 
-static int stage(struct call *call, struct vault_work *w, const struct text *text,
-		 const struct note_stamp *was)
+int vault_stage(struct call *call, struct vault_work *w, const struct text *text,
+		const struct note_stamp *was)
 {
 	int rc;
 
@@ -156,21 +150,21 @@ static int put(struct call *call, struct vault_work *w, enum note_mode mode,
 		rc = notes_of(call)->look(notes_of(call)->self, w->path, &was,
 					  &call->fault);
 	else
-		rc = read_old(call, w->path, &old, &was);
+		rc = vault_old(call, w->path, &old, &was);
 	if (rc == 0)
 		was = (struct note_stamp){ 0 };
-	front = has_front(w->path) ? note_front(old.data, old.len) : 0;
+	front = vault_has_front(w->path) ? note_front(old.data, old.len) : 0;
 	if (rc >= 0) {
 		note_compose(mode, &old, front, content, &new);
-		rc = stage(call, w, &new, &was);
+		rc = vault_stage(call, w, &new, &was);
 	}
 	text_release(&old);
 	text_release(&new);
 	return rc;
 }
 
-static int plan_put(struct call *call, const char *path,
-		    int (*run)(struct call *call, struct vault_work *w))
+int vault_plan(struct call *call, const char *path,
+	       int (*run)(struct call *call, struct vault_work *w))
 {
 	call->vault->run = run;
 	call->vault->event = EVENT_VAULT_WRITTEN;
@@ -190,9 +184,9 @@ static int run_write(struct call *call, struct vault_work *w)
 int vault_write(struct call *call, const struct vault_write_in *in,
 		struct vault_write_out *out)
 {
-	int rc = plan_put(call, in->path, run_write);
+	int rc = vault_plan(call, in->path, run_write);
 
-	return rc < 0 || (rc = finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+	return rc < 0 || (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
 }
 
 static int run_append(struct call *call, struct vault_work *w)
@@ -208,9 +202,9 @@ static int run_append(struct call *call, struct vault_work *w)
 int vault_append(struct call *call, const struct vault_append_in *in,
 		 struct vault_append_out *out)
 {
-	int rc = plan_put(call, in->path, run_append);
+	int rc = vault_plan(call, in->path, run_append);
 
-	return rc < 0 || (rc = finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+	return rc < 0 || (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
 }
 
 static int run_prepend(struct call *call, struct vault_work *w)
@@ -226,14 +220,14 @@ static int run_prepend(struct call *call, struct vault_work *w)
 int vault_prepend(struct call *call, const struct vault_prepend_in *in,
 		  struct vault_prepend_out *out)
 {
-	int rc = plan_put(call, in->path, run_prepend);
+	int rc = vault_plan(call, in->path, run_prepend);
 
-	return rc < 0 || (rc = finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+	return rc < 0 || (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
 }
 
 /* --- moving and deleting ------------------------------------------------------------ */
 
-static int no_note(struct call *call, const char *path)
+int vault_none(struct call *call, const char *path)
 {
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/path", "there is no note %.180s",
 		  path);
@@ -247,7 +241,7 @@ static int find(struct call *call, struct vault_work *w, const char *to)
 				      &call->fault);
 
 	if (rc == 0)
-		return no_note(call, w->path);
+		return vault_none(call, w->path);
 	w->move.from = w->path;
 	w->move.to = to;
 	return rc;
@@ -288,7 +282,7 @@ int vault_move(struct call *call, const struct vault_move_in *in,
 		return fault_set(&call->fault, FAULT_INVALID, "/to", "it is there");
 	w->run = run_move;
 	w->event = EVENT_VAULT_MOVED;
-	return (rc = finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
 }
 
 static int run_delete(struct call *call, struct vault_work *w)
@@ -307,10 +301,32 @@ int vault_delete(struct call *call, const struct vault_delete_in *in,
 
 	w->run = run_delete;
 	w->event = EVENT_VAULT_DELETED;
-	return rc < 0 || (rc = finish(call, &out->path, NULL)) <= 0 ? rc : 0;
+	return rc < 0 || (rc = vault_finish(call, &out->path, NULL)) <= 0 ? rc : 0;
 }
 
 /* --- reading ------------------------------------------------------------------------ */
+
+const char *vault_json(struct call *call, json_t *json)
+{
+	char *text = json_dumps(json, JSON_COMPACT);
+	const char *kept = arena_strdup(&call->arena, text ? text : "{}");
+
+	free(text);
+	return kept;
+}
+
+/* What is no YAML is still a text to read. */
+static const char *front_json(struct call *call, const char *data, size_t len)
+{
+	const char *out = NULL;
+	json_t *front = NULL;
+
+	if (note_front(data, len) && front_read(call, data, len, &front) == 0)
+		out = vault_json(call, front);
+	call->fault = (struct fault){ 0 };
+	json_decref(front);
+	return out;
+}
 
 static void take_part(struct call *call, const struct text *part,
 		      const struct note_stamp *stamp)
@@ -326,6 +342,8 @@ static void take_part(struct call *call, const struct text *part,
 	out->modified_at = stamp->mtime_ns / 1000000;
 	out->next = in->offset + (int64_t)n;
 	out->more = out->next < stamp->size;
+	if (in->offset == 0 && vault_has_front(out->path))
+		out->frontmatter = front_json(call, data, n);
 }
 
 static int run_read(struct call *call, struct vault_work *w)
@@ -341,7 +359,7 @@ static int run_read(struct call *call, struct vault_work *w)
 	if (rc > 0)
 		take_part(call, &part, &stamp);
 	text_release(&part);
-	return rc == 0 ? no_note(call, w->path) : rc;
+	return rc == 0 ? vault_none(call, w->path) : rc;
 }
 
 int vault_read(struct call *call, const struct vault_read_in *in,

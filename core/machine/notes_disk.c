@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/machine/notes_inside.h"
+#include "core/machine/yaml.h"
 
 int notes_fault(struct fault *f, const char *what, const char *path)
 {
@@ -288,6 +290,14 @@ static int disk_walk(const void *self, const char *folder, notes_each *each, voi
 	return rc ? rc : 1;
 }
 
+static int64_t disk_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /* --- all of it -------------------------------------------------------------------- */
 
 void notes_disk_init(struct notes_disk *d, const char *root, const char *state)
@@ -306,6 +316,8 @@ void notes_disk_init(struct notes_disk *d, const char *root, const char *state)
 			.lock_staged = notes_lock_staged,
 			.drop = notes_drop,
 			.walk = disk_walk,
+			.yaml = yaml_read,
+			.clock_ms = disk_clock,
 		},
 		.root = root,
 		.state = state,

@@ -37,6 +37,14 @@ chmod 600 "$vault/guide.md"
 cadre vault prepend guide.md "Read this first." >/dev/null
 [ "$(stat -c %a "$vault/guide.md")" = 600 ] || fail "guide.md is for others now"
 
+# Frontmatter changes key by key; comments, other keys and the body stay as they are.
+printf -- '---\n# mine\ntitle: Old\nid: 007\n---\nBody\r\n\377\n' >"$vault/meta.md"
+cadre vault set meta.md '{"title":"New: it is","status":"done"}' >/dev/null
+cadre vault tag meta.md '#red' blue >/dev/null
+printf -- '---\n# mine\ntitle: "New: it is"\nid: 007\nstatus: done\ntags: [red, blue]\n---\nBody\r\n\377\n' |
+	cmp - "$vault/meta.md"
+cadre vault frontmatter meta.md --json | grep -qF '"tags":["red","blue"]'
+
 # No path leaves the vault, and no link is followed.
 echo secret >"$TMPDIR/secret.md"
 ln -s "$TMPDIR/secret.md" "$vault/link.md"

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/machine/yaml.h"
+
 #define STAGE ".cadre-notes/"
 
 static struct fake_notes *fake_of(const void *self)
@@ -196,6 +198,11 @@ static int drop(const void *self, const char *path, struct fault *f)
 	return 0;
 }
 
+static int64_t clock_ms(void)
+{
+	return 0;
+}
+
 void notes_point(struct fake_notes *fake)
 {
 	fake->notes = (struct notes){
@@ -211,5 +218,7 @@ void notes_point(struct fake_notes *fake)
 		.lock_staged = lock_staged,
 		.drop = drop,
 		.walk = walk,
+		.yaml = yaml_read,
+		.clock_ms = clock_ms,
 	};
 }
