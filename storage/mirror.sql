@@ -26,6 +26,9 @@ SELECT id FROM task WHERE team = :team ORDER BY id;
 SELECT a.id FROM agent a JOIN team t ON t.id = a.team
 WHERE a.id > :after AND t.destroyed_at IS NULL ORDER BY a.id LIMIT :limit;
 
+-- name: mirror_agents_of
+SELECT id FROM agent WHERE team = :team AND gone = 0 AND kind = 0 ORDER BY id;
+
 -- name: mirror_team_ids
 SELECT id FROM team WHERE id > :after ORDER BY id LIMIT :limit;
 
@@ -130,7 +133,7 @@ ORDER BY k.priority, k.number LIMIT :limit;
 
 -- name: mirror_slugs
 -- Which files a team's folder of tasks should hold.
-SELECT number, slug FROM task WHERE team = :team ORDER BY number;
+SELECT id, number, slug FROM task WHERE team = :team ORDER BY number;
 
 -- name: mirror_lag
 -- How many events that the mirror shows it has not read.

@@ -284,7 +284,7 @@ static int finish(struct world *w)
 		    mirror_lag(&w->home, store, &lag, &f) < 0)
 			die("mirror", f.text);
 	} while (lag != 0);
-	rc = mirror_verify(&w->home, store, &report, &f);
+	rc = mirror_verify(&w->home, store, &report, NULL, &f);
 	if (rc)
 		fprintf(stderr, "%s%s", report.data ? report.data : "", f.text);
 	text_release(&report);

@@ -150,6 +150,7 @@ static int find_place(struct mirror *m, const struct mirror_head_row *head)
 	    (m->at.stage != STAGE_FOLLOW || m->at.seq + 1 >= head->oldest))
 		return 0;
 	m->stale.n = 0;
+	m->check.stage = STAGE_FOLLOW;
 	m->at = (struct mirror_cursor){ .seq = head->newest, .stage = STAGE_TEAMS };
 	strncpy(m->at.incarnation, head->incarnation, sizeof(m->at.incarnation) - 1);
 	return 0;
@@ -217,6 +218,8 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 		} while (rc > 0 && mirror_clock() < end);
 	}
 	*more = rc > 0;
+	if (rc == 0)
+		rc = check_some(m);
 	if (rc >= 0)
 		return 0;
 	start_over(m);
@@ -227,19 +230,21 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 int64_t mirror_due(const struct mirror *m)
 {
 	struct mirror_cursor c = safe_cursor(m);
-	int64_t now = mirror_clock(), due = -1;
+	int64_t now = mirror_clock(), due = check_due(m), at;
 
 	if (!m->locked)
 		return RETRY_MS;
 	if (m->stale.n > 0)
-		due = m->summaries_at + SUMMARY_MS - now;
+		at = m->summaries_at + SUMMARY_MS;
 	else if (m->known && !cursor_equal(&c, &m->saved))
-		due = m->saved_at + SAVE_MS - now;
+		at = m->saved_at + SAVE_MS;
 	else if (m->show.files.left)
-		due = SAVE_MS;
+		at = now + SAVE_MS;
 	else
-		return -1;
-	return due < 0 ? 0 : due;
+		return due;
+	if (due >= 0 && due < at - now)
+		return due;
+	return at < now ? 0 : at - now;
 }
 
 void mirror_close(struct mirror *m)
@@ -251,6 +256,8 @@ void mirror_close(struct mirror *m)
 	drop_lock(m);
 	if (m->lock >= 0)
 		close(m->lock);
+	if (m->watching)
+		losses_close(&m->losses);
 	ids_release(&m->stale);
 	show_release(&m->show);
 	free(m);

@@ -27,8 +27,15 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 
 /* In how many ms it wants another step although nothing happens: summaries
  * (INDEX.md, TEAM.md) are written at most four times a second, and another
- * process may be mirroring.  -1: not before the next event. */
+ * process may be mirroring.  -1: not before the next event, or before what
+ * mirror_watch() gave is readable. */
 int64_t mirror_due(const struct mirror *m);
+
+/* For a host: from now on the steps also look at all files, once and in small
+ * turns, and whenever somebody takes one away.  What is missing or behind comes
+ * back; what a person edited stays until its row changes.  Returns a descriptor
+ * that is readable when a step should be taken, the mirror's, or -1. */
+int mirror_watch(struct mirror *m);
 
 /* For a process that changed the state without a host: mirrors for about
  * budget_ms unless another one does, who then sees this change; whoever holds
@@ -46,8 +53,9 @@ int mirror_lag(const struct home *home, struct store *store, int64_t *events,
 int64_t mirror_cursor(const struct home *home, const char *incarnation);
 
 /* Compares every file with its rows.  Each difference is a line of `report`;
- * returns how many there are, or negative. */
+ * returns how many there are, or negative.  *edited (or NULL): how many of these
+ * are a person's. */
 int mirror_verify(const struct home *home, struct store *store, struct text *report,
-		  struct fault *f);
+		  int *edited, struct fault *f);
 
 #endif

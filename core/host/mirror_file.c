@@ -120,6 +120,8 @@ int files_folder(struct files *fs, const char *path, bool make)
 	if (slot->fd >= 0)
 		close(slot->fd);
 	snprintf(slot->path, sizeof(slot->path), "%s", path);
+	if (fs->losses)
+		losses_folder(fs->losses, path, fd);
 	return slot->fd = fd;
 }
 

@@ -17,6 +17,7 @@
 #define MIRROR_FILE_H
 
 #include "core/host/mirror_page.h"
+#include "core/host/mirror_losses.h"
 
 enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 512 };
 
@@ -38,6 +39,8 @@ struct files {
 	uint64_t spares[FILES_SPARES], freed[FILES_SPARES];
 	size_t n_spares, n_freed;
 	struct text old, new; /* scratch */
+	struct losses *losses; /* of the folders, borrowed; NULL: none */
+	bool spare_edits; /* files_put() leaves what a person edited as it is */
 	bool left; /* the stage holds what somebody has open for writing */
 	bool made; /* a folder was made or moved since the last sync */
 	int64_t placed, kept; /* files written; conflicts kept: since opening */
@@ -50,7 +53,7 @@ void files_close(struct files *fs); /* of a zeroed struct too */
 /* Settles what an earlier process, or files_commit(), left in the stage. */
 int files_settle(struct files *fs, struct fault *f);
 
-/* Stages `page` for FOLDER/NAME unless the file shows it already. */
+/* Stages `page` for FOLDER/NAME unless the file shows it already: 1, or 0. */
 int files_put(struct files *fs, const char *folder, const char *name,
 	      const struct page *page, int64_t rev, struct fault *f);
 

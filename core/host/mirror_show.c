@@ -350,6 +350,90 @@ int sweep_team(struct show *s, int64_t team)
 	return rc;
 }
 
+/* --- what no file has --------------------------------------------------------------------- */
+
+/* What a team should have: its agents, and those of its tasks that are not in
+ * its folder, at most so many. */
+struct absent {
+	int64_t team; /* 0: it lives no more */
+	struct ids agents, tasks;
+	size_t most;
+};
+
+/* 1 if there are more. */
+static int find_tasks(struct show *s, const struct names *found, struct absent *a)
+{
+	struct mirror_slugs_row slug;
+	struct query q;
+	char name[128];
+	int rc;
+
+	sql_query(&s->call, &q, mirror_slugs, .team = a->team);
+	while ((rc = sql_next(&s->call, &q, &slug)) > 0) {
+		task_file_name(slug.number, slug.slug, name);
+		if (has_name(found, name))
+			continue;
+		if (a->tasks.n == a->most) {
+			query_end(&q);
+			return 1;
+		}
+		ids_add(&a->tasks, slug.id);
+	}
+	return rc;
+}
+
+static int find_absent(struct show *s, const char *name, const struct names *found,
+		       struct absent *a)
+{
+	struct mirror_team_lives_row row;
+	struct mirror_agents_of_row agent;
+	struct query q;
+	int rc = show_begin(s, NULL);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_row(&s->call, mirror_team_lives, &row, .name = name);
+	if (rc <= 0)
+		goto out;
+	a->team = row.id;
+	sql_query(&s->call, &q, mirror_agents_of, .team = row.id);
+	while ((rc = sql_next(&s->call, &q, &agent)) > 0)
+		ids_add(&a->agents, agent.id);
+	if (rc >= 0)
+		rc = find_tasks(s, found, a);
+out:
+	show_end(s);
+	return rc;
+}
+
+int complete_team(struct show *s, const char *name, size_t most)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	struct names found = { .arena = &s->call.arena };
+	struct absent a = { .most = most };
+	char folder[FILES_PATH];
+	int more = 0, rc;
+
+	team_folder(name, "tasks", folder);
+	rc = files_list(&s->files, folder, add_name, &found, &s->call.fault);
+	if (rc < 0)
+		goto out;
+	if (found.n > 1)
+		qsort(found.v, found.n, sizeof(*found.v), compare_names);
+	rc = more = find_absent(s, name, &found, &a);
+	if (rc < 0 || a.team == 0)
+		goto out;
+	if ((rc = show_agents(s, &a.agents)) >= 0 && (rc = show_tasks(s, &a.tasks)) >= 0)
+		rc = show_summary(s, a.team);
+out:
+	ids_release(&a.agents);
+	ids_release(&a.tasks);
+	arena_reset(&s->call.arena, mark);
+	return rc < 0 ? rc : more;
+}
+
+/* --- teams without a row -------------------------------------------------------------------- */
+
 /* A folder below teams/ that the mirror made, for a team that lives no more. */
 static int sweep_one(struct show *s, const char *name)
 {

@@ -34,6 +34,10 @@ int show_summary(struct show *s, int64_t team);
 /* Takes away the files of the mirror in a team's folders that no row has. */
 int sweep_team(struct show *s, int64_t team);
 
+/* Brings back what is missing from a living team's folders, at most `most` tasks
+ * at a time: 1 if more are missing. */
+int complete_team(struct show *s, const char *name, size_t most);
+
 /* Archives folders of the mirror whose team no row has any more. */
 int sweep_folders(struct show *s);
 

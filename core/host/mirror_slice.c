@@ -42,9 +42,9 @@ static int each_team(struct mirror *m, const struct ids *ids,
 	return rc;
 }
 
-static int show_stage(struct mirror *m, const struct ids *ids)
+static int show_stage(struct mirror *m, enum mirror_stage stage, const struct ids *ids)
 {
-	switch (m->at.stage) {
+	switch (stage) {
 	case STAGE_TEAMS:
 		return each_team(m, ids, show_team);
 	case STAGE_AGENTS:
@@ -63,25 +63,25 @@ static int show_stage(struct mirror *m, const struct ids *ids)
 	return 0;
 }
 
-static int page_ids(struct mirror *m, struct ids *ids)
+static int page_ids(struct mirror *m, const struct mirror_cursor *at, struct ids *ids)
 {
-	switch (m->at.stage) {
+	switch (at->stage) {
 	case STAGE_TEAMS:
 	case STAGE_SUMMARIES:
 	case STAGE_SWEEP:
 		return read_page(m, sql_mirror_team_ids,
 				 &(const struct sql_mirror_team_ids_in){
-					 .after = m->at.row, .limit = m->batch / 16 + 1 },
+					 .after = at->row, .limit = m->batch / 16 + 1 },
 				 ids);
 	case STAGE_AGENTS:
 		return read_page(m, sql_mirror_agent_ids,
 				 &(const struct sql_mirror_agent_ids_in){
-					 .after = m->at.row, .limit = m->batch },
+					 .after = at->row, .limit = m->batch },
 				 ids);
 	case STAGE_TASKS:
 		return read_page(m, sql_mirror_task_ids,
 				 &(const struct sql_mirror_task_ids_in){
-					 .after = m->at.row, .limit = m->batch },
+					 .after = at->row, .limit = m->batch },
 				 ids);
 	case STAGE_FOLDERS:
 	case STAGE_FOLLOW:
@@ -90,26 +90,33 @@ static int page_ids(struct mirror *m, struct ids *ids)
 	return 0;
 }
 
-int slice_everything(struct mirror *m)
+int slice_pass(struct mirror *m, struct mirror_cursor *at)
 {
-	struct call *call = &m->show.call;
 	struct ids ids = { 0 };
 	int rc;
 
-	if ((rc = page_ids(m, &ids)) < 0 || (rc = show_stage(m, &ids)) < 0 ||
-	    (rc = files_commit(&m->show.files, &call->fault)) < 0)
+	if ((rc = page_ids(m, at, &ids)) < 0 ||
+	    (rc = show_stage(m, at->stage, &ids)) < 0 ||
+	    (rc = files_commit(&m->show.files, &m->show.call.fault)) < 0)
 		goto out;
 	if (ids.n > 0) {
-		m->at.row = ids.v[ids.n - 1];
+		at->row = ids.v[ids.n - 1];
 	} else {
-		m->at.stage = m->at.stage == STAGE_FOLDERS ? STAGE_FOLLOW
-							   : m->at.stage + 1;
-		m->at.row = 0;
+		at->stage = at->stage == STAGE_FOLDERS ? STAGE_FOLLOW : at->stage + 1;
+		at->row = 0;
 	}
 	m->show.sweep.n = 0; /* a stage of its own sweeps all */
-	rc = mirror_save(m, true);
 out:
 	ids_release(&ids);
+	return rc;
+}
+
+int slice_everything(struct mirror *m)
+{
+	int rc = slice_pass(m, &m->at);
+
+	if (rc >= 0)
+		rc = mirror_save(m, true);
 	return rc < 0 ? rc : 1;
 }
 

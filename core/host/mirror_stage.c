@@ -75,6 +75,12 @@ static bool nobodys(int fd, const struct stat *st)
 	return alone;
 }
 
+/* An empty file is one that a crash has left. */
+static bool is_edited(const struct text *file)
+{
+	return file->len > 0 && !page_sealed(file->data, file->len);
+}
+
 /* What came out of a place: 0 if it was the mirror's own (or empty) and may go,
  * 1 if it is to be kept, 2 if somebody is still writing it, -1.  `spare`: it may
  * be written over. */
@@ -91,7 +97,7 @@ static int look_at(struct files *fs, const char *staged, bool *spare)
 			rc = 2;
 		else if (files_read_whole(fd, &fs->old) < 0)
 			rc = -1;
-		else if (fs->old.len == 0 || page_sealed(fs->old.data, fs->old.len))
+		else if (!is_edited(&fs->old))
 			rc = 0;
 		*spare = rc == 0 && nobodys(fd, &st);
 	}
@@ -207,7 +213,8 @@ int files_put(struct files *fs, const char *folder, const char *name,
 
 	if (rc < 0)
 		return rc;
-	if (rc == 1 && page_same(page, fs->old.data, fs->old.len))
+	if (rc == 1 && (page_same(page, fs->old.data, fs->old.len) ||
+			(fs->spare_edits && is_edited(&fs->old))))
 		return 0;
 	if (fs->n_staged == fs->staged_room) {
 		fs->staged_room = fs->staged_room ? fs->staged_room * 2 : 64;

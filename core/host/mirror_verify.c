@@ -11,7 +11,7 @@ enum { PAGE_ROWS = 256 };
 struct check {
 	struct show show;
 	struct text *report;
-	int differences;
+	int differences, edited;
 };
 
 static void tell(struct check *c, const char *folder, const char *name, const char *what)
@@ -30,12 +30,14 @@ static int check_file(struct check *c, const char *team, const char *below,
 
 	team_folder(team, below, folder);
 	rc = files_read(&c->show.files, folder, name, old, &c->show.call.fault);
-	if (rc == 0)
+	if (rc == 0) {
 		tell(c, folder, name, "missing");
-	else if (rc > 0 && !page_same(&c->show.page, old->data, old->len))
-		tell(c, folder, name,
-		     page_sealed(old->data, old->len) ? "behind its row"
-						      : "edited by hand");
+	} else if (rc > 0 && !page_same(&c->show.page, old->data, old->len)) {
+		bool behind = old->len == 0 || page_sealed(old->data, old->len);
+
+		tell(c, folder, name, behind ? "behind its row" : "edited by hand");
+		c->edited += !behind;
+	}
 	return rc < 0 ? rc : 0;
 }
 
@@ -160,7 +162,7 @@ _Static_assert(sizeof(struct sql_mirror_team_ids_in) ==
 	       "after and limit");
 
 int mirror_verify(const struct home *home, struct store *store, struct text *report,
-		  struct fault *f)
+		  int *edited, struct fault *f)
 {
 	struct check c = { .show.call.store = store, .report = report };
 	int rc;
@@ -177,5 +179,7 @@ int mirror_verify(const struct home *home, struct store *store, struct text *rep
 	if (rc < 0)
 		*f = f->code ? *f : c.show.call.fault;
 	show_release(&c.show);
+	if (edited)
+		*edited = c.edited;
 	return rc < 0 ? rc : c.differences;
 }

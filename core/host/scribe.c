@@ -33,6 +33,7 @@ struct scribe {
 	struct mirror *mirror;
 	uv_thread_t thread;
 	int bell, end; /* inotify, eventfd */
+	int vault; /* borrowed from the mirror: somebody took a file away */
 	atomic_bool ending;
 	bool failed; /* and said so */
 };
@@ -51,6 +52,8 @@ static bool is_open(struct scribe *s)
 
 	if (!s->mirror && mirror_open(&s->mirror, s->home, &f))
 		complain(s, &f);
+	else
+		s->vault = mirror_watch(s->mirror);
 	return s->mirror != NULL;
 }
 
@@ -65,6 +68,10 @@ static int work(struct scribe *s)
 		return RETRY_MS;
 	if (mirror_step(s->mirror, s->store, SLICE_MS, &more, &f)) {
 		complain(s, &f);
+		/* The vault may have been moved, or be another one by then. */
+		mirror_close(s->mirror);
+		s->mirror = NULL;
+		s->vault = -1;
 		return RETRY_MS;
 	}
 	s->failed = false;
@@ -119,17 +126,19 @@ static void slice(struct scribe *s, int *ms, int *rest_ms)
 static void mirror_on(void *arg)
 {
 	struct scribe *s = arg;
-	struct pollfd both[2] = { { .fd = s->end, .events = POLLIN },
-				  { .fd = s->bell, .events = POLLIN } };
+	struct pollfd wakers[3] = { { .fd = s->end, .events = POLLIN },
+				    { .fd = s->bell, .events = POLLIN },
+				    { .fd = -1, .events = POLLIN } };
 	int ms, rest_ms;
 
 	pthread_setname_np(pthread_self(), "cadre-mirror");
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	while (!atomic_load(&s->ending)) {
 		slice(s, &ms, &rest_ms);
+		wakers[2].fd = s->vault;
 		if (ms > 0)
-			poll(both, 2, ms);
-		poll(both, 1, rest_ms);
+			poll(wakers, 3, ms);
+		poll(wakers, 1, rest_ms);
 		empty(s->bell);
 	}
 }
@@ -171,7 +180,7 @@ int scribe_open(struct scribe **out, const struct home *home, struct log *log,
 		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
 	s->home = home;
 	s->log = log;
-	s->bell = s->end = -1;
+	s->bell = s->end = s->vault = -1;
 	rc = watch_bell(s, f);
 	if (rc == 0)
 		rc = store_open(&s->store, home->dir, STORE_READ, NULL, f);

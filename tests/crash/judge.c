@@ -256,7 +256,7 @@ static void judge_mirror(struct court *c, const struct home *home, struct store 
 	}
 	if (lag != 0)
 		finding(c, "the mirror does not catch up", f.text);
-	if (mirror_verify(home, store, &report, &f) != 0)
+	if (mirror_verify(home, store, &report, NULL, &f) != 0)
 		finding(c, "the mirror is not what the rows are",
 			f.code        ? f.text
 			: report.data ? report.data

@@ -120,7 +120,7 @@ void equal(struct mirrored *w)
 {
 	struct text report = { 0 };
 	struct fault f = { 0 };
-	int rc = mirror_verify(&w->home, w->store, &report, &f);
+	int rc = mirror_verify(&w->home, w->store, &report, NULL, &f);
 
 	if (rc != 0)
 		fail_msg("%d differences: %s%s", rc, report.data ? report.data : "",

@@ -223,6 +223,29 @@ static void say_lag(struct doctor *d, const char *what, int64_t behind)
 		say(d, VERDICT_OK, what, NULL, "%lld events behind", (long long)behind);
 }
 
+/* Whether the vault's files are as their rows.  A host brings back what is not
+ * there; what a person edited is theirs until its row changes. */
+static void check_files(struct doctor *d)
+{
+	struct text report = { 0 };
+	struct fault f = { 0 };
+	int edited = 0, n = mirror_verify(&d->cli->home, d->store, &report, &edited, &f);
+
+	if (n < 0)
+		say(d, VERDICT_WARN, "vault", "see `cadre logs`", "%s", f.text);
+	else if (n > edited)
+		say(d, VERDICT_WARN, "vault",
+		    home_holder(&d->cli->home) ? "the host brings them back in a minute"
+					       : "start a host: cadre up",
+		    "%d files are not as their rows: %.*s%s", n - edited,
+		    (int)strcspn(report.data, "\n"), report.data, n > 1 ? ", …" : "");
+	else if (n > 0)
+		say(d, VERDICT_OK, "vault", NULL, "whole; %d files edited by hand", n);
+	else
+		say(d, VERDICT_OK, "vault", NULL, "whole");
+	text_release(&report);
+}
+
 static void check_mirror(struct doctor *d)
 {
 	struct fault f = { 0 };
@@ -232,6 +255,8 @@ static void check_mirror(struct doctor *d)
 		say(d, VERDICT_WARN, "mirror", "see `cadre logs`", "%s", f.text);
 	else
 		say_lag(d, "mirror", behind);
+	if (!f.code && behind >= 0 && behind <= LAG_MOST)
+		check_files(d);
 }
 
 /* A step without time tells how far the index is. */

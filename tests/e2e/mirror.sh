@@ -1,0 +1,53 @@
+#!/bin/sh
+# mirror - the vault of a running host, and what people do to it: what they take
+# away comes back, what they write stays, and nobody else can read any of it.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+cadre() { "$CADRE" "$@"; }
+vault=$CADRE_HOME/vault/teams/shop
+failed=0
+trap 'cadre down >/dev/null 2>&1' EXIT
+
+bad() { echo "FAILED: $*"; failed=1; }
+# until_done COMMAND...: it succeeds within twenty seconds.
+until_done() {
+	n=0
+	while ! "$@" >/dev/null 2>&1; do
+		n=$((n + 1))
+		[ $n -lt 200 ] || { bad "$*"; return; }
+		sleep 0.1
+	done
+}
+whole() { cadre doctor | grep -q '^ok *vault *whole$'; }
+
+cadre team create shop --roles coder >/dev/null || bad "team"
+cadre task create "Write the parser" >/dev/null || bad "task"
+cadre task create "Test the parser" >/dev/null || bad "task"
+until_done whole
+
+# Without a host nobody looks, but doctor tells.
+rm "$vault/tasks/001-write-the-parser.md"
+cadre doctor | grep -q 'vault *1 files are not as their rows: teams/shop/tasks/001' ||
+	bad "doctor misses a file that is gone"
+echo "my own words" >"$vault/tasks/002-test-the-parser.md"
+cadre up >/dev/null || bad "up"
+until_done test -f "$vault/tasks/001-write-the-parser.md"
+until_done sh -c "$CADRE doctor | grep -q '^ok *vault *whole; 1 files edited by hand'"
+grep -q "my own words" "$vault/tasks/002-test-the-parser.md" || bad "an edit is gone"
+
+# With one, all of it comes back by itself.
+rm "$vault/TEAM.md" "$vault/tasks/INDEX.md"
+until_done test -f "$vault/TEAM.md"
+until_done test -f "$vault/tasks/INDEX.md"
+rm -r "$vault/cards"
+until_done test -f "$vault/cards/coder.json"
+rm -r "$CADRE_HOME/vault"
+until_done test -f "$vault/tasks/001-write-the-parser.md"
+until_done whole
+
+# Nothing of a state is anybody else's.
+cadre backup "$TMPDIR/copy" >/dev/null || bad "backup"
+open=$(find "$CADRE_HOME" "$TMPDIR/copy" -perm /077 ! -type l)
+[ -z "$open" ] || bad "others may look at: $open"
+exit $failed

@@ -1,0 +1,188 @@
+/* test_mirror_whole - what somebody takes away comes back while a host runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/lib/folder.h"
+#include "tests/lib/mirrored.h"
+#include "tests/lib/place.h"
+
+/* As the thread of a host does. */
+static void watch(struct mirrored *w)
+{
+	open_mirror(w);
+	assert_true(mirror_watch(w->mirror) >= 0);
+	settle(w);
+}
+
+static void take_away(struct mirrored *w, const char *path)
+{
+	assert_int_equal(unlink(at(w, path)), 0);
+	assert_int_equal(mirror_due(w->mirror), -1); /* nobody has looked */
+	settle(w);
+	assert_true(there(w, path));
+	equal(w);
+}
+
+static void test_each_file_comes_back(void **state)
+{
+	struct mirrored *w = mirrored_open();
+	ino_t other;
+
+	(void)state;
+	small_team(w);
+	watch(w);
+	other = inode(w, "teams/demo/tasks/002-slug.md");
+	take_away(w, "teams/demo/tasks/001-slug.md");
+	take_away(w, "teams/demo/tasks/INDEX.md");
+	take_away(w, "teams/demo/TEAM.md");
+	take_away(w, "teams/demo/cards/ada.json");
+	assert_int_equal(inode(w, "teams/demo/tasks/002-slug.md"), other);
+	/* Renamed is taken away as well; the copy is nobody's and stays a while. */
+	assert_int_equal(rename(at(w, "teams/demo/tasks/001-slug.md"),
+				at(w, "teams/demo/tasks/mine.md")),
+			 0);
+	settle(w);
+	equal(w);
+	mirrored_close(w);
+}
+
+static void test_folders_come_back(void **state)
+{
+	static const char *const folders[] = { "teams/demo/tasks", "teams/demo",
+					       "teams" };
+	struct mirrored *w = mirrored_open();
+
+	(void)state;
+	small_team(w);
+	watch(w);
+	/* Twice: what was made again is watched again. */
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(folder_remove(at(w, folders[i % 3])), 0);
+		settle(w);
+		equal(w);
+	}
+	assert_int_equal(rename(at(w, "teams/demo"), at(w, "teams/moved")), 0);
+	settle(w);
+	equal(w);
+	mirrored_close(w);
+}
+
+/* The mirror ends with a failure, and is opened anew by its host. */
+static void step_to_failure(struct mirrored *w)
+{
+	struct fault f = { 0 };
+	bool more;
+
+	for (int i = 0; i < 100 && !f.code; i++) {
+		mirror_step(w->mirror, w->store, 50, &more, &f);
+		pause_for(20);
+	}
+	assert_int_equal(f.code, FAULT_UNAVAILABLE);
+	close_mirror(w);
+}
+
+static void test_the_vault_comes_back(void **state)
+{
+	struct mirrored *w = mirrored_open();
+
+	(void)state;
+	small_team(w);
+	watch(w);
+	assert_int_equal(folder_remove(at(w, "")), 0);
+	step_to_failure(w);
+	watch(w);
+	equal(w);
+	assert_int_equal(rename(at(w, ""), at(w, "../elsewhere")), 0);
+	step_to_failure(w);
+	watch(w);
+	equal(w);
+	mirrored_close(w);
+}
+
+/* What happened while no host ran; what a person wrote is let be. */
+static void test_looks_at_all_once(void **state)
+{
+	const char *file = "teams/demo/tasks/001-slug.md",
+		   *mine = "teams/demo/tasks/002-slug.md";
+	struct mirrored *w = mirrored_open();
+	ino_t written;
+	char *before;
+
+	(void)state;
+	small_team(w);
+	settle(w);
+	before = slurp(at(w, file));
+	touch_first(w, 1);
+	settle(w);
+	close_mirror(w);
+	spit(at(w, file), before);
+	spit(at(w, mine), "mine\n");
+	assert_int_equal(unlink(at(w, "teams/demo/cards/ada.json")), 0);
+	watch(w);
+	holds(w, file, "\npriority: 1\n");
+	assert_true(there(w, "teams/demo/cards/ada.json"));
+	holds(w, mine, "mine\n");
+	assert_false(there(w, "teams/demo/tasks/002-slug.conflict.md"));
+	written = inode(w, file);
+	close_mirror(w);
+	watch(w);
+	assert_int_equal(inode(w, file), written);
+	/* Neither is it touched when a neighbour comes back. */
+	assert_int_equal(unlink(at(w, file)), 0);
+	settle(w);
+	assert_true(there(w, file));
+	holds(w, mine, "mine\n");
+	free(before);
+	mirrored_close(w);
+}
+
+/* Without inotify it looks at everything now and then. */
+static void test_looks_again_when_it_cannot_watch(void **state)
+{
+	struct mirrored *w = mirrored_open();
+	struct rlimit all, few;
+	struct fault f = { 0 };
+	bool more;
+	int free_fd;
+
+	(void)state;
+	small_team(w);
+	open_mirror(w);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	few = all;
+	free_fd = dup(0);
+	close(free_fd);
+	few.rlim_cur = (rlim_t)free_fd;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(mirror_watch(w->mirror), -1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+	do {
+		pause_for(20);
+		assert_int_equal(mirror_step(w->mirror, w->store, 50, &more, &f), 0);
+	} while (more || mirror_due(w->mirror) < 2000);
+	equal(w);
+	assert_in_range(mirror_due(w->mirror), 2000, 600000);
+	mirrored_close(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_file_comes_back),
+		cmocka_unit_test(test_folders_come_back),
+		cmocka_unit_test(test_the_vault_comes_back),
+		cmocka_unit_test(test_looks_at_all_once),
+		cmocka_unit_test(test_looks_again_when_it_cannot_watch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
