@@ -183,6 +183,11 @@ void text_addf(struct text *t, const char *fmt, ...)
 void text_add_json(struct text *t,
 		   const char *s); /* quoted; bad UTF-8 and NUL become U+FFFD */
 void text_release(struct text *t);
+/* Bytes of the well-formed character of two or more bytes at `s`; 0 if there
+ * is none.  Overlong forms, surrogates and what lies beyond U+10FFFF are not
+ * well-formed.  A NUL ends the text and is no continuation, so that nothing
+ * behind it is read. */
+size_t text_wide(const char *s);
 void op_encode(const struct record *r, const void *src, struct text *out);
 
 /* A hash of a decoded struct: equal arguments, whatever their order in JSON,

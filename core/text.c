@@ -59,12 +59,9 @@ void text_release(struct text *t)
 
 /* --- JSON texts -------------------------------------------------------------------- */
 
-/* Bytes of the well-formed character of two or more bytes at `s`; 0 if there
- * is none.  Overlong forms, surrogates and what lies beyond U+10FFFF are not
- * well-formed.  A NUL ends the text and is no continuation, so that nothing
- * behind it is read. */
-static size_t utf8_size(const unsigned char *s)
+size_t text_wide(const char *text)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	unsigned char low = 0x80, high = 0xbf;
 	size_t n = *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : 2;
 
@@ -96,7 +93,7 @@ static size_t plain_size(const char *s)
 
 		while (*p >= ' ' && *p < 0x80 && *p != '"' && *p != '\\')
 			p++;
-		if (*p < 0x80 || !(n = utf8_size(p)))
+		if (*p < 0x80 || !(n = text_wide((const char *)p)))
 			return (size_t)((const char *)p - s);
 		p += n;
 	}

@@ -1,0 +1,84 @@
+/*
+ * Bytes that may be TOML: they give a fault that names file and line, or a tree
+ * whose every text, table and place holds what the header promises.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/toml.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool good)
+{
+	if (!good)
+		abort();
+}
+
+static void look_at(const struct toml_value *v, int depth);
+
+static void look_at_table(const struct toml_table *t, int depth)
+{
+	size_t n = 0;
+
+	must(depth <= TOML_DEPTH);
+	for (const struct toml_entry *e = t->first; e; e = e->next, n++) {
+		must(toml_find(t, e->key.data, e->key.len) == e);
+		must(e->at.line > 0 && e->at.column > 0);
+		look_at(&e->value, depth);
+	}
+	must(n == t->n);
+}
+
+static void look_at_time(const struct toml_value *v)
+{
+	const struct toml_time *t = &v->time;
+
+	must(v->kind == TOML_CLOCK || (t->month > 0 && t->month < 13 && t->day > 0));
+	must(t->hour < 24 && t->minute < 60 && t->second <= 60);
+	must(t->nanosecond >= 0 && t->nanosecond < 1000000000);
+	must(abs(t->offset) < 24 * 60);
+}
+
+static void look_at(const struct toml_value *v, int depth)
+{
+	must(v->at.line > 0 && v->at.column > 0);
+	switch (v->kind) {
+	case TOML_TEXT:
+		must(strlen(v->text.data) <= v->text.len && !v->text.data[v->text.len]);
+		break;
+	case TOML_TIME:
+	case TOML_LOCAL_TIME:
+	case TOML_DATE:
+	case TOML_CLOCK:
+		look_at_time(v);
+		break;
+	case TOML_ARRAY:
+		must(depth < TOML_DEPTH);
+		for (size_t i = 0; i < v->array->n; i++)
+			look_at(&v->array->items[i], depth + 1);
+		break;
+	case TOML_TABLE:
+		look_at_table(v->table, depth + 1);
+		break;
+	case TOML_INT:
+	case TOML_REAL:
+	case TOML_BOOL:
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct arena a = { 0 };
+	struct fault f = { 0 };
+	struct toml_table *root;
+
+	if (toml_read(&a, "f", (const char *)data, size, &root, &f) == 0)
+		look_at_table(root, 0);
+	else
+		must(f.code == FAULT_INVALID && !strncmp(f.text, "f:", 2));
+	arena_release(&a);
+	return 0;
+}
