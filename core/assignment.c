@@ -113,7 +113,8 @@ static int claim_for(struct call *call, const struct agent_row *to,
 		return rc;
 	}
 	return task_dispatch(call, task, to,
-			     p->timeout_secs * 1000 + call->settings->lease_ms);
+			     p->timeout_secs * 1000 +
+				     call->settings->config.task_lease_seconds * 1000);
 }
 
 int64_t assignment_send(struct call *call, const struct draft *d,
@@ -130,7 +131,7 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 				 "the operator runs no commands");
 	if ((rc = sql_row(call, assignment_count, &open, .agent = to->id)) < 0)
 		return rc;
-	if (open.assignments > call->settings->assignments_open)
+	if (open.assignments > call->settings->config.limits_max_assignments)
 		return fault_set(&call->fault, FAULT_EXHAUSTED, "/to",
 				 "%s has %" PRId64 " open assignments", to->name,
 				 open.assignments - 1);

@@ -4,25 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/config.h"
 #include "core/event.h"
 #include "core/token.h"
 #include "core/vault.h"
 #include "core/who.h"
 
-const struct settings settings_default = {
-	.inbox_capacity = 100,
-	.assignments_open = 1000,
-	.lease_ms = 15 * 60 * 1000,
-	.receive_lease_s = 300,
-	.max_attempts = 5,
-	.max_vms = 10,
-	.max_vms_per_team = 20,
-	.max_total_vms = 100,
-	.keep_days = 30,
-	.vault_extensions = "md json txt",
-	.network_range = "10.99.0.0/16",
-	.tag = "0000",
-};
+void settings_init(struct settings *s)
+{
+	*s = (struct settings){ .network_range = "10.99.0.0/16", .tag = "0000" };
+	config_defaults(&s->config);
+}
 
 /* --- rows ------------------------------------------------------------------ */
 

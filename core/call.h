@@ -12,7 +12,7 @@
 #ifndef CALL_H
 #define CALL_H
 
-#include "op.h"
+#include "ops.gen.h"
 #include "storage/store.h"
 
 /* Who asks, as a door has proved it. */
@@ -45,25 +45,19 @@ struct id_keys {
 	int64_t a, b, c;
 };
 
+/* What holds for a process and its state. */
 struct settings {
-	int64_t inbox_capacity; /* 100; 0: none */
-	int64_t assignments_open; /* 1000 per agent */
-	int64_t lease_ms; /* of a task: 15 min */
-	int64_t receive_lease_s; /* 300 */
-	int64_t max_attempts; /* 5 */
-	int64_t max_vms, max_vms_per_team, max_total_vms; /* 10, 20, 100 */
-	int64_t keep_days; /* 30 */
-	const char *default_team; /* or NULL */
+	struct config config; /* see schema/config.op */
 	const char *home; /* the state folder, absolute */
 	const struct notes *notes; /* files of the vault; NULL: there are none */
-	const char *vault_extensions; /* "md json txt" */
 	const char *network_range; /* of the VMs; see core/nic.h */
 	const char *tag; /* last four hex digits of the state's id: what it gives
 			    the machine (bridge, taps, tables) ends in them */
 	uint8_t secret[32]; /* of the state: tokens are derived from it */
 };
 
-extern const struct settings settings_default;
+/* What holds where nothing is configured, for a state that is nowhere. */
+void settings_init(struct settings *s);
 
 struct call {
 	/* filled by the door */

@@ -146,7 +146,8 @@ static int fetch(struct handing *h, int64_t message)
 	return sql_run(call, delivery_fetch, .message = message, .agent = h->agent->id,
 		       .lease_until = h->lease_until, .session = h->session,
 		       .request = h->request,
-		       .max_attempts = call->settings->max_attempts, .now = call->now);
+		       .max_attempts = call->settings->config.inbox_max_attempts,
+		       .now = call->now);
 }
 
 static void add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
@@ -243,6 +244,11 @@ static int hand_out(struct handing *h, const struct message_receive_in *in)
 			  h->n > 1 ? arena_printf(&call->arena, "%zu", h->n) : NULL);
 }
 
+static int64_t usual_lease(const struct call *call)
+{
+	return call->now + call->settings->config.inbox_lease_seconds * 1000;
+}
+
 int message_receive(struct call *call, const struct message_receive_in *in,
 		    struct message_receive_out *out)
 {
@@ -258,7 +264,9 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	h.agent = &a;
 	h.session = text_hash(call->identity.session);
 	h.request = text_hash(in->request_id);
-	if (in->lease_seconds)
+	if (!in->has_lease_seconds)
+		h.lease_until = usual_lease(call);
+	else if (in->lease_seconds)
 		h.lease_until = call->now + in->lease_seconds * 1000;
 	if ((now.leased || now.queued) &&
 	    ((rc = inbox_settle(call, a.id)) < 0 || (rc = hand_out(&h, in)) < 0))
@@ -288,7 +296,7 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 	int rc;
 
 	h.session = text_hash(call->identity.session);
-	h.lease_until = call->now + call->settings->receive_lease_s * 1000;
+	h.lease_until = usual_lease(call);
 	rc = sql_row(call, envelope_one, &e, .id = message, .team = call->caller.team,
 		     .agent = agent->id);
 	if (rc <= 0 || (rc = sql_row(call, delivery_of, &d, .message = message,

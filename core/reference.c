@@ -1,5 +1,5 @@
 /* The reference in Markdown: what every door offers, in one document. */
-#include "core/op.h"
+#include "core/config.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -211,6 +211,51 @@ static void put_ops(struct text *out)
 	}
 }
 
+/* --- the configuration -------------------------------------------------------------- */
+
+/* Found by its name, so that tables without one have a reference too. */
+static const struct record *config_record(void)
+{
+	for (size_t i = 0; i < type_count; i++)
+		if (strcmp(type_table[i]->name, "config") == 0)
+			return type_table[i]->record;
+	return NULL;
+}
+
+static void put_key(struct text *out, const struct field *key)
+{
+	char variable[CONFIG_VARIABLE_SIZE];
+
+	config_variable(key, variable);
+	text_addf(out, "| `%s` | `%s` | ", key->name, variable);
+	put_type(out, key);
+	text_addf(out, " | ");
+	put_cell(out, key->doc);
+	put_default(out, key);
+	text_addf(out, " |\n");
+}
+
+static void put_config(struct text *out)
+{
+	const struct record *r = config_record();
+
+	if (!r)
+		return;
+	text_addf(
+		out,
+		"\n## Configuration\n\n"
+		"`cadre.toml` is looked for from the working directory upward, then in "
+		"`$XDG_CONFIG_HOME/cadre/` or `~/.config/cadre/`; one of another user "
+		"(but root) is passed over. A variable wins over the file, a flag "
+		"(`--section.key VALUE`) over both. `cadre config` shows what holds and "
+		"from where. A host reads it when it starts, so restart one after a "
+		"change; what it decides, its own configuration says.\n\n"
+		"```toml\n[inbox]\ncapacity = 1_000\n\n[vault]\nroot = \"notes\"\n```\n\n"
+		"| key | variable | type | meaning |\n| --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < r->n_fields; i++)
+		put_key(out, &r->fields[i]);
+}
+
 /* --- tables --------------------------------------------------------------------------- */
 
 static void put_types(struct text *out)
@@ -219,7 +264,7 @@ static void put_types(struct text *out)
 	for (size_t i = 0; i < type_count; i++) {
 		const struct type *t = type_table[i];
 
-		if (t->kind != KIND_RECORD)
+		if (t->kind != KIND_RECORD || t->record == config_record())
 			continue;
 		text_addf(out, "\n### %s\n\n%s\n", t->name, t->doc);
 		put_fields(out, t->record, "field");
@@ -301,6 +346,7 @@ void op_reference(struct text *out)
 		       "`request_id`: the same key again changes nothing more and "
 		       "returns what the first call did.\n");
 	put_ops(out);
+	put_config(out);
 	put_types(out);
 	put_faults(out);
 	put_events(out);

@@ -235,7 +235,8 @@ static int clean_messages(struct call *call, int64_t before, struct state_gc_out
 
 int state_gc(struct call *call, const struct state_gc_in *in, struct state_gc_out *out)
 {
-	int64_t days = in->has_keep_days ? in->keep_days : call->settings->keep_days;
+	int64_t days = in->has_keep_days ? in->keep_days
+					 : call->settings->config.gc_keep_days;
 	int64_t before = call->now - days * DAY_MS;
 	struct event_last_row last;
 	int64_t keep;

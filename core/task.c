@@ -200,6 +200,12 @@ static int claimed(struct call *call, int64_t task, int64_t owner, int64_t epoch
 	return team_announce(call, call->caller.team);
 }
 
+static int64_t lease_ms(const struct call *call, const struct task_claim_in *in)
+{
+	return 1000 * (in->has_lease_seconds ? in->lease_seconds
+					     : call->settings->config.task_lease_seconds);
+}
+
 static int claim_named(struct call *call, const struct task_claim_in *in,
 		       const struct agent_row *a, struct claim_row *won)
 {
@@ -209,8 +215,9 @@ static int claim_named(struct call *call, const struct task_claim_in *in,
 	if ((rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	rc = sql_row(call, task_claim, won, .id = t.id, .agent = a->id,
-		     .generation = a->generation, .lease_ms = in->lease_seconds * 1000,
-		     .max_attempts = call->settings->max_attempts, .now = call->now);
+		     .generation = a->generation, .lease_ms = lease_ms(call, in),
+		     .max_attempts = call->settings->config.task_max_attempts,
+		     .now = call->now);
 	return rc == 0 ? not_claimable(call, &t) : rc;
 }
 
@@ -223,8 +230,9 @@ static int claim_best(struct call *call, const struct task_claim_in *in,
 		return rc;
 	return sql_row(call, task_claim_best, won, .team = call->caller.team,
 		       .agent = a->id, .generation = a->generation,
-		       .lease_ms = in->lease_seconds * 1000,
-		       .max_attempts = call->settings->max_attempts, .now = call->now);
+		       .lease_ms = lease_ms(call, in),
+		       .max_attempts = call->settings->config.task_max_attempts,
+		       .now = call->now);
 }
 
 int task_claim(struct call *call, const struct task_claim_in *in,
@@ -270,7 +278,8 @@ int task_dispatch(struct call *call, struct task_row *t, const struct agent_row 
 	struct claim_row won;
 	int rc = sql_row(call, task_claim, &won, .id = t->id, .agent = to->id,
 			 .generation = to->generation, .lease_ms = lease_ms,
-			 .max_attempts = call->settings->max_attempts, .now = call->now);
+			 .max_attempts = call->settings->config.task_max_attempts,
+			 .now = call->now);
 
 	if (rc < 0)
 		return rc;

@@ -127,6 +127,11 @@ static int64_t places(const struct team_create_in *in)
 	return n;
 }
 
+static int64_t max_vms(const struct call *call, const struct team_create_in *in)
+{
+	return in->has_max_vms ? in->max_vms : call->settings->config.team_max_vms;
+}
+
 static int check_places(struct call *call, const struct team_create_in *in)
 {
 	struct vms_all_row all;
@@ -142,13 +147,14 @@ static int check_places(struct call *call, const struct team_create_in *in)
 	}
 	if ((rc = sql_row(call, vms_all, &all)) < 0)
 		return rc;
-	if (want > in->max_vms || want > call->settings->max_vms_per_team)
+	if (want > max_vms(call, in) ||
+	    want > call->settings->config.limits_max_vms_per_team)
 		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
 				 "%d workspaces are more than max_vms allows", (int)want);
-	if (all.n + want > call->settings->max_total_vms)
+	if (all.n + want > call->settings->config.limits_max_total_vms)
 		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
 				 "the host has %d of %d workspaces", (int)all.n,
-				 (int)call->settings->max_total_vms);
+				 (int)call->settings->config.limits_max_total_vms);
 	return 0;
 }
 
@@ -196,10 +202,11 @@ static int create(struct call *call, const struct team_create_in *in)
 		.name = "operator", .role = "operator", .description = "", .kind = 1
 	};
 	int64_t capacity = in->has_inbox_capacity ? in->inbox_capacity
-						  : call->settings->inbox_capacity;
+						  : call->settings->config.inbox_capacity;
 	int rc = sql_run(call, team_add, .name = in->name, .created_by = 0,
 			 .now = call->now, .inbox_capacity = capacity,
-			 .max_vms = in->max_vms, .allow_internet = in->allow_internet,
+			 .max_vms = max_vms(call, in),
+			 .allow_internet = in->allow_internet,
 			 .allow_inter_vm = in->allow_inter_vm);
 
 	if (rc < 0)

@@ -99,7 +99,7 @@ bool vault_is_note(const struct call *call, const char *path)
 
 	if (!dot || dot == name || !dot[1])
 		return false;
-	for (const char *e = call->settings->vault_extensions; *e;) {
+	for (const char *e = call->settings->config.vault_extensions; *e;) {
 		size_t n = strcspn(e, " ");
 
 		if (strlen(dot + 1) == n && strncasecmp(dot + 1, e, n) == 0)
@@ -214,7 +214,7 @@ static int check_note(struct walker *w, const char *given)
 		return 0;
 	fault_set(&w->call->fault, FAULT_INVALID, w->where, "not a note's extension");
 	return fault_hint(&w->call->fault, "Notes end with one of: %s.",
-			  w->call->settings->vault_extensions);
+			  w->call->settings->config.vault_extensions);
 }
 
 int vault_note(struct call *call, const char *given, const char *where,

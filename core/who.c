@@ -114,7 +114,7 @@ static int team_of_caller(struct call *call, const char **team)
 {
 	*team = call->identity.team;
 	if (!*team && call->identity.as)
-		*team = call->settings->default_team;
+		*team = call->settings->config.team_default;
 	return *team || !call->identity.as ? 0 : only_team(call, team);
 }
 
@@ -206,7 +206,7 @@ int who_team(struct call *call, const char *team)
 	if (!team)
 		team = call->identity.team;
 	if (!team)
-		team = call->settings->default_team;
+		team = call->settings->config.team_default;
 	if (!team && (rc = only_team(call, &team)) < 0)
 		return rc;
 	return team ? enter(call, team) : no_team(call, NULL);

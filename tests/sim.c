@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 			   : (uint64_t)(began.tv_nsec / 1000 ^ getpid());
 	s->random = s->seed;
 	s->now = 1767225600000;
-	s->settings = settings_default;
+	settings_init(&s->settings);
 	printf("sim %" PRId64 " %" PRIu64 "\n", s->steps, s->seed);
 	fflush(stdout);
 	make_place(s);

@@ -31,7 +31,7 @@ static struct store *store_for(struct client *c, const struct op *op, struct fau
 	}
 	if (reads && c->reader)
 		return c->reader;
-	store_open(&c->store, c->o.home->dir, STORE_CREATE, NULL, f);
+	store_open(&c->store, c->o.home->dir, home_store_flags(c->o.home), NULL, f);
 	return c->store;
 }
 

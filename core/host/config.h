@@ -1,16 +1,18 @@
 /*
- * config - cadre.toml and the environment, as settings.
+ * config - finds what configures this process.
  *
  * cadre.toml is looked for from the working directory upward, then in the
- * user's config folder; CADRE_SECTION_KEY in the environment wins over it.  An
- * unknown key is a fault that names the nearest known one and its line.
+ * user's config folder ($XDG_CONFIG_HOME/cadre, ~/.config/cadre); the first one
+ * counts, and one that is neither the user's nor root's is passed over.  Then
+ * the environment is read, then flags: see core/config.h.
  */
-#ifndef CONFIG_H
-#define CONFIG_H
+#ifndef HOST_CONFIG_H
+#define HOST_CONFIG_H
 
-#include "core/host/home.h"
+#include "core/config.h"
 
-/* Fills h->settings and h->vault; texts go behind `*used` of h->texts. */
-int config_load(struct home *h, size_t *used, struct fault *f);
+/* `flags` are texts `section.key=value` that end with a NULL; NULL: none.  Fills
+ * `s`, which is empty and in any case the caller's to release. */
+int config_load(struct config_set *s, const char *const *flags, struct fault *f);
 
 #endif

@@ -384,7 +384,7 @@ void conn_accept(struct host *host)
 	c->flow.wrote = on_written;
 	c->flow.arg = c;
 	c->identity.level = WHO_OPERATOR;
-	c->identity.team = host->home->settings.default_team;
+	c->identity.team = host->home->settings.config.team_default;
 	uv_pipe_init(&host->loop, &c->pipe, 0);
 	c->next = host->conns;
 	c->at = &host->conns;

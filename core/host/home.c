@@ -1,5 +1,5 @@
 /*
- * home - discovery, permissions and the secret of a state folder.
+ * home - discovery and permissions of a state folder.
  */
 #include "core/host/home.h"
 
@@ -15,8 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/host/config.h"
-#include "core/nic.h"
+#include "core/host/settings.h"
 
 uint64_t home_random(void)
 {
@@ -252,80 +251,9 @@ static int find_dir(struct home *h, const char *dir, bool create, struct fault *
 	return settle(h, path, create, f);
 }
 
-/* --- the secret ----------------------------------------------------------------- */
-
-static int read_secret(int fd, uint8_t secret[32], const char *path, struct fault *f)
-{
-	ssize_t n = read(fd, secret, 32);
-
-	if (n == 32)
-		return 0;
-	fault_set(f, FAULT_IO, "", "%.150s has %zd bytes instead of 32", path, n);
-	return fault_hint(
-		f, "restore it from a backup, or remove it: tokens are then made anew");
-}
-
-/* Written whole under another name first: processes that start together agree
- * on one secret, and a crash never leaves half of one. */
-static int make_secret(const char *path, struct fault *f)
-{
-	char temp[4300];
-	uint8_t secret[32];
-	int fd, rc = 0;
-
-	snprintf(temp, sizeof(temp), "%s.%d", path, getpid());
-	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", temp);
-	if (getrandom(secret, 32, 0) != 32 || write(fd, secret, 32) != 32 || fsync(fd) ||
-	    (link(temp, path) && errno != EEXIST))
-		rc = fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
-	close(fd);
-	unlink(temp);
-	return rc;
-}
-
-static int load_secret(struct home *h, bool create, struct fault *f)
-{
-	char path[4200];
-	int fd, rc;
-
-	snprintf(path, sizeof(path), "%s/secret", h->dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT) {
-		if (!create) {
-			fault_set(f, FAULT_NOT_FOUND, "/home",
-				  "there is no state at %.150s", h->dir);
-			return fault_hint(f, "make one: cadre init; a state.db brought "
-					     "here needs its `secret` as well");
-		}
-		if (make_secret(path, f) < 0)
-			return f->code;
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-	}
-	if (fd < 0)
-		return fault_set(f, FAULT_IO, "", "cannot read %.150s: %m", path);
-	rc = read_secret(fd, h->settings.secret, path, f);
-	close(fd);
-	return rc;
-}
-
 /* --- the environment -------------------------------------------------------------- */
 
-/* Copies a text behind `*used` of h->texts; NULL when it does not fit. */
-static const char *keep(struct home *h, size_t *used, const char *text)
-{
-	size_t n = strlen(text) + 1;
-	char *at = h->texts + *used;
-
-	if (n > sizeof(h->texts) - *used)
-		return NULL;
-	memcpy(at, text, n);
-	*used += n;
-	return at;
-}
-
-static int load_identity(struct home *h, size_t *used, struct fault *f)
+static int load_identity(struct home *h, struct fault *f)
 {
 	static const char *const names[] = { "CADRE_TEAM", "CADRE_AGENT", "CADRE_TOKEN",
 					     "CADRE_SESSION" };
@@ -337,7 +265,7 @@ static int load_identity(struct home *h, size_t *used, struct fault *f)
 		values[i] = env(names[i]);
 		if (i == 3 && !values[i])
 			values[i] = session;
-		if (values[i] && !(values[i] = keep(h, used, values[i])))
+		if (values[i] && !(values[i] = home_keep(h, values[i])))
 			return fault_set(f, FAULT_INVALID, "", "%s is too long",
 					 names[i]);
 	}
@@ -387,51 +315,36 @@ static int find_sockets(struct home *h, struct fault *f)
 	return 0;
 }
 
-/* What the state gives the machine ends in the last digits of its id, which is
- * that of place_run().  States that were told nothing else have a network each:
- * one of the 1,024 of 10.64.0.0/10 that hold 4,093 VMs. */
-static int find_network(struct home *h, size_t *used, struct fault *f)
-{
-	struct settings *s = &h->settings;
-	struct nic_range range;
-	char text[32];
-	struct stat st;
-	unsigned tag;
-
-	if (stat(h->dir, &st))
-		return fault_set(f, FAULT_IO, "", "%.150s: %m", h->dir);
-	tag = (unsigned)st.st_ino & 0xffff;
-	snprintf(text, sizeof(text), "%04x", tag);
-	s->tag = keep(h, used, text);
-	if (s->network_range == settings_default.network_range) {
-		snprintf(text, sizeof(text), "10.%u.%u.0/20", 64 + (tag >> 4 & 63),
-			 (tag & 15) << 4);
-		s->network_range = keep(h, used, text);
-	}
-	if (!s->tag || !s->network_range)
-		return too_long(h->dir, f);
-	return nic_range_parse(s->network_range, &range, f);
-}
-
 int home_find(struct home *h, const char *dir, bool create, struct fault *f)
 {
-	size_t used = 0;
+	return home_find_with(h, dir, create, NULL, f);
+}
 
-	*h = (struct home){ .settings = settings_default };
+int home_find_with(struct home *h, const char *dir, bool create, const char *const *flags,
+		   struct fault *f)
+{
+	*h = (struct home){ 0 };
+	settings_init(&h->settings);
 	if (find_dir(h, dir, create, f) < 0)
 		return f->code;
-	if (load_identity(h, &used, f) < 0 || find_sockets(h, f) < 0)
+	if (load_identity(h, f) < 0 || find_sockets(h, f) < 0)
 		return f->code;
 	if (!h->dir[0])
 		return 0;
 	h->settings.home = h->dir;
 	snprintf(h->lock, sizeof(h->lock), "%s/host.lock", h->dir);
-	snprintf(h->vault, sizeof(h->vault), "%s/vault", h->dir);
-	if (config_load(h, &used, f) < 0 || find_network(h, &used, f) < 0)
+	if (settings_load(h, flags, create, f) < 0)
 		return f->code;
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;
-	return load_secret(h, create, f);
+	return 0;
+}
+
+unsigned home_store_flags(const struct home *h)
+{
+	bool normal = h->settings.config.state_durability == DURABILITY_NORMAL;
+
+	return STORE_CREATE | (normal ? STORE_NORMAL : 0);
 }
 
 /* --- the host's ------------------------------------------------------------------ */

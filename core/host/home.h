@@ -26,13 +26,20 @@ struct home {
 	struct notes_disk notes; /* in it */
 	struct settings settings;
 	struct identity identity; /* from the environment */
-	char texts[1024]; /* behind identity's and settings' pointers */
+	char texts[8192]; /* behind identity's and settings' pointers */
+	size_t texts_used;
 };
 
 /* Finds the state folder (made if `create`), reads its secret (made 0600 on
- * first use), the environment and cadre.toml's keys that exist.  The struct
- * points into itself: it is not copied. */
+ * first use), the environment and the configuration.  The struct points into
+ * itself: it is not copied. */
 int home_find(struct home *h, const char *dir, bool create, struct fault *f);
+/* The same with flags of the configuration, `section.key=value`, NULL at the end. */
+int home_find_with(struct home *h, const char *dir, bool create, const char *const *flags,
+		   struct fault *f);
+
+/* The flags of store_open() for who may write here. */
+unsigned home_store_flags(const struct home *h);
 
 /* The folder that a new state of this directory's project would be made in. */
 int home_project(char dir[4096], struct fault *f);

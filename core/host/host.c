@@ -245,7 +245,8 @@ static int open_threads(struct host *host, struct fault *f)
 	int rc;
 
 	queue_init(&host->done);
-	rc = writer_open(&host->writer, dir, STORE_CREATE, on_batch, host, f);
+	rc = writer_open(&host->writer, dir, home_store_flags(host->home), on_batch, host,
+			 f);
 	if (rc)
 		return rc;
 	rc = readers_open(&host->readers, dir, on_batch, host, f);
@@ -293,6 +294,18 @@ static void spare_memory(void)
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 }
 
+/* The loop makes its pool once, with as many threads as the environment says by
+ * then; four if nothing. */
+static void widen_pool(const struct config *config)
+{
+	char threads[24];
+
+	snprintf(threads, sizeof(threads), "%lld",
+		 (long long)config->limits_max_concurrent_forks);
+	if (config->limits_max_concurrent_forks > 4)
+		setenv("UV_THREADPOOL_SIZE", threads, 0);
+}
+
 static void allow_files(void)
 {
 	struct rlimit r;
@@ -336,6 +349,7 @@ int host_run(const struct host_options *options, struct fault *f)
 
 	spare_memory();
 	allow_files();
+	widen_pool(&options->home->settings.config);
 	lock = home_hold(options->home, f);
 	if (lock < 0)
 		return lock;

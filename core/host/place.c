@@ -117,7 +117,9 @@ static void on_worked(uv_work_t *work, int status)
 
 static bool give_to_pool(struct place *p, bool destroy)
 {
-	if (p->host->reconcile.busy >= FORKS_MOST)
+	const struct config *config = &p->host->home->settings.config;
+
+	if (p->host->reconcile.busy >= config->limits_max_concurrent_forks)
 		return false;
 	p->busy = true;
 	p->destroying = destroy;

@@ -19,8 +19,6 @@
 struct host;
 struct tether;
 
-enum { FORKS_MOST = 4 }; /* slow work at once */
-
 /* A workspace as the host knows it. */
 struct place {
 	struct host *host;

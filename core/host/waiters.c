@@ -88,14 +88,16 @@ static size_t waits_elsewhere(struct host *host, const struct job *job)
 
 static bool too_many(struct host *host, struct job *job)
 {
-	if (host->waiters.n < WAITS_MOST)
+	size_t most = (size_t)host->home->settings.config.limits_max_waits;
+
+	if (host->waiters.n < most)
 		return false;
-	if (waits_of(job) + waits_elsewhere(host, job) < WAITS_MOST)
+	if (waits_of(job) + waits_elsewhere(host, job) < most)
 		return false;
 	/* What is written stays written: only a call that did nothing fails. */
 	if (!job->call.made) {
 		fault_set(&job->call.fault, FAULT_EXHAUSTED, "",
-			  "%d calls of this caller wait already", WAITS_MOST);
+			  "%zu calls of this caller wait already", most);
 		job->call.fault.retry_after_ms = 1000;
 	}
 	return true;

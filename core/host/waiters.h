@@ -3,7 +3,7 @@
  *
  * A call that would rather wait is parked under what it waits for and runs
  * again when an event of that key is committed, or is answered as it stands
- * when its time is over.  At most WAITS_MOST per caller.
+ * when its time is over.  At most limits.max_waits per caller.
  */
 #ifndef WAITERS_H
 #define WAITERS_H
@@ -12,7 +12,7 @@
 
 #include "core/host/job.h"
 
-enum { WAITS_MOST = 8, WAIT_BUCKETS = 256 };
+enum { WAIT_BUCKETS = 256 };
 
 struct waiters {
 	struct job *bucket[WAIT_BUCKETS];

@@ -206,7 +206,8 @@ static void try_record(const struct record *r, json_t *json, enum decode_mode mo
 
 static void try_call(const struct op *op, json_t *json)
 {
-	struct call call = { .settings = &settings_default };
+	struct settings settings = { 0 };
+	struct call call = { .settings = &settings };
 	int rc = call_decode(&call, op, json);
 
 	if (rc)

@@ -16,7 +16,8 @@ void world_open(struct world *w)
 {
 	struct fault f = { 0 };
 
-	*w = (struct world){ .settings = settings_default, .seed = 1 };
+	*w = (struct world){ .seed = 1 };
+	settings_init(&w->settings);
 	memset(w->settings.secret, 7, sizeof(w->settings.secret));
 	w->settings.home = "/state";
 	if (store_open(&w->store, NULL, STORE_MEMORY, NULL, &f) < 0)

@@ -106,26 +106,18 @@ static void do_hosted(struct script *s, const char *rest)
 
 static void do_set(struct script *s, const char *rest)
 {
-	struct settings *t = &s->world.settings;
-	const struct {
-		const char *name;
-		int64_t *place;
-	} places[] = { { "inbox_capacity", &t->inbox_capacity },
-		       { "assignments_open", &t->assignments_open },
-		       { "max_attempts", &t->max_attempts },
-		       { "max_vms_per_team", &t->max_vms_per_team },
-		       { "max_total_vms", &t->max_total_vms },
-		       { "keep_events", &s->world.keep_events },
-		       { "keep_days", &t->keep_days } };
 	size_t n = strcspn(rest, " ");
+	const char *name = arena_strndup(&s->arena, rest, n);
+	const struct field *key = field_find(&record_config, name);
+	int64_t value = strtoll(rest + n, NULL, 10);
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (strlen(places[i].name) != n || strncmp(places[i].name, rest, n) != 0)
-			continue;
-		*places[i].place = strtoll(rest + n, NULL, 10);
-		return;
-	}
-	script_wrong(s, "no such setting: %s", rest);
+	if (strcmp(name, "keep_events") == 0)
+		s->world.keep_events = value;
+	else if (key && key->type->kind == KIND_INT)
+		memcpy((char *)&s->world.settings.config + key->at, &value,
+		       sizeof(value));
+	else
+		script_wrong(s, "no such number: %s", name);
 }
 
 static void do_key(struct script *s, const char *rest)

@@ -233,37 +233,127 @@ static void test_config(void **state)
 
 	(void)state;
 	assert_int_equal(
-		with_config("# a comment\nkeep_days = 7\n[inbox]\n"
+		with_config("# a comment\ngc.keep_days = 7\n[inbox]\n"
 			    "capacity = 1_000 # many\n\n[team]\ndefault = \"red\"\n"
 			    "[task]\r\nlease_seconds = 60\r\n"
 			    "[vault]\nroot = '/v a'\n",
 			    &h, &f),
 		0);
-	assert_int_equal(h.settings.keep_days, 7);
-	assert_int_equal(h.settings.inbox_capacity, 1000);
-	assert_string_equal(h.settings.default_team, "red");
-	assert_int_equal(h.settings.lease_ms, 60000);
+	assert_int_equal(h.settings.config.gc_keep_days, 7);
+	assert_int_equal(h.settings.config.inbox_capacity, 1000);
+	assert_string_equal(h.settings.config.team_default, "red");
+	assert_int_equal(h.settings.config.task_lease_seconds, 60);
+	assert_int_equal(h.settings.config.task_max_attempts, 5);
 	assert_string_equal(h.vault, "/v a");
 	setenv("CADRE_INBOX_CAPACITY", "5", 1);
 	assert_int_equal(with_config("inbox.capacity = 9\n", &h, &f), 0);
-	assert_int_equal(h.settings.inbox_capacity, 5);
+	assert_int_equal(h.settings.config.inbox_capacity, 5);
 	unsetenv("CADRE_INBOX_CAPACITY");
 }
 
-static void test_bad_config(void **state)
+/* A folder is named from where the file is, or from here, or from the home. */
+static void test_config_folders(void **state)
+{
+	struct home h;
+	struct fault f;
+	char expected[200];
+
+	(void)state;
+	assert_int_equal(with_config("vault.root = '../notes'\n", &h, &f), 0);
+	snprintf(expected, sizeof(expected), "%s/../notes", root);
+	assert_string_equal(h.vault, expected);
+	shell("mkdir below");
+	assert_int_equal(chdir("below"), 0);
+	assert_int_equal(home_find(&h, "../s", false, &f), 0);
+	assert_string_equal(h.vault, expected);
+	setenv("CADRE_VAULT_ROOT", "here", 1);
+	assert_int_equal(home_find(&h, "../s", false, &f), 0);
+	snprintf(expected, sizeof(expected), "%s/below/here", root);
+	assert_string_equal(h.vault, expected);
+	setenv("CADRE_VAULT_ROOT", "~/v", 1);
+	assert_int_equal(home_find(&h, "../s", false, &f), 0);
+	snprintf(expected, sizeof(expected), "%s/v", root);
+	assert_string_equal(h.vault, expected);
+	unsetenv("CADRE_VAULT_ROOT");
+}
+
+/* Nobody is told what to do by the file of somebody else, or by a pipe. */
+static void test_foreign_config(void **state)
 {
 	struct home h;
 	struct fault f;
 
 	(void)state;
-	assert_int_equal(with_config("[inbox]\ncapasity = 3\n", &h, &f), FAULT_INVALID);
-	assert_non_null(strstr(f.text, "cadre.toml:2: unknown key: inbox.capasity"));
-	assert_string_equal(f.hint, "did you mean inbox.capacity?");
-	assert_int_equal(with_config("keep_days = soon\n", &h, &f), FAULT_INVALID);
-	assert_int_equal(with_config("keep_days\n", &h, &f), FAULT_INVALID);
-	assert_int_equal(with_config("[inbox\n", &h, &f), FAULT_INVALID);
-	assert_int_equal(with_config("[team]\ndefault = \"a\n", &h, &f), FAULT_INVALID);
-	assert_int_equal(with_config("[vault]\nroot = 'here'\n", &h, &f), FAULT_INVALID);
+	assert_int_equal(with_config("broken", &h, &f), FAULT_INVALID);
+	assert_int_equal(unlink("cadre.toml"), 0);
+	assert_int_equal(mkfifo("cadre.toml", 0600), 0);
+	f = (struct fault){ 0 };
+	assert_int_equal(home_find(&h, "s", true, &f), FAULT_INVALID);
+	assert_int_equal(unlink("cadre.toml"), 0);
+	if (geteuid()) /* only root can make another's file */
+		return;
+	f = (struct fault){ 0 };
+	shell("echo broken >cadre.toml && chown 12345 cadre.toml");
+	assert_int_equal(home_find(&h, "s", true, &f), 0);
+}
+
+/* Every kind of mistake says where it is and what would be right. */
+static void test_bad_config(void **state)
+{
+	static const struct {
+		const char *text, *fault, *hint;
+	} cases[] = {
+		{ "[inbox]\ncapasity = 3\n",
+		  "cadre.toml:2:1: unknown key 'inbox.capasity'",
+		  "Did you mean 'inbox.capacity'?" },
+		{ "keep_days = 3\n", "cadre.toml:1:1: unknown key 'keep_days'",
+		  "Did you mean 'gc.keep_days'?" },
+		{ "inbox.capasity = 'x'", ":1:7: unknown key 'inbox.capasity'",
+		  "Did you mean 'inbox.capacity'?" },
+		{ "[inbx]\n", ":1:2: unknown key 'inbx'", "Did you mean" },
+		{ "[[inbox]]\ncapacity = 1\n", ":1:3: unknown key 'inbox'",
+		  "Did you mean" },
+		{ "[gc]\nkeep_days = 'soon'\n",
+		  ":2:13: gc.keep_days must be a whole number", "Days that" },
+		{ "gc.keep_days = -1\n", ":1:16: gc.keep_days must be 0 to 36500, not -1",
+		  "Days that" },
+		{ "gc.keep_days = inf\n", ":1:16: gc.keep_days must be a whole number",
+		  "Days that" },
+		{ "gc.keep_days = 1979-05-27\n",
+		  ":1:16: gc.keep_days must be a whole number", "Days that" },
+		{ "[team.default]\n", ":1:7: team.default must be a text", "Team of" },
+		{ "[team]\ndefault = 'a b'\n", ":2:11: team.default 'a b' does not match",
+		  "Team of" },
+		{ "[team]\ndefault = \"a\\u0000\"\n",
+		  ":2:11: team.default must not contain U+0000", "Team of" },
+		{ "[state]\ndurability = 'fast'\n",
+		  ":2:14: state.durability 'fast' is none of full, normal", "When a" },
+		{ "[gc]\nkeep_days = 1\n[team]\n\"default\\u0000\" = ''\n",
+		  ":4:1: unknown key 'team.default'", "Did you mean" },
+		{ "gc.keep_days = 1\n\"gc.keep_days\" = 2\n",
+		  ":2:1: gc.keep_days is there already, in line 1", "line 2" },
+		{ "[network]\nrange = '10.0.0.0/99'\n",
+		  "cadre.toml:2: network.range is no range", "Write it as" },
+		{ "network.range = 'all'\n",
+		  ":1:17: network.range must be 9 to 18 bytes long", "Addresses of" },
+		{ "keep_days\n", "cadre.toml:1:10: a key is followed by =", "line 1" },
+		{ "[inbox\n", "cadre.toml:1:7: the header is not closed", "line 1" },
+	};
+	struct home h;
+	struct fault f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(with_config(cases[i].text, &h, &f), FAULT_INVALID);
+		if (!strstr(f.text, cases[i].fault) || !strstr(f.hint, cases[i].hint))
+			fail_msg("%s gives: %s (%s)", cases[i].text, f.text, f.hint);
+	}
+	setenv("CADRE_INBOX_CAPACITY", "many", 1);
+	assert_int_equal(with_config("", &h, &f), FAULT_INVALID);
+	assert_string_equal(f.text, "CADRE_INBOX_CAPACITY must be a whole number");
+	setenv("CADRE_INBOX_CAPACITY", "", 1); /* as if it were not there */
+	assert_int_equal(with_config("", &h, &f), 0);
+	unsetenv("CADRE_INBOX_CAPACITY");
 }
 
 /* --- the lock and the log --------------------------------------------------------------- */
@@ -341,6 +431,8 @@ int main(void)
 		TEST(test_inside_a_workspace),
 		TEST(test_config),
 		TEST(test_bad_config),
+		TEST(test_config_folders),
+		TEST(test_foreign_config),
 		TEST(test_lock),
 		TEST(test_log),
 	};

@@ -113,6 +113,29 @@ static bool take_value(struct cli *cli, int argc, char **argv, int *i)
 	return false;
 }
 
+/* --section.key=value, or with the value in the next word: kept as the former. */
+static bool take_key(struct cli *cli, int argc, char **argv, int *i)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+	const char *word = argv[*i] + 2;
+	size_t section, key;
+
+	if (strncmp(argv[*i], "--", 2) || cli->n_flags == CLI_FLAGS)
+		return false;
+	section = strspn(word, letters);
+	if (!section || word[section] != '.')
+		return false;
+	key = section + 1 + strspn(word + section + 1, letters);
+	if (word[key] == '=')
+		cli->flags[cli->n_flags++] = word;
+	else if (!word[key] && *i + 1 < argc)
+		cli->flags[cli->n_flags++] =
+			arena_printf(&cli->arena, "%s=%s", word, argv[++*i]);
+	else
+		return false;
+	return true;
+}
+
 /* From here on the words are not ours to look at: behind `--`, in a command that
  * runs elsewhere, and with verbs whose own options are spelled alike.  `left`
  * words of argv are there. */
@@ -131,7 +154,8 @@ int cli_options(struct cli *cli, int argc, char **argv)
 	bool own = false;
 
 	for (int i = 1; i < argc; i++) {
-		if (!own && (take_flag(cli, argv[i]) || take_value(cli, argc, argv, &i)))
+		if (!own && (take_flag(cli, argv[i]) || take_value(cli, argc, argv, &i) ||
+			     take_key(cli, argc, argv, &i)))
 			continue;
 		argv[left++] = argv[i];
 		own = own || ends_options(left, argv);
@@ -146,7 +170,7 @@ int cli_home(struct cli *cli, bool create, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
 
-	if (home_find(&cli->home, cli->dir, create, f) < 0)
+	if (home_find_with(&cli->home, cli->dir, create, cli->flags, f) < 0)
 		return f->code;
 	if (cli->team && !id->agent)
 		id->team = cli->team;
@@ -269,5 +293,6 @@ int cli_main(int argc, char **argv)
 		status = 1;
 	}
 	client_close(cli.client); /* mirrors what was written directly */
+	arena_release(&cli.arena);
 	return status;
 }

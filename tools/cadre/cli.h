@@ -15,11 +15,17 @@
 
 #include "core/host/client.h"
 
+enum { CLI_FLAGS = 32 };
+
 struct cli {
 	bool json, direct, color, help;
 	bool terminal; /* stdout is one */
 	int width; /* of the terminal in columns; 0: no limit */
 	const char *dir, *team, *as, *key; /* --home, --team, --as, --key */
+	/* --section.key=value, without the dashes; a NULL ends them. */
+	const char *flags[CLI_FLAGS + 1];
+	size_t n_flags;
+	struct arena arena; /* of what the words are kept in */
 	struct home home; /* after cli_home() */
 	struct client *client; /* after cli_client() */
 };
@@ -128,6 +134,7 @@ int down_main(struct cli *cli, int argc, char **argv);
 int events_main(struct cli *cli, int argc, char **argv);
 int gc_main(struct cli *cli, int argc, char **argv);
 int logs_main(struct cli *cli, int argc, char **argv);
+int config_main(struct cli *cli, int argc, char **argv);
 int backup_main(struct cli *cli, int argc, char **argv);
 int image_main(struct cli *cli, int argc, char **argv);
 int doctor_main(struct cli *cli, int argc, char **argv);

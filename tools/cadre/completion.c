@@ -147,10 +147,26 @@ static void put_verbs(const char *begun)
 
 /* --- options -------------------------------------------------------------------------- */
 
+/* The keys of the configuration, each behind `before`. */
+static void put_keys(const char *before, const char *begun)
+{
+	char word[80];
+
+	for (size_t i = 0; i < record_config.n_fields; i++) {
+		snprintf(word, sizeof(word), "%s%s", before,
+			 record_config.fields[i].name);
+		put(begun, word, record_config.fields[i].doc);
+	}
+}
+
+/* The many keys are offered to who has begun one. */
 static void put_common(const char *begun)
 {
 	for (const struct option_text *o = option_table; o->name; o++)
-		put(begun, o->name, o->doc);
+		if (!strchr(o->name, '.'))
+			put(begun, o->name, o->doc);
+		else if (strlen(begun) > 2)
+			put_keys("--", begun);
 }
 
 /* Keys are made by the command itself; they would only be in the way. */
@@ -217,6 +233,8 @@ static void complete_verb(const char *verb, const char *begun)
 {
 	if (!strcmp(verb, "help"))
 		put_verbs(begun);
+	if (!strcmp(verb, "config"))
+		put_keys("", begun);
 	for (const char *const *s = completion_shells; !strcmp(verb, "completion") && *s;
 	     s++)
 		put(begun, *s, NULL);

@@ -14,6 +14,7 @@ const struct option_text option_table[] = {
 	{ "--team", "TEAM", "The team; needed when there are several." },
 	{ "--as", "AGENT", "Act as that agent (operator only; events say so)." },
 	{ "--key", "KEY", "Idempotency key: the same call again does nothing twice." },
+	{ "--section.key", "VALUE", "A key of the configuration: see `cadre config`." },
 	{ "--no-color", NULL, "No colour on a terminal." },
 	{ "--help", NULL, "Explain the verb." },
 	{ NULL, NULL, NULL },
@@ -26,7 +27,7 @@ static void list_options(void)
 
 		snprintf(line, sizeof(line), "%s%s%s", o->name, o->value ? " " : "",
 			 o->value ? o->value : "");
-		printf("  %-14s  %s\n", line, o->doc);
+		printf("  %-19s  %s\n", line, o->doc);
 	}
 }
 

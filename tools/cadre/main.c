@@ -13,6 +13,7 @@ const struct verb verb_table[] = {
 	{ "logs", "[-n LINES] [-f]", "Show the host's log; -f goes on as it grows.", logs_main },
 	{ "doctor", "", "Check the state and its host, and say what to do.", doctor_main },
 	{ "image", "build [--rootfs PATH] | list", "Make what VMs boot, from Debian's packages; list it.", image_main },
+	{ "config", "[KEY]", "Show what is configured, and from where.", config_main },
 	{ "backup", "[PATH]", "Write a verified copy of the state.", backup_main },
 	{ "gc", "[--keep-days N]", "Remove what is old and not needed any more.", gc_main },
 	{ "mcp", "[--toolsets SETS] [--output-schemas]", "Serve MCP on standard input and output.", mcp_verb },

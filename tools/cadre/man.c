@@ -2,9 +2,11 @@
  * man - the manual page, from the schema, the faults and the table of verbs.
  */
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/config.h"
 #include "core/version.h"
 #include "tools/cadre/cli.h"
 
@@ -79,6 +81,13 @@ static bool is_bare(const struct op *op, const struct field *field)
 	return false;
 }
 
+static void put_choices(const struct type *t)
+{
+	printf("One of");
+	for (const struct choice *c = t->choices; c->name; c++)
+		printf(" %s%s", c->name, c[1].name ? "," : ".\n");
+}
+
 static void put_option(const struct op *op, const struct field *field)
 {
 	static const char *const values[] = {
@@ -100,11 +109,8 @@ static void put_option(const struct op *op, const struct field *field)
 		printf("\\fR \\fI%s\\fR\n", values[field->type->kind]);
 	}
 	put_line(field->doc);
-	if (field->type->kind != KIND_ENUM)
-		return;
-	printf("One of");
-	for (const struct choice *c = field->type->choices; c->name; c++)
-		printf(" %s%s", c->name, c[1].name ? "," : ".\n");
+	if (field->type->kind == KIND_ENUM)
+		put_choices(field->type);
 }
 
 static void put_op(const struct op *op)
@@ -139,6 +145,38 @@ static void put_verbs(void)
 		printf(".TP\n\\fBcadre %s\\fR ", v->name);
 		put_line(v->usage);
 		put_line(v->summary);
+	}
+}
+
+/* What a key may be and is when nobody says. */
+static void put_range(const struct field *key)
+{
+	const struct type *t = key->type;
+
+	if (t->kind == KIND_ENUM) {
+		put_choices(t);
+		printf("Default: %s.\n", t->choices[key->def_int].name);
+	} else if (t->kind == KIND_INT) {
+		printf("%" PRId64 " to %" PRId64 ". Default: %" PRId64 ".\n", t->min,
+		       t->max, key->def_int);
+	}
+}
+
+static void put_config(void)
+{
+	printf(".SH CONFIGURATION\n"
+	       "\\fIcadre.toml\\fR is looked for from the working directory upward, then in "
+	       "~/.config/cadre/; another user's is passed over. A variable of the "
+	       "environment wins over it, a flag over both. \\fBcadre config\\fR shows what "
+	       "holds. A host reads it when it starts.\n");
+	for (size_t i = 0; i < record_config.n_fields; i++) {
+		const struct field *key = &record_config.fields[i];
+		char variable[CONFIG_VARIABLE_SIZE];
+
+		config_variable(key, variable);
+		printf(".TP\n\\fB%s\\fR, %s\n", key->name, variable);
+		put_line(key->doc);
+		put_range(key);
 	}
 }
 
@@ -185,7 +223,7 @@ static const char tail[] =
 	".TP\n\\fI.cadre/\\fR\nThe state of the project, found upward from the working "
 	"directory; all worktrees of a repository share one.\n"
 	".TP\n\\fI~/.local/state/cadre/\\fR\nThe state outside projects.\n"
-	".TP\n\\fIcadre.toml\\fR\nThe configuration, found upward, then in ~/.config/cadre/.\n"
+	".TP\n\\fIcadre.toml\\fR\nThe configuration, see above.\n"
 	".SH SEE ALSO\n\\fBsqlite3\\fR(1), \\fBgit\\-worktree\\fR(1)\n";
 
 int man_main(struct cli *cli, int argc, char **argv)
@@ -203,6 +241,7 @@ int man_main(struct cli *cli, int argc, char **argv)
 	for (size_t i = 0; i < op_count; i++)
 		if (op_table[i].cli)
 			put_op(&op_table[i]);
+	put_config();
 	put_status();
 	printf("%s", tail);
 	return 0;

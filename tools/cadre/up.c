@@ -62,6 +62,20 @@ int serve_main(struct cli *cli, int argc, char **argv)
 
 /* --- up ----------------------------------------------------------------------------- */
 
+/* With the flags of the configuration that `up` was given. */
+static void exec_serve(struct cli *cli)
+{
+	const char *words[CLI_FLAGS + 8] = { "cadre", "--home", cli->home.dir };
+	size_t n = 3;
+
+	for (size_t i = 0; i < cli->n_flags; i++)
+		words[n++] = arena_printf(&cli->arena, "--%s", cli->flags[i]);
+	words[n++] = "serve";
+	words[n++] = "--ready-fd";
+	words[n] = "3";
+	execv("/proc/self/exe", (char *const *)words);
+}
+
 /* In the process that becomes the host.  What it prints, a crash included,
  * goes to its log. */
 static void become_host(struct cli *cli, int ready)
@@ -84,8 +98,7 @@ static void become_host(struct cli *cli, int ready)
 	/* From there upward the project's cadre.toml is found, as clients find it. */
 	if (chdir(cli->home.dir))
 		_exit(127);
-	execl("/proc/self/exe", "cadre", "--home", cli->home.dir, "serve", "--ready-fd",
-	      "3", (char *)NULL);
+	exec_serve(cli);
 	_exit(127);
 }
 

@@ -1,0 +1,16 @@
+/*
+ * settings - what holds for a state: its configuration, network and secret.
+ */
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include "core/host/home.h"
+
+/* Fills h->settings and h->vault for the state in h->dir.  `flags` as
+ * config_load() takes them; a secret is made on first use if `create`. */
+int settings_load(struct home *h, const char *const *flags, bool create, struct fault *f);
+
+/* A copy of a text that lives as long as `h`; NULL when there is no room. */
+const char *home_keep(struct home *h, const char *text);
+
+#endif

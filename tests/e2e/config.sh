@@ -1,0 +1,188 @@
+#!/bin/sh
+# config - what a person configures is found, shown with where it came from, obeyed
+# by whoever acts on it, and refused with its place when it is wrong.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export NO_COLOR=1
+failed=0
+trap 'cadre --home "$TMPDIR/shop/.cadre" down >/dev/null 2>&1' EXIT
+
+bad() {
+	echo "FAILED: $*"
+	head -n 20 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/    /'
+	failed=1
+}
+
+# is STATUS PATTERN COMMAND...: the exit status, and what stdout (or, when it is
+# not 0, stderr) must hold.
+is() {
+	want=$1 pattern=$2
+	shift 2
+	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
+	got=$?
+	[ $got = "$want" ] || { bad "$* ended with $got, not $want"; return; }
+	file=out
+	[ "$want" = 0 ] || file=err
+	grep -q -e "$pattern" "$TMPDIR/$file" || bad "$*: no '$pattern'"
+}
+hint() { grep -q -e "^hint: .*$1" "$TMPDIR/err" || bad "no hint: $1"; }
+
+mkdir -p "$TMPDIR/shop/deep/er" "$TMPDIR/config/cadre" && cd "$TMPDIR/shop" || exit 1
+toml=$TMPDIR/shop/cadre.toml
+
+# --- from where -------------------------------------------------------------------
+
+# A project is configured before it has a state, and a state before that.
+is 0 '^inbox.capacity  *100  *default$' cadre config
+[ "$(grep -c 'default$' "$TMPDIR/out")" = "$(($(wc -l <"$TMPDIR/out") - 1))" ] ||
+	bad "not all keys have their defaults"
+is 0 '^vault.root  *-  *default$' cadre config
+cadre init >/dev/null
+is 0 "^vault.root  *$TMPDIR/shop/.cadre/vault  *default$" cadre config
+
+# The user's file, and nearer ones before it; of these the nearest.
+echo 'inbox.capacity = 11' >"$TMPDIR/config/cadre/cadre.toml"
+is 0 "^inbox.capacity  *11  *$TMPDIR/config/cadre/cadre.toml:1$" cadre config
+printf '# of the shop\n[inbox]\ncapacity = 1_2\n' >"$toml"
+is 0 "^inbox.capacity  *12  *$toml:3$" cadre config
+cd deep/er
+is 0 "^inbox.capacity  *12  *$toml:3$" cadre config
+printf 'inbox = { capacity = 0xd }\n' >../cadre.toml
+is 0 "^inbox.capacity  *13  *$TMPDIR/shop/deep/cadre.toml:1$" cadre config
+rm ../cadre.toml
+cd "$TMPDIR/shop"
+
+# A variable wins over the file, a flag over both; what nobody says stays.
+export CADRE_INBOX_CAPACITY=14
+is 0 '^inbox.capacity  *14  *CADRE_INBOX_CAPACITY$' cadre config
+is 0 '^inbox.capacity  *15  *--inbox.capacity$' cadre config --inbox.capacity 15
+is 0 '^inbox.capacity  *16  *--inbox.capacity$' cadre --inbox.capacity=16 config
+is 0 '^inbox.lease_seconds  *300  *default$' cadre config
+unset CADRE_INBOX_CAPACITY
+
+# One key is its value alone; in JSON everything is told.
+is 0 '^12$' cadre config inbox.capacity
+is 0 '^$' sh -c 'cadre config team.default; echo'
+is 0 '^{"file":"'"$toml"'","keys":\[{"key":"state.durability","value":"full","source":"default"' \
+	cadre config --json
+is 0 '{"key":"inbox.capacity","value":12,"source":"file","from":"'"$toml:3"'","variable":"CADRE_INBOX_CAPACITY","meaning":"Messages' \
+	cadre config inbox.capacity --json
+is 0 '"source":"environment","from":"CADRE_TEAM_DEFAULT"' \
+	env CADRE_TEAM_DEFAULT=red cadre config team.default --json
+is 2 'unknown key .inbox.capasity' cadre config inbox.capasity
+hint "Did you mean 'inbox.capacity'"
+
+# The documents list the same keys.
+cadre config | awk 'NR > 1 { print $1 }' >"$TMPDIR/keys"
+[ "$(wc -l <"$TMPDIR/keys")" -ge 10 ] || bad "few keys"
+cadre docs reference >"$TMPDIR/reference"
+cadre man >"$TMPDIR/man"
+cadre complete -- config '' >"$TMPDIR/completion"
+while read -r key; do
+	for file in reference man completion; do
+		grep -qF "$key" "$TMPDIR/$file" || bad "$key is not in the $file"
+	done
+done <"$TMPDIR/keys"
+
+is 0 '^--inbox.capacity	Messages' cadre complete -- send --inb
+
+# --- what is wrong ------------------------------------------------------------------
+
+# wrong TEXT PLACE HINT: every command refuses the file, and says where.
+wrong() {
+	printf "$1" >"$toml"
+	is 2 "^cadre: invalid: $toml$2" cadre config
+	hint "$3"
+	is 2 "$toml$2" cadre team list
+	is 2 "$toml$2" cadre up
+}
+wrong '[inbox]\ncapasity = 3\n' ":2:1: unknown key 'inbox.capasity'" "Did you mean 'inbox.capacity'"
+wrong 'max_total_vms = 3\n' ":1:1: unknown key 'max_total_vms'" "Did you mean 'limits.max_total_vms'"
+wrong '\n[inbox]\ncapacity = "many"\n' ':3:12: inbox.capacity must be a whole number' 'Messages that'
+wrong 'inbox.capacity = -1\n' ':1:18: inbox.capacity must be 0 to 1000000, not -1' 'Messages that'
+wrong '[state]\ndurability = "fast"\n' ":2:14: state.durability 'fast' is none of full, normal" 'When'
+wrong '[inbox]\ncapacity = 1\ncapacity = 2\n' ":3:1: 'capacity' is there already, in line 2" 'line 3'
+wrong '# fine\n[inbox\n' ':2:7: the header is not closed' 'line 2'
+rm "$toml"
+is 2 'CADRE_GC_KEEP_DAYS must be a whole number' env CADRE_GC_KEEP_DAYS=soon cadre config
+is 2 '--gc.keep_days must be 0 to 36500' cadre config --gc.keep_days 40000
+is 2 '--gc.keep_day: unknown key' cadre config --gc.keep_day 4
+hint "Did you mean 'gc.keep_days'"
+
+# --- what is obeyed -------------------------------------------------------------------
+
+rm "$TMPDIR/config/cadre/cadre.toml"
+cat >"$toml" <<'END'
+team = { default = "red", max_vms = 3 }
+vault = { root = "notes", extensions = "md adoc" }
+
+[inbox]
+capacity = 2
+lease_seconds = 40
+
+[task]
+lease_seconds = 50
+max_attempts = 1
+END
+roles='[{"name":"coder"},{"name":"tester"}]'
+cadre team create red --roles "$roles" >/dev/null || bad "team create"
+cadre team create blue --roles "$roles" --inbox.capacity=7 --max_vms 4 >/dev/null || bad "team create"
+
+ask() { sqlite3 -readonly .cadre/state.db "$1"; }
+# Seconds from now, with the time that calls take.
+within() { [ "$1" -gt $(($2 - 20)) ] && [ "$1" -le "$2" ] || bad "$3: $1 seconds, not $2"; }
+
+[ "$(ask "SELECT inbox_capacity || ' ' || max_vms FROM v_team WHERE team = 'red'")" = '2 3' ] ||
+	bad "the team has other limits"
+[ "$(ask "SELECT inbox_capacity || ' ' || max_vms FROM v_team WHERE team = 'blue'")" = '7 4' ] ||
+	bad "flags do not win"
+# Two teams, and none is named: red it is.
+is 0 '^id  *001' cadre task create "Write it"
+for n in 1 2 3; do cadre send coder "message $n" >/dev/null; done
+is 0 'message 3' cadre --as coder inbox
+! grep -q 'message 1' "$TMPDIR/out" || bad "an inbox of two holds three"
+left=$(ask "SELECT due_at / 1000 - strftime('%s') FROM delivery WHERE state = 2 LIMIT 1")
+within "$left" 40 "the lease of a message"
+cadre --as coder claim 001 >/dev/null || bad "claim"
+left=$(ask "SELECT lease_until / 1000 - strftime('%s') FROM task")
+within "$left" 50 "the lease of a task"
+is 0 'failed' cadre --as coder fail 001 "no way"
+[ "$(ask "SELECT status FROM v_board WHERE id = '001'")" = failed ] || bad "a task is tried again"
+grep -q 'status: failed' notes/teams/red/tasks/001-*.md || bad "the vault is not where it was put"
+[ ! -e .cadre/vault ] || bad "there are two vaults"
+
+is 0 . cadre vault write plan.adoc "= Plan"
+is 2 'adoc' cadre vault write plan.json "{}"
+
+# A host reads the same, and the flags of `up`.
+cadre up --limits.max_waits 1 >/dev/null || bad "up"
+until cadre --team blue --as tester inbox --wait_seconds 20 >"$TMPDIR/first" 2>&1; do :; done &
+first=$!
+n=0
+until cadre --team blue --as tester inbox --wait_seconds 1 2>&1 | grep -q '1 calls of this caller wait'; do
+	n=$((n + 1))
+	[ $n -lt 20 ] || { bad "a second wait is not refused"; break; }
+done
+cadre --team blue send tester go >/dev/null
+wait $first
+grep -q go "$TMPDIR/first" || bad "the first wait has no answer"
+cadre down >/dev/null
+
+# With `normal` an answer does not wait for the disk.  A build for tests counts the
+# syncs: bytes 24 to 31 of its control block, whose first says what counts.
+syncs() { # VALUE: how many, for twenty messages through a host
+	printf '\004%47s' '' | tr ' ' '\000' >"$TMPDIR/disk"
+	CADRE_TEST_VFS=$TMPDIR/disk cadre up --state.durability "$1" >/dev/null || bad "up"
+	before=$(od -An -t d8 -j 24 -N 8 "$TMPDIR/disk" | tr -d ' ')
+	for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		cadre --team blue send coder "$n" >/dev/null
+	done
+	echo $(($(od -An -t d8 -j 24 -N 8 "$TMPDIR/disk") - before))
+	cadre down >/dev/null
+}
+full=$(syncs full)
+normal=$(syncs normal)
+[ "$full" -ge 20 ] || bad "20 acknowledged messages, but $full syncs"
+[ "$normal" -lt 10 ] || bad "normal durability syncs $normal times"
+
+exit $failed
