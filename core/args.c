@@ -57,9 +57,7 @@ static json_t *bool_word(const char *word)
 	return strcmp(word, "false") == 0 ? json_false() : json_string(word);
 }
 
-/* A record may be written as its one text that must be there: a criterion as
- * what must hold, a role as its name. */
-static json_t *record_word(const struct record *r, const char *word)
+const struct field *record_short(const struct record *r)
 {
 	const struct field *only = NULL;
 
@@ -70,10 +68,16 @@ static json_t *record_word(const struct record *r, const char *word)
 			return NULL;
 		only = &r->fields[i];
 	}
-	if (!only || only->type->kind != KIND_TEXT || (only->flags & FIELD_LIST) ||
-	    *word == '{')
+	if (!only || only->type->kind != KIND_TEXT || (only->flags & FIELD_LIST))
 		return NULL;
-	return json_pack("{s:s}", only->name, word);
+	return only;
+}
+
+static json_t *record_word(const struct record *r, const char *word)
+{
+	const struct field *only = *word == '{' ? NULL : record_short(r);
+
+	return only ? json_pack("{s:s}", only->name, word) : NULL;
 }
 
 json_t *field_word(const struct field *fd, const char *word)
@@ -106,8 +110,7 @@ json_t *field_word(const struct field *fd, const char *word)
 	return v ? v : json_null(); /* no UTF-8: decode finds it missing */
 }
 
-/* Names, numbers and choices hold no comma; free text may, and stays whole. */
-static bool splits(const struct type *t)
+bool type_splits(const struct type *t)
 {
 	return t->kind == KIND_INT || t->kind == KIND_ENUM || t->kind == KIND_TIME ||
 	       (t->kind == KIND_TEXT && (t->pattern || (t->max && t->max <= 64)));
@@ -140,10 +143,10 @@ static int add_to_list(json_t *args, const struct field *fd, const char *word, b
 		list = json_array();
 		json_object_set_new(args, fd->name, list);
 	}
-	all = *word == '[' && !splits(fd->type) ? json_loads(word, 0, NULL) : NULL;
+	all = *word == '[' && !type_splits(fd->type) ? json_loads(word, 0, NULL) : NULL;
 	if (json_is_array(all))
 		json_array_extend(list, all);
-	else if (whole || !splits(fd->type))
+	else if (whole || !type_splits(fd->type))
 		json_array_append_new(list, field_word(fd, word));
 	else
 		add_items(list, fd, word);

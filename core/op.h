@@ -217,7 +217,15 @@ json_t *op_args(const struct op *op, int argc, char **argv, struct fault *f);
 /* One value from a word (of a command, path or query): a number, flag or JSON
  * text becomes what it says, if it does; all else stays a text. */
 json_t *field_word(const struct field *fd, const char *word);
+/* Whether values of a list may stand in one word with commas between: names,
+ * numbers and choices hold none; free text may, and stays whole. */
+bool type_splits(const struct type *t);
+/* The one text that must be there, as which a record may be written: a
+ * criterion as what must hold, a role as its name.  NULL: it is written as JSON. */
+const struct field *record_short(const struct record *r);
 void op_usage(const struct op *op, struct text *out);
+/* What stands behind an option in help: "N", "TEXT", "TASK_ID"; "" for a flag. */
+void field_value(const struct field *fd, char out[32]);
 /* Whether its last words are a command that runs elsewhere: `exec WORKSPACE
  * COMMAND...`.  op_command_text says how they are taken. */
 bool op_runs_command(const struct op *op);

@@ -29,19 +29,38 @@ static bool is_required(const struct field *fd)
 	return !(fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT));
 }
 
-/* How a field is written: `TASK`, `--epoch N`, `--[no-]open`. */
-static void name_field(const struct op *op, const struct field *fd, char *out,
-		       size_t room)
+static bool is_on(const struct field *fd)
+{
+	return fd->type->kind == KIND_BOOL && (fd->flags & FIELD_DEFAULT) && fd->def_int;
+}
+
+/* Names and ids are told from other texts: they have patterns. */
+void field_value(const struct field *fd, char out[32])
 {
 	static const char *const values[] = {
-		[KIND_TEXT] = " TEXT", [KIND_INT] = " N",       [KIND_BOOL] = "",
-		[KIND_TIME] = " TIME", [KIND_ENUM] = " WORD",   [KIND_JSON] = " JSON",
-		[KIND_MAP] = " K=V",   [KIND_RECORD] = " JSON",
+		[KIND_TEXT] = "TEXT", [KIND_INT] = "N",       [KIND_BOOL] = "",
+		[KIND_TIME] = "TIME", [KIND_ENUM] = "WORD",   [KIND_JSON] = "JSON",
+		[KIND_MAP] = "K=V",   [KIND_RECORD] = "JSON",
 	};
-	bool bare = is_bare(op, fd), on = (fd->flags & FIELD_DEFAULT) &&
-					  fd->type->kind == KIND_BOOL && fd->def_int;
-	char name[64];
+	const struct field *brief =
+		fd->type->kind == KIND_RECORD ? record_short(fd->type->record) : NULL;
 
+	snprintf(out, 32, "%s",
+		 brief               ? brief->name
+		 : fd->type->pattern ? fd->type->name
+				     : values[fd->type->kind]);
+	for (char *p = out; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+}
+
+/* How a field is written: `TASK`, `--epoch N`, `--no-open`. */
+static void name_field(const struct op *op, const struct field *fd, const char *no,
+		       char *out, size_t room)
+{
+	bool bare = is_bare(op, fd);
+	char name[40], value[32];
+
+	field_value(fd, value);
 	snprintf(name, sizeof(name), "%s", fd->name);
 	for (char *p = name; *p; p++) {
 		if (bare)
@@ -53,8 +72,8 @@ static void name_field(const struct op *op, const struct field *fd, char *out,
 		snprintf(out, room, "%s%s", name,
 			 op->cli_rest && is_last(op, fd) ? "..." : "");
 	else
-		snprintf(out, room, "--%s%s%s", on ? "no-" : "", name,
-			 values[fd->type->kind]);
+		snprintf(out, room, "--%s%s%s%s", is_on(fd) ? no : "", name,
+			 *value ? " " : "", value);
 }
 
 /* One piece that is not to be torn, on a new line where the width ends. */
@@ -87,7 +106,7 @@ static void put_part(const struct op *op, const struct field *fd, struct text *o
 {
 	char name[80], part[90];
 
-	name_field(op, fd, name, sizeof(name));
+	name_field(op, fd, "no-", name, sizeof(name));
 	snprintf(part, sizeof(part), is_required(fd) ? "%s" : "[%s]", name);
 	put_piece(out, part, strlen(part), column, 7);
 }
@@ -121,9 +140,11 @@ static void put_default(struct text *out, const struct field *fd, size_t *column
 	char s[200] = "";
 
 	if (!(fd->flags & FIELD_DEFAULT) || (fd->flags & FIELD_LIST) ||
-	    fd->type->kind == KIND_MAP || fd->type->kind == KIND_BOOL)
+	    fd->type->kind == KIND_MAP || (fd->type->kind == KIND_BOOL && !is_on(fd)))
 		return;
-	if (fd->type->kind == KIND_TEXT || fd->type->kind == KIND_JSON)
+	if (is_on(fd))
+		snprintf(s, sizeof(s), "(default yes)");
+	else if (fd->type->kind == KIND_TEXT || fd->type->kind == KIND_JSON)
 		snprintf(s, sizeof(s), *fd->def_text ? "(default %s)" : "%s",
 			 fd->def_text);
 	else if (fd->type->kind == KIND_ENUM)
@@ -135,12 +156,40 @@ static void put_default(struct text *out, const struct field *fd, size_t *column
 		put_piece(out, s, strlen(s), column, INDENT);
 }
 
+/* How a word stands for a record, and how a list is given. */
+static void put_shape(struct text *out, const struct op *op, const struct field *fd,
+		      size_t *column)
+{
+	const struct record *r = fd->type->kind == KIND_RECORD ? fd->type->record : NULL;
+
+	char value[32], alone[64];
+
+	field_value(fd, value);
+	snprintf(alone, sizeof(alone), "%s alone, or JSON with", value);
+	if (r)
+		put_prose(out, record_short(r) ? alone : "JSON with", column);
+	for (size_t i = 0; r && i < r->n_fields; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s%s", r->fields[i].name,
+			 i + 1 < r->n_fields ? "," : ".");
+		put_prose(out, name, column);
+	}
+	if (!(fd->flags & FIELD_LIST) ||
+	    (is_bare(op, fd) && op->cli_rest && is_last(op, fd)))
+		return;
+	put_prose(out,
+		  type_splits(fd->type) ? "Several with commas between."
+					: "May be given again.",
+		  column);
+}
+
 static void put_argument(const struct op *op, const struct field *fd, struct text *out)
 {
 	size_t column = INDENT;
 	char name[80];
 
-	name_field(op, fd, name, sizeof(name));
+	name_field(op, fd, "[no-]", name, sizeof(name));
 	if (strlen(name) + 3 < INDENT)
 		text_addf(out, "  %-*s", INDENT - 2, name);
 	else
@@ -151,6 +200,7 @@ static void put_argument(const struct op *op, const struct field *fd, struct tex
 		for (const struct choice *c = fd->type->choices; c->name; c++)
 			put_prose(out, c->name, &column);
 	}
+	put_shape(out, op, fd, &column);
 	put_default(out, fd, &column);
 	text_addf(out, "\n");
 }

@@ -108,6 +108,8 @@ static int only_team(struct call *call, const char **name)
 	return 0;
 }
 
+static const char team_hint[] = "Name it as `team`; see the teams with: cadre team list.";
+
 /* An operator who acts as an agent need not say which team, where he need not for
  * himself either.  *team stays NULL when nothing decides. */
 static int team_of_caller(struct call *call, const char **team)
@@ -140,9 +142,11 @@ int who_calls(struct call *call)
 		return 0;
 	if ((rc = team_of_caller(call, &team)) < 0)
 		return rc;
-	if (!team)
-		return fault_set(&call->fault, FAULT_INVALID, "/team",
-				 "an agent is named without its team");
+	if (!team) {
+		fault_set(&call->fault, FAULT_INVALID, "/team",
+			  "an agent is named without its team");
+		return fault_hint(&call->fault, "%s", team_hint);
+	}
 	rc = find_caller(call, team, &r);
 	if (rc < 0)
 		return rc;
@@ -163,7 +167,8 @@ static int no_team(struct call *call, const char *team)
 			  team);
 	else
 		fault_set(&call->fault, FAULT_INVALID, "/team", "say which team");
-	return fault_hint(&call->fault, "See the teams with: cadre team list.");
+	return fault_hint(&call->fault, "%s",
+			  team ? "See the teams with: cadre team list." : team_hint);
 }
 
 /* The operator goes into a team: his place in it becomes the caller. */

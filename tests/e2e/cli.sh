@@ -37,6 +37,13 @@ is 0 'team create NAME' cadre help team
 is 2 'there is no verb .frob' cadre frob
 is 2 'see .cadre help task' cadre task
 is 2 'see .cadre help task' cadre task frob
+is 2 'did you mean .cadre task assign' cadre assign 001 coder
+is 2 'did you mean .cadre claim' cadre task claim
+is 2 'did you mean .cadre task list' cadre task lst
+is 2 'did you mean .cadre status' cadre help statsu
+is 0 'CADRE_TOKEN' cadre mcp --help
+is 0 'follow goes on' cadre events --help
+is 0 'NAME alone, or JSON with name, role' cadre team create --help
 is 3 'hint: make one: cadre init' cadre status
 is 3 'hint: make one: cadre init' cadre task list
 is 2 'takes no words' cadre init here
@@ -48,6 +55,9 @@ is 0 'already there' cadre init
 [ "$(stat -c %a "$CADRE_HOME/secret")" = 600 ] || bad "the secret is not 0600"
 [ "$(cat "$CADRE_HOME/.gitignore")" = '*' ] || bad "no .gitignore"
 is 0 '^host  *no$' cadre status
+
+is 2 ': to is required' cadre send
+is 2 'see .cadre task create --help' cadre task create
 
 # Found upward, and through a worktree.
 (

@@ -30,23 +30,36 @@ static void fault_as_json(const struct fault *f)
 	text_release(&out);
 }
 
+/* What is wrong with an argument begins with its name: "to is required"; what
+ * is wrong with the state ends with it. */
+static void fault_as_text(const struct fault *f)
+{
+	bool follows = f->where[0] &&
+		       (!strncmp(f->text, "is ", 3) || !strncmp(f->text, "must ", 5));
+	struct arena arena = { 0 };
+	char *text = text_plain(&arena, f->text, false);
+	char *where = text_plain(&arena, f->where, false);
+
+	fprintf(stderr, "cadre: %s: ", fault_info(f->code)->name);
+	if (follows)
+		fprintf(stderr, "%s %s\n", where + 1, text);
+	else if (f->where[0])
+		fprintf(stderr, "%s (at %s)\n", text, where);
+	else
+		fprintf(stderr, "%s\n", text);
+	if (f->hint[0])
+		fprintf(stderr, "hint: %s\n", text_plain(&arena, f->hint, false));
+	arena_release(&arena);
+}
+
 int cli_fault(const struct cli *cli, const struct fault *f)
 {
-	const struct fault_info *info = fault_info(f->code);
-	struct arena arena = { 0 };
-
 	fflush(stdout);
-	if (cli->json) {
+	if (cli->json)
 		fault_as_json(f);
-	} else {
-		fprintf(stderr, "cadre: %s: %s%s%s%s\n", info->name,
-			text_plain(&arena, f->text, false), f->where[0] ? " (at " : "",
-			text_plain(&arena, f->where, false), f->where[0] ? ")" : "");
-		if (f->hint[0])
-			fprintf(stderr, "hint: %s\n", text_plain(&arena, f->hint, false));
-	}
-	arena_release(&arena);
-	return info->exit_status;
+	else
+		fault_as_text(f);
+	return fault_info(f->code)->exit_status;
 }
 
 int cli_usage(const struct cli *cli, const char *fmt, ...)
@@ -228,26 +241,65 @@ static const struct verb *find_verb(const char *name)
 	return v->name ? v : NULL;
 }
 
-/* The word alone, or with a wrong second one: `cadre team`. */
-static int run_group(struct cli *cli, int argc, char **argv)
+static bool is_group(const char *word)
 {
+	for (size_t i = 0; i < op_count; i++)
+		if (op_table[i].cli && !strcmp(op_table[i].cli[0], word))
+			return true;
+	return false;
+}
+
+/* The command whose last word is nearest to a word, among those that begin with
+ * `group` (NULL: any) and have `words` words (0: any); NULL when none is near. */
+static const struct op *nearest_command(const char *group, int words, const char *word)
+{
+	size_t best = strlen(word) < 4 ? 2 : 3;
+	const struct op *found = NULL;
+
+	for (size_t i = 0; i < op_count; i++) {
+		const char *const *cli = op_table[i].cli;
+		size_t d;
+
+		if (!cli || (group && strcmp(cli[0], group)) ||
+		    (words && words != 1 + (cli[1] != NULL)))
+			continue;
+		d = word_distance(cli[1] ? cli[1] : cli[0], word);
+		if (d < best) {
+			best = d;
+			found = &op_table[i];
+		}
+	}
+	return found;
+}
+
+/* `cadre assign` for `cadre task assign`, `cadre task claim` for `cadre claim`. */
+int cli_no_verb(const struct cli *cli, int argc, char **argv)
+{
+	bool group = is_group(argv[0]), second = group && argc > 1;
+	const char *word = argv[second];
+	const struct op *near = NULL;
 	struct fault f = { 0 };
 
-	if (argv[0][0] == '-')
-		return cli_usage(cli, "%s is no option, or lacks its value", argv[0]);
-	for (size_t i = 0; i < op_count; i++) {
-		const struct op *op = &op_table[i];
-
-		if (!op->cli || strcmp(op->cli[0], argv[0]))
-			continue;
-		fault_set(&f, FAULT_INVALID, "",
-			  argc > 1 ? "there is no verb `%s %s`"
-				   : "`%s` needs a second word",
-			  argv[0], argc > 1 ? argv[1] : "");
-		fault_hint(&f, "see `cadre help %s`", argv[0]);
-		return cli_fault(cli, &f);
-	}
-	return cli_usage(cli, "there is no verb `%s`", argv[0]);
+	if (second)
+		near = nearest_command(argv[0], 2, word);
+	if (!near && (second || !group))
+		near = nearest_command(NULL, 1, word);
+	if (!near && (second || !group))
+		near = nearest_command(NULL, 0, word);
+	if (group && !second)
+		fault_set(&f, FAULT_INVALID, "", "`%.60s` needs a second word", argv[0]);
+	else
+		fault_set(&f, FAULT_INVALID, "", "there is no verb `%.60s%s%.60s`",
+			  argv[0], second ? " " : "", second ? word : "");
+	if (near)
+		fault_hint(&f, "did you mean `cadre %s%s%s`? see `cadre help%s%s`",
+			   near->cli[0], near->cli[1] ? " " : "",
+			   near->cli[1] ? near->cli[1] : "", group ? " " : "",
+			   group ? argv[0] : "");
+	else
+		fault_hint(&f, "see `cadre help%s%.60s`", group ? " " : "",
+			   group ? argv[0] : "");
+	return cli_fault(cli, &f);
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -264,7 +316,9 @@ static int run(struct cli *cli, int argc, char **argv)
 	op = op_command(argc, argv, &taken);
 	if (op)
 		return run_words(cli, op, argc - taken, argv + taken);
-	return run_group(cli, argc, argv);
+	if (argv[0][0] == '-')
+		return cli_usage(cli, "%s is no option, or lacks its value", argv[0]);
+	return cli_no_verb(cli, argc, argv);
 }
 
 int version_main(struct cli *cli, int argc, char **argv)

@@ -63,6 +63,9 @@ int cli_fault(const struct cli *cli, const struct fault *f);
 int cli_usage(const struct cli *cli, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The same where the words name no verb: says which one may be meant. */
+int cli_no_verb(const struct cli *cli, int argc, char **argv);
+
 /* Takes `--NAME VALUE` or `--NAME=VALUE` (or `-x VALUE`) at argv[*i] and moves
  * *i to its last word; NULL when it is another word. */
 const char *cli_option(int argc, char **argv, int *i, const char *name);

@@ -7,6 +7,8 @@
 
 #include "tools/cadre/cli.h"
 
+enum { ENTRY_WIDTH = 32 };
+
 const struct option_text option_table[] = {
 	{ "--json", NULL, "One line of JSON; a fault is an object `error` there." },
 	{ "--direct", NULL, "Open the state itself even if a host runs." },
@@ -19,6 +21,43 @@ const struct option_text option_table[] = {
 	{ "--help", NULL, "Explain the verb." },
 	{ NULL, NULL, NULL },
 };
+
+/* What there is to know about verbs beyond their summary. */
+static const struct {
+	const char *verb, *doc;
+} verb_docs[] = {
+	{ "init",
+	  "The state is a folder: .cadre of the repository around here (all its worktrees\n"
+	  "share it), or of this directory; or what --home or CADRE_HOME names.\n" },
+	{ "up",
+	  "A host adds what needs a process that stays: workspaces, pushes, waits.  One\n"
+	  "that runs already is left alone.  It writes to a log: `cadre logs`.\n" },
+	{ "down", "Guests go on, and the state can be used without a host.\n" },
+	{ "serve", "What `up` starts; for a supervisor such as systemd.\n" },
+	{ "events",
+	  "-f, --follow goes on as things happen; with --json each event is one line.\n"
+	  "Without a team the operator sees those of all teams.\n" },
+	{ "doctor",
+	  "One line a check: ok, warn or bad.  It changes nothing; 1 when one is bad.\n" },
+	{ "backup",
+	  "Without a path it goes into the state's folder.  The secret, without which\n"
+	  "tokens are void, is written beside it as PATH.secret.\n" },
+	{ "mcp",
+	  "For the configuration of an MCP client: its command is `cadre` with the word\n"
+	  "`mcp`, and CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN in its environment say who\n"
+	  "calls.  SETS are names of sets of tools with commas between, or all (default\n"
+	  "core).  --output-schemas adds to the list of tools what each answers.\n" },
+	{ "completion",
+	  "bash: eval \"$(cadre completion bash)\" in ~/.bashrc; zsh: the same in\n"
+	  "~/.zshrc behind compinit; fish: cadre completion fish | source\n" },
+};
+
+static void put_verb_doc(const char *verb)
+{
+	for (size_t i = 0; i < sizeof(verb_docs) / sizeof(verb_docs[0]); i++)
+		if (!strcmp(verb_docs[i].verb, verb))
+			printf("\n%s", verb_docs[i].doc);
+}
 
 static void list_options(void)
 {
@@ -53,6 +92,15 @@ static void command_line(const struct op *op, char *out, size_t room)
 	}
 }
 
+/* What is too long for its column stands on a line of its own. */
+static void put_entry(const char *line, const char *summary)
+{
+	if (strlen(line) > ENTRY_WIDTH)
+		printf("  %s\n  %*s  %s\n", line, ENTRY_WIDTH, "", summary);
+	else
+		printf("  %-*s  %s\n", ENTRY_WIDTH, line, summary);
+}
+
 static void list_verbs(void)
 {
 	for (const struct verb *v = verb_table; v->name; v++) {
@@ -62,7 +110,7 @@ static void list_verbs(void)
 			continue;
 		snprintf(line, sizeof(line), "%s%s%s", v->name, *v->usage ? " " : "",
 			 v->usage);
-		printf("  %-32s  %s\n", line, v->summary);
+		put_entry(line, v->summary);
 	}
 }
 
@@ -87,7 +135,7 @@ static int list_ops(const char *word)
 		if (!op->cli || is_verb(op) || (word && strcmp(op->cli[0], word)))
 			continue;
 		command_line(op, line, sizeof(line));
-		printf("  %-32s  %s\n", line, op->summary);
+		put_entry(line, op->summary);
 		n++;
 	}
 	return n;
@@ -109,6 +157,8 @@ static int explain_verb(const struct verb *v)
 {
 	printf("usage: cadre %s%s%s\n\n%s\n", v->name, v->usage && *v->usage ? " " : "",
 	       v->usage ? v->usage : "", v->summary);
+	put_verb_doc(v->name);
+	printf("\n`cadre help` lists the options of every verb.\n");
 	return 0;
 }
 
@@ -139,6 +189,8 @@ static int explain_op(const struct op *op)
 	fwrite(out.data, 1, out.len, stdout);
 	text_release(&out);
 	list_longer(op);
+	if (!op->cli[1])
+		put_verb_doc(op->cli[0]);
 	if (op->wait)
 		printf("\n--wait stands for the longest wait.%s\n",
 		       op->flags & OP_REQUEST ? "  --take receives for good." : "");
@@ -163,5 +215,5 @@ int help_main(struct cli *cli, int argc, char **argv)
 		return explain_op(op);
 	if (list_ops(argv[1]))
 		return 0;
-	return cli_usage(cli, "there is no verb `%.60s`", argv[1]);
+	return cli_no_verb(cli, argc - 1, argv + 1);
 }

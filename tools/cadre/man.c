@@ -90,12 +90,9 @@ static void put_choices(const struct type *t)
 
 static void put_option(const struct op *op, const struct field *field)
 {
-	static const char *const values[] = {
-		[KIND_TEXT] = "TEXT", [KIND_INT] = "N",       [KIND_BOOL] = "",
-		[KIND_TIME] = "TIME", [KIND_ENUM] = "WORD",   [KIND_JSON] = "JSON",
-		[KIND_MAP] = "K=V",   [KIND_RECORD] = "JSON",
-	};
+	char value[32];
 
+	field_value(field, value);
 	printf(".TP\n");
 	if (is_bare(op, field)) {
 		printf("\\fI");
@@ -106,7 +103,7 @@ static void put_option(const struct op *op, const struct field *field)
 		printf("\\fB\\-\\-");
 		for (const char *s = field->name; *s; s++)
 			*s == '_' ? (void)printf("\\-") : (void)putchar(*s);
-		printf("\\fR \\fI%s\\fR\n", values[field->type->kind]);
+		printf(*value ? "\\fR \\fI%s\\fR\n" : "\\fR\n", value);
 	}
 	put_line(field->doc);
 	if (field->type->kind == KIND_ENUM)

@@ -230,6 +230,14 @@ static int finish(struct cli *cli, const struct op *op, json_t *args,
 	return 0;
 }
 
+/* Where a fault of the words has no better hint. */
+static void hint_at_help(const struct op *op, struct fault *f)
+{
+	if (f->code == FAULT_INVALID && !strcmp(f->hint, fault_info(FAULT_INVALID)->hint))
+		fault_hint(f, "see `cadre %s%s%s --help`", op->cli[0],
+			   op->cli[1] ? " " : "", op->cli[1] ? op->cli[1] : "");
+}
+
 int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 {
 	struct fault f = { 0 };
@@ -242,6 +250,8 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 		set_key(cli, op, args);
 		answer = run_op(cli, op, args, &f);
 	}
+	if (!answer)
+		hint_at_help(op, &f);
 	status = answer ? finish(cli, op, args, answer) : cli_fault(cli, &f);
 	json_decref(answer);
 	json_decref(args);
