@@ -19,6 +19,11 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 	if (rc >= 0)
 		rc = sql_run(call, delivery_gap, .gap_ms = in->gap_ms,
 			     .gap_since = since);
+	if (rc >= 0)
+		rc = sql_run(call, assignment_gap, .gap_ms = in->gap_ms,
+			     .gap_since = since);
+	if (rc >= 0)
+		rc = sql_run(call, daemon_gap, .gap_ms = in->gap_ms, .gap_since = since);
 	return rc < 0 ? rc : 0;
 }
 

@@ -42,6 +42,17 @@ WHERE a.assignments > 0 AND a.gone = 0 AND a.status NOT IN (6, 9) AND (
 		AND (SELECT count(*) FROM assignment x WHERE x.agent = a.id
 			AND x.state < 2 AND x.state = 1) < 4));
 
+-- name: assignment_gap
+-- scan ok: open ones, along their index
+-- Nobody could say that a command has ended: it counts as begun later.
+UPDATE assignment SET started_at = started_at + :gap_ms
+WHERE state < 2 AND state = 1 AND started_at <= :gap_since + 5000;
+
+-- name: daemon_gap
+-- scan ok: agents, few
+UPDATE agent SET moved_at = moved_at + :gap_ms
+WHERE assignments > 0 AND moved_at <= :gap_since + 5000;
+
 -- name: assignment_by_message
 -- row: assignment
 SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command,

@@ -67,6 +67,15 @@ void host_read(struct host *host, struct job *job)
 	chain_add(is_slow(job) ? &host->works : &host->reads, job);
 }
 
+void host_ahead(struct host *host, struct job *job)
+{
+	bool writes = job->call.op && job->call.op->flags & OP_WRITE;
+
+	*(writes ? &host->n_writes : &host->n_reads) += 1;
+	*(writes ? &job->writing : &job->reading) = true;
+	chain_add(writes ? &host->ahead_writes : &host->ahead_reads, job);
+}
+
 struct job *host_job(struct host *host, const struct op *op,
 		     void (*done)(struct job *job), void *owner)
 {
@@ -85,11 +94,16 @@ struct job *host_job(struct host *host, const struct op *op,
 	return job;
 }
 
-void host_submit(struct host *host, struct job *job)
+void host_prepare(struct host *host, struct job *job)
 {
 	job->first = job->call.now = home_now();
 	job->call.seed = host_seed(host);
 	job->ready = arena_mark(&job->call.arena);
+}
+
+void host_submit(struct host *host, struct job *job)
+{
+	host_prepare(host, job);
 	if (job->call.op->flags & OP_WRITE)
 		host_write(host, job);
 	else
@@ -113,6 +127,8 @@ static void finish(struct host *host, struct chain *jobs)
 /* Before the loop sleeps: answers to the kernel, calls to the threads. */
 static void hand_over(struct host *host)
 {
+	bool held;
+
 	while (host->early.first || host->dirty) {
 		struct chain early = host->early;
 
@@ -120,6 +136,13 @@ static void hand_over(struct host *host)
 		finish(host, &early);
 		conn_flush(host);
 	}
+	held = reaper_holds(host);
+	if (host->ahead_writes.first)
+		writer_push(host->writer, &host->ahead_writes);
+	if (host->ahead_reads.first)
+		readers_push(host->readers, &host->ahead_reads);
+	if (held)
+		return;
 	if (host->writes.first)
 		writer_push(host->writer, &host->writes);
 	if (host->reads.first)

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "core/host/daemon.h"
 #include "core/host/running.h"
 #include "ops.gen.h"
 
@@ -26,17 +27,25 @@ static void look(struct job *job, struct store *store)
 	store_rollback(store);
 }
 
+static void look_now(struct host *host);
+
 static void on_ticked(struct job *job)
 {
 	struct host *host = job->owner;
 	const struct clock_tick_out *out = job->call.out;
+	struct reaper *r = &host->reaper;
 
-	host->reaper.busy = false;
-	if (job->call.fault.code)
+	r->busy = false;
+	if (job->call.fault.code) {
 		log_line(host->log, LOG_LEVEL_WARN, "clock.tick: %s",
 			 job->call.fault.text);
-	else {
-		host->reaper.gap_ms = 0;
+		r->holding = false;
+	} else {
+		r->gap_ms = 0;
+		if (r->holding && job->first < r->held_at && !host->stopping)
+			look_now(host); /* this one began before time leapt */
+		else
+			r->holding = false;
 		if (out->more && !host->stopping)
 			reaper_start(host);
 	}
@@ -57,7 +66,8 @@ static void tick(struct host *host)
 			 "nobody could call for %lld s: leases are moved",
 			 (long long)r->gap_ms / 1000);
 	r->busy = true;
-	host_submit(host, job);
+	host_prepare(host, job);
+	host_ahead(host, job);
 }
 
 /* Since when nobody could call: since the last look of this host, or since a
@@ -73,6 +83,21 @@ static void notice_gap(struct reaper *r, int64_t now, int64_t alive_at)
 	r->looked_at = now;
 }
 
+static void on_looked(struct job *job);
+
+static void look_now(struct host *host)
+{
+	struct job *job = job_new(&host->jobs);
+
+	job->call.now = home_now();
+	job->read = look;
+	job->done = on_looked;
+	job->owner = host;
+	host->reaper.busy = true;
+	host_ahead(host, job);
+}
+
+/* A look that could not be taken holds nobody up. */
 static void on_looked(struct job *job)
 {
 	struct host *host = job->owner;
@@ -92,27 +117,43 @@ static void on_looked(struct job *job)
 			r->gap_ms = 0;
 	}
 	job_free(job);
+	if (r->busy || !r->holding)
+		return;
+	if (due && !host->stopping && now < r->held_at)
+		look_now(host); /* so did this one */
+	else
+		r->holding = false;
 }
 
 static void on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
-	struct job *job;
 
-	if (host->reaper.busy)
-		return;
-	job = job_new(&host->jobs);
-	job->call.now = home_now();
-	job->read = look;
-	job->done = on_looked;
-	job->owner = host;
-	host->reaper.busy = true;
-	host_read(host, job);
+	if (!host->reaper.busy)
+		look_now(host);
+}
+
+bool reaper_holds(struct host *host)
+{
+	struct reaper *r = &host->reaper;
+	int64_t now = home_now();
+
+	if (host->stopping)
+		return false;
+	if (!r->holding && r->looked_at && now - r->looked_at > GAP_MS) {
+		r->holding = true;
+		r->held_at = now;
+		daemons_leap(host, now - r->looked_at);
+		if (!r->busy)
+			look_now(host);
+	}
+	return r->holding;
 }
 
 void reaper_init(struct host *host)
 {
-	host->reaper = (struct reaper){ 0 };
+	/* What happened before the start is a gap as well. */
+	host->reaper = (struct reaper){ .holding = true };
 	uv_timer_init(&host->loop, &host->reaper.timer);
 	host->reaper.timer.data = host;
 }

@@ -48,6 +48,7 @@ struct host {
 	struct queue done; /* what the threads hand back */
 	struct chain writes, reads, works; /* to be handed over before the next poll */
 	struct chain early; /* refused here: done at once */
+	struct chain ahead_writes, ahead_reads; /* the clock's: see host_ahead() */
 	size_t n_writes; /* given to the writer and not back */
 	size_t n_reads;
 
@@ -76,6 +77,11 @@ void host_read(struct host *host, struct job *job);
 struct job *host_job(struct host *host, const struct op *op,
 		     void (*done)(struct job *job), void *owner);
 void host_submit(struct host *host, struct job *job);
+/* The part of it that comes before the handing over: time and randomness. */
+void host_prepare(struct host *host, struct job *job);
+
+/* The same, also while calls are held until leases are moved by a gap. */
+void host_ahead(struct host *host, struct job *job);
 
 /* Randomness for one call. */
 uint64_t host_seed(struct host *host);

@@ -1,0 +1,42 @@
+#!/bin/sh
+# filesystem - a state on a file system where locks mean nothing is refused, by
+# every way in; in memory it is taken.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+if [ "${1-}" != inside ]; then
+	command -v bindfs >/dev/null && [ -c /dev/fuse ] &&
+		unshare -m true 2>/dev/null || exit 77
+	exec unshare -m --propagation private sh "$0" inside
+fi
+export NO_COLOR=1
+cadre() { "$CADRE" "$@"; }
+failed=0
+bad() { echo "FAILED: $*"; failed=1; }
+
+mkdir "$TMPDIR/real" "$TMPDIR/mirrored" "$TMPDIR/memory"
+mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || exit 77
+CADRE_HOME=$TMPDIR/real/state cadre init >/dev/null || bad "init"
+bindfs "$TMPDIR/real" "$TMPDIR/mirrored" || exit 77
+trap 'umount "$TMPDIR/mirrored" "$TMPDIR/memory"' EXIT
+
+# refuses WORDS...: a command ends with 7 and names the file system.
+refuses() {
+	said=$("$CADRE" "$@" 2>&1)
+	status=$?
+	[ $status = 7 ] || bad "$*: status $status: $said"
+	case $said in *"is on fuse"*CADRE_HOME*) ;; *) bad "$*: $said" ;; esac
+}
+export CADRE_HOME="$TMPDIR/mirrored/state"
+refuses status
+refuses team create red
+refuses up
+refuses backup "$TMPDIR/copy"
+cadre doctor | grep -q '^bad *file system .* is on fuse' || bad "doctor"
+export CADRE_HOME="$TMPDIR/mirrored/other"
+refuses init
+[ ! -e "$TMPDIR/real/other/state.db" ] || bad "a state was made"
+
+export CADRE_HOME="$TMPDIR/memory/state"
+cadre team create red >/dev/null || bad "a state in memory"
+cadre doctor | grep -q '^ok *file system .* on tmpfs' || bad "doctor in memory"
+exit $failed
