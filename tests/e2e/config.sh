@@ -154,8 +154,12 @@ grep -q 'status: failed' notes/teams/red/tasks/001-*.md || bad "the vault is not
 is 0 . cadre vault write plan.adoc "= Plan"
 is 2 'adoc' cadre vault write plan.json "{}"
 
+is 0 '^events  *0' cadre gc
+is 0 '^events  *[1-9]' cadre gc --gc.keep_days 0
+
 # A host reads the same, and the flags of `up`.
-cadre up --limits.max_waits 1 >/dev/null || bad "up"
+cadre up --limits.max_waits 1 --limits.max_total_vms=1 >/dev/null || bad "up"
+is 6 'exhausted' cadre team create green --roles '[{"name":"a","workspace":true,"count":2}]'
 until cadre --team blue --as tester inbox --wait_seconds 20 >"$TMPDIR/first" 2>&1; do :; done &
 first=$!
 n=0
@@ -166,6 +170,17 @@ done
 cadre --team blue send tester go >/dev/null
 wait $first
 grep -q go "$TMPDIR/first" || bad "the first wait has no answer"
+cadre down >/dev/null
+
+# A vault that a variable or flag names is named from here, also for a host.
+CADRE_VAULT_ROOT=other cadre up >/dev/null || bad "up"
+cadre task create "Elsewhere" >/dev/null
+n=0
+until grep -qs Elsewhere other/teams/red/tasks/*.md; do
+	n=$((n + 1))
+	[ $n -lt 100 ] || { bad "the host's vault is not in other"; break; }
+	sleep 0.1
+done
 cadre down >/dev/null
 
 # With `normal` an answer does not wait for the disk.  A build for tests counts the

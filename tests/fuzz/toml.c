@@ -1,12 +1,13 @@
 /*
  * Bytes that may be TOML: they give a fault that names file and line, or a tree
- * whose every text, table and place holds what the header promises.
+ * whose every text, table and place holds what the header promises.  The same
+ * bytes are read as a configuration.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/toml.h"
+#include "core/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -69,11 +70,27 @@ static void look_at(const struct toml_value *v, int depth)
 	}
 }
 
+/* As a configuration: a fault, or values that its record allows. */
+static void try_config(const uint8_t *data, size_t size)
+{
+	struct config_set s = { .cwd = "/here", .user = "/home/ann" };
+	struct fault f = { 0 };
+	struct config c;
+
+	if (config_take_file(&s, "/f", (const char *)data, size, &f) < 0)
+		must(f.code == FAULT_INVALID && !strncmp(f.text, "/f:", 3) && *f.hint);
+	else
+		config_read(&s, &c);
+	config_release(&s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct arena a = { 0 };
 	struct fault f = { 0 };
 	struct toml_table *root;
+
+	try_config(data, size);
 
 	if (toml_read(&a, "f", (const char *)data, size, &root, &f) == 0)
 		look_at_table(root, 0);

@@ -298,55 +298,55 @@ static void test_foreign_config(void **state)
 }
 
 /* Every kind of mistake says where it is and what would be right. */
+static const struct {
+	const char *text, *fault, *hint;
+} mistakes[] = {
+	{ "[inbox]\ncapasity = 3\n", "cadre.toml:2:1: unknown key 'inbox.capasity'",
+	  "Did you mean 'inbox.capacity'?" },
+	{ "keep_days = 3\n", "cadre.toml:1:1: unknown key 'keep_days'",
+	  "Did you mean 'gc.keep_days'?" },
+	{ "inbox.capasity = 'x'", ":1:7: unknown key 'inbox.capasity'",
+	  "Did you mean 'inbox.capacity'?" },
+	{ "[inbx]\n", ":1:2: unknown key 'inbx'", "Did you mean" },
+	{ "[[inbox]]\ncapacity = 1\n", ":1:3: unknown key 'inbox'", "Did you mean" },
+	{ "[gc]\nkeep_days = 'soon'\n", ":2:13: gc.keep_days must be a whole number",
+	  "Days that" },
+	{ "gc.keep_days = -1\n", ":1:16: gc.keep_days must be 0 to 36500, not -1",
+	  "Days that" },
+	{ "gc.keep_days = inf\n", ":1:16: gc.keep_days must be a whole number",
+	  "Days that" },
+	{ "gc.keep_days = 1979-05-27\n", ":1:16: gc.keep_days must be a whole number",
+	  "Days that" },
+	{ "[team.default]\n", ":1:7: team.default must be a text", "Team of" },
+	{ "[team]\ndefault = 'a b'\n", ":2:11: team.default 'a b' does not match",
+	  "Team of" },
+	{ "[team]\ndefault = \"a\\u0000\"\n",
+	  ":2:11: team.default must not contain U+0000", "Team of" },
+	{ "[state]\ndurability = 'fast'\n",
+	  ":2:14: state.durability 'fast' is none of full, normal", "When a" },
+	{ "[gc]\nkeep_days = 1\n[team]\n\"default\\u0000\" = ''\n",
+	  ":4:1: unknown key 'team.default'", "Did you mean" },
+	{ "gc.keep_days = 1\n\"gc.keep_days\" = 2\n",
+	  ":2:1: gc.keep_days is there already, in line 1", "line 2" },
+	{ "[network]\nrange = '10.0.0.0/99'\n", "cadre.toml:2: network.range is no range",
+	  "Write it as" },
+	{ "network.range = 'all'\n", ":1:17: network.range must be 9 to 18 bytes long",
+	  "Addresses of" },
+	{ "keep_days\n", "cadre.toml:1:10: a key is followed by =", "line 1" },
+	{ "[inbox\n", "cadre.toml:1:7: the header is not closed", "line 1" },
+};
+
 static void test_bad_config(void **state)
 {
-	static const struct {
-		const char *text, *fault, *hint;
-	} cases[] = {
-		{ "[inbox]\ncapasity = 3\n",
-		  "cadre.toml:2:1: unknown key 'inbox.capasity'",
-		  "Did you mean 'inbox.capacity'?" },
-		{ "keep_days = 3\n", "cadre.toml:1:1: unknown key 'keep_days'",
-		  "Did you mean 'gc.keep_days'?" },
-		{ "inbox.capasity = 'x'", ":1:7: unknown key 'inbox.capasity'",
-		  "Did you mean 'inbox.capacity'?" },
-		{ "[inbx]\n", ":1:2: unknown key 'inbx'", "Did you mean" },
-		{ "[[inbox]]\ncapacity = 1\n", ":1:3: unknown key 'inbox'",
-		  "Did you mean" },
-		{ "[gc]\nkeep_days = 'soon'\n",
-		  ":2:13: gc.keep_days must be a whole number", "Days that" },
-		{ "gc.keep_days = -1\n", ":1:16: gc.keep_days must be 0 to 36500, not -1",
-		  "Days that" },
-		{ "gc.keep_days = inf\n", ":1:16: gc.keep_days must be a whole number",
-		  "Days that" },
-		{ "gc.keep_days = 1979-05-27\n",
-		  ":1:16: gc.keep_days must be a whole number", "Days that" },
-		{ "[team.default]\n", ":1:7: team.default must be a text", "Team of" },
-		{ "[team]\ndefault = 'a b'\n", ":2:11: team.default 'a b' does not match",
-		  "Team of" },
-		{ "[team]\ndefault = \"a\\u0000\"\n",
-		  ":2:11: team.default must not contain U+0000", "Team of" },
-		{ "[state]\ndurability = 'fast'\n",
-		  ":2:14: state.durability 'fast' is none of full, normal", "When a" },
-		{ "[gc]\nkeep_days = 1\n[team]\n\"default\\u0000\" = ''\n",
-		  ":4:1: unknown key 'team.default'", "Did you mean" },
-		{ "gc.keep_days = 1\n\"gc.keep_days\" = 2\n",
-		  ":2:1: gc.keep_days is there already, in line 1", "line 2" },
-		{ "[network]\nrange = '10.0.0.0/99'\n",
-		  "cadre.toml:2: network.range is no range", "Write it as" },
-		{ "network.range = 'all'\n",
-		  ":1:17: network.range must be 9 to 18 bytes long", "Addresses of" },
-		{ "keep_days\n", "cadre.toml:1:10: a key is followed by =", "line 1" },
-		{ "[inbox\n", "cadre.toml:1:7: the header is not closed", "line 1" },
-	};
 	struct home h;
 	struct fault f;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(with_config(cases[i].text, &h, &f), FAULT_INVALID);
-		if (!strstr(f.text, cases[i].fault) || !strstr(f.hint, cases[i].hint))
-			fail_msg("%s gives: %s (%s)", cases[i].text, f.text, f.hint);
+	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+		assert_int_equal(with_config(mistakes[i].text, &h, &f), FAULT_INVALID);
+		if (!strstr(f.text, mistakes[i].fault) ||
+		    !strstr(f.hint, mistakes[i].hint))
+			fail_msg("%s gives: %s (%s)", mistakes[i].text, f.text, f.hint);
 	}
 	setenv("CADRE_INBOX_CAPACITY", "many", 1);
 	assert_int_equal(with_config("", &h, &f), FAULT_INVALID);

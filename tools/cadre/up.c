@@ -62,14 +62,18 @@ int serve_main(struct cli *cli, int argc, char **argv)
 
 /* --- up ----------------------------------------------------------------------------- */
 
-/* With the flags of the configuration that `up` was given. */
+/* With the flags of the configuration that `up` was given.  The vault was named
+ * from where `up` runs, which the host does not. */
 static void exec_serve(struct cli *cli)
 {
 	const char *words[CLI_FLAGS + 8] = { "cadre", "--home", cli->home.dir };
+	const char *vault = cli->home.settings.config.vault_root;
 	size_t n = 3;
 
 	for (size_t i = 0; i < cli->n_flags; i++)
 		words[n++] = arena_printf(&cli->arena, "--%s", cli->flags[i]);
+	if (vault)
+		words[n++] = arena_printf(&cli->arena, "--vault.root=%s", vault);
 	words[n++] = "serve";
 	words[n++] = "--ready-fd";
 	words[n] = "3";
