@@ -19,8 +19,13 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 int assignment_call_off(struct call *call, int64_t task);
 
 /* Collects results for a receiver: its own as a sender and, when the lead or the
- * operator receives for it, those that it made. */
-int result_collect(struct call *call, const struct agent_row *a, struct result_line **out,
-		   size_t *n);
+ * operator receives for it, those that it made.  `request`: hash of the request, or 0. */
+int result_collect(struct call *call, const struct agent_row *a, int64_t request,
+		   struct result_line **out, size_t *n);
+
+/* What the same request collected in the last day: its answer may have been lost. */
+int result_again(struct call *call, const struct agent_row *a, int64_t request,
+		 struct result_line **out, size_t *n);
+enum { RESULT_REPEAT_MS = 86400000 };
 
 #endif

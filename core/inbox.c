@@ -249,6 +249,21 @@ static int64_t usual_lease(const struct call *call)
 	return call->now + call->settings->config.inbox_lease_seconds * 1000;
 }
 
+/* Those that this request had before, else new ones. */
+static int bring_results(const struct handing *h, int64_t collected_at,
+			 struct message_receive_out *out)
+{
+	struct call *call = h->call;
+	int rc;
+
+	if (collected_at > call->now - RESULT_REPEAT_MS &&
+	    ((rc = result_again(call, h->agent, h->request, &out->results,
+				&out->n_results)) < 0 ||
+	     out->n_results))
+		return rc;
+	return result_collect(call, h->agent, h->request, &out->results, &out->n_results);
+}
+
 int message_receive(struct call *call, const struct message_receive_in *in,
 		    struct message_receive_out *out)
 {
@@ -275,8 +290,8 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	out->n_messages = h.n;
 	out->count = (int64_t)h.n;
 	out->more = h.more;
-	rc = result_collect(call, &a, &out->results, &out->n_results);
-	if (rc < 0 || (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
+	if ((rc = bring_results(&h, now.collected_at, out)) < 0 ||
+	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
 	out->pending = now.queued;
 	out->pending_tasks = now.assignments;

@@ -69,8 +69,52 @@ static int gather(struct call *call, struct query *q, struct gathering *g)
 	return rc;
 }
 
-int result_collect(struct call *call, const struct agent_row *a, struct result_line **out,
-		   size_t *n)
+/* A request is its caller's, and for one agent. */
+static int64_t own_request(const struct call *call, const struct agent_row *a,
+			   int64_t request)
+{
+	uint64_t h = (uint64_t)request;
+
+	if (!request)
+		return 0;
+	h = (h * 1099511628211u) ^ (uint64_t)call->caller.agent;
+	h = (h * 1099511628211u) ^ (uint64_t)a->id;
+	return (int64_t)(h >> 1 | 1);
+}
+
+int result_again(struct call *call, const struct agent_row *a, int64_t request,
+		 struct result_line **out, size_t *n)
+{
+	struct gathering g = { 0 };
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, results_of_request, .request = own_request(call, a, request),
+		  .agent = a->id, .since = call->now - RESULT_REPEAT_MS);
+	rc = gather(call, &q, &g);
+	*out = g.lines;
+	*n = g.n;
+	return rc;
+}
+
+static int collected(struct call *call, const struct agent_row *a, int64_t request,
+		     const struct gathering *g)
+{
+	int rc;
+
+	request = own_request(call, a, request);
+	for (size_t i = 0; i < g->n; i++)
+		if ((rc = sql_run(call, result_collect, .message = g->rows[i],
+				  .request = request, .now = call->now)) < 0 ||
+		    (rc = event_emit(call, EVENT_RESULT_COLLECTED, g->rows[i], a->id,
+				     NULL)) < 0)
+			return rc;
+	rc = sql_run(call, agent_collected, .agent = a->id, .now = call->now);
+	return rc < 0 ? rc : team_announce(call, call->caller.team);
+}
+
+int result_collect(struct call *call, const struct agent_row *a, int64_t request,
+		   struct result_line **out, size_t *n)
 {
 	struct gathering g = { 0 };
 	struct query q;
@@ -85,15 +129,9 @@ int result_collect(struct call *call, const struct agent_row *a, struct result_l
 		if ((rc = gather(call, &q, &g)) < 0)
 			return rc;
 	}
-	for (size_t i = 0; i < g.n; i++)
-		if ((rc = sql_run(call, result_collect, .message = g.rows[i],
-				  .now = call->now)) < 0 ||
-		    (rc = event_emit(call, EVENT_RESULT_COLLECTED, g.rows[i], a->id,
-				     NULL)) < 0)
-			return rc;
 	*out = g.lines;
 	*n = g.n;
-	return g.n ? team_announce(call, call->caller.team) : 0;
+	return g.n ? collected(call, a, request, &g) : 0;
 }
 
 int result_list(struct call *call, const struct result_list_in *in,
@@ -191,15 +229,18 @@ static const char *whole(struct arena *arena, const char *s, bool first)
 int result_show(struct call *call, const struct result_show_in *in,
 		struct result_show_out *out)
 {
+	bool out_too = !in->has_stream || in->stream == STREAM_STDOUT;
+	bool err_too = !in->has_stream || in->stream == STREAM_STDERR;
+	int64_t end = in->offset + in->length, message = 0;
 	struct result_row r;
-	int64_t message = 0;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = find_result(call, in->id, &message)) < 0)
 		return rc;
 	rc = sql_row(call, result_by_message, &r, .message = message,
-		     .first = in->offset + 1, .length = in->length);
+		     .first = in->offset + 1, .stdout_length = out_too ? in->length : 0,
+		     .stderr_length = err_too ? in->length : 0);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
@@ -218,8 +259,8 @@ int result_show(struct call *call, const struct result_show_in *in,
 		.stderr = whole(&call->arena, r.stderr, in->offset == 0),
 		.stdout_size = r.stdout_size,
 		.stderr_size = r.stderr_size,
-		.more = r.stdout_size > in->offset + in->length ||
-			r.stderr_size > in->offset + in->length,
+		.more = (out_too && r.stdout_size > end) ||
+			(err_too && r.stderr_size > end),
 		.elapsed_secs = r.elapsed_s,
 		.finished_at = r.stored_at,
 	};

@@ -75,6 +75,7 @@ CREATE TABLE agent (
 	created_at INTEGER NOT NULL,
 	active_at INTEGER NOT NULL,
 	moved_at INTEGER NOT NULL DEFAULT 0, -- its daemon began or ended a command
+	collected_at INTEGER, -- a receive for it brought results
 	gone INTEGER NOT NULL DEFAULT 0 -- its team is destroyed
 ) STRICT;
 CREATE UNIQUE INDEX agent_living ON agent(team, name) WHERE gone = 0;
@@ -248,10 +249,12 @@ CREATE TABLE result (
 	stderr TEXT NOT NULL,
 	elapsed_s INTEGER NOT NULL,
 	stored_at INTEGER NOT NULL,
-	collected_at INTEGER
+	collected_at INTEGER,
+	request INTEGER -- hash of who collected it under which request_id
 ) STRICT;
 CREATE INDEX result_waiting ON result(sender, message) WHERE collected_at IS NULL;
 CREATE INDEX result_by ON result(agent, message) WHERE collected_at IS NULL;
+CREATE INDEX result_request ON result(request) WHERE request IS NOT NULL;
 CREATE INDEX result_team ON result(team) WHERE collected_at IS NULL;
 
 CREATE TABLE workspace (

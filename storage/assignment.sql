@@ -100,8 +100,8 @@ ON CONFLICT DO NOTHING;
 -- text: agent_name stdout stderr
 SELECT r.message, r.sender, r.agent, r.success, r.exit_code, r.elapsed_s, r.stored_at,
 	m.at, x.label, a.name AS agent_name,
-	substr(CAST(r.stdout AS BLOB), :first, :length) AS stdout,
-	substr(CAST(r.stderr AS BLOB), :first, :length) AS stderr,
+	substr(CAST(r.stdout AS BLOB), :first, :stdout_length) AS stdout,
+	substr(CAST(r.stderr AS BLOB), :first, :stderr_length) AS stderr,
 	length(CAST(r.stdout AS BLOB)) AS stdout_size,
 	length(CAST(r.stderr AS BLOB)) AS stderr_size
 FROM result r JOIN assignment x ON x.message = r.message
@@ -149,6 +149,20 @@ FROM result r JOIN assignment x ON x.message = r.message
 JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
 WHERE r.agent = :agent AND r.collected_at IS NULL ORDER BY r.message LIMIT :limit;
 
+-- name: results_of_request
+-- What a receive collected: the same request again gets the same, for a day.
+-- row: result_line
+-- text: agent_name stdout stderr
+SELECT r.message, r.success, r.exit_code, r.elapsed_s, r.stored_at, m.at, x.label,
+	a.name AS agent_name, substr(r.stdout, 1, 4096) AS stdout,
+	substr(r.stderr, 1, 2048) AS stderr,
+	length(CAST(r.stdout AS BLOB)) AS stdout_size,
+	length(CAST(r.stderr AS BLOB)) AS stderr_size
+FROM result r JOIN assignment x ON x.message = r.message
+JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
+WHERE r.request = :request AND (r.sender = :agent OR r.agent = :agent)
+	AND r.collected_at > :since ORDER BY r.message;
+
 -- name: results_all
 -- row: result_line
 -- text: agent_name stdout stderr
@@ -166,7 +180,12 @@ WHERE r.team = :team AND (:agent = 0 OR r.agent = :agent)
 ORDER BY r.message DESC LIMIT :limit;
 
 -- name: result_collect
-UPDATE result SET collected_at = :now WHERE message = :message AND collected_at IS NULL;
+UPDATE result SET collected_at = :now, request = nullif(:request, 0)
+WHERE message = :message AND collected_at IS NULL;
+
+-- name: agent_collected
+-- Most never do: whoever receives need not look for what he had before.
+UPDATE agent SET collected_at = :now WHERE id = :agent;
 
 -- name: assignment_of_task
 SELECT x.message, m.at FROM assignment x JOIN message m ON m.id = x.message

@@ -76,7 +76,7 @@ WHERE message = :message AND agent = :agent AND state < 2;
 
 -- name: inbox_state
 -- The counters of an inbox.
-SELECT queued, leased, assignments FROM agent WHERE id = :agent;
+SELECT queued, leased, assignments, collected_at FROM agent WHERE id = :agent;
 
 -- name: inbox_less
 UPDATE agent SET queued = queued - :queued, leased = leased - :leased
