@@ -208,6 +208,10 @@ void prompts_get(struct request *r, json_t *params)
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "no such prompt");
 		return;
 	}
+	if (args && !json_is_object(args)) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "arguments is not an object");
+		return;
+	}
 	if (!check_arguments(r, p, args))
 		return;
 	p->write(r->mcp, args, &said);

@@ -31,11 +31,12 @@ static void read_id(struct rpc *rpc, json_t *id)
 		broken(rpc, RPC_INVALID_REQUEST, "id is neither a string nor an integer");
 }
 
+/* A notification is never answered, not even when it is malformed. */
 static void read_params(struct rpc *rpc, json_t *params)
 {
 	if (json_is_object(params))
 		rpc->params = params;
-	else
+	else if (rpc->kind == RPC_REQUEST)
 		broken(rpc, RPC_INVALID_PARAMS, "params is not an object");
 }
 

@@ -48,10 +48,14 @@ export async function malformed(w) {
 	await refused('17\n', -32600, undefined);
 	await refused(`{"jsonrpc":"2.0","id":10,"method":"${'x'.repeat(9 << 20)}"}\n`, -32600, undefined);
 	// Answers and notifications that we do not know are passed over.
+	const answers = p.messages.length;
 	p.raw('{"jsonrpc":"2.0","id":5,"result":{}}\n{"jsonrpc":"2.0","method":"notifications/what"}\n');
+	p.raw('{"jsonrpc":"2.0","method":"notifications/cancelled","params":[1]}\n');
+	p.raw('{"jsonrpc":"2.0","method":"tools/list","params":7}\n'); // without an id
 	p.raw('\n \r\n{"jsonrpc":"2.0","id":"\\u00e9\\ud83d\\ude00\\n","method":"ping"}\r\n');
 	p.checker.sent({ id: 'é😀\n', method: 'ping' });
 	await p.wait((m) => m.id === 'é😀\n');
+	equal(p.messages.length, answers + 1);
 	deepEqual((await p.ask('ping', {}, -9007199254740991)).id, -9007199254740991);
 	deepEqual((await p.ask('ping', {}, '1')).id, '1');
 	error(await p.ask('no/such', {}), -32601);
@@ -201,6 +205,7 @@ export async function prompts(w) {
 	error(await p.ask('prompts/get', { name: 'plan-team', arguments: { goal: 'x', aim: 'y' } }), -32602);
 	error(await p.ask('prompts/get', { name: 'what' }), -32602);
 	error(await p.ask('prompts/get', {}), -32602);
+	error(await p.ask('prompts/get', { name: 'start-session', arguments: ['bob'] }), -32602);
 	await p.end();
 }
 
@@ -246,10 +251,10 @@ export async function subscriptions(w) {
 		deepEqual((await p.ask('resources/subscribe', { uri })).result, {});
 	equal(error(await p.ask('resources/subscribe', { uri: 'cadre://team/nowhere' }), -32002).data.uri, 'cadre://team/nowhere');
 	error(await p.ask('resources/subscribe', { uri: 'what' }), -32002);
-	for (const uri of ['cadre://inbox/alpha/lead', 'cadre://task/alpha/9999', 'cadre://inbox/alpha/nobody'])
+	for (const uri of ['cadre://inbox/alpha/dave', 'cadre://task/alpha/9999', 'cadre://inbox/alpha/nobody'])
 		deepEqual(error(await p.ask('resources/subscribe', { uri }), -32002), // another's, or none
 			error(await p.ask('resources/read', { uri }), -32002));
-	await w.operator.tool('team_message', { team: 'alpha', to: ['lead'], content: 'not for bob' });
+	await w.operator.tool('team_message', { team: 'alpha', to: ['dave'], content: 'not for bob' });
 	await w.operator.tool('team_message', { team: 'alpha', to: ['bob'], content: 'hello' });
 	await p.wait(updated('cadre://inbox/alpha/bob'), 3000);
 	ok(!p.messages.some(updated('cadre://board/alpha')));
@@ -262,7 +267,7 @@ export async function subscriptions(w) {
 	await w.operator.tool('task', { action: 'note', team: 'alpha', task: id, text: 'seen again' });
 	await new Promise((r) => setTimeout(r, 600));
 	equal(p.messages.filter(updated('cadre://inbox/alpha/bob')).length, before);
-	ok(!p.messages.some(updated('cadre://inbox/alpha/lead')));
+	ok(!p.messages.some(updated('cadre://inbox/alpha/dave')));
 	equal(await p.end(), 0);
 }
 
