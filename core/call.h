@@ -86,6 +86,9 @@ struct call {
 	int64_t wait_key; /* ... until this key is woken */
 	int64_t workspace; /* set by handlers of exec and the like: the row of the
 			      workspace whose guest the host now has to ask */
+	int64_t place; /* set by handlers of fork and snapshot: the row of the
+			  workspace that the host copies, or keeps, before the answer
+			  which is complete but for that goes out */
 	bool renew; /* a read by an agent that holds a lease of which under half
 			      is left: whoever ran it calls agent.heartbeat */
 	int64_t as_of; /* newest event seq the transaction saw */

@@ -14,7 +14,7 @@
 
 #include "core/call.h"
 
-enum id_noun { ID_MESSAGE = 1, ID_TEAM, ID_WORKSPACE };
+enum id_noun { ID_MESSAGE = 1, ID_TEAM, ID_WORKSPACE, ID_SNAPSHOT };
 
 enum { ID_SIZE = 37 };
 

@@ -117,12 +117,18 @@ int team_status(struct call *call, const struct team_status_in *in,
 
 /* --- making -------------------------------------------------------------------------- */
 
+/* Who is to be in a VM has one. */
+static bool has_place(const struct role *r)
+{
+	return r->workspace || r->backend != BACKEND_KIND_PROCESS;
+}
+
 static int64_t places(const struct team_create_in *in)
 {
 	int64_t n = 0;
 
 	for (size_t i = 0; i < in->n_roles; i++)
-		if (in->roles[i].workspace)
+		if (has_place(&in->roles[i]))
 			n += in->roles[i].count;
 	return n;
 }
@@ -158,6 +164,41 @@ static int check_places(struct call *call, const struct team_create_in *in)
 	return 0;
 }
 
+/* Where a member of this role works: in a copy of the golden workspace, if there
+ * is one, and then by its backend. */
+static int plan_place(struct call *call, const struct team_create_in *in, size_t i,
+		      struct new_workspace *w)
+{
+	const struct role *r = &in->roles[i];
+	const struct vm_wishes wishes = { r->image, r->vcpus, r->memory_mb, r->disk_gb };
+	const char *where = arena_printf(&call->arena, "/roles/%zu", i);
+	int rc;
+
+	*w = (struct new_workspace){ .backend = r->backend };
+	if (r->backend == BACKEND_KIND_ATTACH)
+		return fault_set(&call->fault, FAULT_INVALID,
+				 arena_printf(&call->arena, "%s/backend", where),
+				 "a guest elsewhere is attached by workspace create");
+	if ((rc = workspace_set_golden(call, in->golden, in->snapshot, w)) < 0)
+		return rc;
+	if (r->backend == BACKEND_KIND_QEMU && w->source)
+		return fault_set(&call->fault, FAULT_INVALID, "/golden",
+				 "a VM is not a copy of a directory: see `cadre image "
+				 "build --rootfs`");
+	return workspace_set_vm(call, &wishes, where, w);
+}
+
+static int add_place(struct call *call, const struct team_create_in *in, size_t i,
+		     const struct newcomer *n)
+{
+	struct new_workspace w;
+	int rc = plan_place(call, in, i, &w);
+
+	w.member = n->name;
+	w.agent = n->id;
+	return rc < 0 ? rc : workspace_add(call, &w, NULL);
+}
+
 static int add_role(struct call *call, const struct team_create_in *in, size_t i)
 {
 	const struct role *r = &in->roles[i];
@@ -170,18 +211,11 @@ static int add_role(struct call *call, const struct team_create_in *in, size_t i
 				      .description = r->description ? r->description : "",
 				      .skills = r->skills,
 				      .n_skills = r->n_skills };
-		struct new_workspace w;
 
 		if (r->count > 1)
 			n.name = arena_printf(&call->arena, "%s-%d", r->name, (int)k);
-		if ((rc = agent_add(call, &n, where)) < 0 || !r->workspace)
-			continue;
-		w = (struct new_workspace){
-			.member = n.name,
-			.agent = n.id,
-			.source = in->golden,
-		};
-		rc = workspace_add(call, &w, NULL);
+		if ((rc = agent_add(call, &n, where)) >= 0 && has_place(r))
+			rc = add_place(call, in, i, &n);
 	}
 	return rc;
 }

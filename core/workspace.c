@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "core/link_address.h"
 #include "core/team.h"
 #include "core/who.h"
 
@@ -72,6 +71,27 @@ int workspace_find(struct call *call, const char *team, const char *name,
 	return 0;
 }
 
+int workspace_find_any(struct call *call, const char *name, struct workspace_row *w)
+{
+	const char *slash = strchr(name, '/');
+	struct workspace_by_address_row found;
+	int64_t row;
+	int rc = row_by_name(call, name, &row);
+
+	if (rc == 0 && slash &&
+	    (rc = sql_row(call, workspace_by_address, &found,
+			  .team_name = arena_strndup(&call->arena, name,
+						     (size_t)(slash - name)),
+			  .name = slash + 1)) > 0)
+		row = found.id;
+	if (rc > 0)
+		rc = sql_row(call, workspace_by_id, w, .id = row);
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/workspace",
+				 "there is no workspace %s", name);
+	return rc < 0 ? rc : 0;
+}
+
 /* For what runs in a workspace: it has to be up. */
 static int reach(struct call *call, const char *team, const char *name)
 {
@@ -105,6 +125,13 @@ static void tell(struct call *call, const struct workspace_row *w, struct worksp
 		.state = w->state,
 		.address = w->address,
 		.parent = w->parent_name,
+		.image = w->image,
+		.has_vcpus = w->vcpus != 0,
+		.vcpus = w->vcpus,
+		.has_memory_mb = w->memory_mb != 0,
+		.memory_mb = w->memory_mb,
+		.has_disk_gb = w->disk_gb != 0,
+		.disk_gb = w->disk_gb,
 		.has_pid = w->pid != 0,
 		.pid = w->pid,
 		.created_at = w->created_at,
@@ -115,7 +142,7 @@ static void tell(struct call *call, const struct workspace_row *w, struct worksp
 			call->settings->home ? call->settings->home : ".", w->path);
 }
 
-static int tell_row(struct call *call, int64_t row, struct workspace *out)
+int workspace_tell(struct call *call, int64_t row, struct workspace *out)
 {
 	struct workspace_row w;
 	int rc = sql_row(call, workspace_by_id, &w, .id = row);
@@ -153,193 +180,14 @@ int workspace_info(struct call *call, const struct workspace_info_in *in,
 	return rc;
 }
 
-/* --- making ------------------------------------------------------------------------------- */
+/* --- moving ------------------------------------------------------------------------------- */
 
-/* One try at a name: its four digits may be taken. */
-static int add_named(struct call *call, const struct new_workspace *n, const char *name)
-{
-	return sql_run(call, workspace_add, .team = call->caller.team, .agent = n->agent,
-		       .name = name, .backend = n->backend,
-		       .path = n->address ? NULL
-					  : arena_printf(&call->arena, "workspaces/%s",
-							 name),
-		       .address = n->address, .link_token = n->link_token,
-		       .parent = n->parent, .source = n->source, .now = call->now);
-}
-
-/* Its agent works in it from now on. */
-static int move_in(struct call *call, int64_t agent, int64_t row)
-{
-	int rc = sql_run(call, agent_set_workspace, .agent = agent, .workspace = row);
-
-	return rc < 0 ? rc
-		      : sql_run(call, agent_set_status, .agent = agent,
-				.status = AGENT_STATUS_INITIALIZING, .now = call->now);
-}
-
-int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
-{
-	uint64_t salt = (call->seed ^ (uint64_t)n->agent * 0x9e3779b97f4a7c15u) * 31;
-	const char *name = NULL;
-	int64_t row;
-	int rc = 0;
-
-	for (int tries = 0; tries < 64 && rc == 0; tries++) {
-		name = arena_printf(&call->arena, "%s-%s-%04x", call->caller.team_name,
-				    n->member, (unsigned)((salt >> 40) + tries) & 0xffff);
-		rc = add_named(call, n, name);
-	}
-	if (rc <= 0)
-		return rc < 0 ? rc
-			      : fault_set(&call->fault, FAULT_CONFLICT, "",
-					  "too many workspaces are named like %s", name);
-	row = store_last_id(call->store);
-	if (id)
-		*id = row;
-	if (n->agent && (rc = move_in(call, n->agent, row)) < 0)
-		return rc;
-	return event_emit(call, EVENT_WORKSPACE_CREATED, row, n->agent, name);
-}
-
-static int check_room(struct call *call)
-{
-	struct team_vms_row vms;
-	struct vms_all_row all;
-	struct team_row t;
-	int rc;
-
-	if ((rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) < 0 ||
-	    (rc = sql_row(call, team_vms, &vms, .team = t.id)) < 0 ||
-	    (rc = sql_row(call, vms_all, &all)) < 0)
-		return rc;
-	if (vms.n >= t.max_vms ||
-	    vms.n >= call->settings->config.limits_max_vms_per_team ||
-	    all.n >= call->settings->config.limits_max_total_vms)
-		return fault_set(&call->fault, FAULT_EXHAUSTED, "",
-				 "team %s has %" PRId64 " of %" PRId64 " workspaces, the "
-				 "host %" PRId64 " of %" PRId64,
-				 t.name, vms.n, t.max_vms, all.n,
-				 call->settings->config.limits_max_total_vms);
-	return 0;
-}
-
-/* The member that a workspace is for: it works in one at a time. */
-static int find_worker(struct call *call, const char *agent, struct agent_row *a)
-{
-	int rc;
-
-	if (!agent)
-		return 0;
-	if ((rc = who_agent(call, agent, "/agent", a)) < 0)
-		return rc;
-	if (a->kind == 1)
-		return fault_set(&call->fault, FAULT_INVALID, "/agent",
-				 "the operator works outside workspaces");
-	if (!a->workspace)
-		return 0;
-	fault_set(&call->fault, FAULT_CONFLICT, "/agent", "%s has a workspace already",
-		  a->name);
-	return fault_hint(&call->fault, "Destroy that one first.");
-}
-
-static int make(struct call *call, const char *agent, struct new_workspace *n)
-{
-	struct agent_row a = { 0 };
-	int rc;
-
-	if ((rc = check_room(call)) < 0 || (rc = find_worker(call, agent, &a)) < 0)
-		return rc;
-	n->member = agent ? a.name : "free";
-	n->agent = a.id;
-	if ((rc = workspace_add(call, n, &call->made)) < 0)
-		return rc;
-	return team_announce(call, call->caller.team);
-}
-
-/* What of the arguments belongs to another backend. */
-static int check_backend(struct call *call, const struct workspace_create_in *in)
-{
-	struct fault *f = &call->fault;
-	struct link_address at;
-
-	if (in->backend != BACKEND_KIND_ATTACH && (in->address || in->token))
-		return fault_set(f, FAULT_INVALID, in->address ? "/address" : "/token",
-				 "only a guest to attach has one");
-	if (in->backend != BACKEND_KIND_ATTACH)
-		return 0;
-	if (!in->address)
-		return fault_set(f, FAULT_INVALID, "/address",
-				 "a guest to attach needs an address");
-	if (in->source)
-		return fault_set(f, FAULT_INVALID, "/source",
-				 "nothing is copied to a guest that runs already");
-	if (link_parse(in->address, "/address", &at, f))
-		return f->code;
-	if (at.kind == LINK_VSOCK && at.number == LINK_CID_ANY)
-		return fault_set(f, FAULT_INVALID, "/address",
-				 "a guest to attach has a CID of its own");
-	if ((at.kind == LINK_TCP) == !in->token)
-		return fault_set(f, FAULT_INVALID, "/token",
-				 in->token ? "only a guest at a TCP address has one"
-					   : "a guest at a TCP address needs one");
-	return 0;
-}
-
-int workspace_create(struct call *call, const struct workspace_create_in *in,
-		     struct workspace_create_out *out)
-{
-	struct new_workspace n = {
-		.backend = in->backend,
-		.source = in->source,
-		.address = in->address,
-		.link_token = in->token,
-	};
-	int rc;
-
-	if ((rc = who_team(call, in->team)) < 0 || (rc = check_backend(call, in)) < 0 ||
-	    (!call->made && (rc = make(call, in->agent, &n)) < 0))
-		return rc;
-	return tell_row(call, call->made, &out->workspace);
-}
-
-static int is_over(struct call *call, const struct workspace_row *w)
+int workspace_is_over(struct call *call, const struct workspace_row *w)
 {
 	return w->state == WORKSPACE_STATE_DESTROYED
 		       ? fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
 				   "workspace %s is destroyed", w->name)
 		       : 0;
-}
-
-static int can_fork(struct call *call, const struct workspace_row *w)
-{
-	int rc = is_over(call, w);
-
-	if (rc < 0 || w->path)
-		return rc;
-	return fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
-			 "the guest of workspace %s runs elsewhere: it cannot be copied",
-			 w->name);
-}
-
-int workspace_fork(struct call *call, const struct workspace_fork_in *in,
-		   struct workspace_fork_out *out)
-{
-	struct new_workspace n = { 0 };
-	struct workspace_row w;
-	int rc;
-
-	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
-		return rc;
-	if (!call->made && (rc = can_fork(call, &w)) < 0)
-		return rc;
-	n.backend = w.backend;
-	n.parent = w.id;
-	if (w.path)
-		n.source =
-			arena_printf(&call->arena, "%s/%s", call->settings->home, w.path);
-	if (!call->made && (rc = make(call, in->agent, &n)) < 0)
-		return rc;
-	return tell_row(call, call->made, &out->workspace);
 }
 
 static int set_state(struct call *call, const struct workspace_row *w, int64_t state,
@@ -361,12 +209,12 @@ int workspace_start(struct call *call, const struct workspace_start_in *in,
 	int rc;
 
 	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
-	    (rc = is_over(call, &w)) < 0)
+	    (rc = workspace_is_over(call, &w)) < 0)
 		return rc;
 	if (w.state != WORKSPACE_STATE_READY &&
 	    (rc = set_state(call, &w, WORKSPACE_STATE_CREATING, 0)) < 0)
 		return rc;
-	return tell_row(call, w.id, &out->workspace);
+	return workspace_tell(call, w.id, &out->workspace);
 }
 
 int workspace_stop(struct call *call, const struct workspace_stop_in *in,
@@ -379,7 +227,7 @@ int workspace_stop(struct call *call, const struct workspace_stop_in *in,
 	    (rc = set_state(call, &w, WORKSPACE_STATE_STOPPED, EVENT_WORKSPACE_STOPPED)) <
 		    0)
 		return rc;
-	return tell_row(call, w.id, &out->workspace);
+	return workspace_tell(call, w.id, &out->workspace);
 }
 
 int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
@@ -396,7 +244,7 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 					      .workspace = 0)) < 0))
 			return rc;
 	}
-	return tell_row(call, call->made, &out->workspace);
+	return workspace_tell(call, call->made, &out->workspace);
 }
 
 /* --- what the host does in them: checked here, done there ------------------------------------ */
@@ -437,115 +285,3 @@ REACHES(file_edit, ONCE)
 REACHES(list_dir, ANY_TIMES)
 REACHES(set_env, ANY_TIMES)
 /* clang-format on */
-
-/* --- what the host sees ----------------------------------------------------------------------- */
-
-static int note_state(struct call *call, const struct workspace_row *w,
-		      const struct workspace_note_in *in)
-{
-	static const int events[] = {
-		[WORKSPACE_STATE_READY] = EVENT_WORKSPACE_READY,
-		[WORKSPACE_STATE_STOPPED] = EVENT_WORKSPACE_STOPPED,
-		[WORKSPACE_STATE_FAILED] = EVENT_WORKSPACE_FAILED,
-		[WORKSPACE_STATE_DESTROYED] = EVENT_WORKSPACE_DESTROYED,
-	};
-	int rc = sql_run(call, workspace_set_state, .id = w->id, .state = in->state,
-			 .now = call->now);
-
-	if (rc <= 0 || !events[in->state])
-		return rc;
-	rc = event_by(call, .kind = events[in->state], .team = w->team,
-		      .actor = ACTOR_HOST, .subject = w->id, .target = w->agent,
-		      .detail = in->detail);
-	return rc < 0 ? rc : 1;
-}
-
-static int note_agent(struct call *call, const struct workspace_row *w, int64_t status)
-{
-	int rc = sql_run(call, agent_set_status, .agent = w->agent, .status = status,
-			 .now = call->now);
-
-	if (rc <= 0)
-		return rc;
-	rc = event_by(call, .kind = EVENT_AGENT_STATUS, .team = w->team,
-		      .actor = ACTOR_HOST, .subject = w->agent,
-		      .detail = word_of(&record_agent_line, "status", status));
-	return rc < 0 ? rc : 1;
-}
-
-int workspace_note(struct call *call, const struct workspace_note_in *in,
-		   struct workspace_note_out *out)
-{
-	struct workspace_row w;
-	int rc = sql_row(call, workspace_by_id, &w, .id = in->workspace);
-
-	if (rc <= 0)
-		return rc;
-	if (in->has_pid && (rc = sql_run(call, workspace_set_process, .id = w.id,
-					 .pid = in->pid, .pid_start = in->pid_start,
-					 .machine_boot = in->machine_boot)) < 0)
-		return rc;
-	if (in->guest_boot && (rc = sql_run(call, workspace_set_boot, .id = w.id,
-					    .guest_boot = in->guest_boot)) < 0)
-		return rc;
-	if (in->restarted &&
-	    (rc = event_by(call, .kind = EVENT_WORKSPACE_RESTARTED, .team = w.team,
-			   .actor = ACTOR_HOST, .subject = w.id, .target = w.agent,
-			   .detail = in->detail)) < 0)
-		return rc;
-	if (in->has_state) {
-		if ((rc = note_state(call, &w, in)) < 0)
-			return rc;
-		out->changed = rc > 0;
-	}
-	if (w.agent && (in->offline || (in->has_state && out->changed))) {
-		bool up = in->has_state && in->state == WORKSPACE_STATE_READY;
-
-		if ((rc = note_agent(call, &w,
-				     up ? AGENT_STATUS_READY : AGENT_STATUS_OFFLINE)) < 0)
-			return rc;
-		out->changed |= rc > 0;
-	}
-	return team_announce(call, w.team);
-}
-
-int workspace_rows(struct call *call, const struct workspace_rows_in *in,
-		   struct workspace_rows_out *out)
-{
-	struct workspace_rows_row r;
-	struct query q;
-	int rc;
-
-	sql_query(call, &q, workspace_rows, .after = in->after, .limit = 1000);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct host_workspace *w =
-			arena_push(&call->arena, &out->rows, &out->n_rows, sizeof(*w));
-
-		*w = (struct host_workspace){
-			.row = r.id,
-			.id = id_public(call, ID_WORKSPACE, r.id, r.created_at),
-			.name = r.name,
-			.team = r.team_name,
-			.team_row = r.team,
-			.agent = r.agent_name,
-			.has_agent_row = r.agent != 0,
-			.agent_row = r.agent,
-			.has_generation = r.agent != 0,
-			.generation = r.generation,
-			.backend = r.backend,
-			.path = r.path,
-			.address = r.address,
-			.link_token = r.link_token,
-			.source = r.source,
-			.state = r.state,
-			.was_up = r.was_up,
-			.has_pid = r.pid != 0,
-			.pid = r.pid,
-			.has_pid_start = r.pid_start != 0,
-			.pid_start = r.pid_start,
-			.machine_boot = r.machine_boot,
-			.guest_boot = r.guest_boot,
-		};
-	}
-	return rc;
-}

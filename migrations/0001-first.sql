@@ -267,12 +267,19 @@ CREATE TABLE workspace (
 	address TEXT, -- where its guest is reached, if not beside the host's socket
 	link_token TEXT, -- what a guest at a TCP address asks for; gone with the workspace
 	parent INTEGER REFERENCES workspace(id), -- forked from
+	snapshot INTEGER REFERENCES snapshot(id), -- of the parent; NULL: as it was
 	source TEXT, -- directory it was made from
+	image TEXT, -- of a VM: what it boots, and what it is made of
+	vcpus INTEGER NOT NULL DEFAULT 0,
+	memory_mb INTEGER NOT NULL DEFAULT 0,
+	disk_gb INTEGER NOT NULL DEFAULT 0,
+	restore INTEGER REFERENCES snapshot(id), -- to be put back
 	state INTEGER NOT NULL, -- creating, ready, stopped, failed, destroyed
 	was_up INTEGER NOT NULL DEFAULT 0,
 	pid INTEGER,
 	pid_start INTEGER, -- clock ticks after boot, as in /proc/PID/stat
 	machine_boot TEXT, -- boot id of the machine that pid belongs to
+	cid INTEGER, -- of a VM with vsock, while pid says who has it
 	guest_boot TEXT, -- boot id that the guest said last
 	slot INTEGER CHECK (slot > 1), -- its address in the network's range
 	allow_internet INTEGER NOT NULL DEFAULT 1, -- of what its team allows
@@ -285,6 +292,16 @@ CREATE INDEX workspace_agent ON workspace(agent) WHERE agent IS NOT NULL;
 CREATE INDEX workspace_team ON workspace(team);
 CREATE UNIQUE INDEX workspace_slot ON workspace(slot)
 	WHERE slot IS NOT NULL AND (state < 4 OR pid IS NOT NULL);
+
+-- What workspaces held.  state: making, ready, failed, removed.
+CREATE TABLE snapshot (
+	id INTEGER PRIMARY KEY,
+	workspace INTEGER NOT NULL REFERENCES workspace(id),
+	name TEXT NOT NULL,
+	state INTEGER NOT NULL,
+	created_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX snapshot_living ON snapshot(workspace, name) WHERE state < 2;
 
 -- Ports that a workspace opens of those that its team allows; none: all of them.
 CREATE TABLE workspace_port (

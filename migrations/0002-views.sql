@@ -166,10 +166,17 @@ CREATE VIEW v_workspace AS
 SELECT w.name AS workspace, t.name AS team, a.name AS agent,
 	(SELECT word FROM word WHERE list = 'backend_kind' AND n = w.backend) AS backend,
 	(SELECT word FROM word WHERE list = 'workspace_state' AND n = w.state) AS state,
-	w.path, w.address, p.name AS parent, w.pid,
+	w.path, w.address, p.name AS parent, w.image, nullif(w.vcpus, 0) AS vcpus,
+	nullif(w.memory_mb, 0) AS memory_mb, nullif(w.disk_gb, 0) AS disk_gb, w.pid,
 	strftime('%Y-%m-%dT%H:%M:%fZ', w.created_at / 1000.0, 'unixepoch') AS created_at
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent;
+
+CREATE VIEW v_snapshot AS
+SELECT w.name AS workspace, t.name AS team, s.name AS snapshot,
+	(SELECT word FROM word WHERE list = 'snapshot_state' AND n = s.state) AS state,
+	strftime('%Y-%m-%dT%H:%M:%fZ', s.created_at / 1000.0, 'unixepoch') AS created_at
+FROM snapshot s JOIN workspace w ON w.id = s.workspace JOIN team t ON t.id = w.team;
 
 CREATE VIEW v_event AS
 SELECT e.seq, strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch') AS at,
@@ -208,6 +215,9 @@ INSERT INTO word (list, n, word) VALUES
 	('assignment_state', 0, 'queued'), ('assignment_state', 1, 'running'),
 	('assignment_state', 2, 'done'), ('assignment_state', 3, 'cancelled'),
 	('backend_kind', 0, 'process'), ('backend_kind', 1, 'attach'),
+	('backend_kind', 2, 'qemu'), ('snapshot_state', 0, 'making'),
+	('snapshot_state', 1, 'ready'), ('snapshot_state', 2, 'failed'),
+	('snapshot_state', 3, 'removed'),
 	('workspace_state', 0, 'creating'), ('workspace_state', 1, 'ready'),
 	('workspace_state', 2, 'stopped'), ('workspace_state', 3, 'failed'),
 	('workspace_state', 4, 'destroyed'),
@@ -223,6 +233,8 @@ INSERT INTO word (list, n, word) VALUES
 	('event', 150, 'workspace.created'), ('event', 151, 'workspace.ready'),
 	('event', 152, 'workspace.stopped'), ('event', 153, 'workspace.failed'),
 	('event', 154, 'workspace.destroyed'), ('event', 155, 'workspace.restarted'),
+	('event', 156, 'workspace.network'), ('event', 157, 'workspace.snapshot'),
+	('event', 158, 'workspace.restored'),
 	('event', 160, 'vault.written'), ('event', 161, 'vault.moved'),
 	('event', 162, 'vault.deleted'),
 	('event', 200, 'task.created'), ('event', 201, 'task.claimed'),

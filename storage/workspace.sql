@@ -3,16 +3,18 @@
 
 -- name: workspace_add
 INSERT INTO workspace (team, agent, name, backend, path, address, link_token, parent,
-	source, state, created_at, changed_at)
+	snapshot, source, image, vcpus, memory_mb, disk_gb, state, created_at, changed_at)
 VALUES (:team, nullif(:agent, 0), :name, :backend, :path, :address, :link_token,
-	nullif(:parent, 0), :source, 0, :now, :now)
+	nullif(:parent, 0), nullif(:snapshot, 0), :source, :image, :vcpus, :memory_mb,
+	:disk_gb, 0, :now, :now)
 ON CONFLICT DO NOTHING;
 
 -- name: workspace_by_id
 -- row: workspace
 -- text: team_name agent_name parent_name
-SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent, w.source, w.state,
-	w.was_up, w.pid, w.guest_boot, w.created_at, t.name AS team_name,
+SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
+	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
+	w.guest_boot, w.created_at, t.name AS team_name,
 	a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent WHERE w.id = :id;
@@ -24,11 +26,18 @@ SELECT id FROM workspace WHERE name = :name AND state < 4;
 SELECT w.id FROM agent a JOIN workspace w ON w.id = a.workspace
 WHERE a.team = :team AND a.name = :name AND a.gone = 0 AND w.state < 4;
 
+-- name: workspace_by_address
+-- text: team_name
+SELECT w.id FROM team t JOIN agent a ON a.team = t.id JOIN workspace w ON w.id = a.workspace
+WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0
+	AND w.state < 4;
+
 -- name: workspace_lines
 -- row: workspace
 -- text: team_name agent_name parent_name
-SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent, w.source, w.state,
-	w.was_up, w.pid, w.guest_boot, w.created_at, t.name AS team_name,
+SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
+	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
+	w.guest_boot, w.created_at, t.name AS team_name,
 	a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent
@@ -43,7 +52,7 @@ WHERE id = :id AND state <> :state AND state < 4 AND (:state <> 1 OR state = 0);
 
 -- name: workspace_set_process
 UPDATE workspace SET pid = nullif(:pid, 0), pid_start = nullif(:pid_start, 0),
-	machine_boot = :machine_boot
+	machine_boot = :machine_boot, cid = nullif(:cid, 0)
 WHERE id = :id;
 
 -- name: workspace_set_boot
@@ -52,9 +61,60 @@ UPDATE workspace SET guest_boot = :guest_boot WHERE id = :id;
 -- name: workspace_rows
 -- scan ok: the host's own list of living workspaces, by row
 -- text: team_name agent_name
+-- int: parent_at snapshot_at restore_at
 SELECT w.id, w.created_at, w.name, w.team, w.backend, w.path, w.address,
-	w.link_token, w.source, w.state, w.was_up, w.pid,
-	w.pid_start, w.machine_boot, w.guest_boot, w.agent, t.name AS team_name,
-	a.name AS agent_name, a.generation
+	w.link_token, w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state,
+	w.was_up, w.pid, w.pid_start, w.machine_boot, w.cid, w.guest_boot, w.agent,
+	t.name AS team_name, a.name AS agent_name, a.generation,
+	w.parent, p.created_at AS parent_at, w.snapshot, s.created_at AS snapshot_at,
+	w.restore, r.created_at AS restore_at
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
+LEFT JOIN workspace p ON p.id = w.parent LEFT JOIN snapshot s ON s.id = w.snapshot
+LEFT JOIN snapshot r ON r.id = w.restore
 WHERE w.id > :after AND (w.state < 4 OR w.pid IS NOT NULL) ORDER BY w.id LIMIT :limit;
+
+-- name: workspace_died
+-- What its agent holds lapses with it: nobody works on it any more.
+UPDATE task SET lease_until = :now
+WHERE owner = :agent AND state IN (1, 2) AND lease_until > :now;
+
+-- name: workspace_set_restore
+-- From the moment it is asked for, the guest is ended and comes up anew.
+UPDATE workspace SET restore = :snapshot, state = 0, changed_at = :now
+WHERE id = :id AND state < 4;
+
+-- name: workspace_restored
+UPDATE workspace SET restore = NULL WHERE id = :id AND restore IS NOT NULL;
+
+-- name: snapshot_add
+INSERT INTO snapshot (workspace, name, state, created_at)
+VALUES (:workspace, :name, 0, :now) ON CONFLICT DO NOTHING;
+
+-- name: snapshot_by_id
+-- row: snapshot
+-- text: workspace_name
+SELECT s.id, s.workspace, s.name, s.state, s.created_at, w.name AS workspace_name
+FROM snapshot s JOIN workspace w ON w.id = s.workspace WHERE s.id = :id;
+
+-- name: snapshot_by_name
+SELECT id FROM snapshot WHERE workspace = :workspace AND name = :name AND state < 2;
+
+-- name: snapshot_lines
+-- row: snapshot
+-- text: workspace_name
+SELECT s.id, s.workspace, s.name, s.state, s.created_at, w.name AS workspace_name
+FROM snapshot s JOIN workspace w ON w.id = s.workspace
+WHERE s.workspace = :workspace AND s.state < 2 ORDER BY s.id;
+
+-- name: snapshot_set_state
+UPDATE snapshot SET state = :state WHERE id = :id AND state <> :state;
+
+-- name: snapshot_give_up
+-- scan ok: few, and once at a host's start
+UPDATE snapshot SET state = :state WHERE state = 0;
+
+-- name: snapshot_in_use
+-- Whether one is still to be put back, or to be forked from.
+-- scan ok: living workspaces only, few
+SELECT count(*) AS n FROM workspace
+WHERE state < 4 AND (restore = :snapshot OR (snapshot = :snapshot AND was_up = 0));

@@ -331,6 +331,10 @@ static void on_job(struct job *job)
 	if (!c->closing && !job->call.fault.code) {
 		if (job->call.workspace && ask_start(c->host, job))
 			return;
+		if (job->call.place) {
+			reconcile_ask(c->host, job);
+			return;
+		}
 		if (job->call.wait_on && !c->ended && waiters_park(c->host, job))
 			return;
 	}

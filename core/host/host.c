@@ -17,6 +17,7 @@
 
 enum {
 	STOP_MS = 10000, /* for what is under way; then the loop ends anyway */
+	STARTS = 12, /* threads for VMs that start, beside those for copies */
 	FILES = 8192, /* descriptors: one a client, two a guest */
 };
 
@@ -318,15 +319,14 @@ static void spare_memory(void)
 }
 
 /* The loop makes its pool once, with as many threads as the environment says by
- * then; four if nothing. */
+ * then: for the copies that are made at once, and for VMs that start. */
 static void widen_pool(const struct config *config)
 {
 	char threads[24];
 
 	snprintf(threads, sizeof(threads), "%lld",
-		 (long long)config->limits_max_concurrent_forks);
-	if (config->limits_max_concurrent_forks > 4)
-		setenv("UV_THREADPOOL_SIZE", threads, 0);
+		 (long long)config->limits_max_concurrent_forks + STARTS);
+	setenv("UV_THREADPOOL_SIZE", threads, 0);
 }
 
 static void allow_files(void)

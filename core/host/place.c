@@ -1,3 +1,5 @@
+#include "core/host/place.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,142 +14,52 @@ enum {
 	SETTLED_MS = 60000, /* who lived so long did not die of its start */
 	DEATHS_MOST = 8,
 	PATIENCE_MS = 5000, /* from asking a guest to end to ending it */
+	BOOT_MS = 120000, /* for a VM to come up */
 };
 
-/* --- notes ---------------------------------------------------------------------- */
+/* --- what became of slow work ------------------------------------------------------ */
 
-static void on_noted(struct job *job)
+static void started(struct place *p)
 {
-	struct host *host = job->owner;
-
-	if (job->call.fault.code)
-		log_line(host->log, LOG_LEVEL_WARN, "workspace.note: %s",
-			 job->call.fault.text);
-	job_free(job);
-}
-
-static struct job *note(struct place *p)
-{
-	struct job *job = host_job(p->host, op_workspace_note, on_noted, p->host);
-	struct workspace_note_in *in = job->call.in;
-
-	in->workspace = p->row;
-	return job;
-}
-
-static void note_process(struct place *p, bool restarted)
-{
-	struct job *job = note(p);
-	struct workspace_note_in *in = job->call.in;
-
-	in->has_pid = in->has_pid_start = true;
-	in->pid = p->process.pid;
-	in->pid_start = p->process.start;
-	if (p->process.pid)
-		in->machine_boot = arena_strdup(&job->call.arena, p->process.boot);
-	in->restarted = restarted;
-	p->noted = p->process.pid != 0;
-	host_submit(p->host, job);
-}
-
-/* Only what was being made becomes ready: a stop that came in between stays. */
-static void note_ready(struct place *p)
-{
-	struct job *job = note(p);
-	struct workspace_note_in *in = job->call.in;
-
-	in->has_state = true;
-	in->state = p->state = WORKSPACE_STATE_READY;
-	host_submit(p->host, job);
-}
-
-static void note_failed(struct place *p, const char *why)
-{
-	struct job *job = note(p);
-	struct workspace_note_in *in = job->call.in;
-
-	in->has_state = true;
-	in->state = WORKSPACE_STATE_FAILED;
-	in->detail = arena_strdup(&job->call.arena, why);
-	p->state = WORKSPACE_STATE_FAILED;
-	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace %s failed: %s", p->spot.name,
-		 why);
-	host_submit(p->host, job);
-}
-
-/* --- slow work ------------------------------------------------------------------- */
-
-static void work_on(uv_work_t *work)
-{
-	struct place *p = work->data;
-	const struct machine *b = p->machine;
-
-	if (p->destroying)
-		b->destroy(b->self, &p->spot, &p->fault);
-	else if (p->spot.source)
-		b->fork(b->self, &p->spot, &p->fault);
-	else
-		b->make(b->self, &p->spot, &p->fault);
-}
-
-static void on_worked(uv_work_t *work, int status)
-{
-	struct place *p = work->data;
-
-	(void)status;
-	p->busy = false;
-	p->host->reconcile.busy--;
-	if (p->destroying) {
-		if (p->fault.code)
-			log_line(p->host->log, LOG_LEVEL_WARN, "workspace %s stays: %s",
-				 p->spot.name, p->fault.text);
-		if (p->noted) {
-			p->process.pid = 0;
-			note_process(p, false);
-		}
-		p->destroying = false;
-		p->made = false;
-		p->state = -1; /* nothing is left to do */
-	} else if (p->fault.code)
-		note_failed(p, p->fault.text);
-	else
-		p->made = true;
-	reconcile_poke(p->host);
-}
-
-static bool give_to_pool(struct place *p, bool destroy)
-{
-	const struct config *config = &p->host->home->settings.config;
-
-	if (p->host->reconcile.busy >= config->limits_max_concurrent_forks)
-		return false;
-	p->busy = true;
-	p->destroying = destroy;
-	p->fault = (struct fault){ 0 };
-	p->work.data = p;
-	p->host->reconcile.busy++;
-	uv_queue_work(&p->host->loop, &p->work, work_on, on_worked);
-	return true;
-}
-
-/* --- steps ------------------------------------------------------------------------ */
-
-static void start_guest(struct place *p, int64_t now)
-{
-	const struct machine *b = p->machine;
-	struct fault f = { 0 };
 	bool again = p->started_at != 0;
 
-	if (b->start(b->self, &p->spot, &p->process, &f)) {
-		note_failed(p, f.text);
-		return;
-	}
-	p->started_at = now;
+	p->started_at = home_now();
 	log_line(p->host->log, LOG_LEVEL_NOTE,
 		 "workspace %s: guest %s as process %" PRId64, p->spot.name,
 		 again ? "restarted" : "started", p->process.pid);
-	note_process(p, again);
+	place_note_process(p, again);
 }
+
+static void destroyed(struct place *p)
+{
+	if (p->fault.code)
+		log_line(p->host->log, LOG_LEVEL_WARN, "workspace %s stays: %s",
+			 p->spot.name, p->fault.text);
+	if (p->noted) {
+		p->process.pid = 0;
+		place_note_process(p, false);
+	}
+	p->made = false;
+	p->state = -1; /* nothing is left to do */
+}
+
+void place_worked(struct place *p)
+{
+	if (p->work == WORK_DESTROY)
+		destroyed(p);
+	else if (p->fault.code)
+		place_note_failed(p, p->fault.text, false);
+	else if (p->work == WORK_MAKE)
+		p->made = true;
+	else if (p->work == WORK_START)
+		started(p);
+	else if (p->work == WORK_RESTORE) {
+		p->restored = true;
+		place_note_restored(p);
+	}
+}
+
+/* --- steps ------------------------------------------------------------------------ */
 
 /* A guest that is gone is started again, later and later. */
 static void bury(struct place *p, int64_t now)
@@ -163,12 +75,14 @@ static void bury(struct place *p, int64_t now)
 		p->started_at = 1; /* of an earlier host: this is a restart */
 	p->process = (struct process){ 0 };
 	if (p->deaths >= DEATHS_MOST)
-		note_failed(p, "its guest keeps dying");
+		place_note_failed(p, "its guest keeps dying", false);
 }
 
 static void hold(struct place *p)
 {
-	const struct tether_to to = {
+	const struct machine *b = p->machine;
+	char address[ADDRESS_SIZE];
+	struct tether_to to = {
 		.workspace = p->row,
 		.team = p->team_row,
 		.agent = p->agent_row,
@@ -180,57 +94,144 @@ static void hold(struct place *p)
 
 	struct fault f = { 0 };
 
-	if (!p->tether && !(p->tether = tether_open(p->host, &to, &f)))
-		note_failed(p, f.text);
+	if (p->tether)
+		return;
+	if (b->address) {
+		b->address(b->self, &p->spot, &p->process, address);
+		to.address = address;
+	}
+	if (!(p->tether = tether_open(p->host, &to, &f)))
+		place_note_failed(p, f.text, false);
 }
+
+/* A VM that is gone stays so until somebody starts it: its agent has to know. */
+static void die(struct place *p)
+{
+	const struct machine *b = p->machine;
+	char why[200] = "";
+
+	if (b->last_words)
+		b->last_words(b->self, &p->spot, why);
+	if (!*why)
+		snprintf(why, sizeof(why), "its VM ended");
+	tether_close(p->tether);
+	p->tether = NULL;
+	p->process = (struct process){ 0 };
+	place_note_failed(p, why, true);
+}
+
+static void end_slow_boot(struct place *p)
+{
+	const struct machine *b = p->machine;
+	struct fault f = { 0 };
+
+	b->stop(b->self, &p->process, true, &f);
+	place_note_failed(p, "its guest did not answer in two minutes", false);
+}
+
+/* Sees to it that there is a guest; false when there is none to be reached. */
+static bool keep_guest(struct place *p, int64_t now)
+{
+	const struct machine *b = p->machine;
+	bool up = p->tether && p->tether->up;
+
+	if (!b->start)
+		return true;
+	/* A guest that answers lives, even if its pid was never written down. */
+	if (!p->process.pid && !up) {
+		if (now >= p->start_at)
+			place_work(p, WORK_START);
+		return false;
+	}
+	if (p->process.pid && !b->alive(b->self, &p->process)) {
+		if (!b->vm)
+			bury(p, now); /* another one may live unknown: it is dialled */
+		else
+			die(p);
+		return !b->vm;
+	}
+	if (b->vm && !up && p->state == WORKSPACE_STATE_CREATING && p->started_at &&
+	    now - p->started_at > BOOT_MS) {
+		end_slow_boot(p);
+		return false;
+	}
+	return true;
+}
+
+static bool be_down(struct place *p, int64_t now);
 
 static bool be_up(struct place *p, int64_t now)
 {
 	const struct machine *b = p->machine;
 
 	if (!p->made) {
-		give_to_pool(p, false);
+		place_work(p, WORK_MAKE);
 		return true;
 	}
-	/* A guest that answers lives, even if its pid was never written down. */
-	if (!b->start)
-		;
-	else if (!p->process.pid && !(p->tether && p->tether->up)) {
-		if (now < p->start_at)
-			return true;
-		start_guest(p, now);
-	} else if (p->process.pid && !b->alive(b->self, &p->process))
-		bury(p, now);
+	if (p->restore && !p->restored) {
+		if (be_down(p, now))
+			place_work(p, WORK_RESTORE);
+		return true;
+	}
+	if (!keep_guest(p, now))
+		return true;
 	hold(p);
 	if (!p->tether)
 		return true;
 	if (b->find && !p->process.pid && p->tether->up && p->tether->pid) {
 		b->find(b->self, p->tether->pid, &p->process);
-		note_process(p, false);
+		place_note_process(p, false);
 	}
 	if (p->tether->up && p->state == WORKSPACE_STATE_CREATING)
-		note_ready(p);
+		place_note_ready(p);
 	return !p->tether->up;
+}
+
+static void ignore(void *arg, struct packet *answer, struct fault *f)
+{
+	(void)arg;
+	(void)answer;
+	(void)f;
+}
+
+/* First with a word, then with a signal, then without mercy. */
+static void end_guest(struct place *p, int64_t now)
+{
+	const struct machine *b = p->machine;
+	struct tether *t = b->vm ? p->tether : NULL;
+	struct fault f = { 0 };
+
+	if (!p->stop_at) {
+		p->stop_at = now + PATIENCE_MS;
+		if (t && t->up)
+			line_ask(&t->control, "Shutdown", NULL, PATIENCE_MS, ignore,
+				 NULL);
+		else
+			b->stop(b->self, &p->process, false, &f);
+	} else if (now >= p->stop_at + (t ? PATIENCE_MS : 0)) {
+		b->stop(b->self, &p->process, true, &f);
+	} else if (now >= p->stop_at) {
+		b->stop(b->self, &p->process, false, &f);
+	}
 }
 
 /* True when no guest is left. */
 static bool be_down(struct place *p, int64_t now)
 {
 	const struct machine *b = p->machine;
-	struct fault f = { 0 };
 
-	tether_close(p->tether);
-	p->tether = NULL;
+	if (!b->vm) {
+		tether_close(p->tether);
+		p->tether = NULL;
+	}
 	p->deaths = 0;
 	p->start_at = p->started_at = p->pause_ms = 0;
 	if (p->process.pid && b->alive(b->self, &p->process)) {
-		if (!p->stop_at) {
-			p->stop_at = now + PATIENCE_MS;
-			b->stop(b->self, &p->process, false, &f);
-		} else if (now >= p->stop_at)
-			b->stop(b->self, &p->process, true, &f);
+		end_guest(p, now);
 		return false;
 	}
+	tether_close(p->tether);
+	p->tether = NULL;
 	p->stop_at = 0;
 	p->process = (struct process){ 0 };
 	return true;
@@ -238,8 +239,9 @@ static bool be_down(struct place *p, int64_t now)
 
 bool place_step(struct place *p, int64_t now)
 {
+	place_serve(p, now);
 	if (p->busy || p->state < 0)
-		return false;
+		return p->asked.first != NULL;
 	switch ((enum workspace_state)p->state) {
 	case WORKSPACE_STATE_CREATING:
 	case WORKSPACE_STATE_READY:
@@ -249,11 +251,11 @@ bool place_step(struct place *p, int64_t now)
 		if (!be_down(p, now))
 			return true;
 		if (p->noted)
-			note_process(p, false);
+			place_note_process(p, false);
 		return false;
 	case WORKSPACE_STATE_DESTROYED:
-		if (be_down(p, now))
-			give_to_pool(p, true);
+		if (be_down(p, now) && !reconcile_is_forked(p->host, p->row))
+			place_work(p, WORK_DESTROY);
 		return true;
 	}
 	return false;
@@ -261,6 +263,7 @@ bool place_step(struct place *p, int64_t now)
 
 void place_free(struct place *p)
 {
+	place_refuse(&p->asked, FAULT_CONFLICT, "the workspace is gone");
 	tether_close(p->tether);
 	free(p->texts);
 	free(p);

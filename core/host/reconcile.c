@@ -20,13 +20,22 @@ enum {
 
 /* --- places ---------------------------------------------------------------------- */
 
-static struct place *place_of(struct reconcile *r, int64_t row)
+struct place *reconcile_place(struct host *host, int64_t row)
 {
-	struct place *p = r->places;
+	struct place *p = host->reconcile.places;
 
 	while (p && p->row != row)
 		p = p->next;
 	return p;
+}
+
+bool reconcile_is_forked(struct host *host, int64_t row)
+{
+	for (struct place *p = host->reconcile.places; p; p = p->next)
+		if (p->parent_row == row && !p->made &&
+		    p->state == WORKSPACE_STATE_CREATING)
+			return true;
+	return false;
 }
 
 /* A path of a row is below the state folder unless it says otherwise. */
@@ -38,34 +47,50 @@ static const char *absolute(struct arena *a, const char *home, const char *path)
 }
 
 /* The texts of a place in one piece, which it owns. */
-static void keep_texts(struct place *p, const struct spot *from)
+static void keep_texts(struct place *p, const struct spot *from, const char *restore)
 {
-	const char *const *in[] = { &from->id,         &from->name,    &from->path,
-				    &from->source,     &from->sockets, &from->address,
-				    &from->link_token, &from->team,    &from->agent,
-				    &from->token };
-	const char **out[] = { &p->spot.id,         &p->spot.name,    &p->spot.path,
-			       &p->spot.source,     &p->spot.sockets, &p->spot.address,
-			       &p->spot.link_token, &p->spot.team,    &p->spot.agent,
-			       &p->spot.token };
+	const struct {
+		const char *in, **out;
+	} texts[] = {
+		{ from->id, &p->spot.id },
+		{ from->name, &p->spot.name },
+		{ from->path, &p->spot.path },
+		{ from->source, &p->spot.source },
+		{ from->parent, &p->spot.parent },
+		{ from->parent_sockets, &p->spot.parent_sockets },
+		{ from->snapshot, &p->spot.snapshot },
+		{ from->sockets, &p->spot.sockets },
+		{ from->address, &p->spot.address },
+		{ from->link_token, &p->spot.link_token },
+		{ from->team, &p->spot.team },
+		{ from->agent, &p->spot.agent },
+		{ from->token, &p->spot.token },
+		{ from->image, &p->spot.image },
+		{ restore, &p->restore },
+	};
 	size_t room = 0;
 	char *at;
 
-	for (size_t i = 0; i < sizeof(in) / sizeof(*in); i++)
-		room += *in[i] ? strlen(*in[i]) + 1 : 0;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		room += texts[i].in ? strlen(texts[i].in) + 1 : 0;
 	at = malloc(room);
 	if (!at)
 		abort();
 	free(p->texts);
 	p->texts = at;
-	for (size_t i = 0; i < sizeof(in) / sizeof(*in); i++) {
-		size_t size = *in[i] ? strlen(*in[i]) + 1 : 0;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		size_t size = texts[i].in ? strlen(texts[i].in) + 1 : 0;
 
-		*out[i] = *in[i] ? at : NULL;
+		*texts[i].out = texts[i].in ? at : NULL;
 		if (size)
-			memcpy(at, *in[i], size);
+			memcpy(at, texts[i].in, size);
 		at += size;
 	}
+}
+
+static const char *sockets_of(const struct home *home, int64_t row, struct arena *a)
+{
+	return arena_printf(a, "%s/w%lld", home->run, (long long)row);
 }
 
 static void set_spot(struct place *p, const struct host_workspace *w, struct arena *a)
@@ -77,17 +102,29 @@ static void set_spot(struct place *p, const struct host_workspace *w, struct are
 		.name = w->name,
 		.path = absolute(a, home->dir, w->path),
 		.source = absolute(a, home->dir, w->source),
-		.sockets = arena_printf(a, "%s/w%lld", home->run, (long long)w->row),
+		.parent = w->parent,
+		.snapshot = w->snapshot,
+		.sockets = sockets_of(home, w->row, a),
+		.address = w->address,
+		.link_token = w->link_token,
 		.team = w->team,
 		.agent = w->agent,
+		.image = w->image,
 	};
 
-	spot.address = w->address ? w->address : arena_printf(a, "unix:%s", spot.sockets);
-	spot.link_token = w->link_token;
+	if (!spot.address)
+		spot.address = arena_printf(a, "unix:%s", spot.sockets);
+	if (w->parent)
+		spot.parent_sockets = sockets_of(home, w->parent_row, a);
 	if (w->has_agent_row)
 		token_make(home->settings.secret, w->agent_row, w->generation, token);
 	spot.token = token;
-	keep_texts(p, &spot);
+	keep_texts(p, &spot, w->restore);
+	p->restored = p->restored && w->restore;
+	p->parent_row = w->parent_row;
+	p->spot.vcpus = w->vcpus;
+	p->spot.memory_mb = w->memory_mb;
+	p->spot.disk_gb = w->disk_gb;
 	p->spot.home = home->dir;
 	p->spot.door = home->socket;
 	p->spot.program = p->host->options->program;
@@ -96,6 +133,7 @@ static void set_spot(struct place *p, const struct host_workspace *w, struct are
 static const struct machine *const machines[] = {
 	[BACKEND_KIND_PROCESS] = &machine_process,
 	[BACKEND_KIND_ATTACH] = &machine_attach,
+	[BACKEND_KIND_QEMU] = &machine_qemu,
 };
 
 static struct place *place_new(struct host *host, const struct host_workspace *w)
@@ -110,6 +148,7 @@ static struct place *place_new(struct host *host, const struct host_workspace *w
 	p->generation = w->generation;
 	p->process.pid = w->pid;
 	p->process.start = w->pid_start;
+	p->process.cid = w->cid;
 	snprintf(p->process.boot, sizeof(p->process.boot), "%s",
 		 w->machine_boot ? w->machine_boot : "");
 	snprintf(p->boot_told, sizeof(p->boot_told), "%s",
@@ -119,27 +158,29 @@ static struct place *place_new(struct host *host, const struct host_workspace *w
 	return p;
 }
 
-/* The old one's token is worth nothing: its guest makes room for a new one. */
+/* The old one's token is worth nothing: its guest makes room for a new one.  A
+ * VM's was never told it: there the channel says who it is. */
 static void change_generation(struct place *p, int64_t generation)
 {
 	const struct machine *b = p->machine;
 	struct fault f = { 0 };
 
-	if (p->process.pid && b->stop)
+	if (p->process.pid && b->stop && !b->vm)
 		b->stop(b->self, &p->process, false, &f);
 	p->generation = generation;
 }
 
 static void take_row(struct host *host, const struct host_workspace *w, struct arena *a)
 {
-	struct place *p = place_of(&host->reconcile, w->row);
+	struct place *p = reconcile_place(host, w->row);
 
 	if (!p)
 		p = place_new(host, w);
 	p->listed = true;
-	p->noted = w->has_pid;
-	if (p->busy || p->state < 0)
+	if (p->busy || p->noting || p->state < 0 ||
+	    p->stale_round == host->reconcile.round)
 		return;
+	p->noted = w->has_pid;
 	if (p->state == WORKSPACE_STATE_FAILED && w->state == WORKSPACE_STATE_CREATING)
 		p->deaths = 0; /* somebody wants it tried again */
 	p->state = w->state;
@@ -150,32 +191,42 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 		change_generation(p, w->generation);
 }
 
-/* --- the folder -------------------------------------------------------------------- */
+/* --- what an earlier host left ------------------------------------------------------- */
 
-static bool is_known(struct reconcile *r, const char *name)
+enum { SWEEP_MOST = 256 };
+
+struct sweep {
+	uv_work_t work;
+	struct arena arena;
+	const char *home;
+	const char **folders; /* to be removed */
+	const char **disks; /* ids of the workspaces that they were of */
+	size_t n_folders, n_disks;
+};
+
+/* By the name of its folder, or by its id; one that is still to be copied has
+ * to stay as well. */
+static bool is_known(struct host *host, const char *name)
 {
-	for (struct place *p = r->places; p; p = p->next) {
+	for (struct place *p = host->reconcile.places; p; p = p->next) {
 		const char *slash = p->spot.path ? strrchr(p->spot.path, '/') : NULL;
 
-		if (slash && !strcmp(slash + 1, name))
+		if ((slash && !strcmp(slash + 1, name)) || !strcmp(p->spot.id, name) ||
+		    (p->spot.parent && p->state == WORKSPACE_STATE_CREATING &&
+		     !strcmp(p->spot.parent, name)))
 			return true;
 	}
 	return false;
 }
-
-struct sweep {
-	uv_work_t work;
-	size_t n;
-	char *paths[256];
-};
 
 static void sweep(uv_work_t *work)
 {
 	struct sweep *s = work->data;
 	struct fault f = { 0 };
 
-	for (size_t i = 0; i < s->n; i++)
-		tree_remove(s->paths[i], &f);
+	for (size_t i = 0; i < s->n_folders; i++)
+		tree_remove(s->folders[i], &f);
+	machine_qemu.sweep(machine_qemu.self, s->home, s->disks, s->n_disks);
 }
 
 static void on_swept(uv_work_t *work, int status)
@@ -183,32 +234,61 @@ static void on_swept(uv_work_t *work, int status)
 	struct sweep *s = work->data;
 
 	(void)status;
-	for (size_t i = 0; i < s->n; i++)
-		free(s->paths[i]);
+	arena_release(&s->arena);
 	free(s);
 }
 
-/* Directories of workspaces that were destroyed, or half made, when the host
- * before died.  Only this host makes any, so none can be too new. */
-static void sweep_folder(struct host *host)
+/* What is below a folder of the state and belongs to nobody. */
+static void list_unknown(struct host *host, struct arena *a, const char *folder,
+			 const char ***out, size_t *n)
 {
-	struct sweep *s = calloc(1, sizeof(*s));
-	char folder[4200];
+	DIR *dir = opendir(arena_printf(a, "%s/%s", host->home->dir, folder));
 	struct dirent *e;
-	DIR *dir;
 
-	snprintf(folder, sizeof(folder), "%s/workspaces", host->home->dir);
-	dir = opendir(folder);
-	while (s && dir && s->n < 256 && (e = readdir(dir)))
-		if (e->d_name[0] != '.' && !is_known(&host->reconcile, e->d_name) &&
-		    asprintf(&s->paths[s->n], "%s/%s", folder, e->d_name) > 0)
-			s->n++;
+	while (dir && *n < SWEEP_MOST && (e = readdir(dir)))
+		if (e->d_name[0] != '.' && !is_known(host, e->d_name))
+			*(const char **)arena_push(a, out, n, sizeof(**out)) =
+				arena_strdup(a, e->d_name);
 	if (dir)
 		closedir(dir);
+}
+
+/* Of workspaces that were destroyed, or half made, when the host before died.
+ * It is listed before this host makes any, so none can be too new. */
+static void sweep_all(struct host *host)
+{
+	static const char *const folders[] = { "workspaces", "snapshots" };
+	struct sweep *s = calloc(1, sizeof(*s));
+
 	if (!s)
 		return;
+	s->home = host->home->dir;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		size_t from = s->n_folders;
+
+		list_unknown(host, &s->arena, folders[i], &s->folders, &s->n_folders);
+		for (; from < s->n_folders; from++)
+			s->folders[from] = arena_printf(&s->arena, "%s/%s/%s", s->home,
+							folders[i], s->folders[from]);
+	}
+	list_unknown(host, &s->arena, "disks", &s->disks, &s->n_disks);
 	s->work.data = s;
 	uv_queue_work(&host->loop, &s->work, sweep, on_swept);
+}
+
+/* Nobody takes the snapshots any more that were being taken. */
+static void on_given_up(struct job *job)
+{
+	job_free(job);
+}
+
+static void give_up_snapshots(struct host *host)
+{
+	struct job *job = host_job(host, op_workspace_snapshot_note, on_given_up, host);
+	struct workspace_snapshot_note_in *in = job->call.in;
+
+	in->state = SNAPSHOT_STATE_FAILED;
+	host_submit(host, job);
 }
 
 /* --- rounds ------------------------------------------------------------------------ */
@@ -221,7 +301,7 @@ static void drop_unlisted(struct reconcile *r)
 	while (*at) {
 		struct place *p = *at;
 
-		if (!p->listed && !p->busy && p->state < 0) {
+		if (!p->listed && !p->busy && !p->noting && p->state < 0) {
 			*at = p->next;
 			place_free(p);
 			continue;
@@ -250,6 +330,51 @@ static void step_all(struct host *host)
 		       0);
 }
 
+/* To the places that are known by now; rows that this reading should have had
+ * and had not are gone. */
+static void hand_out(struct host *host)
+{
+	struct chain asked = host->reconcile.asked;
+
+	host->reconcile.asked = (struct chain){ 0 };
+	for (struct job *job; (job = chain_pop(&asked));) {
+		struct place *p = reconcile_place(host, job->call.place);
+		struct chain gone = { 0 };
+
+		if (p)
+			chain_add(&p->asked, job);
+		else if (job->number > host->reconcile.round)
+			chain_add(&host->reconcile.asked, job);
+		else
+			chain_add(&gone, job);
+		place_refuse(&gone, FAULT_CONFLICT, "the workspace is gone");
+	}
+}
+
+static int64_t patience_of(const struct call *call)
+{
+	const struct workspace_fork_in *fork = call->in;
+	const struct workspace_snapshot_in *snapshot = call->in;
+	const struct workspace_snapshot_remove_in *removal = call->in;
+
+	return call->op == op_workspace_fork       ? fork->timeout_secs
+	       : call->op == op_workspace_snapshot ? snapshot->timeout_secs
+						   : removal->timeout_secs;
+}
+
+void reconcile_ask(struct host *host, struct job *job)
+{
+	struct reconcile *r = &host->reconcile;
+
+	reconcile_poke(host);
+	job->due = home_now() + patience_of(&job->call) * 1000;
+	job->number = r->round + r->again;
+	chain_add(&r->asked, job);
+	if (reconcile_place(host, job->call.place))
+		hand_out(host);
+	uv_timer_start(&r->timer, on_timer, 0, 0);
+}
+
 static void on_rows(struct job *job)
 {
 	struct host *host = job->owner;
@@ -262,9 +387,10 @@ static void on_rows(struct job *job)
 			p->listed = false;
 		for (size_t i = 0; i < out->n_rows; i++)
 			take_row(host, &out->rows[i], &job->call.arena);
+		hand_out(host);
 		drop_unlisted(r);
 		if (!r->swept)
-			sweep_folder(host);
+			sweep_all(host);
 		r->swept = true;
 		step_all(host);
 	}
@@ -283,6 +409,7 @@ void reconcile_poke(struct host *host)
 	if (r->reading)
 		return;
 	r->reading = true;
+	r->round++;
 	r->read_at = home_now();
 	host_submit(host, host_job(host, op_workspace_rows, on_rows, host));
 }
@@ -305,11 +432,17 @@ void reconcile_init(struct host *host)
 
 void reconcile_start(struct host *host)
 {
+	give_up_snapshots(host);
 	reconcile_poke(host);
 }
 
 void reconcile_close(struct host *host)
 {
+	struct reconcile *r = &host->reconcile;
+
+	for (struct place *p = r->places; p; p = p->next)
+		place_refuse(&p->asked, FAULT_UNAVAILABLE, "the host is stopping");
+	place_refuse(&r->asked, FAULT_UNAVAILABLE, "the host is stopping");
 	uv_close((uv_handle_t *)&host->reconcile.timer, NULL);
 }
 

@@ -14,37 +14,14 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "core/machine/backend.h"
-
-struct host;
-struct tether;
-
-/* A workspace as the host knows it. */
-struct place {
-	struct host *host;
-	struct place *next;
-	int64_t row, team_row, agent_row, generation, state;
-	const struct machine *machine; /* of its backend */
-	struct spot spot; /* its texts are `texts` */
-	char *texts;
-	struct tether *tether;
-	struct process process; /* pid 0: none that we know of */
-	char boot_told[72]; /* of the guest that was told last */
-	bool noted; /* the row has a pid */
-	bool listed; /* in the rows that were read last */
-	bool made; /* its directory is whole */
-	bool busy, destroying; /* work is with the thread pool */
-	uv_work_t work;
-	struct fault fault; /* of that work */
-	int64_t start_at, pause_ms, started_at, stop_at;
-	int deaths; /* in a row, soon after the start */
-};
+#include "core/host/place.h"
 
 struct reconcile {
 	uv_timer_t timer;
 	struct place *places;
-	int busy; /* places with the thread pool */
-	int64_t read_at;
+	int busy, slow; /* works with the thread pool; those that copy bytes */
+	int64_t read_at, round; /* the last reading: when, and its number */
+	struct chain asked; /* calls for places that are not known yet */
 	bool reading, again, swept;
 };
 
@@ -55,9 +32,13 @@ void reconcile_release(struct host *host); /* once the loop is closed */
 /* Rows, or guests, may have changed. */
 void reconcile_poke(struct host *host);
 
-/* place.c: takes one step towards the row; true when there is more to come
- * soon. */
-bool place_step(struct place *p, int64_t now);
-void place_free(struct place *p);
+/* Takes the job of a call that the workspace's place has to do something for;
+ * conn_answer() gets it when that is done. */
+void reconcile_ask(struct host *host, struct job *job);
+
+/* NULL: not known. */
+struct place *reconcile_place(struct host *host, int64_t row);
+/* Whether a copy of it is still to be made. */
+bool reconcile_is_forked(struct host *host, int64_t row);
 
 #endif

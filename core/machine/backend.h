@@ -1,13 +1,15 @@
 /*
  * backend - what makes workspaces: every effect on the machine, as a table.
  *
- * make, fork and destroy may take long and run on any thread; the others are
- * short.  All of them may be repeated: what is done already is success.
+ * alive, find, address and stop are short; the others may take long and run on
+ * any thread, for one workspace at a time.  All of them may be repeated: what
+ * is done already is success.
  */
 #ifndef BACKEND_H
 #define BACKEND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/fault.h"
@@ -17,6 +19,9 @@ struct spot {
 	const char *id, *name; /* of the workspace */
 	const char *path; /* its directory, absolute */
 	const char *source; /* directory to copy; NULL: none */
+	const char *parent; /* id of the workspace it is forked from; NULL: none */
+	const char *parent_sockets; /* folder of that one's */
+	const char *snapshot; /* of the parent; NULL: as it is now */
 	const char *sockets; /* folder of its guest's sockets */
 	const char *address; /* of its guest: see core/link_address.h */
 	const char *link_token; /* that its guest asks for; NULL: none */
@@ -28,32 +33,62 @@ struct spot {
 	 * it has none.  The tap exists and is named so. */
 	const char *tap, *mac, *ip, *gateway;
 	int prefix;
+	/* What a VM is made of; 0 and NULL elsewhere. */
+	const char *image;
+	int64_t vcpus, memory_mb, disk_gb;
 };
 
 /* A guest's process.  A pid alone says nothing: it is used again. */
 struct process {
 	int64_t pid, start; /* in clock ticks after boot */
 	char boot[40]; /* boot id of the machine */
+	int64_t cid; /* of a VM with vsock; 0: none */
 };
+
+enum { ADDRESS_SIZE = 160 };
 
 struct machine {
 	const char *name;
 	void *self;
+	/* Its guest is asked over the wire to end before stop() is tried, takes
+	 * long to come up, and is not started again when it dies. */
+	bool vm;
 	int (*make)(void *self, const struct spot *spot, struct fault *f);
 	int (*fork)(void *self, const struct spot *spot, struct fault *f);
-	/* NULL, with stop, alive and find: guests come and go by themselves. */
+	/* One that lives already, unknown to the host, is found instead.  NULL,
+	 * with stop, alive and find: guests come and go by themselves. */
 	int (*start)(void *self, const struct spot *spot, struct process *process,
 		     struct fault *f);
+	/* Where the guest is reached: see core/link_address.h. */
+	void (*address)(void *self, const struct spot *spot, const struct process *p,
+			char out[ADDRESS_SIZE]);
 	/* Asks it to end (or ends it); alive() tells when it has. */
 	int (*stop)(void *self, const struct process *process, bool now, struct fault *f);
 	bool (*alive)(void *self, const struct process *process);
-	/* A process that is known to be a guest by its pid alone. */
+	/* A process that is known to be a guest by its pid alone; NULL: pids say
+	 * nothing here. */
 	void (*find)(void *self, int64_t pid, struct process *process);
 	int (*destroy)(void *self, const struct spot *spot, struct fault *f);
+	/* Keeps what a workspace holds now under an id; forgets it; puts it back
+	 * (only while no guest runs). */
+	int (*snapshot)(void *self, const struct spot *spot, const char *id,
+			struct fault *f);
+	int (*forget)(void *self, const struct spot *spot, const char *id,
+		      struct fault *f);
+	int (*restore)(void *self, const struct spot *spot, const char *id,
+		       struct fault *f);
+	/* Lets it stand still, or go on; NULL: cannot. */
+	int (*pause)(void *self, const struct spot *spot, bool on, struct fault *f);
+	/* The last line that a dead VM said about itself, or "". */
+	void (*last_words)(void *self, const struct spot *spot, char out[200]);
+	/* Removes what the workspaces with these ids left, which are over. */
+	void (*sweep)(void *self, const char *home, const char *const *gone, size_t n);
 };
 
 /* Directories with a guest as a process of this machine. */
 extern const struct machine machine_process;
+/* microVMs under QEMU. */
+extern const struct machine machine_qemu;
 
 /* Guests that run already, elsewhere: they are reached, and let go of. */
 extern const struct machine machine_attach;

@@ -3,8 +3,7 @@
  *
  * A copy is made under another name and renamed when it is whole, so that a
  * directory that is there is a whole one.  The guest gets a session of its own
- * and outlives the host.  A pid is believed only together with the time at
- * which its process started and the boot of the machine.
+ * and outlives the host.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/arena.h"
 #include "core/machine/backend.h"
 #include "core/machine/copy.h"
+#include "core/machine/pid.h"
 
 extern char **environ;
 
@@ -86,98 +84,94 @@ static int process_make(void *self, const struct spot *spot, struct fault *f)
 	return rc;
 }
 
+/* --- snapshots: copies in HOME/snapshots/WORKSPACE/ID ------------------------------ */
+
+static const char *kept_path(struct arena *a, const struct spot *spot, const char *id)
+{
+	return arena_printf(a, "%s/snapshots/%s%s%s", spot->home, spot->id, id ? "/" : "",
+			    id ? id : "");
+}
+
+static int process_snapshot(void *self, const struct spot *spot, const char *id,
+			    struct fault *f)
+{
+	struct arena a = { 0 };
+	struct spot copy = { .path = kept_path(&a, spot, id), .source = spot->path };
+
+	mkdir(arena_printf(&a, "%s/snapshots", spot->home), 0700);
+	process_fork(self, &copy, f);
+	arena_release(&a);
+	return f->code;
+}
+
+static int process_forget(void *self, const struct spot *spot, const char *id,
+			  struct fault *f)
+{
+	struct arena a = { 0 };
+
+	(void)self;
+	tree_remove(kept_path(&a, spot, id), f);
+	arena_release(&a);
+	return f->code;
+}
+
+static int move(const char *from, const char *to, struct fault *f)
+{
+	if (rename(from, to) == 0)
+		return 0;
+	return fault_set(f, FAULT_IO, "", "cannot make %.180s: %s", to, strerror(errno));
+}
+
+/* A copy takes the directory's place, except for the guest's own folder, which
+ * stays.  While `old` is there this has to be brought to its end, whatever was
+ * made in its place meanwhile. */
+static int change_places(struct arena *a, const struct spot *spot, const char *new,
+			 const char *old, struct fault *f)
+{
+	const char *guest = arena_printf(a, "%s/.cadre", old);
+
+	if (is_there(new) && (tree_remove(spot->path, f) || move(new, spot->path, f)))
+		return f->code;
+	if (is_there(guest) && move(guest, arena_printf(a, "%s/.cadre", spot->path), f))
+		return f->code;
+	return tree_remove(old, f);
+}
+
+static int process_restore(void *self, const struct spot *spot, const char *id,
+			   struct fault *f)
+{
+	struct arena a = { 0 };
+	const char *kept = kept_path(&a, spot, id);
+	const char *new = kept_path(&a, spot, ".new"), *old = kept_path(&a, spot, ".old");
+
+	(void)self;
+	if (!is_there(kept))
+		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
+	else if (!is_there(old) && tree_remove(new, f) == 0 &&
+		 tree_copy(kept, new, ".cadre", f) == 0)
+		move(spot->path, old, f);
+	if (!f->code)
+		change_places(&a, spot, new, old, f);
+	arena_release(&a);
+	return f->code;
+}
+
+/* --- the end --------------------------------------------------------------------- */
+
 /* Only what the host made below its own folder is removed. */
 static int process_destroy(void *self, const struct spot *spot, struct fault *f)
 {
 	size_t n = strlen(spot->home);
-	int rc;
 
-	(void)self;
 	if (strncmp(spot->path, spot->home, n) ||
 	    strncmp(spot->path + n, "/workspaces/", 12) || strstr(spot->path, "/../"))
 		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spot->path);
-	rc = tree_remove(spot->path, f);
-	return rc ? rc : tree_remove(spot->sockets, f);
+	if (tree_remove(spot->path, f) == 0 && tree_remove(spot->sockets, f) == 0)
+		process_forget(self, spot, NULL, f);
+	return f->code;
 }
 
 /* --- processes --------------------------------------------------------------------- */
-
-static void read_boot(char boot[40])
-{
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, boot, 36);
-
-	boot[n > 0 ? n : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
-}
-
-/* Start time of a living process; 0 when there is none, or a dead one that
- * its parent has not noticed. */
-static int64_t read_start(int64_t pid)
-{
-	char path[64], stat[1024];
-	const char *s;
-	long long start = 0;
-	char state = 'Z';
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, stat, sizeof(stat) - 1);
-	close(fd);
-	stat[n > 0 ? n : 0] = '\0';
-	s = strrchr(stat, ')'); /* a name may hold anything */
-	if (!s ||
-	    sscanf(s + 1,
-		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u "
-		   "%*d %*d %*d %*d %*d %*d %lld",
-		   &state, &start) != 2 ||
-	    state == 'Z' || state == 'X')
-		return 0;
-	return start;
-}
-
-static void process_find(void *self, int64_t pid, struct process *process)
-{
-	(void)self;
-	process->pid = pid;
-	process->start = read_start(pid);
-	read_boot(process->boot);
-}
-
-static bool process_alive(void *self, const struct process *p)
-{
-	char boot[40];
-	int status;
-
-	(void)self;
-	if (p->pid <= 0)
-		return false;
-	waitpid((pid_t)p->pid, &status, WNOHANG); /* if it is our own child */
-	read_boot(boot);
-	return !strcmp(boot, p->boot) && p->start && read_start(p->pid) == p->start;
-}
-
-/* The descriptor pins the process, so that what is signalled is what was
- * looked at. */
-static int process_stop(void *self, const struct process *p, bool now, struct fault *f)
-{
-	int fd = p->pid > 0 ? pidfd_open((pid_t)p->pid, 0) : -1;
-	int rc = 0;
-
-	if (fd < 0)
-		return 0;
-	if (process_alive(self, p) &&
-	    pidfd_send_signal(fd, now ? SIGKILL : SIGTERM, NULL, 0) && errno != ESRCH)
-		rc = fault_set(f, FAULT_IO, "", "cannot stop process %lld: %s",
-			       (long long)p->pid, strerror(errno));
-	close(fd);
-	return rc;
-}
 
 /* The host's own environment, less what says which cadre it is, plus the
  * workspace's own door. */
@@ -272,8 +266,27 @@ static int process_start(void *self, const struct spot *spot, struct process *pr
 	if (rc)
 		return fault_set(f, FAULT_IO, "", "cannot start a guest: %s",
 				 strerror(rc));
-	process_find(self, pid, process);
+	(void)self;
+	pid_find(pid, process);
 	return 0;
+}
+
+static int process_stop(void *self, const struct process *p, bool now, struct fault *f)
+{
+	(void)self;
+	return pid_stop(p, now, f);
+}
+
+static bool process_alive(void *self, const struct process *p)
+{
+	(void)self;
+	return pid_alive(p);
+}
+
+static void process_find(void *self, int64_t pid, struct process *p)
+{
+	(void)self;
+	pid_find(pid, p);
 }
 
 const struct machine machine_process = {
@@ -285,4 +298,7 @@ const struct machine machine_process = {
 	.alive = process_alive,
 	.find = process_find,
 	.destroy = process_destroy,
+	.snapshot = process_snapshot,
+	.forget = process_forget,
+	.restore = process_restore,
 };

@@ -22,7 +22,12 @@ static const char *const left_out[] = {
 	"openssl", "libdb5.3",      "libgdbm6", "libgdbm-compat4", "gcc-12-base"
 };
 
-enum { MIB = 1 << 20, SPARE = 128 * MIB, BLOCK = 4096, INODE = 512 };
+enum { BLOCK = 4096, INODE = 512 };
+
+/* As large as VMs' disks usually are, so that the file system need not grow when
+ * one boots; what is empty takes no room in a qcow2. */
+#define DISK_BYTES (8LL << 30)
+#define SPARE_BYTES (256LL << 20)
 
 static bool is_left_out(const char *package)
 {
@@ -215,27 +220,43 @@ static int convert(struct build *b, const char *from, struct fault *f)
 	return child_run(words, NULL, f);
 }
 
+static int make_raw(const char *raw, long long bytes, struct fault *f)
+{
+	int fd = open(raw, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || ftruncate(fd, bytes))
+		fault_set(f, FAULT_IO, "", "%.180s: %m", raw);
+	if (fd >= 0)
+		close(fd);
+	return f->code;
+}
+
 static int make_disk(struct build *b, const char *root, struct fault *f)
 {
 	const char *raw = arena_printf(&b->arena, "%s/root.raw", b->work);
+	const char *words[] = { "mkfs.ext4",
+				"-q",
+				"-F",
+				"-L",
+				"cadre",
+				"-b",
+				"4096",
+				"-m",
+				"0",
+				"-E",
+				"root_owner=0:0,lazy_itable_init=1,lazy_journal_init=1",
+				"-d",
+				root,
+				raw,
+				NULL };
 	long long bytes;
-	int fd;
 
 	tree_bytes = 0;
 	if (nftw(root, add_size, 64, FTW_PHYS))
 		return fault_set(f, FAULT_IO, "", "%.180s: %m", root);
-	bytes = (tree_bytes + tree_bytes / 4 + SPARE) / MIB * MIB;
-	fd = open(raw, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || ftruncate(fd, bytes))
-		fault_set(f, FAULT_IO, "", "%s: %m", raw);
-	if (fd >= 0)
-		close(fd);
-	const char *words[] = {
-		"mkfs.ext4", "-q", "-F", "-L", "cadre", "-E", "root_owner=0:0",
-		"-m",        "0",  "-d", root, raw,     NULL
-	};
-
-	if (f->code || child_run(words, NULL, f))
+	bytes = tree_bytes + tree_bytes / 4 + SPARE_BYTES;
+	bytes = bytes < DISK_BYTES ? DISK_BYTES : bytes / BLOCK * BLOCK;
+	if (make_raw(raw, bytes, f) || child_run(words, NULL, f))
 		return f->code;
 	return convert(b, raw, f);
 }

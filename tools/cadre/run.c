@@ -156,6 +156,13 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 	return args;
 }
 
+/* A text that may also name a workspace is a directory if it looks like one. */
+static bool names_directory(const struct field *f, const char *given)
+{
+	return !strcmp(f->type->name, "directory") ||
+	       (!strcmp(f->type->name, "origin") && (*given == '.' || *given == '/'));
+}
+
 /* A directory is named from here, and may be opened by a host elsewhere. */
 static void from_here(const struct op *op, json_t *args)
 {
@@ -164,8 +171,7 @@ static void from_here(const struct op *op, json_t *args)
 		const char *given = json_string_value(json_object_get(args, f->name));
 		char path[PATH_MAX];
 
-		if (given && strcmp(f->type->name, "directory") == 0 &&
-		    realpath(given, path))
+		if (given && names_directory(f, given) && realpath(given, path))
 			json_object_set_new(args, f->name, json_string(path));
 	}
 }

@@ -1,0 +1,83 @@
+#include "core/machine/pid.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void read_boot(char boot[40])
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, boot, 36);
+
+	boot[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Start time of a living process; 0 when there is none, or a dead one that
+ * its parent has not noticed. */
+static int64_t read_start(int64_t pid)
+{
+	char path[64], stat[1024];
+	const char *s;
+	long long start = 0;
+	char state = 'Z';
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	stat[n > 0 ? n : 0] = '\0';
+	s = strrchr(stat, ')'); /* a name may hold anything */
+	if (!s ||
+	    sscanf(s + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u "
+		   "%*d %*d %*d %*d %*d %*d %lld",
+		   &state, &start) != 2 ||
+	    state == 'Z' || state == 'X')
+		return 0;
+	return start;
+}
+
+void pid_find(int64_t pid, struct process *process)
+{
+	process->pid = pid;
+	process->start = read_start(pid);
+	read_boot(process->boot);
+}
+
+bool pid_alive(const struct process *p)
+{
+	char boot[40];
+	int status;
+
+	if (p->pid <= 0)
+		return false;
+	waitpid((pid_t)p->pid, &status, WNOHANG); /* if it is our own child */
+	read_boot(boot);
+	return !strcmp(boot, p->boot) && p->start && read_start(p->pid) == p->start;
+}
+
+int pid_stop(const struct process *p, bool now, struct fault *f)
+{
+	int fd = p->pid > 0 ? pidfd_open((pid_t)p->pid, 0) : -1;
+	int rc = 0;
+
+	if (fd < 0)
+		return 0;
+	if (pid_alive(p) && pidfd_send_signal(fd, now ? SIGKILL : SIGTERM, NULL, 0) &&
+	    errno != ESRCH)
+		rc = fault_set(f, FAULT_IO, "", "cannot stop process %lld: %s",
+			       (long long)p->pid, strerror(errno));
+	close(fd);
+	return rc;
+}

@@ -1,0 +1,19 @@
+/*
+ * pid - processes that outlive the host that started them.
+ *
+ * A pid alone says nothing, since it is used again: it is believed only
+ * together with the time at which its process started and the boot of the
+ * machine.  A signal goes through a descriptor that pins what was looked at.
+ */
+#ifndef PID_H
+#define PID_H
+
+#include "core/machine/backend.h"
+
+/* The process that has this pid now; `start` is 0 when there is none. */
+void pid_find(int64_t pid, struct process *process);
+bool pid_alive(const struct process *process);
+/* SIGTERM, or SIGKILL when `now`; one that is gone is success. */
+int pid_stop(const struct process *process, bool now, struct fault *f);
+
+#endif

@@ -1,0 +1,98 @@
+#include "core/machine/qmp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PATIENCE_S = 10, LINE_MOST = 1 << 20 };
+
+static FILE *dial(const char *path)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	struct timeval patience = { .tv_sec = PATIENCE_S };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	FILE *file;
+
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	if (fd < 0)
+		return NULL;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	file = connect(fd, (struct sockaddr *)&to, sizeof(to)) ? NULL : fdopen(fd, "re");
+	if (!file)
+		close(fd);
+	return file;
+}
+
+/* The next line that is no event. */
+static json_t *hear(FILE *file)
+{
+	char *line = NULL;
+	size_t room = 0;
+	json_t *said = NULL;
+
+	while (!said && getline(&line, &room, file) > 0 && room < LINE_MOST) {
+		said = json_loads(line, 0, NULL);
+		if (said && json_object_get(said, "event")) {
+			json_decref(said);
+			said = NULL;
+		}
+	}
+	free(line);
+	return said;
+}
+
+static json_t *say(FILE *file, const char *command, json_t *args)
+{
+	json_t *said = json_pack("{ss,so*}", "execute", command, "arguments", args);
+	char *text = said ? json_dumps(said, JSON_COMPACT) : NULL;
+	size_t n = text ? strlen(text) : 0;
+	int sent = text && send(fileno(file), text, n, MSG_NOSIGNAL) == (ssize_t)n &&
+		   send(fileno(file), "\n", 1, MSG_NOSIGNAL) == 1;
+
+	free(text);
+	json_decref(said);
+	return sent ? hear(file) : NULL;
+}
+
+static int judge(const char *command, const json_t *said, struct fault *f)
+{
+	const json_t *error = json_object_get(said, "error");
+
+	if (!said)
+		return fault_set(f, FAULT_UNAVAILABLE, "", "QEMU does not answer %s",
+				 command);
+	if (error)
+		return fault_set(f, FAULT_IO, "", "QEMU: %s: %.180s", command,
+				 json_string_value(json_object_get(error, "desc")));
+	return 0;
+}
+
+int qmp_ask(const char *socket, const char *command, json_t *args, json_t **answer,
+	    struct fault *f)
+{
+	FILE *file = dial(socket);
+	json_t *said = NULL;
+	int rc;
+
+	if (!file) {
+		json_decref(args);
+		return fault_set(f, FAULT_UNAVAILABLE, "", "QEMU's monitor: %s",
+				 strerror(errno));
+	}
+	json_decref(hear(file)); /* its greeting */
+	json_decref(say(file, "qmp_capabilities", NULL));
+	said = say(file, command, args);
+	rc = judge(command, said, f);
+	if (rc == 0 && answer)
+		*answer = json_incref(json_object_get(said, "return"));
+	json_decref(said);
+	fclose(file);
+	return rc;
+}

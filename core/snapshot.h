@@ -1,0 +1,18 @@
+/*
+ * snapshot - what workspaces held, as rows; the host keeps the bytes.
+ */
+#ifndef SNAPSHOT_H
+#define SNAPSHOT_H
+
+#include "core/workspace.h"
+
+/* The snapshot `name` (name or id) of a workspace; 0, or negative with
+ * call->fault filled, at /snapshot. */
+int snapshot_find(struct call *call, const struct workspace_row *w, const char *name,
+		  struct snapshot_row *s);
+
+/* The same for what is made of it: it has to be whole. */
+int snapshot_ready(struct call *call, const struct workspace_row *w, const char *name,
+		   struct snapshot_row *s);
+
+#endif

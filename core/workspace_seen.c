@@ -1,0 +1,138 @@
+/*
+ * What the host sees of workspaces, and what it has to know of them.
+ */
+#include "core/id.h"
+#include "core/team.h"
+#include "core/workspace.h"
+
+static int note_state(struct call *call, const struct workspace_row *w,
+		      const struct workspace_note_in *in)
+{
+	static const int events[] = {
+		[WORKSPACE_STATE_READY] = EVENT_WORKSPACE_READY,
+		[WORKSPACE_STATE_STOPPED] = EVENT_WORKSPACE_STOPPED,
+		[WORKSPACE_STATE_FAILED] = EVENT_WORKSPACE_FAILED,
+		[WORKSPACE_STATE_DESTROYED] = EVENT_WORKSPACE_DESTROYED,
+	};
+	int rc = sql_run(call, workspace_set_state, .id = w->id, .state = in->state,
+			 .now = call->now);
+
+	if (rc <= 0 || !events[in->state])
+		return rc;
+	rc = event_by(call, .kind = events[in->state], .team = w->team,
+		      .actor = ACTOR_HOST, .subject = w->id, .target = w->agent,
+		      .detail = in->detail);
+	return rc < 0 ? rc : 1;
+}
+
+static int note_agent(struct call *call, const struct workspace_row *w, int64_t status)
+{
+	int rc = sql_run(call, agent_set_status, .agent = w->agent, .status = status,
+			 .now = call->now);
+
+	if (rc <= 0)
+		return rc;
+	rc = event_by(call, .kind = EVENT_AGENT_STATUS, .team = w->team,
+		      .actor = ACTOR_HOST, .subject = w->agent,
+		      .detail = word_of(&record_agent_line, "status", status));
+	return rc < 0 ? rc : 1;
+}
+
+int workspace_note(struct call *call, const struct workspace_note_in *in,
+		   struct workspace_note_out *out)
+{
+	struct workspace_row w;
+	int rc = sql_row(call, workspace_by_id, &w, .id = in->workspace);
+
+	if (rc <= 0)
+		return rc;
+	if (in->has_pid &&
+	    (rc = sql_run(call, workspace_set_process, .id = w.id, .pid = in->pid,
+			  .pid_start = in->pid_start, .machine_boot = in->machine_boot,
+			  .cid = in->cid)) < 0)
+		return rc;
+	if (in->restored && (rc = sql_run(call, workspace_restored, .id = w.id)) < 0)
+		return rc;
+	if (in->died && w.agent &&
+	    (rc = sql_run(call, workspace_died, .agent = w.agent, .now = call->now)) < 0)
+		return rc;
+	if (in->guest_boot && (rc = sql_run(call, workspace_set_boot, .id = w.id,
+					    .guest_boot = in->guest_boot)) < 0)
+		return rc;
+	if (in->restarted &&
+	    (rc = event_by(call, .kind = EVENT_WORKSPACE_RESTARTED, .team = w.team,
+			   .actor = ACTOR_HOST, .subject = w.id, .target = w.agent,
+			   .detail = in->detail)) < 0)
+		return rc;
+	if (in->has_state) {
+		if ((rc = note_state(call, &w, in)) < 0)
+			return rc;
+		out->changed = rc > 0;
+	}
+	if (w.agent && (in->offline || (in->has_state && out->changed))) {
+		bool up = in->has_state && in->state == WORKSPACE_STATE_READY;
+
+		if ((rc = note_agent(call, &w,
+				     up ? AGENT_STATUS_READY : AGENT_STATUS_OFFLINE)) < 0)
+			return rc;
+		out->changed |= rc > 0;
+	}
+	return team_announce(call, w.team);
+}
+
+static const char *id_if(struct call *call, enum id_noun noun, int64_t row, int64_t at)
+{
+	return row ? id_public(call, noun, row, at) : NULL;
+}
+
+int workspace_rows(struct call *call, const struct workspace_rows_in *in,
+		   struct workspace_rows_out *out)
+{
+	struct workspace_rows_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, workspace_rows, .after = in->after, .limit = 1000);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct host_workspace *w =
+			arena_push(&call->arena, &out->rows, &out->n_rows, sizeof(*w));
+
+		*w = (struct host_workspace){
+			.row = r.id,
+			.id = id_public(call, ID_WORKSPACE, r.id, r.created_at),
+			.name = r.name,
+			.team = r.team_name,
+			.team_row = r.team,
+			.agent = r.agent_name,
+			.has_agent_row = r.agent != 0,
+			.agent_row = r.agent,
+			.has_generation = r.agent != 0,
+			.generation = r.generation,
+			.backend = r.backend,
+			.path = r.path,
+			.address = r.address,
+			.link_token = r.link_token,
+			.source = r.source,
+			.state = r.state,
+			.was_up = r.was_up,
+			.has_pid = r.pid != 0,
+			.pid = r.pid,
+			.has_pid_start = r.pid_start != 0,
+			.pid_start = r.pid_start,
+			.machine_boot = r.machine_boot,
+			.guest_boot = r.guest_boot,
+			.has_cid = r.cid != 0,
+			.cid = r.cid,
+			.image = r.image,
+			.vcpus = r.vcpus,
+			.memory_mb = r.memory_mb,
+			.disk_gb = r.disk_gb,
+			.has_parent_row = r.parent != 0,
+			.parent_row = r.parent,
+			.parent = id_if(call, ID_WORKSPACE, r.parent, r.parent_at),
+			.snapshot = id_if(call, ID_SNAPSHOT, r.snapshot, r.snapshot_at),
+			.restore = id_if(call, ID_SNAPSHOT, r.restore, r.restore_at),
+		};
+	}
+	return rc;
+}
