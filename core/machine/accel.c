@@ -78,8 +78,9 @@ static int try_kvm(const char *kernel, const char *initrd)
 	int out = memfd_create("console", MFD_CLOEXEC), up = 0;
 	pid_t pid = 0, ended = 0;
 
-	if (out < 0 || access("/dev/kvm", R_OK | W_OK) ||
-	    spawn(kernel, initrd, out, &pid)) {
+	if (out < 0)
+		return 0;
+	if (access("/dev/kvm", R_OK | W_OK) || spawn(kernel, initrd, out, &pid)) {
 		close(out);
 		return 0;
 	}

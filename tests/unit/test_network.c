@@ -57,7 +57,7 @@ static void a_range_is_read_or_refused_with_what_is_meant(void **state)
 static void everything_follows_from_the_slot_and_the_id(void **state)
 {
 	const struct nic_range range = { 0x0a630000, 16 };
-	struct nic nic;
+	struct nic nic = { 0 };
 
 	(void)state;
 	nic_of(&range, "e040", "01a1fd7d-712b-7a09-8be1-234a0d48a921", 258, &nic);
