@@ -77,13 +77,14 @@ void nic_of(const struct nic_range *range, const char *tag, const char *id, int6
 	    struct nic *nic)
 {
 	const char *end = id + strnlen(id, ID_DIGITS);
-	uint8_t *m = nic->mac;
+	uint8_t *m;
 
 	*nic = (struct nic){
 		.mac = { 2 },
 		.ip = range->base + (uint32_t)slot,
 		.prefix = range->prefix,
 	};
+	m = nic->mac;
 	for (int i = 1; i < 6; i++)
 		m[i] = hex_byte(end - 12 + 2 * i);
 	snprintf(nic->tap, sizeof(nic->tap), "cd%.8s-%.4s", end - 8, tag);

@@ -63,6 +63,8 @@ struct network {
 	bool (*intact)(void *self);
 	/* Ends it all: rules, taps, bridge. */
 	int (*remove)(void *self, const char *tag, struct fault *f);
+	/* Whether there is something to remove; anybody may ask. */
+	bool (*present)(void *self, const char *tag);
 };
 
 #endif

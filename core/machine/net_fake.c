@@ -21,6 +21,7 @@ static int fake_apply(void *self, const struct net_plan *plan, struct fault *f)
 	for (size_t i = 0; i < plan->n_forwards; i++)
 		fake->forwards[i] = plan->forwards[i];
 	fake->applied++;
+	fake->present = true;
 	fake->lost = false;
 	return 0;
 }
@@ -40,7 +41,16 @@ static int fake_remove(void *self, const char *tag, struct fault *f)
 	(void)f;
 	fake->plan = (struct net_plan){ 0 };
 	fake->removed++;
+	fake->present = false;
 	return 0;
+}
+
+static bool fake_present(void *self, const char *tag)
+{
+	struct net_fake *fake = self;
+
+	(void)tag;
+	return fake->present;
 }
 
 static const struct net_member *member_at(const struct net_fake *fake, uint32_t ip)
@@ -66,6 +76,7 @@ void net_fake_init(struct net_fake *fake)
 		.network = { .self = fake,
 			     .apply = fake_apply,
 			     .intact = fake_intact,
-			     .remove = fake_remove },
+			     .remove = fake_remove,
+			     .present = fake_present },
 	};
 }

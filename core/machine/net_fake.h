@@ -15,7 +15,7 @@ struct net_fake {
 	struct net_member members[NET_FAKE_MEMBERS]; /* without their ports */
 	struct net_forward forwards[NET_FAKE_FORWARDS];
 	int applied, removed;
-	bool fail, lost;
+	bool fail, lost, present;
 };
 
 void net_fake_init(struct net_fake *fake);

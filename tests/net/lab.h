@@ -1,0 +1,59 @@
+/*
+ * lab - a machine with VMs of three teams, neighbors of its own and a way out,
+ * all as network namespaces.
+ *
+ *	a1 a2 a3   team 1: the internet for a1, ports 80 and 9 open on a2 only
+ *	b1 b2      team 2 below it; b1 is its lead
+ *	c1 c2      team 3 below team 1 as well; c1 is its lead
+ *	d1         team 4
+ *	out        a machine of the internet, at 192.0.2.2
+ *	left right two networks between which the machine routes anyway
+ *	host       the machine itself
+ */
+#ifndef TESTS_NET_LAB_H
+#define TESTS_NET_LAB_H
+
+#include <netinet/in.h>
+
+#include "core/machine/net_linux.h"
+#include "tests/net/actor.h"
+
+enum who { A1, A2, A3, B1, B2, C1, C2, D1, VMS, OUT = VMS, LEFT, RIGHT, HOST, ACTORS };
+
+struct lab {
+	struct actor actors[ACTORS];
+	struct net_member members[VMS];
+	struct net_forward forwards[4];
+	struct net_plan plan;
+	struct net_linux net;
+};
+
+/* 77 if this kernel has no nf_tables or lets nobody make namespaces; else 0. */
+int lab_enter(void);
+struct lab *lab_open(void);
+void lab_close(struct lab *l);
+
+/* Makes the plan true; a fault fails the test. */
+void lab_apply(struct lab *l);
+
+/* What a shell prints of a command, with its status in `*status`, if not NULL. */
+char *lab_run(int *status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- who reaches whom ----------------------------------------------------------- */
+
+enum way { TCP_WEB, TCP_SSH, UDP_WEB, PING, WAYS };
+
+/* Whether what `from` sends reaches `to`, and is answered.  Says if only one of
+ * both holds: that fails the test. */
+bool lab_reaches(struct lab *l, enum who from, enum who to, enum way way, bool expect);
+/* Whether `who` has seen these bytes come in. */
+bool lab_seen(struct lab *l, enum who who, const void *bytes, size_t n);
+void lab_forget(struct lab *l, enum who who);
+int lab_count(struct lab *l, enum who who); /* datagrams that its programs got */
+
+/* --- connections ------------------------------------------------------------------- */
+
+int lab_connect(struct lab *l, enum who from, uint32_t to, uint16_t port);
+bool lab_talks(struct lab *l, enum who from, int line, bool expect);
+
+#endif

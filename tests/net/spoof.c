@@ -1,0 +1,195 @@
+/* spoof - a VM that says it is somebody else: in frames, IP and ARP. */
+#include "tests/net/stories.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+/* A frame as it is put together; numbers are in host order. */
+struct frame {
+	struct order order;
+};
+
+static void put(struct frame *f, const void *data, size_t n)
+{
+	memcpy(f->order.bytes + f->order.n, data, n);
+	f->order.n += n;
+}
+
+static void put16(struct frame *f, uint16_t n)
+{
+	put(f, (uint16_t[]){ htons(n) }, 2);
+}
+
+static void put32(struct frame *f, uint32_t n)
+{
+	put(f, (uint32_t[]){ htonl(n) }, 4);
+}
+
+static const uint8_t everybody[6] = { 255, 255, 255, 255, 255, 255 };
+/* Of the bridge: 02 c d 00 and the tag. */
+static const uint8_t bridge[6] = { 2, 'c', 'd', 0, 0xc0, 0xde };
+
+static struct frame ethernet(const uint8_t to[6], const uint8_t from[6], uint16_t type)
+{
+	struct frame f = { .order = { .deed = DEED_FRAME } };
+
+	put(&f, to, 6);
+	put(&f, from, 6);
+	put16(&f, type);
+	return f;
+}
+
+/* A datagram for port 80 with a word in it that only this one has. */
+static void put_udp(struct frame *f, uint32_t from, uint32_t to, const char *word)
+{
+	size_t start = f->order.n, n = strlen(word);
+	uint32_t sum = 0;
+
+	put(f, (uint8_t[]){ 0x45, 0 }, 2);
+	put16(f, (uint16_t)(28 + n));
+	put(f, (uint8_t[]){ 0, 1, 0, 0, 64, 17, 0, 0 }, 8);
+	put32(f, from);
+	put32(f, to);
+	for (size_t i = start; i < f->order.n; i += 2)
+		sum += (uint32_t)(f->order.bytes[i] << 8 | f->order.bytes[i + 1]);
+	sum = (sum & 0xffff) + (sum >> 16);
+	memcpy(f->order.bytes + start + 10, (uint16_t[]){ htons((uint16_t)~sum) }, 2);
+	put16(f, 4000);
+	put16(f, 80);
+	put16(f, (uint16_t)(8 + n));
+	put16(f, 0);
+	put(f, word, n);
+}
+
+static struct frame udp(const uint8_t mac[6], uint32_t from, uint32_t to,
+			const char *word)
+{
+	struct frame f = ethernet(bridge, mac, 0x0800);
+
+	put_udp(&f, from, to, word);
+	return f;
+}
+
+/* "I, `mac`, have `ip`", to everybody or to one. */
+static struct frame arp(const uint8_t to[6], const uint8_t sender[6],
+			const uint8_t mac[6], uint32_t ip, uint32_t asks,
+			const char *word)
+{
+	struct frame f = ethernet(to, sender, 0x0806);
+
+	put(&f, (uint8_t[]){ 0, 1, 8, 0, 6, 4, 0, asks ? 1 : 2 }, 8);
+	put(&f, mac, 6);
+	put32(&f, ip);
+	put(&f, to, 6);
+	put32(&f, asks ? asks : ip);
+	put(&f, word, strlen(word));
+	return f;
+}
+
+/* Whether it comes to where it would do harm. */
+static bool arrives(struct lab *l, enum who from, enum who to, const struct frame *f,
+		    const char *word)
+{
+	lab_forget(l, to);
+	actor_do(&l->actors[from], &f->order);
+	return lab_seen(l, to, word, strlen(word));
+}
+
+void nobody_sends_with_the_address_of_another(void **state)
+{
+	struct lab *l = *state;
+	const struct net_member *a1 = &l->members[A1], *b2 = &l->members[B2],
+				*d1 = &l->members[D1];
+	uint32_t a3 = l->members[A3].ip;
+	struct frame f;
+
+	lab_apply(l);
+	/* What is true passes: the frames are good ones. */
+	f = udp(a1->mac, a1->ip, a3, "true-one");
+	assert_true(arrives(l, A1, A3, &f, "true-one"));
+	/* d1 as a teammate of a3; with its own hardware address, or that one's. */
+	f = udp(d1->mac, a1->ip, a3, "ip-spoof");
+	assert_false(arrives(l, D1, A3, &f, "ip-spoof"));
+	f = udp(a1->mac, a1->ip, a3, "all-of-it");
+	assert_false(arrives(l, D1, A3, &f, "all-of-it"));
+	/* A teammate as another one. */
+	f = udp(a1->mac, l->members[A2].ip, a3, "as-a2");
+	assert_false(arrives(l, A1, A3, &f, "as-a2"));
+	/* Only the hardware address is another's. */
+	f = udp(b2->mac, a1->ip, a3, "mac-spoof");
+	assert_false(arrives(l, A1, A3, &f, "mac-spoof"));
+	/* To a hardware address right away, past the machine. */
+	f = udp(a1->mac, a1->ip, a3, "direct");
+	memcpy(f.order.bytes, l->members[A3].mac, 6);
+	assert_false(arrives(l, A1, A3, &f, "direct"));
+	/* As the gateway, as nobody yet, as the machine's own loopback. */
+	f = udp(a1->mac, l->plan.base + 1, a3, "as-gateway");
+	assert_false(arrives(l, A1, A3, &f, "as-gateway"));
+	f = udp(a1->mac, 0, a3, "as-nobody");
+	assert_false(arrives(l, A1, A3, &f, "as-nobody"));
+	f = udp(a1->mac, 0x7f000001, a3, "as-loopback");
+	assert_false(arrives(l, A1, A3, &f, "as-loopback"));
+}
+
+void nothing_but_ipv4_and_arp_leaves_a_vm(void **state)
+{
+	struct lab *l = *state;
+	const struct net_member *a1 = &l->members[A1];
+	struct frame f;
+
+	lab_apply(l);
+	f = ethernet(everybody, a1->mac, 0x86dd);
+	put(&f, "\x60\0\0\0\0\4\x3b\xff ipv6 ipv6 ipv6 ipv6 ipv6 ipv6 ", 40);
+	assert_false(arrives(l, A1, A3, &f, "ipv6 ipv6"));
+	f = ethernet(everybody, a1->mac, 0x88b5);
+	put(&f, "whatever it is", 14);
+	assert_false(arrives(l, A1, A3, &f, "whatever it is"));
+	/* In a VLAN it is not what it seems. */
+	f = ethernet(bridge, a1->mac, 0x8100);
+	put16(&f, 7);
+	put16(&f, 0x0800);
+	put_udp(&f, a1->ip, l->members[A3].ip, "in-a-vlan");
+	assert_false(arrives(l, A1, A3, &f, "in-a-vlan"));
+}
+
+/* Where the machine thinks that an address is. */
+static const char *neighbor(const char *ip)
+{
+	return lab_run(NULL, "ip neigh show %s", ip);
+}
+
+void arp_tells_nobody_a_lie(void **state)
+{
+	struct lab *l = *state;
+	const struct net_member *d1 = &l->members[D1], *a1 = &l->members[A1];
+	uint32_t gateway = l->plan.base + 1;
+	struct frame f;
+
+	lab_apply(l);
+	assert_true(lab_reaches(l, A1, A3, PING, true));
+	/* The machine believes what it was told by its own, and keeps it. */
+	assert_non_null(strstr(neighbor("10.99.0.2"), "02:00:00:00:00:01 PERMANENT"));
+	f = arp(everybody, d1->mac, d1->mac, a1->ip, 0, "i-am-a1");
+	assert_false(arrives(l, D1, A3, &f, "i-am-a1"));
+	assert_non_null(strstr(neighbor("10.99.0.2"), "02:00:00:00:00:01 PERMANENT"));
+	/* Nor does it learn of addresses that are nobody's. */
+	f = arp(bridge, d1->mac, d1->mac, l->plan.base + 1000, gateway, "i-am-1000");
+	assert_false(arrives(l, D1, A3, &f, "i-am-1000"));
+	assert_string_equal(neighbor("10.99.3.232"), "");
+	/* Nobody else hears who says to be the gateway. */
+	f = arp(everybody, d1->mac, d1->mac, gateway, 0, "i-am-gw");
+	assert_false(arrives(l, D1, A1, &f, "i-am-gw"));
+	f = arp(a1->mac, d1->mac, d1->mac, gateway, 0, "to-a1-only");
+	assert_false(arrives(l, D1, A1, &f, "to-a1-only"));
+	/* The frame is honest, what it says is not. */
+	f = arp(bridge, d1->mac, a1->mac, d1->ip, gateway, "other-mac");
+	assert_false(arrives(l, D1, A1, &f, "other-mac"));
+	assert_non_null(strstr(neighbor("10.99.0.9"), "02:00:00:00:00:08 PERMANENT"));
+	assert_non_null(
+		strstr(lab_run(NULL, "nsenter -t %d -n ip neigh", (int)l->actors[A1].pid),
+		       "10.99.0.1 dev eth0 lladdr 02:63:64:00:c0:de"));
+}
