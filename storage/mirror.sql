@@ -9,10 +9,11 @@ SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 FROM state s WHERE s.one = 1;
 
 -- name: mirror_events
--- Mail is not mirrored: its events are passed over without leaving SQLite.
+-- Mail is passed over without leaving SQLite unless it is logged (120: sent).
 SELECT seq, kind, team, subject, detail FROM event
 WHERE seq > :after AND seq <= :upto
-	AND (kind < 120 OR kind BETWEEN 150 AND 159 OR kind BETWEEN 200 AND 299)
+	AND (kind < 120 OR kind BETWEEN 150 AND 159 OR kind BETWEEN 200 AND 299
+		OR kind = :mail * 120)
 ORDER BY seq;
 
 -- name: mirror_task_ids
@@ -139,4 +140,37 @@ SELECT id, number, slug FROM task WHERE team = :team ORDER BY number;
 -- How many events that the mirror shows it has not read.
 SELECT count(*) AS n FROM event
 WHERE seq > :after
-	AND (kind < 120 OR kind BETWEEN 150 AND 159 OR kind BETWEEN 200 AND 299);
+	AND (kind < 120 OR kind BETWEEN 150 AND 159 OR kind BETWEEN 200 AND 299
+		OR kind = :mail * 120);
+
+-- name: mirror_mail
+-- scan ok: the list itself
+-- text: ids sender_name receivers
+-- Messages as the log shows them.
+SELECT m.id, m.team, m.at, m.urgent, m.to_all, m.type, m.content, m.thread,
+	p.at AS reply_at, a.name AS sender_name,
+	(SELECT group_concat(iif(r.team = m.team, '', t.name || '/') || r.name, ', ')
+		FROM delivery d JOIN agent r ON r.id = d.agent JOIN team t ON t.id = r.team
+		WHERE d.message = m.id AND m.to_all = 0) AS receivers
+FROM json_each(:ids) j CROSS JOIN message m ON m.id = j.value
+JOIN agent a ON a.id = m.sender LEFT JOIN message p ON p.id = m.reply_to ORDER BY m.id;
+
+-- name: mirror_mail_heads
+-- row: mirror_mail_next
+-- scan ok: the list itself
+-- text: ids
+SELECT m.id, m.team, m.at FROM json_each(:ids) j CROSS JOIN message m ON m.id = j.value;
+
+-- name: mirror_mail_next
+-- row: mirror_mail_next
+SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT :limit;
+
+-- name: mirror_mail_of
+SELECT id FROM message
+WHERE id > :after AND id <= :upto AND team = :team AND at >= :day_from AND at < :day_upto
+ORDER BY id LIMIT :limit;
+
+-- name: mirror_mail_ends
+-- scan ok: both ends
+SELECT (SELECT coalesce(min(id), 1) FROM message) AS oldest,
+	(SELECT coalesce(max(id), 0) FROM message) AS newest;

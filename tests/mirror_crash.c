@@ -1,7 +1,7 @@
 /*
  * mirror_crash - kills the mirror in the middle, many times, while a person
- * edits its files; in the end the files are equal to the rows and each edit is
- * still somewhere.
+ * edits its files; in the end the files are equal to the rows, each message
+ * stands in the log once, and each edit is still somewhere.
  *
  *   mirror_crash [KILLS [SEED]]
  */
@@ -139,6 +139,18 @@ static void change(sqlite3 *db, uint64_t *seed)
 			 "%s SELECT 5, 207, 1, 1, 0, id, 0, NULL FROM task; COMMIT",
 			 log_it);
 		break;
+	case 3:
+	case 4:
+	case 5:
+		snprintf(
+			sql, sizeof(sql),
+			"BEGIN IMMEDIATE; INSERT INTO message (team, sender, at, urgent, "
+			"to_all, ack_required, type, content) VALUES (1, 1, 5, 0, 1, 0, "
+			"'text', hex(randomblob(%d)));"
+			"%s VALUES (5, 120, 1, 1, 0, last_insert_rowid(), 0, NULL); "
+			"COMMIT",
+			(int)(next(seed) % 20000), log_it);
+		break;
 	default:
 		snprintf(sql, sizeof(sql),
 			 "BEGIN IMMEDIATE; UPDATE task SET description = 'd%d' WHERE "
@@ -266,6 +278,49 @@ static int count_lost(struct world *w)
 	return lost;
 }
 
+/* How many headings of the log are not those of the messages 1, 2, 3, … in order,
+ * each once. */
+static int count_wrong(struct world *w, int messages)
+{
+	char path[200], *line = NULL;
+	int expected = 1, wrong = 0;
+	size_t room = 0;
+	FILE *log;
+
+	snprintf(path, sizeof(path), "%s/vault/teams/demo/messages/1970-01-01.md",
+		 w->dir);
+	log = fopen(path, "r");
+	while (log && getline(&line, &room, log) > 0) {
+		const char *mark = strncmp(line, "## ", 3) == 0 ? strstr(line, "<!-- ")
+								: NULL;
+
+		if (mark && strtol(mark + 5, NULL, 10) == expected)
+			expected++;
+		else if (mark)
+			wrong++;
+	}
+	free(line);
+	if (log)
+		fclose(log);
+	return wrong + abs(messages + 1 - expected);
+}
+
+static int count_messages(struct world *w)
+{
+	sqlite3 *db = open_rows(w);
+	sqlite3_stmt *st = NULL;
+	int n;
+
+	if (sqlite3_prepare_v2(db, "SELECT count(*) FROM message", -1, &st, NULL) !=
+		    SQLITE_OK ||
+	    sqlite3_step(st) != SQLITE_ROW)
+		die("count", sqlite3_errmsg(db));
+	n = sqlite3_column_int(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return n;
+}
+
 /* Lets the mirror finish; all tasks change before, so that no edit is left in place. */
 static int finish(struct world *w)
 {
@@ -297,7 +352,7 @@ int main(int argc, char **argv)
 {
 	struct world w = { 0 };
 	int kills = argc > 1 ? (int)strtol(argv[1], NULL, 10) : FIRST_KILLS;
-	int differences, lost;
+	int differences, lost, messages, wrong;
 	sqlite3 *db;
 
 	w.seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
@@ -308,6 +363,7 @@ int main(int argc, char **argv)
 		die(w.dir, strerror(errno));
 	snprintf(w.home.dir, sizeof(w.home.dir), "%s", w.dir);
 	snprintf(w.home.vault, sizeof(w.home.vault), "%s/vault", w.dir);
+	w.home.settings.config.vault_messages = true;
 	store_close(open_store(&w));
 	db = open_rows(&w);
 	make_rows(db);
@@ -332,9 +388,12 @@ int main(int argc, char **argv)
 	}
 	differences += finish(&w);
 	lost = count_lost(&w);
-	printf("%d kills, %d edits: %d files differ, %d edits lost\n", kills, w.edits,
-	       differences, lost);
-	if (differences || lost)
+	messages = count_messages(&w);
+	wrong = count_wrong(&w, messages);
+	printf("%d kills, %d edits, %d messages: %d files differ, %d edits lost, "
+	       "%d messages out of place\n",
+	       kills, w.edits, messages, differences, lost, wrong);
+	if (differences || lost || wrong)
 		return 1;
 	return folder_remove(w.dir) != 0;
 }

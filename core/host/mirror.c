@@ -41,6 +41,7 @@ int mirror_open(struct mirror **out, const struct home *home, struct fault *f)
 	if (!m)
 		abort();
 	m->lock = -1;
+	m->mail.on = home->settings.config.vault_messages;
 	if ((rc = files_open(&m->show.files, home->vault, f)) < 0)
 		goto out;
 	m->lock = openat(m->show.files.root, lock_name,
@@ -151,6 +152,7 @@ static int find_place(struct mirror *m, const struct mirror_head_row *head)
 		return 0;
 	m->stale.n = 0;
 	m->check.stage = STAGE_FOLLOW;
+	mail_forget(&m->mail);
 	m->at = (struct mirror_cursor){ .seq = head->newest, .stage = STAGE_TEAMS };
 	strncpy(m->at.incarnation, head->incarnation, sizeof(m->at.incarnation) - 1);
 	return 0;
@@ -259,6 +261,7 @@ void mirror_close(struct mirror *m)
 	if (m->watching)
 		losses_close(&m->losses);
 	ids_release(&m->stale);
+	mail_release(&m->mail);
 	show_release(&m->show);
 	free(m);
 }
@@ -340,7 +343,8 @@ int mirror_lag(const struct home *home, struct store *store, int64_t *events,
 		goto out;
 	if (c.stage == STAGE_FOLLOW && strcmp(c.incarnation, head.incarnation) == 0 &&
 	    c.seq + 1 >= head.oldest) {
-		rc = sql_row(&s.call, mirror_lag, &row, .after = c.seq);
+		rc = sql_row(&s.call, mirror_lag, &row, .after = c.seq,
+			     .mail = home->settings.config.vault_messages);
 		*events = rc > 0 ? row.n : -1;
 	}
 	show_end(&s);

@@ -12,9 +12,9 @@ enum {
 };
 
 /* From its beginning, now. */
-static void check_all(struct mirror *m)
+static void check_from(struct mirror *m, enum mirror_stage stage)
 {
-	m->check = (struct mirror_cursor){ .stage = STAGE_TEAMS };
+	m->check = (struct mirror_cursor){ .stage = stage };
 	m->check_at = 0;
 }
 
@@ -25,7 +25,7 @@ int mirror_watch(struct mirror *m)
 	losses_open(&m->losses, m->show.files.root);
 	m->watching = true;
 	m->show.files.losses = &m->losses;
-	check_all(m);
+	check_from(m, STAGE_TEAMS);
 	return m->losses.fd;
 }
 
@@ -51,7 +51,9 @@ static int bring_back(struct mirror *m)
 		return fault_set(&call->fault, FAULT_UNAVAILABLE, "",
 				 "somebody took the vault away: it is made again");
 	if (l->all)
-		check_all(m);
+		check_from(m, STAGE_TEAMS);
+	else if (m->check.stage == STAGE_FOLLOW || m->check.stage == STAGE_MAIL)
+		check_from(m, STAGE_MAIL); /* it may have been a day's messages */
 	for (int i = 0; rc >= 0 && i < l->n_teams; i++) {
 		rc = complete_team(&m->show, l->teams[i], (size_t)m->batch);
 		more |= rc > 0;
@@ -94,7 +96,7 @@ int check_some(struct mirror *m)
 		rc = bring_back(m);
 	if (rc >= 0 && m->check.stage == STAGE_FOLLOW && m->losses.partial &&
 	    now >= m->check_at)
-		check_all(m);
+		check_from(m, STAGE_TEAMS);
 	if (rc >= 0 && m->check.stage != STAGE_FOLLOW && now >= m->check_at)
 		rc = check_slice(m, now);
 	fs->spare_edits = false;

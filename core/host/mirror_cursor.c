@@ -13,7 +13,7 @@ bool cursor_parse(struct mirror_cursor *c, const char *text)
 		   &read.seq, &stage, &read.row);
 	if (n != 2 && n != 4)
 		return false;
-	if (stage < STAGE_FOLLOW || stage > STAGE_FOLDERS || read.seq < 0 || read.row < 0)
+	if (stage < STAGE_FOLLOW || stage > LAST_STAGE || read.seq < 0 || read.row < 0)
 		return false;
 	read.stage = (enum mirror_stage)stage;
 	*c = read;

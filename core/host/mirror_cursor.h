@@ -20,7 +20,9 @@ enum mirror_stage {
 	STAGE_SUMMARIES,
 	STAGE_SWEEP,
 	STAGE_FOLDERS,
+	STAGE_MAIL,
 };
+enum { LAST_STAGE = STAGE_MAIL };
 
 struct mirror_cursor {
 	char incarnation[40];

@@ -32,14 +32,14 @@ int files_open_below(int root, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.mode = flags & O_CREAT ? 0600 : 0,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
 	};
 
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-/* What stands at `name` is no folder: a person's file, or a planted symlink. */
-static int move_aside(int dir, const char *name)
+int files_move_aside(int dir, const char *name)
 {
 	char aside[300];
 
@@ -69,7 +69,7 @@ static int step_into(struct files *fs, int dir, const char *name)
 				return -1;
 		} else if (errno != ENOTDIR && errno != ELOOP) {
 			return -1;
-		} else if (move_aside(dir, name) < 0 && errno != ENOENT) {
+		} else if (files_move_aside(dir, name) < 0 && errno != ENOENT) {
 			return -1;
 		}
 	}

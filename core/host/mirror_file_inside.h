@@ -12,6 +12,10 @@ int files_fault(struct fault *f, const char *what, const char *path);
 /* openat2() that neither leaves `root` nor follows a symlink. */
 int files_open_below(int root, const char *path, int flags);
 
+/* What stands at `name` is not what the mirror needs there: a person's file, or a
+ * planted symlink.  It is renamed; 0, or -1 with errno. */
+int files_move_aside(int dir, const char *name);
+
 /* The folder's descriptor, borrowed until another one is asked for; -1 with
  * errno.  Looking only, a folder that is not there is ENOENT. */
 int files_folder(struct files *fs, const char *path, bool make);

@@ -5,12 +5,14 @@
 #define MIRROR_INSIDE_H
 
 #include "core/host/mirror_cursor.h"
+#include "core/host/mirror_mail.h"
 #include "core/host/mirror_show.h"
 
 enum { SUMMARY_MS = 250 }; /* between two writes of the same INDEX.md */
 
 struct mirror {
 	struct show show;
+	struct mail mail;
 	int lock; /* descriptor */
 	bool locked, known; /* holds the lock; `at` was read from the file */
 	bool direct; /* of a process that ends soon: nothing is put off */

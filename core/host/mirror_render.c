@@ -368,3 +368,55 @@ void render_board(const struct board_view *v, struct page *p)
 		add_board_rows(t, v, board_order[i].state);
 	}
 }
+
+/* --- messages --------------------------------------------------------------------- */
+
+/* A heading that ends with the number, what is unusual, and the text as a
+ * quotation: so none of its lines can begin as a heading does. */
+void render_mail(const struct mirror_mail_row *row, struct text *out)
+{
+	const char *s = row->content;
+	char at[25];
+
+	time_format(row->at, at);
+	text_addf(out, "## %.12s %s", at + 11, row->sender_name);
+	if (row->to_all || row->receivers)
+		text_addf(out, " -> %s", row->to_all ? "all" : row->receivers);
+	text_addf(out, " <!-- %" PRId64 " -->\n\n", row->id);
+	if (row->urgent)
+		text_addf(out, "- urgent\n");
+	if (strcmp(row->type, "text") != 0) {
+		text_addf(out, "- type: ");
+		add_line(out, row->type);
+		text_addf(out, "\n");
+	}
+	if (row->thread) {
+		text_addf(out, "- thread: ");
+		add_line(out, row->thread);
+		text_addf(out, "\n");
+	}
+	if (row->reply_at) {
+		time_format(row->reply_at, at);
+		text_addf(out, "- reply to: %s\n", at);
+	}
+	if (row->urgent || row->thread || row->reply_at || strcmp(row->type, "text") != 0)
+		text_addf(out, "\n");
+	while (*s) {
+		size_t len = strcspn(s, "\n");
+
+		text_addf(out, len > 0 ? "> " : ">");
+		text_add(out, s, len);
+		text_add(out, "\n", 1);
+		s += len + (s[len] == '\n');
+	}
+	text_add(out, "\n", 1);
+}
+
+void render_mail_header(const char *team, int64_t day, struct text *out)
+{
+	char at[25];
+
+	time_format(day * INT64_C(86400000), at);
+	text_addf(out, "---\nteam: \"%s\"\ndate: \"%.10s\"\n---\n\n", team, at);
+	text_addf(out, "# Messages of %s, %.10s\n\n", team, at);
+}

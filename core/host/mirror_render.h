@@ -17,4 +17,8 @@ void render_card(const struct agent_view *v, struct page *p);
 void render_team(const struct team_view *v, struct page *p);
 void render_board(const struct board_view *v, struct page *p); /* INDEX.md */
 
+/* Appends a message as the log has it, and what a day's file begins with. */
+void render_mail(const struct mirror_mail_row *row, struct text *out);
+void render_mail_header(const char *team, int64_t day, struct text *out);
+
 #endif

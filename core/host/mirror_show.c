@@ -155,9 +155,7 @@ static bool folder_exists(struct show *s, const char *team)
 
 /* --- teams ---------------------------------------------------------------------------- */
 
-/* The team whose folder "teams/NAME" is, as its TEAM.md says: 0 if it has none,
- * negative on failure. */
-static int64_t folder_row(struct show *s, const char *team)
+int64_t team_folder_row(struct show *s, const char *team)
 {
 	char folder[FILES_PATH];
 	int rc;
@@ -258,7 +256,7 @@ int show_team(struct show *s, int64_t team)
 	show_end(s);
 	if (rc <= 0)
 		return rc;
-	if ((has = folder_row(s, row.name)) < 0)
+	if ((has = team_folder_row(s, row.name)) < 0)
 		return (int)has;
 	if (row.destroyed_at) {
 		if (has == team ||

@@ -44,6 +44,10 @@ int sweep_folders(struct show *s);
 /* Paths: "teams/TEAM", "teams/TEAM/tasks", "teams/TEAM/cards". */
 void team_folder(const char *team, const char *below, char out[FILES_PATH]);
 
+/* The row of the team whose folder "teams/NAME" is, as its TEAM.md says: 0 if it
+ * has none, negative on failure. */
+int64_t team_folder_row(struct show *s, const char *team);
+
 void show_release(struct show *s);
 
 #endif

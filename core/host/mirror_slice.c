@@ -6,7 +6,7 @@ enum { SLICE_EVENTS = 20000 }; /* mail included */
 
 /* What a slice of the log touched. */
 struct touched {
-	struct ids tasks, agents, teams, changed, renamed, boards;
+	struct ids tasks, agents, teams, changed, renamed, boards, mail;
 };
 
 /* --- everything ----------------------------------------------------------------------- */
@@ -57,6 +57,7 @@ static int show_stage(struct mirror *m, enum mirror_stage stage, const struct id
 		return each_team(m, ids, sweep_team);
 	case STAGE_FOLDERS:
 		return sweep_folders(&m->show);
+	case STAGE_MAIL:
 	case STAGE_FOLLOW:
 		break;
 	}
@@ -84,10 +85,30 @@ static int page_ids(struct mirror *m, const struct mirror_cursor *at, struct ids
 					 .after = at->row, .limit = m->batch },
 				 ids);
 	case STAGE_FOLDERS:
+	case STAGE_MAIL:
 	case STAGE_FOLLOW:
 		break;
 	}
 	return 0;
+}
+
+/* The log of messages goes by their numbers, which are more than other rows. */
+static int pass_mail(struct mirror *m, struct mirror_cursor *at)
+{
+	int64_t row = at->row;
+	int rc = 0;
+
+	if (m->mail.on)
+		rc = mail_pass(&m->mail, &m->show, &row, m->batch * 4);
+	else
+		row = 0;
+	if (rc >= 0 && files_commit(&m->show.files, &m->show.call.fault) < 0)
+		return m->show.call.fault.code;
+	if (rc == 0 && row == 0)
+		at->stage = STAGE_FOLLOW;
+	if (rc >= 0)
+		at->row = row;
+	return rc < 0 ? rc : 0;
 }
 
 int slice_pass(struct mirror *m, struct mirror_cursor *at)
@@ -95,6 +116,8 @@ int slice_pass(struct mirror *m, struct mirror_cursor *at)
 	struct ids ids = { 0 };
 	int rc;
 
+	if (at->stage == STAGE_MAIL)
+		return pass_mail(m, at);
 	if ((rc = page_ids(m, at, &ids)) < 0 ||
 	    (rc = show_stage(m, at->stage, &ids)) < 0 ||
 	    (rc = files_commit(&m->show.files, &m->show.call.fault)) < 0)
@@ -102,7 +125,7 @@ int slice_pass(struct mirror *m, struct mirror_cursor *at)
 	if (ids.n > 0) {
 		at->row = ids.v[ids.n - 1];
 	} else {
-		at->stage = at->stage == STAGE_FOLDERS ? STAGE_FOLLOW : at->stage + 1;
+		at->stage = at->stage + 1;
 		at->row = 0;
 	}
 	m->show.sweep.n = 0; /* a stage of its own sweeps all */
@@ -135,6 +158,10 @@ static int touch_workspace(struct call *call, struct touched *t, int64_t workspa
 static int touch(struct call *call, struct touched *t,
 		 const struct mirror_events_row *event)
 {
+	if (event->kind == EVENT_MESSAGE_SENT) {
+		ids_add(&t->mail, event->subject);
+		return 0;
+	}
 	ids_add(&t->boards, event->team);
 	if (event->kind == EVENT_TEAM_STATE) {
 		return 0; /* the summary says it */
@@ -201,7 +228,8 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	*upto = m->show.rev;
 	if (*upto > m->at.seq + SLICE_EVENTS)
 		*upto = m->at.seq + SLICE_EVENTS;
-	sql_query(call, &q, mirror_events, .after = m->at.seq, .upto = *upto);
+	sql_query(call, &q, mirror_events, .after = m->at.seq, .upto = *upto,
+		  .mail = m->mail.on);
 	while ((rc = sql_next(call, &q, &event)) > 0) {
 		if (++n > m->batch) {
 			*upto = event.seq - 1;
@@ -219,10 +247,15 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	return rc;
 }
 
+/* 1: messages are left to be logged. */
 static int show_touched(struct mirror *m, struct touched *t)
 {
-	int rc;
+	int rc, more = 0;
 
+	/* Before their folder is put away. */
+	if (t->teams.n > 0 &&
+	    (rc = more = mail_follow(&m->mail, &m->show, &t->mail, true)) < 0)
+		return rc;
 	ids_settle(&t->teams);
 	ids_settle(&t->agents);
 	ids_settle(&t->tasks);
@@ -235,7 +268,9 @@ static int show_touched(struct mirror *m, struct touched *t)
 	ids_settle(&m->show.sweep);
 	rc = each_team(m, &m->show.sweep, sweep_team);
 	m->show.sweep.n = 0;
-	return rc;
+	if (rc >= 0)
+		rc = mail_follow(&m->mail, &m->show, &t->mail, false);
+	return rc < 0 ? rc : rc | more;
 }
 
 static bool summaries_due(const struct mirror *m, bool at_end)
@@ -273,6 +308,7 @@ static void touched_release(struct touched *t)
 	ids_release(&t->changed);
 	ids_release(&t->renamed);
 	ids_release(&t->boards);
+	ids_release(&t->mail);
 }
 
 int slice_log(struct mirror *m, int64_t newest)
@@ -280,24 +316,26 @@ int slice_log(struct mirror *m, int64_t newest)
 	struct files *fs = &m->show.files;
 	struct touched t = { 0 };
 	int64_t upto = m->at.seq;
-	bool due = false, wrote;
+	bool due = false, wrote, unfinished = false;
 	int rc = 0;
 
 	if (newest > m->at.seq &&
 	    ((rc = read_log(m, &t, &upto)) < 0 || (rc = show_touched(m, &t)) < 0))
 		goto out;
+	unfinished = rc > 0;
 	mark_stale(m, &t);
 	due = summaries_due(m, upto >= newest);
 	if (due && (rc = slice_summaries(m)) < 0)
 		goto out;
-	wrote = fs->n_staged > 0 || fs->made;
+	wrote = fs->n_staged > 0 || fs->made || t.mail.n > 0;
 	if (wrote && (rc = files_commit(fs, &m->show.call.fault)) < 0)
 		goto out;
-	m->at.seq = upto;
+	if (!unfinished)
+		m->at.seq = upto;
 	if (due)
 		m->stale.n = 0;
 	rc = mirror_save(m, wrote || due);
 out:
 	touched_release(&t);
-	return rc < 0 ? rc : upto < newest;
+	return rc < 0 ? rc : unfinished || upto < newest;
 }

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include "core/host/mirror.h"
+#include "core/host/mirror_mail.h"
 #include "core/host/mirror_show.h"
 
 enum { PAGE_ROWS = 256 };
 
 struct check {
 	struct show show;
+	struct mail mail;
 	struct text *report;
 	int differences, edited;
 };
@@ -154,6 +156,28 @@ static int check_all(struct check *c, enum sql id,
 	return rc;
 }
 
+/* A day of many messages comes up more than once. */
+static void tell_mail(void *with, const char *folder, const char *file)
+{
+	struct check *c = with;
+	char line[FILES_PATH + 80];
+
+	snprintf(line, sizeof(line), "%s/%s: ", folder, file);
+	if (!c->report->data || !strstr(c->report->data, line))
+		tell(c, folder, file, "behind its rows");
+}
+
+static int check_mail(struct check *c)
+{
+	int64_t row = 0;
+	int rc;
+
+	do {
+		rc = mail_verify(&c->mail, &c->show, &row, PAGE_ROWS * 16, tell_mail, c);
+	} while (rc >= 0 && row > 0);
+	return rc;
+}
+
 _Static_assert(sizeof(struct sql_mirror_team_ids_in) ==
 		       sizeof(struct sql_mirror_task_ids_in),
 	       "after and limit");
@@ -176,8 +200,11 @@ int mirror_verify(const struct home *home, struct store *store, struct text *rep
 	if ((rc = check_all(&c, sql_mirror_team_ids, check_teams)) >= 0 &&
 	    (rc = check_all(&c, sql_mirror_agent_ids, check_agents)) >= 0)
 		rc = check_all(&c, sql_mirror_task_ids, check_tasks);
+	if (rc >= 0 && home->settings.config.vault_messages)
+		rc = check_mail(&c);
 	if (rc < 0)
 		*f = f->code ? *f : c.show.call.fault;
+	mail_release(&c.mail);
 	show_release(&c.show);
 	if (edited)
 		*edited = c.edited;

@@ -46,6 +46,25 @@ rm -r "$CADRE_HOME/vault"
 until_done test -f "$vault/tasks/001-write-the-parser.md"
 until_done whole
 
+# The log of messages is off until somebody wants it; then it holds all of them,
+# and of a command only what may be shown.
+[ ! -e "$vault/messages" ] || bad "messages are logged unasked"
+cadre send coder "before" >/dev/null || bad "send"
+cadre down >/dev/null
+export CADRE_VAULT_MESSAGES=true
+cadre up >/dev/null || bad "up"
+log=$vault/messages/$(date -u +%F).md
+cadre send coder '{"task_id":"x","command":"make","env":{"KEY":"hunter2"}}' \
+	--message-type task_assignment >/dev/null || bad "an assignment"
+cadre --as coder send lead "after" --thread design >/dev/null || bad "send"
+until_done grep -q '^> after$' "$log"
+until_done grep -q '^> before$' "$log"
+grep -q '^## .* -> coder <!-- 2 -->$' "$log" || bad "the assignment is not in the log"
+! grep -rq hunter2 "$CADRE_HOME/vault" || bad "a key is in the vault"
+rm "$log"
+until_done grep -q '^> before$' "$log"
+until_done whole
+
 # Nothing of a state is anybody else's.
 cadre backup "$TMPDIR/copy" >/dev/null || bad "backup"
 open=$(find "$CADRE_HOME" "$TMPDIR/copy" -perm /077 ! -type l)
