@@ -53,6 +53,29 @@ static int add_stored(struct guest *g, struct env *e, struct fault *f)
 	return rc;
 }
 
+static bool has(const struct env *e, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < e->n; i++)
+		if (strncmp(e->items[i], name, n) == 0 && e->items[i][n] == '=')
+			return true;
+	return false;
+}
+
+/* Where commands reach the host, and as whom, unless whoever started the guest
+ * has said so. */
+static void add_door(struct guest *g, struct env *e)
+{
+	if (has(e, "CADRE_SOCKET"))
+		return;
+	env_set(e, arena_printf(e->arena, "CADRE_SOCKET=%s", g->door));
+	if (*g->team)
+		env_set(e, arena_printf(e->arena, "CADRE_TEAM=%s", g->team));
+	if (*g->agent)
+		env_set(e, arena_printf(e->arena, "CADRE_AGENT=%s", g->agent));
+}
+
 int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *a,
 	      char ***out, struct fault *f)
 {
@@ -65,6 +88,7 @@ int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *
 		env_set(&e, *p);
 	for (; own && *own; own++)
 		env_set(&e, arena_strdup(a, *own));
+	add_door(g, &e);
 	rc = add_stored(g, &e, f);
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = guest_env_check(more[i].key, "/env", f);

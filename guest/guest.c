@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "guest/door.h"
 #include "guest/serve.h"
 
 enum { END_MS = 2000, ANSWER_MS = 50, FILES = 8192 };
@@ -55,7 +56,7 @@ void guest_stop(struct guest *g)
 	g->stopping = true;
 	uv_timer_stop(&g->again);
 	uv_timer_stop(&g->beat);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		peer_listen_close(&g->listeners[i]);
 	for (struct proc *run = g->runs; run; run = run->next) {
 		proc_kill(run, SIGTERM);
@@ -189,7 +190,9 @@ static int listen_at(struct guest *g, struct fault *f)
 		return rc;
 	if (at.kind == LINK_UNIX)
 		mkdir(at.path, 0700);
-	rc = peer_listen_open(&g->listeners[0], g, WIRE_CONTROL, &at, f);
+	rc = door_open(g, at.kind == LINK_UNIX ? at.path : g->state, f);
+	if (!rc)
+		rc = peer_listen_open(&g->listeners[0], g, WIRE_CONTROL, &at, f);
 	return rc ? rc : peer_listen_open(&g->listeners[1], g, WIRE_RELAY, &at, f);
 }
 

@@ -6,7 +6,7 @@
  * be lost in its spool.  It outlives the host that started it and waits to be
  * dialled again.  The files, in the order to read them: guest.c (start and
  * end), peer.c (sockets and frames), serve.c (which message goes where),
- * proc.c (a process group), exec.c, file.c, daemon.c.
+ * proc.c (a process group), exec.c, file.c, daemon.c, door.c (what asks the host).
  */
 #ifndef GUEST_H
 #define GUEST_H

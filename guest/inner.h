@@ -16,6 +16,9 @@
 #include "guest/proc.h"
 #include "storage/spool.h"
 
+/* Beside WIRE_CONTROL and WIRE_RELAY: a socket for commands of the workspace. */
+enum { WIRE_DOOR = 4 };
+
 enum {
 	LINKS = 64, /* per socket */
 	JOBS = 1000,
@@ -31,7 +34,7 @@ struct guest;
 struct listener {
 	struct guest *guest;
 	struct link_ear *ear;
-	unsigned port; /* WIRE_CONTROL or WIRE_RELAY */
+	unsigned port; /* WIRE_CONTROL, WIRE_RELAY or WIRE_DOOR */
 	int n_peers;
 };
 
@@ -54,9 +57,16 @@ struct guest {
 	uint64_t started; /* loop time */
 	bool stopping;
 
-	struct listener listeners[2];
+	struct listener listeners[3];
 	struct peer *peers;
 	char buffer[16 << 10]; /* bytes just read from a peer */
+
+	/* door.c: the control line of the host, and whom it says to serve. */
+	struct peer *host;
+	char team[72], agent[72];
+	char door[600]; /* path of its socket */
+	struct asking *asking;
+	int64_t last_asking;
 
 	struct proc *runs; /* all processes */
 	struct job *jobs;

@@ -1,7 +1,10 @@
 #include "guest/peer.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "guest/door.h"
 
 enum {
 	STRANGER_MOST = 4096, /* bytes of its Hello */
@@ -77,6 +80,27 @@ void peer_send(struct peer *peer, const char *type, const void *message)
 		text_release(&text);
 }
 
+/* What fits no frame came in one, but for its id. */
+static void write_json(struct text *text, const json_t *json, struct fault *f)
+{
+	size_t start = frame_open(text);
+	char *s = json_dumps(json, JSON_COMPACT);
+
+	if (s)
+		text_add(text, s, strlen(s));
+	free(s);
+	frame_close(text, start, f);
+}
+
+void peer_pass(struct peer *peer, const json_t *message)
+{
+	struct text text = { 0 };
+	struct fault f = { 0 };
+
+	write_json(&text, message, &f);
+	send_text(peer, &text, false);
+}
+
 /* --- requests ------------------------------------------------------------------ */
 
 static void start(struct errand *q)
@@ -145,6 +169,17 @@ void errand_fail(struct errand *q, const struct fault *why)
 	struct text text = { 0 };
 
 	wire_write_fault(&text, why, !q->peer->hello, q->packet.id);
+	end(q, &text);
+}
+
+void errand_pass(struct errand *q, const json_t *answer)
+{
+	struct text text = { 0 };
+	struct fault f = { 0 };
+
+	write_json(&text, answer, &f);
+	if (f.code)
+		wire_write_fault(&text, &f, !q->peer->hello, q->packet.id);
 	end(q, &text);
 }
 
@@ -249,6 +284,7 @@ static void peer_closed(uv_handle_t *handle)
 	struct peer *peer = handle->data;
 
 	frame_release(&peer->in);
+	free(peer->session);
 	free(peer);
 }
 
@@ -259,6 +295,7 @@ void peer_close(struct peer *peer)
 	if (peer->closing)
 		return;
 	peer->closing = true;
+	door_host_went(peer);
 	while ((q = peer->waiting)) {
 		peer->waiting = q->next;
 		errand_free(q);
@@ -333,7 +370,10 @@ int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
 {
 	l->guest = g;
 	l->port = port;
-	l->ear = link_listen(&g->loop, at, port == WIRE_RELAY ? LINK_RELAY : LINK_CONTROL,
+	l->ear = link_listen(&g->loop, at,
+			     port == WIRE_RELAY  ? LINK_RELAY
+			     : port == WIRE_DOOR ? LINK_DOOR
+						 : LINK_CONTROL,
 			     on_caller, l, f);
 	return l->ear ? 0 : f->code;
 }

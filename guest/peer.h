@@ -21,6 +21,7 @@ struct peer {
 	uint64_t since; /* loop time */
 	bool stranger; /* nothing but a Hello with the token is taken */
 	bool hello; /* the peer said Hello: it knows the newer dialect */
+	char *session; /* of a client at the door */
 	bool paused, closing;
 	bool refused; /* closed behind what is written; no more is read */
 	struct errand *live; /* started, not answered */
@@ -47,6 +48,11 @@ void errand_fail(struct errand *q, const struct fault *why);
 void errand_refuse(struct errand *q, const struct fault *why); /* and its peer */
 void errand_free(struct errand *q);
 
+/* The same with another's answer, as it came. */
+void errand_pass(struct errand *q, const json_t *answer);
+
+/* Sends a message as it is, whatever the peer reads. */
+void peer_pass(struct peer *peer, const json_t *message);
 /* Sends a message that is no answer, unless the peer does not read. */
 void peer_send(struct peer *peer, const char *type, const void *message);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/token.h"
+#include "guest/door.h"
 
 enum { ID_MAX = 128 };
 
@@ -52,6 +53,7 @@ static int answer_hello(struct errand *q, struct fault *f)
 		return fault_hint(f, "A guest serves one workspace: start another, or "
 				     "this one with a new state folder.");
 	}
+	door_host_came(q->peer, hello);
 	errand_answer(q, "Hello", &own);
 	duty_beat(g); /* what waits is told at once */
 	return 0;
@@ -174,8 +176,11 @@ static int serve(struct errand *q, struct fault *f)
 	const struct service *s;
 	void *body;
 
-	if (check_id(&q->packet, f) ||
-	    packet_belongs(&q->packet, SIDE_HOST, q->peer->port, f))
+	if (check_id(&q->packet, f))
+		return f->code;
+	if (q->peer->port == WIRE_DOOR)
+		return door_serve(q, f);
+	if (packet_belongs(&q->packet, SIDE_HOST, q->peer->port, f))
 		return f->code;
 	s = find_service(q->packet.wire->name);
 	if (!s)
@@ -208,6 +213,8 @@ void errand_serve(struct errand *q)
 		errand_refuse(q, &f);
 		return;
 	}
-	if (serve(q, &f) < 0)
+	if (q->peer->port == WIRE_CONTROL && door_hear(q))
+		errand_free(q);
+	else if (serve(q, &f) < 0)
 		errand_fail(q, &f);
 }

@@ -165,26 +165,43 @@ static size_t take_frames(struct conn *c, const char *data, size_t len)
 	return at;
 }
 
-/* Sends that are under way run to their end; what only waits or receives is
- * not run any more. */
+/* A send that is under way runs to its end; what only waits or receives is not
+ * run any more. */
+static void forsake_job(struct conn *c, struct job *job)
+{
+	if (job->parked_at) {
+		waiters_drop(c->host, job);
+		unlink_job(c, job);
+		job_free(job);
+	} else if (job->call.op->flags & OP_REQUEST || job->counted ||
+		   !(job->call.op->flags & OP_WRITE)) {
+		atomic_store(&job->gone, true);
+	}
+}
+
 static void forsake(struct conn *c)
 {
 	struct job *next;
 
 	for (struct job *job = c->jobs; job; job = next) {
 		next = job->sibling;
-		if (job->parked_at) {
-			waiters_drop(c->host, job);
-			unlink_job(c, job);
-			job_free(job);
-		} else if (job->call.op->flags & OP_REQUEST || job->counted ||
-			   !(job->call.op->flags & OP_WRITE))
-			atomic_store(&job->gone, true);
+		forsake_job(c, job);
 	}
 	for (struct job *job; (job = chain_pop(&c->held));) {
 		unlink_job(c, job);
 		job_free(job);
 	}
+}
+
+void conn_cancel(struct conn *c, const char *id)
+{
+	struct job *job = c->jobs;
+
+	while (job &&
+	       (!json_is_string(job->id) || strcmp(json_string_value(job->id), id)))
+		job = job->sibling;
+	if (job)
+		forsake_job(c, job);
 }
 
 static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -376,26 +393,54 @@ static bool peer_known(struct conn *c)
 	return peer.uid == geteuid() || peer.uid == 0;
 }
 
-void conn_accept(struct host *host)
+static struct conn *conn_new(struct host *host)
 {
 	struct conn *c = calloc(1, sizeof(*c));
 
 	if (!c)
-		return;
+		return NULL;
 	c->host = host;
 	c->pipe.data = c;
 	c->flow.stream = (uv_stream_t *)&c->pipe;
 	c->flow.wrote = on_written;
 	c->flow.arg = c;
-	c->identity.level = WHO_OPERATOR;
-	c->identity.team = host->home->settings.config.team_default;
 	uv_pipe_init(&host->loop, &c->pipe, 0);
 	c->next = host->conns;
 	c->at = &host->conns;
 	if (c->next)
 		c->next->at = &c->next;
 	host->conns = c;
+	return c;
+}
+
+void conn_accept(struct host *host)
+{
+	struct conn *c = conn_new(host);
+
+	if (!c)
+		return;
+	c->identity.level = WHO_OPERATOR;
+	c->identity.team = host->home->settings.config.team_default;
 	if (uv_accept((uv_stream_t *)&host->listener, (uv_stream_t *)&c->pipe) ||
 	    !peer_known(c) || uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes))
 		conn_close(c);
+}
+
+void conn_adopt(struct host *host, int fd, const struct identity *who, bool greeted)
+{
+	struct conn *c = conn_new(host);
+
+	if (!c) {
+		close(fd);
+		return;
+	}
+	c->pinned = true;
+	c->greeted = greeted;
+	dialect_pin(c, who);
+	if (uv_pipe_open(&c->pipe, fd)) {
+		close(fd);
+		conn_close(c);
+	} else if (uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes)) {
+		conn_close(c);
+	}
 }

@@ -38,9 +38,17 @@ struct conn {
 	struct identity identity;
 	char *texts; /* behind identity's pointers */
 	bool greeted, started;
+	bool pinned; /* the channel says who it is, whatever it claims */
 };
 
 void conn_accept(struct host *host);
+
+/* A client at the other end of a descriptor, which is taken over, on a channel that
+ * proves who it is. `who` is copied. */
+void conn_adopt(struct host *host, int fd, const struct identity *who, bool greeted);
+
+/* Nobody waits for the call with this id any more. */
+void conn_cancel(struct conn *c, const char *id);
 
 /* Writes what `dirty` connections have; called before each poll. */
 void conn_flush(struct host *host);

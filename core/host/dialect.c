@@ -1,5 +1,6 @@
-#include "core/host/dialect.h"
+#include "core/host/speech.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +9,7 @@
 #include "core/version.h"
 #include "ops.gen.h"
 
-static const char *text_of(const json_t *json, const char *key)
+const char *speech_text(const json_t *json, const char *key)
 {
 	const char *s = json_string_value(json_object_get(json, key));
 
@@ -30,33 +31,69 @@ static const char *keep(char **at, const char *s)
 	return kept;
 }
 
-/* Whoever names an agent is that agent and proves it with its token; an
- * operator acts as one by saying `as`. */
-static void take_identity(struct conn *c, const json_t *hello)
+/* The texts of an identity in one piece, which the connection owns. */
+static void keep_identity(struct conn *c, const struct identity *who)
 {
-	bool as = json_is_true(json_object_get(hello, "as"));
-	const char *agent = text_of(hello, "agent");
-	const char *team = text_of(hello, "team");
-	const char *token = text_of(hello, "token");
-	const char *session = text_of(hello, "session");
-	const char *all[] = { agent, team, token, session };
+	const char *const all[] = { who->team, who->agent, who->token, who->session };
+	char *before = c->texts, *at;
 	size_t room = 1;
-	char *at;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		room += all[i] ? strlen(all[i]) + 1 : 0;
 	at = c->texts = malloc(room);
 	if (!at)
 		abort();
-	if (team)
-		c->identity.team = keep(&at, team);
-	c->identity.session = keep(&at, session);
-	c->identity.agent = keep(&at, agent);
-	c->identity.token = keep(&at, token);
-	if (agent && as)
-		c->identity.proven = c->identity.as = true;
-	else if (agent)
-		c->identity.level = WHO_OBSERVER;
+	c->identity = *who;
+	c->identity.team = keep(&at, who->team);
+	c->identity.agent = keep(&at, who->agent);
+	c->identity.token = keep(&at, who->token);
+	c->identity.session = keep(&at, who->session);
+	free(before);
+}
+
+void dialect_pin(struct conn *c, const struct identity *who)
+{
+	keep_identity(c, who);
+}
+
+/* Whoever names an agent is that agent and proves it with its token; an
+ * operator acts as one by saying `as`. */
+static void take_identity(struct conn *c, const json_t *hello)
+{
+	bool as = json_is_true(json_object_get(hello, "as"));
+	struct identity who = c->identity;
+
+	who.agent = speech_text(hello, "agent");
+	who.token = speech_text(hello, "token");
+	who.session = speech_text(hello, "session");
+	if (speech_text(hello, "team"))
+		who.team = speech_text(hello, "team");
+	if (who.agent && as)
+		who.proven = who.as = true;
+	else if (who.agent)
+		who.level = WHO_OBSERVER;
+	keep_identity(c, &who);
+}
+
+/* Where the channel proves who speaks, a claim to be another is refused. */
+static int check_claims(struct conn *c, const json_t *hello, struct fault *f)
+{
+	const char *agent = speech_text(hello, "agent"),
+		   *team = speech_text(hello, "team");
+	struct identity who = c->identity;
+
+	if (json_is_true(json_object_get(hello, "as")))
+		return fault_set(f, FAULT_DENIED, "/as",
+				 "nobody acts as another on this channel");
+	if (agent && strcmp(agent, who.agent))
+		return fault_set(f, FAULT_DENIED, "/agent", "this channel is %.64s's",
+				 who.agent);
+	if (team && strcmp(team, who.team))
+		return fault_set(f, FAULT_DENIED, "/team",
+				 "this channel is of team %.64s", who.team);
+	who.session = speech_text(hello, "session");
+	keep_identity(c, &who);
+	return 0;
 }
 
 static enum heard hear_hello(struct conn *c, struct job *job, struct fault *f)
@@ -71,8 +108,11 @@ static enum heard hear_hello(struct conn *c, struct job *job, struct fault *f)
 		fault_set(f, FAULT_INVALID, "/type", "Hello comes first");
 		return HEARD_NONSENSE;
 	}
-	take_identity(c, job->packet.json);
 	c->greeted = true;
+	if (!c->pinned)
+		take_identity(c, job->packet.json);
+	else if (check_claims(c, job->packet.json, f))
+		return HEARD_NONSENSE;
 	if (wire_write(&c->flow.out, "Hello", &hello, job->packet.id, f))
 		return HEARD_NONSENSE;
 	return HEARD_ANSWERED;
@@ -80,7 +120,7 @@ static enum heard hear_hello(struct conn *c, struct job *job, struct fault *f)
 
 /* --- calls ------------------------------------------------------------------- */
 
-static enum heard decode(struct conn *c, struct job *job, const struct op *op,
+enum heard speech_decode(struct conn *c, struct job *job, const struct op *op,
 			 json_t *args, struct fault *f)
 {
 	job->call.identity = c->identity;
@@ -94,9 +134,10 @@ static enum heard decode(struct conn *c, struct job *job, const struct op *op,
 
 static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 {
-	const char *name = text_of(job->packet.json, "op");
+	const char *name = speech_text(job->packet.json, "op");
 	json_t *args = json_object_get(job->packet.json, "args");
 	const struct op *op = name ? op_find(name) : NULL;
+	char session[200] = "";
 
 	if (!op || op->who == WHO_HOST) {
 		fault_set(f, FAULT_NOT_FOUND, "/op", "there is no operation '%s'",
@@ -107,11 +148,30 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 		args = json_object();
 		json_object_set_new(job->packet.json, "args", args);
 	}
-	return decode(c, job, op, args, f);
+	/* Of several clients behind one channel each says which one it is. */
+	if (c->pinned && speech_text(job->packet.json, "session"))
+		snprintf(session, sizeof(session), "%s",
+			 speech_text(job->packet.json, "session"));
+	if (speech_decode(c, job, op, args, f) != HEARD_CALL)
+		return HEARD_NONSENSE;
+	if (*session)
+		job->call.identity.session = arena_strdup(&job->call.arena, session);
+	return HEARD_CALL;
+}
+
+/* Whom the guest asked for is gone. */
+static enum heard hear_cancel(struct conn *c, struct job *job, struct fault *f)
+{
+	const char *id = speech_text(job->packet.json, "request");
+
+	(void)f;
+	if (id)
+		conn_cancel(c, id);
+	return HEARD_ANSWERED;
 }
 
 /* The arguments of an older message live in its own object. */
-static json_t *new_args(struct job *job)
+json_t *speech_args(struct job *job)
 {
 	json_t *args = json_object();
 
@@ -119,7 +179,7 @@ static json_t *new_args(struct job *job)
 	return args;
 }
 
-static void copy(json_t *args, const char *to, const json_t *from, const char *key)
+void speech_copy(json_t *args, const char *to, const json_t *from, const char *key)
 {
 	json_t *v = json_object_get(from, key);
 
@@ -133,45 +193,45 @@ static enum heard hear_message(struct conn *c, struct job *job, struct fault *f)
 					    "thread",         "reply_to",     "metadata",
 					    "idempotency_key" };
 	const json_t *m = job->packet.json;
-	const char *from = text_of(m, "from");
-	json_t *args = new_args(job), *to = json_array();
+	const char *from = speech_text(m, "from");
+	json_t *args = speech_args(job), *to = json_array();
 
 	json_array_append(to, json_object_get(m, "to"));
 	json_object_set_new(args, "to", to);
 	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++)
-		copy(args, same[i], m, same[i]);
+		speech_copy(args, same[i], m, same[i]);
 	if (!json_object_get(args, "content"))
 		json_object_set_new(args, "content", json_string(""));
 	if (from && c->identity.agent && strcmp(from, c->identity.agent))
-		copy(args, "from", m, "from");
-	return decode(c, job, op_message_send, args, f);
+		speech_copy(args, "from", m, "from");
+	return speech_decode(c, job, op_message_send, args, f);
 }
 
 /* Without a request_id nothing could be asked for again: it is taken. */
 static enum heard hear_receive(struct conn *c, struct job *job, struct fault *f)
 {
 	const json_t *m = job->packet.json;
-	json_t *args = new_args(job);
+	json_t *args = speech_args(job);
 
-	copy(args, "limit", m, "limit");
-	copy(args, "wait_seconds", m, "wait_seconds");
-	copy(args, "request_id", m, "request_id");
+	speech_copy(args, "limit", m, "limit");
+	speech_copy(args, "wait_seconds", m, "wait_seconds");
+	speech_copy(args, "request_id", m, "request_id");
 	if (!json_object_get(args, "request_id"))
 		json_object_set_new(args, "lease_seconds", json_integer(0));
-	return decode(c, job, op_message_receive, args, f);
+	return speech_decode(c, job, op_message_receive, args, f);
 }
 
 static enum heard hear_claim(struct conn *c, struct job *job, struct fault *f)
 {
 	const json_t *m = job->packet.json;
-	const char *agent = text_of(m, "agent_name");
-	json_t *args = new_args(job);
+	const char *agent = speech_text(m, "agent_name");
+	json_t *args = speech_args(job);
 
-	copy(args, "task", m, "task_id");
-	copy(args, "team", m, "team");
+	speech_copy(args, "task", m, "task_id");
+	speech_copy(args, "team", m, "team");
 	if (agent && c->identity.agent && strcmp(agent, c->identity.agent))
-		copy(args, "agent", m, "agent_name");
-	return decode(c, job, op_task_claim, args, f);
+		speech_copy(args, "agent", m, "agent_name");
+	return speech_decode(c, job, op_task_claim, args, f);
 }
 
 /* --- answers ------------------------------------------------------------------ */
@@ -304,20 +364,20 @@ static void answer_call(struct conn *c, struct job *job, struct fault *f)
 
 /* --- what is understood ------------------------------------------------------------ */
 
-enum { SPEECHES = 5 };
-
-static const struct {
-	const char *type;
-	enum heard (*hear)(struct conn *c, struct job *job, struct fault *f);
-	void (*answer)(struct conn *c, struct job *job, struct fault *f);
-	bool tells_conflicts; /* its answer has a place for them */
-} speeches[SPEECHES] = {
+static const struct speech speeches[] = {
 	{ "Call", hear_call, answer_call, true },
+	{ "Cancel", hear_cancel, NULL, false },
+	{ "CreateSubTeam", hear_sub_team, NULL, false },
 	{ "Hello", hear_hello, NULL, false },
 	{ "TaskClaim", hear_claim, answer_claim, true },
 	{ "TeamMessage", hear_message, answer_message, false },
 	{ "TeamReceive", hear_receive, answer_receive, false },
+	{ "VaultList", hear_vault_list, answer_vault_list, false },
+	{ "VaultRead", hear_vault_read, answer_vault_read, false },
+	{ "VaultWrite", hear_vault_write, answer_vault_write, false },
 };
+
+enum { SPEECHES = sizeof(speeches) / sizeof(*speeches) };
 
 enum heard dialect_read(struct conn *c, struct job *job, struct fault *f)
 {

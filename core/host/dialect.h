@@ -16,6 +16,9 @@ enum heard {
 	HEARD_ANSWERED, /* no call: the answer is in c->flow.out */
 };
 
+/* The connection is this caller's, whatever its Hello says. */
+void dialect_pin(struct conn *c, const struct identity *who);
+
 enum heard dialect_read(struct conn *c, struct job *job, struct fault *f);
 
 /* Appends what became of a connection's call to c->flow.out. */

@@ -9,7 +9,8 @@
  *
  * The files, in the order to read them: host.c (start and end), running.h (its
  * parts), listener.c and conn.c (clients), job.h and batch.h (calls),
- * waiters.c, follow.c, tether.c (guests), push.c, daemon.c, ask.c, reconcile.c,
+ * waiters.c, follow.c, tether.c and line.c
+ * (guests), uplink.c, push.c, daemon.c, ask.c, reconcile.c,
  * reaper.c.
  */
 #ifndef HOST_H

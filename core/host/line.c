@@ -6,6 +6,7 @@
 
 #include "core/host/daemon.h"
 #include "core/host/running.h"
+#include "core/host/uplink.h"
 #include "core/version.h"
 #include "ops.gen.h"
 
@@ -134,6 +135,28 @@ void line_ask(struct line *line, const char *type, const void *src, int64_t time
 		send_now(line);
 }
 
+bool line_pass(struct line *line, const char *body, size_t size)
+{
+	struct fault f = { 0 };
+	size_t start;
+
+	if (line->state != LINE_UP)
+		return true;
+	start = frame_open(&line->flow.out);
+	text_add(&line->flow.out, body, size);
+	frame_close(&line->flow.out, start, &f);
+	send_now(line);
+	return flow_left(&line->flow) <= UNREAD_MOST;
+}
+
+void line_pass_fault(struct line *line, const struct fault *why, const json_t *id)
+{
+	if (line->state != LINE_UP)
+		return;
+	wire_write_fault(&line->flow.out, why, line->tether->old, id);
+	send_now(line);
+}
+
 static void time_out(struct line *line, int64_t now)
 {
 	struct asked **at = &line->asked;
@@ -177,7 +200,13 @@ static void hear(struct line *line, struct packet *p)
 		daemon_beat(line->tether, p);
 		return;
 	}
+	if (uplink_wants(p)) {
+		uplink_take(line, p);
+		return;
+	}
 	a = take_asked(line, p->id);
+	if (!a && !p->wire)
+		uplink_take(line, p); /* which refuses it */
 	if (!a)
 		return; /* too late: nobody waits any more */
 	if (!strcmp(p->type, "Error"))
@@ -282,6 +311,8 @@ static void on_wrote(struct flow *flow, int status)
 		line_drop(line);
 	else if (line->state != LINE_CLOSING)
 		send_now(line);
+	if (line->state == LINE_UP && !flow_left(&line->flow))
+		uplink_resume(line->tether);
 }
 
 /* --- up --------------------------------------------------------------------------- */
@@ -346,6 +377,8 @@ static void greet(struct line *line)
 		.role = "host",
 		.workspace = t->id,
 		.boot_id = t->host->boot_id,
+		.team = t->team_name,
+		.agent = t->agent ? t->agent_name : NULL,
 		.token = *t->token ? t->token : NULL,
 	};
 

@@ -47,6 +47,11 @@ void line_dial(struct line *line);
 void line_ask(struct line *line, const char *type, const void *src, int64_t timeout_ms,
 	      line_done *done, void *arg);
 
+/* Sends a frame that is whole, or an Error: answers to the guest's own requests.
+ * False when the guest should read before it is sent more. */
+bool line_pass(struct line *line, const char *body, size_t size);
+void line_pass_fault(struct line *line, const struct fault *why, const json_t *id);
+
 /* Ends what took too long, and a line that is open but dead. */
 void line_tick(struct line *line, int64_t now);
 

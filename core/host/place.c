@@ -89,6 +89,9 @@ static void hold(struct place *p)
 		.id = p->spot.id,
 		.address = p->spot.address,
 		.token = p->spot.link_token,
+		.team_name = p->spot.team,
+		.agent_name = p->spot.agent,
+		.agent_token = p->spot.token,
 		.boot_told = p->boot_told,
 	};
 

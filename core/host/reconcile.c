@@ -168,6 +168,9 @@ static void change_generation(struct place *p, int64_t generation)
 	if (p->process.pid && b->stop && !b->vm)
 		b->stop(b->self, &p->process, false, &f);
 	p->generation = generation;
+	/* What speaks for the agent is of the new one. */
+	tether_close(p->tether);
+	p->tether = NULL;
 }
 
 static void take_row(struct host *host, const struct host_workspace *w, struct arena *a)

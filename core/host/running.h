@@ -58,6 +58,7 @@ struct host {
 	struct waiters waiters;
 	struct follow follow;
 	struct tether *tethers;
+	struct link_ear *vm_ear; /* what VMs dial; NULL: none */
 	size_t n_linked; /* guests that answer */
 	struct reaper reaper;
 	struct reconcile reconcile;

@@ -8,6 +8,7 @@
 #include "core/host/daemon.h"
 #include "core/host/push.h"
 #include "core/host/running.h"
+#include "core/host/uplink.h"
 #include "ops.gen.h"
 
 enum {
@@ -49,6 +50,7 @@ static void pause_dialling(struct tether *t)
 void tether_down(struct tether *t)
 {
 	tether_keep(t); /* until the callbacks below are over */
+	uplink_close(t);
 	line_close(&t->control);
 	line_close(&t->relay);
 	line_fail_all(&t->control);
@@ -106,6 +108,11 @@ void tether_trouble(struct tether *t, const struct fault *f)
 
 /* --- all of them -------------------------------------------------------------------- */
 
+static void copy(char to[72], const char *from)
+{
+	snprintf(to, 72, "%s", from ? from : "");
+}
+
 struct tether *tether_open(struct host *host, const struct tether_to *to, struct fault *f)
 {
 	struct tether *t = calloc(1, sizeof(*t));
@@ -122,6 +129,9 @@ struct tether *tether_open(struct host *host, const struct tether_to *to, struct
 	t->agent = to->agent;
 	snprintf(t->id, sizeof(t->id), "%s", to->id);
 	snprintf(t->token, sizeof(t->token), "%s", to->token ? to->token : "");
+	copy(t->team_name, to->team_name);
+	copy(t->agent_name, to->agent_name);
+	copy(t->agent_token, to->agent_token);
 	snprintf(t->boot_told, sizeof(t->boot_told), "%s",
 		 to->boot_told ? to->boot_told : "");
 	t->pause_ms = PAUSE_FIRST_MS;
@@ -132,6 +142,7 @@ struct tether *tether_open(struct host *host, const struct tether_to *to, struct
 	if (t->next)
 		t->next->at = &t->next;
 	host->tethers = t;
+	uplink_listen(t);
 	return t;
 }
 
@@ -146,6 +157,7 @@ void tether_close(struct tether *t)
 	if (t->up)
 		t->host->n_linked--;
 	t->up = false;
+	uplink_deafen(t);
 	tether_down(t);
 }
 
@@ -153,6 +165,7 @@ void tethers_close(struct host *host)
 {
 	while (host->tethers)
 		tether_close(host->tethers);
+	uplinks_close(host);
 }
 
 struct tether *tether_of(struct host *host, int64_t workspace)

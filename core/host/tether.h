@@ -47,6 +47,10 @@ struct tether {
 	char id[40]; /* the workspace's */
 	struct link_address address;
 	char token[256]; /* "" where the transport needs none */
+	/* The agent that works there, and what proves it. */
+	char team_name[72], agent_name[72], agent_token[72];
+	struct uplink *uplink; /* NULL: it has not asked for anything */
+	struct link_ear *ear; /* for what its machine dials; NULL: none */
 	char trouble[256]; /* why it was not reached, as last logged */
 	char boot_id[72]; /* of the guest that answers */
 	char boot_told[72]; /* of the guest that was told last */
@@ -63,6 +67,7 @@ struct tether {
 struct tether_to {
 	int64_t workspace, team, agent;
 	const char *id, *address, *token, *boot_told;
+	const char *team_name, *agent_name, *agent_token;
 };
 
 /* Begins to hold a guest; NULL when its address is none. */

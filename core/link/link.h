@@ -16,7 +16,8 @@
 #include "core/fault.h"
 #include "core/link_address.h"
 
-enum { LINK_CONTROL = 5000, LINK_RELAY = 5001 };
+/* LINK_DOOR is no port: door.sock of unix:FOLDER, and of nothing else. */
+enum { LINK_CONTROL = 5000, LINK_RELAY = 5001, LINK_DOOR = 0 };
 
 struct link_dial;
 struct link_ear;

@@ -67,7 +67,9 @@ int unix_bind(const char *folder, const char *name, struct fault *f)
 
 static const char *name_of(unsigned port)
 {
-	return port == LINK_CONTROL ? "control.sock" : "relay.sock";
+	return port == LINK_CONTROL ? "control.sock"
+	       : port == LINK_RELAY ? "relay.sock"
+				    : "door.sock";
 }
 
 static void on_connected(struct link_dial *d)

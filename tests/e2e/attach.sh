@@ -35,7 +35,7 @@ echo "another secret" >"$TMPDIR/wrong"
 cadre guest --dir "$TMPDIR/far" --state "$TMPDIR/g" --listen "tcp:127.0.0.1:$port" >"$TMPDIR/out" 2>&1
 [ $? = 1 ] && grep -q 'needs a token' "$TMPDIR/out" || bad "a guest at TCP without a token"
 start_far() {
-	"$CADRE" guest --dir "$TMPDIR/far" --state "$TMPDIR/g" \
+	env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/far" --state "$TMPDIR/g" \
 		--listen "tcp:127.0.0.1:$port" --token-file "$TMPDIR/token" &
 	far=$!
 }
@@ -53,6 +53,31 @@ attach --agent bob --address "unix:$TMPDIR/n/sockets" >/dev/null || bad "attach 
 until_is '^far$' in_place red/ann 'cat where'
 until_is '^near$' in_place red/bob 'cat where'
 in_place red/ann 'env' | grep -q 'secret' && bad "commands see the token"
+
+# Who works there reaches the host through the guest, as the agent whose workspace it is.
+until_is '^red ann$' in_place red/ann 'echo $CADRE_TEAM $CADRE_AGENT'
+in_place red/ann 'cadre send bob "from afar"' >/dev/null || bad "send from inside"
+cadre --team red --as bob inbox | grep -q '^ann -> bob' || bad "the sender is not the channel's agent"
+cadre --team red --as bob send ann "come home" >/dev/null
+in_place red/ann 'cadre inbox' | grep -q 'come home' || bad "inbox from inside"
+cadre task create "far work" --team red >/dev/null
+in_place red/ann 'cadre claim 001 && cadre done 001 "it is"' >/dev/null || bad "claim and done from inside"
+cadre task show 001 --team red | grep -q 'result *it is' || bad "the task is not done"
+in_place red/ann 'cadre task show 099'
+[ $? = 3 ] || bad "a fault from inside"
+in_place red/ann 'cadre mcp </dev/null' || bad "mcp from inside"
+in_place red/ann 'printf "%s\n" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"0\"}}}" "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"agents\",\"arguments\":{\"action\":\"list\"}}}" | cadre mcp' | grep -q '"id":2.*bob' || bad "a tool of mcp from inside"
+# It is nobody else, whatever it says.
+for who in bob lead operator; do
+	in_place red/ann "CADRE_AGENT=$who cadre inbox" >"$TMPDIR/out" 2>&1 && bad "$who from ann's workspace"
+	grep -q 'denied' "$TMPDIR/out" || bad "why it is not $who"
+done
+in_place red/ann 'cadre --as bob inbox' >/dev/null 2>&1 && bad "--as from inside"
+in_place red/ann 'cadre team create blue' >/dev/null 2>&1 && bad "the operator's from inside"
+# A wait that is given up takes nothing.
+in_place red/ann 'timeout 1 cadre inbox --wait' >/dev/null 2>&1
+cadre --team red --as bob send ann "after the wait" >/dev/null
+in_place red/ann 'cadre inbox' | grep -q 'after the wait' || bad "a wait that was given up took a message"
 
 # A second workspace for one guest, or a wrong token, comes to nothing.
 CADRE_LINK_TOKEN="another secret" attach --agent cid --address "tcp:127.0.0.1:$port" >/dev/null || bad "attach with a wrong token"

@@ -28,13 +28,13 @@ mkdir -p "$TMPDIR/dir" "$TMPDIR/old"
 new=$!
 n=0
 until [ -S "$TMPDIR/new/relay.sock" ] || [ $n = 100 ]; do sleep 0.1; n=$((n + 1)); done
-python3 "$here/old/host.py" "$TMPDIR/new" || bad "an older host and this guest"
+python3 "$here/peers/host.py" "$TMPDIR/new" || bad "an older host and this guest"
 wait $new || bad "the guest did not end well"
 new=''
 
 # --- an older guest -----------------------------------------------------------------
 start_old() {
-	python3 "$here/old/guest.py" "$TMPDIR/old" >>"$TMPDIR/heard" &
+	python3 "$here/peers/guest.py" "$TMPDIR/old" >>"$TMPDIR/heard" &
 	old=$!
 }
 start_old

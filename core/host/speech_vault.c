@@ -1,0 +1,105 @@
+/*
+ * The vault, and teams below a team, as a guest's agent says them.
+ */
+#include "core/host/running.h"
+#include "core/host/speech.h"
+#include "ops.gen.h"
+
+#include <string.h>
+
+/* --- hearing -------------------------------------------------------------------- */
+
+enum heard hear_vault_read(struct conn *c, struct job *job, struct fault *f)
+{
+	const json_t *m = job->packet.json;
+	json_t *args = speech_args(job);
+
+	speech_copy(args, "path", m, "path");
+	speech_copy(args, "offset", m, "offset");
+	speech_copy(args, "length", m, "length");
+	return speech_decode(c, job, op_vault_read, args, f);
+}
+
+enum heard hear_vault_write(struct conn *c, struct job *job, struct fault *f)
+{
+	const json_t *m = job->packet.json;
+	const char *mode = speech_text(m, "mode");
+	const struct op *op = !mode || !strcmp(mode, "overwrite") ? op_vault_write
+			      : !strcmp(mode, "append")           ? op_vault_append
+			      : !strcmp(mode, "prepend")          ? op_vault_prepend
+								  : NULL;
+	json_t *args = speech_args(job);
+
+	if (!op) {
+		fault_set(f, FAULT_INVALID, "/mode", "'%.60s' is no mode", mode);
+		fault_hint(f, "Use overwrite, append or prepend.");
+		return HEARD_NONSENSE;
+	}
+	speech_copy(args, "path", m, "path");
+	speech_copy(args, "idempotency_key", m, "idempotency_key");
+	json_object_set(args, "content", json_object_get(m, "content"));
+	return speech_decode(c, job, op, args, f);
+}
+
+enum heard hear_vault_list(struct conn *c, struct job *job, struct fault *f)
+{
+	const json_t *m = job->packet.json;
+	json_t *args = speech_args(job);
+
+	speech_copy(args, "path", m, "path");
+	speech_copy(args, "recursive", m, "recursive");
+	return speech_decode(c, job, op_vault_list, args, f);
+}
+
+enum heard hear_sub_team(struct conn *c, struct job *job, struct fault *f)
+{
+	const char *parent = speech_text(job->packet.json, "parent_team");
+
+	if (parent && c->identity.team && strcmp(parent, c->identity.team) != 0)
+		fault_set(f, FAULT_DENIED, "/parent_team",
+			  "a sub-team is below the caller's own team");
+	else
+		fault_set(f, FAULT_UNAVAILABLE, "/type",
+			  "this host has no teams below teams");
+	return HEARD_NONSENSE;
+}
+
+/* --- answering ------------------------------------------------------------------- */
+
+void answer_vault_read(struct conn *c, struct job *job, struct fault *f)
+{
+	const struct vault_read_out *out = job->call.out;
+	struct wire_vault_content m = {
+		.path = out->path,
+		.content = out->content,
+		.has_size = true,
+		.size = out->size,
+		.has_more = out->more,
+		.more = out->more,
+	};
+
+	wire_write(&c->flow.out, "VaultContent", &m, job->id, f);
+}
+
+void answer_vault_write(struct conn *c, struct job *job, struct fault *f)
+{
+	wire_write(&c->flow.out, "VaultWriteOk", NULL, job->id, f);
+}
+
+void answer_vault_list(struct conn *c, struct job *job, struct fault *f)
+{
+	const struct vault_list_out *out = job->call.out;
+	struct arena *a = &job->call.arena;
+	struct wire_vault_entries m = {
+		.n_entries = out->n_entries,
+		.has_more = out->more,
+		.more = out->more,
+	};
+
+	m.entries = arena_alloc(a, (m.n_entries + 1) * sizeof(*m.entries));
+	for (size_t i = 0; i < m.n_entries; i++)
+		m.entries[i] = out->entries[i].kind == VAULT_KIND_FOLDER
+				       ? arena_printf(a, "%s/", out->entries[i].path)
+				       : out->entries[i].path;
+	wire_write(&c->flow.out, "VaultEntries", &m, job->id, f);
+}

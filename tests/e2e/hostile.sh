@@ -1,0 +1,46 @@
+#!/bin/sh
+# hostile - a guest that lies about who it is, floods, and speaks nonsense: its host
+# refuses, drops it, serves the others and does not grow.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+here=$(cd "$(dirname "$0")/.." && pwd)
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"
+cadre() { "$CADRE" "$@"; }
+failed=0 guest=''
+finish() {
+	cadre down >/dev/null 2>&1
+	[ -z "$guest" ] || { kill -9 $guest; wait $guest; } 2>/dev/null
+}
+trap finish EXIT
+bad() { echo "FAILED: $*"; failed=1; }
+
+mkdir -p "$TMPDIR/g"
+: >"$TMPDIR/report"
+python3 "$here/peers/hostile.py" "$TMPDIR/g" "$TMPDIR/report" &
+guest=$!
+cadre up >/dev/null || bad "up"
+cadre team create red --roles ann --roles bob >/dev/null
+cadre team create blue --roles eve >/dev/null
+cadre task create work --team red >/dev/null
+cadre task create work --team blue >/dev/null
+cadre send bob "for bob alone" --team red >/dev/null
+pid=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
+cadre workspace create --team red --agent ann --backend attach --address "unix:$TMPDIR/g" >/dev/null || bad "attach"
+n=0
+until grep -q '^done$' "$TMPDIR/report"; do
+	n=$((n + 1))
+	[ $n -lt 600 ] || { bad "it never came to its end"; break; }
+	sleep 0.1
+done
+grep -v '^done$' "$TMPDIR/report" && bad "see above"
+[ "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")" = "$pid" ] || bad "the host is another process"
+cadre --team red --as bob inbox >"$TMPDIR/inbox"
+grep -q 'for bob alone' "$TMPDIR/inbox" || bad "bob's mail is gone"
+[ "$(grep -c '^ann -> bob' "$TMPDIR/inbox")" = 2 ] || bad "bob has not just ann's two"
+cadre task show 001 --team red | grep -q 'owner *ann' || bad "ann's claim"
+cadre task show 001 --team blue | grep -q 'status *pending' || bad "blue's task was touched"
+cadre --team blue --as eve inbox | grep -q 'no messages' || bad "eve has mail"
+kib=$(sed -n 's/^RssAnon:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$pid/status")
+[ "$kib" -lt 400000 ] || bad "the host has grown to $kib KiB"
+exit $failed
