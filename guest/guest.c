@@ -14,6 +14,7 @@
 
 #include "guest/door.h"
 #include "guest/serve.h"
+#include "guest/upload.h"
 
 enum { END_MS = 2000, ANSWER_MS = 50, FILES = 8192 };
 
@@ -88,6 +89,7 @@ static void beat(uv_timer_t *timer)
 {
 	duty_beat(timer->data);
 	peers_tick(timer->data);
+	uploads_tick(timer->data);
 }
 
 static void watch(struct guest *g)
@@ -230,6 +232,7 @@ static void guest_close(struct guest *g)
 	while (g->peers)
 		peer_close(g->peers);
 	jobs_free(g);
+	uploads_free(g);
 	for (int i = 0; i < AT_ONCE; i++) {
 		proc_free(g->duties[i].run);
 		free(g->duties[i].message_id);

@@ -59,7 +59,7 @@ struct guest {
 
 	struct listener listeners[3];
 	struct peer *peers;
-	char buffer[16 << 10]; /* bytes just read from a peer */
+	char buffer[256 << 10]; /* bytes just read from a peer */
 
 	/* door.c: the control line of the host, and whom it says to serve. */
 	struct peer *host;
@@ -67,6 +67,9 @@ struct guest {
 	char door[600]; /* path of its socket */
 	struct asking *asking;
 	int64_t last_asking;
+
+	struct upload *uploads; /* upload.c */
+	int n_uploads;
 
 	struct proc *runs; /* all processes */
 	struct job *jobs;

@@ -206,7 +206,7 @@ static void take_frame(struct peer *peer)
 	}
 	q->guest = peer->guest;
 	q->peer = peer;
-	if (packet_read(&q->packet, peer->in.body, peer->in.size, &f)) {
+	if (packet_take(&q->packet, &peer->in, &f)) {
 		errand_fail(q, &f);
 	} else if (peer->busy && !q->packet.id) {
 		*peer->last_waiting = q;

@@ -230,8 +230,7 @@ static void take_bytes(struct line *line, const char *data, size_t len)
 
 		data += used;
 		len -= used;
-		if (rc > 0 &&
-		    packet_read(&p, line->reader.body, line->reader.size, &f) == 0)
+		if (rc > 0 && packet_take(&p, &line->reader, &f) == 0)
 			hear(line, &p);
 		if (rc > 0)
 			packet_release(&p);

@@ -115,6 +115,15 @@ int frame_finish(const struct frame_reader *r, struct fault *f)
 			 r->size);
 }
 
+char *frame_take(struct frame_reader *r)
+{
+	char *body = r->body;
+
+	r->body = NULL;
+	r->room = 0;
+	return body;
+}
+
 void frame_release(struct frame_reader *r)
 {
 	free(r->body);

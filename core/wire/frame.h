@@ -39,6 +39,9 @@ int frame_finish(const struct frame_reader *r, struct fault *f);
 
 void frame_release(struct frame_reader *r); /* leaves it new */
 
+/* Hands the body of a whole frame over; to be freed. */
+char *frame_take(struct frame_reader *r);
+
 /* Room for a head in `out`; the JSON is then appended by the caller.  Returns
  * where the frame starts, for frame_close(). */
 size_t frame_open(struct text *out);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/wire/frame.h"
+#include "core/wire/lift.h"
 #include "ops.gen.h"
 
 /* --- in --------------------------------------------------------------------- */
@@ -31,8 +32,32 @@ int packet_read(struct packet *p, const char *body, size_t size, struct fault *f
 	return 0;
 }
 
+int packet_take(struct packet *p, struct frame_reader *r, struct fault *f)
+{
+	struct lift lift;
+	struct text rest = { 0 };
+	struct fault ignored = { 0 };
+	char *body;
+
+	if (!lift_find(&lift, r->body, r->size))
+		return packet_read(p, r->body, r->size, f);
+	lift_rest(&lift, r->body, r->size, &rest);
+	packet_read(p, rest.data, rest.len, &ignored);
+	text_release(&rest);
+	if (!p->wire || strncmp(p->wire->name, "File", 4) != 0) {
+		packet_release(p);
+		return packet_read(p, r->body, r->size, f);
+	}
+	p->body = body = frame_take(r);
+	body[lift.at + lift.len] = '\0'; /* in place of the quote behind it */
+	p->lifted = body + lift.at;
+	p->key = lift.key;
+	return 0;
+}
+
 void packet_release(struct packet *p)
 {
+	free(p->body);
 	json_decref(p->json);
 	*p = (struct packet){ 0 };
 }
@@ -74,7 +99,15 @@ int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 
 int packet_decode(struct packet *p, void *dst, struct arena *a, struct fault *f)
 {
-	return op_decode(p->wire->record, p->json, dst, DECODE_LENIENT, a, f);
+	const struct field *fd;
+	int rc = op_decode(p->wire->record, p->json, dst, DECODE_LENIENT, a, f);
+
+	if (rc || !p->lifted)
+		return rc;
+	fd = field_find(p->wire->record, p->key);
+	if (fd && fd->type->kind == KIND_TEXT)
+		memcpy((char *)dst + fd->at, &p->lifted, sizeof(p->lifted));
+	return 0;
 }
 
 /* --- out -------------------------------------------------------------------- */

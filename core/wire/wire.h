@@ -22,10 +22,18 @@ struct packet {
 	const char *type; /* its tag; NULL if there was none */
 	const json_t *id; /* of json; NULL if there was none */
 	const struct wire *wire; /* NULL for an unknown type */
+	/* Of packet_take(): a text that json has not, as it was in `body`. */
+	char *body; /* owned */
+	const char *lifted, *key; /* NULL: none */
 };
 
 /* Reads a frame's body.  On a fault, id is set if it could be read. */
 int packet_read(struct packet *p, const char *body, size_t size, struct fault *f);
+/* The same with a frame that a reader has whole.  The bytes of a file do not go
+ * through the parser, which would take most of the time: they are set by
+ * packet_decode(). */
+struct frame_reader;
+int packet_take(struct packet *p, struct frame_reader *r, struct fault *f);
 void packet_release(struct packet *p);
 
 /* Whether the message had this field, even if empty; null is absent. */

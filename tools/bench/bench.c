@@ -21,6 +21,7 @@ const struct bench bench_table[] = {
 	{ "process", "`cadre send` as a process", bench_process },
 	{ "mcp", "MCP over stdio", bench_mcp },
 	{ "mirror", "10,000 tasks as files", bench_mirror },
+	{ "file", "files of a workspace, read and written over its socket", bench_file },
 	{ "memory", "of an idle host, and with 200 guests", bench_memory },
 	{ NULL, NULL, NULL },
 };

@@ -70,6 +70,7 @@ int growth_claims(struct ground *g); /* a part of it */
 int bench_process(struct ground *g);
 int bench_mcp(struct ground *g);
 int bench_mirror(struct ground *g);
+int bench_file(struct ground *g);
 int bench_memory(struct ground *g);
 
 /* --- ground.c ---------------------------------------------------------------- */

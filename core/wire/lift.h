@@ -1,0 +1,27 @@
+/*
+ * lift - finds the bytes of a file in a message, without parsing it.
+ *
+ * They are the one long text of its top level that is all base64, under `content`
+ * or `data`.  What is not found is no fault: the message is parsed as it is.
+ */
+#ifndef LIFT_H
+#define LIFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/op.h"
+
+enum { LIFT_LEAST = 32 << 10 };
+
+struct lift {
+	const char *key;
+	size_t at, len; /* of the text, without its quotes */
+};
+
+bool lift_find(struct lift *l, const char *body, size_t size);
+
+/* Appends the message with an empty text there. */
+void lift_rest(const struct lift *l, const char *body, size_t size, struct text *rest);
+
+#endif

@@ -1,0 +1,228 @@
+#include "guest/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+ssize_t file_read_range(int fd, char *to, size_t len, off_t at)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = pread(fd, to + got, len - got, at + (off_t)got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+static bool sync_folder(int folder)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool good = fd >= 0 && fsync(fd) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+static int make_folder(int above, const char *name)
+{
+	if (mkdirat(above, name, 0777))
+		return errno == EEXIST ? 0 : -1;
+	return sync_folder(above) ? 0 : -1;
+}
+
+/* Opens the folder of a path, making what is missing of it. */
+static int open_folder(struct target *t, struct arena *a, struct fault *f)
+{
+	char *rest = arena_strdup(a, t->path), *slash;
+
+	t->folder =
+		guest_path_open(t->guest->root, ".", O_PATH | O_DIRECTORY, t->where, f);
+	while (t->folder >= 0 && (slash = strchr(rest, '/'))) {
+		int above = t->folder;
+
+		*slash = '\0';
+		if (make_folder(above, rest)) {
+			close(above);
+			t->folder = -1;
+			return guest_path_fault(errno, t->where, t->path, f);
+		}
+		t->folder =
+			guest_path_open(above, rest, O_PATH | O_DIRECTORY, t->where, f);
+		close(above);
+		rest = slash + 1;
+	}
+	t->name = rest;
+	return t->folder < 0 ? f->code : 0;
+}
+
+static int look_at_old(struct target *t, struct fault *f)
+{
+	if (fstatat(t->folder, t->name, &t->old, AT_SYMLINK_NOFOLLOW)) {
+		t->old.st_mode = 0;
+		return errno == ENOENT ? 0
+				       : guest_path_fault(errno, t->where, t->path, f);
+	}
+	if (S_ISLNK(t->old.st_mode))
+		return guest_path_fault(ELOOP, t->where, t->path, f);
+	if (!S_ISREG(t->old.st_mode))
+		return fault_set(f, FAULT_INVALID, t->where, "%.150s is no file",
+				 t->path);
+	return 0;
+}
+
+int target_open(struct errand *q, struct target *t, const char *path, struct fault *f)
+{
+	int rc = guest_path(q->guest, path, t->where, &q->arena, &t->path, f);
+
+	t->guest = q->guest;
+	t->folder = t->fd = -1;
+	if (!rc && strcmp(t->path, ".") == 0)
+		rc = fault_set(f, FAULT_INVALID, t->where,
+			       "the workspace itself is no file");
+	if (!rc)
+		rc = open_folder(t, &q->arena, f);
+	return rc ? rc : look_at_old(t, f);
+}
+
+static bool write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		data += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+static bool copy(int from, int to, off_t at, size_t len)
+{
+	char buf[16 << 10];
+
+	while (len > 0) {
+		size_t want = len < sizeof(buf) ? len : sizeof(buf);
+		ssize_t n = file_read_range(from, buf, want, at);
+
+		if (n <= 0 || !write_all(to, buf, (size_t)n))
+			return false;
+		at += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+static bool write_change(struct target *t, const struct change *c)
+{
+	size_t size = t->old.st_mode ? (size_t)t->old.st_size : 0;
+	size_t behind = c->keep + c->drop;
+	bool good = true;
+	int old = -1;
+
+	if (c->keep || behind < size) {
+		old = openat(t->folder, t->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		good = old >= 0;
+	}
+	good = good && copy(old, t->fd, 0, c->keep) &&
+	       write_all(t->fd, c->data, c->len) &&
+	       (behind >= size || copy(old, t->fd, (off_t)behind, size - behind));
+	if (old >= 0)
+		close(old);
+	return good;
+}
+
+static bool make_temporary(struct target *t)
+{
+	unsigned char r[8];
+
+	if (getrandom(r, sizeof(r), 0) != sizeof(r))
+		return false;
+	snprintf(t->temporary, sizeof(t->temporary),
+		 ".cadre-%02x%02x%02x%02x%02x%02x%02x%02x", r[0], r[1], r[2], r[3], r[4],
+		 r[5], r[6], r[7]);
+	t->fd = openat(t->folder, t->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		       0600);
+	return t->fd >= 0;
+}
+
+int target_begin(struct target *t, struct fault *f)
+{
+	return make_temporary(t) ? 0 : guest_path_fault(errno, t->where, t->path, f);
+}
+
+void target_drop(struct target *t)
+{
+	if (t->fd < 0)
+		return;
+	unlinkat(t->folder, t->temporary, 0);
+	close(t->fd);
+	t->fd = -1;
+}
+
+int target_end(struct target *t, bool has_mode, int64_t mode, struct fault *f)
+{
+	mode_t old = t->old.st_mode ? t->old.st_mode & MODES : 0644;
+	int rc = 0;
+
+	if (fchmod(t->fd, has_mode ? (mode_t)mode : old) || fsync(t->fd) ||
+	    renameat(t->folder, t->temporary, t->folder, t->name)) {
+		rc = guest_path_fault(errno, t->where, t->path, f);
+		target_drop(t);
+		return rc;
+	}
+	close(t->fd);
+	t->fd = -1;
+	return sync_folder(t->folder) ? 0 : guest_path_fault(EIO, t->where, t->path, f);
+}
+
+int target_replace(struct target *t, const struct change *c, struct fault *f)
+{
+	int rc = target_begin(t, f);
+
+	if (rc)
+		return rc;
+	if (write_change(t, c))
+		return target_end(t, c->has_mode, c->mode, f);
+	rc = guest_path_fault(errno, t->where, t->path, f);
+	target_drop(t);
+	return rc;
+}
+
+void target_close(struct target *t)
+{
+	if (t->folder >= 0)
+		close(t->folder);
+	t->folder = -1;
+}
+
+int target_check(const struct target *t, const struct change *c, struct fault *f)
+{
+	size_t size = t->old.st_mode ? (size_t)t->old.st_size : 0;
+	size_t behind = c->keep + c->drop < size ? size - c->keep - c->drop : 0;
+
+	if (c->has_mode && (c->mode < 0 || c->mode > MODES))
+		return fault_set(f, FAULT_INVALID, "/mode", "no file mode");
+	if (c->keep > size)
+		return fault_set(f, FAULT_INVALID, "/offset",
+				 "behind the end of the file, %zu bytes", size);
+	if (c->keep + c->len + behind > FILE_MAX)
+		return fault_set(f, FAULT_INVALID, t->where,
+				 "file too large: %zu bytes (max 32 MiB)",
+				 c->keep + c->len + behind);
+	return 0;
+}

@@ -1,0 +1,58 @@
+/*
+ * target - a file that is being replaced: as a whole, or not at all.
+ *
+ * A temporary file beside it is written, fsynced and renamed, so a reader sees
+ * the old one or the new one, and a written one survives a crash.  No symlink
+ * is followed.
+ */
+#ifndef TARGET_H
+#define TARGET_H
+
+#include <sys/stat.h>
+
+#include "guest/peer.h"
+
+enum {
+	FILE_MAX = 32 << 20, /* of one that is written by one message */
+	UPLOAD_MAX = 1 << 30, /* of one that is written in parts */
+	PIECE = FRAME_ROOM / 4 * 3, /* what fits a frame as base64 */
+	MODES = 07777,
+};
+
+/* A file that is being replaced. */
+struct target {
+	struct guest *guest;
+	const char *where; /* field that names it */
+	const char *path, *name; /* clean path, and its last part */
+	int folder, fd; /* fd: the temporary file */
+	char temporary[32];
+	struct stat old; /* st_mode 0: there is none */
+};
+
+/* What will stand there: some bytes of the old file, new ones, the rest. */
+struct change {
+	size_t keep; /* bytes of the old file in front */
+	const void *data;
+	size_t len;
+	size_t drop; /* bytes of the old file that the new ones stand for */
+	bool has_mode;
+	int64_t mode;
+};
+
+/* `t->where` is set; 0 or a fault.  Closed by target_close() in any case. */
+int target_open(struct errand *q, struct target *t, const char *path, struct fault *f);
+void target_close(struct target *t);
+
+int target_check(const struct target *t, const struct change *c, struct fault *f);
+int target_replace(struct target *t, const struct change *c, struct fault *f);
+
+/* In steps: an empty temporary file at t->fd; what was written there stands in the
+ * file's place; it is gone. */
+int target_begin(struct target *t, struct fault *f);
+int target_end(struct target *t, bool has_mode, int64_t mode, struct fault *f);
+void target_drop(struct target *t);
+
+/* Bytes of a file from an offset on, as many as there are; -1 with errno. */
+ssize_t file_read_range(int fd, char *to, size_t len, off_t at);
+
+#endif

@@ -1,0 +1,168 @@
+#include "guest/upload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guest/target.h"
+
+enum { IDLE_MS = 60000, ID_MOST = 64 };
+
+struct upload {
+	struct upload *next, **place;
+	char id[ID_MOST + 1];
+	char *path; /* of the target */
+	struct target target;
+	uint64_t used; /* loop time */
+};
+
+static void drop(struct upload *u)
+{
+	struct guest *g = u->target.guest;
+
+	*u->place = u->next;
+	if (u->next)
+		u->next->place = u->place;
+	g->n_uploads--;
+	target_drop(&u->target);
+	target_close(&u->target);
+	free(u->path);
+	free(u);
+}
+
+static struct upload *find(struct guest *g, const char *id)
+{
+	struct upload *u = g->uploads;
+
+	while (u && strcmp(u->id, id) != 0)
+		u = u->next;
+	return u;
+}
+
+/* What a target borrows has to outlive its first part. */
+static void keep(struct upload *u)
+{
+	const char *slash;
+
+	u->path = strdup(u->target.path);
+	if (!u->path)
+		abort();
+	slash = strrchr(u->path, '/');
+	u->target.path = u->path;
+	u->target.name = slash ? slash + 1 : u->path;
+}
+
+static int begin(struct errand *q, const struct upload_part *part, struct upload **out,
+		 struct fault *f)
+{
+	struct guest *g = q->guest;
+	struct upload *u;
+
+	if (!*part->id || strlen(part->id) > ID_MOST)
+		return fault_set(f, FAULT_INVALID, "/upload", "not of 1 to %d bytes",
+				 ID_MOST);
+	if (g->n_uploads >= UPLOADS)
+		return fault_set(f, FAULT_EXHAUSTED, "/upload",
+				 "%d files come in parts already", UPLOADS);
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		abort();
+	u->target.where = strcmp(part->where, "/path") == 0 ? "/path" : "/guest_path";
+	if (target_open(q, &u->target, part->path, f) || target_begin(&u->target, f)) {
+		target_close(&u->target);
+		free(u);
+		return f->code;
+	}
+	keep(u);
+	strcpy(u->id, part->id);
+	u->next = g->uploads;
+	u->place = &g->uploads;
+	if (u->next)
+		u->next->place = &u->next;
+	g->uploads = u;
+	g->n_uploads++;
+	*out = u;
+	return 0;
+}
+
+static int check(const struct upload_part *part, size_t len, struct fault *f)
+{
+	if (part->offset < 0 || part->offset > UPLOAD_MAX ||
+	    part->offset + (int64_t)len > UPLOAD_MAX)
+		return fault_set(f, FAULT_INVALID, "/offset",
+				 "file too large: at most 1 GiB");
+	if (part->has_mode && (part->mode < 0 || part->mode > MODES))
+		return fault_set(f, FAULT_INVALID, "/mode", "no file mode");
+	return 0;
+}
+
+static int write_part(struct upload *u, const char *data, size_t len, off_t at,
+		      struct fault *f)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(u->target.fd, data, len, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return guest_path_fault(errno, u->target.where, u->path, f);
+		data += n;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int end(struct upload *u, const struct upload_part *part, struct fault *f)
+{
+	struct stat st;
+	int rc;
+
+	if (fstat(u->target.fd, &st) || st.st_size != part->size)
+		return fault_set(f, FAULT_INVALID, "/size",
+				 "the parts make %lld bytes, not %lld",
+				 (long long)st.st_size, (long long)part->size);
+	rc = target_end(&u->target, part->has_mode, part->mode, f);
+	drop(u);
+	return rc;
+}
+
+/* After a fault the parts that are there are of no use. */
+int upload_take(struct errand *q, const struct upload_part *part, const char *data,
+		size_t len, struct fault *f)
+{
+	struct upload *u = find(q->guest, part->id);
+	int rc = check(part, len, f);
+
+	if (!rc && !u)
+		rc = begin(q, part, &u, f);
+	if (!rc)
+		rc = write_part(u, data, len, (off_t)part->offset, f);
+	if (!rc && part->has_size)
+		rc = end(u, part, f);
+	else if (u)
+		u->used = uv_now(&q->guest->loop);
+	if (rc && (u = find(q->guest, part->id)))
+		drop(u);
+	if (!rc)
+		errand_answer(q, "Ok", NULL);
+	return rc;
+}
+
+void uploads_tick(struct guest *g)
+{
+	struct upload *next;
+
+	for (struct upload *u = g->uploads; u; u = next) {
+		next = u->next;
+		if (uv_now(&g->loop) - u->used > IDLE_MS)
+			drop(u);
+	}
+}
+
+void uploads_free(struct guest *g)
+{
+	while (g->uploads)
+		drop(g->uploads);
+}

@@ -1,0 +1,29 @@
+/*
+ * upload - a file that comes in parts, in any order, and is there when all are.
+ */
+#ifndef UPLOAD_H
+#define UPLOAD_H
+
+#include "guest/peer.h"
+
+enum { UPLOADS = 64 };
+
+struct upload;
+
+struct upload_part {
+	const char *id; /* the same for all parts; NULL: none */
+	const char *path, *where;
+	int64_t offset;
+	bool has_size, has_mode; /* has_size: this one ends it */
+	int64_t size, mode;
+};
+
+/* Takes a part and answers; 0 or a fault, which ends the upload. */
+int upload_take(struct errand *q, const struct upload_part *part, const char *data,
+		size_t len, struct fault *f);
+
+/* Drops those that nobody went on with; all of them. */
+void uploads_tick(struct guest *g);
+void uploads_free(struct guest *g);
+
+#endif
