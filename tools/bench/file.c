@@ -238,7 +238,7 @@ static int open_side(struct wire_side *w, struct ground *g)
 /* Seconds that a copy of the file takes, fsync included. */
 static double copy_file(struct wire_side *w)
 {
-	char to[310];
+	char to[340];
 	int64_t begun = bench_now();
 	int in = open(w->path, O_RDONLY | O_CLOEXEC), out;
 
