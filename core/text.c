@@ -83,14 +83,30 @@ size_t text_wide(const char *text)
 	return n;
 }
 
-/* How many bytes from `s` on stand in JSON as they are. */
-static size_t plain_size(const char *s)
+/* Whether eight bytes have one that is below ' ', above 0x7f, a quote or a
+ * backslash; a few plain ones are taken for such. */
+static bool has_special(const char *s)
+{
+	const uint64_t ones = 0x0101010101010101u, highs = ones * 0x80;
+	uint64_t v, quote, slash;
+
+	memcpy(&v, s, sizeof(v));
+	quote = v ^ ones * '"';
+	slash = v ^ ones * '\\';
+	return ((v | (v - ones * ' ') | (quote - ones) | (slash - ones)) & highs) != 0;
+}
+
+/* How many of the `len` bytes from `s` on stand in JSON as they are. */
+static size_t plain_size(const char *s, size_t len)
 {
 	const unsigned char *p = (const unsigned char *)s;
 
 	for (;;) {
 		size_t n;
 
+		while (len - (size_t)((const char *)p - s) >= 8 &&
+		       !has_special((const char *)p))
+			p += 8;
 		while (*p >= ' ' && *p < 0x80 && *p != '"' && *p != '\\')
 			p++;
 		if (*p < 0x80 || !(n = text_wide((const char *)p)))
@@ -116,15 +132,19 @@ static void add_escape(struct text *t, unsigned char c)
 
 void text_add_json(struct text *t, const char *s)
 {
+	size_t len = strlen(s);
+
 	text_add(t, "\"", 1);
 	for (;;) {
-		size_t n = plain_size(s);
+		size_t n = plain_size(s, len);
 
 		text_add(t, s, n);
 		s += n;
+		len -= n;
 		if (!*s)
 			break;
 		add_escape(t, (unsigned char)*s++);
+		len--;
 	}
 	text_add(t, "\"", 1);
 }

@@ -416,6 +416,7 @@ int main(void)
 		EACH(test_read_and_write),
 		EACH(test_ranges),
 		EACH(test_ranges_that_are_not),
+		EACH(test_upload),
 		EACH(test_edit),
 		EACH(test_list),
 		EACH(test_escapes),

@@ -28,17 +28,10 @@ static const char *known_key(const char *text, size_t len)
 	return NULL;
 }
 
-static bool all_base64(const char *s, size_t len)
+/* Whether it is what it stands for. What else is no base64 its decoder will see. */
+static bool is_plain(const char *s, size_t len)
 {
-	unsigned bad = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		bad |= !((unsigned char)((c | 0x20) - 'a') < 26 ||
-			 (unsigned char)(c - '/') < 11 || c == '+' || c == '=');
-	}
-	return !bad;
+	return !memchr(s, '\\', len) && !memchr(s, '\0', len);
 }
 
 bool lift_find(struct lift *l, const char *body, size_t size)
@@ -63,7 +56,7 @@ bool lift_find(struct lift *l, const char *body, size_t size)
 			return false;
 		if (depth == 1 && key && end - at >= LIFT_LEAST) {
 			*l = (struct lift){ key, at, end - at };
-			return all_base64(body + at, end - at);
+			return is_plain(body + at, end - at);
 		}
 		key = depth == 1 ? known_key(body + at, end - at) : NULL;
 		at = end;

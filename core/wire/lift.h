@@ -1,8 +1,8 @@
 /*
  * lift - finds the bytes of a file in a message, without parsing it.
  *
- * They are the one long text of its top level that is all base64, under `content`
- * or `data`.  What is not found is no fault: the message is parsed as it is.
+ * They are a long text of its top level without escapes, under `content` or `data`.
+ * What is not found is no fault: the message is parsed as it is.
  */
 #ifndef LIFT_H
 #define LIFT_H

@@ -13,6 +13,7 @@
 void test_read_and_write(void **state);
 void test_ranges(void **state);
 void test_ranges_that_are_not(void **state);
+void test_upload(void **state);
 void test_edit(void **state);
 void test_list(void **state);
 void test_escapes(void **state);

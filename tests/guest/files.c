@@ -147,6 +147,60 @@ void test_ranges_that_are_not(void **state)
 	close(old);
 }
 
+/* Parts in any order make one file, which is there only when all are. */
+void test_upload(void **state)
+{
+	static const char part[] = "{\"type\":\"FileWrite\",\"path\":\"d/up\",\"upload\":"
+				   "\"u1\",\"content\":\"%s\",\"offset\":%d%s}";
+	struct fixture *x = *state;
+	int fd = dial_hello(x, "control.sock");
+	char *text;
+
+	expect_ok(askf(fd, part, "ZGVm", 3, "")); /* def */
+	expect_error(ask(fd, "{\"type\":\"FileRead\",\"path\":\"d/up\"}"), "NotFound");
+	expect_ok(askf(fd, part, "YWJj", 0, ",\"mode\":448,\"size\":6"));
+	text = read_text(x, "d/up");
+	assert_string_equal(text, "abcdef");
+	free(text);
+	/* The old one stands until the new one is whole, and if it never is. */
+	expect_ok(askf(fd, part, "eHh4", 0, ""));
+	text = read_text(x, "d/up");
+	assert_string_equal(text, "abcdef");
+	free(text);
+	expect_error(askf(fd, part, "eHh4", 3, ",\"size\":99"), "InvalidRequest");
+	text = read_text(x, "d/up");
+	assert_string_equal(text, "abcdef");
+	free(text);
+	/* Bad parts, and nothing of them stays. */
+	expect_error(askf(fd, part, "ZGVm", 1 << 30, ""), "InvalidRequest");
+	expect_error(askf(fd, part, "ZGVm", -1, ""), "InvalidRequest");
+	expect_error(ask(fd, "{\"type\":\"FileWrite\",\"path\":\"../up\",\"upload\":"
+			     "\"u2\",\"content\":\"\",\"size\":0}"),
+		     "PermissionDenied");
+	expect_error(ask(fd, "{\"type\":\"FileWrite\",\"path\":\"e\",\"upload\":"
+			     "\"\",\"content\":\"\"}"),
+		     "InvalidRequest");
+	for (int i = 0; i < 64; i++)
+		expect_ok(askf(fd,
+			       "{\"type\":\"FileWrite\",\"path\":\"p%d\",\"upload\":"
+			       "\"p%d\",\"content\":\"\"}",
+			       i, i));
+	expect_error(ask(fd, "{\"type\":\"FileWrite\",\"path\":\"p\",\"upload\":\"p\","
+			     "\"content\":\"\"}"),
+		     "Exhausted");
+	expect_ok(ask(fd, "{\"type\":\"Shutdown\"}"));
+	guest_kill(x, 0);
+	guest_start(x);
+	close(fd);
+	fd = dial_hello(x, "control.sock");
+	text = NULL;
+	json_decref(ask(fd, "{\"type\":\"Exec\",\"command\":\"ls -A . d > list\"}"));
+	text = read_text(x, "list");
+	assert_null(strstr(text, ".cadre-"));
+	free(text);
+	close(fd);
+}
+
 void test_edit(void **state)
 {
 	struct fixture *x = *state;

@@ -314,6 +314,61 @@ static void test_fit(void **state)
 	}
 }
 
+/* The bytes of a file reach the struct as if they had been parsed. */
+static void test_lift(void **state)
+{
+	static const struct {
+		const char *head, *tail;
+		bool lifted;
+	} cases[] = {
+		{ "{\"type\":\"FileWrite\",\"path\":\"p\",\"content\":\"", "\"}", true },
+		{ "{ \"content\" : \"", "\", \"type\":\"FileWrite\",\"path\":\"p\"}",
+		  true },
+		{ "{\"x\":{\"content\":\"",
+		  "\"},\"type\":\"FileWrite\",\"path\":\"p\","
+		  "\"content\":\"\"}",
+		  false },
+		{ "{\"x\\\"\":[\"{\"],\"type\":\"FileWrite\",\"path\":\"p\",\"content\":\"",
+		  "\"}", true },
+		{ "{\"type\":\"TeamMessage\",\"to\":\"p\",\"content\":\"", "\"}", false },
+		{ "{\"type\":\"FileWrite\",\"path\":\"p\",\"content\":\"\\u0041", "\"}",
+		  false },
+	};
+	const size_t size = 100000;
+	char *a = malloc(size + 1);
+
+	(void)state;
+	memset(a, 'A', size);
+	a[size] = '\0';
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct frame_reader r = { 0 };
+		struct text t = { 0 };
+		struct fault f = { 0 };
+		struct arena arena = { 0 };
+		struct packet p;
+		size_t start = frame_open(&t), used;
+
+		text_addf(&t, "%s%s%s", cases[i].head, a, cases[i].tail);
+		frame_close(&t, start, &f);
+		assert_int_equal(frame_read(&r, t.data, t.len, &used, &f), 1);
+		assert_int_equal(packet_take(&p, &r, &f), 0);
+		assert_int_equal(p.lifted != NULL, cases[i].lifted);
+		if (!strcmp(p.type, "FileWrite")) {
+			struct wire_file_write m = { 0 };
+
+			assert_int_equal(packet_decode(&p, &m, &arena, &f), 0);
+			assert_string_equal(m.path, "p");
+			if (i != 2)
+				assert_int_equal(strlen(m.content), size + (i == 5));
+		}
+		arena_release(&arena);
+		packet_release(&p);
+		frame_release(&r);
+		text_release(&t);
+	}
+	free(a);
+}
+
 static void test_base64(void **state)
 {
 	static const char *const pairs[][2] = {
@@ -346,7 +401,7 @@ int main(void)
 		cmocka_unit_test(test_noise),          cmocka_unit_test(test_decode),
 		cmocka_unit_test(test_bad_messages),   cmocka_unit_test(test_encode),
 		cmocka_unit_test(test_errors),         cmocka_unit_test(test_fit),
-		cmocka_unit_test(test_base64),
+		cmocka_unit_test(test_lift),           cmocka_unit_test(test_base64),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/wire/base64.h"
@@ -45,7 +46,7 @@ static int dial(struct wire_side *w)
 		if (connect(w->fd, (struct sockaddr *)&at, sizeof(at)) == 0)
 			return 0;
 		close(w->fd);
-		usleep(10000);
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
 	return fail("no guest at %s", at.sun_path);
 }
