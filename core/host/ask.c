@@ -256,6 +256,11 @@ static void send_write(struct job *job, struct line *line)
 		.content = in->content,
 		.mode = in->mode,
 		.has_mode = in->has_mode,
+		.offset = in->offset,
+		.has_offset = in->has_offset,
+		.upload = in->upload,
+		.size = in->size,
+		.has_size = in->has_size,
 	};
 
 	ask_guest(job, line, "FileWrite", &m, ANSWER_MS);

@@ -63,6 +63,13 @@ cadre workspace start red/w-2 --team red >/dev/null
 until_is 'ready.* w-2 *[0-9]' cadre workspace list --team red
 until_is text in_place red/w-2 'cat sub/file'
 
+# --- files larger than a message ---------------------------------------------------------
+
+head -c 10000000 /dev/urandom >"$TMPDIR/big"
+cadre workspace write red/w-1 --team red deep/big @"$TMPDIR/big" >/dev/null || bad "a large file there"
+cadre workspace read red/w-1 --team red deep/big | cmp - "$TMPDIR/big" || bad "a large file back"
+until_is '^0$' in_place red/w-1 'ls -A deep | grep -c "^.cadre-"'
+
 # --- an assignment, and a guest that dies ---------------------------------------------
 
 cadre task create "count" --team red >/dev/null

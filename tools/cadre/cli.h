@@ -94,7 +94,12 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f);
 bool bytes_are_sent(const struct op *op);
 bool bytes_are_given(const struct op *op);
 json_t *bytes_wrap(const char *data, size_t len);
-int bytes_print(const json_t *answer); /* the exit status */
+/* Prints an answer's bytes, and all that is behind them unless `args` says how many
+ * are wanted; the exit status. */
+int bytes_print(struct cli *cli, const struct op *op, json_t *args, const json_t *answer);
+/* Sends the file that `args` names as content in parts, if it is large: its answer, or
+ * NULL, with a fault if that is why. */
+json_t *bytes_send(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 
 /* --- print.c ---------------------------------------------------------------------- */
 

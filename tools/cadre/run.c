@@ -228,7 +228,7 @@ static int finish(struct cli *cli, const struct op *op, json_t *args,
 	else if (!strcmp(op->name, "workspace.exec"))
 		return print_run(answer);
 	else if (bytes_are_given(op))
-		return bytes_print(answer);
+		return bytes_print(cli, op, args, answer);
 	else if (!strcmp(op->name, "vault.read"))
 		return print_note(cli, op, args, answer);
 	else
@@ -251,7 +251,9 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	json_t *answer = NULL;
 	int status;
 
-	if (args && fetch_texts(op, args, &f) == 0) {
+	if (args)
+		answer = bytes_send(cli, op, args, &f);
+	if (args && !answer && !f.code && fetch_texts(op, args, &f) == 0) {
 		from_here(op, args);
 		set_key(cli, op, args);
 		answer = run_op(cli, op, args, &f);
