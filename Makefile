@@ -1,7 +1,7 @@
 # make            build/cadre
 # make demo       a team at work on a real repository, a killed host included
 # make check      every test; the last line is `N passed, N failed`
-#                 (ONLY='word …': the tests whose names contain one)
+#                 (check-vsock: those of AF_VSOCK; ONLY='word …': the tests whose names contain one)
 # make lint       format, cppcheck, includes, sizes, calls, migrations
 # make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
 # make crash N=200, make faults, make sim N=1000000, make fuzz T=600, make tsan
@@ -152,9 +152,9 @@ demo:
 	@tools/setup --build
 	+@$(MAKE) --no-print-directory $(JOBS) all
 	@REPO='$(REPO)' CADRE='$(CURDIR)/build/cadre' tools/demo
-check:
+check check-vsock:
 	@tools/setup
-	+@tests/run.sh $(ONLY)
+	+@tests/run.sh $(if $(findstring vsock,$@),vm/vsock,$(ONLY))
 lint: $(GEN_H)
 	@bad=0; for l in $(wildcard tools/lint/*); do $$l || bad=1; done; exit $$bad
 bench:
@@ -193,7 +193,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check lint bench crash sim faults fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock lint bench crash sim faults fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -1,0 +1,20 @@
+#!/bin/sh
+# AF_VSOCK for real, in a VM whose kernel has what this machine's may lack: host and
+# guest against each other over vsock_loopback, by the test of all links.
+set -eu
+. "$(dirname "$0")/outer"
+
+outer_begin
+outer_add_program "$root/build/test/cadre" /bin/cadre
+outer_add_program "$root/build/test/tests/link" /bin/test-link
+outer_add_modules net/vmw_vsock/vsock net/vmw_vsock/vmw_vsock_virtio_transport_common \
+	net/vmw_vsock/vsock_loopback
+outer_run 120 <<'INIT'
+cd /tmp
+CADRE=/bin/cadre test-link vsock
+INIT
+grep -q 'test_push_beside_an_exec' "$outer/console" || {
+	echo "the test of links did not run"
+	exit 1
+}
+echo "host and guest spoke over vsock"
