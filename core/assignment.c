@@ -155,22 +155,34 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 	return message;
 }
 
-int assignment_call_off(struct call *call, int64_t task)
+/* --- calling off ---------------------------------------------------------------------- */
+
+static int call_off(struct call *call, const struct assignments_of_task_row *x,
+		    int64_t actor)
+{
+	int rc = sql_run(call, assignment_cancel, .message = x->message);
+
+	if (rc <= 0 || (rc = sql_run(call, assignment_less, .agent = x->agent)) < 0 ||
+	    (rc = sql_run(call, delivery_end, .message = x->message, .agent = x->agent,
+			  .state = DELIVERY_STATE_DEAD, .now = call->now)) < 0)
+		return rc;
+	rc = event_by(call, .kind = EVENT_ASSIGNMENT_CANCELLED, .team = x->team,
+		      .actor = actor, .subject = x->message, .target = x->agent);
+	if (rc < 0 || x->state != ASSIGNMENT_STATE_RUNNING)
+		return rc;
+	return team_announce(call, x->team);
+}
+
+int assignment_call_off(struct call *call, int64_t task, bool running, int64_t actor)
 {
 	struct assignments_of_task_row *all = NULL;
 	size_t n;
 	int rc;
 
-	rc = sql_all(call, assignments_of_task, &all, &n, .task = task);
-	for (size_t i = 0; i < n && rc >= 0; i++) {
-		if ((rc = sql_run(call, assignment_cancel, .message = all[i].message)) <=
-		    0)
-			continue;
-		if ((rc = sql_run(call, delivery_end, .message = all[i].message,
-				  .agent = all[i].agent, .state = DELIVERY_STATE_DEAD,
-				  .now = call->now)) >= 0)
-			rc = sql_run(call, assignment_less, .agent = all[i].agent);
-	}
+	rc = sql_all(call, assignments_of_task, &all, &n, .task = task,
+		     .running = running);
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = call_off(call, &all[i], actor);
 	return rc < 0 ? rc : 0;
 }
 

@@ -15,8 +15,13 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 int64_t assignment_send(struct call *call, const struct draft *d,
 			const struct agent_row *to, const struct task_payload *p);
 
-/* What no daemon has yet of a task whose claim is over is called off. */
-int assignment_call_off(struct call *call, int64_t task);
+/* Calls off what waits of a task whose claim is over, and what runs, too, when
+ * `running`: daemons are told so, and end it.  `actor` did it. */
+int assignment_call_off(struct call *call, int64_t task, bool running, int64_t actor);
+
+/* Ends what runs at an agent's daemon with a result that says `why`: its own will
+ * not come any more. */
+int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 
 /* Collects results for a receiver: its own as a sender and, when the lead or the
  * operator receives for it, those that it made.  `request`: hash of the request, or 0. */

@@ -271,8 +271,11 @@ int task_put_back(struct call *call, int64_t task)
 
 	if (rc <= 0)
 		return rc;
-	rc = event_emit(call, EVENT_TASK_RETRIED, task, 0, NULL);
-	return rc < 0 ? rc : 1;
+	/* Who failed it by hand may have left its command running. */
+	if ((rc = assignment_call_off(call, task, true, event_actor(call))) < 0 ||
+	    (rc = event_emit(call, EVENT_TASK_RETRIED, task, 0, NULL)) < 0)
+		return rc;
+	return 1;
 }
 
 static int retry(struct call *call, const struct task_retry_in *in,
@@ -317,7 +320,7 @@ static int cancel(struct call *call, const struct task_cancel_in *in,
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",
 				 in->task, word_of(&record_task, "status", t->state));
 	call->made = t->id;
-	if ((rc = assignment_call_off(call, t->id)) < 0 ||
+	if ((rc = assignment_call_off(call, t->id, true, event_actor(call))) < 0 ||
 	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->reason)) <
 		    0)
 		return rc;

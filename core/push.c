@@ -28,6 +28,32 @@ static const char *payload(struct call *call, const struct delivery_pushes_row *
 	return copy;
 }
 
+/* What is called off goes first: it may be running. */
+static int recalls(struct call *call, const struct delivery_waiting_in *in,
+		   struct delivery_waiting_out *out)
+{
+	struct assignment_recalls_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, assignment_recalls, .agent = in->agent, .limit = in->limit);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		*(struct push *)arena_push(&call->arena, &out->pushes, &out->n_pushes,
+					   sizeof(struct push)) = (struct push){
+			.message = r.message,
+			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
+			.seq = r.message,
+			.from = r.sender_name,
+			.to = r.agent_name,
+			.content = "",
+			.message_type = r.type,
+			.timestamp = r.at,
+			.has_cancelled = true,
+			.cancelled = true,
+		};
+	return rc;
+}
+
 int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 		     struct delivery_waiting_out *out)
 {
@@ -35,8 +61,11 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 	struct query q;
 	int rc;
 
+	if ((rc = recalls(call, in, out)) < 0)
+		return rc;
 	sql_query(call, &q, delivery_pushes, .agent = in->agent, .after = in->after,
-		  .again = in->again, .limit = in->limit, .now = call->now);
+		  .again = in->again, .limit = in->limit - (int64_t)out->n_pushes,
+		  .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct push *p = arena_push(&call->arena, &out->pushes, &out->n_pushes,
 					    sizeof(*p));

@@ -226,6 +226,19 @@ static const char *whole(struct arena *arena, const char *s, bool first)
 	return arena_strndup(arena, s, n);
 }
 
+static int no_result(struct call *call, int64_t message)
+{
+	struct assignment_row x = { 0 };
+	int rc = sql_row(call, assignment_by_message, &x, .message = message);
+
+	if (rc < 0)
+		return rc;
+	return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+			 x.state == ASSIGNMENT_STATE_CANCELLED
+				 ? "it was called off, and has no result"
+				 : "its result is not there yet");
+}
+
 int result_show(struct call *call, const struct result_show_in *in,
 		struct result_show_out *out)
 {
@@ -244,8 +257,7 @@ int result_show(struct call *call, const struct result_show_in *in,
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
-				 "its result is not there yet");
+		return no_result(call, message);
 	if (r.sender != call->caller.agent && r.agent != call->caller.agent &&
 	    (rc = who_leads(call, "/id")) < 0)
 		return rc;
@@ -283,6 +295,52 @@ static int ack_assignment(struct call *call, const struct assignment_row *x)
 	return 0;
 }
 
+/* Its place at the daemon is free, and its message is done with. */
+static int end_assignment(struct call *call, const struct assignment_row *x)
+{
+	int rc;
+
+	if ((rc = sql_run(call, assignment_finish, .message = x->message,
+			  .agent = x->agent)) < 0 ||
+	    (rc > 0 && (rc = sql_run(call, assignment_less, .agent = x->agent)) < 0) ||
+	    (rc = sql_run(call, assignment_recalled, .message = x->message,
+			  .agent = x->agent)) < 0 ||
+	    (rc = daemon_moves(call, x)) < 0)
+		return rc;
+	return ack_assignment(call, x);
+}
+
+static const char *outcome(const struct assignment_row *x, bool success)
+{
+	if (x->state == ASSIGNMENT_STATE_CANCELLED)
+		return "cancelled";
+	return success ? "ok" : "failed";
+}
+
+/* 1 with the result stored, 0 where there is one already. */
+static int keep(struct call *call, const struct assignment_row *x,
+		const struct result_store_in *r)
+{
+	const char *shown = r->success ? r->stdout : r->stderr;
+	int rc = sql_run(call, result_add, .message = x->message, .team = x->team,
+			 .agent = x->agent, .sender = x->sender, .success = r->success,
+			 .exit_code = r->exit_code, .stdout = r->stdout,
+			 .stderr = r->stderr, .elapsed_s = r->elapsed_secs,
+			 .now = call->now);
+
+	if (rc <= 0 || (rc = end_assignment(call, x)) < 0)
+		return rc;
+	rc = event_by(call, .kind = EVENT_ASSIGNMENT_DONE, .team = x->team,
+		      .actor = x->agent, .subject = x->message, .target = x->sender,
+		      .detail = outcome(x, r->success));
+	if (rc < 0 || (x->task && (rc = task_finish_assigned(call, x, r->success,
+							     cut(&call->arena, shown,
+								 STDOUT_SHOWN))) < 0))
+		return rc;
+	rc = team_announce(call, x->team);
+	return rc < 0 ? rc : 1;
+}
+
 int result_store(struct call *call, const struct result_store_in *in,
 		 struct result_store_out *out)
 {
@@ -296,32 +354,26 @@ int result_store(struct call *call, const struct result_store_in *in,
 		return rc;
 	if (rc == 0 || x.at != at || x.agent != in->agent)
 		return 0;
-	rc = sql_run(call, result_add, .message = x.message, .team = x.team,
-		     .agent = x.agent, .sender = x.sender, .success = in->success,
-		     .exit_code = in->exit_code, .stdout = in->stdout,
-		     .stderr = in->stderr, .elapsed_s = in->elapsed_secs,
-		     .now = call->now);
-	if (rc <= 0)
-		return rc;
-	out->stored = true;
-	if ((rc = sql_run(call, assignment_finish, .message = x.message,
-			  .agent = x.agent)) < 0)
-		return rc;
-	if (rc > 0 && (rc = sql_run(call, assignment_less, .agent = x.agent)) < 0)
-		return rc;
-	if ((rc = daemon_moves(call, &x)) < 0)
-		return rc;
-	if ((rc = ack_assignment(call, &x)) < 0 ||
-	    (rc = event_by(call, .kind = EVENT_ASSIGNMENT_DONE, .team = x.team,
-			   .actor = x.agent, .subject = x.message, .target = x.sender,
-			   .detail = in->success ? "ok" : "failed")) < 0)
-		return rc;
-	if (x.task && (rc = task_finish_assigned(
-			       call, &x, in->success,
-			       cut(&call->arena, in->success ? in->stdout : in->stderr,
-				   STDOUT_SHOWN))) < 0)
-		return rc;
-	return team_announce(call, x.team);
+	rc = keep(call, &x, in);
+	out->stored = rc > 0;
+	return rc < 0 ? rc : 0;
+}
+
+int assignment_interrupt(struct call *call, int64_t agent, const char *why)
+{
+	const struct result_store_in r = { .exit_code = -1, .stdout = "", .stderr = why };
+	struct assignments_running_row *all = NULL;
+	struct assignment_row x;
+	size_t n;
+	int rc;
+
+	rc = sql_all(call, assignments_running, &all, &n, .agent = agent);
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		rc = sql_row(call, assignment_by_message, &x, .message = all[i].message);
+		if (rc > 0)
+			rc = keep(call, &x, &r);
+	}
+	return rc < 0 ? rc : 0;
 }
 
 /* What runs is being worked on: its task is started and its lease renewed. */

@@ -56,7 +56,7 @@ static int lapse(struct call *call, const struct task_lapsed_row *t)
 
 	if (rc <= 0)
 		return rc;
-	if ((rc = assignment_call_off(call, t->id)) < 0 ||
+	if ((rc = assignment_call_off(call, t->id, true, ACTOR_HOST)) < 0 ||
 	    (rc = event_by(call, .kind = EVENT_TASK_LAPSED, .team = t->team,
 			   .actor = ACTOR_HOST, .subject = t->id, .target = t->owner)) <
 		    0)
@@ -94,7 +94,8 @@ int task_give_back(struct call *call, int64_t agent)
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		if ((rc = sql_run(call, task_give_back, .id = all[i].id,
 				  .now = call->now)) > 0 &&
-		    (rc = assignment_call_off(call, all[i].id)) >= 0)
+		    (rc = assignment_call_off(call, all[i].id, true,
+					      event_actor(call))) >= 0)
 			rc = event_emit(call, EVENT_TASK_RELEASED, all[i].id, agent,
 					"a new generation");
 	return rc < 0 ? rc : 0;
@@ -412,7 +413,7 @@ int task_release(struct call *call, const struct task_release_in *in,
 	if (!call->made) {
 		rc = sql_run(call, task_release, HELD(call, h));
 		if ((rc = changed(call, &h, rc, EVENT_TASK_RELEASED, NULL)) < 0 ||
-		    (rc = assignment_call_off(call, h.t.id)) < 0)
+		    (rc = assignment_call_off(call, h.t.id, true, event_actor(call))) < 0)
 			return rc;
 	}
 	return task_tell(call, h.t.id, &out->task);
@@ -457,7 +458,9 @@ int task_complete(struct call *call, const struct task_complete_in *in,
 		rc = sql_run(call, task_finish, HELD(call, h),
 			     .state = TASK_STATE_COMPLETED, .result = in->result);
 		rc = changed(call, &h, rc, EVENT_TASK_COMPLETED, NULL);
-		if (rc < 0 || (rc = assignment_call_off(call, h.t.id)) < 0 ||
+		if (rc < 0 ||
+		    (rc = assignment_call_off(call, h.t.id, false, event_actor(call))) <
+			    0 ||
 		    (rc = make_ready(call, h.t.id, h.t.team, &out->ready,
 				     &out->n_ready)) < 0)
 			return rc;
@@ -476,7 +479,8 @@ int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail
 		rc = sql_run(call, task_finish, HELD(call, h), .state = TASK_STATE_FAILED,
 			     .result = in->result);
 		if ((rc = changed(call, &h, rc, EVENT_TASK_FAILED, NULL)) < 0 ||
-		    (rc = assignment_call_off(call, h.t.id)) < 0)
+		    (rc = assignment_call_off(call, h.t.id, false, event_actor(call))) <
+			    0)
 			return rc;
 	}
 	return task_tell(call, h.t.id, &out->task);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/assignment.h"
 #include "core/id.h"
 #include "core/team.h"
 #include "core/who.h"
@@ -240,6 +241,10 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 		if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
 		    (rc = set_state(call, &w, WORKSPACE_STATE_DESTROYED,
 				    EVENT_WORKSPACE_DESTROYED)) < 0 ||
+		    (w.agent &&
+		     (rc = assignment_interrupt(
+			      call, w.agent,
+			      "interrupted: its workspace was destroyed")) < 0) ||
 		    (w.agent && (rc = sql_run(call, agent_set_workspace, .agent = w.agent,
 					      .workspace = 0)) < 0))
 			return rc;

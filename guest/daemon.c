@@ -43,7 +43,6 @@ static void give_reason(struct spool_result *r, const char *reason, struct arena
 {
 	const char *gap = r->err_size && r->err[r->err_size - 1] != '\n' ? "\n" : "";
 
-	r->exit_code = -1;
 	r->err = arena_printf(a, "%s%s%s", r->err ? r->err : "", gap, reason);
 	r->err_size = strlen(r->err);
 }
@@ -63,7 +62,10 @@ static void describe(const struct duty *d, struct spool_result *r, struct arena 
 		r->out = r->err = "";
 		r->out_size = r->err_size = 0;
 		give_reason(r, "the output could not be read back", a);
+		r->exit_code = -1;
 	}
+	if (run->start_errno || run->timed_out)
+		r->exit_code = -1;
 	if (run->start_errno)
 		give_reason(r,
 			    arena_printf(a, "cannot start: %s",
@@ -74,7 +76,9 @@ static void describe(const struct duty *d, struct spool_result *r, struct arena 
 			    arena_printf(a, "timed out after %llds",
 					 (long long)run->timeout_ms / 1000),
 			    a);
-	r->success = r->exit_code == 0;
+	else if (d->cancelled)
+		give_reason(r, "called off", a);
+	r->success = r->exit_code == 0 && !d->cancelled;
 }
 
 /* Tries until the result is on the disk; its place is taken so long. */
@@ -251,19 +255,44 @@ static const char *message_name(struct arena *a, const char *id)
 			    r[8] & 15, r[9], r[10], r[11], r[12], r[13], r[14], r[15]);
 }
 
-static int take(struct errand *q, const char *id, const char *type, const char *content,
-		struct fault *f)
+/* What has ended by itself keeps its result. */
+static int call_off(struct guest *g, const char *id, struct fault *f)
+{
+	for (int i = 0; i < AT_ONCE; i++) {
+		struct duty *d = &g->duties[i];
+
+		if (!d->run || d->run->over || strcmp(d->message_id, id) != 0)
+			continue;
+		d->cancelled = true;
+		proc_end(d->run);
+		return 0;
+	}
+	return spool_drop(g->spool, id, guest_now(), f);
+}
+
+/* What a push says, in either form. */
+struct pushed {
+	const char *id, *type, *content;
+	bool cancelled;
+};
+
+static int take(struct errand *q, const struct pushed *m, struct fault *f)
 {
 	struct guest *g = q->guest;
-	bool work = strcmp(type, "task_assignment") == 0;
+	bool work = strcmp(m->type, "task_assignment") == 0;
+	const char *id;
 	int rc;
 
-	if (strlen(id) > TOO_LONG)
+	if (strlen(m->id) > TOO_LONG)
 		return fault_set(f, FAULT_INVALID, "/message_id", "longer than %d bytes",
 				 TOO_LONG);
-	id = message_name(&q->arena, id);
-	rc = work ? spool_put(g->spool, id, content, guest_now(), f)
-		  : spool_note(g->spool, id, guest_now(), f);
+	id = message_name(&q->arena, m->id);
+	if (m->cancelled)
+		rc = call_off(g, id, f);
+	else if (work)
+		rc = spool_put(g->spool, id, m->content, guest_now(), f);
+	else
+		rc = spool_note(g->spool, id, guest_now(), f);
 	if (rc)
 		return rc;
 	errand_answer(q, "Ok", NULL);
@@ -278,15 +307,20 @@ int answer_message(struct errand *q, struct fault *f)
 {
 	const struct wire_team_message *in = q->body;
 
-	return take(q, in->message_id, in->message_type, in->content, f);
+	return take(q,
+		    &(struct pushed){ in->message_id, in->message_type, in->content,
+				      in->cancelled },
+		    f);
 }
 
 int answer_push(struct errand *q, struct fault *f)
 {
 	const struct wire_team_message_push *in = q->body;
 
-	return take(q, in->message.message_id, in->message.message_type,
-		    in->message.content, f);
+	return take(q,
+		    &(struct pushed){ in->message.message_id, in->message.message_type,
+				      in->message.content, false },
+		    f);
 }
 
 /* --- results ----------------------------------------------------------------------------- */

@@ -43,6 +43,7 @@ struct duty {
 	struct guest *guest;
 	struct proc *run; /* NULL: the place is free */
 	char *message_id, *task_id;
+	bool cancelled; /* called off: it is being ended */
 };
 
 struct guest {

@@ -252,7 +252,7 @@ static bool group_lives(const struct proc *run)
 	return kill(-run->group, 0) == 0 || errno == EPERM;
 }
 
-/* Every LOOK_MS after a timeout. */
+/* Every LOOK_MS while it is ending. */
 static void look(uv_timer_t *timer)
 {
 	struct proc *run = timer->data;
@@ -267,15 +267,22 @@ static void look(uv_timer_t *timer)
 	}
 }
 
+void proc_end(struct proc *run)
+{
+	if (run->over || run->killed_at)
+		return;
+	run->killed_at = (int64_t)uv_now(run->loop);
+	kill(-run->group, SIGTERM);
+	kill(-run->group, SIGCONT); /* a stopped one could not end */
+	uv_timer_start(&run->timer, look, LOOK_MS, LOOK_MS);
+}
+
 static void time_is_up(uv_timer_t *timer)
 {
 	struct proc *run = timer->data;
 
 	run->timed_out = true;
-	run->killed_at = (int64_t)uv_now(run->loop);
-	kill(-run->group, SIGTERM);
-	kill(-run->group, SIGCONT); /* a stopped one could not end */
-	uv_timer_start(timer, look, LOOK_MS, LOOK_MS);
+	proc_end(run);
 }
 
 static void note_exit(struct proc *run, int status)
@@ -292,7 +299,7 @@ static void note_exit(struct proc *run, int status)
 		close(run->gate);
 		run->gate = -1;
 	}
-	if (!run->timed_out || !group_lives(run))
+	if (!run->killed_at || !group_lives(run))
 		finish(run);
 }
 

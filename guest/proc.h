@@ -4,11 +4,11 @@
  * proc_new() makes the process but holds it at a gate, so that what must be on
  * the disk first can be; proc_go() opens the gate; if the guest dies before, the
  * process ends without having run anything.  Output is read while it runs.
- * After timeout_ms the group gets SIGTERM, 2 s later SIGKILL.
+ * After timeout_ms, or by proc_end(), the group gets SIGTERM, 2 s later SIGKILL.
  *
  *     held --go--> running --exit--> over
  *                     |                ^
- *                  timeout -> ending --+  exited, and its group gone or killed
+ *              timeout, end -> ending -+  exited, and its group gone or killed
  *
  * `done` is called once, from the loop, when it is over; its owner then calls
  * proc_free().
@@ -39,7 +39,7 @@ struct proc {
 	struct proc_stream streams[2]; /* stdout, stderr */
 	uv_timer_t timer;
 	int64_t timeout_ms; /* 0: none */
-	int64_t killed_at; /* loop time of SIGTERM after a timeout; 0: none */
+	int64_t killed_at; /* loop time of SIGTERM by proc_end(); 0: none */
 	uint64_t started; /* loop time */
 	int handles; /* that are not closed yet */
 	bool exited, timed_out, over, freed;
@@ -61,6 +61,9 @@ struct proc_spec {
 int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
 	     const struct proc_spec *spec, struct fault *f);
 void proc_go(struct proc *run);
+
+/* Ends it as a timeout does: SIGTERM, then SIGKILL; `done` is called as ever. */
+void proc_end(struct proc *run);
 
 /* A signal to its whole group; nothing once the command has ended. */
 void proc_kill(struct proc *run, int signal);

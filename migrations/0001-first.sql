@@ -232,8 +232,10 @@ CREATE TABLE assignment (
 	env TEXT, -- a JSON object of texts
 	timeout_s INTEGER NOT NULL,
 	state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3),
-	started_at INTEGER
+	started_at INTEGER,
+	recall INTEGER NOT NULL DEFAULT 0 -- 1: its daemon has yet to hear that it is cancelled
 ) STRICT;
+CREATE INDEX assignment_recall ON assignment(agent) WHERE recall = 1;
 CREATE INDEX assignment_open ON assignment(agent, message) WHERE state < 2;
 CREATE INDEX assignment_team ON assignment(team, state) WHERE state < 2;
 CREATE INDEX assignment_task ON assignment(task) WHERE task IS NOT NULL;

@@ -230,6 +230,7 @@ INSERT INTO word (list, n, word) VALUES
 	('event', 125, 'message.dead'), ('event', 126, 'message.requeued'),
 	('event', 127, 'message.notified'), ('event', 140, 'assignment.started'),
 	('event', 141, 'assignment.done'), ('event', 142, 'result.collected'),
+	('event', 143, 'assignment.cancelled'),
 	('event', 150, 'workspace.created'), ('event', 151, 'workspace.ready'),
 	('event', 152, 'workspace.stopped'), ('event', 153, 'workspace.failed'),
 	('event', 154, 'workspace.destroyed'), ('event', 155, 'workspace.restarted'),

@@ -68,13 +68,29 @@ WHERE message = :message AND agent = :agent AND state = 0;
 UPDATE assignment SET state = 2
 WHERE message = :message AND agent = :agent AND state < 2;
 
+-- name: assignments_running
+SELECT message FROM assignment WHERE agent = :agent AND state < 2 AND state = 1
+ORDER BY message;
+
 -- name: assignments_of_task
--- Open ones of a task whose claim is over: what no daemon has yet is called off.
-SELECT message, agent FROM assignment
-WHERE task = :task AND state = 0;
+-- Open ones of a task whose claim is over; those that run, too, when :running.
+SELECT message, team, agent, state FROM assignment
+WHERE task = :task AND state < 2 AND (:running OR state = 0);
 
 -- name: assignment_cancel
-UPDATE assignment SET state = 3 WHERE message = :message AND state = 0;
+UPDATE assignment SET state = 3, recall = 1 WHERE message = :message AND state < 2;
+
+-- name: assignment_recalls
+-- text: sender_name agent_name
+-- What is called off and its daemon may have: it has yet to be told.
+SELECT x.message, m.at, m.type, s.name AS sender_name, a.name AS agent_name
+FROM assignment x JOIN message m ON m.id = x.message JOIN agent s ON s.id = x.sender
+JOIN agent a ON a.id = x.agent
+WHERE x.agent = :agent AND x.recall = 1 ORDER BY x.message LIMIT :limit;
+
+-- name: assignment_recalled
+UPDATE assignment SET recall = 0
+WHERE message = :message AND agent = :agent AND recall = 1;
 
 -- name: assignment_lines
 -- text: agent_name sender_name

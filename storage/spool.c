@@ -66,6 +66,18 @@ int spool_put(struct spool *s, const char *message_id, const char *content, int6
 	return spool_end(s, !rc, f) ? f->code : rc;
 }
 
+int spool_drop(struct spool *s, const char *message_id, int64_t now, struct fault *f)
+{
+	int rc = spool_begin(s, f);
+
+	if (rc)
+		return rc;
+	rc = spool_note(s, message_id, now, f);
+	if (!rc)
+		rc = spool_run(s, spool_get(s, SPOOL_DROP, message_id), f);
+	return spool_end(s, !rc, f) ? f->code : rc;
+}
+
 int spool_next(struct spool *s, struct arena *arena, struct spool_assignment *a,
 	       struct fault *f)
 {

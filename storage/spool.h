@@ -70,6 +70,9 @@ int spool_note(struct spool *s, const char *message_id, int64_t now, struct faul
 int spool_put(struct spool *s, const char *message_id, const char *content, int64_t now,
 	      struct fault *f);
 
+/* It is called off: known, and if it waits, gone.  What was started stays. */
+int spool_drop(struct spool *s, const char *message_id, int64_t now, struct fault *f);
+
 /* The first that waits: 1 with `a` filled in the arena, 0 if none does. */
 int spool_next(struct spool *s, struct arena *arena, struct spool_assignment *a,
 	       struct fault *f);

@@ -49,6 +49,8 @@ static const char *const texts[SPOOL_STATEMENTS] = {
 		       " WHERE started_at IS NULL ORDER BY seq LIMIT 1",
 	[SPOOL_START] = "UPDATE assignment SET started_at = ?2, task_id = ?3"
 			" WHERE message_id = ?1 AND started_at IS NULL",
+	[SPOOL_DROP] = "DELETE FROM assignment"
+		       " WHERE message_id = ?1 AND started_at IS NULL",
 	[SPOOL_FORGET] = "DELETE FROM assignment WHERE message_id = ?1",
 	[SPOOL_FINISH] = "INSERT OR IGNORE INTO result (message_id, task_id, success,"
 			 " exit_code, interrupted, elapsed_secs, out, err)"

@@ -423,6 +423,7 @@ int main(void)
 		EACH(test_assignment),
 		EACH(test_bad_assignments),
 		EACH(test_pushed_again),
+		EACH(test_called_off),
 		EACH(test_four_at_once),
 		EACH(test_killed_while_running),
 		EACH(test_killed_with_results),

@@ -68,22 +68,31 @@ static void on_marked(struct job *job)
 	tether_let_go(t);
 }
 
+static int64_t *copy_rows(struct arena *arena, const int64_t *rows, size_t n)
+{
+	int64_t *copy = arena_alloc(arena, (n + 1) * sizeof(*copy));
+
+	memcpy(copy, rows, n * sizeof(*copy));
+	return copy;
+}
+
 static void mark(struct tether *t)
 {
 	struct pushing *p = &t->push;
 	struct job *job;
 	struct delivery_notified_in *in;
 
-	if (p->n_told == 0) {
+	if (p->n_told + p->n_recalled == 0) {
 		finish(t);
 		return;
 	}
 	job = host_job(t->host, op_delivery_notified, on_marked, t);
 	in = job->call.in;
 	in->agent = t->agent;
-	in->messages = arena_alloc(&job->call.arena, p->n_told * sizeof(int64_t));
+	in->messages = copy_rows(&job->call.arena, p->told, p->n_told);
 	in->n_messages = p->n_told;
-	memcpy(in->messages, p->told, p->n_told * sizeof(int64_t));
+	in->recalled = copy_rows(&job->call.arena, p->recalled, p->n_recalled);
+	in->n_recalled = p->n_recalled;
 	tether_keep(t);
 	host_submit(t->host, job);
 }
@@ -92,6 +101,7 @@ static void mark(struct tether *t)
 struct told {
 	struct tether *tether;
 	int64_t message;
+	bool cancelled;
 };
 
 static void on_told(void *arg, struct packet *answer, struct fault *f)
@@ -100,14 +110,16 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 	struct tether *t = told->tether;
 	struct pushing *p = &t->push;
 
-	if (answer)
+	if (answer && told->cancelled)
+		p->recalled[p->n_recalled++] = told->message;
+	else if (answer)
 		p->told[p->n_told++] = told->message;
 	else if (f->code == FAULT_EXHAUSTED || f->code == FAULT_TIMEOUT)
 		p->full = true;
 	else if (f->code != FAULT_UNAVAILABLE)
 		log_line(t->host->log, LOG_LEVEL_WARN,
 			 "workspace %s refuses a message: %s", t->id, f->text);
-	if (answer && !p->full && p->anew)
+	if (answer && !p->full && p->anew && !told->cancelled)
 		p->after = told->message;
 	if (--p->open > 0)
 		return;
@@ -131,33 +143,52 @@ static void tell(struct tether *t, const struct push *row, struct told *told)
 		.thread = row->thread,
 		.reply_to = row->reply_to,
 		.metadata = row->metadata,
+		.cancelled = row->cancelled,
+		.has_cancelled = row->cancelled,
 	};
 
 	told->tether = t;
 	told->message = row->message;
+	told->cancelled = row->cancelled;
 	line_ask(&t->relay, "TeamMessage", &m, PUSH_MS, on_told, told);
+}
+
+static void tell_page(struct tether *t, const struct delivery_waiting_out *out,
+		      struct arena *arena)
+{
+	struct pushing *p = &t->push;
+	struct told *told = arena_alloc(arena, out->n_pushes * sizeof(*told));
+
+	p->told = arena_alloc(arena, out->n_pushes * sizeof(*p->told));
+	p->recalled = arena_alloc(arena, out->n_pushes * sizeof(*p->recalled));
+	p->open = p->n_told = p->n_recalled = 0;
+	for (size_t i = 0; i < out->n_pushes; i++) {
+		const struct push *row = &out->pushes[i];
+
+		/* The older dialect calls nothing off: it would run this. */
+		if (t->old && row->cancelled) {
+			p->recalled[p->n_recalled++] = row->message;
+			continue;
+		}
+		p->open++;
+		tell(t, row, &told[i]);
+	}
+	if (p->open == 0)
+		mark(t);
 }
 
 static void on_page(struct job *job)
 {
 	struct tether *t = job->owner;
-	struct pushing *p = &t->push;
 	const struct delivery_waiting_out *out = job->call.out;
-	struct told *told;
 
-	p->page = job;
-	if (job->call.fault.code || t->closing || !t->up) {
+	t->push.page = job;
+	if (job->call.fault.code || t->closing || !t->up)
 		end_page(t, false);
-	} else if (out->n_pushes == 0) {
+	else if (out->n_pushes == 0)
 		finish(t);
-	} else {
-		p->open = out->n_pushes;
-		p->n_told = 0;
-		p->told = arena_alloc(&job->call.arena, out->n_pushes * sizeof(*p->told));
-		told = arena_alloc(&job->call.arena, out->n_pushes * sizeof(*told));
-		for (size_t i = 0; i < out->n_pushes; i++)
-			tell(t, &out->pushes[i], &told[i]);
-	}
+	else
+		tell_page(t, out, &job->call.arena);
 	tether_let_go(t);
 }
 

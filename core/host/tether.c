@@ -199,7 +199,7 @@ void tethers_tick(struct host *host)
 /* A message for one, or for several: then each guest of the team looks. */
 void tether_event(struct host *host, const struct host_event_row *e)
 {
-	if (e->kind != EVENT_MESSAGE_SENT)
+	if (e->kind != EVENT_MESSAGE_SENT && e->kind != EVENT_ASSIGNMENT_CANCELLED)
 		return;
 	for (struct tether *t = host->tethers; t; t = t->next)
 		if (t->agent && (e->target ? t->agent == e->target : t->team == e->team))

@@ -21,6 +21,7 @@ void test_escapes(void **state);
 void test_assignment(void **state);
 void test_bad_assignments(void **state);
 void test_pushed_again(void **state);
+void test_called_off(void **state);
 void test_four_at_once(void **state);
 void test_killed_while_running(void **state);
 void test_killed_with_results(void **state);

@@ -55,6 +55,21 @@ static void expect_lines(const struct fixture *x, const char *name, size_t n)
 	free(text);
 }
 
+static void await_lines(const struct fixture *x, const char *name, size_t n)
+{
+	for (int64_t until = clock_ms() + 8000; clock_ms() < until; pause_ms(20)) {
+		char *text = read_text(x, name);
+		size_t lines = 0;
+
+		for (const char *p = text; (p = strchr(p, '\n')); p++)
+			lines++;
+		free(text);
+		if (lines >= n)
+			return;
+	}
+	fail_msg("%s has too few lines", name);
+}
+
 void test_assignment(void **state)
 {
 	struct fixture *x = *state;
@@ -161,6 +176,58 @@ void test_pushed_again(void **state)
 	assign(relay, "m1", "echo x >> ran", 9);
 	pause_ms(300);
 	expect_lines(x, "ran", 1);
+	close(relay);
+}
+
+static void call_off(int relay, const char *id)
+{
+	expect_ok(askf(relay,
+		       "{\"type\":\"TeamMessage\",\"message_id\":\"%s\",\"to\":\"ann\","
+		       "\"from\":\"lead\",\"content\":\"\",\"cancelled\":true,"
+		       "\"message_type\":\"task_assignment\"}",
+		       id));
+}
+
+/* What runs is ended, group and all; what waits never begins; what is not there yet
+ * never will. */
+void test_called_off(void **state)
+{
+	struct fixture *x = *state;
+	int control = dial_hello(x, "control.sock");
+	int relay = dial_hello(x, "relay.sock");
+	json_t *a, *r;
+
+	call_off(relay, "never");
+	assign(relay, "never", "echo x >> ran", 9);
+	assign(relay, "m0",
+	       "sleep 300 & trap 'echo end; exit 0' TERM; echo begun; echo x >> ran;"
+	       " while :; do sleep 0.1; done",
+	       900);
+	for (int i = 1; i < 5; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "m%d", i);
+		assign(relay, id, i < 4 ? "echo x >> ran; sleep 300" : "echo x >> ran",
+		       900);
+	}
+	await_lines(x, "ran", 4);
+	call_off(relay, "m4");
+	call_off(relay, "m0");
+	a = wait_results(control, 1, 8000);
+	r = find_result(a, "m0");
+	assert_false(true_at(r, "success"));
+	assert_string_equal(text_at(r, "stdout"), "begun\nend\n");
+	assert_non_null(strstr(text_at(r, "stderr"), "called off"));
+	assert_int_equal(int_at(a, "pending_tasks"), 3);
+	json_decref(a);
+	call_off(relay, "m0"); /* it is over: its result stays */
+	call_off(relay, "m1");
+	a = wait_results(control, 2, 8000);
+	find_result(a, "m0");
+	assert_int_equal(int_at(find_result(a, "m1"), "exit_code"), 128 + SIGTERM);
+	json_decref(a);
+	expect_lines(x, "ran", 4);
+	close(control);
 	close(relay);
 }
 

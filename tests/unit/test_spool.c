@@ -113,6 +113,26 @@ static void test_life(void **state)
 	assert_int_equal(spool_knows(s, "x", &x->f), 0);
 }
 
+static void test_drop(void **state)
+{
+	struct fixture *x = *state;
+	struct spool *s = x->spool;
+	struct spool_assignment as;
+
+	spool_put(s, "a", "A", 1, &x->f);
+	spool_put(s, "b", "B", 1, &x->f);
+	spool_start(s, "a", "t", 5, &x->f);
+	assert_int_equal(spool_drop(s, "a", 6, &x->f), 0);
+	assert_int_equal(spool_drop(s, "b", 6, &x->f), 0);
+	assert_int_equal(spool_drop(s, "c", 6, &x->f), 0);
+	assert_int_equal(counts(x).running, 1); /* what was started has a result */
+	assert_int_equal(spool_next(s, &x->arena, &as, &x->f), 0);
+	assert_int_equal(spool_put(s, "b", "B", 7, &x->f), 0);
+	assert_int_equal(spool_put(s, "c", "C", 7, &x->f), 0);
+	assert_int_equal(counts(x).waiting, 0);
+	assert_int_equal(counts(x).results, 0);
+}
+
 static void test_restart(void **state)
 {
 	struct fixture *x = *state;
@@ -240,6 +260,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_drop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_another_workspace, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_file, setup, teardown),

@@ -1,0 +1,73 @@
+#!/bin/sh
+# call-off - what a cancelled, released or lapsed task leaves behind: nothing that
+# runs, also where nobody served when it happened.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+cadre() { "$CADRE" "$@"; }
+failed=0
+finish() {
+	cadre team destroy red >/dev/null 2>&1
+	until_is '^0$' count_guests
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+
+bad() { echo "FAILED: $*"; failed=1; }
+
+# until_is PATTERN COMMAND...: within ten seconds its output holds the pattern.
+until_is() {
+	pattern=$1 n=0
+	shift
+	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
+		n=$((n + 1))
+		[ $n -lt 100 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
+		sleep 0.1
+	done
+}
+count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/"; }
+# Both are in one workspace: the pid that a command wrote down, alive or not.
+runs() { kill -0 "$(cat "$CADRE_HOME"/workspaces/*/"$1" 2>/dev/null)" 2>/dev/null && echo yes || echo no; }
+begin() {
+	cadre task create "$1" --team red >/dev/null || bad "create $1"
+	cadre task assign "$2" w --team red \
+		--command "sleep 999 & echo \$! >pid$2; wait" >/dev/null || bad "assign $2"
+	until_is in_progress cadre task show "$2" --team red
+	until_is yes runs "pid$2"
+}
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"w","workspace":true}]' >/dev/null || bad "team"
+until_is 'ready.* w ' cadre workspace list --team red
+cadre team status red | grep -q '^state *working' && bad "it works before there is work"
+
+begin cancelled 001
+until_is '^state *working' cadre team status red
+cadre task cancel 001 --team red >/dev/null || bad "cancel"
+until_is no runs pid001
+until_is 'called off' cadre result 001 --team red
+cadre task show 001 --team red | grep -q cancelled || bad "its end changed the task"
+cadre team status red | grep -q '^state *working' && bad "it works after the end of all work"
+
+begin released 002
+cadre release 002 --as w --team red >/dev/null || bad "release"
+until_is no runs pid002
+until_is pending cadre task show 002 --team red
+
+# A guest hears later what happened while nobody served.
+begin elsewhere 003
+cadre down >/dev/null || bad "down"
+[ "$(runs pid003)" = yes ] || bad "it went with the host"
+cadre task cancel 003 --team red >/dev/null || bad "cancel without a host"
+[ "$(runs pid003)" = yes ] || bad "somebody told the guest"
+cadre up >/dev/null || bad "up again"
+until_is no runs pid003
+until_is 'called off' cadre result 003 --team red
+
+# Ended by its worker from within: it may say goodbye.
+cadre task create "from within" --team red >/dev/null
+cadre task assign 004 w --team red \
+	--command "$CADRE done 004 fine; sleep 0.2; echo goodbye" >/dev/null || bad "assign 004"
+until_is goodbye cadre result 004 --team red
+cadre task show 004 --team red | grep -q fine || bad "its worker did not complete it"
+exit $failed
