@@ -251,10 +251,10 @@ export async function subscriptions(w) {
 		deepEqual((await p.ask('resources/subscribe', { uri })).result, {});
 	equal(error(await p.ask('resources/subscribe', { uri: 'cadre://team/nowhere' }), -32002).data.uri, 'cadre://team/nowhere');
 	error(await p.ask('resources/subscribe', { uri: 'what' }), -32002);
-	for (const uri of ['cadre://inbox/alpha/dave', 'cadre://task/alpha/9999', 'cadre://inbox/alpha/nobody'])
+	for (const uri of ['cadre://inbox/alpha/erin', 'cadre://task/alpha/9999', 'cadre://inbox/alpha/nobody'])
 		deepEqual(error(await p.ask('resources/subscribe', { uri }), -32002), // another's, or none
 			error(await p.ask('resources/read', { uri }), -32002));
-	await w.operator.tool('team_message', { team: 'alpha', to: ['dave'], content: 'not for bob' });
+	await w.operator.tool('team_message', { team: 'alpha', to: ['erin'], content: 'not for bob' });
 	await w.operator.tool('team_message', { team: 'alpha', to: ['bob'], content: 'hello' });
 	await p.wait(updated('cadre://inbox/alpha/bob'), 3000);
 	ok(!p.messages.some(updated('cadre://board/alpha')));
@@ -267,7 +267,7 @@ export async function subscriptions(w) {
 	await w.operator.tool('task', { action: 'note', team: 'alpha', task: id, text: 'seen again' });
 	await new Promise((r) => setTimeout(r, 600));
 	equal(p.messages.filter(updated('cadre://inbox/alpha/bob')).length, before);
-	ok(!p.messages.some(updated('cadre://inbox/alpha/dave')));
+	ok(!p.messages.some(updated('cadre://inbox/alpha/erin')));
 	equal(await p.end(), 0);
 }
 

@@ -41,12 +41,13 @@ export class World {
 		await p.start(version);
 		return p;
 	}
-	// The team `alpha` with a lead and two members, whose tokens are kept.
+	// The team `alpha` with a lead and four members, whose tokens are kept.
 	async make() {
 		this.host('up');
 		this.operator = await this.legacy();
 		const r = await this.operator.tool('team', { action: 'create', name: 'alpha',
-			roles: [{ name: 'lead' }, { name: 'bob' }, { name: 'carol' }, { name: 'dave' }] });
+			roles: [{ name: 'lead' }, { name: 'bob' }, { name: 'carol' }, { name: 'dave' },
+				{ name: 'erin' }] });
 		if (r.isError) throw new Error(JSON.stringify(r.structuredContent));
 		for (const m of r.structuredContent.members) this.tokens[m.name] = m.token;
 	}
