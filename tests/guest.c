@@ -290,6 +290,38 @@ static void test_much_output(void **state)
 	close(old);
 }
 
+static long memory_of(pid_t pid)
+{
+	char path[40], line[200];
+	long kib = -1;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	in = fopen(path, "re");
+	while (in && fgets(line, sizeof(line), in))
+		if (sscanf(line, "RssAnon: %ld", &kib) == 1)
+			break;
+	if (in)
+		fclose(in);
+	return kib;
+}
+
+/* 200 MB of output neither block the command nor stay in memory. */
+static void test_flood_of_output(void **state)
+{
+	struct fixture *x = *state;
+	int fd = dial_hello(x, "control.sock");
+	long before = memory_of(x->pid);
+	json_t *a = ask(fd, "{\"type\":\"Exec\",\"timeout_secs\":60,\"command\":"
+			    "\"head -c 100000000 /dev/zero & "
+			    "head -c 100000000 /dev/zero >&2; wait; exit 7\"}");
+
+	assert_int_equal(int_at(a, "exit_code"), 7);
+	json_decref(a);
+	assert_in_range(memory_of(x->pid), 0, before + 100000);
+	close(fd);
+}
+
 /* The status of a job once it has ended, or has printed `text`. */
 static json_t *wait_job(int fd, int job, const char *text)
 {
@@ -409,6 +441,7 @@ int main(void)
 		EACH(test_nothing_waits_for_an_exec),
 		EACH(test_gone_asker),
 		EACH(test_much_output),
+		EACH(test_flood_of_output),
 		EACH(test_background),
 		EACH(test_many_jobs),
 		EACH(test_many_peers),

@@ -41,6 +41,15 @@ grep -q 'for bob alone' "$TMPDIR/inbox" || bad "bob's mail is gone"
 cadre task show 001 --team red | grep -q 'owner *ann' || bad "ann's claim"
 cadre task show 001 --team blue | grep -q 'status *pending' || bad "blue's task was touched"
 cadre --team blue --as eve inbox | grep -q 'no messages' || bad "eve has mail"
+# A guest that does not read: what is pushed to it stays where it is, in the rows.
+: >"$TMPDIR/g/deaf"
+head -c 262000 /dev/zero | tr '\0' x >"$TMPDIR/large"
+i=0
+while [ $i -lt 40 ]; do
+	cadre send ann @"$TMPDIR/large" --team red --as bob >/dev/null || bad "send to a guest that does not read"
+	i=$((i + 1))
+done
+cadre agent whois ann --team red | grep -q 'queued *40' || bad "ann's mail is not in the rows"
 kib=$(sed -n 's/^RssAnon:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$pid/status")
 [ "$kib" -lt 400000 ] || bad "the host has grown to $kib KiB"
 exit $failed
