@@ -27,7 +27,19 @@ in_place() { cadre exec --team red "$1" sh -c "$2"; }
 mkdir -p "$TMPDIR/far" "$TMPDIR/near"
 echo far >"$TMPDIR/far/where"
 echo near >"$TMPDIR/near/where"
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(python3 - <<-'END'
+	import socket
+	while True:  # a port and the one behind it that nobody has
+	    a, b = socket.socket(), socket.socket()
+	    a.bind(("127.0.0.1", 0))
+	    try:
+	        b.bind(("127.0.0.1", a.getsockname()[1] + 1))
+	        break
+	    except (OSError, OverflowError):
+	        continue
+	print(a.getsockname()[1])
+	END
+)
 echo "a secret of $$" >"$TMPDIR/token"
 echo "another secret" >"$TMPDIR/wrong"
 
