@@ -7,9 +7,12 @@
 bool cursor_parse(struct mirror_cursor *c, const char *text)
 {
 	struct mirror_cursor read = { .stage = STAGE_FOLLOW };
+	char line[128];
 	int stage = 0, n;
 
-	n = sscanf(text, "%39[0-9a-f].%" SCNd64 " %d %" SCNd64, read.incarnation,
+	/* A longer line may still stand behind a shorter one. */
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+	n = sscanf(line, "%39[0-9a-f].%" SCNd64 " %d %" SCNd64, read.incarnation,
 		   &read.seq, &stage, &read.row);
 	if (n != 2 && n != 4)
 		return false;

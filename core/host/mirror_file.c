@@ -133,12 +133,13 @@ int files_read_whole(int fd, struct text *out)
 	ssize_t n;
 
 	out->len = 0;
-	while ((n = read(fd, piece, sizeof(piece))) != 0) {
+	do {
+		n = read(fd, piece, sizeof(piece));
 		if (n > 0)
 			text_add(out, piece, (size_t)n);
-		else if (errno != EINTR)
+		else if (n < 0 && errno != EINTR)
 			return -1;
-	}
+	} while (n < 0 || n == sizeof(piece)); /* fewer: a file's end */
 	return 0;
 }
 
@@ -199,15 +200,19 @@ int files_read(struct files *fs, const char *folder, const char *name, struct te
 	return rc < 0 ? files_fault(f, "read", name) : rc;
 }
 
-int files_note(struct files *fs, const char *name, const char *text, struct fault *f)
+int files_note(struct files *fs, const char *name, const char *line, struct fault *f)
 {
-	const struct text bytes = { .data = (char *)(uintptr_t)text,
-				    .len = strlen(text) };
+	int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+	int fd = files_open_below(fs->root, name, flags);
+	size_t len = strlen(line);
+	bool done = fd >= 0 && pwrite(fd, line, len, 0) == (ssize_t)len &&
+		    ftruncate(fd, (off_t)len) == 0;
 
-	if (files_write(fs->stage, name, &bytes, true) < 0 ||
-	    renameat(fs->stage, name, fs->root, name) < 0)
-		return files_fault(f, "write", name);
-	return 0;
+	if (!done)
+		files_fault(f, "write", name);
+	if (fd >= 0)
+		close(fd);
+	return done ? 0 : (int)f->code;
 }
 
 int files_list_open(int fd, int (*each)(void *with, const char *name), void *with)

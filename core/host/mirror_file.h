@@ -19,7 +19,7 @@
 #include "core/host/mirror_page.h"
 #include "core/host/mirror_losses.h"
 
-enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 512 };
+enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 2048 };
 
 struct files_folder {
 	char path[FILES_PATH]; /* "teams/TEAM/tasks" */
@@ -67,7 +67,8 @@ int files_commit(struct files *fs, struct fault *f);
 int files_read(struct files *fs, const char *folder, const char *name, struct text *out,
 	       struct fault *f);
 
-/* Replaces a small file of the root's own by rename, synced. */
+/* Writes a line into a file of the root's own, in place: who reads it looks at
+ * the first line only.  It is not synced; what it says is older then. */
 int files_note(struct files *fs, const char *name, const char *text, struct fault *f);
 
 /* Renames folder FROM to TO, or to TO-2, TO-3, … when that is taken. */

@@ -22,6 +22,7 @@ struct staged {
 	char name[NEW_NAME]; /* in the stage */
 	char folder[FILES_PATH];
 	char file[128];
+	bool replaces; /* there was one when it was written */
 };
 
 /* --- the stage ------------------------------------------------------------------------ */
@@ -51,28 +52,23 @@ static int keep_conflict(struct files *fs, const char *staged, int dir, const ch
 	return -1;
 }
 
-/* Whether a program still has it open for writing: then its text may yet come.
- * A read lease tells; where leases do not work, nobody is assumed to. */
-static bool held_open(int fd)
+/* Who else has a file open.  Leases tell; where they do not work, a reader is
+ * assumed, and no writer. */
+enum holder { NOBODY, A_READER, A_WRITER };
+
+static enum holder holder_of(int fd)
 {
-	bool held = fcntl(fd, F_SETSIG, SIGURG) == 0 &&
-		    fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+	enum holder who = A_READER;
 
-	if (!held)
-		fcntl(fd, F_SETLEASE, F_UNLCK);
-	return held;
-}
-
-/* Whether the file can be written over: nobody else has it open, not even to
- * read, it has no other name, and it is as private as a new one. */
-static bool nobodys(int fd, const struct stat *st)
-{
-	bool alone = st->st_nlink == 1 && (st->st_mode & 07777) == 0600 &&
-		     fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
-
-	if (alone)
-		fcntl(fd, F_SETLEASE, F_UNLCK);
-	return alone;
+	/* A lease that is broken at once would kill us with its default signal. */
+	if (fcntl(fd, F_SETSIG, SIGURG) < 0)
+		return who;
+	if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0)
+		who = NOBODY;
+	else if (errno == EAGAIN && fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN)
+		return A_WRITER;
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	return who;
 }
 
 /* An empty file is one that a crash has left. */
@@ -87,19 +83,23 @@ static bool is_edited(const struct text *file)
 static int look_at(struct files *fs, const char *staged, bool *spare)
 {
 	int fd = files_open_below(fs->stage, staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	enum holder holder;
 	struct stat st;
 	int rc = 1;
 
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO || errno == EACCES ? 1 : -1;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		if (held_open(fd))
-			rc = 2;
+		holder = holder_of(fd);
+		if (holder == A_WRITER)
+			rc = 2; /* its text may yet come */
 		else if (files_read_whole(fd, &fs->old) < 0)
 			rc = -1;
 		else if (!is_edited(&fs->old))
 			rc = 0;
-		*spare = rc == 0 && nobodys(fd, &st);
+		/* Without another name, and as private as a new one. */
+		*spare = rc == 0 && holder == NOBODY && st.st_nlink == 1 &&
+			 (st.st_mode & 07777) == 0600;
 	}
 	close(fd);
 	return rc;
@@ -226,6 +226,7 @@ int files_put(struct files *fs, const char *folder, const char *name,
 	new_as(s->name, fs->n_spares ? fs->spares[--fs->n_spares] : fs->serial++);
 	snprintf(s->folder, sizeof(s->folder), "%s", folder);
 	snprintf(s->file, sizeof(s->file), "%s", name);
+	s->replaces = rc == 1;
 	fs->new.len = 0;
 	page_seal(page, rev, &fs->new);
 	if (files_write(fs->stage, s->name, &fs->new, fs->n_staged < FEW) < 0)
@@ -259,10 +260,12 @@ static int place(struct files *fs, struct staged *s)
 	if (dir < 0)
 		return -1;
 	fs->placed++;
-	if (renameat2(fs->stage, s->name, dir, s->file, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EEXIST)
-		return -1;
+	if (!s->replaces) {
+		if (renameat2(fs->stage, s->name, dir, s->file, RENAME_NOREPLACE) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
 	/* From here on its name says that it is whole. */
 	stage_as(old, fs->serial++, s->folder, s->file);
 	if (renameat(fs->stage, s->name, fs->stage, old) < 0)
