@@ -197,7 +197,8 @@ static void ignore(void *arg, struct packet *answer, struct fault *f)
 	(void)f;
 }
 
-/* First with a word, then with a signal, then without mercy. */
+/* First with a word, then with a signal, then without mercy; a VM whose disk is
+ * to go has nothing to write to it. */
 static void end_guest(struct place *p, int64_t now)
 {
 	const struct machine *b = p->machine;
@@ -206,7 +207,9 @@ static void end_guest(struct place *p, int64_t now)
 
 	if (!p->stop_at) {
 		p->stop_at = now + PATIENCE_MS;
-		if (t && t->up)
+		if (b->vm && p->state == WORKSPACE_STATE_DESTROYED)
+			b->stop(b->self, &p->process, true, &f);
+		else if (t && t->up)
 			line_ask(&t->control, "Shutdown", NULL, PATIENCE_MS, ignore,
 				 NULL);
 		else

@@ -45,6 +45,22 @@ static int qemu_make(void *self, const struct spot *spot, struct fault *f)
 	return f->code;
 }
 
+/* A name of QEMU's: a path, or "json:" and the options that it stands for. */
+static const char *path_in(struct arena *a, const char *name)
+{
+	const char *path = name;
+	json_t *options = NULL;
+
+	if (name && !strncmp(name, "json:", 5)) {
+		options = json_loads(name + 5, 0, NULL);
+		path = json_string_value(
+			json_object_get(json_object_get(options, "file"), "filename"));
+	}
+	path = arena_strdup(a, path);
+	json_decref(options);
+	return path;
+}
+
 /* The layer that QEMU writes to now. */
 static int ask_layer(struct arena *a, const char *monitor, const char **layer,
 		     struct fault *f)
@@ -57,11 +73,9 @@ static int ask_layer(struct arena *a, const char *monitor, const char **layer,
 		return f->code;
 	json_array_foreach(drives, i, drive)
 	{
-		const char *file = json_string_value(
-			json_object_get(json_object_get(drive, "inserted"), "file"));
+		const json_t *inserted = json_object_get(drive, "inserted");
 
-		if (file)
-			*layer = arena_strdup(a, file);
+		*layer = path_in(a, json_string_value(json_object_get(inserted, "file")));
 	}
 	json_decref(drives);
 	return *layer ? 0 : fault_set(f, FAULT_IO, "", "QEMU names no disk");

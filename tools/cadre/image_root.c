@@ -220,6 +220,12 @@ static int convert(struct build *b, const char *from, struct fault *f)
 	return child_run(words, NULL, f);
 }
 
+/* Where Debian has it; not in the PATH of all users. */
+static const char *mkfs_program(void)
+{
+	return access("/usr/sbin/mkfs.ext4", X_OK) ? "mkfs.ext4" : "/usr/sbin/mkfs.ext4";
+}
+
 static int make_raw(const char *raw, long long bytes, struct fault *f)
 {
 	int fd = open(raw, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -234,7 +240,7 @@ static int make_raw(const char *raw, long long bytes, struct fault *f)
 static int make_disk(struct build *b, const char *root, struct fault *f)
 {
 	const char *raw = arena_printf(&b->arena, "%s/root.raw", b->work);
-	const char *words[] = { "mkfs.ext4",
+	const char *words[] = { mkfs_program(),
 				"-q",
 				"-F",
 				"-L",

@@ -1,0 +1,52 @@
+# vm - what the stories of VMs share: an image, a host, patience.
+#
+# Sourced by them.  The image is built once, from Debian's packages, and again
+# when the guest's program is newer; it stays in build/.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+build=$(cd "$(dirname "$CADRE")/.." && pwd)
+case $build in */build) ;; *) build=$(dirname "$CADRE") ;; esac
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+export CADRE_IMAGES="$build/vm/images" XDG_CACHE_HOME="$build/vm/cache"
+cadre() { "$CADRE" "$@"; }
+failed=0
+
+command -v qemu-system-x86_64 >/dev/null && command -v qemu-img >/dev/null || {
+	echo "skipped: no qemu here"
+	exit 77
+}
+
+bad() { echo "FAILED: $*"; failed=1; }
+
+# until_is PATTERN COMMAND...: within a minute its output holds the pattern.
+until_is() {
+	pattern=$1 n=0
+	shift
+	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
+		n=$((n + 1))
+		[ $n -lt 600 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return 1; }
+		sleep 0.1
+	done
+}
+
+need_image() {
+	newest=$(find "$CADRE_IMAGES/default" -name initrd -newer "$build/cadre-guest" 2>/dev/null)
+	[ -n "$newest" ] || cadre image build >/dev/null || { bad "image build"; exit 1; }
+}
+
+finish() { # destroys every workspace of the teams, so that no VM stays
+	for team in $(cadre team list --json | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
+		cadre team destroy "$team"
+	done >/dev/null 2>&1
+	until_is '^0$' count_vms
+	cadre down >/dev/null 2>&1
+}
+count_vms() { pgrep -f -c "qemu-system-x86_64 .*file=$CADRE_HOME/disks/"; }
+
+list() { cadre workspace list --team "$1"; }
+in_vm() { # TEAM/AGENT COMMAND
+	cadre exec --team "${1%%/*}" "$1" sh -c "$2"
+}
+pid_of() {
+	cadre workspace info "$1" --team "${1%%/*}" --json | grep -o '"pid":[0-9]*' | cut -d: -f2
+}

@@ -1,0 +1,62 @@
+#!/bin/sh
+# fork - copies of a VM that runs, of a snapshot, and of one that is gone.
+. "$(dirname "$0")/../lib/vm.sh"
+need_image
+trap finish EXIT
+layers() { find "$CADRE_HOME/disks" -name '*.qcow2' | wc -l; }
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"a","backend":"qemu"},{"name":"b"},{"name":"c"}]' \
+	>/dev/null || bad "team create"
+until_is 'ready.* a ' list red || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
+
+# --- a fork of a VM that runs has what was written just before ---------------------------
+
+in_vm red/a 'echo first >f; mkdir -p deep/er; cp /bin/busybox deep/er/' || bad "write"
+cadre task create one --team red >/dev/null
+cadre task assign 001 a --command 'cat f' --team red >/dev/null
+until_is completed cadre task show 001 --team red
+vm=$(pid_of red/a)
+cadre workspace fork red/a --agent b --team red >/dev/null || bad "fork"
+in_vm red/a 'echo second >f' # the copy was made when the answer came
+until_is 'ready.* b ' list red
+until_is '^first$' in_vm red/b 'cat f'
+until_is '^0$' in_vm red/b 'cmp /bin/busybox deep/er/busybox; echo $?'
+until_is '^second$' in_vm red/a 'cat f'
+[ "$(pid_of red/a)" = "$vm" ] || bad "the parent was restarted"
+# It is another machine, with a spool of its own; the parent's is set aside.
+until_is '^red-b-' in_vm red/b 'hostname'
+until_is 'spool.db.........-' in_vm red/b 'ls /var/lib/cadre'
+cadre task create two --team red >/dev/null
+cadre task assign 002 b --command 'cat f' --team red >/dev/null
+until_is completed cadre task show 002 --team red
+
+# --- a snapshot is put back, and forked from ----------------------------------------------
+
+cadre workspace snapshot red/a keep --team red >/dev/null || bad "snapshot"
+cadre workspace snapshots red/a --team red | grep -q 'keep *ready' || bad "snapshots"
+in_vm red/a 'echo third >f; rm -r deep; sync'
+cadre workspace restore red/a keep --team red >/dev/null || bad "restore"
+until_is '^second$' in_vm red/a 'cat f'
+until_is '^er$' in_vm red/a 'ls deep'
+in_vm red/a 'echo fourth >f'
+cadre workspace fork red/a --snapshot keep --agent c --team red >/dev/null || bad "fork of a snapshot"
+until_is '^second$' in_vm red/c 'cat f'
+until_is '^fourth$' in_vm red/a 'cat f'
+
+# --- the parent goes, its forks live on, and keep its layers as long ------------------------
+
+cadre workspace destroy red/a --team red >/dev/null || bad "destroy"
+until_is '^2$' count_vms
+cadre workspace stop red/b --team red >/dev/null
+until_is '^1$' count_vms
+cadre workspace start red/b --team red >/dev/null
+until_is '^first$' in_vm red/b 'cat f'
+until_is '^second$' in_vm red/c 'cat f; echo c >f'
+[ "$(layers)" -ge 3 ] || bad "layers that forks are made from are gone"
+cadre workspace destroy red/c --team red >/dev/null
+cadre workspace destroy red/b --team red >/dev/null
+until_is '^0$' count_vms
+until_is '^0$' layers
+until_is '^0$' sh -c "ls '$CADRE_HOME/disks' | wc -l"
+exit $failed

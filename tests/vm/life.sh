@@ -1,0 +1,76 @@
+#!/bin/sh
+# life - a VM is booted and reached, outlives a host that is killed, is missed
+# when it dies, and comes back with its disk.
+. "$(dirname "$0")/../lib/vm.sh"
+need_image
+decoy=
+trap 'finish; [ -z "$decoy" ] || kill "$decoy"' EXIT
+
+# --- it boots, and nothing waits for it ---------------------------------------------
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"p","workspace":true},
+	{"name":"v","backend":"qemu","vcpus":2,"memory_mb":300}]' >/dev/null || bad "team create"
+until_is 'ready.* p ' list red
+until_is '^here$' in_vm red/p 'echo here'
+list red | grep -q 'creating.* v ' || echo "(the VM was faster)"
+until_is 'ready.* v ' list red || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
+# Neither is a shell of this machine.
+until_is '^Linux red-v-.* /workspace root$' in_vm red/v 'echo $(uname -sn) $(pwd) $(id -un)'
+until_is '^2$' in_vm red/v 'nproc'
+until_is '^git version' in_vm red/v 'git --version'
+until_is '^cadre [0-9]' in_vm red/v 'cadre version'
+echo 'a file' | cadre workspace write red/v note.txt - --team red >/dev/null || bad "write"
+until_is '^a file$' in_vm red/v 'cat note.txt'
+
+# --- a command for its daemon, and a host that is killed meanwhile ------------------------
+
+# Somebody else's VM, which is nobody's business here.
+qemu-system-x86_64 -M none -nodefaults -display none -uuid 01234567-89ab-7def-8123-456789abcdef &
+decoy=$!
+vm=$(pid_of red/v)
+cadre task create slow --team red >/dev/null
+cadre task assign 001 v --command 'sleep 2; wc -c <note.txt' --team red >/dev/null
+until_is in_progress cadre task show 001 --team red
+kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
+sleep 0.2
+cadre up >/dev/null || bad "up after kill -9"
+until_is completed cadre task show 001 --team red
+cadre result 001 --team red | grep -q '^ *7$' || bad "the result is not the command's"
+[ "$(pid_of red/v)" = "$vm" ] || bad "the living VM was not found again"
+
+# --- a host that died before it could write the VM's process down ---------------------------
+
+cadre down >/dev/null
+sqlite3 "$CADRE_HOME/state.db" "UPDATE workspace SET pid = NULL, pid_start = NULL,
+	machine_boot = NULL WHERE backend = 2"
+cadre up >/dev/null || bad "up once more"
+until_is "^$vm\$" pid_of red/v
+until_is '^a file$' in_vm red/v 'cat note.txt'
+
+# --- it dies: its agent is missed, what it held is free -------------------------------------
+
+cadre task create held --team red >/dev/null
+cadre claim 002 --as v --team red >/dev/null || bad "claim"
+kill -9 "$vm"
+until_is 'failed.* v ' list red
+cadre agent list --team red | grep -q 'v .*offline' || bad "the agent of a dead VM is not offline"
+until_is 'status *pending' cadre task show 002 --team red
+cadre workspace start red/v --team red >/dev/null || bad "start"
+until_is 'ready.* v ' list red
+until_is '^a file$' in_vm red/v 'cat note.txt'
+[ "$(pid_of red/v)" != "$vm" ] || bad "the VM's process is the old one"
+
+# --- it is stopped with a word, and loses nothing -------------------------------------------
+
+in_vm red/v 'echo last >note.txt'
+cadre workspace stop red/v --team red >/dev/null || bad "stop"
+until_is '^0$' count_vms
+cadre workspace start red/v --team red >/dev/null
+until_is '^last$' in_vm red/v 'cat note.txt'
+
+cadre team destroy red >/dev/null
+until_is '^0$' count_vms
+until_is '^0$' sh -c "ls '$CADRE_HOME/disks' | wc -l"
+kill -0 "$decoy" || bad "somebody else's VM is gone"
+exit $failed
