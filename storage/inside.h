@@ -64,6 +64,10 @@ void stmt_release_all(struct store *s);
 /* Ends queries that their handlers left open. */
 void stmt_reset_all(struct store *s);
 
+/* Refuses a file system that cannot be relied on, and a folder `path`, open as
+ * `dir`, without a state unless one is to be made. */
+int place_check(int dir, const char *path, bool make, struct fault *f);
+
 /* The integer of a one-row statement, or -1 with a fault. */
 int64_t store_number(struct store *s, const char *sql, struct fault *f);
 int store_exec(struct store *s, const char *sql, struct fault *f);

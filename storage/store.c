@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { BUSY_MS = 10000 }; /* for people with sqlite3; we take turns */
@@ -197,49 +196,6 @@ static int reconnect(struct store *s, struct fault *f)
 	return 0;
 }
 
-/* File systems of other machines, or of user space, where a lock or an fsync
- * may mean nothing; virtiofs is a fuse. */
-static const char *distrusted(int dir)
-{
-	static const struct {
-		uint32_t magic;
-		const char *name;
-	} kinds[] = {
-		{ 0x6969, "nfs" },      { 0x01021997, "9p" },
-		{ 0x65735546, "fuse" }, { 0x517B, "smb" },
-		{ 0xFE534D42, "smb" },  { 0xFF534D42, "smb (cifs)" },
-		{ 0x5346414F, "afs" },  { 0x00C36400, "ceph" },
-	};
-	struct statfs fs;
-
-	if (fstatfs(dir, &fs) < 0)
-		return NULL;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (kinds[i].magic == (uint32_t)fs.f_type)
-			return kinds[i].name;
-	return NULL;
-}
-
-static int check_place(struct store *s, int dir, struct fault *f)
-{
-	const char *kind = distrusted(dir);
-
-	if (kind) {
-		fault_set(f, FAULT_UNAVAILABLE, "",
-			  "%s is on %s, where locks and "
-			  "fsync cannot be relied on",
-			  s->dir, kind);
-		return fault_hint(f, "set CADRE_HOME to a folder on a local disk");
-	}
-	if (faccessat(dir, "state.db", F_OK, 0) == 0)
-		return 0;
-	if (!(s->flags & STORE_CREATE)) {
-		fault_set(f, FAULT_NOT_FOUND, "", "there is no state in %s", s->dir);
-		return fault_hint(f, "make one with `cadre init`");
-	}
-	return 0;
-}
-
 /* A node, not a descriptor: SQLite alone opens the state file.  SQLite gives
  * -wal and -shm the same mode. */
 static int make_node(struct store *s, int dir, struct fault *f)
@@ -272,7 +228,8 @@ static int open_place(struct store *s, struct fault *f)
 			  "cannot open %s: %s", s->dir, strerror(errno));
 		return fault_hint(f, "make a state with `cadre init`");
 	}
-	if (check_place(s, dir, f) < 0 || turn_open(&s->turn, dir, f) < 0 ||
+	if (place_check(dir, s->dir, s->flags & STORE_CREATE, f) < 0 ||
+	    turn_open(&s->turn, dir, f) < 0 ||
 	    turn_lock(&s->turn, TURN_OPEN, true, f) < 0)
 		goto out;
 	open_under_lock(s, dir, f);
