@@ -275,6 +275,8 @@ static int tell_member(struct call *call, const struct network_members_row *r,
 	int rc = sql_row(call, network_team, &vm.teams, .team = r->team);
 
 	*out = (struct host_nic){ .row = r->id,
+				  .id = id_public(call, ID_WORKSPACE, r->id,
+						  r->created_at),
 				  .team_row = r->team,
 				  .parent_row = r->parent,
 				  .slot = r->slot };

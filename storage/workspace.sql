@@ -65,7 +65,7 @@ UPDATE workspace SET guest_boot = :guest_boot WHERE id = :id;
 SELECT w.id, w.created_at, w.name, w.team, w.backend, w.path, w.address,
 	w.link_token, w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state,
 	w.was_up, w.pid, w.pid_start, w.machine_boot, w.cid, w.guest_boot, w.agent,
-	t.name AS team_name, a.name AS agent_name, a.generation,
+	w.slot, t.name AS team_name, a.name AS agent_name, a.generation,
 	w.parent, p.created_at AS parent_at, w.snapshot, s.created_at AS snapshot_at,
 	w.restore, r.created_at AS restore_at
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent

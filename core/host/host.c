@@ -348,6 +348,7 @@ static int serve(struct host *host, struct fault *f)
 	follow_init(host);
 	reaper_init(host);
 	reconcile_init(host);
+	network_init(host);
 	rc = open_threads(host, f);
 	if (rc == 0)
 		rc = host_listen(host, f);
@@ -360,6 +361,7 @@ static int serve(struct host *host, struct fault *f)
 	} else
 		host_stop(host);
 	close_loop(host);
+	network_release(host);
 	reconcile_release(host);
 	close_threads(host);
 	return rc;

@@ -9,19 +9,21 @@
  *
  * The files, in the order to read them: host.c (start and end), running.h (its
  * parts), listener.c and conn.c (clients), job.h and batch.h (calls),
- * waiters.c, follow.c, tether.c and line.c
- * (guests), uplink.c, push.c, daemon.c, ask.c, reconcile.c,
- * reaper.c.
+ * waiters.c, follow.c, tether.c and line.c (guests), uplink.c, push.c, daemon.c,
+ * ask.c, reconcile.c, network.c, reaper.c.
  */
 #ifndef HOST_H
 #define HOST_H
 
 #include "core/host/home.h"
 
+struct network;
+
 struct host_options {
 	const struct home *home; /* borrowed */
 	int ready_fd; /* "ready\n" is written here once it answers; -1: none */
 	const char *program; /* starts guests; NULL: this program itself */
+	const struct network *network; /* of VMs; NULL: this machine's own */
 };
 
 /* Serves until SIGTERM or SIGINT, then ends what is under way.  Guests stay.

@@ -132,6 +132,26 @@ static void end_slow_boot(struct place *p)
 	place_note_failed(p, "its guest did not answer in two minutes", false);
 }
 
+/* A VM starts when its tap is there, or with no card if there will be none. */
+static bool find_tap(struct place *p)
+{
+	const struct settings *s = &p->host->home->settings;
+	enum tap tap = p->slot ? network_tap(p->host, p->row) : TAP_NONE;
+	struct fault f = { 0 };
+	struct nic_range range;
+
+	p->spot.tap = NULL;
+	if (tap == TAP_READY && nic_range_parse(s->network_range, &range, &f) == 0) {
+		nic_of(&range, s->tag, p->spot.id, p->slot, &p->nic);
+		p->spot.tap = p->nic.tap;
+		p->spot.mac = p->nic.mac_text;
+		p->spot.ip = p->nic.address;
+		p->spot.gateway = p->nic.gateway;
+		p->spot.prefix = p->nic.prefix;
+	}
+	return tap != TAP_LATER;
+}
+
 /* Sees to it that there is a guest; false when there is none to be reached. */
 static bool keep_guest(struct place *p, int64_t now)
 {
@@ -142,7 +162,7 @@ static bool keep_guest(struct place *p, int64_t now)
 		return true;
 	/* A guest that answers lives, even if its pid was never written down. */
 	if (!p->process.pid && !up) {
-		if (now >= p->start_at)
+		if (now >= p->start_at && find_tap(p))
 			place_work(p, WORK_START);
 		return false;
 	}

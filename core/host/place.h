@@ -14,6 +14,7 @@
 
 #include "core/host/queue.h"
 #include "core/machine/backend.h"
+#include "core/nic.h"
 
 struct host;
 struct tether;
@@ -31,6 +32,8 @@ struct place {
 	struct host *host;
 	struct place *next;
 	int64_t row, team_row, agent_row, parent_row, generation, state;
+	int64_t slot; /* of a VM in the network; 0: none */
+	struct nic nic; /* that spot.tap and the like point into */
 	const struct machine *machine; /* of its backend */
 	struct spot spot; /* its texts are `texts` */
 	char *texts;

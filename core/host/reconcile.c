@@ -189,6 +189,7 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 	p->state = w->state;
 	p->team_row = w->team_row;
 	p->agent_row = w->agent_row;
+	p->slot = w->slot;
 	set_spot(p, w, a);
 	if (p->generation != w->generation)
 		change_generation(p, w->generation);
@@ -408,6 +409,7 @@ void reconcile_poke(struct host *host)
 
 	if (host->stopping)
 		return;
+	network_poke(host);
 	r->again = r->reading;
 	if (r->reading)
 		return;

@@ -12,6 +12,7 @@
 #include "core/host/follow.h"
 #include "core/host/host.h"
 #include "core/host/log.h"
+#include "core/host/network.h"
 #include "core/host/queue.h"
 #include "core/host/reaper.h"
 #include "core/host/reconcile.h"
@@ -62,6 +63,7 @@ struct host {
 	size_t n_linked; /* guests that answer */
 	struct reaper reaper;
 	struct reconcile reconcile;
+	struct host_network network;
 	char boot_id[40]; /* new at every start */
 	uint64_t seed;
 	int64_t pid; /* ours; asked for once, it is a system call */
