@@ -49,6 +49,7 @@ int main(int argc, char **argv)
 		story(tables_of_another_shape_are_made_anew),
 		story(a_range_that_is_in_use_is_refused),
 		story(what_nft_shows_it_takes_again),
+		story(a_host_keeps_its_network),
 	};
 	int rc = lab_enter();
 

@@ -33,4 +33,7 @@ void tables_of_another_shape_are_made_anew(void **state);
 void a_range_that_is_in_use_is_refused(void **state);
 void what_nft_shows_it_takes_again(void **state);
 
+/* host.c */
+void a_host_keeps_its_network(void **state);
+
 #endif
