@@ -1,5 +1,6 @@
 /*
- * search - finding messages, tasks and notes by their words.
+ * search - finding messages, tasks, notes on them and notes of the vault by their
+ * words.
  *
  * The index knows rows and who may see them by tokens; what is shown is read
  * from the rows, so that nothing is found that is no more.
@@ -10,9 +11,15 @@
 #include <stdlib.h>
 
 #include "core/id.h"
+#include "core/vault_index.h"
+#include "core/vault_inside.h"
+#include "core/vault_text.h"
 #include "core/who.h"
 
-enum { INDEX_MS = 50 };
+enum {
+	INDEX_MS = 50,
+	VAULT_MS = 500, /* for notes that changed */
+};
 
 struct found {
 	struct call *call;
@@ -115,11 +122,87 @@ static int find_in(struct found *f, enum search_place place, int64_t limit)
 	return n < 0 ? n : 0;
 }
 
+/* --- the vault ----------------------------------------------------------------- */
+
+/* Files that show tasks and the like are not found beside them. */
+static int vault_hit(struct found *f, const struct search_note *note)
+{
+	struct call *call = f->call;
+	struct text text = { 0 };
+	struct note_stamp stamp;
+	int rc = vault_old(call, note->path, &text, &stamp);
+
+	if (rc > 0)
+		*(struct hit *)arena_push(&call->arena, &f->hits, &f->n,
+					  sizeof(struct hit)) = (struct hit){
+			.kind = "vault",
+			.id = note->path,
+			.at = stamp.mtime_ns / 1000000,
+			.text = excerpt(f,
+					note_text(&call->arena,
+						  text.data ? text.data : "", text.len)),
+		};
+	/* What cannot be read is not found. */
+	call->fault = (struct fault){ 0 };
+	text_release(&text);
+	return rc > 0;
+}
+
+static int find_in_vault(struct found *f, int64_t limit)
+{
+	struct call *call = f->call;
+	struct search_notes notes;
+	bool whole;
+	int rc;
+
+	if ((rc = vault_index(call, f->search, VAULT_MS, &whole)) < 0 ||
+	    (rc = search_notes_find(f->search, &f->query, NULL, &call->arena, &notes,
+				    &call->fault)) < 0)
+		return rc;
+	for (size_t i = 0; i < notes.n && limit > 0; i++)
+		if (vault_finds(call, "", notes.v[i].path) &&
+		    !vault_is_mirrored(notes.v[i].path))
+			limit -= vault_hit(f, &notes.v[i]);
+	return 0;
+}
+
+/* --- all of it ------------------------------------------------------------------- */
+
 static int newest_first(const void *a, const void *b)
 {
 	int64_t x = ((const struct hit *)a)->at, y = ((const struct hit *)b)->at;
 
 	return (x < y) - (x > y);
+}
+
+static void answer(struct found *f, const struct search_find_in *in,
+		   struct search_find_out *out)
+{
+	if (f->n > 1)
+		qsort(f->hits, f->n, sizeof(*f->hits), newest_first);
+	out->hits = f->hits;
+	out->n_hits = f->n < (size_t)in->limit ? f->n : (size_t)in->limit;
+}
+
+/* Files are looked at outside the transaction. */
+static int run_vault(struct call *call, struct vault_work *w)
+{
+	const struct search_find_in *in = call->in;
+	struct search_find_out *out = call->out;
+	struct found f = { .call = call, .hits = out->hits, .n = out->n_hits };
+	int rc;
+
+	(void)w;
+	if (in->scope != SCOPE_ALL && in->scope != SCOPE_VAULT)
+		return 0;
+	if (!(f.search = store_search(call->store, &call->fault)))
+		return call->fault.code;
+	if ((rc = search_parse(f.search, in->query, &f.query, &call->arena,
+			       &call->fault)) < 0 ||
+	    (rc = find_in_vault(&f, in->limit)) < 0)
+		return rc;
+	answer(&f, in, out);
+	return 0;
 }
 
 int search_find(struct call *call, const struct search_find_in *in,
@@ -146,9 +229,8 @@ int search_find(struct call *call, const struct search_find_in *in,
 		if ((rc = find_in(&f, (enum search_place)place, in->limit)) < 0)
 			return rc;
 	}
-	if (f.n > 1)
-		qsort(f.hits, f.n, sizeof(*f.hits), newest_first);
-	out->hits = f.hits;
-	out->n_hits = f.n < (size_t)in->limit ? f.n : (size_t)in->limit;
+	answer(&f, in, out);
+	if (call->settings->notes)
+		call->vault->run = run_vault;
 	return 0;
 }

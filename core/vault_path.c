@@ -186,24 +186,38 @@ static const struct {
 	{ "", is_team_page, "It shows the team; write a note beside it." },
 };
 
-static int check_mirrored(struct walker *w)
+/* What changes the row that a file shows; NULL: it shows none. */
+static const char *mirror_hint(const char *path)
 {
 	const char *team = "";
-	size_t n = team_in(w->path, false, &team);
+	size_t n = team_in(path, false, &team);
 	const char *rest = team + n + (n > 0);
 
 	for (size_t i = 0; n && i < sizeof(mirrored) / sizeof(*mirrored); i++) {
 		size_t len = strlen(mirrored[i].folder);
 
-		if (*team == '.' || strncmp(rest, mirrored[i].folder, len) != 0 ||
-		    strchr(rest + len, '/') || !mirrored[i].is(rest + len))
-			continue;
-		fault_set(&w->call->fault, FAULT_CONFLICT, w->where,
-			  "%.200s shows what the state holds; it is not written by hand",
-			  w->path);
-		return fault_hint(&w->call->fault, "%s", mirrored[i].hint);
+		if (*team != '.' && strncmp(rest, mirrored[i].folder, len) == 0 &&
+		    !strchr(rest + len, '/') && mirrored[i].is(rest + len))
+			return mirrored[i].hint;
 	}
-	return 0;
+	return NULL;
+}
+
+bool vault_is_mirrored(const char *path)
+{
+	return mirror_hint(path) != NULL;
+}
+
+static int check_mirrored(struct walker *w)
+{
+	const char *hint = mirror_hint(w->path);
+
+	if (!hint)
+		return 0;
+	fault_set(&w->call->fault, FAULT_CONFLICT, w->where,
+		  "%.200s shows what the state holds; it is not written by hand",
+		  w->path);
+	return fault_hint(&w->call->fault, "%s", hint);
 }
 
 static int check_note(struct walker *w, const char *given)

@@ -246,6 +246,10 @@ int vault_run(struct call *call)
 
 	call->vault = &w;
 	rc = call_transact(call, false);
+	if (rc >= 0 && !w.run) {
+		call->vault = NULL;
+		return 0; /* it has no need of files after all */
+	}
 	if (rc >= 0 && !notes_of(call))
 		rc = fault_set(&call->fault, FAULT_UNAVAILABLE, "", "there is no vault");
 	if (rc >= 0 && (call->op->flags & OP_WRITE))

@@ -37,6 +37,11 @@ const char search_drop[] = "DROP TABLE IF EXISTS place; DROP TABLE IF EXISTS tas
 			   "DROP TABLE IF EXISTS task_text;"
 			   "DROP TABLE IF EXISTS note_text;";
 
+#define NOTE_COLUMNS "SELECT n.path, n.ino, n.mtime, n.size FROM "
+#define NOTE_TAGGED                                        \
+	"(?1 IS NULL OR EXISTS (SELECT 1 FROM vault_tag t" \
+	" WHERE t.doc = n.doc AND t.tag = ?1))"            \
+	" ORDER BY n.mtime DESC, n.path"
 #define FIND(table)                                                \
 	"SELECT rowid FROM " table " WHERE " table " MATCH :match" \
 	" AND rowid < :before ORDER BY rowid DESC LIMIT :limit"
@@ -62,6 +67,23 @@ static const char *const texts[SEARCH_SQL_COUNT] = {
 	[SEARCH_OLD_TASK] = "SELECT body FROM task_body WHERE id = ?1",
 	[SEARCH_KEEP_TASK] = "INSERT OR REPLACE INTO task_body(id, team, body)"
 			     " VALUES (?1, ?2, ?3)",
+	[SEARCH_VAULT_ALL] = NOTE_COLUMNS "vault_note n ORDER BY n.path",
+	[SEARCH_VAULT_LIST] = NOTE_COLUMNS "vault_note n WHERE " NOTE_TAGGED,
+	[SEARCH_VAULT_MATCH] = NOTE_COLUMNS
+	"vault_text x JOIN vault_note n ON n.doc = x.rowid"
+	" WHERE x.body MATCH ?2 AND " NOTE_TAGGED,
+	[SEARCH_VAULT_TAGS] = "SELECT t.tag, n.path FROM vault_tag t"
+			      " JOIN vault_note n ON n.doc = t.doc ORDER BY t.tag",
+	[SEARCH_VAULT_ADD] = "INSERT INTO vault_note(path, ino, mtime, size)"
+			     " VALUES (?1, ?2, ?3, ?4)",
+	[SEARCH_VAULT_TEXT] = "INSERT INTO vault_text(rowid, body) VALUES (?1, ?2)",
+	[SEARCH_VAULT_TAG] = "INSERT OR IGNORE INTO vault_tag(doc, tag) VALUES (?1, ?2)",
+	[SEARCH_VAULT_UNTAG] = "DELETE FROM vault_tag WHERE doc ="
+			       " (SELECT doc FROM vault_note WHERE path = ?1)",
+	[SEARCH_VAULT_DROP] = "DELETE FROM vault_note WHERE path = ?1",
+	[SEARCH_VAULT_STALE] = "SELECT coalesce(max(doc), 0) - 3 * count(*)"
+			       " FROM vault_note",
+	[SEARCH_VAULT_MARK] = "UPDATE place SET boot = ?1",
 };
 
 /* --- the database ------------------------------------------------------------------- */
@@ -120,6 +142,17 @@ int search_exec(struct search *s, const char *sql)
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL);
 }
 
+int search_make(struct search *s)
+{
+	static const char *const all[] = { search_drop, search_vault_drop, search_schema,
+					   search_vault_schema };
+	int rc = SQLITE_OK;
+
+	for (int i = 0; i < 4 && rc == SQLITE_OK; i++)
+		rc = search_exec(s, all[i]);
+	return rc;
+}
+
 /* Makes the tables unless somebody else just did. */
 static int make_tables(struct search *s)
 {
@@ -135,9 +168,8 @@ static int make_tables(struct search *s)
 		return rc;
 	if (version == SEARCH_VERSION)
 		return SQLITE_OK;
-	if ((rc = search_exec(s, search_drop)) || (rc = search_exec(s, search_schema)))
-		return rc;
-	return search_exec(s, "PRAGMA user_version=1");
+	rc = search_make(s);
+	return rc ? rc : search_exec(s, "PRAGMA user_version=2");
 }
 
 int search_connect(struct search *s)

@@ -90,7 +90,7 @@ static int start_anew(struct feed *feed)
 	struct search *s = feed->search;
 	int rc;
 
-	if ((rc = search_exec(s, search_drop)) || (rc = search_exec(s, search_schema)))
+	if ((rc = search_make(s)))
 		return rc;
 	feed->place =
 		(struct place){ .version = SEARCH_VERSION, .event = feed->head.newest };

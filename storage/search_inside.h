@@ -8,7 +8,7 @@
 
 #include "storage/search.h"
 
-enum { SEARCH_VERSION = 1 };
+enum { SEARCH_VERSION = 2 };
 
 enum search_sql {
 	SEARCH_BEGIN,
@@ -21,6 +21,17 @@ enum search_sql {
 	SEARCH_FORGET_TASK = SEARCH_FIND + SEARCH_PLACES,
 	SEARCH_OLD_TASK,
 	SEARCH_KEEP_TASK,
+	SEARCH_VAULT_ALL,
+	SEARCH_VAULT_LIST,
+	SEARCH_VAULT_MATCH,
+	SEARCH_VAULT_TAGS,
+	SEARCH_VAULT_ADD,
+	SEARCH_VAULT_TEXT,
+	SEARCH_VAULT_TAG,
+	SEARCH_VAULT_UNTAG,
+	SEARCH_VAULT_DROP,
+	SEARCH_VAULT_STALE,
+	SEARCH_VAULT_MARK,
 	SEARCH_SQL_COUNT
 };
 
@@ -51,6 +62,8 @@ int search_words_open(struct search *s);
 
 /* The tables, and their end: run in one transaction. */
 extern const char search_schema[], search_drop[];
+extern const char search_vault_schema[], search_vault_drop[];
+int search_make(struct search *s); /* drops all of them and makes them anew */
 
 int search_connect(struct search *s); /* an SQLite result; makes the tables */
 void search_throw_away(struct search *s); /* disconnects and removes the files */

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "storage/search_inside.h"
+#include "storage/search_vault.h"
 
-enum { EXCERPT = 200, BEFORE = 60, MOST_WORDS = 100000 };
+enum { EXCERPT = 200, BEFORE = 60, MOST_WORDS = 100000, PIECE = 128 << 10 };
 
 /* --- words --------------------------------------------------------------------- */
 
@@ -93,6 +94,36 @@ static size_t match_at(const struct search_query *q, const struct words *words, 
 		if (q->terms[i].n_tokens > longest && term_at(&q->terms[i], words, at))
 			longest = q->terms[i].n_tokens;
 	return longest;
+}
+
+/* Bytes of the piece that begins at `at`: whole lines, if they are not too long. */
+static size_t piece_size(const char *text, size_t len, size_t at)
+{
+	size_t n = len - at;
+	const char *end;
+
+	if (n <= PIECE)
+		return n;
+	end = memrchr(text + at, '\n', PIECE);
+	return end ? (size_t)(end - (text + at)) + 1 : PIECE;
+}
+
+void search_places(struct search *s, const struct search_query *q, const char *text,
+		   size_t len, void (*each)(void *with, size_t at), void *with)
+{
+	struct arena arena = { 0 };
+
+	/* A long text in pieces, so that its words take little memory. */
+	for (size_t at = 0, size; at < len; at += size) {
+		struct words words = { .arena = &arena };
+
+		size = piece_size(text, len, at);
+		search_words(s, text + at, size, &words, keep_word);
+		for (size_t i = 0; i < words.n; i++)
+			if (match_at(q, &words, i))
+				each(with, at + (size_t)words.v[i].from);
+		arena_release(&arena);
+	}
 }
 
 /* --- excerpts -------------------------------------------------------------------------- */

@@ -93,6 +93,24 @@ cadre --team alpha task create "Write the parser" >/dev/null
 refused 4 --team alpha --as coder vault append tasks/001-write-the-parser.md "my note"
 grep -q 'task update' "$TMPDIR/out" || fail "no hint: $(cat "$TMPDIR/out")"
 
+# What people type is found by whoever looks next; a link leads no search out.
+echo "a needle in the hay" >"$vault/typed.md"
+mkdir -p "$vault/deep/er" && echo "the other needle" >"$vault/deep/er/note.txt"
+echo "needle" >"$TMPDIR/secret.md" && ln -s "$TMPDIR/secret.md" "$vault/link.md"
+cadre vault search needle --json | grep -qF '"total_matches":2,"complete":true' || fail "two needles"
+cadre vault search '^the .* needle$' --regex | grep -qF 'deep/er/note.txt  1' || fail "no expression"
+cadre --team alpha search needle --scope vault --json | grep -qF '[needle] in the hay' || fail "search"
+echo "nothing" >"$vault/typed.md"
+[ "$(cadre vault search needle --json | grep -c 'typed')" = 0 ] || fail "an old text is found"
+cadre vault tags | grep -q '^1 *red' || fail "no tag: $(cadre vault tags)"
+rm "$vault/link.md" "$CADRE_HOME/search.db"
+cadre --direct vault search needle --json | grep -qF '"total_matches":1,' || fail "not indexed anew"
+# An expression that costs all there is of time and memory gets little of both.
+head -c 3000000 /dev/zero | tr '\0' a >"$vault/deep/long.txt"
+cadre vault search '(a|b)*a(a|b){30}c' --regex --json | grep -qF '"complete":false' || fail "it finished"
+refused 2 vault search '(a|b)*a(a|b){300}c' --regex
+rm "$vault/deep/long.txt"
+
 # A hundred at once: with none to coordinate them, through a host, and both ways.
 append() { # NOTE [--direct]
 	for i in $(seq 100); do

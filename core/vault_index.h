@@ -1,0 +1,17 @@
+/*
+ * vault_index - bringing the index up to the vault's files, and asking it.
+ */
+#ifndef VAULT_INDEX_H
+#define VAULT_INDEX_H
+
+#include "core/vault.h"
+#include "storage/search_vault.h"
+
+/* Indexes what changed since somebody looked, for about `ms`.  *whole: all of it
+ * is indexed. */
+int vault_index(struct call *call, struct search *s, int64_t ms, bool *whole);
+
+/* Whether a note is in a folder ("" the root) and the caller may see it. */
+bool vault_finds(struct call *call, const char *folder, const char *path);
+
+#endif
