@@ -111,6 +111,19 @@ cadre vault search '(a|b)*a(a|b){30}c' --regex --json | grep -qF '"complete":fal
 refused 2 vault search '(a|b)*a(a|b){300}c' --regex
 rm "$vault/deep/long.txt"
 
+# A model has all of it as one tool.
+call() { printf '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"vault","arguments":%s}}\n' "$1" "$2"; }
+{
+	echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+	echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+	call 2 '{"action":"append","path":"model.md","content":"seen by a model"}'
+	call 3 '{"action":"read","path":"model.md"}'
+	call 4 '{"action":"read","path":"../beta/plan.md"}'
+} | cadre --team alpha --as coder mcp >"$TMPDIR/mcp"
+grep '"id":3' "$TMPDIR/mcp" | grep -q '"path":"teams/alpha/model.md","content":"seen by a model"' ||
+	fail "the model reads: $(cat "$TMPDIR/mcp")"
+grep '"id":4' "$TMPDIR/mcp" | grep -q '"code":"denied"' || fail "the model reads what it may not"
+
 # A hundred at once: with none to coordinate them, through a host, and both ways.
 append() { # NOTE [--direct]
 	for i in $(seq 100); do
