@@ -342,6 +342,59 @@ static void test_moves_time_by_a_gap(void **state)
 	raw_hang_up(&bob);
 }
 
+/* Ten seconds are long for a lease of five, and they count. */
+static void test_moves_time_by_a_short_gap(void **state)
+{
+	struct scene *s = *state;
+	struct raw operator, ann, bob;
+
+	gather(s, &operator, & ann, &bob);
+	assert_told(ask(&ann, "task.heartbeat",
+			json_pack("{sssi}", "task", "001", "lease_seconds", 5)),
+		    "\"epoch\":1");
+	kill(s->host, SIGSTOP);
+	pause_for(500);
+	assert_true(raw_say(&bob, raw_call(78, "task.claim",
+					   json_pack("{ss}", "task", "001"))));
+	pause_for(6000);
+	kill(s->host, SIGCONT);
+	assert_told(raw_hear(&bob, ANSWER_MS), "Conflict");
+	assert_int_equal(child_end(s->host, ANSWER_MS), 0);
+	raw_hang_up(&operator);
+	raw_hang_up(&ann);
+	raw_hang_up(&bob);
+}
+
+/* The host dies within the second in which it granted a lease, after there was none
+ * for long, and is away for longer than the lease: ann goes on all the same. */
+static void test_moves_time_by_a_death(void **state)
+{
+	struct scene *s = *state;
+	struct raw operator, ann, bob;
+
+	gather(s, &operator, & ann, &bob);
+	assert_told(ask(&ann, "task.release", json_pack("{ss}", "task", "001")),
+		    "\"result\"");
+	pause_for(2500);
+	assert_told(ask(&ann, "task.claim",
+			json_pack("{sssi}", "task", "001", "lease_seconds", 5)),
+		    "\"epoch\":3");
+	kill(s->host, SIGKILL);
+	child_end(s->host, ANSWER_MS);
+	raw_hang_up(&ann);
+	pause_for(6000);
+	begin(s, NULL);
+	dial_as(s, &ann, "ann");
+	assert_told(
+		ask(&ann, "task.complete",
+		    json_pack("{sssiss}", "task", "001", "epoch", 3, "result", "done")),
+		"\"result\"");
+	assert_int_equal(child_end(s->host, ANSWER_MS), 0);
+	raw_hang_up(&operator);
+	raw_hang_up(&ann);
+	raw_hang_up(&bob);
+}
+
 int main(void)
 {
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, scene_open, scene_close)
@@ -350,6 +403,8 @@ int main(void)
 		IN_SCENE(test_turns_other_users_away),
 		IN_SCENE(test_talks_to_no_other_user),
 		IN_SCENE(test_moves_time_by_a_gap),
+		IN_SCENE(test_moves_time_by_a_short_gap),
+		IN_SCENE(test_moves_time_by_a_death),
 	};
 
 	child_adopt();

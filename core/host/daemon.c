@@ -209,13 +209,6 @@ void daemon_tick(struct tether *t, int64_t now)
 	host_submit(t->host, job);
 }
 
-void daemons_leap(struct host *host, int64_t ms)
-{
-	for (struct tether *t = host->tethers; t; t = t->next)
-		if (t->daemon.heard_at)
-			t->daemon.heard_at += ms;
-}
-
 void daemon_up(struct tether *t)
 {
 	t->daemon.heard_at = home_now();

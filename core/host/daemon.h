@@ -16,7 +16,6 @@ void daemon_beat(struct tether *t, struct packet *heartbeat);
 void daemon_pulse(struct tether *t);
 void daemon_tick(struct tether *t, int64_t now);
 /* Nobody could be heard for so long: that counts against no daemon. */
-void daemons_leap(struct host *host, int64_t ms);
 void daemon_release(struct tether *t);
 
 #endif

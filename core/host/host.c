@@ -138,6 +138,8 @@ static void hand_over(struct host *host)
 		conn_flush(host);
 	}
 	held = reaper_holds(host);
+	if (!held && host->writes.first)
+		reaper_writes(host);
 	if (host->ahead_writes.first)
 		writer_push(host->writer, &host->ahead_writes);
 	if (host->ahead_reads.first)

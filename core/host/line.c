@@ -454,6 +454,14 @@ void line_tick(struct line *line, int64_t now)
 	check_pulse(line, now);
 }
 
+void line_leap(struct line *line, int64_t ms)
+{
+	for (struct asked *a = line->asked; a; a = a->next)
+		a->until += ms;
+	if (line->heard_at)
+		line->heard_at += ms;
+}
+
 void line_init(struct line *line, struct tether *t, unsigned port)
 {
 	line->tether = t;

@@ -55,6 +55,9 @@ void line_pass_fault(struct line *line, const struct fault *why, const json_t *i
 /* Ends what took too long, and a line that is open but dead. */
 void line_tick(struct line *line, int64_t now);
 
+/* Time has leapt: what is waited for is waited for longer. */
+void line_leap(struct line *line, int64_t ms);
+
 /* Gives up on the connection, and with it on the guest's other one; both are
  * dialled anew. */
 void line_drop(struct line *line);

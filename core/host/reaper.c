@@ -2,14 +2,14 @@
 
 #include <stdio.h>
 
-#include "core/host/daemon.h"
 #include "core/host/running.h"
 #include "ops.gen.h"
 
 enum {
 	LOOK_MS = 1000,
-	GAP_MS = 10000, /* shorter ones no lease is hurt by */
-	ALIVE_MS = 5000, /* how exactly a gap is known afterwards */
+	GAP_MS = 2000, /* two looks are missing */
+	NOTE_MS = 1000, /* while somebody writes */
+	ALIVE_MS = 5000, /* while nobody does, but leases live */
 };
 
 /* On a reader: the row stands at call->out, or nothing does. */
@@ -29,9 +29,19 @@ static void look(struct job *job, struct store *store)
 
 static void look_now(struct host *host);
 
+static void add_gap(struct reaper *r, int64_t since, int64_t ms)
+{
+	if (ms <= 0)
+		return;
+	if (!r->gap_ms || since < r->gap_since)
+		r->gap_since = since;
+	r->gap_ms += ms;
+}
+
 static void on_ticked(struct job *job)
 {
 	struct host *host = job->owner;
+	const struct clock_tick_in *in = job->call.in;
 	const struct clock_tick_out *out = job->call.out;
 	struct reaper *r = &host->reaper;
 
@@ -39,9 +49,9 @@ static void on_ticked(struct job *job)
 	if (job->call.fault.code) {
 		log_line(host->log, LOG_LEVEL_WARN, "clock.tick: %s",
 			 job->call.fault.text);
+		add_gap(r, in->gap_since, in->gap_ms); /* with the next one */
 		r->holding = false;
 	} else {
-		r->gap_ms = 0;
 		if (r->holding && job->first < r->held_at && !host->stopping)
 			look_now(host); /* this one began before time leapt */
 		else
@@ -65,22 +75,11 @@ static void tick(struct host *host)
 		log_line(host->log, LOG_LEVEL_NOTE,
 			 "nobody could call for %lld s: leases are moved",
 			 (long long)r->gap_ms / 1000);
+	r->gap_ms = 0;
 	r->busy = true;
 	host_prepare(host, job);
+	r->noted_at = job->first;
 	host_ahead(host, job);
-}
-
-/* Since when nobody could call: since the last look of this host, or since a
- * host said last that it lives. */
-static void notice_gap(struct reaper *r, int64_t now, int64_t alive_at)
-{
-	int64_t since = r->looked_at ? r->looked_at : alive_at;
-
-	if (since > 0 && now - since > GAP_MS) {
-		r->gap_ms += now - since;
-		r->gap_since = since;
-	}
-	r->looked_at = now;
 }
 
 static void on_looked(struct job *job);
@@ -109,7 +108,9 @@ static void on_looked(struct job *job)
 	if (due && !host->stopping) {
 		snprintf(host->incarnation, sizeof(host->incarnation), "%s",
 			 due->incarnation);
-		notice_gap(r, now, due->alive_at);
+		if (!r->began && due->alive_at)
+			add_gap(r, due->alive_at, now - due->alive_at);
+		r->began = true;
 		if (due->due ||
 		    (due->live && (r->gap_ms || now - due->alive_at > ALIVE_MS)))
 			tick(host);
@@ -136,18 +137,38 @@ static void on_timer(uv_timer_t *timer)
 bool reaper_holds(struct host *host)
 {
 	struct reaper *r = &host->reaper;
-	int64_t now = home_now();
+	int64_t now = home_now(), gap = r->ran_at ? now - r->ran_at : 0;
 
 	if (host->stopping)
 		return false;
-	if (!r->holding && r->looked_at && now - r->looked_at > GAP_MS) {
+	r->ran_at = now;
+	if (gap > GAP_MS) {
+		add_gap(r, now - gap, gap);
 		r->holding = true;
 		r->held_at = now;
-		daemons_leap(host, now - r->looked_at);
+		tethers_leap(host, gap);
 		if (!r->busy)
 			look_now(host);
 	}
 	return r->holding;
+}
+
+static void on_noted(struct job *job)
+{
+	job_free(job);
+}
+
+void reaper_writes(struct host *host)
+{
+	struct reaper *r = &host->reaper;
+	struct job *job;
+
+	if (host->stopping || r->ran_at - r->noted_at < NOTE_MS)
+		return;
+	job = host_job(host, op_clock_tick, on_noted, host);
+	host_prepare(host, job);
+	r->noted_at = job->first;
+	host_ahead(host, job);
 }
 
 void reaper_init(struct host *host)

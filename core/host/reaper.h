@@ -2,11 +2,22 @@
  * reaper - writes down what the clock did: leases and lives that ran out.
  *
  * Statements judge times by themselves; the reaper only makes rows and events
- * of it, looking once a second and writing when something is due.  While
- * leases live it notes every few seconds that the host is alive: after a gap
- * in which nobody could call (the host was down or stood still, the machine
- * slept, its clock was put forward) leases are first moved by the gap: calls
- * that came meanwhile are held until that is done.
+ * of it, looking once a second and writing when something is due.
+ *
+ * After a gap in which nobody could call (the host was down or stood still, the
+ * machine slept, its clock was put forward) leases are first moved by the gap:
+ * calls that came meanwhile are held until that is done.  How exact that is:
+ *
+ *   the host stood still   known from the loop, which runs once a second at least.
+ *                          A lease is moved by the gap and at most a second more;
+ *                          a gap under two seconds is not told from a busy machine.
+ *   it was down            known from the row that says when a host lived last.
+ *                          That is written before the first of the writes of a
+ *                          second, so what they grant is moved, and every five
+ *                          seconds while leases live: by the gap and at most six
+ *                          seconds more.
+ *
+ * So a lease is never shorter by a gap than granted, but for the two seconds.
  */
 #ifndef REAPER_H
 #define REAPER_H
@@ -19,9 +30,11 @@ struct host;
 
 struct reaper {
 	uv_timer_t timer;
-	int64_t looked_at; /* wall clock of the last look; 0: none yet */
+	int64_t ran_at; /* wall clock when the loop ran last; 0: not yet */
+	int64_t noted_at; /* when it was last written that the host lives */
 	int64_t gap_ms, gap_since; /* not yet written down; 0: none */
 	bool busy;
+	bool began; /* what was before the start is known */
 	bool holding; /* calls, until a look from held_at on has been acted on */
 	int64_t held_at;
 };
@@ -29,7 +42,10 @@ struct reaper {
 void reaper_init(struct host *host);
 void reaper_start(struct host *host);
 void reaper_close(struct host *host);
-/* Whether calls have to wait; notices by itself when time has leapt. */
+/* Whether calls have to wait; notices by itself when time has leapt.  Whatever acts
+ * on the clock asks first. */
 bool reaper_holds(struct host *host);
+/* Writes are about to be handed over: the row says first that the host lives. */
+void reaper_writes(struct host *host);
 
 #endif

@@ -324,6 +324,10 @@ static void step_all(struct host *host)
 	int64_t now = home_now();
 	bool soon = r->busy > 0;
 
+	if (reaper_holds(host)) {
+		uv_timer_start(&r->timer, on_timer, QUICK_MS, 0);
+		return;
+	}
 	for (struct place *p = r->places; p; p = p->next)
 		soon |= place_step(p, now);
 	tethers_tick(host);

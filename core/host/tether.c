@@ -196,6 +196,16 @@ void tethers_tick(struct host *host)
 	}
 }
 
+void tethers_leap(struct host *host, int64_t ms)
+{
+	for (struct tether *t = host->tethers; t; t = t->next) {
+		line_leap(&t->control, ms);
+		line_leap(&t->relay, ms);
+		if (t->daemon.heard_at)
+			t->daemon.heard_at += ms;
+	}
+}
+
 /* A message for one, or for several: then each guest of the team looks. */
 void tether_event(struct host *host, const struct host_event_row *e)
 {

@@ -87,6 +87,8 @@ struct tether *tether_of(struct host *host, int64_t workspace); /* or NULL */
 
 /* Dials, ends what took too long; called by the host's tick. */
 void tethers_tick(struct host *host);
+/* The host, or the machine, stood still for so long. */
+void tethers_leap(struct host *host, int64_t ms);
 
 /* Looks at an event: some guest may have to be told. */
 void tether_event(struct host *host, const struct host_event_row *e);
