@@ -374,6 +374,7 @@ static const struct speech speeches[] = {
 	{ "TeamReceive", hear_receive, answer_receive, false },
 	{ "VaultList", hear_vault_list, answer_vault_list, false },
 	{ "VaultRead", hear_vault_read, answer_vault_read, false },
+	{ "VaultSearch", hear_vault_search, answer_vault_search, false },
 	{ "VaultWrite", hear_vault_write, answer_vault_write, false },
 };
 

@@ -27,10 +27,12 @@ enum heard speech_decode(struct conn *c, struct job *job, const struct op *op,
 
 /* speech_vault.c */
 enum heard hear_vault_list(struct conn *c, struct job *job, struct fault *f);
+enum heard hear_vault_search(struct conn *c, struct job *job, struct fault *f);
 enum heard hear_vault_read(struct conn *c, struct job *job, struct fault *f);
 enum heard hear_vault_write(struct conn *c, struct job *job, struct fault *f);
 enum heard hear_sub_team(struct conn *c, struct job *job, struct fault *f);
 void answer_vault_list(struct conn *c, struct job *job, struct fault *f);
+void answer_vault_search(struct conn *c, struct job *job, struct fault *f);
 void answer_vault_read(struct conn *c, struct job *job, struct fault *f);
 void answer_vault_write(struct conn *c, struct job *job, struct fault *f);
 

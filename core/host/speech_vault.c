@@ -51,6 +51,24 @@ enum heard hear_vault_list(struct conn *c, struct job *job, struct fault *f)
 	return speech_decode(c, job, op_vault_list, args, f);
 }
 
+/* Without a word about it, what is searched for is an expression, and two lines
+ * around each match are told: so it was in the older dialect. */
+enum heard hear_vault_search(struct conn *c, struct job *job, struct fault *f)
+{
+	const json_t *m = job->packet.json;
+	json_t *args = speech_args(job);
+
+	json_object_set_new(args, "regex", json_true());
+	json_object_set_new(args, "context_lines", json_integer(2));
+	speech_copy(args, "query", m, "query");
+	speech_copy(args, "max_results", m, "max_results");
+	speech_copy(args, "tag", m, "tag_filter");
+	speech_copy(args, "path", m, "path");
+	speech_copy(args, "regex", m, "regex");
+	speech_copy(args, "context_lines", m, "context_lines");
+	return speech_decode(c, job, op_vault_search, args, f);
+}
+
 enum heard hear_sub_team(struct conn *c, struct job *job, struct fault *f)
 {
 	const char *parent = speech_text(job->packet.json, "parent_team");
@@ -72,6 +90,7 @@ void answer_vault_read(struct conn *c, struct job *job, struct fault *f)
 	struct wire_vault_content m = {
 		.path = out->path,
 		.content = out->content,
+		.frontmatter = out->frontmatter,
 		.has_size = true,
 		.size = out->size,
 		.has_more = out->more,
@@ -102,4 +121,16 @@ void answer_vault_list(struct conn *c, struct job *job, struct fault *f)
 				       ? arena_printf(a, "%s/", out->entries[i].path)
 				       : out->entries[i].path;
 	wire_write(&c->flow.out, "VaultEntries", &m, job->id, f);
+}
+
+void answer_vault_search(struct conn *c, struct job *job, struct fault *f)
+{
+	const struct vault_search_out *out = job->call.out;
+	struct wire_vault_search_results m = {
+		.results = out->results,
+		.n_results = out->n_results,
+		.total_matches = out->total_matches,
+	};
+
+	wire_write(&c->flow.out, "VaultSearchResults", &m, job->id, f);
 }

@@ -74,6 +74,8 @@ REFUSED = [
     ({"type": "VaultRead", "path": "../../../../etc/passwd"}, "PermissionDenied InvalidRequest NotFound"),
     ({"type": "VaultWrite", "path": "teams/blue/x.md", "content": "x"}, "PermissionDenied"),
     ({"type": "VaultWrite", "path": "x.md", "content": "x", "mode": "burn"}, "InvalidRequest"),
+    ({"type": "VaultSearch", "query": "x", "path": "teams/blue"}, "PermissionDenied"),
+    ({"type": "VaultSearch", "query": "(("}, "InvalidRequest"),
 ]
 ALLOWED = [
     ({"type": "TeamMessage", "to": "bob", "content": "truly ann's"}, "TeamMessageDelivered"),
@@ -84,6 +86,7 @@ ALLOWED = [
     ({"type": "VaultWrite", "path": "note.md", "content": "two\n", "mode": "append"}, "VaultWriteOk"),
     ({"type": "VaultRead", "path": "note.md"}, "VaultContent"),
     ({"type": "VaultList"}, "VaultEntries"),
+    ({"type": "VaultSearch", "query": "^t.o$"}, "VaultSearchResults"),
     (call("message.peek"), "CallResult"),
 ]
 
