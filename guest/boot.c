@@ -29,6 +29,7 @@ enum {
 	STEP_MS = 5,
 	END_MS = 300, /* from SIGTERM to SIGKILL */
 	AGAIN_MS = 1000,
+	LATE_MS = 2000, /* for the guest to come up alone */
 	DEATHS_MOST = 5, /* of guests that lived shorter than SETTLED_S */
 	SETTLED_S = 60,
 };
@@ -160,16 +161,17 @@ static void load_module(const char *path)
 	unlink(path); /* its memory is worth more */
 }
 
-static void load_modules(void)
+/* Those whose names begin with `when`, in order: see tools/cadre/image_kernel.c. */
+static void load_modules(const char *folder, char when)
 {
 	struct dirent **names = NULL;
-	int n = scandir("/modules", &names, NULL, alphasort);
+	int n = scandir(folder, &names, NULL, alphasort);
 
 	for (int i = 0; i < n; i++) {
 		char path[300];
 
-		snprintf(path, sizeof(path), "/modules/%s", names[i]->d_name);
-		if (names[i]->d_name[0] != '.')
+		snprintf(path, sizeof(path), "%s/%.200s", folder, names[i]->d_name);
+		if (names[i]->d_name[0] == when)
 			load_module(path);
 		free(names[i]);
 	}
@@ -248,6 +250,8 @@ static void lend_program(void)
 		close(fd);
 	if (mount("/init", "/root" BOOT_RUN "/bin/cadre", NULL, MS_BIND, NULL))
 		say("no command `cadre` in here: %s", strerror(errno));
+	mkdir("/root" BOOT_RUN "/modules", 0700);
+	mount("/modules", "/root" BOOT_RUN "/modules", NULL, MS_BIND, NULL);
 }
 
 static void enter_root(void)
@@ -395,6 +399,7 @@ static pid_t start_guest(const struct words *w, const char *version)
 		.listen = w->listen ? w->listen : "serial:" BOOT_PORTS,
 		.team = w->team,
 		.agent = w->agent,
+		.vm = true,
 		.version = version,
 	};
 	pid_t pid = fork();
@@ -403,6 +408,16 @@ static pid_t start_guest(const struct words *w, const char *version)
 		return pid;
 	setsid();
 	_exit(chdir(o.dir) ? 1 : guest_main(&o));
+}
+
+/* What nobody waits for: other file systems, randomness. */
+static void load_late(void)
+{
+	if (fork())
+		return;
+	pause_ms(LATE_MS);
+	load_modules(BOOT_RUN "/modules", 'z');
+	_exit(0);
 }
 
 /* Whose parents have ended are this process's children. */
@@ -452,7 +467,11 @@ void boot_main(const char *version)
 		say("alive");
 		power_off();
 	}
-	load_modules();
+	load_modules("/modules", 'a');
+	if (w.ip)
+		load_modules("/modules", 'n');
+	if (w.listen && !strncmp(w.listen, "vsock:", 6))
+		load_modules("/modules", 'v');
 	if (!w.workspace) {
 		say("the kernel was not told cadre.workspace");
 		power_off();
@@ -467,5 +486,6 @@ void boot_main(const char *version)
 	mkdir("/workspace", 0755);
 	mkdir("/var", 0755);
 	mkdir("/var/lib", 0755);
+	load_late();
 	keep_guest(&w, version);
 }

@@ -11,6 +11,8 @@
 #ifndef GUEST_H
 #define GUEST_H
 
+#include <stdbool.h>
+
 struct guest_options {
 	/* Its id, a uuid; NULL: the one that the spool has, else that of the first
 	 * host that says Hello. */
@@ -21,6 +23,7 @@ struct guest_options {
 	const char *listen; /* an address; NULL: unix:STATE */
 	const char *token; /* what a stranger's Hello has to say; may be NULL */
 	const char *team, *agent; /* whose it is; may be NULL */
+	bool vm; /* it has a machine to itself */
 	const char *version;
 	const char *const *env; /* NAME=value for its commands; may be NULL */
 };

@@ -41,14 +41,20 @@ static bool is_name(const char *name)
 	return n > 0 && n <= NAME_MOST && name[0] != '-' && name[n - 1] != '-';
 }
 
+int machine_check_name(const char *name, struct fault *f)
+{
+	if (is_name(name))
+		return 0;
+	return fault_set(f, FAULT_INVALID, "/hostname",
+			 "1 to %d of a-z A-Z 0-9 -, the - not first or last", NAME_MOST);
+}
+
 int machine_set_name(const char *name, struct fault *f)
 {
 	char text[256];
 
-	if (!is_name(name))
-		return fault_set(f, FAULT_INVALID, "/hostname",
-				 "1 to %d of a-z A-Z 0-9 -, not first or last",
-				 NAME_MOST);
+	if (machine_check_name(name, f))
+		return f->code;
 	if (sethostname(name, strlen(name)))
 		return fault_set(f, FAULT_IO, "", "cannot name the machine: %s",
 				 strerror(errno));

@@ -15,6 +15,8 @@
  * /etc/hosts. */
 int machine_set_name(const char *name, struct fault *f);
 
+int machine_check_name(const char *name, struct fault *f);
+
 /* IPv4 `address` of the first network interface, with /16 unless it says
  * another prefix; the way out by `gateway`, name servers into /etc/resolv.conf.
  * Repeated: the new ones stand in place of the old. */

@@ -5,6 +5,7 @@
 
 #include "core/token.h"
 #include "guest/door.h"
+#include "guest/machine.h"
 
 enum { ID_MAX = 128 };
 
@@ -107,10 +108,48 @@ static int answer_set_env(struct errand *q, struct fault *f)
 	return 0;
 }
 
-static int answer_machine(struct errand *q, struct fault *f)
+/* --- the machine, where the guest has it to itself ---------------------------------- */
+
+static int check_machine(const struct errand *q, struct fault *f)
 {
+	if (q->guest->options->vm)
+		return 0;
 	return fault_set(f, FAULT_INVALID, "/type",
 			 "%s is for VMs; this workspace is a directory", q->packet.type);
+}
+
+static int answer_name(struct errand *q, struct fault *f)
+{
+	const struct wire_set_hostname *in = q->body;
+
+	if (check_machine(q, f) || machine_set_name(in->hostname, f))
+		return f->code;
+	errand_answer(q, "Ok", NULL);
+	return 0;
+}
+
+static int answer_network(struct errand *q, struct fault *f)
+{
+	const struct wire_configure_network *in = q->body;
+
+	if (check_machine(q, f) ||
+	    machine_set_address(in->ip_address, in->gateway, in->dns, in->n_dns, f))
+		return f->code;
+	errand_answer(q, "Ok", NULL);
+	return 0;
+}
+
+/* A bad name changes no address. */
+static int answer_workspace(struct errand *q, struct fault *f)
+{
+	const struct wire_configure_workspace *in = q->body;
+
+	if (check_machine(q, f) || machine_check_name(in->hostname, f) ||
+	    machine_set_address(in->ip_address, in->gateway, in->dns, in->n_dns, f) ||
+	    machine_set_name(in->hostname, f))
+		return f->code;
+	errand_answer(q, "Ok", NULL);
+	return 0;
 }
 
 static int answer_shutdown(struct errand *q, struct fault *f)
@@ -128,8 +167,8 @@ static const struct service {
 	unsigned ports;
 	int (*serve)(struct errand *q, struct fault *f);
 } services[] = {
-	{ "ConfigureNetwork", WIRE_CONTROL, answer_machine },
-	{ "ConfigureWorkspace", WIRE_CONTROL, answer_machine },
+	{ "ConfigureNetwork", WIRE_CONTROL, answer_network },
+	{ "ConfigureWorkspace", WIRE_CONTROL, answer_workspace },
 	{ "EditFile", WIRE_CONTROL, answer_edit },
 	{ "Exec", WIRE_CONTROL, answer_exec },
 	{ "ExecBackground", WIRE_CONTROL, answer_background },
@@ -144,7 +183,7 @@ static const struct service {
 	{ "Ping", WIRE_CONTROL | WIRE_RELAY, answer_ping },
 	{ "PollDaemonResults", WIRE_CONTROL, answer_results },
 	{ "SetEnv", WIRE_CONTROL, answer_set_env },
-	{ "SetHostname", WIRE_CONTROL, answer_machine },
+	{ "SetHostname", WIRE_CONTROL, answer_name },
 	{ "Shutdown", WIRE_CONTROL, answer_shutdown },
 	{ "TeamMessage", WIRE_RELAY, answer_message },
 	{ "TeamMessagePush", WIRE_RELAY, answer_push },

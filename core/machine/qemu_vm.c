@@ -152,7 +152,8 @@ static const char *kernel_words(struct arena *a, const struct spot *s, const cha
 	bool tcg = !strcmp(accel, "tcg");
 	char *line = arena_printf(
 		a,
-		"console=ttyS0 quiet loglevel=3 panic=-1 reboot=t%s cadre.workspace=%s "
+		"console=ttyS0 quiet loglevel=3 panic=-1 reboot=t cryptomgr.notests%s "
+		"cadre.workspace=%s "
 		"cadre.name=%s cadre.team=%s%s%s cadre.listen=%s",
 		tcg ? arena_printf(a, " mitigations=off tsc_early_khz=%ld",
 				   accel_tsc_khz())

@@ -15,20 +15,25 @@
 
 #define META "linux-image-cloud-amd64"
 
-static const char *const modules[] = {
-	"drivers/virtio/virtio_ring",
-	"drivers/virtio/virtio",
-	"drivers/virtio/virtio_mmio",
-	"drivers/block/virtio_blk",
-	"drivers/char/virtio_console",
-	"net/core/failover",
-	"drivers/net/net_failover",
-	"drivers/net/virtio_net",
-	"drivers/char/hw_random/virtio-rng",
-	"net/vmw_vsock/vsock",
-	"net/vmw_vsock/vmw_vsock_virtio_transport_common",
-	"net/vmw_vsock/vmw_vsock_virtio_transport",
-	"fs/overlayfs/overlay",
+/* `when` is known to guest/boot.c: always, with a network card, with vsock, or
+ * once the guest runs. */
+static const struct module {
+	char when;
+	const char *path;
+} modules[] = {
+	{ 'a', "drivers/virtio/virtio_ring" },
+	{ 'a', "drivers/virtio/virtio" },
+	{ 'a', "drivers/virtio/virtio_mmio" },
+	{ 'a', "drivers/block/virtio_blk" },
+	{ 'a', "drivers/char/virtio_console" },
+	{ 'n', "net/core/failover" },
+	{ 'n', "drivers/net/net_failover" },
+	{ 'n', "drivers/net/virtio_net" },
+	{ 'v', "net/vmw_vsock/vsock" },
+	{ 'v', "net/vmw_vsock/vmw_vsock_virtio_transport_common" },
+	{ 'v', "net/vmw_vsock/vmw_vsock_virtio_transport" },
+	{ 'z', "drivers/char/hw_random/virtio-rng" },
+	{ 'z', "fs/overlayfs/overlay" },
 };
 
 /* What the meta package stands for today. */
@@ -85,6 +90,13 @@ static int find_guest(struct build *b, const char **guest, struct fault *f)
 			 self);
 }
 
+/* Sorted by name they are in order. */
+static const char *module_name(struct build *b, size_t i)
+{
+	return arena_printf(&b->arena, "modules/%c%02zu-%s.ko", modules[i].when, i,
+			    strrchr(modules[i].path, '/') + 1);
+}
+
 static int make_initrd(struct build *b, const char *root, struct fault *f)
 {
 	const char *guest;
@@ -98,12 +110,9 @@ static int make_initrd(struct build *b, const char *root, struct fault *f)
 	archive_folder(&ar, "modules");
 	archive_file(&ar, "init", 0755, guest);
 	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
-		archive_file(&ar,
-			     arena_printf(&b->arena, "modules/%02zu-%s.ko", i,
-					  strrchr(modules[i], '/') + 1),
-			     0644,
+		archive_file(&ar, module_name(b, i), 0644,
 			     arena_printf(&b->arena, "%s/lib/modules/%s/kernel/%s.ko",
-					  root, b->kernel, modules[i]));
+					  root, b->kernel, modules[i].path));
 	return archive_close(&ar);
 }
 

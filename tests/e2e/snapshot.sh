@@ -1,0 +1,56 @@
+#!/bin/sh
+# snapshot - what a directory held is put back and forked from, the guest's own
+# folder stays, and copies are made as many at once as may be.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+cadre() { "$CADRE" "$@"; }
+failed=0
+trap 'cadre team destroy red >/dev/null 2>&1; sleep 1; cadre down >/dev/null 2>&1' EXIT
+bad() { echo "FAILED: $*"; failed=1; }
+until_is() { # PATTERN COMMAND...
+	pattern=$1 n=0
+	shift
+	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
+		n=$((n + 1))
+		[ $n -lt 200 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
+		sleep 0.1
+	done
+}
+in_place() { cadre exec --team red "$1" sh -c "$2"; }
+
+CADRE_LIMITS_MAX_CONCURRENT_FORKS=1 cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"a","workspace":true},{"name":"b"},{"name":"c"}]' \
+	>/dev/null || bad "team create"
+until_is 'ready.* a ' cadre workspace list --team red
+in_place red/a 'echo first >f; mkdir d; echo sub >d/g'
+cadre task create one --team red >/dev/null
+cadre task assign 001 a --command 'cat f' --team red >/dev/null
+until_is completed cadre task show 001 --team red
+
+cadre workspace snapshot red/a keep --team red >/dev/null || bad "snapshot"
+in_place red/a 'echo second >f; rm -r d; echo new >h'
+cadre workspace restore red/a keep --team red >/dev/null || bad "restore"
+until_is '^first$' in_place red/a 'cat f'
+until_is '^sub$' in_place red/a 'cat d/g'
+until_is '^no$' in_place red/a 'test -e h || echo no'
+# The guest knows what it has run: its spool is where it was.
+until_is '^1$' in_place red/a 'ls .cadre | grep -c "^spool.db$"'
+cadre workspace snapshots red/a --team red | grep -q 'keep *ready' || bad "snapshots"
+
+# A fork is made when its answer comes, one after the other.
+in_place red/a 'echo third >f'
+cadre workspace fork red/a --agent b --snapshot keep --team red >"$TMPDIR/b" &
+cadre workspace fork red/a --agent c --team red >"$TMPDIR/c" || bad "fork"
+in_place red/a 'echo fourth >f'
+wait
+until_is '^first$' in_place red/b 'cat f'
+until_is '^third$' in_place red/c 'cat f'
+
+cadre workspace forget red/a keep --team red >/dev/null || bad "forget"
+cadre workspace restore red/a keep --team red 2>/dev/null && bad "a removed snapshot is put back"
+until_is '^first$' in_place red/b 'cat f'
+cadre workspace snapshot red/a keep --team red >/dev/null || bad "the name is not free again"
+cadre workspace destroy red/a --team red >/dev/null
+until_is '^0$' sh -c "ls '$CADRE_HOME/snapshots' | wc -l"
+exit $failed

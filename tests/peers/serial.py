@@ -1,0 +1,61 @@
+"""Speaks to a VM's guest over its virtio-serial port, while no host does.
+
+    serial.py SOCKET
+
+Names the machine and gives it an address, well and badly; ends with 0 when all is
+as the dialect says.
+"""
+import json, socket, struct, sys
+
+conn = socket.socket(socket.AF_UNIX)
+conn.connect(sys.argv[1])
+conn.settimeout(30)
+nonce = b"0123456789abcdef"
+conn.sendall(b"\xff\xff\xff\xff?" + nonce)
+seen = b""
+while b"\xff\xff\xff\xff!" + nonce not in seen:
+    seen += conn.recv(1)
+
+
+def take(n):
+    data = b""
+    while len(data) < n:
+        data += conn.recv(n - len(data))
+    return data
+
+
+def ask(**message):
+    body = json.dumps(message).encode()
+    conn.sendall(struct.pack(">I", len(body)) + body)
+    return json.loads(take(struct.unpack(">I", take(4))[0]))
+
+
+def expect(answer, kind, **fields):
+    assert answer["type"] == kind, answer
+    for key, value in fields.items():
+        assert answer.get(key) == value, (key, answer)
+    return answer
+
+
+expect(ask(type="Ping"), "Pong")
+expect(ask(type="SetHostname", hostname="-bad"), "Error", code="InvalidRequest")
+expect(ask(type="SetHostname", hostname="named-anew"), "Ok")
+expect(ask(type="Exec", command="hostname; cat /etc/hostname"), "ExecResult",
+       stdout="named-anew\nnamed-anew\n")
+expect(ask(type="ConfigureNetwork", ip_address="10.1.2.300", gateway="10.1.0.1"), "Error",
+       code="InvalidRequest")
+expect(ask(type="ConfigureWorkspace", ip_address="10.1.2.3", gateway="10.1.0.1", hostname=""),
+       "Error", code="InvalidRequest")
+has_card = "eth0" in ask(type="Exec", command="ls /sys/class/net")["stdout"]
+answer = ask(type="ConfigureWorkspace", ip_address="10.1.2.3", gateway="10.1.0.1",
+             dns=["9.9.9.9"], hostname="named-again")
+if has_card:
+    expect(answer, "Ok")
+    assert "10.1.2.3/16" in ask(type="Exec", command="ip addr show eth0")["stdout"]
+    assert "default via 10.1.0.1" in ask(type="Exec", command="ip route")["stdout"]
+else:
+    expect(answer, "Error", code="IoError")
+    assert "no network interface" in answer["message"], answer
+    expect(ask(type="SetHostname", hostname="named-again"), "Ok")
+assert ask(type="Exec", command="cat /etc/resolv.conf")["stdout"] == "nameserver 9.9.9.9\n"
+expect(ask(type="Exec", command="hostname"), "ExecResult", stdout="named-again\n")
