@@ -161,9 +161,9 @@ static int may_edit(struct call *call, const struct task_row *t)
 	return who_leads(call, "/task");
 }
 
-static int update(struct call *call, const struct task_update_in *in,
-		  const struct task_row *t)
+static int update(struct call *call, const void *arg, const struct task_row *t)
 {
+	const struct task_update_in *in = arg;
 	int rc, blocked;
 
 	if ((rc = may_edit(call, t)) < 0 ||
@@ -187,49 +187,34 @@ static int update(struct call *call, const struct task_update_in *in,
 		    (rc = event_emit(call, EVENT_TASK_READY, t->id, 0, NULL)) < 0)
 			return rc;
 	}
-	call->made = t->id;
 	return event_emit(call, EVENT_TASK_UPDATED, t->id, 0, NULL);
 }
 
 int task_update(struct call *call, const struct task_update_in *in,
 		struct task_update_out *out)
 {
-	struct task_row t;
-	int rc;
+	return task_once(call, in->team, in->task, update, in, &out->task);
+}
 
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = task_find(call, in->task, &t)) < 0)
+static int tick(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_tick_in *in = arg;
+	int rc = sql_run(call, task_criterion_tick, .task = t->id, .n = in->criterion,
+			 .done = in->done);
+
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/criterion",
+				 "task %s has no criterion %" PRId64, in->task,
+				 in->criterion);
+	if (rc < 0 || (rc = sql_run(call, task_touch, .id = t->id, .now = call->now)) < 0)
 		return rc;
-	if (!call->made && (rc = update(call, in, &t)) < 0)
-		return rc;
-	return task_tell(call, t.id, &out->task);
+	return event_emit(call, EVENT_TASK_TICKED, t->id, 0,
+			  arena_printf(&call->arena, "%" PRId64, in->criterion));
 }
 
 int task_tick(struct call *call, const struct task_tick_in *in, struct task_tick_out *out)
 {
-	struct task_row t;
-	int rc;
-
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = task_find(call, in->task, &t)) < 0)
-		return rc;
-	if (!call->made) {
-		rc = sql_run(call, task_criterion_tick, .task = t.id, .n = in->criterion,
-			     .done = in->done);
-		if (rc < 0)
-			return rc;
-		if (rc == 0)
-			return fault_set(&call->fault, FAULT_NOT_FOUND, "/criterion",
-					 "task %s has no criterion %" PRId64, in->task,
-					 in->criterion);
-		call->made = t.id;
-		if ((rc = sql_run(call, task_touch, .id = t.id, .now = call->now)) < 0 ||
-		    (rc = event_emit(call, EVENT_TASK_TICKED, t.id, 0,
-				     arena_printf(&call->arena, "%" PRId64,
-						  in->criterion))) < 0)
-			return rc;
-	}
-	return task_tell(call, t.id, &out->task);
+	return task_once(call, in->team, in->task, tick, in, &out->task);
 }
 
 int task_add_note(struct call *call, int64_t task, const char *text)
@@ -240,29 +225,27 @@ int task_add_note(struct call *call, int64_t task, const char *text)
 	return rc < 0 ? rc : sql_run(call, task_has, .id = task, .parts = TASK_HAS_NOTES);
 }
 
-int task_note(struct call *call, const struct task_note_in *in, struct task_note_out *out)
+static int write_note(struct call *call, const void *arg, const struct task_row *t)
 {
-	struct task_row t;
+	const struct task_note_in *in = arg;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = task_find(call, in->task, &t)) < 0)
-		return rc;
-	if (!call->made) {
-		if (in->has_epoch && in->epoch != t.epoch) {
-			fault_set(&call->fault, FAULT_CONFLICT, "/epoch",
-				  "epoch %" PRId64 " is over; the task is at %" PRId64,
-				  in->epoch, t.epoch);
-			return fault_hint(&call->fault, "Leave epoch out to write as a "
-							"bystander.");
-		}
-		call->made = t.id;
-		if ((rc = task_add_note(call, t.id, in->text)) < 0 ||
-		    (rc = sql_run(call, task_touch, .id = t.id, .now = call->now)) < 0 ||
-		    (rc = event_emit(call, EVENT_TASK_NOTED, t.id, 0, NULL)) < 0)
-			return rc;
+	if (in->has_epoch && in->epoch != t->epoch) {
+		fault_set(&call->fault, FAULT_CONFLICT, "/epoch",
+			  "epoch %" PRId64 " is over; the task is at %" PRId64, in->epoch,
+			  t->epoch);
+		return fault_hint(&call->fault, "Leave epoch out to write as a "
+						"bystander.");
 	}
-	return task_tell(call, t.id, &out->task);
+	if ((rc = task_add_note(call, t->id, in->text)) < 0 ||
+	    (rc = sql_run(call, task_touch, .id = t->id, .now = call->now)) < 0)
+		return rc;
+	return event_emit(call, EVENT_TASK_NOTED, t->id, 0, NULL);
+}
+
+int task_note(struct call *call, const struct task_note_in *in, struct task_note_out *out)
+{
+	return task_once(call, in->team, in->task, write_note, in, &out->task);
 }
 
 int task_put_back(struct call *call, int64_t task)
@@ -278,9 +261,9 @@ int task_put_back(struct call *call, int64_t task)
 	return 1;
 }
 
-static int retry(struct call *call, const struct task_retry_in *in,
-		 const struct task_row *t)
+static int retry(struct call *call, const void *arg, const struct task_row *t)
 {
+	const struct task_retry_in *in = arg;
 	int rc = task_put_back(call, t->id);
 
 	if (rc < 0)
@@ -289,27 +272,18 @@ static int retry(struct call *call, const struct task_retry_in *in,
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task",
 				 "task %s is %s; only a failed one is tried again",
 				 in->task, word_of(&record_task, "status", t->state_now));
-	call->made = t->id;
 	return team_announce(call, call->caller.team);
 }
 
 int task_retry(struct call *call, const struct task_retry_in *in,
 	       struct task_retry_out *out)
 {
-	struct task_row t;
-	int rc;
-
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = task_find(call, in->task, &t)) < 0)
-		return rc;
-	if (!call->made && (rc = retry(call, in, &t)) < 0)
-		return rc;
-	return task_tell(call, t.id, &out->task);
+	return task_once(call, in->team, in->task, retry, in, &out->task);
 }
 
-static int cancel(struct call *call, const struct task_cancel_in *in,
-		  const struct task_row *t)
+static int cancel(struct call *call, const void *arg, const struct task_row *t)
 {
+	const struct task_cancel_in *in = arg;
 	int rc;
 
 	if (t->created_by != call->caller.agent && (rc = who_leads(call, "/task")) < 0)
@@ -319,7 +293,6 @@ static int cancel(struct call *call, const struct task_cancel_in *in,
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",
 				 in->task, word_of(&record_task, "status", t->state));
-	call->made = t->id;
 	if ((rc = assignment_call_off(call, t->id, true, event_actor(call))) < 0 ||
 	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->reason)) <
 		    0)
@@ -330,15 +303,7 @@ static int cancel(struct call *call, const struct task_cancel_in *in,
 int task_cancel(struct call *call, const struct task_cancel_in *in,
 		struct task_cancel_out *out)
 {
-	struct task_row t;
-	int rc;
-
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = task_find(call, in->task, &t)) < 0)
-		return rc;
-	if (!call->made && (rc = cancel(call, in, &t)) < 0)
-		return rc;
-	return task_tell(call, t.id, &out->task);
+	return task_once(call, in->team, in->task, cancel, in, &out->task);
 }
 
 /* --- assigning ------------------------------------------------------------------------------ */
@@ -360,9 +325,9 @@ static int dispatch(struct call *call, const struct task_assign_in *in,
 	return message < 0 ? (int)message : 0;
 }
 
-static int assign(struct call *call, const struct task_assign_in *in,
-		  const struct task_row *t)
+static int assign(struct call *call, const void *arg, const struct task_row *t)
 {
+	const struct task_assign_in *in = arg;
 	struct agent_row to = { 0 };
 	int rc;
 
@@ -378,7 +343,6 @@ static int assign(struct call *call, const struct task_assign_in *in,
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task",
 				 "task %s is %s; only a pending one can be assigned",
 				 in->task, word_of(&record_task, "status", t->state_now));
-	call->made = t->id;
 	if ((rc = event_emit(call, EVENT_TASK_ASSIGNED, t->id, to.id, NULL)) < 0)
 		return rc;
 	return in->command ? dispatch(call, in, &to) : 0;
@@ -388,20 +352,12 @@ int task_assign(struct call *call, const struct task_assign_in *in,
 		struct task_assign_out *out)
 {
 	struct assignment_of_task_row x;
-	struct task_row t;
-	int rc;
+	int rc = task_once(call, in->team, in->task, assign, in, &out->task);
 
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = task_find(call, in->task, &t)) < 0)
+	if (rc < 0 || !in->command)
 		return rc;
-	if (!call->made && (rc = assign(call, in, &t)) < 0)
-		return rc;
-	if (in->command) {
-		rc = sql_row(call, assignment_of_task, &x, .task = t.id);
-		if (rc < 0)
-			return rc;
-		if (rc > 0)
-			out->message_id = id_public(call, ID_MESSAGE, x.message, x.at);
-	}
-	return task_tell(call, t.id, &out->task);
+	rc = sql_row(call, assignment_of_task, &x, .task = call->made);
+	if (rc > 0)
+		out->message_id = id_public(call, ID_MESSAGE, x.message, x.at);
+	return rc < 0 ? rc : 0;
 }

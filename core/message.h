@@ -25,6 +25,11 @@ int64_t message_store(struct call *call, const struct draft *d);
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to);
 
+/* The same for every living member but `except` (0: all): one statement a step,
+ * whatever the size of the team. */
+int message_deliver_all(struct call *call, int64_t message, const struct draft *d,
+			int64_t except);
+
 /* The message that `id` names, in the call's team: 0 or not_found at `where`. */
 int message_find(struct call *call, const char *id, const char *where,
 		 struct message_head_row *m);

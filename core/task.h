@@ -17,6 +17,17 @@ int task_find(struct call *call, const char *id, struct task_row *t);
 /* The same without a fault: 1, or 0 when there is none. */
 int task_find_maybe(struct call *call, const char *id, struct task_row *t);
 
+/* What a handler does to the task that it names: 0 or a fault. */
+typedef int task_change(struct call *call, const void *in, const struct task_row *t);
+
+/* The frame of such handlers: team and task, `change` unless the call made it before,
+ * the task as it stands then. */
+int task_once(struct call *call, const char *team, const char *task, task_change *change,
+	      const void *in, struct task *out);
+
+/* What to do about a task that nobody holds. */
+int task_hint(struct fault *f, enum task_state state);
+
 /* task.parts: which other tables hold more of a task. */
 enum {
 	TASK_HAS_TAGS = 1,

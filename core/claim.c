@@ -1,0 +1,158 @@
+/*
+ * claim - taking a task: exactly one wins, and the others hear why they did not.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/task.h"
+
+/* --- why not --------------------------------------------------------------------------- */
+
+static const char *open_deps(struct call *call, int64_t task)
+{
+	struct task_deps_row d;
+	const char *list = "";
+	struct query q;
+
+	sql_query(call, &q, task_deps, .task = task, .now = call->now);
+	while (sql_next(call, &q, &d) > 0)
+		if (d.state_now != TASK_STATE_COMPLETED)
+			list = arena_printf(&call->arena, "%s%s%03" PRId64 " (%s)", list,
+					    *list ? ", " : "", d.number,
+					    word_of(&record_task_line, "status",
+						    d.state_now));
+	return list;
+}
+
+static int not_claimable(struct call *call, const struct task_row *t)
+{
+	struct fault *f = &call->fault;
+	struct agent_name_row a = { 0 };
+	const char *id = task_name(call, t->number);
+	int64_t who = t->owner ? t->owner : t->assignee;
+
+	if (who && sql_row(call, agent_name, &a, .id = who) < 0)
+		return f->code;
+	if (t->owner) {
+		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s (%s)", id,
+			  a.name, word_of(&record_task_line, "status", t->state_now));
+		return fault_hint(f, "Take another ready task, or wait for its lease "
+				     "to end.");
+	}
+	if (t->state != TASK_STATE_PENDING) {
+		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
+			  word_of(&record_task_line, "status", t->state));
+		return task_hint(f, (enum task_state)t->state);
+	}
+	if (t->open_deps) {
+		fault_set(f, FAULT_CONFLICT, "/task", "task %s waits for %s", id,
+			  open_deps(call, t->id));
+		return fault_hint(f, "Finish those first; ready lists what can be "
+				     "claimed now.");
+	}
+	fault_set(f, FAULT_CONFLICT, "/task", "task %s is meant for %s", id,
+		  a.name ? a.name : "another agent");
+	return fault_hint(f, "Take another one; the lead can assign it anew.");
+}
+
+/* --- claiming ---------------------------------------------------------------------------- */
+
+static int claimed(struct call *call, int64_t task, int64_t owner, int64_t epoch)
+{
+	int rc = event_emit(call, EVENT_TASK_CLAIMED, task, owner,
+			    arena_printf(&call->arena, "%" PRId64, epoch));
+
+	/* A team that works already works on. */
+	if (rc < 0 || call->caller.team_state == TEAM_STATE_WORKING)
+		return rc;
+	return team_announce(call, call->caller.team);
+}
+
+static int64_t lease_ms(const struct call *call, const struct task_claim_in *in)
+{
+	return 1000 * (in->has_lease_seconds ? in->lease_seconds
+					     : call->settings->config.task_lease_seconds);
+}
+
+static int claim_named(struct call *call, const struct task_claim_in *in,
+		       const struct agent_row *a, struct claim_row *won)
+{
+	struct task_row t;
+	int rc;
+
+	if ((rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	rc = sql_row(call, task_claim, won, .id = t.id, .agent = a->id,
+		     .generation = a->generation, .lease_ms = lease_ms(call, in),
+		     .max_attempts = call->settings->config.task_max_attempts,
+		     .now = call->now);
+	return rc == 0 ? not_claimable(call, &t) : rc;
+}
+
+static int claim_best(struct call *call, const struct task_claim_in *in,
+		      const struct agent_row *a, struct claim_row *won)
+{
+	int rc = task_settle(call, 0, 100, NULL);
+
+	if (rc < 0)
+		return rc;
+	return sql_row(call, task_claim_best, won, .team = call->caller.team,
+		       .agent = a->id, .generation = a->generation,
+		       .lease_ms = lease_ms(call, in),
+		       .max_attempts = call->settings->config.task_max_attempts,
+		       .now = call->now);
+}
+
+int task_claim(struct call *call, const struct task_claim_in *in,
+	       struct task_claim_out *out)
+{
+	struct claim_row won = { 0 };
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
+		return rc;
+	if (!call->made) {
+		rc = in->task ? claim_named(call, in, &a, &won)
+			      : claim_best(call, in, &a, &won);
+		if (rc < 0)
+			return rc;
+		if (rc == 0) {
+			call->wait_on = in->wait_seconds ? WAKE_READY : WAKE_NONE;
+			call->wait_key = call->caller.team;
+			return 0;
+		}
+		call->made = won.id;
+		if ((rc = claimed(call, won.id, a.id, won.epoch)) < 0)
+			return rc;
+	}
+	if ((rc = task_tell(call, call->made, &out->task)) < 0)
+		return rc;
+	out->has_task = true;
+	/* A repeat may come when it is somebody else's: that epoch is not his. */
+	if (!out->task.owner || strcmp(out->task.owner, a.name) != 0)
+		return 0;
+	out->has_epoch = true;
+	out->epoch = out->task.epoch;
+	out->has_lease_until = out->task.has_lease_until;
+	out->lease_until = out->task.lease_until;
+	return 0;
+}
+
+int task_dispatch(struct call *call, struct task_row *t, const struct agent_row *to,
+		  int64_t lease_ms)
+{
+	struct claim_row won;
+	int rc = sql_row(call, task_claim, &won, .id = t->id, .agent = to->id,
+			 .generation = to->generation, .lease_ms = lease_ms,
+			 .max_attempts = call->settings->config.task_max_attempts,
+			 .now = call->now);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return not_claimable(call, t);
+	t->epoch = won.epoch;
+	return claimed(call, t->id, to->id, won.epoch);
+}

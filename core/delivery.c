@@ -1,0 +1,146 @@
+/*
+ * delivery - copies of messages on their way into inboxes, which hold so many.
+ */
+#include <string.h>
+
+#include "core/message.h"
+
+enum { LANE_URGENT, LANE_NORMAL, LANE_ASSIGNMENT };
+
+/* --- full inboxes ------------------------------------------------------------- */
+
+static int drop_oldest(struct call *call, int64_t agent)
+{
+	struct inbox_oldest_row old;
+	int rc = sql_row(call, inbox_oldest, &old, .agent = agent);
+
+	if (rc <= 0)
+		return rc;
+	rc = sql_run(call, delivery_drop, .message = old.message, .agent = agent,
+		     .now = call->now);
+	if (rc <= 0)
+		return rc;
+	rc = sql_run(call, inbox_less, .agent = agent, .queued = 1, .leased = 0);
+	if (rc < 0)
+		return rc;
+	return event_emit(call, EVENT_MESSAGE_DROPPED, old.message, agent, NULL);
+}
+
+/* Leases that ran out count again and lives that are over do not: both are written
+ * down before anything drops. */
+static int keep_capacity(struct call *call, int64_t agent, int64_t queued, int64_t leased)
+{
+	int64_t capacity = call->caller.inbox_capacity;
+	struct agent_row a;
+	int rc;
+
+	if (capacity == 0 || queued + leased <= capacity)
+		return 0;
+	if ((rc = inbox_settle(call, agent)) < 0 ||
+	    (rc > 0 && (rc = sql_row(call, agent_by_id, &a, .id = agent)) < 0))
+		return rc;
+	if (rc > 0)
+		queued = a.queued;
+	for (; queued > capacity; queued--)
+		if ((rc = drop_oldest(call, agent)) < 0)
+			return rc;
+	return 0;
+}
+
+/* --- delivering ----------------------------------------------------------------- */
+
+static int64_t lane_of(const struct draft *d)
+{
+	if (strcmp(d->type, "task_assignment") == 0)
+		return LANE_ASSIGNMENT;
+	return d->priority == PRIORITY_URGENT ? LANE_URGENT : LANE_NORMAL;
+}
+
+int message_deliver(struct call *call, int64_t message, const struct draft *d,
+		    const struct agent_row *to)
+{
+	int64_t lane = lane_of(d);
+	int rc;
+
+	rc = sql_run(call, delivery_add, .message = message, .agent = to->id,
+		     .lane = lane, .expires_at = d->expires_at);
+	if (rc < 0)
+		return rc;
+	if (lane != LANE_ASSIGNMENT &&
+	    ((rc = sql_run(call, inbox_count, .agent = to->id)) < 0 ||
+	     (rc = keep_capacity(call, to->id, to->queued + 1, to->leased)) < 0))
+		return rc;
+	return 0;
+}
+
+/* What the clock did to full inboxes counts before anything drops. */
+static int settle_full(struct call *call, int64_t except)
+{
+	struct inbox_full_due_row *all = NULL;
+	size_t n;
+	int rc;
+
+	rc = sql_all(call, inbox_full_due, &all, &n, .team = call->caller.team,
+		     .sender = except, .inbox_capacity = call->caller.inbox_capacity,
+		     .now = call->now);
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = inbox_settle(call, all[i].id);
+	return rc;
+}
+
+/* One copy less in each full inbox: their counters need not change. */
+static int drop_one_each(struct call *call, int64_t except)
+{
+	struct event_last_row last;
+	int rc = sql_row(call, event_last, &last);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_run(call, inbox_drop_all, .now = call->now,
+		     .kind = EVENT_MESSAGE_DROPPED, .team = call->caller.team,
+		     .actor = call->caller.agent, .via = call->identity.as,
+		     .sender = except, .inbox_capacity = call->caller.inbox_capacity);
+	if (rc <= 0)
+		return rc;
+	return sql_run(call, delivery_drop_all, .now = call->now, .seq = last.seq,
+		       .kind = EVENT_MESSAGE_DROPPED);
+}
+
+/* What leases that ran out have brought back above the capacity. */
+static int drop_surplus(struct call *call)
+{
+	struct inbox_over_row full;
+	struct agent_row a;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, inbox_over, .team = call->caller.team,
+		  .inbox_capacity = call->caller.inbox_capacity);
+	while ((rc = sql_next(call, &q, &full)) > 0) {
+		if ((rc = sql_row(call, agent_by_id, &a, .id = full.id)) < 0 ||
+		    (rc = keep_capacity(call, full.id, a.queued, a.leased)) < 0)
+			break;
+	}
+	query_end(&q);
+	return rc;
+}
+
+int message_deliver_all(struct call *call, int64_t message, const struct draft *d,
+			int64_t except)
+{
+	int64_t capacity = call->caller.inbox_capacity;
+	int rc;
+
+	if (capacity && (rc = settle_full(call, except)) < 0)
+		return rc;
+	if ((rc = sql_run(call, delivery_add_all, .message = message,
+			  .team = call->caller.team, .sender = except, .lane = lane_of(d),
+			  .expires_at = d->expires_at)) < 0)
+		return rc;
+	if (capacity && (rc = drop_one_each(call, except)) < 0)
+		return rc;
+	if ((rc = sql_run(call, inbox_count_all, .team = call->caller.team,
+			  .sender = except, .inbox_capacity = capacity)) < 0)
+		return rc;
+	return capacity ? drop_surplus(call) : 0;
+}

@@ -1,0 +1,259 @@
+/*
+ * owner - what the holder of a task does with it, under the epoch of its claim.
+ */
+#include <inttypes.h>
+
+#include "core/assignment.h"
+#include "core/task.h"
+
+/* The epoch that the caller says; -1: the one of its live claim. */
+#define EPOCH(in) ((in)->has_epoch ? (in)->epoch : -1)
+
+/* What the statements of owners take. */
+#define HELD(call, t, in)                             \
+	.id = (t)->id, .agent = (call)->caller.agent, \
+	.generation = (call)->caller.generation, .epoch = EPOCH(in), .now = (call)->now
+
+static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
+{
+	struct fault *f = &call->fault;
+	struct agent_name_row a = { 0 };
+	const char *id = task_name(call, t->number);
+
+	if (!t->owner) {
+		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s; nobody holds it",
+			  id, word_of(&record_task_line, "status", t->state_now));
+		return task_hint(f, (enum task_state)t->state_now);
+	}
+	if (sql_row(call, agent_name, &a, .id = t->owner) < 0)
+		return f->code;
+	if (t->owner != call->caller.agent) {
+		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s", id,
+			  a.name);
+		return fault_hint(f, "Only its owner may do this.");
+	}
+	if (epoch >= 0 && epoch != t->epoch) {
+		fault_set(f, FAULT_CONFLICT, "/epoch",
+			  "epoch %" PRId64 " of task %s is over; it is at %" PRId64,
+			  epoch, id, t->epoch);
+		return fault_hint(f, "That claim ended: stop the work it stood for.");
+	}
+	return fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
+			 word_of(&record_task_line, "status", t->state_now));
+}
+
+/* One change by a task's owner: the statement said (`rc`) whether he was it. */
+static int changed(struct call *call, const struct task_row *t, int64_t epoch, int rc,
+		   int event, const char *detail)
+{
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return not_owner(call, t, epoch);
+	if ((rc = event_emit(call, event, t->id, t->owner, detail)) < 0)
+		return rc;
+	return team_announce(call, call->caller.team);
+}
+
+/* --- working ------------------------------------------------------------------------- */
+
+static int start(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_start_in *in = arg;
+	int rc = sql_run(call, task_start, HELD(call, t, in));
+
+	return changed(call, t, EPOCH(in), rc, EVENT_TASK_STARTED, NULL);
+}
+
+int task_start(struct call *call, const struct task_start_in *in,
+	       struct task_start_out *out)
+{
+	return task_once(call, in->team, in->task, start, in, &out->task);
+}
+
+int task_heartbeat(struct call *call, const struct task_heartbeat_in *in,
+		   struct task_heartbeat_out *out)
+{
+	struct task_renew_row r;
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	r = (struct task_renew_row){ t.epoch, t.lease_until };
+	if (!call->made) {
+		rc = sql_row(call, task_renew, &r, HELD(call, &t, in),
+			     .lease_ms = in->has_lease_seconds ? in->lease_seconds * 1000
+							       : 0);
+		if (rc <= 0)
+			return rc < 0 ? rc : not_owner(call, &t, EPOCH(in));
+		call->made = t.id;
+	}
+	out->epoch = r.epoch;
+	out->has_lease_until = r.lease_until != 0;
+	out->lease_until = r.lease_until;
+	return 0;
+}
+
+static int block(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_block_in *in = arg;
+	int rc = sql_run(call, task_block, HELD(call, t, in));
+
+	rc = changed(call, t, EPOCH(in), rc, EVENT_TASK_BLOCKED, in->reason);
+	return rc < 0 ? rc : task_add_note(call, t->id, in->reason);
+}
+
+int task_block(struct call *call, const struct task_block_in *in,
+	       struct task_block_out *out)
+{
+	return task_once(call, in->team, in->task, block, in, &out->task);
+}
+
+static int unblock(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_unblock_in *in = arg;
+	int rc = sql_run(call, task_unblock, HELD(call, t, in));
+
+	return changed(call, t, EPOCH(in), rc, EVENT_TASK_UNBLOCKED, NULL);
+}
+
+int task_unblock(struct call *call, const struct task_unblock_in *in,
+		 struct task_unblock_out *out)
+{
+	return task_once(call, in->team, in->task, unblock, in, &out->task);
+}
+
+/* --- ends ---------------------------------------------------------------------------- */
+
+static int release(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_release_in *in = arg;
+	int rc = sql_run(call, task_release, HELD(call, t, in));
+
+	rc = changed(call, t, EPOCH(in), rc, EVENT_TASK_RELEASED, NULL);
+	return rc < 0 ? rc : assignment_call_off(call, t->id, true, event_actor(call));
+}
+
+int task_release(struct call *call, const struct task_release_in *in,
+		 struct task_release_out *out)
+{
+	return task_once(call, in->team, in->task, release, in, &out->task);
+}
+
+/* What waited for a completed task only is ready now, and is told so. */
+static int make_ready(struct call *call, int64_t done, int64_t team, const char ***ids,
+		      size_t *n)
+{
+	struct task_unblocks_row *all = NULL;
+	struct task_in_the_way_row w;
+	size_t count;
+	int rc;
+
+	/* Most are in nobody's way, and an UPDATE that returns rows costs ten times
+	 * the question. */
+	if ((rc = sql_row(call, task_in_the_way, &w, .dep = done)) <= 0 || !w.any)
+		return rc < 0 ? rc : 0;
+	rc = sql_all(call, task_unblocks, &all, &count, .dep = done);
+	for (size_t i = 0; i < count && rc >= 0; i++) {
+		if (all[i].open_deps || all[i].state != TASK_STATE_PENDING)
+			continue;
+		*(const char **)arena_push(&call->arena, ids, n, sizeof(**ids)) =
+			task_name(call, all[i].number);
+		rc = event_by(call, .kind = EVENT_TASK_READY, .team = team,
+			      .actor = event_actor(call), .subject = all[i].id);
+	}
+	return rc;
+}
+
+/* A command that is still running may be what calls: it ends in peace. */
+static int finished(struct call *call, const struct task_row *t, int64_t epoch, int rc,
+		    int event)
+{
+	rc = changed(call, t, epoch, rc, event, NULL);
+	return rc < 0 ? rc : assignment_call_off(call, t->id, false, event_actor(call));
+}
+
+struct completing {
+	const struct task_complete_in *in;
+	struct task_complete_out *out;
+};
+
+static int complete(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct completing *c = arg;
+	int rc = sql_run(call, task_finish, HELD(call, t, c->in),
+			 .state = TASK_STATE_COMPLETED, .result = c->in->result);
+
+	rc = finished(call, t, EPOCH(c->in), rc, EVENT_TASK_COMPLETED);
+	return rc < 0 ? rc
+		      : make_ready(call, t->id, t->team, &c->out->ready,
+				   &c->out->n_ready);
+}
+
+int task_complete(struct call *call, const struct task_complete_in *in,
+		  struct task_complete_out *out)
+{
+	struct completing c = { in, out };
+
+	return task_once(call, in->team, in->task, complete, &c, &out->task);
+}
+
+static int fail(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_fail_in *in = arg;
+	int rc = sql_run(call, task_finish, HELD(call, t, in), .state = TASK_STATE_FAILED,
+			 .result = in->result);
+
+	return finished(call, t, EPOCH(in), rc, EVENT_TASK_FAILED);
+}
+
+int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail_out *out)
+{
+	return task_once(call, in->team, in->task, fail, in, &out->task);
+}
+
+/* --- by a daemon --------------------------------------------------------------------- */
+
+int task_finish_assigned(struct call *call, const struct assignment_row *x, bool success,
+			 const char *result)
+{
+	struct agent_row a;
+	const char **ids = NULL;
+	size_t n = 0;
+	int rc;
+
+	if ((rc = sql_row(call, agent_by_id, &a, .id = x->agent)) <= 0)
+		return rc;
+	rc = sql_run(call, task_finish, .id = x->task, .agent = a.id,
+		     .generation = a.generation, .epoch = x->epoch,
+		     .state = success ? TASK_STATE_COMPLETED : TASK_STATE_FAILED,
+		     .result = result, .now = call->now);
+	if (rc <= 0)
+		return rc;
+	rc = event_by(call, .kind = success ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
+		      .team = x->team, .actor = a.id, .subject = x->task, .target = a.id);
+	return rc < 0 || !success ? rc : make_ready(call, x->task, x->team, &ids, &n);
+}
+
+int task_renew_assigned(struct call *call, const struct assignment_row *x,
+			int64_t *renewed)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = x->agent);
+
+	if (rc <= 0)
+		return rc;
+	rc = sql_run(call, task_start, .id = x->task, .agent = a.id,
+		     .generation = a.generation, .epoch = x->epoch, .now = call->now);
+	if (rc > 0)
+		rc = event_by(call, .kind = EVENT_TASK_STARTED, .team = x->team,
+			      .actor = a.id, .subject = x->task, .target = a.id);
+	if (rc < 0)
+		return rc;
+	rc = sql_run(call, lease_renew, .agent = a.id, .now = call->now);
+	if (rc > 0)
+		*renewed += rc;
+	return rc < 0 ? rc : 0;
+}
