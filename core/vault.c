@@ -13,27 +13,30 @@
 #include "core/event.h"
 #include "core/vault_front.h"
 #include "core/vault_text.h"
+#include "core/who.h"
 
 enum { READ_ROOM = 2 << 20 }; /* of JSON: fits a frame of any door */
 
 /* --- deciding ------------------------------------------------------------------- */
 
-/* The row of the team whose folder a path is in; 0: none that lives. */
+/* The event is of the team whose folder the note is in, if it lives; there the
+ * operator goes by his place in it. */
 static int team_of(struct call *call, const char *path, int64_t *team)
 {
 	struct vault_team_row r;
-	size_t n;
+	const char *name;
 	int rc;
 
 	*team = 0;
 	if (strncmp(path, "teams/", 6) != 0)
 		return 0;
-	n = strcspn(path + 6, "/");
-	rc = sql_row(call, vault_team, &r,
-		     .name = arena_strndup(&call->arena, path + 6, n));
-	if (rc > 0)
-		*team = r.id;
-	return rc < 0 ? rc : 0;
+	name = arena_strndup(&call->arena, path + 6, strcspn(path + 6, "/"));
+	if ((rc = sql_row(call, vault_team, &r, .name = name)) <= 0)
+		return rc;
+	*team = r.id;
+	return call->identity.agent || call->identity.level == WHO_HOST
+		       ? 0
+		       : who_team(call, name);
 }
 
 /* What the event says: the path as it is then, its bytes, what it was before. */

@@ -161,9 +161,12 @@ static int make(const void *self, const struct note_move *move, struct fault *f)
 	struct fake_note *note = find(self, move->from);
 	struct fake_note *old = move->to ? find(self, move->to) : NULL;
 
-	(void)f;
 	if (made(self, move))
 		return 0;
+	if (fake_of(self)->fail_make > 0) {
+		fake_of(self)->fail_make--;
+		return fault_set(f, FAULT_IO, "", "the disk failed");
+	}
 	if (old)
 		*old = (struct fake_note){ 0 };
 	if (move->to)

@@ -22,6 +22,7 @@ struct fake_notes {
 	struct fake_note files[FAKE_NOTES];
 	int64_t now; /* ms */
 	int64_t last_ino;
+	int fail_make; /* so many times nothing is made */
 };
 
 /* Makes `f->notes` speak of `f`. */
