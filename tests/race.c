@@ -130,6 +130,26 @@ static json_t *do_find(struct client *c)
 	return json_pack("{ss}", "query", "needle");
 }
 
+static json_t *do_note(struct client *c)
+{
+	return json_pack("{soss}", "path",
+			 json_sprintf("race-%d.md", dice_below(&c->dice, 3)), "content",
+			 "a needle in a note");
+}
+
+static json_t *do_tag(struct client *c)
+{
+	return json_pack("{sos[o]}", "path",
+			 json_sprintf("race-%d.md", dice_below(&c->dice, 3)), "add",
+			 json_sprintf("t%d", dice_below(&c->dice, 9)));
+}
+
+static json_t *do_grep(struct client *c)
+{
+	return json_pack("{sssb}", "query", "need.e", "regex",
+			 dice_percent(&c->dice, 50));
+}
+
 static json_t *do_exec(struct client *c)
 {
 	return json_pack("{ssss}", "workspace",
@@ -153,7 +173,7 @@ static const struct deed {
 	json_t *(*args)(struct client *c);
 	int weight;
 } deeds[] = {
-	{ "message.send", do_send, 20 },        { "message.send", do_tell_all, 3 },
+	{ "message.send", do_send, 14 },        { "message.send", do_tell_all, 3 },
 	{ "message.receive", do_receive, 14 },  { "message.ack", do_ack, 10 },
 	{ "message.peek", do_nothing_else, 4 }, { "task.create", do_create, 5 },
 	{ "task.claim", do_claim, 6 },          { "task.complete", do_complete, 8 },
@@ -163,6 +183,8 @@ static const struct deed {
 	{ "result.list", do_nothing_else, 2 },  { "team.status", do_nothing_else, 2 },
 	{ "state.status", do_nothing_else, 2 }, { "state.gc", do_nothing_else, 1 },
 	{ "workspace.exec", do_exec, 3 },       { "workspace.list", do_nothing_else, 1 },
+	{ "vault.append", do_note, 3 },         { "vault.tag", do_tag, 1 },
+	{ "vault.search", do_grep, 2 },
 };
 
 static const struct deed *pick(struct client *c)
