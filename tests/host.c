@@ -135,10 +135,21 @@ static void test_tells_its_manager(void **state)
 
 /* --- other users ------------------------------------------------------------------------ */
 
+/* The folder of the socket, and where its name begins. */
+static const char *socket_folder(const struct scene *s, char folder[], size_t size)
+{
+	const char *slash = strrchr(s->found.socket, '/');
+
+	snprintf(folder, size, "%.*s", (int)(slash - s->found.socket), s->found.socket);
+	return slash + 1;
+}
+
 /* What a process of the user gets at the socket: 0 an answer, 1 none, 2 no
- * connection. */
+ * connection.  It begins in the socket's folder, whatever leads there. */
 static int ask_as(const struct scene *s, uid_t user)
 {
+	char folder[sizeof(s->found.socket)];
+	const char *name = socket_folder(s, folder, sizeof(folder));
 	pid_t pid = fork();
 	struct raw raw;
 	int status;
@@ -146,8 +157,8 @@ static int ask_as(const struct scene *s, uid_t user)
 	if (pid == 0) {
 		json_t *answer;
 
-		if (setresgid(user, user, user) || setresuid(user, user, user) ||
-		    !raw_dial(&raw, s->found.socket))
+		if (chdir(folder) || setresgid(user, user, user) ||
+		    setresuid(user, user, user) || !raw_dial(&raw, name))
 			_exit(2);
 		answer = raw_ask(&raw, raw_call(1, "state.status", json_object()), 5000);
 		_exit(json_object_get(answer, "result") ? 0 : 1);
@@ -157,19 +168,14 @@ static int ask_as(const struct scene *s, uid_t user)
 	return WEXITSTATUS(status);
 }
 
-/* Opens the way to the socket, as nobody should. */
+/* Lets everybody at the socket, as nobody should. */
 static void open_the_door(const struct scene *s)
 {
-	char path[sizeof(s->found.socket)];
+	char folder[sizeof(s->found.socket)];
 
-	memcpy(path, s->found.socket, sizeof(path));
-	assert_int_equal(chmod(path, 0666), 0);
-	for (char *slash; (slash = strrchr(path, '/')) && slash != path;) {
-		*slash = '\0';
-		if (strlen(path) < strlen(s->base))
-			break;
-		assert_int_equal(chmod(path, 0755), 0);
-	}
+	socket_folder(s, folder, sizeof(folder));
+	assert_int_equal(chmod(s->found.socket, 0666), 0);
+	assert_int_equal(chmod(folder, 0755), 0);
 }
 
 static void test_turns_other_users_away(void **state)
