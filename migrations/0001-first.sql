@@ -366,3 +366,33 @@ CREATE TABLE replay (
 	at INTEGER NOT NULL,
 	PRIMARY KEY (key, caller)
 ) STRICT, WITHOUT ROWID;
+
+-- What several statements ask for, each under its own conditions: these views are
+-- ours, and nobody else's (the public ones are named v_…).
+
+-- A message with the names that its envelope tells; a broadcast's recipient is any.
+CREATE VIEW envelope AS
+SELECT m.id, m.team, m.sender, m.at, m.urgent, m.to_all, m.ack_required, m.type,
+	m.content, m.thread, m.reply_to, m.metadata, a.name, p.at AS reply_at,
+	(SELECT r.name FROM delivery d JOIN agent r ON r.id = d.agent
+		WHERE d.message = m.id LIMIT 1) AS to_name
+FROM message m JOIN agent a ON a.id = m.sender
+LEFT JOIN message p ON p.id = m.reply_to;
+
+-- A recipient's copy with its message.
+CREATE VIEW inbox AS
+SELECT d.message, d.agent, d.lane, d.state, d.attempt, d.due_at, d.after_lapse,
+	d.request, m.sender, m.at, m.ack_required, m.type, m.content, m.thread,
+	m.reply_to, m.metadata, m.expires_at, a.name AS sender_name, p.at AS reply_at
+FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
+LEFT JOIN message p ON p.id = m.reply_to;
+
+-- A result as lists show it: the beginnings of its output, and how long it is.
+CREATE VIEW result_line AS
+SELECT r.message, r.team, r.agent, r.sender, r.success, r.exit_code, r.elapsed_s,
+	r.stored_at, r.collected_at, r.request, m.at, x.label, a.name AS agent_name,
+	substr(r.stdout, 1, 4096) AS stdout, substr(r.stderr, 1, 2048) AS stderr,
+	length(CAST(r.stdout AS BLOB)) AS stdout_size,
+	length(CAST(r.stderr AS BLOB)) AS stderr_size
+FROM result r JOIN assignment x ON x.message = r.message
+JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent;

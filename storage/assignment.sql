@@ -143,57 +143,41 @@ ORDER BY r.message DESC LIMIT 1;
 -- Results of an agent's assignments that it has not collected, oldest first.
 -- row: result_line
 -- text: agent_name stdout stderr
-SELECT r.message, r.success, r.exit_code, r.elapsed_s, r.stored_at, m.at, x.label,
-	a.name AS agent_name, substr(r.stdout, 1, 4096) AS stdout,
-	substr(r.stderr, 1, 2048) AS stderr,
-	length(CAST(r.stdout AS BLOB)) AS stdout_size,
-	length(CAST(r.stderr AS BLOB)) AS stderr_size
-FROM result r JOIN assignment x ON x.message = r.message
-JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
-WHERE r.sender = :agent AND r.collected_at IS NULL ORDER BY r.message LIMIT :limit;
+SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
+	stderr, stdout_size, stderr_size
+FROM result_line
+WHERE sender = :agent AND collected_at IS NULL ORDER BY message LIMIT :limit;
 
 -- name: results_by_agent
 -- The same, of those that an agent's daemon made.
 -- row: result_line
 -- text: agent_name stdout stderr
-SELECT r.message, r.success, r.exit_code, r.elapsed_s, r.stored_at, m.at, x.label,
-	a.name AS agent_name, substr(r.stdout, 1, 4096) AS stdout,
-	substr(r.stderr, 1, 2048) AS stderr,
-	length(CAST(r.stdout AS BLOB)) AS stdout_size,
-	length(CAST(r.stderr AS BLOB)) AS stderr_size
-FROM result r JOIN assignment x ON x.message = r.message
-JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
-WHERE r.agent = :agent AND r.collected_at IS NULL ORDER BY r.message LIMIT :limit;
+SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
+	stderr, stdout_size, stderr_size
+FROM result_line
+WHERE agent = :agent AND collected_at IS NULL ORDER BY message LIMIT :limit;
 
 -- name: results_of_request
 -- What a receive collected: the same request again gets the same, for a day.
 -- row: result_line
 -- text: agent_name stdout stderr
-SELECT r.message, r.success, r.exit_code, r.elapsed_s, r.stored_at, m.at, x.label,
-	a.name AS agent_name, substr(r.stdout, 1, 4096) AS stdout,
-	substr(r.stderr, 1, 2048) AS stderr,
-	length(CAST(r.stdout AS BLOB)) AS stdout_size,
-	length(CAST(r.stderr AS BLOB)) AS stderr_size
-FROM result r JOIN assignment x ON x.message = r.message
-JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
-WHERE r.request = :request AND (r.sender = :agent OR r.agent = :agent)
-	AND r.collected_at > :since ORDER BY r.message;
+SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
+	stderr, stdout_size, stderr_size
+FROM result_line
+WHERE request = :request AND (sender = :agent OR agent = :agent)
+	AND collected_at > :since ORDER BY message;
 
 -- name: results_all
 -- row: result_line
 -- text: agent_name stdout stderr
 -- Newest first; it walks the message numbers downward.
 -- scan ok: by primary key, with a limit
-SELECT r.message, r.success, r.exit_code, r.elapsed_s, r.stored_at, m.at, x.label,
-	a.name AS agent_name, substr(r.stdout, 1, 4096) AS stdout,
-	substr(r.stderr, 1, 2048) AS stderr,
-	length(CAST(r.stdout AS BLOB)) AS stdout_size,
-	length(CAST(r.stderr AS BLOB)) AS stderr_size
-FROM result r JOIN assignment x ON x.message = r.message
-JOIN message m ON m.id = r.message JOIN agent a ON a.id = r.agent
-WHERE r.team = :team AND (:agent = 0 OR r.agent = :agent)
-	AND (:caller = 0 OR r.agent = :caller OR r.sender = :caller)
-ORDER BY r.message DESC LIMIT :limit;
+SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
+	stderr, stdout_size, stderr_size
+FROM result_line
+WHERE team = :team AND (:agent = 0 OR agent = :agent)
+	AND (:caller = 0 OR agent = :caller OR sender = :caller)
+ORDER BY message DESC LIMIT :limit;
 
 -- name: result_collect
 UPDATE result SET collected_at = :now, request = nullif(:request, 0)

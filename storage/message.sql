@@ -125,29 +125,25 @@ UPDATE agent SET queued = queued + 1, leased = leased - 1 WHERE id = :agent;
 -- text: sender_name
 -- What is handed out next: urgent ones first, then in order.  A lease is over at
 -- its instant, written down or not; so is a life, and the last lease ends both.
-SELECT d.message, d.lane, d.state, d.attempt, m.sender, m.at, m.ack_required, m.type,
-	m.content, m.thread, m.reply_to, m.metadata, a.name AS sender_name,
-	p.at AS reply_at, d.due_at
-FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
-LEFT JOIN message p ON p.id = m.reply_to
-WHERE d.agent = :agent AND d.lane < 2 AND d.state < 3
-	AND (d.state < 2 AND (d.due_at IS NULL OR d.due_at > :now)
-		OR d.state = 2 AND d.due_at <= :now AND d.after_lapse = 0
-			AND (m.expires_at IS NULL OR m.expires_at > :now))
-ORDER BY d.lane, d.message;
+SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
+	reply_to, metadata, sender_name, reply_at, due_at
+FROM inbox
+WHERE agent = :agent AND lane < 2 AND state < 3
+	AND (state < 2 AND (due_at IS NULL OR due_at > :now)
+		OR state = 2 AND due_at <= :now AND after_lapse = 0
+			AND (expires_at IS NULL OR expires_at > :now))
+ORDER BY lane, message;
 
 -- name: inbox_held
 -- row: inbox
 -- text: sender_name
 -- Those of a request that are still held under it.
-SELECT d.message, d.lane, d.state, d.attempt, m.sender, m.at, m.ack_required, m.type,
-	m.content, m.thread, m.reply_to, m.metadata, a.name AS sender_name,
-	p.at AS reply_at, d.due_at
-FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
-LEFT JOIN message p ON p.id = m.reply_to
-WHERE d.agent = :agent AND d.lane < 2 AND d.state < 3 AND d.state = 2
-	AND d.request = :request AND d.due_at > :now
-ORDER BY d.lane, d.message;
+SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
+	reply_to, metadata, sender_name, reply_at, due_at
+FROM inbox
+WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
+	AND request = :request AND due_at > :now
+ORDER BY lane, message;
 
 -- name: delivery_fetch
 -- Handed out under a lease, or for good when lease_until is 0.
@@ -199,46 +195,37 @@ SELECT count(*) AS n FROM delivery WHERE message = :message;
 -- sent or got.
 -- row: envelope
 -- text: name to_name
-SELECT m.id, m.sender, m.at, m.urgent, m.to_all, m.ack_required, m.type, m.content,
-	m.thread, m.reply_to, m.metadata, a.name, p.at AS reply_at,
-	(SELECT r.name FROM delivery d JOIN agent r ON r.id = d.agent
-		WHERE d.message = m.id LIMIT 1) AS to_name
-FROM message m JOIN agent a ON a.id = m.sender
-LEFT JOIN message p ON p.id = m.reply_to
-WHERE m.team = :team AND m.thread = :thread AND m.id > :after
-	AND (:agent = 0 OR m.sender = :agent OR EXISTS (SELECT 1 FROM delivery d
-		WHERE d.message = m.id AND d.agent = :agent))
-ORDER BY m.id LIMIT :limit;
+SELECT id, sender, at, urgent, to_all, ack_required, type, content, thread, reply_to,
+	metadata, name, reply_at, to_name
+FROM envelope
+WHERE team = :team AND thread = :thread AND id > :after
+	AND (:agent = 0 OR sender = :agent OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = envelope.id AND d.agent = :agent))
+ORDER BY id LIMIT :limit;
 
 -- name: envelope_one
 -- row: envelope
 -- text: name to_name
-SELECT m.id, m.sender, m.at, m.urgent, m.to_all, m.ack_required, m.type, m.content,
-	m.thread, m.reply_to, m.metadata, a.name, p.at AS reply_at,
-	(SELECT r.name FROM delivery d JOIN agent r ON r.id = d.agent
-		WHERE d.message = m.id LIMIT 1) AS to_name
-FROM message m JOIN agent a ON a.id = m.sender
-LEFT JOIN message p ON p.id = m.reply_to
-WHERE m.id = :id AND m.team = :team
-	AND (:agent = 0 OR m.sender = :agent OR EXISTS (SELECT 1 FROM delivery d
-		WHERE d.message = m.id AND d.agent = :agent));
+SELECT id, sender, at, urgent, to_all, ack_required, type, content, thread, reply_to,
+	metadata, name, reply_at, to_name
+FROM envelope
+WHERE id = :id AND team = :team
+	AND (:agent = 0 OR sender = :agent OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = envelope.id AND d.agent = :agent));
 
 -- name: envelopes_before
 -- History, newest first; it walks the message numbers downward.
 -- row: envelope
 -- text: name to_name
-SELECT m.id, m.sender, m.at, m.urgent, m.to_all, m.ack_required, m.type, m.content,
-	m.thread, m.reply_to, m.metadata, a.name, p.at AS reply_at,
-	(SELECT r.name FROM delivery d JOIN agent r ON r.id = d.agent
-		WHERE d.message = m.id LIMIT 1) AS to_name
-FROM message m JOIN agent a ON a.id = m.sender
-LEFT JOIN message p ON p.id = m.reply_to
-WHERE m.id < :before AND m.team = :team
-	AND (:agent = 0 OR m.sender = :agent OR EXISTS (SELECT 1 FROM delivery d
-		WHERE d.message = m.id AND d.agent = :agent))
-	AND (:other = 0 OR m.sender = :other OR EXISTS (SELECT 1 FROM delivery d
-		WHERE d.message = m.id AND d.agent = :other))
-ORDER BY m.id DESC LIMIT :limit;
+SELECT id, sender, at, urgent, to_all, ack_required, type, content, thread, reply_to,
+	metadata, name, reply_at, to_name
+FROM envelope
+WHERE id < :before AND team = :team
+	AND (:agent = 0 OR sender = :agent OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = envelope.id AND d.agent = :agent))
+	AND (:other = 0 OR sender = :other OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = envelope.id AND d.agent = :other))
+ORDER BY id DESC LIMIT :limit;
 
 -- name: reply_of
 -- The first answer to a message that `agent` got, and whether it was handed out
