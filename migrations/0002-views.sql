@@ -172,6 +172,21 @@ SELECT w.name AS workspace, t.name AS team, a.name AS agent,
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent;
 
+-- What a VM is allowed by itself and its team; a team above may allow less.
+CREATE VIEW v_network AS
+SELECT w.name AS workspace, t.name AS team, w.slot,
+	min(w.allow_internet, t.allow_internet) AS allow_internet,
+	min(w.allow_inter_vm, t.allow_inter_vm) AS allow_inter_vm,
+	coalesce((SELECT group_concat(port, ' ') FROM workspace_port p
+			WHERE p.workspace = w.id),
+		(SELECT group_concat(port, ' ') FROM team_port p WHERE p.team = t.id))
+		AS ports,
+	(SELECT group_concat((SELECT word FROM word
+			WHERE list = 'transport' AND n = f.transport)
+			|| ' ' || f.port || '>' || f.target, ', ')
+		FROM workspace_forward f WHERE f.workspace = w.id) AS forwards
+FROM workspace w JOIN team t ON t.id = w.team WHERE w.slot IS NOT NULL AND w.state < 4;
+
 CREATE VIEW v_snapshot AS
 SELECT w.name AS workspace, t.name AS team, s.name AS snapshot,
 	(SELECT word FROM word WHERE list = 'snapshot_state' AND n = s.state) AS state,

@@ -89,3 +89,9 @@ SELECT network_fault FROM state WHERE one = 1;
 -- name: network_set_fault
 UPDATE state SET network_fault = :network_fault
 WHERE one = 1 AND network_fault IS NOT :network_fault;
+
+-- name: network_trouble
+-- Why living VMs have no network.
+-- scan ok: living workspaces
+SELECT s.network_fault FROM state s WHERE s.one = 1 AND s.network_fault IS NOT NULL
+AND EXISTS (SELECT 1 FROM workspace w WHERE w.slot IS NOT NULL AND w.state < 4);

@@ -34,6 +34,7 @@ int main(int argc, char **argv)
 		story(it_is_the_same_where_bridges_call_iptables),
 		story(after_a_restart_it_is_as_before),
 		story(nobody_sends_with_the_address_of_another),
+		story(errors_about_others_connections_do_not_pass),
 		story(nothing_but_ipv4_and_arp_leaves_a_vm),
 		story(arp_tells_nobody_a_lie),
 		story(what_stays_allowed_goes_on_and_what_is_not_ends),

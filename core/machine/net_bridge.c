@@ -152,6 +152,8 @@ static int set_switches(const char *name)
 		{ "ipv4/neigh/*/proxy_delay", "0" },
 		{ "ipv4/conf/*/route_localnet", "1" },
 		{ "ipv4/conf/*/send_redirects", "0" },
+		{ "ipv4/conf/*/accept_redirects", "0" },
+		{ "ipv4/conf/*/accept_source_route", "0" },
 		{ "ipv4/conf/*/rp_filter", "0" }, /* pinned by the rules */
 	};
 	int error = 0;

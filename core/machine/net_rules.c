@@ -119,6 +119,14 @@ static void pin(struct rules *r)
 
 /* --- who reaches whom -------------------------------------------------------------- */
 
+/* Errors belong to the connection that they tell of, whoever sends them: members
+ * do without those of each other. */
+static void match_own(struct net_rule *rule)
+{
+	load_ct(rule, NFT_CT_STATE, NFT_REG_1);
+	match_mask(rule, NFT_REG_1, true, NF_CT_STATE_BIT(IP_CT_RELATED), 0, 4);
+}
+
 /* The one who opened the connection is of a group; the group reaches the one to
  * whom it was opened.  The mark carries the group from the map to the set. */
 static void let_reach(struct rules *r, const char *groups)
@@ -131,6 +139,7 @@ static void let_reach(struct rules *r, const char *groups)
 	load_meta(&rule, NFT_META_MARK, R(0));
 	load_original(&rule, NFT_CT_DST_IP, R(1));
 	match_set(&rule, R(0), true, "reach");
+	match_own(&rule);
 	set_number(&rule, R(0), 0);
 	set_mark(&rule, R(0));
 	judge(&rule, NFT_JUMP, "open");
@@ -195,24 +204,43 @@ static void match_outside(struct net_rule *rule, uint32_t base, int prefix)
 	match_mask(rule, NFT_REG_1, false, mask, net_be32(base), 4);
 }
 
+/* From the bridge to elsewhere, or from elsewhere to it. */
+static void match_way(struct rules *r, struct net_rule *rule, bool out)
+{
+	match_name(rule, NFT_META_IIFNAME, out, r->interface);
+	match_name(rule, NFT_META_OIFNAME, !out, r->interface);
+}
+
 /* Connections that members open to anywhere but members and what is only of
  * this machine's link, such as a cloud's keys at 169.254.169.254. */
 static void let_out(struct rules *r)
 {
 	struct net_rule rule = net_rule_new(r->batch.lib);
 
-	load_original(&rule, NFT_CT_SRC_IP, NFT_REG_1);
-	match_set(&rule, NFT_REG_1, true, "internet");
+	match_way(r, &rule, true);
+	match_ipv4(&rule);
+	load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_SOURCE, 4, NFT_REG_1);
+	match_set(&rule, NFT_REG_1, true, "outward");
 	match_outside(&rule, r->plan->base, r->plan->prefix);
 	match_outside(&rule, 0xa9fe0000, 16);
+	match_direction(&rule, 0);
+	judge(&rule, NF_ACCEPT, NULL);
+	end_inet(r, "forward", &rule);
+
+	rule = net_rule_new(r->batch.lib);
+	match_way(r, &rule, false);
+	load_original(&rule, NFT_CT_SRC_IP, NFT_REG_1);
+	match_set(&rule, NFT_REG_1, true, "outward");
+	match_direction(&rule, 1);
 	judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "forward", &rule);
 }
 
-static struct net_rule forwarded(struct rules *r)
+static struct net_rule forwarded(struct rules *r, bool out)
 {
 	struct net_rule rule = net_rule_new(r->batch.lib);
 
+	match_way(r, &rule, out);
 	load_ct(&rule, NFT_CT_STATUS, NFT_REG_1);
 	match_mask(&rule, NFT_REG_1, false, IPS_DST_NAT, 0, 4);
 	return rule;
@@ -221,19 +249,19 @@ static struct net_rule forwarded(struct rules *r)
 /* Connections to forwarded ports, from other machines. */
 static void let_in(struct rules *r)
 {
-	struct net_rule rule = forwarded(r);
+	struct net_rule rule = forwarded(r, false);
 
 	match_protocol(&rule, true, NET_ICMP);
 	judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "forward", &rule);
 
-	rule = forwarded(r);
+	rule = forwarded(r, false);
 	match_direction(&rule, 0);
 	match_place(&rule, IP_DESTINATION, DESTINATION_PORT, "forwarded");
 	judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "forward", &rule);
 
-	rule = forwarded(r);
+	rule = forwarded(r, true);
 	match_direction(&rule, 1);
 	match_place(&rule, IP_SOURCE, SOURCE_PORT, "forwarded");
 	judge(&rule, NF_ACCEPT, NULL);
@@ -297,20 +325,13 @@ static void translate(struct rules *r)
 	lead_in(r, "prerouting", net_map_public);
 	lead_in(r, "output", net_map_own);
 
+	/* Members outside, and 127.0.0.1 to members: both mean nothing there. */
 	rule = net_rule_new(r->batch.lib);
-	match_name(&rule, NFT_META_OIFNAME, false, r->interface);
+	match_name(&rule, NFT_META_OIFNAME, false, "lo");
 	match_ipv4(&rule);
 	load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_SOURCE, 4, NFT_REG_1);
-	match_set(&rule, NFT_REG_1, true, "internet");
-	masquerade(&rule);
-	end_inet(r, "postrouting", &rule);
-
-	/* 127.0.0.1 means nothing to a VM: its answers would not come back. */
-	rule = net_rule_new(r->batch.lib);
-	match_name(&rule, NFT_META_OIFNAME, true, r->interface);
-	match_ipv4(&rule);
-	load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_SOURCE, 4, NFT_REG_1);
-	match_mask(&rule, NFT_REG_1, true, net_be32(0xff000000), net_be32(0x7f000000), 4);
+	match_set(&rule, NFT_REG_1, true, "outward");
+	match_outside(&rule, r->plan->base, r->plan->prefix);
 	masquerade(&rule);
 	end_inet(r, "postrouting", &rule);
 }

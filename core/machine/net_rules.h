@@ -11,6 +11,9 @@
  *	a connection passes as long as the one who opened it may open it now;
  *	so what is forbidden ends, and what stays allowed goes on.
  *
+ * IPv4 carries errors too, which belong to the connection that they tell of: those
+ * of members pass to nobody but outside, from who may go there.
+ *
  * `bridge` pins each tap to its hardware and IPv4 address, in frames and in
  * ARP; nothing but ARP and IPv4 passes.
  */

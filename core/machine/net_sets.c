@@ -19,7 +19,7 @@ enum {
 #define TWO(a, b) ((a) << 6 | (b))
 #define THREE(a, b, c) (TWO(a, b) << 6 | (c))
 
-enum { TCP = 6, UDP = 17 };
+enum { TCP = 6, UDP = 17, LOOPBACK = 0x7f000001 };
 
 /* Elements that wait to be said.  Each part of a key fills whole words. */
 struct elements {
@@ -140,12 +140,6 @@ static void fill_unlimited(struct elements *e, const struct net_member *m)
 		fill_ip(e, m);
 }
 
-static void fill_internet(struct elements *e, const struct net_member *m)
-{
-	if (m->internet)
-		fill_ip(e, m);
-}
-
 static void fill_port(struct elements *e, const struct net_member *m)
 {
 	static const uint8_t protocols[] = { TCP, UDP };
@@ -174,7 +168,6 @@ static const struct {
 	{ false,
 	  { "port", THREE(IPV4, PROTOCOL, SERVICE), 12, .data_size = 0 },
 	  fill_port },
-	{ false, { "internet", IPV4, 4, .data_size = 0 }, fill_internet },
 };
 
 /* --- of forwarded ports ------------------------------------------------------------------ */
@@ -241,6 +234,23 @@ static void put_forwarded(struct net_batch *b, const struct net_table *t,
 	say(b, t, &set, e);
 }
 
+/* Who is masqueraded outside of its own network: members that may go there, and
+ * this machine's programs where they use 127.0.0.1. */
+static void put_outward(struct net_batch *b, const struct net_table *t,
+			const struct net_plan *plan, struct elements *e)
+{
+	const struct net_set set = { "outward", IPV4, 4, .data_size = 0 };
+
+	for (size_t i = 0; i < plan->n_members; i++)
+		if (plan->members[i].internet)
+			fill_ip(e, &plan->members[i]);
+	if (plan->n_forwards) {
+		add(e);
+		part_ip(e, LOOPBACK);
+	}
+	say(b, t, &set, e);
+}
+
 void net_sets_put(struct net_batch *b, const struct net_table *inet,
 		  const struct net_table *bridge, const struct net_plan *plan)
 {
@@ -251,6 +261,7 @@ void net_sets_put(struct net_batch *b, const struct net_table *inet,
 			member_sets[i].fill(&e, &plan->members[k]);
 		say(b, member_sets[i].bridge ? bridge : inet, &member_sets[i].set, &e);
 	}
+	put_outward(b, inet, plan, &e);
 	put_forwards(b, inet, plan, net_map_public, &e);
 	put_forwards(b, inet, plan, net_map_own, &e);
 	put_forwarded(b, inet, plan, &e);

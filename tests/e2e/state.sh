@@ -14,7 +14,7 @@ cadre --as coder done 001 "it parses" >/dev/null
 ask() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
 
 for view in v_team v_agent v_inbox v_message v_delivery v_board v_ready v_note \
-	v_assignment v_result v_workspace v_snapshot v_event; do
+	v_assignment v_result v_workspace v_network v_snapshot v_event; do
 	ask "SELECT * FROM $view" >/dev/null || { echo "$view does not answer"; exit 1; }
 	columns=$(ask "SELECT group_concat(name, ' ') FROM pragma_table_info('$view')")
 	grep -qF "| \`$view\` |" "$here/docs/state.md" || { echo "$view is not documented"; exit 1; }

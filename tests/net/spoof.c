@@ -43,21 +43,36 @@ static struct frame ethernet(const uint8_t to[6], const uint8_t from[6], uint16_
 	return f;
 }
 
+/* The sum over n bytes from `start`, of which two at `place` are it. */
+static void set_sum(struct frame *f, size_t start, size_t n, size_t place)
+{
+	uint8_t *b = f->order.bytes;
+	uint32_t sum = 0;
+
+	memset(b + place, 0, 2);
+	for (size_t i = start; i < start + n; i += 2)
+		sum += (uint32_t)(b[i] << 8 | (i + 1 < start + n ? b[i + 1] : 0));
+	sum = (sum & 0xffff) + (sum >> 16);
+	memcpy(b + place, (uint16_t[]){ htons((uint16_t) ~(sum + (sum >> 16))) }, 2);
+}
+
+static void set_length(struct frame *f, size_t ip, uint16_t n)
+{
+	memcpy(f->order.bytes + ip + 2, (uint16_t[]){ htons(n) }, 2);
+	set_sum(f, ip, 20, ip + 10);
+}
+
 /* A datagram for port 80 with a word in it that only this one has. */
 static void put_udp(struct frame *f, uint32_t from, uint32_t to, const char *word)
 {
 	size_t start = f->order.n, n = strlen(word);
-	uint32_t sum = 0;
 
 	put(f, (uint8_t[]){ 0x45, 0 }, 2);
 	put16(f, (uint16_t)(28 + n));
 	put(f, (uint8_t[]){ 0, 1, 0, 0, 64, 17, 0, 0 }, 8);
 	put32(f, from);
 	put32(f, to);
-	for (size_t i = start; i < f->order.n; i += 2)
-		sum += (uint32_t)(f->order.bytes[i] << 8 | f->order.bytes[i + 1]);
-	sum = (sum & 0xffff) + (sum >> 16);
-	memcpy(f->order.bytes + start + 10, (uint16_t[]){ htons((uint16_t)~sum) }, 2);
+	set_sum(f, start, 20, start + 10);
 	put16(f, 4000);
 	put16(f, 80);
 	put16(f, (uint16_t)(8 + n));
@@ -133,6 +148,46 @@ void nobody_sends_with_the_address_of_another(void **state)
 	assert_false(arrives(l, A1, A3, &f, "as-nobody"));
 	f = udp(a1->mac, 0x7f000001, a3, "as-loopback");
 	assert_false(arrives(l, A1, A3, &f, "as-loopback"));
+}
+
+/* "What you sent to `far` from port 4000 did not arrive", with a word behind it. */
+static struct frame icmp_error(const struct net_member *from, uint32_t to, uint32_t far,
+			       const char *word)
+{
+	struct frame f = ethernet(bridge, from->mac, 0x0800);
+	size_t start, n;
+
+	put_udp(&f, from->ip, to, "");
+	f.order.n -= 8; /* no UDP, but ICMP */
+	start = f.order.n;
+	put(&f, (uint8_t[]){ 3, 3, 0, 0, 0, 0, 0, 0 }, 8);
+	put_udp(&f, to, far, word);
+	n = f.order.n - start;
+	f.order.bytes[14 + 9] = 1;
+	set_length(&f, 14, (uint16_t)(20 + n));
+	set_sum(&f, start, n, start + 2);
+	return f;
+}
+
+void errors_about_others_connections_do_not_pass(void **state)
+{
+	struct lab *l = *state;
+	const struct net_member *a1 = &l->members[A1], *d1 = &l->members[D1];
+	uint32_t out = l->actors[OUT].ip;
+	struct frame f;
+
+	lab_apply(l);
+	/* From port 4000 to a teammate, and to the internet. */
+	f = udp(a1->mac, a1->ip, l->members[A3].ip, "to-a3");
+	assert_true(arrives(l, A1, A3, &f, "to-a3"));
+	f = udp(a1->mac, a1->ip, out, "to-out");
+	assert_true(arrives(l, A1, OUT, &f, "to-out"));
+	f = icmp_error(d1, a1->ip, l->members[A3].ip, "not-a3s-error");
+	assert_false(arrives(l, D1, A1, &f, "not-a3s-error"));
+	f = icmp_error(d1, a1->ip, out, "not-outs-error");
+	assert_false(arrives(l, D1, A1, &f, "not-outs-error"));
+	f = icmp_error(d1, out, a1->ip, "not-a1s-error");
+	assert_false(arrives(l, D1, OUT, &f, "not-a1s-error"));
 }
 
 void nothing_but_ipv4_and_arp_leaves_a_vm(void **state)

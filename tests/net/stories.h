@@ -11,6 +11,7 @@ void after_a_restart_it_is_as_before(void **state);
 
 /* spoof.c */
 void nobody_sends_with_the_address_of_another(void **state);
+void errors_about_others_connections_do_not_pass(void **state);
 void nothing_but_ipv4_and_arp_leaves_a_vm(void **state);
 void arp_tells_nobody_a_lie(void **state);
 

@@ -326,6 +326,22 @@ static void check_guests(struct doctor *d)
 	json_decref(teams);
 }
 
+static void check_network(struct doctor *d)
+{
+	const struct sql_network_trouble_in none = { 0 };
+	struct network_trouble_row row = { 0 };
+	struct arena arena = { 0 };
+	struct fault f = { 0 };
+
+	if (store_begin(d->store, false, &f) == 0 &&
+	    store_row(d->store, sql_network_trouble, &none, &row, sizeof(row), &arena,
+		      &f) > 0)
+		say(d, VERDICT_WARN, "network", "then start the VMs again", "%s",
+		    row.network_fault);
+	store_rollback(d->store);
+	arena_release(&arena);
+}
+
 int doctor_main(struct cli *cli, int argc, char **argv)
 {
 	struct doctor d = { .cli = cli, .lines = json_array() };
@@ -343,6 +359,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 		check_mirror(&d);
 		check_search(&d);
 		check_guests(&d);
+		check_network(&d);
 	}
 	store_close(d.store);
 	if (cli->json) {

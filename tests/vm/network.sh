@@ -1,0 +1,78 @@
+#!/bin/sh
+# network - three VMs of two teams: who reaches whom, while the host is killed and
+# policies change.
+. "$(dirname "$0")/../lib/vm.sh"
+[ "$(id -u)" = 0 ] || { echo "skipped: only root makes networks here"; exit 77; }
+need_image
+PATH=$PATH:/usr/sbin
+trap finish EXIT
+trap 'exit 1' TERM INT
+
+address() {
+	cadre workspace net "$1" --team "${1%%/*}" --json |
+		sed 's/.*"address":"\([^"]*\)".*/\1/'
+}
+pings() { # FROM TO SECONDS: yes or no
+	in_vm "$1" "ping -c 1 -w ${3-20} $(address "$2") >/dev/null && echo yes || echo no"
+}
+run() { cadre workspace run "$1" "$2" --team "${1%%/*}" >/dev/null || bad "run on $1"; }
+rules() { nft -j list ruleset | grep -o '{"rule":' | wc -l; }
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"a","backend":"qemu"},{"name":"b","backend":"qemu"}]' \
+	>/dev/null || bad "team create"
+cadre team create blue --roles '[{"name":"d","backend":"qemu"}]' >/dev/null || bad "team create"
+until_is 'ready.* a ' list red
+until_is 'ready.* b ' list red
+until_is 'ready.* d ' list blue
+
+# --- what a VM was told without DHCP, and whom it reaches ---------------------------------
+
+until_is "inet $(address red/a)/" in_vm red/a 'ip addr show eth0'
+until_is '^yes$' pings red/a red/b
+until_is '^yes$' pings red/b red/a
+until_is '^no$' pings red/a blue/d 1
+until_is '^no$' pings blue/d red/b 1
+[ "$(rules)" -le 20 ] || bad "$(rules) rules"
+
+# --- a policy changes under a connection that stays -----------------------------------------
+
+run red/b 'sleep 600 | nc -l -p 80 >heard'
+in_vm red/a 'mkfifo say'
+run red/a 'sleep 600 >say'
+run red/a "until nc $(address red/b) 80 <say; do sleep 1; done"
+in_vm red/a 'echo first >say'
+until_is '^first$' in_vm red/b 'cat heard'
+cadre workspace net red/b --team red --allowed-ports 80 >/dev/null || bad "net"
+until_is 'tcp . 80' nft list ruleset
+in_vm red/a 'echo second >say'
+until_is '^second$' in_vm red/b 'cat heard'
+run red/b 'nc -l -p 81 >wrong'
+in_vm red/a "echo intruder | nc -w 2 $(address red/b) 81" >/dev/null 2>&1
+in_vm red/b 'cat wrong' | grep -q intruder && bad "port 81 is open"
+
+# --- without a host, and with the next one -----------------------------------------------------
+
+kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
+sleep 0.2
+[ "$(rules)" -gt 0 ] || bad "the rules went with the host"
+nft flush ruleset
+cadre up >/dev/null || bad "up after kill -9"
+until_is 'tcp . 80' nft list ruleset
+until_is '^$' in_vm red/a 'echo third >say'
+until_is '^third$' in_vm red/b 'cat heard'
+until_is '^no$' pings blue/d red/b 1
+
+# --- the end of a team, and of all -----------------------------------------------------------
+
+cadre down >/dev/null
+[ "$(rules)" -gt 0 ] || bad "VMs live on, but not their rules"
+cadre up >/dev/null || bad "up once more"
+tap=$(cadre workspace net blue/d --team blue --json | sed 's/.*"tap":"\([^"]*\)".*/\1/')
+cadre team destroy blue >/dev/null
+until_is 'does not exist' ip link show "$tap"
+cadre team destroy red >/dev/null
+until_is '^$' sh -c 'echo "$(nft list ruleset; ip -o link | grep -v " lo:")"'
+
+[ $failed = 0 ] && echo "three VMs of two teams are kept apart, whatever the host does"
+exit $failed
