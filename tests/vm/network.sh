@@ -15,7 +15,7 @@ address() {
 pings() { # FROM TO SECONDS: yes or no
 	in_vm "$1" "ping -c 1 -w ${3-20} $(address "$2") >/dev/null && echo yes || echo no"
 }
-run() { cadre workspace run "$1" "$2" --team "${1%%/*}" >/dev/null || bad "run on $1"; }
+run() { cadre workspace run "$1" sh -c "$2" --team "${1%%/*}" >/dev/null || bad "run on $1"; }
 rules() { nft -j list ruleset | grep -o '{"rule":' | wc -l; }
 
 cadre up >/dev/null || bad "up"
@@ -59,7 +59,7 @@ sleep 0.2
 nft flush ruleset
 cadre up >/dev/null || bad "up after kill -9"
 until_is 'tcp . 80' nft list ruleset
-until_is '^$' in_vm red/a 'echo third >say'
+until_is '^said$' in_vm red/a 'echo third >say && echo said'
 until_is '^third$' in_vm red/b 'cat heard'
 until_is '^no$' pings blue/d red/b 1
 
@@ -67,7 +67,10 @@ until_is '^no$' pings blue/d red/b 1
 
 cadre down >/dev/null
 [ "$(rules)" -gt 0 ] || bad "VMs live on, but not their rules"
+sqlite3 "$CADRE_HOME/state.db" "UPDATE state SET network_fault = 'no bridge'"
+cadre doctor | grep -q '^warn *network *no bridge' || bad "doctor is silent about the network"
 cadre up >/dev/null || bad "up once more"
+until_is '^0$' sh -c "$CADRE doctor | grep -c network"
 tap=$(cadre workspace net blue/d --team blue --json | sed 's/.*"tap":"\([^"]*\)".*/\1/')
 cadre team destroy blue >/dev/null
 until_is 'does not exist' ip link show "$tap"
