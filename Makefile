@@ -56,7 +56,7 @@ link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
 
 MAIN = tools/cadre/main.c
 SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.c), \
-	$(wildcard core/*.c core/wire/*.c core/link/*.c core/host/*.c core/machine/*.c storage/*.c \
+	$(wildcard core/*.c core/wire/*.c core/link/*.c core/http/*.c core/host/*.c core/machine/*.c storage/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c tools/bench/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
@@ -142,7 +142,7 @@ $(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $(TEST_LIB)
 
 -include $(shell test -d $(O)/obj && find $(O)/obj -name '*.d')
 
-include tools/guest/rules.mk
+include tools/build/rules.mk tools/guest/rules.mk
 
 # --- run ------------------------------------------------------------------------
 

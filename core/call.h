@@ -23,6 +23,8 @@ struct identity {
 	const char *agent; /* NULL: the operator as such */
 	const char *token; /* proves agent; NULL where the door proved it */
 	int64_t generation; /* the agent's, as the door knows it; 0: not */
+	const char *door; /* it came at the HTTP door of the agent with this token, and
+			     `token` proves `agent` there; NULL: not so */
 	bool proven; /* the door (channel, operator's --as) proved agent */
 	bool as; /* an operator acting as agent; events say so */
 	const char *session; /* names the receiver's session; NULL: none */

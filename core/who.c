@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/door.h"
 #include "core/id.h"
 #include "core/token.h"
 
@@ -67,7 +68,7 @@ static int find_caller(struct call *call, const char *team, struct caller_row *r
 	uint8_t hash[TOKEN_HASH];
 	int rc = sql_row(call, caller_by_name, r, .team_name = team, .name = id->agent);
 
-	if (rc != 0 || !id->token || id->proven)
+	if (rc != 0 || !id->token || id->proven || id->door)
 		return rc;
 	token_hash(id->token, hash);
 	return sql_row(call, caller_by_token, r, .team_name = team,
@@ -79,6 +80,8 @@ static int check_proof(struct call *call, const struct caller_row *r)
 	const struct identity *id = &call->identity;
 	uint8_t hash[TOKEN_HASH];
 
+	if (id->door)
+		return door_prove(call, r);
 	if (id->generation && id->generation != r->generation)
 		return replaced(call, r);
 	if (id->proven)
@@ -151,7 +154,7 @@ int who_calls(struct call *call)
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return no_such_caller(call, team);
+		return id->door ? door_prove(call, NULL) : no_such_caller(call, team);
 	if ((rc = check_proof(call, &r)) < 0)
 		return rc;
 	take(call, &r);

@@ -38,6 +38,17 @@ static int note_agent(struct call *call, const struct workspace_row *w, int64_t 
 	return rc < 0 ? rc : 1;
 }
 
+/* Its agent's card says where it is. */
+static int note_door(struct call *call, const struct workspace_row *w, const char *http)
+{
+	int rc = sql_run(call, workspace_set_http, .id = w->id, .http = http);
+
+	if (rc <= 0 || !w->agent)
+		return rc;
+	return event_by(call, .kind = EVENT_AGENT_UPDATED, .team = w->team,
+			.actor = ACTOR_HOST, .subject = w->agent);
+}
+
 int workspace_note(struct call *call, const struct workspace_note_in *in,
 		   struct workspace_note_out *out)
 {
@@ -58,6 +69,8 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 		return rc;
 	if (in->guest_boot && (rc = sql_run(call, workspace_set_boot, .id = w.id,
 					    .guest_boot = in->guest_boot)) < 0)
+		return rc;
+	if (in->http && (rc = note_door(call, &w, in->http)) < 0)
 		return rc;
 	if (in->restarted &&
 	    (rc = event_by(call, .kind = EVENT_WORKSPACE_RESTARTED, .team = w.team,

@@ -40,7 +40,8 @@ enum {
 /* What the kernel's command line says; NULL: nothing. */
 struct words {
 	char line[4096];
-	const char *workspace, *name, *team, *agent, *listen, *ip, *gateway, *dns, *probe;
+	const char *workspace, *name, *team, *agent, *listen, *ip, *gateway, *dns, *http,
+		*probe;
 };
 
 static void pause_ms(int ms)
@@ -87,7 +88,7 @@ static void take_word(struct words *w, char *word)
 		{ "cadre.team", &w->team },           { "cadre.agent", &w->agent },
 		{ "cadre.listen", &w->listen },       { "cadre.ip", &w->ip },
 		{ "cadre.gateway", &w->gateway },     { "cadre.dns", &w->dns },
-		{ "cadre.probe", &w->probe },
+		{ "cadre.http", &w->http },           { "cadre.probe", &w->probe },
 	};
 	size_t n = strcspn(word, "=");
 
@@ -391,6 +392,7 @@ static void name_machine(const struct words *w)
 
 static pid_t start_guest(const struct words *w, const char *version)
 {
+	char http[64];
 	const struct guest_options o = {
 		.workspace = w->workspace,
 		.name = w->name ? w->name : w->workspace,
@@ -399,6 +401,7 @@ static pid_t start_guest(const struct words *w, const char *version)
 		.listen = w->listen ? w->listen : "serial:" BOOT_PORTS,
 		.team = w->team,
 		.agent = w->agent,
+		.http = w->ip && w->http ? http : NULL,
 		.vm = true,
 		.version = version,
 	};
@@ -406,6 +409,9 @@ static pid_t start_guest(const struct words *w, const char *version)
 
 	if (pid)
 		return pid;
+	if (o.http)
+		snprintf(http, sizeof(http), "%.*s:%s", (int)strcspn(w->ip, "/"), w->ip,
+			 w->http);
 	setsid();
 	_exit(chdir(o.dir) ? 1 : guest_main(&o));
 }

@@ -4,33 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest/ask.h"
 #include "guest/serve.h"
 
-enum { WAITING_MOST = 4 << 20, ID_MOST = 32 };
-
 /* --- the host ------------------------------------------------------------------- */
-
-static void name_request(const struct asking *a, char id[ID_MOST])
-{
-	snprintf(id, ID_MOST, "guest-%lld", (long long)a->number);
-}
-
-static void forget(struct asking *a)
-{
-	*a->place = a->next;
-	if (a->next)
-		a->next->place = a->place;
-	a->q->owner = NULL;
-	a->q->gone = NULL;
-	free(a);
-}
-
-static int no_host(struct fault *f)
-{
-	fault_set(f, FAULT_UNAVAILABLE, "", "no host is linked to this workspace");
-	f->retry_after_ms = 1000;
-	return f->code;
-}
 
 void door_host_came(struct peer *peer, const struct wire_hello *hello)
 {
@@ -50,14 +27,7 @@ void door_host_went(struct peer *peer)
 	if (g->host != peer)
 		return;
 	g->host = NULL;
-	while (g->asking) {
-		struct errand *q = g->asking->q;
-		struct fault f = { 0 };
-
-		forget(g->asking);
-		no_host(&f);
-		errand_fail(q, &f);
-	}
+	ask_host_went(g);
 }
 
 /* --- requests -------------------------------------------------------------------- */
@@ -65,42 +35,41 @@ void door_host_went(struct peer *peer)
 /* Whoever asked is gone: the host need not wait for it. */
 static void gone(struct errand *q)
 {
+	struct guest *g = q->guest;
 	struct asking *a = q->owner;
-	struct peer *host = q->guest->host;
-	char id[ID_MOST];
-	struct wire_cancel cancel = { .request = id };
 
-	name_request(a, id);
-	forget(a);
 	errand_free(q);
-	if (host)
-		peer_send(host, "Cancel", &cancel);
+	ask_drop(g, a);
 }
 
-static void pass_on(struct errand *q)
+static void answered(void *arg, json_t *answer, const struct fault *f)
 {
-	struct guest *g = q->guest;
-	struct asking *a = calloc(1, sizeof(*a));
-	json_t *json = json_copy(q->packet.json);
-	char id[ID_MOST];
+	struct errand *q = arg;
 
-	if (!a || !json)
+	q->owner = NULL;
+	q->gone = NULL;
+	if (!answer) {
+		errand_fail(q, f);
+		return;
+	}
+	if (q->packet.id)
+		json_object_set(answer, "id", (json_t *)q->packet.id);
+	errand_pass(q, answer);
+}
+
+static int pass_on(struct errand *q, struct fault *f)
+{
+	json_t *json = json_copy(q->packet.json);
+
+	if (!json)
 		abort();
-	a->number = ++g->last_asking;
-	a->q = q;
-	a->next = g->asking;
-	a->place = &g->asking;
-	if (a->next)
-		a->next->place = &a->next;
-	g->asking = a;
-	q->owner = a;
-	q->gone = gone;
-	name_request(a, id);
-	json_object_set_new(json, "id", json_string(id));
 	if (q->peer->session)
 		json_object_set_new(json, "session", json_string(q->peer->session));
-	peer_pass(g->host, json);
+	q->owner = ask_host(q->guest, json, answered, q, f);
+	if (q->owner)
+		q->gone = gone;
 	json_decref(json);
+	return f->code;
 }
 
 /* The line is its workspace's agent's: who says to be another is told so. */
@@ -134,7 +103,6 @@ static int answer_client(struct errand *q, struct fault *f)
 int door_serve(struct errand *q, struct fault *f)
 {
 	const struct wire *wire = q->packet.wire;
-	struct peer *host = q->guest->host;
 	void *body;
 
 	if (packet_belongs(&q->packet, SIDE_GUEST, WIRE_CONTROL, f))
@@ -146,41 +114,7 @@ int door_serve(struct errand *q, struct fault *f)
 		q->body = body;
 		return answer_client(q, f);
 	}
-	if (!host)
-		return no_host(f);
-	if (uv_stream_get_write_queue_size((uv_stream_t *)&host->pipe) > WAITING_MOST)
-		return fault_set(f, FAULT_EXHAUSTED, "", "the host does not read");
-	pass_on(q);
-	return 0;
-}
-
-/* --- answers ------------------------------------------------------------------------ */
-
-bool door_hear(struct errand *heard)
-{
-	struct packet *p = &heard->packet;
-	const char *id = json_string_value(p->id);
-	struct asking *a = heard->guest->asking;
-	struct errand *q;
-	char name[ID_MOST];
-
-	if (!id || strncmp(id, "guest-", 6) != 0 || (p->wire && p->wire->ports))
-		return false;
-	for (; a; a = a->next) {
-		name_request(a, name);
-		if (strcmp(name, id) == 0)
-			break;
-	}
-	if (!a)
-		return true; /* nobody waits any more */
-	q = a->q;
-	forget(a);
-	json_object_del(p->json, "id");
-	p->id = NULL;
-	if (q->packet.id)
-		json_object_set(p->json, "id", (json_t *)q->packet.id);
-	errand_pass(q, p->json);
-	return true;
+	return pass_on(q, f);
 }
 
 int door_open(struct guest *g, const char *folder, struct fault *f)

@@ -163,7 +163,7 @@ static int write_file(struct errand *q, const struct writing *w, struct fault *f
 	}
 	c.data = data;
 	c.len = (size_t)len;
-	rc = target_open(q, &t, w->path, f);
+	rc = target_open(q->guest, &q->arena, &t, w->path, f);
 	c.keep = w->has_offset ? (size_t)w->offset : 0;
 	c.drop = w->has_offset ? c.len : SIZE_MAX / 2;
 	if (!rc)
@@ -272,7 +272,7 @@ int answer_edit(struct errand *q, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "/old_string", "empty");
 	rc = find_place(q, in, &c, f);
 	if (!rc)
-		rc = target_open(q, &t, in->path, f);
+		rc = target_open(q->guest, &q->arena, &t, in->path, f);
 	if (!rc)
 		rc = target_check(&t, &c, f);
 	if (!rc)

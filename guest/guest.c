@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "guest/door.h"
+#include "guest/http.h"
 #include "guest/serve.h"
 #include "guest/upload.h"
 
@@ -59,6 +60,7 @@ void guest_stop(struct guest *g)
 	uv_timer_stop(&g->beat);
 	for (int i = 0; i < 3; i++)
 		peer_listen_close(&g->listeners[i]);
+	front_close(g);
 	for (struct proc *run = g->runs; run; run = run->next) {
 		proc_kill(run, SIGTERM);
 		proc_kill(run, SIGCONT);
@@ -198,6 +200,15 @@ static int listen_at(struct guest *g, struct fault *f)
 	return rc ? rc : peer_listen_open(&g->listeners[1], g, WIRE_RELAY, &at, f);
 }
 
+/* Without it the rest is of use all the same. */
+static void open_front(struct guest *g)
+{
+	struct fault f = { 0 };
+
+	if (g->options->http && front_open(g, g->options->http, &f))
+		fprintf(stderr, "cadre guest: %s\n", f.text);
+}
+
 static int guest_open(struct guest *g, struct fault *f)
 {
 	const struct guest_options *o = g->options;
@@ -216,7 +227,11 @@ static int guest_open(struct guest *g, struct fault *f)
 				 strerror(errno));
 	guest_kill_leftovers(g);
 	rc = spool_open(&g->spool, o->state, o->workspace, guest_now(), f);
-	return rc ? rc : listen_at(g, f);
+	if (!rc)
+		rc = listen_at(g, f);
+	if (!rc)
+		open_front(g);
+	return rc;
 }
 
 static void close_handle(uv_handle_t *handle, void *unused)
@@ -229,6 +244,7 @@ static void close_handle(uv_handle_t *handle, void *unused)
 static void guest_close(struct guest *g)
 {
 	g->stopping = true;
+	front_close(g);
 	while (g->peers)
 		peer_close(g->peers);
 	jobs_free(g);

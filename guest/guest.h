@@ -6,7 +6,8 @@
  * be lost in its spool.  It outlives the host that started it and waits to be
  * dialled again.  The files, in the order to read them: guest.c (start and
  * end), peer.c (sockets and frames), serve.c (which message goes where),
- * proc.c (a process group), exec.c, file.c, daemon.c, door.c (what asks the host).
+ * proc.c (a process group), exec.c, file.c, daemon.c, door.c (what asks the host),
+ * http.c (what teammates ask).
  */
 #ifndef GUEST_H
 #define GUEST_H
@@ -22,6 +23,7 @@ struct guest_options {
 	const char *state; /* the guest's own folder: spool, lock */
 	const char *listen; /* an address; NULL: unix:STATE */
 	const char *token; /* what a stranger's Hello has to say; may be NULL */
+	const char *http; /* ADDRESS:PORT of its door for teammates; NULL: none */
 	const char *team, *agent; /* whose it is; may be NULL */
 	bool vm; /* it has a machine to itself */
 	const char *version;

@@ -62,12 +62,15 @@ struct guest {
 	struct peer *peers;
 	char buffer[256 << 10]; /* bytes just read from a peer */
 
-	/* door.c: the control line of the host, and whom it says to serve. */
+	/* door.c: the control line of the host, and whom it says to serve; ask.c:
+	 * what it is asked for. */
 	struct peer *host;
 	char team[72], agent[72];
 	char door[600]; /* path of its socket */
 	struct asking *asking;
 	int64_t last_asking;
+
+	struct front *front; /* http.c; NULL: none */
 
 	struct upload *uploads; /* upload.c */
 	int n_uploads;

@@ -92,13 +92,16 @@ static void write_json(struct text *text, const json_t *json, struct fault *f)
 	frame_close(text, start, f);
 }
 
-void peer_pass(struct peer *peer, const json_t *message)
+int peer_pass(struct peer *peer, const json_t *message, struct fault *f)
 {
 	struct text text = { 0 };
-	struct fault f = { 0 };
 
-	write_json(&text, message, &f);
-	send_text(peer, &text, false);
+	write_json(&text, message, f);
+	if (f->code)
+		text_release(&text);
+	else
+		send_text(peer, &text, false);
+	return f->code;
 }
 
 /* --- requests ------------------------------------------------------------------ */

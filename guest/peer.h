@@ -51,8 +51,8 @@ void errand_free(struct errand *q);
 /* The same with another's answer, as it came. */
 void errand_pass(struct errand *q, const json_t *answer);
 
-/* Sends a message as it is, whatever the peer reads. */
-void peer_pass(struct peer *peer, const json_t *message);
+/* Sends a message as it is, whatever the peer reads; a fault if no frame holds it. */
+int peer_pass(struct peer *peer, const json_t *message, struct fault *f);
 /* Sends a message that is no answer, unless the peer does not read. */
 void peer_send(struct peer *peer, const char *type, const void *message);
 

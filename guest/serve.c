@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "core/token.h"
+#include "guest/ask.h"
 #include "guest/door.h"
+#include "guest/http.h"
 #include "guest/machine.h"
 
 enum { ID_MAX = 128 };
@@ -34,6 +36,7 @@ static int answer_hello(struct errand *q, struct fault *f)
 		.agent = o->agent,
 		.workspace = workspace,
 		.boot_id = g->boot_id,
+		.http = front_address(g),
 		.features = (const char **)features,
 		.n_features = sizeof(features) / sizeof(features[0]),
 	};
@@ -252,7 +255,7 @@ void errand_serve(struct errand *q)
 		errand_refuse(q, &f);
 		return;
 	}
-	if (q->peer->port == WIRE_CONTROL && door_hear(q))
+	if (q->peer->port == WIRE_CONTROL && ask_hear(q))
 		errand_free(q);
 	else if (serve(q, &f) < 0)
 		errand_fail(q, &f);

@@ -82,17 +82,18 @@ static int look_at_old(struct target *t, struct fault *f)
 	return 0;
 }
 
-int target_open(struct errand *q, struct target *t, const char *path, struct fault *f)
+int target_open(struct guest *g, struct arena *a, struct target *t, const char *path,
+		struct fault *f)
 {
-	int rc = guest_path(q->guest, path, t->where, &q->arena, &t->path, f);
+	int rc = guest_path(g, path, t->where, a, &t->path, f);
 
-	t->guest = q->guest;
+	t->guest = g;
 	t->folder = t->fd = -1;
 	if (!rc && strcmp(t->path, ".") == 0)
 		rc = fault_set(f, FAULT_INVALID, t->where,
 			       "the workspace itself is no file");
 	if (!rc)
-		rc = open_folder(t, &q->arena, f);
+		rc = open_folder(t, a, f);
 	return rc ? rc : look_at_old(t, f);
 }
 

@@ -39,8 +39,10 @@ struct change {
 	int64_t mode;
 };
 
-/* `t->where` is set; 0 or a fault.  Closed by target_close() in any case. */
-int target_open(struct errand *q, struct target *t, const char *path, struct fault *f);
+/* `t->where` is set; 0 or a fault.  Its texts are of the arena.  Closed by
+ * target_close() in any case. */
+int target_open(struct guest *g, struct arena *a, struct target *t, const char *path,
+		struct fault *f);
 void target_close(struct target *t);
 
 int target_check(const struct target *t, const struct change *c, struct fault *f);

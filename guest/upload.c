@@ -71,7 +71,8 @@ static int begin(struct errand *q, const struct upload_part *part, struct upload
 	if (!u)
 		abort();
 	u->target.where = strcmp(part->where, "/path") == 0 ? "/path" : "/guest_path";
-	if (target_open(q, &u->target, part->path, f) || target_begin(&u->target, f)) {
+	if (target_open(q->guest, &q->arena, &u->target, part->path, f) ||
+	    target_begin(&u->target, f)) {
 		target_close(&u->target);
 		free(u);
 		return f->code;

@@ -66,7 +66,6 @@ CREATE TABLE agent (
 	project TEXT,
 	input_schema TEXT,
 	output_schema TEXT,
-	http TEXT, -- endpoint in the card
 	status INTEGER NOT NULL DEFAULT 0,
 	workspace INTEGER, -- where it works
 	queued INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0), -- in the inbox
@@ -283,6 +282,7 @@ CREATE TABLE workspace (
 	machine_boot TEXT, -- boot id of the machine that pid belongs to
 	cid INTEGER, -- of a VM with vsock, while pid says who has it
 	guest_boot TEXT, -- boot id that the guest said last
+	http TEXT, -- base URL of its door for teammates
 	slot INTEGER CHECK (slot > 1), -- its address in the network's range
 	allow_internet INTEGER NOT NULL DEFAULT 1, -- of what its team allows
 	allow_inter_vm INTEGER NOT NULL DEFAULT 1,

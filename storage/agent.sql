@@ -12,14 +12,18 @@ UPDATE agent SET token = :token WHERE id = :agent;
 -- name: agent_by_name
 -- row: agent
 SELECT id, team, name, kind, role, generation, token, description, project,
-	input_schema, output_schema, http, status, workspace, queued, leased,
+	input_schema, output_schema, (SELECT w.http FROM workspace w
+		WHERE w.id = agent.workspace AND w.state = 1) AS http,
+	status, workspace, queued, leased,
 	assignments, active_at, gone
 FROM agent WHERE team = :team AND name = :name AND gone = 0;
 
 -- name: agent_by_id
 -- row: agent
 SELECT id, team, name, kind, role, generation, token, description, project,
-	input_schema, output_schema, http, status, workspace, queued, leased,
+	input_schema, output_schema, (SELECT w.http FROM workspace w
+		WHERE w.id = agent.workspace AND w.state = 1) AS http,
+	status, workspace, queued, leased,
 	assignments, active_at, gone
 FROM agent WHERE id = :id;
 

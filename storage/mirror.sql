@@ -85,7 +85,8 @@ JOIN agent a ON a.id = n.agent ORDER BY n.task, n.id;
 -- text: ids team_name
 SELECT a.id, a.team, t.name AS team_name, t.destroyed_at, a.name, a.kind, a.gone, a.role,
 	a.description, a.status, a.generation, a.project, a.input_schema,
-	a.output_schema, a.http, a.workspace, w.created_at AS workspace_at
+	a.output_schema, CASE WHEN w.state = 1 THEN w.http END AS http, a.workspace,
+	w.created_at AS workspace_at
 FROM json_each(:ids) j CROSS JOIN agent a ON a.id = j.value JOIN team t ON t.id = a.team
 LEFT JOIN workspace w ON w.id = a.workspace ORDER BY a.id;
 

@@ -31,6 +31,10 @@ WITH RECURSIVE up(id, parent, allow_internet, allow_inter_vm) AS (
 SELECT min(allow_internet) AS allow_internet, min(allow_inter_vm) AS allow_inter_vm
 FROM up;
 
+-- name: door_workspace
+SELECT w.allow_inter_vm FROM agent a JOIN workspace w ON w.id = a.workspace
+WHERE a.id = :agent;
+
 -- name: network_ports
 -- int: allowed
 -- Ports that anybody lists of a team, those above it and :workspace (0: without

@@ -58,6 +58,10 @@ WHERE id = :id;
 -- name: workspace_set_boot
 UPDATE workspace SET guest_boot = :guest_boot WHERE id = :id;
 
+-- name: workspace_set_http
+UPDATE workspace SET http = nullif(:http, '')
+WHERE id = :id AND http IS NOT nullif(:http, '');
+
 -- name: workspace_rows
 -- scan ok: the host's own list of living workspaces, by row
 -- text: team_name agent_name

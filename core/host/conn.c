@@ -343,7 +343,7 @@ static void on_job(struct job *job)
 		if (moves_workspaces(job->call.op) && !job->call.fault.code)
 			reconcile_poke(c->host);
 	}
-	if (job->call.renew && !job->call.fault.code)
+	if (job->call.renew && !job->call.identity.door && !job->call.fault.code)
 		renew(c, job);
 	if (!c->closing && !job->call.fault.code) {
 		if (job->call.workspace && ask_start(c->host, job))

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/host/door.h"
 #include "core/host/running.h"
 #include "core/version.h"
 #include "ops.gen.h"
@@ -137,7 +138,7 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 	const char *name = speech_text(job->packet.json, "op");
 	json_t *args = json_object_get(job->packet.json, "args");
 	const struct op *op = name ? op_find(name) : NULL;
-	char session[200] = "";
+	char session[200] = "", door[200] = "";
 
 	if (!op || op->who == WHO_HOST) {
 		fault_set(f, FAULT_NOT_FOUND, "/op", "there is no operation '%s'",
@@ -152,8 +153,15 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 	if (c->pinned && speech_text(job->packet.json, "session"))
 		snprintf(session, sizeof(session), "%s",
 			 speech_text(job->packet.json, "session"));
+	if (speech_text(job->packet.json, "door")) {
+		snprintf(door, sizeof(door), "%s", speech_text(job->packet.json, "door"));
+		if (door_limit(c, op, args, door, f))
+			return HEARD_NONSENSE;
+	}
 	if (speech_decode(c, job, op, args, f) != HEARD_CALL)
 		return HEARD_NONSENSE;
+	if (*door)
+		door_identify(c, &job->call, door);
 	if (*session)
 		job->call.identity.session = arena_strdup(&job->call.arena, session);
 	return HEARD_CALL;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/host/daemon.h"
+#include "core/host/door.h"
 #include "core/host/running.h"
 #include "core/host/uplink.h"
 #include "core/version.h"
@@ -350,6 +351,8 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 			  workspace);
 	else if (!f->code && !boot)
 		fault_set(f, FAULT_INVALID, "", "a Hello without a boot_id");
+	if (!f->code && line->port == LINK_CONTROL)
+		door_hear(t, text_of(answer, "http"));
 	greeted(line, boot, f);
 }
 

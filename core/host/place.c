@@ -92,6 +92,7 @@ static void hold(struct place *p)
 		.team_name = p->spot.team,
 		.agent_name = p->spot.agent,
 		.agent_token = p->spot.token,
+		.ip = p->spot.tap ? p->spot.ip : NULL,
 		.boot_told = p->boot_told,
 	};
 

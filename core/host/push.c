@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/host/door.h"
 #include "core/host/running.h"
 #include "ops.gen.h"
 
@@ -45,6 +46,7 @@ static void end_anew(struct tether *t)
 	t->push.after = 0;
 	in->workspace = t->workspace;
 	in->guest_boot = arena_strdup(&job->call.arena, t->boot_id);
+	in->http = door_url(t, &job->call.arena);
 	host_submit(t->host, job);
 }
 

@@ -122,6 +122,7 @@ static void set_spot(struct place *p, const struct host_workspace *w, struct are
 	keep_texts(p, &spot, w->restore);
 	p->restored = p->restored && w->restore;
 	p->parent_row = w->parent_row;
+	p->spot.http_port = (int)home->settings.config.guest_http_port;
 	p->spot.vcpus = w->vcpus;
 	p->spot.memory_mb = w->memory_mb;
 	p->spot.disk_gb = w->disk_gb;

@@ -132,6 +132,7 @@ struct tether *tether_open(struct host *host, const struct tether_to *to, struct
 	copy(t->team_name, to->team_name);
 	copy(t->agent_name, to->agent_name);
 	copy(t->agent_token, to->agent_token);
+	snprintf(t->ip, sizeof(t->ip), "%s", to->ip ? to->ip : "");
 	snprintf(t->boot_told, sizeof(t->boot_told), "%s",
 		 to->boot_told ? to->boot_told : "");
 	t->pause_ms = PAUSE_FIRST_MS;

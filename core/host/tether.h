@@ -56,6 +56,8 @@ struct tether {
 	char boot_told[72]; /* of the guest that was told last */
 	struct line control, relay;
 	int64_t dial_at, pause_ms;
+	char http[80]; /* where its door for teammates listens, as it says; "": nowhere */
+	char ip[48]; /* of a VM; "": not known */
 	int64_t pid; /* of the process at the other end; 0: not known */
 	bool up, closing;
 	bool old; /* it speaks, or is tried in, the older dialect: see line.c */
@@ -68,6 +70,7 @@ struct tether_to {
 	int64_t workspace, team, agent;
 	const char *id, *address, *token, *boot_told;
 	const char *team_name, *agent_name, *agent_token;
+	const char *ip; /* of a VM; may be NULL */
 };
 
 /* Begins to hold a guest; NULL when its address is none. */

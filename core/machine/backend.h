@@ -33,6 +33,7 @@ struct spot {
 	 * it has none.  The tap exists and is named so. */
 	const char *tap, *mac, *ip, *gateway;
 	int prefix;
+	int http_port; /* of a VM's door for teammates */
 	/* What a VM is made of; 0 and NULL elsewhere. */
 	const char *image;
 	int64_t vcpus, memory_mb, disk_gb;

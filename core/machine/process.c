@@ -211,6 +211,8 @@ static char **make_words(const struct spot *spot, struct arena *a)
 				arena_printf(a, "%s/.cadre", spot->path),
 				"--listen",
 				arena_printf(a, "unix:%s", spot->sockets),
+				"--http",
+				"127.0.0.1:0",
 				"--team",
 				spot->team,
 				spot->agent ? "--agent" : NULL,

@@ -163,8 +163,9 @@ static const char *kernel_words(struct arena *a, const struct spot *s, const cha
 
 	if (s->tap)
 		line = arena_printf(a,
-				    "%s cadre.ip=%s/%d cadre.gateway=%s cadre.dns=" DNS,
-				    line, s->ip, s->prefix, s->gateway);
+				    "%s cadre.ip=%s/%d cadre.gateway=%s cadre.dns=" DNS
+				    " cadre.http=%d",
+				    line, s->ip, s->prefix, s->gateway, s->http_port);
 	return line;
 }
 

@@ -67,6 +67,7 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 		{ "--state", &o.state, true },
 		{ "--listen", &o.listen, false },
 		{ "--token-file", &token_file, false },
+		{ "--http", &o.http, false },
 		{ "--team", &o.team, false },
 		{ "--agent", &o.agent, false },
 	};

@@ -1,0 +1,213 @@
+/*
+ * Answers: a head, and a body that is there or is read while it is written.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/http/inside.h"
+
+static const struct {
+	int status;
+	const char *reason;
+} reasons[] = {
+	{ 200, "OK" },
+	{ 201, "Created" },
+	{ 202, "Accepted" },
+	{ 204, "No Content" },
+	{ 206, "Partial Content" },
+	{ 304, "Not Modified" },
+	{ 400, "Bad Request" },
+	{ 401, "Unauthorized" },
+	{ 403, "Forbidden" },
+	{ 404, "Not Found" },
+	{ 405, "Method Not Allowed" },
+	{ 408, "Request Timeout" },
+	{ 409, "Conflict" },
+	{ 411, "Length Required" },
+	{ 413, "Content Too Large" },
+	{ 414, "URI Too Long" },
+	{ 415, "Unsupported Media Type" },
+	{ 416, "Range Not Satisfiable" },
+	{ 417, "Expectation Failed" },
+	{ 421, "Misdirected Request" },
+	{ 429, "Too Many Requests" },
+	{ 431, "Request Header Fields Too Large" },
+	{ 500, "Internal Server Error" },
+	{ 503, "Service Unavailable" },
+	{ 504, "Gateway Timeout" },
+	{ 505, "HTTP Version Not Supported" },
+};
+
+static const char *reason_of(int status)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	return "Answer";
+}
+
+/* --- writing ------------------------------------------------------------------------ */
+
+static void on_written(uv_write_t *write, int status);
+
+static void write_out(struct http_conn *c, const char *data, size_t len)
+{
+	uv_buf_t buf = uv_buf_init((char *)data, (unsigned)len);
+
+	http_conn_due(c, c->server->service.limits.body_ms);
+	c->write.data = c;
+	if (uv_write(&c->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written))
+		http_conn_close(c);
+}
+
+static void write_step(struct http_conn *c)
+{
+	size_t want = c->to_send < HTTP_STEP ? (size_t)c->to_send : HTTP_STEP;
+	size_t got = c->more(&c->x, c->step, want);
+
+	if (got < want || got == 0) {
+		http_conn_close(c);
+		return;
+	}
+	c->to_send -= (int64_t)got;
+	write_out(c, c->step, got);
+}
+
+static void on_written(uv_write_t *write, int status)
+{
+	struct http_conn *c = write->data;
+
+	if (c->closing)
+		return;
+	if (status < 0)
+		http_conn_close(c);
+	else if (c->more && c->to_send > 0)
+		write_step(c);
+	else
+		http_conn_answered(c);
+}
+
+/* --- heads --------------------------------------------------------------------------- */
+
+static void add_date(struct text *out)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char text[64];
+
+	gmtime_r(&now, &tm);
+	strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+	text_addf(out, "Date: %s\r\n", text);
+}
+
+/* The service may not be asked twice, nor again before its answer is out. */
+static void begin_answer(struct http_conn *c, int status, const char *type,
+			 int64_t length)
+{
+	struct text *out = &c->out;
+
+	if (!c->whole)
+		c->last = true; /* what is left of the request is in the way */
+	c->state = CONN_ANSWERING;
+	out->len = 0;
+	text_addf(out, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
+	add_date(out);
+	if (type)
+		text_addf(out, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\n",
+			  type);
+	if (status != 204 && status != 304)
+		text_addf(out, "Content-Length: %lld\r\n", (long long)length);
+	text_addf(out, "Cache-Control: no-store\r\n");
+	if (c->last)
+		text_addf(out, "Connection: close\r\n");
+	else if (c->parser.http_minor == 0)
+		text_addf(out, "Connection: keep-alive\r\n");
+	if (c->extra.len)
+		text_add(out, c->extra.data, c->extra.len);
+	text_add(out, "\r\n", 2);
+	c->extra.len = 0;
+}
+
+void http_add_header(struct http *x, const char *name, const char *value)
+{
+	struct http_conn *c = (struct http_conn *)x;
+
+	text_addf(&c->extra, "%s: %s\r\n", name, value);
+}
+
+/* --- answers ---------------------------------------------------------------------------- */
+
+void http_answer(struct http *x, int status, const char *type, const char *body,
+		 size_t len)
+{
+	struct http_conn *c = (struct http_conn *)x;
+
+	if (c->closing || c->state == CONN_ANSWERING)
+		return;
+	begin_answer(c, status, type, (int64_t)len);
+	if (!c->head_only)
+		text_add(&c->out, body, len);
+	http_conn_forget(c, false);
+	write_out(c, c->out.data, c->out.len);
+}
+
+void http_fault(struct http *x, int status, const struct fault *why)
+{
+	const struct fault_info *info = fault_info(why->code);
+	struct text body = { 0 };
+
+	text_addf(&body, "{\"error\":{\"code\":\"%s\",\"place\":", info->name);
+	text_add_json(&body, why->where);
+	text_addf(&body, ",\"message\":");
+	text_add_json(&body, why->text);
+	text_addf(&body, ",\"hint\":");
+	text_add_json(&body, why->hint);
+	if (why->retry_after_ms > 0)
+		text_addf(&body, ",\"retry_after_ms\":%lld",
+			  (long long)why->retry_after_ms);
+	text_addf(&body, "}}\n");
+	http_answer(x, status ? status : info->http_status, "application/json", body.data,
+		    body.len);
+	text_release(&body);
+}
+
+void http_refuse(struct http_conn *c, int status, enum fault_code code, const char *why)
+{
+	struct fault f = { 0 };
+
+	c->last = true;
+	fault_set(&f, code, "", "%s", why && *why ? why : "this is no HTTP");
+	fault_hint(&f, code == FAULT_INVALID ? "Send a request of HTTP/1.1."
+					     : "Try again, and send it at once.");
+	http_fault(&c->x, status, &f);
+}
+
+void http_stream(struct http *x, int status, const char *type, int64_t length,
+		 http_more *more)
+{
+	struct http_conn *c = (struct http_conn *)x;
+
+	if (c->closing || c->state == CONN_ANSWERING)
+		return;
+	begin_answer(c, status, type, length);
+	c->streams = true;
+	if (!c->head_only && length > 0) {
+		c->step = malloc(HTTP_STEP);
+		if (!c->step)
+			abort();
+		c->more = more;
+		c->to_send = length;
+	}
+	write_out(c, c->out.data, c->out.len);
+}
+
+void http_continue(struct http_conn *c)
+{
+	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	uv_buf_t buf = uv_buf_init(line, sizeof(line) - 1);
+
+	/* Nothing is being written: this fits, or the peer goes on by itself. */
+	if (c->parser.http_minor > 0 && http_header(&c->x, "expect"))
+		uv_try_write((uv_stream_t *)&c->tcp, &buf, 1);
+}

@@ -1,0 +1,117 @@
+/*
+ * http - a server of HTTP/1.1 (RFC 9110, 9112) on a libuv loop.
+ *
+ * It takes connections, reads requests with llhttp, holds them to limits, and
+ * has a service answer.  Requests of a connection are served one at a time, in
+ * order; those behind stay unread meanwhile.  What a connection may hold is
+ * bounded: a head, one piece of a body, one piece of an answer.  What is no
+ * HTTP, comes too slowly, or is too large gets a 4xx and its connection is
+ * closed, without the service being asked.  When all places are taken, whoever
+ * has waited longest without a whole head makes room.
+ *
+ * A service gets a request in begin(), once its head is there, and answers it
+ * once, then or later: http_answer(), http_fault(), http_stream().  A body is read
+ * only if it asks for that.  With http_answer() and http_fault() it is done with
+ * the exchange.  x->gone says that it is over without one of them: the peer is
+ * gone, it took too long, or a stream has ended, well or not.  Nothing may be
+ * done with `x` after that.  All on the loop's thread.
+ */
+#ifndef HTTP_H
+#define HTTP_H
+
+#include <uv.h>
+
+#include "core/arena.h"
+#include "core/fault.h"
+#include "core/op.h"
+
+/* Times in ms; 0 stands for the value behind it. */
+struct http_limits {
+	int connections; /* 128 */
+	size_t head; /* bytes of request line and headers: 16 KiB */
+	int head_ms; /* from a request's first byte to the end of its head: 10 s */
+	int idle_ms; /* for the first byte, between requests too: 30 s */
+	int body_ms; /* for each 64 KiB of a body, either way: 30 s */
+	int answer_ms; /* for the service, unless x->unhurried: 30 s */
+};
+
+struct http_header {
+	const char *name, *value; /* name in lower case */
+};
+
+/* A request and its answer. */
+struct http {
+	struct http_server *server;
+	void *service; /* http_service.arg */
+	const char *method; /* "GET" */
+	const char *path; /* as it came, before any '?' */
+	const char *query; /* behind it, or "" */
+	struct http_header *headers;
+	size_t n_headers;
+	bool has_length; /* false: no body, or one in chunks */
+	int64_t length; /* of the body, as announced */
+	struct arena arena; /* of the exchange */
+	struct text body; /* of http_collect() */
+
+	/* The service's own. */
+	void *owner;
+	void (*gone)(struct http *x);
+	bool unhurried; /* it may take its time to answer */
+};
+
+struct http_service {
+	void *arg;
+	void (*begin)(struct http *x);
+	struct http_limits limits;
+};
+
+typedef void http_piece(struct http *x, const char *data, size_t len);
+typedef void http_whole(struct http *x);
+/* Fills `buf` with the next bytes; fewer than `len` only at the end of the
+ * stream, none when they cannot be had: the connection is cut then. */
+typedef size_t http_more(struct http *x, char *buf, size_t len);
+
+/* --- the server ------------------------------------------------------------------- */
+
+/* Listens at a numeric address, port 0 for any that is free; 0 or a fault.
+ * `service` is copied. */
+int http_listen(struct http_server **out, uv_loop_t *loop, const char *ip, int port,
+		const struct http_service *service, struct fault *f);
+/* One that does not listen, for http_adopt(). */
+struct http_server *http_open(uv_loop_t *loop, const struct http_service *service);
+int http_port(const struct http_server *s);
+/* Serves a connected stream socket, which is taken over. */
+void http_adopt(struct http_server *s, int fd);
+/* Takes no more connections and drops all there are; memory goes with the next
+ * turns of the loop.  NULL is fine. */
+void http_close(struct http_server *s);
+
+/* --- requests ---------------------------------------------------------------------- */
+
+/* The first header of that name (lower case), or NULL. */
+const char *http_header(const struct http *x, const char *name);
+/* A query parameter with its escapes resolved, in x->arena, or NULL. */
+const char *http_query(struct http *x, const char *name);
+/* Resolves %XX in the arena; NULL when one is broken or stands for NUL. */
+char *http_unescape(struct arena *a, const char *s, size_t len);
+
+/* Reads the body: pieces, then the end.  100 Continue goes out if it is waited for. */
+void http_read(struct http *x, http_piece *piece, http_whole *end);
+/* The same into x->body, of at most `most` bytes; a longer one gets 413. */
+void http_collect(struct http *x, size_t most, http_whole *end);
+
+/* --- answers ------------------------------------------------------------------------- */
+
+/* A header of the answer; before it. */
+void http_add_header(struct http *x, const char *name, const char *value);
+/* A whole one; `type` NULL: none.  The body is copied.  One to HEAD has none. */
+void http_answer(struct http *x, int status, const char *type, const char *body,
+		 size_t len);
+/* {"error":{"code","place","message","hint","retry_after_ms"?}} with the fault's
+ * own status, or with `status` if it is not 0. */
+void http_fault(struct http *x, int status, const struct fault *why);
+/* One of `length` bytes, read as fast as the peer takes them. */
+void http_stream(struct http *x, int status, const char *type, int64_t length,
+		 http_more *more);
+
+#endif

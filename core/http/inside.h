@@ -1,0 +1,106 @@
+/*
+ * inside - what the files of the HTTP server share.
+ */
+#ifndef HTTP_INSIDE_H
+#define HTTP_INSIDE_H
+
+#include <llhttp.h>
+
+#include "core/http/http.h"
+
+enum {
+	HTTP_READ = 64 << 10, /* bytes read at once */
+	HTTP_STEP = 256 << 10, /* bytes of a stream written at once */
+	HTTP_HEADERS = 100,
+};
+
+enum http_state {
+	CONN_HEAD, /* reads a head, or waits for one */
+	CONN_HELD, /* the service has the head; no body is read */
+	CONN_BODY, /* a body is being read */
+	CONN_ASKED, /* all is read; the service is to answer */
+	CONN_ANSWERING, /* an answer is being written */
+	CONN_LINGERING, /* all is said; what still comes is dropped */
+};
+
+struct http_server {
+	uv_loop_t *loop;
+	uv_tcp_t listener;
+	uv_timer_t timer; /* runs while there are connections */
+	struct http_service service;
+	struct http_conn *conns, **last; /* oldest first */
+	int n_conns;
+	int handles; /* that are not closed yet */
+	bool listens, closing;
+	char buffer[HTTP_READ];
+};
+
+struct http_conn {
+	struct http x; /* first: the service's view */
+	struct http_server *server;
+	struct http_conn *next, **at;
+	uv_tcp_t tcp;
+	llhttp_t parser;
+	enum http_state state;
+	bool closing, reading, busy; /* busy: parsing, further up the stack */
+	bool started, headed; /* a request's first byte, its whole head is there */
+	bool begun; /* the service has been asked */
+	bool whole; /* the request has been read */
+	bool last; /* this answer is the last */
+	bool streams; /* the service has it until it is out */
+	uint64_t deadline, since; /* loop time; since: waits for a head */
+	int64_t progress; /* body bytes since the deadline was set */
+
+	const char *in; /* bytes that are not parsed yet: `left` of them, ... */
+	size_t left;
+	char *rest; /* ... which are kept here between reads */
+	const char *trouble; /* why a callback of the parser stopped it ... */
+	int trouble_status; /* ... and what that is */
+
+	/* The head as it comes; offsets, for it moves. */
+	struct text head;
+	size_t n_head; /* bytes of it, trailers included */
+	size_t at_name[HTTP_HEADERS], at_value[HTTP_HEADERS];
+	size_t n_headers;
+
+	http_piece *piece;
+	http_whole *end;
+	size_t most; /* of http_collect() */
+
+	/* answer.c */
+	uv_write_t write;
+	uv_shutdown_t shutdown;
+	bool head_only;
+	struct text out;
+	struct text extra; /* headers of the service */
+	char *step; /* HTTP_STEP bytes while a stream is written */
+	http_more *more;
+	int64_t to_send;
+};
+
+/* --- conn.c ---------------------------------------------------------------------- */
+
+void http_conn_close(struct http_conn *c);
+void http_conn_due(struct http_conn *c, int ms);
+/* An answer is out: on to the next request, or to the end. */
+void http_conn_answered(struct http_conn *c);
+/* Parses what is there and reads on, as far as the state allows. */
+void http_conn_advance(struct http_conn *c);
+/* Forgets the exchange; the service is told if it has it still. */
+void http_conn_forget(struct http_conn *c, bool tell);
+
+/* --- parse.c --------------------------------------------------------------------- */
+
+void http_parse_open(struct http_conn *c);
+/* Feeds `c->in`; what it means is in c->state, c->whole and the callbacks. */
+void http_parse(struct http_conn *c);
+/* Ready for the next request. */
+void http_parse_reset(struct http_conn *c);
+
+/* --- answer.c ---------------------------------------------------------------------- */
+
+void http_continue(struct http_conn *c);
+/* Answers with why the request is refused, and closes behind that. */
+void http_refuse(struct http_conn *c, int status, enum fault_code code, const char *why);
+
+#endif

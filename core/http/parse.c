@@ -1,0 +1,230 @@
+/*
+ * From bytes to a head and the pieces of a body.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/http/inside.h"
+
+static int stop(struct http_conn *c, int status, const char *why)
+{
+	c->trouble = why;
+	c->trouble_status = status;
+	return -1;
+}
+
+/* --- the head ------------------------------------------------------------------ */
+
+static int on_begin(llhttp_t *parser)
+{
+	struct http_conn *c = parser->data;
+
+	http_conn_due(c, c->server->service.limits.head_ms);
+	c->started = true;
+	return 0;
+}
+
+static int add(struct http_conn *c, const char *data, size_t len, int status)
+{
+	c->n_head += len;
+	if (c->n_head > c->server->service.limits.head)
+		return stop(c, status, "the head is too large");
+	if (!c->begun) /* trailers are counted and dropped */
+		text_add(&c->head, data, len);
+	return 0;
+}
+
+static int on_url(llhttp_t *parser, const char *data, size_t len)
+{
+	return add(parser->data, data, len, 414);
+}
+
+static int on_header(llhttp_t *parser, const char *data, size_t len)
+{
+	return add(parser->data, data, len, 431);
+}
+
+static int end_part(struct http_conn *c, size_t *next)
+{
+	if (c->begun)
+		return 0;
+	c->n_head++;
+	text_add(&c->head, "", 1);
+	*next = c->head.len;
+	return 0;
+}
+
+static int on_url_end(llhttp_t *parser)
+{
+	struct http_conn *c = parser->data;
+
+	return end_part(c, &c->at_name[0]);
+}
+
+static int on_name_end(llhttp_t *parser)
+{
+	struct http_conn *c = parser->data;
+
+	return end_part(c, &c->at_value[c->n_headers]);
+}
+
+static int on_value_end(llhttp_t *parser)
+{
+	struct http_conn *c = parser->data;
+
+	if (c->begun)
+		return 0;
+	if (++c->n_headers == HTTP_HEADERS)
+		return stop(c, 431, "too many headers");
+	return end_part(c, &c->at_name[c->n_headers]);
+}
+
+/* A proxy's form of a target names the host once more. */
+static char *skip_authority(char *url)
+{
+	if (strncasecmp(url, "http://", 7) != 0)
+		return url;
+	url += 7;
+	return url + strcspn(url, "/?");
+}
+
+static void take_target(struct http_conn *c)
+{
+	char *path = skip_authority(c->head.data);
+	char *query = strchr(path, '?');
+
+	if (query)
+		*query++ = '\0';
+	c->x.path = *path ? path : "/";
+	c->x.query = query ? query : "";
+}
+
+static void take_headers(struct http_conn *c)
+{
+	struct http *x = &c->x;
+
+	x->headers = arena_alloc(&x->arena, (c->n_headers + 1) * sizeof(*x->headers));
+	x->n_headers = c->n_headers;
+	for (size_t i = 0; i < c->n_headers; i++) {
+		char *name = c->head.data + c->at_name[i];
+
+		x->headers[i] =
+			(struct http_header){ name, c->head.data + c->at_value[i] };
+		for (; *name; name++)
+			if (*name >= 'A' && *name <= 'Z')
+				*name += 'a' - 'A';
+	}
+}
+
+static size_t count(const struct http *x, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n_headers; i++)
+		n += strcmp(x->headers[i].name, name) == 0;
+	return n;
+}
+
+static int check_head(struct http_conn *c)
+{
+	const char *expect = http_header(&c->x, "expect");
+
+	if (c->parser.http_major != 1)
+		return stop(c, 505, "only HTTP/1.0 and 1.1 are spoken here");
+	if (count(&c->x, "host") > 1 ||
+	    (c->parser.http_minor == 1 && !http_header(&c->x, "host")))
+		return stop(c, 400, "not one Host header");
+	if (*c->x.path != '/' || strchr(c->x.path, '#') || strchr(c->x.query, '#'))
+		return stop(c, 400, "the target is no path");
+	if (expect && strcasecmp(expect, "100-continue") != 0)
+		return stop(c, 417, "only 100-continue can be expected");
+	return 0;
+}
+
+static int on_head_end(llhttp_t *parser)
+{
+	struct http_conn *c = parser->data;
+	struct http *x = &c->x;
+	bool chunked = parser->flags & F_CHUNKED;
+
+	take_target(c);
+	take_headers(c);
+	x->method = llhttp_method_name((llhttp_method_t)parser->method);
+	x->has_length = !chunked && parser->flags & F_CONTENT_LENGTH;
+	x->length = (int64_t)parser->content_length;
+	c->head_only = parser->method == HTTP_HEAD;
+	c->last = !llhttp_should_keep_alive(parser) || parser->upgrade;
+	c->headed = true;
+	if (check_head(c))
+		return -1;
+	if (x->has_length && x->length < 0)
+		return stop(c, 413, "the body is too large");
+	return chunked || x->length > 0 ? HPE_PAUSED : 0;
+}
+
+/* --- the body ------------------------------------------------------------------- */
+
+static int on_body(llhttp_t *parser, const char *data, size_t len)
+{
+	struct http_conn *c = parser->data;
+
+	c->piece(&c->x, data, len);
+	return c->closing || c->state != CONN_BODY ? HPE_PAUSED : 0;
+}
+
+static int on_end(llhttp_t *parser)
+{
+	struct http_conn *c = parser->data;
+
+	c->whole = true;
+	return HPE_PAUSED;
+}
+
+/* --- the parser -------------------------------------------------------------------- */
+
+static const llhttp_settings_t callbacks = {
+	.on_message_begin = on_begin,
+	.on_url = on_url,
+	.on_url_complete = on_url_end,
+	.on_header_field = on_header,
+	.on_header_field_complete = on_name_end,
+	.on_header_value = on_header,
+	.on_header_value_complete = on_value_end,
+	.on_headers_complete = on_head_end,
+	.on_body = on_body,
+	.on_message_complete = on_end,
+};
+
+void http_parse_open(struct http_conn *c)
+{
+	llhttp_init(&c->parser, HTTP_REQUEST, &callbacks);
+	c->parser.data = c;
+}
+
+void http_parse_reset(struct http_conn *c)
+{
+	c->started = c->headed = c->begun = c->whole = false;
+	c->head.len = c->n_head = c->n_headers = 0;
+}
+
+void http_parse(struct http_conn *c)
+{
+	llhttp_errno_t rc = llhttp_execute(&c->parser, c->in, c->left);
+	const char *at = llhttp_get_error_pos(&c->parser);
+
+	if (rc == HPE_OK) {
+		c->left = 0;
+		return;
+	}
+	c->left -= (size_t)(at - c->in);
+	c->in = at;
+	if (rc == HPE_PAUSED)
+		llhttp_resume(&c->parser);
+	else if (rc == HPE_PAUSED_UPGRADE)
+		llhttp_resume_after_upgrade(&c->parser);
+	else if (!c->closing)
+		http_refuse(c, c->trouble ? c->trouble_status : 400, FAULT_INVALID,
+			    c->trouble ? c->trouble
+				       : llhttp_get_error_reason(&c->parser));
+}

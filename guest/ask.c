@@ -1,0 +1,124 @@
+#include "guest/ask.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops.gen.h"
+
+enum { WAITING_MOST = 4 << 20, ID_MOST = 32 };
+
+/* A request that the host has not answered. */
+struct asking {
+	struct asking *next, **place;
+	int64_t number;
+	asked_done *done;
+	void *arg;
+};
+
+static void name_request(const struct asking *a, char id[ID_MOST])
+{
+	snprintf(id, ID_MOST, "guest-%lld", (long long)a->number);
+}
+
+static void forget(struct asking *a)
+{
+	*a->place = a->next;
+	if (a->next)
+		a->next->place = a->place;
+	free(a);
+}
+
+static int no_host(struct fault *f)
+{
+	fault_set(f, FAULT_UNAVAILABLE, "", "no host is linked to this workspace");
+	f->retry_after_ms = 1000;
+	return f->code;
+}
+
+static int send_on(struct guest *g, const json_t *message, struct fault *f)
+{
+	if (!g->host)
+		return no_host(f);
+	if (uv_stream_get_write_queue_size((uv_stream_t *)&g->host->pipe) > WAITING_MOST)
+		return fault_set(f, FAULT_EXHAUSTED, "", "the host does not read");
+	return peer_pass(g->host, message, f);
+}
+
+struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void *arg,
+			struct fault *f)
+{
+	struct asking *a = calloc(1, sizeof(*a));
+	char id[ID_MOST];
+
+	if (!a)
+		abort();
+	a->number = ++g->last_asking;
+	a->done = done;
+	a->arg = arg;
+	name_request(a, id);
+	json_object_set_new(message, "id", json_string(id));
+	if (send_on(g, message, f)) {
+		free(a);
+		return NULL;
+	}
+	a->next = g->asking;
+	a->place = &g->asking;
+	if (a->next)
+		a->next->place = &a->next;
+	g->asking = a;
+	return a;
+}
+
+void ask_drop(struct guest *g, struct asking *a)
+{
+	char id[ID_MOST];
+	struct wire_cancel cancel = { .request = id };
+
+	name_request(a, id);
+	forget(a);
+	if (g->host)
+		peer_send(g->host, "Cancel", &cancel);
+}
+
+bool ask_hear(struct errand *heard)
+{
+	struct packet *p = &heard->packet;
+	const char *id = json_string_value(p->id);
+	struct asking *a = heard->guest->asking;
+	const struct fault none = { 0 };
+	asked_done *done;
+	void *arg;
+	char name[ID_MOST];
+
+	if (!id || strncmp(id, "guest-", 6) != 0 || (p->wire && p->wire->ports))
+		return false;
+	for (; a; a = a->next) {
+		name_request(a, name);
+		if (strcmp(name, id) == 0)
+			break;
+	}
+	if (!a)
+		return true; /* nobody waits any more */
+	done = a->done;
+	arg = a->arg;
+	forget(a);
+	json_object_del(p->json, "id");
+	p->id = NULL;
+	done(arg, p->json, &none);
+	return true;
+}
+
+void ask_host_went(struct guest *g)
+{
+	struct fault f = { 0 };
+
+	no_host(&f);
+	while (g->asking) {
+		asked_done *done = g->asking->done;
+		void *arg = g->asking->arg;
+
+		forget(g->asking);
+		done(arg, NULL, &f);
+	}
+}

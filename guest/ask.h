@@ -1,0 +1,32 @@
+/*
+ * ask - requests of this workspace to its host.
+ *
+ * They go on the control line that the host has dialled, under ids of the
+ * guest's own; answers come back there.  Who asks is known to the host by the
+ * line.
+ */
+#ifndef ASK_H
+#define ASK_H
+
+#include "guest/peer.h"
+
+struct asking;
+
+/* The host's answer, an Error included, without its id; borrowed.  NULL: none
+ * came, for the reason in `f`. */
+typedef void asked_done(void *arg, json_t *answer, const struct fault *f);
+
+/* Asks; `message` is borrowed and gets an id.  NULL and a fault when it cannot
+ * be asked, else `done` is called once, later. */
+struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void *arg,
+			struct fault *f);
+/* Nobody waits for it any more; `done` is not called. */
+void ask_drop(struct guest *g, struct asking *a);
+
+/* Takes a message of the host that answers one of these; false: it is none. */
+bool ask_hear(struct errand *heard);
+
+/* The host's control line is closed. */
+void ask_host_went(struct guest *g);
+
+#endif

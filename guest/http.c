@@ -1,0 +1,369 @@
+#include "guest/http.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/token.h"
+#include "guest/front.h"
+#include "ops.gen.h"
+
+enum { CONNECTIONS = 100 };
+
+struct route {
+	const char *method, *path; /* one that ends in '/' has more behind it */
+	visit_step *serve;
+	bool open; /* needs no token */
+};
+
+/* --- the end of a visit ------------------------------------------------------------ */
+
+static void let_go(struct visit *v)
+{
+	if (v->asking)
+		ask_drop(v->front->guest, v->asking);
+	v->asking = NULL;
+	if (v->collecting)
+		v->front->collecting--;
+	v->collecting = false;
+}
+
+static void visit_gone(struct http *x)
+{
+	struct visit *v = x->owner;
+
+	let_go(v);
+	file_gone(v);
+}
+
+void visit_fail(struct visit *v, int status, const struct fault *why)
+{
+	let_go(v);
+	if (status == 401)
+		http_add_header(v->x, "WWW-Authenticate", "Bearer");
+	if (why->retry_after_ms > 0) {
+		char seconds[24];
+
+		snprintf(seconds, sizeof(seconds), "%lld",
+			 (long long)((why->retry_after_ms + 999) / 1000));
+		http_add_header(v->x, "Retry-After", seconds);
+	}
+	http_fault(v->x, status, why);
+}
+
+void visit_answer_json(struct visit *v, int status, json_t *json)
+{
+	char *text = json_dumps(json, JSON_COMPACT);
+
+	json_decref(json);
+	if (!text)
+		abort();
+	let_go(v);
+	http_answer(v->x, status, "application/json", text, strlen(text));
+	free(text);
+}
+
+/* --- the host ------------------------------------------------------------------------ */
+
+void visit_read_error(json_t *error, struct fault *f)
+{
+	const char *code = json_string_value(json_object_get(error, "code"));
+	const char *text = json_string_value(json_object_get(error, "message"));
+	const char *where = json_string_value(json_object_get(error, "where"));
+	const char *hint = json_string_value(json_object_get(error, "hint"));
+
+	fault_set(f, fault_named(code ? code : ""), where ? where : "", "%s",
+		  text ? text : "the host refuses it");
+	if (hint)
+		fault_hint(f, "%s", hint);
+	f->retry_after_ms = json_integer_value(json_object_get(error, "retry_after_ms"));
+}
+
+static void fail_as_told(struct visit *v, struct fault *f)
+{
+	bool token = v->token && strcmp(f->where, "/door") == 0;
+
+	if (strcmp(f->where, "/door") == 0)
+		f->where[0] = '\0';
+	visit_fail(v, token && f->code == FAULT_DENIED ? 401 : 0, f);
+}
+
+static void on_told(void *arg, json_t *answer, const struct fault *why)
+{
+	struct visit *v = arg;
+	const char *type = json_string_value(json_object_get(answer, "type"));
+	json_t *result = json_object_get(answer, "result");
+	struct fault f = *why;
+
+	v->asking = NULL;
+	if (answer && !result) {
+		if (!type || strcmp(type, "Error") != 0)
+			fault_set(&f, FAULT_INTERNAL, "", "the host answers nonsense");
+		else
+			visit_read_error(answer, &f);
+	}
+	if (f.code)
+		fail_as_told(v, &f);
+	else
+		v->heard(v, result);
+}
+
+void visit_call(struct visit *v, const char *op, json_t *args, const char *token,
+		void (*heard)(struct visit *v, json_t *result))
+{
+	struct fault f = { 0 };
+	json_t *call = json_pack("{s:s, s:s, s:o, s:s, s:s*}", "type", "Call", "op", op,
+				 "args", args, "session", "http", "door", token);
+
+	if (!call)
+		abort();
+	v->heard = heard;
+	v->asking = ask_host(v->front->guest, call, on_told, v, &f);
+	json_decref(call);
+	if (!v->asking)
+		visit_fail(v, 0, &f);
+}
+
+/* --- who asks -------------------------------------------------------------------------- */
+
+static struct pass *find_pass(struct front *front, const char *token)
+{
+	uint64_t now = uv_now(&front->guest->loop);
+	size_t n = strlen(token) + 1;
+
+	for (int i = 0; i < PASSES; i++) {
+		struct pass *p = &front->passes[i];
+
+		if (p->until > now && strlen(p->token) + 1 == n &&
+		    token_equal(p->token, token, n))
+			return p;
+	}
+	return NULL;
+}
+
+static void on_proven(struct visit *v, json_t *result)
+{
+	struct front *front = v->front;
+	struct pass *p = &front->passes[front->next_pass++ % PASSES];
+
+	(void)result;
+	snprintf(p->token, sizeof(p->token), "%s", v->token);
+	p->until = uv_now(&front->guest->loop) + PASS_MS;
+	v->then(v);
+}
+
+void visit_prove(struct visit *v, visit_step *then)
+{
+	v->then = then;
+	if (v->front->guest->host && find_pass(v->front, v->token))
+		then(v);
+	else
+		visit_call(v, "agent.whois", json_object(), v->token, on_proven);
+}
+
+/* NULL unless there is one that may be a token: what it means is the host's. */
+static const char *read_token(struct visit *v)
+{
+	const char *said = http_header(v->x, "authorization");
+	size_t n;
+
+	if (!said || strncasecmp(said, "Bearer ", 7) != 0)
+		return NULL;
+	said += 7 + strspn(said + 7, " ");
+	n = strspn(said, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			 "-._~+/=");
+	return n > 0 && n < TOKEN_MOST && said[n] == '\0' ? said : NULL;
+}
+
+static void no_token(struct visit *v)
+{
+	struct fault f = { 0 };
+
+	fault_set(&f, FAULT_DENIED, "", "no bearer token of a teammate");
+	fault_hint(&f, "Ask for it with: cadre agent door NAME.");
+	visit_fail(v, 401, &f);
+}
+
+static void get_file(struct visit *v)
+{
+	visit_prove(v, file_get);
+}
+
+static void post_file(struct visit *v)
+{
+	visit_prove(v, file_post);
+}
+
+/* --- routes -------------------------------------------------------------------------------- */
+
+static const struct route routes[] = {
+	{ "GET", "/health", front_get_health, true },
+	{ "GET", "/card", front_get_card, false },
+	{ "GET", "/messages", front_get_messages, false },
+	{ "POST", "/messages", front_post_message, false },
+	{ "POST", "/message", front_post_message, false },
+	{ "POST", "/task", front_post_task, false },
+	{ "GET", "/files/", get_file, false },
+	{ "POST", "/files/", post_file, false },
+};
+
+enum { ROUTES = sizeof(routes) / sizeof(*routes) };
+
+static bool leads(const struct route *r, const char *path)
+{
+	size_t n = strlen(r->path);
+
+	return r->path[n - 1] == '/' ? strncmp(r->path, path, n) == 0
+				     : strcmp(r->path, path) == 0;
+}
+
+/* HEAD is GET without the body, where nothing is handed out. */
+static bool takes(const struct route *r, const char *method)
+{
+	return strcmp(r->method, method) == 0 ||
+	       (strcmp(method, "HEAD") == 0 && strcmp(r->method, "GET") == 0 &&
+		strcmp(r->path, "/messages") != 0);
+}
+
+static void no_route(struct visit *v)
+{
+	struct fault f = { 0 };
+	char allowed[64] = "";
+
+	for (int i = 0; i < ROUTES; i++)
+		if (leads(&routes[i], v->x->path)) {
+			size_t n = strlen(allowed);
+
+			snprintf(allowed + n, sizeof(allowed) - n, "%s%s", n ? ", " : "",
+				 routes[i].method);
+		}
+	if (!*allowed) {
+		fault_set(&f, FAULT_NOT_FOUND, "", "there is no %.100s", v->x->path);
+		fault_hint(&f, "There are /health, /card, /messages, /message, /task and "
+			       "/files/.");
+		visit_fail(v, 404, &f);
+		return;
+	}
+	http_add_header(v->x, "Allow", allowed);
+	fault_set(&f, FAULT_INVALID, "", "%.100s is for %s", v->x->path, allowed);
+	visit_fail(v, 405, &f);
+}
+
+static bool is_address(const char *host, size_t n)
+{
+	unsigned char ip[16];
+	char text[64];
+
+	if (n >= sizeof(text))
+		return false;
+	memcpy(text, host, n);
+	text[n] = '\0';
+	if (*text == '[' && n > 2 && text[n - 1] == ']') {
+		text[n - 1] = '\0';
+		return inet_pton(AF_INET6, text + 1, ip) == 1;
+	}
+	return inet_pton(AF_INET, text, ip) == 1;
+}
+
+static bool is_ours(const struct guest *g, const char *host)
+{
+	size_t n = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+	const char *names[] = { "localhost", g->agent, g->options->name };
+
+	if (n > strlen(host))
+		return false;
+	if (is_address(host, n))
+		return true;
+	for (int i = 0; i < 3; i++)
+		if (names[i] && strlen(names[i]) == n && n &&
+		    strncasecmp(names[i], host, n) == 0)
+			return true;
+	return false;
+}
+
+static void begin(struct http *x)
+{
+	struct front *front = x->service;
+	const char *host = http_header(x, "host");
+	struct visit *v = arena_alloc(&x->arena, sizeof(*v));
+	struct fault f = { 0 };
+
+	*v = (struct visit){ .front = front, .x = x, .fd = -1 };
+	x->owner = v;
+	x->gone = visit_gone;
+	for (int i = 0; i < ROUTES && !v->route; i++)
+		if (leads(&routes[i], x->path) && takes(&routes[i], x->method))
+			v->route = &routes[i];
+	v->token = read_token(v);
+	if (host && !is_ours(front->guest, host)) {
+		fault_set(&f, FAULT_DENIED, "", "%.100s is not served here", host);
+		fault_hint(&f, "Use the address of the agent's card.");
+		visit_fail(v, 421, &f);
+	} else if (!v->route) {
+		no_route(v);
+	} else if (!v->route->open && !v->token) {
+		no_token(v);
+	} else {
+		v->route->serve(v);
+	}
+}
+
+/* --- the listener ------------------------------------------------------------------------------ */
+
+static int listen_at(struct front *front, const char *address, struct fault *f)
+{
+	const struct http_service service = {
+		.arg = front,
+		.begin = begin,
+		.limits = { .connections = CONNECTIONS },
+	};
+	const char *colon = strrchr(address, ':');
+	bool six = *address == '[';
+	char ip[64], *end;
+	long port;
+
+	if (!colon || (size_t)(colon - address) >= sizeof(ip) ||
+	    (six && (colon - address < 3 || colon[-1] != ']')))
+		return fault_set(f, FAULT_INVALID, "", "%.100s is no ADDRESS:PORT",
+				 address);
+	snprintf(ip, sizeof(ip), "%.*s", (int)(colon - address - 2 * six), address + six);
+	port = strtol(colon + 1, &end, 10);
+	if (end == colon + 1 || *end || port < 0 || port > 65535)
+		return fault_set(f, FAULT_INVALID, "", "%.100s has no port", address);
+	if (http_listen(&front->server, &front->guest->loop, ip, (int)port, &service, f))
+		return f->code;
+	snprintf(front->address, sizeof(front->address), six ? "[%s]:%d" : "%s:%d", ip,
+		 http_port(front->server));
+	return 0;
+}
+
+int front_open(struct guest *g, const char *address, struct fault *f)
+{
+	struct front *front = calloc(1, sizeof(*front));
+
+	if (!front)
+		abort();
+	front->guest = g;
+	if (listen_at(front, address, f)) {
+		free(front);
+		return f->code;
+	}
+	g->front = front;
+	return 0;
+}
+
+void front_close(struct guest *g)
+{
+	if (!g->front)
+		return;
+	http_close(g->front->server);
+	free(g->front);
+	g->front = NULL;
+}
+
+const char *front_address(const struct guest *g)
+{
+	return g->front ? g->front->address : NULL;
+}

@@ -1,0 +1,39 @@
+/*
+ * http - the workspace's door for its team: HTTP for teammates.
+ *
+ *	GET  /health        {status:"ready", version, uptime_secs}; no token
+ *	GET  /card          the card of the member who works here
+ *	GET  /messages      {messages:[envelope...], ...}: its inbox, at most ?limit=N;
+ *	                    for itself, its lead and the operator.  As a receive in the
+ *	                    session "http": handed out under a lease, and the next one
+ *	                    acknowledges; ?request_id= repeats one.  Never an assignment
+ *	POST /message       {content, message_type?, priority?, thread?, reply_to?, ...}
+ *	     /messages      -> 202 {status:"accepted", message_id}
+ *	POST /task          an assignment's payload, and likewise
+ *	GET  /files/PATH    a file below the workspace, or a range of it
+ *	POST /files/PATH    -> 201 or 200 {path, size}; replaced as a whole or not at all
+ *
+ * Who asks shows it with `Authorization: Bearer TOKEN`, the token that agent.door
+ * gave that member for this door.  The host proves it, and stores what comes in
+ * before it is answered; without the host nothing is answered but 503, and nothing
+ * is kept.  That a token was good is remembered for PASS_MS, for files.  All of it
+ * holds only while the team's and the workspace's allow_inter_vm do.  Host has to
+ * be an address, `localhost` or a name of the workspace, so that no web page is led
+ * here by its own name.
+ *
+ * Faults are {"error":{code,place,message,hint}}: 401 without a good token, else as
+ * core/fault.h has it.
+ */
+#ifndef GUEST_HTTP_H
+#define GUEST_HTTP_H
+
+#include "guest/inner.h"
+
+/* Listens at `address`, A.B.C.D:PORT or [IPv6]:PORT; port 0 for any. */
+int front_open(struct guest *g, const char *address, struct fault *f);
+void front_close(struct guest *g);
+
+/* Where it listens, in the same form; NULL while it does not. */
+const char *front_address(const struct guest *g);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * What teammates ask of the member who works here, and tell it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest/front.h"
+
+enum {
+	BODY_MOST = 1 << 20, /* of JSON; a message of 256 KiB escaped is in it */
+	COLLECTING_MOST = 16, /* of those at once */
+	LIMIT_MOST = 1000,
+};
+
+/* --- /health and /card -------------------------------------------------------------------- */
+
+static void tell_health(struct visit *v)
+{
+	const struct guest *g = v->front->guest;
+	int64_t up = (int64_t)(uv_now(&g->loop) - g->started) / 1000;
+
+	visit_answer_json(v, 200,
+			  json_pack("{s:s, s:s, s:I}", "status", "ready", "version",
+				    g->options->version, "uptime_secs", (json_int_t)up));
+}
+
+static void tell_open(struct visit *v)
+{
+	struct fault f = { 0 };
+
+	if (!v->front->shut) {
+		tell_health(v);
+		return;
+	}
+	fault_set(&f, FAULT_DENIED, "", "this team's policy has allow_inter_vm off");
+	visit_fail(v, 0, &f);
+}
+
+static void on_policy(void *arg, json_t *answer, const struct fault *why)
+{
+	struct visit *v = arg;
+	struct front *front = v->front;
+	struct fault f = *why;
+
+	v->asking = NULL;
+	if (answer && !json_object_get(answer, "result"))
+		visit_read_error(answer, &f);
+	if (!f.code || f.code == FAULT_DENIED) {
+		front->known = true;
+		front->shut = f.code == FAULT_DENIED;
+		front->known_until = uv_now(&front->guest->loop) + PASS_MS;
+	}
+	if (front->known)
+		tell_open(v);
+	else
+		visit_fail(v, 0, &f);
+}
+
+/* Whether the door is open at all is the host's to say; while it is away, what it
+ * said last holds. */
+void front_get_health(struct visit *v)
+{
+	struct front *front = v->front;
+	struct fault f = { 0 };
+	json_t *call;
+
+	if (front->known &&
+	    (!front->guest->host || front->known_until > uv_now(&front->guest->loop))) {
+		tell_open(v);
+		return;
+	}
+	call = json_pack("{s:s, s:s, s:{s:s}}", "type", "Call", "op", "agent.door",
+			 "args", "name", front->guest->agent);
+	v->asking = ask_host(front->guest, call, on_policy, v, &f);
+	json_decref(call);
+	if (!v->asking)
+		visit_fail(v, 0, &f);
+}
+
+static void on_card(struct visit *v, json_t *result)
+{
+	json_t *card = json_object_get(result, "card");
+
+	visit_answer_json(v, 200, card ? json_incref(card) : json_object());
+}
+
+void front_get_card(struct visit *v)
+{
+	visit_call(v, "agent.whois", json_object(), v->token, on_card);
+}
+
+/* --- messages ---------------------------------------------------------------------------- */
+
+static void on_messages(struct visit *v, json_t *result)
+{
+	visit_answer_json(v, 200, json_incref(result));
+}
+
+void front_get_messages(struct visit *v)
+{
+	const char *limit = http_query(v->x, "limit");
+	const char *request = http_query(v->x, "request_id");
+	json_t *args = json_object();
+	struct fault f = { 0 };
+	char *end;
+	long n = limit ? strtol(limit, &end, 10) : 0;
+
+	if (limit && (!*limit || *end || n < 1 || n > LIMIT_MOST)) {
+		json_decref(args);
+		fault_set(&f, FAULT_INVALID, "/limit", "not a number from 1 to %d",
+			  LIMIT_MOST);
+		visit_fail(v, 0, &f);
+		return;
+	}
+	if (limit)
+		json_object_set_new(args, "limit", json_integer(n));
+	if (request)
+		json_object_set_new(args, "request_id", json_string(request));
+	visit_call(v, "message.receive", args, v->token, on_messages);
+}
+
+static void on_stored(struct visit *v, json_t *result)
+{
+	json_t *id = json_object_get(result, "message_id");
+
+	visit_answer_json(
+		v, 202, json_pack("{s:s, s:O}", "status", "accepted", "message_id", id));
+}
+
+/* The body as arguments; NULL: it is answered. */
+static json_t *read_body(struct visit *v)
+{
+	json_error_t error;
+	struct fault f = { 0 };
+	const char *key = http_header(v->x, "idempotency-key");
+	json_t *args = json_loadb(v->x->body.data, v->x->body.len, 0, &error);
+
+	if (!json_is_object(args)) {
+		json_decref(args);
+		fault_set(&f, FAULT_INVALID, "", "the body is no JSON object: %.150s",
+			  args ? "it is something else" : error.text);
+		visit_fail(v, 0, &f);
+		return NULL;
+	}
+	if (key && !json_object_get(args, "idempotency_key"))
+		json_object_set_new(args, "idempotency_key", json_string(key));
+	return args;
+}
+
+static void send_message(struct visit *v, json_t *args)
+{
+	json_object_del(args, "to"); /* whose door it is: the host knows */
+	visit_call(v, "message.send", args, v->token, on_stored);
+}
+
+static void take_message(struct http *x)
+{
+	struct visit *v = x->owner;
+	json_t *args = read_body(v);
+
+	if (args)
+		send_message(v, args);
+}
+
+/* What is about the message stands beside the payload. */
+static void take_task(struct http *x)
+{
+	static const char *const beside[] = { "from", "priority", "thread",
+					      "idempotency_key" };
+	struct visit *v = x->owner;
+	json_t *payload = read_body(v), *args = json_object();
+	char *content;
+
+	for (size_t i = 0; payload && i < sizeof(beside) / sizeof(*beside); i++) {
+		json_t *value = json_object_get(payload, beside[i]);
+
+		if (value)
+			json_object_set(args, beside[i], value);
+		json_object_del(payload, beside[i]);
+	}
+	content = payload ? json_dumps(payload, JSON_COMPACT) : NULL;
+	json_decref(payload);
+	if (!content) {
+		json_decref(args);
+		return;
+	}
+	json_object_set_new(args, "content", json_string(content));
+	json_object_set_new(args, "message_type", json_string("task_assignment"));
+	free(content);
+	send_message(v, args);
+}
+
+static void collect(struct visit *v, http_whole *end)
+{
+	struct fault f = { 0 };
+
+	if (v->front->collecting >= COLLECTING_MOST) {
+		fault_set(&f, FAULT_UNAVAILABLE, "", "too many messages at once");
+		f.retry_after_ms = 1000;
+		visit_fail(v, 0, &f);
+		return;
+	}
+	v->collecting = true;
+	v->front->collecting++;
+	http_collect(v->x, BODY_MOST, end);
+}
+
+static void read_message(struct visit *v)
+{
+	collect(v, take_message);
+}
+
+void front_post_message(struct visit *v)
+{
+	visit_prove(v, read_message);
+}
+
+static void read_task(struct visit *v)
+{
+	collect(v, take_task);
+}
+
+void front_post_task(struct visit *v)
+{
+	visit_prove(v, read_task);
+}

@@ -1,0 +1,12 @@
+# llhttp's generated sources, as Debian packs them for Node.js: see tools/setup.
+LLHTTP = $(firstword $(wildcard /usr/share/llhttp /usr/local/share/llhttp))
+LLHTTP_OBJ = $(patsubst %,$(O)/obj/llhttp/%.o,llhttp api http)
+
+$(LIB): $(LLHTTP_OBJ)
+$(LLHTTP_OBJ) $(O)/obj/core/http/%.o: CPPFLAGS += -isystem $(LLHTTP)/../include/llhttp
+$(LLHTTP_OBJ): WARN = -w
+$(LLHTTP_OBJ): $(O)/obj/llhttp/%.o: $(LLHTTP)/%.c
+	@mkdir -p $(@D)
+	$(call SAY,CC,$@) $(compile)
+$(LLHTTP)/%.c:
+	@echo "run tools/setup first" >&2; exit 1
