@@ -23,6 +23,7 @@
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 #include "tests/lib/raw.h"
+#include "tests/link/speak.h"
 #include "tests/link/switch.h"
 
 #define WORKSPACE "01890000-0000-7000-8000-000000000001"
@@ -523,7 +524,8 @@ static bool is_named(const char *name, char **words)
 	return false;
 }
 
-/* link [KIND...]: all kinds without one; one that is named has to work. */
+/* link [KIND...]: all kinds without one; one that is named has to work.
+ * link speak ADDRESS PORT: see speak.h. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest plain[] = {
@@ -538,9 +540,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_push_beside_an_exec),
 		cmocka_unit_test(test_token),
 	};
-	int failed = cmocka_run_group_tests_name("plain", plain, NULL, NULL);
+	int failed;
 
 	signal(SIGPIPE, SIG_IGN);
+	if (argc == 4 && !strcmp(argv[1], "speak"))
+		return speak(argv[2], (unsigned)atoi(argv[3]));
+	failed = cmocka_run_group_tests_name("plain", plain, NULL, NULL);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const struct carrier *k = &kinds[i];
 
