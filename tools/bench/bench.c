@@ -22,7 +22,9 @@ const struct bench bench_table[] = {
 	{ "mcp", "MCP over stdio", bench_mcp },
 	{ "mirror", "10,000 tasks as files", bench_mirror },
 	{ "file", "files of a workspace, read and written over its socket", bench_file },
-	{ "memory", "of an idle host, and with 200 guests", bench_memory },
+	{ "push", "from a message's commit to its place in a guest", bench_push },
+	{ "fanout", "a message to 200 guests", bench_fanout },
+	{ "memory", "of an idle host, with 200 guests, and with 1,000", bench_memory },
 	{ NULL, NULL, NULL },
 };
 /* clang-format on */

@@ -72,6 +72,8 @@ int bench_mcp(struct ground *g);
 int bench_mirror(struct ground *g);
 int bench_file(struct ground *g);
 int bench_memory(struct ground *g);
+int bench_push(struct ground *g);
+int bench_fanout(struct ground *g);
 
 /* --- ground.c ---------------------------------------------------------------- */
 
