@@ -544,7 +544,7 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 4 && !strcmp(argv[1], "speak"))
-		return speak(argv[2], (unsigned)atoi(argv[3]));
+		return speak(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
 	failed = cmocka_run_group_tests_name("plain", plain, NULL, NULL);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const struct carrier *k = &kinds[i];

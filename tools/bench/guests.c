@@ -82,9 +82,12 @@ static int listen_at(const char *folder, bool relay)
 	struct sockaddr_un at = named(folder, relay);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, BACKLOG))
-		return fail("%s: %s", at.sun_path, strerror(errno));
-	return fd;
+	if (fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof(at)) &&
+	    !listen(fd, BACKLOG))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return fail("%s: %s", at.sun_path, strerror(errno));
 }
 
 /* --- answers ------------------------------------------------------------------------ */
@@ -188,7 +191,7 @@ static void let_in(struct ear *listener)
 {
 	struct guests *g = listener->guests;
 	struct sockaddr_un at = named(g->behind, listener->relay);
-	int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC), behind;
+	int fd = accept(listener->fd, NULL, NULL), behind;
 	struct ear *front, *back;
 
 	if (fd < 0)
