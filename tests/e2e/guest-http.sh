@@ -1,0 +1,182 @@
+#!/bin/sh
+# guest-http - the HTTP doors of workspaces: who may come, what comes in is a row
+# before it is answered, files as large as they are, a host that goes and comes.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
+cadre() { "$CADRE" "$@"; }
+failed=0
+trap 'cadre down >/dev/null 2>&1' EXIT
+
+bad() { echo "FAILED: $*"; failed=1; }
+until_is() { # PATTERN COMMAND...: within half a minute its output holds the pattern
+	pattern=$1 n=0
+	shift
+	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
+		n=$((n + 1))
+		[ $n -lt 300 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
+		sleep 0.1
+	done
+}
+field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
+in_place() { cadre exec "$1" sh -c "$2"; }
+url_of() { cadre agent whois "$1" --json | field http; }
+door() { in_place "$1" "\"$CADRE\" agent door $2 --json" | field token; } # WHO WHOSE
+# TOKEN PATH CURL-OPTIONS...: the status; the body is in $TMPDIR/body
+ask() {
+	token=$1 path=$2
+	shift 2
+	curl -sS -m 60 -o "$TMPDIR/body" -w '%{http_code}' --path-as-is \
+		${token:+-H "Authorization: Bearer $token"} "$@" "$url$path"
+}
+expect() { # STATUS PATTERN TOKEN PATH CURL-OPTIONS...
+	want=$1 pattern=$2
+	shift 2
+	got=$(ask "$@")
+	[ "$got" = "$want" ] || bad "$* gives $got, not $want: $(head -c 300 "$TMPDIR/body")"
+	grep -q -e "$pattern" "$TMPDIR/body" || bad "$*: no '$pattern' in $(head -c 300 "$TMPDIR/body")"
+}
+messages() { cadre messages --team red --limit 1000 --json; }
+rows() { messages | grep -o '"message_id"' | wc -l; }
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"ann","workspace":true},{"name":"bob","workspace":true}]' >/dev/null || bad "team create"
+cadre team create blue --roles '[{"name":"eve","workspace":true}]' >/dev/null || bad "team create blue"
+cadre team create shut --no-allow-inter-vm --roles '[{"name":"dan","workspace":true}]' >/dev/null || bad "team create shut"
+for who in red/ann red/bob blue/eve; do until_is http://127.0.0.1: url_of $who; done
+url=$(url_of red/bob)
+ann=$(door red/ann bob) own=$(door red/bob bob) eve=$(door blue/eve eve)
+lead=$(cadre --team red --as lead agent door bob --json | field token)
+
+# Who comes: anybody for health, teammates with their own token for the rest.
+expect 200 '"status":"ready","version":"[0-9.]*","uptime_secs":[0-9]' '' /health
+expect 401 '"code":"denied"' '' /card
+expect 200 '"name":"bob"' "$ann" /card
+expect 200 '"http":"http://127.0.0.1:' "$ann" /card
+expect 401 'opens nothing' "$eve" /card
+expect 401 'opens nothing' "ann.$(echo "$ann" | tr 0-9a-f 1-9a-f0)" /card
+expect 401 'no bearer' "" /card -H 'Authorization: Basic YTpi'
+expect 401 'opens nothing' "$(cadre --team red --as ann agent door ann --json | field token)" /card
+expect 404 'there is no /nothing' "$ann" /nothing
+expect 405 'is for POST' "$ann" /task
+expect 421 'not served here' "$ann" /card -H 'Host: evil.example'
+url=$(url_of red/ann)
+expect 401 'opens nothing' "$ann" /card # bob cannot come to ann with what ann showed him
+url=$(url_of red/bob)
+
+# A message is a row, from whose token it is, before it is answered.
+before=$(rows)
+for path in /message /messages; do
+	expect 202 '"status":"accepted","message_id":"' "$ann" $path -d '{"content":"well, \"bob\"?","message_type":"request","metadata":{"k":1}}'
+done
+id=$(field message_id <"$TMPDIR/body")
+[ "$(rows)" = $((before + 2)) ] || bad "two messages are $(rows) rows, not $((before + 2))"
+messages | grep -q "\"message_id\":\"$id\",\"seq\":[0-9]*,\"from\":\"ann\",\"to\":\"bob\",\"content\":\"well, " || bad "the row of a message"
+expect 202 accepted "$ann" /message -H 'Idempotency-Key: k1' -d '{"content":"once"}'
+id=$(field message_id <"$TMPDIR/body")
+expect 202 "$id" "$ann" /message -H 'Idempotency-Key: k1' -d '{"content":"once"}'
+expect 202 accepted "$ann" /message -d '{"content":"myself","from":"ann"}'
+before=$(rows)
+expect 403 '/from' "$ann" /message -d '{"content":"x","from":"lead"}'
+expect 403 '/from' "$lead" /message -d '{"content":"x","agent":"ann"}'
+expect 401 denied '' /message -d '{"content":"x"}'
+expect 401 denied "$eve" /message -d '{"content":"x"}'
+expect 400 '/content' "$ann" /message -d '{"message_type":"text"}'
+expect 400 'no JSON' "$ann" /message -d '{"content":'
+expect 400 'no JSON' "$ann" /message -d '[]'
+expect 413 'over 1048576' "$ann" /message -d "$(head -c 60000 /dev/zero | tr '\0' a)" -H 'Content-Length: 1048577'
+expect 400 '/content' "$ann" /task -d '{"task_id":"x"}'
+[ "$(rows)" = "$before" ] || bad "what was refused became a row"
+
+# It arrives: for bob, and for whoever may receive for him; never an assignment.
+expect 403 'only the lead' "$ann" /messages
+expect 200 '"content":"well, ' "$lead" '/messages?limit=1'
+grep -q '"content":"once"' "$TMPDIR/body" && bad "the limit"
+expect 400 '/limit' "$own" '/messages?limit=none'
+expect 202 accepted "$ann" /task -d '{"task_id":"t","command":"echo run >>ran","env":{"KEY":"secret"}}'
+id=$(field message_id <"$TMPDIR/body")
+expect 200 '"content":"once"' "$own" '/messages?limit=100&request_id=r1'
+grep -q task_assignment "$TMPDIR/body" && bad "an assignment was handed out"
+expect 200 '"content":"once"' "$own" '/messages?limit=100&request_id=r1'
+expect 200 '"messages":\[\]' "$own" /messages
+messages | grep -q secret && bad "a key in the history"
+
+# The assignment runs, once, and its result is its sender's.
+until_is '"exit_code":0' cadre result "$id" --team red --json
+[ "$(in_place red/bob 'cat ran')" = run ] || bad "the command ran other than once"
+cadre --team red --as ann inbox --json | grep -q '"task_id":"t"' || bad "the result is not ann's"
+
+# Files: whole, in ranges, as large as they are; nothing is ever loaded whole.
+guest=$(cadre workspace info red/bob --json | field pid)
+size=$((300 << 20))
+head -c $size /dev/urandom >"$TMPDIR/large"
+sum=$(sha256sum <"$TMPDIR/large")
+expect 201 '"path":"in/large","size":314572800' "$ann" /files/in/large -T "$TMPDIR/large" -X POST
+[ "$(in_place red/bob 'sha256sum <in/large')" = "$sum" ] || bad "what was sent is not what stands there"
+expect 200 '' "$ann" /files/in/large
+[ "$(sha256sum <"$TMPDIR/body")" = "$sum" ] || bad "what came is not what stands there"
+expect 206 '' "$ann" /files/in/large -r 314572790-
+tail -c 10 "$TMPDIR/large" | cmp -s - "$TMPDIR/body" || bad "the last ten bytes"
+expect 206 '' "$ann" /files/in/large -r -7
+tail -c 7 "$TMPDIR/large" | cmp -s - "$TMPDIR/body" || bad "the last seven bytes"
+expect 416 'has 314572800 bytes' "$ann" /files/in/large -r 314572800-
+peak=$(sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$guest/status")
+[ "${peak:-100000}" -lt 100000 ] || bad "the guest took $peak KiB for a file"
+expect 200 '"size":4' "$ann" /files/in/large -d 'tiny'
+expect 200 '^tiny$' "$ann" /files/in/%6car%67e
+expect 201 '"size":6' "$ann" /files/chunked -H 'Transfer-Encoding: chunked' -d 'chunks'
+[ "$(curl -sSI -H "Authorization: Bearer $ann" "$url/files/chunked" | grep -ci '^content-length: 6')" = 1 ] || bad HEAD
+expect 413 'at most 1 GiB' "$ann" /files/huge -d x -H 'Content-Length: 1073741825'
+
+# Half an upload leaves nothing; what stood there stays.
+curl -sS -m 60 --limit-rate 2M -X POST -T "$TMPDIR/large" -H "Authorization: Bearer $ann" "$url/files/in/large" >/dev/null 2>&1 &
+half=$!
+until_is '^\.cadre-' in_place red/bob 'ls -A in'
+kill $half
+wait $half 2>/dev/null
+until_is '^large$' in_place red/bob 'ls -A in | tr "\n" " " | sed "s/ $//"'
+expect 200 '^tiny$' "$ann" /files/in/large
+
+# No path leads out, nor into what is the guest's own.
+echo secret >"$TMPDIR/secret"
+in_place red/bob "ln -s $TMPDIR/secret out; ln -s / root; ln -s .cadre own; mkfifo pipe; mkdir folder"
+for path in ../secret ..%2fsecret %2e%2e/secret in/../../secret //etc/passwd %2fetc%2fpasswd /etc/passwd \
+	out root/etc/passwd own/guest.lock .cadre/guest.lock ./.cadre/guest.lock in/%2e%2e/.cadre/guest.lock \
+	in%00 a%zz % '' folder . pipe nothing; do
+	got=$(ask "$ann" "/files/$path")
+	case $got in 400 | 403 | 404) ;; *) bad "GET /files/$path gives $got" ;; esac
+	[ -n "$path" ] && [ "$path" != nothing ] || continue
+	got=$(ask "$ann" "/files/$path" -d x)
+	case $got in 400 | 403 | 404) ;; *) bad "POST /files/$path gives $got" ;; esac
+done
+[ "$(cat "$TMPDIR/secret")" = secret ] || bad "a file outside was written"
+expect 401 denied '' /files/ran
+expect 401 denied "$eve" /files/ran
+
+# Where the policy has it off, nobody comes.
+until_is http://127.0.0.1: url_of shut/dan
+url=$(url_of shut/dan)
+expect 403 'allow_inter_vm off' '' /health
+in_place shut/dan "\"$CADRE\" agent door dan" 2>&1 | grep -q 'allow_inter_vm off' || bad "a token for a shut door"
+expect 401 '' "$ann" /card
+url=$(url_of red/bob)
+
+# Without the host nothing is answered and nothing kept; with it all goes on.
+host=$(cadre status --json | field pid)
+kill -9 "$host"
+expect 503 '"code":"unavailable"' "$ann" /message -d '{"content":"lost"}'
+expect 503 unavailable "$ann" /task -d '{"task_id":"u","command":"echo lost >>ran"}'
+expect 503 unavailable "$ann" /files/ran
+expect 503 unavailable "$ann" /card
+expect 200 ready '' /health
+cadre up >/dev/null || bad "up again"
+until_is 202 ask "$ann" /message -d '{"content":"back"}'
+messages | grep -q '"content":"lost"' && bad "a message was kept for later"
+expect 200 '^run$' "$ann" /files/ran
+
+# A new generation's tokens are its own.
+cadre agent register ann --team red --replace >/dev/null || bad "replace ann"
+until_is 401 ask "$ann" /card
+expect 401 denied "$ann" /message -d '{"content":"of the old one"}'
+exit $failed
