@@ -126,10 +126,27 @@ static size_t count(const struct http *x, const char *name)
 	return n;
 }
 
+/* The parser lets a blank pass in a name, and with it what others would read as
+ * another header. */
+static bool is_clean(const struct http_header *h)
+{
+	static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";
+
+	if (h->name[0] == '\0' || h->name[strspn(h->name, token)])
+		return false;
+	for (const unsigned char *s = (const unsigned char *)h->value; *s; s++)
+		if ((*s < 0x20 && *s != '\t') || *s == 0x7f)
+			return false;
+	return true;
+}
+
 static int check_head(struct http_conn *c)
 {
 	const char *expect = http_header(&c->x, "expect");
 
+	for (size_t i = 0; i < c->n_headers; i++)
+		if (!is_clean(&c->x.headers[i]))
+			return stop(c, 400, "a broken header");
 	if (c->parser.http_major != 1)
 		return stop(c, 505, "only HTTP/1.0 and 1.1 are spoken here");
 	if (count(&c->x, "host") > 1 ||

@@ -1,0 +1,546 @@
+/*
+ * The HTTP server against those who speak it, speak it badly, slowly, or not at
+ * all; its service here answers at once, late, in a stream or never.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/http/http.h"
+
+enum { STREAM = 1 << 20, BODY_MOST = 1000 };
+
+struct world {
+	uv_loop_t loop;
+	struct http_server *server;
+	struct http *held; /* asks for /never */
+	int gone;
+	size_t streamed;
+};
+
+/* --- the service ------------------------------------------------------------------- */
+
+static void on_gone(struct http *x)
+{
+	struct world *w = x->service;
+
+	w->gone++;
+	w->held = NULL;
+}
+
+static void echo(struct http *x)
+{
+	http_answer(x, 200, "text/plain", x->body.data, x->body.len);
+}
+
+static size_t more(struct http *x, char *buf, size_t len)
+{
+	struct world *w = x->service;
+
+	for (size_t i = 0; i < len; i++)
+		buf[i] = (char)('a' + (w->streamed + i) % 23);
+	w->streamed += len;
+	return len;
+}
+
+static void say(struct http *x, const char *text)
+{
+	http_answer(x, 200, "text/plain", text ? text : "-", text ? strlen(text) : 1);
+}
+
+static void begin(struct http *x)
+{
+	struct world *w = x->service;
+	struct fault f = { 0 };
+
+	x->gone = on_gone;
+	if (strcmp(x->path, "/echo") == 0) {
+		http_collect(x, BODY_MOST, echo);
+	} else if (strcmp(x->path, "/never") == 0) {
+		w->held = x;
+	} else if (strcmp(x->path, "/stream") == 0) {
+		http_stream(x, 200, "text/plain", STREAM, more);
+	} else if (strcmp(x->path, "/query") == 0) {
+		say(x, http_query(x, "q"));
+	} else if (strcmp(x->path, "/header") == 0) {
+		say(x, http_header(x, "x-it"));
+	} else if (strcmp(x->path, "/fault") == 0) {
+		fault_set(&f, FAULT_CONFLICT, "/it", "a \"quoted\" thing");
+		http_fault(x, 0, &f);
+	} else {
+		say(x, x->method);
+	}
+}
+
+static int open_with(void **state, const struct http_limits *limits)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	const struct http_service service = {
+		.arg = w,
+		.begin = begin,
+		.limits = *limits,
+	};
+
+	assert_int_equal(uv_loop_init(&w->loop), 0);
+	w->server = http_open(&w->loop, &service);
+	*state = w;
+	return 0;
+}
+
+static int open_world(void **state)
+{
+	return open_with(state, &(struct http_limits){ .connections = 4 });
+}
+
+static int open_hurried(void **state)
+{
+	return open_with(state, &(struct http_limits){ .connections = 4,
+						       .head_ms = 60,
+						       .idle_ms = 60,
+						       .body_ms = 60,
+						       .answer_ms = 60 });
+}
+
+static int close_world(void **state)
+{
+	struct world *w = *state;
+
+	http_close(w->server);
+	uv_run(&w->loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&w->loop), 0);
+	free(w);
+	return 0;
+}
+
+/* --- a client ------------------------------------------------------------------------- */
+
+static int dial(struct world *w)
+{
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	http_adopt(w->server, ends[1]);
+	uv_run(&w->loop, UV_RUN_NOWAIT);
+	return ends[0];
+}
+
+static void take(int fd, struct text *out, bool *open)
+{
+	char buf[65536];
+	ssize_t n;
+
+	while ((n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0)
+		text_add(out, buf, (size_t)n);
+	if (n == 0)
+		*open = false;
+}
+
+static void send_all(struct world *w, int fd, const char *data, size_t len, size_t step,
+		     struct text *out)
+{
+	bool open = true;
+
+	for (size_t at = 0; at < len && open;) {
+		size_t n = len - at < step ? len - at : step;
+		ssize_t sent = send(fd, data + at, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		at += sent > 0 ? (size_t)sent : 0;
+		uv_run(&w->loop, UV_RUN_NOWAIT);
+		take(fd, out, &open);
+	}
+}
+
+/* All that is answered until the server hangs up. */
+static struct text hear(struct world *w, int fd, struct text out)
+{
+	bool open = true;
+
+	while (open) {
+		uv_run(&w->loop, UV_RUN_NOWAIT);
+		take(fd, &out, &open);
+		if (open)
+			poll(NULL, 0, 1);
+	}
+	text_add(&out, "", 0);
+	close(fd);
+	uv_run(&w->loop, UV_RUN_NOWAIT);
+	return out;
+}
+
+static struct text talk(struct world *w, const char *data, size_t len, size_t step)
+{
+	struct text out = { 0 };
+	int fd = dial(w);
+
+	send_all(w, fd, data, len, step, &out);
+	shutdown(fd, SHUT_WR);
+	return hear(w, fd, out);
+}
+
+/* "200 404 ": the statuses in a row of answers. */
+static const char *statuses(const char *answers)
+{
+	static char list[256];
+	size_t n = 0;
+
+	list[0] = '\0';
+	while ((answers = strstr(answers, "HTTP/1.1 ")) && n < sizeof(list) - 8) {
+		n += (size_t)snprintf(list + n, 5, "%.3s ", answers + 9);
+		answers += 9;
+	}
+	return list;
+}
+
+/* --- what is said --------------------------------------------------------------------- */
+
+#define HOST "Host: h\r\n"
+
+static const struct {
+	const char *said, *statuses, *holds;
+} talks[] = {
+	{ "GET / HTTP/1.1\r\n" HOST "\r\n", "200 ", "\r\n\r\nGET" },
+	/* one after the other, in order, on one connection */
+	{ "GET /fault HTTP/1.1\r\n" HOST "\r\nPOST /echo HTTP/1.1\r\n" HOST
+	  "Content-Length: 3\r\n\r\nabcGET /query?a=1&q=x%20y HTTP/1.1\r\n" HOST "\r\n",
+	  "409 200 200 ", "\r\n\r\nx y" },
+	{ "GET /fault HTTP/1.1\r\n" HOST "\r\n", "409 ",
+	  "{\"error\":{\"code\":\"conflict\",\"place\":\"/it\",\"message\":"
+	  "\"a \\\"quoted\\\" thing\",\"hint\":\"" },
+	{ "\r\n\r\nGET / HTTP/1.1\r\n" HOST "\r\n", "200 ", "GET" },
+	{ "GET /header HTTP/1.1\r\nX-IT:  some  value \r\n" HOST "\r\n", "200 ",
+	  "\r\n\r\nsome  value" },
+	{ "GET /header HTTP/1.1\r\nX-It:\r\nhost:h\r\n\r\n", "200 ",
+	  "Content-Length: 0" },
+	{ "GET http://h/query?q=1 HTTP/1.1\r\n" HOST "\r\n", "200 ", "\r\n\r\n1" },
+	{ "GET /query?q=%zz HTTP/1.1\r\n" HOST "\r\n", "200 ", "\r\n\r\n-" },
+	{ "GET /query?q=a%00b HTTP/1.1\r\n" HOST "\r\n", "200 ", "\r\n\r\n-" },
+	{ "HEAD / HTTP/1.1\r\n" HOST "\r\nGET / HTTP/1.1\r\n" HOST "\r\n", "200 200 ",
+	  "Content-Length: 4\r\nCache-Control: no-store\r\n\r\nHTTP/1.1 200" },
+	{ "HEAD /stream HTTP/1.1\r\n" HOST "\r\nGET / HTTP/1.1\r\n" HOST "\r\n",
+	  "200 200 ", "Content-Length: 1048576" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n"
+	  "3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nX-Trailer: t\r\n\r\nGET / HTTP/1.1\r\n" HOST
+	  "\r\n",
+	  "200 200 ", "\r\n\r\nabcdeHTTP/1.1" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 0\r\n\r\n", "200 ",
+	  "Content-Length: 0" },
+	/* who asks for it, or speaks 1.0, is hung up on */
+	{ "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\nGET / HTTP/1.1\r\n" HOST
+	  "\r\n",
+	  "200 ", "Connection: close" },
+	{ "GET / HTTP/1.0\r\n\r\nGET / HTTP/1.0\r\n\r\n", "200 ", "Connection: close" },
+	{ "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.0\r\n\r\n",
+	  "200 200 ", "Connection: keep-alive" },
+	{ "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", "200 ",
+	  "Connection: close" },
+	/* the body of a request that was refused is not taken for the next one */
+	{ "POST /fault HTTP/1.1\r\n" HOST "Content-Length: 32\r\n\r\n"
+	  "GET /smuggled HTTP/1.1\r\n\r\n....",
+	  "409 ", "Connection: close" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 1001\r\n\r\n", "413 ",
+	  "over 1000 bytes" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n"
+	  "5\r\nabcde\r\nzz\r\nGET / HTTP/1.1\r\n\r\n",
+	  "400 ", "Connection: close" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n"
+	  "ffffffffffffffffff\r\n",
+	  "400 ", "" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\nTransfer-Encoding: "
+	  "chunked\r\n\r\n0\r\n\r\n",
+	  "400 ", "" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: gzip\r\n\r\n", "400 ", "" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 1\r\nContent-Length: "
+	  "2\r\n\r\nab",
+	  "400 ", "" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: -1\r\n\r\n", "400 ", "" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 99999999999999999999\r\n\r\n",
+	  "400 ", "" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 18446744073709551615\r\n\r\n",
+	  "413 ", "" },
+	{ "GET / HTTP/1.1\r\n\r\n", "400 ", "not one Host" },
+	{ "GET / HTTP/1.1\r\n" HOST HOST "\r\n", "400 ", "not one Host" },
+	{ "GET / HTTP/2.0\r\n" HOST "\r\n", "505 ", "" },
+	{ "GET / HTTP/1.1\r\n" HOST "Expect: money\r\n\r\n", "417 ", "" },
+	{ "GET / HTTP/1.1\r\n" HOST "A B: c\r\n\r\n", "400 ", "" },
+	{ "GET / HTTP/1.1\r\n" HOST "A : c\r\n\r\n", "400 ", "" },
+	{ "OPTIONS * HTTP/1.1\r\n" HOST "\r\n", "400 ", "no path" },
+	{ "CONNECT h:1 HTTP/1.1\r\n" HOST "\r\n", "400 ", "no path" },
+	{ "GET /#there HTTP/1.1\r\n" HOST "\r\n", "400 ", "" },
+	{ "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 ", "" },
+	{ "\x16\x03\x01\x02\x01\x01", "400 ", "Invalid method" },
+	{ "hello there\r\n\r\n", "400 ", "{\"error\":{\"code\":\"invalid\"" },
+	/* what breaks off is not answered */
+	{ "", "", "" },
+	{ "GET / HTT", "", "" },
+	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nab", "", "" },
+};
+
+static void test_talks(void **state)
+{
+	struct world *w = *state;
+
+	for (size_t i = 0; i < sizeof(talks) / sizeof(*talks); i++)
+		for (size_t step = 1; step <= 4096; step *= 8) {
+			struct text got =
+				talk(w, talks[i].said, strlen(talks[i].said), step);
+
+			if (strcmp(statuses(got.data), talks[i].statuses) != 0 ||
+			    !strstr(got.data, talks[i].holds))
+				fail_msg("in steps of %zu:\n%s\ngives\n%s", step,
+					 talks[i].said, got.data);
+			text_release(&got);
+		}
+	assert_null(w->held);
+}
+
+static void test_nul_in_a_head(void **state)
+{
+	static const char said[] = "GET /header HTTP/1.1\r\n" HOST "X-It: a\0b\r\n\r\n";
+	struct text got = talk(*state, said, sizeof(said) - 1, 4096);
+
+	assert_string_equal(statuses(got.data), "400 ");
+	text_release(&got);
+}
+
+/* A head of about `len` bytes that grows at its target, a value or a name, or has
+ * many headers. */
+static struct text large_head(int where, size_t len)
+{
+	struct text s = { 0 };
+
+	text_addf(&s, "GET /");
+	for (size_t i = 0; where == 0 && i < len; i++)
+		text_add(&s, "x", 1);
+	text_addf(&s, " HTTP/1.1\r\n" HOST);
+	for (size_t i = 0; where == 1 && i < len; i += 6)
+		text_addf(&s, "A: b\r\n");
+	if (where >= 2)
+		text_addf(&s, where == 2 ? "A: " : "A");
+	for (size_t i = 0; where >= 2 && i < len; i++)
+		text_add(&s, "x", 1);
+	text_addf(&s, where == 3 ? ": b\r\n\r\n" : "\r\n\r\n");
+	return s;
+}
+
+static void test_large_heads(void **state)
+{
+	static const char *const too_large[] = { "414 ", "431 ", "431 ", "431 " };
+
+	for (int where = 0; where < 4; where++) {
+		struct text small = large_head(where, 500);
+		struct text large = large_head(where, 100 << 10);
+		struct text got = talk(*state, small.data, small.len, 4096);
+
+		assert_string_equal(statuses(got.data), "200 ");
+		text_release(&got);
+		got = talk(*state, large.data, large.len, 4096);
+		assert_string_equal(statuses(got.data), too_large[where]);
+		text_release(&got);
+		text_release(&small);
+		text_release(&large);
+	}
+}
+
+static void test_trailers_are_of_the_head(void **state)
+{
+	struct text s = { 0 }, got;
+
+	text_addf(&s, "POST /echo HTTP/1.1\r\n" HOST
+		      "Transfer-Encoding: chunked\r\n\r\n0\r\n");
+	for (int i = 0; i < 10000; i++)
+		text_addf(&s, "Trailer-%d: value\r\n", i);
+	text_addf(&s, "\r\n");
+	got = talk(*state, s.data, s.len, 4096);
+	assert_string_equal(statuses(got.data), "431 ");
+	text_release(&got);
+	text_release(&s);
+}
+
+static void test_continue_goes_before_the_body(void **state)
+{
+	static const char head[] = "POST /echo HTTP/1.1\r\n" HOST
+				   "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n";
+	struct world *w = *state;
+	struct text out = { 0 };
+	int fd = dial(w);
+
+	send_all(w, fd, head, sizeof(head) - 1, 4096, &out);
+	text_add(&out, "", 0);
+	assert_string_equal(out.data, "HTTP/1.1 100 Continue\r\n\r\n");
+	send_all(w, fd, "ok", 2, 4096, &out);
+	shutdown(fd, SHUT_WR);
+	out = hear(w, fd, out);
+	assert_string_equal(statuses(out.data), "100 200 ");
+	text_release(&out);
+}
+
+/* --- streams ----------------------------------------------------------------------------- */
+
+static void test_stream_is_whole(void **state)
+{
+	static const char said[] = "GET /stream HTTP/1.1\r\n" HOST "\r\n";
+	struct world *w = *state;
+	struct text got = talk(w, said, sizeof(said) - 1, 4096);
+	const char *body = strstr(got.data, "\r\n\r\n") + 4;
+
+	assert_int_equal(got.len - (size_t)(body - got.data), STREAM);
+	for (size_t i = 0; i < STREAM; i++)
+		assert_int_equal(body[i], 'a' + i % 23);
+	assert_int_equal(w->gone, 1);
+	text_release(&got);
+}
+
+static void test_stream_waits_for_its_reader(void **state)
+{
+	static const char said[] = "GET /stream HTTP/1.1\r\n" HOST "\r\n";
+	struct world *w = *state;
+	int fd = dial(w);
+
+	assert_int_equal(send(fd, said, sizeof(said) - 1, 0), sizeof(said) - 1);
+	while (w->gone == 0) { /* nobody reads: it is given up */
+		uv_run(&w->loop, UV_RUN_NOWAIT);
+		assert_true(w->streamed < STREAM);
+		poll(NULL, 0, 1);
+	}
+	close(fd);
+}
+
+/* --- those who take their time ---------------------------------------------------------------- */
+
+static void expect_end(struct world *w, const char *said, const char *want)
+{
+	struct text out = { 0 };
+	int fd = dial(w);
+
+	send_all(w, fd, said, strlen(said), 4096, &out);
+	out = hear(w, fd, out); /* which ends when the server hangs up */
+	assert_string_equal(statuses(out.data), want);
+	text_release(&out);
+}
+
+static void test_slow_ones_are_ended(void **state)
+{
+	struct world *w = *state;
+
+	expect_end(w, "", "");
+	expect_end(w, "GET / HTTP/1.1\r\n" HOST "X: ", "408 ");
+	expect_end(w, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 9\r\n\r\nab",
+		   "408 ");
+	expect_end(w, "GET / HTTP/1.1\r\n" HOST "\r\n", "200 "); /* idle behind it */
+	assert_int_equal(w->gone, 1); /* the half body */
+}
+
+/* A byte now and then buys no time. */
+static void test_drops_do_not_keep_a_head_open(void **state)
+{
+	struct world *w = *state;
+	struct text out = { 0 };
+	int fd = dial(w);
+	bool open = true;
+
+	while (open) {
+		send(fd, "GET / HTTP/1.1\r\nX: ", out.len ? 0 : 1,
+		     MSG_DONTWAIT | MSG_NOSIGNAL);
+		uv_run(&w->loop, UV_RUN_NOWAIT);
+		take(fd, &out, &open);
+		poll(NULL, 0, 1);
+	}
+	close(fd);
+	text_release(&out);
+}
+
+static void test_service_that_never_answers(void **state)
+{
+	struct world *w = *state;
+
+	expect_end(w, "GET /never HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n", "504 ");
+	assert_int_equal(w->gone, 1);
+	assert_null(w->held);
+}
+
+static void test_late_answer(void **state)
+{
+	static const char said[] = "GET /never HTTP/1.1\r\n" HOST "\r\n"
+				   "GET /next HTTP/1.1\r\n" HOST "\r\n";
+	struct world *w = *state;
+	struct text out = { 0 };
+	int fd = dial(w);
+
+	send_all(w, fd, said, sizeof(said) - 1, 4096, &out);
+	assert_int_equal(out.len, 0);
+	assert_non_null(w->held);
+	say(w->held, "late");
+	shutdown(fd, SHUT_WR);
+	out = hear(w, fd, out);
+	assert_string_equal(statuses(out.data), "200 200 ");
+	assert_non_null(strstr(out.data, "\r\n\r\nlateHTTP/1.1"));
+	text_release(&out);
+}
+
+/* --- those who are many -------------------------------------------------------------------------- */
+
+static void test_silent_ones_make_room(void **state)
+{
+	static const char said[] = "GET / HTTP/1.1\r\n" HOST "\r\n";
+	struct world *w = *state;
+	struct text got;
+	int silent[500];
+
+	for (int i = 0; i < 500; i++)
+		silent[i] = dial(w);
+	got = talk(w, said, sizeof(said) - 1, 4096);
+	assert_string_equal(statuses(got.data), "200 ");
+	text_release(&got);
+	for (int i = 0; i < 500; i++)
+		close(silent[i]);
+}
+
+static void test_busy_ones_keep_their_place(void **state)
+{
+	static const char never[] = "GET /never HTTP/1.1\r\n" HOST "\r\n";
+	struct world *w = *state;
+	struct text out = { 0 };
+	int busy[4];
+
+	for (int i = 0; i < 4; i++) {
+		busy[i] = dial(w);
+		send_all(w, busy[i], never, sizeof(never) - 1, 4096, &out);
+	}
+	out = talk(w, "", 0, 1);
+	assert_string_equal(statuses(out.data), "503 ");
+	text_release(&out);
+	for (int i = 0; i < 4; i++)
+		close(busy[i]);
+}
+
+#define t(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
+#define hurried(name) cmocka_unit_test_setup_teardown(name, open_hurried, close_world)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		t(test_talks),
+		t(test_nul_in_a_head),
+		t(test_large_heads),
+		t(test_trailers_are_of_the_head),
+		t(test_continue_goes_before_the_body),
+		t(test_stream_is_whole),
+		hurried(test_stream_waits_for_its_reader),
+		hurried(test_slow_ones_are_ended),
+		hurried(test_drops_do_not_keep_a_head_open),
+		hurried(test_service_that_never_answers),
+		t(test_late_answer),
+		t(test_silent_ones_make_room),
+		t(test_busy_ones_keep_their_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
