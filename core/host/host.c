@@ -292,6 +292,10 @@ static void close_threads(struct host *host)
 	scribe_close(host->scribe);
 	writer_close(host->writer);
 	queue_take_all(&host->done, &late);
+	/* What the thread pool brought back when nobody took calls any more. */
+	chain_join(&late, &host->writes);
+	chain_join(&late, &host->reads);
+	chain_join(&late, &host->early);
 	for (struct job *job; (job = chain_pop(&late));)
 		job_free(job);
 	queue_release(&host->done);
