@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/host/running.h"
+#include "core/machine/pid.h"
 #include "ops.gen.h"
 
 enum {
@@ -153,6 +154,42 @@ static bool find_tap(struct place *p)
 	return tap != TAP_LATER;
 }
 
+/* Whether a VM was started and is not there yet. */
+static bool is_booting(const struct place *p, int64_t now)
+{
+	if (!p->machine->vm || (p->tether && p->tether->up))
+		return false;
+	return (p->busy && p->work == WORK_START) ||
+	       (p->process.pid && p->started_at && now - p->started_at < BOOT_MS);
+}
+
+/* A boot takes a processor for seconds: as many VMs boot at once as copies are
+ * made. */
+static bool may_start(const struct place *p, int64_t now)
+{
+	int64_t n = 0;
+
+	if (!p->machine->vm)
+		return true;
+	for (const struct place *q = p->host->reconcile.places; q; q = q->next)
+		n += is_booting(q, now);
+	return n < p->host->home->settings.config.limits_max_concurrent_forks;
+}
+
+/* A VM that ended with its machine did not die of itself: it comes back with it. */
+static bool mourn(struct place *p, int64_t now)
+{
+	if (!p->machine->vm) {
+		bury(p, now);
+		return true; /* another one may live unknown: it is dialled */
+	}
+	if (pid_rebooted(&p->process))
+		bury(p, now);
+	else
+		die(p);
+	return false;
+}
+
 /* Sees to it that there is a guest; false when there is none to be reached. */
 static bool keep_guest(struct place *p, int64_t now)
 {
@@ -163,19 +200,19 @@ static bool keep_guest(struct place *p, int64_t now)
 		return true;
 	/* A guest that answers lives, even if its pid was never written down. */
 	if (!p->process.pid && !up) {
-		if (now >= p->start_at && find_tap(p))
+		if (now >= p->start_at && may_start(p, now) && find_tap(p))
 			place_work(p, WORK_START);
 		return false;
 	}
-	if (p->process.pid && !b->alive(b->self, &p->process)) {
-		if (!b->vm)
-			bury(p, now); /* another one may live unknown: it is dialled */
-		else
-			die(p);
-		return !b->vm;
-	}
-	if (b->vm && !up && p->state == WORKSPACE_STATE_CREATING && p->started_at &&
-	    now - p->started_at > BOOT_MS) {
+	if (p->process.pid && !b->alive(b->self, &p->process))
+		return mourn(p, now);
+	if (b->tend)
+		b->tend(b->self, &p->spot);
+	if (!b->vm || up || p->state != WORKSPACE_STATE_CREATING)
+		return true;
+	if (!p->started_at)
+		p->started_at = now; /* by an earlier host */
+	if (now - p->started_at > BOOT_MS) {
 		end_slow_boot(p);
 		return false;
 	}
@@ -281,7 +318,7 @@ bool place_step(struct place *p, int64_t now)
 			place_note_process(p, false);
 		return false;
 	case WORKSPACE_STATE_DESTROYED:
-		if (be_down(p, now) && !reconcile_is_forked(p->host, p->row))
+		if (!reconcile_is_forked(p->host, p->row) && be_down(p, now))
 			place_work(p, WORK_DESTROY);
 		return true;
 	}

@@ -82,6 +82,8 @@ struct machine {
 	int (*pause)(void *self, const struct spot *spot, bool on, struct fault *f);
 	/* The last line that a dead VM said about itself, or "". */
 	void (*last_words)(void *self, const struct spot *spot, char out[200]);
+	/* Looks after what a running VM leaves behind; called all the time. */
+	void (*tend)(void *self, const struct spot *spot);
 	/* Removes what the workspaces with these ids left, which are over. */
 	void (*sweep)(void *self, const char *home, const char *const *gone, size_t n);
 };

@@ -67,6 +67,14 @@ bool pid_alive(const struct process *p)
 	return !strcmp(boot, p->boot) && p->start && read_start(p->pid) == p->start;
 }
 
+bool pid_rebooted(const struct process *p)
+{
+	char boot[40];
+
+	read_boot(boot);
+	return p->boot[0] && strcmp(boot, p->boot) != 0;
+}
+
 int pid_stop(const struct process *p, bool now, struct fault *f)
 {
 	int fd = p->pid > 0 ? pidfd_open((pid_t)p->pid, 0) : -1;

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/machine/copy.h"
@@ -17,6 +18,8 @@
 #include "core/machine/pid.h"
 #include "core/machine/qemu_inside.h"
 #include "core/machine/qmp.h"
+
+enum { LOG_MOST = 1 << 20 };
 
 /* Layers are made and swept one at a time: what was just frozen may look as if
  * nobody needed it. */
@@ -295,24 +298,48 @@ static void qemu_sweep(void *self, const char *home, const char *const *gone, si
 	arena_release(&a);
 }
 
-/* What the guest's init says begins with "cadre: "; see guest/boot.c. */
-static void qemu_last_words(void *self, const struct spot *spot, char out[200])
+/* The last line of a log that has `mark` in it, from behind that on. */
+static void last_line(const char *path, const char *mark, char out[200])
 {
-	struct arena a = { 0 };
-	FILE *log = fopen(arena_printf(&a, "%s/console.log", spot->path), "re");
+	FILE *log = fopen(path, "re");
 	char line[512];
 
-	(void)self;
 	while (log && fgets(line, sizeof(line), log)) {
-		const char *said = strstr(line, "cadre: ");
+		const char *said = strstr(line, mark);
 
 		line[strcspn(line, "\r\n")] = '\0';
 		if (said)
-			snprintf(out, 200, "%.190s", said + strlen("cadre: "));
+			snprintf(out, 200, "%.190s", said + strlen(mark));
 	}
 	if (log)
 		fclose(log);
+}
+
+/* What the guest's init says begins so (guest/boot.c); else QEMU may know, as when
+ * somebody has sent it a signal. */
+static void qemu_last_words(void *self, const struct spot *spot, char out[200])
+{
+	struct arena a = { 0 };
+
+	(void)self;
+	last_line(arena_printf(&a, "%s/console.log", spot->path), "cadre: ", out);
+	if (!*out)
+		last_line(arena_printf(&a, "%s/qemu.log", spot->path),
+			  "qemu-system-x86_64: ", out);
 	arena_release(&a);
+}
+
+/* The log of the console is the guest's to fill: it is emptied in time.  QEMU
+ * appends to it. */
+static void qemu_tend(void *self, const struct spot *spot)
+{
+	char log[4200];
+	struct stat st;
+
+	(void)self;
+	snprintf(log, sizeof(log), "%s/console.log", spot->path);
+	if (!stat(log, &st) && st.st_size > LOG_MOST && truncate(log, 0))
+		fprintf(stderr, "%s stays long: %m\n", log);
 }
 
 const struct machine machine_qemu = {
@@ -330,5 +357,6 @@ const struct machine machine_qemu = {
 	.restore = qemu_restore,
 	.pause = qemu_pause,
 	.last_words = qemu_last_words,
+	.tend = qemu_tend,
 	.sweep = qemu_sweep,
 };

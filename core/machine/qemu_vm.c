@@ -75,18 +75,31 @@ static int64_t cid_in(const char *words, size_t len)
 	return 0;
 }
 
+/* A comma in a value is written twice. */
+static const char *in_option(struct arena *a, const char *path)
+{
+	char *out = arena_alloc(a, strlen(path) * 2 + 1), *at = out;
+
+	for (; *path; path++) {
+		*at++ = *path;
+		if (*path == ',')
+			*at++ = ',';
+	}
+	return out;
+}
+
 /* Its uuid is the workspace's, and its disk is in this state. */
 static bool is_vm(const char *words, size_t len, const char *home, const char *id)
 {
+	struct arena a = { 0 };
 	const char *uuid = word_behind(words, len, "-uuid");
 	const char *disk = word_behind(words, len, "-drive");
-	static const char mark[] = "file=";
-	size_t n = strlen(home);
+	const char *begin = arena_printf(&a, "file=%s/disks/", in_option(&a, home));
+	bool is = strstr(words, "qemu-system-") && uuid && !strcmp(uuid, id) && disk &&
+		  !strncmp(disk, begin, strlen(begin));
 
-	return strstr(words, "qemu-system-") && uuid && !strcmp(uuid, id) && disk &&
-	       !strncmp(disk, mark, sizeof(mark) - 1) &&
-	       !strncmp(disk + sizeof(mark) - 1, home, n) &&
-	       !strncmp(disk + sizeof(mark) - 1 + n, "/disks/", 7);
+	arena_release(&a);
+	return is;
 }
 
 bool vm_find(const char *home, const char *id, struct process *process)
@@ -155,7 +168,7 @@ static const char *kernel_words(struct arena *a, const struct spot *s, const cha
 		"console=ttyS0 quiet loglevel=3 panic=-1 reboot=t cryptomgr.notests%s "
 		"cadre.workspace=%s "
 		"cadre.name=%s cadre.team=%s%s%s cadre.listen=%s",
-		tcg ? arena_printf(a, " mitigations=off tsc_early_khz=%ld",
+		tcg ? arena_printf(a, " mitigations=off tsc=reliable tsc_early_khz=%ld",
 				   accel_tsc_khz())
 		    : "",
 		s->id, s->name, s->team, s->agent ? " cadre.agent=" : "",
@@ -190,20 +203,10 @@ static void add_machine(struct words *w, const struct spot *s, const char *accel
 		"deny");
 	add_two(w, "-qmp",
 		arena_printf(a, "unix:%s,server=on,wait=off", vm_monitor(a, s->sockets)));
-	add_two(w, "-serial", arena_printf(a, "file:%s/console.log", s->path));
-}
-
-/* A comma in a value is written twice. */
-static const char *in_option(struct arena *a, const char *path)
-{
-	char *out = arena_alloc(a, strlen(path) * 2 + 1), *at = out;
-
-	for (; *path; path++) {
-		*at++ = *path;
-		if (*path == ',')
-			*at++ = ',';
-	}
-	return out;
+	add_two(w, "-chardev",
+		arena_printf(a, "file,id=console,append=on,path=%s/console.log",
+			     in_option(a, s->path)));
+	add_two(w, "-serial", "chardev:console");
 }
 
 static void add_channels(struct words *w, const struct spot *s, int64_t cid)

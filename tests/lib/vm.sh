@@ -6,7 +6,7 @@ set -u
 : "${CADRE:=$(command -v cadre)}"
 build=$(cd "$(dirname "$CADRE")/.." && pwd)
 case $build in */build) ;; *) build=$(dirname "$CADRE") ;; esac
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+export CADRE_HOME="$TMPDIR/s,t" NO_COLOR=1 # QEMU has to be told of commas
 export CADRE_IMAGES="$build/vm/images" XDG_CACHE_HOME="$build/vm/cache"
 cadre() { "$CADRE" "$@"; }
 failed=0
@@ -39,14 +39,24 @@ need_image() {
 }
 [ -z "${ALONE-}" ] || PATH=$PATH:/usr/sbin ip link set lo up
 
+# The VMs of this story, and no others.
+vms() {
+	for pid in $(pgrep -x qemu-system-x86); do
+		tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qF "file=$TMPDIR/s,,t/disks/" &&
+			echo "$pid"
+	done 2>/dev/null
+}
+count_vms() { vms | wc -l; }
+
 finish() { # destroys every workspace of the teams, so that no VM stays
 	for team in $(cadre team list --json | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
 		cadre team destroy "$team"
 	done >/dev/null 2>&1
-	until_is '^0$' count_vms
+	until_is '^0$' count_vms || kill -9 $(vms)
 	cadre down >/dev/null 2>&1
 }
-count_vms() { pgrep -f -c "qemu-system-x86_64 .*file=$CADRE_HOME/disks/"; }
+# Who is in a hurry gets no word of farewell.
+trap 'kill -9 $(vms) 2>/dev/null; exit 1' TERM INT
 
 list() { cadre workspace list --team "$1"; }
 in_vm() { # TEAM/AGENT COMMAND

@@ -42,7 +42,8 @@ cadre result 001 --team red | grep -q '^ *7$' || bad "the result is not the comm
 # --- a host that died before it could write the VM's process down ---------------------------
 
 cadre down >/dev/null
-serial=$(tr '\0' '\n' <"/proc/$vm/cmdline" | sed -n 's/.*path=\(.*control.serial\),.*/\1/p')
+serial=$(tr '\0' '\n' <"/proc/$vm/cmdline" |
+	sed -n '/control.serial/ { s/.*path=\(.*control.serial\),.*/\1/; s/,,/,/g; p }')
 python3 "$(dirname "$0")/../peers/serial.py" "$serial" || bad "the machine's name and address"
 sqlite3 "$CADRE_HOME/state.db" "UPDATE workspace SET pid = NULL, pid_start = NULL,
 	machine_boot = NULL WHERE backend = 2"
@@ -50,12 +51,22 @@ cadre up >/dev/null || bad "up once more"
 until_is "^$vm\$" pid_of red/v
 until_is '^a file$' in_vm red/v 'cat note.txt'
 
+# --- what it says on its console is kept, but not all of it ---------------------------------
+
+log=$(echo "$CADRE_HOME"/workspaces/*/console.log)
+head -c 2000000 /dev/zero >>"$log" # as fast as no serial port
+until_is '^0$' stat -c %s "$log"
+in_vm red/v 'echo "said then" >/dev/console'
+until_is 'said then' cat "$log"
+[ "$(stat -c %s "$log")" -lt 1000 ] || bad "what is said now begins where the old ended"
+
 # --- it dies: its agent is missed, what it held is free -------------------------------------
 
 cadre task create held --team red >/dev/null
 cadre claim 002 --as v --team red >/dev/null || bad "claim"
 kill -9 "$vm"
 until_is 'failed.* v ' list red
+cadre events --team red | grep -q 'workspace.failed.*its VM ended' || bad "no reason is given"
 cadre agent list --team red | grep -q 'v .*offline' || bad "the agent of a dead VM is not offline"
 until_is 'status *pending' cadre task show 002 --team red
 cadre workspace start red/v --team red >/dev/null || bad "start"
@@ -70,6 +81,16 @@ cadre workspace stop red/v --team red >/dev/null || bad "stop"
 until_is '^0$' count_vms
 cadre workspace start red/v --team red >/dev/null
 until_is '^last$' in_vm red/v 'cat note.txt'
+
+# --- it comes back with its machine -----------------------------------------------------------
+
+vm=$(pid_of red/v)
+cadre down >/dev/null
+kill -9 "$vm"
+sqlite3 "$CADRE_HOME/state.db" "UPDATE workspace SET machine_boot = 'an earlier one' WHERE backend = 2"
+cadre up >/dev/null || bad "up on a machine that has started anew"
+until_is '^last$' in_vm red/v 'cat note.txt'
+[ "$(pid_of red/v)" != "$vm" ] || bad "the VM did not come back with its machine"
 
 cadre team destroy red >/dev/null
 until_is '^0$' count_vms

@@ -6,7 +6,6 @@
 need_image
 PATH=$PATH:/usr/sbin
 trap finish EXIT
-trap 'exit 1' TERM INT
 
 address() {
 	cadre workspace net "$1" --team "${1%%/*}" --json |
@@ -18,13 +17,18 @@ pings() { # FROM TO SECONDS: yes or no
 run() { cadre workspace run "$1" sh -c "$2" --team "${1%%/*}" >/dev/null || bad "run on $1"; }
 rules() { nft -j list ruleset | grep -o '{"rule":' | wc -l; }
 
-cadre up >/dev/null || bad "up"
+CADRE_LIMITS_MAX_CONCURRENT_FORKS=2 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"a","backend":"qemu"},{"name":"b","backend":"qemu"}]' \
 	>/dev/null || bad "team create"
 cadre team create blue --roles '[{"name":"d","backend":"qemu"}]' >/dev/null || bad "team create"
 until_is 'ready.* a ' list red
 until_is 'ready.* b ' list red
 until_is 'ready.* d ' list blue
+# Two may boot at once, so the last was begun when another was ready.
+began=$(stat -c %W "$CADRE_HOME"/workspaces/*/qemu.log | sort -n | tail -1)
+ready=$(sqlite3 "$CADRE_HOME/state.db" "SELECT min(unixepoch(at)) FROM v_event
+	WHERE event = 'workspace.ready'")
+[ "$began" -ge "$ready" ] || bad "three VMs booted at once"
 
 # --- what a VM was told without DHCP, and whom it reaches ---------------------------------
 
