@@ -24,36 +24,43 @@ static const char *split(const struct link_address *a, char folder[512])
 	return slash + 1;
 }
 
-/* Takes the line that the VMM answers with, and not a byte more. */
-static void on_line(struct link_dial *d)
+/* Takes bytes of the line that the VMM answers with, and not one behind it: what
+ * follows is the guest's.  Whether the line, or what there may be of it, is whole. */
+static bool take_line(struct link_dial *d)
 {
-	char line[64];
-	ssize_t n = recv(d->fd, line, sizeof(line), MSG_PEEK);
-	const char *end = n > 0 ? memchr(line, '\n', (size_t)n) : NULL;
+	char *at = d->line + d->n_line;
+	ssize_t n = 1;
 
+	while (n == 1 && d->n_line < sizeof(d->line) &&
+	       (d->n_line == 0 || at[-1] != '\n'))
+		if ((n = recv(d->fd, at, 1, 0)) == 1) {
+			d->n_line++;
+			at++;
+		}
 	if (n < 0 && errno != EAGAIN)
 		dial_errno(d, errno);
 	else if (n == 0)
 		fault_set(&d->fault, FAULT_UNAVAILABLE, "",
 			  "the VMM closed: nobody listens at port %u in the guest",
 			  d->port);
-	else if (n == (ssize_t)sizeof(line) && !end)
+	return n == 1;
+}
+
+static void on_line(struct link_dial *d)
+{
+	bool whole = take_line(d);
+
+	if (whole && d->line[d->n_line - 1] != '\n')
 		fault_set(&d->fault, FAULT_INVALID, "", "not a VMM's vsock socket");
-	if (d->fault.code) {
-		dial_failed(d);
-	} else if (!end) {
-		/* A line in pieces: libuv is level triggered, so let others run. */
-		dial_await(d, UV_READABLE, on_line);
-	} else if (strncmp(line, "OK ", 3)) {
+	else if (whole && (d->n_line < 4 || strncmp(d->line, "OK ", 3)))
 		fault_set(&d->fault, FAULT_UNAVAILABLE, "", "the VMM said: %.*s",
-			  (int)(end - line), line);
+			  (int)d->n_line - 1, d->line);
+	if (d->fault.code)
 		dial_failed(d);
-	} else if (recv(d->fd, line, (size_t)(end - line) + 1, 0) < 0) {
-		dial_errno(d, errno);
-		dial_failed(d);
-	} else {
+	else if (whole)
 		dial_done(d);
-	}
+	else
+		dial_await(d, UV_READABLE, on_line);
 }
 
 static void on_connected(struct link_dial *d)

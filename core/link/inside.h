@@ -37,6 +37,8 @@ struct link_dial {
 	uv_getaddrinfo_t *ask;
 	struct addrinfo *found, *next;
 	struct pump *pump; /* serial.c */
+	char line[64]; /* hybrid.c: what the VMM has answered so far */
+	size_t n_line;
 };
 
 /* Connects d->fd to an address and goes on with `step`; negative when that

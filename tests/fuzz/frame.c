@@ -1,6 +1,7 @@
 /*
- * Bytes from the wire: whatever comes, the reader faults or waits, and a
- * message decodes or faults; what decoded can be written again.
+ * Bytes from the wire, as a host reads its guests' and a guest its host's:
+ * whatever comes, the reader faults or waits, and a message decodes or faults;
+ * what decoded can be written again.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,26 +11,53 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void try_message(const char *body, size_t size)
+/* What either side does with a message of the other. */
+static void try_packet(struct packet *p, struct fault *why)
 {
+	static const unsigned ports[] = { WIRE_CONTROL, WIRE_RELAY };
 	struct arena a = { 0 };
-	struct fault f = { 0 };
+	struct fault f = *why;
 	struct text out = { 0 };
-	struct packet p;
 
-	if (packet_read(&p, body, size, &f) == 0 && p.wire) {
-		void *dst = arena_alloc(&a, p.wire->record->size + 1);
+	for (int i = 0; i < 4 && !why->code; i++) {
+		struct fault elsewhere = { 0 };
 
-		packet_belongs(&p, SIDE_HOST, WIRE_CONTROL, &f);
-		f = (struct fault){ 0 };
-		if (packet_decode(&p, dst, &a, &f) == 0)
-			wire_write(&out, p.type, dst, p.id, &f);
+		if (packet_belongs(p, i & 1 ? SIDE_HOST : SIDE_GUEST, ports[i >> 1],
+				   &elsewhere))
+			wire_write_fault(&out, &elsewhere, i & 1, p->id);
+	}
+	if (p->wire && !f.code) {
+		void *dst = arena_alloc(&a, p->wire->record->size + 1);
+
+		if (packet_decode(p, dst, &a, &f) == 0)
+			wire_write(&out, p->type, dst, p->id, &f);
 	}
 	if (f.code)
-		wire_write_fault(&out, &f, true, p.id);
-	packet_release(&p);
+		wire_write_fault(&out, &f, true, p->id);
 	text_release(&out);
 	arena_release(&a);
+}
+
+static void try_message(const char *body, size_t size)
+{
+	struct fault f = { 0 };
+	struct packet p;
+
+	packet_read(&p, body, size, &f);
+	try_packet(&p, &f);
+	packet_release(&p);
+}
+
+/* The same frame without and with what lifts files out of it, which takes it over. */
+static void try_frame(struct frame_reader *r)
+{
+	struct fault f = { 0 };
+	struct packet p;
+
+	try_message(r->body, r->size);
+	packet_take(&p, r, &f);
+	try_packet(&p, &f);
+	packet_release(&p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -43,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t n = size - at < step ? size - at : step;
 
 		if (frame_read(&r, (const char *)data + at, n, &used, &f) > 0)
-			try_message(r.body, r.size);
+			try_frame(&r);
 		at += used;
 	}
 	frame_finish(&r, &f);
