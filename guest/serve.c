@@ -131,12 +131,23 @@ static int answer_name(struct errand *q, struct fault *f)
 	return 0;
 }
 
+/* Who names no name servers gets the usual ones; who names none of them, none. */
+static int set_address(struct errand *q, const char *address, const char *gateway,
+		       const char **dns, size_t n_dns, struct fault *f)
+{
+	static const char *const usual[] = { "1.1.1.1", "8.8.8.8" };
+
+	return packet_has(&q->packet, "dns")
+		       ? machine_set_address(address, gateway, dns, n_dns, f)
+		       : machine_set_address(address, gateway, usual, 2, f);
+}
+
 static int answer_network(struct errand *q, struct fault *f)
 {
 	const struct wire_configure_network *in = q->body;
 
 	if (check_machine(q, f) ||
-	    machine_set_address(in->ip_address, in->gateway, in->dns, in->n_dns, f))
+	    set_address(q, in->ip_address, in->gateway, in->dns, in->n_dns, f))
 		return f->code;
 	errand_answer(q, "Ok", NULL);
 	return 0;
@@ -148,7 +159,7 @@ static int answer_workspace(struct errand *q, struct fault *f)
 	const struct wire_configure_workspace *in = q->body;
 
 	if (check_machine(q, f) || machine_check_name(in->hostname, f) ||
-	    machine_set_address(in->ip_address, in->gateway, in->dns, in->n_dns, f) ||
+	    set_address(q, in->ip_address, in->gateway, in->dns, in->n_dns, f) ||
 	    machine_set_name(in->hostname, f))
 		return f->code;
 	errand_answer(q, "Ok", NULL);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "tests/guest/cases.h"
+#include "tests/lib/usage.h"
 
 static void test_ping_and_hello(void **state)
 {
@@ -290,22 +291,6 @@ static void test_much_output(void **state)
 	close(old);
 }
 
-static long memory_of(pid_t pid)
-{
-	char path[40], line[200];
-	long kib = -1;
-	FILE *in;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	in = fopen(path, "re");
-	while (in && fgets(line, sizeof(line), in))
-		if (sscanf(line, "RssAnon: %ld", &kib) == 1)
-			break;
-	if (in)
-		fclose(in);
-	return kib;
-}
-
 /* 200 MB of output neither block the command nor stay in memory. */
 static void test_flood_of_output(void **state)
 {
@@ -445,6 +430,7 @@ int main(void)
 		EACH(test_background),
 		EACH(test_many_jobs),
 		EACH(test_many_peers),
+		EACH(test_connects),
 		EACH(test_shutdown),
 		EACH(test_read_and_write),
 		EACH(test_ranges),

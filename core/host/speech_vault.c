@@ -78,7 +78,13 @@ enum heard hear_sub_team(struct conn *c, struct job *job, struct fault *f)
 			  "a sub-team is below the caller's own team");
 	else
 		fault_set(f, FAULT_UNAVAILABLE, "/type",
-			  "this host has no teams below teams");
+			  "this host has no teams below teams: none was made");
+	fault_hint(f,
+		   f->code == FAULT_DENIED
+			   ? "Name the team that this workspace belongs to."
+			   : "Ask the operator for a team beside this one (`cadre team "
+			     "create`) or for more members of it (`cadre agent "
+			     "register`).");
 	return HEARD_NONSENSE;
 }
 

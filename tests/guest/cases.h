@@ -1,5 +1,5 @@
 /*
- * cases - the tests of a guest's files and daemon.
+ * cases - the tests of a guest's files and daemon, and of too many who call.
  */
 #ifndef GUEST_CASES_H
 #define GUEST_CASES_H
@@ -17,6 +17,8 @@ void test_upload(void **state);
 void test_edit(void **state);
 void test_list(void **state);
 void test_escapes(void **state);
+
+void test_connects(void **state);
 
 void test_assignment(void **state);
 void test_bad_assignments(void **state);

@@ -68,6 +68,7 @@ REFUSED = [
     ({"type": "NoSuchType"}, "InvalidRequest"),
     ({"type": "Exec", "command": "true"}, "InvalidRequest"),
     ({"type": "Shutdown"}, "InvalidRequest"),
+    ({"type": "PollDaemonResults", "limit": 5}, "InvalidRequest"),
     ({"type": "TeamMessagePush", "message": {}}, "InvalidRequest"),
     ({"type": "CreateSubTeam", "name": "x", "parent_team": "blue", "roles": [], "max_vms": 1}, "PermissionDenied"),
     ({"type": "CreateSubTeam", "name": "x", "parent_team": "red", "roles": [], "max_vms": 1}, "Unavailable"),
@@ -77,6 +78,8 @@ REFUSED = [
     ({"type": "VaultSearch", "query": "x", "path": "teams/blue"}, "PermissionDenied"),
     ({"type": "VaultSearch", "query": "(("}, "InvalidRequest"),
 ]
+# What a refusal says, beside its code: where it belongs, what to do instead.
+SAYS = {"PollDaemonResults": "host to guest, on port 5000", "CreateSubTeam": "cadre team create"}
 ALLOWED = [
     ({"type": "TeamMessage", "to": "bob", "content": "truly ann's"}, "TeamMessageDelivered"),
     ({"type": "TeamMessage", "to": "bob", "content": "ann again", "from": "ann"}, "TeamMessageDelivered"),
@@ -107,6 +110,9 @@ def lie(conn):
         answer = ask(conn, message, "r%d" % i)
         if answer["type"] != "Error" or answer["code"] not in codes.split():
             print("not refused:", message, answer, file=report)
+        said = answer.get("message", "") + answer.get("hint", "")
+        if answer.get("code") != "PermissionDenied" and SAYS.get(message["type"], "") not in said:
+            print("no word of what to do:", message, answer, file=report)
     for i, (message, kind) in enumerate(ALLOWED):
         answer = ask(conn, message, "a%d" % i)
         if answer["type"] != kind:

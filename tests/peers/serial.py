@@ -59,3 +59,9 @@ else:
     expect(ask(type="SetHostname", hostname="named-again"), "Ok")
 assert ask(type="Exec", command="cat /etc/resolv.conf")["stdout"] == "nameserver 9.9.9.9\n"
 expect(ask(type="Exec", command="hostname"), "ExecResult", stdout="named-again\n")
+# Without a word about name servers these are those of the dialect; [] changes none.
+for dns, servers in (({}, ["1.1.1.1", "8.8.8.8"]), ({"dns": ["9.9.9.8"]}, ["9.9.9.8"]),
+                     ({"dns": []}, ["9.9.9.8"])):
+    ask(type="ConfigureNetwork", ip_address="10.1.2.3", gateway="10.1.0.1", **dns)
+    said = ask(type="Exec", command="cat /etc/resolv.conf")["stdout"]
+    assert said == "".join("nameserver %s\n" % s for s in servers), said

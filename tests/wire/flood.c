@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "tests/lib/place.h"
 
@@ -213,5 +214,72 @@ void test_slow_guest(void **state)
 	healthy(s);
 	kill(guest, SIGCONT);
 	json_decref(call(&r, 1, "workspace.destroy", "{'workspace':'red/sloth'}"));
+	raw_hang_up(&r);
+}
+
+/* Four commands for one agent's daemon, sent as one: each says that it has begun,
+ * after its guest has said so too. */
+static void assign_four(struct raw *r, const char *began)
+{
+	for (int i = 0; i < 4; i++) {
+		json_t *content =
+			json_pack("{ss,so}", "task_id", "t", "command",
+				  json_sprintf("sleep 0.5; echo >>%s; sleep 60", began));
+		char *text = json_dumps(content, JSON_COMPACT);
+
+		raw_say(r, raw_call(i, "message.send",
+				    json_pack("{ss,ss,ss}", "to", "quick", "content",
+					      text, "message_type", "task_assignment")));
+		free(text);
+		json_decref(content);
+	}
+	for (int i = 0; i < 4; i++)
+		json_decref(raw_hear(r, ANSWER_MS));
+}
+
+static bool has_size(const char *path, off_t size)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_size >= size;
+}
+
+static int count_running(struct raw *r)
+{
+	json_t *answer = call(r, 1, "assignment.list", "{'agent':'quick'}"), *a;
+	size_t i;
+	int n = 0;
+
+	json_array_foreach(
+		json_object_get(json_object_get(answer, "result"), "assignments"), i, a)
+		n += !strcmp(text_at(a, "state"), "running");
+	json_decref(answer);
+	return n;
+}
+
+/* A guest's daemon tells of each command that begins; four tell at once, while the
+ * host still writes down the first.  The last word counts, though none follows. */
+void test_heartbeats_at_once(void **state)
+{
+	struct scene *s = *state;
+	int64_t until = tick_ms() + ANSWER_MS;
+	char began[100];
+	struct raw r;
+	pid_t guest;
+
+	snprintf(began, sizeof(began), "%s/began", s->base);
+	dial(s, &r, NULL);
+	json_decref(call(&r, 1, "agent.register", "{'name':'quick'}"));
+	json_decref(call(&r, 1, "workspace.create", "{'agent':'quick'}"));
+	guest = guest_of(&r, "red/quick");
+	assign_four(&r, began);
+	while (!has_size(began, 4) && tick_ms() < until)
+		pause_for(5);
+	kill(guest, SIGSTOP);
+	while (count_running(&r) < 4 && tick_ms() < until)
+		pause_for(50);
+	assert_int_equal(count_running(&r), 4);
+	kill(guest, SIGCONT);
+	json_decref(call(&r, 1, "workspace.destroy", "{'workspace':'red/quick'}"));
 	raw_hang_up(&r);
 }

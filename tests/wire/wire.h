@@ -17,6 +17,7 @@
 
 #include "core/host/home.h"
 #include "tests/lib/raw.h"
+#include "tests/lib/usage.h"
 
 enum { AT_ONCE_MS = 3000, ANSWER_MS = 30000 };
 
@@ -42,9 +43,6 @@ json_t *call(struct raw *r, int id, const char *op, const char *args);
 void refused(struct raw *r, const char *body, size_t len, const char *code);
 const char *text_at(const json_t *json, const char *name);
 
-long memory_of(pid_t pid); /* anonymous, in KiB */
-long descriptors_of(pid_t pid);
-
 /* --- cases ------------------------------------------------------------------ */
 
 void test_half_frames(void **state);
@@ -60,6 +58,7 @@ void test_no_descriptors(void **state);
 void test_never_reads(void **state);
 void test_waits_and_leaves(void **state);
 void test_slow_guest(void **state);
+void test_heartbeats_at_once(void **state);
 /* lines.c: the MCP door */
 void test_mcp_garbage(void **state);
 void test_mcp_long_and_deep(void **state);

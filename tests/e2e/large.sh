@@ -1,0 +1,84 @@
+#!/bin/sh
+# large - what is stored is never out of reach because of its size: two full streams
+# of a command, a note of 10 MiB, a hundred messages of 256 KiB from a guest.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+cadre() { "$CADRE" "$@"; }
+failed=0
+trap 'cadre down >/dev/null 2>&1' EXIT
+bad() { echo "FAILED: $*"; failed=1; }
+until_is() { # PATTERN COMMAND...: within a minute its output holds the pattern
+	pattern=$1 n=0
+	shift
+	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
+		n=$((n + 1))
+		[ $n -lt 600 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
+		sleep 0.1
+	done
+}
+in_place() { cadre exec --team red red/w sh -c "$1"; }
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"lead"},{"name":"w","workspace":true}]' >/dev/null ||
+	bad "team create"
+until_is 'ready.* w ' cadre workspace list --team red
+
+# --- both streams of a command, 2 MiB each -------------------------------------------------
+
+# Lines of their own, so that a part that is missing or comes twice shows.
+lines() { seq -f "$1 %06.0f is a line of this stream" 1 100000 | head -c 2097152; }
+lines out >"$TMPDIR/out"
+lines err >"$TMPDIR/err"
+cadre workspace write red/w out @"$TMPDIR/out" --team red >/dev/null || bad "write"
+cadre workspace write red/w err @"$TMPDIR/err" --team red >/dev/null || bad "write"
+cadre task create both --team red >/dev/null
+cadre task assign 001 w --command 'cat err >&2 & cat out; wait' --team red >/dev/null
+until_is completed cadre task show 001 --team red
+for stream in stdout stderr; do
+	: >"$TMPDIR/got"
+	while [ "$(stat -c %s "$TMPDIR/got")" -lt 2097152 ]; do
+		cadre result 001 --team red --stream $stream --json \
+			--offset "$(stat -c %s "$TMPDIR/got")" >"$TMPDIR/part" || break
+		python3 -c 'import json, sys
+part = json.load(open(sys.argv[1]))[sys.argv[2]]
+sys.exit(not part or not sys.stdout.write(part))' "$TMPDIR/part" $stream >>"$TMPDIR/got" || break
+	done
+	cmp "$TMPDIR/got" "$TMPDIR/${stream#std}" || bad "$stream is not whole"
+done
+
+# --- a note of 10 MiB, there and back ------------------------------------------------------
+
+seq -f 'line %09.0f of the note' 1 500000 | head -c 10485760 >"$TMPDIR/note"
+cadre vault write teams/red/big.md @"$TMPDIR/note" >/dev/null || bad "vault write"
+# A note comes in parts by itself; what goes is at most a message at a time.
+in_place 'cadre vault read big.md >read && split -C 3000000 read part. &&
+	for part in part.*; do cadre vault append again.md @$part || exit 1; done' >/dev/null ||
+	bad "a note in a guest"
+cadre workspace read red/w read --team red | cmp - "$TMPDIR/note" || bad "the note is not whole inside"
+cadre vault read teams/red/again.md | cmp - "$TMPDIR/note" || bad "the note is not whole outside"
+
+# --- a hundred messages of 256 KiB from a guest; for those to one see link.c ------------------
+
+in_place 'i=100
+while [ $i -lt 200 ]; do
+	{ printf "%d" $i; head -c 262141 /dev/zero | tr "\0" x; } >message
+	cadre send lead @message >/dev/null || exit 1
+	i=$((i + 1))
+done' || bad "a hundred messages"
+receive() { # AS: all its messages, a page at a time; how each begins, and whether it is whole
+	while :; do
+		cadre --team red --as "$1" inbox --take --limit 100 --json >"$TMPDIR/page" || return
+		python3 -c 'import json, sys
+page = json.load(open(sys.argv[1]))["messages"]
+for m in page:
+    text = m["content"]
+    print(text[:3], len(text), text[3:] == "x" * 262141)
+sys.exit(not page)' "$TMPDIR/page" || return
+	done
+}
+receive lead >"$TMPDIR/got"
+seq -f '%.0f 262144 True' 100 199 | cmp - "$TMPDIR/got" || bad "the messages are not whole"
+
+cadre team destroy red >/dev/null
+exit $failed

@@ -1,0 +1,12 @@
+/*
+ * usage - what a process takes of the machine.
+ */
+#ifndef TESTS_USAGE_H
+#define TESTS_USAGE_H
+
+#include <sys/types.h>
+
+long memory_of(pid_t pid); /* anonymous, in KiB; -1: not known */
+long descriptors_of(pid_t pid);
+
+#endif
