@@ -55,11 +55,15 @@ void visit_fail(struct visit *v, int status, const struct fault *why)
 
 void visit_answer_json(struct visit *v, int status, json_t *json)
 {
-	char *text = json_dumps(json, JSON_COMPACT);
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	struct fault f = { 0 };
 
 	json_decref(json);
-	if (!text)
-		abort();
+	if (!text) {
+		fault_set(&f, FAULT_INTERNAL, "", "the host answers nonsense");
+		visit_fail(v, 0, &f);
+		return;
+	}
 	let_go(v);
 	http_answer(v->x, status, "application/json", text, strlen(text));
 	free(text);

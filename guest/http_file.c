@@ -38,6 +38,18 @@ static bool is_state(const struct guest *g, const char *path)
 	return strncmp(path, own, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
+static bool is_utf8(const char *s)
+{
+	while (*s) {
+		size_t n = (unsigned char)*s < 0x80 ? 1 : text_wide(s);
+
+		if (n == 0)
+			return false;
+		s += n;
+	}
+	return true;
+}
+
 /* What is behind /files/, resolved: relative, without `.` and `..`. */
 static int take_path(struct visit *v, const char **out, struct fault *f)
 {
@@ -45,8 +57,9 @@ static int take_path(struct visit *v, const char **out, struct fault *f)
 	const char *raw = strchr(v->x->path + 1, '/') + 1;
 	const char *path = http_unescape(&v->x->arena, raw, strlen(raw));
 
-	if (!path)
-		return fault_set(f, FAULT_INVALID, "/path", "a broken escape, or NUL");
+	if (!path || !is_utf8(path))
+		return fault_set(f, FAULT_INVALID, "/path",
+				 "a broken escape, NUL, or no UTF-8");
 	if (!*path || *path == '/')
 		return fault_set(f, FAULT_INVALID, "/path",
 				 "not a path below the workspace");

@@ -176,6 +176,7 @@ void http_refuse(struct http_conn *c, int status, enum fault_code code, const ch
 {
 	struct fault f = { 0 };
 
+	http_conn_forget(c, true);
 	c->last = true;
 	fault_set(&f, code, "", "%s", why && *why ? why : "this is no HTTP");
 	fault_hint(&f, code == FAULT_INVALID ? "Send a request of HTTP/1.1."

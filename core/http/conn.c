@@ -83,7 +83,6 @@ static void time_out(struct http_conn *c)
 	struct fault f = { 0 };
 
 	if (c->state == CONN_BODY || (c->state == CONN_HEAD && c->started)) {
-		http_conn_forget(c, true);
 		http_refuse(c, 408, FAULT_TIMEOUT, "the request comes too slowly");
 	} else if (c->state == CONN_HELD || c->state == CONN_ASKED) {
 		http_conn_forget(c, true);

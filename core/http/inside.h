@@ -100,7 +100,8 @@ void http_parse_reset(struct http_conn *c);
 /* --- answer.c ---------------------------------------------------------------------- */
 
 void http_continue(struct http_conn *c);
-/* Answers with why the request is refused, and closes behind that. */
+/* Answers with why the request is refused, and closes behind that; the service
+ * is told if it has it. */
 void http_refuse(struct http_conn *c, int status, enum fault_code code, const char *why);
 
 #endif

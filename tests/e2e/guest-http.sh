@@ -143,7 +143,7 @@ echo secret >"$TMPDIR/secret"
 in_place red/bob "ln -s $TMPDIR/secret out; ln -s / root; ln -s .cadre own; mkfifo pipe; mkdir folder"
 for path in ../secret ..%2fsecret %2e%2e/secret in/../../secret //etc/passwd %2fetc%2fpasswd /etc/passwd \
 	out root/etc/passwd own/guest.lock .cadre/guest.lock ./.cadre/guest.lock in/%2e%2e/.cadre/guest.lock \
-	in%00 a%zz % '' folder . pipe nothing; do
+	in%00 a%zz a%ffb % '' folder . pipe nothing; do
 	got=$(ask "$ann" "/files/$path")
 	case $got in 400 | 403 | 404) ;; *) bad "GET /files/$path gives $got" ;; esac
 	[ -n "$path" ] && [ "$path" != nothing ] || continue

@@ -301,6 +301,18 @@ static void test_talks(void **state)
 	assert_null(w->held);
 }
 
+static void test_broken_body_is_told(void **state)
+{
+	static const char said[] = "POST /echo HTTP/1.1\r\n" HOST
+				   "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n!";
+	struct world *w = *state;
+	struct text got = talk(w, said, sizeof(said) - 1, 4096);
+
+	assert_string_equal(statuses(got.data), "400 ");
+	assert_int_equal(w->gone, 1);
+	text_release(&got);
+}
+
 static void test_nul_in_a_head(void **state)
 {
 	static const char said[] = "GET /header HTTP/1.1\r\n" HOST "X-It: a\0b\r\n\r\n";
@@ -528,6 +540,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		t(test_talks),
+		t(test_broken_body_is_told),
 		t(test_nul_in_a_head),
 		t(test_large_heads),
 		t(test_trailers_are_of_the_head),
