@@ -153,7 +153,7 @@ static void open_guest(void)
 static void clean(void)
 {
 	struct dirent **names;
-	int n = scandir(top, &names, NULL, NULL);
+	int n = scandir(top, &names, NULL, alphasort);
 
 	assert(n == 3);
 	while (n > 0)

@@ -1,0 +1,118 @@
+"""hostile_http - who means a workspace's HTTP door harm: HOST PORT TOKEN REPORT.
+
+What goes wrong is a line of the report; the last one is `done`.
+"""
+import socket
+import sys
+
+HOST, PORT, TOKEN, REPORT = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+AUTH = b"Host: localhost\r\nAuthorization: Bearer " + TOKEN.encode() + b"\r\n"
+report = open(REPORT, "a", buffering=1)
+
+
+def bad(*words):
+    print("FAILED:", *words, file=report)
+
+
+def dial():
+    s = socket.create_connection((HOST, PORT), timeout=60)
+    return s
+
+
+def hear(s):
+    """All until the guest hangs up."""
+    got = b""
+    try:
+        while piece := s.recv(65536):
+            got += piece
+    except ConnectionError:
+        pass
+    return got
+
+
+def statuses(got):
+    return [int(part[:3]) for part in got.split(b"HTTP/1.1 ")[1:]]
+
+
+def say(data, want, what):
+    s = dial()
+    try:
+        s.sendall(data)
+        s.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass  # it was answered before all was said
+    got = statuses(hear(s))
+    s.close()
+    if got != want:
+        bad(what, "gives", got, "not", want)
+
+
+def serves(when):
+    """An honest teammate is served."""
+    s = dial()
+    s.sendall(b"GET /card HTTP/1.1\r\n" + AUTH + b"Connection: close\r\n\r\n")
+    got = hear(s)
+    s.close()
+    if statuses(got) != [200] or b'"name":"bob"' not in got:
+        bad("no service", when, got[:200])
+
+
+def half(request, n=1):
+    """Connections that never say the rest."""
+    held = []
+    for _ in range(n):
+        s = dial()
+        try:
+            s.sendall(request)
+        except OSError:
+            pass
+        held.append(s)
+    return held
+
+
+def let_go(held):
+    for s in held:
+        s.close()
+
+
+CARD = b"GET /card HTTP/1.1\r\n" + AUTH + b"\r\n"
+UPLOAD = b"POST /files/harm HTTP/1.1\r\n" + AUTH
+
+serves("at first")
+say(CARD * 50, [200] * 50, "fifty requests at once")
+say(b"GET /card HTTP/1.1\r\n" + AUTH + b"X: " + b"x" * (100 << 10) + b"\r\n\r\n", [431], "a large header")
+say(b"GET /" + b"x" * (100 << 10) + b" HTTP/1.1\r\n" + AUTH + b"\r\n", [414], "a long target")
+say(b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5000 + b"\r\n", [431], "many headers")
+say(UPLOAD + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nno\r\n", [400], "a broken chunk")
+say(UPLOAD + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", [400], "a chunk without end")
+say(UPLOAD + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabc", [400], "two lengths")
+say(UPLOAD + b"Content-Length: 10\r\n\r\nabc", [], "half a body")
+say(UPLOAD + b"Content-Length: 2000000000\r\n\r\n" + b"x" * 100000, [413], "a body that is too large")
+say(b"POST /message HTTP/1.1\r\n" + AUTH + b"Content-Length: 100000\r\n\r\n" + b"[" * 100000, [400], "deep JSON")
+say(bytes(range(256)) * 400, [400], "garbage")
+say(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", [400], "TLS")
+say(b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding : chunked\r\n\r\n", [400], "a blank in a name")
+say(b"GET /card HT", [], "half a request")
+say(b"\r\n" * 20000 + CARD, [200], "empty lines")
+serves("after nonsense")
+
+for _ in range(500):
+    dial().close()
+serves("after five hundred who come and go")
+
+silent = half(b"", 500)
+serves("beside five hundred who say nothing")
+loris = half(b"GET /card HTTP/1.1\r\nHost: localhost\r\nX: ", 300)
+serves("beside three hundred half requests")
+trickle = half(UPLOAD + b"Content-Length: 1000000\r\n\r\nx", 20)
+deaf = half(b"GET /files/large HTTP/1.1\r\n" + AUTH + b"\r\n", 20)
+serves("beside those who neither go on nor read")
+for s in silent + loris:  # some were hung up on, to make room
+    try:
+        s.sendall(b"y")
+    except OSError:
+        pass
+serves("beside drops")
+let_go(silent + loris + trickle + deaf)
+serves("at last")
+print("done", file=report)
