@@ -74,39 +74,44 @@ static int64_t lease_ms(const struct call *call, const struct task_claim_in *in)
 					     : call->settings->config.task_lease_seconds);
 }
 
+/* 1: it is this agent's; who wins, the statement decides. */
+static int take(struct call *call, int64_t task, const struct agent_row *a,
+		int64_t lease_ms)
+{
+	return sql_run(call, task_claim, .id = task, .agent = a->id,
+		       .generation = a->generation, .lease_ms = lease_ms,
+		       .max_attempts = call->settings->config.task_max_attempts,
+		       .now = call->now);
+}
+
 static int claim_named(struct call *call, const struct task_claim_in *in,
-		       const struct agent_row *a, struct claim_row *won)
+		       const struct agent_row *a, struct task_best_row *won)
 {
 	struct task_row t;
 	int rc;
 
 	if ((rc = task_find(call, in->task, &t)) < 0)
 		return rc;
-	rc = sql_row(call, task_claim, won, .id = t.id, .agent = a->id,
-		     .generation = a->generation, .lease_ms = lease_ms(call, in),
-		     .max_attempts = call->settings->config.task_max_attempts,
-		     .now = call->now);
+	*won = (struct task_best_row){ t.id, t.epoch };
+	rc = take(call, t.id, a, lease_ms(call, in));
 	return rc == 0 ? not_claimable(call, &t) : rc;
 }
 
 static int claim_best(struct call *call, const struct task_claim_in *in,
-		      const struct agent_row *a, struct claim_row *won)
+		      const struct agent_row *a, struct task_best_row *won)
 {
 	int rc = task_settle(call, 0, 100, NULL);
 
-	if (rc < 0)
+	if (rc < 0 || (rc = sql_row(call, task_best, won, .team = call->caller.team,
+				    .agent = a->id)) <= 0)
 		return rc;
-	return sql_row(call, task_claim_best, won, .team = call->caller.team,
-		       .agent = a->id, .generation = a->generation,
-		       .lease_ms = lease_ms(call, in),
-		       .max_attempts = call->settings->config.task_max_attempts,
-		       .now = call->now);
+	return take(call, won->id, a, lease_ms(call, in));
 }
 
 int task_claim(struct call *call, const struct task_claim_in *in,
 	       struct task_claim_out *out)
 {
-	struct claim_row won = { 0 };
+	struct task_best_row won = { 0 };
 	struct agent_row a;
 	int rc;
 
@@ -124,7 +129,7 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 			return 0;
 		}
 		call->made = won.id;
-		if ((rc = claimed(call, won.id, a.id, won.epoch)) < 0)
+		if ((rc = claimed(call, won.id, a.id, won.epoch + 1)) < 0)
 			return rc;
 	}
 	if ((rc = task_tell(call, call->made, &out->task)) < 0)
@@ -143,16 +148,12 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 int task_dispatch(struct call *call, struct task_row *t, const struct agent_row *to,
 		  int64_t lease_ms)
 {
-	struct claim_row won;
-	int rc = sql_row(call, task_claim, &won, .id = t->id, .agent = to->id,
-			 .generation = to->generation, .lease_ms = lease_ms,
-			 .max_attempts = call->settings->config.task_max_attempts,
-			 .now = call->now);
+	int rc = take(call, t->id, to, lease_ms);
 
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
 		return not_claimable(call, t);
-	t->epoch = won.epoch;
-	return claimed(call, t->id, to->id, won.epoch);
+	t->epoch++;
+	return claimed(call, t->id, to->id, t->epoch);
 }

@@ -159,7 +159,7 @@ CREATE TABLE task (
 	description TEXT NOT NULL DEFAULT '',
 	priority INTEGER NOT NULL CHECK (priority BETWEEN 1 AND 5),
 	state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 6),
-	owner INTEGER REFERENCES agent(id),
+	owner INTEGER, -- agent
 	owner_generation INTEGER,
 	epoch INTEGER NOT NULL DEFAULT 0, -- raised by every claim and its end
 	lease_ms INTEGER NOT NULL DEFAULT 0,
@@ -175,7 +175,7 @@ CREATE TABLE task (
 	parts INTEGER NOT NULL DEFAULT 0, -- 1 tags, 2 criteria, 4 notes, 8 dependencies
 	UNIQUE (team, number),
 	CHECK (after_lapse IN (0, 5)),
-	CHECK ((owner IS NOT NULL) = (state IN (1, 2, 3))),
+	CHECK ((owner IS NOT NULL) = (state BETWEEN 1 AND 3)), -- a list of three would be built each time
 	CHECK ((lease_until IS NOT NULL) = (state IN (1, 2)))
 ) STRICT;
 CREATE INDEX task_ready ON task(team, priority, number)

@@ -18,14 +18,14 @@ SELECT t.name AS team,
 	WHEN EXISTS (SELECT 1 FROM assignment x
 		WHERE x.team = t.id AND x.state < 2 AND x.state = 1) THEN 'working'
 	WHEN NOT EXISTS (SELECT 1 FROM task k WHERE k.team = t.id
-		AND k.state IN (0, 1, 2, 3))
+		AND k.state BETWEEN 0 AND 3)
 		AND EXISTS (SELECT 1 FROM result r
 		WHERE r.team = t.id AND r.collected_at IS NULL) THEN 'completing'
 	ELSE 'ready' END AS state,
 	(SELECT count(*) FROM agent a
 		WHERE a.team = t.id AND a.gone = 0 AND a.kind = 0) AS members,
 	(SELECT count(*) FROM task k
-		WHERE k.team = t.id AND k.state IN (0, 1, 2, 3)) AS open_tasks,
+		WHERE k.team = t.id AND k.state BETWEEN 0 AND 3) AS open_tasks,
 	t.inbox_capacity, t.max_vms,
 	strftime('%Y-%m-%dT%H:%M:%fZ', t.created_at / 1000.0, 'unixepoch') AS created_at,
 	strftime('%Y-%m-%dT%H:%M:%fZ', t.destroyed_at / 1000.0, 'unixepoch')

@@ -109,7 +109,6 @@ UPDATE task SET state = after_lapse,
 WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
 
 -- name: task_claim
--- row: claim
 -- Exactly one claimer wins: the task must be pending with nothing in the way, and
 -- free or meant for this agent.
 UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
@@ -117,20 +116,13 @@ UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
 	after_lapse = CASE WHEN attempts + 1 >= :max_attempts THEN 5 ELSE 0 END,
 	updated_at = :now
 WHERE id = :id AND state = 0 AND open_deps = 0
-	AND (assignee IS NULL OR assignee = :agent)
-RETURNING id, epoch;
+	AND (assignee IS NULL OR assignee = :agent);
 
--- name: task_claim_best
--- row: claim
--- The same for the best ready one: by priority, then age.
-UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
-	epoch = epoch + 1, lease_ms = :lease_ms, lease_until = :now + :lease_ms,
-	after_lapse = CASE WHEN attempts + 1 >= :max_attempts THEN 5 ELSE 0 END,
-	updated_at = :now
-WHERE id = (SELECT id FROM task WHERE team = :team AND state = 0 AND open_deps = 0
-		AND (assignee IS NULL OR assignee = :agent)
-		ORDER BY priority, number LIMIT 1)
-RETURNING id, epoch;
+-- name: task_best
+-- What an agent would claim now: the best ready one, by priority, then age.
+SELECT id, epoch FROM task WHERE team = :team AND state = 0 AND open_deps = 0
+	AND (assignee IS NULL OR assignee = :agent)
+ORDER BY priority, number LIMIT 1;
 
 -- name: task_start
 UPDATE task SET state = 2, updated_at = :now

@@ -35,7 +35,7 @@ SELECT CASE
 	WHEN EXISTS (SELECT 1 FROM assignment x
 		WHERE x.team = t.id AND x.state < 2 AND x.state = 1) THEN 2
 	WHEN NOT EXISTS (SELECT 1 FROM task k WHERE k.team = t.id
-		AND k.state IN (0, 1, 2, 3))
+		AND k.state BETWEEN 0 AND 3)
 		AND EXISTS (SELECT 1 FROM result r
 		WHERE r.team = t.id AND r.collected_at IS NULL) THEN 3
 	ELSE 1 END AS now_state, t.state
@@ -50,7 +50,7 @@ SELECT t.id, t.name, t.created_at,
 	(SELECT count(*) FROM agent a
 		WHERE a.team = t.id AND a.gone = 0 AND a.kind = 0) AS members,
 	(SELECT count(*) FROM task k
-		WHERE k.team = t.id AND k.state IN (0, 1, 2, 3)) AS open_tasks
+		WHERE k.team = t.id AND k.state BETWEEN 0 AND 3) AS open_tasks
 FROM team t
 WHERE (:all OR t.destroyed_at IS NULL) AND (:team = 0 OR t.id = :team)
 ORDER BY t.name, t.id;
