@@ -252,6 +252,7 @@ static int tell_traits(struct call *call, int64_t agent, struct card *card)
 
 static int tell_card(struct call *call, const struct agent_row *a, struct card *card)
 {
+	struct agent_http_row door;
 	struct workspace_row w;
 	int rc;
 
@@ -259,7 +260,6 @@ static int tell_card(struct call *call, const struct agent_row *a, struct card *
 		.name = a->name,
 		.role = a->role,
 		.description = a->description,
-		.endpoints = { .http = a->http },
 		.input_schema = a->input_schema,
 		.output_schema = a->output_schema,
 		.status = a->status,
@@ -272,6 +272,9 @@ static int tell_card(struct call *call, const struct agent_row *a, struct card *
 		if ((rc = sql_row(call, workspace_by_id, &w, .id = a->workspace)) < 0)
 			return rc;
 		card->workspace_id = id_public(call, ID_WORKSPACE, w.id, w.created_at);
+		if ((rc = sql_row(call, agent_http, &door, .agent = a->id)) < 0)
+			return rc;
+		card->endpoints.http = rc ? door.http : NULL;
 	}
 	return tell_traits(call, a->id, card);
 }
@@ -279,16 +282,17 @@ static int tell_card(struct call *call, const struct agent_row *a, struct card *
 int agent_whois(struct call *call, const struct agent_whois_in *in,
 		struct agent_whois_out *out)
 {
+	struct inbox_state_row inbox;
 	struct agent_row a;
 	int rc;
 
 	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
-	    (rc = inbox_counters(call, &a)) < 0)
+	    (rc = inbox_counters(call, a.id, &inbox)) < 0)
 		return rc;
-	out->queued = a.queued;
-	out->leased = a.leased;
-	out->assignments = a.assignments;
+	out->queued = inbox.queued;
+	out->leased = inbox.leased;
+	out->assignments = inbox.assignments;
 	return tell_card(call, &a, &out->card);
 }
 

@@ -120,7 +120,7 @@ static int claim_for(struct call *call, const struct agent_row *to,
 int64_t assignment_send(struct call *call, const struct draft *d,
 			const struct agent_row *to, const struct task_payload *p)
 {
-	struct assignment_count_row open;
+	struct inbox_state_row open;
 	struct draft own = *d;
 	struct task_row task;
 	int64_t message;
@@ -129,7 +129,8 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 	if (to->kind == 1)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
 				 "the operator runs no commands");
-	if ((rc = sql_row(call, assignment_count, &open, .agent = to->id)) < 0)
+	if ((rc = sql_run(call, assignment_count, .agent = to->id)) < 0 ||
+	    (rc = sql_row(call, inbox_state, &open, .agent = to->id)) < 0)
 		return rc;
 	if (open.assignments > call->settings->config.limits_max_assignments)
 		return fault_set(&call->fault, FAULT_EXHAUSTED, "/to",

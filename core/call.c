@@ -163,6 +163,7 @@ enum { TOUCH_MS = 30000 };
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
+	struct lease_any_row held;
 	int rc;
 
 	if (!call->identity.agent)
@@ -173,7 +174,10 @@ static int keep_alive(struct call *call)
 		call->renew = rc > 0 && ending.n > 0;
 		return rc;
 	}
-	rc = sql_run(call, lease_renew, .agent = call->caller.agent, .now = call->now);
+	rc = sql_row(call, lease_any, &held, .agent = call->caller.agent);
+	if (rc > 0 && held.any)
+		rc = sql_run(call, lease_renew, .agent = call->caller.agent,
+			     .now = call->now);
 	if (rc < 0 || call->caller.active_at >= call->now - TOUCH_MS)
 		return rc;
 	return sql_run(call, agent_touch, .agent = call->caller.agent, .now = call->now);

@@ -28,23 +28,24 @@ static int drop_oldest(struct call *call, int64_t agent)
 
 /* Leases that ran out count again and lives that are over do not: both are written
  * down before anything drops. */
-static int keep_capacity(struct call *call, int64_t agent, int64_t queued, int64_t leased)
+static int keep_capacity(struct call *call, int64_t agent)
 {
 	int64_t capacity = call->caller.inbox_capacity;
-	struct agent_row a;
+	struct inbox_state_row in;
 	int rc;
 
-	if (capacity == 0 || queued + leased <= capacity)
+	if (capacity == 0)
 		return 0;
+	if ((rc = sql_row(call, inbox_state, &in, .agent = agent)) <= 0 ||
+	    in.queued + in.leased <= capacity)
+		return rc < 0 ? rc : 0;
 	if ((rc = inbox_settle(call, agent)) < 0 ||
-	    (rc > 0 && (rc = sql_row(call, agent_by_id, &a, .id = agent)) < 0))
+	    (rc > 0 && (rc = sql_row(call, inbox_state, &in, .agent = agent)) < 0))
 		return rc;
-	if (rc > 0)
-		queued = a.queued;
-	for (; queued > capacity; queued--)
+	for (; in.queued > capacity; in.queued--)
 		if ((rc = drop_oldest(call, agent)) < 0)
 			return rc;
-	return 0;
+	return 1;
 }
 
 /* --- delivering ----------------------------------------------------------------- */
@@ -64,13 +65,10 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 
 	rc = sql_run(call, delivery_add, .message = message, .agent = to->id,
 		     .lane = lane, .expires_at = d->expires_at);
-	if (rc < 0)
-		return rc;
-	if (lane != LANE_ASSIGNMENT &&
-	    ((rc = sql_run(call, inbox_count, .agent = to->id)) < 0 ||
-	     (rc = keep_capacity(call, to->id, to->queued + 1, to->leased)) < 0))
-		return rc;
-	return 0;
+	if (rc < 0 || lane == LANE_ASSIGNMENT)
+		return rc < 0 ? rc : 0;
+	rc = sql_run(call, inbox_count, .agent = to->id);
+	return rc < 0 ? rc : keep_capacity(call, to->id);
 }
 
 /* What the clock did to full inboxes counts before anything drops. */
@@ -110,17 +108,14 @@ static int drop_one_each(struct call *call, int64_t except)
 static int drop_surplus(struct call *call)
 {
 	struct inbox_over_row full;
-	struct agent_row a;
 	struct query q;
 	int rc;
 
 	sql_query(call, &q, inbox_over, .team = call->caller.team,
 		  .inbox_capacity = call->caller.inbox_capacity);
-	while ((rc = sql_next(call, &q, &full)) > 0) {
-		if ((rc = sql_row(call, agent_by_id, &a, .id = full.id)) < 0 ||
-		    (rc = keep_capacity(call, full.id, a.queued, a.leased)) < 0)
+	while ((rc = sql_next(call, &q, &full)) > 0)
+		if ((rc = keep_capacity(call, full.id)) < 0)
 			break;
-	}
 	query_end(&q);
 	return rc;
 }

@@ -80,18 +80,20 @@ int door_prove(struct call *call, const struct caller_row *who)
 int agent_door(struct call *call, const struct agent_door_in *in,
 	       struct agent_door_out *out)
 {
+	struct agent_http_row door = { 0 };
 	char token[TOKEN_SIZE];
 	struct agent_row a;
 	int rc;
 
 	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
-	    (rc = check_policy(call, a.team, call->caller.agent, a.id)) < 0)
+	    (rc = check_policy(call, a.team, call->caller.agent, a.id)) < 0 ||
+	    (rc = sql_row(call, agent_http, &door, .agent = a.id)) < 0)
 		return rc;
 	token_for_door(call->settings->secret, call->caller.agent,
 		       call->caller.generation, a.id, a.generation, token);
 	out->name = a.name;
-	out->url = a.http;
+	out->url = door.http;
 	out->token = arena_printf(&call->arena, "%s.%s", call->caller.name, token);
 	return 0;
 }

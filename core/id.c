@@ -20,19 +20,32 @@ static int load_keys(struct call *call)
 	return 0;
 }
 
+static char *put_hex(char *at, uint64_t v, int digits)
+{
+	for (int i = digits - 1; i >= 0; i--, v >>= 4)
+		at[i] = "0123456789abcdef"[v & 15];
+	return at + digits;
+}
+
 const char *id_public(struct call *call, enum id_noun noun, int64_t row, int64_t at)
 {
 	const struct id_keys *k = &call->ids;
-	int64_t n;
+	char *id, *p;
 
 	if (load_keys(call) < 0)
 		return NULL;
-	n = ((row + at * spread) & mask48) ^ k->c;
-	return arena_printf(&call->arena,
-			    "%08" PRIx64 "-%04" PRIx64 "-7%03" PRIx64 "-%04" PRIx64
-			    "-%012" PRIx64,
-			    (uint64_t)at >> 16, (uint64_t)at & 0xffff, (uint64_t)k->a,
-			    (uint64_t)(0x8000 | (int64_t)noun << 10 | k->b), (uint64_t)n);
+	id = p = arena_alloc(&call->arena, ID_SIZE);
+	p = put_hex(p, (uint64_t)at >> 16, 8);
+	*p++ = '-';
+	p = put_hex(p, (uint64_t)at, 4);
+	*p++ = '-';
+	p = put_hex(p, (uint64_t)(0x7000 | k->a), 4);
+	*p++ = '-';
+	p = put_hex(p, (uint64_t)(0x8000 | (int64_t)noun << 10 | k->b), 4);
+	*p++ = '-';
+	p = put_hex(p, (uint64_t)(((row + at * spread) & mask48) ^ k->c), 12);
+	*p = '\0';
+	return id;
 }
 
 int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *row,

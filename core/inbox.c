@@ -70,16 +70,16 @@ int inbox_settle(struct call *call, int64_t agent)
 	return rc < 0 ? rc : (int)n;
 }
 
-int inbox_counters(struct call *call, struct agent_row *agent)
+int inbox_counters(struct call *call, int64_t agent, struct inbox_state_row *out)
 {
 	struct inbox_overdue_row over;
-	int rc =
-		sql_row(call, inbox_overdue, &over, .agent = agent->id, .now = call->now);
+	int rc = sql_row(call, inbox_state, out, .agent = agent);
 
-	if (rc <= 0)
+	if (rc <= 0 || (rc = sql_row(call, inbox_overdue, &over, .agent = agent,
+				     .now = call->now)) <= 0)
 		return rc;
-	agent->queued += over.queued;
-	agent->leased -= over.leased;
+	out->queued += over.queued;
+	out->leased -= over.leased;
 	return 0;
 }
 
@@ -403,6 +403,7 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 		 struct message_peek_out *out)
 {
 	struct handing h = { .call = call };
+	struct inbox_state_row now;
 	struct agent_row a;
 	struct inbox_row r;
 	struct query q;
@@ -410,7 +411,7 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0 ||
-	    (rc = inbox_counters(call, &a)) < 0)
+	    (rc = inbox_counters(call, a.id, &now)) < 0)
 		return rc;
 	h.agent = &a;
 	sql_query(call, &q, inbox_next, .agent = a.id, .now = call->now);
@@ -424,7 +425,7 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 	}
 	out->messages = h.out;
 	out->n_messages = h.n;
-	out->queued = a.queued;
-	out->leased = a.leased;
+	out->queued = now.queued;
+	out->leased = now.leased;
 	return rc < 0 ? rc : 0;
 }

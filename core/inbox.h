@@ -15,9 +15,9 @@ int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message)
 int inbox_take(struct call *call, const struct agent_row *agent, int64_t message,
 	       struct envelope *out);
 
-/* Brings an agent's counters of its inbox to what they are now: a lease or a life is
- * over at its instant, written down or not. */
-int inbox_counters(struct call *call, struct agent_row *agent);
+/* The counters of an agent's inbox as they are now: a lease or a life is over at its
+ * instant, written down or not. */
+int inbox_counters(struct call *call, int64_t agent, struct inbox_state_row *out);
 
 /* A message as an envelope, as row `e` tells it. */
 void envelope_fill(struct call *call, const struct envelope_row *e, struct envelope *out);

@@ -68,6 +68,7 @@ struct recipients {
 	struct agent_row *agents;
 	size_t n;
 	bool all;
+	bool full; /* the only one's inbox was: something may have left it */
 };
 
 static bool has(const struct recipients *r, int64_t agent)
@@ -143,15 +144,17 @@ static const char *sent_by(const struct call *call, const struct draft *d)
 	return d->sender == call->caller.agent ? NULL : call->caller.name;
 }
 
-static int send_one(struct call *call, const struct draft *d, const struct agent_row *to,
+static int send_one(struct call *call, const struct draft *d, struct recipients *r,
 		    int64_t *message)
 {
+	const struct agent_row *to = r->agents;
 	int rc;
 
 	if ((*message = message_store(call, d)) < 0)
 		return (int)*message;
 	if ((rc = message_deliver(call, *message, d, to)) < 0)
 		return rc;
+	r->full = rc;
 	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
 			.actor = d->sender, .subject = *message, .target = to->id,
 			.detail = sent_by(call, d));
@@ -202,7 +205,7 @@ static int send_new(struct call *call, const struct message_send_in *in,
 	if (strcmp(d.type, "task_assignment") == 0)
 		return send_assignment(call, &d, r, &call->made);
 	if (r->n == 1)
-		return send_one(call, &d, &r->agents[0], &call->made);
+		return send_one(call, &d, r, &call->made);
 	return send_many(call, &d, r, in->exclude_self ? d.sender : 0, &call->made);
 }
 
@@ -240,18 +243,16 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 static bool tell_only(struct call *call, const struct recipients *r,
 		      struct message_send_out *out)
 {
-	const struct agent_row *to = r->agents;
-	int64_t capacity = call->caller.inbox_capacity;
 	struct delivery *copy;
 
-	if (r->n != 1 || (capacity && to->queued + to->leased >= capacity))
+	if (r->n != 1 || r->full)
 		return false;
 	out->message_id = id_public(call, ID_MESSAGE, call->made, call->now);
 	out->seq = call->made;
 	out->recipients = 1;
 	copy = arena_push(&call->arena, &out->deliveries, &out->n_deliveries,
 			  sizeof(*copy));
-	*copy = (struct delivery){ .to = to->name };
+	*copy = (struct delivery){ .to = r->agents->name };
 	return out->message_id != NULL;
 }
 
@@ -328,7 +329,8 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 		d.thread = id_public(call, ID_MESSAGE, parent->id, parent->at);
 	if ((rc = inbox_ack(call, from, parent->id)) < 0)
 		return rc;
-	return send_one(call, &d, &to, &call->made);
+	return send_one(call, &d, &(struct recipients){ .agents = &to, .n = 1 },
+			&call->made);
 }
 
 int message_reply(struct call *call, const struct message_reply_in *in,

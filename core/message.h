@@ -21,7 +21,7 @@ struct draft {
 int64_t message_store(struct call *call, const struct draft *d);
 
 /* Stores one recipient's copy (`lane` as in the table), keeps its inbox within
- * capacity, and emits message.sent for it. */
+ * capacity: 1 when it was full, so that others may have left. */
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to);
 

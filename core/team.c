@@ -359,6 +359,7 @@ static int end(struct call *call, int64_t team, bool purge)
 			  .via = call->identity.as, .detail = "the team ended")) < 0 ||
 	    (rc = sql_run(call, team_end_deliveries, .team = team, .now = call->now)) <
 		    0 ||
+	    (rc = sql_run(call, team_end_inboxes, .team = team)) < 0 ||
 	    (rc = sql_run(call, team_end_agents, .team = team)) < 0)
 		return rc;
 	return event_emit(call, EVENT_TEAM_DESTROYED, team, 0, purge ? "purge" : NULL);

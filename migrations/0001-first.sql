@@ -68,16 +68,24 @@ CREATE TABLE agent (
 	output_schema TEXT,
 	status INTEGER NOT NULL DEFAULT 0,
 	workspace INTEGER, -- where it works
-	queued INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0), -- in the inbox
-	leased INTEGER NOT NULL DEFAULT 0 CHECK (leased >= 0), -- handed out
-	assignments INTEGER NOT NULL DEFAULT 0 CHECK (assignments >= 0), -- open
 	created_at INTEGER NOT NULL,
 	active_at INTEGER NOT NULL,
 	moved_at INTEGER NOT NULL DEFAULT 0, -- its daemon began or ended a command
-	collected_at INTEGER, -- a receive for it brought results
 	gone INTEGER NOT NULL DEFAULT 0 -- its team is destroyed
 ) STRICT;
 CREATE UNIQUE INDEX agent_living ON agent(team, name) WHERE gone = 0;
+
+-- What every message changes of an agent: apart, so that who it is stays as read.
+CREATE TABLE agent_inbox (
+	agent INTEGER PRIMARY KEY,
+	queued INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0), -- waiting
+	leased INTEGER NOT NULL DEFAULT 0 CHECK (leased >= 0), -- handed out
+	assignments INTEGER NOT NULL DEFAULT 0 CHECK (assignments >= 0), -- open
+	collected_at INTEGER -- a receive for it brought results
+) STRICT;
+CREATE TRIGGER agent_has_inbox AFTER INSERT ON agent BEGIN
+	INSERT INTO agent_inbox (agent) VALUES (new.id);
+END;
 
 CREATE TABLE agent_skill (
 	agent INTEGER NOT NULL REFERENCES agent(id),

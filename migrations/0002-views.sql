@@ -42,17 +42,18 @@ SELECT t.name AS team, a.name AS agent, a.role,
 	(SELECT printf('%03d', k.number) FROM task k WHERE k.owner = a.id
 		AND (k.lease_until IS NULL OR k.lease_until > (SELECT ms FROM v_now))
 		ORDER BY k.updated_at DESC LIMIT 1) AS task,
-	a.queued + coalesce((SELECT sum((u.until > (SELECT ms FROM v_now)) - u.waits)
+	i.queued + coalesce((SELECT sum((u.until > (SELECT ms FROM v_now)) - u.waits)
 		FROM inbox_due u WHERE +u.agent = a.id
 		AND u.due_at <= (SELECT ms FROM v_now)), 0) AS queued,
-	a.leased - (SELECT count(*) FROM inbox_due u WHERE +u.agent = a.id AND u.held
+	i.leased - (SELECT count(*) FROM inbox_due u WHERE +u.agent = a.id AND u.held
 		AND u.due_at <= (SELECT ms FROM v_now)) AS leased,
-	a.assignments, a.generation,
+	i.assignments, a.generation,
 	(SELECT group_concat(skill, ' ') FROM agent_skill WHERE agent = a.id) AS skills,
 	w.name AS workspace, a.project, a.description,
 	strftime('%Y-%m-%dT%H:%M:%fZ', a.active_at / 1000.0, 'unixepoch') AS last_active,
 	a.gone
-FROM agent a JOIN team t ON t.id = a.team LEFT JOIN workspace w ON w.id = a.workspace;
+FROM agent a JOIN team t ON t.id = a.team JOIN agent_inbox i ON i.agent = a.id
+LEFT JOIN workspace w ON w.id = a.workspace;
 
 CREATE VIEW v_message AS
 SELECT m.id AS seq, t.name AS team, a.name AS sender,

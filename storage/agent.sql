@@ -11,21 +11,21 @@ UPDATE agent SET token = :token WHERE id = :agent;
 
 -- name: agent_by_name
 -- row: agent
+-- kept: every send asks
 SELECT id, team, name, kind, role, generation, token, description, project,
-	input_schema, output_schema, (SELECT w.http FROM workspace w
-		WHERE w.id = agent.workspace AND w.state = 1) AS http,
-	status, workspace, queued, leased,
-	assignments, active_at, gone
+	input_schema, output_schema, status, workspace, active_at, gone
 FROM agent WHERE team = :team AND name = :name AND gone = 0;
 
 -- name: agent_by_id
 -- row: agent
 SELECT id, team, name, kind, role, generation, token, description, project,
-	input_schema, output_schema, (SELECT w.http FROM workspace w
-		WHERE w.id = agent.workspace AND w.state = 1) AS http,
-	status, workspace, queued, leased,
-	assignments, active_at, gone
+	input_schema, output_schema, status, workspace, active_at, gone
 FROM agent WHERE id = :id;
+
+-- name: agent_http
+-- Where an agent's HTTP door is: its workspace's, while that is ready.
+SELECT w.http FROM agent a JOIN workspace w ON w.id = a.workspace
+WHERE a.id = :agent AND w.state = 1;
 
 -- name: agent_name
 SELECT name FROM agent WHERE id = :id;
@@ -33,13 +33,14 @@ SELECT name FROM agent WHERE id = :id;
 -- name: agent_lines
 -- into: agent_line
 -- int: queued
-SELECT a.name, a.role, a.status, a.queued + coalesce((SELECT sum((until > :now) - waits)
+SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum((until > :now) - waits)
 		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
 	a.active_at AS last_active, a.project,
 	(SELECT printf('%03d', k.number) FROM task k WHERE k.owner = a.id
 		AND (k.lease_until IS NULL OR k.lease_until > :now)
 		ORDER BY k.updated_at DESC LIMIT 1) AS task
-FROM agent a WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 ORDER BY a.name;
+FROM agent a JOIN agent_inbox i ON i.agent = a.id
+WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 ORDER BY a.name;
 
 -- name: agent_next_generation
 UPDATE agent SET generation = generation + 1, token = NULL, active_at = :now,
@@ -59,12 +60,12 @@ WHERE agent = :agent AND state < 3 AND state = 2 AND lane < 2;
 
 -- name: agent_recount
 -- The counters of an inbox, from its open deliveries.
-UPDATE agent SET
-	queued = (SELECT count(*) FROM delivery d WHERE d.agent = agent.id
+UPDATE agent_inbox SET
+	queued = (SELECT count(*) FROM delivery d WHERE d.agent = :agent
 		AND d.state < 3 AND d.state < 2 AND d.lane < 2),
-	leased = (SELECT count(*) FROM delivery d WHERE d.agent = agent.id
+	leased = (SELECT count(*) FROM delivery d WHERE d.agent = :agent
 		AND d.state < 3 AND d.state = 2 AND d.lane < 2)
-WHERE id = :agent;
+WHERE agent = :agent;
 
 -- name: agent_claims
 -- Claims of an agent that its next generation does not inherit.

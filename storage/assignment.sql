@@ -8,12 +8,10 @@ VALUES (:message, :team, :agent, :sender, nullif(:task, 0), :epoch, :label, :com
 	:workdir, :env, :timeout_s);
 
 -- name: assignment_count
--- How many an agent has open, this one included.
-UPDATE agent SET assignments = assignments + 1 WHERE id = :agent
-RETURNING assignments;
+UPDATE agent_inbox SET assignments = assignments + 1 WHERE agent = :agent;
 
 -- name: assignment_less
-UPDATE agent SET assignments = assignments - 1 WHERE id = :agent;
+UPDATE agent_inbox SET assignments = assignments - 1 WHERE agent = :agent;
 
 -- name: daemon_moved
 UPDATE agent SET moved_at = :now WHERE id = :agent;
@@ -30,8 +28,8 @@ SELECT a.id, a.team, a.name, t.inbox_capacity,
 	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state < 2
 		AND x.state = 1 AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
 		AS overdue
-FROM agent a JOIN team t ON t.id = a.team
-WHERE a.assignments > 0 AND a.gone = 0 AND a.status NOT IN (6, 9) AND (
+FROM agent a JOIN team t ON t.id = a.team JOIN agent_inbox i ON i.agent = a.id
+WHERE i.assignments > 0 AND a.gone = 0 AND a.status NOT IN (6, 9) AND (
 	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state < 2
 		AND x.state = 1 AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
 	OR (a.moved_at + 30000 < :now
@@ -51,7 +49,8 @@ WHERE state < 2 AND state = 1 AND started_at <= :gap_since + 5000;
 -- name: daemon_gap
 -- scan ok: agents, few
 UPDATE agent SET moved_at = moved_at + :gap_ms
-WHERE assignments > 0 AND moved_at <= :gap_since + 5000;
+WHERE id IN (SELECT agent FROM agent_inbox WHERE assignments > 0)
+	AND moved_at <= :gap_since + 5000;
 
 -- name: assignment_by_message
 -- row: assignment
@@ -185,7 +184,7 @@ WHERE message = :message AND collected_at IS NULL;
 
 -- name: agent_collected
 -- Most never do: whoever receives need not look for what he had before.
-UPDATE agent SET collected_at = :now WHERE id = :agent;
+UPDATE agent_inbox SET collected_at = :now WHERE agent = :agent;
 
 -- name: assignment_of_task
 SELECT x.message, m.at FROM assignment x JOIN message m ON m.id = x.message

@@ -48,6 +48,11 @@ UPDATE agent SET active_at = :now WHERE id = :agent AND active_at < :now;
 UPDATE task SET lease_until = :now + lease_ms
 WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2;
 
+-- name: lease_any
+-- kept: every call asks
+-- Whether an agent holds anything that lease_renew might renew.
+SELECT EXISTS (SELECT 1 FROM task WHERE owner = :agent AND lease_until IS NOT NULL) AS any;
+
 -- name: lease_ending
 -- Whether lease_renew would have work (a reader asks).
 SELECT count(*) AS n FROM task

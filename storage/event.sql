@@ -29,7 +29,8 @@ SELECT user_version FROM pragma_user_version;
 SELECT coalesce(sum(queued), 0) + coalesce((SELECT sum((until > :now) - waits)
 		FROM inbox_due u JOIN agent a ON a.id = u.agent
 		WHERE u.due_at <= :now AND (:team = 0 OR a.team = :team)), 0) AS n
-FROM agent WHERE gone = 0 AND (:team = 0 OR team = :team);
+FROM agent a JOIN agent_inbox i ON i.agent = a.id
+WHERE a.gone = 0 AND (:team = 0 OR a.team = :team);
 
 -- name: workspaces_ready
 -- scan ok: living workspaces, few

@@ -23,20 +23,21 @@ WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender;
 
 -- name: inbox_count
 -- One more in the inbox.
-UPDATE agent SET queued = queued + 1 WHERE id = :agent;
+UPDATE agent_inbox SET queued = queued + 1 WHERE agent = :agent;
 
 -- name: inbox_count_all
 -- One more in each inbox that has room; where one is dropped for it, as many stay.
-UPDATE agent SET queued = queued + 1
-WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
+UPDATE agent_inbox SET queued = queued + 1
+WHERE agent IN (SELECT id FROM agent
+		WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender)
 	AND (:inbox_capacity = 0 OR queued < :inbox_capacity);
 
 -- name: inbox_full_due
 -- Inboxes that may be full, and in which the clock has changed something.
-SELECT id FROM agent
-WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
-	AND queued + leased >= :inbox_capacity
-	AND EXISTS (SELECT 1 FROM inbox_due u WHERE +u.agent = agent.id AND u.due_at <= :now);
+SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
+WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
+	AND i.queued + i.leased >= :inbox_capacity
+	AND EXISTS (SELECT 1 FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now);
 
 -- name: inbox_drop_all
 -- What a broadcast drops from each full inbox, as events; see inbox_oldest.
@@ -46,8 +47,9 @@ SELECT :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM deliver
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
 	WHERE d.agent = a.id AND d.lane = 0 AND d.state < 3 AND d.state <> 2
 	ORDER BY d.message LIMIT 1)), a.id
-FROM agent a WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
-	AND a.queued >= :inbox_capacity;
+FROM agent a JOIN agent_inbox i ON i.agent = a.id
+WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
+	AND i.queued >= :inbox_capacity;
 
 -- name: delivery_drop_all
 -- The copies that those events name.
@@ -57,8 +59,8 @@ WHERE (message, agent) IN (SELECT subject, target FROM event
 
 -- name: inbox_over
 -- Inboxes that hold more than they may.
-SELECT id FROM agent
-WHERE team = :team AND gone = 0 AND kind = 0 AND queued > :inbox_capacity;
+SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
+WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND i.queued > :inbox_capacity;
 
 -- name: inbox_oldest
 -- What a full inbox drops: its oldest normal message, else the oldest urgent one.
@@ -76,11 +78,11 @@ WHERE message = :message AND agent = :agent AND state < 2;
 
 -- name: inbox_state
 -- The counters of an inbox.
-SELECT queued, leased, assignments, collected_at FROM agent WHERE id = :agent;
+SELECT queued, leased, assignments, collected_at FROM agent_inbox WHERE agent = :agent;
 
 -- name: inbox_less
-UPDATE agent SET queued = queued - :queued, leased = leased - :leased
-WHERE id = :agent;
+UPDATE agent_inbox SET queued = queued - :queued, leased = leased - :leased
+WHERE agent = :agent;
 
 -- name: inbox_lapsed
 -- row: inbox_lapsed
@@ -118,7 +120,7 @@ UPDATE delivery SET state = :state, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state < 3;
 
 -- name: inbox_requeued
-UPDATE agent SET queued = queued + 1, leased = leased - 1 WHERE id = :agent;
+UPDATE agent_inbox SET queued = queued + 1, leased = leased - 1 WHERE agent = :agent;
 
 -- name: inbox_next
 -- row: inbox
@@ -155,7 +157,8 @@ UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN 3 ELSE 2 END,
 WHERE message = :message AND agent = :agent AND state < 3;
 
 -- name: inbox_fetched
-UPDATE agent SET queued = queued - :n, leased = leased + :leased WHERE id = :agent;
+UPDATE agent_inbox SET queued = queued - :n, leased = leased + :leased
+WHERE agent = :agent;
 
 -- name: inbox_ack_session
 -- The same session's next receive acknowledges what it holds.

@@ -96,9 +96,12 @@ SELECT count(*) AS n FROM workspace WHERE state < 4;
 UPDATE team SET destroyed_at = :now, purge = :purge, state = 4
 WHERE id = :team AND destroyed_at IS NULL;
 
+-- name: team_end_inboxes
+UPDATE agent_inbox SET queued = 0, leased = 0, assignments = 0
+WHERE agent IN (SELECT id FROM agent WHERE team = :team AND gone = 0);
+
 -- name: team_end_agents
-UPDATE agent SET gone = 1, token = NULL, queued = 0, leased = 0, assignments = 0,
-	status = 9
+UPDATE agent SET gone = 1, token = NULL, status = 9
 WHERE team = :team AND gone = 0;
 
 -- name: team_dead_deliveries

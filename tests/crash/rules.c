@@ -229,7 +229,7 @@ const struct rule judge_rules[] = {
 	  "	(SELECT count(*) FROM s.delivery d WHERE d.agent = a.id AND d.lane < 2"
 	  "		AND d.state = 2) AS l,"
 	  "	(SELECT count(*) FROM s.assignment x WHERE x.agent = a.id AND x.state < 2) AS c"
-	  " FROM s.agent a WHERE queued <> q OR leased <> l OR assignments <> c" },
+	  " FROM s.agent a JOIN s.agent_inbox i ON i.agent = a.id WHERE queued <> q OR leased <> l OR assignments <> c" },
 	{ NULL, NULL },
 };
 

@@ -305,10 +305,10 @@ static void judge_inbox(sqlite3 *db, const struct stage *s)
 		number(db, "SELECT count(*) FROM delivery WHERE state = 3", NULL), acked);
 	assert_int_equal(
 		number(db,
-		       "SELECT count(*) FROM agent a WHERE queued <> (SELECT count(*)"
-		       "	FROM delivery d WHERE d.agent = a.id AND state < 2)"
+		       "SELECT count(*) FROM agent_inbox a WHERE queued <> (SELECT count(*)"
+		       "	FROM delivery d WHERE d.agent = a.agent AND state < 2)"
 		       " OR leased <> (SELECT count(*) FROM delivery d"
-		       "	WHERE d.agent = a.id AND state = 2)",
+		       "	WHERE d.agent = a.agent AND state = 2)",
 		       NULL),
 		0);
 }

@@ -29,7 +29,7 @@ void check_open(struct sim *s)
 		"(SELECT coalesce(sum(CASE WHEN d.state = 2 THEN 100000 ELSE 1 END), 0)"
 		" FROM delivery d WHERE d.agent = ?1 AND d.lane < 2 AND d.state < 3), "
 		"(SELECT count(*) FROM assignment x WHERE x.agent = ?1 AND x.state < 2) "
-		"FROM agent WHERE id = ?1");
+		"FROM agent_inbox WHERE agent = ?1");
 	s->task = prepare(
 		s,
 		"SELECT k.state, k.epoch, k.lease_until, a.name FROM task k "

@@ -81,7 +81,8 @@ static int64_t count_rows(struct stage *s, const char *sql)
 static int check_broadcast(struct stage *s, uint64_t sent)
 {
 	int64_t messages = count_rows(s, "SELECT count(*) FROM message");
-	int64_t full = count_rows(s, "SELECT count(*) FROM agent WHERE queued = 100");
+	int64_t full =
+		count_rows(s, "SELECT count(*) FROM agent_inbox WHERE queued = 100");
 
 	if (messages < (int64_t)sent || messages > (int64_t)sent + 1000)
 		return fail("%lld messages for %llu broadcasts", (long long)messages,
@@ -103,8 +104,9 @@ int bench_broadcast(struct ground *g)
 	do /* until the inboxes are full */
 		rc = load_run(&l, &filling);
 	while (rc == 0 &&
-	       count_rows(s, "SELECT min(queued) FROM agent WHERE name GLOB 'a[1-9]*'") <
-		       CAPACITY);
+	       count_rows(s,
+			  "SELECT min(queued) FROM agent_inbox JOIN agent ON id = agent "
+			  "WHERE name GLOB 'a[1-9]*'") < CAPACITY);
 	l.seconds = g->fast ? 2 : 5;
 	if (rc == 0)
 		rc = load_run(&l, &o);
