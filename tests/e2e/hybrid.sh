@@ -1,0 +1,65 @@
+#!/bin/sh
+# hybrid - a guest behind the vsock of a Firecracker or Cloud Hypervisor: its host says
+# CONNECT, what runs in it dials PATH_5000 and is who its channel is.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+here=$(cd "$(dirname "$0")/.." && pwd)
+export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
+cadre() { "$CADRE" "$@"; }
+failed=0 guest='' vmm=''
+finish() {
+	cadre down >/dev/null 2>&1
+	for pid in $guest $vmm; do kill -9 "$pid"; wait "$pid"; done 2>/dev/null
+}
+trap finish EXIT
+bad() { echo "FAILED: $*"; failed=1; }
+until_is() { # PATTERN COMMAND...: within half a minute its output holds the pattern
+	pattern=$1 n=0
+	shift
+	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
+		n=$((n + 1))
+		[ $n -lt 300 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
+		sleep 0.1
+	done
+}
+in_place() { cadre exec --team red red/ann sh -c "$1"; }
+rounds() { grep -c '^done$' "$TMPDIR/report"; }
+
+mkdir -p "$TMPDIR/work"
+: >"$TMPDIR/report"
+env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/work" --state "$TMPDIR/g" --listen "unix:$TMPDIR/g/sockets" &
+guest=$!
+python3 "$here/peers/vmm.py" "$TMPDIR/v" "$TMPDIR/g/sockets" "$TMPDIR/report" &
+vmm=$!
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles ann --roles bob >/dev/null || bad "team create"
+cadre workspace create --team red --agent ann --backend attach --address "hybrid:$TMPDIR/v" \
+	>/dev/null || bad "attach"
+until_is 'ready.* ann ' cadre workspace list --team red
+until_is "^$TMPDIR/work\$" in_place pwd
+head -c 300000 /dev/urandom >"$TMPDIR/there"
+cadre workspace write red/ann data @"$TMPDIR/there" --team red >/dev/null || bad "write"
+cadre workspace read red/ann data --team red | cmp - "$TMPDIR/there" || bad "read"
+cadre task create count --team red >/dev/null
+cadre task assign 001 ann --command 'wc -c <data' --team red >/dev/null
+until_is completed cadre task show 001 --team red
+
+# --- what its machine dials --------------------------------------------------------------
+
+until_is '^1$' rounds
+[ "$(cadre --team red --as bob inbox | grep -c '^ann -> bob')" = 1 ] || bad "bob has not ann's message alone"
+
+# --- another host finds both ways again ------------------------------------------------------
+
+kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
+cadre up >/dev/null || bad "up after kill -9"
+until_is "^$TMPDIR/work\$" in_place pwd
+until_is '^2$' rounds
+grep -v '^done$' "$TMPDIR/report" && bad "see above"
+
+# Whose workspace is gone is nobody any more.
+cadre workspace destroy red/ann --team red >/dev/null || bad "destroy"
+until_is 'refused' python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$TMPDIR/v_5000"
+exit $failed
