@@ -1,0 +1,47 @@
+#!/bin/sh
+# door - two VMs of a team and one of another: a message, a task and a file go from one
+# to the other's HTTP door, over the network that is between them.
+. "$(dirname "$0")/../lib/vm.sh"
+[ "$(id -u)" = 0 ] || { echo "skipped: only root makes networks here"; exit 77; }
+need_image
+PATH=$PATH:/usr/sbin
+trap finish EXIT
+
+field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
+# FROM METHOD PATH [BODY]: what bob's door answers a VM.
+ask() {
+	body=${4-}
+	in_vm "$1" "printf '%s %s HTTP/1.0\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s' \
+		$2 $3 $token ${#body} '$body' | nc -w ${patience-20} $at 8080"
+}
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"ann","backend":"qemu"},{"name":"bob","backend":"qemu"}]' \
+	>/dev/null || bad "team create"
+cadre team create blue --roles '[{"name":"eve","backend":"qemu"}]' >/dev/null || bad "team create"
+for who in red/ann red/bob blue/eve; do until_is ':8080"' cadre agent whois "$who" --json; done
+url=$(cadre agent whois red/bob --json | field http)
+token=$(in_vm red/ann 'cadre agent door bob --json' | field token)
+at=$(cadre workspace net red/bob --team red --json | field address)
+[ "$url" = "http://$at:8080" ] || bad "bob's card says $url, not $at"
+
+until_is '"status":"ready"' ask red/ann GET /health
+until_is '"name":"bob"' ask red/ann GET /card
+ask red/ann POST /message '{"content":"over there"}' | grep -q '"accepted"' || bad "a message"
+cadre messages --team red --json | grep -q '"from":"ann","to":"bob","content":"over there"' || bad "its row"
+ask red/ann POST /task '{"task_id":"t","command":"hostname >who"}' | grep -q '"accepted"' || bad "a task"
+until_is 'red-bob' ask red/ann GET /files/who
+ask red/ann POST /files/there brought | grep -q '"size":7' || bad "a file"
+[ "$(in_vm red/bob 'cat there')" = brought ] || bad "the file is not there"
+
+# Who is of another team does not even get to the door.
+patience=2
+ask blue/eve GET /health | grep -q ready && bad "eve reaches bob's door"
+
+# A policy shuts it: over the network, and for whoever gets there by another way.
+cadre workspace net red/bob --team red --no-allow-inter-vm >/dev/null || bad "net"
+ask red/ann GET /health | grep -q ready && bad "ann still reaches bob's door"
+in_vm red/ann 'cadre agent door bob' 2>&1 | grep -q 'allow_inter_vm off' || bad "a token for a shut door"
+patience=20
+until_is 'allow_inter_vm off' ask red/bob GET /health
+exit $failed
