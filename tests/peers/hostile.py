@@ -77,6 +77,14 @@ REFUSED = [
     ({"type": "VaultWrite", "path": "x.md", "content": "x", "mode": "burn"}, "InvalidRequest"),
     ({"type": "VaultSearch", "query": "x", "path": "teams/blue"}, "PermissionDenied"),
     ({"type": "VaultSearch", "query": "(("}, "InvalidRequest"),
+    # Who came at its door it cannot make up, nor do more than that one may do there.
+    (dict(call("message.send", content="x"), door="bob." + "0" * 64), "PermissionDenied"),
+    (dict(call("message.send", content="x"), door="lead." + "0" * 64), "PermissionDenied"),
+    (dict(call("message.receive"), door="eve." + "0" * 64), "PermissionDenied"),
+    (dict(call("agent.whois"), door="bob"), "PermissionDenied"),
+    (dict(call("team.destroy"), door="lead." + "0" * 64), "PermissionDenied"),
+    (dict(call("message.send", content="x", **{"from": "lead"}), door="bob." + "0" * 64), "PermissionDenied"),
+    (dict(call("message.send", content="x", agent="lead"), door="bob." + "0" * 64), "PermissionDenied"),
 ]
 # What a refusal says, beside its code: where it belongs, what to do instead.
 SAYS = {"PollDaemonResults": "host to guest, on port 5000", "CreateSubTeam": "cadre team create"}
@@ -119,6 +127,18 @@ def lie(conn):
             print("refused:", message, answer, file=report)
         if kind == "VaultContent" and answer.get("content") != "one\ntwo\n":
             print("not what was written:", answer, file=report)
+    # What opens bob's door to ann opens ann's to nobody.
+    token = ask(conn, call("agent.door", name="bob"), "d0")["result"]["token"]
+    if ask(conn, dict(call("message.send", content="x"), door=token), "d1")["type"] != "Error":
+        print("a token for another door was good", file=report)
+    # What opens her own is hers: a message of ann to ann, whatever else it says.
+    token = ask(conn, call("agent.door", name="ann"), "d2")["result"]["token"]
+    answer = ask(conn, dict(call("message.send", to=["bob"], content="at the door"), door=token), "d3")
+    if [d["to"] for d in answer["result"]["deliveries"]] != ["ann"]:
+        print("a message at a door went elsewhere:", answer, file=report)
+    answer = ask(conn, dict(call("message.receive", agent="bob", lease_seconds=0), door=token), "d4")
+    if [m["content"] for m in answer["result"]["messages"]][-1:] != ["at the door"]:
+        print("what was received at a door is another's:", answer, file=report)
     # An answer to nothing, an id of the host's, a second Hello: no harm.
     for lost in ({"type": "Ok", "id": 999999}, {"type": "CallResult", "id": "r0", "result": {}},
                  {"type": "Hello", "version": "0", "role": "host", "boot_id": "x", "agent": "bob"},
