@@ -104,11 +104,13 @@ int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *
 /* --- path.c ----------------------------------------------------------------- */
 
 /* A path from the root of the workspace without `.` and `..`; "." for itself.
- * One that leads out is FAULT_DENIED. */
+ * One that leads out is FAULT_DENIED, but an absolute one in a VM, which stays
+ * absolute. */
 int guest_path(const struct guest *g, const char *path, const char *where,
 	       struct arena *a, const char **out, struct fault *f);
 
-/* Opens a clean path below `root`, no symlink followed. */
+/* Opens a clean path below `root`, or below / if it is absolute; no symlink is
+ * followed. */
 int guest_path_open(int root, const char *path, int flags, const char *where,
 		    struct fault *f);
 

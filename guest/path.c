@@ -47,7 +47,7 @@ int guest_path(const struct guest *g, const char *path, const char *where,
 	       struct arena *a, const char **out, struct fault *f)
 {
 	const char *from = path;
-	char *clean, *to;
+	char *clean, *to, *begin;
 
 	if (!*path)
 		return fault_set(f, FAULT_INVALID, where, "an empty path");
@@ -55,20 +55,25 @@ int guest_path(const struct guest *g, const char *path, const char *where,
 		from = below(path, g->dir);
 		if (!from)
 			from = below(path, g->options->dir);
-		if (!from)
+		if (!from && !g->options->vm)
 			return outside(path, where, f);
 	}
-	to = clean = arena_alloc(a, strlen(from) + 2);
+	begin = to = clean = arena_alloc(a, strlen(from ? from : path) + 2);
+	if (!from) { /* all of a VM is the team's */
+		from = path;
+		*begin++ = '/';
+		to = begin;
+	}
 	while (*(from += strspn(from, "/"))) {
 		size_t n = strcspn(from, "/");
 
 		if (n == 2 && memcmp(from, "..", 2) == 0) {
-			if (to == clean)
+			if (to == begin)
 				return outside(path, where, f);
-			while (to > clean && *--to != '/')
+			while (to > begin && *--to != '/')
 				;
 		} else if (n != 1 || *from != '.') {
-			if (to != clean)
+			if (to != begin)
 				*to++ = '/';
 			to = mempcpy(to, from, n);
 		}
@@ -81,6 +86,7 @@ int guest_path(const struct guest *g, const char *path, const char *where,
 
 static int open_below(int root, const char *path, int flags, uint64_t resolve)
 {
+	int top = *path == '/' ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC),
 		.resolve = RESOLVE_BENEATH | resolve,
@@ -88,8 +94,18 @@ static int open_below(int root, const char *path, int flags, uint64_t resolve)
 	long fd;
 
 	do {
-		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+		fd = syscall(SYS_openat2, top < 0 ? root : top,
+			     top < 0   ? path
+			     : path[1] ? path + 1
+				       : ".",
+			     &how, sizeof(how));
 	} while (fd < 0 && (errno == EAGAIN || errno == EINTR));
+	if (top >= 0) {
+		int error = errno;
+
+		close(top);
+		errno = error;
+	}
 	return (int)fd;
 }
 

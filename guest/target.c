@@ -47,8 +47,9 @@ static int open_folder(struct target *t, struct arena *a, struct fault *f)
 {
 	char *rest = arena_strdup(a, t->path), *slash;
 
-	t->folder =
-		guest_path_open(t->guest->root, ".", O_PATH | O_DIRECTORY, t->where, f);
+	t->folder = guest_path_open(t->guest->root, *rest == '/' ? "/" : ".",
+				    O_PATH | O_DIRECTORY, t->where, f);
+	rest += *rest == '/';
 	while (t->folder >= 0 && (slash = strchr(rest, '/'))) {
 		int above = t->folder;
 
@@ -89,7 +90,7 @@ int target_open(struct guest *g, struct arena *a, struct target *t, const char *
 
 	t->guest = g;
 	t->folder = t->fd = -1;
-	if (!rc && strcmp(t->path, ".") == 0)
+	if (!rc && (strcmp(t->path, ".") == 0 || strcmp(t->path, "/") == 0))
 		rc = fault_set(f, FAULT_INVALID, t->where,
 			       "the workspace itself is no file");
 	if (!rc)

@@ -23,6 +23,15 @@ until_is '^cadre [0-9]' in_vm red/v 'cadre version'
 echo 'a file' | cadre workspace write red/v note.txt - --team red >/dev/null || bad "write"
 until_is '^a file$' in_vm red/v 'cat note.txt'
 
+# Paths may be absolute: all of the VM is the team's, and nothing else.
+echo elsewhere | cadre workspace write red/v /opt/a/b - --team red >/dev/null || bad "write /opt"
+until_is '^elsewhere$' in_vm red/v 'cat /opt/a/b'
+until_is '^elsewhere$' cadre workspace read red/v /opt/../opt/a/b --team red
+until_is '^elsewhere$' cadre exec --team red --workdir /opt/a red/v cat b
+until_is '^a file$' cadre workspace read red/v /workspace/note.txt --team red
+until_is 'denied' cadre workspace read red/v ../etc/passwd --team red
+until_is 'denied' cadre workspace read red/p /etc/passwd --team red
+
 # --- a command for its daemon, and a host that is killed meanwhile ------------------------
 
 # Somebody else's VM, which is nobody's business here.
