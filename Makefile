@@ -1,10 +1,10 @@
 # make            build/cadre
-# make demo       a team at work on a real repository, a killed host included
+# make demo       a team at work on a real repository, a killed host included; BACKEND=qemu: in VMs
 # make check      every test; the last line is `N passed, N failed`
 #                 (check-vsock: those of AF_VSOCK; ONLY='word …': the tests whose names contain one)
 # make lint       format, cppcheck, includes, sizes, calls, migrations
 # make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
-# make crash N=200, make faults, make sim N=1000000, make fuzz T=600, make tsan
+# make crash N=200, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan
 #                 the long forms of what make check samples
 # make docs, make fmt, make sums, make clean
 # make install PREFIX=/usr/local DESTDIR=
@@ -149,18 +149,18 @@ include tools/build/rules.mk tools/guest/rules.mk
 # Each begins with what it needs, so that it works as the first command; the
 # recursion reads this file anew once the packages are there.
 demo:
-	@tools/setup --build
+	@tools/setup $(if $(filter qemu,$(BACKEND)),,--build)
 	+@$(MAKE) --no-print-directory $(JOBS) all
-	@REPO='$(REPO)' CADRE='$(CURDIR)/build/cadre' tools/demo
-check check-vsock:
+	@REPO='$(REPO)' BACKEND='$(BACKEND)' CADRE='$(CURDIR)/build/cadre' tools/demo
+check check-vsock chaos:
 	@tools/setup
-	+@tests/run.sh $(if $(findstring vsock,$@),vm/vsock,$(ONLY))
+	+@N=$(if $(filter chaos,$@),$(or $(N),30)) tests/run.sh $(if $(filter check,$@),$(ONLY),vm/$(@:check-%=%))
 lint: $(GEN_H)
 	@bad=0; for l in $(wildcard tools/lint/*); do $$l || bad=1; done; exit $$bad
 bench:
 	@tools/setup --build $(if $(PEERS),--peers)
 	+@$(MAKE) --no-print-directory $(JOBS) all
-	@PEERS=$(PEERS) build/cadre bench $(ARGS)
+	@PEERS=$(PEERS) CADRE_IMAGES=$${CADRE_IMAGES-$(CURDIR)/build/vm/images} build/cadre bench $(ARGS)
 crash sim: B = test
 faults: B = asan
 crash sim faults:
@@ -193,7 +193,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock lint bench crash sim faults fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash sim faults fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:
