@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "tools/bench/guests.h"
+#include "tools/bench/rows.h"
 
 enum { PUSHES = 1000, BROADCASTS = 20, GUESTS = 200, PATIENCE_S = 60 };
 
@@ -46,12 +47,13 @@ static int time_sends(struct scene *s, const char *args, int guests, double *too
 	return 0;
 }
 
-static void print_ms(const char *name, const char *unit, double value, const char *target,
+static void print_ms(const char *name, double value, double base, const char *target,
 		     double most)
 {
 	score_print(&(struct score){ .name = name,
-				     .unit = unit,
+				     .unit = "ms",
 				     .value = value,
+				     .base = base,
 				     .target = target,
 				     .ok = value <= most });
 }
@@ -112,15 +114,16 @@ static int start_guest(struct scene *s)
 	return s->guest < 0 || guests_attach(&s->stage, 0, s->front) ? -1 : 0;
 }
 
+/* Beside one write and its fdatasync, which the guest cannot do without. */
 int bench_push(struct ground *g)
 {
 	static const char args[] = "{\"team\":\"t\",\"to\":[\"a0\"],\"content\":"
 				   "\"is this there already?\"}";
 	struct scene *s = scene_new();
-	double *took = calloc(PUSHES, sizeof(*took)), p50 = 0, p99 = 0;
+	double *took = calloc(PUSHES, sizeof(*took)), p50, p99, sync = floor_sync(g);
 	int n = g->fast ? PUSHES / 5 : PUSHES, rc;
 
-	rc = !took || scene_open(s, g, "push", 1) || start_guest(s) ||
+	rc = !took || sync < 0 || scene_open(s, g, "push", 1) || start_guest(s) ||
 			     time_send(s, args, 1) < 0 || time_sends(s, args, 1, took, n)
 		     ? -1
 		     : 0;
@@ -128,8 +131,8 @@ int bench_push(struct ground *g)
 	if (rc == 0) {
 		p50 = share_of(took, (size_t)n, 0.5);
 		p99 = share_of(took, (size_t)n, 0.99);
-		print_ms("push-p50", "ms", p50, "<=0.6", 0.6);
-		print_ms("push-p99", "ms", p99, "<=5", 5);
+		print_ms("push-p50", p50, sync, "<=0.6", 0.6);
+		print_ms("push-p99", p99, 0, "<=5", 5);
 	}
 	free(took);
 	return rc;
@@ -160,6 +163,6 @@ int bench_fanout(struct ground *g)
 		     : 0;
 	scene_close(s);
 	if (rc == 0)
-		print_ms("fanout", "ms", median(took, (size_t)n), "<=50", 50);
+		print_ms("fanout", median(took, (size_t)n), 0, "<=50", 50);
 	return rc;
 }
