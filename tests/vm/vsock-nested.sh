@@ -48,7 +48,14 @@ cadre team create red --roles '[{"name":"ann"},{"name":"v","backend":"qemu","mem
 	>/dev/null || bad "team create"
 n=0
 until is_ready || [ $((n += 1)) -gt 100 ]; do sleep 3; done
-is_ready || { bad "it does not come up"; cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
+is_ready || {
+	bad "it does not come up"
+	cadre workspace list --team red
+	cadre logs
+	cat "$CADRE_HOME"/workspaces/*/*.log
+	ps | grep '[q]emu-system'
+	exit 1
+}
 vm=$(pid_of red/v)
 cid=$(tr '\0' '\n' <"/proc/$vm/cmdline" | sed -n 's/^vhost-vsock-device,guest-cid=//p')
 step "ready, CID $cid"
