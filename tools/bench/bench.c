@@ -24,6 +24,7 @@ const struct bench bench_table[] = {
 	{ "file", "files of a workspace, read and written over its socket", bench_file },
 	{ "push", "from a message's commit to its place in a guest", bench_push },
 	{ "fanout", "a message to 200 guests", bench_fanout },
+	{ "boot", "a workspace that is a VM, until its guest answers", bench_boot },
 	{ "memory", "of an idle host, with 200 guests, and with 1,000", bench_memory },
 	{ NULL, NULL, NULL },
 };

@@ -71,6 +71,7 @@ int bench_process(struct ground *g);
 int bench_mcp(struct ground *g);
 int bench_mirror(struct ground *g);
 int bench_file(struct ground *g);
+int bench_boot(struct ground *g);
 int bench_memory(struct ground *g);
 int bench_push(struct ground *g);
 int bench_fanout(struct ground *g);
