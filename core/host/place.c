@@ -15,7 +15,7 @@ enum {
 	SETTLED_MS = 60000, /* who lived so long did not die of its start */
 	DEATHS_MOST = 8,
 	PATIENCE_MS = 5000, /* from asking a guest to end to ending it */
-	BOOT_MS = 120000, /* for a VM to come up */
+	BOOT_MS = 300000, /* for a VM to come up: in a VM that takes two minutes */
 };
 
 /* --- what became of slow work ------------------------------------------------------ */
@@ -131,7 +131,7 @@ static void end_slow_boot(struct place *p)
 	struct fault f = { 0 };
 
 	b->stop(b->self, &p->process, true, &f);
-	place_note_failed(p, "its guest did not answer in two minutes", false);
+	place_note_failed(p, "its guest did not answer in five minutes", false);
 }
 
 /* A VM starts when its tap is there, or with no card if there will be none. */
