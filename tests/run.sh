@@ -45,6 +45,22 @@ wanted() { # NAME: does any of the words ask for it?
 	return 1
 }
 
+# What still runs with this in its command line some seconds after a test; it is
+# told in the test's log, and ended.
+still_there() {
+	n=0
+	while pids=$(pgrep -f -- "$1") && [ $n -lt 50 ]; do
+		n=$((n + 1))
+		sleep 0.1
+	done
+	[ -z "$pids" ] || {
+		echo "left running:"
+		ps -o pid=,args= -p "$(echo $pids | tr ' ' ',')"
+		kill -9 $pids
+	} >>"$log" 2>/dev/null
+	echo $pids
+}
+
 # t NAME SECONDS COMMAND...: one test, in an empty home and temporary folder.
 t() {
 	name=$1 limit=$2
@@ -60,6 +76,8 @@ t() {
 		timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
 	status=$?
 	took=$(($(date +%s%3N) - began))
+	left=$(still_there "$own/")
+	[ -z "$left" ] || status=99
 	rm -rf "$own"
 	case $status in
 	0) word=ok passed=$((passed + 1)) ;;

@@ -9,7 +9,16 @@ export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"
 cadre() { "$CADRE" "$@"; }
 failed=0
-trap 'cadre down >/dev/null 2>&1' EXIT
+finish() {
+	cadre team destroy red >/dev/null 2>&1
+	n=0
+	while pgrep -f "guest --workspace .*$CADRE_HOME/" >/dev/null && [ $n -lt 300 ]; do
+		n=$((n + 1))
+		sleep 0.1
+	done
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
 
 bad() { echo "FAILED: $*"; failed=1; }
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }

@@ -7,8 +7,15 @@ export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
 cadre() { "$CADRE" "$@"; }
 failed=0
-trap 'cadre down >/dev/null 2>&1' EXIT
+finish() {
+	cadre up >/dev/null 2>&1
+	for team in red blue shut; do cadre team destroy $team; done >/dev/null 2>&1
+	until_is '^0$' count_guests
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
 
+count_guests() { pgrep -fc "guest --workspace .*$CADRE_HOME/"; }
 bad() { echo "FAILED: $*"; failed=1; }
 until_is() { # PATTERN COMMAND...: within half a minute its output holds the pattern
 	pattern=$1 n=0
