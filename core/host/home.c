@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -373,7 +374,7 @@ int home_make_run(const struct home *h, struct fault *f)
 }
 
 /* When a process started, in ticks after boot: tells it from a later one with
- * its number.  0 when there is none. */
+ * its number.  0 when there is none; one that has ended is none, reaped or not. */
 static long long started_at(pid_t pid)
 {
 	char path[40], line[1024];
@@ -381,7 +382,8 @@ static long long started_at(pid_t pid)
 	char *s;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (!read_line(path, line, sizeof(line)) || !(s = strrchr(line, ')')))
+	if (!read_line(path, line, sizeof(line)) || !(s = strrchr(line, ')')) ||
+	    strncmp(s, ") Z", 3) == 0 || strncmp(s, ") X", 3) == 0)
 		return 0;
 	/* State is field 3, the start time field 22. */
 	for (int field = 2; field < 22 && s; field++)
@@ -391,16 +393,30 @@ static long long started_at(pid_t pid)
 	return start;
 }
 
-int home_hold(const struct home *h, struct fault *f)
+/* 0, or who holds it.  A host that was killed while it started a guest leaves a
+ * child behind which holds the lock too, until it is the guest: that is waited for. */
+static int lock_whole(const struct home *h, int fd, pid_t *holder)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	for (int waited = 0;; waited += 20) {
+		if (!fcntl(fd, F_OFD_SETLK, &all))
+			return 0;
+		*holder = home_holder(h);
+		if (*holder || waited >= 2000)
+			return -1;
+		poll(NULL, 0, 20);
+	}
+}
+
+int home_hold(const struct home *h, struct fault *f)
+{
 	int fd = open(h->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	pid_t holder;
 
 	if (fd < 0)
 		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", h->lock);
-	if (fcntl(fd, F_OFD_SETLK, &all)) {
-		holder = home_holder(h);
+	if (lock_whole(h, fd, &holder)) {
 		fault_set(f, FAULT_CONFLICT, "", "a host runs already: process %d",
 			  (int)holder);
 		fault_hint(f, "stop it with `cadre down`");

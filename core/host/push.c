@@ -106,6 +106,17 @@ struct told {
 	bool cancelled;
 };
 
+/* One thing less that the page waits for. */
+static void end_one(struct tether *t)
+{
+	if (--t->push.open > 0)
+		return;
+	if (t->closing)
+		end_page(t, false);
+	else
+		mark(t);
+}
+
 static void on_told(void *arg, struct packet *answer, struct fault *f)
 {
 	struct told *told = arg;
@@ -123,12 +134,7 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 			 "workspace %s refuses a message: %s", t->id, f->text);
 	if (answer && !p->full && p->anew && !told->cancelled)
 		p->after = told->message;
-	if (--p->open > 0)
-		return;
-	if (t->closing)
-		end_page(t, false);
-	else
-		mark(t);
+	end_one(t);
 }
 
 static void tell(struct tether *t, const struct push *row, struct told *told)
@@ -163,7 +169,8 @@ static void tell_page(struct tether *t, const struct delivery_waiting_out *out,
 
 	p->told = arena_alloc(arena, out->n_pushes * sizeof(*p->told));
 	p->recalled = arena_alloc(arena, out->n_pushes * sizeof(*p->recalled));
-	p->open = p->n_told = p->n_recalled = 0;
+	p->n_told = p->n_recalled = 0;
+	p->open = 1; /* this walk: a write that fails ends all that was asked, at once */
 	for (size_t i = 0; i < out->n_pushes; i++) {
 		const struct push *row = &out->pushes[i];
 
@@ -175,8 +182,7 @@ static void tell_page(struct tether *t, const struct delivery_waiting_out *out,
 		p->open++;
 		tell(t, row, &told[i]);
 	}
-	if (p->open == 0)
-		mark(t);
+	end_one(t);
 }
 
 static void on_page(struct job *job)

@@ -63,6 +63,25 @@ for which in a b; do
 		bad "$story: $(cat "$TMPDIR/$which"), and $(holder) holds the lock"
 done
 
+story='a child that it was starting'
+kill -9 "$(holder)"
+python3 -c 'import fcntl, struct, sys, time
+lock = open(sys.argv[1], "r+")
+while True:
+    try:
+        fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+        break
+    except OSError:
+        time.sleep(0.01)
+print("held", flush=True)
+time.sleep(1)' "$CADRE_HOME/host.lock" >"$TMPDIR/child" &
+child=$!
+until [ -s "$TMPDIR/child" ]; do sleep 0.01; done
+cadre serve >"$TMPDIR/serve" 2>&1 &
+wait $child
+up_says '^up already'
+grep -q "runs already" "$TMPDIR/serve" && bad "$story: it was taken for a host"
+
 story='a frozen host'
 frozen=$(holder)
 kill -STOP "$frozen"
