@@ -14,7 +14,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd)
 logs=$root/build/logs
-fuzz_seconds=15
+fuzz_seconds=8
 case ${1-} in
 --long=*) fuzz_seconds=${1#--long=}; shift ;;
 esac
