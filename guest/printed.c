@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "guest/target.h"
+
 enum { IN_MEMORY = 64 << 10 };
 
 static const char marker[] = "\n[cadre: what came after 2 MiB was dropped]\n";
@@ -27,21 +29,6 @@ void printed_release(struct printed *o)
 
 /* --- keeping ------------------------------------------------------------------ */
 
-static bool write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		data += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
 /* Moves it to a file; without one it stays in memory. */
 static void move_to_file(struct printed *o)
 {
@@ -49,7 +36,7 @@ static void move_to_file(struct printed *o)
 
 	if (fd < 0)
 		return;
-	if (!write_all(fd, o->data, o->len)) {
+	if (!file_write_all(fd, o->data, o->len)) {
 		close(fd);
 		return;
 	}
@@ -81,7 +68,7 @@ static void keep(struct printed *o, const char *data, size_t len)
 	if (!o->fd && o->len + len > IN_MEMORY && o->room < 2 * IN_MEMORY)
 		move_to_file(o);
 	if (o->fd) {
-		if (!write_all(o->fd, data, len)) {
+		if (!file_write_all(o->fd, data, len)) {
 			/* Half a character may be there: not counted. */
 			lseek(o->fd, (off_t)o->len, SEEK_SET);
 			o->cut = true;

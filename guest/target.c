@@ -98,7 +98,7 @@ int target_open(struct guest *g, struct arena *a, struct target *t, const char *
 	return rc ? rc : look_at_old(t, f);
 }
 
-static bool write_all(int fd, const char *data, size_t len)
+bool file_write_all(int fd, const char *data, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(fd, data, len);
@@ -121,7 +121,7 @@ static bool copy(int from, int to, off_t at, size_t len)
 		size_t want = len < sizeof(buf) ? len : sizeof(buf);
 		ssize_t n = file_read_range(from, buf, want, at);
 
-		if (n <= 0 || !write_all(to, buf, (size_t)n))
+		if (n <= 0 || !file_write_all(to, buf, (size_t)n))
 			return false;
 		at += n;
 		len -= (size_t)n;
@@ -141,7 +141,7 @@ static bool write_change(struct target *t, const struct change *c)
 		good = old >= 0;
 	}
 	good = good && copy(old, t->fd, 0, c->keep) &&
-	       write_all(t->fd, c->data, c->len) &&
+	       file_write_all(t->fd, c->data, c->len) &&
 	       (behind >= size || copy(old, t->fd, (off_t)behind, size - behind));
 	if (old >= 0)
 		close(old);

@@ -56,5 +56,7 @@ void target_drop(struct target *t);
 
 /* Bytes of a file from an offset on, as many as there are; -1 with errno. */
 ssize_t file_read_range(int fd, char *to, size_t len, off_t at);
+/* All of it, where the file stands; false with errno. */
+bool file_write_all(int fd, const char *data, size_t len);
 
 #endif

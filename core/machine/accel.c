@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "core/machine/child.h"
 
 extern char **environ;
 
@@ -62,15 +63,12 @@ static int spawn(const char *kernel, const char *initrd, int out, pid_t *pid)
 				"console=ttyS0 quiet panic=-1 reboot=t cadre.probe",
 				NULL };
 	posix_spawn_file_actions_t files;
-	int rc;
 
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, out, 1);
 	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-	rc = posix_spawnp(pid, words[0], &files, NULL, (char *const *)words, environ);
-	posix_spawn_file_actions_destroy(&files);
-	return rc;
+	return child_spawn(pid, words[0], words, environ, &files, false);
 }
 
 static int try_kvm(const char *kernel, const char *initrd)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,30 +17,37 @@ struct child {
 	pid_t pid;
 };
 
-static int spawn(struct child *c, const char *const *words, const char *dir)
+int child_spawn(pid_t *pid, const char *program, const char *const *words,
+		char *const *env, posix_spawn_file_actions_t *files, bool outlives)
 {
-	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sigset_t none, all;
 	int rc;
 
 	sigemptyset(&none);
 	sigfillset(&all);
-	posix_spawn_file_actions_init(&files);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+						(outlives ? POSIX_SPAWN_SETSID : 0));
+	rc = posix_spawnp(pid, program, files, &attr, (char *const *)words, env);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(files);
+	return rc;
+}
+
+static int spawn(struct child *c, const char *const *words, const char *dir)
+{
+	posix_spawn_file_actions_t files;
+
+	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, c->out, 1);
 	posix_spawn_file_actions_adddup2(&files, c->err, 2);
 	if (dir)
 		posix_spawn_file_actions_addchdir_np(&files, dir);
-	rc = posix_spawnp(&c->pid, words[0], &files, &attr, (char *const *)words,
-			  environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	return rc;
+	return child_spawn(&c->pid, words[0], words, environ, &files, false);
 }
 
 static char *read_all(int fd, struct arena *a)

@@ -8,6 +8,10 @@
 #ifndef CHILD_H
 #define CHILD_H
 
+#include <spawn.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "core/arena.h"
 #include "core/fault.h"
 
@@ -17,5 +21,11 @@ int child_run(const char *const *words, const char *dir, struct fault *f);
 /* The same; what it wrote to stdout is in *out, the arena's. */
 int child_read(const char *const *words, const char *dir, struct arena *a, char **out,
 	       struct fault *f);
+
+/* Starts a program (found in PATH without a `/`) with `files`, which are released,
+ * and no signal blocked or ignored; in a session of its own if it is to outlive
+ * this process.  Does not wait; 0 or an errno. */
+int child_spawn(pid_t *pid, const char *program, const char *const *words,
+		char *const *env, posix_spawn_file_actions_t *files, bool outlives);
 
 #endif

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 #include "core/arena.h"
 #include "core/machine/backend.h"
+#include "core/machine/child.h"
 #include "core/machine/copy.h"
 #include "core/machine/pid.h"
 
@@ -228,29 +228,17 @@ static char **make_words(const struct spot *spot, struct arena *a)
 static int spawn(const struct spot *spot, struct arena *a, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
 	const char *log = arena_printf(a, "%s/log/guests.log", spot->home);
-	int rc;
 
-	sigemptyset(&none);
-	sigfillset(&all);
 	posix_spawn_file_actions_init(&files);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-						POSIX_SPAWN_SETSIGDEF);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_addopen(&files, 2, log, O_WRONLY | O_CREAT | O_APPEND,
 					 0600);
 	posix_spawn_file_actions_addchdir_np(&files, spot->path);
-	rc = posix_spawn(pid, spot->program ? spot->program : "/proc/self/exe", &files,
-			 &attr, make_words(spot, a), make_env(spot, a));
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	return rc;
+	return child_spawn(pid, spot->program ? spot->program : "/proc/self/exe",
+			   (const char *const *)make_words(spot, a), make_env(spot, a),
+			   &files, true);
 }
 
 static int process_start(void *self, const struct spot *spot, struct process *process,
