@@ -2,10 +2,7 @@
 # all-teams - what the operator sees of all teams at once: their events as they
 # happen, with a host and without, and their guests when one is dead.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
-cadre() { "$CADRE" "$@"; }
-failed=0
+. "$(dirname "$0")/../lib/story.sh"
 follower=
 finish() {
 	[ -z "$follower" ] || kill "$follower" 2>/dev/null
@@ -13,17 +10,6 @@ finish() {
 	cadre down >/dev/null 2>&1
 }
 trap finish EXIT
-bad() { echo "FAILED: $*"; failed=1; }
-# until_is PATTERN COMMAND...: within ten seconds its output holds the pattern.
-until_is() {
-	pattern=$1 n=0
-	shift
-	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt 100 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
-		sleep 0.1
-	done
-}
 
 # --- events -------------------------------------------------------------------------
 # happens in TEAM: a task is made there, and the follower hears of it.

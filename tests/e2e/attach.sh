@@ -2,26 +2,15 @@
 # attach - guests that run already, elsewhere: over TCP with a token, over a Unix
 # socket; they go and come again, are let go of, and one that hangs is noticed.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
-cadre() { "$CADRE" "$@"; }
-failed=0 far='' near=''
+. "$(dirname "$0")/../lib/story.sh"
+patience=300
+far='' near=''
 finish() {
 	cadre down >/dev/null 2>&1
 	for pid in $far $near; do kill -CONT "$pid"; kill -9 "$pid"; wait "$pid"; done 2>/dev/null
 }
 trap finish EXIT
 
-bad() { echo "FAILED: $*"; failed=1; }
-until_is() { # PATTERN COMMAND...: within half a minute its output holds the pattern
-	pattern=$1 n=0
-	shift
-	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt 300 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
-		sleep 0.1
-	done
-}
 in_place() { cadre exec --team red "$1" sh -c "$2"; }
 
 mkdir -p "$TMPDIR/far" "$TMPDIR/near"

@@ -2,10 +2,7 @@
 # call-off - what a cancelled, released or lapsed task leaves behind: nothing that
 # runs, also where nobody served when it happened.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
-cadre() { "$CADRE" "$@"; }
-failed=0
+. "$(dirname "$0")/../lib/story.sh"
 finish() {
 	cadre team destroy red >/dev/null 2>&1
 	until_is '^0$' count_guests
@@ -13,19 +10,6 @@ finish() {
 }
 trap finish EXIT
 
-bad() { echo "FAILED: $*"; failed=1; }
-
-# until_is PATTERN COMMAND...: within ten seconds its output holds the pattern.
-until_is() {
-	pattern=$1 n=0
-	shift
-	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt 100 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
-		sleep 0.1
-	done
-}
-count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/"; }
 # Both are in one workspace: the pid that a command wrote down, alive or not.
 runs() { kill -0 "$(cat "$CADRE_HOME"/workspaces/*/"$1" 2>/dev/null)" 2>/dev/null && echo yes || echo no; }
 begin() {

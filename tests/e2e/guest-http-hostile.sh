@@ -3,24 +3,16 @@
 # workspace's HTTP door: each gets a 4xx or nothing, the next teammate is served, the
 # guest does not grow, and the rest of it goes on.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-here=$(cd "$(dirname "$0")/.." && pwd)
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
+. "$(dirname "$0")/../lib/story.sh"
+patience=300
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"
-cadre() { "$CADRE" "$@"; }
-failed=0
 finish() {
 	cadre team destroy red >/dev/null 2>&1
-	n=0
-	while pgrep -f "guest --workspace .*$CADRE_HOME/" >/dev/null && [ $n -lt 300 ]; do
-		n=$((n + 1))
-		sleep 0.1
-	done
+	until_is '^0$' count_guests
 	cadre down >/dev/null 2>&1
 }
 trap finish EXIT
 
-bad() { echo "FAILED: $*"; failed=1; }
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 in_place() { cadre exec "$1" sh -c "$2"; }
 

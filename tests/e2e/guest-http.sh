@@ -2,11 +2,9 @@
 # guest-http - the HTTP doors of workspaces: who may come, what comes in is a row
 # before it is answered, files as large as they are, a host that goes and comes.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+. "$(dirname "$0")/../lib/story.sh"
+patience=300
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
-cadre() { "$CADRE" "$@"; }
-failed=0
 finish() {
 	cadre up >/dev/null 2>&1
 	for team in red blue shut; do cadre team destroy $team; done >/dev/null 2>&1
@@ -15,17 +13,6 @@ finish() {
 }
 trap finish EXIT
 
-count_guests() { pgrep -fc "guest --workspace .*$CADRE_HOME/"; }
-bad() { echo "FAILED: $*"; failed=1; }
-until_is() { # PATTERN COMMAND...: within half a minute its output holds the pattern
-	pattern=$1 n=0
-	shift
-	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt 300 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
-		sleep 0.1
-	done
-}
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 in_place() { cadre exec "$1" sh -c "$2"; }
 url_of() { cadre agent whois "$1" --json | field http; }

@@ -2,10 +2,7 @@
 # host - one per state, guests that outlive it, workspaces that become what
 # their rows say, through kill -9 of the guest and of the host.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
-cadre() { "$CADRE" "$@"; }
-failed=0
+. "$(dirname "$0")/../lib/story.sh"
 finish() {
 	for w in $(cadre workspace list --team red --json | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
 		cadre workspace destroy "$w" --team red
@@ -15,19 +12,6 @@ finish() {
 }
 trap finish EXIT
 
-bad() { echo "FAILED: $*"; failed=1; }
-
-# until_is PATTERN COMMAND...: within ten seconds its output holds the pattern.
-until_is() {
-	pattern=$1 n=0
-	shift
-	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt 100 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
-		sleep 0.1
-	done
-}
-count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/" ; }
 in_place() { cadre exec --team red "$1" sh -c "$2"; }
 pid_of() {
 	cadre workspace info "red/$1" --team red --json | grep -o '"pid":[0-9]*' | cut -d: -f2

@@ -2,18 +2,14 @@
 # hostile - a guest that lies about who it is, floods, and speaks nonsense: its host
 # refuses, drops it, serves the others and does not grow.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-here=$(cd "$(dirname "$0")/.." && pwd)
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
+. "$(dirname "$0")/../lib/story.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"
-cadre() { "$CADRE" "$@"; }
-failed=0 guest=''
+guest=''
 finish() {
 	cadre down >/dev/null 2>&1
 	[ -z "$guest" ] || { kill -9 $guest; wait $guest; } 2>/dev/null
 }
 trap finish EXIT
-bad() { echo "FAILED: $*"; failed=1; }
 
 mkdir -p "$TMPDIR/g"
 : >"$TMPDIR/report"

@@ -2,26 +2,14 @@
 # hybrid - a guest behind the vsock of a Firecracker or Cloud Hypervisor: its host says
 # CONNECT, what runs in it dials PATH_5000 and is who its channel is.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-here=$(cd "$(dirname "$0")/.." && pwd)
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
-cadre() { "$CADRE" "$@"; }
-failed=0 guest='' vmm=''
+. "$(dirname "$0")/../lib/story.sh"
+patience=300
+guest='' vmm=''
 finish() {
 	cadre down >/dev/null 2>&1
 	for pid in $guest $vmm; do kill -9 "$pid"; wait "$pid"; done 2>/dev/null
 }
 trap finish EXIT
-bad() { echo "FAILED: $*"; failed=1; }
-until_is() { # PATTERN COMMAND...: within half a minute its output holds the pattern
-	pattern=$1 n=0
-	shift
-	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt 300 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
-		sleep 0.1
-	done
-}
 in_place() { cadre exec --team red red/ann sh -c "$1"; }
 rounds() { grep -c '^done$' "$TMPDIR/report"; }
 

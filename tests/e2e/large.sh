@@ -2,21 +2,9 @@
 # large - what is stored is never out of reach because of its size: two full streams
 # of a command, a note of 10 MiB, a hundred messages of 256 KiB from a guest.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
-cadre() { "$CADRE" "$@"; }
-failed=0
+. "$(dirname "$0")/../lib/story.sh"
+patience=600
 trap 'cadre down >/dev/null 2>&1' EXIT
-bad() { echo "FAILED: $*"; failed=1; }
-until_is() { # PATTERN COMMAND...: within a minute its output holds the pattern
-	pattern=$1 n=0
-	shift
-	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt 600 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
-		sleep 0.1
-	done
-}
 in_place() { cadre exec --team red red/w sh -c "$1"; }
 
 cadre up >/dev/null || bad "up"

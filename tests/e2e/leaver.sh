@@ -2,17 +2,14 @@
 # leaver - a guest that goes while its mail is pushed: whatever instant that is, the
 # host lives, and the mail stays in its rows.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-here=$(cd "$(dirname "$0")/.." && pwd)
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
-cadre() { "$CADRE" "$@"; }
-failed=0 guest=''
+. "$(dirname "$0")/../lib/story.sh"
+patience=600
+guest=''
 finish() {
 	cadre down >/dev/null 2>&1
 	[ -z "$guest" ] || { kill -9 $guest; wait $guest; } 2>/dev/null
 }
 trap finish EXIT
-bad() { echo "FAILED: $*"; failed=1; }
 
 mkdir -p "$TMPDIR/g"
 python3 "$here/peers/leaver.py" "$TMPDIR/g" "$TMPDIR/report" 40 &
@@ -22,12 +19,7 @@ cadre team create red --roles ann --roles bob >/dev/null
 for n in 1 2 3 4 5; do cadre send ann "mail $n" --team red --as bob >/dev/null; done
 pid=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
 cadre workspace create --team red --agent ann --backend attach --address "unix:$TMPDIR/g" >/dev/null || bad "attach"
-n=0
-until [ -s "$TMPDIR/report" ]; do
-	n=$((n + 1))
-	[ $n -lt 600 ] || { bad "it was not dialled often enough"; break; }
-	sleep 0.1
-done
+until_is '^done$' cat "$TMPDIR/report"
 [ "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")" = "$pid" ] || bad "the host is another process"
 kill -0 "$pid" || bad "the host is gone"
 [ "$(cadre --team red --as ann inbox | grep -c 'mail')" = 5 ] || bad "ann has not all five"

@@ -2,14 +2,10 @@
 # mirror - the vault of a running host, and what people do to it: what they take
 # away comes back, what they write stays, and nobody else can read any of it.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
-cadre() { "$CADRE" "$@"; }
+. "$(dirname "$0")/../lib/story.sh"
 vault=$CADRE_HOME/vault/teams/shop
-failed=0
 trap 'cadre down >/dev/null 2>&1' EXIT
 
-bad() { echo "FAILED: $*"; failed=1; }
 # until_done COMMAND...: it succeeds within twenty seconds.
 until_done() {
 	n=0

@@ -1,26 +1,14 @@
 #!/bin/sh
 # old-dialect - an older guest with this host, and an older host with this guest.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-here=$(cd "$(dirname "$0")/.." && pwd)
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
-cadre() { "$CADRE" "$@"; }
-failed=0 old='' new=''
+. "$(dirname "$0")/../lib/story.sh"
+patience=300
+old='' new=''
 finish() {
 	cadre down >/dev/null 2>&1
 	for pid in $old $new; do kill -9 "$pid"; wait "$pid"; done 2>/dev/null
 }
 trap finish EXIT
-bad() { echo "FAILED: $*"; failed=1; }
-until_is() {
-	pattern=$1 n=0
-	shift
-	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt 300 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
-		sleep 0.1
-	done
-}
 
 # --- an older host -----------------------------------------------------------------
 mkdir -p "$TMPDIR/dir" "$TMPDIR/old"

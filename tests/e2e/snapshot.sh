@@ -2,21 +2,9 @@
 # snapshot - what a directory held is put back and forked from, the guest's own
 # folder stays, and copies are made as many at once as may be.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
-cadre() { "$CADRE" "$@"; }
-failed=0
+. "$(dirname "$0")/../lib/story.sh"
+patience=200
 trap 'cadre team destroy red >/dev/null 2>&1; sleep 1; cadre down >/dev/null 2>&1' EXIT
-bad() { echo "FAILED: $*"; failed=1; }
-until_is() { # PATTERN COMMAND...
-	pattern=$1 n=0
-	shift
-	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt 200 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return; }
-		sleep 0.1
-	done
-}
 in_place() { cadre exec --team red "$1" sh -c "$2"; }
 
 CADRE_LIMITS_MAX_CONCURRENT_FORKS=1 cadre up >/dev/null || bad "up"

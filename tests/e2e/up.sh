@@ -2,17 +2,13 @@
 # up - a host is wanted while another one dies: killed, asked to end, frozen, or
 # wanted twice.  Whatever happened, one host runs afterwards and nothing is lost.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
-cadre() { "$CADRE" "$@"; }
-failed=0
+. "$(dirname "$0")/../lib/story.sh"
 frozen=
 finish() {
 	[ -z "$frozen" ] || kill -9 "$frozen" 2>/dev/null
 	cadre down >/dev/null 2>&1
 }
 trap finish EXIT
-bad() { echo "FAILED: $*"; failed=1; }
 holder() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
 # up_says PATTERN: `up` does well, and a host that is not dying answers then.
 up_says() {
