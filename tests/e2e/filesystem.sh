@@ -17,7 +17,17 @@ mkdir "$TMPDIR/real" "$TMPDIR/mirrored" "$TMPDIR/memory"
 mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || exit 77
 CADRE_HOME=$TMPDIR/real/state cadre init >/dev/null || bad "init"
 bindfs "$TMPDIR/real" "$TMPDIR/mirrored" || exit 77
-trap 'umount "$TMPDIR/mirrored" "$TMPDIR/memory"' EXIT
+# Who has just ended there may hold it a moment longer.
+finish() {
+	for place in mirrored memory; do
+		n=0
+		until umount "$TMPDIR/$place" || [ $n = 50 ]; do
+			n=$((n + 1))
+			sleep 0.1
+		done
+	done
+}
+trap finish EXIT
 
 # refuses WORDS...: a command ends with 7 and names the file system.
 refuses() {
