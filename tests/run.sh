@@ -169,7 +169,7 @@ done
 
 # Threads: a whole host under load, and the units that start some.  TSan's map does
 # not fit the kernel's widest address randomness.
-threads=$(grep -l pthread_create tests/unit/test_*.c)
+threads=$(grep -lE '(pthread|uv_thread)_create' tests/unit/test_*.c)
 if any $(names tsan tests/race.c $threads); then
 	build tsan build/tsan/cadre $(for source in tests/race.c $threads; do
 		echo "build/tsan/${source%.c}"

@@ -73,6 +73,14 @@ enum outcome {
 	WAS_DROPPED, /* the transaction is gone */
 };
 
+struct batch {
+	struct store *store;
+	struct call **calls;
+	size_t n;
+	const struct batch_source *source; /* NULL: these are all */
+	struct before before[BATCH_CALLS];
+};
+
 static enum outcome run_bare(struct store *store, struct call *call)
 {
 	int64_t changes = store_changes(store);
@@ -107,81 +115,90 @@ static int64_t clock_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Runs calls until the time is over; `*n` becomes how many were tried. */
-static enum outcome run_together(struct store *store, struct call **calls, size_t *n,
-				 bool saved)
+/* Whether there is an i-th call, if only now. */
+static bool has(struct batch *b, size_t i)
+{
+	if (i == b->n && b->source && i < BATCH_CALLS) {
+		b->n += b->source->more(b->source->arg, b->calls + i, BATCH_CALLS - i);
+		for (size_t k = i; k < b->n; k++)
+			keep(&b->before[k], b->calls[k]);
+	}
+	return i < b->n;
+}
+
+/* Runs calls until the time is over; b->n becomes how many were tried. */
+static enum outcome run_together(struct batch *b, bool saved)
 {
 	int64_t end = clock_ms() + BATCH_MS;
 
-	for (size_t i = 0; i < *n; i++) {
+	for (size_t i = 0; has(b, i); i++) {
+		struct call *call = b->calls[i];
 		enum outcome went;
 
-		if (i > 0 && clock_ms() >= end) {
-			*n = i;
-			break;
-		}
-		calls[i]->store = store;
-		went = saved ? run_saved(store, calls[i]) : run_bare(store, calls[i]);
-		if (went != WENT_WELL) {
-			*n = i + 1;
+		call->store = b->store;
+		went = saved ? run_saved(b->store, call) : run_bare(b->store, call);
+		if (went != WENT_WELL || clock_ms() >= end) {
+			b->n = i + 1;
 			return went;
 		}
 	}
 	return WENT_WELL;
 }
 
-static void put_all_back(struct call **calls, size_t n, const struct before *before)
+static void put_all_back(struct batch *b)
 {
-	for (size_t i = 0; i < n; i++)
-		put_back(calls[i], &before[i]);
+	for (size_t i = 0; i < b->n; i++)
+		put_back(b->calls[i], &b->before[i]);
 }
 
-/* One transaction; *n is lowered to how many calls it is about. */
-static enum outcome run_transaction(struct store *store, struct call **calls, size_t *n,
-				    bool saved)
+/* One transaction; b->n is lowered to how many calls it is about. */
+static enum outcome run_transaction(struct batch *b, bool saved)
 {
 	struct fault why = { 0 };
 	enum outcome went = WENT_WELL;
 
-	if (store_begin(store, true, &why) == 0) {
-		went = run_together(store, calls, n, saved);
+	if (store_begin(b->store, true, &why) == 0) {
+		went = run_together(b, saved);
 		if (went != WENT_WELL) {
-			store_rollback(store);
+			store_rollback(b->store);
 			return went;
 		}
-		if (store_commit(store, &why) == 0)
+		if (store_commit(b->store, &why) == 0)
 			return WENT_WELL;
 	}
-	for (size_t i = 0; i < *n; i++)
-		spoil(calls[i], &why);
+	for (size_t i = 0; i < b->n; i++)
+		spoil(b->calls[i], &why);
 	return WENT_WELL;
 }
 
-size_t batch_run(struct store *store, struct call **calls, size_t n)
+size_t batch_run(struct store *store, struct call **calls, size_t n,
+		 const struct batch_source *source)
 {
-	struct before before[BATCH_CALLS];
 	enum outcome went;
+	struct batch b;
 
 	assert(n > 0);
-	if (n == 1) {
-		run_alone(store, calls[0]);
+	b.store = store;
+	b.calls = calls;
+	b.n = n < BATCH_CALLS ? n : BATCH_CALLS;
+	b.source = source;
+	for (size_t i = 0; i < b.n; i++)
+		keep(&b.before[i], calls[i]);
+	went = run_transaction(&b, false);
+	/* One that failed alone is undone already. */
+	if (went == LEFT_A_TRACE && b.n == 1)
 		return 1;
-	}
-	if (n > BATCH_CALLS)
-		n = BATCH_CALLS;
-	for (size_t i = 0; i < n; i++)
-		keep(&before[i], calls[i]);
-	went = run_transaction(store, calls, &n, false);
+	b.source = NULL;
 	if (went == LEFT_A_TRACE) {
-		put_all_back(calls, n, before);
-		went = run_transaction(store, calls, &n, true);
+		put_all_back(&b);
+		went = run_transaction(&b, true);
 	}
 	if (went == WENT_WELL)
-		return n;
-	put_all_back(calls, n, before);
-	for (size_t i = 0; i < n; i++)
+		return b.n;
+	put_all_back(&b);
+	for (size_t i = 0; i < b.n; i++)
 		run_alone(store, calls[i]);
-	return n;
+	return b.n;
 }
 
 void batch_read(struct store *store, struct call *call)

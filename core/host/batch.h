@@ -19,11 +19,20 @@ enum {
 	BATCH_MS = 20, /* handlers stop being added after this */
 };
 
+/* Where a batch that has run all its calls asks for more: `room` of them at most
+ * are put at `calls`; 0 ends the batch. */
+struct batch_source {
+	size_t (*more)(void *arg, struct call **calls, size_t room);
+	void *arg;
+};
+
 /* Runs the first of n > 0 calls, BATCH_CALLS at most and as many as fit the
  * time, and returns how many: these have their answer or their fault, and what
  * was answered well is committed.  If COMMIT fails, all of them are
- * `unavailable`. */
-size_t batch_run(struct store *store, struct call **calls, size_t n);
+ * `unavailable`.  With a source, which may be NULL, `calls` has room for
+ * BATCH_CALLS, and the calls that it gave come after the n. */
+size_t batch_run(struct store *store, struct call **calls, size_t n,
+		 const struct batch_source *source);
 
 /* A read in a transaction of its own. */
 void batch_read(struct store *store, struct call *call);

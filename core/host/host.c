@@ -17,6 +17,7 @@
 
 enum {
 	STOP_MS = 10000, /* for what is under way; then the loop ends anyway */
+	PART = 8, /* writes that are worth a wake-up of the store thread */
 	STARTS = 12, /* threads for VMs that start, beside those for copies */
 	FILES = 8192, /* descriptors: one a client, two a guest */
 };
@@ -46,6 +47,25 @@ static bool is_slow(const struct job *job)
 	return job->call.op && (job->call.op->flags & OP_NEEDS_VAULT);
 }
 
+/* To the store thread: the clock's own and then, unless these are held, the
+ * callers'.  With `part` others follow before the loop sleeps. */
+static void hand_writes(struct host *host, bool held, bool part)
+{
+	struct chain all;
+
+	if (!held && host->writes.first)
+		reaper_writes(host);
+	all = host->ahead_writes;
+	host->ahead_writes = (struct chain){ 0 };
+	if (!held)
+		chain_join(&all, &host->writes);
+	if (part)
+		writer_push_part(host->writer, &all);
+	else if (all.first || host->parted)
+		writer_push(host->writer, &all);
+	host->parted = part;
+}
+
 void host_write(struct host *host, struct job *job)
 {
 	if (host->n_writes >= WRITES_MOST) {
@@ -55,6 +75,9 @@ void host_write(struct host *host, struct job *job)
 	host->n_writes++;
 	job->writing = true;
 	chain_add(is_slow(job) ? &host->works : &host->writes, job);
+	/* The store thread begins while the loop still reads what the others say. */
+	if (host->writes.n == PART && !reaper_holds(host))
+		hand_writes(host, false, true);
 }
 
 void host_read(struct host *host, struct job *job)
@@ -138,16 +161,11 @@ static void hand_over(struct host *host)
 		conn_flush(host);
 	}
 	held = reaper_holds(host);
-	if (!held && host->writes.first)
-		reaper_writes(host);
-	if (host->ahead_writes.first)
-		writer_push(host->writer, &host->ahead_writes);
+	hand_writes(host, held, false);
 	if (host->ahead_reads.first)
 		readers_push(host->readers, &host->ahead_reads);
 	if (held)
 		return;
-	if (host->writes.first)
-		writer_push(host->writer, &host->writes);
 	if (host->reads.first)
 		readers_push(host->readers, &host->reads);
 	if (host->works.first)

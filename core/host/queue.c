@@ -51,7 +51,7 @@ void queue_release(struct queue *q)
 	uv_mutex_destroy(&q->lock);
 }
 
-bool queue_push(struct queue *q, struct chain *jobs)
+static bool push(struct queue *q, struct chain *jobs, bool promise)
 {
 	bool was_empty;
 	int sleepers;
@@ -59,11 +59,32 @@ bool queue_push(struct queue *q, struct chain *jobs)
 	uv_mutex_lock(&q->lock);
 	was_empty = !q->jobs.first;
 	chain_join(&q->jobs, jobs);
+	q->promised = promise;
+	q->kept += !promise;
 	sleepers = q->sleepers;
 	uv_mutex_unlock(&q->lock);
 	if (sleepers > 0)
 		uv_cond_signal(&q->ready);
 	return was_empty;
+}
+
+bool queue_push(struct queue *q, struct chain *jobs)
+{
+	return push(q, jobs, false);
+}
+
+void queue_push_part(struct queue *q, struct chain *jobs)
+{
+	push(q, jobs, true);
+}
+
+static void take(struct queue *q, struct chain *out, size_t most)
+{
+	if (q->jobs.n <= most)
+		chain_join(out, &q->jobs);
+	else
+		while (out->n < most)
+			chain_add(out, chain_pop(&q->jobs));
 }
 
 bool queue_take(struct queue *q, struct chain *out, size_t most)
@@ -76,15 +97,30 @@ bool queue_take(struct queue *q, struct chain *out, size_t most)
 		uv_cond_wait(&q->ready, &q->lock);
 		q->sleepers--;
 	}
-	if (q->jobs.n <= most)
-		chain_join(out, &q->jobs);
-	else
-		while (out->n < most)
-			chain_add(out, chain_pop(&q->jobs));
+	take(q, out, most);
+	q->partial = q->promised;
+	q->before = q->kept;
 	more = q->jobs.first && q->sleepers > 0;
 	uv_mutex_unlock(&q->lock);
 	if (more)
 		uv_cond_signal(&q->ready);
+	return out->first != NULL;
+}
+
+bool queue_take_more(struct queue *q, struct chain *out, size_t most)
+{
+	if (!q->partial)
+		return false;
+	uv_mutex_lock(&q->lock);
+	while (!q->jobs.first && q->kept == q->before && q->partial && !q->closed) {
+		q->sleepers++;
+		if (uv_cond_timedwait(&q->ready, &q->lock, PROMISE_MS * 1000000))
+			q->partial = false;
+		q->sleepers--;
+	}
+	take(q, out, most);
+	q->partial = q->partial && q->kept == q->before;
+	uv_mutex_unlock(&q->lock);
 	return out->first != NULL;
 }
 

@@ -11,14 +11,14 @@ struct writer {
 	struct store *store;
 	struct checkpoint *checkpoint;
 	struct queue queue;
+	struct chain batch, ended; /* jobs that run, and that have their answer */
 	uv_thread_t thread;
 	batch_done *done;
 	void *arg;
 };
 
-/* A call whose caller has gone is not run; it keeps its place in the answers. */
-static size_t gather(struct chain *taken, struct chain *skipped, struct chain *batch,
-		     struct call **calls)
+/* A call whose caller has gone is not run. */
+static size_t gather(struct writer *w, struct chain *taken, struct call **calls)
 {
 	int64_t now = home_now();
 	size_t n = 0;
@@ -27,33 +27,42 @@ static size_t gather(struct chain *taken, struct chain *skipped, struct chain *b
 		struct job *job = chain_pop(taken);
 
 		if (atomic_load_explicit(&job->gone, memory_order_relaxed)) {
-			chain_add(skipped, job);
+			chain_add(&w->ended, job);
 			continue;
 		}
 		job->call.now = now;
 		calls[n++] = &job->call;
-		chain_add(batch, job);
+		chain_add(&w->batch, job);
 	}
 	return n;
 }
 
+static size_t gather_more(void *arg, struct call **calls, size_t room)
+{
+	struct writer *w = arg;
+	struct chain taken = { 0 };
+
+	return queue_take_more(&w->queue, &taken, room) ? gather(w, &taken, calls) : 0;
+}
+
 static void run_batch(struct writer *w, struct chain *taken)
 {
+	const struct batch_source source = { gather_more, w };
 	struct call *calls[BATCH_CALLS];
-	struct chain done = { 0 }, batch = { 0 };
-	size_t n = gather(taken, &done, &batch, calls);
 
-	for (size_t at = 0; at < n;) {
-		size_t ran = batch_run(w->store, calls + at, n - at);
+	gather(w, taken, calls);
+	for (size_t at = 0; w->batch.first;) {
+		size_t ran =
+			batch_run(w->store, calls + at, w->batch.n, at ? NULL : &source);
 
 		for (size_t i = 0; i < ran; i++)
-			chain_add(&done, chain_pop(&batch));
+			chain_add(&w->ended, chain_pop(&w->batch));
 		at += ran;
-		w->done(w->arg, &done);
+		w->done(w->arg, &w->ended);
 		checkpoint_step(w->checkpoint, w->store);
 	}
-	if (done.first)
-		w->done(w->arg, &done);
+	if (w->ended.first)
+		w->done(w->arg, &w->ended);
 }
 
 static void write_batches(void *arg)
@@ -112,4 +121,9 @@ void writer_close(struct writer *w)
 void writer_push(struct writer *w, struct chain *jobs)
 {
 	queue_push(&w->queue, jobs);
+}
+
+void writer_push_part(struct writer *w, struct chain *jobs)
+{
+	queue_push_part(&w->queue, jobs);
 }

@@ -20,5 +20,8 @@ int writer_open(struct writer **out, const char *dir, unsigned flags, batch_done
  * empties the WAL.  NULL is fine. */
 void writer_close(struct writer *w);
 void writer_push(struct writer *w, struct chain *jobs);
+/* A writer_push() follows at once, if only of an empty chain: the store thread begins
+ * with these, and keeps its transaction open for those. */
+void writer_push_part(struct writer *w, struct chain *jobs);
 
 #endif

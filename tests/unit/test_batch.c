@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/host/batch.h"
+#include "core/host/queue.h"
 #include "ops.gen.h"
 #include "tests/lib/world.h"
 
@@ -52,7 +53,7 @@ static int set_up(void **state)
 
 	world_open(&b->world);
 	ask(b, 0, op_team_create, "{\"name\":\"red\",\"roles\":[{\"name\":\"a\"}]}");
-	assert_int_equal(batch_run(b->world.store, b->list, 1), 1);
+	assert_int_equal(batch_run(b->world.store, b->list, 1, NULL), 1);
 	assert_int_equal(b->calls[0].fault.code, 0);
 	release(b, 0);
 	*state = b;
@@ -82,7 +83,7 @@ static void ask_all(struct bench *b)
 static void run_all(struct bench *b)
 {
 	for (size_t at = 0; at < CALLS;)
-		at += batch_run(b->world.store, b->list + at, CALLS - at);
+		at += batch_run(b->world.store, b->list + at, CALLS - at, NULL);
 }
 
 static int64_t messages(struct bench *b)
@@ -152,12 +153,144 @@ static void calls_run_again_as_they_were(void **state)
 
 	ask_all(b);
 	mark = arena_mark(&call->arena);
-	assert_int_equal(batch_run(b->world.store, b->list, 1), 1);
+	assert_int_equal(batch_run(b->world.store, b->list, 1, NULL), 1);
 	call->made = 7;
 	call_again(call, mark);
 	assert_null(((struct message_send_out *)call->out)->message_id);
 	assert_int_equal(call->made, 7);
 	assert_string_equal(((struct message_send_in *)call->in)->content, "x");
+}
+
+/* Gives one call at a time of those that are left. */
+struct rest {
+	struct bench *bench;
+	size_t at, asked;
+};
+
+static size_t give_one(void *arg, struct call **calls, size_t room)
+{
+	struct rest *rest = arg;
+
+	assert_true(room > 0);
+	rest->asked++;
+	if (rest->at == CALLS)
+		return 0;
+	calls[0] = rest->bench->list[rest->at++];
+	return 1;
+}
+
+static void check_source(struct bench *b)
+{
+	struct rest rest = { b, 2, 0 };
+	const struct batch_source source = { give_one, &rest };
+	struct call *calls[BATCH_CALLS] = { b->list[0], b->list[1] };
+	size_t ran = batch_run(b->world.store, calls, 2, &source);
+
+	/* What left a trace ends the batch and is asked for no more. */
+	while (ran < CALLS) {
+		assert_true(ran >= rest.at - 1);
+		ran += batch_run(b->world.store, b->list + ran, CALLS - ran, NULL);
+	}
+	check_all(b, FAULT_NOT_FOUND);
+}
+
+/* What comes while a batch runs is answered with it, and as if it had run alone. */
+static void what_comes_later_runs_along(void **state)
+{
+	struct bench *b = *state;
+
+	ask_all(b);
+	check_source(b);
+}
+
+static void what_comes_later_may_leave_a_trace(void **state)
+{
+	struct bench *b = *state;
+
+	ask_all(b);
+	release(b, 2);
+	ask(b, 2, op_message_send,
+	    "{\"to\":[\"a\",\"lead\",\"nobody\"],\"content\":\"x\"}");
+	check_source(b);
+	assert_int_equal(world_number(b->world.store, "SELECT count(*) FROM delivery"),
+			 4);
+}
+
+/* --- the queue that a batch is taken from -------------------------------------------- */
+
+static struct chain jobs_of(struct job *jobs, size_t n)
+{
+	struct chain chain = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		chain_add(&chain, &jobs[i]);
+	return chain;
+}
+
+struct late {
+	struct queue *queue;
+	struct chain jobs;
+};
+
+static void push_late(void *arg)
+{
+	struct late *late = arg;
+
+	uv_sleep(1);
+	queue_push(late->queue, &late->jobs);
+}
+
+/* One taker waits for the parts of one push, and not for what comes after it. */
+static void parts_are_taken_as_one(void **state)
+{
+	struct job jobs[4] = { 0 };
+	struct chain part = jobs_of(jobs, 1), taken = { 0 };
+	struct late late = { NULL, jobs_of(jobs + 1, 2) };
+	struct chain after = jobs_of(jobs + 3, 1);
+	struct queue q;
+	uv_thread_t thread;
+
+	(void)state;
+	queue_init(&q);
+	late.queue = &q;
+	queue_push_part(&q, &part);
+	assert_true(queue_take(&q, &taken, 10));
+	assert_int_equal(taken.n, 1);
+	taken = (struct chain){ 0 };
+	assert_int_equal(uv_thread_create(&thread, push_late, &late), 0);
+	assert_true(queue_take_more(&q, &taken, 10));
+	assert_int_equal(taken.n, 2);
+	uv_thread_join(&thread);
+	taken = (struct chain){ 0 };
+	queue_push_part(&q, &after);
+	assert_false(queue_take_more(&q, &taken, 10));
+	assert_true(queue_take(&q, &taken, 10));
+	queue_release(&q);
+}
+
+/* The rest of a push may be nothing, and a promise that is not kept holds a
+ * transaction open for a moment only. */
+static void a_part_may_be_all(void **state)
+{
+	struct job jobs[2] = { 0 };
+	struct chain part = jobs_of(jobs, 1), none = { 0 }, taken = { 0 };
+	struct queue q;
+
+	(void)state;
+	queue_init(&q);
+	queue_push_part(&q, &part);
+	assert_true(queue_take(&q, &taken, 10));
+	queue_push(&q, &none);
+	taken = none;
+	assert_false(queue_take_more(&q, &taken, 10));
+
+	part = jobs_of(jobs + 1, 1);
+	queue_push_part(&q, &part);
+	assert_true(queue_take(&q, &taken, 10));
+	taken = none;
+	assert_false(queue_take_more(&q, &taken, 10)); /* after PROMISE_MS */
+	assert_false(queue_take_more(&q, &taken, 10));
+	queue_release(&q);
 }
 
 int main(void)
@@ -170,6 +303,12 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(calls_run_again_as_they_were, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(what_comes_later_runs_along, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_comes_later_may_leave_a_trace,
+						set_up, tear_down),
+		cmocka_unit_test(parts_are_taken_as_one),
+		cmocka_unit_test(a_part_may_be_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
