@@ -68,7 +68,7 @@ t() {
 	shift 2
 	wanted "$name" || return 0
 	log=$logs/$(echo "$name" | tr ' /' '__').log
-	own=$(mktemp -d "$temp/XXX") && mkdir -m 700 "$own/run"
+	own=$(mktemp -d "$temp/XXX") && mkdir -m 700 "$own/run" || exit 1
 	began=$(date +%s%3N)
 	TMPDIR=$own HOME=$own XDG_RUNTIME_DIR=$own/run XDG_STATE_HOME=$own/state \
 		XDG_CONFIG_HOME=$own/config CADRE=$root/build/asan/cadre \
@@ -91,6 +91,7 @@ t() {
 
 # t, while others run; one at a time.
 t_beside() {
+	echo 0 1 0 >"$temp/beside" # until it has ended by itself
 	(
 		passed=0 failed=0 skipped=0
 		t "$@" >"$temp/beside.log"
