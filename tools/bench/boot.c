@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,22 +33,40 @@ static bool is_in_path(const char *program)
 	return false;
 }
 
-/* Whether VMs can boot here; says why not. */
-static bool can_boot(void)
+static bool has_image(void)
 {
 	struct arena a = { 0 };
 	struct image image;
 	struct fault f = { 0 };
-	bool can = is_in_path(QEMU) && is_in_path("qemu-img");
+	bool has = image_find(NULL, &a, &image, &f) == 0;
 
-	if (!can)
-		tell("boot: skipped: " QEMU " or qemu-img is not installed");
-	else if (image_find(NULL, &a, &image, &f)) {
-		tell("boot: skipped: there is no image; `cadre image build` makes one");
-		can = false;
-	}
 	arena_release(&a);
-	return can;
+	return has;
+}
+
+static void make_image(const struct ground *g)
+{
+	const char *const argv[] = { g->self, "image", "build", NULL };
+	pid_t pid = start_program(
+		&(struct start){ .argv = argv, .in = -1, .out = -1, .extra = -1 });
+
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+/* Whether VMs can boot here; says why not. */
+static bool can_boot(const struct ground *g)
+{
+	if (!is_in_path(QEMU) || !is_in_path("qemu-img")) {
+		tell("boot: skipped: " QEMU " or qemu-img is not installed");
+		return false;
+	}
+	if (!has_image())
+		make_image(g);
+	if (has_image())
+		return true;
+	tell("boot: skipped: `cadre image build` made no image");
+	return false;
 }
 
 static void pause_briefly(void)
@@ -132,7 +151,7 @@ int bench_boot(struct ground *g)
 
 	if (!s)
 		abort();
-	if (!can_boot()) {
+	if (!can_boot(g)) {
 		free(s);
 		return 0;
 	}
