@@ -4,6 +4,7 @@
 #include "core/host/home.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/host/found.h"
+#include "core/host/paths.h"
 #include "core/host/settings.h"
+#include "core/host/tracked.h"
 
 uint64_t home_random(void)
 {
@@ -35,14 +39,6 @@ int64_t home_now(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* The value of an environment variable; NULL when unset or empty. */
-static const char *env(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
 static int too_long(const char *path, struct fault *f)
 {
 	return fault_set(f, FAULT_INVALID, "", "the path is too long: %.100s", path);
@@ -50,136 +46,8 @@ static int too_long(const char *path, struct fault *f)
 
 /* --- the folder --------------------------------------------------------------- */
 
-/* Another user's folder, say /tmp/.cadre, is not a state of ours. */
-static bool is_own_dir(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
-}
-
-/* The first line of a small file; false when there is none. */
-static bool read_line(const char *path, char *line, size_t room)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, line, room - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	line[n] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	return true;
-}
-
-static bool join(char out[4096], const char *dir, const char *name)
-{
-	return snprintf(out, 4096, "%s%s%s", strcmp(dir, "/") ? dir : "",
-			*name ? "/" : "", name) < 4096;
-}
-
-/* `.git` of a worktree is a file that leads to its folder in the repository,
- * whose `commondir` leads to what all worktrees share. */
-static bool worktree_root(const char *dir, const char *git, char root[4096])
-{
-	char line[4096], path[4096], common[4096];
-	char *end;
-
-	if (!read_line(git, line, sizeof(line)) || strncmp(line, "gitdir: ", 8))
-		return false;
-	if (line[8] == '/' ? !join(path, line + 8, "") : !join(path, dir, line + 8))
-		return false;
-	if (!join(common, path, "commondir") || !read_line(common, line, sizeof(line)))
-		return false;
-	if (line[0] == '/' ? !join(common, line, "") : !join(common, path, line))
-		return false;
-	if (!realpath(common, root))
-		return false;
-	end = strrchr(root, '/');
-	if (end && end > root && !strcmp(end, "/.git"))
-		*end = '\0';
-	return true;
-}
-
-/* The root of the repository that `dir` is the top of; false if it is none. */
-static bool repository_root(const char *dir, char root[4096])
-{
-	char git[4096];
-	struct stat st;
-
-	if (!join(git, dir, ".git") || lstat(git, &st))
-		return false;
-	if (S_ISREG(st.st_mode) && worktree_root(dir, git, root))
-		return true;
-	return join(root, dir, "");
-}
-
-/* Goes one folder up; false at the top. */
-static bool go_up(char *dir)
-{
-	char *slash = strrchr(dir, '/');
-
-	if (!slash || !slash[1])
-		return false;
-	slash[slash == dir ? 1 : 0] = '\0';
-	return true;
-}
-
-/* The nearest `.cadre` above the working directory. */
-static bool find_project(char out[4096])
-{
-	char dir[4096], root[4096];
-
-	if (!getcwd(dir, sizeof(dir)))
-		return false;
-	do {
-		if (repository_root(dir, root) && join(out, root, ".cadre") &&
-		    is_own_dir(out))
-			return true;
-		if (join(out, dir, ".cadre") && is_own_dir(out))
-			return true;
-	} while (go_up(dir));
-	return false;
-}
-
-int home_project(char out[4096], struct fault *f)
-{
-	char dir[4096], cwd[4096], root[4096];
-
-	if (!getcwd(cwd, sizeof(cwd)))
-		return fault_set(f, FAULT_IO, "", "no working directory: %m");
-	memcpy(dir, cwd, sizeof(dir));
-	do {
-		if (repository_root(dir, root))
-			return join(out, root, ".cadre") ? 0 : too_long(root, f);
-	} while (go_up(dir));
-	return join(out, cwd, ".cadre") ? 0 : too_long(cwd, f);
-}
-
-static bool user_state(char out[4096])
-{
-	const char *base = env("XDG_STATE_HOME");
-	const char *home = env("HOME");
-
-	if (base && base[0] == '/')
-		return join(out, base, "cadre");
-	return home && join(out, home, ".local/state/cadre");
-}
-
-/* Makes `path` and what is missing above it. */
-static int make_dirs(char *path)
-{
-	for (char *s = path + 1; (s = strchr(s, '/')); s++) {
-		*s = '\0';
-		if (mkdir(path, 0700) && errno != EEXIST) {
-			*s = '/';
-			return -1;
-		}
-		*s = '/';
-	}
-	return mkdir(path, 0700) && errno != EEXIST ? -1 : 0;
-}
+/* How the folder came to be meant. */
+enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT };
 
 /* The state is nobody's to commit: the folder ignores itself. */
 static void write_ignore(const char *dir)
@@ -198,37 +66,130 @@ static void write_ignore(const char *dir)
 
 static int make_home(char *path, struct fault *f)
 {
-	if (make_dirs(path))
+	if (paths_make(path))
 		return fault_set(f, FAULT_IO, "/home", "cannot make %.150s: %m", path);
 	write_ignore(path);
 	return 0;
 }
 
-/* Sets h->dir: absolute and without links, so that one state has one path. */
-static int settle(struct home *h, char path[4096], bool create, struct fault *f)
+/* Whether a folder holds nothing, or what an `init` that was killed leaves. */
+static bool is_fresh(int dir)
+{
+	static const char *const ours[] = { ".", "..", ".gitignore", "id", "id.new" };
+	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = again < 0 ? NULL : fdopendir(again);
+	bool fresh = list != NULL;
+	struct dirent *e;
+
+	while (fresh && (e = readdir(list))) {
+		size_t i = 0;
+
+		while (i < 5 && strcmp(e->d_name, ours[i]) != 0)
+			i++;
+		fresh = i < 5;
+	}
+	if (list)
+		closedir(list);
+	else if (again >= 0)
+		close(again);
+	return fresh;
+}
+
+static bool has_state(int dir)
 {
 	struct stat st;
 
-	if (stat(path, &st) && errno == ENOENT && create && make_home(path, f) < 0)
-		return f->code;
-	if (!realpath(path, h->dir)) {
-		if (errno != ENOENT)
-			return fault_set(f, FAULT_IO, "/home", "%.200s: %m", path);
-		fault_set(f, FAULT_NOT_FOUND, "/home", "there is no state at %.150s",
-			  path);
-		return fault_hint(f, "make one: cadre init");
+	return !fstatat(dir, "state.db", &st, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Only what is a state, or is about to be one, is made private: a folder that
+ * was named by mistake stays as it is. */
+static int keep_private(int dir, const char *path, enum meant meant, bool create,
+			struct fault *f)
+{
+	struct stat st;
+
+	if (fstat(dir, &st) || !(st.st_mode & 077))
+		return 0;
+	if (meant == MEANT_NAMED && !has_state(dir) && !(create && is_fresh(dir))) {
+		if (!create)
+			return 0;
+		fault_set(f, FAULT_DENIED, "/home",
+			  "%.150s is open to others and holds other things", path);
+		return fault_hint(f, "`cadre init` makes it a state, and private");
 	}
-	if (stat(h->dir, &st) || !S_ISDIR(st.st_mode))
+	if (fchmod(dir, 0700))
+		return fault_set(f, FAULT_IO, "/home", "cannot make %.150s private: %m",
+				 path);
+	return 0;
+}
+
+static int no_folder(const char *path, struct fault *f)
+{
+	if (errno == ENOTDIR || errno == ELOOP)
 		return fault_set(f, FAULT_INVALID, "/home", "%.150s is no folder", path);
+	if (errno != ENOENT)
+		return fault_set(f, FAULT_IO, "/home", "%.200s: %m", path);
+	fault_set(f, FAULT_NOT_FOUND, "/home", "there is no state at %.150s", path);
+	return fault_hint(f, "make one: cadre init");
+}
+
+static int check_folder(int dir, const char *path, enum meant meant, bool create,
+			struct fault *f)
+{
+	struct stat st;
+
+	if (fstat(dir, &st))
+		return no_folder(path, f);
 	if (st.st_uid != geteuid() && geteuid()) {
 		fault_set(f, FAULT_DENIED, "/home", "%.150s belongs to another user",
 			  path);
 		return fault_hint(f, "use a state folder of your own: --home DIR");
 	}
-	if ((st.st_mode & 077) && chmod(h->dir, 0700))
-		return fault_set(f, FAULT_IO, "/home", "cannot make %.150s private: %m",
-				 path);
-	return 0;
+	if ((create || has_state(dir)) && found_check_parts(dir, path, f) < 0)
+		return f->code;
+	return keep_private(dir, path, meant, create, f);
+}
+
+/* Sets h->dir: absolute and without links, so that one state has one path. */
+static int settle(struct home *h, char path[4096], enum meant meant, bool create,
+		  struct fault *f)
+{
+	struct stat st;
+	int dir, rc;
+
+	if (meant != MEANT_FOUND && create && stat(path, &st) && errno == ENOENT &&
+	    make_home(path, f) < 0)
+		return f->code;
+	if (meant == MEANT_FOUND)
+		memcpy(h->dir, path, sizeof(h->dir));
+	else if (!realpath(path, h->dir))
+		return no_folder(path, f);
+	dir = found_open(h->dir);
+	if (dir < 0)
+		return no_folder(path, f);
+	rc = check_folder(dir, h->dir, meant, create, f);
+	close(dir);
+	return rc;
+}
+
+static int find_project(struct home *h, bool create, struct fault *f)
+{
+	struct found x = { 0 };
+	char dir[4096];
+
+	if (getcwd(dir, sizeof(dir)))
+		found_upward(&x, dir);
+	if (x.path[0] && x.passed[0])
+		found_say(&x, h->note, sizeof(h->note));
+	if (x.path[0])
+		return settle(h, x.path, MEANT_FOUND, create, f);
+	if (x.passed[0])
+		return found_refuse(x.passed, x.why, f);
+	if (!paths_user_state(dir))
+		return fault_set(f, FAULT_NOT_FOUND, "/home",
+				 "neither HOME nor CADRE_HOME is set");
+	return settle(h, dir, MEANT_USERS, create, f);
 }
 
 static int find_dir(struct home *h, const char *dir, bool create, struct fault *f)
@@ -236,20 +197,70 @@ static int find_dir(struct home *h, const char *dir, bool create, struct fault *
 	char path[4096];
 
 	if (!dir)
-		dir = env("CADRE_HOME");
-	if (dir) {
-		if (!join(path, dir, ""))
-			return too_long(dir, f);
-		return settle(h, path, create, f);
-	}
-	if (env("CADRE_SOCKET"))
+		dir = paths_env("CADRE_HOME");
+	if (dir && !paths_join(path, dir, ""))
+		return too_long(dir, f);
+	if (dir)
+		return settle(h, path, MEANT_NAMED, create, f);
+	if (paths_env("CADRE_SOCKET"))
 		return 0; /* inside a workspace its door is all there is */
-	if (find_project(path))
-		return settle(h, path, create, f);
-	if (!user_state(path))
-		return fault_set(f, FAULT_NOT_FOUND, "/home",
-				 "neither HOME nor CADRE_HOME is set");
-	return settle(h, path, create, f);
+	return find_project(h, create, f);
+}
+
+/* --- a new one ------------------------------------------------------------------ */
+
+/* A project's folder that is there already is this user's state, or nothing yet. */
+static int check_place(const char *path, struct fault *f)
+{
+	enum found_why why = found_judge(path);
+	int dir;
+
+	if (why == FOUND_NONE && tracked_look(path) != TRACKED_NOTHING)
+		why = FOUND_TRACKED;
+	dir = why == FOUND_NONE ? found_open(path) : -1;
+	if (dir >= 0) {
+		if (!is_fresh(dir) && known_look(dir, path) == KNOWN_NOT)
+			why = FOUND_UNKNOWN;
+		close(dir);
+	}
+	return found_refuse(path, why, f);
+}
+
+/* Only a folder of this name is ever found upward, so only that is noted. */
+int home_known_add(const struct home *h, struct fault *f)
+{
+	const char *name = strrchr(h->dir, '/');
+	int dir, rc;
+
+	if (!name || strcmp(name, "/.cadre") != 0)
+		return 0;
+	dir = found_open(h->dir);
+	if (dir < 0)
+		return no_folder(h->dir, f);
+	rc = known_look(dir, h->dir) ? 0 : known_add(dir, h->dir, KNOWN_MADE, f);
+	close(dir);
+	return rc;
+}
+
+static int make_dir(struct home *h, const char *dir, struct fault *f)
+{
+	char path[4096], cwd[4096];
+
+	if (!dir)
+		dir = paths_env("CADRE_HOME");
+	if (!dir && paths_env("CADRE_SOCKET"))
+		return 0; /* a workspace is no place for a state */
+	if (dir && !paths_join(path, dir, ""))
+		return too_long(dir, f);
+	if (!dir && !getcwd(cwd, sizeof(cwd)))
+		return fault_set(f, FAULT_IO, "", "no working directory: %m");
+	if (!dir && !found_place(cwd, path))
+		return too_long(cwd, f);
+	if (!dir && check_place(path, f) < 0)
+		return f->code;
+	if (settle(h, path, MEANT_INIT, true, f) < 0)
+		return f->code;
+	return home_known_add(h, f);
 }
 
 /* --- the environment -------------------------------------------------------------- */
@@ -263,7 +274,7 @@ static int load_identity(struct home *h, struct fault *f)
 
 	snprintf(session, sizeof(session), "cli:%d", getsid(0));
 	for (size_t i = 0; i < 4; i++) {
-		values[i] = env(names[i]);
+		values[i] = paths_env(names[i]);
 		if (i == 3 && !values[i])
 			values[i] = session;
 		if (values[i] && !(values[i] = home_keep(h, values[i])))
@@ -301,8 +312,8 @@ static bool place_run(struct home *h, const char *base, bool own, const struct s
 
 static int find_sockets(struct home *h, struct fault *f)
 {
-	const char *door = env("CADRE_SOCKET");
-	const char *runtime = env("XDG_RUNTIME_DIR"), *temp = env("TMPDIR");
+	const char *door = paths_env("CADRE_SOCKET");
+	const char *runtime = paths_env("XDG_RUNTIME_DIR"), *temp = paths_env("TMPDIR");
 	struct stat st;
 
 	if (h->dir[0] && stat(h->dir, &st))
@@ -316,18 +327,15 @@ static int find_sockets(struct home *h, struct fault *f)
 	return 0;
 }
 
-int home_find(struct home *h, const char *dir, bool create, struct fault *f)
-{
-	return home_find_with(h, dir, create, NULL, f);
-}
-
-int home_find_with(struct home *h, const char *dir, bool create, const char *const *flags,
-		   struct fault *f)
+static void start(struct home *h)
 {
 	*h = (struct home){ 0 };
 	settings_init(&h->settings);
-	if (find_dir(h, dir, create, f) < 0)
-		return f->code;
+}
+
+/* What is read once the folder is known. */
+static int load(struct home *h, bool create, const char *const *flags, struct fault *f)
+{
 	if (load_identity(h, f) < 0 || find_sockets(h, f) < 0)
 		return f->code;
 	if (!h->dir[0])
@@ -341,6 +349,27 @@ int home_find_with(struct home *h, const char *dir, bool create, const char *con
 	return 0;
 }
 
+int home_find(struct home *h, const char *dir, bool create, struct fault *f)
+{
+	return home_find_with(h, dir, create, NULL, f);
+}
+
+int home_find_with(struct home *h, const char *dir, bool create, const char *const *flags,
+		   struct fault *f)
+{
+	start(h);
+	if (find_dir(h, dir, create, f) < 0)
+		return f->code;
+	return load(h, create, flags, f);
+}
+
+int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f)
+{
+	start(h);
+	if (make_dir(h, dir, f) < 0)
+		return f->code;
+	return load(h, true, flags, f);
+}
 unsigned home_store_flags(const struct home *h)
 {
 	bool normal = h->settings.config.state_durability == DURABILITY_NORMAL;
@@ -369,7 +398,7 @@ int home_make_run(const struct home *h, struct fault *f)
 	char path[sizeof(h->run)];
 
 	memcpy(path, h->run, sizeof(path));
-	go_up(path);
+	paths_up(path);
 	return make_private(path, f) < 0 ? (int)f->code : make_private(h->run, f);
 }
 
@@ -382,7 +411,7 @@ static long long started_at(pid_t pid)
 	char *s;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (!read_line(path, line, sizeof(line)) || !(s = strrchr(line, ')')) ||
+	if (!paths_line(path, line, sizeof(line)) || !(s = strrchr(line, ')')) ||
 	    strncmp(s, ") Z", 3) == 0 || strncmp(s, ") X", 3) == 0)
 		return 0;
 	/* State is field 3, the start time field 22. */
@@ -411,7 +440,7 @@ static int lock_whole(const struct home *h, int fd, pid_t *holder)
 
 int home_hold(const struct home *h, struct fault *f)
 {
-	int fd = open(h->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(h->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	pid_t holder;
 
 	if (fd < 0)
@@ -433,7 +462,7 @@ int home_hold(const struct home *h, struct fault *f)
 pid_t home_holder(const struct home *h)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int fd = open(h->lock, O_RDONLY | O_CLOEXEC);
+	int fd = open(h->lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char line[64] = "";
 	ssize_t n = 0;
 	long long start;

@@ -2,8 +2,9 @@
  * home - where a state lives, and who this process is.
  *
  * The state folder is $CADRE_HOME, else `.cadre/` of the project (found upward
- * through git's common directory, so that all worktrees share it), else the
- * user's state folder.  Inside a workspace nothing is searched upward: there
+ * through git's common directory, so that all worktrees share it; only one that
+ * this user made there or trusts counts: core/host/found.h), else the user's state
+ * folder.  Inside a workspace nothing is searched upward: there
  * $CADRE_SOCKET is the only door unless $CADRE_HOME is said too, and `dir` is
  * empty.  Sockets live in $XDG_RUNTIME_DIR/cadre/{id}/, else in a 0700 folder
  * of the user's below the temporary folder; {id} is made from the state
@@ -23,6 +24,7 @@ struct home {
 	char socket[108]; /* the host's socket */
 	char lock[4200]; /* held by the host while it runs; names its pid */
 	char vault[4200]; /* the vault's root */
+	char note[512]; /* what a person should be told of the search, or "" */
 	struct notes_disk notes; /* in it */
 	struct settings settings;
 	struct identity identity; /* from the environment */
@@ -41,8 +43,12 @@ int home_find_with(struct home *h, const char *dir, bool create, const char *con
 /* The flags of store_open() for who may write here. */
 unsigned home_store_flags(const struct home *h);
 
-/* The folder that a new state of this directory's project would be made in. */
-int home_project(char dir[4096], struct fault *f);
+/* The same for `cadre init`: makes what is missing, of this directory's project
+ * where nobody names a folder, and notes it as made here by this user. */
+int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f);
+
+/* Notes that the state counts at this place, which a restored one does not. */
+int home_known_add(const struct home *h, struct fault *f);
 
 /* Makes the folder of the sockets, or sees that it is ours and 0700. */
 int home_make_run(const struct home *h, struct fault *f);

@@ -29,7 +29,8 @@ static int open_file(struct log *l)
 {
 	struct stat st;
 
-	l->fd = open(l->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	l->fd = open(l->path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+		     0600);
 	if (l->fd < 0)
 		return -1;
 	l->size = fstat(l->fd, &st) ? 0 : st.st_size;

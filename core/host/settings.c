@@ -119,7 +119,7 @@ static int make_secret(const char *path, struct fault *f)
 	int fd, rc = 0;
 
 	snprintf(temp, sizeof(temp), "%s.%d", path, getpid());
-	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", temp);
 	if (getrandom(secret, 32, 0) != 32 || write(fd, secret, 32) != 32 || fsync(fd) ||
@@ -136,7 +136,7 @@ static int load_secret(struct home *h, bool create, struct fault *f)
 	int fd, rc;
 
 	snprintf(path, sizeof(path), "%s/secret", h->dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
 		if (!create) {
 			fault_set(f, FAULT_NOT_FOUND, "/home",
@@ -146,7 +146,7 @@ static int load_secret(struct home *h, bool create, struct fault *f)
 		}
 		if (make_secret(path, f) < 0)
 			return f->code;
-		fd = open(path, O_RDONLY | O_CLOEXEC);
+		fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	}
 	if (fd < 0)
 		return fault_set(f, FAULT_IO, "", "cannot read %.150s: %m", path);

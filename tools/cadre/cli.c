@@ -179,12 +179,22 @@ int cli_options(struct cli *cli, int argc, char **argv)
 
 /* --- where and who ----------------------------------------------------------------- */
 
+static void say_note(const char *note)
+{
+	struct arena arena = { 0 };
+
+	fprintf(stderr, "cadre: %s\n", text_plain(&arena, note, false));
+	arena_release(&arena);
+}
+
 int cli_home(struct cli *cli, bool create, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
 
 	if (home_find_with(&cli->home, cli->dir, create, cli->flags, f) < 0)
 		return f->code;
+	if (cli->home.note[0])
+		say_note(cli->home.note);
 	if (cli->team && !id->agent)
 		id->team = cli->team;
 	if (!cli->as)
@@ -202,6 +212,11 @@ int cli_folder(struct cli *cli, bool create, struct fault *f)
 {
 	if (cli_home(cli, create, f) < 0)
 		return f->code;
+	return cli_outside(cli, f);
+}
+
+int cli_outside(struct cli *cli, struct fault *f)
+{
 	if (cli->home.dir[0])
 		return 0;
 	fault_set(f, FAULT_UNAVAILABLE, "/home",

@@ -55,6 +55,8 @@ int cli_options(struct cli *cli, int argc, char **argv);
 int cli_home(struct cli *cli, bool create, struct fault *f);
 /* The same for verbs that act on the folder, which workspaces do not have. */
 int cli_folder(struct cli *cli, bool create, struct fault *f);
+/* Refuses where it was found that this is a workspace. */
+int cli_outside(struct cli *cli, struct fault *f);
 int cli_client(struct cli *cli, bool create, struct fault *f);
 
 /* Prints a fault, as JSON on stdout with --json; the exit status. */
@@ -136,6 +138,7 @@ extern const char *const completion_shells[]; /* ends with NULL */
 /* --- the verbs ---------------------------------------------------------------------- */
 
 int init_main(struct cli *cli, int argc, char **argv);
+int trust_main(struct cli *cli, int argc, char **argv);
 int up_main(struct cli *cli, int argc, char **argv);
 int serve_main(struct cli *cli, int argc, char **argv);
 int down_main(struct cli *cli, int argc, char **argv);

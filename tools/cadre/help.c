@@ -29,6 +29,15 @@ static const struct {
 	{ "init",
 	  "The state is a folder: .cadre of the repository around here (all its worktrees\n"
 	  "share it), or of this directory; or what --home or CADRE_HOME names.\n" },
+	{ "trust",
+	  "A state in a project is used only if you made it there (cadre init), or said\n"
+	  "so: it may have come with a clone, and `cadre up` runs what a state says.  One\n"
+	  "that does not count is passed over for one further up; where there is none,\n"
+	  "every verb is denied.  This says so of the one found here, or of PATH: a\n"
+	  "project's folder or its .cadre.  A moved folder stays known; a copied or\n"
+	  "unpacked one does not, nor one in which git tracks files.  What --home or\n"
+	  "CADRE_HOME name needs no trust.  Yours are noted in\n"
+	  "$XDG_STATE_HOME/cadre/known, else ~/.local/state/cadre/known.\n" },
 	{ "up",
 	  "A host adds what needs a process that stays: workspaces, pushes, waits.  One\n"
 	  "that runs already is left alone.  It writes to a log: `cadre logs`.\n" },

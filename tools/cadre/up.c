@@ -90,7 +90,7 @@ static void become_host(struct cli *cli, int ready)
 	snprintf(path, sizeof(path), "%s/log", cli->home.dir);
 	mkdir(path, 0700);
 	snprintf(path, sizeof(path), "%s/log/host.log", cli->home.dir);
-	log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
 	dup2(null, 0);
 	dup2(log < 0 ? null : log, 1);
 	dup2(log < 0 ? null : log, 2);

@@ -1,0 +1,60 @@
+/*
+ * found - the state of the project around the working directory.
+ *
+ * A `.cadre` found upward is an enemy until it is known: it may have come with a
+ * clone.  It counts only if it is a folder that this user made here or trusts
+ * (core/host/known.h), and git tracks nothing in it unless it is trusted.  One that does
+ * not count is passed over, so that it hides no state further up; where there is
+ * none, it is refused.  A `.cadre` without `state.db` is no state at all.
+ */
+#ifndef FOUND_H
+#define FOUND_H
+
+#include <stddef.h>
+
+#include "core/host/known.h"
+
+enum found_why {
+	FOUND_NONE, /* there is no state */
+	FOUND_COUNTS,
+	FOUND_UNKNOWN, /* neither made here nor trusted */
+	FOUND_LINK,
+	FOUND_FOREIGN, /* another user's */
+	FOUND_TRACKED, /* git tracks something in it */
+	FOUND_NO_INDEX, /* what git tracks cannot be read */
+	FOUND_STRAY, /* of a repository that does not know this worktree */
+};
+
+struct found {
+	char path[4096]; /* what counts, or "" */
+	char passed[4096]; /* the nearest that does not, or "" */
+	enum found_why why; /* it does not */
+};
+
+/* Looks from `dir`, absolute and without links, upward. */
+void found_upward(struct found *out, const char *dir);
+
+/* Whether the folder `path` counts. */
+enum found_why found_judge(const char *path);
+
+/* Says why one does not, and what to do. */
+int found_refuse(const char *path, enum found_why why, struct fault *f);
+
+/* In one line, without an end. */
+void found_say(const struct found *x, char *line, size_t room);
+
+/* The place of a new state for what `dir` is in: of the repository, else there. */
+bool found_place(const char *dir, char out[4096]);
+
+/* Whether a file in `dir` is of the project whose state is the folder `state`:
+ * no other repository and no other state is in between. */
+bool found_is_of(const char *dir, const char *state);
+
+/* Opens a state folder that is no link itself: -1 with errno. */
+int found_open(const char *path);
+
+/* Refuses a folder, open as `dir`, in which anything is neither a file nor a
+ * folder: no part of a state leads elsewhere. */
+int found_check_parts(int dir, const char *path, struct fault *f);
+
+#endif

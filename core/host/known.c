@@ -1,0 +1,399 @@
+#include "core/host/known.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/host/paths.h"
+#include "core/op.h"
+
+enum {
+	FILE_MOST = 1 << 20,
+	LINES_MOST = 2000,
+	LINES_SWEPT = 100, /* then those whose folders are gone leave */
+	KEEP_DAYS = 30, /* unless they are new: a folder may just be moved */
+	LOCK_MS = 5000,
+	LINE_SIZE = 3 * 4096 + 200,
+};
+
+static const char heading[] =
+	"# The states that this user made or trusts (see `cadre help trust`):\n"
+	"# how, since when, id, device, inode, folder.\n";
+
+/* --- lines -------------------------------------------------------------------- */
+
+/* A path in which no byte ends a line or is unseen. */
+static void add_path(struct text *out, const char *path)
+{
+	for (; *path; path++) {
+		unsigned char c = (unsigned char)*path;
+
+		if (c <= ' ' || c == '%' || c == 127)
+			text_addf(out, "%%%02x", c);
+		else
+			text_add(out, path, 1);
+	}
+}
+
+static bool take_path(const char *s, char out[4096])
+{
+	size_t n = 0;
+	unsigned c;
+
+	for (; *s && n < 4095; s++) {
+		if (*s != '%')
+			out[n++] = *s;
+		else if (sscanf(s, "%%%2x", &c) == 1 && c && s[1] && s[2])
+			out[n++] = (char)c, s += 2;
+		else
+			return false;
+	}
+	out[n] = '\0';
+	return n && !*s;
+}
+
+static void add_line(struct text *out, const struct known *k)
+{
+	text_addf(out, "%s %s %s %" PRIx64 " %" PRIu64 " ",
+		  k->how == KNOWN_MADE ? "made" : "trusted", k->day, k->id, k->dev,
+		  k->ino);
+	add_path(out, k->path);
+	text_add(out, "\n", 1);
+}
+
+/* The line at *s, which is moved behind it; false when it is none. */
+static bool take_line(const char **s, struct known *k)
+{
+	size_t n = strcspn(*s, "\n");
+	char line[LINE_SIZE], how[8];
+	int at = 0;
+
+	snprintf(line, sizeof(line), "%.*s", (int)(n < LINE_SIZE ? n : 0), *s);
+	*s += n + ((*s)[n] == '\n');
+	if (sscanf(line, "%7s %10s %32s %" SCNx64 " %" SCNu64 " %n", how, k->day, k->id,
+		   &k->dev, &k->ino, &at) < 5 ||
+	    !at || strlen(k->id) != KNOWN_ID)
+		return false;
+	k->how = !strcmp(how, "made")      ? KNOWN_MADE
+		 : !strcmp(how, "trusted") ? KNOWN_TRUSTED
+					   : KNOWN_NOT;
+	return k->how && take_path(line + at, k->path);
+}
+
+/* --- the file ------------------------------------------------------------------- */
+
+static bool file_path(char out[4096], const char *name)
+{
+	char dir[4096];
+
+	return paths_user_state(dir) && paths_join(out, dir, name);
+}
+
+/* All of it, if it is this user's and nobody else may write it. */
+static void read_all(struct text *out)
+{
+	char path[4096], piece[8192];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	if (!file_path(path, "known"))
+		return;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    !(st.st_mode & 022))
+		while (out->len < FILE_MOST && (n = read(fd, piece, sizeof(piece))) > 0)
+			text_add(out, piece, (size_t)n);
+	close(fd);
+}
+
+static int no_place(struct fault *f)
+{
+	fault_set(f, FAULT_IO, "", "neither HOME nor XDG_STATE_HOME is set");
+	return fault_hint(f, "where your states are noted is below one of them");
+}
+
+/* The folder that the file is in, private. */
+static int make_folder(struct fault *f)
+{
+	char path[4096];
+	struct stat st;
+	int fd, rc = 0;
+
+	if (!paths_user_state(path))
+		return no_place(f);
+	fd = paths_make(path)
+		     ? -1
+		     : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		rc = fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
+	else if (st.st_uid != geteuid())
+		rc = fault_set(f, FAULT_DENIED, "", "%.150s belongs to another user",
+			       path);
+	else if ((st.st_mode & 077) && fchmod(fd, 0700))
+		rc = fault_set(f, FAULT_IO, "", "cannot make %.150s private: %m", path);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* A descriptor that holds the lock until it is closed. */
+static int lock(int wait_ms, struct fault *f)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char path[4096];
+	int fd;
+
+	if (!file_path(path, "known.lock"))
+		return no_place(f);
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
+	for (; fcntl(fd, F_OFD_SETLK, &all); wait_ms -= 20) {
+		if (wait_ms <= 0) {
+			close(fd);
+			return fault_set(f, FAULT_UNAVAILABLE, "",
+					 "another process holds %.150s", path);
+		}
+		poll(NULL, 0, 20);
+	}
+	return fd;
+}
+
+static int write_all(const struct text *all, struct fault *f)
+{
+	char path[4096], temp[4096];
+	int fd, rc = 0;
+
+	if (!file_path(path, "known") || !file_path(temp, "known.new"))
+		return no_place(f);
+	unlink(temp); /* of a process that was killed: this one has the lock */
+	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, all->data, all->len) != (ssize_t)all->len || fsync(fd) ||
+	    rename(temp, path))
+		rc = fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", path);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* --- changes ---------------------------------------------------------------------- */
+
+static void today(char out[11], int days_ago)
+{
+	char when[25];
+
+	time_format(((int64_t)time(NULL) - days_ago * 86400LL) * 1000, when);
+	snprintf(out, 11, "%.10s", when);
+}
+
+/* Whether its folder is there no more, and was noted before `day`. */
+static bool is_gone(const struct known *k, const char *day)
+{
+	struct stat st;
+
+	return strcmp(k->day, day) < 0 && lstat(k->path, &st) && errno == ENOENT;
+}
+
+/* All but what stands at `path` or is the folder `dev`, `ino`, and what is gone
+ * since `day`; how many. */
+static int keep_others(struct text *out, const struct text *all, const struct known * not,
+		       const char *day)
+{
+	const char *s = all->data ? all->data : "";
+	struct known k;
+	int n = 0;
+
+	out->len = 0;
+	text_addf(out, "%s", heading);
+	while (*s) {
+		if (!take_line(&s, &k) || !strcmp(k.path, not ->path) ||
+		    (k.dev == not ->dev && k.ino == not ->ino) || is_gone(&k, day))
+			continue;
+		add_line(out, &k);
+		n++;
+	}
+	return n;
+}
+
+/* Writes the file without `k`, and with it if it says how it is known. */
+static int replace(const struct known *k, struct fault *f)
+{
+	struct text all = { 0 }, out = { 0 };
+	char day[11];
+	int n, rc;
+
+	read_all(&all);
+	today(day, KEEP_DAYS);
+	n = keep_others(&out, &all, k, "");
+	if (n >= LINES_SWEPT)
+		n = keep_others(&out, &all, k, day);
+	if (n >= LINES_MOST)
+		n = keep_others(&out, &all, k, "9999");
+	if (k->how)
+		add_line(&out, k);
+	if (k->how && (n >= LINES_MOST || out.len > FILE_MOST)) {
+		rc = fault_set(f, FAULT_EXHAUSTED, "", "%d states are noted", n);
+		fault_hint(f, "remove some: cadre trust --list, cadre trust --remove");
+	} else {
+		rc = write_all(&out, f);
+	}
+	text_release(&all);
+	text_release(&out);
+	return rc;
+}
+
+/* --- ids ------------------------------------------------------------------------------ */
+
+static bool read_id(int dir, char id[KNOWN_ID + 1])
+{
+	int fd = openat(dir, "id", O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, id, KNOWN_ID);
+
+	if (fd >= 0)
+		close(fd);
+	id[n < 0 ? 0 : n] = '\0';
+	return n == KNOWN_ID;
+}
+
+static int make_id(int dir, char id[KNOWN_ID + 1], struct fault *f)
+{
+	uint8_t bytes[KNOWN_ID / 2];
+	int fd, rc = 0;
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return fault_set(f, FAULT_IO, "", "no randomness: %m");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(id + 2 * i, 3, "%02x", bytes[i]);
+	unlinkat(dir, "id.new", 0);
+	fd = openat(dir, "id.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0 || dprintf(fd, "%s\n", id) < 0 || fsync(fd) ||
+	    renameat(dir, "id.new", dir, "id") || fsync(dir))
+		rc = fault_set(f, FAULT_IO, "", "cannot write the state's id: %m");
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* --- what callers use -------------------------------------------------------------- */
+
+static bool is_same(const struct known *noted, const struct known *here)
+{
+	return noted->ino == here->ino && !strcmp(noted->id, here->id) &&
+	       (noted->dev == here->dev || !strcmp(noted->path, here->path));
+}
+
+/* The place has changed: the next look finds it there.  It can wait. */
+static void note_move(const struct known *here)
+{
+	struct fault f = { 0 };
+	int held = lock(0, &f);
+
+	if (held < 0)
+		return;
+	replace(here, &f);
+	close(held);
+}
+
+/* What `dir` is now; false when it has no id. */
+static bool see(int dir, const char *path, struct known *here)
+{
+	struct stat st;
+
+	*here = (struct known){ 0 };
+	if (fstat(dir, &st) || !read_id(dir, here->id) ||
+	    snprintf(here->path, sizeof(here->path), "%s", path) >= 4096)
+		return false;
+	here->dev = st.st_dev;
+	here->ino = st.st_ino;
+	return true;
+}
+
+enum known_how known_look(int dir, const char *path)
+{
+	struct text all = { 0 };
+	struct known here, noted;
+	const char *s;
+
+	if (!see(dir, path, &here))
+		return KNOWN_NOT;
+	read_all(&all);
+	for (s = all.data ? all.data : ""; *s && !here.how;)
+		if (take_line(&s, &noted) && is_same(&noted, &here)) {
+			here.how = noted.how;
+			memcpy(here.day, noted.day, sizeof(here.day));
+		}
+	if (here.how && (noted.dev != here.dev || strcmp(noted.path, here.path) != 0))
+		note_move(&here);
+	text_release(&all);
+	return here.how;
+}
+
+int known_add(int dir, const char *path, enum known_how how, struct fault *f)
+{
+	struct known here;
+	char id[KNOWN_ID + 1];
+	int held, rc;
+
+	if (make_folder(f) < 0 || make_id(dir, id, f) < 0)
+		return f->code;
+	if (!see(dir, path, &here))
+		return fault_set(f, FAULT_IO, "", "%.150s has no id", path);
+	here.how = how;
+	today(here.day, 0);
+	held = lock(LOCK_MS, f);
+	if (held < 0)
+		return f->code;
+	rc = replace(&here, f);
+	close(held);
+	return rc;
+}
+
+int known_remove(const char *path, struct fault *f)
+{
+	struct known not = { .how = KNOWN_NOT }, noted;
+	struct text all = { 0 };
+	const char *s;
+	int held, found = 0;
+
+	snprintf(not .path, sizeof(not .path), "%s", path);
+	read_all(&all);
+	for (s = all.data ? all.data : ""; *s && !found;)
+		found = take_line(&s, &noted) && !strcmp(noted.path, path);
+	text_release(&all);
+	if (!found)
+		return 0;
+	held = lock(LOCK_MS, f);
+	if (held < 0)
+		return f->code;
+	replace(&not, f);
+	close(held);
+	return f->code ? (int)f->code : 1;
+}
+
+int known_each(int (*each)(void *with, const struct known *k), void *with)
+{
+	struct text all = { 0 };
+	struct known k;
+	const char *s;
+	int rc = 0;
+
+	read_all(&all);
+	for (s = all.data ? all.data : ""; *s && !rc;)
+		if (take_line(&s, &k))
+			rc = each(with, &k);
+	text_release(&all);
+	return rc;
+}

@@ -1,0 +1,43 @@
+/*
+ * known - the states that this user made or trusts.
+ *
+ * A state in a project's folder may have come with the project: it counts only
+ * if it is noted in the user's own file, $XDG_STATE_HOME/cadre/known (else
+ * ~/.local/state/cadre/known): a line each, `made` by `cadre init` or `trusted` by
+ * `cadre trust`, with the day, the state's id, its device, inode and path.  The id is
+ * random and in the state's own file `id`.  Id and inode must be as noted, and
+ * one of device and path: a folder that was moved is known, a copy is not, nor
+ * what got the number of a folder that was removed.
+ */
+#ifndef KNOWN_H
+#define KNOWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/fault.h"
+
+enum { KNOWN_ID = 32 }; /* digits */
+
+enum known_how { KNOWN_NOT, KNOWN_MADE, KNOWN_TRUSTED };
+
+struct known {
+	enum known_how how;
+	char day[11], id[KNOWN_ID + 1];
+	uint64_t dev, ino;
+	char path[4096];
+};
+
+/* How the state folder `path`, open as `dir`, is known.  One that was moved is
+ * noted at its new place. */
+enum known_how known_look(int dir, const char *path);
+
+/* Notes it, under a new id; or removes what is noted at `path`: 1, or 0 if
+ * nothing is. */
+int known_add(int dir, const char *path, enum known_how how, struct fault *f);
+int known_remove(const char *path, struct fault *f);
+
+/* Calls `each` for all that are noted, until it does not return 0. */
+int known_each(int (*each)(void *with, const struct known *k), void *with);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * paths - small work on absolute paths and small files.
+ */
+#ifndef PATHS_H
+#define PATHS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* `dir`/`name` (`dir` alone when the name is empty); false if it is too long. */
+bool paths_join(char out[4096], const char *dir, const char *name);
+
+/* Goes one folder up; false at the top. */
+bool paths_up(char *dir);
+
+/* The first line of a regular file; false when there is none. */
+bool paths_line(const char *path, char *line, size_t room);
+
+/* Makes `path` and what is missing above it, 0700; -1 with errno. */
+int paths_make(char *path);
+
+/* $XDG_STATE_HOME/cadre, else ~/.local/state/cadre; false with neither. */
+bool paths_user_state(char out[4096]);
+
+/* The value of an environment variable; NULL when unset or empty. */
+const char *paths_env(const char *name);
+
+#endif

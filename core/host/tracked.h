@@ -1,0 +1,18 @@
+/*
+ * tracked - whether git tracks anything in a folder.
+ *
+ * What git tracks comes with a clone and is replaced by a pull, also in a folder
+ * that ignores itself.  The index of the repository around the folder is read
+ * here (versions 2 to 4, SHA-1 and SHA-256, a shared index too): `git` is not run,
+ * since the repository's own configuration would choose what that runs, and
+ * libgit2 need not be there.  Entries are sorted, so that the reading ends soon.
+ */
+#ifndef TRACKED_H
+#define TRACKED_H
+
+enum tracked { TRACKED_NOTHING, TRACKED_SOME, TRACKED_UNREADABLE };
+
+/* `folder` is absolute, without links above its last name. */
+enum tracked tracked_look(const char *folder);
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * trust - says that a state found in a project may be used.
+ *
+ * `cadre init` notes what it makes, so only what was made elsewhere needs this: a
+ * state that came with a clone, an archive or a backup, or one that was copied.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/host/found.h"
+#include "core/host/paths.h"
+#include "tools/cadre/cli.h"
+
+struct target {
+	char path[4096]; /* the state folder */
+	enum found_why why;
+};
+
+/* --- which one ----------------------------------------------------------------- */
+
+static int no_state(const char *word, struct fault *f)
+{
+	fault_set(f, FAULT_NOT_FOUND, "", "there is no state in %.150s", word);
+	return fault_hint(f, "name a project's folder or its `.cadre`");
+}
+
+/* `word` is a project's folder, or its `.cadre`, whose own name is not followed. */
+static int find_target(const char *word, struct target *t, struct fault *f)
+{
+	char text[4096], dir[4096];
+	struct found x;
+	size_t n = strlen(word);
+	bool itself;
+
+	while (n > 1 && word[n - 1] == '/')
+		n--;
+	if (n >= sizeof(text) - 8)
+		return no_state(word, f);
+	snprintf(text, sizeof(text), "%.*s", (int)n, word);
+	itself = !strcmp(text, ".cadre") || (n > 7 && !strcmp(text + n - 7, "/.cadre"));
+	if (itself)
+		memcpy(text + n - 6, ".", 2);
+	if (!realpath(text, dir))
+		return no_state(word, f);
+	if (itself) {
+		if (!paths_join(t->path, dir, ".cadre"))
+			return no_state(word, f);
+		t->why = found_judge(t->path);
+		return t->why == FOUND_NONE ? no_state(word, f) : 0;
+	}
+	found_upward(&x, dir);
+	t->why = x.passed[0] ? x.why : FOUND_COUNTS;
+	memcpy(t->path, x.passed[0] ? x.passed : x.path, sizeof(t->path));
+	return t->path[0] ? 0 : no_state(dir, f);
+}
+
+/* --- what is done ---------------------------------------------------------------- */
+
+/* The index for searches is made anew from what is in the state. */
+static bool is_index(const char *name)
+{
+	return !strncmp(name, "search.db", 9);
+}
+
+static int adopt_part(int dir, const char *path, const char *name, struct fault *f)
+{
+	struct stat st;
+	int below, rc = 0;
+
+	if (!strcmp(name, ".") || !strcmp(name, "..") ||
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	if (is_index(name))
+		return unlinkat(dir, name, 0) ? fault_set(f, FAULT_IO, "", "%s: %m", name)
+					      : 0;
+	if (S_ISREG(st.st_mode))
+		return (st.st_mode & 077) && fchmodat(dir, name, st.st_mode & 0700, 0)
+			       ? fault_set(f, FAULT_IO, "", "%s: %m", name)
+			       : 0;
+	/* Layers of disks are found through links of the host's own. */
+	if (!S_ISDIR(st.st_mode) || !strcmp(name, "disks") || !strcmp(name, "vault"))
+		return 0;
+	below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (below >= 0)
+		rc = found_check_parts(below, path, f);
+	if (below >= 0)
+		close(below);
+	return rc;
+}
+
+/* Makes its parts private; refuses what leads elsewhere. */
+static int adopt(int dir, const char *path, struct fault *f)
+{
+	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = again < 0 ? NULL : fdopendir(again);
+	struct dirent *e;
+
+	while (list && !f->code && (e = readdir(list)))
+		adopt_part(dir, path, e->d_name, f);
+	if (list)
+		closedir(list);
+	else if (again >= 0)
+		close(again);
+	if (!f->code && fchmod(dir, 0700))
+		fault_set(f, FAULT_IO, "", "cannot make %.150s private: %m", path);
+	return f->code;
+}
+
+static int trust(const struct target *t, struct fault *f)
+{
+	int dir;
+
+	if (t->why == FOUND_LINK || t->why == FOUND_STRAY ||
+	    (t->why == FOUND_FOREIGN && geteuid()))
+		return found_refuse(t->path, t->why, f);
+	dir = found_open(t->path);
+	if (dir < 0)
+		return fault_set(f, FAULT_IO, "", "%.150s: %m", t->path);
+	if (found_check_parts(dir, t->path, f) == 0 && adopt(dir, t->path, f) == 0)
+		known_add(dir, t->path, KNOWN_TRUSTED, f);
+	close(dir);
+	return f->code;
+}
+
+/* --- the list ------------------------------------------------------------------------ */
+
+static const char *how_word(enum known_how how)
+{
+	return how == KNOWN_MADE ? "made" : "trusted";
+}
+
+static int add_json(void *with, const struct known *k)
+{
+	json_array_append_new(with, json_pack("{ss,ss,ss}", "how", how_word(k->how),
+					      "since", k->day, "path", k->path));
+	return 0;
+}
+
+static int add_row(void *with, const struct known *k)
+{
+	table_cell(with, how_word(k->how));
+	table_cell(with, k->day);
+	table_cell(with, k->path);
+	return 0;
+}
+
+static void show_list(struct cli *cli)
+{
+	static const char *const heads[] = { "HOW", "SINCE", "FOLDER" };
+	struct table t = { .n_columns = 3 };
+	json_t *list;
+
+	if (cli->json) {
+		list = json_array();
+		known_each(add_json, list);
+		list = json_pack("{so}", "states", list);
+		print_json(list);
+		json_decref(list);
+		return;
+	}
+	for (size_t i = 0; i < 3; i++)
+		table_cell(&t, heads[i]);
+	known_each(add_row, &t);
+	table_print(cli, &t, true, 0);
+}
+
+/* --- the verb -------------------------------------------------------------------------- */
+
+static int say(const struct cli *cli, const char *what, const char *path)
+{
+	json_t *answer;
+
+	if (!cli->json) {
+		printf("%s %s\n", what, path);
+		return 0;
+	}
+	answer = json_pack("{ss,ss}", "path", path, "how", what);
+	print_json(answer);
+	json_decref(answer);
+	return 0;
+}
+
+/* What is noted may be gone from the disk. */
+static int forget(struct cli *cli, const char *word)
+{
+	struct fault f = { 0 }, none = { 0 };
+	struct target t;
+	const char *path = word;
+	int rc;
+
+	if (find_target(word, &t, &none) == 0)
+		path = t.path;
+	rc = known_remove(path, &f);
+	if (rc == 0) {
+		fault_set(&f, FAULT_NOT_FOUND, "", "%.150s is not noted", path);
+		fault_hint(&f, "see `cadre trust --list`");
+	}
+	return rc > 0 ? say(cli, "removed", path) : cli_fault(cli, &f);
+}
+
+int trust_main(struct cli *cli, int argc, char **argv)
+{
+	struct fault f = { 0 };
+	struct target t = { 0 };
+	const char *word = NULL;
+	bool list = false, removes = false;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--list"))
+			list = true;
+		else if (!strcmp(argv[i], "--remove"))
+			removes = true;
+		else if (argv[i][0] == '-' || word)
+			return cli_usage(cli, "`%s` takes one path", argv[0]);
+		else
+			word = argv[i];
+	}
+	if (getenv("CADRE_SOCKET") && cli_outside(cli, &f) < 0)
+		return cli_fault(cli, &f);
+	if (removes)
+		return forget(cli, word ? word : ".");
+	if (list) {
+		show_list(cli);
+		return 0;
+	}
+	if (find_target(word ? word : ".", &t, &f) < 0)
+		return cli_fault(cli, &f);
+	if (t.why == FOUND_COUNTS)
+		return say(cli, "already known:", t.path);
+	return trust(&t, &f) < 0 ? cli_fault(cli, &f) : say(cli, "trusted", t.path);
+}
