@@ -2,7 +2,8 @@
  * inside - what the files of storage/ share: a connection's insides.
  *
  * store.c opens it and runs transactions, stmt.c binds and reads, migrate.c
- * brings a file to the present version, backup.c copies and checks it.
+ * brings a file to the present version, schema_check.c refuses what is not ours in
+ * it, backup.c copies and checks it.
  */
 #ifndef INSIDE_H
 #define INSIDE_H
@@ -67,6 +68,10 @@ void stmt_reset_all(struct store *s);
 /* Refuses a file system that cannot be relied on, and a folder `path`, open as
  * `dir`, without a state unless one is to be made. */
 int place_check(int dir, const char *path, bool make, struct fault *f);
+
+/* schema_check.c: refuses a file of `version` with anything in it that the
+ * migrations have not made. */
+int schema_check(struct store *s, int version, struct fault *f);
 
 /* The integer of a one-row statement, or -1 with a fault. */
 int64_t store_number(struct store *s, const char *sql, struct fault *f);

@@ -83,6 +83,8 @@ static int migrate_alone(struct store *s, int64_t version, struct fault *f)
 {
 	if (version == 0 && first_time(s, f) < 0)
 		return f->code;
+	if (version > 0 && schema_check(s, (int)version, f) < 0)
+		return f->code;
 	if (use_wal(s, f) < 0 || back_up(s, version, f) < 0)
 		return f->code;
 	return apply(s, version, f);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "storage/defend.h"
 #include "storage/inside.h"
 #include "storage/search_inside.h"
 
@@ -183,6 +184,7 @@ int search_connect(struct search *s)
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc)
 		return rc;
+	sqlite_defend(s->db);
 	sqlite3_extended_result_codes(s->db, 1);
 	/* Making it is worth a wait; indexing is not. */
 	sqlite3_busy_timeout(s->db, 5000);

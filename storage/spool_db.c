@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "storage/defend.h"
+
 enum { VERSION = 1 };
 
 #define DAYS_MS (86400 * INT64_C(1000))
@@ -189,7 +191,8 @@ static int connect(struct spool *s, const char *path, struct fault *f)
 
 	if (rc != SQLITE_OK)
 		broken(s, rc, f);
-	else
+	sqlite_defend(s->db);
+	if (rc == SQLITE_OK)
 		rc = execute(s, pragmas, f);
 	umask(old);
 	sqlite3_busy_timeout(s->db, 2000);

@@ -42,6 +42,14 @@ struct migration {
 	const char *name, *text;
 };
 
+/* What the file holds once all migrations have run, by type and name. */
+struct schema_object {
+	const char *type, *name, *table, *sql; /* sql "": made by SQLite itself */
+};
+
+extern const struct schema_object schema_table[];
+extern const int schema_count;
+
 extern const struct statement statement_table[];
 extern const struct migration migration_table[];
 extern const int migration_count;

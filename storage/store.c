@@ -1,4 +1,5 @@
 /* A connection's life and its transactions; start reading at store_open(). */
+#include "storage/defend.h"
 #include "storage/fault_vfs.h"
 #include "storage/inside.h"
 #include "storage/search.h"
@@ -145,7 +146,7 @@ static int connect_file(struct store *s, struct fault *f)
 		return store_fault(s, rc, "open", f);
 	sqlite3_extended_result_codes(s->db, 1);
 	sqlite3_busy_timeout(s->db, BUSY_MS);
-	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite_defend(s->db);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
 	return 0;
@@ -155,6 +156,8 @@ static int connect_file(struct store *s, struct fault *f)
 static int tune(struct store *s, struct fault *f)
 {
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
+	/* They are known to be our own by now. */
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
 	/* SQLite's own checkpoint runs inside COMMIT, in our turn.  Its mark is
 	 * twice the host's, so that beside a host it is the host that copies. */
 	if (s->flags & STORE_NO_CHECKPOINT)
@@ -213,7 +216,8 @@ static int make_node(struct store *s, int dir, struct fault *f)
 static int open_under_lock(struct store *s, int dir, struct fault *f)
 {
 	if (make_node(s, dir, f) < 0 || connect_file(s, f) < 0 ||
-	    store_migrate(s, f) < 0 || tune(s, f) < 0)
+	    store_migrate(s, f) < 0 || schema_check(s, migration_count, f) < 0 ||
+	    tune(s, f) < 0)
 		return f->code;
 	return 0;
 }

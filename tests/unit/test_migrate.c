@@ -27,6 +27,11 @@ const struct migration migration_table[] = {
 	  "CREATE UNIQUE INDEX a_x ON a(x); PRAGMA user_version = 2;" },
 };
 const int migration_count = 2;
+const struct schema_object schema_table[] = {
+	{ "index", "a_x", "a", "CREATE UNIQUE INDEX a_x ON a(x)" },
+	{ "table", "a", "a", "CREATE TABLE a (x INTEGER)" },
+};
+const int schema_count = 2;
 const struct statement statement_table[SQL_COUNT + 1] = { { 0 } };
 
 struct place {
@@ -209,6 +214,47 @@ static void test_strangers(void **state)
 	assert_untouched(p, FAULT_IO, "not a database");
 }
 
+/* What is not of the migrations is refused by its name, in a file of any version;
+ * nothing of it has run. */
+static const struct {
+	const char *sql, *said;
+} oddities[] = {
+	{ "CREATE TABLE m (x); CREATE TRIGGER t AFTER INSERT ON a BEGIN"
+	  " INSERT INTO m VALUES (1); END; DROP TABLE m",
+	  "holds a trigger that is not cadre's: t" },
+	{ "CREATE TABLE \"a b\" (x)", "holds a table that is not cadre's: a b" },
+	{ "CREATE VIEW v AS SELECT 1", "holds a view that is not cadre's: v" },
+	{ "CREATE INDEX a_y ON a(x DESC)", "holds an index that is not cadre's: a_y" },
+	{ "DROP TABLE a; CREATE VIEW a AS SELECT 1 AS x", "its table a is missing" },
+	{ "DROP TABLE a; CREATE TABLE a (x, y); CREATE UNIQUE INDEX IF NOT EXISTS a_x"
+	  " ON a(x)",
+	  "its table a is not as cadre made it" },
+};
+
+static void test_oddities(void **state)
+{
+	struct place *p = *state;
+
+	for (int version = 1; version <= 2; version++)
+		for (size_t i = 0; i < sizeof(oddities) / sizeof(*oddities); i++) {
+			unlink(p->db);
+			make_v1(p, version == 2 ? migration_table[1].text : "");
+			run_sql(p->db, oddities[i].sql);
+			assert_int_equal(try_open(p, 0), FAULT_DENIED);
+			if (!strstr(p->fault.text, oddities[i].said) &&
+			    !strstr(p->fault.text, "its index a_x is missing") &&
+			    !strstr(p->fault.text, "index that is not cadre's: a_x"))
+				fail_msg("%s gives: %s", oddities[i].sql, p->fault.text);
+			assert_int_equal(number(p->db, "PRAGMA user_version"), version);
+			assert_int_equal(access(p->backup, F_OK), -1);
+		}
+	unlink(p->db);
+	make_v1(p, "INSERT INTO a VALUES (1)");
+	assert_int_equal(try_open(p, 0), 0);
+	run_sql(p->db, "ANALYZE");
+	assert_int_equal(try_open(p, 0), 0);
+}
+
 /* Whoever has it open is named. */
 static void test_holders(void **state)
 {
@@ -292,6 +338,7 @@ int main(void)
 		STORY(test_at_once),
 		STORY(test_newer),
 		STORY(test_strangers),
+		STORY(test_oddities),
 		STORY(test_holders),
 		STORY(test_turn_is_exclusive),
 	};

@@ -66,5 +66,7 @@ void check_rows(struct build *b);
 void check_kept(struct build *b);
 void put_header(const struct build *b);
 void put_source(const struct build *b);
+void put_schema(const struct build *b);
+void put_string(const char *s); /* as C has it, on lines of its own */
 
 #endif

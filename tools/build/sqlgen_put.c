@@ -16,7 +16,7 @@ static const struct shape {
 	const char *prefix, *suffix;
 } in_shape = { "sql_", "_in" }, row_shape = { "", "_row" };
 
-static void put_string(const char *s)
+void put_string(const char *s)
 {
 	printf("\n\t\t\"");
 	for (; *s; s++) {
@@ -134,4 +134,5 @@ void put_source(const struct build *b)
 	for (int i = 0; i < b->n_statements; i++)
 		put_statement(&b->statements[i]);
 	printf("};\n");
+	put_schema(b);
 }

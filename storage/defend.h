@@ -1,0 +1,18 @@
+/*
+ * defend - takes from a connection what a file of somebody else's could use
+ * against it: triggers, unsafe functions in views and indexes, a written schema.
+ */
+#ifndef DEFEND_H
+#define DEFEND_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+
+static inline void sqlite_defend(sqlite3 *db)
+{
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+}
+
+#endif
