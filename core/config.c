@@ -21,7 +21,7 @@ const char *config_whence(struct config_set *s, const struct field *key)
 	case CONFIG_DEFAULT:
 		return "default";
 	case CONFIG_FILE:
-		return arena_printf(&s->arena, "%s:%d", s->file, origin->at.line);
+		return arena_printf(&s->arena, "%s:%d", origin->file, origin->at.line);
 	case CONFIG_VARIABLE:
 		config_variable(key, variable);
 		return arena_strdup(&s->arena, variable);
@@ -160,8 +160,21 @@ static bool is_section(const char *name)
 	return false;
 }
 
+/* Who wrote a project's file may be anybody. */
+static int refuse_state_key(struct config_set *s, const struct toml_entry *e,
+			    const char *name, struct fault *f)
+{
+	toml_refuse(s->file, e->at, f, "%.60s is not for a project's file to set", name);
+	if (s->state)
+		return fault_hint(f,
+				  "put it in %.100s/cadre.toml, or in your own: "
+				  "~/.config/cadre/cadre.toml",
+				  s->state);
+	return fault_hint(f, "put it in your own file: ~/.config/cadre/cadre.toml");
+}
+
 static int take_entry(struct config_set *s, const struct toml_entry *e, const char *name,
-		      struct fault *f)
+		      bool projects, struct fault *f)
 {
 	const struct field *key = field_find(&record_config, name);
 	struct config_origin *origin;
@@ -170,17 +183,19 @@ static int take_entry(struct config_set *s, const struct toml_entry *e, const ch
 		toml_refuse(s->file, e->at, f, "unknown key '%.60s'", name);
 		return config_unknown(&record_config, name, f);
 	}
+	if (projects && !(key->flags & FIELD_CALLER))
+		return refuse_state_key(s, e, name, f);
 	origin = origin_of(s, key);
-	if (origin->source == CONFIG_FILE)
+	if (origin->source == CONFIG_FILE && origin->file == s->file)
 		return toml_refuse(s->file, e->at, f, "%s is there already, in line %d",
 				   name, origin->at.line);
-	*origin = (struct config_origin){ CONFIG_FILE, e->value.at };
+	*origin = (struct config_origin){ CONFIG_FILE, s->file, e->value.at };
 	return take(s, key, scalar_json(&e->value), f);
 }
 
 /* `prefix` ends with a dot, or is empty. */
 static int take_table(struct config_set *s, const struct toml_table *t,
-		      const char *prefix, struct fault *f)
+		      const char *prefix, bool projects, struct fault *f)
 {
 	for (const struct toml_entry *e = t->first; e; e = e->next) {
 		const char *name = arena_printf(&s->arena, "%s%s", prefix, e->key.data);
@@ -188,24 +203,25 @@ static int take_table(struct config_set *s, const struct toml_table *t,
 
 		if (e->value.kind == TOML_TABLE && is_section(name))
 			rc = take_table(s, e->value.table,
-					arena_printf(&s->arena, "%s.", name), f);
+					arena_printf(&s->arena, "%s.", name), projects,
+					f);
 		else
-			rc = take_entry(s, e, name, f);
+			rc = take_entry(s, e, name, projects, f);
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
 }
 
-int config_take_file(struct config_set *s, const char *path, const char *data, size_t len,
+int config_take_file(struct config_set *s, const struct config_file *file,
 		     struct fault *f)
 {
 	struct toml_table *root;
 
-	s->file = arena_strdup(&s->arena, path);
-	if (toml_read(&s->arena, s->file, data, len, &root, f) < 0)
+	s->file = arena_strdup(&s->arena, file->path);
+	if (toml_read(&s->arena, s->file, file->data, file->len, &root, f) < 0)
 		return f->code;
-	return take_table(s, root, "", f);
+	return take_table(s, root, "", file->projects, f);
 }
 
 /* --- the whole --------------------------------------------------------------------- */

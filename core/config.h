@@ -2,10 +2,11 @@
  * config - what may be configured, and from where each value came.
  *
  * The keys are the fields of record `config` (schema/config.op).  A value is
- * taken from cadre.toml, then from the environment (CADRE_SECTION_KEY), then from
- * a flag (--section.key): what is taken later wins, and each is checked where it
- * stands, also when another wins.  An unknown key is a fault that names the
- * nearest known one.
+ * taken from files (cadre.toml), then from the environment (CADRE_SECTION_KEY), then
+ * from a flag (--section.key): what is taken later wins, and each is checked where
+ * it stands, also when another wins.  An unknown key is a fault that names the
+ * nearest known one.  A project's file may set only what concerns the caller:
+ * others than the user may have written it.
  */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -18,6 +19,7 @@ enum config_source { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_VARIABLE, CONFIG_FLAG }
 
 struct config_origin {
 	enum config_source source;
+	const char *file; /* absolute */
 	struct toml_place at; /* in the file */
 };
 
@@ -26,15 +28,23 @@ struct config_set {
 	struct arena arena;
 	json_t *given; /* NULL until a value is; by the names of keys */
 	struct config_origin origins[FIELD_MAX]; /* in the order of record_config */
-	const char *file; /* absolute; NULL: none was read */
+	const char *file; /* the last that was read; NULL: none */
+	const char *state; /* whose configuration it is; NULL: none is known */
 	const char *cwd, *user; /* what `dir` and `~/dir` stand in; may be NULL */
 };
 
 /* What holds when nothing is configured. */
 void config_defaults(struct config *c);
 
-/* Takes what a file says; `path` is absolute. */
-int config_take_file(struct config_set *s, const char *path, const char *data, size_t len,
+struct config_file {
+	const char *path; /* absolute */
+	const char *data;
+	size_t len;
+	bool projects; /* found upward: sets only what concerns the caller */
+};
+
+/* Takes what a file says. */
+int config_take_file(struct config_set *s, const struct config_file *file,
 		     struct fault *f);
 /* Takes one value as a word, of a variable or a flag. */
 int config_take_word(struct config_set *s, enum config_source source,

@@ -35,6 +35,7 @@ enum {
 	FIELD_LIST = 2,
 	FIELD_DEFAULT = 4,
 	FIELD_PLAIN = 8, /* lists of tools leave its doc out: the name says it */
+	FIELD_CALLER = 16, /* a project's cadre.toml may set it: core/config.h */
 };
 
 enum {

@@ -229,7 +229,7 @@ static void put_key(struct text *out, const struct field *key)
 	config_variable(key, variable);
 	text_addf(out, "| `%s` | `%s` | ", key->name, variable);
 	put_type(out, key);
-	text_addf(out, " | ");
+	text_addf(out, "%s | ", key->flags & FIELD_CALLER ? ", *caller*" : "");
 	put_cell(out, key->doc);
 	put_default(out, key);
 	text_addf(out, " |\n");
@@ -244,10 +244,14 @@ static void put_config(struct text *out)
 	text_addf(
 		out,
 		"\n## Configuration\n\n"
-		"`cadre.toml` is looked for from the working directory upward, then in "
-		"`$XDG_CONFIG_HOME/cadre/` or `~/.config/cadre/`; one of another user "
-		"(but root) is passed over. A variable wins over the file, a flag "
-		"(`--section.key VALUE`) over both. `cadre config` shows what holds and "
+		"`cadre.toml` is read where the user keeps it (`$XDG_CONFIG_HOME/cadre/` or "
+		"`~/.config/cadre/`), then in the state folder, then, as the nearest from "
+		"the working directory upward, in the project of that state; the later "
+		"wins, key by key. A project's file may have come with a clone: it sets "
+		"only the keys marked *caller*, and one of another project counts for "
+		"nothing. A file of another user (but root) is passed over. A variable "
+		"wins over the files, a flag (`--section.key VALUE`) over both. "
+		"`cadre config` shows what holds and "
 		"from where. A host reads it when it starts, so restart one after a "
 		"change; what it decides, its own configuration says.\n\n"
 		"```toml\n[inbox]\ncapacity = 1_000\n\n[vault]\nroot = \"notes\"\n```\n\n"

@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/host/found.h"
+#include "core/host/paths.h"
+
 enum { SIZE_MOST = 64 << 10 };
 
 static const char name_of_file[] = "cadre.toml";
@@ -30,12 +33,14 @@ static bool is_trusted(const struct stat *st)
 }
 
 /* Opens it if it is there and trusted: a descriptor, -1 if not, or a fault. */
-static int open_file(const char *path, struct fault *f)
+static int open_file(const char *path, int flags, struct fault *f)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
 
 	if (fd < 0) {
+		if (errno == ELOOP)
+			refuse(path, "is a link, which is not followed", f);
 		if (errno == EACCES && !stat(path, &st) && is_trusted(&st))
 			refuse(path, "may not be read", f);
 		return -1;
@@ -46,51 +51,87 @@ static int open_file(const char *path, struct fault *f)
 	return -1;
 }
 
-static int find_upward(char path[PATH_MAX + 16], struct fault *f)
-{
-	char dir[PATH_MAX], *slash;
-	int fd = -1;
-
-	slash = getcwd(dir, sizeof(dir)) ? dir + strlen(dir) : NULL;
-	for (; fd < 0 && slash && !f->code; slash = strrchr(dir, '/')) {
-		*slash = '\0';
-		snprintf(path, PATH_MAX + 16, "%s/%s", dir, name_of_file);
-		fd = open_file(path, f);
-	}
-	return fd;
-}
-
-static int find_users(char path[PATH_MAX + 16], struct fault *f)
-{
-	const char *base = getenv("XDG_CONFIG_HOME"), *below = "";
-
-	if (!base || *base != '/') {
-		base = getenv("HOME");
-		below = "/.config";
-	}
-	if (!base || *base != '/' ||
-	    snprintf(path, PATH_MAX + 16, "%s%s/cadre/%s", base, below, name_of_file) >=
-		    PATH_MAX)
-		return -1;
-	return open_file(path, f);
-}
-
-static int take_file(struct config_set *s, const char *path, int fd, struct fault *f)
+static int take_open(struct config_set *s, struct config_file *file, int fd,
+		     struct fault *f)
 {
 	char *data = malloc(SIZE_MOST + 1);
 	struct stat st;
 	ssize_t n = -1;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		refuse(path, "not a file", f);
+		refuse(file->path, "not a file", f);
 	else if (data && (n = read(fd, data, SIZE_MOST + 1)) < 0)
-		refuse(path, "cannot be read", f);
+		refuse(file->path, "cannot be read", f);
 	else if (n > SIZE_MOST)
-		refuse(path, "more than 64 KiB", f);
-	else
-		config_take_file(s, path, data, n < 0 ? 0 : (size_t)n, f);
+		refuse(file->path, "more than 64 KiB", f);
+	file->data = data;
+	file->len = n < 0 ? 0 : (size_t)n;
+	if (!f->code)
+		config_take_file(s, file, f);
 	free(data);
 	return f->code;
+}
+
+/* Takes it if it is there and trusted; nothing in a project is followed. */
+static int take_file(struct config_set *s, const char *path, bool projects,
+		     struct fault *f)
+{
+	struct config_file file = { .path = path, .projects = projects };
+	int fd = open_file(path, projects ? O_NOFOLLOW : 0, f);
+
+	if (fd < 0)
+		return f->code;
+	take_open(s, &file, fd, f);
+	close(fd);
+	return f->code;
+}
+
+static int take_users(struct config_set *s, struct fault *f)
+{
+	const char *base = getenv("XDG_CONFIG_HOME"), *below = "";
+	char path[PATH_MAX + 16];
+
+	if (!base || *base != '/') {
+		base = getenv("HOME");
+		below = "/.config";
+	}
+	if (!base || *base != '/' ||
+	    snprintf(path, sizeof(path), "%s%s/cadre/%s", base, below, name_of_file) >=
+		    PATH_MAX)
+		return 0;
+	return take_file(s, path, false, f);
+}
+
+/* The nearest that is in the project of the state.  Others came with something
+ * else that lies there, and are nobody's to obey. */
+static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
+{
+	char dir[4096], path[4096];
+	struct stat st;
+
+	if (!paths_join(dir, cwd, ""))
+		return 0;
+	do {
+		if (!strcmp(dir, s->state) || !paths_join(path, dir, name_of_file) ||
+		    lstat(path, &st))
+			continue;
+		if (found_is_of(dir, s->state) && is_trusted(&st))
+			return take_file(s, path, true, f);
+	} while (paths_up(dir));
+	return 0;
+}
+
+/* The user's own, then the state's, then the project's. */
+static int take_files(struct config_set *s, const char *cwd, struct fault *f)
+{
+	char path[PATH_MAX + 16];
+
+	if (take_users(s, f) < 0 || !s->state)
+		return f->code;
+	snprintf(path, sizeof(path), "%s/%s", s->state, name_of_file);
+	if (take_file(s, path, false, f) < 0)
+		return f->code;
+	return cwd ? take_projects(s, cwd, f) : 0;
 }
 
 /* --- the rest ------------------------------------------------------------------------ */
@@ -111,21 +152,16 @@ static int take_variables(struct config_set *s, struct fault *f)
 	return 0;
 }
 
-int config_load(struct config_set *s, const char *const *flags, struct fault *f)
+int config_load(struct config_set *s, const char *state, const char *const *flags,
+		struct fault *f)
 {
-	char path[PATH_MAX + 16], cwd[PATH_MAX];
-	int fd = find_upward(path, f);
+	char cwd[PATH_MAX];
 
 	s->user = getenv("HOME");
+	s->state = arena_strdup(&s->arena, state);
 	if (getcwd(cwd, sizeof(cwd)))
 		s->cwd = arena_strdup(&s->arena, cwd);
-	if (fd < 0 && !f->code)
-		fd = find_users(path, f);
-	if (fd >= 0) {
-		take_file(s, path, fd, f);
-		close(fd);
-	}
-	if (f->code || take_variables(s, f) < 0)
+	if (take_files(s, s->cwd, f) < 0 || take_variables(s, f) < 0)
 		return f->code;
 	for (; flags && *flags; flags++)
 		if (config_take_flag(s, *flags, f) < 0)

@@ -1,18 +1,23 @@
 /*
  * config - finds what configures this process.
  *
- * cadre.toml is looked for from the working directory upward, then in the
- * user's config folder ($XDG_CONFIG_HOME/cadre, ~/.config/cadre); the first one
- * counts, and one that is neither the user's nor root's is passed over.  Then
- * the environment is read, then flags: see core/config.h.
+ * Files first: the user's own ($XDG_CONFIG_HOME/cadre/cadre.toml, else
+ * ~/.config/cadre/cadre.toml), the one in the state folder, and the nearest that is
+ * found from the working directory upward in the project of the state.  The later
+ * wins, key by key.  A project's file may have come with a clone: it sets only
+ * what concerns the caller, and is no link; one of another project counts for
+ * nothing.  A file that is neither the user's nor root's is passed over.  Then the
+ * environment is read, then flags: see core/config.h.
  */
 #ifndef HOST_CONFIG_H
 #define HOST_CONFIG_H
 
 #include "core/config.h"
 
-/* `flags` are texts `section.key=value` that end with a NULL; NULL: none.  Fills
- * `s`, which is empty and in any case the caller's to release. */
-int config_load(struct config_set *s, const char *const *flags, struct fault *f);
+/* `state` is the folder of the state, NULL where there is none.  `flags` are texts
+ * `section.key=value` that end with a NULL; NULL: none.  Fills `s`, which is empty
+ * and in any case the caller's to release. */
+int config_load(struct config_set *s, const char *state, const char *const *flags,
+		struct fault *f);
 
 #endif

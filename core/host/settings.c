@@ -58,7 +58,7 @@ static int load_config(struct home *h, const char *const *flags, struct fault *f
 	struct config *c = &h->settings.config;
 	struct config_set set = { 0 };
 
-	if (config_load(&set, flags, f) == 0) {
+	if (config_load(&set, h->dir, flags, f) == 0) {
 		config_read(&set, c);
 		check_range(&set, c, f);
 		keep_texts(h, f);

@@ -28,7 +28,8 @@ is() {
 hint() { grep -q -e "^hint: .*$1" "$TMPDIR/err" || bad "no hint: $1"; }
 
 mkdir -p "$TMPDIR/shop/deep/er" "$TMPDIR/config/cadre" && cd "$TMPDIR/shop" || exit 1
-toml=$TMPDIR/shop/cadre.toml
+toml=$TMPDIR/shop/.cadre/cadre.toml # the state's own
+project=$TMPDIR/shop/cadre.toml
 
 # --- from where -------------------------------------------------------------------
 
@@ -40,16 +41,24 @@ is 0 '^vault.root  *-  *default$' cadre config
 cadre init >/dev/null
 is 0 "^vault.root  *$TMPDIR/shop/.cadre/vault  *default$" cadre config
 
-# The user's file, and nearer ones before it; of these the nearest.
-echo 'inbox.capacity = 11' >"$TMPDIR/config/cadre/cadre.toml"
-is 0 "^inbox.capacity  *11  *$TMPDIR/config/cadre/cadre.toml:1$" cadre config
+# The user's file, then the state's own; and what a project may set, of the nearest.
+printf 'team.default = "a"\n[inbox]\ncapacity = 11\n' >"$TMPDIR/config/cadre/cadre.toml"
+is 0 "^inbox.capacity  *11  *$TMPDIR/config/cadre/cadre.toml:3$" cadre config
 printf '# of the shop\n[inbox]\ncapacity = 1_2\n' >"$toml"
 is 0 "^inbox.capacity  *12  *$toml:3$" cadre config
+is 0 "^team.default  *a  *$TMPDIR/config/cadre/cadre.toml:1$" cadre config
+printf '\n[team]\ndefault = "b"\n' >"$project"
 cd deep/er
 is 0 "^inbox.capacity  *12  *$toml:3$" cadre config
-printf 'inbox = { capacity = 0xd }\n' >../cadre.toml
-is 0 "^inbox.capacity  *13  *$TMPDIR/shop/deep/cadre.toml:1$" cadre config
-rm ../cadre.toml
+is 0 "^team.default  *b  *$project:3$" cadre config
+printf 'team = { default = "c" }\n' >../cadre.toml
+is 0 "^team.default  *c  *$TMPDIR/shop/deep/cadre.toml:1$" cadre config
+# A key of the state is not the project's to set, and the refusal says where it belongs.
+printf 'team.default = "c"\nvault.root = "/"\n' >../cadre.toml
+is 2 "$TMPDIR/shop/deep/cadre.toml:2:7: vault.root is not for a project's file to set" cadre config
+hint "put it in $TMPDIR/shop/.cadre/cadre.toml"
+is 2 'vault.root is not for' cadre team list
+rm ../cadre.toml "$project"
 cd "$TMPDIR/shop"
 
 # A variable wins over the file, a flag over both; what nobody says stays.
@@ -112,9 +121,10 @@ hint "Did you mean 'gc.keep_days'"
 # --- what is obeyed -------------------------------------------------------------------
 
 rm "$TMPDIR/config/cadre/cadre.toml"
+echo 'team.default = "red"' >"$project"
 cat >"$toml" <<'END'
-team = { default = "red", max_vms = 3 }
-vault = { root = "notes", extensions = "md adoc" }
+team = { max_vms = 3 }
+vault = { root = "../notes", extensions = "md adoc" }
 
 [inbox]
 capacity = 2

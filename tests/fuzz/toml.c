@@ -76,8 +76,11 @@ static void try_config(const uint8_t *data, size_t size)
 	struct config_set s = { .cwd = "/here", .user = "/home/ann" };
 	struct fault f = { 0 };
 	struct config c;
+	const struct config_file file = { .path = "/f",
+					  .data = (const char *)data,
+					  .len = size };
 
-	if (config_take_file(&s, "/f", (const char *)data, size, &f) < 0)
+	if (config_take_file(&s, &file, &f) < 0)
 		must(f.code == FAULT_INVALID && !strncmp(f.text, "/f:", 3) && *f.hint);
 	else
 		config_read(&s, &c);

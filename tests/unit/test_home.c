@@ -59,6 +59,7 @@ static int set_up(void **state)
 	setenv("HOME", root, 1);
 	setenv("TMPDIR", root, 1);
 	assert_int_equal(chdir(root), 0);
+	shell("mkdir -p .config/cadre");
 	return 0;
 }
 
@@ -357,9 +358,11 @@ static void test_inside_a_workspace(void **state)
 
 /* --- the configuration -------------------------------------------------------------- */
 
+#define USERS ".config/cadre/cadre.toml" /* below the home */
+
 static int with_config(const char *text, struct home *h, struct fault *f)
 {
-	FILE *file = fopen("cadre.toml", "w");
+	FILE *file = fopen(USERS, "w");
 
 	assert_non_null(file);
 	fputs(text, file);
@@ -402,7 +405,7 @@ static void test_config_folders(void **state)
 
 	(void)state;
 	assert_int_equal(with_config("vault.root = '../notes'\n", &h, &f), 0);
-	snprintf(expected, sizeof(expected), "%s/../notes", root);
+	snprintf(expected, sizeof(expected), "%s/.config/cadre/../notes", root);
 	assert_string_equal(h.vault, expected);
 	shell("mkdir below");
 	assert_int_equal(chdir("below"), 0);
@@ -427,16 +430,56 @@ static void test_foreign_config(void **state)
 
 	(void)state;
 	assert_int_equal(with_config("broken", &h, &f), FAULT_INVALID);
-	assert_int_equal(unlink("cadre.toml"), 0);
-	assert_int_equal(mkfifo("cadre.toml", 0600), 0);
+	assert_int_equal(unlink(USERS), 0);
+	assert_int_equal(mkfifo(USERS, 0600), 0);
 	f = (struct fault){ 0 };
 	assert_int_equal(home_find(&h, "s", true, &f), FAULT_INVALID);
-	assert_int_equal(unlink("cadre.toml"), 0);
+	assert_int_equal(unlink(USERS), 0);
 	if (geteuid()) /* only root can make another's file */
 		return;
 	f = (struct fault){ 0 };
-	shell("echo broken >cadre.toml && chown 12345 cadre.toml");
+	shell("echo broken >" USERS " && chown 12345 " USERS "");
 	assert_int_equal(home_find(&h, "s", true, &f), 0);
+}
+
+/* A project's file sets what concerns the caller, for the project's own state. */
+static void test_project_config(void **state)
+{
+	struct home h;
+	struct fault f = { 0 };
+	char text[300];
+
+	(void)state;
+	shell("mkdir -p p/sub q && touch p/.git q/.git && "
+	      "echo 'team.default = \"users\"' >" USERS);
+	made("q");
+	made("p");
+	assert_int_equal(chdir("sub"), 0);
+	shell("echo 'team.default = \"red\"' >p/cadre.toml; "
+	      "printf '[gc]\nkeep_days = 3\n[team]\ndefault = \"blue\"\n' "
+	      ">p/.cadre/cadre.toml");
+	assert_int_equal(home_find(&h, NULL, false, &f), 0);
+	assert_string_equal(h.settings.config.team_default, "red");
+	assert_int_equal(h.settings.config.gc_keep_days, 3);
+	/* The state elsewhere heeds its own file, and no other project's. */
+	assert_int_equal(home_find(&h, "../../q/.cadre", false, &f), 0);
+	assert_string_equal(h.settings.config.team_default, "users");
+	/* One that came with something inside the project is no word of the project's. */
+	shell("mkdir p/sub/.git && echo 'broken' >p/sub/cadre.toml");
+	assert_int_equal(home_find(&h, NULL, false, &f), 0);
+	assert_string_equal(h.settings.config.team_default, "red");
+	shell("rmdir p/sub/.git; echo 'vault.root = \"/\"' >p/sub/cadre.toml");
+	assert_int_equal(home_find(&h, NULL, false, &f), FAULT_INVALID);
+	snprintf(text, sizeof(text),
+		 "%s/p/sub/cadre.toml:1:7: vault.root is not for a "
+		 "project's file to set",
+		 root);
+	assert_non_null(strstr(text, f.text));
+	assert_non_null(strstr(f.hint, "/p/.cadre/cadre.toml"));
+	shell("rm p/sub/cadre.toml p/cadre.toml; ln -s /etc/shadow p/cadre.toml");
+	f = (struct fault){ 0 };
+	assert_int_equal(home_find(&h, NULL, false, &f), FAULT_INVALID);
+	assert_non_null(strstr(f.text, "is a link"));
 }
 
 /* Every kind of mistake says where it is and what would be right. */
@@ -580,6 +623,7 @@ int main(void)
 		TEST(test_bad_config),
 		TEST(test_config_folders),
 		TEST(test_foreign_config),
+		TEST(test_project_config),
 		TEST(test_lock),
 		TEST(test_log),
 	};

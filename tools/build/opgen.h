@@ -50,6 +50,7 @@ struct member {
 	bool quoted; /* the default was a "text" */
 	bool optional, list;
 	bool plain; /* its name says what it is; written #- */
+	bool callers; /* a key of the configuration that concerns the caller alone */
 	struct list aliases;
 	struct place place;
 	const struct decl *type; /* found by the check */

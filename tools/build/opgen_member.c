@@ -19,7 +19,7 @@ static void parse_field_type(struct parser *p, struct member *m, const char *w)
 	m->type_name = arena_strndup(&p->schema->arena, w, n);
 }
 
-/* What follows a type: `= DEFAULT` and `(ALIAS...)`. */
+/* What follows a type: `= DEFAULT`, `(ALIAS...)` and `caller`. */
 static void parse_field_tail(struct parser *p, struct member *m, const struct line *l,
 			     size_t i)
 {
@@ -33,6 +33,10 @@ static void parse_field_tail(struct parser *p, struct member *m, const struct li
 			list_add(p->schema, &m->aliases, l->words[i]);
 		if (i++ == l->n)
 			refuse(p, "the aliases of %s are not closed", m->name);
+	}
+	if (i < l->n && strcmp(l->words[i], "caller") == 0) {
+		m->callers = true;
+		i++;
 	}
 	if (i < l->n)
 		refuse(p, "unexpected '%s' behind %s", l->words[i], m->name);

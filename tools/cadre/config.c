@@ -115,7 +115,8 @@ static int find(struct shown *s, struct fault *f)
 	if (cli_folder(cli, false, f) < 0 && f->code != FAULT_NOT_FOUND)
 		return f->code;
 	*f = (struct fault){ 0 };
-	if (config_load(&s->set, cli->flags, f) < 0)
+	if (config_load(&s->set, cli->home.vault[0] ? cli->home.dir : NULL, cli->flags,
+			f) < 0)
 		return f->code;
 	config_read(&s->set, &s->config);
 	if (!cli->home.vault[0])

@@ -162,10 +162,12 @@ static void put_range(const struct field *key)
 static void put_config(void)
 {
 	printf(".SH CONFIGURATION\n"
-	       "\\fIcadre.toml\\fR is looked for from the working directory upward, then in "
-	       "~/.config/cadre/; another user's is passed over. A variable of the "
-	       "environment wins over it, a flag over both. \\fBcadre config\\fR shows what "
-	       "holds. A host reads it when it starts.\n");
+	       "\\fIcadre.toml\\fR is read in ~/.config/cadre/, then in the state folder, then "
+	       "in the project around the working directory; the later wins. A project's "
+	       "file may set only what concerns the caller, as team.default. Another user's "
+	       "is passed over. A variable of the environment wins over the files, a flag "
+	       "over both. \\fBcadre config\\fR shows what holds. A host reads it when it "
+	       "starts.\n");
 	for (size_t i = 0; i < record_config.n_fields; i++) {
 		const struct field *key = &record_config.fields[i];
 		char variable[CONFIG_VARIABLE_SIZE];
@@ -218,8 +220,10 @@ static const char tail[] =
 	".TP\n\\fBNO_COLOR\\fR\nNo colour.\n"
 	".SH FILES\n"
 	".TP\n\\fI.cadre/\\fR\nThe state of the project, found upward from the working "
-	"directory; all worktrees of a repository share one.\n"
+	"directory; all worktrees of a repository share one. It counts only if it was made "
+	"there by \\fBcadre init\\fR, or trusted by \\fBcadre trust\\fR.\n"
 	".TP\n\\fI~/.local/state/cadre/\\fR\nThe state outside projects.\n"
+	".TP\n\\fI~/.local/state/cadre/known\\fR\nThe states that were made or trusted.\n"
 	".TP\n\\fIcadre.toml\\fR\nThe configuration, see above.\n"
 	".SH SEE ALSO\n\\fBsqlite3\\fR(1), \\fBgit\\-worktree\\fR(1)\n";
 
