@@ -217,6 +217,10 @@ struct client *mcp_client(struct mcp *m, struct fault *f)
 		.identity = m->identity,
 	};
 
+	if (o.home->refused.code) {
+		*f = o.home->refused;
+		return NULL;
+	}
 	if (!m->client && client_open(&m->client, &o, f))
 		m->client = NULL;
 	return m->client;

@@ -336,7 +336,7 @@ static void start(struct home *h)
 /* What is read once the folder is known. */
 static int load(struct home *h, bool create, const char *const *flags, struct fault *f)
 {
-	if (load_identity(h, f) < 0 || find_sockets(h, f) < 0)
+	if (find_sockets(h, f) < 0)
 		return f->code;
 	if (!h->dir[0])
 		return 0;
@@ -358,7 +358,7 @@ int home_find_with(struct home *h, const char *dir, bool create, const char *con
 		   struct fault *f)
 {
 	start(h);
-	if (find_dir(h, dir, create, f) < 0)
+	if (load_identity(h, f) < 0 || find_dir(h, dir, create, f) < 0)
 		return f->code;
 	return load(h, create, flags, f);
 }
@@ -366,7 +366,7 @@ int home_find_with(struct home *h, const char *dir, bool create, const char *con
 int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f)
 {
 	start(h);
-	if (make_dir(h, dir, f) < 0)
+	if (load_identity(h, f) < 0 || make_dir(h, dir, f) < 0)
 		return f->code;
 	return load(h, true, flags, f);
 }

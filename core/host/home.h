@@ -25,6 +25,7 @@ struct home {
 	char lock[4200]; /* held by the host while it runs; names its pid */
 	char vault[4200]; /* the vault's root */
 	char note[512]; /* what a person should be told of the search, or "" */
+	struct fault refused; /* why `dir` is empty, for whoever answers all the same */
 	struct notes_disk notes; /* in it */
 	struct settings settings;
 	struct identity identity; /* from the environment */

@@ -344,13 +344,14 @@ static void check_network(struct doctor *d)
 
 int doctor_main(struct cli *cli, int argc, char **argv)
 {
-	struct doctor d = { .cli = cli, .lines = json_array() };
+	struct doctor d = { .cli = cli };
 	struct fault f = { 0 };
 
 	if (argc > 1)
 		return cli_usage(cli, "`%s` takes no words", argv[0]);
 	if (cli_folder(cli, false, &f) < 0)
 		return cli_fault(cli, &f);
+	d.lines = json_array();
 	check_folder(&d);
 	check_space(&d);
 	check_state(&d);

@@ -14,6 +14,15 @@
 
 enum { TOKEN_MOST = 256 };
 
+/* Clients show what a tool answers, not what a server says as it ends: each tool
+ * says why the state here is not used. */
+static void serve_refusal(struct home *home, const struct fault *f)
+{
+	home->dir[0] = '\0';
+	home->refused = *f;
+	fault_hint(&home->refused, "%.160s; then restart this server", f->hint);
+}
+
 int mcp_verb(struct cli *cli, int argc, char **argv)
 {
 	struct fault f = { 0 };
@@ -21,8 +30,13 @@ int mcp_verb(struct cli *cli, int argc, char **argv)
 
 	if (argc > 30)
 		return cli_usage(cli, "too many words");
-	if (cli_home(cli, true, &f) < 0)
-		return cli_fault(cli, &f);
+	if (cli_home(cli, true, &f) < 0) {
+		cli->json = false;
+		cli_fault(cli, &f);
+		if (f.code != FAULT_DENIED)
+			return fault_info(f.code)->exit_status;
+		serve_refusal(&cli->home, &f);
+	}
 	memcpy(words, argv, (size_t)argc * sizeof(*words));
 	if (cli->direct)
 		words[argc++] = direct;

@@ -70,6 +70,7 @@ static bool is_index(const char *name)
 
 static int adopt_part(int dir, const char *path, const char *name, struct fault *f)
 {
+	char full[4096];
 	struct stat st;
 	int below, rc = 0;
 
@@ -87,10 +88,11 @@ static int adopt_part(int dir, const char *path, const char *name, struct fault 
 	if (!S_ISDIR(st.st_mode) || !strcmp(name, "disks") || !strcmp(name, "vault"))
 		return 0;
 	below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (below >= 0)
-		rc = found_check_parts(below, path, f);
-	if (below >= 0)
-		close(below);
+	if (below < 0)
+		return fault_set(f, FAULT_IO, "", "%s: %m", name);
+	if (paths_join(full, path, name))
+		rc = found_check_parts(below, full, f);
+	close(below);
 	return rc;
 }
 

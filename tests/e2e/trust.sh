@@ -1,0 +1,227 @@
+#!/bin/sh
+# trust - what a clone, an archive or another user brings runs nothing, hides nothing
+# and changes no mode or setting, until its user says `cadre trust`; what one made
+# oneself goes on counting, in worktrees and after a move.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export NO_COLOR=1 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+failed=0
+known=$XDG_STATE_HOME/cadre/known
+
+bad() {
+	echo "FAILED: $*"
+	head -n 5 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/    /'
+	failed=1
+}
+
+# is STATUS PATTERN COMMAND...: the exit status, and what it prints on either.
+is() {
+	want=$1 pattern=$2
+	shift 2
+	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
+	got=$?
+	[ $got = "$want" ] || bad "$* in $PWD ended with $got, not $want"
+	cat "$TMPDIR/out" "$TMPDIR/err" | grep -q -e "$pattern" || bad "$*: no '$pattern'"
+}
+# All that can be seen of a folder: names, modes, sizes, times, targets of links.
+look() { find "$1" ! -path '*/.git*' -printf '%p %m %s %T@ %l\n' | sort; }
+git() { command git -c user.name=m -c user.email=m@x -c protocol.file.allow=always "$@" >/dev/null 2>&1; }
+
+# refused PATTERN: every verb says so in one sentence, and touches nothing.
+refused() {
+	look . >"$TMPDIR/before"
+	for verb in status doctor config up down serve events logs gc backup 'task list' 'team list' \
+		'vault list' 'team create t' 'inbox' 'trust --remove' init; do
+		want=5
+		[ "$verb" != 'trust --remove' ] || want=3
+		is $want "$1\|not noted" cadre $verb
+		[ "$(wc -l <"$TMPDIR/err")" -le 2 ] || bad "$verb says more than a sentence and a hint"
+	done
+	is 5 '"denied"' cadre status --json
+	cadre complete -- task show '' >/dev/null 2>&1
+	mcp | grep -q "\"isError\":true" || bad "MCP does not say that it is denied"
+	mcp | grep -q "$1" || bad "MCP does not say why"
+	look . | diff "$TMPDIR/before" - || bad "verbs have changed the folder"
+}
+mcp() {
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
+		'{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task","arguments":{"action":"list","team":"t"}}}' |
+		timeout 20 "$CADRE" mcp 2>/dev/null
+}
+
+# --- a repository that ships a state -------------------------------------------------
+
+mkdir "$TMPDIR/mallory" && cd "$TMPDIR/mallory" && git init . || exit 1
+(
+	export XDG_STATE_HOME="$TMPDIR/mallorys"
+	cadre init && cadre team create t --roles w && cadre --team t task create shipped
+) >/dev/null || bad "mallory"
+rm .cadre/.gitignore
+printf '[vault]\nroot = "%s"\n' "$HOME" >.cadre/cadre.toml
+printf 'team.default = "t"\n[state]\ndurability = "normal"\n' >cadre.toml
+sqlite3 .cadre/state.db 'PRAGMA wal_checkpoint(truncate)' >/dev/null
+git add -A -f && git commit -m x || bad "commit"
+
+cd "$TMPDIR" && git clone mallory clone && cd clone || exit 1
+chmod 755 .cadre
+refused 'was not made here by you'
+is 5 "cadre trust $TMPDIR/clone/.cadre" cadre status
+is 5 'was not made here by you' cadre init
+[ ! -e "$known" ] || ! grep -q clone "$known" || bad "the clone is noted"
+# As an archive that holds the repository too: git still tracks it.
+cd "$TMPDIR" && tar -cf a.tar clone && mkdir unpacked && tar -xf a.tar -C unpacked && cd unpacked/clone || exit 1
+refused 'was not made here by you'
+# A folder that one names oneself needs no trust, and obeys no project's file.
+is 0 'state.durability  *full  *default' cadre --home "$TMPDIR/mine" config
+CADRE_HOME=$TMPDIR/mine is 3 'no state' cadre status
+cd "$TMPDIR/clone"
+
+# The user says so: then it is used.
+is 0 "^trusted $TMPDIR/clone/.cadre$" cadre trust
+is 0 'already known' cadre trust "$TMPDIR/clone"
+[ "$(stat -c '%a %a' .cadre)" = '700 700' ] || bad "it is not private"
+[ "$(stat -c %a .cadre/secret)" = 600 ] || bad "its secret is not private"
+is 2 'cadre.toml:3:1: state.durability is not for a project.s file to set' cadre task list
+sed -i '/durability/d' cadre.toml
+is 0 shipped cadre task list
+is 0 "trusted .*$TMPDIR/clone/.cadre" cadre trust --list
+is 0 "removed $TMPDIR/clone/.cadre" cadre trust --remove .cadre/
+is 5 'was not made here by you' cadre status
+[ "$(stat -c %a "$known")" = 600 ] && [ "$(stat -c %a "$(dirname "$known")")" = 700 ] ||
+	bad "what is known is open to others"
+
+# A state with what is not cadre's is refused even then; so are links in it.
+cadre trust >/dev/null
+sqlite3 .cadre/state.db 'CREATE TABLE m (x); CREATE TRIGGER t AFTER INSERT ON event BEGIN INSERT INTO m VALUES (1); END'
+is 5 'holds a table that is not cadre.s: m' cadre task list
+is 5 'DROP table "m"' cadre --team t task create x
+is 5 'not cadre' cadre up
+sqlite3 .cadre/state.db 'DROP TABLE m'
+is 5 'holds a trigger that is not cadre.s: t' cadre status
+sqlite3 .cadre/state.db 'DROP TRIGGER t'
+is 0 shipped cadre task list
+echo private >"$HOME/note.md"
+rm .cadre/cadre.toml
+mv .cadre/vault "$TMPDIR/vault" 2>/dev/null
+ln -s "$HOME" .cadre/vault
+for verb in 'vault list' 'vault read note.md' status up; do
+	is 5 'vault is a link' cadre $verb
+done
+is 5 'vault is a link' cadre --home .cadre status
+rm .cadre/vault
+cadre trust --remove >/dev/null
+rm -rf .cadre/log
+ln -s "$HOME" .cadre/log
+is 5 'log is a link' cadre trust
+rm .cadre/log && mkdir -p .cadre/log && ln -sf "$HOME/note.md" .cadre/log/host.log
+is 5 'host.log is a link' cadre trust
+[ "$(cat "$HOME/note.md")" = private ] || bad "a link in a state was written to"
+
+# --- links -------------------------------------------------------------------------------
+
+mkdir -p "$TMPDIR/public" "$TMPDIR/linked" && cd "$TMPDIR/linked" && git init . || exit 1
+chmod 755 "$TMPDIR/public"
+echo x >"$TMPDIR/public/file"
+ln -s ../public .cadre
+refused 'is a link'
+is 5 'is a link' cadre trust
+is 5 'is a link' cadre trust .cadre
+[ "$(stat -c %a "$TMPDIR/public") $(ls -A "$TMPDIR/public")" = '755 file' ] || bad "the link was followed"
+# A folder that is named by mistake keeps its mode too.
+is 3 'no state' cadre --home "$TMPDIR/public" status
+is 5 'holds other things' cadre --home "$TMPDIR/public" up
+[ "$(stat -c %a "$TMPDIR/public")" = 755 ] || bad "a foreign folder was made private"
+
+# --- inside a project of one's own -------------------------------------------------------
+
+mkdir "$TMPDIR/shop" && cd "$TMPDIR/shop" && git init . || exit 1
+is 0 "^made $TMPDIR/shop/.cadre" cadre init
+cadre team create mine --roles w >/dev/null
+is 0 mine cadre team list
+[ ! -s "$TMPDIR/err" ] || bad "the ordinary way is told something"
+git clone "$TMPDIR/mallory" vendored && cd vendored || exit 1
+look . >"$TMPDIR/before"
+is 0 '^mine' cadre team list
+grep -q "vendored/.cadre was not made here by you: it is passed over for $TMPDIR/shop/.cadre" "$TMPDIR/err" ||
+	bad "it does not say what it passed over"
+is 0 'state.durability  *full  *default' cadre config
+is 0 'team.default  *-  *default' cadre config
+look . | diff "$TMPDIR/before" - || bad "the vendored folder was changed"
+rm -r .cadre && ln -s "$TMPDIR/clone/.cadre" .cadre
+is 0 'passed over' cadre team list
+cd ..
+
+# What a pull brings into one's own state is seen, as git replaces what is ignored.
+cd "$TMPDIR" && git init up && cd up && git commit --allow-empty -m 1 && cd .. && git clone up down || exit 1
+cd down && cadre init >/dev/null && is 0 . cadre status
+mkdir -p ../up/.cadre && echo 'vault.root = "/"' >../up/.cadre/cadre.toml
+(cd ../up && git add -f .cadre && git commit -m 2)
+git pull
+[ -e .cadre/cadre.toml ] || bad "the pull brought nothing"
+is 5 'files that git tracks' cadre status
+is 5 'files that git tracks' cadre init
+git rm --cached -r .cadre && rm .cadre/cadre.toml
+is 0 . cadre status
+
+# --- moved, copied, restored -------------------------------------------------------------
+
+cd "$TMPDIR" && mv shop store && cd store || exit 1
+is 0 '^mine' cadre team list
+[ ! -s "$TMPDIR/err" ] || bad "a moved project is told something"
+grep -q " $TMPDIR/store/.cadre$" "$known" || bad "its new place is not noted"
+! grep -q " $TMPDIR/shop/.cadre$" "$known" || bad "its old place is still noted"
+cp -a "$TMPDIR/store" "$TMPDIR/copy" && cd "$TMPDIR/copy" || exit 1
+refused 'was not made here by you'
+is 0 trusted cadre trust "$TMPDIR/copy/.cadre"
+is 0 '^mine' cadre team list
+cd "$TMPDIR/store"
+is 0 '^mine' cadre team list # the first goes on counting
+cd "$TMPDIR" && tar -cf s.tar store && mv store away && tar -xf s.tar && cd store || exit 1
+is 5 'was not made here by you' cadre team list
+is 0 trusted cadre trust
+is 0 '^mine' cadre team list
+
+# --- worktrees --------------------------------------------------------------------------
+
+git commit --allow-empty -m x && git worktree add ../tree || bad "worktree"
+cd ../tree
+is 0 '^mine' cadre team list
+is 0 "already there: $TMPDIR/store/.cadre" cadre init
+cd .. && mv tree elsewhere && cd elsewhere || exit 1
+is 5 'git worktree repair' cadre team list
+git -C "$TMPDIR/store" worktree repair "$PWD"
+is 0 '^mine' cadre team list
+# A file that leads to a repository of the user's makes nothing of it.
+mkdir "$TMPDIR/forged" && cp .git "$TMPDIR/forged/" && cd "$TMPDIR/forged" || exit 1
+is 5 'does not know this worktree' cadre team list
+is 5 'does not know this worktree' cadre trust
+mkfifo fifo && printf 'gitdir: %s\n' "$PWD" >.git && ln -s fifo commondir
+is 3 'no state' timeout 20 "$CADRE" status
+
+# --- a workspace has its own door, and looks for nothing ---------------------------------
+
+cd "$TMPDIR/clone"
+CADRE_SOCKET=$TMPDIR/no-door is 7 'this is a workspace' cadre config
+CADRE_SOCKET=$TMPDIR/no-door is 7 'this is a workspace' cadre init
+CADRE_SOCKET=$TMPDIR/no-door is 7 'this is a workspace' cadre trust
+
+# --- another user --------------------------------------------------------------------------
+
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
+	chmod 755 "$TMPDIR"
+	mkdir -m 777 "$TMPDIR/open" && cd "$TMPDIR/open" || exit 1
+	nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$TMPDIR/open/home" \
+		XDG_STATE_HOME="$TMPDIR/open/home/state" XDG_RUNTIME_DIR="$TMPDIR/open/home/run" "$@"; }
+	nobody mkdir -p home/run theirs && chmod 700 home/run
+	# Their own binary may not be reachable for them: the state is made here and given.
+	(cd theirs && XDG_STATE_HOME=$TMPDIR/mallorys cadre init >/dev/null && chown -R 65534:65534 .cadre && chmod 755 .cadre)
+	cd theirs
+	refused 'belongs to another user'
+	[ "$(stat -c '%a %u' .cadre)" = '755 65534' ] || bad "root changed it"
+	rm -r .cadre
+	nobody ln -s "$TMPDIR/public" .cadre
+	refused 'is a link'
+	[ "$(stat -c '%a %u' "$TMPDIR/public")" = '755 0' ] || bad "root followed the link"
+fi
+exit $failed
