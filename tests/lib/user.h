@@ -1,0 +1,19 @@
+/*
+ * user - a user who has nothing yet: an empty home, and an environment that names
+ * no state.
+ */
+#ifndef TESTS_USER_H
+#define TESTS_USER_H
+
+extern char root[64]; /* the home, and the working directory at first */
+
+/* Runs a command in the home; the test fails if that does. */
+void shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* For cmocka_unit_test_setup_teardown(). */
+int set_up(void **state);
+int tear_down(void **state);
+
+#define USERS ".config/cadre/cadre.toml" /* below the home */
+
+#endif

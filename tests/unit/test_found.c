@@ -1,0 +1,270 @@
+/* Which state is found from a folder, which one is refused, and what a project's
+ * file may configure. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/host/home.h"
+#include "core/host/tracked.h"
+#include "tests/lib/user.h"
+
+/* The folder that is found from `dir`, below root; or the fault's name. */
+static const char *found(const char *dir, bool create)
+{
+	static struct home h;
+	struct fault f = { 0 };
+
+	if (chdir(root) || chdir(dir))
+		fail_msg("%s", dir);
+	if (home_find(&h, NULL, create, &f) < 0)
+		return fault_info(f.code)->name;
+	assert_memory_equal(h.dir, root, strlen(root));
+	return h.dir + strlen(root);
+}
+
+/* As `cadre init` in `dir`; or the fault's name. */
+static const char *made(const char *dir)
+{
+	static struct home h;
+	struct fault f = { 0 };
+	char path[4200];
+	int fd;
+
+	if (chdir(root) || chdir(dir))
+		fail_msg("%s", dir);
+	if (home_init(&h, NULL, NULL, &f) < 0)
+		return fault_info(f.code)->name;
+	snprintf(path, sizeof(path), "%s/state.db", h.dir);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	return h.dir + strlen(root);
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	assert_string_equal(found(".", false), "not_found");
+	assert_string_equal(found(".", true), "/.local/state/cadre");
+	shell("mkdir -p p/a/b/.cadre");
+	assert_string_equal(made("p"), "/p/.cadre");
+	assert_string_equal(found("p/a/b", true), "/p/.cadre");
+	setenv("CADRE_HOME", "../../other", 1);
+	assert_string_equal(found("p/a", false), "not_found");
+	assert_string_equal(found("p/a", true), "/other");
+}
+
+static void test_worktrees_share(void **state)
+{
+	(void)state;
+	shell("git init -q repo && cd repo && git -c user.name=t -c user.email=t@t commit -q "
+	      "--allow-empty -m x && git worktree add -q ../tree");
+	assert_string_equal(made("tree"), "/repo/.cadre");
+	assert_string_equal(found("repo", true), "/repo/.cadre");
+	assert_string_equal(found("tree", true), "/repo/.cadre");
+	shell("mkdir -p tree/.cadre tree/sub");
+	assert_string_equal(found("tree/sub", true), "/repo/.cadre");
+}
+
+static void test_init_goes_to_the_root(void **state)
+{
+	(void)state;
+	shell("git init -q repo && mkdir -p repo/a/b plain");
+	assert_string_equal(made("repo/a/b"), "/repo/.cadre");
+	assert_string_equal(made("plain"), "/plain/.cadre");
+}
+
+/* A state counts at the place where it was made, also after its folder moved. */
+static void test_known(void **state)
+{
+	(void)state;
+	shell("mkdir p");
+	assert_string_equal(made("p"), "/p/.cadre");
+	shell("mv p q");
+	assert_string_equal(found("q", false), "/q/.cadre");
+	shell("mv q p && cp -a p copy");
+	assert_string_equal(found("p", false), "/p/.cadre");
+	assert_string_equal(found("copy", false), "denied");
+	assert_string_equal(made("copy"), "denied");
+	/* Another folder in its place, though it were to get its number. */
+	shell("mv p/.cadre old && cp -a old p/.cadre");
+	assert_string_equal(found("p", false), "denied");
+	shell("rm -r p/.cadre && mv old p/.cadre && printf %%032d 0 >p/.cadre/id");
+	assert_string_equal(found("p", false), "denied");
+}
+
+/* What came from elsewhere hides nothing, and its mode is left alone. */
+static void test_unknown(void **state)
+{
+	struct stat st;
+	char path[200];
+
+	(void)state;
+	shell("mkdir -p p/.cadre p/sub/.cadre && touch p/.cadre/state.db");
+	shell("chmod 755 p/.cadre && touch p/sub/.cadre/state.db");
+	assert_string_equal(found("p/sub", false), "denied");
+	assert_string_equal(made("p"), "denied");
+	snprintf(path, sizeof(path), "%s/p/.cadre", root);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0755);
+	shell("rm -r p/.cadre");
+	assert_string_equal(made("p"), "/p/.cadre");
+	assert_string_equal(found("p/sub", false), "/p/.cadre");
+	shell("rm -r p/sub/.cadre && ln -s ../.cadre p/sub/.cadre");
+	assert_string_equal(found("p/sub", false), "/p/.cadre");
+	shell("mv p/.cadre real && ln -s ../real p/.cadre");
+	assert_string_equal(found("p", false), "denied");
+	assert_string_equal(made("p"), "denied");
+}
+
+/* No part of a state leads elsewhere, however the state was named. */
+static void test_links_inside(void **state)
+{
+	static const char *const parts[] = { "state.db",   "secret", "vault",   "log",
+					     "state.lock", "bell",   "anything" };
+	struct home h;
+	struct fault f = { 0 };
+
+	(void)state;
+	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	shell("touch s/state.db");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		shell("[ ! -e s/%s ] || mv s/%s kept; ln -s /tmp s/%s", parts[i],
+		      parts[i], parts[i]);
+		f = (struct fault){ 0 };
+		/* Without state.db it is no state: then what makes one looks. */
+		assert_int_equal(home_find(&h, "s", true, &f), FAULT_DENIED);
+		shell("rm s/%s; [ ! -e kept ] || mv kept s/%s", parts[i], parts[i]);
+	}
+	f = (struct fault){ 0 };
+	assert_int_equal(home_find(&h, "s", true, &f), 0);
+}
+
+/* A folder that was named by mistake stays as it is. */
+static void test_named_by_mistake(void **state)
+{
+	struct home h;
+	struct fault f = { 0 };
+	struct stat st;
+
+	(void)state;
+	shell("mkdir -m 755 etc && touch etc/passwd");
+	assert_int_equal(home_find(&h, "etc", false, &f), FAULT_NOT_FOUND);
+	f = (struct fault){ 0 };
+	assert_int_equal(home_find(&h, "etc", true, &f), FAULT_DENIED);
+	assert_int_equal(stat("etc", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0755);
+}
+
+/* --- what git tracks ------------------------------------------------------------------ */
+
+/* In each form that git's index has: `config` of a repository with a file in
+ * `.cadre` and many beside it, some of which sort before. */
+static void look_at(const char *config, const char *after)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/r/.cadre", root);
+	shell("rm -rf r && git init -q %s r && cd r && git config commit.gpgsign false && "
+	      "mkdir -p .c .cadre .cadre-x a && for i in 1 2 3 4 5 6 7 8 9; do "
+	      "touch .c/$i .cadre-x/$i a/long-name-of-a-file-$i; done && "
+	      "touch .cadre/state.db && git add .c .cadre-x a && %s",
+	      config, after);
+	assert_int_equal(tracked_look(path), TRACKED_NOTHING);
+	shell("cd r && git add -f .cadre/state.db && %s", after);
+	assert_int_equal(tracked_look(path), TRACKED_SOME);
+}
+
+static void test_tracked(void **state)
+{
+	char path[200];
+
+	(void)state;
+	look_at("", "true");
+	look_at("", "git update-index --index-version 3");
+	look_at("", "git update-index --index-version 4");
+	look_at("", "git update-index --skip-worktree .c/1 .c/2");
+	look_at("", "git update-index --split-index");
+	look_at("--object-format=sha256", "true");
+	look_at("--object-format=sha256", "git update-index --index-version 4");
+	/* Also as a link, and below a folder. */
+	shell("cd r && git rm -rq --cached .cadre && rm -r .cadre && ln -s a .cadre && "
+	      "git add .cadre");
+	snprintf(path, sizeof(path), "%s/r/.cadre", root);
+	assert_int_equal(tracked_look(path), TRACKED_SOME);
+	shell("mkdir -p r/b/.cadre && touch r/b/.cadre/x && cd r && git add b");
+	snprintf(path, sizeof(path), "%s/r/b/.cadre", root);
+	assert_int_equal(tracked_look(path), TRACKED_SOME);
+	shell("truncate -s 100 r/.git/index");
+	assert_int_equal(tracked_look(path), TRACKED_UNREADABLE);
+	shell("rm -r r/.git");
+	assert_int_equal(tracked_look(path), TRACKED_NOTHING);
+}
+
+/* A project's file sets what concerns the caller, for the project's own state. */
+static void test_project_config(void **state)
+{
+	struct home h;
+	struct fault f = { 0 };
+	char text[300];
+
+	(void)state;
+	shell("mkdir -p p/sub q && touch p/.git q/.git && "
+	      "echo 'team.default = \"users\"' >" USERS);
+	made("q");
+	made("p");
+	assert_int_equal(chdir("sub"), 0);
+	shell("echo 'team.default = \"red\"' >p/cadre.toml; "
+	      "printf '[gc]\nkeep_days = 3\n[team]\ndefault = \"blue\"\n' "
+	      ">p/.cadre/cadre.toml");
+	assert_int_equal(home_find(&h, NULL, false, &f), 0);
+	assert_string_equal(h.settings.config.team_default, "red");
+	assert_int_equal(h.settings.config.gc_keep_days, 3);
+	/* The state elsewhere heeds its own file, and no other project's. */
+	assert_int_equal(home_find(&h, "../../q/.cadre", false, &f), 0);
+	assert_string_equal(h.settings.config.team_default, "users");
+	/* One that came with something inside the project is no word of the project's. */
+	shell("mkdir p/sub/.git && echo 'broken' >p/sub/cadre.toml");
+	assert_int_equal(home_find(&h, NULL, false, &f), 0);
+	assert_string_equal(h.settings.config.team_default, "red");
+	shell("rmdir p/sub/.git; echo 'vault.root = \"/\"' >p/sub/cadre.toml");
+	assert_int_equal(home_find(&h, NULL, false, &f), FAULT_INVALID);
+	snprintf(text, sizeof(text),
+		 "%s/p/sub/cadre.toml:1:7: vault.root is not for a "
+		 "project's file to set",
+		 root);
+	assert_non_null(strstr(text, f.text));
+	assert_non_null(strstr(f.hint, "/p/.cadre/cadre.toml"));
+	shell("rm p/sub/cadre.toml p/cadre.toml; ln -s /etc/shadow p/cadre.toml");
+	f = (struct fault){ 0 };
+	assert_int_equal(home_find(&h, NULL, false, &f), FAULT_INVALID);
+	assert_non_null(strstr(f.text, "is a link"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_order),
+		TEST(test_worktrees_share),
+		TEST(test_init_goes_to_the_root),
+		TEST(test_known),
+		TEST(test_unknown),
+		TEST(test_links_inside),
+		TEST(test_named_by_mistake),
+		TEST(test_tracked),
+		TEST(test_project_config),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
