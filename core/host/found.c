@@ -206,7 +206,7 @@ static const struct {
 	[FOUND_LINK] = { "is a link, which never leads to a state",
 			 "remove the link, or name the state that you mean: --home DIR" },
 	[FOUND_FOREIGN] = { "belongs to another user",
-			    "make a state of your own (cadre init) or name it: --home DIR" },
+			    "name a state of your own: --home DIR" },
 	[FOUND_TRACKED] = { "holds files that git tracks, so others can change it",
 			    "git rm -r --cached it, or trust it: cadre trust %.150s" },
 	[FOUND_NO_INDEX] = { "is in a repository whose index cannot be read",

@@ -45,9 +45,14 @@ static int next_byte(struct index *x)
 
 static bool skip(struct index *x, size_t n)
 {
-	while (n--)
+	while (n > x->len - x->at) {
+		n -= x->len - x->at;
+		x->at = x->len;
 		if (next_byte(x) < 0)
 			return false;
+		n--;
+	}
+	x->at += n;
 	return true;
 }
 

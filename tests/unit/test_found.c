@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/host/home.h"
@@ -100,6 +101,58 @@ static void test_known(void **state)
 	assert_string_equal(found("p", false), "denied");
 	shell("rm -r p/.cadre && mv old p/.cadre && printf %%032d 0 >p/.cadre/id");
 	assert_string_equal(found("p", false), "denied");
+}
+
+/* Many that are made at once are all noted, and so is one beside what was noted
+ * long ago and is gone. */
+static void test_many(void **state)
+{
+	char dir[40], line[400];
+	struct stat st;
+	FILE *file;
+	int status, n = 0;
+
+	(void)state;
+	shell("mkdir -p .local/state/cadre && cd .local/state/cadre && umask 077 && "
+	      "for i in $(seq 1000 1200); do "
+	      "echo made 2020-01-01 0000000000000000000000000000$i 1 $i /gone/$i; "
+	      "done >known");
+	for (int i = 0; i < 12; i++) {
+		shell("mkdir p%d", i);
+		snprintf(dir, sizeof(dir), "p%d", i);
+		if (fork() == 0)
+			_exit(strstr(made(dir), "/.cadre") ? 0 : 1);
+	}
+	for (int i = 0; i < 12; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	for (int i = 0; i < 12; i++) {
+		snprintf(dir, sizeof(dir), "p%d", i);
+		assert_non_null(strstr(found(dir, false), "/.cadre"));
+		assert_int_equal(chdir(root), 0);
+	}
+	assert_int_equal(stat(".local/state/cadre/known", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	file = fopen(".local/state/cadre/known", "r");
+	while (fgets(line, sizeof(line), file))
+		n += !strncmp(line, "made ", 5);
+	fclose(file);
+	assert_int_equal(n, 12);
+	/* What others may write says nothing. */
+	assert_int_equal(chmod(".local/state/cadre/known", 0622), 0);
+	assert_string_equal(found("p1", false), "denied");
+}
+
+/* A name may hold what would end a line, or be read as an escape. */
+static void test_names(void **state)
+{
+	(void)state;
+	shell("mkdir 'a b%%41' 'c\nd' && mkdir 'a b%%41/x'");
+	assert_string_equal(made("a b%41"), "/a b%41/.cadre");
+	assert_string_equal(made("c\nd"), "/c\nd/.cadre");
+	assert_string_equal(found("a b%41/x", false), "/a b%41/.cadre");
+	assert_string_equal(found("c\nd", false), "/c\nd/.cadre");
 }
 
 /* What came from elsewhere hides nothing, and its mode is left alone. */
@@ -259,6 +312,8 @@ int main(void)
 		TEST(test_worktrees_share),
 		TEST(test_init_goes_to_the_root),
 		TEST(test_known),
+		TEST(test_many),
+		TEST(test_names),
 		TEST(test_unknown),
 		TEST(test_links_inside),
 		TEST(test_named_by_mistake),
