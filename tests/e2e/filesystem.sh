@@ -3,9 +3,10 @@
 # every way in; in memory it is taken.
 set -u
 : "${CADRE:=$(command -v cadre)}"
+skip() { echo "skipped: $*"; exit 77; }
 if [ "${1-}" != inside ]; then
-	command -v bindfs >/dev/null && [ -c /dev/fuse ] &&
-		unshare -m true 2>/dev/null || exit 77
+	command -v bindfs >/dev/null && [ -c /dev/fuse ] || skip "no bindfs or no /dev/fuse"
+	unshare -m true 2>/dev/null || skip "no mounts of one's own here"
 	exec unshare -m --propagation private sh "$0" inside
 fi
 export NO_COLOR=1
@@ -14,9 +15,9 @@ failed=0
 bad() { echo "FAILED: $*"; failed=1; }
 
 mkdir "$TMPDIR/real" "$TMPDIR/mirrored" "$TMPDIR/memory"
-mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || exit 77
+mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || skip "no tmpfs here"
 CADRE_HOME=$TMPDIR/real/state cadre init >/dev/null || bad "init"
-bindfs "$TMPDIR/real" "$TMPDIR/mirrored" || exit 77
+bindfs "$TMPDIR/real" "$TMPDIR/mirrored" || skip "bindfs does not work here"
 # Who has just ended there may hold it a moment longer.
 finish() {
 	for place in mirrored memory; do
