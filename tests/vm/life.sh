@@ -5,6 +5,7 @@
 need_image
 decoy=
 trap 'finish; [ -z "$decoy" ] || kill "$decoy"' EXIT
+umask 000
 
 # --- it boots, and nothing waits for it ---------------------------------------------
 
@@ -31,6 +32,11 @@ until_is '^elsewhere$' cadre exec --team red --workdir /opt/a red/v cat b
 until_is '^a file$' cadre workspace read red/v /workspace/note.txt --team red
 until_is 'denied' cadre workspace read red/v ../etc/passwd --team red
 until_is 'denied' cadre workspace read red/p /etc/passwd --team red
+
+# What QEMU and qemu-img made is nobody else's.
+open=$(find "$CADRE_HOME/disks" "$CADRE_HOME"/workspaces/*/*.log* "$XDG_RUNTIME_DIR" \
+	"$CADRE_HOME/workspaces" -path "$CADRE_HOME/workspaces/*/*" -prune -o -perm /077 ! -type l -print)
+[ -z "$open" ] || bad "others may look at:" $open
 
 # --- a command for its daemon, and a host that is killed meanwhile ------------------------
 
