@@ -88,7 +88,7 @@ static json_t *hello_of(const char *workspace, const char *token)
 /* Connects and says Hello, again and again as a host does; the guest's boot. */
 static void greet(struct scene *s, struct raw *r, const char *socket, char boot[64])
 {
-	int64_t until = tick_ms() + ANSWER_MS;
+	int64_t until = tick_ms() + patience_ms(ANSWER_MS);
 	char path[120];
 
 	snprintf(path, sizeof(path), "%s/%s", s->front, socket);

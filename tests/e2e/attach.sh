@@ -3,7 +3,6 @@
 # socket; they go and come again, are let go of, and one that hangs is noticed.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-patience=300
 far='' near=''
 finish() {
 	cadre down >/dev/null 2>&1

@@ -13,6 +13,7 @@ export NO_COLOR=1
 cadre() { "$CADRE" "$@"; }
 failed=0
 bad() { echo "FAILED: $*"; failed=1; }
+. "$(dirname "$0")/../lib/patience.sh"
 
 mkdir "$TMPDIR/real" "$TMPDIR/mirrored" "$TMPDIR/memory"
 mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || skip "no tmpfs here"
@@ -21,11 +22,7 @@ bindfs "$TMPDIR/real" "$TMPDIR/mirrored" || skip "bindfs does not work here"
 # Who has just ended there may hold it a moment longer.
 finish() {
 	for place in mirrored memory; do
-		n=0
-		until umount "$TMPDIR/$place" || [ $n = 50 ]; do
-			n=$((n + 1))
-			sleep 0.1
-		done
+		until_done umount "$TMPDIR/$place"
 	done
 }
 trap finish EXIT

@@ -3,7 +3,6 @@
 # before it is answered, files as large as they are, a host that goes and comes.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-patience=300
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
 finish() {
 	cadre up >/dev/null 2>&1

@@ -5,11 +5,13 @@
 Names the machine and gives it an address, well and badly; ends with 0 when all is
 as the dialect says.
 """
-import json, socket, struct, sys
+import json, os, socket, struct, sys
+
+SCALE = int(os.environ.get("TEST_SCALE", "1"))
 
 conn = socket.socket(socket.AF_UNIX)
 conn.connect(sys.argv[1])
-conn.settimeout(30)
+conn.settimeout(30 * SCALE)
 nonce = b"0123456789abcdef"
 conn.sendall(b"\xff\xff\xff\xff?" + nonce)
 seen = b""
