@@ -123,7 +123,9 @@ t() {
 skipped_of() {
 	awk -v name="$name" -v whole="$([ $word != skip ] || echo yes)" '
 		sub(/^.*skipped: */, "") { reason = $0; next }
-		/^\[  SKIPPED \] [a-z_0-9]+$/ {
+		/^\[ RUN/ { listed = 0 }
+		/^\[  SKIPPED \].*listed below/ { listed = 1 }
+		!listed && /^\[  SKIPPED \] [A-Za-z_0-9]+$/ {
 			printf "skip %s %s: %s\n", name, $4, reason ? reason : "no reason given"
 			reason = ""
 		}
