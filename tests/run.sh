@@ -28,7 +28,8 @@ for name in $(env | sed -n 's/^\(CADRE_[A-Z_]*\)=.*/\1/p'); do unset "$name"; do
 unset MAKELEVEL
 # Short, since the paths of Unix sockets end at 107 bytes.
 temp=$(mktemp -d /tmp/cadre-check.XXXXXX) || exit 1
-trap 'rm -rf "$temp"' EXIT
+lane=
+trap 'end_lane; rm -rf "$temp"' EXIT
 trap 'exit 130' INT TERM
 mkdir -p "$logs"
 TEST_SCALE=${TEST_SCALE:-$(sh tests/lib/scale "$temp")}
@@ -114,8 +115,9 @@ t() {
 		printf '%-4s %-40s %6d ms%s\n' $word "$name" $took \
 			"$([ $status != 124 ] || echo "  (over $limit s)")"
 		[ $word != FAIL ] || { tail -n 40 "$log" | sed 's/^/     | /'; echo "     $log"; }
-	} >"$temp/report"
-	cat "$temp/report"
+	} >"$own.report"
+	cat "$own.report" # at once, since two may be at it
+	rm -f "$own.report"
 }
 
 # skipped_of LOG: the cases of it that were skipped, each with the reason; of a test
@@ -131,6 +133,24 @@ skipped_of() {
 		}
 		END { if (whole) printf "skip %s: %s\n", name, reason ? reason : "no reason given" }
 	' "$1"
+}
+
+# The stories of VMs wait for VMs most of the time: with a second core they run beside
+# the others.  No two tests share anything but what was built before.
+beside() { # COMMAND...
+	[ "$(nproc)" -gt 1 ] || { "$@"; return; }
+	(trap - EXIT INT TERM; "$@") &
+	lane=$!
+}
+join_lane() {
+	[ -z "$lane" ] || wait "$lane"
+	lane=
+}
+end_lane() { # in a hurry
+	[ -n "$lane" ] || return 0
+	under=$(pgrep -P "$lane")
+	kill "$lane" $under 2>/dev/null
+	wait "$lane" 2>/dev/null
 }
 
 count_of() { grep -c "^$1" "$2" 2>/dev/null; }
@@ -176,11 +196,28 @@ program() { # NAME SECONDS VARIANT ARGUMENT...: tests/NAME.c, if there
 }
 
 [ -n "$words" ] || build '' all
+[ "$words" = fuzz ] || [ "$words" = tsan ] || build asan tests
+vm_stories() {
+	for story in $(list tests/vm/*.sh); do
+		base=$(basename "$story" .sh)
+		# A VM in a VM takes minutes: for who asks.
+		case $base:$words in
+		vsock-nested:*vsock* | vsock-nested:*nested*) t vm/vsock-nested 600 sh "$story" ;;
+		vsock-nested:*) ;;
+		*) t "vm/$base" 600 sh "$story" ;;
+		esac
+	done
+}
+if any $(for story in $(list tests/vm/*.sh); do echo "vm/$(basename "$story" .sh)"; done); then
+	build '' all # the guest's program in an image is the release's
+	build test tests
+	beside vm_stories
+fi
+
 for lint in $(list tools/lint/*); do
 	t "lint $(basename "$lint")" 300 "$lint"
 done
 
-[ "$words" = fuzz ] || [ "$words" = tsan ] || build asan tests
 for unit in $(list tests/unit/test_*.c); do
 	base=$(basename "$unit" .c)
 	t "unit ${base#test_}" 120 "build/asan/tests/unit/$base"
@@ -201,21 +238,11 @@ for source in $(list tests/*.c); do
 done
 
 for story in $(list tests/*/*.sh); do
-	base=${story#tests/} seconds=300
+	base=${story#tests/}
 	case $base in
-	lib/*) continue ;; # what stories share
-	vm/vsock-nested.sh) # a VM in a VM takes minutes: for who asks
-		case $words in *vsock*) ;; *) continue ;; esac
-		;;
+	lib/* | vm/*) ;;
+	*) t "${base%.sh}" 300 sh "$story" ;;
 	esac
-	case $base in
-	vm/*) # the guest's program in an image is the release's
-		! wanted "${base%.sh}" || build '' all
-		! wanted "${base%.sh}" || build test tests
-		seconds=600
-		;;
-	esac
-	t "${base%.sh}" $seconds sh "$story"
 done
 
 # Threads: a whole host under load, and the units that start some.  TSan's map does
@@ -247,6 +274,7 @@ if [ -n "$fuzzers" ] && any $(names fuzz $fuzzers); then
 	done
 fi
 
+join_lane
 touch "$temp/words" "$temp/times" "$temp/skipped"
 [ "$(wc -l <"$temp/times")" -lt 2 ] || {
 	echo "slowest:"
