@@ -13,6 +13,7 @@
 # one that ends with 77 was skipped, and so was a case of which a program says so.
 # $TEST_SCALE tells how much longer than on a fast machine a test should wait.
 set -u
+unset CDPATH
 cd "$(dirname "$0")/.." || exit 1
 exec </dev/null
 umask 022
