@@ -1,6 +1,7 @@
 # Notes of the vault: nobody's text is lost or written twice, whoever writes at once and
 # whatever is killed, and no path leaves the vault or a team's folder.
 set -eu
+: "${TEST_SCALE:=1}"
 export CADRE_HOME="$TMPDIR/home"
 vault=$CADRE_HOME/vault
 cadre init >/dev/null
@@ -145,7 +146,7 @@ cadre vault write big2.txt "@$TMPDIR/big" >/dev/null
 cadre vault read big2.txt | cmp - "$TMPDIR/big"
 
 # Who is told of a write can read it.
-cadre events --json --kind vault.written --wait-seconds 20 --after \
+cadre events --json --kind vault.written --wait-seconds $((20 * TEST_SCALE)) --after \
 	"$(cadre events --json | sed 's/.*"next":\([0-9]*\).*/\1/')" >"$TMPDIR/told" &
 sleep 0.3
 as vault write told.md "the news" >/dev/null

@@ -5,23 +5,26 @@
 : "${TEST_SCALE:=1}"
 patience=600
 
+# After the first failure the rest is only looked at.
+tries() { [ "${failed:-0}" = 0 ] && echo $((patience * TEST_SCALE)) || echo $((50 * TEST_SCALE)); }
+
 # until_done COMMAND...: it succeeds before patience ends.
 until_done() {
-	n=0
+	n=0 most=$(tries)
 	while ! "$@" >/dev/null 2>&1; do
 		n=$((n + 1))
-		[ $n -lt $((patience * TEST_SCALE)) ] || { bad "in vain: $*"; return 1; }
+		[ $n -lt $most ] || { bad "in vain: $*"; return 1; }
 		sleep 0.1
 	done
 }
 
 # until_is PATTERN COMMAND...: its output holds the pattern before patience ends.
 until_is() {
-	pattern=$1 n=0
+	pattern=$1 n=0 most=$(tries)
 	shift
 	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
 		n=$((n + 1))
-		[ $n -lt $((patience * TEST_SCALE)) ] || {
+		[ $n -lt $most ] || {
 			bad "$*: no '$pattern' in"
 			"$@" 2>&1 | head -5
 			return 1

@@ -45,7 +45,7 @@ qemu-system-x86_64 -M none -nodefaults -display none -uuid 01234567-89ab-7def-81
 decoy=$!
 vm=$(pid_of red/v)
 cadre task create slow --team red >/dev/null
-cadre task assign 001 v --command 'sleep 2; wc -c <note.txt' --team red >/dev/null
+cadre task assign 001 v --command "sleep $((2 * TEST_SCALE)); wc -c <note.txt" --team red >/dev/null
 until_is in_progress cadre task show 001 --team red
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 sleep 0.2
