@@ -1,7 +1,8 @@
 # make            build/cadre
 # make demo       a team at work on a real repository, a killed host included; BACKEND=qemu: in VMs
 # make check      every test; the last line is `N passed, N failed`
-#                 (check-vsock: those of AF_VSOCK; ONLY='word …': the tests whose names contain one)
+#                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
+#                 also a VM inside a VM, which takes minutes without KVM)
 # make lint       format, cppcheck, includes, sizes, calls, migrations
 # make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
 # make crash N=200, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan

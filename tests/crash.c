@@ -59,7 +59,7 @@ static int killed(const struct toll *t)
 /* Kills come in bursts and pauses: in the middle of work, and of coming back. */
 static void rage(struct scene *s, int n, struct toll *t)
 {
-	int64_t until = tick_ms() + 5000 + (int64_t)n * 1000;
+	int64_t until = tick_ms() + patience_ms(5000 + n * 1000);
 
 	while (killed(t) < n && tick_ms() < until) {
 		int64_t next =
@@ -84,7 +84,7 @@ static void rage(struct scene *s, int n, struct toll *t)
  * mail that was acknowledged, commands that ran. */
 static void work_on(struct scene *s)
 {
-	int64_t until = tick_ms() + 30000;
+	int64_t until = tick_ms() + patience_ms(30000);
 	char sql[200];
 
 	snprintf(sql, sizeof(sql),
@@ -109,7 +109,7 @@ static bool all_gone(const struct scene *s)
 
 static void let_clients_end(struct scene *s, int ms)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = tick_ms() + patience_ms(ms);
 
 	for (int i = 0; i < CLIENTS; i++)
 		if (s->clients[i].in > 0) {

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "tests/guest/cases.h"
+#include "tests/lib/place.h"
 #include "tests/lib/usage.h"
 
 static void test_ping_and_hello(void **state)
@@ -186,7 +187,7 @@ static void test_timeout(void **state)
 			     "\"command\":\"(trap '' TERM; while :; do echo x "
 			     ">> alive; sleep 0.1; done) & wait\"}"),
 		     "Timeout");
-	assert_in_range(clock_ms() - began, 2900, 15000);
+	assert_in_range(clock_ms() - began, 2900, patience_ms(15000));
 	first = read_text(x, "alive");
 	assert_true(strlen(first) > 4);
 	pause_ms(400);
@@ -198,7 +199,7 @@ static void test_timeout(void **state)
 	expect_error(ask(fd, "{\"type\":\"Exec\",\"timeout_secs\":1,"
 			     "\"command\":\"sleep 60 | sleep 60\"}"),
 		     "Timeout");
-	assert_in_range(clock_ms() - began, 900, 2700);
+	assert_in_range(clock_ms() - began, 900, patience_ms(2700));
 	close(fd);
 }
 
@@ -220,10 +221,9 @@ static void test_nothing_waits_for_an_exec(void **state)
 	a = ask(control, "{\"type\":\"Ping\",\"id\":\"two\"}");
 	assert_string_equal(text_at(a, "id"), "two");
 	json_decref(a);
-	a = hear(other, 1000);
+	a = hear(other, 9000); /* before what began before it */
 	assert_int_equal(int_at(a, "id"), 2);
 	json_decref(a);
-	assert_true(clock_ms() - began < 950);
 	a = hear(other, 9000); /* without ids: in order */
 	assert_string_equal(text_at(a, "stdout"), "a\n");
 	json_decref(a);
@@ -233,7 +233,7 @@ static void test_nothing_waits_for_an_exec(void **state)
 	a = hear_type(control, "ExecResult", 9000);
 	assert_int_equal(int_at(a, "id"), 1);
 	json_decref(a);
-	assert_in_range(clock_ms() - began, 2900, 15000);
+	assert_in_range(clock_ms() - began, 2900, patience_ms(15000));
 	close(control);
 	close(other);
 	close(relay);
@@ -310,7 +310,7 @@ static void test_flood_of_output(void **state)
 /* The status of a job once it has ended, or has printed `text`. */
 static json_t *wait_job(int fd, int job, const char *text)
 {
-	for (int i = 0; i < 500; i++, pause_ms(20)) {
+	for (int i = 0; i < patience_ms(500); i++, pause_ms(20)) {
 		json_t *a = askf(fd, "{\"type\":\"ExecPoll\",\"job_id\":%d}", job);
 
 		if (!true_at(a, "running") ||

@@ -203,7 +203,7 @@ static void test_makes_room_on_a_full_disk(void **state)
 		stage_round(s);
 	disk_break(s, FAULT_DISK_GROW, SQLITE_FULL, 1, true);
 	while (refused < 5) {
-		int64_t until = tick_ms() + 10000;
+		int64_t until = tick_ms() + patience_ms(10000);
 
 		for (; stage_send(s) != SAID_YES; refused++) {
 			if (tick_ms() > until)

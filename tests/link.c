@@ -88,7 +88,7 @@ static json_t *hello_of(const char *workspace, const char *token)
 /* Connects and says Hello, again and again as a host does; the guest's boot. */
 static void greet(struct scene *s, struct raw *r, const char *socket, char boot[64])
 {
-	int64_t until = tick_ms() + ANSWER_MS;
+	int64_t until = tick_ms() + patience_ms(ANSWER_MS);
 	char path[120];
 
 	snprintf(path, sizeof(path), "%s/%s", s->front, socket);
@@ -279,7 +279,7 @@ static void test_push_beside_an_exec(void **state)
 	raw_hang_up(&relay);
 }
 
-/* Without the token nothing is said but why not. */
+/* Where a link has a token, nothing is said without it but why not. */
 static void test_token(void **state)
 {
 	struct scene *s = *state;
@@ -288,7 +288,7 @@ static void test_token(void **state)
 	struct raw r;
 
 	if (!s->token)
-		skip();
+		return; /* this link knows none */
 	greet(s, &r, "control.sock", boot);
 	raw_hang_up(&r);
 	snprintf(path, sizeof(path), "%s/control.sock", s->front);

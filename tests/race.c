@@ -359,7 +359,7 @@ static int guests(struct scene *s, pid_t pids[16])
 
 static void wait_guests(struct scene *s, int n)
 {
-	int64_t until = tick_ms() + 60000;
+	int64_t until = tick_ms() + patience_ms(60000);
 	pid_t pids[16];
 
 	while (guests(s, pids) < n) {

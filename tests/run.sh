@@ -7,11 +7,16 @@
 #
 # What is found is run: lints, tests/unit/test_*.c, tests/op/*.test, the
 # programs tests/NAME.c, the stories tests/*/*.sh (but lib/), tests/fuzz/*.c.  Logs are
-# kept in build/logs/, and the tail of a failing one is shown.  A story finds
+# kept in build/logs/, and the tail of a failing one is shown.  A test finds
 # the command in $CADRE and first in PATH, an empty folder of its own in $TMPDIR
-# and $HOME, and leaves nothing running; a test that ends with 77 was skipped.
+# and $HOME, nothing else of the caller's environment, and leaves nothing running;
+# one that ends with 77 was skipped, and so was a case of which a program says so.
+# $TEST_SCALE tells how much longer than on a fast machine a test should wait.
 set -u
+unset CDPATH
 cd "$(dirname "$0")/.." || exit 1
+exec </dev/null
+umask 022
 root=$(pwd)
 logs=$root/build/logs
 fuzz_seconds=8
@@ -19,24 +24,17 @@ case ${1-} in
 --long=*) fuzz_seconds=${1#--long=}; shift ;;
 esac
 words=$*
-passed=0
-failed=0
-skipped=0
 
 for name in $(env | sed -n 's/^\(CADRE_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 unset MAKELEVEL
 # Short, since the paths of Unix sockets end at 107 bytes.
 temp=$(mktemp -d /tmp/cadre-check.XXXXXX) || exit 1
-beside=
-trap '[ -z "$beside" ] || pkill -P "$beside"; rm -rf "$temp"' EXIT
+lane=
+trap 'end_lane; rm -rf "$temp"' EXIT
 trap 'exit 130' INT TERM
 mkdir -p "$logs"
-export npm_config_cache="${npm_config_cache:-${HOME:-/root}/.npm}"
-export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost
-export GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost
-export ASAN_OPTIONS="${ASAN_OPTIONS:-abort_on_error=0:detect_stack_use_after_return=1}"
-export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
-export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}"
+TEST_SCALE=${TEST_SCALE:-$(sh tests/lib/scale "$temp")}
+[ "$TEST_SCALE" = 1 ] || echo "this machine is slow, or busy: tests wait $TEST_SCALE times as long"
 
 wanted() { # NAME: does any of the words ask for it?
 	[ -n "$words" ] || return 0
@@ -50,7 +48,7 @@ wanted() { # NAME: does any of the words ask for it?
 # told in the test's log, and ended.
 still_there() {
 	n=0
-	while pids=$(pgrep -f -- "$1") && [ $n -lt 50 ]; do
+	while pids=$(pgrep -f -- "$1") && [ $n -lt $((50 * TEST_SCALE)) ]; do
 		n=$((n + 1))
 		sleep 0.1
 	done
@@ -62,52 +60,101 @@ still_there() {
 	echo $pids
 }
 
+# What those need who fetch packages, if the machine has it.
+fetching="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE
+	SSL_CERT_DIR NODE_EXTRA_CA_CERTS npm_config_registry"
+
+# in_own COMMAND...: runs it with an environment that is the same on every machine.
+in_own() {
+	case $name in
+	e2e/mcp | vm/*)
+		for var in $fetching; do
+			eval "[ -z \"\${$var+x}\" ] || set -- \"$var=\$$var\" \"\$@\""
+		done
+		;;
+	esac
+	env -i --default-signal PATH="$root/build/asan:$PATH" HOME="$own" TMPDIR="$own" \
+		XDG_RUNTIME_DIR="$own/run" XDG_STATE_HOME="$own/state" \
+		XDG_CONFIG_HOME="$own/config" CADRE="$root/build/asan/cadre" \
+		LC_ALL=C.UTF-8 TZ=UTC TEST_SCALE="$TEST_SCALE" ${N:+"N=$N"} \
+		npm_config_cache="${npm_config_cache:-${HOME:-$root/build}/.npm}" \
+		GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost \
+		GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost \
+		GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_COUNT=1 \
+		GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="$root" \
+		ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1 \
+		UBSAN_OPTIONS=print_stacktrace=1 \
+		TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 "$@"
+}
+
 # t NAME SECONDS COMMAND...: one test, in an empty home and temporary folder.
 t() {
-	name=$1 limit=$2
+	name=$1 limit=$(($2 * TEST_SCALE))
 	shift 2
 	wanted "$name" || return 0
 	log=$logs/$(echo "$name" | tr ' /' '__').log
 	own=$(mktemp -d "$temp/XXX") && mkdir -m 700 "$own/run" || exit 1
 	began=$(date +%s%3N)
-	TMPDIR=$own HOME=$own XDG_RUNTIME_DIR=$own/run XDG_STATE_HOME=$own/state \
-		XDG_CONFIG_HOME=$own/config CADRE=$root/build/asan/cadre \
-		PATH=$root/build/asan:$PATH \
-		timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+	case $name in
+	build\ *) "$@" ;; # of the compiler the caller may say something
+	*) in_own timeout -k 10 "$limit" "$@" ;;
+	esac >"$log" 2>&1
 	status=$?
 	took=$(($(date +%s%3N) - began))
 	left=$(still_there "$own/")
 	[ -z "$left" ] || status=99
 	rm -rf "$own"
 	case $status in
-	0) word=ok passed=$((passed + 1)) ;;
-	77) word=skip skipped=$((skipped + 1)) ;;
-	*) word=FAIL failed=$((failed + 1)) ;;
+	0) word=ok ;;
+	77) word=skip ;;
+	*) word=FAIL ;;
 	esac
-	printf '%-4s %-40s %6d ms%s\n' $word "$name" $took \
-		"$([ $status != 124 ] || echo "  (over $limit s)")"
-	[ $word != FAIL ] || { tail -n 40 "$log" | sed 's/^/     | /'; echo "     $log"; }
+	echo "$word" >>"$temp/words"
+	printf '%8d ms  %s\n' $took "$name" >>"$temp/times"
+	[ $word = FAIL ] || skipped_of "$log" >>"$temp/skipped"
+	{
+		printf '%-4s %-40s %6d ms%s\n' $word "$name" $took \
+			"$([ $status != 124 ] || echo "  (over $limit s)")"
+		[ $word != FAIL ] || { tail -n 40 "$log" | sed 's/^/     | /'; echo "     $log"; }
+	} >"$own.report"
+	cat "$own.report" # at once, since two may be at it
+	rm -f "$own.report"
 }
 
-# t, while others run; one at a time.
-t_beside() {
-	echo 0 1 0 >"$temp/beside" # until it has ended by itself
-	(
-		passed=0 failed=0 skipped=0
-		t "$@" >"$temp/beside.log"
-		echo "$passed $failed $skipped" >"$temp/beside"
-	) &
-	beside=$!
+# skipped_of LOG: the cases of it that were skipped, each with the reason; of a test
+# that was skipped as a whole its name.
+skipped_of() {
+	awk -v name="$name" -v whole="$([ $word != skip ] || echo yes)" '
+		sub(/^.*skipped: */, "") { reason = $0; next }
+		/^\[ RUN/ { listed = 0 }
+		/^\[  SKIPPED \].*listed below/ { listed = 1 }
+		!listed && /^\[  SKIPPED \] [A-Za-z_0-9]+$/ {
+			printf "skip %s %s: %s\n", name, $4, reason ? reason : "no reason given"
+			reason = ""
+		}
+		END { if (whole) printf "skip %s: %s\n", name, reason ? reason : "no reason given" }
+	' "$1"
 }
 
-t_join() {
-	[ -n "$beside" ] || return 0
-	wait "$beside"
-	beside=
-	cat "$temp/beside.log"
-	read -r p f s <"$temp/beside"
-	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+# The stories of VMs wait for VMs most of the time: with a second core they run beside
+# the others.  No two tests share anything but what was built before.
+beside() { # COMMAND...
+	[ "$(nproc)" -gt 1 ] || { "$@"; return; }
+	(trap - EXIT INT TERM; "$@") &
+	lane=$!
 }
+join_lane() {
+	[ -z "$lane" ] || wait "$lane"
+	lane=
+}
+end_lane() { # in a hurry
+	[ -n "$lane" ] || return 0
+	under=$(pgrep -P "$lane")
+	kill "$lane" $under 2>/dev/null
+	wait "$lane" 2>/dev/null
+}
+
+count_of() { grep -c "^$1" "$2" 2>/dev/null; }
 
 # A build is a test as well: it runs once, before the first that needs it.
 built=
@@ -117,7 +164,7 @@ build() { # VARIANT TARGET...
 	case $built in *" $variant:$1 "*) return 0 ;; esac
 	built="$built $variant:$1 "
 	saved=$words words=
-	t "build ${variant:-release} $(basename "$1")" 1200 make -k -j"$(nproc)" \
+	t "build ${variant:-release} $(basename "$1")" 1200 timeout -k 10 1200 make -k -j"$(nproc)" \
 		B="$variant" WERROR="$([ "$variant" ] || echo -Werror)" "$@"
 	words=$saved
 }
@@ -150,11 +197,28 @@ program() { # NAME SECONDS VARIANT ARGUMENT...: tests/NAME.c, if there
 }
 
 [ -n "$words" ] || build '' all
+[ "$words" = fuzz ] || [ "$words" = tsan ] || build asan tests
+vm_stories() {
+	for story in $(list tests/vm/*.sh); do
+		base=$(basename "$story" .sh)
+		# A VM in a VM takes minutes: for who asks.
+		case $base:$words in
+		vsock-nested:*vsock* | vsock-nested:*nested*) t vm/vsock-nested 600 sh "$story" ;;
+		vsock-nested:*) ;;
+		*) t "vm/$base" 600 sh "$story" ;;
+		esac
+	done
+}
+if any $(for story in $(list tests/vm/*.sh); do echo "vm/$(basename "$story" .sh)"; done); then
+	build '' all # the guest's program in an image is the release's
+	build test tests
+	beside vm_stories
+fi
+
 for lint in $(list tools/lint/*); do
 	t "lint $(basename "$lint")" 300 "$lint"
 done
 
-[ "$words" = fuzz ] || [ "$words" = tsan ] || build asan tests
 for unit in $(list tests/unit/test_*.c); do
 	base=$(basename "$unit" .c)
 	t "unit ${base#test_}" 120 "build/asan/tests/unit/$base"
@@ -175,19 +239,12 @@ for source in $(list tests/*.c); do
 done
 
 for story in $(list tests/*/*.sh); do
-	base=${story#tests/} seconds=300
+	base=${story#tests/}
 	case $base in
-	lib/*) continue ;; # what stories share
-	vm/*) # the guest's program in an image is the release's
-		! wanted "${base%.sh}" || build '' all
-		! wanted "${base%.sh}" || build test tests
-		seconds=600
-		;;
+	lib/* | vm/*) ;;
+	*) t "${base%.sh}" 300 sh "$story" ;;
 	esac
-	[ "$base" = vm/vsock-nested.sh ] || t "${base%.sh}" $seconds sh "$story"
 done
-# Minutes of one core, which these leave idle.
-t_beside vm/vsock-nested 600 sh tests/vm/vsock-nested.sh
 
 # Threads: a whole host under load, and the units that start some.  TSan's map does
 # not fit the kernel's widest address randomness.
@@ -218,7 +275,16 @@ if [ -n "$fuzzers" ] && any $(names fuzz $fuzzers); then
 	done
 fi
 
-t_join
-[ $skipped = 0 ] || echo "$skipped skipped"
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+join_lane
+touch "$temp/words" "$temp/times" "$temp/skipped"
+[ "$(wc -l <"$temp/times")" -lt 2 ] || {
+	echo "slowest:"
+	sort -rn "$temp/times" | head -n 10
+}
+[ ! -s "$temp/skipped" ] || {
+	echo "$(wc -l <"$temp/skipped") skipped:"
+	sed 's/^skip //' "$temp/skipped"
+}
+failed=$(count_of FAIL "$temp/words")
+echo "$(count_of ok "$temp/words") passed, $failed failed"
+[ "$failed" = 0 ]

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/machine/private.h"
+
 static const char stage_name[] = ".cadre-stage";
 
 int files_fault(struct fault *f, const char *what, const char *path)
@@ -32,7 +34,7 @@ int files_open_below(int root, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC),
-		.mode = flags & O_CREAT ? 0600 : 0,
+		.mode = flags & O_CREAT ? PRIVATE_FILE : 0,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
 	};
 
@@ -63,7 +65,7 @@ static int step_into(struct files *fs, int dir, const char *name)
 		if (fd >= 0)
 			return fd;
 		if (errno == ENOENT) {
-			if (mkdirat(dir, name, 0700) == 0)
+			if (mkdirat(dir, name, PRIVATE_FOLDER) == 0)
 				fs->made = true;
 			else if (errno != EEXIST)
 				return -1;
@@ -163,7 +165,8 @@ static int read_at(int dir, const char *name, struct text *out)
 
 int files_write(int dir, const char *name, const struct text *text, bool sync)
 {
-	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			PRIVATE_FILE);
 	size_t done = 0;
 	int error;
 
@@ -323,26 +326,6 @@ int files_purge(struct files *fs, const char *folder, struct fault *f)
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-/* mkdir -p */
-static int make_root(const char *path)
-{
-	char copy[4200];
-
-	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	for (char *c = copy + 1; *c; c++) {
-		if (*c != '/')
-			continue;
-		*c = '\0';
-		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-			return -1;
-		*c = '/';
-	}
-	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -1 : 0;
-}
-
 int files_open(struct files *fs, const char *root, struct fault *f)
 {
 	struct timespec now;
@@ -353,7 +336,7 @@ int files_open(struct files *fs, const char *root, struct fault *f)
 	clock_gettime(CLOCK_REALTIME, &now);
 	fs->serial = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fs->root < 0 && errno == ENOENT && make_root(root) == 0)
+	if (fs->root < 0 && errno == ENOENT && private_folder(root) == 0)
 		fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fs->root < 0)
 		return files_fault(f, "open the root", root);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include <uv.h>
 
 #include "core/host/mirror.h"
+#include "core/machine/private.h"
 #include "storage/search.h"
 
 enum {
@@ -123,6 +125,17 @@ static void slice(struct scribe *s, int *ms, int *rest_ms)
 		*rest_ms += BUSY_RESTS * (int)((uv_hrtime() - began) / 1000000);
 }
 
+/* What was written into the state's own vault while notes were still as open as the
+ * umask left them.  A vault elsewhere is a person's, whose modes stay. */
+static void close_vault(const struct home *home)
+{
+	size_t n = strlen(home->dir);
+
+	if (strncmp(home->vault, home->dir, n) == 0 && home->vault[n] == '/' &&
+	    !strstr(home->vault + n, "/.."))
+		private_tree(home->vault);
+}
+
 static void mirror_on(void *arg)
 {
 	struct scribe *s = arg;
@@ -133,6 +146,7 @@ static void mirror_on(void *arg)
 
 	pthread_setname_np(pthread_self(), "cadre-mirror");
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	close_vault(s->home);
 	while (!atomic_load(&s->ending)) {
 		slice(s, &ms, &rest_ms);
 		wakers[2].fd = s->vault;

@@ -12,6 +12,7 @@
 
 #include "core/machine/child.h"
 #include "core/machine/disk_layer.h"
+#include "core/machine/private.h"
 
 /* --- places ----------------------------------------------------------------------- */
 
@@ -101,6 +102,7 @@ static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 	unlink(half);
 	if (child_run(words, NULL, f))
 		return f->code;
+	private_tree(half); /* qemu-img asks the umask */
 	if (rename(half, path))
 		return fault_set(f, FAULT_IO, "", "cannot make %.160s: %s", path,
 				 strerror(errno));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/machine/notes_inside.h"
+#include "core/machine/private.h"
 
 /* --- staging --------------------------------------------------------------------- */
 
@@ -33,19 +34,19 @@ static int open_stage(int root)
 
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
-	if (mkdirat(root, NOTES_STAGE, 0700) < 0 && errno != EEXIST)
+	if (mkdirat(root, NOTES_STAGE, PRIVATE_FOLDER) < 0 && errno != EEXIST)
 		return -1;
 	return fsync(root) < 0 ? -1
 			       : notes_open(root, NOTES_STAGE, O_RDONLY | O_DIRECTORY);
 }
 
-/* A new file in the stage with `data`, synced, with the mode of what it will
- * replace. */
+/* A new file in the stage with `content`, synced; private, or with the mode of what
+ * it will replace. */
 static int fill(int stage, const char *name, int mode, const struct text *content,
 		struct note_stamp *stamp)
 {
 	int fd = openat(stage, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			0666);
+			PRIVATE_FILE);
 	int rc, error;
 
 	if (fd < 0)

@@ -14,6 +14,7 @@
 #include "core/machine/accel.h"
 #include "core/machine/child.h"
 #include "core/machine/pid.h"
+#include "core/machine/private.h"
 #include "core/machine/qemu_inside.h"
 #include "core/machine/qmp.h"
 
@@ -377,6 +378,8 @@ int vm_start(const struct spot *s, const char *dir, const char *disk,
 			return f->code;
 		}
 	}
+	private_tree(s->path); /* QEMU asks the umask: its console, its sockets */
+	private_tree(s->sockets);
 	pid_find(pid, process);
 	process->cid = cid;
 	return 0;

@@ -245,7 +245,7 @@ static void judge_rows(struct court *c, const struct scene *s)
 
 static void judge_mirror(struct court *c, const struct home *home, struct store *store)
 {
-	int64_t until = tick_ms() + MIRROR_MS, lag = 1;
+	int64_t until = tick_ms() + patience_ms(MIRROR_MS), lag = 1;
 	struct text report = { 0 };
 	struct fault f = { 0 };
 

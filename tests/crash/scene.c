@@ -144,7 +144,7 @@ int64_t scene_number(struct scene *s, const char *sql)
 
 bool scene_await(struct scene *s, const char *sql, int ms)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = tick_ms() + patience_ms(ms);
 
 	while (scene_number(s, sql) != 0) {
 		scene_tend(s, false);
@@ -157,7 +157,7 @@ bool scene_await(struct scene *s, const char *sql, int ms)
 
 int64_t scene_mirror_lag(struct scene *s, int ms)
 {
-	int64_t until = tick_ms() + ms, lag = -1;
+	int64_t until = tick_ms() + patience_ms(ms), lag = -1;
 	struct home *home = calloc(1, sizeof(*home));
 	struct store *store = NULL;
 	struct fault f = { 0 };

@@ -3,7 +3,6 @@
 # socket; they go and come again, are let go of, and one that hangs is noticed.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-patience=300
 far='' near=''
 finish() {
 	cadre down >/dev/null 2>&1
@@ -17,16 +16,17 @@ mkdir -p "$TMPDIR/far" "$TMPDIR/near"
 echo far >"$TMPDIR/far/where"
 echo near >"$TMPDIR/near/where"
 port=$(python3 - <<-'END'
-	import socket
-	while True:  # a port and the one behind it that nobody has
+	import random, socket
+	while True:  # a port and the one behind it that nobody has, nor is given unasked
 	    a, b = socket.socket(), socket.socket()
-	    a.bind(("127.0.0.1", 0))
+	    port = random.randrange(15000, 32000)
 	    try:
-	        b.bind(("127.0.0.1", a.getsockname()[1] + 1))
+	        a.bind(("127.0.0.1", port))
+	        b.bind(("127.0.0.1", port + 1))
 	        break
-	    except (OSError, OverflowError):
+	    except OSError:
 	        continue
-	print(a.getsockname()[1])
+	print(port)
 	END
 )
 echo "a secret of $$" >"$TMPDIR/token"
@@ -53,7 +53,7 @@ attach --agent ann --address "tcp:127.0.0.1:$port" --token @"$TMPDIR/token" >/de
 attach --agent bob --address "unix:$TMPDIR/n/sockets" >/dev/null || bad "attach at a socket"
 until_is '^far$' in_place red/ann 'cat where'
 until_is '^near$' in_place red/bob 'cat where'
-in_place red/ann 'env' | grep -q 'secret' && bad "commands see the token"
+in_place red/ann env | grep -q "secret of $$" && bad "commands see the token"
 
 # Who works there reaches the host through the guest, as the agent whose workspace it is.
 until_is '^red ann$' in_place red/ann 'echo $CADRE_TEAM $CADRE_AGENT'

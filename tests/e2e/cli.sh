@@ -4,6 +4,7 @@
 set -u
 here=$(cd "$(dirname "$0")/../.." && pwd)
 : "${CADRE:=$(command -v cadre)}"
+. "$(dirname "$0")/../lib/patience.sh"
 export CADRE_HOME="$TMPDIR/state" NO_COLOR=1
 failed=0
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -156,15 +157,10 @@ story() {
 
 	cadre events -f --json >"$TMPDIR/followed" &
 	follower=$!
-	sleep 0.3
 	is 0 . cadre task create "Seen by the follower"
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		grep -q '"task.created".*"003"' "$TMPDIR/followed" && break
-		sleep 0.1
-	done
+	until_done grep -q '"task.created".*"003"' "$TMPDIR/followed"
 	kill $follower
 	wait $follower 2>/dev/null
-	grep -q '"task.created".*"003"' "$TMPDIR/followed" || bad "events -f"
 
 	is 0 '^destroyed\|^state  *destroyed' cadre team destroy "$team-2"
 	unset CADRE_TEAM
@@ -199,10 +195,7 @@ is 0 '^host  *no$' cadre status --direct
 
 # A command in a workspace looks as if it ran here.
 is 0 . cadre team create shop --roles '[{"name":"coder","workspace":true}]'
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	cadre workspace list --team shop | grep -q ready && break
-	sleep 0.2
-done
+until_is ready cadre workspace list --team shop
 is 0 'ready' cadre workspace list --team shop
 is 0 '^two words$' cadre exec shop/coder printf '%s\n' 'two words'
 is 0 '^here$' cadre exec shop/coder 'echo here; true'

@@ -3,6 +3,7 @@
 # by whoever acts on it, and refused with its place when it is wrong.
 set -u
 : "${CADRE:=$(command -v cadre)}"
+. "$(dirname "$0")/../lib/patience.sh"
 export NO_COLOR=1
 failed=0
 trap 'cadre --home "$TMPDIR/shop/.cadre" down >/dev/null 2>&1' EXIT
@@ -140,7 +141,7 @@ cadre team create blue --roles "$roles" --inbox.capacity=7 --max_vms 4 >/dev/nul
 
 ask() { sqlite3 -readonly .cadre/state.db "$1"; }
 # Seconds from now, with the time that calls take.
-within() { [ "$1" -gt $(($2 - 20)) ] && [ "$1" -le "$2" ] || bad "$3: $1 seconds, not $2"; }
+within() { [ "$1" -gt $(($2 - 35)) ] && [ "$1" -le "$2" ] || bad "$3: $1 seconds, not $2"; }
 
 [ "$(ask "SELECT inbox_capacity || ' ' || max_vms FROM v_team WHERE team = 'red'")" = '2 3' ] ||
 	bad "the team has other limits"
@@ -172,11 +173,7 @@ cadre up --limits.max_waits 1 --limits.max_total_vms=1 >/dev/null || bad "up"
 is 6 'exhausted' cadre team create green --roles '[{"name":"a","workspace":true,"count":2}]'
 until cadre --team blue --as tester inbox --wait_seconds 20 >"$TMPDIR/first" 2>&1; do :; done &
 first=$!
-n=0
-until cadre --team blue --as tester inbox --wait_seconds 1 2>&1 | grep -q '1 calls of this caller wait'; do
-	n=$((n + 1))
-	[ $n -lt 20 ] || { bad "a second wait is not refused"; break; }
-done
+until_is '1 calls of this caller wait' cadre --team blue --as tester inbox --wait_seconds 1
 cadre --team blue send tester go >/dev/null
 wait $first
 grep -q go "$TMPDIR/first" || bad "the first wait has no answer"
@@ -185,12 +182,7 @@ cadre down >/dev/null
 # A vault that a variable or flag names is named from here, also for a host.
 CADRE_VAULT_ROOT=other cadre up >/dev/null || bad "up"
 cadre task create "Elsewhere" >/dev/null
-n=0
-until grep -qs Elsewhere other/teams/red/tasks/*.md; do
-	n=$((n + 1))
-	[ $n -lt 100 ] || { bad "the host's vault is not in other"; break; }
-	sleep 0.1
-done
+until_is Elsewhere sh -c 'cat other/teams/red/tasks/*.md'
 cadre down >/dev/null
 
 # With `normal` an answer does not wait for the disk.  A build for tests counts the

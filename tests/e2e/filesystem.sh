@@ -3,28 +3,26 @@
 # every way in; in memory it is taken.
 set -u
 : "${CADRE:=$(command -v cadre)}"
+skip() { echo "skipped: $*"; exit 77; }
 if [ "${1-}" != inside ]; then
-	command -v bindfs >/dev/null && [ -c /dev/fuse ] &&
-		unshare -m true 2>/dev/null || exit 77
+	command -v bindfs >/dev/null && [ -c /dev/fuse ] || skip "no bindfs or no /dev/fuse"
+	unshare -m true 2>/dev/null || skip "no mounts of one's own here"
 	exec unshare -m --propagation private sh "$0" inside
 fi
 export NO_COLOR=1
 cadre() { "$CADRE" "$@"; }
 failed=0
 bad() { echo "FAILED: $*"; failed=1; }
+. "$(dirname "$0")/../lib/patience.sh"
 
 mkdir "$TMPDIR/real" "$TMPDIR/mirrored" "$TMPDIR/memory"
-mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || exit 77
+mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || skip "no tmpfs here"
 CADRE_HOME=$TMPDIR/real/state cadre init >/dev/null || bad "init"
-bindfs "$TMPDIR/real" "$TMPDIR/mirrored" || exit 77
+bindfs "$TMPDIR/real" "$TMPDIR/mirrored" || skip "bindfs does not work here"
 # Who has just ended there may hold it a moment longer.
 finish() {
 	for place in mirrored memory; do
-		n=0
-		until umount "$TMPDIR/$place" || [ $n = 50 ]; do
-			n=$((n + 1))
-			sleep 0.1
-		done
+		until_done umount "$TMPDIR/$place"
 	done
 }
 trap finish EXIT

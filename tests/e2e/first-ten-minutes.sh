@@ -2,6 +2,8 @@
 # first-ten-minutes - what README tells a newcomer to type, typed: from an empty
 # project to a team that talks, shares a board, and survives its host.
 set -eu
+bad() { echo "FAILED: $*"; }
+. "$(dirname "$0")/../lib/patience.sh"
 export NO_COLOR=1
 mkdir "$TMPDIR/project"
 cd "$TMPDIR/project"
@@ -61,10 +63,7 @@ run cadre events --kind task
 see 'task.completed'
 run sqlite3 -box .cadre/state.db 'SELECT team, id, status, owner, title FROM v_board'
 see 'parser'
-for i in 1 2 3 4 5 6 7 8 9 10; do
-	grep -q completed .cadre/vault/teams/web/tasks/001-*.md && break
-	sleep 0.3
-done
+until_is completed cat .cadre/vault/teams/web/tasks/001-write-the-parser.md
 run cat .cadre/vault/teams/web/tasks/001-write-the-parser.md
 see '^status: completed'
 run cadre doctor

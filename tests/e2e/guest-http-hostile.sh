@@ -4,7 +4,6 @@
 # guest does not grow, and the rest of it goes on.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-patience=300
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"
 finish() {
 	cadre team destroy red >/dev/null 2>&1
@@ -18,12 +17,7 @@ in_place() { cadre exec "$1" sh -c "$2"; }
 
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann","workspace":true},{"name":"bob","workspace":true}]' >/dev/null || bad "team create"
-n=0
-until cadre agent whois red/bob --json | grep -q '"http":"http'; do
-	n=$((n + 1))
-	[ $n -lt 300 ] || { bad "bob's door does not open"; exit 1; }
-	sleep 0.1
-done
+until_is '"http":"http' cadre agent whois red/bob --json || exit 1
 url=$(cadre agent whois red/bob --json | field http)
 token=$(in_place red/ann "\"$CADRE\" agent door bob --json" | field token)
 guest=$(cadre workspace info red/bob --json | field pid)

@@ -3,7 +3,6 @@
 # before it is answered, files as large as they are, a host that goes and comes.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-patience=300
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
 finish() {
 	cadre up >/dev/null 2>&1
@@ -21,7 +20,7 @@ door() { in_place "$1" "\"$CADRE\" agent door $2 --json" | field token; } # WHO 
 ask() {
 	token=$1 path=$2
 	shift 2
-	curl -sS -m 60 -o "$TMPDIR/body" -w '%{http_code}' --path-as-is \
+	curl -sS -m $((60 * TEST_SCALE)) -o "$TMPDIR/body" -w '%{http_code}' --path-as-is \
 		${token:+-H "Authorization: Bearer $token"} "$@" "$url$path"
 }
 expect() { # STATUS PATTERN TOKEN PATH CURL-OPTIONS...
@@ -124,7 +123,7 @@ expect 201 '"size":6' "$ann" /files/chunked -H 'Transfer-Encoding: chunked' -d '
 expect 413 'at most 1 GiB' "$ann" /files/huge -d x -H 'Content-Length: 1073741825'
 
 # Half an upload leaves nothing; what stood there stays.
-curl -sS -m 60 --limit-rate 2M -X POST -T "$TMPDIR/large" -H "Authorization: Bearer $ann" "$url/files/in/large" >/dev/null 2>&1 &
+curl -sS -m $((60 * TEST_SCALE)) --limit-rate 2M -X POST -T "$TMPDIR/large" -H "Authorization: Bearer $ann" "$url/files/in/large" >/dev/null 2>&1 &
 half=$!
 until_is '^\.cadre-' in_place red/bob 'ls -A in'
 kill $half

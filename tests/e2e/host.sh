@@ -70,7 +70,7 @@ until_is text in_place red/w-1 'cat sub/file'
 
 guest=$(pid_of w-1)
 cadre task create "slow" --team red >/dev/null
-cadre task assign 002 w-1 --command 'sleep 1; echo done' --team red >/dev/null
+cadre task assign 002 w-1 --command "sleep $((2 * TEST_SCALE)); echo done" --team red >/dev/null
 until_is in_progress cadre task show 002 --team red
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 sleep 0.2

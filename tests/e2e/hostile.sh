@@ -23,12 +23,7 @@ cadre task create work --team blue >/dev/null
 cadre send bob "for bob alone" --team red >/dev/null
 pid=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
 cadre workspace create --team red --agent ann --backend attach --address "unix:$TMPDIR/g" >/dev/null || bad "attach"
-n=0
-until grep -q '^done$' "$TMPDIR/report"; do
-	n=$((n + 1))
-	[ $n -lt 600 ] || { bad "it never came to its end"; break; }
-	sleep 0.1
-done
+until_is '^done$' cat "$TMPDIR/report"
 grep -v '^done$' "$TMPDIR/report" && bad "see above"
 [ "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")" = "$pid" ] || bad "the host is another process"
 cadre --team red --as bob inbox >"$TMPDIR/inbox"

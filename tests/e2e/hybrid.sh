@@ -3,7 +3,6 @@
 # CONNECT, what runs in it dials PATH_5000 and is who its channel is.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-patience=300
 guest='' vmm=''
 finish() {
 	cadre down >/dev/null 2>&1

@@ -3,7 +3,6 @@
 # host lives, and the mail stays in its rows.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-patience=600
 guest=''
 finish() {
 	cadre down >/dev/null 2>&1

@@ -6,15 +6,6 @@ set -u
 vault=$CADRE_HOME/vault/teams/shop
 trap 'cadre down >/dev/null 2>&1' EXIT
 
-# until_done COMMAND...: it succeeds within twenty seconds.
-until_done() {
-	n=0
-	while ! "$@" >/dev/null 2>&1; do
-		n=$((n + 1))
-		[ $n -lt 200 ] || { bad "$*"; return; }
-		sleep 0.1
-	done
-}
 whole() { cadre doctor | grep -q '^ok *vault *whole$'; }
 
 cadre team create shop --roles coder >/dev/null || bad "team"

@@ -2,7 +2,6 @@
 # old-dialect - an older guest with this host, and an older host with this guest.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-patience=300
 old='' new=''
 finish() {
 	cadre down >/dev/null 2>&1
@@ -14,8 +13,7 @@ trap finish EXIT
 mkdir -p "$TMPDIR/dir" "$TMPDIR/old"
 "$CADRE" guest --dir "$TMPDIR/dir" --state "$TMPDIR/new" &
 new=$!
-n=0
-until [ -S "$TMPDIR/new/relay.sock" ] || [ $n = 100 ]; do sleep 0.1; n=$((n + 1)); done
+until_done test -S "$TMPDIR/new/relay.sock"
 python3 "$here/peers/host.py" "$TMPDIR/new" || bad "an older host and this guest"
 wait $new || bad "the guest did not end well"
 new=''

@@ -2,6 +2,8 @@
 # which under half is left.  One that only thinks keeps it as long as its `cadre mcp`
 # lives, and not for longer.
 set -eu
+bad() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "$0")/../lib/patience.sh"
 export CADRE_HOME="$TMPDIR/home"
 cadre init >/dev/null
 token=$(cadre --json team create alpha --roles coder | grep -o '"token":"[^"]*"' |
@@ -9,18 +11,15 @@ token=$(cadre --json team create alpha --roles coder | grep -o '"token":"[^"]*"'
 cadre task create "Think for long" >/dev/null
 until_ms() { sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT lease_until FROM task'; }
 
+is_renewed() { [ "$(until_ms)" -gt "$1" ]; }
 looks() {
-	cadre --team alpha --as coder claim 001 --lease-seconds 5 >/dev/null
+	cadre --team alpha --as coder claim 001 --lease-seconds $((5 * TEST_SCALE)) >/dev/null
 	granted=$(until_ms)
 	cadre --team alpha --as coder task list >/dev/null
 	[ "$(until_ms)" = "$granted" ] || { echo "renewed too early"; exit 1; }
-	sleep 3
+	waits 3
 	cadre --team alpha --as coder task list >/dev/null
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		[ "$(until_ms)" -gt "$granted" ] && break
-		sleep 0.1
-	done
-	[ "$(until_ms)" -gt "$granted" ] || { echo "not renewed $1"; exit 1; }
+	until_done is_renewed "$granted"
 	cadre --team alpha --as coder release 001 >/dev/null
 }
 
@@ -31,18 +30,17 @@ thinks() {
 	CADRE_TEAM=alpha CADRE_AGENT=coder CADRE_TOKEN=$token cadre mcp <"$TMPDIR/in" >"$TMPDIR/said" &
 	mcp=$!
 	exec 9>"$TMPDIR/in"
-	cat >&9 <<-'END'
+	cat >&9 <<-END
 		{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
-		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task","arguments":{"action":"claim","task":"001","lease_seconds":5}}}
+		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task","arguments":{"action":"claim","task":"001","lease_seconds":$((5 * TEST_SCALE))}}}
 	END
-	sleep 7
+	waits 7
 	grep -q '"epoch":' "$TMPDIR/said" || { cat "$TMPDIR/said"; echo "not claimed $1"; exit 1; }
 	[ "$(until_ms)" -gt "$(date +%s%3N)" ] || { echo "not kept $1"; exit 1; }
 	cadre --team alpha task show 001 | grep -q '^owner  *coder' || { echo "lost $1"; exit 1; }
 	kill -9 $mcp
 	exec 9>&-
-	sleep 5.5
-	cadre --team alpha task list --json | grep -q '"ready":true' || { echo "kept by the dead $1"; exit 1; }
+	until_is '"ready":true' cadre --team alpha task list --json # it is kept by no dead one
 }
 looks "without a host"
 cadre up >/dev/null

@@ -2,6 +2,7 @@
 # reply - several processes of one agent after one reply: it is handed out fresh
 # to one of them, and whoever else shows it says that it was fetched already.
 set -u
+: "${TEST_SCALE:=1}"
 : "${CADRE:=$(command -v cadre)}"
 export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
 cadre() { "$CADRE" --team red "$@"; }
@@ -13,7 +14,7 @@ bad() { echo "FAILED: $*"; failed=1; }
 
 # answers: the tester answers the newest question that waits, when it is there.
 answers() {
-	question=$(cadre --as tester --json inbox --wait-seconds 10 --limit 1 |
+	question=$(cadre --as tester --json inbox --wait-seconds $((10 * TEST_SCALE)) --limit 1 |
 		grep -o '"message_id":"[^"]*"' | head -n 1 | cut -d'"' -f4)
 	cadre --as tester reply "$question" "$1" >/dev/null || bad "$1: no reply"
 }
@@ -36,7 +37,7 @@ both_ask() {
 one_receives() {
 	cadre --as coder --json send tester "$1?" --wait >"$TMPDIR/a" 2>&1 &
 	a=$!
-	cadre --as coder --json inbox --wait-seconds 30 >"$TMPDIR/b" 2>&1 &
+	cadre --as coder --json inbox --wait-seconds $((30 * TEST_SCALE)) >"$TMPDIR/b" 2>&1 &
 	b=$!
 	answers "$1!"
 	wait $a || bad "$1: $(cat "$TMPDIR/a")"

@@ -3,8 +3,7 @@
 # folder stays, and copies are made as many at once as may be.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-patience=200
-trap 'cadre team destroy red >/dev/null 2>&1; sleep 1; cadre down >/dev/null 2>&1' EXIT
+trap 'cadre team destroy red >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 in_place() { cadre exec --team red "$1" sh -c "$2"; }
 
 CADRE_LIMITS_MAX_CONCURRENT_FORKS=1 cadre up >/dev/null || bad "up"

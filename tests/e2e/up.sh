@@ -72,7 +72,7 @@ while True:
 print("held", flush=True)
 time.sleep(1)' "$CADRE_HOME/host.lock" >"$TMPDIR/child" &
 child=$!
-until [ -s "$TMPDIR/child" ]; do sleep 0.01; done
+until_done test -s "$TMPDIR/child"
 cadre serve >"$TMPDIR/serve" 2>&1 &
 wait $child
 up_says '^up already'

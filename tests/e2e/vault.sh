@@ -1,12 +1,14 @@
 # Notes of the vault: nobody's text is lost or written twice, whoever writes at once and
 # whatever is killed, and no path leaves the vault or a team's folder.
 set -eu
+. "$(dirname "$0")/../lib/patience.sh"
 export CADRE_HOME="$TMPDIR/home"
 vault=$CADRE_HOME/vault
 cadre init >/dev/null
 cadre team create alpha --roles coder >/dev/null
 cadre team create beta --roles coder >/dev/null
 fail() { echo "$*"; exit 1; }
+bad() { fail "$*"; }
 refused() { # CODE ARGUMENT...: the command says no with this exit status
 	want=$1 status=0
 	shift
@@ -93,18 +95,19 @@ cadre --team alpha task create "Write the parser" >/dev/null
 refused 4 --team alpha --as coder vault append tasks/001-write-the-parser.md "my note"
 grep -q 'task update' "$TMPDIR/out" || fail "no hint: $(cat "$TMPDIR/out")"
 
-# What people type is found by whoever looks next; a link leads no search out.
+# What people type is found by whoever looks next, if what one search may take of time
+# is enough; a link leads no search out.
 echo "a needle in the hay" >"$vault/typed.md"
 mkdir -p "$vault/deep/er" && echo "the other needle" >"$vault/deep/er/note.txt"
 echo "needle" >"$TMPDIR/secret.md" && ln -s "$TMPDIR/secret.md" "$vault/link.md"
-cadre vault search needle --json | grep -qF '"total_matches":2,"complete":true' || fail "two needles"
-cadre vault search '^the .* needle$' --regex | grep -qF 'deep/er/note.txt  1' || fail "no expression"
-cadre --team alpha search needle --scope vault --json | grep -qF '[needle] in the hay' || fail "search"
+until_is '"total_matches":2,"complete":true' cadre vault search needle --json
+until_is 'deep/er/note.txt  1' cadre vault search '^the .* needle$' --regex
+until_is '\[needle\] in the hay' cadre --team alpha search needle --scope vault --json
 echo "nothing" >"$vault/typed.md"
-[ "$(cadre vault search needle --json | grep -c 'typed')" = 0 ] || fail "an old text is found"
-cadre vault tags | grep -q '^1 *red' || fail "no tag: $(cadre vault tags)"
+until_is '"total_matches":1,"complete":true' cadre vault search needle --json
+until_is '^1 *red' cadre vault tags
 rm "$vault/link.md" "$CADRE_HOME/search.db"
-cadre --direct vault search needle --json | grep -qF '"total_matches":1,' || fail "not indexed anew"
+until_is '"total_matches":1,' cadre --direct vault search needle --json
 # An expression that costs all there is of time and memory gets little of both.
 head -c 3000000 /dev/zero | tr '\0' a >"$vault/deep/long.txt"
 cadre vault search '(a|b)*a(a|b){30}c' --regex --json | grep -qF '"complete":false' || fail "it finished"
@@ -145,7 +148,7 @@ cadre vault write big2.txt "@$TMPDIR/big" >/dev/null
 cadre vault read big2.txt | cmp - "$TMPDIR/big"
 
 # Who is told of a write can read it.
-cadre events --json --kind vault.written --wait-seconds 20 --after \
+cadre events --json --kind vault.written --wait-seconds $((20 * TEST_SCALE)) --after \
 	"$(cadre events --json | sed 's/.*"next":\([0-9]*\).*/\1/')" >"$TMPDIR/told" &
 sleep 0.3
 as vault write told.md "the news" >/dev/null

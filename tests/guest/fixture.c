@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "guest/guest.h"
+#include "tests/lib/place.h"
 
 int64_t clock_ms(void)
 {
@@ -187,9 +188,8 @@ static bool receive(int fd, void *to, size_t len, int64_t until)
 	return true;
 }
 
-json_t *hear(int fd, int ms)
+static json_t *hear_until(int fd, int64_t until)
 {
-	int64_t until = clock_ms() + ms;
 	json_error_t error;
 	unsigned char head[4];
 	json_t *message;
@@ -209,12 +209,17 @@ json_t *hear(int fd, int ms)
 	return message;
 }
 
+json_t *hear(int fd, int ms)
+{
+	return hear_until(fd, clock_ms() + patience_ms(ms));
+}
+
 json_t *hear_type(int fd, const char *type, int ms)
 {
-	int64_t until = clock_ms() + ms;
+	int64_t until = clock_ms() + patience_ms(ms);
 
 	for (;;) {
-		json_t *m = hear(fd, (int)(until - clock_ms()));
+		json_t *m = hear_until(fd, until);
 
 		if (!m || strcmp(text_at(m, "type"), type) == 0)
 			return m;
@@ -306,7 +311,7 @@ void assign(int relay, const char *message_id, const char *command, int timeout_
 
 json_t *wait_results(int control, size_t n, int ms)
 {
-	int64_t until = clock_ms() + ms;
+	int64_t until = clock_ms() + patience_ms(ms);
 
 	for (;;) {
 		json_t *a = ask(control, "{\"type\":\"PollDaemonResults\","

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/guest/cases.h"
+#include "tests/lib/place.h"
 #include "tests/lib/usage.h"
 
 enum { CONNECTS = 2000, A_SECOND = 1000 };
@@ -60,7 +61,7 @@ void test_connects(void **state)
 		if ((clock_ms() - began) * A_SECOND < i * INT64_C(1000))
 			pause_ms(1);
 	}
-	for (until = clock_ms() + 10000;
+	for (until = clock_ms() + patience_ms(10000);
 	     descriptors_of(x->pid) > descriptors + 2 && clock_ms() < until;)
 		pause_ms(20);
 	assert_in_range(descriptors_of(x->pid), 0, descriptors + 2);

@@ -233,7 +233,7 @@ int stage_round(struct stage *s)
 
 void stage_settle(struct stage *s)
 {
-	int64_t until = tick_ms() + 15000;
+	int64_t until = tick_ms() + patience_ms(15000);
 
 	for (int i = 0; i < s->n_asked; i++) {
 		struct asked *a = &s->asked[i];

@@ -75,7 +75,7 @@ long long child_born(pid_t pid)
 
 int child_wait(pid_t pid, int ms)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = tick_ms() + patience_ms(ms);
 	int status;
 
 	for (;;) {
@@ -142,7 +142,7 @@ const char *cadre_path(void)
 
 static bool says_ready(int fd, int ms)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = tick_ms() + patience_ms(ms);
 	char line[600] = "";
 	size_t len = 0;
 

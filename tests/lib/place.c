@@ -32,6 +32,14 @@ void temp_remove(const char *dir)
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
+int patience_ms(int ms)
+{
+	const char *said = getenv("TEST_SCALE");
+	long scale = said ? strtol(said, NULL, 10) : 1;
+
+	return scale < 1 || scale > 100 ? ms : ms * (int)scale;
+}
+
 void pause_for(int ms)
 {
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);

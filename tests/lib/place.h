@@ -12,6 +12,11 @@ int temp_make(char dir[64], const char *name);
 /* Removes it with all that is in it, on this file system only. */
 void temp_remove(const char *dir);
 
+/* How long a test waits here for what takes at most `ms` on a fast machine:
+ * $TEST_SCALE times as long.  Whatever is given to a function of tests/lib as a time
+ * to wait is scaled there. */
+int patience_ms(int ms);
+
 void pause_for(int ms);
 int64_t now_ms(void); /* since the epoch */
 int64_t tick_ms(void); /* since some moment; never goes back */

@@ -44,7 +44,7 @@ static bool ready(const struct raw *r, short what, int64_t until)
 
 bool raw_send(struct raw *r, const void *data, size_t len, int ms)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = tick_ms() + patience_ms(ms);
 	const char *at = data;
 
 	while (len > 0) {
@@ -56,7 +56,7 @@ bool raw_send(struct raw *r, const void *data, size_t len, int ms)
 			return false;
 		at += n;
 		len -= (size_t)n;
-		until = tick_ms() + ms;
+		until = tick_ms() + patience_ms(ms);
 	}
 	return true;
 }
@@ -98,7 +98,7 @@ static bool fill(struct raw *r, int64_t until)
 
 json_t *raw_hear(struct raw *r, int ms)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = tick_ms() + patience_ms(ms);
 	struct fault f = { 0 };
 
 	while (r->fd >= 0) {

@@ -18,16 +18,8 @@ command -v qemu-system-x86_64 >/dev/null && command -v qemu-img >/dev/null || {
 
 bad() { echo "FAILED: $*"; failed=1; }
 
-# until_is PATTERN COMMAND...: within a minute its output holds the pattern.
-until_is() {
-	pattern=$1 n=0
-	shift
-	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt 600 ] || { bad "$*: no '$pattern' in"; "$@" 2>&1 | head -5; return 1; }
-		sleep 0.1
-	done
-}
+. "$(dirname "$0")/../lib/patience.sh"
+patience=1200
 
 # An image, and a network of the story's own: what its VMs need of the machine's
 # is made in there, where nobody else's is.

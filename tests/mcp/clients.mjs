@@ -5,7 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as Client2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
-import { MODERN, newChecker } from './peer.mjs';
+import { MODERN, newChecker, scale } from './peer.mjs';
 
 const { equal, ok, deepEqual, rejects } = assert;
 const me = { name: 'tests', version: '1' };
@@ -59,7 +59,7 @@ async function tour(w, client, on, subscribe) {
 	on((n) => { updates.push(n.params.uri); wake(); });
 	const stop = await subscribe(`cadre://task/alpha/${id}`);
 	await w.operator.tool('task', { action: 'note', team: 'alpha', task: id, text: 'told' });
-	await Promise.race([updated, new Promise((_, no) => setTimeout(() => no(new Error('not told')), 3000))]);
+	await Promise.race([updated, new Promise((_, no) => setTimeout(() => no(new Error('not told')), 3000 * scale))]);
 	deepEqual([...new Set(updates)], [`cadre://task/alpha/${id}`]);
 	await stop();
 	await call('inbox', { action: 'receive', lease_seconds: 0, limit: 100 }); // so that the next one waits

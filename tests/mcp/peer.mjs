@@ -3,6 +3,9 @@
 import { spawn } from 'node:child_process';
 import { fault } from './schema.mjs';
 
+// How much longer than on a fast machine is waited here.
+export const scale = Number(process.env.TEST_SCALE ?? 1);
+
 const META = 'io.modelcontextprotocol/';
 export const MODERN = '2026-07-28';
 
@@ -78,6 +81,7 @@ export class Peer {
 	}
 	// The first message, from now on or already there, that `is` takes.
 	wait(is, ms = 10000) {
+		ms *= scale;
 		const found = this.messages.find(is);
 		if (found) return Promise.resolve(found);
 		return new Promise((done, fail) => {
@@ -113,7 +117,7 @@ export class Peer {
 	}
 	async end() {
 		this.child.stdin.end();
-		const timer = setTimeout(() => this.child.kill('SIGKILL'), 5000);
+		const timer = setTimeout(() => this.child.kill('SIGKILL'), 5000 * scale);
 		const code = await this.exited;
 		clearTimeout(timer);
 		return code;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import Ajv2020 from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { scale } from './peer.mjs';
 
 const { equal, ok, match, deepEqual } = assert;
 
@@ -351,14 +352,14 @@ export async function pipelined(w) {
 export async function slowKeep(w) {
 	const task = await w.task('to be kept');
 	const p = await w.legacy('dave');
-	const claim = await p.tool('task', { action: 'claim', task, lease_seconds: 5 });
+	const claim = await p.tool('task', { action: 'claim', task, lease_seconds: 5 * scale });
 	ok(claim.structuredContent.epoch);
 	const stands = async () => (await w.operator.tool('task', { action: 'show', team: 'alpha', task }))
 		.structuredContent.task;
-	await new Promise((r) => setTimeout(r, 7500));
+	await new Promise((r) => setTimeout(r, 7500 * scale));
 	equal((await stands()).owner, 'dave'); // as long as the process lives
 	await p.end();
-	await new Promise((r) => setTimeout(r, 5500));
+	await new Promise((r) => setTimeout(r, 5500 * scale));
 	const after = await stands();
 	ok(after.owner !== 'dave' || Date.parse(after.lease_until) < Date.now());
 }

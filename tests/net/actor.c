@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/lib/place.h"
+
 enum { PATIENCE_MS = 20000, LINES = 16, PORTS = 8, KEPT = 1 << 20 };
 
 /* ICMP_FILTER, whose header does not go with the others. */
@@ -55,14 +57,6 @@ static struct sockaddr_in place(uint32_t ip, uint16_t port)
 	return (struct sockaddr_in){ .sin_family = AF_INET,
 				     .sin_port = htons(port),
 				     .sin_addr = { htonl(ip) } };
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* --- what it serves ------------------------------------------------------------------ */
@@ -142,12 +136,12 @@ static void keep_frames(struct life *l)
 /* Serves until `fd` has something, at most so long; whether it has. */
 static bool wait_for(struct life *l, int fd, short events, int ms)
 {
-	int64_t end = now_ms() + ms;
+	int64_t end = tick_ms() + ms;
 
 	for (;;) {
 		struct pollfd p[4 + 2 * PORTS + 64] = { { fd, events, 0 } };
 		nfds_t n = 1;
-		int left = (int)(end - now_ms());
+		int left = (int)(end - tick_ms());
 
 		p[n++] = (struct pollfd){ l->frames, POLLIN, 0 };
 		for (int i = 0; i < l->n_ports; i++) {
@@ -195,7 +189,7 @@ static bool is_answered(struct life *l, uint16_t number, int ms)
 {
 	uint8_t answer[256];
 	const uint8_t *icmp = answer + 20;
-	int64_t end = now_ms() + ms;
+	int64_t end = tick_ms() + ms;
 
 	do {
 		while (recv(l->ping, answer, sizeof(answer), 0) >= 36)
@@ -204,7 +198,7 @@ static bool is_answered(struct life *l, uint16_t number, int ms)
 				l->answered[icmp[6] << 8 | icmp[7]] = true;
 		if (l->answered[number])
 			return true;
-	} while (now_ms() < end && (wait_for(l, l->ping, POLLIN, 100) || true));
+	} while (tick_ms() < end && (wait_for(l, l->ping, POLLIN, 100) || true));
 	return false;
 }
 
@@ -253,7 +247,7 @@ static struct report open_line(struct life *l, const struct order *o)
 	connect(fd, (void *)&at, sizeof(at));
 	r.port = port_of(fd);
 	fence(l);
-	if (wait_for(l, fd, POLLOUT, o->expect ? PATIENCE_MS : 0))
+	if (wait_for(l, fd, POLLOUT, o->expect ? patience_ms(PATIENCE_MS) : 0))
 		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
 	else
 		error = EAGAIN;
@@ -321,7 +315,7 @@ static struct report obey(struct life *l, const struct order *o)
 	case DEED_PING:
 		number = send_ping(l, o->to);
 		fence(l);
-		r.yes = is_answered(l, number, o->expect ? PATIENCE_MS : 0);
+		r.yes = is_answered(l, number, o->expect ? patience_ms(PATIENCE_MS) : 0);
 		return r;
 	case DEED_FRAME:
 		send_frame(l, o);

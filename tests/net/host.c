@@ -65,7 +65,7 @@ static void start(struct whole *w)
 /* Whether a command of the shell ends with 0 before long. */
 static bool comes_true(const char *command)
 {
-	int64_t end = tick_ms() + PATIENCE_MS;
+	int64_t end = tick_ms() + patience_ms(PATIENCE_MS);
 	int status = 1;
 
 	while (status && tick_ms() < end) {

@@ -2,8 +2,11 @@
 
 What goes wrong is a line of the report; the last one is `done`.
 """
+import os
 import socket
 import sys
+
+SCALE = int(os.environ.get("TEST_SCALE", "1"))
 
 HOST, PORT, TOKEN, REPORT = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
 AUTH = b"Host: localhost\r\nAuthorization: Bearer " + TOKEN.encode() + b"\r\n"
@@ -15,7 +18,7 @@ def bad(*words):
 
 
 def dial():
-    s = socket.create_connection((HOST, PORT), timeout=60)
+    s = socket.create_connection((HOST, PORT), timeout=60 * SCALE)
     return s
 
 

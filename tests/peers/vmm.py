@@ -8,6 +8,8 @@ dial CID 2: what it finds wrong is a line of REPORT, and each round ends with `d
 """
 import json, os, socket, struct, sys, threading, time
 
+SCALE = int(os.environ.get("TEST_SCALE", "1"))
+
 path, guest, report = sys.argv[1], sys.argv[2], open(sys.argv[3], "w", buffering=1)
 
 
@@ -58,7 +60,7 @@ def serve():
 def dial():
     conn = socket.socket(socket.AF_UNIX)
     conn.connect(path + "_5000")
-    conn.settimeout(30)
+    conn.settimeout(30 * SCALE)
     return conn
 
 

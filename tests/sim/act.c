@@ -163,6 +163,11 @@ void act_end(struct sim *s, struct act *a)
 	enum fault_code code = a->call.fault.code;
 	int64_t now = s->now;
 
+	if (code == FAULT_UNAVAILABLE || code == FAULT_IO || code == FAULT_INTERNAL) {
+		if (!s->trouble)
+			violated(s, "%s: %s", a->call.op->name, a->call.fault.text);
+		return; /* its outcome is not known */
+	}
 	if (a->agent >= 0 && strcmp(a->token, s->agents[a->agent].token) != 0) {
 		if (code != (strcmp(a->token, "none") ? FAULT_CONFLICT : FAULT_DENIED))
 			violated(s, "%s by an earlier generation of %s gives %s",
@@ -170,11 +175,6 @@ void act_end(struct sim *s, struct act *a)
 				 code ? fault_info(code)->name : "an answer");
 		s->refused++;
 		return;
-	}
-	if (code == FAULT_UNAVAILABLE || code == FAULT_IO || code == FAULT_INTERNAL) {
-		if (!s->trouble)
-			violated(s, "%s: %s", a->call.op->name, a->call.fault.text);
-		return; /* its outcome is not known */
 	}
 	s->now = a->call.now;
 	if (code) {

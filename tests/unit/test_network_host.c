@@ -141,7 +141,8 @@ static void add_vms(struct scene *s)
 
 static bool within_patience(struct scene *s, bool (*holds)(const struct scene *s))
 {
-	for (int64_t end = tick_ms() + PATIENCE_MS; tick_ms() < end; pause_for(10))
+	for (int64_t end = tick_ms() + patience_ms(PATIENCE_MS); tick_ms() < end;
+	     pause_for(10))
 		if (holds(s))
 			return true;
 	return false;
@@ -272,7 +273,8 @@ static void why_it_cannot_be_made_is_told(void **state)
 	s->fake->fail = true;
 	add_vms(s);
 	tell(s, "team.create", "{\"name\":\"poke\"}");
-	for (end = tick_ms() + PATIENCE_MS; !says(s, "told to fail") && tick_ms() < end;)
+	for (end = tick_ms() + patience_ms(PATIENCE_MS);
+	     !says(s, "told to fail") && tick_ms() < end;)
 		pause_for(10);
 	assert_true(tick_ms() < end);
 	s->fake->fail = false;

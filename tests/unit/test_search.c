@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "storage/search.h"
@@ -427,45 +426,6 @@ static void test_many_processes(void **state)
 	world_end(w);
 }
 
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void test_speed(void **state)
-{
-	struct world *w = world_start();
-	int rows = getenv("ASAN_OPTIONS") ? 5000 : 100000;
-	double start, fed, found;
-	char sql[800];
-
-	(void)state;
-	snprintf(
-		sql, sizeof(sql),
-		"WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c "
-		"WHERE i < %d) INSERT INTO message (team, sender, at, urgent, to_all, "
-		"ack_required, type, content) SELECT 1 + i %% 2, 1, i, 0, 1, 0, 'text', "
-		"'common ' || hex(randomblob(4)) || ' ' || hex(randomblob(40)) || ' word' "
-		"|| (i %% 100) FROM c",
-		rows);
-	run(w, sql);
-	run(w, "INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
-	       "(5, 120, 1, 1, 0, 1, 0)");
-	start = seconds();
-	step(w);
-	fed = seconds() - start;
-	start = seconds();
-	for (int i = 0; i < 20; i++)
-		find(w, SEARCH_MESSAGES, 0, "common word2");
-	found = (seconds() - start) / 20;
-	print_message("%d messages indexed in %.2f s (%.0f µs each), found in %.2f ms\n",
-		      rows, fed, fed * 1e6 / rows, found * 1e3);
-	world_end(w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -477,7 +437,6 @@ int main(void)
 		cmocka_unit_test(test_unclean),
 		cmocka_unit_test(test_excerpts),
 		cmocka_unit_test(test_many_processes),
-		cmocka_unit_test(test_speed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

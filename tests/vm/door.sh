@@ -7,12 +7,13 @@ need_image
 PATH=$PATH:/usr/sbin
 trap finish EXIT
 
+nc_waits=$((20 * TEST_SCALE))
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 # FROM METHOD PATH [BODY]: what bob's door answers a VM.
 ask() {
 	body=${4-}
 	in_vm "$1" "printf '%s %s HTTP/1.0\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s' \
-		$2 $3 $token ${#body} '$body' | nc -w ${patience-20} $at 8080"
+		$2 $3 $token ${#body} '$body' | nc -w $nc_waits $at 8080"
 }
 
 cadre up >/dev/null || bad "up"
@@ -35,13 +36,13 @@ ask red/ann POST /files/there brought | grep -q '"size":7' || bad "a file"
 [ "$(in_vm red/bob 'cat there')" = brought ] || bad "the file is not there"
 
 # Who is of another team does not even get to the door.
-patience=2
+nc_waits=2 # in vain
 ask blue/eve GET /health | grep -q ready && bad "eve reaches bob's door"
 
 # A policy shuts it: over the network, and for whoever gets there by another way.
 cadre workspace net red/bob --team red --no-allow-inter-vm >/dev/null || bad "net"
 ask red/ann GET /health | grep -q ready && bad "ann still reaches bob's door"
 in_vm red/ann 'cadre agent door bob' 2>&1 | grep -q 'allow_inter_vm off' || bad "a token for a shut door"
-patience=20
+nc_waits=$((20 * TEST_SCALE))
 until_is 'allow_inter_vm off' ask red/bob GET /health
 exit $failed

@@ -5,6 +5,7 @@
 need_image
 decoy=
 trap 'finish; [ -z "$decoy" ] || kill "$decoy"' EXIT
+umask 000
 
 # --- it boots, and nothing waits for it ---------------------------------------------
 
@@ -32,6 +33,11 @@ until_is '^a file$' cadre workspace read red/v /workspace/note.txt --team red
 until_is 'denied' cadre workspace read red/v ../etc/passwd --team red
 until_is 'denied' cadre workspace read red/p /etc/passwd --team red
 
+# What QEMU and qemu-img made is nobody else's.
+open=$(find "$CADRE_HOME/disks" "$CADRE_HOME"/workspaces/*/*.log* "$XDG_RUNTIME_DIR" \
+	"$CADRE_HOME/workspaces" -path "$CADRE_HOME/workspaces/*/*" -prune -o -perm /077 ! -type l -print)
+[ -z "$open" ] || bad "others may look at:" $open
+
 # --- a command for its daemon, and a host that is killed meanwhile ------------------------
 
 # Somebody else's VM, which is nobody's business here.
@@ -39,7 +45,7 @@ qemu-system-x86_64 -M none -nodefaults -display none -uuid 01234567-89ab-7def-81
 decoy=$!
 vm=$(pid_of red/v)
 cadre task create slow --team red >/dev/null
-cadre task assign 001 v --command 'sleep 2; wc -c <note.txt' --team red >/dev/null
+cadre task assign 001 v --command "sleep $((2 * TEST_SCALE)); wc -c <note.txt" --team red >/dev/null
 until_is in_progress cadre task show 001 --team red
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 sleep 0.2

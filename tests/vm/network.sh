@@ -12,7 +12,7 @@ address() {
 		sed 's/.*"address":"\([^"]*\)".*/\1/'
 }
 pings() { # FROM TO SECONDS: yes or no
-	in_vm "$1" "ping -c 1 -w ${3-20} $(address "$2") >/dev/null && echo yes || echo no"
+	in_vm "$1" "ping -c 1 -w ${3-$((20 * TEST_SCALE))} $(address "$2") >/dev/null && echo yes || echo no"
 }
 run() { cadre workspace run "$1" sh -c "$2" --team "${1%%/*}" >/dev/null || bad "run on $1"; }
 rules() { nft -j list ruleset | grep -o '{"rule":' | wc -l; }

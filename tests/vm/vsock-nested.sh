@@ -27,6 +27,7 @@ make_image
 outer_add_program "$root/build/test/cadre" /build/test/cadre
 outer_add_program "$root/build/test/tests/link" /bin/speaker
 outer_add_file "$root/tests/lib/vm.sh" /lib/vm.sh
+outer_add_file "$root/tests/lib/patience.sh" /lib/patience.sh
 outer_add_qemu
 outer_add_modules net/vmw_vsock/vsock net/vmw_vsock/vmw_vsock_virtio_transport_common \
 	net/vmw_vsock/vsock_loopback drivers/vhost/vhost_iotlb drivers/vhost/vhost \
@@ -46,10 +47,7 @@ hello='{"type":"Hello","id":1,"version":"0","role":"guest","boot_id":"x"'
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"v","backend":"qemu","memory_mb":128}]' \
 	>/dev/null || bad "team create"
-n=0
-until is_ready || [ $((n += 1)) -gt 100 ]; do sleep 3; done
-is_ready || {
-	bad "it does not come up"
+until_done is_ready || {
 	cadre workspace list --team red
 	cadre logs
 	cat "$CADRE_HOME"/workspaces/*/*.log

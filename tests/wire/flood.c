@@ -13,7 +13,7 @@
 /* Descriptors of the host come back to about what they were. */
 static void descriptors_back(struct scene *s, long before)
 {
-	int64_t until = tick_ms() + 10000;
+	int64_t until = tick_ms() + patience_ms(10000);
 
 	while (descriptors_of(s->host) > before + 4 && tick_ms() < until)
 		pause_for(20);
@@ -159,7 +159,7 @@ static pid_t guest_of(struct raw *r, const char *workspace)
 	pid_t pid;
 
 	snprintf(args, sizeof(args), "{'workspace':'%s'}", workspace);
-	for (int i = 0; i < 600; i++, pause_for(50)) {
+	for (int i = 0; i < patience_ms(600); i++, pause_for(50)) {
 		answer = call(r, i, "workspace.info", args);
 		const json_t *w =
 			json_object_get(json_object_get(answer, "result"), "workspace");
@@ -262,7 +262,7 @@ static int count_running(struct raw *r)
 void test_heartbeats_at_once(void **state)
 {
 	struct scene *s = *state;
-	int64_t until = tick_ms() + ANSWER_MS;
+	int64_t until = tick_ms() + patience_ms(ANSWER_MS);
 	char began[100];
 	struct raw r;
 	pid_t guest;

@@ -55,7 +55,7 @@ static void door_open(struct door *d)
 /* Writes as much as is taken within `ms`; how many bytes. */
 static size_t tell(struct door *d, const char *data, size_t len, int ms)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = tick_ms() + patience_ms(ms);
 	size_t at = 0;
 
 	while (at < len && tick_ms() < until) {
@@ -98,7 +98,7 @@ static bool fill(struct door *d, int64_t until)
 /* The next line as JSON; NULL when none comes in time or it has ended. */
 static json_t *next(struct door *d, int ms)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = tick_ms() + patience_ms(ms);
 	json_t *json;
 	char *end;
 	size_t n;
@@ -146,7 +146,7 @@ static void door_greet(struct door *d)
 static void door_close(struct door *d)
 {
 	close(d->in);
-	while (fill(d, tick_ms() + ANSWER_MS))
+	while (fill(d, tick_ms() + patience_ms(ANSWER_MS)))
 		d->len = 0;
 	assert_int_equal(child_wait(d->pid, ANSWER_MS), 0);
 	close(d->out);

@@ -77,7 +77,7 @@ void healthy(struct scene *s)
 	expect_result(&r, "state.status", "{}");
 	expect_result(&r, "message.send", "{'to':['ann'],'content':'x'}");
 	raw_hang_up(&r);
-	assert_in_range(tick_ms() - began, 0, AT_ONCE_MS);
+	assert_in_range(tick_ms() - began, 0, patience_ms(AT_ONCE_MS));
 }
 
 /* --- beginning and end ------------------------------------------------------------- */

@@ -1,0 +1,83 @@
+#include "core/machine/private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DEPTH_MOST = 256, PATH_MOST = 4200 };
+
+int private_folder(const char *path)
+{
+	char copy[PATH_MOST];
+
+	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	for (char *c = copy + 1; *c; c++) {
+		if (*c != '/')
+			continue;
+		*c = '\0';
+		if (mkdir(copy, PRIVATE_FOLDER) < 0 && errno != EEXIST)
+			return -1;
+		*c = '/';
+	}
+	return mkdir(copy, PRIVATE_FOLDER) < 0 && errno != EEXIST ? -1 : 0;
+}
+
+/* --- what is there already ---------------------------------------------------------- */
+
+static void close_entry(int dir, const char *name, dev_t device, int depth);
+
+/* `fd` is an O_PATH descriptor of a folder. */
+static void close_below(int fd, dev_t device, int depth)
+{
+	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = again >= 0 ? fdopendir(again) : NULL;
+	struct dirent *entry;
+
+	if (!dir) {
+		if (again >= 0)
+			close(again);
+		return;
+	}
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			close_entry(again, entry->d_name, device, depth + 1);
+	closedir(dir);
+}
+
+static bool is_ours_alone(const struct stat *st)
+{
+	return st->st_uid == geteuid() && !S_ISLNK(st->st_mode) &&
+	       (S_ISDIR(st->st_mode) || st->st_nlink == 1);
+}
+
+/* fchmod() knows no O_PATH descriptor, by which nothing is opened or followed. */
+static void close_entry(int dir, const char *name, dev_t device, int depth)
+{
+	int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	char itself[40];
+
+	if (fd < 0)
+		return;
+	snprintf(itself, sizeof(itself), "/proc/self/fd/%d", fd);
+	if (fstat(fd, &st) == 0 && (depth == 0 || st.st_dev == device)) {
+		if (is_ours_alone(&st) && (st.st_mode & 077))
+			(void)!chmod(itself, st.st_mode & 07700);
+		if (S_ISDIR(st.st_mode) && depth < DEPTH_MOST)
+			close_below(fd, st.st_dev, depth);
+	}
+	close(fd);
+}
+
+void private_tree(const char *path)
+{
+	close_entry(AT_FDCWD, path, 0, 0);
+}

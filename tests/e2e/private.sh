@@ -1,0 +1,82 @@
+#!/bin/sh
+# private - whatever the umask: what a state's folder and its vault hold is nobody
+# else's, whoever made it and by whichever way; a person's own vault gets private files
+# too, and keeps what the person has set.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+umask 000
+trap 'cadre team destroy red >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
+vault=$CADRE_HOME/vault
+
+# What commands make in workspaces has the modes that they give it; the workspaces
+# themselves are private.
+open_to_others() {
+	find "$CADRE_HOME" "$@" -path "$CADRE_HOME/workspaces/*/*" -prune -o \
+		-path "$CADRE_HOME/snapshots/*/*/*" -prune -o -perm /077 ! -type l -print
+}
+nothing_open() { # WHEN ALSO...
+	when=$1
+	shift
+	open=$(open_to_others "$@")
+	[ -z "$open" ] || bad "$when, others may look at:" $open
+}
+do_all() { # HOW: everything that writes, here or through a host
+	cadre vault write "$1/deep/er/note.md" "# Note" >/dev/null || bad "write"
+	cadre vault append "$1/deep/er/note.md" "more" >/dev/null || bad "append"
+	cadre vault append "$1/appended.md" "new" >/dev/null || bad "append to none"
+	cadre vault move "$1/deep/er/note.md" "$1/moved/there.md" >/dev/null || bad "move"
+	cadre vault set "$1/moved/there.md" '{"title":"There"}' >/dev/null || bad "set"
+	cadre vault search more >/dev/null || bad "search"
+	cadre --team red --as coder vault write "$1.md" "ours" >/dev/null || bad "an agent's note"
+	cadre --team red task create "Task $1" >/dev/null || bad "task create"
+	cadre --team red --as coder send lead "hello" --thread "$1" >/dev/null || bad "send"
+	cadre --team red --as lead inbox >/dev/null || bad "inbox"
+	cadre backup >/dev/null || bad "backup"
+	cadre backup "$TMPDIR/$1.db" >/dev/null || bad "backup to a file"
+}
+
+cadre init >/dev/null || bad "init"
+cadre team create red --roles '[{"name":"coder"},{"name":"w"},{"name":"x"}]' >/dev/null || bad "team create"
+do_all direct
+nothing_open "without a host" "$TMPDIR/direct.db" "$TMPDIR/direct.db.secret"
+
+# What an older version left open is set right by the next host; links are not followed,
+# and what has another name outside stays.
+chmod 755 "$vault" "$vault/direct"
+chmod 644 "$vault/direct/appended.md" "$vault/teams/red/direct.md"
+echo mine >"$TMPDIR/mine" && chmod 644 "$TMPDIR/mine"
+ln -s "$TMPDIR/mine" "$vault/link.md"
+ln "$TMPDIR/mine" "$vault/second.md"
+CADRE_VAULT_MESSAGES=true cadre up >/dev/null || bad "up"
+until_is '^644 600$' sh -c "echo \$(stat -c %a '$TMPDIR/mine' '$vault/teams/red/direct.md')"
+rm "$vault/second.md" "$vault/link.md"
+cadre workspace create --agent w --team red >/dev/null || bad "workspace create"
+until_is 'ready.* w ' cadre workspace list --team red
+do_all host
+cadre exec red/w 'umask; echo x >f' >/dev/null || bad "exec"
+cadre exec red/w '"$CADRE" send lead "from inside" || cadre send lead "from inside"' >/dev/null 2>&1
+cadre --team red task assign 001 w --command 'echo done; head -c 1000000 /dev/zero' >/dev/null || bad "assign"
+until_is completed cadre --team red task show 001
+cadre workspace snapshot red/w keep --team red >/dev/null || bad "snapshot"
+cadre workspace fork red/w --agent x --team red >/dev/null || bad "fork"
+until_is 'ready.* x ' cadre workspace list --team red
+until_is '^ok *vault *whole' cadre doctor
+nothing_open "with a host" "$TMPDIR/host.db" "$TMPDIR/host.db.secret" "$XDG_RUNTIME_DIR"
+cadre workspace restore red/w keep --team red >/dev/null || bad "restore"
+cadre team destroy red >/dev/null || bad "destroy"
+until_is '^0$' count_guests
+cadre down >/dev/null || bad "down"
+nothing_open "after the host"
+
+# A vault of a person's own: what is new is private, what is there keeps its mode.
+export CADRE_VAULT_ROOT="$TMPDIR/mine.d/notes"
+mkdir -m 755 "$TMPDIR/mine.d" "$TMPDIR/mine.d/notes"
+echo old >"$CADRE_VAULT_ROOT/old.md"
+chmod 664 "$CADRE_VAULT_ROOT/old.md"
+cadre up >/dev/null || bad "up with another vault"
+cadre vault append old.md more >/dev/null || bad "append to a person's"
+cadre vault write new/note.md x >/dev/null || bad "write beside a person's"
+modes=$(cd "$CADRE_VAULT_ROOT" && stat -c %a . old.md new new/note.md | tr '\n' ' ')
+[ "$modes" = '755 664 700 600 ' ] || bad "a person's vault has the modes $modes"
+cadre down >/dev/null
+exit $failed
