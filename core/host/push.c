@@ -130,8 +130,8 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 	else if (f->code == FAULT_EXHAUSTED || f->code == FAULT_TIMEOUT)
 		p->full = true;
 	else if (f->code != FAULT_UNAVAILABLE)
-		log_line(t->host->log, LOG_LEVEL_WARN,
-			 "workspace %s refuses a message: %s", t->id, f->text);
+		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
+			   "workspace %s refuses a message: %s", t->id, f->text);
 	if (answer && !p->full && p->anew && !told->cancelled)
 		p->after = told->message;
 	end_one(t);

@@ -7,6 +7,8 @@
 #include "core/wire/lift.h"
 #include "ops.gen.h"
 
+enum { RETRY_MOST_MS = 3600000 /* who says more is not believed */ };
+
 /* --- in --------------------------------------------------------------------- */
 
 int packet_read(struct packet *p, const char *body, size_t size, struct fault *f)
@@ -97,14 +99,19 @@ int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 	return 0;
 }
 
-int packet_decode(struct packet *p, void *dst, struct arena *a, struct fault *f)
+int packet_decode_as(struct packet *p, const struct record *as, void *dst,
+		     struct arena *a, struct fault *f)
 {
 	const struct field *fd;
-	int rc = op_decode(p->wire->record, p->json, dst, DECODE_LENIENT, a, f);
+	int rc;
 
+	if (!p->wire || p->wire->record != as)
+		return fault_set(f, FAULT_INVALID, "/type", "a %.64s, not a %s",
+				 p->type ? p->type : "message without a type", as->name);
+	rc = op_decode(as, p->json, dst, DECODE_LENIENT, a, f);
 	if (rc || !p->lifted)
 		return rc;
-	fd = field_find(p->wire->record, p->key);
+	fd = field_find(as, p->key);
 	if (fd && fd->type->kind == KIND_TEXT)
 		memcpy((char *)dst + fd->at, &p->lifted, sizeof(p->lifted));
 	return 0;
@@ -177,7 +184,8 @@ int wire_fault(const struct wire_error *e, struct fault *f)
 	fault_set(f, code, e->where ? e->where : "", "%s", e->message);
 	if (e->hint)
 		fault_hint(f, "%s", e->hint);
-	if (e->has_retry_after_ms)
+	if (e->has_retry_after_ms && e->retry_after_ms > 0 &&
+	    e->retry_after_ms <= RETRY_MOST_MS)
 		f->retry_after_ms = e->retry_after_ms;
 	return code;
 }
