@@ -167,8 +167,16 @@ static const struct question {
 enum { QUESTIONS = sizeof(questions) / sizeof(*questions) };
 
 static const char *const nonsense[] = {
-	"", "null", "[]", "{", "5", "{\"type\":5}", "{\"type\":null,\"id\":1}",
-	"{\"type\":\"Nonsense\"}", "{\"type\":\"Pong\"}", "{\"type\":\"Error\"}",
+	"",
+	"null",
+	"[]",
+	"{",
+	"5",
+	"{\"type\":5}",
+	"{\"type\":null,\"id\":1}",
+	"{\"type\":\"Nonsense\"}",
+	"{\"type\":\"Pong\"}",
+	"{\"type\":\"Error\"}",
 	"{\"type\":\"Error\",\"code\":5,\"message\":[]}",
 	"{\"type\":\"ExecResult\",\"exit_code\":1e999}",
 	"{\"type\":\"ExecResult\",\"exit_code\":99999999999999999999}",
@@ -219,7 +227,8 @@ static void expect_told(const struct question *q, const char *with, bool right,
 	const char *code = json_string_value(json_object_get(answer, "code"));
 
 	if (!answer)
-		fail_msg("%s answered with %s: the caller is told nothing", q->type, with);
+		fail_msg("%s answered with %s: the caller is told nothing", q->type,
+			 with);
 	n_told++;
 	if (right ? strcmp(type, "CallResult") && strcmp(code, "IoError")
 		  : !code || (strcmp(code, "IoError") && strcmp(code, "Internal") &&
@@ -353,7 +362,8 @@ static void expect_refused(json_t *answer, const char *why)
 {
 	const char *text = json_string_value(json_object_get(answer, "message"));
 
-	assert_string_equal(json_string_value(json_object_get(answer, "code")), "IoError");
+	assert_string_equal(json_string_value(json_object_get(answer, "code")),
+			    "IoError");
 	if (!strstr(text, why))
 		fail_msg("'%s' does not say '%s'", text, why);
 	json_decref(answer);
@@ -438,8 +448,8 @@ static void test_endless(void **state)
 				make_names_again),
 		       "that it has listed");
 	answer = ask_made(s, "workspace.list_dir", list, "ListDir", make_names);
-	assert_true(json_is_true(
-		json_object_get(json_object_get(answer, "result"), "more")));
+	assert_true(
+		json_is_true(json_object_get(json_object_get(answer, "result"), "more")));
 	json_decref(answer);
 	expect_refused(ask_made(s, "workspace.file_read",
 				"{\"workspace\":\"w\",\"path\":\"p\"}", "FileRead",
@@ -522,7 +532,8 @@ static void test_wide(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
 	char *body = malloc(FRAME_MAX);
-	size_t n = (size_t)sprintf(body, "{\"type\":\"DirListing\",\"id\":1,\"entries\":[[]");
+	size_t n = (size_t)sprintf(body,
+				   "{\"type\":\"DirListing\",\"id\":1,\"entries\":[[]");
 	long before;
 	json_t *answer;
 
@@ -573,14 +584,10 @@ static void test_unread(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unix),
-		cmocka_unit_test(test_tcp),
-		cmocka_unit_test(test_hybrid),
-		cmocka_unit_test(test_serial),
-		cmocka_unit_test(test_endless),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_endless_result),
-		cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_unix),           cmocka_unit_test(test_tcp),
+		cmocka_unit_test(test_hybrid),         cmocka_unit_test(test_serial),
+		cmocka_unit_test(test_endless),        cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_endless_result), cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_unread),
 	};
 

@@ -257,9 +257,8 @@ static void end_with_result(struct client *c, struct ticket *t, const json_t *js
 {
 	const json_t *result = json_object_get(json, "result");
 	bool right = !strcmp(text_of(json, "type"), "CallResult");
-	char *text = right && json_is_object(result)
-			     ? json_dumps(result, JSON_COMPACT)
-			     : NULL;
+	char *text = right && json_is_object(result) ? json_dumps(result, JSON_COMPACT)
+						     : NULL;
 	struct fault f = { 0 };
 
 	if (text)

@@ -7,6 +7,7 @@
  * begins anew.  The host's own code hears it, over a real link; every call ends.
  */
 #include <assert.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static const struct {
 	const char *op, *args;
 } calls[] = {
 	{ "workspace.exec", "{\"workspace\":\"w\",\"command\":\"x\"}" },
-	{ "workspace.exec", "{\"workspace\":\"w\",\"command\":\"x\",\"max_output_bytes\":9}" },
+	{ "workspace.exec",
+	  "{\"workspace\":\"w\",\"command\":\"x\",\"max_output_bytes\":9}" },
 	{ "workspace.exec_background", "{\"workspace\":\"w\",\"command\":\"x\"}" },
 	{ "workspace.exec_kill", "{\"workspace\":\"w\",\"job_id\":1}" },
 	{ "workspace.exec_poll", "{\"workspace\":\"w\",\"job_id\":1}" },
@@ -125,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!begun) {
 		begun = true;
+		signal(SIGPIPE, SIG_IGN); /* as a host does */
 		assert(mkdtemp(folder));
 		atexit(clean);
 	}

@@ -134,8 +134,8 @@ static void fill_pushes(struct rig *r, struct job *job)
 	struct delivery_waiting_out *out = job->call.out;
 
 	out->n_pushes = (size_t)r->pushes;
-	out->pushes = arena_alloc(&job->call.arena,
-				  (out->n_pushes + 1) * sizeof(*out->pushes));
+	out->pushes =
+		arena_alloc(&job->call.arena, (out->n_pushes + 1) * sizeof(*out->pushes));
 	for (int i = 0; i < r->pushes; i++)
 		out->pushes[i] = (struct push){
 			.message = i + 1,
@@ -197,9 +197,8 @@ static bool tether_start(struct rig *r, const char *dial)
 bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 	      rig_heard *heard, void *arg)
 {
-	static void (*const called[])(void *, int, const struct link_caller *) = {
-		on_control, on_relay
-	};
+	static void (*const called[])(
+		void *, int, const struct link_caller *) = { on_control, on_relay };
 	struct link_address at;
 	struct fault f = { 0 };
 
