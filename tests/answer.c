@@ -531,20 +531,19 @@ static void test_endless_result(void **state)
 static void test_wide(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
-	char *body = malloc(FRAME_MAX);
-	size_t n = (size_t)sprintf(body,
-				   "{\"type\":\"DirListing\",\"id\":1,\"entries\":[[]");
+	struct text body = { 0 };
 	long before;
 	json_t *answer;
 
 	(void)state;
-	while (n + 8 < FRAME_MAX)
-		n += (size_t)sprintf(body + n, ",[]");
-	n += (size_t)sprintf(body + n, "]}");
+	text_addf(&body, "{\"type\":\"DirListing\",\"id\":1,\"entries\":[[]");
+	while (body.len + 8 < FRAME_MAX)
+		text_add(&body, ",[]", 3);
+	text_add(&body, "]}", 2);
 	before = peak_kib();
 	s->asked = "ListDir";
-	s->raw = body;
-	s->raw_size = n;
+	s->raw = body.data;
+	s->raw_size = body.len;
 	answer = rig_ask(&s->rig, "workspace.list_dir", json_loads(list, 0, NULL),
 			 PATIENCE_MS);
 	assert_string_equal(json_string_value(json_object_get(answer, "code")),
@@ -553,7 +552,7 @@ static void test_wide(void **state)
 	if (peak_kib() - before > 48 << 10)
 		fail_msg("%ld KiB for a frame of 4 MiB", peak_kib() - before);
 	s->raw = NULL;
-	free(body);
+	text_release(&body);
 	scene_close(s);
 }
 

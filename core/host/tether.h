@@ -27,6 +27,7 @@ struct pushing {
 	size_t n_told, n_recalled;
 	bool full; /* the guest has no room */
 	int64_t retry_at; /* 0: none */
+	int64_t futile_ms; /* pause behind a page of which nothing was taken; 0: none */
 };
 
 /* What the guest's daemon does: see daemon.c and collect.c. */

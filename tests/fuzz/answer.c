@@ -123,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct talk talk = { 0 };
 	struct rig *r = malloc(sizeof(*r));
 	char address[64];
+	bool there;
 	int what;
 
 	if (!begun) {
@@ -134,7 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(address, sizeof(address), "unix:%s", folder);
 	split(&talk, size ? (const char *)data + 1 : "", size ? size - 1 : 0);
 	what = size ? (data[0] & 0x7f) % CALLS : 0;
-	assert(rig_open(r, address, address, size && data[0] & 0x80, on_request, &talk));
+	there = rig_open(r, address, address, size && data[0] & 0x80, on_request, &talk);
+	assert(there);
 	if (rig_link(r, LINK_MS)) {
 		r->pushes = what == CALLS - 1 ? 3 : 0;
 		if (calls[what].op)

@@ -1,6 +1,7 @@
 #include "tests/lib/rig.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -172,7 +173,7 @@ void rig_step(struct rig *r, bool wait)
 	finish(r, &r->host.early);
 	conn_flush(&r->host);
 	if (wait)
-		usleep(100);
+		pause_for(1);
 }
 
 static bool tether_start(struct rig *r, const char *dial)
@@ -205,7 +206,7 @@ bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 	*r = (struct rig){ .old = old, .heard = heard, .arg = arg };
 	r->host.home = &no_home;
 	r->host.stopping = true; /* no workspace is looked after here */
-	strcpy(r->host.boot_id, "host");
+	snprintf(r->host.boot_id, sizeof(r->host.boot_id), "host");
 	uv_loop_init(&r->host.loop);
 	r->conn.host = &r->host;
 	r->conn.greeted = r->conn.is_dirty = true;
