@@ -1,6 +1,7 @@
 #include "tests/lib/rig.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,8 @@ static void finish(struct rig *r, struct chain *jobs)
 
 void rig_step(struct rig *r, bool wait)
 {
+	struct pollfd ready = { .fd = uv_backend_fd(&r->host.loop), .events = POLLIN };
+
 	uv_run(&r->host.loop, UV_RUN_NOWAIT);
 	finish(r, &r->host.writes);
 	finish(r, &r->host.reads);
@@ -173,7 +176,7 @@ void rig_step(struct rig *r, bool wait)
 	finish(r, &r->host.early);
 	conn_flush(&r->host);
 	if (wait)
-		pause_for(1);
+		poll(&ready, 1, 1);
 }
 
 static bool tether_start(struct rig *r, const char *dial)
