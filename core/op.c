@@ -58,6 +58,13 @@ const struct wire *wire_find(const char *name)
 	return bsearch(name, wire_table, wire_count, sizeof(wire_table[0]), wire_by_name);
 }
 
+const struct wire *wire_answer(const struct wire *asked, enum side sender)
+{
+	if (sender == SIDE_GUEST && asked->guest_answer)
+		return asked->guest_answer;
+	return asked->answer ? asked->answer : wire_find("Ok");
+}
+
 static int event_by_number(const void *key, const void *elem)
 {
 	return *(const int *)key - ((const struct event_kind *)elem)->number;

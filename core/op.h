@@ -136,6 +136,7 @@ struct wire {
 	unsigned senders; /* enum side bits; 0 for an answer */
 	const struct record *record;
 	const struct wire *answer; /* NULL: Ok, or none for an answer */
+	const struct wire *guest_answer; /* to a guest's, where it is another */
 };
 
 extern const struct op op_table[]; /* sorted by name */
@@ -159,6 +160,8 @@ const struct field *field_nearest(const struct record *r, const char *name);
 size_t word_distance(const char *a, const char *b);
 size_t type_size(const struct type *t); /* of one value in a struct or list */
 const struct wire *wire_find(const char *name);
+/* The only type, beside Error, that answers this request of that side. */
+const struct wire *wire_answer(const struct wire *asked, enum side sender);
 const struct event_kind *event_kind(int number); /* NULL if unknown */
 
 /* --- values (decode.c, encode.c, text.c) --------------------------------- */

@@ -335,9 +335,12 @@ static void put_wires(struct text *out)
 
 		text_addf(out, "\n### %s\n\n%s\n", w->name, w->doc);
 		if (w->ports)
-			text_addf(out, "\nFrom %s on %s; answered by `%s`.\n",
+			text_addf(out, "\nFrom %s on %s; answered by `%s`%s%s%s.\n",
 				  sides[w->senders], ports[w->ports],
-				  w->answer ? w->answer->name : "Ok");
+				  wire_answer(w, SIDE_HOST)->name,
+				  w->guest_answer ? ", a guest's by `" : "",
+				  w->guest_answer ? w->guest_answer->name : "",
+				  w->guest_answer ? "`" : "");
 		put_fields(out, w->record, "field");
 	}
 }

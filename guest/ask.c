@@ -12,6 +12,7 @@ enum { WAITING_MOST = 4 << 20, ID_MOST = 32 };
 struct asking {
 	struct asking *next, **place;
 	int64_t number;
+	const struct wire *type; /* of the request: it says what may answer */
 	asked_done *done;
 	void *arg;
 };
@@ -54,6 +55,7 @@ struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void
 	if (!a)
 		abort();
 	a->number = ++g->last_asking;
+	a->type = wire_find(json_string_value(json_object_get(message, "type")));
 	a->done = done;
 	a->arg = arg;
 	name_request(a, id);
@@ -81,31 +83,51 @@ void ask_drop(struct guest *g, struct asking *a)
 		peer_send(g->host, "Cancel", &cancel);
 }
 
-bool ask_hear(struct errand *heard)
+static struct asking *find(struct guest *g, const char *id)
 {
-	struct packet *p = &heard->packet;
-	const char *id = json_string_value(p->id);
-	struct asking *a = heard->guest->asking;
-	const struct fault none = { 0 };
-	asked_done *done;
-	void *arg;
+	struct asking *a = g->asking;
 	char name[ID_MOST];
 
-	if (!id || strncmp(id, "guest-", 6) != 0 || (p->wire && p->wire->ports))
-		return false;
 	for (; a; a = a->next) {
 		name_request(a, name);
 		if (strcmp(name, id) == 0)
 			break;
 	}
+	return a;
+}
+
+/* Only an answer of the type that belongs to the request is believed. */
+static void judge(const struct asking *a, const struct packet *p, struct fault *f)
+{
+	const struct wire *right = wire_answer(a->type, SIDE_GUEST);
+
+	if (strcmp(p->type, "Error") != 0 && p->wire != right)
+		fault_set(f, FAULT_IO, "", "the host answers %s with '%.64s', not %s",
+			  a->type->name, p->type, right->name);
+}
+
+bool ask_hear(struct errand *heard)
+{
+	struct packet *p = &heard->packet;
+	const char *id = json_string_value(p->id);
+	struct fault f = { 0 };
+	struct asking *a;
+	asked_done *done;
+	void *arg;
+
+	if (!id || strncmp(id, "guest-", 6) != 0 || (p->wire && p->wire->ports))
+		return false;
+	/* Of whomever else it comes from, it answers nothing. */
+	a = heard->peer == heard->guest->host ? find(heard->guest, id) : NULL;
 	if (!a)
 		return true; /* nobody waits any more */
+	judge(a, p, &f);
 	done = a->done;
 	arg = a->arg;
 	forget(a);
 	json_object_del(p->json, "id");
 	p->id = NULL;
-	done(arg, p->json, &none);
+	done(arg, f.code ? NULL : p->json, &f);
 	return true;
 }
 

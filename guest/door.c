@@ -109,7 +109,7 @@ int door_serve(struct errand *q, struct fault *f)
 		return f->code;
 	if (strcmp(wire->name, "Hello") == 0) {
 		body = arena_alloc(&q->arena, wire->record->size + 1);
-		if (packet_decode(&q->packet, body, &q->arena, f))
+		if (packet_decode_as(&q->packet, wire->record, body, &q->arena, f))
 			return f->code;
 		q->body = body;
 		return answer_client(q, f);

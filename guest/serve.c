@@ -247,7 +247,7 @@ static int serve(struct errand *q, struct fault *f)
 	if (q->guest->stopping)
 		return fault_set(f, FAULT_UNAVAILABLE, "", "the guest is stopping");
 	body = arena_alloc(&q->arena, q->packet.wire->record->size + 1);
-	if (packet_decode(&q->packet, body, &q->arena, f))
+	if (packet_decode_as(&q->packet, q->packet.wire->record, body, &q->arena, f))
 		return f->code;
 	q->body = body;
 	return s->serve(q, f);

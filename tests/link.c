@@ -24,7 +24,7 @@
 #include "tests/lib/place.h"
 #include "tests/lib/raw.h"
 #include "tests/link/speak.h"
-#include "tests/link/switch.h"
+#include "tests/lib/switch.h"
 
 #define WORKSPACE "01890000-0000-7000-8000-000000000001"
 

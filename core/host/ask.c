@@ -2,17 +2,16 @@
 
 #include <string.h>
 
+#include "core/host/gather.h"
 #include "core/host/running.h"
+#include "core/wire/base64.h"
 #include "ops.gen.h"
 
-enum {
-	ANSWER_MS = 60000,
-	GRACE_MS = 15000, /* beyond a command's own time */
-};
+enum { GRACE_MS = 15000 /* beyond a command's own time */ };
 
 /* One operation: the message that asks for it, and what becomes of the answer.
- * `send` sends the (next) message; `take` fills the call's answer, and returns
- * true when it has sent another message to get the rest. */
+ * `send` sends the first message; `take` fills the call's answer or its fault, and
+ * returns true when it has sent another message to get the rest. */
 struct errand {
 	const char *op;
 	void (*send)(struct job *job, struct line *line);
@@ -27,14 +26,10 @@ static void ask_guest(struct job *job, struct line *line, const char *type,
 	line_ask(line, type, src, ms, on_answer, job);
 }
 
-/* The answer as `dst`. */
-static bool decode(struct job *job, struct packet *answer, void *dst)
-{
-	/* What texts are borrowed from lives until the next answer. */
-	json_decref(job->packet.json);
-	job->packet.json = json_incref(answer->json);
-	return packet_decode(answer, dst, &job->call.arena, &job->call.fault) == 0;
-}
+/* Of an answer that is its errand's last: texts are borrowed until the call is
+ * answered, which is before the packet goes. */
+#define decode(job, answer, dst) \
+	(answer_decode(answer, dst, &(job)->call.arena, &(job)->call.fault) == 0)
 
 /* --- commands --------------------------------------------------------------------- */
 
@@ -54,73 +49,116 @@ static void send_exec(struct job *job, struct line *line)
 	ask_guest(job, line, "Exec", &m, in->timeout_secs * 1000 + GRACE_MS);
 }
 
-static const char *joined(struct arena *a, const char *head, const char *tail,
-			  int64_t most)
-{
-	size_t n = head ? strlen(head) : 0, m = strlen(tail);
-	char *s;
+/* An answer that is being gathered: job->owner, in the call's arena. */
+struct gather {
+	struct answer_parts parts;
+	struct output stream[2];
+	int64_t job_id; /* under which the guest keeps the rest */
+	size_t room; /* of a directory: JSON that still fits */
+};
 
-	if (n + m > (size_t)most)
-		m = n < (size_t)most ? (size_t)most - n : 0;
-	while (m > 0 && m < strlen(tail) && ((unsigned char)tail[m] & 0xc0) == 0x80)
-		m--; /* not inside a character */
-	s = arena_alloc(a, n + m + 1);
-	if (n)
-		memcpy(s, head, n);
-	memcpy(s + n, tail, m);
-	return s;
+static struct gather *gather_of(struct job *job)
+{
+	struct gather *g = job->owner;
+
+	if (g)
+		return g;
+	g = job->owner = arena_alloc(&job->call.arena, sizeof(*g));
+	g->room = ANSWER_ROOM;
+	return g;
 }
 
-static void ask_rest(struct job *job, struct line *line)
+static void fill_exec(struct job *job, const struct gather *g, bool more)
 {
-	const struct workspace_exec_out *out = job->call.out;
+	struct workspace_exec_out *out = job->call.out;
+	const char *text[2];
+	bool cut[2];
+	size_t len[2];
+
+	outputs_join(g->stream, text, len, &job->call.arena);
+	for (int i = 0; i < 2; i++)
+		cut[i] = (int64_t)len[i] < g->stream[i].size ||
+			 output_wants(&g->stream[i], more);
+	out->stdout = text[0];
+	out->stderr = text[1];
+	out->has_stdout_size = cut[0];
+	out->has_stderr_size = cut[1];
+	out->stdout_size = g->stream[0].size;
+	out->stderr_size = g->stream[1].size;
+}
+
+/* Whether the rest has been asked for. */
+static bool ask_rest(struct job *job, struct gather *g, struct line *line)
+{
 	struct wire_exec_poll m = {
-		.job_id = job->number,
-		.stdout_offset = (int64_t)strlen(out->stdout),
-		.stderr_offset = (int64_t)strlen(out->stderr),
+		.job_id = g->job_id,
+		.stdout_offset = output_offset(&g->stream[0]),
+		.stderr_offset = output_offset(&g->stream[1]),
 	};
+	int64_t ms = answer_more(&g->parts, &job->call.fault);
 
-	ask_guest(job, line, "ExecPoll", &m, ANSWER_MS);
+	if (ms > 0)
+		ask_guest(job, line, "ExecPoll", &m, ms);
+	return ms > 0;
 }
 
-static bool has_room(const struct job *job)
+/* One part of both streams; false when it brought nothing. */
+static bool take_part(struct job *job, struct gather *g, const char *const part[2],
+		      const int64_t size[2])
 {
 	const struct workspace_exec_in *in = job->call.in;
-	const struct workspace_exec_out *out = job->call.out;
+	bool brought = false;
 
-	return (int64_t)strlen(out->stdout) < in->max_output_bytes &&
-	       (int64_t)strlen(out->stderr) < in->max_output_bytes;
+	for (int i = 0; i < 2; i++)
+		if (output_take(&g->stream[i], part[i], size[i], in->max_output_bytes,
+				&job->call.arena))
+			brought = true;
+	return brought;
+}
+
+static bool take_exec_rest(struct job *job, struct packet *answer, struct line *line)
+{
+	struct gather *g = job->owner;
+	struct wire_background_status m = { 0 };
+	bool brought;
+
+	if (!decode(job, answer, &m))
+		return false;
+	brought = take_part(job, g, (const char *const[]){ m.stdout, m.stderr },
+			    (const int64_t[]){ m.stdout_size, m.stderr_size });
+	if (m.more &&
+	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true))) {
+		if (brought)
+			return ask_rest(job, g, line);
+		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
+		return false;
+	}
+	fill_exec(job, g, false);
+	return false;
 }
 
 /* A command's output may come in parts: the first with its end, the others
  * by polling the job under which the rest is kept. */
 static bool take_exec(struct job *job, struct packet *answer, struct line *line)
 {
-	const struct workspace_exec_in *in = job->call.in;
 	struct workspace_exec_out *out = job->call.out;
-	struct arena *a = &job->call.arena;
-	struct wire_background_status part = { 0 };
+	struct gather *g = job->owner;
 	struct wire_exec_result m = { 0 };
 
-	if (!strcmp(answer->type, "ExecResult")) {
-		if (!decode(job, answer, &m))
-			return false;
-		out->exit_code = m.exit_code;
-		out->stdout = joined(a, NULL, m.stdout, in->max_output_bytes);
-		out->stderr = joined(a, NULL, m.stderr, in->max_output_bytes);
-		job->number = m.job_id;
-		part.more = m.more && m.has_job_id;
-	} else {
-		if (!decode(job, answer, &part))
-			return false;
-		part.more = part.more && (*part.stdout || *part.stderr);
-		out->stdout = joined(a, out->stdout, part.stdout, in->max_output_bytes);
-		out->stderr = joined(a, out->stderr, part.stderr, in->max_output_bytes);
-	}
-	if (!part.more || !has_room(job))
+	if (g)
+		return take_exec_rest(job, answer, line);
+	if (!decode(job, answer, &m))
 		return false;
-	ask_rest(job, line);
-	return true;
+	g = gather_of(job);
+	g->job_id = m.job_id;
+	out->exit_code = m.exit_code;
+	take_part(job, g, (const char *const[]){ m.stdout, m.stderr },
+		  (const int64_t[]){ m.stdout_size, m.stderr_size });
+	if (m.more && m.has_job_id &&
+	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true)))
+		return ask_rest(job, g, line);
+	fill_exec(job, g, m.more);
+	return false;
 }
 
 static void send_background(struct job *job, struct line *line)
@@ -232,13 +270,30 @@ static void send_read(struct job *job, struct line *line)
 	ask_guest(job, line, "FileRead", &m, ANSWER_MS);
 }
 
+/* The size is that of the bytes, and no more of them than were asked for. */
+static bool check_content(struct job *job, const struct wire_file_content *m)
+{
+	const struct workspace_file_read_in *in = job->call.in;
+	struct fault *f = &job->call.fault;
+	size_t n = strlen(m->content);
+	ssize_t bytes = base64_bytes(m->content, n);
+
+	if (bytes < 0 || bytes != m->size)
+		answer_refuse(f, "says %lld bytes and sends %zd in base64",
+			      (long long)m->size, bytes);
+	else if (in->has_length && bytes > in->length)
+		answer_refuse(f, "sends %zd bytes of the %lld that were asked for", bytes,
+			      (long long)in->length);
+	return !f->code;
+}
+
 static bool take_read(struct job *job, struct packet *answer, struct line *line)
 {
 	struct workspace_file_read_out *out = job->call.out;
 	struct wire_file_content m = { 0 };
 
 	(void)line;
-	if (decode(job, answer, &m))
+	if (decode(job, answer, &m) && check_content(job, &m))
 		*out = (struct workspace_file_read_out){
 			.content = m.content,
 			.size = m.size,
@@ -300,39 +355,71 @@ static bool take_edit(struct job *job, struct packet *answer, struct line *line)
 	return false;
 }
 
-static void send_list(struct job *job, struct line *line)
+static void ask_list(struct job *job, struct line *line, int64_t ms)
 {
 	const struct workspace_list_dir_in *in = job->call.in;
 	const struct workspace_list_dir_out *out = job->call.out;
-	struct wire_list_dir m = { .path = in->path };
+	struct wire_list_dir m = { .path = in->path, .after = in->after };
 
 	if (out->n_entries > 0)
 		m.after = out->entries[out->n_entries - 1].name;
-	ask_guest(job, line, "ListDir", &m, ANSWER_MS);
+	ask_guest(job, line, "ListDir", &m, ms);
 }
 
-/* A long directory comes in pages; the JSON of each is kept by copying. */
-static bool take_list(struct job *job, struct packet *answer, struct line *line)
+static void send_list(struct job *job, struct line *line)
+{
+	ask_list(job, line, ANSWER_MS);
+}
+
+/* A further page holds only names behind the last one: none comes twice. */
+static bool goes_on(struct job *job, const struct wire_dir_listing *m)
+{
+	const struct workspace_list_dir_out *out = job->call.out;
+	const char *last = out->entries[out->n_entries - 1].name;
+
+	for (size_t i = 0; i < m->n_entries; i++)
+		if (strcmp(m->entries[i].name, last) <= 0) {
+			answer_refuse(&job->call.fault,
+				      "lists names again that it has listed");
+			return false;
+		}
+	return true;
+}
+
+/* A long directory comes in pages; as much of it as fits is answered. */
+static bool take_page(struct job *job, const struct wire_dir_listing *m,
+		      struct line *line)
 {
 	struct workspace_list_dir_out *out = job->call.out;
-	struct arena *a = &job->call.arena;
-	struct wire_dir_listing m = { 0 };
+	struct gather *g = gather_of(job);
+	int64_t ms;
 
-	if (!decode(job, answer, &m))
+	if (out->n_entries > 0 && !goes_on(job, m))
 		return false;
-	for (size_t i = 0; i < m.n_entries; i++) {
-		struct dir_entry *e =
-			arena_push(a, &out->entries, &out->n_entries, sizeof(*e));
-
-		*e = m.entries[i];
-		e->name = arena_strdup(a, e->name);
-		e->kind = arena_strdup(a, e->kind);
-		e->permissions = arena_strdup(a, e->permissions);
+	if (!listing_take(out, m, &g->room, &job->call.arena)) {
+		out->more = out->has_more = true;
+		return false;
 	}
-	if (!m.more || m.n_entries == 0)
+	if (!m->more)
 		return false;
-	send_list(job, line);
-	return true;
+	if (m->n_entries == 0)
+		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
+	ms = job->call.fault.code ? -1 : answer_more(&g->parts, &job->call.fault);
+	if (ms > 0)
+		ask_list(job, line, ms);
+	return ms > 0;
+}
+
+static bool take_list(struct job *job, struct packet *answer, struct line *line)
+{
+	struct wire_dir_listing m = { 0 };
+	struct arena page = { 0 };
+	bool asked = false;
+
+	if (answer_decode(answer, &m, &page, &job->call.fault) == 0)
+		asked = take_page(job, &m, line);
+	arena_release(&page);
+	return asked;
 }
 
 /* --- asking ------------------------------------------------------------------------- */
@@ -357,6 +444,12 @@ static const struct errand *errand_of(const struct job *job)
 	return NULL;
 }
 
+/* Nobody waits for it any more: it is asked no further. */
+static bool is_gone(struct job *job)
+{
+	return job->conn->closing || atomic_load(&job->gone);
+}
+
 static void on_answer(void *arg, struct packet *answer, struct fault *f)
 {
 	struct job *job = arg;
@@ -364,8 +457,14 @@ static void on_answer(void *arg, struct packet *answer, struct fault *f)
 
 	if (!answer)
 		job->call.fault = *f;
-	else if (t && errand_of(job)->take(job, answer, &t->control))
+	else if (!t)
+		fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
+			  "the workspace is gone");
+	else if (!is_gone(job) && errand_of(job)->take(job, answer, &t->control))
 		return;
+	if (t && answer && job->call.fault.code)
+		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
+			   t->id, job->call.fault.text);
 	conn_answer(job);
 }
 

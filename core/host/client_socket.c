@@ -252,6 +252,25 @@ static struct ticket *ticket_numbered(struct client *c, const struct link *l,
 	return t;
 }
 
+/* A CallResult is an object, or it is no answer. */
+static void end_with_result(struct client *c, struct ticket *t, const json_t *json)
+{
+	const json_t *result = json_object_get(json, "result");
+	bool right = !strcmp(text_of(json, "type"), "CallResult");
+	char *text = right && json_is_object(result) ? json_dumps(result, JSON_COMPACT)
+						     : NULL;
+	struct fault f = { 0 };
+
+	if (text)
+		ticket_end(c, t, text, NULL);
+	else {
+		fault_set(&f, FAULT_INTERNAL, "", "the host answers with '%.64s'",
+			  text_of(json, "type"));
+		ticket_end(c, t, NULL, &f);
+	}
+	free(text);
+}
+
 /* One frame.  An error without a number is about the Hello: it ends the first
  * call, and the host closes. */
 static void take_frame(struct client *c, struct link *l, const json_t *json)
@@ -259,7 +278,6 @@ static void take_frame(struct client *c, struct link *l, const json_t *json)
 	const json_t *id = json_object_get(json, "id");
 	bool bad = !strcmp(text_of(json, "type"), "Error");
 	struct ticket *t = ticket_numbered(c, l, json_integer_value(id));
-	char *result;
 
 	c->hosted = true;
 	if (!t && !(bad && !id && (t = ticket_of(c, l))))
@@ -267,14 +285,10 @@ static void take_frame(struct client *c, struct link *l, const json_t *json)
 	t->link = NULL;
 	if (l != c->link)
 		socket_close(c, l);
-	if (bad) {
+	if (bad)
 		end_with_error(c, t, json);
-		return;
-	}
-	result = json_dumps(json_object_get(json, "result"),
-			    JSON_COMPACT | JSON_ENCODE_ANY);
-	ticket_end(c, t, result ? result : "{}", NULL);
-	free(result);
+	else
+		end_with_result(c, t, json);
 }
 
 /* Takes the frames of what came; an owner's answer may close the link. */

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/host/answer.h"
 #include "core/host/running.h"
 #include "ops.gen.h"
 
 enum {
 	PAGE = 20,
 	POLL_MS = 30000,
-	OUTPUT_MOST = 4 << 20, /* of one result; the guest keeps 2 MiB */
 };
 
 /* A page of results on its way into the state; while one is there, no other
@@ -20,6 +20,7 @@ struct collect {
 	struct daemon_result *results;
 	size_t n, at; /* the one being stored */
 	struct text out, err; /* its parts */
+	struct answer_parts parts;
 	const char **acks;
 	size_t n_acks;
 };
@@ -63,9 +64,10 @@ static void on_stored(struct job *job)
 	if (!code || code == FAULT_NOT_FOUND || code == FAULT_INVALID)
 		c->acks[c->n_acks++] = c->results[c->at].source_message_id;
 	if (code)
-		log_line(t->host->log, LOG_LEVEL_WARN, "result %s of workspace %s: %s",
-			 c->results[c->at].source_message_id, t->id,
-			 job->call.fault.text);
+		log_seldom(t->host->log, &t->lost, LOG_LEVEL_WARN,
+			   "result %.64s of workspace %s: %s",
+			   c->results[c->at].source_message_id, t->id,
+			   job->call.fault.text);
 	job_free(job);
 	c->at++;
 	store_rest(c);
@@ -99,16 +101,53 @@ static void store(struct collect *c)
 
 static void on_part(void *arg, struct packet *answer, struct fault *f);
 
+/* What was got of a result stays; the fault is logged, and it is asked for again
+ * when the guest says that it has results. */
+static void give_up(struct collect *c, const struct fault *f)
+{
+	struct tether *t = c->tether;
+
+	if (f->code == FAULT_IO)
+		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
+			   t->id, f->text);
+	end_page(c);
+}
+
 static void ask_part(struct collect *c)
 {
+	struct fault f = { 0 };
 	struct wire_poll_daemon_results m = {
 		.limit = 1,
 		.message_id = c->results[c->at].source_message_id,
 		.stdout_offset = (int64_t)c->out.len,
 		.stderr_offset = (int64_t)c->err.len,
 	};
+	int64_t ms = answer_more(&c->parts, &f);
 
-	line_ask(&c->tether->control, "PollDaemonResults", &m, POLL_MS, on_part, c);
+	if (ms > 0)
+		line_ask(&c->tether->control, "PollDaemonResults", &m, ms, on_part, c);
+	else
+		give_up(c, &f);
+}
+
+/* One part; true when it brought something and there is more. */
+static bool take_part(struct collect *c, const struct wire_daemon_results *m,
+		      struct fault *f)
+{
+	const struct daemon_result *r = m->results;
+	size_t before = c->out.len + c->err.len, now;
+
+	if (m->n_results != 1 ||
+	    strcmp(r->source_message_id, c->results[c->at].source_message_id) != 0) {
+		answer_refuse(f, "is asked for a part of one result and sends another");
+		return false;
+	}
+	text_add(&c->out, r->stdout, strlen(r->stdout));
+	text_add(&c->err, r->stderr, strlen(r->stderr));
+	now = c->out.len + c->err.len;
+	if (r->more && now == before)
+		answer_refuse(f, "says more and more, and sends nothing");
+	return r->more && now < RESULT_MOST;
 }
 
 static void on_part(void *arg, struct packet *answer, struct fault *f)
@@ -116,19 +155,14 @@ static void on_part(void *arg, struct packet *answer, struct fault *f)
 	struct collect *c = arg;
 	struct wire_daemon_results m = { 0 };
 	struct arena a = { 0 };
-	size_t before = c->out.len + c->err.len;
 	bool more = false;
 
-	if (answer && packet_decode(answer, &m, &a, f) == 0 && m.n_results == 1) {
-		text_add(&c->out, m.results[0].stdout, strlen(m.results[0].stdout));
-		text_add(&c->err, m.results[0].stderr, strlen(m.results[0].stderr));
-		more = m.results[0].more;
-	}
+	if (answer && answer_decode(answer, &m, &a, f) == 0)
+		more = take_part(c, &m, f);
 	arena_release(&a);
 	if (f->code || c->tether->closing)
-		end_page(c);
-	else if (more && c->out.len + c->err.len > before &&
-		 c->out.len + c->err.len < OUTPUT_MOST)
+		give_up(c, f);
+	else if (more)
 		ask_part(c);
 	else
 		store(c);
@@ -141,6 +175,7 @@ static void store_rest(struct collect *c)
 	const struct daemon_result *r;
 
 	c->out.len = c->err.len = 0;
+	c->parts = (struct answer_parts){ 0 };
 	if (c->at == c->n || c->tether->closing) {
 		end_page(c);
 		return;
@@ -158,7 +193,8 @@ static void store_rest(struct collect *c)
 /* The texts of an answer die with it: the page outlives it. */
 static void copy_page(struct collect *c, const struct wire_daemon_results *m)
 {
-	c->n = m->n_results;
+	/* A guest of the older dialect forgets what it has told, however much. */
+	c->n = !c->tether->old && m->n_results > PAGE ? PAGE : m->n_results;
 	c->results = arena_alloc(&c->arena, (c->n + 1) * sizeof(*c->results));
 	c->acks = arena_alloc(&c->arena, (c->n + 1) * sizeof(*c->acks));
 	for (size_t i = 0; i < c->n; i++) {
@@ -178,10 +214,13 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 	struct wire_daemon_results m = { 0 };
 	struct arena a = { 0 };
 
-	if (answer && packet_decode(answer, &m, &a, f) == 0)
+	if (answer && answer_decode(answer, &m, &a, f) == 0)
 		copy_page(c, &m);
 	arena_release(&a);
-	store_rest(c);
+	if (f->code)
+		give_up(c, f);
+	else
+		store_rest(c);
 }
 
 static void ask(struct tether *t, const struct collect *done)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/host/answer.h"
 #include "core/host/collect.h"
 #include "core/host/running.h"
 #include "ops.gen.h"
@@ -169,11 +170,16 @@ void daemon_beat(struct tether *t, struct packet *heartbeat)
 	struct fault f = { 0 };
 
 	t->daemon.heard_at = home_now();
-	if (packet_decode(heartbeat, &beat, &a, &f) == 0) {
+	if (answer_decode(heartbeat, &beat, &a, &f) == 0) {
+		if (beat.n_running > BEAT_RUNNING_MOST)
+			beat.n_running = BEAT_RUNNING_MOST;
 		hear_beat(t, &beat);
 		if (beat.results > 0)
 			collect_poke(t);
 	}
+	if (f.code)
+		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
+			   t->id, f.text);
 	arena_release(&a);
 }
 

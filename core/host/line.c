@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/host/answer.h"
 #include "core/host/daemon.h"
 #include "core/host/door.h"
 #include "core/host/running.h"
@@ -18,12 +19,14 @@ enum {
 	QUIET_MS = 5500,
 	PONG_MS = 7000,
 	UNREAD_MOST = 8 << 20, /* bytes that a guest has not read: no more is sent */
+	FAULTS_MOST = 1 << 20, /* and of faults beyond: it is given up */
 };
 
 struct asked {
 	struct asked *next;
 	int64_t id, until;
 	enum fault_code why; /* why it ends with the next tick, if it does */
+	const struct wire *type; /* of the request: it says what may answer */
 	struct text held; /* older dialect: its frame, until it is its turn */
 	line_done *done;
 	void *arg;
@@ -124,6 +127,7 @@ void line_ask(struct line *line, const char *type, const void *src, int64_t time
 	if (!a)
 		abort();
 	a->id = ++line->last_id;
+	a->type = wire_find(type);
 	a->until = home_now() + timeout_ms;
 	a->done = done;
 	a->arg = arg;
@@ -156,6 +160,12 @@ void line_pass_fault(struct line *line, const struct fault *why, const json_t *i
 		return;
 	wire_write_fault(&line->flow.out, why, line->tether->old, id);
 	send_now(line);
+	if (flow_left(&line->flow) <= UNREAD_MOST + FAULTS_MOST)
+		return;
+	log_seldom(line->tether->host->log, &line->tether->wrong, LOG_LEVEL_WARN,
+		   "workspace %s asks and does not read: it is dialled anew",
+		   line->tether->id);
+	tether_punish(line->tether);
 }
 
 static void time_out(struct line *line, int64_t now)
@@ -182,42 +192,42 @@ static void time_out(struct line *line, int64_t now)
 
 /* --- what comes in --------------------------------------------------------------- */
 
-static void hear_error(struct packet *p, struct fault *f)
+static void hear_answer(struct line *line, struct asked *a, struct packet *p)
 {
-	struct wire_error e = { 0 };
-	struct arena a = { 0 };
+	struct tether *t = line->tether;
+	struct fault f = { 0 };
+	enum answer is = answer_judge(p, a->type, &f);
 
-	if (packet_decode(p, &e, &a, f) == 0)
-		wire_fault(&e, f);
-	arena_release(&a);
+	if (is == ANSWER_WRONG)
+		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
+			   t->id, f.text);
+	end_asked(a, p, &f);
+	/* Without ids nothing tells to what the next answer belongs. */
+	if (is == ANSWER_WRONG && t->old && line->state == LINE_UP)
+		tether_punish(t);
+	else if (t->old)
+		send_held(line);
 }
 
 static void hear(struct line *line, struct packet *p)
 {
-	struct fault f = { 0 };
 	struct asked *a;
+	bool beat = !strcmp(p->type, "Heartbeat");
 
-	if (!strcmp(p->type, "Heartbeat")) {
-		daemon_beat(line->tether, p);
-		return;
-	}
-	if (uplink_wants(p)) {
-		uplink_take(line, p);
+	if (beat || uplink_wants(p)) {
+		/* Who has not said who it is has nothing to ask or to tell. */
+		if (line->state == LINE_UP && beat)
+			daemon_beat(line->tether, p);
+		else if (line->state == LINE_UP)
+			uplink_take(line, p);
 		return;
 	}
 	a = take_asked(line, p->id);
-	if (!a && !p->wire)
-		uplink_take(line, p); /* which refuses it */
-	if (!a)
-		return; /* too late: nobody waits any more */
-	if (!strcmp(p->type, "Error"))
-		hear_error(p, &f);
+	if (a)
+		hear_answer(line, a, p);
 	else if (!p->wire)
-		fault_set(&f, FAULT_INVALID, "", "the guest answers with a %.64s",
-			  p->type);
-	end_asked(a, p, &f);
-	if (line->tether->old)
-		send_held(line);
+		uplink_take(line, p); /* which refuses it */
+	/* else too late: nobody waits any more */
 }
 
 static void take_bytes(struct line *line, const char *data, size_t len)

@@ -16,8 +16,8 @@
 
 struct tether;
 
-/* What became of a request: its answer, of a type that belongs to it, or `f`
- * is filled and `answer` NULL. */
+/* What became of a request: its answer, of the one type that belongs to it by
+ * wire_answer(), or `f` is filled and `answer` NULL. */
 typedef void line_done(void *arg, struct packet *answer, struct fault *f);
 
 enum line_state { LINE_IDLE, LINE_DIALING, LINE_GREETING, LINE_UP, LINE_CLOSING };

@@ -12,7 +12,7 @@
 
 #include "core/host/home.h"
 
-enum { LOG_MAX = 8 << 20, LOG_KEEP = 4, LINE_MAX_SIZE = 4096 };
+enum { LOG_MAX = 8 << 20, LOG_KEEP = 4, LINE_MAX_SIZE = 4096, SELDOM_MS = 60000 };
 
 struct log {
 	pthread_mutex_t mutex; /* rotation only; lines are single writes */
@@ -118,4 +118,26 @@ void log_line(struct log *l, enum log_level level, const char *fmt, ...)
 	pthread_mutex_unlock(&l->mutex);
 	if (l->echo)
 		fprintf(stderr, "%.*s", (int)n, line);
+}
+
+void log_seldom(struct log *l, struct log_pause *pause, enum log_level level,
+		const char *fmt, ...)
+{
+	int64_t now = home_now();
+	char line[LINE_MAX_SIZE / 2], more[60] = "";
+	va_list ap;
+
+	/* A clock that went back by far does not silence it for long. */
+	if (now < pause->until && pause->until - now <= SELDOM_MS) {
+		pause->n++;
+		return;
+	}
+	if (pause->n)
+		snprintf(more, sizeof(more), " (%lld like this were left out)",
+			 (long long)pause->n);
+	*pause = (struct log_pause){ .until = now + SELDOM_MS };
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	log_line(l, level, "%s%s", line, more);
 }

@@ -10,22 +10,36 @@ enum {
 	PAGE = 100,
 	PUSH_MS = 10000,
 	FULL_MS = 1000, /* a guest without room is tried again */
+	FUTILE_MS = 1000, /* and one that takes none of a page: twice as long ... */
+	FUTILE_MOST_MS = 30000, /* ... each time */
 };
 
 static void look(struct tether *t);
+
+static int64_t next_pause(int64_t ms)
+{
+	if (!ms)
+		return FUTILE_MS;
+	return ms * 2 < FUTILE_MOST_MS ? ms * 2 : FUTILE_MOST_MS;
+}
 
 /* The page is done with: on to the next one, if there is any. */
 static void end_page(struct tether *t, bool more)
 {
 	struct pushing *p = &t->push;
+	const struct delivery_waiting_out *out = p->page->call.out;
+	bool any = out->n_pushes > 0, told = p->n_told + p->n_recalled > 0;
 
 	job_free(p->page);
 	p->page = NULL;
 	p->reading = false;
 	if (t->closing || !t->up)
 		return;
+	p->futile_ms = p->full || !any || told ? 0 : next_pause(p->futile_ms);
 	if (p->full)
 		p->retry_at = home_now() + FULL_MS;
+	else if (p->futile_ms && !p->again)
+		p->retry_at = home_now() + p->futile_ms;
 	else if (more || p->again)
 		look(t);
 }
@@ -130,8 +144,8 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 	else if (f->code == FAULT_EXHAUSTED || f->code == FAULT_TIMEOUT)
 		p->full = true;
 	else if (f->code != FAULT_UNAVAILABLE)
-		log_line(t->host->log, LOG_LEVEL_WARN,
-			 "workspace %s refuses a message: %s", t->id, f->text);
+		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
+			   "workspace %s refuses a message: %s", t->id, f->text);
 	if (answer && !p->full && p->anew && !told->cancelled)
 		p->after = told->message;
 	end_one(t);
@@ -223,15 +237,15 @@ void push_poke(struct tether *t)
 		return;
 	if (t->push.reading)
 		t->push.again = true;
-	else if (!t->push.retry_at)
-		look(t);
+	else if (!t->push.retry_at || t->push.futile_ms)
+		look(t); /* what is new may be taken, whatever was refused */
 }
 
 void push_up(struct tether *t, bool anew)
 {
 	t->push.anew = anew;
 	t->push.after = 0;
-	t->push.retry_at = 0;
+	t->push.retry_at = t->push.futile_ms = 0;
 	push_poke(t);
 }
 

@@ -60,6 +60,14 @@ void tether_down(struct tether *t)
 	tether_let_go(t);
 }
 
+void tether_punish(struct tether *t)
+{
+	if (t->control.state == LINE_CLOSING || t->relay.state == LINE_CLOSING)
+		return;
+	t->pause_ms = PAUSE_MOST_MS;
+	tether_down(t);
+}
+
 static int64_t pid_of(struct line *line)
 {
 	struct ucred peer;

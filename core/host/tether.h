@@ -10,6 +10,7 @@
 
 #include "core/host/job.h"
 #include "core/host/line.h"
+#include "core/host/log.h"
 
 struct host;
 struct host_event_row;
@@ -26,6 +27,7 @@ struct pushing {
 	size_t n_told, n_recalled;
 	bool full; /* the guest has no room */
 	int64_t retry_at; /* 0: none */
+	int64_t futile_ms; /* pause behind a page of which nothing was taken; 0: none */
 };
 
 /* What the guest's daemon does: see daemon.c and collect.c. */
@@ -62,6 +64,7 @@ struct tether {
 	bool up, closing;
 	bool old; /* it speaks, or is tried in, the older dialect: see line.c */
 	int kept; /* handles and jobs that will still use it */
+	struct log_pause wrong, lost, refused; /* answers, results, pushes */
 	struct pushing push;
 	struct daemon daemon;
 };
@@ -82,6 +85,9 @@ void tether_close(struct tether *t); /* it frees itself; NULL is fine */
 void tether_greeted(struct line *line, const char *boot_id);
 void tether_trouble(struct tether *t, const struct fault *f);
 void tether_down(struct tether *t);
+/* The same for a guest that breaks the rules: it is dialled again after the
+ * longest pause. */
+void tether_punish(struct tether *t);
 /* What comes back later keeps a tether from being freed. */
 void tether_keep(struct tether *t);
 void tether_let_go(struct tether *t);

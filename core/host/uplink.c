@@ -161,12 +161,17 @@ static struct uplink *uplink_open(struct tether *t)
 	return NULL;
 }
 
-static int check(const struct tether *t, const struct packet *p, struct fault *f)
+static int check(const struct line *line, const struct packet *p, struct fault *f)
 {
+	const struct tether *t = line->tether;
 	int rc = packet_belongs(p, SIDE_GUEST, WIRE_CONTROL, f);
 
 	if (rc)
 		return rc;
+	if (line->port != LINK_CONTROL)
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "from a guest %s belongs on port %d", p->type,
+				 LINK_CONTROL);
 	if (!t->agent)
 		return fault_set(f, FAULT_DENIED, "",
 				 "no agent works in this workspace: nobody asks");
@@ -182,7 +187,7 @@ void uplink_take(struct line *line, const struct packet *p)
 	struct fault f = { 0 };
 	size_t start;
 
-	if (!check(t, p, &f) && !t->uplink && !uplink_open(t))
+	if (!check(line, p, &f) && !t->uplink && !uplink_open(t))
 		fault_set(&f, FAULT_UNAVAILABLE, "", "the host has no room for this");
 	if (f.code) {
 		line_pass_fault(line, &f, p->id);

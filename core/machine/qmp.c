@@ -2,15 +2,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 10, LINE_MOST = 1 << 20 };
+/* QEMU is a peer as any other: a guest may have got hold of it. */
+enum { PATIENCE_S = 10, LINE_MOST = 1 << 20, LINES_MOST = 1000 };
 
 static FILE *dial(const char *path)
 {
@@ -30,16 +34,41 @@ static FILE *dial(const char *path)
 	return file;
 }
 
+static int64_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+/* A line of at most LINE_MOST bytes; false when it is longer, or takes longer. */
+static bool read_line(FILE *file, char *line, int64_t until)
+{
+	size_t n = 0;
+	int c = 0;
+
+	while (c != '\n' && n < LINE_MOST - 1 && (c = getc(file)) != EOF) {
+		line[n++] = (char)c;
+		if (now_s() > until)
+			return false;
+	}
+	line[n] = '\0';
+	return c == '\n';
+}
+
 /* The next line that is no event. */
 static json_t *hear(FILE *file)
 {
-	char *line = NULL;
-	size_t room = 0;
+	char *line = malloc(LINE_MOST);
+	int64_t until = now_s() + PATIENCE_S;
 	json_t *said = NULL;
 
-	while (!said && getline(&line, &room, file) > 0 && room < LINE_MOST) {
+	for (int i = 0; line && !said && i < LINES_MOST && now_s() <= until; i++) {
+		if (!read_line(file, line, until))
+			break;
 		said = json_loads(line, 0, NULL);
-		if (said && json_object_get(said, "event")) {
+		if (said && (!json_is_object(said) || json_object_get(said, "event"))) {
 			json_decref(said);
 			said = NULL;
 		}
@@ -64,13 +93,14 @@ static json_t *say(FILE *file, const char *command, json_t *args)
 static int judge(const char *command, const json_t *said, struct fault *f)
 {
 	const json_t *error = json_object_get(said, "error");
+	const char *why = json_string_value(json_object_get(error, "desc"));
 
 	if (!said)
 		return fault_set(f, FAULT_UNAVAILABLE, "", "QEMU does not answer %s",
 				 command);
 	if (error)
 		return fault_set(f, FAULT_IO, "", "QEMU: %s: %.180s", command,
-				 json_string_value(json_object_get(error, "desc")));
+				 why ? why : "refused");
 	return 0;
 }
 

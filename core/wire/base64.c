@@ -20,6 +20,17 @@ static void encode_three(char *out, uint32_t v)
 	out[3] = digits[v & 63];
 }
 
+ssize_t base64_bytes(const char *s, size_t n)
+{
+	size_t pads = 0;
+
+	if (n % 4)
+		return -1;
+	while (pads < 2 && pads < n && s[n - 1 - pads] == '=')
+		pads++;
+	return (ssize_t)(n / 4 * 3 - pads);
+}
+
 void base64_encode(char *out, const void *data, size_t n)
 {
 	const unsigned char *p = data;

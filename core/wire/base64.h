@@ -13,6 +13,10 @@ size_t base64_size(size_t n);
 /* Writes base64_size(n) characters and a NUL. */
 void base64_encode(char *out, const void *data, size_t n);
 
+/* How many bytes a text of `n` characters stands for by its length and padding,
+ * or -1 when its length is none of base64; the characters are not looked at. */
+ssize_t base64_bytes(const char *s, size_t n);
+
 /* Decodes the `n` characters of `s` into `out`, which takes n / 4 * 3 bytes and
  * may be `s` itself.  How many bytes, or -1 when it is not base64. */
 ssize_t base64_decode(void *out, const char *s, size_t n);

@@ -7,7 +7,38 @@
 #include "core/wire/lift.h"
 #include "ops.gen.h"
 
+enum {
+	RETRY_MOST_MS = 3600000, /* who says more is not believed */
+	/* Memory of a message once it is parsed, beside its texts. */
+	TREE_MOST = 64 << 20,
+	TREE_FREE = 64 << 10, /* bytes of a message that cannot come near to it */
+	CONTAINER_COST = 256,
+	VALUE_COST = 96,
+};
+
 /* --- in --------------------------------------------------------------------- */
+
+/* A parsed value takes far more memory than its text: `[],` some 130 bytes.  At
+ * least so much would be taken; texts are not counted, which take what they are. */
+static size_t tree_cost(const char *body, size_t size)
+{
+	size_t cost = 0;
+	bool text = false;
+
+	for (size_t i = 0; i < size; i++) {
+		char c = body[i];
+
+		if (text && c == '\\')
+			i++;
+		else if (c == '"')
+			text = !text;
+		else if (!text && (c == '{' || c == '['))
+			cost += CONTAINER_COST;
+		else if (!text && c == ',')
+			cost += VALUE_COST;
+	}
+	return cost;
+}
 
 int packet_read(struct packet *p, const char *body, size_t size, struct fault *f)
 {
@@ -15,6 +46,10 @@ int packet_read(struct packet *p, const char *body, size_t size, struct fault *f
 	const json_t *tag;
 
 	*p = (struct packet){ 0 };
+	if (size > TREE_FREE && tree_cost(body, size) > TREE_MOST)
+		return fault_set(f, FAULT_INVALID, "",
+				 "more values in one message than %d MiB hold",
+				 TREE_MOST >> 20);
 	/* U+0000 is let in here, so that its refusal can carry the id. */
 	p->json = json_loadb(body, size, JSON_ALLOW_NUL, &error);
 	if (!p->json)
@@ -97,14 +132,19 @@ int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 	return 0;
 }
 
-int packet_decode(struct packet *p, void *dst, struct arena *a, struct fault *f)
+int packet_decode_as(struct packet *p, const struct record *as, void *dst,
+		     struct arena *a, struct fault *f)
 {
 	const struct field *fd;
-	int rc = op_decode(p->wire->record, p->json, dst, DECODE_LENIENT, a, f);
+	int rc;
 
+	if (!p->wire || p->wire->record != as)
+		return fault_set(f, FAULT_INVALID, "/type", "a %.64s, not a %s",
+				 p->type ? p->type : "message without a type", as->name);
+	rc = op_decode(as, p->json, dst, DECODE_LENIENT, a, f);
 	if (rc || !p->lifted)
 		return rc;
-	fd = field_find(p->wire->record, p->key);
+	fd = field_find(as, p->key);
 	if (fd && fd->type->kind == KIND_TEXT)
 		memcpy((char *)dst + fd->at, &p->lifted, sizeof(p->lifted));
 	return 0;
@@ -177,7 +217,8 @@ int wire_fault(const struct wire_error *e, struct fault *f)
 	fault_set(f, code, e->where ? e->where : "", "%s", e->message);
 	if (e->hint)
 		fault_hint(f, "%s", e->hint);
-	if (e->has_retry_after_ms)
+	if (e->has_retry_after_ms && e->retry_after_ms > 0 &&
+	    e->retry_after_ms <= RETRY_MOST_MS)
 		f->retry_after_ms = e->retry_after_ms;
 	return code;
 }

@@ -44,8 +44,13 @@ bool packet_has(const struct packet *p, const char *field);
 int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 		   struct fault *f);
 
-/* Fills `dst`, p->wire->record->size zeroed bytes; texts are borrowed. */
-int packet_decode(struct packet *p, void *dst, struct arena *a, struct fault *f);
+/* Fills `dst`, the zeroed struct of a message (`struct wire_NAME *`); texts are
+ * borrowed.  A message of another type is a fault: its record can never be written
+ * into this struct.  For users of ops.gen.h. */
+#define packet_decode(p, dst, a, f) packet_decode_as(p, wire_record_of(dst), dst, a, f)
+/* The same where the type is known at run time: `dst` has as->size bytes. */
+int packet_decode_as(struct packet *p, const struct record *as, void *dst,
+		     struct arena *a, struct fault *f);
 
 /* Appends a whole frame.  `src` is the type's struct, or NULL for a type
  * without fields; `id` may be NULL.  What does not fit a frame is a fault and

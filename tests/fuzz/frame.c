@@ -29,7 +29,7 @@ static void try_packet(struct packet *p, struct fault *why)
 	if (p->wire && !f.code) {
 		void *dst = arena_alloc(&a, p->wire->record->size + 1);
 
-		if (packet_decode(p, dst, &a, &f) == 0)
+		if (packet_decode_as(p, p->wire->record, dst, &a, &f) == 0)
 			wire_write(&out, p->type, dst, p->id, &f);
 	}
 	if (f.code)

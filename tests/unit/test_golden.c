@@ -36,7 +36,8 @@ static void write_again(const char *in, struct text *out, bool seen[TYPES_MOST])
 		fail_msg("%s: %s", in, f.text);
 	seen[p.wire - wire_table] = true;
 	body = arena_alloc(&a, p.wire->record->size + 1);
-	if (packet_decode(&p, body, &a, &f) || wire_write(out, p.type, body, p.id, &f))
+	if (packet_decode_as(&p, p.wire->record, body, &a, &f) ||
+	    wire_write(out, p.type, body, p.id, &f))
 		fail_msg("%s: %s", in, f.text);
 	packet_release(&p);
 	frame_release(&r);

@@ -71,6 +71,8 @@ static const struct {
 	{ "wire Exec 80 host  # W.\n", "unknown port '80'" },
 	{ "wire Exec 5000 me  # W.\n", "unknown sender 'me'" },
 	{ "wire Exec 5000 host -> Nope  # W.\n", "undeclared answer 'Nope'" },
+	{ "# W.\nwire Ok\n# W.\nwire Exec 5000 both -> Ok Nope\n",
+	  "undeclared answer 'Nope'" },
 	{ "wire Exec 5000\n", "expected: wire NAME" },
 	{ "# W.\nwire Exec 5000 host\n type text  # T.\n",
 	  "'type' belongs to the frame" },

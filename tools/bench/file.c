@@ -103,7 +103,7 @@ static int hear(struct wire_side *w, const char *type, void *dst, struct packet 
 			return fail("%s is answered with %s", type, p->type);
 		packet_release(p);
 	}
-	if (dst && packet_decode(p, dst, &a, &f))
+	if (dst && packet_decode_as(p, wire_find(type)->record, dst, &a, &f))
 		return fail_fault(type, &f);
 	arena_release(&a);
 	return 0;

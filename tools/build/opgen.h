@@ -77,8 +77,8 @@ struct decl {
 	/* event, wire */
 	int number;
 	struct list wakes;
-	const char *port, *sender, *answer_name;
-	const struct decl *answer;
+	const char *port, *sender, *answer_name, *guest_answer_name;
+	const struct decl *answer, *guest_answer;
 
 	/* op */
 	const char *summary;

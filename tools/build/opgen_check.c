@@ -344,6 +344,16 @@ static void check_event(struct schema *s, const struct decl *d)
 				      s->decls[i]->name);
 }
 
+static const struct decl *find_answer(struct schema *s, const struct decl *d,
+				      const char *name)
+{
+	const struct decl *answer = name ? schema_find(s, DECL_WIRE, name) : NULL;
+
+	if (name && !answer)
+		schema_refuse(s, d->place, "%s: undeclared answer '%s'", d->name, name);
+	return answer;
+}
+
 static void check_wire(struct schema *s, struct decl *d)
 {
 	static const char *const ports[] = { "5000", "5001", "both", NULL };
@@ -365,12 +375,8 @@ static void check_wire(struct schema *s, struct decl *d)
 		schema_refuse(s, d->place, "%s: unknown port '%s'", d->name, d->port);
 	if (d->sender && !among(d->sender, senders))
 		schema_refuse(s, d->place, "%s: unknown sender '%s'", d->name, d->sender);
-	if (!d->answer_name)
-		return;
-	d->answer = schema_find(s, DECL_WIRE, d->answer_name);
-	if (!d->answer)
-		schema_refuse(s, d->place, "%s: undeclared answer '%s'", d->name,
-			      d->answer_name);
+	d->answer = find_answer(s, d, d->answer_name);
+	d->guest_answer = find_answer(s, d, d->guest_answer_name);
 }
 
 static bool tool_is_used(const struct schema *s, const char *tool)

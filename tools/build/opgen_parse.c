@@ -118,17 +118,20 @@ static void parse_event(struct parser *p, struct decl *d, const struct line *l)
 		list_add(p->schema, &d->wakes, l->words[i]);
 }
 
+#define WIRE_USAGE "wire NAME [PORT SENDER [-> ANSWER [ANSWER_TO_GUEST]]]"
+
 static void parse_wire(struct parser *p, struct decl *d, const struct line *l)
 {
 	if (l->n == 2) /* only ever an answer */
 		return;
-	if (l->n != 4 && !(l->n == 6 && strcmp(l->words[4], "->") == 0)) {
-		refuse(p, "expected: wire NAME [PORT SENDER [-> ANSWER]]");
+	if (l->n != 4 && !(l->n >= 6 && strcmp(l->words[4], "->") == 0)) {
+		refuse(p, "expected: %s", WIRE_USAGE);
 		return;
 	}
 	d->port = l->words[2];
 	d->sender = l->words[3];
-	d->answer_name = l->n == 6 ? l->words[5] : NULL;
+	d->answer_name = l->n >= 6 ? l->words[5] : NULL;
+	d->guest_answer_name = l->n == 7 ? l->words[6] : NULL;
 }
 
 /* The rest of the line is a field under the declaration's own name. */
@@ -152,8 +155,7 @@ static const struct {
 	[DECL_PARAM] = { "param", 1, 3, WORDS, "param NAME TYPE...", parse_param },
 	[DECL_EVENT] = { "event", 2, 3, WORDS, "event NUMBER NAME [WAKES...]",
 			 parse_event },
-	[DECL_WIRE] = { "wire", 1, 2, 6, "wire NAME [PORT SENDER [-> ANSWER]]",
-			parse_wire },
+	[DECL_WIRE] = { "wire", 1, 2, 7, WIRE_USAGE, parse_wire },
 	[DECL_SET] = { "set", 1, 2, 2, "set NAME", NULL },
 	[DECL_OP] = { "op", 1, 2, 2, "op NOUN.VERB", NULL },
 };

@@ -197,9 +197,20 @@ static unsigned bits(const char *word, const char *first)
 	return strcmp(word, "both") == 0 ? 3 : strcmp(word, first) == 0 ? 1 : 2;
 }
 
+static void put_answer(FILE *out, const char *member, struct decl **wires,
+		       const struct decl *answer)
+{
+	size_t at = 0;
+
+	while (answer && wires[at] != answer)
+		at++;
+	if (answer)
+		fprintf(out, "\t  .%s = &wire_table[%zu],\n", member, at);
+}
+
 static void put_wires(FILE *out, struct arena *a, const struct schema *s)
 {
-	size_t n, answer;
+	size_t n;
 	struct decl **wires = sorted(s, a, DECL_WIRE, &n);
 
 	fputs("const struct wire wire_table[] = {\n", out);
@@ -212,10 +223,8 @@ static void put_wires(FILE *out, struct arena *a, const struct schema *s)
 			d->name, bits(d->port, "5000"), bits(d->sender, "host"), d->id);
 		put_string(out, d->doc);
 		fputs(",\n", out);
-		for (answer = 0; d->answer && wires[answer] != d->answer;)
-			answer++;
-		if (d->answer)
-			fprintf(out, "\t  .answer = &wire_table[%zu],\n", answer);
+		put_answer(out, "answer", wires, d->answer);
+		put_answer(out, "guest_answer", wires, d->guest_answer);
 		fputs("\t},\n", out);
 	}
 	put_table(out, "wire", n);

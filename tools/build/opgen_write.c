@@ -130,6 +130,18 @@ static void put_op_declarations(FILE *out, const struct decl *d)
 		d->id, d->id, d->id, d->id);
 }
 
+/* The record of a message by the type of a pointer to its struct: the compiler
+ * refuses any other struct. */
+static void put_record_of(FILE *out, const struct schema *s)
+{
+	fputs("#define wire_record_of(message) _Generic(*(message)", out);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->kind == DECL_WIRE)
+			fprintf(out, ", \\\n\tstruct %s: &record_%s", s->decls[i]->id,
+				s->decls[i]->id);
+	fputs(")\n\n", out);
+}
+
 void schema_write_header(const struct schema *s, FILE *out)
 {
 	fputs("/* Written by opgen from schema/; not to be edited. */\n"
@@ -144,6 +156,7 @@ void schema_write_header(const struct schema *s, FILE *out)
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_WIRE)
 			put_struct(out, s->decls[i]->id, "", &s->decls[i]->in);
+	put_record_of(out, s);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_OP)
 			put_op_declarations(out, s->decls[i]);

@@ -186,6 +186,20 @@ static void set_key(const struct cli *cli, const struct op *op, json_t *args)
 
 /* --- the whole ------------------------------------------------------------------------ */
 
+/* What is not all of a stream is never taken for it. */
+static void tell_cut(const json_t *answer, const char *stream, const char *size,
+		     const char *text)
+{
+	const json_t *whole = json_object_get(answer, size);
+
+	if (json_is_integer(whole))
+		fprintf(stderr,
+			"cadre: %s was cut: %zu of %lld bytes; let the command write "
+			"to a file and read that\n",
+			stream, strlen(text ? text : ""),
+			(long long)json_integer_value(whole));
+}
+
 /* A command that ran elsewhere looks as if it had run here. */
 static int print_run(const json_t *answer)
 {
@@ -196,6 +210,8 @@ static int print_run(const json_t *answer)
 	fputs(out ? out : "", stdout);
 	fflush(stdout);
 	fputs(err ? err : "", stderr);
+	tell_cut(answer, "stdout", "stdout_size", out);
+	tell_cut(answer, "stderr", "stderr_size", err);
 	return code < 0 || code > 255 ? 1 : code;
 }
 

@@ -1,4 +1,4 @@
-#include "tests/link/switch.h"
+#include "tests/lib/switch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,596 @@
+/*
+ * answer - a guest that answers whatever it likes.
+ *
+ * Every request that a host sends, answered by every type of the wire and by
+ * nonsense, in both dialects and over every kind of link that needs no VM; and
+ * answers that never end.  The host goes on, and whoever waits is told.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/host/answer.h"
+#include "core/host/collect.h"
+#include "core/host/push.h"
+#include "tests/lib/child.h"
+#include "tests/lib/place.h"
+#include "tests/lib/rig.h"
+#include "tests/lib/switch.h"
+
+enum { PATIENCE_MS = 20000, STEPS = 40 };
+
+struct scene {
+	char base[64], guest[80], listen[160], dial[160];
+	pid_t between;
+	struct rig rig;
+	const char *asked; /* the request that is answered wrongly */
+	json_t *answer; /* by this, or ... */
+	const char *raw; /* ... by these bytes; NULL: honestly */
+	size_t raw_size;
+	json_t *(*make)(struct scene *s); /* ... or by what this makes, each time */
+	int answers, nth;
+	bool honest_too; /* and then as it should */
+};
+
+static void on_request(void *arg, struct rig_peer *peer, json_t *request)
+{
+	struct scene *s = arg;
+	const char *type = json_string_value(json_object_get(request, "type"));
+	bool mine = s->asked && !strcmp(type, s->asked);
+
+	if (mine)
+		s->answers++;
+	if (mine && s->raw)
+		rig_say(peer, s->raw, s->raw_size);
+	else if (mine && s->make)
+		rig_reply(peer, s->make(s), request);
+	else if (mine && s->answer)
+		rig_reply(peer, json_deep_copy(s->answer), request);
+	/* A request of the guest's own is no answer: the honest one follows. */
+	if (mine && (s->raw || s->make || (s->answer && !s->honest_too)))
+		return;
+	if (wire_find(type)->senders & SIDE_HOST)
+		rig_reply(peer, rig_honest(request), request);
+}
+
+/* --- links ------------------------------------------------------------------------------ */
+
+static int free_port(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t size = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port;
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	getsockname(fd, (struct sockaddr *)&at, &size);
+	port = ntohs(at.sin_port);
+	close(fd);
+	return port;
+}
+
+static void place_unix(struct scene *s)
+{
+	snprintf(s->listen, sizeof(s->listen), "unix:%s", s->guest);
+	snprintf(s->dial, sizeof(s->dial), "unix:%s", s->guest);
+}
+
+static void place_tcp(struct scene *s)
+{
+	snprintf(s->listen, sizeof(s->listen), "tcp:127.0.0.1:%d", free_port());
+	memcpy(s->dial, s->listen, sizeof(s->dial));
+}
+
+static void place_hybrid(struct scene *s)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/v.sock", s->base);
+	s->between = switch_vmm(path, s->guest);
+	snprintf(s->listen, sizeof(s->listen), "unix:%s", s->guest);
+	snprintf(s->dial, sizeof(s->dial), "hybrid:%s", path);
+}
+
+static void place_serial(struct scene *s)
+{
+	char host[100];
+
+	snprintf(host, sizeof(host), "%s/qemu", s->base);
+	mkdir(host, 0700);
+	s->between = switch_qemu(host, s->guest);
+	snprintf(s->listen, sizeof(s->listen), "serial:%s", s->guest);
+	snprintf(s->dial, sizeof(s->dial), "serial:%s", host);
+}
+
+static struct scene *scene_open(void (*place)(struct scene *s), bool old)
+{
+	struct scene *s = test_calloc(1, sizeof(*s));
+	bool there = false;
+
+	assert_int_equal(temp_make(s->base, "answer"), 0);
+	snprintf(s->guest, sizeof(s->guest), "%s/guest", s->base);
+	mkdir(s->guest, 0700);
+	/* A free port may be taken before it is listened at. */
+	for (int i = 0; i < 20 && !there; i++) {
+		place(s);
+		there = rig_open(&s->rig, s->listen, s->dial, old, on_request, s);
+		if (!there)
+			rig_close(&s->rig);
+	}
+	assert_true(there);
+	assert_true(rig_link(&s->rig, PATIENCE_MS));
+	return s;
+}
+
+static void scene_close(struct scene *s)
+{
+	rig_close(&s->rig);
+	if (s->between > 0)
+		child_end(s->between, 10000);
+	temp_remove(s->base);
+	test_free(s);
+}
+
+/* --- every question, every answer --------------------------------------------------------- */
+
+static const struct question {
+	const char *type, *op, *args; /* op NULL: the host asks by itself */
+} questions[] = {
+	{ "Exec", "workspace.exec", "{\"workspace\":\"w\",\"command\":\"x\"}" },
+	{ "ExecBackground", "workspace.exec_background",
+	  "{\"workspace\":\"w\",\"command\":\"x\"}" },
+	{ "ExecKill", "workspace.exec_kill", "{\"workspace\":\"w\",\"job_id\":1}" },
+	{ "ExecPoll", "workspace.exec_poll", "{\"workspace\":\"w\",\"job_id\":1}" },
+	{ "EditFile", "workspace.file_edit",
+	  "{\"workspace\":\"w\",\"path\":\"p\",\"old_string\":\"a\",\"new_string\":\"b\"}" },
+	{ "FileRead", "workspace.file_read", "{\"workspace\":\"w\",\"path\":\"p\"}" },
+	{ "FileWrite", "workspace.file_write",
+	  "{\"workspace\":\"w\",\"path\":\"p\",\"content\":\"QQ==\"}" },
+	{ "ListDir", "workspace.list_dir", "{\"workspace\":\"w\"}" },
+	{ "SetEnv", "workspace.set_env", "{\"workspace\":\"w\",\"vars\":{\"A\":\"b\"}}" },
+	{ "Hello", NULL, NULL },
+	{ "Ping", NULL, NULL },
+	{ "PollDaemonResults", NULL, NULL },
+	{ "TeamMessage", NULL, NULL },
+};
+
+enum { QUESTIONS = sizeof(questions) / sizeof(*questions) };
+
+static const char *const nonsense[] = {
+	"",
+	"null",
+	"[]",
+	"{",
+	"5",
+	"{\"type\":5}",
+	"{\"type\":null,\"id\":1}",
+	"{\"type\":\"Nonsense\"}",
+	"{\"type\":\"Pong\"}",
+	"{\"type\":\"Error\"}",
+	"{\"type\":\"Error\",\"code\":5,\"message\":[]}",
+	"{\"type\":\"ExecResult\",\"exit_code\":1e999}",
+	"{\"type\":\"ExecResult\",\"exit_code\":99999999999999999999}",
+	"{\"type\":\"FileContent\",\"content\":\"\\u0000\",\"size\":-1}",
+	"{\"type\":\"DaemonResults\",\"results\":{},\"pending_tasks\":-1.5}",
+	"{\"type\":\"Ok\",\"id\":18446744073709551615}",
+};
+
+static int n_told; /* callers */
+
+static void end_pending(struct scene *s)
+{
+	json_t *answer;
+
+	rig_unlink(&s->rig);
+	while ((answer = rig_answer(&s->rig)))
+		json_decref(answer);
+}
+
+/* The host asks by itself; what it does with the answer is seen by its going on. */
+static void provoke(struct scene *s, const char *type)
+{
+	struct tether *t = s->rig.tether;
+
+	s->rig.pushes = 1;
+	if (!strcmp(type, "PollDaemonResults"))
+		collect_poke(t);
+	else if (!strcmp(type, "TeamMessage"))
+		push_poke(t);
+	else if (!strcmp(type, "Ping"))
+		t->control.heard_at = t->relay.heard_at = 1;
+	else
+		rig_unlink(&s->rig);
+	t->dial_at = 0;
+	for (int i = 0; i < STEPS; i++) {
+		tethers_tick(&s->rig.host);
+		rig_step(&s->rig, false);
+	}
+	/* What still waits would hold up the next question. */
+	if (t->control.asked || t->relay.asked)
+		end_pending(s);
+}
+
+static void expect_told(const struct question *q, const char *with, bool right,
+			json_t *answer)
+{
+	const char *type = json_string_value(json_object_get(answer, "type"));
+	const char *code = json_string_value(json_object_get(answer, "code"));
+
+	if (!answer)
+		fail_msg("%s answered with %s: the caller is told nothing", q->type,
+			 with);
+	n_told++;
+	if (right ? strcmp(type, "CallResult") && strcmp(code, "IoError")
+		  : !code || (strcmp(code, "IoError") && strcmp(code, "Internal") &&
+			      strcmp(code, "Unavailable")))
+		fail_msg("%s answered with %s: %s", q->type, with, json_dumps(answer, 0));
+	json_decref(answer);
+}
+
+/* The answer to a call; where none can come, only some steps are waited. */
+static json_t *wait_for(struct scene *s, bool sure)
+{
+	int64_t until = tick_ms() + PATIENCE_MS;
+	json_t *answer = NULL;
+
+	s->answers = 0;
+	for (int i = 0; tick_ms() < until && (sure || i < STEPS); i += s->answers > 0) {
+		rig_step(&s->rig, s->between > 0);
+		if ((answer = rig_answer(&s->rig)))
+			break;
+	}
+	return answer;
+}
+
+static void ask_one(struct scene *s, const struct question *q, const char *with)
+{
+	const struct wire *came = wire_find(with), *asked = wire_find(q->type);
+	bool sure = came != NULL; /* what has no id may answer nothing */
+	bool right = came == wire_answer(asked, SIDE_HOST) || s->honest_too;
+	json_t *answer;
+
+	if (!s->rig.tether->up) {
+		s->asked = NULL;
+		assert_true(rig_link(&s->rig, PATIENCE_MS));
+	}
+	s->asked = q->type;
+	if (!q->op) {
+		provoke(s, q->type);
+	} else {
+		assert_true(rig_call(&s->rig, q->op, json_loads(q->args, 0, NULL)));
+		answer = wait_for(s, sure);
+		if (answer || sure)
+			expect_told(q, with, right, answer);
+		else
+			end_pending(s);
+	}
+	s->asked = NULL;
+}
+
+static void ask_all(void (*place)(struct scene *s), bool old, int last)
+{
+	struct scene *s = scene_open(place, old);
+
+	for (int q = 0; q < last; q++) {
+		for (size_t i = 0; i < wire_count; i++) {
+			s->answer = rig_brim(&wire_table[i]);
+			s->honest_too = wire_table[i].ports &&
+					strcmp(wire_table[i].name, "Hello") != 0;
+			ask_one(s, &questions[q], wire_table[i].name);
+			json_decref(s->answer);
+		}
+		s->answer = NULL;
+		s->honest_too = false;
+		for (size_t i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++) {
+			s->raw = nonsense[i];
+			s->raw_size = strlen(nonsense[i]);
+			ask_one(s, &questions[q], "Nonsense");
+		}
+		s->raw = NULL;
+		s->honest_too = false;
+	}
+	scene_close(s);
+}
+
+/* In the older dialect each wrong answer ends the link: where that is slow to come
+ * again, one question is enough. */
+static void test_unix(void **state)
+{
+	(void)state;
+	ask_all(place_unix, false, QUESTIONS);
+	ask_all(place_unix, true, QUESTIONS);
+}
+
+static void test_tcp(void **state)
+{
+	(void)state;
+	ask_all(place_tcp, false, QUESTIONS);
+	ask_all(place_tcp, true, QUESTIONS);
+}
+
+static void test_hybrid(void **state)
+{
+	(void)state;
+	ask_all(place_hybrid, false, QUESTIONS);
+	ask_all(place_hybrid, true, 1);
+}
+
+static void test_serial(void **state)
+{
+	(void)state;
+	ask_all(place_serial, false, QUESTIONS);
+	ask_all(place_serial, true, 1);
+}
+
+/* --- answers without an end ------------------------------------------------------------ */
+
+static long peak_kib(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_maxrss;
+}
+
+/* Asks while the guest answers with what `make` makes. */
+static json_t *ask_made(struct scene *s, const char *op, const char *args,
+			const char *type, json_t *(*make)(struct scene *s))
+{
+	json_t *answer;
+
+	s->asked = type;
+	s->make = make;
+	s->answers = s->nth = 0;
+	answer = rig_ask(&s->rig, op, json_loads(args, 0, NULL), PATIENCE_MS);
+	if (!answer)
+		fail_msg("%s: no end after %d parts", op, s->answers);
+	s->make = NULL;
+	return answer;
+}
+
+static void expect_refused(json_t *answer, const char *why)
+{
+	const char *text = json_string_value(json_object_get(answer, "message"));
+
+	assert_string_equal(json_string_value(json_object_get(answer, "code")),
+			    "IoError");
+	if (!strstr(text, why))
+		fail_msg("'%s' does not say '%s'", text, why);
+	json_decref(answer);
+}
+
+static const char exec[] = "{\"workspace\":\"w\",\"command\":\"x\"}";
+static const char list[] = "{\"workspace\":\"w\"}";
+
+static json_t *make_output(struct scene *s, const char *text)
+{
+	const char *type = strcmp(s->asked, "Exec") ? "BackgroundStatus" : "ExecResult";
+	json_t *m = json_pack("{sssssssbsisisb}", "type", type, "stdout", text, "stderr",
+			      "", "more", 1, "job_id", 1, "exit_code", 0, "running", 1);
+
+	s->asked = NULL; /* what follows is asked under another type */
+	return m;
+}
+
+static json_t *make_small(struct scene *s)
+{
+	json_t *m = make_output(s, "z");
+
+	s->asked = "ExecPoll";
+	return m;
+}
+
+static json_t *make_empty(struct scene *s)
+{
+	json_t *m = make_output(s, "");
+
+	s->asked = "ExecPoll";
+	return m;
+}
+
+static json_t *make_names(struct scene *s)
+{
+	json_t *entries = json_array();
+	char name[220];
+
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "%08d%0200d", s->nth++, 0);
+		json_array_append_new(entries,
+				      json_pack("{sssssisssi}", "name", name, "kind",
+						"file", "size", 1, "permissions",
+						"rw-r--r--", "modified", 1));
+	}
+	return json_pack("{sssosb}", "type", "DirListing", "entries", entries, "more", 1);
+}
+
+static json_t *make_names_again(struct scene *s)
+{
+	s->nth = 0;
+	return make_names(s);
+}
+
+static json_t *make_lie(struct scene *s)
+{
+	(void)s;
+	return json_pack("{sssssisb}", "type", "FileContent", "content", "QUJD", "size",
+			 2000000000, "more", 1);
+}
+
+static json_t *make_longer(struct scene *s)
+{
+	(void)s;
+	return json_pack("{sssssi}", "type", "FileContent", "content", "QUJD", "size", 3);
+}
+
+static void test_endless(void **state)
+{
+	struct scene *s = scene_open(place_unix, false);
+	json_t *answer;
+	long before = peak_kib();
+
+	(void)state;
+	expect_refused(ask_made(s, "workspace.exec", exec, "Exec", make_small),
+		       "more than 64 parts");
+	assert_int_equal(s->answers, ANSWER_PARTS_MOST + 1);
+	expect_refused(ask_made(s, "workspace.exec", exec, "Exec", make_empty),
+		       "sends nothing");
+	expect_refused(ask_made(s, "workspace.list_dir", list, "ListDir",
+				make_names_again),
+		       "that it has listed");
+	answer = ask_made(s, "workspace.list_dir", list, "ListDir", make_names);
+	assert_true(
+		json_is_true(json_object_get(json_object_get(answer, "result"), "more")));
+	json_decref(answer);
+	expect_refused(ask_made(s, "workspace.file_read",
+				"{\"workspace\":\"w\",\"path\":\"p\"}", "FileRead",
+				make_lie),
+		       "says 2000000000 bytes and sends 3");
+	expect_refused(ask_made(s, "workspace.file_read",
+				"{\"workspace\":\"w\",\"path\":\"p\",\"length\":2}",
+				"FileRead", make_longer),
+		       "sends 3 bytes of the 2");
+	if (peak_kib() - before > 256 << 10)
+		fail_msg("%ld KiB for answers of 4 MiB", peak_kib() - before);
+	assert_true(s->rig.tether->up);
+	scene_close(s);
+}
+
+/* A caller that has gone is not asked for: its command's output stays there. */
+static json_t *make_and_leave(struct scene *s)
+{
+	if (s->answers == 3)
+		rig_forsake(&s->rig);
+	return make_small(s);
+}
+
+static void test_gone(void **state)
+{
+	struct scene *s = scene_open(place_unix, false);
+
+	(void)state;
+	s->asked = "Exec";
+	s->make = make_and_leave;
+	assert_true(rig_call(&s->rig, "workspace.exec", json_loads(exec, 0, NULL)));
+	for (int i = 0; i < 200; i++)
+		rig_step(&s->rig, true);
+	assert_int_equal(s->answers, 3);
+	assert_int_equal(s->rig.conn.n_jobs, 0);
+	scene_close(s);
+}
+
+static json_t *make_part(struct scene *s)
+{
+	json_t *r = json_pack("{sssbsisssssisssb}", "task_id", "t", "success", 1,
+			      "exit_code", 0, "stdout", "z", "stderr", "", "elapsed_secs",
+			      1, "source_message_id", s->nth ? "other" : "m", "more", 1);
+
+	return json_pack("{sss[o]si}", "type", "DaemonResults", "results", r,
+			 "pending_tasks", 0);
+}
+
+static json_t *make_other_part(struct scene *s)
+{
+	json_t *m = make_part(s);
+
+	s->nth = 1;
+	return m;
+}
+
+/* A result in parts without an end, or of another result, is not stored. */
+static void test_endless_result(void **state)
+{
+	struct scene *s = scene_open(place_unix, false);
+
+	(void)state;
+	while (s->rig.tether->daemon.polling) /* as it does when it has come */
+		rig_step(&s->rig, true);
+	for (int i = 0; i < 2; i++) {
+		s->asked = "PollDaemonResults";
+		s->make = i ? make_other_part : make_part;
+		s->answers = s->nth = 0;
+		collect_poke(s->rig.tether);
+		for (int step = 0; step < 600; step++)
+			rig_step(&s->rig, true);
+		assert_int_equal(s->answers, i ? 2 : ANSWER_PARTS_MOST + 1);
+		assert_int_equal(s->rig.stored, 0);
+	}
+	scene_close(s);
+}
+
+/* A frame full of the smallest values is not even parsed. */
+static void test_wide(void **state)
+{
+	struct scene *s = scene_open(place_unix, false);
+	struct text body = { 0 };
+	long before;
+	json_t *answer;
+
+	(void)state;
+	text_addf(&body, "{\"type\":\"DirListing\",\"id\":1,\"entries\":[[]");
+	while (body.len + 8 < FRAME_MAX)
+		text_add(&body, ",[]", 3);
+	text_add(&body, "]}", 2);
+	before = peak_kib();
+	s->asked = "ListDir";
+	s->raw = body.data;
+	s->raw_size = body.len;
+	answer = rig_ask(&s->rig, "workspace.list_dir", json_loads(list, 0, NULL),
+			 PATIENCE_MS);
+	assert_string_equal(json_string_value(json_object_get(answer, "code")),
+			    "Unavailable");
+	json_decref(answer);
+	if (peak_kib() - before > 48 << 10)
+		fail_msg("%ld KiB for a frame of 4 MiB", peak_kib() - before);
+	s->raw = NULL;
+	text_release(&body);
+	scene_close(s);
+}
+
+/* Who asks and asks and does not read is given up before much waits for it. */
+static void test_unread(void **state)
+{
+	static const char ask[] = "{\"type\":\"Nonsense\",\"id\":\"0123456789\"}";
+	struct scene *s = scene_open(place_unix, false);
+	struct rig_peer *p = s->rig.peers;
+	size_t most = 0;
+
+	(void)state;
+	while (p->port != LINK_CONTROL)
+		p = p->next;
+	uv_read_stop((uv_stream_t *)&p->pipe);
+	for (int i = 0; i < 1500 && s->rig.tether->up; i++) {
+		for (int n = 0; n < 200; n++)
+			rig_say(p, ask, sizeof(ask) - 1);
+		rig_step(&s->rig, false);
+		if (flow_left(&s->rig.tether->control.flow) > most)
+			most = flow_left(&s->rig.tether->control.flow);
+	}
+	assert_false(s->rig.tether->up);
+	assert_in_range(most, 1 << 20, 10 << 20);
+	scene_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unix),           cmocka_unit_test(test_tcp),
+		cmocka_unit_test(test_hybrid),         cmocka_unit_test(test_serial),
+		cmocka_unit_test(test_endless),        cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_endless_result), cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_unread),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	child_adopt();
+	return cmocka_run_group_tests_name("answer", tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/*
+ * answer - any bytes as what a guest answers, for as long as one lets it.
+ *
+ * The first byte says what the host asks for and in which dialect, the lines behind
+ * it what the guest says to each question: a JSON object gets the question's id,
+ * `=` sends the rest of the line as it is, `-` says nothing.  Behind the last line it
+ * begins anew.  The host's own code hears it, over a real link; every call ends.
+ */
+#include <assert.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/host/answer.h"
+#include "core/host/collect.h"
+#include "core/host/push.h"
+#include "tests/lib/rig.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { STEPS = 400, LINK_MS = 2000, LINES_MOST = 32, GREETED = 2 };
+
+static const struct {
+	const char *op, *args;
+} calls[] = {
+	{ "workspace.exec", "{\"workspace\":\"w\",\"command\":\"x\"}" },
+	{ "workspace.exec",
+	  "{\"workspace\":\"w\",\"command\":\"x\",\"max_output_bytes\":9}" },
+	{ "workspace.exec_background", "{\"workspace\":\"w\",\"command\":\"x\"}" },
+	{ "workspace.exec_kill", "{\"workspace\":\"w\",\"job_id\":1}" },
+	{ "workspace.exec_poll", "{\"workspace\":\"w\",\"job_id\":1}" },
+	{ "workspace.file_edit",
+	  "{\"workspace\":\"w\",\"path\":\"p\",\"old_string\":\"a\",\"new_string\":\"b\"}" },
+	{ "workspace.file_read", "{\"workspace\":\"w\",\"path\":\"p\",\"length\":9}" },
+	{ "workspace.file_write",
+	  "{\"workspace\":\"w\",\"path\":\"p\",\"content\":\"QQ==\"}" },
+	{ "workspace.list_dir", "{\"workspace\":\"w\"}" },
+	{ "workspace.set_env", "{\"workspace\":\"w\",\"vars\":{\"A\":\"b\"}}" },
+	{ NULL, NULL }, /* results */
+	{ NULL, NULL }, /* pushes */
+};
+
+enum { CALLS = sizeof(calls) / sizeof(*calls) };
+
+struct talk {
+	const char *line[LINES_MOST];
+	size_t size[LINES_MOST];
+	int n, next;
+	int greetings; /* answered honestly: the guest is linked */
+	int parts; /* of the call that is asked */
+	bool over;
+};
+
+static char folder[] = "/tmp/fuzz-answer.XXXXXX";
+
+static void clean(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/control.sock", folder);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/relay.sock", folder);
+	unlink(path);
+	rmdir(folder);
+}
+
+static void split(struct talk *t, const char *data, size_t size)
+{
+	for (size_t at = 0; at < size && t->n < LINES_MOST;) {
+		const char *end = memchr(data + at, '\n', size - at);
+		size_t n = end ? (size_t)(end - data) - at : size - at;
+
+		t->line[t->n] = data + at;
+		t->size[t->n++] = n;
+		at += n + 1;
+	}
+}
+
+static void on_request(void *arg, struct rig_peer *peer, json_t *request)
+{
+	struct talk *t = arg;
+	const char *line;
+	json_t *json;
+	size_t n;
+
+	if (t->greetings < GREETED || !t->n) {
+		t->greetings++;
+		rig_reply(peer, rig_honest(request), request);
+		return;
+	}
+	if (t->over)
+		return;
+	line = t->line[t->next % t->n];
+	n = t->size[t->next++ % t->n];
+	t->parts++;
+	json = json_loadb(line, n, JSON_ALLOW_NUL, NULL);
+	if (json_is_object(json))
+		rig_reply(peer, json_incref(json), request);
+	else if (n && *line == '=')
+		rig_say(peer, line + 1, n - 1);
+	else if (!n || *line != '-')
+		rig_say(peer, line, n);
+	json_decref(json);
+}
+
+static void ask(struct rig *r, const char *op, const char *args)
+{
+	json_t *answer = NULL;
+
+	assert(rig_call(r, op, json_loads(args, 0, NULL)));
+	for (int i = 0; i < STEPS && !(answer = rig_answer(r)); i++)
+		rig_step(r, false);
+	/* Many results and pushes may be asked for besides, but no part for ever. */
+	json_decref(answer);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static bool begun;
+	struct talk talk = { 0 };
+	struct rig *r = malloc(sizeof(*r));
+	char address[64];
+	bool there;
+	int what;
+
+	if (!begun) {
+		begun = true;
+		signal(SIGPIPE, SIG_IGN); /* as a host does */
+		assert(mkdtemp(folder));
+		atexit(clean);
+	}
+	snprintf(address, sizeof(address), "unix:%s", folder);
+	split(&talk, size ? (const char *)data + 1 : "", size ? size - 1 : 0);
+	what = size ? (data[0] & 0x7f) % CALLS : 0;
+	there = rig_open(r, address, address, size && data[0] & 0x80, on_request, &talk);
+	assert(there);
+	if (rig_link(r, LINK_MS)) {
+		r->pushes = what == CALLS - 1 ? 3 : 0;
+		if (calls[what].op)
+			ask(r, calls[what].op, calls[what].args);
+		else if (r->pushes)
+			push_poke(r->tether);
+		else
+			collect_poke(r->tether);
+		for (int i = 0; i < (calls[what].op ? 2 : STEPS / 4); i++)
+			rig_step(r, false);
+	}
+	talk.over = true;
+	rig_close(r);
+	free(r);
+	return 0;
+}
