@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "storage/durable.h"
+
 enum { VERSION = 1 };
 
 #define DAYS_MS (86400 * INT64_C(1000))
@@ -256,7 +258,8 @@ static int set_aside(struct spool *s, const char *path, const char *owner,
 		     struct arena *a, struct fault *f)
 {
 	disconnect(s);
-	if (rename(path, arena_printf(a, "%s.%.64s", path, owner)) == 0)
+	if (rename(path, arena_printf(a, "%s.%.64s", path, owner)) == 0 &&
+	    dir_sync_above(path) == 0)
 		return connect(s, path, f);
 	return fault_set(f, FAULT_IO, "", "cannot set %s aside: %s", path,
 			 strerror(errno));

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/host/settings.h"
+#include "storage/durable.h"
 
 uint64_t home_random(void)
 {
@@ -167,20 +168,6 @@ static bool user_state(char out[4096])
 	return home && join(out, home, ".local/state/cadre");
 }
 
-/* Makes `path` and what is missing above it. */
-static int make_dirs(char *path)
-{
-	for (char *s = path + 1; (s = strchr(s, '/')); s++) {
-		*s = '\0';
-		if (mkdir(path, 0700) && errno != EEXIST) {
-			*s = '/';
-			return -1;
-		}
-		*s = '/';
-	}
-	return mkdir(path, 0700) && errno != EEXIST ? -1 : 0;
-}
-
 /* The state is nobody's to commit: the folder ignores itself. */
 static void write_ignore(const char *dir)
 {
@@ -191,16 +178,17 @@ static void write_ignore(const char *dir)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	if (write(fd, "*\n", 2) != 2)
+	if (write(fd, "*\n", 2) != 2 || fsync(fd))
 		unlink(path);
 	close(fd);
 }
 
-static int make_home(char *path, struct fault *f)
+static int make_home(const char *path, struct fault *f)
 {
-	if (make_dirs(path))
+	if (dir_make_all(path, 0700))
 		return fault_set(f, FAULT_IO, "/home", "cannot make %.150s: %m", path);
 	write_ignore(path);
+	dir_sync_path(path);
 	return 0;
 }
 

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "storage/durable.h"
+
 static const char stage_name[] = ".cadre-stage";
 
 int files_fault(struct fault *f, const char *what, const char *path)
@@ -323,26 +325,6 @@ int files_purge(struct files *fs, const char *folder, struct fault *f)
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-/* mkdir -p */
-static int make_root(const char *path)
-{
-	char copy[4200];
-
-	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	for (char *c = copy + 1; *c; c++) {
-		if (*c != '/')
-			continue;
-		*c = '\0';
-		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-			return -1;
-		*c = '/';
-	}
-	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -1 : 0;
-}
-
 int files_open(struct files *fs, const char *root, struct fault *f)
 {
 	struct timespec now;
@@ -353,7 +335,7 @@ int files_open(struct files *fs, const char *root, struct fault *f)
 	clock_gettime(CLOCK_REALTIME, &now);
 	fs->serial = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fs->root < 0 && errno == ENOENT && make_root(root) == 0)
+	if (fs->root < 0 && errno == ENOENT && dir_make_all(root, 0700) == 0)
 		fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fs->root < 0)
 		return files_fault(f, "open the root", root);

@@ -14,6 +14,7 @@
 
 #include "core/machine/notes_inside.h"
 #include "core/machine/yaml.h"
+#include "storage/durable.h"
 
 int notes_fault(struct fault *f, const char *what, const char *path)
 {
@@ -56,32 +57,12 @@ int notes_open(int root, const char *path, int flags)
 	return fd;
 }
 
-/* mkdir -p */
-static int make_root(const char *path)
-{
-	char copy[4200];
-
-	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	for (char *c = copy + 1; *c; c++) {
-		if (*c != '/')
-			continue;
-		*c = '\0';
-		if (mkdir(copy, 0777) < 0 && errno != EEXIST)
-			return -1;
-		*c = '/';
-	}
-	return mkdir(copy, 0777) < 0 && errno != EEXIST ? -1 : 0;
-}
-
 int notes_root(const struct notes_disk *d, bool make)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	int fd = open(d->root, flags);
 
-	if (fd < 0 && errno == ENOENT && make && make_root(d->root) == 0)
+	if (fd < 0 && errno == ENOENT && make && dir_make_all(d->root, 0700) == 0)
 		fd = open(d->root, flags);
 	return fd;
 }
