@@ -25,15 +25,20 @@
 #include "tests/power/box.h"
 #include "tests/power/trees.h"
 
-enum { SKIP = 77, BOOT_MS = 60000, END_MS = 300000 };
+enum { SKIP = 77, LIFE_MS = 2000, BOOT_MS = 60000, END_MS = 300000 };
 
-static const char *const kinds[] = { "ext4", "xfs", "btrfs" };
+/* Who cannot fail here leaves his share to those behind. */
+static const char *const kinds[] = { "btrfs", "xfs", "ext4" };
 
 /* What the machine and its maker share. */
 struct proof {
 	struct scene scene;
 	struct trees trees;
+	struct box box;
+	pid_t worker; /* on the trees, as its machine counts */
 	volatile bool up; /* the host answered, and the work has begun */
+	volatile bool cut; /* the power is to fail */
+	volatile bool failed; /* it has */
 	int findings, cuts;
 };
 
@@ -74,12 +79,26 @@ static int first_life(void *arg)
 static void work_on_trees(struct proof *p)
 {
 	uint64_t seed = dice_roll(&p->scene.dice);
+	pid_t pid;
 
 	fflush(NULL);
-	if (fork() == 0) {
+	pid = fork();
+	if (pid == 0) {
 		trees_work(&p->trees, &p->scene, seed);
 		_exit(0);
 	}
+	p->worker = pid;
+}
+
+/* The host and its guests are in the middle of whatever they do. */
+static void fail_now(struct proof *p)
+{
+	scene_freeze(&p->scene);
+	if (p->worker > 0)
+		kill(p->worker, SIGSTOP);
+	box_fail(&p->box);
+	p->failed = true;
+	pause();
 }
 
 static int working_life(void *arg)
@@ -88,16 +107,17 @@ static int working_life(void *arg)
 	struct scene *s = &p->scene;
 
 	forget_processes(s);
-	s->power_fails = true;
 	s->host.pid = host_start(s->home, NULL, s->log, BOOT_MS);
 	if (s->host.pid < 0 || scene_look(s) < 0)
 		return 1;
 	work_on_trees(p);
 	p->up = true;
-	for (;;) {
+	while (!p->cut) {
 		scene_tend(s, true);
-		pause_for(3);
+		pause_for(1);
 	}
+	fail_now(p);
+	return 0;
 }
 
 static int last_life(void *arg)
@@ -106,7 +126,6 @@ static int last_life(void *arg)
 	struct scene *s = &p->scene;
 
 	forget_processes(s);
-	s->power_fails = false;
 	scene_start_host(s);
 	if (scene_look(s) < 0)
 		return 1;
@@ -132,33 +151,48 @@ static void empty_runtime(const struct scene *s)
 	mkdir(path, 0700);
 }
 
-static bool live_and_fail(struct proof *p, struct box *b)
+static bool await(const volatile bool *what)
 {
 	int64_t until = tick_ms() + BOOT_MS;
 
-	p->up = false;
-	box_boot(b, working_life, p);
-	while (!p->up && tick_ms() < until)
-		pause_for(5);
-	if (!p->up) {
+	while (!*what && tick_ms() < until)
+		pause_for(1);
+	return *what;
+}
+
+static void boot(struct proof *p, int (*live)(void *arg))
+{
+	p->up = p->cut = p->failed = false;
+	box_boot(&p->box, live, p);
+}
+
+static bool live_and_fail(struct proof *p)
+{
+	boot(p, working_life);
+	if (!await(&p->up)) {
 		printf("  ! the host does not come up after failure %d; see %s\n",
 		       p->cuts, p->scene.log);
 		p->findings++;
-	}
-	pause_for(dice_below(&p->scene.dice, 2000));
-	if (box_cut(b))
 		return false;
+	}
+	pause_for(dice_below(&p->scene.dice, LIFE_MS));
+	p->cut = true;
+	if (!await(&p->failed) || box_recover(&p->box)) {
+		printf("  ! this machine cannot go on after failure %d\n", p->cuts);
+		p->findings++;
+		return false;
+	}
 	p->cuts++;
 	empty_runtime(&p->scene);
 	p->findings += trees_judge(&p->trees, p->scene.home);
-	return p->up;
+	return true;
 }
 
 /* --- a state that was just made ---------------------------------------------------------- */
 
 static int make_state(void *arg)
 {
-	const struct proof *p = arg;
+	struct proof *p = arg;
 	char home[120];
 	const char *const argv[] = { cadre_path(), "--home", home, "init", NULL };
 	const struct child c = { .argv = argv, .log = p->scene.log, .in = -1, .fd3 = -1 };
@@ -166,26 +200,22 @@ static int make_state(void *arg)
 
 	snprintf(home, sizeof(home), "%s/a/b/c", p->scene.home);
 	pid = child_start(&c);
-	if (child_wait(pid, BOOT_MS) == 0)
-		((struct proof *)arg)->up = true;
+	p->up = child_wait(pid, BOOT_MS) == 0;
+	box_fail(&p->box);
+	p->failed = true;
 	pause();
 	return 0;
 }
 
 /* The power fails as soon as `init` has said that it is made. */
-static void judge_birth(struct proof *p, struct box *b)
+static void judge_birth(struct proof *p)
 {
 	static const char *const files[] = { "state.db", "secret", ".gitignore" };
-	int64_t until = tick_ms() + BOOT_MS;
 	char path[200];
 	struct stat st;
 
-	p->up = false;
-	box_boot(b, make_state, p);
-	while (!p->up && tick_ms() < until)
-		pause_for(1);
-	if (box_cut(b))
-		p->findings++;
+	boot(p, make_state);
+	p->findings += !await(&p->failed) || !p->up || box_recover(&p->box);
 	p->cuts++;
 	for (size_t i = 0; i < 3; i++) {
 		snprintf(path, sizeof(path), "%s/a/b/c/%s", p->scene.home, files[i]);
@@ -218,28 +248,28 @@ static int report(struct proof *p, const char *kind)
 static int prove(const char *kind, int n, uint64_t seed, bool keep)
 {
 	struct proof *p = share();
-	struct box b;
+	struct box *b = &p->box;
 	int bad = 1;
 
 	p->scene.seed = seed;
 	if (scene_place(&p->scene) < 0)
 		return 1;
-	if (box_open(&b, kind, p->scene.base, p->scene.home)) {
+	if (box_open(b, kind, p->scene.base, p->scene.home)) {
 		printf("power: %s cannot fail on this machine\n", kind);
 		temp_remove(p->scene.base);
 		return SKIP;
 	}
-	judge_birth(p, &b);
-	box_boot(&b, first_life, p);
-	if (box_join(&b, END_MS) == 0) {
+	judge_birth(p);
+	boot(p, first_life);
+	if (box_join(b, END_MS) == 0) {
 		empty_runtime(&p->scene);
-		while (p->cuts < n && live_and_fail(p, &b))
+		while (p->cuts < n && live_and_fail(p))
 			;
-		box_boot(&b, last_life, p);
-		p->findings += box_join(&b, END_MS) != 0;
+		boot(p, last_life);
+		p->findings += box_join(b, END_MS) != 0;
 		bad = report(p, kind) != 0;
 	}
-	box_close(&b);
+	box_close(b);
 	if (bad || keep)
 		printf("kept: %s\n", p->scene.base);
 	else

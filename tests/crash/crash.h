@@ -32,8 +32,7 @@ extern const char *const daemon_names[DAEMONS];
 
 /* crash --worker BASE NAME SEED HOW: works until its standard input ends.  HOW is
  * made of the letters d (never the socket), r (commands run), s (only settles what
- * it left open, and drains its inbox), p (the power fails: a disk that fails is no
- * answer, but the end). */
+ * it left open, and drains its inbox). */
 int worker_main(int argc, char **argv);
 
 /* --- scene.c ------------------------------------------------------------------------ */
@@ -49,7 +48,7 @@ struct part {
 
 struct scene {
 	char base[64], home[80], log[80];
-	bool direct_only, power_fails;
+	bool direct_only;
 	uint64_t seed;
 	struct dice dice;
 	struct part host, clients[CLIENTS];
@@ -75,6 +74,8 @@ void scene_tend(struct scene *s, bool respawn);
 bool scene_kill(struct part *p);
 /* One call of the operator; `args` is taken over.  NULL and a fault, or its answer. */
 json_t *scene_ask(struct scene *s, const char *name, json_t *args, struct fault *f);
+/* Stops all clients where they stand. */
+void scene_freeze(const struct scene *s);
 /* A guest that runs, seen to be the process that its row means; 0: none. */
 pid_t scene_guest(struct scene *s);
 /* A number that a query gives; -1 when it cannot be asked. */

@@ -78,6 +78,13 @@ bool scene_kill(struct part *p)
 	return kill(p->pid, SIGKILL) == 0;
 }
 
+void scene_freeze(const struct scene *s)
+{
+	for (int i = 0; i < CLIENTS; i++)
+		if (s->clients[i].pid > 0)
+			kill(s->clients[i].pid, SIGSTOP);
+}
+
 /* Mostly at once; sometimes so late that what it held has lapsed. */
 static int absence(struct scene *s, const struct part *p)
 {
@@ -108,7 +115,7 @@ static void bury(struct scene *s, pid_t pid, int status, bool respawn)
 
 void scene_tend(struct scene *s, bool respawn)
 {
-	char how[4];
+	char how[] = "d\0";
 	int status;
 	pid_t pid;
 
@@ -122,8 +129,8 @@ void scene_tend(struct scene *s, bool respawn)
 		if (s->clients[i].pid || tick_ms() < s->clients[i].respawn_at)
 			continue;
 		/* Half of them go through the host's socket, where there is one. */
-		snprintf(how, sizeof(how), "%s%s%s", s->direct_only || i % 2 ? "d" : "",
-			 s->direct_only ? "" : "r", s->power_fails ? "p" : "");
+		snprintf(how, sizeof(how), "%s%s", s->direct_only || i % 2 ? "d" : "",
+			 s->direct_only ? "" : "r");
 		scene_start_client(s, i, how);
 	}
 }

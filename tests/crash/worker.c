@@ -21,7 +21,7 @@ struct past {
 
 struct worker {
 	const char *base, *name;
-	bool runs, power_fails;
+	bool runs;
 	struct dice dice;
 	struct journal journal;
 	struct home home;
@@ -65,13 +65,6 @@ static json_t *fault_text(const struct fault *f)
 	return json_sprintf("%s%s%s", f->where, f->where[0] ? ": " : "", f->text);
 }
 
-/* The power has failed, and this process does not know yet. */
-static void await_end(void)
-{
-	for (;;)
-		pause_for(1000);
-}
-
 /* Asks until there is an answer, or, if `once`, leaves it open: the outcome is not
  * known then, until the same is asked again with its key. */
 static json_t *settle(struct worker *w, const struct op *op, const char *key,
@@ -86,8 +79,6 @@ static json_t *settle(struct worker *w, const struct op *op, const char *key,
 			journal_write(&w->journal, "end", key, "ok", json_incref(result));
 			return result;
 		}
-		if (f.code == FAULT_IO && w->power_fails)
-			await_end();
 		if (f.code != FAULT_UNAVAILABLE) {
 			journal_write(&w->journal, "end", key, fault_info(f.code)->name,
 				      fault_text(&f));
@@ -367,8 +358,6 @@ static void act_again(struct worker *w)
 	if (!p)
 		return;
 	result = ask(w, p->op, p->args, &f);
-	if (f.code == FAULT_IO && w->power_fails)
-		await_end();
 	if (result)
 		journal_write(&w->journal, "again", p->key, "ok", result);
 	else if (f.code != FAULT_UNAVAILABLE)
@@ -494,7 +483,6 @@ int worker_main(int argc, char **argv)
 	w->name = argv[3];
 	w->dice.state = strtoull(argv[4], NULL, 10);
 	w->runs = strchr(how, 'r');
-	w->power_fails = strchr(how, 'p');
 	if (open_worker(w, strchr(how, 'd'), &f) < 0) {
 		fprintf(stderr, "%s: %s\n", w->name, f.text);
 		return 1;

@@ -84,15 +84,7 @@ static int make_image(struct box *b)
 /* Whether its power can fail; that ends it, so it is mounted anew. */
 static int try_failure(struct box *b)
 {
-	int fd = open(b->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	uint32_t how = NO_LOG_FLUSH;
-	int rc = fd < 0 ? -1 : ioctl(fd, SHUTDOWN, &how);
-
-	if (fd >= 0)
-		close(fd);
-	if (umount_it(b) || (rc == 0 && mount_it(b)))
-		return -1;
-	return rc;
+	return box_fail(b) || umount_it(b) || mount_it(b) ? -1 : 0;
 }
 
 int box_open(struct box *b, const char *kind, const char *folder, const char *place)
@@ -116,10 +108,10 @@ int box_open(struct box *b, const char *kind, const char *folder, const char *pl
 
 void box_close(struct box *b)
 {
-	if (b->init)
+	if (b->init) {
 		kill(b->init, SIGKILL);
-	if (b->init)
 		waitpid(b->init, NULL, 0);
+	}
 	umount_it(b);
 	unlink(b->image);
 }
@@ -147,14 +139,17 @@ static int become_machine(const struct box *b)
 
 void box_boot(struct box *b, int (*live)(void *arg), void *arg)
 {
+	pid_t pid;
 	int status;
 
 	fflush(NULL);
 	write_boot_id(b->boot);
-	b->init = (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, NULL,
-				 NULL, NULL, NULL);
-	if (b->init)
+	pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, NULL, NULL,
+			     NULL, NULL);
+	if (pid) { /* the struct may be shared with it */
+		b->init = pid > 0 ? pid : 0;
 		return;
+	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (become_machine(b)) {
 		perror("a machine of its own");
@@ -167,27 +162,32 @@ void box_boot(struct box *b, int (*live)(void *arg), void *arg)
 
 int box_join(struct box *b, int ms)
 {
-	int status = child_wait(b->init, ms);
+	int status = b->init ? child_wait(b->init, ms) : -1;
 
 	if (status >= 0)
 		b->init = 0;
 	return status < 0 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
-int box_cut(struct box *b)
+int box_fail(const struct box *b)
 {
 	int fd = open(b->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	uint32_t how = NO_LOG_FLUSH;
+	int rc = fd < 0 ? -1 : ioctl(fd, SHUTDOWN, &how);
 
-	/* Whoever judges what ends is in there, and is not to see it. */
-	kill(b->init, SIGSTOP);
-	if (fd < 0 || ioctl(fd, SHUTDOWN, &how)) {
+	if (rc)
 		perror(b->place);
-		return -1;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int box_recover(struct box *b)
+{
+	if (b->init) {
+		kill(b->init, SIGKILL);
+		waitpid(b->init, NULL, 0);
 	}
-	kill(b->init, SIGKILL);
-	close(fd);
-	waitpid(b->init, NULL, 0);
 	b->init = 0;
 	return umount_it(b) || mount_it(b) ? -1 : 0;
 }

@@ -30,7 +30,10 @@ void box_close(struct box *b);
 void box_boot(struct box *b, int (*live)(void *arg), void *arg);
 /* What it returned, once it has; -1 when it does not end in time. */
 int box_join(struct box *b, int ms);
-/* The power fails, and the disk is there again.  -1 with a line on stderr. */
-int box_cut(struct box *b);
+/* The power fails, now.  Whoever notes what he is told stands still before that:
+ * an answer that comes while the disk is dying is none.  -1 with a line on stderr. */
+int box_fail(const struct box *b);
+/* What ran is gone, and the disk is there again; -1 with a line on stderr. */
+int box_recover(struct box *b);
 
 #endif
