@@ -5,10 +5,10 @@
  *
  * The clients of the crash proof work on a state whose file system is a loop
  * device, beside somebody who forks, restores and snapshots workspaces; at a random
- * moment its power fails, N times in all, on each file system that this machine can
- * make in turn.  After each failure every workspace and snapshot whose row says
- * ready is whole; in the end nothing that was acknowledged may be missing, and
- * nothing may have been done twice.  It needs root and loop devices: else 77.
+ * moment its power fails, N times in all, on each file system in turn whose mkfs is
+ * here (e2fsprogs, xfsprogs, btrfs-progs).  After each failure every workspace and
+ * snapshot whose row says ready is whole; in the end nothing that was acknowledged
+ * may be missing, and nothing may have been done twice.  It needs root and loop devices: else 77.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -96,8 +96,7 @@ static void fail_now(struct proof *p)
 	scene_freeze(&p->scene);
 	if (p->worker > 0)
 		kill(p->worker, SIGSTOP);
-	box_fail(&p->box);
-	p->failed = true;
+	p->failed = box_fail(&p->box) == 0;
 	pause();
 }
 
@@ -201,8 +200,7 @@ static int make_state(void *arg)
 	snprintf(home, sizeof(home), "%s/a/b/c", p->scene.home);
 	pid = child_start(&c);
 	p->up = child_wait(pid, BOOT_MS) == 0;
-	box_fail(&p->box);
-	p->failed = true;
+	p->failed = box_fail(&p->box) == 0;
 	pause();
 	return 0;
 }
@@ -324,7 +322,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (geteuid() || access("/dev/loop-control", F_OK) || box_begin()) {
+	if (geteuid() || access("/dev/loop-control", W_OK) || box_begin()) {
 		puts("power: it needs root and loop devices");
 		return SKIP;
 	}

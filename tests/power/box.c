@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/loop.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -45,10 +46,7 @@ int box_begin(void)
 
 static int mount_it(struct box *b)
 {
-	const char *const argv[] = { "/bin/mount", "-t",     b->kind,  "-o",
-				     "loop",       b->image, b->place, NULL };
-
-	b->mounted = run(argv, "/dev/null") == 0;
+	b->mounted = mount(b->device, b->place, b->kind, 0, NULL) == 0;
 	return b->mounted ? 0 : -1;
 }
 
@@ -67,17 +65,39 @@ static int umount_it(struct box *b)
 	return 0;
 }
 
-static int make_image(struct box *b)
+/* A loop device over an open file. */
+static int attach(struct box *b, int file)
 {
-	int fd = open(b->image, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	int rc = fd < 0 ? -1 : ftruncate(fd, (off_t)SIZE_MB << 20);
+	const struct loop_config config = { .fd = (uint32_t)file,
+					    .info.lo_flags = LO_FLAGS_AUTOCLEAR };
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), tries = 20;
+
+	/* Somebody else may take the one that is free. */
+	while (control >= 0 && b->loop < 0 && tries-- > 0) {
+		snprintf(b->device, sizeof(b->device), "/dev/loop%d",
+			 ioctl(control, LOOP_CTL_GET_FREE));
+		b->loop = open(b->device, O_RDWR | O_CLOEXEC);
+		if (b->loop >= 0 && ioctl(b->loop, LOOP_CONFIGURE, &config)) {
+			close(b->loop);
+			b->loop = -1;
+		}
+	}
+	if (control >= 0)
+		close(control);
+	return b->loop < 0 ? -1 : 0;
+}
+
+static int make_disk(struct box *b, const char *folder)
+{
+	int file = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 	char program[40];
 	const char *const argv[] = { program, "-q", strcmp(b->kind, "ext4") ? "-f" : "-F",
-				     b->image, NULL };
+				     b->device, NULL };
+	int rc = file < 0 || ftruncate(file, (off_t)SIZE_MB << 20) || attach(b, file);
 
 	snprintf(program, sizeof(program), "/usr/sbin/mkfs.%s", b->kind);
-	if (fd >= 0)
-		close(fd);
+	if (file >= 0)
+		close(file);
 	return rc || access(program, X_OK) || run(argv, "/dev/null") ? -1 : 0;
 }
 
@@ -92,15 +112,14 @@ int box_open(struct box *b, const char *kind, const char *folder, const char *pl
 	const char *memory = "/dev/shm";
 	struct statvfs room;
 
-	*b = (struct box){ .kind = kind };
+	*b = (struct box){ .kind = kind, .loop = -1 };
 	if (!statvfs(memory, &room) &&
 	    (uint64_t)room.f_bavail * room.f_frsize > (uint64_t)SIZE_MB << 20)
 		folder = memory;
-	snprintf(b->image, sizeof(b->image), "%s/power-%d.img", folder, (int)getpid());
 	snprintf(b->place, sizeof(b->place), "%s", place);
 	snprintf(b->boot, sizeof(b->boot), "%s.boot", place);
 	mkdir(place, 0700);
-	if (make_image(b) == 0 && mount_it(b) == 0 && try_failure(b) == 0)
+	if (make_disk(b, folder) == 0 && mount_it(b) == 0 && try_failure(b) == 0)
 		return 0;
 	box_close(b);
 	return -1;
@@ -113,7 +132,9 @@ void box_close(struct box *b)
 		waitpid(b->init, NULL, 0);
 	}
 	umount_it(b);
-	unlink(b->image);
+	if (b->loop >= 0)
+		close(b->loop);
+	b->loop = -1;
 }
 
 /* --- what runs ------------------------------------------------------------------------ */
@@ -175,8 +196,6 @@ int box_fail(const struct box *b)
 	uint32_t how = NO_LOG_FLUSH;
 	int rc = fd < 0 ? -1 : ioctl(fd, SHUTDOWN, &how);
 
-	if (rc)
-		perror(b->place);
 	if (fd >= 0)
 		close(fd);
 	return rc;

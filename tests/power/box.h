@@ -14,7 +14,8 @@
 
 struct box {
 	const char *kind; /* ext4, xfs, btrfs */
-	char image[128], place[80], boot[96];
+	char place[80], boot[96], device[32];
+	int loop; /* the device, open: it goes with whoever has it open last */
 	pid_t init; /* of what runs in it; 0: nothing does */
 	bool mounted;
 };
@@ -31,7 +32,7 @@ void box_boot(struct box *b, int (*live)(void *arg), void *arg);
 /* What it returned, once it has; -1 when it does not end in time. */
 int box_join(struct box *b, int ms);
 /* The power fails, now.  Whoever notes what he is told stands still before that:
- * an answer that comes while the disk is dying is none.  -1 with a line on stderr. */
+ * an answer that comes while the disk is dying is none.  -1: it cannot. */
 int box_fail(const struct box *b);
 /* What ran is gone, and the disk is there again; -1 with a line on stderr. */
 int box_recover(struct box *b);
