@@ -170,9 +170,7 @@ static int remove_entry(const char *path, const struct stat *st, int type,
 
 int tree_remove(const char *path, struct fault *f)
 {
-	if (nftw(path, remove_entry, FILES_OPEN, FTW_DEPTH | FTW_PHYS) && errno != ENOENT)
-		return failed(f, "remove", path);
-	if (dir_sync_above(path) && errno != ENOENT)
-		return failed(f, "sync what held", path);
-	return 0;
+	if (nftw(path, remove_entry, FILES_OPEN, FTW_DEPTH | FTW_PHYS))
+		return errno == ENOENT ? 0 : failed(f, "remove", path);
+	return dir_sync_above(path) ? failed(f, "sync what held", path) : 0;
 }
