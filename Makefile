@@ -5,7 +5,7 @@
 #                 also a VM inside a VM, which takes minutes without KVM)
 # make lint       format, cppcheck, includes, sizes, calls, migrations
 # make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
-# make crash N=200, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan
+# make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan
 #                 the long forms of what make check samples
 # make docs, make fmt, make sums, make clean
 # make install PREFIX=/usr/local DESTDIR=
@@ -19,6 +19,9 @@ PREFIX = /usr/local
 DESTDIR =
 B =
 N =
+N_crash = 200
+N_power = 100
+N_sim = 1000000
 T =
 ONLY =
 REPO = .
@@ -70,7 +73,7 @@ LIB = $(O)/libcadre.a
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 
 # tests/NAME.c and tests/unit/test_NAME.c are programs of their own; a program
-# also gets tests/NAME/*.c; all get what they use of tests/lib/ and tools/build/.
+# also gets tests/NAME/*.c (and those of with_tests/NAME); all get what they use of tests/lib/ and tools/build/.
 TEST_LIB = $(O)/libtest.a $(O)/libbuild.a $(LIB)
 BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
 TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c tests/unit/test_*.c))
@@ -133,11 +136,12 @@ $(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsa
 	$(call SAY,LD,$@) $(call link,$^)
 
 .SECONDEXPANSION:
+with_tests/power = tests/crash
 parts = $(patsubst %.c,$(O)/obj/%.o,$(wildcard $(1)/*.c))
 $(FUZZERS): $(O)/%: $(O)/obj/%.o $(TEST_LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,-fsanitize=fuzzer $^)
-$(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $(TEST_LIB)
+$(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$(call parts,$$(with_$$*)) $(TEST_LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 
@@ -162,14 +166,14 @@ bench:
 	@tools/setup --build $(if $(PEERS),--peers)
 	+@$(MAKE) --no-print-directory $(JOBS) all
 	@PEERS=$(PEERS) CADRE_IMAGES=$${CADRE_IMAGES-$(CURDIR)/build/vm/images} build/cadre bench $(ARGS)
-crash sim: B = test
+crash power sim: B = test
 faults: B = asan
-crash sim faults:
+crash power sim faults:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(if $(filter faults,$@), \
 		$(O)/tests/run_op --faults $(wildcard tests/op/*.test), \
-		$(O)/tests/$@ $(or $(N),$(if $(filter sim,$@),1000000,200)))
+		$(O)/tests/$@ $(or $(N),$(N_$@)))
 fuzz tsan:
 	@tools/setup
 	+@tests/run.sh --long=$(or $(T),600) $@
@@ -194,7 +198,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash sim faults fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash power sim faults fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -49,6 +49,16 @@ static int note_door(struct call *call, const struct workspace_row *w, const cha
 			.actor = ACTOR_HOST, .subject = w->agent);
 }
 
+static int note_restored(struct call *call, const struct workspace_row *w,
+			 const char *snapshot)
+{
+	int64_t row, at;
+	int rc = id_parse(call, ID_SNAPSHOT, snapshot, &row, &at);
+
+	return rc <= 0 ? rc
+		       : sql_run(call, workspace_restored, .id = w->id, .snapshot = row);
+}
+
 int workspace_note(struct call *call, const struct workspace_note_in *in,
 		   struct workspace_note_out *out)
 {
@@ -62,7 +72,7 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 			  .pid_start = in->pid_start, .machine_boot = in->machine_boot,
 			  .cid = in->cid)) < 0)
 		return rc;
-	if (in->restored && (rc = sql_run(call, workspace_restored, .id = w.id)) < 0)
+	if (in->restored && (rc = note_restored(call, &w, in->restored)) < 0)
 		return rc;
 	if (in->died && w.agent &&
 	    (rc = sql_run(call, workspace_died, .agent = w.agent, .now = call->now)) < 0)

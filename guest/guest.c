@@ -16,6 +16,7 @@
 #include "guest/http.h"
 #include "guest/serve.h"
 #include "guest/upload.h"
+#include "storage/durable.h"
 
 enum { END_MS = 2000, ANSWER_MS = 50, FILES = 8192 };
 
@@ -216,7 +217,9 @@ static int guest_open(struct guest *g, struct fault *f)
 
 	if (!rc)
 		rc = make_boot_id(g, f);
-	mkdir(o->state, 0700);
+	if (!rc && dir_make(o->state, 0700))
+		rc = fault_set(f, FAULT_IO, "", "state folder %s: %s", o->state,
+			       strerror(errno));
 	if (!rc)
 		rc = lock(g, f);
 	if (rc)

@@ -7,6 +7,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "storage/durable.h"
+
 ssize_t file_read_range(int fd, char *to, size_t len, off_t at)
 {
 	size_t got = 0;
@@ -25,21 +27,11 @@ ssize_t file_read_range(int fd, char *to, size_t len, off_t at)
 	return (ssize_t)got;
 }
 
-static bool sync_folder(int folder)
-{
-	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool good = fd >= 0 && fsync(fd) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return good;
-}
-
 static int make_folder(int above, const char *name)
 {
 	if (mkdirat(above, name, 0777))
 		return errno == EEXIST ? 0 : -1;
-	return sync_folder(above) ? 0 : -1;
+	return dir_sync(above);
 }
 
 /* Opens the folder of a path, making what is missing of it. */
@@ -189,7 +181,7 @@ int target_end(struct target *t, bool has_mode, int64_t mode, struct fault *f)
 	}
 	close(t->fd);
 	t->fd = -1;
-	return sync_folder(t->folder) ? 0 : guest_path_fault(EIO, t->where, t->path, f);
+	return dir_sync(t->folder) ? guest_path_fault(EIO, t->where, t->path, f) : 0;
 }
 
 int target_replace(struct target *t, const struct change *c, struct fault *f)

@@ -1,11 +1,11 @@
 /* Copies of a state that can be trusted, and whether it can be itself. */
+#include "storage/durable.h"
 #include "storage/inside.h"
 #include "storage/search.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,22 +99,12 @@ static int sync_path(const char *path, int flags, struct fault *f)
 	return f->code;
 }
 
-static int sync_folder(const char *path, struct fault *f)
-{
-	char *copy = strdup(path);
-
-	if (!copy)
-		abort();
-	sync_path(dirname(copy), O_RDONLY | O_DIRECTORY, f);
-	free(copy);
-	return f->code;
-}
-
 static int put_in_place(const char *from, const char *path, bool replace, struct fault *f)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, path, replace ? 0 : RENAME_NOREPLACE) ==
-	    0)
-		return sync_folder(path, f);
+		    0 &&
+	    dir_sync_above(path) == 0)
+		return 0;
 	if (errno == EEXIST)
 		return fault_set(f, FAULT_CONFLICT, "", "%s is there already", path);
 	return fault_set(f, FAULT_IO, "", "cannot name the copy %s: %s", path,

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "storage/defend.h"
+#include "storage/durable.h"
 
 enum { VERSION = 1 };
 
@@ -259,7 +260,8 @@ static int set_aside(struct spool *s, const char *path, const char *owner,
 		     struct arena *a, struct fault *f)
 {
 	disconnect(s);
-	if (rename(path, arena_printf(a, "%s.%.64s", path, owner)) == 0)
+	if (rename(path, arena_printf(a, "%s.%.64s", path, owner)) == 0 &&
+	    dir_sync_above(path) == 0)
 		return connect(s, path, f);
 	return fault_set(f, FAULT_IO, "", "cannot set %s aside: %s", path,
 			 strerror(errno));

@@ -1,5 +1,6 @@
 /* A connection's life and its transactions; start reading at store_open(). */
 #include "storage/defend.h"
+#include "storage/durable.h"
 #include "storage/fault_vfs.h"
 #include "storage/inside.h"
 #include "storage/search.h"
@@ -203,7 +204,7 @@ static int reconnect(struct store *s, struct fault *f)
 }
 
 /* A node, not a descriptor: SQLite alone opens the state file.  SQLite gives
- * -wal and -shm the same mode. */
+ * -wal and -shm the same mode, and syncs the folder with its first commit. */
 static int make_node(struct store *s, int dir, struct fault *f)
 {
 	if (!(s->flags & STORE_CREATE) ||
@@ -226,7 +227,8 @@ static int open_place(struct store *s, struct fault *f)
 {
 	int dir;
 
-	if (s->flags & STORE_CREATE && mkdir(s->dir, 0700) < 0 && errno != EEXIST)
+	if (s->flags & STORE_CREATE &&
+	    (mkdir(s->dir, 0700) ? errno != EEXIST : dir_sync_above(s->dir)))
 		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %s: %s", s->dir,
 				 strerror(errno));
 	dir = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -44,11 +44,12 @@ LEFT JOIN workspace p ON p.id = w.parent
 WHERE w.team = :team AND (:all OR w.state < 4) ORDER BY w.name, w.id;
 
 -- name: workspace_set_state
--- A destroyed one stays so; only one that is being made or started becomes ready.
+-- A destroyed one stays so; only one that is being made or started becomes ready,
+-- and not before the snapshot that was asked for is put back.
 UPDATE workspace SET state = :state, changed_at = :now,
 	was_up = max(was_up, :state = 1),
 	link_token = CASE WHEN :state = 4 THEN NULL ELSE link_token END
-WHERE id = :id AND state <> :state AND state < 4 AND (:state <> 1 OR state = 0);
+WHERE id = :id AND state <> :state AND state < 4 AND (:state <> 1 OR (state = 0 AND restore IS NULL));
 
 -- name: workspace_set_process
 UPDATE workspace SET pid = nullif(:pid, 0), pid_start = nullif(:pid_start, 0),
@@ -88,7 +89,8 @@ UPDATE workspace SET restore = :snapshot, state = 0, changed_at = :now
 WHERE id = :id AND state < 4;
 
 -- name: workspace_restored
-UPDATE workspace SET restore = NULL WHERE id = :id AND restore IS NOT NULL;
+-- Another one that was asked for meanwhile is still to be put back.
+UPDATE workspace SET restore = NULL WHERE id = :id AND restore = :snapshot;
 
 -- name: snapshot_add
 INSERT INTO snapshot (workspace, name, state, created_at)

@@ -230,10 +230,11 @@ done
 program sim 300 test 200000
 program crash 300 test 20
 program crash 100 test 2 4 # few kills; there is something to judge all the same
+program power 200 test 6 --fs=ext4
 for source in $(list tests/*.c); do
 	base=$(basename "$source" .c)
 	case $base in
-	run_op | sim | crash | race) ;;
+	run_op | sim | crash | power | race) ;;
 	*) program "$base" 300 asan ;;
 	esac
 done

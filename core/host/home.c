@@ -21,6 +21,7 @@
 #include "core/host/paths.h"
 #include "core/host/settings.h"
 #include "core/host/tracked.h"
+#include "storage/durable.h"
 
 uint64_t home_random(void)
 {
@@ -59,16 +60,17 @@ static void write_ignore(const char *dir)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	if (write(fd, "*\n", 2) != 2)
+	if (write(fd, "*\n", 2) != 2 || fsync(fd))
 		unlink(path);
 	close(fd);
 }
 
-static int make_home(char *path, struct fault *f)
+static int make_home(const char *path, struct fault *f)
 {
-	if (paths_make(path))
+	if (dir_make_all(path, 0700))
 		return fault_set(f, FAULT_IO, "/home", "cannot make %.150s: %m", path);
 	write_ignore(path);
+	dir_sync_path(path);
 	return 0;
 }
 

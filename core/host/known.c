@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/host/paths.h"
+#include "storage/durable.h"
 #include "core/op.h"
 
 enum {
@@ -133,7 +134,7 @@ static int make_folder(struct fault *f)
 
 	if (!paths_user_state(path))
 		return no_place(f);
-	fd = paths_make(path)
+	fd = dir_make_all(path, 0700)
 		     ? -1
 		     : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))

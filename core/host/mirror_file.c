@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/machine/private.h"
+#include "storage/durable.h"
 
 static const char stage_name[] = ".cadre-stage";
 
@@ -336,7 +336,7 @@ int files_open(struct files *fs, const char *root, struct fault *f)
 	clock_gettime(CLOCK_REALTIME, &now);
 	fs->serial = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fs->root < 0 && errno == ENOENT && private_folder(root) == 0)
+	if (fs->root < 0 && errno == ENOENT && dir_make_all(root, 0700) == 0)
 		fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fs->root < 0)
 		return files_fault(f, "open the root", root);

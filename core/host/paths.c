@@ -49,19 +49,6 @@ bool paths_line(const char *path, char *line, size_t room)
 	return true;
 }
 
-int paths_make(char *path)
-{
-	for (char *s = path + 1; (s = strchr(s, '/')); s++) {
-		*s = '\0';
-		if (mkdir(path, 0700) && errno != EEXIST) {
-			*s = '/';
-			return -1;
-		}
-		*s = '/';
-	}
-	return mkdir(path, 0700) && errno != EEXIST ? -1 : 0;
-}
-
 bool paths_user_state(char out[4096])
 {
 	const char *base = paths_env("XDG_STATE_HOME");

@@ -16,9 +16,6 @@ bool paths_up(char *dir);
 /* The first line of a regular file; false when there is none. */
 bool paths_line(const char *path, char *line, size_t room);
 
-/* Makes `path` and what is missing above it, 0700; -1 with errno. */
-int paths_make(char *path);
-
 /* $XDG_STATE_HOME/cadre, else ~/.local/state/cadre; false with neither. */
 bool paths_user_state(char out[4096]);
 

@@ -229,8 +229,8 @@ static bool be_up(struct place *p, int64_t now)
 		place_work(p, WORK_MAKE);
 		return true;
 	}
-	if (p->restore && !p->restored) {
-		if (be_down(p, now))
+	if (p->restore) {
+		if (!p->restored && be_down(p, now))
 			place_work(p, WORK_RESTORE);
 		return true;
 	}

@@ -44,7 +44,7 @@ struct place {
 	bool noted; /* the row has a pid */
 	bool listed; /* in the rows that were read last */
 	bool made; /* its directory or disk is whole */
-	bool restored; /* but its row may not say so yet */
+	bool restored; /* what is to be put back is, but its row does not say so yet */
 	int noting; /* notes on their way: rows may be older */
 	int64_t stale_round; /* rows of this reading are older than a note */
 	bool busy; /* with the thread pool, or lent to a fork: left alone */

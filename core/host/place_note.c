@@ -3,11 +3,18 @@
 #include "core/host/running.h"
 #include "ops.gen.h"
 
-/* What was read before this was written is not believed. */
+/* What was read before this was written is not believed.  A restore is over when
+ * its row says so; one that was asked for meanwhile is in the next reading. */
 static void on_noted(struct job *job)
 {
+	const struct workspace_note_in *in = job->call.in;
 	struct place *p = job->owner;
 	struct reconcile *r = &p->host->reconcile;
+
+	if (in->restored) {
+		p->restored = false;
+		p->restore = job->call.fault.code ? p->restore : NULL;
+	}
 
 	if (job->call.fault.code)
 		log_line(p->host->log, LOG_LEVEL_WARN, "workspace.note: %s",
@@ -75,7 +82,7 @@ void place_note_restored(struct place *p)
 	struct job *job = note(p);
 	struct workspace_note_in *in = job->call.in;
 
-	in->restored = true;
+	in->restored = arena_strdup(&job->call.arena, p->restore);
 	host_submit(p->host, job);
 }
 

@@ -120,7 +120,6 @@ static void set_spot(struct place *p, const struct host_workspace *w, struct are
 		token_make(home->settings.secret, w->agent_row, w->generation, token);
 	spot.token = token;
 	keep_texts(p, &spot, w->restore);
-	p->restored = p->restored && w->restore;
 	p->parent_row = w->parent_row;
 	p->spot.http_port = (int)home->settings.config.guest_http_port;
 	p->spot.vcpus = w->vcpus;

@@ -13,6 +13,7 @@
 
 #include "core/host/config.h"
 #include "core/nic.h"
+#include "storage/durable.h"
 
 const char *home_keep(struct home *h, const char *text)
 {
@@ -123,7 +124,7 @@ static int make_secret(const char *path, struct fault *f)
 	if (fd < 0)
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", temp);
 	if (getrandom(secret, 32, 0) != 32 || write(fd, secret, 32) != 32 || fsync(fd) ||
-	    (link(temp, path) && errno != EEXIST))
+	    (link(temp, path) && errno != EEXIST) || dir_sync_above(path))
 		rc = fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
 	close(fd);
 	unlink(temp);

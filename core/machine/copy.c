@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/durable.h"
+
 enum { DEPTH_MOST = 256, FILES_OPEN = 32 };
 
 static int failed(struct fault *f, const char *what, const char *name)
@@ -148,7 +150,9 @@ int tree_copy(const char *from, const char *to, const char *except, struct fault
 {
 	const struct walk top = { AT_FDCWD, AT_FDCWD, 0, except };
 
-	return copy_dir(&top, from, to, f);
+	if (copy_dir(&top, from, to, f))
+		return f->code;
+	return tree_sync(to) ? failed(f, "sync", to) : 0;
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type,
@@ -166,8 +170,7 @@ static int remove_entry(const char *path, const struct stat *st, int type,
 
 int tree_remove(const char *path, struct fault *f)
 {
-	if (nftw(path, remove_entry, FILES_OPEN, FTW_DEPTH | FTW_PHYS) == 0 ||
-	    errno == ENOENT)
-		return 0;
-	return failed(f, "remove", path);
+	if (nftw(path, remove_entry, FILES_OPEN, FTW_DEPTH | FTW_PHYS))
+		return errno == ENOENT ? 0 : failed(f, "remove", path);
+	return dir_sync_above(path) ? failed(f, "sync what held", path) : 0;
 }

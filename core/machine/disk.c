@@ -13,6 +13,7 @@
 #include "core/machine/child.h"
 #include "core/machine/disk_layer.h"
 #include "core/machine/private.h"
+#include "storage/durable.h"
 
 /* --- places ----------------------------------------------------------------------- */
 
@@ -46,8 +47,7 @@ static int make_folder(const struct disk *d, struct fault *f)
 {
 	const char *path = arena_printf(d->arena, "%s/%s", d->folder, d->id);
 
-	mkdir(d->folder, 0700);
-	if (mkdir(path, 0700) && errno != EEXIST)
+	if (dir_make(d->folder, 0700) || dir_make(path, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %.160s: %s", path,
 				 strerror(errno));
 	return 0;
@@ -61,13 +61,23 @@ static int make_link(const struct disk *d, const char *name, const char *to,
 	const char *half = arena_printf(d->arena, "%s.half", path);
 
 	unlink(half);
-	if (symlink(to, half) || rename(half, path))
+	if (symlink(to, half) || rename(half, path) || dir_sync_above(path))
 		return fault_set(f, FAULT_IO, "", "cannot make %.160s: %s", path,
 				 strerror(errno));
 	return 0;
 }
 
 /* --- making ------------------------------------------------------------------------ */
+
+static int sync_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 ? -1 : fsync(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
 
 /* `over` as it is to be named in the layer: from its folder, so that the state
  * can be moved, unless it is an image's. */
@@ -103,7 +113,7 @@ static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 	if (child_run(words, NULL, f))
 		return f->code;
 	private_tree(half); /* qemu-img asks the umask */
-	if (rename(half, path))
+	if (sync_file(half) || rename(half, path) || dir_sync_above(path))
 		return fault_set(f, FAULT_IO, "", "cannot make %.160s: %s", path,
 				 strerror(errno));
 	return 0;
@@ -150,6 +160,10 @@ int disk_freeze(const struct disk *d, const char **layer, struct fault *f)
 	if (!top)
 		return fault_set(f, FAULT_NOT_FOUND, "", "the workspace has no disk");
 	*layer = top;
+	/* Of a VM that was killed: what QEMU had written and nobody synced. */
+	if (sync_file(top))
+		return fault_set(f, FAULT_IO, "", "cannot sync %.160s: %s", top,
+				 strerror(errno));
 	if (layer_is_empty(top))
 		return (*layer = layer_below(d->arena, top))
 			       ? 0
@@ -173,7 +187,11 @@ const char *disk_kept(const struct disk *d, const char *name)
 
 void disk_forget(const struct disk *d, const char *name)
 {
-	unlink(arena_printf(d->arena, "%s/%s/%s.snapshot", d->folder, d->id, name));
+	const char *path =
+		arena_printf(d->arena, "%s/%s/%s.snapshot", d->folder, d->id, name);
+
+	unlink(path);
+	dir_sync_above(path);
 }
 
 void disk_abandon(const struct disk *d)
@@ -183,4 +201,5 @@ void disk_abandon(const struct disk *d)
 
 	if (fd >= 0)
 		close(fd);
+	dir_sync_above(path);
 }

@@ -15,6 +15,7 @@
 #include "core/machine/notes_inside.h"
 #include "core/machine/private.h"
 #include "core/machine/yaml.h"
+#include "storage/durable.h"
 
 int notes_fault(struct fault *f, const char *what, const char *path)
 {
@@ -62,7 +63,8 @@ int notes_root(const struct notes_disk *d, bool make)
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	int fd = open(d->root, flags);
 
-	if (fd < 0 && errno == ENOENT && make && private_folder(d->root) == 0)
+	if (fd < 0 && errno == ENOENT && make &&
+	    dir_make_all(d->root, PRIVATE_FOLDER) == 0)
 		fd = open(d->root, flags);
 	return fd;
 }

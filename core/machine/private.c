@@ -9,26 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH_MOST = 256, PATH_MOST = 4200 };
-
-int private_folder(const char *path)
-{
-	char copy[PATH_MOST];
-
-	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	for (char *c = copy + 1; *c; c++) {
-		if (*c != '/')
-			continue;
-		*c = '\0';
-		if (mkdir(copy, PRIVATE_FOLDER) < 0 && errno != EEXIST)
-			return -1;
-		*c = '/';
-	}
-	return mkdir(copy, PRIVATE_FOLDER) < 0 && errno != EEXIST ? -1 : 0;
-}
+enum { DEPTH_MOST = 256 };
 
 /* --- what is there already ---------------------------------------------------------- */
 

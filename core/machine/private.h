@@ -9,10 +9,6 @@
 
 enum { PRIVATE_FILE = 0600, PRIVATE_FOLDER = 0700 };
 
-/* Makes a folder, and what is missing above it; one that is there keeps its mode.
- * 0, or -1 with errno. */
-int private_folder(const char *path);
-
 /* Takes the permissions of group and others from a folder or file and all that is
  * below it.  Only what is the caller's own is changed: no symlink is followed, no
  * other file system is entered, and a file that also has a name elsewhere stays as

@@ -1,8 +1,9 @@
 /*
  * process - workspaces that are directories, with a guest as a process.
  *
- * A copy is made under another name and renamed when it is whole, so that a
- * directory that is there is a whole one.  The guest gets a session of its own
+ * A copy is made under another name and renamed when it is whole and on the disk,
+ * so that a directory that is there is a whole one, after a power failure too
+ * (storage/durable.h).  The guest gets a session of its own
  * and outlives the host.
  */
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include "core/machine/child.h"
 #include "core/machine/copy.h"
 #include "core/machine/pid.h"
+#include "storage/durable.h"
 
 extern char **environ;
 
@@ -33,7 +35,7 @@ static int make_parent(const char *path, struct fault *f)
 	slash = strrchr(parent, '/');
 	if (slash)
 		*slash = '\0';
-	if (mkdir(parent, 0700) && errno != EEXIST)
+	if (dir_make(parent, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %s: %s", parent,
 				 strerror(errno));
 	return 0;
@@ -46,6 +48,16 @@ static bool is_there(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* The name of a directory that is there: whoever gave it may have been killed
+ * before it was on the disk. */
+static int sync_name(const char *path, struct fault *f)
+{
+	if (dir_sync_above(path) == 0)
+		return 0;
+	return fault_set(f, FAULT_IO, "", "cannot sync what holds %.180s: %s", path,
+			 strerror(errno));
+}
+
 static int process_fork(void *self, const struct spot *spot, struct fault *f)
 {
 	char half[4096];
@@ -54,7 +66,7 @@ static int process_fork(void *self, const struct spot *spot, struct fault *f)
 
 	(void)self;
 	if (is_there(spot->path))
-		return 0;
+		return sync_name(spot->path, f);
 	if (n >= (int)sizeof(half))
 		return fault_set(f, FAULT_INVALID, "", "%s is too long", spot->path);
 	if ((rc = make_parent(spot->path, f)) || (rc = tree_remove(half, f)))
@@ -68,7 +80,7 @@ static int process_fork(void *self, const struct spot *spot, struct fault *f)
 
 		tree_remove(half, &ignored);
 	}
-	return rc;
+	return rc ? rc : sync_name(spot->path, f);
 }
 
 static int process_make(void *self, const struct spot *spot, struct fault *f)
@@ -78,7 +90,7 @@ static int process_make(void *self, const struct spot *spot, struct fault *f)
 	if (spot->source)
 		return process_fork(self, spot, f);
 	rc = make_parent(spot->path, f);
-	if (rc == 0 && mkdir(spot->path, 0700) && errno != EEXIST)
+	if (rc == 0 && dir_make(spot->path, 0700))
 		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->path,
 			       strerror(errno));
 	return rc;
@@ -98,8 +110,8 @@ static int process_snapshot(void *self, const struct spot *spot, const char *id,
 	struct arena a = { 0 };
 	struct spot copy = { .path = kept_path(&a, spot, id), .source = spot->path };
 
-	mkdir(arena_printf(&a, "%s/snapshots", spot->home), 0700);
-	process_fork(self, &copy, f);
+	if (make_parent(kept_path(&a, spot, NULL), f) == 0)
+		process_fork(self, &copy, f);
 	arena_release(&a);
 	return f->code;
 }
@@ -115,9 +127,10 @@ static int process_forget(void *self, const struct spot *spot, const char *id,
 	return f->code;
 }
 
+/* On the disk it is at both places for a moment, but never at none. */
 static int move(const char *from, const char *to, struct fault *f)
 {
-	if (rename(from, to) == 0)
+	if (rename(from, to) == 0 && dir_sync_above(to) == 0 && dir_sync_above(from) == 0)
 		return 0;
 	return fault_set(f, FAULT_IO, "", "cannot make %.180s: %s", to, strerror(errno));
 }
@@ -137,6 +150,8 @@ static int change_places(struct arena *a, const struct spot *spot, const char *n
 	return tree_remove(old, f);
 }
 
+/* `old` means that `new` is whole, so `new` is on the disk first; the row is told
+ * when `old` is gone for good, else the next restore would end this one. */
 static int process_restore(void *self, const struct spot *spot, const char *id,
 			   struct fault *f)
 {
@@ -148,7 +163,7 @@ static int process_restore(void *self, const struct spot *spot, const char *id,
 	if (!is_there(kept))
 		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
 	else if (!is_there(old) && tree_remove(new, f) == 0 &&
-		 tree_copy(kept, new, ".cadre", f) == 0)
+		 tree_copy(kept, new, ".cadre", f) == 0 && sync_name(new, f) == 0)
 		move(spot->path, old, f);
 	if (!f->code)
 		change_places(&a, spot, new, old, f);

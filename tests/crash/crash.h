@@ -1,8 +1,8 @@
 /*
- * crash - the parts of the crash proof.
+ * crash - the parts of the crash proof; the power proof has them too.
  *
  * crash.c kills, worker.c is one client, journal.c what it may rely on, scene.c
- * the state and its processes, judge.c what must hold in the end.  Below BASE, a
+ * the state and its processes, settle.c its end, judge.c what must hold then.  Below BASE, a
  * temporary folder: state/ (CADRE_HOME), runtime/ (sockets), journal/NAME,
  * runs/KEY (a line for each run of that command), log.
  */
@@ -13,6 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <jansson.h>
+
+#include "core/fault.h"
 #include "tests/lib/dice.h"
 
 enum {
@@ -55,6 +58,11 @@ struct scene {
 
 /* Makes the state, the team and, unless direct_only, the host and its guests. */
 int scene_open(struct scene *s);
+/* The same in two steps: the folders, then what stands in them. */
+int scene_place(struct scene *s);
+int scene_begin(struct scene *s);
+/* Opens the state's database as a reader, `db`. */
+int scene_look(struct scene *s);
 /* Ends all processes and, if `remove`, removes the folder; how many were left. */
 int scene_close(struct scene *s, bool remove);
 
@@ -62,6 +70,12 @@ void scene_start_host(struct scene *s);
 void scene_start_client(struct scene *s, int i, const char *how);
 /* Sees who ended and starts what is due; `dead` counts as a fault of its own. */
 void scene_tend(struct scene *s, bool respawn);
+/* With SIGKILL; false if it does not run, or was killed already. */
+bool scene_kill(struct part *p);
+/* One call of the operator; `args` is taken over.  NULL and a fault, or its answer. */
+json_t *scene_ask(struct scene *s, const char *name, json_t *args, struct fault *f);
+/* Stops all clients where they stand. */
+void scene_freeze(const struct scene *s);
 /* A guest that runs, seen to be the process that its row means; 0: none. */
 pid_t scene_guest(struct scene *s);
 /* A number that a query gives; -1 when it cannot be asked. */
@@ -72,6 +86,15 @@ bool scene_await(struct scene *s, const char *sql, int ms);
 int64_t scene_mirror_lag(struct scene *s, int ms);
 /* Starts the guests of failed workspaces again, as the operator. */
 void scene_revive(struct scene *s);
+
+/* --- settle.c ----------------------------------------------------------------------- */
+
+/* Lets all go on until there is something to judge: mail that was acknowledged,
+ * commands that ran. */
+void scene_work_on(struct scene *s);
+/* Clients end, the host starts once more; what was left open is asked again; what
+ * was assigned runs to its end, and its results are fetched. */
+void scene_settle(struct scene *s);
 
 /* --- judge.c ------------------------------------------------------------------------ */
 

@@ -70,6 +70,21 @@ static struct part *part_of(struct scene *s, pid_t pid, const char **name)
 	return NULL;
 }
 
+bool scene_kill(struct part *p)
+{
+	if (p->pid <= 0 || p->killed)
+		return false;
+	p->killed = true;
+	return kill(p->pid, SIGKILL) == 0;
+}
+
+void scene_freeze(const struct scene *s)
+{
+	for (int i = 0; i < CLIENTS; i++)
+		if (s->clients[i].pid > 0)
+			kill(s->clients[i].pid, SIGSTOP);
+}
+
 /* Mostly at once; sometimes so late that what it held has lapsed. */
 static int absence(struct scene *s, const struct part *p)
 {
@@ -187,27 +202,34 @@ pid_t scene_guest(struct scene *s)
 
 /* --- the operator ------------------------------------------------------------------------ */
 
-static json_t *operator_call(struct scene *s, const char *name, json_t *args)
+json_t *scene_ask(struct scene *s, const char *name, json_t *args, struct fault *f)
 {
 	struct home *home = calloc(1, sizeof(*home));
 	struct client_options o = { .home = home, .direct = s->direct_only };
 	struct client *client = NULL;
 	struct text out = { 0 };
-	struct fault f = { 0 };
 	json_t *answer = NULL;
 
-	if (home_find(home, s->home, true, &f) == 0) {
+	if (home_find(home, s->home, true, f) == 0) {
 		o.identity = home->identity;
-		client_open(&client, &o, &f);
+		client_open(&client, &o, f);
 	}
-	if (client && client_call(client, op_find(name), args, &out, &f) == 0)
+	if (client && client_call(client, op_find(name), args, &out, f) == 0)
 		answer = json_loadb(out.data, out.len, 0, NULL);
-	if (f.code)
-		printf("%s: %s\n", name, f.text);
 	client_close(client);
 	text_release(&out);
 	json_decref(args);
 	free(home);
+	return answer;
+}
+
+static json_t *operator_call(struct scene *s, const char *name, json_t *args)
+{
+	struct fault f = { 0 };
+	json_t *answer = scene_ask(s, name, args, &f);
+
+	if (f.code)
+		printf("%s: %s\n", name, f.text);
 	return answer;
 }
 
@@ -261,11 +283,12 @@ void scene_revive(struct scene *s)
 
 /* --- from beginning to end ------------------------------------------------------------------ */
 
-static int make_folders(struct scene *s)
+int scene_place(struct scene *s)
 {
 	static const char *const names[] = { "state", "runtime", "journal", "runs" };
 	char path[128];
 
+	s->dice.state = s->seed;
 	if (temp_make(s->base, "crash") < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -282,7 +305,7 @@ static int make_folders(struct scene *s)
 	return 0;
 }
 
-static int look_into(struct scene *s)
+int scene_look(struct scene *s)
 {
 	char path[128];
 	sqlite3 *db = NULL;
@@ -296,25 +319,28 @@ static int look_into(struct scene *s)
 	return 0;
 }
 
-int scene_open(struct scene *s)
+int scene_begin(struct scene *s)
 {
-	s->dice.state = s->seed;
-	child_adopt();
-	if (make_folders(s) < 0)
-		return -1;
 	if (!s->direct_only) {
 		s->host.pid = host_start(s->home, NULL, s->log, 15000);
 		if (s->host.pid < 0)
 			return -1;
 	}
-	if (make_team(s) < 0 || look_into(s) < 0)
+	if (make_team(s) < 0 || scene_look(s) < 0)
 		return -1;
 	if (!s->direct_only &&
-	    !scene_await(s, "SELECT count(*) FROM workspace WHERE state <> 1", 15000)) {
+	    !scene_await(s, "SELECT count(*) FROM workspace WHERE state NOT IN (1, 4)",
+			 15000)) {
 		printf("the guests do not come up\n");
 		return -1;
 	}
 	return 0;
+}
+
+int scene_open(struct scene *s)
+{
+	child_adopt();
+	return scene_place(s) < 0 ? -1 : scene_begin(s);
 }
 
 int scene_close(struct scene *s, bool remove)

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "storage/durable.h"
 #include "tools/cadre/cli.h"
 
 /* HOME/backups/state-20261121-080000.db */
@@ -18,7 +19,7 @@ static void default_path(const struct home *home, char *path, size_t room)
 	gmtime_r(&now, &tm);
 	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
 	snprintf(path, room, "%s/backups", home->dir);
-	mkdir(path, 0700);
+	dir_make(path, 0700);
 	snprintf(path, room, "%s/backups/state-%s.db", home->dir, when);
 }
 
@@ -44,7 +45,8 @@ static int keep_secret(const struct home *home, const char *path, struct fault *
 	in = open(from, O_RDONLY | O_CLOEXEC);
 	if (in >= 0 && (n = read(in, bytes, sizeof(bytes))) > 0)
 		out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (out < 0 || write(out, bytes, (size_t)n) != n || fsync(out))
+	if (out < 0 || write(out, bytes, (size_t)n) != n || fsync(out) ||
+	    dir_sync_above(to))
 		fault_set(f, FAULT_IO, "", "%s: %m", to);
 	if (in >= 0)
 		close(in);

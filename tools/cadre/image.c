@@ -15,6 +15,7 @@
 #include "core/machine/child.h"
 #include "core/machine/copy.h"
 #include "core/machine/image.h"
+#include "storage/durable.h"
 #include "tools/cadre/cli.h"
 
 void image_say(const char *fmt, ...)
@@ -82,11 +83,9 @@ int image_unpack(struct build *b, const char *const *packages, const char *to,
 
 /* --- build ------------------------------------------------------------------------- */
 
-static int make_folder(struct arena *a, const char *path, struct fault *f)
+static int make_folder(const char *path, struct fault *f)
 {
-	for (const char *at = path + 1; (at = strchr(at, '/')); at++)
-		mkdir(arena_strndup(a, path, (size_t)(at - path)), 0755);
-	if (mkdir(path, 0755) && errno != EEXIST)
+	if (dir_make_all(path, 0755))
 		return fault_set(f, FAULT_IO, "", "%.180s: %s", path, strerror(errno));
 	return 0;
 }
@@ -115,8 +114,8 @@ static const char *new_version(struct arena *a)
 
 static int make_parts(struct build *b, struct fault *f)
 {
-	if (make_folder(&b->arena, b->cache, f) || make_folder(&b->arena, b->work, f) ||
-	    make_folder(&b->arena, b->half, f) || image_kernel(b, f))
+	if (make_folder(b->cache, f) || make_folder(b->work, f) ||
+	    make_folder(b->half, f) || image_kernel(b, f))
 		return f->code;
 	return image_root(b, f);
 }
@@ -131,11 +130,12 @@ static int build(struct build *b, const char *name, const char **dir, struct fau
 	b->half = arena_printf(a, "%s/.half-%d", folder, (int)getpid());
 	b->work = arena_printf(a, "%s/.work-%d", folder, (int)getpid());
 	b->cache = cache_folder(a);
-	if (make_parts(b, f) == 0 &&
-	    make_folder(a, arena_printf(a, "%s/%s", folder, name), f) == 0 &&
-	    rename(b->half, *dir))
+	make_parts(b, f);
+	tree_remove(b->work, &ignored); /* nothing of it needs to reach the disk */
+	if (!f->code && make_folder(arena_printf(a, "%s/%s", folder, name), f) == 0 &&
+	    (tree_sync(b->half) || rename(b->half, *dir) || dir_sync_above(*dir) ||
+	     dir_sync_path(folder)))
 		fault_set(f, FAULT_IO, "", "%.180s: %s", *dir, strerror(errno));
-	tree_remove(b->work, &ignored);
 	tree_remove(b->half, &ignored);
 	return f->code;
 }

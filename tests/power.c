@@ -1,0 +1,330 @@
+/*
+ * power - what was acknowledged outlives a power failure, proved.
+ *
+ *	power [N [SEED]] [--fs=ext4|xfs|btrfs] [--keep]
+ *
+ * The clients of the crash proof work on a state whose file system is a loop
+ * device, beside somebody who forks, restores and snapshots workspaces; at a random
+ * moment its power fails, N times in all, on each file system in turn whose mkfs is
+ * here (e2fsprogs, xfsprogs, btrfs-progs).  After each failure every workspace and
+ * snapshot whose row says ready is whole; in the end nothing that was acknowledged
+ * may be missing, and nothing may have been done twice.  It needs root and loop devices: else 77.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/host/home.h"
+#include "tests/crash/crash.h"
+#include "tests/lib/child.h"
+#include "tests/lib/place.h"
+#include "tests/power/box.h"
+#include "tests/power/trees.h"
+
+enum { SKIP = 77, LIFE_MS = 2000, BOOT_MS = 60000, END_MS = 300000 };
+
+/* Who cannot fail here leaves his share to those behind. */
+static const char *const kinds[] = { "btrfs", "xfs", "ext4" };
+
+/* What the machine and its maker share. */
+struct proof {
+	struct scene scene;
+	struct trees trees;
+	struct box box;
+	pid_t worker; /* on the trees, as its machine counts */
+	volatile bool up; /* the host answered, and the work has begun */
+	volatile bool cut; /* the power is to fail */
+	volatile bool failed; /* it has */
+	int findings, cuts;
+};
+
+static struct proof *share(void)
+{
+	void *p = mmap(NULL, sizeof(struct proof), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		abort();
+	return p;
+}
+
+/* --- lives of the machine ----------------------------------------------------------- */
+
+/* Nothing runs after a boot. */
+static void forget_processes(struct scene *s)
+{
+	s->host = (struct part){ .lives = s->host.lives };
+	for (int i = 0; i < CLIENTS; i++) {
+		s->clients[i].pid = s->clients[i].in = 0;
+		s->clients[i].respawn_at = 0;
+	}
+	s->db = NULL;
+}
+
+static int first_life(void *arg)
+{
+	struct proof *p = arg;
+	int rc = scene_begin(&p->scene) || trees_make(&p->trees, &p->scene);
+
+	if (p->scene.host.pid > 0)
+		child_end(p->scene.host.pid, 10000);
+	sync();
+	return rc;
+}
+
+static void work_on_trees(struct proof *p)
+{
+	uint64_t seed = dice_roll(&p->scene.dice);
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		trees_work(&p->trees, &p->scene, seed);
+		_exit(0);
+	}
+	p->worker = pid;
+}
+
+/* The host and its guests are in the middle of whatever they do. */
+static void fail_now(struct proof *p)
+{
+	scene_freeze(&p->scene);
+	if (p->worker > 0)
+		kill(p->worker, SIGSTOP);
+	p->failed = box_fail(&p->box) == 0;
+	pause();
+}
+
+static int working_life(void *arg)
+{
+	struct proof *p = arg;
+	struct scene *s = &p->scene;
+
+	forget_processes(s);
+	s->host.pid = host_start(s->home, NULL, s->log, BOOT_MS);
+	if (s->host.pid < 0 || scene_look(s) < 0)
+		return 1;
+	work_on_trees(p);
+	p->up = true;
+	while (!p->cut) {
+		scene_tend(s, true);
+		pause_for(1);
+	}
+	fail_now(p);
+	return 0;
+}
+
+static int last_life(void *arg)
+{
+	struct proof *p = arg;
+	struct scene *s = &p->scene;
+
+	forget_processes(s);
+	scene_start_host(s);
+	if (scene_look(s) < 0)
+		return 1;
+	scene_work_on(s);
+	scene_settle(s);
+	p->findings += trees_settle(&p->trees, s);
+	if (s->host.pid > 0)
+		s->faults += child_end(s->host.pid, 10000) != 0;
+	p->findings += judge(s);
+	child_end_all();
+	return 0;
+}
+
+/* --- failures ------------------------------------------------------------------------- */
+
+/* What a machine has in memory only is not there after a boot. */
+static void empty_runtime(const struct scene *s)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/runtime", s->base);
+	temp_remove(path);
+	mkdir(path, 0700);
+}
+
+static bool await(const volatile bool *what)
+{
+	int64_t until = tick_ms() + BOOT_MS;
+
+	while (!*what && tick_ms() < until)
+		pause_for(1);
+	return *what;
+}
+
+static void boot(struct proof *p, int (*live)(void *arg))
+{
+	p->up = p->cut = p->failed = false;
+	box_boot(&p->box, live, p);
+}
+
+static bool live_and_fail(struct proof *p)
+{
+	boot(p, working_life);
+	if (!await(&p->up)) {
+		printf("  ! the host does not come up after failure %d; see %s\n",
+		       p->cuts, p->scene.log);
+		p->findings++;
+		return false;
+	}
+	pause_for(dice_below(&p->scene.dice, LIFE_MS));
+	p->cut = true;
+	if (!await(&p->failed) || box_recover(&p->box)) {
+		printf("  ! this machine cannot go on after failure %d\n", p->cuts);
+		p->findings++;
+		return false;
+	}
+	p->cuts++;
+	empty_runtime(&p->scene);
+	p->findings += trees_judge(&p->trees, p->scene.home);
+	return true;
+}
+
+/* --- a state that was just made ---------------------------------------------------------- */
+
+static int make_state(void *arg)
+{
+	struct proof *p = arg;
+	char home[120];
+	const char *const argv[] = { cadre_path(), "--home", home, "init", NULL };
+	const struct child c = { .argv = argv, .log = p->scene.log, .in = -1, .fd3 = -1 };
+	pid_t pid;
+
+	snprintf(home, sizeof(home), "%s/a/b/c", p->scene.home);
+	pid = child_start(&c);
+	p->up = child_wait(pid, BOOT_MS) == 0;
+	p->failed = box_fail(&p->box) == 0;
+	pause();
+	return 0;
+}
+
+/* The power fails as soon as `init` has said that it is made. */
+static void judge_birth(struct proof *p)
+{
+	static const char *const files[] = { "state.db", "secret", ".gitignore" };
+	char path[200];
+	struct stat st;
+
+	boot(p, make_state);
+	p->findings += !await(&p->failed) || !p->up || box_recover(&p->box);
+	p->cuts++;
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/a/b/c/%s", p->scene.home, files[i]);
+		if (stat(path, &st) == 0 && st.st_size > 0)
+			continue;
+		printf("  ! of a state that was made %s is missing\n", files[i]);
+		p->findings++;
+	}
+	snprintf(path, sizeof(path), "%s/a", p->scene.home);
+	temp_remove(path);
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+static int report(struct proof *p, const char *kind)
+{
+	const struct trees *t = &p->trees;
+	int bad = p->findings + p->scene.faults;
+
+	printf("power: %s: %d restores, %d forks, %d snapshots and %d removed, %d forks"
+	       " destroyed, %d backups, %d notes; %d directories looked at\n",
+	       kind, t->restored, t->forked, t->taken, t->removed, t->destroyed,
+	       t->backed_up, t->noted, t->judged);
+	printf("power: %s: seed %llu, %d power failures, %s\n", kind,
+	       (unsigned long long)p->scene.seed, p->cuts,
+	       bad ? "FAILED" : "nothing lost, nothing twice, all ready is whole");
+	return bad;
+}
+
+static int prove(const char *kind, int n, uint64_t seed, bool keep)
+{
+	struct proof *p = share();
+	struct box *b = &p->box;
+	int bad = 1;
+
+	p->scene.seed = seed;
+	if (scene_place(&p->scene) < 0)
+		return 1;
+	if (box_open(b, kind, p->scene.base, p->scene.home)) {
+		printf("power: %s cannot fail on this machine\n", kind);
+		temp_remove(p->scene.base);
+		return SKIP;
+	}
+	judge_birth(p);
+	boot(p, first_life);
+	if (box_join(b, END_MS) == 0) {
+		empty_runtime(&p->scene);
+		while (p->cuts < n && live_and_fail(p))
+			;
+		boot(p, last_life);
+		p->findings += box_join(b, END_MS) != 0;
+		bad = report(p, kind) != 0;
+	}
+	box_close(b);
+	if (bad || keep)
+		printf("kept: %s\n", p->scene.base);
+	else
+		temp_remove(p->scene.base);
+	munmap(p, sizeof(*p));
+	return bad;
+}
+
+/* Failures are shared out among the file systems that there are. */
+static int prove_all(int n, uint64_t seed, const char *only, bool keep)
+{
+	int bad = 0, proved = 0, left = n, kinds_left = only ? 1 : 3;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		int share_of = (left + kinds_left - 1) / kinds_left, rc;
+
+		if (only && strcmp(only, kinds[i]))
+			continue;
+		rc = prove(kinds[i], share_of, seed, keep);
+		kinds_left--;
+		if (rc == SKIP)
+			continue;
+		left -= share_of;
+		proved++;
+		bad |= rc;
+	}
+	return proved ? bad : SKIP;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed = (uint64_t)now_ms() % 1000000;
+	const char *only = NULL;
+	bool keep = false;
+	long n = 10;
+
+	if (argc > 1 && !strcmp(argv[1], "--worker"))
+		return worker_main(argc, argv);
+	for (int i = 1, words = 0; i < argc; i++) {
+		if (!strncmp(argv[i], "--fs=", 5))
+			only = argv[i] + 5;
+		else if (!strcmp(argv[i], "--keep"))
+			keep = true;
+		else if (words++ == 0)
+			n = strtol(argv[i], NULL, 10);
+		else
+			seed = strtoull(argv[i], NULL, 10);
+	}
+	if (n < 1 || n > 1000000) {
+		fprintf(stderr, "usage: power [N [SEED]] [--fs=ext4|xfs|btrfs] [--keep],"
+				" N failures, 1 or more\n");
+		return 2;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (geteuid() || access("/dev/loop-control", W_OK) || box_begin()) {
+		puts("power: it needs root and loop devices");
+		return SKIP;
+	}
+	return prove_all((int)n, seed, only, keep);
+}
