@@ -225,10 +225,11 @@ static int guest_open(struct guest *g, struct fault *f)
 	if (!g->state)
 		return fault_set(f, FAULT_IO, "", "state folder %s: %s", o->state,
 				 strerror(errno));
-	guest_kill_leftovers(g);
 	rc = spool_open(&g->spool, o->state, o->workspace, guest_now(), f);
-	if (!rc)
-		rc = listen_at(g, f);
+	if (rc)
+		return rc;
+	guest_kill_leftovers(g); /* the spool knows whose they are */
+	rc = listen_at(g, f);
 	if (!rc)
 		open_front(g);
 	return rc;

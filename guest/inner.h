@@ -123,7 +123,8 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 
 /* --- leftover.c ------------------------------------------------------------- */
 
-/* Kills the process groups of this guest's commands, whoever started them. */
+/* Kills the process groups of this guest's commands, whoever started them; the
+ * spool is open. */
 void guest_kill_leftovers(const struct guest *g);
 
 #endif

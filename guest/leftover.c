@@ -1,9 +1,10 @@
 /*
  * Commands outlive a guest that is killed.  Their results are told as
  * interrupted, so they must not go on: before a new guest takes work it kills
- * them, and one that ends leaves none behind.  A process belongs to such a group when its environment names this
- * workspace, this guest by its folder and, as CADRE_GROUP, the process group that
- * it is in; a number used again by somebody else is never taken for it.
+ * them, and one that ends leaves none behind.  A process belongs to such a group
+ * when its environment names the workspace that the spool is of, this guest by its
+ * folder and, as CADRE_GROUP, the process group that it is in; a number used again
+ * by somebody else is never taken for it.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -59,7 +60,7 @@ static bool is_ours(const struct guest *g, const char *environment, size_t len,
 	const char *state = find(environment, len, "CADRE_GUEST=");
 	const char *number = find(environment, len, "CADRE_GROUP=");
 
-	return workspace && strcmp(workspace, g->options->workspace) == 0 && state &&
+	return workspace && strcmp(workspace, spool_owner(g->spool)) == 0 && state &&
 	       strcmp(state, g->state) == 0 && number &&
 	       strtol(number, NULL, 10) == group;
 }
