@@ -53,6 +53,15 @@ static const char *find(const char *environment, size_t len, const char *name)
 	return NULL;
 }
 
+/* By its folder, or by where that was in earlier versions. */
+static bool is_state(const struct guest *g, const char *path)
+{
+	size_t n = strlen(g->dir);
+
+	return strcmp(path, g->state) == 0 ||
+	       (strncmp(path, g->dir, n) == 0 && strcmp(path + n, "/.cadre") == 0);
+}
+
 static bool is_ours(const struct guest *g, const char *environment, size_t len,
 		    pid_t group)
 {
@@ -61,8 +70,7 @@ static bool is_ours(const struct guest *g, const char *environment, size_t len,
 	const char *number = find(environment, len, "CADRE_GROUP=");
 
 	return workspace && strcmp(workspace, spool_owner(g->spool)) == 0 && state &&
-	       strcmp(state, g->state) == 0 && number &&
-	       strtol(number, NULL, 10) == group;
+	       is_state(g, state) && number && strtol(number, NULL, 10) == group;
 }
 
 static void look_at(const struct guest *g, const char *pid)
