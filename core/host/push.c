@@ -22,7 +22,7 @@ static void end_page(struct tether *t, bool more)
 	job_free(p->page);
 	p->page = NULL;
 	p->reading = false;
-	if (t->closing || !t->up)
+	if (t->closing || !t->up || p->held)
 		return;
 	if (p->full)
 		p->retry_at = home_now() + FULL_MS;
@@ -50,13 +50,23 @@ static void end_anew(struct tether *t)
 	host_submit(t->host, job);
 }
 
+/* Read for a guest that has gone since. */
+static bool is_void(const struct tether *t, const struct job *page)
+{
+	return page->number != t->push.round;
+}
+
 static void finish(struct tether *t)
 {
 	const struct delivery_waiting_out *out = t->push.page->call.out;
 	bool more = out->n_pushes == PAGE;
 
-	if (t->push.anew && !more && !t->push.full && t->up)
+	if (is_void(t, t->push.page)) {
+		t->push.again = true;
+		more = false;
+	} else if (t->push.anew && !more && !t->push.full && t->up) {
 		end_anew(t);
+	}
 	end_page(t, more);
 }
 
@@ -132,7 +142,7 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 	else if (f->code != FAULT_UNAVAILABLE)
 		log_line(t->host->log, LOG_LEVEL_WARN,
 			 "workspace %s refuses a message: %s", t->id, f->text);
-	if (answer && !p->full && p->anew && !told->cancelled)
+	if (answer && !p->full && p->anew && !told->cancelled && !is_void(t, p->page))
 		p->after = told->message;
 	end_one(t);
 }
@@ -185,6 +195,45 @@ static void tell_page(struct tether *t, const struct delivery_waiting_out *out,
 	end_one(t);
 }
 
+static void on_offered(struct job *job)
+{
+	struct tether *t = job->owner;
+	struct job *page = t->push.page;
+	bool failed = job->call.fault.code;
+
+	job_free(job);
+	t->push.full |= failed; /* the disk, perhaps: it is tried again */
+	if (failed || t->closing || !t->up)
+		end_page(t, false);
+	else if (is_void(t, page))
+		finish(t);
+	else
+		tell_page(t, page->call.out, &page->call.arena);
+	tether_let_go(t);
+}
+
+/* The rows have to say that an assignment may run there before the guest can know of
+ * it.  False when all of them do. */
+static bool offer(struct tether *t, const struct delivery_waiting_out *out)
+{
+	struct job *job = host_job(t->host, op_delivery_offered, on_offered, t);
+	struct delivery_offered_in *in = job->call.in;
+
+	in->agent = t->agent;
+	in->messages = arena_alloc(&job->call.arena,
+				   (out->n_pushes + 1) * sizeof(*in->messages));
+	for (size_t i = 0; i < out->n_pushes; i++)
+		if (out->pushes[i].unoffered)
+			in->messages[in->n_messages++] = out->pushes[i].message;
+	if (in->n_messages == 0) {
+		job_free(job);
+		return false;
+	}
+	tether_keep(t);
+	host_submit(t->host, job);
+	return true;
+}
+
 static void on_page(struct job *job)
 {
 	struct tether *t = job->owner;
@@ -193,9 +242,9 @@ static void on_page(struct job *job)
 	t->push.page = job;
 	if (job->call.fault.code || t->closing || !t->up)
 		end_page(t, false);
-	else if (out->n_pushes == 0)
+	else if (out->n_pushes == 0 || is_void(t, job))
 		finish(t);
-	else
+	else if (!offer(t, out))
 		tell_page(t, out, &job->call.arena);
 	tether_let_go(t);
 }
@@ -209,6 +258,7 @@ static void look(struct tether *t)
 	p->reading = true;
 	p->again = p->full = false;
 	p->retry_at = 0;
+	job->number = p->round;
 	in->agent = t->agent;
 	in->after = p->anew ? p->after : 0;
 	in->again = p->anew;
@@ -219,7 +269,7 @@ static void look(struct tether *t)
 
 void push_poke(struct tether *t)
 {
-	if (!t->up || !t->agent)
+	if (!t->up || !t->agent || t->push.held)
 		return;
 	if (t->push.reading)
 		t->push.again = true;
@@ -227,11 +277,42 @@ void push_poke(struct tether *t)
 		look(t);
 }
 
+static void on_spool_noted(struct job *job)
+{
+	struct tether *t = job->owner;
+	bool failed = job->call.fault.code;
+
+	job_free(job);
+	t->push.held--;
+	if (failed)
+		tether_down(t); /* it is told when it comes again */
+	else
+		push_poke(t);
+	tether_let_go(t);
+}
+
+/* Another guest than before: what was accepted with another spool ends before this
+ * one is told anything. */
+static void note_spool(struct tether *t)
+{
+	struct job *job = host_job(t->host, op_workspace_note, on_spool_noted, t);
+	struct workspace_note_in *in = job->call.in;
+
+	in->workspace = t->workspace;
+	in->spool = arena_strdup(&job->call.arena, t->spool);
+	t->push.held++;
+	tether_keep(t);
+	host_submit(t->host, job);
+}
+
 void push_up(struct tether *t, bool anew)
 {
 	t->push.anew = anew;
 	t->push.after = 0;
 	t->push.retry_at = 0;
+	t->push.round++;
+	if (anew)
+		note_spool(t);
 	push_poke(t);
 }
 

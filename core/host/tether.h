@@ -19,6 +19,8 @@ struct pushing {
 	bool reading; /* or marking what is told */
 	bool again; /* look once more when this is done */
 	bool anew; /* another guest than before: all again, from `after` */
+	int held; /* notes of its spool that are not written yet: nothing is told */
+	int64_t round; /* of the guest's coming up; a page of an older one is void */
 	int64_t after;
 	struct job *page; /* whose rows are being told */
 	size_t open; /* of them without an answer */
@@ -54,6 +56,7 @@ struct tether {
 	char trouble[256]; /* why it was not reached, as last logged */
 	char boot_id[72]; /* of the guest that answers */
 	char boot_told[72]; /* of the guest that was told last */
+	char spool[72]; /* of the guest that answers; "": it does not say */
 	struct line control, relay;
 	int64_t dial_at, pause_ms;
 	char http[80]; /* where its door for teammates listens, as it says; "": nowhere */
@@ -80,6 +83,7 @@ void tether_close(struct tether *t); /* it frees itself; NULL is fine */
 /* For line.c: the guest has answered a Hello or, being of the older dialect, a
  * Ping; it was not reached, for this reason; its lines are to go. */
 void tether_greeted(struct line *line, const char *boot_id);
+void tether_hear_spool(struct tether *t, const char *spool); /* NULL: none is told */
 void tether_trouble(struct tether *t, const struct fault *f);
 void tether_down(struct tether *t);
 /* What comes back later keeps a tether from being freed. */

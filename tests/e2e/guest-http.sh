@@ -134,9 +134,9 @@ expect 200 '^tiny$' "$ann" /files/in/large
 
 # No path leads out, nor into what is the guest's own.
 echo secret >"$TMPDIR/secret"
-in_place red/bob "ln -s $TMPDIR/secret out; ln -s / root; ln -s .cadre own; mkfifo pipe; mkdir folder"
+in_place red/bob "ln -s $TMPDIR/secret out; ln -s / root; ln -s $CADRE_HOME/guests own; mkfifo pipe; mkdir folder"
 for path in ../secret ..%2fsecret %2e%2e/secret in/../../secret //etc/passwd %2fetc%2fpasswd /etc/passwd \
-	out root/etc/passwd own/guest.lock .cadre/guest.lock ./.cadre/guest.lock in/%2e%2e/.cadre/guest.lock \
+	out root/etc/passwd own own/$(ls "$CADRE_HOME/guests" | head -1)/guest.lock in/%2e%2e/own/x \
 	in%00 a%zz a%ffb % '' folder . pipe nothing; do
 	got=$(ask "$ann" "/files/$path")
 	case $got in 400 | 403 | 404) ;; *) bad "GET /files/$path gives $got" ;; esac

@@ -1,0 +1,1 @@
+-- Nothing: another change takes this number.
