@@ -72,6 +72,11 @@ WHERE message = :message AND agent = :agent AND state < 2;
 UPDATE assignment SET offered = 1
 WHERE message = :message AND agent = :agent AND offered = 0;
 
+-- name: assignment_withdraw
+-- Its daemon has refused it: nothing of it is there.
+UPDATE assignment SET offered = 0
+WHERE message = :message AND agent = :agent AND state = 0 AND offered = 1;
+
 -- name: assignments_accepted
 -- Open ones that an agent's daemon has or may have, running or waiting.
 SELECT x.message FROM assignment x

@@ -68,7 +68,7 @@ const char *spool_owner(const struct spool *s);
  * before spools had identities has its workspace's id. */
 const char *spool_identity(const struct spool *s);
 /* Whether the file is no longer in its folder: removed, or another in its place.
- * Nothing is written to such a one; FAULT_IO says so. */
+ * Nothing is written to such a one; FAULT_CONFLICT says so. */
 bool spool_is_lost(struct spool *s);
 /* It was nobody's and is this workspace's from now on. */
 int spool_adopt(struct spool *s, const char *workspace, struct fault *f);

@@ -154,7 +154,8 @@ static int check_place(struct spool *s, struct fault *f)
 {
 	if (!spool_is_lost(s))
 		return 0;
-	return fault_set(f, FAULT_IO, "", "the guest's spool is gone from its folder");
+	return fault_set(f, FAULT_CONFLICT, "",
+			 "the guest's spool is gone from its folder");
 }
 
 int spool_run(struct spool *s, sqlite3_stmt *st, struct fault *f)

@@ -94,7 +94,7 @@ static void mark(struct tether *t)
 	struct job *job;
 	struct delivery_notified_in *in;
 
-	if (p->n_told + p->n_recalled == 0) {
+	if (p->n_told + p->n_recalled + p->n_refused == 0) {
 		finish(t);
 		return;
 	}
@@ -105,6 +105,8 @@ static void mark(struct tether *t)
 	in->n_messages = p->n_told;
 	in->recalled = copy_rows(&job->call.arena, p->recalled, p->n_recalled);
 	in->n_recalled = p->n_recalled;
+	in->refused = copy_rows(&job->call.arena, p->refused, p->n_refused);
+	in->n_refused = p->n_refused;
 	tether_keep(t);
 	host_submit(t->host, job);
 }
@@ -113,8 +115,15 @@ static void mark(struct tether *t)
 struct told {
 	struct tether *tether;
 	int64_t message;
-	bool cancelled;
+	bool cancelled, first; /* first: no guest was told it before */
 };
+
+/* It has not taken it, for sure: a write that failed may still have been one. */
+static bool is_refusal(enum fault_code code)
+{
+	return code == FAULT_EXHAUSTED || code == FAULT_CONFLICT ||
+	       code == FAULT_INVALID || code == FAULT_DENIED;
+}
 
 /* One thing less that the page waits for. */
 static void end_one(struct tether *t)
@@ -142,6 +151,8 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 	else if (f->code != FAULT_UNAVAILABLE)
 		log_line(t->host->log, LOG_LEVEL_WARN,
 			 "workspace %s refuses a message: %s", t->id, f->text);
+	if (!answer && told->first && is_refusal(f->code))
+		p->refused[p->n_refused++] = told->message;
 	if (answer && !p->full && p->anew && !told->cancelled && !is_void(t, p->page))
 		p->after = told->message;
 	end_one(t);
@@ -168,6 +179,7 @@ static void tell(struct tether *t, const struct push *row, struct told *told)
 	told->tether = t;
 	told->message = row->message;
 	told->cancelled = row->cancelled;
+	told->first = row->unoffered;
 	line_ask(&t->relay, "TeamMessage", &m, PUSH_MS, on_told, told);
 }
 
@@ -179,7 +191,8 @@ static void tell_page(struct tether *t, const struct delivery_waiting_out *out,
 
 	p->told = arena_alloc(arena, out->n_pushes * sizeof(*p->told));
 	p->recalled = arena_alloc(arena, out->n_pushes * sizeof(*p->recalled));
-	p->n_told = p->n_recalled = 0;
+	p->refused = arena_alloc(arena, out->n_pushes * sizeof(*p->refused));
+	p->n_told = p->n_recalled = p->n_refused = 0;
 	p->open = 1; /* this walk: a write that fails ends all that was asked, at once */
 	for (size_t i = 0; i < out->n_pushes; i++) {
 		const struct push *row = &out->pushes[i];

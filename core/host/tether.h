@@ -24,8 +24,8 @@ struct pushing {
 	int64_t after;
 	struct job *page; /* whose rows are being told */
 	size_t open; /* of them without an answer */
-	int64_t *told, *recalled; /* of the page's arena */
-	size_t n_told, n_recalled;
+	int64_t *told, *recalled, *refused; /* of the page's arena */
+	size_t n_told, n_recalled, n_refused;
 	bool full; /* the guest has no room */
 	int64_t retry_at; /* 0: none */
 };

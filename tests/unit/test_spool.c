@@ -297,9 +297,9 @@ static void test_lost(void **state)
 	assert_false(spool_is_lost(s));
 	rename(path, away);
 	assert_true(spool_is_lost(s));
-	assert_int_equal(spool_put(s, "b", "B", 1, &x->f), FAULT_IO);
-	assert_int_equal(spool_start(s, "a", "", 1, &x->f), FAULT_IO);
-	assert_int_equal(spool_note(s, "c", 1, &x->f), FAULT_IO);
+	assert_int_equal(spool_put(s, "b", "B", 1, &x->f), FAULT_CONFLICT);
+	assert_int_equal(spool_start(s, "a", "", 1, &x->f), FAULT_CONFLICT);
+	assert_int_equal(spool_note(s, "c", 1, &x->f), FAULT_CONFLICT);
 	other = fopen(path, "w");
 	fclose(other);
 	assert_true(spool_is_lost(s));
