@@ -123,10 +123,11 @@ expect 201 '"size":6' "$ann" /files/chunked -H 'Transfer-Encoding: chunked' -d '
 [ "$(curl -sSI -H "Authorization: Bearer $ann" "$url/files/chunked" | grep -ci '^content-length: 6')" = 1 ] || bad HEAD
 expect 413 'at most 1 GiB' "$ann" /files/huge -d x -H 'Content-Length: 1073741825'
 
-# Half an upload leaves nothing; what stood there stays.
+# Half an upload is nowhere to be found and leaves nothing; what stood there stays.
 curl -sS -m 60 --limit-rate 2M -X POST -T "$TMPDIR/large" -H "Authorization: Bearer $ann" "$url/files/in/large" >/dev/null 2>&1 &
 half=$!
-until_is '^\.cadre-' in_place red/bob 'ls -A in'
+until_is '/in/.*(deleted)' ls -l "/proc/$guest/fd"
+[ "$(in_place red/bob 'ls -A in')" = large ] || bad "half an upload is there: $(in_place red/bob 'ls -A in')"
 kill $half
 wait $half 2>/dev/null
 until_is '^large$' in_place red/bob 'ls -A in | tr "\n" " " | sed "s/ $//"'
