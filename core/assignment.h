@@ -19,8 +19,8 @@ int64_t assignment_send(struct call *call, const struct draft *d,
  * `running`: daemons are told so, and end it.  `actor` did it. */
 int assignment_call_off(struct call *call, int64_t task, bool running, int64_t actor);
 
-/* Ends what runs at an agent's daemon with a result that says `why`: its own will
- * not come any more. */
+/* Ends what an agent's daemon has or may have, running or waiting, with a result that
+ * says `why`: its own will not come any more, and nobody else may run it. */
 int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 
 /* Collects results for a receiver: its own as a sender and, when the lead or the

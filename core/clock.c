@@ -82,5 +82,9 @@ int delivery_notified(struct call *call, const struct delivery_notified_in *in,
 		if ((rc = sql_run(call, assignment_recalled, .message = in->recalled[i],
 				  .agent = in->agent)) < 0)
 			return rc;
+	for (size_t i = 0; i < in->n_refused; i++)
+		if ((rc = sql_run(call, assignment_withdraw, .message = in->refused[i],
+				  .agent = in->agent)) < 0)
+			return rc;
 	return 0;
 }

@@ -83,8 +83,22 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 			.thread = r.thread,
 			.metadata = r.metadata,
 		};
+		p->has_unoffered = p->unoffered = r.label && !r.offered;
 		if (r.reply_to && r.reply_at) /* else it is cleaned away */
 			p->reply_to = id_public(call, ID_MESSAGE, r.reply_to, r.reply_at);
 	}
 	return rc;
+}
+
+int delivery_offered(struct call *call, const struct delivery_offered_in *in,
+		     struct delivery_offered_out *out)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < in->n_messages && rc >= 0; i++) {
+		rc = sql_run(call, assignment_offer, .message = in->messages[i],
+			     .agent = in->agent);
+		out->changed += rc > 0;
+	}
+	return rc < 0 ? rc : 0;
 }

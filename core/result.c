@@ -362,12 +362,12 @@ int result_store(struct call *call, const struct result_store_in *in,
 int assignment_interrupt(struct call *call, int64_t agent, const char *why)
 {
 	const struct result_store_in r = { .exit_code = -1, .stdout = "", .stderr = why };
-	struct assignments_running_row *all = NULL;
+	struct assignments_accepted_row *all = NULL;
 	struct assignment_row x;
 	size_t n;
 	int rc;
 
-	rc = sql_all(call, assignments_running, &all, &n, .agent = agent);
+	rc = sql_all(call, assignments_accepted, &all, &n, .agent = agent);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		rc = sql_row(call, assignment_by_message, &x, .message = all[i].message);
 		if (rc > 0)

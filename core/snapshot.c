@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/assignment.h"
 #include "core/id.h"
 #include "core/team.h"
 #include "core/who.h"
@@ -156,6 +157,15 @@ int workspace_snapshot_remove(struct call *call,
 	return tell_row(call, s.id, &out->snapshot);
 }
 
+/* The guest ends, and the next one has a spool that knows nothing of it. */
+static int end_work(struct call *call, const struct workspace_row *w)
+{
+	return w->agent ? assignment_interrupt(call, w->agent,
+					       "interrupted: its workspace was put back "
+					       "to a snapshot")
+			: 0;
+}
+
 int workspace_restore(struct call *call, const struct workspace_restore_in *in,
 		      struct workspace_restore_out *out)
 {
@@ -170,6 +180,7 @@ int workspace_restore(struct call *call, const struct workspace_restore_in *in,
 		    (rc = snapshot_ready(call, &w, in->snapshot, &s)) < 0 ||
 		    (rc = sql_run(call, workspace_set_restore, .id = w.id,
 				  .snapshot = s.id, .now = call->now)) < 0 ||
+		    (rc = end_work(call, &w)) < 0 ||
 		    (rc = event_emit(call, EVENT_WORKSPACE_RESTORED, w.id, w.agent,
 				     s.name)) < 0 ||
 		    (rc = team_announce(call, call->caller.team)) < 0)

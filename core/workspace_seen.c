@@ -1,6 +1,9 @@
 /*
  * What the host sees of workspaces, and what it has to know of them.
  */
+#include <string.h>
+
+#include "core/assignment.h"
 #include "core/id.h"
 #include "core/team.h"
 #include "core/workspace.h"
@@ -59,6 +62,24 @@ static int note_restored(struct call *call, const struct workspace_row *w,
 		       : sql_run(call, workspace_restored, .id = w->id, .snapshot = row);
 }
 
+/* A guest with another spool than the one before knows nothing of what was accepted
+ * there: it may have run, and is not told again.  Before spools had identities, a
+ * workspace's id stood for the one that it had. */
+static int note_spool(struct call *call, const struct workspace_row *w, const char *spool)
+{
+	const char *before = w->spool;
+	int rc;
+
+	if (!before && *spool)
+		before = id_public(call, ID_WORKSPACE, w->id, w->created_at);
+	if (before && strcmp(before, spool) != 0 && w->agent &&
+	    (rc = assignment_interrupt(call, w->agent,
+				       "interrupted: the guest's spool was lost")) < 0)
+		return rc;
+	rc = sql_run(call, workspace_set_spool, .id = w->id, .spool = spool);
+	return rc < 0 ? rc : 0;
+}
+
 int workspace_note(struct call *call, const struct workspace_note_in *in,
 		   struct workspace_note_out *out)
 {
@@ -79,6 +100,8 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 		return rc;
 	if (in->guest_boot && (rc = sql_run(call, workspace_set_boot, .id = w.id,
 					    .guest_boot = in->guest_boot)) < 0)
+		return rc;
+	if (in->spool && (rc = note_spool(call, &w, in->spool)) < 0)
 		return rc;
 	if (in->http && (rc = note_door(call, &w, in->http)) < 0)
 		return rc;
@@ -156,6 +179,7 @@ int workspace_rows(struct call *call, const struct workspace_rows_in *in,
 			.parent_row = r.parent,
 			.parent = id_if(call, ID_WORKSPACE, r.parent, r.parent_at),
 			.snapshot = id_if(call, ID_SNAPSHOT, r.snapshot, r.snapshot_at),
+			.restores = r.restores,
 			.restore = id_if(call, ID_SNAPSHOT, r.restore, r.restore_at),
 		};
 	}

@@ -41,7 +41,7 @@ enum {
 struct words {
 	char line[4096];
 	const char *workspace, *name, *team, *agent, *listen, *ip, *gateway, *dns, *http,
-		*probe;
+		*probe, *restores;
 };
 
 static void pause_ms(int ms)
@@ -89,6 +89,7 @@ static void take_word(struct words *w, char *word)
 		{ "cadre.listen", &w->listen },       { "cadre.ip", &w->ip },
 		{ "cadre.gateway", &w->gateway },     { "cadre.dns", &w->dns },
 		{ "cadre.http", &w->http },           { "cadre.probe", &w->probe },
+		{ "cadre.restores", &w->restores },   { "cadre.restores", &w->restores },
 	};
 	size_t n = strcspn(word, "=");
 
@@ -398,6 +399,7 @@ static pid_t start_guest(const struct words *w, const char *version)
 		.name = w->name ? w->name : w->workspace,
 		.dir = "/workspace",
 		.state = "/var/lib/cadre",
+		.restores = w->restores,
 		.listen = w->listen ? w->listen : "serial:" BOOT_PORTS,
 		.team = w->team,
 		.agent = w->agent,

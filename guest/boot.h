@@ -14,6 +14,7 @@
  *	cadre.listen=ADDRESS  where the guest listens: serial:FOLDER or vsock:any
  *	cadre.ip=A.B.C.D/N  cadre.gateway=A.B.C.D  cadre.dns=A.B.C.D,...
  *	cadre.http=PORT       of the door for teammates, at that address
+ *	cadre.restores=N      how often the disk was put back to a snapshot
  *	cadre.probe           say BOOT_ALIVE on the console and power off
  */
 #ifndef BOOT_H

@@ -232,6 +232,8 @@ void duty_work(struct guest *g)
 	}
 	for (int i = 0; i < AT_ONCE; i++)
 		later |= g->duties[i].run && g->duties[i].run->over;
+	if (rc < 0)
+		guest_check(g);
 	if ((rc < 0 || later) && !g->stopping)
 		uv_timer_start(&g->again, try_again, RETRY_MS, 0);
 }
@@ -293,8 +295,10 @@ static int take(struct errand *q, const struct pushed *m, struct fault *f)
 		rc = spool_put(g->spool, id, m->content, guest_now(), f);
 	else
 		rc = spool_note(g->spool, id, guest_now(), f);
-	if (rc)
+	if (rc) {
+		guest_check(g);
 		return rc;
+	}
 	errand_answer(q, "Ok", NULL);
 	if (work) {
 		duty_work(g);

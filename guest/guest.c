@@ -70,6 +70,17 @@ void guest_stop(struct guest *g)
 	end_soon(g);
 }
 
+void guest_check(struct guest *g)
+{
+	if (g->stopping || !spool_is_lost(g->spool))
+		return;
+	fprintf(stderr,
+		"cadre guest: %s: the spool is gone from its folder, so this guest ends\n",
+		g->state);
+	g->lost = true;
+	guest_stop(g);
+}
+
 /* --- signals and timers ------------------------------------------------------------ */
 
 static void child_ended(uv_signal_t *signal, int number)
@@ -90,6 +101,7 @@ static void told_to_end(uv_signal_t *signal, int number)
 
 static void beat(uv_timer_t *timer)
 {
+	guest_check(timer->data);
 	duty_beat(timer->data);
 	peers_tick(timer->data);
 	uploads_tick(timer->data);
@@ -210,28 +222,56 @@ static void open_front(struct guest *g)
 		fprintf(stderr, "cadre guest: %s\n", f.text);
 }
 
-static int guest_open(struct guest *g, struct fault *f)
+static int open_spool(struct guest *g, struct fault *f)
 {
 	const struct guest_options *o = g->options;
+	const struct spool_place place = {
+		.dir = g->state,
+		.workspace = o->workspace,
+		.restores = o->restores ? strtoll(o->restores, NULL, 10) : -1,
+	};
+
+	return spool_open(&g->spool, &place, guest_now(), f);
+}
+
+/* What the guest keeps is not to be reached from its workspace. */
+static int check_state(struct guest *g, bool made, struct fault *f)
+{
+	if (!guest_state_inside(g) || g->options->state_inside)
+		return 0;
+	if (made)
+		rmdir(g->state);
+	fault_set(f, FAULT_INVALID, "", "the guest's own folder %.100s lies in %.100s",
+		  g->state, g->dir);
+	return fault_hint(f, "git, copies and commands would reach what it keeps: give a "
+			     "--state elsewhere, or say --state-inside.");
+}
+
+static int open_state(struct guest *g, struct fault *f)
+{
+	const char *state = g->options->state;
+	bool made = access(state, F_OK) != 0;
+
+	if (dir_make(state, 0700) || !(g->state = realpath(state, NULL)))
+		return fault_set(f, FAULT_IO, "", "state folder %s: %s", state,
+				 strerror(errno));
+	if (check_state(g, made, f) || lock(g, f))
+		return f->code;
+	return open_spool(g, f);
+}
+
+static int guest_open(struct guest *g, struct fault *f)
+{
 	int rc = open_root(g, f);
 
 	if (!rc)
 		rc = make_boot_id(g, f);
-	if (!rc && dir_make(o->state, 0700))
-		rc = fault_set(f, FAULT_IO, "", "state folder %s: %s", o->state,
-			       strerror(errno));
 	if (!rc)
-		rc = lock(g, f);
+		rc = open_state(g, f);
 	if (rc)
 		return rc;
-	g->state = realpath(o->state, NULL);
-	if (!g->state)
-		return fault_set(f, FAULT_IO, "", "state folder %s: %s", o->state,
-				 strerror(errno));
-	guest_kill_leftovers(g);
-	rc = spool_open(&g->spool, o->state, o->workspace, guest_now(), f);
-	if (!rc)
-		rc = listen_at(g, f);
+	guest_kill_leftovers(g); /* the spool knows whose they are */
+	rc = listen_at(g, f);
 	if (!rc)
 		open_front(g);
 	return rc;
@@ -292,10 +332,13 @@ int guest_main(const struct guest_options *options)
 	watch(g);
 	if (guest_open(g, &f)) {
 		fprintf(stderr, "cadre guest: %s\n", f.text);
+		if (f.code == FAULT_INVALID)
+			fprintf(stderr, "hint: %s\n", f.hint);
 		status = f.code == FAULT_CONFLICT ? fault_info(f.code)->exit_status : 1;
 	} else {
 		duty_work(g);
 		uv_run(&g->loop, UV_RUN_DEFAULT);
+		status = g->lost;
 	}
 	guest_close(g);
 	free(g);

@@ -21,6 +21,10 @@ struct guest_options {
 	const char *name; /* its name, for people; may be NULL */
 	const char *dir; /* root of the workspace */
 	const char *state; /* the guest's own folder: spool, lock */
+	bool state_inside; /* it may lie in `dir`, where git and copies reach it */
+	/* How often the workspace was put back to a snapshot, in digits: a spool of
+	 * another time is not believed.  NULL: not known. */
+	const char *restores;
 	const char *listen; /* an address; NULL: unix:STATE */
 	const char *token; /* what a stranger's Hello has to say; may be NULL */
 	const char *http; /* ADDRESS:PORT of its door for teammates; NULL: none */

@@ -25,19 +25,6 @@ struct arrival {
 
 /* --- paths --------------------------------------------------------------------------- */
 
-/* The guest's own folder is not the workspace's. */
-static bool is_state(const struct guest *g, const char *path)
-{
-	size_t n = strlen(g->dir), len;
-	const char *own;
-
-	if (strncmp(g->state, g->dir, n) != 0 || g->state[n] != '/')
-		return false;
-	own = g->state + n + 1;
-	len = strlen(own);
-	return strncmp(path, own, len) == 0 && (path[len] == '\0' || path[len] == '/');
-}
-
 static bool is_utf8(const char *s)
 {
 	while (*s) {
@@ -71,12 +58,7 @@ static int take_path(struct visit *v, const char **out, struct fault *f)
 					 "`..` leads nowhere here");
 		at += n;
 	}
-	if (guest_path(g, path, "/path", &v->x->arena, out, f))
-		return f->code;
-	if (is_state(g, *out))
-		return fault_set(f, FAULT_NOT_FOUND, "/path", "%.150s: no such file",
-				 path);
-	return 0;
+	return guest_path(g, path, "/path", &v->x->arena, out, f);
 }
 
 /* --- GET -------------------------------------------------------------------------------- */

@@ -57,6 +57,7 @@ struct guest {
 	char boot_id[37];
 	uint64_t started; /* loop time */
 	bool stopping;
+	bool lost; /* its spool is gone, and so it ends */
 
 	struct listener listeners[3];
 	struct peer *peers;
@@ -90,6 +91,10 @@ int64_t guest_now(void); /* since the epoch */
  * interrupted by the next guest. */
 void guest_stop(struct guest *g);
 
+/* Ends the guest if its spool is gone from its folder: the next one would know
+ * nothing of what this one accepts. */
+void guest_check(struct guest *g);
+
 /* --- env.c ------------------------------------------------------------------ */
 
 struct pair;
@@ -105,9 +110,12 @@ int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *
 
 /* A path from the root of the workspace without `.` and `..`; "." for itself.
  * One that leads out is FAULT_DENIED, but an absolute one in a VM, which stays
- * absolute. */
+ * absolute; one into the guest's own folder is FAULT_NOT_FOUND. */
 int guest_path(const struct guest *g, const char *path, const char *where,
 	       struct arena *a, const char **out, struct fault *f);
+
+/* Whether the guest's own folder is the workspace's, or lies in it. */
+bool guest_state_inside(const struct guest *g);
 
 /* Opens a clean path below `root`, or below / if it is absolute; no symlink is
  * followed. */
@@ -123,7 +131,8 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 
 /* --- leftover.c ------------------------------------------------------------- */
 
-/* Kills the process groups of this guest's commands, whoever started them. */
+/* Kills the process groups of this guest's commands, whoever started them; the
+ * spool is open. */
 void guest_kill_leftovers(const struct guest *g);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * Commands outlive a guest that is killed.  Their results are told as
  * interrupted, so they must not go on: before a new guest takes work it kills
- * them, and one that ends leaves none behind.  A process belongs to such a group when its environment names this
- * workspace, this guest by its folder and, as CADRE_GROUP, the process group that
- * it is in; a number used again by somebody else is never taken for it.
+ * them, and one that ends leaves none behind.  A process belongs to such a group
+ * when its environment names the workspace that the spool is of, this guest by its
+ * folder and, as CADRE_GROUP, the process group that it is in; a number used again
+ * by somebody else is never taken for it.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -52,6 +53,15 @@ static const char *find(const char *environment, size_t len, const char *name)
 	return NULL;
 }
 
+/* By its folder, or by where that was in earlier versions. */
+static bool is_state(const struct guest *g, const char *path)
+{
+	size_t n = strlen(g->dir);
+
+	return strcmp(path, g->state) == 0 ||
+	       (strncmp(path, g->dir, n) == 0 && strcmp(path + n, "/.cadre") == 0);
+}
+
 static bool is_ours(const struct guest *g, const char *environment, size_t len,
 		    pid_t group)
 {
@@ -59,9 +69,8 @@ static bool is_ours(const struct guest *g, const char *environment, size_t len,
 	const char *state = find(environment, len, "CADRE_GUEST=");
 	const char *number = find(environment, len, "CADRE_GROUP=");
 
-	return workspace && strcmp(workspace, g->options->workspace) == 0 && state &&
-	       strcmp(state, g->state) == 0 && number &&
-	       strtol(number, NULL, 10) == group;
+	return workspace && strcmp(workspace, spool_owner(g->spool)) == 0 && state &&
+	       is_state(g, state) && number && strtol(number, NULL, 10) == group;
 }
 
 static void look_at(const struct guest *g, const char *pid)

@@ -43,6 +43,26 @@ static int outside(const char *path, const char *where, struct fault *f)
 	return fault_set(f, FAULT_DENIED, where, "%.150s is outside the workspace", path);
 }
 
+/* Whether a path without `.` and `..`, from the root of the workspace or absolute,
+ * leads into the guest's own folder. */
+static bool is_state(const struct guest *g, const char *clean)
+{
+	const char *own = g->state;
+
+	if (*clean == '/')
+		return below(clean, own) != NULL;
+	own = below(g->state, g->dir);
+	if (!own)
+		return false;
+	own += strspn(own, "/");
+	return !*own || below(clean, own) != NULL;
+}
+
+bool guest_state_inside(const struct guest *g)
+{
+	return below(g->state, g->dir) != NULL;
+}
+
 int guest_path(const struct guest *g, const char *path, const char *where,
 	       struct arena *a, const char **out, struct fault *f)
 {
@@ -81,7 +101,10 @@ int guest_path(const struct guest *g, const char *path, const char *where,
 	}
 	*to = '\0';
 	*out = to == clean ? "." : clean;
-	return 0;
+	if (!is_state(g, *out))
+		return 0;
+	return fault_set(f, FAULT_NOT_FOUND, where,
+			 "%.150s is the guest's own, and no file of the workspace", path);
 }
 
 static int open_below(int root, const char *path, int flags, uint64_t resolve)

@@ -36,6 +36,7 @@ static int answer_hello(struct errand *q, struct fault *f)
 		.agent = o->agent,
 		.workspace = workspace,
 		.boot_id = g->boot_id,
+		.spool = spool_identity(g->spool),
 		.http = front_address(g),
 		.features = (const char **)features,
 		.n_features = sizeof(features) / sizeof(features[0]),

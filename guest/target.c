@@ -140,7 +140,7 @@ static bool write_change(struct target *t, const struct change *c)
 	return good;
 }
 
-static bool make_temporary(struct target *t)
+static bool make_name(struct target *t)
 {
 	unsigned char r[8];
 
@@ -149,9 +149,42 @@ static bool make_temporary(struct target *t)
 	snprintf(t->temporary, sizeof(t->temporary),
 		 ".cadre-%02x%02x%02x%02x%02x%02x%02x%02x", r[0], r[1], r[2], r[3], r[4],
 		 r[5], r[6], r[7]);
-	t->fd = openat(t->folder, t->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		       0600);
+	return true;
+}
+
+static bool make_temporary(struct target *t)
+{
+	t->temporary[0] = '\0';
+	t->fd = openat(t->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (t->fd >= 0)
+		return true;
+	if (make_name(t))
+		t->fd = openat(t->folder, t->temporary,
+			       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return t->fd >= 0;
+}
+
+static bool link_as(const struct target *t, const char *name)
+{
+	char self[40];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", t->fd);
+	return linkat(AT_FDCWD, self, t->folder, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* A file that is new gets its name at once; to replace one takes a name beside it,
+ * for an instant. */
+static bool put_in_place(struct target *t)
+{
+	if (!*t->temporary) {
+		if (!t->old.st_mode && link_as(t, t->name))
+			return true;
+		if (!make_name(t) || !link_as(t, t->temporary)) {
+			t->temporary[0] = '\0';
+			return false;
+		}
+	}
+	return renameat(t->folder, t->temporary, t->folder, t->name) == 0;
 }
 
 int target_begin(struct target *t, struct fault *f)
@@ -163,7 +196,8 @@ void target_drop(struct target *t)
 {
 	if (t->fd < 0)
 		return;
-	unlinkat(t->folder, t->temporary, 0);
+	if (*t->temporary)
+		unlinkat(t->folder, t->temporary, 0);
 	close(t->fd);
 	t->fd = -1;
 }
@@ -174,7 +208,7 @@ int target_end(struct target *t, bool has_mode, int64_t mode, struct fault *f)
 	int rc = 0;
 
 	if (fchmod(t->fd, has_mode ? (mode_t)mode : old) || fsync(t->fd) ||
-	    renameat(t->folder, t->temporary, t->folder, t->name)) {
+	    !put_in_place(t)) {
 		rc = guest_path_fault(errno, t->where, t->path, f);
 		target_drop(t);
 		return rc;

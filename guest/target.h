@@ -1,9 +1,10 @@
 /*
  * target - a file that is being replaced: as a whole, or not at all.
  *
- * A temporary file beside it is written, fsynced and renamed, so a reader sees
- * the old one or the new one, and a written one survives a crash.  No symlink
- * is followed.
+ * A file without a name is written, fsynced and put in its place, so a reader sees
+ * the old one or the new one, a written one survives a crash, and nobody finds a half
+ * one.  Where the file system has no such files it has a name beside it, `.cadre-…`.
+ * No symlink is followed.
  */
 #ifndef TARGET_H
 #define TARGET_H
@@ -25,7 +26,7 @@ struct target {
 	const char *where; /* field that names it */
 	const char *path, *name; /* clean path, and its last part */
 	int folder, fd; /* fd: the temporary file */
-	char temporary[32];
+	char temporary[32]; /* its name; "": it has none */
 	struct stat old; /* st_mode 0: there is none */
 };
 

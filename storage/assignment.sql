@@ -67,9 +67,23 @@ WHERE message = :message AND agent = :agent AND state = 0;
 UPDATE assignment SET state = 2
 WHERE message = :message AND agent = :agent AND state < 2;
 
--- name: assignments_running
-SELECT message FROM assignment WHERE agent = :agent AND state < 2 AND state = 1
-ORDER BY message;
+-- name: assignment_offer
+-- Before its daemon is told: whatever comes of that, it may run there.
+UPDATE assignment SET offered = 1
+WHERE message = :message AND agent = :agent AND offered = 0;
+
+-- name: assignment_withdraw
+-- Its daemon has refused it: nothing of it is there.
+UPDATE assignment SET offered = 0
+WHERE message = :message AND agent = :agent AND state = 0 AND offered = 1;
+
+-- name: assignments_accepted
+-- Open ones that an agent's daemon has or may have, running or waiting.
+SELECT x.message FROM assignment x
+WHERE x.agent = :agent AND x.state < 2 AND (x.state = 1 OR x.offered = 1
+	OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = x.message AND d.agent = x.agent AND d.state = 1))
+ORDER BY x.message;
 
 -- name: assignments_of_task
 -- Open ones of a task whose claim is over; those that run, too, when :running.

@@ -244,10 +244,10 @@ WHERE message = :message AND agent = :agent AND state = 0;
 
 -- name: delivery_pushes
 -- What a guest has to be told, in order; `again` includes what an earlier guest
--- was told.
+-- was told: texts, and assignments that are in the spool which both have.
 SELECT d.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
 	a.name AS sender_name, r.name AS to_name, p.at AS reply_at,
-	x.label, x.command, x.workdir, x.env, x.timeout_s
+	x.label, x.command, x.workdir, x.env, x.timeout_s, x.offered
 FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
 JOIN agent r ON r.id = d.agent
 LEFT JOIN message p ON p.id = m.reply_to

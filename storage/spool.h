@@ -11,7 +11,8 @@
  *                 the guest died   +-- open -> result, interrupted
  *
  * A message id is known from put on, so an assignment runs at most once.  The
- * spool belongs to a workspace: one of another workspace is set aside.
+ * spool belongs to a workspace: one of another workspace is set aside.  It has an
+ * identity of its own, by which a host tells it from one that is gone.
  */
 #ifndef SPOOL_H
 #define SPOOL_H
@@ -45,17 +46,30 @@ struct spool_counts {
 	int64_t waiting, running, results;
 };
 
-/* Opens DIR/spool.db for `workspace` (NULL: whosever it is, or nobody's yet),
- * making it when there is none.  What was
- * started becomes an interrupted result; `now` is ms since the epoch.  A spool
- * of another workspace is renamed `spool.db.WORKSPACE`; a newer or broken one
- * is refused, since its assignments could run twice. */
-int spool_open(struct spool **out, const char *dir, const char *workspace, int64_t now,
+/* Where a spool is, and what it has to be. */
+struct spool_place {
+	const char *dir;
+	const char *workspace; /* NULL: whosever it is, or nobody's yet */
+	int64_t restores; /* how often the workspace was put back; -1: not known */
+};
+
+/* Opens DIR/spool.db, making it when there is none.  What was started becomes an
+ * interrupted result; `now` is ms since the epoch.  A spool of another workspace is
+ * renamed `spool.db.WORKSPACE`; one of the time before a restore is emptied but for
+ * its variables and gets a new identity; a newer or broken one is refused, since its
+ * assignments could run twice. */
+int spool_open(struct spool **out, const struct spool_place *place, int64_t now,
 	       struct fault *f);
 void spool_close(struct spool *s); /* NULL is fine */
 
 /* Whose it is; "" while it is nobody's.  Valid as long as the spool. */
 const char *spool_owner(const struct spool *s);
+/* Which spool this is: no other has the same, before or after.  One that was made
+ * before spools had identities has its workspace's id. */
+const char *spool_identity(const struct spool *s);
+/* Whether the file is no longer in its folder: removed, or another in its place.
+ * Nothing is written to such a one; FAULT_CONFLICT says so. */
+bool spool_is_lost(struct spool *s);
 /* It was nobody's and is this workspace's from now on. */
 int spool_adopt(struct spool *s, const char *workspace, struct fault *f);
 

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "storage/defend.h"
 #include "storage/durable.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2, IDENTITY_BYTES = 16 };
 
 #define DAYS_MS (86400 * INT64_C(1000))
 #define KNOWN_FOR (90 * DAYS_MS) /* longer than a host keeps a delivery */
@@ -23,7 +24,8 @@ static const char pragmas[] = "PRAGMA auto_vacuum = FULL;"
 
 static const char shape[] =
 	"CREATE TABLE spool (one INTEGER PRIMARY KEY CHECK (one = 1),"
-	" workspace TEXT NOT NULL) STRICT;"
+	" workspace TEXT NOT NULL, identity TEXT NOT NULL,"
+	" restores INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE had (message_id TEXT PRIMARY KEY, at INTEGER NOT NULL)"
 	" STRICT, WITHOUT ROWID;"
 	"CREATE TABLE assignment (seq INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -38,7 +40,18 @@ static const char shape[] =
 	" out TEXT NOT NULL, err TEXT NOT NULL) STRICT;"
 	"CREATE TABLE env (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 	" STRICT, WITHOUT ROWID;"
-	"PRAGMA user_version = 1;";
+	"PRAGMA user_version = 2;";
+
+/* Version 1 had no identity: the workspace's id stands for the one spool that it
+ * had then. */
+static const char identify[] =
+	"ALTER TABLE spool ADD COLUMN identity TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE spool ADD COLUMN restores INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE spool SET identity = workspace;"
+	"PRAGMA user_version = 2;";
+
+static const char empty[] =
+	"DELETE FROM had; DELETE FROM assignment; DELETE FROM result;";
 
 static const char *const texts[SPOOL_STATEMENTS] = {
 	[SPOOL_BEGIN] = "BEGIN IMMEDIATE",
@@ -93,6 +106,7 @@ struct spool {
 	long fail_after;
 	int fail_with;
 	char owner[64];
+	char identity[64];
 };
 
 /* --- statements --------------------------------------------------------------- */
@@ -130,10 +144,30 @@ static int step(struct spool *s, sqlite3_stmt *st)
 	return st ? sqlite3_step(st) : sqlite3_errcode(s->db);
 }
 
+bool spool_is_lost(struct spool *s)
+{
+	int moved = 0;
+
+	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	return moved;
+}
+
+/* A write to a file that nobody will open again would be kept nowhere. */
+static int check_place(struct spool *s, struct fault *f)
+{
+	if (!spool_is_lost(s))
+		return 0;
+	return fault_set(f, FAULT_CONFLICT, "",
+			 "the guest's spool is gone from its folder");
+}
+
 int spool_run(struct spool *s, sqlite3_stmt *st, struct fault *f)
 {
-	int rc = step(s, st);
+	int rc;
 
+	if (sqlite3_get_autocommit(s->db) && check_place(s, f))
+		return f->code;
+	rc = step(s, st);
 	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
 		broken(s, rc, f);
 	sqlite3_reset(st);
@@ -213,36 +247,77 @@ static int read_version(struct spool *s, int *version, struct fault *f)
 	return rc < 0 ? rc : 0;
 }
 
-static int make(struct spool *s, const char *workspace, struct fault *f)
+static int make_identity(struct spool *s, struct fault *f)
+{
+	unsigned char r[IDENTITY_BYTES];
+
+	if (getrandom(r, sizeof(r), 0) != sizeof(r))
+		return fault_set(f, FAULT_IO, "", "no randomness");
+	for (size_t i = 0; i < sizeof(r); i++)
+		snprintf(s->identity + 2 * i, 3, "%02x", r[i]);
+	return 0;
+}
+
+/* The only row of the table `spool`, as the texts in `s` have it. */
+static int write_self(struct spool *s, int64_t restores, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = spool_begin(s, f);
+	int rc;
 
+	sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO spool VALUES (1, ?1, ?2, ?3)",
+			   -1, &st, NULL);
+	sqlite3_bind_text(st, 1, s->owner, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, s->identity, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 3, restores);
+	rc = spool_run(s, st, f);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* A new spool: `sql` makes its tables, or empties them. */
+static int make(struct spool *s, const char *sql, const struct spool_place *place,
+		struct fault *f)
+{
+	int rc = make_identity(s, f);
+
+	if (rc || (rc = spool_begin(s, f)))
+		return rc;
+	if (*place->workspace)
+		snprintf(s->owner, sizeof(s->owner), "%s", place->workspace);
+	rc = execute(s, sql, f);
 	if (!rc)
-		rc = execute(s, shape, f);
-	if (!rc) {
-		sqlite3_prepare_v2(s->db, "INSERT INTO spool VALUES (1, ?1)", -1, &st,
-				   NULL);
-		sqlite3_bind_text(st, 1, workspace, -1, SQLITE_STATIC);
-		rc = spool_run(s, st, f);
-		sqlite3_finalize(st);
-	}
-	snprintf(s->owner, sizeof(s->owner), "%s", workspace);
+		rc = write_self(s, place->restores < 0 ? 0 : place->restores, f);
 	return spool_end(s, !rc, f) ? f->code : rc;
 }
 
-static int read_owner(struct spool *s, struct arena *a, const char **owner,
-		      struct fault *f)
+static int read_self(struct spool *s, int64_t *restores, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(s->db, "SELECT workspace FROM spool", -1, &st, NULL);
+	struct arena a = { 0 };
+	int rc = sqlite3_prepare_v2(
+		s->db, "SELECT workspace, identity, restores FROM spool", -1, &st, NULL);
 
 	if (rc != SQLITE_OK)
 		return broken(s, rc, f);
 	rc = spool_row(s, st, f);
-	*owner = rc == 1 ? spool_text(st, 0, a) : "unknown";
+	snprintf(s->owner, sizeof(s->owner), "%s",
+		 rc == 1 ? spool_text(st, 0, &a) : "unknown");
+	snprintf(s->identity, sizeof(s->identity), "%s",
+		 rc == 1 ? spool_text(st, 1, &a) : "");
+	*restores = rc == 1 ? sqlite3_column_int64(st, 2) : 0;
 	sqlite3_finalize(st);
+	arena_release(&a);
 	return rc < 0 ? rc : 0;
+}
+
+static int upgrade(struct spool *s, struct fault *f)
+{
+	int rc = spool_begin(s, f);
+
+	if (rc)
+		return rc;
+	rc = execute(s, identify, f);
+	return spool_end(s, !rc, f) ? f->code : rc;
 }
 
 static void disconnect(struct spool *s)
@@ -256,40 +331,68 @@ static void disconnect(struct spool *s)
 
 /* The last connection's close has written the WAL back, so that the file alone
  * is the whole spool. */
-static int set_aside(struct spool *s, const char *path, const char *owner,
-		     struct arena *a, struct fault *f)
+static int set_aside(struct spool *s, const char *path, struct arena *a, struct fault *f)
 {
 	disconnect(s);
-	if (rename(path, arena_printf(a, "%s.%.64s", path, owner)) == 0 &&
+	if (rename(path, arena_printf(a, "%s.%.64s", path, s->owner)) == 0 &&
 	    dir_sync_above(path) == 0)
 		return connect(s, path, f);
 	return fault_set(f, FAULT_IO, "", "cannot set %s aside: %s", path,
 			 strerror(errno));
 }
 
-/* Version and owner of what is there; makes what is not. */
-static int settle(struct spool *s, const char *path, const char *workspace,
-		  struct arena *a, struct fault *f)
+/* What is there, of this or an older version; `path` is where. */
+static int read_spool(struct spool *s, const char *path, int version, int64_t *restores,
+		      struct fault *f)
 {
-	const char *owner;
-	int version = 0, rc = read_version(s, &version, f);
+	int rc = 0;
 
-	if (rc)
-		return rc;
 	if (version > VERSION)
 		return fault_set(f, FAULT_CONFLICT, "", "%s is of a newer version (%d)",
 				 path, version);
-	if (version == 0)
-		return make(s, workspace, f);
-	rc = read_owner(s, a, &owner, f);
-	if (rc || !*workspace || strcmp(owner, workspace) == 0) {
-		snprintf(s->owner, sizeof(s->owner), "%s", rc ? "" : owner);
+	if (version < VERSION)
+		rc = upgrade(s, f);
+	return rc ? rc : read_self(s, restores, f);
+}
+
+/* It is its owner's, and of the present time, or is made so.  Nobody's gets an
+ * identity with the first who owns it, should it have none. */
+static int keep(struct spool *s, const struct spool_place *place, int64_t restores,
+		struct fault *f)
+{
+	int rc = 0;
+
+	if (place->restores >= 0 && place->restores != restores)
+		return make(s, empty, place, f);
+	if (!*s->identity && !(rc = make_identity(s, f)))
+		rc = write_self(s, restores, f);
+	if (!rc && !*s->owner && *place->workspace)
+		rc = spool_adopt(s, place->workspace, f);
+	return rc;
+}
+
+/* Version, owner and time of what is there; makes what is not. */
+static int settle(struct spool *s, const char *path, const struct spool_place *place,
+		  struct arena *a, struct fault *f)
+{
+	int version = 0, rc = read_version(s, &version, f);
+	int64_t restores = 0;
+
+	if (rc)
 		return rc;
-	}
-	if (!*owner)
-		return spool_adopt(s, workspace, f);
-	rc = set_aside(s, path, owner, a, f);
-	return rc ? rc : make(s, workspace, f);
+	if (version == 0)
+		return make(s, shape, place, f);
+	if ((rc = read_spool(s, path, version, &restores, f)))
+		return rc;
+	if (!*place->workspace || !*s->owner || !strcmp(s->owner, place->workspace))
+		return keep(s, place, restores, f);
+	rc = set_aside(s, path, a, f);
+	return rc ? rc : make(s, shape, place, f);
+}
+
+const char *spool_identity(const struct spool *s)
+{
+	return s->identity;
 }
 
 const char *spool_owner(const struct spool *s)
@@ -331,12 +434,14 @@ static int recover(struct spool *s, int64_t now, struct fault *f)
 	return spool_end(s, !rc, f) ? f->code : rc;
 }
 
-int spool_open(struct spool **out, const char *dir, const char *workspace, int64_t now,
+int spool_open(struct spool **out, const struct spool_place *place, int64_t now,
 	       struct fault *f)
 {
+	struct spool_place at = { place->dir, place->workspace ? place->workspace : "",
+				  place->restores };
 	struct spool *s = calloc(1, sizeof(*s));
 	struct arena a = { 0 };
-	const char *path = arena_printf(&a, "%s/spool.db", dir);
+	const char *path = arena_printf(&a, "%s/spool.db", at.dir);
 	int rc = FAULT_UNAVAILABLE;
 
 	if (!s) {
@@ -345,7 +450,7 @@ int spool_open(struct spool **out, const char *dir, const char *workspace, int64
 	}
 	rc = connect(s, path, f);
 	if (!rc)
-		rc = settle(s, path, workspace ? workspace : "", &a, f);
+		rc = settle(s, path, &at, &a, f);
 	if (!rc)
 		rc = recover(s, now, f);
 	if (!rc)

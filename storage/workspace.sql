@@ -14,7 +14,7 @@ ON CONFLICT DO NOTHING;
 -- text: team_name agent_name parent_name
 SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
 	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
-	w.guest_boot, w.created_at, t.name AS team_name,
+	w.guest_boot, w.spool, w.created_at, t.name AS team_name,
 	a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent WHERE w.id = :id;
@@ -37,7 +37,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- text: team_name agent_name parent_name
 SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
 	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
-	w.guest_boot, w.created_at, t.name AS team_name,
+	w.guest_boot, w.spool, w.created_at, t.name AS team_name,
 	a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent
@@ -59,6 +59,9 @@ WHERE id = :id;
 -- name: workspace_set_boot
 UPDATE workspace SET guest_boot = :guest_boot WHERE id = :id;
 
+-- name: workspace_set_spool
+UPDATE workspace SET spool = nullif(:spool, '') WHERE id = :id;
+
 -- name: workspace_set_http
 UPDATE workspace SET http = nullif(:http, '')
 WHERE id = :id AND http IS NOT nullif(:http, '');
@@ -72,7 +75,7 @@ SELECT w.id, w.created_at, w.name, w.team, w.backend, w.path, w.address,
 	w.was_up, w.pid, w.pid_start, w.machine_boot, w.cid, w.guest_boot, w.agent,
 	w.slot, t.name AS team_name, a.name AS agent_name, a.generation,
 	w.parent, p.created_at AS parent_at, w.snapshot, s.created_at AS snapshot_at,
-	w.restore, r.created_at AS restore_at
+	w.restore, r.created_at AS restore_at, w.restores
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent LEFT JOIN snapshot s ON s.id = w.snapshot
 LEFT JOIN snapshot r ON r.id = w.restore
@@ -84,8 +87,10 @@ UPDATE task SET lease_until = :now
 WHERE owner = :agent AND state IN (1, 2) AND lease_until > :now;
 
 -- name: workspace_set_restore
--- From the moment it is asked for, the guest is ended and comes up anew.
-UPDATE workspace SET restore = :snapshot, state = 0, changed_at = :now
+-- From the moment it is asked for, the guest is ended and comes up anew, with
+-- nothing that it knew before.
+UPDATE workspace SET restore = :snapshot, restores = restores + 1, state = 0,
+	changed_at = :now
 WHERE id = :id AND state < 4;
 
 -- name: workspace_restored

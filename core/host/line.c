@@ -361,6 +361,8 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 			  workspace);
 	else if (!f->code && !boot)
 		fault_set(f, FAULT_INVALID, "", "a Hello without a boot_id");
+	if (!f->code)
+		tether_hear_spool(t, text_of(answer, "spool"));
 	if (!f->code && line->port == LINK_CONTROL)
 		door_hear(t, text_of(answer, "http"));
 	greeted(line, boot, f);
@@ -378,6 +380,7 @@ static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
 		fault_set(f, FAULT_INVALID, "", "a Ping is answered with %.64s",
 			  answer->type);
 	}
+	tether_hear_spool(line->tether, NULL);
 	greeted(line, "of the older dialect", f);
 }
 

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/machine/private.h"
 #include "storage/durable.h"
 
 static const char stage_name[] = ".cadre-stage";

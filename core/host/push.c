@@ -33,7 +33,7 @@ static void end_page(struct tether *t, bool more)
 	job_free(p->page);
 	p->page = NULL;
 	p->reading = false;
-	if (t->closing || !t->up)
+	if (t->closing || !t->up || p->held)
 		return;
 	p->futile_ms = p->full || !any || told ? 0 : next_pause(p->futile_ms);
 	if (p->full)
@@ -64,13 +64,23 @@ static void end_anew(struct tether *t)
 	host_submit(t->host, job);
 }
 
+/* Read for a guest that has gone since. */
+static bool is_void(const struct tether *t, const struct job *page)
+{
+	return page->number != t->push.round;
+}
+
 static void finish(struct tether *t)
 {
 	const struct delivery_waiting_out *out = t->push.page->call.out;
 	bool more = out->n_pushes == PAGE;
 
-	if (t->push.anew && !more && !t->push.full && t->up)
+	if (is_void(t, t->push.page)) {
+		t->push.again = true;
+		more = false;
+	} else if (t->push.anew && !more && !t->push.full && t->up) {
 		end_anew(t);
+	}
 	end_page(t, more);
 }
 
@@ -98,7 +108,7 @@ static void mark(struct tether *t)
 	struct job *job;
 	struct delivery_notified_in *in;
 
-	if (p->n_told + p->n_recalled == 0) {
+	if (p->n_told + p->n_recalled + p->n_refused == 0) {
 		finish(t);
 		return;
 	}
@@ -109,6 +119,8 @@ static void mark(struct tether *t)
 	in->n_messages = p->n_told;
 	in->recalled = copy_rows(&job->call.arena, p->recalled, p->n_recalled);
 	in->n_recalled = p->n_recalled;
+	in->refused = copy_rows(&job->call.arena, p->refused, p->n_refused);
+	in->n_refused = p->n_refused;
 	tether_keep(t);
 	host_submit(t->host, job);
 }
@@ -117,8 +129,15 @@ static void mark(struct tether *t)
 struct told {
 	struct tether *tether;
 	int64_t message;
-	bool cancelled;
+	bool cancelled, first; /* first: no guest was told it before */
 };
+
+/* It has not taken it, for sure: a write that failed may still have been one. */
+static bool is_refusal(enum fault_code code)
+{
+	return code == FAULT_EXHAUSTED || code == FAULT_CONFLICT ||
+	       code == FAULT_INVALID || code == FAULT_DENIED;
+}
 
 /* One thing less that the page waits for. */
 static void end_one(struct tether *t)
@@ -146,7 +165,9 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 	else if (f->code != FAULT_UNAVAILABLE)
 		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
 			   "workspace %s refuses a message: %s", t->id, f->text);
-	if (answer && !p->full && p->anew && !told->cancelled)
+	if (!answer && told->first && is_refusal(f->code))
+		p->refused[p->n_refused++] = told->message;
+	if (answer && !p->full && p->anew && !told->cancelled && !is_void(t, p->page))
 		p->after = told->message;
 	end_one(t);
 }
@@ -172,6 +193,7 @@ static void tell(struct tether *t, const struct push *row, struct told *told)
 	told->tether = t;
 	told->message = row->message;
 	told->cancelled = row->cancelled;
+	told->first = row->unoffered;
 	line_ask(&t->relay, "TeamMessage", &m, PUSH_MS, on_told, told);
 }
 
@@ -183,7 +205,8 @@ static void tell_page(struct tether *t, const struct delivery_waiting_out *out,
 
 	p->told = arena_alloc(arena, out->n_pushes * sizeof(*p->told));
 	p->recalled = arena_alloc(arena, out->n_pushes * sizeof(*p->recalled));
-	p->n_told = p->n_recalled = 0;
+	p->refused = arena_alloc(arena, out->n_pushes * sizeof(*p->refused));
+	p->n_told = p->n_recalled = p->n_refused = 0;
 	p->open = 1; /* this walk: a write that fails ends all that was asked, at once */
 	for (size_t i = 0; i < out->n_pushes; i++) {
 		const struct push *row = &out->pushes[i];
@@ -199,6 +222,45 @@ static void tell_page(struct tether *t, const struct delivery_waiting_out *out,
 	end_one(t);
 }
 
+static void on_offered(struct job *job)
+{
+	struct tether *t = job->owner;
+	struct job *page = t->push.page;
+	bool failed = job->call.fault.code;
+
+	job_free(job);
+	t->push.full |= failed; /* the disk, perhaps: it is tried again */
+	if (failed || t->closing || !t->up)
+		end_page(t, false);
+	else if (is_void(t, page))
+		finish(t);
+	else
+		tell_page(t, page->call.out, &page->call.arena);
+	tether_let_go(t);
+}
+
+/* The rows have to say that an assignment may run there before the guest can know of
+ * it.  False when all of them do. */
+static bool offer(struct tether *t, const struct delivery_waiting_out *out)
+{
+	struct job *job = host_job(t->host, op_delivery_offered, on_offered, t);
+	struct delivery_offered_in *in = job->call.in;
+
+	in->agent = t->agent;
+	in->messages = arena_alloc(&job->call.arena,
+				   (out->n_pushes + 1) * sizeof(*in->messages));
+	for (size_t i = 0; i < out->n_pushes; i++)
+		if (out->pushes[i].unoffered)
+			in->messages[in->n_messages++] = out->pushes[i].message;
+	if (in->n_messages == 0) {
+		job_free(job);
+		return false;
+	}
+	tether_keep(t);
+	host_submit(t->host, job);
+	return true;
+}
+
 static void on_page(struct job *job)
 {
 	struct tether *t = job->owner;
@@ -207,9 +269,9 @@ static void on_page(struct job *job)
 	t->push.page = job;
 	if (job->call.fault.code || t->closing || !t->up)
 		end_page(t, false);
-	else if (out->n_pushes == 0)
+	else if (out->n_pushes == 0 || is_void(t, job))
 		finish(t);
-	else
+	else if (!offer(t, out))
 		tell_page(t, out, &job->call.arena);
 	tether_let_go(t);
 }
@@ -223,6 +285,7 @@ static void look(struct tether *t)
 	p->reading = true;
 	p->again = p->full = false;
 	p->retry_at = 0;
+	job->number = p->round;
 	in->agent = t->agent;
 	in->after = p->anew ? p->after : 0;
 	in->again = p->anew;
@@ -233,7 +296,7 @@ static void look(struct tether *t)
 
 void push_poke(struct tether *t)
 {
-	if (!t->up || !t->agent)
+	if (!t->up || !t->agent || t->push.held)
 		return;
 	if (t->push.reading)
 		t->push.again = true;
@@ -241,11 +304,42 @@ void push_poke(struct tether *t)
 		look(t); /* what is new may be taken, whatever was refused */
 }
 
+static void on_spool_noted(struct job *job)
+{
+	struct tether *t = job->owner;
+	bool failed = job->call.fault.code;
+
+	job_free(job);
+	t->push.held--;
+	if (failed)
+		tether_down(t); /* it is told when it comes again */
+	else
+		push_poke(t);
+	tether_let_go(t);
+}
+
+/* Another guest than before: what was accepted with another spool ends before this
+ * one is told anything. */
+static void note_spool(struct tether *t)
+{
+	struct job *job = host_job(t->host, op_workspace_note, on_spool_noted, t);
+	struct workspace_note_in *in = job->call.in;
+
+	in->workspace = t->workspace;
+	in->spool = arena_strdup(&job->call.arena, t->spool);
+	t->push.held++;
+	tether_keep(t);
+	host_submit(t->host, job);
+}
+
 void push_up(struct tether *t, bool anew)
 {
 	t->push.anew = anew;
 	t->push.after = 0;
 	t->push.retry_at = t->push.futile_ms = 0;
+	t->push.round++;
+	if (anew)
+		note_spool(t);
 	push_poke(t);
 }
 

@@ -122,6 +122,7 @@ static void set_spot(struct place *p, const struct host_workspace *w, struct are
 	keep_texts(p, &spot, w->restore);
 	p->parent_row = w->parent_row;
 	p->spot.http_port = (int)home->settings.config.guest_http_port;
+	p->spot.restores = w->restores;
 	p->spot.vcpus = w->vcpus;
 	p->spot.memory_mb = w->memory_mb;
 	p->spot.disk_gb = w->disk_gb;
@@ -208,14 +209,17 @@ struct sweep {
 	size_t n_folders, n_disks;
 };
 
-/* By the name of its folder, or by its id; one that is still to be copied has
- * to stay as well. */
+/* By the name of its folder, or by its id, which `.half` may follow; one that is
+ * still to be copied has to stay as well. */
 static bool is_known(struct host *host, const char *name)
 {
+	size_t bare = strcspn(name, ".");
+
 	for (struct place *p = host->reconcile.places; p; p = p->next) {
 		const char *slash = p->spot.path ? strrchr(p->spot.path, '/') : NULL;
 
-		if ((slash && !strcmp(slash + 1, name)) || !strcmp(p->spot.id, name) ||
+		if ((slash && !strcmp(slash + 1, name)) ||
+		    (strlen(p->spot.id) == bare && !strncmp(p->spot.id, name, bare)) ||
 		    (p->spot.parent && p->state == WORKSPACE_STATE_CREATING &&
 		     !strcmp(p->spot.parent, name)))
 			return true;
@@ -261,7 +265,7 @@ static void list_unknown(struct host *host, struct arena *a, const char *folder,
  * It is listed before this host makes any, so none can be too new. */
 static void sweep_all(struct host *host)
 {
-	static const char *const folders[] = { "workspaces", "snapshots" };
+	static const char *const folders[] = { "workspaces", "snapshots", "guests" };
 	struct sweep *s = calloc(1, sizeof(*s));
 
 	if (!s)

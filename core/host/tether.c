@@ -104,6 +104,11 @@ void tether_greeted(struct line *line, const char *boot_id)
 		come_up(t);
 }
 
+void tether_hear_spool(struct tether *t, const char *spool)
+{
+	snprintf(t->spool, sizeof(t->spool), "%s", spool ? spool : "");
+}
+
 /* Said once, until it is another: a guest is dialled for as long as it takes. */
 void tether_trouble(struct tether *t, const struct fault *f)
 {

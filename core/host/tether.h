@@ -20,11 +20,13 @@ struct pushing {
 	bool reading; /* or marking what is told */
 	bool again; /* look once more when this is done */
 	bool anew; /* another guest than before: all again, from `after` */
+	int held; /* notes of its spool that are not written yet: nothing is told */
+	int64_t round; /* of the guest's coming up; a page of an older one is void */
 	int64_t after;
 	struct job *page; /* whose rows are being told */
 	size_t open; /* of them without an answer */
-	int64_t *told, *recalled; /* of the page's arena */
-	size_t n_told, n_recalled;
+	int64_t *told, *recalled, *refused; /* of the page's arena */
+	size_t n_told, n_recalled, n_refused;
 	bool full; /* the guest has no room */
 	int64_t retry_at; /* 0: none */
 	int64_t futile_ms; /* pause behind a page of which nothing was taken; 0: none */
@@ -56,6 +58,7 @@ struct tether {
 	char trouble[256]; /* why it was not reached, as last logged */
 	char boot_id[72]; /* of the guest that answers */
 	char boot_told[72]; /* of the guest that was told last */
+	char spool[72]; /* of the guest that answers; "": it does not say */
 	struct line control, relay;
 	int64_t dial_at, pause_ms;
 	char http[80]; /* where its door for teammates listens, as it says; "": nowhere */
@@ -83,6 +86,7 @@ void tether_close(struct tether *t); /* it frees itself; NULL is fine */
 /* For line.c: the guest has answered a Hello or, being of the older dialect, a
  * Ping; it was not reached, for this reason; its lines are to go. */
 void tether_greeted(struct line *line, const char *boot_id);
+void tether_hear_spool(struct tether *t, const char *spool); /* NULL: none is told */
 void tether_trouble(struct tether *t, const struct fault *f);
 void tether_down(struct tether *t);
 /* The same for a guest that breaks the rules: it is dialled again after the

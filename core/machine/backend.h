@@ -22,6 +22,7 @@ struct spot {
 	const char *parent; /* id of the workspace it is forked from; NULL: none */
 	const char *parent_sockets; /* folder of that one's */
 	const char *snapshot; /* of the parent; NULL: as it is now */
+	int64_t restores; /* how often it was put back to a snapshot */
 	const char *sockets; /* folder of its guest's sockets */
 	const char *address; /* of its guest: see core/link_address.h */
 	const char *link_token; /* that its guest asks for; NULL: none */

@@ -19,6 +19,7 @@
 #include "core/machine/backend.h"
 #include "core/machine/child.h"
 #include "core/machine/copy.h"
+#include "core/machine/guest_state.h"
 #include "core/machine/pid.h"
 #include "storage/durable.h"
 
@@ -69,6 +70,8 @@ static int process_fork(void *self, const struct spot *spot, struct fault *f)
 		return sync_name(spot->path, f);
 	if (n >= (int)sizeof(half))
 		return fault_set(f, FAULT_INVALID, "", "%s is too long", spot->path);
+	if (spot->home && (rc = guest_state_make(spot, f)))
+		return rc;
 	if ((rc = make_parent(spot->path, f)) || (rc = tree_remove(half, f)))
 		return rc;
 	rc = tree_copy(spot->source, half, ".cadre", f);
@@ -89,6 +92,8 @@ static int process_make(void *self, const struct spot *spot, struct fault *f)
 
 	if (spot->source)
 		return process_fork(self, spot, f);
+	if (!is_there(spot->path) && (rc = guest_state_make(spot, f)))
+		return rc;
 	rc = make_parent(spot->path, f);
 	if (rc == 0 && dir_make(spot->path, 0700))
 		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->path,
@@ -135,8 +140,8 @@ static int move(const char *from, const char *to, struct fault *f)
 	return fault_set(f, FAULT_IO, "", "cannot make %.180s: %s", to, strerror(errno));
 }
 
-/* A copy takes the directory's place, except for the guest's own folder, which
- * stays.  While `old` is there this has to be brought to its end, whatever was
+/* A copy takes the directory's place, except for its `.cadre`, which stays: an
+ * earlier version's guest has it there.  While `old` is there this has to be brought to its end, whatever was
  * made in its place meanwhile. */
 static int change_places(struct arena *a, const struct spot *spot, const char *new,
 			 const char *old, struct fault *f)
@@ -181,7 +186,8 @@ static int process_destroy(void *self, const struct spot *spot, struct fault *f)
 	if (strncmp(spot->path, spot->home, n) ||
 	    strncmp(spot->path + n, "/workspaces/", 12) || strstr(spot->path, "/../"))
 		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spot->path);
-	if (tree_remove(spot->path, f) == 0 && tree_remove(spot->sockets, f) == 0)
+	if (tree_remove(spot->path, f) == 0 && tree_remove(spot->sockets, f) == 0 &&
+	    guest_state_remove(spot, f) == 0)
 		process_forget(self, spot, NULL, f);
 	return f->code;
 }
@@ -223,7 +229,9 @@ static char **make_words(const struct spot *spot, struct arena *a)
 				"--dir",
 				spot->path,
 				"--state",
-				arena_printf(a, "%s/.cadre", spot->path),
+				guest_state_path(a, spot),
+				"--restores",
+				arena_printf(a, "%lld", (long long)spot->restores),
 				"--listen",
 				arena_printf(a, "unix:%s", spot->sockets),
 				"--http",
@@ -266,6 +274,8 @@ static int process_start(void *self, const struct spot *spot, struct process *pr
 	if (mkdir(spot->sockets, 0700) && errno != EEXIST)
 		return fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->sockets,
 				 strerror(errno));
+	if (guest_state_settle(spot, f))
+		return f->code;
 	rc = spawn(spot, &a, &pid);
 	arena_release(&a);
 	if (rc)

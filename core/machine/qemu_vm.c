@@ -168,12 +168,13 @@ static const char *kernel_words(struct arena *a, const struct spot *s, const cha
 		a,
 		"console=ttyS0 quiet loglevel=3 panic=-1 reboot=t cryptomgr.notests%s "
 		"cadre.workspace=%s "
-		"cadre.name=%s cadre.team=%s%s%s cadre.listen=%s",
+		"cadre.name=%s cadre.team=%s%s%s cadre.listen=%s cadre.restores=%lld",
 		tcg ? arena_printf(a, " mitigations=off tsc=reliable tsc_early_khz=%ld",
 				   accel_tsc_khz())
 		    : "",
 		s->id, s->name, s->team, s->agent ? " cadre.agent=" : "",
-		s->agent ? s->agent : "", cid ? "vsock:any" : "serial:/dev/virtio-ports");
+		s->agent ? s->agent : "", cid ? "vsock:any" : "serial:/dev/virtio-ports",
+		(long long)s->restores);
 
 	if (s->tap)
 		line = arena_printf(a,

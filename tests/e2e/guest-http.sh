@@ -122,10 +122,11 @@ expect 201 '"size":6' "$ann" /files/chunked -H 'Transfer-Encoding: chunked' -d '
 [ "$(curl -sSI -H "Authorization: Bearer $ann" "$url/files/chunked" | grep -ci '^content-length: 6')" = 1 ] || bad HEAD
 expect 413 'at most 1 GiB' "$ann" /files/huge -d x -H 'Content-Length: 1073741825'
 
-# Half an upload leaves nothing; what stood there stays.
+# Half an upload is nowhere to be found and leaves nothing; what stood there stays.
 curl -sS -m $((60 * TEST_SCALE)) --limit-rate 2M -X POST -T "$TMPDIR/large" -H "Authorization: Bearer $ann" "$url/files/in/large" >/dev/null 2>&1 &
 half=$!
-until_is '^\.cadre-' in_place red/bob 'ls -A in'
+until_is '/in/.*(deleted)' ls -l "/proc/$guest/fd"
+[ "$(in_place red/bob 'ls -A in')" = large ] || bad "half an upload is there: $(in_place red/bob 'ls -A in')"
 kill $half
 wait $half 2>/dev/null
 until_is '^large$' in_place red/bob 'ls -A in | tr "\n" " " | sed "s/ $//"'
@@ -133,9 +134,9 @@ expect 200 '^tiny$' "$ann" /files/in/large
 
 # No path leads out, nor into what is the guest's own.
 echo secret >"$TMPDIR/secret"
-in_place red/bob "ln -s $TMPDIR/secret out; ln -s / root; ln -s .cadre own; mkfifo pipe; mkdir folder"
+in_place red/bob "ln -s $TMPDIR/secret out; ln -s / root; ln -s $CADRE_HOME/guests own; mkfifo pipe; mkdir folder"
 for path in ../secret ..%2fsecret %2e%2e/secret in/../../secret //etc/passwd %2fetc%2fpasswd /etc/passwd \
-	out root/etc/passwd own/guest.lock .cadre/guest.lock ./.cadre/guest.lock in/%2e%2e/.cadre/guest.lock \
+	out root/etc/passwd own own/$(ls "$CADRE_HOME/guests" | head -1)/guest.lock in/%2e%2e/own/x \
 	in%00 a%zz a%ffb % '' folder . pipe nothing; do
 	got=$(ask "$ann" "/files/$path")
 	case $got in 400 | 403 | 404) ;; *) bad "GET /files/$path gives $got" ;; esac

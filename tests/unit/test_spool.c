@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "storage/spool.h"
 
@@ -22,12 +23,20 @@ struct fixture {
 	struct fault f;
 };
 
-static void reopen(struct fixture *x, const char *workspace, int64_t now)
+static void reopen_after(struct fixture *x, const char *workspace, int64_t restores,
+			 int64_t now)
 {
+	const struct spool_place place = { x->dir, workspace, restores };
+
 	spool_close(x->spool);
 	x->spool = NULL;
 	x->f = (struct fault){ 0 };
-	spool_open(&x->spool, x->dir, workspace, now, &x->f);
+	spool_open(&x->spool, &place, now, &x->f);
+}
+
+static void reopen(struct fixture *x, const char *workspace, int64_t now)
+{
+	reopen_after(x, workspace, -1, now);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind,
@@ -172,6 +181,135 @@ static void test_another_workspace(void **state)
 	assert_non_null(x->spool);
 }
 
+static void keep_identity(struct fixture *x, char out[64])
+{
+	assert_non_null(x->spool);
+	snprintf(out, 64, "%s", spool_identity(x->spool));
+	assert_true(strlen(out) >= 32);
+}
+
+/* It stays through restarts; a spool that is made anew is another one. */
+static void test_identity(void **state)
+{
+	struct fixture *x = *state;
+	char first[64], second[64], path[100];
+
+	keep_identity(x, first);
+	reopen(x, "one", 1);
+	assert_string_equal(spool_identity(x->spool), first);
+	reopen(x, NULL, 1);
+	assert_string_equal(spool_identity(x->spool), first);
+	reopen(x, "two", 1);
+	keep_identity(x, second);
+	assert_string_not_equal(second, first);
+	spool_close(x->spool);
+	x->spool = NULL;
+	snprintf(path, sizeof(path), "%s/spool.db", x->dir);
+	remove(path);
+	reopen(x, "two", 1);
+	keep_identity(x, first);
+	assert_string_not_equal(second, first);
+}
+
+/* A workspace that was put back has a spool that was there before: nothing of what
+ * it knows is true, but the variables stay. */
+static void test_restored(void **state)
+{
+	struct fixture *x = *state;
+	struct spool_assignment as;
+	struct spool_result got;
+	const char *name = "", *value;
+	char first[64], second[64];
+
+	keep_identity(x, first);
+	spool_put(x->spool, "a", "A", 1, &x->f);
+	spool_put(x->spool, "b", "B", 1, &x->f);
+	spool_start(x->spool, "a", "", 1, &x->f);
+	spool_set_env(x->spool, "K", "v", &x->f);
+	reopen_after(x, "one", 0, 1);
+	assert_string_equal(spool_identity(x->spool), first);
+	assert_int_equal(counts(x).waiting, 1);
+	reopen_after(x, "one", 1, 1);
+	keep_identity(x, second);
+	assert_string_not_equal(second, first);
+	assert_string_equal(spool_owner(x->spool), "one");
+	assert_int_equal(spool_next(x->spool, &x->arena, &as, &x->f), 0);
+	assert_int_equal(spool_result(x->spool, 0, NULL, &x->arena, &got, &x->f), 0);
+	assert_int_equal(spool_knows(x->spool, "a", &x->f), 0);
+	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value, &x->f), 1);
+	assert_string_equal(value, "v");
+	reopen_after(x, "one", 1, 1);
+	assert_string_equal(spool_identity(x->spool), second);
+	reopen(x, "one", 1); /* by a host that counts nothing */
+	assert_string_equal(spool_identity(x->spool), second);
+}
+
+/* As version 1 left it, of this owner. */
+static void make_old(struct fixture *x, const char *owner)
+{
+	char path[100], sql[300];
+	sqlite3 *db;
+
+	spool_close(x->spool);
+	x->spool = NULL;
+	snprintf(path, sizeof(path), "%s/spool.db", x->dir);
+	snprintf(sql, sizeof(sql),
+		 "ALTER TABLE spool DROP COLUMN identity;"
+		 "ALTER TABLE spool DROP COLUMN restores;"
+		 "UPDATE spool SET workspace = '%s'; PRAGMA user_version = 1;",
+		 owner);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* The one spool that a workspace had is known by the workspace's id. */
+static void test_older_version(void **state)
+{
+	struct fixture *x = *state;
+	char first[64];
+
+	spool_put(x->spool, "a", "A", 1, &x->f);
+	make_old(x, "one");
+	reopen(x, "one", 1);
+	assert_non_null(x->spool);
+	assert_string_equal(spool_identity(x->spool), "one");
+	assert_int_equal(counts(x).waiting, 1);
+	make_old(x, ""); /* nobody's yet */
+	reopen(x, "one", 1);
+	keep_identity(x, first);
+	assert_string_equal(spool_owner(x->spool), "one");
+	reopen(x, "one", 1);
+	assert_string_equal(spool_identity(x->spool), first);
+}
+
+/* What is taken into a file that is no longer in its folder is kept nowhere. */
+static void test_lost(void **state)
+{
+	struct fixture *x = *state;
+	struct spool *s = x->spool;
+	char path[100], away[100];
+	FILE *other;
+
+	snprintf(path, sizeof(path), "%s/spool.db", x->dir);
+	snprintf(away, sizeof(away), "%s/away", x->dir);
+	spool_put(s, "a", "A", 1, &x->f);
+	assert_false(spool_is_lost(s));
+	rename(path, away);
+	assert_true(spool_is_lost(s));
+	assert_int_equal(spool_put(s, "b", "B", 1, &x->f), FAULT_CONFLICT);
+	assert_int_equal(spool_start(s, "a", "", 1, &x->f), FAULT_CONFLICT);
+	assert_int_equal(spool_note(s, "c", 1, &x->f), FAULT_CONFLICT);
+	other = fopen(path, "w");
+	fclose(other);
+	assert_true(spool_is_lost(s));
+	rename(away, path);
+	assert_false(spool_is_lost(s));
+	x->f = (struct fault){ 0 };
+	assert_int_equal(spool_put(s, "b", "B", 1, &x->f), 0);
+	assert_int_equal(counts(x).waiting, 2);
+}
+
 static void test_bad_file(void **state)
 {
 	struct fixture *x = *state;
@@ -263,6 +401,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_drop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_another_workspace, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_identity, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_restored, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_older_version, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_variables, setup, teardown),

@@ -4,6 +4,7 @@
  * One line per check: ok, warn (somebody should look) or bad (it does not work
  * or will not for long); 1 when anything is bad.  It changes nothing.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -300,10 +301,31 @@ static bool check_guest(struct doctor *d, const json_t *row)
 	return false;
 }
 
+/* Folders that guests keep for themselves, of workspaces that are no more. */
+static void check_orphans(struct doctor *d, json_t *known)
+{
+	char path[4200];
+	struct dirent *e;
+	size_t n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/guests", d->cli->home.dir);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		n += e->d_name[0] != '.' &&
+		     !json_object_getn(known, e->d_name, strcspn(e->d_name, "."));
+	if (dir)
+		closedir(dir);
+	if (n)
+		say(d, VERDICT_WARN, "guests", "the next start of a host removes them",
+		    "%zu folder%s in %s belong%s to no workspace", n, n > 1 ? "s" : "",
+		    path, n > 1 ? "" : "s");
+}
+
 static void check_guests(struct doctor *d)
 {
 	struct fault f = { 0 };
-	json_t *teams = ask(d, "team.list", &f), *team, *row;
+	json_t *teams = ask(d, "team.list", &f), *team, *row, *known = json_object();
 	size_t i, j, dead = 0, all = 0;
 
 	json_array_foreach(json_object_get(teams, "teams"), i, team)
@@ -315,6 +337,9 @@ static void check_guests(struct doctor *d)
 		{
 			all++;
 			dead += !check_guest(d, row);
+			json_object_set(known,
+					json_string_value(json_object_get(row, "id")),
+					row);
 		}
 		json_decref(answer);
 		json_decref(args);
@@ -323,6 +348,9 @@ static void check_guests(struct doctor *d)
 		say(d, VERDICT_WARN, "guests", f.hint, "%s", f.text);
 	else if (!dead)
 		say(d, VERDICT_OK, "guests", NULL, "%zu, none dead", all);
+	if (!f.code)
+		check_orphans(d, known);
+	json_decref(known);
 	json_decref(teams);
 }
 

@@ -84,6 +84,7 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 		{ "--http", &o.http, false },
 		{ "--team", &o.team, false },
 		{ "--agent", &o.agent, false },
+		{ "--restores", &o.restores, false },
 	};
 	const size_t n_options = sizeof(options) / sizeof(options[0]);
 	const char *value = NULL;
@@ -91,6 +92,10 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 
 	for (int i = 1; i < argc; i++) {
 		value = NULL;
+		if (!strcmp(argv[i], "--state-inside")) {
+			o.state_inside = true;
+			continue;
+		}
 		for (size_t k = 0; k < n_options && !value; k++)
 			if ((value = cli_option(argc, argv, &i, options[k].name)))
 				*options[k].value = value;

@@ -1,0 +1,178 @@
+#include "core/machine/guest_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/machine/copy.h"
+#include "storage/durable.h"
+
+/* What an earlier version's guest had in the workspace's `.cadre`; a set-aside spool
+ * is nobody's any more. */
+static const char *const own_names[] = { "spool.db", "spool.db-wal", "spool.db-shm",
+					 "guest.lock" };
+enum { OWN_NAMES = sizeof(own_names) / sizeof(own_names[0]) };
+
+static int failed(struct fault *f, const char *what, const char *path)
+{
+	return fault_set(f, FAULT_IO, "", "cannot %s %.180s: %s", what, path,
+			 strerror(errno));
+}
+
+static const char *parent_path(struct arena *a, const struct spot *spot)
+{
+	return arena_printf(a, "%s/guests", spot->home);
+}
+
+const char *guest_state_path(struct arena *a, const struct spot *spot)
+{
+	return arena_printf(a, "%s/guests/%s", spot->home, spot->id);
+}
+
+/* Where it grows while it is moved. */
+static const char *half_path(struct arena *a, const struct spot *spot)
+{
+	return arena_printf(a, "%s.half", guest_state_path(a, spot));
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int make_parent(struct arena *a, const struct spot *spot, struct fault *f)
+{
+	const char *path = parent_path(a, spot);
+
+	return dir_make(path, 0700) ? failed(f, "make", path) : 0;
+}
+
+int guest_state_make(const struct spot *spot, struct fault *f)
+{
+	struct arena a = { 0 };
+	const char *path = guest_state_path(&a, spot);
+
+	if (make_parent(&a, spot, f) == 0 && dir_make(path, 0700))
+		failed(f, "make", path);
+	arena_release(&a);
+	return f->code;
+}
+
+/* --- from the workspace --------------------------------------------------------- */
+
+/* A link in its place is none of a guest's making. */
+static int open_old(const struct spot *spot)
+{
+	int at = open(spot->path, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+
+	if (at >= 0)
+		fd = openat(at, ".cadre",
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (at >= 0)
+		close(at);
+	return fd;
+}
+
+static bool has_spool(int old)
+{
+	struct stat st;
+
+	return fstatat(old, "spool.db", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+/* File by file: what was moved before it was broken off is in `half` and stays.
+ * True when nothing can be moved there. */
+static bool move_files(int old, const char *half, struct fault *f)
+{
+	int to = open(half, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool apart = false;
+
+	if (to < 0) {
+		failed(f, "open", half);
+		return false;
+	}
+	for (int i = 0; i < OWN_NAMES && !apart && !f->code; i++) {
+		if (renameat2(old, own_names[i], to, own_names[i], RENAME_NOREPLACE) == 0)
+			continue;
+		apart = errno == EXDEV;
+		if (!apart && errno != ENOENT && errno != EEXIST)
+			failed(f, "move", own_names[i]);
+	}
+	if (!apart && !f->code && (fsync(to) || fsync(old)))
+		failed(f, "sync", half);
+	close(to);
+	return apart;
+}
+
+/* Between two file systems nothing can be moved: it is copied, and the old one goes
+ * when the new one is whole. */
+static int copy_files(const struct spot *spot, struct arena *a, struct fault *f)
+{
+	const char *half = half_path(a, spot);
+
+	if (tree_remove(half, f) == 0)
+		tree_copy(arena_printf(a, "%s/.cadre", spot->path), half, ".", f);
+	return f->code;
+}
+
+static void remove_old(const struct spot *spot, int old)
+{
+	int at = open(spot->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (int i = 0; i < OWN_NAMES; i++)
+		unlinkat(old, own_names[i], 0);
+	if (at < 0)
+		return;
+	/* Whatever else is in it is not the guest's. */
+	unlinkat(at, ".cadre", AT_REMOVEDIR);
+	close(at);
+}
+
+static int move_old(const struct spot *spot, int old, struct arena *a, struct fault *f)
+{
+	const char *half = half_path(a, spot), *path = guest_state_path(a, spot);
+
+	if (dir_make(half, 0700))
+		return failed(f, "make", half);
+	if (old >= 0 && move_files(old, half, f))
+		copy_files(spot, a, f);
+	if (!f->code && (chmod(half, 0700) || rename(half, path) || dir_sync_above(path)))
+		failed(f, "make", path);
+	if (!f->code && old >= 0)
+		remove_old(spot, old);
+	return f->code;
+}
+
+int guest_state_settle(const struct spot *spot, struct fault *f)
+{
+	struct arena a = { 0 };
+	int old;
+
+	if (!is_folder(guest_state_path(&a, spot))) {
+		old = open_old(spot);
+		if (!is_folder(half_path(&a, spot)) && (old < 0 || !has_spool(old)))
+			guest_state_make(spot, f);
+		else if (make_parent(&a, spot, f) == 0)
+			move_old(spot, old, &a, f);
+		if (old >= 0)
+			close(old);
+	}
+	arena_release(&a);
+	return f->code;
+}
+
+int guest_state_remove(const struct spot *spot, struct fault *f)
+{
+	struct arena a = { 0 };
+
+	if (tree_remove(guest_state_path(&a, spot), f) == 0)
+		tree_remove(half_path(&a, spot), f);
+	arena_release(&a);
+	return f->code;
+}

@@ -1,0 +1,28 @@
+/*
+ * guest_state - the folder that a process guest keeps for itself: what it has
+ * accepted, its variables, its lock.
+ *
+ * HOME/guests/ID, beside the workspaces and out of reach of what is done in them:
+ * git, copies, snapshots, file operations.  Earlier versions had it in the workspace
+ * as `.cadre`; what is found there is moved.
+ */
+#ifndef GUEST_STATE_H
+#define GUEST_STATE_H
+
+#include "core/arena.h"
+#include "core/fault.h"
+#include "core/machine/backend.h"
+
+const char *guest_state_path(struct arena *a, const struct spot *spot);
+
+/* For a workspace that is about to be made: before there is anything in it that
+ * could be taken for an earlier version's. */
+int guest_state_make(const struct spot *spot, struct fault *f);
+
+/* Before its guest starts: it is there, made anew if it was lost.  Moving from the
+ * workspace is done as a whole or not at all, whenever it is broken off. */
+int guest_state_settle(const struct spot *spot, struct fault *f);
+
+int guest_state_remove(const struct spot *spot, struct fault *f);
+
+#endif

@@ -1,0 +1,156 @@
+#!/bin/sh
+# spool - what a guest keeps lies out of reach of its workspace, and whatever happens
+# to it: no command runs twice.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+patience=300
+export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@l GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@l
+finish() {
+	cadre up >/dev/null 2>&1
+	cadre team destroy red >/dev/null 2>&1
+	until_is '^0$' count_guests
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+
+in_place() { cadre exec --team red "$1" sh -c "$2"; }
+field() { cadre workspace info "red/$1" --team red --json | sed -n "s/.*\"$2\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
+state_of() { echo "$CADRE_HOME/guests/$(field "$1" id)"; }
+task=0
+assign() { # AGENT COMMAND [OPTION...]: sets $task
+	who=$1 what=$2
+	shift 2
+	task=$(cadre task create work --team red --json | grep -o '"id":"[0-9]*"' | cut -d'"' -f4)
+	cadre --team red --as lead task assign "$task" "$who" --command "$what" "$@" >/dev/null ||
+		bad "assign $task"
+}
+message_of() { cadre assignments --team red --json | grep -o "\"message_id\":\"[^\"]*\",\"task\":\"$1\"" | cut -d'"' -f4; }
+ended() { cadre task show "$task" --team red | grep -E -q '^status *(completed|failed)' && echo ended; }
+runs() { grep -c "^$1\$" "$TMPDIR/runs" 2>/dev/null; }
+once() { [ "$(runs "$1")" = 1 ] || bad "$1 ran $(runs "$1") times"; }
+gone() { pgrep -f -- "$*" >/dev/null || echo gone; }
+kill_guest() { kill -9 "$(field "$1" pid)"; }
+
+mkdir "$TMPDIR/gold"
+(cd "$TMPDIR/gold" && git init -q && echo one >f && git add f && git commit -qm one &&
+	echo two >f && git commit -qam two) || bad "a repository"
+
+cadre up >/dev/null || bad "up"
+cadre team create red --golden "$TMPDIR/gold" --roles '[{"name":"ann","workspace":true},
+	{"name":"bob","workspace":true},{"name":"cid"}]' >/dev/null || bad "team create"
+for who in ann bob; do until_is 'ready' cadre workspace info red/$who --team red; done
+work=$(field ann path) state=$(state_of ann)
+[ -f "$state/spool.db" ] || bad "no spool in $state"
+[ "$(stat -c %a "$state" "$CADRE_HOME/guests" | sort -u)" = 700 ] || bad "others may look into $state"
+[ "$(ls -A "$work" | tr '\n' ' ')" = ".git f " ] || bad "in the workspace: $(ls -A "$work")"
+
+# What people do with git every day takes nothing from the guest, and nothing of it is
+# ever committed: neither files nor the environment of commands.
+k=0
+for first in 'git clean -fdq' 'git clean -fdxq' 'echo more >>f; git stash -u -q' \
+	'echo more >new; git add -A; git commit -qm work; git checkout -q HEAD~1' \
+	'git worktree add -q ../beside; cd ../beside; echo more >other; git add -A; git commit -qm beside'; do
+	k=$((k + 1))
+	assign ann "$first" --env KEY=a-secret-key
+	until_is ended ended
+	cadre task show "$task" --team red | grep -q 'status *completed' || bad "$first"
+	[ -z "$(git -C "$work" status --porcelain)" ] || bad "after $first: $(git -C "$work" status --short)"
+	assign ann "echo git-$k >>$TMPDIR/runs; sleep 1000"
+	until_is '^1$' runs git-$k
+	kill_guest ann
+	until_is 'interrupted' cadre result "$task" --team red
+	once git-$k
+done
+git -C "$work" log --all --name-only --format= | grep cadre && bad "of the guest's, in a commit"
+for commit in $(git -C "$work" rev-list --all); do
+	git -C "$work" grep -q a-secret-key "$commit" && bad "the key of a command, in a commit"
+done
+until_is '^here$' in_place red/ann 'echo here'
+for path in "$state/spool.db" "../../guests/$(field ann id)/spool.db"; do
+	cadre workspace read red/ann "$path" --team red >/dev/null 2>&1 && bad "read $path"
+done
+
+# The folder is removed under a guest at work: it takes nothing into a file that is
+# gone; what it had ends, and what it was never told runs with the next.
+assign ann "echo lost >>$TMPDIR/runs; sleep 1000"
+until_is '^1$' runs lost
+lost=$task guest=$(field ann pid)
+rm -r "$state"
+assign ann "echo after >>$TMPDIR/runs"
+until_is ended ended
+kill -0 "$guest" 2>/dev/null && bad "a guest without a spool lives on"
+once after
+cadre result "$lost" --team red | grep -q "spool was lost" || bad "what became of the lost one"
+once lost
+until_is 'the spool is gone from its folder' cat "$CADRE_HOME/log/guests.log"
+
+# All is killed at once, and the folder is gone.
+assign ann "echo \$\$ >$TMPDIR/pid; echo all >>$TMPDIR/runs; sleep 1000"
+until_is '^1$' runs all
+kill -9 "$(cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')" "$(field ann pid)" "$(cat "$TMPDIR/pid")"
+rm -r "$state"
+cadre up >/dev/null || bad "up again"
+until_is 'spool was lost' cadre result "$task" --team red
+once all
+
+# A workspace that is put back: what ran ends, what waited does not begin, variables
+# stay; what had ended is not done again.
+until_is '^here$' in_place red/ann 'echo here'
+cadre workspace env red/ann --vars KEPT=yes --team red >/dev/null || bad "env"
+assign ann "echo before >>$TMPDIR/runs"
+until_is ended ended
+cadre workspace snapshot red/ann then --team red >/dev/null || bad "snapshot"
+for k in 1 2 3 4; do assign ann "echo busy-$k >>$TMPDIR/runs; sleep 1000"; done
+for k in 1 2 3 4; do until_is '^1$' runs busy-$k; done
+assign ann "echo waits >>$TMPDIR/runs"
+until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red --json
+cadre workspace restore red/ann then --team red >/dev/null || bad "restore"
+until_is 'put back to a snapshot' cadre result "$task" --team red
+until_is '^yes$' in_place red/ann 'echo $KEPT'
+assign ann "echo since >>$TMPDIR/runs"
+until_is ended ended
+for k in before busy-1 busy-2 busy-3 busy-4 since; do once $k; done
+[ "$(runs waits)" = 0 ] || bad "what waited ran $(runs waits) times"
+
+# A fork begins with nothing: no work, and no variables.
+cadre workspace fork red/ann --agent cid --team red >/dev/null || bad "fork"
+until_is '^-$' in_place red/cid 'echo ${KEPT:--}'
+[ "$(ls -A "$(field cid path)" | grep -c cadre)" = 0 ] || bad "of the guest's, in a fork"
+
+# One of an earlier version, which had its folder in the workspace, killed anywhere on
+# its way out of there.
+work=$(field bob path) state=$(state_of bob)
+assign bob "echo old >>$TMPDIR/runs"
+until_is ended ended
+for moved in '' 'spool.db' 'spool.db spool.db-wal' 'spool.db spool.db-wal spool.db-shm guest.lock'; do
+	cadre workspace stop red/bob --team red >/dev/null || bad "stop"
+	until_is '"state":"stopped"' cadre workspace info red/bob --team red --json
+	until_is '^gone$' gone --state "$state"
+	was=$(sqlite3 "$state/spool.db" 'SELECT identity FROM spool')
+	mv "$state" "$work/.cadre"
+	for file in $moved; do
+		mkdir -p -m 700 "$state.half"
+		[ ! -e "$work/.cadre/$file" ] || mv "$work/.cadre/$file" "$state.half/"
+	done
+	cadre workspace start red/bob --team red >/dev/null || bad "start"
+	until_is '^here$' in_place red/bob 'echo here'
+	[ -e "$work/.cadre" ] || [ -e "$state.half" ] && bad "after '$moved' there are still $(ls -d "$work/.cadre" "$state.half")"
+	[ "$(sqlite3 "$state/spool.db" 'SELECT identity FROM spool')" = "$was" ] || bad "another spool after '$moved'"
+done
+once old
+# A link in its place, or somebody's own folder, is not the guest's.
+in_place red/bob 'mkdir .cadre; echo mine >.cadre/spool.db'
+kill_guest bob
+until_is '^mine$' in_place red/bob 'cat .cadre/spool.db'
+
+# They go with their workspaces.
+cadre doctor | grep -q 'guests .*belong' && bad "doctor: $(cadre doctor)"
+mkdir "$CADRE_HOME/guests/01234567-89ab-7def-8123-456789abcdef"
+cadre doctor | grep -q '1 folder.*belong' || bad "doctor misses a folder of nobody"
+cadre workspace destroy red/bob --team red >/dev/null || bad "destroy"
+until_is '^gone$' sh -c "[ -e '$state' ] || echo gone"
+cadre team destroy red >/dev/null || bad "team destroy"
+until_is '^1$' sh -c "ls '$CADRE_HOME/guests' | wc -l"
+cadre down >/dev/null && cadre up >/dev/null
+until_is '^0$' sh -c "ls '$CADRE_HOME/guests' | wc -l"
+exit $failed

@@ -1,0 +1,47 @@
+#!/bin/sh
+# restore - a VM that is put back to a snapshot gets back the disk of then, with all
+# that its guest knew then: no command that ran since, or was running, runs again.
+. "$(dirname "$0")/../lib/vm.sh"
+need_image
+trap finish EXIT
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"v","backend":"qemu","memory_mb":300}]' >/dev/null || bad "team create"
+until_is 'ready.* v ' list red || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
+cadre workspace env red/v --vars KEPT=yes --team red >/dev/null || bad "env"
+assign() { # COMMAND: the next task of the board
+	n=$(cadre task create "a task" --team red --json | grep -o '"id":"[0-9]*"' | cut -d'"' -f4)
+	cadre --team red --as lead task assign "$n" v --command "$1" >/dev/null || bad "assign $n"
+}
+heard() { cadre messages --team red --limit 100 --json | grep -o "\"content\":\"ran-$1\"" | wc -l; }
+
+# When the disk is kept, one waits behind four that run.
+for n in 1 2 3 4; do assign 'while [ ! -e /tmp/go ]; do sleep 0.1; done'; done
+until_is '"state":"running"' cadre assignments --team red --json
+assign 'cadre send lead ran-5'
+until_is '^4$' sh -c "\"$CADRE\" assignments --team red --json | grep -o running | wc -l"
+cadre workspace snapshot red/v one --team red >/dev/null || bad "snapshot"
+in_vm red/v 'touch /tmp/go' >/dev/null
+until_is completed cadre task show 005 --team red
+[ "$(heard 5)" = 1 ] || bad "the fifth ran $(heard 5) times before"
+assign 'cadre send lead ran-6; sleep 1000'
+until_is '^1$' heard 6
+
+cadre workspace restore red/v one --team red >/dev/null || bad "restore"
+until_is 'failed' cadre task show 006 --team red
+until_is 'put back to a snapshot' cadre result 006 --team red
+until_is 'ready.* v ' list red || cat "$CADRE_HOME"/workspaces/*/*.log
+# What is sent now runs, and is the only thing that does.
+assign 'cadre send lead ran-7'
+until_is completed cadre task show 007 --team red
+for n in 5 6 7; do
+	[ "$(heard $n)" = 1 ] || bad "the command of task $n ran $(heard $n) times"
+done
+until_is '^yes$' in_vm red/v 'echo $KEPT'
+# What the guest keeps is nobody's file.
+for path in /var/lib/cadre/spool.db /var/lib/../lib/cadre/spool.db-wal /var/lib/cadre; do
+	cadre workspace read red/v $path --team red >/dev/null 2>&1 && bad "read $path"
+	echo x | cadre workspace write red/v "$path/x" - --team red >/dev/null 2>&1 && bad "write $path/x"
+done
+cadre workspace ls red/v /var/lib/cadre --team red 2>&1 | grep -q "guest's own" || bad "ls /var/lib/cadre"
+exit $failed
