@@ -9,6 +9,7 @@
 
 #include <sqlite3.h>
 
+#include "storage/ground.h"
 #include "storage/kept.h"
 #include "storage/stmt.h"
 #include "storage/turn.h"
@@ -38,6 +39,7 @@ struct store {
 	unsigned flags;
 	char *dir, *path, *vfs;
 	struct turn turn;
+	struct ground ground;
 	bool writing; /* holds the turn */
 	bool full; /* a step found no room on the disk */
 	int n_queries; /* open ones */
@@ -72,6 +74,8 @@ int place_check(int dir, const char *path, bool make, struct fault *f);
 int64_t store_number(struct store *s, const char *sql, struct fault *f);
 int store_exec(struct store *s, const char *sql, struct fault *f);
 
+/* Gives a database a mark of its own: see ground.h. */
+int store_mark(sqlite3 *db, struct fault *f);
 /* Brings an opened file (or nothing) to the version of this program, alone
  * under TURN_OPEN; leaves it holding TURN_VERSION shared. */
 int store_migrate(struct store *s, struct fault *f);

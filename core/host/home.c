@@ -341,6 +341,18 @@ int home_find_with(struct home *h, const char *dir, bool create, const char *con
 	return 0;
 }
 
+int home_renew(struct home *h, struct fault *f)
+{
+	struct stat st;
+
+	if (stat(h->dir, &st)) {
+		fault_set(f, FAULT_NOT_FOUND, "/home",
+			  "there is no state at %.150s any more", h->dir);
+		return fault_hint(f, "bring its folder back, or make one: cadre init");
+	}
+	return find_sockets(h, f) < 0 ? (int)f->code : settings_renew(h, f);
+}
+
 unsigned home_store_flags(const struct home *h)
 {
 	bool normal = h->settings.config.state_durability == DURABILITY_NORMAL;
