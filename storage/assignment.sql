@@ -71,6 +71,11 @@ WHERE message = :message AND agent = :agent AND state < 2;
 SELECT message FROM assignment WHERE agent = :agent AND state < 2 AND state = 1
 ORDER BY message;
 
+-- name: assignments_open
+-- row: assignments_running
+-- scan ok: open ones, along their index
+SELECT message FROM assignment WHERE state < 2 ORDER BY message;
+
 -- name: assignments_of_task
 -- Open ones of a task whose claim is over; those that run, too, when :running.
 SELECT message, team, agent, state FROM assignment

@@ -51,11 +51,16 @@ static int check_references(sqlite3 *db, struct fault *f)
 	return f->code;
 }
 
+int store_check_db(sqlite3 *db, struct fault *f)
+{
+	return check_integrity(db, f) < 0 ? (int)f->code : check_references(db, f);
+}
+
 int store_check(struct store *s, struct fault *f)
 {
 	if (!s->db)
 		return store_fault(s, SQLITE_CANTOPEN, "check", f);
-	return check_integrity(s->db, f) < 0 ? f->code : check_references(s->db, f);
+	return store_check_db(s->db, f);
 }
 
 /* --- copies ------------------------------------------------------------------- */

@@ -74,6 +74,8 @@ int place_check(int dir, const char *path, bool make, struct fault *f);
 int64_t store_number(struct store *s, const char *sql, struct fault *f);
 int store_exec(struct store *s, const char *sql, struct fault *f);
 
+/* integrity_check and foreign_key_check of any database. */
+int store_check_db(sqlite3 *db, struct fault *f);
 /* Gives a database a mark of its own: see ground.h. */
 int store_mark(sqlite3 *db, struct fault *f);
 /* Brings an opened file (or nothing) to the version of this program, alone

@@ -1,6 +1,7 @@
 /* A connection's life and its transactions; start reading at store_open(). */
 #include "storage/fault_vfs.h"
 #include "storage/inside.h"
+#include "storage/restore.h"
 #include "storage/search.h"
 #include "storage/wal_vfs.h"
 
@@ -211,6 +212,9 @@ static int make_node(struct store *s, int dir, struct fault *f)
 		return 0;
 	if (ground_vacant(s, f) < 0)
 		return f->code;
+	/* Folders of workspaces that lie here are of another state's: see restore.h. */
+	if (faccessat(dir, "workspaces", F_OK, 0) == 0)
+		mkdirat(dir, "replaced", 0700);
 	if (mknodat(dir, "state.db", S_IFREG | 0600, 0) == 0 || errno == EEXIST)
 		return 0;
 	return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %s: %s", s->path,
@@ -236,6 +240,8 @@ static int open_place(struct store *s, struct fault *f)
 {
 	int dir;
 
+	if (restore_finish(s->dir, f) < 0)
+		return f->code;
 	if (s->flags & STORE_CREATE && mkdir(s->dir, 0700) < 0 && errno != EEXIST)
 		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %s: %s", s->dir,
 				 strerror(errno));

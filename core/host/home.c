@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/host/settings.h"
+#include "storage/restore.h"
 
 uint64_t home_random(void)
 {
@@ -334,7 +335,7 @@ int home_find_with(struct home *h, const char *dir, bool create, const char *con
 		return 0;
 	h->settings.home = h->dir;
 	snprintf(h->lock, sizeof(h->lock), "%s/host.lock", h->dir);
-	if (settings_load(h, flags, create, f) < 0)
+	if (restore_finish(h->dir, f) < 0 || settings_load(h, flags, create, f) < 0)
 		return f->code;
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;
