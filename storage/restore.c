@@ -268,17 +268,22 @@ static void drop_index(int dir)
 static int finish_alone(int dir, struct fault *f)
 {
 	int new = openat(dir, ready, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int aside = new < 0 ? failed(f, "open restore.ready") : open_aside(dir, new, f);
+	int aside = -1;
 
-	if (aside >= 0 && change_files(dir, new, aside, f) == 0) {
+	if (new < 0)
+		return failed(f, "open restore.ready");
+	/* Without both of them only the folder is left to go. */
+	if (is_there(new, "secret") || is_there(new, "state.db"))
+		aside = open_aside(dir, new, f);
+	if (aside >= 0 && change_files(dir, new, aside, f) == 0)
 		drop_index(dir);
+	if (!f->code) {
 		remove_folder(dir, ready);
 		fsync(dir);
 	}
 	if (aside >= 0)
 		close(aside);
-	if (new >= 0)
-		close(new);
+	close(new);
 	return f->code;
 }
 
