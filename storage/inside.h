@@ -70,6 +70,9 @@ void stmt_reset_all(struct store *s);
  * `dir`, without a state unless one is to be made. */
 int place_check(int dir, const char *path, bool make, struct fault *f);
 
+/* Makes state.db where there is none and the store is to make one. */
+int place_make(struct store *s, int dir, struct fault *f);
+
 /* The integer of a one-row statement, or -1 with a fault. */
 int64_t store_number(struct store *s, const char *sql, struct fault *f);
 int store_exec(struct store *s, const char *sql, struct fault *f);

@@ -131,7 +131,9 @@ static int open_dir(const char *dir, struct fault *f)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	return fd < 0 ? failed(f, "open the state folder") : fd;
+	if (fd < 0)
+		return failed(f, "open the state folder");
+	return fd;
 }
 
 int restore_stage(const char *dir, const char *file, char *stage, size_t room,

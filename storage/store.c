@@ -204,26 +204,9 @@ static int reconnect(struct store *s, struct fault *f)
 	return 0;
 }
 
-/* A node, not a descriptor: SQLite alone opens the state file.  SQLite gives
- * -wal and -shm the same mode. */
-static int make_node(struct store *s, int dir, struct fault *f)
-{
-	if (!(s->flags & STORE_CREATE) || faccessat(dir, "state.db", F_OK, 0) == 0)
-		return 0;
-	if (ground_vacant(s, f) < 0)
-		return f->code;
-	/* Folders of workspaces that lie here are of another state's: see restore.h. */
-	if (faccessat(dir, "workspaces", F_OK, 0) == 0)
-		mkdirat(dir, "replaced", 0700);
-	if (mknodat(dir, "state.db", S_IFREG | 0600, 0) == 0 || errno == EEXIST)
-		return 0;
-	return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %s: %s", s->path,
-			 strerror(errno));
-}
-
 static int open_under_lock(struct store *s, int dir, struct fault *f)
 {
-	if (make_node(s, dir, f) < 0 || connect_file(s, f) < 0 ||
+	if (place_make(s, dir, f) < 0 || connect_file(s, f) < 0 ||
 	    ground_admit(s, f) < 0 || store_migrate(s, f) < 0 || tune(s, f) < 0)
 		return f->code;
 	return ground_note(s, f);

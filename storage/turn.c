@@ -114,9 +114,9 @@ static void name_holders(const struct turn *t, char *out, size_t size)
 	DIR *d = fstat(t->lock, &want) == 0 ? opendir("/proc") : NULL;
 
 	snprintf(out, size, "(not seen from here)");
-	while (d && (e = readdir(d)) && len + 64 < size) {
+	while (d && (e = readdir(d)) && len + 80 < size) {
 		long pid = strtol(e->d_name, NULL, 10);
-		char name[60];
+		char name[80];
 
 		if (pid <= 0 || !process_holds(t, &want, pid))
 			continue;
@@ -140,7 +140,7 @@ int turn_alone(struct turn *t, long wait_ms, const char *why, struct fault *f)
 {
 	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
 	int64_t until = monotonic_ms() + wait_ms;
-	char pids[180];
+	char pids[240];
 
 	if (t->lock < 0)
 		return 0;
