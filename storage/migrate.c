@@ -111,7 +111,7 @@ int store_migrate(struct store *s, struct fault *f)
 	if (version > migration_count)
 		return refuse_newer(s, version, f);
 	if (version < migration_count) {
-		if (turn_alone(&s->turn, WAIT_MS, "the state must be migrated", f) < 0 ||
+		if (turn_alone(&s->turn, WAIT_MS, f) < 0 ||
 		    migrate_alone(s, version, f) < 0)
 			return f->code;
 	} else if (use_wal(s, f) < 0) {

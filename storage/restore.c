@@ -294,7 +294,7 @@ static int take_state(struct turn *t, int dir, const char *why, struct fault *f)
 {
 	if (turn_open(t, dir, f) < 0 || turn_lock(t, TURN_OPEN, true, f) < 0)
 		return f->code;
-	return turn_alone(t, WAIT_MS, why, f);
+	return turn_alone_for(t, WAIT_MS, why, f);
 }
 
 int restore_finish(const char *dir, struct fault *f)

@@ -136,7 +136,7 @@ static int64_t monotonic_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-int turn_alone(struct turn *t, long wait_ms, const char *why, struct fault *f)
+int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *f)
 {
 	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
 	int64_t until = monotonic_ms() + wait_ms;
@@ -158,6 +158,11 @@ int turn_alone(struct turn *t, long wait_ms, const char *why, struct fault *f)
 		nanosleep(&pause, NULL);
 	}
 	return 0;
+}
+
+int turn_alone(struct turn *t, long wait_ms, struct fault *f)
+{
+	return turn_alone_for(t, wait_ms, "the state must be migrated", f);
 }
 
 int turn_take(struct turn *t, struct fault *f)
