@@ -256,7 +256,7 @@ int ground_again(struct store *s, struct fault *f)
 	return say_lost(g, f);
 }
 
-int ground_check(struct store *s, bool header, struct fault *f)
+int ground_check(struct store *s, enum ground_look look, struct fault *f)
 {
 	struct ground *g = &s->ground;
 	const char *trouble = NULL;
@@ -265,9 +265,9 @@ int ground_check(struct store *s, bool header, struct fault *f)
 		return 0;
 	if (!g->lost && (trouble = db_trouble(s)))
 		lose(s, trouble);
-	if (!g->lost && s->db && header && !header_holds(s))
+	if (!g->lost && s->db && look >= GROUND_READ && !header_holds(s))
 		lose(s, "was written over");
-	if (!g->lost && s->db && (trouble = log_trouble(s))) {
+	if (!g->lost && s->db && look >= GROUND_WRITE && (trouble = log_trouble(s))) {
 		rescue(s);
 		lose(s, trouble);
 	}

@@ -25,6 +25,13 @@
 
 struct store;
 
+/* How much is looked at: a look costs a system call or two for each. */
+enum ground_look {
+	GROUND_PLACE, /* that state.db is where it was */
+	GROUND_READ, /* and what is in it */
+	GROUND_WRITE, /* and its -wal and -shm */
+};
+
 struct ground {
 	dev_t dev; /* of all three; the inodes are 0 until they are noted */
 	ino_t db, wal, shm;
@@ -44,8 +51,8 @@ int ground_note(struct store *s, struct fault *f);
 /* For a connection opened anew, before SQLite looks at the WAL: whether it has the
  * same file as the one before. */
 int ground_again(struct store *s, struct fault *f);
-/* Whether they are still those; `header`: and what is in them.  A fault stays. */
-int ground_check(struct store *s, bool header, struct fault *f);
+/* Whether they are still those.  Once they are not, it stays so. */
+int ground_check(struct store *s, enum ground_look look, struct fault *f);
 /* Before the connection is closed: SQLite must not apply its WAL to a file that
  * is another one by now. */
 void ground_leave(struct store *s);

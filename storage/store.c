@@ -194,7 +194,7 @@ static void disconnect(struct store *s)
 static int reconnect(struct store *s, struct fault *f)
 {
 	disconnect(s);
-	if (ground_check(s, false, f) < 0)
+	if (ground_check(s, GROUND_PLACE, f) < 0)
 		return f->code;
 	if (connect_file(s, f) < 0 || ground_again(s, f) < 0 || tune(s, f) < 0 ||
 	    ground_note(s, f) < 0) {
@@ -348,7 +348,7 @@ int store_begin(struct store *s, bool write, struct fault *f)
 	if (write && turn_take(&s->turn, f) < 0)
 		return f->code;
 	s->writing = write;
-	if (ground_check(s, true, f) < 0) {
+	if (ground_check(s, write ? GROUND_WRITE : GROUND_READ, f) < 0) {
 		leave(s);
 		return f->code;
 	}
@@ -389,15 +389,16 @@ int store_commit(struct store *s, struct fault *f)
 	leave(s);
 	if (wrote)
 		turn_ring(&s->turn);
-	/* Taken away under the COMMIT: nobody would find what is in it. */
-	return wrote ? ground_check(s, false, f) : 0;
+	/* Taken away under the COMMIT: nobody would find what is in it.  A WAL that was
+	 * is found by the next look: what it holds is not lost yet. */
+	return wrote ? ground_check(s, GROUND_PLACE, f) : 0;
 }
 
 bool store_lost(struct store *s)
 {
 	struct fault f = { 0 };
 
-	return ground_check(s, true, &f) < 0;
+	return ground_check(s, GROUND_WRITE, &f) < 0;
 }
 
 void store_rollback(struct store *s)
@@ -459,7 +460,7 @@ int store_checkpoint(struct store *s, struct fault *f)
 {
 	int frames = 0, copied = 0, rc;
 
-	if (ground_check(s, true, f) < 0)
+	if (ground_check(s, GROUND_WRITE, f) < 0)
 		return f->code;
 	rc = s->db ? sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
 					       &frames, &copied)
