@@ -20,10 +20,9 @@ static void look(struct job *job, struct store *store)
 
 	call->store = store;
 	call->out = NULL;
-	if (store_begin(store, false, &call->fault)) {
-		job->number = store_lost(store);
+	job->number = store_lost(store); /* a read alone does not look at its WAL */
+	if (store_begin(store, false, &call->fault))
 		return;
-	}
 	if (sql_row(call, host_due, due, .now = call->now) > 0)
 		call->out = due;
 	store_rollback(store);
