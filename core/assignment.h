@@ -23,6 +23,9 @@ int assignment_call_off(struct call *call, int64_t task, bool running, int64_t a
  * says `why`: its own will not come any more, and nobody else may run it. */
 int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 
+/* The same for all that is open, whoever's; how many. */
+int assignments_end(struct call *call, const char *why);
+
 /* Collects results for a receiver: its own as a sender and, when the lead or the
  * operator receives for it, those that it made.  `request`: hash of the request, or 0. */
 int result_collect(struct call *call, const struct agent_row *a, int64_t request,

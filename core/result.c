@@ -376,6 +376,23 @@ int assignment_interrupt(struct call *call, int64_t agent, const char *why)
 	return rc < 0 ? rc : 0;
 }
 
+int assignments_end(struct call *call, const char *why)
+{
+	const struct result_store_in r = { .exit_code = -1, .stdout = "", .stderr = why };
+	struct assignments_running_row *all = NULL;
+	struct assignment_row x;
+	size_t n;
+	int rc;
+
+	rc = sql_all(call, assignments_open, &all, &n);
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		rc = sql_row(call, assignment_by_message, &x, .message = all[i].message);
+		if (rc > 0)
+			rc = keep(call, &x, &r);
+	}
+	return rc < 0 ? rc : (int)n;
+}
+
 /* What runs is being worked on: its task is started and its lease renewed. */
 static int note_running(struct call *call, int64_t agent, const char *id,
 			int64_t *renewed)

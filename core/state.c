@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/assignment.h"
 #include "core/id.h"
 #include "core/task.h"
 #include "core/version.h"
@@ -203,6 +204,19 @@ int state_status(struct call *call, const struct state_status_in *in,
 	for (size_t i = 0; i < teams.n_teams; i++)
 		out->tasks_open += teams.teams[i].open_tasks;
 	return 0;
+}
+
+int state_renew(struct call *call, const struct state_renew_in *in,
+		struct state_renew_out *out)
+{
+	int ended = assignments_end(call, in->why);
+
+	if (ended < 0)
+		return ended;
+	out->assignments = ended;
+	out->incarnation =
+		arena_printf(&call->arena, "%016" PRIx64, (uint64_t)call->seed);
+	return sql_run(call, state_renew, .incarnation = out->incarnation);
 }
 
 /* --- cleaning -------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@
 struct mcp;
 
 struct mcp_options {
-	const struct home *home; /* borrowed for the peer's life */
+	struct home *home; /* borrowed for the peer's life */
 	const char *toolsets; /* "core,workspace" or "all"; NULL: core */
 	bool output_schemas; /* list what tools answer, too */
 	bool direct; /* never use the host */
@@ -53,6 +53,6 @@ int mcp_timeout(const struct mcp *m); /* ms until step is due; -1 */
 void mcp_step(struct mcp *m);
 
 /* `cadre mcp`: serves stdin and stdout until the end of input. */
-int mcp_main(int argc, char **argv, const struct home *home);
+int mcp_main(int argc, char **argv, struct home *home);
 
 #endif

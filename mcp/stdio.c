@@ -140,7 +140,7 @@ static int read_options(int argc, char **argv, struct mcp_options *o)
 	return 0;
 }
 
-int mcp_main(int argc, char **argv, const struct home *home)
+int mcp_main(int argc, char **argv, struct home *home)
 {
 	struct stdio s = { 0 };
 	struct mcp_options o = { .home = home, .send = keep_message, .arg = &s };

@@ -85,6 +85,11 @@ WHERE x.agent = :agent AND x.state < 2 AND (x.state = 1 OR x.offered = 1
 		WHERE d.message = x.message AND d.agent = x.agent AND d.state = 1))
 ORDER BY x.message;
 
+-- name: assignments_open
+-- row: assignments_running
+-- scan ok: open ones, along their index
+SELECT message FROM assignment WHERE state < 2 ORDER BY message;
+
 -- name: assignments_of_task
 -- Open ones of a task whose claim is over; those that run, too, when :running.
 SELECT message, team, agent, state FROM assignment

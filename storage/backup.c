@@ -51,11 +51,16 @@ static int check_references(sqlite3 *db, struct fault *f)
 	return f->code;
 }
 
+int store_check_db(sqlite3 *db, struct fault *f)
+{
+	return check_integrity(db, f) < 0 ? (int)f->code : check_references(db, f);
+}
+
 int store_check(struct store *s, struct fault *f)
 {
 	if (!s->db)
 		return store_fault(s, SQLITE_CANTOPEN, "check", f);
-	return check_integrity(s->db, f) < 0 ? f->code : check_references(s->db, f);
+	return store_check_db(s->db, f);
 }
 
 /* --- copies ------------------------------------------------------------------- */
@@ -83,6 +88,20 @@ static int verify(struct store *s, const char *path, struct fault *f)
 		store_fault(s, rc, "backup", f);
 	else
 		check_integrity(db, f);
+	sqlite3_close(db);
+	return f->code;
+}
+
+/* A copy is another file than the one that it is of: see ground.h. */
+static int mark_copy(struct store *s, const char *path, struct fault *f)
+{
+	sqlite3 *db = NULL;
+	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, s->vfs);
+
+	if (rc != SQLITE_OK)
+		store_fault(s, rc, "backup", f);
+	else
+		store_mark(db, f);
 	sqlite3_close(db);
 	return f->code;
 }
@@ -124,8 +143,8 @@ int store_copy_to(struct store *s, const char *path, bool replace, struct fault 
 	/* An empty node is what VACUUM INTO takes, and it keeps its mode. */
 	if (mknod(temp, S_IFREG | 0600, 0) < 0)
 		fault_set(f, FAULT_IO, "", "cannot make %s: %s", temp, strerror(errno));
-	else if (vacuum_into(s, temp, f) == 0 && verify(s, temp, f) == 0 &&
-		 sync_path(temp, O_RDONLY, f) == 0)
+	else if (vacuum_into(s, temp, f) == 0 && mark_copy(s, temp, f) == 0 &&
+		 verify(s, temp, f) == 0 && sync_path(temp, O_RDONLY, f) == 0)
 		put_in_place(temp, path, replace, f);
 	if (f->code)
 		unlink(temp);

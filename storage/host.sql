@@ -23,6 +23,10 @@ SELECT s.alive_at, s.incarnation,
 		WHERE due_at IS NOT NULL AND state < 3) AS live
 FROM state s WHERE s.one = 1;
 
+-- name: state_renew
+-- Whoever kept a cursor of the former state is told that it is of another one.
+UPDATE state SET incarnation = :incarnation WHERE one = 1;
+
 -- name: state_alive
 -- A host lives: what it misses from now on is a gap.
 UPDATE state SET alive_at = :now WHERE one = 1;

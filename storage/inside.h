@@ -10,6 +10,7 @@
 
 #include <sqlite3.h>
 
+#include "storage/ground.h"
 #include "storage/kept.h"
 #include "storage/stmt.h"
 #include "storage/turn.h"
@@ -39,6 +40,7 @@ struct store {
 	unsigned flags;
 	char *dir, *path, *vfs;
 	struct turn turn;
+	struct ground ground;
 	bool writing; /* holds the turn */
 	bool full; /* a step found no room on the disk */
 	int n_queries; /* open ones */
@@ -73,10 +75,17 @@ int place_check(int dir, const char *path, bool make, struct fault *f);
  * migrations have not made. */
 int schema_check(struct store *s, int version, struct fault *f);
 
+/* Makes state.db where there is none and the store is to make one. */
+int place_make_state(struct store *s, int dir, struct fault *f);
+
 /* The integer of a one-row statement, or -1 with a fault. */
 int64_t store_number(struct store *s, const char *sql, struct fault *f);
 int store_exec(struct store *s, const char *sql, struct fault *f);
 
+/* integrity_check and foreign_key_check of any database. */
+int store_check_db(sqlite3 *db, struct fault *f);
+/* Gives a database a mark of its own: see ground.h. */
+int store_mark(sqlite3 *db, struct fault *f);
 /* Brings an opened file (or nothing) to the version of this program, alone
  * under TURN_OPEN; leaves it holding TURN_VERSION shared. */
 int store_migrate(struct store *s, struct fault *f);

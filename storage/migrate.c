@@ -79,9 +79,23 @@ static int first_time(struct store *s, struct fault *f)
 	return store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL", f);
 }
 
+/* In the file itself, not in the WAL: while there is none, or none any more. */
+static int set_mark(struct store *s, struct fault *f)
+{
+	int64_t mark = store_number(s, "PRAGMA application_id", f);
+
+	if (mark || s->flags & STORE_MEMORY)
+		return mark < 0 ? (int)f->code : 0;
+	if (store_mark(s->db, f) < 0)
+		return f->code;
+	if (store_exec(s, "PRAGMA wal_checkpoint(TRUNCATE)", f) < 0)
+		return f->code;
+	return ground_admit(s, f);
+}
+
 static int migrate_alone(struct store *s, int64_t version, struct fault *f)
 {
-	if (version == 0 && first_time(s, f) < 0)
+	if ((version == 0 && first_time(s, f) < 0) || set_mark(s, f) < 0)
 		return f->code;
 	if (version > 0 && schema_check(s, (int)version, f) < 0)
 		return f->code;

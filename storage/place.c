@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -48,4 +50,21 @@ int place_check(int dir, const char *path, bool make, struct fault *f)
 		return fault_hint(f, "make one with `cadre init`");
 	}
 	return 0;
+}
+
+/* A node, not a descriptor: SQLite alone opens the state file.  SQLite gives
+ * -wal and -shm the same mode. */
+int place_make_state(struct store *s, int dir, struct fault *f)
+{
+	if (!(s->flags & STORE_CREATE) || faccessat(dir, "state.db", F_OK, 0) == 0)
+		return 0;
+	if (ground_vacant(s, f) < 0)
+		return f->code;
+	/* Folders of workspaces that lie here are of another state's: see restore.h. */
+	if (faccessat(dir, "workspaces", F_OK, 0) == 0)
+		mkdirat(dir, "replaced", 0700);
+	if (mknodat(dir, "state.db", S_IFREG | 0600, 0) == 0 || errno == EEXIST)
+		return 0;
+	return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %s: %s", s->path,
+			 strerror(errno));
 }

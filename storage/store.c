@@ -3,6 +3,7 @@
 #include "storage/durable.h"
 #include "storage/fault_vfs.h"
 #include "storage/inside.h"
+#include "storage/restore.h"
 #include "storage/search.h"
 #include "storage/wal_vfs.h"
 
@@ -183,6 +184,7 @@ static void disconnect(struct store *s)
 {
 	int rc;
 
+	ground_leave(s);
 	kept_forget(&s->kept);
 	stmt_release_all(s);
 	rc = sqlite3_close(s->db);
@@ -196,37 +198,38 @@ static void disconnect(struct store *s)
 static int reconnect(struct store *s, struct fault *f)
 {
 	disconnect(s);
-	if (connect_file(s, f) < 0 || tune(s, f) < 0) {
+	if (ground_check(s, GROUND_PLACE, f) < 0)
+		return f->code;
+	if (connect_file(s, f) < 0 || ground_again(s, f) < 0 || tune(s, f) < 0 ||
+	    ground_note(s, f) < 0) {
 		disconnect(s);
 		return f->code;
 	}
 	return 0;
 }
 
-/* A node, not a descriptor: SQLite alone opens the state file.  SQLite gives
- * -wal and -shm the same mode, and syncs the folder with its first commit. */
-static int make_node(struct store *s, int dir, struct fault *f)
-{
-	if (!(s->flags & STORE_CREATE) ||
-	    mknodat(dir, "state.db", S_IFREG | 0600, 0) == 0 || errno == EEXIST)
-		return 0;
-	return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %s: %s", s->path,
-			 strerror(errno));
-}
-
 static int open_under_lock(struct store *s, int dir, struct fault *f)
 {
-	if (make_node(s, dir, f) < 0 || connect_file(s, f) < 0 ||
-	    store_migrate(s, f) < 0 || schema_check(s, migration_count, f) < 0 ||
-	    tune(s, f) < 0)
+	if (place_make_state(s, dir, f) < 0 || connect_file(s, f) < 0 ||
+	    ground_admit(s, f) < 0 || store_migrate(s, f) < 0 ||
+	    schema_check(s, migration_count, f) < 0 || tune(s, f) < 0)
 		return f->code;
-	return 0;
+	return ground_note(s, f);
+}
+
+static int open_in_memory(struct store *s, struct fault *f)
+{
+	if (connect_file(s, f) < 0 || store_migrate(s, f) < 0)
+		return f->code;
+	return tune(s, f);
 }
 
 static int open_place(struct store *s, struct fault *f)
 {
 	int dir;
 
+	if (restore_finish(s->dir, f) < 0)
+		return f->code;
 	if (s->flags & STORE_CREATE &&
 	    (mkdir(s->dir, 0700) ? errno != EEXIST : dir_sync_above(s->dir)))
 		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %s: %s", s->dir,
@@ -262,7 +265,9 @@ static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
 		s->vfs = strdup(vfs);
 	n = flags & STORE_MEMORY ? asprintf(&s->path, ":memory:")
 				 : asprintf(&s->path, "%s/state.db", dir);
-	if (n < 0 || !s->dir || (vfs && !s->vfs))
+	if (n < 0 || !s->dir || (vfs && !s->vfs) ||
+	    asprintf(&s->ground.wal_path, "%s-wal", s->path) < 0 ||
+	    asprintf(&s->ground.shm_path, "%s-shm", s->path) < 0)
 		abort();
 	return s;
 }
@@ -281,7 +286,7 @@ int store_open(struct store **out, const char *dir, unsigned flags, const char *
 #endif
 	s = store_new(dir, flags, wal_vfs_over(vfs));
 	if (flags & STORE_MEMORY)
-		open_under_lock(s, -1, f);
+		open_in_memory(s, f);
 	else
 		open_place(s, f);
 	if (f->code) {
@@ -302,6 +307,7 @@ void store_close(struct store *s)
 	disconnect(s);
 	turn_close(&s->turn);
 	kept_release(&s->kept);
+	ground_release(&s->ground);
 	free(s->dir);
 	free(s->path);
 	free(s->vfs);
@@ -348,6 +354,10 @@ int store_begin(struct store *s, bool write, struct fault *f)
 	if (write && turn_take(&s->turn, f) < 0)
 		return f->code;
 	s->writing = write;
+	if (ground_check(s, write ? GROUND_WRITE : GROUND_READ, f) < 0) {
+		leave(s);
+		return f->code;
+	}
 	rc = own_run(s, write ? OWN_BEGIN_WRITE : OWN_BEGIN_READ);
 	if (rc == SQLITE_OK && write)
 		kept_check(&s->kept, file_version(s));
@@ -385,7 +395,16 @@ int store_commit(struct store *s, struct fault *f)
 	leave(s);
 	if (wrote)
 		turn_ring(&s->turn);
-	return 0;
+	/* Taken away under the COMMIT: nobody would find what is in it.  A WAL that was
+	 * is found by the next look: what it holds is not lost yet. */
+	return wrote ? ground_check(s, GROUND_PLACE, f) : 0;
+}
+
+bool store_lost(struct store *s)
+{
+	struct fault f = { 0 };
+
+	return ground_check(s, GROUND_WRITE, &f) < 0;
 }
 
 void store_rollback(struct store *s)
@@ -447,6 +466,8 @@ int store_checkpoint(struct store *s, struct fault *f)
 {
 	int frames = 0, copied = 0, rc;
 
+	if (ground_check(s, GROUND_WRITE, f) < 0)
+		return f->code;
 	rc = s->db ? sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
 					       &frames, &copied)
 		   : SQLITE_CANTOPEN;

@@ -49,8 +49,9 @@ void store_close(struct store *s); /* NULL is fine */
 /* Takes the turn and BEGIN IMMEDIATE, or BEGIN for a read. */
 int store_begin(struct store *s, bool write, struct fault *f);
 /* COMMIT, gives the turn back, rings the bell.  A failure means that the
- * outcome is unknown: the store has closed and opened its connection anew and
- * every call of the transaction must be answered `unavailable`. */
+ * outcome is unknown: the store has closed and opened its connection anew, or its
+ * files are gone, and every call of the transaction must be answered
+ * `unavailable`. */
 int store_commit(struct store *s, struct fault *f);
 void store_rollback(struct store *s);
 int store_savepoint(struct store *s, struct fault *f);
@@ -62,6 +63,10 @@ bool store_intact(const struct store *s);
 /* How many rows this connection has changed: equal before and after a call
  * that failed means that there is nothing to undo. */
 int64_t store_changes(const struct store *s);
+
+/* Whether its files were moved, removed or replaced since they were opened.  Then no
+ * transaction begins any more, each says why, and the store can but be closed. */
+bool store_lost(struct store *s);
 
 /* --- statements: use the macros of core/call.h ------------------------------ */
 

@@ -87,6 +87,23 @@ static bool process_holds(const struct turn *t, const struct stat *want, long pi
 	return found;
 }
 
+/* The words that a process was started with, as `cadre mcp`; cut where they are long. */
+static void name_process(long pid, char *out, size_t size)
+{
+	char path[64], words[40] = "";
+	int fd, n;
+
+	snprintf(path, sizeof(path), "/proc/%ld/cmdline", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : (int)read(fd, words, sizeof(words) - 1);
+	if (fd >= 0)
+		close(fd);
+	for (int i = 0; i < n - 1; i++)
+		if ((unsigned char)words[i] < ' ' || words[i] == 127)
+			words[i] = ' ';
+	snprintf(out, size, "%ld (%s)", pid, words);
+}
+
 /* OFD locks have no owner that the kernel would name, but whoever has
  * state.lock open has the state open. */
 static void name_holders(const struct turn *t, char *out, size_t size)
@@ -97,12 +114,15 @@ static void name_holders(const struct turn *t, char *out, size_t size)
 	DIR *d = fstat(t->lock, &want) == 0 ? opendir("/proc") : NULL;
 
 	snprintf(out, size, "(not seen from here)");
-	while (d && (e = readdir(d)) && len + 16 < size) {
+	while (d && (e = readdir(d)) && len + 80 < size) {
 		long pid = strtol(e->d_name, NULL, 10);
+		char name[80];
 
-		if (pid > 0 && process_holds(t, &want, pid))
-			len += (size_t)snprintf(out + len, size - len, "%s%ld",
-						len ? ", " : "", pid);
+		if (pid <= 0 || !process_holds(t, &want, pid))
+			continue;
+		name_process(pid, name, sizeof(name));
+		len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
+					name);
 	}
 	if (d)
 		closedir(d);
@@ -116,11 +136,11 @@ static int64_t monotonic_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-int turn_alone(struct turn *t, long wait_ms, struct fault *f)
+int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *f)
 {
 	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
 	int64_t until = monotonic_ms() + wait_ms;
-	char pids[120];
+	char pids[240];
 
 	if (t->lock < 0)
 		return 0;
@@ -131,14 +151,18 @@ int turn_alone(struct turn *t, long wait_ms, struct fault *f)
 		if (monotonic_ms() >= until) {
 			name_holders(t, pids, sizeof(pids));
 			fault_set(f, FAULT_UNAVAILABLE, "",
-				  "the state must be "
-				  "migrated, but processes have it open: %s",
-				  pids);
-			return fault_hint(f, "stop them (`cadre down`), then repeat");
+				  "%s, but processes have it open: %s", why, pids);
+			return fault_hint(f, "stop them (a host: `cadre down`), then "
+					     "repeat");
 		}
 		nanosleep(&pause, NULL);
 	}
 	return 0;
+}
+
+int turn_alone(struct turn *t, long wait_ms, struct fault *f)
+{
+	return turn_alone_for(t, wait_ms, "the state must be migrated", f);
 }
 
 int turn_take(struct turn *t, struct fault *f)

@@ -35,9 +35,11 @@ void turn_close(struct turn *t);
 /* Waits for the lock; a failure is one of the file system. */
 int turn_lock(struct turn *t, enum turn_byte byte, bool exclusive, struct fault *f);
 void turn_unlock(struct turn *t, enum turn_byte byte);
-/* Takes the version byte alone, within `wait_ms`; else `unavailable`, which
+/* Takes the version byte alone to migrate, within `wait_ms`; else `unavailable`, which
  * names the processes that have the state open. */
 int turn_alone(struct turn *t, long wait_ms, struct fault *f);
+/* The same for another reason, which the fault says. */
+int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *f);
 
 int turn_take(struct turn *t, struct fault *f); /* to write */
 void turn_give(struct turn *t);

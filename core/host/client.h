@@ -7,6 +7,8 @@
  * repeats once directly with the same key.  Reads need no host: a client with
  * `local_reads` runs them on a read connection of its own in any case.
  * Calls may be under way side by side; a direct wait watches the bell.
+ * A state that was moved or replaced under a direct client is a fault once; the next
+ * call opens what is there then.
  * One thread; the owner polls client_fd() and calls client_step().
  */
 #ifndef CLIENT_H
@@ -17,7 +19,7 @@
 struct client;
 
 struct client_options {
-	const struct home *home; /* borrowed for the client's life */
+	struct home *home; /* borrowed for the client's life */
 	bool direct; /* never use the socket */
 	bool local_reads;
 	struct identity identity;

@@ -17,6 +17,21 @@ enum { MIRROR_MS = 50 };
 
 /* --- the store ------------------------------------------------------------------ */
 
+/* The state is opened as it is now, which may not be as it was when this process
+ * started.  One that was there once is not made anew. */
+static int open_store(struct client *c, struct store **out, unsigned flags,
+		      struct fault *f)
+{
+	if (home_renew(c->o.home, f) < 0)
+		return f->code;
+	if (c->opened)
+		flags &= ~(unsigned)STORE_CREATE;
+	if (store_open(out, c->o.home->dir, flags, NULL, f) < 0)
+		return f->code;
+	c->opened = true;
+	return 0;
+}
+
 /* A client that only reads beside a host opens no connection that could write. */
 static struct store *store_for(struct client *c, const struct op *op, struct fault *f)
 {
@@ -27,11 +42,11 @@ static struct store *store_for(struct client *c, const struct op *op, struct fau
 	if (reads && !c->reader) {
 		struct fault why = { 0 };
 
-		store_open(&c->reader, c->o.home->dir, STORE_READ, NULL, &why);
+		open_store(c, &c->reader, STORE_READ, &why);
 	}
 	if (reads && c->reader)
 		return c->reader;
-	store_open(&c->store, c->o.home->dir, home_store_flags(c->o.home), NULL, f);
+	open_store(c, &c->store, home_store_flags(c->o.home), f);
 	return c->store;
 }
 
@@ -46,13 +61,32 @@ static void mirror_owed(struct client *c)
 	c->owes_mirror = false;
 }
 
-void direct_close(struct client *c)
+static void close_stores(struct client *c)
 {
-	mirror_owed(c);
 	store_close(c->reader);
 	store_close(c->store);
 	if (c->bell >= 0)
 		close(c->bell);
+	c->reader = c->store = NULL;
+	c->bell = -1;
+	c->looked_at = 0;
+	c->lost = false;
+}
+
+void direct_close(struct client *c)
+{
+	mirror_owed(c);
+	close_stores(c);
+}
+
+/* Calls that are parked on a lost store end with its fault first. */
+static void leave_lost(struct client *c)
+{
+	for (const struct ticket *t = c->calls; t; t = t->next)
+		if (t->call)
+			return;
+	c->owes_mirror = false;
+	close_stores(c);
 }
 
 /* --- waiting ---------------------------------------------------------------------- */
@@ -98,6 +132,11 @@ void direct_look(struct client *c, bool rung)
 	while (rung && read(c->bell, data, sizeof(data)) > 0)
 		;
 	c->looked_at = now;
+	if (store_lost(any_store(c))) {
+		c->lost = true;
+		wake_all(c);
+		return;
+	}
 	version = store_data_version(any_store(c));
 	if (version == c->version)
 		return;
@@ -175,6 +214,7 @@ void direct_run(struct client *c, struct ticket *t)
 		watch_bell(c);
 	if (call_run(call) < 0) {
 		f = call->fault;
+		c->lost |= f.code == FAULT_UNAVAILABLE && store_lost(call->store);
 		ticket_end(c, t, NULL, &f);
 		return;
 	}
@@ -200,6 +240,8 @@ void direct_start(struct client *c, struct ticket *t)
 		return;
 	}
 	t->until = client_now() + t->wait_ms;
+	if (c->lost)
+		leave_lost(c);
 	if (prepare(c, t, &f) < 0)
 		ticket_end(c, t, NULL, &f);
 	else

@@ -22,6 +22,7 @@
 #include "core/host/settings.h"
 #include "core/host/tracked.h"
 #include "storage/durable.h"
+#include "storage/restore.h"
 
 uint64_t home_random(void)
 {
@@ -344,7 +345,7 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 		return 0;
 	h->settings.home = h->dir;
 	snprintf(h->lock, sizeof(h->lock), "%s/host.lock", h->dir);
-	if (settings_load(h, flags, create, f) < 0)
+	if (restore_finish(h->dir, f) < 0 || settings_load(h, flags, create, f) < 0)
 		return f->code;
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;
@@ -372,6 +373,19 @@ int home_init(struct home *h, const char *dir, const char *const *flags, struct 
 		return f->code;
 	return load(h, true, flags, f);
 }
+
+int home_renew(struct home *h, struct fault *f)
+{
+	struct stat st;
+
+	if (stat(h->dir, &st)) {
+		fault_set(f, FAULT_NOT_FOUND, "/home",
+			  "there is no state at %.150s any more", h->dir);
+		return fault_hint(f, "bring its folder back, or make one: cadre init");
+	}
+	return find_sockets(h, f) < 0 ? (int)f->code : settings_renew(h, f);
+}
+
 unsigned home_store_flags(const struct home *h)
 {
 	bool normal = h->settings.config.state_durability == DURABILITY_NORMAL;

@@ -41,6 +41,10 @@ int home_find(struct home *h, const char *dir, bool create, struct fault *f);
 int home_find_with(struct home *h, const char *dir, bool create, const char *const *flags,
 		   struct fault *f);
 
+/* For a process that stays, before it opens the state once more: the socket and the
+ * secret of what is at h->dir now. */
+int home_renew(struct home *h, struct fault *f);
+
 /* The flags of store_open() for who may write here. */
 unsigned home_store_flags(const struct home *h);
 

@@ -1,5 +1,6 @@
 #include "core/host/host.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -388,13 +389,22 @@ static int serve(struct host *host, struct fault *f)
 	network_release(host);
 	reconcile_release(host);
 	close_threads(host);
-	return rc;
+	if (host->lost.code)
+		*f = host->lost;
+	return rc ? rc : (int)f->code;
+}
+
+/* An open folder keeps its inode, from which the socket has its name: a state that
+ * is made anew at the same path has another one. */
+static int pin_folder(const struct home *home)
+{
+	return open(home->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 int host_run(const struct host_options *options, struct fault *f)
 {
 	struct host *host;
-	int lock, rc;
+	int lock, folder, rc;
 
 	spare_memory();
 	allow_files();
@@ -402,6 +412,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	lock = home_hold(options->home, f);
 	if (lock < 0)
 		return lock;
+	folder = pin_folder(options->home);
 	host = calloc(1, sizeof(*host));
 	if (!host)
 		abort();
@@ -420,5 +431,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	log_close(host->log);
 	free(host);
 	close(lock);
+	if (folder >= 0)
+		close(folder);
 	return rc;
 }

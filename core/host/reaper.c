@@ -20,6 +20,7 @@ static void look(struct job *job, struct store *store)
 
 	call->store = store;
 	call->out = NULL;
+	job->number = store_lost(store); /* a read alone does not look at its WAL */
 	if (store_begin(store, false, &call->fault))
 		return;
 	if (sql_row(call, host_due, due, .now = call->now) > 0)
@@ -96,6 +97,17 @@ static void look_now(struct host *host)
 	host_ahead(host, job);
 }
 
+/* Somebody took the state away: all calls are refused by now, and what is there
+ * instead is another host's.  Guests go on as they do without a host. */
+static void end_homeless(struct host *host, const struct fault *why)
+{
+	if (host->lost.code)
+		return;
+	host->lost = *why;
+	log_line(host->log, LOG_LEVEL_ERROR, "%s: the host ends", why->text);
+	host_stop(host);
+}
+
 /* A look that could not be taken holds nobody up. */
 static void on_looked(struct job *job)
 {
@@ -105,6 +117,8 @@ static void on_looked(struct job *job)
 	int64_t now = job->call.now;
 
 	r->busy = false;
+	if (job->number)
+		end_homeless(host, &job->call.fault);
 	if (due && !host->stopping) {
 		snprintf(host->incarnation, sizeof(host->incarnation), "%s",
 			 due->incarnation);

@@ -271,6 +271,16 @@ static void sweep_all(struct host *host)
 	if (!s)
 		return;
 	s->home = host->home->dir;
+	if (faccessat(AT_FDCWD, arena_printf(&s->arena, "%s/replaced", s->home), F_OK,
+		      0) == 0) {
+		log_line(host->log, LOG_LEVEL_NOTE,
+			 "what no row knows is not cleared away: it may be of the former "
+			 "state in %s/replaced",
+			 s->home);
+		arena_release(&s->arena);
+		free(s);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
 		size_t from = s->n_folders;
 

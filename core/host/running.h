@@ -40,6 +40,7 @@ struct host {
 	uv_pipe_t listener;
 	struct log *log;
 	bool stopping;
+	struct fault lost; /* why the state is not where it was; else no fault */
 
 	struct job_pool jobs;
 	struct writer *writer;

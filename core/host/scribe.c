@@ -47,11 +47,14 @@ static void complain(struct scribe *s, const struct fault *f)
 	s->failed = true;
 }
 
-/* The vault may come to be, or to be writable, at any time. */
+/* The vault may come to be, or to be writable, at any time.  When the state folder is
+ * gone it is not made again, nor is one of another state's written. */
 static bool is_open(struct scribe *s)
 {
 	struct fault f = { 0 };
 
+	if (!s->mirror && store_lost(s->store))
+		return false;
 	if (!s->mirror && mirror_open(&s->mirror, s->home, &f))
 		complain(s, &f);
 	else

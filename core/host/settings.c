@@ -156,6 +156,11 @@ static int load_secret(struct home *h, bool create, struct fault *f)
 	return rc;
 }
 
+int settings_renew(struct home *h, struct fault *f)
+{
+	return load_secret(h, false, f);
+}
+
 /* --- all of them ------------------------------------------------------------ */
 
 int settings_load(struct home *h, const char *const *flags, bool create, struct fault *f)

@@ -13,4 +13,7 @@ int settings_load(struct home *h, const char *const *flags, bool create, struct 
 /* A copy of a text that lives as long as `h`; NULL when there is no room. */
 const char *home_keep(struct home *h, const char *text);
 
+/* Reads the secret once more: the state may be another one by now. */
+int settings_renew(struct home *h, struct fault *f);
+
 #endif

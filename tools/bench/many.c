@@ -233,7 +233,7 @@ struct writers {
 	float ms[WRITERS][SAMPLES];
 };
 
-static struct client *open_direct(const struct home *home)
+static struct client *open_direct(struct home *home)
 {
 	struct client_options o = { .home = home, .direct = true };
 	struct client *c;
@@ -247,7 +247,7 @@ static struct client *open_direct(const struct home *home)
 }
 
 /* Sends, rests 5 ms, sends. */
-static int write_on(const struct home *home, struct writers *w, int me)
+static int write_on(struct home *home, struct writers *w, int me)
 {
 	static const struct timespec rest = { .tv_nsec = 5 * 1000 * 1000 };
 	struct client *c = open_direct(home);

@@ -1,4 +1,8 @@
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,56 +13,153 @@
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
 
-/* HOME/backups/state-20261121-080000.db */
-static void default_path(const struct home *home, char *path, size_t room)
+enum { SECRET = 32 };
+
+/* --- folders ------------------------------------------------------------------------- */
+
+/* HOME/backups/state-20261121-080000.123.db */
+static int default_path(const struct home *home, char *path, size_t room, struct fault *f)
 {
-	time_t now = time(NULL);
+	struct timespec now;
 	struct tm tm;
 	char when[32];
 
-	gmtime_r(&now, &tm);
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
 	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
 	snprintf(path, room, "%s/backups", home->dir);
-	dir_make(path, 0700);
-	snprintf(path, room, "%s/backups/state-%s.db", home->dir, when);
+	if (dir_make(path, 0700))
+		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
+	snprintf(path, room, "%s/backups/state-%s.%03ld.db", home->dir, when,
+		 now.tv_nsec / 1000000);
+	return 0;
 }
 
-static int back_up(struct cli *cli, const char *path, struct fault *f)
+/* Whether `name` is that of a copy under way, `base` with the number of a process and
+ * `.tmp`, whose process has ended. */
+static bool is_leftover(const char *name, const char *base)
 {
-	struct store *store = NULL;
+	size_t n = strlen(base);
+	char *end;
+	long pid;
 
-	if (store_open(&store, cli->home.dir, 0, NULL, f) == 0)
-		store_backup(store, path, f);
-	store_close(store);
+	if (strncmp(name, base, n))
+		return false;
+	name += n;
+	name += strncmp(name, ".secret", 7) ? 0 : 7;
+	if (*name != '.' || name[1] < '1' || name[1] > '9')
+		return false;
+	pid = strtol(name + 1, &end, 10);
+	return strncmp(end, ".tmp", 4) == 0 && (!end[4] || end[4] == '-') &&
+	       kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+static void remove_leftovers(const char *path)
+{
+	char folder[4400], name[4400];
+	const char *base;
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	snprintf(name, sizeof(name), "%s", path);
+	base = basename(name);
+	d = opendir(dirname(folder));
+	while (d && (e = readdir(d)))
+		if (is_leftover(e->d_name, base))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+/* --- the secret ---------------------------------------------------------------------- */
+
+static ssize_t read_small(const char *path, char bytes[SECRET + 1])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, bytes, SECRET + 1);
+
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+/* Before anything is copied: the names are free, or hold the same secret, which is
+ * what a backup that was interrupted leaves. */
+static int check_names(const char *path, const char *secret_path, const uint8_t *secret,
+		       struct fault *f)
+{
+	char bytes[SECRET + 1];
+	struct stat st;
+
+	if (lstat(path, &st) == 0) {
+		fault_set(f, FAULT_CONFLICT, "", "%.150s is there already", path);
+		return fault_hint(f, "choose another name");
+	}
+	if (lstat(secret_path, &st))
+		return 0;
+	if (S_ISREG(st.st_mode) && read_small(secret_path, bytes) == SECRET &&
+	    memcmp(bytes, secret, SECRET) == 0)
+		return 0;
+	fault_set(f, FAULT_CONFLICT, "", "%.150s is there already, and of another state",
+		  secret_path);
+	return fault_hint(f, "choose another name, or move it away with its backup");
+}
+
+static int write_secret(const char *temp, const uint8_t *secret, struct fault *f)
+{
+	int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, secret, SECRET) != SECRET || fsync(fd))
+		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", temp);
+	if (fd >= 0)
+		close(fd);
 	return f->code;
 }
 
-/* The tokens of agents come from the state's secret: PATH.secret goes with it. */
-static int keep_secret(const struct home *home, const char *path, struct fault *f)
+/* The tokens of agents come from the state's secret: PATH.secret goes with it, and is
+ * there first, so that no backup is ever without. */
+static int keep_secret(const struct home *home, const char *to, struct fault *f)
 {
-	char from[4300], to[4400], bytes[256];
-	int in, out = -1;
-	ssize_t n = -1;
+	const uint8_t *secret = home->settings.secret;
+	char temp[4500], folder[4500];
 
-	snprintf(from, sizeof(from), "%s/secret", home->dir);
-	snprintf(to, sizeof(to), "%s.secret", path);
-	in = open(from, O_RDONLY | O_CLOEXEC);
-	if (in >= 0 && (n = read(in, bytes, sizeof(bytes))) > 0)
-		out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (out < 0 || write(out, bytes, (size_t)n) != n || fsync(out) ||
-	    dir_sync_above(to))
-		fault_set(f, FAULT_IO, "", "%s: %m", to);
-	if (in >= 0)
-		close(in);
-	if (out >= 0)
-		close(out);
+	snprintf(temp, sizeof(temp), "%s.%d.tmp", to, (int)getpid());
+	snprintf(folder, sizeof(folder), "%s", to);
+	if (write_secret(temp, secret, f) == 0 &&
+	    renameat2(AT_FDCWD, temp, AT_FDCWD, to, RENAME_NOREPLACE) && errno != EEXIST)
+		fault_set(f, FAULT_IO, "", "cannot name %.150s: %m", to);
+	unlink(temp);
+	if (!f->code && dir_sync_above(to))
+		fault_set(f, FAULT_IO, "", "cannot make %.150s durable: %m", to);
+	return f->code;
+}
+
+/* --- both ------------------------------------------------------------------------------ */
+
+static int back_up(struct cli *cli, const char *path, struct fault *f)
+{
+	const uint8_t *secret = cli->home.settings.secret;
+	struct store *store = NULL;
+	char secret_path[4400];
+
+	snprintf(secret_path, sizeof(secret_path), "%s.secret", path);
+	remove_leftovers(path);
+	if (check_names(path, secret_path, secret, f) < 0)
+		return f->code;
+	if (store_open(&store, cli->home.dir, 0, NULL, f) == 0 &&
+	    keep_secret(&cli->home, secret_path, f) == 0 &&
+	    /* Another process may have named one of another state's meanwhile. */
+	    check_names(path, secret_path, secret, f) == 0)
+		store_backup(store, path, f);
+	store_close(store);
 	return f->code;
 }
 
 int backup_main(struct cli *cli, int argc, char **argv)
 {
 	struct fault f = { 0 };
-	char path[4300];
+	char path[4300] = "";
 	struct stat st;
 	json_t *answer;
 
@@ -69,8 +170,8 @@ int backup_main(struct cli *cli, int argc, char **argv)
 	if (argc == 2)
 		snprintf(path, sizeof(path), "%s", argv[1]);
 	else
-		default_path(&cli->home, path, sizeof(path));
-	if (back_up(cli, path, &f) < 0 || keep_secret(&cli->home, path, &f) < 0)
+		default_path(&cli->home, path, sizeof(path), &f);
+	if (f.code || back_up(cli, path, &f) < 0)
 		return cli_fault(cli, &f);
 	if (stat(path, &st))
 		st.st_size = 0;

@@ -146,6 +146,7 @@ int events_main(struct cli *cli, int argc, char **argv);
 int gc_main(struct cli *cli, int argc, char **argv);
 int logs_main(struct cli *cli, int argc, char **argv);
 int config_main(struct cli *cli, int argc, char **argv);
+int restore_main(struct cli *cli, int argc, char **argv);
 int backup_main(struct cli *cli, int argc, char **argv);
 int image_main(struct cli *cli, int argc, char **argv);
 int doctor_main(struct cli *cli, int argc, char **argv);

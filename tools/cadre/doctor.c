@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "core/host/mirror.h"
 #include "core/version.h"
@@ -141,6 +142,37 @@ static void check_space(struct doctor *d)
 		say(d, VERDICT_OK, "space", NULL, "%lld MiB left", mib);
 }
 
+/* A host that serves files which are not here any more ends within a second; one
+ * that stands still cannot. */
+static void check_ground(struct doctor *d)
+{
+	pid_t holder = home_holder(&d->cli->home);
+	char path[4200], fd[64], to[4300];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/state.db (deleted)", d->cli->home.dir);
+	snprintf(fd, sizeof(fd), "/proc/%d/fd", (int)holder);
+	dir = holder ? opendir(fd) : NULL;
+	while (dir && (e = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), e->d_name, to, sizeof(to) - 1);
+
+		if (n <= 0 || (to[n] = '\0', strcmp(to, path)))
+			continue;
+		say(d, VERDICT_BAD, "moved", "end it: cadre down, then cadre up",
+		    "process %d has a state.db open that was removed or replaced",
+		    (int)holder);
+		break;
+	}
+	if (dir)
+		closedir(dir);
+	snprintf(path, sizeof(path), "%s/replaced", d->cli->home.dir);
+	if (access(path, F_OK) == 0)
+		say(d, VERDICT_OK, "replaced",
+		    "remove it when the state is as it should be",
+		    "a former state is kept in %s", path);
+}
+
 /* --- the state ---------------------------------------------------------------------- */
 
 static void check_state(struct doctor *d)
@@ -151,8 +183,9 @@ static void check_state(struct doctor *d)
 	if (store_open(&d->store, d->cli->home.dir, STORE_READ, NULL, &f) < 0)
 		return say(d, VERDICT_BAD, "state", f.hint, "%s", f.text);
 	if (store_check(d->store, &f) < 0)
-		say(d, VERDICT_BAD, "integrity", "stop the host and restore a backup",
-		    "%s", f.text);
+		say(d, VERDICT_BAD, "integrity",
+		    "put a backup in its place: cadre down, cadre restore FILE", "%s",
+		    f.text);
 	else
 		say(d, VERDICT_OK, "integrity", NULL, "%s is sound",
 		    store_path(d->store));
@@ -382,6 +415,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 	d.lines = json_array();
 	check_folder(&d);
 	check_space(&d);
+	check_ground(&d);
 	check_state(&d);
 	check_host(&d);
 	if (d.store) {

@@ -51,6 +51,13 @@ static const struct {
 	{ "backup",
 	  "Without a path it goes into the state's folder.  The secret, without which\n"
 	  "tokens are void, is written beside it as PATH.secret.\n" },
+	{ "restore",
+	  "FILE is what `backup` wrote, with FILE.secret beside it, of this version or an\n"
+	  "older one.  Nobody may have the state open: `cadre down` first.  The files that\n"
+	  "were there are kept in the state's folder `replaced`, the last three times;\n"
+	  "while it is there, no workspace is cleared away for having no row.\n"
+	  "Commands that waited or ran at the backup end as interrupted.  On a terminal it\n"
+	  "asks first, unless --yes is said.\n" },
 	{ "mcp",
 	  "For the configuration of an MCP client: its command is `cadre` with the word\n"
 	  "`mcp`, and CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN in its environment say who\n"

@@ -210,7 +210,7 @@ static int64_t deadline_in(int seconds)
 
 /* Whether a host answers at the socket: one that was just killed still holds
  * its lock for a moment, one that just started has no socket yet. */
-static bool host_answers(const struct cli *cli)
+static bool host_answers(struct cli *cli)
 {
 	struct client_options o = { .home = &cli->home, .identity.level = WHO_OPERATOR };
 	struct text answer = { 0 };
@@ -231,7 +231,7 @@ static bool host_answers(const struct cli *cli)
 
 /* The process of the host that runs, 0 when there is none: a holder of the lock
  * that is silent is waited for, until it answers or is gone. */
-static pid_t living_host(const struct cli *cli, int64_t until, struct fault *f)
+static pid_t living_host(struct cli *cli, int64_t until, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
 	pid_t pid;

@@ -1,0 +1,293 @@
+#include "storage/ground.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "storage/inside.h"
+
+enum {
+	HEADER = 100, /* bytes of a database's header */
+	HEADER_CHANGES = 24, /* where its change counter is */
+	HEADER_MARK = 68, /* and its application id */
+	LOOKS = 4, /* at a header that seems wrong: a page may be half written */
+};
+
+int store_mark(sqlite3 *db, struct fault *f)
+{
+	uint32_t mark = 0;
+	char sql[48];
+
+	while (!mark) {
+		if (getrandom(&mark, sizeof(mark), 0) != sizeof(mark))
+			abort();
+		mark &= 0x7fffffff;
+	}
+	/* A pragma takes no parameters. */
+	snprintf(sql, sizeof(sql), "PRAGMA application_id = %u", (unsigned)mark);
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot mark the file: %s",
+				 sqlite3_errmsg(db));
+	return 0;
+}
+
+/* --- headers -------------------------------------------------------------------- */
+
+static uint32_t number_at(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* What a file says of itself; zeros when it is too short to. */
+struct header {
+	uint32_t mark, changes;
+};
+
+static int read_header(const struct store *s, struct header *h)
+{
+	unsigned char bytes[HEADER] = { 0 };
+	sqlite3_file *file = NULL;
+	int rc = sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+
+	if (rc != SQLITE_OK || !file || !file->pMethods)
+		return rc ? rc : SQLITE_CANTOPEN;
+	rc = file->pMethods->xRead(file, bytes, HEADER, 0);
+	h->mark = number_at(bytes + HEADER_MARK);
+	h->changes = number_at(bytes + HEADER_CHANGES);
+	return rc == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : rc;
+}
+
+/* --- the WAL of which file ---------------------------------------------------------- */
+
+static bool wal_is_empty(const struct store *s)
+{
+	struct stat st;
+
+	return stat(s->ground.wal_path, &st) || st.st_size == 0;
+}
+
+static bool read_note(const struct store *s, struct header *h)
+{
+	char text[40] = "";
+
+	return pread(s->turn.lock, text, sizeof(text) - 1, 0) > 0 &&
+	       sscanf(text, "wal of %8x %8x", &h->mark, &h->changes) == 2;
+}
+
+static int write_note(const struct store *s, const struct header *h, bool sync,
+		      struct fault *f)
+{
+	char text[40];
+	int n = snprintf(text, sizeof(text), "wal of %08x %08x\n", h->mark, h->changes);
+
+	if (pwrite(s->turn.lock, text, (size_t)n, 0) != n ||
+	    (sync && fdatasync(s->turn.lock)))
+		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot write state.lock: %s",
+				 strerror(errno));
+	return 0;
+}
+
+static int refuse_wal(struct fault *f, const char *dir)
+{
+	fault_set(f, FAULT_IO, "",
+		  "state.db-wal in %.110s is not of the state.db beside it, which was "
+		  "replaced by hand",
+		  dir);
+	return fault_hint(f,
+			  "nothing is damaged yet: move that state.db elsewhere, then "
+			  "`cadre restore` it (what lies here is kept aside), or put the "
+			  "former one back");
+}
+
+int ground_vacant(const struct store *s, struct fault *f)
+{
+	if (wal_is_empty(s))
+		return 0;
+	fault_set(f, FAULT_CONFLICT, "",
+		  "state.db was taken away from %.110s, and its log state.db-wal left",
+		  s->dir);
+	return fault_hint(f,
+			  "put it back, or `cadre restore` a backup; to begin anew, move "
+			  "state.db-wal and state.db-shm away");
+}
+
+int ground_admit(struct store *s, struct fault *f)
+{
+	struct header file, note = { 0 };
+	bool noted = read_note(s, &note), behind;
+	int rc = read_header(s, &file);
+
+	if (rc != SQLITE_OK)
+		return store_fault(s, rc, "open", f);
+	behind = (int32_t)(file.changes - note.changes) < 0;
+	if (!wal_is_empty(s))
+		return noted && (file.mark != note.mark || behind) ? refuse_wal(f, s->dir)
+								   : 0;
+	/* Files of older versions have no mark, and nothing is noted of them. */
+	if (!file.mark ||
+	    (noted && file.mark == note.mark && file.changes == note.changes))
+		return 0;
+	return write_note(s, &file, !noted || file.mark != note.mark || behind, f);
+}
+
+/* --- where the files are -------------------------------------------------------------- */
+
+static ino_t inode_at(const char *path, dev_t dev)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_dev == dev ? st.st_ino : 0;
+}
+
+int ground_note(struct store *s, struct fault *f)
+{
+	struct ground *g = &s->ground;
+	struct header h = { 0 };
+	int moved = 0, rc;
+	struct stat st;
+
+	/* A read opens the WAL where nothing has yet. */
+	if (store_number(s, "PRAGMA user_version", f) < 0)
+		return f->code;
+	if ((rc = read_header(s, &h)) != SQLITE_OK)
+		return store_fault(s, rc, "open", f);
+	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	if (stat(s->path, &st) || moved || (g->db && g->db != st.st_ino))
+		return fault_set(f, FAULT_UNAVAILABLE, "",
+				 "%.150s was moved while it was opened", s->path);
+	g->dev = st.st_dev;
+	g->db = st.st_ino;
+	g->wal = inode_at(g->wal_path, g->dev);
+	g->shm = inode_at(g->shm_path, g->dev);
+	g->mark = h.mark;
+	g->changes = h.changes;
+	return 0;
+}
+
+static const char *db_trouble(const struct store *s)
+{
+	const struct ground *g = &s->ground;
+	struct stat st;
+
+	if (stat(s->path, &st) == 0)
+		return st.st_dev == g->dev && st.st_ino == g->db ? NULL
+								 : "is another file now";
+	if (errno != ENOENT && errno != ENOTDIR)
+		return "cannot be reached any more";
+	return access(s->dir, F_OK) ? "is gone with its folder" : "is gone";
+}
+
+static const char *log_trouble(const struct store *s)
+{
+	const struct ground *g = &s->ground;
+	ino_t wal = inode_at(g->wal_path, g->dev), shm = inode_at(g->shm_path, g->dev);
+
+	if (wal == g->wal && shm == g->shm)
+		return NULL;
+	return wal && shm ? "has another -wal or -shm now" : "has lost its -wal or -shm";
+}
+
+/* A copy that was written into the file has another mark, or is an older one. */
+static bool header_holds(struct store *s)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct ground *g = &s->ground;
+	struct header h;
+
+	for (int i = 0; i < LOOKS; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		if (read_header(s, &h) != SQLITE_OK)
+			return true; /* a disk that fails is told of by what reads next */
+		if (h.mark == g->mark && (int32_t)(h.changes - g->changes) >= 0) {
+			g->changes = h.changes;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A WAL without a name is still open here: nobody has made another one, so what
+ * it holds is copied into the file, where it is found. */
+static void rescue(struct store *s)
+{
+	struct fault f = { 0 };
+
+	if (!s->db || turn_lock(&s->turn, TURN_OPEN, true, &f) < 0)
+		return;
+	if (!inode_at(s->ground.wal_path, s->ground.dev) && !db_trouble(s))
+		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_FULL, NULL,
+					  NULL);
+	turn_unlock(&s->turn, TURN_OPEN);
+}
+
+static void lose(struct store *s, const char *trouble)
+{
+	struct ground *g = &s->ground;
+
+	g->lost = true;
+	fault_set(&g->why, FAULT_UNAVAILABLE, "",
+		  "%.120s %s: it was moved, removed or replaced while it was in use",
+		  s->path, trouble);
+	fault_hint(&g->why,
+		   "nothing more is kept by who has it open: begin again with what is "
+		   "there now (`cadre up`), or bring it back first; backups are put in "
+		   "place by `cadre restore`");
+}
+
+static int say_lost(const struct ground *g, struct fault *f)
+{
+	if (g->lost && !f->code)
+		*f = g->why;
+	return g->lost ? (int)f->code : 0;
+}
+
+int ground_again(struct store *s, struct fault *f)
+{
+	struct ground *g = &s->ground;
+
+	if (g->db && !g->lost && !header_holds(s))
+		lose(s, "was written over");
+	return say_lost(g, f);
+}
+
+int ground_check(struct store *s, enum ground_look look, struct fault *f)
+{
+	struct ground *g = &s->ground;
+	const char *trouble = NULL;
+
+	if (!g->db)
+		return 0;
+	if (!g->lost && (trouble = db_trouble(s)))
+		lose(s, trouble);
+	if (!g->lost && s->db && look >= GROUND_READ && !header_holds(s))
+		lose(s, "was written over");
+	if (!g->lost && s->db && look >= GROUND_WRITE && (trouble = log_trouble(s))) {
+		rescue(s);
+		lose(s, trouble);
+	}
+	return say_lost(g, f);
+}
+
+void ground_leave(struct store *s)
+{
+	const struct ground *g = &s->ground;
+	ino_t wal;
+
+	if (!s->db || !g->db)
+		return;
+	wal = inode_at(g->wal_path, g->dev);
+	if (db_trouble(s) || !header_holds(s) || (wal && wal != g->wal))
+		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
+void ground_release(struct ground *g)
+{
+	free(g->wal_path);
+	free(g->shm_path);
+}

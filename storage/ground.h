@@ -1,0 +1,61 @@
+/*
+ * ground - whether the files that a store has open are those that a person finds.
+ *
+ * A folder can be removed, moved or made anew, and a file replaced or written
+ * over, while processes have it open.  What they wrote then would be kept where
+ * nobody looks, and a WAL applied to another database's file damages it.  So a
+ * store remembers the device and inode of state.db, -wal and -shm, and looks at
+ * them by their paths before each transaction and once more behind each COMMIT;
+ * that a copy was written into the same file is seen by its header.
+ *
+ * Each file of a state has a mark: 31 random bits in the header's application
+ * id, made with the file, and another one in each backup.  state.lock keeps the
+ * mark to whose file the WAL beside it belongs, noted while there was no WAL.
+ * Headers are read through SQLite's own descriptor, since opening and closing
+ * state.db by hand would drop the locks of the process.
+ */
+#ifndef GROUND_H
+#define GROUND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/fault.h"
+
+struct store;
+
+/* How much is looked at: a look costs a system call or two for each. */
+enum ground_look {
+	GROUND_PLACE, /* that state.db is where it was */
+	GROUND_READ, /* and what is in it */
+	GROUND_WRITE, /* and its -wal and -shm */
+};
+
+struct ground {
+	dev_t dev; /* of all three; the inodes are 0 until they are noted */
+	ino_t db, wal, shm;
+	uint32_t mark, changes; /* as the header said last */
+	char *wal_path, *shm_path;
+	bool lost; /* for good: this store writes and reads nothing more */
+	struct fault why;
+};
+
+/* Before SQLite looks at the WAL, with the state's TURN_OPEN held: refuses a WAL
+ * of another file's, and notes in state.lock whose the next one will be. */
+int ground_admit(struct store *s, struct fault *f);
+/* Refuses to make state.db beside the WAL of one that was taken away. */
+int ground_vacant(const struct store *s, struct fault *f);
+/* Remembers the files, and sees that all three are open. */
+int ground_note(struct store *s, struct fault *f);
+/* For a connection opened anew, before SQLite looks at the WAL: whether it has the
+ * same file as the one before. */
+int ground_again(struct store *s, struct fault *f);
+/* Whether they are still those.  Once they are not, it stays so. */
+int ground_check(struct store *s, enum ground_look look, struct fault *f);
+/* Before the connection is closed: SQLite must not apply its WAL to a file that
+ * is another one by now. */
+void ground_leave(struct store *s);
+void ground_release(struct ground *g);
+
+#endif

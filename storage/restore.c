@@ -1,0 +1,405 @@
+#include "storage/restore.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "storage/inside.h"
+
+enum {
+	WAIT_MS = 3000, /* for processes that have the state open */
+	KEPT = 3, /* former states */
+};
+
+static const char staging[] = "restore.tmp", ready[] = "restore.ready",
+		  former[] = "replaced";
+
+static int failed(struct fault *f, const char *what)
+{
+	return fault_set(f, errno == ENOSPC ? FAULT_UNAVAILABLE : FAULT_IO, "",
+			 "cannot %s: %s", what, strerror(errno));
+}
+
+/* --- the backup ------------------------------------------------------------------- */
+
+static int64_t number(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *st = NULL;
+	int64_t n = -1;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW)
+		n = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
+static int check_version(sqlite3 *db, const char *file, struct fault *f)
+{
+	int64_t version = number(db, "PRAGMA user_version");
+
+	if (version < 1 || number(db, "SELECT count(*) FROM state") != 1) {
+		fault_set(f, FAULT_INVALID, "/file", "%.150s is not a state of cadre's",
+			  file);
+		return fault_hint(f, "`cadre backup` makes what can be restored");
+	}
+	if (version <= migration_count)
+		return 0;
+	fault_set(f, FAULT_INVALID, "/file",
+		  "%.120s is of version %lld, this program knows versions up to %d", file,
+		  (long long)version, migration_count);
+	return fault_hint(f, "use the newer cadre that has made it");
+}
+
+static int open_backup(const char *file, sqlite3 **db, struct fault *f)
+{
+	*db = NULL;
+	if (access(file, R_OK))
+		return fault_set(f, FAULT_NOT_FOUND, "/file", "cannot read %.150s: %s",
+				 file, strerror(errno));
+	if (sqlite3_open_v2(file, db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+		return fault_set(f, FAULT_IO, "/file", "cannot open %.150s: %s", file,
+				 sqlite3_errmsg(*db));
+	sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	return 0;
+}
+
+int restore_check(const char *file, struct fault *f)
+{
+	struct fault found = { 0 };
+	sqlite3 *db;
+
+	if (open_backup(file, &db, f) == 0 && check_version(db, file, f) == 0 &&
+	    store_check_db(db, &found) < 0) {
+		fault_set(f, FAULT_IO, "/file", "%.100s is damaged: %.120s", file,
+			  found.text);
+		fault_hint(f, "take an older backup; nothing was changed");
+	}
+	sqlite3_close(db);
+	return f->code;
+}
+
+/* --- staging -------------------------------------------------------------------------- */
+
+/* A flat folder; whoever needs it empty makes it anew. */
+static void remove_folder(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		unlinkat(fd, e->d_name, 0);
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+static int copy_database(sqlite3 *from, const char *to, struct fault *f)
+{
+	sqlite3_stmt *st = NULL;
+	sqlite3 *db = NULL;
+	int rc = sqlite3_prepare_v2(from, "VACUUM INTO ?1", -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(st, 1, to, -1, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	sqlite3_finalize(st);
+	if (rc != SQLITE_DONE)
+		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot copy the backup: %s",
+				 sqlite3_errmsg(from));
+	if (sqlite3_open_v2(to, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+		fault_set(f, FAULT_IO, "", "cannot open %.150s: %s", to,
+			  sqlite3_errmsg(db));
+	else
+		store_mark(db, f);
+	sqlite3_close(db);
+	return f->code;
+}
+
+static int open_dir(const char *dir, struct fault *f)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return failed(f, "open the state folder");
+	return fd;
+}
+
+int restore_stage(const char *dir, const char *file, char *stage, size_t room,
+		  struct fault *f)
+{
+	char path[4400];
+	sqlite3 *from = NULL;
+	int fd = open_dir(dir, f);
+
+	if (fd < 0)
+		return fd;
+	snprintf(stage, room, "%s/%s", dir, staging);
+	snprintf(path, sizeof(path), "%s/state.db", stage);
+	remove_folder(fd, staging);
+	/* An empty node is what VACUUM INTO takes, and it keeps its mode. */
+	if (mkdirat(fd, staging, 0700) || mknod(path, S_IFREG | 0600, 0))
+		failed(f, "make restore.tmp");
+	else if (open_backup(file, &from, f) == 0)
+		copy_database(from, path, f);
+	sqlite3_close(from);
+	if (f->code)
+		remove_folder(fd, staging);
+	close(fd);
+	return f->code;
+}
+
+/* --- what the steps are made of ---------------------------------------------------------- */
+
+static int sync_at(int dir, const char *name, int flags, struct fault *f)
+{
+	int fd = openat(dir, name, flags | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd))
+		failed(f, "make the restored files durable");
+	if (fd >= 0)
+		close(fd);
+	return f->code;
+}
+
+static int write_file(int dir, const char *name, const void *bytes, size_t n,
+		      struct fault *f)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, bytes, n) != (ssize_t)n || fsync(fd))
+		failed(f, name);
+	if (fd >= 0)
+		close(fd);
+	return f->code;
+}
+
+static int copy_secret(int stage, const char *from, struct fault *f)
+{
+	char bytes[33];
+	int fd = open(from, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+
+	if (fd >= 0)
+		close(fd);
+	if (n != 32)
+		return fault_set(f, FAULT_INVALID, "/file",
+				 "%.150s has %zd bytes instead of 32", from, n);
+	return write_file(stage, "secret", bytes, 32, f);
+}
+
+static bool is_there(int dir, const char *name)
+{
+	return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* What is not there has been moved already, or never was. */
+static int move(int from, int to, const char *name, struct fault *f)
+{
+	if (renameat(from, name, to, name) == 0 || errno == ENOENT)
+		return 0;
+	return failed(f, name);
+}
+
+/* --- the steps ------------------------------------------------------------------------------ */
+
+/* The name for the former files is kept with the new ones: a step that is done again
+ * moves what is left to the same place. */
+static int open_aside(int dir, int new, struct fault *f)
+{
+	char name[64] = "";
+	int fd = openat(new, "aside", O_RDONLY | O_CLOEXEC), parent, aside = -1;
+	ssize_t n = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0 || strchr(name, '/'))
+		return failed(f, "read restore.ready/aside");
+	mkdirat(dir, former, 0700);
+	parent = openat(dir, former, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (parent >= 0) {
+		mkdirat(parent, name, 0700);
+		aside = openat(parent, name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fsync(parent);
+		close(parent);
+	}
+	return aside < 0 ? failed(f, "make a folder in replaced/") : aside;
+}
+
+/* The log first: a state.db that is left without its own is refused, not misread. */
+static int change_files(int dir, int new, int aside, struct fault *f)
+{
+	static const char *const old[] = { "state.db-shm", "state.db-wal", "state.db" };
+
+	if (is_there(new, "state.db")) {
+		for (size_t i = 0; i < sizeof(old) / sizeof(*old); i++)
+			if (move(dir, aside, old[i], f) < 0)
+				return f->code;
+	}
+	if (is_there(new, "secret") && move(dir, aside, "secret", f) < 0)
+		return f->code;
+	if (fsync(aside) || fsync(dir))
+		return failed(f, "make the former files durable");
+	if (move(new, dir, "secret", f) < 0 || move(new, dir, "state.db", f) < 0)
+		return f->code;
+	return fsync(dir) ? failed(f, "make the new files durable") : 0;
+}
+
+/* The index is of the former state. */
+static void drop_index(int dir)
+{
+	static const char *const names[] = { "search.db", "search.db-wal",
+					     "search.db-shm", "search.db-journal" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		unlinkat(dir, names[i], 0);
+}
+
+static int finish_alone(int dir, struct fault *f)
+{
+	int new = openat(dir, ready, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int aside = -1;
+
+	if (new < 0)
+		return failed(f, "open restore.ready");
+	/* Without both of them only the folder is left to go. */
+	if (is_there(new, "secret") || is_there(new, "state.db"))
+		aside = open_aside(dir, new, f);
+	if (aside >= 0 && change_files(dir, new, aside, f) == 0)
+		drop_index(dir);
+	if (!f->code) {
+		remove_folder(dir, ready);
+		fsync(dir);
+	}
+	if (aside >= 0)
+		close(aside);
+	close(new);
+	return f->code;
+}
+
+/* Nobody has the state open, and nobody opens it until this is done. */
+static int take_state(struct turn *t, int dir, const char *why, struct fault *f)
+{
+	if (turn_open(t, dir, f) < 0 || turn_lock(t, TURN_OPEN, true, f) < 0)
+		return f->code;
+	return turn_alone_for(t, WAIT_MS, why, f);
+}
+
+int restore_finish(const char *dir, struct fault *f)
+{
+	char path[4300];
+	struct turn turn = { -1, -1 };
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, ready);
+	if (access(path, F_OK))
+		return 0;
+	if ((fd = open_dir(dir, f)) < 0)
+		return fd;
+	if (take_state(&turn, fd, "a restore must be finished", f) == 0 &&
+	    is_there(fd, ready))
+		finish_alone(fd, f);
+	turn_close(&turn);
+	close(fd);
+	return f->code;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const char *)a), ((const char *)b));
+}
+
+/* The newest few former states stay: their names are their times. */
+static void prune(int dir)
+{
+	char names[64][32];
+	int n = 0, fd = openat(dir, former, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	while (d && n < 64 && (e = readdir(d)))
+		if (e->d_name[0] != '.' && strlen(e->d_name) < sizeof(names[0]))
+			memcpy(names[n++], e->d_name, strlen(e->d_name) + 1);
+	qsort(names, (size_t)n, sizeof(names[0]), by_name);
+	for (int i = 0; i + KEPT < n; i++)
+		remove_folder(fd, names[i]);
+	if (d)
+		closedir(d);
+}
+
+static void name_aside(int dir, char name[32])
+{
+	struct timespec ts;
+	char path[64];
+	struct tm tm;
+	size_t n;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	gmtime_r(&ts.tv_sec, &tm);
+	n = strftime(name, 32, "%Y%m%d-%H%M%S", &tm);
+	for (int i = 2; i < 100; i++) {
+		snprintf(path, sizeof(path), "%s/%s", former, name);
+		if (!is_there(dir, path))
+			return;
+		snprintf(name + n, 32 - n, "-%02d", i);
+	}
+}
+
+/* All that the steps need, durable before the folder gets the name that counts; what
+ * an opened state has beside its file is not of it. */
+static int complete(int dir, const char *secret, const char *name, struct fault *f)
+{
+	static const char *const extra[] = { "state.lock", "bell", "state.db-wal",
+					     "state.db-shm" };
+	int stage = openat(dir, staging, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (stage < 0)
+		return failed(f, "open restore.tmp");
+	for (size_t i = 0; i < sizeof(extra) / sizeof(*extra); i++)
+		unlinkat(stage, extra[i], 0);
+	if (copy_secret(stage, secret, f) == 0 &&
+	    write_file(stage, "aside", name, strlen(name), f) == 0 &&
+	    sync_at(stage, "state.db", O_RDONLY, f) == 0 && fsync(stage))
+		failed(f, "make restore.tmp durable");
+	close(stage);
+	return f->code;
+}
+
+int restore_commit(const char *dir, const char *secret, char *aside, size_t room,
+		   struct fault *f)
+{
+	struct turn turn = { -1, -1 };
+	int fd = open_dir(dir, f);
+	char name[32] = "";
+
+	if (fd < 0)
+		return fd;
+	name_aside(fd, name);
+	snprintf(aside, room, "%s/%s/%s", dir, former, name);
+	if (complete(fd, secret, name, f) == 0 &&
+	    take_state(&turn, fd, "a backup is to replace the state", f) == 0) {
+		if (renameat(fd, staging, fd, ready) || fsync(fd))
+			failed(f, "name restore.ready");
+		else if (finish_alone(fd, f) == 0)
+			prune(fd);
+	}
+	if (f->code)
+		remove_folder(fd, staging);
+	turn_close(&turn);
+	close(fd);
+	return f->code;
+}

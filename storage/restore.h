@@ -1,0 +1,39 @@
+/*
+ * restore - a backup put in the place of a state, whole or not at all.
+ *
+ * The new state is made ready in HOME/restore.tmp/, where nothing looks for a state.
+ * Renaming that folder to restore.ready is the moment at which it counts: after it,
+ * whoever comes next, this process or one after a crash, moves the former files to
+ * HOME/replaced/NAME/ and the new ones to where those were.  Each step can be done
+ * again, since what is still in restore.ready/ has not been moved.  The state folder
+ * and its locks stay what they are.
+ *
+ * While replaced/ is there, folders of workspaces that the state does not know are
+ * not cleared away: the former state does.
+ */
+#ifndef RESTORE_H
+#define RESTORE_H
+
+#include <stddef.h>
+
+#include "core/fault.h"
+
+/* Whether `file` is a sound database of cadre's, of a version that this program knows;
+ * what it holds is not changed. */
+int restore_check(const char *file, struct fault *f);
+
+/* Makes DIR/restore.tmp/, with a copy of `file` as its state.db; the folder's name is
+ * put into `stage`.  It is a state folder: the caller may open it. */
+int restore_stage(const char *dir, const char *file, char *stage, size_t room,
+		  struct fault *f);
+
+/* Puts what is staged, closed by now, in place, with a copy of `secret`.  `aside` gets the
+ * folder that the former files are in.  Refused with the names of the processes that
+ * have the state open. */
+int restore_commit(const char *dir, const char *secret, char *aside, size_t room,
+		   struct fault *f);
+
+/* Ends a restore that a crash interrupted; nothing to do is fine. */
+int restore_finish(const char *dir, struct fault *f);
+
+#endif

@@ -1,0 +1,185 @@
+#!/bin/sh
+# restore - a backup is put in the place of a state: whole or not at all, while nobody has
+# it open, with what was there kept; then cursors, search, mirror, tokens and commands are
+# those of a state that went back in time.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+story=$TMPDIR
+clients=
+finish() {
+	kill $clients 2>/dev/null
+	for w in $(cadre workspace list --team t --json | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
+		cadre workspace destroy "$w" --team t
+	done >/dev/null 2>&1
+	until_is '^0$' count_guests
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+
+ask() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
+refused() { # WORDS COMMAND...: fails with these words, and changes nothing
+	words=$1
+	shift
+	before=$(cadre status | grep incarnation)
+	"$@" >"$story/out" 2>&1 && bad "$*: not refused"
+	grep -q -e "$words" "$story/out" || bad "$*: no '$words' in $(cat "$story/out")"
+	[ "$(cadre status | grep incarnation)" = "$before" ] || bad "$*: it changed the state"
+}
+
+# --- what is refused ---------------------------------------------------------------------
+
+cadre init >/dev/null
+token=$(cadre team create t --roles a --roles b --json |
+	sed 's/.*"name":"a"[^}]*"token":"\([0-9a-f]*\)".*/\1/')
+cadre --team t --as a send b "before it" >/dev/null
+cadre task create --team t "Before it" >/dev/null
+cadre backup "$story/B.db" >/dev/null || bad "backup"
+cadre backup "$story/B.db" >"$story/out" 2>&1 && bad "a backup was written over"
+cadre --team t --as a send b "after it" >/dev/null
+
+head -c 5000 /dev/urandom >"$story/junk.db"
+cp "$story/B.db.secret" "$story/junk.db.secret"
+refused 'is not a state of cadre' cadre restore "$story/junk.db"
+sqlite3 "$story/foreign.db" 'CREATE TABLE t(x); PRAGMA user_version = 1'
+cp "$story/B.db.secret" "$story/foreign.db.secret"
+refused 'is not a state of cadre' cadre restore "$story/foreign.db"
+cp "$story/B.db" "$story/newer.db"
+cp "$story/B.db.secret" "$story/newer.db.secret"
+sqlite3 "$story/newer.db" 'PRAGMA user_version = 4711'
+refused 'of version 4711' cadre restore "$story/newer.db"
+cp "$story/B.db" "$story/bad.db"
+cp "$story/B.db.secret" "$story/bad.db.secret"
+dd if=/dev/urandom of="$story/bad.db" bs=4096 seek=12 count=8 conv=notrunc 2>/dev/null
+refused 'is damaged' cadre restore "$story/bad.db"
+cp "$story/B.db" "$story/alone.db"
+refused 'alone.db.secret is not there' cadre restore "$story/alone.db"
+refused 'is the state itself' cadre restore "$CADRE_HOME/state.db"
+refused 'nothing.db' cadre restore "$story/nothing.db"
+(unset CADRE_HOME; CADRE_SOCKET=/nowhere cadre restore "$story/B.db" >"$story/out" 2>&1) &&
+	bad "restored inside a workspace"
+grep -q 'this is a workspace' "$story/out" || bad "in a workspace: $(cat "$story/out")"
+
+# Nobody may have it open.
+cadre up >/dev/null
+refused 'a host runs already.*' cadre restore "$story/B.db"
+grep -q 'cadre down' "$story/out" || bad "a host: $(cat "$story/out")"
+cadre down >/dev/null
+mkfifo "$story/in"
+"$CADRE" mcp --direct <"$story/in" >/dev/null 2>&1 &
+clients=$!
+exec 3>"$story/in"
+"$CADRE" --direct --team t --as a inbox --wait >/dev/null 2>&1 &
+waiter=$!
+clients="$clients $waiter"
+holders() { ls -l /proc/$waiter/fd; }
+until_is 'state.lock' holders
+refused "processes have it open: $waiter (.*cadre" cadre restore "$story/B.db"
+kill $clients 2>/dev/null
+exec 3>&-
+wait $clients 2>/dev/null
+clients=
+[ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused restore leaves restore.tmp"
+
+# --- what it does ------------------------------------------------------------------------
+
+incarnation=$(ask 'SELECT incarnation FROM state')
+inode=$(stat -c %i "$CADRE_HOME")
+cadre restore "$story/B.db" >"$story/out" || bad "restore"
+aside=$(sed -n 's/^what was there is kept in //p' "$story/out")
+[ "$(sqlite3 -readonly "$aside/state.db" "SELECT count(*) FROM v_message WHERE content = 'after it'")" = 1 ] ||
+	bad "what was there is not kept"
+[ "$(ask "SELECT group_concat(content) FROM v_message")" = "before it" ] || bad "it is not the backup"
+[ "$(ask 'SELECT incarnation FROM state')" != "$incarnation" ] || bad "the same incarnation"
+[ "$(stat -c %i "$CADRE_HOME")" = "$inode" ] || bad "another folder"
+[ "$(ask 'PRAGMA integrity_check')" = ok ] || bad "not sound"
+[ -z "$(find "$CADRE_HOME" -perm /077 ! -type l)" ] || bad "open to others: $(find "$CADRE_HOME" -perm /077)"
+CADRE_TEAM=t CADRE_AGENT=a CADRE_TOKEN=$token cadre claim --json | grep -q 'Before it' || bad "its token"
+cadre search after --team t | grep -q '\[after\] it' && bad "search knows what is not there"
+cadre search before --team t | grep -q '\[before\] it' || bad "search does not know what is there"
+cadre doctor >"$story/out" || bad "doctor: $(cat "$story/out")"
+grep -q 'former state is kept' "$story/out" || bad "doctor does not tell of what is kept"
+
+# What was kept is a backup too; three are.
+cadre restore "$aside/state.db" >/dev/null || bad "back again"
+[ "$(ask "SELECT count(*) FROM v_message")" = 2 ] || bad "not back again"
+for i in 1 2 3; do cadre restore "$story/B.db" >/dev/null || bad "restore $i"; done
+[ "$(ls "$CADRE_HOME/replaced" | wc -l)" = 3 ] || bad "kept: $(ls "$CADRE_HOME/replaced")"
+
+# A place without a state, and one whose files were lost.
+(export CADRE_HOME="$story/new" && cadre restore "$story/B.db" >/dev/null &&
+	cadre --team t --as b inbox peek | grep -q 'before it') || bad "a new place"
+rm "$CADRE_HOME/state.db" "$CADRE_HOME/secret"
+cadre restore "$story/B.db" >/dev/null || bad "files that were lost"
+cadre --team t --as b inbox peek | grep -q 'before it' || bad "files that were lost are not there"
+
+# --- killed at each step ---------------------------------------------------------------------
+
+killed=0 whole=0
+kill_at() { # CALL N: false when the restore came to its end
+	rm -rf "$CADRE_HOME"
+	cadre init >/dev/null
+	cadre team create former >/dev/null
+	ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -e trace="$1" \
+		-e inject="$1:signal=KILL:when=$2" \
+		"$CADRE" restore "$story/B.db" >/dev/null 2>&1 && return 1
+	killed=$((killed + 1))
+	case $(cadre team list --json 2>&1 | grep -o '"name":"[^"]*"' | tr '\n' ' ') in
+	'"name":"former" ') ;;
+	'"name":"t" ')
+		whole=$((whole + 1))
+		CADRE_TEAM=t CADRE_AGENT=a CADRE_TOKEN=$token cadre inbox >/dev/null ||
+			bad "killed at $1 $2: the token is void"
+		;;
+	*) bad "killed at $1 $2: $(cadre team list 2>&1 | head -2)" ;;
+	esac
+	[ "$(ask 'PRAGMA integrity_check')" = ok ] || bad "killed at $1 $2: not sound"
+	[ ! -e "$CADRE_HOME/restore.ready" ] || bad "killed at $1 $2: restore.ready is left"
+}
+if command -v strace >/dev/null; then
+	for call in renameat fsync mkdirat unlinkat; do
+		n=1
+		while [ $n -lt 40 ] && kill_at $call $n; do n=$((n + 1)); done
+		cadre restore "$story/B.db" >/dev/null || bad "no restore afterwards"
+	done
+	[ $killed -gt 15 ] && [ $whole -gt 5 ] || bad "killed $killed times, $whole whole"
+fi
+
+# --- an older version ------------------------------------------------------------------------
+
+rm -rf "$CADRE_HOME"
+mkdir -m 700 "$CADRE_HOME"
+first=$(ls "$here"/../migrations/0001-*.sql "$here"/migrations/0001-*.sql 2>/dev/null | head -1)
+sqlite3 "$story/old.db" <"$first"
+sqlite3 "$story/old.db" 'PRAGMA user_version = 1' # as the migrations' own end says
+cp "$story/B.db.secret" "$story/old.db.secret"
+cadre restore "$story/old.db" >"$story/out" 2>&1 || bad "an older version: $(cat "$story/out")"
+cadre team create young >/dev/null || bad "an older version does not work"
+
+# --- a state with guests -----------------------------------------------------------------------
+
+rm -rf "$CADRE_HOME"
+cadre init >/dev/null
+cadre up >/dev/null
+cadre team create t --roles '[{"name":"w","workspace":true}]' >/dev/null
+until_is 'ready' cadre workspace list --team t
+cadre task create --team t one >/dev/null
+cadre task assign --team t 001 w --command "echo run >>$story/runs; sleep 3" >/dev/null
+until_is 'run' cat "$story/runs"
+until_is 'running' cadre assignments --team t
+cadre backup "$story/G.db" >/dev/null
+cadre team create later --roles '[{"name":"v","workspace":true}]' >/dev/null
+until_is 'ready' cadre workspace list --team later
+cadre exec later/v sh -c 'echo work >kept'
+until_is 'completed' cadre task show --team t 001
+cadre workspace stop later/v >/dev/null
+until_is 'stopped' cadre workspace list --team later
+cadre down >/dev/null
+cadre restore "$story/G.db" | grep -q '1 commands .* are interrupted' || bad "the command is not interrupted"
+cadre up >/dev/null
+until_is 'failed' cadre task show --team t 001
+until_is 'hello' cadre exec t/w echo hello
+cadre result 001 --team t | grep -q 'backup of the state was restored' || bad "the result does not say why"
+[ "$(wc -l <"$story/runs")" = 1 ] || bad "the command ran $(wc -l <"$story/runs") times"
+until_is 'not cleared away' cadre logs -n 50
+grep -rqs work "$CADRE_HOME"/workspaces/*/kept || bad "a workspace that only the former state knew is gone"
+exit $failed

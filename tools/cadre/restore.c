@@ -1,0 +1,202 @@
+/*
+ * restore - puts a backup in the place of the state; what was there is kept aside.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ops.gen.h"
+#include "storage/restore.h"
+#include "tools/cadre/cli.h"
+
+struct restore {
+	struct cli *cli;
+	const char *file; /* as it was said */
+	bool yes;
+	char path[PATH_MAX], secret[PATH_MAX + 16];
+	char aside[4400];
+	bool had; /* a state was there */
+	int64_t ended; /* assignments */
+};
+
+static int read_args(struct restore *r, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--yes") || !strcmp(argv[i], "-y"))
+			r->yes = true;
+		else if (argv[i][0] == '-' || r->file)
+			return cli_usage(r->cli, "`restore` takes one file and --yes");
+		else
+			r->file = argv[i];
+	}
+	return r->file ? 0 : cli_usage(r->cli, "`restore` needs the file of a backup");
+}
+
+/* The state that is here, else the place where `init` makes one. */
+static int find_state(struct restore *r, struct fault *f)
+{
+	struct cli *cli = r->cli;
+	struct fault none = { 0 };
+	char path[4200];
+	struct stat st;
+
+	if (cli_folder(cli, false, &none) < 0) {
+		if (none.code != FAULT_NOT_FOUND) {
+			*f = none;
+			return f->code;
+		}
+		if (home_init(&cli->home, cli->dir, cli->flags, f) < 0 ||
+		    cli_outside(cli, f) < 0)
+			return f->code;
+	}
+	snprintf(path, sizeof(path), "%s/state.db", cli->home.dir);
+	r->had = lstat(path, &st) == 0;
+	return 0;
+}
+
+static int find_file(struct restore *r, struct fault *f)
+{
+	char own[4200];
+	struct stat mine, st;
+
+	if (!realpath(r->file, r->path) || stat(r->path, &st))
+		return fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s: %s", r->file,
+				 strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return fault_set(f, FAULT_INVALID, "/file", "%.150s is no file", r->file);
+	snprintf(own, sizeof(own), "%s/state.db", r->cli->home.dir);
+	if (stat(own, &mine) || mine.st_ino != st.st_ino || mine.st_dev != st.st_dev)
+		return 0;
+	fault_set(f, FAULT_INVALID, "/file", "%.150s is the state itself", r->file);
+	return fault_hint(f, "to begin with it anew, move it elsewhere first, and its "
+			     "secret beside it as FILE.secret");
+}
+
+/* FILE.secret as `backup` writes it, or the `secret` of a state's folder. */
+static int find_secret(struct restore *r, struct fault *f)
+{
+	struct stat st;
+	char *slash;
+
+	snprintf(r->secret, sizeof(r->secret), "%s.secret", r->path);
+	if (stat(r->secret, &st) == 0)
+		return 0;
+	slash = strrchr(r->secret, '/');
+	snprintf(slash, sizeof(r->secret) - (size_t)(slash - r->secret), "/secret");
+	if (stat(r->secret, &st) == 0)
+		return 0;
+	fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s.secret is not there", r->file);
+	return fault_hint(
+		f, "without it tokens are void; if the backup is of the state that "
+		   "is here, copy its `secret` there under that name");
+}
+
+static int confirm(struct restore *r, struct fault *f)
+{
+	struct stat st;
+	char when[32] = "?", line[8] = "";
+	struct tm tm;
+
+	if (r->yes || !r->had || !isatty(0) || !isatty(1))
+		return 0;
+	if (stat(r->path, &st) == 0 && localtime_r(&st.st_mtime, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
+	printf("The state in %s goes back to %s of %s.\nWhat happened since then goes; "
+	       "the present files are kept in %s/replaced/.\nGo on? [y/N] ",
+	       r->cli->home.dir, r->path, when, r->cli->home.dir);
+	fflush(stdout);
+	if (fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y'))
+		return 0;
+	return fault_set(f, FAULT_CONFLICT, "", "not confirmed: nothing was changed");
+}
+
+/* In the staged state, so that all of it counts at once: another incarnation, and an end
+ * to what may have run since the backup. */
+static int renew(struct restore *r, const char *stage, struct fault *f)
+{
+	struct call call = { .settings = &r->cli->home.settings,
+			     .identity.level = WHO_HOST,
+			     .now = home_now(),
+			     .seed = home_random() };
+	json_t *args = json_pack(
+		"{ss}", "why",
+		"interrupted: a backup of the state was restored; whether this command ran "
+		"since the backup is not known");
+
+	if (store_open(&call.store, stage, 0, NULL, f) == 0 &&
+	    call_decode(&call, op_state_renew, args) == 0 && call_run(&call) == 0)
+		r->ended = ((struct state_renew_out *)call.out)->assignments;
+	if (call.fault.code && !f->code)
+		*f = call.fault;
+	store_close(call.store);
+	arena_release(&call.arena);
+	json_decref(args);
+	return f->code;
+}
+
+static int put_in_place(struct restore *r, struct fault *f)
+{
+	const char *dir = r->cli->home.dir;
+	char stage[4200];
+
+	if (restore_stage(dir, r->path, stage, sizeof(stage), f) < 0 ||
+	    renew(r, stage, f) < 0)
+		return f->code;
+	return restore_commit(dir, r->secret, r->aside, sizeof(r->aside), f);
+}
+
+static int restore(struct restore *r, struct fault *f)
+{
+	int lock;
+
+	if (find_file(r, f) < 0 || find_secret(r, f) < 0 ||
+	    restore_check(r->path, f) < 0 || confirm(r, f) < 0)
+		return f->code;
+	lock = home_hold(&r->cli->home, f);
+	if (lock < 0)
+		return f->code;
+	put_in_place(r, f);
+	close(lock);
+	return f->code;
+}
+
+static void report(const struct restore *r)
+{
+	const char *dir = r->cli->home.dir;
+	json_t *answer;
+
+	if (r->cli->json) {
+		answer = json_pack("{ss,ss,ss*,sI}", "home", dir, "file", r->path,
+				   "replaced", r->had ? r->aside : NULL, "interrupted",
+				   (json_int_t)r->ended);
+		print_json(answer);
+		json_decref(answer);
+		return;
+	}
+	printf("restored %s\n", dir);
+	if (r->had)
+		printf("what was there is kept in %s\n", r->aside);
+	if (r->ended)
+		printf("%lld commands that waited or ran at the backup are interrupted\n",
+		       (long long)r->ended);
+	printf("next: cadre doctor, then cadre up\n");
+}
+
+int restore_main(struct cli *cli, int argc, char **argv)
+{
+	struct restore r = { .cli = cli };
+	struct fault f = { 0 };
+	int status = read_args(&r, argc, argv);
+
+	if (status)
+		return status;
+	if (find_state(&r, &f) < 0 || restore(&r, &f) < 0)
+		return cli_fault(cli, &f);
+	report(&r);
+	return 0;
+}
