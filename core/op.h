@@ -176,6 +176,7 @@ int op_decode(const struct record *r, json_t *src, void *dst, enum decode_mode m
 struct text {
 	char *data; /* malloc'd; NUL-terminated */
 	size_t len, room;
+	bool counts; /* len alone is kept: nothing is written, data stays NULL */
 };
 void text_add(struct text *t, const char *data, size_t len);
 void text_addf(struct text *t, const char *fmt, ...)
@@ -189,6 +190,8 @@ void text_release(struct text *t);
  * behind it is read. */
 size_t text_wide(const char *s);
 void op_encode(const struct record *r, const void *src, struct text *out);
+/* How many bytes op_encode() would append; takes no memory. */
+size_t op_size(const struct record *r, const void *src);
 
 /* A hash of a decoded struct: equal arguments, whatever their order in JSON,
  * have equal hashes.  The field named `except` (or NULL) is left out. */
