@@ -75,6 +75,7 @@ struct field {
 	unsigned flags;
 	uint16_t at; /* offset of the value, or of the list's pointer */
 	uint16_t at2; /* offset of n_NAME (list, map) or has_NAME; 0: none */
+	int64_t most; /* values of a list; 0: any number */
 	int64_t def_int;
 	const char *def_text; /* NULL for the empty default of a list or map */
 	const char *const *aliases; /* NULL-terminated, or NULL */

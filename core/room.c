@@ -7,7 +7,7 @@ void room_open(struct call *call)
 	call->room = ROOM_ITEMS;
 }
 
-static bool take(struct call *call, size_t size)
+bool room_take_bytes(struct call *call, size_t size)
 {
 	size++; /* the comma */
 	if (size > call->room)
@@ -16,7 +16,7 @@ static bool take(struct call *call, size_t size)
 	return true;
 }
 
-static size_t text_size(const char *s)
+size_t text_json_size(const char *s)
 {
 	struct text t = { .counts = true };
 
@@ -26,12 +26,12 @@ static size_t text_size(const char *s)
 
 bool room_take(struct call *call, const struct record *r, const void *item)
 {
-	return take(call, op_size(r, item));
+	return room_take_bytes(call, op_size(r, item));
 }
 
 bool room_take_text(struct call *call, const char *text)
 {
-	return take(call, text_size(text));
+	return room_take_bytes(call, text_json_size(text));
 }
 
 /* Bytes in JSON of the character at `s`, of which `*n` bytes are taken. */
@@ -79,8 +79,36 @@ const char *room_text(struct call *call, const char *text, size_t most, int64_t 
 		*size = (int64_t)len;
 		text = arena_strndup(&call->arena, text, n);
 	}
-	call->room -= text ? text_size(text) - 2 : 0;
+	call->room -= text ? text_json_size(text) - 2 : 0;
 	return text;
+}
+
+static bool is_inside(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+void room_range(struct call *call, const char *whole, struct room_range *r)
+{
+	size_t len = whole ? strlen(whole) : 0, at = len, n;
+
+	if (r->offset < (int64_t)len)
+		at = (size_t)r->offset;
+	while (at > 0 && at < len && is_inside(whole[at]))
+		at--; /* who asked for a byte inside has its character */
+	n = len - at;
+	if ((int64_t)n > r->length)
+		n = (size_t)r->length;
+	while (n > 0 && at + n < len && is_inside(whole[at + n]))
+		n--;
+	/* A part is never empty before the end, else nobody would come to it. */
+	if (n == 0 && at < len)
+		n = text_wide(whole + at) ? text_wide(whole + at) : 1;
+	n = room_fit(whole ? whole + at : "", n, call->room);
+	r->text = arena_strndup(&call->arena, whole ? whole + at : "", n);
+	call->room -= text_json_size(r->text) - 2;
+	r->size = (int64_t)len;
+	r->next = (int64_t)(at + n);
 }
 
 int room_check(struct call *call)

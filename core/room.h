@@ -17,8 +17,6 @@ enum {
 	ROOM_ANSWER = (4 << 20) - 1024,
 	/* Of its lists and long texts: the rest is for what stands beside them. */
 	ROOM_ITEMS = ROOM_ANSWER - 15360,
-	/* Of the id that a caller gives its request, and that the answer repeats. */
-	ROOM_ID = 256,
 };
 
 /* Makes all of it free; op_perform() does so before it runs a handler. */
@@ -27,13 +25,25 @@ void room_open(struct call *call);
 /* Takes the place of one more value of a list: false where it does not fit; the
  * rest of the list is for the next page. */
 bool room_take(struct call *call, const struct record *r, const void *item);
-/* The same for a text of a list. */
+/* The same for a value whose size in JSON is known, and for a text of a list. */
+bool room_take_bytes(struct call *call, size_t size);
 bool room_take_text(struct call *call, const char *text);
 
 /* Takes the place of a text or of as much of it as `most` bytes of JSON and what
  * is left have room for; it is cut at a character.  `*size` is its whole length when
  * it was cut, else 0.  NULL stays NULL. */
 const char *room_text(struct call *call, const char *text, size_t most, int64_t *size);
+
+/* Bytes of a text in JSON, its quotes included. */
+size_t text_json_size(const char *text);
+
+/* A part of a text, from a byte on.  It begins and ends at a character. */
+struct room_range {
+	int64_t offset, length; /* asked for */
+	const char *text;
+	int64_t size, next; /* of the whole; the offset behind the part */
+};
+void room_range(struct call *call, const char *whole, struct room_range *r);
 
 /* How many of the `len` bytes at `s`, up to a whole character, take at most `room`
  * bytes in a JSON text. */
