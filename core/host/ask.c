@@ -304,7 +304,7 @@ static void send_list(struct job *job, struct line *line)
 {
 	const struct workspace_list_dir_in *in = job->call.in;
 	const struct workspace_list_dir_out *out = job->call.out;
-	struct wire_list_dir m = { .path = in->path };
+	struct wire_list_dir m = { .path = in->path, .after = in->after };
 
 	if (out->n_entries > 0)
 		m.after = out->entries[out->n_entries - 1].name;
