@@ -421,6 +421,7 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 	struct agent_row a;
 	struct inbox_row r;
 	struct query q;
+	int64_t passed = 0;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
@@ -430,6 +431,8 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 	h.agent = &a;
 	sql_query(call, &q, inbox_next, .agent = a.id, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
+		if (passed++ < in->offset)
+			continue;
 		if ((int64_t)h.n >= in->limit || !add(&h, &r, 0)) {
 			out->more = true;
 			query_end(&q);
@@ -438,6 +441,7 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 	}
 	out->messages = h.out;
 	out->n_messages = h.n;
+	out->next = in->offset + (int64_t)h.n;
 	out->queued = now.queued;
 	out->leased = now.leased;
 	return rc < 0 ? rc : 0;

@@ -235,6 +235,15 @@ void field_value(const struct field *fd, char out[32]);
 bool op_runs_command(const struct op *op);
 extern const char op_command_text[];
 
+/* --- pages (page.c) --------------------------------------------------------- */
+
+/* The argument that begins the next page of an operation's list; NULL: none. */
+const struct field *page_argument(const struct op *op);
+/* Its value behind an answer that says `more`; NULL if there is none. */
+const json_t *page_next(const struct op *op, const json_t *answer);
+/* A sentence on how to get what an answer had no room for; nothing if it is whole. */
+void page_hint(const struct op *op, const json_t *answer, struct text *out);
+
 /* --- routes (route.c) ------------------------------------------------------ */
 
 /* The operation that a request names; path parameters are put into `args`. */

@@ -201,6 +201,7 @@ static void page(struct call *call)
 		n++;
 	out->n_hits = n;
 	out->more = n < found;
+	out->next = in->offset + (int64_t)n;
 }
 
 /* So many are looked for in each place: the page, what is before it, and one more

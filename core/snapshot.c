@@ -85,6 +85,7 @@ int workspace_snapshots(struct call *call, const struct workspace_snapshots_in *
 					       &out->n_snapshots, sizeof(told)) = told;
 	}
 	query_end(&q);
+	out->next = in->offset + (int64_t)out->n_snapshots;
 	return rc < 0 ? rc : 0;
 }
 

@@ -95,6 +95,7 @@ int team_lines(struct call *call, const struct team_list_in *in,
 			out->more = true;
 	}
 	query_end(&q);
+	out->next = in->offset + (int64_t)out->n_teams;
 	return rc < 0 ? rc : 0;
 }
 

@@ -210,6 +210,7 @@ static int run_search(struct call *call, struct vault_work *w)
 		rc = look_for(&s, w->folder);
 	if (s.in->regex)
 		regex_close(&s.regex);
+	s.out->next = s.in->offset + (int64_t)s.out->n_results;
 	return rc;
 }
 
@@ -278,6 +279,7 @@ static int run_tags(struct call *call, struct vault_work *w)
 		last.notes++;
 	}
 	page_tag(call, &last, &passed);
+	out->next = ((const struct vault_tags_in *)call->in)->offset + (int64_t)out->n_tags;
 	return rc;
 }
 

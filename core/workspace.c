@@ -175,6 +175,7 @@ int workspace_list(struct call *call, const struct workspace_list_in *in,
 						&out->n_workspaces, sizeof(told)) = told;
 	}
 	query_end(&q);
+	out->next = in->offset + (int64_t)out->n_workspaces;
 	return rc < 0 ? rc : 0;
 }
 

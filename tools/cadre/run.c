@@ -186,16 +186,74 @@ static void set_key(const struct cli *cli, const struct op *op, json_t *args)
 
 /* --- the whole ------------------------------------------------------------------------ */
 
-/* A command that ran elsewhere looks as if it had run here. */
-static int print_run(const json_t *answer)
-{
-	const char *out = json_string_value(json_object_get(answer, "stdout"));
-	const char *err = json_string_value(json_object_get(answer, "stderr"));
-	int code = (int)json_integer_value(json_object_get(answer, "exit_code"));
+struct output {
+	const char *name, *size, *offset;
+	FILE *to;
+	int64_t at, end; /* bytes that are printed, and that came */
+};
 
-	fputs(out ? out : "", stdout);
-	fflush(stdout);
-	fputs(err ? err : "", stderr);
+/* What a part has of a stream, up to its end. */
+static void print_stream(struct output *s, const json_t *part)
+{
+	json_t *text = json_object_get(part, s->name);
+	size_t n = json_string_length(text);
+
+	if ((int64_t)n > s->end - s->at)
+		n = (size_t)(s->end - s->at);
+	if (n)
+		fwrite(json_string_value(text), 1, n, s->to);
+	fflush(s->to);
+	s->at += (int64_t)n;
+}
+
+/* One more part of a command's output from the job that keeps it; NULL on a fault. */
+static json_t *poll_rest(struct cli *cli, const json_t *args, const json_t *answer,
+			 const struct output streams[2], struct fault *f)
+{
+	json_t *poll = json_object(), *part;
+
+	json_object_set(poll, "workspace", json_object_get(args, "workspace"));
+	if (json_object_get(args, "team"))
+		json_object_set(poll, "team", json_object_get(args, "team"));
+	json_object_set(poll, "job_id", json_object_get(answer, "job_id"));
+	for (int i = 0; i < 2; i++)
+		json_object_set_new(poll, streams[i].offset,
+				    json_integer(streams[i].at));
+	part = run_op(cli, op_find("workspace.exec_poll"), poll, f);
+	json_decref(poll);
+	return part;
+}
+
+/* A command that ran elsewhere looks as if it had run here. */
+static int print_run(struct cli *cli, const json_t *args, const json_t *answer)
+{
+	struct output streams[] = {
+		{ "stdout", "stdout_size", "stdout_offset", stdout, 0, INT64_MAX },
+		{ "stderr", "stderr_size", "stderr_offset", stderr, 0, INT64_MAX },
+	};
+	int code = (int)json_integer_value(json_object_get(answer, "exit_code"));
+	bool cut = json_object_get(answer, "job_id") != NULL;
+	int64_t before = -1, printed;
+	struct fault f = { 0 };
+	json_t *part = json_deep_copy(answer);
+
+	for (int i = 0; i < 2 && cut; i++)
+		streams[i].end = json_integer_value(
+			json_object_get(answer, streams[i].size));
+	do {
+		print_stream(&streams[0], part);
+		print_stream(&streams[1], part);
+		json_decref(part);
+		part = NULL;
+		printed = streams[0].at + streams[1].at;
+		if (!cut || printed == before ||
+		    printed == streams[0].end + streams[1].end)
+			break;
+		before = printed;
+		part = poll_rest(cli, args, answer, streams, &f);
+	} while (part);
+	if (f.code)
+		return cli_fault(cli, &f);
 	return code < 0 || code > 255 ? 1 : code;
 }
 
@@ -226,7 +284,7 @@ static int finish(struct cli *cli, const struct op *op, json_t *args,
 	if (cli->json)
 		print_json(answer);
 	else if (!strcmp(op->name, "workspace.exec"))
-		return print_run(answer);
+		return print_run(cli, args, answer);
 	else if (bytes_are_given(op))
 		return bytes_print(cli, op, args, answer);
 	else if (!strcmp(op->name, "vault.read"))
