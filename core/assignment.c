@@ -292,8 +292,8 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 	    (rc = assignment_before(call, in->before, &before)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &agent)) < 0))
 		return rc;
-	sql_query(call, &q, assignment_lines, .before = before,
-		  .team = call->caller.team, .agent = agent.id, .open = in->open,
+	sql_query(call, &q, assignment_lines, .before = before, .team = call->caller.team,
+		  .agent = agent.id, .open = in->open,
 		  .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
 		  .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {

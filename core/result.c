@@ -51,7 +51,8 @@ struct gathering {
 	bool more; /* there was one without room in the answer */
 };
 
-static bool add_line(struct call *call, struct gathering *g, const struct result_line_row *r)
+static bool add_line(struct call *call, struct gathering *g,
+		     const struct result_line_row *r)
 {
 	struct result_line line;
 

@@ -73,8 +73,7 @@ int workspace_snapshots(struct call *call, const struct workspace_snapshots_in *
 
 	if (rc < 0)
 		return rc;
-	sql_query(call, &q, snapshot_lines, .workspace = w.id,
-		  .offset = in->offset);
+	sql_query(call, &q, snapshot_lines, .workspace = w.id, .offset = in->offset);
 	while ((rc = sql_next(call, &q, &s)) > 0) {
 		struct snapshot told;
 

@@ -77,8 +77,8 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 	while ((rc = sql_next(call, &q, &c)) > 0 &&
 	       fits(call, out, &record_criterion, &c))
 		*(struct criterion *)arena_push(&call->arena, &out->acceptance_criteria,
-						&out->n_acceptance_criteria, sizeof(c)) =
-			c;
+						&out->n_acceptance_criteria,
+						sizeof(c)) = c;
 	query_end(&q);
 	return rc < 0 ? rc : 0;
 }

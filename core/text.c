@@ -133,7 +133,8 @@ static void add_escape(struct text *t, unsigned char c)
 	else if (c < sizeof(letters) && letters[c])
 		text_add(t, (char[]){ '\\', letters[c] }, 2);
 	else
-		text_add(t, (char[]){ '\\', 'u', '0', '0', digits[c >> 4], digits[c & 15] },
+		text_add(t,
+			 (char[]){ '\\', 'u', '0', '0', digits[c >> 4], digits[c & 15] },
 			 6);
 }
 

@@ -279,7 +279,8 @@ static int run_tags(struct call *call, struct vault_work *w)
 		last.notes++;
 	}
 	page_tag(call, &last, &passed);
-	out->next = ((const struct vault_tags_in *)call->in)->offset + (int64_t)out->n_tags;
+	out->next =
+		((const struct vault_tags_in *)call->in)->offset + (int64_t)out->n_tags;
 	return rc;
 }
 

@@ -339,7 +339,8 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 /* How to get what the answer had no room for, as options of the command. */
 static void print_more(const struct cli *cli, const struct op *op, const json_t *answer)
 {
-	const json_t *next = page_next(op, answer), *task = json_object_get(answer, "task");
+	const json_t *next = page_next(op, answer),
+		     *task = json_object_get(answer, "task");
 	struct arena a = { 0 };
 	char *name;
 

@@ -217,8 +217,7 @@ static json_t *poll_rest(struct cli *cli, const json_t *args, const json_t *answ
 		json_object_set(poll, "team", json_object_get(args, "team"));
 	json_object_set(poll, "job_id", json_object_get(answer, "job_id"));
 	for (int i = 0; i < 2; i++)
-		json_object_set_new(poll, streams[i].offset,
-				    json_integer(streams[i].at));
+		json_object_set_new(poll, streams[i].offset, json_integer(streams[i].at));
 	part = run_op(cli, op_find("workspace.exec_poll"), poll, f);
 	json_decref(poll);
 	return part;
@@ -238,8 +237,8 @@ static int print_run(struct cli *cli, const json_t *args, const json_t *answer)
 	json_t *part = json_deep_copy(answer);
 
 	for (int i = 0; i < 2 && cut; i++)
-		streams[i].end = json_integer_value(
-			json_object_get(answer, streams[i].size));
+		streams[i].end =
+			json_integer_value(json_object_get(answer, streams[i].size));
 	do {
 		print_stream(&streams[0], part);
 		print_stream(&streams[1], part);
