@@ -68,6 +68,8 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 	return 0;
 }
 
+enum { ENV_MOST = 262144 }; /* bytes of JSON: a push of it fits a frame */
+
 static const char *env_text(struct call *call, const struct task_payload *p)
 {
 	struct text t = { 0 };
@@ -121,12 +123,17 @@ static int claim_for(struct call *call, const struct agent_row *to,
 int64_t assignment_send(struct call *call, const struct draft *d,
 			const struct agent_row *to, const struct task_payload *p)
 {
+	const char *env = env_text(call, p);
 	struct inbox_state_row open;
 	struct draft own = *d;
 	struct task_row task;
 	int64_t message;
 	int rc;
 
+	if (env && strlen(env) > ENV_MOST)
+		return fault_set(&call->fault, FAULT_INVALID, "/env",
+				 "an environment takes at most %d bytes of JSON",
+				 ENV_MOST);
 	if (to->kind == 1)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
 				 "the operator runs no commands");
@@ -147,8 +154,7 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 	rc = sql_run(call, assignment_add, .message = message, .team = call->caller.team,
 		     .agent = to->id, .sender = own.sender, .task = task.id,
 		     .epoch = task.epoch, .label = p->task_id, .command = p->command,
-		     .workdir = p->workdir, .env = env_text(call, p),
-		     .timeout_s = p->timeout_secs);
+		     .workdir = p->workdir, .env = env, .timeout_s = p->timeout_secs);
 	if (rc < 0 || (rc = message_deliver(call, message, &own, to)) < 0 ||
 	    (rc = event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
 			   .actor = own.sender, .subject = message, .target = to->id)) <

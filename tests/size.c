@@ -179,6 +179,12 @@ static size_t read_all(const struct door *d, const struct reading *r)
 	return whole;
 }
 
+static bool grows(const char *op)
+{
+	return strcmp(op, "event.list") == 0 || strcmp(op, "search.find") == 0 ||
+	       strcmp(op, "vault.search") == 0 || strcmp(op, "vault.list") == 0;
+}
+
 static void test_reads(void **state)
 {
 	(void)state;
@@ -190,8 +196,8 @@ static void test_reads(void **state)
 
 			if (whole < 0)
 				whole = n;
-			/* Events go on while they are read. */
-			if (n != whole && strcmp(readings[i].op, "event.list") != 0)
+			/* Events go on while they are read, and an index follows. */
+			if (n != whole && !grows(readings[i].op))
 				fail_msg("%s: %s: %ld of %ld", doors[k].name,
 					 readings[i].op, n, whole);
 		}
