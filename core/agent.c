@@ -5,6 +5,7 @@
 
 #include "core/id.h"
 #include "core/inbox.h"
+#include "core/room.h"
 #include "core/task.h"
 #include "core/token.h"
 #include "core/who.h"
@@ -222,11 +223,18 @@ int agent_list(struct call *call, const struct agent_list_in *in,
 
 	if ((rc = who_team(call, in->team)) < 0)
 		return rc;
-	sql_query(call, &q, agent_lines, .team = call->caller.team, .now = call->now);
-	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0)
+	sql_query(call, &q, agent_lines, .team = call->caller.team,
+		  .after = in->after_name ? in->after_name : "", .now = call->now);
+	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0) {
+		if (!room_take(call, &record_agent_line, &line)) {
+			out->more = true;
+			break;
+		}
 		*(struct agent_line *)arena_push(&call->arena, &out->agents,
 						 &out->n_agents, sizeof(line)) = line;
-	return rc;
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
 }
 
 static int tell_traits(struct call *call, int64_t agent, struct card *card)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/id.h"
+#include "core/room.h"
 #include "core/inbox.h"
 #include "core/task.h"
 
@@ -67,6 +68,8 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 	return 0;
 }
 
+enum { ENV_MOST = 262144 }; /* bytes of JSON: a push of it fits a frame */
+
 static const char *env_text(struct call *call, const struct task_payload *p)
 {
 	struct text t = { 0 };
@@ -120,12 +123,17 @@ static int claim_for(struct call *call, const struct agent_row *to,
 int64_t assignment_send(struct call *call, const struct draft *d,
 			const struct agent_row *to, const struct task_payload *p)
 {
+	const char *env = env_text(call, p);
 	struct inbox_state_row open;
 	struct draft own = *d;
 	struct task_row task;
 	int64_t message;
 	int rc;
 
+	if (env && strlen(env) > ENV_MOST)
+		return fault_set(&call->fault, FAULT_INVALID, "/env",
+				 "an environment takes at most %d bytes of JSON",
+				 ENV_MOST);
 	if (to->kind == 1)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
 				 "the operator runs no commands");
@@ -146,8 +154,7 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 	rc = sql_run(call, assignment_add, .message = message, .team = call->caller.team,
 		     .agent = to->id, .sender = own.sender, .task = task.id,
 		     .epoch = task.epoch, .label = p->task_id, .command = p->command,
-		     .workdir = p->workdir, .env = env_text(call, p),
-		     .timeout_s = p->timeout_secs);
+		     .workdir = p->workdir, .env = env, .timeout_s = p->timeout_secs);
 	if (rc < 0 || (rc = message_deliver(call, message, &own, to)) < 0 ||
 	    (rc = event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
 			   .actor = own.sender, .subject = message, .target = to->id)) <
@@ -264,26 +271,39 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 
 /* --- telling ---------------------------------------------------------------------------- */
 
+int assignment_before(struct call *call, const char *id, int64_t *row)
+{
+	int64_t at;
+	int rc;
+
+	*row = INT64_MAX;
+	rc = id ? id_parse(call, ID_MESSAGE, id, row, &at) : 1;
+	if (rc < 0)
+		return rc;
+	return rc ? 0
+		  : fault_set(&call->fault, FAULT_NOT_FOUND, "/before",
+			      "there is no assignment %s", id);
+}
+
 int assignment_list(struct call *call, const struct assignment_list_in *in,
 		    struct assignment_list_out *out)
 {
 	struct agent_row agent = { 0 };
 	struct assignment_lines_row r;
 	struct query q;
+	int64_t before;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = assignment_before(call, in->before, &before)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &agent)) < 0))
 		return rc;
-	sql_query(call, &q, assignment_lines, .before = INT64_MAX,
-		  .team = call->caller.team, .agent = agent.id, .open = in->open,
+	sql_query(call, &q, assignment_lines, .before = before, .team = call->caller.team,
+		  .agent = agent.id, .open = in->open,
 		  .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
-		  .limit = in->limit);
+		  .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct assignment_line *l = arena_push(&call->arena, &out->assignments,
-						       &out->n_assignments, sizeof(*l));
-
-		*l = (struct assignment_line){
+		struct assignment_line l = {
 			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
 			.task = r.label,
 			.agent = r.agent_name,
@@ -294,6 +314,15 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 			.has_success = r.stored_at != 0,
 			.success = r.success,
 		};
+
+		if ((int64_t)out->n_assignments == in->limit ||
+		    !room_take(call, &record_assignment_line, &l)) {
+			out->more = true;
+			break;
+		}
+		*(struct assignment_line *)arena_push(&call->arena, &out->assignments,
+						      &out->n_assignments, sizeof(l)) = l;
 	}
-	return rc;
+	query_end(&q);
+	return rc < 0 ? rc : 0;
 }

@@ -26,14 +26,19 @@ int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 /* The same for all that is open, whoever's; how many. */
 int assignments_end(struct call *call, const char *why);
 
+/* The row of the message that a page of assignments or results ends before: 0 or a
+ * fault at /before.  Without an id there is no such end. */
+int assignment_before(struct call *call, const char *id, int64_t *row);
+
 /* Collects results for a receiver: its own as a sender and, when the lead or the
- * operator receives for it, those that it made.  `request`: hash of the request, or 0. */
+ * operator receives for it, those that it made.  `request`: hash of the request, or 0.  `*more` is set
+ * where the answer had no room for all; the rest is collected by the next one. */
 int result_collect(struct call *call, const struct agent_row *a, int64_t request,
-		   struct result_line **out, size_t *n);
+		   struct result_line **out, size_t *n, bool *more);
 
 /* What the same request collected in the last day: its answer may have been lost. */
 int result_again(struct call *call, const struct agent_row *a, int64_t request,
-		 struct result_line **out, size_t *n);
+		 struct result_line **out, size_t *n, bool *more);
 enum { RESULT_REPEAT_MS = 86400000 };
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "core/config.h"
 #include "core/event.h"
+#include "core/room.h"
 #include "core/token.h"
 #include "core/vault.h"
 #include "core/who.h"
@@ -194,10 +195,13 @@ int op_perform(struct call *call)
 	if (call->has_key && !call->made && (rc = find_replay(call)) < 0)
 		return rc;
 	call->wait_on = WAKE_NONE;
+	room_open(call);
 	if ((rc = call->op->run(call, call->in, call->out)) < 0)
 		return rc;
 	if (vault_plans(call))
 		return 0; /* its write is yet to come */
+	if ((rc = room_check(call)) < 0)
+		return rc;
 	if (!waited && ((rc = keep_replay(call)) < 0 || (rc = keep_alive(call)) < 0))
 		return rc;
 	if (call->wait_on) {

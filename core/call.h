@@ -79,6 +79,7 @@ struct call {
 
 	/* filled on the way */
 	struct fault fault;
+	size_t room; /* bytes that the answer may still take: see core/room.h */
 	struct caller caller;
 	struct id_keys ids; /* kept by a door from one call to the next */
 	int64_t made; /* not 0 at entry of a handler: its write is done already,

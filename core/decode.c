@@ -311,6 +311,9 @@ static int decode_list(struct decoder *d, json_t *v, char *base, const struct fi
 		*(size_t *)(base + fd->at2) = 1;
 		return decode_value(d, fd->type, v, items, step);
 	}
+	if (fd->most && n > (size_t)fd->most)
+		return bad(d, step, "must hold at most %" PRId64 " values, not %zu",
+			   fd->most, n);
 	items = arena_alloc(d->arena, size * n + 1);
 	for (size_t i = 0; i < n; i++) {
 		const struct step here = { step, NULL, i };

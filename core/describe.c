@@ -122,6 +122,8 @@ static json_t *field_schema(const struct field *fd, bool brief)
 
 	if (fd->flags & FIELD_LIST)
 		s = json_pack("{s:s, s:o}", "type", "array", "items", s);
+	if (fd->most && !brief)
+		json_object_set_new(s, "maxItems", json_integer(fd->most));
 	if ((fd->flags & FIELD_DEFAULT) &&
 	    !(brief && ((fd->flags & FIELD_LIST) || is_plain_default(fd))))
 		json_object_set_new(s, "default", default_value(fd));

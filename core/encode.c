@@ -153,6 +153,14 @@ void op_encode(const struct record *r, const void *src, struct text *out)
 	text_add(out, "}", 1);
 }
 
+size_t op_size(const struct record *r, const void *src)
+{
+	struct text t = { .counts = true };
+
+	op_encode(r, src, &t);
+	return t.len;
+}
+
 /* --- hashing --------------------------------------------------------------------------- */
 
 /* Multiplies to 128 bits and folds: every bit of the word moves every bit of

@@ -5,8 +5,7 @@
 
 #include "core/id.h"
 #include "core/inbox.h"
-
-enum { ANSWER_BYTES = 1 << 20 };
+#include "core/room.h"
 
 /* Whose messages the caller may see: 0 for all, which the lead and the operator
  * may. */
@@ -17,23 +16,22 @@ static int64_t sees(const struct call *call)
 
 struct page {
 	struct envelope *items;
-	size_t n, bytes;
+	size_t n;
 	int64_t limit;
 	bool more;
 };
 
 /* False when the page is full: the row is left for the next one. */
-static bool page_add(struct call *call, struct page *p, const struct envelope_row *e)
+static bool page_add(struct call *call, struct page *p, const struct envelope_row *row)
 {
-	size_t size = strlen(e->content) + 400;
+	struct envelope e;
 
-	if ((int64_t)p->n == p->limit || (p->n && p->bytes + size > ANSWER_BYTES)) {
+	envelope_fill(call, row, &e);
+	if ((int64_t)p->n == p->limit || !envelope_take(call, &e)) {
 		p->more = true;
 		return false;
 	}
-	p->bytes += size;
-	envelope_fill(call, e,
-		      arena_push(&call->arena, &p->items, &p->n, sizeof(*p->items)));
+	*(struct envelope *)arena_push(&call->arena, &p->items, &p->n, sizeof(e)) = e;
 	return true;
 }
 
@@ -108,4 +106,32 @@ int message_list(struct call *call, const struct message_list_in *in,
 	out->n_messages = p.n;
 	out->more = p.more;
 	return rc < 0 ? rc : 0;
+}
+
+int message_part(struct call *call, const struct message_part_in *in,
+		 struct message_part_out *out)
+{
+	struct envelope_row e;
+	struct room_range r = { .offset = in->offset,
+				.length = in->has_length ? in->length : ROOM_ITEMS };
+	int64_t message, at;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = id_parse(call, ID_MESSAGE, in->message_id, &message, &at)) < 0)
+		return rc;
+	if (rc > 0)
+		rc = sql_row(call, envelope_one, &e, .id = message,
+			     .team = call->caller.team, .agent = sees(call));
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || e.at != at)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
+				 "there is no message %s", in->message_id);
+	room_range(call, in->part == MESSAGE_PART_CONTENT ? e.content : e.metadata, &r);
+	out->text = r.text;
+	out->size = r.size;
+	out->next = r.next;
+	out->more = r.next < r.size;
+	return 0;
 }

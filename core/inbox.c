@@ -4,9 +4,9 @@
 
 #include "core/assignment.h"
 #include "core/id.h"
+#include "core/room.h"
 
-/* The most that one answer carries, so that it fits a frame. */
-enum { ANSWER_BYTES = 1 << 20, HANDFUL = 100 };
+enum { HANDFUL = 100 }; /* messages in one answer */
 
 int64_t text_hash(const char *s)
 {
@@ -107,6 +107,20 @@ void envelope_fill(struct call *call, const struct envelope_row *e, struct envel
 		out->reply_to = id_public(call, ID_MESSAGE, e->reply_to, e->reply_at);
 }
 
+bool envelope_take(struct call *call, struct envelope *e)
+{
+	size_t size = op_size(&record_envelope, e);
+
+	/* Its content alone always fits. */
+	if (e->metadata && size >= ROOM_ITEMS) {
+		e->has_metadata_size = true;
+		e->metadata_size = (int64_t)strlen(e->metadata);
+		e->metadata = NULL;
+		size = op_size(&record_envelope, e);
+	}
+	return room_take_bytes(call, size);
+}
+
 static void envelope_of(struct call *call, const struct inbox_row *r, const char *to,
 			struct envelope *out)
 {
@@ -135,7 +149,7 @@ struct handing {
 	int64_t lease_until; /* 0: for good */
 	int64_t session, request;
 	struct envelope *out;
-	size_t n, bytes;
+	size_t n;
 	bool more;
 };
 
@@ -150,20 +164,18 @@ static int fetch(struct handing *h, int64_t message)
 		       .now = call->now);
 }
 
-static void add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
+/* False when the answer has no room for it: it is left for the next one. */
+static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
 {
-	struct envelope *e = arena_push(&h->call->arena, &h->out, &h->n, sizeof(*e));
+	struct envelope e;
 
-	envelope_of(h->call, r, h->agent->name, e);
-	e->has_lease_until = lease_until != 0;
-	e->lease_until = lease_until;
-	h->bytes += strlen(r->content) + 400;
-}
-
-static bool is_full(const struct handing *h, const struct inbox_row *r, int64_t limit)
-{
-	return (int64_t)h->n >= limit ||
-	       (h->n > 0 && h->bytes + strlen(r->content) + 400 > ANSWER_BYTES);
+	envelope_of(h->call, r, h->agent->name, &e);
+	e.has_lease_until = lease_until != 0;
+	e.lease_until = lease_until;
+	if (!envelope_take(h->call, &e))
+		return false;
+	*(struct envelope *)arena_push(&h->call->arena, &h->out, &h->n, sizeof(e)) = e;
+	return true;
 }
 
 /* The same request again gets those of its messages that it still holds. */
@@ -178,9 +190,10 @@ static int held_by_request(struct handing *h)
 		return 0;
 	sql_query(call, &q, inbox_held, .agent = h->agent->id, .request = h->request,
 		  .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0)
-		add(h, &r, r.due_at);
-	return rc;
+	while ((rc = sql_next(call, &q, &r)) > 0 && !h->more)
+		h->more = !add(h, &r, r.due_at);
+	query_end(&q);
+	return rc < 0 ? rc : 0;
 }
 
 static int next_messages(struct handing *h, int64_t limit)
@@ -192,13 +205,12 @@ static int next_messages(struct handing *h, int64_t limit)
 
 	sql_query(call, &q, inbox_next, .agent = h->agent->id, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		if (is_full(h, &r, limit)) {
+		r.attempt++;
+		if ((int64_t)h->n >= limit || !add(h, &r, h->lease_until)) {
 			h->more = (int64_t)h->n < limit || limit == HANDFUL;
 			query_end(&q);
 			break;
 		}
-		r.attempt++;
-		add(h, &r, h->lease_until);
 	}
 	for (size_t i = 0; i < h->n && rc >= 0; i++)
 		rc = fetch(h, h->out[i].seq);
@@ -258,10 +270,11 @@ static int bring_results(const struct handing *h, int64_t collected_at,
 
 	if (collected_at > call->now - RESULT_REPEAT_MS &&
 	    ((rc = result_again(call, h->agent, h->request, &out->results,
-				&out->n_results)) < 0 ||
+				&out->n_results, &out->more)) < 0 ||
 	     out->n_results))
 		return rc;
-	return result_collect(call, h->agent, h->request, &out->results, &out->n_results);
+	return result_collect(call, h->agent, h->request, &out->results, &out->n_results,
+			      &out->more);
 }
 
 int message_receive(struct call *call, const struct message_receive_in *in,
@@ -334,6 +347,7 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 	out->attempt = d.attempt;
 	out->has_lease_until = d.state == DELIVERY_STATE_FETCHED;
 	out->lease_until = d.due_at;
+	envelope_take(call, out);
 	return 0;
 }
 
@@ -407,6 +421,7 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 	struct agent_row a;
 	struct inbox_row r;
 	struct query q;
+	int64_t passed = 0;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
@@ -416,15 +431,17 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 	h.agent = &a;
 	sql_query(call, &q, inbox_next, .agent = a.id, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		if (is_full(&h, &r, in->limit)) {
+		if (passed++ < in->offset)
+			continue;
+		if ((int64_t)h.n >= in->limit || !add(&h, &r, 0)) {
 			out->more = true;
 			query_end(&q);
 			break;
 		}
-		add(&h, &r, 0);
 	}
 	out->messages = h.out;
 	out->n_messages = h.n;
+	out->next = in->offset + (int64_t)h.n;
 	out->queued = now.queued;
 	out->leased = now.leased;
 	return rc < 0 ? rc : 0;

@@ -22,6 +22,11 @@ int inbox_counters(struct call *call, int64_t agent, struct inbox_state_row *out
 /* A message as an envelope, as row `e` tells it. */
 void envelope_fill(struct call *call, const struct envelope_row *e, struct envelope *out);
 
+/* Takes the place of an envelope in the answer: false where it does not fit any more.
+ * Metadata that leaves no room for the rest, as none that is sent today does, is
+ * taken out of it: its size stands there, and message.part reads it. */
+bool envelope_take(struct call *call, struct envelope *e);
+
 /* 63 bits of a text, never 0: sessions and request ids in rows. */
 int64_t text_hash(const char *s);
 

@@ -76,6 +76,7 @@ struct field {
 	unsigned flags;
 	uint16_t at; /* offset of the value, or of the list's pointer */
 	uint16_t at2; /* offset of n_NAME (list, map) or has_NAME; 0: none */
+	int64_t most; /* values of a list; 0: any number */
 	int64_t def_int;
 	const char *def_text; /* NULL for the empty default of a list or map */
 	const char *const *aliases; /* NULL-terminated, or NULL */
@@ -180,6 +181,7 @@ int op_decode(const struct record *r, json_t *src, void *dst, enum decode_mode m
 struct text {
 	char *data; /* malloc'd; NUL-terminated */
 	size_t len, room;
+	bool counts; /* len alone is kept: nothing is written, data stays NULL */
 };
 void text_add(struct text *t, const char *data, size_t len);
 void text_addf(struct text *t, const char *fmt, ...)
@@ -193,6 +195,8 @@ void text_release(struct text *t);
  * behind it is read. */
 size_t text_wide(const char *s);
 void op_encode(const struct record *r, const void *src, struct text *out);
+/* How many bytes op_encode() would append; takes no memory. */
+size_t op_size(const struct record *r, const void *src);
 
 /* A hash of a decoded struct: equal arguments, whatever their order in JSON,
  * have equal hashes.  The field named `except` (or NULL) is left out. */
@@ -234,6 +238,15 @@ void field_value(const struct field *fd, char out[32]);
  * COMMAND...`.  op_command_text says how they are taken. */
 bool op_runs_command(const struct op *op);
 extern const char op_command_text[];
+
+/* --- pages (page.c) --------------------------------------------------------- */
+
+/* The argument that begins the next page of an operation's list; NULL: none. */
+const struct field *page_argument(const struct op *op);
+/* Its value behind an answer that says `more`; NULL if there is none. */
+const json_t *page_next(const struct op *op, const json_t *answer);
+/* A sentence on how to get what an answer had no room for; nothing if it is whole. */
+void page_hint(const struct op *op, const json_t *answer, struct text *out);
 
 /* --- routes (route.c) ------------------------------------------------------ */
 

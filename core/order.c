@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/room.h"
 #include "core/task.h"
 
 struct node {
@@ -120,28 +121,57 @@ static size_t heap_take(struct graph *g)
 	return least;
 }
 
+/* Takes the next task of the order from the heap; those that waited for it alone
+ * can be listed then. */
+static const struct node *order_next(struct graph *g)
+{
+	const struct node *t = &g->nodes[heap_take(g)];
+
+	for (size_t i = 0; i < t->n_next; i++)
+		if (--g->nodes[g->next[t->first + i]].waits == 0)
+			heap_add(g, g->next[t->first + i]);
+	return t;
+}
+
+static int list_order(struct call *call, struct graph *g, int64_t after,
+		      struct task_order_out *out)
+{
+	bool begun = after == 0;
+
+	while (g->n_heap > 0 && !out->more) {
+		const struct node *t = order_next(g);
+		struct task_line line;
+		int rc;
+
+		if (!begun) {
+			begun = t->row.id == after;
+			continue;
+		}
+		if ((rc = task_tell_line(call, &t->row, &line)) < 0)
+			return rc;
+		if (room_take(call, &record_task_line, &line))
+			out->tasks[out->n_tasks++] = line;
+		else
+			out->more = true;
+	}
+	return 0;
+}
+
 int task_order(struct call *call, const struct task_order_in *in,
 	       struct task_order_out *out)
 {
+	struct task_row after = { 0 };
 	struct graph g = { 0 };
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 || (rc = read_graph(call, &g)) < 0)
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->after && (rc = task_find(call, in->after, &after)) < 0) ||
+	    (rc = read_graph(call, &g)) < 0)
 		return rc;
 	index_graph(call, &g);
 	out->tasks = arena_alloc(&call->arena, (g.n + 1) * sizeof(*out->tasks));
 	for (size_t i = 0; i < g.n; i++)
 		if (g.nodes[i].waits == 0)
 			heap_add(&g, i);
-	while (g.n_heap > 0) {
-		const struct node *t = &g.nodes[heap_take(&g)];
-
-		rc = task_tell_line(call, &t->row, &out->tasks[out->n_tasks++]);
-		if (rc < 0)
-			return rc;
-		for (size_t i = 0; i < t->n_next; i++)
-			if (--g.nodes[g.next[t->first + i]].waits == 0)
-				heap_add(&g, g.next[t->first + i]);
-	}
-	return 0;
+	return list_order(call, &g, after.id, out);
 }

@@ -143,6 +143,8 @@ int task_release(struct call *call, const struct task_release_in *in,
 }
 
 /* What waited for a completed task only is ready now, and is told so. */
+enum { READY_SHOWN = 1000 };
+
 static int make_ready(struct call *call, int64_t done, int64_t team, const char ***ids,
 		      size_t *n)
 {
@@ -159,8 +161,9 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	for (size_t i = 0; i < count && rc >= 0; i++) {
 		if (all[i].open_deps || all[i].state != TASK_STATE_PENDING)
 			continue;
-		*(const char **)arena_push(&call->arena, ids, n, sizeof(**ids)) =
-			task_name(call, all[i].number);
+		if (*n < READY_SHOWN)
+			*(const char **)arena_push(&call->arena, ids, n, sizeof(**ids)) =
+				task_name(call, all[i].number);
 		rc = event_by(call, .kind = EVENT_TASK_READY, .team = team,
 			      .actor = event_actor(call), .subject = all[i].id);
 	}

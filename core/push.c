@@ -54,6 +54,15 @@ static int recalls(struct call *call, const struct delivery_waiting_in *in,
 	return rc;
 }
 
+enum { METADATA_MOST = 1 << 20 };
+
+/* Metadata from before it had a bound may fit no frame.  The guest's copy is a cache:
+ * whoever receives the message is told how large it is. */
+static const char *metadata_of(const char *metadata)
+{
+	return metadata && strlen(metadata) > METADATA_MOST ? NULL : metadata;
+}
+
 int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 		     struct delivery_waiting_out *out)
 {
@@ -81,7 +90,7 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 			.timestamp = r.at,
 			.priority = r.urgent ? PRIORITY_URGENT : PRIORITY_NORMAL,
 			.thread = r.thread,
-			.metadata = r.metadata,
+			.metadata = metadata_of(r.metadata),
 		};
 		p->has_unoffered = p->unoffered = r.label && !r.offered;
 		if (r.reply_to && r.reply_at) /* else it is cleaned away */

@@ -6,6 +6,7 @@
 
 #include "core/id.h"
 #include "core/message.h"
+#include "core/room.h"
 
 int message_deliveries(struct call *call, int64_t message, const char *after,
 		       int64_t limit, struct delivery **out, size_t *n)
@@ -75,6 +76,11 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 	out->message_id = in->message_id;
 	rc = message_deliveries(call, m.id, in->after_name, in->limit + 1,
 				&out->deliveries, &out->n_deliveries);
+	for (size_t i = 0; i < out->n_deliveries; i++)
+		if (!room_take(call, &record_delivery, &out->deliveries[i])) {
+			out->more = true;
+			out->n_deliveries = i;
+		}
 	if ((int64_t)out->n_deliveries > in->limit) {
 		out->more = true;
 		out->n_deliveries = (size_t)in->limit;

@@ -46,6 +46,8 @@ static void put_type(struct text *out, const struct field *fd)
 
 	if (fd->flags & FIELD_LIST)
 		text_addf(out, "list of ");
+	if (fd->most)
+		text_addf(out, "at most %" PRId64 " ", fd->most);
 	if (t->kind == KIND_RECORD)
 		text_addf(out, "[%s](#%s)", t->name, t->name);
 	else if (t->kind == KIND_ENUM)

@@ -7,6 +7,7 @@
 #include "core/daemon.h"
 #include "core/id.h"
 #include "core/inbox.h"
+#include "core/room.h"
 #include "core/task.h"
 
 enum { ANSWER_RESULTS = 20, STDOUT_SHOWN = 4096, STDERR_SHOWN = 2048 };
@@ -47,7 +48,21 @@ struct gathering {
 	struct result_line *lines;
 	int64_t *rows;
 	size_t n, n_rows;
+	bool more; /* there was one without room in the answer */
 };
+
+static bool add_line(struct call *call, struct gathering *g,
+		     const struct result_line_row *r)
+{
+	struct result_line line;
+
+	fill(call, r, &line);
+	if (!room_take(call, &record_result_line, &line))
+		return false;
+	*(struct result_line *)arena_push(&call->arena, &g->lines, &g->n, sizeof(line)) =
+		line;
+	return true;
+}
 
 static int gather(struct call *call, struct query *q, struct gathering *g)
 {
@@ -59,10 +74,10 @@ static int gather(struct call *call, struct query *q, struct gathering *g)
 
 		for (size_t i = 0; i < g->n_rows; i++)
 			known |= g->rows[i] == r.message;
-		if (known || g->n == ANSWER_RESULTS)
+		if (known || g->n == ANSWER_RESULTS || g->more)
 			continue;
-		fill(call, &r,
-		     arena_push(&call->arena, &g->lines, &g->n, sizeof(*g->lines)));
+		if ((g->more = !add_line(call, g, &r)))
+			continue;
 		*(int64_t *)arena_push(&call->arena, &g->rows, &g->n_rows,
 				       sizeof(int64_t)) = r.message;
 	}
@@ -83,7 +98,7 @@ static int64_t own_request(const struct call *call, const struct agent_row *a,
 }
 
 int result_again(struct call *call, const struct agent_row *a, int64_t request,
-		 struct result_line **out, size_t *n)
+		 struct result_line **out, size_t *n, bool *more)
 {
 	struct gathering g = { 0 };
 	struct query q;
@@ -94,6 +109,7 @@ int result_again(struct call *call, const struct agent_row *a, int64_t request,
 	rc = gather(call, &q, &g);
 	*out = g.lines;
 	*n = g.n;
+	*more |= g.more;
 	return rc;
 }
 
@@ -114,7 +130,7 @@ static int collected(struct call *call, const struct agent_row *a, int64_t reque
 }
 
 int result_collect(struct call *call, const struct agent_row *a, int64_t request,
-		   struct result_line **out, size_t *n)
+		   struct result_line **out, size_t *n, bool *more)
 {
 	struct gathering g = { 0 };
 	struct query q;
@@ -131,28 +147,37 @@ int result_collect(struct call *call, const struct agent_row *a, int64_t request
 	}
 	*out = g.lines;
 	*n = g.n;
+	*more |= g.more;
 	return g.n ? collected(call, a, request, &g) : 0;
 }
 
 int result_list(struct call *call, const struct result_list_in *in,
 		struct result_list_out *out)
 {
+	struct gathering g = { 0 };
 	struct agent_row agent = { 0 };
 	struct result_line_row r;
 	struct query q;
+	int64_t before;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = assignment_before(call, in->before, &before)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &agent)) < 0))
 		return rc;
 	sql_query(call, &q, results_all, .team = call->caller.team, .agent = agent.id,
 		  .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
-		  .limit = in->limit);
+		  .before = before, .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		fill(call, &r,
-		     arena_push(&call->arena, &out->results, &out->n_results,
-				sizeof(*out->results)));
-	return rc;
+		if ((int64_t)g.n == in->limit || !add_line(call, &g, &r)) {
+			g.more = true;
+			break;
+		}
+	query_end(&q);
+	out->results = g.lines;
+	out->n_results = g.n;
+	out->more = g.more;
+	return rc < 0 ? rc : 0;
 }
 
 /* --- one result -------------------------------------------------------------------------- */
@@ -202,28 +227,40 @@ static int find_result(struct call *call, const char *id, int64_t *message)
 	return 0;
 }
 
-/* A range may begin or end inside a character; its broken ends are left out, so
- * that what is shown is text. */
-static const char *whole(struct arena *arena, const char *s, bool first)
+/* A range of a stream that is text: it may be asked for from or to the middle of a
+ * character, and begins and ends between two. */
+struct piece {
+	const char *text;
+	int64_t next; /* offset behind it */
+};
+
+/* What a range is read by, so that its last character is whole. */
+enum { CHARACTER = 4, BESIDE = 2 * CHARACTER };
+
+static bool is_inside(char c)
 {
-	size_t n;
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
 
-	if (!s)
-		return "";
-	while (!first && ((unsigned char)*s & 0xc0) == 0x80)
-		s++;
+static struct piece piece_of(struct call *call, const char *s,
+			     const struct result_show_in *in, size_t room)
+{
+	size_t skipped = 0, n;
+
+	s = s ? s : "";
+	while (in->offset && is_inside(s[skipped]))
+		skipped++;
+	s += skipped;
 	n = strlen(s);
-	for (size_t back = 1; back <= 4 && back <= n; back++) {
-		unsigned char c = (unsigned char)s[n - back];
-
-		if ((c & 0xc0) == 0x80)
-			continue;
-		if ((c >= 0xf0 && back < 4) || (c >= 0xe0 && c < 0xf0 && back < 3) ||
-		    (c >= 0xc0 && c < 0xe0 && back < 2))
-			n -= back;
-		break;
-	}
-	return arena_strndup(arena, s, n);
+	if (n > (size_t)in->length)
+		n = (size_t)in->length;
+	while (n > 0 && is_inside(s[n]))
+		n--;
+	if (n == 0 && *s) /* less than a character was asked for */
+		n = text_wide(s) ? text_wide(s) : 1;
+	n = room_fit(s, n, room);
+	return (struct piece){ arena_strndup(&call->arena, s, n),
+			       in->offset + (int64_t)(skipped + n) };
 }
 
 static int no_result(struct call *call, int64_t message)
@@ -244,7 +281,9 @@ int result_show(struct call *call, const struct result_show_in *in,
 {
 	bool out_too = !in->has_stream || in->stream == STREAM_STDOUT;
 	bool err_too = !in->has_stream || in->stream == STREAM_STDERR;
-	int64_t end = in->offset + in->length, message = 0;
+	size_t room = out_too && err_too ? ROOM_ITEMS / 2 : ROOM_ITEMS;
+	int64_t message = 0, length = in->length + BESIDE;
+	struct piece first, second;
 	struct result_row r;
 	int rc;
 
@@ -252,8 +291,8 @@ int result_show(struct call *call, const struct result_show_in *in,
 	    (rc = find_result(call, in->id, &message)) < 0)
 		return rc;
 	rc = sql_row(call, result_by_message, &r, .message = message,
-		     .first = in->offset + 1, .stdout_length = out_too ? in->length : 0,
-		     .stderr_length = err_too ? in->length : 0);
+		     .first = in->offset + 1, .stdout_length = out_too ? length : 0,
+		     .stderr_length = err_too ? length : 0);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
@@ -261,18 +300,21 @@ int result_show(struct call *call, const struct result_show_in *in,
 	if (r.sender != call->caller.agent && r.agent != call->caller.agent &&
 	    (rc = who_leads(call, "/id")) < 0)
 		return rc;
+	room -= text_json_size(r.label) / 2;
+	first = piece_of(call, r.stdout, in, room);
+	second = piece_of(call, r.stderr, in, room);
 	*out = (struct result_show_out){
 		.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
 		.task_id = r.label,
 		.agent = r.agent_name,
 		.success = r.success,
 		.exit_code = r.exit_code,
-		.stdout = whole(&call->arena, r.stdout, in->offset == 0),
-		.stderr = whole(&call->arena, r.stderr, in->offset == 0),
+		.stdout = first.text,
+		.stderr = second.text,
 		.stdout_size = r.stdout_size,
 		.stderr_size = r.stderr_size,
-		.more = (out_too && r.stdout_size > end) ||
-			(err_too && r.stderr_size > end),
+		.more = (out_too && r.stdout_size > first.next) ||
+			(err_too && r.stderr_size > second.next),
 		.elapsed_secs = r.elapsed_s,
 		.finished_at = r.stored_at,
 	};

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "core/id.h"
+#include "core/room.h"
 #include "core/vault_index.h"
 #include "core/vault_inside.h"
 #include "core/vault_text.h"
@@ -175,13 +176,39 @@ static int newest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static void answer(struct found *f, const struct search_find_in *in,
-		   struct search_find_out *out)
+/* What was found so far, newest first: the page and what is before and behind it. */
+static void keep_found(struct found *f, struct search_find_out *out)
 {
 	if (f->n > 1)
 		qsort(f->hits, f->n, sizeof(*f->hits), newest_first);
 	out->hits = f->hits;
-	out->n_hits = f->n < (size_t)in->limit ? f->n : (size_t)in->limit;
+	out->n_hits = f->n;
+}
+
+/* The page itself, once all places were looked at. */
+static void page(struct call *call)
+{
+	const struct search_find_in *in = call->in;
+	struct search_find_out *out = call->out;
+	size_t n = 0, found = out->n_hits, first = (size_t)in->offset;
+
+	if (first > found)
+		first = found;
+	out->hits += out->hits ? first : 0;
+	found -= first;
+	while (n < found && n < (size_t)in->limit &&
+	       room_take(call, &record_hit, &out->hits[n]))
+		n++;
+	out->n_hits = n;
+	out->more = n < found;
+	out->next = in->offset + (int64_t)n;
+}
+
+/* So many are looked for in each place: the page, what is before it, and one more
+ * to know that there is more. */
+static int64_t wanted(const struct search_find_in *in)
+{
+	return in->offset + in->limit + 1;
 }
 
 /* Files are looked at outside the transaction. */
@@ -193,15 +220,18 @@ static int run_vault(struct call *call, struct vault_work *w)
 	int rc;
 
 	(void)w;
-	if (in->scope != SCOPE_ALL && in->scope != SCOPE_VAULT)
+	if (in->scope != SCOPE_ALL && in->scope != SCOPE_VAULT) {
+		page(call);
 		return 0;
+	}
 	if (!(f.search = store_search(call->store, &call->fault)))
 		return call->fault.code;
 	if ((rc = search_parse(f.search, in->query, &f.query, &call->arena,
 			       &call->fault)) < 0 ||
-	    (rc = find_in_vault(&f, in->limit)) < 0)
+	    (rc = find_in_vault(&f, wanted(in))) < 0)
 		return rc;
-	answer(&f, in, out);
+	keep_found(&f, out);
+	page(call);
 	return 0;
 }
 
@@ -226,11 +256,13 @@ int search_find(struct call *call, const struct search_find_in *in,
 	for (int place = 0; place < SEARCH_PLACES; place++) {
 		if (in->scope != SCOPE_ALL && in->scope != places[place].scope)
 			continue;
-		if ((rc = find_in(&f, (enum search_place)place, in->limit)) < 0)
+		if ((rc = find_in(&f, (enum search_place)place, wanted(in))) < 0)
 			return rc;
 	}
-	answer(&f, in, out);
+	keep_found(&f, out);
 	if (call->settings->notes)
 		call->vault->run = run_vault;
+	else
+		page(call);
 	return 0;
 }

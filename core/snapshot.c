@@ -4,6 +4,7 @@
 
 #include "core/assignment.h"
 #include "core/id.h"
+#include "core/room.h"
 #include "core/team.h"
 #include "core/who.h"
 
@@ -73,12 +74,19 @@ int workspace_snapshots(struct call *call, const struct workspace_snapshots_in *
 
 	if (rc < 0)
 		return rc;
-	sql_query(call, &q, snapshot_lines, .workspace = w.id);
-	while ((rc = sql_next(call, &q, &s)) > 0)
-		tell(call, &s,
-		     arena_push(&call->arena, &out->snapshots, &out->n_snapshots,
-				sizeof(*out->snapshots)));
-	return rc;
+	sql_query(call, &q, snapshot_lines, .workspace = w.id, .offset = in->offset);
+	while ((rc = sql_next(call, &q, &s)) > 0) {
+		struct snapshot told;
+
+		tell(call, &s, &told);
+		if ((out->more = !room_take(call, &record_snapshot, &told)))
+			break;
+		*(struct snapshot *)arena_push(&call->arena, &out->snapshots,
+					       &out->n_snapshots, sizeof(told)) = told;
+	}
+	query_end(&q);
+	out->next = in->offset + (int64_t)out->n_snapshots;
+	return rc < 0 ? rc : 0;
 }
 
 /* --- asked for ------------------------------------------------------------------- */

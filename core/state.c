@@ -7,6 +7,7 @@
 
 #include "core/assignment.h"
 #include "core/id.h"
+#include "core/room.h"
 #include "core/task.h"
 #include "core/version.h"
 
@@ -104,23 +105,24 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 	sql_query(call, &q, events_after, .after = after, .team = call->caller.team,
 		  .low = k->low, .high = k->high, .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct event *e;
+		struct event e = { .seq = r.seq,
+				   .at = r.at,
+				   .event = event_kind((int)r.kind)->name,
+				   .team = r.team_name,
+				   .by = event_actor_name(r.actor, r.actor_name),
+				   .has_as_operator = r.via,
+				   .as_operator = r.via,
+				   .detail = r.detail };
 
-		if ((int64_t)out->n_events == in->limit) {
+		if ((rc = subject_of(call, &r, &e)) < 0)
+			break;
+		if ((int64_t)out->n_events == in->limit ||
+		    !room_take(call, &record_event, &e)) {
 			out->more = true;
 			break;
 		}
-		e = arena_push(&call->arena, &out->events, &out->n_events, sizeof(*e));
-		*e = (struct event){ .seq = r.seq,
-				     .at = r.at,
-				     .event = event_kind((int)r.kind)->name,
-				     .team = r.team_name,
-				     .by = event_actor_name(r.actor, r.actor_name),
-				     .has_as_operator = r.via,
-				     .as_operator = r.via,
-				     .detail = r.detail };
-		if ((rc = subject_of(call, &r, e)) < 0)
-			break;
+		*(struct event *)arena_push(&call->arena, &out->events, &out->n_events,
+					    sizeof(e)) = e;
 	}
 	query_end(&q);
 	return rc < 0 ? rc : 0;
@@ -178,11 +180,11 @@ int state_status(struct call *call, const struct state_status_in *in,
 	struct schema_version_row version;
 	struct state_keys_row state;
 	struct event_last_row last;
-	int64_t team = call->identity.agent ? call->caller.team : 0;
+	int64_t team = call->identity.agent ? call->caller.team : 0, open_tasks = 0;
 	int rc;
 
 	(void)in;
-	if ((rc = team_list(call, &all, &teams)) < 0 ||
+	if ((rc = team_lines(call, &all, &teams, &open_tasks)) < 0 ||
 	    (rc = sql_row(call, waiting_all, &waiting, .team = team, .now = call->now)) <
 		    0 ||
 	    (rc = sql_row(call, workspaces_ready, &ready, .team = team)) < 0 ||
@@ -199,10 +201,10 @@ int state_status(struct call *call, const struct state_status_in *in,
 					  .schema_version = version.user_version,
 					  .teams = teams.teams,
 					  .n_teams = teams.n_teams,
+					  .more = teams.more,
 					  .messages_waiting = waiting.n,
+					  .tasks_open = open_tasks,
 					  .guests = ready.n };
-	for (size_t i = 0; i < teams.n_teams; i++)
-		out->tasks_open += teams.teams[i].open_tasks;
 	return 0;
 }
 

@@ -3,11 +3,31 @@
  */
 #include <string.h>
 
+#include "core/room.h"
 #include "core/task.h"
 
-enum { NOTES_SHOWN = 100 };
+enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100 };
 
 /* --- telling ------------------------------------------------------------------------- */
+
+/* Takes the place of an entry in the answer; from the first that has none on, the
+ * rest of the list is left out. */
+static bool fits(struct call *call, struct task *out, const struct record *r,
+		 const void *item)
+{
+	if (room_take(call, r, item))
+		return true;
+	out->has_more = out->more = true;
+	return false;
+}
+
+static bool text_fits(struct call *call, struct task *out, const char *text)
+{
+	if (room_take_text(call, text))
+		return true;
+	out->has_more = out->more = true;
+	return false;
+}
 
 static int tell_deps(struct call *call, int64_t task, struct task *out)
 {
@@ -17,17 +37,20 @@ static int tell_deps(struct call *call, int64_t task, struct task *out)
 
 	sql_query(call, &q, task_deps, .task = task, .now = call->now);
 	while ((rc = sql_next(call, &q, &d)) > 0) {
-		const char *id = task_name(call, d.number);
+		struct blocker b = { task_name(call, d.number), d.state_now };
+		bool open = d.state_now != TASK_STATE_COMPLETED;
 
+		if (!text_fits(call, out, b.id) ||
+		    (open && !fits(call, out, &record_blocker, &b)))
+			break;
 		*(const char **)arena_push(&call->arena, &out->depends_on,
-					   &out->n_depends_on, sizeof(id)) = id;
-		if (d.state_now != TASK_STATE_COMPLETED)
+					   &out->n_depends_on, sizeof(b.id)) = b.id;
+		if (open)
 			*(struct blocker *)arena_push(&call->arena, &out->blocked_by,
-						      &out->n_blocked_by,
-						      sizeof(struct blocker)) =
-				(struct blocker){ id, d.state_now };
+						      &out->n_blocked_by, sizeof(b)) = b;
 	}
-	return rc;
+	query_end(&q);
+	return rc < 0 ? rc : 0;
 }
 
 static int tell_tags(struct call *call, int64_t task, struct task *out)
@@ -37,36 +60,55 @@ static int tell_tags(struct call *call, int64_t task, struct task *out)
 	int rc;
 
 	sql_query(call, &q, task_tags, .task = task);
-	while ((rc = sql_next(call, &q, &g)) > 0)
+	while ((rc = sql_next(call, &q, &g)) > 0 && text_fits(call, out, g.tag))
 		*(const char **)arena_push(&call->arena, &out->tags, &out->n_tags,
 					   sizeof(g.tag)) = g.tag;
-	return rc;
+	query_end(&q);
+	return rc < 0 ? rc : 0;
 }
 
 static int tell_criteria(struct call *call, int64_t task, struct task *out)
 {
-	return sql_all(call, task_criteria, &out->acceptance_criteria,
-		       &out->n_acceptance_criteria, .task = task);
+	struct criterion c = { 0 };
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, task_criteria, .task = task);
+	while ((rc = sql_next(call, &q, &c)) > 0 &&
+	       fits(call, out, &record_criterion, &c))
+		*(struct criterion *)arena_push(&call->arena, &out->acceptance_criteria,
+						&out->n_acceptance_criteria,
+						sizeof(c)) = c;
+	query_end(&q);
+	return rc < 0 ? rc : 0;
 }
 
+/* The newest ones, as many as fit, in the order in which they were written. */
 static int tell_notes(struct call *call, int64_t task, struct task *out)
 {
 	struct task_notes_row r;
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, task_notes, .task = task, .limit = NOTES_SHOWN);
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	sql_query(call, &q, task_notes, .task = task, .limit = NOTES_SHOWN + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct note note = { r.name, r.at, r.text };
+
+		if (out->n_notes == NOTES_SHOWN)
+			out->has_more = out->more = true;
+		if (out->n_notes == NOTES_SHOWN || !fits(call, out, &record_note, &note))
+			break;
 		*(struct note *)arena_push(&call->arena, &out->notes, &out->n_notes,
-					   sizeof(struct note)) =
-			(struct note){ r.name, r.at, r.text };
+					   sizeof(note)) = note;
+	}
+	query_end(&q);
 	for (size_t i = 0; i < out->n_notes / 2; i++) {
 		struct note swap = out->notes[i];
 
 		out->notes[i] = out->notes[out->n_notes - 1 - i];
 		out->notes[out->n_notes - 1 - i] = swap;
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 static bool is_ready(int64_t state, int64_t open_deps)
@@ -119,6 +161,9 @@ int task_tell(struct call *call, int64_t id, struct task *out)
 		.description = *t.description ? t.description : NULL,
 		.result = t.result,
 	};
+	/* With all escapes these take three quarters of an answer: they always fit. */
+	if (t.parts)
+		room_take(call, &record_task, out);
 	return tell_parts(call, &t, out);
 }
 
@@ -145,12 +190,13 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 	if (r->open_deps == 0)
 		return 0;
 	sql_query(call, &q, task_deps, .task = r->id, .now = call->now);
-	while ((rc = sql_next(call, &q, &d)) > 0)
+	while ((rc = sql_next(call, &q, &d)) > 0 && out->n_blocked_by < BLOCKERS_SHOWN)
 		if (d.state_now != TASK_STATE_COMPLETED)
 			*(const char **)arena_push(&call->arena, &out->blocked_by,
 						   &out->n_blocked_by, sizeof(out->id)) =
 				task_name(call, d.number);
-	return rc;
+	query_end(&q);
+	return rc < 0 ? rc : 0;
 }
 
 struct task_page {
@@ -163,18 +209,19 @@ struct task_page {
 static int tell_page(struct call *call, struct query *q, struct task_page *p)
 {
 	struct task_line_row r;
+	struct task_line line;
 	int rc;
 
 	while ((rc = sql_next(call, q, &r)) > 0) {
-		if ((int64_t)p->n == p->limit) {
+		if ((rc = task_tell_line(call, &r, &line)) < 0)
+			break;
+		if ((int64_t)p->n == p->limit ||
+		    !room_take(call, &record_task_line, &line)) {
 			p->more = true;
 			break;
 		}
-		rc = task_tell_line(call, &r,
-				    arena_push(&call->arena, &p->lines, &p->n,
-					       sizeof(*p->lines)));
-		if (rc < 0)
-			break;
+		*(struct task_line *)arena_push(&call->arena, &p->lines, &p->n,
+						sizeof(line)) = line;
 	}
 	query_end(q);
 	return rc < 0 ? rc : 0;
@@ -221,12 +268,15 @@ int task_ready(struct call *call, const struct task_ready_in *in,
 	       struct task_ready_out *out)
 {
 	struct task_page p = { .limit = in->limit };
+	struct task_row after = { 0 };
 	struct query q;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0)
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->after && (rc = task_find(call, in->after, &after)) < 0))
 		return rc;
 	sql_query(call, &q, task_ready_lines, .team = call->caller.team,
+		  .priority = after.priority, .number = after.number,
 		  .limit = in->limit + 1, .now = call->now);
 	rc = tell_page(call, &q, &p);
 	out->tasks = p.lines;
@@ -249,15 +299,16 @@ int task_history(struct call *call, const struct task_history_in *in,
 	sql_query(call, &q, task_history, .task = t.id, .after = in->after_seq,
 		  .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct happening *h;
+		struct happening h = { r.seq, r.at, event_kind((int)r.kind)->name,
+				       event_actor_name(r.actor, r.name), r.detail };
 
-		if ((int64_t)out->n_history == in->limit) {
+		if ((int64_t)out->n_history == in->limit ||
+		    !room_take(call, &record_happening, &h)) {
 			out->more = true;
 			break;
 		}
-		h = arena_push(&call->arena, &out->history, &out->n_history, sizeof(*h));
-		*h = (struct happening){ r.seq, r.at, event_kind((int)r.kind)->name,
-					 event_actor_name(r.actor, r.name), r.detail };
+		*(struct happening *)arena_push(&call->arena, &out->history,
+						&out->n_history, sizeof(h)) = h;
 	}
 	query_end(&q);
 	return rc < 0 ? rc : 0;

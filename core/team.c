@@ -4,6 +4,7 @@
 
 #include "core/agent.h"
 #include "core/id.h"
+#include "core/room.h"
 #include "core/task.h"
 #include "core/who.h"
 #include "core/workspace.h"
@@ -31,18 +32,19 @@ int team_announce(struct call *call, int64_t team)
 
 /* --- telling ----------------------------------------------------------------------- */
 
-static int tell_members(struct call *call, bool gone, struct member **out, size_t *n)
+/* As many as fit from the one behind `after` (0: the first) on; `*more`: there are
+ * others. */
+static int tell_members(struct call *call, bool gone, int64_t after, struct member **out,
+			size_t *n, bool *more)
 {
 	struct team_members_row r;
 	struct query q;
 	int rc;
 
 	sql_query(call, &q, team_members, .team = call->caller.team, .gone = gone,
-		  .now = call->now);
+		  .after = after, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct member *m = arena_push(&call->arena, out, n, sizeof(*m));
-
-		*m = (struct member){
+		struct member m = {
 			.name = r.name,
 			.role = r.role,
 			.status = r.status,
@@ -52,14 +54,20 @@ static int tell_members(struct call *call, bool gone, struct member **out, size_
 			.last_active = r.active_at,
 			.generation = r.generation,
 		};
+
 		if (r.workspace)
-			m->workspace = id_public(call, ID_WORKSPACE, r.workspace,
-						 r.workspace_at);
+			m.workspace = id_public(call, ID_WORKSPACE, r.workspace,
+						r.workspace_at);
+		if ((*more = !room_take(call, &record_member, &m)))
+			break;
+		*(struct member *)arena_push(&call->arena, out, n, sizeof(m)) = m;
 	}
-	return rc;
+	query_end(&q);
+	return rc < 0 ? rc : 0;
 }
 
-int team_list(struct call *call, const struct team_list_in *in, struct team_list_out *out)
+int team_lines(struct call *call, const struct team_list_in *in,
+	       struct team_list_out *out, int64_t *open_tasks)
 {
 	int64_t own = call->identity.agent ? call->caller.team : 0;
 	struct team_lines_row r;
@@ -67,19 +75,35 @@ int team_list(struct call *call, const struct team_list_in *in, struct team_list
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, team_lines, .all = in->all, .team = own);
+	sql_query(call, &q, team_lines, .all = in->all, .team = own,
+		  .offset = in->offset);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct team_line *l;
+		struct team_line l;
 
+		*open_tasks += r.open_tasks;
+		if (out->more)
+			continue; /* they are counted */
 		rc = sql_row(call, team_state, &s, .team = r.id, .now = call->now);
 		if (rc < 0)
 			break;
-		l = arena_push(&call->arena, &out->teams, &out->n_teams, sizeof(*l));
-		*l = (struct team_line){ r.name, s.now_state, r.members, r.open_tasks,
-					 r.created_at };
+		l = (struct team_line){ r.name, s.now_state, r.members, r.open_tasks,
+					r.created_at };
+		if (room_take(call, &record_team_line, &l))
+			*(struct team_line *)arena_push(&call->arena, &out->teams,
+							&out->n_teams, sizeof(l)) = l;
+		else
+			out->more = true;
 	}
 	query_end(&q);
-	return rc;
+	out->next = in->offset + (int64_t)out->n_teams;
+	return rc < 0 ? rc : 0;
+}
+
+int team_list(struct call *call, const struct team_list_in *in, struct team_list_out *out)
+{
+	int64_t open_tasks = 0;
+
+	return team_lines(call, in, out, &open_tasks);
 }
 
 static int tell_vms(struct call *call, int64_t limit, struct budget *out)
@@ -95,11 +119,14 @@ int team_status(struct call *call, const struct team_status_in *in,
 		struct team_status_out *out)
 {
 	struct team_open_assignments_row pending;
+	struct agent_row after = { 0 };
 	struct team_state_row s;
 	struct team_row t;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->after_name &&
+	     (rc = who_agent(call, in->after_name, "/after_name", &after)) < 0) ||
 	    (rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) < 0 ||
 	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0 ||
 	    (rc = sql_row(call, team_open_assignments, &pending, .team = t.id)) < 0 ||
@@ -112,7 +139,8 @@ int team_status(struct call *call, const struct team_status_in *in,
 	out->state = s.now_state;
 	out->created_at = t.created_at;
 	out->pending_assignments = pending.n;
-	return tell_members(call, false, &out->members, &out->n_members);
+	return tell_members(call, false, after.id, &out->members, &out->n_members,
+			    &out->more);
 }
 
 /* --- making -------------------------------------------------------------------------- */
@@ -290,6 +318,7 @@ int team_create(struct call *call, const struct team_create_in *in,
 {
 	struct team_state_row s;
 	struct team_row t;
+	bool more = false;
 	int rc;
 
 	if (agent_reserved(in->name) || strcmp(in->name, "lead") == 0)
@@ -306,9 +335,12 @@ int team_create(struct call *call, const struct team_create_in *in,
 	out->team_id = id_public(call, ID_TEAM, t.id, t.created_at);
 	out->name = t.name;
 	out->state = s.now_state;
-	if ((rc = tell_members(call, t.destroyed_at != 0, &out->members,
-			       &out->n_members)) < 0)
+	if ((rc = tell_members(call, t.destroyed_at != 0, 0, &out->members,
+			       &out->n_members, &more)) < 0)
 		return rc;
+	if (more)
+		return fault_set(&call->fault, FAULT_INVALID, "/roles",
+				 "the answer has no room for all members' tokens");
 	return tell_tokens(call, out);
 }
 

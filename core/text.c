@@ -27,8 +27,13 @@ static char *text_room(struct text *t, size_t more)
 
 void text_add(struct text *t, const char *data, size_t len)
 {
-	char *p = text_room(t, len);
+	char *p;
 
+	if (t->counts) {
+		t->len += len;
+		return;
+	}
+	p = text_room(t, len);
 	if (len)
 		memcpy(p, data, len);
 	p[len] = '\0';
@@ -121,13 +126,16 @@ static void add_escape(struct text *t, unsigned char c)
 		['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n',  ['\r'] = 'r',
 		['\t'] = 't', ['"'] = '"',  ['\\'] = '\\',
 	};
+	static const char digits[] = "0123456789abcdef";
 
 	if (c >= 0x80)
 		text_add(t, "\xef\xbf\xbd", 3); /* U+FFFD */
 	else if (c < sizeof(letters) && letters[c])
 		text_add(t, (char[]){ '\\', letters[c] }, 2);
 	else
-		text_addf(t, "\\u%04x", c);
+		text_add(t,
+			 (char[]){ '\\', 'u', '0', '0', digits[c >> 4], digits[c & 15] },
+			 6);
 }
 
 void text_add_json(struct text *t, const char *s)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/room.h"
 #include "core/vault.h"
 #include "ops.gen.h"
 
@@ -79,9 +80,11 @@ static int run_list(struct call *call, struct vault_work *w)
 		return rc;
 	if (g.n > 1)
 		qsort(g.entries, g.n, sizeof(*g.entries), by_path);
-	out->more = g.n > (size_t)in->limit;
 	out->entries = g.entries;
-	out->n_entries = out->more ? (size_t)in->limit : g.n;
+	while (out->n_entries < g.n && out->n_entries < (size_t)in->limit &&
+	       room_take(call, &record_vault_entry, &g.entries[out->n_entries]))
+		out->n_entries++;
+	out->more = out->n_entries < g.n;
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/room.h"
 #include "core/vault.h"
 
 static const struct notes *notes_of(const struct call *call)
@@ -256,6 +257,8 @@ int vault_run(struct call *call)
 		rc = change(call, &w);
 	else if (rc >= 0 && (rc = catch_up(call, &w)) >= 0)
 		rc = w.run(call, &w);
+	if (rc >= 0 && !(call->op->flags & OP_WRITE))
+		rc = room_check(call);
 	call->vault = NULL;
 	return rc < 0 ? rc : 0;
 }

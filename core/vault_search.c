@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/room.h"
 #include "core/vault_index.h"
 #include "core/vault_inside.h"
 #include "core/vault_regex.h"
@@ -13,7 +14,6 @@ enum {
 	SCAN_MS = 3000, /* to look into notes */
 	STEP_MS = 50, /* for the index of the rows, which is checked first */
 	LINE_MOST = 400, /* bytes of a line that is shown */
-	ANSWER_MOST = 2 << 20, /* bytes of all that are shown */
 };
 
 struct scan {
@@ -24,7 +24,6 @@ struct scan {
 	struct search_query query;
 	struct vault_regex regex;
 	int64_t end_ms;
-	size_t shown; /* bytes */
 
 	/* Of the note that is looked into. */
 	const char *path;
@@ -72,7 +71,6 @@ static const char *show(struct scan *s, size_t i, size_t at)
 		from--;
 	len = note_fit(line + from, len - from < LINE_MOST ? len - from : LINE_MOST,
 		       6 * LINE_MOST);
-	s->shown += 2 * len + 16;
 	return note_text(&s->call->arena, line + from, len);
 }
 
@@ -92,18 +90,22 @@ static void show_around(struct scan *s, size_t i, struct vault_match *m)
 /* Line `i` matches at its byte `at`. */
 static void take_line(struct scan *s, size_t i, size_t at)
 {
-	struct vault_match *m;
+	struct vault_match m = { .path = s->path, .line_number = (int64_t)i + 1 };
 
 	if (s->last == i + 1)
 		return;
 	s->last = i + 1;
 	s->out->total_matches++;
-	if (s->out->n_results >= (size_t)s->in->max_results || s->shown > ANSWER_MOST)
+	if (s->out->total_matches <= s->in->offset || s->out->more)
 		return;
-	m = arena_push(&s->call->arena, &s->out->results, &s->out->n_results, sizeof(*m));
-	*m = (struct vault_match){ .path = s->path, .line_number = (int64_t)i + 1 };
-	m->line = show(s, i, at);
-	show_around(s, i, m);
+	m.line = show(s, i, at);
+	show_around(s, i, &m);
+	if (s->out->n_results == (size_t)s->in->max_results ||
+	    !room_take(s->call, &record_vault_match, &m))
+		s->out->more = true;
+	else
+		*(struct vault_match *)arena_push(&s->call->arena, &s->out->results,
+						  &s->out->n_results, sizeof(m)) = m;
 }
 
 /* --- looking into a note ---------------------------------------------------------------- */
@@ -208,6 +210,7 @@ static int run_search(struct call *call, struct vault_work *w)
 		rc = look_for(&s, w->folder);
 	if (s.in->regex)
 		regex_close(&s.regex);
+	s.out->next = s.in->offset + (int64_t)s.out->n_results;
 	return rc;
 }
 
@@ -238,11 +241,28 @@ int vault_search(struct call *call, const struct vault_search_in *in,
 
 /* --- tags --------------------------------------------------------------------------------- */
 
+/* Adds a tag to the page; those before in->offset are left out. */
+static void page_tag(struct call *call, const struct vault_tagged *tag, int64_t *passed)
+{
+	const struct vault_tags_in *in = call->in;
+	struct vault_tags_out *out = call->out;
+
+	if (!tag->notes || (*passed)++ < in->offset || out->more)
+		return;
+	if (room_take(call, &record_vault_tagged, tag))
+		*(struct vault_tagged *)arena_push(&call->arena, &out->tags, &out->n_tags,
+						   sizeof(*tag)) = *tag;
+	else
+		out->more = true;
+}
+
 static int run_tags(struct call *call, struct vault_work *w)
 {
 	struct vault_tags_out *out = call->out;
 	struct search *s = store_search(call->store, &call->fault);
+	struct vault_tagged last = { .tag = "" };
 	struct search_tag *tags = NULL;
+	int64_t passed = 0;
 	size_t n = 0;
 	int rc = s ? vault_index(call, s, INDEX_MS, &out->complete)
 		   : (int)call->fault.code;
@@ -250,18 +270,17 @@ static int run_tags(struct call *call, struct vault_work *w)
 	if (rc >= 0)
 		rc = search_notes_tags(s, &call->arena, &tags, &n, &call->fault);
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		struct vault_tagged *last = out->n_tags ? &out->tags[out->n_tags - 1]
-							: NULL;
-
 		if (!vault_finds(call, w->folder, tags[i].path))
 			continue;
-		if (!last || strcmp(last->tag, tags[i].tag) != 0) {
-			last = arena_push(&call->arena, &out->tags, &out->n_tags,
-					  sizeof(*last));
-			*last = (struct vault_tagged){ .tag = tags[i].tag };
+		if (strcmp(last.tag, tags[i].tag) != 0) {
+			page_tag(call, &last, &passed);
+			last = (struct vault_tagged){ .tag = tags[i].tag };
 		}
-		last->notes++;
+		last.notes++;
 	}
+	page_tag(call, &last, &passed);
+	out->next =
+		((const struct vault_tags_in *)call->in)->offset + (int64_t)out->n_tags;
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/assignment.h"
 #include "core/id.h"
+#include "core/room.h"
 #include "core/team.h"
 #include "core/who.h"
 
@@ -162,12 +163,20 @@ int workspace_list(struct call *call, const struct workspace_list_in *in,
 
 	if ((rc = who_team(call, in->team)) < 0)
 		return rc;
-	sql_query(call, &q, workspace_lines, .team = call->caller.team, .all = in->all);
-	while ((rc = sql_next(call, &q, &w)) > 0)
-		tell(call, &w,
-		     arena_push(&call->arena, &out->workspaces, &out->n_workspaces,
-				sizeof(*out->workspaces)));
-	return rc;
+	sql_query(call, &q, workspace_lines, .team = call->caller.team, .all = in->all,
+		  .offset = in->offset);
+	while ((rc = sql_next(call, &q, &w)) > 0) {
+		struct workspace told;
+
+		tell(call, &w, &told);
+		if ((out->more = !room_take(call, &record_workspace, &told)))
+			break;
+		*(struct workspace *)arena_push(&call->arena, &out->workspaces,
+						&out->n_workspaces, sizeof(told)) = told;
+	}
+	query_end(&q);
+	out->next = in->offset + (int64_t)out->n_workspaces;
+	return rc < 0 ? rc : 0;
 }
 
 int workspace_info(struct call *call, const struct workspace_info_in *in,

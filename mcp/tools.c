@@ -238,12 +238,32 @@ void tools_list(struct request *r, json_t *params)
 
 /* --- tools/call -------------------------------------------------------------------- */
 
+/* A page that is not the last says how to get the next. */
+static void add_hint(struct text *out, const struct op *op, const char *json)
+{
+	struct text hint = { 0 };
+	json_t *answer;
+
+	if (!strstr(json, "\"more\":true"))
+		return;
+	answer = json_loads(json, 0, NULL);
+	page_hint(op, answer, &hint);
+	if (hint.len) {
+		text_adds(out, "},{\"type\":\"text\",\"text\":");
+		text_add_json(out, hint.data);
+	}
+	text_release(&hint);
+	json_decref(answer);
+}
+
 static void write_result(struct request *r, const char *json, bool is_error)
 {
 	struct text *out = answer_begin(r, CACHE_NONE);
 
 	text_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
 	text_add_json(out, json);
+	if (!is_error)
+		add_hint(out, r->op, json);
 	text_adds(out, "}],\"structuredContent\":");
 	text_adds(out, json);
 	if (is_error)

@@ -33,6 +33,7 @@ SELECT name FROM agent WHERE id = :id;
 -- name: agent_lines
 -- into: agent_line
 -- int: queued
+-- text: after
 SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum((until > :now) - waits)
 		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
 	a.active_at AS last_active, a.project,
@@ -40,7 +41,8 @@ SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum((until > :now) 
 		AND (k.lease_until IS NULL OR k.lease_until > :now)
 		ORDER BY k.updated_at DESC LIMIT 1) AS task
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
-WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 ORDER BY a.name;
+WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.name > :after
+ORDER BY a.name;
 
 -- name: agent_next_generation
 UPDATE agent SET generation = generation + 1, token = NULL, active_at = :now,

@@ -193,7 +193,7 @@ WHERE request = :request AND (sender = :agent OR agent = :agent)
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
 	stderr, stdout_size, stderr_size
 FROM result_line
-WHERE team = :team AND (:agent = 0 OR agent = :agent)
+WHERE message < :before AND team = :team AND (:agent = 0 OR agent = :agent)
 	AND (:caller = 0 OR agent = :caller OR sender = :caller)
 ORDER BY message DESC LIMIT :limit;
 

@@ -74,6 +74,7 @@ FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.open_deps = 0
 	AND (k.state = 0 OR (k.state IN (1, 2) AND k.lease_until <= :now
 		AND k.after_lapse = 0))
+	AND (k.priority, k.number) > (:priority, :number)
 ORDER BY k.priority, k.number LIMIT :limit;
 
 -- name: task_all_lines
@@ -256,6 +257,14 @@ INSERT INTO task_note (task, agent, at, text) VALUES (:task, :agent, :now, :text
 -- The newest notes, newest first.
 SELECT a.name, n.at, n.text FROM task_note n JOIN agent a ON a.id = n.agent
 WHERE n.task = :task ORDER BY n.id DESC LIMIT :limit;
+
+-- name: task_notes_from
+-- Notes from the oldest on.
+SELECT a.name, n.at, n.text FROM task_note n JOIN agent a ON a.id = n.agent
+WHERE n.task = :task ORDER BY n.id LIMIT :limit OFFSET :offset;
+
+-- name: task_count_notes
+SELECT count(*) AS n FROM task_note WHERE task = :task;
 
 -- name: task_history
 SELECT e.seq, e.at, e.kind, e.actor, a.name, e.detail

@@ -53,7 +53,7 @@ SELECT t.id, t.name, t.created_at,
 		WHERE k.team = t.id AND k.state BETWEEN 0 AND 3) AS open_tasks
 FROM team t
 WHERE (:all OR t.destroyed_at IS NULL) AND (:team = 0 OR t.id = :team)
-ORDER BY t.name, t.id;
+ORDER BY t.name, t.id LIMIT -1 OFFSET :offset;
 
 -- name: team_members
 -- scan ok: agents, few
@@ -63,7 +63,8 @@ SELECT a.id, a.name, a.role, a.status, a.active_at, a.generation, a.workspace,
 		AND (k.lease_until IS NULL OR k.lease_until > :now)
 		ORDER BY k.updated_at DESC LIMIT 1) AS task
 FROM agent a LEFT JOIN workspace w ON w.id = a.workspace
-WHERE a.team = :team AND a.gone = :gone AND a.kind = 0 ORDER BY a.id;
+WHERE a.team = :team AND a.gone = :gone AND a.kind = 0 AND a.id > :after
+ORDER BY a.id;
 
 -- name: team_board
 -- into: board_counts

@@ -41,7 +41,8 @@ SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
 	a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent
-WHERE w.team = :team AND (:all OR w.state < 4) ORDER BY w.name, w.id;
+WHERE w.team = :team AND (:all OR w.state < 4)
+ORDER BY w.name, w.id LIMIT -1 OFFSET :offset;
 
 -- name: workspace_set_state
 -- A destroyed one stays so; only one that is being made or started becomes ready,
@@ -115,7 +116,8 @@ SELECT id FROM snapshot WHERE workspace = :workspace AND name = :name AND state 
 -- text: workspace_name
 SELECT s.id, s.workspace, s.name, s.state, s.created_at, w.name AS workspace_name
 FROM snapshot s JOIN workspace w ON w.id = s.workspace
-WHERE s.workspace = :workspace AND s.state < 2 ORDER BY s.id;
+WHERE s.workspace = :workspace AND s.state < 2
+ORDER BY s.id LIMIT -1 OFFSET :offset;
 
 -- name: snapshot_set_state
 UPDATE snapshot SET state = :state WHERE id = :id AND state <> :state;

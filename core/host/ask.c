@@ -85,6 +85,7 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 	out->has_stderr_size = cut[1];
 	out->stdout_size = g->stream[0].size;
 	out->stderr_size = g->stream[1].size;
+	out->job_id = g->job_id; /* told where the answer has no room for all */
 }
 
 /* Whether the rest has been asked for. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/host/door.h"
+#include "core/host/fit.h"
 #include "core/host/running.h"
 #include "core/version.h"
 #include "ops.gen.h"
@@ -407,6 +408,8 @@ void dialect_answer(struct conn *c, struct job *job)
 	enum fault_code code = job->call.fault.code;
 	struct fault f = job->call.fault;
 
+	if (!code && job->call.workspace)
+		fit_answer(job);
 	if (!code || (code == FAULT_CONFLICT && speeches[job->kind].tells_conflicts)) {
 		f = (struct fault){ 0 };
 		speeches[job->kind].answer(c, job, &f);

@@ -15,6 +15,7 @@
 #include "core/op.h"
 
 enum { WIRE_CONTROL = 1, WIRE_RELAY = 2 }; /* bits of wire.ports */
+enum { WIRE_ID_MAX = 256 }; /* bytes of JSON of an id: an answer has room for it */
 
 /* One message that came in. */
 struct packet {
@@ -27,7 +28,8 @@ struct packet {
 	const char *lifted, *key; /* NULL: none */
 };
 
-/* Reads a frame's body.  On a fault, id is set if it could be read. */
+/* Reads a frame's body.  On a fault, id is set if it could be read; one that is
+ * too long to be repeated is a fault and not set. */
 int packet_read(struct packet *p, const char *body, size_t size, struct fault *f);
 /* The same with a frame that a reader has whole.  The bytes of a file do not go
  * through the parser, which would take most of the time: they are set by

@@ -49,6 +49,7 @@ struct member {
 	const char *def;
 	bool quoted; /* the default was a "text" */
 	bool optional, list;
+	int64_t most; /* values of a list; 0: any number */
 	bool plain; /* its name says what it is; written #- */
 	bool callers; /* a key of the configuration that concerns the caller alone */
 	struct list aliases;

@@ -1,8 +1,26 @@
 #include "tools/build/opgen_parse.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- fields ------------------------------------------------------------------------ */
+
+/* `[]`, or `[N]` of at most so many values. */
+static void parse_list(struct parser *p, struct member *m, const char *w, size_t *n)
+{
+	const char *open = memchr(w, '[', *n);
+	char *end;
+
+	if (!open || *n < 3 || w[*n - 1] != ']')
+		return;
+	m->list = true;
+	if (open + 2 < w + *n) {
+		m->most = strtoll(open + 1, &end, 10);
+		if (end != w + *n - 1 || m->most < 1)
+			refuse(p, "'%s': a list is [] or [N], N being 1 or more", w);
+	}
+	*n = (size_t)(open - w);
+}
 
 static void parse_field_type(struct parser *p, struct member *m, const char *w)
 {
@@ -12,10 +30,7 @@ static void parse_field_type(struct parser *p, struct member *m, const char *w)
 		m->optional = true;
 		n--;
 	}
-	if (n > 2 && strncmp(w + n - 2, "[]", 2) == 0) {
-		m->list = true;
-		n -= 2;
-	}
+	parse_list(p, m, w, &n);
 	m->type_name = arena_strndup(&p->schema->arena, w, n);
 }
 
@@ -47,7 +62,7 @@ void parse_field(struct parser *p, struct members *to, const struct line *l, siz
 	struct member *m;
 
 	if (i >= l->n) {
-		refuse(p, "expected NAME TYPE[?|[]] [= DEFAULT] [(ALIAS...)]  "
+		refuse(p, "expected NAME TYPE[?|[]|[N]] [= DEFAULT] [(ALIAS...)]  "
 			  "# meaning");
 		return;
 	}

@@ -243,6 +243,8 @@ static void put_field(FILE *out, const char *record, const struct member *m)
 	if (has_count(m) || has_flag(m))
 		fprintf(out, "\t  .at2 = offsetof(struct %s, %s_%s),\n", record,
 			has_count(m) ? "n" : "has", m->id);
+	if (m->most)
+		fprintf(out, "\t  .most = %" PRId64 ",\n", m->most);
 	if (m->def)
 		put_default(out, m);
 	put_words(out, "aliases", &m->aliases);

@@ -334,8 +334,31 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 	}
 	if (!any)
 		printf("no %s\n", r->fields[0].name);
-	if (json_is_true(json_object_get(answer, "more")))
+}
+
+/* How to get what the answer had no room for, as options of the command. */
+static void print_more(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	const json_t *next = page_next(op, answer),
+		     *task = json_object_get(answer, "task");
+	struct arena a = { 0 };
+	char *name;
+
+	if (next) {
+		name = arena_strdup(&a, page_argument(op)->name);
+		for (char *s = name; *s; s++)
+			*s = (char)(*s == '_' ? '-' : *s);
+		printf("%sthere is more: --%s %s%s\n", dim(cli), name,
+		       text_plain(&a, value_text(cli, &a, page_argument(op), next),
+				  false),
+		       plain(cli));
+	} else if (json_is_true(json_object_get(answer, "more"))) {
 		printf("%sthere is more%s\n", dim(cli), plain(cli));
+	} else if (json_is_true(json_object_get(task, "more"))) {
+		printf("%sthere is more: cadre task part %s%s\n", dim(cli),
+		       text_of(task, "id"), plain(cli));
+	}
+	arena_release(&a);
 }
 
 void print_answer(const struct cli *cli, const struct op *op, const json_t *answer)
@@ -352,8 +375,6 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 	} else if (is_nested(first)) {
 		print_record(cli, first->type->record, NULL,
 			     json_object_get(answer, first->name), 0);
-		if (r->n_fields == 1)
-			return;
 		/* What stands beside the record, unless it says it already. */
 		for (size_t i = 1; i < r->n_fields; i++)
 			if (is_shown(&r->fields[i], answer) &&
@@ -365,4 +386,5 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 	} else {
 		print_record(cli, r, op->columns, answer, 0);
 	}
+	print_more(cli, op, answer);
 }

@@ -186,32 +186,87 @@ static void set_key(const struct cli *cli, const struct op *op, json_t *args)
 
 /* --- the whole ------------------------------------------------------------------------ */
 
-/* What is not all of a stream is never taken for it. */
-static void tell_cut(const json_t *answer, const char *stream, const char *size,
-		     const char *text)
-{
-	const json_t *whole = json_object_get(answer, size);
+struct output {
+	const char *name, *size, *offset;
+	FILE *to;
+	int64_t at, end; /* bytes that are printed, and that came */
+};
 
-	if (json_is_integer(whole))
+/* What a part has of a stream, up to its end. */
+static void print_stream(struct output *s, const json_t *part)
+{
+	json_t *text = json_object_get(part, s->name);
+	size_t n = json_string_length(text);
+
+	if ((int64_t)n > s->end - s->at)
+		n = (size_t)(s->end - s->at);
+	if (n)
+		fwrite(json_string_value(text), 1, n, s->to);
+	fflush(s->to);
+	s->at += (int64_t)n;
+}
+
+/* What is not all of a stream is never taken for it. */
+static void tell_cut(const json_t *answer, const struct output *s)
+{
+	int64_t whole = json_integer_value(json_object_get(answer, s->size));
+
+	if (s->at < whole)
 		fprintf(stderr,
-			"cadre: %s was cut: %zu of %lld bytes; let the command write "
+			"cadre: %s was cut: %lld of %lld bytes; let the command write "
 			"to a file and read that\n",
-			stream, strlen(text ? text : ""),
-			(long long)json_integer_value(whole));
+			s->name, (long long)s->at, (long long)whole);
+}
+
+/* One more part of a command's output from the job that keeps it; NULL on a fault. */
+static json_t *poll_rest(struct cli *cli, const json_t *args, const json_t *answer,
+			 const struct output streams[2], struct fault *f)
+{
+	json_t *poll = json_object(), *part;
+
+	json_object_set(poll, "workspace", json_object_get(args, "workspace"));
+	if (json_object_get(args, "team"))
+		json_object_set(poll, "team", json_object_get(args, "team"));
+	json_object_set(poll, "job_id", json_object_get(answer, "job_id"));
+	for (int i = 0; i < 2; i++)
+		json_object_set_new(poll, streams[i].offset, json_integer(streams[i].at));
+	part = run_op(cli, op_find("workspace.exec_poll"), poll, f);
+	json_decref(poll);
+	return part;
 }
 
 /* A command that ran elsewhere looks as if it had run here. */
-static int print_run(const json_t *answer)
+static int print_run(struct cli *cli, const json_t *args, const json_t *answer)
 {
-	const char *out = json_string_value(json_object_get(answer, "stdout"));
-	const char *err = json_string_value(json_object_get(answer, "stderr"));
+	struct output streams[] = {
+		{ "stdout", "stdout_size", "stdout_offset", stdout, 0, INT64_MAX },
+		{ "stderr", "stderr_size", "stderr_offset", stderr, 0, INT64_MAX },
+	};
 	int code = (int)json_integer_value(json_object_get(answer, "exit_code"));
+	bool cut = json_object_get(answer, "job_id") != NULL;
+	int64_t before = -1, printed;
+	struct fault f = { 0 };
+	json_t *part = json_deep_copy(answer);
 
-	fputs(out ? out : "", stdout);
-	fflush(stdout);
-	fputs(err ? err : "", stderr);
-	tell_cut(answer, "stdout", "stdout_size", out);
-	tell_cut(answer, "stderr", "stderr_size", err);
+	for (int i = 0; i < 2 && cut; i++)
+		streams[i].end =
+			json_integer_value(json_object_get(answer, streams[i].size));
+	do {
+		print_stream(&streams[0], part);
+		print_stream(&streams[1], part);
+		json_decref(part);
+		part = NULL;
+		printed = streams[0].at + streams[1].at;
+		if (!cut || printed == before ||
+		    printed == streams[0].end + streams[1].end)
+			break;
+		before = printed;
+		part = poll_rest(cli, args, answer, streams, &f);
+	} while (part);
+	if (f.code)
+		return cli_fault(cli, &f);
+	for (int i = 0; i < 2; i++)
+		tell_cut(answer, &streams[i]);
 	return code < 0 || code > 255 ? 1 : code;
 }
 
@@ -242,7 +297,7 @@ static int finish(struct cli *cli, const struct op *op, json_t *args,
 	if (cli->json)
 		print_json(answer);
 	else if (!strcmp(op->name, "workspace.exec"))
-		return print_run(answer);
+		return print_run(cli, args, answer);
 	else if (bytes_are_given(op))
 		return bytes_print(cli, op, args, answer);
 	else if (!strcmp(op->name, "vault.read"))

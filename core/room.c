@@ -1,0 +1,126 @@
+#include "core/room.h"
+
+#include <string.h>
+
+void room_open(struct call *call)
+{
+	call->room = ROOM_ITEMS;
+}
+
+bool room_take_bytes(struct call *call, size_t size)
+{
+	size++; /* the comma */
+	if (size > call->room)
+		return false;
+	call->room -= size;
+	return true;
+}
+
+size_t text_json_size(const char *s)
+{
+	struct text t = { .counts = true };
+
+	text_add_json(&t, s);
+	return t.len;
+}
+
+bool room_take(struct call *call, const struct record *r, const void *item)
+{
+	return room_take_bytes(call, op_size(r, item));
+}
+
+bool room_take_text(struct call *call, const char *text)
+{
+	return room_take_bytes(call, text_json_size(text));
+}
+
+/* Bytes in JSON of the character at `s`, of which `*n` bytes are taken. */
+static size_t cost(const char *s, size_t len, size_t *n)
+{
+	unsigned char c = (unsigned char)*s;
+
+	*n = 1;
+	if (c < ' ')
+		return strchr("\b\f\n\r\t", c) && c ? 2 : 6;
+	if (c < 0x80)
+		return c == '"' || c == '\\' ? 2 : 1;
+	*n = text_wide(s);
+	if (*n && *n <= len)
+		return *n;
+	*n = 1;
+	return 3; /* U+FFFD */
+}
+
+size_t room_fit(const char *s, size_t len, size_t room)
+{
+	size_t at = 0, n, size;
+
+	if (len <= room / 6)
+		return len;
+	while (at < len) {
+		size = cost(s + at, len - at, &n);
+		if (size > room)
+			break;
+		room -= size;
+		at += n;
+	}
+	return at;
+}
+
+const char *room_text(struct call *call, const char *text, size_t most, int64_t *size)
+{
+	size_t len = text ? strlen(text) : 0, n;
+
+	*size = 0;
+	if (most > call->room)
+		most = call->room;
+	n = room_fit(text ? text : "", len, most);
+	if (n < len) {
+		*size = (int64_t)len;
+		text = arena_strndup(&call->arena, text, n);
+	}
+	call->room -= text ? text_json_size(text) - 2 : 0;
+	return text;
+}
+
+static bool is_inside(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+void room_range(struct call *call, const char *whole, struct room_range *r)
+{
+	size_t len = whole ? strlen(whole) : 0, at = len, n;
+
+	if (r->offset < (int64_t)len)
+		at = (size_t)r->offset;
+	while (at > 0 && at < len && is_inside(whole[at]))
+		at--; /* who asked for a byte inside has its character */
+	n = len - at;
+	if ((int64_t)n > r->length)
+		n = (size_t)r->length;
+	while (n > 0 && at + n < len && is_inside(whole[at + n]))
+		n--;
+	/* A part is never empty before the end, else nobody would come to it. */
+	if (n == 0 && at < len)
+		n = text_wide(whole + at) ? text_wide(whole + at) : 1;
+	n = room_fit(whole ? whole + at : "", n, call->room);
+	r->text = arena_strndup(&call->arena, whole ? whole + at : "", n);
+	call->room -= text_json_size(r->text) - 2;
+	r->size = (int64_t)len;
+	r->next = (int64_t)(at + n);
+}
+
+int room_check(struct call *call)
+{
+	size_t size;
+
+	if (call->op->who == WHO_HOST)
+		return 0; /* the host's own: it is never sent */
+	size = op_size(call->op->out, call->out);
+	if (size <= ROOM_ANSWER)
+		return 0;
+	fault_set(&call->fault, FAULT_INVALID, "",
+		  "the answer would take %zu bytes; at most %d", size, ROOM_ANSWER);
+	return fault_hint(&call->fault, "Nothing was changed. Ask for less at a time.");
+}

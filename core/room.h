@@ -1,0 +1,55 @@
+/*
+ * room - how much an answer may hold, as JSON.
+ *
+ * Every door sends an answer in one frame of at most 4 MiB, so an operation
+ * decides inside its transaction what it hands out, by the size that it will
+ * have as JSON: whole items as far as they fit, then `more`; of one that is too
+ * large by itself the first part, with its size, and the rest by range.  Whoever
+ * calls without a host gets the same.
+ */
+#ifndef ROOM_H
+#define ROOM_H
+
+#include "core/call.h"
+
+enum {
+	/* Of an answer: what is left of a frame for its head and a caller's id. */
+	ROOM_ANSWER = (4 << 20) - 1024,
+	/* Of its lists and long texts: the rest is for what stands beside them. */
+	ROOM_ITEMS = ROOM_ANSWER - 15360,
+};
+
+/* Makes all of it free; op_perform() does so before it runs a handler. */
+void room_open(struct call *call);
+
+/* Takes the place of one more value of a list: false where it does not fit; the
+ * rest of the list is for the next page. */
+bool room_take(struct call *call, const struct record *r, const void *item);
+/* The same for a value whose size in JSON is known, and for a text of a list. */
+bool room_take_bytes(struct call *call, size_t size);
+bool room_take_text(struct call *call, const char *text);
+
+/* Takes the place of a text or of as much of it as `most` bytes of JSON and what
+ * is left have room for; it is cut at a character.  `*size` is its whole length when
+ * it was cut, else 0.  NULL stays NULL. */
+const char *room_text(struct call *call, const char *text, size_t most, int64_t *size);
+
+/* Bytes of a text in JSON, its quotes included. */
+size_t text_json_size(const char *text);
+
+/* A part of a text, from a byte on.  It begins and ends at a character. */
+struct room_range {
+	int64_t offset, length; /* asked for */
+	const char *text;
+	int64_t size, next; /* of the whole; the offset behind the part */
+};
+void room_range(struct call *call, const char *whole, struct room_range *r);
+
+/* How many of the `len` bytes at `s`, up to a whole character, take at most `room`
+ * bytes in a JSON text. */
+size_t room_fit(const char *s, size_t len, size_t room);
+
+/* A fault unless the answer fits: its transaction has to be undone. */
+int room_check(struct call *call);
+
+#endif
