@@ -23,9 +23,17 @@ int assignment_call_off(struct call *call, int64_t task, bool running, int64_t a
  * not come any more. */
 int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 
+/* Who collects results: see inbox_name() for the names. */
+struct collecting {
+	const struct agent_row *agent;
+	int64_t request; /* or 0 */
+	int64_t session; /* 0: nobody will say that the answer has arrived */
+	bool unseen; /* there may be some whose answer did not */
+};
+
 /* Collects results for a receiver: its own as a sender and, when the lead or the
- * operator receives for it, those that it made.  `request`: hash of the request, or 0. */
-int result_collect(struct call *call, const struct agent_row *a, int64_t request,
+ * operator receives for it, those that it made. */
+int result_collect(struct call *call, const struct collecting *c,
 		   struct result_line **out, size_t *n);
 
 /* What the same request collected in the last day: its answer may have been lost. */

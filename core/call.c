@@ -194,6 +194,7 @@ int op_perform(struct call *call)
 	if (call->has_key && !call->made && (rc = find_replay(call)) < 0)
 		return rc;
 	call->wait_on = WAKE_NONE;
+	call->given = (struct given){ 0 };
 	if ((rc = call->op->run(call, call->in, call->out)) < 0)
 		return rc;
 	if (vault_plans(call))
