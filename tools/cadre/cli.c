@@ -1,6 +1,7 @@
 #include "tools/cadre/cli.h"
 
 #include <stdarg.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,8 @@ int cli_client(struct cli *cli, bool create, struct fault *f)
 	if (!cli->home.socket[0] && cli_home(cli, create, f) < 0)
 		return f->code;
 	o.identity = cli->home.identity;
+	o.confirms = cli->confirms;
+	o.waiting = cli->confirms ? &cli->waiting : NULL;
 	return client_open(&cli->client, &o, f);
 }
 
@@ -332,12 +335,21 @@ int version_main(struct cli *cli, int argc, char **argv)
 	return 0;
 }
 
+/* What is closed is not to become a socket that the answer is printed into. */
+static void hold_standard(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
 int cli_main(int argc, char **argv)
 {
 	struct cli cli = { .terminal = isatty(1) };
 	const char *term = getenv("TERM");
 	int status;
 
+	hold_standard();
 	cli.color = cli.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
 	cli.width = cli.terminal ? window_width() : 0;
 	argc = cli_options(&cli, argc, argv);
