@@ -498,7 +498,7 @@ int message_seen(struct call *call, const struct message_seen_in *in,
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
 		return rc;
-	if (in->n_requests == 0)
+	if (in->n_requests == 0 && in->n_lost == 0)
 		return fault_set(&call->fault, FAULT_INVALID, "/requests",
 				 "names no answer");
 	for (size_t i = 0; i < in->n_requests; i++) {
@@ -511,6 +511,10 @@ int message_seen(struct call *call, const struct message_seen_in *in,
 		if ((rc = sql_run(call, result_seen, .request = request)) < 0)
 			return rc;
 	}
+	for (size_t i = 0; i < in->n_lost; i++)
+		if ((rc = inbox_unhand(call, &a, inbox_name(call, a.id, in->lost[i]),
+				       &out->returned)) < 0)
+			return rc;
 	return 0;
 }
 

@@ -19,6 +19,11 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
  * reading of it; 0 for NULL. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text);
 
+/* Nobody got the answer of a hand-out: its messages and results wait again.  Adds to
+ * `*undone` how many. */
+int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request,
+		 int64_t *undone);
+
 /* The counters of an agent's inbox as they are now: a lease or a life is over at its
  * instant, written down or not. */
 int inbox_counters(struct call *call, int64_t agent, struct inbox_state_row *out);

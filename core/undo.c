@@ -46,6 +46,14 @@ static int undo_results(struct call *call, const struct agent_row *a, int64_t re
 	return rc < 0 || n == 0 ? rc : team_announce(call, a->team);
 }
 
+int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request,
+		 int64_t *undone)
+{
+	int rc = undo_messages(call, a, request, undone);
+
+	return rc < 0 ? rc : undo_results(call, a, request, undone);
+}
+
 static int undo_claim(struct call *call, const struct agent_row *a, int64_t task,
 		      int64_t epoch, int64_t *undone)
 {
@@ -68,9 +76,7 @@ int answer_undo(struct call *call, const struct answer_undo_in *in,
 
 	if (rc <= 0)
 		return rc;
-	if (in->request &&
-	    ((rc = undo_messages(call, &a, in->request, &out->undone)) < 0 ||
-	     (rc = undo_results(call, &a, in->request, &out->undone)) < 0))
+	if (in->request && (rc = inbox_unhand(call, &a, in->request, &out->undone)) < 0)
 		return rc;
 	if (in->task)
 		rc = undo_claim(call, &a, in->task, in->epoch, &out->undone);

@@ -150,13 +150,13 @@ ORDER BY lane, message;
 -- name: inbox_unseen
 -- row: inbox
 -- text: sender_name
--- What a session holds though its answers did not arrive.  What was handed out as
--- often as may be is left to the end of its lease.
+-- What a session holds though its answers did not arrive, however often: only the end
+-- of a lease gives a message up.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
 WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
-	AND session = :session AND seen = 0 AND after_lapse = 0 AND due_at > :now
+	AND session = :session AND seen = 0 AND due_at > :now
 ORDER BY lane, message;
 
 -- name: delivery_seen
