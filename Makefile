@@ -4,7 +4,8 @@
 #                 (check-vsock: those of AF_VSOCK; ONLY='word …': the tests whose names contain one)
 # make lint       format, cppcheck, includes, sizes, calls, migrations
 # make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
-# make crash N=200, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan
+# make crash N=200, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
+# make unseen N=10000
 #                 the long forms of what make check samples
 # make docs, make fmt, make sums, make clean
 # make install PREFIX=/usr/local DESTDIR=
@@ -169,6 +170,8 @@ crash sim faults:
 	@CADRE=$(CURDIR)/$(O)/cadre $(if $(filter faults,$@), \
 		$(O)/tests/run_op --faults $(wildcard tests/op/*.test), \
 		$(O)/tests/$@ $(or $(N),$(if $(filter sim,$@),1000000,200)))
+unseen: all
+	@CADRE=$(CURDIR)/$(O)/cadre python3 tests/peers/unseen.py $(or $(N),10000)
 fuzz tsan:
 	@tools/setup
 	+@tests/run.sh --long=$(or $(T),600) $@
@@ -193,7 +196,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash sim faults fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash sim faults unseen fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:
