@@ -489,35 +489,6 @@ int message_ack(struct call *call, const struct message_ack_in *in,
 	return 0;
 }
 
-int message_seen(struct call *call, const struct message_seen_in *in,
-		 struct message_seen_out *out)
-{
-	struct agent_row a;
-	int rc;
-
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
-		return rc;
-	if (in->n_requests == 0 && in->n_lost == 0)
-		return fault_set(&call->fault, FAULT_INVALID, "/requests",
-				 "names no answer");
-	for (size_t i = 0; i < in->n_requests; i++) {
-		int64_t request = inbox_name(call, a.id, in->requests[i]);
-
-		if ((rc = sql_run(call, delivery_seen, .agent = a.id,
-				  .request = request)) < 0)
-			return rc;
-		out->noted += rc;
-		if ((rc = sql_run(call, result_seen, .request = request)) < 0)
-			return rc;
-	}
-	for (size_t i = 0; i < in->n_lost; i++)
-		if ((rc = inbox_unhand(call, &a, inbox_name(call, a.id, in->lost[i]),
-				       &out->returned)) < 0)
-			return rc;
-	return 0;
-}
-
 int message_peek(struct call *call, const struct message_peek_in *in,
 		 struct message_peek_out *out)
 {

@@ -1,5 +1,5 @@
 /*
- * undo - what an answer gave that reached nobody is taken back.
+ * undo - which answers arrived, and what those gave that reached nobody is taken back.
  *
  * Whoever gives the answer to its caller, a host or a process that opened the file
  * itself, knows from call.given what that is; each of these statements looks by
@@ -8,6 +8,7 @@
 #include "core/event.h"
 #include "core/inbox.h"
 #include "core/team.h"
+#include "core/who.h"
 
 static int waits_again(struct call *call, const struct agent_row *a, int64_t message)
 {
@@ -81,4 +82,33 @@ int answer_undo(struct call *call, const struct answer_undo_in *in,
 	if (in->task)
 		rc = undo_claim(call, &a, in->task, in->epoch, &out->undone);
 	return rc < 0 ? rc : 0;
+}
+
+int message_seen(struct call *call, const struct message_seen_in *in,
+		 struct message_seen_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
+		return rc;
+	if (in->n_requests == 0 && in->n_lost == 0)
+		return fault_set(&call->fault, FAULT_INVALID, "/requests",
+				 "names no answer");
+	for (size_t i = 0; i < in->n_requests; i++) {
+		int64_t request = inbox_name(call, a.id, in->requests[i]);
+
+		if ((rc = sql_run(call, delivery_seen, .agent = a.id,
+				  .request = request)) < 0)
+			return rc;
+		out->noted += rc;
+		if ((rc = sql_run(call, result_seen, .request = request)) < 0)
+			return rc;
+	}
+	for (size_t i = 0; i < in->n_lost; i++)
+		if ((rc = inbox_unhand(call, &a, inbox_name(call, a.id, in->lost[i]),
+				       &out->returned)) < 0)
+			return rc;
+	return 0;
 }

@@ -120,7 +120,7 @@ void client_settle(struct client *c, int64_t number, bool arrived)
 
 void client_key(char out[37])
 {
-	strcpy(out, "00000000-0000-7000-8000-000000000000");
+	snprintf(out, 37, "00000000-0000-7000-8000-000000000000");
 }
 
 int client_fd(const struct client *c)

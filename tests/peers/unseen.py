@@ -170,6 +170,8 @@ def mcp_cancelled(n, host):
         a.put({"method": "notifications/cancelled", "params": {"requestId": id}})
         b.until(sent)
         a.ask("ping")  # what was cancelled is not looked at
+        if world.sent % 20 == 0:  # an inbox holds a hundred
+            world.look(json.dumps(a.tool("inbox", action="receive", limit=100)))
     a.close()
     return drain(world, "mcp cancelled")
 

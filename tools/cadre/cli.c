@@ -338,9 +338,13 @@ int version_main(struct cli *cli, int argc, char **argv)
 /* What is closed is not to become a socket that the answer is printed into. */
 static void hold_standard(void)
 {
-	for (int fd = 0; fd < 3; fd++)
-		if (fcntl(fd, F_GETFD) < 0)
-			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd < 3);
+	if (fd >= 3)
+		close(fd);
 }
 
 int cli_main(int argc, char **argv)
