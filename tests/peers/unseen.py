@@ -21,7 +21,7 @@ class World:
         self.home = os.path.join(self.top, "s")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("CADRE")}
         self.env.update(CADRE_HOME=self.home, HOME=self.top, XDG_RUNTIME_DIR=self.top)
-        self.host = host
+        self.host, self.workspace = host, workspace
         self.run("init")
         if host:
             self.run("up")
@@ -58,6 +58,8 @@ class World:
         self.seen |= {int(n) for n in re.findall(r"msg-(\d+)-", text)}
 
     def end(self):
+        if self.workspace:
+            self.run("team", "destroy", "t")
         if self.host:
             self.run("down")
         shutil.rmtree(self.top, ignore_errors=True)
