@@ -30,10 +30,18 @@ int assignments_end(struct call *call, const char *why);
  * fault at /before.  Without an id there is no such end. */
 int assignment_before(struct call *call, const char *id, int64_t *row);
 
+/* Who collects results: see inbox_name() for the names. */
+struct collecting {
+	const struct agent_row *agent;
+	int64_t request; /* or 0 */
+	int64_t session; /* 0: nobody will say that the answer has arrived */
+	bool unseen; /* there may be some whose answer did not */
+};
+
 /* Collects results for a receiver: its own as a sender and, when the lead or the
- * operator receives for it, those that it made.  `request`: hash of the request, or 0.  `*more` is set
- * where the answer had no room for all; the rest is collected by the next one. */
-int result_collect(struct call *call, const struct agent_row *a, int64_t request,
+ * operator receives for it, those that it made.  `*more` is set where the answer had
+ * no room for all; the rest is collected by the next one. */
+int result_collect(struct call *call, const struct collecting *c,
 		   struct result_line **out, size_t *n, bool *more);
 
 /* What the same request collected in the last day: its answer may have been lost. */

@@ -196,6 +196,7 @@ int op_perform(struct call *call)
 		return rc;
 	call->wait_on = WAKE_NONE;
 	room_open(call);
+	call->given = (struct given){ 0 };
 	if ((rc = call->op->run(call, call->in, call->out)) < 0)
 		return rc;
 	if (vault_plans(call))

@@ -61,6 +61,14 @@ struct settings {
 /* What holds where nothing is configured, for a state that is nowhere. */
 void settings_init(struct settings *s);
 
+/* What an answer gave to its caller, and is taken back when it reaches nobody: see
+ * undo.c. */
+struct given {
+	int64_t agent; /* 0: nothing */
+	int64_t request; /* name of a hand-out; 0: none */
+	int64_t task, epoch; /* a claim; 0: none */
+};
+
 struct call {
 	/* filled by the door */
 	struct arena arena;
@@ -94,6 +102,7 @@ struct call {
 			  which is complete but for that goes out */
 	bool renew; /* a read by an agent that holds a lease of which under half
 			      is left: whoever ran it calls agent.heartbeat */
+	struct given given; /* set by handlers that hand out or claim */
 	int64_t as_of; /* newest event seq the transaction saw */
 	struct vault_work *vault; /* of an operation on notes: see core/vault.h */
 };

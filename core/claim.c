@@ -131,6 +131,9 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 		call->made = won.id;
 		if ((rc = claimed(call, won.id, a.id, won.epoch + 1)) < 0)
 			return rc;
+		call->given = (struct given){ .agent = a.id,
+					      .task = won.id,
+					      .epoch = won.epoch + 1 };
 	}
 	if ((rc = task_tell(call, call->made, &out->task)) < 0)
 		return rc;

@@ -20,6 +20,19 @@ int64_t text_hash(const char *s)
 	return h ? (int64_t)h : 1;
 }
 
+/* A caller's name for a hand-out, or for his reading of an inbox: no other caller can
+ * say it. */
+int64_t inbox_name(const struct call *call, int64_t agent, const char *text)
+{
+	uint64_t h = (uint64_t)text_hash(text);
+
+	if (!h)
+		return 0;
+	h = (h * 1099511628211u) ^ (uint64_t)call->caller.agent;
+	h = (h * 1099511628211u) ^ (uint64_t)agent;
+	return (int64_t)(h >> 1 | 1);
+}
+
 /* --- what the clock does -------------------------------------------------------- */
 
 int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state)
@@ -150,6 +163,7 @@ struct handing {
 	int64_t session, request;
 	struct envelope *out;
 	size_t n;
+	size_t n_again; /* of those, held before by an answer that did not arrive */
 	bool more;
 };
 
@@ -196,6 +210,27 @@ static int held_by_request(struct handing *h)
 	return rc < 0 ? rc : 0;
 }
 
+/* What this session holds though its answers did not arrive comes first. */
+static int unseen_messages(struct handing *h, int64_t limit)
+{
+	struct call *call = h->call;
+	struct inbox_row r;
+	struct query q;
+	int rc;
+
+	if (!h->session)
+		return 0;
+	sql_query(call, &q, inbox_unseen, .agent = h->agent->id, .session = h->session,
+		  .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0 && !h->more) {
+		r.attempt++;
+		h->more = (int64_t)h->n >= limit || !add(h, &r, h->lease_until);
+	}
+	query_end(&q);
+	h->n_again = h->n;
+	return rc < 0 ? rc : 0;
+}
+
 static int next_messages(struct handing *h, int64_t limit)
 {
 	struct call *call = h->call;
@@ -206,8 +241,8 @@ static int next_messages(struct handing *h, int64_t limit)
 	sql_query(call, &q, inbox_next, .agent = h->agent->id, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		r.attempt++;
-		if ((int64_t)h->n >= limit || !add(h, &r, h->lease_until)) {
-			h->more = (int64_t)h->n < limit || limit == HANDFUL;
+		if (h->more || (int64_t)h->n >= limit || !add(h, &r, h->lease_until)) {
+			h->more |= (int64_t)h->n < limit || limit == HANDFUL;
 			query_end(&q);
 			break;
 		}
@@ -217,7 +252,7 @@ static int next_messages(struct handing *h, int64_t limit)
 	return rc < 0 ? rc : 0;
 }
 
-static int ack_session(struct handing *h)
+static int ack_session(struct handing *h, int64_t arrived)
 {
 	struct call *call = h->call;
 	struct inbox_ack_session_row *all = NULL;
@@ -225,7 +260,7 @@ static int ack_session(struct handing *h)
 	int rc;
 
 	rc = sql_all(call, inbox_ack_session, &all, &n, .agent = h->agent->id,
-		     .session = h->session, .now = call->now);
+		     .session = h->session, .arrived = arrived, .now = call->now);
 	if (rc < 0 || n == 0)
 		return rc;
 	rc = sql_run(call, inbox_less, .agent = h->agent->id, .queued = 0,
@@ -236,21 +271,57 @@ static int ack_session(struct handing *h)
 	return rc;
 }
 
-static int hand_out(struct handing *h, const struct message_receive_in *in)
+static int note_seen(struct call *call, int64_t agent, const char *const *requests,
+		     size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = sql_run(call, delivery_seen, .agent = agent,
+			     .request = inbox_name(call, agent, requests[i]));
+	return rc < 0 ? rc : 0;
+}
+
+/* What the caller says has arrived is acknowledged, unless it is to be kept.  Mostly
+ * that is one answer, and one statement does both. */
+static int acknowledge(struct handing *h, const struct message_receive_in *in)
+{
+	struct call *call = h->call;
+	const char *const *named = (const char *const *)in->seen;
+	bool acks = !in->keep && h->session;
+	size_t first = acks && in->n_seen ? in->n_seen - 1 : in->n_seen;
+	int rc = note_seen(call, h->agent->id, named, first);
+
+	if (rc < 0 || !acks)
+		return rc;
+	return ack_session(
+		h, first < in->n_seen ? inbox_name(call, h->agent->id, named[first]) : 0);
+}
+
+/* The counters: what came again was counted as held before. */
+static int count_out(struct handing *h)
+{
+	int64_t again = (int64_t)h->n_again, fresh = (int64_t)h->n - again;
+
+	return sql_run(h->call, inbox_fetched, .agent = h->agent->id, .n = fresh,
+		       .leased = h->lease_until ? fresh : -again);
+}
+
+static int hand_out(struct handing *h, const struct message_receive_in *in, bool leased)
 {
 	struct call *call = h->call;
 	int64_t limit = in->limit > HANDFUL ? HANDFUL : in->limit;
 	int rc;
 
-	if ((rc = held_by_request(h)) < 0 || h->n > 0)
+	if ((rc = held_by_request(h)) < 0)
 		return rc;
-	if (!in->keep && h->session && (rc = ack_session(h)) < 0)
+	if (h->n > 0)
+		return note_seen(call, h->agent->id, (const char *const *)in->seen,
+				 in->n_seen);
+	if (leased &&
+	    ((rc = acknowledge(h, in)) < 0 || (rc = unseen_messages(h, limit)) < 0))
 		return rc;
-	if ((rc = next_messages(h, limit)) < 0 || h->n == 0)
-		return rc;
-	rc = sql_run(call, inbox_fetched, .agent = h->agent->id, .n = (int64_t)h->n,
-		     .leased = h->lease_until ? (int64_t)h->n : 0);
-	if (rc < 0)
+	if ((rc = next_messages(h, limit)) < 0 || h->n == 0 || (rc = count_out(h)) < 0)
 		return rc;
 	return event_emit(call, EVENT_MESSAGE_FETCHED, h->out[0].seq, h->agent->id,
 			  h->n > 1 ? arena_printf(&call->arena, "%zu", h->n) : NULL);
@@ -261,20 +332,28 @@ static int64_t usual_lease(const struct call *call)
 	return call->now + call->settings->config.inbox_lease_seconds * 1000;
 }
 
-/* Those that this request had before, else new ones. */
+/* Those that this request had before, else those that did not arrive and new ones. */
 static int bring_results(const struct handing *h, int64_t collected_at,
+			 const struct message_receive_in *in,
 			 struct message_receive_out *out)
 {
 	struct call *call = h->call;
-	int rc;
+	bool any = collected_at > call->now - RESULT_REPEAT_MS;
+	struct collecting c = { .agent = h->agent,
+				.request = h->request,
+				.session = h->lease_until ? h->session : 0,
+				.unseen = any };
+	int rc = 0;
 
-	if (collected_at > call->now - RESULT_REPEAT_MS &&
-	    ((rc = result_again(call, h->agent, h->request, &out->results,
-				&out->n_results, &out->more)) < 0 ||
-	     out->n_results))
+	for (size_t i = 0; i < in->n_seen && any && rc >= 0; i++)
+		rc = sql_run(call, result_seen,
+			     .request = inbox_name(call, h->agent->id, in->seen[i]));
+	if (rc < 0 ||
+	    (any && ((rc = result_again(call, h->agent, h->request, &out->results,
+					&out->n_results, &out->more)) < 0 ||
+		     out->n_results)))
 		return rc;
-	return result_collect(call, h->agent, h->request, &out->results, &out->n_results,
-			      &out->more);
+	return result_collect(call, &c, &out->results, &out->n_results, &out->more);
 }
 
 int message_receive(struct call *call, const struct message_receive_in *in,
@@ -290,25 +369,29 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
 	h.agent = &a;
-	h.session = text_hash(call->identity.session);
-	h.request = text_hash(in->request_id);
+	h.session = inbox_name(call, a.id, call->identity.session);
+	h.request = inbox_name(call, a.id, in->request_id);
 	if (!in->has_lease_seconds)
 		h.lease_until = usual_lease(call);
 	else if (in->lease_seconds)
 		h.lease_until = call->now + in->lease_seconds * 1000;
-	if ((now.leased || now.queued) &&
-	    ((rc = inbox_settle(call, a.id)) < 0 || (rc = hand_out(&h, in)) < 0))
+	if ((now.leased || now.queued) && ((rc = inbox_settle(call, a.id)) < 0 ||
+					   (rc = hand_out(&h, in, now.leased)) < 0))
 		return rc;
 	out->messages = h.out;
 	out->n_messages = h.n;
 	out->count = (int64_t)h.n;
 	out->more = h.more;
-	if ((rc = bring_results(&h, now.collected_at, out)) < 0 ||
+	if ((rc = bring_results(&h, now.collected_at, in, out)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
 	out->pending = now.queued;
 	out->pending_tasks = now.assignments;
-	if (h.n == 0 && out->n_results == 0 && in->wait_seconds > 0) {
+	if (h.n > 0 || out->n_results > 0) {
+		if (h.lease_until && h.request)
+			call->given =
+				(struct given){ .agent = a.id, .request = h.request };
+	} else if (in->wait_seconds > 0) {
 		call->wait_on = WAKE_INBOX;
 		call->wait_key = a.id;
 	}
@@ -316,14 +399,15 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 }
 
 int inbox_take(struct call *call, const struct agent_row *agent, int64_t message,
-	       struct envelope *out)
+	       const char *request, struct envelope *out)
 {
 	struct handing h = { .call = call, .agent = agent };
 	struct delivery_of_row d;
 	struct envelope_row e;
 	int rc;
 
-	h.session = text_hash(call->identity.session);
+	h.session = inbox_name(call, agent->id, call->identity.session);
+	h.request = inbox_name(call, agent->id, request);
 	h.lease_until = usual_lease(call);
 	rc = sql_row(call, envelope_one, &e, .id = message, .team = call->caller.team,
 		     .agent = agent->id);
@@ -337,6 +421,9 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 		    (rc = event_emit(call, EVENT_MESSAGE_FETCHED, message, agent->id,
 				     NULL)) < 0)
 			return rc;
+		if (h.request)
+			call->given = (struct given){ .agent = agent->id,
+						      .request = h.request };
 	}
 	rc = sql_row(call, delivery_of, &d, .message = message, .agent = agent->id);
 	if (rc < 0)

@@ -11,9 +11,18 @@
 int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message);
 
 /* Hands one delivery out to `agent` under a new lease and fills its envelope; one
- * that is out already is only shown. */
+ * that is out already is only shown.  `request` names the hand-out; NULL: nothing. */
 int inbox_take(struct call *call, const struct agent_row *agent, int64_t message,
-	       struct envelope *out);
+	       const char *request, struct envelope *out);
+
+/* 63 bits for a caller's own name of a hand-out of `agent`'s inbox, or of his session's
+ * reading of it; 0 for NULL. */
+int64_t inbox_name(const struct call *call, int64_t agent, const char *text);
+
+/* Nobody got the answer of a hand-out: its messages and results wait again.  Adds to
+ * `*undone` how many. */
+int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request,
+		 int64_t *undone);
 
 /* The counters of an agent's inbox as they are now: a lease or a life is over at its
  * instant, written down or not. */

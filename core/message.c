@@ -235,7 +235,7 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 		return rc;
 	out->has_reply = true;
 	out->has_already_fetched = out->already_fetched = !r.lapsed && r.state > 1;
-	return inbox_take(call, from, r.id, &out->reply);
+	return inbox_take(call, from, r.id, in->idempotency_key, &out->reply);
 }
 
 /* One copy that pushed nothing out stands as it was just written: most sends

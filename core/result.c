@@ -84,19 +84,6 @@ static int gather(struct call *call, struct query *q, struct gathering *g)
 	return rc;
 }
 
-/* A request is its caller's, and for one agent. */
-static int64_t own_request(const struct call *call, const struct agent_row *a,
-			   int64_t request)
-{
-	uint64_t h = (uint64_t)request;
-
-	if (!request)
-		return 0;
-	h = (h * 1099511628211u) ^ (uint64_t)call->caller.agent;
-	h = (h * 1099511628211u) ^ (uint64_t)a->id;
-	return (int64_t)(h >> 1 | 1);
-}
-
 int result_again(struct call *call, const struct agent_row *a, int64_t request,
 		 struct result_line **out, size_t *n, bool *more)
 {
@@ -104,8 +91,8 @@ int result_again(struct call *call, const struct agent_row *a, int64_t request,
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, results_of_request, .request = own_request(call, a, request),
-		  .agent = a->id, .since = call->now - RESULT_REPEAT_MS);
+	sql_query(call, &q, results_of_request, .request = request, .agent = a->id,
+		  .since = call->now - RESULT_REPEAT_MS);
 	rc = gather(call, &q, &g);
 	*out = g.lines;
 	*n = g.n;
@@ -113,34 +100,60 @@ int result_again(struct call *call, const struct agent_row *a, int64_t request,
 	return rc;
 }
 
-static int collected(struct call *call, const struct agent_row *a, int64_t request,
-		     const struct gathering *g)
+/* The first `n_again` of them were collected before. */
+static int collected(struct call *call, const struct collecting *c,
+		     const struct gathering *g, size_t n_again)
 {
-	int rc;
+	int rc = 0;
 
-	request = own_request(call, a, request);
-	for (size_t i = 0; i < g->n; i++)
-		if ((rc = sql_run(call, result_collect, .message = g->rows[i],
-				  .request = request, .now = call->now)) < 0 ||
-		    (rc = event_emit(call, EVENT_RESULT_COLLECTED, g->rows[i], a->id,
-				     NULL)) < 0)
-			return rc;
-	rc = sql_run(call, agent_collected, .agent = a->id, .now = call->now);
+	for (size_t i = 0; i < n_again && rc >= 0; i++)
+		rc = sql_run(call, result_recollect, .message = g->rows[i],
+			     .request = c->request, .session = c->session);
+	for (size_t i = n_again; i < g->n && rc >= 0; i++) {
+		rc = sql_run(call, result_collect, .message = g->rows[i],
+			     .request = c->request, .session = c->session,
+			     .seen = !c->session, .now = call->now);
+		if (rc >= 0)
+			rc = event_emit(call, EVENT_RESULT_COLLECTED, g->rows[i],
+					c->agent->id, NULL);
+	}
+	if (rc < 0)
+		return rc;
+	rc = sql_run(call, agent_collected, .agent = c->agent->id, .now = call->now);
 	return rc < 0 ? rc : team_announce(call, call->caller.team);
 }
 
-int result_collect(struct call *call, const struct agent_row *a, int64_t request,
+static int gather_unseen(struct call *call, const struct collecting *c,
+			 struct gathering *g)
+{
+	struct query q;
+
+	if (!c->unseen || !c->session)
+		return 0;
+	sql_query(call, &q, results_unseen, .agent = c->agent->id,
+		  .since = call->now - RESULT_REPEAT_MS, .session = c->session,
+		  .lapsed = call->now - call->settings->config.inbox_lease_seconds * 1000,
+		  .limit = ANSWER_RESULTS);
+	return gather(call, &q, g);
+}
+
+int result_collect(struct call *call, const struct collecting *c,
 		   struct result_line **out, size_t *n, bool *more)
 {
 	struct gathering g = { 0 };
+	size_t n_again;
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, results_of_sender, .agent = a->id, .limit = ANSWER_RESULTS);
+	if ((rc = gather_unseen(call, c, &g)) < 0)
+		return rc;
+	n_again = g.n;
+	sql_query(call, &q, results_of_sender, .agent = c->agent->id,
+		  .limit = ANSWER_RESULTS);
 	if ((rc = gather(call, &q, &g)) < 0)
 		return rc;
-	if (a->id != call->caller.agent) {
-		sql_query(call, &q, results_by_agent, .agent = a->id,
+	if (c->agent->id != call->caller.agent) {
+		sql_query(call, &q, results_by_agent, .agent = c->agent->id,
 			  .limit = ANSWER_RESULTS);
 		if ((rc = gather(call, &q, &g)) < 0)
 			return rc;
@@ -148,7 +161,7 @@ int result_collect(struct call *call, const struct agent_row *a, int64_t request
 	*out = g.lines;
 	*n = g.n;
 	*more |= g.more;
-	return g.n ? collected(call, a, request, &g) : 0;
+	return g.n ? collected(call, c, &g, n_again) : 0;
 }
 
 int result_list(struct call *call, const struct result_list_in *in,

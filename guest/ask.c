@@ -17,9 +17,14 @@ struct asking {
 	void *arg;
 };
 
+static void name_number(int64_t number, char id[ID_MOST])
+{
+	snprintf(id, ID_MOST, "guest-%lld", (long long)number);
+}
+
 static void name_request(const struct asking *a, char id[ID_MOST])
 {
-	snprintf(id, ID_MOST, "guest-%lld", (long long)a->number);
+	name_number(a->number, id);
 }
 
 static void forget(struct asking *a)
@@ -72,15 +77,33 @@ struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void
 	return a;
 }
 
-void ask_drop(struct guest *g, struct asking *a)
+int64_t ask_number(const struct asking *a)
+{
+	return a->number;
+}
+
+/* However much is on its way to the host: it would keep what nobody has. */
+void ask_settle(struct guest *g, int64_t number, bool arrived)
 {
 	char id[ID_MOST];
-	struct wire_cancel cancel = { .request = id };
+	struct fault f = { 0 };
+	json_t *word;
 
-	name_request(a, id);
+	if (!g->host)
+		return;
+	name_number(number, id);
+	word = json_pack("{s:s, s:s}", "type", arrived ? "Arrived" : "Cancel", "request",
+			 id);
+	peer_pass(g->host, word, &f);
+	json_decref(word);
+}
+
+void ask_drop(struct guest *g, struct asking *a)
+{
+	int64_t number = a->number;
+
 	forget(a);
-	if (g->host)
-		peer_send(g->host, "Cancel", &cancel);
+	ask_settle(g, number, false);
 }
 
 static struct asking *find(struct guest *g, const char *id)

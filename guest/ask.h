@@ -23,6 +23,10 @@ struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void
 /* Nobody waits for it any more; `done` is not called. */
 void ask_drop(struct guest *g, struct asking *a);
 
+int64_t ask_number(const struct asking *a);
+/* Whether the answer of the request of this number, which confirms, has arrived. */
+void ask_settle(struct guest *g, int64_t number, bool arrived);
+
 /* Takes a message of the host that answers one of these; false: it is none. */
 bool ask_hear(struct errand *heard);
 

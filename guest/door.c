@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "guest/ask.h"
+#include "guest/confirm.h"
 #include "guest/serve.h"
 
 /* --- the host ------------------------------------------------------------------- */
@@ -52,6 +53,8 @@ static void answered(void *arg, json_t *answer, const struct fault *f)
 		errand_fail(q, f);
 		return;
 	}
+	if (json_object_get(answer, "result"))
+		confirm_keep(q);
 	if (q->packet.id)
 		json_object_set(answer, "id", (json_t *)q->packet.id);
 	errand_pass(q, answer);
@@ -66,8 +69,10 @@ static int pass_on(struct errand *q, struct fault *f)
 	if (q->peer->session)
 		json_object_set_new(json, "session", json_string(q->peer->session));
 	q->owner = ask_host(q->guest, json, answered, q, f);
-	if (q->owner)
+	if (q->owner) {
+		q->asked = ask_number(q->owner);
 		q->gone = gone;
+	}
 	json_decref(json);
 	return f->code;
 }
@@ -113,6 +118,10 @@ int door_serve(struct errand *q, struct fault *f)
 			return f->code;
 		q->body = body;
 		return answer_client(q, f);
+	}
+	if (strcmp(wire->name, "Arrived") == 0 || strcmp(wire->name, "Cancel") == 0) {
+		confirm_hear(q);
+		return 0;
 	}
 	return pass_on(q, f);
 }

@@ -118,8 +118,14 @@ void visit_call(struct visit *v, const char *op, json_t *args, const char *token
 		void (*heard)(struct visit *v, json_t *result))
 {
 	struct fault f = { 0 };
-	json_t *call = json_pack("{s:s, s:s, s:o, s:s, s:s*}", "type", "Call", "op", op,
-				 "args", args, "session", "http", "door", token);
+	char session[TOKEN_MOST + 8];
+	json_t *call;
+
+	/* Each caller reads an inbox for himself; the host knows them apart, too. */
+	snprintf(session, sizeof(session), "http:%.*s",
+		 token ? (int)strcspn(token, ".") : 0, token ? token : "");
+	call = json_pack("{s:s, s:s, s:o, s:s, s:s*}", "type", "Call", "op", op, "args",
+			 args, "session", session, "door", token);
 
 	if (!call)
 		abort();

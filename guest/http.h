@@ -4,9 +4,10 @@
  *	GET  /health        {status:"ready", version, uptime_secs}; no token
  *	GET  /card          the card of the member who works here
  *	GET  /messages      {messages:[envelope...], ...}: its inbox, at most ?limit=N;
- *	                    for itself, its lead and the operator.  As a receive in the
- *	                    session "http": handed out under a lease, and the next one
- *	                    acknowledges; ?request_id= repeats one.  Never an assignment
+ *	                    for itself, its lead and the operator.  As a receive in a
+ *	                    session of the caller's own: handed out under a lease, and
+ *	                    acknowledged by the next one that names it: ?seen= has the
+ *	                    ?request_id= of those that arrived.  Never an assignment
  *	POST /message       {content, message_type?, priority?, thread?, reply_to?, ...}
  *	     /messages      -> 202 {status:"accepted", message_id}
  *	POST /task          an assignment's payload, and likewise

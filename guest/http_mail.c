@@ -96,8 +96,24 @@ static void on_messages(struct visit *v, json_t *result)
 	visit_answer_json(v, 200, json_incref(result));
 }
 
+/* Answers that the caller says have arrived, between commas. */
+static json_t *split_names(const char *said)
+{
+	json_t *names = json_array();
+
+	while (*said) {
+		size_t n = strcspn(said, ",");
+
+		if (n > 0)
+			json_array_append_new(names, json_stringn(said, n));
+		said += n + (said[n] == ',');
+	}
+	return names;
+}
+
 void front_get_messages(struct visit *v)
 {
+	const char *seen = http_query(v->x, "seen");
 	const char *limit = http_query(v->x, "limit");
 	const char *request = http_query(v->x, "request_id");
 	json_t *args = json_object();
@@ -116,6 +132,8 @@ void front_get_messages(struct visit *v)
 		json_object_set_new(args, "limit", json_integer(n));
 	if (request)
 		json_object_set_new(args, "request_id", json_string(request));
+	if (seen)
+		json_object_set_new(args, "seen", split_names(seen));
 	visit_call(v, "message.receive", args, v->token, on_messages);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "guest/confirm.h"
 #include "guest/door.h"
 
 enum {
@@ -299,6 +300,7 @@ void peer_close(struct peer *peer)
 		return;
 	peer->closing = true;
 	door_host_went(peer);
+	confirms_drop(peer);
 	while ((q = peer->waiting)) {
 		peer->waiting = q->next;
 		errand_free(q);

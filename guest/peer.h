@@ -22,6 +22,7 @@ struct peer {
 	bool stranger; /* nothing but a Hello with the token is taken */
 	bool hello; /* the peer said Hello: it knows the newer dialect */
 	char *session; /* of a client at the door */
+	struct confirm *confirms; /* answers that it has not confirmed: confirm.h */
 	bool paused, closing;
 	bool refused; /* closed behind what is written; no more is read */
 	struct errand *live; /* started, not answered */
@@ -38,6 +39,7 @@ struct errand {
 	struct arena arena;
 	const void *body; /* the type's struct */
 	void *owner; /* of who serves it */
+	int64_t asked; /* number of the request to the host that it became */
 	void (*gone)(struct errand *q); /* must end it by errand_free() */
 	struct errand *next, **place;
 };

@@ -48,6 +48,7 @@ void answers_drop(struct answers *b)
 		return;
 	if (b->out.len) {
 		text_adds(&b->out, "]\n");
+		arrive_sent(b->mcp, b);
 		b->mcp->options.send(b->mcp->options.arg, b->stream, b->out.data,
 				     b->out.len);
 	}
@@ -151,6 +152,7 @@ void request_free(struct request *r)
 		watch_forget(r->mcp, r);
 	if (r->with)
 		answers_drop(r->with);
+	arrive_forget(r);
 	free(r->id);
 	free(r->token);
 	free(r->word);
@@ -163,6 +165,7 @@ static void call_done(void *arg, const char *result, const struct fault *f)
 	struct request *r = arg;
 
 	keep_soon(r->mcp, r->op);
+	arrive_answered(r, result);
 	r->number = 0;
 	r->end(r, result, f);
 }
@@ -180,6 +183,7 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 		json_decref(args);
 		return;
 	}
+	arrive_prepare(r, op, args);
 	request_link(r);
 	if (r->token) {
 		r->began = mcp_now();

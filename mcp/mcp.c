@@ -139,9 +139,11 @@ static void take_cancel(struct mcp *m, json_t *params)
 	rpc_add_id(&want, id);
 	for (r = m->requests; r && strcmp(r->id, want.data) != 0; r = r->next)
 		;
-	text_release(&want);
 	if (r)
 		request_cancel(r);
+	else
+		arrive_cancel(m, want.data);
+	text_release(&want);
 }
 
 static void take(struct mcp *m, json_t *message, void *stream, struct answers *with)
@@ -214,6 +216,7 @@ struct client *mcp_client(struct mcp *m, struct fault *f)
 		.home = m->options.home,
 		.direct = m->options.direct,
 		.local_reads = true,
+		.confirms = true,
 		.identity = m->identity,
 	};
 
@@ -238,7 +241,8 @@ int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 	m->identity = o->home->identity;
 	snprintf(m->session, sizeof(m->session), "mcp:%016llx",
 		 (unsigned long long)home_random());
-	m->identity.session = m->session;
+	if (!getenv("CADRE_SESSION"))
+		m->identity.session = m->session;
 	rc = tools_open(m, f);
 	if (rc)
 		mcp_close(m);
@@ -254,6 +258,7 @@ void mcp_close(struct mcp *m)
 	while (m->requests)
 		request_cancel(m->requests);
 	watches_release(m);
+	arrivals_release(m);
 	client_close(m->client);
 	text_release(&m->out);
 	text_release(&m->tools);

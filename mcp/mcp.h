@@ -41,6 +41,10 @@ void mcp_handle(struct mcp *m, const char *message, size_t len, void *stream);
 /* Says that a message was longer than the transport takes. */
 void mcp_refuse_long(struct mcp *m, void *stream);
 
+/* All messages that were sent so far are written whole; or they cannot be, and whoever
+ * should have read them is gone. */
+void mcp_wrote(struct mcp *m, bool arrived);
+
 /* No more input: ends subscriptions and waits.  mcp_idle() tells when all that
  * was read is answered. */
 void mcp_end(struct mcp *m);

@@ -75,6 +75,9 @@ struct request {
 	int64_t wait_s; /* how long it may wait; 0: it does not */
 	int64_t began, progress_at; /* 0: no progress to tell */
 
+	char *handout; /* its name: arrive.c */
+	json_t *lost; /* arguments of the call that takes it back */
+
 	/* what the method has to remember */
 	char *word, *scope;
 	bool opening; /* its watches are not all open yet */
@@ -94,6 +97,7 @@ struct mcp {
 	struct request *requests;
 	size_t n_requests;
 	size_t n_running; /* of those, calls that do not wait */
+	struct arrival *arrivals; /* newest first */
 	struct watch *watches;
 	size_t n_watches;
 	struct feed *feeds;
@@ -179,6 +183,19 @@ int tools_open(struct mcp *m, struct fault *f);
 
 /* Notes how long the call will wait, and cuts it if nobody hears of progress. */
 void wait_cut(struct request *r, const struct op *op, json_t *args);
+
+/* --- answers that gave something (arrive.c) ----------------------------------- */
+
+/* Names what the call will hand out, and says which earlier answers arrived. */
+void arrive_prepare(struct request *r, const struct op *op, json_t *args);
+/* The call is over; NULL: with a fault. */
+void arrive_answered(struct request *r, const char *result);
+void arrive_forget(struct request *r); /* it is freed */
+/* The answers of a batch are on their way. */
+void arrive_sent(struct mcp *m, const struct answers *with);
+/* The request with this id, which is answered, is cancelled. */
+void arrive_cancel(struct mcp *m, const char *id);
+void arrivals_release(struct mcp *m);
 
 /* --- subscriptions (subscribe.c) ------------------------------------------- */
 

@@ -48,6 +48,7 @@ static void flush(struct stdio *s)
 			s->broken = true;
 	}
 	s->out.len = 0;
+	mcp_wrote(s->mcp, !s->broken);
 }
 
 /* Hands out the lines that are there; stops when enough is under way. */

@@ -185,6 +185,22 @@ FROM result_line
 WHERE request = :request AND (sender = :agent OR agent = :agent)
 	AND collected_at > :since ORDER BY message;
 
+-- name: results_unseen
+-- row: result_line
+-- text: agent_name stdout stderr
+-- Results that were collected by an answer which did not arrive: for the session that
+-- collected them at once, for the sender's others when a lease would be over.
+SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
+	stderr, stdout_size, stderr_size
+FROM result_line
+WHERE message IN (SELECT message FROM result
+		WHERE sender = :agent AND seen = 0 AND collected_at > :since
+			AND (session = :session OR collected_at <= :lapsed)
+	UNION ALL SELECT message FROM result
+		WHERE agent = :agent AND seen = 0 AND collected_at > :since
+			AND session = :session)
+ORDER BY message LIMIT :limit;
+
 -- name: results_all
 -- row: result_line
 -- text: agent_name stdout stderr
@@ -198,8 +214,23 @@ WHERE message < :before AND team = :team AND (:agent = 0 OR agent = :agent)
 ORDER BY message DESC LIMIT :limit;
 
 -- name: result_collect
-UPDATE result SET collected_at = :now, request = nullif(:request, 0)
+-- `seen` where nobody will say that the answer has arrived.
+UPDATE result SET collected_at = :now, request = nullif(:request, 0),
+	session = nullif(:session, 0), seen = :seen
 WHERE message = :message AND collected_at IS NULL;
+
+-- name: result_recollect
+-- Handed out again; since when it is collected stays.
+UPDATE result SET request = nullif(:request, 0), session = nullif(:session, 0)
+WHERE message = :message;
+
+-- name: result_seen
+UPDATE result SET seen = 1 WHERE request = :request;
+
+-- name: result_unhand
+-- Nobody got the answer to a request: its results wait again.
+UPDATE result SET collected_at = NULL, request = NULL, session = NULL
+WHERE request = :request AND seen = 0 RETURNING message, agent, sender;
 
 -- name: agent_collected
 -- Most never do: whoever receives need not look for what he had before.

@@ -147,12 +147,40 @@ WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
 	AND request = :request AND due_at > :now
 ORDER BY lane, message;
 
+-- name: inbox_unseen
+-- row: inbox
+-- text: sender_name
+-- What a session holds though its answers did not arrive, however often: only the end
+-- of a lease gives a message up.
+SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
+	reply_to, metadata, sender_name, reply_at, due_at
+FROM inbox
+WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
+	AND session = :session AND seen = 0 AND due_at > :now
+ORDER BY lane, message;
+
+-- name: delivery_seen
+-- The answer to a request has arrived: what it handed out may be acknowledged.
+UPDATE delivery SET seen = 1
+WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2 AND request = :request;
+
+-- name: delivery_unhand
+-- Nobody got the answer to a request: what it handed out waits again, as if it had
+-- not been handed out.
+UPDATE delivery SET state = 0, attempt = attempt - 1, after_lapse = 0,
+	due_at = (SELECT m.expires_at FROM message m WHERE m.id = message),
+	session = NULL, request = NULL,
+	fetched_at = CASE WHEN attempt > 1 THEN fetched_at END
+WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2 AND request = :request
+	AND seen = 0
+RETURNING message;
+
 -- name: delivery_fetch
 -- Handed out under a lease, or for good when lease_until is 0.
 UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN 3 ELSE 2 END,
 	attempt = attempt + 1,
 	after_lapse = CASE WHEN attempt + 1 >= :max_attempts THEN 6 ELSE 0 END, due_at = nullif(:lease_until, 0), session = :session,
-	request = nullif(:request, 0), fetched_at = :now,
+	request = nullif(:request, 0), fetched_at = :now, seen = 0,
 	done_at = CASE WHEN :lease_until = 0 THEN :now END
 WHERE message = :message AND agent = :agent AND state < 3;
 
@@ -161,10 +189,11 @@ UPDATE agent_inbox SET queued = queued - :n, leased = leased + :leased
 WHERE agent = :agent;
 
 -- name: inbox_ack_session
--- The same session's next receive acknowledges what it holds.
+-- The same session's next receive acknowledges what it holds and is known to have
+-- arrived; `arrived` is a request whose answer the caller says he has got.
 UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
-	AND session = :session AND due_at > :now
+	AND session = :session AND due_at > :now AND (seen = 1 OR request = :arrived)
 RETURNING message;
 
 -- name: delivery_ack

@@ -168,6 +168,12 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch)
 	AND (state = 3 OR (state IN (1, 2) AND lease_until > :now));
 
+-- name: task_unclaim
+-- Nobody got the answer that said so: the claim is over, unless its owner knows.
+UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
+	epoch = epoch + 1, updated_at = :now
+WHERE id = :id AND owner = :agent AND epoch = :epoch AND state = 1;
+
 -- name: task_retry
 UPDATE task SET state = 0, attempts = 0, updated_at = :now
 WHERE id = :id AND state = 5;

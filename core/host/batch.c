@@ -21,6 +21,7 @@ void call_again(struct call *call, struct arena_mark mark)
 	call->wait_on = WAKE_NONE;
 	call->wait_key = 0;
 	call->workspace = call->place = 0;
+	call->given = (struct given){ 0 };
 	call->renew = false;
 	call->as_of = 0;
 }

@@ -40,6 +40,7 @@ void client_close(struct client *c)
 
 	if (!c)
 		return;
+	client_settle_all(c, false);
 	while ((t = c->calls)) {
 		c->calls = t->next;
 		if (t->link && t->link != c->link)
@@ -67,8 +68,8 @@ int client_fd(const struct client *c)
 
 /* --- calls ------------------------------------------------------------------- */
 
-/* A UUIDv7, so that keys made side by side lie side by side in their index. */
-static void make_key(char out[37])
+/* So that keys made side by side lie side by side in their index. */
+void client_key(char out[37])
 {
 	uint64_t a = home_random(), b = home_random();
 	uint64_t now = (uint64_t)home_now();
@@ -87,7 +88,7 @@ static void add_key(const struct op *op, json_t *args)
 
 	if (!(op->flags & OP_WRITE) || op->who == WHO_HOST || json_object_get(args, name))
 		return;
-	make_key(key);
+	client_key(key);
 	json_object_set_new(args, name, json_string(key));
 }
 
@@ -129,6 +130,14 @@ static int64_t wait_of(const struct op *op, const json_t *args)
 	return seconds > 0 && seconds < INT32_MAX ? seconds * 1000 : 0;
 }
 
+/* Whether an answer may give what nobody would hold if it were lost. */
+static bool gives(const struct op *op, const json_t *args)
+{
+	if (!(op->flags & OP_WRITE) || op->flags & OP_NEEDS_HOST)
+		return false;
+	return op->flags & OP_REQUEST || waits(op, args);
+}
+
 void ticket_end(struct client *c, struct ticket *t, const char *result,
 		const struct fault *f)
 {
@@ -137,6 +146,7 @@ void ticket_end(struct client *c, struct ticket *t, const char *result,
 			*at = t->next;
 			break;
 		}
+	c->telling = t->number;
 	t->done(t->arg, result, f);
 	direct_forget(t);
 	json_decref(t->args);
@@ -184,6 +194,7 @@ int64_t client_start(struct client *c, const struct op *op, json_t *args,
 	t->done = done;
 	t->arg = arg;
 	t->wait_ms = wait_of(op, t->args);
+	t->confirms = c->o.confirms && gives(op, t->args);
 	t->next = c->calls;
 	c->calls = t;
 	if (is_local(c, op) || !socket_start(c, t))
@@ -202,11 +213,61 @@ void client_cancel(struct client *c, int64_t number)
 		/* A wait has a connection of its own: the host sees it go. */
 		if (t->link && t->link != c->link)
 			socket_close(c, t->link);
+		else if (t->link && t->confirms)
+			socket_settle(c, t->link, t->number, false);
 		direct_forget(t);
 		json_decref(t->args);
 		free(t);
 		return;
 	}
+}
+
+/* --- answers that gave something -------------------------------------------------- */
+
+void client_owe(struct client *c, const struct ticket *t, struct link *l,
+		const struct given *given)
+{
+	struct debt *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		abort();
+	*d = (struct debt){ .next = c->debts, .number = t->number, .link = l };
+	if (given)
+		d->given = *given;
+	c->debts = d;
+}
+
+int64_t client_telling(const struct client *c)
+{
+	return c->telling;
+}
+
+static void settle(struct client *c, struct debt *d, bool arrived)
+{
+	if (d->link)
+		socket_settle(c, d->link, d->number, arrived);
+	else if (!arrived)
+		direct_undo(c, &d->given);
+	free(d);
+}
+
+void client_settle(struct client *c, int64_t number, bool arrived)
+{
+	for (struct debt **at = &c->debts; *at; at = &(*at)->next) {
+		struct debt *d = *at;
+
+		if (d->number != number)
+			continue;
+		*at = d->next;
+		settle(c, d, arrived);
+		return;
+	}
+}
+
+void client_settle_all(struct client *c, bool arrived)
+{
+	while (c->debts)
+		client_settle(c, c->debts->number, arrived);
 }
 
 /* --- time ------------------------------------------------------------------------ */
@@ -301,7 +362,8 @@ int client_call(struct client *c, const struct op *op, json_t *args, struct text
 
 	client_start(c, op, args, take_answer, &w);
 	while (!w.done) {
-		if (epoll_wait(c->epoll, &event, 1, client_timeout(c)) < 0 &&
+		if (epoll_pwait(c->epoll, &event, 1, client_timeout(c), c->o.waiting) <
+			    0 &&
 		    errno != EINTR)
 			return fault_set(f, FAULT_IO, "", "epoll: %m");
 		client_step(c);

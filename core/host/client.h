@@ -10,9 +10,16 @@
  * A state that was moved or replaced under a direct client is a fault once; the next
  * call opens what is there then.
  * One thread; the owner polls client_fd() and calls client_step().
+ *
+ * What an answer gave and nobody got is taken back: an owner that `confirms` says of
+ * every answer whether it arrived where it was to go, and the client tells the host,
+ * or takes it back here.  What is cancelled, or left without a word when the client is
+ * closed, is lost.
  */
 #ifndef CLIENT_H
 #define CLIENT_H
+
+#include <signal.h>
 
 #include "core/host/home.h"
 
@@ -22,6 +29,8 @@ struct client_options {
 	struct home *home; /* borrowed for the client's life */
 	bool direct; /* never use the socket */
 	bool local_reads;
+	bool confirms; /* the owner says client_settle() or client_settle_all() */
+	const sigset_t *waiting; /* blocked while client_call() waits; NULL: as ever */
 	struct identity identity;
 };
 
@@ -37,8 +46,19 @@ bool client_hosted(const struct client *c); /* a host answered */
  * 0 when `done` was called already. */
 int64_t client_start(struct client *c, const struct op *op, json_t *args,
 		     client_done *done, void *arg);
-/* Ends a call without an answer; only a wait is really stopped. */
+/* Ends a call without an answer; only a wait is really stopped, and what else would
+ * have been given is taken back. */
 void client_cancel(struct client *c, int64_t number);
+
+/* In a client_done: the number of the call that ends. */
+int64_t client_telling(const struct client *c);
+/* Whether the answer of a call is where it was to go, or lost.  Calls that gave nothing
+ * may be named as well. */
+void client_settle(struct client *c, int64_t number, bool arrived);
+void client_settle_all(struct client *c, bool arrived);
+
+/* A key as clients make them: a UUIDv7. */
+void client_key(char out[37]);
 
 /* Starts a call and steps until it ends: 0 with the result appended to `out`,
  * or a fault code. */

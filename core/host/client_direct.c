@@ -192,10 +192,31 @@ static void renew(struct client *c)
 	arena_release(&call.arena);
 }
 
+void direct_undo(struct client *c, const struct given *given)
+{
+	struct call call = { .settings = &c->o.home->settings,
+			     .identity = { .level = WHO_HOST },
+			     .now = home_now(),
+			     .seed = home_random() };
+	json_t *args = json_pack("{sIsIsIsI}", "agent", (json_int_t)given->agent,
+				 "request", (json_int_t)given->request, "task",
+				 (json_int_t)given->task, "epoch",
+				 (json_int_t)given->epoch);
+
+	call.store = store_for(c, op_answer_undo, &call.fault);
+	if (call.store && call_decode(&call, op_answer_undo, args) == 0)
+		call_run(&call);
+	c->owes_mirror = true;
+	json_decref(args);
+	arena_release(&call.arena);
+}
+
 static void answer(struct client *c, struct ticket *t)
 {
 	struct text out = { 0 };
 
+	if (t->confirms && t->call->given.agent)
+		client_owe(c, t, NULL, &t->call->given);
 	call_encode(t->call, &out);
 	ticket_end(c, t, out.data ? out.data : "{}", NULL);
 	text_release(&out);

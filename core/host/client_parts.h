@@ -26,6 +26,15 @@ struct ticket {
 	struct call *call; /* parked here; NULL: not run directly */
 	struct arena_mark mark;
 	bool due;
+	bool confirms; /* what its answer gives is to be settled */
+};
+
+/* An answer that gave something and has not been settled. */
+struct debt {
+	struct debt *next;
+	int64_t number;
+	struct link *link; /* of the host's; NULL: it was run directly */
+	struct given given; /* then */
 };
 
 struct client {
@@ -41,6 +50,8 @@ struct client {
 	bool owes_mirror;
 	bool opened; /* a state was there: none is made in its place */
 	bool lost; /* what store and reader have open is not there any more */
+	struct debt *debts;
+	int64_t telling;
 };
 
 enum { SILENCE_MS = 10000, LOOK_MS = 250 };
@@ -53,6 +64,10 @@ void ticket_end(struct client *c, struct ticket *t, const char *result,
 void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 		 const char *text, const char *hint);
 
+/* Notes that the answer of a call has to be settled. */
+void client_owe(struct client *c, const struct ticket *t, struct link *l,
+		const struct given *given);
+
 /* client_socket.c: */
 /* Sends the call to the host; false when there is none to send it to. */
 bool socket_start(struct client *c, struct ticket *t);
@@ -60,6 +75,8 @@ void socket_step(struct client *c, struct link *l, unsigned events);
 /* Its connection is of no use any more: all its calls run directly. */
 void socket_drop(struct client *c, struct link *l);
 void socket_close(struct client *c, struct link *l);
+/* Tells the host whether the answer of a call arrived. */
+void socket_settle(struct client *c, struct link *l, int64_t number, bool arrived);
 
 /* client_direct.c: */
 void direct_start(struct client *c, struct ticket *t);
@@ -67,6 +84,7 @@ void direct_start(struct client *c, struct ticket *t);
 void direct_look(struct client *c, bool rung);
 void direct_run(struct client *c, struct ticket *t);
 void direct_close(struct client *c);
+void direct_undo(struct client *c, const struct given *given);
 void direct_forget(struct ticket *t); /* frees its struct call */
 
 #endif

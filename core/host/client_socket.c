@@ -108,8 +108,24 @@ static struct link *link_open(struct client *c)
 	return l;
 }
 
+/* What was to be settled there is the host's now. */
+static void forget_debts(struct client *c, const struct link *l)
+{
+	struct debt **at = &c->debts, *d;
+
+	while ((d = *at)) {
+		if (d->link == l) {
+			*at = d->next;
+			free(d);
+		} else {
+			at = &d->next;
+		}
+	}
+}
+
 void socket_close(struct client *c, struct link *l)
 {
+	forget_debts(c, l);
 	if (c->link == l)
 		c->link = NULL;
 	if (l->fd >= 0)
@@ -146,6 +162,25 @@ static bool link_flush(struct client *c, struct link *l)
 	return true;
 }
 
+static void say_settled(struct client *c, struct link *l, int64_t number, bool arrived)
+{
+	char id[24];
+	json_t *word;
+
+	snprintf(id, sizeof(id), "%lld", (long long)number);
+	word = json_pack("{ssss}", "type", arrived ? "Arrived" : "Cancel", "request", id);
+	add_frame(&l->out, word);
+	json_decref(word);
+	link_flush(c, l);
+}
+
+void socket_settle(struct client *c, struct link *l, int64_t number, bool arrived)
+{
+	say_settled(c, l, number, arrived);
+	if (l != c->link)
+		socket_close(c, l);
+}
+
 /* --- calls --------------------------------------------------------------------------- */
 
 /* What no frame holds, as a long note, is done here; true if that cannot be. */
@@ -171,6 +206,8 @@ bool socket_start(struct client *c, struct ticket *t)
 	size = l->out.len;
 	call = json_pack("{sssIsssO}", "type", "Call", "id", (json_int_t)t->number, "op",
 			 t->op->name, "args", t->args);
+	if (t->confirms)
+		json_object_set_new(call, "confirms", json_true());
 	add_frame(&l->out, call);
 	json_decref(call);
 	if (l->out.len == size) {
@@ -218,6 +255,10 @@ void socket_drop(struct client *c, struct link *l)
 	if (c->link == l)
 		c->link = NULL;
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, l->fd, NULL);
+	/* The repeat under the same key gets what the host gave: it stays. */
+	for (t = c->calls; t; t = t->next)
+		if (t->link == l && t->confirms)
+			say_settled(c, l, t->number, true);
 	while ((t = ticket_of(c, l)))
 		repeat(c, t);
 	socket_close(c, l);
@@ -283,7 +324,9 @@ static void take_frame(struct client *c, struct link *l, const json_t *json)
 	if (!t && !(bad && !id && (t = ticket_of(c, l))))
 		return;
 	t->link = NULL;
-	if (l != c->link)
+	if (t->confirms && !bad)
+		client_owe(c, t, l, NULL);
+	else if (l != c->link)
 		socket_close(c, l);
 	if (bad)
 		end_with_error(c, t, json);

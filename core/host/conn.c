@@ -7,6 +7,7 @@
 
 #include "core/host/ask.h"
 #include "core/host/dialect.h"
+#include "core/host/gift.h"
 #include "core/host/mirror.h"
 #include "core/host/running.h"
 #include "ops.gen.h"
@@ -197,11 +198,14 @@ void conn_cancel(struct conn *c, const char *id)
 {
 	struct job *job = c->jobs;
 
-	while (job &&
-	       (!json_is_string(job->id) || strcmp(json_string_value(job->id), id)))
+	while (job && !gift_named(job->id, id))
 		job = job->sibling;
-	if (job)
-		forsake_job(c, job);
+	if (!job) {
+		gift_lost(c, id);
+		return;
+	}
+	job->unheard = true;
+	forsake_job(c, job);
 }
 
 static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -292,10 +296,12 @@ static void conn_unref(struct conn *c)
 void conn_answer(struct job *job)
 {
 	struct conn *c = job->conn;
+	bool told = !c->closing && !job->unheard && !atomic_load(&job->gone);
 
 	unlink_job(c, job);
-	if (!c->closing && !atomic_load(&job->gone))
+	if (told)
 		dialect_answer(c, job);
+	gift_answered(c, job, told);
 	job_free(job);
 	soil(c);
 	conn_unref(c);
@@ -352,7 +358,8 @@ static void on_job(struct job *job)
 			reconcile_ask(c->host, job);
 			return;
 		}
-		if (job->call.wait_on && !c->ended && waiters_park(c->host, job))
+		if (job->call.wait_on && !c->ended && !job->unheard &&
+		    !atomic_load(&job->gone) && waiters_park(c->host, job))
 			return;
 	}
 	conn_answer(job);
@@ -377,6 +384,7 @@ void conn_close(struct conn *c)
 	if (c->next)
 		c->next->at = c->at;
 	forsake(c);
+	gifts_close(c);
 	uv_close((uv_handle_t *)&c->pipe, on_closed);
 }
 

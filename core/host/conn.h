@@ -34,6 +34,7 @@ struct conn {
 	struct chain held; /* reads behind writes, or behind answers */
 	size_t n_reads; /* with the readers */
 	uint64_t writes_sent, writes_done;
+	struct gift *gifts; /* answered, not known to have arrived: gift.h */
 
 	struct identity identity;
 	char *texts; /* behind identity's pointers */
@@ -47,7 +48,7 @@ void conn_accept(struct host *host);
  * proves who it is. `who` is copied. */
 void conn_adopt(struct host *host, int fd, const struct identity *who, bool greeted);
 
-/* Nobody waits for the call with this id any more. */
+/* Nobody waits for the call with this id any more, or has its answer. */
 void conn_cancel(struct conn *c, const char *id);
 
 /* Writes what `dirty` connections have; called before each poll. */

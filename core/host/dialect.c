@@ -7,6 +7,7 @@
 
 #include "core/host/door.h"
 #include "core/host/fit.h"
+#include "core/host/gift.h"
 #include "core/host/running.h"
 #include "core/version.h"
 #include "ops.gen.h"
@@ -159,6 +160,7 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 		if (door_limit(c, op, args, door, f))
 			return HEARD_NONSENSE;
 	}
+	job->confirms = json_is_true(json_object_get(job->packet.json, "confirms"));
 	if (speech_decode(c, job, op, args, f) != HEARD_CALL)
 		return HEARD_NONSENSE;
 	if (*door)
@@ -176,6 +178,16 @@ static enum heard hear_cancel(struct conn *c, struct job *job, struct fault *f)
 	(void)f;
 	if (id)
 		conn_cancel(c, id);
+	return HEARD_ANSWERED;
+}
+
+static enum heard hear_arrived(struct conn *c, struct job *job, struct fault *f)
+{
+	const char *id = speech_text(job->packet.json, "request");
+
+	(void)f;
+	if (id)
+		gift_arrived(c, id);
 	return HEARD_ANSWERED;
 }
 
@@ -374,6 +386,7 @@ static void answer_call(struct conn *c, struct job *job, struct fault *f)
 /* --- what is understood ------------------------------------------------------------ */
 
 static const struct speech speeches[] = {
+	{ "Arrived", hear_arrived, NULL, false },
 	{ "Call", hear_call, answer_call, true },
 	{ "Cancel", hear_cancel, NULL, false },
 	{ "CreateSubTeam", hear_sub_team, NULL, false },

@@ -28,6 +28,9 @@ struct job {
 	struct arena_mark ready; /* as call_decode left it */
 	int64_t first; /* when it ran first: a wait is counted from then */
 	atomic_bool gone; /* nobody waits for it any more: need not run */
+	bool confirms; /* its caller says whether the answer arrived */
+	bool arrived; /* ... and that it did, or is asked for elsewhere */
+	bool unheard; /* ... or that nobody hears it */
 
 	/* Read by a reader in place of the call, when set. */
 	void (*read)(struct job *job, struct store *store);

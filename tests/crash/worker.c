@@ -11,7 +11,14 @@
 #include "tests/crash/journal.h"
 #include "tests/lib/place.h"
 
-enum { HELD_MOST = 64, CLAIMS_MOST = 8, PAST_MOST = 64, OPEN_MOST = 1000, TRIES = 200 };
+enum {
+	HELD_MOST = 64,
+	CLAIMS_MOST = 8,
+	PAST_MOST = 64,
+	OPEN_MOST = 1000,
+	TRIES = 200,
+	SEEN_MOST = 8
+};
 
 struct past {
 	char key[48];
@@ -37,6 +44,9 @@ struct worker {
 	int n_past;
 	struct past open[OPEN_MOST]; /* without an answer, when this life began */
 	int n_open;
+	char seen[SEEN_MOST][48]; /* the last receives that were answered in this life */
+	int n_seen;
+	char session[80]; /* of this life: what an earlier one saw, this one cannot say */
 };
 
 /* --- calls ------------------------------------------------------------------------- */
@@ -77,6 +87,9 @@ static json_t *settle(struct worker *w, const struct op *op, const char *key,
 		result = ask(w, op, args, &f);
 		if (result) {
 			journal_write(&w->journal, "end", key, "ok", json_incref(result));
+			if (op->flags & OP_REQUEST)
+				snprintf(w->seen[w->n_seen++ % SEEN_MOST],
+					 sizeof(w->seen[0]), "%s", key);
 			return result;
 		}
 		if (f.code != FAULT_UNAVAILABLE) {
@@ -100,6 +113,15 @@ static void past_set(struct past *p, const char *key, const struct op *op, json_
 	p->args = json_incref(args);
 }
 
+static void name_seen(const struct worker *w, json_t *args)
+{
+	json_t *names = json_array();
+
+	for (int i = 0; i < SEEN_MOST && i < w->n_seen; i++)
+		json_array_append_new(names, json_string(w->seen[i]));
+	json_object_set_new(args, "seen", names);
+}
+
 /* One write under a new key; `args` is taken over. */
 static json_t *attempt(struct worker *w, const char *name, json_t *args, const char *key)
 {
@@ -108,6 +130,8 @@ static json_t *attempt(struct worker *w, const char *name, json_t *args, const c
 	json_t *result;
 
 	json_object_set_new(args, key_name(op), json_string(key));
+	if (op->flags & OP_REQUEST)
+		name_seen(w, args);
 	journal_write(&w->journal, "try", key, name, json_incref(args));
 	result = settle(w, op, key, args, once);
 	/* An empty answer is not remembered: the same again would be a new claim. */
@@ -457,6 +481,9 @@ static int open_worker(struct worker *w, bool direct, struct fault *f)
 	if (home_find(&w->home, home, false, f) < 0)
 		return f->code;
 	o.identity = w->home.identity;
+	snprintf(w->session, sizeof(w->session), "%.60s.%d", o.identity.session,
+		 getpid());
+	o.identity.session = w->session;
 	return client_open(&w->client, &o, f);
 }
 

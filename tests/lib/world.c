@@ -111,6 +111,7 @@ void world_ask(struct world *w, struct store *store, const struct asked *q,
 		a->replayed = call.replayed;
 		a->wait_on = call.wait_on;
 		a->wait_key = call.wait_key;
+		a->given = call.given;
 		w->ids = call.ids;
 	}
 	arena_release(&call.arena);

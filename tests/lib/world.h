@@ -39,6 +39,7 @@ struct answer {
 	bool replayed;
 	enum wake wait_on;
 	int64_t wait_key;
+	struct given given; /* what nobody has if the answer reaches nobody */
 	bool guest; /* a guest has to be asked: this is no answer yet */
 };
 

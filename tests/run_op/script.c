@@ -294,6 +294,22 @@ static void do_again(struct script *s, const char *rest)
 	ask(s);
 }
 
+static void do_lost(struct script *s, const char *rest)
+{
+	const struct given *g = &s->answer.given;
+	json_t *args = json_pack("{sIsIsIsI}", "agent", (json_int_t)g->agent, "request",
+				 (json_int_t)g->request, "task", (json_int_t)g->task,
+				 "epoch", (json_int_t)g->epoch);
+
+	(void)rest;
+	next_call(s);
+	json_decref(s->asked.args);
+	s->asked = (struct asked){ .op = op_answer_undo,
+				   .args = args,
+				   .identity = { .level = WHO_HOST } };
+	ask(s);
+}
+
 static void do_resume(struct script *s, const char *rest)
 {
 	(void)rest;
@@ -384,7 +400,7 @@ static const struct {
 	{ "session", do_session }, { "hosted", do_hosted }, { "set", do_set },
 	{ "key", do_key },         { "again", do_again },   { "resume", do_resume },
 	{ "=", do_equals },        { "!", do_fault },       { "~", do_events },
-	{ "waits", do_waits },
+	{ "waits", do_waits },     { "lost", do_lost },
 };
 
 static void run_line(struct script *s, char *line)

@@ -12,6 +12,7 @@
  *	key K                    idempotency key (or request_id) of the next call
  *	noun.verb {json}         a call; lines that begin with a blank go on
  *	again                    the same call once more
+ *	lost                     the last answer reached nobody: answer.undo
  *	resume                   the call that waits is run again
  *	= {json}                 a part of its answer
  *	! code text [at /where]  or the fault: the beginning of its text

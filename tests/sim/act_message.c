@@ -65,6 +65,19 @@ void end_reply(struct sim *s, struct act *a)
 	told_sent(s, act_team(a), out->seq, out->deliveries, out->n_deliveries);
 }
 
+/* Receives of one batch do not know of each other's answers: each names all before. */
+static void name_seen(struct agent *me, struct act *a)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < 4 && i < me->n_seen; i++)
+		json_array_append_new(names, json_string(me->seen[i]));
+	json_object_set_new(a->args, "seen", names);
+	if (!a->again)
+		snprintf(me->seen[me->n_seen++ % 4], sizeof(me->seen[0]), "%s",
+			 me->request);
+}
+
 void choose_receive(struct sim *s, struct act *a)
 {
 	static const int leases[] = { 300, 300, 60, 5, 1, 0 };
@@ -79,6 +92,7 @@ void choose_receive(struct sim *s, struct act *a)
 		snprintf(me->request, sizeof(me->request), "%" PRIx64,
 			 random_next(s) & 0xffffffff);
 	act_text(a, "request_id", me->request);
+	name_seen(me, a);
 }
 
 void end_receive(struct sim *s, struct act *a)

@@ -29,6 +29,8 @@ struct agent {
 	struct held held[HELD];
 	size_t n_held;
 	char request[16]; /* of its last receive with one */
+	char seen[4][16]; /* of the last ones, which it says have arrived */
+	size_t n_seen; /* so many were there */
 	struct held answer[HELD]; /* ... and what it got */
 	size_t n_answer;
 	int64_t mine[8]; /* numbers of tasks that it claimed */

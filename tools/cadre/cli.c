@@ -1,6 +1,7 @@
 #include "tools/cadre/cli.h"
 
 #include <stdarg.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,6 +234,8 @@ int cli_client(struct cli *cli, bool create, struct fault *f)
 	if (!cli->home.socket[0] && cli_home(cli, create, f) < 0)
 		return f->code;
 	o.identity = cli->home.identity;
+	o.confirms = cli->confirms;
+	o.waiting = cli->confirms ? &cli->waiting : NULL;
 	return client_open(&cli->client, &o, f);
 }
 
@@ -347,12 +350,25 @@ int version_main(struct cli *cli, int argc, char **argv)
 	return 0;
 }
 
+/* What is closed is not to become a socket that the answer is printed into. */
+static void hold_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd < 3);
+	if (fd >= 3)
+		close(fd);
+}
+
 int cli_main(int argc, char **argv)
 {
 	struct cli cli = { .terminal = isatty(1) };
 	const char *term = getenv("TERM");
 	int status;
 
+	hold_standard();
 	cli.color = cli.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
 	cli.width = cli.terminal ? window_width() : 0;
 	argc = cli_options(&cli, argc, argv);

@@ -13,6 +13,8 @@
 #ifndef CLI_H
 #define CLI_H
 
+#include <signal.h>
+
 #include "core/host/client.h"
 
 enum { CLI_FLAGS = 32 };
@@ -28,6 +30,8 @@ struct cli {
 	struct arena arena; /* of what the words are kept in */
 	struct home home; /* after cli_home() */
 	struct client *client; /* after cli_client() */
+	bool confirms; /* as a client does: see client.h */
+	sigset_t waiting; /* then: the signals that are blocked while it waits */
 };
 
 struct verb {
@@ -71,6 +75,19 @@ int cli_no_verb(const struct cli *cli, int argc, char **argv);
 /* Takes `--NAME VALUE` or `--NAME=VALUE` (or `-x VALUE`) at argv[*i] and moves
  * *i to its last word; NULL when it is another word. */
 const char *cli_option(int argc, char **argv, int *i, const char *name);
+
+/* --- deliver.c ------------------------------------------------------------------- */
+
+/* Whether the operation may give what nobody would have if the answer were lost. */
+bool deliver_gives(const struct op *op);
+/* Before it: names the call, holds signals back except while it waits. */
+void deliver_begin(struct cli *cli, const struct op *op, json_t *args);
+/* The call is over: a signal ends the printing, and then the process. */
+void deliver_answer(struct cli *cli);
+/* Behind the last byte of the answer (NULL: there is none): what arrived is noted, what
+ * could not be written is taken back.  The exit status. */
+int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
+		const json_t *answer, int status);
 
 /* --- run.c ----------------------------------------------------------------------- */
 

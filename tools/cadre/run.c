@@ -319,6 +319,7 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 {
 	struct fault f = { 0 };
 	json_t *args = read_words(cli, op, argc, argv, &f);
+	bool gives = deliver_gives(op);
 	json_t *answer = NULL;
 	int status;
 
@@ -327,11 +328,17 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	if (args && !answer && !f.code && fetch_texts(op, args, &f) == 0) {
 		from_here(op, args);
 		set_key(cli, op, args);
+		if (gives)
+			deliver_begin(cli, op, args);
 		answer = run_op(cli, op, args, &f);
+		if (gives)
+			deliver_answer(cli);
 	}
 	if (!answer)
 		hint_at_help(op, &f);
 	status = answer ? finish(cli, op, args, answer) : cli_fault(cli, &f);
+	if (gives)
+		status = deliver_end(cli, op, args, answer, status);
 	json_decref(answer);
 	json_decref(args);
 	return status;

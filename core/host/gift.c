@@ -1,0 +1,126 @@
+#include "core/host/gift.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/host/running.h"
+#include "ops.gen.h"
+
+struct gift {
+	struct gift *next;
+	json_t *id;
+	struct given given;
+};
+
+bool gift_named(const json_t *id, const char *text)
+{
+	char number[24];
+
+	if (json_is_string(id))
+		return strcmp(json_string_value(id), text) == 0;
+	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(id));
+	return json_is_integer(id) && strcmp(number, text) == 0;
+}
+
+static void on_undone(struct job *job)
+{
+	job_free(job);
+}
+
+/* A host that stops closes connections of callers that live. */
+static void undo(struct host *host, const struct given *given)
+{
+	struct answer_undo_in *in;
+	struct job *job;
+
+	if (host->stopping)
+		return;
+	job = host_job(host, op_answer_undo, on_undone, NULL);
+	in = job->call.in;
+	*in = (struct answer_undo_in){ .agent = given->agent,
+				       .request = given->request,
+				       .task = given->task,
+				       .epoch = given->epoch };
+	host_submit(host, job);
+}
+
+static void keep(struct conn *c, const struct job *job)
+{
+	struct gift *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		abort();
+	*g = (struct gift){ c->gifts, json_incref(job->id), job->call.given };
+	c->gifts = g;
+}
+
+/* Whoever may ask for the same again under its key, as for a claim that did not
+ * wait, and does not confirm, does so. */
+static bool is_undone(const struct job *job)
+{
+	return job->confirms || job_patience(job) > 0 || job->call.op->flags & OP_REQUEST;
+}
+
+void gift_answered(struct conn *c, struct job *job, bool told)
+{
+	if (!job->call.given.agent || job->call.fault.code || job->arrived)
+		return;
+	if (told && job->confirms && job->id && !c->ended)
+		keep(c, job);
+	else if (told ? job->confirms && c->ended : is_undone(job))
+		undo(c->host, &job->call.given);
+}
+
+static struct gift *take(struct conn *c, const char *id)
+{
+	for (struct gift **at = &c->gifts; *at; at = &(*at)->next) {
+		struct gift *g = *at;
+
+		if (!gift_named(g->id, id))
+			continue;
+		*at = g->next;
+		return g;
+	}
+	return NULL;
+}
+
+static void gift_free(struct gift *g)
+{
+	json_decref(g->id);
+	free(g);
+}
+
+void gift_arrived(struct conn *c, const char *id)
+{
+	struct gift *g = take(c, id);
+
+	if (g) {
+		gift_free(g);
+		return;
+	}
+	for (struct job *job = c->jobs; job; job = job->sibling)
+		if (gift_named(job->id, id))
+			job->arrived = true;
+}
+
+void gift_lost(struct conn *c, const char *id)
+{
+	struct gift *g = take(c, id);
+
+	if (!g)
+		return;
+	undo(c->host, &g->given);
+	gift_free(g);
+}
+
+void gifts_close(struct conn *c)
+{
+	struct gift *g;
+
+	while ((g = c->gifts)) {
+		c->gifts = g->next;
+		undo(c->host, &g->given);
+		gift_free(g);
+	}
+}

@@ -1,0 +1,25 @@
+/*
+ * gift - answers that gave something, until their callers have said that they arrived.
+ *
+ * A claim that nobody was told of and a message that nobody saw are taken back.  A
+ * caller that `confirms` says Arrived or Cancel behind an answer; when it goes without
+ * a word, or before its answer could be sent, answer.undo does the rest.
+ */
+#ifndef GIFT_H
+#define GIFT_H
+
+#include "core/host/conn.h"
+
+/* A job is over; `told`: its answer is on its way. */
+void gift_answered(struct conn *c, struct job *job, bool told);
+/* The answer of the request with this id arrived, or will not be missed. */
+void gift_arrived(struct conn *c, const char *id);
+/* It reached nobody. */
+void gift_lost(struct conn *c, const char *id);
+/* The connection is closed. */
+void gifts_close(struct conn *c);
+
+/* Whether an id, a number or a text, is written so. */
+bool gift_named(const json_t *id, const char *text);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * undo - which answers arrived, and what those gave that reached nobody is taken back.
+ *
+ * Whoever gives the answer to its caller, a host or a process that opened the file
+ * itself, knows from call.given what that is; each of these statements looks by
+ * itself whether it is still so.
+ */
+#include "core/event.h"
+#include "core/inbox.h"
+#include "core/team.h"
+#include "core/who.h"
+
+static int waits_again(struct call *call, const struct agent_row *a, int64_t message)
+{
+	return event_by(call, .kind = EVENT_MESSAGE_REQUEUED, .team = a->team,
+			.actor = ACTOR_HOST, .subject = message, .target = a->id);
+}
+
+static int undo_messages(struct call *call, const struct agent_row *a, int64_t request,
+			 int64_t *undone)
+{
+	struct delivery_unhand_row *all = NULL;
+	size_t n;
+	int rc;
+
+	rc = sql_all(call, delivery_unhand, &all, &n, .agent = a->id, .request = request);
+	if (rc < 0 || n == 0)
+		return rc;
+	*undone += (int64_t)n;
+	rc = sql_run(call, inbox_fetched, .agent = a->id, .n = -(int64_t)n,
+		     .leased = -(int64_t)n);
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = waits_again(call, a, all[i].message);
+	return rc;
+}
+
+static int undo_results(struct call *call, const struct agent_row *a, int64_t request,
+			int64_t *undone)
+{
+	struct result_unhand_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, result_unhand, &all, &n, .request = request);
+
+	*undone += (int64_t)n;
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = waits_again(call, a, all[i].message);
+	return rc < 0 || n == 0 ? rc : team_announce(call, a->team);
+}
+
+int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request,
+		 int64_t *undone)
+{
+	int rc = undo_messages(call, a, request, undone);
+
+	return rc < 0 ? rc : undo_results(call, a, request, undone);
+}
+
+static int undo_claim(struct call *call, const struct agent_row *a, int64_t task,
+		      int64_t epoch, int64_t *undone)
+{
+	int rc = sql_run(call, task_unclaim, .id = task, .agent = a->id, .epoch = epoch,
+			 .now = call->now);
+
+	if (rc <= 0)
+		return rc;
+	*undone += 1;
+	rc = event_by(call, .kind = EVENT_TASK_RELEASED, .team = a->team,
+		      .actor = ACTOR_HOST, .subject = task, .target = a->id);
+	return rc < 0 ? rc : team_announce(call, a->team);
+}
+
+int answer_undo(struct call *call, const struct answer_undo_in *in,
+		struct answer_undo_out *out)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = in->agent);
+
+	if (rc <= 0)
+		return rc;
+	if (in->request && (rc = inbox_unhand(call, &a, in->request, &out->undone)) < 0)
+		return rc;
+	if (in->task)
+		rc = undo_claim(call, &a, in->task, in->epoch, &out->undone);
+	return rc < 0 ? rc : 0;
+}
+
+int message_seen(struct call *call, const struct message_seen_in *in,
+		 struct message_seen_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
+		return rc;
+	if (in->n_requests == 0 && in->n_lost == 0)
+		return fault_set(&call->fault, FAULT_INVALID, "/requests",
+				 "names no answer");
+	for (size_t i = 0; i < in->n_requests; i++) {
+		int64_t request = inbox_name(call, a.id, in->requests[i]);
+
+		if ((rc = sql_run(call, delivery_seen, .agent = a.id,
+				  .request = request)) < 0)
+			return rc;
+		out->noted += rc;
+		if ((rc = sql_run(call, result_seen, .request = request)) < 0)
+			return rc;
+	}
+	for (size_t i = 0; i < in->n_lost; i++)
+		if ((rc = inbox_unhand(call, &a, inbox_name(call, a.id, in->lost[i]),
+				       &out->returned)) < 0)
+			return rc;
+	return 0;
+}

@@ -1,0 +1,88 @@
+#include "guest/confirm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Passed on, and not known to have arrived. */
+struct confirm {
+	struct confirm *next;
+	json_t *id; /* the caller's */
+	int64_t number; /* of the request to the host */
+};
+
+void confirm_keep(struct errand *q)
+{
+	struct confirm *k;
+
+	if (!q->packet.id || !json_is_true(json_object_get(q->packet.json, "confirms")))
+		return;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		abort();
+	*k = (struct confirm){ q->peer->confirms, json_incref((json_t *)q->packet.id),
+			       q->asked };
+	q->peer->confirms = k;
+}
+
+static bool is_named(const json_t *id, const char *name)
+{
+	char number[24];
+
+	if (json_is_string(id))
+		return strcmp(json_string_value(id), name) == 0;
+	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(id));
+	return strcmp(number, name) == 0;
+}
+
+static void confirm_end(struct guest *g, struct confirm *k, bool arrived)
+{
+	ask_settle(g, k->number, arrived);
+	json_decref(k->id);
+	free(k);
+}
+
+static bool settle(struct peer *peer, const char *name, bool arrived)
+{
+	for (struct confirm **at = &peer->confirms; *at; at = &(*at)->next) {
+		struct confirm *k = *at;
+
+		if (!is_named(k->id, name))
+			continue;
+		*at = k->next;
+		confirm_end(peer->guest, k, arrived);
+		return true;
+	}
+	return false;
+}
+
+/* Nobody waits for it any more: as when the caller is gone. */
+static void drop_live(struct peer *peer, const char *name)
+{
+	for (struct errand *q = peer->live; q; q = q->next)
+		if (q->gone && q->packet.id && is_named(q->packet.id, name)) {
+			q->gone(q);
+			return;
+		}
+}
+
+void confirm_hear(struct errand *q)
+{
+	const char *name = json_string_value(json_object_get(q->packet.json, "request"));
+	bool arrived = strcmp(q->packet.type, "Arrived") == 0;
+	struct peer *peer = q->peer;
+
+	if (name && !settle(peer, name, arrived) && !arrived)
+		drop_live(peer, name);
+	errand_free(q);
+}
+
+void confirms_drop(struct peer *peer)
+{
+	struct confirm *k;
+
+	while ((k = peer->confirms)) {
+		peer->confirms = k->next;
+		confirm_end(peer->guest, k, false);
+	}
+}

@@ -1,0 +1,19 @@
+/*
+ * confirm - answers at the door whose callers say whether they arrived.
+ *
+ * The host keeps what such an answer gave until it hears Arrived or Cancel under the
+ * guest's own id of the request; a caller at the door says it under its own.
+ */
+#ifndef CONFIRM_H
+#define CONFIRM_H
+
+#include "guest/ask.h"
+
+/* An answer that gave something was passed on. */
+void confirm_keep(struct errand *q);
+/* Arrived or Cancel of a caller, about a request of its own; ends the errand. */
+void confirm_hear(struct errand *q);
+/* The caller is gone. */
+void confirms_drop(struct peer *peer);
+
+#endif

@@ -1,0 +1,251 @@
+/*
+ * arrive - answers that gave something, until they are known to have arrived.
+ *
+ * A receive names those of its inbox that were written and not cancelled, and only
+ * these are acknowledged.  An answer that could not be written is settled as lost with
+ * the client.  Whoever cancels has not read the answer that was written meanwhile: its
+ * name is forgotten, so that it is handed out again, and its claim is given back.
+ */
+#include "mcp/peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARRIVALS_MAX = 64 };
+
+struct arrival {
+	struct arrival *next;
+	char *id; /* of the request, as JSON text */
+	int64_t number; /* of the call */
+	char *name; /* of the hand-out; NULL: it is a claim */
+	json_t *claim, *lost; /* arguments of what takes it back */
+	const struct answers *with; /* it goes out with these */
+	const struct request *named_by; /* a receive that is under way */
+	bool written;
+};
+
+static bool receives(const struct op *op)
+{
+	return op->flags & OP_REQUEST;
+}
+
+/* Of an operation that hands out or claims. */
+static bool gives(const struct op *op)
+{
+	return op->flags & OP_WRITE && (receives(op) || op->wait);
+}
+
+static void arrival_free(struct arrival *a)
+{
+	free(a->id);
+	free(a->name);
+	json_decref(a->claim);
+	json_decref(a->lost);
+	free(a);
+}
+
+static struct arrival *take(struct arrival **at)
+{
+	struct arrival *a = *at;
+
+	*at = a->next;
+	a->next = NULL;
+	return a;
+}
+
+/* --- before the call ------------------------------------------------------------ */
+
+static json_t *either(json_t *args, const char *one, const char *other)
+{
+	json_t *value = json_object_get(args, one);
+
+	return value ? value : json_object_get(args, other);
+}
+
+/* Whose inbox, as message.seen is told. */
+static json_t *lost_of(const struct op *op, json_t *args, const char *name)
+{
+	json_t *agent = receives(op) ? either(args, "agent", "from")
+				     : either(args, "from", "agent");
+	json_t *team = either(args, "team", receives(op) ? "name" : "team_id");
+
+	if (!team)
+		team = either(args, "name", "team_id");
+	return json_pack("{s:[s], s:O*, s:O*}", "lost", name, "agent", agent, "team",
+			 team);
+}
+
+static bool same(json_t *a, json_t *b, const char *key)
+{
+	json_t *one = json_object_get(a, key), *other = json_object_get(b, key);
+
+	return one == other || json_equal(one, other);
+}
+
+static void name_seen(struct request *r, json_t *args)
+{
+	json_t *given = json_object_get(args, "seen");
+	json_t *names = json_is_array(given) ? json_incref(given) : json_array();
+
+	if (json_is_string(given))
+		json_array_append(names, given);
+	for (struct arrival *a = r->mcp->arrivals; a; a = a->next) {
+		if (!a->written || !a->name || !same(a->lost, r->lost, "agent") ||
+		    !same(a->lost, r->lost, "team"))
+			continue;
+		json_array_append_new(names, json_string(a->name));
+		if (!a->named_by)
+			a->named_by = r;
+	}
+	if (json_array_size(names) > 0)
+		json_object_set(args, "seen", names);
+	json_decref(names);
+}
+
+void arrive_prepare(struct request *r, const struct op *op, json_t *args)
+{
+	const char *key = receives(op) ? "request_id" : "idempotency_key";
+	char made[37];
+
+	if (!gives(op))
+		return;
+	if (!json_object_get(args, key)) {
+		client_key(made);
+		json_object_set_new(args, key, json_string(made));
+	}
+	if (strcmp(op->name, "task.claim") == 0 || !param_text(args, key))
+		return;
+	r->handout = strdup(param_text(args, key));
+	r->lost = lost_of(op, args, r->handout);
+	if (receives(op))
+		name_seen(r, args);
+}
+
+/* --- behind it -------------------------------------------------------------------- */
+
+static json_t *read_claim(const char *result)
+{
+	json_t *answer = json_loads(result, 0, NULL), *claim = NULL;
+	json_t *epoch = json_object_get(answer, "epoch");
+	json_t *task = json_object_get(json_object_get(answer, "task"), "id");
+
+	if (epoch && task)
+		claim = json_pack("{s:O, s:O}", "task", task, "epoch", epoch);
+	json_decref(answer);
+	return claim;
+}
+
+static void drop_named(struct request *r)
+{
+	struct arrival **at = &r->mcp->arrivals;
+
+	while (*at)
+		if ((*at)->named_by == r)
+			arrival_free(take(at));
+		else
+			at = &(*at)->next;
+}
+
+static void drop_oldest(struct mcp *m)
+{
+	struct arrival **at = &m->arrivals;
+	size_t n = 0;
+
+	for (; *at; at = &(*at)->next)
+		if (++n > ARRIVALS_MAX && (*at)->written) {
+			arrival_free(take(at));
+			return;
+		}
+}
+
+void arrive_answered(struct request *r, const char *result)
+{
+	struct mcp *m = r->mcp;
+	struct arrival *a;
+
+	if (!gives(r->op) || !result)
+		return;
+	drop_named(r);
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		abort();
+	a->id = strdup(r->id);
+	a->number = client_telling(m->client);
+	a->with = r->with;
+	if (r->handout) {
+		a->name = strdup(r->handout);
+		a->lost = json_incref(r->lost);
+	} else {
+		a->claim = read_claim(result);
+	}
+	a->next = m->arrivals;
+	m->arrivals = a;
+	drop_oldest(m);
+}
+
+void arrive_forget(struct request *r)
+{
+	for (struct arrival *a = r->mcp->arrivals; a; a = a->next)
+		if (a->named_by == r)
+			a->named_by = NULL;
+	free(r->handout);
+	json_decref(r->lost);
+}
+
+void arrive_sent(struct mcp *m, const struct answers *with)
+{
+	for (struct arrival *a = m->arrivals; a; a = a->next)
+		if (a->with == with)
+			a->with = NULL;
+}
+
+void mcp_wrote(struct mcp *m, bool arrived)
+{
+	struct arrival **at = &m->arrivals;
+
+	while (*at) {
+		struct arrival *a = *at;
+
+		if (a->written || a->with) {
+			at = &a->next;
+			continue;
+		}
+		a->written = true;
+		client_settle(m->client, a->number, arrived);
+		if (arrived && (a->name || a->claim))
+			at = &a->next;
+		else
+			arrival_free(take(at));
+	}
+}
+
+static void back_done(void *arg, const char *result, const struct fault *f)
+{
+	(void)arg, (void)result, (void)f; /* what is over is over */
+}
+
+void arrive_cancel(struct mcp *m, const char *id)
+{
+	struct arrival **at = &m->arrivals, *a;
+
+	while (*at && strcmp((*at)->id, id) != 0)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	a = take(at);
+	if (!a->written)
+		client_settle(m->client, a->number, false);
+	else if (a->claim)
+		client_start(m->client, op_find("task.release"), a->claim, back_done,
+			     NULL);
+	else
+		client_start(m->client, op_find("message.seen"), a->lost, back_done,
+			     NULL);
+	arrival_free(a);
+}
+
+void arrivals_release(struct mcp *m)
+{
+	while (m->arrivals)
+		arrival_free(take(&m->arrivals));
+}

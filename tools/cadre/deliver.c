@@ -1,0 +1,120 @@
+/*
+ * deliver - the last moment of a command that was given something.
+ *
+ * A message that nobody saw is not acknowledged, a claim that nobody was told of is
+ * not held: such a command waits open to signals, answers behind them, and says what
+ * became of its output only when all of it was written.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cadre/cli.h"
+
+static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
+
+enum { ENDINGS = sizeof(endings) / sizeof(endings[0]) };
+
+static volatile sig_atomic_t ended_by;
+
+static void note_signal(int number)
+{
+	ended_by = number;
+}
+
+bool deliver_gives(const struct op *op)
+{
+	return op->flags & OP_WRITE && !(op->flags & OP_NEEDS_HOST) &&
+	       (op->flags & OP_REQUEST || op->wait);
+}
+
+void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
+{
+	const char *name = op->flags & OP_REQUEST ? "request_id" : "idempotency_key";
+	sigset_t held;
+	char key[37];
+
+	if (!json_object_get(args, name)) {
+		client_key(key);
+		json_object_set_new(args, name, json_string(key));
+	}
+	sigemptyset(&held);
+	for (int i = 0; i < ENDINGS; i++)
+		sigaddset(&held, endings[i]);
+	sigprocmask(SIG_BLOCK, &held, &cli->waiting);
+	signal(SIGPIPE, SIG_IGN);
+	cli->confirms = true;
+}
+
+void deliver_answer(struct cli *cli)
+{
+	const struct sigaction note = { .sa_handler = note_signal };
+	struct sigaction was;
+
+	for (int i = 0; i < ENDINGS; i++)
+		if (!sigaction(endings[i], NULL, &was) && was.sa_handler == SIG_DFL)
+			sigaction(endings[i], &note, NULL);
+	sigprocmask(SIG_SETMASK, &cli->waiting, NULL);
+}
+
+static bool has_any(const json_t *answer, const char *name)
+{
+	return json_array_size(json_object_get(answer, name)) > 0;
+}
+
+/* What is noted so is acknowledged by this session's next receive; what is not comes
+ * again, so a failure is none. */
+static void note_seen(struct cli *cli, const struct op *op, const json_t *args,
+		      const json_t *answer)
+{
+	bool receives = op->flags & OP_REQUEST;
+	json_t *name = json_object_get(args, receives ? "request_id" : "idempotency_key");
+	struct fault f = { 0 };
+	json_t *note;
+
+	if (!has_any(answer, "messages") && !has_any(answer, "results") &&
+	    !json_object_get(answer, "reply"))
+		return;
+	if (json_integer_value(json_object_get(args, "lease_seconds")) == 0 &&
+	    json_object_get(args, "lease_seconds"))
+		return; /* it was taken for good */
+	note = json_pack("{s:[O], s:O*, s:O*}", "requests", name, "agent",
+			 json_object_get(args, receives ? "agent" : "from"), "team",
+			 json_object_get(args, "team"));
+	json_decref(run_op(cli, op_find("message.seen"), note, &f));
+	json_decref(note);
+}
+
+static void say_unwritten(const json_t *answer)
+{
+	const char *why = strerror(errno);
+	bool gave = has_any(answer, "messages") || has_any(answer, "results") ||
+		    json_object_get(answer, "task") || json_object_get(answer, "reply");
+
+	fprintf(stderr, "cadre: io: the answer could not be written: %s\n", why);
+	if (gave)
+		fputs("hint: what it gave is taken back; ask again\n", stderr);
+}
+
+int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
+		const json_t *answer, int status)
+{
+	bool written = fflush(stdout) == 0 && !ferror(stdout);
+
+	if (answer && !written) {
+		say_unwritten(answer);
+		status = fault_info(FAULT_IO)->exit_status;
+	}
+	if (cli->client)
+		client_settle_all(cli->client, written && answer);
+	if (answer && written)
+		note_seen(cli, op, args, answer);
+	if (ended_by) {
+		client_close(cli->client);
+		cli->client = NULL;
+		signal(ended_by, SIG_DFL);
+		raise(ended_by);
+	}
+	return status;
+}
