@@ -81,6 +81,7 @@ static int set_deps(struct call *call, const struct task_row *t, const char **de
 {
 	struct task_count_deps_row count;
 	struct task_row dep;
+	bool waits;
 	int rc = sql_run(call, task_dep_clear, .task = t->id);
 
 	for (size_t i = 0; i < n && rc >= 0; i++) {
@@ -98,8 +99,14 @@ static int set_deps(struct call *call, const struct task_row *t, const char **de
 	if (rc < 0 ||
 	    (rc = sql_run(call, task_has, .id = t->id, .parts = TASK_HAS_DEPS)) < 0)
 		return rc;
-	rc = sql_row(call, task_count_deps, &count, .id = t->id);
-	return rc < 0 ? rc : (int)(count.open_deps > 0);
+	if ((rc = sql_row(call, task_count_deps, &count, .id = t->id)) < 0)
+		return rc;
+	waits = count.open_deps > 0;
+	if (waits != (t->open_deps > 0) &&
+	    (rc = sql_run(call, board_change, .team = call->caller.team,
+			  .waiting = waits ? 1 : -1)) < 0)
+		return rc;
+	return waits;
 }
 
 static int create(struct call *call, const struct task_create_in *in,
@@ -254,6 +261,9 @@ int task_put_back(struct call *call, int64_t task)
 
 	if (rc <= 0)
 		return rc;
+	rc = sql_run(call, board_change, .team = call->caller.team, .failed = -1);
+	if (rc < 0)
+		return rc;
 	/* Who failed it by hand may have left its command running. */
 	if ((rc = assignment_call_off(call, task, true, event_actor(call))) < 0 ||
 	    (rc = event_emit(call, EVENT_TASK_RETRIED, task, 0, NULL)) < 0)
@@ -293,7 +303,11 @@ static int cancel(struct call *call, const void *arg, const struct task_row *t)
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",
 				 in->task, word_of(&record_task, "status", t->state));
-	if ((rc = assignment_call_off(call, t->id, true, event_actor(call))) < 0 ||
+	if ((rc = sql_run(call, board_change, .team = t->team, .cancelled = 1,
+			  .waiting = t->state == TASK_STATE_PENDING && t->open_deps
+					     ? -1
+					     : 0)) < 0 ||
+	    (rc = assignment_call_off(call, t->id, true, event_actor(call))) < 0 ||
 	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->reason)) <
 		    0)
 		return rc;

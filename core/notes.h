@@ -59,6 +59,7 @@ struct note_entry {
 enum { NOTES_PASS = 0, NOTES_ENTER = 1 };
 
 typedef int notes_each(void *with, const struct note_entry *entry, struct fault *f);
+typedef bool notes_skip(const char *path);
 
 struct notes {
 	const void *self;
@@ -100,11 +101,12 @@ struct notes {
 	int64_t (*clock_ms)(void); /* monotonic */
 
 	/* Calls `each` for what is in a folder ("" the root), in no order, and
-	 * inside the folders that it says NOTES_ENTER to.  Hidden names and
-	 * symlinks are passed over.  1, 0 if there is no such folder, or what
+	 * inside the folders that it says NOTES_ENTER to.  Hidden names, symlinks
+	 * and paths that `skip` (or NULL) is true of are passed over, the last
+	 * without a look at the file.  1, 0 if there is no such folder, or what
 	 * ended it. */
-	int (*walk)(const void *self, const char *folder, notes_each *each, void *with,
-		    struct fault *f);
+	int (*walk)(const void *self, const char *folder, notes_skip *skip,
+		    notes_each *each, void *with, struct fault *f);
 };
 
 #endif

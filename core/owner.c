@@ -150,6 +150,7 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 {
 	struct task_unblocks_row *all = NULL;
 	struct task_in_the_way_row w;
+	int64_t ready = 0;
 	size_t count;
 	int rc;
 
@@ -161,21 +162,37 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	for (size_t i = 0; i < count && rc >= 0; i++) {
 		if (all[i].open_deps || all[i].state != TASK_STATE_PENDING)
 			continue;
+		ready++;
 		if (*n < READY_SHOWN)
 			*(const char **)arena_push(&call->arena, ids, n, sizeof(**ids)) =
 				task_name(call, all[i].number);
 		rc = event_by(call, .kind = EVENT_TASK_READY, .team = team,
 			      .actor = event_actor(call), .subject = all[i].id);
 	}
+	if (rc >= 0 && ready)
+		rc = sql_run(call, board_change, .team = team, .waiting = -ready);
 	return rc;
+}
+
+/* A task is over as `state`. */
+static int count_end(struct call *call, int64_t team, int64_t state)
+{
+	return sql_run(call, board_change, .team = team,
+		       .completed = state == TASK_STATE_COMPLETED,
+		       .failed = state == TASK_STATE_FAILED);
 }
 
 /* A command that is still running may be what calls: it ends in peace. */
 static int finished(struct call *call, const struct task_row *t, int64_t epoch, int rc,
-		    int event)
+		    int64_t state)
 {
-	rc = changed(call, t, epoch, rc, event, NULL);
-	return rc < 0 ? rc : assignment_call_off(call, t->id, false, event_actor(call));
+	rc = changed(call, t, epoch, rc,
+		     state == TASK_STATE_COMPLETED ? EVENT_TASK_COMPLETED
+						   : EVENT_TASK_FAILED,
+		     NULL);
+	if (rc < 0 || (rc = count_end(call, t->team, state)) < 0)
+		return rc;
+	return assignment_call_off(call, t->id, false, event_actor(call));
 }
 
 struct completing {
@@ -189,7 +206,7 @@ static int complete(struct call *call, const void *arg, const struct task_row *t
 	int rc = sql_run(call, task_finish, HELD(call, t, c->in),
 			 .state = TASK_STATE_COMPLETED, .result = c->in->result);
 
-	rc = finished(call, t, EPOCH(c->in), rc, EVENT_TASK_COMPLETED);
+	rc = finished(call, t, EPOCH(c->in), rc, TASK_STATE_COMPLETED);
 	return rc < 0 ? rc
 		      : make_ready(call, t->id, t->team, &c->out->ready,
 				   &c->out->n_ready);
@@ -209,7 +226,7 @@ static int fail(struct call *call, const void *arg, const struct task_row *t)
 	int rc = sql_run(call, task_finish, HELD(call, t, in), .state = TASK_STATE_FAILED,
 			 .result = in->result);
 
-	return finished(call, t, EPOCH(in), rc, EVENT_TASK_FAILED);
+	return finished(call, t, EPOCH(in), rc, TASK_STATE_FAILED);
 }
 
 int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail_out *out)
@@ -234,6 +251,9 @@ int task_finish_assigned(struct call *call, const struct assignment_row *x, bool
 		     .state = success ? TASK_STATE_COMPLETED : TASK_STATE_FAILED,
 		     .result = result, .now = call->now);
 	if (rc <= 0)
+		return rc;
+	rc = count_end(call, x->team, success ? TASK_STATE_COMPLETED : TASK_STATE_FAILED);
+	if (rc < 0)
 		return rc;
 	rc = event_by(call, .kind = success ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
 		      .team = x->team, .actor = a.id, .subject = x->task, .target = a.id);

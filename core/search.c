@@ -125,7 +125,6 @@ static int find_in(struct found *f, enum search_place place, int64_t limit)
 
 /* --- the vault ----------------------------------------------------------------- */
 
-/* Files that show tasks and the like are not found beside them. */
 static int vault_hit(struct found *f, const struct search_note *note)
 {
 	struct call *call = f->call;
@@ -156,13 +155,12 @@ static int find_in_vault(struct found *f, int64_t limit)
 	bool whole;
 	int rc;
 
-	if ((rc = vault_index(call, f->search, VAULT_MS, &whole)) < 0 ||
-	    (rc = search_notes_find(f->search, &f->query, NULL, &call->arena, &notes,
-				    &call->fault)) < 0)
+	if ((rc = vault_index(call, f->search, SEARCH_OWN, VAULT_MS, &whole)) < 0 ||
+	    (rc = search_notes_find(f->search, SEARCH_OWN, &f->query, NULL, &call->arena,
+				    &notes, &call->fault)) < 0)
 		return rc;
 	for (size_t i = 0; i < notes.n && limit > 0; i++)
-		if (vault_finds(call, "", notes.v[i].path) &&
-		    !vault_is_mirrored(notes.v[i].path))
+		if (vault_finds(call, "", notes.v[i].path))
 			limit -= vault_hit(f, &notes.v[i]);
 	return 0;
 }

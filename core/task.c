@@ -84,9 +84,10 @@ static int lapse(struct call *call, const struct task_lapsed_row *t)
 		    0)
 		return rc;
 	if (after.state == TASK_STATE_FAILED &&
-	    (rc = event_by(call, .kind = EVENT_TASK_FAILED, .team = t->team,
-			   .actor = ACTOR_HOST, .subject = t->id, .target = t->owner,
-			   .detail = "its lease ran out too often")) < 0)
+	    ((rc = sql_run(call, board_change, .team = t->team, .failed = 1)) < 0 ||
+	     (rc = event_by(call, .kind = EVENT_TASK_FAILED, .team = t->team,
+			    .actor = ACTOR_HOST, .subject = t->id, .target = t->owner,
+			    .detail = "its lease ran out too often")) < 0))
 		return rc;
 	return team_announce(call, t->team);
 }

@@ -238,6 +238,32 @@ int task_show(struct call *call, const struct task_show_in *in, struct task_show
 	return task_tell(call, t.id, &out->task);
 }
 
+/* The statement whose index leads to what is asked for. */
+static void query_lines(struct call *call, struct query *q, const struct task_list_in *in,
+			int64_t owner, const struct task_row *after)
+{
+	int64_t state = in->has_status ? in->status : -1, limit = in->limit + 1;
+
+	if (owner)
+		sql_query(call, q, task_lines_of, .owner = owner,
+			  .team = call->caller.team, .state = state, .tag = in->tag,
+			  .priority = after->priority, .number = after->number,
+			  .limit = limit, .now = call->now);
+	else if (in->tag)
+		sql_query(call, q, task_lines_tagged, .tag = in->tag,
+			  .team = call->caller.team, .state = state,
+			  .priority = after->priority, .number = after->number,
+			  .limit = limit, .now = call->now);
+	else if (in->has_status)
+		sql_query(call, q, task_lines_in, .team = call->caller.team,
+			  .state = state, .priority = after->priority,
+			  .number = after->number, .limit = limit, .now = call->now);
+	else
+		sql_query(call, q, task_lines, .team = call->caller.team,
+			  .priority = after->priority, .number = after->number,
+			  .limit = limit, .now = call->now);
+}
+
 int task_list(struct call *call, const struct task_list_in *in, struct task_list_out *out)
 {
 	struct task_page p = { .limit = in->limit };
@@ -250,10 +276,7 @@ int task_list(struct call *call, const struct task_list_in *in, struct task_list
 	    (in->owner && (rc = who_agent(call, in->owner, "/owner", &owner)) < 0) ||
 	    (in->after && (rc = task_find(call, in->after, &after)) < 0))
 		return rc;
-	sql_query(call, &q, task_lines, .team = call->caller.team,
-		  .state = in->has_status ? in->status : -1, .owner = owner.id,
-		  .tag = in->tag, .priority = after.priority, .number = after.number,
-		  .limit = in->limit + 1, .now = call->now);
+	query_lines(call, &q, in, owner.id, &after);
 	if ((rc = tell_page(call, &q, &p)) < 0)
 		return rc;
 	out->tasks = p.lines;

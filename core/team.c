@@ -282,7 +282,8 @@ static int create(struct call *call, const struct team_create_in *in)
 	call->made = call->caller.team = store_last_id(call->store);
 	call->caller.team_name = in->name;
 	call->caller.inbox_capacity = capacity;
-	if ((rc = agent_add(call, &operator, "/name")) < 0)
+	if ((rc = sql_run(call, board_add, .team = call->made)) < 0 ||
+	    (rc = agent_add(call, &operator, "/name")) < 0)
 		return rc;
 	call->caller.agent = operator.id;
 	if ((rc = event_emit(call, EVENT_TEAM_CREATED, call->made, 0, NULL)) < 0)
@@ -350,15 +351,16 @@ static int end_tasks(struct call *call, int64_t team)
 {
 	struct team_end_tasks_row r;
 	struct query q;
+	int64_t n;
 	int rc;
 
 	sql_query(call, &q, team_end_tasks, .team = team, .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	for (n = 0; (rc = sql_next(call, &q, &r)) > 0; n++)
 		if ((rc = event_emit(call, EVENT_TASK_CANCELLED, r.id, 0,
 				     "the team ended")) < 0)
 			break;
 	query_end(&q);
-	return rc;
+	return rc < 0 ? rc : sql_run(call, board_end, .team = team, .cancelled = n);
 }
 
 static int end_workspaces(struct call *call, int64_t team)

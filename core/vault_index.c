@@ -12,10 +12,11 @@ enum { SLICE = 100 }; /* notes in one transaction of the index */
 struct indexing {
 	struct call *call;
 	struct search *search;
+	enum search_vault which;
 	struct arena arena; /* of one look */
 	struct search_notes known; /* by path */
 	struct search_notes changed;
-	int64_t end_ms;
+	int64_t now, end_ms;
 };
 
 /* --- what changed ------------------------------------------------------------------ */
@@ -42,7 +43,8 @@ static int compare(void *with, const struct note_entry *e, struct fault *f)
 		found->seen = true;
 	if (found && memcmp(&found->stamp, &e->stamp, sizeof(e->stamp)) == 0)
 		return NOTES_PASS;
-	want = (struct search_note){ .path = arena_strdup(&x->arena, e->path) };
+	want = (struct search_note){ .path = arena_strdup(&x->arena, e->path),
+				     .mirrored = vault_is_mirrored(e->path) };
 	*(struct search_note *)arena_push(&x->arena, &x->changed.v, &x->changed.n,
 					  sizeof(want)) = want;
 	return NOTES_PASS;
@@ -57,10 +59,12 @@ static int64_t look(struct indexing *x)
 
 	arena_release(&x->arena);
 	x->changed = (struct search_notes){ 0 };
-	rc = search_notes_all(x->search, &x->arena, &x->known, &call->fault);
+	rc = search_notes_all(x->search, x->which, &x->arena, &x->known, &call->fault);
 	if (rc >= 0)
-		rc = notes_of(call)->walk(notes_of(call)->self, "", compare, x,
-					  &call->fault);
+		rc = notes_of(call)->walk(notes_of(call)->self, "",
+					  x->which == SEARCH_OWN ? vault_is_mirrored
+								 : NULL,
+					  compare, x, &call->fault);
 	for (size_t i = 0; i < x->known.n; i++)
 		gone += !x->known.v[i].seen;
 	return rc < 0 ? rc : gone + (int64_t)x->changed.n;
@@ -136,14 +140,18 @@ static int feed(struct indexing *x)
 	return rc < 0 ? rc : at == x->changed.n;
 }
 
-int vault_index(struct call *call, struct search *s, int64_t ms, bool *whole)
+int vault_index(struct call *call, struct search *s, enum search_vault which, int64_t ms,
+		bool *whole)
 {
-	struct indexing x = { .call = call, .search = s };
+	struct indexing x = { .call = call, .search = s, .which = which };
 	int64_t changes;
 	int rc = 0;
 
-	x.end_ms = notes_of(call)->clock_ms() + ms;
 	*whole = false;
+	x.now = notes_of(call)->clock_ms();
+	x.end_ms = x.now + ms;
+	if (which == SEARCH_OWN && search_notes_rest(s, x.now))
+		return 0;
 	/* Another process that indexes may leave nothing to do. */
 	do {
 		changes = look(&x);
@@ -151,6 +159,8 @@ int vault_index(struct call *call, struct search *s, int64_t ms, bool *whole)
 			rc = feed(&x);
 		*whole = changes == 0 || rc > 0;
 	} while (changes > 0 && rc == 0 && !is_late(&x));
+	if (*whole)
+		search_notes_looked(s, x.now, notes_of(call)->clock_ms());
 	arena_release(&x.arena);
 	return changes < 0 ? (int)changes : rc < 0 ? rc : 0;
 }

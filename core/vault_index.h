@@ -7,9 +7,12 @@
 #include "core/vault.h"
 #include "storage/search_vault.h"
 
-/* Indexes what changed since somebody looked, for about `ms`.  *whole: all of it
- * is indexed. */
-int vault_index(struct call *call, struct search *s, int64_t ms, bool *whole);
+/* Indexes what changed since somebody looked, for about `ms`.  With SEARCH_OWN
+ * mirrored notes are left out, and a look that took long is not repeated at once:
+ * what somebody wrote meanwhile is found up to a second later.  *whole:
+ * all that was seen is indexed. */
+int vault_index(struct call *call, struct search *s, enum search_vault which, int64_t ms,
+		bool *whole);
 
 /* Whether a note is in a folder ("" the root) and the caller may see it. */
 bool vault_finds(struct call *call, const char *folder, const char *path);

@@ -20,7 +20,7 @@ static int walk(struct call *call, const char *folder, const char *given,
 		notes_each *each, void *with)
 {
 	const struct notes *notes = call->settings->notes;
-	int rc = notes->walk(notes->self, folder, each, with, &call->fault);
+	int rc = notes->walk(notes->self, folder, NULL, each, with, &call->fault);
 
 	/* A folder that nobody has named may be missing: nothing is in it. */
 	if (rc != 0 || !given)

@@ -179,8 +179,8 @@ static int look_for(struct scan *s, const char *folder)
 	struct call *call = s->call;
 	struct search_notes notes;
 	size_t i;
-	int rc = search_notes_find(s->search, s->in->regex ? NULL : &s->query, s->in->tag,
-				   &call->arena, &notes, &call->fault);
+	int rc = search_notes_find(s->search, SEARCH_ALL, s->in->regex ? NULL : &s->query,
+				   s->in->tag, &call->arena, &notes, &call->fault);
 
 	s->end_ms = notes_of(call)->clock_ms() + SCAN_MS;
 	for (i = 0; rc >= 0 && i < notes.n && !is_late(s); i++)
@@ -205,7 +205,7 @@ static int run_search(struct call *call, struct vault_work *w)
 		return rc;
 	s.regex.is_late = is_late;
 	s.regex.with = &s;
-	rc = vault_index(call, s.search, INDEX_MS, &s.out->complete);
+	rc = vault_index(call, s.search, SEARCH_ALL, INDEX_MS, &s.out->complete);
 	if (rc >= 0)
 		rc = look_for(&s, w->folder);
 	if (s.in->regex)
@@ -264,7 +264,7 @@ static int run_tags(struct call *call, struct vault_work *w)
 	struct search_tag *tags = NULL;
 	int64_t passed = 0;
 	size_t n = 0;
-	int rc = s ? vault_index(call, s, INDEX_MS, &out->complete)
+	int rc = s ? vault_index(call, s, SEARCH_ALL, INDEX_MS, &out->complete)
 		   : (int)call->fault.code;
 
 	if (rc >= 0)

@@ -69,15 +69,18 @@ static const char *const texts[SEARCH_SQL_COUNT] = {
 	[SEARCH_KEEP_TASK] = "INSERT OR REPLACE INTO task_body(id, team, body)"
 			     " VALUES (?1, ?2, ?3)",
 	[SEARCH_VAULT_ALL] = NOTE_COLUMNS "vault_note n ORDER BY n.path",
+	[SEARCH_VAULT_OWN] = NOTE_COLUMNS
+	"vault_note n WHERE n.mirrored = 0 ORDER BY n.path",
 	[SEARCH_VAULT_LIST] = NOTE_COLUMNS "vault_note n WHERE " NOTE_TAGGED,
 	[SEARCH_VAULT_MATCH] = NOTE_COLUMNS
 	"vault_text x JOIN vault_note n ON n.doc = x.rowid"
-	" WHERE x.body MATCH ?2 AND " NOTE_TAGGED,
+	" WHERE vault_text MATCH ?2 AND " NOTE_TAGGED,
 	[SEARCH_VAULT_TAGS] = "SELECT t.tag, n.path FROM vault_tag t"
 			      " JOIN vault_note n ON n.doc = t.doc ORDER BY t.tag",
-	[SEARCH_VAULT_ADD] = "INSERT INTO vault_note(path, ino, mtime, size)"
-			     " VALUES (?1, ?2, ?3, ?4)",
-	[SEARCH_VAULT_TEXT] = "INSERT INTO vault_text(rowid, body) VALUES (?1, ?2)",
+	[SEARCH_VAULT_ADD] = "INSERT INTO vault_note(path, ino, mtime, size, mirrored)"
+			     " VALUES (?1, ?2, ?3, ?4, ?5)",
+	[SEARCH_VAULT_TEXT] = "INSERT INTO vault_text(rowid, scope, body)"
+			      " VALUES (?1, ?3, ?2)",
 	[SEARCH_VAULT_TAG] = "INSERT OR IGNORE INTO vault_tag(doc, tag) VALUES (?1, ?2)",
 	[SEARCH_VAULT_UNTAG] = "DELETE FROM vault_tag WHERE doc ="
 			       " (SELECT doc FROM vault_note WHERE path = ?1)",
@@ -159,6 +162,7 @@ static int make_tables(struct search *s)
 {
 	int version = 0, rc;
 	sqlite3_stmt *st = NULL;
+	char made[40];
 
 	if ((rc = sqlite3_prepare_v2(s->db, "PRAGMA user_version", -1, &st, NULL)))
 		return rc;
@@ -170,7 +174,8 @@ static int make_tables(struct search *s)
 	if (version == SEARCH_VERSION)
 		return SQLITE_OK;
 	rc = search_make(s);
-	return rc ? rc : search_exec(s, "PRAGMA user_version=2");
+	snprintf(made, sizeof(made), "PRAGMA user_version=%d", SEARCH_VERSION);
+	return rc ? rc : search_exec(s, made);
 }
 
 int search_connect(struct search *s)

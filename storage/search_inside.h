@@ -8,7 +8,7 @@
 
 #include "storage/search.h"
 
-enum { SEARCH_VERSION = 2 };
+enum { SEARCH_VERSION = 3 };
 
 enum search_sql {
 	SEARCH_BEGIN,
@@ -22,6 +22,7 @@ enum search_sql {
 	SEARCH_OLD_TASK,
 	SEARCH_KEEP_TASK,
 	SEARCH_VAULT_ALL,
+	SEARCH_VAULT_OWN,
 	SEARCH_VAULT_LIST,
 	SEARCH_VAULT_MATCH,
 	SEARCH_VAULT_TAGS,
@@ -40,6 +41,7 @@ struct search {
 	char *path; /* NULL: in memory */
 	char boot[37]; /* of this machine, now */
 	bool marked; /* search.db says that it is open */
+	int64_t rest_until; /* before this the vault's files are not looked at again */
 	fts5_tokenizer tokenizer;
 	Fts5Tokenizer *words; /* cuts texts as the index does */
 	sqlite3_stmt *stmts[SEARCH_SQL_COUNT];

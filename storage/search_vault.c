@@ -7,12 +7,13 @@ enum { STALE_MOST = 2000 }; /* documents that lead nowhere, beside as many that 
 const char search_vault_schema[] =
 	"CREATE TABLE vault_note (doc INTEGER PRIMARY KEY AUTOINCREMENT,"
 	" path TEXT NOT NULL UNIQUE, ino INTEGER NOT NULL, mtime INTEGER NOT NULL,"
-	" size INTEGER NOT NULL) STRICT;"
+	" size INTEGER NOT NULL, mirrored INTEGER NOT NULL) STRICT;"
+	"CREATE INDEX vault_note_own ON vault_note(path) WHERE mirrored = 0;"
 	"CREATE TABLE vault_tag (doc INTEGER NOT NULL, tag TEXT NOT NULL,"
 	" PRIMARY KEY (tag, doc)) STRICT, WITHOUT ROWID;"
 	"CREATE INDEX vault_tag_doc ON vault_tag(doc);"
-	"CREATE VIRTUAL TABLE vault_text USING fts5(body, content='', columnsize=0,"
-	" tokenize='unicode61 remove_diacritics 2');";
+	"CREATE VIRTUAL TABLE vault_text USING fts5(scope, body, content='',"
+	" columnsize=0, tokenize='unicode61 remove_diacritics 2');";
 
 const char search_vault_drop[] = "DROP TABLE IF EXISTS vault_note;"
 				 "DROP TABLE IF EXISTS vault_tag;"
@@ -61,14 +62,16 @@ static int read_notes(struct search *s, int id, struct arena *a, struct search_n
 	return ended(s, st, rc, f);
 }
 
-int search_notes_all(struct search *s, struct arena *a, struct search_notes *out,
-		     struct fault *f)
+int search_notes_all(struct search *s, enum search_vault which, struct arena *a,
+		     struct search_notes *out, struct fault *f)
 {
-	return read_notes(s, SEARCH_VAULT_ALL, a, out, f);
+	return read_notes(s, which == SEARCH_OWN ? SEARCH_VAULT_OWN : SEARCH_VAULT_ALL, a,
+			  out, f);
 }
 
-int search_notes_find(struct search *s, const struct search_query *q, const char *tag,
-		      struct arena *a, struct search_notes *out, struct fault *f)
+int search_notes_find(struct search *s, enum search_vault which,
+		      const struct search_query *q, const char *tag, struct arena *a,
+		      struct search_notes *out, struct fault *f)
 {
 	int id = q ? SEARCH_VAULT_MATCH : SEARCH_VAULT_LIST;
 	sqlite3_stmt *st = search_stmt(s, id);
@@ -76,7 +79,10 @@ int search_notes_find(struct search *s, const struct search_query *q, const char
 	if (st && tag)
 		search_bind(st, 1, tag);
 	if (st && q)
-		search_bind(st, 2, q->match);
+		search_bind(st, 2,
+			    arena_printf(a, "%sbody : %s",
+					 which == SEARCH_OWN ? "scope : own AND " : "",
+					 q->match));
 	return read_notes(s, id, a, out, f);
 }
 
@@ -93,6 +99,20 @@ int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out
 		*t = (struct search_tag){ column(st, 0, a), column(st, 1, a) };
 	}
 	return ended(s, st, rc, f);
+}
+
+enum { REST = 20, REST_MOST = 1000 };
+
+bool search_notes_rest(const struct search *s, int64_t now)
+{
+	return now < s->rest_until;
+}
+
+void search_notes_looked(struct search *s, int64_t from, int64_t to)
+{
+	int64_t ms = REST * (to - from);
+
+	s->rest_until = from + (ms < REST_MOST ? ms : REST_MOST);
 }
 
 /* --- changes ------------------------------------------------------------------------ */
@@ -177,18 +197,32 @@ static int add_row(struct search *s, const struct search_note *note)
 	sqlite3_bind_int64(st, 2, note->stamp.ino);
 	sqlite3_bind_int64(st, 3, note->stamp.mtime_ns);
 	sqlite3_bind_int64(st, 4, note->stamp.size);
+	sqlite3_bind_int64(st, 5, note->mirrored);
 	return search_run(s, SEARCH_VAULT_ADD);
 }
 
-static int add_text(struct search *s, int id, int64_t doc, const char *text)
+static int add_text(struct search *s, int64_t doc, const struct search_note *note,
+		    const char *text)
 {
-	sqlite3_stmt *st = search_stmt(s, id);
+	sqlite3_stmt *st = search_stmt(s, SEARCH_VAULT_TEXT);
 
 	if (!st)
 		return sqlite3_errcode(s->db);
 	sqlite3_bind_int64(st, 1, doc);
 	search_bind(st, 2, text);
-	return search_run(s, id);
+	search_bind(st, 3, note->mirrored ? "mirrored" : "own");
+	return search_run(s, SEARCH_VAULT_TEXT);
+}
+
+static int add_tag(struct search *s, int64_t doc, const char *tag)
+{
+	sqlite3_stmt *st = search_stmt(s, SEARCH_VAULT_TAG);
+
+	if (!st)
+		return sqlite3_errcode(s->db);
+	sqlite3_bind_int64(st, 1, doc);
+	search_bind(st, 2, tag);
+	return search_run(s, SEARCH_VAULT_TAG);
 }
 
 int search_note_put(struct search *s, const struct search_note *note,
@@ -202,8 +236,8 @@ int search_note_put(struct search *s, const struct search_note *note,
 	rc = add_row(s, note);
 	doc = sqlite3_last_insert_rowid(s->db);
 	if (rc == SQLITE_OK)
-		rc = add_text(s, SEARCH_VAULT_TEXT, doc, body->text);
+		rc = add_text(s, doc, note, body->text);
 	for (size_t i = 0; rc == SQLITE_OK && i < body->n_tags; i++)
-		rc = add_text(s, SEARCH_VAULT_TAG, doc, body->tags[i]);
+		rc = add_tag(s, doc, body->tags[i]);
 	return rc == SQLITE_OK ? 0 : search_failed(s, rc, "write", f);
 }

@@ -15,6 +15,7 @@
 struct search_note {
 	const char *path;
 	struct note_stamp stamp;
+	bool mirrored; /* it shows rows; for search_note_put() */
 	bool seen; /* the caller's */
 };
 
@@ -27,9 +28,18 @@ struct search_tag {
 	const char *tag, *path;
 };
 
-/* All notes that are indexed, by path. */
-int search_notes_all(struct search *s, struct arena *a, struct search_notes *out,
-		     struct fault *f);
+/* Files that the mirror keeps equal to rows may be as many as there are tasks: who
+ * finds the rows by themselves asks for the other ones only. */
+enum search_vault { SEARCH_OWN, SEARCH_ALL };
+
+/* The notes that are indexed, by path. */
+int search_notes_all(struct search *s, enum search_vault which, struct arena *a,
+		     struct search_notes *out, struct fault *f);
+
+/* Whether it is too soon for another look at the files: the last one took more than a
+ * twentieth of the time since it began, which is under a second.  Monotonic ms. */
+bool search_notes_rest(const struct search *s, int64_t now);
+void search_notes_looked(struct search *s, int64_t from, int64_t to);
 
 /* Changes of the index stand between begin and end.  1, or 0 when another process
  * is at it. */
@@ -46,10 +56,11 @@ int search_note_put(struct search *s, const struct search_note *note,
 		    const struct search_body *body, struct fault *f);
 int search_note_drop(struct search *s, const char *path, struct fault *f);
 
-/* The paths of the notes that match `q` (NULL: all) and have `tag` (NULL: any),
- * those that were written last first. */
-int search_notes_find(struct search *s, const struct search_query *q, const char *tag,
-		      struct arena *a, struct search_notes *out, struct fault *f);
+/* The paths of the notes that match `q` (NULL: all, and all files) and have `tag`
+ * (NULL: any), those that were written last first. */
+int search_notes_find(struct search *s, enum search_vault which,
+		      const struct search_query *q, const char *tag, struct arena *a,
+		      struct search_notes *out, struct fault *f);
 
 /* Every tag of every note, by tag. */
 int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out,

@@ -486,6 +486,30 @@ int64_t store_wal_frames(const struct store *s)
 	return s->frames < s->copied ? s->frames : s->frames - s->copied;
 }
 
+int64_t store_wal_length(const struct store *s)
+{
+	return s->frames;
+}
+
+int store_restart_wal(struct store *s, int ms, struct fault *f)
+{
+	int frames = 0, copied = 0, rc = SQLITE_CANTOPEN;
+
+	if (s->db) {
+		sqlite3_busy_timeout(s->db, ms);
+		rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_RESTART,
+					       &frames, &copied);
+		sqlite3_busy_timeout(s->db, BUSY_MS);
+	}
+	if ((rc & 0xff) == SQLITE_BUSY)
+		return 0;
+	if (rc != SQLITE_OK)
+		return store_fault(s, rc, "checkpoint", f);
+	s->frames = frames;
+	s->copied = copied;
+	return 1;
+}
+
 const char *store_path(const struct store *s)
 {
 	return s->path;

@@ -92,6 +92,10 @@ int64_t store_data_version(struct store *s); /* changes when others commit */
  * the next commit), or negative. */
 int store_checkpoint(struct store *s, struct fault *f);
 int64_t store_wal_frames(const struct store *s); /* since the last checkpoint */
+int64_t store_wal_length(const struct store *s); /* all frames of the WAL */
+/* Waits at most `ms` for reads that began before the WAL was copied, which keep it
+ * from starting anew with the next commit.  1, 0 if one still runs, or negative. */
+int store_restart_wal(struct store *s, int ms, struct fault *f);
 /* Whether a step has found the disk full since this was last asked: what the WAL
  * holds can be written over after a checkpoint. */
 bool store_found_full(struct store *s);

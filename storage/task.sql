@@ -48,20 +48,72 @@ UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :par
 -- name: task_lines
 -- row: task_line
 -- text: owner_name assignee_name
--- A page of the board by state (-1: any), owner (0: any) and tag (NULL: any).
+-- A page of the board, along the index of its order.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
 	s.name AS assignee_name
 FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.team = :team
-	AND (:state < 0 OR CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END = :state)
-	AND (:owner = 0 OR (k.owner = :owner
-		AND (k.lease_until IS NULL OR k.lease_until > :now)))
+WHERE k.team = :team AND (k.priority, k.number) > (:priority, :number)
+ORDER BY k.priority, k.number LIMIT :limit;
+
+-- name: task_lines_in
+-- row: task_line
+-- text: owner_name assignee_name
+-- A page of the tasks in a state: those that stand there as written, and those whose
+-- lease ended so.
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	s.name AS assignee_name
+FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.team = :team AND k.state = :state AND (k.lease_until IS NULL OR k.lease_until > :now)
+	AND (k.priority, k.number) > (:priority, :number)
+UNION ALL
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	s.name AS assignee_name
+FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.lease_until <= :now AND k.after_lapse = :state AND +k.team = :team
+	AND (k.priority, k.number) > (:priority, :number)
+ORDER BY 4, 2 LIMIT :limit;
+
+-- name: task_lines_of
+-- row: task_line
+-- text: owner_name assignee_name
+-- A page of the tasks that an agent holds, in a state (-1: any) and with a tag (NULL: any).
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	s.name AS assignee_name
+FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.owner = :owner AND +k.team = :team AND (k.lease_until IS NULL OR k.lease_until > :now)
+	AND (:state < 0 OR k.state = :state)
 	AND (:tag IS NULL OR EXISTS (SELECT 1 FROM task_tag g
 		WHERE g.task = k.id AND g.tag = :tag))
 	AND (k.priority, k.number) > (:priority, :number)
+ORDER BY k.priority, k.number LIMIT :limit;
+
+-- name: task_lines_tagged
+-- row: task_line
+-- text: owner_name assignee_name
+-- A page of the tasks with a tag, in a state (-1: any).
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	s.name AS assignee_name
+FROM task_tag g JOIN task k ON k.id = g.task LEFT JOIN agent o ON o.id = k.owner
+LEFT JOIN agent s ON s.id = k.assignee
+WHERE g.tag = :tag AND +k.team = :team
+	AND (:state < 0 OR CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END = :state)
+	AND (k.priority, k.number) > (:priority, :number)
+GROUP BY k.id
 ORDER BY k.priority, k.number LIMIT :limit;
 
 -- name: task_ready_lines

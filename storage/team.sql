@@ -68,20 +68,33 @@ ORDER BY a.id;
 
 -- name: team_board
 -- into: board_counts
-SELECT count(*) FILTER (WHERE state = 0 OR (lease_until <= :now AND after_lapse = 0))
-		AS pending,
-	(SELECT count(*) FROM task r WHERE r.team = :team AND r.state = 0
-		AND r.open_deps = 0) + count(*) FILTER
-		(WHERE lease_until <= :now AND after_lapse = 0)
-		AS ready,
-	count(*) FILTER (WHERE state = 1 AND lease_until > :now) AS claimed,
-	count(*) FILTER (WHERE state = 2 AND lease_until > :now) AS in_progress,
-	count(*) FILTER (WHERE state = 3) AS blocked,
-	count(*) FILTER (WHERE state = 4) AS completed,
-	count(*) FILTER (WHERE state = 5 OR (lease_until <= :now AND after_lapse = 5))
-		AS failed,
-	count(*) FILTER (WHERE state = 6) AS cancelled
-FROM task WHERE team = :team;
+-- Only held tasks are counted, which are few.  Numbers are never reused and tasks stay:
+-- what is neither held nor over is pending.
+SELECT t.next_task - 1 - h.claimed - h.in_progress - h.blocked - h.failed - b.completed
+		- b.failed - b.cancelled AS pending,
+	t.next_task - 1 - h.claimed - h.in_progress - h.blocked - h.failed - b.completed
+		- b.failed - b.cancelled - b.waiting AS ready,
+	h.claimed, h.in_progress, h.blocked, b.completed, b.failed + h.failed AS failed,
+	b.cancelled
+FROM team t JOIN board b ON b.team = t.id JOIN (
+	SELECT count(*) FILTER (WHERE state = 1 AND lease_until > :now) AS claimed,
+		count(*) FILTER (WHERE state = 2 AND lease_until > :now) AS in_progress,
+		count(*) FILTER (WHERE state = 3) AS blocked,
+		count(*) FILTER (WHERE lease_until <= :now AND after_lapse = 5) AS failed
+	FROM task WHERE team = :team AND state BETWEEN 1 AND 3) h
+WHERE t.id = :team;
+
+-- name: board_add
+INSERT INTO board (team) VALUES (:team);
+
+-- name: board_change
+-- Tasks that are over, or wait for others, are counted as they come and go.
+UPDATE board SET waiting = waiting + :waiting, completed = completed + :completed,
+	failed = failed + :failed, cancelled = cancelled + :cancelled
+WHERE team = :team;
+
+-- name: board_end
+UPDATE board SET waiting = 0, cancelled = cancelled + :cancelled WHERE team = :team;
 
 -- name: team_vms
 SELECT count(*) AS n FROM workspace WHERE team = :team AND state < 4;

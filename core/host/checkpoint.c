@@ -13,7 +13,11 @@ struct checkpoint {
 	uv_sem_t asked;
 	atomic_int phase;
 	atomic_bool ending;
+	int64_t due; /* frames since the last copy that are worth the next one */
+	int patience_ms; /* with reads that hold the WAL */
 };
+
+enum { PATIENCE_MS = 10, PATIENCE_MOST = 160, AGAIN_FRAMES = 500 };
 
 static void copy_frames(void *arg)
 {
@@ -48,6 +52,8 @@ int checkpoint_open(struct checkpoint **out, const char *dir, unsigned flags,
 		free(c);
 		return rc;
 	}
+	c->due = CHECKPOINT_FRAMES;
+	c->patience_ms = PATIENCE_MS;
 	uv_sem_init(&c->asked, 0);
 	if (uv_thread_create_ex(&c->thread, &small, copy_frames, c)) {
 		uv_sem_destroy(&c->asked);
@@ -71,6 +77,24 @@ void checkpoint_close(struct checkpoint *c)
 	free(c);
 }
 
+/* A read that began before the copy keeps the WAL from starting anew.  Reads are
+ * short, but with many of them some read always runs: the writer waits for those that
+ * run now, a little longer each time that this was in vain. */
+static void start_anew(struct checkpoint *c, struct store *writer)
+{
+	struct fault f = { 0 };
+
+	c->due = CHECKPOINT_FRAMES;
+	if (store_wal_length(writer) < CHECKPOINT_FRAMES ||
+	    store_restart_wal(writer, c->patience_ms, &f)) {
+		c->patience_ms = PATIENCE_MS;
+		return;
+	}
+	c->due = AGAIN_FRAMES;
+	if (c->patience_ms < PATIENCE_MOST)
+		c->patience_ms *= 2;
+}
+
 void checkpoint_step(struct checkpoint *c, struct store *writer)
 {
 	bool full = store_found_full(writer);
@@ -78,7 +102,7 @@ void checkpoint_step(struct checkpoint *c, struct store *writer)
 
 	switch ((enum phase)atomic_load(&c->phase)) {
 	case IDLE:
-		if (!full && store_wal_frames(writer) < CHECKPOINT_FRAMES)
+		if (!full && store_wal_frames(writer) < c->due)
 			break;
 		atomic_store(&c->phase, ASKED);
 		uv_sem_post(&c->asked);
@@ -86,7 +110,8 @@ void checkpoint_step(struct checkpoint *c, struct store *writer)
 	case ASKED:
 		break;
 	case COPIED:
-		store_checkpoint(writer, &f);
+		if (store_checkpoint(writer, &f) >= 0)
+			start_anew(c, writer);
 		atomic_store(&c->phase, IDLE);
 		break;
 	}

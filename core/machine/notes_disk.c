@@ -200,6 +200,7 @@ static int disk_read(const void *self, const char *path, struct note_part part,
 /* --- walking ---------------------------------------------------------------------- */
 
 struct tour {
+	notes_skip *skip;
 	notes_each *each;
 	void *with;
 	struct fault *fault;
@@ -209,30 +210,42 @@ struct tour {
 
 static int tour_folder(struct tour *t, int fd, size_t len);
 
-/* What cannot be read, or has gone meanwhile, is passed over. */
-static int tour_entry(struct tour *t, int dir, const char *name, size_t len)
+/* The entry at t->path, whose name begins at `at`.  One that cannot be read, or has
+ * gone meanwhile, is passed over. */
+static int tour_path(struct tour *t, int dir, size_t at)
 {
 	struct note_entry entry = { .path = t->path };
+	const char *name = t->path + at;
 	struct stat st;
-	size_t n = strlen(name), at = len + (len > 0);
 	int rc, fd;
 
-	if (*name == '.' && !(strcmp(name, ".archive") == 0 && !strcmp(t->path, "teams")))
-		return 0;
-	if (at + n > NOTE_PATH || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	entry.folder = S_ISDIR(st.st_mode);
 	if (!entry.folder && !S_ISREG(st.st_mode))
 		return 0;
-	if (len)
-		t->path[len] = '/';
-	memcpy(t->path + at, name, n + 1);
 	take_stamp(&st, &entry.stamp);
 	rc = t->each(t->with, &entry, t->fault);
 	if (rc == NOTES_ENTER && entry.folder && t->depth < NOTE_DEPTH) {
 		fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
-		rc = fd < 0 ? 0 : tour_folder(t, fd, at + n);
+		rc = fd < 0 ? 0 : tour_folder(t, fd, at + strlen(name));
 	}
+	return rc;
+}
+
+static int tour_entry(struct tour *t, int dir, const char *name, size_t len)
+{
+	size_t n = strlen(name), at = len + (len > 0);
+	int rc;
+
+	if (*name == '.' && !(strcmp(name, ".archive") == 0 && !strcmp(t->path, "teams")))
+		return 0;
+	if (at + n > NOTE_PATH)
+		return 0;
+	if (len)
+		t->path[len] = '/';
+	memcpy(t->path + at, name, n + 1);
+	rc = t->skip && t->skip(t->path) ? 0 : tour_path(t, dir, at);
 	t->path[len] = '\0';
 	return rc == NOTES_ENTER ? 0 : rc;
 }
@@ -256,10 +269,10 @@ static int tour_folder(struct tour *t, int fd, size_t len)
 	return rc;
 }
 
-static int disk_walk(const void *self, const char *folder, notes_each *each, void *with,
-		     struct fault *f)
+static int disk_walk(const void *self, const char *folder, notes_skip *skip,
+		     notes_each *each, void *with, struct fault *f)
 {
-	struct tour t = { .each = each, .with = with, .fault = f };
+	struct tour t = { .skip = skip, .each = each, .with = with, .fault = f };
 	int root = notes_root(self, false), fd = -1, rc;
 
 	snprintf(t.path, sizeof(t.path), "%s", folder);

@@ -80,8 +80,8 @@ static bool seen_before(const struct fake_notes *fake, int i, const char *folder
 	return false;
 }
 
-static int walk(const void *self, const char *folder, notes_each *each, void *with,
-		struct fault *f)
+static int walk(const void *self, const char *folder, notes_skip *skip, notes_each *each,
+		void *with, struct fault *f)
 {
 	const struct fake_notes *fake = self;
 	bool any = !*folder;
@@ -94,12 +94,12 @@ static int walk(const void *self, const char *folder, notes_each *each, void *wi
 		if (!child_of(&fake->files[i], folder, child, &e.folder))
 			continue;
 		any = true;
-		if (seen_before(fake, i, folder, child))
+		if (seen_before(fake, i, folder, child) || (skip && skip(child)))
 			continue;
 		e.stamp = fake->files[i].stamp;
 		rc = each(with, &e, f);
 		if (rc == NOTES_ENTER && e.folder)
-			rc = walk(self, child, each, with, f) < 0 ? -1 : 0;
+			rc = walk(self, child, skip, each, with, f) < 0 ? -1 : 0;
 		if (rc < 0)
 			return rc;
 	}

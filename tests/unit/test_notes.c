@@ -127,7 +127,8 @@ static void test_staged_is_not_there(void **state)
 	assert_string_equal(shown(b, "a/b/note.md"), "(none)");
 	assert_false(b->notes->made(b->notes->self, &m));
 	assert_int_equal(n_staged(b), 1);
-	assert_int_equal(b->notes->walk(b->notes->self, "", count, &n, &b->fault), 1);
+	assert_int_equal(b->notes->walk(b->notes->self, "", NULL, count, &n, &b->fault),
+			 1);
 	assert_int_equal(n, 2); /* the folders; the stage is hidden */
 	b->notes->drop(b->notes->self, m.from, &b->fault);
 	assert_int_equal(n_staged(b), 0);
