@@ -161,6 +161,72 @@ size_t op_size(const struct record *r, const void *src)
 	return t.len;
 }
 
+/* --- at most ----------------------------------------------------------------------------- */
+
+enum {
+	NAME_MOST = 64,
+	NUMBER_MOST = 32,
+	ESCAPED_MOST = 6
+}; /* bytes; of a name with its signs */
+
+static size_t text_most(const char *s)
+{
+	return 2 + (s ? ESCAPED_MOST * strlen(s) : 0);
+}
+
+static size_t value_most(const struct type *t, const void *at)
+{
+	const char *s;
+
+	switch (t->kind) {
+	case KIND_TEXT:
+		return text_most(*(const char *const *)at);
+	case KIND_JSON:
+		s = *(const char *const *)at;
+		return s ? strlen(s) : 2;
+	case KIND_RECORD:
+		return op_size_most(t->record, at);
+	case KIND_INT:
+	case KIND_TIME:
+	case KIND_BOOL:
+	case KIND_ENUM:
+	case KIND_MAP:
+		break;
+	}
+	return t->kind == KIND_ENUM ? NAME_MOST : NUMBER_MOST;
+}
+
+static size_t field_most(const struct field *fd, const char *base)
+{
+	const char *items;
+	size_t n, most = 2;
+
+	if (!is_counted(fd))
+		return value_most(fd->type, base + fd->at);
+	items = pointer_at(base, fd);
+	n = items ? count_at(base, fd) : 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct pair *pair = (const struct pair *)(const void *)items + i;
+
+		most += 2;
+		if (fd->flags & FIELD_LIST)
+			most += value_most(fd->type, items + i * type_size(fd->type));
+		else
+			most += text_most(pair->key) + text_most(pair->value);
+	}
+	return most;
+}
+
+size_t op_size_most(const struct record *r, const void *src)
+{
+	size_t most = 2;
+
+	for (size_t i = 0; i < r->n_fields; i++)
+		if (!is_absent(&r->fields[i], src))
+			most += NAME_MOST + field_most(&r->fields[i], src);
+	return most;
+}
+
 /* --- hashing --------------------------------------------------------------------------- */
 
 /* Multiplies to 128 bits and folds: every bit of the word moves every bit of

@@ -216,15 +216,15 @@ static int unseen_messages(struct handing *h, int64_t limit)
 	struct call *call = h->call;
 	struct inbox_row r;
 	struct query q;
-	int rc;
+	int rc = 0;
 
 	if (!h->session)
 		return 0;
 	sql_query(call, &q, inbox_unseen, .agent = h->agent->id, .session = h->session,
 		  .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0 && !h->more) {
+	while ((int64_t)h->n < limit && !h->more && (rc = sql_next(call, &q, &r)) > 0) {
 		r.attempt++;
-		h->more = (int64_t)h->n >= limit || !add(h, &r, h->lease_until);
+		h->more = !add(h, &r, h->lease_until);
 	}
 	query_end(&q);
 	h->n_again = h->n;

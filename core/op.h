@@ -197,6 +197,8 @@ size_t text_wide(const char *s);
 void op_encode(const struct record *r, const void *src, struct text *out);
 /* How many bytes op_encode() would append; takes no memory. */
 size_t op_size(const struct record *r, const void *src);
+/* No less than that, and far cheaper: no text is looked into. */
+size_t op_size_most(const struct record *r, const void *src);
 
 /* A hash of a decoded struct: equal arguments, whatever their order in JSON,
  * have equal hashes.  The field named `except` (or NULL) is left out. */

@@ -117,6 +117,8 @@ int room_check(struct call *call)
 
 	if (call->op->who == WHO_HOST)
 		return 0; /* the host's own: it is never sent */
+	if (op_size_most(call->op->out, call->out) <= ROOM_ANSWER)
+		return 0;
 	size = op_size(call->op->out, call->out);
 	if (size <= ROOM_ANSWER)
 		return 0;

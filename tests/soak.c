@@ -280,7 +280,7 @@ static bool call_once(struct scene *s, struct client *c)
 static pid_t client_start(struct scene *s, int number)
 {
 	struct client c = { .number = number, .dice = { (uint64_t)number * 7919 } };
-	char name[8];
+	char name[16];
 	pid_t pid;
 
 	fflush(NULL);
