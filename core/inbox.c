@@ -164,6 +164,7 @@ struct handing {
 	struct envelope *out;
 	size_t n;
 	size_t n_again; /* of those, held before by an answer that did not arrive */
+	int64_t held; /* messages under a lease, whosever */
 	bool more;
 };
 
@@ -263,6 +264,7 @@ static int ack_session(struct handing *h, int64_t arrived)
 		     .session = h->session, .arrived = arrived, .now = call->now);
 	if (rc < 0 || n == 0)
 		return rc;
+	h->held -= (int64_t)n;
 	rc = sql_run(call, inbox_less, .agent = h->agent->id, .queued = 0,
 		     .leased = (int64_t)n);
 	for (size_t i = 0; i < n && rc >= 0; i++)
@@ -307,7 +309,7 @@ static int count_out(struct handing *h)
 		       .leased = h->lease_until ? fresh : -again);
 }
 
-static int hand_out(struct handing *h, const struct message_receive_in *in, bool leased)
+static int hand_out(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;
 	int64_t limit = in->limit > HANDFUL ? HANDFUL : in->limit;
@@ -318,8 +320,9 @@ static int hand_out(struct handing *h, const struct message_receive_in *in, bool
 	if (h->n > 0)
 		return note_seen(call, h->agent->id, (const char *const *)in->seen,
 				 in->n_seen);
-	if (leased &&
-	    ((rc = acknowledge(h, in)) < 0 || (rc = unseen_messages(h, limit)) < 0))
+	if (h->held && (rc = acknowledge(h, in)) < 0)
+		return rc;
+	if (h->held && (rc = unseen_messages(h, limit)) < 0)
 		return rc;
 	if ((rc = next_messages(h, limit)) < 0 || h->n == 0 || (rc = count_out(h)) < 0)
 		return rc;
@@ -375,8 +378,9 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 		h.lease_until = usual_lease(call);
 	else if (in->lease_seconds)
 		h.lease_until = call->now + in->lease_seconds * 1000;
-	if ((now.leased || now.queued) && ((rc = inbox_settle(call, a.id)) < 0 ||
-					   (rc = hand_out(&h, in, now.leased)) < 0))
+	h.held = now.leased;
+	if ((now.leased || now.queued) &&
+	    ((rc = inbox_settle(call, a.id)) < 0 || (rc = hand_out(&h, in)) < 0))
 		return rc;
 	out->messages = h.out;
 	out->n_messages = h.n;
