@@ -6,7 +6,7 @@
 # make lint       format, cppcheck, includes, sizes, calls, migrations
 # make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
-# make unseen N=10000
+# make unseen N=10000, make soak MINUTES=20
 #                 the long forms of what make check samples
 # make docs, make fmt, make sums, make clean
 # make install PREFIX=/usr/local DESTDIR=
@@ -175,6 +175,12 @@ crash power sim faults:
 	@CADRE=$(CURDIR)/$(O)/cadre $(if $(filter faults,$@), \
 		$(O)/tests/run_op --faults $(wildcard tests/op/*.test), \
 		$(O)/tests/$@ $(or $(N),$(N_$@)))
+# MINUTES, unlike the others' N: what it is about is time.
+soak: B = test
+soak:
+	@tools/setup
+	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
+	@CADRE=$(CURDIR)/$(O)/cadre $(O)/tests/soak $$(($(or $(MINUTES),20) * 60))
 unseen: all
 	@CADRE=$(CURDIR)/$(O)/cadre python3 tests/peers/unseen.py $(or $(N),10000)
 fuzz tsan:
@@ -201,7 +207,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash power sim faults unseen fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash power sim faults unseen soak fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -38,17 +38,16 @@ bool room_take_text(struct call *call, const char *text)
 static size_t cost(const char *s, size_t len, size_t *n)
 {
 	unsigned char c = (unsigned char)*s;
+	size_t wide;
 
 	*n = 1;
 	if (c < ' ')
 		return strchr("\b\f\n\r\t", c) && c ? 2 : 6;
 	if (c < 0x80)
 		return c == '"' || c == '\\' ? 2 : 1;
-	*n = text_wide(s);
-	if (*n && *n <= len)
-		return *n;
-	*n = 1;
-	return 3; /* U+FFFD */
+	wide = text_wide(s);
+	*n = wide && wide <= len ? wide : 1;
+	return *n > 1 ? wide : 3; /* U+FFFD */
 }
 
 size_t room_fit(const char *s, size_t len, size_t room)

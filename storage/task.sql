@@ -119,15 +119,20 @@ ORDER BY k.priority, k.number LIMIT :limit;
 -- name: task_ready_lines
 -- row: task_line
 -- text: owner_name assignee_name
--- What can be claimed now, best first: pending with nothing in the way.
+-- What can be claimed now, best first: pending with nothing in the way, and what a
+-- lease that ended has left so.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	0 AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.team = :team AND k.open_deps = 0
-	AND (k.state = 0 OR (k.state IN (1, 2) AND k.lease_until <= :now
-		AND k.after_lapse = 0))
+WHERE k.team = :team AND k.state = 0 AND k.open_deps = 0
 	AND (k.priority, k.number) > (:priority, :number)
-ORDER BY k.priority, k.number LIMIT :limit;
+UNION ALL
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	0 AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
+FROM task k LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.lease_until <= :now AND k.after_lapse = 0 AND +k.team = :team AND k.open_deps = 0
+	AND (k.priority, k.number) > (:priority, :number)
+ORDER BY 4, 2 LIMIT :limit;
 
 -- name: task_all_lines
 -- row: task_line

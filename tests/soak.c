@@ -235,9 +235,10 @@ static void learn(struct client *c, const json_t *result)
 {
 	json_t *task = json_object_get(result, "task"), *claim;
 	const char *id = json_string_value(json_object_get(task, "id"));
+	int number = id ? (int)strtol(id, NULL, 10) : 0;
 
-	if (id && atoi(id) > c->known)
-		c->known = atoi(id);
+	if (number > c->known)
+		c->known = number;
 	if (!json_object_get(result, "lease_until") || !id)
 		return;
 	claim = json_pack("[sO]", id, json_object_get(result, "epoch"));

@@ -386,8 +386,8 @@ static void answer_call(struct conn *c, struct job *job, struct fault *f)
 /* --- what is understood ------------------------------------------------------------ */
 
 static const struct speech speeches[] = {
-	{ "Arrived", hear_arrived, NULL, false },
 	{ "Call", hear_call, answer_call, true },
+	{ "Arrived", hear_arrived, NULL, false },
 	{ "Cancel", hear_cancel, NULL, false },
 	{ "CreateSubTeam", hear_sub_team, NULL, false },
 	{ "Hello", hear_hello, NULL, false },

@@ -180,11 +180,19 @@ static json_t *text_of(const struct stage *s, const char *word)
 static int receive(struct stage *s)
 {
 	json_t *answer, *ids = json_array(), *message;
-	int yes = stage_write(s, "message.receive",
-			      json_pack("{sisisb}", "limit", 5, "lease_seconds", 3600,
-					"keep", 1),
-			      &answer) == SAID_YES;
+	json_t *args =
+		json_pack("{sisisb}", "limit", 5, "lease_seconds", 3600, "keep", 1);
+	int number = s->n_asked + 1, yes;
 	size_t i;
+
+	/* What is not said to have arrived is handed out again. */
+	if (s->received)
+		json_object_set_new(args, "seen",
+				    json_pack("[o]",
+					      json_sprintf("k-%06d", s->received)));
+	yes = stage_write(s, "message.receive", args, &answer) == SAID_YES;
+	if (yes)
+		s->received = number;
 
 	json_array_foreach(json_object_get(answer, "messages"), i, message)
 		json_array_append(ids, json_object_get(message, "message_id"));

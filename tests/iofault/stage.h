@@ -29,6 +29,7 @@ struct stage {
 	struct client *client; /* as the agent ann */
 	struct asked *asked;
 	int n_asked;
+	int received; /* the newest receive that was answered; 0: none */
 	struct fault fault; /* of the last call */
 };
 

@@ -47,7 +47,8 @@ int box_begin(void)
 static int mount_it(struct box *b)
 {
 	b->mounted = mount(b->device, b->place, b->kind, 0, NULL) == 0;
-	return b->mounted ? 0 : -1;
+	/* The folder of a state that lies at the top is its owner's alone. */
+	return b->mounted && chmod(b->place, 0700) == 0 ? 0 : -1;
 }
 
 static int umount_it(struct box *b)
