@@ -163,11 +163,12 @@ size_t op_size(const struct record *r, const void *src)
 
 /* --- at most ----------------------------------------------------------------------------- */
 
+/* Bytes of JSON, at most; a name is that of a field with its signs, or an enum's word. */
 enum {
 	NAME_MOST = 64,
-	NUMBER_MOST = 32,
-	ESCAPED_MOST = 6
-}; /* bytes; of a name with its signs */
+	NUMBER_MOST = 32, /* a number, a time or a bool */
+	ESCAPED_MOST = 6, /* one byte of a text, escaped */
+};
 
 static size_t text_most(const char *s)
 {

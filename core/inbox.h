@@ -32,8 +32,8 @@ int inbox_counters(struct call *call, int64_t agent, struct inbox_state_row *out
 void envelope_fill(struct call *call, const struct envelope_row *e, struct envelope *out);
 
 /* Takes the place of an envelope in the answer: false where it does not fit any more.
- * Metadata that leaves no room for the rest, as none that is sent today does, is
- * taken out of it: its size stands there, and message.part reads it. */
+ * Metadata so large that the envelope would fit no answer is replaced by its size, and
+ * message.part reads it; only messages of earlier versions have such. */
 bool envelope_take(struct call *call, struct envelope *e);
 
 /* 63 bits of a text, never 0: sessions and request ids in rows. */

@@ -142,9 +142,10 @@ int task_release(struct call *call, const struct task_release_in *in,
 	return task_once(call, in->team, in->task, release, in, &out->task);
 }
 
-/* What waited for a completed task only is ready now, and is told so. */
 enum { READY_SHOWN = 1000 };
 
+/* Tasks that waited only for the completed one are ready now: writes an event for each
+ * and lists the first READY_SHOWN. */
 static int make_ready(struct call *call, int64_t done, int64_t team, const char ***ids,
 		      size_t *n)
 {

@@ -174,7 +174,7 @@ static int newest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* What was found so far, newest first: the page and what is before and behind it. */
+/* Keeps all that was found so far, newest first; page() cuts the page out of it. */
 static void keep_found(struct found *f, struct search_find_out *out)
 {
 	if (f->n > 1)
@@ -183,7 +183,7 @@ static void keep_found(struct found *f, struct search_find_out *out)
 	out->n_hits = f->n;
 }
 
-/* The page itself, once all places were looked at. */
+/* Cuts the page out of what was found, once all places were searched. */
 static void page(struct call *call)
 {
 	const struct search_find_in *in = call->in;
@@ -202,8 +202,8 @@ static void page(struct call *call)
 	out->next = in->offset + (int64_t)n;
 }
 
-/* So many are looked for in each place: the page, what is before it, and one more
- * to know that there is more. */
+/* How many are looked for in each place: those before the page, the page, and one more
+ * to know whether there is more. */
 static int64_t wanted(const struct search_find_in *in)
 {
 	return in->offset + in->limit + 1;

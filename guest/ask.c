@@ -82,7 +82,8 @@ int64_t ask_number(const struct asking *a)
 	return a->number;
 }
 
-/* However much is on its way to the host: it would keep what nobody has. */
+/* Sent even when much else waits to be sent: without it the host would go on keeping
+ * what the answer gave. */
 void ask_settle(struct guest *g, int64_t number, bool arrived)
 {
 	char id[ID_MOST];
@@ -140,7 +141,7 @@ bool ask_hear(struct errand *heard)
 
 	if (!id || strncmp(id, "guest-", 6) != 0 || (p->wire && p->wire->ports))
 		return false;
-	/* Of whomever else it comes from, it answers nothing. */
+	/* Only the host answers what this guest asked. */
 	a = heard->peer == heard->guest->host ? find(heard->guest, id) : NULL;
 	if (!a)
 		return true; /* nobody waits any more */

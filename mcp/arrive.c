@@ -62,7 +62,8 @@ static json_t *either(json_t *args, const char *one, const char *other)
 	return value ? value : json_object_get(args, other);
 }
 
-/* Whose inbox, as message.seen is told. */
+/* The arguments of the message.seen that takes a hand-out back.  The call's own arguments
+ * may still have the names of the older dialect. */
 static json_t *lost_of(const struct op *op, json_t *args, const char *name)
 {
 	json_t *agent = receives(op) ? either(args, "agent", "from")

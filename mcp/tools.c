@@ -238,7 +238,7 @@ void tools_list(struct request *r, json_t *params)
 
 /* --- tools/call -------------------------------------------------------------------- */
 
-/* A page that is not the last says how to get the next. */
+/* Adds how to get the next page, where the answer is not the last one. */
 static void add_hint(struct text *out, const struct op *op, const char *json)
 {
 	struct text hint = { 0 };

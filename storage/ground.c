@@ -212,8 +212,8 @@ static bool header_holds(struct store *s)
 	return false;
 }
 
-/* A WAL without a name is still open here: nobody has made another one, so what
- * it holds is copied into the file, where it is found. */
+/* A WAL that was unlinked is still open here.  As long as nobody has made another one,
+ * what it holds is copied into the file, so that it is not lost. */
 static void rescue(struct store *s)
 {
 	struct fault f = { 0 };

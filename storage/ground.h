@@ -25,11 +25,11 @@
 
 struct store;
 
-/* How much is looked at: a look costs a system call or two for each. */
+/* How much is checked: each costs a system call or two more. */
 enum ground_look {
 	GROUND_PLACE, /* that state.db is where it was */
-	GROUND_READ, /* and what is in it */
-	GROUND_WRITE, /* and its -wal and -shm */
+	GROUND_READ, /* and that its header is of the same file, not of an older copy */
+	GROUND_WRITE, /* and that -wal and -shm are where they were */
 };
 
 struct ground {

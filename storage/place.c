@@ -60,7 +60,8 @@ int place_make_state(struct store *s, int dir, struct fault *f)
 		return 0;
 	if (ground_vacant(s, f) < 0)
 		return f->code;
-	/* Folders of workspaces that lie here are of another state's: see restore.h. */
+	/* Folders of workspaces that lie here belong to another state: while `replaced`
+	 * exists, no host removes them (restore.h). */
 	if (faccessat(dir, "workspaces", F_OK, 0) == 0)
 		mkdirat(dir, "replaced", 0700);
 	if (mknodat(dir, "state.db", S_IFREG | 0600, 0) == 0 || errno == EEXIST)

@@ -88,7 +88,8 @@ int restore_check(const char *file, struct fault *f)
 
 /* --- staging -------------------------------------------------------------------------- */
 
-/* A flat folder; whoever needs it empty makes it anew. */
+/* Removes a folder without subfolders.  Errors are passed over: whoever makes the folder
+ * anew finds out. */
 static void remove_folder(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -101,6 +101,8 @@ int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out
 	return ended(s, st, rc, f);
 }
 
+/* The next look may begin REST times as long after this one began as this one took, or
+ * REST_MOST ms. */
 enum { REST = 20, REST_MOST = 1000 };
 
 bool search_notes_rest(const struct search *s, int64_t now)

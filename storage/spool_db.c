@@ -258,7 +258,7 @@ static int make_identity(struct spool *s, struct fault *f)
 	return 0;
 }
 
-/* The only row of the table `spool`, as the texts in `s` have it. */
+/* Writes the only row of the table `spool`: owner, identity, restores. */
 static int write_self(struct spool *s, int64_t restores, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
@@ -355,8 +355,9 @@ static int read_spool(struct spool *s, const char *path, int version, int64_t *r
 	return rc ? rc : read_self(s, restores, f);
 }
 
-/* It is its owner's, and of the present time, or is made so.  Nobody's gets an
- * identity with the first who owns it, should it have none. */
+/* Goes on with a spool that is this workspace's or nobody's: empties it if the workspace
+ * was put back to a snapshot since, gives it an identity if it has none, and an owner if
+ * it has none. */
 static int keep(struct spool *s, const struct spool_place *place, int64_t restores,
 		struct fault *f)
 {
@@ -371,7 +372,7 @@ static int keep(struct spool *s, const struct spool_place *place, int64_t restor
 	return rc;
 }
 
-/* Version, owner and time of what is there; makes what is not. */
+/* Checks version, owner and restores of the spool that is there, or makes one. */
 static int settle(struct spool *s, const char *path, const struct spool_place *place,
 		  struct arena *a, struct fault *f)
 {

@@ -87,7 +87,7 @@ static bool process_holds(const struct turn *t, const struct stat *want, long pi
 	return found;
 }
 
-/* The words that a process was started with, as `cadre mcp`; cut where they are long. */
+/* A process by number and command line, such as `12 (cadre mcp)`, cut if long. */
 static void name_process(long pid, char *out, size_t size)
 {
 	char path[64], words[40] = "";

@@ -26,8 +26,8 @@ static void ask_guest(struct job *job, struct line *line, const char *type,
 	line_ask(line, type, src, ms, on_answer, job);
 }
 
-/* Of an answer that is its errand's last: texts are borrowed until the call is
- * answered, which is before the packet goes. */
+/* Decodes the last answer of an errand: its texts point into the packet, which lives
+ * until the call is answered. */
 #define decode(job, answer, dst) \
 	(answer_decode(answer, dst, &(job)->call.arena, &(job)->call.fault) == 0)
 

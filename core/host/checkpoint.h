@@ -4,8 +4,9 @@
  * A thread with a connection of its own copies frames (PASSIVE) when the
  * writer says that there are many; when it is done, the writer runs one short
  * PASSIVE between two batches, which finds nothing left to copy, and waits a few
- * milliseconds for the reads that began before it: then the WAL starts anew.  A short WAL is copied too when a write found no room: on
- * a full disk what has been copied is the only room there is.
+ * milliseconds for the reads that began before it: then the WAL starts anew.  A short
+ * WAL is copied too when a write found no room: on a full disk what has been copied is
+ * the only room there is.
  */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H

@@ -26,10 +26,10 @@ struct ticket {
 	struct call *call; /* parked here; NULL: not run directly */
 	struct arena_mark mark;
 	bool due;
-	bool confirms; /* what its answer gives is to be settled */
+	bool confirms; /* the owner says whether its answer arrived: client_settle() */
 };
 
-/* An answer that gave something and has not been settled. */
+/* An answer that gave something, of which the owner has not said whether it arrived. */
 struct debt {
 	struct debt *next;
 	int64_t number;

@@ -108,7 +108,7 @@ static struct link *link_open(struct client *c)
 	return l;
 }
 
-/* What was to be settled there is the host's now. */
+/* A closed link settles its answers: the host takes back what they gave. */
 static void forget_debts(struct client *c, const struct link *l)
 {
 	struct debt **at = &c->debts, *d;

@@ -102,8 +102,8 @@ static int take_users(struct config_set *s, struct fault *f)
 	return take_file(s, path, false, f);
 }
 
-/* The nearest that is in the project of the state.  Others came with something
- * else that lies there, and are nobody's to obey. */
+/* Takes the nearest file that is in the project of the state.  One of another project,
+ * which may lie in between, is passed over. */
 static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 {
 	char dir[4096], path[4096];

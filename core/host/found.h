@@ -1,7 +1,7 @@
 /*
  * found - the state of the project around the working directory.
  *
- * A `.cadre` found upward is an enemy until it is known: it may have come with a
+ * A `.cadre` found upward is not trusted until it is known: it may have come with a
  * clone.  It counts only if it is a folder that this user made here or trusts
  * (core/host/known.h), and git tracks nothing in it unless it is trusted.  One that does
  * not count is passed over, so that it hides no state further up; where there is
@@ -27,8 +27,8 @@ enum found_why {
 
 struct found {
 	char path[4096]; /* what counts, or "" */
-	char passed[4096]; /* the nearest that does not, or "" */
-	enum found_why why; /* it does not */
+	char passed[4096]; /* the nearest that does not count, or "" */
+	enum found_why why; /* why `passed` does not count */
 };
 
 /* Looks from `dir`, absolute and without links, upward. */
@@ -40,7 +40,7 @@ enum found_why found_judge(const char *path);
 /* Says why one does not, and what to do. */
 int found_refuse(const char *path, enum found_why why, struct fault *f);
 
-/* In one line, without an end. */
+/* Says in one line, without a newline, that `passed` is passed over for `path`. */
 void found_say(const struct found *x, char *line, size_t room);
 
 /* The place of a new state for what `dir` is in: of the repository, else there. */

@@ -55,8 +55,9 @@ static void keep(struct conn *c, const struct job *job)
 	c->gifts = g;
 }
 
-/* Whoever may ask for the same again under its key, as for a claim that did not
- * wait, and does not confirm, does so. */
+/* Whether an answer that could not be sent is taken back: so it is for callers that
+ * confirm, waited or receive.  Any other caller repeats its call under the same key and
+ * gets the same answer. */
 static bool is_undone(const struct job *job)
 {
 	return job->confirms || job_patience(job) > 0 || job->call.op->flags & OP_REQUEST;

@@ -12,7 +12,7 @@
 
 /* A job is over; `told`: its answer is on its way. */
 void gift_answered(struct conn *c, struct job *job, bool told);
-/* The answer of the request with this id arrived, or will not be missed. */
+/* The answer of the request with this id arrived: what it gave is not taken back. */
 void gift_arrived(struct conn *c, const char *id);
 /* It reached nobody. */
 void gift_lost(struct conn *c, const char *id);

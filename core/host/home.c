@@ -48,7 +48,7 @@ static int too_long(const char *path, struct fault *f)
 
 /* --- the folder --------------------------------------------------------------- */
 
-/* How the folder came to be meant. */
+/* Why this folder: it was named, found upward, the user's own, or `init` makes it. */
 enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT };
 
 /* The state is nobody's to commit: the folder ignores itself. */

@@ -29,8 +29,8 @@ struct job {
 	int64_t first; /* when it ran first: a wait is counted from then */
 	atomic_bool gone; /* nobody waits for it any more: need not run */
 	bool confirms; /* its caller says whether the answer arrived */
-	bool arrived; /* ... and that it did, or is asked for elsewhere */
-	bool unheard; /* ... or that nobody hears it */
+	bool arrived; /* the caller said Arrived: what the answer gives stays given */
+	bool unheard; /* the caller said Cancel: nobody waits for the answer */
 
 	/* Read by a reader in place of the call, when set. */
 	void (*read)(struct job *job, struct store *store);

@@ -20,8 +20,8 @@
 enum {
 	FILE_MOST = 1 << 20,
 	LINES_MOST = 2000,
-	LINES_SWEPT = 100, /* then those whose folders are gone leave */
-	KEEP_DAYS = 30, /* unless they are new: a folder may just be moved */
+	LINES_SWEPT = 100, /* with so many, those of removed folders are dropped */
+	KEEP_DAYS = 30, /* but not before: a folder may just be moved */
 	LOCK_MS = 5000,
 	LINE_SIZE = 3 * 4096 + 200,
 };
@@ -207,9 +207,9 @@ static bool is_gone(const struct known *k, const char *day)
 	return strcmp(k->day, day) < 0 && lstat(k->path, &st) && errno == ENOENT;
 }
 
-/* All but what stands at `path` or is the folder `dev`, `ino`, and what is gone
- * since `day`; how many. */
-static int keep_others(struct text *out, const struct text *all, const struct known * not,
+/* Copies all lines but those of the path or the folder of `left`, and those noted before
+ * `day` whose folders are gone; how many. */
+static int keep_others(struct text *out, const struct text *all, const struct known *left,
 		       const char *day)
 {
 	const char *s = all->data ? all->data : "";
@@ -219,8 +219,8 @@ static int keep_others(struct text *out, const struct text *all, const struct kn
 	out->len = 0;
 	text_addf(out, "%s", heading);
 	while (*s) {
-		if (!take_line(&s, &k) || !strcmp(k.path, not ->path) ||
-		    (k.dev == not ->dev && k.ino == not ->ino) || is_gone(&k, day))
+		if (!take_line(&s, &k) || !strcmp(k.path, left->path) ||
+		    (k.dev == left->dev && k.ino == left->ino) || is_gone(&k, day))
 			continue;
 		add_line(out, &k);
 		n++;
@@ -364,12 +364,12 @@ int known_add(int dir, const char *path, enum known_how how, struct fault *f)
 
 int known_remove(const char *path, struct fault *f)
 {
-	struct known not = { .how = KNOWN_NOT }, noted;
+	struct known left = { .how = KNOWN_NOT }, noted;
 	struct text all = { 0 };
 	const char *s;
 	int held, found = 0;
 
-	snprintf(not .path, sizeof(not .path), "%s", path);
+	snprintf(left.path, sizeof(left.path), "%s", path);
 	read_all(&all);
 	for (s = all.data ? all.data : ""; *s && !found;)
 		found = take_line(&s, &noted) && !strcmp(noted.path, path);
@@ -379,7 +379,7 @@ int known_remove(const char *path, struct fault *f)
 	held = lock(LOCK_MS, f);
 	if (held < 0)
 		return f->code;
-	replace(&not, f);
+	replace(&left, f);
 	close(held);
 	return f->code ? (int)f->code : 1;
 }

@@ -7,7 +7,7 @@
  * `cadre trust`, with the day, the state's id, its device, inode and path.  The id is
  * random and in the state's own file `id`.  Id and inode must be as noted, and
  * one of device and path: a folder that was moved is known, a copy is not, nor
- * what got the number of a folder that was removed.
+ * is a new folder that got the inode of a removed one.
  */
 #ifndef KNOWN_H
 #define KNOWN_H

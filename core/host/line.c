@@ -19,7 +19,7 @@ enum {
 	QUIET_MS = 5500,
 	PONG_MS = 7000,
 	UNREAD_MOST = 8 << 20, /* bytes that a guest has not read: no more is sent */
-	FAULTS_MOST = 1 << 20, /* and of faults beyond: it is given up */
+	FAULTS_MOST = 1 << 20, /* more unread faults than this beyond: link closed */
 };
 
 struct asked {

@@ -3,8 +3,8 @@
 #include "core/host/running.h"
 #include "ops.gen.h"
 
-/* What was read before this was written is not believed.  A restore is over when
- * its row says so; one that was asked for meanwhile is in the next reading. */
+/* Rows that were read before this note was written are stale.  A restore is over when
+ * its row says so; another one that was asked for meanwhile is in the next rows. */
 static void on_noted(struct job *job)
 {
 	const struct workspace_note_in *in = job->call.in;

@@ -64,7 +64,7 @@ static void end_anew(struct tether *t)
 	host_submit(t->host, job);
 }
 
-/* Read for a guest that has gone since. */
+/* Whether the page was read for a guest that has gone since. */
 static bool is_void(const struct tether *t, const struct job *page)
 {
 	return page->number != t->push.round;
@@ -132,7 +132,7 @@ struct told {
 	bool cancelled, first; /* first: no guest was told it before */
 };
 
-/* It has not taken it, for sure: a write that failed may still have been one. */
+/* Whether the guest has surely not taken it; after a failed write it may have. */
 static bool is_refusal(enum fault_code code)
 {
 	return code == FAULT_EXHAUSTED || code == FAULT_CONFLICT ||
@@ -239,8 +239,8 @@ static void on_offered(struct job *job)
 	tether_let_go(t);
 }
 
-/* The rows have to say that an assignment may run there before the guest can know of
- * it.  False when all of them do. */
+/* Before the guest is told of an assignment its row has to say that it may run there:
+ * starts to write that.  False when all rows say so already. */
 static bool offer(struct tether *t, const struct delivery_waiting_out *out)
 {
 	struct job *job = host_job(t->host, op_delivery_offered, on_offered, t);

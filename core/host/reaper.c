@@ -20,7 +20,7 @@ static void look(struct job *job, struct store *store)
 
 	call->store = store;
 	call->out = NULL;
-	job->number = store_lost(store); /* a read alone does not look at its WAL */
+	job->number = store_lost(store); /* a read by itself does not check the WAL */
 	if (store_begin(store, false, &call->fault))
 		return;
 	if (sql_row(call, host_due, due, .now = call->now) > 0)

@@ -128,8 +128,8 @@ static void slice(struct scribe *s, int *ms, int *rest_ms)
 		*rest_ms += BUSY_RESTS * (int)((uv_hrtime() - began) / 1000000);
 }
 
-/* What was written into the state's own vault while notes were still as open as the
- * umask left them.  A vault elsewhere is a person's, whose modes stay. */
+/* Makes private what an earlier version wrote into the state's own vault with modes that
+ * the umask left.  A vault elsewhere is a person's: its modes stay. */
 static void close_vault(const struct home *home)
 {
 	size_t n = strlen(home->dir);

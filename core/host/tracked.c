@@ -175,8 +175,9 @@ static enum tracked look_with(const char *path, const char *folder, size_t hash)
 	return found;
 }
 
-/* The file does not say how long its objects' names are: whichever length makes
- * sense of it counts, and both do only for one without an entry on the way. */
+/* The file does not say whether its objects' names have 20 bytes (SHA-1) or 32
+ * (SHA-256): both are tried, and the one with which the entries can be read counts.
+ * With both that is so only where no entry has to be read. */
 static enum tracked look_file(const char *path, const char *folder)
 {
 	enum tracked a = look_with(path, folder, 20), b;

@@ -8,8 +8,8 @@
 
 /* Copies `from` to `to`, which must not exist, with modes and times; shares
  * the blocks where the file system can.  What it made is on the disk when it
- * returns, but for the name `to` itself: that is the caller's to sync.  An entry named `except` is left out
- * wherever it stands; sockets, pipes and devices too. */
+ * returns, but for the name `to` itself: that is the caller's to sync.  An entry
+ * named `except` is left out wherever it stands; sockets, pipes and devices too. */
 int tree_copy(const char *from, const char *to, const char *except, struct fault *f);
 
 /* Removes a directory and all in it, and has that on the disk; one that is not

@@ -116,6 +116,7 @@ static int copy_files(const struct spot *spot, struct arena *a, struct fault *f)
 {
 	const char *half = half_path(a, spot);
 
+	/* No entry is named ".": nothing is left out. */
 	if (tree_remove(half, f) == 0)
 		tree_copy(arena_printf(a, "%s/.cadre", spot->path), half, ".", f);
 	return f->code;

@@ -140,9 +140,9 @@ static int move(const char *from, const char *to, struct fault *f)
 	return fault_set(f, FAULT_IO, "", "cannot make %.180s: %s", to, strerror(errno));
 }
 
-/* A copy takes the directory's place, except for its `.cadre`, which stays: an
- * earlier version's guest has it there.  While `old` is there this has to be brought to its end, whatever was
- * made in its place meanwhile. */
+/* A copy takes the directory's place, except for its `.cadre`, which stays: guests of
+ * earlier versions kept their state there.  As long as `old` exists this has to be
+ * finished, whatever was made in its place meanwhile. */
 static int change_places(struct arena *a, const struct spot *spot, const char *new,
 			 const char *old, struct fault *f)
 {
@@ -155,8 +155,9 @@ static int change_places(struct arena *a, const struct spot *spot, const char *n
 	return tree_remove(old, f);
 }
 
-/* `old` means that `new` is whole, so `new` is on the disk first; the row is told
- * when `old` is gone for good, else the next restore would end this one. */
+/* That `old` exists says that `new` is whole, so `new` is synced before `old` is made.
+ * The row is told when `old` is removed for good: else the next restore would finish
+ * this one instead. */
 static int process_restore(void *self, const struct spot *spot, const char *id,
 			   struct fault *f)
 {

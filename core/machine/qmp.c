@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* QEMU is a peer as any other: a guest may have got hold of it. */
+/* QEMU is not trusted: a guest may have broken out into it. */
 enum { PATIENCE_S = 10, LINE_MOST = 1 << 20, LINES_MOST = 1000 };
 
 static FILE *dial(const char *path)

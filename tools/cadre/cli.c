@@ -350,7 +350,8 @@ int version_main(struct cli *cli, int argc, char **argv)
 	return 0;
 }
 
-/* What is closed is not to become a socket that the answer is printed into. */
+/* Opens /dev/null in the place of a standard descriptor that is closed: else a socket
+ * could get number 1, and the answer would be printed into it. */
 static void hold_standard(void)
 {
 	int fd;

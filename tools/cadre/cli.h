@@ -80,9 +80,10 @@ const char *cli_option(int argc, char **argv, int *i, const char *name);
 
 /* Whether the operation may give what nobody would have if the answer were lost. */
 bool deliver_gives(const struct op *op);
-/* Before it: names the call, holds signals back except while it waits. */
+/* Before the call: gives it a key, and blocks signals except while it waits. */
 void deliver_begin(struct cli *cli, const struct op *op, json_t *args);
-/* The call is over: a signal ends the printing, and then the process. */
+/* The call is over: from now on a signal is noted, and ends the process after the
+ * printing. */
 void deliver_answer(struct cli *cli);
 /* Behind the last byte of the answer (NULL: there is none): what arrived is noted, what
  * could not be written is taken back.  The exit status. */

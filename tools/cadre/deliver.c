@@ -2,8 +2,9 @@
  * deliver - the last moment of a command that was given something.
  *
  * A message that nobody saw is not acknowledged, a claim that nobody was told of is
- * not held: such a command waits open to signals, answers behind them, and says what
- * became of its output only when all of it was written.
+ * not held.  A signal ends such a command at once only while it waits.  Once it has its
+ * answer, a signal is noted: the command first says whether all of its output was
+ * written, and then ends by that signal.
  */
 #include <errno.h>
 #include <signal.h>
@@ -63,8 +64,8 @@ static bool has_any(const json_t *answer, const char *name)
 	return json_array_size(json_object_get(answer, name)) > 0;
 }
 
-/* What is noted so is acknowledged by this session's next receive; what is not comes
- * again, so a failure is none. */
+/* Says that the answer was seen, so that this session's next receive acknowledges it.
+ * If that fails, the messages come again: no reason to fail the command. */
 static void note_seen(struct cli *cli, const struct op *op, const json_t *args,
 		      const json_t *answer)
 {
