@@ -93,6 +93,7 @@ struct call {
 	int64_t made; /* not 0 at entry of a handler: its write is done already,
 			  under this id; it only reports (replay, wait) */
 	bool replayed;
+	bool waited; /* it ran before, and has waited for something new since */
 	enum wake wait_on; /* set by a handler that would rather wait ... */
 	int64_t wait_key; /* ... until this key is woken */
 	int64_t workspace; /* set by handlers of exec and the like: the row of the

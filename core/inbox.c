@@ -211,7 +211,9 @@ static int held_by_request(struct handing *h)
 	return rc < 0 ? rc : 0;
 }
 
-/* What this session holds though its answers did not arrive comes first. */
+/* What this session holds though its answers did not arrive comes first.  A receive
+ * that has waited had it before: what it finds now may be on its way to another one of
+ * the session. */
 static int unseen_messages(struct handing *h, int64_t limit)
 {
 	struct call *call = h->call;
@@ -219,7 +221,7 @@ static int unseen_messages(struct handing *h, int64_t limit)
 	struct query q;
 	int rc = 0;
 
-	if (!h->session)
+	if (!h->session || call->waited)
 		return 0;
 	sql_query(call, &q, inbox_unseen, .agent = h->agent->id, .session = h->session,
 		  .now = call->now);

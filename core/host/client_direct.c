@@ -244,8 +244,10 @@ void direct_run(struct client *c, struct ticket *t)
 		wake_all(c);
 	t->due = false;
 	c->owes_mirror |= writes;
-	if (call->wait_on && client_now() < t->until)
+	if (call->wait_on && client_now() < t->until) {
+		call->waited = true;
 		return;
+	}
 	if (call->renew)
 		renew(c);
 	answer(c, t);

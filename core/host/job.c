@@ -81,6 +81,7 @@ void job_pool_release(struct job_pool *pool)
 void job_again(struct job *job)
 {
 	call_again(&job->call, job->ready);
+	job->call.waited = true;
 }
 
 /* --- texts ---------------------------------------------------------------------- */
