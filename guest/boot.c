@@ -89,7 +89,7 @@ static void take_word(struct words *w, char *word)
 		{ "cadre.listen", &w->listen },       { "cadre.ip", &w->ip },
 		{ "cadre.gateway", &w->gateway },     { "cadre.dns", &w->dns },
 		{ "cadre.http", &w->http },           { "cadre.probe", &w->probe },
-		{ "cadre.restores", &w->restores },   { "cadre.restores", &w->restores },
+		{ "cadre.restores", &w->restores },
 	};
 	size_t n = strcspn(word, "=");
 

@@ -360,6 +360,20 @@ static void name_aside(int dir, char name[32])
 	}
 }
 
+/* What was written to the staged state is in its file: closing it has moved all that
+ * its log held there, or has failed to. */
+static int check_log(int stage, struct fault *f)
+{
+	struct stat st;
+
+	if (fstatat(stage, "state.db-wal", &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : failed(f, "look at restore.tmp");
+	if (st.st_size == 0)
+		return 0;
+	return fault_set(f, FAULT_IO, "",
+			 "what was written to restore.tmp is still in its log");
+}
+
 /* All that the steps need, durable before the folder gets the name that counts; what
  * an opened state has beside its file is not of it. */
 static int complete(int dir, const char *secret, const char *name, struct fault *f)
@@ -370,9 +384,10 @@ static int complete(int dir, const char *secret, const char *name, struct fault 
 
 	if (stage < 0)
 		return failed(f, "open restore.tmp");
-	for (size_t i = 0; i < sizeof(extra) / sizeof(*extra); i++)
+	check_log(stage, f);
+	for (size_t i = 0; !f->code && i < sizeof(extra) / sizeof(*extra); i++)
 		unlinkat(stage, extra[i], 0);
-	if (copy_secret(stage, secret, f) == 0 &&
+	if (!f->code && copy_secret(stage, secret, f) == 0 &&
 	    write_file(stage, "aside", name, strlen(name), f) == 0 &&
 	    sync_at(stage, "state.db", O_RDONLY, f) == 0 && fsync(stage))
 		failed(f, "make restore.tmp durable");

@@ -51,12 +51,12 @@ static struct store *store_for(struct client *c, const struct op *op, struct fau
 }
 
 /* What was written is shown in the vault, for at most 50 ms; a failure is the
- * next mirror's to see, the rows are safe. */
+ * next mirror's to see, the rows are safe.  A state that was removed stays so. */
 static void mirror_owed(struct client *c)
 {
 	struct fault f = { 0 };
 
-	if (c->owes_mirror)
+	if (c->owes_mirror && c->store && !store_lost(c->store))
 		mirror_catch_up(c->o.home, c->store, MIRROR_MS, &f);
 	c->owes_mirror = false;
 }
@@ -204,9 +204,9 @@ void direct_undo(struct client *c, const struct given *given)
 				 (json_int_t)given->epoch);
 
 	call.store = store_for(c, op_answer_undo, &call.fault);
-	if (call.store && call_decode(&call, op_answer_undo, args) == 0)
-		call_run(&call);
-	c->owes_mirror = true;
+	if (call.store && call_decode(&call, op_answer_undo, args) == 0 &&
+	    call_run(&call) == 0)
+		c->owes_mirror = true;
 	json_decref(args);
 	arena_release(&call.arena);
 }

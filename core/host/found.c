@@ -1,6 +1,5 @@
 #include "core/host/found.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -240,30 +239,43 @@ static bool is_plain(int dir, const struct dirent *e)
 		return true;
 	if (e->d_type != DT_UNKNOWN)
 		return false;
-	return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || S_ISREG(st.st_mode) ||
-	       S_ISDIR(st.st_mode);
+	if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT;
+	return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 }
 
-int found_check_parts(int dir, const char *path, struct fault *f)
+int found_each_part(int dir, const char *path,
+		    int (*each)(int dir, const char *path, const struct dirent *e,
+				struct fault *f),
+		    struct fault *f)
 {
-	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
 	DIR *list = again < 0 ? NULL : fdopendir(again);
-	struct dirent *e;
+	struct dirent *e = NULL;
 
-	while (list && !f->code && (e = readdir(list))) {
-		if (is_plain(dir, e))
-			continue;
-		fault_set(f, FAULT_DENIED, "",
-			  "%.100s/%.60s is a link or no file: a state has none", path,
-			  e->d_name);
-		if (strcmp(e->d_name, "vault") == 0)
-			fault_hint(f, "remove it; vault.root names a vault elsewhere");
-		else
-			fault_hint(f, "remove it, if it is not yours to use");
-	}
+	while (list && rc == 0 && (errno = 0, e = readdir(list)))
+		rc = each(dir, path, e, f);
+	if (!e && errno)
+		rc = fault_set(f, FAULT_IO, "", "cannot list %.150s: %m", path);
 	if (list)
 		closedir(list);
 	else if (again >= 0)
 		close(again);
-	return f->code;
+	return rc;
+}
+
+static int check_part(int dir, const char *path, const struct dirent *e, struct fault *f)
+{
+	if (is_plain(dir, e))
+		return 0;
+	fault_set(f, FAULT_DENIED, "",
+		  "%.100s/%.60s is a link or no file: a state has none", path, e->d_name);
+	if (strcmp(e->d_name, "vault") == 0)
+		return fault_hint(f, "remove it; vault.root names a vault elsewhere");
+	return fault_hint(f, "remove it, if it is not yours to use");
+}
+
+int found_check_parts(int dir, const char *path, struct fault *f)
+{
+	return found_each_part(dir, path, check_part, f);
 }

@@ -10,6 +10,7 @@
 #ifndef FOUND_H
 #define FOUND_H
 
+#include <dirent.h>
 #include <stddef.h>
 
 #include "core/host/known.h"
@@ -52,6 +53,13 @@ bool found_is_of(const char *dir, const char *state);
 
 /* Opens a state folder that is no link itself: -1 with errno. */
 int found_open(const char *path);
+
+/* Calls `each` for all that is in the folder `path`, open as `dir`, until it does not
+ * return 0; a folder that cannot be listed to its end is a fault. */
+int found_each_part(int dir, const char *path,
+		    int (*each)(int dir, const char *path, const struct dirent *e,
+				struct fault *f),
+		    struct fault *f);
 
 /* Refuses a folder, open as `dir`, in which anything is neither a file nor a
  * folder: no part of a state leads elsewhere. */

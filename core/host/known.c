@@ -99,24 +99,49 @@ static bool file_path(char out[4096], const char *name)
 	return paths_user_state(dir) && paths_join(out, dir, name);
 }
 
-/* All of it, if it is this user's and nobody else may write it. */
-static void read_all(struct text *out)
+static int check_file(int fd, const char *path, struct fault *f)
 {
-	char path[4096], piece[8192];
 	struct stat st;
-	ssize_t n;
-	int fd;
+
+	if (fstat(fd, &st))
+		return fault_set(f, FAULT_IO, "", "cannot look at %.150s: %m", path);
+	if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022))
+		return 0;
+	fault_set(f, FAULT_DENIED, "", "%.150s is no file that only you can write", path);
+	return fault_hint(f, "if all that is in it is yours: chmod 600 it");
+}
+
+static int read_open(int fd, const char *path, struct text *out, struct fault *f)
+{
+	char piece[8192];
+	ssize_t n = 0;
+
+	while (out->len <= FILE_MOST && (n = read(fd, piece, sizeof(piece))) > 0)
+		text_add(out, piece, (size_t)n);
+	if (n < 0)
+		return fault_set(f, FAULT_IO, "", "cannot read %.150s: %m", path);
+	return n ? fault_set(f, FAULT_EXHAUSTED, "", "%.150s is too large", path) : 0;
+}
+
+/* All of it, if it is this user's and nobody else may write it.  One that is not there
+ * is empty; what cannot be read is not. */
+static int read_all(struct text *out, struct fault *f)
+{
+	char path[4096];
+	int fd, rc;
 
 	if (!file_path(path, "known"))
-		return;
+		return 0;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	    !(st.st_mode & 022))
-		while (out->len < FILE_MOST && (n = read(fd, piece, sizeof(piece))) > 0)
-			text_add(out, piece, (size_t)n);
+		return errno == ENOENT ? 0
+				       : fault_set(f, FAULT_IO, "",
+						   "cannot open %.150s: %m", path);
+	rc = check_file(fd, path, f);
+	if (rc == 0)
+		rc = read_open(fd, path, out, f);
 	close(fd);
+	return rc;
 }
 
 static int no_place(struct fault *f)
@@ -182,7 +207,7 @@ static int write_all(const struct text *all, struct fault *f)
 	unlink(temp); /* of a process that was killed: this one has the lock */
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, all->data, all->len) != (ssize_t)all->len || fsync(fd) ||
-	    rename(temp, path))
+	    rename(temp, path) || dir_sync_above(path))
 		rc = fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", path);
 	if (fd >= 0)
 		close(fd);
@@ -235,7 +260,10 @@ static int replace(const struct known *k, struct fault *f)
 	char day[11];
 	int n, rc;
 
-	read_all(&all);
+	if ((rc = read_all(&all, f)) < 0) {
+		text_release(&all);
+		return rc;
+	}
 	today(day, KEEP_DAYS);
 	n = keep_others(&out, &all, k, "");
 	if (n >= LINES_SWEPT)
@@ -296,18 +324,6 @@ static bool is_same(const struct known *noted, const struct known *here)
 	       (noted->dev == here->dev || !strcmp(noted->path, here->path));
 }
 
-/* The place has changed: the next look finds it there.  It can wait. */
-static void note_move(const struct known *here)
-{
-	struct fault f = { 0 };
-	int held = lock(0, &f);
-
-	if (held < 0)
-		return;
-	replace(here, &f);
-	close(held);
-}
-
 /* What `dir` is now; false when it has no id. */
 static bool see(int dir, const char *path, struct known *here)
 {
@@ -322,42 +338,75 @@ static bool see(int dir, const char *path, struct known *here)
 	return true;
 }
 
-enum known_how known_look(int dir, const char *path)
+/* What is noted of `here`, and how it is known. */
+static int find_noted(struct known *here, struct known *noted, struct fault *f)
 {
 	struct text all = { 0 };
-	struct known here, noted;
 	const char *s;
+	int rc = read_all(&all, f);
 
-	if (!see(dir, path, &here))
-		return KNOWN_NOT;
-	read_all(&all);
-	for (s = all.data ? all.data : ""; *s && !here.how;)
-		if (take_line(&s, &noted) && is_same(&noted, &here)) {
-			here.how = noted.how;
-			memcpy(here.day, noted.day, sizeof(here.day));
+	for (s = rc == 0 && all.data ? all.data : ""; *s && !here->how;)
+		if (take_line(&s, noted) && is_same(noted, here)) {
+			here->how = noted->how;
+			memcpy(here->day, noted->day, sizeof(here->day));
 		}
-	if (here.how && (noted.dev != here.dev || strcmp(noted.path, here.path) != 0))
-		note_move(&here);
 	text_release(&all);
+	return rc;
+}
+
+/* The place has changed: the next look finds it there.  It can wait. */
+static void note_move(int dir, const char *path)
+{
+	struct fault f = { 0 };
+	struct known here, noted;
+	int held = lock(0, &f);
+
+	if (held < 0)
+		return;
+	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how)
+		replace(&here, &f);
+	close(held);
+}
+
+enum known_how known_look(int dir, const char *path)
+{
+	struct known here, noted;
+	struct fault f = { 0 };
+
+	if (!see(dir, path, &here) || find_noted(&here, &noted, &f) < 0)
+		return KNOWN_NOT;
+	if (here.how && (noted.dev != here.dev || strcmp(noted.path, here.path) != 0))
+		note_move(dir, path);
 	return here.how;
 }
 
-int known_add(int dir, const char *path, enum known_how how, struct fault *f)
+/* The caller has the lock.  What another process has noted in the meantime stays. */
+static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
-	struct known here;
+	struct known here, noted;
 	char id[KNOWN_ID + 1];
-	int held, rc;
 
-	if (make_folder(f) < 0 || make_id(dir, id, f) < 0)
+	see(dir, path, &here);
+	if (find_noted(&here, &noted, f) < 0)
+		return f->code;
+	if (here.how == how || here.how == KNOWN_TRUSTED)
+		return replace(&here, f);
+	if (make_id(dir, id, f) < 0)
 		return f->code;
 	if (!see(dir, path, &here))
 		return fault_set(f, FAULT_IO, "", "%.150s has no id", path);
 	here.how = how;
 	today(here.day, 0);
-	held = lock(LOCK_MS, f);
-	if (held < 0)
+	return replace(&here, f);
+}
+
+int known_add(int dir, const char *path, enum known_how how, struct fault *f)
+{
+	int held, rc;
+
+	if (make_folder(f) < 0 || (held = lock(LOCK_MS, f)) < 0)
 		return f->code;
-	rc = replace(&here, f);
+	rc = add_locked(dir, path, how, f);
 	close(held);
 	return rc;
 }
@@ -370,12 +419,12 @@ int known_remove(const char *path, struct fault *f)
 	int held, found = 0;
 
 	snprintf(left.path, sizeof(left.path), "%s", path);
-	read_all(&all);
-	for (s = all.data ? all.data : ""; *s && !found;)
+	read_all(&all, f);
+	for (s = !f->code && all.data ? all.data : ""; *s && !found;)
 		found = take_line(&s, &noted) && !strcmp(noted.path, path);
 	text_release(&all);
 	if (!found)
-		return 0;
+		return f->code;
 	held = lock(LOCK_MS, f);
 	if (held < 0)
 		return f->code;
@@ -384,14 +433,14 @@ int known_remove(const char *path, struct fault *f)
 	return f->code ? (int)f->code : 1;
 }
 
-int known_each(int (*each)(void *with, const struct known *k), void *with)
+int known_each(int (*each)(void *with, const struct known *k), void *with,
+	       struct fault *f)
 {
 	struct text all = { 0 };
 	struct known k;
 	const char *s;
-	int rc = 0;
+	int rc = read_all(&all, f);
 
-	read_all(&all);
 	for (s = all.data ? all.data : ""; *s && !rc;)
 		if (take_line(&s, &k))
 			rc = each(with, &k);

@@ -32,12 +32,14 @@ struct known {
  * noted at its new place. */
 enum known_how known_look(int dir, const char *path);
 
-/* Notes it, under a new id; or removes what is noted at `path`: 1, or 0 if
- * nothing is. */
+/* Notes it, under a new id unless it is noted so already; or removes what is noted at
+ * `path`: 1, or 0 if nothing is.  A file that cannot be read is left as it is. */
 int known_add(int dir, const char *path, enum known_how how, struct fault *f);
 int known_remove(const char *path, struct fault *f);
 
-/* Calls `each` for all that are noted, until it does not return 0. */
-int known_each(int (*each)(void *with, const struct known *k), void *with);
+/* Calls `each` for all that are noted, until it does not return 0; the fault is of the
+ * file. */
+int known_each(int (*each)(void *with, const struct known *k), void *with,
+	       struct fault *f);
 
 #endif

@@ -91,6 +91,22 @@ is 5 'was not made here by you' cadre status
 [ "$(stat -c %a "$known")" = 600 ] && [ "$(stat -c %a "$(dirname "$known")")" = 700 ] ||
 	bad "what is known is open to others"
 
+# Who makes one state at once makes one that counts.
+for i in 1 2 3 4; do
+	mkdir "$TMPDIR/once$i" && cd "$TMPDIR/once$i" || exit 1
+	pids=
+	for n in 1 2 3 4 5 6 7 8; do
+		cadre init >"$TMPDIR/init$n" 2>&1 &
+		pids="$pids $!"
+	done
+	for pid in $pids; do
+		wait "$pid" || bad "one of eight inits at once: $(cat "$TMPDIR"/init?)"
+	done
+	is 0 . cadre status
+	[ "$(grep -c " $PWD/.cadre$" "$known")" = 1 ] || bad "it is not noted once"
+done
+cd "$TMPDIR/clone"
+
 # A state with what is not cadre's is refused even then; so are links in it.
 cadre trust >/dev/null
 sqlite3 .cadre/state.db 'CREATE TABLE m (x); CREATE TRIGGER t AFTER INSERT ON event BEGIN INSERT INTO m VALUES (1); END'

@@ -144,11 +144,35 @@ static json_t *fill_text(struct script *s, const char *text)
 	return json_string(text);
 }
 
+/* ["x","*300"]: a long list from a short one; else 0. */
+static size_t times(json_t *list)
+{
+	const char *last = json_string_value(json_array_get(list, 1));
+
+	if (json_array_size(list) != 2 || !last || last[0] != '*' || !last[1] ||
+	    strspn(last + 1, "0123456789") != strlen(last + 1))
+		return 0;
+	return strtoul(last + 1, NULL, 10);
+}
+
+static json_t *fill_list(struct script *s, json_t *v)
+{
+	json_t *item, *all = json_array();
+	size_t i, n = times(v);
+
+	if (n) {
+		for (i = 0; i < n; i++)
+			json_array_append_new(all, fill_in(s, json_array_get(v, 0)));
+		return all;
+	}
+	json_array_foreach(v, i, item) json_array_append_new(all, fill_in(s, item));
+	return all;
+}
+
 json_t *fill_in(struct script *s, json_t *v)
 {
 	const char *key;
 	json_t *item, *all;
-	size_t i;
 
 	if (json_is_string(v))
 		return fill_text(s, json_string_value(v));
@@ -158,11 +182,7 @@ json_t *fill_in(struct script *s, json_t *v)
 			json_object_set_new(all, key, fill_in(s, item));
 		return all;
 	}
-	if (json_is_array(v)) {
-		all = json_array();
-		json_array_foreach(v, i, item)
-			json_array_append_new(all, fill_in(s, item));
-		return all;
-	}
+	if (json_is_array(v))
+		return fill_list(s, v);
 	return json_incref(v);
 }

@@ -22,7 +22,7 @@
  * In an expected answer "*" is anything, "-" nothing (an absent key), "@08:15:00"
  * a time, "$name" binds or compares, and a last "..." in a list is all the
  * rest.  In a call "$name" is what was bound, "#team/agent" that agent's row and
- * "x*300" three hundred times x.
+ * "x*300" three hundred times x, ["x","*300"] a list of as many.
  */
 #ifndef SCRIPT_H
 #define SCRIPT_H

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,6 +143,39 @@ static void test_many(void **state)
 	/* What others may write says nothing. */
 	assert_int_equal(chmod(".local/state/cadre/known", 0622), 0);
 	assert_string_equal(found("p1", false), "denied");
+	/* Nor is it written anew, without what it holds. */
+	assert_int_equal(chdir(root), 0);
+	shell("mkdir late && cp .local/state/cadre/known before");
+	assert_string_equal(made("late"), "denied");
+	assert_int_equal(chdir(root), 0);
+	shell("cmp -s before .local/state/cadre/known && "
+	      "mkdir dir && mv .local/state/cadre/known dir/ && "
+	      "ln -s $PWD/dir/known .local/state/cadre/known && mkdir later");
+	assert_string_equal(made("later"), "io");
+	assert_int_equal(chdir(root), 0);
+	shell("cmp -s before dir/known");
+}
+
+/* A folder that cannot be listed is not taken for one that was looked at. */
+static void test_unlistable(void **state)
+{
+	struct fault f = { 0 };
+	struct rlimit was, none;
+	int dir, rc;
+
+	(void)state;
+	shell("mkdir p");
+	dir = open("p", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(dir >= 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = was;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	rc = found_check_parts(dir, "p", &f);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	close(dir);
+	assert_int_equal(rc, FAULT_IO);
+	assert_non_null(strstr(f.text, "cannot list"));
 }
 
 /* A name may hold what would end a line, or be read as an escape. */
@@ -314,6 +348,7 @@ int main(void)
 		TEST(test_known),
 		TEST(test_many),
 		TEST(test_names),
+		TEST(test_unlistable),
 		TEST(test_unknown),
 		TEST(test_links_inside),
 		TEST(test_named_by_mistake),

@@ -122,10 +122,9 @@ static int write_secret(const char *temp, const uint8_t *secret, struct fault *f
 static int keep_secret(const struct home *home, const char *to, struct fault *f)
 {
 	const uint8_t *secret = home->settings.secret;
-	char temp[4500], folder[4500];
+	char temp[4500];
 
 	snprintf(temp, sizeof(temp), "%s.%d.tmp", to, (int)getpid());
-	snprintf(folder, sizeof(folder), "%s", to);
 	if (write_secret(temp, secret, f) == 0 &&
 	    renameat2(AT_FDCWD, temp, AT_FDCWD, to, RENAME_NOREPLACE) && errno != EEXIST)
 		fault_set(f, FAULT_IO, "", "cannot name %.150s: %m", to);

@@ -4,7 +4,6 @@
  * `cadre init` notes what it makes, so only what was made elsewhere needs this: a
  * state that came with a clone, an archive or a backup, or one that was copied.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,15 +67,31 @@ static bool is_index(const char *name)
 	return !strncmp(name, "search.db", 9);
 }
 
-static int adopt_part(int dir, const char *path, const char *name, struct fault *f)
+static int adopt_folder(int dir, const char *path, const char *name, struct fault *f)
 {
 	char full[4096];
-	struct stat st;
-	int below, rc = 0;
+	int below, rc;
 
-	if (!strcmp(name, ".") || !strcmp(name, "..") ||
-	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (!paths_join(full, path, name))
+		return fault_set(f, FAULT_INVALID, "", "%.150s/%.60s is too long a path",
+				 path, name);
+	below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (below < 0)
+		return fault_set(f, FAULT_IO, "", "%s: %m", name);
+	rc = found_check_parts(below, full, f);
+	close(below);
+	return rc;
+}
+
+static int adopt_part(int dir, const char *path, const struct dirent *e, struct fault *f)
+{
+	const char *name = e->d_name;
+	struct stat st;
+
+	if (!strcmp(name, ".") || !strcmp(name, ".."))
 		return 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : fault_set(f, FAULT_IO, "", "%s: %m", name);
 	if (is_index(name))
 		return unlinkat(dir, name, 0) ? fault_set(f, FAULT_IO, "", "%s: %m", name)
 					      : 0;
@@ -87,29 +102,15 @@ static int adopt_part(int dir, const char *path, const char *name, struct fault 
 	/* Layers of disks are found through links of the host's own. */
 	if (!S_ISDIR(st.st_mode) || !strcmp(name, "disks") || !strcmp(name, "vault"))
 		return 0;
-	below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (below < 0)
-		return fault_set(f, FAULT_IO, "", "%s: %m", name);
-	if (paths_join(full, path, name))
-		rc = found_check_parts(below, full, f);
-	close(below);
-	return rc;
+	return adopt_folder(dir, path, name, f);
 }
 
 /* Makes its parts private; refuses what leads elsewhere. */
 static int adopt(int dir, const char *path, struct fault *f)
 {
-	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = again < 0 ? NULL : fdopendir(again);
-	struct dirent *e;
-
-	while (list && !f->code && (e = readdir(list)))
-		adopt_part(dir, path, e->d_name, f);
-	if (list)
-		closedir(list);
-	else if (again >= 0)
-		close(again);
-	if (!f->code && fchmod(dir, 0700))
+	if (found_each_part(dir, path, adopt_part, f) < 0)
+		return f->code;
+	if (fchmod(dir, 0700))
 		fault_set(f, FAULT_IO, "", "cannot make %.150s private: %m", path);
 	return f->code;
 }
@@ -152,24 +153,32 @@ static int add_row(void *with, const struct known *k)
 	return 0;
 }
 
-static void show_list(struct cli *cli)
+static int show_json(struct fault *f)
+{
+	json_t *states = json_array(), *answer;
+
+	known_each(add_json, states, f);
+	answer = json_pack("{so}", "states", states);
+	if (!f->code)
+		print_json(answer);
+	json_decref(answer);
+	return f->code;
+}
+
+static int show_list(struct cli *cli, struct fault *f)
 {
 	static const char *const heads[] = { "HOW", "SINCE", "FOLDER" };
 	struct table t = { .n_columns = 3 };
-	json_t *list;
 
-	if (cli->json) {
-		list = json_array();
-		known_each(add_json, list);
-		list = json_pack("{so}", "states", list);
-		print_json(list);
-		json_decref(list);
-		return;
-	}
+	if (cli->json)
+		return show_json(f);
 	for (size_t i = 0; i < 3; i++)
 		table_cell(&t, heads[i]);
-	known_each(add_row, &t);
+	known_each(add_row, &t, f);
+	if (f->code)
+		t.n_cells = 0;
 	table_print(cli, &t, true, 0);
+	return f->code;
 }
 
 /* --- the verb -------------------------------------------------------------------------- */
@@ -227,10 +236,8 @@ int trust_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	if (removes)
 		return forget(cli, word ? word : ".");
-	if (list) {
-		show_list(cli);
-		return 0;
-	}
+	if (list)
+		return show_list(cli, &f) < 0 ? cli_fault(cli, &f) : 0;
 	if (find_target(word ? word : ".", &t, &f) < 0)
 		return cli_fault(cli, &f);
 	if (t.why == FOUND_COUNTS)
