@@ -27,11 +27,15 @@ ssize_t file_read_range(int fd, char *to, size_t len, off_t at)
 	return (ssize_t)got;
 }
 
+/* One that is there may have been made by a writer that was killed before he got to
+ * sync its entry. */
 static int make_folder(int above, const char *name)
 {
-	if (mkdirat(above, name, 0777))
-		return errno == EEXIST ? 0 : -1;
-	return dir_sync(above);
+	if (mkdirat(above, name, 0777) == 0)
+		return dir_sync(above);
+	if (errno != EEXIST)
+		return -1;
+	return dir_sync(above) && errno != EACCES ? -1 : 0;
 }
 
 /* Opens the folder of a path, making what is missing of it. */
