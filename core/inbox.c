@@ -8,7 +8,8 @@
 
 enum { HANDFUL = 100 }; /* messages in one answer */
 
-int64_t text_hash(const char *s)
+/* 63 bits of a text, 0 for none alone: sessions and request ids in rows. */
+static int64_t text_hash(const char *s)
 {
 	uint64_t h = 14695981039346656037u;
 

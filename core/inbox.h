@@ -36,7 +36,4 @@ void envelope_fill(struct call *call, const struct envelope_row *e, struct envel
  * message.part reads it; only messages of earlier versions have such. */
 bool envelope_take(struct call *call, struct envelope *e);
 
-/* 63 bits of a text, never 0: sessions and request ids in rows. */
-int64_t text_hash(const char *s);
-
 #endif

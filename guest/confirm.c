@@ -4,12 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A caller that promises to confirm and never does costs no more memory than these. */
+enum { CONFIRMS_MAX = 1000 };
+
 /* Passed on, and not known to have arrived. */
 struct confirm {
 	struct confirm *next;
 	json_t *id; /* the caller's */
 	int64_t number; /* of the request to the host */
 };
+
+static void confirm_end(struct guest *g, struct confirm *k, bool arrived)
+{
+	ask_settle(g, k->number, arrived);
+	json_decref(k->id);
+	free(k);
+}
+
+/* The oldest counts as lost, as if its caller had gone: it stands last. */
+static void drop_oldest(struct peer *peer)
+{
+	struct confirm **at = &peer->confirms, *k;
+
+	while ((*at)->next)
+		at = &(*at)->next;
+	k = *at;
+	*at = NULL;
+	peer->n_confirms--;
+	confirm_end(peer->guest, k, false);
+}
 
 void confirm_keep(struct errand *q)
 {
@@ -20,9 +43,12 @@ void confirm_keep(struct errand *q)
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		abort();
+	if (q->peer->n_confirms == CONFIRMS_MAX)
+		drop_oldest(q->peer);
 	*k = (struct confirm){ q->peer->confirms, json_incref((json_t *)q->packet.id),
 			       q->asked };
 	q->peer->confirms = k;
+	q->peer->n_confirms++;
 }
 
 static bool is_named(const json_t *id, const char *name)
@@ -35,13 +61,6 @@ static bool is_named(const json_t *id, const char *name)
 	return strcmp(number, name) == 0;
 }
 
-static void confirm_end(struct guest *g, struct confirm *k, bool arrived)
-{
-	ask_settle(g, k->number, arrived);
-	json_decref(k->id);
-	free(k);
-}
-
 static bool settle(struct peer *peer, const char *name, bool arrived)
 {
 	for (struct confirm **at = &peer->confirms; *at; at = &(*at)->next) {
@@ -50,6 +69,7 @@ static bool settle(struct peer *peer, const char *name, bool arrived)
 		if (!is_named(k->id, name))
 			continue;
 		*at = k->next;
+		peer->n_confirms--;
 		confirm_end(peer->guest, k, arrived);
 		return true;
 	}
@@ -81,6 +101,7 @@ void confirms_drop(struct peer *peer)
 {
 	struct confirm *k;
 
+	peer->n_confirms = 0;
 	while ((k = peer->confirms)) {
 		peer->confirms = k->next;
 		confirm_end(peer->guest, k, false);

@@ -23,6 +23,7 @@ struct peer {
 	bool hello; /* the peer said Hello: it knows the newer dialect */
 	char *session; /* of a client at the door */
 	struct confirm *confirms; /* answers that it has not confirmed: confirm.h */
+	size_t n_confirms;
 	bool paused, closing;
 	bool refused; /* closed behind what is written; no more is read */
 	struct errand *live; /* started, not answered */

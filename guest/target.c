@@ -27,11 +27,15 @@ ssize_t file_read_range(int fd, char *to, size_t len, off_t at)
 	return (ssize_t)got;
 }
 
+/* One that is there may have been made by a writer that was killed before he got to
+ * sync its entry. */
 static int make_folder(int above, const char *name)
 {
-	if (mkdirat(above, name, 0777))
-		return errno == EEXIST ? 0 : -1;
-	return dir_sync(above);
+	if (mkdirat(above, name, 0777) == 0)
+		return dir_sync(above);
+	if (errno != EEXIST)
+		return -1;
+	return dir_sync(above) && errno != EACCES ? -1 : 0;
 }
 
 /* Opens the folder of a path, making what is missing of it. */
@@ -152,10 +156,12 @@ static bool make_name(struct target *t)
 	return true;
 }
 
+/* A file without a name gets one by way of /proc, which a sandbox may not have. */
 static bool make_temporary(struct target *t)
 {
 	t->temporary[0] = '\0';
-	t->fd = openat(t->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (access("/proc/self/fd", F_OK) == 0)
+		t->fd = openat(t->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	if (t->fd >= 0)
 		return true;
 	if (make_name(t))

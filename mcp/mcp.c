@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/host/paths.h"
 #include "core/version.h"
 
 enum {
@@ -241,7 +242,7 @@ int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 	m->identity = o->home->identity;
 	snprintf(m->session, sizeof(m->session), "mcp:%016llx",
 		 (unsigned long long)home_random());
-	if (!getenv("CADRE_SESSION"))
+	if (!paths_env("CADRE_SESSION"))
 		m->identity.session = m->session;
 	rc = tools_open(m, f);
 	if (rc)

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "storage/defend.h"
+#include "storage/durable.h"
 #include "storage/inside.h"
 
 enum {
@@ -66,8 +68,7 @@ static int open_backup(const char *file, sqlite3 **db, struct fault *f)
 	if (sqlite3_open_v2(file, db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
 		return fault_set(f, FAULT_IO, "/file", "cannot open %.150s: %s", file,
 				 sqlite3_errmsg(*db));
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite_defend(*db);
 	return 0;
 }
 
@@ -215,28 +216,50 @@ static int move(int from, int to, const char *name, struct fault *f)
 
 /* --- the steps ------------------------------------------------------------------------------ */
 
+static int read_aside(int new, char *name, size_t room, struct fault *f)
+{
+	int fd = openat(new, "aside", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, name, room - 1);
+
+	if (n < 0)
+		failed(f, "read restore.ready/aside");
+	else if (n == 0 || strchr(name, '/') || name[0] == '.')
+		fault_set(f, FAULT_IO, "", "restore.ready/aside holds no name");
+	if (fd >= 0)
+		close(fd);
+	return f->code;
+}
+
+/* A folder that may be there already, open, with its entry on the disk. */
+static int make_folder(int above, const char *name, struct fault *f)
+{
+	int fd = -1;
+
+	if (mkdirat(above, name, 0700) == 0 || errno == EEXIST)
+		fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && dir_sync(above) == 0)
+		return fd;
+	failed(f, "make a folder in replaced/");
+	if (fd >= 0)
+		close(fd);
+	return f->code;
+}
+
 /* The name for the former files is kept with the new ones: a step that is done again
  * moves what is left to the same place. */
 static int open_aside(int dir, int new, struct fault *f)
 {
 	char name[64] = "";
-	int fd = openat(new, "aside", O_RDONLY | O_CLOEXEC), parent, aside = -1;
-	ssize_t n = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+	int parent, aside;
 
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0 || strchr(name, '/'))
-		return failed(f, "read restore.ready/aside");
-	mkdirat(dir, former, 0700);
-	parent = openat(dir, former, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (parent >= 0) {
-		mkdirat(parent, name, 0700);
-		aside = openat(parent, name,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		fsync(parent);
-		close(parent);
-	}
-	return aside < 0 ? failed(f, "make a folder in replaced/") : aside;
+	if (read_aside(new, name, sizeof(name), f) < 0)
+		return f->code;
+	parent = make_folder(dir, former, f);
+	if (parent < 0)
+		return parent;
+	aside = make_folder(parent, name, f);
+	close(parent);
+	return aside;
 }
 
 /* The log first: a state.db that is left without its own is refused, not misread. */

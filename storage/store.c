@@ -495,6 +495,8 @@ int store_restart_wal(struct store *s, int ms, struct fault *f)
 {
 	int frames = 0, copied = 0, rc = SQLITE_CANTOPEN;
 
+	if (ground_check(s, GROUND_WRITE, f) < 0)
+		return f->code;
 	if (s->db) {
 		sqlite3_busy_timeout(s->db, ms);
 		rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_RESTART,

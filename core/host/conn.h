@@ -35,6 +35,7 @@ struct conn {
 	size_t n_reads; /* with the readers */
 	uint64_t writes_sent, writes_done;
 	struct gift *gifts; /* answered, not known to have arrived: gift.h */
+	size_t n_gifts;
 
 	struct identity identity;
 	char *texts; /* behind identity's pointers */

@@ -7,6 +7,9 @@
 #include "core/host/running.h"
 #include "ops.gen.h"
 
+/* A caller that promises to confirm and never does costs no more memory than these. */
+enum { GIFTS_MAX = 1000 };
+
 struct gift {
 	struct gift *next;
 	json_t *id;
@@ -45,14 +48,37 @@ static void undo(struct host *host, const struct given *given)
 	host_submit(host, job);
 }
 
+static void gift_free(struct gift *g)
+{
+	json_decref(g->id);
+	free(g);
+}
+
+/* The oldest counts as lost, as if its caller had gone: it stands last. */
+static void drop_oldest(struct conn *c)
+{
+	struct gift **at = &c->gifts, *g;
+
+	while ((*at)->next)
+		at = &(*at)->next;
+	g = *at;
+	*at = NULL;
+	c->n_gifts--;
+	undo(c->host, &g->given);
+	gift_free(g);
+}
+
 static void keep(struct conn *c, const struct job *job)
 {
 	struct gift *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		abort();
+	if (c->n_gifts == GIFTS_MAX)
+		drop_oldest(c);
 	*g = (struct gift){ c->gifts, json_incref(job->id), job->call.given };
 	c->gifts = g;
+	c->n_gifts++;
 }
 
 /* Whether an answer that could not be sent is taken back: so it is for callers that
@@ -81,15 +107,10 @@ static struct gift *take(struct conn *c, const char *id)
 		if (!gift_named(g->id, id))
 			continue;
 		*at = g->next;
+		c->n_gifts--;
 		return g;
 	}
 	return NULL;
-}
-
-static void gift_free(struct gift *g)
-{
-	json_decref(g->id);
-	free(g);
 }
 
 void gift_arrived(struct conn *c, const char *id)
@@ -119,6 +140,7 @@ void gifts_close(struct conn *c)
 {
 	struct gift *g;
 
+	c->n_gifts = 0;
 	while ((g = c->gifts)) {
 		c->gifts = g->next;
 		undo(c->host, &g->given);

@@ -3,7 +3,8 @@
  *
  * A claim that nobody was told of and a message that nobody saw are taken back.  A
  * caller that `confirms` says Arrived or Cancel behind an answer; when it goes without
- * a word, or before its answer could be sent, answer.undo does the rest.
+ * a word, or before its answer could be sent, answer.undo does the rest.  Of more than
+ * a thousand on one connection the oldest is taken back too.
  */
 #ifndef GIFT_H
 #define GIFT_H

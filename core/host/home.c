@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,8 +228,9 @@ static int check_place(const char *path, struct fault *f)
 	return found_refuse(path, why, f);
 }
 
-/* Only a folder of this name is ever found upward, so only that is noted. */
-int home_known_add(const struct home *h, struct fault *f)
+/* Notes that the state counts at this place, which a restored one does not.
+ * Only a folder of this name is ever found upward, so only that is noted. */
+static int note_known(const struct home *h, struct fault *f)
 {
 	const char *name = strrchr(h->dir, '/');
 	int dir, rc;
@@ -263,7 +263,7 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 		return f->code;
 	if (settle(h, path, MEANT_INIT, true, f) < 0)
 		return f->code;
-	return home_known_add(h, f);
+	return note_known(h, f);
 }
 
 /* --- the environment -------------------------------------------------------------- */

@@ -52,9 +52,6 @@ unsigned home_store_flags(const struct home *h);
  * where nobody names a folder, and notes it as made here by this user. */
 int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f);
 
-/* Notes that the state counts at this place, which a restored one does not. */
-int home_known_add(const struct home *h, struct fault *f);
-
 /* Makes the folder of the sockets, or sees that it is ours and 0700. */
 int home_make_run(const struct home *h, struct fault *f);
 

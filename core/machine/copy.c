@@ -42,21 +42,33 @@ static int copy_bytes(int from, int to)
 	return n < 0 ? -1 : 0;
 }
 
-static int copy_file(int from_dir, int to_dir, const char *name, const struct stat *st,
-		     struct fault *f)
+static int copy_content(int from, int to_dir, const char *name, struct fault *f)
 {
-	const struct timespec times[2] = { st->st_atim, st->st_mtim };
-	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	int to = -1, rc = 0;
+	struct stat st;
+	int to, rc = 0;
 
-	if (from < 0)
+	if (fstat(from, &st))
 		return failed(f, "read", name);
+	if (!S_ISREG(st.st_mode))
+		return fault_set(f, FAULT_IO, "", "%s is no file any more", name);
 	to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (to < 0 || copy_bytes(from, to) || fchmod(to, st->st_mode & 07777) ||
-	    futimens(to, times))
+	if (to < 0 || copy_bytes(from, to) || fchmod(to, st.st_mode & 07777) ||
+	    futimens(to, (const struct timespec[]){ st.st_atim, st.st_mtim }))
 		rc = failed(f, "copy", name);
 	if (to >= 0)
 		close(to);
+	return rc;
+}
+
+/* A pipe that has taken the file's place must not hold this up. */
+int file_copy(int from_dir, int to_dir, const char *name, struct fault *f)
+{
+	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int rc;
+
+	if (from < 0)
+		return failed(f, "read", name);
+	rc = copy_content(from, to_dir, name, f);
 	close(from);
 	return rc;
 }
@@ -97,7 +109,7 @@ static int copy_entry(const struct walk *w, const char *name, struct fault *f)
 	if (S_ISLNK(st.st_mode))
 		return copy_link(w->in, w->out, name, f);
 	if (S_ISREG(st.st_mode))
-		return copy_file(w->in, w->out, name, &st, f);
+		return file_copy(w->in, w->out, name, f);
 	return 0;
 }
 

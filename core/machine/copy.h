@@ -12,6 +12,10 @@
  * named `except` is left out wherever it stands; sockets, pipes and devices too. */
 int tree_copy(const char *from, const char *to, const char *except, struct fault *f);
 
+/* Copies a regular file from one open directory to another, where the name must not
+ * exist; a link is not followed, and anything but a file refused.  The caller syncs. */
+int file_copy(int from, int to, const char *name, struct fault *f);
+
 /* Removes a directory and all in it, and has that on the disk; one that is not
  * there is success. */
 int tree_remove(const char *path, struct fault *f);

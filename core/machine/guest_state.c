@@ -78,16 +78,28 @@ static int open_old(const struct spot *spot)
 	return fd;
 }
 
-static bool has_spool(int old)
+static bool is_file(int dir, const char *name)
 {
 	struct stat st;
 
-	return fstatat(old, "spool.db", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(st.st_mode);
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
-/* File by file: what was moved before it was broken off is in `half` and stays.
- * True when nothing can be moved there. */
+/* Whoever may write in the workspace may put a link in a file's place just before it
+ * is moved: it is found out where nobody else can write. */
+static int drop_strange(int to, struct fault *f)
+{
+	struct stat st;
+
+	for (int i = 0; i < OWN_NAMES && !f->code; i++)
+		if (fstatat(to, own_names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    !S_ISREG(st.st_mode) && unlinkat(to, own_names[i], 0))
+			failed(f, "remove", own_names[i]);
+	return f->code;
+}
+
+/* File by file, and nothing but files.  What was moved before it was broken off is in
+ * `half` and stays.  True when nothing can be moved there. */
 static bool move_files(int old, const char *half, struct fault *f)
 {
 	int to = open(half, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -98,13 +110,15 @@ static bool move_files(int old, const char *half, struct fault *f)
 		return false;
 	}
 	for (int i = 0; i < OWN_NAMES && !apart && !f->code; i++) {
+		if (!is_file(old, own_names[i]))
+			continue;
 		if (renameat2(old, own_names[i], to, own_names[i], RENAME_NOREPLACE) == 0)
 			continue;
 		apart = errno == EXDEV;
 		if (!apart && errno != ENOENT && errno != EEXIST)
 			failed(f, "move", own_names[i]);
 	}
-	if (!apart && !f->code && (fsync(to) || fsync(old)))
+	if (!apart && !f->code && drop_strange(to, f) == 0 && (fsync(to) || fsync(old)))
 		failed(f, "sync", half);
 	close(to);
 	return apart;
@@ -112,13 +126,21 @@ static bool move_files(int old, const char *half, struct fault *f)
 
 /* Between two file systems nothing can be moved: it is copied, and the old one goes
  * when the new one is whole. */
-static int copy_files(const struct spot *spot, struct arena *a, struct fault *f)
+static int copy_files(int old, const char *half, struct fault *f)
 {
-	const char *half = half_path(a, spot);
+	int to = -1;
 
-	/* No entry is named ".": nothing is left out. */
-	if (tree_remove(half, f) == 0)
-		tree_copy(arena_printf(a, "%s/.cadre", spot->path), half, ".", f);
+	if (tree_remove(half, f) < 0)
+		return f->code;
+	if (mkdir(half, 0700) ||
+	    (to = open(half, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		return failed(f, "make", half);
+	for (int i = 0; i < OWN_NAMES && !f->code; i++)
+		if (is_file(old, own_names[i]))
+			file_copy(old, to, own_names[i], f);
+	if (!f->code && tree_sync(half))
+		failed(f, "sync", half);
+	close(to);
 	return f->code;
 }
 
@@ -142,7 +164,7 @@ static int move_old(const struct spot *spot, int old, struct arena *a, struct fa
 	if (dir_make(half, 0700))
 		return failed(f, "make", half);
 	if (old >= 0 && move_files(old, half, f))
-		copy_files(spot, a, f);
+		copy_files(old, half, f);
 	if (!f->code && (chmod(half, 0700) || rename(half, path) || dir_sync_above(path)))
 		failed(f, "make", path);
 	if (!f->code && old >= 0)
@@ -157,7 +179,8 @@ int guest_state_settle(const struct spot *spot, struct fault *f)
 
 	if (!is_folder(guest_state_path(&a, spot))) {
 		old = open_old(spot);
-		if (!is_folder(half_path(&a, spot)) && (old < 0 || !has_spool(old)))
+		if (!is_folder(half_path(&a, spot)) &&
+		    (old < 0 || !is_file(old, "spool.db")))
 			guest_state_make(spot, f);
 		else if (make_parent(&a, spot, f) == 0)
 			move_old(spot, old, &a, f);

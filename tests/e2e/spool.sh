@@ -138,6 +138,18 @@ for moved in '' 'spool.db' 'spool.db spool.db-wal' 'spool.db spool.db-wal spool.
 	[ "$(sqlite3 "$state/spool.db" 'SELECT identity FROM spool')" = "$was" ] || bad "another spool after '$moved'"
 done
 once old
+# A link beside it is nobody's: it stays out of where guests keep theirs.
+cadre workspace stop red/bob --team red >/dev/null || bad "stop"
+until_is '"state":"stopped"' cadre workspace info red/bob --team red --json
+until_is '^gone$' gone --state "$state"
+mv "$state" "$work/.cadre"
+echo mine >"$TMPDIR/planted"
+ln -sf "$TMPDIR/planted" "$work/.cadre/guest.lock"
+cadre workspace start red/bob --team red >/dev/null || bad "start"
+until_is '^here$' in_place red/bob 'echo here'
+[ -f "$state/spool.db" ] || bad "the spool beside a link was left behind"
+[ -L "$state/guest.lock" ] && bad "a link was taken along"
+[ "$(cat "$TMPDIR/planted")" = mine ] || bad "a link was written through"
 # A link in its place, or somebody's own folder, is not the guest's.
 in_place red/bob 'mkdir .cadre; echo mine >.cadre/spool.db'
 kill_guest bob

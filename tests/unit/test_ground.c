@@ -234,6 +234,8 @@ static void assert_lost(struct store *s, const char *what)
 	assert_non_null(strstr(f.text, what));
 	assert_int_equal(store_begin(s, false, &(struct fault){ 0 }), FAULT_UNAVAILABLE);
 	assert_int_equal(store_checkpoint(s, &(struct fault){ 0 }), FAULT_UNAVAILABLE);
+	assert_int_equal(store_restart_wal(s, 10, &(struct fault){ 0 }),
+			 FAULT_UNAVAILABLE);
 	assert_true(store_lost(s));
 }
 

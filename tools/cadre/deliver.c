@@ -87,13 +87,14 @@ static void note_seen(struct cli *cli, const struct op *op, const json_t *args,
 	json_decref(note);
 }
 
-static void say_unwritten(const json_t *answer)
+/* `error` is 0 where an earlier write failed, whose reason is not kept. */
+static void say_unwritten(const json_t *answer, int error)
 {
-	const char *why = strerror(errno);
 	bool gave = has_any(answer, "messages") || has_any(answer, "results") ||
 		    json_object_get(answer, "task") || json_object_get(answer, "reply");
 
-	fprintf(stderr, "cadre: io: the answer could not be written: %s\n", why);
+	fprintf(stderr, "cadre: io: the answer could not be written%s%s\n",
+		error ? ": " : "", error ? strerror(error) : "");
 	if (gave)
 		fputs("hint: what it gave is taken back; ask again\n", stderr);
 }
@@ -101,10 +102,11 @@ static void say_unwritten(const json_t *answer)
 int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 		const json_t *answer, int status)
 {
-	bool written = fflush(stdout) == 0 && !ferror(stdout);
+	int error = fflush(stdout) == 0 ? 0 : errno;
+	bool written = !error && !ferror(stdout);
 
 	if (answer && !written) {
-		say_unwritten(answer);
+		say_unwritten(answer, error);
 		status = fault_info(FAULT_IO)->exit_status;
 	}
 	if (cli->client)

@@ -340,8 +340,11 @@ static void check_orphans(struct doctor *d, json_t *known)
 	char path[4200];
 	struct dirent *e;
 	size_t n = 0;
+	bool kept;
 	DIR *dir;
 
+	snprintf(path, sizeof(path), "%s/replaced", d->cli->home.dir);
+	kept = access(path, F_OK) == 0;
 	snprintf(path, sizeof(path), "%s/guests", d->cli->home.dir);
 	dir = opendir(path);
 	while (dir && (e = readdir(dir)))
@@ -350,37 +353,64 @@ static void check_orphans(struct doctor *d, json_t *known)
 	if (dir)
 		closedir(dir);
 	if (n)
-		say(d, VERDICT_WARN, "guests", "the next start of a host removes them",
+		say(d, VERDICT_WARN, "guests",
+		    kept ? "remove replaced/: the next start of a host then removes them"
+			 : "the next start of a host removes them",
 		    "%zu folder%s in %s belong%s to no workspace", n, n > 1 ? "s" : "",
 		    path, n > 1 ? "" : "s");
+}
+
+/* The rows of all pages of a list, of a team where one is named. */
+static json_t *ask_all(struct doctor *d, const char *name, const char *rows, json_t *team,
+		       struct fault *f)
+{
+	json_t *all = json_array(), *args = json_pack("{sO*}", "team", team), *answer;
+	bool more = true;
+
+	while (more && (answer = run_op(d->cli, op_find(name), args, f))) {
+		json_array_extend(all, json_object_get(answer, rows));
+		more = json_is_true(json_object_get(answer, "more"));
+		json_object_set(args, "offset", json_object_get(answer, "next"));
+		json_decref(answer);
+	}
+	json_decref(args);
+	return all;
+}
+
+/* Adds a team's workspaces to `known`, by their ids; tells how many are dead. */
+static size_t check_team(struct doctor *d, json_t *team, json_t *known, struct fault *f)
+{
+	json_t *rows = ask_all(d, "workspace.list", "workspaces",
+			       json_object_get(team, "name"), f),
+	       *row;
+	size_t i, dead = 0;
+
+	json_array_foreach(rows, i, row)
+	{
+		dead += !check_guest(d, row);
+		json_object_set(known, json_string_value(json_object_get(row, "id")),
+				row);
+	}
+	json_decref(rows);
+	return dead;
 }
 
 static void check_guests(struct doctor *d)
 {
 	struct fault f = { 0 };
-	json_t *teams = ask(d, "team.list", &f), *team, *row, *known = json_object();
-	size_t i, j, dead = 0, all = 0;
+	json_t *teams = ask_all(d, "team.list", "teams", NULL, &f), *team,
+	       *known = json_object();
+	size_t i, dead = 0;
 
-	json_array_foreach(json_object_get(teams, "teams"), i, team)
+	json_array_foreach(teams, i, team)
 	{
-		json_t *args = json_pack("{sO}", "team", json_object_get(team, "name")),
-		       *answer = run_op(d->cli, op_find("workspace.list"), args, &f);
-
-		json_array_foreach(json_object_get(answer, "workspaces"), j, row)
-		{
-			all++;
-			dead += !check_guest(d, row);
-			json_object_set(known,
-					json_string_value(json_object_get(row, "id")),
-					row);
-		}
-		json_decref(answer);
-		json_decref(args);
+		dead += check_team(d, team, known, &f);
 	}
 	if (f.code)
 		say(d, VERDICT_WARN, "guests", f.hint, "%s", f.text);
 	else if (!dead)
-		say(d, VERDICT_OK, "guests", NULL, "%zu, none dead", all);
+		say(d, VERDICT_OK, "guests", NULL, "%zu, none dead",
+		    json_object_size(known));
 	if (!f.code)
 		check_orphans(d, known);
 	json_decref(known);
