@@ -198,6 +198,21 @@ is 5 'was not made here by you' cadre team list
 is 0 trusted cadre trust
 is 0 '^mine' cadre team list
 
+# --- from another environment -----------------------------------------------------------
+
+# Who trusts it from elsewhere takes it from nobody.
+id=$(cat .cadre/id)
+XDG_STATE_HOME=$TMPDIR/crons is 5 'was not made here by you' cadre team list
+XDG_STATE_HOME=$TMPDIR/crons is 0 trusted cadre trust
+XDG_STATE_HOME=$TMPDIR/crons is 0 '^mine' cadre team list
+is 0 '^mine' cadre team list
+[ "$(cat .cadre/id)" = "$id" ] || bad "it got another id"
+echo short >.cadre/id
+is 5 'was not made here by you' cadre team list
+is 0 trusted cadre trust
+is 0 '^mine' cadre team list
+[ "$(wc -c <.cadre/id)" = 33 ] || bad "a malformed id was kept"
+
 # --- without its state.db ----------------------------------------------------------------
 
 # A state that lost its file hides behind no other one: neither a parent's nor the user's.
