@@ -347,8 +347,9 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const char *)a), ((const char *)b));
 }
 
-/* The newest few former states stay: their names are their times. */
-static void prune(int dir)
+/* The newest few former states stay: their names are their times.  `own` stays whatever
+ * the clock said. */
+static void prune(int dir, const char *own)
 {
 	char names[64][32];
 	int n = 0, fd = openat(dir, former, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -356,10 +357,11 @@ static void prune(int dir)
 	struct dirent *e;
 
 	while (d && n < 64 && (e = readdir(d)))
-		if (e->d_name[0] != '.' && strlen(e->d_name) < sizeof(names[0]))
+		if (e->d_name[0] != '.' && strcmp(e->d_name, own) != 0 &&
+		    strlen(e->d_name) < sizeof(names[0]))
 			memcpy(names[n++], e->d_name, strlen(e->d_name) + 1);
 	qsort(names, (size_t)n, sizeof(names[0]), by_name);
-	for (int i = 0; i + KEPT < n; i++)
+	for (int i = 0; i + KEPT - 1 < n; i++)
 		remove_folder(fd, names[i]);
 	if (d)
 		closedir(d);
@@ -434,7 +436,7 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 		if (renameat(fd, staging, fd, ready) || fsync(fd))
 			failed(f, "name restore.ready");
 		else if (finish_alone(fd, f) == 0)
-			prune(fd);
+			prune(fd, name);
 	}
 	if (f->code)
 		remove_folder(fd, staging);

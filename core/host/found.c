@@ -92,14 +92,50 @@ int found_open(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+static bool has(int dir, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW);
+}
+
+bool found_has_state(int dir)
+{
+	return has(dir, "state.db");
+}
+
+bool found_is_fresh(int dir)
+{
+	static const char *const ours[] = { ".", "..", ".gitignore", "id", "id.new" };
+	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = again < 0 ? NULL : fdopendir(again);
+	bool fresh = list != NULL;
+	struct dirent *e;
+
+	while (fresh && (e = readdir(list))) {
+		size_t i = 0;
+
+		while (i < 5 && strcmp(e->d_name, ours[i]) != 0)
+			i++;
+		fresh = i < 5;
+	}
+	if (list)
+		closedir(list);
+	else if (again >= 0)
+		close(again);
+	return fresh;
+}
+
+/* What is known is a state though its files were lost or are being restored: no other
+ * one takes its place unasked. */
 static enum found_why judge_open(int dir, const char *path)
 {
-	struct stat folder, file;
-	enum known_how how;
+	enum known_how how = known_look(dir, path);
+	struct stat folder;
 
-	if (fstat(dir, &folder) || fstatat(dir, "state.db", &file, AT_SYMLINK_NOFOLLOW))
+	if (fstat(dir, &folder) ||
+	    (how == KNOWN_NOT && !found_has_state(dir) && !has(dir, "restore.ready")))
 		return FOUND_NONE;
-	how = known_look(dir, path);
 	if (how == KNOWN_TRUSTED)
 		return FOUND_COUNTS;
 	if (folder.st_uid != geteuid())
@@ -227,6 +263,22 @@ void found_say(const struct found *x, char *line, size_t room)
 {
 	snprintf(line, room, "%s %s: it is passed over for %s", x->passed,
 		 words[x->why].what, x->path);
+}
+
+bool found_is_gone(const char *path)
+{
+	int dir = found_open(path);
+	bool gone = dir >= 0 && !found_has_state(dir);
+
+	if (dir >= 0)
+		close(dir);
+	return gone;
+}
+
+int found_say_gone(const char *path, struct fault *f)
+{
+	fault_set(f, FAULT_NOT_FOUND, "/home", "state.db of %.150s is gone", path);
+	return fault_hint(f, "bring it back, or: cadre restore FILE");
 }
 
 /* --- parts --------------------------------------------------------------------------------- */

@@ -5,7 +5,8 @@
  * clone.  It counts only if it is a folder that this user made here or trusts
  * (core/host/known.h), and git tracks nothing in it unless it is trusted.  One that does
  * not count is passed over, so that it hides no state further up; where there is
- * none, it is refused.  A `.cadre` without `state.db` is no state at all.
+ * none, it is refused.  A `.cadre` without `state.db` is no state
+ * unless it is known, or holds a restore that was interrupted.
  */
 #ifndef FOUND_H
 #define FOUND_H
@@ -50,6 +51,15 @@ bool found_place(const char *dir, char out[4096]);
 /* Whether a file in `dir` is of the project whose state is the folder `state`:
  * no other repository and no other state is in between. */
 bool found_is_of(const char *dir, const char *state);
+
+/* Whether a folder has a state; whether it holds nothing, or what an `init` that was
+ * killed leaves. */
+bool found_has_state(int dir);
+bool found_is_fresh(int dir);
+
+/* Whether `state.db` of a state is not there; and the fault that says so. */
+bool found_is_gone(const char *path);
+int found_say_gone(const char *path, struct fault *f);
 
 /* Opens a state folder that is no link itself: -1 with errno. */
 int found_open(const char *path);

@@ -4,7 +4,6 @@
 #include "core/host/home.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -74,36 +73,6 @@ static int make_home(const char *path, struct fault *f)
 	return 0;
 }
 
-/* Whether a folder holds nothing, or what an `init` that was killed leaves. */
-static bool is_fresh(int dir)
-{
-	static const char *const ours[] = { ".", "..", ".gitignore", "id", "id.new" };
-	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = again < 0 ? NULL : fdopendir(again);
-	bool fresh = list != NULL;
-	struct dirent *e;
-
-	while (fresh && (e = readdir(list))) {
-		size_t i = 0;
-
-		while (i < 5 && strcmp(e->d_name, ours[i]) != 0)
-			i++;
-		fresh = i < 5;
-	}
-	if (list)
-		closedir(list);
-	else if (again >= 0)
-		close(again);
-	return fresh;
-}
-
-static bool has_state(int dir)
-{
-	struct stat st;
-
-	return !fstatat(dir, "state.db", &st, AT_SYMLINK_NOFOLLOW);
-}
-
 /* Only what is a state, or is about to be one, is made private: a folder that
  * was named by mistake stays as it is. */
 static int keep_private(int dir, const char *path, enum meant meant, bool create,
@@ -113,7 +82,8 @@ static int keep_private(int dir, const char *path, enum meant meant, bool create
 
 	if (fstat(dir, &st) || !(st.st_mode & 077))
 		return 0;
-	if (meant == MEANT_NAMED && !has_state(dir) && !(create && is_fresh(dir))) {
+	if (meant == MEANT_NAMED && !found_has_state(dir) &&
+	    !(create && found_is_fresh(dir))) {
 		if (!create)
 			return 0;
 		fault_set(f, FAULT_DENIED, "/home",
@@ -148,7 +118,8 @@ static int check_folder(int dir, const char *path, enum meant meant, bool create
 			  path);
 		return fault_hint(f, "use a state folder of your own: --home DIR");
 	}
-	if ((create || has_state(dir)) && found_check_parts(dir, path, f) < 0)
+	if ((create || meant == MEANT_FOUND || found_has_state(dir)) &&
+	    found_check_parts(dir, path, f) < 0)
 		return f->code;
 	return keep_private(dir, path, meant, create, f);
 }
@@ -163,7 +134,8 @@ static int settle(struct home *h, char path[4096], enum meant meant, bool create
 	if (meant != MEANT_FOUND && create && stat(path, &st) && errno == ENOENT &&
 	    make_home(path, f) < 0)
 		return f->code;
-	if (meant == MEANT_FOUND)
+	h->found = meant == MEANT_FOUND;
+	if (h->found)
 		memcpy(h->dir, path, sizeof(h->dir));
 	else if (!realpath(path, h->dir))
 		return no_folder(path, f);
@@ -221,7 +193,7 @@ static int check_place(const char *path, struct fault *f)
 		why = FOUND_TRACKED;
 	dir = why == FOUND_NONE ? found_open(path) : -1;
 	if (dir >= 0) {
-		if (!is_fresh(dir) && known_look(dir, path) == KNOWN_NOT)
+		if (!found_is_fresh(dir) && known_look(dir, path) == KNOWN_NOT)
 			why = FOUND_UNKNOWN;
 		close(dir);
 	}
@@ -345,7 +317,10 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 		return 0;
 	h->settings.home = h->dir;
 	snprintf(h->lock, sizeof(h->lock), "%s/host.lock", h->dir);
-	if (restore_finish(h->dir, f) < 0 || settings_load(h, flags, create, f) < 0)
+	if (restore_finish(h->dir, f) < 0)
+		return f->code;
+	h->gone = h->found && found_is_gone(h->dir);
+	if (settings_load(h, flags, create && !h->gone, f) < 0)
 		return f->code;
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;
@@ -361,9 +336,10 @@ int home_find_with(struct home *h, const char *dir, bool create, const char *con
 		   struct fault *f)
 {
 	start(h);
-	if (load_identity(h, f) < 0 || find_dir(h, dir, create, f) < 0)
+	if (load_identity(h, f) < 0 || find_dir(h, dir, create, f) < 0 ||
+	    load(h, create, flags, f) < 0)
 		return f->code;
-	return load(h, create, flags, f);
+	return h->gone ? found_say_gone(h->dir, f) : 0;
 }
 
 int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/host/paths.h"
+#include "core/host/tracked.h"
 #include "storage/durable.h"
 #include "core/op.h"
 
@@ -296,6 +297,25 @@ static bool read_id(int dir, char id[KNOWN_ID + 1])
 	return n == KNOWN_ID;
 }
 
+/* The file is for whoever's folder it is, also where root has made it. */
+static int give(int dir, int fd)
+{
+	struct stat st;
+
+	if (fstat(dir, &st))
+		return -1;
+	return st.st_uid == geteuid() ? 0 : fchown(fd, st.st_uid, st.st_gid);
+}
+
+/* What other users and environments have noted stays known to them.  An id that git
+ * tracks is in every clone: a later one in the same place must not count for it. */
+static bool may_keep(const struct known *here)
+{
+	return strlen(here->id) == KNOWN_ID &&
+	       strspn(here->id, "0123456789abcdef") == KNOWN_ID &&
+	       tracked_look(here->path) == TRACKED_NOTHING;
+}
+
 static int make_id(int dir, char id[KNOWN_ID + 1], struct fault *f)
 {
 	uint8_t bytes[KNOWN_ID / 2];
@@ -308,7 +328,7 @@ static int make_id(int dir, char id[KNOWN_ID + 1], struct fault *f)
 	unlinkat(dir, "id.new", 0);
 	fd = openat(dir, "id.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
-	if (fd < 0 || dprintf(fd, "%s\n", id) < 0 || fsync(fd) ||
+	if (fd < 0 || dprintf(fd, "%s\n", id) < 0 || give(dir, fd) || fsync(fd) ||
 	    renameat(dir, "id.new", dir, "id") || fsync(dir))
 		rc = fault_set(f, FAULT_IO, "", "cannot write the state's id: %m");
 	if (fd >= 0)
@@ -385,13 +405,13 @@ static int add_locked(int dir, const char *path, enum known_how how, struct faul
 {
 	struct known here, noted;
 	char id[KNOWN_ID + 1];
+	bool keep = see(dir, path, &here) && may_keep(&here);
 
-	see(dir, path, &here);
 	if (find_noted(&here, &noted, f) < 0)
 		return f->code;
 	if (here.how == how || here.how == KNOWN_TRUSTED)
 		return replace(&here, f);
-	if (make_id(dir, id, f) < 0)
+	if (!keep && make_id(dir, id, f) < 0)
 		return f->code;
 	if (!see(dir, path, &here))
 		return fault_set(f, FAULT_IO, "", "%.150s has no id", path);

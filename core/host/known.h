@@ -32,8 +32,9 @@ struct known {
  * noted at its new place. */
 enum known_how known_look(int dir, const char *path);
 
-/* Notes it, under a new id unless it is noted so already; or removes what is noted at
- * `path`: 1, or 0 if nothing is.  A file that cannot be read is left as it is. */
+/* Notes it, under the id that it has, or a new one if it has none or git tracks what
+ * is in it; or removes what is noted at `path`: 1, or 0 if nothing is.  A file that
+ * cannot be read is left as it is. */
 int known_add(int dir, const char *path, enum known_how how, struct fault *f);
 int known_remove(const char *path, struct fault *f);
 

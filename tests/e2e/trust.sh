@@ -198,6 +198,52 @@ is 5 'was not made here by you' cadre team list
 is 0 trusted cadre trust
 is 0 '^mine' cadre team list
 
+# --- from another environment -----------------------------------------------------------
+
+# Who trusts it from elsewhere takes it from nobody.
+id=$(cat .cadre/id)
+XDG_STATE_HOME=$TMPDIR/crons is 5 'was not made here by you' cadre team list
+XDG_STATE_HOME=$TMPDIR/crons is 0 trusted cadre trust
+XDG_STATE_HOME=$TMPDIR/crons is 0 '^mine' cadre team list
+is 0 '^mine' cadre team list
+[ "$(cat .cadre/id)" = "$id" ] || bad "it got another id"
+echo short >.cadre/id
+is 5 'was not made here by you' cadre team list
+is 0 trusted cadre trust
+is 0 '^mine' cadre team list
+[ "$(wc -c <.cadre/id)" = 33 ] || bad "a malformed id was kept"
+
+# --- without its state.db ----------------------------------------------------------------
+
+# A state that lost its file hides behind no other one: neither a parent's nor the user's.
+cadre --home "$XDG_STATE_HOME/cadre" init >/dev/null && cadre --home "$XDG_STATE_HOME/cadre" team create users >/dev/null
+mkdir -p "$TMPDIR/outer/inner/deep" && cd "$TMPDIR/outer" && cadre init >/dev/null && cadre team create outers >/dev/null
+cd inner && git init . && cadre init >/dev/null && cadre team create inners >/dev/null
+cadre backup "$TMPDIR/inner.db" >/dev/null || bad "backup"
+rm .cadre/state.db*
+cd deep
+for verb in status doctor config up events logs backup 'task list' 'team list' 'team create t' mcp; do
+	is 3 "state.db of $TMPDIR/outer/inner/.cadre is gone" timeout 20 "$CADRE" $verb
+	grep -q 'cadre restore FILE' "$TMPDIR/err" || bad "$verb: no hint"
+done
+is 0 "^restored $TMPDIR/outer/inner/.cadre$" cadre restore "$TMPDIR/inner.db"
+is 0 '^inners' cadre team list
+# Nor does one whose restore was interrupted: whoever comes next ends it.
+mkdir ../.cadre/restore.ready && mv ../.cadre/state.db* ../.cadre/restore.ready
+cp ../.cadre/secret ../.cadre/restore.ready && printf 20260101-000000 >../.cadre/restore.ready/aside
+is 0 '^inners' cadre team list
+[ ! -e ../.cadre/restore.ready ] || bad "the restore was not ended"
+# Of a stranger's it ends nothing.
+mkdir -p "$TMPDIR/strange/.cadre/restore.ready" && cd "$TMPDIR/strange" || exit 1
+is 5 'strange/.cadre was not made here by you' cadre team list
+[ -e .cadre/restore.ready ] || bad "a stranger's restore was ended"
+# `init` begins anew what is gone.
+cd "$TMPDIR/outer/inner" && rm .cadre/state.db*
+is 0 . cadre init
+is 0 . cadre team create again
+rm -r "$XDG_STATE_HOME"/cadre/[!k]* "$TMPDIR/outer"
+cd "$TMPDIR/store" || exit 1
+
 # --- worktrees --------------------------------------------------------------------------
 
 git commit --allow-empty -m x && git worktree add ../tree || bad "worktree"

@@ -112,7 +112,8 @@ static int find(struct shown *s, struct fault *f)
 {
 	struct cli *cli = s->cli;
 
-	if (cli_folder(cli, false, f) < 0 && f->code != FAULT_NOT_FOUND)
+	if (cli_folder(cli, false, f) < 0 &&
+	    (f->code != FAULT_NOT_FOUND || cli->home.gone))
 		return f->code;
 	*f = (struct fault){ 0 };
 	if (config_load(&s->set, cli->home.vault[0] ? cli->home.dir : NULL, cli->flags,

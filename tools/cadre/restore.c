@@ -50,8 +50,9 @@ static int find_state(struct restore *r, struct fault *f)
 			*f = none;
 			return f->code;
 		}
-		if (home_init(&cli->home, cli->dir, cli->flags, f) < 0 ||
-		    cli_outside(cli, f) < 0)
+		if (!cli->home.gone &&
+		    (home_init(&cli->home, cli->dir, cli->flags, f) < 0 ||
+		     cli_outside(cli, f) < 0))
 			return f->code;
 	}
 	snprintf(path, sizeof(path), "%s/state.db", cli->home.dir);

@@ -319,8 +319,10 @@ int down_main(struct cli *cli, int argc, char **argv)
 
 	if (status)
 		return status;
-	if (cli_folder(cli, false, &f) < 0)
+	/* A host that runs on where its state.db is gone is ended all the same. */
+	if (cli_folder(cli, false, &f) < 0 && !cli->home.gone)
 		return cli_fault(cli, &f);
+	f = (struct fault){ 0 };
 	pid = home_holder(&cli->home);
 	if (pid && stop_host(&cli->home, pid, seconds, &f) < 0)
 		return cli_fault(cli, &f);
