@@ -7,6 +7,7 @@
  */
 #include "core/event.h"
 #include "core/inbox.h"
+#include "core/task.h"
 #include "core/team.h"
 #include "core/who.h"
 
@@ -84,6 +85,21 @@ int answer_undo(struct call *call, const struct answer_undo_in *in,
 	return rc < 0 ? rc : 0;
 }
 
+/* The claim of a caller who cancelled, or did not read, its answer. */
+static int give_back(struct call *call, const struct agent_row *a,
+		     const struct message_seen_in *in, int64_t *undone)
+{
+	struct task_row t;
+	int rc;
+
+	if (!in->has_epoch)
+		return fault_set(&call->fault, FAULT_INVALID, "/epoch",
+				 "a claim is named by its task and its epoch");
+	if ((rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	return undo_claim(call, a, t.id, in->epoch, undone);
+}
+
 int message_seen(struct call *call, const struct message_seen_in *in,
 		 struct message_seen_out *out)
 {
@@ -93,7 +109,7 @@ int message_seen(struct call *call, const struct message_seen_in *in,
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
 		return rc;
-	if (in->n_requests == 0 && in->n_lost == 0)
+	if (in->n_requests == 0 && in->n_lost == 0 && !in->task)
 		return fault_set(&call->fault, FAULT_INVALID, "/requests",
 				 "names no answer");
 	for (size_t i = 0; i < in->n_requests; i++) {
@@ -110,5 +126,5 @@ int message_seen(struct call *call, const struct message_seen_in *in,
 		if ((rc = inbox_unhand(call, &a, inbox_name(call, a.id, in->lost[i]),
 				       &out->returned)) < 0)
 			return rc;
-	return 0;
+	return in->task ? give_back(call, &a, in, &out->returned) : 0;
 }

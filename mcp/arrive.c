@@ -4,7 +4,8 @@
  * A receive names those of its inbox that were written and not cancelled, and only
  * these are acknowledged.  An answer that could not be written is settled as lost with
  * the client.  Whoever cancels has not read the answer that was written meanwhile: its
- * name is forgotten, so that it is handed out again, and its claim is given back.
+ * name is forgotten, so that it is handed out again, and its claim is given back unless
+ * the work began or a later request named the task.
  */
 #include "mcp/peer.h"
 
@@ -18,7 +19,7 @@ struct arrival {
 	char *id; /* of the request, as JSON text */
 	int64_t number; /* of the call */
 	char *name; /* of the hand-out; NULL: it is a claim */
-	json_t *claim, *lost; /* arguments of what takes it back */
+	json_t *lost; /* arguments of what takes it back; NULL: nothing was claimed */
 	const struct answers *with; /* it goes out with these */
 	const struct request *named_by; /* a receive that is under way */
 	bool written;
@@ -39,7 +40,6 @@ static void arrival_free(struct arrival *a)
 {
 	free(a->id);
 	free(a->name);
-	json_decref(a->claim);
 	json_decref(a->lost);
 	free(a);
 }
@@ -55,25 +55,50 @@ static struct arrival *take(struct arrival **at)
 
 /* --- before the call ------------------------------------------------------------ */
 
-static json_t *either(json_t *args, const char *one, const char *other)
+/* The value of an operation's field, under whichever of its names it was given. */
+static json_t *argument(const struct op *op, json_t *args, const char *name)
 {
-	json_t *value = json_object_get(args, one);
+	const struct field *field = field_find(op->in, name);
+	json_t *value = field ? json_object_get(args, field->name) : NULL;
 
-	return value ? value : json_object_get(args, other);
+	for (size_t i = 0; field && !value && field->aliases && field->aliases[i]; i++)
+		value = json_object_get(args, field->aliases[i]);
+	return value;
 }
 
-/* The arguments of the message.seen that takes a hand-out back.  The call's own arguments
- * may still have the names of the older dialect. */
-static json_t *lost_of(const struct op *op, json_t *args, const char *name)
+/* The arguments of the message.seen that takes an answer back: whose it was. */
+static json_t *lost_of(const struct op *op, json_t *args)
 {
-	json_t *agent = receives(op) ? either(args, "agent", "from")
-				     : either(args, "from", "agent");
-	json_t *team = either(args, "team", receives(op) ? "name" : "team_id");
+	return json_pack("{s:O*, s:O*}", "agent", argument(op, args, "agent"), "team",
+			 argument(op, args, "team"));
+}
 
-	if (!team)
-		team = either(args, "name", "team_id");
-	return json_pack("{s:[s], s:O*, s:O*}", "lost", name, "agent", agent, "team",
-			 team);
+/* Ids of tasks are numbers, written with any zeros before them. */
+static bool names_task(json_t *one, json_t *other)
+{
+	const char *a = json_string_value(one), *b = json_string_value(other);
+
+	return a && b && strcmp(a + strspn(a, "0"), b + strspn(b, "0")) == 0;
+}
+
+/* Whoever names the task of a claim has read its answer: it is not given back any more.
+ * A team that only one of them names may be the other's. */
+static void drop_claims_of(struct mcp *m, const struct op *op, json_t *args)
+{
+	json_t *task = argument(op, args, "task"), *team = argument(op, args, "team");
+	struct arrival **at = &m->arrivals;
+
+	while (task && *at) {
+		struct arrival *a = *at;
+		json_t *its = json_object_get(a->lost, "team");
+
+		if (a->written && !a->name &&
+		    names_task(task, json_object_get(a->lost, "task")) &&
+		    (!team || !its || json_equal(team, its)))
+			arrival_free(take(at));
+		else
+			at = &a->next;
+	}
 }
 
 static bool same(json_t *a, json_t *b, const char *key)
@@ -108,8 +133,10 @@ void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 	const char *key = receives(op) ? "request_id" : "idempotency_key";
 	char made[37];
 
+	drop_claims_of(r->mcp, op, args);
 	if (!gives(op))
 		return;
+	r->lost = lost_of(op, args);
 	if (!json_object_get(args, key)) {
 		client_key(made);
 		json_object_set_new(args, key, json_string(made));
@@ -117,21 +144,25 @@ void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 	if (strcmp(op->name, "task.claim") == 0 || !param_text(args, key))
 		return;
 	r->handout = strdup(param_text(args, key));
-	r->lost = lost_of(op, args, r->handout);
+	json_object_set_new(r->lost, "lost", json_pack("[s]", r->handout));
 	if (receives(op))
 		name_seen(r, args);
 }
 
 /* --- behind it -------------------------------------------------------------------- */
 
-static json_t *read_claim(const char *result)
+/* What was claimed for whom in which team; NULL: nothing. */
+static json_t *read_claim(json_t *whose, const char *result)
 {
 	json_t *answer = json_loads(result, 0, NULL), *claim = NULL;
 	json_t *epoch = json_object_get(answer, "epoch");
 	json_t *task = json_object_get(json_object_get(answer, "task"), "id");
 
-	if (epoch && task)
-		claim = json_pack("{s:O, s:O}", "task", task, "epoch", epoch);
+	if (epoch && task) {
+		claim = json_incref(whose);
+		json_object_set(claim, "task", task);
+		json_object_set(claim, "epoch", epoch);
+	}
 	json_decref(answer);
 	return claim;
 }
@@ -147,16 +178,22 @@ static void drop_named(struct request *r)
 			at = &(*at)->next;
 }
 
+/* Where there are too many the oldest leaves, and a claim before any hand-out: what was
+ * read and is forgotten would come again. */
 static void drop_oldest(struct mcp *m)
 {
-	struct arrival **at = &m->arrivals;
+	struct arrival **oldest = NULL, **claim = NULL;
 	size_t n = 0;
 
-	for (; *at; at = &(*at)->next)
-		if (++n > ARRIVALS_MAX && (*at)->written) {
-			arrival_free(take(at));
-			return;
-		}
+	for (struct arrival **at = &m->arrivals; *at; at = &(*at)->next, n++) {
+		if (!(*at)->written)
+			continue;
+		oldest = at;
+		if (!(*at)->name)
+			claim = at;
+	}
+	if (n > ARRIVALS_MAX && oldest)
+		arrival_free(take(claim ? claim : oldest));
 }
 
 void arrive_answered(struct request *r, const char *result)
@@ -177,7 +214,7 @@ void arrive_answered(struct request *r, const char *result)
 		a->name = strdup(r->handout);
 		a->lost = json_incref(r->lost);
 	} else {
-		a->claim = read_claim(result);
+		a->lost = read_claim(r->lost, result);
 	}
 	a->next = m->arrivals;
 	m->arrivals = a;
@@ -213,7 +250,7 @@ void mcp_wrote(struct mcp *m, bool arrived)
 		}
 		a->written = true;
 		client_settle(m->client, a->number, arrived);
-		if (arrived && (a->name || a->claim))
+		if (arrived && a->lost)
 			at = &a->next;
 		else
 			arrival_free(take(at));
@@ -236,9 +273,6 @@ void arrive_cancel(struct mcp *m, const char *id)
 	a = take(at);
 	if (!a->written)
 		client_settle(m->client, a->number, false);
-	else if (a->claim)
-		client_start(m->client, op_find("task.release"), a->claim, back_done,
-			     NULL);
 	else
 		client_start(m->client, op_find("message.seen"), a->lost, back_done,
 			     NULL);

@@ -5,7 +5,7 @@ usage: unseen.py N [DOOR...]        with the command in $CADRE
 At each door N hand-outs or claims are broken off near the moment of the answer: killed,
 cancelled, reset, or written to a full disk.  Then the doors are asked until nothing is
 left.  Every message must have been seen, and no task be held by nobody who was told."""
-import json, os, random, re, shutil, signal, socket, struct, subprocess, sys
+import json, os, random, re, shlex, shutil, signal, socket, struct, subprocess, sys
 import tempfile, time
 import urllib.request
 
@@ -45,7 +45,8 @@ class World:
         return json.loads(self.run(*words, "--json", who=who))
 
     def popen(self, *words, who="a", **more):
-        p = subprocess.Popen([CADRE, *words], env=self.who(who), cwd=self.top,
+        env = self.who(who) if who else self.env
+        p = subprocess.Popen([CADRE, *words], env=env, cwd=self.top,
                              stderr=subprocess.DEVNULL, **more)
         procs.append(p)
         return p
@@ -198,31 +199,71 @@ def mcp_killed(n, host):
     return drain(world, "mcp killed or left")
 
 
+def cancelled_claim(a, b, i, where):
+    """Whether a task stays held when its claim is cancelled near the answer."""
+    id = a.start("task", {"action": "claim", "wait_seconds": 30, **where})
+    time.sleep(.01)
+    team = {"team": where["team"]} if "team" in where else {}
+    made = b.start("task", {"action": "create", "title": "t%d" % i, **team})
+    soon(.004)
+    if i % 4 == 3:  # long after it
+        a.until(id)
+    a.put({"method": "notifications/cancelled", "params": {"requestId": id}})
+    task = json.loads(b.until(made)[made]["result"]["content"][0]["text"])["task"]["id"]
+    a.ask("ping")
+    for _ in range(200):
+        status = b.tool("task", action="show", task=task, **team)["task"]["status"]
+        if status == "pending":
+            break
+        time.sleep(.01)
+    b.tool("task", action="cancel", task=task, **team)
+    return status != "pending"
+
+
 def claims(n, host):
-    """A waiting claim is cancelled around the task's arrival: it is free then."""
+    """A waiting claim is cancelled around the task's arrival: it is free then, whoever
+    claimed it for whom in which team, and no other task of that number is."""
     world = World(host)
-    a, b = Mcp(world, "a"), Mcp(world, "b")
+    world.run("team", "create", "other", "--roles", "a")
+    own, b = Mcp(world, "a"), Mcp(world, "b")
+    everywhere, maker = Mcp(world, None), Mcp(world, None)
+    ways = [(own, b, {}), (everywhere, maker, {"team": "t", "agent": "a"}),
+            (everywhere, maker, {"team": "other"}),
+            (everywhere, maker, {"team": "other", "agent_name": "a"})]
     held = 0
     for i in range(n):
-        id = a.start("task", {"action": "claim", "wait_seconds": 30})
-        time.sleep(.01)
-        made = b.start("task", {"action": "create", "title": "t%d" % i})
-        soon(.004)
-        a.put({"method": "notifications/cancelled", "params": {"requestId": id}})
-        task = json.loads(b.until(made)[made]["result"]["content"][0]["text"])["task"]["id"]
-        a.ask("ping")
-        for _ in range(200):
-            status = b.tool("task", action="show", task=task)["task"]["status"]
-            if status == "pending":
-                break
-            time.sleep(.01)
-        held += status != "pending"
-        b.tool("task", action="cancel", task=task)
+        a, b, where = ways[i // 4 % len(ways)]
+        held += cancelled_claim(a, b, i, where)
     print("%-28s %-6s %6d tries, %d held by nobody" %
           ("claim cancelled", "host" if host else "direct", n, held), flush=True)
-    a.close()
+    for m in (own, everywhere, maker):
+        m.close()
     world.end()
-    return held
+    return held + claims_kept(host)
+
+
+def claims_kept(host):
+    """What a late cancel leaves alone: the same number elsewhere, and work that began."""
+    world = World(host)
+    world.run("team", "create", "other", "--roles", "a")
+    m = Mcp(world, None)
+    for team in ("t", "other"):
+        m.tool("task", action="create", title="x", team=team)
+    m.tool("task", action="claim", task="001", team="t")
+    first = m.n
+    m.tool("task", action="claim", task="001", team="other")
+    m.put({"method": "notifications/cancelled", "params": {"requestId": m.n}})
+    m.tool("task", action="start", task="001", team="t")
+    m.put({"method": "notifications/cancelled", "params": {"requestId": first}})
+    m.ask("ping")
+    time.sleep(.2)
+    stand = [m.tool("task", action="show", task="001", team=team)["task"]["status"]
+             for team in ("t", "other")]
+    m.close()
+    world.end()
+    if stand != ["in_progress", "pending"]:
+        print("late cancels of claims left %s" % stand)
+    return stand != ["in_progress", "pending"]
 
 
 def claim_full(n, host):
@@ -287,12 +328,15 @@ def guest_killed(n, host):
             break
         time.sleep(.1)
     for _ in range(n):
-        p = world.popen("exec", "t/a", "cadre inbox --wait-seconds 20 --json & p=$!;"
-                        "sleep 0.0%d; kill -%s $p; wait" % (DICE.randint(40, 90), DICE.choice(["9", "TERM"])),
+        p = world.popen("exec", "t/a", shlex.quote(CADRE) + " inbox --wait-seconds 20 --json & p=$!;"
+                        "sleep 0.0%d; kill -%s $p; wait $p; test $? -ne 127 || echo no command" % (DICE.randint(40, 90), DICE.choice(["9", "TERM"])),
                         who="lead", stdout=subprocess.PIPE)
         time.sleep(.04)
         id = b.start(*world.send())
-        world.look(p.stdout.read().decode())
+        got = p.stdout.read().decode()
+        if "no command" in got:
+            raise SystemExit("the guest does not find %s" % CADRE)
+        world.look(got)
         p.wait()
         p.stdout.close()
         b.until(id)
