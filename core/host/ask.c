@@ -85,6 +85,7 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 	out->has_stderr_size = cut[1];
 	out->stdout_size = g->stream[0].size;
 	out->stderr_size = g->stream[1].size;
+	out->has_job_id = g->job_id && (cut[0] || cut[1]);
 	out->job_id = g->job_id; /* told where the answer has no room for all */
 }
 
@@ -151,7 +152,7 @@ static bool take_exec(struct job *job, struct packet *answer, struct line *line)
 	if (!decode(job, answer, &m))
 		return false;
 	g = gather_of(job);
-	g->job_id = m.job_id;
+	g->job_id = m.has_job_id ? m.job_id : 0;
 	out->exit_code = m.exit_code;
 	take_part(job, g, (const char *const[]){ m.stdout, m.stderr },
 		  (const int64_t[]){ m.stdout_size, m.stderr_size });
