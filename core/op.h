@@ -186,8 +186,11 @@ struct text {
 void text_add(struct text *t, const char *data, size_t len);
 void text_addf(struct text *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-void text_add_json(struct text *t,
-		   const char *s); /* quoted; bad UTF-8 and NUL become U+FFFD */
+void text_add_json(struct text *t, const char *s);
+/* How many bytes of `s` fit when its JSON may take `room` bytes; whole
+ * characters only.  `*room` is lowered by what they take. */
+size_t text_json_fit(const char *s, size_t len, size_t *room);
+/* quoted; bad UTF-8 and NUL become U+FFFD */
 void text_release(struct text *t);
 /* Bytes of the well-formed character of two or more bytes at `s`; 0 if there
  * is none.  Overlong forms, surrogates and what lies beyond U+10FFFF are not

@@ -399,6 +399,7 @@ static int keep(struct call *call, const struct assignment_row *x,
 int result_store(struct call *call, const struct result_store_in *in,
 		 struct result_store_out *out)
 {
+	struct result_store_in r = *in;
 	struct assignment_row x;
 	int64_t row, at;
 	int rc = id_parse(call, ID_MESSAGE, in->message_id, &row, &at);
@@ -409,7 +410,10 @@ int result_store(struct call *call, const struct result_store_in *in,
 		return rc;
 	if (rc == 0 || x.at != at || x.agent != in->agent)
 		return 0;
-	rc = keep(call, &x, in);
+	r.success = r.success && r.exit_code == 0; /* a guest may say both */
+	if (r.elapsed_secs < 0 || r.elapsed_secs > INT32_MAX)
+		r.elapsed_secs = 0;
+	rc = keep(call, &x, &r);
 	out->stored = rc > 0;
 	return rc < 0 ? rc : 0;
 }

@@ -34,36 +34,9 @@ bool room_take_text(struct call *call, const char *text)
 	return room_take_bytes(call, text_json_size(text));
 }
 
-/* Bytes in JSON of the character at `s`, of which `*n` bytes are taken. */
-static size_t cost(const char *s, size_t len, size_t *n)
-{
-	unsigned char c = (unsigned char)*s;
-	size_t wide;
-
-	*n = 1;
-	if (c < ' ')
-		return strchr("\b\f\n\r\t", c) && c ? 2 : 6;
-	if (c < 0x80)
-		return c == '"' || c == '\\' ? 2 : 1;
-	wide = text_wide(s);
-	*n = wide && wide <= len ? wide : 1;
-	return *n > 1 ? wide : 3; /* U+FFFD */
-}
-
 size_t room_fit(const char *s, size_t len, size_t room)
 {
-	size_t at = 0, n, size;
-
-	if (len <= room / 6)
-		return len;
-	while (at < len) {
-		size = cost(s + at, len - at, &n);
-		if (size > room)
-			break;
-		room -= size;
-		at += n;
-	}
-	return at;
+	return text_json_fit(s, len, &room);
 }
 
 const char *room_text(struct call *call, const char *text, size_t most, int64_t *size)

@@ -157,6 +157,32 @@ void text_add_json(struct text *t, const char *s)
 	text_add(t, "\"", 1);
 }
 
+/* Bytes in JSON of the character at `s`, of which `*n` bytes are taken. */
+static size_t cost(const char *s, size_t len, size_t *n)
+{
+	unsigned char c = (unsigned char)*s;
+	size_t wide;
+
+	*n = 1;
+	if (c < ' ')
+		return strchr("\b\f\n\r\t", c) && c ? 2 : 6;
+	if (c < 0x80)
+		return c == '"' || c == '\\' ? 2 : 1;
+	wide = text_wide(s);
+	*n = wide && wide <= len ? wide : 1;
+	return *n > 1 ? wide : 3; /* U+FFFD */
+}
+
+size_t text_json_fit(const char *s, size_t len, size_t *room)
+{
+	size_t at = 0, n, size;
+
+	for (; at < len; at += n, *room -= size)
+		if ((size = cost(s + at, len - at, &n)) > *room)
+			break;
+	return at;
+}
+
 /* --- time ---------------------------------------------------------------------------- */
 
 enum { DAY_MS = 86400000 };

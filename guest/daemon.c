@@ -356,10 +356,10 @@ static size_t cost_of(const struct spool_result *r, const struct parts *p)
 {
 	size_t room = SIZE_MAX, before = room;
 
-	wire_fit(r->message_id, strlen(r->message_id), &room);
-	wire_fit(r->task_id, strlen(r->task_id), &room);
-	wire_fit(p->text[0], p->len[0], &room);
-	wire_fit(p->text[1], p->len[1], &room);
+	text_json_fit(r->message_id, strlen(r->message_id), &room);
+	text_json_fit(r->task_id, strlen(r->task_id), &room);
+	text_json_fit(p->text[0], p->len[0], &room);
+	text_json_fit(p->text[1], p->len[1], &room);
 	return before - room + 300; /* numbers and names of fields */
 }
 

@@ -7,7 +7,7 @@
 #include "guest/front.h"
 
 enum {
-	BODY_MOST = 1 << 20, /* of JSON; a message of 256 KiB escaped is in it */
+	BODY_MOST = 2 << 20, /* of JSON; a message of 256 KiB escaped is in it */
 	COLLECTING_MOST = 16, /* of those at once */
 	LIMIT_MOST = 1000,
 };

@@ -67,7 +67,7 @@ static void fit(struct wire_dir_listing *out)
 		const char *name = out->entries[n].name;
 		size_t len = strlen(name);
 
-		if (room < ENTRY_ROOM || wire_fit(name, len, &room) < len)
+		if (room < ENTRY_ROOM || text_json_fit(name, len, &room) < len)
 			break;
 		room -= room < ENTRY_ROOM ? room : ENTRY_ROOM;
 	}

@@ -61,11 +61,11 @@ void parts_fit(struct parts *p, size_t *room, bool marked, struct arena *a)
 	size_t left = *room > reserve ? *room - reserve : 0;
 	size_t half = left / 2, first = half, out, err;
 
-	wire_fit(p->text[0], p->len[0], &first);
+	text_json_fit(p->text[0], p->len[0], &first);
 	left -= half - first; /* what stdout surely gets */
-	err = wire_fit(p->text[1], p->len[1], &left);
+	err = text_json_fit(p->text[1], p->len[1], &left);
 	left += half - first;
-	out = wire_fit(p->text[0], p->len[0], &left);
+	out = text_json_fit(p->text[0], p->len[0], &left);
 	cut(p, 0, out, marked, a);
 	cut(p, 1, err, marked, a);
 	*room = left;

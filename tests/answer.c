@@ -465,6 +465,49 @@ static void test_endless(void **state)
 	scene_close(s);
 }
 
+/* What is well-formed and still cannot be so is not passed on. */
+static void test_lies(void **state)
+{
+	static const struct {
+		const char *type, *op, *args, *answer, *why;
+	} lies[] = {
+		{ "FileRead", "workspace.file_read",
+		  "{\"workspace\":\"w\",\"path\":\"p\"}",
+		  "{\"type\":\"FileContent\",\"content\":\"!!!!\",\"size\":3}",
+		  "no base64" },
+		{ "FileRead", "workspace.file_read",
+		  "{\"workspace\":\"w\",\"path\":\"p\"}",
+		  "{\"type\":\"FileContent\",\"content\":\"\",\"size\":0,"
+		  "\"more\":true}",
+		  "sends nothing" },
+		{ "ListDir", "workspace.list_dir", list,
+		  "{\"type\":\"DirListing\",\"entries\":[{\"name\":\"..\",\"kind\":"
+		  "\"dir\",\"size\":1,\"permissions\":\"r\"}]}",
+		  "no entry" },
+		{ "ListDir", "workspace.list_dir", list,
+		  "{\"type\":\"DirListing\",\"entries\":[{\"name\":\"a\",\"kind\":"
+		  "\"file\",\"size\":-1,\"permissions\":\"r\"}]}",
+		  "no entry" },
+		{ "ExecBackground", "workspace.exec_background", exec,
+		  "{\"type\":\"BackgroundStarted\",\"job_id\":2147483648}", "job" },
+		{ "SetEnv", "workspace.set_env",
+		  "{\"workspace\":\"w\",\"vars\":{\"A\":\"b\"}}",
+		  "{\"type\":\"SetEnvResult\",\"count\":-1}", "variables" },
+	};
+	struct scene *s = scene_open(place_unix, false);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+		s->answer = json_loads(lies[i].answer, 0, NULL);
+		expect_refused(
+			ask_made(s, lies[i].op, lies[i].args, lies[i].type, NULL),
+			lies[i].why);
+		json_decref(s->answer);
+	}
+	s->answer = NULL;
+	scene_close(s);
+}
+
 /* A caller that has gone is not asked for: its command's output stays there. */
 static json_t *make_and_leave(struct scene *s)
 {
@@ -587,7 +630,7 @@ int main(void)
 		cmocka_unit_test(test_hybrid),         cmocka_unit_test(test_serial),
 		cmocka_unit_test(test_endless),        cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_endless_result), cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_unread),         cmocka_unit_test(test_lies),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -85,6 +85,7 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 	out->has_stderr_size = cut[1];
 	out->stdout_size = g->stream[0].size;
 	out->stderr_size = g->stream[1].size;
+	out->has_job_id = g->job_id && (cut[0] || cut[1]);
 	out->job_id = g->job_id; /* told where the answer has no room for all */
 }
 
@@ -138,6 +139,13 @@ static bool take_exec_rest(struct job *job, struct packet *answer, struct line *
 	return false;
 }
 
+static bool check_job_id(int64_t id, struct fault *f)
+{
+	if (id < 1 || id > INT32_MAX)
+		answer_refuse(f, "calls a command job %lld", (long long)id);
+	return !f->code;
+}
+
 /* A command's output may come in parts: the first with its end, the others
  * by polling the job under which the rest is kept. */
 static bool take_exec(struct job *job, struct packet *answer, struct line *line)
@@ -150,8 +158,10 @@ static bool take_exec(struct job *job, struct packet *answer, struct line *line)
 		return take_exec_rest(job, answer, line);
 	if (!decode(job, answer, &m))
 		return false;
+	if (m.has_job_id && !check_job_id(m.job_id, &job->call.fault))
+		return false;
 	g = gather_of(job);
-	g->job_id = m.job_id;
+	g->job_id = m.has_job_id ? m.job_id : 0;
 	out->exit_code = m.exit_code;
 	take_part(job, g, (const char *const[]){ m.stdout, m.stderr },
 		  (const int64_t[]){ m.stdout_size, m.stderr_size });
@@ -181,7 +191,7 @@ static bool take_background(struct job *job, struct packet *answer, struct line 
 	struct wire_background_started m = { 0 };
 
 	(void)line;
-	if (decode(job, answer, &m))
+	if (decode(job, answer, &m) && check_job_id(m.job_id, &job->call.fault))
 		out->job_id = m.job_id;
 	return false;
 }
@@ -250,7 +260,12 @@ static bool take_set_env(struct job *job, struct packet *answer, struct line *li
 	struct wire_set_env_result m = { 0 };
 
 	(void)line;
-	if (decode(job, answer, &m))
+	if (!decode(job, answer, &m))
+		return false;
+	if (m.count < 0 || m.count > INT32_MAX)
+		answer_refuse(&job->call.fault, "says that %lld variables are set",
+			      (long long)m.count);
+	else
 		out->count = m.count;
 	return false;
 }
@@ -285,6 +300,10 @@ static bool check_content(struct job *job, const struct wire_file_content *m)
 	else if (in->has_length && bytes > in->length)
 		answer_refuse(f, "sends %zd bytes of the %lld that were asked for", bytes,
 			      (long long)in->length);
+	else if (bytes == 0 && m->more)
+		answer_refuse(f, "says more and more, and sends nothing");
+	else if (!base64_is(m->content, n))
+		answer_refuse(f, "sends what is no base64");
 	return !f->code;
 }
 
@@ -372,19 +391,34 @@ static void send_list(struct job *job, struct line *line)
 	ask_list(job, line, ANSWER_MS);
 }
 
-/* A further page holds only names behind the last one: none comes twice. */
-static bool goes_on(struct job *job, const struct wire_dir_listing *m)
+static bool is_entry(const struct dir_entry *e)
+{
+	static const char *const kinds[] = { "file", "dir", "symlink", "other" };
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		known |= strcmp(e->kind, kinds[i]) == 0;
+	return known && e->size >= 0 && *e->name && !strchr(e->name, '/') &&
+	       strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0;
+}
+
+/* Names go up, over all pages: none comes twice. */
+static bool check_page(struct job *job, const struct wire_dir_listing *m)
 {
 	const struct workspace_list_dir_out *out = job->call.out;
-	const char *last = out->entries[out->n_entries - 1].name;
+	struct fault *f = &job->call.fault;
+	const char *last = "";
 
-	for (size_t i = 0; i < m->n_entries; i++)
-		if (strcmp(m->entries[i].name, last) <= 0) {
-			answer_refuse(&job->call.fault,
-				      "lists names again that it has listed");
-			return false;
-		}
-	return true;
+	if (out->n_entries > 0)
+		last = out->entries[out->n_entries - 1].name;
+	for (size_t i = 0; i < m->n_entries && !f->code; i++) {
+		if (!is_entry(&m->entries[i]))
+			answer_refuse(f, "lists what is no entry of a directory");
+		else if (strcmp(m->entries[i].name, last) <= 0)
+			answer_refuse(f, "lists names again that it has listed");
+		last = m->entries[i].name;
+	}
+	return !f->code;
 }
 
 /* A long directory comes in pages; as much of it as fits is answered. */
@@ -395,7 +429,7 @@ static bool take_page(struct job *job, const struct wire_dir_listing *m,
 	struct gather *g = gather_of(job);
 	int64_t ms;
 
-	if (out->n_entries > 0 && !goes_on(job, m))
+	if (!check_page(job, m))
 		return false;
 	if (!listing_take(out, m, &g->room, &job->call.arena)) {
 		out->more = out->has_more = true;

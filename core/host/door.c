@@ -17,9 +17,10 @@ static bool is_ip(const char *s)
 	return inet_pton(AF_INET, s, ip) == 1 || inet_pton(AF_INET6, s, ip) == 1;
 }
 
-/* Splits ADDRESS:PORT and [ADDRESS]:PORT. */
-static int split(const char *address, char ip[48])
+/* The port of ADDRESS:PORT and [ADDRESS]:PORT; 0: it is neither. */
+static int split_port(const char *address)
 {
+	char ip[48];
 	const char *colon = strrchr(address, ':');
 	size_t n = colon ? (size_t)(colon - address) : 0;
 	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
@@ -40,21 +41,24 @@ void door_hear(struct tether *t, const char *address)
 	snprintf(t->http, sizeof(t->http), "%s", address ? address : "");
 }
 
-/* Where a machine is the host knows better than what runs in it. */
+/* Where a machine is the host knows, and nothing that runs in it: teammates show
+ * their tokens there. */
+static const char *known_ip(const struct tether *t)
+{
+	if (*t->ip)
+		return t->ip;
+	if (t->address.kind == LINK_UNIX)
+		return "127.0.0.1";
+	return t->address.kind == LINK_TCP ? t->address.path : NULL;
+}
+
 const char *door_url(const struct tether *t, struct arena *a)
 {
-	char said[48];
-	int port = split(t->http, said);
-	const char *ip = said;
+	int port = split_port(t->http);
+	const char *ip = known_ip(t);
 
-	if (!port)
+	if (!port || !ip)
 		return "";
-	if (*t->ip)
-		ip = t->ip;
-	else if (t->address.kind == LINK_UNIX)
-		ip = "127.0.0.1";
-	else if (t->address.kind == LINK_TCP)
-		ip = t->address.path;
 	return arena_printf(a, strchr(ip, ':') ? "http://[%s]:%d" : "http://%s:%d", ip,
 			    port);
 }

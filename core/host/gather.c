@@ -81,13 +81,13 @@ void outputs_join(const struct output s[2], const char *text[2], size_t len[2],
 	size_t half = ANSWER_ROOM / 2, left = half;
 
 	/* What the first leaves of its half is the second's, and then back. */
-	wire_fit(joined[0], s[0].len, &left);
+	text_json_fit(joined[0], s[0].len, &left);
 	left += half;
-	len[1] = wire_fit(joined[1], s[1].len, &left);
+	len[1] = text_json_fit(joined[1], s[1].len, &left);
 	half = ANSWER_ROOM / 2;
-	wire_fit(joined[0], s[0].len, &half);
+	text_json_fit(joined[0], s[0].len, &half);
 	left += ANSWER_ROOM / 2 - half;
-	len[0] = wire_fit(joined[0], s[0].len, &left);
+	len[0] = text_json_fit(joined[0], s[0].len, &left);
 	for (int i = 0; i < 2; i++) {
 		joined[i][len[i]] = '\0';
 		text[i] = joined[i];
@@ -100,7 +100,7 @@ static bool fits(const char *s, size_t *room)
 {
 	size_t len = strlen(s);
 
-	return wire_fit(s, len, room) == len;
+	return text_json_fit(s, len, room) == len;
 }
 
 static bool entry_fits(const struct dir_entry *e, size_t *room)

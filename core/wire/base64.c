@@ -113,3 +113,16 @@ ssize_t base64_decode(void *out, const char *s, size_t n)
 	last = decode_last(to, p);
 	return bad & (unsigned)BAD || last < 0 ? -1 : to + last - (unsigned char *)out;
 }
+
+bool base64_is(const char *s, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	unsigned char last[3];
+	unsigned bad = 0;
+
+	if (n % 4)
+		return false;
+	for (; n > 4; p += 4, n -= 4)
+		decode_four(p, &bad);
+	return !(bad & (unsigned)BAD) && (n == 0 || decode_last(last, p) >= 0);
+}

@@ -4,6 +4,7 @@
 #ifndef BASE64_H
 #define BASE64_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -16,6 +17,9 @@ void base64_encode(char *out, const void *data, size_t n);
 /* How many bytes a text of `n` characters stands for by its length and padding,
  * or -1 when its length is none of base64; the characters are not looked at. */
 ssize_t base64_bytes(const char *s, size_t n);
+
+/* Whether base64_decode() would take it. */
+bool base64_is(const char *s, size_t n);
 
 /* Decodes the `n` characters of `s` into `out`, which takes n / 4 * 3 bytes and
  * may be `s` itself.  How many bytes, or -1 when it is not base64. */

@@ -237,25 +237,3 @@ int wire_fault(const struct wire_error *e, struct fault *f)
 		f->retry_after_ms = e->retry_after_ms;
 	return code;
 }
-
-/* --- fitting ------------------------------------------------------------------ */
-
-static size_t cost(unsigned char c)
-{
-	if (c < 0x20 || c == 0x7f)
-		return 6;
-	return c == '"' || c == '\\' || c == '/' ? 2 : 1;
-}
-
-size_t wire_fit(const char *s, size_t len, size_t *room)
-{
-	size_t n = 0, left = *room;
-
-	while (n < len && cost((unsigned char)s[n]) <= left)
-		left -= cost((unsigned char)s[n++]);
-	if (n < len)
-		while (n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80)
-			left += cost((unsigned char)s[--n]);
-	*room = left;
-	return n;
-}

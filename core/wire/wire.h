@@ -68,8 +68,4 @@ void wire_write_fault(struct text *out, const struct fault *why, bool old,
 struct wire_error;
 int wire_fault(const struct wire_error *e, struct fault *f);
 
-/* How many bytes of `s` fit when its JSON may take `room` bytes; whole
- * characters only.  `*room` is lowered by what they take. */
-size_t wire_fit(const char *s, size_t len, size_t *room);
-
 #endif

@@ -78,7 +78,7 @@ expect 401 denied "$eve" /message -d '{"content":"x"}'
 expect 400 '/content' "$ann" /message -d '{"message_type":"text"}'
 expect 400 'no JSON' "$ann" /message -d '{"content":'
 expect 400 'no JSON' "$ann" /message -d '[]'
-expect 413 'over 1048576' "$ann" /message -d "$(head -c 60000 /dev/zero | tr '\0' a)" -H 'Content-Length: 1048577'
+expect 413 'over 2097152' "$ann" /message -d "$(head -c 60000 /dev/zero | tr '\0' a)" -H 'Content-Length: 2097153'
 expect 400 '/content' "$ann" /task -d '{"task_id":"x"}'
 [ "$(rows)" = "$before" ] || bad "what was refused became a row"
 

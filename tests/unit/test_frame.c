@@ -299,7 +299,7 @@ static void test_fit(void **state)
 		size_t room, fits;
 	} cases[] = {
 		{ "hello", 5, 5 },      { "hello", 3, 3 },
-		{ "", 0, 0 },           { "a\nb", 7, 2 },
+		{ "", 0, 0 },           { "a\nb\1", 4, 3 },
 		{ "\"\"", 3, 1 },       { "a\xc3\xa9z", 2, 1 },
 		{ "a\xc3\xa9z", 3, 3 }, { "\xf0\x9f\x98\x80", 3, 0 },
 	};
@@ -308,7 +308,8 @@ static void test_fit(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		size_t room = cases[i].room;
 
-		assert_int_equal(wire_fit(cases[i].text, strlen(cases[i].text), &room),
+		assert_int_equal(text_json_fit(cases[i].text, strlen(cases[i].text),
+					       &room),
 				 cases[i].fits);
 		assert_true(room <= cases[i].room);
 	}
