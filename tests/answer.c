@@ -499,9 +499,8 @@ static void test_lies(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
 		s->answer = json_loads(lies[i].answer, 0, NULL);
-		expect_refused(
-			ask_made(s, lies[i].op, lies[i].args, lies[i].type, NULL),
-			lies[i].why);
+		expect_refused(ask_made(s, lies[i].op, lies[i].args, lies[i].type, NULL),
+			       lies[i].why);
 		json_decref(s->answer);
 	}
 	s->answer = NULL;

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/host/found.h"
 #include "core/host/home.h"
 #include "core/host/tracked.h"
 #include "tests/lib/user.h"
