@@ -30,7 +30,7 @@ int assignments_end(struct call *call, const char *why);
  * fault at /before.  Without an id there is no such end. */
 int assignment_before(struct call *call, const char *id, int64_t *row);
 
-/* Who collects results: see inbox_name() for the names. */
+/* A collection of results and its receiver: see inbox_name() for the names. */
 struct collecting {
 	const struct agent_row *agent;
 	int64_t request; /* or 0 */

@@ -61,7 +61,7 @@ struct settings {
 /* What holds where nothing is configured, for a state that is nowhere. */
 void settings_init(struct settings *s);
 
-/* What an answer gave to its caller, and is taken back when it reaches nobody: see
+/* Messages and claims that an answer gave, taken back when it reaches nobody: see
  * undo.c. */
 struct given {
 	int64_t agent; /* 0: nothing */

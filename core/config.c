@@ -160,7 +160,7 @@ static bool is_section(const char *name)
 	return false;
 }
 
-/* Who wrote a project's file may be anybody. */
+/* A project's file may have been written by anybody. */
 static int refuse_state_key(struct config_set *s, const struct toml_entry *e,
 			    const char *name, struct fault *f)
 {

@@ -104,7 +104,7 @@ static bool ask_rest(struct job *job, struct gather *g, struct line *line)
 	return ms > 0;
 }
 
-/* One part of both streams; false when it brought nothing. */
+/* Takes a part of both streams; false when it brought nothing. */
 static bool take_part(struct job *job, struct gather *g, const char *const part[2],
 		      const int64_t size[2])
 {

@@ -130,7 +130,7 @@ static void ask_part(struct collect *c)
 		give_up(c, &f);
 }
 
-/* One part; true when it brought something and there is more. */
+/* Takes a part; true when it brought something and there is more. */
 static bool take_part(struct collect *c, const struct wire_daemon_results *m,
 		      struct fault *f)
 {

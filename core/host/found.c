@@ -23,7 +23,7 @@ static bool same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* What a file of git's names, from where it stands; false when it names nothing. */
+/* The path that a file of git's names, from where it stands; false when there is none. */
 static bool follow(const char *dir, const char *name, const char *word, char out[4096])
 {
 	char path[4096], line[4096];

@@ -9,7 +9,7 @@
 
 #include "core/host/answer.h"
 
-/* One stream of a command. */
+/* A stream of a command's output. */
 struct output {
 	struct piece *first, **end;
 	size_t len; /* bytes kept */

@@ -15,7 +15,7 @@
 void gift_answered(struct conn *c, struct job *job, bool told);
 /* The answer of the request with this id arrived: what it gave is not taken back. */
 void gift_arrived(struct conn *c, const char *id);
-/* It reached nobody. */
+/* The answer reached nobody. */
 void gift_lost(struct conn *c, const char *id);
 /* The connection is closed. */
 void gifts_close(struct conn *c);

@@ -308,7 +308,7 @@ static void start(struct home *h)
 	settings_init(&h->settings);
 }
 
-/* What is read once the folder is known. */
+/* Settings and names that are read once the folder is known. */
 static int load(struct home *h, bool create, const char *const *flags, struct fault *f)
 {
 	if (find_sockets(h, f) < 0)
