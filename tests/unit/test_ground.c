@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "storage/inside.h"
+#include "storage/restore.h"
 #include "tests/lib/folder.h"
 
 struct place {
@@ -314,6 +315,32 @@ static void test_replaced_before_it_is_opened_again(void **state)
 	store_close(s);
 }
 
+/* What was written to a staged state, and not moved from its log, is not thrown away. */
+static void test_staged_log(void **state)
+{
+	struct place *p = *state;
+	char backup[160], stage[160], log[200], aside[300];
+	struct store *s = open_it(p);
+	FILE *file;
+
+	snprintf(backup, sizeof(backup), "%s/backup", p->dir);
+	assert_int_equal(store_backup(s, backup, &p->fault), 0);
+	store_close(s);
+	assert_int_equal(restore_stage(p->dir, backup, stage, sizeof(stage), &p->fault),
+			 0);
+	snprintf(log, sizeof(log), "%s/state.db-wal", stage);
+	file = fopen(log, "w");
+	assert_non_null(file);
+	fputs("x", file);
+	fclose(file);
+	assert_int_equal(restore_commit(p->dir, backup, aside, sizeof(aside), &p->fault),
+			 FAULT_IO);
+	assert_non_null(strstr(p->fault.text, "still in its log"));
+	assert_int_equal(access(stage, F_OK), -1);
+	p->fault = (struct fault){ 0 };
+	store_close(open_it(p));
+}
+
 #define STORY(name) cmocka_unit_test_setup_teardown(name, make, clear)
 
 int main(void)
@@ -329,6 +356,7 @@ int main(void)
 		STORY(test_removed_under_commit),
 		STORY(test_wal_removed),
 		STORY(test_replaced_before_it_is_opened_again),
+		STORY(test_staged_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
