@@ -62,21 +62,36 @@ static int note_restored(struct call *call, const struct workspace_row *w,
 		       : sql_run(call, workspace_restored, .id = w->id, .snapshot = row);
 }
 
-/* A guest with another spool than the one before knows nothing of what was accepted
- * there: it may have run, and is not told again.  Before spools had identities, a
- * workspace's id stood for the one that it had. */
-static int note_spool(struct call *call, const struct workspace_row *w, const char *spool)
+/* Why a guest's spool is not the one that accepted, or a copy of it from an earlier
+ * time; NULL: it is the same.  Before spools had identities, a workspace's id stood for
+ * the one that it had. */
+static const char *spool_trouble(struct call *call, const struct workspace_row *w,
+				 const struct workspace_note_in *in)
 {
 	const char *before = w->spool;
+
+	if (!before && *in->spool)
+		before = id_public(call, ID_WORKSPACE, w->id, w->created_at);
+	if (before && strcmp(before, in->spool) != 0)
+		return "interrupted: the guest's spool was lost";
+	if (before && in->has_spool_seq && in->spool_seq < w->spool_seq)
+		return "interrupted: an older copy of the guest's spool was put back";
+	return NULL;
+}
+
+/* What was accepted may have run though the guest's spool does not know of it: it ends,
+ * and is not told again. */
+static int note_spool(struct call *call, const struct workspace_row *w,
+		      const struct workspace_note_in *in)
+{
+	const char *trouble = spool_trouble(call, w, in);
 	int rc;
 
-	if (!before && *spool)
-		before = id_public(call, ID_WORKSPACE, w->id, w->created_at);
-	if (before && strcmp(before, spool) != 0 && w->agent &&
-	    (rc = assignment_interrupt(call, w->agent,
-				       "interrupted: the guest's spool was lost")) < 0)
+	if (trouble && w->agent &&
+	    (rc = assignment_interrupt(call, w->agent, trouble)) < 0)
 		return rc;
-	rc = sql_run(call, workspace_set_spool, .id = w->id, .spool = spool);
+	rc = sql_run(call, workspace_set_spool, .id = w->id, .spool = in->spool,
+		     .seq = in->spool_seq);
 	return rc < 0 ? rc : 0;
 }
 
@@ -101,7 +116,7 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 	if (in->guest_boot && (rc = sql_run(call, workspace_set_boot, .id = w.id,
 					    .guest_boot = in->guest_boot)) < 0)
 		return rc;
-	if (in->spool && (rc = note_spool(call, &w, in->spool)) < 0)
+	if (in->spool && (rc = note_spool(call, &w, in)) < 0)
 		return rc;
 	if (in->http && (rc = note_door(call, &w, in->http)) < 0)
 		return rc;
@@ -167,6 +182,8 @@ int workspace_rows(struct call *call, const struct workspace_rows_in *in,
 			.pid_start = r.pid_start,
 			.machine_boot = r.machine_boot,
 			.guest_boot = r.guest_boot,
+			.spool = r.spool,
+			.spool_seq = r.spool_seq,
 			.has_cid = r.cid != 0,
 			.cid = r.cid,
 			.has_slot = r.slot != 0,

@@ -223,7 +223,7 @@ void duty_work(struct guest *g)
 	struct duty *d;
 	int rc = 1;
 
-	while (!g->stopping && rc > 0 && (d = free_place(g))) {
+	while (g->met && !g->stopping && rc > 0 && (d = free_place(g))) {
 		d->guest = g;
 		rc = spool_next(g->spool, &a, &as, &f);
 		if (rc > 0 && begin(g, d, &as, &a))
@@ -481,6 +481,8 @@ void duty_beat(struct guest *g)
 	struct fault f = { 0 };
 
 	spool_count(g->spool, &c, &f);
+	beat.has_spool_seq = true;
+	beat.spool_seq = spool_seq(g->spool);
 	beat.waiting = c.waiting;
 	beat.results = c.results;
 	for (int i = 0; i < AT_ONCE; i++)

@@ -336,7 +336,6 @@ int guest_main(const struct guest_options *options)
 			fprintf(stderr, "hint: %s\n", f.hint);
 		status = f.code == FAULT_CONFLICT ? fault_info(f.code)->exit_status : 1;
 	} else {
-		duty_work(g);
 		uv_run(&g->loop, UV_RUN_DEFAULT);
 		status = g->lost;
 	}

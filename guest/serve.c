@@ -23,6 +23,24 @@ static bool proves(const char *given, const char *token)
 	return token_equal(a, b, sizeof(a));
 }
 
+/* The host knows which spool accepted.  Another one, or a copy from an earlier time, may
+ * hold what has run since: before anything begins, it is emptied. */
+static int meet(struct guest *g, const struct wire_hello *hello, struct fault *f)
+{
+	bool known = hello->spool && !strcmp(hello->spool, spool_identity(g->spool));
+
+	if (g->met || strcmp(hello->role, "host") != 0)
+		return 0;
+	if (hello->spool &&
+	    (!known ||
+	     (hello->has_spool_seq && hello->spool_seq > spool_seq(g->spool))) &&
+	    spool_renew(g->spool, f))
+		return f->code;
+	g->met = true;
+	duty_work(g);
+	return 0;
+}
+
 static int answer_hello(struct errand *q, struct fault *f)
 {
 	static const char *const features[] = { "id", "ack", "range", "heartbeat" };
@@ -32,11 +50,11 @@ static int answer_hello(struct errand *q, struct fault *f)
 	const char *workspace = spool_owner(g->spool);
 	struct wire_hello own = {
 		.version = o->version,
+		.has_spool_seq = true,
 		.role = "guest",
 		.agent = o->agent,
 		.workspace = workspace,
 		.boot_id = g->boot_id,
-		.spool = spool_identity(g->spool),
 		.http = front_address(g),
 		.features = (const char **)features,
 		.n_features = sizeof(features) / sizeof(features[0]),
@@ -58,6 +76,10 @@ static int answer_hello(struct errand *q, struct fault *f)
 		return fault_hint(f, "A guest serves one workspace: start another, or "
 				     "this one with a new state folder.");
 	}
+	if (meet(g, hello, f))
+		return f->code;
+	own.spool = spool_identity(g->spool);
+	own.spool_seq = spool_seq(g->spool);
 	door_host_came(q->peer, hello);
 	errand_answer(q, "Hello", &own);
 	duty_beat(g); /* what waits is told at once */
@@ -251,6 +273,10 @@ static int serve(struct errand *q, struct fault *f)
 	if (packet_decode_as(&q->packet, q->packet.wire->record, body, &q->arena, f))
 		return f->code;
 	q->body = body;
+	if (!q->peer->hello && s->serve != answer_hello && !q->guest->met) {
+		q->guest->met = true; /* by a host of the older dialect */
+		duty_work(q->guest);
+	}
 	return s->serve(q, f);
 }
 

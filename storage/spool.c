@@ -75,7 +75,7 @@ int spool_drop(struct spool *s, const char *message_id, int64_t now, struct faul
 	rc = spool_note(s, message_id, now, f);
 	if (!rc)
 		rc = spool_run(s, spool_get(s, SPOOL_DROP, message_id), f);
-	return spool_end(s, !rc, f) ? f->code : rc;
+	return spool_end_counted(s, !rc, f) ? f->code : rc;
 }
 
 int spool_next(struct spool *s, struct arena *arena, struct spool_assignment *a,
@@ -96,11 +96,16 @@ int spool_next(struct spool *s, struct arena *arena, struct spool_assignment *a,
 int spool_start(struct spool *s, const char *message_id, const char *task_id, int64_t now,
 		struct fault *f)
 {
-	sqlite3_stmt *st = spool_get(s, SPOOL_START, message_id);
+	sqlite3_stmt *st;
+	int rc = spool_begin(s, f);
 
+	if (rc)
+		return rc;
+	st = spool_get(s, SPOOL_START, message_id);
 	sqlite3_bind_int64(st, 2, now);
 	sqlite3_bind_text(st, 3, task_id, -1, SQLITE_STATIC);
-	return spool_run(s, st, f);
+	rc = spool_run(s, st, f);
+	return spool_end_counted(s, !rc, f) ? f->code : rc;
 }
 
 /* --- results --------------------------------------------------------------------- */

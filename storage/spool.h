@@ -67,6 +67,12 @@ const char *spool_owner(const struct spool *s);
 /* Which spool this is: no other has the same, before or after.  One that was made
  * before spools had identities has its workspace's id. */
 const char *spool_identity(const struct spool *s);
+/* How many commands it has let begin or called off since it was made: a copy of an
+ * earlier time knows of fewer. */
+int64_t spool_seq(const struct spool *s);
+/* It is not the one that accepted: it forgets all but its variables, and gets a new
+ * identity. */
+int spool_renew(struct spool *s, struct fault *f);
 /* Whether the file is no longer in its folder: removed, or another in its place.
  * Nothing is written to such a one; FAULT_CONFLICT says so. */
 bool spool_is_lost(struct spool *s);

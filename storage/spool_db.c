@@ -10,7 +10,7 @@
 #include "storage/defend.h"
 #include "storage/durable.h"
 
-enum { VERSION = 2, IDENTITY_BYTES = 16 };
+enum { VERSION = 3, IDENTITY_BYTES = 16 };
 
 #define DAYS_MS (86400 * INT64_C(1000))
 #define KNOWN_FOR (90 * DAYS_MS) /* longer than a host keeps a delivery */
@@ -25,7 +25,7 @@ static const char pragmas[] = "PRAGMA auto_vacuum = FULL;"
 static const char shape[] =
 	"CREATE TABLE spool (one INTEGER PRIMARY KEY CHECK (one = 1),"
 	" workspace TEXT NOT NULL, identity TEXT NOT NULL,"
-	" restores INTEGER NOT NULL) STRICT;"
+	" restores INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0) STRICT;"
 	"CREATE TABLE had (message_id TEXT PRIMARY KEY, at INTEGER NOT NULL)"
 	" STRICT, WITHOUT ROWID;"
 	"CREATE TABLE assignment (seq INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -40,15 +40,19 @@ static const char shape[] =
 	" out TEXT NOT NULL, err TEXT NOT NULL) STRICT;"
 	"CREATE TABLE env (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 	" STRICT, WITHOUT ROWID;"
-	"PRAGMA user_version = 2;";
+	"PRAGMA user_version = 3;";
 
 /* Version 1 had no identity: the workspace's id stands for the one spool that it
  * had then. */
 static const char identify[] =
 	"ALTER TABLE spool ADD COLUMN identity TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE spool ADD COLUMN restores INTEGER NOT NULL DEFAULT 0;"
-	"UPDATE spool SET identity = workspace;"
-	"PRAGMA user_version = 2;";
+	"UPDATE spool SET identity = workspace;";
+
+/* Version 2 did not count. */
+static const char number[] =
+	"ALTER TABLE spool ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;"
+	"PRAGMA user_version = 3;";
 
 static const char empty[] =
 	"DELETE FROM had; DELETE FROM assignment; DELETE FROM result;";
@@ -65,6 +69,7 @@ static const char *const texts[SPOOL_STATEMENTS] = {
 		       " WHERE started_at IS NULL ORDER BY seq LIMIT 1",
 	[SPOOL_START] = "UPDATE assignment SET started_at = ?2, task_id = ?3"
 			" WHERE message_id = ?1 AND started_at IS NULL",
+	[SPOOL_SEQ] = "UPDATE spool SET seq = seq + 1",
 	[SPOOL_DROP] = "DELETE FROM assignment"
 		       " WHERE message_id = ?1 AND started_at IS NULL",
 	[SPOOL_FORGET] = "DELETE FROM assignment WHERE message_id = ?1",
@@ -107,6 +112,7 @@ struct spool {
 	int fail_with;
 	char owner[64];
 	char identity[64];
+	int64_t restores, seq;
 };
 
 /* --- statements --------------------------------------------------------------- */
@@ -258,44 +264,60 @@ static int make_identity(struct spool *s, struct fault *f)
 	return 0;
 }
 
-/* Writes the only row of the table `spool`: owner, identity, restores. */
-static int write_self(struct spool *s, int64_t restores, struct fault *f)
+/* Writes the only row of the table `spool`: owner, identity, restores, seq. */
+static int write_self(struct spool *s, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
 	int rc;
 
-	sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO spool VALUES (1, ?1, ?2, ?3)",
+	sqlite3_prepare_v2(s->db,
+			   "INSERT OR REPLACE INTO spool (one, workspace, identity,"
+			   " restores, seq) VALUES (1, ?1, ?2, ?3, ?4)",
 			   -1, &st, NULL);
 	sqlite3_bind_text(st, 1, s->owner, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 2, s->identity, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(st, 3, restores);
+	sqlite3_bind_int64(st, 3, s->restores);
+	sqlite3_bind_int64(st, 4, s->seq);
 	rc = spool_run(s, st, f);
 	sqlite3_finalize(st);
 	return rc;
 }
 
-/* A new spool: `sql` makes its tables, or empties them. */
-static int make(struct spool *s, const char *sql, const struct spool_place *place,
-		struct fault *f)
+/* A new identity: `sql` makes the tables, or empties them. */
+static int begin_anew(struct spool *s, const char *sql, struct fault *f)
 {
 	int rc = make_identity(s, f);
 
 	if (rc || (rc = spool_begin(s, f)))
 		return rc;
-	if (*place->workspace)
-		snprintf(s->owner, sizeof(s->owner), "%s", place->workspace);
+	s->seq = 0;
 	rc = execute(s, sql, f);
 	if (!rc)
-		rc = write_self(s, place->restores < 0 ? 0 : place->restores, f);
+		rc = write_self(s, f);
 	return spool_end(s, !rc, f) ? f->code : rc;
 }
 
-static int read_self(struct spool *s, int64_t *restores, struct fault *f)
+static int make(struct spool *s, const char *sql, const struct spool_place *place,
+		struct fault *f)
+{
+	if (*place->workspace)
+		snprintf(s->owner, sizeof(s->owner), "%s", place->workspace);
+	s->restores = place->restores < 0 ? 0 : place->restores;
+	return begin_anew(s, sql, f);
+}
+
+int spool_renew(struct spool *s, struct fault *f)
+{
+	return begin_anew(s, empty, f);
+}
+
+static int read_self(struct spool *s, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
 	struct arena a = { 0 };
 	int rc = sqlite3_prepare_v2(
-		s->db, "SELECT workspace, identity, restores FROM spool", -1, &st, NULL);
+		s->db, "SELECT workspace, identity, restores, seq FROM spool", -1, &st,
+		NULL);
 
 	if (rc != SQLITE_OK)
 		return broken(s, rc, f);
@@ -304,19 +326,23 @@ static int read_self(struct spool *s, int64_t *restores, struct fault *f)
 		 rc == 1 ? spool_text(st, 0, &a) : "unknown");
 	snprintf(s->identity, sizeof(s->identity), "%s",
 		 rc == 1 ? spool_text(st, 1, &a) : "");
-	*restores = rc == 1 ? sqlite3_column_int64(st, 2) : 0;
+	s->restores = rc == 1 ? sqlite3_column_int64(st, 2) : 0;
+	s->seq = rc == 1 ? sqlite3_column_int64(st, 3) : 0;
 	sqlite3_finalize(st);
 	arena_release(&a);
 	return rc < 0 ? rc : 0;
 }
 
-static int upgrade(struct spool *s, struct fault *f)
+static int upgrade(struct spool *s, int version, struct fault *f)
 {
 	int rc = spool_begin(s, f);
 
 	if (rc)
 		return rc;
-	rc = execute(s, identify, f);
+	if (version < 2)
+		rc = execute(s, identify, f);
+	if (!rc)
+		rc = execute(s, number, f);
 	return spool_end(s, !rc, f) ? f->code : rc;
 }
 
@@ -342,8 +368,7 @@ static int set_aside(struct spool *s, const char *path, struct arena *a, struct 
 }
 
 /* What is there, of this or an older version; `path` is where. */
-static int read_spool(struct spool *s, const char *path, int version, int64_t *restores,
-		      struct fault *f)
+static int read_spool(struct spool *s, const char *path, int version, struct fault *f)
 {
 	int rc = 0;
 
@@ -351,22 +376,21 @@ static int read_spool(struct spool *s, const char *path, int version, int64_t *r
 		return fault_set(f, FAULT_CONFLICT, "", "%s is of a newer version (%d)",
 				 path, version);
 	if (version < VERSION)
-		rc = upgrade(s, f);
-	return rc ? rc : read_self(s, restores, f);
+		rc = upgrade(s, version, f);
+	return rc ? rc : read_self(s, f);
 }
 
 /* Goes on with a spool that is this workspace's or nobody's: empties it if the workspace
  * was put back to a snapshot since, gives it an identity if it has none, and an owner if
  * it has none. */
-static int keep(struct spool *s, const struct spool_place *place, int64_t restores,
-		struct fault *f)
+static int keep(struct spool *s, const struct spool_place *place, struct fault *f)
 {
 	int rc = 0;
 
-	if (place->restores >= 0 && place->restores != restores)
+	if (place->restores >= 0 && place->restores != s->restores)
 		return make(s, empty, place, f);
 	if (!*s->identity && !(rc = make_identity(s, f)))
-		rc = write_self(s, restores, f);
+		rc = write_self(s, f);
 	if (!rc && !*s->owner && *place->workspace)
 		rc = spool_adopt(s, place->workspace, f);
 	return rc;
@@ -377,16 +401,15 @@ static int settle(struct spool *s, const char *path, const struct spool_place *p
 		  struct arena *a, struct fault *f)
 {
 	int version = 0, rc = read_version(s, &version, f);
-	int64_t restores = 0;
 
 	if (rc)
 		return rc;
 	if (version == 0)
 		return make(s, shape, place, f);
-	if ((rc = read_spool(s, path, version, &restores, f)))
+	if ((rc = read_spool(s, path, version, f)))
 		return rc;
 	if (!*place->workspace || !*s->owner || !strcmp(s->owner, place->workspace))
-		return keep(s, place, restores, f);
+		return keep(s, place, f);
 	rc = set_aside(s, path, a, f);
 	return rc ? rc : make(s, shape, place, f);
 }
@@ -394,6 +417,21 @@ static int settle(struct spool *s, const char *path, const struct spool_place *p
 const char *spool_identity(const struct spool *s)
 {
 	return s->identity;
+}
+
+int64_t spool_seq(const struct spool *s)
+{
+	return s->seq;
+}
+
+int spool_end_counted(struct spool *s, bool ok, struct fault *f)
+{
+	int rc = ok ? spool_run(s, spool_get(s, SPOOL_SEQ, NULL), f) : 0;
+
+	if (spool_end(s, ok && !rc, f) || rc)
+		return f->code;
+	s->seq += ok;
+	return 0;
 }
 
 const char *spool_owner(const struct spool *s)

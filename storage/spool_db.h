@@ -18,6 +18,7 @@ enum spool_statement {
 	SPOOL_ROOM,
 	SPOOL_NEXT,
 	SPOOL_START,
+	SPOOL_SEQ,
 	SPOOL_DROP,
 	SPOOL_FORGET,
 	SPOOL_FINISH,
@@ -38,6 +39,9 @@ sqlite3_stmt *spool_get(struct spool *s, enum spool_statement id, const char *te
 
 /* Runs it to its end; 0, or a fault. */
 int spool_run(struct spool *s, sqlite3_stmt *st, struct fault *f);
+
+/* The end of a change that lets a command begin or calls one off: spool_end, counted. */
+int spool_end_counted(struct spool *s, bool ok, struct fault *f);
 
 /* One row: 1, 0 if there is none, or a fault.  The caller resets. */
 int spool_row(struct spool *s, sqlite3_stmt *st, struct fault *f);

@@ -14,7 +14,7 @@ ON CONFLICT DO NOTHING;
 -- text: team_name agent_name parent_name
 SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
 	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
-	w.guest_boot, w.spool, w.created_at, t.name AS team_name,
+	w.guest_boot, w.spool, w.spool_seq, w.created_at, t.name AS team_name,
 	a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent WHERE w.id = :id;
@@ -37,7 +37,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- text: team_name agent_name parent_name
 SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
 	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
-	w.guest_boot, w.spool, w.created_at, t.name AS team_name,
+	w.guest_boot, w.spool, w.spool_seq, w.created_at, t.name AS team_name,
 	a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent
@@ -61,7 +61,11 @@ WHERE id = :id;
 UPDATE workspace SET guest_boot = :guest_boot WHERE id = :id;
 
 -- name: workspace_set_spool
-UPDATE workspace SET spool = nullif(:spool, '') WHERE id = :id;
+UPDATE workspace SET spool = nullif(:spool, ''), spool_seq = :seq WHERE id = :id;
+
+-- name: workspace_set_spool_seq
+-- The highest that was heard stays.
+UPDATE workspace SET spool_seq = :seq WHERE id = :id AND spool_seq < :seq;
 
 -- name: workspace_set_http
 UPDATE workspace SET http = nullif(:http, '')
@@ -73,7 +77,8 @@ WHERE id = :id AND http IS NOT nullif(:http, '');
 -- int: parent_at snapshot_at restore_at
 SELECT w.id, w.created_at, w.name, w.team, w.backend, w.path, w.address,
 	w.link_token, w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state,
-	w.was_up, w.pid, w.pid_start, w.machine_boot, w.cid, w.guest_boot, w.agent,
+	w.was_up, w.pid, w.pid_start, w.machine_boot, w.cid, w.guest_boot, w.spool,
+	w.spool_seq, w.agent,
 	w.slot, t.name AS team_name, a.name AS agent_name, a.generation,
 	w.parent, p.created_at AS parent_at, w.snapshot, s.created_at AS snapshot_at,
 	w.restore, r.created_at AS restore_at, w.restores

@@ -88,6 +88,9 @@ static struct job *beat_job(struct tether *t, const struct wire_heartbeat *beat)
 
 	in->agent = t->agent;
 	in->waiting = beat->waiting;
+	in->workspace = t->workspace;
+	in->has_spool_seq = beat->has_spool_seq;
+	in->spool_seq = beat->spool_seq;
 	in->running = arena_alloc(a, (beat->n_running + 1) * sizeof(char *));
 	in->n_running = beat->n_running;
 	for (size_t i = 0; i < beat->n_running; i++)
@@ -102,7 +105,7 @@ static uint64_t hash_of(const struct guest_heartbeat_in *beat)
 	for (size_t i = 0; i < beat->n_running; i++)
 		for (const char *s = beat->running[i]; *s; s++)
 			h = (h ^ (unsigned char)*s) * 1099511628211u;
-	return h;
+	return (h ^ (uint64_t)beat->spool_seq) * 1099511628211u;
 }
 
 /* The agent's status follows its daemon only where that begins or ends to
@@ -155,6 +158,8 @@ static void hear_beat(struct tether *t, const struct wire_heartbeat *beat)
 
 	if (!t->agent)
 		return;
+	if (beat->has_spool_seq && beat->spool_seq > t->spool_seq)
+		t->spool_seq = beat->spool_seq;
 	if (!d->checking) {
 		note_beat(t, beat_job(t, beat));
 		return;

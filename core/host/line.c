@@ -347,6 +347,14 @@ static void greeted(struct line *line, const char *boot, struct fault *f)
 	tether_greeted(line, boot);
 }
 
+static void hear_spool(struct tether *t, const struct packet *hello)
+{
+	const json_t *seq = json_object_get(hello->json, "spool_seq");
+
+	tether_hear_spool(t, text_of(hello, "spool"),
+			  json_is_integer(seq) ? json_integer_value(seq) : -1);
+}
+
 static void on_hello(void *arg, struct packet *answer, struct fault *f)
 {
 	struct line *line = arg;
@@ -362,7 +370,7 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 	else if (!f->code && !boot)
 		fault_set(f, FAULT_INVALID, "", "a Hello without a boot_id");
 	if (!f->code)
-		tether_hear_spool(t, text_of(answer, "spool"));
+		hear_spool(t, answer);
 	if (!f->code && line->port == LINK_CONTROL)
 		door_hear(t, text_of(answer, "http"));
 	greeted(line, boot, f);
@@ -380,7 +388,7 @@ static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
 		fault_set(f, FAULT_INVALID, "", "a Ping is answered with %.64s",
 			  answer->type);
 	}
-	tether_hear_spool(line->tether, NULL);
+	tether_hear_spool(line->tether, NULL, -1);
 	greeted(line, "of the older dialect", f);
 }
 
@@ -395,6 +403,9 @@ static void greet(struct line *line)
 		.team = t->team_name,
 		.agent = t->agent ? t->agent_name : NULL,
 		.token = *t->token ? t->token : NULL,
+		.spool = *t->spool ? t->spool : NULL,
+		.has_spool_seq = *t->spool && t->spool_seq >= 0,
+		.spool_seq = t->spool_seq,
 	};
 
 	if (t->old)

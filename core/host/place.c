@@ -95,6 +95,8 @@ static void hold(struct place *p)
 		.agent_token = p->spot.token,
 		.ip = p->spot.tap ? p->spot.ip : NULL,
 		.boot_told = p->boot_told,
+		.spool = p->spool,
+		.spool_seq = p->spool_seq,
 	};
 
 	struct fault f = { 0 };

@@ -41,6 +41,8 @@ struct place {
 	struct tether *tether;
 	struct process process; /* pid 0: none that we know of */
 	char boot_told[72]; /* of the guest that was told last */
+	char spool[72]; /* that accepted; "": none */
+	int64_t spool_seq;
 	bool noted; /* the row has a pid */
 	bool listed; /* in the rows that were read last */
 	bool made; /* its directory or disk is whole */

@@ -327,6 +327,8 @@ static void note_spool(struct tether *t)
 
 	in->workspace = t->workspace;
 	in->spool = arena_strdup(&job->call.arena, t->spool);
+	in->has_spool_seq = t->spool_seq >= 0;
+	in->spool_seq = in->has_spool_seq ? t->spool_seq : 0;
 	t->push.held++;
 	tether_keep(t);
 	host_submit(t->host, job);

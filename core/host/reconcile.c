@@ -123,6 +123,8 @@ static void set_spot(struct place *p, const struct host_workspace *w, struct are
 	p->parent_row = w->parent_row;
 	p->spot.http_port = (int)home->settings.config.guest_http_port;
 	p->spot.restores = w->restores;
+	snprintf(p->spool, sizeof(p->spool), "%s", w->spool ? w->spool : "");
+	p->spool_seq = w->spool_seq;
 	p->spot.vcpus = w->vcpus;
 	p->spot.memory_mb = w->memory_mb;
 	p->spot.disk_gb = w->disk_gb;

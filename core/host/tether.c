@@ -104,9 +104,10 @@ void tether_greeted(struct line *line, const char *boot_id)
 		come_up(t);
 }
 
-void tether_hear_spool(struct tether *t, const char *spool)
+void tether_hear_spool(struct tether *t, const char *spool, int64_t seq)
 {
 	snprintf(t->spool, sizeof(t->spool), "%s", spool ? spool : "");
+	t->spool_seq = seq;
 }
 
 /* Said once, until it is another: a guest is dialled for as long as it takes. */
@@ -148,6 +149,8 @@ struct tether *tether_open(struct host *host, const struct tether_to *to, struct
 	snprintf(t->ip, sizeof(t->ip), "%s", to->ip ? to->ip : "");
 	snprintf(t->boot_told, sizeof(t->boot_told), "%s",
 		 to->boot_told ? to->boot_told : "");
+	copy(t->spool, to->spool);
+	t->spool_seq = to->spool_seq;
 	t->pause_ms = PAUSE_FIRST_MS;
 	line_init(&t->control, t, LINK_CONTROL);
 	line_init(&t->relay, t, LINK_RELAY);

@@ -58,7 +58,9 @@ struct tether {
 	char trouble[256]; /* why it was not reached, as last logged */
 	char boot_id[72]; /* of the guest that answers */
 	char boot_told[72]; /* of the guest that was told last */
-	char spool[72]; /* of the guest that answers; "": it does not say */
+	/* Of the guest that answers, before that of the one that accepted; "": none. */
+	char spool[72];
+	int64_t spool_seq; /* as last heard; -1: it does not say */
 	struct line control, relay;
 	int64_t dial_at, pause_ms;
 	char http[80]; /* where its door for teammates listens, as it says; "": nowhere */
@@ -74,7 +76,8 @@ struct tether {
 
 struct tether_to {
 	int64_t workspace, team, agent;
-	const char *id, *address, *token, *boot_told;
+	int64_t spool_seq;
+	const char *id, *address, *token, *boot_told, *spool;
 	const char *team_name, *agent_name, *agent_token;
 	const char *ip; /* of a VM; may be NULL */
 };
@@ -86,7 +89,8 @@ void tether_close(struct tether *t); /* it frees itself; NULL is fine */
 /* For line.c: the guest has answered a Hello or, being of the older dialect, a
  * Ping; it was not reached, for this reason; its lines are to go. */
 void tether_greeted(struct line *line, const char *boot_id);
-void tether_hear_spool(struct tether *t, const char *spool); /* NULL: none is told */
+/* NULL, -1: the guest does not say. */
+void tether_hear_spool(struct tether *t, const char *spool, int64_t seq);
 void tether_trouble(struct tether *t, const struct fault *f);
 void tether_down(struct tether *t);
 /* The same for a guest that breaks the rules: it is dialled again after the

@@ -59,6 +59,9 @@ int guest_state_make(const struct spot *spot, struct fault *f)
 
 	if (make_parent(&a, spot, f) == 0 && dir_make(path, 0700))
 		failed(f, "make", path);
+	else if (!f->code && !is_folder(path))
+		fault_set(f, FAULT_CONFLICT, "", "%.180s is a link, and no guest's",
+			  path);
 	arena_release(&a);
 	return f->code;
 }

@@ -84,6 +84,49 @@ cadre result "$lost" --team red | grep -q "spool was lost" || bad "what became o
 once lost
 until_is 'the spool is gone from its folder' cat "$CADRE_HOME/log/guests.log"
 
+# An older copy of it is put back while no guest runs: as another folder, written over
+# the files that are there, or laid into the workspace as an earlier version had it.
+# What began since then has run, and does not run again.
+put_back() { # HOW
+	case $1 in
+	folder) rm -r "$state" && cp -a "$TMPDIR/older" "$state" ;;
+	files) rm -f "$state"/spool.db-* && cp "$TMPDIR/older/"* "$state/" ;;
+	workspace) rm -r "$state" && cp -a "$TMPDIR/older" "$work/.cadre" ;;
+	esac
+}
+for how in folder files workspace; do
+	until_is '^here$' in_place red/ann 'echo here'
+	for k in 1 2 3 4; do assign ann "echo $how-$k >>$TMPDIR/runs; while [ ! -e $TMPDIR/go-$how ]; do sleep 0.1; done"; done
+	for k in 1 2 3 4; do until_is '^1$' runs $how-$k; done
+	assign ann "echo waited-$how >>$TMPDIR/runs; sleep 1000"
+	waited=$task
+	until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red --json
+	rm -rf "$TMPDIR/older" && cp -a "$state" "$TMPDIR/older"
+	touch "$TMPDIR/go-$how"
+	until_is '^1$' runs waited-$how
+	assign ann "echo later-$how >>$TMPDIR/runs; sleep 1000"
+	until_is '^1$' runs later-$how
+	guest=$(field ann pid)
+	kill -9 "$(cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')" "$guest"
+	put_back $how
+	cadre up >/dev/null || bad "up after $how"
+	until_is 'interrupted' cadre result "$waited" --team red
+	until_is 'interrupted' cadre result "$task" --team red
+	assign ann "echo end-$how >>$TMPDIR/runs"
+	until_is ended ended
+	for k in 1 2 3 4; do once $how-$k; done
+	for what in waited later end; do once $what-$how; done
+	[ ! -e "$work/.cadre" ] || bad "$how: .cadre is still in the workspace"
+done
+
+# A link in its place is nobody's.
+kill_guest ann
+mv "$state" "$TMPDIR/elsewhere" && ln -s "$TMPDIR/elsewhere" "$state"
+until_is 'is a link' cat "$CADRE_HOME/log/host.log"
+rm "$state"
+cadre workspace start red/ann --team red >/dev/null || bad "start without the link"
+until_is '^here$' in_place red/ann 'echo here'
+
 # All is killed at once, and the folder is gone.
 assign ann "echo \$\$ >$TMPDIR/pid; echo all >>$TMPDIR/runs; sleep 1000"
 until_is '^1$' runs all

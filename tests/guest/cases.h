@@ -20,6 +20,10 @@ void test_escapes(void **state);
 
 void test_connects(void **state);
 
+void test_begins_with_its_host(void **state);
+void test_older_spool(void **state);
+void test_other_spool(void **state);
+
 void test_assignment(void **state);
 void test_bad_assignments(void **state);
 void test_pushed_again(void **state);

@@ -244,6 +244,41 @@ static void test_restored(void **state)
 	assert_string_equal(spool_identity(x->spool), second);
 }
 
+/* A copy of an earlier time knows of fewer commands; what is begun anew forgets all but
+ * its variables. */
+static void test_seq(void **state)
+{
+	struct fixture *x = *state;
+	const char *name = "", *value;
+	char first[64];
+
+	keep_identity(x, first);
+	assert_int_equal(spool_seq(x->spool), 0);
+	spool_put(x->spool, "a", "A", 1, &x->f);
+	spool_put(x->spool, "b", "B", 1, &x->f);
+	assert_int_equal(spool_seq(x->spool), 0);
+	assert_int_equal(spool_start(x->spool, "a", "", 1, &x->f), 0);
+	assert_int_equal(spool_seq(x->spool), 1);
+	assert_int_equal(spool_drop(x->spool, "b", 1, &x->f), 0);
+	assert_int_equal(spool_seq(x->spool), 2);
+	spool_put(x->spool, "c", "C", 1, &x->f);
+	spool_fail(x->spool, 2, SQLITE_FULL_CODE);
+	assert_int_equal(spool_start(x->spool, "c", "", 1, &x->f), FAULT_UNAVAILABLE);
+	assert_int_equal(spool_seq(x->spool), 2);
+	spool_set_env(x->spool, "K", "v", &x->f);
+	reopen(x, "one", 1);
+	assert_int_equal(spool_seq(x->spool), 2);
+	assert_string_equal(spool_identity(x->spool), first);
+	x->f = (struct fault){ 0 };
+	assert_int_equal(spool_renew(x->spool, &x->f), 0);
+	assert_string_not_equal(spool_identity(x->spool), first);
+	assert_int_equal(spool_seq(x->spool), 0);
+	assert_int_equal(counts(x).waiting, 0);
+	assert_int_equal(counts(x).results, 0);
+	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value, &x->f), 1);
+	assert_string_equal(value, "v");
+}
+
 /* As version 1 left it, of this owner. */
 static void make_old(struct fixture *x, const char *owner)
 {
@@ -254,6 +289,7 @@ static void make_old(struct fixture *x, const char *owner)
 	x->spool = NULL;
 	snprintf(path, sizeof(path), "%s/spool.db", x->dir);
 	snprintf(sql, sizeof(sql),
+		 "ALTER TABLE spool DROP COLUMN seq;"
 		 "ALTER TABLE spool DROP COLUMN identity;"
 		 "ALTER TABLE spool DROP COLUMN restores;"
 		 "UPDATE spool SET workspace = '%s'; PRAGMA user_version = 1;",
@@ -403,6 +439,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_another_workspace, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_identity, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restored, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_seq, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_older_version, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_file, setup, teardown),
