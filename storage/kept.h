@@ -7,6 +7,9 @@
  * statement reads can have changed: sqlgen finds all statements that change such
  * a column, and each of these forgets all rows; so do a rollback and a change of
  * the file by another connection.  Only a row that was found is kept.
+ *
+ * A hash leads to two places, so that two rows with the same one do not push each
+ * other out call after call; of three the oldest is dropped.
  */
 #ifndef KEPT_H
 #define KEPT_H
@@ -17,7 +20,8 @@
 
 #include "storage/stmt.h"
 
-enum { KEPT_PLACES = 256, KEPT_KEY = 160 };
+/* Places for all that some hundred agents at work ask for. */
+enum { KEPT_PLACES = 2048, KEPT_KEY = 160 };
 
 struct kept {
 	uint64_t age; /* rows of another age are forgotten */
