@@ -74,12 +74,18 @@ static bool is_row_of(const struct kept_row *r, enum sql id, const struct key *k
 	       memcmp(r->key, key->bytes, key->n) == 0;
 }
 
+static bool is_forgotten(const struct kept *k, const struct kept_row *r)
+{
+	return r->age != k->age[statement_table[r->id].kept];
+}
+
 static const struct kept_row *row_of(struct kept *k, enum sql id, const struct key *key)
 {
 	struct kept_row **place = place_of(k, key);
 
 	for (int i = 0; i < 2; i++)
-		if (place[i] && place[i]->age == k->age && is_row_of(place[i], id, key))
+		if (place[i] && is_row_of(place[i], id, key) &&
+		    !is_forgotten(k, place[i]))
 			return place[i];
 	return NULL;
 }
@@ -89,7 +95,7 @@ static void put_row(struct kept *k, const struct key *key, struct kept_row *r)
 {
 	struct kept_row **place = place_of(k, key);
 
-	if (place[0] && place[0]->age != k->age) {
+	if (place[0] && is_forgotten(k, place[0])) {
 		free(place[0]);
 	} else {
 		free(place[1]);
@@ -143,7 +149,7 @@ void kept_add(struct kept *k, enum sql id, const void *in, const void *row)
 		size += bytes_of(&t->columns[i], (char *)(uintptr_t)row, &where);
 	if (!(r = malloc(sizeof(*r) + size)))
 		return;
-	*r = (struct kept_row){ k->age, key.hash, id, key.n, { 0 } };
+	*r = (struct kept_row){ k->age[t->kept], key.hash, id, key.n, { 0 } };
 	memcpy(r->key, key.bytes, key.n);
 	end = memcpy(r->row, row, t->row_size);
 	end += t->row_size;
@@ -160,7 +166,14 @@ void kept_add(struct kept *k, enum sql id, const void *in, const void *row)
 
 void kept_forget(struct kept *k)
 {
-	k->age++;
+	for (int i = 0; i < KEPT_STATEMENTS; i++)
+		k->age[i]++;
+}
+
+void kept_spoil(struct kept *k, unsigned statements)
+{
+	for (; statements; statements &= statements - 1)
+		k->age[__builtin_ctz(statements)]++;
 }
 
 void kept_check(struct kept *k, uint32_t version)
