@@ -62,15 +62,46 @@ static bool key_of(struct key *k, enum sql id, const void *in)
 	return true;
 }
 
+/* The first of a key's two places. */
 static struct kept_row **place_of(struct kept *k, const struct key *key)
 {
-	return &k->places[(key->hash ^ key->hash >> 32) % KEPT_PLACES];
+	return &k->places[(key->hash ^ key->hash >> 32) % (KEPT_PLACES / 2) * 2];
 }
 
 static bool is_row_of(const struct kept_row *r, enum sql id, const struct key *key)
 {
 	return r->hash == key->hash && r->id == id && r->n_key == key->n &&
 	       memcmp(r->key, key->bytes, key->n) == 0;
+}
+
+static bool is_forgotten(const struct kept *k, const struct kept_row *r)
+{
+	return r->age != k->age[statement_table[r->id].kept];
+}
+
+static const struct kept_row *row_of(struct kept *k, enum sql id, const struct key *key)
+{
+	struct kept_row **place = place_of(k, key);
+
+	for (int i = 0; i < 2; i++)
+		if (place[i] && is_row_of(place[i], id, key) &&
+		    !is_forgotten(k, place[i]))
+			return place[i];
+	return NULL;
+}
+
+/* A forgotten row goes first, else the older one. */
+static void put_row(struct kept *k, const struct key *key, struct kept_row *r)
+{
+	struct kept_row **place = place_of(k, key);
+
+	if (place[0] && is_forgotten(k, place[0])) {
+		free(place[0]);
+	} else {
+		free(place[1]);
+		place[1] = place[0];
+	}
+	place[0] = r;
 }
 
 /* --- rows --------------------------------------------------------------------- */
@@ -89,15 +120,12 @@ static size_t bytes_of(const struct slot *slot, char *row, const void ***where)
 bool kept_find(struct kept *k, enum sql id, const void *in, void *row, struct arena *a)
 {
 	const struct statement *t = &statement_table[id];
-	struct kept_row *r;
+	const struct kept_row *r;
 	const void **where;
 	struct key key;
 	size_t n;
 
-	if (!key_of(&key, id, in))
-		return false;
-	r = *place_of(k, &key);
-	if (!r || r->age != k->age || !is_row_of(r, id, &key))
+	if (!key_of(&key, id, in) || !(r = row_of(k, id, &key)))
 		return false;
 	memcpy(row, r->row, t->row_size);
 	for (int i = 0; i < t->n_columns; i++)
@@ -109,22 +137,19 @@ bool kept_find(struct kept *k, enum sql id, const void *in, void *row, struct ar
 void kept_add(struct kept *k, enum sql id, const void *in, const void *row)
 {
 	const struct statement *t = &statement_table[id];
-	struct kept_row *r, **place;
 	size_t n, size = t->row_size;
+	struct kept_row *r;
 	const void **where;
 	struct key key;
 	char *end;
 
 	if (!key_of(&key, id, in))
 		return;
-	place = place_of(k, &key);
-	free(*place);
-	*place = NULL;
 	for (int i = 0; i < t->n_columns; i++)
 		size += bytes_of(&t->columns[i], (char *)(uintptr_t)row, &where);
 	if (!(r = malloc(sizeof(*r) + size)))
 		return;
-	*r = (struct kept_row){ k->age, key.hash, id, key.n, { 0 } };
+	*r = (struct kept_row){ k->age[t->kept], key.hash, id, key.n, { 0 } };
 	memcpy(r->key, key.bytes, key.n);
 	end = memcpy(r->row, row, t->row_size);
 	end += t->row_size;
@@ -134,14 +159,21 @@ void kept_add(struct kept *k, enum sql id, const void *in, const void *row)
 		*where = memcpy(end, *where, n);
 		end += n;
 	}
-	*place = r;
+	put_row(k, &key, r);
 }
 
 /* --- forgetting ------------------------------------------------------------------ */
 
 void kept_forget(struct kept *k)
 {
-	k->age++;
+	for (int i = 0; i < KEPT_STATEMENTS; i++)
+		k->age[i]++;
+}
+
+void kept_spoil(struct kept *k, unsigned statements)
+{
+	for (; statements; statements &= statements - 1)
+		k->age[__builtin_ctz(statements)]++;
 }
 
 void kept_check(struct kept *k, uint32_t version)

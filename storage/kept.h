@@ -5,8 +5,12 @@
  * hardly ever.  The row of a statement marked `-- kept:` is kept with its
  * parameters, by the connection that writes, as long as nothing that the
  * statement reads can have changed: sqlgen finds all statements that change such
- * a column, and each of these forgets all rows; so do a rollback and a change of
- * the file by another connection.  Only a row that was found is kept.
+ * a column, and each of these forgets the rows of the statements that read it; a
+ * rollback, and a change of the file by another connection, forget all rows.  Only a
+ * row that was found is kept.
+ *
+ * A hash leads to two places, so that two rows with the same one do not push each
+ * other out call after call; of three the oldest is dropped.
  */
 #ifndef KEPT_H
 #define KEPT_H
@@ -17,10 +21,11 @@
 
 #include "storage/stmt.h"
 
-enum { KEPT_PLACES = 256, KEPT_KEY = 160 };
+/* Places for all that some hundred agents at work ask for. */
+enum { KEPT_PLACES = 2048, KEPT_KEY = 160 };
 
 struct kept {
-	uint64_t age; /* rows of another age are forgotten */
+	uint64_t age[KEPT_STATEMENTS]; /* a statement's rows of another age are forgotten */
 	uint32_t version; /* of the file, when the rows were read */
 	struct kept_row *places[KEPT_PLACES];
 };
@@ -30,6 +35,8 @@ bool kept_find(struct kept *k, enum sql id, const void *in, void *row, struct ar
 void kept_add(struct kept *k, enum sql id, const void *in, const void *row);
 
 void kept_forget(struct kept *k);
+/* Forgets the rows of the kept statements whose bits these are. */
+void kept_spoil(struct kept *k, unsigned statements);
 /* Forgets unless the file is still of this version. */
 void kept_check(struct kept *k, uint32_t version);
 void kept_release(struct kept *k);

@@ -222,8 +222,7 @@ static int ready(struct store *s, enum sql id, const void *in)
 		 * would be committed by itself. */
 		if (!store_intact(s))
 			return SQLITE_ABORT;
-		if (statement_table[id].spoils)
-			kept_forget(&s->kept);
+		kept_spoil(&s->kept, statement_table[id].spoils);
 	}
 	if (!p->stmt)
 		rc = prepare(s, id);

@@ -23,11 +23,13 @@ struct slot {
 	uint16_t has; /* of the bool that says it is not NULL; 0: none */
 };
 
+enum { KEPT_STATEMENTS = 8 }; /* numbers of kept statements are below */
+
 struct statement {
 	const char *name, *text;
 	bool readonly;
-	bool kept; /* its row is: see storage/kept.h */
-	bool spoils; /* changes what a kept row shows */
+	int kept; /* its row is, under this number: see storage/kept.h; 0: it is not */
+	unsigned spoils; /* changes what rows of these kept statements show, a bit each */
 	const struct slot *params; /* in the order of their index, from 1 */
 	int n_params;
 	int n_columns;

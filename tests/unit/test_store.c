@@ -454,6 +454,48 @@ static void test_kept_rows(void **state)
 	store_close(s);
 }
 
+/* One row for each of as many agents as a busy team has stays, whatever their hashes,
+ * and a statement that changes nothing in them leaves them. */
+static void test_kept_by_many(void **state)
+{
+	struct sql_team_add_in team = { .name = "t" };
+	struct sql_lease_renew_in renew = { .agent = 1, .now = 1 };
+	struct place *p = *state;
+	struct store *s = place_open(p);
+	char name[16];
+
+	begin(p, s);
+	assert_int_equal(store_run(s, sql_team_add, &team, &p->fault), 1);
+	for (int i = 0; i < 64; i++) {
+		struct sql_agent_add_in agent = {
+			.team = 1, .name = name, .role = "one", .description = ""
+		};
+
+		snprintf(name, sizeof(name), "a%d", i);
+		assert_int_equal(store_run(s, sql_agent_add, &agent, &p->fault), 1);
+	}
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 64; i++) {
+			struct sql_caller_by_name_in in = { .team_name = "t",
+							    .name = name };
+			struct caller_row row = { 0 };
+
+			snprintf(name, sizeof(name), "a%d", i);
+			assert_int_equal(store_row(s, sql_caller_by_name, &in, &row,
+						   sizeof(row), &p->arena, &p->fault),
+					 1);
+		}
+		if (round == 0)
+			assert_int_equal(store_run(s, sql_lease_renew, &renew, &p->fault),
+					 0);
+		store_fail(s, 1,
+			   10 /* SQLITE_IOERR */); /* from here on no row can be read */
+	}
+	store_fail(s, 0, 0);
+	store_rollback(s);
+	store_close(s);
+}
+
 static void test_checkpoint(void **state)
 {
 	struct place *p = *state;
@@ -530,6 +572,7 @@ int main(void)
 		STORY(test_rows_into_a_record),
 		STORY(test_others_are_noticed),
 		STORY(test_kept_rows),
+		STORY(test_kept_by_many),
 		STORY(test_checkpoint),
 		STORY(test_backup),
 		STORY(test_copy),

@@ -25,12 +25,16 @@ struct columns {
 	int n;
 };
 
+enum { KEPT_STATEMENTS = 8 }; /* as storage/stmt.h has it */
+
 struct statement {
 	const char *file;
 	int line;
 	char *name, *row, *into, *sql;
 	bool scan_ok, readonly;
-	bool kept, spoils; /* see storage/kept.h */
+	bool kept; /* see storage/kept.h */
+	int kept_number; /* from 1 on */
+	unsigned spoils; /* a bit for the number of each kept statement */
 	bool first_of_row; /* defines struct ROW_row */
 	struct columns said, in, out; /* said: types given above it */
 	struct columns reads, writes; /* TABLE.COLUMN; TABLE.* for whole rows */

@@ -74,6 +74,8 @@ static bool spoils(const struct statement *s, const struct statement *kept)
 
 void check_kept(struct build *b)
 {
+	int n = 0;
+
 	for (int i = 0; i < b->n_statements; i++)
 		look(b, &b->statements[i]);
 	for (int i = 0; i < b->n_statements; i++) {
@@ -82,7 +84,12 @@ void check_kept(struct build *b)
 		if (!kept->kept)
 			continue;
 		check(b, kept);
+		kept->kept_number = ++n;
+		if (n >= KEPT_STATEMENTS)
+			refuse(b, kept, "only %d statements can be kept",
+			       KEPT_STATEMENTS - 1);
 		for (int j = 0; j < b->n_statements; j++)
-			b->statements[j].spoils |= spoils(&b->statements[j], kept);
+			if (spoils(&b->statements[j], kept))
+				b->statements[j].spoils |= 1u << n % KEPT_STATEMENTS;
 	}
 }

@@ -90,8 +90,10 @@ static void put_statement(const struct statement *s)
 {
 	printf("\t[sql_%s] = {\n\t\t.name = \"%s\",\n\t\t.readonly = %s,\n", s->name,
 	       s->name, s->readonly ? "true" : "false");
-	if (s->kept || s->spoils)
-		printf("\t\t.%s = true,\n", s->kept ? "kept" : "spoils");
+	if (s->kept_number)
+		printf("\t\t.kept = %d,\n", s->kept_number);
+	if (s->spoils)
+		printf("\t\t.spoils = 0x%x,\n", s->spoils);
 	if (s->in.n)
 		printf("\t\t.params = %s_in,\n\t\t.n_params = %d,\n", s->name, s->in.n);
 	if (s->out.n)
@@ -122,6 +124,8 @@ void put_source(const struct build *b)
 		printf("\n\t\t\"\\nPRAGMA user_version = %d;\" },\n", i + 1);
 	}
 	printf("};\nconst int migration_count = %d;\n\n", b->n_migrations);
+	printf("_Static_assert(KEPT_STATEMENTS == %d, \"as sqlgen has it\");\n\n",
+	       KEPT_STATEMENTS);
 	for (int i = 0; i < b->n_statements; i++) {
 		const struct statement *s = &b->statements[i];
 
