@@ -716,6 +716,34 @@ static void test_futile(void **state)
 	scene_close(s);
 }
 
+static json_t *make_refusal(struct scene *s)
+{
+	s->rig.pushes = 100; /* and so it is with the next page */
+	return json_pack("{ssssss}", "type", "Error", "code", "InvalidRequest", "message",
+			 "no");
+}
+
+/* A guest that refuses whole pages of messages is not told them all the time. */
+static void test_refused(void **state)
+{
+	struct scene *s = scene_open(place_unix, false);
+
+	(void)state;
+	while (s->rig.tether->push.reading)
+		rig_step(&s->rig, true);
+	s->asked = "TeamMessage";
+	s->make = make_refusal;
+	s->rig.pushes = 100;
+	push_poke(s->rig.tether);
+	for (int i = 0; i < 400; i++) {
+		tethers_tick(&s->rig.host);
+		rig_step(&s->rig, false);
+	}
+	assert_in_range(s->answers, 100, 300);
+	assert_true(s->rig.tether->up);
+	scene_close(s);
+}
+
 /* A frame full of the smallest values is not even parsed. */
 static void test_wide(void **state)
 {
@@ -874,6 +902,7 @@ int main(void)
 		cmocka_unit_test(test_unread),         cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_bad_result),     cmocka_unit_test(test_futile),
 		cmocka_unit_test(test_unread_long),    cmocka_unit_test(test_unread_all),
+		cmocka_unit_test(test_refused),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
