@@ -329,11 +329,39 @@ static void enlist(struct peer *peer)
 	peer->listener->n_peers++;
 }
 
+/* In the newer dialect, whichever it speaks: a host that is told InvalidRequest would
+ * try the older one next. */
+static void turn_away(struct peer *peer)
+{
+	struct text text = { 0 };
+	struct fault f = { 0 };
+
+	fault_set(&f, FAULT_EXHAUSTED, "", "%d links are open already", LINKS);
+	wire_write_fault(&text, &f, false, NULL);
+	send_text(peer, &text, true);
+}
+
+/* Where all links are in use, the stranger who has waited longest without saying who
+ * he is goes, so that idle strangers do not keep a host out.  False: there is none but
+ * `comer`. */
+static bool make_room(struct listener *l, const struct peer *comer)
+{
+	struct peer *oldest = NULL;
+
+	for (struct peer *p = l->guest->peers; p; p = p->next) /* newest first */
+		if (p->listener == l && p->stranger && p != comer)
+			oldest = p;
+	if (!oldest)
+		return false;
+	turn_away(oldest);
+	peer_close(oldest);
+	return true;
+}
+
 static void on_caller(void *arg, int fd, const struct link_caller *who)
 {
 	struct listener *l = arg;
 	struct peer *peer = calloc(1, sizeof(*peer));
-	struct fault f = { 0 };
 
 	if (!peer) {
 		close(fd);
@@ -351,9 +379,8 @@ static void on_caller(void *arg, int fd, const struct link_caller *who)
 	if (uv_pipe_open(&peer->pipe, fd)) {
 		close(fd);
 		peer_close(peer);
-	} else if (l->n_peers > LINKS) {
-		fault_set(&f, FAULT_EXHAUSTED, "", "%d links are open already", LINKS);
-		send_fault(peer, &f, NULL);
+	} else if (l->n_peers > LINKS && !make_room(l, peer)) {
+		turn_away(peer);
 	} else {
 		uv_read_start((uv_stream_t *)&peer->pipe, lend_buffer, on_read);
 	}

@@ -16,6 +16,8 @@ static const char usage[] =
 	"usage: cadre mcp [--toolsets core,workspace] [--output-schemas] [--direct]\n"
 	"Serves the Model Context Protocol on standard input and output.\n";
 
+enum { OUT_MOST = 1 << 20 /* bytes of answers that wait for others of their round */ };
+
 struct stdio {
 	struct mcp *mcp;
 	struct lines in;
@@ -23,16 +25,8 @@ struct stdio {
 	bool broken; /* nobody reads our answers any more */
 };
 
-/* Answers of one round are written together. */
-static void keep_message(void *arg, void *stream, const char *message, size_t len)
-{
-	struct stdio *s = arg;
-
-	(void)stream;
-	text_add(&s->out, message, len);
-}
-
-static void flush(struct stdio *s)
+/* While the client does not read, nothing else is done: neither is it read from. */
+static void write_out(struct stdio *s)
 {
 	size_t done = 0;
 
@@ -48,6 +42,22 @@ static void flush(struct stdio *s)
 			s->broken = true;
 	}
 	s->out.len = 0;
+}
+
+/* Answers of one round are written together, but for large ones. */
+static void keep_message(void *arg, void *stream, const char *message, size_t len)
+{
+	struct stdio *s = arg;
+
+	(void)stream;
+	text_add(&s->out, message, len);
+	if (s->out.len >= OUT_MOST)
+		write_out(s);
+}
+
+static void flush(struct stdio *s)
+{
+	write_out(s);
 	mcp_wrote(s->mcp, !s->broken);
 }
 

@@ -50,6 +50,7 @@ static void on_request(void *arg, struct rig_peer *peer, json_t *request)
 
 	if (mine)
 		s->answers++;
+	s->rig.acked += (int)json_array_size(json_object_get(request, "ack"));
 	if (mine && s->raw)
 		rig_say(peer, s->raw, s->raw_size);
 	else if (mine && s->make)
@@ -202,8 +203,9 @@ static void provoke(struct scene *s, const char *type)
 	struct tether *t = s->rig.tether;
 
 	s->rig.pushes = 1;
+	futile_end(&t->daemon.futile); /* what was answered before is forgotten */
 	if (!strcmp(type, "PollDaemonResults"))
-		collect_poke(t);
+		collect_poke(t, true);
 	else if (!strcmp(type, "TeamMessage"))
 		push_poke(t);
 	else if (!strcmp(type, "Ping"))
@@ -465,35 +467,52 @@ static void test_endless(void **state)
 	scene_close(s);
 }
 
+static const struct {
+	const char *type, *op, *args, *answer, *why;
+} lies[] = {
+	{ "FileRead", "workspace.file_read", "{\"workspace\":\"w\",\"path\":\"p\"}",
+	  "{\"type\":\"FileContent\",\"content\":\"!!!!\",\"size\":3}", "no base64" },
+	{ "FileRead", "workspace.file_read", "{\"workspace\":\"w\",\"path\":\"p\"}",
+	  "{\"type\":\"FileContent\",\"content\":\"\",\"size\":0,"
+	  "\"more\":true}",
+	  "sends nothing" },
+	{ "ListDir", "workspace.list_dir", list,
+	  "{\"type\":\"DirListing\",\"entries\":[{\"name\":\"..\",\"kind\":"
+	  "\"dir\",\"size\":1,\"permissions\":\"r\"}]}",
+	  "no entry" },
+	{ "ListDir", "workspace.list_dir", list,
+	  "{\"type\":\"DirListing\",\"entries\":[{\"name\":\"a\",\"kind\":"
+	  "\"file\",\"size\":-1,\"permissions\":\"r\"}]}",
+	  "no entry" },
+	{ "ListDir", "workspace.list_dir", list,
+	  "{\"type\":\"DirListing\",\"entries\":[{\"name\":\"a\",\"kind\":"
+	  "\"other\",\"size\":1,\"permissions\":\"r\"}]}",
+	  "no entry" },
+	{ "Exec", "workspace.exec", exec,
+	  "{\"type\":\"ExecResult\",\"exit_code\":0,\"stdout\":\"abc\","
+	  "\"stderr\":\"\",\"stdout_size\":9223372036854775807}",
+	  "3 bytes of output are 9223372036854775807" },
+	{ "Exec", "workspace.exec", exec,
+	  "{\"type\":\"ExecResult\",\"exit_code\":0,\"stdout\":\"\","
+	  "\"stderr\":\"abc\",\"stderr_size\":2}",
+	  "3 bytes of output are 2" },
+	{ "Exec", "workspace.exec", exec,
+	  "{\"type\":\"ExecResult\",\"exit_code\":0,\"stdout\":\"abc\","
+	  "\"stderr\":\"\",\"stdout_size\":-1}",
+	  "3 bytes of output are -1" },
+	{ "Exec", "workspace.exec", exec,
+	  "{\"type\":\"ExecResult\",\"exit_code\":4294967296,\"stdout\":\"\","
+	  "\"stderr\":\"\"}",
+	  "ended with 4294967296" },
+	{ "ExecBackground", "workspace.exec_background", exec,
+	  "{\"type\":\"BackgroundStarted\",\"job_id\":2147483648}", "job" },
+	{ "SetEnv", "workspace.set_env", "{\"workspace\":\"w\",\"vars\":{\"A\":\"b\"}}",
+	  "{\"type\":\"SetEnvResult\",\"count\":-1}", "variables" },
+};
+
 /* What is well-formed and still cannot be so is not passed on. */
 static void test_lies(void **state)
 {
-	static const struct {
-		const char *type, *op, *args, *answer, *why;
-	} lies[] = {
-		{ "FileRead", "workspace.file_read",
-		  "{\"workspace\":\"w\",\"path\":\"p\"}",
-		  "{\"type\":\"FileContent\",\"content\":\"!!!!\",\"size\":3}",
-		  "no base64" },
-		{ "FileRead", "workspace.file_read",
-		  "{\"workspace\":\"w\",\"path\":\"p\"}",
-		  "{\"type\":\"FileContent\",\"content\":\"\",\"size\":0,"
-		  "\"more\":true}",
-		  "sends nothing" },
-		{ "ListDir", "workspace.list_dir", list,
-		  "{\"type\":\"DirListing\",\"entries\":[{\"name\":\"..\",\"kind\":"
-		  "\"dir\",\"size\":1,\"permissions\":\"r\"}]}",
-		  "no entry" },
-		{ "ListDir", "workspace.list_dir", list,
-		  "{\"type\":\"DirListing\",\"entries\":[{\"name\":\"a\",\"kind\":"
-		  "\"file\",\"size\":-1,\"permissions\":\"r\"}]}",
-		  "no entry" },
-		{ "ExecBackground", "workspace.exec_background", exec,
-		  "{\"type\":\"BackgroundStarted\",\"job_id\":2147483648}", "job" },
-		{ "SetEnv", "workspace.set_env",
-		  "{\"workspace\":\"w\",\"vars\":{\"A\":\"b\"}}",
-		  "{\"type\":\"SetEnvResult\",\"count\":-1}", "variables" },
-	};
 	struct scene *s = scene_open(place_unix, false);
 
 	(void)state;
@@ -548,7 +567,8 @@ static json_t *make_other_part(struct scene *s)
 	return m;
 }
 
-/* A result in parts without an end, or of another result, is not stored. */
+/* A result in parts without an end, or of another result, is stored as a failure that
+ * says why: it does not come again, and stands in the way of no other. */
 static void test_endless_result(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
@@ -559,13 +579,168 @@ static void test_endless_result(void **state)
 	for (int i = 0; i < 2; i++) {
 		s->asked = "PollDaemonResults";
 		s->make = i ? make_other_part : make_part;
-		s->answers = s->nth = 0;
-		collect_poke(s->rig.tether);
-		for (int step = 0; step < 600; step++)
+		s->answers = s->nth = s->rig.stored = s->rig.failures = 0;
+		collect_poke(s->rig.tether, true);
+		while (!s->rig.stored)
 			rig_step(&s->rig, true);
+		s->make = NULL;
 		assert_int_equal(s->answers, i ? 2 : ANSWER_PARTS_MOST + 1);
-		assert_int_equal(s->rig.stored, 0);
+		assert_int_equal(s->rig.failures, 1);
+		assert_non_null(
+			strstr(s->rig.why, i ? "sends another" : "more than 64 parts"));
+		while (s->rig.tether->daemon.polling)
+			rig_step(&s->rig, true);
 	}
+	scene_close(s);
+}
+
+static json_t *good_result(const char *id)
+{
+	return json_pack("{sssbsisssssiss}", "task_id", "t", "success", 1, "exit_code", 0,
+			 "stdout", "z", "stderr", "", "elapsed_secs", 1,
+			 "source_message_id", id);
+}
+
+/* Bad ones between good ones: without an id, with one, and of another type. */
+static json_t *make_mixed(struct scene *s)
+{
+	json_t *page = json_array(), *bad = good_result("bad");
+
+	s->make = NULL; /* once */
+	json_object_set_new(bad, "exit_code", json_string("none"));
+	json_array_append_new(page, good_result("one"));
+	json_array_append_new(page, bad);
+	json_array_append_new(page, json_pack("{si}", "source_message_id", 5));
+	json_array_append_new(page, json_string("nonsense"));
+	bad = good_result("nul");
+	json_object_set_new(bad, "stdout", json_stringn("a\0b", 3));
+	json_array_append_new(page, bad);
+	json_array_append_new(page, good_result("two"));
+	return json_pack("{sssosi}", "type", "DaemonResults", "results", page,
+			 "pending_tasks", 0);
+}
+
+/* Whatever else a page holds, its good results are stored, each bad one that says to
+ * which assignment it belongs ends that, and none comes again. */
+static void test_bad_result(void **state)
+{
+	struct scene *s = scene_open(place_unix, false);
+
+	(void)state;
+	while (s->rig.tether->daemon.polling)
+		rig_step(&s->rig, true);
+	s->asked = "PollDaemonResults";
+	s->make = make_mixed;
+	collect_poke(s->rig.tether, true);
+	for (int64_t until = tick_ms() + PATIENCE_MS;
+	     s->rig.acked < 4 && tick_ms() < until;)
+		rig_step(&s->rig, true);
+	assert_int_equal(s->rig.stored, 4);
+	assert_int_equal(s->rig.failures, 2);
+	assert_int_equal(s->rig.acked, 4);
+	scene_close(s);
+}
+
+static json_t *make_strays(struct scene *s)
+{
+	return json_pack("{sss[o,o]si}", "type", "DaemonResults", "results",
+			 good_result(s->nth++ % 2 ? "a" : "b"), good_result("c"),
+			 "pending_tasks", 0);
+}
+
+static json_t *make_none(struct scene *s)
+{
+	(void)s;
+	return json_pack("{sss[]si}", "type", "DaemonResults", "results", "pending_tasks",
+			 0);
+}
+
+static json_t *make_error(struct scene *s)
+{
+	(void)s;
+	return json_pack("{ssssss}", "type", "Error", "code", "Unavailable", "message",
+			 "not now");
+}
+
+/* How often the host asks while the guest says all the time that it has results. */
+static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
+{
+	static const char beat[] = "{\"type\":\"Heartbeat\",\"results\":5}";
+	struct tether *t = s->rig.tether;
+	struct rig_peer *p = s->rig.peers;
+
+	while (p->port != LINK_CONTROL)
+		p = p->next;
+	futile_end(&t->daemon.futile);
+	s->asked = "PollDaemonResults";
+	s->make = make;
+	s->answers = 0;
+	for (int i = 0; i < 400; i++) {
+		rig_say(p, beat, sizeof(beat) - 1);
+		tethers_tick(&s->rig.host);
+		rig_step(&s->rig, false);
+	}
+	return s->answers;
+}
+
+/* The pauses between questions that bring nothing get longer, and end when one
+ * brings something. */
+static void test_futile(void **state)
+{
+	static json_t *(*const made[])(struct scene *) = { make_strays, make_none,
+							   make_error };
+	struct scene *s = scene_open(place_unix, false);
+	struct tether *t = s->rig.tether;
+
+	(void)state;
+	while (t->daemon.polling)
+		rig_step(&s->rig, true);
+	s->rig.strays = true;
+	for (int i = 0; i < 3; i++) {
+		/* One now; a machine that is slow may come to the next. */
+		assert_in_range(count_polls(s, made[i]), 1, 4);
+		assert_true(t->daemon.futile.ms >= FUTILE_FIRST_MS);
+	}
+	assert_true(t->up);
+	s->rig.strays = false;
+	t->daemon.futile.until = 0; /* the pause is over */
+	t->daemon.futile.ms = FUTILE_MOST_MS;
+	s->make = make_mixed;
+	for (int64_t until = tick_ms() + PATIENCE_MS; s->make && tick_ms() < until;) {
+		tethers_tick(&s->rig.host);
+		rig_step(&s->rig, true);
+	}
+	while (t->daemon.polling)
+		rig_step(&s->rig, true);
+	assert_int_equal(t->daemon.futile.ms, 0);
+	scene_close(s);
+}
+
+static json_t *make_refusal(struct scene *s)
+{
+	s->rig.pushes = 100; /* and so it is with the next page */
+	return json_pack("{ssssss}", "type", "Error", "code", "InvalidRequest", "message",
+			 "no");
+}
+
+/* A guest that refuses whole pages of messages is not told them all the time. */
+static void test_refused(void **state)
+{
+	struct scene *s = scene_open(place_unix, false);
+
+	(void)state;
+	while (s->rig.tether->push.reading)
+		rig_step(&s->rig, true);
+	s->asked = "TeamMessage";
+	s->make = make_refusal;
+	s->rig.pushes = 100;
+	push_poke(s->rig.tether);
+	for (int i = 0; i < 400; i++) {
+		tethers_tick(&s->rig.host);
+		rig_step(&s->rig, false);
+	}
+	assert_in_range(s->answers, 100, 300);
+	assert_true(s->rig.tether->up);
 	scene_close(s);
 }
 
@@ -622,6 +797,101 @@ static void test_unread(void **state)
 	scene_close(s);
 }
 
+/* --- clients that do not read ------------------------------------------------------------ */
+
+/* A client of the host's socket for which so many bytes of answers wait; *fd is its
+ * end. */
+static struct conn *client_open(struct scene *s, size_t bytes, int *fd)
+{
+	const struct identity who = { .level = WHO_OBSERVER,
+				      .team = "red",
+				      .agent = "ann" };
+	struct conn *c;
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+				    0, ends),
+			 0);
+	conn_adopt(&s->rig.host, ends[1], &who, true);
+	c = s->rig.host.conns;
+	for (size_t n = 0; n < bytes; n += sizeof(s->rig.host.buffer))
+		text_add(&c->flow.out, s->rig.host.buffer, sizeof(s->rig.host.buffer));
+	c->is_dirty = true;
+	c->dirty = s->rig.host.dirty;
+	s->rig.host.dirty = c;
+	conn_flush(&s->rig.host);
+	*fd = ends[0];
+	return c;
+}
+
+static size_t clients(const struct scene *s)
+{
+	size_t n = 0;
+
+	for (const struct conn *c = s->rig.host.conns; c; c = c->next)
+		n++;
+	return n;
+}
+
+/* Reads all; false when the host has closed it. */
+static bool client_read(struct scene *s, int fd)
+{
+	char some[64 << 10];
+	ssize_t n;
+
+	do {
+		rig_step(&s->rig, false);
+		n = read(fd, some, sizeof(some));
+	} while (n > 0);
+	return n < 0;
+}
+
+/* What a client does not read is kept for a minute; who reads keeps his connection. */
+static void test_unread_long(void **state)
+{
+	struct scene *s = scene_open(place_unix, false);
+	int slow, reads;
+
+	(void)state;
+	client_open(s, 3 << 20, &slow);
+	client_open(s, 3 << 20, &reads);
+	for (int i = 0; i < UNREAD_SOFT_S - 1; i++)
+		unread_tick(&s->rig.host);
+	assert_int_equal(clients(s), 2);
+	assert_true(client_read(s, reads));
+	unread_tick(&s->rig.host);
+	assert_int_equal(clients(s), 1);
+	assert_true(client_read(s, reads));
+	assert_false(client_read(s, slow));
+	assert_int_equal(s->rig.host.unread.bytes, 0);
+	close(slow);
+	close(reads);
+	scene_close(s);
+}
+
+/* All clients together may leave so much unread; who has most goes first. */
+static void test_unread_all(void **state)
+{
+	enum { MOST = UNREAD_ALL / (60 << 20) };
+	struct scene *s = scene_open(place_unix, false);
+	int fd[MOST + 1], small;
+
+	(void)state;
+	client_open(s, 4 << 20, &small);
+	for (int i = 0; i < MOST; i++)
+		client_open(s, (size_t)(60 - i) << 20, &fd[i]);
+	assert_int_equal(clients(s), MOST + 1);
+	client_open(s, (size_t)58 << 20, &fd[MOST]);
+	assert_int_equal(clients(s), MOST + 1);
+	assert_in_range(s->rig.host.unread.bytes, 1, UNREAD_ALL);
+	assert_false(client_read(s, fd[0]));
+	assert_true(client_read(s, small));
+	for (int i = 0; i <= MOST; i++)
+		close(fd[i]);
+	close(small);
+	scene_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -630,6 +900,9 @@ int main(void)
 		cmocka_unit_test(test_endless),        cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_endless_result), cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_unread),         cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_bad_result),     cmocka_unit_test(test_futile),
+		cmocka_unit_test(test_unread_long),    cmocka_unit_test(test_unread_all),
+		cmocka_unit_test(test_refused),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

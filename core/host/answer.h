@@ -17,7 +17,8 @@ enum {
 	ANSWER_REST_MS = 120000, /* for all parts behind the first one */
 	ANSWER_PARTS_MOST = 64,
 	ANSWER_ROOM = (4 << 20) - (4 << 10), /* JSON of what a caller is answered */
-	RESULT_MOST = 4 << 20, /* bytes of a stored result; a guest keeps 2 MiB */
+	RESULT_MOST = 4 << 20, /* bytes of a stored result */
+	STREAM_MOST = 4 << 20, /* bytes of one stream of output; a guest keeps 2 MiB */
 	BEAT_RUNNING_MOST = 1000, /* assignments named in one heartbeat */
 };
 

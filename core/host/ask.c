@@ -104,16 +104,35 @@ static bool ask_rest(struct job *job, struct gather *g, struct line *line)
 	return ms > 0;
 }
 
+/* A part of both streams as a guest sends it; size: of the whole, 0 if not told. */
+struct streams {
+	const char *part[2];
+	int64_t size[2];
+};
+
+/* A size is told to the caller: it is what came, or more that there may be. */
+static bool check_streams(const struct gather *g, const struct streams *m,
+			  struct fault *f)
+{
+	for (int i = 0; i < 2 && !f->code; i++) {
+		int64_t came = output_offset(&g->stream[i]) + (int64_t)strlen(m->part[i]);
+
+		if (m->size[i] && (m->size[i] < came || m->size[i] > STREAM_MOST))
+			answer_refuse(f, "says that %lld bytes of output are %lld in all",
+				      (long long)came, (long long)m->size[i]);
+	}
+	return !f->code;
+}
+
 /* Takes a part of both streams; false when it brought nothing. */
-static bool take_part(struct job *job, struct gather *g, const char *const part[2],
-		      const int64_t size[2])
+static bool take_part(struct job *job, struct gather *g, const struct streams *m)
 {
 	const struct workspace_exec_in *in = job->call.in;
 	bool brought = false;
 
 	for (int i = 0; i < 2; i++)
-		if (output_take(&g->stream[i], part[i], size[i], in->max_output_bytes,
-				&job->call.arena))
+		if (output_take(&g->stream[i], m->part[i], m->size[i],
+				in->max_output_bytes, &job->call.arena))
 			brought = true;
 	return brought;
 }
@@ -122,12 +141,16 @@ static bool take_exec_rest(struct job *job, struct packet *answer, struct line *
 {
 	struct gather *g = job->owner;
 	struct wire_background_status m = { 0 };
+	struct streams streams;
 	bool brought;
 
 	if (!decode(job, answer, &m))
 		return false;
-	brought = take_part(job, g, (const char *const[]){ m.stdout, m.stderr },
-			    (const int64_t[]){ m.stdout_size, m.stderr_size });
+	streams = (struct streams){ { m.stdout, m.stderr },
+				    { m.stdout_size, m.stderr_size } };
+	if (!check_streams(g, &streams, &job->call.fault))
+		return false;
+	brought = take_part(job, g, &streams);
 	if (m.more &&
 	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true))) {
 		if (brought)
@@ -137,6 +160,13 @@ static bool take_exec_rest(struct job *job, struct packet *answer, struct line *
 	}
 	fill_exec(job, g, false);
 	return false;
+}
+
+static bool check_exit_code(int64_t code, struct fault *f)
+{
+	if (code < INT32_MIN || code > INT32_MAX)
+		answer_refuse(f, "says that a command ended with %lld", (long long)code);
+	return !f->code;
 }
 
 static bool check_job_id(int64_t id, struct fault *f)
@@ -153,18 +183,22 @@ static bool take_exec(struct job *job, struct packet *answer, struct line *line)
 	struct workspace_exec_out *out = job->call.out;
 	struct gather *g = job->owner;
 	struct wire_exec_result m = { 0 };
+	struct fault *f = &job->call.fault;
+	struct streams streams;
 
 	if (g)
 		return take_exec_rest(job, answer, line);
-	if (!decode(job, answer, &m))
-		return false;
-	if (m.has_job_id && !check_job_id(m.job_id, &job->call.fault))
+	if (!decode(job, answer, &m) || !check_exit_code(m.exit_code, f) ||
+	    (m.has_job_id && !check_job_id(m.job_id, f)))
 		return false;
 	g = gather_of(job);
+	streams = (struct streams){ { m.stdout, m.stderr },
+				    { m.stdout_size, m.stderr_size } };
+	if (!check_streams(g, &streams, f))
+		return false;
 	g->job_id = m.has_job_id ? m.job_id : 0;
 	out->exit_code = m.exit_code;
-	take_part(job, g, (const char *const[]){ m.stdout, m.stderr },
-		  (const int64_t[]){ m.stdout_size, m.stderr_size });
+	take_part(job, g, &streams);
 	if (m.more && m.has_job_id &&
 	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true)))
 		return ask_rest(job, g, line);
@@ -214,7 +248,7 @@ static bool take_poll(struct job *job, struct packet *answer, struct line *line)
 	struct wire_background_status m = { 0 };
 
 	(void)line;
-	if (decode(job, answer, &m))
+	if (decode(job, answer, &m) && check_exit_code(m.exit_code, &job->call.fault))
 		*out = (struct workspace_exec_poll_out){
 			.running = m.running,
 			.exit_code = m.exit_code,
@@ -393,7 +427,7 @@ static void send_list(struct job *job, struct line *line)
 
 static bool is_entry(const struct dir_entry *e)
 {
-	static const char *const kinds[] = { "file", "dir", "symlink", "other" };
+	static const char *const kinds[] = { "file", "dir", "symlink" };
 	bool known = false;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)

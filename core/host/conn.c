@@ -15,8 +15,6 @@
 enum {
 	JOBS_MOST = 256, /* under way per connection */
 	READS_MOST = 16, /* of them with the readers: their answers may be large */
-	OUT_PAUSE = 1 << 20, /* unread answers: take and run no more calls */
-	OUT_MOST = 64 << 20, /* unread answers: it is gone */
 	REST_MOST = 256 << 10,
 };
 
@@ -55,9 +53,11 @@ void conn_flush(struct host *host)
 		c->is_dirty = false;
 		if (c->closing)
 			continue;
-		if (flow_send(&c->flow) || flow_left(&c->flow) > OUT_MOST)
+		if (flow_send(&c->flow))
 			conn_close(c);
-		else {
+		else
+			unread_note(c);
+		if (!c->closing) {
 			release_held(c);
 			read_on(c);
 		}
@@ -70,7 +70,7 @@ void conn_flush(struct host *host)
 static bool held_up(const struct conn *c)
 {
 	return c->closing || c->host->stopping || c->solo || c->n_jobs >= JOBS_MOST ||
-	       flow_left(&c->flow) > OUT_PAUSE;
+	       flow_left(&c->flow) > UNREAD_SOFT;
 }
 
 static void on_job(struct job *job);
@@ -263,11 +263,13 @@ static void read_on(struct conn *c)
 /* --- answers ------------------------------------------------------------------ */
 
 /* A read is run once the writes before it are done, and when its answer will
- * soon have room. */
+ * soon have room: where the last answer was large, the next one may be too. */
 static void release_held(struct conn *c)
 {
+	size_t most = c->unread.small ? READS_MOST : 1;
+
 	while (c->held.first && c->held.first->after <= c->writes_done &&
-	       c->n_reads < READS_MOST && flow_left(&c->flow) <= OUT_PAUSE) {
+	       c->n_reads < most && flow_left(&c->flow) <= UNREAD_SOFT) {
 		c->n_reads++;
 		host_read(c->host, chain_pop(&c->held));
 	}
@@ -297,10 +299,12 @@ void conn_answer(struct job *job)
 {
 	struct conn *c = job->conn;
 	bool told = !c->closing && !job->unheard && !atomic_load(&job->gone);
+	size_t before = c->flow.out.len;
 
 	unlink_job(c, job);
 	if (told)
 		dialect_answer(c, job);
+	c->unread.small = c->flow.out.len - before < UNREAD_LARGE;
 	gift_answered(c, job, told);
 	job_free(job);
 	soil(c);
@@ -343,6 +347,7 @@ static void on_job(struct job *job)
 	if (!(job->call.op->flags & OP_WRITE) && !job->counted) {
 		job->counted = true;
 		c->n_reads--;
+		release_held(c);
 	}
 	if (job->call.op->flags & OP_WRITE) {
 		conn_written(c, job);
@@ -380,6 +385,7 @@ void conn_close(struct conn *c)
 	if (c->closing)
 		return;
 	c->closing = true;
+	unread_forget(c);
 	*c->at = c->next;
 	if (c->next)
 		c->next->at = c->at;

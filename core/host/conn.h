@@ -5,7 +5,8 @@
  * that a guest's agent may send.  Calls with an id are answered in any order;
  * one without holds up what is behind it until it is answered.  A read waits
  * until the writes that were sent before it are done.  A client that does not
- * read is not read from, and is dropped when its answers take too much memory.
+ * read is not read from, and is closed when that lasts or takes too much memory:
+ * see unread.h.
  */
 #ifndef CONN_H
 #define CONN_H
@@ -15,6 +16,7 @@
 #include "core/host/flow.h"
 #include "core/host/job.h"
 #include "core/host/queue.h"
+#include "core/host/unread.h"
 #include "core/wire/frame.h"
 
 struct conn {
@@ -26,6 +28,7 @@ struct conn {
 	struct text rest; /* bytes that came while the connection was held up */
 	size_t rest_used;
 	struct flow flow; /* answers */
+	struct unread unread; /* of them */
 	bool is_dirty, closing, closed, ended, stopped;
 
 	struct job *jobs; /* under way, parked ones included */

@@ -180,7 +180,7 @@ void daemon_beat(struct tether *t, struct packet *heartbeat)
 			beat.n_running = BEAT_RUNNING_MOST;
 		hear_beat(t, &beat);
 		if (beat.results > 0)
-			collect_poke(t);
+			collect_poke(t, true);
 	}
 	if (f.code)
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
@@ -194,7 +194,7 @@ void daemon_pulse(struct tether *t)
 
 	t->daemon.heard_at = home_now();
 	hear_beat(t, &beat);
-	collect_poke(t);
+	collect_poke(t, false);
 }
 
 static void on_noted(struct job *job)
@@ -208,6 +208,7 @@ void daemon_tick(struct tether *t, int64_t now)
 	struct job *job;
 	struct workspace_note_in *in;
 
+	collect_tick(t);
 	if (!d->heard_at)
 		d->heard_at = now;
 	if (d->offline || !t->agent || d->heard_at + SILENT_MS > now)
@@ -224,7 +225,7 @@ void daemon_up(struct tether *t)
 {
 	t->daemon.heard_at = home_now();
 	t->daemon.known = false;
-	collect_poke(t);
+	collect_poke(t, false);
 }
 
 void daemon_release(struct tether *t)

@@ -10,18 +10,9 @@ enum {
 	PAGE = 100,
 	PUSH_MS = 10000,
 	FULL_MS = 1000, /* a guest without room is tried again */
-	FUTILE_MS = 1000, /* and one that takes none of a page: twice as long ... */
-	FUTILE_MOST_MS = 30000, /* ... each time */
 };
 
 static void look(struct tether *t);
-
-static int64_t next_pause(int64_t ms)
-{
-	if (!ms)
-		return FUTILE_MS;
-	return ms * 2 < FUTILE_MOST_MS ? ms * 2 : FUTILE_MOST_MS;
-}
 
 /* The page is done with: on to the next one, if there is any. */
 static void end_page(struct tether *t, bool more)
@@ -35,11 +26,14 @@ static void end_page(struct tether *t, bool more)
 	p->reading = false;
 	if (t->closing || !t->up || p->held)
 		return;
-	p->futile_ms = p->full || !any || told ? 0 : next_pause(p->futile_ms);
+	if (p->full || !any || told)
+		futile_end(&p->futile);
+	else
+		futile_note(&p->futile, home_now());
 	if (p->full)
 		p->retry_at = home_now() + FULL_MS;
-	else if (p->futile_ms && !p->again)
-		p->retry_at = home_now() + p->futile_ms;
+	else if (p->futile.ms && !p->again)
+		p->retry_at = p->futile.until;
 	else if (more || p->again)
 		look(t);
 }
@@ -300,7 +294,7 @@ void push_poke(struct tether *t)
 		return;
 	if (t->push.reading)
 		t->push.again = true;
-	else if (!t->push.retry_at || t->push.futile_ms)
+	else if (!t->push.retry_at || t->push.futile.ms)
 		look(t); /* what is new may be taken, whatever was refused */
 }
 
@@ -338,7 +332,8 @@ void push_up(struct tether *t, bool anew)
 {
 	t->push.anew = anew;
 	t->push.after = 0;
-	t->push.retry_at = t->push.futile_ms = 0;
+	t->push.retry_at = 0;
+	futile_end(&t->push.futile);
 	t->push.round++;
 	if (anew)
 		note_spool(t);
@@ -347,7 +342,10 @@ void push_up(struct tether *t, bool anew)
 
 void push_tick(struct tether *t, int64_t now)
 {
-	if (!t->push.retry_at || t->push.retry_at > now)
+	int64_t left = t->push.retry_at - now;
+
+	/* A clock that went back by far does not make it wait for long. */
+	if (!t->push.retry_at || (left > 0 && left <= FUTILE_MOST_MS))
 		return;
 	t->push.retry_at = 0;
 	push_poke(t);

@@ -144,6 +144,7 @@ static void on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 
+	unread_tick(host);
 	if (!host->reaper.busy)
 		look_now(host);
 }

@@ -56,6 +56,7 @@ struct host {
 	size_t n_reads;
 
 	struct conn *conns, *dirty;
+	struct unread_all unread;
 	char buffer[64 << 10]; /* of the read that is under way */
 
 	struct waiters waiters;

@@ -8,6 +8,7 @@
 #ifndef TETHER_H
 #define TETHER_H
 
+#include "core/host/futile.h"
 #include "core/host/job.h"
 #include "core/host/line.h"
 #include "core/host/log.h"
@@ -29,7 +30,7 @@ struct pushing {
 	size_t n_told, n_recalled, n_refused;
 	bool full; /* the guest has no room */
 	int64_t retry_at; /* 0: none */
-	int64_t futile_ms; /* pause behind a page of which nothing was taken; 0: none */
+	struct futile futile; /* pages of which nothing was taken */
 };
 
 /* What the guest's daemon does: see daemon.c and collect.c. */
@@ -41,7 +42,9 @@ struct daemon {
 	bool checking; /* one is being written down ... */
 	struct job *newer; /* ... and this came meanwhile; NULL: none */
 	bool polling, poll_again;
-	struct collect *collect; /* results that are being stored */
+	bool told; /* it has said since that there are results */
+	struct collect *collect; /* results that are being stored, or were */
+	struct futile futile; /* pages of which nothing was stored */
 };
 
 struct tether {
@@ -69,7 +72,7 @@ struct tether {
 	bool up, closing;
 	bool old; /* it speaks, or is tried in, the older dialect: see line.c */
 	int kept; /* handles and jobs that will still use it */
-	struct log_pause wrong, lost, refused; /* answers, results, pushes */
+	struct log_pause wrong, lost, stray, refused; /* answers, results, pushes */
 	struct pushing push;
 	struct daemon daemon;
 };

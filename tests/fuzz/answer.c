@@ -144,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		else if (r->pushes)
 			push_poke(r->tether);
 		else
-			collect_poke(r->tether);
+			collect_poke(r->tether, true);
 		for (int i = 0; i < (calls[what].op ? 2 : STEPS / 4); i++)
 			rig_step(r, false);
 	}

@@ -150,6 +150,18 @@ static void fill_pushes(struct rig *r, struct job *job)
 	r->pushes = 0;
 }
 
+/* A result that came, in place of the store's. */
+static void store(struct rig *r, struct job *job)
+{
+	const struct result_store_in *in = job->call.in;
+	struct result_store_out *out = job->call.out;
+
+	r->stored++;
+	r->failures += !in->success;
+	snprintf(r->why, sizeof(r->why), "%s", in->stderr);
+	out->stored = !r->strays;
+}
+
 static void finish(struct rig *r, struct chain *jobs)
 {
 	for (struct job *job; (job = chain_pop(jobs));) {
@@ -158,7 +170,8 @@ static void finish(struct rig *r, struct chain *jobs)
 		job->writing = job->reading = false;
 		if (job->call.op == op_delivery_waiting)
 			fill_pushes(r, job);
-		r->stored += job->call.op == op_result_store;
+		if (job->call.op == op_result_store)
+			store(r, job);
 		if (job->conn) /* a call of the guest's own */
 			fault_set(&job->call.fault, FAULT_UNAVAILABLE, "", "no store");
 		job->done(job);

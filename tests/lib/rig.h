@@ -38,7 +38,11 @@ struct rig {
 	struct rig_peer *peers;
 	bool old; /* the guest speaks the older dialect */
 	int pushes; /* messages that wait for it */
-	int stored; /* results that came to be stored */
+	int stored; /* results that came to be stored, ... */
+	int failures; /* ... those of them that say that a command failed, ... */
+	char why[200]; /* ... and the errors of the last */
+	int acked; /* results that the host has acknowledged: the test counts them */
+	bool strays; /* no result belongs to anything */
 	rig_heard *heard;
 	void *arg;
 };

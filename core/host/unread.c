@@ -1,0 +1,57 @@
+#include "core/host/unread.h"
+
+#include "core/host/running.h"
+
+static void close_one(struct conn *c, const char *why)
+{
+	struct host *host = c->host;
+
+	log_seldom(host->log, &host->unread.closed, LOG_LEVEL_WARN,
+		   "a client of %.70s/%.70s is closed: %zu bytes of answers unread, %s",
+		   c->identity.team ? c->identity.team : "",
+		   c->identity.agent ? c->identity.agent : "", c->unread.bytes, why);
+	conn_close(c);
+}
+
+static void close_largest(struct host *host)
+{
+	struct conn *most = NULL;
+
+	for (struct conn *c = host->conns; c; c = c->next)
+		if (!most || c->unread.bytes > most->unread.bytes)
+			most = c;
+	if (most)
+		close_one(most, "the most of all where there is no room for more");
+}
+
+void unread_forget(struct conn *c)
+{
+	c->host->unread.bytes -= c->unread.bytes;
+	c->unread.bytes = 0;
+}
+
+void unread_note(struct conn *c)
+{
+	struct host *host = c->host;
+	size_t left = flow_left(&c->flow);
+
+	host->unread.bytes += left - c->unread.bytes;
+	c->unread.bytes = left;
+	if (left <= UNREAD_SOFT)
+		c->unread.seconds = 0;
+	if (left > UNREAD_HARD)
+		close_one(c, "more than one may have");
+	else if (host->unread.bytes > UNREAD_ALL)
+		close_largest(host);
+}
+
+void unread_tick(struct host *host)
+{
+	struct conn *next;
+
+	for (struct conn *c = host->conns; c; c = next) {
+		next = c->next;
+		if (c->unread.bytes > UNREAD_SOFT && ++c->unread.seconds >= UNREAD_SOFT_S)
+			close_one(c, "for a minute");
+	}
+}

@@ -1,0 +1,47 @@
+/*
+ * unread - answers that clients have not read, bounded in bytes and in time.
+ *
+ * A client that does not read is not read from (conn.c); here it is closed when that
+ * lasts, or when all clients' unread answers together take too much memory.
+ */
+#ifndef UNREAD_H
+#define UNREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/host/log.h"
+
+struct host;
+struct conn;
+
+enum {
+	UNREAD_SOFT = 1 << 20, /* of one client: no more calls are taken or run */
+	UNREAD_SOFT_S = 60, /* so long above that, and it is closed */
+	UNREAD_HARD = 64 << 20, /* of one client: it is closed */
+	UNREAD_ALL = 256 << 20, /* of all: who has most is closed */
+	UNREAD_LARGE = 256 << 10, /* behind an answer like this one read runs at a time */
+};
+
+/* A client's. */
+struct unread {
+	size_t bytes; /* as counted in the host */
+	int seconds; /* above UNREAD_SOFT without a break; the host ran meanwhile */
+	bool small; /* its last answer was */
+};
+
+/* The host's. */
+struct unread_all {
+	size_t bytes;
+	struct log_pause closed;
+};
+
+/* Counts what the client has not read now.  It may close this client, or another
+ * one. */
+void unread_note(struct conn *c);
+void unread_forget(struct conn *c); /* it is closing */
+
+/* Another second is over: closes those that have not read for too long. */
+void unread_tick(struct host *host);
+
+#endif
