@@ -19,6 +19,7 @@ void test_list(void **state);
 void test_escapes(void **state);
 
 void test_connects(void **state);
+void test_unconfirmed(void **state);
 
 void test_assignment(void **state);
 void test_bad_assignments(void **state);
