@@ -6,7 +6,6 @@
  * answer, a signal is noted: the command first says whether all of its output was
  * written, and then ends by that signal.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,14 +83,11 @@ static void note_seen(struct cli *cli, const struct op *op, const json_t *args,
 	json_decref(note);
 }
 
-/* `error` is 0 where an earlier write failed, whose reason is not kept. */
-static void say_unwritten(const json_t *answer, int error)
+static void hint_at_undo(const json_t *answer)
 {
 	bool gave = has_any(answer, "messages") || has_any(answer, "results") ||
 		    json_object_get(answer, "task") || json_object_get(answer, "reply");
 
-	fprintf(stderr, "cadre: io: the answer could not be written%s%s\n",
-		error ? ": " : "", error ? strerror(error) : "");
 	if (gave)
 		fputs("hint: what it gave is taken back; ask again\n", stderr);
 }
@@ -99,11 +95,10 @@ static void say_unwritten(const json_t *answer, int error)
 int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 		const json_t *answer, int status)
 {
-	int error = fflush(stdout) == 0 ? 0 : errno;
-	bool written = !error && !ferror(stdout);
+	bool written = !cli_unwritten(cli);
 
 	if (answer && !written) {
-		say_unwritten(answer, error);
+		hint_at_undo(answer);
 		status = fault_info(FAULT_IO)->exit_status;
 	}
 	if (cli->client)
