@@ -34,7 +34,8 @@ int assignment_before(struct call *call, const char *id, int64_t *row);
 struct collecting {
 	const struct agent_row *agent;
 	int64_t request; /* or 0 */
-	int64_t session; /* 0: nobody will say that the answer has arrived */
+	int64_t session; /* 0: nobody will say that the answer has arrived, ... */
+	bool takes; /* ... unless they are taken for good when it has */
 	bool unseen; /* there may be some whose answer did not */
 };
 

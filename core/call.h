@@ -67,6 +67,7 @@ struct given {
 	int64_t agent; /* 0: nothing */
 	int64_t request; /* name of a hand-out; 0: none */
 	int64_t task, epoch; /* a claim; 0: none */
+	bool for_good; /* once it has arrived: answer.take */
 };
 
 struct call {
@@ -81,6 +82,8 @@ struct call {
 	bool has_key;
 	int64_t now; /* ms since the epoch */
 	uint64_t seed; /* randomness for this call */
+	bool settles; /* the door says behind the answer what became of it: answer.take
+			 or answer.undo of `given` */
 	int64_t keep_events; /* oldest event that a follower has yet to read; 0: all
 				are read */
 	int64_t host; /* process of the host that runs it: OP_NEEDS_HOST may pass */

@@ -162,6 +162,7 @@ struct handing {
 	const struct agent_row *agent;
 	int64_t lease_until; /* 0: for good */
 	int64_t session, request;
+	bool takes; /* for good, once the answer has arrived */
 	struct envelope *out;
 	size_t n;
 	size_t n_again; /* of those, held before by an answer that did not arrive */
@@ -174,8 +175,8 @@ static int fetch(struct handing *h, int64_t message)
 	struct call *call = h->call;
 
 	return sql_run(call, delivery_fetch, .message = message, .agent = h->agent->id,
-		       .lease_until = h->lease_until, .session = h->session,
-		       .request = h->request,
+		       .lease_until = h->lease_until,
+		       .session = h->takes ? 0 : h->session, .request = h->request,
 		       .max_attempts = call->settings->config.inbox_max_attempts,
 		       .now = call->now);
 }
@@ -186,8 +187,8 @@ static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_unti
 	struct envelope e;
 
 	envelope_of(h->call, r, h->agent->name, &e);
-	e.has_lease_until = lease_until != 0;
-	e.lease_until = lease_until;
+	e.has_lease_until = lease_until != 0 && !h->takes;
+	e.lease_until = e.has_lease_until ? lease_until : 0;
 	if (!envelope_take(h->call, &e))
 		return false;
 	*(struct envelope *)arena_push(&h->call->arena, &h->out, &h->n, sizeof(e)) = e;
@@ -338,6 +339,24 @@ static int64_t usual_lease(const struct call *call)
 	return call->now + call->settings->config.inbox_lease_seconds * 1000;
 }
 
+/* For how long, and whose.  What is taken for good is held as usual until the answer
+ * has arrived, where the door will say so, and is not handed out to its own session
+ * meanwhile. */
+static void set_terms(struct handing *h, const struct message_receive_in *in)
+{
+	struct call *call = h->call;
+
+	h->session = inbox_name(call, h->agent->id, call->identity.session);
+	h->request = inbox_name(call, h->agent->id, in->request_id);
+	h->takes = in->has_lease_seconds && !in->lease_seconds && call->settles;
+	if (h->takes && !h->request)
+		h->request = (int64_t)(call->seed >> 1 | 1);
+	if (h->takes || !in->has_lease_seconds)
+		h->lease_until = usual_lease(call);
+	else if (in->lease_seconds)
+		h->lease_until = call->now + in->lease_seconds * 1000;
+}
+
 /* Those that this request had before, else those that did not arrive and new ones. */
 static int bring_results(const struct handing *h, int64_t collected_at,
 			 const struct message_receive_in *in,
@@ -348,6 +367,7 @@ static int bring_results(const struct handing *h, int64_t collected_at,
 	struct collecting c = { .agent = h->agent,
 				.request = h->request,
 				.session = h->lease_until ? h->session : 0,
+				.takes = h->takes,
 				.unseen = any };
 	int rc = 0;
 
@@ -375,12 +395,7 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
 	h.agent = &a;
-	h.session = inbox_name(call, a.id, call->identity.session);
-	h.request = inbox_name(call, a.id, in->request_id);
-	if (!in->has_lease_seconds)
-		h.lease_until = usual_lease(call);
-	else if (in->lease_seconds)
-		h.lease_until = call->now + in->lease_seconds * 1000;
+	set_terms(&h, in);
 	h.held = now.leased;
 	if ((now.leased || now.queued) &&
 	    ((rc = inbox_settle(call, a.id)) < 0 || (rc = hand_out(&h, in)) < 0))
@@ -396,8 +411,9 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	out->pending_tasks = now.assignments;
 	if (h.n > 0 || out->n_results > 0) {
 		if (h.lease_until && h.request)
-			call->given =
-				(struct given){ .agent = a.id, .request = h.request };
+			call->given = (struct given){ .agent = a.id,
+						      .request = h.request,
+						      .for_good = h.takes };
 	} else if (in->wait_seconds > 0) {
 		call->wait_on = WAKE_INBOX;
 		call->wait_key = a.id;

@@ -112,7 +112,7 @@ static int collected(struct call *call, const struct collecting *c,
 	for (size_t i = n_again; i < g->n && rc >= 0; i++) {
 		rc = sql_run(call, result_collect, .message = g->rows[i],
 			     .request = c->request, .session = c->session,
-			     .seen = !c->session, .now = call->now);
+			     .seen = !c->session && !c->takes, .now = call->now);
 		if (rc >= 0)
 			rc = event_emit(call, EVENT_RESULT_COLLECTED, g->rows[i],
 					c->agent->id, NULL);

@@ -85,6 +85,39 @@ int answer_undo(struct call *call, const struct answer_undo_in *in,
 	return rc < 0 ? rc : 0;
 }
 
+static int take_messages(struct call *call, const struct agent_row *a, int64_t request,
+			 int64_t *taken)
+{
+	struct delivery_take_row *all = NULL;
+	size_t n;
+	int rc;
+
+	rc = sql_all(call, delivery_take, &all, &n, .agent = a->id, .request = request,
+		     .now = call->now);
+	if (rc < 0 || n == 0)
+		return rc;
+	*taken += (int64_t)n;
+	rc = sql_run(call, inbox_less, .agent = a->id, .queued = 0, .leased = (int64_t)n);
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = event_by(call, .kind = EVENT_MESSAGE_ACKED, .team = a->team,
+			      .actor = ACTOR_HOST, .subject = all[i].message,
+			      .target = a->id);
+	return rc;
+}
+
+int answer_take(struct call *call, const struct answer_take_in *in,
+		struct answer_take_out *out)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = in->agent);
+
+	if (rc <= 0 || (rc = take_messages(call, &a, in->request, &out->taken)) < 0 ||
+	    (rc = sql_run(call, result_seen, .request = in->request)) < 0)
+		return rc;
+	out->taken += rc;
+	return 0;
+}
+
 /* The claim of a caller who cancelled, or did not read, its answer. */
 static int give_back(struct call *call, const struct agent_row *a,
 		     const struct message_seen_in *in, int64_t *undone)

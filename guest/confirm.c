@@ -58,7 +58,7 @@ static bool is_named(const json_t *id, const char *name)
 	if (json_is_string(id))
 		return strcmp(json_string_value(id), name) == 0;
 	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(id));
-	return strcmp(number, name) == 0;
+	return json_is_integer(id) && strcmp(number, name) == 0;
 }
 
 static bool settle(struct peer *peer, const char *name, bool arrived)

@@ -5,7 +5,8 @@
  * these are acknowledged.  An answer that could not be written is settled as lost with
  * the client.  Whoever cancels has not read the answer that was written meanwhile: its
  * name is forgotten, so that it is handed out again, and its claim is given back unless
- * the work began or a later request named the task.
+ * the work began or a later request named the task.  What is taken for good is so with
+ * the client's next request: only then it is known that the client goes on.
  */
 #include "mcp/peer.h"
 
@@ -23,6 +24,7 @@ struct arrival {
 	const struct answers *with; /* it goes out with these */
 	const struct request *named_by; /* a receive that is under way */
 	bool written;
+	bool takes; /* settled by arrive_read() */
 };
 
 static bool receives(const struct op *op)
@@ -128,6 +130,11 @@ static void name_seen(struct request *r, json_t *args)
 	json_decref(names);
 }
 
+static bool is_zero(const json_t *value)
+{
+	return json_is_integer(value) && !json_integer_value(value);
+}
+
 void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 {
 	const char *key = receives(op) ? "request_id" : "idempotency_key";
@@ -145,8 +152,10 @@ void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 		return;
 	r->handout = strdup(param_text(args, key));
 	json_object_set_new(r->lost, "lost", json_pack("[s]", r->handout));
-	if (receives(op))
+	if (receives(op)) {
+		r->takes = is_zero(argument(op, args, "lease_seconds"));
 		name_seen(r, args);
+	}
 }
 
 /* --- behind it -------------------------------------------------------------------- */
@@ -210,6 +219,7 @@ void arrive_answered(struct request *r, const char *result)
 	a->id = strdup(r->id);
 	a->number = client_telling(m->client);
 	a->with = r->with;
+	a->takes = r->takes;
 	if (r->handout) {
 		a->name = strdup(r->handout);
 		a->lost = json_incref(r->lost);
@@ -237,6 +247,22 @@ void arrive_sent(struct mcp *m, const struct answers *with)
 			a->with = NULL;
 }
 
+void arrive_read(struct mcp *m)
+{
+	struct arrival **at = &m->arrivals;
+
+	while (*at) {
+		struct arrival *a = *at;
+
+		if (!a->written || !a->takes) {
+			at = &a->next;
+			continue;
+		}
+		client_settle(m->client, a->number, true);
+		arrival_free(take(at));
+	}
+}
+
 void mcp_wrote(struct mcp *m, bool arrived)
 {
 	struct arrival **at = &m->arrivals;
@@ -249,7 +275,8 @@ void mcp_wrote(struct mcp *m, bool arrived)
 			continue;
 		}
 		a->written = true;
-		client_settle(m->client, a->number, arrived);
+		if (!arrived || !a->takes)
+			client_settle(m->client, a->number, arrived);
 		if (arrived && a->lost)
 			at = &a->next;
 		else
@@ -271,7 +298,7 @@ void arrive_cancel(struct mcp *m, const char *id)
 	if (!*at)
 		return;
 	a = take(at);
-	if (!a->written)
+	if (!a->written || a->takes)
 		client_settle(m->client, a->number, false);
 	else
 		client_start(m->client, op_find("message.seen"), a->lost, back_done,

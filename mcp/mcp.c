@@ -115,6 +115,7 @@ static void take_request(struct mcp *m, const struct rpc *rpc, void *stream,
 	struct request *r = request_new(m, rpc, era, stream);
 	const struct method *method = method_find(rpc->method, era->bit);
 
+	arrive_read(m);
 	if (with)
 		answers_add(with, r);
 	if (era == &era_modern && !modern_check(r, rpc->params))

@@ -76,6 +76,7 @@ struct request {
 	int64_t began, progress_at; /* 0: no progress to tell */
 
 	char *handout; /* its name: arrive.c */
+	bool takes; /* ... which is taken for good */
 	json_t *lost; /* arguments of the call that takes it back */
 
 	/* what the method has to remember */
@@ -191,6 +192,8 @@ void arrive_prepare(struct request *r, const struct op *op, json_t *args);
 /* The call is over; NULL: with a fault. */
 void arrive_answered(struct request *r, const char *result);
 void arrive_forget(struct request *r); /* it is freed */
+/* The client asks something more: what it was given to take has arrived. */
+void arrive_read(struct mcp *m);
 /* The answers of a batch are on their way. */
 void arrive_sent(struct mcp *m, const struct answers *with);
 /* The request with this id, which is answered, is cancelled. */

@@ -164,6 +164,13 @@ ORDER BY lane, message;
 UPDATE delivery SET seen = 1
 WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2 AND request = :request;
 
+-- name: delivery_take
+-- The answer to a request that took for good has arrived.
+UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
+WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2 AND request = :request
+	AND due_at > :now
+RETURNING message;
+
 -- name: delivery_unhand
 -- Nobody got the answer to a request: what it handed out waits again, as if it had
 -- not been handed out.

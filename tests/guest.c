@@ -431,6 +431,7 @@ int main(void)
 		EACH(test_many_jobs),
 		EACH(test_many_peers),
 		EACH(test_connects),
+		EACH(test_unconfirmed),
 		EACH(test_shutdown),
 		EACH(test_read_and_write),
 		EACH(test_ranges),

@@ -248,6 +248,8 @@ static void settle(struct client *c, struct debt *d, bool arrived)
 		socket_settle(c, d->link, d->number, arrived);
 	else if (!arrived)
 		direct_undo(c, &d->given);
+	else if (d->given.for_good)
+		direct_take(c, &d->given);
 	free(d);
 }
 

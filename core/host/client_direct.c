@@ -166,6 +166,7 @@ static int prepare(struct client *c, struct ticket *t, struct fault *f)
 	call->settings = &c->o.home->settings;
 	call->identity = c->o.identity;
 	call->seed = home_random();
+	call->settles = t->confirms;
 	rc = call_decode(call, t->op, t->args);
 	t->mark = arena_mark(&call->arena);
 	if (rc < 0) {
@@ -192,23 +193,33 @@ static void renew(struct client *c)
 	arena_release(&call.arena);
 }
 
-void direct_undo(struct client *c, const struct given *given)
+static void run_as_host(struct client *c, const struct op *op, json_t *args)
 {
 	struct call call = { .settings = &c->o.home->settings,
 			     .identity = { .level = WHO_HOST },
 			     .now = home_now(),
 			     .seed = home_random() };
-	json_t *args = json_pack("{sIsIsIsI}", "agent", (json_int_t)given->agent,
-				 "request", (json_int_t)given->request, "task",
-				 (json_int_t)given->task, "epoch",
-				 (json_int_t)given->epoch);
 
-	call.store = store_for(c, op_answer_undo, &call.fault);
-	if (call.store && call_decode(&call, op_answer_undo, args) == 0 &&
-	    call_run(&call) == 0)
+	call.store = store_for(c, op, &call.fault);
+	if (call.store && call_decode(&call, op, args) == 0 && call_run(&call) == 0)
 		c->owes_mirror = true;
 	json_decref(args);
 	arena_release(&call.arena);
+}
+
+void direct_undo(struct client *c, const struct given *given)
+{
+	run_as_host(c, op_answer_undo,
+		    json_pack("{sIsIsIsI}", "agent", (json_int_t)given->agent, "request",
+			      (json_int_t)given->request, "task", (json_int_t)given->task,
+			      "epoch", (json_int_t)given->epoch));
+}
+
+void direct_take(struct client *c, const struct given *given)
+{
+	run_as_host(c, op_answer_take,
+		    json_pack("{sIsI}", "agent", (json_int_t)given->agent, "request",
+			      (json_int_t)given->request));
 }
 
 static void answer(struct client *c, struct ticket *t)

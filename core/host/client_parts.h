@@ -85,6 +85,7 @@ void direct_look(struct client *c, bool rung);
 void direct_run(struct client *c, struct ticket *t);
 void direct_close(struct client *c);
 void direct_undo(struct client *c, const struct given *given);
+void direct_take(struct client *c, const struct given *given);
 void direct_forget(struct ticket *t); /* frees its struct call */
 
 #endif

@@ -128,6 +128,7 @@ static void on_frame(struct conn *c)
 	job->call.settings = &c->host->home->settings;
 	job->call.ids = c->host->ids;
 	job->call.host = c->host->pid;
+	job->call.settles = true;
 	what = f.code ? HEARD_NONSENSE : dialect_read(c, job, &f);
 	c->started = true;
 	if (what == HEARD_CALL) {

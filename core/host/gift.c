@@ -26,7 +26,7 @@ bool gift_named(const json_t *id, const char *text)
 	return json_is_integer(id) && strcmp(number, text) == 0;
 }
 
-static void on_undone(struct job *job)
+static void on_over(struct job *job)
 {
 	job_free(job);
 }
@@ -39,12 +39,26 @@ static void undo(struct host *host, const struct given *given)
 
 	if (host->stopping)
 		return;
-	job = host_job(host, op_answer_undo, on_undone, NULL);
+	job = host_job(host, op_answer_undo, on_over, NULL);
 	in = job->call.in;
 	*in = (struct answer_undo_in){ .agent = given->agent,
 				       .request = given->request,
 				       .task = given->task,
 				       .epoch = given->epoch };
+	host_submit(host, job);
+}
+
+/* It arrived: only what is taken for good is not done with. */
+static void take_for_good(struct host *host, const struct given *given)
+{
+	struct answer_take_in *in;
+	struct job *job;
+
+	if (!given->for_good || host->stopping)
+		return;
+	job = host_job(host, op_answer_take, on_over, NULL);
+	in = job->call.in;
+	*in = (struct answer_take_in){ .agent = given->agent, .request = given->request };
 	host_submit(host, job);
 }
 
@@ -91,12 +105,16 @@ static bool is_undone(const struct job *job)
 
 void gift_answered(struct conn *c, struct job *job, bool told)
 {
+	bool asks = job->confirms && job->id;
+
 	if (!job->call.given.agent || job->call.fault.code || job->arrived)
 		return;
-	if (told && job->confirms && job->id && !c->ended)
+	if (told && asks && !c->ended)
 		keep(c, job);
 	else if (told ? job->confirms && c->ended : is_undone(job))
 		undo(c->host, &job->call.given);
+	else if (told)
+		take_for_good(c->host, &job->call.given);
 }
 
 static struct gift *take(struct conn *c, const char *id)
@@ -118,6 +136,7 @@ void gift_arrived(struct conn *c, const char *id)
 	struct gift *g = take(c, id);
 
 	if (g) {
+		take_for_good(c->host, &g->given);
 		gift_free(g);
 		return;
 	}

@@ -3,4 +3,4 @@
 # `make unseen N=10000` does at each door.
 . "$(dirname "$0")/../lib/story.sh"
 command -v python3 >/dev/null || exit 77
-CADRE=$CADRE timeout 300 python3 "$here/peers/unseen.py" 25
+CADRE=$CADRE timeout 300 python3 "$here/peers/unseen.py" 350

@@ -19,6 +19,7 @@ void test_list(void **state);
 void test_escapes(void **state);
 
 void test_connects(void **state);
+void test_unconfirmed(void **state);
 
 void test_begins_with_its_host(void **state);
 void test_older_spool(void **state);

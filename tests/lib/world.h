@@ -17,6 +17,7 @@ struct world {
 	uint64_t seed;
 	int64_t keep_events;
 	bool hosted;
+	bool settles;
 	struct fake_notes notes; /* the vault */
 };
 

@@ -104,6 +104,11 @@ static void do_hosted(struct script *s, const char *rest)
 	s->world.hosted = strcmp(rest, "on") == 0;
 }
 
+static void do_settles(struct script *s, const char *rest)
+{
+	s->world.settles = strcmp(rest, "on") == 0;
+}
+
 static void do_set(struct script *s, const char *rest)
 {
 	size_t n = strcspn(rest, " ");
@@ -310,6 +315,21 @@ static void do_lost(struct script *s, const char *rest)
 	ask(s);
 }
 
+static void do_arrived(struct script *s, const char *rest)
+{
+	const struct given *g = &s->answer.given;
+	json_t *args = json_pack("{sIsI}", "agent", (json_int_t)g->agent, "request",
+				 (json_int_t)g->request);
+
+	(void)rest;
+	next_call(s);
+	json_decref(s->asked.args);
+	s->asked = (struct asked){ .op = op_answer_take,
+				   .args = args,
+				   .identity = { .level = WHO_HOST } };
+	ask(s);
+}
+
 static void do_resume(struct script *s, const char *rest)
 {
 	(void)rest;
@@ -400,7 +420,8 @@ static const struct {
 	{ "session", do_session }, { "hosted", do_hosted }, { "set", do_set },
 	{ "key", do_key },         { "again", do_again },   { "resume", do_resume },
 	{ "=", do_equals },        { "!", do_fault },       { "~", do_events },
-	{ "waits", do_waits },     { "lost", do_lost },
+	{ "waits", do_waits },     { "lost", do_lost },     { "arrived", do_arrived },
+	{ "settles", do_settles },
 };
 
 static void run_line(struct script *s, char *line)

@@ -12,7 +12,9 @@
  *	key K                    idempotency key (or request_id) of the next call
  *	noun.verb {json}         a call; lines that begin with a blank go on
  *	again                    the same call once more
+ *	settles on|off           whether the door says what became of its answers
  *	lost                     the last answer reached nobody: answer.undo
+ *	arrived                  it arrived: answer.take
  *	resume                   the call that waits is run again
  *	= {json}                 a part of its answer
  *	! code text [at /where]  or the fault: the beginning of its text

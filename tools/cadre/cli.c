@@ -1,5 +1,6 @@
 #include "tools/cadre/cli.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -51,6 +52,19 @@ static void fault_as_text(const struct fault *f)
 	if (f->hint[0])
 		fprintf(stderr, "hint: %s\n", text_plain(&arena, f->hint, false));
 	arena_release(&arena);
+}
+
+bool cli_unwritten(struct cli *cli)
+{
+	int error = fflush(stdout) == 0 ? 0 : errno;
+
+	if (!error && !ferror(stdout))
+		return false;
+	if (!cli->unwritten)
+		fprintf(stderr, "cadre: io: the answer could not be written%s%s\n",
+			error ? ": " : "", error ? strerror(error) : "");
+	cli->unwritten = true;
+	return true;
 }
 
 int cli_fault(const struct cli *cli, const struct fault *f)
@@ -374,10 +388,8 @@ int cli_main(int argc, char **argv)
 	cli.width = cli.terminal ? window_width() : 0;
 	argc = cli_options(&cli, argc, argv);
 	status = run(&cli, argc - 1, argv + 1);
-	if (fflush(stdout) && !status) {
-		fprintf(stderr, "cadre: io: the answer could not be written: %m\n");
-		status = 1;
-	}
+	if (cli_unwritten(&cli) && !status)
+		status = fault_info(FAULT_IO)->exit_status;
 	client_close(cli.client); /* mirrors what was written directly */
 	arena_release(&cli.arena);
 	return status;

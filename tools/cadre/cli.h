@@ -21,6 +21,7 @@ enum { CLI_FLAGS = 32 };
 
 struct cli {
 	bool json, direct, color, help;
+	bool unwritten; /* output that could not be written: it was said */
 	bool terminal; /* stdout is one */
 	int width; /* of the terminal in columns; 0: no limit */
 	const char *dir, *team, *as, *key; /* --home, --team, --as, --key */
@@ -62,6 +63,10 @@ int cli_folder(struct cli *cli, bool create, struct fault *f);
 /* Refuses where it was found that this is a workspace. */
 int cli_outside(struct cli *cli, struct fault *f);
 int cli_client(struct cli *cli, bool create, struct fault *f);
+
+/* Whether something that was printed could not be written, which is said once; why is not
+ * known when it was an earlier write. */
+bool cli_unwritten(struct cli *cli);
 
 /* Prints a fault, as JSON on stdout with --json; the exit status. */
 int cli_fault(const struct cli *cli, const struct fault *f);

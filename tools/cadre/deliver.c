@@ -6,7 +6,6 @@
  * answer, a signal is noted: the command first says whether all of its output was
  * written, and then ends by that signal.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,14 +63,6 @@ static bool has_any(const json_t *answer, const char *name)
 	return json_array_size(json_object_get(answer, name)) > 0;
 }
 
-/* Whether a receive took its messages for good. */
-static bool for_good(const json_t *args)
-{
-	const json_t *lease = json_object_get(args, "lease_seconds");
-
-	return lease && json_integer_value(lease) == 0;
-}
-
 /* Says that the answer was seen, so that this session's next receive acknowledges it.
  * If that fails, the messages come again: no reason to fail the command. */
 static void note_seen(struct cli *cli, const struct op *op, const json_t *args,
@@ -85,8 +76,6 @@ static void note_seen(struct cli *cli, const struct op *op, const json_t *args,
 	if (!has_any(answer, "messages") && !has_any(answer, "results") &&
 	    !json_object_get(answer, "reply"))
 		return;
-	if (for_good(args))
-		return;
 	note = json_pack("{s:[O], s:O*, s:O*}", "requests", name, "agent",
 			 json_object_get(args, receives ? "agent" : "from"), "team",
 			 json_object_get(args, "team"));
@@ -94,29 +83,22 @@ static void note_seen(struct cli *cli, const struct op *op, const json_t *args,
 	json_decref(note);
 }
 
-/* `error` is 0 where an earlier write failed, whose reason is not kept. */
-static void say_unwritten(const json_t *args, const json_t *answer, int error)
+static void hint_at_undo(const json_t *answer)
 {
 	bool gave = has_any(answer, "messages") || has_any(answer, "results") ||
 		    json_object_get(answer, "task") || json_object_get(answer, "reply");
 
-	fprintf(stderr, "cadre: io: the answer could not be written%s%s\n",
-		error ? ": " : "", error ? strerror(error) : "");
-	if (gave && for_good(args))
-		fputs("hint: messages were taken for good; see `cadre messages`\n",
-		      stderr);
-	else if (gave)
+	if (gave)
 		fputs("hint: what it gave is taken back; ask again\n", stderr);
 }
 
 int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 		const json_t *answer, int status)
 {
-	int error = fflush(stdout) == 0 ? 0 : errno;
-	bool written = !error && !ferror(stdout);
+	bool written = !cli_unwritten(cli);
 
 	if (answer && !written) {
-		say_unwritten(args, answer, error);
+		hint_at_undo(answer);
 		status = fault_info(FAULT_IO)->exit_status;
 	}
 	if (cli->client)

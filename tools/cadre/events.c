@@ -55,7 +55,7 @@ static int follow(struct cli *cli, const struct op *op, json_t *args)
 		json_object_set_new(args, "wait_seconds", json_integer(FOLLOW_SECONDS));
 		json_decref(answer);
 		if (ferror(stdout))
-			return 0;
+			return 0; /* cli_unwritten() says it */
 	}
 	return cli_fault(cli, &f);
 }

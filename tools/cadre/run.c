@@ -267,6 +267,8 @@ static int print_run(struct cli *cli, const json_t *args, const json_t *answer)
 		return cli_fault(cli, &f);
 	for (int i = 0; i < 2; i++)
 		tell_cut(answer, &streams[i]);
+	if (ferror(stderr) && !code)
+		return fault_info(FAULT_IO)->exit_status;
 	return code < 0 || code > 255 ? 1 : code;
 }
 

@@ -1,0 +1,122 @@
+#!/bin/sh
+# unwritten - what could not be written is said, and what nobody saw is still there:
+# full disks, a state that is removed between an answer and its undoing, and answers of
+# a hundred messages that are six times as long in JSON.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
+command -v python3 >/dev/null || exit 77
+finish() {
+	CADRE_HOME="$TMPDIR/s"
+	cadre team destroy red >/dev/null 2>&1
+	until_is '^0$' count_guests
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+full() { # STATUS COMMAND...: on a full disk
+	want=$1
+	shift
+	cadre "$@" >/dev/full 2>"$TMPDIR/err"
+	got=$?
+	[ $got = "$want" ] || bad "$* to a full disk exits with $got"
+	grep -q 'could not be written' "$TMPDIR/err" || bad "$* to a full disk says nothing"
+}
+status() { cadre task show 001 --json; }
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"a","workspace":true},{"name":"b"}]' >/dev/null || bad "team create"
+export CADRE_TEAM=red
+until_is '"ready"' cadre workspace info red/a --json
+
+# --- full disks ---------------------------------------------------------------------------
+
+full 1 exec red/a "echo hello"
+full 3 exec red/a "echo hello; exit 3"
+full 1 --json exec red/a "echo hello"
+full 1 events
+full 1 events -f
+cadre exec red/a "echo hello >&2" 2>/dev/full && bad "a lost standard error is no failure"
+cadre task create one >/dev/null
+full 1 --as b claim --wait
+until_is '"pending"' status
+cadre send b kept >/dev/null
+full 1 --as b inbox --take
+full 1 --as b inbox --take --wait
+cadre --as b inbox --take | grep -q kept || bad "a full disk took a message"
+cadre --as b inbox --take | grep -q 'no messages' || bad "it was not taken"
+
+# --- a command whose output was cut is still there as a job -----------------------------------
+
+cadre --json exec red/a "head -c 1500000 /dev/zero | tr '\\0' '\\001'" >"$TMPDIR/cut"
+python3 - "$TMPDIR/cut" <<'PY' >"$TMPDIR/job" || bad "a cut exec"
+import json, sys
+a = json.load(open(sys.argv[1]))
+assert a["stdout_size"] == 1500000 > len(a["stdout"]), a["stdout_size"]
+print(a["job_id"])
+PY
+cadre --json workspace poll red/a "$(cat "$TMPDIR/job")" 2>/dev/null | grep -q '"exit_code":0' || bad "its job"
+
+# --- control characters: six times as long in JSON ----------------------------------------------
+
+url=$(cadre agent whois a --json | sed -n 's/.*"http":"\([^"]*\)".*/\1/p')
+token=$(cadre --as a agent door a --json | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')
+CADRE=$CADRE python3 - "$url" "$token" <<'PY' || bad "control characters"
+import json, os, subprocess, sys, urllib.request
+url, token = sys.argv[1:]
+text = lambda i: "%02d" % i + "\x01" * (262144 - 2)
+p = subprocess.Popen([os.environ["CADRE"], "--team", "red", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+n = 0
+def ask(method, params):
+    global n
+    n += 1
+    p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": n, "method": method, "params": params}).encode() + b"\n")
+    p.stdin.flush()
+    return json.loads(p.stdout.readline())["result"]
+def tool(name, **arguments):
+    return ask("tools/call", {"name": name, "arguments": arguments})["structuredContent"]
+ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+def http(path, data=None):
+    r = urllib.request.Request(url + path, data, {"Authorization": "Bearer " + token})
+    return json.load(urllib.request.urlopen(r, timeout=60))
+for i in range(8):
+    assert "message_id" in tool("team_message", to=["a", "b"], content=text(i), team="red")
+def every(receive):
+    seen, parts, more = [], 0, True
+    while more:
+        a = receive(parts)
+        seen += [m["content"] for m in a["messages"]]
+        parts, more = parts + 1, a["more"]
+        assert a["messages"] or not more
+    assert parts > 1, "they fit one answer"
+    assert seen == [text(i) for i in range(8)], [s[:2] for s in seen]
+every(lambda i: http("/messages?limit=100&request_id=r%d&seen=r%d" % (i, i - 1)))
+every(lambda i: tool("inbox", action="receive", limit=100, team="red", agent="b"))
+PY
+
+# --- the state is gone when an answer is to be taken back ------------------------------------
+
+export CADRE_HOME="$TMPDIR/lost"
+cadre init >/dev/null && cadre team create gone --roles b >/dev/null || bad "a second state"
+CADRE_TEAM=gone cadre send b late >/dev/null
+CADRE=$CADRE python3 - "$CADRE_HOME" <<'PY' || bad "a state that is gone"
+import glob, json, os, subprocess, sys, time
+env = dict(os.environ, CADRE_TEAM="gone")
+p = subprocess.Popen([os.environ["CADRE"], "--as", "b", "mcp"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def put(m):
+    p.stdin.write(json.dumps(dict(m, jsonrpc="2.0")).encode() + b"\n")
+    p.stdin.flush()
+put({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
+p.stdout.readline()
+put({"id": 2, "method": "tools/call", "params": {"name": "inbox", "arguments": {"action": "receive", "lease_seconds": 0}}})
+assert b"late" in p.stdout.readline()
+for path in glob.glob(sys.argv[1] + "/state.db*"):
+    os.remove(path)
+put({"method": "notifications/cancelled", "params": {"requestId": 2}})
+put({"id": 3, "method": "tools/call", "params": {"name": "inbox", "arguments": {"action": "peek"}}})
+a = json.loads(p.stdout.readline())["result"]
+assert a["isError"], a
+p.stdin.close()
+assert p.wait(20) == 0, p.returncode
+assert not glob.glob(sys.argv[1] + "/state.db"), "the undoing made a state"
+PY
+exit $failed
