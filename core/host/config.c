@@ -92,12 +92,11 @@ static int take_users(struct config_set *s, struct fault *f)
 	char path[PATH_MAX + 16];
 
 	if (!base || *base != '/') {
-		base = getenv("HOME");
+		base = s->user;
 		below = "/.config";
 	}
-	if (!base || *base != '/' ||
-	    snprintf(path, sizeof(path), "%s%s/cadre/%s", base, below, name_of_file) >=
-		    PATH_MAX)
+	if (!base || snprintf(path, sizeof(path), "%s%s/cadre/%s", base, below,
+			      name_of_file) >= PATH_MAX)
 		return 0;
 	return take_file(s, path, false, f);
 }
@@ -155,9 +154,10 @@ static int take_variables(struct config_set *s, struct fault *f)
 int config_load(struct config_set *s, const char *state, const char *const *flags,
 		struct fault *f)
 {
-	char cwd[PATH_MAX];
+	char cwd[PATH_MAX], user[4096];
 
-	s->user = getenv("HOME");
+	if (paths_home(user))
+		s->user = arena_strdup(&s->arena, user);
 	s->state = arena_strdup(&s->arena, state);
 	if (getcwd(cwd, sizeof(cwd)))
 		s->cwd = arena_strdup(&s->arena, cwd);

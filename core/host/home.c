@@ -19,6 +19,7 @@
 #include "core/host/paths.h"
 #include "core/host/settings.h"
 #include "core/host/tracked.h"
+#include "core/host/users.h"
 #include "storage/durable.h"
 #include "storage/restore.h"
 
@@ -147,22 +148,45 @@ static int settle(struct home *h, char path[4096], enum meant meant, bool create
 	return rc;
 }
 
+/* The working directory: without one it cannot be told which state is meant. */
+static int find_here(char out[4096], struct fault *f)
+{
+	if (getcwd(out, 4096))
+		return 0;
+	if (errno == ENOENT)
+		fault_set(f, FAULT_NOT_FOUND, "", "the current directory is gone");
+	else
+		fault_set(f, FAULT_IO, "", "cannot tell the current directory: %m");
+	return fault_hint(f, "go to one that is there, or name the state: --home DIR");
+}
+
+/* Whether the user's own state would be made in another user's home. */
+static int check_users(const char *path, struct fault *f)
+{
+	int dir = found_open(path);
+	bool is_there = dir >= 0 && found_has_state(dir);
+
+	if (dir >= 0)
+		close(dir);
+	return is_there ? 0 : users_may_make(f);
+}
+
 static int find_project(struct home *h, bool create, struct fault *f)
 {
 	struct found x = { 0 };
 	char dir[4096];
 
-	if (getcwd(dir, sizeof(dir)))
-		found_upward(&x, dir);
+	if (find_here(dir, f) < 0)
+		return f->code;
+	found_upward(&x, dir);
 	if (x.path[0] && x.passed[0])
 		found_say(&x, h->note, sizeof(h->note));
 	if (x.path[0])
 		return settle(h, x.path, MEANT_FOUND, create, f);
 	if (x.passed[0])
 		return found_refuse(x.passed, x.why, f);
-	if (!paths_user_state(dir))
-		return fault_set(f, FAULT_NOT_FOUND, "/home",
-				 "neither HOME nor CADRE_HOME is set");
+	if (users_folder(dir, f) < 0 || (create && check_users(dir, f) < 0))
+		return f->code;
 	return settle(h, dir, MEANT_USERS, create, f);
 }
 
@@ -217,6 +241,18 @@ static int note_known(const struct home *h, struct fault *f)
 	return rc;
 }
 
+/* A folder that is named each time need not be found. */
+static int note_named(struct home *h)
+{
+	struct fault f = { 0 };
+
+	if (note_known(h, &f) < 0)
+		snprintf(h->note, sizeof(h->note),
+			 "it counts only where it is named (--home, CADRE_HOME): %s",
+			 f.text);
+	return 0;
+}
+
 static int make_dir(struct home *h, const char *dir, struct fault *f)
 {
 	char path[4096], cwd[4096];
@@ -227,15 +263,15 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 		return 0; /* a workspace is no place for a state */
 	if (dir && !paths_join(path, dir, ""))
 		return too_long(dir, f);
-	if (!dir && !getcwd(cwd, sizeof(cwd)))
-		return fault_set(f, FAULT_IO, "", "no working directory: %m");
+	if (!dir && find_here(cwd, f) < 0)
+		return f->code;
 	if (!dir && !found_place(cwd, path))
 		return too_long(cwd, f);
-	if (!dir && check_place(path, f) < 0)
+	if (!dir && (check_place(path, f) < 0 || known_prepare(f) < 0))
 		return f->code;
 	if (settle(h, path, MEANT_INIT, true, f) < 0)
 		return f->code;
-	return note_known(h, f);
+	return dir ? note_named(h) : note_known(h, f);
 }
 
 /* --- the environment -------------------------------------------------------------- */

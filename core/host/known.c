@@ -15,6 +15,7 @@
 
 #include "core/host/paths.h"
 #include "core/host/tracked.h"
+#include "core/host/users.h"
 #include "storage/durable.h"
 #include "core/op.h"
 
@@ -147,19 +148,19 @@ static int read_all(struct text *out, struct fault *f)
 
 static int no_place(struct fault *f)
 {
-	fault_set(f, FAULT_IO, "", "neither HOME nor XDG_STATE_HOME is set");
-	return fault_hint(f, "where your states are noted is below one of them");
+	char path[4096];
+
+	return users_folder(path, f);
 }
 
-/* The folder that the file is in, private. */
-static int make_folder(struct fault *f)
+int known_prepare(struct fault *f)
 {
 	char path[4096];
 	struct stat st;
 	int fd, rc = 0;
 
-	if (!paths_user_state(path))
-		return no_place(f);
+	if (users_folder(path, f) < 0 || users_may_make(f) < 0)
+		return f->code;
 	fd = dir_make_all(path, 0700)
 		     ? -1
 		     : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -424,7 +425,7 @@ int known_add(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	int held, rc;
 
-	if (make_folder(f) < 0 || (held = lock(LOCK_MS, f)) < 0)
+	if (known_prepare(f) < 0 || (held = lock(LOCK_MS, f)) < 0)
 		return f->code;
 	rc = add_locked(dir, path, how, f);
 	close(held);

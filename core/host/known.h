@@ -3,7 +3,7 @@
  *
  * A state in a project's folder may have come with the project: it counts only
  * if it is noted in the user's own file, $XDG_STATE_HOME/cadre/known (else
- * ~/.local/state/cadre/known): a line each, `made` by `cadre init` or `trusted` by
+ * ~/.local/state/cadre/known; see core/host/users.h): a line each, `made` by `cadre init` or `trusted` by
  * `cadre trust`, with the day, the state's id, its device, inode and path.  The id is
  * random and in the state's own file `id`.  Id and inode must be as noted, and
  * one of device and path: a folder that was moved is known, a copy is not, nor
@@ -31,6 +31,9 @@ struct known {
 /* How the state folder `path`, open as `dir`, is known.  One that was moved is
  * noted at its new place. */
 enum known_how known_look(int dir, const char *path);
+
+/* Makes the folder of the file, private, or sees that it is. */
+int known_prepare(struct fault *f);
 
 /* Notes it, under the id that it has, or a new one if it has none or git tracks what
  * is in it; or removes what is noted at `path`: 1, or 0 if nothing is.  A file that

@@ -1,0 +1,100 @@
+#!/bin/sh
+# which-state - no other state than the one that is meant is used or made: with no home
+# or somebody else's, in a folder that is gone, in all kinds of worktrees, in a folder
+# that was prepared by hand; and an address says which team is meant.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export NO_COLOR=1 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+failed=0
+
+bad() {
+	echo "FAILED: $*"
+	head -n 5 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/    /'
+	failed=1
+}
+
+# is STATUS PATTERN COMMAND...: the exit status, and what it prints on either.
+is() {
+	want=$1 pattern=$2
+	shift 2
+	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
+	got=$?
+	[ $got = "$want" ] || bad "$* in $PWD ended with $got, not $want"
+	cat "$TMPDIR/out" "$TMPDIR/err" | grep -q -e "$pattern" || bad "$*: no '$pattern'"
+}
+git() { command git -c user.name=m -c user.email=m@x -c protocol.file.allow=always "$@" >/dev/null 2>&1; }
+into() { mkdir -p "$1" && cd "$1" || exit 1; }
+as_user() { # UID COMMAND...: as another user, if this one may
+	user=$1
+	shift
+	setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
+}
+may_be_others() { [ "$(id -u)" = 0 ] && as_user 54321 "$CADRE" version >/dev/null 2>&1; }
+
+# --- no home ---------------------------------------------------------------------------
+
+# A state that is named can be made where nothing can be noted.
+into "$TMPDIR/nowhere"
+none="env -u XDG_STATE_HOME HOME=/dev/null/none"
+is 0 "^made $PWD/named/.cadre" $none CADRE_HOME="$PWD/named/.cadre" "$CADRE" init
+grep -q 'counts only where it is named' "$TMPDIR/err" || bad "it does not say that nothing is noted"
+is 0 incarnation $none "$CADRE" --home named/.cadre status
+is 1 "/dev/null/none: Not a directory" $none "$CADRE" init
+[ ! -e .cadre ] || bad "a state was made that would not count"
+if may_be_others && ! getent passwd 54321 >/dev/null; then
+	open=$(mktemp -d /tmp/cadre-open.XXXXXX) || exit 1 # which that user can reach
+	trap 'rm -rf "$open"' EXIT
+	chmod 777 "$open"
+	into "$open"
+	none="as_user 54321 env -u HOME -u XDG_STATE_HOME -u XDG_RUNTIME_DIR"
+	is 0 "^made" $none "$CADRE" --home "$PWD/named/.cadre" init
+	is 0 incarnation $none "$CADRE" --home "$PWD/named/.cadre" status
+	for verb in init status up; do
+		is 3 'neither HOME nor XDG_STATE_HOME is set' $none "$CADRE" $verb
+	done
+fi
+
+# --- somebody else's home --------------------------------------------------------------
+
+if may_be_others; then
+	into "$TMPDIR/sudo"
+	mkdir "$TMPDIR/anns" && chown 54321 "$TMPDIR/anns"
+	anns="env -u XDG_STATE_HOME HOME=$TMPDIR/anns"
+	for verb in init up 'team create t'; do
+		is 5 "$TMPDIR/anns is another user's" $anns "$CADRE" $verb
+	done
+	is 5 "is another user's" env XDG_STATE_HOME="$TMPDIR/anns/state" "$CADRE" init
+	is 0 '^made' $anns "$CADRE" --home "$PWD/named/.cadre" init
+	[ -z "$(ls -A "$TMPDIR/anns")" ] || bad "something was made in another's home"
+	[ "$(ls -A)" = named ] || bad "a state was made that would not count"
+fi
+
+# --- a folder that is gone -------------------------------------------------------------
+
+is 0 '^made' cadre --home "$XDG_STATE_HOME/cadre" init
+into "$TMPDIR/gone" && rmdir "$TMPDIR/gone"
+for verb in status init up down doctor 'team list' 'team create t' mcp; do
+	is 3 'the current directory is gone' timeout 20 "$CADRE" $verb
+done
+is 0 incarnation cadre --home "$XDG_STATE_HOME/cadre" status
+CADRE_HOME=$XDG_STATE_HOME/cadre is 0 incarnation cadre status
+
+# --- which team ------------------------------------------------------------------------
+
+cd "$TMPDIR" && export CADRE_HOME="$TMPDIR/teams"
+cadre init >/dev/null && cadre team create a --roles w >/dev/null && cadre team create b --roles x >/dev/null
+CADRE_TEAM=a is 0 recipients cadre send b/x hello
+CADRE_TEAM_DEFAULT=a is 0 recipients cadre send b/x hello
+CADRE_TEAM=a is 3 'no workspace b/x in team b' cadre workspace info b/x
+CADRE_TEAM=a is 5 'not in team a' cadre --team a send b/x hello
+CADRE_TEAM=a is 0 recipients cadre send w hello
+is 0 'hello.*' cadre --team b --as x inbox
+unset CADRE_HOME
+
+# --- help ------------------------------------------------------------------------------
+
+is 0 '^usage: cadre guest' cadre guest --help
+is 0 'token-file' cadre guest -h
+is 0 '^send-1' cadre bench --help
+
+exit $failed
