@@ -16,14 +16,13 @@
 #include <stdint.h>
 
 #include "core/fault.h"
-
-enum { KNOWN_ID = 32 }; /* digits */
+#include "core/host/state_id.h"
 
 enum known_how { KNOWN_NOT, KNOWN_MADE, KNOWN_TRUSTED };
 
 struct known {
 	enum known_how how;
-	char day[11], id[KNOWN_ID + 1];
+	char day[11], id[STATE_ID + 1];
 	uint64_t dev, ino;
 	char path[4096];
 };
@@ -35,9 +34,9 @@ enum known_how known_look(int dir, const char *path);
 /* Makes the folder of the file, private, or sees that it is. */
 int known_prepare(struct fault *f);
 
-/* Notes it, under the id that it has, or a new one if it has none or git tracks what
- * is in it; or removes what is noted at `path`: 1, or 0 if nothing is.  A file that
- * cannot be read is left as it is. */
+/* Notes it, under the id that it has, or a new one if cadre has not made that for this
+ * very folder, or git tracks what is in it; or removes what is noted at `path`: 1, or
+ * 0 if nothing is.  A file that cannot be read is left as it is. */
 int known_add(int dir, const char *path, enum known_how how, struct fault *f);
 int known_remove(const char *path, struct fault *f);
 
