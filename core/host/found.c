@@ -104,9 +104,10 @@ bool found_has_state(int dir)
 	return has(dir, "state.db");
 }
 
-bool found_is_fresh(int dir)
+bool found_is_fresh(int dir, const char *also)
 {
-	static const char *const ours[] = { ".", "..", ".gitignore", "id", "id.new" };
+	const char *const ours[] = { ".",  "..",     ".gitignore",
+				     "id", "id.new", also ? also : "." };
 	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = again < 0 ? NULL : fdopendir(again);
 	bool fresh = list != NULL;
@@ -115,9 +116,9 @@ bool found_is_fresh(int dir)
 	while (fresh && (e = readdir(list))) {
 		size_t i = 0;
 
-		while (i < 5 && strcmp(e->d_name, ours[i]) != 0)
+		while (i < 6 && strcmp(e->d_name, ours[i]) != 0)
 			i++;
-		fresh = i < 5;
+		fresh = i < 6;
 	}
 	if (list)
 		closedir(list);

@@ -53,9 +53,9 @@ bool found_place(const char *dir, char out[4096]);
 bool found_is_of(const char *dir, const char *state);
 
 /* Whether a folder has a state; whether it holds nothing, or what an `init` that was
- * killed leaves. */
+ * killed leaves, and at most the file `also` (may be NULL) besides. */
 bool found_has_state(int dir);
-bool found_is_fresh(int dir);
+bool found_is_fresh(int dir, const char *also);
 
 /* Whether `state.db` of a state is not there; and the fault that says so. */
 bool found_is_gone(const char *path);

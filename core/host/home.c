@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/host/config.h"
 #include "core/host/found.h"
 #include "core/host/paths.h"
 #include "core/host/settings.h"
@@ -84,7 +85,7 @@ static int keep_private(int dir, const char *path, enum meant meant, bool create
 	if (fstat(dir, &st) || !(st.st_mode & 077))
 		return 0;
 	if (meant == MEANT_NAMED && !found_has_state(dir) &&
-	    !(create && found_is_fresh(dir))) {
+	    !(create && found_is_fresh(dir, NULL))) {
 		if (!create)
 			return 0;
 		fault_set(f, FAULT_DENIED, "/home",
@@ -207,7 +208,21 @@ static int find_dir(struct home *h, const char *dir, bool create, struct fault *
 
 /* --- a new one ------------------------------------------------------------------ */
 
-/* A project's folder that is there already is this user's state, or nothing yet. */
+/* A folder without a state becomes one if it is this user's and holds nothing but, at
+ * most, settings. */
+static enum found_why judge_fresh(int dir, const char *path)
+{
+	struct stat st;
+
+	if (known_look(dir, path) != KNOWN_NOT)
+		return FOUND_NONE;
+	if (fstat(dir, &st) || st.st_uid != geteuid())
+		return FOUND_FOREIGN;
+	return found_is_fresh(dir, config_file_name) ? FOUND_NONE : FOUND_UNKNOWN;
+}
+
+/* A project's folder that is there already is this user's state, or nothing yet.
+ * Settings in it that are older than the state may have come with the project. */
 static int check_place(const char *path, struct fault *f)
 {
 	enum found_why why = found_judge(path);
@@ -217,11 +232,12 @@ static int check_place(const char *path, struct fault *f)
 		why = FOUND_TRACKED;
 	dir = why == FOUND_NONE ? found_open(path) : -1;
 	if (dir >= 0) {
-		if (!found_is_fresh(dir) && known_look(dir, path) == KNOWN_NOT)
-			why = FOUND_UNKNOWN;
+		why = judge_fresh(dir, path);
+		if (why == FOUND_NONE && known_look(dir, path) == KNOWN_NOT)
+			config_check_shipped(path, f);
 		close(dir);
 	}
-	return found_refuse(path, why, f);
+	return f->code ? (int)f->code : found_refuse(path, why, f);
 }
 
 /* Notes that the state counts at this place, which a restored one does not.

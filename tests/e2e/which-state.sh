@@ -69,6 +69,35 @@ if may_be_others; then
 	[ "$(ls -A)" = named ] || bad "a state was made that would not count"
 fi
 
+# --- a folder that was prepared ----------------------------------------------------------
+
+into "$TMPDIR/prepared"
+mkdir -m 755 .cadre && echo 'team.default = "mine"' >.cadre/cadre.toml
+is 0 "^made $PWD/.cadre" cadre init
+[ "$(stat -c %a .cadre)" = 700 ] || bad "it is not private"
+is 0 'team.default  *mine  *.*/.cadre/cadre.toml' cadre config
+is 0 'already there' cadre init
+# Who sent the file is not known: it sets no more than a project's file.
+into "$TMPDIR/shipped"
+mkdir .cadre && printf '[vault]\nroot = "%s"\n' "$HOME" >.cadre/cadre.toml
+is 2 "vault.root is not for a project's file" cadre init
+grep -q 'move it away, and back after .cadre init.' "$TMPDIR/err" || bad "no hint"
+[ "$(ls -A .cadre)" = cadre.toml ] || bad "it was touched"
+mv .cadre/cadre.toml "$TMPDIR/kept.toml" && is 0 "^made" cadre init && mv "$TMPDIR/kept.toml" .cadre/cadre.toml
+is 0 "vault.root  *$HOME" cadre config
+into "$TMPDIR/other"
+mkdir .cadre && ln -s "$HOME/x" .cadre/cadre.toml
+is 2 'is a link' cadre init
+rm .cadre/cadre.toml && echo x >.cadre/other
+is 5 'was not made here by you' cadre init
+into "$TMPDIR/tracked" && git init . && mkdir .cadre && echo 'team.default = "t"' >.cadre/cadre.toml && git add -f .cadre
+is 5 'files that git tracks' cadre init
+if may_be_others; then
+	into "$TMPDIR/foreign" && mkdir .cadre && chown 54321 .cadre
+	is 5 'belongs to another user' cadre init
+	[ "$(stat -c '%a %u' .cadre)" = '755 54321' ] || bad "root has taken it"
+fi
+
 # --- a folder that is gone -------------------------------------------------------------
 
 is 0 '^made' cadre --home "$XDG_STATE_HOME/cadre" init
