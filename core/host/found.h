@@ -45,8 +45,9 @@ int found_refuse(const char *path, enum found_why why, struct fault *f);
 /* Says in one line, without a newline, that `passed` is passed over for `path`. */
 void found_say(const struct found *x, char *line, size_t room);
 
-/* The place of a new state for what `dir` is in: of the repository, else there. */
-bool found_place(const char *dir, char out[4096]);
+/* The place of a new state for what `dir` is in: of the repository, else there.  `stray`:
+ * a state counts there, but is of a repository that does not know this worktree. */
+bool found_place(const char *dir, char out[4096], bool *stray);
 
 /* Whether a file in `dir` is of the project whose state is the folder `state`:
  * no other repository and no other state is in between. */

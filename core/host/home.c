@@ -272,6 +272,7 @@ static int note_named(struct home *h)
 static int make_dir(struct home *h, const char *dir, struct fault *f)
 {
 	char path[4096], cwd[4096];
+	bool stray = false;
 
 	if (!dir)
 		dir = paths_env("CADRE_HOME");
@@ -281,8 +282,10 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 		return too_long(dir, f);
 	if (!dir && find_here(cwd, f) < 0)
 		return f->code;
-	if (!dir && !found_place(cwd, path))
+	if (!dir && !found_place(cwd, path, &stray))
 		return too_long(cwd, f);
+	if (stray)
+		return found_refuse(path, FOUND_STRAY, f);
 	if (!dir && (check_place(path, f) < 0 || known_prepare(f) < 0))
 		return f->code;
 	if (settle(h, path, MEANT_INIT, true, f) < 0)

@@ -108,6 +108,78 @@ done
 is 0 incarnation cadre --home "$XDG_STATE_HOME/cadre" status
 CADRE_HOME=$XDG_STATE_HOME/cadre is 0 incarnation cadre status
 
+# --- worktrees -------------------------------------------------------------------------
+
+# one STATE FOLDER...: what `init` says in each of them, and finds from below.
+one() {
+	state=$1
+	shift
+	for dir; do
+		cd "$dir" || exit 1
+		is 0 "already there: $state$" cadre init
+		mkdir -p deep && cd deep || exit 1
+		is 0 incarnation cadre status
+		[ ! -s "$TMPDIR/err" ] || bad "the ordinary way is told something"
+	done
+}
+into "$TMPDIR/source" && git init . && git commit --allow-empty -m x
+# A bare repository: the state is in it.
+cd "$TMPDIR" && git clone --bare source bare.git
+git -C bare.git worktree add -b a ../bare-a && git -C bare.git worktree add -b b ../bare-b || bad "worktree"
+cd bare-a && is 0 "^made $TMPDIR/bare.git/.cadre" cadre init
+one "$TMPDIR/bare.git/.cadre" "$TMPDIR/bare-a" "$TMPDIR/bare-b" "$TMPDIR/bare.git"
+# A bare one that a file leads to, as a folder of worktrees has it; the first `init` there
+# or in a worktree.
+for first in . a; do
+	into "$TMPDIR/trees" && git clone --bare ../source .bare && echo 'gitdir: ./.bare' >.git
+	git worktree add -b a a && git worktree add -b b b || bad "worktree"
+	cd $first && is 0 "^made $TMPDIR/trees/" cadre init
+	cd "$TMPDIR/trees" && state=$(find . -name .cadre)
+	one "$PWD/${state#./}" "$PWD/a" "$PWD/b" "$PWD"
+	rm -r "$TMPDIR/trees"
+done
+# A repository beside its worktree, and one of a submodule.
+cd "$TMPDIR" && git init --separate-git-dir="$TMPDIR/apart.git" apart && cd apart && git commit --allow-empty -m x
+git worktree add ../apart-a && git worktree add ../apart-b || bad "worktree"
+is 0 "^made $TMPDIR/apart/.cadre" cadre init
+one "$TMPDIR/apart/.cadre" "$TMPDIR/apart" "$TMPDIR/apart-a" "$TMPDIR/apart-b"
+into "$TMPDIR/super" && git init . && git submodule add ../source part || bad "submodule"
+git -C part worktree add ../../part-a && git -C part worktree add ../../part-b || bad "worktree"
+cd part && is 0 "^made $TMPDIR/super/part/.cadre" cadre init
+one "$TMPDIR/super/part/.cadre" "$TMPDIR/super/part" "$TMPDIR/part-a" "$TMPDIR/part-b"
+cd "$TMPDIR/super" && is 0 "^made $TMPDIR/super/.cadre" cadre init
+
+# Where git does not say whether a folder is the main worktree, nothing is guessed.
+cd "$TMPDIR" && git init --separate-git-dir="$TMPDIR/late.git" late && cd late && git commit --allow-empty -m x
+git worktree add ../late-a && cd ../late-a && is 0 "^made $TMPDIR/late.git/.cadre" cadre init
+cd ../late
+for verb in init status 'team create t'; do
+	is 5 'late.git/.cadre is of a repository that does not know this worktree' cadre $verb
+done
+# What leads to somebody's repository finds and makes nothing.
+into "$TMPDIR/mine" && git init . && git commit --allow-empty -m x && git worktree add ../mine-a && cadre init >/dev/null
+into "$TMPDIR/forged"
+stray() {
+	for verb in init status 'team create t' trust; do
+		is 5 'mine/.cadre is of a repository that does not know this worktree' cadre $verb
+	done
+	[ ! -e .cadre ] || bad "a state was made"
+}
+echo "gitdir: $TMPDIR/mine/.git" >.git
+stray
+echo "gitdir: $TMPDIR/mine/.git/worktrees/mine-a" >.git
+stray
+mkdir own && echo "gitdir: own" >.git && echo "$TMPDIR/mine/.git" >own/commondir && echo "$PWD/.git" >own/gitdir
+stray
+mkdir worktrees && mv own worktrees && ln -s "$TMPDIR/mine/.git/HEAD" HEAD && echo "gitdir: worktrees/own" >.git
+stray
+# One that leads nowhere is as none.
+for line in 'gitdir: nowhere' 'gitdir: /dev/null' 'gitdir: .git' 'gitdir: ' 'x'; do
+	echo "$line" >.git
+	is 0 incarnation cadre --home "$TMPDIR/mine/.cadre" status
+	is 0 incarnation cadre status # the user's own
+done
+
 # --- which team ------------------------------------------------------------------------
 
 cd "$TMPDIR" && export CADRE_HOME="$TMPDIR/teams"
