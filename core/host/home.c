@@ -490,8 +490,10 @@ int home_hold(const struct home *h, struct fault *f)
 	int fd = open(h->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	pid_t holder;
 
-	if (fd < 0)
-		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", h->lock);
+	if (fd < 0) {
+		fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", h->lock);
+		return fault_hint(f, "a host needs to write in the state's folder");
+	}
 	if (lock_whole(h, fd, &holder)) {
 		fault_set(f, FAULT_CONFLICT, "", "a host runs already: process %d",
 			  (int)holder);

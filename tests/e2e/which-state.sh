@@ -29,6 +29,9 @@ as_user() { # UID COMMAND...: as another user, if this one may
 	shift
 	setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
 }
+open=$(mktemp -d /tmp/cadre-open.XXXXXX) || exit 1 # which other users can reach
+trap 'rm -rf "$open"' EXIT
+chmod 777 "$open"
 may_be_others() { [ "$(id -u)" = 0 ] && as_user 54321 "$CADRE" version >/dev/null 2>&1; }
 
 # --- no home ---------------------------------------------------------------------------
@@ -42,9 +45,6 @@ is 0 incarnation $none "$CADRE" --home named/.cadre status
 is 1 "/dev/null/none: Not a directory" $none "$CADRE" init
 [ ! -e .cadre ] || bad "a state was made that would not count"
 if may_be_others && ! getent passwd 54321 >/dev/null; then
-	open=$(mktemp -d /tmp/cadre-open.XXXXXX) || exit 1 # which that user can reach
-	trap 'rm -rf "$open"' EXIT
-	chmod 777 "$open"
 	into "$open"
 	none="as_user 54321 env -u HOME -u XDG_STATE_HOME -u XDG_RUNTIME_DIR"
 	is 0 "^made" $none "$CADRE" --home "$PWD/named/.cadre" init
@@ -179,6 +179,33 @@ for line in 'gitdir: nowhere' 'gitdir: /dev/null' 'gitdir: .git' 'gitdir: ' 'x';
 	is 0 incarnation cadre --home "$TMPDIR/mine/.cadre" status
 	is 0 incarnation cadre status # the user's own
 done
+
+# --- a state that cannot be written ----------------------------------------------------
+
+# Nothing is guessed of a file that may be in use elsewhere; a copy can be read.
+unwritable() { # STATE COMMAND...
+	state=$1
+	shift
+	for verb in status 'task list' 'inbox peek' 'task create x'; do
+		is 7 "$state cannot be written (.*), which reading needs too" "$@" --home "$state" --team t $verb
+		grep -q "cp -a $state COPY" "$TMPDIR/err" || bad "$verb: no hint"
+	done
+	is 1 'cannot open .*host.lock' "$@" --home "$state" up
+	grep -q 'write in the state' "$TMPDIR/err" || bad "up: no hint"
+}
+into "$TMPDIR/still"
+cadre --home s init >/dev/null && cadre --home s team create t --roles w >/dev/null
+cp -a s copy
+is 0 '^t ' cadre --home copy team list
+if may_be_others; then
+	cp -a s "$open/s" && chown -R 54321 "$open/s" && chmod 500 "$open/s"
+	unwritable "$open/s" as_user 54321 env HOME="$open" XDG_STATE_HOME="$open/x" XDG_RUNTIME_DIR= "$CADRE"
+fi
+if [ "$(id -u)" = 0 ] && unshare -m mount --bind s s 2>/dev/null; then
+	still() { unshare -m sh -c 'mount --bind s s && mount -o remount,bind,ro s && exec "$@"' sh "$@"; }
+	unwritable "$PWD/s" still "$CADRE"
+fi
+is 0 '^t ' cadre --home s team list
 
 # --- which team ------------------------------------------------------------------------
 
