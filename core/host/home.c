@@ -15,11 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/host/config.h"
 #include "core/host/found.h"
+#include "core/host/fresh.h"
 #include "core/host/paths.h"
 #include "core/host/settings.h"
-#include "core/host/tracked.h"
 #include "core/host/users.h"
 #include "storage/durable.h"
 #include "storage/restore.h"
@@ -161,17 +160,6 @@ static int find_here(char out[4096], struct fault *f)
 	return fault_hint(f, "go to one that is there, or name the state: --home DIR");
 }
 
-/* Whether the user's own state would be made in another user's home. */
-static int check_users(const char *path, struct fault *f)
-{
-	int dir = found_open(path);
-	bool is_there = dir >= 0 && found_has_state(dir);
-
-	if (dir >= 0)
-		close(dir);
-	return is_there ? 0 : users_may_make(f);
-}
-
 static int find_project(struct home *h, bool create, struct fault *f)
 {
 	struct found x = { 0 };
@@ -186,7 +174,7 @@ static int find_project(struct home *h, bool create, struct fault *f)
 		return settle(h, x.path, MEANT_FOUND, create, f);
 	if (x.passed[0])
 		return found_refuse(x.passed, x.why, f);
-	if (users_folder(dir, f) < 0 || (create && check_users(dir, f) < 0))
+	if (users_folder(dir, f) < 0 || (create && users_may_fill(dir, f) < 0))
 		return f->code;
 	return settle(h, dir, MEANT_USERS, create, f);
 }
@@ -207,38 +195,6 @@ static int find_dir(struct home *h, const char *dir, bool create, struct fault *
 }
 
 /* --- a new one ------------------------------------------------------------------ */
-
-/* A folder without a state becomes one if it is this user's and holds nothing but, at
- * most, settings. */
-static enum found_why judge_fresh(int dir, const char *path)
-{
-	struct stat st;
-
-	if (known_look(dir, path) != KNOWN_NOT)
-		return FOUND_NONE;
-	if (fstat(dir, &st) || st.st_uid != geteuid())
-		return FOUND_FOREIGN;
-	return found_is_fresh(dir, config_file_name) ? FOUND_NONE : FOUND_UNKNOWN;
-}
-
-/* A project's folder that is there already is this user's state, or nothing yet.
- * Settings in it that are older than the state may have come with the project. */
-static int check_place(const char *path, struct fault *f)
-{
-	enum found_why why = found_judge(path);
-	int dir;
-
-	if (why == FOUND_NONE && tracked_look(path) != TRACKED_NOTHING)
-		why = FOUND_TRACKED;
-	dir = why == FOUND_NONE ? found_open(path) : -1;
-	if (dir >= 0) {
-		why = judge_fresh(dir, path);
-		if (why == FOUND_NONE && known_look(dir, path) == KNOWN_NOT)
-			config_check_shipped(path, f);
-		close(dir);
-	}
-	return f->code ? (int)f->code : found_refuse(path, why, f);
-}
 
 /* Notes that the state counts at this place, which a restored one does not.
  * Only a folder of this name is ever found upward, so only that is noted. */
@@ -286,7 +242,7 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 		return too_long(cwd, f);
 	if (stray)
 		return found_refuse(path, FOUND_STRAY, f);
-	if (!dir && (check_place(path, f) < 0 || known_prepare(f) < 0))
+	if (!dir && (fresh_check(path, f) < 0 || known_prepare(f) < 0))
 		return f->code;
 	if (settle(h, path, MEANT_INIT, true, f) < 0)
 		return f->code;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/host/found.h"
 #include "core/host/paths.h"
 
 int users_folder(char out[4096], struct fault *f)
@@ -34,4 +35,14 @@ int users_may_make(struct fault *f)
 		  "%.150s is another user's: nothing is made in it", base);
 	return fault_hint(f, "set HOME or XDG_STATE_HOME to a folder of your own "
 			     "(with sudo: without -E), or name the state: --home DIR");
+}
+
+int users_may_fill(const char *path, struct fault *f)
+{
+	int dir = found_open(path);
+	bool is_there = dir >= 0 && found_has_state(dir);
+
+	if (dir >= 0)
+		close(dir);
+	return is_there ? 0 : users_may_make(f);
 }

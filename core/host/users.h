@@ -16,5 +16,7 @@ int users_folder(char out[4096], struct fault *f);
 /* Refuses to make anything there if what it would lie in is another user's, as
  * with `sudo -E`; root's counts as one's own. */
 int users_may_make(struct fault *f);
+/* The same, unless there is a state at `path` already. */
+int users_may_fill(const char *path, struct fault *f);
 
 #endif

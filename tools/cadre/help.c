@@ -28,7 +28,8 @@ static const struct {
 } verb_docs[] = {
 	{ "init",
 	  "The state is a folder: .cadre of the repository around here (all its worktrees\n"
-	  "share it), or of this directory; or what --home or CADRE_HOME names.\n" },
+	  "share it), or of this directory; or what --home or CADRE_HOME names.  A .cadre\n"
+	  "that holds nothing but a cadre.toml is taken; that sets what a project's may.\n" },
 	{ "trust",
 	  "A state in a project is used only if you made it there (cadre init), or said\n"
 	  "so: it may have come with a clone, and `cadre up` runs what a state says.  One\n"
