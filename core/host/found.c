@@ -80,11 +80,12 @@ bool found_is_fresh(int dir, const char *also)
  * one takes its place unasked. */
 static enum found_why judge_open(int dir, const char *path)
 {
+	/* Seen first, since `init` notes the folder before it fills it. */
+	bool is_state = found_has_state(dir) || has(dir, "restore.ready");
 	enum known_how how = known_look(dir, path);
 	struct stat folder;
 
-	if (fstat(dir, &folder) ||
-	    (how == KNOWN_NOT && !found_has_state(dir) && !has(dir, "restore.ready")))
+	if (fstat(dir, &folder) || (how == KNOWN_NOT && !is_state))
 		return FOUND_NONE;
 	if (how == KNOWN_TRUSTED)
 		return FOUND_COUNTS;

@@ -11,13 +11,15 @@
  * most, settings. */
 static enum found_why judge_fresh(int dir, const char *path)
 {
+	/* Looked at in this order, since another `init` notes the folder, then fills it. */
+	bool is_fresh = found_is_fresh(dir, config_file_name);
 	struct stat st;
 
 	if (known_look(dir, path) != KNOWN_NOT)
 		return FOUND_NONE;
 	if (fstat(dir, &st) || st.st_uid != geteuid())
 		return FOUND_FOREIGN;
-	return found_is_fresh(dir, config_file_name) ? FOUND_NONE : FOUND_UNKNOWN;
+	return is_fresh ? FOUND_NONE : FOUND_UNKNOWN;
 }
 
 /* A project's folder that is there already is this user's state, or nothing yet.
