@@ -235,7 +235,7 @@ int who_team_of(struct call *call, const char *team, const char *address,
 
 bool who_roams(const struct call *call)
 {
-	return !call->identity.agent && !call->identity.team;
+	return !call->identity.agent;
 }
 
 /* --- agents ------------------------------------------------------------------ */

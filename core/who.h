@@ -15,12 +15,13 @@ int who_calls(struct call *call);
  * own, or the one that there is).  An agent reaches its own team only. */
 int who_team(struct call *call, const char *team);
 
-/* The same where an address may say it: for an operator who names no team it is
- * the one before the slash.  Faults of that are at `where`. */
+/* The same where an address may say it: for an operator who names no team in the call
+ * it is the one before the slash, whatever his environment says.  Faults of that are
+ * at `where`. */
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 
-/* Whether the caller is the operator and stands in no team by himself. */
+/* Whether the caller is the operator, who is at home in all teams. */
 bool who_roams(const struct call *call);
 
 /* The living member `name` of the call's team: 0 or a fault at `where`.

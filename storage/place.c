@@ -32,6 +32,22 @@ static const char *distrusted(int dir)
 	return NULL;
 }
 
+/* A reader writes too: its lock, and SQLite's -wal and -shm.  Without those SQLite reads
+ * only what is declared immutable, and a file that cannot be written here may be in use
+ * through another mount. */
+static int check_writable(int dir, const char *path, struct fault *f)
+{
+	if (faccessat(dir, ".", W_OK, AT_EACCESS) == 0)
+		return 0;
+	fault_set(f, FAULT_UNAVAILABLE, "",
+		  "%.150s cannot be written (%s), which reading needs too", path,
+		  strerror(errno));
+	return fault_hint(f,
+			  "make it writable, or look at a copy, made while nobody uses "
+			  "it: cp -a %.150s COPY; cadre --home COPY status",
+			  path);
+}
+
 int place_check(int dir, const char *path, bool make, struct fault *f)
 {
 	const char *kind = distrusted(dir);
@@ -43,13 +59,11 @@ int place_check(int dir, const char *path, bool make, struct fault *f)
 			  path, kind);
 		return fault_hint(f, "set CADRE_HOME to a folder on a local disk");
 	}
-	if (faccessat(dir, "state.db", F_OK, 0) == 0)
-		return 0;
-	if (!make) {
+	if (!make && faccessat(dir, "state.db", F_OK, 0) != 0) {
 		fault_set(f, FAULT_NOT_FOUND, "", "there is no state in %s", path);
 		return fault_hint(f, "make one with `cadre init`");
 	}
-	return 0;
+	return check_writable(dir, path, f);
 }
 
 /* A node, not a descriptor: SQLite alone opens the state file.  SQLite gives

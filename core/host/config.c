@@ -14,7 +14,7 @@
 
 enum { SIZE_MOST = 64 << 10 };
 
-static const char name_of_file[] = "cadre.toml";
+const char config_file_name[] = "cadre.toml";
 
 static int refuse(const char *path, const char *what, struct fault *f)
 {
@@ -92,12 +92,11 @@ static int take_users(struct config_set *s, struct fault *f)
 	char path[PATH_MAX + 16];
 
 	if (!base || *base != '/') {
-		base = getenv("HOME");
+		base = s->user;
 		below = "/.config";
 	}
-	if (!base || *base != '/' ||
-	    snprintf(path, sizeof(path), "%s%s/cadre/%s", base, below, name_of_file) >=
-		    PATH_MAX)
+	if (!base || snprintf(path, sizeof(path), "%s%s/cadre/%s", base, below,
+			      config_file_name) >= PATH_MAX)
 		return 0;
 	return take_file(s, path, false, f);
 }
@@ -112,7 +111,7 @@ static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 	if (!paths_join(dir, cwd, ""))
 		return 0;
 	do {
-		if (!strcmp(dir, s->state) || !paths_join(path, dir, name_of_file) ||
+		if (!strcmp(dir, s->state) || !paths_join(path, dir, config_file_name) ||
 		    lstat(path, &st))
 			continue;
 		if (found_is_of(dir, s->state) && is_trusted(&st))
@@ -128,7 +127,7 @@ static int take_files(struct config_set *s, const char *cwd, struct fault *f)
 
 	if (take_users(s, f) < 0 || !s->state)
 		return f->code;
-	snprintf(path, sizeof(path), "%s/%s", s->state, name_of_file);
+	snprintf(path, sizeof(path), "%s/%s", s->state, config_file_name);
 	if (take_file(s, path, false, f) < 0)
 		return f->code;
 	return cwd ? take_projects(s, cwd, f) : 0;
@@ -152,12 +151,26 @@ static int take_variables(struct config_set *s, struct fault *f)
 	return 0;
 }
 
+int config_check_shipped(const char *dir, struct fault *f)
+{
+	struct config_set s = { 0 };
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, config_file_name);
+	if (take_file(&s, path, true, f) < 0)
+		fault_hint(f, "if the file is yours: move it away, and back after "
+			      "`cadre init`");
+	config_release(&s);
+	return f->code;
+}
+
 int config_load(struct config_set *s, const char *state, const char *const *flags,
 		struct fault *f)
 {
-	char cwd[PATH_MAX];
+	char cwd[PATH_MAX], user[4096];
 
-	s->user = getenv("HOME");
+	if (paths_home(user))
+		s->user = arena_strdup(&s->arena, user);
 	s->state = arena_strdup(&s->arena, state);
 	if (getcwd(cwd, sizeof(cwd)))
 		s->cwd = arena_strdup(&s->arena, cwd);

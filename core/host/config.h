@@ -14,6 +14,12 @@
 
 #include "core/config.h"
 
+extern const char config_file_name[];
+
+/* Refuses a file of the folder `dir`, which is about to become a state, that sets more
+ * than a project's may. */
+int config_check_shipped(const char *dir, struct fault *f);
+
 /* `state` is the folder of the state, NULL where there is none.  `flags` are texts
  * `section.key=value` that end with a NULL; NULL: none.  Fills `s`, which is empty
  * and in any case the caller's to release. */

@@ -10,77 +10,26 @@
 
 #include "core/host/paths.h"
 #include "core/host/tracked.h"
+#include "core/host/tree.h"
 
-/* --- repositories ----------------------------------------------------------------- */
+/* --- places ------------------------------------------------------------------------- */
 
-enum top { TOP_NONE, TOP_TREE, TOP_STRAY };
-
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return !lstat(a, &x) && !lstat(b, &y) && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
-/* The path that a file of git's names, from where it stands; false when there is none. */
-static bool follow(const char *dir, const char *name, const char *word, char out[4096])
-{
-	char path[4096], line[4096];
-	size_t n = strlen(word);
-
-	if (!paths_join(path, dir, name) || !paths_line(path, line, sizeof(line)) ||
-	    strncmp(line, word, n) != 0 || !line[n])
-		return false;
-	return line[n] == '/' ? paths_join(out, line + n, "")
-			      : paths_join(out, dir, line + n);
-}
-
-/* `.git` of a worktree is a file that leads to its folder in the repository, whose
- * `commondir` leads to what all worktrees share.  That folder's `gitdir` names
- * the worktree's file: one that came with an archive could lead anywhere. */
-static enum top worktree_top(const char *dir, const char *git, char root[4096])
-{
-	char path[4096], common[4096], back[4096];
-	char *end;
-
-	if (!follow(dir, ".git", "gitdir: ", path) ||
-	    !follow(path, "commondir", "", common) || !realpath(common, root))
-		return TOP_NONE;
-	end = strrchr(root, '/');
-	if (end && end > root && !strcmp(end, "/.git"))
-		*end = '\0';
-	return follow(path, "gitdir", "", back) && same_file(back, git) ? TOP_TREE
-									: TOP_STRAY;
-}
-
-/* Whether `dir` is the top of a tree of git's, and the top that it belongs to. */
-static enum top find_top(const char *dir, char root[4096])
-{
-	enum top top = TOP_NONE;
-	char git[4096];
-	struct stat st;
-
-	if (!paths_join(git, dir, ".git") || lstat(git, &st))
-		return TOP_NONE;
-	if (S_ISREG(st.st_mode))
-		top = worktree_top(dir, git, root);
-	if (top == TOP_NONE && paths_join(root, dir, ""))
-		top = TOP_TREE;
-	return top;
-}
-
-bool found_place(const char *from, char out[4096])
+bool found_place(const char *from, char out[4096], bool *stray)
 {
 	char dir[4096], root[4096];
 
+	*stray = false;
 	if (!paths_join(dir, from, ""))
 		return false;
 	do {
-		enum top top = find_top(dir, root);
+		enum top top = tree_top(dir, root);
 
-		if (top != TOP_NONE)
-			return paths_join(out, top == TOP_TREE ? root : dir, ".cadre");
+		if (top == TOP_NONE)
+			continue;
+		if (!paths_join(out, root, ".cadre"))
+			return false;
+		*stray = top == TOP_STRAY && found_judge(out) == FOUND_COUNTS;
+		return top == TOP_TREE || *stray || paths_join(out, dir, ".cadre");
 	} while (paths_up(dir));
 	return paths_join(out, from, ".cadre");
 }
@@ -104,9 +53,10 @@ bool found_has_state(int dir)
 	return has(dir, "state.db");
 }
 
-bool found_is_fresh(int dir)
+bool found_is_fresh(int dir, const char *also)
 {
-	static const char *const ours[] = { ".", "..", ".gitignore", "id", "id.new" };
+	const char *const ours[] = { ".",  "..",     ".gitignore",
+				     "id", "id.new", also ? also : "." };
 	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = again < 0 ? NULL : fdopendir(again);
 	bool fresh = list != NULL;
@@ -115,9 +65,9 @@ bool found_is_fresh(int dir)
 	while (fresh && (e = readdir(list))) {
 		size_t i = 0;
 
-		while (i < 5 && strcmp(e->d_name, ours[i]) != 0)
+		while (i < 6 && strcmp(e->d_name, ours[i]) != 0)
 			i++;
-		fresh = i < 5;
+		fresh = i < 6;
 	}
 	if (list)
 		closedir(list);
@@ -130,11 +80,12 @@ bool found_is_fresh(int dir)
  * one takes its place unasked. */
 static enum found_why judge_open(int dir, const char *path)
 {
+	/* Seen first, since `init` notes the folder before it fills it. */
+	bool is_state = found_has_state(dir) || has(dir, "restore.ready");
 	enum known_how how = known_look(dir, path);
 	struct stat folder;
 
-	if (fstat(dir, &folder) ||
-	    (how == KNOWN_NOT && !found_has_state(dir) && !has(dir, "restore.ready")))
+	if (fstat(dir, &folder) || (how == KNOWN_NOT && !is_state))
 		return FOUND_NONE;
 	if (how == KNOWN_TRUSTED)
 		return FOUND_COUNTS;
@@ -201,7 +152,7 @@ void found_upward(struct found *x, const char *from)
 	if (!paths_join(dir, from, ""))
 		return;
 	do {
-		enum top top = find_top(dir, root);
+		enum top top = tree_top(dir, root);
 
 		if (top != TOP_NONE && consider(x, root, top == TOP_STRAY))
 			return;
@@ -218,7 +169,7 @@ bool found_is_of(const char *from, const char *state)
 	if (!paths_join(dir, from, ""))
 		return false;
 	do {
-		enum top top = find_top(dir, root);
+		enum top top = tree_top(dir, root);
 
 		if (top == TOP_TREE && paths_join(path, root, ".cadre") &&
 		    !strcmp(path, state))
@@ -247,7 +198,7 @@ static const struct {
 	[FOUND_NO_INDEX] = { "is in a repository whose index cannot be read",
 			     "repair it, or trust the state: cadre trust %.150s" },
 	[FOUND_STRAY] = { "is of a repository that does not know this worktree",
-			  "run `git worktree repair` there" },
+			  "`git worktree repair` there, or name the state: --home DIR" },
 };
 
 int found_refuse(const char *path, enum found_why why, struct fault *f)

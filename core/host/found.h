@@ -45,17 +45,18 @@ int found_refuse(const char *path, enum found_why why, struct fault *f);
 /* Says in one line, without a newline, that `passed` is passed over for `path`. */
 void found_say(const struct found *x, char *line, size_t room);
 
-/* The place of a new state for what `dir` is in: of the repository, else there. */
-bool found_place(const char *dir, char out[4096]);
+/* The place of a new state for what `dir` is in: of the repository, else there.  `stray`:
+ * a state counts there, but is of a repository that does not know this worktree. */
+bool found_place(const char *dir, char out[4096], bool *stray);
 
 /* Whether a file in `dir` is of the project whose state is the folder `state`:
  * no other repository and no other state is in between. */
 bool found_is_of(const char *dir, const char *state);
 
 /* Whether a folder has a state; whether it holds nothing, or what an `init` that was
- * killed leaves. */
+ * killed leaves, and at most the file `also` (may be NULL) besides. */
 bool found_has_state(int dir);
-bool found_is_fresh(int dir);
+bool found_is_fresh(int dir, const char *also);
 
 /* Whether `state.db` of a state is not there; and the fault that says so. */
 bool found_is_gone(const char *path);

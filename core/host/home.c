@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #include "core/host/found.h"
+#include "core/host/fresh.h"
 #include "core/host/paths.h"
 #include "core/host/settings.h"
-#include "core/host/tracked.h"
+#include "core/host/users.h"
 #include "storage/durable.h"
 #include "storage/restore.h"
 
@@ -83,7 +84,7 @@ static int keep_private(int dir, const char *path, enum meant meant, bool create
 	if (fstat(dir, &st) || !(st.st_mode & 077))
 		return 0;
 	if (meant == MEANT_NAMED && !found_has_state(dir) &&
-	    !(create && found_is_fresh(dir))) {
+	    !(create && found_is_fresh(dir, NULL))) {
 		if (!create)
 			return 0;
 		fault_set(f, FAULT_DENIED, "/home",
@@ -147,22 +148,34 @@ static int settle(struct home *h, char path[4096], enum meant meant, bool create
 	return rc;
 }
 
+/* The working directory: without one it cannot be told which state is meant. */
+static int find_here(char out[4096], struct fault *f)
+{
+	if (getcwd(out, 4096))
+		return 0;
+	if (errno == ENOENT)
+		fault_set(f, FAULT_NOT_FOUND, "", "the current directory is gone");
+	else
+		fault_set(f, FAULT_IO, "", "cannot tell the current directory: %m");
+	return fault_hint(f, "go to one that is there, or name the state: --home DIR");
+}
+
 static int find_project(struct home *h, bool create, struct fault *f)
 {
 	struct found x = { 0 };
 	char dir[4096];
 
-	if (getcwd(dir, sizeof(dir)))
-		found_upward(&x, dir);
+	if (find_here(dir, f) < 0)
+		return f->code;
+	found_upward(&x, dir);
 	if (x.path[0] && x.passed[0])
 		found_say(&x, h->note, sizeof(h->note));
 	if (x.path[0])
 		return settle(h, x.path, MEANT_FOUND, create, f);
 	if (x.passed[0])
 		return found_refuse(x.passed, x.why, f);
-	if (!paths_user_state(dir))
-		return fault_set(f, FAULT_NOT_FOUND, "/home",
-				 "neither HOME nor CADRE_HOME is set");
+	if (users_folder(dir, f) < 0 || (create && users_may_fill(dir, f) < 0))
+		return f->code;
 	return settle(h, dir, MEANT_USERS, create, f);
 }
 
@@ -183,23 +196,6 @@ static int find_dir(struct home *h, const char *dir, bool create, struct fault *
 
 /* --- a new one ------------------------------------------------------------------ */
 
-/* A project's folder that is there already is this user's state, or nothing yet. */
-static int check_place(const char *path, struct fault *f)
-{
-	enum found_why why = found_judge(path);
-	int dir;
-
-	if (why == FOUND_NONE && tracked_look(path) != TRACKED_NOTHING)
-		why = FOUND_TRACKED;
-	dir = why == FOUND_NONE ? found_open(path) : -1;
-	if (dir >= 0) {
-		if (!found_is_fresh(dir) && known_look(dir, path) == KNOWN_NOT)
-			why = FOUND_UNKNOWN;
-		close(dir);
-	}
-	return found_refuse(path, why, f);
-}
-
 /* Notes that the state counts at this place, which a restored one does not.
  * Only a folder of this name is ever found upward, so only that is noted. */
 static int note_known(const struct home *h, struct fault *f)
@@ -217,9 +213,22 @@ static int note_known(const struct home *h, struct fault *f)
 	return rc;
 }
 
+/* A folder that is named each time need not be found. */
+static int note_named(struct home *h)
+{
+	struct fault f = { 0 };
+
+	if (note_known(h, &f) < 0)
+		snprintf(h->note, sizeof(h->note),
+			 "it counts only where it is named (--home, CADRE_HOME): %s",
+			 f.text);
+	return 0;
+}
+
 static int make_dir(struct home *h, const char *dir, struct fault *f)
 {
 	char path[4096], cwd[4096];
+	bool stray = false;
 
 	if (!dir)
 		dir = paths_env("CADRE_HOME");
@@ -227,15 +236,17 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 		return 0; /* a workspace is no place for a state */
 	if (dir && !paths_join(path, dir, ""))
 		return too_long(dir, f);
-	if (!dir && !getcwd(cwd, sizeof(cwd)))
-		return fault_set(f, FAULT_IO, "", "no working directory: %m");
-	if (!dir && !found_place(cwd, path))
+	if (!dir && find_here(cwd, f) < 0)
+		return f->code;
+	if (!dir && !found_place(cwd, path, &stray))
 		return too_long(cwd, f);
-	if (!dir && check_place(path, f) < 0)
+	if (stray)
+		return found_refuse(path, FOUND_STRAY, f);
+	if (!dir && (fresh_check(path, f) < 0 || known_prepare(f) < 0))
 		return f->code;
 	if (settle(h, path, MEANT_INIT, true, f) < 0)
 		return f->code;
-	return note_known(h, f);
+	return dir ? note_named(h) : note_known(h, f);
 }
 
 /* --- the environment -------------------------------------------------------------- */
@@ -435,8 +446,10 @@ int home_hold(const struct home *h, struct fault *f)
 	int fd = open(h->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	pid_t holder;
 
-	if (fd < 0)
-		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", h->lock);
+	if (fd < 0) {
+		fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", h->lock);
+		return fault_hint(f, "a host needs to write in the state's folder");
+	}
 	if (lock_whole(h, fd, &holder)) {
 		fault_set(f, FAULT_CONFLICT, "", "a host runs already: process %d",
 			  (int)holder);

@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/host/paths.h"
+#include "core/host/state_id.h"
 #include "core/host/tracked.h"
+#include "core/host/users.h"
 #include "storage/durable.h"
 #include "core/op.h"
 
@@ -83,7 +84,7 @@ static bool take_line(const char **s, struct known *k)
 	*s += n + ((*s)[n] == '\n');
 	if (sscanf(line, "%7s %10s %32s %" SCNx64 " %" SCNu64 " %n", how, k->day, k->id,
 		   &k->dev, &k->ino, &at) < 5 ||
-	    !at || strlen(k->id) != KNOWN_ID)
+	    !at || strlen(k->id) != STATE_ID)
 		return false;
 	k->how = !strcmp(how, "made")      ? KNOWN_MADE
 		 : !strcmp(how, "trusted") ? KNOWN_TRUSTED
@@ -147,19 +148,19 @@ static int read_all(struct text *out, struct fault *f)
 
 static int no_place(struct fault *f)
 {
-	fault_set(f, FAULT_IO, "", "neither HOME nor XDG_STATE_HOME is set");
-	return fault_hint(f, "where your states are noted is below one of them");
+	char path[4096];
+
+	return users_folder(path, f);
 }
 
-/* The folder that the file is in, private. */
-static int make_folder(struct fault *f)
+int known_prepare(struct fault *f)
 {
 	char path[4096];
 	struct stat st;
 	int fd, rc = 0;
 
-	if (!paths_user_state(path))
-		return no_place(f);
+	if (users_folder(path, f) < 0 || users_may_make(f) < 0)
+		return f->code;
 	fd = dir_make_all(path, 0700)
 		     ? -1
 		     : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -284,58 +285,6 @@ static int replace(const struct known *k, struct fault *f)
 	return rc;
 }
 
-/* --- ids ------------------------------------------------------------------------------ */
-
-static bool read_id(int dir, char id[KNOWN_ID + 1])
-{
-	int fd = openat(dir, "id", O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, id, KNOWN_ID);
-
-	if (fd >= 0)
-		close(fd);
-	id[n < 0 ? 0 : n] = '\0';
-	return n == KNOWN_ID;
-}
-
-/* The file is for whoever's folder it is, also where root has made it. */
-static int give(int dir, int fd)
-{
-	struct stat st;
-
-	if (fstat(dir, &st))
-		return -1;
-	return st.st_uid == geteuid() ? 0 : fchown(fd, st.st_uid, st.st_gid);
-}
-
-/* What other users and environments have noted stays known to them.  An id that git
- * tracks is in every clone: a later one in the same place must not count for it. */
-static bool may_keep(const struct known *here)
-{
-	return strlen(here->id) == KNOWN_ID &&
-	       strspn(here->id, "0123456789abcdef") == KNOWN_ID &&
-	       tracked_look(here->path) == TRACKED_NOTHING;
-}
-
-static int make_id(int dir, char id[KNOWN_ID + 1], struct fault *f)
-{
-	uint8_t bytes[KNOWN_ID / 2];
-	int fd, rc = 0;
-
-	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-		return fault_set(f, FAULT_IO, "", "no randomness: %m");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(id + 2 * i, 3, "%02x", bytes[i]);
-	unlinkat(dir, "id.new", 0);
-	fd = openat(dir, "id.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	if (fd < 0 || dprintf(fd, "%s\n", id) < 0 || give(dir, fd) || fsync(fd) ||
-	    renameat(dir, "id.new", dir, "id") || fsync(dir))
-		rc = fault_set(f, FAULT_IO, "", "cannot write the state's id: %m");
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
 /* --- what callers use -------------------------------------------------------------- */
 
 static bool is_same(const struct known *noted, const struct known *here)
@@ -350,7 +299,7 @@ static bool see(int dir, const char *path, struct known *here)
 	struct stat st;
 
 	*here = (struct known){ 0 };
-	if (fstat(dir, &st) || !read_id(dir, here->id) ||
+	if (fstat(dir, &st) || !state_id_read(dir, here->id) ||
 	    snprintf(here->path, sizeof(here->path), "%s", path) >= 4096)
 		return false;
 	here->dev = st.st_dev;
@@ -400,18 +349,20 @@ enum known_how known_look(int dir, const char *path)
 	return here.how;
 }
 
-/* The caller has the lock.  What another process has noted in the meantime stays. */
+/* The caller has the lock.  What another process has noted in the meantime stays, and
+ * what other users and environments have.  An id that came with what is in the folder
+ * is kept by nobody: whoever sent it could send another state with the same id. */
 static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
-	char id[KNOWN_ID + 1];
-	bool keep = see(dir, path, &here) && may_keep(&here);
+	bool keep = see(dir, path, &here) && state_id_is_ours(dir) &&
+		    tracked_look(path) == TRACKED_NOTHING;
 
 	if (find_noted(&here, &noted, f) < 0)
 		return f->code;
 	if (here.how == how || here.how == KNOWN_TRUSTED)
 		return replace(&here, f);
-	if (!keep && make_id(dir, id, f) < 0)
+	if (!keep && state_id_make(dir, f) < 0)
 		return f->code;
 	if (!see(dir, path, &here))
 		return fault_set(f, FAULT_IO, "", "%.150s has no id", path);
@@ -424,7 +375,7 @@ int known_add(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	int held, rc;
 
-	if (make_folder(f) < 0 || (held = lock(LOCK_MS, f)) < 0)
+	if (known_prepare(f) < 0 || (held = lock(LOCK_MS, f)) < 0)
 		return f->code;
 	rc = add_locked(dir, path, how, f);
 	close(held);

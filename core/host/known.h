@@ -3,7 +3,7 @@
  *
  * A state in a project's folder may have come with the project: it counts only
  * if it is noted in the user's own file, $XDG_STATE_HOME/cadre/known (else
- * ~/.local/state/cadre/known): a line each, `made` by `cadre init` or `trusted` by
+ * ~/.local/state/cadre/known; see core/host/users.h): a line each, `made` by `cadre init` or `trusted` by
  * `cadre trust`, with the day, the state's id, its device, inode and path.  The id is
  * random and in the state's own file `id`.  Id and inode must be as noted, and
  * one of device and path: a folder that was moved is known, a copy is not, nor
@@ -16,14 +16,13 @@
 #include <stdint.h>
 
 #include "core/fault.h"
-
-enum { KNOWN_ID = 32 }; /* digits */
+#include "core/host/state_id.h"
 
 enum known_how { KNOWN_NOT, KNOWN_MADE, KNOWN_TRUSTED };
 
 struct known {
 	enum known_how how;
-	char day[11], id[KNOWN_ID + 1];
+	char day[11], id[STATE_ID + 1];
 	uint64_t dev, ino;
 	char path[4096];
 };
@@ -32,9 +31,12 @@ struct known {
  * noted at its new place. */
 enum known_how known_look(int dir, const char *path);
 
-/* Notes it, under the id that it has, or a new one if it has none or git tracks what
- * is in it; or removes what is noted at `path`: 1, or 0 if nothing is.  A file that
- * cannot be read is left as it is. */
+/* Makes the folder of the file, private, or sees that it is. */
+int known_prepare(struct fault *f);
+
+/* Notes it, under the id that it has, or a new one if cadre has not made that for this
+ * very folder, or git tracks what is in it; or removes what is noted at `path`: 1, or
+ * 0 if nothing is.  A file that cannot be read is left as it is. */
 int known_add(int dir, const char *path, enum known_how how, struct fault *f);
 int known_remove(const char *path, struct fault *f);
 

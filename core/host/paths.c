@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +50,24 @@ bool paths_line(const char *path, char *line, size_t room)
 	return true;
 }
 
+bool paths_home(char out[4096])
+{
+	const char *home = paths_env("HOME");
+	struct passwd entry, *user = NULL;
+	char texts[4096];
+
+	if (home && home[0] == '/')
+		return paths_join(out, home, "");
+	return !getpwuid_r(geteuid(), &entry, texts, sizeof(texts), &user) && user &&
+	       user->pw_dir[0] == '/' && paths_join(out, user->pw_dir, "");
+}
+
 bool paths_user_state(char out[4096])
 {
 	const char *base = paths_env("XDG_STATE_HOME");
-	const char *home = paths_env("HOME");
+	char home[4096];
 
 	if (base && base[0] == '/')
 		return paths_join(out, base, "cadre");
-	return home && paths_join(out, home, ".local/state/cadre");
+	return paths_home(home) && paths_join(out, home, ".local/state/cadre");
 }

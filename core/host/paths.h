@@ -16,7 +16,10 @@ bool paths_up(char *dir);
 /* The first line of a regular file; false when there is none. */
 bool paths_line(const char *path, char *line, size_t room);
 
-/* $XDG_STATE_HOME/cadre, else ~/.local/state/cadre; false with neither. */
+/* The user's home: $HOME, else what the password file says; false with neither. */
+bool paths_home(char out[4096]);
+
+/* $XDG_STATE_HOME/cadre, else ~/.local/state/cadre; false without a home. */
 bool paths_user_state(char out[4096]);
 
 /* The value of an environment variable; NULL when unset or empty. */

@@ -197,21 +197,28 @@ cd "$TMPDIR" && tar -cf s.tar store && mv store away && tar -xf s.tar && cd stor
 is 5 'was not made here by you' cadre team list
 is 0 trusted cadre trust
 is 0 '^mine' cadre team list
+# The next archive from there may get the same folder, and can have the same id.
+tar -C "$TMPDIR" -xf "$TMPDIR/s.tar"
+is 5 'was not made here by you' cadre team list
+is 0 trusted cadre trust
+is 0 '^mine' cadre team list
 
 # --- from another environment -----------------------------------------------------------
 
 # Who trusts it from elsewhere takes it from nobody.
 id=$(cat .cadre/id)
-XDG_STATE_HOME=$TMPDIR/crons is 5 'was not made here by you' cadre team list
-XDG_STATE_HOME=$TMPDIR/crons is 0 trusted cadre trust
-XDG_STATE_HOME=$TMPDIR/crons is 0 '^mine' cadre team list
-is 0 '^mine' cadre team list
-[ "$(cat .cadre/id)" = "$id" ] || bad "it got another id"
+if [ "$(stat -c %W .cadre)" -gt 0 ]; then # else an id is never known to be cadre's own
+	XDG_STATE_HOME=$TMPDIR/crons is 5 'was not made here by you' cadre team list
+	XDG_STATE_HOME=$TMPDIR/crons is 0 trusted cadre trust
+	XDG_STATE_HOME=$TMPDIR/crons is 0 '^mine' cadre team list
+	is 0 '^mine' cadre team list
+	[ "$(cat .cadre/id)" = "$id" ] || bad "it got another id"
+fi
 echo short >.cadre/id
 is 5 'was not made here by you' cadre team list
 is 0 trusted cadre trust
 is 0 '^mine' cadre team list
-[ "$(wc -c <.cadre/id)" = 33 ] || bad "a malformed id was kept"
+grep -qE '^[0-9a-f]{32}( |$)' .cadre/id || bad "a malformed id was kept"
 
 # --- without its state.db ----------------------------------------------------------------
 

@@ -60,6 +60,12 @@ static bool chosen(const char *name, int argc, char **argv)
 	return argc < 2;
 }
 
+static void list_names(FILE *out)
+{
+	for (const struct bench *b = bench_table; b->name; b++)
+		fprintf(out, "%-12s %s\n", b->name, b->doc);
+}
+
 /* All words are names of benches. */
 static int check_names(int argc, char **argv)
 {
@@ -70,8 +76,7 @@ static int check_names(int argc, char **argv)
 			b++;
 		if (b->name)
 			continue;
-		for (b = bench_table; b->name; b++)
-			fprintf(stderr, "%-12s %s\n", b->name, b->doc);
+		list_names(stderr);
 		return fail("there is no bench %s", argv[i]);
 	}
 	return 0;
@@ -104,6 +109,10 @@ int bench_main(int argc, char **argv)
 	struct ground g = { 0 };
 	int failed = 0;
 
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		list_names(stdout);
+		return 0;
+	}
 	if (check_names(argc, argv) || ground_open(&g, self))
 		return 2;
 	unsetenv("CADRE_HOME");

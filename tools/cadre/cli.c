@@ -194,11 +194,13 @@ int cli_options(struct cli *cli, int argc, char **argv)
 
 /* --- where and who ----------------------------------------------------------------- */
 
-static void say_note(const char *note)
+void cli_note(const struct home *h)
 {
 	struct arena arena = { 0 };
 
-	fprintf(stderr, "cadre: %s\n", text_plain(&arena, note, false));
+	if (!h->note[0])
+		return;
+	fprintf(stderr, "cadre: %s\n", text_plain(&arena, h->note, false));
 	arena_release(&arena);
 }
 
@@ -208,8 +210,7 @@ int cli_home(struct cli *cli, bool create, struct fault *f)
 
 	if (home_find_with(&cli->home, cli->dir, create, cli->flags, f) < 0)
 		return f->code;
-	if (cli->home.note[0])
-		say_note(cli->home.note);
+	cli_note(&cli->home);
 	if (cli->team && !id->agent)
 		id->team = cli->team;
 	if (!cli->as)

@@ -60,6 +60,8 @@ int cli_options(struct cli *cli, int argc, char **argv);
 int cli_home(struct cli *cli, bool create, struct fault *f);
 /* The same for verbs that act on the folder, which workspaces do not have. */
 int cli_folder(struct cli *cli, bool create, struct fault *f);
+/* Tells a person what is to be told of the search. */
+void cli_note(const struct home *h);
 /* Refuses where it was found that this is a workspace. */
 int cli_outside(struct cli *cli, struct fault *f);
 int cli_client(struct cli *cli, bool create, struct fault *f);

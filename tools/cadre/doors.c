@@ -92,6 +92,8 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 
 	for (int i = 1; i < argc; i++) {
 		value = NULL;
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return help_main(cli, 2, argv - 1);
 		if (!strcmp(argv[i], "--state-inside")) {
 			o.state_inside = true;
 			continue;

@@ -28,7 +28,8 @@ static const struct {
 } verb_docs[] = {
 	{ "init",
 	  "The state is a folder: .cadre of the repository around here (all its worktrees\n"
-	  "share it), or of this directory; or what --home or CADRE_HOME names.\n" },
+	  "share it), or of this directory; or what --home or CADRE_HOME names.  A .cadre\n"
+	  "that holds nothing but a cadre.toml is taken; that sets what a project's may.\n" },
 	{ "trust",
 	  "A state in a project is used only if you made it there (cadre init), or said\n"
 	  "so: it may have come with a clone, and `cadre up` runs what a state says.  One\n"
@@ -63,6 +64,13 @@ static const struct {
 	  "`mcp`, and CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN in its environment say who\n"
 	  "calls.  SETS are names of sets of tools with commas between, or all (default\n"
 	  "core).  --output-schemas adds to the list of tools what each answers.\n" },
+	{ "guest",
+	  "By hand it is started only for `workspace create --backend attach`: --dir DIR is\n"
+	  "the folder that is worked in, --state DIR the one for the guest's own files;\n"
+	  "--listen ADDRESS is where the host reaches it (unix:STATE without),\n"
+	  "--token-file FILE holds what a host has to prove (else CADRE_LINK_TOKEN), and\n"
+	  "--http ADDRESS:PORT is its door for teammates.  The rest a host says: --workspace,\n"
+	  "--name, --team, --agent, --restores, --state-inside.\n" },
 	{ "completion",
 	  "bash: eval \"$(cadre completion bash)\" in ~/.bashrc; zsh: the same in\n"
 	  "~/.zshrc behind compinit; fish: cadre completion fish | source\n" },

@@ -11,6 +11,7 @@ static int make_state(struct cli *cli, bool *is_new, struct fault *f)
 
 	if (home_init(&cli->home, cli->dir, cli->flags, f) < 0 || cli_outside(cli, f) < 0)
 		return f->code;
+	cli_note(&cli->home);
 	snprintf(path, sizeof(path), "%s/state.db", cli->home.dir);
 	*is_new = stat(path, &st) != 0;
 	if (store_open(&store, cli->home.dir, STORE_CREATE, NULL, f) < 0)

@@ -1,0 +1,22 @@
+/*
+ * users - the folder that is the user's own, whatever project is around.
+ *
+ * In it are what is noted of states (core/host/known.h), and the state that is used
+ * outside of projects.  It is $XDG_STATE_HOME/cadre, else .local/state/cadre in $HOME,
+ * else the same in the home that the password file names.
+ */
+#ifndef USERS_H
+#define USERS_H
+
+#include "core/fault.h"
+
+/* Its path; a fault where nothing says what the user's home is. */
+int users_folder(char out[4096], struct fault *f);
+
+/* Refuses to make anything there if what it would lie in is another user's, as
+ * with `sudo -E`; root's counts as one's own. */
+int users_may_make(struct fault *f);
+/* The same, unless there is a state at `path` already. */
+int users_may_fill(const char *path, struct fault *f);
+
+#endif

@@ -1,0 +1,228 @@
+#!/bin/sh
+# which-state - no other state than the one that is meant is used or made: with no home
+# or somebody else's, in a folder that is gone, in all kinds of worktrees, in a folder
+# that was prepared by hand; and an address says which team is meant.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export NO_COLOR=1 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+failed=0
+
+bad() {
+	echo "FAILED: $*"
+	head -n 5 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/    /'
+	failed=1
+}
+
+# is STATUS PATTERN COMMAND...: the exit status, and what it prints on either.
+is() {
+	want=$1 pattern=$2
+	shift 2
+	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
+	got=$?
+	[ $got = "$want" ] || bad "$* in $PWD ended with $got, not $want"
+	cat "$TMPDIR/out" "$TMPDIR/err" | grep -q -e "$pattern" || bad "$*: no '$pattern'"
+}
+git() { command git -c user.name=m -c user.email=m@x -c protocol.file.allow=always "$@" >/dev/null 2>&1; }
+into() { mkdir -p "$1" && cd "$1" || exit 1; }
+as_user() { # UID COMMAND...: as another user, if this one may
+	user=$1
+	shift
+	setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
+}
+open=$(mktemp -d /tmp/cadre-open.XXXXXX) || exit 1 # which other users can reach
+trap 'rm -rf "$open"' EXIT
+chmod 777 "$open"
+may_be_others() { [ "$(id -u)" = 0 ] && as_user 54321 "$CADRE" version >/dev/null 2>&1; }
+
+# --- no home ---------------------------------------------------------------------------
+
+# A state that is named can be made where nothing can be noted.
+into "$TMPDIR/nowhere"
+none="env -u XDG_STATE_HOME HOME=/dev/null/none"
+is 0 "^made $PWD/named/.cadre" $none CADRE_HOME="$PWD/named/.cadre" "$CADRE" init
+grep -q 'counts only where it is named' "$TMPDIR/err" || bad "it does not say that nothing is noted"
+is 0 incarnation $none "$CADRE" --home named/.cadre status
+is 1 "/dev/null/none: Not a directory" $none "$CADRE" init
+[ ! -e .cadre ] || bad "a state was made that would not count"
+if may_be_others && ! getent passwd 54321 >/dev/null; then
+	into "$open"
+	none="as_user 54321 env -u HOME -u XDG_STATE_HOME -u XDG_RUNTIME_DIR"
+	is 0 "^made" $none "$CADRE" --home "$PWD/named/.cadre" init
+	is 0 incarnation $none "$CADRE" --home "$PWD/named/.cadre" status
+	for verb in init status up; do
+		is 3 'neither HOME nor XDG_STATE_HOME is set' $none "$CADRE" $verb
+	done
+fi
+
+# --- somebody else's home --------------------------------------------------------------
+
+if may_be_others; then
+	into "$TMPDIR/sudo"
+	mkdir "$TMPDIR/anns" && chown 54321 "$TMPDIR/anns"
+	anns="env -u XDG_STATE_HOME HOME=$TMPDIR/anns"
+	for verb in init up 'team create t'; do
+		is 5 "$TMPDIR/anns is another user's" $anns "$CADRE" $verb
+	done
+	is 5 "is another user's" env XDG_STATE_HOME="$TMPDIR/anns/state" "$CADRE" init
+	is 0 '^made' $anns "$CADRE" --home "$PWD/named/.cadre" init
+	[ -z "$(ls -A "$TMPDIR/anns")" ] || bad "something was made in another's home"
+	[ "$(ls -A)" = named ] || bad "a state was made that would not count"
+fi
+
+# --- a folder that was prepared ----------------------------------------------------------
+
+into "$TMPDIR/prepared"
+mkdir -m 755 .cadre && echo 'team.default = "mine"' >.cadre/cadre.toml
+is 0 "^made $PWD/.cadre" cadre init
+[ "$(stat -c %a .cadre)" = 700 ] || bad "it is not private"
+is 0 'team.default  *mine  *.*/.cadre/cadre.toml' cadre config
+is 0 'already there' cadre init
+# Who sent the file is not known: it sets no more than a project's file.
+into "$TMPDIR/shipped"
+mkdir .cadre && printf '[vault]\nroot = "%s"\n' "$HOME" >.cadre/cadre.toml
+is 2 "vault.root is not for a project's file" cadre init
+grep -q 'move it away, and back after .cadre init.' "$TMPDIR/err" || bad "no hint"
+[ "$(ls -A .cadre)" = cadre.toml ] || bad "it was touched"
+mv .cadre/cadre.toml "$TMPDIR/kept.toml" && is 0 "^made" cadre init && mv "$TMPDIR/kept.toml" .cadre/cadre.toml
+is 0 "vault.root  *$HOME" cadre config
+into "$TMPDIR/other"
+mkdir .cadre && ln -s "$HOME/x" .cadre/cadre.toml
+is 2 'is a link' cadre init
+rm .cadre/cadre.toml && echo x >.cadre/other
+is 5 'was not made here by you' cadre init
+into "$TMPDIR/tracked" && git init . && mkdir .cadre && echo 'team.default = "t"' >.cadre/cadre.toml && git add -f .cadre
+is 5 'files that git tracks' cadre init
+if may_be_others; then
+	into "$TMPDIR/foreign" && mkdir .cadre && chown 54321 .cadre
+	is 5 'belongs to another user' cadre init
+	[ "$(stat -c '%a %u' .cadre)" = '755 54321' ] || bad "root has taken it"
+fi
+
+# --- a folder that is gone -------------------------------------------------------------
+
+is 0 '^made' cadre --home "$XDG_STATE_HOME/cadre" init
+into "$TMPDIR/gone" && rmdir "$TMPDIR/gone"
+for verb in status init up down doctor 'team list' 'team create t' mcp; do
+	is 3 'the current directory is gone' timeout 20 "$CADRE" $verb
+done
+is 0 incarnation cadre --home "$XDG_STATE_HOME/cadre" status
+CADRE_HOME=$XDG_STATE_HOME/cadre is 0 incarnation cadre status
+
+# --- worktrees -------------------------------------------------------------------------
+
+# one STATE FOLDER...: what `init` says in each of them, and finds from below.
+one() {
+	state=$1
+	shift
+	for dir; do
+		cd "$dir" || exit 1
+		is 0 "already there: $state$" cadre init
+		mkdir -p deep && cd deep || exit 1
+		is 0 incarnation cadre status
+		[ ! -s "$TMPDIR/err" ] || bad "the ordinary way is told something"
+	done
+}
+into "$TMPDIR/source" && git init . && git commit --allow-empty -m x
+# A bare repository: the state is in it.
+cd "$TMPDIR" && git clone --bare source bare.git
+git -C bare.git worktree add -b a ../bare-a && git -C bare.git worktree add -b b ../bare-b || bad "worktree"
+cd bare-a && is 0 "^made $TMPDIR/bare.git/.cadre" cadre init
+one "$TMPDIR/bare.git/.cadre" "$TMPDIR/bare-a" "$TMPDIR/bare-b" "$TMPDIR/bare.git"
+# A bare one that a file leads to, as a folder of worktrees has it; the first `init` there
+# or in a worktree.
+for first in . a; do
+	into "$TMPDIR/trees" && git clone --bare ../source .bare && echo 'gitdir: ./.bare' >.git
+	git worktree add -b a a && git worktree add -b b b || bad "worktree"
+	cd $first && is 0 "^made $TMPDIR/trees/" cadre init
+	cd "$TMPDIR/trees" && state=$(find . -name .cadre)
+	one "$PWD/${state#./}" "$PWD/a" "$PWD/b" "$PWD"
+	rm -r "$TMPDIR/trees"
+done
+# A repository beside its worktree, and one of a submodule.
+cd "$TMPDIR" && git init --separate-git-dir="$TMPDIR/apart.git" apart && cd apart && git commit --allow-empty -m x
+git worktree add ../apart-a && git worktree add ../apart-b || bad "worktree"
+is 0 "^made $TMPDIR/apart/.cadre" cadre init
+one "$TMPDIR/apart/.cadre" "$TMPDIR/apart" "$TMPDIR/apart-a" "$TMPDIR/apart-b"
+into "$TMPDIR/super" && git init . && git submodule add ../source part || bad "submodule"
+git -C part worktree add ../../part-a && git -C part worktree add ../../part-b || bad "worktree"
+cd part && is 0 "^made $TMPDIR/super/part/.cadre" cadre init
+one "$TMPDIR/super/part/.cadre" "$TMPDIR/super/part" "$TMPDIR/part-a" "$TMPDIR/part-b"
+cd "$TMPDIR/super" && is 0 "^made $TMPDIR/super/.cadre" cadre init
+
+# Where git does not say whether a folder is the main worktree, nothing is guessed.
+cd "$TMPDIR" && git init --separate-git-dir="$TMPDIR/late.git" late && cd late && git commit --allow-empty -m x
+git worktree add ../late-a && cd ../late-a && is 0 "^made $TMPDIR/late.git/.cadre" cadre init
+cd ../late
+for verb in init status 'team create t'; do
+	is 5 'late.git/.cadre is of a repository that does not know this worktree' cadre $verb
+done
+# What leads to somebody's repository finds and makes nothing.
+into "$TMPDIR/mine" && git init . && git commit --allow-empty -m x && git worktree add ../mine-a && cadre init >/dev/null
+into "$TMPDIR/forged"
+stray() {
+	for verb in init status 'team create t' trust; do
+		is 5 'mine/.cadre is of a repository that does not know this worktree' cadre $verb
+	done
+	[ ! -e .cadre ] || bad "a state was made"
+}
+echo "gitdir: $TMPDIR/mine/.git" >.git
+stray
+echo "gitdir: $TMPDIR/mine/.git/worktrees/mine-a" >.git
+stray
+mkdir own && echo "gitdir: own" >.git && echo "$TMPDIR/mine/.git" >own/commondir && echo "$PWD/.git" >own/gitdir
+stray
+mkdir worktrees && mv own worktrees && ln -s "$TMPDIR/mine/.git/HEAD" HEAD && echo "gitdir: worktrees/own" >.git
+stray
+# One that leads nowhere is as none.
+for line in 'gitdir: nowhere' 'gitdir: /dev/null' 'gitdir: .git' 'gitdir: ' 'x'; do
+	echo "$line" >.git
+	is 0 incarnation cadre --home "$TMPDIR/mine/.cadre" status
+	is 0 incarnation cadre status # the user's own
+done
+
+# --- a state that cannot be written ----------------------------------------------------
+
+# Nothing is guessed of a file that may be in use elsewhere; a copy can be read.
+unwritable() { # STATE COMMAND...
+	state=$1
+	shift
+	for verb in status 'task list' 'inbox peek' 'task create x'; do
+		is 7 "$state cannot be written (.*), which reading needs too" "$@" --home "$state" --team t $verb
+		grep -q "cp -a $state COPY" "$TMPDIR/err" || bad "$verb: no hint"
+	done
+	is 1 'cannot open .*host.lock' "$@" --home "$state" up
+	grep -q 'write in the state' "$TMPDIR/err" || bad "up: no hint"
+}
+into "$TMPDIR/still"
+cadre --home s init >/dev/null && cadre --home s team create t --roles w >/dev/null
+cp -a s copy
+is 0 '^t ' cadre --home copy team list
+if may_be_others; then
+	cp -a s "$open/s" && chown -R 54321 "$open/s" && chmod 500 "$open/s"
+	unwritable "$open/s" as_user 54321 env HOME="$open" XDG_STATE_HOME="$open/x" XDG_RUNTIME_DIR= "$CADRE"
+fi
+if [ "$(id -u)" = 0 ] && unshare -m mount --bind s s 2>/dev/null; then
+	still() { unshare -m sh -c 'mount --bind s s && mount -o remount,bind,ro s && exec "$@"' sh "$@"; }
+	unwritable "$PWD/s" still "$CADRE"
+fi
+is 0 '^t ' cadre --home s team list
+
+# --- which team ------------------------------------------------------------------------
+
+cd "$TMPDIR" && export CADRE_HOME="$TMPDIR/teams"
+cadre init >/dev/null && cadre team create a --roles w >/dev/null && cadre team create b --roles x >/dev/null
+CADRE_TEAM=a is 0 recipients cadre send b/x hello
+CADRE_TEAM_DEFAULT=a is 0 recipients cadre send b/x hello
+CADRE_TEAM=a is 3 'no workspace b/x in team b' cadre workspace info b/x
+CADRE_TEAM=a is 5 'not in team a' cadre --team a send b/x hello
+CADRE_TEAM=a is 0 recipients cadre send w hello
+is 0 'hello.*' cadre --team b --as x inbox
+unset CADRE_HOME
+
+# --- help ------------------------------------------------------------------------------
+
+is 0 '^usage: cadre guest' cadre guest --help
+is 0 'token-file' cadre guest -h
+is 0 '^send-1' cadre bench --help
+
+exit $failed
