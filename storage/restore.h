@@ -33,6 +33,10 @@ int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 int restore_commit(const char *dir, const char *secret, char *aside, size_t room,
 		   struct fault *f);
 
+/* Before a new state is made in the place of one that lost its state.db: sets its log and
+ * secret aside like those of a state that a backup replaces. */
+int restore_clear(const char *dir, char *aside, size_t room, struct fault *f);
+
 /* Ends a restore that a crash interrupted; nothing to do is fine. */
 int restore_finish(const char *dir, struct fault *f);
 

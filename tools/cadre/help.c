@@ -28,7 +28,10 @@ static const struct {
 } verb_docs[] = {
 	{ "init",
 	  "The state is a folder: .cadre of the repository around here (all its worktrees\n"
-	  "share it), or of this directory; or what --home or CADRE_HOME names.\n" },
+	  "share it), or of this directory; or what --home or CADRE_HOME names.  Where\n"
+	  "state.db was lost from a folder that holds more of a state, every verb is\n"
+	  "refused: bring it back, `cadre restore` a backup, or begin anew with --anew,\n"
+	  "which sets the former log and secret aside in `replaced`.\n" },
 	{ "trust",
 	  "A state in a project is used only if you made it there (cadre init), or said\n"
 	  "so: it may have come with a clone, and `cadre up` runs what a state says.  One\n"

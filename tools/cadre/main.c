@@ -5,7 +5,7 @@
 
 /* clang-format off */
 const struct verb verb_table[] = {
-	{ "init", "", "Make a state folder for this project.", init_main },
+	{ "init", "[--anew]", "Make a state folder for this project.", init_main },
 	{ "trust", "[--remove] [PATH] | --list", "Use a state that was made elsewhere; list those that may be used.", trust_main },
 	{ "up", "[--timeout SECONDS]", "Start the host in the background.", up_main },
 	{ "down", "[--timeout SECONDS]", "Stop the host; guests and state stay.", down_main },

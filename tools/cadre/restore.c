@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/host/lost.h"
 #include "ops.gen.h"
 #include "storage/restore.h"
 #include "tools/cadre/cli.h"
@@ -42,8 +43,6 @@ static int find_state(struct restore *r, struct fault *f)
 {
 	struct cli *cli = r->cli;
 	struct fault none = { 0 };
-	char path[4200];
-	struct stat st;
 
 	if (cli_folder(cli, false, &none) < 0) {
 		if (none.code != FAULT_NOT_FOUND) {
@@ -55,8 +54,7 @@ static int find_state(struct restore *r, struct fault *f)
 		     cli_outside(cli, f) < 0))
 			return f->code;
 	}
-	snprintf(path, sizeof(path), "%s/state.db", cli->home.dir);
-	r->had = lstat(path, &st) == 0;
+	r->had = lost_has_state(cli->home.dir);
 	return 0;
 }
 
