@@ -16,6 +16,7 @@ finish() {
 }
 trap finish EXIT
 
+runs() { [ -n "$(tr -d '\0' </proc/$1/cmdline)" ]; } 2>/dev/null
 ask() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
 refused() { # WORDS COMMAND...: fails with these words, and changes nothing
 	words=$1
@@ -173,9 +174,27 @@ cadre exec later/v sh -c 'echo work >kept'
 until_is 'completed' cadre task show --team t 001
 cadre workspace stop later/v >/dev/null
 until_is 'stopped' cadre workspace list --team later
+# One that goes on, of a workspace that is not in the backup; a command runs in it.
+cadre team create alone --roles '[{"name":"x","workspace":true}]' >/dev/null
+until_is 'ready' cadre workspace list --team alone
+cadre exec alone/x sh -c 'echo more >kept'
+cadre task create --team alone long >/dev/null
+cadre task assign --team alone 001 x --command "echo \$\$ >$story/long; sleep 300" >/dev/null
+until_is '[0-9]' cat "$story/long"
+orphan=$(cadre workspace list --team alone --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
+folder=$(cadre workspace list --team alone --json | sed 's/.*"id":"\([^"]*\)".*/\1/')
 cadre down >/dev/null
 cadre restore "$story/G.db" | grep -q '1 commands .* are interrupted' || bad "the command is not interrupted"
+runs "$orphan" || bad "no guest runs that only the former state knew"
+cadre doctor >"$story/out"
+grep -q "process $orphan runs in .*/guests/$folder, a workspace that no row knows" "$story/out" ||
+	bad "doctor does not name the guest: $(cat "$story/out")"
 cadre up >/dev/null
+until_is "ended process $orphan: a guest of workspace $folder" cadre logs -n 50
+runs "$orphan" && bad "the guest runs on"
+runs "$(cat "$story/long")" && bad "its command runs on"
+grep -q more "$CADRE_HOME"/workspaces/*/kept || bad "its files are gone"
+cadre doctor | grep -q "no row knows" && bad "doctor still names the guest"
 until_is 'failed' cadre task show --team t 001
 until_is 'hello' cadre exec t/w echo hello
 cadre result 001 --team t | grep -q 'backup of the state was restored' || bad "the result does not say why"

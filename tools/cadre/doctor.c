@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/host/mirror.h"
+#include "core/machine/backend.h"
 #include "core/version.h"
 #include "storage/search.h"
 #include "tools/cadre/cli.h"
@@ -334,6 +335,21 @@ static bool check_guest(struct doctor *d, const json_t *row)
 	return false;
 }
 
+/* A guest that runs for a workspace of a former state. */
+static void check_stranger(struct doctor *d, const char *id)
+{
+	const char *dir = d->cli->home.dir;
+	struct process p;
+
+	if (machine_process.seek(machine_process.self, dir, id, &p))
+		say(d, VERDICT_WARN, "guest",
+		    home_holder(&d->cli->home)
+			    ? "end it: cadre down, then cadre up; its files stay"
+			    : "cadre up ends it; its files stay",
+		    "process %lld runs in %s/guests/%s, a workspace that no row knows",
+		    (long long)p.pid, dir, id);
+}
+
 /* Folders that guests keep for themselves, of workspaces that are no more. */
 static void check_orphans(struct doctor *d, json_t *known)
 {
@@ -347,9 +363,13 @@ static void check_orphans(struct doctor *d, json_t *known)
 	kept = access(path, F_OK) == 0;
 	snprintf(path, sizeof(path), "%s/guests", d->cli->home.dir);
 	dir = opendir(path);
-	while (dir && (e = readdir(dir)))
-		n += e->d_name[0] != '.' &&
-		     !json_object_getn(known, e->d_name, strcspn(e->d_name, "."));
+	while (dir && (e = readdir(dir))) {
+		if (e->d_name[0] == '.' ||
+		    json_object_getn(known, e->d_name, strcspn(e->d_name, ".")))
+			continue;
+		check_stranger(d, e->d_name);
+		n++;
+	}
 	if (dir)
 		closedir(dir);
 	if (n)

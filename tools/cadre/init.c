@@ -52,7 +52,7 @@ int init_main(struct cli *cli, int argc, char **argv)
 	struct init x = { .cli = cli, .anew = argc == 2 && !strcmp(argv[1], "--anew") };
 
 	if (argc > 1 + x.anew)
-		return cli_usage(cli, "`%s` takes --anew and no words", argv[0]);
+		return cli_usage(cli, "`%s` takes no words but --anew", argv[0]);
 	if (make_state(&x, &f) < 0)
 		return cli_fault(cli, &f);
 	if (cli->json) {
