@@ -117,3 +117,9 @@ INSERT INTO agent_protocol (agent, n, protocol) VALUES (:agent, :n, :protocol);
 -- name: agent_held
 SELECT count(*) AS n FROM task
 WHERE owner = :agent AND (lease_until IS NULL OR lease_until > :now);
+
+-- name: agent_tokens
+-- scan ok: asked when a host starts, by `doctor` and after a restore
+-- What the newest living agents' tokens hash to.
+SELECT id, generation, token FROM agent WHERE token IS NOT NULL AND gone = 0
+ORDER BY id DESC LIMIT 1000;

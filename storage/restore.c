@@ -162,6 +162,16 @@ int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 	return f->code;
 }
 
+void restore_unstage(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		remove_folder(fd, staging);
+		close(fd);
+	}
+}
+
 /* --- what the steps are made of ---------------------------------------------------------- */
 
 static int sync_at(int dir, const char *name, int flags, struct fault *f)
@@ -449,8 +459,6 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 	close(fd);
 	return f->code;
 }
-
-/* --- a new state in the place of one that was lost ------------------------------------------ */
 
 /* The note in state.lock is of the log that goes.  The empty state.db says that a new
  * state is meant, whatever else lies there. */

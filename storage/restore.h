@@ -27,6 +27,9 @@ int restore_check(const char *file, struct fault *f);
 int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 		  struct fault *f);
 
+/* Removes what is staged. */
+void restore_unstage(const char *dir);
+
 /* Puts what is staged, closed by now, in place, with a copy of `secret`.  `aside` gets the
  * folder that the former files are in.  Refused with the names of the processes that
  * have the state open. */

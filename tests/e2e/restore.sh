@@ -54,6 +54,17 @@ dd if=/dev/urandom of="$story/bad.db" bs=4096 seek=12 count=8 conv=notrunc 2>/de
 refused 'is damaged' cadre restore "$story/bad.db"
 cp "$story/B.db" "$story/alone.db"
 refused 'alone.db.secret is not there' cadre restore "$story/alone.db"
+cp "$story/B.db" "$story/strange.db"
+head -c 32 /dev/urandom >"$story/strange.db.secret"
+refused "strange.db.secret is not the secret of $story/strange.db" cadre restore "$story/strange.db"
+[ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused secret leaves restore.tmp"
+cadre doctor | grep -q 'tokens' && bad "doctor finds a fault in the right secret"
+cp "$CADRE_HOME/secret" "$story/right" && cp "$story/strange.db.secret" "$CADRE_HOME/secret"
+cadre doctor | grep -q '^bad *tokens *3 of 3 agents .*/secret does not make' || bad "doctor: $(cadre doctor)"
+cadre up >/dev/null
+cadre logs -n 20 | grep -q '3 of 3 agents have tokens' || bad "a host does not say that its secret is another"
+cadre down >/dev/null
+cp "$story/right" "$CADRE_HOME/secret"
 refused 'is the state itself' cadre restore "$CADRE_HOME/state.db"
 refused 'nothing.db' cadre restore "$story/nothing.db"
 (unset CADRE_HOME; CADRE_SOCKET=/nowhere cadre restore "$story/B.db" >"$story/out" 2>&1) &&

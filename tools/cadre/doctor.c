@@ -18,6 +18,7 @@
 
 #include "core/host/mirror.h"
 #include "core/machine/backend.h"
+#include "core/secret.h"
 #include "core/version.h"
 #include "storage/search.h"
 #include "tools/cadre/cli.h"
@@ -196,6 +197,21 @@ static void check_state(struct doctor *d)
 		    "%lld frames wait for a checkpoint", (long long)frames);
 }
 
+static void check_tokens(struct doctor *d)
+{
+	struct secret_fit fit;
+	struct fault f = { 0 };
+
+	if (secret_look(d->store, d->cli->home.settings.secret, &fit, &f) == 0 &&
+	    fit.fit < fit.tokens)
+		say(d, VERDICT_BAD, "tokens",
+		    "bring the former one back (a backup has it as PATH.secret), or "
+		    "register the agents anew: --replace",
+		    "%lld of %lld agents have tokens that %s/secret does not make",
+		    (long long)(fit.tokens - fit.fit), (long long)fit.tokens,
+		    d->cli->home.dir);
+}
+
 /* The answer of a read without arguments; NULL when it fails. */
 static json_t *ask(struct doctor *d, const char *name, struct fault *f)
 {
@@ -343,9 +359,7 @@ static void check_stranger(struct doctor *d, const char *id)
 
 	if (machine_process.seek(machine_process.self, dir, id, &p))
 		say(d, VERDICT_WARN, "guest",
-		    home_holder(&d->cli->home)
-			    ? "end it: cadre down, then cadre up; its files stay"
-			    : "cadre up ends it; its files stay",
+		    "the next start of a host ends it; its files stay",
 		    "process %lld runs in %s/guests/%s, a workspace that no row knows",
 		    (long long)p.pid, dir, id);
 }
@@ -469,6 +483,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 	check_state(&d);
 	check_host(&d);
 	if (d.store) {
+		check_tokens(&d);
 		check_mirror(&d);
 		check_search(&d);
 		check_guests(&d);

@@ -60,7 +60,8 @@ static const struct {
 	  "were there are kept in the state's folder `replaced`, the last three times;\n"
 	  "while it is there, no workspace is cleared away for having no row.\n"
 	  "Commands that waited or ran at the backup end as interrupted.  On a terminal it\n"
-	  "asks first, unless --yes is said.\n" },
+	  "asks first, unless --yes is said.  A secret that none of the agents' tokens is\n"
+	  "made with is refused: --any-secret takes it where the right one is lost.\n" },
 	{ "mcp",
 	  "For the configuration of an MCP client: its command is `cadre` with the word\n"
 	  "`mcp`, and CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN in its environment say who\n"
