@@ -192,9 +192,17 @@ cadre exec alone/x sh -c 'echo more >kept'
 cadre task create --team alone long >/dev/null
 cadre task assign --team alone 001 x --command "echo \$\$ >$story/long; sleep 300" >/dev/null
 until_is '[0-9]' cat "$story/long"
+# A command that the backup does not know, which ends while there is no host.
+cadre task create --team t two >/dev/null
+cadre task assign --team t 002 w --command "until [ -e $story/go ]; do sleep 0.1; done; echo unknown >>$story/unknown" >/dev/null
+until_is 'running' cadre assignments --team t
+spool=$CADRE_HOME/guests/$(cadre workspace list --team t --json | sed 's/.*"id":"\([^"]*\)".*/\1/')/spool.db
+results() { sqlite3 "$spool" "SELECT count(*) FROM result"; }
 orphan=$(cadre workspace list --team alone --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
 folder=$(cadre workspace list --team alone --json | sed 's/.*"id":"\([^"]*\)".*/\1/')
 cadre down >/dev/null
+: >"$story/go"
+until_is '^1$' results
 cadre restore "$story/G.db" | grep -q '1 commands .* are interrupted' || bad "the command is not interrupted"
 runs "$orphan" || bad "no guest runs that only the former state knew"
 cadre doctor >"$story/out"
@@ -210,6 +218,13 @@ until_is 'failed' cadre task show --team t 001
 until_is 'hello' cadre exec t/w echo hello
 cadre result 001 --team t | grep -q 'backup of the state was restored' || bad "the result does not say why"
 [ "$(wc -l <"$story/runs")" = 1 ] || bad "the command ran $(wc -l <"$story/runs") times"
+until_is '^0$' results # told, and forgotten
+[ "$(wc -l <"$story/unknown")" = 1 ] || bad "a command that the backup does not know ran $(wc -l <"$story/unknown") times"
+cadre task create --team t three >/dev/null # it has the number of the one that is not known
+cadre task show --team t 002 | grep -q pending || bad "a result of the former state is taken for a new task's"
+cadre task assign --team t 002 w --command "echo again" >/dev/null
+until_is 'completed' cadre task show --team t 002
+cadre result 002 --team t | grep -q again || bad "no results are collected any more"
 until_is 'not cleared away' cadre logs -n 50
 grep -rqs work "$CADRE_HOME"/workspaces/*/kept || bad "a workspace that only the former state knew is gone"
 exit $failed
