@@ -66,6 +66,7 @@ static int set_protocols(struct call *call, int64_t agent, const char **protocol
 
 int agent_add(struct call *call, struct newcomer *n, const char *where)
 {
+	struct agent_add_row row;
 	int rc;
 
 	if (n->kind == 0 && agent_reserved(n->name))
@@ -74,7 +75,7 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 	if (strlen(n->name) > NAME_BYTES) /* a role's, with its number */
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is longer than %d bytes", n->name, NAME_BYTES);
-	rc = sql_run(call, agent_add, .team = call->caller.team, .name = n->name,
+	rc = sql_row(call, agent_add, &row, .team = call->caller.team, .name = n->name,
 		     .kind = n->kind, .role = n->role, .description = n->description,
 		     .project = n->project, .status = AGENT_STATUS_READY,
 		     .now = call->now);
@@ -84,10 +85,10 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 		return fault_set(&call->fault, FAULT_CONFLICT, where,
 				 "there is an agent %s in team %s already", n->name,
 				 call->caller.team_name);
-	n->id = store_last_id(call->store);
+	n->id = row.id;
 	if (n->kind == 1)
 		return 0;
-	if ((rc = set_token(call, n->id, 1)) < 0 ||
+	if ((rc = set_token(call, n->id, row.generation)) < 0 ||
 	    (n->n_skills && (rc = set_skills(call, n->id, n->skills, n->n_skills)) < 0))
 		return rc;
 	return event_emit(call, EVENT_AGENT_REGISTERED, n->id, 0, NULL);

@@ -211,14 +211,16 @@ int state_status(struct call *call, const struct state_status_in *in,
 int state_renew(struct call *call, const struct state_renew_in *in,
 		struct state_renew_out *out)
 {
-	int ended = assignments_end(call, in->why);
+	int ended = assignments_end(call, in->why), rc;
 
 	if (ended < 0)
 		return ended;
 	out->assignments = ended;
 	out->incarnation =
 		arena_printf(&call->arena, "%016" PRIx64, (uint64_t)call->seed);
-	return sql_run(call, state_renew, .incarnation = out->incarnation);
+	rc = sql_run(call, state_renew, .incarnation = out->incarnation,
+		     .now = call->now);
+	return rc < 0 ? rc : sql_run(call, task_renew_epochs);
 }
 
 /* --- cleaning -------------------------------------------------------------------------------- */

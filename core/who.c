@@ -1,5 +1,6 @@
 #include "core/who.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/door.h"
@@ -55,8 +56,8 @@ static bool is_old(struct call *call, const struct caller_row *r, const char *to
 static int replaced(struct call *call, const struct caller_row *r)
 {
 	fault_set(&call->fault, FAULT_CONFLICT, "",
-		  "%s has a new generation (%d); this one is over", r->name,
-		  (int)r->generation);
+		  "%s has a new generation (%" PRId64 "); this one is over", r->name,
+		  r->generation);
 	return fault_hint(&call->fault, "Register under another name, or ask the lead.");
 }
 

@@ -1,10 +1,13 @@
 -- Agents.
 
 -- name: agent_add
+-- Tokens are made of id and generation: in a restored state both may have been given
+-- to another agent since the backup, so generations go on behind that (state_renew).
 INSERT INTO agent (team, name, kind, role, description, project, status, created_at,
-	active_at)
-VALUES (:team, :name, :kind, :role, :description, :project, :status, :now, :now)
-ON CONFLICT DO NOTHING;
+	active_at, generation)
+VALUES (:team, :name, :kind, :role, :description, :project, :status, :now, :now,
+	(SELECT counts_from FROM state WHERE one = 1) + 1)
+ON CONFLICT DO NOTHING RETURNING id, generation;
 
 -- name: agent_set_token
 UPDATE agent SET token = :token WHERE id = :agent;
@@ -45,8 +48,8 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.name > :after
 ORDER BY a.name;
 
 -- name: agent_next_generation
-UPDATE agent SET generation = generation + 1, token = NULL, active_at = :now,
-	status = 1
+UPDATE agent SET token = NULL, active_at = :now, status = 1,
+	generation = max(generation, (SELECT counts_from FROM state WHERE one = 1)) + 1
 WHERE id = :agent RETURNING generation;
 
 -- name: agent_discard
@@ -114,3 +117,9 @@ INSERT INTO agent_protocol (agent, n, protocol) VALUES (:agent, :n, :protocol);
 -- name: agent_held
 SELECT count(*) AS n FROM task
 WHERE owner = :agent AND (lease_until IS NULL OR lease_until > :now);
+
+-- name: agent_tokens
+-- scan ok: asked when a host starts, by `doctor` and after a restore
+-- What the newest living agents' tokens hash to.
+SELECT id, generation, token FROM agent WHERE token IS NOT NULL AND gone = 0
+ORDER BY id DESC LIMIT 1000;

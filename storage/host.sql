@@ -25,7 +25,11 @@ FROM state s WHERE s.one = 1;
 
 -- name: state_renew
 -- Whoever kept a cursor of the former state is told that it is of another one.
-UPDATE state SET incarnation = :incarnation WHERE one = 1;
+-- Epochs and generations begin at the microsecond of the restore: fewer than one a
+-- microsecond were given since the backup, whatever was restored before, and as a number
+-- in JSON it is exact until the year 2255.
+UPDATE state SET incarnation = :incarnation,
+	counts_from = max(counts_from + 1000000, :now * 1000) WHERE one = 1;
 
 -- name: state_alive
 -- A host lives: what it misses from now on is a gap.

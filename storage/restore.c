@@ -162,6 +162,16 @@ int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 	return f->code;
 }
 
+void restore_unstage(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		remove_folder(fd, staging);
+		close(fd);
+	}
+}
+
 /* --- what the steps are made of ---------------------------------------------------------- */
 
 static int sync_at(int dir, const char *name, int flags, struct fault *f)
@@ -245,21 +255,26 @@ static int make_folder(int above, const char *name, struct fault *f)
 	return f->code;
 }
 
-/* The name for the former files is kept with the new ones: a step that is done again
- * moves what is left to the same place. */
-static int open_aside(int dir, int new, struct fault *f)
+static int make_aside(int dir, const char *name, struct fault *f)
 {
-	char name[64] = "";
-	int parent, aside;
+	int parent = make_folder(dir, former, f), aside;
 
-	if (read_aside(new, name, sizeof(name), f) < 0)
-		return f->code;
-	parent = make_folder(dir, former, f);
 	if (parent < 0)
 		return parent;
 	aside = make_folder(parent, name, f);
 	close(parent);
 	return aside;
+}
+
+/* The name for the former files is kept with the new ones: a step that is done again
+ * moves what is left to the same place. */
+static int open_aside(int dir, int new, struct fault *f)
+{
+	char name[64] = "";
+
+	if (read_aside(new, name, sizeof(name), f) < 0)
+		return f->code;
+	return make_aside(dir, name, f);
 }
 
 /* The log first: a state.db that is left without its own is refused, not misread. */
@@ -440,6 +455,44 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 	}
 	if (f->code)
 		remove_folder(fd, staging);
+	turn_close(&turn);
+	close(fd);
+	return f->code;
+}
+
+/* The note in state.lock is of the log that goes.  The empty state.db says that a new
+ * state is meant, whatever else lies there. */
+static int clear_files(int dir, int aside, const struct turn *turn, struct fault *f)
+{
+	static const char *const left[] = { "state.db-shm", "state.db-wal", "state.db",
+					    "secret" };
+
+	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++)
+		if (move(dir, aside, left[i], f) < 0)
+			return f->code;
+	drop_index(dir);
+	if (ftruncate(turn->lock, 0) || mknodat(dir, "state.db", S_IFREG | 0600, 0) ||
+	    fsync(aside) || fsync(dir))
+		return failed(f, "set the former files aside");
+	return 0;
+}
+
+int restore_clear(const char *dir, char *path, size_t room, struct fault *f)
+{
+	struct turn turn = { -1, -1 };
+	int fd = open_dir(dir, f), aside = -1;
+	char name[32] = "";
+
+	if (fd < 0)
+		return fd;
+	name_aside(fd, name);
+	snprintf(path, room, "%s/%s/%s", dir, former, name);
+	if (take_state(&turn, fd, "a new state is to be made", f) == 0)
+		aside = make_aside(fd, name, f);
+	if (aside >= 0) {
+		clear_files(fd, aside, &turn, f);
+		close(aside);
+	}
 	turn_close(&turn);
 	close(fd);
 	return f->code;

@@ -27,11 +27,18 @@ int restore_check(const char *file, struct fault *f);
 int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 		  struct fault *f);
 
+/* Removes what is staged. */
+void restore_unstage(const char *dir);
+
 /* Puts what is staged, closed by now, in place, with a copy of `secret`.  `aside` gets the
  * folder that the former files are in.  Refused with the names of the processes that
  * have the state open. */
 int restore_commit(const char *dir, const char *secret, char *aside, size_t room,
 		   struct fault *f);
+
+/* Before a new state is made in the place of one that lost its state.db: sets its log and
+ * secret aside like those of a state that a backup replaces. */
+int restore_clear(const char *dir, char *aside, size_t room, struct fault *f);
 
 /* Ends a restore that a crash interrupted; nothing to do is fine. */
 int restore_finish(const char *dir, struct fault *f);

@@ -9,10 +9,11 @@ UPDATE team SET next_task = next_task + 1 WHERE id = :team
 RETURNING next_task - 1 AS number;
 
 -- name: task_add
-INSERT INTO task (team, number, slug, title, description, priority, assignee,
+-- Its first claim has the next epoch: see state_renew.
+INSERT INTO task (team, number, slug, title, description, priority, assignee, epoch,
 	created_by, created_at, updated_at)
 VALUES (:team, :number, :slug, :title, :description, :priority, nullif(:assignee, 0),
-	:created_by, :now, :now);
+	(SELECT counts_from FROM state WHERE one = 1), :created_by, :now, :now);
 
 -- name: task_by_number
 -- row: task
@@ -160,7 +161,8 @@ ORDER BY lease_until LIMIT :limit;
 -- Back to pending under a new epoch; failed when that happened too often, which
 -- the claim has reckoned already: whoever reads before this runs sees the same.
 UPDATE task SET state = after_lapse,
-	owner = NULL, owner_generation = NULL, lease_until = NULL, epoch = epoch + 1,
+	owner = NULL, owner_generation = NULL, lease_until = NULL,
+	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1,
 	attempts = attempts + 1, updated_at = :now,
 	result = CASE WHEN after_lapse = 5
 		THEN 'its lease ran out too often' ELSE result END
@@ -220,7 +222,7 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 -- name: task_release
 -- Its owner gives it back; the next claim has another epoch.
 UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = epoch + 1, updated_at = :now
+	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch)
 	AND (state = 3 OR (state IN (1, 2) AND lease_until > :now));
@@ -228,11 +230,12 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 -- name: task_unclaim
 -- Nobody got the answer that said so: the claim is over, unless its owner knows.
 UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = epoch + 1, updated_at = :now
+	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE id = :id AND owner = :agent AND epoch = :epoch AND state = 1;
 
 -- name: task_retry
-UPDATE task SET state = 0, attempts = 0, updated_at = :now
+UPDATE task SET state = 0, attempts = 0, updated_at = :now,
+	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1))
 WHERE id = :id AND state = 5;
 
 -- name: task_cancel
@@ -351,5 +354,12 @@ WHERE due_at IS NOT NULL AND state < 3 AND state = 2
 -- name: task_give_back
 -- The owner's generation is over: back to pending under a new epoch.
 UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = epoch + 1, updated_at = :now
+	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE id = :id AND owner IS NOT NULL;
+
+-- name: task_renew_epochs
+-- scan ok: once, after a restore
+-- In a restored state: whoever claims next gets an epoch that nobody can have had since
+-- the backup.  A claim that is held goes on under its own, and what ends it does the
+-- same then.
+UPDATE task SET epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) WHERE owner IS NULL;

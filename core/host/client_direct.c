@@ -18,18 +18,13 @@ enum { MIRROR_MS = 50 };
 /* --- the store ------------------------------------------------------------------ */
 
 /* The state is opened as it is now, which may not be as it was when this process
- * started.  One that was there once is not made anew. */
+ * started. */
 static int open_store(struct client *c, struct store **out, unsigned flags,
 		      struct fault *f)
 {
 	if (home_renew(c->o.home, f) < 0)
 		return f->code;
-	if (c->opened)
-		flags &= ~(unsigned)STORE_CREATE;
-	if (store_open(out, c->o.home->dir, flags, NULL, f) < 0)
-		return f->code;
-	c->opened = true;
-	return 0;
+	return store_open(out, c->o.home->dir, flags, NULL, f);
 }
 
 /* A client that only reads beside a host opens no connection that could write. */

@@ -48,7 +48,6 @@ struct client {
 	int bell; /* inotify, or -1 */
 	int64_t version, looked_at; /* of the data; when asked for, 0: nobody waits */
 	bool owes_mirror;
-	bool opened; /* a state was there: none is made in its place */
 	bool lost; /* what store and reader have open is not there any more */
 	struct debt *debts;
 	int64_t telling;

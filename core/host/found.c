@@ -226,12 +226,6 @@ bool found_is_gone(const char *path)
 	return gone;
 }
 
-int found_say_gone(const char *path, struct fault *f)
-{
-	fault_set(f, FAULT_NOT_FOUND, "/home", "state.db of %.150s is gone", path);
-	return fault_hint(f, "bring it back, or: cadre restore FILE");
-}
-
 /* --- parts --------------------------------------------------------------------------------- */
 
 static bool is_plain(int dir, const struct dirent *e)

@@ -58,9 +58,8 @@ bool found_is_of(const char *dir, const char *state);
 bool found_has_state(int dir);
 bool found_is_fresh(int dir, const char *also);
 
-/* Whether `state.db` of a state is not there; and the fault that says so. */
+/* Whether `state.db` of a state is not there. */
 bool found_is_gone(const char *path);
-int found_say_gone(const char *path, struct fault *f);
 
 /* Opens a state folder that is no link itself: -1 with errno. */
 int found_open(const char *path);

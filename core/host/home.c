@@ -17,6 +17,7 @@
 
 #include "core/host/found.h"
 #include "core/host/fresh.h"
+#include "core/host/lost.h"
 #include "core/host/paths.h"
 #include "core/host/settings.h"
 #include "core/host/users.h"
@@ -330,8 +331,10 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 	snprintf(h->lock, sizeof(h->lock), "%s/host.lock", h->dir);
 	if (restore_finish(h->dir, f) < 0)
 		return f->code;
-	h->gone = h->found && found_is_gone(h->dir);
-	if (settings_load(h, flags, create && !h->gone, f) < 0)
+	h->gone = lost_look(h->dir, NULL, 0) || (h->found && found_is_gone(h->dir));
+	if (create && !h->gone && lost_begin(h->dir, f) < 0)
+		return f->code;
+	if (settings_load(h, flags, create, f) < 0)
 		return f->code;
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;
@@ -350,15 +353,16 @@ int home_find_with(struct home *h, const char *dir, bool create, const char *con
 	if (load_identity(h, f) < 0 || find_dir(h, dir, create, f) < 0 ||
 	    load(h, create, flags, f) < 0)
 		return f->code;
-	return h->gone ? found_say_gone(h->dir, f) : 0;
+	return h->gone ? lost_refuse(h->dir, f) : 0;
 }
 
 int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f)
 {
 	start(h);
-	if (load_identity(h, f) < 0 || make_dir(h, dir, f) < 0)
+	if (load_identity(h, f) < 0 || make_dir(h, dir, f) < 0 ||
+	    load(h, true, flags, f) < 0)
 		return f->code;
-	return load(h, true, flags, f);
+	return h->gone ? lost_refuse(h->dir, f) : 0;
 }
 
 int home_renew(struct home *h, struct fault *f)
@@ -370,6 +374,8 @@ int home_renew(struct home *h, struct fault *f)
 			  "there is no state at %.150s any more", h->dir);
 		return fault_hint(f, "bring its folder back, or make one: cadre init");
 	}
+	if (lost_look(h->dir, NULL, 0))
+		return lost_refuse(h->dir, f);
 	return find_sockets(h, f) < 0 ? (int)f->code : settings_renew(h, f);
 }
 
@@ -377,7 +383,7 @@ unsigned home_store_flags(const struct home *h)
 {
 	bool normal = h->settings.config.state_durability == DURABILITY_NORMAL;
 
-	return STORE_CREATE | (normal ? STORE_NORMAL : 0);
+	return normal ? STORE_NORMAL : 0;
 }
 
 /* --- the host's ------------------------------------------------------------------ */

@@ -25,7 +25,7 @@ struct home {
 	char lock[4200]; /* held by the host while it runs; names its pid */
 	char vault[4200]; /* the vault's root */
 	bool found; /* upward, in a project */
-	bool gone; /* that one's state.db is not there: only a restore may go on */
+	bool gone; /* its state.db is not there: only a restore may go on */
 	char note[512]; /* what a person should be told of the search, or "" */
 	struct fault refused; /* why `dir` is empty, for whoever answers all the same */
 	struct notes_disk notes; /* in it */
@@ -35,7 +35,8 @@ struct home {
 	size_t texts_used;
 };
 
-/* Finds the state folder (made if `create`), reads its secret (made 0600 on
+/* Finds the state folder (made if `create`, with an empty state.db; a state that was
+ * lost is not made anew: see lost.h), reads its secret (made 0600 on
  * first use), the environment and the configuration.  The struct points into
  * itself: it is not copied. */
 int home_find(struct home *h, const char *dir, bool create, struct fault *f);

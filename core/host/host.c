@@ -15,6 +15,7 @@
 #include "core/host/scribe.h"
 #include "core/host/workers.h"
 #include "core/host/writer.h"
+#include "core/secret.h"
 
 enum {
 	STOP_MS = 10000, /* for what is under way; then the loop ends anyway */
@@ -364,6 +365,25 @@ static void allow_files(void)
 	setrlimit(RLIMIT_NOFILE, &r);
 }
 
+/* Guests and doors are given tokens that are made with the secret. */
+static void check_secret(struct host *host)
+{
+	struct store *store = NULL;
+	struct secret_fit fit = { 0 };
+	struct fault f = { 0 };
+
+	if (store_open(&store, host->home->dir, STORE_READ, NULL, &f) == 0 &&
+	    secret_look(store, host->home->settings.secret, &fit, &f) == 0 &&
+	    fit.fit < fit.tokens)
+		log_line(
+			host->log, LOG_LEVEL_WARN,
+			"%lld of %lld agents have tokens that %s/secret does not make: it "
+			"is of another state, see `cadre doctor`",
+			(long long)(fit.tokens - fit.fit), (long long)fit.tokens,
+			host->home->dir);
+	store_close(store);
+}
+
 static int serve(struct host *host, struct fault *f)
 {
 	int rc;
@@ -378,6 +398,7 @@ static int serve(struct host *host, struct fault *f)
 	if (rc == 0)
 		rc = host_listen(host, f);
 	if (rc == 0) {
+		check_secret(host);
 		say_ready(host);
 		reaper_start(host);
 		reconcile_start(host);

@@ -1,13 +1,12 @@
 #include "core/host/reconcile.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/host/running.h"
-#include "core/machine/copy.h"
+#include "core/host/sweep.h"
 #include "core/token.h"
 #include "ops.gen.h"
 
@@ -16,6 +15,7 @@ enum {
 	SLOW_MS = 500,
 	IDLE_MS = 2000, /* without a workspace */
 	READ_MS = 5000, /* rows are read anyway: others write them too */
+	ROWS_MOST = 1000, /* of one reading: with more, not all are known */
 };
 
 /* --- places ---------------------------------------------------------------------- */
@@ -200,102 +200,6 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 
 /* --- what an earlier host left ------------------------------------------------------- */
 
-enum { SWEEP_MOST = 256 };
-
-struct sweep {
-	uv_work_t work;
-	struct arena arena;
-	const char *home;
-	const char **folders; /* to be removed */
-	const char **disks; /* ids of the workspaces that they were of */
-	size_t n_folders, n_disks;
-};
-
-/* By the name of its folder, or by its id, which `.half` may follow; one that is
- * still to be copied has to stay as well. */
-static bool is_known(struct host *host, const char *name)
-{
-	size_t bare = strcspn(name, ".");
-
-	for (struct place *p = host->reconcile.places; p; p = p->next) {
-		const char *slash = p->spot.path ? strrchr(p->spot.path, '/') : NULL;
-
-		if ((slash && !strcmp(slash + 1, name)) ||
-		    (strlen(p->spot.id) == bare && !strncmp(p->spot.id, name, bare)) ||
-		    (p->spot.parent && p->state == WORKSPACE_STATE_CREATING &&
-		     !strcmp(p->spot.parent, name)))
-			return true;
-	}
-	return false;
-}
-
-static void sweep(uv_work_t *work)
-{
-	struct sweep *s = work->data;
-	struct fault f = { 0 };
-
-	for (size_t i = 0; i < s->n_folders; i++)
-		tree_remove(s->folders[i], &f);
-	machine_qemu.sweep(machine_qemu.self, s->home, s->disks, s->n_disks);
-}
-
-static void on_swept(uv_work_t *work, int status)
-{
-	struct sweep *s = work->data;
-
-	(void)status;
-	arena_release(&s->arena);
-	free(s);
-}
-
-/* What is below a folder of the state and belongs to nobody. */
-static void list_unknown(struct host *host, struct arena *a, const char *folder,
-			 const char ***out, size_t *n)
-{
-	DIR *dir = opendir(arena_printf(a, "%s/%s", host->home->dir, folder));
-	struct dirent *e;
-
-	while (dir && *n < SWEEP_MOST && (e = readdir(dir)))
-		if (e->d_name[0] != '.' && !is_known(host, e->d_name))
-			*(const char **)arena_push(a, out, n, sizeof(**out)) =
-				arena_strdup(a, e->d_name);
-	if (dir)
-		closedir(dir);
-}
-
-/* Of workspaces that were destroyed, or half made, when the host before died.
- * It is listed before this host makes any, so none can be too new. */
-static void sweep_all(struct host *host)
-{
-	static const char *const folders[] = { "workspaces", "snapshots", "guests" };
-	struct sweep *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return;
-	s->home = host->home->dir;
-	if (faccessat(AT_FDCWD, arena_printf(&s->arena, "%s/replaced", s->home), F_OK,
-		      0) == 0) {
-		log_line(host->log, LOG_LEVEL_NOTE,
-			 "what no row knows is not cleared away: it may be of the former "
-			 "state in %s/replaced",
-			 s->home);
-		arena_release(&s->arena);
-		free(s);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-		size_t from = s->n_folders;
-
-		list_unknown(host, &s->arena, folders[i], &s->folders, &s->n_folders);
-		for (; from < s->n_folders; from++)
-			s->folders[from] = arena_printf(&s->arena, "%s/%s/%s", s->home,
-							folders[i], s->folders[from]);
-	}
-	list_unknown(host, &s->arena, "disks", &s->disks, &s->n_disks);
-	s->work.data = s;
-	uv_queue_work(&host->loop, &s->work, sweep, on_swept);
-}
-
 /* Nobody takes the snapshots any more that were being taken. */
 static void on_given_up(struct job *job)
 {
@@ -340,7 +244,7 @@ static void step_all(struct host *host)
 	int64_t now = home_now();
 	bool soon = r->busy > 0;
 
-	if (reaper_holds(host)) {
+	if (reaper_holds(host) || r->sweeping) {
 		uv_timer_start(&r->timer, on_timer, QUICK_MS, 0);
 		return;
 	}
@@ -413,8 +317,8 @@ static void on_rows(struct job *job)
 			take_row(host, &out->rows[i], &job->call.arena);
 		hand_out(host);
 		drop_unlisted(r);
-		if (!r->swept)
-			sweep_all(host);
+		if (!r->swept && out->n_rows < ROWS_MOST)
+			sweep_start(host);
 		r->swept = true;
 		step_all(host);
 	}

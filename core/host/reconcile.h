@@ -23,6 +23,7 @@ struct reconcile {
 	int64_t read_at, round; /* the last reading: when, and its number */
 	struct chain asked; /* calls for places that are not known yet */
 	bool reading, again, swept;
+	bool sweeping; /* guests of a former state are being ended: nothing is started */
 };
 
 void reconcile_init(struct host *host);

@@ -167,5 +167,6 @@ int settings_load(struct home *h, const char *const *flags, bool create, struct 
 {
 	if (load_config(h, flags, f) < 0 || find_network(h, f) < 0)
 		return f->code;
-	return load_secret(h, create, f);
+	/* That of a state which was lost may be lost too: nothing is made with it. */
+	return h->gone ? 0 : load_secret(h, create, f);
 }

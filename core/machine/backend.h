@@ -70,6 +70,9 @@ struct machine {
 	/* A process that is known to be a guest by its pid alone; NULL: pids say
 	 * nothing here. */
 	void (*find)(void *self, int64_t pid, struct process *process);
+	/* A guest of workspace `id` of the state `home` that runs, whoever knows of it. */
+	bool (*seek)(void *self, const char *home, const char *id,
+		     struct process *process);
 	int (*destroy)(void *self, const struct spot *spot, struct fault *f);
 	/* Keeps what a workspace holds now under an id; forgets it; puts it back
 	 * (only while no guest runs). */

@@ -305,6 +305,39 @@ static void process_find(void *self, int64_t pid, struct process *p)
 	pid_find(pid, p);
 }
 
+/* Who holds the lock of the guest's own folder: only a guest does, as long as it lives. */
+static pid_t lock_holder(const char *path)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	if (fcntl(fd, F_GETLK, &all) || all.l_type == F_UNLCK)
+		all.l_pid = 0;
+	close(fd);
+	return all.l_pid;
+}
+
+/* It holds the lock before and after its start time was read: nobody else has got its
+ * number in between. */
+static bool process_seek(void *self, const char *home, const char *id, struct process *p)
+{
+	struct arena a = { 0 };
+	const char *path = arena_printf(&a, "%s/guests/%s/guest.lock", home, id);
+	pid_t pid = lock_holder(path);
+	bool found = false;
+
+	(void)self;
+	*p = (struct process){ 0 };
+	if (pid > 0) {
+		pid_find(pid, p);
+		found = p->start && lock_holder(path) == pid;
+	}
+	arena_release(&a);
+	return found;
+}
+
 const struct machine machine_process = {
 	.name = "process",
 	.make = process_make,
@@ -313,6 +346,7 @@ const struct machine machine_process = {
 	.stop = process_stop,
 	.alive = process_alive,
 	.find = process_find,
+	.seek = process_seek,
 	.destroy = process_destroy,
 	.snapshot = process_snapshot,
 	.forget = process_forget,

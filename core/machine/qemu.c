@@ -342,6 +342,13 @@ static void qemu_tend(void *self, const struct spot *spot)
 		fprintf(stderr, "%s stays long: %m\n", log);
 }
 
+static bool qemu_seek(void *self, const char *home, const char *id,
+		      struct process *process)
+{
+	(void)self;
+	return vm_find(home, id, process);
+}
+
 const struct machine machine_qemu = {
 	.name = "qemu",
 	.vm = true,
@@ -358,5 +365,6 @@ const struct machine machine_qemu = {
 	.pause = qemu_pause,
 	.last_words = qemu_last_words,
 	.tend = qemu_tend,
+	.seek = qemu_seek,
 	.sweep = qemu_sweep,
 };

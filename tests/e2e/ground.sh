@@ -104,7 +104,8 @@ for how in rm mv rm-db rm-wal replace over anew; do
 		;;
 	rm-db)
 		cadre init >"$story/out" 2>&1 && bad "a state was made beside the WAL of the one removed"
-		grep -q 'state.db was taken away' "$story/out" || bad "$how: $(cat "$story/out")"
+		grep -q 'state.db of .* is gone; secret, state.lock, state.db-wal' "$story/out" ||
+			bad "$how: $(cat "$story/out")"
 		;;
 	anew) [ "$(ask "$CADRE_HOME" 'SELECT count(*) FROM v_message')" = 0 ] || bad "the new state is not new" ;;
 	rm-wal) cadre --team t --as b inbox peek >/dev/null || bad "$how: the state does not open" ;;

@@ -16,6 +16,7 @@ finish() {
 }
 trap finish EXIT
 
+runs() { [ -n "$(tr -d '\0' </proc/$1/cmdline)" ]; } 2>/dev/null
 ask() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
 refused() { # WORDS COMMAND...: fails with these words, and changes nothing
 	words=$1
@@ -53,6 +54,17 @@ dd if=/dev/urandom of="$story/bad.db" bs=4096 seek=12 count=8 conv=notrunc 2>/de
 refused 'is damaged' cadre restore "$story/bad.db"
 cp "$story/B.db" "$story/alone.db"
 refused 'alone.db.secret is not there' cadre restore "$story/alone.db"
+cp "$story/B.db" "$story/strange.db"
+head -c 32 /dev/urandom >"$story/strange.db.secret"
+refused "strange.db.secret is not the secret of $story/strange.db" cadre restore "$story/strange.db"
+[ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused secret leaves restore.tmp"
+cadre doctor | grep -q 'tokens' && bad "doctor finds a fault in the right secret"
+cp "$CADRE_HOME/secret" "$story/right" && cp "$story/strange.db.secret" "$CADRE_HOME/secret"
+cadre doctor | grep -q '^bad *tokens *3 of 3 agents .*/secret does not make' || bad "doctor: $(cadre doctor)"
+cadre up >/dev/null
+cadre logs -n 20 | grep -q '3 of 3 agents have tokens' || bad "a host does not say that its secret is another"
+cadre down >/dev/null
+cp "$story/right" "$CADRE_HOME/secret"
 refused 'is the state itself' cadre restore "$CADRE_HOME/state.db"
 refused 'nothing.db' cadre restore "$story/nothing.db"
 (unset CADRE_HOME; CADRE_SOCKET=/nowhere cadre restore "$story/B.db" >"$story/out" 2>&1) &&
@@ -173,13 +185,46 @@ cadre exec later/v sh -c 'echo work >kept'
 until_is 'completed' cadre task show --team t 001
 cadre workspace stop later/v >/dev/null
 until_is 'stopped' cadre workspace list --team later
+# One that goes on, of a workspace that is not in the backup; a command runs in it.
+cadre team create alone --roles '[{"name":"x","workspace":true}]' >/dev/null
+until_is 'ready' cadre workspace list --team alone
+cadre exec alone/x sh -c 'echo more >kept'
+cadre task create --team alone long >/dev/null
+cadre task assign --team alone 001 x --command "echo \$\$ >$story/long; sleep 300" >/dev/null
+until_is '[0-9]' cat "$story/long"
+# A command that the backup does not know, which ends while there is no host.
+cadre task create --team t two >/dev/null
+cadre task assign --team t 002 w --command "until [ -e $story/go ]; do sleep 0.1; done; echo unknown >>$story/unknown" >/dev/null
+until_is 'running' cadre assignments --team t
+spool=$CADRE_HOME/guests/$(cadre workspace list --team t --json | sed 's/.*"id":"\([^"]*\)".*/\1/')/spool.db
+results() { sqlite3 "$spool" "SELECT count(*) FROM result"; }
+orphan=$(cadre workspace list --team alone --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
+folder=$(cadre workspace list --team alone --json | sed 's/.*"id":"\([^"]*\)".*/\1/')
 cadre down >/dev/null
+: >"$story/go"
+until_is '^1$' results
 cadre restore "$story/G.db" | grep -q '1 commands .* are interrupted' || bad "the command is not interrupted"
+runs "$orphan" || bad "no guest runs that only the former state knew"
+cadre doctor >"$story/out"
+grep -q "process $orphan runs in .*/guests/$folder, a workspace that no row knows" "$story/out" ||
+	bad "doctor does not name the guest: $(cat "$story/out")"
 cadre up >/dev/null
+until_is "ended process $orphan: a guest of workspace $folder" cadre logs -n 50
+runs "$orphan" && bad "the guest runs on"
+runs "$(cat "$story/long")" && bad "its command runs on"
+grep -q more "$CADRE_HOME"/workspaces/*/kept || bad "its files are gone"
+cadre doctor | grep -q "no row knows" && bad "doctor still names the guest"
 until_is 'failed' cadre task show --team t 001
 until_is 'hello' cadre exec t/w echo hello
 cadre result 001 --team t | grep -q 'backup of the state was restored' || bad "the result does not say why"
 [ "$(wc -l <"$story/runs")" = 1 ] || bad "the command ran $(wc -l <"$story/runs") times"
+until_is '^0$' results # told, and forgotten
+[ "$(wc -l <"$story/unknown")" = 1 ] || bad "a command that the backup does not know ran $(wc -l <"$story/unknown") times"
+cadre task create --team t three >/dev/null # it has the number of the one that is not known
+cadre task show --team t 002 | grep -q pending || bad "a result of the former state is taken for a new task's"
+cadre task assign --team t 002 w --command "echo again" >/dev/null
+until_is 'completed' cadre task show --team t 002
+cadre result 002 --team t | grep -q again || bad "no results are collected any more"
 until_is 'not cleared away' cadre logs -n 50
 grep -rqs work "$CADRE_HOME"/workspaces/*/kept || bad "a workspace that only the former state knew is gone"
 exit $failed

@@ -229,10 +229,11 @@ cd inner && git init . && cadre init >/dev/null && cadre team create inners >/de
 cadre backup "$TMPDIR/inner.db" >/dev/null || bad "backup"
 rm .cadre/state.db*
 cd deep
-for verb in status doctor config up events logs backup 'task list' 'team list' 'team create t' mcp; do
+for verb in status doctor config up events logs backup 'task list' 'team list' 'team create t' init; do
 	is 3 "state.db of $TMPDIR/outer/inner/.cadre is gone" timeout 20 "$CADRE" $verb
 	grep -q 'cadre restore FILE' "$TMPDIR/err" || bad "$verb: no hint"
 done
+mcp | grep '"isError":true' | grep -q "inner/.cadre is gone" || bad "MCP does not say that the state is gone"
 is 0 "^restored $TMPDIR/outer/inner/.cadre$" cadre restore "$TMPDIR/inner.db"
 is 0 '^inners' cadre team list
 # Nor does one whose restore was interrupted: whoever comes next ends it.
@@ -244,9 +245,10 @@ is 0 '^inners' cadre team list
 mkdir -p "$TMPDIR/strange/.cadre/restore.ready" && cd "$TMPDIR/strange" || exit 1
 is 5 'strange/.cadre was not made here by you' cadre team list
 [ -e .cadre/restore.ready ] || bad "a stranger's restore was ended"
-# `init` begins anew what is gone.
+# `init` begins anew what is gone, when that is said.
 cd "$TMPDIR/outer/inner" && rm .cadre/state.db*
-is 0 . cadre init
+is 3 'is gone' cadre init
+is 0 . cadre init --anew
 is 0 . cadre team create again
 rm -r "$XDG_STATE_HOME"/cadre/[!k]* "$TMPDIR/outer"
 cd "$TMPDIR/store" || exit 1

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "core/host/mirror.h"
+#include "core/machine/backend.h"
+#include "core/secret.h"
 #include "core/version.h"
 #include "storage/search.h"
 #include "tools/cadre/cli.h"
@@ -195,6 +197,21 @@ static void check_state(struct doctor *d)
 		    "%lld frames wait for a checkpoint", (long long)frames);
 }
 
+static void check_tokens(struct doctor *d)
+{
+	struct secret_fit fit;
+	struct fault f = { 0 };
+
+	if (secret_look(d->store, d->cli->home.settings.secret, &fit, &f) == 0 &&
+	    fit.fit < fit.tokens)
+		say(d, VERDICT_BAD, "tokens",
+		    "bring the former one back (a backup has it as PATH.secret), or "
+		    "register the agents anew: --replace",
+		    "%lld of %lld agents have tokens that %s/secret does not make",
+		    (long long)(fit.tokens - fit.fit), (long long)fit.tokens,
+		    d->cli->home.dir);
+}
+
 /* The answer of a read without arguments; NULL when it fails. */
 static json_t *ask(struct doctor *d, const char *name, struct fault *f)
 {
@@ -334,6 +351,19 @@ static bool check_guest(struct doctor *d, const json_t *row)
 	return false;
 }
 
+/* A guest that runs for a workspace of a former state. */
+static void check_stranger(struct doctor *d, const char *id)
+{
+	const char *dir = d->cli->home.dir;
+	struct process p;
+
+	if (machine_process.seek(machine_process.self, dir, id, &p))
+		say(d, VERDICT_WARN, "guest",
+		    "the next start of a host ends it; its files stay",
+		    "process %lld runs in %s/guests/%s, a workspace that no row knows",
+		    (long long)p.pid, dir, id);
+}
+
 /* Folders that guests keep for themselves, of workspaces that are no more. */
 static void check_orphans(struct doctor *d, json_t *known)
 {
@@ -347,9 +377,13 @@ static void check_orphans(struct doctor *d, json_t *known)
 	kept = access(path, F_OK) == 0;
 	snprintf(path, sizeof(path), "%s/guests", d->cli->home.dir);
 	dir = opendir(path);
-	while (dir && (e = readdir(dir)))
-		n += e->d_name[0] != '.' &&
-		     !json_object_getn(known, e->d_name, strcspn(e->d_name, "."));
+	while (dir && (e = readdir(dir))) {
+		if (e->d_name[0] == '.' ||
+		    json_object_getn(known, e->d_name, strcspn(e->d_name, ".")))
+			continue;
+		check_stranger(d, e->d_name);
+		n++;
+	}
 	if (dir)
 		closedir(dir);
 	if (n)
@@ -449,6 +483,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 	check_state(&d);
 	check_host(&d);
 	if (d.store) {
+		check_tokens(&d);
 		check_mirror(&d);
 		check_search(&d);
 		check_guests(&d);

@@ -33,7 +33,7 @@ int mcp_verb(struct cli *cli, int argc, char **argv)
 	if (cli_home(cli, true, &f) < 0) {
 		cli->json = false;
 		cli_fault(cli, &f);
-		if (f.code != FAULT_DENIED)
+		if (f.code != FAULT_DENIED && !cli->home.gone)
 			return fault_info(f.code)->exit_status;
 		serve_refusal(&cli->home, &f);
 	}

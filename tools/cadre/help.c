@@ -29,7 +29,10 @@ static const struct {
 	{ "init",
 	  "The state is a folder: .cadre of the repository around here (all its worktrees\n"
 	  "share it), or of this directory; or what --home or CADRE_HOME names.  A .cadre\n"
-	  "that holds nothing but a cadre.toml is taken; that sets what a project's may.\n" },
+	  "that holds nothing but a cadre.toml is taken; that sets what a project's may.\n"
+	  "Where state.db was lost from a folder that holds more of a state, every verb is\n"
+	  "refused: bring it back, `cadre restore` a backup, or begin anew with --anew,\n"
+	  "which sets the former log and secret aside in `replaced`.\n" },
 	{ "trust",
 	  "A state in a project is used only if you made it there (cadre init), or said\n"
 	  "so: it may have come with a clone, and `cadre up` runs what a state says.  One\n"
@@ -58,7 +61,8 @@ static const struct {
 	  "were there are kept in the state's folder `replaced`, the last three times;\n"
 	  "while it is there, no workspace is cleared away for having no row.\n"
 	  "Commands that waited or ran at the backup end as interrupted.  On a terminal it\n"
-	  "asks first, unless --yes is said.\n" },
+	  "asks first, unless --yes is said.  A secret that none of the agents' tokens is\n"
+	  "made with is refused: --any-secret takes it where the right one is lost.\n" },
 	{ "mcp",
 	  "For the configuration of an MCP client: its command is `cadre` with the word\n"
 	  "`mcp`, and CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN in its environment say who\n"

@@ -1,20 +1,47 @@
 #include <stdio.h>
-#include <sys/stat.h>
+#include <string.h>
 
+#include "core/host/lost.h"
+#include "storage/restore.h"
 #include "tools/cadre/cli.h"
 
-static int make_state(struct cli *cli, bool *is_new, struct fault *f)
-{
-	struct store *store = NULL;
-	char path[4200];
-	struct stat st;
+struct init {
+	struct cli *cli;
+	bool anew; /* in the place of a state that was lost */
+	bool is_new;
+	char aside[4400]; /* where its files are kept, or "" */
+};
 
-	if (home_init(&cli->home, cli->dir, cli->flags, f) < 0 || cli_outside(cli, f) < 0)
+static int find_place(struct init *x, struct fault *f)
+{
+	struct cli *cli = x->cli;
+	struct fault lost = { 0 };
+
+	if (home_init(&cli->home, cli->dir, cli->flags, &lost) == 0)
+		return cli_outside(cli, f);
+	if (!x->anew || !cli->home.gone) {
+		*f = lost;
 		return f->code;
-	cli_note(&cli->home);
-	snprintf(path, sizeof(path), "%s/state.db", cli->home.dir);
-	*is_new = stat(path, &st) != 0;
-	if (store_open(&store, cli->home.dir, STORE_CREATE, NULL, f) < 0)
+	}
+	if (restore_clear(cli->home.dir, x->aside, sizeof(x->aside), f) < 0)
+		return f->code;
+	return home_init(&cli->home, cli->dir, cli->flags, f);
+}
+
+static int make_state(struct init *x, struct fault *f)
+{
+	const char *dir = x->cli->home.dir;
+	struct store *store = NULL;
+
+	if (find_place(x, f) < 0)
+		return f->code;
+	cli_note(&x->cli->home);
+	x->is_new = !lost_has_state(dir);
+	if (x->anew && !x->is_new) {
+		fault_set(f, FAULT_CONFLICT, "/home", "%.150s is a state", dir);
+		return fault_hint(f, "move it elsewhere first");
+	}
+	if (store_open(&store, dir, 0, NULL, f) < 0)
 		return f->code;
 	store_close(store);
 	return 0;
@@ -23,22 +50,25 @@ static int make_state(struct cli *cli, bool *is_new, struct fault *f)
 int init_main(struct cli *cli, int argc, char **argv)
 {
 	struct fault f = { 0 };
-	bool is_new = false;
+	struct init x = { .cli = cli, .anew = argc == 2 && !strcmp(argv[1], "--anew") };
 
-	if (argc > 1)
-		return cli_usage(cli, "`%s` takes no words", argv[0]);
-	if (make_state(cli, &is_new, &f) < 0)
+	if (argc > 1 + x.anew)
+		return cli_usage(cli, "`%s` takes no words but --anew", argv[0]);
+	if (make_state(&x, &f) < 0)
 		return cli_fault(cli, &f);
 	if (cli->json) {
-		json_t *answer =
-			json_pack("{ss,sb}", "home", cli->home.dir, "created", is_new);
+		json_t *answer = json_pack("{ss,sb,ss*}", "home", cli->home.dir,
+					   "created", x.is_new, "replaced",
+					   *x.aside ? x.aside : NULL);
 
 		print_json(answer);
 		json_decref(answer);
 		return 0;
 	}
-	printf("%s %s\n", is_new ? "made" : "already there:", cli->home.dir);
-	if (is_new)
+	printf("%s %s\n", x.is_new ? "made" : "already there:", cli->home.dir);
+	if (*x.aside)
+		printf("what was left of the former state is kept in %s\n", x.aside);
+	if (x.is_new)
 		printf("next: cadre team create NAME, and `cadre up` for a host\n");
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 /* clang-format off */
 const struct verb verb_table[] = {
-	{ "init", "", "Make a state folder for this project.", init_main },
+	{ "init", "[--anew]", "Make a state folder for this project.", init_main },
 	{ "trust", "[--remove] [PATH] | --list", "Use a state that was made elsewhere; list those that may be used.", trust_main },
 	{ "up", "[--timeout SECONDS]", "Start the host in the background.", up_main },
 	{ "down", "[--timeout SECONDS]", "Stop the host; guests and state stay.", down_main },
@@ -16,7 +16,7 @@ const struct verb verb_table[] = {
 	{ "image", "build [--rootfs PATH] | list", "Make what VMs boot, from Debian's packages; list it.", image_main },
 	{ "config", "[KEY]", "Show what is configured, and from where.", config_main },
 	{ "backup", "[PATH]", "Write a verified copy of the state.", backup_main },
-	{ "restore", "FILE [--yes]", "Put a backup in the place of the state; the former one is kept.", restore_main },
+	{ "restore", "FILE [--yes] [--any-secret]", "Put a backup in the place of the state; the former one is kept.", restore_main },
 	{ "gc", "[--keep-days N]", "Remove what is old and not needed any more.", gc_main },
 	{ "mcp", "[--toolsets SETS] [--output-schemas]", "Serve MCP on standard input and output.", mcp_verb },
 	{ "completion", "bash|zsh|fish", "Print a completion script for a shell.", completion_main },

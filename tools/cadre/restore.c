@@ -2,6 +2,7 @@
  * restore - puts a backup in the place of the state; what was there is kept aside.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/host/lost.h"
+#include "core/secret.h"
 #include "ops.gen.h"
 #include "storage/restore.h"
 #include "tools/cadre/cli.h"
@@ -17,7 +20,7 @@
 struct restore {
 	struct cli *cli;
 	const char *file; /* as it was said */
-	bool yes;
+	bool yes, any_secret;
 	char path[PATH_MAX], secret[PATH_MAX + 16];
 	char aside[4400];
 	bool had; /* a state was there */
@@ -29,8 +32,12 @@ static int read_args(struct restore *r, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--yes") || !strcmp(argv[i], "-y"))
 			r->yes = true;
+		else if (!strcmp(argv[i], "--any-secret"))
+			r->any_secret = true;
 		else if (argv[i][0] == '-' || r->file)
-			return cli_usage(r->cli, "`restore` takes one file and --yes");
+			return cli_usage(
+				r->cli,
+				"`restore` takes one file, --yes and --any-secret");
 		else
 			r->file = argv[i];
 	}
@@ -42,8 +49,6 @@ static int find_state(struct restore *r, struct fault *f)
 {
 	struct cli *cli = r->cli;
 	struct fault none = { 0 };
-	char path[4200];
-	struct stat st;
 
 	if (cli_folder(cli, false, &none) < 0) {
 		if (none.code != FAULT_NOT_FOUND) {
@@ -55,8 +60,7 @@ static int find_state(struct restore *r, struct fault *f)
 		     cli_outside(cli, f) < 0))
 			return f->code;
 	}
-	snprintf(path, sizeof(path), "%s/state.db", cli->home.dir);
-	r->had = lstat(path, &st) == 0;
+	r->had = lost_has_state(cli->home.dir);
 	return 0;
 }
 
@@ -116,6 +120,30 @@ static int confirm(struct restore *r, struct fault *f)
 	return fault_set(f, FAULT_CONFLICT, "", "not confirmed: nothing was changed");
 }
 
+/* A secret of another state would make all tokens void.  One that was made anew fits
+ * those agents that were registered since. */
+static int check_secret(struct restore *r, struct store *store, struct fault *f)
+{
+	uint8_t secret[32];
+	struct secret_fit fit;
+	int fd = open(r->secret, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, secret, sizeof(secret));
+
+	if (fd >= 0)
+		close(fd);
+	if (n != sizeof(secret))
+		return fault_set(f, FAULT_INVALID, "/file", "%.150s holds no secret",
+				 r->secret);
+	if (r->any_secret || secret_look(store, secret, &fit, f) < 0 || fit.fit ||
+	    !fit.tokens)
+		return f->code;
+	fault_set(f, FAULT_INVALID, "/file", "%.100s is not the secret of %.100s",
+		  r->secret, r->file);
+	return fault_hint(f,
+			  "put the one that belongs to it there; where that is lost, "
+			  "--any-secret takes this one, and agents are registered anew");
+}
+
 /* In the staged state, so that all of it counts at once: another incarnation, and an end
  * to what may have run since the backup. */
 static int renew(struct restore *r, const char *stage, struct fault *f)
@@ -130,6 +158,7 @@ static int renew(struct restore *r, const char *stage, struct fault *f)
 		"since the backup is not known");
 
 	if (store_open(&call.store, stage, 0, NULL, f) == 0 &&
+	    check_secret(r, call.store, f) == 0 &&
 	    call_decode(&call, op_state_renew, args) == 0 && call_run(&call) == 0)
 		r->ended = ((struct state_renew_out *)call.out)->assignments;
 	if (call.fault.code && !f->code)
@@ -145,9 +174,12 @@ static int put_in_place(struct restore *r, struct fault *f)
 	const char *dir = r->cli->home.dir;
 	char stage[4200];
 
-	if (restore_stage(dir, r->path, stage, sizeof(stage), f) < 0 ||
-	    renew(r, stage, f) < 0)
+	if (restore_stage(dir, r->path, stage, sizeof(stage), f) < 0)
 		return f->code;
+	if (renew(r, stage, f) < 0) {
+		restore_unstage(dir);
+		return f->code;
+	}
 	return restore_commit(dir, r->secret, r->aside, sizeof(r->aside), f);
 }
 

@@ -1,0 +1,113 @@
+#!/bin/sh
+# lost - a folder that holds what only a state leaves there, but not its state.db: no verb
+# makes an empty state in its place, however the folder was named.  `restore` and
+# `init --anew` do, and keep what is there.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+story=$TMPDIR
+trap 'cadre down >/dev/null 2>&1' EXIT
+
+lost_is_said() { # COMMAND...: refused, with the folder, what is left, and what to do
+	"$@" >"$story/out" 2>&1 </dev/null && bad "$*: not refused"
+	grep -q "state.db of $CADRE_HOME is \(gone\|empty\); .*are of the state that was there" "$story/out" ||
+		bad "$*: $(cat "$story/out")"
+	grep -q 'cadre restore FILE.*cadre init --anew' "$story/out" || bad "$*: no hint: $(cat "$story/out")"
+	[ ! -s "$CADRE_HOME/state.db" ] || bad "$*: it made a state"
+}
+all_verbs() {
+	lost_is_said cadre team create t
+	lost_is_said cadre --home "$CADRE_HOME" team create t
+	lost_is_said cadre status
+	lost_is_said cadre --direct team list
+	lost_is_said cadre init
+	lost_is_said cadre doctor
+	lost_is_said cadre backup "$story/x.db"
+	lost_is_said cadre config
+	lost_is_said cadre up
+	lost_is_said cadre serve
+	echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"agents","arguments":{"action":"list"}}}' |
+		cadre mcp >"$story/out" 2>&1
+	grep '"id":2' "$story/out" | grep -q 'state.db of .* is gone.*init --anew\|state.db of .* is empty.*init --anew' ||
+		bad "mcp: $(cat "$story/out")"
+	[ ! -s "$CADRE_HOME/state.db" ] || bad "mcp made a state"
+}
+new_state() {
+	rm -rf "$CADRE_HOME"
+	cadre team create t --roles a >/dev/null || bad "a state in a folder that is not there"
+	cadre --team t --as a send a "of the former state" >/dev/null
+	mkdir -p "$CADRE_HOME/workspaces/w" && echo work >"$CADRE_HOME/workspaces/w/file"
+}
+message() { cadre --team t --as a inbox peek 2>&1; }
+
+# A place where nothing was lost: any verb makes a state.
+mkdir -m 700 "$CADRE_HOME"
+cadre team create t >/dev/null || bad "an empty folder"
+rm -rf "$CADRE_HOME" && mkdir -m 700 "$CADRE_HOME" && echo '[inbox]
+capacity = 5' >"$CADRE_HOME/cadre.toml"
+cadre team create t >/dev/null || bad "a folder with a configuration"
+# So do many at once.
+rm -rf "$CADRE_HOME"
+pids=
+for i in 1 2 3 4 5 6 7 8; do
+	cadre --direct team create "t$i" >"$story/many.$i" 2>&1 &
+	pids="$pids $!"
+done
+for pid in $pids; do wait "$pid" || bad "made by many at once: $(cat "$story"/many.*)"; done
+
+# Removed, moved away, cut off.
+new_state
+cadre backup "$story/B.db" >/dev/null
+mv "$CADRE_HOME/state.db" "$story/kept.db"
+all_verbs
+mv "$story/kept.db" "$CADRE_HOME/state.db"
+message | grep -q 'of the former state' || bad "it was brought back, and is not there: $(message)"
+: >"$CADRE_HOME/state.db"
+all_verbs
+cadre restore "$story/B.db" >/dev/null || bad "restore where state.db was cut off"
+message | grep -q 'of the former state' || bad "not restored: $(message)"
+for name in secret workspaces search.db state.lock; do
+	rm -rf "$CADRE_HOME" && mkdir -m 700 "$CADRE_HOME" && echo x >"$CADRE_HOME/$name"
+	lost_is_said cadre team create t
+done
+
+# The user's own, which nobody named.
+(
+	export XDG_STATE_HOME="$story/state" CADRE_HOME="$story/state/cadre"
+	mkdir -p "$story/nowhere" "$story/state" && cd "$story/nowhere" || exit 1
+	env -u CADRE_HOME "$CADRE" team create t >/dev/null 2>&1 && rm "$CADRE_HOME/state.db" || bad "no state of the user's own"
+	lost_is_said env -u CADRE_HOME "$CADRE" team create t
+	exit $failed
+) || failed=1
+
+# A client that goes on makes none either.
+new_state
+mkfifo "$story/in"
+cadre mcp --direct <"$story/in" >"$story/mcp.out" 2>&1 &
+mcp=$!
+exec 3>"$story/in"
+ask() {
+	echo '{"jsonrpc":"2.0","id":'"$1"',"method":"tools/call","params":{"name":"team","arguments":{"action":"list"}}}' >&3
+	until_is "\"id\":$1[,}]" cat "$story/mcp.out"
+}
+echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' >&3
+ask 2
+rm "$CADRE_HOME/state.db"
+ask 3
+ask 4
+grep '"id":4' "$story/mcp.out" | grep -q 'state.db' || bad "mcp goes on: $(tail -1 "$story/mcp.out")"
+[ ! -e "$CADRE_HOME/state.db" ] || bad "mcp made a state"
+exec 3>&-
+wait $mcp
+
+# Begun anew on purpose: what is left is kept.
+cadre init --anew >"$story/out" || bad "init --anew: $(cat "$story/out")"
+aside=$(sed -n 's/^what was left of the former state is kept in //p' "$story/out")
+[ -s "$aside/secret" ] || bad "the former secret is not kept: $(cat "$story/out")"
+grep -q work "$CADRE_HOME/workspaces/w/file" || bad "a workspace's files are gone"
+message | grep -q 'of the former' && bad "not anew"
+cadre team create t >/dev/null || bad "a state that was begun anew"
+cadre init --anew >"$story/out" 2>&1 && bad "a living state was replaced"
+grep -q 'is a state' "$story/out" || bad "init --anew of a state: $(cat "$story/out")"
+cadre team list --json | grep -q '"name":"t"' || bad "init --anew changed a state"
+exit $failed
