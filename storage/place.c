@@ -83,3 +83,15 @@ int place_make_state(struct store *s, int dir, struct fault *f)
 	return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %s: %s", s->path,
 			 strerror(errno));
 }
+
+int store_check_place(const char *path, struct fault *f)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+
+	if (dir < 0)
+		return fault_set(f, FAULT_IO, "/home", "%.150s: %s", path,
+				 strerror(errno));
+	rc = place_check(dir, path, true, f);
+	close(dir);
+	return rc;
+}

@@ -99,6 +99,9 @@ int store_restart_wal(struct store *s, int ms, struct fault *f);
 /* Whether a step has found the disk full since this was last asked: what the WAL
  * holds can be written over after a checkpoint. */
 bool store_found_full(struct store *s);
+/* Refuses a folder in which no state can be made: a file system that cannot be relied
+ * on, or one that cannot be written. */
+int store_check_place(const char *path, struct fault *f);
 const char *store_path(const struct store *s); /* of the state file */
 /* A verified copy (VACUUM INTO, integrity_check) at `path`, which is new. */
 int store_backup(struct store *s, const char *path, struct fault *f);

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/store.h"
+
 /* What nobody but cadre puts into a state folder. */
 static const char *const traces[] = {
 	"secret",    "state.lock", "state.db-wal", "state.db-shm", "search.db",
@@ -82,6 +84,10 @@ int lost_begin(const char *dir, struct fault *f)
 	char path[4200];
 
 	snprintf(path, sizeof(path), "%s/state.db", dir);
+	if (access(path, F_OK) == 0)
+		return 0;
+	if (store_check_place(dir, f) < 0)
+		return f->code;
 	if (mknod(path, S_IFREG | 0600, 0) == 0 || errno == EEXIST)
 		return 0;
 	return fault_set(f, FAULT_UNAVAILABLE, "/home", "cannot make %.150s: %s", path,
