@@ -489,9 +489,9 @@ int guest_heartbeat(struct call *call, const struct guest_heartbeat_in *in,
 		if ((rc = note_running(call, in->agent, in->running[i], &out->renewed)) <
 		    0)
 			return rc;
-	if (in->has_spool_seq &&
+	if (in->spool && in->has_spool_seq &&
 	    (rc = sql_run(call, workspace_set_spool_seq, .id = in->workspace,
-			  .seq = in->spool_seq)) < 0)
+			  .spool = in->spool, .seq = in->spool_seq)) < 0)
 		return rc;
 	if (!in->has_status)
 		return 0;

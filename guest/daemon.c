@@ -223,7 +223,7 @@ void duty_work(struct guest *g)
 	struct duty *d;
 	int rc = 1;
 
-	while (g->met && !g->stopping && rc > 0 && (d = free_place(g))) {
+	while (g->spool_settled && !g->stopping && rc > 0 && (d = free_place(g))) {
 		d->guest = g;
 		rc = spool_next(g->spool, &a, &as, &f);
 		if (rc > 0 && begin(g, d, &as, &a))

@@ -56,7 +56,7 @@ struct guest {
 	struct spool *spool;
 	char boot_id[37];
 	uint64_t started; /* loop time */
-	bool met; /* a host has come: what waits may begin */
+	bool spool_settled; /* its host takes this spool for its own: what waits may begin */
 	bool stopping;
 	bool lost; /* its spool is gone, and so it ends */
 

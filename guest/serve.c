@@ -25,18 +25,18 @@ static bool proves(const char *given, const char *token)
 
 /* The host knows which spool accepted.  Another one, or a copy from an earlier time, may
  * hold what has run since: before anything begins, it is emptied. */
-static int meet(struct guest *g, const struct wire_hello *hello, struct fault *f)
+static int settle_spool(struct guest *g, const struct wire_hello *hello, struct fault *f)
 {
 	bool known = hello->spool && !strcmp(hello->spool, spool_identity(g->spool));
 
-	if (g->met || strcmp(hello->role, "host") != 0)
+	if (g->spool_settled || strcmp(hello->role, "host") != 0)
 		return 0;
 	if (hello->spool &&
 	    (!known ||
 	     (hello->has_spool_seq && hello->spool_seq > spool_seq(g->spool))) &&
 	    spool_renew(g->spool, f))
 		return f->code;
-	g->met = true;
+	g->spool_settled = true;
 	duty_work(g);
 	return 0;
 }
@@ -76,7 +76,7 @@ static int answer_hello(struct errand *q, struct fault *f)
 		return fault_hint(f, "A guest serves one workspace: start another, or "
 				     "this one with a new state folder.");
 	}
-	if (meet(g, hello, f))
+	if (settle_spool(g, hello, f))
 		return f->code;
 	own.spool = spool_identity(g->spool);
 	own.spool_seq = spool_seq(g->spool);
@@ -247,6 +247,19 @@ static int check_id(struct packet *p, struct fault *f)
 			 "an id is a number or a text of at most %d bytes", ID_MAX);
 }
 
+/* A host of the older dialect knows nothing of spools: what waits may begin.  A host that
+ * knows Hello may ask with a Ping whether this guest does, and nothing else before it. */
+static void note_old_host(struct errand *q, int (*asked)(struct errand *, struct fault *))
+{
+	struct guest *g = q->guest;
+
+	if (g->spool_settled || q->peer->hello || asked == answer_hello ||
+	    asked == answer_ping)
+		return;
+	g->spool_settled = true;
+	duty_work(g);
+}
+
 static int serve(struct errand *q, struct fault *f)
 {
 	const struct service *s;
@@ -273,10 +286,7 @@ static int serve(struct errand *q, struct fault *f)
 	if (packet_decode_as(&q->packet, q->packet.wire->record, body, &q->arena, f))
 		return f->code;
 	q->body = body;
-	if (!q->peer->hello && s->serve != answer_hello && !q->guest->met) {
-		q->guest->met = true; /* by a host of the older dialect */
-		duty_work(q->guest);
-	}
+	note_old_host(q, s->serve);
 	return s->serve(q, f);
 }
 

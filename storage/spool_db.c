@@ -286,15 +286,22 @@ static int write_self(struct spool *s, struct fault *f)
 /* A new identity: `sql` makes the tables, or empties them. */
 static int begin_anew(struct spool *s, const char *sql, struct fault *f)
 {
+	struct spool before = *s;
 	int rc = make_identity(s, f);
 
-	if (rc || (rc = spool_begin(s, f)))
-		return rc;
 	s->seq = 0;
-	rc = execute(s, sql, f);
-	if (!rc)
-		rc = write_self(s, f);
-	return spool_end(s, !rc, f) ? f->code : rc;
+	if (!rc && !(rc = spool_begin(s, f))) {
+		rc = execute(s, sql, f);
+		if (!rc)
+			rc = write_self(s, f);
+		if (spool_end(s, !rc, f))
+			rc = f->code;
+	}
+	if (rc) { /* the one on the disk is as before */
+		memcpy(s->identity, before.identity, sizeof(s->identity));
+		s->seq = before.seq;
+	}
+	return rc;
 }
 
 static int make(struct spool *s, const char *sql, const struct spool_place *place,

@@ -64,8 +64,9 @@ UPDATE workspace SET guest_boot = :guest_boot WHERE id = :id;
 UPDATE workspace SET spool = nullif(:spool, ''), spool_seq = :seq WHERE id = :id;
 
 -- name: workspace_set_spool_seq
--- The highest that was heard stays.
-UPDATE workspace SET spool_seq = :seq WHERE id = :id AND spool_seq < :seq;
+-- The highest that was heard of this spool stays.
+UPDATE workspace SET spool_seq = :seq
+WHERE id = :id AND spool = :spool AND spool_seq < :seq;
 
 -- name: workspace_set_http
 UPDATE workspace SET http = nullif(:http, '')

@@ -445,6 +445,8 @@ int main(void)
 		EACH(test_pushed_again),
 		EACH(test_called_off),
 		EACH(test_begins_with_its_host),
+		EACH(test_unknown_spool),
+		EACH(test_older_host),
 		EACH(test_older_spool),
 		EACH(test_other_spool),
 		EACH(test_four_at_once),

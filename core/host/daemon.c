@@ -89,6 +89,7 @@ static struct job *beat_job(struct tether *t, const struct wire_heartbeat *beat)
 	in->agent = t->agent;
 	in->waiting = beat->waiting;
 	in->workspace = t->workspace;
+	in->spool = arena_strdup(a, t->spool);
 	in->has_spool_seq = beat->has_spool_seq;
 	in->spool_seq = beat->spool_seq;
 	in->running = arena_alloc(a, (beat->n_running + 1) * sizeof(char *));

@@ -369,10 +369,11 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 			  workspace);
 	else if (!f->code && !boot)
 		fault_set(f, FAULT_INVALID, "", "a Hello without a boot_id");
-	if (!f->code)
+	/* Heartbeats come over this line too: one order of what is heard of the spool. */
+	if (!f->code && line->port == LINK_CONTROL) {
 		hear_spool(t, answer);
-	if (!f->code && line->port == LINK_CONTROL)
 		door_hear(t, text_of(answer, "http"));
+	}
 	greeted(line, boot, f);
 }
 
@@ -388,7 +389,8 @@ static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
 		fault_set(f, FAULT_INVALID, "", "a Ping is answered with %.64s",
 			  answer->type);
 	}
-	tether_hear_spool(line->tether, NULL, -1);
+	if (answer && !f->code)
+		tether_hear_spool(line->tether, NULL, -1);
 	greeted(line, "of the older dialect", f);
 }
 

@@ -61,7 +61,7 @@ struct tether {
 	char trouble[256]; /* why it was not reached, as last logged */
 	char boot_id[72]; /* of the guest that answers */
 	char boot_told[72]; /* of the guest that was told last */
-	/* Of the guest that answers, before that of the one that accepted; "": none. */
+	/* Of the guest that answers; until one has, as the row says.  "": none. */
 	char spool[72];
 	int64_t spool_seq; /* as last heard; -1: it does not say */
 	struct line control, relay;

@@ -22,6 +22,8 @@ void test_connects(void **state);
 void test_unconfirmed(void **state);
 
 void test_begins_with_its_host(void **state);
+void test_unknown_spool(void **state);
+void test_older_host(void **state);
 void test_older_spool(void **state);
 void test_other_spool(void **state);
 

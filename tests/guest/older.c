@@ -62,7 +62,7 @@ static void kill_with_one_waiting(struct fixture *x)
 	guest_start(x);
 }
 
-static size_t waiting(int control)
+static size_t pending(int control)
 {
 	json_t *a = ask(control, "{\"type\":\"PollDaemonResults\",\"ack\":[]}");
 	size_t n = (size_t)int_at(a, "pending_tasks");
@@ -87,7 +87,12 @@ void test_begins_with_its_host(void **state)
 
 	kill_with_one_waiting(x);
 	control = dial_as(x, "client", NULL, 0);
-	assert_int_equal(waiting(control), 1);
+	assert_int_equal(pending(control), 1);
+	json_decref(ask(control, "{\"type\":\"Ping\"}"));
+	close(control);
+	control = dial(x, "control.sock"); /* does it know Hello? */
+	json_decref(ask(control, "{\"type\":\"Ping\"}"));
+	pause_ms(300);
 	expect_log(x, "");
 	close(control);
 	control = dial_as(x, "host", spool, seq);
@@ -107,9 +112,34 @@ static void expect_emptied(struct fixture *x, const char *knows, int64_t count)
 	control = dial_as(x, "host", knows ? knows : before, count);
 	assert_string_not_equal(spool, before);
 	assert_int_equal(seq, 0);
-	assert_int_equal(waiting(control), 0);
+	assert_int_equal(pending(control), 0);
 	pause_ms(300);
 	expect_log(x, "");
+	close(control);
+}
+
+/* A host that knows of no spool, and one of the older dialect, take it as it is. */
+void test_unknown_spool(void **state)
+{
+	struct fixture *x = *state;
+	int control;
+
+	kill_with_one_waiting(x);
+	control = dial_as(x, "host", NULL, 0);
+	json_decref(wait_results(control, 5, 8000));
+	expect_log(x, "+\n");
+	close(control);
+}
+
+void test_older_host(void **state)
+{
+	struct fixture *x = *state;
+	int control;
+
+	kill_with_one_waiting(x);
+	control = dial(x, "control.sock");
+	json_decref(wait_results(control, 5, 8000));
+	expect_log(x, "+\n");
 	close(control);
 }
 
