@@ -257,6 +257,18 @@ static const char *message_name(struct arena *a, const char *id)
 			    r[8] & 15, r[9], r[10], r[11], r[12], r[13], r[14], r[15]);
 }
 
+void duty_call_off(struct guest *g)
+{
+	for (int i = 0; i < AT_ONCE; i++) {
+		struct duty *d = &g->duties[i];
+
+		if (!d->run || d->run->over)
+			continue;
+		d->cancelled = true;
+		proc_end(d->run);
+	}
+}
+
 /* What has ended by itself keeps its result. */
 static int call_off(struct guest *g, const char *id, struct fault *f)
 {

@@ -75,7 +75,7 @@ void guest_check(struct guest *g)
 	if (g->stopping || !spool_is_lost(g->spool))
 		return;
 	fprintf(stderr,
-		"cadre guest: %s: the spool is gone from its folder, so this guest ends\n",
+		"cadre guest: %s: the spool is gone from its folder, or written over, so this guest ends\n",
 		g->state);
 	g->lost = true;
 	guest_stop(g);

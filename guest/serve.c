@@ -23,19 +23,35 @@ static bool proves(const char *given, const char *token)
 	return token_equal(a, b, sizeof(a));
 }
 
-/* The host knows which spool accepted.  Another one, or a copy from an earlier time, may
- * hold what has run since: before anything begins, it is emptied. */
-static int settle_spool(struct guest *g, const struct wire_hello *hello, struct fault *f)
+/* Whether the host speaks of another spool, or of a later time of this one.  Of a later
+ * time it can only be when the guest begins: then the host has heard of all that began. */
+static bool is_other_spool(const struct guest *g, const struct wire_hello *hello)
 {
-	bool known = hello->spool && !strcmp(hello->spool, spool_identity(g->spool));
+	if (!hello->spool)
+		return false;
+	if (strcmp(hello->spool, spool_identity(g->spool)) != 0)
+		return true;
+	return !g->spool_settled && hello->has_spool_seq &&
+	       hello->spool_seq > spool_seq(g->spool);
+}
 
-	if (g->spool_settled || strcmp(hello->role, "host") != 0)
+/* The host knows which spool accepted.  Another one, or a copy from an earlier time, may
+ * hold what has run since, or what the host has ended: it is emptied, and what runs is
+ * called off.  When the guest begins, that is before anything else begins. */
+static int settle_spool(struct peer *peer, const struct wire_hello *hello,
+			struct fault *f)
+{
+	struct guest *g = peer->guest;
+
+	if (strcmp(hello->role, "host") != 0)
 		return 0;
-	if (hello->spool &&
-	    (!known ||
-	     (hello->has_spool_seq && hello->spool_seq > spool_seq(g->spool))) &&
-	    spool_renew(g->spool, f))
-		return f->code;
+	if (g->spool_settled && peer->port != WIRE_CONTROL)
+		return 0; /* one line's word, or each would empty it once */
+	if (is_other_spool(g, hello)) {
+		if (spool_renew(g->spool, f))
+			return f->code;
+		duty_call_off(g);
+	}
 	g->spool_settled = true;
 	duty_work(g);
 	return 0;
@@ -76,7 +92,7 @@ static int answer_hello(struct errand *q, struct fault *f)
 		return fault_hint(f, "A guest serves one workspace: start another, or "
 				     "this one with a new state folder.");
 	}
-	if (settle_spool(g, hello, f))
+	if (settle_spool(q->peer, hello, f))
 		return f->code;
 	own.spool = spool_identity(g->spool);
 	own.spool_seq = spool_seq(g->spool);

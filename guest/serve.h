@@ -34,5 +34,6 @@ int answer_results(struct errand *q, struct fault *f);
 /* Starts what waits while fewer than four run. */
 void duty_work(struct guest *g);
 void duty_beat(struct guest *g);
+void duty_call_off(struct guest *g); /* all that runs */
 
 #endif

@@ -31,6 +31,12 @@ FROM state s WHERE s.one = 1;
 UPDATE state SET incarnation = :incarnation,
 	counts_from = max(counts_from + 1000000, :now * 1000) WHERE one = 1;
 
+-- name: workspaces_renew
+-- scan ok: every living workspace, once in a restore
+-- No guest's spool is the one that accepted what a backup knows of: at its next Hello
+-- each is told so, ends what it runs and forgets the rest.
+UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state < 4;
+
 -- name: state_alive
 -- A host lives: what it misses from now on is a gap.
 UPDATE state SET alive_at = :now WHERE one = 1;

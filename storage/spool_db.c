@@ -9,6 +9,7 @@
 
 #include "storage/defend.h"
 #include "storage/durable.h"
+#include "storage/spool_witness.h"
 
 enum { VERSION = 3, IDENTITY_BYTES = 16 };
 
@@ -69,7 +70,8 @@ static const char *const texts[SPOOL_STATEMENTS] = {
 		       " WHERE started_at IS NULL ORDER BY seq LIMIT 1",
 	[SPOOL_START] = "UPDATE assignment SET started_at = ?2, task_id = ?3"
 			" WHERE message_id = ?1 AND started_at IS NULL",
-	[SPOOL_SEQ] = "UPDATE spool SET seq = seq + 1",
+	[SPOOL_SEQ] = "UPDATE spool SET seq = ?2 + 1"
+		      " WHERE identity = ?1 AND seq = ?2",
 	[SPOOL_DROP] = "DELETE FROM assignment"
 		       " WHERE message_id = ?1 AND started_at IS NULL",
 	[SPOOL_FORGET] = "DELETE FROM assignment WHERE message_id = ?1",
@@ -113,6 +115,8 @@ struct spool {
 	char owner[64];
 	char identity[64];
 	int64_t restores, seq;
+	char dir[4096];
+	bool overwritten; /* another spool was copied into the file */
 };
 
 /* --- statements --------------------------------------------------------------- */
@@ -154,6 +158,8 @@ bool spool_is_lost(struct spool *s)
 {
 	int moved = 0;
 
+	if (s->overwritten)
+		return true;
 	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
 	return moved;
 }
@@ -163,8 +169,8 @@ static int check_place(struct spool *s, struct fault *f)
 {
 	if (!spool_is_lost(s))
 		return 0;
-	return fault_set(f, FAULT_CONFLICT, "",
-			 "the guest's spool is gone from its folder");
+	return fault_set(f, FAULT_CONFLICT, "", "the guest's spool is %s",
+			 s->overwritten ? "written over" : "gone from its folder");
 }
 
 int spool_run(struct spool *s, sqlite3_stmt *st, struct fault *f)
@@ -297,6 +303,8 @@ static int begin_anew(struct spool *s, const char *sql, struct fault *f)
 		if (spool_end(s, !rc, f))
 			rc = f->code;
 	}
+	if (!rc)
+		spool_witness_write(s->dir, s->identity, s->seq);
 	if (rc) { /* the one on the disk is as before */
 		memcpy(s->identity, before.identity, sizeof(s->identity));
 		s->seq = before.seq;
@@ -431,13 +439,29 @@ int64_t spool_seq(const struct spool *s)
 	return s->seq;
 }
 
+/* Goes on from the number that this guest knows: with another one in the file, an older
+ * copy was written over it. */
+static int count_on(struct spool *s, struct fault *f)
+{
+	sqlite3_stmt *st = spool_get(s, SPOOL_SEQ, s->identity);
+
+	sqlite3_bind_int64(st, 2, s->seq);
+	if (spool_run(s, st, f))
+		return f->code;
+	if (sqlite3_changes(s->db) == 1)
+		return 0;
+	s->overwritten = true;
+	return check_place(s, f);
+}
+
 int spool_end_counted(struct spool *s, bool ok, struct fault *f)
 {
-	int rc = ok ? spool_run(s, spool_get(s, SPOOL_SEQ, NULL), f) : 0;
+	int rc = ok ? count_on(s, f) : 0;
 
 	if (spool_end(s, ok && !rc, f) || rc)
 		return f->code;
-	s->seq += ok;
+	if (ok)
+		spool_witness_write(s->dir, s->identity, ++s->seq);
 	return 0;
 }
 
@@ -458,6 +482,19 @@ int spool_adopt(struct spool *s, const char *workspace, struct fault *f)
 	if (!rc)
 		snprintf(s->owner, sizeof(s->owner), "%s", workspace);
 	return rc;
+}
+
+/* What has begun since an older copy was made may wait in it. */
+static int compare_witness(struct spool *s, struct fault *f)
+{
+	struct spool_witness w;
+	bool is_there = spool_witness_read(s->dir, &w);
+
+	if (is_there && (strcmp(w.identity, s->identity) != 0 || w.seq > s->seq))
+		return begin_anew(s, empty, f);
+	if (!is_there || w.seq < s->seq)
+		spool_witness_write(s->dir, s->identity, s->seq);
+	return 0;
 }
 
 /* What ran when the guest ended has failed, and is never run again. */
@@ -494,9 +531,12 @@ int spool_open(struct spool **out, const struct spool_place *place, int64_t now,
 		fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
 		goto out;
 	}
+	snprintf(s->dir, sizeof(s->dir), "%s", at.dir);
 	rc = connect(s, path, f);
 	if (!rc)
 		rc = settle(s, path, &at, &a, f);
+	if (!rc)
+		rc = compare_witness(s, f);
 	if (!rc)
 		rc = recover(s, now, f);
 	if (!rc)

@@ -305,6 +305,7 @@ static void on_spool_noted(struct job *job)
 
 	job_free(job);
 	t->push.held--;
+	t->respooled |= failed;
 	if (failed)
 		tether_down(t); /* it is told when it comes again */
 	else
@@ -323,6 +324,7 @@ static void note_spool(struct tether *t)
 	in->spool = arena_strdup(&job->call.arena, t->spool);
 	in->has_spool_seq = t->spool_seq >= 0;
 	in->spool_seq = in->has_spool_seq ? t->spool_seq : 0;
+	t->respooled = false;
 	t->push.held++;
 	tether_keep(t);
 	host_submit(t->host, job);
@@ -335,7 +337,7 @@ void push_up(struct tether *t, bool anew)
 	t->push.retry_at = 0;
 	futile_end(&t->push.futile);
 	t->push.round++;
-	if (anew)
+	if (anew || t->respooled)
 		note_spool(t);
 	push_poke(t);
 }

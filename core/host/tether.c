@@ -106,6 +106,7 @@ void tether_greeted(struct line *line, const char *boot_id)
 
 void tether_hear_spool(struct tether *t, const char *spool, int64_t seq)
 {
+	t->respooled |= strcmp(t->spool, spool ? spool : "") != 0;
 	snprintf(t->spool, sizeof(t->spool), "%s", spool ? spool : "");
 	t->spool_seq = seq;
 }

@@ -64,6 +64,7 @@ struct tether {
 	/* Of the guest that answers; until one has, as the row says.  "": none. */
 	char spool[72];
 	int64_t spool_seq; /* as last heard; -1: it does not say */
+	bool respooled; /* it is another one than the row says */
 	struct line control, relay;
 	int64_t dial_at, pause_ms;
 	char http[80]; /* where its door for teammates listens, as it says; "": nowhere */

@@ -198,8 +198,9 @@ int guest_state_remove(const struct spot *spot, struct fault *f)
 {
 	struct arena a = { 0 };
 
-	if (tree_remove(guest_state_path(&a, spot), f) == 0)
-		tree_remove(half_path(&a, spot), f);
+	if (tree_remove(guest_state_path(&a, spot), f) == 0 &&
+	    tree_remove(half_path(&a, spot), f) == 0)
+		tree_remove(arena_printf(&a, "%s.seq", guest_state_path(&a, spot)), f);
 	arena_release(&a);
 	return f->code;
 }

@@ -87,14 +87,15 @@ until_is 'the spool is gone from its folder' cat "$CADRE_HOME/log/guests.log"
 # An older copy of it is put back while no guest runs: as another folder, written over
 # the files that are there, or laid into the workspace as an earlier version had it.
 # What began since then has run, and does not run again.
+host_pid() { cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
 put_back() { # HOW
 	case $1 in
-	folder) rm -r "$state" && cp -a "$TMPDIR/older" "$state" ;;
+	folder | alone) rm -r "$state" && cp -a "$TMPDIR/older" "$state" ;;
 	files) rm -f "$state"/spool.db-* && cp "$TMPDIR/older/"* "$state/" ;;
 	workspace) rm -r "$state" && cp -a "$TMPDIR/older" "$work/.cadre" ;;
 	esac
 }
-for how in folder files workspace; do
+for how in folder files workspace alone; do
 	until_is '^here$' in_place red/ann 'echo here'
 	for k in 1 2 3 4; do assign ann "echo $how-$k >>$TMPDIR/runs; while [ ! -e $TMPDIR/go-$how ]; do sleep 0.1; done"; done
 	for k in 1 2 3 4; do until_is '^1$' runs $how-$k; done
@@ -102,12 +103,17 @@ for how in folder files workspace; do
 	waited=$task
 	until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red --json
 	rm -rf "$TMPDIR/older" && cp -a "$state" "$TMPDIR/older"
+	guest=$(field ann pid)
+	# Without its host, a guest goes on with what it has.
+	[ $how != alone ] || kill -9 "$(host_pid)"
 	touch "$TMPDIR/go-$how"
 	until_is '^1$' runs waited-$how
-	assign ann "echo later-$how >>$TMPDIR/runs; sleep 1000"
-	until_is '^1$' runs later-$how
-	guest=$(field ann pid)
-	kill -9 "$(cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')" "$guest"
+	if [ $how != alone ]; then
+		assign ann "echo later-$how >>$TMPDIR/runs; sleep 1000"
+		until_is '^1$' runs later-$how
+		kill -9 "$(host_pid)"
+	fi
+	kill -9 "$guest"
 	put_back $how
 	cadre up >/dev/null || bad "up after $how"
 	until_is 'interrupted' cadre result "$waited" --team red
@@ -115,9 +121,47 @@ for how in folder files workspace; do
 	assign ann "echo end-$how >>$TMPDIR/runs"
 	until_is ended ended
 	for k in 1 2 3 4; do once $how-$k; done
-	for what in waited later end; do once $what-$how; done
+	for what in waited end; do once $what-$how; done
+	[ $how = alone ] || once later-$how
 	[ ! -e "$work/.cadre" ] || bad "$how: .cadre is still in the workspace"
 done
+
+# An older copy is written into the files of a guest that runs: with the next command it
+# sees that, and ends; what began since then does not begin again.
+for k in 1 2 3 4; do assign ann "echo under-$k >>$TMPDIR/runs; while [ ! -e $TMPDIR/go-under ]; do sleep 0.1; done"; done
+for k in 1 2 3 4; do until_is '^1$' runs under-$k; done
+assign ann "echo waited-under >>$TMPDIR/runs"
+until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red --json
+sqlite3 "$state/spool.db" "VACUUM INTO '$TMPDIR/under.db'"
+touch "$TMPDIR/go-under"
+until_is ended ended
+once waited-under
+sqlite3 "$state/spool.db" ".restore $TMPDIR/under.db"
+assign ann "echo after-under >>$TMPDIR/runs"
+until_is ended ended
+until_is '^here$' in_place red/ann 'echo here'
+once waited-under
+
+# A backup of the state is put in its place while a guest works on: what it has of the
+# former state is called off or forgotten, and runs only when it is asked for again.
+for k in 1 2 3 4; do assign ann "echo back-$k >>$TMPDIR/runs; sleep 1000"; done
+for k in 1 2 3 4; do until_is '^1$' runs back-$k; done
+assign ann "echo waited-back >>$TMPDIR/runs"
+until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red --json
+cadre backup "$TMPDIR/back.db" >/dev/null || bad "backup"
+cadre down >/dev/null && cadre restore "$TMPDIR/back.db" --yes >/dev/null || bad "restore the state"
+cadre up >/dev/null || bad "up after restore"
+until_is 'backup' cadre result "$task" --team red
+waited=$task
+assign ann "echo since-back >>$TMPDIR/runs"
+until_is ended ended
+[ "$(runs waited-back)" = 0 ] || bad "what waited before the restore ran $(runs waited-back) times"
+task=$waited
+cadre --team red --as lead task retry "$task" >/dev/null || bad "retry"
+cadre --team red --as lead task assign "$task" ann --command "echo waited-back >>$TMPDIR/runs" >/dev/null || bad "assign again"
+until_is 'status *completed' cadre task show "$task" --team red
+for what in back-1 back-2 back-3 back-4 since-back waited-back; do once $what; done
+rm -r "$CADRE_HOME/replaced" # while it is there, no host removes what no row knows
 
 # A link in its place is nobody's.
 kill_guest ann

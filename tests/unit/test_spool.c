@@ -287,6 +287,8 @@ static void make_old(struct fixture *x, const char *owner)
 
 	spool_close(x->spool);
 	x->spool = NULL;
+	snprintf(path, sizeof(path), "%s.seq", x->dir);
+	unlink(path);
 	snprintf(path, sizeof(path), "%s/spool.db", x->dir);
 	snprintf(sql, sizeof(sql),
 		 "ALTER TABLE spool DROP COLUMN seq;"
