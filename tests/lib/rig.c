@@ -145,9 +145,28 @@ static void fill_pushes(struct rig *r, struct job *job)
 			.from = "lead",
 			.to = "ann",
 			.content = "x",
-			.message_type = "text",
+			.message_type = r->unoffered ? "task_assignment" : "text",
+			.unoffered = r->unoffered,
 		};
 	r->pushes = 0;
+	r->asked_again = ((struct delivery_waiting_in *)job->call.in)->again;
+}
+
+/* What the host says about its pushes, and what of a workspace. */
+static void note(struct rig *r, const struct job *job)
+{
+	const struct delivery_notified_in *n = job->call.in;
+	const struct workspace_note_in *w = job->call.in;
+
+	if (job->call.op == op_delivery_offered)
+		r->offered +=
+			(int)((struct delivery_offered_in *)job->call.in)->n_messages;
+	if (job->call.op == op_delivery_notified) {
+		r->told += (int)n->n_messages;
+		r->refused += (int)n->n_refused;
+	}
+	if (job->call.op == op_workspace_note && w->guest_boot)
+		snprintf(r->boot_noted, sizeof(r->boot_noted), "%s", w->guest_boot);
 }
 
 static void finish(struct rig *r, struct chain *jobs)
@@ -159,6 +178,7 @@ static void finish(struct rig *r, struct chain *jobs)
 		if (job->call.op == op_delivery_waiting)
 			fill_pushes(r, job);
 		r->stored += job->call.op == op_result_store;
+		note(r, job);
 		if (job->conn) /* a call of the guest's own */
 			fault_set(&job->call.fault, FAULT_UNAVAILABLE, "", "no store");
 		job->done(job);

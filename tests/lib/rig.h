@@ -38,6 +38,10 @@ struct rig {
 	struct rig_peer *peers;
 	bool old; /* the guest speaks the older dialect */
 	int pushes; /* messages that wait for it */
+	bool unoffered; /* ... which are assignments that no guest was told of */
+	bool asked_again; /* what was told before was asked for, too, the last time */
+	int offered, told, refused; /* messages that were written down so */
+	char boot_noted[72]; /* of the guest that was told all, as written down */
 	int stored; /* results that came to be stored */
 	rig_heard *heard;
 	void *arg;
