@@ -185,6 +185,45 @@ static void a_command_runs_when_the_spool_says_so(void **state)
 	assert_true(times_run(b) > STEPS_MOST / 2);
 }
 
+/* Another connection has the spool locked until the command has run, or a moment. */
+struct lock {
+	struct bench *bench;
+	sqlite3 *db;
+	bool ran;
+};
+
+static void hold_for_a_moment(void *arg)
+{
+	struct lock *l = arg;
+	int64_t until = tick_ms() + patience_ms(200);
+
+	while (!(l->ran = times_run(l->bench) > 0) && tick_ms() < until)
+		pause_for(1);
+	sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL);
+}
+
+/* While the spool cannot be written the command waits, and goes on behind it. */
+static void a_command_waits_for_the_spool(void **state)
+{
+	struct bench *b = *state;
+	struct lock l = { .bench = b };
+	uv_thread_t thread;
+	char path[80];
+
+	put(b, "m");
+	snprintf(path, sizeof(path), "%s/spool.db", b->dir);
+	assert_int_equal(sqlite3_open(path, &l.db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(l.db, "BEGIN IMMEDIATE", NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(uv_thread_create(&thread, hold_for_a_moment, &l), 0);
+	duty_work(&b->guest);
+	uv_thread_join(&thread);
+	sqlite3_close(l.db);
+	assert_false(l.ran);
+	run_on(b);
+	assert_int_equal(times_run(b), 1);
+}
+
 /* What the spool says has begun is never begun again: the guest that comes after a
  * death tells it as interrupted. */
 static void a_death_runs_nothing_twice(void **state)
@@ -214,6 +253,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_command_runs_when_the_spool_says_so,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_command_waits_for_the_spool, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_death_runs_nothing_twice, set_up,
 						tear_down),
 	};
