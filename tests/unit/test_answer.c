@@ -120,12 +120,33 @@ static void parts_have_an_end(void **state)
 	assert_int_equal(answer_more(&parts, &f), FAULT_IO);
 }
 
+/* A message is taken from the side and on the ports that its type says, and what is an
+ * answer only, on none. */
+static void a_message_belongs_somewhere(void **state)
+{
+	static const enum side sides[] = { SIDE_HOST, SIDE_GUEST };
+
+	(void)state;
+	for (size_t i = 0; i < wire_count; i++)
+		for (int k = 0; k < 4; k++) {
+			const struct wire *w = &wire_table[i];
+			unsigned port = k % 2 ? WIRE_CONTROL : WIRE_RELAY;
+			struct packet p = { .type = w->name, .wire = w };
+			struct fault f = { 0 };
+			bool may = w->ports & port && w->senders & sides[k / 2];
+
+			assert_int_equal(packet_belongs(&p, sides[k / 2], port, &f),
+					 may ? 0 : FAULT_INVALID);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_type_answers),
 		cmocka_unit_test(each_side_has_its_answer),
 		cmocka_unit_test(a_message_fills_its_own_struct),
+		cmocka_unit_test(a_message_belongs_somewhere),
 		cmocka_unit_test(parts_have_an_end),
 	};
 

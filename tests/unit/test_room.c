@@ -83,6 +83,29 @@ static void ranges_give_the_whole(void **state)
 	arena_release(&call.arena);
 }
 
+/* Whatever a handler gives: what no frame would take is refused. */
+static void no_answer_is_too_large(void **state)
+{
+	struct envelope envelope = { .message_id = "", .from = "", .to = "" };
+	struct message_peek_out out = { .messages = &envelope, .n_messages = 1 };
+	struct call call = { .op = op_find("message.peek"), .out = &out };
+	char *text = malloc(ROOM_ANSWER + 1);
+	size_t beside;
+
+	(void)state;
+	envelope.content = envelope.message_type = "";
+	beside = op_size(call.op->out, &out);
+	memset(text, 'x', ROOM_ANSWER);
+	text[ROOM_ANSWER - beside] = '\0';
+	envelope.content = text;
+	assert_int_equal(room_check(&call), 0);
+	text[ROOM_ANSWER - beside] = 'x';
+	text[ROOM_ANSWER - beside + 1] = '\0';
+	assert_int_equal(room_check(&call), FAULT_INVALID);
+	free(text);
+	arena_release(&call.arena);
+}
+
 static void check_next(const char *op, const char *answer, const char *next)
 {
 	json_t *json = json_loads(answer, 0, NULL);
@@ -122,6 +145,7 @@ int main(void)
 		cmocka_unit_test(items_take_their_place),
 		cmocka_unit_test(texts_are_cut_to_what_is_left),
 		cmocka_unit_test(ranges_give_the_whole),
+		cmocka_unit_test(no_answer_is_too_large),
 		cmocka_unit_test(pages_begin_behind_the_last_item),
 	};
 

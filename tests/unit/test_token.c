@@ -129,6 +129,11 @@ static void only_its_own_token_proves_an_agent(void **state)
 	assert_int_equal(ask(t), FAULT_DENIED);
 	token_make(key, ann + 1, 1, token);
 	assert_int_equal(ask(t), FAULT_DENIED);
+	/* The operator's place in a team has none that would. */
+	t->identity.agent = "operator";
+	assert_int_equal(ask(t), FAULT_DENIED);
+	token[0] = '\0';
+	assert_int_equal(ask(t), FAULT_DENIED);
 }
 
 /* What a door has proved holds for the generation that it knows, whether the row is of

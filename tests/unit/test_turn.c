@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -183,6 +184,22 @@ static void a_writer_overtakes_nobody(void **state)
 	end(&w);
 }
 
+/* Who waits for all to go is told who is there, by what they are called. */
+static void those_who_are_there_are_named(void **state)
+{
+	struct bench *b = *state;
+	struct turn t;
+	struct fault f = { 0 };
+	int dir = open(b->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_int_equal(turn_open(&t, dir, &f), 0);
+	assert_int_equal(turn_alone_for(&t, 0, "it is to go", &f), FAULT_UNAVAILABLE);
+	assert_non_null(strstr(f.text, "it is to go, but processes have it open: "));
+	assert_non_null(strstr(f.text, " (test_turn)"));
+	turn_close(&t);
+	close(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +208,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_writer_waits_as_the_next, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_writer_overtakes_nobody, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(those_who_are_there_are_named, set_up,
 						tear_down),
 	};
 
