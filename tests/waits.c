@@ -148,9 +148,9 @@ static void a_message_wakes_its_receiver(void **state)
 	assert_told(s, "messages", "wake up");
 	/* Several times: what is parked was run a moment before. */
 	for (int i = 0; i < 50; i++) {
-		assert_true(raw_say(&s->ann, raw_call(WAITING, "message.receive",
-						      json_pack("{si}", "wait_seconds",
-								WAIT_S))));
+		assert_true(raw_say(&s->ann,
+				    raw_call(WAITING, "message.receive",
+					     json_pack("{si}", "wait_seconds", WAIT_S))));
 		do_it(&s->bob, "message.send", message("ann", "again"));
 		assert_told(s, "messages", "again");
 	}
@@ -186,9 +186,8 @@ static void a_reply_wakes_who_asked(void **state)
 		 json_pack("{sssssbsi}", "to", "bob", "content", "why", "wait_for_reply",
 			   1, "timeout_seconds", WAIT_S));
 	inbox = ask(&s->bob, "message.receive", json_object());
-	asked = json_array_get(json_object_get(json_object_get(inbox, "result"),
-					       "messages"),
-			       0);
+	asked = json_array_get(
+		json_object_get(json_object_get(inbox, "result"), "messages"), 0);
 	/* Nothing that concerns another conversation. */
 	do_it(&s->bob, "message.send", message("ann", "by the way"));
 	do_it(&s->bob, "message.reply",

@@ -161,8 +161,8 @@ static void a_dropped_transaction_runs_again(void **state)
 		asks[step % 2](b);
 		before += run_with_failing_step(b, step / 2 + 1);
 		assert_int_equal(messages(b), before);
-		assert_int_equal(world_number(b->world.store, "SELECT count(*) FROM team"),
-				 1);
+		assert_int_equal(
+			world_number(b->world.store, "SELECT count(*) FROM team"), 1);
 		for (int i = 0; i < CALLS; i++)
 			release(b, i);
 	}

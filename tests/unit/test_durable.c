@@ -1,20 +1,14 @@
 /*
  * In which order names and contents get to the disk: what is given a name was synced
  * before, and the folder that holds the name afterwards, before anybody is told.
- *
- * The calls that matter are the test's own: each is done, and noted in a journal.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -28,202 +22,7 @@
 #include "storage/spool.h"
 #include "storage/store.h"
 #include "tests/lib/place.h"
-
-/* --- the journal --------------------------------------------------------------------- */
-
-enum { STEPS_MOST = 2000 };
-
-struct step {
-	enum { SYNC, SYNC_ALL, MOVE, MAKE } kind;
-	char path[PATH_MAX], to[PATH_MAX];
-};
-
-static struct journal {
-	struct step *steps; /* NULL: nothing is noted */
-	size_t n;
-	char base[64];
-} journal;
-
-static void path_of(int fd, char out[PATH_MAX])
-{
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, out, PATH_MAX - 1);
-	out[n < 0 ? 0 : n] = '\0';
-}
-
-static void path_at(int dir, const char *name, char out[PATH_MAX])
-{
-	char above[PATH_MAX] = "";
-
-	if (*name == '/' || dir == AT_FDCWD) {
-		snprintf(out, PATH_MAX, "%.4000s", name);
-		return;
-	}
-	path_of(dir, above);
-	snprintf(out, PATH_MAX, "%.2000s/%.2000s", above, name);
-}
-
-/* The next step to fill; NULL when nothing is noted. */
-static struct step *note(int kind)
-{
-	struct step *s;
-
-	if (!journal.steps || journal.n == STEPS_MOST)
-		return NULL;
-	s = &journal.steps[journal.n++];
-	*s = (struct step){ .kind = kind };
-	return s;
-}
-
-static int note_sync(int fd, int kind)
-{
-	struct step *s = note(kind);
-
-	if (s)
-		path_of(fd, s->path);
-	return 0;
-}
-
-int fsync(int fd)
-{
-	return note_sync(fd, SYNC), (int)syscall(SYS_fsync, fd);
-}
-
-int fdatasync(int fd)
-{
-	return note_sync(fd, SYNC), (int)syscall(SYS_fdatasync, fd);
-}
-
-int syncfs(int fd)
-{
-	return note_sync(fd, SYNC_ALL), (int)syscall(SYS_syncfs, fd);
-}
-
-static int move_at(int from, const char *name, int to, const char *other, unsigned flags)
-{
-	int rc = (int)syscall(SYS_renameat2, from, name, to, other, flags);
-	int error = errno;
-	struct step *s = rc == 0 ? note(MOVE) : NULL;
-
-	if (s) {
-		path_at(from, name, s->path);
-		path_at(to, other, s->to);
-	}
-	errno = error;
-	return rc;
-}
-
-int rename(const char *from, const char *to)
-{
-	return move_at(AT_FDCWD, from, AT_FDCWD, to, 0);
-}
-
-int renameat(int from, const char *name, int to, const char *other)
-{
-	return move_at(from, name, to, other, 0);
-}
-
-int renameat2(int from, const char *name, int to, const char *other, unsigned flags)
-{
-	return move_at(from, name, to, other, flags);
-}
-
-int mkdirat(int dir, const char *name, mode_t mode)
-{
-	int rc = (int)syscall(SYS_mkdirat, dir, name, mode);
-	struct step *s = rc == 0 ? note(MAKE) : NULL;
-
-	if (s)
-		path_at(dir, name, s->path);
-	return rc;
-}
-
-int mkdir(const char *path, mode_t mode)
-{
-	return mkdirat(AT_FDCWD, path, mode);
-}
-
-/* --- what is asked of it ---------------------------------------------------------------- */
-
-static void begin(void)
-{
-	journal.n = 0;
-	journal.steps = test_calloc(STEPS_MOST, sizeof(*journal.steps));
-}
-
-static void end(void)
-{
-	struct step *steps = journal.steps;
-
-	journal.steps = NULL;
-	assert_true(journal.n < STEPS_MOST);
-	test_free(steps);
-}
-
-static void above(const char *path, char out[PATH_MAX])
-{
-	snprintf(out, PATH_MAX, "%s", path);
-	*strrchr(out, '/') = '\0';
-}
-
-/* Whether a step from `first` up to `last` has synced `path`. */
-static bool is_synced(const char *path, size_t first, size_t last)
-{
-	for (size_t i = first; i < last; i++)
-		if (journal.steps[i].kind == SYNC_ALL ||
-		    (journal.steps[i].kind == SYNC && !strcmp(journal.steps[i].path, path)))
-			return true;
-	return false;
-}
-
-static bool is_later_moved(const char *path, size_t from)
-{
-	for (size_t i = from; i < journal.n; i++)
-		if (journal.steps[i].kind == MOVE && !strcmp(journal.steps[i].path, path))
-			return true;
-	return false;
-}
-
-static const char *below(const char *path)
-{
-	size_t n = strlen(journal.base);
-
-	return strncmp(path, journal.base, n) ? path : path + n;
-}
-
-/* Every folder that was made, and every name that was given, is on the disk in the end. */
-static void check_names(void)
-{
-	char holder[PATH_MAX];
-
-	for (size_t i = 0; i < journal.n; i++) {
-		const struct step *s = &journal.steps[i];
-		const char *path = s->kind == MOVE ? s->to : s->path;
-
-		if ((s->kind != MOVE && s->kind != MAKE) || is_later_moved(path, i + 1))
-			continue;
-		above(path, holder);
-		if (!is_synced(holder, i + 1, journal.n))
-			fail_msg("the name %s is not synced", below(path));
-	}
-}
-
-/* The step that moved `from` to `to`, both below base. */
-static size_t find_move(const char *from, const char *to)
-{
-	for (size_t i = 0; i < journal.n; i++) {
-		const struct step *s = &journal.steps[i];
-
-		if (s->kind == MOVE && !strcmp(below(s->path), from) &&
-		    !strcmp(below(s->to), to))
-			return i;
-	}
-	fail_msg("%s is not moved to %s", from, to);
-	return 0;
-}
+#include "tests/unit/test_durable/journal.h"
 
 static const char *at(const char *name)
 {
@@ -244,6 +43,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	if (journal.steps)
+		journal_end(); /* its test has failed */
 	temp_remove(journal.base);
 	return 0;
 }
@@ -251,20 +52,20 @@ static int tear_down(void **state)
 static void a_folder_has_its_name(void **state)
 {
 	(void)state;
-	begin();
+	journal_begin();
 	assert_int_equal(dir_make(at("/a"), 0700), 0);
 	assert_int_equal(dir_make_all(at("/b/c/d"), 0700), 0);
-	check_names();
-	end();
+	journal_check_names();
+	journal_end();
 	/* Whoever made it may not have come to that. */
-	begin();
+	journal_begin();
 	assert_int_equal(dir_make(at("/a"), 0700), 0);
-	assert_true(is_synced(journal.base, 0, journal.n));
-	end();
-	begin();
+	assert_true(journal_synced(journal.base, 0, journal.n));
+	journal_end();
+	journal_begin();
 	assert_int_equal(dir_sync_above(at("/b/c/d/")), 0);
-	assert_true(is_synced(at("/b/c"), 0, journal.n));
-	end();
+	assert_true(journal_synced(at("/b/c"), 0, journal.n));
+	journal_end();
 }
 
 static void write_file(const char *name, size_t size)
@@ -285,14 +86,14 @@ static void a_copy_is_whole(void **state)
 	mkdir(at("/from"), 0700);
 	write_file("/from/file", 100);
 	snprintf(to, sizeof(to), "%s", at("/to"));
-	begin();
+	journal_begin();
 	assert_int_equal(tree_copy(at("/from"), to, ".cadre", &f), 0);
-	assert_true(is_synced(to, 0, journal.n));
-	end();
-	begin();
+	assert_true(journal_synced(to, 0, journal.n));
+	journal_end();
+	journal_begin();
 	assert_int_equal(tree_remove(to, &f), 0);
-	assert_true(is_synced(journal.base, 0, journal.n));
-	end();
+	assert_true(journal_synced(journal.base, 0, journal.n));
+	journal_end();
 }
 
 /* --- states ---------------------------------------------------------------------------------- */
@@ -315,13 +116,13 @@ static void a_backup_is_whole(void **state)
 	(void)state;
 	make_state(&s);
 	snprintf(temp, sizeof(temp), "/copy.db.%d.tmp", (int)getpid());
-	begin();
+	journal_begin();
 	assert_int_equal(store_backup(s, at("/copy.db"), &f), 0);
-	moved = find_move(temp, "/copy.db");
+	moved = journal_move(temp, "/copy.db");
 	/* By the step before: what SQLite syncs by itself is not all that was written. */
-	assert_true(is_synced(at(temp), moved - 1, moved));
-	check_names();
-	end();
+	assert_true(journal_synced(at(temp), moved - 1, moved));
+	journal_check_names();
+	journal_end();
 	store_close(s);
 }
 
@@ -353,24 +154,26 @@ static void a_restore_keeps_the_order(void **state)
 	(void)state;
 	stage(staged);
 	snprintf(secret, sizeof(secret), "%s", at("/secret"));
-	begin();
+	journal_begin();
 	assert_int_equal(restore_commit(at("/state"), secret, aside, sizeof(aside), &f),
 			 0);
-	counts = find_move("/state/restore.tmp", "/state/restore.ready");
+	counts = journal_move("/state/restore.tmp", "/state/restore.ready");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		snprintf(path, sizeof(path), "%s%s", staged, parts[i]);
-		if (!is_synced(path, 0, counts))
-			fail_msg("%s is not synced", below(path));
+		if (!journal_synced(path, 0, counts))
+			fail_msg("%s is not synced", journal_below(path));
 	}
 	snprintf(kept, sizeof(kept), "%s/state.db", aside);
-	former = find_move("/state/state.db", below(kept));
-	assert_true(is_synced(at("/state"), counts, former));
-	now = find_move("/state/restore.ready/state.db", "/state/state.db");
-	assert_true(is_synced(aside, former, now));
-	assert_true(is_synced(at("/state"), former, now));
-	assert_true(is_synced(at("/state"), now, journal.n));
-	check_names();
-	end();
+	former = journal_move("/state/state.db", journal_below(kept));
+	assert_true(journal_synced(at("/state"), counts, former));
+	now = journal_move("/state/restore.ready/state.db", "/state/state.db");
+	assert_true(journal_synced(aside, former, now));
+	assert_true(journal_synced(at("/state"), former, now));
+	/* The folder of the new ones goes when they are where they belong. */
+	assert_true(journal_synced(at("/state"), now,
+				   journal_removal("/state/restore.ready")));
+	journal_check_names();
+	journal_end();
 }
 
 static void what_is_known_is_noted(void **state)
@@ -383,16 +186,16 @@ static void what_is_known_is_noted(void **state)
 	mkdir(at("/known"), 0700);
 	setenv("XDG_STATE_HOME", at("/user"), 1);
 	dir = open(at("/known"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	begin();
+	journal_begin();
 	assert_int_equal(known_add(dir, at("/known"), KNOWN_MADE, &f), 0);
-	moved = find_move("/user/cadre/known.new", "/user/cadre/known");
-	assert_true(is_synced(at("/user/cadre/known.new"), 0, moved));
+	moved = journal_move("/user/cadre/known.new", "/user/cadre/known");
+	assert_true(journal_synced(at("/user/cadre/known.new"), 0, moved));
 	/* The id is there before the file says that it is known. */
-	assert_true(find_move("/known/id.new", "/known/id") < moved);
-	assert_true(is_synced(at("/known/id.new"), 0,
-			      find_move("/known/id.new", "/known/id")));
-	check_names();
-	end();
+	assert_true(journal_move("/known/id.new", "/known/id") < moved);
+	assert_true(journal_synced(at("/known/id.new"), 0,
+				   journal_move("/known/id.new", "/known/id")));
+	journal_check_names();
+	journal_end();
 	close(dir);
 }
 
@@ -401,16 +204,18 @@ static void a_spool_is_set_aside(void **state)
 	struct spool_place place = { journal.base, "one", -1 };
 	struct fault f = { 0 };
 	struct spool *s;
+	size_t moved;
 
 	(void)state;
 	assert_int_equal(spool_open(&s, &place, 1, &f), 0);
 	spool_close(s);
 	place.workspace = "two";
-	begin();
+	journal_begin();
 	assert_int_equal(spool_open(&s, &place, 1, &f), 0);
-	assert_true(is_synced(journal.base, find_move("/spool.db", "/spool.db.one"),
-			      journal.n));
-	end();
+	/* Before a new one is made in its place. */
+	moved = journal_move("/spool.db", "/spool.db.one");
+	assert_true(journal_has(SYNC, journal.base, moved + 1, moved + 2));
+	journal_end();
 	spool_close(s);
 }
 
@@ -423,9 +228,11 @@ static struct spot spot_of(void)
 	snprintf(paths[0], sizeof(paths[0]), "%s", journal.base);
 	snprintf(paths[1], sizeof(paths[1]), "%s/workspaces/w", journal.base);
 	snprintf(paths[2], sizeof(paths[2]), "%s/run", journal.base);
-	return (struct spot){
-		.id = "w", .name = "w", .home = paths[0], .path = paths[1], .sockets = paths[2]
-	};
+	return (struct spot){ .id = "w",
+			      .name = "w",
+			      .home = paths[0],
+			      .path = paths[1],
+			      .sockets = paths[2] };
 }
 
 static void a_snapshot_keeps_the_order(void **state)
@@ -436,24 +243,25 @@ static void a_snapshot_keeps_the_order(void **state)
 	size_t away;
 
 	(void)state;
-	begin();
+	journal_begin();
 	assert_int_equal(m->make(NULL, &spot, &f), 0);
-	check_names();
-	end();
+	journal_check_names();
+	journal_end();
 	write_file("/workspaces/w/file", 10);
-	begin();
+	journal_begin();
 	assert_int_equal(m->snapshot(NULL, &spot, "s", &f), 0);
-	assert_true(is_synced("", 0, find_move("/snapshots/w/s.half", "/snapshots/w/s")));
-	check_names();
-	end();
-	begin();
+	assert_true(journal_has(SYNC_ALL, NULL, 0,
+				journal_move("/snapshots/w/s.half", "/snapshots/w/s")));
+	journal_check_names();
+	journal_end();
+	journal_begin();
 	assert_int_equal(m->restore(NULL, &spot, "s", &f), 0);
 	/* The former directory goes when the copy is there with its name, and no sooner. */
-	away = find_move("/workspaces/w", "/snapshots/w/.old");
-	assert_true(is_synced(at("/snapshots/w"), 0, away));
-	assert_true(find_move("/snapshots/w/.new", "/workspaces/w") > away);
-	check_names();
-	end();
+	away = journal_move("/workspaces/w", "/snapshots/w/.old");
+	assert_true(journal_has(SYNC, at("/snapshots/w"), 0, away));
+	assert_true(journal_move("/snapshots/w/.new", "/workspaces/w") > away);
+	journal_check_names();
+	journal_end();
 }
 
 static void a_kept_layer_has_its_name(void **state)
@@ -465,11 +273,11 @@ static void a_kept_layer_has_its_name(void **state)
 	(void)state;
 	mkdir(at("/w"), 0700);
 	write_file("/w/0.qcow2", 10);
-	begin();
+	journal_begin();
 	assert_int_equal(disk_keep(&d, "s", at("/w/0.qcow2"), &f), 0);
 	assert_true(journal.n > 0);
-	check_names();
-	end();
+	journal_check_names();
+	journal_end();
 	arena_release(&a);
 }
 
@@ -478,9 +286,9 @@ static void a_kept_layer_has_its_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_folder_has_its_name),	 TEST(a_copy_is_whole),
-		TEST(a_backup_is_whole),	 TEST(a_restore_keeps_the_order),
-		TEST(what_is_known_is_noted),	 TEST(a_spool_is_set_aside),
+		TEST(a_folder_has_its_name),      TEST(a_copy_is_whole),
+		TEST(a_backup_is_whole),          TEST(a_restore_keeps_the_order),
+		TEST(what_is_known_is_noted),     TEST(a_spool_is_set_aside),
 		TEST(a_snapshot_keeps_the_order), TEST(a_kept_layer_has_its_name),
 	};
 

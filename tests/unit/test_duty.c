@@ -152,7 +152,7 @@ static void run_on(struct bench *b)
 /* One more assignment, and the n-th step of the spool fails; whether it still waits. */
 static bool fail_step(struct bench *b, long step)
 {
-	char id[16];
+	char id[24];
 
 	snprintf(id, sizeof(id), "m%ld", step);
 	put(b, id);

@@ -128,9 +128,9 @@ static void what_is_taken_was_told(void **state)
 /* For whatever reason: it is told another time. */
 static void what_is_refused_was_not_told(void **state)
 {
-	static const char *const codes[] = { "InvalidRequest", "Conflict", "Exhausted",
-					     "PermissionDenied", "Unavailable",
-					     "Internal" };
+	static const char *const codes[] = { "InvalidRequest", "Conflict",
+					     "Exhausted",      "PermissionDenied",
+					     "Unavailable",    "Internal" };
 	struct bench *b = *state;
 
 	link_up(b);

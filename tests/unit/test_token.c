@@ -83,9 +83,8 @@ static int make_agent(void **state)
 	world_open(&t->world);
 	world_ask(&t->world, t->world.store, &q, &a);
 	assert_int_equal(a.rc, 0);
-	t->identity = (struct identity){ .level = WHO_OBSERVER,
-					 .team = "red",
-					 .agent = "ann" };
+	t->identity =
+		(struct identity){ .level = WHO_OBSERVER, .team = "red", .agent = "ann" };
 	answer_release(&a);
 	json_decref(q.args);
 	*state = t;
