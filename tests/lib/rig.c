@@ -177,6 +177,8 @@ static void finish(struct rig *r, struct chain *jobs)
 		job->writing = job->reading = false;
 		if (job->call.op == op_delivery_waiting)
 			fill_pushes(r, job);
+		if (job->call.op == op_result_store && r->store_fault)
+			fault_set(&job->call.fault, r->store_fault, "", "no store");
 		r->stored += job->call.op == op_result_store;
 		note(r, job);
 		if (job->conn) /* a call of the guest's own */

@@ -43,6 +43,7 @@ struct rig {
 	int offered, told, refused; /* messages that were written down so */
 	char boot_noted[72]; /* of the guest that was told all, as written down */
 	int stored; /* results that came to be stored */
+	enum fault_code store_fault; /* what comes of that; 0: it is done */
 	rig_heard *heard;
 	void *arg;
 };
