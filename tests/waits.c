@@ -197,6 +197,26 @@ static void a_reply_wakes_who_asked(void **state)
 	assert_told(s, "reply", "because");
 }
 
+/* What a caller got that goes without a word, though it promised one, wakes the next. */
+static void an_answer_that_did_not_arrive_wakes_another(void **state)
+{
+	struct scene *s = *state;
+	struct raw first;
+	json_t *call = raw_call(WAITING, "message.receive",
+				json_pack("{ss}", "request_id", "r")),
+	       *answer;
+
+	do_it(&s->bob, "message.send", message("ann", "for you"));
+	dial(s, &first, "ann");
+	json_object_set_new(call, "confirms", json_true());
+	answer = raw_ask(&first, call, ANSWER_MS);
+	assert_non_null(json_object_get(answer, "result"));
+	json_decref(answer);
+	wait_for(s, "message.receive", json_pack("{si}", "wait_seconds", WAIT_S));
+	raw_hang_up(&first);
+	assert_told(s, "messages", "\"attempt\":1");
+}
+
 /* The time that is waited ends by itself, with nothing to say. */
 static void a_wait_has_an_end(void **state)
 {
@@ -213,6 +233,7 @@ int main(void)
 		SCENE(a_message_wakes_its_receiver),
 		SCENE(a_task_wakes_who_would_claim_it),
 		SCENE(a_reply_wakes_who_asked),
+		SCENE(an_answer_that_did_not_arrive_wakes_another),
 		SCENE(a_wait_has_an_end),
 	};
 
