@@ -3,7 +3,7 @@
 # make check      every test; the last line is `N passed, N failed`
 #                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
-# make lint       format, cppcheck, includes, sizes, calls, migrations
+# make lint       format, cppcheck, includes, sizes, calls, migrations, planted faults
 # make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
 # make unseen N=10000, make soak MINUTES=20
