@@ -87,10 +87,11 @@ static bool process_holds(const struct turn *t, const struct stat *want, long pi
 	return found;
 }
 
-/* A process by number and command line, such as `12 (cadre mcp)`, cut if long. */
+/* A process by number and command line, such as `12 (cadre mcp)`, cut if long.  Where
+ * its program is would take the room of what it does. */
 static void name_process(long pid, char *out, size_t size)
 {
-	char path[64], words[40] = "";
+	char path[64], words[4096] = "", *slash;
 	int fd, n;
 
 	snprintf(path, sizeof(path), "/proc/%ld/cmdline", pid);
@@ -98,10 +99,11 @@ static void name_process(long pid, char *out, size_t size)
 	n = fd < 0 ? 0 : (int)read(fd, words, sizeof(words) - 1);
 	if (fd >= 0)
 		close(fd);
+	slash = strrchr(words, '/');
 	for (int i = 0; i < n - 1; i++)
 		if ((unsigned char)words[i] < ' ' || words[i] == 127)
 			words[i] = ' ';
-	snprintf(out, size, "%ld (%s)", pid, words);
+	snprintf(out, size, "%ld (%.39s)", pid, slash ? slash + 1 : words);
 }
 
 /* OFD locks have no owner that the kernel would name, but whoever has
