@@ -151,6 +151,7 @@ static int connect_file(struct store *s, struct fault *f)
 	sqlite_defend(s->db);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	return 0;
 }
 
@@ -180,13 +181,25 @@ static int tune(struct store *s, struct fault *f)
 	return s->flags & STORE_READ ? store_exec(s, "PRAGMA query_only = ON", f) : 0;
 }
 
+/* The last one that has the state open copies the WAL into the file, so that the next one
+ * has nothing to read anew and the WAL does not grow.  SQLite would do this when it closes
+ * the file, which no `sqlite3` may read meanwhile, and would remove -wal and -shm. */
+static void copy_wal(struct store *s)
+{
+	if (!ground_owes(s) || !turn_last(&s->turn))
+		return;
+	sqlite3_busy_timeout(s->db, 0);
+	sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	turn_share(&s->turn);
+}
+
 static void disconnect(struct store *s)
 {
 	int rc;
 
-	ground_leave(s);
 	kept_forget(&s->kept);
 	stmt_release_all(s);
+	copy_wal(s);
 	rc = sqlite3_close(s->db);
 	assert(rc == SQLITE_OK);
 	(void)rc;

@@ -165,6 +165,19 @@ int turn_alone(struct turn *t, long wait_ms, struct fault *f)
 	return turn_alone_for(t, wait_ms, "the state must be migrated", f);
 }
 
+bool turn_last(struct turn *t)
+{
+	return t->lock >= 0 && lock(t, F_OFD_SETLK, TURN_VERSION, F_WRLCK) == 0;
+}
+
+void turn_share(struct turn *t)
+{
+	int rc = lock(t, F_OFD_SETLK, TURN_VERSION, F_RDLCK);
+
+	assert(rc == 0);
+	(void)rc;
+}
+
 int turn_take(struct turn *t, struct fault *f)
 {
 	if (turn_lock(t, TURN_NEXT, true, f) < 0)

@@ -41,6 +41,10 @@ int turn_alone(struct turn *t, long wait_ms, struct fault *f);
 /* The same for another reason, which the fault says. */
 int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *f);
 
+/* Whether no other connection has the state open, which stays so until turn_share(). */
+bool turn_last(struct turn *t);
+void turn_share(struct turn *t);
+
 int turn_take(struct turn *t, struct fault *f); /* to write */
 void turn_give(struct turn *t);
 void turn_ring(struct turn *t);
