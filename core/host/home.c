@@ -430,7 +430,52 @@ static int lock_whole(const struct home *h, int fd, pid_t *holder)
 	}
 }
 
-int home_hold(const struct home *h, struct fault *f)
+/* What host.lock says of who took it last: `PID START SOCKET`. */
+struct holder {
+	pid_t pid;
+	long long start;
+	char socket[sizeof(((struct home *)0)->socket)];
+};
+
+static bool read_holder(int fd, struct holder *out)
+{
+	char line[256] = "";
+	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+	size_t size = n > 0 ? strcspn(line, "\n") : 0;
+	char *end;
+
+	*out = (struct holder){ 0 };
+	if (n <= 0)
+		return false;
+	line[size] = '\0';
+	out->pid = (pid_t)strtol(line, &end, 10);
+	out->start = strtoll(end, &end, 10);
+	if (end[0] == ' ' && end[1] == '/')
+		snprintf(out->socket, sizeof(out->socket), "%s", end + 1);
+	return out->pid > 0 && out->start;
+}
+
+/* The guests of the host before have their sockets where it had its own. */
+static void keep_place(struct home *h, int fd)
+{
+	const char *name = strrchr(h->run, '/');
+	char run[sizeof(h->run)];
+	struct holder last;
+	struct stat st;
+
+	if (!read_holder(fd, &last) || !last.socket[0] || paths_env("CADRE_SOCKET"))
+		return;
+	memcpy(run, last.socket, sizeof(run));
+	paths_up(run);
+	if (!name || !strrchr(run, '/') || strcmp(strrchr(run, '/'), name) != 0 ||
+	    lstat(run, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_mode & 077)
+		return;
+	memcpy(h->run, run, sizeof(h->run));
+	memcpy(h->socket, last.socket, sizeof(h->socket));
+}
+
+int home_hold(struct home *h, struct fault *f)
 {
 	int fd = open(h->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	pid_t holder;
@@ -441,36 +486,51 @@ int home_hold(const struct home *h, struct fault *f)
 		fault_set(f, FAULT_CONFLICT, "", "a host runs already: process %d",
 			  (int)holder);
 		fault_hint(f, "stop it with `cadre down`");
-	} else if (ftruncate(fd, 0) ||
-		   dprintf(fd, "%d %lld\n", getpid(), started_at(getpid())) < 0) {
-		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", h->lock);
+		close(fd);
+		return f->code;
 	}
-	if (!f->code)
+	keep_place(h, fd);
+	if (!ftruncate(fd, 0) &&
+	    dprintf(fd, "%d %lld %s\n", getpid(), started_at(getpid()), h->socket) > 0)
 		return fd;
+	fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", h->lock);
 	close(fd);
 	return f->code;
 }
 
-pid_t home_holder(const struct home *h)
+/* Who holds the lock, seen to be the one that took it. */
+static bool find_holder(const struct home *h, struct holder *out)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	int fd = open(h->lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	char line[64] = "";
-	ssize_t n = 0;
-	long long start;
-	char *end;
-	pid_t pid;
+	bool held;
 
 	if (fd < 0)
-		return 0;
-	if (fcntl(fd, F_OFD_GETLK, &all) || all.l_type == F_UNLCK)
-		n = 0;
-	else
-		n = read(fd, line, sizeof(line) - 1);
+		return false;
+	held = !fcntl(fd, F_OFD_GETLK, &all) && all.l_type != F_UNLCK &&
+	       read_holder(fd, out);
 	close(fd);
-	if (n <= 0)
-		return 0;
-	pid = (pid_t)strtol(line, &end, 10);
-	start = strtoll(end, NULL, 10);
-	return pid > 0 && start && started_at(pid) == start ? pid : 0;
+	return held && started_at(out->pid) == out->start;
+}
+
+pid_t home_holder(const struct home *h)
+{
+	struct holder holder;
+
+	return find_holder(h, &holder) ? holder.pid : 0;
+}
+
+bool home_follow(struct home *h)
+{
+	struct holder holder;
+	struct stat st;
+
+	if (!h->dir[0] || paths_env("CADRE_SOCKET") || !find_holder(h, &holder) ||
+	    !holder.socket[0] || strcmp(holder.socket, h->socket) == 0)
+		return false;
+	if (lstat(holder.socket, &st) || !S_ISSOCK(st.st_mode) ||
+	    (st.st_uid != geteuid() && st.st_uid))
+		return false;
+	memcpy(h->socket, holder.socket, sizeof(h->socket));
+	return true;
 }
