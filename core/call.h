@@ -79,6 +79,7 @@ struct call {
 	struct identity identity;
 	uint8_t key[16]; /* idempotency key, if has_key */
 	bool has_key;
+	int64_t asked; /* hash of what is asked under the key; set with `caller` */
 	int64_t now; /* ms since the epoch */
 	uint64_t seed; /* randomness for this call */
 	int64_t keep_events; /* oldest event that a follower has yet to read; 0: all
