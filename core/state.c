@@ -170,6 +170,8 @@ int event_list(struct call *call, const struct event_list_in *in,
 
 /* --- status -------------------------------------------------------------------------------- */
 
+enum { STOPPED_SIZE = 160 };
+
 int state_status(struct call *call, const struct state_status_in *in,
 		 struct state_status_out *out)
 {
@@ -181,6 +183,7 @@ int state_status(struct call *call, const struct state_status_in *in,
 	struct state_keys_row state;
 	struct event_last_row last;
 	int64_t team = call->identity.agent ? call->caller.team : 0, open_tasks = 0;
+	char *who = arena_alloc(&call->arena, STOPPED_SIZE);
 	int rc;
 
 	(void)in;
@@ -205,6 +208,8 @@ int state_status(struct call *call, const struct state_status_in *in,
 					  .messages_waiting = waiting.n,
 					  .tasks_open = open_tasks,
 					  .guests = ready.n };
+	if (store_is_held(call->store, 0, who, STOPPED_SIZE))
+		out->stopped = who;
 	return 0;
 }
 
