@@ -190,16 +190,19 @@ static int check_may(struct call *call)
 enum { TOUCH_MS = 30000 };
 
 /* What every write of an agent does beside: activity, and the renewal of its own
- * leases of which under half is left. */
+ * leases of which under half is left, the operator's own claims included. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
 	struct lease_any_row held;
 	int rc;
 
-	if (!call->identity.agent)
+	/* The operator has a place in a team when the call has entered one. */
+	if (!call->caller.agent || call->identity.level == WHO_HOST)
 		return 0;
 	if (!(call->op->flags & OP_WRITE)) {
+		if (!call->identity.agent)
+			return 0;
 		rc = sql_row(call, lease_ending, &ending, .agent = call->caller.agent,
 			     .now = call->now);
 		call->renew = rc > 0 && ending.n > 0;
@@ -209,7 +212,8 @@ static int keep_alive(struct call *call)
 	if (rc > 0 && held.any)
 		rc = sql_run(call, lease_renew, .agent = call->caller.agent,
 			     .now = call->now);
-	if (rc < 0 || call->caller.active_at >= call->now - TOUCH_MS)
+	if (rc < 0 || !call->identity.agent ||
+	    call->caller.active_at >= call->now - TOUCH_MS)
 		return rc;
 	return sql_run(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }
