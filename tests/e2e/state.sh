@@ -60,4 +60,10 @@ cp "$CADRE_HOME/state.db" "$TMPDIR/forwards.db"
 	INSERT INTO workspace (id, name, team, backend, state, slot, created_at, changed_at) VALUES (1, 'v', 1, 2, 1, 5, 0, 0);
 	INSERT INTO workspace_forward (transport, port, workspace, target, public) VALUES (0, 8080, 1, 80, 0), (1, 53, 1, 5353, 0);
 	SELECT forwards FROM v_network")" = "tcp 8080>80, udp 53>5353" ] || { echo "v_network: $(sqlite3 "$TMPDIR/forwards.db" 'SELECT * FROM v_network')"; exit 1; }
+# A team that ends leaves no secret of its guests behind.
+sqlite3 "$CADRE_HOME/state.db" "PRAGMA foreign_keys = OFF;
+	INSERT INTO workspace (name, team, backend, state, link_token, created_at, changed_at)
+	SELECT 'far', id, 1, 2, 'a secret of its guest', 0, 0 FROM team WHERE name = 'alpha'"
+cadre team destroy alpha >/dev/null
+[ "$(ask "SELECT count(*), count(link_token) FROM workspace")" = "1|0" ] || { echo "a token is left"; exit 1; }
 [ "$(ask "PRAGMA integrity_check")" = ok ]
