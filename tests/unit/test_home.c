@@ -206,6 +206,8 @@ static const struct {
 	  "Did you mean 'gc.keep_days'?" },
 	{ "inbox.capasity = 'x'", ":1:7: unknown key 'inbox.capasity'",
 	  "Did you mean 'inbox.capacity'?" },
+	{ "[limits]\nenabled = 1\n", ":2:1: unknown key 'limits.enabled'",
+	  "Did you mean 'limits." },
 	{ "[inbx]\n", ":1:2: unknown key 'inbx'", "Did you mean" },
 	{ "[[inbox]]\ncapacity = 1\n", ":1:3: unknown key 'inbox'", "Did you mean" },
 	{ "[gc]\nkeep_days = 'soon'\n", ":2:13: gc.keep_days must be a whole number",
