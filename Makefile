@@ -3,15 +3,17 @@
 # make check      every test; the last line is `N passed, N failed`
 #                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
-# make lint       format, cppcheck, includes, sizes, calls, migrations
+# make lint       format, cppcheck, includes, sizes, calls, migrations, planted faults
 # make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
 # make unseen N=10000, make soak MINUTES=20
 #                 the long forms of what make check samples
+# make mutants    do the tests notice?  Plants the faults of tests/mutants/list
+#                 (NAME='word …': those whose names contain one)
 # make docs, make fmt, make sums, make clean
 # make install PREFIX=/usr/local DESTDIR=
 #
-# B=asan|tsan|test|fuzz builds that variant in build/$B: `make B=asan tests`.
+# B=asan|tsan|test|fuzz|quick builds that variant in build/$B: `make B=asan tests`.
 # VERBOSE=1 shows the commands.  What needs it calls tools/setup by itself.
 
 CC = gcc
@@ -32,6 +34,7 @@ O = build$(if $(B),/$(B))
 OPT = $(or $(OPT_$(B)),$(error unknown variant B=$(B)))
 OPT_ = -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
 OPT_test = -O2 -DCADRE_TESTING
+OPT_quick = -O0 -DCADRE_TESTING
 OPT_asan = -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined -DCADRE_TESTING
 OPT_tsan = -O1 -fno-omit-frame-pointer -fsanitize=thread -DCADRE_TESTING
@@ -181,6 +184,9 @@ soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(O)/tests/soak $$(($(or $(MINUTES),20) * 60))
+mutants:
+	@tools/setup
+	@tests/mutants/run $(NAME)
 unseen: all
 	@CADRE=$(CURDIR)/$(O)/cadre python3 tests/peers/unseen.py $(or $(N),10000)
 fuzz tsan:
@@ -207,7 +213,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash power sim faults unseen soak fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash power sim faults mutants unseen soak fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:

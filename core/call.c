@@ -99,9 +99,37 @@ static struct blob key_blob(const struct call *call)
 	return (struct blob){ call->key, sizeof(call->key) };
 }
 
-static int64_t args_hash(const struct call *call)
+static uint64_t args_hash(const struct call *call)
 {
-	return (int64_t)(op_hash(call->op->in, call->in, "idempotency_key") >> 1);
+	return op_hash(call->op->in, call->in, "idempotency_key");
+}
+
+/* What an operator asks depends on the team that he means, whether he says it or his
+ * environment, or it is the only one: its row stands for it, unless it is what the
+ * operation is about.  An agent means its own, and keys belong to their callers. */
+static int hash_asked(struct call *call)
+{
+	const struct field *f = field_find(call->op->in, "team");
+	const struct caller caller = call->caller;
+	const char **said, *team;
+	uint64_t h;
+	int rc;
+
+	if (!f || !(f->flags & FIELD_OPTIONAL) || call->identity.agent) {
+		call->asked = (int64_t)(args_hash(call) >> 1);
+		return 0;
+	}
+	team = *(said = text_at(call->in, f));
+	if ((rc = who_means(call, team)) < 0)
+		return rc;
+	if (rc > 0)
+		*said = NULL;
+	h = args_hash(call);
+	*said = team;
+	h ^= (uint64_t)call->caller.team * 0x9e3779b97f4a7c15u;
+	call->asked = (int64_t)(h >> 1);
+	call->caller = caller;
+	return 0;
 }
 
 enum { REPLAY_MS = 86400000 }; /* keys are remembered so long */
@@ -111,14 +139,16 @@ enum { REPLAY_MS = 86400000 }; /* keys are remembered so long */
 static int find_replay(struct call *call)
 {
 	struct replay_find_row r;
-	int rc;
+	int rc = hash_asked(call);
 
+	if (rc < 0)
+		return rc;
 	rc = sql_row(call, replay_find, &r, .key = key_blob(call),
 		     .caller = call->identity.agent ? call->caller.agent : 0,
 		     .since = call->now - REPLAY_MS);
 	if (rc <= 0)
 		return rc;
-	if (r.op != name_hash(call->op->name) || r.args != args_hash(call)) {
+	if (r.op != name_hash(call->op->name) || r.args != call->asked) {
 		fault_set(&call->fault, FAULT_CONFLICT, "/idempotency_key",
 			  "this key was used for another call");
 		return fault_hint(&call->fault, "Use a new key for a new call.");
@@ -134,7 +164,7 @@ static int keep_replay(struct call *call)
 		return 0;
 	return sql_run(call, replay_add, .key = key_blob(call),
 		       .caller = call->identity.agent ? call->caller.agent : 0,
-		       .op = name_hash(call->op->name), .args = args_hash(call),
+		       .op = name_hash(call->op->name), .args = call->asked,
 		       .made = call->made, .now = call->now);
 }
 
@@ -160,16 +190,19 @@ static int check_may(struct call *call)
 enum { TOUCH_MS = 30000 };
 
 /* What every write of an agent does beside: activity, and the renewal of its own
- * leases of which under half is left. */
+ * leases of which under half is left, the operator's own claims included. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
 	struct lease_any_row held;
 	int rc;
 
-	if (!call->identity.agent)
+	/* The operator has a place in a team when the call has entered one. */
+	if (!call->caller.agent || call->identity.level == WHO_HOST)
 		return 0;
 	if (!(call->op->flags & OP_WRITE)) {
+		if (!call->identity.agent)
+			return 0;
 		rc = sql_row(call, lease_ending, &ending, .agent = call->caller.agent,
 			     .now = call->now);
 		call->renew = rc > 0 && ending.n > 0;
@@ -179,7 +212,8 @@ static int keep_alive(struct call *call)
 	if (rc > 0 && held.any)
 		rc = sql_run(call, lease_renew, .agent = call->caller.agent,
 			     .now = call->now);
-	if (rc < 0 || call->caller.active_at >= call->now - TOUCH_MS)
+	if (rc < 0 || !call->identity.agent ||
+	    call->caller.active_at >= call->now - TOUCH_MS)
 		return rc;
 	return sql_run(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }

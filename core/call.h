@@ -80,6 +80,7 @@ struct call {
 	struct identity identity;
 	uint8_t key[16]; /* idempotency key, if has_key */
 	bool has_key;
+	int64_t asked; /* hash of what is asked under the key; set with `caller` */
 	int64_t now; /* ms since the epoch */
 	uint64_t seed; /* randomness for this call */
 	bool settles; /* the door says behind the answer what became of it: answer.take

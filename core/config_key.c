@@ -1,4 +1,5 @@
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,13 +20,23 @@ static const char *last_part(const char *name)
 	return dot ? dot + 1 : name;
 }
 
-/* A key without its section, or in another one, is near as well. */
+static bool same_section(const char *name, const char *key)
+{
+	size_t n = strcspn(name, ".");
+
+	return name[n] == '.' && strncmp(name, key, n + 1) == 0;
+}
+
+/* A key without its section, or in another one, is near as well, but less so than those
+ * of the section that was named. */
 static size_t distance(const char *name, const char *key)
 {
+	enum { ELSEWHERE = 4 };
 	size_t whole = word_distance(name, key);
 	size_t last = word_distance(last_part(name), last_part(key)) + 1;
+	size_t near = whole < last ? whole : last;
 
-	return whole < last ? whole : last;
+	return strchr(name, '.') && !same_section(name, key) ? near + ELSEWHERE : near;
 }
 
 /* However far it is: the list of all is one command away. */

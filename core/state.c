@@ -1,6 +1,7 @@
 /*
  * state - the event log as it is read, the status of it all, and cleaning.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 struct names {
 	int64_t low, high; /* event numbers; 0: any */
+	int64_t kinds; /* which of them: bit 0 stands for `low` */
 };
 
 /* `task` is every kind that begins with it; `task.claimed` just that one. */
@@ -22,7 +24,7 @@ static int kinds_of(struct call *call, const char *kind, struct names *out)
 {
 	size_t n = kind ? strlen(kind) : 0;
 
-	*out = (struct names){ 0, 0 };
+	*out = (struct names){ 0 };
 	if (!kind)
 		return 0;
 	for (size_t i = 0; i < event_count; i++) {
@@ -33,6 +35,9 @@ static int kinds_of(struct call *call, const char *kind, struct names *out)
 		if (!out->low)
 			out->low = event_table[i].number;
 		out->high = event_table[i].number;
+		/* Kinds of other nouns stand between those of one. */
+		assert(out->high - out->low < 63);
+		out->kinds |= (int64_t)1 << (out->high - out->low);
 	}
 	if (out->low)
 		return 0;
@@ -103,7 +108,8 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 	int rc;
 
 	sql_query(call, &q, events_after, .after = after, .team = call->caller.team,
-		  .low = k->low, .high = k->high, .limit = in->limit + 1);
+		  .low = k->low, .high = k->high, .kinds = k->kinds,
+		  .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct event e = { .seq = r.seq,
 				   .at = r.at,
@@ -145,7 +151,8 @@ int event_list(struct call *call, const struct event_list_in *in,
 	    (rc = sql_row(call, event_last, &last)) < 0 ||
 	    (rc = sql_row(call, state_keys, &state)) < 0 ||
 	    (rc = sql_row(call, events_newest, &newest, .team = call->caller.team,
-			  .low = k.low, .high = k.high, .limit = in->limit)) < 0)
+			  .low = k.low, .high = k.high, .kinds = k.kinds,
+			  .limit = in->limit)) < 0)
 		return rc;
 	after = in->has_after ? in->after : newest.seq;
 	if (in->has_after && after < first.seq - 1) {
@@ -170,6 +177,8 @@ int event_list(struct call *call, const struct event_list_in *in,
 
 /* --- status -------------------------------------------------------------------------------- */
 
+enum { STOPPED_SIZE = 160 };
+
 int state_status(struct call *call, const struct state_status_in *in,
 		 struct state_status_out *out)
 {
@@ -181,6 +190,7 @@ int state_status(struct call *call, const struct state_status_in *in,
 	struct state_keys_row state;
 	struct event_last_row last;
 	int64_t team = call->identity.agent ? call->caller.team : 0, open_tasks = 0;
+	char *who = arena_alloc(&call->arena, STOPPED_SIZE);
 	int rc;
 
 	(void)in;
@@ -205,6 +215,8 @@ int state_status(struct call *call, const struct state_status_in *in,
 					  .messages_waiting = waiting.n,
 					  .tasks_open = open_tasks,
 					  .guests = ready.n };
+	if (store_is_held(call->store, 0, who, STOPPED_SIZE))
+		out->stopped = who;
 	return 0;
 }
 

@@ -115,7 +115,8 @@ int task_give_back(struct call *call, int64_t agent)
 
 	rc = sql_all(call, agent_claims, &all, &n, .agent = agent);
 	for (size_t i = 0; i < n && rc >= 0; i++)
-		if ((rc = sql_run(call, task_give_back, .id = all[i].id,
+		if ((rc = task_settle(call, all[i].id, 1, NULL)) >= 0 &&
+		    (rc = sql_run(call, task_give_back, .id = all[i].id,
 				  .now = call->now)) > 0 &&
 		    (rc = assignment_call_off(call, all[i].id, true,
 					      event_actor(call))) >= 0)

@@ -63,7 +63,8 @@ int task_renew_assigned(struct call *call, const struct assignment_row *x,
 /* Writes down leases that ran out: of one task, or (0) of up to `limit` of all. */
 int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
 
-/* The claims of an agent go back to the board: its generation is over. */
+/* The claims of an agent go back to the board: its generation is over.  One whose lease
+ * is over already ends as that lease does. */
 int task_give_back(struct call *call, int64_t agent);
 
 #endif

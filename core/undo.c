@@ -51,18 +51,20 @@ static int undo_results(struct call *call, const struct agent_row *a, int64_t re
 int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request,
 		 int64_t *undone)
 {
-	int rc = undo_messages(call, a, request, undone);
+	int rc = inbox_settle(call, a->id);
 
+	if (rc >= 0)
+		rc = undo_messages(call, a, request, undone);
 	return rc < 0 ? rc : undo_results(call, a, request, undone);
 }
 
 static int undo_claim(struct call *call, const struct agent_row *a, int64_t task,
 		      int64_t epoch, int64_t *undone)
 {
-	int rc = sql_run(call, task_unclaim, .id = task, .agent = a->id, .epoch = epoch,
-			 .now = call->now);
+	int rc = task_settle(call, task, 1, NULL);
 
-	if (rc <= 0)
+	if (rc < 0 || (rc = sql_run(call, task_unclaim, .id = task, .agent = a->id,
+				    .epoch = epoch, .now = call->now)) <= 0)
 		return rc;
 	*undone += 1;
 	rc = event_by(call, .kind = EVENT_TASK_RELEASED, .team = a->team,

@@ -221,6 +221,18 @@ int who_team(struct call *call, const char *team)
 	return team ? enter(call, team) : no_team(call, NULL);
 }
 
+int who_means(struct call *call, const char *team)
+{
+	int rc = who_team(call, team);
+
+	if (rc == 0)
+		return 1;
+	if (call->fault.code != FAULT_NOT_FOUND && call->fault.code != FAULT_INVALID)
+		return rc;
+	call->fault = (struct fault){ 0 };
+	return 0;
+}
+
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where)
 {

@@ -15,7 +15,10 @@ int who_calls(struct call *call);
  * own, or the one that there is).  An agent reaches its own team only. */
 int who_team(struct call *call, const char *team);
 
-/* The same where an address may say it: for an operator who names no team in the call
+/* who_team(), but 0 without a fault where there is no such team, else 1. */
+int who_means(struct call *call, const char *team);
+
+/* who_team() where an address may say it: for an operator who names no team in the call
  * it is the one before the slash, whatever his environment says.  Faults of that are
  * at `where`. */
 int who_team_of(struct call *call, const char *team, const char *address,

@@ -221,9 +221,10 @@ int workspace_start(struct call *call, const struct workspace_start_in *in,
 	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
 	    (rc = workspace_is_over(call, &w)) < 0)
 		return rc;
-	if (w.state != WORKSPACE_STATE_READY &&
+	if (!call->made && w.state != WORKSPACE_STATE_READY &&
 	    (rc = set_state(call, &w, WORKSPACE_STATE_CREATING, 0)) < 0)
 		return rc;
+	call->made = w.id;
 	return workspace_tell(call, w.id, &out->workspace);
 }
 
@@ -233,9 +234,10 @@ int workspace_stop(struct call *call, const struct workspace_stop_in *in,
 	struct workspace_row w;
 	int rc;
 
-	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
-	    (rc = set_state(call, &w, WORKSPACE_STATE_STOPPED, EVENT_WORKSPACE_STOPPED)) <
-		    0)
+	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
+		return rc;
+	if (!call->made && (rc = set_state(call, &w, WORKSPACE_STATE_STOPPED,
+					   EVENT_WORKSPACE_STOPPED)) < 0)
 		return rc;
 	return workspace_tell(call, w.id, &out->workspace);
 }
@@ -263,21 +265,36 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 
 /* --- what the host does in them: checked here, done there ------------------------------------ */
 
-/* Whether a repeat with the same key does no harm, and so may run again. */
-enum repeat { ANY_TIMES, ONCE };
+/* What a repeat with the same key does: a read is one anew and no key is kept of it, a
+ * write of the same is done again, all else is not. */
+enum repeat { READS, AGAIN, ONCE };
+
+static int begun(struct call *call)
+{
+	struct workspace_row w = { 0 };
+	int rc = sql_row(call, workspace_by_id, &w, .id = call->made);
+
+	if (rc < 0)
+		return rc;
+	fault_set(&call->fault, FAULT_CONFLICT, "/idempotency_key",
+		  "this was begun under this key already, in workspace %s of team %s",
+		  rc ? w.name : "?", rc ? w.team_name : "?");
+	return fault_hint(&call->fault,
+			  "Look at what it did there; a new key runs it again.");
+}
 
 static int reach_for(struct call *call, const char *team, const char *name,
 		     enum repeat repeat)
 {
-	if (call->replayed) {
-		fault_set(&call->fault, FAULT_CONFLICT, "/idempotency_key",
-			  "this was begun under this key already");
-		return fault_hint(&call->fault, "Look at what it did; a new key runs it "
-						"again.");
-	}
-	if (repeat == ONCE)
-		call->made = 1;
-	return reach(call, team, name);
+	int rc;
+
+	if (call->replayed && repeat == ONCE)
+		return begun(call);
+	call->replayed = false;
+	rc = reach(call, team, name);
+	if (repeat != READS)
+		call->made = call->workspace;
+	return rc;
 }
 
 #define REACHES(verb, repeat)                                                           \
@@ -291,11 +308,11 @@ static int reach_for(struct call *call, const char *team, const char *name,
 /* clang-format off */
 REACHES(exec, ONCE)
 REACHES(exec_background, ONCE)
-REACHES(exec_poll, ANY_TIMES)
+REACHES(exec_poll, READS)
 REACHES(exec_kill, ONCE)
-REACHES(file_read, ANY_TIMES)
-REACHES(file_write, ANY_TIMES)
+REACHES(file_read, READS)
+REACHES(file_write, AGAIN)
 REACHES(file_edit, ONCE)
-REACHES(list_dir, ANY_TIMES)
-REACHES(set_env, ANY_TIMES)
+REACHES(list_dir, READS)
+REACHES(set_env, AGAIN)
 /* clang-format on */

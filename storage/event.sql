@@ -7,7 +7,7 @@ SELECT e.seq, e.at, e.kind, e.team, e.actor, e.via, e.subject, e.target, e.detai
 	t.name AS team_name, a.name AS actor_name
 FROM event e LEFT JOIN team t ON t.id = e.team LEFT JOIN agent a ON a.id = e.actor
 WHERE e.seq > :after AND (:team = 0 OR e.team = :team)
-	AND (:low = 0 OR e.kind BETWEEN :low AND :high)
+	AND (:low = 0 OR e.kind BETWEEN :low AND :high AND (:kinds >> (e.kind - :low)) & 1)
 ORDER BY e.seq LIMIT :limit;
 
 -- name: events_newest
@@ -15,7 +15,7 @@ ORDER BY e.seq LIMIT :limit;
 -- scan ok: the last rows only
 SELECT coalesce(min(seq), 1) - 1 AS seq FROM (
 	SELECT seq FROM event WHERE (:team = 0 OR team = :team)
-		AND (:low = 0 OR kind BETWEEN :low AND :high)
+		AND (:low = 0 OR kind BETWEEN :low AND :high AND (:kinds >> (kind - :low)) & 1)
 	ORDER BY seq DESC LIMIT :limit);
 
 -- name: event_first

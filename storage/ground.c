@@ -274,16 +274,18 @@ int ground_check(struct store *s, enum ground_look look, struct fault *f)
 	return say_lost(g, f);
 }
 
-void ground_leave(struct store *s)
+bool ground_owes(struct store *s)
 {
 	const struct ground *g = &s->ground;
-	ino_t wal;
+	struct stat st;
+	bool gone;
 
 	if (!s->db || !g->db)
-		return;
-	wal = inode_at(g->wal_path, g->dev);
-	if (db_trouble(s) || !header_holds(s) || (wal && wal != g->wal))
-		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		return false;
+	gone = stat(g->wal_path, &st) != 0;
+	if (!gone && (st.st_size == 0 || st.st_dev != g->dev || st.st_ino != g->wal))
+		return false;
+	return !db_trouble(s) && header_holds(s);
 }
 
 void ground_release(struct ground *g)

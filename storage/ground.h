@@ -53,9 +53,9 @@ int ground_note(struct store *s, struct fault *f);
 int ground_again(struct store *s, struct fault *f);
 /* Whether they are still those.  Once they are not, it stays so. */
 int ground_check(struct store *s, enum ground_look look, struct fault *f);
-/* Before the connection is closed: SQLite must not apply its WAL to a file that
- * is another one by now. */
-void ground_leave(struct store *s);
+/* Before the connection is closed: whether its WAL holds something, and may be applied
+ * to the file, which is not another one by now. */
+bool ground_owes(struct store *s);
 void ground_release(struct ground *g);
 
 #endif

@@ -1,4 +1,4 @@
--- What only a running host asks for.
+-- What only a running host asks for, or whoever waits without one.
 
 -- name: host_events
 -- row: host_event
@@ -22,6 +22,14 @@ SELECT s.alive_at, s.incarnation,
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state < 3) AS live
 FROM state s WHERE s.one = 1;
+
+-- name: next_lapse
+-- When the clock next changes something by itself; 0: nothing that runs out.
+SELECT coalesce(min(at), 0) AS at FROM (
+	SELECT min(lease_until) AS at FROM task
+	WHERE lease_until IS NOT NULL AND lease_until > :now
+	UNION ALL SELECT min(due_at) FROM delivery
+	WHERE due_at IS NOT NULL AND state < 3 AND due_at > :now);
 
 -- name: state_renew
 -- Whoever kept a cursor of the former state is told that it is of another one.

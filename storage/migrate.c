@@ -8,8 +8,6 @@ enum { WAIT_MS = 10000 }; /* for processes that have the state open */
 
 static int refuse_newer(struct store *s, int64_t version, struct fault *f)
 {
-	/* It stays as it is, its WAL too. */
-	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	fault_set(f, FAULT_UNAVAILABLE, "",
 		  "%s is of version %lld, this program knows "
 		  "versions up to %d",

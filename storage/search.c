@@ -100,8 +100,13 @@ bool search_is_busy(int rc)
 
 int search_failed(struct search *s, int rc, const char *what, struct fault *f)
 {
-	return fault_set(f, FAULT_UNAVAILABLE, "", "cannot %s the search index: %s", what,
-			 s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc));
+	fault_set(f, FAULT_UNAVAILABLE, "", "cannot %s the search index: %s", what,
+		  s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc));
+	if (search_is_busy(rc))
+		return fault_hint(f,
+				  "another program keeps search.db in the state folder "
+				  "locked: end it, then repeat");
+	return fault_hint(f, "remove search.db in the state folder: it is made anew");
 }
 
 sqlite3_stmt *search_stmt(struct search *s, int id)
@@ -157,28 +162,40 @@ int search_make(struct search *s)
 	return rc;
 }
 
-/* Makes the tables unless somebody else just did. */
-static int make_tables(struct search *s)
+/* Whether the tables are there: 1 or 0, or the negative of a result. */
+static int is_made(struct search *s)
 {
-	int version = 0, rc;
 	sqlite3_stmt *st = NULL;
-	char made[40];
+	int version = -1, rc;
 
 	if ((rc = sqlite3_prepare_v2(s->db, "PRAGMA user_version", -1, &st, NULL)))
-		return rc;
-	rc = sqlite3_step(st);
-	version = rc == SQLITE_ROW ? sqlite3_column_int(st, 0) : -1;
+		return -rc;
+	if ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		version = sqlite3_column_int(st, 0);
 	sqlite3_finalize(st);
-	if (rc != SQLITE_ROW)
-		return rc;
-	if (version == SEARCH_VERSION)
-		return SQLITE_OK;
-	rc = search_make(s);
-	snprintf(made, sizeof(made), "PRAGMA user_version=%d", SEARCH_VERSION);
-	return rc ? rc : search_exec(s, made);
+	return rc == SQLITE_ROW ? version == SEARCH_VERSION : -rc;
 }
 
-int search_connect(struct search *s)
+/* Makes the tables unless somebody else just did.  What is made already is opened
+ * without a lock that another one may hold. */
+static int make_tables(struct search *s)
+{
+	char made[60];
+	int rc = is_made(s);
+
+	if (rc)
+		return rc < 0 ? -rc : SQLITE_OK;
+	if ((rc = search_exec(s, "BEGIN IMMEDIATE")))
+		return rc;
+	if ((rc = is_made(s)) < 0)
+		return -rc;
+	snprintf(made, sizeof(made), "PRAGMA user_version=%d", SEARCH_VERSION);
+	if (rc == 0 && ((rc = search_make(s)) || (rc = search_exec(s, made))))
+		return rc;
+	return search_exec(s, "COMMIT");
+}
+
+int search_connect(struct search *s, int patience_ms)
 {
 	int rc;
 
@@ -192,11 +209,10 @@ int search_connect(struct search *s)
 	sqlite_defend(s->db);
 	sqlite3_extended_result_codes(s->db, 1);
 	/* Making it is worth a wait; indexing is not. */
-	sqlite3_busy_timeout(s->db, 5000);
+	sqlite3_busy_timeout(s->db, patience_ms);
 	if ((rc = search_exec(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
-				 "PRAGMA cache_size=-1024; BEGIN IMMEDIATE")) ||
-	    (rc = make_tables(s)) || (rc = search_exec(s, "COMMIT")) ||
-	    (rc = search_words_open(s)))
+				 "PRAGMA cache_size=-1024")) ||
+	    (rc = make_tables(s)) || (rc = search_words_open(s)))
 		return rc;
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	return SQLITE_OK;
@@ -229,6 +245,36 @@ static void read_boot(char out[37])
 		close(fd);
 }
 
+static int64_t clock_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Many may make it at once, and turning the WAL on does not wait. */
+static int connect_by(struct search *s, int64_t until)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	bool threw = false;
+
+	for (;;) {
+		int64_t left = until - clock_ms();
+		int rc = search_connect(s, left > 0 ? (int)left : 0);
+
+		if (search_is_damage(rc) && !threw) {
+			search_throw_away(s);
+			threw = true;
+			continue;
+		}
+		if (!search_is_busy(rc) || clock_ms() >= until)
+			return rc;
+		disconnect(s);
+		nanosleep(&pause, NULL);
+	}
+}
+
 int search_open(struct search **out, const char *dir, struct fault *f)
 {
 	struct search *s = calloc(1, sizeof(*s));
@@ -237,19 +283,7 @@ int search_open(struct search **out, const char *dir, struct fault *f)
 	if (!s || (dir && asprintf(&s->path, "%s/search.db", dir) < 0))
 		abort();
 	read_boot(s->boot);
-	rc = search_connect(s);
-	/* Many may make it at once, and turning the WAL on does not wait. */
-	for (int tries = 0; search_is_busy(rc) && tries < 50; tries++) {
-		const struct timespec pause = { .tv_nsec = 10000000 };
-
-		disconnect(s);
-		nanosleep(&pause, NULL);
-		rc = search_connect(s);
-	}
-	if (search_is_damage(rc)) {
-		search_throw_away(s);
-		rc = search_connect(s);
-	}
+	rc = connect_by(s, clock_ms() + SEARCH_OPEN_MS);
 	if (rc != SQLITE_OK) {
 		search_failed(s, rc, "open", f);
 		search_close(s);

@@ -384,7 +384,7 @@ int search_step(struct search *s, struct store *store, int64_t budget_ms,
 	rc = feed_all(&feed);
 	if (search_is_damage(rc)) {
 		search_throw_away(s);
-		if ((rc = search_connect(s)) == SQLITE_OK)
+		if ((rc = search_connect(s, SEARCH_OPEN_MS)) == SQLITE_OK)
 			rc = feed_all(&feed);
 	}
 	*indexed_to = fits(&feed) && feed.place.whole ? feed.place.event : 0;

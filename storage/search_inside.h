@@ -67,7 +67,11 @@ extern const char search_schema[], search_drop[];
 extern const char search_vault_schema[], search_vault_drop[];
 int search_make(struct search *s); /* drops all of them and makes them anew */
 
-int search_connect(struct search *s); /* an SQLite result; makes the tables */
+/* Patience with all that may be in the way of opening it. */
+enum { SEARCH_OPEN_MS = 500 };
+
+/* An SQLite result; makes the tables where they are not there. */
+int search_connect(struct search *s, int patience_ms);
 void search_throw_away(struct search *s); /* disconnects and removes the files */
 
 sqlite3_stmt *search_stmt(struct search *s, int id); /* NULL: see sqlite3_errcode() */

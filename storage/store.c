@@ -151,6 +151,7 @@ static int connect_file(struct store *s, struct fault *f)
 	sqlite_defend(s->db);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	return 0;
 }
 
@@ -180,13 +181,25 @@ static int tune(struct store *s, struct fault *f)
 	return s->flags & STORE_READ ? store_exec(s, "PRAGMA query_only = ON", f) : 0;
 }
 
+/* The last one that has the state open copies the WAL into the file, so that the next one
+ * has nothing to read anew and the WAL does not grow.  SQLite would do this when it closes
+ * the file, which no `sqlite3` may read meanwhile, and would remove -wal and -shm. */
+static void copy_wal(struct store *s)
+{
+	if (!ground_owes(s) || !turn_last(&s->turn))
+		return;
+	sqlite3_busy_timeout(s->db, 0);
+	sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	turn_share(&s->turn);
+}
+
 static void disconnect(struct store *s)
 {
 	int rc;
 
-	ground_leave(s);
 	kept_forget(&s->kept);
 	stmt_release_all(s);
+	copy_wal(s);
 	rc = sqlite3_close(s->db);
 	assert(rc == SQLITE_OK);
 	(void)rc;
@@ -515,6 +528,26 @@ int store_restart_wal(struct store *s, int ms, struct fault *f)
 const char *store_path(const struct store *s)
 {
 	return s->path;
+}
+
+bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	const bool waits = wait_ms > 0;
+	struct turn_holder first, now;
+
+	if (!turn_holder(&s->turn, TURN_WRITE, &first))
+		return false;
+	for (now = first; !now.stopped && wait_ms > 0; wait_ms -= 20) {
+		nanosleep(&pause, NULL);
+		if (!turn_holder(&s->turn, TURN_WRITE, &now) ||
+		    strcmp(now.name, first.name) != 0)
+			return false;
+	}
+	if (!now.stopped && !waits)
+		return false;
+	snprintf(who, size, "%s", now.name);
+	return true;
 }
 
 void store_fail(struct store *s, long after, int sqlite_result)

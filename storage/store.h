@@ -68,6 +68,11 @@ int64_t store_changes(const struct store *s);
  * transaction begins any more, each says why, and the store can but be closed. */
 bool store_lost(struct store *s);
 
+/* Whether somebody keeps the state from being written: a process that is stopped in its
+ * transaction, or (wait_ms > 0) whoever is found in it at each look for so long.  Names
+ * it, such as `12 (cadre mcp)`. */
+bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size);
+
 /* --- statements: use the macros of core/call.h ------------------------------ */
 
 struct query {

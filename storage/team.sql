@@ -143,5 +143,5 @@ UPDATE assignment SET state = 3 WHERE team = :team AND state < 2;
 UPDATE result SET collected_at = :now WHERE team = :team AND collected_at IS NULL;
 
 -- name: team_end_workspaces
-UPDATE workspace SET state = 4, changed_at = :now
+UPDATE workspace SET state = 4, changed_at = :now, link_token = NULL
 WHERE team = :team AND state < 4 RETURNING id;

@@ -1,16 +1,17 @@
 #include "storage/turn.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Whoever waits for a host gives it ten seconds. */
+enum { WRITE_MS = 8000, OPEN_MS = 20000 };
 
 int turn_open(struct turn *t, int dir, struct fault *f)
 {
@@ -49,14 +50,111 @@ static int lock(const struct turn *t, int command, enum turn_byte byte, short ty
 	return rc;
 }
 
+static int64_t monotonic_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* --- waiting --------------------------------------------------------------------- */
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+static void install_alarm(void)
+{
+	struct sigaction now, alarm = { .sa_handler = on_alarm };
+
+	if (!sigaction(SIGRTMIN, NULL, &now) && now.sa_handler == SIG_DFL)
+		sigaction(SIGRTMIN, &alarm, NULL);
+}
+
+/* Interrupts this thread at `until`, and then again and again: it may not wait yet. */
+static bool start_alarm(timer_t *timer, int64_t until)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct sigevent to = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN };
+	const int64_t left = until - monotonic_ms();
+	struct itimerspec when = { .it_interval.tv_nsec = 50000000 };
+
+	pthread_once(&once, install_alarm);
+	to._sigev_un._tid = gettid();
+	when.it_value.tv_sec = left > 0 ? left / 1000 : 0;
+	when.it_value.tv_nsec = left > 0 ? left % 1000 * 1000000 + 1 : 1;
+	if (timer_create(CLOCK_MONOTONIC, &to, timer))
+		return false;
+	timer_settime(*timer, 0, &when, NULL);
+	return true;
+}
+
+/* Waits in the kernel's queue, since polling has no order; only who must wait pays for
+ * an alarm.  ETIMEDOUT when it is not free at `until`. */
+static int wait_lock(const struct turn *t, enum turn_byte byte, short type, int64_t until)
+{
+	struct flock l = {
+		.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+	};
+	sigset_t alarm, before;
+	timer_t timer;
+	int rc, why;
+
+	if (!start_alarm(&timer, until))
+		return -1;
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGRTMIN);
+	pthread_sigmask(SIG_UNBLOCK, &alarm, &before);
+	while ((rc = fcntl(t->lock, F_OFD_SETLKW, &l)) < 0 && errno == EINTR)
+		if (monotonic_ms() >= until) {
+			errno = ETIMEDOUT;
+			break;
+		}
+	why = errno;
+	timer_delete(timer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = why;
+	return rc;
+}
+
+static int held_too_long(const struct turn *t, enum turn_byte byte, int ms,
+			 struct fault *f)
+{
+	bool writes = byte == TURN_NEXT || byte == TURN_WRITE;
+	struct turn_holder who;
+
+	if (!turn_holder(t, writes ? TURN_WRITE : byte, &who))
+		turn_holder(t, byte, &who);
+	fault_set(f, FAULT_UNAVAILABLE, "",
+		  "process %.120s%s has kept the state from being %s for %d s", who.name,
+		  who.stopped ? ", which is stopped," : "", writes ? "written" : "opened",
+		  ms / 1000);
+	return fault_hint(f, who.stopped
+				     ? "let it go on (kill -CONT, fg), or end it: what "
+				       "was acknowledged is kept"
+				     : "see what it does, or end it: what was "
+				       "acknowledged is kept");
+}
+
+static int lock_for(struct turn *t, enum turn_byte byte, short type, int ms,
+		    struct fault *f)
+{
+	if (t->lock < 0 || lock(t, F_OFD_SETLK, byte, type) == 0)
+		return 0;
+	if ((errno == EAGAIN || errno == EACCES) &&
+	    wait_lock(t, byte, type, monotonic_ms() + ms) == 0)
+		return 0;
+	if (errno == ETIMEDOUT)
+		return held_too_long(t, byte, ms, f);
+	return fault_set(f, FAULT_UNAVAILABLE, "", "cannot lock state.lock: %s",
+			 strerror(errno));
+}
+
 int turn_lock(struct turn *t, enum turn_byte byte, bool exclusive, struct fault *f)
 {
-	if (t->lock < 0)
-		return 0;
-	if (lock(t, F_OFD_SETLKW, byte, exclusive ? F_WRLCK : F_RDLCK) < 0)
-		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot lock state.lock: %s",
-				 strerror(errno));
-	return 0;
+	return lock_for(t, byte, exclusive ? F_WRLCK : F_RDLCK, OPEN_MS, f);
 }
 
 void turn_unlock(struct turn *t, enum turn_byte byte)
@@ -65,75 +163,6 @@ void turn_unlock(struct turn *t, enum turn_byte byte)
 
 	assert(rc == 0);
 	(void)rc;
-}
-
-/* Whether process `pid` has state.lock open otherwise than through `t`. */
-static bool process_holds(const struct turn *t, const struct stat *want, long pid)
-{
-	char path[64];
-	struct dirent *e;
-	struct stat st;
-	bool found = false;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
-	d = opendir(path);
-	while (d && !found && (e = readdir(d)))
-		found = fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
-			st.st_ino == want->st_ino && st.st_dev == want->st_dev &&
-			(pid != getpid() || strtol(e->d_name, NULL, 10) != t->lock);
-	if (d)
-		closedir(d);
-	return found;
-}
-
-/* A process by number and command line, such as `12 (cadre mcp)`, cut if long. */
-static void name_process(long pid, char *out, size_t size)
-{
-	char path[64], words[40] = "";
-	int fd, n;
-
-	snprintf(path, sizeof(path), "/proc/%ld/cmdline", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : (int)read(fd, words, sizeof(words) - 1);
-	if (fd >= 0)
-		close(fd);
-	for (int i = 0; i < n - 1; i++)
-		if ((unsigned char)words[i] < ' ' || words[i] == 127)
-			words[i] = ' ';
-	snprintf(out, size, "%ld (%s)", pid, words);
-}
-
-/* OFD locks have no owner that the kernel would name, but whoever has
- * state.lock open has the state open. */
-static void name_holders(const struct turn *t, char *out, size_t size)
-{
-	struct stat want;
-	struct dirent *e;
-	size_t len = 0;
-	DIR *d = fstat(t->lock, &want) == 0 ? opendir("/proc") : NULL;
-
-	snprintf(out, size, "(not seen from here)");
-	while (d && (e = readdir(d)) && len + 80 < size) {
-		long pid = strtol(e->d_name, NULL, 10);
-		char name[80];
-
-		if (pid <= 0 || !process_holds(t, &want, pid))
-			continue;
-		name_process(pid, name, sizeof(name));
-		len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
-					name);
-	}
-	if (d)
-		closedir(d);
-}
-
-static int64_t monotonic_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *f)
@@ -149,7 +178,7 @@ int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *
 			return fault_set(f, FAULT_UNAVAILABLE, "",
 					 "cannot lock state.lock: %s", strerror(errno));
 		if (monotonic_ms() >= until) {
-			name_holders(t, pids, sizeof(pids));
+			turn_name_openers(t, pids, sizeof(pids));
 			fault_set(f, FAULT_UNAVAILABLE, "",
 				  "%s, but processes have it open: %s", why, pids);
 			return fault_hint(f, "stop them (a host: `cadre down`), then "
@@ -165,16 +194,27 @@ int turn_alone(struct turn *t, long wait_ms, struct fault *f)
 	return turn_alone_for(t, wait_ms, "the state must be migrated", f);
 }
 
+bool turn_last(struct turn *t)
+{
+	return t->lock >= 0 && lock(t, F_OFD_SETLK, TURN_VERSION, F_WRLCK) == 0;
+}
+
+void turn_share(struct turn *t)
+{
+	int rc = lock(t, F_OFD_SETLK, TURN_VERSION, F_RDLCK);
+
+	assert(rc == 0);
+	(void)rc;
+}
+
 int turn_take(struct turn *t, struct fault *f)
 {
-	if (turn_lock(t, TURN_NEXT, true, f) < 0)
+	if (lock_for(t, TURN_NEXT, F_WRLCK, WRITE_MS, f) < 0)
 		return f->code;
-	if (turn_lock(t, TURN_WRITE, true, f) < 0) {
+	lock_for(t, TURN_WRITE, F_WRLCK, WRITE_MS, f);
+	if (t->lock >= 0)
 		turn_unlock(t, TURN_NEXT);
-		return f->code;
-	}
-	turn_unlock(t, TURN_NEXT);
-	return 0;
+	return f->code;
 }
 
 void turn_give(struct turn *t)

@@ -14,6 +14,7 @@
 #define TURN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "core/fault.h"
 
@@ -32,7 +33,7 @@ struct turn {
 int turn_open(struct turn *t, int dir, struct fault *f);
 void turn_close(struct turn *t);
 
-/* Waits for the lock; a failure is one of the file system. */
+/* Waits for the lock, 20 s at most; then `unavailable`, which names its holder. */
 int turn_lock(struct turn *t, enum turn_byte byte, bool exclusive, struct fault *f);
 void turn_unlock(struct turn *t, enum turn_byte byte);
 /* Takes the version byte alone to migrate, within `wait_ms`; else `unavailable`, which
@@ -41,8 +42,25 @@ int turn_alone(struct turn *t, long wait_ms, struct fault *f);
 /* The same for another reason, which the fault says. */
 int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *f);
 
-int turn_take(struct turn *t, struct fault *f); /* to write */
+/* Whether no other connection has the state open, which stays so until turn_share(). */
+bool turn_last(struct turn *t);
+void turn_share(struct turn *t);
+
+/* To write: waits for eight seconds at most, then the same. */
+int turn_take(struct turn *t, struct fault *f);
 void turn_give(struct turn *t);
 void turn_ring(struct turn *t);
+
+/* turn_who.c: */
+/* A process by number and command line, such as `12 (cadre mcp)`, cut if long. */
+struct turn_holder {
+	char name[80];
+	bool stopped; /* by Ctrl-Z or a debugger */
+};
+
+/* Who holds a byte for itself: false when nobody does, or nobody that is seen. */
+bool turn_holder(const struct turn *t, enum turn_byte byte, struct turn_holder *out);
+/* Names who else has the state open: whoever has state.lock open. */
+void turn_name_openers(const struct turn *t, char *out, size_t size);
 
 #endif

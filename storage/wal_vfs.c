@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/passing.h"
+
 enum {
 	WAL_HEADER = 32,
 	FRAME_HEADER = 24,
@@ -20,8 +22,7 @@ struct gatherer {
 };
 
 struct wal {
-	sqlite3_file base;
-	sqlite3_file *real; /* behind this struct */
+	struct passing to; /* the file behind this struct */
 	char *data; /* not written yet, or NULL */
 	int n;
 	sqlite3_int64 at; /* place of data[0] in the file */
@@ -41,7 +42,8 @@ static int flush(struct wal *w)
 
 	w->n = 0;
 	w->commits = false;
-	return n ? w->real->pMethods->xWrite(w->real, w->data, n, w->at) : SQLITE_OK;
+	return n ? w->to.real->pMethods->xWrite(w->to.real, w->data, n, w->at)
+		 : SQLITE_OK;
 }
 
 /* The header of a frame: its second number is 0 unless the frame commits. */
@@ -63,7 +65,7 @@ static int wal_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
 		rc = flush(w);
 	if (rc == SQLITE_OK && (n > ROOM || at < WAL_HEADER)) {
 		rc = flush(w);
-		return rc ? rc : w->real->pMethods->xWrite(w->real, data, n, at);
+		return rc ? rc : w->to.real->pMethods->xWrite(w->to.real, data, n, at);
 	}
 	if (rc != SQLITE_OK)
 		return rc;
@@ -81,28 +83,28 @@ static int wal_read(sqlite3_file *f, void *data, int n, sqlite3_int64 at)
 	struct wal *w = of(f);
 	int rc = at < w->at + w->n && at + n > w->at ? flush(w) : SQLITE_OK;
 
-	return rc ? rc : w->real->pMethods->xRead(w->real, data, n, at);
+	return rc ? rc : w->to.real->pMethods->xRead(w->to.real, data, n, at);
 }
 
 static int wal_sync(sqlite3_file *f, int flags)
 {
 	int rc = flush(of(f));
 
-	return rc ? rc : of(f)->real->pMethods->xSync(of(f)->real, flags);
+	return rc ? rc : of(f)->to.real->pMethods->xSync(of(f)->to.real, flags);
 }
 
 static int wal_truncate(sqlite3_file *f, sqlite3_int64 size)
 {
 	int rc = flush(of(f));
 
-	return rc ? rc : of(f)->real->pMethods->xTruncate(of(f)->real, size);
+	return rc ? rc : of(f)->to.real->pMethods->xTruncate(of(f)->to.real, size);
 }
 
 static int wal_size(sqlite3_file *f, sqlite3_int64 *size)
 {
 	int rc = flush(of(f));
 
-	return rc ? rc : of(f)->real->pMethods->xFileSize(of(f)->real, size);
+	return rc ? rc : of(f)->to.real->pMethods->xFileSize(of(f)->to.real, size);
 }
 
 /* What was gathered belongs to no commit. */
@@ -110,42 +112,50 @@ static int wal_close(sqlite3_file *f)
 {
 	free(of(f)->data);
 	of(f)->data = NULL;
-	return of(f)->real->pMethods->xClose(of(f)->real);
+	return of(f)->to.real->pMethods->xClose(of(f)->to.real);
 }
 
-/* --- passed on ------------------------------------------------------------------- */
+/* --- the file of the database -------------------------------------------------------- */
 
-static int wal_lock(sqlite3_file *f, int level)
+/* Bytes of the shared memory that SQLite locks ("WAL-mode File Format"): 1 copies the
+ * WAL, 2 says that somebody reads it to make the shared memory anew. */
+enum { RECOVER_BYTE = 2 };
+
+/* Byte 2 keeps nobody out: that one process alone reads the WAL is up to byte 0.  It only
+ * makes a reader without a busy timeout, such as `sqlite3`, answer "database is locked"
+ * at once, where it else tries again for ten seconds.  So it is left alone. */
+static int db_shm_lock(sqlite3_file *f, int at, int n, int flags)
 {
-	return of(f)->real->pMethods->xLock(of(f)->real, level);
+	if (flags & SQLITE_SHM_EXCLUSIVE) {
+		if (at + n - 1 == RECOVER_BYTE)
+			n--;
+		if (n == 0)
+			return SQLITE_OK;
+	}
+	return passing_shm_lock(f, at, n, flags);
 }
 
-static int wal_unlock(sqlite3_file *f, int level)
-{
-	return of(f)->real->pMethods->xUnlock(of(f)->real, level);
-}
+static const sqlite3_io_methods db_methods = {
+	.iVersion = 2, /* without mmap of the file, as the store has it */
+	.xClose = passing_close,
+	.xRead = passing_read,
+	.xWrite = passing_write,
+	.xTruncate = passing_truncate,
+	.xSync = passing_sync,
+	.xFileSize = passing_size,
+	.xLock = passing_lock,
+	.xUnlock = passing_unlock,
+	.xCheckReservedLock = passing_check_lock,
+	.xFileControl = passing_control,
+	.xSectorSize = passing_sector,
+	.xDeviceCharacteristics = passing_character,
+	.xShmMap = passing_shm_map,
+	.xShmLock = db_shm_lock,
+	.xShmBarrier = passing_shm_barrier,
+	.xShmUnmap = passing_shm_unmap,
+};
 
-static int wal_check_lock(sqlite3_file *f, int *reserved)
-{
-	return of(f)->real->pMethods->xCheckReservedLock(of(f)->real, reserved);
-}
-
-static int wal_control(sqlite3_file *f, int op, void *arg)
-{
-	return of(f)->real->pMethods->xFileControl(of(f)->real, op, arg);
-}
-
-static int wal_sector(sqlite3_file *f)
-{
-	return of(f)->real->pMethods->xSectorSize(of(f)->real);
-}
-
-static int wal_character(sqlite3_file *f)
-{
-	return of(f)->real->pMethods->xDeviceCharacteristics(of(f)->real);
-}
-
-static const sqlite3_io_methods methods = {
+static const sqlite3_io_methods wal_methods = {
 	.iVersion = 1, /* a WAL has no shared memory of its own */
 	.xClose = wal_close,
 	.xRead = wal_read,
@@ -153,12 +163,12 @@ static const sqlite3_io_methods methods = {
 	.xTruncate = wal_truncate,
 	.xSync = wal_sync,
 	.xFileSize = wal_size,
-	.xLock = wal_lock,
-	.xUnlock = wal_unlock,
-	.xCheckReservedLock = wal_check_lock,
-	.xFileControl = wal_control,
-	.xSectorSize = wal_sector,
-	.xDeviceCharacteristics = wal_character,
+	.xLock = passing_lock,
+	.xUnlock = passing_unlock,
+	.xCheckReservedLock = passing_check_lock,
+	.xFileControl = passing_control,
+	.xSectorSize = passing_sector,
+	.xDeviceCharacteristics = passing_character,
 };
 
 /* --- the VFS ---------------------------------------------------------------------- */
@@ -173,13 +183,13 @@ static int gatherer_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, in
 	f->pMethods = NULL;
 	if (!below)
 		return SQLITE_CANTOPEN;
-	if (!(flags & SQLITE_OPEN_WAL))
+	if (!(flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_DB)))
 		return below->xOpen(below, name, f, flags, out_flags);
-	*w = (struct wal){ .real = (sqlite3_file *)(w + 1) };
-	rc = below->xOpen(below, name, w->real, flags, out_flags);
+	*w = (struct wal){ .to.real = (sqlite3_file *)(w + 1) };
+	rc = below->xOpen(below, name, w->to.real, flags, out_flags);
 	/* SQLite closes what has methods, even after a failure. */
-	if (w->real->pMethods)
-		f->pMethods = &methods;
+	if (w->to.real->pMethods)
+		f->pMethods = flags & SQLITE_OPEN_WAL ? &wal_methods : &db_methods;
 	return rc;
 }
 

@@ -283,8 +283,8 @@ int client_timeout(const struct client *c)
 
 		if (t->due)
 			return 0;
-		if (t->call && c->looked_at + LOOK_MS < at)
-			at = c->looked_at + LOOK_MS;
+		if (t->call && direct_next_look(c) < at)
+			at = direct_next_look(c);
 		next = at < next ? at : next;
 	}
 	if (next == INT64_MAX)

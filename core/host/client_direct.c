@@ -64,7 +64,7 @@ static void close_stores(struct client *c)
 		close(c->bell);
 	c->reader = c->store = NULL;
 	c->bell = -1;
-	c->looked_at = 0;
+	c->looked_at = c->lapse_at = 0;
 	c->lost = false;
 }
 
@@ -117,11 +117,40 @@ static void wake_all(struct client *c)
 		t->due |= t->call != NULL;
 }
 
+/* Without a host nobody writes an end down at its instant: whoever waits looks up
+ * itself when the next one is. */
+static void note_lapse(struct client *c, const struct call *call)
+{
+	struct call look = { .store = call->store, .now = call->now };
+	struct next_lapse_row next = { 0 };
+
+	if (store_begin(look.store, false, &look.fault) < 0)
+		return;
+	if (sql_row(&look, next_lapse, &next, .now = look.now) > 0)
+		c->lapse_at = next.at;
+	store_rollback(look.store);
+	arena_release(&look.arena);
+}
+
+int64_t direct_next_look(const struct client *c)
+{
+	int64_t next = c->looked_at + LOOK_MS, left = c->lapse_at - home_now();
+
+	if (!c->lapse_at || left >= LOOK_MS)
+		return next;
+	left = client_now() + (left > 0 ? left : 0);
+	return left < next ? left : next;
+}
+
 void direct_look(struct client *c, bool rung)
 {
 	char data[4096];
 	int64_t now = client_now(), version;
 
+	if (c->lapse_at && c->lapse_at <= home_now()) {
+		c->lapse_at = 0;
+		wake_all(c);
+	}
 	if (!rung && now < c->looked_at + LOOK_MS)
 		return;
 	while (rung && read(c->bell, data, sizeof(data)) > 0)
@@ -252,6 +281,7 @@ void direct_run(struct client *c, struct ticket *t)
 	c->owes_mirror |= writes;
 	if (call->wait_on && client_now() < t->until) {
 		call->waited = true;
+		note_lapse(c, call);
 		return;
 	}
 	if (call->renew)

@@ -47,6 +47,8 @@ struct client {
 	struct store *store, *reader;
 	int bell; /* inotify, or -1 */
 	int64_t version, looked_at; /* of the data; when asked for, 0: nobody waits */
+	int64_t lapse_at; /* home_now() when a lease or a life ends next; 0: none, or
+			     nobody waits */
 	bool owes_mirror;
 	bool lost; /* what store and reader have open is not there any more */
 	struct debt *debts;
@@ -79,8 +81,11 @@ void socket_settle(struct client *c, struct link *l, int64_t number, bool arrive
 
 /* client_direct.c: */
 void direct_start(struct client *c, struct ticket *t);
-/* Looks whether somebody committed; marks the parked calls then. */
+/* Looks whether somebody committed, or a lease or a life has ended; marks the parked
+ * calls then. */
 void direct_look(struct client *c, bool rung);
+/* client_now() when a parked call has to look at the latest. */
+int64_t direct_next_look(const struct client *c);
 void direct_run(struct client *c, struct ticket *t);
 void direct_close(struct client *c);
 void direct_undo(struct client *c, const struct given *given);

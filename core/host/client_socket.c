@@ -94,9 +94,12 @@ static void say_hello(const struct client *c, struct link *l)
 static struct link *link_open(struct client *c)
 {
 	int fd = socket_connect(c->o.home->socket);
-	struct link *l = fd < 0 ? NULL : calloc(1, sizeof(*l));
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = l };
+	struct epoll_event event = { .events = EPOLLIN };
+	struct link *l;
 
+	if (fd < 0 && home_follow(c->o.home))
+		fd = socket_connect(c->o.home->socket);
+	event.data.ptr = l = fd < 0 ? NULL : calloc(1, sizeof(*l));
 	if (!l || epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event)) {
 		if (fd >= 0)
 			close(fd);

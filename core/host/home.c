@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -409,87 +408,4 @@ int home_make_run(const struct home *h, struct fault *f)
 	memcpy(path, h->run, sizeof(path));
 	paths_up(path);
 	return make_private(path, f) < 0 ? (int)f->code : make_private(h->run, f);
-}
-
-/* When a process started, in ticks after boot: tells it from a later one with
- * its number.  0 when there is none; one that has ended is none, reaped or not. */
-static long long started_at(pid_t pid)
-{
-	char path[40], line[1024];
-	long long start = 0;
-	char *s;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (!paths_line(path, line, sizeof(line)) || !(s = strrchr(line, ')')) ||
-	    strncmp(s, ") Z", 3) == 0 || strncmp(s, ") X", 3) == 0)
-		return 0;
-	/* State is field 3, the start time field 22. */
-	for (int field = 2; field < 22 && s; field++)
-		s = strchr(s + 1, ' ');
-	if (s)
-		start = strtoll(s, NULL, 10);
-	return start;
-}
-
-/* 0, or who holds it.  A host that was killed while it started a guest leaves a
- * child behind which holds the lock too, until it is the guest: that is waited for. */
-static int lock_whole(const struct home *h, int fd, pid_t *holder)
-{
-	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	for (int waited = 0;; waited += 20) {
-		if (!fcntl(fd, F_OFD_SETLK, &all))
-			return 0;
-		*holder = home_holder(h);
-		if (*holder || waited >= 2000)
-			return -1;
-		poll(NULL, 0, 20);
-	}
-}
-
-int home_hold(const struct home *h, struct fault *f)
-{
-	int fd = open(h->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	pid_t holder;
-
-	if (fd < 0) {
-		fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", h->lock);
-		return fault_hint(f, "a host needs to write in the state's folder");
-	}
-	if (lock_whole(h, fd, &holder)) {
-		fault_set(f, FAULT_CONFLICT, "", "a host runs already: process %d",
-			  (int)holder);
-		fault_hint(f, "stop it with `cadre down`");
-	} else if (ftruncate(fd, 0) ||
-		   dprintf(fd, "%d %lld\n", getpid(), started_at(getpid())) < 0) {
-		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", h->lock);
-	}
-	if (!f->code)
-		return fd;
-	close(fd);
-	return f->code;
-}
-
-pid_t home_holder(const struct home *h)
-{
-	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int fd = open(h->lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	char line[64] = "";
-	ssize_t n = 0;
-	long long start;
-	char *end;
-	pid_t pid;
-
-	if (fd < 0)
-		return 0;
-	if (fcntl(fd, F_OFD_GETLK, &all) || all.l_type == F_UNLCK)
-		n = 0;
-	else
-		n = read(fd, line, sizeof(line) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	pid = (pid_t)strtol(line, &end, 10);
-	start = strtoll(end, NULL, 10);
-	return pid > 0 && start && started_at(pid) == start ? pid : 0;
 }

@@ -8,7 +8,8 @@
  * $CADRE_SOCKET is the only door unless $CADRE_HOME is said too, and `dir` is
  * empty.  Sockets live in $XDG_RUNTIME_DIR/cadre/{id}/, else in a 0700 folder
  * of the user's below the temporary folder; {id} is made from the state
- * folder's device and inode.
+ * folder's device and inode.  Where a host has its socket stands in host.lock, since
+ * not everybody has the environment that the host was started in.
  */
 #ifndef HOME_H
 #define HOME_H
@@ -58,9 +59,15 @@ int home_init(struct home *h, const char *dir, const char *const *flags, struct 
 /* Makes the folder of the sockets, or sees that it is ours and 0700. */
 int home_make_run(const struct home *h, struct fault *f);
 
-/* The host's own: takes the lock and writes this process into it.  Returns the
- * descriptor that holds it until it is closed; a fault names the holder. */
-int home_hold(const struct home *h, struct fault *f);
+/* The host's own: takes the lock and writes this process and its socket into it, which
+ * stays where the host before had it while that folder is there: guests look for it
+ * there.  Returns the descriptor that holds the lock until it is closed; a fault names
+ * the holder. */
+int home_hold(struct home *h, struct fault *f);
+
+/* Looks where the host that runs has its socket: true when that is a socket of this
+ * user's, elsewhere than h->socket said, which says it now. */
+bool home_follow(struct home *h);
 
 /* The process that holds the lock, seen to be the one that took it; else 0. */
 pid_t home_holder(const struct home *h);

@@ -20,7 +20,7 @@
 struct network;
 
 struct host_options {
-	const struct home *home; /* borrowed */
+	struct home *home; /* borrowed */
 	int ready_fd; /* "ready\n" is written here once it answers; -1: none */
 	const char *program; /* starts guests; NULL: this program itself */
 	const struct network *network; /* of VMs; NULL: this machine's own */

@@ -3,9 +3,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <linux/fs.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -13,33 +14,65 @@
 
 #include "storage/durable.h"
 
-enum { DEPTH_MOST = 256, FILES_OPEN = 32 };
-
 static int failed(struct fault *f, const char *what, const char *name)
 {
 	return fault_set(f, FAULT_IO, "", "cannot %s %s: %s", what, name,
 			 strerror(errno));
 }
 
-/* The kernel copies, and shares blocks where it can; what it cannot do between
- * these two files goes through this process. */
-static int copy_bytes(int from, int to)
+/* A range by way of this process, where the kernel cannot between these two files. */
+static int copy_by_hand(int from, int to, off_t at, off_t end)
 {
 	char buffer[64 << 10];
-	ssize_t n, m;
+	ssize_t n = 1, m;
+
+	while (at < end && n > 0) {
+		size_t want = end - at < (off_t)sizeof(buffer) ? (size_t)(end - at)
+							       : sizeof(buffer);
+
+		n = pread(from, buffer, want, at);
+		for (ssize_t done = 0; done < n; done += m)
+			if ((m = pwrite(to, buffer + done, (size_t)(n - done),
+					at + done)) < 0)
+				return -1;
+		at += n > 0 ? n : 0;
+	}
+	return n < 0 ? -1 : 0;
+}
+
+static int copy_range(int from, int to, off_t at, off_t end)
+{
+	off_t in = at, out = at;
+	ssize_t n = 1;
+
+	while (in < end && n > 0)
+		n = copy_file_range(from, &in, to, &out, (size_t)(end - in), 0);
+	return n < 0 ? copy_by_hand(from, to, in, end) : 0;
+}
+
+/* The kernel shares blocks where it can; else it copies what is data, and holes stay
+ * holes. */
+static int copy_bytes(int from, int to, off_t size)
+{
+	off_t at = 0, end;
 
 	if (ioctl(to, FICLONE, from) == 0)
 		return 0;
-	do
-		n = copy_file_range(from, NULL, to, NULL, 1 << 30, 0);
-	while (n > 0);
-	if (n == 0)
-		return 0;
-	while ((n = read(from, buffer, sizeof(buffer))) > 0)
-		for (ssize_t at = 0; at < n; at += m)
-			if ((m = write(to, buffer + at, (size_t)(n - at))) < 0)
-				return -1;
-	return n < 0 ? -1 : 0;
+	while (at < size && (at = lseek(from, at, SEEK_DATA)) >= 0) {
+		if ((end = lseek(from, at, SEEK_HOLE)) < 0)
+			return -1;
+		if (copy_range(from, to, at, end))
+			return -1;
+		at = end;
+	}
+	/* ENXIO: the rest is a hole. */
+	return at < 0 && errno != ENXIO ? -1 : ftruncate(to, size);
+}
+
+/* A file that changes hands does not take along whose rights it gives. */
+static mode_t mode_for(const struct stat *st)
+{
+	return st->st_mode & (st->st_uid == geteuid() ? 07777 : 01777);
 }
 
 static int copy_content(int from, int to_dir, const char *name, struct fault *f)
@@ -52,7 +85,7 @@ static int copy_content(int from, int to_dir, const char *name, struct fault *f)
 	if (!S_ISREG(st.st_mode))
 		return fault_set(f, FAULT_IO, "", "%s is no file any more", name);
 	to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (to < 0 || copy_bytes(from, to) || fchmod(to, st.st_mode & 07777) ||
+	if (to < 0 || copy_bytes(from, to, st.st_size) || fchmod(to, mode_for(&st)) ||
 	    futimens(to, (const struct timespec[]){ st.st_atim, st.st_mtim }))
 		rc = failed(f, "copy", name);
 	if (to >= 0)
@@ -86,31 +119,92 @@ static int copy_link(int from_dir, int to_dir, const char *name, struct fault *f
 	return 0;
 }
 
-/* The directories that a walk stands in. */
-struct walk {
-	int in, out, depth;
-	const char *except;
+/* --- trees ----------------------------------------------------------------------- */
+
+/* A directory on the way down: it has two descriptors only while the walk stands in it,
+ * so that no tree is too deep; the way back up is `..`, and has to lead where the walk
+ * came from. */
+struct level {
+	struct level *up;
+	struct stat in, out;
+	char *names; /* of what is in it, each with its end; then an empty one */
+	char *next;
+	size_t size;
 };
 
-static int copy_dir(const struct walk *up, const char *from, const char *to,
-		    struct fault *f);
+struct copying {
+	struct level *level;
+	int in, out;
+	const char *except; /* in the topmost */
+};
 
-static int copy_entry(const struct walk *w, const char *name, struct fault *f)
+static int write_names(DIR *dir, FILE *names)
+{
+	struct dirent *e;
+
+	while (errno = 0, (e = readdir(dir)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			fwrite(e->d_name, 1, strlen(e->d_name) + 1, names);
+	return errno ? -1 : 0;
+}
+
+static int list_names(int fd, struct level *level)
+{
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = -1;
+	DIR *dir = own < 0 ? NULL : fdopendir(own);
+	FILE *names = dir ? open_memstream(&level->names, &level->size) : NULL;
+
+	if (names) {
+		rc = write_names(dir, names);
+		fputc('\0', names);
+		if (fclose(names))
+			rc = -1;
+	}
+	if (dir)
+		closedir(dir);
+	else if (own >= 0)
+		close(own);
+	level->next = level->names;
+	return rc;
+}
+
+static void stand_in(struct copying *c, int in, int out)
+{
+	if (c->in >= 0)
+		close(c->in);
+	if (c->out >= 0)
+		close(c->out);
+	c->in = in;
+	c->out = out;
+}
+
+static int enter(struct copying *c, const char *from, const char *to, struct fault *f)
+{
+	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (c->level ? O_NOFOLLOW : 0);
+	const int in_at = c->level ? c->in : AT_FDCWD,
+		  out_at = c->level ? c->out : AT_FDCWD;
+	struct level *level = calloc(1, sizeof(*level));
+	int in = openat(in_at, from, how), out = -1;
+
+	if (!level)
+		abort();
+	level->up = c->level;
+	if (in < 0 || fstat(in, &level->in) || list_names(in, level))
+		failed(f, "read", from);
+	else if (mkdirat(out_at, to, 0700) || (out = openat(out_at, to, how)) < 0 ||
+		 fstat(out, &level->out))
+		failed(f, "make", to);
+	c->level = level;
+	stand_in(c, in, out);
+	return f->code;
+}
+
+static bool is_same(int fd, const struct stat *want)
 {
 	struct stat st;
 
-	if (!strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, w->except))
-		return 0;
-	if (fstatat(w->in, name, &st, AT_SYMLINK_NOFOLLOW))
-		/* It may have been removed since; that is no fault of ours. */
-		return errno == ENOENT ? 0 : failed(f, "read", name);
-	if (S_ISDIR(st.st_mode))
-		return copy_dir(w, name, name, f);
-	if (S_ISLNK(st.st_mode))
-		return copy_link(w->in, w->out, name, f);
-	if (S_ISREG(st.st_mode))
-		return file_copy(w->in, w->out, name, f);
-	return 0;
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == want->st_ino &&
+	       st.st_dev == want->st_dev;
 }
 
 /* The last thing done to a copied directory: what is put in it changes these. */
@@ -118,71 +212,82 @@ static int finish_dir(int dir, const struct stat *st)
 {
 	const struct timespec times[2] = { st->st_atim, st->st_mtim };
 
-	return fchmod(dir, (st->st_mode & 07777) | 0700) || futimens(dir, times);
+	return fchmod(dir, mode_for(st) | 0700) || futimens(dir, times);
 }
 
-static int copy_entries(DIR *dir, const struct walk *w, struct fault *f)
+static struct level *drop_level(struct level *level)
 {
-	struct dirent *e;
+	struct level *up = level->up;
+
+	free(level->names);
+	free(level);
+	return up;
+}
+
+static int leave(struct copying *c, struct fault *f)
+{
+	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	int in = -1, out = -1;
+
+	if (finish_dir(c->out, &c->level->in))
+		return failed(f, "make", "a directory");
+	c->level = drop_level(c->level);
+	if (c->level) {
+		in = openat(c->in, "..", how);
+		out = openat(c->out, "..", how);
+		if (!is_same(in, &c->level->in) || !is_same(out, &c->level->out))
+			fault_set(f, FAULT_IO, "",
+				  "a directory was moved while it was copied");
+	}
+	stand_in(c, in, out);
+	return f->code;
+}
+
+static int copy_entry(struct copying *c, const char *name, struct fault *f)
+{
+	struct stat st;
+
+	if (!c->level->up && strcmp(name, c->except) == 0)
+		return 0;
+	if (fstatat(c->in, name, &st, AT_SYMLINK_NOFOLLOW))
+		/* It may have been removed since; that is no fault of ours. */
+		return errno == ENOENT ? 0 : failed(f, "read", name);
+	if (S_ISDIR(st.st_mode))
+		return enter(c, name, name, f);
+	if (S_ISLNK(st.st_mode))
+		return copy_link(c->in, c->out, name, f);
+	if (S_ISREG(st.st_mode))
+		return file_copy(c->in, c->out, name, f);
+	return 0;
+}
+
+static int copy_all(struct copying *c, struct fault *f)
+{
 	int rc = 0;
 
-	while (rc == 0 && (e = readdir(dir)))
-		rc = copy_entry(w, e->d_name, f);
-	return rc;
-}
+	while (rc == 0 && c->level) {
+		const char *name = c->level->next;
 
-static int copy_dir(const struct walk *up, const char *from, const char *to,
-		    struct fault *f)
-{
-	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (up->depth ? O_NOFOLLOW : 0);
-	struct walk w = { -1, -1, up->depth + 1, up->except };
-	DIR *dir = NULL;
-	struct stat st;
-	int rc;
-
-	if (w.depth > DEPTH_MOST)
-		return fault_set(f, FAULT_IO, "", "%s is too deep", from);
-	w.in = openat(up->in, from, how);
-	if (w.in < 0 || fstat(w.in, &st) || !(dir = fdopendir(w.in)))
-		rc = failed(f, "read", from);
-	else if (mkdirat(up->out, to, 0700) || (w.out = openat(up->out, to, how)) < 0)
-		rc = failed(f, "make", to);
-	else if ((rc = copy_entries(dir, &w, f)) == 0 && finish_dir(w.out, &st))
-		rc = failed(f, "make", to);
-	if (w.out >= 0)
-		close(w.out);
-	if (dir)
-		closedir(dir);
-	else if (w.in >= 0)
-		close(w.in);
+		if (!*name) {
+			rc = leave(c, f);
+			continue;
+		}
+		c->level->next += strlen(name) + 1;
+		rc = copy_entry(c, name, f);
+	}
 	return rc;
 }
 
 int tree_copy(const char *from, const char *to, const char *except, struct fault *f)
 {
-	const struct walk top = { AT_FDCWD, AT_FDCWD, 0, except };
+	struct copying c = { .in = -1, .out = -1, .except = except };
 
-	if (copy_dir(&top, from, to, f))
+	if (enter(&c, from, to, f) == 0)
+		copy_all(&c, f);
+	while (c.level)
+		c.level = drop_level(c.level);
+	stand_in(&c, -1, -1);
+	if (f->code)
 		return f->code;
 	return tree_sync(to) ? failed(f, "sync", to) : 0;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type,
-			struct FTW *walk)
-{
-	(void)st;
-	(void)walk;
-	/* A directory that its owner made unreadable is still his to remove. */
-	if (type == FTW_DNR && chmod(path, 0700) == 0)
-		return nftw(path, remove_entry, FILES_OPEN, FTW_DEPTH | FTW_PHYS);
-	if (remove(path) && errno != ENOENT)
-		return -1;
-	return 0;
-}
-
-int tree_remove(const char *path, struct fault *f)
-{
-	if (nftw(path, remove_entry, FILES_OPEN, FTW_DEPTH | FTW_PHYS))
-		return errno == ENOENT ? 0 : failed(f, "remove", path);
-	return dir_sync_above(path) ? failed(f, "sync what held", path) : 0;
 }

@@ -8,8 +8,10 @@
 
 /* Copies `from` to `to`, which must not exist, with modes and times; shares
  * the blocks where the file system can.  What it made is on the disk when it
- * returns, but for the name `to` itself: that is the caller's to sync.  An entry
- * named `except` is left out wherever it stands; sockets, pipes and devices too. */
+ * returns, but for the name `to` itself: that is the caller's to sync.  The entry
+ * named `except` of `from` itself is left out; sockets, pipes and devices are, wherever
+ * they stand.  Holes stay holes, and a file of another owner loses its setuid bits.  No
+ * tree is too deep. */
 int tree_copy(const char *from, const char *to, const char *except, struct fault *f);
 
 /* Copies a regular file from one open directory to another, where the name must not

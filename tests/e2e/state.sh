@@ -48,4 +48,22 @@ cadre docs reference >"$TMPDIR/reference.md"
 ask "SELECT word FROM word WHERE list = 'event'" | while read -r word; do
 	grep -qF "$word" "$TMPDIR/reference.md" || { echo "$word is no event"; exit 1; }
 done
+# Each list that a view asks for a word of has words.
+lists=$(ask "SELECT sql FROM sqlite_schema WHERE type = 'view'" | grep -o "list = '[a-z_]*'" | cut -d"'" -f2 | sort -u)
+[ -n "$lists" ] || { echo "no view asks for a word"; exit 1; }
+for list in $lists; do
+	[ "$(ask "SELECT count(*) FROM word WHERE list = '$list'")" -gt 0 ] || { echo "no words of $list"; exit 1; }
+done
+# What a VM's ports are forwarded as; no VM is needed to see it.
+cp "$CADRE_HOME/state.db" "$TMPDIR/forwards.db"
+[ "$(sqlite3 "$TMPDIR/forwards.db" "PRAGMA foreign_keys = OFF;
+	INSERT INTO workspace (id, name, team, backend, state, slot, created_at, changed_at) VALUES (1, 'v', 1, 2, 1, 5, 0, 0);
+	INSERT INTO workspace_forward (transport, port, workspace, target, public) VALUES (0, 8080, 1, 80, 0), (1, 53, 1, 5353, 0);
+	SELECT forwards FROM v_network")" = "tcp 8080>80, udp 53>5353" ] || { echo "v_network: $(sqlite3 "$TMPDIR/forwards.db" 'SELECT * FROM v_network')"; exit 1; }
+# A team that ends leaves no secret of its guests behind.
+sqlite3 "$CADRE_HOME/state.db" "PRAGMA foreign_keys = OFF;
+	INSERT INTO workspace (name, team, backend, state, link_token, created_at, changed_at)
+	SELECT 'far', id, 1, 2, 'a secret of its guest', 0, 0 FROM team WHERE name = 'alpha'"
+cadre team destroy alpha >/dev/null
+[ "$(ask "SELECT count(*), count(link_token) FROM workspace")" = "1|0" ] || { echo "a token is left"; exit 1; }
 [ "$(ask "PRAGMA integrity_check")" = ok ]

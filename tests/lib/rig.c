@@ -145,9 +145,28 @@ static void fill_pushes(struct rig *r, struct job *job)
 			.from = "lead",
 			.to = "ann",
 			.content = "x",
-			.message_type = "text",
+			.message_type = r->unoffered ? "task_assignment" : "text",
+			.unoffered = r->unoffered,
 		};
 	r->pushes = 0;
+	r->asked_again = ((struct delivery_waiting_in *)job->call.in)->again;
+}
+
+/* What the host says about its pushes, and what of a workspace. */
+static void note(struct rig *r, const struct job *job)
+{
+	const struct delivery_notified_in *n = job->call.in;
+	const struct workspace_note_in *w = job->call.in;
+
+	if (job->call.op == op_delivery_offered)
+		r->offered +=
+			(int)((struct delivery_offered_in *)job->call.in)->n_messages;
+	if (job->call.op == op_delivery_notified) {
+		r->told += (int)n->n_messages;
+		r->refused += (int)n->n_refused;
+	}
+	if (job->call.op == op_workspace_note && w->guest_boot)
+		snprintf(r->boot_noted, sizeof(r->boot_noted), "%s", w->guest_boot);
 }
 
 /* A result that came, in place of the store's. */
@@ -160,6 +179,8 @@ static void store(struct rig *r, struct job *job)
 	r->failures += !in->success;
 	snprintf(r->why, sizeof(r->why), "%s", in->stderr);
 	out->stored = !r->strays;
+	if (r->store_fault)
+		fault_set(&job->call.fault, r->store_fault, "", "no store");
 }
 
 static void finish(struct rig *r, struct chain *jobs)
@@ -172,6 +193,7 @@ static void finish(struct rig *r, struct chain *jobs)
 			fill_pushes(r, job);
 		if (job->call.op == op_result_store)
 			store(r, job);
+		note(r, job);
 		if (job->conn) /* a call of the guest's own */
 			fault_set(&job->call.fault, FAULT_UNAVAILABLE, "", "no store");
 		job->done(job);

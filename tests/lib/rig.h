@@ -38,11 +38,16 @@ struct rig {
 	struct rig_peer *peers;
 	bool old; /* the guest speaks the older dialect */
 	int pushes; /* messages that wait for it */
+	bool unoffered; /* ... which are assignments that no guest was told of */
+	bool asked_again; /* what was told before was asked for, too, the last time */
+	int offered, told, refused; /* messages that were written down so */
+	char boot_noted[72]; /* of the guest that was told all, as written down */
 	int stored; /* results that came to be stored, ... */
 	int failures; /* ... those of them that say that a command failed, ... */
 	char why[200]; /* ... and the errors of the last */
 	int acked; /* results that the host has acknowledged: the test counts them */
 	bool strays; /* no result belongs to anything */
+	enum fault_code store_fault; /* comes of storing a result; 0: it is done */
 	rig_heard *heard;
 	void *arg;
 };

@@ -13,6 +13,7 @@
 #include "core/host/batch.h"
 #include "core/host/queue.h"
 #include "ops.gen.h"
+#include "storage/inside.h"
 #include "tests/lib/world.h"
 
 enum { CALLS = 5 };
@@ -134,28 +135,75 @@ static void a_trace_is_undone(void **state)
 	check_no_trace(b);
 }
 
+/* All calls once more while the n-th step drops the transaction; how many of them were
+ * answered well. */
+static int64_t run_with_failing_step(struct bench *b, long step)
+{
+	int64_t well = 0;
+
+	store_fail(b->world.store, step, SQLITE_FULL);
+	run_all(b);
+	store_fail(b->world.store, 0, 0);
+	for (int i = 0; i < CALLS; i++)
+		well += !b->calls[i].fault.code;
+	return well;
+}
+
 /* Wherever a step drops the transaction, each call that is answered well is
  * there once, and no other is. */
 static void a_dropped_transaction_runs_again(void **state)
 {
+	void (*const asks[])(struct bench *) = { ask_all, ask_with_a_trace };
 	struct bench *b = *state;
 	int64_t before = 0;
 
-	for (long step = 1; step < 60; step++) {
-		int64_t well = 0;
-
-		ask_all(b);
-		store_fail(b->world.store, step, SQLITE_FULL);
-		run_all(b);
-		store_fail(b->world.store, 0, 0);
-		for (int i = 0; i < CALLS; i++) {
-			well += !b->calls[i].fault.code;
+	for (long step = 1; step < 120; step++) {
+		asks[step % 2](b);
+		before += run_with_failing_step(b, step / 2 + 1);
+		assert_int_equal(messages(b), before);
+		assert_int_equal(
+			world_number(b->world.store, "SELECT count(*) FROM team"), 1);
+		for (int i = 0; i < CALLS; i++)
 			release(b, i);
-		}
-		assert_int_equal(messages(b), before + well);
-		before += well;
 	}
 	ask_all(b);
+}
+
+static int refuse(void *unused)
+{
+	(void)unused;
+	return 1; /* COMMIT fails */
+}
+
+static void check_unknown(struct bench *b)
+{
+	for (int i = 0; i < CALLS; i++) {
+		assert_int_equal(b->calls[i].fault.code, FAULT_UNAVAILABLE);
+		release(b, i);
+	}
+	assert_int_equal(messages(b), 0);
+	ask_all(b);
+}
+
+/* Nobody is told that his call was done when its COMMIT failed, not even whose call
+ * had failed by itself: all of it has to be asked again. */
+static void a_failed_commit_is_nobodys_success(void **state)
+{
+	struct bench *b = *state;
+	sqlite3 *db = b->world.store->db;
+
+	sqlite3_commit_hook(db, refuse, NULL);
+	ask_all(b);
+	run_all(b);
+	check_unknown(b);
+	/* Nor when the calls run alone, since their transaction was dropped. */
+	release(b, 2);
+	ask(b, 2, op_message_send, "{\"to\":[\"a\"],\"content\":\"x\"}");
+	assert_int_equal(run_with_failing_step(b, 3), 0);
+	check_unknown(b);
+	sqlite3_commit_hook(db, NULL, NULL);
+	run_all(b);
+	check_all(b, FAULT_NOT_FOUND);
 }
 
 static void calls_run_again_as_they_were(void **state)
@@ -311,6 +359,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_trace_is_undone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_dropped_transaction_runs_again, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_failed_commit_is_nobodys_success,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(calls_run_again_as_they_were, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_comes_later_runs_along, set_up,

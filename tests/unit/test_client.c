@@ -363,6 +363,45 @@ static void test_direct_wait(void **state)
 	assert_true(home_now() < began + patience_ms(5000)); /* not its 20 s */
 }
 
+static void wait_for(struct world *w, const char *op, const char *json,
+		     struct heard *heard)
+{
+	json_t *args = json_loads(json, 0, NULL);
+
+	client_start(w->client, op_find(op), args, on_done, heard);
+	json_decref(args);
+}
+
+/* Without a host nobody writes down that a lease is over; who waits for what it held
+ * gets it all the same when it ends. */
+static void test_direct_wait_across_leases(void **state)
+{
+	struct world *w = *state;
+	struct heard mail = { 0 }, claim = { 0 };
+	int64_t began = home_now();
+
+	open_client(w, true);
+	expect(w, "team.create",
+	       "{\"name\":\"red\",\"roles\":[{\"name\":\"ann\"},{\"name\":\"bob\"}]}",
+	       "red");
+	expect(w, "task.create", "{\"title\":\"x\",\"team\":\"red\"}", "001");
+	expect(w, "message.send", "{\"to\":\"ann\",\"content\":\"hi\",\"team\":\"red\"}",
+	       "message_id");
+	expect(w, "task.claim",
+	       "{\"team\":\"red\",\"agent\":\"ann\",\"lease_seconds\":5}", "001");
+	expect(w, "message.receive",
+	       "{\"team\":\"red\",\"agent\":\"ann\",\"lease_seconds\":2}", "\"count\":1");
+	wait_for(w, "message.receive",
+		 "{\"team\":\"red\",\"agent\":\"ann\",\"wait_seconds\":300}", &mail);
+	wait_for(w, "task.claim",
+		 "{\"team\":\"red\",\"agent\":\"bob\",\"wait_seconds\":300}", &claim);
+	while (!(mail.n && claim.n) && home_now() < began + patience_ms(15000))
+		step_for(w, 10);
+	assert_int_equal(mail.n, 1);
+	assert_int_equal(claim.n, 1);
+	assert_true(home_now() >= began + 5000);
+}
+
 static void test_wait_ends_with_its_time(void **state)
 {
 	struct world *w = *state;
@@ -386,6 +425,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wait_is_cancelled, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_direct_wait, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_direct_wait_across_leases, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_wait_ends_with_its_time, set_up,
 						tear_down),
 	};

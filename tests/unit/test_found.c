@@ -17,6 +17,8 @@
 
 #include "core/host/found.h"
 #include "core/host/home.h"
+#include "core/host/known.h"
+#include "core/host/state_id.h"
 #include "core/host/tracked.h"
 #include "tests/lib/user.h"
 
@@ -76,6 +78,18 @@ static void test_worktrees_share(void **state)
 	assert_string_equal(found("tree", true), "/repo/.cadre");
 	shell("mkdir -p tree/.cadre tree/sub");
 	assert_string_equal(found("tree/sub", true), "/repo/.cadre");
+}
+
+/* A file that leads to a repository which does not know of it came with an archive. */
+static void test_stray_worktree(void **state)
+{
+	(void)state;
+	shell("git init -q repo && cd repo && git -c user.name=t -c user.email=t@t commit -q "
+	      "--allow-empty -m x && git worktree add -q ../tree");
+	assert_string_equal(made("repo"), "/repo/.cadre");
+	shell("mkdir stray && cp tree/.git stray/.git");
+	assert_string_equal(found("stray", false), "denied");
+	assert_string_equal(found("tree", false), "/repo/.cadre");
 }
 
 static void test_init_goes_to_the_root(void **state)
@@ -298,6 +312,74 @@ static void test_tracked(void **state)
 	assert_int_equal(tracked_look(path), TRACKED_NOTHING);
 }
 
+/* What one has made oneself counts until git tracks it: a clone would bring the same. */
+static void test_tracked_state(void **state)
+{
+	(void)state;
+	shell("git init -q r && cd r && git config commit.gpgsign false");
+	assert_string_equal(made("r"), "/r/.cadre");
+	shell("cd r && rm -f .cadre/.gitignore && touch f && git add f");
+	assert_string_equal(found("r", false), "/r/.cadre");
+	shell("cd r && git add -f .cadre/state.db");
+	assert_string_equal(found("r", false), "denied");
+	shell("cd r && git rm -q --cached .cadre/state.db");
+	assert_string_equal(found("r", false), "/r/.cadre");
+	shell("truncate -s 50 r/.git/index");
+	assert_string_equal(found("r", false), "denied");
+}
+
+/* Notes that /r/.cadre is trusted, as if nobody had noted it before; its id. */
+static void trust_anew(char id[STATE_ID + 1])
+{
+	struct fault f = { 0 };
+	char path[200];
+	FILE *in;
+	int dir;
+
+	shell("rm -rf .local/state/cadre");
+	snprintf(path, sizeof(path), "%s/r/.cadre", root);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(known_add(dir, path, KNOWN_TRUSTED, &f), 0);
+	close(dir);
+	snprintf(path, sizeof(path), "%s/r/.cadre/id", root);
+	in = fopen(path, "r");
+	assert_non_null(in);
+	assert_non_null(fgets(id, STATE_ID + 1, in));
+	fclose(in);
+}
+
+static bool is_ours(const char *state)
+{
+	char path[200];
+	int dir;
+	bool ours;
+
+	snprintf(path, sizeof(path), "%s/%s", root, state);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ours = state_id_is_ours(dir);
+	close(dir);
+	return ours;
+}
+
+/* What others have noted stays known to them, but an id that git tracks is in every
+ * clone, and would count there. */
+static void test_tracked_id(void **state)
+{
+	char first[STATE_ID + 1], next[STATE_ID + 1];
+
+	(void)state;
+	shell("git init -q r && cd r && git config commit.gpgsign false");
+	assert_string_equal(made("r"), "/r/.cadre");
+	shell("rm -f r/.cadre/.gitignore");
+	trust_anew(first);
+	trust_anew(next);
+	if (is_ours("r/.cadre")) /* not where no times of birth are kept */
+		assert_string_equal(next, first);
+	shell("cd r && git add -f .cadre/id");
+	trust_anew(next);
+	assert_string_not_equal(next, first);
+}
+
 /* A project's file sets what concerns the caller, for the project's own state. */
 static void test_project_config(void **state)
 {
@@ -345,6 +427,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_order),
 		TEST(test_worktrees_share),
+		TEST(test_stray_worktree),
 		TEST(test_init_goes_to_the_root),
 		TEST(test_known),
 		TEST(test_many),
@@ -354,6 +437,8 @@ int main(void)
 		TEST(test_links_inside),
 		TEST(test_named_by_mistake),
 		TEST(test_tracked),
+		TEST(test_tracked_state),
+		TEST(test_tracked_id),
 		TEST(test_project_config),
 	};
 

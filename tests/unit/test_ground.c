@@ -139,14 +139,20 @@ static void assert_refused(struct place *p)
 static void test_own_wal(void **state)
 {
 	struct place *p = *state;
-	struct store *s;
+	struct store *s, *other;
+	struct stat st;
 
 	crash(p, 3);
 	crash(p, 3);
 	s = open_it(p);
+	other = open_it(p);
 	assert_int_equal(count(s), 6);
 	store_close(s);
-	assert_int_not_equal(access(p->wal, F_OK), 0);
+	assert_int_equal(stat(p->wal, &st), 0);
+	assert_true(st.st_size > 0);
+	store_close(other); /* the last one leaves it empty */
+	assert_int_equal(stat(p->wal, &st), 0);
+	assert_int_equal(st.st_size, 0);
 }
 
 static void test_wal_beside_a_backup(void **state)

@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -204,6 +206,8 @@ static const struct {
 	  "Did you mean 'gc.keep_days'?" },
 	{ "inbox.capasity = 'x'", ":1:7: unknown key 'inbox.capasity'",
 	  "Did you mean 'inbox.capacity'?" },
+	{ "[limits]\nenabled = 1\n", ":2:1: unknown key 'limits.enabled'",
+	  "Did you mean 'limits." },
 	{ "[inbx]\n", ":1:2: unknown key 'inbx'", "Did you mean" },
 	{ "[[inbox]]\ncapacity = 1\n", ":1:3: unknown key 'inbox'", "Did you mean" },
 	{ "[gc]\nkeep_days = 'soon'\n", ":2:13: gc.keep_days must be a whole number",
@@ -281,6 +285,61 @@ static void test_lock(void **state)
 	assert_int_equal(home_holder(&h), 0); /* its name is still in the file */
 }
 
+static void say_socket(int fd, const char *path)
+{
+	char line[200], *at;
+
+	memset(line, 0, sizeof(line));
+	assert_true(pread(fd, line, sizeof(line) - 1, 0) > 0);
+	at = strchr(line, '/');
+	assert_non_null(at);
+	snprintf(at, sizeof(line) - (size_t)(at - line), "%s\n", path);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_true(pwrite(fd, line, strlen(line), 0) > 0);
+}
+
+/* Where the host has its socket stands in the lock, and counts while it is held. */
+static void test_follow(void **state)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	struct home h, mine;
+	struct fault f = { 0 };
+	int fd, listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	char path[100], link[110];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/elsewhere.sock", root);
+	snprintf(link, sizeof(link), "%s/link.sock", root);
+	memcpy(name.sun_path, path, strlen(path));
+	assert_int_equal(bind(listener, (struct sockaddr *)&name, sizeof(name)), 0);
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(home_find(&mine, "s", true, &f), 0);
+	assert_false(home_follow(&mine));
+	fd = home_hold(&h, &f);
+	assert_true(fd >= 0);
+	assert_false(home_follow(&mine)); /* it is where it was looked for */
+	say_socket(fd, root);
+	assert_false(home_follow(&mine));
+	say_socket(fd, link);
+	assert_false(home_follow(&mine));
+	if (geteuid() == 0) {
+		assert_int_equal(chown(path, 12345, 12345), 0);
+		say_socket(fd, path);
+		assert_false(home_follow(&mine));
+		assert_int_equal(chown(path, 0, 0), 0);
+	}
+	assert_string_equal(mine.socket, h.socket);
+	say_socket(fd, path);
+	assert_true(home_follow(&mine));
+	assert_string_equal(mine.socket, path);
+	assert_false(home_follow(&mine)); /* known by now */
+	close(fd);
+	assert_int_equal(home_find(&mine, "s", true, &f), 0);
+	assert_false(home_follow(&mine));
+	close(listener);
+}
+
 static void test_log(void **state)
 {
 	struct log *log;
@@ -324,6 +383,7 @@ int main(void)
 		TEST(test_config),         TEST(test_bad_config),
 		TEST(test_config_folders), TEST(test_foreign_config),
 		TEST(test_lock),           TEST(test_log),
+		TEST(test_follow),         TEST(test_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,10 +13,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "storage/search.h"
 #include "tests/lib/folder.h"
+#include "tests/lib/place.h"
 
 struct world {
 	char dir[100];
@@ -336,6 +338,51 @@ static void test_thrown_away(void **state)
 	world_end(w);
 }
 
+static int64_t clock_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Another program's transaction keeps nobody from what is indexed, and for half a
+ * second from an index that is yet to be made. */
+static void test_locked(void **state)
+{
+	struct world *w = world_start();
+	struct search *search = NULL;
+	struct fault f = { 0 };
+	sqlite3 *other;
+	char path[160];
+	int64_t began;
+
+	(void)state;
+	send(w, 1, 1, 2, "before");
+	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "before"), "1");
+	search_path(w, path);
+	store_close(w->store);
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), 0);
+	began = clock_ms();
+	open_store(w);
+	assert_int_equal(search_open(&search, w->dir, &f), 0);
+	search_close(search);
+	assert_true(clock_ms() - began < patience_ms(2000));
+	assert_int_equal(sqlite3_exec(other,
+				      "ROLLBACK; PRAGMA user_version = 0;"
+				      "BEGIN IMMEDIATE",
+				      NULL, NULL, NULL),
+			 0);
+	began = clock_ms();
+	assert_int_equal(search_open(&search, w->dir, &f), FAULT_UNAVAILABLE);
+	assert_true(clock_ms() - began >= 500);
+	assert_true(clock_ms() - began < patience_ms(2000));
+	assert_non_null(strstr(f.hint, "keeps search.db"));
+	sqlite3_close(other);
+	world_end(w);
+}
+
 /* Left open by a machine that went down: it cannot be trusted. */
 static void test_unclean(void **state)
 {
@@ -434,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_who_sees_what),
 		cmocka_unit_test(test_tasks_change),
 		cmocka_unit_test(test_thrown_away),
+		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_unclean),
 		cmocka_unit_test(test_excerpts),
 		cmocka_unit_test(test_many_processes),

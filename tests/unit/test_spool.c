@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "storage/fault_vfs.h"
 #include "storage/spool.h"
 
 enum { SQLITE_FULL_CODE = 13, SQLITE_IOERR_CODE = 10 };
@@ -432,6 +433,40 @@ static void test_failing_steps(void **state)
 	assert_true(n > 3);
 }
 
+/* How often the disk was asked to keep what was written so far. */
+static long syncs(struct fault_control *control)
+{
+	return atomic_exchange(&control->seen, 0);
+}
+
+/* Each change is on the disk when its function returns. */
+static void test_durable(void **state)
+{
+	struct fault_control control = { .kinds = FAULT_DISK_SYNC, .after = 1 << 20 };
+	sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
+	struct fixture *x = *state;
+	struct spool_result r = a_result("a", "out");
+
+	assert_int_equal(fault_vfs_register(&control), 0);
+	sqlite3_vfs_register(sqlite3_vfs_find("faulty"), 1);
+	reopen(x, "one", 1);
+	syncs(&control);
+	assert_int_equal(spool_put(x->spool, "a", "A", 1, &x->f), 0);
+	assert_true(syncs(&control) > 0);
+	assert_int_equal(spool_note(x->spool, "b", 1, &x->f), 0);
+	assert_true(syncs(&control) > 0);
+	assert_int_equal(spool_start(x->spool, "a", "t", 1, &x->f), 0);
+	assert_true(syncs(&control) > 0);
+	assert_int_equal(spool_finish(x->spool, &r, 1, &x->f), 0);
+	assert_true(syncs(&control) > 0);
+	assert_int_equal(spool_ack(x->spool, (const char *[]){ "a" }, 1, &x->f), 0);
+	assert_true(syncs(&control) > 0);
+	spool_close(x->spool);
+	x->spool = NULL;
+	sqlite3_vfs_register(usual, 1);
+	fault_vfs_unregister();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +483,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_variables, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failing_steps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_durable, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@
 #include "storage/search.h"
 #include "tools/cadre/cli.h"
 
-enum { LAG_MOST = 1000 };
+enum { LAG_MOST = 1000, HELD_MS = 2000 };
 
 enum verdict { VERDICT_OK, VERDICT_WARN, VERDICT_BAD };
 
@@ -180,6 +180,7 @@ static void check_ground(struct doctor *d)
 static void check_state(struct doctor *d)
 {
 	struct fault f = { 0 };
+	char who[160];
 	int64_t frames;
 
 	if (store_open(&d->store, d->cli->home.dir, STORE_READ, NULL, &f) < 0)
@@ -191,6 +192,11 @@ static void check_state(struct doctor *d)
 	else
 		say(d, VERDICT_OK, "integrity", NULL, "%s is sound",
 		    store_path(d->store));
+	if (store_is_held(d->store, HELD_MS, who, sizeof(who)))
+		say(d, VERDICT_BAD, "writing",
+		    "let it go on (fg, kill -CONT) or end it: what was acknowledged is "
+		    "kept",
+		    "process %s keeps the state from being written", who);
 	frames = store_wal_frames(d->store);
 	if (frames > 100000)
 		say(d, VERDICT_WARN, "log", "a long read holds it: end old readers",

@@ -1,0 +1,160 @@
+/* tree_remove - a directory and all in it, however deep: one descriptor, and `..` as the
+ * way back up, which has to lead where the walk came from. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/machine/copy.h"
+#include "storage/durable.h"
+
+/* A directory that the walk has gone through on its way down. */
+struct above {
+	struct above *up;
+	struct stat st;
+	char name[]; /* of the one below it */
+};
+
+struct removing {
+	struct above *above;
+	int fd;
+};
+
+/* A directory that its owner made unreadable is still his to remove. */
+static int open_dir(int at, const char *name)
+{
+	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+	int fd = openat(at, name, how);
+
+	if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
+		fd = openat(at, name, how);
+	return fd;
+}
+
+/* 1 where it is a directory with something in it, else 0, or -1. */
+static int remove_name(int fd, const char *name)
+{
+	for (int tries = 0; tries < 2; tries++) {
+		if (unlinkat(fd, name, 0) == 0 || errno == ENOENT)
+			return 0;
+		if ((errno == EISDIR || errno == EPERM) &&
+		    (unlinkat(fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT))
+			return 0;
+		if (errno == ENOTEMPTY || errno == EEXIST)
+			return 1;
+		if (errno != EACCES || fchmod(fd, 0700))
+			return -1;
+	}
+	return -1;
+}
+
+/* Removes what it can of a directory: 1 with the name of one that is not empty, 0 when
+ * nothing is left, or -1. */
+static int remove_names(int fd, char name[256])
+{
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+	DIR *dir = own < 0 ? NULL : fdopendir(own);
+	struct dirent *e;
+
+	if (!dir) {
+		if (own >= 0)
+			close(own);
+		return -1;
+	}
+	while (rc == 0 && (e = readdir(dir))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		rc = remove_name(fd, e->d_name);
+		memcpy(name, e->d_name, strlen(e->d_name) + 1);
+	}
+	closedir(dir);
+	return rc;
+}
+
+static int go_down(struct removing *r, const char *name)
+{
+	struct above *above = calloc(1, sizeof(*above) + strlen(name) + 1);
+	int fd = open_dir(r->fd, name);
+
+	if (!above)
+		abort();
+	memcpy(above->name, name, strlen(name) + 1);
+	above->up = r->above;
+	r->above = above;
+	if (fd < 0 || fstat(r->fd, &above->st)) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	close(r->fd);
+	r->fd = fd;
+	return 0;
+}
+
+static int go_up(struct removing *r)
+{
+	int fd = openat(r->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct above *above = r->above;
+	struct stat st;
+	int rc = -1;
+
+	if (fd < 0)
+		return -1;
+	close(r->fd);
+	r->fd = fd;
+	if (fstat(fd, &st) == 0 &&
+	    (st.st_ino != above->st.st_ino || st.st_dev != above->st.st_dev))
+		errno = ESTALE;
+	else if (unlinkat(fd, above->name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		rc = 0;
+	r->above = above->up;
+	free(above);
+	return rc;
+}
+
+static int remove_below(int fd)
+{
+	struct removing r = { .fd = fd };
+	char name[256];
+	int rc, why;
+
+	while ((rc = remove_names(r.fd, name)) >= 0) {
+		if (rc == 0 && !r.above)
+			break;
+		if ((rc = rc ? go_down(&r, name) : go_up(&r)))
+			break;
+	}
+	why = errno;
+	while (r.above) {
+		struct above *up = r.above->up;
+
+		free(r.above);
+		r.above = up;
+	}
+	close(r.fd);
+	errno = why;
+	return rc;
+}
+
+int tree_remove(const char *path, struct fault *f)
+{
+	int fd = open_dir(AT_FDCWD, path), rc = 0;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd >= 0)
+		rc = remove_below(fd);
+	if (rc == 0 && (fd >= 0 ? rmdir(path) : unlink(path)) && errno != ENOENT)
+		rc = -1;
+	if (rc)
+		return fault_set(f, FAULT_IO, "", "cannot remove %s: %s", path,
+				 strerror(errno));
+	if (dir_sync_above(path))
+		return fault_set(f, FAULT_IO, "", "cannot sync what held %s: %s", path,
+				 strerror(errno));
+	return 0;
+}

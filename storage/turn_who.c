@@ -1,0 +1,138 @@
+/* turn_who - which processes are in the way, for a fault to name them. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "storage/turn.h"
+
+/* The locks of an open file stand in its fdinfo: that is how the holder of one is
+ * found, since OFD locks have no owner that the kernel would name. */
+static bool fd_locks(long pid, const char *fd, enum turn_byte byte)
+{
+	char path[80], line[200];
+	long long from, to;
+	bool found = false;
+	FILE *info;
+
+	snprintf(path, sizeof(path), "/proc/%ld/fdinfo/%.20s", pid, fd);
+	info = fopen(path, "re");
+	while (info && !found && fgets(line, sizeof(line), info))
+		found = sscanf(line, "lock: %*d: OFDLCK %*s WRITE %*d %*s %lld %lld",
+			       &from, &to) == 2 &&
+			from <= (long long)byte && (long long)byte <= to;
+	if (info)
+		fclose(info);
+	return found;
+}
+
+/* Whether process `pid` has state.lock open otherwise than through `t`, and (unless
+ * byte is -1) holds that byte of it. */
+static bool process_holds(const struct turn *t, const struct stat *want, long pid,
+			  int byte)
+{
+	char path[64];
+	struct dirent *e;
+	struct stat st;
+	bool found = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d)))
+		found = fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
+			st.st_ino == want->st_ino && st.st_dev == want->st_dev &&
+			(pid != getpid() || strtol(e->d_name, NULL, 10) != t->lock) &&
+			(byte < 0 || fd_locks(pid, e->d_name, (enum turn_byte)byte));
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* A process by number and command line, such as `12 (cadre mcp)`, cut if long.  Where
+ * its program is would take the room of what it does. */
+static void name_process(long pid, char *out, size_t size)
+{
+	char path[64], words[4096] = "", *slash;
+	int fd, n;
+
+	snprintf(path, sizeof(path), "/proc/%ld/cmdline", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : (int)read(fd, words, sizeof(words) - 1);
+	if (fd >= 0)
+		close(fd);
+	slash = strrchr(words, '/');
+	for (int i = 0; i < n - 1; i++)
+		if ((unsigned char)words[i] < ' ' || words[i] == 127)
+			words[i] = ' ';
+	snprintf(out, size, "%ld (%.39s)", pid, slash ? slash + 1 : words);
+}
+
+void turn_name_openers(const struct turn *t, char *out, size_t size)
+{
+	struct stat want;
+	struct dirent *e;
+	size_t len = 0;
+	DIR *d = fstat(t->lock, &want) == 0 ? opendir("/proc") : NULL;
+
+	snprintf(out, size, "(not seen from here)");
+	while (d && (e = readdir(d)) && len + 80 < size) {
+		long pid = strtol(e->d_name, NULL, 10);
+		char name[80];
+
+		if (pid <= 0 || !process_holds(t, &want, pid, -1))
+			continue;
+		name_process(pid, name, sizeof(name));
+		len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
+					name);
+	}
+	if (d)
+		closedir(d);
+}
+
+static bool is_stopped(long pid)
+{
+	char path[64], text[300] = "", *s;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	s = strrchr(text, ')');
+	return s && (strncmp(s, ") T", 3) == 0 || strncmp(s, ") t", 3) == 0);
+}
+
+bool turn_holder(const struct turn *t, enum turn_byte byte, struct turn_holder *out)
+{
+	struct flock l = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+	};
+	struct stat want;
+	struct dirent *e;
+	long pid = 0;
+	DIR *d;
+
+	*out = (struct turn_holder){ .name = "(not seen from here)" };
+	if (t->lock < 0 || fcntl(t->lock, F_OFD_GETLK, &l) || l.l_type == F_UNLCK)
+		return false;
+	d = fstat(t->lock, &want) == 0 ? opendir("/proc") : NULL;
+	while (d && !pid && (e = readdir(d))) {
+		pid = strtol(e->d_name, NULL, 10);
+		if (pid > 0 && !process_holds(t, &want, pid, (int)byte))
+			pid = 0;
+	}
+	if (d)
+		closedir(d);
+	if (pid > 0) {
+		name_process(pid, out->name, sizeof(out->name));
+		out->stopped = is_stopped(pid);
+	}
+	return pid > 0;
+}

@@ -1,0 +1,58 @@
+#!/bin/sh
+# elsewhere - a host and its guests are found from any environment: one started from a
+# login is used by what runs from cron, and the other way round.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+finish() {
+	cadre up >/dev/null 2>&1
+	cadre workspace destroy red/w --team red >/dev/null 2>&1
+	until_is '^0$' count_guests
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+elsewhere() { env XDG_RUNTIME_DIR="$TMPDIR/other" "$CADRE" "$@"; }
+nowhere() { env -u XDG_RUNTIME_DIR TMPDIR="$TMPDIR/other" "$CADRE" "$@"; }
+holder() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
+guest_of() { sqlite3 -readonly "$CADRE_HOME/state.db" "SELECT pid FROM v_workspace"; }
+answers() { [ "$("$1" exec --team red red/w echo hi 2>&1)" = hi ] || bad "$story: exec: $("$1" exec --team red red/w echo hi 2>&1)"; }
+
+mkdir -m 700 "$TMPDIR/other"
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"w","workspace":true,"count":1}]' >/dev/null || bad "team create"
+until_is '^hi$' cadre exec --team red red/w echo hi
+first=$(holder)
+guest=$(guest_of)
+for who in elsewhere nowhere; do
+	story="$who, while it runs"
+	$who up --timeout 2 >"$TMPDIR/up" 2>&1 || bad "$story: $(cat "$TMPDIR/up")"
+	grep -q "^up already: process $first," "$TMPDIR/up" || bad "$story: $(cat "$TMPDIR/up")"
+	$who status | grep -q '^host  *yes' || bad "$story: status"
+	$who doctor >"$TMPDIR/doctor" 2>&1
+	! grep -q '^bad *socket' "$TMPDIR/doctor" || bad "$story: $(cat "$TMPDIR/doctor")"
+	answers $who
+done
+
+story='started again from elsewhere'
+kill -9 "$first"
+elsewhere up >/dev/null || bad "$story: up"
+answers elsewhere
+answers cadre
+[ "$(guest_of)" = "$guest" ] || bad "$story: the guest was not found again"
+
+story='the folder of the socket is gone'
+cadre down >/dev/null || bad "$story: down"
+find "$TMPDIR" -name host.sock | grep -q . && bad "$story: there is a socket"
+rm -rf "$XDG_RUNTIME_DIR/cadre"
+elsewhere up >/dev/null || bad "$story: up"
+find "$TMPDIR/other" -name host.sock | grep -q . || bad "$story: it made no socket of its own"
+cadre status | grep -q '^host  *yes' || bad "$story: status"
+elsewhere down | grep -q '^down' || bad "$story: down"
+
+story='a copy'
+cadre up >/dev/null || bad "$story: up"
+mkdir -m 700 "$TMPDIR/copy"
+cadre backup "$TMPDIR/b.db" >/dev/null
+cp -a "$CADRE_HOME/host.lock" "$TMPDIR/copy"
+cadre --home "$TMPDIR/copy" restore "$TMPDIR/b.db" --yes >/dev/null || bad "$story: restore"
+cadre --home "$TMPDIR/copy" status | grep -q '^host  *no' || bad "$story: it takes another state's host for its own"
+exit $failed

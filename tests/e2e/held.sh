@@ -1,0 +1,61 @@
+#!/bin/sh
+# held - a process that is stopped in its transaction is named to whoever wants to write,
+# within twenty seconds, and everything goes on when it does.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+holder=''
+finish() {
+	[ -z "$holder" ] || kill -9 "$holder" 2>/dev/null
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+
+# hold BYTE: somebody holds it from now on, and is stopped.
+hold() {
+	python3 "$here/peers/holder.py" "$CADRE_HOME" "$1" >"$TMPDIR/held" &
+	holder=$!
+	until_done grep -q held "$TMPDIR/held"
+	until_is '^State:.*T' cat "/proc/$holder/status"
+}
+let_go() {
+	kill -CONT "$holder"
+	wait "$holder"
+	holder=''
+}
+# named COMMAND...: it fails with `unavailable` and names the holder in time.
+named() {
+	began=$(date +%s)
+	"$CADRE" "$@" >"$TMPDIR/out" 2>&1
+	[ $? = 7 ] || bad "$story: $*: exit status"
+	[ $(($(date +%s) - began)) -le $((20 * TEST_SCALE)) ] || bad "$story: $*: $(($(date +%s) - began)) s"
+	grep -q "process $holder (.*which is stopped" "$TMPDIR/out" || bad "$story: $*: $(cat "$TMPDIR/out")"
+}
+
+cadre team create red --roles ann >/dev/null || bad "team create"
+story='while somebody writes'
+hold 3
+named send ann hi --team red &
+named task create "a task" --team red
+wait $!
+cadre task list --team red >/dev/null || bad "$story: a read fails"
+cadre doctor | grep -q "^bad *writing *process $holder (" || bad "$story: doctor: $(cadre doctor)"
+cadre status --json | grep -q "\"stopped\":\"$holder (" || bad "$story: status: $(cadre status)"
+let_go
+cadre send ann hi --team red >/dev/null || bad "$story: and afterwards"
+cadre status --json | grep -q '"stopped"' && bad "$story: status afterwards"
+
+story='with a host'
+cadre up >/dev/null || bad "up"
+hold 3
+named send ann hi --team red
+cadre status --json | grep -q "\"stopped\":\"$holder (" || bad "$story: status: $(cadre status)"
+let_go
+cadre send ann hi --team red >/dev/null || bad "$story: and afterwards"
+cadre down >/dev/null
+
+story='while somebody opens it'
+hold 0
+named --direct task list --team red
+let_go
+cadre task list --team red >/dev/null || bad "$story: and afterwards"
+exit $failed

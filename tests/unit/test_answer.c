@@ -1,0 +1,155 @@
+/*
+ * What a guest's answers are believed: their type, and their number; and which type
+ * answers which message.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/host/answer.h"
+#include "core/host/home.h"
+#include "ops.gen.h"
+
+static void read_type(struct packet *p, const char *type)
+{
+	struct fault f = { 0 };
+	char body[100];
+	int n = snprintf(body, sizeof(body), "{\"type\":\"%s\"}", type);
+
+	assert_int_equal(packet_read(p, body, (size_t)n, &f), 0);
+}
+
+static bool is_question(const struct wire *w)
+{
+	return w->ports && w->senders & SIDE_HOST;
+}
+
+/* Of all types only the right one is an answer, whatever else is well formed. */
+static void one_type_answers(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < wire_count; i++) {
+		const struct wire *asked = &wire_table[i];
+
+		for (size_t k = 0; k < wire_count && is_question(asked); k++) {
+			const struct wire *came = &wire_table[k];
+			bool right = came == wire_answer(asked, SIDE_HOST);
+			struct fault f = { 0 };
+			struct packet p;
+
+			if (!strcmp(came->name, "Error"))
+				continue;
+			read_type(&p, came->name);
+			if (answer_judge(&p, asked, &f) !=
+			    (right ? ANSWER_GOOD : ANSWER_WRONG))
+				fail_msg("%s answers %s", came->name, asked->name);
+			assert_int_equal(f.code, right ? 0 : FAULT_IO);
+			packet_release(&p);
+		}
+	}
+}
+
+/* An answer to the host is of the type behind the first arrow, to a guest of that
+ * behind the second, if there is one; where there is none, it is Ok. */
+static void each_side_has_its_answer(void **state)
+{
+	int apart = 0;
+
+	(void)state;
+	for (size_t i = 0; i < wire_count; i++) {
+		const struct wire *w = &wire_table[i];
+		const struct wire *usual = w->answer ? w->answer : wire_find("Ok");
+
+		assert_ptr_equal(wire_answer(w, SIDE_HOST), usual);
+		assert_ptr_equal(wire_answer(w, SIDE_GUEST),
+				 w->guest_answer ? w->guest_answer : usual);
+		apart += w->guest_answer && w->guest_answer != usual;
+	}
+	assert_true(apart > 0);
+}
+
+/* A struct is filled from its own message only. */
+static void a_message_fills_its_own_struct(void **state)
+{
+	struct wire_exec_result out = { 0 };
+	const struct record *own = wire_record_of(&out);
+	struct arena a = { 0 };
+	struct fault f = { 0 };
+	struct packet p;
+
+	(void)state;
+	for (size_t i = 0; i < wire_count; i++) {
+		f = (struct fault){ 0 };
+		if (wire_table[i].record == own)
+			continue;
+		read_type(&p, wire_table[i].name);
+		assert_int_equal(packet_decode_as(&p, own, &out, &a, &f), FAULT_INVALID);
+		assert_string_equal(f.where, "/type");
+		f = (struct fault){ 0 };
+		assert_int_equal(answer_decode_as(&p, own, &out, &a, &f), FAULT_IO);
+		packet_release(&p);
+	}
+	f = (struct fault){ 0 };
+	read_type(&p, "no such type");
+	assert_int_equal(packet_decode_as(&p, own, &out, &a, &f), FAULT_INVALID);
+	packet_release(&p);
+	arena_release(&a);
+}
+
+/* An answer has so many parts, and so much time for them. */
+static void parts_have_an_end(void **state)
+{
+	struct answer_parts parts = { 0 };
+	struct fault f = { 0 };
+
+	(void)state;
+	for (int i = 0; i < ANSWER_PARTS_MOST; i++) {
+		int64_t ms = answer_more(&parts, &f);
+
+		assert_true(ms > 0 && ms <= ANSWER_MS);
+	}
+	assert_int_equal(answer_more(&parts, &f), FAULT_IO);
+
+	f = (struct fault){ 0 };
+	parts = (struct answer_parts){ .until = home_now() + 1000 };
+	assert_in_range(answer_more(&parts, &f), 1, 1000);
+	parts.until = home_now();
+	assert_int_equal(answer_more(&parts, &f), FAULT_IO);
+}
+
+/* A message is taken from the side and on the ports that its type says, and what is an
+ * answer only, on none. */
+static void a_message_belongs_somewhere(void **state)
+{
+	static const enum side sides[] = { SIDE_HOST, SIDE_GUEST };
+
+	(void)state;
+	for (size_t i = 0; i < wire_count; i++)
+		for (int k = 0; k < 4; k++) {
+			const struct wire *w = &wire_table[i];
+			unsigned port = k % 2 ? WIRE_CONTROL : WIRE_RELAY;
+			struct packet p = { .type = w->name, .wire = w };
+			struct fault f = { 0 };
+			bool may = w->ports & port && w->senders & sides[k / 2];
+
+			assert_int_equal(packet_belongs(&p, sides[k / 2], port, &f),
+					 may ? 0 : FAULT_INVALID);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_type_answers),
+		cmocka_unit_test(each_side_has_its_answer),
+		cmocka_unit_test(a_message_fills_its_own_struct),
+		cmocka_unit_test(a_message_belongs_somewhere),
+		cmocka_unit_test(parts_have_an_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

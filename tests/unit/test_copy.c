@@ -1,0 +1,197 @@
+/* Directories copied and removed: deep ones, sparse files, and what is left out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/machine/copy.h"
+
+enum { DEEP = 600 };
+
+static char root[64], from[100], to[100];
+static struct fault fault;
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(root, sizeof(root), "/tmp/cadre-copy-XXXXXX");
+	assert_non_null(mkdtemp(root));
+	snprintf(from, sizeof(from), "%s/from", root);
+	snprintf(to, sizeof(to), "%s/to", root);
+	fault = (struct fault){ 0 };
+	return mkdir(from, 0755);
+}
+
+static int tear_down(void **state)
+{
+	struct fault f = { 0 };
+
+	(void)state;
+	assert_int_equal(tree_remove(root, &f), 0);
+	assert_int_not_equal(access(root, F_OK), 0);
+	return 0;
+}
+
+static const char *below(const char *dir, const char *name)
+{
+	static char path[4][200];
+	static int n;
+
+	n = (n + 1) % 4;
+	snprintf(path[n], sizeof(path[n]), "%s/%s", dir, name);
+	return path[n];
+}
+
+static void put(const char *dir, const char *name, const char *text, mode_t mode)
+{
+	int fd = open(below(dir, name), O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+static const char level_name[] = "a directory on the way down";
+
+static void make_deep(const char *top)
+{
+	int fd = open(top, O_RDONLY | O_DIRECTORY), next;
+
+	for (int i = 0; i < DEEP; i++) {
+		assert_int_equal(mkdirat(fd, level_name, 0755), 0);
+		next = openat(fd, level_name, O_RDONLY | O_DIRECTORY);
+		close(fd);
+		fd = next;
+	}
+	close(openat(fd, "leaf", O_WRONLY | O_CREAT, 0640));
+	close(fd);
+}
+
+static int depth_of(const char *top)
+{
+	int fd = open(top, O_RDONLY | O_DIRECTORY), next, n = 0;
+
+	while ((next = openat(fd, level_name, O_RDONLY | O_DIRECTORY)) >= 0) {
+		close(fd);
+		fd = next;
+		n++;
+	}
+	n += faccessat(fd, "leaf", F_OK, 0) == 0;
+	close(fd);
+	return n;
+}
+
+/* Far deeper than a path may be long. */
+static void test_deep(void **state)
+{
+	(void)state;
+	make_deep(from);
+	put(from, "behind", "x", 0600);
+	assert_int_equal(tree_copy(from, to, ".cadre", &fault), 0);
+	assert_int_equal(depth_of(to), DEEP + 1);
+	assert_int_equal(access(below(to, "behind"), F_OK), 0);
+	assert_int_equal(tree_remove(from, &fault), 0);
+	assert_int_not_equal(access(from, F_OK), 0);
+}
+
+static void test_modes_and_kinds(void **state)
+{
+	(void)state;
+	put(from, "plain", "text", 0640);
+	put(from, "own", "text", 04755);
+	assert_int_equal(mkdir(below(from, "dir"), 0750), 0);
+	assert_int_equal(symlink("plain", below(from, "link")), 0);
+	assert_int_equal(mkfifo(below(from, "pipe"), 0600), 0);
+	if (geteuid() == 0) {
+		put(from, "theirs", "text", 0600);
+		assert_int_equal(chown(below(from, "theirs"), 12345, 12345), 0);
+		assert_int_equal(chmod(below(from, "theirs"), 06755), 0);
+	}
+	assert_int_equal(tree_copy(from, to, ".cadre", &fault), 0);
+	assert_int_equal(mode_of(below(to, "plain")), 0640);
+	assert_int_equal(mode_of(below(to, "own")), 04755);
+	assert_int_equal(mode_of(below(to, "dir")), 0750);
+	assert_int_equal(access(below(to, "link"), F_OK), 0);
+	assert_int_not_equal(access(below(to, "pipe"), F_OK), 0);
+	if (geteuid() == 0)
+		assert_int_equal(mode_of(below(to, "theirs")), 0755);
+}
+
+/* A project's own folder of that name is the project's, not the workspace's. */
+static void test_except(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir(below(from, ".cadre"), 0700), 0);
+	assert_int_equal(mkdir(below(from, "shop"), 0700), 0);
+	assert_int_equal(mkdir(below(from, "shop/.cadre"), 0700), 0);
+	put(from, "shop/.cadre/state.db", "all", 0600);
+	assert_int_equal(tree_copy(from, to, ".cadre", &fault), 0);
+	assert_int_not_equal(access(below(to, ".cadre"), F_OK), 0);
+	assert_int_equal(access(below(to, "shop/.cadre/state.db"), F_OK), 0);
+}
+
+static void test_sparse(void **state)
+{
+	const off_t size = (off_t)1 << 40, middle = (off_t)1 << 39;
+	char text[6] = "";
+	struct stat st;
+	int fd = open(below(from, "sparse"), O_RDWR | O_CREAT, 0600);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, size), 0);
+	assert_int_equal(pwrite(fd, "there", 5, middle), 5);
+	close(fd);
+	assert_int_equal(tree_copy(from, to, ".cadre", &fault), 0);
+	fd = open(below(to, "sparse"), O_RDONLY);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, size);
+	assert_true(st.st_blocks < 1000);
+	assert_int_equal(pread(fd, text, 5, middle), 5);
+	assert_string_equal(text, "there");
+	close(fd);
+}
+
+static void test_remove(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir(below(from, "a"), 0700), 0);
+	assert_int_equal(mkdir(below(from, "a/b"), 0700), 0);
+	put(from, "a/b/f", "x", 0400);
+	put(root, "kept", "x", 0600);
+	assert_int_equal(symlink(root, below(from, "a/up")), 0);
+	assert_int_equal(chmod(below(from, "a/b"), 0), 0);
+	assert_int_equal(tree_remove(from, &fault), 0);
+	assert_int_not_equal(access(from, F_OK), 0);
+	assert_int_equal(access(below(root, "kept"), F_OK), 0); /* no link is followed */
+	assert_int_equal(tree_remove(from, &fault), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_modes_and_kinds, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_except, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_sparse, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_remove, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* How much an answer may hold, and where its next page begins. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/room.h"
+
+/* What was taken is what the items take in JSON, with a comma each. */
+static void items_take_their_place(void **state)
+{
+	struct call call = { 0 };
+
+	(void)state;
+	room_open(&call);
+	assert_int_equal(call.room, ROOM_ITEMS);
+	assert_true(room_take_bytes(&call, 100));
+	assert_int_equal(call.room, ROOM_ITEMS - 101);
+	assert_true(room_take_text(&call, "a\"b"));
+	assert_int_equal(call.room, ROOM_ITEMS - 101 - 7);
+	call.room = 10;
+	assert_false(room_take_bytes(&call, 10));
+	assert_int_equal(call.room, 10);
+	assert_true(room_take_bytes(&call, 9));
+	assert_int_equal(call.room, 0);
+	assert_false(room_take_bytes(&call, 0));
+}
+
+/* A text is cut to what is left, at a character, and its size told only then. */
+static void texts_are_cut_to_what_is_left(void **state)
+{
+	struct call call = { .room = 5 };
+	int64_t size = -1;
+
+	(void)state;
+	assert_string_equal(room_text(&call, "abcd", 100, &size), "abcd");
+	assert_int_equal(size, 0);
+	assert_int_equal(call.room, 1);
+	assert_string_equal(room_text(&call, "abcd", 100, &size), "a");
+	assert_int_equal(size, 4);
+	assert_int_equal(call.room, 0);
+	assert_string_equal(room_text(&call, "abcd", 100, &size), "");
+	call.room = 100;
+	assert_string_equal(room_text(&call, "a\xc3\xa4z", 2, &size), "a");
+	assert_string_equal(room_text(&call, "a\xc3\xa4z", 3, &size), "a\xc3\xa4");
+	assert_null(room_text(&call, NULL, 3, &size));
+	assert_int_equal(size, 0);
+	arena_release(&call.arena);
+}
+
+/* Ranges that follow each other give the whole text, whatever their length, and none
+ * begins or ends inside a character. */
+static void ranges_give_the_whole(void **state)
+{
+	static const char whole[] = "a\xc3\xa4"
+				    "b\xe2\x82\xac"
+				    "c\xf0\x9f\x98\x80\n\"z";
+	struct call call = { 0 };
+	char got[sizeof(whole)];
+
+	(void)state;
+	for (int64_t length = 1; length < 8; length++) {
+		struct room_range r = { .length = length };
+		size_t n = 0;
+
+		do {
+			int64_t before = r.offset;
+
+			call.room = ROOM_ITEMS;
+			room_range(&call, whole, &r);
+			assert_int_equal(r.size, sizeof(whole) - 1);
+			assert_true(r.next > before);
+			assert_int_not_equal((unsigned char)r.text[0] & 0xc0, 0x80);
+			assert_true(strlen(r.text) <= (size_t)length ||
+				    text_wide(r.text) == strlen(r.text));
+			n += (size_t)snprintf(got + n, sizeof(got) - n, "%s", r.text);
+			r.offset = r.next;
+		} while (r.next < r.size);
+		assert_string_equal(got, whole);
+	}
+	arena_release(&call.arena);
+}
+
+/* Whatever a handler gives: what no frame would take is refused. */
+static void no_answer_is_too_large(void **state)
+{
+	struct envelope envelope = { .message_id = "", .from = "", .to = "" };
+	struct message_peek_out out = { .messages = &envelope, .n_messages = 1 };
+	struct call call = { .op = op_find("message.peek"), .out = &out };
+	char *text = malloc(ROOM_ANSWER + 1);
+	size_t beside;
+
+	(void)state;
+	envelope.content = envelope.message_type = "";
+	beside = op_size(call.op->out, &out);
+	memset(text, 'x', ROOM_ANSWER);
+	text[ROOM_ANSWER - beside] = '\0';
+	envelope.content = text;
+	assert_int_equal(room_check(&call), 0);
+	text[ROOM_ANSWER - beside] = 'x';
+	text[ROOM_ANSWER - beside + 1] = '\0';
+	assert_int_equal(room_check(&call), FAULT_INVALID);
+	free(text);
+	arena_release(&call.arena);
+}
+
+static void check_next(const char *op, const char *answer, const char *next)
+{
+	json_t *json = json_loads(answer, 0, NULL);
+	const json_t *value = page_next(op_find(op), json);
+	char *text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+
+	assert_non_null(json);
+	if (!next)
+		assert_null(text);
+	else
+		assert_string_equal(text, next);
+	free(text);
+	json_decref(json);
+}
+
+/* A page begins behind the last item of the one before, if there is more. */
+static void pages_begin_behind_the_last_item(void **state)
+{
+	(void)state;
+	check_next("task.list",
+		   "{\"tasks\":[{\"id\":\"001\"},{\"id\":\"002\"}],\"more\":true}",
+		   "\"002\"");
+	check_next("task.list", "{\"tasks\":[{\"id\":\"001\"}],\"more\":false}", NULL);
+	check_next("task.list", "{\"tasks\":[],\"more\":true}", NULL);
+	/* Not what is of another type than the argument. */
+	check_next("task.list", "{\"tasks\":[{\"id\":7}],\"more\":true}", NULL);
+	check_next("message.peek", "{\"messages\":[],\"next\":3,\"more\":true}", "3");
+	check_next("message.peek", "{\"messages\":[],\"next\":\"3\",\"more\":true}",
+		   NULL);
+	check_next("message.receipt", "{\"deliveries\":[{\"to\":\"ann\"}],\"more\":true}",
+		   "\"ann\"");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(items_take_their_place),
+		cmocka_unit_test(texts_are_cut_to_what_is_left),
+		cmocka_unit_test(ranges_give_the_whole),
+		cmocka_unit_test(no_answer_is_too_large),
+		cmocka_unit_test(pages_begin_behind_the_last_item),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

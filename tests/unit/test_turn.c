@@ -1,0 +1,217 @@
+/*
+ * The turns of writers, as another process sees them: what is locked of state.lock
+ * while somebody writes, and who waits for whom.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "storage/store.h"
+#include "storage/turn.h"
+#include "tests/lib/place.h"
+
+struct bench {
+	char dir[64];
+	struct store *store;
+	int beside; /* state.lock, as another process has it open */
+	struct fault fault;
+};
+
+static int set_up(void **state)
+{
+	struct bench *b = test_calloc(1, sizeof(*b));
+	char path[100];
+
+	assert_int_equal(temp_make(b->dir, "turn"), 0);
+	assert_int_equal(store_open(&b->store, b->dir, STORE_CREATE, NULL, &b->fault), 0);
+	snprintf(path, sizeof(path), "%s/state.lock", b->dir);
+	b->beside = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(b->beside >= 0);
+	*state = b;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+
+	store_close(b->store);
+	close(b->beside);
+	temp_remove(b->dir);
+	test_free(b);
+	return 0;
+}
+
+static struct flock byte_of(enum turn_byte byte, short type)
+{
+	return (struct flock){
+		.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+	};
+}
+
+static bool is_taken(const struct bench *b, enum turn_byte byte)
+{
+	struct flock l = byte_of(byte, F_WRLCK);
+
+	assert_int_equal(fcntl(b->beside, F_OFD_GETLK, &l), 0);
+	return l.l_type != F_UNLCK;
+}
+
+static void set_beside(const struct bench *b, enum turn_byte byte, short type)
+{
+	struct flock l = byte_of(byte, type);
+
+	assert_int_equal(fcntl(b->beside, F_OFD_SETLK, &l), 0);
+}
+
+static void begin(struct bench *b, bool write)
+{
+	assert_int_equal(store_begin(b->store, write, &b->fault), 0);
+}
+
+/* A writer holds the turn as long as its transaction lasts, however that ends, and
+ * leaves the place of the next one free; a reader holds neither. */
+static void a_writer_holds_the_turn(void **state)
+{
+	struct bench *b = *state;
+
+	assert_false(is_taken(b, TURN_WRITE));
+	begin(b, true);
+	assert_true(is_taken(b, TURN_WRITE));
+	assert_false(is_taken(b, TURN_NEXT));
+	assert_int_equal(store_commit(b->store, &b->fault), 0);
+	assert_false(is_taken(b, TURN_WRITE));
+	begin(b, true);
+	store_rollback(b->store);
+	assert_false(is_taken(b, TURN_WRITE));
+	begin(b, false);
+	assert_false(is_taken(b, TURN_WRITE));
+	store_rollback(b->store);
+}
+
+struct writer {
+	struct bench *bench;
+	pthread_t thread;
+	atomic_bool in;
+};
+
+static void *write_once(void *arg)
+{
+	struct writer *w = arg;
+	struct fault f = { 0 };
+
+	if (store_begin(w->bench->store, true, &f) == 0) {
+		atomic_store(&w->in, true);
+		store_commit(w->bench->store, &f);
+	}
+	return NULL;
+}
+
+static void start(struct writer *w, struct bench *b)
+{
+	*w = (struct writer){ .bench = b };
+	assert_int_equal(pthread_create(&w->thread, NULL, write_once, w), 0);
+}
+
+static void end(struct writer *w)
+{
+	assert_int_equal(pthread_join(w->thread, NULL), 0);
+	assert_true(atomic_load(&w->in));
+}
+
+/* As long as another one writes, it is the next: that can be seen, so it has not gone
+ * on.  SQLite itself would have let it in. */
+static void a_writer_waits_as_the_next(void **state)
+{
+	struct bench *b = *state;
+	int64_t until = tick_ms() + patience_ms(10000);
+	struct writer w;
+
+	set_beside(b, TURN_WRITE, F_WRLCK);
+	start(&w, b);
+	while (!is_taken(b, TURN_NEXT) && !atomic_load(&w.in) && tick_ms() < until)
+		pause_for(1);
+	assert_true(is_taken(b, TURN_NEXT));
+	assert_false(atomic_load(&w.in));
+	set_beside(b, TURN_WRITE, F_UNLCK);
+	end(&w);
+	assert_false(is_taken(b, TURN_NEXT));
+	assert_false(is_taken(b, TURN_WRITE));
+}
+
+/* Whether somebody waits for a lock of state.lock: the kernel lists that with an arrow. */
+static bool somebody_waits(const struct bench *b)
+{
+	FILE *in = fopen("/proc/locks", "r");
+	unsigned long inode;
+	char line[200];
+	bool found = false;
+	struct stat st;
+
+	assert_int_equal(fstat(b->beside, &st), 0);
+	while (in && fgets(line, sizeof(line), in))
+		found |= sscanf(line, "%*d: -> %*s %*s %*s %*s %*[^:]:%*[^:]:%lu",
+				&inode) == 1 &&
+			 inode == st.st_ino;
+	if (in)
+		fclose(in);
+	return found;
+}
+
+/* Who comes while there is a next one queues behind it, though nobody writes. */
+static void a_writer_overtakes_nobody(void **state)
+{
+	struct bench *b = *state;
+	int64_t until = tick_ms() + patience_ms(2000);
+	struct writer w;
+
+	set_beside(b, TURN_NEXT, F_WRLCK);
+	start(&w, b);
+	while (!somebody_waits(b) && !atomic_load(&w.in) && tick_ms() < until)
+		pause_for(1);
+	assert_false(is_taken(b, TURN_WRITE));
+	assert_false(atomic_load(&w.in));
+	set_beside(b, TURN_NEXT, F_UNLCK);
+	end(&w);
+}
+
+/* Who waits for all to go is told who is there, by what they are called. */
+static void those_who_are_there_are_named(void **state)
+{
+	struct bench *b = *state;
+	struct turn t;
+	struct fault f = { 0 };
+	int dir = open(b->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_int_equal(turn_open(&t, dir, &f), 0);
+	assert_int_equal(turn_alone_for(&t, 0, "it is to go", &f), FAULT_UNAVAILABLE);
+	assert_non_null(strstr(f.text, "it is to go, but processes have it open: "));
+	assert_non_null(strstr(f.text, " (test_turn)"));
+	turn_close(&t);
+	close(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_writer_holds_the_turn, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_writer_waits_as_the_next, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_writer_overtakes_nobody, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(those_who_are_there_are_named, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/*
+ * waits - calls that wait at a host are answered as soon as there is something to say,
+ * and no other one is disturbed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "core/host/home.h"
+#include "tests/lib/child.h"
+#include "tests/lib/place.h"
+#include "tests/lib/raw.h"
+
+enum {
+	ANSWER_MS = 5000, /* far below ... */
+	WAIT_S = 300, /* ... what is waited for */
+	WAITING = 7, /* id of the call that waits */
+};
+
+struct scene {
+	char base[64], home[100], log[100];
+	struct home found;
+	pid_t host;
+	struct raw ann, bob;
+};
+
+static json_t *ask(struct raw *r, const char *op, json_t *args)
+{
+	static int id = 100;
+	json_t *answer = raw_ask(r, raw_call(++id, op, args), ANSWER_MS);
+
+	if (!json_object_get(answer, "result"))
+		fail_msg("%s: %s", op, answer ? json_dumps(answer, 0) : "no answer");
+	return answer;
+}
+
+static void do_it(struct raw *r, const char *op, json_t *args)
+{
+	json_decref(ask(r, op, args));
+}
+
+static void dial(struct scene *s, struct raw *r, const char *agent)
+{
+	json_t *hello;
+
+	assert_true(raw_dial(r, s->found.socket));
+	assert_true(raw_say(r, raw_hello("crew", agent)));
+	hello = raw_hear(r, ANSWER_MS);
+	assert_non_null(hello);
+	json_decref(hello);
+}
+
+static int set_up(void **state)
+{
+	struct scene *s = test_calloc(1, sizeof(*s));
+	struct fault f = { 0 };
+	struct raw operator;
+	char path[100];
+
+	assert_int_equal(temp_make(s->base, "waits"), 0);
+	snprintf(s->home, sizeof(s->home), "%s/state", s->base);
+	snprintf(s->log, sizeof(s->log), "%s/log", s->base);
+	snprintf(path, sizeof(path), "%s/runtime", s->base);
+	mkdir(path, 0700);
+	setenv("XDG_RUNTIME_DIR", path, 1);
+	assert_int_equal(home_find(&s->found, s->home, true, &f), 0);
+	s->host = host_start(s->home, NULL, s->log, ANSWER_MS);
+	assert_true(s->host > 0);
+	dial(s, &operator, NULL);
+	do_it(&operator, "team.create",
+	      json_pack("{sss[{ss}{ss}]}", "name", "crew", "roles", "name", "ann", "name",
+			"bob"));
+	raw_hang_up(&operator);
+	dial(s, &s->ann, "ann");
+	dial(s, &s->bob, "bob");
+	*state = s;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct scene *s = *state;
+
+	raw_hang_up(&s->ann);
+	raw_hang_up(&s->bob);
+	child_end(s->host, ANSWER_MS);
+	child_end_all();
+	temp_remove(s->base);
+	test_free(s);
+	return 0;
+}
+
+/* A call that has nothing to say, and has been run once by now: whatever is asked on
+ * the same connection comes behind it. */
+static void wait_for(struct scene *s, const char *op, json_t *args)
+{
+	json_t *answer;
+
+	assert_true(raw_say(&s->ann, raw_call(WAITING, op, args)));
+	assert_true(raw_say(&s->ann, raw_call(1, "agent.heartbeat", json_object())));
+	answer = raw_hear(&s->ann, ANSWER_MS);
+	if (json_integer_value(json_object_get(answer, "id")) != 1)
+		fail_msg("%s did not wait: %s", op, json_dumps(answer, 0));
+	json_decref(answer);
+}
+
+/* What `name` of its answer is, as text. */
+static char *told(struct scene *s, const char *name)
+{
+	json_t *answer = raw_hear(&s->ann, ANSWER_MS), *value;
+	char *text;
+
+	if (!answer)
+		fail_msg("it still waits");
+	assert_int_equal(json_integer_value(json_object_get(answer, "id")), WAITING);
+	value = json_object_get(json_object_get(answer, "result"), name);
+	text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : strdup("");
+	json_decref(answer);
+	return text;
+}
+
+static void assert_told(struct scene *s, const char *name, const char *what)
+{
+	char *text = told(s, name);
+
+	if (!strstr(text, what))
+		fail_msg("%s is not in %s", what, text);
+	free(text);
+}
+
+static json_t *message(const char *to, const char *content)
+{
+	return json_pack("{ssss}", "to", to, "content", content);
+}
+
+static void a_message_wakes_its_receiver(void **state)
+{
+	struct scene *s = *state;
+
+	wait_for(s, "message.receive", json_pack("{si}", "wait_seconds", WAIT_S));
+	do_it(&s->bob, "message.send", message("ann", "wake up"));
+	assert_told(s, "messages", "wake up");
+	/* Several times: what is parked was run a moment before. */
+	for (int i = 0; i < 50; i++) {
+		assert_true(raw_say(&s->ann,
+				    raw_call(WAITING, "message.receive",
+					     json_pack("{si}", "wait_seconds", WAIT_S))));
+		do_it(&s->bob, "message.send", message("ann", "again"));
+		assert_told(s, "messages", "again");
+	}
+}
+
+static void a_task_wakes_who_would_claim_it(void **state)
+{
+	struct scene *s = *state;
+
+	wait_for(s, "task.claim", json_pack("{si}", "wait_seconds", WAIT_S));
+	do_it(&s->bob, "task.create", json_pack("{ss}", "title", "work"));
+	assert_told(s, "epoch", "1");
+	do_it(&s->ann, "task.complete", json_pack("{ss}", "task", "001"));
+	/* One that waited for another wakes as well, and so does one that is given back. */
+	do_it(&s->bob, "task.create", json_pack("{ss}", "title", "first"));
+	do_it(&s->bob, "task.create",
+	      json_pack("{sss[s]}", "title", "second", "depends_on", "002"));
+	do_it(&s->bob, "task.claim", json_object());
+	wait_for(s, "task.claim", json_pack("{si}", "wait_seconds", WAIT_S));
+	do_it(&s->bob, "task.complete", json_pack("{ss}", "task", "002"));
+	assert_told(s, "task", "second");
+	wait_for(s, "task.claim", json_pack("{si}", "wait_seconds", WAIT_S));
+	do_it(&s->ann, "task.release", json_pack("{ss}", "task", "003"));
+	assert_told(s, "task", "second");
+}
+
+static void a_reply_wakes_who_asked(void **state)
+{
+	struct scene *s = *state;
+	json_t *inbox, *asked;
+
+	wait_for(s, "message.send",
+		 json_pack("{sssssbsi}", "to", "bob", "content", "why", "wait_for_reply",
+			   1, "timeout_seconds", WAIT_S));
+	inbox = ask(&s->bob, "message.receive", json_object());
+	asked = json_array_get(
+		json_object_get(json_object_get(inbox, "result"), "messages"), 0);
+	/* Nothing that concerns another conversation. */
+	do_it(&s->bob, "message.send", message("ann", "by the way"));
+	do_it(&s->bob, "message.reply",
+	      json_pack("{sOss}", "message_id", json_object_get(asked, "message_id"),
+			"content", "because"));
+	json_decref(inbox);
+	assert_told(s, "reply", "because");
+}
+
+/* What a caller got that goes without a word, though it promised one, wakes the next. */
+static void an_answer_that_did_not_arrive_wakes_another(void **state)
+{
+	struct scene *s = *state;
+	struct raw first;
+	json_t *call = raw_call(WAITING, "message.receive",
+				json_pack("{ss}", "request_id", "r")),
+	       *answer;
+
+	do_it(&s->bob, "message.send", message("ann", "for you"));
+	dial(s, &first, "ann");
+	json_object_set_new(call, "confirms", json_true());
+	answer = raw_ask(&first, call, ANSWER_MS);
+	assert_non_null(json_object_get(answer, "result"));
+	json_decref(answer);
+	wait_for(s, "message.receive", json_pack("{si}", "wait_seconds", WAIT_S));
+	raw_hang_up(&first);
+	assert_told(s, "messages", "\"attempt\":1");
+}
+
+/* The time that is waited ends by itself, with nothing to say. */
+static void a_wait_has_an_end(void **state)
+{
+	struct scene *s = *state;
+
+	wait_for(s, "message.receive", json_pack("{si}", "wait_seconds", 1));
+	assert_told(s, "count", "0");
+}
+
+int main(void)
+{
+#define SCENE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		SCENE(a_message_wakes_its_receiver),
+		SCENE(a_task_wakes_who_would_claim_it),
+		SCENE(a_reply_wakes_who_asked),
+		SCENE(an_answer_that_did_not_arrive_wakes_another),
+		SCENE(a_wait_has_an_end),
+	};
+
+	child_adopt();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
