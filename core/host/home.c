@@ -332,7 +332,7 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 	if (restore_finish(h->dir, f) < 0)
 		return f->code;
 	h->gone = lost_look(h->dir, NULL, 0) || (h->found && found_is_gone(h->dir));
-	if (create && !h->gone && lost_begin(h->dir, f) < 0)
+	if (create && !h->gone && lost_make_empty(h->dir, f) < 0)
 		return f->code;
 	if (settings_load(h, flags, create, f) < 0)
 		return f->code;

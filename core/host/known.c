@@ -146,7 +146,8 @@ static int read_all(struct text *out, struct fault *f)
 	return rc;
 }
 
-static int no_place(struct fault *f)
+/* Why the file has no path. */
+static int refuse_place(struct fault *f)
 {
 	char path[4096];
 
@@ -184,7 +185,7 @@ static int lock(int wait_ms, struct fault *f)
 	int fd;
 
 	if (!file_path(path, "known.lock"))
-		return no_place(f);
+		return refuse_place(f);
 	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
@@ -205,7 +206,7 @@ static int write_all(const struct text *all, struct fault *f)
 	int fd, rc = 0;
 
 	if (!file_path(path, "known") || !file_path(temp, "known.new"))
-		return no_place(f);
+		return refuse_place(f);
 	unlink(temp); /* of a process that was killed: this one has the lock */
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, all->data, all->len) != (ssize_t)all->len || fsync(fd) ||
