@@ -239,8 +239,8 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 		return too_long(dir, f);
 	if (!dir && find_here(cwd, f) < 0)
 		return f->code;
-	if (!dir && !found_place(cwd, path, &stray))
-		return too_long(cwd, f);
+	if (!dir && !found_place(cwd, path, &stray, f))
+		return f->code ? (int)f->code : too_long(cwd, f);
 	if (stray)
 		return found_refuse(path, FOUND_STRAY, f);
 	if (!dir && (fresh_check(path, f) < 0 || known_prepare(f) < 0))

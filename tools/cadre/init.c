@@ -24,7 +24,8 @@ static int open_place(struct init *x, struct fault *f)
 		*f = lost;
 		return f->code;
 	}
-	if (restore_set_aside(cli->home.dir, lost_look, x->aside, sizeof(x->aside), f) < 0)
+	if (restore_set_aside(cli->home.dir, lost_look, x->aside, sizeof(x->aside), f) <
+	    0)
 		return f->code;
 	return home_init(&cli->home, cli->dir, cli->flags, f);
 }
