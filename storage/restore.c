@@ -87,6 +87,20 @@ int restore_check(const char *file, struct fault *f)
 	return f->code;
 }
 
+int64_t restore_counts(const char *dir)
+{
+	struct fault none = { 0 };
+	sqlite3 *db = NULL;
+	char path[4300];
+	int64_t n = -1;
+
+	snprintf(path, sizeof(path), "%s/state.db", dir);
+	if (open_backup(path, &db, &none) == 0)
+		n = number(db, "SELECT counts_from FROM state");
+	sqlite3_close(db);
+	return n < 0 ? 0 : n;
+}
+
 /* --- staging -------------------------------------------------------------------------- */
 
 /* Removes a folder without subfolders.  Errors are passed over: whoever makes the folder

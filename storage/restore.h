@@ -16,12 +16,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/fault.h"
 
 /* Whether `file` is a sound database of cadre's, of a version that this program knows;
  * what it holds is not changed. */
 int restore_check(const char *file, struct fault *f);
+
+/* Where epochs and generations of the state in the folder `dir` began to be counted; 0
+ * where none was restored, or it cannot be read. */
+int64_t restore_counts(const char *dir);
 
 /* Makes DIR/restore.tmp/, with a copy of `file` as its state.db; the folder's name is
  * put into `stage`.  It is a state folder: the caller may open it. */

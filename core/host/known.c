@@ -372,8 +372,7 @@ enum known_how known_look(int dir, const char *path)
 static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
-	bool keep = see(dir, path, &here) && state_id_is_ours(dir) &&
-		    tracked_look(path) == TRACKED_NOTHING;
+	bool keep = see(dir, path, &here);
 
 	if (find_noted(&here, &noted, f) < 0)
 		return f->code;
@@ -381,8 +380,7 @@ static int add_locked(int dir, const char *path, enum known_how how, struct faul
 		return f->code;
 	if (here.how == how || here.how == KNOWN_TRUSTED)
 		return replace(&here, f);
-	keep |= here.how == KNOWN_MADE && state_id_is_ours(dir) &&
-		tracked_look(path) == TRACKED_NOTHING;
+	keep = keep && state_id_is_ours(dir) && tracked_look(path) == TRACKED_NOTHING;
 	if (!keep && state_id_make(dir, f) < 0)
 		return f->code;
 	if (!see(dir, path, &here))
