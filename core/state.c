@@ -231,7 +231,7 @@ int state_renew(struct call *call, const struct state_renew_in *in,
 	out->incarnation =
 		arena_printf(&call->arena, "%016" PRIx64, (uint64_t)call->seed);
 	rc = sql_run(call, state_renew, .incarnation = out->incarnation,
-		     .now = call->now);
+		     .former = in->former, .now = call->now);
 	if (rc < 0 || (rc = sql_run(call, workspaces_renew)) < 0)
 		return rc;
 	return sql_run(call, task_renew_epochs);

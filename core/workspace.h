@@ -6,6 +6,9 @@
 
 #include "core/event.h"
 
+/* Most rows of one reading by a host: with so many, not all may be known. */
+enum { WORKSPACE_ROWS = 1000 };
+
 /* Workspace `name` (id, name or team/agent) of the call's team.  For an operator
  * who names no team, the workspace says which.  0, or negative with call->fault
  * filled. */

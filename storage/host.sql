@@ -33,11 +33,14 @@ SELECT coalesce(min(at), 0) AS at FROM (
 
 -- name: state_renew
 -- Whoever kept a cursor of the former state is told that it is of another one.
--- Epochs and generations begin at the microsecond of the restore: fewer than one a
--- microsecond were given since the backup, whatever was restored before, and as a number
--- in JSON it is exact until the year 2255.
+-- Epochs and generations begin at the microsecond of the restore, which as a number in
+-- JSON is exact until the year 2255.  Where the clock stands before the beginning of this
+-- state or of the one that it replaces (:former, 0 where that cannot be read), they begin
+-- a million behind the later of the two.  So they are higher than all that were given
+-- since the backup, unless those were more than one a microsecond, or more than a million
+-- while the clock stood back; or the clock stands back and the former state was lost.
 UPDATE state SET incarnation = :incarnation,
-	counts_from = max(counts_from + 1000000, :now * 1000) WHERE one = 1;
+	counts_from = max(max(counts_from, :former) + 1000000, :now * 1000) WHERE one = 1;
 
 -- name: workspaces_renew
 -- scan ok: every living workspace, once in a restore

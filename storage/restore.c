@@ -87,6 +87,20 @@ int restore_check(const char *file, struct fault *f)
 	return f->code;
 }
 
+int64_t restore_counts(const char *dir)
+{
+	struct fault none = { 0 };
+	sqlite3 *db = NULL;
+	char path[4300];
+	int64_t n = -1;
+
+	snprintf(path, sizeof(path), "%s/state.db", dir);
+	if (open_backup(path, &db, &none) == 0)
+		n = number(db, "SELECT counts_from FROM state");
+	sqlite3_close(db);
+	return n < 0 ? 0 : n;
+}
+
 /* --- staging -------------------------------------------------------------------------- */
 
 /* Removes a folder without subfolders.  Errors are passed over: whoever makes the folder
@@ -462,7 +476,7 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 
 /* The note in state.lock is of the log that goes.  The empty state.db says that a new
  * state is meant, whatever else lies there. */
-static int clear_files(int dir, int aside, const struct turn *turn, struct fault *f)
+static int set_files_aside(int dir, int aside, const struct turn *turn, struct fault *f)
 {
 	static const char *const left[] = { "state.db-shm", "state.db-wal", "state.db",
 					    "secret" };
@@ -477,20 +491,25 @@ static int clear_files(int dir, int aside, const struct turn *turn, struct fault
 	return 0;
 }
 
-int restore_clear(const char *dir, char *path, size_t room, struct fault *f)
+int restore_set_aside(const char *dir, restore_is_lost *is_lost, char *path, size_t room,
+		      struct fault *f)
 {
 	struct turn turn = { -1, -1 };
 	int fd = open_dir(dir, f), aside = -1;
 	char name[32] = "";
 
+	*path = '\0';
 	if (fd < 0)
 		return fd;
-	name_aside(fd, name);
-	snprintf(path, room, "%s/%s/%s", dir, former, name);
-	if (take_state(&turn, fd, "a new state is to be made", f) == 0)
+	if (take_state(&turn, fd, "a new state is to be made", f) == 0 &&
+	    is_lost(dir, NULL, 0)) {
+		name_aside(fd, name);
+		snprintf(path, room, "%s/%s/%s", dir, former, name);
 		aside = make_aside(fd, name, f);
+	}
 	if (aside >= 0) {
-		clear_files(fd, aside, &turn, f);
+		if (set_files_aside(fd, aside, &turn, f) == 0)
+			prune(fd, name);
 		close(aside);
 	}
 	turn_close(&turn);

@@ -14,13 +14,19 @@
 #ifndef RESTORE_H
 #define RESTORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/fault.h"
 
 /* Whether `file` is a sound database of cadre's, of a version that this program knows;
  * what it holds is not changed. */
 int restore_check(const char *file, struct fault *f);
+
+/* Where epochs and generations of the state in the folder `dir` began to be counted; 0
+ * where none was restored, or it cannot be read. */
+int64_t restore_counts(const char *dir);
 
 /* Makes DIR/restore.tmp/, with a copy of `file` as its state.db; the folder's name is
  * put into `stage`.  It is a state folder: the caller may open it. */
@@ -36,9 +42,15 @@ void restore_unstage(const char *dir);
 int restore_commit(const char *dir, const char *secret, char *aside, size_t room,
 		   struct fault *f);
 
+/* Whether the state in the folder `dir` was lost; `left` may be NULL. */
+typedef bool restore_is_lost(const char *dir, char *left, size_t room);
+
 /* Before a new state is made in the place of one that lost its state.db: sets its log and
- * secret aside like those of a state that a backup replaces. */
-int restore_clear(const char *dir, char *aside, size_t room, struct fault *f);
+ * secret aside like those of a state that a backup replaces.  Asks `is_lost` while nobody
+ * has the state open: if another process has begun a new state or brought the former one
+ * back in the meantime, nothing is moved and `aside` is "". */
+int restore_set_aside(const char *dir, restore_is_lost *is_lost, char *aside, size_t room,
+		      struct fault *f);
 
 /* Ends a restore that a crash interrupted; nothing to do is fine. */
 int restore_finish(const char *dir, struct fault *f);

@@ -241,7 +241,7 @@ WHERE id = :id AND state = 5;
 -- name: task_cancel
 -- Any open task ends, with a new epoch, so that its owner is refused.
 UPDATE task SET state = 6, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = epoch + 1, updated_at = :now
+	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE id = :id AND state < 4;
 
 -- name: task_assign

@@ -133,7 +133,7 @@ WHERE state < 3 AND agent IN (SELECT id FROM agent WHERE team = :team);
 
 -- name: team_end_tasks
 UPDATE task SET state = 6, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = epoch + 1, updated_at = :now
+	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE team = :team AND state < 4 RETURNING id;
 
 -- name: team_end_assignments

@@ -14,7 +14,7 @@
 
 /* --- places ------------------------------------------------------------------------- */
 
-bool found_place(const char *from, char out[4096], bool *stray)
+bool found_place(const char *from, char out[4096], bool *stray, struct fault *f)
 {
 	char dir[4096], root[4096];
 
@@ -22,8 +22,10 @@ bool found_place(const char *from, char out[4096], bool *stray)
 	if (!paths_join(dir, from, ""))
 		return false;
 	do {
-		enum top top = tree_top(dir, root);
+		enum top top = tree_top(dir, root, f);
 
+		if (f->code)
+			return false;
 		if (top == TOP_NONE)
 			continue;
 		if (!paths_join(out, root, ".cadre"))
@@ -147,12 +149,13 @@ static bool consider(struct found *x, const char *dir, bool stray)
 void found_upward(struct found *x, const char *from)
 {
 	char dir[4096], root[4096];
+	struct fault none = { 0 };
 
 	*x = (struct found){ 0 };
 	if (!paths_join(dir, from, ""))
 		return;
 	do {
-		enum top top = tree_top(dir, root);
+		enum top top = tree_top(dir, root, &none);
 
 		if (top != TOP_NONE && consider(x, root, top == TOP_STRAY))
 			return;
@@ -165,11 +168,12 @@ void found_upward(struct found *x, const char *from)
 bool found_is_of(const char *from, const char *state)
 {
 	char dir[4096], root[4096], path[4096];
+	struct fault none = { 0 };
 
 	if (!paths_join(dir, from, ""))
 		return false;
 	do {
-		enum top top = tree_top(dir, root);
+		enum top top = tree_top(dir, root, &none);
 
 		if (top == TOP_TREE && paths_join(path, root, ".cadre") &&
 		    !strcmp(path, state))

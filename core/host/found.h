@@ -46,8 +46,9 @@ int found_refuse(const char *path, enum found_why why, struct fault *f);
 void found_say(const struct found *x, char *line, size_t room);
 
 /* The place of a new state for what `dir` is in: of the repository, else there.  `stray`:
- * a state counts there, but is of a repository that does not know this worktree. */
-bool found_place(const char *dir, char out[4096], bool *stray);
+ * a state counts there, but is of a repository that does not know this worktree.  False
+ * if that is too long, or with a fault of what is known. */
+bool found_place(const char *dir, char out[4096], bool *stray, struct fault *f);
 
 /* Whether a file in `dir` is of the project whose state is the folder `state`:
  * no other repository and no other state is in between. */

@@ -238,8 +238,8 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 		return too_long(dir, f);
 	if (!dir && find_here(cwd, f) < 0)
 		return f->code;
-	if (!dir && !found_place(cwd, path, &stray))
-		return too_long(cwd, f);
+	if (!dir && !found_place(cwd, path, &stray, f))
+		return f->code ? (int)f->code : too_long(cwd, f);
 	if (stray)
 		return found_refuse(path, FOUND_STRAY, f);
 	if (!dir && (fresh_check(path, f) < 0 || known_prepare(f) < 0))
@@ -331,7 +331,7 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 	if (restore_finish(h->dir, f) < 0)
 		return f->code;
 	h->gone = lost_look(h->dir, NULL, 0) || (h->found && found_is_gone(h->dir));
-	if (create && !h->gone && lost_begin(h->dir, f) < 0)
+	if (create && !h->gone && lost_make_empty(h->dir, f) < 0)
 		return f->code;
 	if (settings_load(h, flags, create, f) < 0)
 		return f->code;

@@ -377,7 +377,7 @@ static void check_secret(struct host *host)
 	    fit.fit < fit.tokens)
 		log_line(
 			host->log, LOG_LEVEL_WARN,
-			"%lld of %lld agents have tokens that %s/secret does not make: it "
+			"%lld of the %lld newest agents have tokens that %s/secret does not make: it "
 			"is of another state, see `cadre doctor`",
 			(long long)(fit.tokens - fit.fit), (long long)fit.tokens,
 			host->home->dir);

@@ -146,7 +146,8 @@ static int read_all(struct text *out, struct fault *f)
 	return rc;
 }
 
-static int no_place(struct fault *f)
+/* Why the file has no path. */
+static int refuse_place(struct fault *f)
 {
 	char path[4096];
 
@@ -184,7 +185,7 @@ static int lock(int wait_ms, struct fault *f)
 	int fd;
 
 	if (!file_path(path, "known.lock"))
-		return no_place(f);
+		return refuse_place(f);
 	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
@@ -205,7 +206,7 @@ static int write_all(const struct text *all, struct fault *f)
 	int fd, rc = 0;
 
 	if (!file_path(path, "known") || !file_path(temp, "known.new"))
-		return no_place(f);
+		return refuse_place(f);
 	unlink(temp); /* of a process that was killed: this one has the lock */
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, all->data, all->len) != (ssize_t)all->len || fsync(fd) ||
@@ -323,8 +324,20 @@ static int find_noted(struct known *here, struct known *noted, struct fault *f)
 	return rc;
 }
 
-/* The place has changed: the next look finds it there.  It can wait. */
-static void note_move(int dir, const char *path)
+static bool is_moved(const struct known *noted, const struct known *here)
+{
+	return noted->dev != here->dev || strcmp(noted->path, here->path) != 0;
+}
+
+/* Only the id of a state that was made here: one that is trusted may have come with it. */
+static int adopt(int dir, const struct known *here, struct fault *f)
+{
+	return here->how == KNOWN_MADE ? state_id_adopt(dir, here->id, f) : 0;
+}
+
+/* Its place has changed: the next look finds it there; or its id is of the form that
+ * names no folder: other environments that trust the state keep it then.  It can wait. */
+static void note_change(int dir, const char *path)
 {
 	struct fault f = { 0 };
 	struct known here, noted;
@@ -332,8 +345,11 @@ static void note_move(int dir, const char *path)
 
 	if (held < 0)
 		return;
-	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how)
-		replace(&here, &f);
+	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how) {
+		adopt(dir, &here, &f);
+		if (is_moved(&noted, &here))
+			replace(&here, &f);
+	}
 	close(held);
 }
 
@@ -344,8 +360,9 @@ enum known_how known_look(int dir, const char *path)
 
 	if (!see(dir, path, &here) || find_noted(&here, &noted, &f) < 0)
 		return KNOWN_NOT;
-	if (here.how && (noted.dev != here.dev || strcmp(noted.path, here.path) != 0))
-		note_move(dir, path);
+	if (here.how && (is_moved(&noted, &here) ||
+			 (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
+		note_change(dir, path);
 	return here.how;
 }
 
@@ -355,13 +372,15 @@ enum known_how known_look(int dir, const char *path)
 static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
-	bool keep = see(dir, path, &here) && state_id_is_ours(dir) &&
-		    tracked_look(path) == TRACKED_NOTHING;
+	bool keep = see(dir, path, &here);
 
 	if (find_noted(&here, &noted, f) < 0)
 		return f->code;
+	if (here.how && adopt(dir, &here, f) < 0)
+		return f->code;
 	if (here.how == how || here.how == KNOWN_TRUSTED)
 		return replace(&here, f);
+	keep = keep && state_id_is_ours(dir) && tracked_look(path) == TRACKED_NOTHING;
 	if (!keep && state_id_make(dir, f) < 0)
 		return f->code;
 	if (!see(dir, path, &here))

@@ -79,7 +79,7 @@ int lost_refuse(const char *dir, struct fault *f)
 			     "purpose: cadre init --anew");
 }
 
-int lost_begin(const char *dir, struct fault *f)
+int lost_make_empty(const char *dir, struct fault *f)
 {
 	char path[4200];
 

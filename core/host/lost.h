@@ -26,7 +26,7 @@ bool lost_look(const char *dir, char *left, size_t room);
 int lost_refuse(const char *dir, struct fault *f);
 
 /* Makes the empty state.db of a new state; one that is there is left as it is. */
-int lost_begin(const char *dir, struct fault *f);
+int lost_make_empty(const char *dir, struct fault *f);
 
 /* Whether a state that holds something is in `dir`. */
 bool lost_has_state(const char *dir);

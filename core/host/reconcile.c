@@ -8,6 +8,7 @@
 #include "core/host/running.h"
 #include "core/host/sweep.h"
 #include "core/token.h"
+#include "core/workspace.h"
 #include "ops.gen.h"
 
 enum {
@@ -15,7 +16,6 @@ enum {
 	SLOW_MS = 500,
 	IDLE_MS = 2000, /* without a workspace */
 	READ_MS = 5000, /* rows are read anyway: others write them too */
-	ROWS_MOST = 1000, /* of one reading: with more, not all are known */
 };
 
 /* --- places ---------------------------------------------------------------------- */
@@ -317,7 +317,7 @@ static void on_rows(struct job *job)
 			take_row(host, &out->rows[i], &job->call.arena);
 		hand_out(host);
 		drop_unlisted(r);
-		if (!r->swept && out->n_rows < ROWS_MOST)
+		if (!r->swept && out->n_rows < WORKSPACE_ROWS)
 			sweep_start(host);
 		r->swept = true;
 		step_all(host);

@@ -61,31 +61,42 @@ static int give(int dir, int fd)
 	return st.st_uid == geteuid() ? 0 : fchown(fd, st.st_uid, st.st_gid);
 }
 
-static int write_line(int fd, const uint8_t bytes[STATE_ID / 2], const char *folder)
+static int write_id(int dir, const char *id, const char *folder, struct fault *f)
 {
-	char id[STATE_ID + 1];
+	int fd, rc = 0;
 
-	for (size_t i = 0; i < STATE_ID / 2; i++)
-		snprintf(id + 2 * i, 3, "%02x", bytes[i]);
-	return dprintf(fd, "%s%s%s\n", id, folder[0] ? " " : "", folder) < 0 ? -1 : 0;
+	unlinkat(dir, "id.new", 0);
+	fd = openat(dir, "id.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0 || dprintf(fd, "%s%s%s\n", id, folder[0] ? " " : "", folder) < 0 ||
+	    give(dir, fd) || fsync(fd) || renameat(dir, "id.new", dir, "id") ||
+	    fsync(dir))
+		rc = fault_set(f, FAULT_IO, "", "cannot write the state's id: %m");
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int state_id_adopt(int dir, const char id[STATE_ID + 1], struct fault *f)
+{
+	char line[LINE], folder[LINE];
+
+	read_line(dir, line);
+	name_folder(dir, folder);
+	if (!folder[0] || strcmp(line, id) != 0)
+		return 0;
+	return write_id(dir, id, folder, f);
 }
 
 int state_id_make(int dir, struct fault *f)
 {
 	uint8_t bytes[STATE_ID / 2];
-	char folder[LINE];
-	int fd, rc = 0;
+	char id[STATE_ID + 1], folder[LINE];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return fault_set(f, FAULT_IO, "", "no randomness: %m");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(id + 2 * i, 3, "%02x", bytes[i]);
 	name_folder(dir, folder);
-	unlinkat(dir, "id.new", 0);
-	fd = openat(dir, "id.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	if (fd < 0 || write_line(fd, bytes, folder) || give(dir, fd) || fsync(fd) ||
-	    renameat(dir, "id.new", dir, "id") || fsync(dir))
-		rc = fault_set(f, FAULT_IO, "", "cannot write the state's id: %m");
-	if (fd >= 0)
-		close(fd);
-	return rc;
+	return write_id(dir, id, folder, f);
 }

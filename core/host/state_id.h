@@ -21,6 +21,10 @@ bool state_id_read(int dir, char id[STATE_ID + 1]);
  * times of birth. */
 bool state_id_is_ours(int dir);
 
+/* Says in the file that the id `id` was made for this very folder, if the file is of
+ * the form without a folder, which cadre wrote before.  The caller knows that it was. */
+int state_id_adopt(int dir, const char id[STATE_ID + 1], struct fault *f);
+
 /* Gives the folder a new id. */
 int state_id_make(int dir, struct fault *f);
 

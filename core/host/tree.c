@@ -94,28 +94,28 @@ static bool cut_git(char root[4096])
 }
 
 /* Where the state is of what shares the folder `root`, which is replaced. */
-static void find_root(char root[4096])
+static void find_root(char root[4096], struct fault *f)
 {
 	char common[4096];
 	struct search search = { .common = common, .root = root };
-	struct fault none = { 0 };
 
 	memcpy(common, root, sizeof(common));
 	if (!cut_git(root) && !counts(root))
-		known_each(try_known, &search, &none);
+		known_each(try_known, &search, f);
 }
 
 /* --- tops ----------------------------------------------------------------------- */
 
 /* The shared folder has a folder in `worktrees` for each linked worktree, whose `gitdir`
  * names the worktree's file. */
-static enum top linked_top(const char *git, const char *own, char root[4096])
+static enum top linked_top(const char *git, const char *own, char root[4096],
+			   struct fault *f)
 {
 	char trees[4096], back[4096];
 	bool is_known = paths_join(trees, root, "worktrees") && is_below(own, trees) &&
 			follow(own, "gitdir", "", back) && same_file(back, git);
 
-	find_root(root);
+	find_root(root, f);
 	return is_known ? TOP_TREE : TOP_STRAY;
 }
 
@@ -131,7 +131,7 @@ static enum top claiming_top(const char *dir, const char *own, char root[4096])
 	return paths_join(root, dir, "") ? TOP_TREE : TOP_NONE;
 }
 
-enum top tree_top(const char *dir, char root[4096])
+enum top tree_top(const char *dir, char root[4096], struct fault *f)
 {
 	char git[4096], own[4096];
 	struct stat st;
@@ -141,6 +141,6 @@ enum top tree_top(const char *dir, char root[4096])
 		return TOP_NONE;
 	if (!S_ISREG(st.st_mode) || !follow_git(dir, own))
 		return TOP_TREE;
-	return follow_common(own, root) ? linked_top(git, own, root)
+	return follow_common(own, root) ? linked_top(git, own, root, f)
 					: claiming_top(dir, own, root);
 }

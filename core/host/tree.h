@@ -13,10 +13,13 @@
 #ifndef TREE_H
 #define TREE_H
 
+#include "core/fault.h"
+
 enum top { TOP_NONE, TOP_TREE, TOP_STRAY };
 
 /* Whether `dir` is the top of a worktree, and the folder whose `.cadre` it shares.
- * TOP_STRAY: a repository is claimed that does not know of it. */
-enum top tree_top(const char *dir, char root[4096]);
+ * TOP_STRAY: a repository is claimed that does not know of it.  A fault is of what is
+ * known: then `root` may not be where the state is. */
+enum top tree_top(const char *dir, char root[4096], struct fault *f);
 
 #endif

@@ -77,7 +77,31 @@ done
 	mkdir -p "$story/nowhere" "$story/state" && cd "$story/nowhere" || exit 1
 	env -u CADRE_HOME "$CADRE" team create t >/dev/null 2>&1 && rm "$CADRE_HOME/state.db" || bad "no state of the user's own"
 	lost_is_said env -u CADRE_HOME "$CADRE" team create t
-	exit $failed
+	
+# Begun anew by many at once: one sets the former state aside, the others leave the new one.
+for round in 1 2 3 4 5; do
+	new_state
+	rm "$CADRE_HOME/state.db"
+	pids=
+	for i in 1 2 3 4; do
+		cadre init --anew >"$story/anew.$i" 2>&1 &
+		pids="$pids $!"
+	done
+	for pid in $pids; do wait "$pid"; done
+	grep -q '^made' "$story"/anew.? || bad "none began anew: $(cat "$story"/anew.?)"
+	grep -v -h '^made\|^what was left\|^next:\|is a state\|elsewhere first' "$story"/anew.? >"$story/out" &&
+		bad "begun anew by many at once: $(cat "$story/out")"
+	[ "$(ls "$CADRE_HOME/replaced" | wc -l)" = 1 ] || bad "a new state was set aside: $(find "$CADRE_HOME/replaced")"
+	cadre team create t >/dev/null || bad "no state after many began it anew"
+done
+
+# Three former states are kept, as after a restore.
+for i in 1 2 3 4; do
+	rm "$CADRE_HOME/state.db"
+	cadre init --anew >"$story/out" || bad "init --anew $i: $(cat "$story/out")"
+done
+[ "$(ls "$CADRE_HOME/replaced" | wc -l)" = 3 ] || bad "kept: $(ls "$CADRE_HOME/replaced")"
+exit $failed
 ) || failed=1
 
 # A client that goes on makes none either.

@@ -119,6 +119,39 @@ static void test_known(void **state)
 	assert_string_equal(found("p", false), "denied");
 }
 
+/* An id of the form that names no folder is kept for who made the state, when another
+ * environment trusts it; one that was only trusted here is not. */
+static void test_former_id(void **state)
+{
+	(void)state;
+	shell("mkdir p");
+	assert_string_equal(made("p"), "/p/.cadre");
+	assert_int_equal(chdir(root), 0);
+	shell("cut -c1-32 p/.cadre/id >id && cp id p/.cadre/id");
+	assert_string_equal(found("p", false), "/p/.cadre");
+	assert_int_equal(chdir(root), 0);
+	shell("grep -q \"^$(cat id) .\" p/.cadre/id");
+	shell("cp id p/.cadre/id && sed -i s/^made/trusted/ .local/state/cadre/known");
+	assert_string_equal(found("p", false), "/p/.cadre");
+	assert_int_equal(chdir(root), 0);
+	shell("cmp -s id p/.cadre/id");
+}
+
+/* Where a state is to be made that worktrees share, what is known tells. */
+static void test_unreadable_known(void **state)
+{
+	(void)state;
+	shell("git init -q --separate-git-dir=apart.git apart && cd apart && git -c "
+	      "user.name=t -c user.email=t@t commit -q --allow-empty -m x && git worktree "
+	      "add -q ../tree");
+	assert_string_equal(made("apart"), "/apart/.cadre");
+	assert_int_equal(chdir(root), 0);
+	shell("chmod 622 .local/state/cadre/known");
+	assert_string_equal(made("tree"), "denied");
+	assert_int_equal(chdir(root), 0);
+	shell("[ ! -e apart.git/.cadre ]");
+}
+
 /* Many that are made at once are all noted, and so is one beside what was noted
  * long ago and is gone. */
 static void test_many(void **state)
@@ -430,6 +463,8 @@ int main(void)
 		TEST(test_stray_worktree),
 		TEST(test_init_goes_to_the_root),
 		TEST(test_known),
+		TEST(test_former_id),
+		TEST(test_unreadable_known),
 		TEST(test_many),
 		TEST(test_names),
 		TEST(test_unlistable),

@@ -213,7 +213,7 @@ static void check_tokens(struct doctor *d)
 		say(d, VERDICT_BAD, "tokens",
 		    "bring the former one back (a backup has it as PATH.secret), or "
 		    "register the agents anew: --replace",
-		    "%lld of %lld agents have tokens that %s/secret does not make",
+		    "%lld of the %lld newest agents have tokens that %s/secret does not make",
 		    (long long)(fit.tokens - fit.fit), (long long)fit.tokens,
 		    d->cli->home.dir);
 }
@@ -358,46 +358,60 @@ static bool check_guest(struct doctor *d, const json_t *row)
 }
 
 /* A guest that runs for a workspace of a former state. */
-static void check_stranger(struct doctor *d, const char *id)
+static void check_stranger(struct doctor *d, const struct machine *m, const char *folder,
+			   const char *id)
 {
 	const char *dir = d->cli->home.dir;
 	struct process p;
 
-	if (machine_process.seek(machine_process.self, dir, id, &p))
+	if (m->seek(m->self, dir, id, &p))
 		say(d, VERDICT_WARN, "guest",
 		    "the next start of a host ends it; its files stay",
-		    "process %lld runs in %s/guests/%s, a workspace that no row knows",
-		    (long long)p.pid, dir, id);
+		    "process %lld runs in %s/%s/%s, a workspace that no row knows",
+		    (long long)p.pid, dir, folder, id);
 }
 
-/* Folders that guests keep for themselves, of workspaces that are no more. */
-static void check_orphans(struct doctor *d, json_t *known)
+/* Those in a folder of the state, by their ids; how many there are that no row knows. */
+static size_t check_strangers(struct doctor *d, const struct machine *m,
+			      const char *folder, json_t *known)
 {
 	char path[4200];
 	struct dirent *e;
 	size_t n = 0;
-	bool kept;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s/replaced", d->cli->home.dir);
-	kept = access(path, F_OK) == 0;
-	snprintf(path, sizeof(path), "%s/guests", d->cli->home.dir);
+	snprintf(path, sizeof(path), "%s/%s", d->cli->home.dir, folder);
 	dir = opendir(path);
 	while (dir && (e = readdir(dir))) {
 		if (e->d_name[0] == '.' ||
 		    json_object_getn(known, e->d_name, strcspn(e->d_name, ".")))
 			continue;
-		check_stranger(d, e->d_name);
+		check_stranger(d, m, folder, e->d_name);
 		n++;
 	}
 	if (dir)
 		closedir(dir);
+	return n;
+}
+
+/* Folders that guests keep for themselves, of workspaces that are no more. */
+static void check_orphans(struct doctor *d, json_t *known)
+{
+	const char *dir = d->cli->home.dir;
+	char path[4200];
+	bool kept;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/replaced", dir);
+	kept = access(path, F_OK) == 0;
+	check_strangers(d, &machine_qemu, "disks", known);
+	n = check_strangers(d, &machine_process, "guests", known);
 	if (n)
 		say(d, VERDICT_WARN, "guests",
 		    kept ? "remove replaced/: the next start of a host then removes them"
 			 : "the next start of a host removes them",
-		    "%zu folder%s in %s belong%s to no workspace", n, n > 1 ? "s" : "",
-		    path, n > 1 ? "" : "s");
+		    "%zu folder%s in %s/guests belong%s to no workspace", n,
+		    n > 1 ? "s" : "", dir, n > 1 ? "" : "s");
 }
 
 /* The rows of all pages of a list, of a team where one is named. */

@@ -12,7 +12,8 @@ struct init {
 	char aside[4400]; /* where its files are kept, or "" */
 };
 
-static int find_place(struct init *x, struct fault *f)
+/* Finds the folder; with --anew it sets aside what is left of a lost state there. */
+static int open_place(struct init *x, struct fault *f)
 {
 	struct cli *cli = x->cli;
 	struct fault lost = { 0 };
@@ -23,7 +24,8 @@ static int find_place(struct init *x, struct fault *f)
 		*f = lost;
 		return f->code;
 	}
-	if (restore_clear(cli->home.dir, x->aside, sizeof(x->aside), f) < 0)
+	if (restore_set_aside(cli->home.dir, lost_look, x->aside, sizeof(x->aside), f) <
+	    0)
 		return f->code;
 	return home_init(&cli->home, cli->dir, cli->flags, f);
 }
@@ -33,7 +35,7 @@ static int make_state(struct init *x, struct fault *f)
 	const char *dir = x->cli->home.dir;
 	struct store *store = NULL;
 
-	if (find_place(x, f) < 0)
+	if (open_place(x, f) < 0)
 		return f->code;
 	cli_note(&x->cli->home);
 	x->is_new = !lost_has_state(dir);

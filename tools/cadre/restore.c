@@ -153,9 +153,10 @@ static int renew(struct restore *r, const char *stage, struct fault *f)
 			     .now = home_now(),
 			     .seed = home_random() };
 	json_t *args = json_pack(
-		"{ss}", "why",
+		"{ss,sI}", "why",
 		"interrupted: a backup of the state was restored; whether this command ran "
-		"since the backup is not known");
+		"since the backup is not known",
+		"former", (json_int_t)restore_counts(r->cli->home.dir));
 
 	if (store_open(&call.store, stage, 0, NULL, f) == 0 &&
 	    check_secret(r, call.store, f) == 0 &&

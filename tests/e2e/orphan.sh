@@ -1,0 +1,68 @@
+#!/bin/sh
+# orphan - a VM that runs for a workspace which no row knows: doctor names it, the next host
+# ends it and keeps its files; where it cannot be noted that files are to be kept, the
+# host leaves the VM alone and says so.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+story=$TMPDIR
+id=0198c0de-0000-7000-8000-000000000001
+vm=
+finish() {
+	cadre down >/dev/null 2>&1
+	[ -z "$vm" ] || kill "$vm" 2>/dev/null
+}
+trap finish EXIT
+
+runs() { [ -n "$(tr -d '\0' </proc/$1/cmdline)" ]; } 2>/dev/null
+kept() { # WHEN
+	for file in workspaces/w/file "disks/$id/file"; do
+		[ -e "$CADRE_HOME/$file" ] || bad "$1: $file is gone"
+	done
+}
+
+cadre init >/dev/null
+mkdir -p -m 700 "$CADRE_HOME/workspaces/w" "$CADRE_HOME/disks/$id"
+echo work | tee "$CADRE_HOME/workspaces/w/file" >"$CADRE_HOME/disks/$id/file"
+# By its words it is a VM of this state.
+python3 -c 'import os, sys
+os.execv(sys.executable, ["qemu-system-x86_64", "-c", "import time; time.sleep(600)"] + sys.argv[1:])' \
+	-uuid "$id" -drive "file=$CADRE_HOME/disks/$id/1.qcow2" &
+vm=$!
+words() { tr '\0' ' ' <"/proc/$vm/cmdline"; }
+until_is '^qemu-system' words
+
+cadre doctor >"$story/out"
+grep -q "process $vm runs in $CADRE_HOME/disks/$id, a workspace that no row knows" "$story/out" ||
+	bad "doctor does not name the VM: $(cat "$story/out")"
+
+if command -v strace >/dev/null; then
+	ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -P "$CADRE_HOME/replaced" \
+		-e trace=mkdir,mkdirat -e inject=mkdir,mkdirat:error=ENOSPC \
+		"$CADRE" serve >"$story/serve" 2>&1 &
+	tracer=$!
+	until_is "still runs: process $vm: a guest of workspace $id" cadre logs -n 50
+	cadre logs -n 50 | grep -q 'not ended: cannot make .*/replaced' || bad "the log does not say why: $(cadre logs -n 50)"
+	cadre down >/dev/null
+	wait "$tracer"
+	runs "$vm" || bad "the VM was ended though nothing says that its files stay"
+	kept "replaced/ cannot be made"
+fi
+
+cadre up >/dev/null
+until_is "ended process $vm: a guest of workspace $id" cadre logs -n 50
+runs "$vm" && bad "the VM runs on"
+[ -d "$CADRE_HOME/replaced" ] || bad "nothing says that files stay"
+kept "the first start"
+cadre down >/dev/null
+cadre up >/dev/null
+until_is 'not cleared away' cadre logs -n 3
+kept "the second start"
+
+# Without replaced/ they are nobody's.
+cadre down >/dev/null
+rmdir "$CADRE_HOME/replaced"
+mkdir "$CADRE_HOME/workspaces/half.gone"
+cadre up >/dev/null
+left() { find "$CADRE_HOME/workspaces" "$CADRE_HOME/disks" -mindepth 1 | wc -l; }
+until_is '^0$' left
+exit $failed
