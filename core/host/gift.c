@@ -48,13 +48,14 @@ static void undo(struct host *host, const struct given *given)
 	host_submit(host, job);
 }
 
-/* It arrived: only what is taken for good is not done with. */
+/* The answer has arrived.  Most that was given is complete with that; a message that is
+ * taken for good is acknowledged now, also by a host that stops. */
 static void take_for_good(struct host *host, const struct given *given)
 {
 	struct answer_take_in *in;
 	struct job *job;
 
-	if (!given->for_good || host->stopping)
+	if (!given->for_good)
 		return;
 	job = host_job(host, op_answer_take, on_over, NULL);
 	in = job->call.in;
