@@ -31,7 +31,8 @@ static void on_over(struct job *job)
 	job_free(job);
 }
 
-/* A host that stops closes connections of callers that live. */
+/* Nothing is taken back while the host stops: it closes the connections of callers that
+ * live, and these may have their answers. */
 static void undo(struct host *host, const struct given *given)
 {
 	struct answer_undo_in *in;
