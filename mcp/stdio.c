@@ -17,7 +17,11 @@ static const char usage[] =
 	"usage: cadre mcp [--toolsets core,workspace] [--output-schemas] [--direct]\n"
 	"Serves the Model Context Protocol on standard input and output.\n";
 
-enum { OUT_MOST = 1 << 20 /* answers of one round: once their sum is larger they are written */ };
+enum {
+	OUT_MOST =
+		1
+		<< 20 /* answers of one round: once their sum is larger they are written */
+};
 
 struct stdio {
 	struct mcp *mcp;
