@@ -261,6 +261,7 @@ static int ack_session(struct handing *h, int64_t arrived)
 {
 	struct call *call = h->call;
 	struct inbox_ack_session_row *all = NULL;
+	int64_t late = 0, held;
 	size_t n;
 	int rc;
 
@@ -268,9 +269,12 @@ static int ack_session(struct handing *h, int64_t arrived)
 		     .session = h->session, .arrived = arrived, .now = call->now);
 	if (rc < 0 || n == 0)
 		return rc;
-	h->held -= (int64_t)n;
-	rc = sql_run(call, inbox_less, .agent = h->agent->id, .queued = 0,
-		     .leased = (int64_t)n);
+	for (size_t i = 0; i < n; i++)
+		late += all[i].late;
+	held = (int64_t)n - late;
+	h->held -= held;
+	rc = sql_run(call, inbox_less, .agent = h->agent->id, .queued = late,
+		     .leased = held);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = event_emit(call, EVENT_MESSAGE_ACKED, all[i].message, h->agent->id,
 				NULL);
@@ -324,7 +328,7 @@ static int hand_out(struct handing *h, const struct message_receive_in *in)
 	if (h->n > 0)
 		return note_seen(call, h->agent->id, (const char *const *)in->seen,
 				 in->n_seen);
-	if (h->held && (rc = acknowledge(h, in)) < 0)
+	if ((h->held || in->n_seen) && (rc = acknowledge(h, in)) < 0)
 		return rc;
 	if (h->held && (rc = unseen_messages(h, limit)) < 0)
 		return rc;
@@ -339,9 +343,9 @@ static int64_t usual_lease(const struct call *call)
 	return call->now + call->settings->config.inbox_lease_seconds * 1000;
 }
 
-/* For how long, and whose.  What is taken for good is held as usual until the answer
- * has arrived, where the door will say so, and is not handed out to its own session
- * meanwhile. */
+/* For how long the messages are held, and under which names.  With a door that will say
+ * what became of the answer, messages that are taken for good are held for the usual
+ * time first; meanwhile no other receive gets them, also none of the same session. */
 static void set_terms(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;

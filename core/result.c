@@ -104,14 +104,16 @@ int result_again(struct call *call, const struct agent_row *a, int64_t request,
 static int collected(struct call *call, const struct collecting *c,
 		     const struct gathering *g, size_t n_again)
 {
+	/* What is taken is nobody's until it is known to have arrived. */
+	int64_t session = c->takes ? 0 : c->session;
 	int rc = 0;
 
 	for (size_t i = 0; i < n_again && rc >= 0; i++)
 		rc = sql_run(call, result_recollect, .message = g->rows[i],
-			     .request = c->request, .session = c->session);
+			     .request = c->request, .session = session);
 	for (size_t i = n_again; i < g->n && rc >= 0; i++) {
 		rc = sql_run(call, result_collect, .message = g->rows[i],
-			     .request = c->request, .session = c->session,
+			     .request = c->request, .session = session,
 			     .seen = !c->session && !c->takes, .now = call->now);
 		if (rc >= 0)
 			rc = event_emit(call, EVENT_RESULT_COLLECTED, g->rows[i],

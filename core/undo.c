@@ -91,15 +91,20 @@ static int take_messages(struct call *call, const struct agent_row *a, int64_t r
 			 int64_t *taken)
 {
 	struct delivery_take_row *all = NULL;
+	int64_t late = 0;
 	size_t n;
-	int rc;
+	int rc = inbox_settle(call, a->id);
 
-	rc = sql_all(call, delivery_take, &all, &n, .agent = a->id, .request = request,
-		     .now = call->now);
-	if (rc < 0 || n == 0)
+	if (rc < 0 ||
+	    (rc = sql_all(call, delivery_take, &all, &n, .agent = a->id,
+			  .request = request, .now = call->now)) < 0 ||
+	    n == 0)
 		return rc;
 	*taken += (int64_t)n;
-	rc = sql_run(call, inbox_less, .agent = a->id, .queued = 0, .leased = (int64_t)n);
+	for (size_t i = 0; i < n; i++)
+		late += all[i].late;
+	rc = sql_run(call, inbox_less, .agent = a->id, .queued = late,
+		     .leased = (int64_t)n - late);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = event_by(call, .kind = EVENT_MESSAGE_ACKED, .team = a->team,
 			      .actor = ACTOR_HOST, .subject = all[i].message,

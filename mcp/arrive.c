@@ -1,12 +1,16 @@
 /*
  * arrive - answers that gave something, until they are known to have arrived.
  *
- * A receive names those of its inbox that were written and not cancelled, and only
- * these are acknowledged.  An answer that could not be written is settled as lost with
- * the client.  Whoever cancels has not read the answer that was written meanwhile: its
- * name is forgotten, so that it is handed out again, and its claim is given back unless
- * the work began or a later request named the task.  What is taken for good is so with
- * the client's next request: only then it is known that the client goes on.
+ * An answer counts as arrived once it is written and the client has sent a request
+ * behind it; a request that was sent before says nothing.  A receive names the answers
+ * of its inbox that have arrived and were not cancelled: only their messages are
+ * acknowledged.  Messages that are taken for good are taken with the first request, but
+ * a ping, that the client sends behind the answer.
+ *
+ * An answer that could not be written is settled as lost with the client.  A client that
+ * cancels a request has not read its answer, though that may be written: its messages
+ * are handed out again, and its claim is given back unless the work began or a later
+ * request named the task.
  */
 #include "mcp/peer.h"
 
@@ -24,6 +28,7 @@ struct arrival {
 	const struct answers *with; /* it goes out with these */
 	const struct request *named_by; /* a receive that is under way */
 	bool written;
+	uint64_t sent; /* bytes that the client had sent before it was written */
 	bool takes; /* settled by arrive_read() */
 };
 
@@ -44,6 +49,12 @@ static void arrival_free(struct arrival *a)
 	free(a->name);
 	json_decref(a->lost);
 	free(a);
+}
+
+/* Whether the message in hand was sent behind the answer. */
+static bool is_read(const struct mcp *m, const struct arrival *a)
+{
+	return a->written && m->at >= a->sent;
 }
 
 static struct arrival *take(struct arrival **at)
@@ -118,7 +129,7 @@ static void name_seen(struct request *r, json_t *args)
 	if (json_is_string(given))
 		json_array_append(names, given);
 	for (struct arrival *a = r->mcp->arrivals; a; a = a->next) {
-		if (!a->written || !a->name || !same(a->lost, r->lost, "agent") ||
+		if (!is_read(r->mcp, a) || !a->name || !same(a->lost, r->lost, "agent") ||
 		    !same(a->lost, r->lost, "team"))
 			continue;
 		json_array_append_new(names, json_string(a->name));
@@ -254,7 +265,7 @@ void arrive_read(struct mcp *m)
 	while (*at) {
 		struct arrival *a = *at;
 
-		if (!a->written || !a->takes) {
+		if (!is_read(m, a) || !a->takes) {
 			at = &a->next;
 			continue;
 		}
@@ -263,7 +274,7 @@ void arrive_read(struct mcp *m)
 	}
 }
 
-void mcp_wrote(struct mcp *m, bool arrived)
+void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent)
 {
 	struct arrival **at = &m->arrivals;
 
@@ -275,6 +286,7 @@ void mcp_wrote(struct mcp *m, bool arrived)
 			continue;
 		}
 		a->written = true;
+		a->sent = sent;
 		if (!arrived || !a->takes)
 			client_settle(m->client, a->number, arrived);
 		if (arrived && a->lost)

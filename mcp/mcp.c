@@ -115,7 +115,8 @@ static void take_request(struct mcp *m, const struct rpc *rpc, void *stream,
 	struct request *r = request_new(m, rpc, era, stream);
 	const struct method *method = method_find(rpc->method, era->bit);
 
-	arrive_read(m);
+	if (strcmp(rpc->method, "ping") != 0)
+		arrive_read(m);
 	if (with)
 		answers_add(with, r);
 	if (era == &era_modern && !modern_check(r, rpc->params))
@@ -203,6 +204,12 @@ void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 		take(m, message, stream, NULL);
 	json_decref(message);
 	watches_run(m, mcp_now());
+}
+
+void mcp_handle_at(struct mcp *m, const char *text, size_t len, uint64_t at)
+{
+	m->at = at;
+	mcp_handle(m, text, len, NULL);
 }
 
 void mcp_refuse_long(struct mcp *m, void *stream)

@@ -38,12 +38,15 @@ void mcp_close(struct mcp *m);
 
 /* One message, or a batch of them.  Answers come now or later. */
 void mcp_handle(struct mcp *m, const char *message, size_t len, void *stream);
+/* The same of a message before which the client had sent `at` bytes. */
+void mcp_handle_at(struct mcp *m, const char *message, size_t len, uint64_t at);
 /* Says that a message was longer than the transport takes. */
 void mcp_refuse_long(struct mcp *m, void *stream);
 
 /* All messages that were sent so far are written whole; or they cannot be, and whoever
- * should have read them is gone. */
-void mcp_wrote(struct mcp *m, bool arrived);
+ * should have read them is gone.  The client had sent `sent` bytes before they were
+ * written: a request among those says nothing of these answers. */
+void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent);
 
 /* No more input: ends subscriptions and waits.  mcp_idle() tells when all that
  * was read is answered. */

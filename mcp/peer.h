@@ -99,6 +99,7 @@ struct mcp {
 	size_t n_requests;
 	size_t n_running; /* of those, calls that do not wait */
 	struct arrival *arrivals; /* newest first */
+	uint64_t at; /* bytes that the client sent before the message in hand */
 	struct watch *watches;
 	size_t n_watches;
 	struct feed *feeds;
@@ -192,7 +193,7 @@ void arrive_prepare(struct request *r, const struct op *op, json_t *args);
 /* The call is over; NULL: with a fault. */
 void arrive_answered(struct request *r, const char *result);
 void arrive_forget(struct request *r); /* it is freed */
-/* The client asks something more: what it was given to take has arrived. */
+/* A request is read: the answers that were written before it was sent have arrived. */
 void arrive_read(struct mcp *m);
 /* The answers of a batch are on their way. */
 void arrive_sent(struct mcp *m, const struct answers *with);

@@ -124,6 +124,7 @@ bool lines_read(struct lines *l, int fd)
 	if (n == 0)
 		l->ended = true;
 	l->len += (size_t)n;
+	l->total += (size_t)n;
 	return true;
 }
 
@@ -160,6 +161,7 @@ enum line lines_next(struct lines *l, char **line, size_t *len)
 		l->from += (size_t)(end - start) + (end < l->data + l->len);
 		l->seen = 0;
 		l->skipping = false;
+		l->at = l->total - (size_t)(l->data + l->len - start);
 		*line = start;
 		*len = (size_t)(end - start);
 		*end = '\0';

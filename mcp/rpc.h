@@ -59,6 +59,8 @@ struct lines {
 	char *data;
 	size_t from, len, room; /* data[from..len) is not handed out yet */
 	size_t seen; /* bytes behind from that hold no newline */
+	uint64_t total; /* bytes read in all */
+	uint64_t at; /* of those, before the line that was handed out last */
 	bool skipping; /* in the middle of a line that is too long */
 	bool ended;
 };

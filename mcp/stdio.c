@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "mcp/rpc.h"
@@ -16,20 +17,37 @@ static const char usage[] =
 	"usage: cadre mcp [--toolsets core,workspace] [--output-schemas] [--direct]\n"
 	"Serves the Model Context Protocol on standard input and output.\n";
 
-enum { OUT_MOST = 1 << 20 /* bytes of answers that wait for others of their round */ };
+enum {
+	OUT_MOST =
+		1
+		<< 20 /* answers of one round: once their sum is larger they are written */
+};
 
 struct stdio {
 	struct mcp *mcp;
 	struct lines in;
 	struct text out;
+	uint64_t sent; /* bytes of input before the last answers were written */
 	bool broken; /* nobody reads our answers any more */
 };
+
+/* How many bytes of input the client has sent until now, read or not. */
+static uint64_t sent_by_now(const struct stdio *s)
+{
+	int waiting = 0;
+
+	if (ioctl(STDIN_FILENO, FIONREAD, &waiting) || waiting < 0)
+		waiting = 0;
+	return s->in.total + (uint64_t)waiting;
+}
 
 /* While the client does not read, nothing else is done: neither is it read from. */
 static void write_out(struct stdio *s)
 {
 	size_t done = 0;
 
+	if (s->out.len)
+		s->sent = sent_by_now(s);
 	while (done < s->out.len && !s->broken) {
 		ssize_t n = write(STDOUT_FILENO, s->out.data + done, s->out.len - done);
 
@@ -44,7 +62,7 @@ static void write_out(struct stdio *s)
 	s->out.len = 0;
 }
 
-/* Answers of one round are written together, but for large ones. */
+/* Answers of one round are written together, as long as they are small in sum. */
 static void keep_message(void *arg, void *stream, const char *message, size_t len)
 {
 	struct stdio *s = arg;
@@ -58,7 +76,7 @@ static void keep_message(void *arg, void *stream, const char *message, size_t le
 static void flush(struct stdio *s)
 {
 	write_out(s);
-	mcp_wrote(s->mcp, !s->broken);
+	mcp_wrote(s->mcp, !s->broken, s->sent);
 }
 
 /* Hands out the lines that are there; stops when enough is under way. */
@@ -70,7 +88,7 @@ static void take_lines(struct stdio *s)
 
 	while (!mcp_full(s->mcp) && (got = lines_next(&s->in, &line, &len))) {
 		if (got == LINE_TAKEN)
-			mcp_handle(s->mcp, line, len, NULL);
+			mcp_handle_at(s->mcp, line, len, s->in.at);
 		else
 			mcp_refuse_long(s->mcp, NULL);
 	}

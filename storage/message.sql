@@ -109,9 +109,11 @@ WHERE d.due_at IS NOT NULL AND d.state < 3 AND d.due_at <= :now
 ORDER BY d.due_at LIMIT :limit;
 
 -- name: delivery_requeue
--- A lease that ran out: it waits again, under its old time to live.
-UPDATE delivery SET state = 0, due_at = nullif(:expires_at, 0), session = NULL,
-	request = NULL
+-- A lease that ran out: it waits again, under its old time to live.  A negative
+-- request is that of the last hand-out, whose lease has ended: an acknowledgement that
+-- names it counts until the message is handed out again.
+UPDATE delivery SET state = 0, due_at = nullif(:expires_at, 0), request = -request,
+	seen = 0
 WHERE message = :message AND agent = :agent AND state = 2;
 
 -- name: delivery_end
@@ -160,16 +162,17 @@ WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
 ORDER BY lane, message;
 
 -- name: delivery_seen
--- The answer to a request has arrived: what it handed out may be acknowledged.
+-- The answer to a request has arrived: what it handed out may be acknowledged, also
+-- when its lease has ended meanwhile.
 UPDATE delivery SET seen = 1
-WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2 AND request = :request;
+WHERE agent = :agent AND lane < 2 AND state < 3 AND request IN (:request, -:request);
 
 -- name: delivery_take
--- The answer to a request that took for good has arrived.
+-- int: late
+-- The answer to a request that took for good has arrived; `late`: after the lease.
 UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
-WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2 AND request = :request
-	AND due_at > :now
-RETURNING message;
+WHERE agent = :agent AND lane < 2 AND state < 3 AND request IN (:request, -:request)
+RETURNING message, request < 0 AS late;
 
 -- name: delivery_unhand
 -- Nobody got the answer to a request: what it handed out waits again, as if it had
@@ -196,12 +199,14 @@ UPDATE agent_inbox SET queued = queued - :n, leased = leased + :leased
 WHERE agent = :agent;
 
 -- name: inbox_ack_session
--- The same session's next receive acknowledges what it holds and is known to have
--- arrived; `arrived` is a request whose answer the caller says he has got.
+-- int: late
+-- The same session's next receive acknowledges what it was handed out last and is known
+-- to have arrived; `arrived` is a request whose answer the caller says he has got.  What
+-- is `late` waits since its lease ended.
 UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
-WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
-	AND session = :session AND due_at > :now AND (seen = 1 OR request = :arrived)
-RETURNING message;
+WHERE agent = :agent AND lane < 2 AND state < 3 AND session = :session
+	AND (seen = 1 OR request IN (:arrived, -:arrived))
+RETURNING message, request < 0 AS late;
 
 -- name: delivery_ack
 -- Only what is held under a live lease can be acknowledged.

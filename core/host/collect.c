@@ -159,15 +159,8 @@ static void give_up(struct collect *c, const struct fault *f)
 	end_page(c);
 }
 
-/* The rest of this result is not to be had; the page goes on. */
-static void skip(struct collect *c, const struct fault *f)
-{
-	log_wrong(c->tether, f);
-	c->at++;
-	store_rest(c);
-}
-
-/* The guest breaks the rules: the sender gets what came, and is told. */
+/* The rest of this result is not to be had: the sender gets what came, and is told
+ * why.  Left with the guest it would hide the results behind it. */
 static void spoil(struct collect *c, const struct fault *f)
 {
 	struct daemon_result *r = &c->page.all[c->at];
@@ -236,10 +229,8 @@ static void on_part(void *arg, struct packet *answer, struct fault *f)
 	arena_release(&a);
 	if (c->tether->closing || is_away(f->code))
 		give_up(c, f);
-	else if (f->code && answer)
-		spoil(c, f);
 	else if (f->code)
-		skip(c, f);
+		spoil(c, f);
 	else if (more)
 		ask_part(c);
 	else

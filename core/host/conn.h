@@ -28,7 +28,7 @@ struct conn {
 	struct text rest; /* bytes that came while the connection was held up */
 	size_t rest_used;
 	struct flow flow; /* answers */
-	struct unread unread; /* of them */
+	struct unread unread; /* how much of `flow` the client has not read */
 	bool is_dirty, closing, closed, ended, stopped;
 
 	struct job *jobs; /* under way, parked ones included */

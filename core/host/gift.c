@@ -31,7 +31,8 @@ static void on_over(struct job *job)
 	job_free(job);
 }
 
-/* A host that stops closes connections of callers that live. */
+/* Nothing is taken back while the host stops: it closes the connections of callers that
+ * live, and these may have their answers. */
 static void undo(struct host *host, const struct given *given)
 {
 	struct answer_undo_in *in;
@@ -48,13 +49,14 @@ static void undo(struct host *host, const struct given *given)
 	host_submit(host, job);
 }
 
-/* It arrived: only what is taken for good is not done with. */
+/* The answer has arrived.  Most that was given is complete with that; a message that is
+ * taken for good is acknowledged now, also by a host that stops. */
 static void take_for_good(struct host *host, const struct given *given)
 {
 	struct answer_take_in *in;
 	struct job *job;
 
-	if (!given->for_good || host->stopping)
+	if (!given->for_good)
 		return;
 	job = host_job(host, op_answer_take, on_over, NULL);
 	in = job->call.in;

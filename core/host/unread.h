@@ -20,7 +20,8 @@ enum {
 	UNREAD_SOFT_S = 60, /* so long above that, and it is closed */
 	UNREAD_HARD = 64 << 20, /* of one client: it is closed */
 	UNREAD_ALL = 256 << 20, /* of all: who has most is closed */
-	UNREAD_LARGE = 256 << 10, /* behind an answer like this one read runs at a time */
+	/* After an answer of this size a client's reads run one at a time. */
+	UNREAD_LARGE = 256 << 10,
 };
 
 /* A client's. */

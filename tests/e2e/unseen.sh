@@ -1,6 +1,6 @@
 #!/bin/sh
 # What nobody saw is not acknowledged, what nobody holds is not claimed: a sample of what
-# `make unseen N=10000` does at each door.
+# `make unseen N=10000` does; N is the number of tries at all doors together.
 . "$(dirname "$0")/../lib/story.sh"
 command -v python3 >/dev/null || exit 77
 CADRE=$CADRE timeout 300 python3 "$here/peers/unseen.py" 350

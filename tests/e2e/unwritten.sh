@@ -93,6 +93,40 @@ every(lambda i: http("/messages?limit=100&request_id=r%d&seen=r%d" % (i, i - 1))
 every(lambda i: tool("inbox", action="receive", limit=100, team="red", agent="b"))
 PY
 
+# --- a request that was sent before the answer -----------------------------------------------
+
+cadre team create piped --roles b >/dev/null
+CADRE_TEAM=piped cadre send b early >/dev/null
+CADRE=$CADRE CADRE_TEAM=piped python3 - <<'PY' || bad "requests that were sent before the answer"
+import json, os, subprocess
+p = subprocess.Popen([os.environ["CADRE"], "--as", "b", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def put(*all):
+    p.stdin.write(b"".join(json.dumps(dict(m, jsonrpc="2.0")).encode() + b"\n" for m in all))
+    p.stdin.flush()
+def ask(id, **words):
+    return {"id": id, "method": "tools/call", "params": {"name": "inbox", "arguments": words}}
+def until(id):
+    while (m := json.loads(p.stdout.readline())).get("id") != id:
+        pass
+    return json.dumps(m)
+put({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
+until(1)
+for words in ({"lease_seconds": 0}, {}):
+    # The peek and the pings say nothing of the answer: the cancel behind them counts.
+    put(ask(2, action="receive", **words), {"id": 3, "method": "ping"}, ask(4, action="peek"))
+    got = [json.loads(p.stdout.readline()) for _ in range(3)]
+    assert "early" in json.dumps([m for m in got if m["id"] == 2]), got
+    put({"id": 5, "method": "ping"}, {"method": "notifications/cancelled", "params": {"requestId": 2}})
+    until(5)
+put(ask(6, action="receive", lease_seconds=0))
+assert "early" in until(6)
+put(ask(7, action="peek"))
+until(7)
+p.stdin.close()
+assert p.wait(20) == 0, p.returncode
+PY
+[ "$(CADRE_TEAM=piped cadre --as b inbox --json | grep -c early)" = 0 ] || bad "what was taken came again"
+
 # --- the state is gone when an answer is to be taken back ------------------------------------
 
 export CADRE_HOME="$TMPDIR/lost"

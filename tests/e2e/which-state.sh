@@ -32,6 +32,7 @@ as_user() { # UID COMMAND...: as another user, if this one may
 open=$(mktemp -d /tmp/cadre-open.XXXXXX) || exit 1 # which other users can reach
 trap 'rm -rf "$open"' EXIT
 chmod 777 "$open"
+left_out() { echo "left out: $1"; }
 may_be_others() { [ "$(id -u)" = 0 ] && as_user 54321 "$CADRE" version >/dev/null 2>&1; }
 
 # --- no home ---------------------------------------------------------------------------
@@ -52,6 +53,8 @@ if may_be_others && ! getent passwd 54321 >/dev/null; then
 	for verb in init status up; do
 		is 3 'neither HOME nor XDG_STATE_HOME is set' $none "$CADRE" $verb
 	done
+else
+	left_out 'a user without a home: it needs root, and that uid 54321 is free'
 fi
 
 # --- somebody else's home --------------------------------------------------------------
@@ -67,6 +70,8 @@ if may_be_others; then
 	is 0 '^made' $anns "$CADRE" --home "$PWD/named/.cadre" init
 	[ -z "$(ls -A "$TMPDIR/anns")" ] || bad "something was made in another's home"
 	[ "$(ls -A)" = named ] || bad "a state was made that would not count"
+else
+	left_out "somebody else's home, as with sudo: it needs root"
 fi
 
 # --- a folder that was prepared ----------------------------------------------------------
@@ -96,6 +101,8 @@ if may_be_others; then
 	into "$TMPDIR/foreign" && mkdir .cadre && chown 54321 .cadre
 	is 5 'belongs to another user' cadre init
 	[ "$(stat -c '%a %u' .cadre)" = '755 54321' ] || bad "root has taken it"
+else
+	left_out "another user's folder: it needs root"
 fi
 
 # --- a folder that is gone -------------------------------------------------------------
@@ -200,10 +207,14 @@ is 0 '^t ' cadre --home copy team list
 if may_be_others; then
 	cp -a s "$open/s" && chown -R 54321 "$open/s" && chmod 500 "$open/s"
 	unwritable "$open/s" as_user 54321 env HOME="$open" XDG_STATE_HOME="$open/x" XDG_RUNTIME_DIR= "$CADRE"
+else
+	left_out 'a state that its user may not write: it needs root'
 fi
 if [ "$(id -u)" = 0 ] && unshare -m mount --bind s s 2>/dev/null; then
 	still() { unshare -m sh -c 'mount --bind s s && mount -o remount,bind,ro s && exec "$@"' sh "$@"; }
 	unwritable "$PWD/s" still "$CADRE"
+else
+	left_out 'a file system that is read-only: it needs root and unshare'
 fi
 is 0 '^t ' cadre --home s team list
 

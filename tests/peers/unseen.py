@@ -366,13 +366,10 @@ def tell_series(world):
     for kind, (done, struck) in world.struck.items():
         lost = world.lost(kind)
         tell(kind, world.host, done, struck, "%d never seen" % lost)
-        wrong += lost or (n_is_many(done) and not struck)
+        wrong += lost
+        total["struck"] += struck
     world.end()
     return wrong
-
-
-def n_is_many(n):
-    return n >= 300
 
 
 def messages(n, host, kinds):
@@ -417,8 +414,12 @@ def main(n, words):
         wrong += one(share, host)
     if guests:
         wrong += guest_messages(share, guests)
-    print("%d tries, %d wrong" % (total["tries"], wrong), flush=True)
-    return wrong or total["tries"] < n
+    print("%d tries, %d of messages broken off, %d wrong" %
+          (total["tries"], total["struck"], wrong), flush=True)
+    idle = any(kinds for _, kinds in plan) and not total["struck"]
+    if idle:
+        print("nothing was broken off: the storm tested nothing")
+    return wrong or total["tries"] < n or idle
 
 
 def guest_messages(n, kinds):
