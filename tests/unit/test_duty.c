@@ -51,7 +51,7 @@ static int set_up(void **state)
 	snprintf(b->out, sizeof(b->out), "%s/out", b->dir);
 	b->options.state = b->dir;
 	g->options = &b->options;
-	g->met = true; /* a host has said hello: nothing begins before */
+	g->spool_settled = true; /* a host has said hello: nothing begins before */
 	g->dir = g->state = b->dir;
 	g->root = open(b->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	uv_loop_init(&g->loop);
