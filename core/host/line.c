@@ -230,6 +230,21 @@ static void hear(struct line *line, struct packet *p)
 	/* else too late: nobody waits any more */
 }
 
+/* A guest that has come up and sends bytes that are no frames would do so again. */
+static void break_off(struct line *line, const struct fault *why)
+{
+	struct tether *t = line->tether;
+
+	if (!t->up) {
+		tether_trouble(t, why);
+		line_drop(line);
+		return;
+	}
+	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s", t->id,
+		   why->text);
+	tether_punish(t);
+}
+
 static void take_bytes(struct line *line, const char *data, size_t len)
 {
 	struct fault f = { 0 };
@@ -246,8 +261,7 @@ static void take_bytes(struct line *line, const char *data, size_t len)
 		if (rc > 0)
 			packet_release(&p);
 		if (f.code) {
-			tether_trouble(line->tether, &f);
-			line_drop(line);
+			break_off(line, &f);
 			return;
 		}
 	}
