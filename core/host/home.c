@@ -296,10 +296,22 @@ static bool place_run(struct home *h, const char *base, bool own, const struct s
 	return (size_t)n < sizeof(h->socket);
 }
 
+/* The variable may have come along from another user (su), or name what no login has
+ * made (containers). */
+static const char *runtime_folder(void)
+{
+	const char *path = paths_env("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (!path || stat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		return NULL;
+	return path;
+}
+
 static int find_sockets(struct home *h, struct fault *f)
 {
 	const char *door = paths_env("CADRE_SOCKET");
-	const char *runtime = paths_env("XDG_RUNTIME_DIR"), *temp = paths_env("TMPDIR");
+	const char *runtime = runtime_folder(), *temp = paths_env("TMPDIR");
 	struct stat st;
 
 	if (h->dir[0] && stat(h->dir, &st))

@@ -32,10 +32,21 @@ for who in elsewhere nowhere; do
 	answers $who
 done
 
+# A runtime folder that is not there, or is another user's, is passed over.
+missing() { env XDG_RUNTIME_DIR="$TMPDIR/missing" CADRE_HOME="$TMPDIR/second" "$CADRE" "$@"; }
+missing up >/dev/null || bad "up with a runtime folder that is not there"
+missing status | grep -q '^host  *yes' || bad "no host with a runtime folder that is not there"
+missing down >/dev/null
+if [ "$(id -u)" = 0 ] && mkdir -m 700 "$TMPDIR/foreign" && chown 54321 "$TMPDIR/foreign"; then
+	env XDG_RUNTIME_DIR="$TMPDIR/foreign" CADRE_HOME="$TMPDIR/second" "$CADRE" up >/dev/null || bad "up with another's runtime folder"
+	[ -z "$(ls "$TMPDIR/foreign")" ] || bad "in another's runtime folder: $(ls "$TMPDIR/foreign")"
+	missing down >/dev/null
+fi
+
 story='started again from elsewhere'
 kill -9 "$first"
 elsewhere up >/dev/null || bad "$story: up"
-answers elsewhere
+until_is '^hi$' elsewhere exec --team red red/w echo hi # a new host finds its guests in a moment
 answers cadre
 [ "$(guest_of)" = "$guest" ] || bad "$story: the guest was not found again"
 
