@@ -134,7 +134,7 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	struct agent_next_generation_row next;
 	int rc;
 
-	/* What ended by the clock stays ended, written down or not. */
+	/* Messages and claims whose time is over stay ended, also when no row says so yet. */
 	if ((rc = who_leads(call, "/replace")) < 0 ||
 	    (rc = inbox_settle(call, a->id)) < 0 ||
 	    (rc = task_give_back(call, a->id)) < 0)

@@ -104,9 +104,9 @@ static uint64_t args_hash(const struct call *call)
 	return op_hash(call->op->in, call->in, "idempotency_key");
 }
 
-/* What an operator asks depends on the team that he means, whether he says it or his
- * environment, or it is the only one: its row stands for it, unless it is what the
- * operation is about.  An agent means its own, and keys belong to their callers. */
+/* Sets call->asked, a hash of all that an idempotency key covers: the arguments, and for an
+ * operator the row of the team that he means (by argument, by environment, or as the only
+ * one), unless the operation is about the team itself.  An agent means its own team. */
 static int hash_asked(struct call *call)
 {
 	const struct field *f = field_find(call->op->in, "team");

@@ -213,9 +213,9 @@ static int held_by_request(struct handing *h)
 	return rc < 0 ? rc : 0;
 }
 
-/* What this session holds though its answers did not arrive comes first.  A receive
- * that has waited had it before: what it finds now may be on its way to another one of
- * the session. */
+/* Messages that this session holds and whose answers did not arrive come first.  A receive
+ * that has waited got these when it began: those found now may be on their way to another
+ * receive of the same session. */
 static int unseen_messages(struct handing *h, int64_t limit)
 {
 	struct call *call = h->call;

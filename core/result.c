@@ -104,7 +104,7 @@ int result_again(struct call *call, const struct agent_row *a, int64_t request,
 static int collected(struct call *call, const struct collecting *c,
 		     const struct gathering *g, size_t n_again)
 {
-	/* What is taken is nobody's until it is known to have arrived. */
+	/* A result that is taken belongs to no session until its answer has arrived. */
 	int64_t session = c->takes ? 0 : c->session;
 	int rc = 0;
 

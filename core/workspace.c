@@ -265,8 +265,8 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 
 /* --- what the host does in them: checked here, done there ------------------------------------ */
 
-/* What a repeat with the same key does: a read is one anew and no key is kept of it, a
- * write of the same is done again, all else is not. */
+/* Repeats with the same key: a read is done anew and keeps no key, a write of the same
+ * content is done again, everything else is not. */
 enum repeat { READS, AGAIN, ONCE };
 
 static int begun(struct call *call)

@@ -79,8 +79,8 @@ static const char *spool_trouble(struct call *call, const struct workspace_row *
 	return NULL;
 }
 
-/* What was accepted may have run though the guest's spool does not know of it: it ends,
- * and is not told again. */
+/* Assignments that a lost or older spool accepted may have run: they end, and no guest is
+ * told of them again. */
 static int note_spool(struct call *call, const struct workspace_row *w,
 		      const struct workspace_note_in *in)
 {

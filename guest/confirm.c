@@ -1,6 +1,5 @@
 #include "guest/confirm.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,22 +50,12 @@ void confirm_keep(struct errand *q)
 	q->peer->n_confirms++;
 }
 
-static bool is_named(const json_t *id, const char *name)
-{
-	char number[24];
-
-	if (json_is_string(id))
-		return strcmp(json_string_value(id), name) == 0;
-	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(id));
-	return json_is_integer(id) && strcmp(number, name) == 0;
-}
-
 static bool settle(struct peer *peer, const char *name, bool arrived)
 {
 	for (struct confirm **at = &peer->confirms; *at; at = &(*at)->next) {
 		struct confirm *k = *at;
 
-		if (!is_named(k->id, name))
+		if (!wire_id_is(k->id, name))
 			continue;
 		*at = k->next;
 		peer->n_confirms--;
@@ -80,7 +69,7 @@ static bool settle(struct peer *peer, const char *name, bool arrived)
 static void drop_live(struct peer *peer, const char *name)
 {
 	for (struct errand *q = peer->live; q; q = q->next)
-		if (q->gone && q->packet.id && is_named(q->packet.id, name)) {
+		if (q->gone && q->packet.id && wire_id_is(q->packet.id, name)) {
 			q->gone(q);
 			return;
 		}

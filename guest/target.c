@@ -27,8 +27,8 @@ ssize_t file_read_range(int fd, char *to, size_t len, off_t at)
 	return (ssize_t)got;
 }
 
-/* One that is there may have been made by a writer that was killed before he got to
- * sync its entry. */
+/* A folder that is there already may have been made by a writer who was killed before
+ * the entry was synced. */
 static int make_folder(int above, const char *name)
 {
 	if (mkdirat(above, name, 0777) == 0)

@@ -171,7 +171,7 @@ void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 
 /* --- behind it -------------------------------------------------------------------- */
 
-/* What was claimed for whom in which team; NULL: nothing. */
+/* The claim in a result: task, epoch, agent and team; NULL where nothing was claimed. */
 static json_t *read_claim(json_t *whose, const char *result)
 {
 	json_t *answer = json_loads(result, 0, NULL), *claim = NULL;

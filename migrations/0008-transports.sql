@@ -2,5 +2,5 @@
 
 INSERT INTO word (list, n, word) VALUES ('transport', 0, 'tcp'), ('transport', 1, 'udp');
 
--- What guests of destroyed teams asked for, which nobody needs.
+-- Tokens of the guests of destroyed teams, which nobody needs.
 UPDATE workspace SET link_token = NULL WHERE state = 4;

@@ -120,6 +120,6 @@ WHERE owner = :agent AND (lease_until IS NULL OR lease_until > :now);
 
 -- name: agent_tokens
 -- scan ok: asked when a host starts, by `doctor` and after a restore
--- What the newest living agents' tokens hash to.
+-- Hashes of the newest living agents' tokens.
 SELECT id, generation, token FROM agent WHERE token IS NOT NULL AND gone = 0
 ORDER BY id DESC LIMIT 1000;

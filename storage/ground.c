@@ -64,8 +64,9 @@ static int read_header(const struct store *s, struct header *h)
 	return rc == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : rc;
 }
 
-/* Where a file is, and no times: since Linux 6.13 who asks for those makes the next write
- * to the file change them, which costs that write and its fdatasync a fifth. */
+/* A file's place and size, without its times: since Linux 6.13 a stat() that returns times
+ * makes the next write to the file change them, so that each commit would write the
+ * inode too. */
 static int look_at(const char *path, struct stat *st)
 {
 	struct statx x;

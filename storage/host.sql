@@ -1,4 +1,4 @@
--- What only a running host asks for, or whoever waits without one.
+-- Statements of a running host, and of commands that wait without a host.
 
 -- name: host_events
 -- row: host_event

@@ -414,8 +414,8 @@ static void name_aside(int dir, char name[32])
 	}
 }
 
-/* What was written to the staged state is in its file: closing it has moved all that
- * its log held there, or has failed to. */
+/* Closing the staged state has moved all that its log held into its file, or has failed
+ * to: the log must be empty. */
 static int check_log(int stage, struct fault *f)
 {
 	struct stat st;

@@ -70,8 +70,8 @@ const char *spool_identity(const struct spool *s);
 /* How many commands it has let begin or called off since it was made: a copy of an
  * earlier time knows of fewer. */
 int64_t spool_seq(const struct spool *s);
-/* It is not the one that accepted: it forgets all but its variables, and gets a new
- * identity. */
+/* Empties a spool that is not the one that accepted: all but its variables is forgotten,
+ * and it gets a new identity. */
 int spool_renew(struct spool *s, struct fault *f);
 /* Whether the file is no longer in its folder: removed, or another in its place.
  * Nothing is written to such a one; FAULT_CONFLICT says so. */

@@ -292,9 +292,12 @@ static int write_self(struct spool *s, struct fault *f)
 /* A new identity: `sql` makes the tables, or empties them. */
 static int begin_anew(struct spool *s, const char *sql, struct fault *f)
 {
-	struct spool before = *s;
-	int rc = make_identity(s, f);
+	char identity[sizeof(s->identity)];
+	int64_t seq = s->seq;
+	int rc;
 
+	memcpy(identity, s->identity, sizeof(identity));
+	rc = make_identity(s, f);
 	s->seq = 0;
 	if (!rc && !(rc = spool_begin(s, f))) {
 		rc = execute(s, sql, f);
@@ -306,8 +309,8 @@ static int begin_anew(struct spool *s, const char *sql, struct fault *f)
 	if (!rc)
 		spool_witness_write(s->dir, s->identity, s->seq);
 	if (rc) { /* the one on the disk is as before */
-		memcpy(s->identity, before.identity, sizeof(s->identity));
-		s->seq = before.seq;
+		memcpy(s->identity, identity, sizeof(s->identity));
+		s->seq = seq;
 	}
 	return rc;
 }
@@ -484,7 +487,7 @@ int spool_adopt(struct spool *s, const char *workspace, struct fault *f)
 	return rc;
 }
 
-/* What has begun since an older copy was made may wait in it. */
+/* In an older copy commands may wait that have begun since the copy was made. */
 static int compare_witness(struct spool *s, struct fault *f)
 {
 	struct spool_witness w;

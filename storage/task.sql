@@ -9,7 +9,7 @@ UPDATE team SET next_task = next_task + 1 WHERE id = :team
 RETURNING next_task - 1 AS number;
 
 -- name: task_add
--- Its first claim has the next epoch: see state_renew.
+-- A new task's first claim has the next epoch: see state_renew.
 INSERT INTO task (team, number, slug, title, description, priority, assignee, epoch,
 	created_by, created_at, updated_at)
 VALUES (:team, :number, :slug, :title, :description, :priority, nullif(:assignee, 0),
@@ -120,8 +120,8 @@ ORDER BY k.priority, k.number LIMIT :limit;
 -- name: task_ready_lines
 -- row: task_line
 -- text: owner_name assignee_name
--- What can be claimed now, best first: pending with nothing in the way, and what a
--- lease that ended has left so.
+-- Tasks that can be claimed now, best first: pending with nothing in the way, also when a
+-- lease that has ended left them so.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	0 AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee

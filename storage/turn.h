@@ -58,7 +58,8 @@ struct turn_holder {
 	bool stopped; /* by Ctrl-Z or a debugger */
 };
 
-/* Who holds a byte for itself: false when nobody does, or nobody that is seen. */
+/* Finds the process that holds a byte exclusively: false when none does, or none that
+ * this process may see. */
 bool turn_holder(const struct turn *t, enum turn_byte byte, struct turn_holder *out);
 /* Names who else has the state open: whoever has state.lock open. */
 void turn_name_openers(const struct turn *t, char *out, size_t size);

@@ -511,7 +511,7 @@ static const struct {
 	  "{\"type\":\"SetEnvResult\",\"count\":-1}", "variables" },
 };
 
-/* What is well-formed and still cannot be so is not passed on. */
+/* Well-formed answers that cannot be true are not passed on. */
 static void test_lies(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
@@ -718,7 +718,7 @@ static void test_futile(void **state)
 	wait_polled(s);
 	s->rig.strays = true;
 	for (int i = 0; i < 3; i++) {
-		/* One now; a machine that is slow may come to the next. */
+		/* One question now; a slow machine may come to the next ones. */
 		assert_in_range(count_polls(s, made[i]), 1, 4);
 		assert_true(t->daemon.futile.ms >= FUTILE_FIRST_MS);
 	}
@@ -868,7 +868,7 @@ static bool client_read(struct scene *s, int fd)
 	return n < 0 && errno == EAGAIN;
 }
 
-/* What a client does not read is kept for a minute; who reads keeps his connection. */
+/* Unread answers are kept for a minute; a client that reads keeps its connection. */
 static void test_unread_long(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);

@@ -324,7 +324,7 @@ static void test_receives(void **state)
 		size_t i, got, receives = 0;
 
 		do {
-			/* What is not said to have arrived comes again. */
+			/* Messages that are not said to have arrived come again. */
 			json_t *args = json_pack("{sssiso}", "agent", doors[k].agent,
 						 "limit", 100, "request_id",
 						 json_sprintf("%zu-%zu", k, ++receives));

@@ -110,7 +110,7 @@ static void wait_for(struct scene *s, const char *op, json_t *args)
 	json_decref(answer);
 }
 
-/* What `name` of its answer is, as text. */
+/* The value of `name` in ann's next answer, as text. */
 static char *told(struct scene *s, const char *name)
 {
 	json_t *answer = raw_hear(&s->ann, ANSWER_MS), *value;
@@ -164,7 +164,7 @@ static void a_task_wakes_who_would_claim_it(void **state)
 	do_it(&s->bob, "task.create", json_pack("{ss}", "title", "work"));
 	assert_told(s, "epoch", "1");
 	do_it(&s->ann, "task.complete", json_pack("{ss}", "task", "001"));
-	/* One that waited for another wakes as well, and so does one that is given back. */
+	/* A task that waited for another wakes its waiter too, and so does one given back. */
 	do_it(&s->bob, "task.create", json_pack("{ss}", "title", "first"));
 	do_it(&s->bob, "task.create",
 	      json_pack("{sss[s]}", "title", "second", "depends_on", "002"));
@@ -197,7 +197,7 @@ static void a_reply_wakes_who_asked(void **state)
 	assert_told(s, "reply", "because");
 }
 
-/* What a caller got that goes without a word, though it promised one, wakes the next. */
+/* An answer whose caller goes without the promised word wakes the next caller. */
 static void an_answer_that_did_not_arrive_wakes_another(void **state)
 {
 	struct scene *s = *state;

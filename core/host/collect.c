@@ -266,7 +266,7 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 	/* A guest of the older dialect forgets what it has told, however much. */
 	size_t most = t->old ? SIZE_MAX : PAGE;
 
-	/* Whatever it said of its results until now, it answered knowing that. */
+	/* Heartbeats that came before this answer say nothing that it does not. */
 	t->daemon.poll_again = t->daemon.told = false;
 	if (answer && results_read(&c->page, answer, most, &c->arena, f) == 0) {
 		c->acks = arena_alloc(&c->arena, (c->page.n + 1) * sizeof(*c->acks));

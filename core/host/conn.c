@@ -10,6 +10,7 @@
 #include "core/host/gift.h"
 #include "core/host/mirror.h"
 #include "core/host/running.h"
+#include "core/wire/wire.h"
 #include "ops.gen.h"
 
 enum {
@@ -199,7 +200,7 @@ void conn_cancel(struct conn *c, const char *id)
 {
 	struct job *job = c->jobs;
 
-	while (job && !gift_named(job->id, id))
+	while (job && !wire_id_is(job->id, id))
 		job = job->sibling;
 	if (!job) {
 		gift_lost(c, id);

@@ -78,8 +78,8 @@ bool found_is_fresh(int dir, const char *also)
 	return fresh;
 }
 
-/* What is known is a state though its files were lost or are being restored: no other
- * one takes its place unasked. */
+/* A known folder counts as a state also while its files are lost or being restored: no
+ * other state takes its place unasked. */
 static enum found_why judge_open(int dir, const char *path)
 {
 	/* Seen first, since `init` notes the folder before it fills it. */

@@ -1,10 +1,9 @@
 #include "core/host/gift.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/host/running.h"
+#include "core/wire/wire.h"
 #include "ops.gen.h"
 
 /* A caller that promises to confirm and never does costs no more memory than these. */
@@ -15,16 +14,6 @@ struct gift {
 	json_t *id;
 	struct given given;
 };
-
-bool gift_named(const json_t *id, const char *text)
-{
-	char number[24];
-
-	if (json_is_string(id))
-		return strcmp(json_string_value(id), text) == 0;
-	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(id));
-	return json_is_integer(id) && strcmp(number, text) == 0;
-}
 
 static void on_over(struct job *job)
 {
@@ -124,7 +113,7 @@ static struct gift *take(struct conn *c, const char *id)
 	for (struct gift **at = &c->gifts; *at; at = &(*at)->next) {
 		struct gift *g = *at;
 
-		if (!gift_named(g->id, id))
+		if (!wire_id_is(g->id, id))
 			continue;
 		*at = g->next;
 		c->n_gifts--;
@@ -143,7 +132,7 @@ void gift_arrived(struct conn *c, const char *id)
 		return;
 	}
 	for (struct job *job = c->jobs; job; job = job->sibling)
-		if (gift_named(job->id, id))
+		if (wire_id_is(job->id, id))
 			job->arrived = true;
 }
 

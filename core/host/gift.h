@@ -20,7 +20,4 @@ void gift_lost(struct conn *c, const char *id);
 /* The connection is closed. */
 void gifts_close(struct conn *c);
 
-/* Whether an id, a number or a text, is written so. */
-bool gift_named(const json_t *id, const char *text);
-
 #endif

@@ -49,7 +49,7 @@ static int lock_whole(const struct home *h, int fd, pid_t *holder)
 	}
 }
 
-/* What host.lock says of who took it last: `PID START SOCKET`. */
+/* The line of host.lock, which names the host that took the lock last: `PID START SOCKET`. */
 struct holder {
 	pid_t pid;
 	long long start;
@@ -119,7 +119,7 @@ int home_hold(struct home *h, struct fault *f)
 	return f->code;
 }
 
-/* Who holds the lock, seen to be the one that took it. */
+/* Finds the host that holds the lock, and checks that the line in it is its own. */
 static bool find_holder(const struct home *h, struct holder *out)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -294,7 +294,7 @@ static bool is_same(const struct known *noted, const struct known *here)
 	       (noted->dev == here->dev || !strcmp(noted->path, here->path));
 }
 
-/* What `dir` is now; false when it has no id. */
+/* Fills `here` with id, place and path of the folder; false when it has no id. */
 static bool see(int dir, const char *path, struct known *here)
 {
 	struct stat st;
@@ -308,7 +308,7 @@ static bool see(int dir, const char *path, struct known *here)
 	return true;
 }
 
-/* What is noted of `here`, and how it is known. */
+/* Looks `here` up among the notes: fills `noted`, and here->how (KNOWN_NOT: no note). */
 static int find_noted(struct known *here, struct known *noted, struct fault *f)
 {
 	struct text all = { 0 };
@@ -335,8 +335,9 @@ static int adopt(int dir, const struct known *here, struct fault *f)
 	return here->how == KNOWN_MADE ? state_id_adopt(dir, here->id, f) : 0;
 }
 
-/* Its place has changed: the next look finds it there; or its id is of the form that
- * names no folder: other environments that trust the state keep it then.  It can wait. */
+/* Writes the note anew for a state that has moved, and brings an id of the older form,
+ * which names no folder, up to date, so that other environments that trust the state keep
+ * it.  Where the lock is taken this is left to the next look. */
 static void note_change(int dir, const char *path)
 {
 	struct fault f = { 0 };

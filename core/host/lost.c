@@ -9,7 +9,7 @@
 
 #include "storage/store.h"
 
-/* What nobody but cadre puts into a state folder. */
+/* Names of files and folders that only cadre puts into a state folder. */
 static const char *const traces[] = {
 	"secret",    "state.lock", "state.db-wal", "state.db-shm", "search.db",
 	"host.lock", "workspaces", "guests",       "snapshots",    "disks",

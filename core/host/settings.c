@@ -167,6 +167,6 @@ int settings_load(struct home *h, const char *const *flags, bool create, struct 
 {
 	if (load_config(h, flags, f) < 0 || find_network(h, f) < 0)
 		return f->code;
-	/* That of a state which was lost may be lost too: nothing is made with it. */
+	/* A lost state's secret may be lost too, and is not made anew here. */
 	return h->gone ? 0 : load_secret(h, create, f);
 }

@@ -203,7 +203,7 @@ static void on_ended(uv_work_t *work, int status)
 		sweep_free(s);
 }
 
-/* What is below a folder of the state and belongs to nobody; at most `most`. */
+/* Lists entries of a folder of the state that belong to no row; at most `most`. */
 static void list_unknown(struct sweep *s, const char *folder, size_t most,
 			 const char ***out, size_t *n)
 {

@@ -38,7 +38,7 @@ static bool follow_git(const char *dir, char out[4096])
 	return follow(dir, ".git", "gitdir: ", path) && realpath(path, out);
 }
 
-/* What all worktrees share, of a worktree's folder of git's. */
+/* Finds the git folder that all worktrees share, from git's folder for one of them. */
 static bool follow_common(const char *own, char out[4096])
 {
 	char path[4096];

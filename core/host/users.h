@@ -10,7 +10,7 @@
 
 #include "core/fault.h"
 
-/* Its path; a fault where nothing says what the user's home is. */
+/* The path of the user's own state folder; a fault where nothing says what his home is. */
 int users_folder(char out[4096], struct fault *f);
 
 /* Refuses to make anything there if what it would lie in is another user's, as

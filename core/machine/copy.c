@@ -250,7 +250,7 @@ static int copy_entry(struct copying *c, const char *name, struct fault *f)
 	if (!c->level->up && strcmp(name, c->except) == 0)
 		return 0;
 	if (fstatat(c->in, name, &st, AT_SYMLINK_NOFOLLOW))
-		/* It may have been removed since; that is no fault of ours. */
+		/* The file may have been removed since the folder was read. */
 		return errno == ENOENT ? 0 : failed(f, "read", name);
 	if (S_ISDIR(st.st_mode))
 		return enter(c, name, name, f);

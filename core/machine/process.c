@@ -155,9 +155,9 @@ static int change_places(struct arena *a, const struct spot *spot, const char *n
 	return tree_remove(old, f);
 }
 
-/* That `old` exists says that `new` is whole, so `new` is synced before `old` is made.
- * The row is told when `old` is removed for good: else the next restore would finish
- * this one instead. */
+/* A folder `old` means that `new` is whole, so `new` is synced before `old` is made.  The
+ * row is told when `old` is removed for good: else the next restore would finish this
+ * one instead. */
 static int process_restore(void *self, const struct spot *spot, const char *id,
 			   struct fault *f)
 {
@@ -305,7 +305,7 @@ static void process_find(void *self, int64_t pid, struct process *p)
 	pid_find(pid, p);
 }
 
-/* Who holds the lock of the guest's own folder: only a guest does, as long as it lives. */
+/* The process that holds the lock of a guest's own folder; a living guest always does. */
 static pid_t lock_holder(const char *path)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -319,8 +319,8 @@ static pid_t lock_holder(const char *path)
 	return all.l_pid;
 }
 
-/* It holds the lock before and after its start time was read: nobody else has got its
- * number in between. */
+/* Finds a guest by its lock.  The same process holds the lock before and after its start
+ * time is read, so the time is that process's. */
 static bool process_seek(void *self, const char *home, const char *id, struct process *p)
 {
 	struct arena a = { 0 };

@@ -1,5 +1,6 @@
 #include "core/wire/wire.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,16 @@ void packet_release(struct packet *p)
 	free(p->body);
 	json_decref(p->json);
 	*p = (struct packet){ 0 };
+}
+
+bool wire_id_is(const json_t *id, const char *text)
+{
+	char number[24];
+
+	if (json_is_string(id))
+		return strcmp(json_string_value(id), text) == 0;
+	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(id));
+	return json_is_integer(id) && strcmp(number, text) == 0;
 }
 
 bool packet_has(const struct packet *p, const char *field)

@@ -38,6 +38,9 @@ struct frame_reader;
 int packet_take(struct packet *p, struct frame_reader *r, struct fault *f);
 void packet_release(struct packet *p);
 
+/* Whether an id, a number or a text, is written so. */
+bool wire_id_is(const json_t *id, const char *text);
+
 /* Whether the message had this field, even if empty; null is absent. */
 bool packet_has(const struct packet *p, const char *field);
 

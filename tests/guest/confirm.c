@@ -14,7 +14,7 @@
 
 enum { UNCONFIRMED = 5000, KEPT = 1000, GROWN_KIB = 8 << 10 };
 
-/* What is freed leaves the memory that is measured. */
+/* Freed memory leaves the sum that is measured. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
@@ -41,7 +41,7 @@ static void say_word(int door, const char *type, int i)
 	say(door, word);
 }
 
-/* One receive from the door to the host and its answer, of 4 KiB, back. */
+/* A receive goes from the door to the host, and its answer of 4 KiB comes back. */
 static void receive(int door, int host, int i)
 {
 	char content[4096], said[32], *text;
@@ -76,8 +76,8 @@ static void expect_word(int host, const char *type, int number)
 	json_decref(a);
 }
 
-/* It keeps the names of a thousand for each caller: what is older counts as lost, and so
- * does all that is left when its caller goes without a word. */
+/* A guest keeps the names of a thousand answers for each caller: older ones count as lost,
+ * and so do all that are left when the caller goes without a word. */
 void test_unconfirmed(void **state)
 {
 	struct fixture *x = *state;

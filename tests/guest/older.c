@@ -79,7 +79,7 @@ static void expect_log(const struct fixture *x, const char *text)
 	free(log);
 }
 
-/* What waited begins when a host has come that knows this spool, and not before. */
+/* Waiting commands begin when a host has come that knows this spool, and not before. */
 void test_begins_with_its_host(void **state)
 {
 	struct fixture *x = *state;

@@ -185,7 +185,7 @@ static int receive(struct stage *s)
 	int number = s->n_asked + 1, yes;
 	size_t i;
 
-	/* What is not said to have arrived is handed out again. */
+	/* Messages that are not said to have arrived are handed out again. */
 	if (s->received)
 		json_object_set_new(args, "seen",
 				    json_pack("[o]",

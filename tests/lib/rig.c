@@ -152,7 +152,7 @@ static void fill_pushes(struct rig *r, struct job *job)
 	r->asked_again = ((struct delivery_waiting_in *)job->call.in)->again;
 }
 
-/* What the host says about its pushes, and what of a workspace. */
+/* Takes the host's own notes: of its pushes, and of a workspace. */
 static void note(struct rig *r, const struct job *job)
 {
 	const struct delivery_notified_in *n = job->call.in;

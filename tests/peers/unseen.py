@@ -218,6 +218,8 @@ def guest_full(w, kind, i):
     w.sent(w.b, w.b.start(*w.send(kind)))
     guest_end(w, in_guest(w, shlex.quote(CADRE) + " inbox --limit 1 %s >/dev/full;"
                           "test $? = 1 && echo failed" % ["", "--take"][i % 2]), "failed")
+    if i % 5 == 0:
+        w.sweep()
     return True
 
 
@@ -226,6 +228,8 @@ def guest_pipe(w, kind, i):
     guest_end(w, in_guest(w, "mkfifo f; { exec 3<>f 4>f 3<&-; %s inbox --limit 1 %s >&4; "
                           "test $? = 1 && echo failed; rm f; } 2>&1" %
                           (shlex.quote(CADRE), ["", "--take"][i % 2])), "failed")
+    if i % 5 == 0:
+        w.sweep()
     return True
 
 

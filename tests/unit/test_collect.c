@@ -97,7 +97,7 @@ static void what_is_stored_is_forgotten(void **state)
 	assert_int_equal(b->acks, 1);
 }
 
-/* What cannot be stored now comes again. */
+/* A result that cannot be stored now comes again. */
 static void what_is_not_stored_is_kept(void **state)
 {
 	struct bench *b = *state;
@@ -110,7 +110,7 @@ static void what_is_not_stored_is_kept(void **state)
 	assert_int_equal(b->acks, 1);
 }
 
-/* What the state will never take would come for ever. */
+/* A result that the state will never take would come for ever. */
 static void what_nobody_takes_is_forgotten(void **state)
 {
 	struct bench *b = *state;

@@ -105,7 +105,7 @@ static void make_state(struct store **s)
 	assert_int_equal(store_open(s, at("/state"), STORE_CREATE, NULL, &f), 0);
 }
 
-/* Its content, then its name. */
+/* The file's content is synced, then its name. */
 static void a_backup_is_whole(void **state)
 {
 	struct fault f = { 0 };

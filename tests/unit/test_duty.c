@@ -150,7 +150,8 @@ static void run_on(struct bench *b)
 	assert_false(anything_runs(&b->guest));
 }
 
-/* One more assignment, and the n-th step of the spool fails; whether it still waits. */
+/* Gives one more assignment while the spool's n-th step fails; returns whether the
+ * assignment still waits. */
 static bool fail_step(struct bench *b, long step)
 {
 	char id[24];
@@ -225,8 +226,8 @@ static void a_command_waits_for_the_spool(void **state)
 	assert_int_equal(times_run(b), 1);
 }
 
-/* What the spool says has begun is never begun again: the guest that comes after a
- * death tells it as interrupted. */
+/* A command that has begun by the spool's word is never begun again: the guest that comes
+ * after a death tells it as interrupted. */
 static void a_death_runs_nothing_twice(void **state)
 {
 	struct bench *b = *state;

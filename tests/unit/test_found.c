@@ -345,7 +345,7 @@ static void test_tracked(void **state)
 	assert_int_equal(tracked_look(path), TRACKED_NOTHING);
 }
 
-/* What one has made oneself counts until git tracks it: a clone would bring the same. */
+/* A state that the user has made counts until git tracks it: a clone would bring the same. */
 static void test_tracked_state(void **state)
 {
 	(void)state;
@@ -394,8 +394,8 @@ static bool is_ours(const char *state)
 	return ours;
 }
 
-/* What others have noted stays known to them, but an id that git tracks is in every
- * clone, and would count there. */
+/* A state that other environments have noted stays known to them; but an id that git
+ * tracks is in every clone, and would count there. */
 static void test_tracked_id(void **state)
 {
 	char first[STATE_ID + 1], next[STATE_ID + 1];

@@ -321,7 +321,7 @@ static void test_replaced_before_it_is_opened_again(void **state)
 	store_close(s);
 }
 
-/* What was written to a staged state, and not moved from its log, is not thrown away. */
+/* Writes to a staged state that are still in its log are not thrown away. */
 static void test_staged_log(void **state)
 {
 	struct place *p = *state;

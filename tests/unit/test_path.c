@@ -48,7 +48,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* What a path is from the root of the workspace, or the fault's name. */
+/* A path as it is from the root of the workspace, or the fault's name. */
 static const char *clean(struct bench *b, const char *path)
 {
 	struct fault f = { 0 };

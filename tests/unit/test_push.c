@@ -212,7 +212,7 @@ static void a_new_guest_is_told_all_again(void **state)
 	assert_false(b->rig.asked_again);
 }
 
-/* It stays new until it has taken all: the guest that comes after is told again. */
+/* A guest counts as new until it has taken all: the next one is told all again. */
 static void a_new_guest_that_is_full_stays_new(void **state)
 {
 	struct bench *b = *state;

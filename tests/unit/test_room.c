@@ -10,7 +10,7 @@
 
 #include "core/room.h"
 
-/* What was taken is what the items take in JSON, with a comma each. */
+/* The room that is taken is the items' JSON, with a comma each. */
 static void items_take_their_place(void **state)
 {
 	struct call call = { 0 };

@@ -454,8 +454,8 @@ static void test_kept_rows(void **state)
 	store_close(s);
 }
 
-/* One row for each of as many agents as a busy team has stays, whatever their hashes,
- * and a statement that changes nothing in them leaves them. */
+/* The rows of as many agents as a busy team has stay kept, and a statement that changes
+ * nothing in them leaves them. */
 static void test_kept_by_many(void **state)
 {
 	struct sql_team_add_in team = { .name = "t" };

@@ -1,4 +1,4 @@
-/* What proves an agent: tokens are as they always were, and no two are alike. */
+/* Tokens prove agents: they are as they always were, and no two are alike. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Those of agents that run were given out by an earlier version. */
+/* Tokens of agents that run now were given out by an earlier version. */
 static void tokens_stay_as_they_are(void **state)
 {
 	char token[TOKEN_SIZE];
@@ -135,8 +135,8 @@ static void only_its_own_token_proves_an_agent(void **state)
 	assert_int_equal(ask(t), FAULT_DENIED);
 }
 
-/* What a door has proved holds for the generation that it knows, whether the row is of
- * an earlier or of a later one. */
+/* A door's proof holds for the generation that the door knows, whether the row is of an
+ * earlier or of a later one. */
 static void a_door_knows_a_generation(void **state)
 {
 	struct tried *t = *state;

@@ -167,7 +167,7 @@ static bool somebody_waits(const struct bench *b)
 	return found;
 }
 
-/* Who comes while there is a next one queues behind it, though nobody writes. */
+/* A writer that comes while another is next queues behind it, though nobody writes. */
 static void a_writer_overtakes_nobody(void **state)
 {
 	struct bench *b = *state;
@@ -184,7 +184,7 @@ static void a_writer_overtakes_nobody(void **state)
 	end(&w);
 }
 
-/* Who waits for all to go is told who is there, by what they are called. */
+/* A process that waits for all others to go is told their names. */
 static void those_who_are_there_are_named(void **state)
 {
 	struct bench *b = *state;

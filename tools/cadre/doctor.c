@@ -371,7 +371,8 @@ static void check_stranger(struct doctor *d, const struct machine *m, const char
 		    (long long)p.pid, dir, folder, id);
 }
 
-/* Those in a folder of the state, by their ids; how many there are that no row knows. */
+/* Names the running guests that have a folder in `folder` and no row; returns how many
+ * such folders there are. */
 static size_t check_strangers(struct doctor *d, const struct machine *m,
 			      const char *folder, json_t *known)
 {
@@ -383,7 +384,7 @@ static size_t check_strangers(struct doctor *d, const struct machine *m,
 	snprintf(path, sizeof(path), "%s/%s", d->cli->home.dir, folder);
 	dir = opendir(path);
 	while (dir && (e = readdir(dir))) {
-		if (e->d_name[0] == '.' ||
+		if (e->d_name[0] == '.' || e->d_type == DT_REG ||
 		    json_object_getn(known, e->d_name, strcspn(e->d_name, ".")))
 			continue;
 		check_stranger(d, m, folder, e->d_name);
