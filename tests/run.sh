@@ -136,8 +136,8 @@ skipped_of() {
 	' "$1"
 }
 
-# The stories of VMs wait for VMs most of the time: with a second core they run beside
-# the others.  No two tests share anything but what was built before.
+# With a second core two tests run at a time, each in a lane of its own.  No two tests
+# share anything but what was built before.
 beside() { # COMMAND...
 	[ "$(nproc)" -gt 1 ] || { "$@"; return; }
 	(trap - EXIT INT TERM; "$@") &
@@ -209,15 +209,40 @@ vm_stories() {
 		esac
 	done
 }
-if any $(for story in $(list tests/vm/*.sh); do echo "vm/$(basename "$story" .sh)"; done); then
+lints() {
+	for lint in $(list tools/lint/*); do
+		t "lint $(basename "$lint")" 300 "$lint"
+	done
+}
+
+# Found inputs stay in build/corpus; tests/fuzz/NAME/ holds the seeds.
+fuzzers() {
+	sources=$(list tests/fuzz/*.c)
+	if [ -n "$sources" ] && any $(names fuzz $sources); then
+		build fuzz fuzzers
+		for fuzzer in $sources; do
+			base=$(basename "$fuzzer" .c)
+			mkdir -p "build/corpus/$base"
+			t "fuzz $base" $((fuzz_seconds + 120)) "build/fuzz/tests/fuzz/$base" \
+				-max_total_time="$fuzz_seconds" -rss_limit_mb=2048 -timeout=10 \
+				-artifact_prefix="$logs/$base-" \
+				$([ ! -f "tests/fuzz/$base.dict" ] || echo "-dict=tests/fuzz/$base.dict") \
+				"build/corpus/$base" $(list "tests/fuzz/$base")
+		done
+	fi
+}
+
+vm_names=$(names vm $(list tests/vm/*.sh) | tr ' ' /)
+if any $vm_names; then
 	build '' all # the guest's program in an image is the release's
 	build test tests
-	beside vm_stories
 fi
-
-for lint in $(list tools/lint/*); do
-	t "lint $(basename "$lint")" 300 "$lint"
-done
+second_lane() {
+	vm_stories
+	lints
+	fuzzers
+}
+beside second_lane
 
 for unit in $(list tests/unit/test_*.c); do
 	base=$(basename "$unit" .c)
@@ -258,21 +283,6 @@ if any $(names tsan tests/race.c $threads); then
 		base=$(basename "$source" .c)
 		t "tsan ${base#test_}" 300 env CADRE="$root/build/tsan/cadre" \
 			setarch -R "build/tsan/${source%.c}"
-	done
-fi
-
-# Found inputs stay in build/corpus; tests/fuzz/NAME/ holds the seeds.
-fuzzers=$(list tests/fuzz/*.c)
-if [ -n "$fuzzers" ] && any $(names fuzz $fuzzers); then
-	build fuzz fuzzers
-	for fuzzer in $fuzzers; do
-		base=$(basename "$fuzzer" .c)
-		mkdir -p "build/corpus/$base"
-		t "fuzz $base" $((fuzz_seconds + 120)) "build/fuzz/tests/fuzz/$base" \
-			-max_total_time="$fuzz_seconds" -rss_limit_mb=2048 -timeout=10 \
-			-artifact_prefix="$logs/$base-" \
-			$([ ! -f "tests/fuzz/$base.dict" ] || echo "-dict=tests/fuzz/$base.dict") \
-			"build/corpus/$base" $(list "tests/fuzz/$base")
 	done
 fi
 
