@@ -32,6 +32,13 @@ static const char heading[] =
 	"# The states that this user made or trusts (see `cadre help trust`):\n"
 	"# how, since when, id, device, inode, folder.\n";
 
+static const char *const how_words[] = {
+	[KNOWN_NOT] = "",
+	[KNOWN_MADE] = "made",
+	[KNOWN_TRUSTED] = "trusted",
+	[KNOWN_TRACKED] = "tracked",
+};
+
 /* --- lines -------------------------------------------------------------------- */
 
 /* A path in which no byte ends a line or is unseen. */
@@ -66,9 +73,8 @@ static bool take_path(const char *s, char out[4096])
 
 static void add_line(struct text *out, const struct known *k)
 {
-	text_addf(out, "%s %s %s %" PRIx64 " %" PRIu64 " ",
-		  k->how == KNOWN_MADE ? "made" : "trusted", k->day, k->id, k->dev,
-		  k->ino);
+	text_addf(out, "%s %s %s %" PRIx64 " %" PRIu64 " ", how_words[k->how], k->day,
+		  k->id, k->dev, k->ino);
 	add_path(out, k->path);
 	text_add(out, "\n", 1);
 }
@@ -86,9 +92,8 @@ static bool take_line(const char **s, struct known *k)
 		   &k->dev, &k->ino, &at) < 5 ||
 	    !at || strlen(k->id) != STATE_ID)
 		return false;
-	k->how = !strcmp(how, "made")      ? KNOWN_MADE
-		 : !strcmp(how, "trusted") ? KNOWN_TRUSTED
-					   : KNOWN_NOT;
+	for (k->how = KNOWN_TRACKED; k->how && strcmp(how, how_words[k->how]) != 0;)
+		k->how--;
 	return k->how && take_path(line + at, k->path);
 }
 
@@ -323,18 +328,26 @@ static int find_noted(struct known *here, struct known *noted, struct fault *f)
 	return rc;
 }
 
-/* The place has changed: the next look finds it there.  It can wait. */
-static void note_move(int dir, const char *path)
+/* Notes what is known once more, at its present place; `how`: as that, unless NOT. */
+static void note_again(int dir, const char *path, enum known_how how, int wait_ms)
 {
 	struct fault f = { 0 };
 	struct known here, noted;
-	int held = lock(0, &f);
+	int held = lock(wait_ms, &f);
 
 	if (held < 0)
 		return;
-	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how)
+	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how) {
+		here.how = how ? how : here.how;
 		replace(&here, &f);
+	}
 	close(held);
+}
+
+void known_taint(int dir, const char *path)
+{
+	if (known_look(dir, path) == KNOWN_MADE)
+		note_again(dir, path, KNOWN_TRACKED, LOCK_MS);
 }
 
 enum known_how known_look(int dir, const char *path)
@@ -345,7 +358,7 @@ enum known_how known_look(int dir, const char *path)
 	if (!see(dir, path, &here) || find_noted(&here, &noted, &f) < 0)
 		return KNOWN_NOT;
 	if (here.how && (noted.dev != here.dev || strcmp(noted.path, here.path) != 0))
-		note_move(dir, path);
+		note_again(dir, path, KNOWN_NOT, 0); /* this can wait */
 	return here.how;
 }
 
@@ -361,8 +374,13 @@ static int add_locked(int dir, const char *path, enum known_how how, struct faul
 	if (find_noted(&here, &noted, f) < 0)
 		return f->code;
 	if (here.how == how || here.how == KNOWN_TRUSTED)
-		return replace(&here, f);
+		return how == KNOWN_TRUSTED && state_id_adopt(dir, f) < 0
+			       ? (int)f->code
+			       : replace(&here, f);
 	if (!keep && state_id_make(dir, f) < 0)
+		return f->code;
+	/* Named before the folder counts. */
+	if (how == KNOWN_TRUSTED && state_id_adopt(dir, f) < 0)
 		return f->code;
 	if (!see(dir, path, &here))
 		return fault_set(f, FAULT_IO, "", "%.150s has no id", path);

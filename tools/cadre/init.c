@@ -1,7 +1,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/host/found.h"
 #include "core/host/lost.h"
+#include "core/host/state_id.h"
 #include "storage/restore.h"
 #include "tools/cadre/cli.h"
 
@@ -11,6 +13,20 @@ struct init {
 	bool is_new;
 	char aside[4400]; /* where its files are kept, or "" */
 };
+
+/* The id names the new database once it is there, and the former one no more. */
+static int clear(struct init *x, struct fault *f)
+{
+	const char *path = x->cli->home.dir;
+	int dir = found_open(path);
+
+	if (dir < 0)
+		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
+	if (state_id_unbind(dir, f) == 0)
+		restore_clear(path, x->aside, sizeof(x->aside), f);
+	close(dir);
+	return f->code;
+}
 
 static int find_place(struct init *x, struct fault *f)
 {
@@ -23,7 +39,7 @@ static int find_place(struct init *x, struct fault *f)
 		*f = lost;
 		return f->code;
 	}
-	if (restore_clear(cli->home.dir, x->aside, sizeof(x->aside), f) < 0)
+	if (clear(x, f) < 0)
 		return f->code;
 	return home_init(&cli->home, cli->dir, cli->flags, f);
 }
