@@ -186,6 +186,7 @@ is 0 . cadre status
 
 # --- another database in the place of one's own --------------------------------------------
 
+(cd "$TMPDIR/mallory" && git rm --cached .cadre/id && git commit -m 2) || bad "no branch without an id"
 # mine NAME: a project with a state, and with mallory's branch, that is not checked out.
 mine() {
 	mkdir "$TMPDIR/$1" && cd "$TMPDIR/$1" && git init -b main . && git commit --allow-empty -m 1 || exit 1
