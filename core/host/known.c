@@ -32,6 +32,13 @@ static const char heading[] =
 	"# The states that this user made or trusts (see `cadre help trust`):\n"
 	"# how, since when, id, device, inode, folder.\n";
 
+static const char *const how_words[] = {
+	[KNOWN_NOT] = "",
+	[KNOWN_MADE] = "made",
+	[KNOWN_TRUSTED] = "trusted",
+	[KNOWN_TRACKED] = "tracked",
+};
+
 /* --- lines -------------------------------------------------------------------- */
 
 /* A path in which no byte ends a line or is unseen. */
@@ -66,9 +73,8 @@ static bool take_path(const char *s, char out[4096])
 
 static void add_line(struct text *out, const struct known *k)
 {
-	text_addf(out, "%s %s %s %" PRIx64 " %" PRIu64 " ",
-		  k->how == KNOWN_MADE ? "made" : "trusted", k->day, k->id, k->dev,
-		  k->ino);
+	text_addf(out, "%s %s %s %" PRIx64 " %" PRIu64 " ", how_words[k->how], k->day,
+		  k->id, k->dev, k->ino);
 	add_path(out, k->path);
 	text_add(out, "\n", 1);
 }
@@ -86,9 +92,8 @@ static bool take_line(const char **s, struct known *k)
 		   &k->dev, &k->ino, &at) < 5 ||
 	    !at || strlen(k->id) != STATE_ID)
 		return false;
-	k->how = !strcmp(how, "made")      ? KNOWN_MADE
-		 : !strcmp(how, "trusted") ? KNOWN_TRUSTED
-					   : KNOWN_NOT;
+	for (k->how = KNOWN_TRACKED; k->how && strcmp(how, how_words[k->how]) != 0;)
+		k->how--;
 	return k->how && take_path(line + at, k->path);
 }
 
@@ -330,28 +335,35 @@ static bool is_moved(const struct known *noted, const struct known *here)
 }
 
 /* Only the id of a state that was made here: one that is trusted may have come with it. */
-static int adopt(int dir, const struct known *here, struct fault *f)
+static int complete(int dir, const struct known *here, struct fault *f)
 {
-	return here->how == KNOWN_MADE ? state_id_adopt(dir, here->id, f) : 0;
+	return here->how == KNOWN_MADE ? state_id_complete(dir, here->id, f) : 0;
 }
 
-/* Writes the note anew for a state that has moved, and brings an id of the older form,
- * which names no folder, up to date, so that other environments that trust the state keep
- * it.  Where the lock is taken this is left to the next look. */
-static void note_change(int dir, const char *path)
+/* Writes the note anew, as `how` unless that is KNOWN_NOT, for a state that has moved or is
+ * known in another way, and brings an id of the older form, which names no folder, up to
+ * date, so that other environments that trust the state keep it. */
+static void note_change(int dir, const char *path, enum known_how how, int wait_ms)
 {
 	struct fault f = { 0 };
 	struct known here, noted;
-	int held = lock(0, &f);
+	int held = lock(wait_ms, &f);
 
 	if (held < 0)
 		return;
 	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how) {
-		adopt(dir, &here, &f);
-		if (is_moved(&noted, &here))
+		complete(dir, &here, &f);
+		here.how = how ? how : here.how;
+		if (how || is_moved(&noted, &here))
 			replace(&here, &f);
 	}
 	close(held);
+}
+
+void known_taint(int dir, const char *path)
+{
+	if (known_look(dir, path) == KNOWN_MADE)
+		note_change(dir, path, KNOWN_TRACKED, LOCK_MS);
 }
 
 enum known_how known_look(int dir, const char *path)
@@ -363,8 +375,14 @@ enum known_how known_look(int dir, const char *path)
 		return KNOWN_NOT;
 	if (here.how && (is_moved(&noted, &here) ||
 			 (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
-		note_change(dir, path);
+		note_change(dir, path, KNOWN_NOT, 0); /* else the next look does */
 	return here.how;
+}
+
+/* The id of a state that is trusted names the database that is there. */
+static int name_trusted(int dir, enum known_how how, struct fault *f)
+{
+	return how == KNOWN_TRUSTED ? state_id_adopt(dir, f) : 0;
 }
 
 /* The caller has the lock.  What another process has noted in the meantime stays, and
@@ -377,12 +395,14 @@ static int add_locked(int dir, const char *path, enum known_how how, struct faul
 
 	if (find_noted(&here, &noted, f) < 0)
 		return f->code;
-	if (here.how && adopt(dir, &here, f) < 0)
+	if (here.how && complete(dir, &here, f) < 0)
 		return f->code;
 	if (here.how == how || here.how == KNOWN_TRUSTED)
-		return replace(&here, f);
+		return name_trusted(dir, how, f) < 0 ? (int)f->code : replace(&here, f);
 	keep = keep && state_id_is_ours(dir) && tracked_look(path) == TRACKED_NOTHING;
 	if (!keep && state_id_make(dir, f) < 0)
+		return f->code;
+	if (name_trusted(dir, how, f) < 0) /* before the folder counts */
 		return f->code;
 	if (!see(dir, path, &here))
 		return fault_set(f, FAULT_IO, "", "%.150s has no id", path);

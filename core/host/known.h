@@ -3,8 +3,8 @@
  *
  * A state in a project's folder may have come with the project: it counts only
  * if it is noted in the user's own file, $XDG_STATE_HOME/cadre/known (else
- * ~/.local/state/cadre/known; see core/host/users.h): a line each, `made` by `cadre init` or `trusted` by
- * `cadre trust`, with the day, the state's id, its device, inode and path.  The id is
+ * ~/.local/state/cadre/known; see core/host/users.h): a line each, `made` by `cadre init`, `trusted` by
+ * `cadre trust` or made and then `tracked` by git (it needs to be trusted), with the day, the state's id, its device, inode and path.  The id is
  * random and in the state's own file `id`.  Id and inode must be as noted, and
  * one of device and path: a folder that was moved is known, a copy is not, nor
  * is a new folder that got the inode of a removed one.
@@ -18,7 +18,7 @@
 #include "core/fault.h"
 #include "core/host/state_id.h"
 
-enum known_how { KNOWN_NOT, KNOWN_MADE, KNOWN_TRUSTED };
+enum known_how { KNOWN_NOT, KNOWN_MADE, KNOWN_TRUSTED, KNOWN_TRACKED };
 
 struct known {
 	enum known_how how;
@@ -30,6 +30,9 @@ struct known {
 /* How the state folder `path`, open as `dir`, is known.  One that was moved is
  * noted at its new place. */
 enum known_how known_look(int dir, const char *path);
+
+/* Notes that git tracks what is in a state that was made here. */
+void known_taint(int dir, const char *path);
 
 /* Makes the folder of the file, private, or sees that it is. */
 int known_prepare(struct fault *f);

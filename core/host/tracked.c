@@ -12,6 +12,9 @@
 
 enum {
 	NAME_MOST = 4096,
+	ENTRIES_MOST = 4000000,
+	BYTES_MOST =
+		512 << 20, /* of one index; git's own of a million files has 100 MB */
 	STAT_SIZE = 40, /* what an entry begins with */
 	EXTENDED = 0x4000, /* flag: two more bytes of flags */
 	NAME_BITS = 0x0fff, /* flag: the length of the name, if that is less */
@@ -23,6 +26,7 @@ struct index {
 	int fd;
 	unsigned char data[16384];
 	size_t at, len;
+	size_t left; /* bytes that may still be read */
 	uint32_t version, entries;
 	size_t hash; /* bytes of an object's name */
 	char name[NAME_MOST + 1]; /* of the entry that was read last */
@@ -33,10 +37,11 @@ struct index {
 static int next_byte(struct index *x)
 {
 	if (x->at == x->len) {
-		ssize_t n = read(x->fd, x->data, sizeof(x->data));
+		ssize_t n = x->left ? read(x->fd, x->data, sizeof(x->data)) : 0;
 
 		if (n <= 0)
 			return -1;
+		x->left -= (size_t)n < x->left ? (size_t)n : x->left;
 		x->at = 0;
 		x->len = (size_t)n;
 	}
@@ -161,12 +166,13 @@ static enum tracked look_with(const char *path, const char *folder, size_t hash)
 	if (!x)
 		abort();
 	x->hash = hash;
+	x->left = BYTES_MOST;
 	x->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (x->fd >= 0 && !fstat(x->fd, &st) && S_ISREG(st.st_mode) &&
 	    take_number(x, 4) == 0x44495243 /* DIRC */) {
 		x->version = (uint32_t)take_number(x, 4);
 		x->entries = (uint32_t)take_number(x, 4);
-		if (x->version >= 2 && x->version <= 4)
+		if (x->version >= 2 && x->version <= 4 && x->entries <= ENTRIES_MOST)
 			found = look_for(x, folder);
 	}
 	if (x->fd >= 0)

@@ -345,7 +345,8 @@ static void test_tracked(void **state)
 	assert_int_equal(tracked_look(path), TRACKED_NOTHING);
 }
 
-/* A state that the user has made counts until git tracks it: a clone would bring the same. */
+/* A state that the user has made counts until git tracks it: a clone would bring the same,
+ * and what git tracks no more it may have changed. */
 static void test_tracked_state(void **state)
 {
 	(void)state;
@@ -356,9 +357,16 @@ static void test_tracked_state(void **state)
 	shell("cd r && git add -f .cadre/state.db");
 	assert_string_equal(found("r", false), "denied");
 	shell("cd r && git rm -q --cached .cadre/state.db");
-	assert_string_equal(found("r", false), "/r/.cadre");
-	shell("truncate -s 50 r/.git/index");
 	assert_string_equal(found("r", false), "denied");
+	shell("mkdir s");
+	assert_string_equal(made("s"), "/s/.cadre");
+	shell("cd s && git init -q . && touch f && git add f");
+	assert_string_equal(found("s", false), "/s/.cadre");
+	shell("truncate -s 50 s/.git/index");
+	assert_string_equal(found("s", false), "denied");
+	/* What could not be read was not seen to be tracked. */
+	shell("rm s/.git/index");
+	assert_string_equal(found("s", false), "/s/.cadre");
 }
 
 /* Notes that /r/.cadre is trusted, as if nobody had noted it before; its id. */

@@ -11,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/host/found.h"
 #include "core/host/lost.h"
+#include "core/host/state_id.h"
 #include "core/secret.h"
 #include "ops.gen.h"
 #include "storage/restore.h"
@@ -170,6 +172,22 @@ static int renew(struct restore *r, const char *stage, struct fault *f)
 	return f->code;
 }
 
+/* The folder's id names the staged database before it takes the place of the other one,
+ * and it alone afterwards. */
+static int commit(struct restore *r, struct fault *f)
+{
+	const char *path = r->cli->home.dir;
+	int dir = found_open(path);
+
+	if (dir < 0)
+		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
+	if (state_id_expect(dir, "restore.tmp/state.db", f) == 0 &&
+	    restore_commit(path, r->secret, r->aside, sizeof(r->aside), f) == 0)
+		state_id_settle(dir, f);
+	close(dir);
+	return f->code;
+}
+
 static int put_in_place(struct restore *r, struct fault *f)
 {
 	const char *dir = r->cli->home.dir;
@@ -181,7 +199,7 @@ static int put_in_place(struct restore *r, struct fault *f)
 		restore_unstage(dir);
 		return f->code;
 	}
-	return restore_commit(dir, r->secret, r->aside, sizeof(r->aside), f);
+	return commit(r, f);
 }
 
 static int restore(struct restore *r, struct fault *f)
