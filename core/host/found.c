@@ -124,6 +124,8 @@ static enum found_why judge_open(int dir, const char *path)
 
 	if (fstat(dir, &folder) || (how == KNOWN_NOT && !is_state))
 		return FOUND_NONE;
+	if (how == KNOWN_CHANGED)
+		return FOUND_CHANGED;
 	if (how != KNOWN_TRUSTED && folder.st_uid != geteuid())
 		return FOUND_FOREIGN;
 	if (how == KNOWN_NOT)
@@ -233,6 +235,9 @@ static const struct {
 				"changed it",
 				"move it away, and `cadre restore` your backup; "
 				"if you trust all that is in it: cadre trust %.150s" },
+	[FOUND_CHANGED] = { "holds files that git tracks, and those or its cadre.toml have "
+			    "changed since you trusted it",
+			    "if you trust all that is in it now: cadre trust %.150s" },
 	[FOUND_OTHER] = { "has another state.db than the one that you made or trusted",
 			  "move it away, and `cadre restore` your backup; "
 			  "if you trust all that is in it: cadre trust %.150s" },

@@ -119,6 +119,8 @@ sqlite3 .cadre/state.db 'DROP TRIGGER t'
 is 0 shipped cadre task list
 echo private >"$HOME/note.md"
 rm .cadre/cadre.toml
+is 5 'have changed since you trusted it' cadre status
+is 0 trusted cadre trust
 mv .cadre/vault "$TMPDIR/vault" 2>/dev/null
 ln -s "$HOME" .cadre/vault
 for verb in 'vault list' 'vault read note.md' status up; do
@@ -183,6 +185,40 @@ is 5 'held files that git tracked' cadre status
 is 0 "was tracked .*$TMPDIR/down/.cadre" cadre trust --list
 is 0 trusted cadre trust
 is 0 . cadre status
+
+# What is trusted is what git tracked then: a pull that changes it is seen.
+cd "$TMPDIR" && git clone up third && cd third || exit 1
+mv .cadre/cadre.toml kept
+is 0 '^made' cadre --home .cadre init
+cadre --home .cadre team create t --roles w >/dev/null
+mv kept .cadre/cadre.toml
+is 5 'files that git tracks' cadre status
+is 0 trusted cadre trust
+is 0 '^t ' cadre team list
+(cd ../up && printf 'vault.root = "/etc"\n' >.cadre/cadre.toml && git commit -am 3)
+git pull
+is 5 'have changed since you trusted it' cadre vault list
+is 0 "trusted .*$TMPDIR/third/.cadre" cadre trust --list
+is 0 trusted cadre trust
+is 0 'vault.root  */etc' cadre config
+# So is a branch that leaves its settings behind, and what one wrote there oneself.
+(cd ../up && printf 'vault.root = "/usr"\n' >.cadre/cadre.toml && git commit -am 4)
+git fetch origin && git checkout FETCH_HEAD && git reset main && git symbolic-ref HEAD refs/heads/main
+is 5 'have changed since you trusted it' cadre vault list
+rm .cadre/cadre.toml
+is 5 'have changed since you trusted it' cadre status
+is 0 trusted cadre trust
+is 0 'already known' cadre trust
+(cd ../up && : >.cadre/spool.db && git add -f .cadre && git commit -m 5)
+git reset --hard && git checkout -B main && git fetch origin && git reset --hard FETCH_HEAD
+[ -e .cadre/spool.db ] || bad "the branch brought nothing"
+is 5 'have changed since you trusted it' cadre status
+# A note of an older cadre has no sum: it is completed, without a word.
+is 0 trusted cadre trust
+sed -i "s#\($TMPDIR/third/.cadre\) .*#\1#" "$known"
+is 0 '^t ' cadre team list
+[ ! -s "$TMPDIR/err" ] || bad "an older note is told something"
+grep -q "$TMPDIR/third/.cadre [0-9a-f]\{64\}$" "$known" || bad "the sum was not noted"
 
 # --- another database in the place of one's own --------------------------------------------
 
@@ -268,6 +304,11 @@ fi
 cadre trust --remove >/dev/null
 echo notes >"$TMPDIR/notes" && chmod 644 "$TMPDIR/notes" && ln -f "$TMPDIR/notes" .cadre/id
 is 0 trusted cadre trust
+is 0 '^mine' cadre team list
+ln .cadre/id "$TMPDIR/second"
+is 5 'was not made here by you' cadre team list
+rm "$TMPDIR/second"
+is 0 '^mine' cadre team list
 [ "$(stat -c %a "$TMPDIR/notes") $(cat "$TMPDIR/notes")" = '644 notes' ] || bad "another file was changed"
 echo short >.cadre/id
 is 5 'was not made here by you' cadre team list
