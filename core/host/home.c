@@ -114,11 +114,8 @@ static int check_folder(int dir, const char *path, enum meant meant, bool create
 
 	if (fstat(dir, &st))
 		return no_folder(path, f);
-	if (st.st_uid != geteuid() && geteuid()) {
-		fault_set(f, FAULT_DENIED, "/home", "%.150s belongs to another user",
-			  path);
-		return fault_hint(f, "use a state folder of your own: --home DIR");
-	}
+	if (st.st_uid != geteuid() && (create || geteuid()))
+		return users_may_write(path, f);
 	if ((create || meant == MEANT_FOUND || found_has_state(dir)) &&
 	    found_check_parts(dir, path, f) < 0)
 		return f->code;

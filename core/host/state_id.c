@@ -1,12 +1,14 @@
 #include "core/host/state_id.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { LINE = 100, FILE_MOST = 1024, PATIENCE_MS = 2000 };
@@ -316,10 +318,39 @@ int state_id_expect(int dir, const char *file, struct fault *f)
 	return edit(dir, expect, file, f);
 }
 
+/* On an overlay the first change copies a file of a lower layer, which is then born anew:
+ * this makes the change, before anybody else does, and says whether it was the first. */
+static bool lift(int dir, const struct lines *x, char before[LINE])
+{
+	char after[LINE];
+	struct statfs fs;
+	struct stat st;
+
+	if (fstatfs(dir, &fs) || fs.f_type != OVERLAYFS_SUPER_MAGIC ||
+	    fstatat(dir, database, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		return false;
+	name_part(dir, database, false, before);
+	if (strcmp(x->db, before) != 0 || fchmodat(dir, database, st.st_mode & 07777, 0))
+		return false;
+	name_part(dir, database, false, after);
+	return strcmp(before, after) != 0;
+}
+
+static bool follow(int dir, struct lines *x, const char *before)
+{
+	if (strcmp(x->db, before) != 0)
+		return false;
+	name_part(dir, database, false, x->db);
+	return true;
+}
+
 int state_id_settle(int dir, struct fault *f)
 {
+	char before[LINE];
 	struct lines x;
 
 	read_lines(dir, &x);
-	return x.next[0] ? edit(dir, settle, NULL, f) : 0;
+	if (lift(dir, &x, before))
+		edit(dir, follow, before, f);
+	return x.next[0] && !f->code ? edit(dir, settle, NULL, f) : (int)f->code;
 }

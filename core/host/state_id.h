@@ -43,7 +43,8 @@ enum state_id_db state_id_look(int dir);
 /* Changes what a folder's id names; a folder without an id stays without.
  * bind: the database that is there, if none is named; unbind: none, before a new one
  * is made; adopt: the one that is there, in any case; expect: `file`, relative
- * to the folder, is about to take its place; settle: it has, if it has. */
+ * to the folder, is about to take its place; settle: it has, if it has, or it is the same
+ * one in the upper layer of an overlay. */
 int state_id_bind(int dir, struct fault *f);
 int state_id_unbind(int dir, struct fault *f);
 int state_id_adopt(int dir, struct fault *f);

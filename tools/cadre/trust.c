@@ -193,7 +193,7 @@ static int say(const struct cli *cli, const char *what, const char *path)
 	json_t *answer;
 
 	if (!cli->json) {
-		printf("%s %s\n", what, path);
+		text_say("%s %s", what, path);
 		return 0;
 	}
 	answer = json_pack("{ss,ss}", "path", path, "how", what);
