@@ -23,6 +23,8 @@ is() {
 	cat "$TMPDIR/out" "$TMPDIR/err" | grep -q -e "$pattern" || bad "$*: no '$pattern'"
 }
 
+left_out() { echo "left out: $1"; }
+
 # name FILE: as an id names it.
 name() {
 	printf %x "$(stat -c %i "$1")"
@@ -94,10 +96,12 @@ counts 'the former one'
 # What a new id leaves when it is not yet one.
 echo 0 >.cadre/id.4711
 counts 'half an id'
-# Neither sqlite3 nor a copy of the whole folder within the project changes what it is.
+# `sqlite3` beside it does not make another one of it.
 if command -v sqlite3 >/dev/null; then
 	sqlite3 .cadre/state.db 'VACUUM' || bad "sqlite3"
 	counts 'VACUUM'
+else
+	left_out "sqlite3 beside it: there is none"
 fi
 
 # --- an overlay, as containers have -------------------------------------------------------------
@@ -114,9 +118,11 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	unshare -m sh "$TMPDIR/inside" >"$TMPDIR/out" 2>"$TMPDIR/err"
 	case $? in
 	0) [ ! -s "$TMPDIR/err" ] || bad "on an overlay the owner is told something" ;;
-	99) ;;
+	99) left_out "an overlay: none can be mounted" ;;
 	*) bad "a state of a lower layer does not go on counting" ;;
 	esac
+else
+	left_out "an overlay: it needs root"
 fi
 
 # --- git's index -----------------------------------------------------------------------------
@@ -166,5 +172,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test
 	is 0 '^up' nobody cadre up
 	is 0 '^down' nobody cadre down
 	cd /
+else
+	left_out "root in another user's state: it needs root"
 fi
 exit $failed
