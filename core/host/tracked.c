@@ -77,11 +77,23 @@ static bool skip(struct index *x, size_t n)
 
 static bool take_bytes(struct index *x, unsigned char *out, size_t n)
 {
-	int byte = 0;
+	while (n) {
+		size_t here = x->len - x->at < n ? x->len - x->at : n;
 
-	while (n-- && (byte = next_byte(x)) >= 0)
-		*out++ = (unsigned char)byte;
-	return byte >= 0;
+		memcpy(out, x->data + x->at, here);
+		x->at += here;
+		out += here;
+		n -= here;
+		if (n) {
+			int byte = next_byte(x);
+
+			if (byte < 0)
+				return false;
+			*out++ = (unsigned char)byte;
+			n--;
+		}
+	}
+	return true;
 }
 
 /* A number of `n` bytes, the high one first; -1 behind the end. */
