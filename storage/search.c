@@ -275,12 +275,22 @@ static int connect_by(struct search *s, int64_t until)
 	}
 }
 
+/* One that root makes in another user's state would be closed to that user. */
+static bool may_keep(const char *dir)
+{
+	char path[4200];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/search.db", dir);
+	return !lstat(path, &st) || stat(dir, &st) || st.st_uid == geteuid();
+}
+
 int search_open(struct search **out, const char *dir, struct fault *f)
 {
 	struct search *s = calloc(1, sizeof(*s));
 	int rc;
 
-	if (!s || (dir && asprintf(&s->path, "%s/search.db", dir) < 0))
+	if (!s || (dir && may_keep(dir) && asprintf(&s->path, "%s/search.db", dir) < 0))
 		abort();
 	read_boot(s->boot);
 	rc = connect_by(s, clock_ms() + SEARCH_OPEN_MS);

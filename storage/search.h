@@ -18,7 +18,8 @@ struct search;
 
 enum search_place { SEARCH_MESSAGES, SEARCH_TASKS, SEARCH_NOTES, SEARCH_PLACES };
 
-/* Opens (or makes) DIR/search.db; in memory when dir is NULL. */
+/* Opens (or makes) DIR/search.db; in memory when dir is NULL, or is another user's and has
+ * none. */
 int search_open(struct search **out, const char *dir, struct fault *f);
 void search_close(struct search *s); /* NULL is fine */
 

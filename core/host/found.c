@@ -57,8 +57,8 @@ bool found_has_state(int dir)
 
 bool found_is_fresh(int dir, const char *also)
 {
-	const char *const ours[] = { ".",  "..",     ".gitignore",
-				     "id", "id.new", also ? also : "." };
+	const char *const ours[] = { ".", "..", ".gitignore", "id", also ? also : "." };
+	const size_t most = sizeof(ours) / sizeof(*ours);
 	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = again < 0 ? NULL : fdopendir(again);
 	bool fresh = list != NULL;
@@ -67,15 +67,49 @@ bool found_is_fresh(int dir, const char *also)
 	while (fresh && (e = readdir(list))) {
 		size_t i = 0;
 
-		while (i < 6 && strcmp(e->d_name, ours[i]) != 0)
+		while (i < most && strcmp(e->d_name, ours[i]) != 0)
 			i++;
-		fresh = i < 6;
+		/* A new id has such a name until it is written. */
+		fresh = i < most || !strncmp(e->d_name, "id.", 3);
 	}
 	if (list)
 		closedir(list);
 	else if (again >= 0)
 		close(again);
 	return fresh;
+}
+
+/* How git sees a state that was made here.  What git has tracked once it may have
+ * changed, so the state needs to be trusted again, whatever git tracks later. */
+static enum found_why judge_tracked(int dir, const char *path)
+{
+	switch (tracked_look(path)) {
+	case TRACKED_NOTHING:
+		return FOUND_COUNTS;
+	case TRACKED_SOME:
+		known_taint(dir, path);
+		return FOUND_TRACKED;
+	case TRACKED_UNREADABLE:
+		break;
+	}
+	return FOUND_NO_INDEX;
+}
+
+/* Whether its database is the one that was there when it was last judged. */
+static enum found_why judge_database(int dir)
+{
+	struct fault none = { 0 };
+
+	switch (state_id_look(dir)) {
+	case STATE_ID_OTHER:
+		return FOUND_OTHER;
+	case STATE_ID_UNNAMED:
+		state_id_bind(dir, &none); /* else the next look does */
+		break;
+	case STATE_ID_SAME:
+		break;
+	}
+	return FOUND_COUNTS;
 }
 
 /* A known folder counts as a state also while its files are lost or being restored: no
@@ -85,25 +119,22 @@ static enum found_why judge_open(int dir, const char *path)
 	/* Seen first, since `init` notes the folder before it fills it. */
 	bool is_state = found_has_state(dir) || has(dir, "restore.ready");
 	enum known_how how = known_look(dir, path);
+	enum found_why why = FOUND_COUNTS;
 	struct stat folder;
 
 	if (fstat(dir, &folder) || (how == KNOWN_NOT && !is_state))
 		return FOUND_NONE;
-	if (how == KNOWN_TRUSTED)
-		return FOUND_COUNTS;
-	if (folder.st_uid != geteuid())
+	if (how == KNOWN_CHANGED)
+		return FOUND_CHANGED;
+	if (how != KNOWN_TRUSTED && folder.st_uid != geteuid())
 		return FOUND_FOREIGN;
 	if (how == KNOWN_NOT)
 		return FOUND_UNKNOWN;
-	switch (tracked_look(path)) {
-	case TRACKED_NOTHING:
-		return FOUND_COUNTS;
-	case TRACKED_SOME:
-		return FOUND_TRACKED;
-	case TRACKED_UNREADABLE:
-		break;
-	}
-	return FOUND_NO_INDEX;
+	if (how != KNOWN_TRUSTED)
+		why = judge_tracked(dir, path);
+	if (how == KNOWN_TRACKED && why == FOUND_COUNTS)
+		return FOUND_WAS_TRACKED;
+	return why == FOUND_COUNTS ? judge_database(dir) : why;
 }
 
 enum found_why found_judge(const char *path)
@@ -198,7 +229,18 @@ static const struct {
 	[FOUND_FOREIGN] = { "belongs to another user",
 			    "name a state of your own: --home DIR" },
 	[FOUND_TRACKED] = { "holds files that git tracks, so others can change it",
-			    "git rm -r --cached it, or trust it: cadre trust %.150s" },
+			    "go back to a branch of your own, or move it away; "
+			    "if you trust all that is in it: cadre trust %.150s" },
+	[FOUND_WAS_TRACKED] = { "held files that git tracked, so others may have "
+				"changed it",
+				"move it away, and `cadre restore` your backup; "
+				"if you trust all that is in it: cadre trust %.150s" },
+	[FOUND_CHANGED] = { "holds files that git tracks, and those or its cadre.toml have "
+			    "changed since you trusted it",
+			    "if you trust all that is in it now: cadre trust %.150s" },
+	[FOUND_OTHER] = { "has another state.db than the one that you made or trusted",
+			  "move it away, and `cadre restore` your backup; "
+			  "if you trust all that is in it: cadre trust %.150s" },
 	[FOUND_NO_INDEX] = { "is in a repository whose index cannot be read",
 			     "repair it, or trust the state: cadre trust %.150s" },
 	[FOUND_STRAY] = { "is of a repository that does not know this worktree",

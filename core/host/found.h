@@ -3,10 +3,11 @@
  *
  * A `.cadre` found upward is not trusted until it is known: it may have come with a
  * clone.  It counts only if it is a folder that this user made here or trusts
- * (core/host/known.h), and git tracks nothing in it unless it is trusted.  One that does
- * not count is passed over, so that it hides no state further up; where there is
- * none, it is refused.  A `.cadre` without `state.db` is no state
- * unless it is known, or holds a restore that was interrupted.
+ * (core/host/known.h), its database is the one that was there then
+ * (core/host/state_id.h), and git has tracked nothing in it, or what it tracked when
+ * the user trusted it.  One that does not count is passed over, so that it hides no
+ * state further up; where there is none, it is refused.  A `.cadre` without `state.db`
+ * is no state unless it is known, or holds a restore that was interrupted.
  */
 #ifndef FOUND_H
 #define FOUND_H
@@ -23,6 +24,9 @@ enum found_why {
 	FOUND_LINK,
 	FOUND_FOREIGN, /* another user's */
 	FOUND_TRACKED, /* git tracks something in it */
+	FOUND_WAS_TRACKED, /* git did so once */
+	FOUND_CHANGED, /* git tracks other things in it than when it was trusted */
+	FOUND_OTHER, /* another database is in its place */
 	FOUND_NO_INDEX, /* what git tracks cannot be read */
 	FOUND_STRAY, /* of a repository that does not know this worktree */
 };

@@ -22,6 +22,28 @@ static enum found_why judge_fresh(int dir, const char *path)
 	return is_fresh ? FOUND_NONE : FOUND_UNKNOWN;
 }
 
+/* Whether what git tracks keeps a state from being made at `path`. */
+static int check_index(const char *path, struct fault *f)
+{
+	switch (tracked_look(path)) {
+	case TRACKED_NOTHING:
+		return 0;
+	case TRACKED_SOME:
+		fault_set(f, FAULT_DENIED, "",
+			  "%.150s holds files that git tracks, so others can change it",
+			  path);
+		return fault_hint(f, "git rm -r --cached %.150s, then: cadre init", path);
+	case TRACKED_UNREADABLE:
+		break;
+	}
+	fault_set(f, FAULT_DENIED, "",
+		  "%.150s is not made: the index of the git repository around it cannot "
+		  "be read",
+		  path);
+	return fault_hint(f, "repair or remove its .git, or name another folder: "
+			     "cadre --home DIR init");
+}
+
 /* A project's folder that is there already is this user's state, or nothing yet.
  * Settings in it that are older than the state may have come with the project. */
 int fresh_check(const char *path, struct fault *f)
@@ -29,8 +51,8 @@ int fresh_check(const char *path, struct fault *f)
 	enum found_why why = found_judge(path);
 	int dir;
 
-	if (why == FOUND_NONE && tracked_look(path) != TRACKED_NOTHING)
-		why = FOUND_TRACKED;
+	if (why == FOUND_NONE && check_index(path, f) < 0)
+		return f->code;
 	dir = why == FOUND_NONE ? found_open(path) : -1;
 	if (dir >= 0) {
 		why = judge_fresh(dir, path);

@@ -114,11 +114,8 @@ static int check_folder(int dir, const char *path, enum meant meant, bool create
 
 	if (fstat(dir, &st))
 		return no_folder(path, f);
-	if (st.st_uid != geteuid() && geteuid()) {
-		fault_set(f, FAULT_DENIED, "/home", "%.150s belongs to another user",
-			  path);
-		return fault_hint(f, "use a state folder of your own: --home DIR");
-	}
+	if (st.st_uid != geteuid() && (create || geteuid()))
+		return users_may_write(path, f);
 	if ((create || meant == MEANT_FOUND || found_has_state(dir)) &&
 	    found_check_parts(dir, path, f) < 0)
 		return f->code;
@@ -192,6 +189,33 @@ static int find_dir(struct home *h, const char *dir, bool create, struct fault *
 	if (paths_env("CADRE_SOCKET"))
 		return 0; /* inside a workspace its door is all there is */
 	return find_project(h, create, f);
+}
+
+/* The id of a folder that was noted names the database that is there now. */
+static int name_database(const char *path, bool create, struct fault *f)
+{
+	int dir = found_open(path);
+	struct fault none = { 0 };
+
+	if (dir < 0)
+		return 0;
+	if (create)
+		state_id_bind(dir, f);
+	state_id_settle(dir, &none); /* else the next one does */
+	close(dir);
+	return f->code;
+}
+
+/* The database that the id names is not the one that is made now. */
+static int begin(const char *path, struct fault *f)
+{
+	int dir = found_open(path);
+
+	if (dir >= 0 && !found_has_state(dir))
+		state_id_unbind(dir, f);
+	if (dir >= 0)
+		close(dir);
+	return f->code ? (int)f->code : lost_make_empty(path, f);
 }
 
 /* --- a new one ------------------------------------------------------------------ */
@@ -343,7 +367,9 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 	if (restore_finish(h->dir, f) < 0)
 		return f->code;
 	h->gone = lost_look(h->dir, NULL, 0) || (h->found && found_is_gone(h->dir));
-	if (create && !h->gone && lost_make_empty(h->dir, f) < 0)
+	if (create && !h->gone && begin(h->dir, f) < 0)
+		return f->code;
+	if (name_database(h->dir, create && !h->gone, f) < 0)
 		return f->code;
 	if (settings_load(h, flags, create, f) < 0)
 		return f->code;

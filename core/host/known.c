@@ -30,7 +30,14 @@ enum {
 
 static const char heading[] =
 	"# The states that this user made or trusts (see `cadre help trust`):\n"
-	"# how, since when, id, device, inode, folder.\n";
+	"# how, since when, id, device, inode, folder, what git tracks in it.\n";
+
+static const char *const how_words[] = {
+	[KNOWN_NOT] = "",
+	[KNOWN_MADE] = "made",
+	[KNOWN_TRUSTED] = "trusted",
+	[KNOWN_TRACKED] = "tracked",
+};
 
 /* --- lines -------------------------------------------------------------------- */
 
@@ -66,11 +73,10 @@ static bool take_path(const char *s, char out[4096])
 
 static void add_line(struct text *out, const struct known *k)
 {
-	text_addf(out, "%s %s %s %" PRIx64 " %" PRIu64 " ",
-		  k->how == KNOWN_MADE ? "made" : "trusted", k->day, k->id, k->dev,
-		  k->ino);
+	text_addf(out, "%s %s %s %" PRIx64 " %" PRIu64 " ", how_words[k->how], k->day,
+		  k->id, k->dev, k->ino);
 	add_path(out, k->path);
-	text_add(out, "\n", 1);
+	text_addf(out, "%s%s\n", k->sum[0] ? " " : "", k->sum);
 }
 
 /* The line at *s, which is moved behind it; false when it is none. */
@@ -86,9 +92,11 @@ static bool take_line(const char **s, struct known *k)
 		   &k->dev, &k->ino, &at) < 5 ||
 	    !at || strlen(k->id) != STATE_ID)
 		return false;
-	k->how = !strcmp(how, "made")      ? KNOWN_MADE
-		 : !strcmp(how, "trusted") ? KNOWN_TRUSTED
-					   : KNOWN_NOT;
+	for (k->how = KNOWN_TRACKED; k->how && strcmp(how, how_words[k->how]) != 0;)
+		k->how--;
+	n = (size_t)at + strcspn(line + at, " ");
+	snprintf(k->sum, sizeof(k->sum), "%s", line[n] ? line + n + 1 : "");
+	line[n] = '\0';
 	return k->how && take_path(line + at, k->path);
 }
 
@@ -319,6 +327,7 @@ static int find_noted(struct known *here, struct known *noted, struct fault *f)
 		if (take_line(&s, noted) && is_same(noted, here)) {
 			here->how = noted->how;
 			memcpy(here->day, noted->day, sizeof(here->day));
+			memcpy(here->sum, noted->sum, sizeof(here->sum));
 		}
 	text_release(&all);
 	return rc;
@@ -330,28 +339,54 @@ static bool is_moved(const struct known *noted, const struct known *here)
 }
 
 /* Only the id of a state that was made here: one that is trusted may have come with it. */
-static int adopt(int dir, const struct known *here, struct fault *f)
+static int complete(int dir, const struct known *here, struct fault *f)
 {
-	return here->how == KNOWN_MADE ? state_id_adopt(dir, here->id, f) : 0;
+	return here->how == KNOWN_MADE ? state_id_complete(dir, here->id, f) : 0;
 }
 
-/* Writes the note anew for a state that has moved, and brings an id of the older form,
- * which names no folder, up to date, so that other environments that trust the state keep
- * it.  Where the lock is taken this is left to the next look. */
-static void note_change(int dir, const char *path)
+/* An older cadre noted no sum of what is trusted. */
+static void complete_sum(struct known *here)
+{
+	if (here->how == KNOWN_TRUSTED && !here->sum[0])
+		tracked_sum(here->path, here->sum);
+}
+
+/* Whether git tracks other things in what is trusted than when that was said. */
+static bool is_changed(const struct known *noted, const char *path)
+{
+	char sum[TRACKED_SUM + 1];
+
+	if (noted->how != KNOWN_TRUSTED || !noted->sum[0])
+		return false;
+	tracked_sum(path, sum);
+	return strcmp(sum, noted->sum) != 0;
+}
+
+/* Writes the note anew, as `how` unless that is KNOWN_NOT, for a state that has moved or is
+ * known in another way, and brings an id of the older form, which names no folder, up to
+ * date, so that other environments that trust the state keep it. */
+static void note_change(int dir, const char *path, enum known_how how, int wait_ms)
 {
 	struct fault f = { 0 };
 	struct known here, noted;
-	int held = lock(0, &f);
+	int held = lock(wait_ms, &f);
 
 	if (held < 0)
 		return;
 	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how) {
-		adopt(dir, &here, &f);
-		if (is_moved(&noted, &here))
+		complete(dir, &here, &f);
+		here.how = how ? how : here.how;
+		complete_sum(&here);
+		if (how || is_moved(&noted, &here) || strcmp(noted.sum, here.sum) != 0)
 			replace(&here, &f);
 	}
 	close(held);
+}
+
+void known_taint(int dir, const char *path)
+{
+	if (known_look(dir, path) == KNOWN_MADE)
+		note_change(dir, path, KNOWN_TRACKED, LOCK_MS);
 }
 
 enum known_how known_look(int dir, const char *path)
@@ -361,9 +396,12 @@ enum known_how known_look(int dir, const char *path)
 
 	if (!see(dir, path, &here) || find_noted(&here, &noted, &f) < 0)
 		return KNOWN_NOT;
-	if (here.how && (is_moved(&noted, &here) ||
-			 (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
-		note_change(dir, path);
+	if (here.how && is_changed(&noted, path))
+		return KNOWN_CHANGED;
+	if (here.how &&
+	    (is_moved(&noted, &here) || (here.how == KNOWN_TRUSTED && !here.sum[0]) ||
+	     (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
+		note_change(dir, path, KNOWN_NOT, 0); /* else the next look does */
 	return here.how;
 }
 
@@ -373,21 +411,26 @@ enum known_how known_look(int dir, const char *path)
 static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
-	bool keep = see(dir, path, &here);
+	bool keep = see(dir, path, &here), again;
 
 	if (find_noted(&here, &noted, f) < 0)
 		return f->code;
-	if (here.how && adopt(dir, &here, f) < 0)
+	if (here.how && complete(dir, &here, f) < 0)
 		return f->code;
-	if (here.how == how || here.how == KNOWN_TRUSTED)
-		return replace(&here, f);
+	again = here.how == how || here.how == KNOWN_TRUSTED;
 	keep = keep && state_id_is_ours(dir) && tracked_look(path) == TRACKED_NOTHING;
-	if (!keep && state_id_make(dir, f) < 0)
+	if (!again && !keep && state_id_make(dir, f) < 0)
 		return f->code;
-	if (!see(dir, path, &here))
+	/* Before the folder counts, its id names the database that is trusted. */
+	if (how == KNOWN_TRUSTED && state_id_adopt(dir, f) < 0)
+		return f->code;
+	if (!again && !see(dir, path, &here))
 		return fault_set(f, FAULT_IO, "", "%.150s has no id", path);
-	here.how = how;
-	today(here.day, 0);
+	if (!again)
+		today(here.day, 0);
+	here.how = again ? here.how : how;
+	if (how == KNOWN_TRUSTED)
+		tracked_sum(path, here.sum);
 	return replace(&here, f);
 }
 

@@ -3,8 +3,11 @@
  *
  * A state in a project's folder may have come with the project: it counts only
  * if it is noted in the user's own file, $XDG_STATE_HOME/cadre/known (else
- * ~/.local/state/cadre/known; see core/host/users.h): a line each, `made` by `cadre init` or `trusted` by
- * `cadre trust`, with the day, the state's id, its device, inode and path.  The id is
+ * ~/.local/state/cadre/known; see core/host/users.h): a line each, with the day, the
+ * state's id, its device, inode and path.  The first word is `made` by `cadre init`,
+ * `trusted` by `cadre trust`, or `tracked`: made, and then seen to be tracked by git, so
+ * that it needs to be trusted.  After a trusted one's path is the sum of what git tracked
+ * in it then (core/host/tracked.h): what a pull brings later is not trusted.  The id is
  * random and in the state's own file `id`.  Id and inode must be as noted, and
  * one of device and path: a folder that was moved is known, a copy is not, nor
  * is a new folder that got the inode of a removed one.
@@ -17,19 +20,25 @@
 
 #include "core/fault.h"
 #include "core/host/state_id.h"
+#include "core/host/tracked.h"
 
-enum known_how { KNOWN_NOT, KNOWN_MADE, KNOWN_TRUSTED };
+/* KNOWN_CHANGED is never noted: it was trusted, and git tracks other things in it now. */
+enum known_how { KNOWN_NOT, KNOWN_MADE, KNOWN_TRUSTED, KNOWN_TRACKED, KNOWN_CHANGED };
 
 struct known {
 	enum known_how how;
 	char day[11], id[STATE_ID + 1];
 	uint64_t dev, ino;
 	char path[4096];
+	char sum[TRACKED_SUM + 1]; /* of a trusted one; "": an older cadre noted it */
 };
 
 /* How the state folder `path`, open as `dir`, is known.  One that was moved is
  * noted at its new place. */
 enum known_how known_look(int dir, const char *path);
+
+/* Notes that git tracks what is in a state that was made here. */
+void known_taint(int dir, const char *path);
 
 /* Makes the folder of the file, private, or sees that it is. */
 int known_prepare(struct fault *f);

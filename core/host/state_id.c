@@ -1,54 +1,85 @@
 #include "core/host/state_id.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-enum { LINE = 100 };
+enum { LINE = 100, FILE_MOST = 1024, PATIENCE_MS = 2000 };
 
-/* The folder as its id's file names it; "" where it has no time of birth. */
-static void name_folder(int dir, char out[LINE])
+static const char database[] = "state.db", staged[] = "restore.ready/state.db";
+
+/* The file's lines, each without its first word; "" where there is none. */
+struct lines {
+	char id[LINE]; /* and the folder */
+	char db[LINE], next[LINE];
+};
+
+/* --- names -------------------------------------------------------------------- */
+
+/* A file or folder by inode and time of birth; "" where it is not there.  `born`: also
+ * where it has no time of birth. */
+static void name_part(int dir, const char *path, bool born, char out[LINE])
 {
 	struct statx st;
 
 	out[0] = '\0';
-	if (!statx(dir, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &st) &&
-	    st.stx_mask & STATX_BTIME)
+	if (statx(dir, path, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME,
+		  &st))
+		return;
+	if (st.stx_mask & STATX_BTIME)
 		snprintf(out, LINE, "%llx %llx.%08x", (unsigned long long)st.stx_ino,
 			 (unsigned long long)st.stx_btime.tv_sec, st.stx_btime.tv_nsec);
+	else if (!born)
+		snprintf(out, LINE, "%llx", (unsigned long long)st.stx_ino);
 }
 
-static void read_line(int dir, char line[LINE])
+/* --- the file ----------------------------------------------------------------- */
+
+static void take_line(const char *line, size_t n, struct lines *x)
+{
+	static const char *const words[] = { "db ", "next " };
+	char *const parts[] = { x->db, x->next };
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t skip = strlen(words[i]);
+
+		if (!strncmp(line, words[i], skip))
+			snprintf(parts[i], LINE, "%.*s", (int)(n - skip), line + skip);
+	}
+}
+
+/* A file with another name elsewhere may be changed there: it is no id. */
+static ssize_t read_own(int fd, char *text, size_t room)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1)
+		return -1;
+	return read(fd, text, room);
+}
+
+static void read_lines(int dir, struct lines *x)
 {
 	int fd = openat(dir, "id", O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, line, LINE - 1);
+	char text[FILE_MOST], *s = text;
+	ssize_t n = read_own(fd, text, sizeof(text) - 1);
 
+	*x = (struct lines){ 0 };
 	if (fd >= 0)
 		close(fd);
-	line[n < 0 ? 0 : n] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-}
-
-bool state_id_read(int dir, char id[STATE_ID + 1])
-{
-	char line[LINE];
-
-	read_line(dir, line);
-	snprintf(id, STATE_ID + 1, "%.*s", STATE_ID, line);
-	return strlen(id) == STATE_ID;
-}
-
-bool state_id_is_ours(int dir)
-{
-	char line[LINE], folder[LINE];
-
-	read_line(dir, line);
-	name_folder(dir, folder);
-	return strspn(line, "0123456789abcdef") == STATE_ID && line[STATE_ID] == ' ' &&
-	       folder[0] && !strcmp(line + STATE_ID + 1, folder);
+	text[n < 0 ? 0 : n] = '\0';
+	snprintf(x->id, LINE, "%.*s", (int)strcspn(s, "\n"), s);
+	while ((s = strchr(s, '\n'))) {
+		s++;
+		take_line(s, strcspn(s, "\n"), x);
+	}
 }
 
 /* The file is for whoever's folder it is, also where root has made it. */
@@ -61,42 +92,265 @@ static int give(int dir, int fd)
 	return st.st_uid == geteuid() ? 0 : fchown(fd, st.st_uid, st.st_gid);
 }
 
-static int write_id(int dir, const char *id, const char *folder, struct fault *f)
+static int write_open(int fd, const struct lines *x)
 {
+	if (dprintf(fd, "%s\n", x->id) < 0 ||
+	    (x->db[0] && dprintf(fd, "db %s\n", x->db) < 0) ||
+	    (x->next[0] && dprintf(fd, "next %s\n", x->next) < 0))
+		return -1;
+	return fsync(fd);
+}
+
+/* Always a new file: the present one may have another name, outside. */
+static int write_lines(int dir, const struct lines *x, struct fault *f)
+{
+	char temp[40];
 	int fd, rc = 0;
 
-	unlinkat(dir, "id.new", 0);
-	fd = openat(dir, "id.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	snprintf(temp, sizeof(temp), "id.%d", (int)gettid());
+	unlinkat(dir, temp, 0);
+	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
-	if (fd < 0 || dprintf(fd, "%s%s%s\n", id, folder[0] ? " " : "", folder) < 0 ||
-	    give(dir, fd) || fsync(fd) || renameat(dir, "id.new", dir, "id") ||
-	    fsync(dir))
+	if (fd < 0 || write_open(fd, x) || give(dir, fd) ||
+	    renameat(dir, temp, dir, "id") || fsync(dir))
 		rc = fault_set(f, FAULT_IO, "", "cannot write the state's id: %m");
+	if (rc && fd >= 0)
+		unlinkat(dir, temp, 0);
 	if (fd >= 0)
 		close(fd);
 	return rc;
 }
 
-int state_id_adopt(int dir, const char id[STATE_ID + 1], struct fault *f)
-{
-	char line[LINE], folder[LINE];
+/* --- the id --------------------------------------------------------------------- */
 
-	read_line(dir, line);
-	name_folder(dir, folder);
-	if (!folder[0] || strcmp(line, id) != 0)
-		return 0;
-	return write_id(dir, id, folder, f);
+static bool has_id(const struct lines *x)
+{
+	size_t n = strcspn(x->id, " ");
+
+	return n == STATE_ID;
+}
+
+bool state_id_read(int dir, char id[STATE_ID + 1])
+{
+	struct lines x;
+
+	read_lines(dir, &x);
+	snprintf(id, STATE_ID + 1, "%.*s", STATE_ID, x.id);
+	return strlen(id) == STATE_ID;
+}
+
+bool state_id_is_ours(int dir)
+{
+	char folder[LINE];
+	struct lines x;
+
+	read_lines(dir, &x);
+	name_part(dir, "", true, folder);
+	return strspn(x.id, "0123456789abcdef") == STATE_ID && x.id[STATE_ID] == ' ' &&
+	       folder[0] && !strcmp(x.id + STATE_ID + 1, folder);
 }
 
 int state_id_make(int dir, struct fault *f)
 {
 	uint8_t bytes[STATE_ID / 2];
-	char id[STATE_ID + 1], folder[LINE];
+	struct lines x = { 0 };
+	char folder[LINE];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return fault_set(f, FAULT_IO, "", "no randomness: %m");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(id + 2 * i, 3, "%02x", bytes[i]);
-	name_folder(dir, folder);
-	return write_id(dir, id, folder, f);
+	for (size_t i = 0; i < STATE_ID / 2; i++)
+		snprintf(x.id + 2 * i, 3, "%02x", bytes[i]);
+	name_part(dir, "", true, folder);
+	if (folder[0])
+		snprintf(x.id + STATE_ID, LINE - STATE_ID, " %.60s", folder);
+	return write_lines(dir, &x, f);
+}
+
+/* --- its database ----------------------------------------------------------------- */
+
+static bool is_named(const struct lines *x, const char *part)
+{
+	return !strcmp(x->db, part) || !strcmp(x->next, part);
+}
+
+/* Whether what a restore that was interrupted would put in place is what was staged. */
+static bool restores_ours(int dir, const struct lines *x, const char *db)
+{
+	char next[LINE];
+
+	if (faccessat(dir, "restore.ready", F_OK, AT_SYMLINK_NOFOLLOW))
+		return true;
+	name_part(dir, staged, false, next);
+	if (next[0])
+		return is_named(x, next);
+	return x->next[0] && !strcmp(x->next, db);
+}
+
+static enum state_id_db look(int dir, const struct lines *x)
+{
+	char db[LINE];
+
+	if (!x->db[0] && !x->next[0])
+		return STATE_ID_UNNAMED;
+	name_part(dir, database, false, db);
+	if (!restores_ours(dir, x, db) || (db[0] && !is_named(x, db)))
+		return STATE_ID_OTHER;
+	return STATE_ID_SAME;
+}
+
+enum state_id_db state_id_look(int dir)
+{
+	struct lines x;
+
+	read_lines(dir, &x);
+	return look(dir, &x);
+}
+
+/* Several processes may change it at once: the folder is locked, through a descriptor of
+ * its own.  A file system without such locks is used without. */
+static int hold(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (int left = PATIENCE_MS; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && left > 0;
+	     left -= 10)
+		poll(NULL, 0, 10);
+	return fd;
+}
+
+/* Each changes the lines as its name says; false: nothing is to be written. */
+typedef bool change(int dir, struct lines *x, const char *file);
+
+static int edit(int dir, change *how, const char *file, struct fault *f)
+{
+	struct lines x;
+	int held = hold(dir), rc = 0;
+
+	read_lines(dir, &x);
+	if (has_id(&x) && how(dir, &x, file))
+		rc = write_lines(dir, &x, f);
+	if (held >= 0)
+		close(held);
+	return rc;
+}
+
+static bool complete(int dir, struct lines *x, const char *id)
+{
+	char folder[LINE];
+
+	name_part(dir, "", true, folder);
+	if (!folder[0] || strcmp(x->id, id) != 0)
+		return false;
+	snprintf(x->id + STATE_ID, LINE - STATE_ID, " %.60s", folder);
+	return true;
+}
+
+static bool bind(int dir, struct lines *x, const char *file)
+{
+	(void)file;
+	if (look(dir, x) != STATE_ID_UNNAMED)
+		return false;
+	name_part(dir, database, false, x->db);
+	name_part(dir, staged, false, x->next);
+	return x->db[0] || x->next[0];
+}
+
+static bool unbind(int dir, struct lines *x, const char *file)
+{
+	bool was = x->db[0] || x->next[0];
+
+	(void)dir, (void)file;
+	x->db[0] = x->next[0] = '\0';
+	return was;
+}
+
+static bool adopt(int dir, struct lines *x, const char *file)
+{
+	unbind(dir, x, file);
+	bind(dir, x, file);
+	return true;
+}
+
+static bool expect(int dir, struct lines *x, const char *file)
+{
+	if (look(dir, x) != STATE_ID_OTHER)
+		name_part(dir, database, false, x->db);
+	name_part(dir, file, false, x->next);
+	return true;
+}
+
+static bool settle(int dir, struct lines *x, const char *file)
+{
+	char db[LINE];
+
+	(void)file;
+	name_part(dir, database, false, db);
+	if (!x->next[0] || strcmp(x->next, db) != 0 ||
+	    !faccessat(dir, "restore.ready", F_OK, AT_SYMLINK_NOFOLLOW))
+		return false;
+	memcpy(x->db, x->next, LINE);
+	x->next[0] = '\0';
+	return true;
+}
+
+int state_id_complete(int dir, const char id[STATE_ID + 1], struct fault *f)
+{
+	return edit(dir, complete, id, f);
+}
+
+int state_id_bind(int dir, struct fault *f)
+{
+	return edit(dir, bind, NULL, f);
+}
+
+int state_id_unbind(int dir, struct fault *f)
+{
+	return edit(dir, unbind, NULL, f);
+}
+
+int state_id_adopt(int dir, struct fault *f)
+{
+	return edit(dir, adopt, NULL, f);
+}
+
+int state_id_expect(int dir, const char *file, struct fault *f)
+{
+	return edit(dir, expect, file, f);
+}
+
+/* On an overlay the first change copies a file of a lower layer, which is then born anew:
+ * this makes the change, before anybody else does, and says whether it was the first. */
+static bool lift(int dir, const struct lines *x, char before[LINE])
+{
+	char after[LINE];
+	struct statfs fs;
+	struct stat st;
+
+	if (fstatfs(dir, &fs) || fs.f_type != OVERLAYFS_SUPER_MAGIC ||
+	    fstatat(dir, database, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		return false;
+	name_part(dir, database, false, before);
+	if (strcmp(x->db, before) != 0 || fchmodat(dir, database, st.st_mode & 07777, 0))
+		return false;
+	name_part(dir, database, false, after);
+	return strcmp(before, after) != 0;
+}
+
+static bool follow(int dir, struct lines *x, const char *before)
+{
+	if (strcmp(x->db, before) != 0)
+		return false;
+	name_part(dir, database, false, x->db);
+	return true;
+}
+
+int state_id_settle(int dir, struct fault *f)
+{
+	char before[LINE];
+	struct lines x;
+
+	read_lines(dir, &x);
+	if (lift(dir, &x, before))
+		edit(dir, follow, before, f);
+	return x.next[0] && !f->code ? edit(dir, settle, NULL, f) : (int)f->code;
 }

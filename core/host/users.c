@@ -46,3 +46,20 @@ int users_may_fill(const char *path, struct fault *f)
 		close(dir);
 	return is_there ? 0 : users_may_make(f);
 }
+
+int users_may_write(const char *path, struct fault *f)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return fault_set(f, FAULT_IO, "/home", "%.150s: %m", path);
+	if (st.st_uid == geteuid())
+		return 0;
+	fault_set(f, FAULT_DENIED, "/home", "%.150s belongs to another user", path);
+	if (geteuid())
+		return fault_hint(f, "use a state folder of your own: --home DIR");
+	return fault_hint(f,
+			  "be that user (sudo -u '#%u'), or use a state folder of your "
+			  "own: --home DIR",
+			  (unsigned)st.st_uid);
+}

@@ -19,4 +19,8 @@ int users_may_make(struct fault *f);
 /* The same, unless there is a state at `path` already. */
 int users_may_fill(const char *path, struct fault *f);
 
+/* Refuses a state folder that is another user's.  Root may look at it, but what root makes
+ * in it would be closed to its user. */
+int users_may_write(const char *path, struct fault *f);
+
 #endif

@@ -119,6 +119,8 @@ sqlite3 .cadre/state.db 'DROP TRIGGER t'
 is 0 shipped cadre task list
 echo private >"$HOME/note.md"
 rm .cadre/cadre.toml
+is 5 'have changed since you trusted it' cadre status
+is 0 trusted cadre trust
 mv .cadre/vault "$TMPDIR/vault" 2>/dev/null
 ln -s "$HOME" .cadre/vault
 for verb in 'vault list' 'vault read note.md' status up; do
@@ -177,8 +179,92 @@ git pull
 [ -e .cadre/cadre.toml ] || bad "the pull brought nothing"
 is 5 'files that git tracks' cadre status
 is 5 'files that git tracks' cadre init
+# What git has tracked it may have changed: it needs trust from then on.
 git rm --cached -r .cadre && rm .cadre/cadre.toml
+is 5 'held files that git tracked' cadre status
+is 0 "was tracked .*$TMPDIR/down/.cadre" cadre trust --list
+is 0 trusted cadre trust
 is 0 . cadre status
+
+# What is trusted is what git tracked then: a pull that changes it is seen.
+cd "$TMPDIR" && git clone up third && cd third || exit 1
+mv .cadre/cadre.toml kept
+is 0 '^made' cadre --home .cadre init
+cadre --home .cadre team create t --roles w >/dev/null
+mv kept .cadre/cadre.toml
+is 5 'files that git tracks' cadre status
+is 0 trusted cadre trust
+is 0 '^t ' cadre team list
+(cd ../up && printf 'vault.root = "/etc"\n' >.cadre/cadre.toml && git commit -am 3)
+git pull
+is 5 'have changed since you trusted it' cadre vault list
+is 0 "trusted .*$TMPDIR/third/.cadre" cadre trust --list
+is 0 trusted cadre trust
+is 0 'vault.root  */etc' cadre config
+# So is a branch that leaves its settings behind, and what one wrote there oneself.
+(cd ../up && printf 'vault.root = "/usr"\n' >.cadre/cadre.toml && git commit -am 4)
+git fetch origin && git checkout FETCH_HEAD && git reset main && git symbolic-ref HEAD refs/heads/main
+is 5 'have changed since you trusted it' cadre vault list
+rm .cadre/cadre.toml
+is 5 'have changed since you trusted it' cadre status
+is 0 trusted cadre trust
+is 0 'already known' cadre trust
+(cd ../up && : >.cadre/spool.db && git add -f .cadre && git commit -m 5)
+git reset --hard && git checkout -B main && git fetch origin && git reset --hard FETCH_HEAD
+[ -e .cadre/spool.db ] || bad "the branch brought nothing"
+is 5 'have changed since you trusted it' cadre status
+# A note of an older cadre has no sum: it is completed, without a word.
+is 0 trusted cadre trust
+sed -i "s#\($TMPDIR/third/.cadre\) .*#\1#" "$known"
+is 0 '^t ' cadre team list
+[ ! -s "$TMPDIR/err" ] || bad "an older note is told something"
+grep -q "$TMPDIR/third/.cadre [0-9a-f]\{64\}$" "$known" || bad "the sum was not noted"
+
+# --- another database in the place of one's own --------------------------------------------
+
+(cd "$TMPDIR/mallory" && git rm --cached .cadre/id && git commit -m 2) || bad "no branch without an id"
+# mine NAME: a project with a state, and with mallory's branch, that is not checked out.
+mine() {
+	mkdir "$TMPDIR/$1" && cd "$TMPDIR/$1" && git init -b main . && git commit --allow-empty -m 1 || exit 1
+	cadre init >/dev/null && cadre team create mine --roles w >/dev/null && is 0 '^mine' cadre team list
+	git fetch "$TMPDIR/mallory" HEAD:theirs || bad "fetch"
+}
+mine reset
+git checkout theirs && git reset main || bad "no checkout"
+is 5 'another state.db than the one that you made' cadre team list
+grep -q 'move it away, and `cadre restore`' "$TMPDIR/err" || bad "no hint"
+is 5 'another state.db' cadre init
+mine untar
+(cd "$TMPDIR/mallory" && tar -cf "$TMPDIR/db.tar" .cadre/state.db .cadre/secret)
+tar -xf "$TMPDIR/db.tar"
+is 5 'another state.db' cadre up
+is 0 trusted cadre trust
+is 0 '^t ' cadre team list
+# A restore that one did not begin is not ended.
+mine ready
+mkdir .cadre/restore.ready && cp ../mallory/.cadre/state.db ../mallory/.cadre/secret .cadre/restore.ready
+printf 20260101-000000 >.cadre/restore.ready/aside
+is 5 'another state.db' cadre team list
+rm -r .cadre/restore.ready
+is 0 '^mine' cadre team list
+mkdir .cadre/restore.ready && cp ../mallory/.cadre/secret .cadre/restore.ready
+is 5 'another state.db' cadre team list
+rm -r .cadre/restore.ready
+# Backups go back, and a state that was removed begins anew, as ever; what is moved away
+# makes room for a backup.
+is 0 . cadre backup "$TMPDIR/mine.db"
+is 0 '^restored' cadre restore --yes "$TMPDIR/mine.db"
+is 0 '^mine' cadre team list
+rm .cadre/state.db*
+is 0 '^made' cadre init --anew
+is 0 '^no teams' cadre team list
+mv .cadre ../taken
+is 0 '^restored' cadre restore "$TMPDIR/mine.db"
+is 0 '^mine' cadre team list
+# An id that names no database is of an older program: it is completed.
+sed -i 1q .cadre/id
+is 0 '^mine' cadre team list
+grep -q '^db ' .cadre/id || bad "the id was not completed"
 
 # --- moved, copied, restored -------------------------------------------------------------
 
@@ -214,6 +300,16 @@ if [ "$(stat -c %W .cadre)" -gt 0 ]; then # else an id is never known to be cadr
 	is 0 '^mine' cadre team list
 	[ "$(cat .cadre/id)" = "$id" ] || bad "it got another id"
 fi
+# The file may have a second name elsewhere.
+cadre trust --remove >/dev/null
+echo notes >"$TMPDIR/notes" && chmod 644 "$TMPDIR/notes" && ln -f "$TMPDIR/notes" .cadre/id
+is 0 trusted cadre trust
+is 0 '^mine' cadre team list
+ln .cadre/id "$TMPDIR/second"
+is 5 'was not made here by you' cadre team list
+rm "$TMPDIR/second"
+is 0 '^mine' cadre team list
+[ "$(stat -c %a "$TMPDIR/notes") $(cat "$TMPDIR/notes")" = '644 notes' ] || bad "another file was changed"
 echo short >.cadre/id
 is 5 'was not made here by you' cadre team list
 is 0 trusted cadre trust

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "storage/durable.h"
+#include "core/host/users.h"
 #include "tools/cadre/cli.h"
 
 enum { SECRET = 32 };
@@ -168,7 +169,7 @@ int backup_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	if (argc == 2)
 		snprintf(path, sizeof(path), "%s", argv[1]);
-	else
+	else if (users_may_write(cli->home.dir, &f) == 0)
 		default_path(&cli->home, path, sizeof(path), &f);
 	if (f.code || back_up(cli, path, &f) < 0)
 		return cli_fault(cli, &f);
@@ -178,8 +179,8 @@ int backup_main(struct cli *cli, int argc, char **argv)
 	if (cli->json)
 		print_json(answer);
 	else
-		printf("%s: %lld KiB, verified; its secret is in %s.secret\n", path,
-		       (long long)(st.st_size + 1023) / 1024, path);
+		text_say("%s: %lld KiB, verified; its secret is in %s.secret", path,
+			 (long long)(st.st_size + 1023) / 1024, path);
 	json_decref(answer);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/version.h"
@@ -385,6 +386,7 @@ int cli_main(int argc, char **argv)
 	int status;
 
 	hold_standard();
+	umask(umask(077) & 077); /* what cadre makes is for its user in any case */
 	cli.color = cli.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
 	cli.width = cli.terminal ? window_width() : 0;
 	argc = cli_options(&cli, argc, argv);

@@ -98,8 +98,10 @@ static int show(struct shown *s, const char *name, struct fault *f)
 		show_table(s);
 	} else {
 		value = value_text(s, key);
-		if (value)
-			printf("%s\n", value);
+		if (value && s->cli->terminal)
+			text_say("%s", value);
+		else if (value)
+			puts(value);
 	}
 	return 0;
 }

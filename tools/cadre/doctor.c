@@ -57,10 +57,11 @@ static void say(struct doctor *d, enum verdict v, const char *what, const char *
 					verdict_names[v], "found", found, "todo", todo));
 	if (d->cli->json)
 		return;
-	printf("%s%-4s%s  %-12s %s\n", color ? colors[v] : "", verdict_names[v],
-	       color ? "\033[0m" : "", what, found);
+	printf("%s%-4s%s  ", color ? colors[v] : "", verdict_names[v],
+	       color ? "\033[0m" : "");
+	text_say("%-12s %s", what, found);
 	if (todo)
-		printf("%6s%-12s -> %s\n", "", "", todo);
+		text_say("%6s%-12s -> %s", "", "", todo);
 }
 
 /* --- the folder ------------------------------------------------------------------ */

@@ -1,7 +1,10 @@
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/host/found.h"
 #include "core/host/lost.h"
+#include "core/host/state_id.h"
 #include "storage/restore.h"
 #include "tools/cadre/cli.h"
 
@@ -11,6 +14,21 @@ struct init {
 	bool is_new;
 	char aside[4400]; /* where its files are kept, or "" */
 };
+
+/* What is left of a lost state.  The id names no database first, so that a crash in
+ * between leaves a folder in which the new one counts. */
+static int set_aside(struct init *x, struct fault *f)
+{
+	const char *path = x->cli->home.dir;
+	int dir = found_open(path);
+
+	if (dir < 0)
+		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
+	if (state_id_unbind(dir, f) == 0)
+		restore_set_aside(path, lost_look, x->aside, sizeof(x->aside), f);
+	close(dir);
+	return f->code;
+}
 
 /* Finds the folder; with --anew it sets aside what is left of a lost state there. */
 static int open_place(struct init *x, struct fault *f)
@@ -24,8 +42,7 @@ static int open_place(struct init *x, struct fault *f)
 		*f = lost;
 		return f->code;
 	}
-	if (restore_set_aside(cli->home.dir, lost_look, x->aside, sizeof(x->aside), f) <
-	    0)
+	if (set_aside(x, f) < 0)
 		return f->code;
 	return home_init(&cli->home, cli->dir, cli->flags, f);
 }
@@ -67,9 +84,9 @@ int init_main(struct cli *cli, int argc, char **argv)
 		json_decref(answer);
 		return 0;
 	}
-	printf("%s %s\n", x.is_new ? "made" : "already there:", cli->home.dir);
+	text_say("%s %s", x.is_new ? "made" : "already there:", cli->home.dir);
 	if (*x.aside)
-		printf("what was left of the former state is kept in %s\n", x.aside);
+		text_say("what was left of the former state is kept in %s", x.aside);
 	if (x.is_new)
 		printf("next: cadre team create NAME, and `cadre up` for a host\n");
 	return 0;

@@ -11,7 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/host/found.h"
 #include "core/host/lost.h"
+#include "core/host/state_id.h"
+#include "core/host/users.h"
 #include "core/secret.h"
 #include "ops.gen.h"
 #include "storage/restore.h"
@@ -61,7 +64,7 @@ static int find_state(struct restore *r, struct fault *f)
 			return f->code;
 	}
 	r->had = lost_has_state(cli->home.dir);
-	return 0;
+	return users_may_write(cli->home.dir, f);
 }
 
 static int find_file(struct restore *r, struct fault *f)
@@ -111,9 +114,12 @@ static int confirm(struct restore *r, struct fault *f)
 		return 0;
 	if (stat(r->path, &st) == 0 && localtime_r(&st.st_mtime, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
-	printf("The state in %s goes back to %s of %s.\nWhat happened since then goes; "
-	       "the present files are kept in %s/replaced/.\nGo on? [y/N] ",
-	       r->cli->home.dir, r->path, when, r->cli->home.dir);
+	text_say("The state in %s goes back to %s of %s.", r->cli->home.dir, r->path,
+		 when);
+	text_say("What happened since then goes; the present files are kept in "
+		 "%s/replaced/.",
+		 r->cli->home.dir);
+	printf("Go on? [y/N] ");
 	fflush(stdout);
 	if (fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y'))
 		return 0;
@@ -170,6 +176,22 @@ static int renew(struct restore *r, const char *stage, struct fault *f)
 	return f->code;
 }
 
+/* The folder's id names the staged database before it takes the place of the other one,
+ * and it alone afterwards. */
+static int commit(struct restore *r, struct fault *f)
+{
+	const char *path = r->cli->home.dir;
+	int dir = found_open(path);
+
+	if (dir < 0)
+		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
+	if (state_id_expect(dir, "restore.tmp/state.db", f) == 0 &&
+	    restore_commit(path, r->secret, r->aside, sizeof(r->aside), f) == 0)
+		state_id_settle(dir, f);
+	close(dir);
+	return f->code;
+}
+
 static int put_in_place(struct restore *r, struct fault *f)
 {
 	const char *dir = r->cli->home.dir;
@@ -181,7 +203,7 @@ static int put_in_place(struct restore *r, struct fault *f)
 		restore_unstage(dir);
 		return f->code;
 	}
-	return restore_commit(dir, r->secret, r->aside, sizeof(r->aside), f);
+	return commit(r, f);
 }
 
 static int restore(struct restore *r, struct fault *f)
@@ -212,9 +234,9 @@ static void report(const struct restore *r)
 		json_decref(answer);
 		return;
 	}
-	printf("restored %s\n", dir);
+	text_say("restored %s", dir);
 	if (r->had)
-		printf("what was there is kept in %s\n", r->aside);
+		text_say("what was there is kept in %s", r->aside);
 	if (r->ended)
 		printf("%lld commands that waited or ran at the backup are interrupted\n",
 		       (long long)r->ended);

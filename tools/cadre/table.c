@@ -1,7 +1,9 @@
 /*
  * table - cells under headings, as wide as they have to be.
  */
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/cadre/cli.h"
@@ -93,6 +95,21 @@ char *text_plain(struct arena *a, const char *s, bool lines)
 		*at = *at == '\n' || *at == '\t' ? ' ' : '?';
 	}
 	return copy;
+}
+
+void text_say(const char *fmt, ...)
+{
+	struct arena a = { 0 };
+	char *line = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&line, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	puts(text_plain(&a, line, false));
+	free(line);
+	arena_release(&a);
 }
 
 void table_cell(struct table *t, const char *text)

@@ -95,6 +95,9 @@ static int adopt_part(int dir, const char *path, const struct dirent *e, struct 
 	if (is_index(name))
 		return unlinkat(dir, name, 0) ? fault_set(f, FAULT_IO, "", "%s: %m", name)
 					      : 0;
+	/* Its id is written anew: the file may have a second name elsewhere. */
+	if (!strcmp(name, "id"))
+		return 0;
 	if (S_ISREG(st.st_mode))
 		return (st.st_mode & 077) && fchmodat(dir, name, st.st_mode & 0700, 0)
 			       ? fault_set(f, FAULT_IO, "", "%s: %m", name)
@@ -135,6 +138,8 @@ static int trust(const struct target *t, struct fault *f)
 
 static const char *how_word(enum known_how how)
 {
+	if (how == KNOWN_TRACKED)
+		return "was tracked";
 	return how == KNOWN_MADE ? "made" : "trusted";
 }
 
@@ -188,7 +193,7 @@ static int say(const struct cli *cli, const char *what, const char *path)
 	json_t *answer;
 
 	if (!cli->json) {
-		printf("%s %s\n", what, path);
+		text_say("%s %s", what, path);
 		return 0;
 	}
 	answer = json_pack("{ss,ss}", "path", path, "how", what);

@@ -1,0 +1,178 @@
+#!/bin/sh
+# which-database - a state's id names its database: killed at any step of a change, the
+# owner's state opens and another's does not.  And what surrounds a state: an index of git
+# that is huge or broken, a umask that leaves nothing, names that drive a terminal, root.
+set -u
+: "${CADRE:=$(command -v cadre)}"
+export NO_COLOR=1 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+failed=0
+
+bad() {
+	echo "FAILED: $*"
+	head -n 5 "$TMPDIR/out" "$TMPDIR/err" | cat -v | sed 's/^/    /'
+	failed=1
+}
+
+# is STATUS PATTERN COMMAND...: the exit status, and what it prints on either.
+is() {
+	want=$1 pattern=$2
+	shift 2
+	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
+	got=$?
+	[ $got = "$want" ] || bad "$* in $PWD ended with $got, not $want"
+	cat "$TMPDIR/out" "$TMPDIR/err" | grep -q -e "$pattern" || bad "$*: no '$pattern'"
+}
+
+left_out() { echo "left out: $1"; }
+
+# name FILE: as an id names it.
+name() {
+	printf %x "$(stat -c %i "$1")"
+	[ "$(stat -c %W "$1")" -gt 0 ] || return 0
+	printf ' %x.' "$(stat -c %W "$1")"
+	printf %08x "$(stat -c %w "$1" | sed 's/.*\.0*\([0-9]*\) .*/\1/; s/^$/0/')"
+}
+# say WORD FILE: the id says so; nothing else of that word.
+say() {
+	sed "/^$1 /d" .cadre/id >id && [ -z "$2" ] || echo "$1 $(name "$2")" >>id
+	cat id >.cadre/id && rm id
+}
+# counts: it is the owner's, and nobody is told anything.
+counts() {
+	is 0 '^mine' cadre team list
+	[ ! -s "$TMPDIR/err" ] || bad "$1: the owner is told something"
+}
+other='has another state.db'
+
+# --- killed between two steps ----------------------------------------------------------------
+
+mkdir "$TMPDIR/other" "$TMPDIR/shop" && cd "$TMPDIR/other" || exit 1
+cadre init >/dev/null && cadre team create others --roles w >/dev/null && cadre backup "$TMPDIR/others.db" >/dev/null
+cd "$TMPDIR/shop" && cadre init >/dev/null && cadre team create mine --roles w >/dev/null || exit 1
+is 0 verified cadre backup "$TMPDIR/mine.db"
+[ "$(sed -n 's/^db //p' .cadre/id)" = "$(name .cadre/state.db)" ] || bad "the id names another database"
+
+# stage FILE: a restore of it that has come so far that it counts.
+stage() {
+	mkdir -m 700 .cadre/restore.ready && cp "$1" .cadre/restore.ready/state.db
+	cp "$1.secret" .cadre/restore.ready/secret
+	printf 20260101-000000 >.cadre/restore.ready/aside
+}
+# Said, and not yet staged: the next one may never come.
+cp "$TMPDIR/mine.db" kept && say next kept && rm kept
+counts 'a restore that was begun'
+# Staged, and neither file is moved.
+stage "$TMPDIR/mine.db" && say next .cadre/restore.ready/state.db
+counts 'a restore that was staged'
+[ ! -e .cadre/restore.ready ] || bad "the restore was not ended"
+! grep -q '^next' .cadre/id || bad "its end was not noted"
+# The former one is moved away, the next one not yet there.
+stage "$TMPDIR/mine.db" && say next .cadre/restore.ready/state.db
+mkdir -p .cadre/replaced/20260101-000000 && mv .cadre/state.db* .cadre/replaced/20260101-000000
+counts 'a restore that is half done'
+# It is there, and the id still names the former one.
+say next .cadre/state.db && say db "$TMPDIR/mine.db"
+counts 'a restore that was not noted'
+[ "$(sed -n 's/^db //p' .cadre/id)" = "$(name .cadre/state.db)" ] || bad "it was not noted"
+# In none of them does another's database count.
+stage "$TMPDIR/others.db" && say next "$TMPDIR/mine.db"
+is 5 "$other" cadre team list
+rm -r .cadre/restore.ready
+counts 'after a foreign restore'
+say next "$TMPDIR/mine.db" && mkdir away && mv .cadre/state.db* away && cp "$TMPDIR/others.db" .cadre/state.db
+is 5 "$other" cadre team list
+is 5 "$other" cadre up
+rm .cadre/state.db && mv away/* .cadre
+counts 'what was moved back'
+# `init --anew`: the former one is set aside, and the new one is still empty.
+mv .cadre/state.db* .cadre/state.lock .cadre/secret away && : >.cadre/state.db
+say db '' && say next ''
+is 0 '^made\|already there' cadre init
+is 0 'no teams' cadre team list
+rm .cadre/state.db* .cadre/state.lock .cadre/secret && mv away/* .cadre && rmdir away
+is 5 "$other" cadre team list
+say db .cadre/state.db
+counts 'the former one'
+# What a new id leaves when it is not yet one.
+echo 0 >.cadre/id.4711
+counts 'half an id'
+# `sqlite3` beside it does not make another one of it.
+if command -v sqlite3 >/dev/null; then
+	sqlite3 .cadre/state.db 'VACUUM' || bad "sqlite3"
+	counts 'VACUUM'
+else
+	left_out "sqlite3 beside it: there is none"
+fi
+
+# --- an overlay, as containers have -------------------------------------------------------------
+
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	mkdir "$TMPDIR/layers" && cat >"$TMPDIR/inside" <<-'EOF'
+		mount -t tmpfs none "$TMPDIR/layers" && cd "$TMPDIR/layers" && mkdir low up work all || exit 99
+		mkdir low/p && (cd low/p && cadre init && cadre team create mine --roles w && sleep 0.02) >/dev/null
+		mount -t overlay overlay -o lowerdir=low,upperdir=up,workdir=work all || exit 99
+		cd all/p || exit 99
+		sed -i "s#/layers/low/p/#/layers/all/p/#" "$XDG_STATE_HOME/cadre/known"
+		for n in 1 2; do cadre team list && cadre team create "more$n" --roles w >/dev/null || exit 1; done
+	EOF
+	unshare -m sh "$TMPDIR/inside" >"$TMPDIR/out" 2>"$TMPDIR/err"
+	case $? in
+	0) [ ! -s "$TMPDIR/err" ] || bad "on an overlay the owner is told something" ;;
+	99) left_out "an overlay: none can be mounted" ;;
+	*) bad "a state of a lower layer does not go on counting" ;;
+	esac
+else
+	left_out "an overlay: it needs root"
+fi
+
+# --- git's index -----------------------------------------------------------------------------
+
+mkdir -p "$TMPDIR/index/.git" && cd "$TMPDIR/index" && echo 'ref: refs/heads/main' >.git/HEAD && mkdir .git/objects .git/refs || exit 1
+echo nonsense >.git/index
+is 5 'the index of the git repository around it cannot be read' cadre init
+! grep -q tracks "$TMPDIR/err" || bad "it says of a file that git tracks it"
+[ ! -e .cadre ] || bad "something was made"
+printf 'DIRC\000\000\000\002\000\020\000\000' >.git/index && truncate -s 8G .git/index
+is 5 'the index of the git repository around it cannot be read' timeout 5 cadre init
+rm .git/index
+is 0 '^made' cadre init
+
+# --- what is printed ----------------------------------------------------------------------------
+
+odd=$TMPDIR/$(printf 'a\033]0;title\007b')
+mkdir "$odd" && cd "$odd" || exit 1
+for verb in init trust 'trust --list' doctor up down; do
+	cadre $verb >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null || bad "$verb"
+	! grep -q "$(printf '\033')" "$TMPDIR/out" "$TMPDIR/err" || bad "$verb drives the terminal"
+done
+
+# --- a umask that leaves nothing, and root ---------------------------------------------------------
+
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$CADRE" 2>/dev/null; then
+	# Not in $TMPDIR, which nobody else can reach.
+	theirs=$(mktemp -d /tmp/cadre-theirs.XXXXXX) || exit 1
+	trap 'rm -rf "$theirs"' EXIT
+	mkdir "$theirs/p" && chown -R 65534:65534 "$theirs" && cd "$theirs/p" || exit 1
+	nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups env -u XDG_RUNTIME_DIR -u XDG_CONFIG_HOME \
+		HOME="$theirs" XDG_STATE_HOME="$theirs/state" TMPDIR="$theirs" "$@"; }
+	is 0 '^made' nobody sh -c 'umask 0777; cadre init'
+	is 0 . nobody sh -c 'umask 0777; cadre team create mine --roles w'
+	is 0 '^mine' nobody cadre team list
+	# Root may look, and makes nothing that would be closed to them.
+	is 5 'belongs to another user' cadre team list
+	is 0 '^trusted' cadre trust
+	is 0 '^mine' cadre team list
+	for verb in up gc backup init 'team create x --roles w' "restore --yes $TMPDIR/mine.db"; do
+		is 5 'belongs to another user' cadre $verb
+		grep -q "sudo -u '#65534'" "$TMPDIR/err" || bad "$verb: no hint"
+	done
+	cadre vault search x >/dev/null
+	cadre doctor >/dev/null
+	[ -z "$(find .cadre -user 0)" ] || bad "root has made $(find .cadre -user 0)"
+	is 0 '^up' nobody cadre up
+	is 0 '^down' nobody cadre down
+	cd /
+else
+	left_out "root in another user's state: it needs root"
+fi
+exit $failed
