@@ -222,7 +222,7 @@ int main(void)
 		cmocka_unit_test(test_unread),         cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_bad_result),     cmocka_unit_test(test_futile),
 		cmocka_unit_test(test_unread_long),    cmocka_unit_test(test_unread_all),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused),        cmocka_unit_test(test_chatter),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -16,6 +16,8 @@ void test_futile(void **state);
 void test_refused(void **state);
 void test_unread(void **state);
 
+void test_chatter(void **state);
+
 void test_unread_long(void **state);
 void test_unread_all(void **state);
 

@@ -114,3 +114,14 @@ void scene_close(struct scene *s)
 	temp_remove(s->base);
 	test_free(s);
 }
+
+void scene_hold(struct futile *pause)
+{
+	if (pause->ms)
+		pause->until = home_now() + FUTILE_MOST_MS;
+}
+
+void scene_elapse(struct futile *pause)
+{
+	pause->until = home_now();
+}

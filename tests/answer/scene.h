@@ -32,4 +32,8 @@ void place_serial(struct scene *s);
 struct scene *scene_open(void (*place)(struct scene *s), bool old);
 void scene_close(struct scene *s);
 
+/* The clock of a pause is the test's: it does not end meanwhile, or is just over. */
+void scene_hold(struct futile *pause);
+void scene_elapse(struct futile *pause);
+
 #endif
