@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/door.h"
 #include "core/id.h"
 #include "core/inbox.h"
 #include "core/room.h"
@@ -261,9 +262,22 @@ static int tell_traits(struct call *call, int64_t agent, struct card *card)
 	return rc;
 }
 
-static int tell_card(struct call *call, const struct agent_row *a, struct card *card)
+/* Where the member's door is, if its policy lets anybody come. */
+static int tell_door(struct call *call, const struct agent_row *a, struct card *card)
 {
 	struct agent_http_row door;
+	bool open;
+	int rc = door_is_open(call, a->team, a->id, &open);
+
+	if (rc < 0 || !open)
+		return rc;
+	if ((rc = sql_row(call, agent_http, &door, .agent = a->id)) > 0)
+		card->endpoints.http = door.http;
+	return rc < 0 ? rc : 0;
+}
+
+static int tell_card(struct call *call, const struct agent_row *a, struct card *card)
+{
 	struct workspace_row w;
 	int rc;
 
@@ -283,9 +297,8 @@ static int tell_card(struct call *call, const struct agent_row *a, struct card *
 		if ((rc = sql_row(call, workspace_by_id, &w, .id = a->workspace)) < 0)
 			return rc;
 		card->workspace_id = id_public(call, ID_WORKSPACE, w.id, w.created_at);
-		if ((rc = sql_row(call, agent_http, &door, .agent = a->id)) < 0)
+		if ((rc = tell_door(call, a, card)) < 0)
 			return rc;
-		card->endpoints.http = rc ? door.http : NULL;
 	}
 	return tell_traits(call, a->id, card);
 }

@@ -18,8 +18,7 @@ bool door_split(struct arena *a, const char *token, const char **name, const cha
 
 /* --- policy ----------------------------------------------------------------------- */
 
-/* What the agent's workspace, its team and the teams above allow. */
-static int is_reachable(struct call *call, int64_t team, int64_t agent, bool *yes)
+int door_is_open(struct call *call, int64_t team, int64_t agent, bool *yes)
 {
 	struct network_team_row teams;
 	struct door_workspace_row w = { 0 };
@@ -34,10 +33,10 @@ static int is_reachable(struct call *call, int64_t team, int64_t agent, bool *ye
 static int check_policy(struct call *call, int64_t team, int64_t from, int64_t to)
 {
 	bool yes;
-	int rc = is_reachable(call, team, to, &yes);
+	int rc = door_is_open(call, team, to, &yes);
 
 	if (rc == 0 && yes && from != to)
-		rc = is_reachable(call, team, from, &yes);
+		rc = door_is_open(call, team, from, &yes);
 	if (rc < 0 || yes)
 		return rc;
 	fault_set(&call->fault, FAULT_DENIED, "",

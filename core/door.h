@@ -19,4 +19,7 @@ bool door_split(struct arena *a, const char *token, const char **name, const cha
  * is why, nowhere. */
 int door_prove(struct call *call, const struct caller_row *who);
 
+/* Whether the agent's workspace, its team and the teams above allow a door to it. */
+int door_is_open(struct call *call, int64_t team, int64_t agent, bool *yes);
+
 #endif

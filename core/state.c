@@ -82,8 +82,11 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 		break;
 	case 12:
 	case 14:
-		if ((rc = sql_row(call, message_head, &m, .id = r->subject)) > 0)
-			e->subject = id_public(call, ID_MESSAGE, m.id, m.at);
+		if ((rc = sql_row(call, message_head, &m, .id = r->subject)) <= 0)
+			break;
+		e->subject = id_public(call, ID_MESSAGE, m.id, m.at);
+		if (m.sender != r->actor)
+			rc = name_of(call, m.sender, &e->from);
 		break;
 	case 15:
 		if ((rc = sql_row(call, workspace_by_id, &w, .id = r->subject)) > 0)

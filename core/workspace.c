@@ -108,7 +108,9 @@ static int reach(struct call *call, const char *team, const char *name)
 		fault_set(&call->fault, FAULT_UNAVAILABLE, "/workspace",
 			  "workspace %s is %s", w.name,
 			  word_of(&record_workspace, "state", w.state));
-		return fault_hint(&call->fault, "Start it, or wait until it is ready.");
+		return fault_hint(&call->fault,
+				  "Start it, or wait until it is ready; `cadre logs` "
+				  "says what keeps a guest from coming up.");
 	}
 	call->workspace = w.id;
 	return 0;

@@ -41,6 +41,7 @@ struct visit {
 	struct asking *asking;
 	void (*heard)(struct visit *v, json_t *result);
 	bool collecting;
+	bool moves_file; /* one comes or goes */
 	struct arrival *arrival; /* file_post() */
 	int fd; /* file_get() */
 	int64_t at;

@@ -10,7 +10,13 @@
 #include "guest/front.h"
 #include "ops.gen.h"
 
-enum { CONNECTIONS = 100 };
+enum {
+	CONNECTIONS = 100,
+	/* Under way of one token: */
+	REQUESTS_OF_ONE = 10,
+	FILES_OF_ONE = 4,
+	RETRY_MS = 1000,
+};
 
 struct route {
 	const char *method, *path; /* one that ends in '/' has more behind it */
@@ -196,14 +202,54 @@ static void no_token(struct visit *v)
 	visit_fail(v, 401, &f);
 }
 
+/* --- how much one has at once ------------------------------------------------------------ */
+
+static bool same_token(const struct http *one, const struct http *other)
+{
+	const struct visit *v = one->mark, *w = other->mark;
+	size_t n = strlen(v->token) + 1;
+
+	return w && w->token && strlen(w->token) + 1 == n &&
+	       token_equal(v->token, w->token, n);
+}
+
+static bool same_token_file(const struct http *one, const struct http *other)
+{
+	const struct visit *w = other->mark;
+
+	return w && w->moves_file && same_token(one, other);
+}
+
+/* A whole connection is given up for it: so nobody holds a place by asking again. */
+static void too_many(struct visit *v, int most, const char *what)
+{
+	struct fault f = { 0 };
+
+	fault_set(&f, FAULT_EXHAUSTED, "", "%d %s of this token are under way already",
+		  most, what);
+	fault_hint(&f, "Let one of them end first.");
+	f.retry_after_ms = RETRY_MS;
+	v->x->last = true;
+	visit_fail(v, 0, &f);
+}
+
+static void move_file(struct visit *v, visit_step *then)
+{
+	v->moves_file = true;
+	if (http_count(v->x, same_token_file) > FILES_OF_ONE)
+		too_many(v, FILES_OF_ONE, "files");
+	else
+		visit_prove(v, then);
+}
+
 static void get_file(struct visit *v)
 {
-	visit_prove(v, file_get);
+	move_file(v, file_get);
 }
 
 static void post_file(struct visit *v)
 {
-	visit_prove(v, file_post);
+	move_file(v, file_post);
 }
 
 /* --- routes -------------------------------------------------------------------------------- */
@@ -307,6 +353,7 @@ static void begin(struct http *x)
 		if (leads(&routes[i], x->path) && takes(&routes[i], x->method))
 			v->route = &routes[i];
 	v->token = read_token(v);
+	x->mark = v;
 	if (host && !is_ours(front->guest, host)) {
 		fault_set(&f, FAULT_DENIED, "", "%.100s is not served here", host);
 		fault_hint(&f, "Use the address of the agent's card.");
@@ -315,6 +362,8 @@ static void begin(struct http *x)
 		no_route(v);
 	} else if (!v->route->open && !v->token) {
 		no_token(v);
+	} else if (v->token && http_count(x, same_token) > REQUESTS_OF_ONE) {
+		too_many(v, REQUESTS_OF_ONE, "requests");
 	} else {
 		v->route->serve(v);
 	}

@@ -388,6 +388,7 @@ void conn_close(struct conn *c)
 		return;
 	c->closing = true;
 	unread_forget(c);
+	crowd_leave(c);
 	*c->at = c->next;
 	if (c->next)
 		c->next->at = c->at;
@@ -438,7 +439,8 @@ void conn_accept(struct host *host)
 	c->identity.level = WHO_OPERATOR;
 	c->identity.team = host->home->settings.config.team_default;
 	if (uv_accept((uv_stream_t *)&host->listener, (uv_stream_t *)&c->pipe) ||
-	    !peer_known(c) || uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes))
+	    !peer_known(c) || !crowd_enter(c) ||
+	    uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes))
 		conn_close(c);
 }
 

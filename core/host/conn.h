@@ -43,6 +43,8 @@ struct conn {
 	struct identity identity;
 	char *texts; /* behind identity's pointers */
 	bool greeted, started;
+	bool seated; /* it has a place of crowd.h's */
+	uint64_t since; /* ... from this loop time on */
 	bool pinned; /* the channel says who it is, whatever it claims */
 };
 

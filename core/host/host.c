@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/host/listener.h"
@@ -21,7 +20,6 @@ enum {
 	STOP_MS = 10000, /* for what is under way; then the loop ends anyway */
 	PART = 8, /* writes that are worth a wake-up of the store thread */
 	STARTS = 12, /* threads for VMs that start, beside those for copies */
-	FILES = 8192, /* descriptors: one a client, two a guest */
 };
 
 /* splitmix64 over a start that nobody knows: no system call for each call. */
@@ -355,16 +353,6 @@ static void widen_pool(const struct config *config)
 	setenv("UV_THREADPOOL_SIZE", threads, 0);
 }
 
-static void allow_files(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= FILES)
-		return;
-	r.rlim_cur = r.rlim_max < FILES ? r.rlim_max : FILES;
-	setrlimit(RLIMIT_NOFILE, &r);
-}
-
 /* Guests and doors are given tokens that are made with the secret. */
 static void check_secret(struct host *host)
 {
@@ -428,7 +416,6 @@ int host_run(const struct host_options *options, struct fault *f)
 	int lock, folder, rc;
 
 	spare_memory();
-	allow_files();
 	widen_pool(&options->home->settings.config);
 	lock = home_hold(options->home, f);
 	if (lock < 0)
@@ -437,6 +424,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	host = calloc(1, sizeof(*host));
 	if (!host)
 		abort();
+	crowd_open(&host->crowd);
 	host->options = options;
 	host->home = options->home;
 	host->seed = home_random();

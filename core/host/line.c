@@ -209,7 +209,9 @@ static void hear_answer(struct line *line, struct asked *a, struct packet *p)
 		send_held(line);
 }
 
-static void hear(struct line *line, struct packet *p)
+/* False when nobody asked for it and nothing is done with it, or too little to let
+ * it come without a bound. */
+static bool hear(struct line *line, struct packet *p)
 {
 	struct asked *a;
 	bool beat = !strcmp(p->type, "Heartbeat");
@@ -218,9 +220,7 @@ static void hear(struct line *line, struct packet *p)
 		/* Who has not said who it is has nothing to ask or to tell. */
 		if (line->state == LINE_UP && beat)
 			daemon_beat(line->tether, p);
-		else if (line->state == LINE_UP)
-			uplink_take(line, p);
-		return;
+		return line->state == LINE_UP && !beat && uplink_take(line, p);
 	}
 	a = take_asked(line, p->id);
 	if (a)
@@ -228,6 +228,7 @@ static void hear(struct line *line, struct packet *p)
 	else if (!p->wire)
 		uplink_take(line, p); /* which refuses it */
 	/* else too late: nobody waits any more */
+	return a != NULL;
 }
 
 /* A guest that has come up and sends bytes that are no frames would do so again. */
@@ -245,6 +246,11 @@ static void break_off(struct line *line, const struct fault *why)
 	tether_punish(t);
 }
 
+static int64_t loop_now(const struct line *line)
+{
+	return (int64_t)uv_now(&line->tether->host->loop);
+}
+
 static void take_bytes(struct line *line, const char *data, size_t len)
 {
 	struct fault f = { 0 };
@@ -256,8 +262,8 @@ static void take_bytes(struct line *line, const char *data, size_t len)
 
 		data += used;
 		len -= used;
-		if (rc > 0 && packet_take(&p, &line->reader, &f) == 0)
-			hear(line, &p);
+		if (rc > 0 && packet_take(&p, &line->reader, &f) == 0 && !hear(line, &p))
+			chatter_note(&line->chatter, line->reader.size, loop_now(line));
 		if (rc > 0)
 			packet_release(&p);
 		if (f.code) {
@@ -282,6 +288,11 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	line->heard_at = home_now();
 	line->pinged = false;
 	take_bytes(line, buf->base, (size_t)n);
+	if (line->state != LINE_CLOSING &&
+	    chatter_waits(&line->chatter, loop_now(line))) {
+		line->deaf = true;
+		uv_read_stop(stream);
+	}
 }
 
 static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
@@ -449,7 +460,7 @@ static void on_dialled(void *arg, int fd, const struct fault *why)
 	line->flow.arg = line;
 	line->state = LINE_GREETING;
 	line->heard_at = 0;
-	line->pinged = false;
+	line->pinged = line->deaf = false;
 	if (uv_pipe_open(&line->pipe, fd)) {
 		close(fd);
 		line_drop(line);
@@ -491,8 +502,20 @@ static void check_pulse(struct line *line, int64_t now)
 	line_ask(line, "Ping", NULL, PONG_MS, on_pong, line);
 }
 
+static void hear_again(struct line *line)
+{
+	bool open = line->state == LINE_GREETING || line->state == LINE_UP;
+
+	if (!line->deaf || !open || chatter_waits(&line->chatter, loop_now(line)))
+		return;
+	line->deaf = false;
+	if (uv_read_start(line->flow.stream, on_room, on_bytes))
+		line_drop(line);
+}
+
 void line_tick(struct line *line, int64_t now)
 {
+	hear_again(line);
 	time_out(line, now);
 	check_pulse(line, now);
 }

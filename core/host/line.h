@@ -9,6 +9,7 @@
 
 #include <uv.h>
 
+#include "core/host/chatter.h"
 #include "core/host/flow.h"
 #include "core/link/link.h"
 #include "core/wire/frame.h"
@@ -33,6 +34,8 @@ struct line {
 	bool pinged; /* since then */
 	struct frame_reader reader;
 	struct flow flow;
+	struct chatter chatter;
+	bool deaf; /* it is not read from, for its chatter */
 	struct asked *asked, **asked_end; /* without an answer yet, in order */
 	int64_t last_id;
 };

@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "core/host/conn.h"
+#include "core/host/crowd.h"
 #include "core/host/follow.h"
 #include "core/host/host.h"
 #include "core/host/log.h"
@@ -57,6 +58,7 @@ struct host {
 
 	struct conn *conns, *dirty;
 	struct unread_all unread;
+	struct crowd crowd;
 	char buffer[64 << 10]; /* of the read that is under way */
 
 	struct waiters waiters;

@@ -117,8 +117,8 @@ void tether_trouble(struct tether *t, const struct fault *f)
 	if (t->pause_ms < TROUBLE_MS || !strcmp(t->trouble, f->text))
 		return;
 	snprintf(t->trouble, sizeof(t->trouble), "%s", f->text);
-	log_line(t->host->log, LOG_LEVEL_NOTE, "workspace %s is not reached: %s", t->id,
-		 f->text);
+	log_line(t->host->log, LOG_LEVEL_NOTE, "workspace %s is not reached: %s%s%s",
+		 t->id, f->text, *f->hint ? ". " : "", f->hint);
 }
 
 /* --- all of them -------------------------------------------------------------------- */

@@ -181,7 +181,7 @@ static int check(const struct line *line, const struct packet *p, struct fault *
 	return 0;
 }
 
-void uplink_take(struct line *line, const struct packet *p)
+bool uplink_take(struct line *line, const struct packet *p)
 {
 	struct tether *t = line->tether;
 	struct fault f = { 0 };
@@ -191,12 +191,13 @@ void uplink_take(struct line *line, const struct packet *p)
 		fault_set(&f, FAULT_UNAVAILABLE, "", "the host has no room for this");
 	if (f.code) {
 		line_pass_fault(line, &f, p->id);
-		return;
+		return false;
 	}
 	start = frame_open(&t->uplink->flow.out);
 	text_add(&t->uplink->flow.out, line->reader.body, line->reader.size);
 	frame_close(&t->uplink->flow.out, start, &f);
 	send_now(t->uplink);
+	return true;
 }
 
 /* --- what a guest's machine dials ---------------------------------------------------- */

@@ -18,8 +18,8 @@ struct uplink;
 /* Whether it is a request of a guest, not an answer. */
 bool uplink_wants(const struct packet *p);
 
-/* Passes a request on; its frame is line->reader's. */
-void uplink_take(struct line *line, const struct packet *p);
+/* Passes a request on; its frame is line->reader's.  False: it was refused. */
+bool uplink_take(struct line *line, const struct packet *p);
 /* The line has room again. */
 void uplink_resume(struct tether *t);
 /* What waits for its guest is given up. */

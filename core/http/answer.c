@@ -107,7 +107,7 @@ static void begin_answer(struct http_conn *c, int status, const char *type,
 {
 	struct text *out = &c->out;
 
-	if (!c->whole)
+	if (!c->whole || c->x.last)
 		c->last = true; /* what is left of the request is in the way */
 	c->state = CONN_ANSWERING;
 	out->len = 0;

@@ -250,6 +250,16 @@ void http_conn_answered(struct http_conn *c)
 	http_conn_advance(c);
 }
 
+int http_count(const struct http *x, http_like *like)
+{
+	const struct http_conn *c = x->server->conns;
+	int n = 0;
+
+	for (; c; c = c->next)
+		n += c->begun && like(x, &c->x);
+	return n;
+}
+
 /* --- who comes ----------------------------------------------------------------------- */
 
 /* Whoever has waited longest without a whole head goes, if anybody does. */

@@ -56,7 +56,9 @@ struct http {
 	/* The service's own. */
 	void *owner;
 	void (*gone)(struct http *x);
+	void *mark; /* as `owner`, but it stays until the answer is out */
 	bool unhurried; /* it may take its time to answer */
+	bool last; /* the connection ends behind the answer */
 };
 
 struct http_service {
@@ -65,6 +67,7 @@ struct http_service {
 	struct http_limits limits;
 };
 
+typedef bool http_like(const struct http *one, const struct http *other);
 typedef void http_piece(struct http *x, const char *data, size_t len);
 typedef void http_whole(struct http *x);
 /* Fills `buf` with the next bytes; fewer than `len` only at the end of the
@@ -94,6 +97,10 @@ const char *http_header(const struct http *x, const char *name);
 const char *http_query(struct http *x, const char *name);
 /* Resolves %XX in the arena; NULL when one is broken or stands for NUL. */
 char *http_unescape(struct arena *a, const char *s, size_t len);
+
+/* How many exchanges of the server are like this one, itself included.  One lasts
+ * from its begin() until its answer is out. */
+int http_count(const struct http *x, http_like *like);
 
 /* Reads the body: pieces, then the end.  100 Continue goes out if it is waited for. */
 void http_read(struct http *x, http_piece *piece, http_whole *end);

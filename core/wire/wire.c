@@ -41,6 +41,16 @@ static size_t tree_cost(const char *body, size_t size)
 	return cost;
 }
 
+/* Of RFC 8259's JSON the wire takes what I-JSON (RFC 7493) allows: nothing is known of
+ * a message whose numbers or texts cannot be held. */
+static int not_read(const json_error_t *error, struct fault *f)
+{
+	if (json_error_code(error) == json_error_numeric_overflow)
+		return fault_set(f, FAULT_INVALID, "", "a number beyond 64 bits: %s",
+				 error->text);
+	return fault_set(f, FAULT_INVALID, "", "not JSON: %s", error->text);
+}
+
 /* Most are numbers or short texts, which need not be written to be measured. */
 static bool is_short(const json_t *id)
 {
@@ -64,7 +74,7 @@ int packet_read(struct packet *p, const char *body, size_t size, struct fault *f
 	/* U+0000 is let in here, so that its refusal can carry the id. */
 	p->json = json_loadb(body, size, JSON_ALLOW_NUL, &error);
 	if (!p->json)
-		return fault_set(f, FAULT_INVALID, "", "not JSON: %s", error.text);
+		return not_read(&error, f);
 	if (!json_is_object(p->json))
 		return fault_set(f, FAULT_INVALID, "", "not a JSON object");
 	p->id = json_object_get(p->json, "id");

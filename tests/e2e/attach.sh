@@ -85,7 +85,8 @@ CADRE_LINK_TOKEN="another secret" attach --agent cid --address "tcp:127.0.0.1:$p
 until_is 'not the token of this guest' cadre logs
 cadre workspace destroy red/cid --team red >/dev/null
 attach --agent cid --address "unix:$TMPDIR/n/sockets" >/dev/null
-until_is 'this is the guest of workspace' cadre logs
+until_is 'this is the guest of workspace.*with a new state folder' cadre logs
+in_place red/cid true 2>&1 | grep -q 'creating' || bad "cid's commands have a guest"
 cadre workspace list --team red | grep -q 'creating.*cid' || bad "cid has bob's guest"
 
 # It dies, and is reached again when somebody starts it.

@@ -20,10 +20,11 @@ cadre team create red --roles '[{"name":"ann","workspace":true},{"name":"bob","w
 until_is '"http":"http' cadre agent whois red/bob --json || exit 1
 url=$(cadre agent whois red/bob --json | field http)
 token=$(in_place red/ann "\"$CADRE\" agent door bob --json" | field token)
+other=$(in_place red/bob "\"$CADRE\" agent door bob --json" | field token)
 guest=$(cadre workspace info red/bob --json | field pid)
 in_place red/bob 'head -c 30000000 /dev/zero >large'
 
-python3 "$here/peers/hostile_http.py" 127.0.0.1 "${url##*:}" "$token" "$TMPDIR/report" 2>"$TMPDIR/stderr" || cat "$TMPDIR/stderr"
+python3 "$here/peers/hostile_http.py" 127.0.0.1 "${url##*:}" "$token" "$other" "$TMPDIR/report" 2>"$TMPDIR/stderr" || cat "$TMPDIR/stderr"
 grep -v '^done$' "$TMPDIR/report" && bad "see above"
 grep -q '^done$' "$TMPDIR/report" || bad "it never came to its end"
 

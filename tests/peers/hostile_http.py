@@ -1,15 +1,18 @@
-"""hostile_http - who means a workspace's HTTP door harm: HOST PORT TOKEN REPORT.
+"""hostile_http - who means a workspace's HTTP door harm: HOST PORT TOKEN OTHER
+REPORT, with the tokens of two teammates.
 
 What goes wrong is a line of the report; the last one is `done`.
 """
 import os
 import socket
 import sys
+import time
 
 SCALE = int(os.environ.get("TEST_SCALE", "1"))
 
-HOST, PORT, TOKEN, REPORT = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+HOST, PORT, TOKEN, OTHER, REPORT = sys.argv[1], int(sys.argv[2]), *sys.argv[3:6]
 AUTH = b"Host: localhost\r\nAuthorization: Bearer " + TOKEN.encode() + b"\r\n"
+OTHERS = b"Host: localhost\r\nAuthorization: Bearer " + OTHER.encode() + b"\r\n"
 report = open(REPORT, "a", buffering=1)
 
 
@@ -53,7 +56,7 @@ def say(data, want, what):
 def serves(when):
     """An honest teammate is served."""
     s = dial()
-    s.sendall(b"GET /card HTTP/1.1\r\n" + AUTH + b"Connection: close\r\n\r\n")
+    s.sendall(b"GET /card HTTP/1.1\r\n" + OTHERS + b"Connection: close\r\n\r\n")
     got = hear(s)
     s.close()
     if statuses(got) != [200] or b'"name":"bob"' not in got:
@@ -118,4 +121,49 @@ for s in silent + loris:  # some were hung up on, to make room
 serves("beside drops")
 let_go(silent + loris + trickle + deaf)
 serves("at last")
+
+# One token has 4 files and 10 requests under way, and no more; others do not notice.
+BODY = b"Content-Length: 1000000\r\n\r\nx"
+END = b"Connection: close\r\n\r\n"
+MESSAGE = b"POST /message HTTP/1.1\r\n" + AUTH + BODY
+LARGE = b"GET /files/large HTTP/1.1\r\n"
+PART = b"Range: bytes=0-0\r\n" + END
+
+
+def refused(request, what):
+    s = dial()
+    s.sendall(request)  # and no end: it is the guest that closes
+    got = hear(s)
+    s.close()
+    if statuses(got) != [429] or b'"code":"exhausted"' not in got or b"Retry-After: 1" not in got:
+        bad(what, "gives", got[:300])
+
+
+def until(want, request, what):
+    """What is under way begins and ends a moment after its connection."""
+    for _ in range(200 * SCALE):
+        s = dial()
+        s.sendall(request)
+        got = statuses(hear(s))
+        s.close()
+        if got == want:
+            return
+        time.sleep(0.05)
+    bad(what, "gives", got, "not", want)
+
+
+until([206], LARGE + AUTH + PART, "a file when the others are gone")
+files = half(LARGE + AUTH + b"\r\n", 2) + half(UPLOAD + BODY, 2)
+until([429], LARGE + AUTH + PART, "a fifth file")
+refused(LARGE + AUTH + b"\r\n", "a fifth file, fetched")
+refused(UPLOAD + b"Content-Length: 1\r\n\r\nx", "a fifth file, brought")
+until([200], b"GET /card HTTP/1.1\r\n" + AUTH + END, "a card beside four files")
+say(LARGE + OTHERS + PART, [206], "another's file")
+bodies = half(MESSAGE, 6)
+until([429], b"GET /card HTTP/1.1\r\n" + AUTH + END, "an eleventh request")
+refused(MESSAGE, "an eleventh request with a body")
+more = half(MESSAGE, 150)
+serves("beside a hundred and fifty more of one token")
+let_go(files + bodies + more)
+until([200], b"GET /card HTTP/1.1\r\n" + AUTH + END, "a card when they are gone")
 print("done", file=report)

@@ -23,6 +23,38 @@ static void read_type(struct packet *p, const char *type)
 	assert_int_equal(packet_read(p, body, (size_t)n, &f), 0);
 }
 
+/* One value that cannot be held makes the whole message unreadable, also in a field that
+ * nobody knows; the fault says which it is. */
+static void numbers_and_texts_are_of_i_json(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "9223372036854775807", "" },
+		{ "-9223372036854775808", "" },
+		{ "9223372036854775808", "beyond 64 bits: too big integer" },
+		{ "-99999999999999999999", "beyond 64 bits: too big negative integer" },
+		{ "1e999", "beyond 64 bits: real number overflow" },
+		{ "\"\\ud83d\\ude00\"", "" },
+		{ "\"\\ud83d\"", "\\uD83D" },
+		{ "\"\\udc00x\"", "\\uDC00" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct fault f = { 0 };
+		struct packet p;
+		char body[100];
+		int n = snprintf(body, sizeof(body), "{\"type\":\"Pong\",\"newer\":[%s]}",
+				 cases[i][0]);
+
+		packet_read(&p, body, (size_t)n, &f);
+		assert_int_equal(f.code, *cases[i][1] ? FAULT_INVALID : 0);
+		if (!strstr(f.text, cases[i][1]))
+			fail_msg("%s: '%s' does not say '%s'", cases[i][0], f.text,
+				 cases[i][1]);
+		packet_release(&p);
+	}
+}
+
 static bool is_question(const struct wire *w)
 {
 	return w->ports && w->senders & SIDE_HOST;
@@ -145,6 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_type_answers),
+		cmocka_unit_test(numbers_and_texts_are_of_i_json),
 		cmocka_unit_test(each_side_has_its_answer),
 		cmocka_unit_test(a_message_fills_its_own_struct),
 		cmocka_unit_test(a_message_belongs_somewhere),

@@ -8,19 +8,18 @@
 #include <cmocka.h>
 
 #include "core/host/collect.h"
+#include "tests/lib/bench.h"
 #include "tests/lib/place.h"
-#include "tests/lib/rig.h"
 
 enum { PATIENCE_MS = 10000 };
 
-struct bench {
-	char base[64], address[100];
-	struct rig rig;
+struct collector {
+	struct bench bench;
 	int polls, acks; /* how often it was asked for results, and told to forget one */
 	bool forgotten;
 };
 
-static json_t *results_of(const struct bench *b)
+static json_t *results_of(const struct collector *b)
 {
 	if (b->forgotten)
 		return json_pack("{sss[]si}", "type", "DaemonResults", "results",
@@ -35,7 +34,7 @@ static void on_request(void *arg, struct rig_peer *peer, json_t *request)
 {
 	const char *type = json_string_value(json_object_get(request, "type"));
 	size_t n = json_array_size(json_object_get(request, "ack"));
-	struct bench *b = arg;
+	struct collector *b = arg;
 
 	if (strcmp(type, "PollDaemonResults") != 0) {
 		rig_reply(peer, rig_honest(request), request);
@@ -49,40 +48,25 @@ static void on_request(void *arg, struct rig_peer *peer, json_t *request)
 
 static int set_up(void **state)
 {
-	struct bench *b = test_calloc(1, sizeof(*b));
-
-	assert_int_equal(temp_make(b->base, "collect"), 0);
-	snprintf(b->address, sizeof(b->address), "unix:%s", b->base);
-	assert_true(rig_open(&b->rig, b->address, b->address, false, on_request, b));
-	*state = b;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct bench *b = *state;
-
-	rig_close(&b->rig);
-	temp_remove(b->base);
-	test_free(b);
+	bench_open(state, sizeof(struct collector), "collect", on_request);
 	return 0;
 }
 
 /* Until all that the host asks for by itself is done. */
-static void collect(struct bench *b, enum fault_code store_fault)
+static void collect(struct collector *b, enum fault_code store_fault)
 {
 	int64_t until = tick_ms() + patience_ms(PATIENCE_MS);
-	struct tether *t = b->rig.tether;
+	struct tether *t = b->bench.rig.tether;
 
-	b->rig.store_fault = store_fault;
-	assert_true(t->up || rig_link(&b->rig, patience_ms(PATIENCE_MS)));
-	b->polls = b->rig.stored = 0;
+	b->bench.rig.store_fault = store_fault;
+	assert_true(t->up || rig_link(&b->bench.rig, patience_ms(PATIENCE_MS)));
+	b->polls = b->bench.rig.stored = 0;
 	collect_poke(t, false);
 	do {
 		futile_end(
 			&t->daemon.futile); /* how long it pauses is tested elsewhere */
 		collect_tick(t);
-		rig_step(&b->rig, true);
+		rig_step(&b->bench.rig, true);
 	} while ((t->daemon.polling || t->daemon.collect) && tick_ms() < until);
 	assert_false(t->daemon.polling);
 	assert_true(b->polls > 0);
@@ -90,21 +74,21 @@ static void collect(struct bench *b, enum fault_code store_fault)
 
 static void what_is_stored_is_forgotten(void **state)
 {
-	struct bench *b = *state;
+	struct collector *b = *state;
 
 	collect(b, 0);
-	assert_true(b->rig.stored >= 1);
+	assert_true(b->bench.rig.stored >= 1);
 	assert_int_equal(b->acks, 1);
 }
 
 /* A result that cannot be stored now comes again. */
 static void what_is_not_stored_is_kept(void **state)
 {
-	struct bench *b = *state;
+	struct collector *b = *state;
 
 	collect(b, FAULT_UNAVAILABLE);
 	collect(b, FAULT_UNAVAILABLE);
-	assert_true(b->rig.stored >= 1);
+	assert_true(b->bench.rig.stored >= 1);
 	assert_int_equal(b->acks, 0);
 	collect(b, 0);
 	assert_int_equal(b->acks, 1);
@@ -113,13 +97,13 @@ static void what_is_not_stored_is_kept(void **state)
 /* A result that the state will never take would come for ever. */
 static void what_nobody_takes_is_forgotten(void **state)
 {
-	struct bench *b = *state;
+	struct collector *b = *state;
 
 	collect(b, FAULT_NOT_FOUND);
 	assert_int_equal(b->acks, 1);
 }
 
-#define BENCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define BENCH(test) cmocka_unit_test_setup_teardown(test, set_up, bench_close)
 
 int main(void)
 {

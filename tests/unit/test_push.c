@@ -11,14 +11,13 @@
 #include <cmocka.h>
 
 #include "core/host/push.h"
+#include "tests/lib/bench.h"
 #include "tests/lib/place.h"
-#include "tests/lib/rig.h"
 
 enum { PATIENCE_MS = 10000, STEPS = 40 };
 
-struct bench {
-	char base[64], address[100];
-	struct rig rig;
+struct pusher {
+	struct bench bench;
 	const char *boot; /* of the guest that answers */
 	const char *code; /* it refuses every message so; NULL: it takes them */
 	int refuses; /* ... from this one on; 0: all */
@@ -27,12 +26,12 @@ struct bench {
 	bool leaves; /* it goes in place of an answer */
 };
 
-static void on_message(struct bench *b, struct rig_peer *peer, json_t *request)
+static void on_message(struct pusher *b, struct rig_peer *peer, json_t *request)
 {
 	if (b->heard++ == 0)
-		b->offered_before = b->rig.offered;
+		b->offered_before = b->bench.rig.offered;
 	if (b->leaves)
-		rig_unlink(&b->rig);
+		rig_unlink(&b->bench.rig);
 	else if (b->code && b->heard > b->refuses)
 		rig_reply(peer,
 			  json_pack("{ssssss}", "type", "Error", "code", b->code,
@@ -45,7 +44,7 @@ static void on_message(struct bench *b, struct rig_peer *peer, json_t *request)
 static void on_request(void *arg, struct rig_peer *peer, json_t *request)
 {
 	const char *type = json_string_value(json_object_get(request, "type"));
-	struct bench *b = arg;
+	struct pusher *b = arg;
 	json_t *answer;
 
 	if (!strcmp(type, "TeamMessage")) {
@@ -60,69 +59,54 @@ static void on_request(void *arg, struct rig_peer *peer, json_t *request)
 
 static int set_up(void **state)
 {
-	struct bench *b = test_calloc(1, sizeof(*b));
-
-	b->boot = "first";
-	assert_int_equal(temp_make(b->base, "push"), 0);
-	snprintf(b->address, sizeof(b->address), "unix:%s", b->base);
-	assert_true(rig_open(&b->rig, b->address, b->address, false, on_request, b));
-	*state = b;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct bench *b = *state;
-
-	rig_close(&b->rig);
-	temp_remove(b->base);
-	test_free(b);
+	bench_open(state, sizeof(struct pusher), "push", on_request);
+	((struct pusher *)*state)->boot = "first";
 	return 0;
 }
 
 /* Whether all is said, written down and quiet. */
-static bool is_idle(const struct bench *b)
+static bool is_idle(const struct pusher *b)
 {
-	const struct pushing *p = &b->rig.tether->push;
+	const struct pushing *p = &b->bench.rig.tether->push;
 
-	return !p->reading && !p->held && b->rig.pushes == 0;
+	return !p->reading && !p->held && b->bench.rig.pushes == 0;
 }
 
-static void settle(struct bench *b)
+static void settle(struct pusher *b)
 {
 	int64_t until = tick_ms() + patience_ms(PATIENCE_MS);
 
 	while (!is_idle(b) && tick_ms() < until)
-		rig_step(&b->rig, true);
+		rig_step(&b->bench.rig, true);
 	assert_true(is_idle(b));
 }
 
-static void link_up(struct bench *b)
+static void link_up(struct pusher *b)
 {
-	b->rig.tether->dial_at = 0;
-	assert_true(rig_link(&b->rig, patience_ms(PATIENCE_MS)));
+	b->bench.rig.tether->dial_at = 0;
+	assert_true(rig_link(&b->bench.rig, patience_ms(PATIENCE_MS)));
 	settle(b);
 }
 
-static void push(struct bench *b, int n, bool unoffered)
+static void push(struct pusher *b, int n, bool unoffered)
 {
-	b->heard = b->rig.told = b->rig.refused = b->rig.offered = 0;
-	b->rig.pushes = n;
-	b->rig.unoffered = unoffered;
-	b->rig.tether->push.retry_at = 0; /* as if its pause were over */
-	push_poke(b->rig.tether);
+	b->heard = b->bench.rig.told = b->bench.rig.refused = b->bench.rig.offered = 0;
+	b->bench.rig.pushes = n;
+	b->bench.rig.unoffered = unoffered;
+	b->bench.rig.tether->push.retry_at = 0; /* as if its pause were over */
+	push_poke(b->bench.rig.tether);
 	settle(b);
 }
 
 static void what_is_taken_was_told(void **state)
 {
-	struct bench *b = *state;
+	struct pusher *b = *state;
 
 	link_up(b);
 	push(b, 3, false);
 	assert_int_equal(b->heard, 3);
-	assert_int_equal(b->rig.told, 3);
-	assert_int_equal(b->rig.refused, 0);
+	assert_int_equal(b->bench.rig.told, 3);
+	assert_int_equal(b->bench.rig.refused, 0);
 }
 
 /* For whatever reason: it is told another time. */
@@ -131,17 +115,17 @@ static void what_is_refused_was_not_told(void **state)
 	static const char *const codes[] = { "InvalidRequest", "Conflict",
 					     "Exhausted",      "PermissionDenied",
 					     "Unavailable",    "Internal" };
-	struct bench *b = *state;
+	struct pusher *b = *state;
 
 	link_up(b);
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
 		b->code = codes[i];
 		push(b, 3, false);
 		assert_int_equal(b->heard, 3);
-		assert_int_equal(b->rig.told, 0);
+		assert_int_equal(b->bench.rig.told, 0);
 		b->refuses = 1;
 		push(b, 3, false);
-		assert_int_equal(b->rig.told, 1);
+		assert_int_equal(b->bench.rig.told, 1);
 		b->refuses = 0;
 	}
 }
@@ -150,43 +134,43 @@ static void what_is_refused_was_not_told(void **state)
  * hears nothing; and what it has surely not taken is written down, too. */
 static void what_may_run_is_written_down_before(void **state)
 {
-	struct bench *b = *state;
+	struct pusher *b = *state;
 
 	link_up(b);
 	push(b, 2, true);
 	assert_int_equal(b->heard, 2);
 	assert_int_equal(b->offered_before, 2);
-	assert_int_equal(b->rig.told, 2);
+	assert_int_equal(b->bench.rig.told, 2);
 	b->code = "Exhausted";
 	push(b, 2, true);
-	assert_int_equal(b->rig.told, 0);
-	assert_int_equal(b->rig.refused, 2);
+	assert_int_equal(b->bench.rig.told, 0);
+	assert_int_equal(b->bench.rig.refused, 2);
 	/* Nobody can tell whether it was taken. */
 	b->code = "Unavailable";
 	push(b, 2, true);
-	assert_int_equal(b->rig.told, 0);
-	assert_int_equal(b->rig.refused, 0);
+	assert_int_equal(b->bench.rig.told, 0);
+	assert_int_equal(b->bench.rig.refused, 0);
 }
 
 static void what_is_not_answered_was_not_told(void **state)
 {
-	struct bench *b = *state;
+	struct pusher *b = *state;
 
 	link_up(b);
 	b->leaves = true;
 	push(b, 2, true);
-	assert_int_equal(b->rig.told, 0);
-	assert_int_equal(b->rig.refused, 0);
+	assert_int_equal(b->bench.rig.told, 0);
+	assert_int_equal(b->bench.rig.refused, 0);
 }
 
-static void come_again(struct bench *b, const char *boot)
+static void come_again(struct pusher *b, const char *boot)
 {
 	b->boot = boot;
-	b->rig.boot_noted[0] = '\0';
-	rig_unlink(&b->rig);
+	b->bench.rig.boot_noted[0] = '\0';
+	rig_unlink(&b->bench.rig);
 	for (int i = 0; i < STEPS; i++)
-		rig_step(&b->rig, false);
-	b->rig.pushes = 1;
+		rig_step(&b->bench.rig, false);
+	b->bench.rig.pushes = 1;
 	link_up(b);
 }
 
@@ -194,40 +178,40 @@ static void come_again(struct bench *b, const char *boot)
  * told all of it once. */
 static void a_new_guest_is_told_all_again(void **state)
 {
-	struct bench *b = *state;
+	struct pusher *b = *state;
 
-	b->rig.pushes = 1;
+	b->bench.rig.pushes = 1;
 	link_up(b);
-	assert_true(b->rig.asked_again);
-	assert_string_equal(b->rig.boot_noted, "first");
+	assert_true(b->bench.rig.asked_again);
+	assert_string_equal(b->bench.rig.boot_noted, "first");
 	push(b, 1, false);
-	assert_false(b->rig.asked_again);
+	assert_false(b->bench.rig.asked_again);
 	come_again(b, "first");
-	assert_false(b->rig.asked_again);
-	assert_string_equal(b->rig.boot_noted, "");
+	assert_false(b->bench.rig.asked_again);
+	assert_string_equal(b->bench.rig.boot_noted, "");
 	come_again(b, "second");
-	assert_true(b->rig.asked_again);
-	assert_string_equal(b->rig.boot_noted, "second");
+	assert_true(b->bench.rig.asked_again);
+	assert_string_equal(b->bench.rig.boot_noted, "second");
 	come_again(b, "second");
-	assert_false(b->rig.asked_again);
+	assert_false(b->bench.rig.asked_again);
 }
 
 /* A guest counts as new until it has taken all: the next one is told all again. */
 static void a_new_guest_that_is_full_stays_new(void **state)
 {
-	struct bench *b = *state;
+	struct pusher *b = *state;
 
 	b->code = "Exhausted";
-	b->rig.pushes = 1;
+	b->bench.rig.pushes = 1;
 	link_up(b);
-	assert_string_equal(b->rig.boot_noted, "");
+	assert_string_equal(b->bench.rig.boot_noted, "");
 	b->code = NULL;
 	come_again(b, "first");
-	assert_true(b->rig.asked_again);
-	assert_string_equal(b->rig.boot_noted, "first");
+	assert_true(b->bench.rig.asked_again);
+	assert_string_equal(b->bench.rig.boot_noted, "first");
 }
 
-#define BENCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define BENCH(test) cmocka_unit_test_setup_teardown(test, set_up, bench_close)
 
 int main(void)
 {

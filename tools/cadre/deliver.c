@@ -97,12 +97,12 @@ int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 {
 	bool written = !cli_unwritten(cli);
 
+	if (cli->client)
+		client_settle_all(cli->client, written && answer);
 	if (answer && !written) {
 		hint_at_undo(answer);
 		status = fault_info(FAULT_IO)->exit_status;
 	}
-	if (cli->client)
-		client_settle_all(cli->client, written && answer);
 	if (answer && written)
 		note_seen(cli, op, args, answer);
 	if (ended_by) {

@@ -1,0 +1,79 @@
+#include "core/host/crowd.h"
+
+#include <sys/resource.h>
+
+#include "core/host/running.h"
+#include "core/wire/wire.h"
+
+void crowd_open(struct crowd *crowd)
+{
+	struct rlimit r;
+
+	crowd->most = CLIENTS_MOST;
+	if (getrlimit(RLIMIT_NOFILE, &r))
+		return;
+	if (r.rlim_cur < 2 * CLIENTS_MOST) {
+		r.rlim_cur = r.rlim_max < 2 * CLIENTS_MOST ? r.rlim_max
+							   : 2 * CLIENTS_MOST;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+	if (r.rlim_cur / 2 < CLIENTS_MOST)
+		crowd->most = r.rlim_cur / 2;
+}
+
+/* What fits into a socket that nobody has written to is there before the end. */
+static void turn_away(struct conn *c, const char *why)
+{
+	struct fault f = { 0 };
+
+	fault_set(&f, FAULT_EXHAUSTED, "", "%s: %zu are connected to the host", why,
+		  c->host->crowd.n);
+	fault_hint(&f, "End some of them. --direct does without the host.");
+	f.retry_after_ms = CLIENT_SILENT_MS;
+	wire_write_fault(&c->flow.out, &f, false, NULL);
+	flow_send(&c->flow);
+}
+
+static bool is_silent(const struct conn *c, uint64_t now)
+{
+	return c->seated && !c->started && now - c->since >= CLIENT_SILENT_MS;
+}
+
+/* The newest clients stand first. */
+static void make_room(struct host *host)
+{
+	struct conn *oldest = NULL;
+
+	for (struct conn *c = host->conns; c; c = c->next)
+		if (is_silent(c, uv_now(&host->loop)))
+			oldest = c;
+	if (!oldest)
+		return;
+	turn_away(oldest, "a client that asks for something needs the place");
+	conn_close(oldest);
+}
+
+bool crowd_enter(struct conn *c)
+{
+	struct crowd *crowd = &c->host->crowd;
+
+	if (crowd->n >= crowd->most)
+		make_room(c->host);
+	if (crowd->n >= crowd->most) {
+		log_seldom(c->host->log, &crowd->refused, LOG_LEVEL_WARN,
+			   "%zu clients are connected: further ones are turned away",
+			   crowd->n);
+		turn_away(c, "too many clients");
+		return false;
+	}
+	c->since = uv_now(&c->host->loop);
+	c->seated = true;
+	crowd->n++;
+	return true;
+}
+
+void crowd_leave(struct conn *c)
+{
+	c->host->crowd.n -= c->seated;
+	c->seated = false;
+}

@@ -1,0 +1,24 @@
+/*
+ * cases - the tests of what a guest, or a client, does beyond one wrong answer.
+ */
+#ifndef ANSWER_CASES_H
+#define ANSWER_CASES_H
+
+void test_endless(void **state);
+void test_lies(void **state);
+void test_gone(void **state);
+void test_wide(void **state);
+
+void test_endless_result(void **state);
+void test_bad_result(void **state);
+void test_futile(void **state);
+
+void test_refused(void **state);
+void test_unread(void **state);
+
+void test_chatter(void **state);
+
+void test_unread_long(void **state);
+void test_unread_all(void **state);
+
+#endif

@@ -1,0 +1,34 @@
+#!/bin/sh
+# crowd - more clients at the host's socket than it has places for: those beyond are
+# told so, the others and the guests do not notice, and the host can be stopped.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+crowd=''
+finish() {
+	cadre down >/dev/null 2>&1
+	[ -z "$crowd" ] || { kill $crowd; wait $crowd; } 2>/dev/null
+	cadre up >/dev/null && cadre team destroy red >/dev/null
+	until_is '^0$' count_guests
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+
+(ulimit -n 256 && cadre up) >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"ann","workspace":true}]' >/dev/null || bad "team create"
+until_is hello cadre exec red/ann echo hello || bad "exec"
+pid=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
+socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
+: >"$TMPDIR/report"
+python3 "$here/peers/crowd.py" "$socket" "$pid" "$TMPDIR/report" &
+crowd=$!
+until_is '^full$' cat "$TMPDIR/report" || bad "it was never full"
+# A command is told so or, where it finds the connection closed, does without the host.
+cadre team list >"$TMPDIR/told" 2>&1
+grep -q -e 'too many clients' -e red "$TMPDIR/told" || bad "told: $(cat "$TMPDIR/told")"
+cadre --direct team list | grep -q red || bad "--direct"
+cadre down >/dev/null || bad "down"
+wait $crowd
+crowd=''
+grep -v -e '^done$' -e '^full$' "$TMPDIR/report" && bad "see above"
+grep -q '^done$' "$TMPDIR/report" || bad "it did not come to its end"
+exit $failed
