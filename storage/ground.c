@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "storage/generation.h"
 #include "storage/inside.h"
 
 enum {
@@ -17,6 +18,8 @@ enum {
 	HEADER_MARK = 68, /* and its application id */
 	LOOKS = 4, /* at a header that seems wrong: a page may be half written */
 };
+
+static const struct timespec look_pause = { .tv_nsec = 1000000 };
 
 int store_mark(sqlite3 *db, struct fault *f)
 {
@@ -116,6 +119,27 @@ int ground_vacant(const struct store *s, struct fault *f)
 			  "state.db-wal and state.db-shm away");
 }
 
+/* A page 1 that is half written, and a WAL that begins anew meanwhile, are looked at
+ * again. */
+static bool wal_is_of_other(const struct store *s)
+{
+	enum generation_of found = GENERATION_UNKNOWN;
+	struct generation g;
+	struct header h;
+
+	for (int i = 0; i < LOOKS; i++) {
+		if (i)
+			nanosleep(&look_pause, NULL);
+		generation_open(&g, s->ground.wal_path);
+		found = read_header(s, &h) == SQLITE_OK ? generation_judge(&g, h.changes)
+							: GENERATION_UNKNOWN;
+		generation_close(&g);
+		if (found < GENERATION_OF_OTHER)
+			break;
+	}
+	return found == GENERATION_OF_OTHER;
+}
+
 int ground_admit(struct store *s, struct fault *f)
 {
 	struct header file, note = { 0 };
@@ -126,8 +150,9 @@ int ground_admit(struct store *s, struct fault *f)
 		return store_fault(s, rc, "open", f);
 	behind = (int32_t)(file.changes - note.changes) < 0;
 	if (!wal_is_empty(s))
-		return noted && (file.mark != note.mark || behind) ? refuse_wal(f, s->dir)
-								   : 0;
+		return (noted && (file.mark != note.mark || behind)) || wal_is_of_other(s)
+			       ? refuse_wal(f, s->dir)
+			       : 0;
 	/* Files of older versions have no mark, and nothing is noted of them. */
 	if (!file.mark ||
 	    (noted && file.mark == note.mark && file.changes == note.changes))
@@ -195,13 +220,12 @@ static const char *log_trouble(const struct store *s)
 /* A copy that was written into the file has another mark, or is an older one. */
 static bool header_holds(struct store *s)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
 	struct ground *g = &s->ground;
 	struct header h;
 
 	for (int i = 0; i < LOOKS; i++) {
 		if (i)
-			nanosleep(&pause, NULL);
+			nanosleep(&look_pause, NULL);
 		if (read_header(s, &h) != SQLITE_OK)
 			return true; /* a disk that fails is told of by what reads next */
 		if (h.mark == g->mark && (int32_t)(h.changes - g->changes) >= 0) {

@@ -10,7 +10,8 @@
  *
  * Each file of a state has a mark: 31 random bits in the header's application
  * id, made with the file, and another one in each backup.  state.lock keeps the
- * mark to whose file the WAL beside it belongs, noted while there was no WAL.
+ * mark to whose file the WAL beside it belongs, noted while there was no WAL.  Which
+ * contents of that file the WAL goes on from, it says itself: see generation.h.
  * Headers are read through SQLite's own descriptor, since opening and closing
  * state.db by hand would drop the locks of the process.
  */
