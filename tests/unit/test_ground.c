@@ -231,7 +231,7 @@ static void test_wal_beside_a_copy_of_before(void **state)
 static void test_wal_copied_in_part(void **state)
 {
 	struct place *p = *state;
-	struct store *s = open_it(p), *beside = open_it(p);
+	struct store *s = open_it(p), *beside = open_it(p), *reader = open_it(p);
 	char now[3][160], wal[160];
 
 	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
@@ -242,9 +242,14 @@ static void test_wal_copied_in_part(void **state)
 		add_many(i & 1 ? beside : s, &p->fault, 100);
 		snprintf(now[i], sizeof(now[i]), "%s/now-%d", p->dir, i);
 		copy_over(p->path, now[i]);
+		/* A read keeps the log from beginning anew. */
+		store_rollback(reader);
+		assert_int_equal(store_begin(reader, false, &p->fault), 0);
+		assert_int_equal(count(reader), 102 + 100 * i);
 		assert_true(store_checkpoint(s, &p->fault) >= 0);
 	}
 	copy_over(p->wal, wal);
+	store_close(reader);
 	store_close(s);
 	store_close(beside);
 	for (int i = 0; i < 3; i++) {
