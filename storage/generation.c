@@ -16,6 +16,9 @@ enum {
 	SALTS = 8, /* bytes */
 	PAGE_CHANGES = 24, /* the change counter in page 1 */
 	INDEX_REGION = 32768, /* bytes of -shm that are mapped at once */
+	INDEX_HEADER = 48, /* bytes, twice: they differ while it is written */
+	INDEX_PAGE_SIZE = 14, /* 1: 65536 */
+	INDEX_SALTS = 32,
 	INDEX_FRAMES = 16, /* how many frames are valid */
 	INDEX_COPIED = 96, /* and how many of these are in the file */
 };
@@ -114,6 +117,42 @@ static uint32_t index_number(const volatile void *index, size_t at)
 {
 	return __atomic_load_n((const volatile uint32_t *)index + at / 4,
 			       __ATOMIC_ACQUIRE);
+}
+
+void generation_extent(const struct store *s, struct generation_extent *e)
+{
+	unsigned char header[2 * INDEX_HEADER];
+	const volatile unsigned char *index = index_of(s);
+	uint16_t page;
+
+	memset(e, 0, sizeof(*e));
+	if (!index)
+		return;
+	for (size_t i = 0; i < sizeof(header); i++)
+		header[i] = index[i];
+	if (memcmp(header, header + INDEX_HEADER, INDEX_HEADER) != 0)
+		return;
+	memcpy(&e->frames, header + INDEX_FRAMES, sizeof(e->frames));
+	memcpy(&page, header + INDEX_PAGE_SIZE, sizeof(page));
+	memcpy(e->salts, header + INDEX_SALTS, SALTS);
+	e->page = page == 1 ? 65536 : page;
+}
+
+bool generation_holds(const struct store *s, const struct generation_extent *e,
+		      int64_t size)
+{
+	unsigned char salts[SALTS];
+	sqlite3_file *wal = NULL;
+
+	if (!e->frames)
+		return true;
+	if (size < WAL_HEADER + (int64_t)e->frames * (FRAME_HEADER + e->page))
+		return false;
+	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) ||
+	    !wal || !wal->pMethods ||
+	    wal->pMethods->xRead(wal, salts, SALTS, WAL_SALTS) != SQLITE_OK)
+		return true; /* a disk that fails is told of by what reads next */
+	return memcmp(salts, e->salts, SALTS) == 0;
 }
 
 /* SQLite raises the counter over the one that it has read page 1 with, which is not the

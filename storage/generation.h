@@ -39,6 +39,19 @@ void generation_open(struct generation *g, const char *wal_path);
 enum generation_of generation_judge(const struct generation *g, uint32_t changes);
 void generation_close(struct generation *g);
 
+/* How much of the WAL counts, by its index. */
+struct generation_extent {
+	uint32_t frames, page;
+	unsigned char salts[8];
+};
+
+/* Before the size of the WAL is looked at; no frames where that is not known. */
+void generation_extent(const struct store *s, struct generation_extent *e);
+/* Whether the WAL, `size` bytes long, still holds them: it was not cut off, nor another
+ * file copied into it. */
+bool generation_holds(const struct store *s, const struct generation_extent *e,
+		      int64_t size);
+
 /* Behind BEGIN IMMEDIATE: raises the change counter if the transaction may be the first
  * of a generation. */
 int generation_begin(struct store *s, struct fault *f);

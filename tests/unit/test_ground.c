@@ -359,6 +359,74 @@ static void test_written_over(void **state)
 	assert_same(p->path, backup); /* its own WAL was not applied */
 }
 
+static void test_cut_off(void **state)
+{
+	struct place *p = *state;
+	struct store *s = open_it(p);
+
+	add_many(s, &p->fault, 400);
+	assert_true(store_checkpoint(s, &p->fault) >= 0);
+	assert_int_equal(add(s, &p->fault), 0);
+	assert_int_equal(truncate(p->path, 8192), 0);
+	assert_lost(s, "was cut off");
+	store_close(s);
+}
+
+/* Smaller by VACUUM is not cut off. */
+static void test_vacuum(void **state)
+{
+	struct place *p = *state;
+	struct store *s = open_it(p), *beside = open_it(p);
+	struct stat before, after;
+
+	add_many(s, &p->fault, 2000);
+	assert_true(store_restart_wal(s, 1000, &p->fault));
+	assert_int_equal(stat(p->path, &before), 0);
+	assert_int_equal(store_exec(s, "DELETE FROM event", &p->fault), 0);
+	assert_int_equal(store_exec(s, "VACUUM", &p->fault), 0);
+	assert_true(store_restart_wal(s, 1000, &p->fault));
+	assert_int_equal(stat(p->path, &after), 0);
+	assert_true(after.st_size < before.st_size);
+	for (int i = 0; i < 10; i++) {
+		add_many(beside, &p->fault, 100);
+		add_many(s, &p->fault, 100);
+		assert_true(store_checkpoint(s, &p->fault) >= 0);
+	}
+	store_close(s);
+	store_close(beside);
+}
+
+static void test_log_cut_off(void **state)
+{
+	struct place *p = *state;
+	struct store *s = open_it(p);
+
+	add_many(s, &p->fault, 5);
+	assert_int_equal(truncate(p->wal, 0), 0);
+	assert_lost(s, "had its -wal cut off");
+	store_close(s);
+}
+
+/* The copy is longer than the log was. */
+static void test_log_written_over(void **state)
+{
+	struct place *p = *state;
+	char wal[160];
+	struct store *s;
+
+	crash(p, 50);
+	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
+	copy_over(p->wal, wal);
+	s = open_it(p);
+	assert_true(store_restart_wal(s, 1000, &p->fault));
+	add_many(s, &p->fault, 5);
+	copy_over(p->path, p->kept);
+	copy_over(wal, p->wal);
+	assert_lost(s, "cut off or written over");
+	store_close(s);
+	assert_same(p->path, p->kept); /* nothing of it was copied */
+}
+
 /* Between BEGIN and COMMIT: what is committed is in a file without a name. */
 static void test_removed_under_commit(void **state)
 {
@@ -447,6 +515,10 @@ int main(void)
 		STORY(test_wal_without_its_file),
 		STORY(test_removed),
 		STORY(test_written_over),
+		STORY(test_cut_off),
+		STORY(test_vacuum),
+		STORY(test_log_cut_off),
+		STORY(test_log_written_over),
 		STORY(test_removed_under_commit),
 		STORY(test_wal_removed),
 		STORY(test_replaced_before_it_is_opened_again),
