@@ -58,7 +58,8 @@ static int read_header(const struct store *s, struct header *h)
 {
 	unsigned char bytes[HEADER] = { 0 };
 	sqlite3_file *file = NULL;
-	int page, rc = sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	int page, rc = sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER,
+					    &file);
 
 	if (rc != SQLITE_OK || !file || !file->pMethods)
 		return rc ? rc : SQLITE_CANTOPEN;
