@@ -6,11 +6,13 @@
  * nobody looks, and a WAL applied to another database's file damages it.  So a
  * store remembers the device and inode of state.db, -wal and -shm, and looks at
  * them by their paths before each transaction and once more behind each COMMIT;
- * that a copy was written into the same file is seen by its header.
+ * that a copy was written into the same file is seen by its header, and that one was
+ * cut off, by its size.
  *
  * Each file of a state has a mark: 31 random bits in the header's application
  * id, made with the file, and another one in each backup.  state.lock keeps the
- * mark to whose file the WAL beside it belongs, noted while there was no WAL.
+ * mark to whose file the WAL beside it belongs, noted while there was no WAL.  Which
+ * contents of that file the WAL goes on from, it says itself: see generation.h.
  * Headers are read through SQLite's own descriptor, since opening and closing
  * state.db by hand would drop the locks of the process.
  */
@@ -36,6 +38,7 @@ struct ground {
 	dev_t dev; /* of all three; the inodes are 0 until they are noted */
 	ino_t db, wal, shm;
 	uint32_t mark, changes; /* as the header said last */
+	off_t size; /* of state.db when it was last seen whole */
 	char *wal_path, *shm_path;
 	bool lost; /* for good: this store writes and reads nothing more */
 	struct fault why;

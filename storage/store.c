@@ -2,6 +2,7 @@
 #include "storage/defend.h"
 #include "storage/durable.h"
 #include "storage/fault_vfs.h"
+#include "storage/generation.h"
 #include "storage/inside.h"
 #include "storage/restore.h"
 #include "storage/search.h"
@@ -374,10 +375,13 @@ int store_begin(struct store *s, bool write, struct fault *f)
 	rc = own_run(s, write ? OWN_BEGIN_WRITE : OWN_BEGIN_READ);
 	if (rc == SQLITE_OK && write)
 		kept_check(&s->kept, file_version(s));
-	if (rc == SQLITE_OK)
-		return 0;
-	leave(s);
-	return store_fault(s, rc, "begin", f);
+	if (rc != SQLITE_OK) {
+		leave(s);
+		return store_fault(s, rc, "begin", f);
+	}
+	if (write && generation_begin(s, f) < 0)
+		store_rollback(s);
+	return f->code;
 }
 
 static int commit_failed(struct store *s, int rc, struct fault *f)

@@ -201,6 +201,97 @@ static void test_wal_beside_an_older_copy(void **state)
 	assert_refused(p);
 }
 
+/* Copied in rest, before the log was last begun anew; whoever wrote then had it open all
+ * the time, so that nothing was noted. */
+static void test_wal_beside_a_copy_of_before(void **state)
+{
+	struct place *p = *state;
+	char wal[160], now[160];
+	struct store *s;
+
+	store_close(open_it(p));
+	copy_over(p->path, p->kept);
+	s = open_it(p);
+	for (int i = 0; i < 3; i++) {
+		add_many(s, &p->fault, 1);
+		assert_true(store_restart_wal(s, 1000, &p->fault));
+	}
+	add_many(s, &p->fault, 1);
+	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
+	snprintf(now, sizeof(now), "%s/now", p->dir);
+	copy_over(p->wal, wal);
+	copy_over(p->path, now);
+	store_close(s);
+	copy_over(wal, p->wal); /* as a crash leaves it */
+	copy_over(p->kept, p->path);
+	assert_refused(p);
+	assert_same(p->path, p->kept);
+	assert_same(p->wal, wal);
+	copy_over(now, p->path);
+	s = open_it(p);
+	assert_int_equal(count(s), 4);
+	store_close(s);
+}
+
+/* All contents of the file since its log began are those that it goes on from. */
+static void test_wal_copied_in_part(void **state)
+{
+	struct place *p = *state;
+	struct store *s = open_it(p), *beside = open_it(p), *reader = open_it(p);
+	char now[3][160], wal[160];
+
+	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
+	add_many(s, &p->fault, 2);
+	assert_true(store_restart_wal(s, 1000, &p->fault));
+	for (int i = 0; i < 3; i++) {
+		/* Enough that the file grows, and page 1 is written again. */
+		add_many(i & 1 ? beside : s, &p->fault, 100);
+		snprintf(now[i], sizeof(now[i]), "%s/now-%d", p->dir, i);
+		copy_over(p->path, now[i]);
+		/* A read keeps the log from beginning anew. */
+		store_rollback(reader);
+		assert_int_equal(store_begin(reader, false, &p->fault), 0);
+		assert_int_equal(count(reader), 102 + 100 * i);
+		assert_true(store_checkpoint(s, &p->fault) >= 0);
+	}
+	copy_over(p->wal, wal);
+	store_close(reader);
+	store_close(s);
+	store_close(beside);
+	for (int i = 0; i < 3; i++) {
+		copy_over(wal, p->wal);
+		copy_over(now[i], p->path);
+		s = open_it(p);
+		assert_int_equal(count(s), 302);
+		store_close(s);
+	}
+}
+
+/* Several write in turn, and open and close it, with a log that begins anew often. */
+static void test_many_generations(void **state)
+{
+	struct place *p = *state;
+	struct store *a = open_it(p);
+	int n = 0;
+
+	for (int i = 0; i < 40; i++) {
+		struct store *b = open_it(p);
+
+		add_many(i % 3 ? a : b, &p->fault, 1);
+		add_many(i % 2 ? a : b, &p->fault, 2);
+		n += 3;
+		if (i % 5 == 0)
+			assert_true(store_restart_wal(b, 1000, &p->fault) >= 0);
+		if (i % 7 == 0) {
+			store_close(a);
+			a = open_it(p);
+		}
+		store_close(b);
+	}
+	assert_int_equal(count(a), n);
+	store_close(a);
+}
+
 /* Versions before this noted nothing. */
 static void test_nothing_noted(void **state)
 {
@@ -272,6 +363,74 @@ static void test_written_over(void **state)
 	assert_lost(s, "was written over");
 	store_close(s);
 	assert_same(p->path, backup); /* its own WAL was not applied */
+}
+
+static void test_cut_off(void **state)
+{
+	struct place *p = *state;
+	struct store *s = open_it(p);
+
+	add_many(s, &p->fault, 400);
+	assert_true(store_checkpoint(s, &p->fault) >= 0);
+	assert_int_equal(add(s, &p->fault), 0);
+	assert_int_equal(truncate(p->path, 8192), 0);
+	assert_lost(s, "was cut off");
+	store_close(s);
+}
+
+/* Smaller by VACUUM is not cut off. */
+static void test_vacuum(void **state)
+{
+	struct place *p = *state;
+	struct store *s = open_it(p), *beside = open_it(p);
+	struct stat before, after;
+
+	add_many(s, &p->fault, 2000);
+	assert_true(store_restart_wal(s, 1000, &p->fault));
+	assert_int_equal(stat(p->path, &before), 0);
+	assert_int_equal(store_exec(s, "DELETE FROM event", &p->fault), 0);
+	assert_int_equal(store_exec(s, "VACUUM", &p->fault), 0);
+	assert_true(store_restart_wal(s, 1000, &p->fault));
+	assert_int_equal(stat(p->path, &after), 0);
+	assert_true(after.st_size < before.st_size);
+	for (int i = 0; i < 10; i++) {
+		add_many(beside, &p->fault, 100);
+		add_many(s, &p->fault, 100);
+		assert_true(store_checkpoint(s, &p->fault) >= 0);
+	}
+	store_close(s);
+	store_close(beside);
+}
+
+static void test_log_cut_off(void **state)
+{
+	struct place *p = *state;
+	struct store *s = open_it(p);
+
+	add_many(s, &p->fault, 5);
+	assert_int_equal(truncate(p->wal, 0), 0);
+	assert_lost(s, "had its -wal cut off");
+	store_close(s);
+}
+
+/* The copy is longer than the log was. */
+static void test_log_written_over(void **state)
+{
+	struct place *p = *state;
+	char wal[160];
+	struct store *s;
+
+	crash(p, 50);
+	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
+	copy_over(p->wal, wal);
+	s = open_it(p);
+	assert_true(store_restart_wal(s, 1000, &p->fault));
+	add_many(s, &p->fault, 5);
+	copy_over(p->path, p->kept);
+	copy_over(wal, p->wal);
+	assert_lost(s, "cut off or written over");
+	store_close(s);
+	assert_same(p->path, p->kept); /* nothing of it was copied */
 }
 
 /* Between BEGIN and COMMIT: what is committed is in a file without a name. */
@@ -355,10 +514,17 @@ int main(void)
 		STORY(test_own_wal),
 		STORY(test_wal_beside_a_backup),
 		STORY(test_wal_beside_an_older_copy),
+		STORY(test_wal_beside_a_copy_of_before),
+		STORY(test_wal_copied_in_part),
+		STORY(test_many_generations),
 		STORY(test_nothing_noted),
 		STORY(test_wal_without_its_file),
 		STORY(test_removed),
 		STORY(test_written_over),
+		STORY(test_cut_off),
+		STORY(test_vacuum),
+		STORY(test_log_cut_off),
+		STORY(test_log_written_over),
 		STORY(test_removed_under_commit),
 		STORY(test_wal_removed),
 		STORY(test_replaced_before_it_is_opened_again),
