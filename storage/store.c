@@ -379,9 +379,11 @@ int store_begin(struct store *s, bool write, struct fault *f)
 		leave(s);
 		return store_fault(s, rc, "begin", f);
 	}
-	if (write && generation_begin(s, f) < 0)
+	if (write && generation_begin(s, f) < 0) {
 		store_rollback(s);
-	return f->code;
+		return f->code;
+	}
+	return 0;
 }
 
 static int commit_failed(struct store *s, int rc, struct fault *f)
