@@ -119,7 +119,7 @@ static uint32_t index_number(const volatile void *index, size_t at)
 			       __ATOMIC_ACQUIRE);
 }
 
-void generation_extent(const struct store *s, struct generation_extent *e)
+static void generation_extent(const struct store *s, struct generation_extent *e)
 {
 	unsigned char header[2 * INDEX_HEADER];
 	const volatile unsigned char *index = index_of(s);
@@ -138,21 +138,44 @@ void generation_extent(const struct store *s, struct generation_extent *e)
 	e->page = page == 1 ? 65536 : page;
 }
 
-bool generation_holds(const struct store *s, const struct generation_extent *e,
-		      int64_t size)
+static bool same_salts(const struct generation_extent *a,
+		       const struct generation_extent *b)
+{
+	return memcmp(a->salts, b->salts, SALTS) == 0;
+}
+
+/* A file that was cut off has no last frame, or a hole there once it has grown again; one
+ * that another was copied into has there a frame with the salts of another generation. */
+static bool has_last_frame(const struct store *s, const struct generation_extent *e)
 {
 	unsigned char salts[SALTS];
 	sqlite3_file *wal = NULL;
+	sqlite3_int64 at;
+	int rc;
 
 	if (!e->frames)
 		return true;
-	if (size < WAL_HEADER + (int64_t)e->frames * (FRAME_HEADER + e->page))
-		return false;
 	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) ||
-	    !wal || !wal->pMethods ||
-	    wal->pMethods->xRead(wal, salts, SALTS, WAL_SALTS) != SQLITE_OK)
-		return true; /* a disk that fails is told of by what reads next */
-	return memcmp(salts, e->salts, SALTS) == 0;
+	    !wal || !wal->pMethods)
+		return true;
+	at = WAL_HEADER + (sqlite3_int64)(e->frames - 1) * (FRAME_HEADER + e->page);
+	rc = wal->pMethods->xRead(wal, salts, SALTS, at + FRAME_SALTS);
+	if (rc == SQLITE_IOERR_SHORT_READ)
+		return false;
+	/* A disk that fails is told of by what reads next. */
+	return rc != SQLITE_OK || memcmp(salts, e->salts, SALTS) == 0;
+}
+
+bool generation_holds(const struct store *s, struct generation_extent *before)
+{
+	struct generation_extent now;
+
+	generation_extent(s, &now);
+	if (before->frames < now.frames && same_salts(before, &now) &&
+	    !has_last_frame(s, before))
+		return false;
+	*before = now;
+	return has_last_frame(s, &now);
 }
 
 /* SQLite raises the counter over the one that it has read page 1 with, which is not the

@@ -39,18 +39,17 @@ void generation_open(struct generation *g, const char *wal_path);
 enum generation_of generation_judge(const struct generation *g, uint32_t changes);
 void generation_close(struct generation *g);
 
-/* How much of the WAL counts, by its index. */
+/* How much of the WAL counts, by its index; no frames where that is not known. */
 struct generation_extent {
 	uint32_t frames, page;
 	unsigned char salts[8];
 };
 
-/* Before the size of the WAL is looked at; no frames where that is not known. */
-void generation_extent(const struct store *s, struct generation_extent *e);
-/* Whether the WAL, `size` bytes long, still holds them: it was not cut off, nor another
- * file copied into it. */
-bool generation_holds(const struct store *s, const struct generation_extent *e,
-		      int64_t size);
+/* Whether the WAL that is open still holds all that counts: it was not cut off, nor was
+ * another file copied into it.  `before` is what counted at the last look, and becomes
+ * what counts now: a WAL that was cut off before the newest frames were written has a
+ * hole there.  Costs a short read, behind a commit two. */
+bool generation_holds(const struct store *s, struct generation_extent *before);
 
 /* Behind BEGIN IMMEDIATE: raises the change counter if the transaction may be the first
  * of a generation. */

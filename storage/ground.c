@@ -234,25 +234,20 @@ static const char *db_trouble(const struct store *s, off_t *size)
 	return access(s->dir, F_OK) ? "is gone with its folder" : "is gone";
 }
 
-static const char *look_at_log(const struct store *s)
-{
-	const struct ground *g = &s->ground;
-	struct generation_extent extent;
-	struct stat st = { 0 };
-	ino_t wal, shm;
+static const char log_is_cut[] = "had its -wal cut off or written over";
 
-	generation_extent(s, &extent);
-	wal = look_at(g->wal_path, &st) || st.st_dev != g->dev ? 0 : st.st_ino;
-	shm = inode_at(g->shm_path, g->dev);
+static const char *look_at_log(struct store *s)
+{
+	struct ground *g = &s->ground;
+	ino_t wal = inode_at(g->wal_path, g->dev), shm = inode_at(g->shm_path, g->dev);
+
 	if (wal == g->wal && shm == g->shm)
-		return generation_holds(s, &extent, st.st_size)
-			       ? NULL
-			       : "had its -wal cut off or written over";
+		return generation_holds(s, &g->extent) ? NULL : log_is_cut;
 	return wal && shm ? "has another -wal or -shm now" : "has lost its -wal or -shm";
 }
 
 /* A log that begins anew meanwhile is looked at again. */
-static const char *log_trouble(const struct store *s)
+static const char *log_trouble(struct store *s)
 {
 	const char *trouble = look_at_log(s);
 
@@ -364,21 +359,48 @@ int ground_check(struct store *s, enum ground_look look, struct fault *f)
 	return say_lost(g, f);
 }
 
+/* As log_trouble(), of the file that is open. */
+static bool log_holds(struct store *s)
+{
+	bool holds = generation_holds(s, &s->ground.extent);
+
+	for (int i = 1; !holds && i < LOOKS; i++) {
+		nanosleep(&look_pause, NULL);
+		holds = generation_holds(s, &s->ground.extent);
+	}
+	return holds;
+}
+
+int ground_kept(struct store *s, struct fault *f)
+{
+	struct ground *g = &s->ground;
+	const char *trouble = NULL;
+	off_t size;
+
+	if (!g->db || g->lost)
+		return say_lost(g, f);
+	trouble = db_trouble(s, &size);
+	if (!trouble && size < g->size)
+		trouble = header_trouble(s, size);
+	if (!trouble && !log_holds(s))
+		trouble = log_is_cut;
+	if (trouble)
+		lose(s, trouble);
+	return say_lost(g, f);
+}
+
 bool ground_owes(struct store *s)
 {
 	const struct ground *g = &s->ground;
-	struct generation_extent extent;
 	struct stat st;
 	off_t size;
 
 	if (!s->db || !g->db)
 		return false;
-	generation_extent(s, &extent);
 	if (look_at(g->wal_path, &st) == 0 &&
-	    (st.st_size == 0 || st.st_dev != g->dev || st.st_ino != g->wal ||
-	     !generation_holds(s, &extent, st.st_size)))
+	    (st.st_size == 0 || st.st_dev != g->dev || st.st_ino != g->wal))
 		return false;
-	return !db_trouble(s, &size) && !header_trouble(s, size);
+	return !db_trouble(s, &size) && !header_trouble(s, size) && log_holds(s);
 }
 
 void ground_release(struct ground *g)

@@ -414,9 +414,8 @@ int store_commit(struct store *s, struct fault *f)
 	leave(s);
 	if (wrote)
 		turn_ring(&s->turn);
-	/* Taken away under the COMMIT: nobody would find what is in it.  A WAL that was
-	 * is found by the next look: what it holds is not lost yet. */
-	return wrote ? ground_check(s, GROUND_PLACE, f) : 0;
+	/* Taken away under the COMMIT: nobody would find what is in it. */
+	return wrote ? ground_kept(s, f) : 0;
 }
 
 bool store_lost(struct store *s)
