@@ -23,6 +23,9 @@ enum {
 	LOOKS = 4, /* at a header that seems wrong: a page may be half written */
 };
 
+static const char file_is_cut[] = "was cut off",
+		  log_is_cut[] = "had its -wal cut off or written over";
+
 static const struct timespec look_pause = { .tv_nsec = 1000000 };
 
 int store_mark(sqlite3 *db, struct fault *f)
@@ -234,8 +237,6 @@ static const char *db_trouble(const struct store *s, off_t *size)
 	return access(s->dir, F_OK) ? "is gone with its folder" : "is gone";
 }
 
-static const char log_is_cut[] = "had its -wal cut off or written over";
-
 static const char *look_at_log(struct store *s)
 {
 	struct ground *g = &s->ground;
@@ -271,7 +272,7 @@ static const char *look_at_header(struct store *s, off_t size)
 	if (h.mark != g->mark || (int32_t)(h.changes - g->changes) < 0)
 		return "was written over";
 	if (size < g->size && size < h.size)
-		return "was cut off";
+		return file_is_cut;
 	g->changes = h.changes;
 	g->size = size;
 	return NULL;
@@ -307,16 +308,20 @@ static void rescue(struct store *s)
 
 static void lose(struct store *s, const char *trouble)
 {
+	const bool cut = trouble == file_is_cut || trouble == log_is_cut;
 	struct ground *g = &s->ground;
 
 	g->lost = true;
-	fault_set(&g->why, FAULT_UNAVAILABLE, "",
-		  "%.120s %s: it was moved, removed or replaced while it was in use",
-		  s->path, trouble);
-	fault_hint(&g->why,
-		   "nothing more is kept by who has it open: begin again with what is "
-		   "there now (`cadre up`), or bring it back first; backups are put in "
-		   "place by `cadre restore`");
+	fault_set(&g->why, FAULT_UNAVAILABLE, "", "%.120s %s%s while it was in use",
+		  s->path, trouble, cut ? "" : ": it was moved, removed or replaced");
+	fault_hint(
+		&g->why,
+		cut ? "nothing more is kept by who has it open, and what was kept lately "
+		      "may be gone: bring a backup back by `cadre restore FILE`, or begin "
+		      "again with what is left (`cadre doctor`, then `cadre up`)"
+		    : "nothing more is kept by who has it open: begin again with what is "
+		      "there now (`cadre up`), or bring it back first; backups are put in "
+		      "place by `cadre restore`");
 }
 
 static int say_lost(const struct ground *g, struct fault *f)
