@@ -95,6 +95,7 @@ static void test_log_cut_off(void **state)
 
 	add_many(s, &p->fault, 5);
 	assert_int_equal(truncate(p->wal, 0), 0);
+	assert_true(store_lost(s)); /* before anything is written */
 	assert_lost(s, "had its -wal cut off");
 	store_close(s);
 }
