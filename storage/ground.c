@@ -11,14 +11,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "storage/generation.h"
 #include "storage/inside.h"
 
 enum {
 	HEADER = 100, /* bytes of a database's header */
-	HEADER_CHANGES = 24, /* where its change counter is */
+	HEADER_PAGE_SIZE = 16, /* where the size of its pages is; 1: 65536 */
+	HEADER_CHANGES = 24, /* its change counter */
+	HEADER_PAGES = 28, /* how many pages it has */
 	HEADER_MARK = 68, /* and its application id */
 	LOOKS = 4, /* at a header that seems wrong: a page may be half written */
 };
+
+static const char file_is_cut[] = "was cut off",
+		  log_is_cut[] = "had its -wal cut off or written over";
+
+static const struct timespec look_pause = { .tv_nsec = 1000000 };
 
 int store_mark(sqlite3 *db, struct fault *f)
 {
@@ -48,19 +56,23 @@ static uint32_t number_at(const unsigned char *p)
 /* What a file says of itself; zeros when it is too short to. */
 struct header {
 	uint32_t mark, changes;
+	int64_t size; /* of the file, by the pages that it says it has */
 };
 
 static int read_header(const struct store *s, struct header *h)
 {
 	unsigned char bytes[HEADER] = { 0 };
 	sqlite3_file *file = NULL;
-	int rc = sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	int page, rc = sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER,
+					    &file);
 
 	if (rc != SQLITE_OK || !file || !file->pMethods)
 		return rc ? rc : SQLITE_CANTOPEN;
 	rc = file->pMethods->xRead(file, bytes, HEADER, 0);
 	h->mark = number_at(bytes + HEADER_MARK);
 	h->changes = number_at(bytes + HEADER_CHANGES);
+	page = bytes[HEADER_PAGE_SIZE] << 8 | bytes[HEADER_PAGE_SIZE + 1];
+	h->size = (int64_t)number_at(bytes + HEADER_PAGES) * (page == 1 ? 65536 : page);
 	return rc == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : rc;
 }
 
@@ -133,6 +145,27 @@ int ground_vacant(const struct store *s, struct fault *f)
 			  "state.db-wal and state.db-shm away");
 }
 
+/* A page 1 that is half written, and a WAL that begins anew meanwhile, are looked at
+ * again. */
+static bool wal_is_of_other(const struct store *s)
+{
+	enum generation_of found = GENERATION_UNKNOWN;
+	struct generation g;
+	struct header h;
+
+	for (int i = 0; i < LOOKS; i++) {
+		if (i)
+			nanosleep(&look_pause, NULL);
+		generation_open(&g, s->ground.wal_path);
+		found = read_header(s, &h) == SQLITE_OK ? generation_judge(&g, h.changes)
+							: GENERATION_UNKNOWN;
+		generation_close(&g);
+		if (found < GENERATION_OF_OTHER)
+			break;
+	}
+	return found == GENERATION_OF_OTHER;
+}
+
 int ground_admit(struct store *s, struct fault *f)
 {
 	struct header file, note = { 0 };
@@ -143,8 +176,9 @@ int ground_admit(struct store *s, struct fault *f)
 		return store_fault(s, rc, "open", f);
 	behind = (int32_t)(file.changes - note.changes) < 0;
 	if (!wal_is_empty(s))
-		return noted && (file.mark != note.mark || behind) ? refuse_wal(f, s->dir)
-								   : 0;
+		return (noted && (file.mark != note.mark || behind)) || wal_is_of_other(s)
+			       ? refuse_wal(f, s->dir)
+			       : 0;
 	/* Files of older versions have no mark, and nothing is noted of them. */
 	if (!file.mark ||
 	    (noted && file.mark == note.mark && file.changes == note.changes))
@@ -183,50 +217,78 @@ int ground_note(struct store *s, struct fault *f)
 	g->shm = inode_at(g->shm_path, g->dev);
 	g->mark = h.mark;
 	g->changes = h.changes;
+	g->size = st.st_size;
 	return 0;
 }
 
-static const char *db_trouble(const struct store *s)
+static const char *db_trouble(const struct store *s, off_t *size)
 {
 	const struct ground *g = &s->ground;
 	struct stat st;
 
-	if (look_at(s->path, &st) == 0)
+	*size = 0;
+	if (look_at(s->path, &st) == 0) {
+		*size = st.st_size;
 		return st.st_dev == g->dev && st.st_ino == g->db ? NULL
 								 : "is another file now";
+	}
 	if (errno != ENOENT && errno != ENOTDIR)
 		return "cannot be reached any more";
 	return access(s->dir, F_OK) ? "is gone with its folder" : "is gone";
 }
 
-static const char *log_trouble(const struct store *s)
+static const char *look_at_log(struct store *s)
 {
-	const struct ground *g = &s->ground;
+	struct ground *g = &s->ground;
 	ino_t wal = inode_at(g->wal_path, g->dev), shm = inode_at(g->shm_path, g->dev);
 
 	if (wal == g->wal && shm == g->shm)
-		return NULL;
+		return generation_holds(s, &g->extent) ? NULL : log_is_cut;
 	return wal && shm ? "has another -wal or -shm now" : "has lost its -wal or -shm";
 }
 
-/* A copy that was written into the file has another mark, or is an older one. */
-static bool header_holds(struct store *s)
+/* A log that begins anew meanwhile is looked at again. */
+static const char *log_trouble(struct store *s)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
+	const char *trouble = look_at_log(s);
+
+	for (int i = 1; trouble && i < LOOKS; i++) {
+		nanosleep(&look_pause, NULL);
+		trouble = look_at_log(s);
+	}
+	return trouble;
+}
+
+/* A copy that was written into the file has another mark, or is an older one.  VACUUM
+ * makes a file smaller, and its header says so; a checkpoint may write the header before
+ * the file has grown, but makes it no smaller than it was. */
+static const char *look_at_header(struct store *s, off_t size)
+{
 	struct ground *g = &s->ground;
 	struct header h;
 
-	for (int i = 0; i < LOOKS; i++) {
-		if (i)
-			nanosleep(&pause, NULL);
-		if (read_header(s, &h) != SQLITE_OK)
-			return true; /* a disk that fails is told of by what reads next */
-		if (h.mark == g->mark && (int32_t)(h.changes - g->changes) >= 0) {
-			g->changes = h.changes;
-			return true;
-		}
+	if (read_header(s, &h) != SQLITE_OK)
+		return NULL; /* a disk that fails is told of by what reads next */
+	if (h.mark != g->mark || (int32_t)(h.changes - g->changes) < 0)
+		return "was written over";
+	if (size < g->size && size < h.size)
+		return file_is_cut;
+	g->changes = h.changes;
+	g->size = size;
+	return NULL;
+}
+
+/* `size` is that of state.db, seen before. */
+static const char *header_trouble(struct store *s, off_t size)
+{
+	const char *trouble = look_at_header(s, size);
+
+	for (int i = 1; trouble && i < LOOKS; i++) {
+		nanosleep(&look_pause, NULL);
+		if (!(trouble = db_trouble(s, &size)))
+			trouble = look_at_header(s, size);
 	}
-	return false;
+	return trouble;
 }
 
 /* A WAL that was unlinked is still open here.  As long as nobody has made another one,
@@ -234,10 +296,11 @@ static bool header_holds(struct store *s)
 static void rescue(struct store *s)
 {
 	struct fault f = { 0 };
+	off_t size;
 
 	if (!s->db || turn_lock(&s->turn, TURN_OPEN, true, &f) < 0)
 		return;
-	if (!inode_at(s->ground.wal_path, s->ground.dev) && !db_trouble(s))
+	if (!inode_at(s->ground.wal_path, s->ground.dev) && !db_trouble(s, &size))
 		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_FULL, NULL,
 					  NULL);
 	turn_unlock(&s->turn, TURN_OPEN);
@@ -245,16 +308,20 @@ static void rescue(struct store *s)
 
 static void lose(struct store *s, const char *trouble)
 {
+	const bool cut = trouble == file_is_cut || trouble == log_is_cut;
 	struct ground *g = &s->ground;
 
 	g->lost = true;
-	fault_set(&g->why, FAULT_UNAVAILABLE, "",
-		  "%.120s %s: it was moved, removed or replaced while it was in use",
-		  s->path, trouble);
-	fault_hint(&g->why,
-		   "nothing more is kept by who has it open: begin again with what is "
-		   "there now (`cadre up`), or bring it back first; backups are put in "
-		   "place by `cadre restore`");
+	fault_set(&g->why, FAULT_UNAVAILABLE, "", "%.120s %s%s while it was in use",
+		  s->path, trouble, cut ? "" : ": it was moved, removed or replaced");
+	fault_hint(
+		&g->why,
+		cut ? "nothing more is kept by who has it open, and what was kept lately "
+		      "may be gone: bring a backup back by `cadre restore FILE`, or begin "
+		      "again with what is left (`cadre doctor`, then `cadre up`)"
+		    : "nothing more is kept by who has it open: begin again with what is "
+		      "there now (`cadre up`), or bring it back first; backups are put in "
+		      "place by `cadre restore`");
 }
 
 static int say_lost(const struct ground *g, struct fault *f)
@@ -267,9 +334,13 @@ static int say_lost(const struct ground *g, struct fault *f)
 int ground_again(struct store *s, struct fault *f)
 {
 	struct ground *g = &s->ground;
+	const char *trouble = NULL;
+	off_t size;
 
-	if (g->db && !g->lost && !header_holds(s))
-		lose(s, "was written over");
+	if (g->db && !g->lost && !(trouble = db_trouble(s, &size)))
+		trouble = header_trouble(s, size);
+	if (trouble)
+		lose(s, trouble);
 	return say_lost(g, f);
 }
 
@@ -277,13 +348,15 @@ int ground_check(struct store *s, enum ground_look look, struct fault *f)
 {
 	struct ground *g = &s->ground;
 	const char *trouble = NULL;
+	off_t size;
 
 	if (!g->db)
 		return 0;
-	if (!g->lost && (trouble = db_trouble(s)))
+	if (!g->lost && (trouble = db_trouble(s, &size)))
 		lose(s, trouble);
-	if (!g->lost && s->db && look >= GROUND_READ && !header_holds(s))
-		lose(s, "was written over");
+	if (!g->lost && s->db && look >= GROUND_READ &&
+	    (trouble = header_trouble(s, size)))
+		lose(s, trouble);
 	if (!g->lost && s->db && look >= GROUND_WRITE && (trouble = log_trouble(s))) {
 		rescue(s);
 		lose(s, trouble);
@@ -291,18 +364,48 @@ int ground_check(struct store *s, enum ground_look look, struct fault *f)
 	return say_lost(g, f);
 }
 
+/* As log_trouble(), of the file that is open. */
+static bool log_holds(struct store *s)
+{
+	bool holds = generation_holds(s, &s->ground.extent);
+
+	for (int i = 1; !holds && i < LOOKS; i++) {
+		nanosleep(&look_pause, NULL);
+		holds = generation_holds(s, &s->ground.extent);
+	}
+	return holds;
+}
+
+int ground_kept(struct store *s, struct fault *f)
+{
+	struct ground *g = &s->ground;
+	const char *trouble = NULL;
+	off_t size;
+
+	if (!g->db || g->lost)
+		return say_lost(g, f);
+	trouble = db_trouble(s, &size);
+	if (!trouble && size < g->size)
+		trouble = header_trouble(s, size);
+	if (!trouble && !log_holds(s))
+		trouble = log_is_cut;
+	if (trouble)
+		lose(s, trouble);
+	return say_lost(g, f);
+}
+
 bool ground_owes(struct store *s)
 {
 	const struct ground *g = &s->ground;
 	struct stat st;
-	bool gone;
+	off_t size;
 
 	if (!s->db || !g->db)
 		return false;
-	gone = look_at(g->wal_path, &st) != 0;
-	if (!gone && (st.st_size == 0 || st.st_dev != g->dev || st.st_ino != g->wal))
+	if (look_at(g->wal_path, &st) == 0 &&
+	    (st.st_size == 0 || st.st_dev != g->dev || st.st_ino != g->wal))
 		return false;
-	return !db_trouble(s) && header_holds(s);
+	return !db_trouble(s, &size) && !header_trouble(s, size) && log_holds(s);
 }
 
 void ground_release(struct ground *g)

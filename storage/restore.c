@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -214,14 +215,17 @@ static int write_file(int dir, const char *name, const void *bytes, size_t n,
 static int copy_secret(int stage, const char *from, struct fault *f)
 {
 	char bytes[33];
-	int fd = open(from, O_RDONLY | O_CLOEXEC);
+	int fd = from ? open(from, O_RDONLY | O_CLOEXEC) : -1;
 	ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
 
+	if (!from)
+		n = getrandom(bytes, 32, 0);
 	if (fd >= 0)
 		close(fd);
 	if (n != 32)
 		return fault_set(f, FAULT_INVALID, "/file",
-				 "%.150s has %zd bytes instead of 32", from, n);
+				 "%.150s has %zd bytes instead of 32",
+				 from ? from : "a new secret", n);
 	return write_file(stage, "secret", bytes, 32, f);
 }
 

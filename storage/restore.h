@@ -36,7 +36,8 @@ int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 /* Removes what is staged. */
 void restore_unstage(const char *dir);
 
-/* Puts what is staged, closed by now, in place, with a copy of `secret`.  `aside` gets the
+/* Puts what is staged, closed by now, in place, with a copy of `secret`, or a new
+ * one if that is NULL.  `aside` gets the
  * folder that the former files are in.  Refused with the names of the processes that
  * have the state open. */
 int restore_commit(const char *dir, const char *secret, char *aside, size_t room,

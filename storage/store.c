@@ -2,6 +2,7 @@
 #include "storage/defend.h"
 #include "storage/durable.h"
 #include "storage/fault_vfs.h"
+#include "storage/generation.h"
 #include "storage/inside.h"
 #include "storage/restore.h"
 #include "storage/search.h"
@@ -374,10 +375,15 @@ int store_begin(struct store *s, bool write, struct fault *f)
 	rc = own_run(s, write ? OWN_BEGIN_WRITE : OWN_BEGIN_READ);
 	if (rc == SQLITE_OK && write)
 		kept_check(&s->kept, file_version(s));
-	if (rc == SQLITE_OK)
-		return 0;
-	leave(s);
-	return store_fault(s, rc, "begin", f);
+	if (rc != SQLITE_OK) {
+		leave(s);
+		return store_fault(s, rc, "begin", f);
+	}
+	if (write && generation_begin(s, f) < 0) {
+		store_rollback(s);
+		return f->code;
+	}
+	return 0;
 }
 
 static int commit_failed(struct store *s, int rc, struct fault *f)
@@ -408,9 +414,8 @@ int store_commit(struct store *s, struct fault *f)
 	leave(s);
 	if (wrote)
 		turn_ring(&s->turn);
-	/* Taken away under the COMMIT: nobody would find what is in it.  A WAL that was
-	 * is found by the next look: what it holds is not lost yet. */
-	return wrote ? ground_check(s, GROUND_PLACE, f) : 0;
+	/* Taken away under the COMMIT: nobody would find what is in it. */
+	return wrote ? ground_kept(s, f) : 0;
 }
 
 bool store_lost(struct store *s)

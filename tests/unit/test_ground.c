@@ -11,118 +11,8 @@
 
 #include <cmocka.h>
 
-#include "storage/inside.h"
 #include "storage/restore.h"
-#include "tests/lib/folder.h"
-
-struct place {
-	char dir[96], path[128], wal[128], kept[128];
-	struct fault fault;
-};
-
-static int make(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-	const char *temp = getenv("TMPDIR");
-
-	snprintf(p->dir, sizeof(p->dir), "%s/ground.XXXXXX", temp ? temp : "/tmp");
-	assert_non_null(mkdtemp(p->dir));
-	snprintf(p->path, sizeof(p->path), "%s/state.db", p->dir);
-	snprintf(p->wal, sizeof(p->wal), "%s/state.db-wal", p->dir);
-	snprintf(p->kept, sizeof(p->kept), "%s/kept", p->dir);
-	*state = p;
-	return 0;
-}
-
-static int clear(void **state)
-{
-	struct place *p = *state;
-
-	folder_remove(p->dir);
-	free(p);
-	return 0;
-}
-
-static struct store *open_it(struct place *p)
-{
-	struct store *s = NULL;
-
-	assert_int_equal(store_open(&s, p->dir, STORE_CREATE, NULL, &p->fault), 0);
-	return s;
-}
-
-static int add(struct store *s, struct fault *f)
-{
-	const struct sql_event_add_in event = { .now = 1, .kind = 120 };
-
-	if (store_begin(s, true, f) < 0)
-		return f->code;
-	assert_true(store_run(s, sql_event_add, &event, f) >= 0);
-	return store_commit(s, f);
-}
-
-static void add_many(struct store *s, struct fault *f, int n)
-{
-	for (int i = 0; i < n; i++)
-		assert_int_equal(add(s, f), 0);
-}
-
-static int64_t count(struct store *s)
-{
-	struct fault f = { 0 };
-
-	return store_number(s, "SELECT count(*) FROM event", &f);
-}
-
-/* A process that ends without closing leaves its WAL. */
-static void crash(struct place *p, int n)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (pid == 0) {
-		add_many(open_it(p), &p->fault, n);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	assert_int_equal(access(p->wal, F_OK), 0);
-}
-
-static size_t read_all(const char *path, char *data, size_t room)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t n = fd < 0 ? -1 : read(fd, data, room);
-
-	close(fd);
-	assert_true(n >= 0 && (size_t)n < room);
-	return (size_t)n;
-}
-
-enum { ROOM = 4 << 20 };
-
-/* As `cp` does it: into the file that is there. */
-static void copy_over(const char *from, const char *to)
-{
-	char *data = malloc(ROOM);
-	size_t n = read_all(from, data, ROOM);
-	int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	assert_int_equal(write(fd, data, n), n);
-	close(fd);
-	free(data);
-}
-
-static void assert_same(const char *a, const char *b)
-{
-	char *x = malloc(ROOM), *y = malloc(ROOM);
-	size_t n = read_all(a, x, ROOM);
-
-	assert_int_equal(read_all(b, y, ROOM), n);
-	assert_memory_equal(x, y, n);
-	free(x);
-	free(y);
-}
+#include "tests/unit/test_ground/place.h"
 
 static void assert_refused(struct place *p)
 {
@@ -201,6 +91,97 @@ static void test_wal_beside_an_older_copy(void **state)
 	assert_refused(p);
 }
 
+/* Copied in rest, before the log was last begun anew; whoever wrote then had it open all
+ * the time, so that nothing was noted. */
+static void test_wal_beside_a_copy_of_before(void **state)
+{
+	struct place *p = *state;
+	char wal[160], now[160];
+	struct store *s;
+
+	store_close(open_it(p));
+	copy_over(p->path, p->kept);
+	s = open_it(p);
+	for (int i = 0; i < 3; i++) {
+		add_many(s, &p->fault, 1);
+		assert_true(store_restart_wal(s, 1000, &p->fault));
+	}
+	add_many(s, &p->fault, 1);
+	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
+	snprintf(now, sizeof(now), "%s/now", p->dir);
+	copy_over(p->wal, wal);
+	copy_over(p->path, now);
+	store_close(s);
+	copy_over(wal, p->wal); /* as a crash leaves it */
+	copy_over(p->kept, p->path);
+	assert_refused(p);
+	assert_same(p->path, p->kept);
+	assert_same(p->wal, wal);
+	copy_over(now, p->path);
+	s = open_it(p);
+	assert_int_equal(count(s), 4);
+	store_close(s);
+}
+
+/* All contents of the file since its log began are those that it goes on from. */
+static void test_wal_copied_in_part(void **state)
+{
+	struct place *p = *state;
+	struct store *s = open_it(p), *beside = open_it(p), *reader = open_it(p);
+	char now[3][160], wal[160];
+
+	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
+	add_many(s, &p->fault, 2);
+	assert_true(store_restart_wal(s, 1000, &p->fault));
+	for (int i = 0; i < 3; i++) {
+		/* Enough that the file grows, and page 1 is written again. */
+		add_many(i & 1 ? beside : s, &p->fault, 100);
+		snprintf(now[i], sizeof(now[i]), "%s/now-%d", p->dir, i);
+		copy_over(p->path, now[i]);
+		/* A read keeps the log from beginning anew. */
+		store_rollback(reader);
+		assert_int_equal(store_begin(reader, false, &p->fault), 0);
+		assert_int_equal(count(reader), 102 + 100 * i);
+		assert_true(store_checkpoint(s, &p->fault) >= 0);
+	}
+	copy_over(p->wal, wal);
+	store_close(reader);
+	store_close(s);
+	store_close(beside);
+	for (int i = 0; i < 3; i++) {
+		copy_over(wal, p->wal);
+		copy_over(now[i], p->path);
+		s = open_it(p);
+		assert_int_equal(count(s), 302);
+		store_close(s);
+	}
+}
+
+/* Several write in turn, and open and close it, with a log that begins anew often. */
+static void test_many_generations(void **state)
+{
+	struct place *p = *state;
+	struct store *a = open_it(p);
+	int n = 0;
+
+	for (int i = 0; i < 40; i++) {
+		struct store *b = open_it(p);
+
+		add_many(i % 3 ? a : b, &p->fault, 1);
+		add_many(i % 2 ? a : b, &p->fault, 2);
+		n += 3;
+		if (i % 5 == 0)
+			assert_true(store_restart_wal(b, 1000, &p->fault) >= 0);
+		if (i % 7 == 0) {
+			store_close(a);
+			a = open_it(p);
+		}
+		store_close(b);
+	}
+	assert_int_equal(count(a), n);
+	store_close(a);
+}
+
 /* Versions before this noted nothing. */
 static void test_nothing_noted(void **state)
 {
@@ -231,95 +212,7 @@ static void test_wal_without_its_file(void **state)
 	store_close(s);
 }
 
-/* --- under an open store ---------------------------------------------------------- */
-
-static void assert_lost(struct store *s, const char *what)
-{
-	struct fault f = { 0 };
-
-	assert_int_equal(add(s, &f), FAULT_UNAVAILABLE);
-	assert_non_null(strstr(f.text, what));
-	assert_int_equal(store_begin(s, false, &(struct fault){ 0 }), FAULT_UNAVAILABLE);
-	assert_int_equal(store_checkpoint(s, &(struct fault){ 0 }), FAULT_UNAVAILABLE);
-	assert_int_equal(store_restart_wal(s, 10, &(struct fault){ 0 }),
-			 FAULT_UNAVAILABLE);
-	assert_true(store_lost(s));
-}
-
-static void test_removed(void **state)
-{
-	struct place *p = *state;
-	struct store *s = open_it(p);
-
-	add_many(s, &p->fault, 1);
-	assert_false(store_lost(s));
-	assert_int_equal(unlink(p->path), 0);
-	assert_lost(s, "is gone");
-	store_close(s);
-	assert_int_equal(access(p->wal, F_OK), 0);
-}
-
-static void test_written_over(void **state)
-{
-	struct place *p = *state;
-	char backup[160];
-	struct store *s = open_it(p);
-
-	snprintf(backup, sizeof(backup), "%s/backup", p->dir);
-	add_many(s, &p->fault, 3);
-	assert_int_equal(store_backup(s, backup, &p->fault), 0);
-	copy_over(backup, p->path);
-	assert_lost(s, "was written over");
-	store_close(s);
-	assert_same(p->path, backup); /* its own WAL was not applied */
-}
-
-/* Between BEGIN and COMMIT: what is committed is in a file without a name. */
-static void test_removed_under_commit(void **state)
-{
-	const struct sql_event_add_in event = { .now = 1, .kind = 120 };
-	struct place *p = *state;
-	struct store *s = open_it(p);
-
-	assert_int_equal(store_begin(s, true, &p->fault), 0);
-	assert_true(store_run(s, sql_event_add, &event, &p->fault) >= 0);
-	assert_int_equal(rename(p->path, p->kept), 0);
-	assert_int_equal(store_commit(s, &p->fault), FAULT_UNAVAILABLE);
-	store_close(s);
-}
-
-static void test_wal_removed(void **state)
-{
-	struct place *p = *state;
-	struct store *s = open_it(p), *beside = open_it(p);
-
-	add_many(s, &p->fault, 5);
-	assert_int_equal(unlink(p->wal), 0);
-	assert_lost(s, "has lost its -wal");
-	store_close(s);
-	store_close(beside);
-	s = open_it(p);
-	assert_int_equal(count(s), 5);
-	store_close(s);
-}
-
-/* A connection that failed is not opened again on another file. */
-static void test_replaced_before_it_is_opened_again(void **state)
-{
-	struct place *p = *state;
-	char backup[160];
-	struct store *s = open_it(p);
-
-	snprintf(backup, sizeof(backup), "%s/backup", p->dir);
-	assert_int_equal(store_backup(s, backup, &p->fault), 0);
-	assert_int_equal(store_begin(s, true, &p->fault), 0);
-	assert_int_equal(rename(backup, p->path), 0);
-	store_fail(s, 1, SQLITE_IOERR);
-	assert_int_equal(store_commit(s, &p->fault), FAULT_UNAVAILABLE);
-	store_fail(s, 0, 0);
-	assert_lost(s, "is another file now");
-	store_close(s);
-}
+/* --- a restore ---------------------------------------------------------------------- */
 
 /* Writes to a staged state that are still in its log are not thrown away. */
 static void test_staged_log(void **state)
@@ -347,7 +240,7 @@ static void test_staged_log(void **state)
 	store_close(open_it(p));
 }
 
-#define STORY(name) cmocka_unit_test_setup_teardown(name, make, clear)
+#define STORY(name) cmocka_unit_test_setup_teardown(name, place_make, place_clear)
 
 int main(void)
 {
@@ -355,15 +248,13 @@ int main(void)
 		STORY(test_own_wal),
 		STORY(test_wal_beside_a_backup),
 		STORY(test_wal_beside_an_older_copy),
+		STORY(test_wal_beside_a_copy_of_before),
+		STORY(test_wal_copied_in_part),
+		STORY(test_many_generations),
 		STORY(test_nothing_noted),
 		STORY(test_wal_without_its_file),
-		STORY(test_removed),
-		STORY(test_written_over),
-		STORY(test_removed_under_commit),
-		STORY(test_wal_removed),
-		STORY(test_replaced_before_it_is_opened_again),
 		STORY(test_staged_log),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL) + run_open_tests();
 }

@@ -47,26 +47,6 @@ static int read_args(struct restore *r, int argc, char **argv)
 	return r->file ? 0 : cli_usage(r->cli, "`restore` needs the file of a backup");
 }
 
-/* The state that is here, else the place where `init` makes one. */
-static int find_state(struct restore *r, struct fault *f)
-{
-	struct cli *cli = r->cli;
-	struct fault none = { 0 };
-
-	if (cli_folder(cli, false, &none) < 0) {
-		if (none.code != FAULT_NOT_FOUND) {
-			*f = none;
-			return f->code;
-		}
-		if (!cli->home.gone &&
-		    (home_init(&cli->home, cli->dir, cli->flags, f) < 0 ||
-		     cli_outside(cli, f) < 0))
-			return f->code;
-	}
-	r->had = lost_has_state(cli->home.dir);
-	return users_may_write(cli->home.dir, f);
-}
-
 static int find_file(struct restore *r, struct fault *f)
 {
 	char own[4200];
@@ -98,10 +78,14 @@ static int find_secret(struct restore *r, struct fault *f)
 	snprintf(slash, sizeof(r->secret) - (size_t)(slash - r->secret), "/secret");
 	if (stat(r->secret, &st) == 0)
 		return 0;
+	r->secret[0] = 0;
+	if (r->any_secret) /* a new one is made */
+		return 0;
 	fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s.secret is not there", r->file);
 	return fault_hint(
 		f, "without it tokens are void; if the backup is of the state that "
-		   "is here, copy its `secret` there under that name");
+		   "is here, copy its `secret` there under that name; where it is lost, "
+		   "--any-secret makes a new one, and agents are registered anew");
 }
 
 static int confirm(struct restore *r, struct fault *f)
@@ -132,11 +116,13 @@ static int check_secret(struct restore *r, struct store *store, struct fault *f)
 {
 	uint8_t secret[32];
 	struct secret_fit fit;
-	int fd = open(r->secret, O_RDONLY | O_CLOEXEC);
+	int fd = !r->secret[0] ? -1 : open(r->secret, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, secret, sizeof(secret));
 
 	if (fd >= 0)
 		close(fd);
+	if (!r->secret[0])
+		return 0;
 	if (n != sizeof(secret))
 		return fault_set(f, FAULT_INVALID, "/file", "%.150s holds no secret",
 				 r->secret);
@@ -148,6 +134,49 @@ static int check_secret(struct restore *r, struct store *store, struct fault *f)
 	return fault_hint(f,
 			  "put the one that belongs to it there; where that is lost, "
 			  "--any-secret takes this one, and agents are registered anew");
+}
+
+/* Before a state is made for it: a backup that cannot be restored leaves nothing. */
+static int check_first(struct restore *r, struct fault *f)
+{
+	const char *temp = getenv("TMPDIR");
+	char dir[4096], stage[4200];
+	struct store *store = NULL;
+
+	if (find_file(r, f) < 0 || find_secret(r, f) < 0 || restore_check(r->path, f) < 0)
+		return f->code;
+	snprintf(dir, sizeof(dir), "%s/cadre-restore-XXXXXX", temp ? temp : "/tmp");
+	if (!mkdtemp(dir))
+		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot make %.150s: %s", dir,
+				 strerror(errno));
+	if (restore_stage(dir, r->path, stage, sizeof(stage), f) == 0 &&
+	    store_open(&store, stage, 0, NULL, f) == 0)
+		check_secret(r, store, f);
+	store_close(store);
+	restore_unstage(dir);
+	rmdir(dir);
+	return f->code;
+}
+
+/* The state that is here, else the place where `init` makes one. */
+static int find_state(struct restore *r, struct fault *f)
+{
+	struct cli *cli = r->cli;
+	struct fault none = { 0 };
+
+	if (cli_folder(cli, false, &none) < 0) {
+		if (none.code != FAULT_NOT_FOUND) {
+			*f = none;
+			return f->code;
+		}
+		if (!cli->home.gone &&
+		    (check_first(r, f) < 0 ||
+		     home_init(&cli->home, cli->dir, cli->flags, f) < 0 ||
+		     cli_outside(cli, f) < 0))
+			return f->code;
+	}
+	r->had = lost_has_state(cli->home.dir);
+	return users_may_write(cli->home.dir, f);
 }
 
 /* In the staged state, so that all of it counts at once: another incarnation, and an end
@@ -186,7 +215,8 @@ static int commit(struct restore *r, struct fault *f)
 	if (dir < 0)
 		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
 	if (state_id_expect(dir, "restore.tmp/state.db", f) == 0 &&
-	    restore_commit(path, r->secret, r->aside, sizeof(r->aside), f) == 0)
+	    restore_commit(path, r->secret[0] ? r->secret : NULL, r->aside,
+			   sizeof(r->aside), f) == 0)
 		state_id_settle(dir, f);
 	close(dir);
 	return f->code;

@@ -1,0 +1,58 @@
+/*
+ * generation - from which contents of state.db a WAL goes on.
+ *
+ * A WAL whose frames have all been copied into the file begins anew from its start,
+ * with other salts: its next generation.  Frames mean something only over the contents
+ * that the file had then.  So the first transaction of each generation writes page 1,
+ * with the file's change counter raised: a file with the counter before is the one
+ * that the WAL goes on from, one with the counter of any page 1 in the WAL is the same
+ * with some frames copied into it already, and any other file is another one.
+ *
+ * The formats of the WAL and of its index in shared memory are those of
+ * "WAL-mode File Format" in SQLite's documentation.
+ */
+#ifndef GENERATION_H
+#define GENERATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/fault.h"
+
+struct store;
+
+struct generation {
+	int fd; /* of the WAL, or -1 */
+	unsigned char header[32];
+};
+
+enum generation_of {
+	GENERATION_UNKNOWN, /* it holds no page 1, or no frame at all */
+	GENERATION_OF_FILE,
+	GENERATION_OF_OTHER,
+	GENERATION_GONE, /* another one has begun meanwhile: look again */
+};
+
+/* Opens the WAL, before the change counter of its file is read. */
+void generation_open(struct generation *g, const char *wal_path);
+/* Whether it is of a file whose change counter is `changes`. */
+enum generation_of generation_judge(const struct generation *g, uint32_t changes);
+void generation_close(struct generation *g);
+
+/* How much of the WAL counts, by its index; no frames where that is not known. */
+struct generation_extent {
+	uint32_t frames, page;
+	unsigned char salts[8];
+};
+
+/* Whether the WAL that is open still holds all that counts: it was not cut off, nor was
+ * another file copied into it.  `before` is what counted at the last look, and becomes
+ * what counts now: a WAL that was cut off before the newest frames were written has a
+ * hole there.  Costs a short read, behind a commit two. */
+bool generation_holds(const struct store *s, struct generation_extent *before);
+
+/* Behind BEGIN IMMEDIATE: raises the change counter if the transaction may be the first
+ * of a generation. */
+int generation_begin(struct store *s, struct fault *f);
+
+#endif
