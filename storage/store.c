@@ -132,6 +132,9 @@ static int count_frames(void *store, sqlite3 *db, const char *schema, int frames
 
 	(void)db;
 	(void)schema;
+	/* Fewer than before: the WAL has started anew, and nothing of it is copied. */
+	if (frames < s->frames)
+		s->copied = 0;
 	s->frames = frames;
 	return SQLITE_OK;
 }
@@ -495,8 +498,7 @@ int store_checkpoint(struct store *s, struct fault *f)
 
 int64_t store_wal_frames(const struct store *s)
 {
-	/* Fewer than were copied: the WAL has started anew since. */
-	return s->frames < s->copied ? s->frames : s->frames - s->copied;
+	return s->frames - s->copied;
 }
 
 int64_t store_wal_length(const struct store *s)
