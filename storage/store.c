@@ -275,7 +275,7 @@ static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
 	if (!s)
 		abort();
 	s->flags = flags;
-	s->turn = (struct turn){ -1, -1 };
+	s->turn = (struct turn){ .lock = -1, .bell = -1 };
 	s->dir = strdup(dir ? dir : "");
 	if (vfs)
 		s->vfs = strdup(vfs);
