@@ -136,8 +136,8 @@ skipped_of() {
 	' "$1"
 }
 
-# The stories of VMs wait for VMs most of the time: with a second core they run beside
-# the others.  No two tests share anything but what was built before.
+# The stories of VMs wait for VMs most of the time, and a soak for its next call: with a
+# second core they run beside the others.  No two tests share anything but what was built before.
 beside() { # COMMAND...
 	[ "$(nproc)" -gt 1 ] || { "$@"; return; }
 	(trap - EXIT INT TERM; "$@") &
@@ -209,10 +209,15 @@ vm_stories() {
 		esac
 	done
 }
-if any $(for story in $(list tests/vm/*.sh); do echo "vm/$(basename "$story" .sh)"; done); then
+# A short soak judges what is counted, no times: other tests run beside it.
+slow_ones() {
+	vm_stories
+	program soak 200 test 60 counts
+}
+if any soak $(for story in $(list tests/vm/*.sh); do echo "vm/$(basename "$story" .sh)"; done); then
 	build '' all # the guest's program in an image is the release's
 	build test tests
-	beside vm_stories
+	beside slow_ones
 fi
 
 for lint in $(list tools/lint/*); do
@@ -234,7 +239,7 @@ program power 200 test 6 --fs=ext4
 for source in $(list tests/*.c); do
 	base=$(basename "$source" .c)
 	case $base in
-	run_op | sim | crash | power | race | soak) ;; # above, below, or a target of its own
+	run_op | sim | crash | power | race | soak) ;; # above or below
 	*) program "$base" 300 asan ;;
 	esac
 done
