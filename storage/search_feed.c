@@ -343,7 +343,8 @@ static int feed_slice(struct feed *feed)
 		rc = search_run(feed->search, SEARCH_COMMIT);
 	if (!sqlite3_get_autocommit(feed->search->db))
 		search_run(feed->search, SEARCH_ROLLBACK);
-	search_copy_wal(feed->search);
+	if (rc == SQLITE_OK)
+		search_copy_wal(feed->search);
 	return rc;
 }
 

@@ -181,9 +181,10 @@ int search_notes_end(struct search *s, struct fault *f)
 	}
 	if (rc == SQLITE_OK)
 		rc = search_run(s, SEARCH_COMMIT);
-	search_copy_wal(s);
 	if (!sqlite3_get_autocommit(s->db))
 		search_run(s, SEARCH_ROLLBACK);
+	if (rc == SQLITE_OK)
+		search_copy_wal(s);
 	return f->code || rc == SQLITE_OK ? (int)f->code
 					  : search_failed(s, rc, "write", f);
 }
