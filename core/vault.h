@@ -70,6 +70,8 @@ int vault_folder(struct call *call, const char *given, const char *where,
 bool vault_sees(struct call *call, const struct note_entry *entry);
 /* Whether the mirror keeps that note equal to rows. */
 bool vault_is_mirrored(const char *path);
+/* Whether a path is, or is in, a folder that the mirror fills with such notes. */
+bool vault_is_shown_folder(const char *path);
 /* Whether a path ends as notes do. */
 bool vault_is_note(const struct call *call, const char *path);
 

@@ -17,6 +17,7 @@ struct indexing {
 	struct search_notes known; /* by path */
 	struct search_notes changed;
 	int64_t now, end_ms;
+	bool passes; /* over folders that the mirror fills */
 };
 
 /* --- what changed ------------------------------------------------------------------ */
@@ -34,7 +35,8 @@ static int compare(void *with, const struct note_entry *e, struct fault *f)
 
 	(void)f;
 	if (e->folder)
-		return NOTES_ENTER;
+		return x->passes && vault_is_shown_folder(e->path) ? NOTES_PASS
+								   : NOTES_ENTER;
 	if (!vault_is_note(x->call, e->path))
 		return NOTES_PASS;
 	found = x->known.n ? bsearch(&want, x->known.v, x->known.n, sizeof(want), by_path)
@@ -65,8 +67,11 @@ static int64_t look(struct indexing *x)
 					  x->which == SEARCH_OWN ? vault_is_mirrored
 								 : NULL,
 					  compare, x, &call->fault);
-	for (size_t i = 0; i < x->known.n; i++)
+	for (size_t i = 0; i < x->known.n; i++) {
+		if (x->passes && vault_is_shown_folder(x->known.v[i].path))
+			x->known.v[i].seen = true;
 		gone += !x->known.v[i].seen;
+	}
 	return rc < 0 ? rc : gone + (int64_t)x->changed.n;
 }
 
@@ -152,6 +157,7 @@ int vault_index(struct call *call, struct search *s, enum search_vault which, in
 	x.end_ms = x.now + ms;
 	if (which == SEARCH_OWN && search_notes_rest(s, x.now))
 		return 0;
+	x.passes = which == SEARCH_OWN && search_shown_rest(s, x.now);
 	/* Another process that indexes may leave nothing to do. */
 	do {
 		changes = look(&x);
@@ -161,6 +167,8 @@ int vault_index(struct call *call, struct search *s, enum search_vault which, in
 	} while (changes > 0 && rc == 0 && !is_late(&x));
 	if (*whole)
 		search_notes_looked(s, x.now, notes_of(call)->clock_ms());
+	if (*whole && !x.passes)
+		search_shown_looked(s, x.now, notes_of(call)->clock_ms());
 	arena_release(&x.arena);
 	return changes < 0 ? (int)changes : rc < 0 ? rc : 0;
 }

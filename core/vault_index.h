@@ -9,7 +9,8 @@
 
 /* Indexes what changed since somebody looked, for about `ms`.  With SEARCH_OWN
  * mirrored notes are left out, and a look that took long is not repeated at once:
- * what somebody wrote meanwhile is found up to a second later.  *whole:
+ * what somebody wrote meanwhile is found up to a second later, or half a minute later
+ * if it stands among thousands of files of the mirror.  *whole:
  * all that was seen is indexed. */
 int vault_index(struct call *call, struct search *s, enum search_vault which, int64_t ms,
 		bool *whole);

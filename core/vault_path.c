@@ -203,6 +203,21 @@ static const char *mirror_hint(const char *path)
 	return NULL;
 }
 
+bool vault_is_shown_folder(const char *path)
+{
+	const char *team = "";
+	size_t n = team_in(path, false, &team), len;
+
+	for (size_t i = 0; n && i < sizeof(mirrored) / sizeof(*mirrored); i++) {
+		len = strlen(mirrored[i].folder);
+		if (*team != '.' && len && team[n] == '/' &&
+		    strncmp(team + n + 1, mirrored[i].folder, len - 1) == 0 &&
+		    (team[n + len] == '/' || !team[n + len]))
+			return true;
+	}
+	return false;
+}
+
 bool vault_is_mirrored(const char *path)
 {
 	return mirror_hint(path) != NULL;

@@ -118,11 +118,6 @@ SELECT id FROM team WHERE name = :name AND destroyed_at IS NULL;
 SELECT name, role, status, description FROM agent
 WHERE team = :team AND kind = 0 AND gone = :gone ORDER BY name;
 
--- name: mirror_counts
-SELECT state, count(*) AS n,
-	count(*) FILTER (WHERE state = 0 AND open_deps = 0) AS ready
-FROM task WHERE team = :team GROUP BY state ORDER BY state;
-
 -- name: mirror_index
 -- text: owner_name blockers
 SELECT k.number, k.slug, k.title, k.priority, k.updated_at, o.name AS owner_name,

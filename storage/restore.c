@@ -357,7 +357,7 @@ static int take_state(struct turn *t, int dir, const char *why, struct fault *f)
 int restore_finish(const char *dir, struct fault *f)
 {
 	char path[4300];
-	struct turn turn = { -1, -1 };
+	struct turn turn = { .lock = -1, .bell = -1 };
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, ready);
@@ -456,7 +456,7 @@ static int complete(int dir, const char *secret, const char *name, struct fault 
 int restore_commit(const char *dir, const char *secret, char *aside, size_t room,
 		   struct fault *f)
 {
-	struct turn turn = { -1, -1 };
+	struct turn turn = { .lock = -1, .bell = -1 };
 	int fd = open_dir(dir, f);
 	char name[32] = "";
 
@@ -498,7 +498,7 @@ static int set_files_aside(int dir, int aside, const struct turn *turn, struct f
 int restore_set_aside(const char *dir, restore_is_lost *is_lost, char *path, size_t room,
 		      struct fault *f)
 {
-	struct turn turn = { -1, -1 };
+	struct turn turn = { .lock = -1, .bell = -1 };
 	int fd = open_dir(dir, f), aside = -1;
 	char name[32] = "";
 

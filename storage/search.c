@@ -14,7 +14,11 @@
 #include "storage/inside.h"
 #include "storage/search_inside.h"
 
-enum { BUSY_MS = 20 }; /* patience with another process that indexes */
+enum {
+	BUSY_MS = 20, /* patience with another process that indexes */
+	WAL_FRAMES = 1000, /* it is copied then, as SQLite itself would, */
+	WAL_AGAIN = 250, /* and after so many more if that was in vain */
+};
 
 /* `boot` is the machine's boot id while somebody has it open for writing: a
  * machine that went down meanwhile may have lost pages that were not synced. */
@@ -195,6 +199,14 @@ static int make_tables(struct search *s)
 	return search_exec(s, "COMMIT");
 }
 
+static int count_frames(void *search, sqlite3 *db, const char *schema, int frames)
+{
+	(void)db;
+	(void)schema;
+	((struct search *)search)->wal_frames = frames;
+	return SQLITE_OK;
+}
+
 int search_connect(struct search *s, int patience_ms)
 {
 	int rc;
@@ -215,7 +227,20 @@ int search_connect(struct search *s, int patience_ms)
 	    (rc = make_tables(s)) || (rc = search_words_open(s)))
 		return rc;
 	sqlite3_busy_timeout(s->db, BUSY_MS);
+	sqlite3_wal_hook(s->db, count_frames, s);
+	s->wal_due = WAL_FRAMES;
 	return SQLITE_OK;
+}
+
+/* SQLite's own checkpoint never waits for reads, of which with many searches some always
+ * runs, and so the WAL would never start anew.  In vain it is tried again a little later. */
+void search_copy_wal(struct search *s)
+{
+	if (s->wal_frames < s->wal_due)
+		return;
+	s->wal_due = WAL_FRAMES;
+	if (sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL))
+		s->wal_due = s->wal_frames + WAL_AGAIN;
 }
 
 void search_throw_away(struct search *s)

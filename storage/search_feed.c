@@ -343,6 +343,8 @@ static int feed_slice(struct feed *feed)
 		rc = search_run(feed->search, SEARCH_COMMIT);
 	if (!sqlite3_get_autocommit(feed->search->db))
 		search_run(feed->search, SEARCH_ROLLBACK);
+	if (rc == SQLITE_OK)
+		search_copy_wal(feed->search);
 	return rc;
 }
 

@@ -42,6 +42,9 @@ struct search {
 	char boot[37]; /* of this machine, now */
 	bool marked; /* search.db says that it is open */
 	int64_t rest_until; /* before this the vault's files are not looked at again */
+	int64_t shown_until; /* nor before this the folders that the mirror fills */
+	int wal_frames; /* of search.db, at this connection's last commit */
+	int wal_due; /* frames at which it is copied into the file */
 	fts5_tokenizer tokenizer;
 	Fts5Tokenizer *words; /* cuts texts as the index does */
 	sqlite3_stmt *stmts[SEARCH_SQL_COUNT];
@@ -66,6 +69,8 @@ int search_words_open(struct search *s);
 extern const char search_schema[], search_drop[];
 extern const char search_vault_schema[], search_vault_drop[];
 int search_make(struct search *s); /* drops all of them and makes them anew */
+/* After a commit: copies a long WAL into the file, so that it starts anew. */
+void search_copy_wal(struct search *s);
 
 /* Patience with all that may be in the way of opening it. */
 enum { SEARCH_OPEN_MS = 500 };

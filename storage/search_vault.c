@@ -117,6 +117,22 @@ void search_notes_looked(struct search *s, int64_t from, int64_t to)
 	s->rest_until = from + (ms < REST_MOST ? ms : REST_MOST);
 }
 
+/* Reading the names alone is work that grows with the board: in hundreds of searches one
+ * does it at most. */
+enum { SHOWN_REST = 2000, SHOWN_REST_MOST = 30000 };
+
+bool search_shown_rest(const struct search *s, int64_t now)
+{
+	return now < s->shown_until;
+}
+
+void search_shown_looked(struct search *s, int64_t from, int64_t to)
+{
+	int64_t ms = SHOWN_REST * (to - from);
+
+	s->shown_until = from + (ms < SHOWN_REST_MOST ? ms : SHOWN_REST_MOST);
+}
+
 /* --- changes ------------------------------------------------------------------------ */
 
 int search_notes_begin(struct search *s, struct fault *f)
@@ -167,6 +183,8 @@ int search_notes_end(struct search *s, struct fault *f)
 		rc = search_run(s, SEARCH_COMMIT);
 	if (!sqlite3_get_autocommit(s->db))
 		search_run(s, SEARCH_ROLLBACK);
+	if (rc == SQLITE_OK)
+		search_copy_wal(s);
 	return f->code || rc == SQLITE_OK ? (int)f->code
 					  : search_failed(s, rc, "write", f);
 }

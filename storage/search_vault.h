@@ -41,6 +41,11 @@ int search_notes_all(struct search *s, enum search_vault which, struct arena *a,
 bool search_notes_rest(const struct search *s, int64_t now);
 void search_notes_looked(struct search *s, int64_t from, int64_t to);
 
+/* The same for the folders that the mirror fills, one file for each task.  Where they are
+ * few the rest is none; where they are thousands, half a minute. */
+bool search_shown_rest(const struct search *s, int64_t now);
+void search_shown_looked(struct search *s, int64_t from, int64_t to);
+
 /* Changes of the index stand between begin and end.  1, or 0 when another process
  * is at it. */
 int search_notes_begin(struct search *s, struct fault *f);

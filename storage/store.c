@@ -133,6 +133,9 @@ static int count_frames(void *store, sqlite3 *db, const char *schema, int frames
 
 	(void)db;
 	(void)schema;
+	/* Fewer than before: the WAL has started anew, and nothing of it is copied. */
+	if (frames < s->frames)
+		s->copied = 0;
 	s->frames = frames;
 	return SQLITE_OK;
 }
@@ -273,7 +276,7 @@ static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
 	if (!s)
 		abort();
 	s->flags = flags;
-	s->turn = (struct turn){ -1, -1 };
+	s->turn = (struct turn){ .lock = -1, .bell = -1 };
 	s->dir = strdup(dir ? dir : "");
 	if (vfs)
 		s->vfs = strdup(vfs);
@@ -500,8 +503,7 @@ int store_checkpoint(struct store *s, struct fault *f)
 
 int64_t store_wal_frames(const struct store *s)
 {
-	/* Fewer than were copied: the WAL has started anew since. */
-	return s->frames < s->copied ? s->frames : s->frames - s->copied;
+	return s->frames - s->copied;
 }
 
 int64_t store_wal_length(const struct store *s)

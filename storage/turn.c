@@ -10,8 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Whoever waits for a host gives it ten seconds. */
-enum { WRITE_MS = 8000, OPEN_MS = 20000 };
+/* Whoever waits for a host gives it ten seconds.  All calls that have queued up behind a
+ * process that stands still are to be answered in twenty. */
+enum { WRITE_MS = 8000, AGAIN_MS = 500, OPEN_MS = 20000 };
 
 int turn_open(struct turn *t, int dir, struct fault *f)
 {
@@ -33,7 +34,7 @@ void turn_close(struct turn *t)
 		close(t->lock);
 	if (t->bell >= 0)
 		close(t->bell);
-	*t = (struct turn){ -1, -1 };
+	*t = (struct turn){ .lock = -1, .bell = -1 };
 }
 
 /* EINTR is taken again: a signal is no reason to lose one's place. */
@@ -119,7 +120,8 @@ static int wait_lock(const struct turn *t, enum turn_byte byte, short type, int6
 	return rc;
 }
 
-static int held_too_long(const struct turn *t, enum turn_byte byte, int ms,
+/* A process kept a byte all the time from `since` on; the turn remembers which. */
+static int held_too_long(struct turn *t, enum turn_byte byte, int64_t since,
 			 struct fault *f)
 {
 	bool writes = byte == TURN_NEXT || byte == TURN_WRITE;
@@ -127,10 +129,13 @@ static int held_too_long(const struct turn *t, enum turn_byte byte, int ms,
 
 	if (!turn_holder(t, writes ? TURN_WRITE : byte, &who))
 		turn_holder(t, byte, &who);
+	if (strcmp(who.name, t->held_by.name) != 0)
+		t->held_since = since;
+	t->held_by = who;
 	fault_set(f, FAULT_UNAVAILABLE, "",
 		  "process %.120s%s has kept the state from being %s for %d s", who.name,
 		  who.stopped ? ", which is stopped," : "", writes ? "written" : "opened",
-		  ms / 1000);
+		  (int)((monotonic_ms() - t->held_since) / 1000));
 	return fault_hint(f, who.stopped
 				     ? "let it go on (kill -CONT, fg), or end it: what "
 				       "was acknowledged is kept"
@@ -138,23 +143,33 @@ static int held_too_long(const struct turn *t, enum turn_byte byte, int ms,
 				       "acknowledged is kept");
 }
 
-static int lock_for(struct turn *t, enum turn_byte byte, short type, int ms,
-		    struct fault *f)
+/* Whether the process that held the turn too long at the last try holds it still. */
+static bool is_held_still(const struct turn *t)
+{
+	struct turn_holder who;
+
+	return *t->held_by.name && turn_holder(t, TURN_WRITE, &who) &&
+	       strcmp(who.name, t->held_by.name) == 0;
+}
+
+static int lock_until(struct turn *t, enum turn_byte byte, short type, int64_t since,
+		      int64_t until, struct fault *f)
 {
 	if (t->lock < 0 || lock(t, F_OFD_SETLK, byte, type) == 0)
 		return 0;
-	if ((errno == EAGAIN || errno == EACCES) &&
-	    wait_lock(t, byte, type, monotonic_ms() + ms) == 0)
+	if ((errno == EAGAIN || errno == EACCES) && wait_lock(t, byte, type, until) == 0)
 		return 0;
 	if (errno == ETIMEDOUT)
-		return held_too_long(t, byte, ms, f);
+		return held_too_long(t, byte, since, f);
 	return fault_set(f, FAULT_UNAVAILABLE, "", "cannot lock state.lock: %s",
 			 strerror(errno));
 }
 
 int turn_lock(struct turn *t, enum turn_byte byte, bool exclusive, struct fault *f)
 {
-	return lock_for(t, byte, exclusive ? F_WRLCK : F_RDLCK, OPEN_MS, f);
+	int64_t now = monotonic_ms();
+
+	return lock_until(t, byte, exclusive ? F_WRLCK : F_RDLCK, now, now + OPEN_MS, f);
 }
 
 void turn_unlock(struct turn *t, enum turn_byte byte)
@@ -209,9 +224,13 @@ void turn_share(struct turn *t)
 
 int turn_take(struct turn *t, struct fault *f)
 {
-	if (lock_for(t, TURN_NEXT, F_WRLCK, WRITE_MS, f) < 0)
+	int64_t now = monotonic_ms();
+	int64_t until = now + (is_held_still(t) ? AGAIN_MS : WRITE_MS);
+
+	if (lock_until(t, TURN_NEXT, F_WRLCK, now, until, f) < 0)
 		return f->code;
-	lock_for(t, TURN_WRITE, F_WRLCK, WRITE_MS, f);
+	if (lock_until(t, TURN_WRITE, F_WRLCK, now, until, f) == 0)
+		*t->held_by.name = '\0';
 	if (t->lock >= 0)
 		turn_unlock(t, TURN_NEXT);
 	return f->code;

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/fault.h"
 
@@ -26,8 +27,18 @@ enum turn_byte {
 	TURN_WRITE,
 };
 
+/* A process by number and command line, such as `12 (cadre mcp)`, cut if long. */
+struct turn_holder {
+	char name[80];
+	bool stopped; /* by Ctrl-Z or a debugger */
+};
+
 struct turn {
 	int lock, bell; /* descriptors; -1: none, and every call does nothing */
+	/* The process that was in the way of the last turn to write, for all of the
+	 * patience; the first wait for it began at `held_since` (CLOCK_MONOTONIC, ms). */
+	struct turn_holder held_by;
+	int64_t held_since;
 };
 
 int turn_open(struct turn *t, int dir, struct fault *f);
@@ -46,18 +57,13 @@ int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *
 bool turn_last(struct turn *t);
 void turn_share(struct turn *t);
 
-/* To write: waits for eight seconds at most, then the same. */
+/* To write: waits for eight seconds at most, then the same; for the process that was in
+ * the way the last time, and still is, for a moment only. */
 int turn_take(struct turn *t, struct fault *f);
 void turn_give(struct turn *t);
 void turn_ring(struct turn *t);
 
 /* turn_who.c: */
-/* A process by number and command line, such as `12 (cadre mcp)`, cut if long. */
-struct turn_holder {
-	char name[80];
-	bool stopped; /* by Ctrl-Z or a debugger */
-};
-
 /* Finds the process that holds a byte exclusively: false when none does, or none that
  * this process may see. */
 bool turn_holder(const struct turn *t, enum turn_byte byte, struct turn_holder *out);

@@ -151,6 +151,18 @@ static int take_variables(struct config_set *s, struct fault *f)
 	return 0;
 }
 
+bool config_is_variable(const char *name, size_t len)
+{
+	char own[CONFIG_VARIABLE_SIZE];
+
+	for (size_t i = 0; i < record_config.n_fields; i++) {
+		config_variable(&record_config.fields[i], own);
+		if (strlen(own) == len && memcmp(own, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
 int config_check_shipped(const char *dir, struct fault *f)
 {
 	struct config_set s = { 0 };

@@ -20,6 +20,9 @@ extern const char config_file_name[];
  * than a project's may. */
 int config_check_shipped(const char *dir, struct fault *f);
 
+/* Whether a variable of the environment sets a key. */
+bool config_is_variable(const char *name, size_t len);
+
 /* `state` is the folder of the state, NULL where there is none.  `flags` are texts
  * `section.key=value` that end with a NULL; NULL: none.  Fills `s`, which is empty
  * and in any case the caller's to release. */

@@ -210,19 +210,28 @@ int view_team(struct call *call, int64_t team, struct team_view *out)
 int view_board(struct call *call, const struct mirror_team_row *team,
 	       struct board_view *out)
 {
-	struct mirror_counts_row count;
+	struct board_counts n;
 	struct list tasks;
-	struct query q;
 	int rc;
 
-	*out = (struct board_view){ .team = team->name };
-	sql_query(call, &q, mirror_counts, .team = team->id);
-	while ((rc = sql_next(call, &q, &count)) > 0) {
-		if (count.state < 0 || count.state >= N_TASK_STATES)
-			continue;
-		out->counts[count.state] = count.n;
-		out->ready += count.ready;
-	}
+	/* Before all leases, so that states are as they are written. */
+	rc = sql_row(call, team_board, &n, .team = team->id, .now = 0);
+	if (rc == 0)
+		rc = fault_set(&call->fault, FAULT_INTERNAL, "", "team %s has no board",
+			       team->name);
+	if (rc < 0)
+		return rc;
+	*out = (struct board_view){
+		.team = team->name,
+		.ready = n.ready,
+		.counts = { [TASK_STATE_PENDING] = n.pending,
+			    [TASK_STATE_CLAIMED] = n.claimed,
+			    [TASK_STATE_IN_PROGRESS] = n.in_progress,
+			    [TASK_STATE_BLOCKED] = n.blocked,
+			    [TASK_STATE_COMPLETED] = n.completed,
+			    [TASK_STATE_FAILED] = n.failed,
+			    [TASK_STATE_CANCELLED] = n.cancelled },
+	};
 	for (int state = 0; rc >= 0 && state < N_TASK_STATES; state++) {
 		rc = read_rows(call, sql_mirror_index,
 			       &(const struct sql_mirror_index_in){ .team = team->id,

@@ -55,6 +55,8 @@ struct place {
 	struct chain asked; /* calls that wait for it: snapshots, forks */
 	struct job *asking; /* the one that `work` is for */
 	uv_work_t request;
+	int64_t left_out; /* sockets, pipes and devices, and the `.cadre`, that were not
+			     copied by that work */
 	struct fault fault; /* of that work; of a failed place: why */
 	int64_t start_at, pause_ms, started_at, stop_at;
 	int deaths; /* in a row, soon after the start */

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/host/conn.h"
@@ -82,8 +83,13 @@ static void answer(struct job *job, const struct fault *why)
 static void end_asking(struct place *p)
 {
 	struct job *job = p->asking;
+	struct workspace_snapshot_out *out = job->call.out;
 
 	p->asking = NULL;
+	if (job->call.op == op_workspace_snapshot && !p->fault.code) {
+		out->has_left_out = true;
+		out->left_out = p->left_out;
+	}
 	answer(job, &p->fault);
 }
 
@@ -93,6 +99,11 @@ static void on_worked(uv_work_t *request, int status)
 
 	(void)status;
 	end_work(p);
+	if (p->left_out)
+		log_line(p->host->log, LOG_LEVEL_NOTE,
+			 "workspace %s: its copy lacks %" PRId64
+			 " sockets, pipes, devices, and its own .cadre",
+			 p->spot.name, p->left_out);
 	if (p->asking)
 		end_asking(p);
 	else
@@ -116,6 +127,8 @@ static bool begin_work(struct place *p, enum work work)
 	p->busy = true;
 	p->work = work;
 	p->fault = (struct fault){ 0 };
+	p->left_out = 0;
+	p->spot.left_out = &p->left_out;
 	r->busy++;
 	r->slow += is_slow(work);
 	return true;
@@ -198,10 +211,19 @@ void place_refuse(struct chain *asked, enum fault_code code, const char *why)
 		refuse(job, code, why);
 }
 
+static void answer_fork(struct place *p, struct job *job)
+{
+	struct workspace_fork_out *out = job->call.out;
+
+	out->has_left_out = p->work == WORK_MAKE;
+	out->left_out = p->left_out;
+	conn_answer(job);
+}
+
 static void serve_fork(struct place *p, bool over)
 {
 	if (p->made)
-		conn_answer(chain_pop(&p->asked));
+		answer_fork(p, chain_pop(&p->asked));
 	else if (over && p->fault.code)
 		answer(chain_pop(&p->asked), &p->fault);
 	else if (over)

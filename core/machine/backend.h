@@ -38,6 +38,8 @@ struct spot {
 	/* What a VM is made of; 0 and NULL elsewhere. */
 	const char *image;
 	int64_t vcpus, memory_mb, disk_gb;
+	/* A backend that copies directories counts here what it cannot copy; or NULL. */
+	int64_t *left_out;
 };
 
 /* A guest's process.  A pid alone says nothing: it is used again. */

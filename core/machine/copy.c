@@ -136,6 +136,7 @@ struct copying {
 	struct level *level;
 	int in, out;
 	const char *except; /* in the topmost */
+	int64_t left_out;
 };
 
 static int write_names(DIR *dir, FILE *names)
@@ -247,8 +248,10 @@ static int copy_entry(struct copying *c, const char *name, struct fault *f)
 {
 	struct stat st;
 
-	if (!c->level->up && strcmp(name, c->except) == 0)
+	if (!c->level->up && strcmp(name, c->except) == 0) {
+		c->left_out++;
 		return 0;
+	}
 	if (fstatat(c->in, name, &st, AT_SYMLINK_NOFOLLOW))
 		/* The file may have been removed since the folder was read. */
 		return errno == ENOENT ? 0 : failed(f, "read", name);
@@ -258,6 +261,7 @@ static int copy_entry(struct copying *c, const char *name, struct fault *f)
 		return copy_link(c->in, c->out, name, f);
 	if (S_ISREG(st.st_mode))
 		return file_copy(c->in, c->out, name, f);
+	c->left_out++;
 	return 0;
 }
 
@@ -278,7 +282,8 @@ static int copy_all(struct copying *c, struct fault *f)
 	return rc;
 }
 
-int tree_copy(const char *from, const char *to, const char *except, struct fault *f)
+int tree_copy(const char *from, const char *to, const char *except, int64_t *left_out,
+	      struct fault *f)
 {
 	struct copying c = { .in = -1, .out = -1, .except = except };
 
@@ -289,5 +294,7 @@ int tree_copy(const char *from, const char *to, const char *except, struct fault
 	stand_in(&c, -1, -1);
 	if (f->code)
 		return f->code;
+	if (left_out)
+		*left_out += c.left_out;
 	return tree_sync(to) ? failed(f, "sync", to) : 0;
 }

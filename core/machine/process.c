@@ -74,7 +74,7 @@ static int process_fork(void *self, const struct spot *spot, struct fault *f)
 		return rc;
 	if ((rc = make_parent(spot->path, f)) || (rc = tree_remove(half, f)))
 		return rc;
-	rc = tree_copy(spot->source, half, ".cadre", f);
+	rc = tree_copy(spot->source, half, ".cadre", spot->left_out, f);
 	if (rc == 0 && rename(half, spot->path))
 		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->path,
 			       strerror(errno));
@@ -113,7 +113,9 @@ static int process_snapshot(void *self, const struct spot *spot, const char *id,
 			    struct fault *f)
 {
 	struct arena a = { 0 };
-	struct spot copy = { .path = kept_path(&a, spot, id), .source = spot->path };
+	struct spot copy = { .path = kept_path(&a, spot, id),
+			     .source = spot->path,
+			     .left_out = spot->left_out };
 
 	if (make_parent(kept_path(&a, spot, NULL), f) == 0)
 		process_fork(self, &copy, f);
@@ -169,7 +171,8 @@ static int process_restore(void *self, const struct spot *spot, const char *id,
 	if (!is_there(kept))
 		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
 	else if (!is_there(old) && tree_remove(new, f) == 0 &&
-		 tree_copy(kept, new, ".cadre", f) == 0 && sync_name(new, f) == 0)
+		 tree_copy(kept, new, ".cadre", spot->left_out, f) == 0 &&
+		 sync_name(new, f) == 0)
 		move(spot->path, old, f);
 	if (!f->code)
 		change_places(&a, spot, new, old, f);

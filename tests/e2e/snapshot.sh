@@ -10,12 +10,13 @@ CADRE_LIMITS_MAX_CONCURRENT_FORKS=1 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"a","workspace":true},{"name":"b"},{"name":"c"}]' \
 	>/dev/null || bad "team create"
 until_is 'ready.* a ' cadre workspace list --team red
-in_place red/a 'echo first >f; mkdir d; echo sub >d/g'
+in_place red/a 'echo first >f; mkdir d; echo sub >d/g; mkfifo d/pipe'
 cadre task create one --team red >/dev/null
 cadre task assign 001 a --command 'cat f' --team red >/dev/null
 until_is completed cadre task show 001 --team red
 
-cadre workspace snapshot red/a keep --team red >/dev/null || bad "snapshot"
+cadre workspace snapshot red/a keep --team red --json | grep -q '"left_out":1}' ||
+	bad "a snapshot does not say that it lacks a pipe"
 in_place red/a 'echo second >f; rm -r d; echo new >h'
 cadre workspace restore red/a keep --team red >/dev/null || bad "restore"
 until_is '^first$' in_place red/a 'cat f'
@@ -25,10 +26,11 @@ until_is '^0$' in_place red/a 'ls -A | grep -c cadre'
 cadre workspace snapshots red/a --team red | grep -q 'keep *ready' || bad "snapshots"
 
 # A fork is made when its answer comes, one after the other.
-in_place red/a 'echo third >f'
+in_place red/a 'echo third >f; mkfifo pipe d/pipe'
 cadre workspace fork red/a --agent b --snapshot keep --team red >"$TMPDIR/b" &
 cadre workspace fork red/a --agent c --team red >"$TMPDIR/c" || bad "fork"
 in_place red/a 'echo fourth >f'
+grep -q '^left_out *2$' "$TMPDIR/c" || bad "a fork does not say that it lacks two pipes"
 wait
 until_is '^first$' in_place red/b 'cat f'
 until_is '^third$' in_place red/c 'cat f'

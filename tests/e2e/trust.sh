@@ -3,29 +3,11 @@
 # and changes no mode or setting, until its user says `cadre trust`; what one made
 # oneself goes on counting, in worktrees and after a move.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export NO_COLOR=1 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
-failed=0
+. "$(dirname "$0")/../lib/said.sh"
 known=$XDG_STATE_HOME/cadre/known
 
-bad() {
-	echo "FAILED: $*"
-	head -n 5 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/    /'
-	failed=1
-}
-
-# is STATUS PATTERN COMMAND...: the exit status, and what it prints on either.
-is() {
-	want=$1 pattern=$2
-	shift 2
-	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
-	got=$?
-	[ $got = "$want" ] || bad "$* in $PWD ended with $got, not $want"
-	cat "$TMPDIR/out" "$TMPDIR/err" | grep -q -e "$pattern" || bad "$*: no '$pattern'"
-}
 # All that can be seen of a folder: names, modes, sizes, times, targets of links.
 look() { find "$1" ! -path '*/.git*' -printf '%p %m %s %T@ %l\n' | sort; }
-git() { command git -c user.name=m -c user.email=m@x -c protocol.file.allow=always "$@" >/dev/null 2>&1; }
 
 # refused PATTERN: every verb says so in one sentence, and touches nothing.
 refused() {

@@ -3,26 +3,8 @@
 # or somebody else's, in a folder that is gone, in all kinds of worktrees, in a folder
 # that was prepared by hand; and an address says which team is meant.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export NO_COLOR=1 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
-failed=0
+. "$(dirname "$0")/../lib/said.sh"
 
-bad() {
-	echo "FAILED: $*"
-	head -n 5 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/    /'
-	failed=1
-}
-
-# is STATUS PATTERN COMMAND...: the exit status, and what it prints on either.
-is() {
-	want=$1 pattern=$2
-	shift 2
-	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
-	got=$?
-	[ $got = "$want" ] || bad "$* in $PWD ended with $got, not $want"
-	cat "$TMPDIR/out" "$TMPDIR/err" | grep -q -e "$pattern" || bad "$*: no '$pattern'"
-}
-git() { command git -c user.name=m -c user.email=m@x -c protocol.file.allow=always "$@" >/dev/null 2>&1; }
 into() { mkdir -p "$1" && cd "$1" || exit 1; }
 as_user() { # UID COMMAND...: as another user, if this one may
 	user=$1

@@ -87,7 +87,7 @@ static void a_copy_is_whole(void **state)
 	write_file("/from/file", 100);
 	snprintf(to, sizeof(to), "%s", at("/to"));
 	journal_begin();
-	assert_int_equal(tree_copy(at("/from"), to, ".cadre", &f), 0);
+	assert_int_equal(tree_copy(at("/from"), to, ".cadre", NULL, &f), 0);
 	assert_true(journal_synced(to, 0, journal.n));
 	journal_end();
 	journal_begin();

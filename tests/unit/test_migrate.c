@@ -259,7 +259,7 @@ static void test_oddities(void **state)
 static void test_holders(void **state)
 {
 	struct place *p = *state;
-	struct turn mine = { -1, -1 };
+	struct turn mine = { .lock = -1, .bell = -1 };
 	struct store *s = NULL;
 	int dir, ready[2], go[2];
 	char pid[16], c;

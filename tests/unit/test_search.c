@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "storage/search.h"
+#include "storage/search_vault.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/place.h"
 
@@ -383,6 +384,26 @@ static void test_locked(void **state)
 	world_end(w);
 }
 
+/* A folder with few files is looked into each time, one with thousands seldom. */
+static void test_rests(void **state)
+{
+	struct search *s = NULL;
+	struct fault f = { 0 };
+
+	(void)state;
+	assert_int_equal(search_open(&s, NULL, &f), 0);
+	assert_false(search_shown_rest(s, 0));
+	search_shown_looked(s, 100, 100);
+	assert_false(search_shown_rest(s, 100));
+	search_shown_looked(s, 100, 110);
+	assert_true(search_shown_rest(s, 20099));
+	assert_false(search_shown_rest(s, 20100));
+	search_shown_looked(s, 100, 9000);
+	assert_true(search_shown_rest(s, 30099));
+	assert_false(search_shown_rest(s, 30100));
+	search_close(s);
+}
+
 /* Left open by a machine that went down: it cannot be trusted. */
 static void test_unclean(void **state)
 {
@@ -482,6 +503,7 @@ int main(void)
 		cmocka_unit_test(test_tasks_change),
 		cmocka_unit_test(test_thrown_away),
 		cmocka_unit_test(test_locked),
+		cmocka_unit_test(test_rests),
 		cmocka_unit_test(test_unclean),
 		cmocka_unit_test(test_excerpts),
 		cmocka_unit_test(test_many_processes),

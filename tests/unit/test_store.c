@@ -512,6 +512,11 @@ static void test_checkpoint(void **state)
 	assert_int_equal(store_wal_frames(s), 0);
 	assert_int_equal(commit_event(s, 1, 1, &p->fault), 0);
 	assert_in_range(store_wal_frames(s), 1, 10);
+	/* Also when the WAL, which has started anew, is longer than it was before. */
+	for (int64_t i = 1; i <= grown; i++) {
+		assert_int_equal(commit_event(s, 1, 100 + (int)i, &p->fault), 0);
+		assert_true(store_wal_frames(s) > i);
+	}
 	store_close(beside);
 	store_close(s);
 }

@@ -200,6 +200,54 @@ static void those_who_are_there_are_named(void **state)
 	close(dir);
 }
 
+struct refused {
+	struct store *store;
+	struct fault fault;
+	int64_t took_ms;
+	pthread_t thread;
+};
+
+static void *be_refused(void *arg)
+{
+	struct refused *r = arg;
+	int64_t began = tick_ms();
+
+	store_begin(r->store, true, &r->fault);
+	r->took_ms = tick_ms() - began;
+	return NULL;
+}
+
+/* However many have queued up behind one that stands still: each hears of it at the same
+ * time, and who asks again hears of it at once. */
+static void a_standstill_is_waited_for_once(void **state)
+{
+	struct bench *b = *state;
+	struct refused r[2] = { { .store = b->store }, { 0 } }, again = { 0 };
+	struct fault f = { 0 };
+
+	assert_int_equal(store_open(&r[1].store, b->dir, 0, NULL, &f), 0);
+	set_beside(b, TURN_WRITE, F_WRLCK);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&r[i].thread, NULL, be_refused, &r[i]),
+				 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pthread_join(r[i].thread, NULL), 0);
+		assert_int_equal(r[i].fault.code, FAULT_UNAVAILABLE);
+		assert_non_null(strstr(r[i].fault.text, " (test_turn) has kept "));
+		assert_in_range(r[i].took_ms, 7000, 13000);
+	}
+	again.store = b->store;
+	be_refused(&again);
+	assert_int_equal(again.fault.code, FAULT_UNAVAILABLE);
+	assert_in_range(again.took_ms, 0, 6000);
+	set_beside(b, TURN_WRITE, F_UNLCK);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(store_begin(r[i].store, true, &f), 0);
+		store_rollback(r[i].store);
+	}
+	store_close(r[1].store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +256,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_writer_waits_as_the_next, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_writer_overtakes_nobody, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_standstill_is_waited_for_once, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(those_who_are_there_are_named, set_up,
 						tear_down),

@@ -18,6 +18,7 @@ const struct bench bench_table[] = {
 	{ "tail", "how slow the slowest are over a long run", bench_tail },
 	{ "direct", "8 processes that write beside a busy host", bench_direct },
 	{ "growth", "what a large state costs", bench_growth },
+	{ "reads", "what a page, a count and a search of a large board cost", bench_reads },
 	{ "process", "`cadre send` as a process", bench_process },
 	{ "mcp", "MCP over stdio", bench_mcp },
 	{ "mirror", "10,000 tasks as files", bench_mirror },

@@ -67,6 +67,7 @@ int bench_tail(struct ground *g);
 int bench_direct(struct ground *g);
 int bench_growth(struct ground *g);
 int growth_claims(struct ground *g); /* a part of it */
+int bench_reads(struct ground *g);
 int bench_process(struct ground *g);
 int bench_mcp(struct ground *g);
 int bench_mirror(struct ground *g);

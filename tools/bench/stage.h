@@ -38,11 +38,13 @@ struct talk {
 	int body; /* bytes of a message */
 	bool random_keys; /* half of the keys UUIDv4, else all UUIDv7 */
 	const char *team; /* NULL: t */
+	const char *op, *args; /* of script_same */
 };
 extern const struct script script_send; /* to the neighbour */
 extern const struct script script_all; /* to everybody */
 extern const struct script script_cycle; /* to oneself, receive, ack */
 extern const struct script script_claim; /* claim, complete */
 extern const struct script script_borrow; /* claim, release */
+extern const struct script script_same; /* one call again and again */
 
 #endif

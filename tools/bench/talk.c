@@ -223,6 +223,14 @@ static bool heard_claim(struct speaker *s, int step, const char *data, size_t si
 	return true;
 }
 
+static void ask_same(struct speaker *s, int step)
+{
+	const struct talk *t = s->load->arg;
+
+	(void)step;
+	ask_call(s, t->op, t->args);
+}
+
 const struct script script_send = {
 	.n_steps = 1,
 	.join = join_as_agent,
@@ -257,4 +265,11 @@ const struct script script_borrow = {
 	.ask = ask_claim,
 	.whole = frame_whole,
 	.heard = heard_claim,
+};
+const struct script script_same = {
+	.n_steps = 1,
+	.join = join_as_agent,
+	.ask = ask_same,
+	.whole = frame_whole,
+	.heard = heard_result,
 };

@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "core/host/config.h"
 #include "core/host/mirror.h"
 #include "core/machine/backend.h"
 #include "core/secret.h"
@@ -489,6 +490,35 @@ static void check_network(struct doctor *d)
 	arena_release(&arena);
 }
 
+/* --- the environment ------------------------------------------------------------ */
+
+static bool is_variable(const char *name, size_t len)
+{
+	static const char *const others[] = {
+		"CADRE_ACCEL",  "CADRE_AGENT",  "CADRE_GROUP",      "CADRE_GUEST",
+		"CADRE_HOME",   "CADRE_IMAGES", "CADRE_LINK_TOKEN", "CADRE_SESSION",
+		"CADRE_SOCKET", "CADRE_TEAM",   "CADRE_TEST_VFS",   "CADRE_TOKEN",
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strlen(others[i]) == len && memcmp(others[i], name, len) == 0)
+			return true;
+	return config_is_variable(name, len);
+}
+
+/* One that is spelled wrong would else be passed over in silence. */
+static void check_environment(struct doctor *d)
+{
+	for (char **e = environ; *e; e++) {
+		size_t len = strcspn(*e, "=");
+
+		if (strncmp(*e, "CADRE_", 6) == 0 && !is_variable(*e, len))
+			say(d, VERDICT_WARN, "environment",
+			    "unset it, or spell it as `cadre help` and `cadre config` do",
+			    "%.*s says nothing to cadre", (int)(len < 80 ? len : 80), *e);
+	}
+}
+
 int doctor_main(struct cli *cli, int argc, char **argv)
 {
 	struct doctor d = { .cli = cli };
@@ -499,6 +529,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 	if (cli_folder(cli, false, &f) < 0)
 		return cli_fault(cli, &f);
 	d.lines = json_array();
+	check_environment(&d);
 	check_folder(&d);
 	check_space(&d);
 	check_ground(&d);

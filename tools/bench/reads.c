@@ -1,0 +1,105 @@
+/*
+ * What reading a large board costs: a page of it, what is ready, its counts, a search.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/bench/rows.h"
+
+enum { CLIENTS = 4, ROUNDS = 3, LARGE = 100000, SMALL = 1000, INDEX_S = 120 };
+
+static const struct {
+	const char *name;
+	struct talk talk;
+} reads[] = {
+	{ "growth-list", { .op = "task.list", .args = "{\"limit\":20}" } },
+	{ "growth-pending",
+	  { .op = "task.list", .args = "{\"limit\":20,\"status\":\"pending\"}" } },
+	{ "growth-ready", { .op = "task.ready", .args = "{\"limit\":20}" } },
+	{ "growth-status", { .op = "team.status", .args = "{}" } },
+	{ "growth-search",
+	  { .op = "search.find", .args = "{\"query\":\"task\",\"limit\":20}" } },
+};
+
+/* The index is made after the tasks, a slice with each search. */
+static int wait_for_index(struct stage *s)
+{
+	const struct timespec pause = { .tv_nsec = 50000000 };
+	struct text out = { 0 };
+	bool whole = false;
+	int rc = 0;
+
+	for (int i = 0; i < INDEX_S * 20 && rc == 0 && !whole; i++) {
+		text_release(&out);
+		rc = stage_call(s, "search.find",
+				"{\"query\":\"task\",\"limit\":1,\"team\":\"t\"}", &out);
+		whole = rc == 0 && out.data && !strstr(out.data, "\"indexed_to\":0");
+		nanosleep(&pause, NULL);
+	}
+	text_release(&out);
+	return rc == 0 && !whole ? fail("the index is not made") : rc;
+}
+
+static int open_board(struct stage *s, struct ground *g, const char *name, int64_t tasks)
+{
+	return stage_open(s, g, name) || stage_team(s, CLIENTS, 0) ||
+			       rows_tasks(s, tasks) || stage_serve(s) || wait_for_index(s)
+		       ? -1
+		       : 0;
+}
+
+/* In turns, so that what else the machine does concerns both. */
+static int play(const struct stage *large, const struct stage *small, size_t i, bool fast)
+{
+	struct load l = { .script = &script_same,
+			  .arg = &reads[i].talk,
+			  .clients = CLIENTS,
+			  .window = 1,
+			  .warm = 0.2,
+			  .seconds = fast ? 1 : 2 };
+	double v[ROUNDS], b[ROUNDS], value, base;
+	struct outcome o;
+
+	for (int n = 0; n < ROUNDS; n++) {
+		l.socket = small->home.socket;
+		if (load_run(&l, &o))
+			return -1;
+		b[n] = 1e6 / o.rate;
+		l.socket = large->home.socket;
+		if (load_run(&l, &o))
+			return -1;
+		v[n] = 1e6 / o.rate;
+		tell("%s round %d: %.1f us, of a small board %.1f us", reads[i].name,
+		     n + 1, v[n], b[n]);
+	}
+	value = median(v, ROUNDS);
+	base = median(b, ROUNDS);
+	score_print(&(struct score){ .name = reads[i].name,
+				     .unit = "us",
+				     .value = value,
+				     .base = base,
+				     .target = "<=1.3x-small",
+				     .ok = value <= 1.3 * base });
+	return 0;
+}
+
+int bench_reads(struct ground *g)
+{
+	struct stage *large = calloc(1, sizeof(*large)),
+		     *small = calloc(1, sizeof(*small));
+	int rc = -1;
+
+	if (!large || !small)
+		abort();
+	if (open_board(large, g, "board-large", LARGE) == 0 &&
+	    open_board(small, g, "board-small", SMALL) == 0)
+		rc = 0;
+	for (size_t i = 0; i < sizeof(reads) / sizeof(*reads) && rc == 0; i++)
+		rc = play(large, small, i, g->fast);
+	stage_close(large);
+	stage_close(small);
+	free(large);
+	free(small);
+	return rc;
+}
