@@ -4,7 +4,8 @@
 #                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
 # make lint       format, cppcheck, includes, sizes, calls, migrations, planted faults
-# make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
+# make bench      the speed table, as ratios; PEERS=1 beside Redis and PostgreSQL, too
+#                 (NAME='word …': some lines; `build/bench --help` lists them)
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
 # make unseen N=10000, make soak MINUTES=20
 #                 the long forms of what make check samples
@@ -55,6 +56,7 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wwrite-strings -Wvla -Wswitch-enum $(WERROR)
 CPPFLAGS = -D_GNU_SOURCE -I. -Ibuild
 CFLAGS = -std=gnu17 -g $(OPT) $(WARN)
+, := ,
 LIBS = $(PKG_LIBS) -pthread -ldl -lm
 SAY = $(if $(VERBOSE),,@printf '  %-4s %s\n' $(1) '$(2)';)
 compile = $(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
@@ -65,7 +67,7 @@ link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
 MAIN = tools/cadre/main.c
 SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.c), \
 	$(wildcard core/*.c core/wire/*.c core/link/*.c core/http/*.c core/host/*.c core/machine/*.c storage/*.c \
-	guest/*.c mcp/*.c tools/cadre/*.c tools/bench/*.c))
+	guest/*.c mcp/*.c tools/cadre/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
 OPS = $(wildcard schema/*.op)
@@ -79,6 +81,7 @@ OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 # tests/NAME.c and tests/unit/test_NAME.c are programs of their own; a program
 # also gets tests/NAME/*.c (and those of with_tests/NAME); all get what they use of tests/lib/ and tools/build/.
 TEST_LIB = $(O)/libtest.a $(O)/libbuild.a $(LIB)
+BENCH_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/bench/*.c))
 BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
 TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c tests/unit/test_*.c))
 FUZZERS = $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*.c))
@@ -138,6 +141,11 @@ $(LIB) $(O)/libbuild.a $(O)/libtest.a:
 $(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsan/close.o) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
+# No part of the product.  It is linked with every library of the command, since it
+# is also what a process of the command stands beside.
+$(O)/bench: $(BENCH_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(call SAY,LD,$@) $(call link,$^ -Wl$(,)--no-as-needed -luv -Wl$(,)--as-needed)
 
 .SECONDEXPANSION:
 with_tests/power = tests/crash
@@ -168,8 +176,8 @@ lint: $(GEN_H)
 	@bad=0; for l in $(wildcard tools/lint/*); do $$l || bad=1; done; exit $$bad
 bench:
 	@tools/setup --build $(if $(PEERS),--peers)
-	+@$(MAKE) --no-print-directory $(JOBS) all
-	@PEERS=$(PEERS) CADRE_IMAGES=$${CADRE_IMAGES-$(CURDIR)/build/vm/images} build/cadre bench $(ARGS)
+	+@$(MAKE) --no-print-directory $(JOBS) all build/bench
+	@PEERS=$(PEERS) CADRE_IMAGES=$${CADRE_IMAGES-$(CURDIR)/build/vm/images} build/bench $(NAME)
 crash power sim: B = test
 faults: B = asan
 crash power sim faults:

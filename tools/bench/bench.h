@@ -24,7 +24,7 @@
 
 /* What all benches share. */
 struct ground {
-	const char *self; /* the program to start */
+	const char *self; /* the command, which is measured */
 	char dir[200]; /* for states and servers; removed at the end */
 	const char *keep_dir; /* for what is slow to make; NULL: not kept */
 	bool fast; /* shorter, smaller */
@@ -37,8 +37,6 @@ struct bench {
 };
 
 extern const struct bench bench_table[]; /* ends with a NULL name */
-
-int bench_main(int argc, char **argv);
 
 /* One line of the table. */
 struct score {
