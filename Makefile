@@ -6,6 +6,7 @@
 # make lint       format, cppcheck, includes, sizes, calls, migrations, planted faults
 # make bench      the speed table, as ratios; PEERS=1 beside Redis and PostgreSQL, too
 #                 (NAME='word …': some lines; `build/bench --help` lists them)
+# make bench-guard  do calls cost the instructions that they did?  RENEW=1 writes them down
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
 # make unseen N=10000, make soak MINUTES=20
 #                 the long forms of what make check samples
@@ -178,6 +179,10 @@ bench:
 	@tools/setup --build $(if $(PEERS),--peers)
 	+@$(MAKE) --no-print-directory $(JOBS) all build/bench
 	@PEERS=$(PEERS) CADRE_IMAGES=$${CADRE_IMAGES-$(CURDIR)/build/vm/images} build/bench $(NAME)
+bench-guard:
+	@tools/setup
+	+@$(MAKE) --no-print-directory $(JOBS) build/tests/guard
+	@tests/guard/run $(if $(RENEW),--renew)
 crash power sim: B = test
 faults: B = asan
 crash power sim faults:
@@ -221,7 +226,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash power sim faults mutants unseen soak fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants unseen soak fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:

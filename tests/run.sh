@@ -227,6 +227,10 @@ done
 	t "op $(basename "$transcript" .test)" 300 build/asan/tests/run_op "$transcript"
 done
 
+if any "bench guard"; then
+	build '' build/tests/guard
+	t "bench guard" 60 tests/guard/run
+fi
 program sim 300 test 200000
 program crash 300 test 20
 program crash 100 test 2 4 # few kills; there is something to judge all the same
@@ -234,7 +238,7 @@ program power 200 test 6 --fs=ext4
 for source in $(list tests/*.c); do
 	base=$(basename "$source" .c)
 	case $base in
-	run_op | sim | crash | power | race | soak) ;; # above, below, or a target of its own
+	run_op | sim | crash | power | race | soak | guard) ;; # above, below, or a target of its own
 	*) program "$base" 300 asan ;;
 	esac
 done
