@@ -158,6 +158,9 @@ $(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$(call parts,$$(with_$$*)) $(
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 
+# What the bench says of its figures, alone.
+$(O)/tests/unit/test_judge: $(O)/obj/tools/bench/judge.o
+
 -include $(shell test -d $(O)/obj && find $(O)/obj -name '*.d')
 
 include tools/build/rules.mk tools/guest/rules.mk

@@ -1,4 +1,5 @@
 #include "tools/bench/bench.h"
+#include "tools/bench/floor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,17 +33,44 @@ const struct bench bench_table[] = {
 
 void score_print(const struct score *s)
 {
-	char base[32] = "none", ratio[32] = "none";
+	char base[32] = "none", ratio[32] = "none", spread[32] = "none";
 
 	if (s->base > 0)
 		snprintf(base, sizeof(base), "%.4g", s->base);
 	if (s->ratio > 0 || s->base > 0)
 		snprintf(ratio, sizeof(ratio), "%.3f",
 			 s->ratio > 0 ? s->ratio : s->value / s->base);
-	printf("BENCH name=%s value=%.*f unit=%s base=%s ratio=%s target=%s verdict=%s\n",
-	       s->name, s->value >= 1000 ? 0 : 3, s->value, s->unit, base, ratio,
-	       s->target, s->ok ? "ok" : "short");
+	if (s->spread > 0)
+		snprintf(spread, sizeof(spread), "%.2f", s->spread);
+	printf("BENCH name=%s value=%.*f unit=%s base=%s ratio=%s spread=%s target=%s "
+	       "verdict=%s\n",
+	       s->name, s->value >= 1000 ? 0 : 3, s->value, s->unit, base, ratio, spread,
+	       s->target,
+	       s->noisy ? "noisy"
+	       : s->ok  ? "ok"
+			: "short");
 	fflush(stdout);
+}
+
+void score_rounds(const char *name, const char *unit, const struct judge *j,
+		  enum want want, double limit)
+{
+	struct finding f = judge_find(j, want, limit);
+	char target[32];
+
+	for (size_t i = 0; i < j->n; i++)
+		tell("%s round %zu: %.4g %s, base %.4g, ratio %.3f", name, i + 1,
+		     j->value[i], unit, j->base[i], j->value[i] / j->base[i]);
+	snprintf(target, sizeof(target), "%s%gx", want == AT_LEAST ? ">=" : "<=", limit);
+	score_print(&(struct score){ .name = name,
+				     .unit = unit,
+				     .target = target,
+				     .value = f.value,
+				     .base = f.base,
+				     .ratio = f.ratio,
+				     .spread = f.spread,
+				     .ok = f.verdict == VERDICT_OK,
+				     .noisy = f.verdict == VERDICT_NOISY });
 }
 
 static bool is_set(const char *name)
@@ -106,6 +134,7 @@ static int ground_open(struct ground *g, char self[4096])
 		return -1;
 	g->self = self;
 	g->fast = is_set("FAST");
+	g->many = is_set("MANY");
 	g->peers = is_set("PEERS");
 	g->keep_dir = is_set("KEEP") ? (base ? base : "/var/tmp") : NULL;
 	snprintf(g->dir, sizeof(g->dir), "%s/cadre-bench.XXXXXX",
@@ -126,6 +155,8 @@ int main(int argc, char **argv)
 		list_names(stdout);
 		return 0;
 	}
+	if (argc == 4 && !strcmp(argv[1], "floor"))
+		return floor_main(argv[2], argv[3]);
 	if (check_names(argc, argv) || ground_open(&g, self))
 		return 2;
 	unsetenv("CADRE_HOME");
