@@ -94,6 +94,23 @@ static void list_names(FILE *out)
 		fprintf(out, "%-12s %s\n", b->name, b->doc);
 }
 
+static void print_help(void)
+{
+	puts("usage: bench [NAME...]\n");
+	list_names(stdout);
+	puts("\nA line of the table tells the medians of ours (value) and of what it stands\n"
+	     "beside (base), measured in turns; their ratio; how much the rounds of the base\n"
+	     "differ (spread); and whether the ratio is what is wanted: ok, short, or noisy\n"
+	     "where the spread is over 1.5, since a busy machine proves neither.\n\n"
+	     "environment\n"
+	     "  PEERS=1    also beside Redis and PostgreSQL (tools/setup --peers)\n"
+	     "  FAST=1     shorter rounds\n"
+	     "  MANY=1     growth behind ten million messages, which takes minutes to fill\n"
+	     "  KEEP=1     such a state is kept for the next run\n"
+	     "  BENCH_DIR  where the states are, on a disk: /var/tmp\n"
+	     "  CADRE      the command to measure: the one beside this program");
+}
+
 /* All words are names of benches. */
 static int check_names(int argc, char **argv)
 {
@@ -145,6 +162,15 @@ static int ground_open(struct ground *g, char self[4096])
 	return 0;
 }
 
+static int run_timed(const struct bench *b, struct ground *g)
+{
+	int64_t begun = bench_now();
+	int rc = b->run(g);
+
+	tell("%s took %.1f s", b->name, (double)(bench_now() - begun) / 1e9);
+	return rc ? fail("%s", b->name) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	char self[4096];
@@ -152,7 +178,7 @@ int main(int argc, char **argv)
 	int failed = 0;
 
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		list_names(stdout);
+		print_help();
 		return 0;
 	}
 	if (argc == 4 && !strcmp(argv[1], "floor"))
@@ -164,8 +190,8 @@ int main(int argc, char **argv)
 	unsetenv("CADRE_TEAM");
 	unsetenv("CADRE_AGENT");
 	for (const struct bench *b = bench_table; b->name; b++)
-		if (chosen(b->name, argc, argv) && b->run(&g))
-			failed = fail("%s", b->name);
+		if (chosen(b->name, argc, argv) && run_timed(b, &g))
+			failed = 1;
 	remove_tree(g.dir);
 	return failed ? 1 : 0;
 }
