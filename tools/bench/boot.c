@@ -1,6 +1,8 @@
 /*
  * A workspace that is a VM: from asking for it to its guest's answer.
  */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "core/machine/accel.h"
 #include "core/machine/image.h"
 #include "core/machine/pid.h"
+#include "guest/boot.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/stage.h"
 
@@ -156,7 +159,7 @@ static const char *bare_words(struct arena *a, const char *accel)
 			    strcmp(accel, "tcg") ? "" : tcg);
 }
 
-static pid_t start_bare(struct arena *a, const struct image *image)
+static pid_t start_bare(struct arena *a, const struct image *image, int console)
 {
 	const char *kernel = arena_printf(a, "%s/vmlinuz", image->dir);
 	const char *initrd = arena_printf(a, "%s/initrd", image->dir);
@@ -165,33 +168,57 @@ static pid_t start_bare(struct arena *a, const struct image *image)
 	const char *const argv[] = {
 		QEMU, "-M", "microvm,x-option-roms=off", "-accel", accel, "-cpu", "max",
 		"-m", "512M", "-nodefaults", "-no-user-config", "-display", "none",
-		"-no-reboot", "-serial", "null", "-kernel", kernel, "-initrd", initrd,
+		"-no-reboot", "-serial", "stdio", "-kernel", kernel, "-initrd", initrd,
 		"-append", bare_words(a, accel), NULL
 	};
 	/* clang-format on */
 
 	return start_program(
-		&(struct start){ .argv = argv, .in = -1, .out = -1, .extra = -1 });
+		&(struct start){ .argv = argv, .in = -1, .out = console, .extra = -1 });
 }
 
-/* The same kernel and initrd without a disk, a line or a workspace, until it has powered
- * itself off (see guest/boot.h); seconds, or -1. */
+/* Reads the console until its end, or until the program in the initrd has spoken. */
+static bool await_alive(int console)
+{
+	char text[16384];
+	size_t n = 0;
+	ssize_t got;
+
+	while (n < sizeof(text) - 1 &&
+	       (got = read(console, text + n, sizeof(text) - 1 - n)) > 0) {
+		n += (size_t)got;
+		text[n] = '\0';
+		if (strstr(text, BOOT_ALIVE))
+			return true;
+	}
+	return false;
+}
+
+/* The same kernel and initrd without a disk, a line or a workspace, until its first
+ * program runs (see guest/boot.h); seconds, or -1. */
 static double boot_bare(void)
 {
 	struct arena a = { 0 };
 	struct fault f = { 0 };
 	struct image image;
 	int64_t begun = bench_now();
-	int status = 1;
+	double seconds;
+	bool alive;
+	int ends[2];
 	pid_t pid;
 
 	if (image_find(NULL, &a, &image, &f))
 		return fail_fault("no image", &f);
-	pid = start_bare(&a, &image);
-	if (pid > 0)
-		waitpid(pid, &status, 0);
+	if (pipe2(ends, O_CLOEXEC))
+		return fail("no pipe");
+	pid = start_bare(&a, &image, ends[1]);
+	close(ends[1]);
+	alive = await_alive(ends[0]);
+	seconds = (double)(bench_now() - begun) / 1e9;
+	close(ends[0]);
+	stop_program(pid, SIGKILL);
 	arena_release(&a);
-	return status ? fail("a bare boot failed") : (double)(bench_now() - begun) / 1e9;
+	return alive ? seconds : fail("a bare boot failed");
 }
 
 int bench_boot(struct ground *g)
@@ -203,8 +230,8 @@ int bench_boot(struct ground *g)
 	if (!can_boot(g))
 		return 0;
 	s = stage_new(g, "boot", 1, 0, true);
-	/* The first finds out what this machine's processor can do for VMs. */
-	rc = s && boot_once(s) >= 0 ? 0 : -1;
+	/* The first of both find out what this machine's processor can do for VMs. */
+	rc = s && boot_once(s) >= 0 && boot_bare() >= 0 ? 0 : -1;
 	for (int i = 0; i < n && rc == 0; i++) {
 		double base = boot_bare();
 		double ours = base < 0 ? -1 : boot_once(s);
