@@ -42,20 +42,21 @@ void score_print(const struct score *s)
 			 s->ratio > 0 ? s->ratio : s->value / s->base);
 	if (s->spread > 0)
 		snprintf(spread, sizeof(spread), "%.2f", s->spread);
-	printf("BENCH name=%s value=%.*f unit=%s base=%s ratio=%s spread=%s target=%s "
-	       "verdict=%s\n",
+	printf("BENCH name=%s value=%.*f unit=%s base=%s ratio=%s spread=%s others=%.2f "
+	       "target=%s verdict=%s\n",
 	       s->name, s->value >= 1000 ? 0 : 3, s->value, s->unit, base, ratio, spread,
-	       s->target,
+	       s->others, s->target,
 	       s->noisy ? "noisy"
 	       : s->ok  ? "ok"
 			: "short");
 	fflush(stdout);
 }
 
-void score_rounds(const char *name, const char *unit, const struct judge *j,
-		  enum want want, double limit)
+void score_rounds(struct ground *g, const char *name, const char *unit,
+		  const struct judge *j, enum want want, double limit)
 {
 	struct finding f = judge_find(j, want, limit);
+	double others = others_since(&g->others);
 	char target[32];
 
 	for (size_t i = 0; i < j->n; i++)
@@ -70,7 +71,9 @@ void score_rounds(const char *name, const char *unit, const struct judge *j,
 				     .ratio = f.ratio,
 				     .spread = f.spread,
 				     .ok = f.verdict == VERDICT_OK,
-				     .noisy = f.verdict == VERDICT_NOISY });
+				     .others = others,
+				     .noisy = f.verdict == VERDICT_NOISY ||
+					      others > OTHERS_MOST });
 }
 
 static bool is_set(const char *name)
@@ -100,8 +103,9 @@ static void print_help(void)
 	list_names(stdout);
 	puts("\nA line of the table tells the medians of ours (value) and of what it stands\n"
 	     "beside (base), measured in turns; their ratio; how much the rounds of the base\n"
-	     "differ (spread); and whether the ratio is what is wanted: ok, short, or noisy\n"
-	     "where the spread is over 1.5, since a busy machine proves neither.\n\n"
+	     "differ (spread); how much of the machine other processes had (others); and\n"
+	     "whether the ratio is what is wanted: ok, short, or noisy where the spread is\n"
+	     "over 1.5 or the others had over a fifth, since a busy machine proves neither.\n\n"
 	     "environment\n"
 	     "  PEERS=1    also beside Redis and PostgreSQL (tools/setup --peers)\n"
 	     "  FAST=1     shorter rounds\n"
@@ -165,7 +169,10 @@ static int ground_open(struct ground *g, char self[4096])
 static int run_timed(const struct bench *b, struct ground *g)
 {
 	int64_t begun = bench_now();
-	int rc = b->run(g);
+	int rc;
+
+	others_now(&g->others);
+	rc = b->run(g);
 
 	tell("%s took %.1f s", b->name, (double)(bench_now() - begun) / 1e9);
 	return rc ? fail("%s", b->name) : 0;
@@ -185,6 +192,7 @@ int main(int argc, char **argv)
 		return floor_main(argv[2], argv[3]);
 	if (check_names(argc, argv) || ground_open(&g, self))
 		return 2;
+	others_init();
 	unsetenv("CADRE_HOME");
 	unsetenv("CADRE_SOCKET");
 	unsetenv("CADRE_TEAM");

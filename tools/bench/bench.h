@@ -22,6 +22,7 @@
 
 #include "core/fault.h"
 #include "tools/bench/judge.h"
+#include "tools/bench/others.h"
 
 /* What all benches share. */
 struct ground {
@@ -31,6 +32,7 @@ struct ground {
 	bool fast; /* shorter, smaller */
 	bool many; /* growth behind ten times as much */
 	bool peers; /* Redis and PostgreSQL too */
+	struct others others; /* as this bench began */
 };
 
 struct bench {
@@ -41,15 +43,17 @@ struct bench {
 extern const struct bench bench_table[]; /* ends with a NULL name */
 
 /* Prints a line of the table: the medians of ours and of the base, their ratio, how much
- * the base's rounds differ (spread), and whether the ratio is what is wanted. */
-void score_rounds(const char *name, const char *unit, const struct judge *j,
-		  enum want want, double limit);
+ * the base's rounds differ (spread), and whether the ratio is what is wanted.  What the
+ * bench has started has ended before. */
+void score_rounds(struct ground *g, const char *name, const char *unit,
+		  const struct judge *j, enum want want, double limit);
 
 /* A line whose figure stands for itself, or has been judged. */
 struct score {
 	const char *name, *unit, *target;
 	double value, base; /* base 0: compared with nothing */
 	double ratio, spread; /* 0: value / base; unknown */
+	double others; /* the share of the machine that others had */
 	bool ok, noisy;
 };
 void score_print(const struct score *s);

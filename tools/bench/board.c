@@ -87,9 +87,9 @@ int bench_claim(struct ground *g)
 	free(s);
 	if (rc)
 		return -1;
-	score_rounds("claim-64", "pairs/s", &floor, AT_LEAST, 0.08);
+	score_rounds(g, "claim-64", "pairs/s", &floor, AT_LEAST, 0.08);
 	if (peer.n)
-		score_rounds("claim-64-postgresql", "pairs/s", &peer, AT_LEAST, 4);
+		score_rounds(g, "claim-64-postgresql", "pairs/s", &peer, AT_LEAST, 4);
 	return 0;
 }
 
@@ -114,6 +114,6 @@ int growth_claims(struct ground *g)
 	free(large);
 	free(small);
 	if (rc == 0)
-		score_rounds("growth-claim", "pairs/s", &j, AT_LEAST, 0.77);
+		score_rounds(g, "growth-claim", "pairs/s", &j, AT_LEAST, 0.77);
 	return rc;
 }

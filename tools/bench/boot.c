@@ -242,6 +242,6 @@ int bench_boot(struct ground *g)
 	}
 	stage_free(s);
 	if (rc == 0)
-		score_rounds("boot", "s", &j, AT_MOST, 2.5);
+		score_rounds(g, "boot", "s", &j, AT_MOST, 2.5);
 	return rc;
 }

@@ -85,6 +85,6 @@ int bench_broadcast(struct ground *g)
 	floor_close(floor);
 	stage_free(s);
 	if (rc == 0)
-		score_rounds("broadcast", "ms-p50", &j, AT_MOST, 25);
+		score_rounds(g, "broadcast", "ms-p50", &j, AT_MOST, 25);
 	return rc;
 }

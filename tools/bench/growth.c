@@ -78,7 +78,7 @@ static int growth_sends(struct ground *g)
 	free(old);
 	free(fresh);
 	if (rc == 0)
-		score_rounds("growth-send", "us", &j, AT_MOST, 1.3);
+		score_rounds(g, "growth-send", "us", &j, AT_MOST, 1.3);
 	return rc;
 }
 

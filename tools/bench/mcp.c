@@ -216,7 +216,7 @@ int bench_mcp(struct ground *g)
 	stage_free(s);
 	if (rc)
 		return -1;
-	score_rounds("mcp-start", "ms", &start, AT_MOST, 1.5);
-	score_rounds("mcp-read", "us-p50", &read, AT_MOST, 8);
+	score_rounds(g, "mcp-start", "ms", &start, AT_MOST, 1.5);
+	score_rounds(g, "mcp-read", "us-p50", &read, AT_MOST, 8);
 	return 0;
 }

@@ -82,7 +82,7 @@ static int measure(struct ground *g, const struct command *c, const char *file)
 	floor_page_close(&page);
 	stage_free(s);
 	if (rc == 0)
-		score_rounds(c->name, "ms", &j, AT_MOST, c->most);
+		score_rounds(g, c->name, "ms", &j, AT_MOST, c->most);
 	return rc;
 }
 

@@ -53,14 +53,14 @@ static int play(struct ground *g, struct match *m)
 	return rc;
 }
 
-static void print_match(const struct match *m)
+static void print_match(struct ground *g, const struct match *m)
 {
 	char name[40];
 
-	score_rounds(m->name, m->unit, &m->floor, AT_LEAST, m->least);
+	score_rounds(g, m->name, m->unit, &m->floor, AT_LEAST, m->least);
 	snprintf(name, sizeof(name), "%s-redis", m->name);
 	if (m->peer.n)
-		score_rounds(name, m->unit, &m->peer, AT_LEAST, m->least_peer);
+		score_rounds(g, name, m->unit, &m->peer, AT_LEAST, m->least_peer);
 }
 
 static void set_load(struct match *m, const struct ground *g, const struct script *script,
@@ -96,7 +96,7 @@ static int play_on_stage(struct ground *g, const struct script *redis, struct ma
 	rival_close(&rival);
 	stage_free(s);
 	if (rc == 0)
-		print_match(m);
+		print_match(g, m);
 	return rc;
 }
 
@@ -163,6 +163,6 @@ int bench_rows(struct ground *g)
 	}
 	floor_close(floor);
 	if (rc == 0)
-		score_rounds("rows", "sends/s", &j, AT_LEAST, 0.3);
+		score_rounds(g, "rows", "sends/s", &j, AT_LEAST, 0.3);
 	return rc;
 }

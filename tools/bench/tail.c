@@ -84,17 +84,17 @@ static int play(struct ground *g, struct run *r)
 	return rc;
 }
 
-static void print(const struct run *r)
+static void print(struct ground *g, const struct run *r)
 {
 	struct judge slowest = { 0 };
 
 	if (r->p99.n) {
-		score_rounds("tail-p99-redis", "ms", &r->p99, AT_MOST, 2.5);
-		score_rounds("tail-p99.9-redis", "ms", &r->p999, AT_MOST, 2.5);
+		score_rounds(g, "tail-p99-redis", "ms", &r->p99, AT_MOST, 2.5);
+		score_rounds(g, "tail-p99.9-redis", "ms", &r->p999, AT_MOST, 2.5);
 	}
 	/* One round: the slowest of a part of the run says little. */
 	judge_round(&slowest, r->slowest_ms, r->sampler.slowest_ms);
-	score_rounds("tail-max", "ms", &slowest, AT_MOST, 3);
+	score_rounds(g, "tail-max", "ms", &slowest, AT_MOST, 3);
 }
 
 int bench_tail(struct ground *g)
@@ -123,6 +123,6 @@ int bench_tail(struct ground *g)
 	rival_close(&redis);
 	stage_free(s);
 	if (rc == 0)
-		print(&r);
+		print(g, &r);
 	return rc;
 }
