@@ -160,6 +160,7 @@ $(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$(call parts,$$(with_$$*)) $(
 
 # What the bench says of its figures, alone.
 $(O)/tests/unit/test_judge: $(O)/obj/tools/bench/judge.o
+$(O)/tests/unit/test_others: $(O)/obj/tools/bench/others.o
 
 -include $(shell test -d $(O)/obj && find $(O)/obj -name '*.d')
 
