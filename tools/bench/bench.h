@@ -7,10 +7,11 @@
  * same run, in turns with ours, and judge.h judges the ratio.  Nothing that a
  * bench has started outlives it.
  *
- * The files: judge.c (ratio, spread, verdict), ground.c (clock, folders,
- * children), stage.c (a state and its host), load.c (clients that are
- * answered), talk.c, redis.c and postgres.c (what they say), floor.c, lock.c
- * and rows.c (what storage alone can do), then one file per group of rows.
+ * The files: judge.c (ratio, spread, verdict), others.c (how much of the
+ * machine was not ours), ground.c (clock, folders, children), stage.c (a state
+ * and its host), load.c (clients that are answered), talk.c, redis.c and
+ * postgres.c (what they say), floor.c, lock.c and rows.c (what storage alone
+ * can do), then one file per group of rows.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -43,8 +44,8 @@ struct bench {
 extern const struct bench bench_table[]; /* ends with a NULL name */
 
 /* Prints a line of the table: the medians of ours and of the base, their ratio, how much
- * the base's rounds differ (spread), and whether the ratio is what is wanted.  What the
- * bench has started has ended before. */
+ * the base's rounds differ (spread), how much of the machine others had, and whether the
+ * ratio is what is wanted.  What the bench has started has ended before. */
 void score_rounds(struct ground *g, const char *name, const char *unit,
 		  const struct judge *j, enum want want, double limit);
 

@@ -87,7 +87,7 @@ int bench_claim(struct ground *g)
 	free(s);
 	if (rc)
 		return -1;
-	score_rounds(g, "claim-64", "pairs/s", &floor, AT_LEAST, 0.08);
+	score_rounds(g, "claim-64", "pairs/s", &floor, AT_LEAST, 0.1);
 	if (peer.n)
 		score_rounds(g, "claim-64-postgresql", "pairs/s", &peer, AT_LEAST, 4);
 	return 0;

@@ -141,6 +141,6 @@ int bench_direct(struct ground *g)
 	}
 	stage_free(s);
 	if (rc == 0)
-		score_rounds(g, "direct", "ms-p99", &j, AT_MOST, 4);
+		score_rounds(g, "direct", "ms-p99", &j, AT_MOST, 10);
 	return rc;
 }

@@ -127,7 +127,7 @@ int bench_send_many(struct ground *g)
 int bench_send_deep(struct ground *g)
 {
 	struct match m = {
-		.name = "send-64x16", .unit = "sends/s", .batch = LARGEST, .least = 0.2
+		.name = "send-64x16", .unit = "sends/s", .batch = LARGEST, .least = 0.3
 	};
 
 	set_load(&m, g, &script_send, CLIENTS, DEEP);
@@ -139,7 +139,7 @@ int bench_cycle(struct ground *g)
 	struct match m = { .name = "cycle-64",
 			   .unit = "cycles/s",
 			   .batch = CLIENTS,
-			   .least = 0.08,
+			   .least = 0.09,
 			   .least_peer = 0.55 };
 
 	set_load(&m, g, &script_cycle, CLIENTS, 1);
@@ -163,6 +163,6 @@ int bench_rows(struct ground *g)
 	}
 	floor_close(floor);
 	if (rc == 0)
-		score_rounds(g, "rows", "sends/s", &j, AT_LEAST, 0.3);
+		score_rounds(g, "rows", "sends/s", &j, AT_LEAST, 0.35);
 	return rc;
 }

@@ -26,7 +26,7 @@ struct sampler {
 
 static void *sample_syncs(void *arg)
 {
-	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	static const struct timespec pause = { .tv_nsec = 5 * 1000 * 1000 };
 	struct sampler *s = arg;
 
 	while (!atomic_load(&s->ending)) {
@@ -94,7 +94,7 @@ static void print(struct ground *g, const struct run *r)
 	}
 	/* One round: the slowest of a part of the run says little. */
 	judge_round(&slowest, r->slowest_ms, r->sampler.slowest_ms);
-	score_rounds(g, "tail-max", "ms", &slowest, AT_MOST, 3);
+	score_rounds(g, "tail-max", "ms", &slowest, AT_MOST, 8);
 }
 
 int bench_tail(struct ground *g)
