@@ -4,7 +4,9 @@
 #                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
 # make lint       format, cppcheck, includes, sizes, calls, migrations, planted faults
-# make bench      the speed table; PEERS=1 beside Redis and PostgreSQL
+# make bench      the speed table, as ratios; PEERS=1 beside Redis and PostgreSQL, too
+#                 (NAME='word …': some lines; `build/bench --help` lists them)
+# make bench-guard  do calls cost the instructions that they did?  RENEW=1 writes them down
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
 # make unseen N=10000, make soak MINUTES=20
 #                 the long forms of what make check samples
@@ -55,6 +57,7 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wwrite-strings -Wvla -Wswitch-enum $(WERROR)
 CPPFLAGS = -D_GNU_SOURCE -I. -Ibuild
 CFLAGS = -std=gnu17 -g $(OPT) $(WARN)
+, := ,
 LIBS = $(PKG_LIBS) -pthread -ldl -lm
 SAY = $(if $(VERBOSE),,@printf '  %-4s %s\n' $(1) '$(2)';)
 compile = $(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
@@ -65,7 +68,7 @@ link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
 MAIN = tools/cadre/main.c
 SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.c), \
 	$(wildcard core/*.c core/wire/*.c core/link/*.c core/http/*.c core/host/*.c core/machine/*.c storage/*.c \
-	guest/*.c mcp/*.c tools/cadre/*.c tools/bench/*.c))
+	guest/*.c mcp/*.c tools/cadre/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
 OPS = $(wildcard schema/*.op)
@@ -79,6 +82,7 @@ OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 # tests/NAME.c and tests/unit/test_NAME.c are programs of their own; a program
 # also gets tests/NAME/*.c (and those of with_tests/NAME); all get what they use of tests/lib/ and tools/build/.
 TEST_LIB = $(O)/libtest.a $(O)/libbuild.a $(LIB)
+BENCH_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/bench/*.c))
 BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
 TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c tests/unit/test_*.c))
 FUZZERS = $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*.c))
@@ -138,6 +142,11 @@ $(LIB) $(O)/libbuild.a $(O)/libtest.a:
 $(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsan/close.o) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
+# No part of the product.  It is linked with every library of the command, since it
+# is also what a process of the command stands beside.
+$(O)/bench: $(BENCH_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(call SAY,LD,$@) $(call link,$^ -Wl$(,)--no-as-needed -luv -Wl$(,)--as-needed)
 
 .SECONDEXPANSION:
 with_tests/power = tests/crash
@@ -148,6 +157,10 @@ $(FUZZERS): $(O)/%: $(O)/obj/%.o $(TEST_LIB)
 $(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$(call parts,$$(with_$$*)) $(TEST_LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
+
+# What the bench says of its figures, alone.
+$(O)/tests/unit/test_judge: $(O)/obj/tools/bench/judge.o
+$(O)/tests/unit/test_others: $(O)/obj/tools/bench/others.o
 
 -include $(shell test -d $(O)/obj && find $(O)/obj -name '*.d')
 
@@ -168,8 +181,12 @@ lint: $(GEN_H)
 	@bad=0; for l in $(wildcard tools/lint/*); do $$l || bad=1; done; exit $$bad
 bench:
 	@tools/setup --build $(if $(PEERS),--peers)
-	+@$(MAKE) --no-print-directory $(JOBS) all
-	@PEERS=$(PEERS) CADRE_IMAGES=$${CADRE_IMAGES-$(CURDIR)/build/vm/images} build/cadre bench $(ARGS)
+	+@$(MAKE) --no-print-directory $(JOBS) all build/bench
+	@PEERS=$(PEERS) CADRE_IMAGES=$${CADRE_IMAGES-$(CURDIR)/build/vm/images} build/bench $(NAME)
+bench-guard:
+	@tools/setup
+	+@$(MAKE) --no-print-directory $(JOBS) build/tests/guard
+	@tests/guard/run $(if $(RENEW),--renew)
 crash power sim: B = test
 faults: B = asan
 crash power sim faults:
@@ -213,7 +230,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench crash power sim faults mutants unseen soak fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants unseen soak fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -253,6 +253,10 @@ done
 	t "op $(basename "$transcript" .test)" 300 build/asan/tests/run_op "$transcript"
 done
 
+if any "bench guard"; then
+	build '' build/tests/guard
+	t "bench guard" 60 tests/guard/run
+fi
 program sim 300 test 200000
 program crash 300 test 20
 program crash 100 test 2 4 # few kills; there is something to judge all the same
@@ -260,7 +264,7 @@ program power 200 test 6 --fs=ext4
 for source in $(list tests/*.c); do
 	base=$(basename "$source" .c)
 	case $base in
-	run_op | sim | crash | power | race | soak) ;; # above or below
+	run_op | sim | crash | power | race | soak | guard) ;; # above or below
 	*) program "$base" 300 asan ;;
 	esac
 done

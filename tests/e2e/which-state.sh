@@ -216,6 +216,5 @@ unset CADRE_HOME
 
 is 0 '^usage: cadre guest' cadre guest --help
 is 0 'token-file' cadre guest -h
-is 0 '^send-1' cadre bench --help
 
 exit $failed

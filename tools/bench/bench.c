@@ -1,4 +1,5 @@
 #include "tools/bench/bench.h"
+#include "tools/bench/floor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,17 +34,47 @@ const struct bench bench_table[] = {
 
 void score_print(const struct score *s)
 {
-	char base[32] = "none", ratio[32] = "none";
+	char base[32] = "none", ratio[32] = "none", spread[32] = "none";
 
 	if (s->base > 0)
 		snprintf(base, sizeof(base), "%.4g", s->base);
 	if (s->ratio > 0 || s->base > 0)
 		snprintf(ratio, sizeof(ratio), "%.3f",
 			 s->ratio > 0 ? s->ratio : s->value / s->base);
-	printf("BENCH name=%s value=%.*f unit=%s base=%s ratio=%s target=%s verdict=%s\n",
-	       s->name, s->value >= 1000 ? 0 : 3, s->value, s->unit, base, ratio,
-	       s->target, s->ok ? "ok" : "short");
+	if (s->spread > 0)
+		snprintf(spread, sizeof(spread), "%.2f", s->spread);
+	printf("BENCH name=%s value=%.*f unit=%s base=%s ratio=%s spread=%s others=%.2f "
+	       "target=%s verdict=%s\n",
+	       s->name, s->value >= 1000 ? 0 : 3, s->value, s->unit, base, ratio, spread,
+	       s->others, s->target,
+	       s->noisy ? "noisy"
+	       : s->ok  ? "ok"
+			: "short");
 	fflush(stdout);
+}
+
+void score_rounds(struct ground *g, const char *name, const char *unit,
+		  const struct judge *j, enum want want, double limit)
+{
+	struct finding f = judge_find(j, want, limit);
+	double others = others_since(&g->others);
+	char target[32];
+
+	for (size_t i = 0; i < j->n; i++)
+		tell("%s round %zu: %.4g %s, base %.4g, ratio %.3f", name, i + 1,
+		     j->value[i], unit, j->base[i], j->value[i] / j->base[i]);
+	snprintf(target, sizeof(target), "%s%gx", want == AT_LEAST ? ">=" : "<=", limit);
+	score_print(&(struct score){ .name = name,
+				     .unit = unit,
+				     .target = target,
+				     .value = f.value,
+				     .base = f.base,
+				     .ratio = f.ratio,
+				     .spread = f.spread,
+				     .ok = f.verdict == VERDICT_OK,
+				     .others = others,
+				     .noisy = f.verdict == VERDICT_NOISY ||
+					      others > OTHERS_MOST });
 }
 
 static bool is_set(const char *name)
@@ -67,6 +98,24 @@ static void list_names(FILE *out)
 		fprintf(out, "%-12s %s\n", b->name, b->doc);
 }
 
+static void print_help(void)
+{
+	puts("usage: bench [NAME...]\n");
+	list_names(stdout);
+	puts("\nA line of the table tells the medians of ours (value) and of what it stands\n"
+	     "beside (base), measured in turns; their ratio; how much the rounds of the base\n"
+	     "differ (spread); how much of the machine other processes had (others); and\n"
+	     "whether the ratio is what is wanted: ok, short, or noisy where the spread is\n"
+	     "over 1.5 or the others had over a fifth, since a busy machine proves neither.\n\n"
+	     "environment\n"
+	     "  PEERS=1    also beside Redis and PostgreSQL (tools/setup --peers)\n"
+	     "  FAST=1     shorter rounds\n"
+	     "  MANY=1     growth behind ten million messages, which takes minutes to fill\n"
+	     "  KEEP=1     such a state is kept for the next run\n"
+	     "  BENCH_DIR  where the states are, on a disk: /var/tmp\n"
+	     "  CADRE      the command to measure: the one beside this program");
+}
+
 /* All words are names of benches. */
 static int check_names(int argc, char **argv)
 {
@@ -83,17 +132,31 @@ static int check_names(int argc, char **argv)
 	return 0;
 }
 
+/* The command that is measured: $CADRE, or the one beside this program. */
+static int find_cadre(char path[4096])
+{
+	const char *named = getenv("CADRE");
+	ssize_t n = named ? snprintf(path, 4096, "%s", named)
+			  : readlink("/proc/self/exe", path, 4096 - sizeof("cadre"));
+
+	if (n <= 0 || n >= 4096)
+		return fail("/proc/self/exe: %m");
+	path[n] = '\0';
+	if (!named)
+		snprintf(strrchr(path, '/') + 1, sizeof("cadre"), "cadre");
+	return access(path, X_OK) ? fail("%s: %m", path) : 0;
+}
+
 /* On a disk: the temporary folder is memory on many machines. */
 static int ground_open(struct ground *g, char self[4096])
 {
 	const char *base = getenv("BENCH_DIR");
-	ssize_t n = readlink("/proc/self/exe", self, 4095);
 
-	if (n <= 0)
-		return fail("/proc/self/exe: %m");
-	self[n] = '\0';
+	if (find_cadre(self))
+		return -1;
 	g->self = self;
 	g->fast = is_set("FAST");
+	g->many = is_set("MANY");
 	g->peers = is_set("PEERS");
 	g->keep_dir = is_set("KEEP") ? (base ? base : "/var/tmp") : NULL;
 	snprintf(g->dir, sizeof(g->dir), "%s/cadre-bench.XXXXXX",
@@ -104,25 +167,40 @@ static int ground_open(struct ground *g, char self[4096])
 	return 0;
 }
 
-int bench_main(int argc, char **argv)
+static int run_timed(const struct bench *b, struct ground *g)
+{
+	int64_t begun = bench_now();
+	int rc;
+
+	others_now(&g->others);
+	rc = b->run(g);
+
+	tell("%s took %.1f s", b->name, (double)(bench_now() - begun) / 1e9);
+	return rc ? fail("%s", b->name) : 0;
+}
+
+int main(int argc, char **argv)
 {
 	char self[4096];
 	struct ground g = { 0 };
 	int failed = 0;
 
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		list_names(stdout);
+		print_help();
 		return 0;
 	}
+	if (argc == 4 && !strcmp(argv[1], "floor"))
+		return floor_main(argv[2], argv[3]);
 	if (check_names(argc, argv) || ground_open(&g, self))
 		return 2;
+	others_init();
 	unsetenv("CADRE_HOME");
 	unsetenv("CADRE_SOCKET");
 	unsetenv("CADRE_TEAM");
 	unsetenv("CADRE_AGENT");
 	for (const struct bench *b = bench_table; b->name; b++)
-		if (chosen(b->name, argc, argv) && b->run(&g))
-			failed = fail("%s", b->name);
+		if (chosen(b->name, argc, argv) && run_timed(b, &g))
+			failed = 1;
 	remove_tree(g.dir);
 	return failed ? 1 : 0;
 }

@@ -1,16 +1,17 @@
 /*
  * bench - how fast it is, beside what it could be at best.
  *
- * Each bench measures one or two rows of the speed table, in a state of its
- * own below the ground's folder, and prints a line per row.  A floor (the
- * same work without cadre) or a peer (another program's) is measured in the
- * same run, in turns with ours, so that a busy machine slows both.  Nothing
- * that a bench has started outlives it.
+ * Each bench measures some rows of the speed table, in a state of its own
+ * below the ground's folder, and prints a line per row.  The base, a floor (the
+ * same work without cadre) or a peer (another program's), is measured in the
+ * same run, in turns with ours, and judge.h judges the ratio.  Nothing that a
+ * bench has started outlives it.
  *
- * The files: ground.c (clock, folders, children), stage.c (a state and its
- * host), load.c (clients that are answered), talk.c, redis.c and postgres.c
- * (what they say), floor.c and rows.c (what storage alone can do), then one
- * file per group of rows.
+ * The files: judge.c (ratio, spread, verdict), others.c (how much of the
+ * machine was not ours), ground.c (clock, folders, children), stage.c (a state
+ * and its host), load.c (clients that are answered), talk.c, redis.c and
+ * postgres.c (what they say), floor.c, lock.c and rows.c (what storage alone
+ * can do), then one file per group of rows.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -21,14 +22,18 @@
 #include <sys/types.h>
 
 #include "core/fault.h"
+#include "tools/bench/judge.h"
+#include "tools/bench/others.h"
 
 /* What all benches share. */
 struct ground {
-	const char *self; /* the program to start */
+	const char *self; /* the command, which is measured */
 	char dir[200]; /* for states and servers; removed at the end */
 	const char *keep_dir; /* for what is slow to make; NULL: not kept */
 	bool fast; /* shorter, smaller */
+	bool many; /* growth behind ten times as much */
 	bool peers; /* Redis and PostgreSQL too */
+	struct others others; /* as this bench began */
 };
 
 struct bench {
@@ -38,14 +43,19 @@ struct bench {
 
 extern const struct bench bench_table[]; /* ends with a NULL name */
 
-int bench_main(int argc, char **argv);
+/* Prints a line of the table: the medians of ours and of the base, their ratio, how much
+ * the base's rounds differ (spread), how much of the machine others had, and whether the
+ * ratio is what is wanted.  What the bench has started has ended before. */
+void score_rounds(struct ground *g, const char *name, const char *unit,
+		  const struct judge *j, enum want want, double limit);
 
-/* One line of the table. */
+/* A line whose figure stands for itself, or has been judged. */
 struct score {
 	const char *name, *unit, *target;
 	double value, base; /* base 0: compared with nothing */
-	double ratio; /* 0: value / base */
-	bool ok;
+	double ratio, spread; /* 0: value / base; unknown */
+	double others; /* the share of the machine that others had */
+	bool ok, noisy;
 };
 void score_print(const struct score *s);
 
@@ -81,8 +91,6 @@ int bench_fanout(struct ground *g);
 
 int64_t bench_now(void); /* ns, monotonic */
 uint64_t bench_random(uint64_t *state); /* fast, not secret */
-double median(double *v, size_t n); /* sorts them */
-double share_of(double *v, size_t n, double share); /* a percentile; sorts */
 
 /* A new folder below the ground's. */
 int ground_folder(struct ground *g, const char *name, char out[256]);

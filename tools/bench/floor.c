@@ -1,123 +1,295 @@
-/*
- * Floors: what this machine and SQLite give at best.
- */
+#include "tools/bench/floor.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/bench/rows.h"
+#include "tools/bench/judge.h"
 
-enum { SYNCS = 200, BODY = 256, WARM_UP = 800 };
+enum { WARM_UP = 20000, SAMPLES = 20000, PAGES = 256 };
 
-/* --- SQLite, two rows a commit ------------------------------------------------------ */
+/* --- SQLite, four rows a message ------------------------------------------------------ */
 
+/* The columns that ours have in storage/, and no other index. */
 static const char raw_schema[] =
 	"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-	"CREATE TABLE message (id INTEGER PRIMARY KEY, sender INTEGER, at INTEGER,"
-	" content TEXT) STRICT;"
+	"PRAGMA wal_autocheckpoint = 2000;"
+	"CREATE TABLE agent (id INTEGER PRIMARY KEY) STRICT;"
+	"CREATE TABLE message (id INTEGER PRIMARY KEY, team INTEGER, sender INTEGER,"
+	" at INTEGER, type TEXT, content TEXT) STRICT;"
 	"CREATE TABLE delivery (message INTEGER, agent INTEGER, state INTEGER,"
-	" PRIMARY KEY (message, agent)) STRICT, WITHOUT ROWID;";
+	" PRIMARY KEY (message, agent)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE event (seq INTEGER PRIMARY KEY, at INTEGER, kind INTEGER,"
+	" team INTEGER, actor INTEGER, subject INTEGER, target INTEGER) STRICT;"
+	"CREATE TABLE replay (key BLOB PRIMARY KEY, caller INTEGER, op INTEGER,"
+	" args INTEGER, made INTEGER, at INTEGER) STRICT, WITHOUT ROWID;";
 
-enum { RAW_BEGIN, RAW_MESSAGE, RAW_DELIVERY, RAW_COMMIT, RAW_COUNT };
+enum { BEGIN, MESSAGE, DELIVERY, EVENT, REPLAY, COMMIT, DELIVERY_ALL, STEPS };
 
-static const char *const raw_text[RAW_COUNT] = {
-	"BEGIN IMMEDIATE",
-	"INSERT INTO message (sender, at, content) VALUES (1, ?, ?)",
-	"INSERT INTO delivery (message, agent, state) VALUES (last_insert_rowid(), 2, 0)",
-	"COMMIT",
+static const char *const raw_text[STEPS] = {
+	[BEGIN] = "BEGIN IMMEDIATE",
+	[MESSAGE] = "INSERT INTO message (team, sender, at, type, content) "
+		    "VALUES (1, ?2, ?1, 'text', ?3)",
+	[DELIVERY] = "INSERT INTO delivery (message, agent, state) VALUES (?1, ?2, 0)",
+	[EVENT] = "INSERT INTO event (at, kind, team, actor, subject, target) "
+		  "VALUES (?1, 101, 1, ?2, ?3, ?2 + 1)",
+	[REPLAY] = "INSERT INTO replay (key, caller, op, args, made, at) "
+		   "VALUES (?3, ?2, 1, ?1 * 77, ?1, ?1)",
+	[COMMIT] = "COMMIT",
+	[DELIVERY_ALL] = "INSERT INTO delivery (message, agent, state) "
+			 "SELECT ?1, id, 0 FROM agent",
 };
 
-struct raw {
+struct floor {
 	sqlite3 *db;
-	sqlite3_stmt *steps[RAW_COUNT];
+	sqlite3_stmt *steps[STEPS];
+	char dir[256], body[FLOOR_BODY + 1];
+	uint64_t random;
+	int64_t n;
 };
 
-static int raw_open(struct raw *r, const char *path)
+static int step(struct floor *f, int which)
 {
-	if (sqlite3_open(path, &r->db) != SQLITE_OK ||
-	    sqlite3_exec(r->db, raw_schema, NULL, NULL, NULL) != SQLITE_OK)
-		return fail("%s: %s", path, sqlite3_errmsg(r->db));
-	for (int i = 0; i < RAW_COUNT; i++)
-		if (sqlite3_prepare_v2(r->db, raw_text[i], -1, &r->steps[i], NULL) !=
-		    SQLITE_OK)
-			return fail("%s: %s", raw_text[i], sqlite3_errmsg(r->db));
-	return 0;
+	int rc = sqlite3_step(f->steps[which]);
+
+	sqlite3_reset(f->steps[which]);
+	return rc == SQLITE_DONE ? 0
+				 : fail("%s: %s", raw_text[which], sqlite3_errmsg(f->db));
 }
 
-static void raw_close(struct raw *r)
+static int step_of(struct floor *f, int which, int64_t first, int64_t second)
 {
-	for (int i = 0; i < RAW_COUNT; i++)
-		sqlite3_finalize(r->steps[i]);
-	sqlite3_close(r->db);
+	sqlite3_bind_int64(f->steps[which], 1, first);
+	sqlite3_bind_int64(f->steps[which], 2, second);
+	return step(f, which);
 }
 
-static int raw_send(struct raw *r, const char *body)
+/* Of a key as clients make them: its first bytes are the time. */
+static int add_key(struct floor *f, int64_t sender, int64_t message)
 {
-	sqlite3_bind_int64(r->steps[RAW_MESSAGE], 1, home_now());
-	sqlite3_bind_text(r->steps[RAW_MESSAGE], 2, body, -1, SQLITE_STATIC);
-	for (int i = 0; i < RAW_COUNT; i++) {
-		int rc = sqlite3_step(r->steps[i]);
+	uint64_t key[2] = { __builtin_bswap64((uint64_t)bench_now()),
+			    bench_random(&f->random) };
 
-		sqlite3_reset(r->steps[i]);
-		if (rc != SQLITE_DONE)
-			return fail("%s: %s", raw_text[i], sqlite3_errmsg(r->db));
-	}
-	return 0;
+	sqlite3_bind_blob(f->steps[REPLAY], 3, key, sizeof(key), SQLITE_STATIC);
+	return step_of(f, REPLAY, message, sender);
 }
 
-double floor_loop(struct ground *g, double seconds)
+static int64_t add_message(struct floor *f)
 {
-	char dir[256], path[300], body[BODY + 1];
-	struct raw r = { 0 };
-	int64_t begun, took = 0;
-	long n = 0;
+	int64_t at = bench_now() / 1000000;
+
+	sqlite3_bind_text(f->steps[MESSAGE], 3, f->body, FLOOR_BODY, SQLITE_STATIC);
+	if (step_of(f, MESSAGE, at, f->n % 64 + 1))
+		return -1;
+	sqlite3_bind_int64(f->steps[EVENT], 3, sqlite3_last_insert_rowid(f->db));
+	f->n++;
+	return sqlite3_last_insert_rowid(f->db);
+}
+
+static int add_send(struct floor *f)
+{
+	int64_t sender = f->n % 64 + 1, message = add_message(f);
+
+	return message < 0 || step_of(f, DELIVERY, message, sender + 1) ||
+			       step_of(f, EVENT, message, sender) ||
+			       add_key(f, sender, message)
+		       ? -1
+		       : 0;
+}
+
+static int add_batch(struct floor *f, int batch)
+{
+	int rc = step(f, BEGIN);
+
+	for (int i = 0; i < batch && rc == 0; i++)
+		rc = add_send(f);
+	return rc || step(f, COMMIT) ? -1 : 0;
+}
+
+static int open_file(struct floor *f, int agents)
+{
+	char path[300], *sql;
 	int rc;
 
-	memset(body, 'x', BODY);
-	body[BODY] = '\0';
-	if (ground_folder(g, "loop", dir))
-		return -1;
-	snprintf(path, sizeof(path), "%s/raw.sqlite", dir);
-	rc = raw_open(&r, path);
-	/* While the WAL grows every sync writes the file's size too. */
-	for (int i = 0; i < WARM_UP && rc == 0; i++)
-		rc = raw_send(&r, body);
-	begun = bench_now();
-	while (rc == 0 && (took = bench_now() - begun) < (int64_t)(seconds * 1e9)) {
-		rc = raw_send(&r, body);
-		n++;
+	snprintf(path, sizeof(path), "%s/raw.sqlite", f->dir);
+	if (sqlite3_open(path, &f->db) != SQLITE_OK ||
+	    sqlite3_exec(f->db, raw_schema, NULL, NULL, NULL) != SQLITE_OK)
+		return fail("%s: %s", path, sqlite3_errmsg(f->db));
+	sql = sqlite3_mprintf("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+			      "WHERE i < %d) INSERT INTO agent SELECT i FROM n",
+			      agents);
+	rc = sqlite3_exec(f->db, sql, NULL, NULL, NULL);
+	sqlite3_free(sql);
+	for (int i = 0; i < STEPS && rc == SQLITE_OK; i++)
+		rc = sqlite3_prepare_v2(f->db, raw_text[i], -1, &f->steps[i], NULL);
+	return rc == SQLITE_OK ? 0 : fail("%s: %s", path, sqlite3_errmsg(f->db));
+}
+
+int floor_open(struct floor **out, struct ground *g, int agents)
+{
+	struct floor *f = *out = calloc(1, sizeof(*f));
+	int rc;
+
+	if (!f)
+		abort();
+	f->random = 7;
+	memset(f->body, 'x', FLOOR_BODY);
+	rc = ground_folder(g, "floor", f->dir) || open_file(f, agents) ? -1 : 0;
+	/* While the WAL grows every sync writes the file's size too: one commit makes it
+	 * as long as it will ever be, the next begins it anew. */
+	return rc || add_batch(f, WARM_UP) || add_batch(f, 1) ? -1 : 0;
+}
+
+void floor_close(struct floor *f)
+{
+	if (!f)
+		return;
+	for (int i = 0; i < STEPS; i++)
+		sqlite3_finalize(f->steps[i]);
+	sqlite3_close(f->db);
+	if (f->dir[0])
+		remove_tree(f->dir);
+	free(f);
+}
+
+double floor_rate(struct floor *f, int batch, double seconds)
+{
+	int64_t begun = bench_now(), took = 0, n = 0;
+
+	while ((took = bench_now() - begun) < (int64_t)(seconds * 1e9)) {
+		if (add_batch(f, batch))
+			return -1;
+		n += batch;
 	}
-	raw_close(&r);
-	remove_tree(dir);
-	return rc ? -1 : (double)n / ((double)took / 1e9);
+	return (double)n / ((double)took / 1e9);
+}
+
+static int broadcast(struct floor *f)
+{
+	int64_t message = -1;
+
+	if (step(f, BEGIN) || (message = add_message(f)) < 0)
+		return -1;
+	return step_of(f, DELIVERY_ALL, message, 0) || step(f, COMMIT) ? -1 : 0;
+}
+
+double floor_broadcast(struct floor *f, double seconds)
+{
+	int64_t until = bench_now() + (int64_t)(seconds * 1e9), begun;
+	double *took = calloc(SAMPLES, sizeof(*took)), ms;
+	size_t n = 0;
+	int rc = 0;
+
+	if (!took)
+		abort();
+	sqlite3_clear_bindings(f->steps[DELIVERY_ALL]);
+	while (rc == 0 && n < SAMPLES && (begun = bench_now()) < until) {
+		rc = broadcast(f);
+		took[n++] = (double)(bench_now() - begun) / 1e6;
+	}
+	ms = rc ? -1 : median(took, n);
+	free(took);
+	return ms;
 }
 
 /* --- the disk alone ------------------------------------------------------------------- */
 
-double floor_sync(struct ground *g)
+static int write_page(struct floor_page *p)
 {
-	char dir[256], path[300];
 	static const char page[4096];
-	double took[SYNCS];
-	int fd, n = 0;
+	off_t at = p->n++ % PAGES * (off_t)sizeof(page);
 
-	if (ground_folder(g, "sync", dir))
-		return -1;
-	snprintf(path, sizeof(path), "%s/page", dir);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	for (; fd >= 0 && n < SYNCS; n++) {
-		int64_t begun = bench_now();
+	return pwrite(p->fd, page, sizeof(page), at) == sizeof(page) ? 0 : -1;
+}
 
-		if (pwrite(fd, page, sizeof(page), n * (off_t)sizeof(page)) < 0 ||
-		    fdatasync(fd))
-			break;
-		took[n] = (double)(bench_now() - begun) / 1e6;
+int floor_page_open(struct floor_page *p, struct ground *g, const char *name)
+{
+	*p = (struct floor_page){ 0 };
+	snprintf(p->path, sizeof(p->path), "%s/%s", g->dir, name);
+	p->fd = open(p->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (p->fd < 0)
+		return fail("%s: %s", p->path, strerror(errno));
+	for (int i = 0; i < PAGES; i++) /* later syncs write no new size */
+		if (write_page(p))
+			return fail("%s: %s", p->path, strerror(errno));
+	return fsync(p->fd);
+}
+
+double floor_page_sync(struct floor_page *p)
+{
+	int64_t begun = bench_now();
+
+	if (write_page(p) || fdatasync(p->fd))
+		return fail("%s: %s", p->path, strerror(errno));
+	return (double)(bench_now() - begun) / 1e6;
+}
+
+void floor_page_close(struct floor_page *p)
+{
+	if (p->fd > 0)
+		close(p->fd);
+	if (p->path[0])
+		unlink(p->path);
+	*p = (struct floor_page){ 0 };
+}
+
+/* --- a process --------------------------------------------------------------------------- */
+
+int floor_main(const char *what, const char *path)
+{
+	const char *sql = strcmp(what, "read") == 0
+				  ? "SELECT content FROM message WHERE id = 1"
+				  : "INSERT INTO message (content) VALUES ('hello')";
+	sqlite3_stmt *st = NULL;
+	sqlite3 *db = NULL;
+	int rc = 1;
+
+	if (sqlite3_open(path, &db) == SQLITE_OK &&
+	    sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL) ==
+		    SQLITE_OK &&
+	    sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK) {
+		int got = sqlite3_step(st);
+
+		rc = got == SQLITE_DONE || got == SQLITE_ROW ? 0 : 1;
 	}
-	if (fd >= 0)
-		close(fd);
-	remove_tree(dir);
-	return n == SYNCS ? median(took, SYNCS) : fail("fdatasync: %s", strerror(errno));
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return rc;
+}
+
+int floor_process_file(struct ground *g, char path[300])
+{
+	char dir[256];
+	sqlite3 *db = NULL;
+	int rc;
+
+	if (ground_folder(g, "process", dir))
+		return -1;
+	snprintf(path, 300, "%s/raw.sqlite", dir);
+	rc = sqlite3_open(path, &db);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, raw_schema, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "INSERT INTO message (content) VALUES ('hello')",
+				  NULL, NULL, NULL);
+	sqlite3_close(db);
+	return rc == SQLITE_OK ? 0 : fail("%s: %s", path, sqlite3_errstr(rc));
+}
+
+double floor_process(const char *what, const char *path)
+{
+	const char *const argv[] = { "/proc/self/exe", "floor", what, path, NULL };
+	struct start start = { .argv = argv, .in = -1, .out = -1, .extra = -1 };
+	int64_t begun = bench_now();
+	pid_t pid = start_program(&start);
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		return fail("floor %s failed", what);
+	return (double)(bench_now() - begun) / 1e6;
 }

@@ -36,26 +36,6 @@ uint64_t bench_random(uint64_t *state)
 	return x * 2685821657736338717u;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-double share_of(double *v, size_t n, double share)
-{
-	if (n == 0)
-		return 0;
-	qsort(v, n, sizeof(*v), by_size);
-	return v[(size_t)((double)(n - 1) * share)];
-}
-
-double median(double *v, size_t n)
-{
-	return share_of(v, n, 0.5);
-}
-
 void tell(const char *fmt, ...)
 {
 	va_list ap;

@@ -225,6 +225,7 @@ static void sum_up(struct running *r, struct outcome *out)
 		.failed = r->failed,
 		.p50_ms = n ? r->samples[n / 2] : 0,
 		.p99_ms = n ? r->samples[n - 1 - n / 100] : 0,
+		.p999_ms = n ? r->samples[n - 1 - n / 1000] : 0,
 		.max_ms = n ? r->samples[n - 1] : 0,
 	};
 }

@@ -54,7 +54,7 @@ struct load {
 
 struct outcome {
 	double rate; /* cycles a second */
-	double p50_ms, p99_ms, max_ms;
+	double p50_ms, p99_ms, p999_ms, max_ms;
 	uint64_t cycles, failed;
 };
 

@@ -127,7 +127,8 @@ static int with_light_guests(struct ground *g, double *mib)
 	rc = stage_open(s, g, "light") || stage_team(s, LIGHT_GUESTS, 0) || stage_serve(s)
 		     ? -1
 		     : 0;
-	snprintf(folder, sizeof(folder), "%s/guests", s->dir);
+	/* The host sweeps its own folder "guests" of strangers. */
+	snprintf(folder, sizeof(folder), "%s/front", s->dir);
 	mkdir(folder, 0700);
 	if (rc == 0)
 		guests = guests_open(folder, NULL);

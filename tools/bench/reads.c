@@ -22,6 +22,8 @@ static const struct {
 	  { .op = "search.find", .args = "{\"query\":\"task\",\"limit\":20}" } },
 };
 
+enum { N_READS = sizeof(reads) / sizeof(*reads) };
+
 /* The index is made after the tasks, a slice with each search. */
 static int wait_for_index(struct stage *s)
 {
@@ -50,7 +52,8 @@ static int open_board(struct stage *s, struct ground *g, const char *name, int64
 }
 
 /* In turns, so that what else the machine does concerns both. */
-static int play(const struct stage *large, const struct stage *small, size_t i, bool fast)
+static int play(const struct stage *large, const struct stage *small, size_t i, bool fast,
+		struct judge *j)
 {
 	struct load l = { .script = &script_same,
 			  .arg = &reads[i].talk,
@@ -58,29 +61,17 @@ static int play(const struct stage *large, const struct stage *small, size_t i, 
 			  .window = 1,
 			  .warm = 0.2,
 			  .seconds = fast ? 1 : 2 };
-	double v[ROUNDS], b[ROUNDS], value, base;
-	struct outcome o;
+	struct outcome o, base;
 
 	for (int n = 0; n < ROUNDS; n++) {
 		l.socket = small->home.socket;
-		if (load_run(&l, &o))
+		if (load_run(&l, &base))
 			return -1;
-		b[n] = 1e6 / o.rate;
 		l.socket = large->home.socket;
 		if (load_run(&l, &o))
 			return -1;
-		v[n] = 1e6 / o.rate;
-		tell("%s round %d: %.1f us, of a small board %.1f us", reads[i].name,
-		     n + 1, v[n], b[n]);
+		judge_round(j, 1e6 / o.rate, 1e6 / base.rate);
 	}
-	value = median(v, ROUNDS);
-	base = median(b, ROUNDS);
-	score_print(&(struct score){ .name = reads[i].name,
-				     .unit = "us",
-				     .value = value,
-				     .base = base,
-				     .target = "<=1.3x-small",
-				     .ok = value <= 1.3 * base });
 	return 0;
 }
 
@@ -88,6 +79,7 @@ int bench_reads(struct ground *g)
 {
 	struct stage *large = calloc(1, sizeof(*large)),
 		     *small = calloc(1, sizeof(*small));
+	struct judge judges[N_READS] = { 0 };
 	int rc = -1;
 
 	if (!large || !small)
@@ -95,10 +87,12 @@ int bench_reads(struct ground *g)
 	if (open_board(large, g, "board-large", LARGE) == 0 &&
 	    open_board(small, g, "board-small", SMALL) == 0)
 		rc = 0;
-	for (size_t i = 0; i < sizeof(reads) / sizeof(*reads) && rc == 0; i++)
-		rc = play(large, small, i, g->fast);
+	for (size_t i = 0; i < N_READS && rc == 0; i++)
+		rc = play(large, small, i, g->fast, &judges[i]);
 	stage_close(large);
 	stage_close(small);
+	for (size_t i = 0; i < N_READS && rc == 0; i++)
+		score_rounds(g, reads[i].name, "us", &judges[i], AT_MOST, 1.3);
 	free(large);
 	free(small);
 	return rc;

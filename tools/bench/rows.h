@@ -28,10 +28,4 @@ int rows_history(struct stage *s, int64_t n);
  * -1. */
 double rows_rate(struct ground *g, double seconds);
 
-/* floor.c: a plain C loop that commits a raw message and its delivery one by
- * one, for `seconds`; how many a second, or -1. */
-double floor_loop(struct ground *g, double seconds);
-/* One write of 4 KiB and its fdatasync, in ms: the median of many. */
-double floor_sync(struct ground *g);
-
 #endif

@@ -1,102 +1,89 @@
 /*
- * Sends: one client beside a plain loop, many beside Redis, deep beside rows;
- * and the whole life of a message.
+ * Sends: one client, many, deep; and the whole life of a message.  Each stands beside
+ * raw rows of the same bytes with as many messages a commit, and the many beside Redis.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tools/bench/floor.h"
 #include "tools/bench/rival.h"
 #include "tools/bench/rows.h"
 
-enum { CLIENTS = 64, BODY = 256, ROUNDS = 5, DEEP = 16 };
+enum { CLIENTS = 64, BODY = FLOOR_BODY, ROUNDS = 5, DEEP = 16, LARGEST = 256 };
 
 static const struct talk plain = { .body = BODY };
 static const int body_size = BODY;
 
-/* --- a stage with agents ------------------------------------------------------------- */
-
-static struct stage *open_stage(struct ground *g, const char *name, int agents)
-{
-	struct stage *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		abort();
-	if (stage_open(s, g, name) || stage_team(s, agents, 0) || stage_serve(s)) {
-		stage_close(s);
-		free(s);
-		return NULL;
-	}
-	return s;
-}
-
-static void close_stage(struct stage *s)
-{
-	if (!s)
-		return;
-	stage_close(s);
-	free(s);
-}
-
-/* --- rounds ----------------------------------------------------------------------------- */
-
-/* Ours and the base in turns; the medians. */
+/* Ours, the floor and the peer in turns. */
 struct match {
-	struct load ours, theirs; /* theirs.script NULL: `base` instead */
-	double (*base)(struct ground *g, double seconds); /* or nothing at all */
-	double value, other, p99_ms, base_p99_ms;
+	const char *name, *unit;
+	struct load ours, theirs; /* theirs.script NULL: no peer */
+	int batch; /* of the floor: messages a commit */
+	double least, least_peer; /* ratios */
+	struct judge floor, peer;
 };
 
-static int play(struct ground *g, struct match *m)
+static double seconds_of(const struct ground *g)
 {
-	double value[ROUNDS], base[ROUNDS], p99[ROUNDS];
-	int rounds = g->fast ? 3 : ROUNDS;
-	struct outcome o = { 0 };
+	return g->fast ? 0.6 : 1.2;
+}
 
-	for (int i = 0; i < rounds; i++) {
-		base[i] = 0;
-		if (m->theirs.script && load_run(&m->theirs, &o))
-			return -1;
-		if (m->theirs.script)
-			base[i] = o.rate;
-		else if (m->base)
-			base[i] = m->base(g, m->ours.seconds);
-		if (base[i] < 0 || load_run(&m->ours, &o))
-			return -1;
-		value[i] = o.rate;
-		p99[i] = o.p99_ms;
-		tell("round %d: %.0f/s (p50 %.2f ms, p99 %.2f ms), base %.0f/s", i + 1,
-		     o.rate, o.p50_ms, o.p99_ms, base[i]);
-	}
-	m->value = median(value, (size_t)rounds);
-	m->other = median(base, (size_t)rounds);
-	m->p99_ms = median(p99, (size_t)rounds);
+static int play_round(struct match *m, struct floor *floor)
+{
+	struct outcome o = { 0 }, other = { 0 };
+	double base = floor_rate(floor, m->batch, m->ours.seconds);
+
+	if (base < 0 || load_run(&m->ours, &o) ||
+	    (m->theirs.script && load_run(&m->theirs, &other)))
+		return -1;
+	judge_round(&m->floor, o.rate, base);
+	if (m->theirs.script)
+		judge_round(&m->peer, o.rate, other.rate);
 	return 0;
 }
 
-static struct load load_of(struct ground *g, const struct script *script, int clients,
-			   int window)
+static int play(struct ground *g, struct match *m)
 {
-	return (struct load){
-		.script = script,
-		.arg = &plain,
-		.clients = clients,
-		.window = window,
-		.warm = 0.3,
-		.seconds = g->fast ? 1.5 : 3,
-	};
+	struct floor *floor;
+	int rc = floor_open(&floor, g, 1);
+
+	for (int i = 0; i < ROUNDS && rc == 0; i++)
+		rc = play_round(m, floor);
+	floor_close(floor);
+	return rc;
+}
+
+static void print_match(struct ground *g, const struct match *m)
+{
+	char name[40];
+
+	score_rounds(g, m->name, m->unit, &m->floor, AT_LEAST, m->least);
+	snprintf(name, sizeof(name), "%s-redis", m->name);
+	if (m->peer.n)
+		score_rounds(g, name, m->unit, &m->peer, AT_LEAST, m->least_peer);
+}
+
+static void set_load(struct match *m, const struct ground *g, const struct script *script,
+		     int clients, int window)
+{
+	m->ours = (struct load){ .script = script,
+				 .arg = &plain,
+				 .clients = clients,
+				 .window = window,
+				 .warm = 0.2,
+				 .seconds = seconds_of(g) };
 }
 
 /* On a stage of our own; beside Redis, where that is wanted and the match has a
  * script for it. */
-static int play_on_stage(struct ground *g, int agents, const struct script *redis,
-			 struct match *m)
+static int play_on_stage(struct ground *g, const struct script *redis, struct match *m)
 {
-	struct stage *s = open_stage(g, "send", agents);
+	struct stage *s = stage_new(g, "send", CLIENTS, 0, true);
 	struct rival rival = { 0 };
 	int rc = s ? 0 : -1;
 
 	if (rc == 0 && redis && g->peers) {
-		rc = redis_open(&rival, g, agents);
+		rc = redis_open(&rival, g, CLIENTS);
 		m->theirs = m->ours;
 		m->theirs.script = redis;
 		m->theirs.socket = rival.socket;
@@ -107,81 +94,75 @@ static int play_on_stage(struct ground *g, int agents, const struct script *redi
 		rc = play(g, m);
 	}
 	rival_close(&rival);
-	close_stage(s);
+	stage_free(s);
+	if (rc == 0)
+		print_match(g, m);
 	return rc;
 }
 
 /* --- benches ------------------------------------------------------------------------------- */
 
-/* At least `ratio` of what it stands beside, and `least` a second. */
-static int print_match(const struct match *m, const char *name, const char *unit,
-		       const char *target, double ratio, double least)
-{
-	score_print(&(struct score){
-		.name = name,
-		.unit = unit,
-		.value = m->value,
-		.base = m->other,
-		.target = target,
-		.ok = m->value >= least && m->value >= ratio * m->other,
-	});
-	return 0;
-}
-
 int bench_send_one(struct ground *g)
 {
-	struct match m = { .ours = load_of(g, &script_send, 1, 1), .base = floor_loop };
+	struct match m = {
+		.name = "send-1", .unit = "sends/s", .batch = 1, .least = 0.45
+	};
 
-	if (play_on_stage(g, 2, NULL, &m))
-		return -1;
-	return print_match(&m, "send-1", "sends/s", ">=0.45x-loop", 0.45, 0);
-}
-
-int bench_rows(struct ground *g)
-{
-	double rate[3], value;
-	int rounds = g->fast ? 1 : 3;
-
-	for (int i = 0; i < rounds; i++) {
-		if ((rate[i] = rows_rate(g, 5)) < 0)
-			return -1;
-		tell("round %d: %.0f/s", i + 1, rate[i]);
-	}
-	value = median(rate, (size_t)rounds);
-	score_print(&(struct score){ .name = "rows",
-				     .unit = "sends/s",
-				     .value = value,
-				     .target = ">=60000",
-				     .ok = value >= 60000 });
-	return 0;
+	set_load(&m, g, &script_send, 1, 1);
+	return play_on_stage(g, NULL, &m);
 }
 
 int bench_send_many(struct ground *g)
 {
-	struct match m = { .ours = load_of(g, &script_send, CLIENTS, 1) };
+	struct match m = { .name = "send-64",
+			   .unit = "sends/s",
+			   .batch = CLIENTS,
+			   .least = 0.2,
+			   .least_peer = 0.55 };
 
-	if (play_on_stage(g, CLIENTS, &script_redis_send, &m))
-		return -1;
-	return print_match(&m, "send-64", "sends/s", ">=0.55x-redis,>=30000", 0.55,
-			   30000);
+	set_load(&m, g, &script_send, CLIENTS, 1);
+	return play_on_stage(g, &script_redis_send, &m);
 }
 
 int bench_send_deep(struct ground *g)
 {
-	struct match m = { .ours = load_of(g, &script_send, CLIENTS, DEEP),
-			   .base = rows_rate };
+	struct match m = {
+		.name = "send-64x16", .unit = "sends/s", .batch = LARGEST, .least = 0.3
+	};
 
-	if (play_on_stage(g, CLIENTS, NULL, &m))
-		return -1;
-	return print_match(&m, "send-64x16", "sends/s", ">=0.65x-rows", 0.65, 0);
+	set_load(&m, g, &script_send, CLIENTS, DEEP);
+	return play_on_stage(g, NULL, &m);
 }
 
 int bench_cycle(struct ground *g)
 {
-	struct match m = { .ours = load_of(g, &script_cycle, CLIENTS, 1) };
+	struct match m = { .name = "cycle-64",
+			   .unit = "cycles/s",
+			   .batch = CLIENTS,
+			   .least = 0.09,
+			   .least_peer = 0.55 };
 
-	if (play_on_stage(g, CLIENTS, &script_redis_cycle, &m))
-		return -1;
-	return print_match(&m, "cycle-64", "cycles/s", ">=0.55x-redis,>=13000", 0.55,
-			   13000);
+	set_load(&m, g, &script_cycle, CLIENTS, 1);
+	return play_on_stage(g, &script_redis_cycle, &m);
+}
+
+/* Every statement of ours, reads included, beside four a message. */
+int bench_rows(struct ground *g)
+{
+	struct judge j = { 0 };
+	struct floor *floor;
+	int rc = floor_open(&floor, g, 1);
+
+	for (int i = 0; i < ROUNDS && rc == 0; i++) {
+		double base = floor_rate(floor, LARGEST, seconds_of(g));
+		double ours = base < 0 ? -1 : rows_rate(g, seconds_of(g));
+
+		rc = ours < 0 ? -1 : 0;
+		if (rc == 0)
+			judge_round(&j, ours, base);
+	}
+	floor_close(floor);
+	if (rc == 0)
+		score_rounds(g, "rows", "sends/s", &j, AT_LEAST, 0.35);
+	return rc;
 }

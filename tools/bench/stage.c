@@ -69,12 +69,9 @@ int stage_team(struct stage *s, int agents, int capacity)
 	struct text args = { 0 };
 	int rc;
 
-	text_addf(&args,
-		  "{\"name\":\"t\",\"inbox_capacity\":%d,\"roles\":["
-		  "{\"name\":\"lead\"}",
-		  capacity);
-	for (int i = 0; i < agents; i++)
-		text_addf(&args, ",{\"name\":\"a%d\"}", i);
+	text_addf(&args, "{\"name\":\"t\",\"inbox_capacity\":%d,\"roles\":[", capacity);
+	for (int i = 0; i < agents; i++) /* a lead comes by itself */
+		text_addf(&args, "%s{\"name\":\"a%d\"}", i ? "," : "", i);
 	text_addf(&args, "]}");
 	rc = stage_call(s, "team.create", args.data, NULL);
 	text_release(&args);
@@ -103,6 +100,27 @@ int stage_serve(struct stage *s)
 		return 0;
 	answer[n < 0 ? 0 : n] = '\0';
 	return fail("the host did not start: %s", answer);
+}
+
+struct stage *stage_new(struct ground *g, const char *name, int agents, int capacity,
+			bool hosted)
+{
+	struct stage *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		abort();
+	if (stage_open(s, g, name) == 0 && stage_team(s, agents, capacity) == 0 &&
+	    (!hosted || stage_serve(s) == 0))
+		return s;
+	stage_free(s);
+	return NULL;
+}
+
+void stage_free(struct stage *s)
+{
+	if (s)
+		stage_close(s);
+	free(s);
 }
 
 void stage_stop(struct stage *s)

@@ -166,14 +166,13 @@ static bool take_key(struct cli *cli, int argc, char **argv, int *i)
 }
 
 /* From here on the words are not ours to look at: behind `--`, in a command that
- * runs elsewhere, and with verbs whose own options are spelled alike.  `left`
+ * runs elsewhere, and with a verb whose own options are spelled alike.  `left`
  * words of argv are there. */
 static bool ends_options(int left, char **argv)
 {
 	const char *last = argv[left - 1];
 
-	return !strcmp(last, "--") ||
-	       (left == 2 && (!strcmp(last, "guest") || !strcmp(last, "bench"))) ||
+	return !strcmp(last, "--") || (left == 2 && !strcmp(last, "guest")) ||
 	       run_is_command(left - 1, argv + 1);
 }
 

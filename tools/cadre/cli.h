@@ -180,7 +180,6 @@ int image_main(struct cli *cli, int argc, char **argv);
 int doctor_main(struct cli *cli, int argc, char **argv);
 int mcp_verb(struct cli *cli, int argc, char **argv);
 int guest_verb(struct cli *cli, int argc, char **argv);
-int bench_verb(struct cli *cli, int argc, char **argv);
 int completion_main(struct cli *cli, int argc, char **argv);
 int version_main(struct cli *cli, int argc, char **argv);
 int complete_main(struct cli *cli, int argc, char **argv);

@@ -24,7 +24,6 @@ const struct verb verb_table[] = {
 	{ "version", "", "Print the version.", version_main },
 	/* Without a usage: not for people, left out of help. */
 	{ "guest", NULL, "Run a workspace's guest; the host starts it.", guest_verb },
-	{ "bench", NULL, "Measure the speed.", bench_verb },
 	{ "complete", NULL, "Tell a shell what may stand here.", complete_main },
 	{ "man", NULL, "Print the manual page.", man_main },
 	{ "docs", NULL, "Print the reference or the manual page.", docs_main },
