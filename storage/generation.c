@@ -20,7 +20,8 @@ enum {
 	INDEX_PAGE_SIZE = 14, /* 1: 65536 */
 	INDEX_SALTS = 32,
 	INDEX_FRAMES = 16, /* how many frames are valid */
-	INDEX_COPIED = 96, /* and how many of these are in the file */
+	INDEX_COPIED = 96, /* how many of these are in the file */
+	INDEX_BEGUN = 128, /* and how many a checkpoint began to copy there */
 };
 
 static uint32_t number_at(const unsigned char *p)
@@ -170,7 +171,10 @@ bool generation_holds(const struct store *s, struct generation_extent *before)
 {
 	struct generation_extent now;
 
+	/* Not known while the index is written: what was seen before is looked at later. */
 	generation_extent(s, &now);
+	if (!now.page)
+		return true;
 	if (before->frames < now.frames && same_salts(before, &now) &&
 	    !has_last_frame(s, before))
 		return false;
@@ -178,8 +182,27 @@ bool generation_holds(const struct store *s, struct generation_extent *before)
 	return has_last_frame(s, &now);
 }
 
-/* SQLite raises the counter over the one that it has read page 1 with, which is not the
- * last one that it wrote itself.  Undoing a change of page 1 makes it look again, and
+bool generation_rests(const struct store *s, struct generation_copied *c)
+{
+	const volatile void *index = index_of(s);
+
+	memset(c, 0, sizeof(*c));
+	if (!index)
+		return false;
+	c->begun = index_number(index, INDEX_BEGUN);
+	c->done = index_number(index, INDEX_COPIED);
+	return c->begun == c->done;
+}
+
+int generation_copied(const struct store *s)
+{
+	const volatile void *index = index_of(s);
+
+	return index ? (int)index_number(index, INDEX_COPIED) : 0;
+}
+
+/* SQLite writes the counter that it has read page 1 with, and one more: not one more than
+ * it wrote last itself.  Undoing a change of page 1 makes it look again, and
  * leaves the page to be written. */
 int generation_begin(struct store *s, struct fault *f)
 {

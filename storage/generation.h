@@ -39,7 +39,7 @@ void generation_open(struct generation *g, const char *wal_path);
 enum generation_of generation_judge(const struct generation *g, uint32_t changes);
 void generation_close(struct generation *g);
 
-/* How much of the WAL counts, by its index; no frames where that is not known. */
+/* How much of the WAL counts, by its index; a page of no bytes where that is not known. */
 struct generation_extent {
 	uint32_t frames, page;
 	unsigned char salts[8];
@@ -50,6 +50,18 @@ struct generation_extent {
  * what counts now: a WAL that was cut off before the newest frames were written has a
  * hole there.  Costs a short read, behind a commit two. */
 bool generation_holds(const struct store *s, struct generation_extent *before);
+
+/* How many frames of the WAL a checkpoint began to copy into the file, and has copied. */
+struct generation_copied {
+	uint32_t begun, done;
+};
+
+/* Whether no checkpoint is under way, nor has died in the middle: then the file has all
+ * pages that its header says. */
+bool generation_rests(const struct store *s, struct generation_copied *c);
+
+/* How many frames of the WAL are in the file already; 0 where that is not known. */
+int generation_copied(const struct store *s);
 
 /* Behind BEGIN IMMEDIATE: raises the change counter if the transaction may be the first
  * of a generation. */

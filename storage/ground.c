@@ -259,9 +259,21 @@ static const char *log_trouble(struct store *s)
 	return trouble;
 }
 
+/* Whether the file has fewer pages than its header says, at a time when no checkpoint is
+ * copying any: one writes page 1 first, and may die before the last. */
+static bool is_cut(const struct store *s)
+{
+	struct generation_copied before, after;
+	struct header h;
+	off_t size;
+
+	return generation_rests(s, &before) && !db_trouble(s, &size) &&
+	       read_header(s, &h) == SQLITE_OK && size < h.size &&
+	       generation_rests(s, &after) && before.done == after.done;
+}
+
 /* A copy that was written into the file has another mark, or is an older one.  VACUUM
- * makes a file smaller, and its header says so; a checkpoint may write the header before
- * the file has grown, but makes it no smaller than it was. */
+ * makes a file smaller, and its header says so. */
 static const char *look_at_header(struct store *s, off_t size)
 {
 	struct ground *g = &s->ground;
@@ -271,7 +283,7 @@ static const char *look_at_header(struct store *s, off_t size)
 		return NULL; /* a disk that fails is told of by what reads next */
 	if (h.mark != g->mark || (int32_t)(h.changes - g->changes) < 0)
 		return "was written over";
-	if (size < g->size && size < h.size)
+	if (size < g->size && size < h.size && is_cut(s))
 		return file_is_cut;
 	g->changes = h.changes;
 	g->size = size;

@@ -133,9 +133,7 @@ static int count_frames(void *store, sqlite3 *db, const char *schema, int frames
 
 	(void)db;
 	(void)schema;
-	/* Fewer than before: the WAL has started anew, and nothing of it is copied. */
-	if (frames < s->frames)
-		s->copied = 0;
+	s->copied = generation_copied(s); /* 0 once the WAL has started anew */
 	s->frames = frames;
 	return SQLITE_OK;
 }
@@ -426,6 +424,13 @@ bool store_lost(struct store *s)
 	struct fault f = { 0 };
 
 	return ground_check(s, GROUND_WRITE, &f) < 0;
+}
+
+bool store_was_lost(const struct store *s, struct fault *why)
+{
+	if (s->ground.lost)
+		*why = s->ground.why;
+	return s->ground.lost;
 }
 
 void store_rollback(struct store *s)

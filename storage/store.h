@@ -67,6 +67,8 @@ int64_t store_changes(const struct store *s);
 /* Whether its files were moved, removed or replaced since they were opened.  Then no
  * transaction begins any more, each says why, and the store can but be closed. */
 bool store_lost(struct store *s);
+/* The same as it was found last, without a look; says why. */
+bool store_was_lost(const struct store *s, struct fault *why);
 
 /* Whether somebody keeps the state from being written: a process that is stopped in its
  * transaction, or (wait_ms > 0) whoever is found in it at each look for so long.  Names

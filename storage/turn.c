@@ -12,7 +12,7 @@
 
 /* Whoever waits for a host gives it ten seconds.  All calls that have queued up behind a
  * process that stands still are to be answered in twenty. */
-enum { WRITE_MS = 8000, AGAIN_MS = 500, OPEN_MS = 20000 };
+enum { WRITE_MS = 8000, AGAIN_MS = 500, OPEN_MS = 20000, FORGET_MS = 5000 };
 
 int turn_open(struct turn *t, int dir, struct fault *f)
 {
@@ -120,7 +120,24 @@ static int wait_lock(const struct turn *t, enum turn_byte byte, short type, int6
 	return rc;
 }
 
-/* A process kept a byte all the time from `since` on; the turn remembers which. */
+/* Whether the last wait for the turn failed just now. */
+static bool is_recent(const struct turn *t)
+{
+	return *t->held_by.name && monotonic_ms() - t->held_at < FORGET_MS;
+}
+
+/* A wait for this process began at `since`; returns when the first one in a row did. */
+static int64_t remember_holder(struct turn *t, const struct turn_holder *who,
+			       int64_t since)
+{
+	if (!is_recent(t) || strcmp(who->name, t->held_by.name) != 0)
+		t->held_since = since;
+	t->held_by = *who;
+	t->held_at = monotonic_ms();
+	return t->held_since;
+}
+
+/* The fault of a wait that began at `since` and has lasted as long as it may. */
 static int held_too_long(struct turn *t, enum turn_byte byte, int64_t since,
 			 struct fault *f)
 {
@@ -129,13 +146,12 @@ static int held_too_long(struct turn *t, enum turn_byte byte, int64_t since,
 
 	if (!turn_holder(t, writes ? TURN_WRITE : byte, &who))
 		turn_holder(t, byte, &who);
-	if (strcmp(who.name, t->held_by.name) != 0)
-		t->held_since = since;
-	t->held_by = who;
+	if (writes)
+		since = remember_holder(t, &who, since);
 	fault_set(f, FAULT_UNAVAILABLE, "",
-		  "process %.120s%s has kept the state from being %s for %d s", who.name,
+		  "process %.120s%s keeps the state from being %s: waited %d s", who.name,
 		  who.stopped ? ", which is stopped," : "", writes ? "written" : "opened",
-		  (int)((monotonic_ms() - t->held_since) / 1000));
+		  (int)((monotonic_ms() - since) / 1000));
 	return fault_hint(f, who.stopped
 				     ? "let it go on (kill -CONT, fg), or end it: what "
 				       "was acknowledged is kept"
@@ -148,7 +164,7 @@ static bool is_held_still(const struct turn *t)
 {
 	struct turn_holder who;
 
-	return *t->held_by.name && turn_holder(t, TURN_WRITE, &who) &&
+	return is_recent(t) && turn_holder(t, TURN_WRITE, &who) &&
 	       strcmp(who.name, t->held_by.name) == 0;
 }
 

@@ -36,9 +36,10 @@ struct turn_holder {
 struct turn {
 	int lock, bell; /* descriptors; -1: none, and every call does nothing */
 	/* The process that was in the way of the last turn to write, for all of the
-	 * patience; the first wait for it began at `held_since` (CLOCK_MONOTONIC, ms). */
+	 * patience: the first wait for it began at `held_since`, the last one ended at
+	 * `held_at` (CLOCK_MONOTONIC, ms). */
 	struct turn_holder held_by;
-	int64_t held_since;
+	int64_t held_since, held_at;
 };
 
 int turn_open(struct turn *t, int dir, struct fault *f);

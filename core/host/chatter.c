@@ -6,10 +6,9 @@ static void settle(struct chatter *c, int64_t now)
 	int64_t ms = now > c->at ? now - c->at : 0;
 
 	c->at = now;
-	if (ms >= c->bytes * 1000 / CHATTER_SECOND)
+	c->bytes -= ms * (CHATTER_SECOND / 1000);
+	if (c->bytes < 0)
 		c->bytes = 0;
-	else
-		c->bytes -= ms * CHATTER_SECOND / 1000;
 }
 
 void chatter_note(struct chatter *c, size_t size, int64_t now)

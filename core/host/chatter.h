@@ -3,7 +3,7 @@
  *
  * Heartbeats, answers to nothing, and requests that are refused cost the host a
  * little each and bring the guest nothing.  A guest that sends them without a pause
- * is not read from until as much time has passed as they were worth.  Answers that
+ * is not read from until what counts of them is paid off at CHATTER_SECOND.  Answers that
  * were asked for and requests that are taken cost nothing here.
  */
 #ifndef CHATTER_H
@@ -15,7 +15,7 @@
 
 enum {
 	CHATTER_FRAME = 1 << 10, /* what a frame counts for, beside its bytes */
-	CHATTER_SECOND = 1 << 20, /* bytes that may be heard in a second */
+	CHATTER_SECOND = 1000 << 10, /* bytes that may be heard in a second */
 };
 
 /* Of one line; begins zeroed. */

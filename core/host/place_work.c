@@ -101,8 +101,9 @@ static void on_worked(uv_work_t *request, int status)
 	end_work(p);
 	if (p->left_out)
 		log_line(p->host->log, LOG_LEVEL_NOTE,
-			 "workspace %s: its copy lacks %" PRId64
-			 " sockets, pipes, devices, and its own .cadre",
+			 "workspace %s: %" PRId64
+			 " sockets, pipes, devices or folders of "
+			 "cadre's were left out of the copy",
 			 p->spot.name, p->left_out);
 	if (p->asking)
 		end_asking(p);

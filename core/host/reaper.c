@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "core/host/running.h"
+#include "core/host/writer.h"
 #include "ops.gen.h"
 
 enum {
@@ -115,10 +116,13 @@ static void on_looked(struct job *job)
 	struct reaper *r = &host->reaper;
 	const struct host_due_row *due = job->call.out;
 	int64_t now = job->call.now;
+	struct fault why = { 0 };
 
 	r->busy = false;
 	if (job->number)
 		end_homeless(host, &job->call.fault);
+	else if (writer_lost(host->writer, &why))
+		end_homeless(host, &why);
 	if (due && !host->stopping) {
 		snprintf(host->incarnation, sizeof(host->incarnation), "%s",
 			 due->incarnation);

@@ -1,6 +1,7 @@
 #include "core/host/writer.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/host/batch.h"
@@ -15,6 +16,8 @@ struct writer {
 	uv_thread_t thread;
 	batch_done *done;
 	void *arg;
+	atomic_bool lost;
+	struct fault why; /* set before `lost`, and never again */
 };
 
 /* A call whose caller has gone is not run. */
@@ -45,6 +48,15 @@ static size_t gather_more(void *arg, struct call **calls, size_t room)
 	return queue_take_more(&w->queue, &taken, room) ? gather(w, &taken, calls) : 0;
 }
 
+/* Other connections may not see what this one has: each knows how the files were when it
+ * looked itself. */
+static void note_lost(struct writer *w)
+{
+	if (!atomic_load_explicit(&w->lost, memory_order_relaxed) &&
+	    store_was_lost(w->store, &w->why))
+		atomic_store_explicit(&w->lost, true, memory_order_release);
+}
+
 static void run_batch(struct writer *w, struct chain *taken)
 {
 	const struct batch_source source = { gather_more, w };
@@ -59,6 +71,7 @@ static void run_batch(struct writer *w, struct chain *taken)
 			chain_add(&w->ended, chain_pop(&w->batch));
 		at += ran;
 		w->done(w->arg, &w->ended);
+		note_lost(w);
 		checkpoint_step(w->checkpoint, w->store);
 	}
 	if (w->ended.first)
@@ -116,6 +129,14 @@ void writer_close(struct writer *w)
 	store_close(w->store);
 	queue_release(&w->queue);
 	free(w);
+}
+
+bool writer_lost(const struct writer *w, struct fault *why)
+{
+	if (!atomic_load_explicit(&w->lost, memory_order_acquire))
+		return false;
+	*why = w->why;
+	return true;
 }
 
 void writer_push(struct writer *w, struct chain *jobs)

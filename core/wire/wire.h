@@ -38,7 +38,7 @@ struct frame_reader;
 int packet_take(struct packet *p, struct frame_reader *r, struct fault *f);
 void packet_release(struct packet *p);
 
-/* Whether an id, a number or a text, is written so. */
+/* Whether the id, a number or a text, is `text` when it is written down. */
 bool wire_id_is(const json_t *id, const char *text);
 
 /* Whether the message had this field, even if empty; null is absent. */

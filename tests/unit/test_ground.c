@@ -104,7 +104,7 @@ static void test_wal_beside_a_copy_of_before(void **state)
 	s = open_it(p);
 	for (int i = 0; i < 3; i++) {
 		add_many(s, &p->fault, 1);
-		assert_true(store_restart_wal(s, 1000, &p->fault));
+		assert_int_equal(store_restart_wal(s, 1000, &p->fault), 1);
 	}
 	add_many(s, &p->fault, 1);
 	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
@@ -132,7 +132,7 @@ static void test_wal_copied_in_part(void **state)
 
 	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
 	add_many(s, &p->fault, 2);
-	assert_true(store_restart_wal(s, 1000, &p->fault));
+	assert_int_equal(store_restart_wal(s, 1000, &p->fault), 1);
 	for (int i = 0; i < 3; i++) {
 		/* Enough that the file grows, and page 1 is written again. */
 		add_many(i & 1 ? beside : s, &p->fault, 100);
@@ -171,7 +171,7 @@ static void test_many_generations(void **state)
 		add_many(i % 2 ? a : b, &p->fault, 2);
 		n += 3;
 		if (i % 5 == 0)
-			assert_true(store_restart_wal(b, 1000, &p->fault) >= 0);
+			assert_int_equal(store_restart_wal(b, 1000, &p->fault), 1);
 		if (i % 7 == 0) {
 			store_close(a);
 			a = open_it(p);

@@ -233,7 +233,7 @@ static void a_standstill_is_waited_for_once(void **state)
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(pthread_join(r[i].thread, NULL), 0);
 		assert_int_equal(r[i].fault.code, FAULT_UNAVAILABLE);
-		assert_non_null(strstr(r[i].fault.text, " (test_turn) has kept "));
+		assert_non_null(strstr(r[i].fault.text, " (test_turn) keeps "));
 		assert_in_range(r[i].took_ms, 7000, 13000);
 	}
 	again.store = b->store;

@@ -385,7 +385,8 @@ int cli_main(int argc, char **argv)
 	int status;
 
 	hold_standard();
-	umask(umask(077) & 077); /* what cadre makes is for its user in any case */
+	/* A umask that shuts out the user himself does not count. */
+	umask(umask(077) & 077);
 	cli.color = cli.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
 	cli.width = cli.terminal ? window_width() : 0;
 	argc = cli_options(&cli, argc, argv);

@@ -210,6 +210,7 @@ static int renew(struct restore *r, const char *stage, struct fault *f)
 static int commit(struct restore *r, struct fault *f)
 {
 	const char *path = r->cli->home.dir;
+	struct fault later = { 0 };
 	int dir = found_open(path);
 
 	if (dir < 0)
@@ -217,7 +218,7 @@ static int commit(struct restore *r, struct fault *f)
 	if (state_id_expect(dir, "restore.tmp/state.db", f) == 0 &&
 	    restore_commit(path, r->secret[0] ? r->secret : NULL, r->aside,
 			   sizeof(r->aside), f) == 0)
-		state_id_settle(dir, f);
+		state_id_settle(dir, &later); /* else the next verb does */
 	close(dir);
 	return f->code;
 }
@@ -229,11 +230,9 @@ static int put_in_place(struct restore *r, struct fault *f)
 
 	if (restore_stage(dir, r->path, stage, sizeof(stage), f) < 0)
 		return f->code;
-	if (renew(r, stage, f) < 0) {
+	if (renew(r, stage, f) < 0 || commit(r, f) < 0)
 		restore_unstage(dir);
-		return f->code;
-	}
-	return commit(r, f);
+	return f->code;
 }
 
 static int restore(struct restore *r, struct fault *f)

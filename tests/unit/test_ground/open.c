@@ -72,11 +72,11 @@ static void test_vacuum(void **state)
 	struct stat before, after;
 
 	add_many(s, &p->fault, 2000);
-	assert_true(store_restart_wal(s, 1000, &p->fault));
+	assert_int_equal(store_restart_wal(s, 1000, &p->fault), 1);
 	assert_int_equal(stat(p->path, &before), 0);
 	assert_int_equal(store_exec(s, "DELETE FROM event", &p->fault), 0);
 	assert_int_equal(store_exec(s, "VACUUM", &p->fault), 0);
-	assert_true(store_restart_wal(s, 1000, &p->fault));
+	assert_int_equal(store_restart_wal(s, 1000, &p->fault), 1);
 	assert_int_equal(stat(p->path, &after), 0);
 	assert_true(after.st_size < before.st_size);
 	for (int i = 0; i < 10; i++) {
@@ -111,7 +111,7 @@ static void test_log_written_over(void **state)
 	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
 	copy_over(p->wal, wal);
 	s = open_it(p);
-	assert_true(store_restart_wal(s, 1000, &p->fault));
+	assert_int_equal(store_restart_wal(s, 1000, &p->fault), 1);
 	add_many(s, &p->fault, 5);
 	copy_over(p->path, p->kept);
 	copy_over(wal, p->wal);
@@ -176,7 +176,7 @@ static void test_log_of_a_moment_ago(void **state)
 	char wal[160];
 
 	add_many(s, &p->fault, 50);
-	assert_true(store_restart_wal(s, 1000, &p->fault));
+	assert_int_equal(store_restart_wal(s, 1000, &p->fault), 1);
 	add_many(s, &p->fault, 5);
 	snprintf(wal, sizeof(wal), "%s/wal", p->dir);
 	copy_over(p->wal, wal);
