@@ -3,26 +3,7 @@
 # owner's state opens and another's does not.  And what surrounds a state: an index of git
 # that is huge or broken, a umask that leaves nothing, names that drive a terminal, root.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export NO_COLOR=1 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
-failed=0
-
-bad() {
-	echo "FAILED: $*"
-	head -n 5 "$TMPDIR/out" "$TMPDIR/err" | cat -v | sed 's/^/    /'
-	failed=1
-}
-
-# is STATUS PATTERN COMMAND...: the exit status, and what it prints on either.
-is() {
-	want=$1 pattern=$2
-	shift 2
-	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
-	got=$?
-	[ $got = "$want" ] || bad "$* in $PWD ended with $got, not $want"
-	cat "$TMPDIR/out" "$TMPDIR/err" | grep -q -e "$pattern" || bad "$*: no '$pattern'"
-}
-
+. "$(dirname "$0")/../lib/said.sh"
 left_out() { echo "left out: $1"; }
 
 # name FILE: as an id names it.
