@@ -429,6 +429,33 @@ static bool is_ours(const char *state)
 	return ours;
 }
 
+/* As one process says so while another one sees that git tracks it. */
+static void test_taint(void **state)
+{
+	char path[200];
+	struct fault f = { 0 };
+	int dir;
+
+	(void)state;
+	shell("git init -q r");
+	assert_string_equal(made("r"), "/r/.cadre");
+	shell("cd r && git add -f .cadre/state.db");
+	snprintf(path, sizeof(path), "%s/r/.cadre", root);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* What cannot be noted is said, and tried again. */
+	shell("rm -f .local/state/cadre/known.new && mkdir .local/state/cadre/known.new");
+	assert_int_equal(found_judge(path), FOUND_UNNOTED);
+	assert_int_equal(known_look(dir, path), KNOWN_MADE);
+	shell("rmdir .local/state/cadre/known.new");
+	assert_int_equal(found_judge(path), FOUND_TRACKED);
+	assert_int_equal(known_look(dir, path), KNOWN_TRACKED);
+	/* What is trusted stays so. */
+	assert_int_equal(known_add(dir, path, KNOWN_TRUSTED, &f), 0);
+	assert_int_equal(known_taint(dir, path, &f), 0);
+	assert_int_equal(known_look(dir, path), KNOWN_TRUSTED);
+	close(dir);
+}
+
 /* A state that other environments have noted stays known to them; but an id that git
  * tracks is in every clone, and would count there. */
 static void test_tracked_id(void **state)
@@ -508,6 +535,7 @@ int main(void)
 		TEST(test_named_by_mistake),
 		TEST(test_tracked),
 		TEST(test_tracked_state),
+		TEST(test_taint),
 		TEST(test_tracked_id),
 		TEST(test_project_config),
 	};
