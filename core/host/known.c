@@ -396,15 +396,13 @@ static int taint_locked(int dir, const char *path, struct fault *f)
 
 int known_taint(int dir, const char *path, struct fault *f)
 {
-	struct known here, noted;
 	int held, rc;
 
-	if (!see(dir, path, &here) || find_noted(&here, &noted, f) < 0 ||
-	    here.how != KNOWN_MADE)
-		return f->code;
+	if (known_look(dir, path) != KNOWN_MADE)
+		return 0;
 	held = lock(LOCK_MS, f);
 	if (held < 0)
-		return held;
+		return f->code;
 	rc = taint_locked(dir, path, f);
 	close(held);
 	return rc;

@@ -167,8 +167,9 @@ static int hold(int dir, struct fault *f)
 	if (!rc || (errno != EWOULDBLOCK && errno != EINTR))
 		return fd;
 	close(fd);
-	fault_set(f, FAULT_UNAVAILABLE, "",
-		  "the state's folder is locked by another process: its id is not changed");
+	fault_set(
+		f, FAULT_UNAVAILABLE, "",
+		"the state's folder is locked by another process: its id is not changed");
 	return fault_hint(f, "try again when that process (see `lslocks`) has ended");
 }
 
@@ -188,7 +189,7 @@ int state_id_make(int dir, struct fault *f)
 		snprintf(x.id + STATE_ID, LINE - STATE_ID, " %.60s", folder);
 	held = hold(dir, f);
 	if (held < 0)
-		return held;
+		return f->code;
 	rc = write_lines(dir, &x, f);
 	close(held);
 	return rc;
@@ -278,7 +279,7 @@ static int edit(int dir, change *how, const char *file, struct fault *f)
 	int held = hold(dir, f), rc = 0;
 
 	if (held < 0)
-		return held;
+		return f->code;
 	read_lines(dir, &x);
 	if (has_id(&x) && how(dir, &x, file))
 		rc = write_lines(dir, &x, f);
