@@ -83,11 +83,14 @@ bool found_is_fresh(int dir, const char *also)
  * changed, so the state needs to be trusted again, whatever git tracks later. */
 static enum found_why judge_tracked(int dir, const char *path)
 {
+	struct fault f = { 0 };
+
 	switch (tracked_look(path)) {
 	case TRACKED_NOTHING:
 		return FOUND_COUNTS;
 	case TRACKED_SOME:
-		known_taint(dir, path);
+		if (known_taint(dir, path, &f) < 0)
+			return FOUND_UNNOTED; /* the next look tries it again */
 		return FOUND_TRACKED;
 	case TRACKED_UNREADABLE:
 		break;
@@ -235,7 +238,11 @@ static const struct {
 				"changed it",
 				"move it away, and `cadre restore` your backup; "
 				"if you trust all that is in it: cadre trust %.150s" },
-	[FOUND_CHANGED] = { "holds files that git tracks, and those or its cadre.toml have "
+	[FOUND_UNNOTED] = { "holds files that git tracks, and this cannot be noted",
+			    "first see that the file `known` and its folder can be "
+			    "written (`cadre help trust`), and try again; then move "
+			    "%.150s away, or trust it" },
+	[FOUND_CHANGED] = { "has entries in git's index, or a cadre.toml, that have "
 			    "changed since you trusted it",
 			    "if you trust all that is in it now: cadre trust %.150s" },
 	[FOUND_OTHER] = { "has another state.db than the one that you made or trusted",

@@ -24,8 +24,10 @@ enum found_why {
 	FOUND_LINK,
 	FOUND_FOREIGN, /* another user's */
 	FOUND_TRACKED, /* git tracks something in it */
+	FOUND_UNNOTED, /* the same, and the note of it cannot be written */
 	FOUND_WAS_TRACKED, /* git did so once */
-	FOUND_CHANGED, /* git tracks other things in it than when it was trusted */
+	FOUND_CHANGED, /* git tracks other things in it, or its settings are others, than
+			* when it was trusted */
 	FOUND_OTHER, /* another database is in its place */
 	FOUND_NO_INDEX, /* what git tracks cannot be read */
 	FOUND_STRAY, /* of a repository that does not know this worktree */
@@ -37,10 +39,12 @@ struct found {
 	enum found_why why; /* why `passed` does not count */
 };
 
-/* Looks from `dir`, absolute and without links, upward. */
+/* Looks from `dir`, absolute and without links, upward; each is judged as below. */
 void found_upward(struct found *out, const char *dir);
 
-/* Whether the folder `path` counts. */
+/* Whether the folder `path` counts.  What is seen is also written down: that git tracks
+ * something in it (for good; FOUND_UNNOTED if that fails), which database is there if its
+ * id names none, and what known_look() notes. */
 enum found_why found_judge(const char *path);
 
 /* Says why one does not, and what to do. */

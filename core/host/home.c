@@ -114,8 +114,9 @@ static int check_folder(int dir, const char *path, enum meant meant, bool create
 
 	if (fstat(dir, &st))
 		return no_folder(path, f);
-	if (st.st_uid != geteuid() && (create || geteuid()))
-		return users_may_write(path, f);
+	/* Root may look at another user's state. */
+	if ((create || geteuid()) && users_is_own(st.st_uid, path, f) < 0)
+		return f->code;
 	if ((create || meant == MEANT_FOUND || found_has_state(dir)) &&
 	    found_check_parts(dir, path, f) < 0)
 		return f->code;
@@ -191,7 +192,7 @@ static int find_dir(struct home *h, const char *dir, bool create, struct fault *
 	return find_project(h, create, f);
 }
 
-/* The id of a folder that was noted names the database that is there now. */
+/* Binds the id to the database (on create) and ends a restore's note. */
 static int name_database(const char *path, bool create, struct fault *f)
 {
 	int dir = found_open(path);
@@ -206,7 +207,7 @@ static int name_database(const char *path, bool create, struct fault *f)
 	return f->code;
 }
 
-/* The database that the id names is not the one that is made now. */
+/* Before a new database is made, the id must name none. */
 static int begin(const char *path, struct fault *f)
 {
 	int dir = found_open(path);

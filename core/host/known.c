@@ -362,31 +362,50 @@ static bool is_changed(const struct known *noted, const char *path)
 	return strcmp(sum, noted->sum) != 0;
 }
 
-/* Writes the note anew, as `how` unless that is KNOWN_NOT, for a state that has moved or is
- * known in another way, and brings an id of the older form, which names no folder, up to
- * date, so that other environments that trust the state keep it. */
-static void note_change(int dir, const char *path, enum known_how how, int wait_ms)
+/* Writes the note of a state anew that has moved, or that has no sum yet.  An id of the
+ * older form, which names no folder, is brought up to date: environments that trust the
+ * state keep it then. */
+static void note_change(int dir, const char *path)
 {
 	struct fault f = { 0 };
 	struct known here, noted;
-	int held = lock(wait_ms, &f);
+	int held = lock(0, &f);
 
 	if (held < 0)
 		return;
 	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how) {
 		complete(dir, &here, &f);
-		here.how = how ? how : here.how;
 		complete_sum(&here);
-		if (how || is_moved(&noted, &here) || strcmp(noted.sum, here.sum) != 0)
+		if (is_moved(&noted, &here) || strcmp(noted.sum, here.sum) != 0)
 			replace(&here, &f);
 	}
 	close(held);
 }
 
-void known_taint(int dir, const char *path)
+/* The caller has the lock: nobody else notes meanwhile that the state is trusted. */
+static int taint_locked(int dir, const char *path, struct fault *f)
 {
-	if (known_look(dir, path) == KNOWN_MADE)
-		note_change(dir, path, KNOWN_TRACKED, LOCK_MS);
+	struct known here, noted;
+
+	if (!see(dir, path, &here) || find_noted(&here, &noted, f) < 0 ||
+	    here.how != KNOWN_MADE)
+		return f->code;
+	here.how = KNOWN_TRACKED;
+	return replace(&here, f);
+}
+
+int known_taint(int dir, const char *path, struct fault *f)
+{
+	int held, rc;
+
+	if (known_look(dir, path) != KNOWN_MADE)
+		return 0;
+	held = lock(LOCK_MS, f);
+	if (held < 0)
+		return f->code;
+	rc = taint_locked(dir, path, f);
+	close(held);
+	return rc;
 }
 
 enum known_how known_look(int dir, const char *path)
@@ -401,7 +420,7 @@ enum known_how known_look(int dir, const char *path)
 	if (here.how &&
 	    (is_moved(&noted, &here) || (here.how == KNOWN_TRUSTED && !here.sum[0]) ||
 	     (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
-		note_change(dir, path, KNOWN_NOT, 0); /* else the next look does */
+		note_change(dir, path); /* else the next look does */
 	return here.how;
 }
 

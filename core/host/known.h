@@ -33,12 +33,14 @@ struct known {
 	char sum[TRACKED_SUM + 1]; /* of a trusted one; "": an older cadre noted it */
 };
 
-/* How the state folder `path`, open as `dir`, is known.  One that was moved is
- * noted at its new place. */
+/* How the state folder `path`, open as `dir`, is known.  This may write, if nobody holds
+ * the lock: the new place of one that was moved, the sum of one that an older cadre
+ * noted as trusted, and an id of the older form is completed. */
 enum known_how known_look(int dir, const char *path);
 
-/* Notes that git tracks what is in a state that was made here. */
-void known_taint(int dir, const char *path);
+/* Notes that git tracks what is in a state that was made here, and is not trusted.  Waits
+ * for the lock; with a fault it is not noted. */
+int known_taint(int dir, const char *path, struct fault *f);
 
 /* Makes the folder of the file, private, or sees that it is. */
 int known_prepare(struct fault *f);

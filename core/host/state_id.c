@@ -1,9 +1,11 @@
 #include "core/host/state_id.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -23,9 +25,9 @@ struct lines {
 
 /* --- names -------------------------------------------------------------------- */
 
-/* A file or folder by inode and time of birth; "" where it is not there.  `born`: also
- * where it has no time of birth. */
-static void name_part(int dir, const char *path, bool born, char out[LINE])
+/* A file or folder by inode and time of birth; "" where it is not there.  `need_birth`: if
+ * set, empty where no time of birth is kept. */
+static void name_part(int dir, const char *path, bool need_birth, char out[LINE])
 {
 	struct statx st;
 
@@ -36,7 +38,7 @@ static void name_part(int dir, const char *path, bool born, char out[LINE])
 	if (st.stx_mask & STATX_BTIME)
 		snprintf(out, LINE, "%llx %llx.%08x", (unsigned long long)st.stx_ino,
 			 (unsigned long long)st.stx_btime.tv_sec, st.stx_btime.tv_nsec);
-	else if (!born)
+	else if (!need_birth)
 		snprintf(out, LINE, "%llx", (unsigned long long)st.stx_ino);
 }
 
@@ -111,7 +113,7 @@ static int write_lines(int dir, const struct lines *x, struct fault *f)
 	unlinkat(dir, temp, 0);
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
-	if (fd < 0 || write_open(fd, x) || give(dir, fd) ||
+	if (fd < 0 || give(dir, fd) || write_open(fd, x) ||
 	    renameat(dir, temp, dir, "id") || fsync(dir))
 		rc = fault_set(f, FAULT_IO, "", "cannot write the state's id: %m");
 	if (rc && fd >= 0)
@@ -125,9 +127,8 @@ static int write_lines(int dir, const struct lines *x, struct fault *f)
 
 static bool has_id(const struct lines *x)
 {
-	size_t n = strcspn(x->id, " ");
-
-	return n == STATE_ID;
+	return strspn(x->id, "0123456789abcdef") == STATE_ID &&
+	       (x->id[STATE_ID] == ' ' || !x->id[STATE_ID]);
 }
 
 bool state_id_read(int dir, char id[STATE_ID + 1])
@@ -135,8 +136,8 @@ bool state_id_read(int dir, char id[STATE_ID + 1])
 	struct lines x;
 
 	read_lines(dir, &x);
-	snprintf(id, STATE_ID + 1, "%.*s", STATE_ID, x.id);
-	return strlen(id) == STATE_ID;
+	snprintf(id, STATE_ID + 1, "%.*s", has_id(&x) ? STATE_ID : 0, x.id);
+	return id[0] != '\0';
 }
 
 bool state_id_is_ours(int dir)
@@ -146,8 +147,30 @@ bool state_id_is_ours(int dir)
 
 	read_lines(dir, &x);
 	name_part(dir, "", true, folder);
-	return strspn(x.id, "0123456789abcdef") == STATE_ID && x.id[STATE_ID] == ' ' &&
-	       folder[0] && !strcmp(x.id + STATE_ID + 1, folder);
+	return has_id(&x) && x.id[STATE_ID] && folder[0] &&
+	       !strcmp(x.id + STATE_ID + 1, folder);
+}
+
+/* Waits until no other process changes the file: the folder is locked, through a
+ * descriptor of its own, until that is closed.  A file system without such locks is used
+ * without. */
+static int hold(int dir, struct fault *f)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+
+	if (fd < 0)
+		return fault_set(f, FAULT_IO, "", "cannot open the state's folder: %m");
+	for (int left = PATIENCE_MS; left > 0 && (rc = flock(fd, LOCK_EX | LOCK_NB)) &&
+				     (errno == EWOULDBLOCK || errno == EINTR);
+	     left -= 10)
+		poll(NULL, 0, 10);
+	if (!rc || (errno != EWOULDBLOCK && errno != EINTR))
+		return fd;
+	close(fd);
+	fault_set(
+		f, FAULT_UNAVAILABLE, "",
+		"the state's folder is locked by another process: its id is not changed");
+	return fault_hint(f, "try again when that process (see `lslocks`) has ended");
 }
 
 int state_id_make(int dir, struct fault *f)
@@ -155,6 +178,7 @@ int state_id_make(int dir, struct fault *f)
 	uint8_t bytes[STATE_ID / 2];
 	struct lines x = { 0 };
 	char folder[LINE];
+	int held, rc;
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return fault_set(f, FAULT_IO, "", "no randomness: %m");
@@ -163,7 +187,12 @@ int state_id_make(int dir, struct fault *f)
 	name_part(dir, "", true, folder);
 	if (folder[0])
 		snprintf(x.id + STATE_ID, LINE - STATE_ID, " %.60s", folder);
-	return write_lines(dir, &x, f);
+	held = hold(dir, f);
+	if (held < 0)
+		return f->code;
+	rc = write_lines(dir, &x, f);
+	close(held);
+	return rc;
 }
 
 /* --- its database ----------------------------------------------------------------- */
@@ -186,6 +215,34 @@ static bool restores_ours(int dir, const struct lines *x, const char *db)
 	return x->next[0] && !strcmp(x->next, db);
 }
 
+static bool is_overlay(int dir)
+{
+	struct statfs fs;
+
+	return !fstatfs(dir, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* On an overlay the first opening for writing copies a file of a lower layer, which keeps
+ * its inode but is born anew.  Whether the database is such a copy of the named one, and
+ * nothing was written to it yet: a file that git puts there is written after its birth,
+ * also if it gets the inode of the former one. */
+static bool is_copied_up(int dir, const char *named)
+{
+	struct statx st;
+	char db[LINE];
+
+	name_part(dir, database, false, db);
+	if (!named[0] || !strcmp(named, db) || !is_overlay(dir) ||
+	    statx(dir, database, AT_SYMLINK_NOFOLLOW,
+		  STATX_INO | STATX_TYPE | STATX_MTIME | STATX_BTIME, &st) ||
+	    !(st.stx_mask & STATX_BTIME) || !S_ISREG(st.stx_mode))
+		return false;
+	return strtoull(named, NULL, 16) == st.stx_ino &&
+	       (st.stx_mtime.tv_sec < st.stx_btime.tv_sec ||
+		(st.stx_mtime.tv_sec == st.stx_btime.tv_sec &&
+		 st.stx_mtime.tv_nsec < st.stx_btime.tv_nsec));
+}
+
 static enum state_id_db look(int dir, const struct lines *x)
 {
 	char db[LINE];
@@ -193,29 +250,24 @@ static enum state_id_db look(int dir, const struct lines *x)
 	if (!x->db[0] && !x->next[0])
 		return STATE_ID_UNNAMED;
 	name_part(dir, database, false, db);
-	if (!restores_ours(dir, x, db) || (db[0] && !is_named(x, db)))
+	if (!restores_ours(dir, x, db) ||
+	    (db[0] && !is_named(x, db) && !is_copied_up(dir, x->db)))
 		return STATE_ID_OTHER;
 	return STATE_ID_SAME;
 }
 
 enum state_id_db state_id_look(int dir)
 {
+	enum state_id_db found;
 	struct lines x;
 
 	read_lines(dir, &x);
-	return look(dir, &x);
-}
-
-/* Several processes may change it at once: the folder is locked, through a descriptor of
- * its own.  A file system without such locks is used without. */
-static int hold(int dir)
-{
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	for (int left = PATIENCE_MS; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && left > 0;
-	     left -= 10)
-		poll(NULL, 0, 10);
-	return fd;
+	found = look(dir, &x);
+	if (found == STATE_ID_OTHER) { /* unless both have changed between the readings */
+		read_lines(dir, &x);
+		found = look(dir, &x);
+	}
+	return found;
 }
 
 /* Each changes the lines as its name says; false: nothing is to be written. */
@@ -224,13 +276,14 @@ typedef bool change(int dir, struct lines *x, const char *file);
 static int edit(int dir, change *how, const char *file, struct fault *f)
 {
 	struct lines x;
-	int held = hold(dir), rc = 0;
+	int held = hold(dir, f), rc = 0;
 
+	if (held < 0)
+		return f->code;
 	read_lines(dir, &x);
 	if (has_id(&x) && how(dir, &x, file))
 		rc = write_lines(dir, &x, f);
-	if (held >= 0)
-		close(held);
+	close(held);
 	return rc;
 }
 
@@ -285,6 +338,10 @@ static bool settle(int dir, struct lines *x, const char *file)
 
 	(void)file;
 	name_part(dir, database, false, db);
+	if (is_copied_up(dir, x->db)) {
+		memcpy(x->db, db, LINE);
+		return true;
+	}
 	if (!x->next[0] || strcmp(x->next, db) != 0 ||
 	    !faccessat(dir, "restore.ready", F_OK, AT_SYMLINK_NOFOLLOW))
 		return false;
@@ -300,12 +357,12 @@ int state_id_complete(int dir, const char id[STATE_ID + 1], struct fault *f)
 
 int state_id_bind(int dir, struct fault *f)
 {
-	return edit(dir, bind, NULL, f);
+	return state_id_look(dir) == STATE_ID_UNNAMED ? edit(dir, bind, NULL, f) : 0;
 }
 
 int state_id_unbind(int dir, struct fault *f)
 {
-	return edit(dir, unbind, NULL, f);
+	return state_id_look(dir) == STATE_ID_UNNAMED ? 0 : edit(dir, unbind, NULL, f);
 }
 
 int state_id_adopt(int dir, struct fault *f)
@@ -318,39 +375,29 @@ int state_id_expect(int dir, const char *file, struct fault *f)
 	return edit(dir, expect, file, f);
 }
 
-/* On an overlay the first change copies a file of a lower layer, which is then born anew:
- * this makes the change, before anybody else does, and says whether it was the first. */
-static bool lift(int dir, const struct lines *x, char before[LINE])
+/* Lets an overlay copy the database up now, before anything is written to it, so that it
+ * can be seen to be the same one.  One that is in the upper layer stays as it is. */
+static void copy_up(int dir, const struct lines *x)
 {
-	char after[LINE];
-	struct statfs fs;
+	char db[LINE];
 	struct stat st;
+	int fd;
 
-	if (fstatfs(dir, &fs) || fs.f_type != OVERLAYFS_SUPER_MAGIC ||
+	name_part(dir, database, false, db);
+	if (!db[0] || strcmp(x->db, db) != 0 || !is_overlay(dir) ||
 	    fstatat(dir, database, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
-		return false;
-	name_part(dir, database, false, before);
-	if (strcmp(x->db, before) != 0 || fchmodat(dir, database, st.st_mode & 07777, 0))
-		return false;
-	name_part(dir, database, false, after);
-	return strcmp(before, after) != 0;
-}
-
-static bool follow(int dir, struct lines *x, const char *before)
-{
-	if (strcmp(x->db, before) != 0)
-		return false;
-	name_part(dir, database, false, x->db);
-	return true;
+		return;
+	fd = openat(dir, database,
+		    O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
 }
 
 int state_id_settle(int dir, struct fault *f)
 {
-	char before[LINE];
 	struct lines x;
 
 	read_lines(dir, &x);
-	if (lift(dir, &x, before))
-		edit(dir, follow, before, f);
-	return x.next[0] && !f->code ? edit(dir, settle, NULL, f) : (int)f->code;
+	copy_up(dir, &x);
+	return x.next[0] || is_copied_up(dir, x.db) ? edit(dir, settle, NULL, f) : 0;
 }

@@ -9,7 +9,8 @@
  * or an archive puts in its place is seen: both always make a new file.  A line `next`
  * names the one that a restore is about to put there.  It is written before the
  * restore counts, so that a crash at any point leaves a database that is named.
- * Where a file system keeps no times of birth, the inode alone counts.  An id without
+ * Where a file system keeps no times of birth, the inode alone counts; on an overlay also
+ * for a database that was copied up and not written to yet.  An id without
  * these lines is of an older program, or of a state that is being made.
  */
 #ifndef STATE_ID_H
@@ -32,7 +33,7 @@ bool state_id_is_ours(int dir);
  * the form without a folder, which cadre wrote before.  The caller knows that it was. */
 int state_id_complete(int dir, const char id[STATE_ID + 1], struct fault *f);
 
-/* Gives the folder a new id, which names no database. */
+/* Gives the folder a new id, which names no database; waits as those below do. */
 int state_id_make(int dir, struct fault *f);
 
 /* Whether the database, and one of a restore that was interrupted, are those that the id
@@ -43,8 +44,11 @@ enum state_id_db state_id_look(int dir);
 /* Changes what a folder's id names; a folder without an id stays without.
  * bind: the database that is there, if none is named; unbind: none, before a new one
  * is made; adopt: the one that is there, in any case; expect: `file`, relative
- * to the folder, is about to take its place; settle: it has, if it has, or it is the same
- * one in the upper layer of an overlay. */
+ * to the folder, is about to take its place; settle: if `next` is in place, it becomes
+ * `db`; on an overlay, also takes the new name of a file that was copied up.  While
+ * another process changes it they wait for two seconds, then `unavailable`.  settle may
+ * open and close the database, which ends this process's locks on it: it is not open
+ * here then. */
 int state_id_bind(int dir, struct fault *f);
 int state_id_unbind(int dir, struct fault *f);
 int state_id_adopt(int dir, struct fault *f);

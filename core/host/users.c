@@ -53,7 +53,12 @@ int users_may_write(const char *path, struct fault *f)
 
 	if (lstat(path, &st))
 		return fault_set(f, FAULT_IO, "/home", "%.150s: %m", path);
-	if (st.st_uid == geteuid())
+	return users_is_own(st.st_uid, path, f);
+}
+
+int users_is_own(uid_t owner, const char *path, struct fault *f)
+{
+	if (owner == geteuid())
 		return 0;
 	fault_set(f, FAULT_DENIED, "/home", "%.150s belongs to another user", path);
 	if (geteuid())
@@ -61,5 +66,5 @@ int users_may_write(const char *path, struct fault *f)
 	return fault_hint(f,
 			  "be that user (sudo -u '#%u'), or use a state folder of your "
 			  "own: --home DIR",
-			  (unsigned)st.st_uid);
+			  (unsigned)owner);
 }

@@ -195,6 +195,19 @@ is 0 'already known' cadre trust
 git reset --hard && git checkout -B main && git fetch origin && git reset --hard FETCH_HEAD
 [ -e .cadre/spool.db ] || bad "the branch brought nothing"
 is 5 'have changed since you trusted it' cadre status
+# Of an index that cannot be read, what is there is trusted, and nothing that comes later.
+is 0 trusted cadre trust
+cp .git/index ../index && echo nonsense >.git/index
+is 5 'have changed since you trusted it' cadre status
+is 0 trusted cadre trust
+is 0 '^t ' cadre team list
+printf 'vault.root = "/srv"\n' >.cadre/cadre.toml
+is 5 'have changed since you trusted it' cadre vault list
+is 0 trusted cadre trust
+is 0 '^t ' cadre team list
+echo others >.git/index
+is 5 'have changed since you trusted it' cadre status
+cp ../index .git/index && git reset --hard
 # A note of an older cadre has no sum: it is completed, without a word.
 is 0 trusted cadre trust
 sed -i "s#\($TMPDIR/third/.cadre\) .*#\1#" "$known"

@@ -3,26 +3,7 @@
 # owner's state opens and another's does not.  And what surrounds a state: an index of git
 # that is huge or broken, a umask that leaves nothing, names that drive a terminal, root.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-export NO_COLOR=1 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
-failed=0
-
-bad() {
-	echo "FAILED: $*"
-	head -n 5 "$TMPDIR/out" "$TMPDIR/err" | cat -v | sed 's/^/    /'
-	failed=1
-}
-
-# is STATUS PATTERN COMMAND...: the exit status, and what it prints on either.
-is() {
-	want=$1 pattern=$2
-	shift 2
-	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
-	got=$?
-	[ $got = "$want" ] || bad "$* in $PWD ended with $got, not $want"
-	cat "$TMPDIR/out" "$TMPDIR/err" | grep -q -e "$pattern" || bad "$*: no '$pattern'"
-}
-
+. "$(dirname "$0")/../lib/said.sh"
 left_out() { echo "left out: $1"; }
 
 # name FILE: as an id names it.
@@ -96,6 +77,22 @@ counts 'the former one'
 # What a new id leaves when it is not yet one.
 echo 0 >.cadre/id.4711
 counts 'half an id'
+# A lock on the folder that is held too long is said, and nothing is changed beside it.
+if command -v flock >/dev/null; then
+	cp .cadre/id "$TMPDIR/id" && cp "$XDG_STATE_HOME/cadre/known" "$TMPDIR/known" && echo . >.cadre/id
+	mkfifo held
+	flock -F .cadre sh -c ': >held; exec sleep 60' &
+	pid=$!
+	: <held
+	is 7 'locked by another process' cadre trust
+	is 1 . grep -c '^[0-9a-f]\{32\}' .cadre/id
+	cat "$TMPDIR/id" >.cadre/id && cp "$TMPDIR/known" "$XDG_STATE_HOME/cadre/known"
+	counts 'the state beside a lock'
+	kill "$pid" && wait "$pid"
+	rm held
+else
+	left_out "a folder that is locked: there is no flock"
+fi
 # `sqlite3` beside it does not make another one of it.
 if command -v sqlite3 >/dev/null; then
 	sqlite3 .cadre/state.db 'VACUUM' || bad "sqlite3"
@@ -114,12 +111,25 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 		cd all/p || exit 99
 		sed -i "s#/layers/low/p/#/layers/all/p/#" "$XDG_STATE_HOME/cadre/known"
 		for n in 1 2; do cadre team list && cadre team create "more$n" --roles w >/dev/null || exit 1; done
+		# Once copied up, the file is left as it is.
+		before=$(stat -c %z .cadre/state.db)
+		cadre team list && [ "$(stat -c %z .cadre/state.db)" = "$before" ] || exit 2
+		# Killed between the copying and the noting: the owner's, if nothing was written.
+		ino=$(stat -c %i .cadre/state.db | xargs printf %x)
+		sed -i "s/^db .*/db $ino 1.00000000/" .cadre/id && touch -d '2 days ago' .cadre/state.db
+		cadre team list && grep -q "^db $ino [^1]" .cadre/id || exit 3
+		sed -i "s/^db .*/db $ino 1.00000000/" .cadre/id && touch .cadre/state.db
+		cadre team list 2>others && exit 4
+		grep -q 'another state.db' others || exit 4
 	EOF
 	unshare -m sh "$TMPDIR/inside" >"$TMPDIR/out" 2>"$TMPDIR/err"
 	case $? in
 	0) [ ! -s "$TMPDIR/err" ] || bad "on an overlay the owner is told something" ;;
 	99) left_out "an overlay: none can be mounted" ;;
-	*) bad "a state of a lower layer does not go on counting" ;;
+	1) bad "a state of a lower layer does not go on counting" ;;
+	2) bad "on an overlay each command changes state.db" ;;
+	3) bad "a state of a lower layer is refused after a crash" ;;
+	*) bad "on an overlay another file counts that has the same inode" ;;
 	esac
 else
 	left_out "an overlay: it needs root"

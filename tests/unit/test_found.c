@@ -311,7 +311,9 @@ static void sum_after(const char *path, const char *change, const char *after, b
 	shell("cd r && %s && %s", change, after);
 	tracked_sum(path, now);
 	assert_int_equal(strlen(now), TRACKED_SUM);
-	assert_int_equal(!strcmp(now, before), same);
+	if (!strcmp(now, before) != same)
+		fail_msg("%s && %s: the sum is %s", change, after,
+			 same ? "another one" : "the same");
 }
 
 static void look_at_sums(const char *path, const char *after)
@@ -321,11 +323,20 @@ static void look_at_sums(const char *path, const char *after)
 	sum_after(path, "echo 2 >.cadre/x && git add -f .cadre/x", after, false);
 	/* Not split anew: what is shared is replaced by an entry without a name. */
 	sum_after(path, "echo 3 >.cadre/state.db && git add -f .cadre", "true", false);
-	/* A former shared index may be read as well, so splitting anew may change it. */
-	if (!strstr(after, "split"))
-		sum_after(path, "echo 4 >.cadre/state.db; echo 3 >a/b && git add a/b",
-			  after, true);
+	/* Changes elsewhere do not count, in whatever file they are. */
+	sum_after(path, "echo 4 >.cadre/state.db; echo 3 >a/b && git add a/b", "true",
+		  true);
+	sum_after(path, "echo 4 >.c/3 && git add .c/3 && git rm -fq --cached .c/4",
+		  "true", true);
+	sum_after(path, "echo 5 >.c/3 && git add .c/3", after, true);
+	sum_after(path, "echo 5 >.c/3 && git add .c/3", "git update-index --split-index",
+		  true);
+	sum_after(path, "git rm -fq --cached .cadre/x", "true", false);
+	sum_after(path, "cp .git/index .git/sharedindex.former", "true", true);
 	sum_after(path, "echo >.cadre/cadre.toml", after, false);
+	sum_after(path,
+		  "git update-index --split-index && git rm -rfq --cached .c .cadre-x",
+		  "true", true);
 }
 
 /* In each form that git's index has: `config` of a repository with a file in
@@ -366,6 +377,10 @@ static void test_tracked(void **state)
 	shell("mkdir -p r/b/.cadre && touch r/b/.cadre/x && cd r && git add b");
 	snprintf(path, sizeof(path), "%s/r/b/.cadre", root);
 	assert_int_equal(tracked_look(path), TRACKED_SOME);
+	shell("cd r && git update-index --split-index && git rm -rfq --cached b a");
+	assert_int_equal(tracked_look(path), TRACKED_NOTHING);
+	shell("rm r/.git/sharedindex.*; touch r/.git/sharedindex.0");
+	assert_int_equal(tracked_look(path), TRACKED_UNREADABLE);
 	shell("truncate -s 100 r/.git/index");
 	assert_int_equal(tracked_look(path), TRACKED_UNREADABLE);
 	shell("rm -r r/.git");
@@ -427,6 +442,65 @@ static bool is_ours(const char *state)
 	ours = state_id_is_ours(dir);
 	close(dir);
 	return ours;
+}
+
+#define KNOWN ".local/state/cadre/known"
+
+/* Another process notes that git tracks the state `path`, and has to wait for the lock;
+ * meanwhile the user says that it is trusted. */
+static void taint_late(int dir, const char *path)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct fault f = { 0 };
+	char lock[200];
+	int fd, status;
+	pid_t pid;
+
+	shell("ln " KNOWN ".lock held"); /* by another name than the waiting one has it */
+	snprintf(lock, sizeof(lock), "%s/held", root);
+	fd = open(lock, O_RDWR | O_CLOEXEC);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &all), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(fd);
+		_exit(known_taint(dir, path, &f) < 0 ? 1 : 0);
+	}
+	shell("i=0; until ls -l /proc/%d/fd | grep -q 'known[.]lock$'; do i=$((i + 1)); "
+	      "[ $i -lt 1000 ] || exit 1; sleep 0.01; done",
+	      (int)pid);
+	shell("sed -i 's/^made/trusted/' " KNOWN);
+	close(fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* What is tracked is noted, or it is said that this failed; what is trusted stays so. */
+static void test_taint(void **state)
+{
+	char path[200];
+	struct fault f = { 0 };
+	int dir;
+
+	(void)state;
+	shell("git init -q r");
+	assert_string_equal(made("r"), "/r/.cadre");
+	shell("cd r && git add -f .cadre/state.db");
+	snprintf(path, sizeof(path), "%s/r/.cadre", root);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* What cannot be noted is said, and tried again. */
+	shell("mkdir " KNOWN ".new");
+	assert_int_equal(found_judge(path), FOUND_UNNOTED);
+	assert_int_equal(known_look(dir, path), KNOWN_MADE);
+	shell("rmdir " KNOWN ".new && cp " KNOWN " kept");
+	taint_late(dir, path);
+	assert_int_equal(known_look(dir, path), KNOWN_TRUSTED);
+	shell("cp kept " KNOWN);
+	assert_int_equal(found_judge(path), FOUND_TRACKED);
+	assert_int_equal(known_look(dir, path), KNOWN_TRACKED);
+	assert_int_equal(known_add(dir, path, KNOWN_TRUSTED, &f), 0);
+	assert_int_equal(known_taint(dir, path, &f), 0);
+	assert_int_equal(known_look(dir, path), KNOWN_TRUSTED);
+	close(dir);
 }
 
 /* A state that other environments have noted stays known to them; but an id that git
@@ -508,6 +582,7 @@ int main(void)
 		TEST(test_named_by_mistake),
 		TEST(test_tracked),
 		TEST(test_tracked_state),
+		TEST(test_taint),
 		TEST(test_tracked_id),
 		TEST(test_project_config),
 	};

@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -373,6 +374,17 @@ static void check_stranger(struct doctor *d, const struct machine *m, const char
 		    (long long)p.pid, dir, folder, id);
 }
 
+/* Some file systems do not say in a listing what a name is. */
+static bool is_file(DIR *dir, const struct dirent *e)
+{
+	struct stat st;
+
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type == DT_REG;
+	return !fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISREG(st.st_mode);
+}
+
 /* Names the running guests that have a folder in `folder` and no row; returns how many
  * such folders there are. */
 static size_t check_strangers(struct doctor *d, const struct machine *m,
@@ -386,7 +398,7 @@ static size_t check_strangers(struct doctor *d, const struct machine *m,
 	snprintf(path, sizeof(path), "%s/%s", d->cli->home.dir, folder);
 	dir = opendir(path);
 	while (dir && (e = readdir(dir))) {
-		if (e->d_name[0] == '.' || e->d_type == DT_REG ||
+		if (e->d_name[0] == '.' || is_file(dir, e) ||
 		    json_object_getn(known, e->d_name, strcspn(e->d_name, ".")))
 			continue;
 		check_stranger(d, m, folder, e->d_name);
