@@ -120,6 +120,7 @@ rmdir "$CADRE_HOME/search.db"
 # An expression that costs all there is of time and memory gets little of both.
 head -c 3000000 /dev/zero | tr '\0' a >"$vault/deep/long.txt"
 cadre vault search '(a|b)*a(a|b){30}c' --regex --json | grep -qF '"complete":false' || fail "it finished"
+cadre vault search '(a|b)*a(a|b){30}c' --regex | grep -q 'time ran out' || fail "it does not say that it did not finish"
 refused 2 vault search '(a|b)*a(a|b){300}c' --regex
 rm "$vault/deep/long.txt"
 
