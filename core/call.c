@@ -190,7 +190,8 @@ static int check_may(struct call *call)
 enum { TOUCH_MS = 30000 };
 
 /* What every write of an agent does beside: activity, and the renewal of its own
- * leases of which under half is left, the operator's own claims included. */
+ * leases of which under half is left, the operator's own claims included.  A read tells
+ * whoever ran it that there is something to renew. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
@@ -201,8 +202,6 @@ static int keep_alive(struct call *call)
 	if (!call->caller.agent || call->identity.level == WHO_HOST)
 		return 0;
 	if (!(call->op->flags & OP_WRITE)) {
-		if (!call->identity.agent)
-			return 0;
 		rc = sql_row(call, lease_ending, &ending, .agent = call->caller.agent,
 			     .now = call->now);
 		call->renew = rc > 0 && ending.n > 0;
@@ -216,6 +215,15 @@ static int keep_alive(struct call *call)
 	    call->caller.active_at >= call->now - TOUCH_MS)
 		return rc;
 	return sql_run(call, agent_touch, .agent = call->caller.agent, .now = call->now);
+}
+
+struct identity call_renewer(const struct call *read)
+{
+	struct identity id = read->identity;
+
+	if (!id.agent)
+		id.team = read->caller.team_name;
+	return id;
 }
 
 int op_perform(struct call *call)

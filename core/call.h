@@ -105,8 +105,9 @@ struct call {
 	int64_t place; /* set by handlers of fork and snapshot: the row of the
 			  workspace that the host copies, or keeps, before the answer
 			  which is complete but for that goes out */
-	bool renew; /* a read by an agent that holds a lease of which under half
-			      is left: whoever ran it calls agent.heartbeat */
+	bool renew; /* a read by an agent, or the operator in a team, who holds a lease
+			      of which under half is left: whoever ran it calls
+			      agent.heartbeat under call_renewer() */
 	struct given given; /* set by handlers that hand out or claim */
 	int64_t as_of; /* newest event seq the transaction saw */
 	struct vault_work *vault; /* of an operation on notes: see core/vault.h */
@@ -115,6 +116,10 @@ struct call {
 /* Makes `call` ready: finds op's in/out memory, decodes `args` (borrowed until
  * the call ends), takes idempotency_key out of it. */
 int call_decode(struct call *call, const struct op *op, json_t *args);
+
+/* Who calls agent.heartbeat for a read that says `renew`: its caller, the operator in
+ * the team that the read was about.  Texts are the read's own. */
+struct identity call_renewer(const struct call *read);
 
 /* Who asks (rows, level, token), whether he may, the idempotency row, the
  * handler.  Inside a transaction begun by the caller; 0 or a fault code. */

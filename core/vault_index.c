@@ -82,17 +82,17 @@ static bool is_late(const struct indexing *x)
 	return notes_of(x->call)->clock_ms() >= x->end_ms;
 }
 
-static size_t tags_of(struct indexing *x, const char *path, const struct text *text,
-		      const char ***tags)
+size_t vault_tags_of(struct call *call, const char *path, const struct text *text,
+		     const char ***tags)
 {
 	json_t *front = NULL;
 	size_t n = 0;
 
 	*tags = NULL;
 	if (vault_has_front(path) && text->len &&
-	    front_read(x->call, text->data, text->len, &front) == 0)
-		n = front_tags(front, &x->call->arena, tags);
-	x->call->fault = (struct fault){ 0 };
+	    front_read(call, text->data, text->len, &front) == 0)
+		n = front_tags(front, &call->arena, tags);
+	call->fault = (struct fault){ 0 };
 	json_decref(front);
 	return n;
 }
@@ -111,7 +111,7 @@ static int put(struct indexing *x, struct search_note *note)
 	if (rc <= 0) {
 		rc = search_note_drop(x->search, note->path, &call->fault);
 	} else {
-		body.n_tags = tags_of(x, note->path, &text, &tags);
+		body.n_tags = vault_tags_of(call, note->path, &text, &tags);
 		body.tags = tags;
 		body.text = note_text(&call->arena, text.data ? text.data : "", text.len);
 		rc = search_note_put(x->search, note, &body, &call->fault);

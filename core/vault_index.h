@@ -15,6 +15,11 @@
 int vault_index(struct call *call, struct search *s, enum search_vault which, int64_t ms,
 		bool *whole);
 
+/* The tags of a note with this text, in the call's arena; none where its frontmatter
+ * cannot be read. */
+size_t vault_tags_of(struct call *call, const char *path, const struct text *text,
+		     const char ***tags);
+
 /* Whether a note is in a folder ("" the root) and the caller may see it. */
 bool vault_finds(struct call *call, const char *folder, const char *path);
 

@@ -10,7 +10,7 @@
 #include "ops.gen.h"
 
 enum {
-	INDEX_MS = 2000, /* to bring the index up to the files */
+	INDEX_MS = 2000, /* to bring the index up to the files, or to walk over them */
 	SCAN_MS = 3000, /* to look into notes */
 	STEP_MS = 50, /* for the index of the rows, which is checked first */
 	LINE_MOST = 400, /* bytes of a line that is shown */
@@ -20,9 +20,10 @@ struct scan {
 	struct call *call;
 	const struct vault_search_in *in;
 	struct vault_search_out *out;
-	struct search *search;
+	struct search *search; /* NULL: the files are asked, not the index */
 	struct search_query query;
 	struct vault_regex regex;
+	struct search_notes notes; /* to look into, in order */
 	int64_t end_ms;
 
 	/* Of the note that is looked into. */
@@ -117,8 +118,24 @@ static bool is_late(const void *with)
 	return notes_of(s->call)->clock_ms() >= s->end_ms;
 }
 
+/* An index knows a note's tags already. */
+static bool has_tag(struct scan *s)
+{
+	struct arena_mark mark = arena_mark(&s->call->arena);
+	bool has = !s->in->tag || s->search;
+	const char **tags;
+	size_t n = has ? 0 : vault_tags_of(s->call, s->path, &s->text, &tags);
+
+	for (size_t i = 0; i < n && !has; i++)
+		has = strcmp(tags[i], s->in->tag) == 0;
+	arena_reset(&s->call->arena, mark);
+	return has;
+}
+
 static void scan_regex(struct scan *s)
 {
+	if (!has_tag(s))
+		return;
 	for (size_t i = 0; i < s->n_lines && !is_late(s); i++) {
 		size_t len, at = 0;
 		const char *line = line_at(s, i, &len);
@@ -174,21 +191,93 @@ static void scan_note(struct scan *s, const char *path)
 
 /* --- search ------------------------------------------------------------------------------- */
 
-static int look_for(struct scan *s, const char *folder)
+/* One that comes too late is passed over, and so is all that is in it. */
+static int gather(void *with, const struct note_entry *e, struct fault *f)
 {
-	struct call *call = s->call;
-	struct search_notes notes;
-	size_t i;
-	int rc = search_notes_find(s->search, SEARCH_ALL, s->in->regex ? NULL : &s->query,
-				   s->in->tag, &call->arena, &notes, &call->fault);
+	struct scan *s = with;
+	struct arena *a = &s->call->arena;
 
-	s->end_ms = notes_of(call)->clock_ms() + SCAN_MS;
-	for (i = 0; rc >= 0 && i < notes.n && !is_late(s); i++)
-		if (vault_finds(call, folder, notes.v[i].path))
-			scan_note(s, notes.v[i].path);
-	s->out->complete = s->out->complete && i == notes.n && !is_late(s);
-	text_release(&s->text);
+	(void)f;
+	if (is_late(s))
+		s->out->complete = false;
+	else if (!vault_sees(s->call, e))
+		return NOTES_PASS;
+	else if (e->folder)
+		return NOTES_ENTER;
+	else if (vault_is_note(s->call, e->path))
+		*(struct search_note *)arena_push(a, &s->notes.v, &s->notes.n,
+						  sizeof(*s->notes.v)) =
+			(struct search_note){ .path = arena_strdup(a, e->path),
+					      .stamp = e->stamp };
+	return NOTES_PASS;
+}
+
+/* As the index orders them. */
+static int newest_first(const void *a, const void *b)
+{
+	const struct search_note *one = a, *other = b;
+
+	if (one->stamp.mtime_ns != other->stamp.mtime_ns)
+		return one->stamp.mtime_ns < other->stamp.mtime_ns ? 1 : -1;
+	return strcmp(one->path, other->path);
+}
+
+static int find_in_files(struct scan *s, const char *folder)
+{
+	const struct notes *notes = notes_of(s->call);
+	int rc;
+
+	s->search = NULL;
+	s->notes = (struct search_notes){ 0 };
+	s->out->complete = true;
+	s->end_ms = notes->clock_ms() + INDEX_MS;
+	rc = notes->walk(notes->self, folder, NULL, gather, s, &s->call->fault);
+	if (s->notes.n > 1)
+		qsort(s->notes.v, s->notes.n, sizeof(*s->notes.v), newest_first);
 	return rc;
+}
+
+static int find_in_index(struct scan *s)
+{
+	const struct search_query *query = s->in->regex ? NULL : &s->query;
+	struct call *call = s->call;
+	int rc = 0;
+
+	if (!(s->search = store_search(call->store, &call->fault)))
+		return call->fault.code;
+	if (query)
+		rc = search_parse(s->search, s->in->query, &s->query, &call->arena,
+				  &call->fault);
+	if (rc >= 0)
+		rc = vault_index(call, s->search, SEARCH_ALL, INDEX_MS,
+				 &s->out->complete);
+	return rc < 0 ? rc
+		      : search_notes_find(s->search, SEARCH_ALL, query, s->in->tag,
+					  &call->arena, &s->notes, &call->fault);
+}
+
+/* The notes to look into.  An expression has no words that the index could know, and of
+ * those with a tag it is only sooner told: where there is no index, files do. */
+static int find_notes(struct scan *s, const char *folder)
+{
+	if (!s->in->regex)
+		return find_in_index(s);
+	if (s->in->tag && find_in_index(s) >= 0)
+		return 0;
+	s->call->fault = (struct fault){ 0 };
+	return find_in_files(s, folder);
+}
+
+static void look_for(struct scan *s, const char *folder)
+{
+	size_t i;
+
+	s->end_ms = notes_of(s->call)->clock_ms() + SCAN_MS;
+	for (i = 0; i < s->notes.n && !is_late(s); i++)
+		if (vault_finds(s->call, folder, s->notes.v[i].path))
+			scan_note(s, s->notes.v[i].path);
+	s->out->complete = s->out->complete && i == s->notes.n && !is_late(s);
+	text_release(&s->text);
 }
 
 static int run_search(struct call *call, struct vault_work *w)
@@ -196,22 +285,17 @@ static int run_search(struct call *call, struct vault_work *w)
 	struct scan s = { .call = call, .in = call->in, .out = call->out };
 	int rc;
 
-	if (!(s.search = store_search(call->store, &call->fault)))
+	if (s.in->regex && regex_open(&s.regex, s.in->query, &call->fault) < 0)
 		return call->fault.code;
-	rc = s.in->regex ? regex_open(&s.regex, s.in->query, &call->fault)
-			 : search_parse(s.search, s.in->query, &s.query, &call->arena,
-					&call->fault);
-	if (rc < 0)
-		return rc;
 	s.regex.is_late = is_late;
 	s.regex.with = &s;
-	rc = vault_index(call, s.search, SEARCH_ALL, INDEX_MS, &s.out->complete);
+	rc = find_notes(&s, w->folder);
 	if (rc >= 0)
-		rc = look_for(&s, w->folder);
+		look_for(&s, w->folder);
 	if (s.in->regex)
 		regex_close(&s.regex);
 	s.out->next = s.in->offset + (int64_t)s.out->n_results;
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* The rows' part of the index is looked at first: it tells whether what is there
@@ -236,7 +320,12 @@ int vault_search(struct call *call, const struct vault_search_in *in,
 	if (rc >= 0 && !in->path)
 		call->vault->folder = "";
 	call->vault->run = run_search;
-	return rc < 0 ? rc : check_index(call);
+	if (rc < 0 || (in->regex && !in->tag))
+		return rc;
+	rc = check_index(call);
+	if (rc < 0 && in->regex)
+		call->fault = (struct fault){ 0 };
+	return in->regex ? 0 : rc;
 }
 
 /* --- tags --------------------------------------------------------------------------------- */

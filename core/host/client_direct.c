@@ -202,10 +202,10 @@ static int prepare(struct client *c, struct ticket *t, struct fault *f)
 }
 
 /* Any call of an owner renews its leases; a read cannot write, so this does. */
-static void renew(struct client *c)
+static void renew(struct client *c, const struct call *read)
 {
 	struct call call = { .settings = &c->o.home->settings,
-			     .identity = c->o.identity,
+			     .identity = call_renewer(read),
 			     .now = home_now(),
 			     .seed = home_random() };
 	json_t *none = json_object();
@@ -285,7 +285,7 @@ void direct_run(struct client *c, struct ticket *t)
 		return;
 	}
 	if (call->renew)
-		renew(c);
+		renew(c, call);
 	answer(c, t);
 }
 

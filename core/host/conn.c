@@ -318,18 +318,18 @@ static void on_renewed(struct job *job)
 	job_free(job);
 }
 
-/* A read by an agent whose lease is under half: it lives, and says so with a
- * write of its own. */
+/* A read by somebody whose lease is under half left: another write, in the same name,
+ * renews it. */
 static void renew(struct conn *c, const struct job *read)
 {
-	const struct identity *id = &read->call.identity;
+	const struct identity id = call_renewer(&read->call);
 	struct job *job = host_job(c->host, op_agent_heartbeat, on_renewed, NULL);
 	struct arena *a = &job->call.arena;
 
-	job->call.identity = *id;
-	job->call.identity.team = arena_strdup(a, id->team);
-	job->call.identity.agent = arena_strdup(a, id->agent);
-	job->call.identity.token = arena_strdup(a, id->token);
+	job->call.identity = id;
+	job->call.identity.team = arena_strdup(a, id.team);
+	job->call.identity.agent = arena_strdup(a, id.agent);
+	job->call.identity.token = arena_strdup(a, id.token);
 	job->call.identity.session = NULL;
 	host_submit(c->host, job);
 }

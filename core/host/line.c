@@ -1,6 +1,5 @@
-#include "core/host/line.h"
+#include "core/host/line_inside.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,126 +17,15 @@ enum {
 	 * without a word is noticed within 13 s. */
 	QUIET_MS = 5500,
 	PONG_MS = 7000,
-	UNREAD_MOST = 8 << 20, /* bytes that a guest has not read: no more is sent */
 	FAULTS_MOST = 1 << 20, /* more unread faults than this beyond: link closed */
 };
 
-struct asked {
-	struct asked *next;
-	int64_t id, until;
-	enum fault_code why; /* why it ends with the next tick, if it does */
-	const struct wire *type; /* of the request: it says what may answer */
-	struct text held; /* older dialect: its frame, until it is its turn */
-	line_done *done;
-	void *arg;
-};
+/* --- what goes out ---------------------------------------------------------------- */
 
-/* --- requests ------------------------------------------------------------------ */
-
-static void end_asked(struct asked *a, struct packet *answer, struct fault *f)
-{
-	a->done(a->arg, f->code ? NULL : answer, f);
-	text_release(&a->held);
-	free(a);
-}
-
-static void fail_asked(struct asked *a, enum fault_code code)
-{
-	struct fault f = { 0 };
-
-	fault_set(&f, code, "",
-		  code == FAULT_EXHAUSTED ? "the workspace's guest does not read"
-		  : code == FAULT_INVALID ? "this is too much for one message to a guest"
-					  : "the workspace's guest does not answer");
-	end_asked(a, NULL, &f);
-}
-
-static struct asked *take_at(struct line *line, struct asked **at)
-{
-	struct asked *a = *at;
-
-	*at = a->next;
-	if (!a->next)
-		line->asked_end = at;
-	return a;
-}
-
-void line_fail_all(struct line *line)
-{
-	while (line->asked)
-		fail_asked(take_at(line, &line->asked), FAULT_UNAVAILABLE);
-}
-
-static struct asked *take_asked(struct line *line, const json_t *id)
-{
-	/* Who knows no ids answers in order. */
-	if (!id && line->asked && (line->tether->old || line->state == LINE_GREETING))
-		return take_at(line, &line->asked);
-	for (struct asked **at = &line->asked; *at && json_is_integer(id);
-	     at = &(*at)->next)
-		if ((*at)->id == json_integer_value(id))
-			return take_at(line, at);
-	return NULL;
-}
-
-static void send_now(struct line *line)
+void line_send(struct line *line)
 {
 	if (flow_send(&line->flow))
 		line_drop(line);
-}
-
-/* Older dialect: the first one goes out once the one before it is answered. */
-static void send_held(struct line *line)
-{
-	struct asked *a = line->asked;
-
-	if (!a || !a->held.len || line->state < LINE_GREETING ||
-	    line->state == LINE_CLOSING)
-		return;
-	text_add(&line->flow.out, a->held.data, a->held.len);
-	text_release(&a->held);
-	a->held = (struct text){ 0 };
-	send_now(line);
-}
-
-/* What cannot be sent ends with the next tick. */
-static enum fault_code send_asked(struct line *line, struct asked *a, const char *type,
-				  const void *src)
-{
-	bool old = line->tether->old;
-	json_t *id = old ? NULL : json_integer(a->id);
-	struct fault f = { 0 };
-	int rc;
-
-	if (line->state < LINE_GREETING || line->state == LINE_CLOSING)
-		rc = FAULT_UNAVAILABLE;
-	else if (flow_left(&line->flow) > UNREAD_MOST)
-		rc = FAULT_EXHAUSTED;
-	else
-		rc = wire_write(old ? &a->held : &line->flow.out, type, src, id, &f);
-	json_decref(id);
-	return (enum fault_code)rc;
-}
-
-void line_ask(struct line *line, const char *type, const void *src, int64_t timeout_ms,
-	      line_done *done, void *arg)
-{
-	struct asked *a = calloc(1, sizeof(*a));
-
-	if (!a)
-		abort();
-	a->id = ++line->last_id;
-	a->type = wire_find(type);
-	a->until = home_now() + timeout_ms;
-	a->done = done;
-	a->arg = arg;
-	a->why = send_asked(line, a, type, src);
-	*line->asked_end = a;
-	line->asked_end = &a->next;
-	if (!a->why && line->tether->old)
-		send_held(line);
-	else if (!a->why)
-		send_now(line);
 }
 
 bool line_pass(struct line *line, const char *body, size_t size)
@@ -150,7 +38,7 @@ bool line_pass(struct line *line, const char *body, size_t size)
 	start = frame_open(&line->flow.out);
 	text_add(&line->flow.out, body, size);
 	frame_close(&line->flow.out, start, &f);
-	send_now(line);
+	line_send(line);
 	return flow_left(&line->flow) <= UNREAD_MOST;
 }
 
@@ -159,35 +47,13 @@ void line_pass_fault(struct line *line, const struct fault *why, const json_t *i
 	if (line->state != LINE_UP)
 		return;
 	wire_write_fault(&line->flow.out, why, line->tether->old, id);
-	send_now(line);
+	line_send(line);
 	if (flow_left(&line->flow) <= UNREAD_MOST + FAULTS_MOST)
 		return;
 	log_seldom(line->tether->host->log, &line->tether->wrong, LOG_LEVEL_WARN,
 		   "workspace %s asks and does not read: it is dialled anew",
 		   line->tether->id);
 	tether_punish(line->tether);
-}
-
-static void time_out(struct line *line, int64_t now)
-{
-	struct asked **at = &line->asked;
-
-	while (*at) {
-		struct asked *a = *at;
-		enum fault_code why = a->why ? a->why : FAULT_TIMEOUT;
-
-		if (!a->why && a->until > now) {
-			at = &a->next;
-			continue;
-		}
-		/* Without ids a late answer would be taken for the next one's. */
-		if (why == FAULT_TIMEOUT && line->tether->old && !a->held.len) {
-			line_drop(line);
-			return;
-		}
-		fail_asked(take_at(line, at), why);
-		at = &line->asked; /* the callee may have changed the list */
-	}
 }
 
 /* --- what comes in --------------------------------------------------------------- */
@@ -201,12 +67,12 @@ static void hear_answer(struct line *line, struct asked *a, struct packet *p)
 	if (is == ANSWER_WRONG)
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
 			   t->id, f.text);
-	end_asked(a, p, &f);
+	asked_end(a, p, &f);
 	/* Without ids nothing tells to what the next answer belongs. */
 	if (is == ANSWER_WRONG && t->old && line->state == LINE_UP)
 		tether_punish(t);
 	else if (t->old)
-		send_held(line);
+		asked_next(line);
 }
 
 /* False when nobody asked for it and nothing is done with it, or too little to let
@@ -222,7 +88,7 @@ static bool hear(struct line *line, struct packet *p)
 			daemon_beat(line->tether, p);
 		return line->state == LINE_UP && !beat && uplink_take(line, p);
 	}
-	a = take_asked(line, p->id);
+	a = asked_take(line, p->id);
 	if (a)
 		hear_answer(line, a, p);
 	else if (!p->wire)
@@ -345,7 +211,7 @@ static void on_wrote(struct flow *flow, int status)
 	if (status < 0)
 		line_drop(line);
 	else if (line->state != LINE_CLOSING)
-		send_now(line);
+		line_send(line);
 	if (line->state == LINE_UP && !flow_left(&line->flow))
 		uplink_resume(line->tether);
 }
@@ -516,14 +382,13 @@ static void hear_again(struct line *line)
 void line_tick(struct line *line, int64_t now)
 {
 	hear_again(line);
-	time_out(line, now);
+	asked_time_out(line, now);
 	check_pulse(line, now);
 }
 
 void line_leap(struct line *line, int64_t ms)
 {
-	for (struct asked *a = line->asked; a; a = a->next)
-		a->until += ms;
+	asked_leap(line, ms);
 	if (line->heard_at)
 		line->heard_at += ms;
 }

@@ -157,9 +157,9 @@ void http_fault(struct http *x, int status, const struct fault *why)
 	const struct fault_info *info = fault_info(why->code);
 	struct text body = { 0 };
 
-	text_addf(&body, "{\"error\":{\"code\":\"%s\",\"place\":", info->name);
+	text_addf(&body, "{\"error\":{\"code\":\"%s\",\"where\":", info->name);
 	text_add_json(&body, why->where);
-	text_addf(&body, ",\"message\":");
+	text_addf(&body, ",\"text\":");
 	text_add_json(&body, why->text);
 	text_addf(&body, ",\"hint\":");
 	text_add_json(&body, why->hint);

@@ -21,7 +21,8 @@ socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
 : >"$TMPDIR/report"
 python3 "$here/peers/crowd.py" "$socket" "$pid" "$TMPDIR/report" &
 crowd=$!
-until_is '^full$' cat "$TMPDIR/report" || bad "it was never full"
+until_is '^full$\|^FAILED' cat "$TMPDIR/report" || bad "it was never full"
+grep '^FAILED' "$TMPDIR/report" && exit 1
 # A command is told so or, where it finds the connection closed, does without the host.
 cadre team list >"$TMPDIR/told" 2>&1
 grep -q -e 'too many clients' -e red "$TMPDIR/told" || bad "told: $(cat "$TMPDIR/told")"

@@ -18,6 +18,7 @@ in_place() { cadre exec "$1" sh -c "$2"; }
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann","workspace":true},{"name":"bob","workspace":true}]' >/dev/null || bad "team create"
 until_is '"http":"http' cadre agent whois red/bob --json || exit 1
+until_done in_place red/ann true || exit 1
 url=$(cadre agent whois red/bob --json | field http)
 token=$(in_place red/ann "\"$CADRE\" agent door bob --json" | field token)
 other=$(in_place red/bob "\"$CADRE\" agent door bob --json" | field token)

@@ -1,9 +1,10 @@
-# An agent that only looks keeps its claim: any call of an owner renews a lease of
-# which under half is left.  One that only thinks keeps it as long as its `cadre mcp`
-# lives, and not for longer.
+# An agent that only looks keeps its claim, and so does the operator: any call of an
+# owner renews a lease of which under half is left.  An agent that only thinks keeps it
+# as long as its `cadre mcp` lives, and not for longer.
 set -eu
 bad() { echo "FAILED: $*"; exit 1; }
 . "$(dirname "$0")/../lib/patience.sh"
+patience=150 # a lease of 5 s is over, or renewed, before
 export CADRE_HOME="$TMPDIR/home"
 cadre init >/dev/null
 token=$(cadre --json team create alpha --roles coder | grep -o '"token":"[^"]*"' |
@@ -12,15 +13,17 @@ cadre task create "Think for long" >/dev/null
 until_ms() { sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT lease_until FROM task'; }
 
 is_renewed() { [ "$(until_ms)" -gt "$1" ]; }
-looks() {
-	cadre --team alpha --as coder claim 001 --lease-seconds $((5 * TEST_SCALE)) >/dev/null
+looks() { # HOW ARGUMENT...: the caller
+	how=$1
+	shift
+	cadre --team alpha "$@" claim 001 --lease-seconds $((5 * TEST_SCALE)) >/dev/null
 	granted=$(until_ms)
-	cadre --team alpha --as coder task list >/dev/null
-	[ "$(until_ms)" = "$granted" ] || { echo "renewed too early"; exit 1; }
+	cadre --team alpha "$@" task list >/dev/null
+	[ "$(until_ms)" = "$granted" ] || { echo "renewed too early $how"; exit 1; }
 	waits 3
-	cadre --team alpha --as coder task list >/dev/null
+	cadre --team alpha "$@" task list >/dev/null
 	until_done is_renewed "$granted"
-	cadre --team alpha --as coder release 001 >/dev/null
+	cadre --team alpha "$@" release 001 >/dev/null
 }
 
 # A claim through MCP outlives its lease; then its process is killed.
@@ -42,8 +45,10 @@ thinks() {
 	exec 9>&-
 	until_is '"ready":true' cadre --team alpha task list --json # it is kept by no dead one
 }
-looks "without a host"
+looks "without a host" --as coder
+looks "by the operator"
 cadre up >/dev/null
 trap 'cadre down >/dev/null' EXIT
-looks "by the host"
+looks "by the host" --as coder
+looks "by the operator, by the host"
 thinks "by the host"

@@ -108,9 +108,19 @@ until_is '"total_matches":1,"complete":true' cadre vault search needle --json
 until_is '^1 *red' cadre vault tags
 rm "$vault/link.md" "$CADRE_HOME/search.db"
 until_is '"total_matches":1,' cadre --direct vault search needle --json
+# An expression needs no index.
+rm "$CADRE_HOME"/search.db* && mkdir "$CADRE_HOME/search.db"
+refused 7 --direct vault search needle
+cadre --direct vault search '^the .* needle$' --regex >/dev/null || fail "an expression needs the index"
+until_is 'deep/er/note.txt  1' cadre --direct vault search '^the .* needle$' --regex
+tagged() { cadre --direct vault search '^Body|other needle' --regex --tag red --json; }
+until_is '"total_matches":[1-9]' tagged
+tagged | grep -qF '"total_matches":1,' || fail "found without the tag"
+rmdir "$CADRE_HOME/search.db"
 # An expression that costs all there is of time and memory gets little of both.
 head -c 3000000 /dev/zero | tr '\0' a >"$vault/deep/long.txt"
 cadre vault search '(a|b)*a(a|b){30}c' --regex --json | grep -qF '"complete":false' || fail "it finished"
+cadre vault search '(a|b)*a(a|b){30}c' --regex | grep -q 'time ran out' || fail "it does not say that it did not finish"
 refused 2 vault search '(a|b)*a(a|b){300}c' --regex
 rm "$vault/deep/long.txt"
 

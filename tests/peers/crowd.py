@@ -2,8 +2,9 @@
 
     crowd.py SOCKET PID REPORT
 
-What goes wrong is a line of the report; `full` says that all places are taken by
-clients that have asked something, `done` stands at the end, when the host has gone.
+The first thing that goes wrong is a line of the report, and the end; `full` says that
+all places are taken by clients that have asked something, `done` stands at the end,
+when the host has gone.
 """
 import json, os, socket, struct, sys, time
 
@@ -14,12 +15,14 @@ report = open(REPORT, "a", buffering=1)
 
 
 def bad(*words):
+    """What follows rests on what went wrong, and would only wait for it."""
     print("FAILED:", *words, file=report)
+    sys.exit(1)
 
 
 def come():
     conn = socket.socket(socket.AF_UNIX)
-    conn.settimeout(60 * SCALE)
+    conn.settimeout(10 * SCALE)
     conn.connect(PATH)
     return conn
 
@@ -31,6 +34,8 @@ def hear(conn):
         return json.loads(conn.recv(struct.unpack(">I", head)[0], socket.MSG_WAITALL)) if len(head) == 4 else {}
     except ConnectionError:
         return {}
+    except TimeoutError:
+        bad("a client hears neither a frame nor the end within %d s" % conn.gettimeout())
 
 
 def say(conn, message):

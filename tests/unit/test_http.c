@@ -212,7 +212,7 @@ static const struct {
 	  "Content-Length: 3\r\n\r\nabcGET /query?a=1&q=x%20y HTTP/1.1\r\n" HOST "\r\n",
 	  "409 200 200 ", "\r\n\r\nx y" },
 	{ "GET /fault HTTP/1.1\r\n" HOST "\r\n", "409 ",
-	  "{\"error\":{\"code\":\"conflict\",\"place\":\"/it\",\"message\":"
+	  "{\"error\":{\"code\":\"conflict\",\"where\":\"/it\",\"text\":"
 	  "\"a \\\"quoted\\\" thing\",\"hint\":\"" },
 	{ "\r\n\r\nGET / HTTP/1.1\r\n" HOST "\r\n", "200 ", "GET" },
 	{ "GET /header HTTP/1.1\r\nX-IT:  some  value \r\n" HOST "\r\n", "200 ",

@@ -336,7 +336,8 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 		printf("no %s\n", r->fields[0].name);
 }
 
-/* How to get what the answer had no room for, as options of the command. */
+/* How to get what the answer had no room for, as options of the command, and whether
+ * there may be more that nobody looked at. */
 static void print_more(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const json_t *next = page_next(op, answer),
@@ -358,6 +359,8 @@ static void print_more(const struct cli *cli, const struct op *op, const json_t 
 		printf("%sthere is more: cadre task part %s%s\n", dim(cli),
 		       text_of(task, "id"), plain(cli));
 	}
+	if (json_is_false(json_object_get(answer, "complete")))
+		printf("%stime ran out: not all was looked at%s\n", dim(cli), plain(cli));
 	arena_release(&a);
 }
 
