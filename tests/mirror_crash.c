@@ -103,7 +103,11 @@ static void make_rows(sqlite3 *db)
 			 i, i);
 		run(db, sql);
 	}
-	run(db, "COMMIT");
+	snprintf(sql, sizeof(sql),
+		 "UPDATE team SET next_task = %d; INSERT INTO board (team) VALUES (1);"
+		 "COMMIT",
+		 TASKS + 1);
+	run(db, sql);
 }
 
 /* --- the one that is killed --------------------------------------------------------- */
@@ -130,12 +134,15 @@ static void change(sqlite3 *db, uint64_t *seed)
 			 "INSERT INTO team (name, created_at, inbox_capacity, max_vms) "
 			 "VALUES ('other', 1000, 0, 1);"
 			 "%s VALUES (5, 100, last_insert_rowid(), 1, 0, "
-			 "last_insert_rowid(), 0, NULL); COMMIT",
+			 "last_insert_rowid(), 0, NULL);"
+			 "INSERT INTO board (team) SELECT max(id) FROM team; COMMIT",
 			 log_it, log_it);
 		break;
 	case 2:
 		snprintf(sql, sizeof(sql),
 			 "BEGIN IMMEDIATE; UPDATE task SET state = 6 * (state = 0); "
+			 "UPDATE board SET cancelled = (SELECT count(*) FROM task "
+			 "WHERE team = board.team AND state = 6); "
 			 "%s SELECT 5, 207, 1, 1, 0, id, 0, NULL FROM task; COMMIT",
 			 log_it);
 		break;
