@@ -25,6 +25,7 @@ peek() { cadre --team t --as b inbox peek; }
 
 change() { # HOW
 	case $1 in
+	page) truncate -s -4096 "$CADRE_HOME/state.db" ;; # seen by who wrote last
 	file) truncate -s 90112 "$CADRE_HOME/state.db" ;;
 	log) truncate -s 20000 "$CADRE_HOME/state.db-wal" ;;
 	empty-log) : >"$CADRE_HOME/state.db-wal" ;;
@@ -84,7 +85,7 @@ ask_for() { # SENDS: they are answered by then
 }
 answered() { [ "$(grep -c done "$story/sent")" = $asked ]; }
 
-for how in file log empty-log older-log; do
+for how in page file log empty-log older-log; do
 	new_state "h-$how"
 	"$CADRE" serve >"$story/host.out" 2>&1 &
 	host=$!

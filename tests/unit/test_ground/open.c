@@ -88,6 +88,35 @@ static void test_vacuum(void **state)
 	store_close(beside);
 }
 
+/* A checkpoint is killed when page 1 is written and the file has not grown yet, while a
+ * store that saw the file before a VACUUM made it smaller has it open. */
+static void test_checkpoint_that_died(void **state)
+{
+	struct place *p = *state;
+	struct store *s = open_it(p), *beside;
+	char command[400];
+	struct stat st;
+
+	add_many(s, &p->fault, 2000);
+	assert_int_equal(store_restart_wal(s, 1000, &p->fault), 1);
+	beside = open_it(p);
+	assert_int_equal(store_exec(s, "DELETE FROM event", &p->fault), 0);
+	assert_int_equal(store_exec(s, "VACUUM", &p->fault), 0);
+	assert_int_equal(store_restart_wal(s, 1000, &p->fault), 1);
+	assert_int_equal(stat(p->path, &st), 0);
+	add_many(s, &p->fault, 1000);
+	snprintf(command, sizeof(command),
+		 "ulimit -c 0; ulimit -f %ld; sqlite3 '%s' 'PRAGMA wal_checkpoint'",
+		 (long)st.st_size / 512 + 8, p->path);
+	assert_int_not_equal(system(command), 0);
+	assert_false(store_lost(beside));
+	assert_int_equal(add(beside, &p->fault), 0);
+	assert_false(store_lost(s));
+	assert_int_equal(count(beside), 1001);
+	store_close(s);
+	store_close(beside);
+}
+
 static void test_log_cut_off(void **state)
 {
 	struct place *p = *state;
@@ -228,6 +257,7 @@ int run_open_tests(void)
 		STORY(test_written_over),
 		STORY(test_cut_off),
 		STORY(test_vacuum),
+		STORY(test_checkpoint_that_died),
 		STORY(test_log_cut_off),
 		STORY(test_log_written_over),
 		STORY(test_removed_under_commit),
