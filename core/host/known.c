@@ -30,7 +30,7 @@ enum {
 
 static const char heading[] =
 	"# The states that this user made or trusts (see `cadre help trust`):\n"
-	"# how, since when, id, device, inode, folder, what git tracks in it.\n";
+	"# how, since when, id, device, inode, folder, sum of its settings.\n";
 
 static const char *const how_words[] = {
 	[KNOWN_NOT] = "",
@@ -344,21 +344,49 @@ static int complete(int dir, const struct known *here, struct fault *f)
 	return here->how == KNOWN_MADE ? state_id_complete(dir, here->id, f) : 0;
 }
 
-/* An older cadre noted no sum of what is trusted. */
-static void complete_sum(struct known *here)
+/* What a made state is noted with is the settings alone: where git tracks anything in it,
+ * it does not count anyway. */
+static void take_sum(enum known_how how, const char *path, char sum[TRACKED_SUM + 1])
 {
-	if (here->how == KNOWN_TRUSTED && !here->sum[0])
-		tracked_sum(here->path, here->sum);
+	if (how == KNOWN_TRUSTED)
+		tracked_sum(path, sum);
+	else
+		tracked_sum_settings(path, sum);
 }
 
-/* Whether git tracks other things in what is trusted than when that was said. */
+/* Whether the sum of `noted` is none of an older cadre's: that noted none of what was made,
+ * and "-" of what was trusted while git tracked nothing in it. */
+static bool has_sum(const struct known *noted)
+{
+	return noted->sum[0] && strcmp(noted->sum, "-") != 0;
+}
+
+/* Whether settings, or what git tracks in what is trusted, are others than noted.  Where
+ * there is no repository it is the user who edits the settings. */
 static bool is_changed(const struct known *noted, const char *path)
 {
 	char sum[TRACKED_SUM + 1];
 
-	if (noted->how != KNOWN_TRUSTED || !noted->sum[0])
+	if (noted->how == KNOWN_TRACKED || !tracked_may_be(path))
 		return false;
-	tracked_sum(path, sum);
+	if (!has_sum(noted))
+		return noted->sum[0] && tracked_look(path) != TRACKED_NOTHING;
+	take_sum(noted->how, path, sum);
+	return strcmp(sum, noted->sum) != 0;
+}
+
+/* Whether the note needs the sum that is right now. */
+static bool wants_sum(const struct known *noted, const char *path)
+{
+	char sum[TRACKED_SUM + 1];
+
+	if (noted->how == KNOWN_TRACKED)
+		return false;
+	if (!has_sum(noted))
+		return true;
+	if (tracked_may_be(path))
+		return false;
+	take_sum(noted->how, path, sum);
 	return strcmp(sum, noted->sum) != 0;
 }
 
@@ -375,7 +403,8 @@ static void note_change(int dir, const char *path)
 		return;
 	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how) {
 		complete(dir, &here, &f);
-		complete_sum(&here);
+		if (wants_sum(&noted, path) && !is_changed(&noted, path))
+			take_sum(here.how, path, here.sum);
 		if (is_moved(&noted, &here) || strcmp(noted.sum, here.sum) != 0)
 			replace(&here, &f);
 	}
@@ -416,10 +445,9 @@ enum known_how known_look(int dir, const char *path)
 	if (!see(dir, path, &here) || find_noted(&here, &noted, &f) < 0)
 		return KNOWN_NOT;
 	if (here.how && is_changed(&noted, path))
-		return KNOWN_CHANGED;
-	if (here.how &&
-	    (is_moved(&noted, &here) || (here.how == KNOWN_TRUSTED && !here.sum[0]) ||
-	     (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
+		return here.how == KNOWN_MADE ? KNOWN_EDITED : KNOWN_CHANGED;
+	if (here.how && (is_moved(&noted, &here) || wants_sum(&noted, path) ||
+			 (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
 		note_change(dir, path); /* else the next look does */
 	return here.how;
 }
@@ -448,8 +476,8 @@ static int add_locked(int dir, const char *path, enum known_how how, struct faul
 	if (!again)
 		today(here.day, 0);
 	here.how = again ? here.how : how;
-	if (how == KNOWN_TRUSTED)
-		tracked_sum(path, here.sum);
+	if (!again || how == KNOWN_TRUSTED)
+		take_sum(here.how, path, here.sum);
 	return replace(&here, f);
 }
 
