@@ -139,7 +139,7 @@ static enum found_why judge_open(int dir, const char *path)
 	if (how == KNOWN_TRACKED && why == FOUND_COUNTS)
 		return FOUND_WAS_TRACKED;
 	if (how == KNOWN_EDITED && why == FOUND_COUNTS)
-		return FOUND_EDITED;
+		return state_id_look(dir) == STATE_ID_OTHER ? FOUND_OTHER : FOUND_EDITED;
 	return why == FOUND_COUNTS ? judge_database(dir) : why;
 }
 

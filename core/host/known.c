@@ -425,9 +425,10 @@ static int taint_locked(int dir, const char *path, struct fault *f)
 
 int known_taint(int dir, const char *path, struct fault *f)
 {
+	enum known_how how = known_look(dir, path);
 	int held, rc;
 
-	if (known_look(dir, path) != KNOWN_MADE)
+	if (how != KNOWN_MADE && how != KNOWN_EDITED)
 		return 0;
 	held = lock(LOCK_MS, f);
 	if (held < 0)
