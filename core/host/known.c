@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/host/known_sum.h"
 #include "core/host/paths.h"
 #include "core/host/state_id.h"
 #include "core/host/tracked.h"
@@ -344,52 +345,6 @@ static int complete(int dir, const struct known *here, struct fault *f)
 	return here->how == KNOWN_MADE ? state_id_complete(dir, here->id, f) : 0;
 }
 
-/* What a made state is noted with is the settings alone: where git tracks anything in it,
- * it does not count anyway. */
-static void take_sum(enum known_how how, const char *path, char sum[TRACKED_SUM + 1])
-{
-	if (how == KNOWN_TRUSTED)
-		tracked_sum(path, sum);
-	else
-		tracked_sum_settings(path, sum);
-}
-
-/* Whether the sum of `noted` is none of an older cadre's: that noted none of what was made,
- * and "-" of what was trusted while git tracked nothing in it. */
-static bool has_sum(const struct known *noted)
-{
-	return noted->sum[0] && strcmp(noted->sum, "-") != 0;
-}
-
-/* Whether settings, or what git tracks in what is trusted, are others than noted.  Where
- * there is no repository it is the user who edits the settings. */
-static bool is_changed(const struct known *noted, const char *path)
-{
-	char sum[TRACKED_SUM + 1];
-
-	if (noted->how == KNOWN_TRACKED || !tracked_may_be(path))
-		return false;
-	if (!has_sum(noted))
-		return noted->sum[0] && tracked_look(path) != TRACKED_NOTHING;
-	take_sum(noted->how, path, sum);
-	return strcmp(sum, noted->sum) != 0;
-}
-
-/* Whether the note needs the sum that is right now. */
-static bool wants_sum(const struct known *noted, const char *path)
-{
-	char sum[TRACKED_SUM + 1];
-
-	if (noted->how == KNOWN_TRACKED)
-		return false;
-	if (!has_sum(noted))
-		return true;
-	if (tracked_may_be(path))
-		return false;
-	take_sum(noted->how, path, sum);
-	return strcmp(sum, noted->sum) != 0;
-}
-
 /* Writes the note of a state anew that has moved, or that has no sum yet.  An id of the
  * older form, which names no folder, is brought up to date: environments that trust the
  * state keep it then. */
@@ -403,8 +358,8 @@ static void note_change(int dir, const char *path)
 		return;
 	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how) {
 		complete(dir, &here, &f);
-		if (wants_sum(&noted, path) && !is_changed(&noted, path))
-			take_sum(here.how, path, here.sum);
+		if (known_wants_sum(&noted, path) && !known_is_changed(&noted, path))
+			known_take_sum(here.how, path, here.sum);
 		if (is_moved(&noted, &here) || strcmp(noted.sum, here.sum) != 0)
 			replace(&here, &f);
 	}
@@ -445,9 +400,9 @@ enum known_how known_look(int dir, const char *path)
 
 	if (!see(dir, path, &here) || find_noted(&here, &noted, &f) < 0)
 		return KNOWN_NOT;
-	if (here.how && is_changed(&noted, path))
+	if (here.how && known_is_changed(&noted, path))
 		return here.how == KNOWN_MADE ? KNOWN_EDITED : KNOWN_CHANGED;
-	if (here.how && (is_moved(&noted, &here) || wants_sum(&noted, path) ||
+	if (here.how && (is_moved(&noted, &here) || known_wants_sum(&noted, path) ||
 			 (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
 		note_change(dir, path); /* else the next look does */
 	return here.how;
@@ -478,7 +433,7 @@ static int add_locked(int dir, const char *path, enum known_how how, struct faul
 		today(here.day, 0);
 	here.how = again ? here.how : how;
 	if (!again || how == KNOWN_TRUSTED)
-		take_sum(here.how, path, here.sum);
+		known_take_sum(here.how, path, here.sum);
 	return replace(&here, f);
 }
 
