@@ -69,8 +69,9 @@ bool found_is_fresh(int dir, const char *also)
 
 		while (i < most && strcmp(e->d_name, ours[i]) != 0)
 			i++;
-		/* A new id has such a name until it is written. */
-		fresh = i < most || !strncmp(e->d_name, "id.", 3);
+		/* New files of these have such names until they are written. */
+		fresh = i < most || !strncmp(e->d_name, "id.", 3) ||
+			!strncmp(e->d_name, ".gitignore.", 11);
 	}
 	if (list)
 		closedir(list);
@@ -137,6 +138,8 @@ static enum found_why judge_open(int dir, const char *path)
 		why = judge_tracked(dir, path);
 	if (how == KNOWN_TRACKED && why == FOUND_COUNTS)
 		return FOUND_WAS_TRACKED;
+	if (how == KNOWN_EDITED && why == FOUND_COUNTS)
+		return state_id_look(dir) == STATE_ID_OTHER ? FOUND_OTHER : FOUND_EDITED;
 	return why == FOUND_COUNTS ? judge_database(dir) : why;
 }
 
@@ -245,6 +248,8 @@ static const struct {
 	[FOUND_CHANGED] = { "has entries in git's index, or a cadre.toml, that have "
 			    "changed since you trusted it",
 			    "if you trust all that is in it now: cadre trust %.150s" },
+	[FOUND_EDITED] = { "has settings (cadre.toml) that have changed since you made it",
+			   "if you changed them: cadre trust %.150s" },
 	[FOUND_OTHER] = { "has another state.db than the one that you made or trusted",
 			  "move it away, and `cadre restore` your backup; "
 			  "if you trust all that is in it: cadre trust %.150s" },

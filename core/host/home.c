@@ -16,6 +16,8 @@
 
 #include "core/host/found.h"
 #include "core/host/fresh.h"
+#include "core/host/gone.h"
+#include "core/host/ignore.h"
 #include "core/host/lost.h"
 #include "core/host/paths.h"
 #include "core/host/settings.h"
@@ -47,22 +49,30 @@ static int too_long(const char *path, struct fault *f)
 
 /* --- the folder --------------------------------------------------------------- */
 
-/* Why this folder: it was named, found upward, the user's own, or `init` makes it. */
-enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT };
+/* Why this folder: it was named, found upward, the user's own, or `init` makes it, in a
+ * project or where somebody names it. */
+enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT, MEANT_INIT_NAMED };
 
 /* The state is nobody's to commit: the folder ignores itself. */
-static void write_ignore(const char *dir)
+static void write_ignore(const char *path)
 {
-	char path[4200];
-	int fd;
+	int dir = found_open(path);
 
-	snprintf(path, sizeof(path), "%s/.gitignore", dir);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
+	if (dir < 0)
 		return;
-	if (write(fd, "*\n", 2) != 2 || fsync(fd))
-		unlink(path);
-	close(fd);
+	ignore_keep(dir);
+	close(dir);
+}
+
+/* A folder that somebody names has a `.gitignore` of his own, or none. */
+static void keep_ignore(struct home *h, int dir, enum meant meant)
+{
+	if (meant != MEANT_FOUND && meant != MEANT_INIT)
+		return;
+	if (!ignore_keep(dir) || h->note[0])
+		return;
+	snprintf(h->note, sizeof(h->note),
+		 "%.400s/.gitignore was another one: it ignores all again", h->dir);
 }
 
 static int make_home(const char *path, struct fault *f)
@@ -142,6 +152,8 @@ static int settle(struct home *h, char path[4096], enum meant meant, bool create
 	if (dir < 0)
 		return no_folder(path, f);
 	rc = check_folder(dir, h->dir, meant, create, f);
+	if (rc == 0)
+		keep_ignore(h, dir, meant);
 	close(dir);
 	return rc;
 }
@@ -170,9 +182,13 @@ static int find_project(struct home *h, bool create, struct fault *f)
 		found_say(&x, h->note, sizeof(h->note));
 	if (x.path[0])
 		return settle(h, x.path, MEANT_FOUND, create, f);
+	if (x.passed[0] && x.why == FOUND_EDITED)
+		write_ignore(
+			x.passed); /* what changed the one may have changed the other */
 	if (x.passed[0])
 		return found_refuse(x.passed, x.why, f);
-	if (users_folder(dir, f) < 0 || (create && users_may_fill(dir, f) < 0))
+	if (gone_check(dir, f) < 0 || users_folder(dir, f) < 0 ||
+	    (create && users_may_fill(dir, f) < 0))
 		return f->code;
 	return settle(h, dir, MEANT_USERS, create, f);
 }
@@ -269,7 +285,7 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 		return found_refuse(path, FOUND_STRAY, f);
 	if (!dir && (fresh_check(path, f) < 0 || known_prepare(f) < 0))
 		return f->code;
-	if (settle(h, path, MEANT_INIT, true, f) < 0)
+	if (settle(h, path, dir ? MEANT_INIT_NAMED : MEANT_INIT, true, f) < 0)
 		return f->code;
 	return dir ? note_named(h) : note_known(h, f);
 }
@@ -367,7 +383,8 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 	snprintf(h->lock, sizeof(h->lock), "%s/host.lock", h->dir);
 	if (restore_finish(h->dir, f) < 0)
 		return f->code;
-	h->gone = lost_look(h->dir, NULL, 0) || (h->found && found_is_gone(h->dir));
+	h->gone = lost_look(h->dir, NULL, 0) || lost_secret(h->dir) ||
+		  (h->found && found_is_gone(h->dir));
 	if (create && !h->gone && begin(h->dir, f) < 0)
 		return f->code;
 	if (name_database(h->dir, create && !h->gone, f) < 0)
@@ -412,7 +429,7 @@ int home_renew(struct home *h, struct fault *f)
 			  "there is no state at %.150s any more", h->dir);
 		return fault_hint(f, "bring its folder back, or make one: cadre init");
 	}
-	if (lost_look(h->dir, NULL, 0))
+	if (lost_look(h->dir, NULL, 0) || lost_secret(h->dir))
 		return lost_refuse(h->dir, f);
 	return find_sockets(h, f) < 0 ? (int)f->code : settings_renew(h, f);
 }

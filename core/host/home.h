@@ -26,7 +26,7 @@ struct home {
 	char lock[4200]; /* held by the host while it runs; names its pid */
 	char vault[4200]; /* the vault's root */
 	bool found; /* upward, in a project */
-	bool gone; /* its state.db is not there: only a restore may go on */
+	bool gone; /* its state.db or secret is not there: only a restore may go on */
 	char note[512]; /* what a person should be told of the search, or "" */
 	struct fault refused; /* why `dir` is empty, for whoever answers all the same */
 	struct notes_disk notes; /* in it */

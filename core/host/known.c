@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/host/known_sum.h"
 #include "core/host/paths.h"
 #include "core/host/state_id.h"
 #include "core/host/tracked.h"
@@ -30,7 +31,7 @@ enum {
 
 static const char heading[] =
 	"# The states that this user made or trusts (see `cadre help trust`):\n"
-	"# how, since when, id, device, inode, folder, what git tracks in it.\n";
+	"# how, since when, id, device, inode, folder, sum of its settings.\n";
 
 static const char *const how_words[] = {
 	[KNOWN_NOT] = "",
@@ -344,24 +345,6 @@ static int complete(int dir, const struct known *here, struct fault *f)
 	return here->how == KNOWN_MADE ? state_id_complete(dir, here->id, f) : 0;
 }
 
-/* An older cadre noted no sum of what is trusted. */
-static void complete_sum(struct known *here)
-{
-	if (here->how == KNOWN_TRUSTED && !here->sum[0])
-		tracked_sum(here->path, here->sum);
-}
-
-/* Whether git tracks other things in what is trusted than when that was said. */
-static bool is_changed(const struct known *noted, const char *path)
-{
-	char sum[TRACKED_SUM + 1];
-
-	if (noted->how != KNOWN_TRUSTED || !noted->sum[0])
-		return false;
-	tracked_sum(path, sum);
-	return strcmp(sum, noted->sum) != 0;
-}
-
 /* Writes the note of a state anew that has moved, or that has no sum yet.  An id of the
  * older form, which names no folder, is brought up to date: environments that trust the
  * state keep it then. */
@@ -375,7 +358,8 @@ static void note_change(int dir, const char *path)
 		return;
 	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how) {
 		complete(dir, &here, &f);
-		complete_sum(&here);
+		if (known_wants_sum(&noted, path) && !known_is_changed(&noted, path))
+			known_take_sum(here.how, path, here.sum);
 		if (is_moved(&noted, &here) || strcmp(noted.sum, here.sum) != 0)
 			replace(&here, &f);
 	}
@@ -396,9 +380,10 @@ static int taint_locked(int dir, const char *path, struct fault *f)
 
 int known_taint(int dir, const char *path, struct fault *f)
 {
+	enum known_how how = known_look(dir, path);
 	int held, rc;
 
-	if (known_look(dir, path) != KNOWN_MADE)
+	if (how != KNOWN_MADE && how != KNOWN_EDITED)
 		return 0;
 	held = lock(LOCK_MS, f);
 	if (held < 0)
@@ -415,11 +400,10 @@ enum known_how known_look(int dir, const char *path)
 
 	if (!see(dir, path, &here) || find_noted(&here, &noted, &f) < 0)
 		return KNOWN_NOT;
-	if (here.how && is_changed(&noted, path))
-		return KNOWN_CHANGED;
-	if (here.how &&
-	    (is_moved(&noted, &here) || (here.how == KNOWN_TRUSTED && !here.sum[0]) ||
-	     (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
+	if (here.how && known_is_changed(&noted, path))
+		return here.how == KNOWN_MADE ? KNOWN_EDITED : KNOWN_CHANGED;
+	if (here.how && (is_moved(&noted, &here) || known_wants_sum(&noted, path) ||
+			 (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
 		note_change(dir, path); /* else the next look does */
 	return here.how;
 }
@@ -448,8 +432,8 @@ static int add_locked(int dir, const char *path, enum known_how how, struct faul
 	if (!again)
 		today(here.day, 0);
 	here.how = again ? here.how : how;
-	if (how == KNOWN_TRUSTED)
-		tracked_sum(path, here.sum);
+	if (!again || how == KNOWN_TRUSTED)
+		known_take_sum(here.how, path, here.sum);
 	return replace(&here, f);
 }
 

@@ -6,8 +6,9 @@
  * ~/.local/state/cadre/known; see core/host/users.h): a line each, with the day, the
  * state's id, its device, inode and path.  The first word is `made` by `cadre init`,
  * `trusted` by `cadre trust`, or `tracked`: made, and then seen to be tracked by git, so
- * that it needs to be trusted.  After a trusted one's path is the sum of what git tracked
- * in it then (core/host/tracked.h): what a pull brings later is not trusted.  The id is
+ * that it needs to be trusted.  After the path is the sum of its `cadre.toml`, and of what
+ * git tracked in one that is trusted (core/host/tracked.h): what git brings later is not
+ * the user's, and git writes there also what it tracks nowhere.  The id is
  * random and in the state's own file `id`.  Id and inode must be as noted, and
  * one of device and path: a folder that was moved is known, a copy is not, nor
  * is a new folder that got the inode of a removed one.
@@ -22,20 +23,28 @@
 #include "core/host/state_id.h"
 #include "core/host/tracked.h"
 
-/* KNOWN_CHANGED is never noted: it was trusted, and git tracks other things in it now. */
-enum known_how { KNOWN_NOT, KNOWN_MADE, KNOWN_TRUSTED, KNOWN_TRACKED, KNOWN_CHANGED };
+/* The last two are never noted: it was trusted, and git tracks other things in it now or
+ * its settings are others; it was made, and its settings are others. */
+enum known_how {
+	KNOWN_NOT,
+	KNOWN_MADE,
+	KNOWN_TRUSTED,
+	KNOWN_TRACKED,
+	KNOWN_CHANGED,
+	KNOWN_EDITED,
+};
 
 struct known {
 	enum known_how how;
 	char day[11], id[STATE_ID + 1];
 	uint64_t dev, ino;
 	char path[4096];
-	char sum[TRACKED_SUM + 1]; /* of a trusted one; "": an older cadre noted it */
+	char sum[TRACKED_SUM + 1]; /* "", "-": an older cadre noted it */
 };
 
 /* How the state folder `path`, open as `dir`, is known.  This may write, if nobody holds
- * the lock: the new place of one that was moved, the sum of one that an older cadre
- * noted as trusted, and an id of the older form is completed. */
+ * the lock: the new place of one that was moved, a sum that an older cadre did not note
+ * or that the user changed where there is no git, and an id of the older form. */
 enum known_how known_look(int dir, const char *path);
 
 /* Notes that git tracks what is in a state that was made here, and is not trusted.  Waits

@@ -65,11 +65,33 @@ bool lost_look(const char *path, char *left, size_t room)
 	return lost;
 }
 
+/* A new state gets its secret before its state.db is filled: so this is looked at first. */
+bool lost_secret(const char *dir)
+{
+	char path[4200];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/secret", dir);
+	return lost_has_state(dir) && lstat(path, &st) && errno == ENOENT;
+}
+
+static int refuse_secret(const char *dir, struct fault *f)
+{
+	fault_set(f, FAULT_NOT_FOUND, "/home",
+		  "%.150s/secret is gone: the tokens of all agents are made with it",
+		  dir);
+	return fault_hint(f, "put it back (a backup has it as FILE.secret), or: cadre "
+			     "restore FILE; where it is lost for good: cadre restore "
+			     "--any-secret, with the state.db that is here");
+}
+
 int lost_refuse(const char *dir, struct fault *f)
 {
 	char left[120], path[4200];
 	struct stat st;
 
+	if (lost_secret(dir))
+		return refuse_secret(dir, f);
 	lost_look(dir, left, sizeof(left));
 	snprintf(path, sizeof(path), "%s/state.db", dir);
 	fault_set(f, FAULT_NOT_FOUND, "/home", "state.db of %.100s is %s%s%.100s%s", dir,

@@ -1,5 +1,5 @@
 /*
- * lost - a state folder whose state.db is gone.
+ * lost - a state folder whose state.db or secret is gone.
  *
  * A folder that does not exist, or holds nothing of cadre's, is where a state may be
  * made.  One that holds what only a state leaves there, but not its state.db, is that
@@ -21,6 +21,10 @@
 /* Whether the state in the folder `dir` was lost; `left` (may be NULL) gets the names
  * of what is still there. */
 bool lost_look(const char *dir, char *left, size_t room);
+
+/* Whether a state that holds something is there without its secret.  A new one would void
+ * the tokens of all agents, so that none is made unasked either. */
+bool lost_secret(const char *dir);
 
 /* Says so, and what to do. */
 int lost_refuse(const char *dir, struct fault *f);

@@ -107,8 +107,9 @@ static int read_secret(int fd, uint8_t secret[32], const char *path, struct faul
 	if (n == 32)
 		return 0;
 	fault_set(f, FAULT_IO, "", "%.150s has %zd bytes instead of 32", path, n);
-	return fault_hint(
-		f, "restore it from a backup, or remove it: tokens are then made anew");
+	return fault_hint(f,
+			  "put it back (a backup has it as FILE.secret), or remove it, "
+			  "and: cadre restore FILE");
 }
 
 /* Written whole under another name first: processes that start together agree

@@ -30,43 +30,66 @@ static bool git_folder(const char *top, char out[4096])
 			      : paths_join(out, top, line + 8);
 }
 
-/* The repository around the folder, and the folder's place in its tree: 1; 0 if there is
- * none. */
-static int find_git(const char *folder, char git[4096], const char **below)
+/* The next repository above `top`, which begins as `folder` and becomes the top of its
+ * tree, and the folder's place in that. */
+static bool next_git(const char *folder, char top[4096], char git[4096],
+		     const char **below)
 {
-	char top[4096];
-
-	if (!paths_join(top, folder, ""))
-		return -1;
 	while (paths_up(top))
 		if (git_folder(top, git)) {
 			*below = folder + strlen(top) + (top[1] != '\0');
-			return 1;
+			return true;
 		}
-	return 0;
+	return false;
 }
 
-/* `sum` gets the entries; NULL: whether anything is tracked is enough. */
-static enum tracked look(const char *folder, struct git_rows *sum)
+bool tracked_may_be(const char *folder)
 {
-	char git[4096];
-	const char *below;
-	int rc = find_git(folder, git, &below);
+	char top[4096], git[4096];
+	struct stat st;
 
-	if (rc < 0)
+	if (!paths_join(top, folder, ""))
+		return true;
+	while (paths_up(top))
+		if (!paths_join(git, top, ".git") || !lstat(git, &st))
+			return true;
+	return false;
+}
+
+/* An outer repository can track files in the tree of an inner one, and checks them out
+ * there: so all are asked.  `each` (may be NULL) is called for each. */
+static enum tracked look(const char *folder, SHA2_CTX *sum,
+			 void (*each)(enum tracked found, const char *git,
+				      struct git_rows *rows, SHA2_CTX *sum))
+{
+	enum tracked all = TRACKED_NOTHING;
+	char top[4096], git[4096];
+	const char *below;
+
+	if (!paths_join(top, folder, ""))
 		return TRACKED_UNREADABLE;
-	return rc ? git_index_look(git, below, sum) : TRACKED_NOTHING;
+	while ((each || all != TRACKED_SOME) && next_git(folder, top, git, &below)) {
+		struct git_rows rows = { 0 };
+		enum tracked found = git_index_look(git, below, each ? &rows : NULL);
+
+		if (each)
+			each(found, git, &rows, sum);
+		git_rows_release(&rows);
+		if (found == TRACKED_SOME || all == TRACKED_NOTHING)
+			all = found;
+	}
+	return all;
 }
 
 enum tracked tracked_look(const char *folder)
 {
-	return look(folder, NULL);
+	return look(folder, NULL, NULL);
 }
 
 /* --- the sum ---------------------------------------------------------------- */
 
-/* After a checkout back, the entries are the old ones but a foreign cadre.toml may remain:
- * so its content is summed too. */
+/* A foreign cadre.toml can be there without an entry: after a checkout back, by a pull that
+ * failed halfway, by `git restore`.  So its content is summed too. */
 static void add_settings(const char *folder, SHA2_CTX *sum)
 {
 	char path[4096], *bytes = malloc(SETTINGS_MOST);
@@ -107,14 +130,12 @@ static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
 }
 
 /* Of an index that cannot be read it is seen whether it is the same file, not written to. */
-static void add_unread(const char *folder, SHA2_CTX *sum)
+static void add_unread(const char *git, SHA2_CTX *sum)
 {
-	char git[4096], path[4096], text[200] = "?";
-	const char *below;
+	char path[4096], text[200] = "?";
 	struct stat st;
 
-	if (find_git(folder, git, &below) > 0 && paths_join(path, git, "index") &&
-	    !stat(path, &st))
+	if (paths_join(path, git, "index") && !stat(path, &st))
 		snprintf(text, sizeof(text), "? %jd %jd %jd.%09ld %jd.%09ld",
 			 (intmax_t)st.st_ino, (intmax_t)st.st_size,
 			 (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
@@ -122,22 +143,39 @@ static void add_unread(const char *folder, SHA2_CTX *sum)
 	SHA256Update(sum, (const uint8_t *)text, strlen(text) + 1);
 }
 
-void tracked_sum(const char *folder, char sum[TRACKED_SUM + 1])
+static void add_index(enum tracked found, const char *git, struct git_rows *rows,
+		      SHA2_CTX *sum)
+{
+	if (found == TRACKED_UNREADABLE)
+		add_unread(git, sum);
+	else if (found == TRACKED_SOME)
+		add_rows(rows, sum);
+}
+
+static void write_sum(SHA2_CTX *c, char sum[TRACKED_SUM + 1])
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
-	struct git_rows rows = { 0 };
-	enum tracked found = look(folder, &rows);
+
+	SHA256Final(digest, c);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(sum + 2 * i, 3, "%02x", digest[i]);
+}
+
+void tracked_sum(const char *folder, char sum[TRACKED_SUM + 1])
+{
 	SHA2_CTX c;
 
 	SHA256Init(&c);
-	if (found == TRACKED_UNREADABLE)
-		add_unread(folder, &c);
-	else
-		add_rows(&rows, &c);
-	git_rows_release(&rows);
+	look(folder, &c, add_index);
 	add_settings(folder, &c);
-	SHA256Final(digest, &c);
-	snprintf(sum, TRACKED_SUM + 1, "-");
-	for (size_t i = 0; found != TRACKED_NOTHING && i < sizeof(digest); i++)
-		snprintf(sum + 2 * i, 3, "%02x", digest[i]);
+	write_sum(&c, sum);
+}
+
+void tracked_sum_settings(const char *folder, char sum[TRACKED_SUM + 1])
+{
+	SHA2_CTX c;
+
+	SHA256Init(&c);
+	add_settings(folder, &c);
+	write_sum(&c, sum);
 }

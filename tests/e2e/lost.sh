@@ -104,6 +104,72 @@ done
 exit $failed
 ) || failed=1
 
+# A state without its secret: a new one would void the tokens of all agents.
+secret_is_said() {
+	"$@" >"$story/out" 2>&1 </dev/null && bad "$*: not refused"
+	grep -q "$CADRE_HOME/secret is gone: the tokens" "$story/out" || bad "$*: $(cat "$story/out")"
+	grep -q 'a backup has it as FILE.secret.*cadre restore FILE' "$story/out" || bad "$*: no hint: $(cat "$story/out")"
+	[ ! -e "$CADRE_HOME/secret" ] || bad "$*: it made a secret"
+}
+new_state
+cadre backup "$story/S.db" >/dev/null
+cp "$CADRE_HOME/secret" "$story/kept.secret" && rm "$CADRE_HOME/secret"
+for verb in status 'team create u' '--team t --as lead send a x' '--direct team list' init 'init --anew' \
+	doctor config up serve "backup $story/x.db"; do
+	secret_is_said cadre $verb
+done
+cp "$story/kept.secret" "$CADRE_HOME/secret"
+message | grep -q 'of the former state' || bad "its secret was brought back, and it does not open: $(message)"
+rm "$CADRE_HOME/secret"
+cadre restore "$story/S.db" >"$story/out" 2>&1 || bad "restore without a secret: $(cat "$story/out")"
+cmp -s "$CADRE_HOME/secret" "$story/kept.secret" || bad "restore put another secret there"
+# Where it is lost for good, saying so makes a new one.
+rm "$CADRE_HOME/secret"
+cadre restore "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "restored from itself"
+cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 || bad "restore --any-secret: $(cat "$story/out")"
+message | grep -q 'of the former state' || bad "a new secret, and not its state: $(message)"
+cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "restored from itself with a secret"
+
+# A project's state that is there no more: the user's own is not meant instead.
+(
+	unset CADRE_HOME
+	export XDG_STATE_HOME="$story/users"
+	gone_is_said() { # IN COMMAND...
+		(cd "$1" && shift && "$@") >"$story/out" 2>&1 </dev/null && bad "$*: not refused"
+		grep -q "the state $story/pro/.cadre that was noted on 2.* is gone" "$story/out" || bad "$*: $(cat "$story/out")"
+		grep -q "restore FILE.*cadre init.*trust --remove $story/pro/.cadre" "$story/out" || bad "$*: no hint: $(cat "$story/out")"
+		[ ! -e "$story/users/cadre/state.db" ] || bad "$*: it used the state of the user's own"
+	}
+	mkdir -p "$story/pro/deep" "$story/prose" && cd "$story/pro" && git init -q . && cadre init >/dev/null || exit 1
+	git -c user.name=m -c user.email=m@x commit -q --allow-empty -m 1 && git worktree add -q "$story/linked" || exit 1
+	cadre team create t --roles a >/dev/null && cadre backup "$story/P.db" >/dev/null
+	mv .cadre ../away
+	for verb in status 'team create u' '--team t --as lead send a x' up doctor 'task list'; do
+		gone_is_said . cadre $verb
+	done
+	gone_is_said deep cadre team create u
+	gone_is_said "$story/linked" cadre team create u
+	mv ../away .cadre
+	(cd "$story/linked" && cadre team list) | grep -q '^t ' || bad "it was brought back, and is not there"
+	# git's folder of a linked worktree that is gone leads nowhere either.
+	mv "$story/pro" "$story/pro2"
+	(cd "$story/linked" && cadre team create u) >"$story/out" 2>&1 && bad "a worktree that leads nowhere: not refused"
+	grep -q 'linked/.git leads to a folder of git.s that is gone' "$story/out" || bad "a worktree that leads nowhere: $(cat "$story/out")"
+	mv "$story/pro2" "$story/pro"
+	rm -rf .cadre
+	cadre restore "$story/P.db" >"$story/out" 2>&1 || bad "restore where it is gone: $(cat "$story/out")"
+	cadre team list | grep -q '^t ' || bad "what was restored is not there"
+	rm -rf .cadre
+	gone_is_said . cadre team list
+	cadre init >/dev/null && cadre team list | grep -q '^no teams' || bad "a new one does not count"
+	rm -rf .cadre
+	cadre trust --remove "$story/pro/.cadre" >/dev/null || bad "it cannot be forgotten"
+	(cd "$story/pro" && cadre team create own) >"$story/out" 2>&1 || bad "forgotten, and still refused: $(cat "$story/out")"
+	# A sibling whose name begins alike is none of it.
+	cd "$story/pro" && cadre init >/dev/null && rm -rf .cadre && cd ../prose && cadre team list | grep -q own || bad "a sibling is refused"
+	exit $failed
+) || failed=1
+
 # A client that goes on makes none either.
 new_state
 mkfifo "$story/in"

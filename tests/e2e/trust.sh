@@ -85,7 +85,7 @@ for i in 1 2 3 4; do
 		wait "$pid" || bad "one of eight inits at once: $(cat "$TMPDIR"/init?)"
 	done
 	is 0 . cadre status
-	[ "$(grep -c " $PWD/.cadre$" "$known")" = 1 ] || bad "it is not noted once"
+	[ "$(grep -c " $PWD/.cadre [0-9a-f]*$" "$known")" = 1 ] || bad "it is not noted once"
 done
 cd "$TMPDIR/clone"
 
@@ -215,6 +215,60 @@ is 0 '^t ' cadre team list
 [ ! -s "$TMPDIR/err" ] || bad "an older note is told something"
 grep -q "$TMPDIR/third/.cadre [0-9a-f]\{64\}$" "$known" || bad "the sum was not noted"
 
+# --- what git writes beside its index ------------------------------------------------------
+
+# A fast-forward that fails halfway has written files that the index does not know, and so
+# does `git restore`.  The settings that are there then are not the user's own.
+shipped() { printf '[inbox]\ncapacity = 7\n' >.cadre/cadre.toml; }
+edited='settings (cadre.toml) that have changed since you made it'
+cd "$TMPDIR" && git init -b main halfway && cd halfway && git commit --allow-empty -m 1 && cd .. &&
+	git clone halfway half && cd half || exit 1
+cadre init >/dev/null && cadre team create crew --roles w >/dev/null
+(
+	cd ../halfway && mkdir .cadre && shipped && echo '!*' >.cadre/.gitignore && git add -f .cadre
+	name=$(printf 'x%.0s' $(seq 5000) | command git hash-object -w --stdin) # too long for a link
+	git update-index --add --cacheinfo "120000,$name,zlink" && git commit -m 2
+) || bad "no commit"
+rm .cadre/.gitignore # else git keeps what it ignores
+git pull --ff-only
+[ -e .cadre/cadre.toml ] || bad "the pull brought nothing"
+[ -z "$(git ls-files)" ] || bad "the pull did not fail"
+for verb in 'send w hello' 'team list' up init 'trust --list'; do
+	[ "$verb" = 'trust --list' ] || is 5 "$edited" cadre --team crew --as lead $verb
+done
+is 5 "$edited" cadre status
+grep -q "if you changed them: cadre trust $TMPDIR/half/.cadre" "$TMPDIR/err" || bad "no hint"
+# What is refused is out of git's reach all the same.
+[ "$(cat .cadre/.gitignore)" = '*' ] || bad "its .gitignore is another one"
+rm .cadre/cadre.toml
+is 0 '^crew' cadre team list
+git restore --source=origin/main .cadre/cadre.toml
+is 5 "$edited" cadre team list
+is 0 trusted cadre trust
+is 0 'inbox.capacity  *7' cadre config
+rm .cadre/cadre.toml
+is 5 'changed since you trusted it' cadre team list
+# Where there is no repository they are the user's to edit.
+mkdir "$TMPDIR/bare" && cd "$TMPDIR/bare" && cadre init >/dev/null && shipped
+is 0 'inbox.capacity  *7' cadre config
+git init . && is 0 'inbox.capacity  *7' cadre config
+
+# Its files stay out of git, whatever a branch or an archive did to its `.gitignore`.
+mkdir -p "$TMPDIR/ignores/.cadre" && cd "$TMPDIR/ignores" && git init . && echo '!*' >.cadre/.gitignore
+is 0 '^made' cadre init
+grep -q '.gitignore was another one' "$TMPDIR/err" || bad "it does not say so"
+for bring in ':' 'echo !* >.cadre/.gitignore' 'mkdir .cadre/.gitignore' \
+	'mkdir -p .cadre/.gitignore/full' 'printf "*\n!secret\n" >.cadre/.gitignore'; do
+	rm -rf .cadre/.gitignore
+	eval "$bring"
+	is 0 . cadre status
+	[ "$(cat .cadre/.gitignore)" = '*' ] || bad "$bring: its .gitignore stays another one"
+	git add -A
+	[ -z "$(git ls-files)" ] || bad "$bring: git takes files of the state"
+done
+is 0 . cadre status
+[ ! -s "$TMPDIR/err" ] || bad "the right .gitignore is told something"
+
 # --- another database in the place of one's own --------------------------------------------
 
 (cd "$TMPDIR/mallory" && git rm --cached .cadre/id && git commit -m 2) || bad "no branch without an id"
@@ -266,8 +320,8 @@ grep -q '^db ' .cadre/id || bad "the id was not completed"
 cd "$TMPDIR" && mv shop store && cd store || exit 1
 is 0 '^mine' cadre team list
 [ ! -s "$TMPDIR/err" ] || bad "a moved project is told something"
-grep -q " $TMPDIR/store/.cadre$" "$known" || bad "its new place is not noted"
-! grep -q " $TMPDIR/shop/.cadre$" "$known" || bad "its old place is still noted"
+grep -q " $TMPDIR/store/.cadre " "$known" || bad "its new place is not noted"
+! grep -q " $TMPDIR/shop/.cadre " "$known" || bad "its old place is still noted"
 cp -a "$TMPDIR/store" "$TMPDIR/copy" && cd "$TMPDIR/copy" || exit 1
 refused 'was not made here by you'
 is 0 trusted cadre trust "$TMPDIR/copy/.cadre"

@@ -162,12 +162,19 @@ mkdir own && echo "gitdir: own" >.git && echo "$TMPDIR/mine/.git" >own/commondir
 stray
 mkdir worktrees && mv own worktrees && ln -s "$TMPDIR/mine/.git/HEAD" HEAD && echo "gitdir: worktrees/own" >.git
 stray
-# One that leads nowhere is as none.
-for line in 'gitdir: nowhere' 'gitdir: /dev/null' 'gitdir: .git' 'gitdir: ' 'x'; do
+# One that leads to what is no folder of git's is as none.
+for line in 'gitdir: /dev/null' 'gitdir: .git' 'gitdir: ' 'x'; do
 	echo "$line" >.git
 	is 0 incarnation cadre --home "$TMPDIR/mine/.cadre" status
 	is 0 incarnation cadre status # the user's own
 done
+# Where git's folder of a worktree is gone, so is what leads to the state that is meant.
+echo 'gitdir: nowhere' >.git
+is 5 'forged/.git leads to a folder of git.s that is gone' cadre team create lost
+mkdir below && cd below
+is 5 'forged/.git leads to a folder of git.s that is gone' cadre status
+is 0 incarnation cadre --home "$TMPDIR/mine/.cadre" status
+cd ..
 
 # --- a state that cannot be written ----------------------------------------------------
 

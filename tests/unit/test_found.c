@@ -431,6 +431,72 @@ static void trust_anew(char id[STATE_ID + 1])
 	fclose(in);
 }
 
+static void trust_again(const char *state)
+{
+	struct fault f = { 0 };
+	char path[200];
+	int dir;
+
+	snprintf(path, sizeof(path), "%s/%s", root, state);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(known_add(dir, path, KNOWN_TRUSTED, &f), 0);
+	close(dir);
+}
+
+static enum found_why judged(const char *state)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%s", root, state);
+	return found_judge(path);
+}
+
+/* git writes files that its index does not know; outside of repositories the settings are
+ * the user's to edit, and what is noted of them follows. */
+static void test_edited(void **state)
+{
+	(void)state;
+	shell("mkdir e");
+	assert_string_equal(made("e"), "/e/.cadre");
+	shell("echo >e/.cadre/cadre.toml");
+	assert_int_equal(judged("e/.cadre"), FOUND_COUNTS);
+	shell("git init -q e");
+	assert_int_equal(judged("e/.cadre"), FOUND_COUNTS);
+	shell("echo '# other' >e/.cadre/cadre.toml");
+	assert_int_equal(judged("e/.cadre"), FOUND_EDITED);
+	shell("rm e/.cadre/cadre.toml");
+	assert_int_equal(judged("e/.cadre"), FOUND_EDITED);
+	trust_again("e/.cadre");
+	assert_int_equal(judged("e/.cadre"), FOUND_COUNTS);
+	shell("echo >e/.cadre/cadre.toml");
+	assert_int_equal(judged("e/.cadre"), FOUND_CHANGED);
+	/* A note of an older cadre has no sum, or "-". */
+	shell("sed -i 's/ [0-9a-f]*$/ -/' .local/state/cadre/known");
+	assert_int_equal(judged("e/.cadre"), FOUND_COUNTS);
+	shell("sed -i 's/^trusted/made/; s/ [0-9a-f]*$//' .local/state/cadre/known");
+	assert_int_equal(judged("e/.cadre"), FOUND_COUNTS);
+	shell("echo '# other' >e/.cadre/cadre.toml");
+	assert_int_equal(judged("e/.cadre"), FOUND_EDITED);
+}
+
+/* An outer repository checks out what it tracks in the tree of an inner one, too. */
+static void test_outer_repository(void **state)
+{
+	(void)state;
+	shell("git init -q o && mkdir o/in && git init -q o/in");
+	assert_string_equal(made("o/in"), "/o/in/.cadre");
+	assert_int_equal(judged("o/in/.cadre"), FOUND_COUNTS);
+	/* As a checkout writes it: git itself adds nothing in there. */
+	shell("cd o && git update-index --add --cacheinfo "
+	      "100644,$(git hash-object -w --stdin </dev/null),in/.cadre/x");
+	assert_int_equal(judged("o/in/.cadre"), FOUND_TRACKED);
+	trust_again("o/in/.cadre");
+	assert_int_equal(judged("o/in/.cadre"), FOUND_COUNTS);
+	shell("cd o && git update-index --cacheinfo "
+	      "100755,$(git hash-object --stdin </dev/null),in/.cadre/x");
+	assert_int_equal(judged("o/in/.cadre"), FOUND_CHANGED);
+}
+
 static bool is_ours(const char *state)
 {
 	char path[200];
@@ -468,7 +534,7 @@ static void taint_late(int dir, const char *path)
 	shell("i=0; until ls -l /proc/%d/fd | grep -q 'known[.]lock$'; do i=$((i + 1)); "
 	      "[ $i -lt 1000 ] || exit 1; sleep 0.01; done",
 	      (int)pid);
-	shell("sed -i 's/^made/trusted/' " KNOWN);
+	shell("sed -i 's/^made/trusted/; s/ [0-9a-f]*$//' " KNOWN);
 	close(fd);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
@@ -538,6 +604,7 @@ static void test_project_config(void **state)
 	shell("echo 'team.default = \"red\"' >p/cadre.toml; "
 	      "printf '[gc]\nkeep_days = 3\n[team]\ndefault = \"blue\"\n' "
 	      ">p/.cadre/cadre.toml");
+	trust_again("p/.cadre"); /* in a repository it may be git's */
 	assert_int_equal(home_find(&h, NULL, false, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "red");
 	assert_int_equal(h.settings.config.gc_keep_days, 3);
@@ -582,6 +649,8 @@ int main(void)
 		TEST(test_named_by_mistake),
 		TEST(test_tracked),
 		TEST(test_tracked_state),
+		TEST(test_edited),
+		TEST(test_outer_repository),
 		TEST(test_taint),
 		TEST(test_tracked_id),
 		TEST(test_project_config),

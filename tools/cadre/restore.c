@@ -60,6 +60,8 @@ static int find_file(struct restore *r, struct fault *f)
 	snprintf(own, sizeof(own), "%s/state.db", r->cli->home.dir);
 	if (stat(own, &mine) || mine.st_ino != st.st_ino || mine.st_dev != st.st_dev)
 		return 0;
+	if (r->any_secret && lost_secret(r->cli->home.dir))
+		return 0; /* it begins anew but for the secret */
 	fault_set(f, FAULT_INVALID, "/file", "%.150s is the state itself", r->file);
 	return fault_hint(f, "to begin with it anew, move it elsewhere first, and its "
 			     "secret beside it as FILE.secret");
