@@ -286,7 +286,8 @@ static const char *look_at_header(struct store *s, off_t size)
 	if (size < g->size && size < h.size && is_cut(s))
 		return file_is_cut;
 	g->changes = h.changes;
-	g->size = size;
+	if (size >= h.size) /* else it is looked at again when no page is copied */
+		g->size = size;
 	return NULL;
 }
 

@@ -25,7 +25,6 @@ peek() { cadre --team t --as b inbox peek; }
 
 change() { # HOW
 	case $1 in
-	page) truncate -s -4096 "$CADRE_HOME/state.db" ;; # seen by who wrote last
 	file) truncate -s 90112 "$CADRE_HOME/state.db" ;;
 	log) truncate -s 20000 "$CADRE_HOME/state.db-wal" ;;
 	empty-log) : >"$CADRE_HOME/state.db-wal" ;;
@@ -67,13 +66,28 @@ def take(n):
     return b
 def hear(): return json.loads(take(struct.unpack(">I", take(4))[0]))
 say({"type": "Hello", "version": "t", "role": "client", "boot_id": "", "team": "t", "agent": "a", "as": True}); hear()
+def send(i, content):
+    say({"type": "Call", "id": i, "op": "message.send", "args": {"to": ["b"], "content": content}})
+    return hear()
+if len(sys.argv) > 2: # writes until the file has grown, cuts it in the same instant, goes on
+    path, i, size, told = sys.argv[2], 0, os.path.getsize(sys.argv[2]), "CallResult"
+    while os.path.getsize(path) < size + (1 << 20) and told == "CallResult":
+        i += 1; told = send(i, "x" * 9000)["type"]
+    for n in range(100): # the checkpoint that made it grow ends meanwhile
+        i += 1; send(i, "x" * 9000)
+    os.truncate(path, os.path.getsize(path) - (512 << 10))
+    for n in range(2000):
+        try:
+            r = send(i + n + 1, "x" * 9000)
+        except OSError: break
+        if r["type"] == "Error": print("refused"); break
+    sys.exit()
 i = 0
 for line in sys.stdin:
     for n in range(int(line)):
         i += 1
         try:
-            say({"type": "Call", "id": i, "op": "message.send", "args": {"to": ["b"], "content": "m %d" % i}})
-            r = hear()
+            r = send(i, "m %d" % i)
         except OSError: break # the host saw it by itself
         print("told %d" % i if r["type"] == "CallResult" else "refused: " + r["message"] + " | " + r["hint"], flush=True)
     print("done", flush=True)
@@ -85,7 +99,7 @@ ask_for() { # SENDS: they are answered by then
 }
 answered() { [ "$(grep -c done "$story/sent")" = $asked ]; }
 
-for how in page file log empty-log older-log; do
+for how in file log empty-log older-log; do
 	new_state "h-$how"
 	"$CADRE" serve >"$story/host.out" 2>&1 &
 	host=$!
@@ -117,6 +131,20 @@ for how in page file log empty-log older-log; do
 	grep refused "$story/sent" >"$story/out" && said_why $how "$story/out"
 	brought_back $how "h-$how"
 done
+
+# What the writer has seen ends the host, also where its other connections have not seen
+# how the file grew.
+new_state h-grown
+"$CADRE" serve >"$story/host.out" 2>&1 &
+host=$! clients=$!
+until_is 'host  *yes' cadre status
+python3 "$story/send.py" "$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)" "$CADRE_HOME/state.db" >"$story/sent"
+[ "$(cat "$story/sent")" = refused ] || bad "grown: nothing is refused: $(cat "$story/sent")"
+until_is '^cadre: unavailable.*cut off' tail -2 "$story/host.out" || kill $host
+wait $host
+[ $? = 7 ] || bad "grown: the host goes on: $(tail -2 "$story/host.out")"
+clients=
+brought_back grown h-grown
 
 # --- between two commits of a session without a host ---------------------------------------
 
