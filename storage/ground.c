@@ -124,13 +124,13 @@ static int write_note(const struct store *s, const struct header *h, bool sync,
 static int refuse_wal(struct fault *f, const char *dir)
 {
 	fault_set(f, FAULT_IO, "",
-		  "state.db-wal in %.110s is not of the state.db beside it, which was "
-		  "replaced by hand",
+		  "state.db-wal in %.110s is not of the state.db beside it: one of them "
+		  "was put there by hand, by git or by an archive",
 		  dir);
-	return fault_hint(f,
-			  "nothing is damaged yet: move that state.db elsewhere, then "
-			  "`cadre restore` it (what lies here is kept aside), or put the "
-			  "former one back");
+	return fault_hint(
+		f, "nothing is damaged yet: if state.db is yours, move state.db-wal "
+		   "away; if it was replaced, put the former one back, or move it "
+		   "elsewhere and `cadre restore` it");
 }
 
 int ground_vacant(const struct store *s, struct fault *f)
@@ -157,8 +157,10 @@ static bool wal_is_of_other(const struct store *s)
 		if (i)
 			nanosleep(&look_pause, NULL);
 		generation_open(&g, s->ground.wal_path);
-		found = read_header(s, &h) == SQLITE_OK ? generation_judge(&g, h.changes)
-							: GENERATION_UNKNOWN;
+		found = GENERATION_UNKNOWN;
+		if (read_header(s, &h) == SQLITE_OK)
+			found = generation_judge(
+				&g, &(const struct generation_file){ h.mark, h.changes });
 		generation_close(&g);
 		if (found < GENERATION_OF_OTHER)
 			break;
