@@ -13,6 +13,7 @@
 
 #include "storage/generation.h"
 #include "storage/inside.h"
+#include "storage/journal.h"
 
 enum {
 	HEADER = 100, /* bytes of a database's header */
@@ -133,6 +134,17 @@ static int refuse_wal(struct fault *f, const char *dir)
 		   "elsewhere and `cadre restore` it");
 }
 
+static int refuse_journal(struct fault *f, const char *dir)
+{
+	fault_set(f, FAULT_IO, "",
+		  "state.db-journal in %.110s is not of the state.db beside it: it was "
+		  "put there by hand, by git or by an archive",
+		  dir);
+	return fault_hint(f,
+			  "nothing is damaged yet: move state.db-journal away; if "
+			  "`sqlite3` left it there, have `sqlite3` open state.db once");
+}
+
 int ground_vacant(const struct store *s, struct fault *f)
 {
 	if (wal_is_empty(s))
@@ -176,6 +188,8 @@ int ground_admit(struct store *s, struct fault *f)
 
 	if (rc != SQLITE_OK)
 		return store_fault(s, rc, "open", f);
+	if (journal_is_of_other(s->path, file.mark))
+		return refuse_journal(f, s->dir);
 	behind = (int32_t)(file.changes - note.changes) < 0;
 	if (!wal_is_empty(s))
 		return (noted && (file.mark != note.mark || behind)) || wal_is_of_other(s)
