@@ -102,7 +102,7 @@ static void on_worked(uv_work_t *request, int status)
 	if (p->left_out)
 		log_line(p->host->log, LOG_LEVEL_NOTE,
 			 "workspace %s: its copy lacks %" PRId64
-			 " sockets, pipes, devices, and its own .cadre",
+			 " sockets, pipes, devices, states, and its own .cadre",
 			 p->spot.name, p->left_out);
 	if (p->asking)
 		end_asking(p);

@@ -59,6 +59,16 @@ static int sync_name(const char *path, struct fault *f)
 			 strerror(errno));
 }
 
+/* A copy of a workspace keeps the states of projects in it; one of a person's folder gets
+ * none of them. */
+static int copy_source(const struct spot *spot, const char *to, struct fault *f)
+{
+	return spot->parent || !spot->home
+		       ? tree_copy(spot->source, to, ".cadre", spot->left_out, f)
+		       : tree_copy_golden(spot->source, to, spot->home, spot->left_out,
+					  f);
+}
+
 static int process_fork(void *self, const struct spot *spot, struct fault *f)
 {
 	char half[4096];
@@ -74,7 +84,7 @@ static int process_fork(void *self, const struct spot *spot, struct fault *f)
 		return rc;
 	if ((rc = make_parent(spot->path, f)) || (rc = tree_remove(half, f)))
 		return rc;
-	rc = tree_copy(spot->source, half, ".cadre", spot->left_out, f);
+	rc = copy_source(spot, half, f);
 	if (rc == 0 && rename(half, spot->path))
 		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->path,
 			       strerror(errno));
