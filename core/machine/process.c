@@ -19,6 +19,7 @@
 #include "core/machine/backend.h"
 #include "core/machine/child.h"
 #include "core/machine/copy.h"
+#include "core/machine/golden.h"
 #include "core/machine/guest_state.h"
 #include "core/machine/pid.h"
 #include "storage/durable.h"
@@ -63,10 +64,12 @@ static int sync_name(const char *path, struct fault *f)
  * none of them. */
 static int copy_source(const struct spot *spot, const char *to, struct fault *f)
 {
-	return spot->parent || !spot->home
-		       ? tree_copy(spot->source, to, ".cadre", spot->left_out, f)
-		       : tree_copy_golden(spot->source, to, spot->home, spot->left_out,
-					  f);
+	if (spot->parent || !spot->home)
+		return tree_copy(spot->source, to, ".cadre", spot->left_out, f);
+	/* The folder may have become another one since it was given. */
+	if (golden_check(spot->source, "", f))
+		return f->code;
+	return tree_copy_golden(spot->source, to, spot->home, spot->left_out, f);
 }
 
 static int process_fork(void *self, const struct spot *spot, struct fault *f)
