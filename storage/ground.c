@@ -22,6 +22,7 @@ enum {
 	HEADER_PAGES = 28, /* how many pages it has */
 	HEADER_MARK = 68, /* and its application id */
 	LOOKS = 4, /* at a header that seems wrong: a page may be half written */
+	WAL_LOOKS = 50, /* at a WAL that others may be writing to */
 };
 
 static const char file_is_cut[] = "was cut off",
@@ -165,7 +166,7 @@ static bool wal_is_of_other(const struct store *s)
 	struct generation g;
 	struct header h;
 
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < WAL_LOOKS; i++) {
 		if (i)
 			nanosleep(&look_pause, NULL);
 		generation_open(&g, s->ground.wal_path);
