@@ -52,6 +52,9 @@ struct settings {
 	struct config config; /* see schema/config.op */
 	const char *home; /* the state folder, absolute */
 	const struct notes *notes; /* files of the vault; NULL: there are none */
+	/* Looks at a person's folder before workspaces are made as copies of it; a fault is
+	 * at `where`.  NULL: nobody looks. */
+	int (*check_golden)(const char *path, const char *where, struct fault *f);
 	const char *network_range; /* of the VMs; see core/nic.h */
 	const char *tag; /* last four hex digits of the state's id: what it gives
 			    the machine (bridge, taps, tables) ends in them */

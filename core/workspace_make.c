@@ -174,6 +174,13 @@ int workspace_set_vm(struct call *call, const struct vm_wishes *w, const char *w
 	return 0;
 }
 
+static int check_source(struct call *call, const char *source, const char *where)
+{
+	return source && call->settings->check_golden
+		       ? call->settings->check_golden(source, where, &call->fault)
+		       : 0;
+}
+
 /* What of the arguments belongs to another backend. */
 static int check_backend(struct call *call, const struct workspace_create_in *in)
 {
@@ -188,7 +195,8 @@ static int check_backend(struct call *call, const struct workspace_create_in *in
 		return fault_set(f, FAULT_INVALID, "/source",
 				 "a VM begins with an image: see `cadre image build "
 				 "--rootfs`");
-	return 0;
+	/* Nothing is copied again when a call is answered again. */
+	return call->made ? 0 : check_source(call, in->source, "/source");
 }
 
 int workspace_create(struct call *call, const struct workspace_create_in *in,
@@ -259,7 +267,7 @@ int workspace_set_golden(struct call *call, const char *golden, const char *snap
 		n->source = golden;
 		return snapshot ? fault_set(&call->fault, FAULT_INVALID, "/snapshot",
 					    "only a golden workspace has snapshots")
-				: 0;
+				: check_source(call, golden, "/golden");
 	}
 	if ((rc = workspace_find_any(call, golden, &w)) < 0)
 		return fault_move(&call->fault, "/workspace", "/golden");

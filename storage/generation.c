@@ -11,10 +11,15 @@ enum {
 	WAL_HEADER = 32,
 	WAL_PAGE_SIZE = 8, /* where the header has the size of a page */
 	WAL_SALTS = 16, /* and the salts of its frames */
+	WAL_SUM = 24, /* and a checksum of what stands before it */
 	FRAME_HEADER = 24,
+	FRAME_COMMITS = 4, /* not 0 in the last frame of a transaction */
 	FRAME_SALTS = 8,
+	FRAME_SUM = 16, /* of all frames up to it */
 	SALTS = 8, /* bytes */
 	PAGE_CHANGES = 24, /* the change counter in page 1 */
+	PAGE_MARK = 68, /* its application id */
+	FRAME_LOOK = FRAME_HEADER + PAGE_MARK + 4, /* bytes that are looked at */
 	INDEX_REGION = 32768, /* bytes of -shm that are mapped at once */
 	INDEX_HEADER = 48, /* bytes, twice: they differ while it is written */
 	INDEX_PAGE_SIZE = 14, /* 1: 65536 */
@@ -58,44 +63,132 @@ static bool has_gone(const struct generation *g)
 }
 
 /* Reads the frame at `at`, with the beginning of its page: false behind the last one.  A
- * frame that was not committed may be among them, of which no harm comes. */
+ * frame that was not committed may be among them. */
 static bool next_frame(const struct generation *g, off_t at,
-		       unsigned char frame[FRAME_HEADER + PAGE_CHANGES + 4])
+		       unsigned char frame[FRAME_LOOK])
 {
-	const int size = FRAME_HEADER + PAGE_CHANGES + 4;
-
-	return pread(g->fd, frame, (size_t)size, at) == size &&
+	return pread(g->fd, frame, FRAME_LOOK, at) == FRAME_LOOK &&
 	       memcmp(frame + FRAME_SALTS, g->header + WAL_SALTS, SALTS) == 0;
 }
 
-static enum generation_of look_through(const struct generation *g, uint32_t changes)
+/* What the frames that were seen say. */
+struct seen {
+	const struct generation_file *file;
+	bool page1, marked, committed;
+	bool fits, strange; /* by the counters; by what no WAL of this file has */
+};
+
+/* Before the file got its mark, its page 1 had none. */
+static void see_mark(struct seen *seen, uint32_t mark)
 {
-	const uint32_t page = number_at(g->header + WAL_PAGE_SIZE);
-	unsigned char frame[FRAME_HEADER + PAGE_CHANGES + 4];
-	enum generation_of found = GENERATION_UNKNOWN;
-	off_t at = WAL_HEADER;
-
-	if (page < 512 || page > 65536)
-		return found;
-	for (; next_frame(g, at, frame); at += FRAME_HEADER + (off_t)page) {
-		uint32_t n = number_at(frame + FRAME_HEADER + PAGE_CHANGES);
-
-		if (number_at(frame) != 1)
-			continue;
-		if (n == changes || (found == GENERATION_UNKNOWN && n == changes + 1))
-			return GENERATION_OF_FILE;
-		found = GENERATION_OF_OTHER;
-	}
-	return found;
+	if (mark == seen->file->mark)
+		seen->marked = true;
+	else if (mark || seen->marked)
+		seen->strange = true;
 }
 
-enum generation_of generation_judge(const struct generation *g, uint32_t changes)
+/* The first page 1 has the counter behind that of the file which the WAL goes on from, and
+ * the later ones no smaller one. */
+static void see_page1(struct seen *seen, const unsigned char *page)
+{
+	const int32_t ahead =
+		(int32_t)(number_at(page + PAGE_CHANGES) - seen->file->changes);
+
+	if (!seen->page1 && ahead > 1)
+		seen->strange = true;
+	if (ahead == 0 || (!seen->page1 && ahead == 1))
+		seen->fits = true;
+	seen->page1 = true;
+	if (seen->file->mark)
+		see_mark(seen, number_at(page + PAGE_MARK));
+}
+
+/* Frames that no transaction has ended are nobody's.  A file of an older version has no
+ * mark, and its WAL need not hold page 1. */
+static enum generation_of judge(const struct seen *seen)
+{
+	if (seen->strange || (seen->page1 && !seen->fits))
+		return GENERATION_OF_OTHER;
+	if (seen->file->mark && seen->committed && !seen->marked)
+		return GENERATION_OF_OTHER;
+	return seen->page1 ? GENERATION_OF_FILE : GENERATION_UNKNOWN;
+}
+
+static enum generation_of look_through(const struct generation *g,
+				       const struct generation_file *file, off_t end)
+{
+	const uint32_t page = number_at(g->header + WAL_PAGE_SIZE);
+	unsigned char frame[FRAME_LOOK];
+	struct seen seen = { .file = file };
+
+	if (page < 512 || page > 65536)
+		return GENERATION_UNKNOWN;
+	for (off_t at = WAL_HEADER; at < end && next_frame(g, at, frame);
+	     at += FRAME_HEADER + (off_t)page) {
+		seen.committed |= number_at(frame + FRAME_COMMITS) != 0;
+		if (number_at(frame) == 1)
+			see_page1(&seen, frame + FRAME_HEADER);
+	}
+	return judge(&seen);
+}
+
+/* The checksum goes on over `n` bytes, which are words of the byte order that the last bit
+ * of the WAL says. */
+static void add_sum(const struct generation *g, const unsigned char *data, size_t n,
+		    uint32_t sum[2])
+{
+	for (size_t i = 0; i < n; i += 8) {
+		uint32_t a = number_at(data + i), b = number_at(data + i + 4);
+
+		if (!(g->header[3] & 1)) {
+			a = __builtin_bswap32(a);
+			b = __builtin_bswap32(b);
+		}
+		sum[0] += a + sum[1];
+		sum[1] += b + sum[0];
+	}
+}
+
+static bool is_sum(const unsigned char *at, const uint32_t sum[2])
+{
+	return number_at(at) == sum[0] && number_at(at + 4) == sum[1];
+}
+
+/* Where the frames end whose checksums are right: behind them lies what was left by a
+ * power failure or by a transaction that was undone, and SQLite takes none of it. */
+static off_t end_of_sound(const struct generation *g)
+{
+	const uint32_t page = number_at(g->header + WAL_PAGE_SIZE);
+	unsigned char frame[FRAME_HEADER + 65536];
+	const ssize_t size = FRAME_HEADER + (ssize_t)page;
+	uint32_t sum[2] = { 0 };
+	off_t at = WAL_HEADER;
+
+	add_sum(g, g->header, WAL_SUM, sum);
+	if (page < 512 || page > 65536 || page % 8 || !is_sum(g->header + WAL_SUM, sum))
+		return 0;
+	for (;; at += size) {
+		if (pread(g->fd, frame, (size_t)size, at) != size ||
+		    memcmp(frame + FRAME_SALTS, g->header + WAL_SALTS, SALTS) != 0)
+			return at;
+		add_sum(g, frame, FRAME_SALTS, sum);
+		add_sum(g, frame + FRAME_HEADER, page, sum);
+		if (!is_sum(frame + FRAME_SUM, sum))
+			return at;
+	}
+}
+
+enum generation_of generation_judge(const struct generation *g,
+				    const struct generation_file *file)
 {
 	enum generation_of found;
 
 	if (g->fd < 0)
 		return GENERATION_UNKNOWN;
-	found = look_through(g, changes);
+	found = look_through(g, file, INT64_MAX);
+	/* Only what seems wrong is read as a whole. */
+	if (found == GENERATION_OF_OTHER)
+		found = look_through(g, file, end_of_sound(g));
 	return has_gone(g) ? GENERATION_GONE : found;
 }
 

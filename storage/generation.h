@@ -8,6 +8,11 @@
  * that the WAL goes on from, one with the counter of any page 1 in the WAL is the same
  * with some frames copied into it already, and any other file is another one.
  *
+ * Counters can be guessed by whoever leaves a WAL there on purpose, as a checkout of a
+ * strange branch or an archive may.  So each page 1 in the WAL has the mark of the file
+ * (ground.h), which is told to nobody, and a WAL that was committed to without a page 1
+ * is of no file that has a mark.
+ *
  * The formats of the WAL and of its index in shared memory are those of
  * "WAL-mode File Format" in SQLite's documentation.
  */
@@ -26,8 +31,13 @@ struct generation {
 	unsigned char header[32];
 };
 
+/* What the header of state.db says. */
+struct generation_file {
+	uint32_t mark, changes; /* mark 0: of an older version */
+};
+
 enum generation_of {
-	GENERATION_UNKNOWN, /* it holds no page 1, or no frame at all */
+	GENERATION_UNKNOWN, /* it holds nothing that tells, and nothing that counts */
 	GENERATION_OF_FILE,
 	GENERATION_OF_OTHER,
 	GENERATION_GONE, /* another one has begun meanwhile: look again */
@@ -35,8 +45,10 @@ enum generation_of {
 
 /* Opens the WAL, before the change counter of its file is read. */
 void generation_open(struct generation *g, const char *wal_path);
-/* Whether it is of a file whose change counter is `changes`. */
-enum generation_of generation_judge(const struct generation *g, uint32_t changes);
+/* Whether it is of this file.  Reads the beginning of each frame, and all of them only
+ * where something seems wrong. */
+enum generation_of generation_judge(const struct generation *g,
+				    const struct generation_file *file);
 void generation_close(struct generation *g);
 
 /* How much of the WAL counts, by its index; a page of no bytes where that is not known. */

@@ -13,6 +13,7 @@
 
 #include "storage/generation.h"
 #include "storage/inside.h"
+#include "storage/journal.h"
 
 enum {
 	HEADER = 100, /* bytes of a database's header */
@@ -21,6 +22,7 @@ enum {
 	HEADER_PAGES = 28, /* how many pages it has */
 	HEADER_MARK = 68, /* and its application id */
 	LOOKS = 4, /* at a header that seems wrong: a page may be half written */
+	WAL_LOOKS = 50, /* at a WAL that others may be writing to */
 };
 
 static const char file_is_cut[] = "was cut off",
@@ -124,13 +126,24 @@ static int write_note(const struct store *s, const struct header *h, bool sync,
 static int refuse_wal(struct fault *f, const char *dir)
 {
 	fault_set(f, FAULT_IO, "",
-		  "state.db-wal in %.110s is not of the state.db beside it, which was "
-		  "replaced by hand",
+		  "state.db-wal in %.110s is not of the state.db beside it: one of them "
+		  "was put there by hand, by git or by an archive",
+		  dir);
+	return fault_hint(
+		f, "nothing is damaged yet: if state.db is yours, move state.db-wal "
+		   "away; if it was replaced, put the former one back, or move it "
+		   "elsewhere and `cadre restore` it");
+}
+
+static int refuse_journal(struct fault *f, const char *dir)
+{
+	fault_set(f, FAULT_IO, "",
+		  "state.db-journal in %.110s is not of the state.db beside it: it was "
+		  "put there by hand, by git or by an archive",
 		  dir);
 	return fault_hint(f,
-			  "nothing is damaged yet: move that state.db elsewhere, then "
-			  "`cadre restore` it (what lies here is kept aside), or put the "
-			  "former one back");
+			  "nothing is damaged yet: move state.db-journal away; if "
+			  "`sqlite3` left it there, have `sqlite3` open state.db once");
 }
 
 int ground_vacant(const struct store *s, struct fault *f)
@@ -153,12 +166,14 @@ static bool wal_is_of_other(const struct store *s)
 	struct generation g;
 	struct header h;
 
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < WAL_LOOKS; i++) {
 		if (i)
 			nanosleep(&look_pause, NULL);
 		generation_open(&g, s->ground.wal_path);
-		found = read_header(s, &h) == SQLITE_OK ? generation_judge(&g, h.changes)
-							: GENERATION_UNKNOWN;
+		found = GENERATION_UNKNOWN;
+		if (read_header(s, &h) == SQLITE_OK)
+			found = generation_judge(
+				&g, &(const struct generation_file){ h.mark, h.changes });
 		generation_close(&g);
 		if (found < GENERATION_OF_OTHER)
 			break;
@@ -174,6 +189,8 @@ int ground_admit(struct store *s, struct fault *f)
 
 	if (rc != SQLITE_OK)
 		return store_fault(s, rc, "open", f);
+	if (journal_is_of_other(s->path, file.mark))
+		return refuse_journal(f, s->dir);
 	behind = (int32_t)(file.changes - note.changes) < 0;
 	if (!wal_is_empty(s))
 		return (noted && (file.mark != note.mark || behind)) || wal_is_of_other(s)

@@ -47,7 +47,7 @@ struct ground {
 };
 
 /* Before SQLite looks at the WAL, with the state's TURN_OPEN held: refuses a WAL
- * of another file's, and notes in state.lock whose the next one will be. */
+ * and a rollback journal of another file's, and notes in state.lock whose the next one will be. */
 int ground_admit(struct store *s, struct fault *f);
 /* Refuses to make state.db beside the WAL of one that was taken away. */
 int ground_vacant(const struct store *s, struct fault *f);

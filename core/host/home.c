@@ -22,6 +22,7 @@
 #include "core/host/paths.h"
 #include "core/host/settings.h"
 #include "core/host/users.h"
+#include "core/machine/golden.h"
 #include "storage/durable.h"
 #include "storage/restore.h"
 
@@ -393,6 +394,7 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 		return f->code;
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;
+	h->settings.check_golden = golden_check;
 	return 0;
 }
 

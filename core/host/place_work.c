@@ -101,9 +101,8 @@ static void on_worked(uv_work_t *request, int status)
 	end_work(p);
 	if (p->left_out)
 		log_line(p->host->log, LOG_LEVEL_NOTE,
-			 "workspace %s: %" PRId64
-			 " sockets, pipes, devices or folders of "
-			 "cadre's were left out of the copy",
+			 "workspace %s: left out of the copy: %" PRId64
+			 " sockets, pipes, devices or folders of states",
 			 p->spot.name, p->left_out);
 	if (p->asking)
 		end_asking(p);

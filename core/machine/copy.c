@@ -136,6 +136,8 @@ struct copying {
 	struct level *level;
 	int in, out;
 	const char *except; /* in the topmost */
+	const char *home; /* left out with all other states; NULL: none is */
+	struct stat top, own; /* of the folder that is made, and of `home` */
 	int64_t left_out;
 };
 
@@ -244,6 +246,39 @@ static int leave(struct copying *c, struct fault *f)
 	return f->code;
 }
 
+static bool is_one(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+/* Whoever has a state's secret may do in it what its owner may. */
+static bool is_state(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	bool is = fd >= 0 && faccessat(fd, "secret", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+		  faccessat(fd, "state.db", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* A folder that holds its own copy would be copied without end. */
+static bool is_closed(const struct copying *c, const char *name, const struct stat *st)
+{
+	return is_one(st, &c->top) ||
+	       (c->home && (is_one(st, &c->own) || is_state(c->in, name)));
+}
+
+static int copy_folder(struct copying *c, const char *name, const struct stat *st,
+		       struct fault *f)
+{
+	if (!is_closed(c, name, st))
+		return enter(c, name, name, f);
+	c->left_out++;
+	return 0;
+}
+
 static int copy_entry(struct copying *c, const char *name, struct fault *f)
 {
 	struct stat st;
@@ -256,7 +291,7 @@ static int copy_entry(struct copying *c, const char *name, struct fault *f)
 		/* The file may have been removed since the folder was read. */
 		return errno == ENOENT ? 0 : failed(f, "read", name);
 	if (S_ISDIR(st.st_mode))
-		return enter(c, name, name, f);
+		return copy_folder(c, name, &st, f);
 	if (S_ISLNK(st.st_mode))
 		return copy_link(c->in, c->out, name, f);
 	if (S_ISREG(st.st_mode))
@@ -282,19 +317,50 @@ static int copy_all(struct copying *c, struct fault *f)
 	return rc;
 }
 
+/* Whatever a person says, a state is no workspace. */
+static int begin(struct copying *c, const char *from, const char *to, struct fault *f)
+{
+	struct stat st;
+
+	if (c->home && stat(c->home, &c->own))
+		return failed(f, "read", c->home);
+	if (c->home &&
+	    ((stat(from, &st) == 0 && is_one(&st, &c->own)) || is_state(AT_FDCWD, from)))
+		return fault_set(f, FAULT_INVALID, "",
+				 "%.180s is the folder of a state: it cannot be copied",
+				 from);
+	if (enter(c, from, to, f) == 0)
+		c->top = c->level->out;
+	return f->code;
+}
+
+static int copy_tree(struct copying *c, const char *from, const char *to,
+		     int64_t *left_out, struct fault *f)
+{
+	if (begin(c, from, to, f) == 0)
+		copy_all(c, f);
+	while (c->level)
+		c->level = drop_level(c->level);
+	stand_in(c, -1, -1);
+	if (f->code)
+		return f->code;
+	if (left_out)
+		*left_out += c->left_out;
+	return tree_sync(to) ? failed(f, "sync", to) : 0;
+}
+
 int tree_copy(const char *from, const char *to, const char *except, int64_t *left_out,
 	      struct fault *f)
 {
 	struct copying c = { .in = -1, .out = -1, .except = except };
 
-	if (enter(&c, from, to, f) == 0)
-		copy_all(&c, f);
-	while (c.level)
-		c.level = drop_level(c.level);
-	stand_in(&c, -1, -1);
-	if (f->code)
-		return f->code;
-	if (left_out)
-		*left_out += c.left_out;
-	return tree_sync(to) ? failed(f, "sync", to) : 0;
+	return copy_tree(&c, from, to, left_out, f);
+}
+
+int tree_copy_golden(const char *from, const char *to, const char *home,
+		     int64_t *left_out, struct fault *f)
+{
+	struct copying c = { .in = -1, .out = -1, .except = ".cadre", .home = home };
+
+	return copy_tree(&c, from, to, left_out, f);
 }

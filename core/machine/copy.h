@@ -11,11 +11,18 @@
 /* Copies `from` to `to`, which must not exist, with modes and times; shares
  * the blocks where the file system can.  What it made is on the disk when it
  * returns, but for the name `to` itself: that is the caller's to sync.  The entry
- * named `except` of `from` itself is left out; sockets, pipes and devices are, wherever
- * they stand; how many these were is added to *left_out, unless it is NULL.  Holes stay holes, and a file of another owner loses its setuid bits.  No
+ * named `except` of `from` itself is left out; so are sockets, pipes, devices and the
+ * folder `to`, wherever they stand; how many these were is added to *left_out, unless
+ * it is NULL.  Holes stay holes, and a file of another owner loses its setuid bits.  No
  * tree is too deep. */
 int tree_copy(const char *from, const char *to, const char *except, int64_t *left_out,
 	      struct fault *f);
+
+/* The same with a folder of a person's, less its `.cadre`, the folder `home` of the state
+ * that copies, and all other states below it (with `secret` and `state.db`): who has a
+ * state's secret is its owner.  One that is a state itself is refused. */
+int tree_copy_golden(const char *from, const char *to, const char *home,
+		     int64_t *left_out, struct fault *f);
 
 /* Copies a regular file from one open directory to another, where the name must not
  * exist; a link is not followed, and anything but a file refused.  The caller syncs. */

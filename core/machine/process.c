@@ -19,6 +19,7 @@
 #include "core/machine/backend.h"
 #include "core/machine/child.h"
 #include "core/machine/copy.h"
+#include "core/machine/golden.h"
 #include "core/machine/guest_state.h"
 #include "core/machine/pid.h"
 #include "storage/durable.h"
@@ -59,6 +60,18 @@ static int sync_name(const char *path, struct fault *f)
 			 strerror(errno));
 }
 
+/* A copy of a workspace keeps the states of projects in it; one of a person's folder gets
+ * none of them. */
+static int copy_source(const struct spot *spot, const char *to, struct fault *f)
+{
+	if (spot->parent || !spot->home)
+		return tree_copy(spot->source, to, ".cadre", spot->left_out, f);
+	/* The folder may have become another one since it was given. */
+	if (golden_check(spot->source, "", f))
+		return f->code;
+	return tree_copy_golden(spot->source, to, spot->home, spot->left_out, f);
+}
+
 static int process_fork(void *self, const struct spot *spot, struct fault *f)
 {
 	char half[4096];
@@ -74,7 +87,7 @@ static int process_fork(void *self, const struct spot *spot, struct fault *f)
 		return rc;
 	if ((rc = make_parent(spot->path, f)) || (rc = tree_remove(half, f)))
 		return rc;
-	rc = tree_copy(spot->source, half, ".cadre", spot->left_out, f);
+	rc = copy_source(spot, half, f);
 	if (rc == 0 && rename(half, spot->path))
 		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->path,
 			       strerror(errno));

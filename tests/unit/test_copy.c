@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/machine/copy.h"
@@ -151,6 +153,70 @@ static void test_except(void **state)
 	assert_int_equal(access(below(to, "shop/.cadre/state.db"), F_OK), 0);
 }
 
+/* A copy without end is ended before the disk is full.  Returns how many were left out. */
+static int copy_in_bounds(const char *where)
+{
+	const struct rlimit second = { 1, 1 };
+	int64_t n = 0;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setrlimit(RLIMIT_CPU, &second);
+		_exit(tree_copy(from, where, ".cadre", &n, &fault) ? 100 : (int)n);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* The destination, and the state that copies, lie below the folder that is copied. */
+static void test_copy_into_itself(void **state)
+{
+	char inner[200], home[200];
+
+	(void)state;
+	snprintf(home, sizeof(home), "%s/deep/state", from);
+	snprintf(inner, sizeof(inner), "%s/deep/state/to", from);
+	assert_int_equal(mkdir(below(from, "deep"), 0700), 0);
+	assert_int_equal(mkdir(home, 0700), 0);
+	put(home, "file", "x", 0600);
+	assert_int_equal(copy_in_bounds(inner), 1);
+	assert_int_equal(access(below(inner, "deep/state/file"), F_OK), 0);
+	assert_int_not_equal(access(below(inner, "deep/state/to"), F_OK), 0);
+	assert_int_equal(tree_remove(inner, &fault), 0);
+	left_out = 0;
+	assert_int_equal(tree_copy_golden(from, inner, home, &left_out, &fault), 0);
+	assert_int_equal(left_out, 1);
+	assert_int_equal(access(below(inner, "deep"), F_OK), 0);
+	assert_int_not_equal(access(below(inner, "deep/state"), F_OK), 0);
+	assert_int_not_equal(tree_copy_golden(home, to, home, NULL, &fault), 0);
+	assert_non_null(strstr(fault.text, "is the folder of a state"));
+	assert_int_not_equal(access(to, F_OK), 0);
+}
+
+/* What makes its reader the owner of a state does not go into an agent's folder. */
+static void test_states_below(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir(below(from, "tool"), 0700), 0);
+	assert_int_equal(mkdir(below(from, "tool/.cadre"), 0700), 0);
+	put(from, "tool/.cadre/state.db", "all", 0600);
+	put(from, "tool/.cadre/secret", "all", 0600);
+	put(from, "tool/file", "x", 0600);
+	assert_int_equal(mkdir(below(from, "secret"), 0700), 0);
+	put(from, "secret/secret", "x", 0600); /* no state */
+	left_out = 0;
+	assert_int_equal(tree_copy_golden(from, to, root, &left_out, &fault), 0);
+	assert_int_equal(left_out, 1);
+	assert_int_equal(access(below(to, "tool/file"), F_OK), 0);
+	assert_int_equal(access(below(to, "secret/secret"), F_OK), 0);
+	assert_int_not_equal(access(below(to, "tool/.cadre"), F_OK), 0);
+	assert_int_equal(tree_remove(to, &fault), 0);
+	assert_int_equal(tree_copy(from, to, ".cadre", NULL, &fault), 0);
+	assert_int_equal(access(below(to, "tool/.cadre/secret"), F_OK), 0);
+}
+
 static void test_sparse(void **state)
 {
 	const off_t size = (off_t)1 << 40, middle = (off_t)1 << 39;
@@ -193,6 +259,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_modes_and_kinds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_except, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_copy_into_itself, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_states_below, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_sparse, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_remove, set_up, tear_down),
 	};

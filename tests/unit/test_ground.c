@@ -256,5 +256,6 @@ int main(void)
 		STORY(test_staged_log),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL) + run_open_tests();
+	return cmocka_run_group_tests(tests, NULL, NULL) + run_open_tests() +
+	       run_planted_tests();
 }

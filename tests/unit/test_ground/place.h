@@ -29,5 +29,7 @@ void assert_same(const char *a, const char *b); /* the contents of two files */
 
 /* open.c: what is taken away or changed under an open store. */
 int run_open_tests(void);
+/* planted.c: what was left beside a state by somebody else. */
+int run_planted_tests(void);
 
 #endif

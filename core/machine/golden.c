@@ -1,0 +1,94 @@
+#include "core/machine/golden.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the file `.git` says behind `gitdir:`; false where it says nothing, so that git
+ * does not take it either. */
+static bool read_gitdir(int dir, char out[PATH_MAX])
+{
+	static const char key[] = "gitdir:";
+	char text[PATH_MAX + 16];
+	int fd = openat(dir, ".git", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	const char *at = text + strlen(key);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < (ssize_t)strlen(key) || strncmp(text, key, strlen(key)) != 0)
+		return false;
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	at += strspn(at, " ");
+	snprintf(out, PATH_MAX, "%.*s", PATH_MAX - 1, at);
+	return *out;
+}
+
+static bool read_target(int dir, char out[PATH_MAX])
+{
+	ssize_t n = readlinkat(dir, ".git", out, PATH_MAX - 1);
+
+	out[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* Where `.git` leads, if it is a file or a link. */
+static bool read_git(int dir, char out[PATH_MAX])
+{
+	struct stat st;
+
+	if (fstatat(dir, ".git", &st, AT_SYMLINK_NOFOLLOW))
+		return false;
+	return S_ISLNK(st.st_mode) ? read_target(dir, out)
+				   : S_ISREG(st.st_mode) && read_gitdir(dir, out);
+}
+
+/* The path that `git` is from the folder `path`, without `..` where it is there. */
+static void make_whole(const char *path, char git[PATH_MAX])
+{
+	char joined[2 * PATH_MAX], whole[PATH_MAX];
+
+	snprintf(joined, sizeof(joined), "%s/%s", path, git);
+	if (realpath(*git == '/' ? git : joined, whole))
+		memcpy(git, whole, sizeof(whole));
+}
+
+static int refuse(const char *path, char *git, const char *where, struct fault *f)
+{
+	const char *what = "leads by its .git to";
+	char *end;
+
+	if ((end = strstr(git, "/.git/worktrees/")))
+		what = "is a linked worktree of";
+	else if ((end = strstr(git, "/.git/modules/")))
+		what = "is a submodule of";
+	if (end)
+		*end = '\0';
+	fault_set(f, FAULT_INVALID, where,
+		  "%.80s %s %.80s: commits in copies of it would move its branch", path,
+		  what, git);
+	return fault_hint(f, "`git clone` it to a folder of its own and give that one%s",
+			  end ? ", or give the main worktree" : "");
+}
+
+int golden_check(const char *path, const char *where, struct fault *f)
+{
+	int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char git[PATH_MAX];
+	bool leads;
+
+	if (dir < 0)
+		return 0;
+	leads = read_git(dir, git);
+	close(dir);
+	if (!leads)
+		return 0;
+	make_whole(path, git);
+	return refuse(path, git, where, f);
+}

@@ -1,0 +1,15 @@
+/*
+ * golden - folders of a person's that workspaces are copies of.
+ */
+#ifndef GOLDEN_H
+#define GOLDEN_H
+
+#include "core/fault.h"
+
+/* Refuses a folder whose `.git` leads to a repository elsewhere, as in a linked worktree or
+ * a submodule: git would work on that repository in each copy, and a commit there would
+ * move its branch.  A folder that is not there, or is none, is the copier's to tell.  The
+ * fault is at `where`. */
+int golden_check(const char *path, const char *where, struct fault *f);
+
+#endif

@@ -1,0 +1,59 @@
+#include "storage/journal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	HEADER = 28,
+	SECTOR_SIZE = 20, /* where the header says how much room it takes */
+	RECORD_PAGE = 4, /* the page in a record, behind its number */
+	PAGE_MARK = 68, /* the application id in page 1 */
+	ONE_PAGE = 4096,
+};
+
+static uint32_t number_at(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* The first page that is written in a transaction is page 1. */
+static bool has_mark(int fd, const unsigned char header[HEADER], uint32_t mark)
+{
+	unsigned char record[RECORD_PAGE + PAGE_MARK + 4];
+	const ssize_t size = sizeof(record);
+
+	return pread(fd, record, sizeof(record), number_at(header + SECTOR_SIZE)) ==
+		       size &&
+	       number_at(record) == 1 && mark &&
+	       number_at(record + RECORD_PAGE + PAGE_MARK) == mark;
+}
+
+/* SQLite takes a journal that begins with a zero for one that has ended. */
+static bool is_strange(int fd, uint32_t mark)
+{
+	unsigned char header[HEADER] = { 0 };
+
+	return pread(fd, header, sizeof(header), 0) > 0 && header[0] &&
+	       !has_mark(fd, header, mark);
+}
+
+bool journal_is_of_other(const char *path, uint32_t mark)
+{
+	char journal[4096];
+	struct stat st;
+	bool strange;
+	int fd;
+
+	if (snprintf(journal, sizeof(journal), "%s-journal", path) >=
+		    (int)sizeof(journal) ||
+	    stat(path, &st) || st.st_size <= ONE_PAGE)
+		return false;
+	fd = open(journal, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	strange = is_strange(fd, mark);
+	close(fd);
+	return strange;
+}

@@ -1,0 +1,57 @@
+#!/bin/sh
+# ground_planted - a log or a journal of a strange state lies beside one's own state.db, as
+# a checkout of somebody's branch or an archive may leave it.  It is refused in clear words,
+# nothing is changed, and without it one goes on with one's own board.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+own=$CADRE_HOME
+
+cadre init >/dev/null || bad "init"
+cadre team create crew >/dev/null || bad "team create"
+cadre --team crew task create "my work" >/dev/null || bad "task create"
+
+export CADRE_HOME="$TMPDIR/strange"
+cadre init >/dev/null
+cadre team create evil >/dev/null
+cadre --team evil task create "their work" >/dev/null
+# Whoever plants it writes page 1 as often as he likes, so that some counter fits.
+{
+	echo 'PRAGMA wal_autocheckpoint = 0;'
+	i=0
+	while [ $i -lt 60 ]; do
+		echo 'VACUUM;'
+		i=$((i + 1))
+	done
+	echo ".shell cp '$CADRE_HOME/state.db-wal' '$TMPDIR/log'"
+} | sqlite3 "$CADRE_HOME/state.db"
+[ -s "$TMPDIR/log" ] || bad "the strange state left no log"
+sqlite3 "$CADRE_HOME/state.db" >/dev/null <<SQL
+PRAGMA journal_mode = DELETE;
+PRAGMA cache_size = 1;
+BEGIN;
+UPDATE task SET title = title || 'x';
+DELETE FROM event;
+.shell cp '$CADRE_HOME/state.db-journal' '$TMPDIR/journal'
+ROLLBACK;
+SQL
+# Its header is written before a page is; a copy of before that has it by hand.
+printf '\331\325\005\371\040\241\143\327' | dd of="$TMPDIR/journal" conv=notrunc 2>/dev/null
+
+export CADRE_HOME="$own"
+for what in wal:log journal:journal; do
+	kind=${what%:*}
+	cp "$CADRE_HOME/state.db" "$TMPDIR/before"
+	cp "$TMPDIR/${what#*:}" "$CADRE_HOME/state.db-$kind"
+	for verb in status "task list" up; do
+		cadre $verb >"$TMPDIR/out" 2>&1 && bad "$kind: $verb goes on"
+		grep -q "state.db-$kind in .* is not of the state.db beside it: .*by git or by an archive" \
+			"$TMPDIR/out" || bad "$kind: $verb: $(cat "$TMPDIR/out")"
+		grep -q "nothing is damaged yet: .*move state.db-$kind away" "$TMPDIR/out" ||
+			bad "$kind: $verb does not say what to do: $(cat "$TMPDIR/out")"
+	done
+	cmp -s "$TMPDIR/before" "$CADRE_HOME/state.db" || bad "$kind: state.db was changed"
+	rm "$CADRE_HOME/state.db-$kind"
+	cadre --team crew task list >"$TMPDIR/out" 2>&1
+	grep -q 'my work' "$TMPDIR/out" || bad "$kind: one's own board is gone: $(cat "$TMPDIR/out")"
+done
+exit $failed
