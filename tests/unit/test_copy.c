@@ -47,7 +47,7 @@ static int tear_down(void **state)
 
 static const char *below(const char *dir, const char *name)
 {
-	static char path[4][200];
+	static char path[4][256];
 	static int n;
 
 	n = (n + 1) % 4;
