@@ -120,8 +120,9 @@ struct call {
  * the call ends), takes idempotency_key out of it. */
 int call_decode(struct call *call, const struct op *op, json_t *args);
 
-/* Who calls agent.heartbeat for a read that says `renew`: its caller, the operator in
- * the team that the read was about.  Texts are the read's own. */
+/* The identity under which agent.heartbeat is called for a read that says `renew`: that of
+ * its caller; the operator acts in the team that the read was about.  Texts are the
+ * read's own. */
 struct identity call_renewer(const struct call *read);
 
 /* Who asks (rows, level, token), whether he may, the idempotency row, the

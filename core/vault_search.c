@@ -191,7 +191,7 @@ static void scan_note(struct scan *s, const char *path)
 
 /* --- search ------------------------------------------------------------------------------- */
 
-/* One that comes too late is passed over, and so is all that is in it. */
+/* A note or folder that comes too late is passed over, with all that is in it. */
 static int gather(void *with, const struct note_entry *e, struct fault *f)
 {
 	struct scan *s = with;

@@ -29,11 +29,6 @@ enum {
 	INDEX_BEGUN = 128, /* and how many a checkpoint began to copy there */
 };
 
-static uint32_t number_at(const unsigned char *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 /* --- a WAL that lies beside a file ------------------------------------------------ */
 
 void generation_open(struct generation *g, const char *wal_path)
@@ -71,7 +66,7 @@ static bool next_frame(const struct generation *g, off_t at,
 	       memcmp(frame + FRAME_SALTS, g->header + WAL_SALTS, SALTS) == 0;
 }
 
-/* What the frames that were seen say. */
+/* Findings about the frames that were looked at. */
 struct seen {
 	const struct generation_file *file;
 	bool page1, marked, committed;

@@ -31,7 +31,7 @@ struct generation {
 	unsigned char header[32];
 };
 
-/* What the header of state.db says. */
+/* Two numbers of the header of state.db. */
 struct generation_file {
 	uint32_t mark, changes; /* mark 0: of an older version */
 };

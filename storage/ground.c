@@ -50,11 +50,6 @@ int store_mark(sqlite3 *db, struct fault *f)
 
 /* --- headers -------------------------------------------------------------------- */
 
-static uint32_t number_at(const unsigned char *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 /* What a file says of itself; zeros when it is too short to. */
 struct header {
 	uint32_t mark, changes;
@@ -264,14 +259,20 @@ static const char *look_at_log(struct store *s)
 	return wal && shm ? "has another -wal or -shm now" : "has lost its -wal or -shm";
 }
 
-/* A log that begins anew meanwhile is looked at again. */
-static const char *log_trouble(struct store *s)
+/* Of the -wal that is open, wherever it is now. */
+static const char *look_at_open_log(struct store *s)
 {
-	const char *trouble = look_at_log(s);
+	return generation_holds(s, &s->ground.extent) ? NULL : log_is_cut;
+}
+
+/* A log that begins anew meanwhile is looked at again. */
+static const char *log_trouble(struct store *s, const char *(*look)(struct store *s))
+{
+	const char *trouble = look(s);
 
 	for (int i = 1; trouble && i < LOOKS; i++) {
 		nanosleep(&look_pause, NULL);
-		trouble = look_at_log(s);
+		trouble = look(s);
 	}
 	return trouble;
 }
@@ -361,19 +362,6 @@ static int say_lost(const struct ground *g, struct fault *f)
 	return g->lost ? (int)f->code : 0;
 }
 
-int ground_again(struct store *s, struct fault *f)
-{
-	struct ground *g = &s->ground;
-	const char *trouble = NULL;
-	off_t size;
-
-	if (g->db && !g->lost && !(trouble = db_trouble(s, &size)))
-		trouble = header_trouble(s, size);
-	if (trouble)
-		lose(s, trouble);
-	return say_lost(g, f);
-}
-
 int ground_check(struct store *s, enum ground_look look, struct fault *f)
 {
 	struct ground *g = &s->ground;
@@ -387,23 +375,12 @@ int ground_check(struct store *s, enum ground_look look, struct fault *f)
 	if (!g->lost && s->db && look >= GROUND_READ &&
 	    (trouble = header_trouble(s, size)))
 		lose(s, trouble);
-	if (!g->lost && s->db && look >= GROUND_WRITE && (trouble = log_trouble(s))) {
+	if (!g->lost && s->db && look >= GROUND_WRITE &&
+	    (trouble = log_trouble(s, look_at_log))) {
 		rescue(s);
 		lose(s, trouble);
 	}
 	return say_lost(g, f);
-}
-
-/* As log_trouble(), of the file that is open. */
-static bool log_holds(struct store *s)
-{
-	bool holds = generation_holds(s, &s->ground.extent);
-
-	for (int i = 1; !holds && i < LOOKS; i++) {
-		nanosleep(&look_pause, NULL);
-		holds = generation_holds(s, &s->ground.extent);
-	}
-	return holds;
 }
 
 int ground_kept(struct store *s, struct fault *f)
@@ -417,8 +394,8 @@ int ground_kept(struct store *s, struct fault *f)
 	trouble = db_trouble(s, &size);
 	if (!trouble && size < g->size)
 		trouble = header_trouble(s, size);
-	if (!trouble && !log_holds(s))
-		trouble = log_is_cut;
+	if (!trouble)
+		trouble = log_trouble(s, look_at_open_log);
 	if (trouble)
 		lose(s, trouble);
 	return say_lost(g, f);
@@ -435,7 +412,8 @@ bool ground_owes(struct store *s)
 	if (look_at(g->wal_path, &st) == 0 &&
 	    (st.st_size == 0 || st.st_dev != g->dev || st.st_ino != g->wal))
 		return false;
-	return !db_trouble(s, &size) && !header_trouble(s, size) && log_holds(s);
+	return !db_trouble(s, &size) && !header_trouble(s, size) &&
+	       !log_trouble(s, look_at_open_log);
 }
 
 void ground_release(struct ground *g)

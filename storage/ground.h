@@ -53,9 +53,6 @@ int ground_admit(struct store *s, struct fault *f);
 int ground_vacant(const struct store *s, struct fault *f);
 /* Remembers the files, and sees that all three are open. */
 int ground_note(struct store *s, struct fault *f);
-/* For a connection opened anew, before SQLite looks at the WAL: whether it has the
- * same file as the one before. */
-int ground_again(struct store *s, struct fault *f);
 /* Whether they are still those.  Once they are not, it stays so. */
 int ground_check(struct store *s, enum ground_look look, struct fault *f);
 /* Behind a COMMIT: whether state.db is where it was, and what was written is kept: neither

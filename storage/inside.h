@@ -82,6 +82,12 @@ int place_make_state(struct store *s, int dir, struct fault *f);
 int64_t store_number(struct store *s, const char *sql, struct fault *f);
 int store_exec(struct store *s, const char *sql, struct fault *f);
 
+/* A number of a file's header, the high byte first. */
+static inline uint32_t number_at(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
 /* integrity_check and foreign_key_check of any database. */
 int store_check_db(sqlite3 *db, struct fault *f);
 /* Gives a database a mark of its own: see ground.h. */

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/inside.h"
+
 enum {
 	HEADER = 28,
 	SECTOR_SIZE = 20, /* where the header says how much room it takes */
@@ -12,11 +14,6 @@ enum {
 	PAGE_MARK = 68, /* the application id in page 1 */
 	ONE_PAGE = 4096,
 };
-
-static uint32_t number_at(const unsigned char *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
 
 /* The first page that is written in a transaction is page 1. */
 static bool has_mark(int fd, const unsigned char header[HEADER], uint32_t mark)

@@ -300,7 +300,7 @@ static int connect_by(struct search *s, int64_t until)
 	}
 }
 
-/* One that root makes in another user's state would be closed to that user. */
+/* An index that root makes in another user's state would be closed to that user. */
 static bool may_keep(const char *dir)
 {
 	char path[4200];

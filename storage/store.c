@@ -215,8 +215,8 @@ static int reconnect(struct store *s, struct fault *f)
 	disconnect(s);
 	if (ground_check(s, GROUND_PLACE, f) < 0)
 		return f->code;
-	if (connect_file(s, f) < 0 || ground_again(s, f) < 0 || tune(s, f) < 0 ||
-	    ground_note(s, f) < 0) {
+	if (connect_file(s, f) < 0 || ground_check(s, GROUND_READ, f) < 0 ||
+	    tune(s, f) < 0 || ground_note(s, f) < 0) {
 		disconnect(s);
 		return f->code;
 	}

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Whoever waits for a host gives it ten seconds.  All calls that have queued up behind a
+/* A client waits ten seconds for a host.  All calls that have queued up behind a
  * process that stands still are to be answered in twenty. */
 enum { WRITE_MS = 8000, AGAIN_MS = 500, OPEN_MS = 20000, FORGET_MS = 5000 };
 

@@ -33,7 +33,7 @@ struct guard {
 	long epoch[IDS];
 };
 
-/* One frame of a round, and what is kept of its answer. */
+/* A frame of a round, and the part of its answer that is kept. */
 struct round {
 	const char *name, *op;
 	int calls;

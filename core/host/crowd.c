@@ -15,13 +15,15 @@ void crowd_open(struct crowd *crowd)
 	if (r.rlim_cur < 2 * CLIENTS_MOST) {
 		r.rlim_cur = r.rlim_max < 2 * CLIENTS_MOST ? r.rlim_max
 							   : 2 * CLIENTS_MOST;
-		setrlimit(RLIMIT_NOFILE, &r);
+		if (setrlimit(RLIMIT_NOFILE, &r))
+			getrlimit(RLIMIT_NOFILE, &r);
 	}
 	if (r.rlim_cur / 2 < CLIENTS_MOST)
 		crowd->most = r.rlim_cur / 2;
 }
 
-/* What fits into a socket that nobody has written to is there before the end. */
+/* The answer is in the client's socket before the connection is closed: nothing has been
+ * written to it yet, so it fits. */
 static void turn_away(struct conn *c, const char *why)
 {
 	struct fault f = { 0 };
@@ -49,7 +51,7 @@ static void make_room(struct host *host)
 			oldest = c;
 	if (!oldest)
 		return;
-	turn_away(oldest, "a client that asks for something needs the place");
+	turn_away(oldest, "a newer client needs the place");
 	conn_close(oldest);
 }
 

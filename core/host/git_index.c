@@ -26,12 +26,12 @@ enum {
 	NAME_BITS = 0x0fff, /* flag: the length of the name, if that is less */
 };
 
-/* One bit for each entry of a shared index. */
+/* A bit for each entry of a shared index. */
 struct bits {
 	uint64_t words[ENTRIES_MOST / 64 + 1];
 };
 
-/* One look at a repository.  A split index names the shared index that it is based on, which
+/* The state of a look at a repository.  A split index names the shared index that it is based on, which
  * of its entries are gone, and which have other content: that is in entries without a
  * name, in the same order. */
 struct look {
@@ -263,7 +263,7 @@ static bool is_set(const struct bits *bits, uint32_t i)
 	return bits && bits->words[i / 64] >> i % 64 & 1;
 }
 
-/* What follows the entries: the extensions, of which one may name a shared index. */
+/* Reads the extensions behind the entries, of which one may name a shared index. */
 static bool take_link(struct index *x, struct look *l)
 {
 	int64_t word, size;

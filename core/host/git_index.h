@@ -24,7 +24,7 @@ struct git_rows {
 	size_t n, room, bytes;
 };
 
-/* What the repository `git` tracks in `folder`, which is relative to its tree; `rows`,
+/* Finds what the repository `git` tracks in `folder`, which is relative to its tree; `rows`,
  * empty, gets the entries, and may have some also where the index cannot be read.  NULL:
  * whether there are any is enough. */
 enum tracked git_index_look(const char *git, const char *folder, struct git_rows *rows);

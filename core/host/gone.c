@@ -46,14 +46,11 @@ static int try_noted(void *with, const struct known *k)
 /* Whether the `.git` in `dir` is a file that leads to no folder. */
 static bool leads_nowhere(const char *dir)
 {
-	char path[4096], line[4096], to[4096];
+	char path[4096], to[4096];
 	struct stat st;
 
 	if (!paths_join(path, dir, ".git") || lstat(path, &st) || !S_ISREG(st.st_mode) ||
-	    !paths_line(path, line, sizeof(line)) || strncmp(line, "gitdir: ", 8) != 0)
-		return false;
-	if (line[8] == '/' ? !paths_join(to, line + 8, "")
-			   : !paths_join(to, dir, line + 8))
+	    !tree_git(dir, to))
 		return false;
 	return stat(to, &st) && errno == ENOENT;
 }

@@ -63,7 +63,7 @@ bool ignore_keep(int dir)
 
 	if (is_right(dir))
 		return false;
-	/* What root writes would be closed to the folder's user. */
+	/* A file of root's would be closed to the folder's user. */
 	if (fstat(dir, &st) || st.st_uid != geteuid())
 		return false;
 	other = !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW);

@@ -4,8 +4,8 @@
 
 #include "core/host/tracked.h"
 
-/* What a made state is noted with is the settings alone: where git tracks anything in it,
- * it does not count anyway. */
+/* The sum of a made state is of its settings alone: where git tracks anything in it, the
+ * state does not count anyway. */
 void known_take_sum(enum known_how how, const char *path, char sum[TRACKED_SUM + 1])
 {
 	if (how == KNOWN_TRUSTED)

@@ -80,21 +80,22 @@ static void hear_answer(struct line *line, struct asked *a, struct packet *p)
 static bool hear(struct line *line, struct packet *p)
 {
 	struct asked *a;
-	bool beat = !strcmp(p->type, "Heartbeat");
+	bool beat = !strcmp(p->type, "Heartbeat"), asked;
 
 	if (beat || uplink_wants(p)) {
-		/* Who has not said who it is has nothing to ask or to tell. */
+		/* A guest that has not said who it is has nothing to ask or to tell. */
 		if (line->state == LINE_UP && beat)
 			daemon_beat(line->tether, p);
 		return line->state == LINE_UP && !beat && uplink_take(line, p);
 	}
 	a = asked_take(line, p->id);
-	if (a)
+	asked = a != NULL;
+	if (asked)
 		hear_answer(line, a, p);
 	else if (!p->wire)
 		uplink_take(line, p); /* which refuses it */
 	/* else too late: nobody waits any more */
-	return a != NULL;
+	return asked;
 }
 
 /* A guest that has come up and sends bytes that are no frames would do so again. */

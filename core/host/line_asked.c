@@ -41,7 +41,7 @@ void line_fail_all(struct line *line)
 
 struct asked *asked_take(struct line *line, const json_t *id)
 {
-	/* Who knows no ids answers in order. */
+	/* A guest of the older dialect knows no ids: its answers come in order. */
 	if (!id && line->asked && (line->tether->old || line->state == LINE_GREETING))
 		return take_at(line, &line->asked);
 	for (struct asked **at = &line->asked; *at && json_is_integer(id);
@@ -64,7 +64,7 @@ void asked_next(struct line *line)
 	line_send(line);
 }
 
-/* What cannot be sent ends with the next tick. */
+/* A request that cannot be sent is answered with a fault at the next tick. */
 static enum fault_code send_asked(struct line *line, struct asked *a, const char *type,
 				  const void *src)
 {

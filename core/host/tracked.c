@@ -11,23 +11,20 @@
 
 #include "core/host/git_index.h"
 #include "core/host/paths.h"
+#include "core/host/tree.h"
 
 enum { SETTINGS_MOST = 64 << 10 };
 
 /* The repository's own folder, of the tree whose top is `top`. */
 static bool git_folder(const char *top, char out[4096])
 {
-	char line[4096];
 	struct stat st;
 
 	if (!paths_join(out, top, ".git") || stat(out, &st))
 		return false;
 	if (!S_ISREG(st.st_mode))
 		return S_ISDIR(st.st_mode);
-	if (!paths_line(out, line, sizeof(line)) || strncmp(line, "gitdir: ", 8))
-		return false;
-	return line[8] == '/' ? paths_join(out, line + 8, "")
-			      : paths_join(out, top, line + 8);
+	return tree_git(top, out);
 }
 
 /* The next repository above `top`, which begins as `folder` and becomes the top of its

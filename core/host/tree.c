@@ -30,12 +30,17 @@ static bool follow(const char *dir, const char *name, const char *word, char out
 			      : paths_join(out, dir, line + n);
 }
 
+bool tree_git(const char *dir, char out[4096])
+{
+	return follow(dir, ".git", "gitdir: ", out);
+}
+
 /* The folder of git's that the file `.git` leads to, without links. */
 static bool follow_git(const char *dir, char out[4096])
 {
 	char path[4096];
 
-	return follow(dir, ".git", "gitdir: ", path) && realpath(path, out);
+	return tree_git(dir, path) && realpath(path, out);
 }
 
 /* Finds the git folder that all worktrees share, from git's folder for one of them. */

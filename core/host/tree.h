@@ -13,7 +13,12 @@
 #ifndef TREE_H
 #define TREE_H
 
+#include <stdbool.h>
+
 #include "core/fault.h"
+
+/* The path that the file `dir`/.git names; false where there is no such file. */
+bool tree_git(const char *dir, char out[4096]);
 
 enum top { TOP_NONE, TOP_TREE, TOP_STRAY };
 

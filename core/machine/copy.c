@@ -251,7 +251,7 @@ static bool is_one(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Whoever has a state's secret may do in it what its owner may. */
+/* Whether the folder is a state: a reader of its secret may do in it what its owner may. */
 static bool is_state(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -317,7 +317,7 @@ static int copy_all(struct copying *c, struct fault *f)
 	return rc;
 }
 
-/* Whatever a person says, a state is no workspace. */
+/* Opens both folders.  A state is refused, also where a person names it. */
 static int begin(struct copying *c, const char *from, const char *to, struct fault *f)
 {
 	struct stat st;

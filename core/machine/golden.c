@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the file `.git` says behind `gitdir:`; false where it says nothing, so that git
- * does not take it either. */
+/* Reads the path behind `gitdir:` in the file `.git`; false where there is none: git does
+ * not take such a file either. */
 static bool read_gitdir(int dir, char out[PATH_MAX])
 {
 	static const char key[] = "gitdir:";

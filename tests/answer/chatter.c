@@ -64,7 +64,7 @@ static void expect_pause(struct scene *s, unsigned port, const char *what)
 	assert_true(rig_link(&s->rig, PATIENCE_MS));
 }
 
-/* What nobody asked for is not read without a pause, on either line. */
+/* Frames that nobody asked for are not read without a pause, on either line. */
 static void expect_pauses(bool old)
 {
 	struct scene *s = scene_open(place_unix, old);

@@ -108,7 +108,7 @@ static json_t *make_mixed(struct scene *s)
 			 "pending_tasks", 0);
 }
 
-/* Whatever else a page holds, its good results are stored, each bad one that says to
+/* The good results of a page are stored whatever else it holds, each bad one that says to
  * which assignment it belongs ends that, and none comes again. */
 void test_bad_result(void **state)
 {

@@ -49,7 +49,7 @@ void test_refused(void **state)
 	scene_close(s);
 }
 
-/* Who asks and asks and does not read is given up before much waits for it. */
+/* A guest that asks again and again and does not read is given up before much waits. */
 void test_unread(void **state)
 {
 	static const char ask[] = "{\"type\":\"Nonsense\",\"id\":\"0123456789\"}";

@@ -23,7 +23,7 @@ long times_count(const struct times *t);
 /* In ms; `q` is 0.5 for the median. */
 double times_quantile(const struct times *t, double q);
 
-/* What a call that reads, or one that writes, takes at least: a question to another
+/* The least that a call that reads, or one that writes, takes: a question to another
  * process, which works for a moment, and for a write its sync of a file. */
 enum floor_kind { FLOOR_READ, FLOOR_WRITE, FLOOR_KINDS };
 
@@ -36,7 +36,7 @@ struct floor {
 /* -1 when there is no floor to be had. */
 int floor_open(struct floor *f, const char *dir);
 void floor_close(struct floor *f);
-/* One piece of work of each kind. */
+/* Does a piece of work of each kind. */
 void floor_step(struct floor *f, struct times *reads, struct times *writes);
 
 #endif

@@ -23,7 +23,7 @@ static void read_type(struct packet *p, const char *type)
 	assert_int_equal(packet_read(p, body, (size_t)n, &f), 0);
 }
 
-/* One value that cannot be held makes the whole message unreadable, also in a field that
+/* A value that cannot be held makes the whole message unreadable, also in a field that
  * nobody knows; the fault says which it is. */
 static void numbers_and_texts_are_of_i_json(void **state)
 {

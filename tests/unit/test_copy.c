@@ -195,7 +195,7 @@ static void test_copy_into_itself(void **state)
 	assert_int_not_equal(access(to, F_OK), 0);
 }
 
-/* What makes its reader the owner of a state does not go into an agent's folder. */
+/* No secret of a state goes into an agent's folder. */
 static void test_states_below(void **state)
 {
 	(void)state;

@@ -57,7 +57,7 @@ static void a_folder_has_its_name(void **state)
 	assert_int_equal(dir_make_all(at("/b/c/d"), 0700), 0);
 	journal_check_names();
 	journal_end();
-	/* Whoever made it may not have come to that. */
+	/* The process that made the folder may have been killed before it synced the name. */
 	journal_begin();
 	assert_int_equal(dir_make(at("/a"), 0700), 0);
 	assert_true(journal_synced(journal.base, 0, journal.n));

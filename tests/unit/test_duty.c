@@ -164,7 +164,7 @@ static bool fail_step(struct bench *b, long step)
 	return counts(b).waiting > 0;
 }
 
-/* Whatever step fails: what the spool takes for waiting has not run, and every
+/* At whichever step it fails, a command that the spool says is waiting has not run, and every
  * assignment comes to an end. */
 static void a_command_runs_when_the_spool_says_so(void **state)
 {

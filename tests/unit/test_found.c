@@ -406,7 +406,7 @@ static void test_tracked_state(void **state)
 	assert_string_equal(found("s", false), "/s/.cadre");
 	shell("truncate -s 50 s/.git/index");
 	assert_string_equal(found("s", false), "denied");
-	/* What could not be read was not seen to be tracked. */
+	/* An index that could not be read has shown nothing to be tracked. */
 	shell("rm s/.git/index");
 	assert_string_equal(found("s", false), "/s/.cadre");
 }
@@ -540,7 +540,8 @@ static void taint_late(int dir, const char *path)
 	assert_int_equal(status, 0);
 }
 
-/* What is tracked is noted, or it is said that this failed; what is trusted stays so. */
+/* A state that git tracks is noted as such, or it is said that this failed; a trusted one
+ * stays trusted. */
 static void test_taint(void **state)
 {
 	char path[200];
@@ -553,7 +554,7 @@ static void test_taint(void **state)
 	shell("cd r && git add -f .cadre/state.db");
 	snprintf(path, sizeof(path), "%s/r/.cadre", root);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* What cannot be noted is said, and tried again. */
+	/* A note that cannot be written is said, and tried again. */
 	shell("mkdir " KNOWN ".new");
 	assert_int_equal(found_judge(path), FOUND_UNNOTED);
 	assert_int_equal(known_look(dir, path), KNOWN_MADE);

@@ -115,7 +115,7 @@ static int open_fault(struct bench *b, const char *path)
 	return f.code;
 }
 
-/* Whoever works there may have made a link to anywhere. */
+/* A command in the workspace may have made a link to anywhere. */
 static void no_link_is_followed(void **state)
 {
 	struct bench *b = *state;

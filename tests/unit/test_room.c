@@ -85,7 +85,7 @@ static void ranges_give_the_whole(void **state)
 	arena_release(&call.arena);
 }
 
-/* Whatever a handler gives: what no frame would take is refused. */
+/* An answer that no frame would take is refused, whatever a handler gives. */
 static void no_answer_is_too_large(void **state)
 {
 	struct envelope envelope = { .message_id = "", .from = "", .to = "" };

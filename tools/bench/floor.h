@@ -22,7 +22,7 @@ double floor_rate(struct floor *f, int batch, double seconds);
 /* A message to all agents, in one statement and one commit: ms in the middle, or -1. */
 double floor_broadcast(struct floor *f, double seconds);
 
-/* One write of 4 KiB and its fdatasync. */
+/* A file for writes of 4 KiB, each with its fdatasync. */
 struct floor_page {
 	char path[300];
 	int fd, n;

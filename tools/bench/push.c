@@ -149,7 +149,7 @@ static int start_guest(struct scene *s)
 	return s->guest < 0 || guests_attach(&s->stage, 0, s->front) ? -1 : 0;
 }
 
-/* What neither of both can do without: the host's fsync and the guest's, the way of the
+/* Times the work that neither of both can do without: the host's fsync and the guest's, the way of the
  * call and the way of the push. */
 static double time_floor(struct echo *e, struct floor_page *page)
 {

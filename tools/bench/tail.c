@@ -92,7 +92,7 @@ static void print(struct ground *g, const struct run *r)
 		score_rounds(g, "tail-p99-redis", "ms", &r->p99, AT_MOST, 2.5);
 		score_rounds(g, "tail-p99.9-redis", "ms", &r->p999, AT_MOST, 2.5);
 	}
-	/* One round: the slowest of a part of the run says little. */
+	/* A single round: the slowest of a part of the run says little. */
 	judge_round(&slowest, r->slowest_ms, r->sampler.slowest_ms);
 	score_rounds(g, "tail-max", "ms", &slowest, AT_MOST, 8);
 }

@@ -519,7 +519,7 @@ static bool is_variable(const char *name, size_t len)
 	return config_is_variable(name, len);
 }
 
-/* One that is spelled wrong would else be passed over in silence. */
+/* A variable that is spelled wrong would else be passed over in silence. */
 static void check_environment(struct doctor *d)
 {
 	for (char **e = environ; *e; e++) {

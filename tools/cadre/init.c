@@ -15,8 +15,8 @@ struct init {
 	char aside[4400]; /* where its files are kept, or "" */
 };
 
-/* What is left of a lost state.  The id names no database first, so that a crash in
- * between leaves a folder in which the new one counts. */
+/* Moves the rest of a lost state aside.  The id names no database from before that on, so
+ * that a crash in between leaves a folder in which the new state counts. */
 static int set_aside(struct init *x, struct fault *f)
 {
 	const char *path = x->cli->home.dir;
