@@ -19,9 +19,10 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
  * reading of it; 0 for NULL. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text);
 
-/* Nobody got the answer of a hand-out: its messages and results wait again.  Adds to
+/* Nobody is known to have got the answer of a hand-out: its messages and results wait
+ * again; `sent`: somebody may have seen it, so it counts as an attempt.  Adds to
  * `*undone` how many. */
-int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request,
+int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request, bool sent,
 		 int64_t *undone);
 
 /* The counters of an agent's inbox as they are now: a lease or a life is over at its

@@ -18,13 +18,14 @@ static int waits_again(struct call *call, const struct agent_row *a, int64_t mes
 }
 
 static int undo_messages(struct call *call, const struct agent_row *a, int64_t request,
-			 int64_t *undone)
+			 bool sent, int64_t *undone)
 {
 	struct delivery_unhand_row *all = NULL;
 	size_t n;
 	int rc;
 
-	rc = sql_all(call, delivery_unhand, &all, &n, .agent = a->id, .request = request);
+	rc = sql_all(call, delivery_unhand, &all, &n, .agent = a->id, .request = request,
+		     .sent = sent);
 	if (rc < 0 || n == 0)
 		return rc;
 	*undone += (int64_t)n;
@@ -48,13 +49,13 @@ static int undo_results(struct call *call, const struct agent_row *a, int64_t re
 	return rc < 0 || n == 0 ? rc : team_announce(call, a->team);
 }
 
-int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request,
+int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request, bool sent,
 		 int64_t *undone)
 {
 	int rc = inbox_settle(call, a->id);
 
 	if (rc >= 0)
-		rc = undo_messages(call, a, request, undone);
+		rc = undo_messages(call, a, request, sent, undone);
 	return rc < 0 ? rc : undo_results(call, a, request, undone);
 }
 
@@ -80,7 +81,8 @@ int answer_undo(struct call *call, const struct answer_undo_in *in,
 
 	if (rc <= 0)
 		return rc;
-	if (in->request && (rc = inbox_unhand(call, &a, in->request, &out->undone)) < 0)
+	if (in->request &&
+	    (rc = inbox_unhand(call, &a, in->request, in->sent, &out->undone)) < 0)
 		return rc;
 	if (in->task)
 		rc = undo_claim(call, &a, in->task, in->epoch, &out->undone);
@@ -164,7 +166,7 @@ int message_seen(struct call *call, const struct message_seen_in *in,
 	}
 	for (size_t i = 0; i < in->n_lost; i++)
 		if ((rc = inbox_unhand(call, &a, inbox_name(call, a.id, in->lost[i]),
-				       &out->returned)) < 0)
+				       false, &out->returned)) < 0)
 			return rc;
 	return in->task ? give_back(call, &a, in, &out->returned) : 0;
 }

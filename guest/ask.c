@@ -84,7 +84,7 @@ int64_t ask_number(const struct asking *a)
 
 /* Sent even when much else waits to be sent: without it the host would go on keeping
  * what the answer gave. */
-void ask_settle(struct guest *g, int64_t number, bool arrived)
+void ask_settle(struct guest *g, int64_t number, enum answer_end end)
 {
 	char id[ID_MOST];
 	struct fault f = { 0 };
@@ -93,8 +93,10 @@ void ask_settle(struct guest *g, int64_t number, bool arrived)
 	if (!g->host)
 		return;
 	name_number(number, id);
-	word = json_pack("{s:s, s:s}", "type", arrived ? "Arrived" : "Cancel", "request",
-			 id);
+	word = json_pack("{s:s, s:s}", "type",
+			 end == ANSWER_ARRIVED ? "Arrived" : "Cancel", "request", id);
+	if (end == ANSWER_LEFT)
+		json_object_set_new(word, "gone", json_true());
 	peer_pass(g->host, word, &f);
 	json_decref(word);
 }
@@ -104,7 +106,7 @@ void ask_drop(struct guest *g, struct asking *a)
 	int64_t number = a->number;
 
 	forget(a);
-	ask_settle(g, number, false);
+	ask_settle(g, number, ANSWER_LOST);
 }
 
 static struct asking *find(struct guest *g, const char *id)

@@ -24,8 +24,14 @@ struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void
 void ask_drop(struct guest *g, struct asking *a);
 
 int64_t ask_number(const struct asking *a);
-/* Whether the answer of the request of this number, which confirms, has arrived. */
-void ask_settle(struct guest *g, int64_t number, bool arrived);
+/* What is known of an answer whose caller confirms. */
+enum answer_end {
+	ANSWER_ARRIVED,
+	ANSWER_LOST, /* nobody has seen it */
+	ANSWER_LEFT, /* its caller went without a word, and may have seen it */
+};
+/* Tells the host of the answer to the request of this number. */
+void ask_settle(struct guest *g, int64_t number, enum answer_end end);
 
 /* Takes a message of the host that answers one of these; false: it is none. */
 bool ask_hear(struct errand *heard);

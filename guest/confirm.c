@@ -13,9 +13,9 @@ struct confirm {
 	int64_t number; /* of the request to the host */
 };
 
-static void confirm_end(struct guest *g, struct confirm *k, bool arrived)
+static void confirm_end(struct guest *g, struct confirm *k, enum answer_end end)
 {
-	ask_settle(g, k->number, arrived);
+	ask_settle(g, k->number, end);
 	json_decref(k->id);
 	free(k);
 }
@@ -30,7 +30,7 @@ static void drop_oldest(struct peer *peer)
 	k = *at;
 	*at = NULL;
 	peer->n_confirms--;
-	confirm_end(peer->guest, k, false);
+	confirm_end(peer->guest, k, ANSWER_LEFT);
 }
 
 void confirm_keep(struct errand *q)
@@ -59,7 +59,7 @@ static bool settle(struct peer *peer, const char *name, bool arrived)
 			continue;
 		*at = k->next;
 		peer->n_confirms--;
-		confirm_end(peer->guest, k, arrived);
+		confirm_end(peer->guest, k, arrived ? ANSWER_ARRIVED : ANSWER_LOST);
 		return true;
 	}
 	return false;
@@ -93,6 +93,6 @@ void confirms_drop(struct peer *peer)
 	peer->n_confirms = 0;
 	while ((k = peer->confirms)) {
 		peer->confirms = k->next;
-		confirm_end(peer->guest, k, false);
+		confirm_end(peer->guest, k, ANSWER_LEFT);
 	}
 }

@@ -175,12 +175,12 @@ WHERE agent = :agent AND lane < 2 AND state < 3 AND request IN (:request, -:requ
 RETURNING message, request < 0 AS late;
 
 -- name: delivery_unhand
--- Nobody got the answer to a request: what it handed out waits again, as if it had
--- not been handed out.
-UPDATE delivery SET state = 0, attempt = attempt - 1, after_lapse = 0,
+-- Nobody is known to have got the answer to a request: what it handed out waits again.
+-- Unless the answer was `sent`, and so may have been seen, the hand-out does not count.
+UPDATE delivery SET state = 0, attempt = attempt - (NOT :sent), after_lapse = 0,
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = message),
 	session = NULL, request = NULL,
-	fetched_at = CASE WHEN attempt > 1 THEN fetched_at END
+	fetched_at = CASE WHEN :sent OR attempt > 1 THEN fetched_at END
 WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2 AND request = :request
 	AND seen = 0
 RETURNING message;

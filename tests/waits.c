@@ -197,24 +197,45 @@ static void a_reply_wakes_who_asked(void **state)
 	assert_told(s, "reply", "because");
 }
 
-/* An answer whose caller goes without the promised word wakes the next caller. */
-static void an_answer_that_did_not_arrive_wakes_another(void **state)
+/* Ann is sent a message in an answer of which she promises to say whether it arrived. */
+static void receive_unconfirmed(struct scene *s, struct raw *r)
 {
-	struct scene *s = *state;
-	struct raw first;
 	json_t *call = raw_call(WAITING, "message.receive",
 				json_pack("{ss}", "request_id", "r")),
 	       *answer;
 
 	do_it(&s->bob, "message.send", message("ann", "for you"));
-	dial(s, &first, "ann");
+	dial(s, r, "ann");
 	json_object_set_new(call, "confirms", json_true());
-	answer = raw_ask(&first, call, ANSWER_MS);
+	answer = raw_ask(r, call, ANSWER_MS);
 	assert_non_null(json_object_get(answer, "result"));
 	json_decref(answer);
 	wait_for(s, "message.receive", json_pack("{si}", "wait_seconds", WAIT_S));
+}
+
+/* An answer whose caller goes without the promised word wakes the next caller, who is
+ * told that somebody may have seen the message. */
+static void an_answer_that_may_have_arrived_wakes_another(void **state)
+{
+	struct scene *s = *state;
+	struct raw first;
+
+	receive_unconfirmed(s, &first);
 	raw_hang_up(&first);
+	assert_told(s, "messages", "\"attempt\":2");
+}
+
+/* One that its caller says is lost comes as for the first time. */
+static void an_answer_that_is_lost_wakes_another(void **state)
+{
+	struct scene *s = *state;
+	struct raw first;
+
+	receive_unconfirmed(s, &first);
+	assert_true(
+		raw_say(&first, json_pack("{ssss}", "type", "Cancel", "request", "7")));
 	assert_told(s, "messages", "\"attempt\":1");
+	raw_hang_up(&first);
 }
 
 /* The time that is waited ends by itself, with nothing to say. */
@@ -233,7 +254,8 @@ int main(void)
 		SCENE(a_message_wakes_its_receiver),
 		SCENE(a_task_wakes_who_would_claim_it),
 		SCENE(a_reply_wakes_who_asked),
-		SCENE(an_answer_that_did_not_arrive_wakes_another),
+		SCENE(an_answer_that_may_have_arrived_wakes_another),
+		SCENE(an_answer_that_is_lost_wakes_another),
 		SCENE(a_wait_has_an_end),
 	};
 

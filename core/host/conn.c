@@ -196,14 +196,14 @@ static void forsake(struct conn *c)
 	}
 }
 
-void conn_cancel(struct conn *c, const char *id)
+void conn_cancel(struct conn *c, const char *id, bool gone)
 {
 	struct job *job = c->jobs;
 
 	while (job && !wire_id_is(job->id, id))
 		job = job->sibling;
 	if (!job) {
-		gift_lost(c, id);
+		gift_lost(c, id, gone);
 		return;
 	}
 	job->unheard = true;

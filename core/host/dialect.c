@@ -177,7 +177,8 @@ static enum heard hear_cancel(struct conn *c, struct job *job, struct fault *f)
 
 	(void)f;
 	if (id)
-		conn_cancel(c, id);
+		conn_cancel(c, id,
+			    json_is_true(json_object_get(job->packet.json, "gone")));
 	return HEARD_ANSWERED;
 }
 

@@ -22,7 +22,7 @@ static void on_over(struct job *job)
 
 /* Nothing is taken back while the host stops: it closes the connections of callers that
  * live, and these may have their answers. */
-static void undo(struct host *host, const struct given *given)
+static void undo(struct host *host, const struct given *given, bool sent)
 {
 	struct answer_undo_in *in;
 	struct job *job;
@@ -34,7 +34,8 @@ static void undo(struct host *host, const struct given *given)
 	*in = (struct answer_undo_in){ .agent = given->agent,
 				       .request = given->request,
 				       .task = given->task,
-				       .epoch = given->epoch };
+				       .epoch = given->epoch,
+				       .sent = sent };
 	host_submit(host, job);
 }
 
@@ -69,7 +70,7 @@ static void drop_oldest(struct conn *c)
 	g = *at;
 	*at = NULL;
 	c->n_gifts--;
-	undo(c->host, &g->given);
+	undo(c->host, &g->given, true);
 	gift_free(g);
 }
 
@@ -103,7 +104,7 @@ void gift_answered(struct conn *c, struct job *job, bool told)
 	if (told && asks && !c->ended)
 		keep(c, job);
 	else if (told ? job->confirms && c->ended : is_undone(job))
-		undo(c->host, &job->call.given);
+		undo(c->host, &job->call.given, told);
 	else if (told)
 		take_for_good(c->host, &job->call.given);
 }
@@ -136,13 +137,13 @@ void gift_arrived(struct conn *c, const char *id)
 			job->arrived = true;
 }
 
-void gift_lost(struct conn *c, const char *id)
+void gift_lost(struct conn *c, const char *id, bool gone)
 {
 	struct gift *g = take(c, id);
 
 	if (!g)
 		return;
-	undo(c->host, &g->given);
+	undo(c->host, &g->given, gone);
 	gift_free(g);
 }
 
@@ -153,7 +154,7 @@ void gifts_close(struct conn *c)
 	c->n_gifts = 0;
 	while ((g = c->gifts)) {
 		c->gifts = g->next;
-		undo(c->host, &g->given);
+		undo(c->host, &g->given, true);
 		gift_free(g);
 	}
 }

@@ -15,9 +15,10 @@
 void gift_answered(struct conn *c, struct job *job, bool told);
 /* The answer of the request with this id arrived: what it gave is not taken back. */
 void gift_arrived(struct conn *c, const char *id);
-/* The answer reached nobody. */
-void gift_lost(struct conn *c, const char *id);
-/* The connection is closed. */
+/* The answer reached nobody; `gone`: its caller went without a word, and may have seen
+ * it. */
+void gift_lost(struct conn *c, const char *id, bool gone);
+/* The connection is closed: who was sent an answer may have seen it. */
 void gifts_close(struct conn *c);
 
 #endif

@@ -66,13 +66,15 @@ static void receive(int door, int host, int i)
 	json_decref(a);
 }
 
-static void expect_word(int host, const char *type, int number)
+/* `gone`: the caller went without a word. */
+static void expect_word(int host, const char *type, int number, bool gone)
 {
 	json_t *a = hear_type(host, type, 5000);
 	char name[32];
 
 	snprintf(name, sizeof(name), "guest-%d", number);
 	assert_string_equal(text_at(a, "request"), name);
+	assert_int_equal(json_is_true(json_object_get(a, "gone")), gone);
 	json_decref(a);
 }
 
@@ -87,17 +89,17 @@ void test_unconfirmed(void **state)
 	for (int i = 1; i <= UNCONFIRMED; i++) {
 		receive(door, host, i);
 		if (i > KEPT)
-			expect_word(host, "Cancel", i - KEPT);
+			expect_word(host, "Cancel", i - KEPT, true);
 		if (i == KEPT)
 			memory = memory_of(x->pid);
 	}
 	assert_in_range(memory_of(x->pid), 1, memory + GROWN_KIB);
 	say_word(door, "Arrived", UNCONFIRMED);
-	expect_word(host, "Arrived", UNCONFIRMED);
+	expect_word(host, "Arrived", UNCONFIRMED, false);
 	say_word(door, "Cancel", UNCONFIRMED - 1);
-	expect_word(host, "Cancel", UNCONFIRMED - 1);
+	expect_word(host, "Cancel", UNCONFIRMED - 1, false);
 	close(door);
 	for (int i = UNCONFIRMED - 2; i > UNCONFIRMED - KEPT; i--)
-		expect_word(host, "Cancel", i);
+		expect_word(host, "Cancel", i, true);
 	close(host);
 }

@@ -302,11 +302,11 @@ static void do_again(struct script *s, const char *rest)
 static void do_lost(struct script *s, const char *rest)
 {
 	const struct given *g = &s->answer.given;
-	json_t *args = json_pack("{sIsIsIsI}", "agent", (json_int_t)g->agent, "request",
+	json_t *args = json_pack("{sIsIsIsIsb}", "agent", (json_int_t)g->agent, "request",
 				 (json_int_t)g->request, "task", (json_int_t)g->task,
-				 "epoch", (json_int_t)g->epoch);
+				 "epoch", (json_int_t)g->epoch, "sent",
+				 strcmp(rest, "perhaps") == 0);
 
-	(void)rest;
 	next_call(s);
 	json_decref(s->asked.args);
 	s->asked = (struct asked){ .op = op_answer_undo,

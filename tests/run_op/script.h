@@ -13,7 +13,8 @@
  *	noun.verb {json}         a call; lines that begin with a blank go on
  *	again                    the same call once more
  *	settles on|off           whether the door says what became of its answers
- *	lost                     the last answer reached nobody: answer.undo
+ *	lost [perhaps]           the last answer reached nobody: answer.undo; perhaps it was
+ *	                         sent and seen
  *	arrived                  it arrived: answer.take
  *	resume                   the call that waits is run again
  *	= {json}                 a part of its answer
