@@ -35,6 +35,9 @@ const char search_schema[] =
 	" columnsize=0, tokenize='unicode61 remove_diacritics 2');"
 	"CREATE VIRTUAL TABLE note_text USING fts5(scope, body, content='',"
 	" columnsize=0, tokenize='unicode61 remove_diacritics 2');"
+	"INSERT INTO message_text(message_text, rank) VALUES ('usermerge', 2);"
+	"INSERT INTO task_text(task_text, rank) VALUES ('usermerge', 2);"
+	"INSERT INTO note_text(note_text, rank) VALUES ('usermerge', 2);"
 	"INSERT INTO place VALUES (1, 0, '', '', 0, 0, 0, 0, 0);";
 
 const char search_drop[] = "DROP TABLE IF EXISTS place; DROP TABLE IF EXISTS task_body;"
@@ -51,6 +54,9 @@ const char search_drop[] = "DROP TABLE IF EXISTS place; DROP TABLE IF EXISTS tas
 	"SELECT rowid FROM " table " WHERE " table " MATCH :match" \
 	" AND rowid < :before ORDER BY rowid DESC LIMIT :limit"
 #define ADD(table) "INSERT INTO " table "(rowid, scope, body) VALUES (?1, ?2, ?3)"
+/* Each transaction leaves a part of the index behind, and a search looks into all of
+ * them.  A merge joins parts of one size, 16 pages at a time. */
+#define MERGE(table) "INSERT INTO " table "(" table ", rank) VALUES ('merge', 16)"
 
 static const char *const texts[SEARCH_SQL_COUNT] = {
 	[SEARCH_BEGIN] = "BEGIN IMMEDIATE",
@@ -66,6 +72,9 @@ static const char *const texts[SEARCH_SQL_COUNT] = {
 	[SEARCH_FIND + SEARCH_MESSAGES] = FIND("message_text"),
 	[SEARCH_FIND + SEARCH_TASKS] = FIND("task_text"),
 	[SEARCH_FIND + SEARCH_NOTES] = FIND("note_text"),
+	[SEARCH_MERGE + SEARCH_MESSAGES] = MERGE("message_text"),
+	[SEARCH_MERGE + SEARCH_TASKS] = MERGE("task_text"),
+	[SEARCH_MERGE + SEARCH_NOTES] = MERGE("note_text"),
 	/* A contentless table is told what it holds to be rid of it. */
 	[SEARCH_FORGET_TASK] = "INSERT INTO task_text(task_text, rowid, scope, body)"
 			       " VALUES ('delete', ?1, ?2, ?3)",
@@ -91,7 +100,7 @@ static const char *const texts[SEARCH_SQL_COUNT] = {
 	[SEARCH_VAULT_DROP] = "DELETE FROM vault_note WHERE path = ?1",
 	[SEARCH_VAULT_STALE] = "SELECT coalesce(max(doc), 0) - 3 * count(*)"
 			       " FROM vault_note",
-	[SEARCH_VAULT_MARK] = "UPDATE place SET boot = ?1",
+	[SEARCH_MARK] = "UPDATE place SET boot = ?1",
 };
 
 /* --- the database ------------------------------------------------------------------- */
@@ -137,8 +146,19 @@ void search_bind(sqlite3_stmt *st, int at, const char *text)
 	sqlite3_bind_text(st, at, text, -1, SQLITE_STATIC);
 }
 
+int search_mark(struct search *s)
+{
+	sqlite3_stmt *st = search_stmt(s, SEARCH_MARK);
+
+	if (st)
+		search_bind(st, 1, s->boot);
+	s->marked = true;
+	return search_run(s, SEARCH_MARK);
+}
+
 static void disconnect(struct search *s)
 {
+	s->parts = false;
 	for (int i = 0; i < SEARCH_SQL_COUNT; i++) {
 		sqlite3_finalize(s->stmts[i]);
 		s->stmts[i] = NULL;

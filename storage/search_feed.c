@@ -309,6 +309,19 @@ static int feed_changes(struct feed *feed)
 	return rc;
 }
 
+/* Joins parts of the index where they are many.  Each statement counts one change, and
+ * more where it found something to join. */
+static int merge(struct feed *feed)
+{
+	struct search *s = feed->search;
+	int before = sqlite3_total_changes(s->db), rc = SQLITE_OK;
+
+	for (int i = 0; i < SEARCH_PLACES && rc == SQLITE_OK; i++)
+		rc = search_run(s, SEARCH_MERGE + i);
+	s->parts = sqlite3_total_changes(s->db) - before > SEARCH_PLACES;
+	return rc;
+}
+
 /* Fills one transaction of search.db. */
 static int fill(struct feed *feed)
 {
@@ -332,14 +345,23 @@ static int fill(struct feed *feed)
 		if (feed->fault->code)
 			return SQLITE_ABORT;
 	}
-	return rc ? rc : write_place(feed->search, &feed->place);
+	if (rc || (rc = write_place(feed->search, &feed->place)))
+		return rc;
+	return merge(feed);
 }
 
-static int feed_slice(struct feed *feed)
+static int merge_alone(struct feed *feed)
+{
+	int rc = search_mark(feed->search);
+
+	return rc ? rc : merge(feed);
+}
+
+static int transact(struct feed *feed, int (*change)(struct feed *feed))
 {
 	int rc = search_run(feed->search, SEARCH_BEGIN);
 
-	if (rc == SQLITE_OK && (rc = fill(feed)) == SQLITE_OK)
+	if (rc == SQLITE_OK && (rc = change(feed)) == SQLITE_OK)
 		rc = search_run(feed->search, SEARCH_COMMIT);
 	if (!sqlite3_get_autocommit(feed->search->db))
 		search_run(feed->search, SEARCH_ROLLBACK);
@@ -361,9 +383,16 @@ static int feed_all(struct feed *feed)
 	int rc = read_place(feed->search, &feed->place);
 
 	while (rc == SQLITE_OK && !is_done(feed)) {
-		rc = feed_slice(feed);
+		rc = transact(feed, fill);
 		if (mono_ms() >= feed->end_ms)
-			break;
+			return rc;
+	}
+	/* A little with each search, until nothing is left to join.  Where it cannot be
+	 * written the search is slower, and as good. */
+	if (rc == SQLITE_OK && feed->search->parts &&
+	    (rc = transact(feed, merge_alone)) != SQLITE_OK && !search_is_damage(rc)) {
+		feed->search->parts = false;
+		rc = SQLITE_OK;
 	}
 	return rc;
 }

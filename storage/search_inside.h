@@ -8,7 +8,7 @@
 
 #include "storage/search.h"
 
-enum { SEARCH_VERSION = 3 };
+enum { SEARCH_VERSION = 4 };
 
 enum search_sql {
 	SEARCH_BEGIN,
@@ -18,7 +18,8 @@ enum search_sql {
 	SEARCH_ADVANCE,
 	SEARCH_ADD, /* and the places behind it */
 	SEARCH_FIND = SEARCH_ADD + SEARCH_PLACES,
-	SEARCH_FORGET_TASK = SEARCH_FIND + SEARCH_PLACES,
+	SEARCH_MERGE = SEARCH_FIND + SEARCH_PLACES,
+	SEARCH_FORGET_TASK = SEARCH_MERGE + SEARCH_PLACES,
 	SEARCH_OLD_TASK,
 	SEARCH_KEEP_TASK,
 	SEARCH_VAULT_ALL,
@@ -32,7 +33,7 @@ enum search_sql {
 	SEARCH_VAULT_UNTAG,
 	SEARCH_VAULT_DROP,
 	SEARCH_VAULT_STALE,
-	SEARCH_VAULT_MARK,
+	SEARCH_MARK,
 	SEARCH_SQL_COUNT
 };
 
@@ -41,6 +42,7 @@ struct search {
 	char *path; /* NULL: in memory */
 	char boot[37]; /* of this machine, now */
 	bool marked; /* search.db says that it is open */
+	bool parts; /* the last merge found some to join */
 	int64_t rest_until; /* before this the vault's files are not looked at again */
 	int64_t shown_until; /* nor before this the folders that the mirror fills */
 	int wal_frames; /* of search.db, at this connection's last commit */
@@ -81,6 +83,8 @@ void search_throw_away(struct search *s); /* disconnects and removes the files *
 
 sqlite3_stmt *search_stmt(struct search *s, int id); /* NULL: see sqlite3_errcode() */
 int search_run(struct search *s, int id); /* of no rows, bound already */
+/* Notes in a transaction that the machine may go down before it is on the disk. */
+int search_mark(struct search *s);
 int search_exec(struct search *s, const char *sql);
 void search_bind(sqlite3_stmt *st, int at, const char *text);
 

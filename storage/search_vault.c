@@ -170,15 +170,8 @@ int search_notes_end(struct search *s, struct fault *f)
 {
 	int rc = f->code ? SQLITE_ABORT : empty_stale(s);
 
-	if (rc == SQLITE_OK) {
-		/* The machine may go down before it is on the disk. */
-		sqlite3_stmt *st = search_stmt(s, SEARCH_VAULT_MARK);
-
-		if (st)
-			search_bind(st, 1, s->boot);
-		rc = search_run(s, SEARCH_VAULT_MARK);
-		s->marked = true;
-	}
+	if (rc == SQLITE_OK)
+		rc = search_mark(s);
 	if (rc == SQLITE_OK)
 		rc = search_run(s, SEARCH_COMMIT);
 	if (!sqlite3_get_autocommit(s->db))

@@ -494,6 +494,51 @@ static void test_many_processes(void **state)
 	world_end(w);
 }
 
+enum { PARTS_FEW = 8 };
+
+static int64_t parts(struct world *w)
+{
+	char path[160];
+	sqlite3 *db;
+	sqlite3_stmt *st;
+	int64_t n;
+
+	search_path(w, path);
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db,
+					    "SELECT count(DISTINCT segid) FROM "
+					    "message_text_idx",
+					    -1, &st, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	n = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return n;
+}
+
+/* An index that was fed in many small steps has few parts, and one that was fed in large
+ * ones comes to few by searches alone. */
+static void test_parts(void **state)
+{
+	struct world *w = world_start();
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		send(w, 1, 1, 2, "a word");
+		step(w);
+	}
+	assert_in_range(parts(w), 1, PARTS_FEW);
+	for (int i = 0; i < 5000; i++)
+		send(w, 1, 1, 2, "a word of many");
+	for (int i = 0; i < 20; i++)
+		step(w);
+	assert_in_range(parts(w), 1, PARTS_FEW);
+	assert_true(strncmp(find(w, SEARCH_MESSAGES, 2, "word"), "5300,5299,", 10) == 0);
+	world_end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_unclean),
 		cmocka_unit_test(test_excerpts),
 		cmocka_unit_test(test_many_processes),
+		cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
