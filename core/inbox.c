@@ -213,26 +213,29 @@ static int held_by_request(struct handing *h)
 	return rc < 0 ? rc : 0;
 }
 
-/* Messages that this session holds and whose answers did not arrive come first.  A receive
- * that has waited got these when it began: those found now may be on their way to another
- * receive of the same session. */
-static int unseen_messages(struct handing *h, int64_t limit)
+/* Messages that this session holds and whose answers did not arrive come first; those
+ * that came so often already (`often`) come behind new ones, so that a caller who never
+ * says what arrived sees all of them in turn.  A receive that has waited got these when
+ * it began: those found now may be on their way to another receive of the same session. */
+static int unseen_messages(struct handing *h, bool often, int64_t limit)
 {
 	struct call *call = h->call;
 	struct inbox_row r;
 	struct query q;
+	size_t before = h->n;
 	int rc = 0;
 
-	if (!h->session || call->waited)
+	if (!h->session || !h->held || call->waited)
 		return 0;
 	sql_query(call, &q, inbox_unseen, .agent = h->agent->id, .session = h->session,
+		  .often = often, .most = call->settings->config.inbox_max_attempts,
 		  .now = call->now);
 	while ((int64_t)h->n < limit && !h->more && (rc = sql_next(call, &q, &r)) > 0) {
 		r.attempt++;
 		h->more = !add(h, &r, h->lease_until);
 	}
 	query_end(&q);
-	h->n_again = h->n;
+	h->n_again += h->n - before;
 	return rc < 0 ? rc : 0;
 }
 
@@ -252,9 +255,25 @@ static int next_messages(struct handing *h, int64_t limit)
 			break;
 		}
 	}
+	return rc < 0 ? rc : 0;
+}
+
+/* The counters: what came again was counted as held before. */
+static int count_out(struct handing *h)
+{
+	int64_t again = (int64_t)h->n_again, fresh = (int64_t)h->n - again;
+
+	return sql_run(h->call, inbox_fetched, .agent = h->agent->id, .n = fresh,
+		       .leased = h->lease_until ? fresh : -again);
+}
+
+static int fetch_all(struct handing *h)
+{
+	int rc = 0;
+
 	for (size_t i = 0; i < h->n && rc >= 0; i++)
 		rc = fetch(h, h->out[i].seq);
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : count_out(h);
 }
 
 static int ack_session(struct handing *h, int64_t arrived)
@@ -308,15 +327,6 @@ static int acknowledge(struct handing *h, const struct message_receive_in *in)
 		h, first < in->n_seen ? inbox_name(call, h->agent->id, named[first]) : 0);
 }
 
-/* The counters: what came again was counted as held before. */
-static int count_out(struct handing *h)
-{
-	int64_t again = (int64_t)h->n_again, fresh = (int64_t)h->n - again;
-
-	return sql_run(h->call, inbox_fetched, .agent = h->agent->id, .n = fresh,
-		       .leased = h->lease_until ? fresh : -again);
-}
-
 static int hand_out(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;
@@ -330,9 +340,10 @@ static int hand_out(struct handing *h, const struct message_receive_in *in)
 				 in->n_seen);
 	if ((h->held || in->n_seen) && (rc = acknowledge(h, in)) < 0)
 		return rc;
-	if (h->held && (rc = unseen_messages(h, limit)) < 0)
-		return rc;
-	if ((rc = next_messages(h, limit)) < 0 || h->n == 0 || (rc = count_out(h)) < 0)
+	if ((rc = unseen_messages(h, false, limit)) < 0 ||
+	    (rc = next_messages(h, limit)) < 0 ||
+	    (rc = unseen_messages(h, true, limit)) < 0 || h->n == 0 ||
+	    (rc = fetch_all(h)) < 0)
 		return rc;
 	return event_emit(call, EVENT_MESSAGE_FETCHED, h->out[0].seq, h->agent->id,
 			  h->n > 1 ? arena_printf(&call->arena, "%zu", h->n) : NULL);

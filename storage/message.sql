@@ -153,13 +153,15 @@ ORDER BY lane, message;
 -- row: inbox
 -- text: sender_name
 -- What a session holds though its answers did not arrive, however often: only the end
--- of a lease gives a message up.
+-- of a lease gives a message up.  Those that were handed out up to :most times come in
+-- order; `often`: the others, beginning with those that were shown least.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
 WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
 	AND session = :session AND seen = 0 AND due_at > :now
-ORDER BY lane, message;
+	AND (attempt >= :most) = :often
+ORDER BY CASE WHEN :often THEN attempt ELSE 0 END, lane, message;
 
 -- name: delivery_seen
 -- The answer to a request has arrived: what it handed out may be acknowledged, also
