@@ -18,9 +18,7 @@
 enum {
 	HEADER = 100, /* bytes of a database's header */
 	HEADER_PAGE_SIZE = 16, /* where the size of its pages is; 1: 65536 */
-	HEADER_CHANGES = 24, /* its change counter */
 	HEADER_PAGES = 28, /* how many pages it has */
-	HEADER_MARK = 68, /* and its application id */
 	LOOKS = 4, /* at a header that seems wrong: a page may be half written */
 	WAL_LOOKS = 50, /* at a WAL that others may be writing to */
 };

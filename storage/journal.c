@@ -11,20 +11,19 @@ enum {
 	HEADER = 28,
 	SECTOR_SIZE = 20, /* where the header says how much room it takes */
 	RECORD_PAGE = 4, /* the page in a record, behind its number */
-	PAGE_MARK = 68, /* the application id in page 1 */
 	ONE_PAGE = 4096,
 };
 
 /* The first page that is written in a transaction is page 1. */
 static bool has_mark(int fd, const unsigned char header[HEADER], uint32_t mark)
 {
-	unsigned char record[RECORD_PAGE + PAGE_MARK + 4];
+	unsigned char record[RECORD_PAGE + HEADER_MARK + 4];
 	const ssize_t size = sizeof(record);
 
 	return pread(fd, record, sizeof(record), number_at(header + SECTOR_SIZE)) ==
 		       size &&
 	       number_at(record) == 1 && mark &&
-	       number_at(record + RECORD_PAGE + PAGE_MARK) == mark;
+	       number_at(record + RECORD_PAGE + HEADER_MARK) == mark;
 }
 
 /* SQLite takes a journal that begins with a zero for one that has ended. */
