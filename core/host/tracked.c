@@ -125,7 +125,8 @@ static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
 	SHA256Update(sum, (const uint8_t *)"", 1);
 }
 
-/* Of an index that cannot be read it is seen whether it is the same file, not written to. */
+/* An index that cannot be read is summed up by its inode, size and times: another file, or
+ * a write to this one, is seen. */
 static void add_unread(const char *git, SHA2_CTX *sum)
 {
 	char path[4096], text[200] = "?";
