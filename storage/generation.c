@@ -17,9 +17,7 @@ enum {
 	FRAME_SALTS = 8,
 	FRAME_SUM = 16, /* of all frames up to it */
 	SALTS = 8, /* bytes */
-	PAGE_CHANGES = 24, /* the change counter in page 1 */
-	PAGE_MARK = 68, /* its application id */
-	FRAME_LOOK = FRAME_HEADER + PAGE_MARK + 4, /* bytes that are looked at */
+	FRAME_LOOK = FRAME_HEADER + HEADER_MARK + 4, /* bytes that are looked at */
 	INDEX_REGION = 32768, /* bytes of -shm that are mapped at once */
 	INDEX_HEADER = 48, /* bytes, twice: they differ while it is written */
 	INDEX_PAGE_SIZE = 14, /* 1: 65536 */
@@ -87,7 +85,7 @@ static void see_mark(struct seen *seen, uint32_t mark)
 static void see_page1(struct seen *seen, const unsigned char *page)
 {
 	const int32_t ahead =
-		(int32_t)(number_at(page + PAGE_CHANGES) - seen->file->changes);
+		(int32_t)(number_at(page + HEADER_CHANGES) - seen->file->changes);
 
 	if (!seen->page1 && ahead > 1)
 		seen->strange = true;
@@ -95,7 +93,7 @@ static void see_page1(struct seen *seen, const unsigned char *page)
 		seen->fits = true;
 	seen->page1 = true;
 	if (seen->file->mark)
-		see_mark(seen, number_at(page + PAGE_MARK));
+		see_mark(seen, number_at(page + HEADER_MARK));
 }
 
 /* Frames that no transaction has ended are nobody's.  A file of an older version has no

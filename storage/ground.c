@@ -18,9 +18,7 @@
 enum {
 	HEADER = 100, /* bytes of a database's header */
 	HEADER_PAGE_SIZE = 16, /* where the size of its pages is; 1: 65536 */
-	HEADER_CHANGES = 24, /* its change counter */
 	HEADER_PAGES = 28, /* how many pages it has */
-	HEADER_MARK = 68, /* and its application id */
 	LOOKS = 4, /* at a header that seems wrong: a page may be half written */
 	WAL_LOOKS = 50, /* at a WAL that others may be writing to */
 };
@@ -132,13 +130,16 @@ static int refuse_wal(struct fault *f, const char *dir)
 
 static int refuse_journal(struct fault *f, const char *dir)
 {
-	fault_set(f, FAULT_IO, "",
-		  "state.db-journal in %.110s is not of the state.db beside it: it was "
-		  "put there by hand, by git or by an archive",
-		  dir);
-	return fault_hint(f,
-			  "nothing is damaged yet: move state.db-journal away; if "
-			  "`sqlite3` left it there, have `sqlite3` open state.db once");
+	fault_set(
+		f, FAULT_IO, "",
+		"state.db-journal in %.110s is not of the state.db beside it: it was "
+		"put there by hand, by git or by an archive, or a killed `sqlite3` left it",
+		dir);
+	/* A state is damaged by a strange journal that is written back, and by one of its own
+	 * that is not. */
+	return fault_hint(f, "nothing is damaged yet: copy both files; then, if a killed "
+			     "`sqlite3` left the journal, have `sqlite3` open state.db "
+			     "once, else move state.db-journal away");
 }
 
 int ground_vacant(const struct store *s, struct fault *f)

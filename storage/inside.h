@@ -82,6 +82,13 @@ int place_make_state(struct store *s, int dir, struct fault *f);
 int64_t store_number(struct store *s, const char *sql, struct fault *f);
 int store_exec(struct store *s, const char *sql, struct fault *f);
 
+/* Where page 1, which begins with the file's header, has two numbers that tell one state
+ * from another. */
+enum {
+	HEADER_CHANGES = 24, /* the change counter */
+	HEADER_MARK = 68, /* the application id: see ground.h */
+};
+
 /* A number of a file's header, the high byte first. */
 static inline uint32_t number_at(const unsigned char *p)
 {

@@ -10,21 +10,30 @@
 enum {
 	HEADER = 28,
 	SECTOR_SIZE = 20, /* where the header says how much room it takes */
+	PAGE_SIZE = 24, /* and how large a page is */
 	RECORD_PAGE = 4, /* the page in a record, behind its number */
-	PAGE_MARK = 68, /* the application id in page 1 */
+	RECORD_SUM = 4, /* behind the page */
 	ONE_PAGE = 4096,
 };
 
-/* The first page that is written in a transaction is page 1. */
+/* Whether page 1 is among the records, with the mark.  It is the first one where the file
+ * grew or its schema changed, else the last: a transaction that was killed before its
+ * COMMIT may have none. */
 static bool has_mark(int fd, const unsigned char header[HEADER], uint32_t mark)
 {
-	unsigned char record[RECORD_PAGE + PAGE_MARK + 4];
+	const off_t step =
+		RECORD_PAGE + (off_t)number_at(header + PAGE_SIZE) + RECORD_SUM;
+	unsigned char record[RECORD_PAGE + HEADER_MARK + 4];
 	const ssize_t size = sizeof(record);
 
-	return pread(fd, record, sizeof(record), number_at(header + SECTOR_SIZE)) ==
-		       size &&
-	       number_at(record) == 1 && mark &&
-	       number_at(record + RECORD_PAGE + PAGE_MARK) == mark;
+	for (off_t at = number_at(header + SECTOR_SIZE);
+	     step > size && pread(fd, record, sizeof(record), at) == size &&
+	     number_at(record);
+	     at += step)
+		if (number_at(record) == 1)
+			return mark &&
+			       number_at(record + RECORD_PAGE + HEADER_MARK) == mark;
+	return false;
 }
 
 /* SQLite takes a journal that begins with a zero for one that has ended. */

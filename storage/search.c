@@ -253,7 +253,8 @@ int search_connect(struct search *s, int patience_ms)
 }
 
 /* SQLite's own checkpoint never waits for reads, of which with many searches some always
- * runs, and so the WAL would never start anew.  In vain it is tried again a little later. */
+ * runs, and so the WAL would never start anew.  This one waits for them; where it waits in
+ * vain it is tried again WAL_AGAIN frames later. */
 void search_copy_wal(struct search *s)
 {
 	if (s->wal_frames < s->wal_due)

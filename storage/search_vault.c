@@ -117,8 +117,8 @@ void search_notes_looked(struct search *s, int64_t from, int64_t to)
 	s->rest_until = from + (ms < REST_MOST ? ms : REST_MOST);
 }
 
-/* Reading the names alone is work that grows with the board: in hundreds of searches one
- * does it at most. */
+/* A look at these folders reads the name of every task's file.  The next one comes when
+ * SHOWN_REST times as long has passed as the last one took, or SHOWN_REST_MOST ms. */
 enum { SHOWN_REST = 2000, SHOWN_REST_MOST = 30000 };
 
 bool search_shown_rest(const struct search *s, int64_t now)

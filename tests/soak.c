@@ -10,8 +10,8 @@
  * what it takes without cadre (see floor.h) is measured all the while, and a ratio counts
  * as it stands to that of the floor.  A floor that itself drifts says nothing: then the
  * run is noisy, and ends with 77.  It fails when a ratio, the host's memory or the length
- * of a WAL is past its bound.  With `counts`, times are not judged: that form cannot
- * fail since the machine is busy.
+ * of a WAL is past its bound.  With `counts`, times are not judged, so that
+ * a busy machine cannot make it fail.
  */
 #include <signal.h>
 #include <stdarg.h>

@@ -12,8 +12,6 @@
 #include "core/host/found.h"
 #include "core/host/paths.h"
 
-enum { SIZE_MOST = 64 << 10 };
-
 const char config_file_name[] = "cadre.toml";
 
 static int refuse(const char *path, const char *what, struct fault *f)
@@ -54,15 +52,15 @@ static int open_file(const char *path, int flags, struct fault *f)
 static int take_open(struct config_set *s, struct config_file *file, int fd,
 		     struct fault *f)
 {
-	char *data = malloc(SIZE_MOST + 1);
+	char *data = malloc(CONFIG_FILE_MOST + 1);
 	struct stat st;
 	ssize_t n = -1;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		refuse(file->path, "not a file", f);
-	else if (data && (n = read(fd, data, SIZE_MOST + 1)) < 0)
+	else if (data && (n = read(fd, data, CONFIG_FILE_MOST + 1)) < 0)
 		refuse(file->path, "cannot be read", f);
-	else if (n > SIZE_MOST)
+	else if (n > CONFIG_FILE_MOST)
 		refuse(file->path, "more than 64 KiB", f);
 	file->data = data;
 	file->len = n < 0 ? 0 : (size_t)n;

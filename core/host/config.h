@@ -15,6 +15,7 @@
 #include "core/config.h"
 
 extern const char config_file_name[];
+enum { CONFIG_FILE_MOST = 64 << 10 }; /* bytes; a larger one is refused */
 
 /* Refuses a file of the folder `dir`, which is about to become a state, that sets more
  * than a project's may. */

@@ -31,13 +31,13 @@ struct bits {
 	uint64_t words[ENTRIES_MOST / 64 + 1];
 };
 
-/* The state of a look at a repository.  A split index names the shared index that it is based on, which
- * of its entries are gone, and which have other content: that is in entries without a
- * name, in the same order. */
+/* What is known of a repository while it is looked at.  A split index names the shared
+ * index that it is based on, which of that one's entries are gone, and which have other
+ * content: it has that content in entries without a name, in the same order. */
 struct look {
 	const char *folder;
 	size_t hash; /* bytes of an object's name */
-	struct git_rows *sum; /* gets the entries in the folder; NULL: one is enough */
+	struct git_rows *rows; /* gets the entries in the folder; NULL: one is enough */
 	bool may_split;
 	bool is_split;
 	unsigned char base[HASH_MOST];
@@ -315,10 +315,10 @@ static enum tracked look_shared(struct index *x, struct look *l)
 		if (order < 0 || is_set(l->gone, i))
 			continue;
 		found = TRACKED_SOME;
-		if (!l->sum)
+		if (!l->rows)
 			break;
 		if ((other && !take_content(x, &l->nameless, nameless - 1)) ||
-		    !add_entry(l->sum, x))
+		    !add_entry(l->rows, x))
 			return TRACKED_UNREADABLE;
 	}
 	return found;
@@ -331,7 +331,7 @@ static enum tracked look_own(struct index *x, struct look *l)
 	enum tracked found = TRACKED_NOTHING;
 
 	for (uint32_t i = 0; i < x->entries; i++) {
-		struct git_rows *rows = l->sum;
+		struct git_rows *to = l->rows; /* where this entry goes */
 		int order;
 
 		if (!take_entry(x))
@@ -341,13 +341,13 @@ static enum tracked look_own(struct index *x, struct look *l)
 			return found;
 		if (order == 0)
 			found = TRACKED_SOME;
-		if (order == 0 && !rows)
+		if (order == 0 && !to)
 			return found;
 		if (!x->name_len)
-			rows = rows ? &l->nameless : NULL;
+			to = to ? &l->nameless : NULL;
 		else if (order)
-			rows = NULL;
-		if (rows && !add_entry(rows, x))
+			to = NULL;
+		if (to && !add_entry(to, x))
 			return TRACKED_UNREADABLE;
 	}
 	return l->may_split && !take_link(x, l) ? TRACKED_UNREADABLE : found;
@@ -383,10 +383,10 @@ static enum tracked look_file(const char *git, const char *name, struct look *l,
 
 /* The index, and the shared one that it names. */
 static enum tracked look_with(const char *git, const char *folder, size_t hash,
-			      bool may_split, struct git_rows *sum)
+			      bool may_split, struct git_rows *rows)
 {
 	struct look l = {
-		.folder = folder, .hash = hash, .sum = sum, .may_split = may_split
+		.folder = folder, .hash = hash, .rows = rows, .may_split = may_split
 	};
 	enum tracked found = look_file(git, "index", &l, look_own), more;
 	char name[2 * HASH_MOST + 20];
@@ -421,7 +421,7 @@ static bool has_shared(const char *git)
 /* The file does not say whether its objects' names have 20 bytes (SHA-1) or 32
  * (SHA-256): both are tried, and the one with which the entries can be read counts.
  * With both that is so only where no entry has to be read. */
-enum tracked git_index_look(const char *git, const char *folder, struct git_rows *sum)
+enum tracked git_index_look(const char *git, const char *folder, struct git_rows *rows)
 {
 	enum tracked a, b = TRACKED_UNREADABLE;
 	bool may_split = has_shared(git);
@@ -430,11 +430,11 @@ enum tracked git_index_look(const char *git, const char *folder, struct git_rows
 
 	if (paths_join(path, git, "index") && stat(path, &st) && errno == ENOENT)
 		return TRACKED_NOTHING;
-	a = look_with(git, folder, 20, may_split, sum);
+	a = look_with(git, folder, 20, may_split, rows);
 	if (a == TRACKED_SOME)
 		return a;
-	if (sum)
-		git_rows_release(sum);
-	b = look_with(git, folder, 32, may_split, sum);
+	if (rows)
+		git_rows_release(rows);
+	b = look_with(git, folder, 32, may_split, rows);
 	return b == TRACKED_UNREADABLE ? a : b;
 }

@@ -126,7 +126,7 @@ static int check_folder(int dir, const char *path, enum meant meant, bool create
 	if (fstat(dir, &st))
 		return no_folder(path, f);
 	/* Root may look at another user's state. */
-	if ((create || geteuid()) && users_is_own(st.st_uid, path, f) < 0)
+	if ((create || geteuid()) && users_check_owner(st.st_uid, path, f) < 0)
 		return f->code;
 	if ((create || meant == MEANT_FOUND || found_has_state(dir)) &&
 	    found_check_parts(dir, path, f) < 0)
@@ -184,8 +184,7 @@ static int find_project(struct home *h, bool create, struct fault *f)
 	if (x.path[0])
 		return settle(h, x.path, MEANT_FOUND, create, f);
 	if (x.passed[0] && x.why == FOUND_EDITED)
-		write_ignore(
-			x.passed); /* what changed the one may have changed the other */
+		write_ignore(x.passed); /* git may have changed that, too */
 	if (x.passed[0])
 		return found_refuse(x.passed, x.why, f);
 	if (gone_check(dir, f) < 0 || users_folder(dir, f) < 0 ||

@@ -59,13 +59,13 @@ static bool write_file(int dir)
 bool ignore_keep(int dir)
 {
 	struct stat st;
-	bool other;
+	/* Looked at first: the right one may come meanwhile, from another process. */
+	bool other = !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW);
 
 	if (is_right(dir))
 		return false;
 	/* A file of root's would be closed to the folder's user. */
 	if (fstat(dir, &st) || st.st_uid != geteuid())
 		return false;
-	other = !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW);
 	return write_file(dir) && other;
 }

@@ -9,11 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/host/config.h"
 #include "core/host/git_index.h"
 #include "core/host/paths.h"
 #include "core/host/tree.h"
-
-enum { SETTINGS_MOST = 64 << 10 };
 
 /* The repository's own folder, of the tree whose top is `top`. */
 static bool git_folder(const char *top, char out[4096])
@@ -89,16 +88,16 @@ enum tracked tracked_look(const char *folder)
  * failed halfway, by `git restore`.  So its content is summed too. */
 static void add_settings(const char *folder, SHA2_CTX *sum)
 {
-	char path[4096], *bytes = malloc(SETTINGS_MOST);
+	char path[4096], *bytes = malloc(CONFIG_FILE_MOST);
 	int fd = -1;
 	ssize_t n;
 
 	if (!bytes)
 		abort();
-	if (paths_join(path, folder, "cadre.toml"))
+	if (paths_join(path, folder, config_file_name))
 		fd = open(path,
 			  O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, bytes, SETTINGS_MOST);
+	n = fd < 0 ? -1 : read(fd, bytes, CONFIG_FILE_MOST);
 	SHA256Update(sum, (const uint8_t *)&n, sizeof(n));
 	if (n >= 0)
 		SHA256Update(sum, (const uint8_t *)bytes, (size_t)n);
@@ -126,7 +125,8 @@ static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
 	SHA256Update(sum, (const uint8_t *)"", 1);
 }
 
-/* Of an index that cannot be read it is seen whether it is the same file, not written to. */
+/* An index that cannot be read is summed up by its inode, size and times: another file, or
+ * a write to this one, is seen. */
 static void add_unread(const char *git, SHA2_CTX *sum)
 {
 	char path[4096], text[200] = "?";

@@ -53,10 +53,10 @@ int users_may_write(const char *path, struct fault *f)
 
 	if (lstat(path, &st))
 		return fault_set(f, FAULT_IO, "/home", "%.150s: %m", path);
-	return users_is_own(st.st_uid, path, f);
+	return users_check_owner(st.st_uid, path, f);
 }
 
-int users_is_own(uid_t owner, const char *path, struct fault *f)
+int users_check_owner(uid_t owner, const char *path, struct fault *f)
 {
 	if (owner == geteuid())
 		return 0;

@@ -24,7 +24,7 @@ int users_may_fill(const char *path, struct fault *f);
 /* Refuses a state folder that is another user's.  Root may look at it, but what root makes
  * in it would be closed to its user. */
 int users_may_write(const char *path, struct fault *f);
-/* The same for a folder that is open, and whose owner was read from there. */
-int users_is_own(uid_t owner, const char *path, struct fault *f);
+/* The same for a folder that is open, so that its owner is known already. */
+int users_check_owner(uid_t owner, const char *path, struct fault *f);
 
 #endif

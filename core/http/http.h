@@ -114,7 +114,7 @@ void http_add_header(struct http *x, const char *name, const char *value);
 /* A whole one; `type` NULL: none.  The body is copied.  One to HEAD has none. */
 void http_answer(struct http *x, int status, const char *type, const char *body,
 		 size_t len);
-/* {"error":{"code","place","message","hint","retry_after_ms"?}} with the fault's
+/* {"error":{"code","where","text","hint","retry_after_ms"?}} with the fault's
  * own status, or with `status` if it is not 0. */
 void http_fault(struct http *x, int status, const struct fault *why);
 /* One of `length` bytes, read as fast as the peer takes them. */

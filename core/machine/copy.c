@@ -251,10 +251,12 @@ static bool is_one(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Whether the folder is a state: a reader of its secret may do in it what its owner may. */
+/* Whether the folder is a state: a reader of its secret may do in it what its owner may.
+ * A link is followed where enter() does: at the topmost folder only. */
 static bool is_state(int dir, const char *name)
 {
-	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	const int follow = dir == AT_FDCWD ? 0 : O_NOFOLLOW;
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | follow);
 	bool is = fd >= 0 && faccessat(fd, "secret", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
 		  faccessat(fd, "state.db", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 

@@ -19,8 +19,9 @@ int tree_copy(const char *from, const char *to, const char *except, int64_t *lef
 	      struct fault *f);
 
 /* The same with a folder of a person's, less its `.cadre`, the folder `home` of the state
- * that copies, and all other states below it (with `secret` and `state.db`): who has a
- * state's secret is its owner.  One that is a state itself is refused. */
+ * that copies, and all other states below it (with `secret` and `state.db`): whoever has
+ * a state's secret may do in it what its owner may.  A folder that is a state itself, or a
+ * link to one, is refused. */
 int tree_copy_golden(const char *from, const char *to, const char *home,
 		     int64_t *left_out, struct fault *f);
 

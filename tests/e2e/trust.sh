@@ -232,7 +232,7 @@ cadre init >/dev/null && cadre team create crew --roles w >/dev/null
 rm .cadre/.gitignore # else git keeps what it ignores
 git pull --ff-only
 [ -e .cadre/cadre.toml ] || bad "the pull brought nothing"
-[ -z "$(git ls-files)" ] || bad "the pull did not fail"
+[ -z "$(command git ls-files)" ] || bad "the pull did not fail"
 for verb in 'send w hello' 'team list' up init 'trust --list'; do
 	[ "$verb" = 'trust --list' ] || is 5 "$edited" cadre --team crew --as lead $verb
 done
@@ -264,7 +264,7 @@ for bring in ':' 'echo !* >.cadre/.gitignore' 'mkdir .cadre/.gitignore' \
 	is 0 . cadre status
 	[ "$(cat .cadre/.gitignore)" = '*' ] || bad "$bring: its .gitignore stays another one"
 	git add -A
-	[ -z "$(git ls-files)" ] || bad "$bring: git takes files of the state"
+	[ -z "$(command git ls-files)" ] || bad "$bring: git takes files of the state"
 done
 is 0 . cadre status
 [ ! -s "$TMPDIR/err" ] || bad "the right .gitignore is told something"

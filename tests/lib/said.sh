@@ -6,7 +6,7 @@ failed=0
 
 bad() {
 	echo "FAILED: $*"
-	head -n 5 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/    /'
+	head -n 5 "$TMPDIR/out" "$TMPDIR/err" | cat -v | sed 's/^/    /' # no name drives a terminal
 	failed=1
 }
 

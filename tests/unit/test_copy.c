@@ -213,6 +213,13 @@ static void test_states_below(void **state)
 	assert_int_equal(access(below(to, "secret/secret"), F_OK), 0);
 	assert_int_not_equal(access(below(to, "tool/.cadre"), F_OK), 0);
 	assert_int_equal(tree_remove(to, &fault), 0);
+	/* The folder itself may be named by a link. */
+	assert_int_equal(symlink(below(from, "tool/.cadre"), below(root, "link")), 0);
+	assert_int_not_equal(
+		tree_copy_golden(below(root, "link"), to, root, NULL, &fault), 0);
+	assert_non_null(strstr(fault.text, "is the folder of a state"));
+	assert_int_not_equal(access(to, F_OK), 0);
+	fault = (struct fault){ 0 };
 	assert_int_equal(tree_copy(from, to, ".cadre", NULL, &fault), 0);
 	assert_int_equal(access(below(to, "tool/.cadre/secret"), F_OK), 0);
 }

@@ -52,14 +52,3 @@ struct finding judge_find(const struct judge *j, enum want want, double limit)
 					    : VERDICT_SHORT;
 	return f;
 }
-
-const char *verdict_name(enum verdict v)
-{
-	static const char *const names[] = {
-		[VERDICT_OK] = "ok",
-		[VERDICT_SHORT] = "short",
-		[VERDICT_NOISY] = "noisy",
-	};
-
-	return names[v];
-}

@@ -36,8 +36,6 @@ struct finding {
 /* At least one round, no base of 0. */
 struct finding judge_find(const struct judge *j, enum want want, double limit);
 
-const char *verdict_name(enum verdict v);
-
 /* The value in the middle, or at this share (0.99) of all; sorts them. */
 double median(double *v, size_t n);
 double share_of(double *v, size_t n, double share);

@@ -149,8 +149,8 @@ static int start_guest(struct scene *s)
 	return s->guest < 0 || guests_attach(&s->stage, 0, s->front) ? -1 : 0;
 }
 
-/* Times the work that neither of both can do without: the host's fsync and the guest's, the way of the
- * call and the way of the push. */
+/* Times what no push can do without: the host's fsync and the guest's, the way of the call
+ * and the way of the push. */
 static double time_floor(struct echo *e, struct floor_page *page)
 {
 	int64_t begun = bench_now();

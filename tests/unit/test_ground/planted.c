@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { MARK = 68, PAGE = 4096 }; /* where the mark is in the header */
+enum { PAGES = 28, MARK = 68, PAGE = 4096 }; /* where the header has two numbers */
 
 static void put_at(const char *path, off_t at, const void *data, size_t n)
 {
@@ -144,10 +144,9 @@ static void test_torn_frame(void **state)
 /* With page 1 as it is in `path` now. */
 static void make_journal(struct place *p, char *journal, size_t room, bool own)
 {
-	static const unsigned char head[28] = { 0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63,
-						0xd7, 0,    0,    0,    1,    0,    0,
-						0,    0,    0,    0,    0,    1,    0,
-						0,    2,    0,    0,    0,    0x10, 0 };
+	unsigned char head[28] = { 0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, 0, 0,
+				   0,    1,    0,    0,    0,    0,    0,    0,    0, 1,
+				   0,    0,    2,    0,    0,    0,    0x10, 0 };
 	unsigned char record[4 + PAGE + 4] = { 0, 0, 0, 1 };
 	struct store *s = open_it(p);
 
@@ -155,6 +154,7 @@ static void make_journal(struct place *p, char *journal, size_t room, bool own)
 	store_close(s);
 	copy_over(p->path, p->kept);
 	get_at(p->path, 0, record + 4, PAGE);
+	memcpy(head + 16, record + 4 + PAGES, 4); /* the file is cut to so many pages */
 	if (!own)
 		memcpy(record + 4 + MARK, "\x12\x34\x56\x78", 4);
 	snprintf(journal, room, "%s-journal", p->path);
@@ -164,10 +164,46 @@ static void make_journal(struct place *p, char *journal, size_t room, bool own)
 
 static void test_strange_journal(void **state)
 {
+	struct place *p = *state;
+	struct store *s = NULL;
+	struct fault f = { 0 };
 	char journal[160];
 
-	make_journal(*state, journal, sizeof(journal), false);
-	assert_left_alone(*state, "state.db-journal", journal);
+	make_journal(p, journal, sizeof(journal), false);
+	/* It may be one's own all the same: nothing is done to it before there is a copy. */
+	assert_int_equal(store_open(&s, p->dir, 0, NULL, &f), FAULT_IO);
+	assert_non_null(strstr(f.hint, ": copy both files; then, if a killed"));
+	assert_left_alone(p, "state.db-journal", journal);
+}
+
+/* A journal of this very file, as a person's `sqlite3` leaves it when it is killed, with
+ * page 1 first or behind another one: SQLite takes it, and removes it. */
+static void open_beside_own(struct place *p, bool later)
+{
+	unsigned char record[4 + PAGE + 4];
+	struct store *s;
+	char journal[160];
+
+	make_journal(p, journal, sizeof(journal), true);
+	if (later) {
+		get_at(journal, 512, record, sizeof(record));
+		put_at(journal, 512 + sizeof(record), record, sizeof(record));
+		put_at(journal, 512, "\0\0\0\2", 4);
+	}
+	s = open_it(p);
+	assert_int_equal(count(s), 3);
+	store_close(s);
+	assert_int_not_equal(access(journal, F_OK), 0);
+}
+
+static void test_own_journal(void **state)
+{
+	open_beside_own(*state, false);
+}
+
+static void test_own_journal_with_page_1_later(void **state)
+{
+	open_beside_own(*state, true);
 }
 
 /* A journal that has ended, as `journal_mode = PERSIST` leaves it. */
@@ -186,9 +222,14 @@ static void test_ended_journal(void **state)
 int run_planted_tests(void)
 {
 	const struct CMUnitTest tests[] = {
-		STORY(test_strange_log),         STORY(test_strange_log_without_page_1),
-		STORY(test_log_of_a_later_file), STORY(test_torn_frame),
-		STORY(test_strange_journal),     STORY(test_ended_journal),
+		STORY(test_strange_log),
+		STORY(test_strange_log_without_page_1),
+		STORY(test_log_of_a_later_file),
+		STORY(test_torn_frame),
+		STORY(test_strange_journal),
+		STORY(test_own_journal),
+		STORY(test_own_journal_with_page_1_later),
+		STORY(test_ended_journal),
 	};
 
 	return cmocka_run_group_tests_name("planted", tests, NULL, NULL);
