@@ -123,9 +123,9 @@ static int refuse_wal(struct fault *f, const char *dir)
 		  "was put there by hand, by git or by an archive",
 		  dir);
 	return fault_hint(
-		f, "nothing is damaged yet: if state.db is yours, move state.db-wal "
-		   "away; if it was replaced, put the former one back, or move it "
-		   "elsewhere and `cadre restore` it");
+		f, "nothing is damaged yet: copy both; was state.db changed with `sqlite3`, "
+		   "close that, or open it once with it; was it replaced, put it back, "
+		   "or `cadre restore`; else move state.db-wal away");
 }
 
 static int refuse_journal(struct fault *f, const char *dir)
@@ -402,6 +402,8 @@ int ground_kept(struct store *s, struct fault *f)
 	return say_lost(g, f);
 }
 
+/* Who came after -shm was removed has made another one, which says what was committed
+ * since: this process does not know it, and would cut it off with the WAL. */
 bool ground_owes(struct store *s)
 {
 	const struct ground *g = &s->ground;
@@ -411,7 +413,8 @@ bool ground_owes(struct store *s)
 	if (!s->db || !g->db)
 		return false;
 	if (look_at(g->wal_path, &st) == 0 &&
-	    (st.st_size == 0 || st.st_dev != g->dev || st.st_ino != g->wal))
+	    (st.st_size == 0 || st.st_dev != g->dev || st.st_ino != g->wal ||
+	     inode_at(g->shm_path, g->dev) != g->shm))
 		return false;
 	return !db_trouble(s, &size) && !header_trouble(s, size) &&
 	       !log_trouble(s, look_at_open_log);

@@ -453,6 +453,34 @@ static int complete(int dir, const char *secret, const char *name, struct fault 
 	return f->code;
 }
 
+/* Whoever has a database with a WAL open, with SQLite and without cadre, holds a lock on
+ * this byte of its -shm. */
+enum { SHM_OPEN_BYTE = 128 };
+
+static int refuse_stranger(int dir, struct fault *f)
+{
+	struct flock l = { .l_type = F_WRLCK,
+			   .l_whence = SEEK_SET,
+			   .l_start = SHM_OPEN_BYTE,
+			   .l_len = 1 };
+	int fd = openat(dir, "state.db-shm", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	char name[80] = "another process";
+	bool held;
+
+	if (fd < 0)
+		return 0;
+	held = fcntl(fd, F_GETLK, &l) == 0 && l.l_type != F_UNLCK;
+	close(fd);
+	if (!held)
+		return 0;
+	if (l.l_pid > 0)
+		turn_name_process(l.l_pid, name, sizeof(name));
+	fault_set(f, FAULT_UNAVAILABLE, "",
+		  "a backup is to replace the state, but a process has state.db open: %s",
+		  name);
+	return fault_hint(f, "end it, then repeat");
+}
+
 int restore_commit(const char *dir, const char *secret, char *aside, size_t room,
 		   struct fault *f)
 {
@@ -465,7 +493,8 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 	name_aside(fd, name);
 	snprintf(aside, room, "%s/%s/%s", dir, former, name);
 	if (complete(fd, secret, name, f) == 0 &&
-	    take_state(&turn, fd, "a backup is to replace the state", f) == 0) {
+	    take_state(&turn, fd, "a backup is to replace the state", f) == 0 &&
+	    refuse_stranger(fd, f) == 0) {
 		if (renameat(fd, staging, fd, ready) || fsync(fd))
 			failed(f, "name restore.ready");
 		else if (finish_alone(fd, f) == 0)

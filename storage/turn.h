@@ -68,6 +68,8 @@ void turn_ring(struct turn *t);
 /* Finds the process that holds a byte exclusively: false when none does, or none that
  * this process may see. */
 bool turn_holder(const struct turn *t, enum turn_byte byte, struct turn_holder *out);
+/* Names a process as in turn_holder. */
+void turn_name_process(long pid, char *out, size_t size);
 /* Names who else has the state open: whoever has state.lock open. */
 void turn_name_openers(const struct turn *t, char *out, size_t size);
 

@@ -52,9 +52,8 @@ static bool process_holds(const struct turn *t, const struct stat *want, long pi
 	return found;
 }
 
-/* A process by number and command line, such as `12 (cadre mcp)`, cut if long.  Where
- * its program is would take the room of what it does. */
-static void name_process(long pid, char *out, size_t size)
+/* Where its program is would take the room of what it does. */
+void turn_name_process(long pid, char *out, size_t size)
 {
 	char path[64], words[4096] = "", *slash;
 	int fd, n;
@@ -85,7 +84,7 @@ void turn_name_openers(const struct turn *t, char *out, size_t size)
 
 		if (pid <= 0 || !process_holds(t, &want, pid, -1))
 			continue;
-		name_process(pid, name, sizeof(name));
+		turn_name_process(pid, name, sizeof(name));
 		len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
 					name);
 	}
@@ -131,7 +130,7 @@ bool turn_holder(const struct turn *t, enum turn_byte byte, struct turn_holder *
 	if (d)
 		closedir(d);
 	if (pid > 0) {
-		name_process(pid, out->name, sizeof(out->name));
+		turn_name_process(pid, out->name, sizeof(out->name));
 		out->stopped = is_stopped(pid);
 	}
 	return pid > 0;

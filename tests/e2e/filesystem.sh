@@ -47,4 +47,15 @@ refuses init
 export CADRE_HOME="$TMPDIR/memory/state"
 cadre team create red >/dev/null || bad "a state in memory"
 cadre doctor | grep -q '^ok *file system .* on tmpfs' || bad "doctor in memory"
+
+# A file that may not grow is a fault, no signal, and loses nothing.
+cadre agent register a --team red >/dev/null
+cadre --team red --as a send a first >/dev/null
+words=$(head -c 100000 /dev/zero | tr '\0' x)
+(ulimit -f 64 && exec "$CADRE" --direct --team red --as a send a "$words") >"$TMPDIR/said" 2>&1
+status=$?
+case $status in [1-9]) ;; *) bad "a file that may not grow: status $status: $(cat "$TMPDIR/said")" ;; esac
+cadre --team red --as a send a last >/dev/null || bad "a send behind it"
+[ "$(cadre --team red --as a inbox peek --json | grep -o '"content":"[a-z]*"' | tr -d '\n')" = \
+	'"content":"first""content":"last"' ] || bad "not both: $(cadre --team red --as a inbox peek --json)"
 exit $failed

@@ -157,6 +157,33 @@ for how in rm mv rm-wal replace over anew; do
 	clients=
 done
 
+# --- -shm alone, under a host that writes nothing meanwhile --------------------------------
+
+# Who comes then makes another -shm.  The host knows nothing of what is committed under
+# that one, and may not cut it off with the WAL when it ends, asked to or by itself.
+for end in down itself; do
+	new_state "shm-$end"
+	"$CADRE" serve >/dev/null 2>&1 &
+	host=$! clients=$!
+	until_is 'host  *yes' cadre status
+	cadre --team t --as a send b first >/dev/null
+	rm "$CADRE_HOME/state.db-shm"
+	: >"$story/shm.out"
+	for i in 1 2 3 4 5; do
+		cadre --direct --team t --as a send b "m $i" >/dev/null 2>&1 && echo "told $i" >>"$story/shm.out"
+	done
+	[ -s "$story/shm.out" ] || bad "shm $end: nothing was sent beside the host"
+	if [ $end = down ]; then
+		cadre down >/dev/null 2>&1
+	else
+		cadre --team t --as a send b "m 6" >/dev/null 2>&1 && echo "told 6" >>"$story/shm.out"
+	fi
+	wait $host
+	clients=
+	kept "shm $end" "$story/shm.out" "$CADRE_HOME"
+	cadre --team t --as b inbox peek | grep -q first || bad "shm $end: what was there before is not"
+done
+
 # --- commands, one by one ------------------------------------------------------------------
 
 new_state d

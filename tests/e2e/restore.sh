@@ -90,6 +90,15 @@ kill $clients 2>/dev/null
 exec 3>&-
 wait $clients 2>/dev/null
 clients=
+sqlite3 "$CADRE_HOME/state.db" <"$story/in" >"$story/rows" &
+clients=$!
+exec 3>"$story/in"
+echo 'SELECT count(*) FROM message;' >&3
+until_is '[0-9]' cat "$story/rows"
+refused 'a process has state.db open: [0-9]* (sqlite3' cadre restore "$story/B.db"
+exec 3>&-
+wait $clients
+clients=
 [ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused restore leaves restore.tmp"
 
 # --- what it does ------------------------------------------------------------------------

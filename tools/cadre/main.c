@@ -1,6 +1,8 @@
 /*
  * main - the verbs of `cadre` that have code of their own.
  */
+#include <signal.h>
+
 #include "tools/cadre/cli.h"
 
 /* clang-format off */
@@ -33,5 +35,7 @@ const struct verb verb_table[] = {
 
 int main(int argc, char **argv)
 {
+	/* A file that may not grow (`ulimit -f`) is told like a disk that is full. */
+	signal(SIGXFSZ, SIG_IGN);
 	return cli_main(argc, argv);
 }
