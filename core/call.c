@@ -8,7 +8,6 @@
 #include "core/event.h"
 #include "core/room.h"
 #include "core/token.h"
-#include "core/vault.h"
 #include "core/who.h"
 
 void settings_init(struct settings *s)
@@ -241,7 +240,7 @@ int op_perform(struct call *call)
 	call->given = (struct given){ 0 };
 	if ((rc = call->op->run(call, call->in, call->out)) < 0)
 		return rc;
-	if (vault_plans(call))
+	if (call->plans)
 		return 0; /* its write is yet to come */
 	if ((rc = room_check(call)) < 0)
 		return rc;
@@ -289,9 +288,8 @@ int call_transact(struct call *call, bool write)
 
 int call_run(struct call *call)
 {
-	if (call->op->flags & OP_NEEDS_VAULT)
-		return vault_run(call);
-	return call_transact(call, call->op->flags & OP_WRITE);
+	return call->op->steps ? call->op->steps(call)
+			       : call_transact(call, call->op->flags & OP_WRITE);
 }
 
 void call_encode(struct call *call, struct text *out)

@@ -113,6 +113,8 @@ struct call {
 			      agent.heartbeat under call_renewer() */
 	struct given given; /* set by handlers that hand out or claim */
 	int64_t as_of; /* newest event seq the transaction saw */
+	bool plans; /* set by op->steps: this run of the handler only finds out what is to
+		       be done; nothing of it is kept */
 	struct vault_work *vault; /* of an operation on notes: see core/vault.h */
 };
 
@@ -129,8 +131,10 @@ struct identity call_renewer(const struct call *read);
  * handler.  Inside a transaction begun by the caller; 0 or a fault code. */
 int op_perform(struct call *call);
 
-/* The whole of a call in one transaction of its own: begin, op_perform,
- * commit.  One that works on notes takes several, and may take long. */
+/* The same in one transaction of its own: begin, op_perform, commit. */
+int call_transact(struct call *call, bool write);
+/* The whole of a call, by its op->steps or in one transaction.  One that works on notes
+ * takes several, and may take long. */
 int call_run(struct call *call);
 
 /* The answer as JSON text, `"replayed":true` included when it was. */

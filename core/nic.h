@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "call.h"
+#include "core/fault.h"
 
 enum { NIC_NAME = 16 /* an interface's name, with its end */ };
 

@@ -44,7 +44,6 @@ enum {
 	OP_DESTRUCTIVE = 4,
 	OP_NEEDS_HOST = 8,
 	OP_REQUEST = 16, /* request_id instead of idempotency_key */
-	OP_NEEDS_VAULT = 32, /* works on notes' files: see core/vault.h */
 };
 
 /* The least that may call; in order of power. */
@@ -106,6 +105,9 @@ struct op {
 	const enum fault_code *faults; /* ends with FAULT_NONE */
 	const int *events; /* event kinds, ends with 0 */
 	int (*run)(struct call *call, const void *in, void *out);
+	/* How such a call is carried through, where one transaction is not all of it;
+	 * NULL: by call_transact(). */
+	int (*steps)(struct call *call);
 	int index; /* its stable place in op_table[] */
 };
 

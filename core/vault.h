@@ -39,17 +39,8 @@ struct vault_work {
 	size_t n_done;
 };
 
-/* The whole of an operation on notes; call_run() gives it here. */
+/* The whole of an operation on notes: its op->steps. */
 int vault_run(struct call *call);
-
-/* Whether the handler runs as step 1 of a write: nothing is kept of it. */
-static inline bool vault_plans(const struct call *call)
-{
-	return call->vault && !call->vault->staged && (call->op->flags & OP_WRITE);
-}
-
-/* A call's handler in one transaction: all there is to other operations. */
-int call_transact(struct call *call, bool write);
 
 /* Makes what was decided and never made, and drops what was never decided,
  * where nobody is at it.  Reads from call->store, in no transaction. */

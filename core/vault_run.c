@@ -246,7 +246,9 @@ int vault_run(struct call *call)
 	int rc;
 
 	call->vault = &w;
+	call->plans = call->op->flags & OP_WRITE;
 	rc = call_transact(call, false);
+	call->plans = false;
 	if (rc >= 0 && !w.run) {
 		call->vault = NULL;
 		return 0; /* it has no need of files after all */

@@ -123,9 +123,10 @@ static int refuse_wal(struct fault *f, const char *dir)
 		  "was put there by hand, by git or by an archive",
 		  dir);
 	return fault_hint(
-		f, "nothing is damaged yet: copy both; was state.db changed with `sqlite3`, "
-		   "close that, or open it once with it; was it replaced, put it back, "
-		   "or `cadre restore`; else move state.db-wal away");
+		f,
+		"nothing is damaged yet: copy both; was state.db changed with `sqlite3`, "
+		"close that, or open it once with it; was it replaced, put it back, "
+		"or `cadre restore`; else move state.db-wal away");
 }
 
 static int refuse_journal(struct fault *f, const char *dir)

@@ -44,7 +44,7 @@ static void refuse(struct host *host, struct job *job)
 /* What works on files would hold up the threads that only ask the store. */
 static bool is_slow(const struct job *job)
 {
-	return job->call.op && (job->call.op->flags & OP_NEEDS_VAULT);
+	return job->call.op && job->call.op->steps;
 }
 
 /* To the store thread: the clock's own and then, unless these are held, the

@@ -73,13 +73,12 @@ static void put_op(FILE *out, const struct decl *d, size_t index)
 	put_string(out, d->summary);
 	fputs(",\n\t  .doc = ", out);
 	put_string(out, d->doc);
-	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s,\n\t  .who = WHO_",
+	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s,\n\t  .who = WHO_",
 		strcmp(d->mode, "write") == 0 ? " | OP_WRITE" : "",
 		d->idempotent ? " | OP_IDEMPOTENT" : "",
 		d->destructive ? " | OP_DESTRUCTIVE" : "",
 		d->needs_host ? " | OP_NEEDS_HOST" : "",
-		d->request ? " | OP_REQUEST" : "",
-		d->needs_vault ? " | OP_NEEDS_VAULT" : "");
+		d->request ? " | OP_REQUEST" : "");
 	put_upper(out, d->who);
 	fputs(", .rate = RATE_", out);
 	put_upper(out, d->rate ? d->rate : "default");
@@ -87,7 +86,10 @@ static void put_op(FILE *out, const struct decl *d, size_t index)
 		d->id);
 	put_doors(out, d);
 	put_faults(out, d);
-	fprintf(out, "\t  .run = run_%s,\n\t},\n", d->id);
+	fprintf(out, "\t  .run = run_%s,\n", d->id);
+	if (d->needs_vault)
+		fputs("\t  .steps = vault_run,\n", out);
+	fputs("\t},\n", out);
 }
 
 /* Hands the untyped structs to the typed handler. */
@@ -136,7 +138,8 @@ static void put_ops(FILE *out, struct arena *a, const struct schema *s)
 
 	for (size_t i = 0; i < n; i++)
 		put_thunk(out, ops[i]);
-	fputs("const struct op op_table[] = {\n", out);
+	fputs("int vault_run(struct call *call);\n\nconst struct op op_table[] = {\n",
+	      out);
 	for (size_t i = 0; i < n; i++)
 		put_op(out, ops[i], i);
 	put_table(out, "op", n);
