@@ -454,8 +454,10 @@ static int complete(int dir, const char *secret, const char *name, struct fault 
 }
 
 /* Whoever has a database with a WAL open, with SQLite and without cadre, holds a lock on
- * this byte of its -shm. */
+ * this byte of its -shm.  This process has no connection to the state that is replaced,
+ * so that it loses no lock when it closes the file. */
 enum { SHM_OPEN_BYTE = 128 };
+static const char shm_file[] = "state.db-shm";
 
 static int refuse_stranger(int dir, struct fault *f)
 {
@@ -463,7 +465,7 @@ static int refuse_stranger(int dir, struct fault *f)
 			   .l_whence = SEEK_SET,
 			   .l_start = SHM_OPEN_BYTE,
 			   .l_len = 1 };
-	int fd = openat(dir, "state.db-shm", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(dir, shm_file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	char name[80] = "another process";
 	bool held;
 
