@@ -13,7 +13,7 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 	int64_t since = in->has_gap_since ? in->gap_since : call->now - in->gap_ms;
 	int rc;
 
-	if (in->gap_ms <= 0)
+	if (!in->gap_ms)
 		return 0;
 	rc = sql_run(call, task_gap, .gap_ms = in->gap_ms, .gap_since = since);
 	if (rc >= 0)

@@ -341,15 +341,16 @@ ORDER BY e.seq LIMIT :limit;
 -- name: task_gap
 -- Nobody could renew while there was a gap: leases granted before it are longer by it.
 -- When it began is known to 5 s; what was granted in these is taken as before.
+-- A clock that was put back (gap_ms < 0) moves those that ended too: they stay ended.
 UPDATE task SET lease_until = lease_until + :gap_ms
 WHERE lease_until IS NOT NULL AND lease_until - lease_ms <= :gap_since + 5000
-	AND lease_until > :gap_since;
+	AND (lease_until > :gap_since OR :gap_ms < 0);
 
 -- name: delivery_gap
 UPDATE delivery SET due_at = due_at + :gap_ms
 WHERE due_at IS NOT NULL AND state < 3 AND state = 2
 	AND fetched_at <= :gap_since + 5000
-	AND due_at > :gap_since;
+	AND (due_at > :gap_since OR :gap_ms < 0);
 
 -- name: task_give_back
 -- The owner's generation is over: back to pending under a new epoch.

@@ -35,12 +35,22 @@ uint64_t home_random(void)
 	return n;
 }
 
-int64_t home_now(void)
+static int64_t ms_of(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
+	clock_gettime(clock, &ts);
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+int64_t home_now(void)
+{
+	return ms_of(CLOCK_REALTIME);
+}
+
+int64_t home_passed(void)
+{
+	return ms_of(CLOCK_BOOTTIME);
 }
 
 static int too_long(const char *path, struct fault *f)

@@ -75,5 +75,7 @@ pid_t home_holder(const struct home *h);
 /* A number of this process's or thread's randomness, from getrandom(). */
 uint64_t home_random(void);
 int64_t home_now(void); /* ms since the epoch */
+/* ms since the machine started, its sleep too: nobody sets it. */
+int64_t home_passed(void);
 
 #endif

@@ -1,6 +1,7 @@
 #include "core/host/reaper.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/host/running.h"
 #include "core/host/writer.h"
@@ -33,7 +34,7 @@ static void look_now(struct host *host);
 
 static void add_gap(struct reaper *r, int64_t since, int64_t ms)
 {
-	if (ms <= 0)
+	if (!ms)
 		return;
 	if (!r->gap_ms || since < r->gap_since)
 		r->gap_since = since;
@@ -54,8 +55,8 @@ static void on_ticked(struct job *job)
 		add_gap(r, in->gap_since, in->gap_ms); /* with the next one */
 		r->holding = false;
 	} else {
-		if (r->holding && job->first < r->held_at && !host->stopping)
-			look_now(host); /* this one began before time leapt */
+		if (r->stale && !host->stopping)
+			look_now(host);
 		else
 			r->holding = false;
 		if (out->more && !host->stopping)
@@ -72,13 +73,16 @@ static void tick(struct host *host)
 
 	in->gap_ms = r->gap_ms;
 	in->gap_since = r->gap_since;
-	in->has_gap_since = r->gap_ms > 0;
+	in->has_gap_since = r->gap_ms != 0;
 	if (r->gap_ms)
 		log_line(host->log, LOG_LEVEL_NOTE,
-			 "nobody could call for %lld s: leases are moved",
+			 r->gap_ms > 0
+				 ? "nobody could call for %lld s: leases are moved"
+				 : "the clock was put back: leases are moved by %lld s",
 			 (long long)r->gap_ms / 1000);
 	r->gap_ms = 0;
 	r->busy = true;
+	r->stale = false;
 	host_prepare(host, job);
 	r->noted_at = job->first;
 	host_ahead(host, job);
@@ -95,6 +99,7 @@ static void look_now(struct host *host)
 	job->done = on_looked;
 	job->owner = host;
 	host->reaper.busy = true;
+	host->reaper.stale = false;
 	host_ahead(host, job);
 }
 
@@ -126,20 +131,20 @@ static void on_looked(struct job *job)
 	if (due && !host->stopping) {
 		snprintf(host->incarnation, sizeof(host->incarnation), "%s",
 			 due->incarnation);
-		if (!r->began && due->alive_at)
+		if (!r->began && due->alive_at && due->alive_at < now)
 			add_gap(r, due->alive_at, now - due->alive_at);
 		r->began = true;
 		if (due->due ||
-		    (due->live && (r->gap_ms || now - due->alive_at > ALIVE_MS)))
+		    (due->live && (r->gap_ms || llabs(now - due->alive_at) > ALIVE_MS)))
 			tick(host);
-		else if (!due->live)
+		else if (!due->live && !r->stale)
 			r->gap_ms = 0;
 	}
 	job_free(job);
 	if (r->busy || !r->holding)
 		return;
-	if (due && !host->stopping && now < r->held_at)
-		look_now(host); /* so did this one */
+	if (due && r->stale && !host->stopping)
+		look_now(host);
 	else
 		r->holding = false;
 }
@@ -156,16 +161,25 @@ static void on_timer(uv_timer_t *timer)
 bool reaper_holds(struct host *host)
 {
 	struct reaper *r = &host->reaper;
-	int64_t now = home_now(), gap = r->ran_at ? now - r->ran_at : 0;
+	int64_t now = home_now(), passed = home_passed();
+	int64_t slept = r->ran_at ? passed - r->ran_passed : 0;
+	int64_t leapt = r->ran_at ? now - r->ran_at - slept : 0;
+	int64_t before = r->ran_at;
 
 	if (host->stopping)
 		return false;
 	r->ran_at = now;
-	if (gap > GAP_MS) {
-		add_gap(r, now - gap, gap);
+	r->ran_passed = passed;
+	if (slept <= GAP_MS)
+		slept = 0;
+	if (llabs(leapt) <= GAP_MS)
+		leapt = 0;
+	if (slept || leapt) {
+		add_gap(r, before, slept + leapt);
+		r->noted_at = 0; /* by a clock that is another one now */
 		r->holding = true;
-		r->held_at = now;
-		tethers_leap(host, gap);
+		r->stale = r->busy;
+		tethers_leap(host, slept + leapt);
 		if (!r->busy)
 			look_now(host);
 	}

@@ -5,8 +5,11 @@
  * of it, looking once a second and writing when something is due.
  *
  * After a gap in which nobody could call (the host was down or stood still, the
- * machine slept, its clock was put forward) leases are first moved by the gap:
- * calls that came meanwhile are held until that is done.  How exact that is:
+ * machine slept) leases are first moved by the gap: calls that came meanwhile are held
+ * until that is done.  A clock that is set moves them too, forward or back as it was
+ * set itself: what is left of a lease is time that passes, not what a clock says.
+ * Time that passed and the clock's leap are told apart by CLOCK_BOOTTIME, which
+ * counts sleep and which nobody sets.  How exact that is:
  *
  *   the host stood still   known from the loop, which runs once a second at least.
  *                          A lease is moved by the gap and at most a second more;
@@ -15,7 +18,10 @@
  *                          That is written before the first of the writes of a
  *                          second, so what they grant is moved, and every five
  *                          seconds while leases live: by the gap and at most six
- *                          seconds more.
+ *                          seconds more.  A clock that was put back meanwhile past
+ *                          that moment moves nothing.
+ *   its clock was set      known from the loop: by the leap.  Less than two seconds
+ *                          are not told from a clock that is kept right.
  *
  * So a lease is never shorter by a gap than granted, but for the two seconds.
  */
@@ -31,12 +37,13 @@ struct host;
 struct reaper {
 	uv_timer_t timer;
 	int64_t ran_at; /* wall clock when the loop ran last; 0: not yet */
+	int64_t ran_passed; /* home_passed() then */
 	int64_t noted_at; /* when it was last written that the host lives */
-	int64_t gap_ms, gap_since; /* not yet written down; 0: none */
+	int64_t gap_ms, gap_since; /* not yet written down; 0: none, < 0: put back */
 	bool busy;
 	bool began; /* what was before the start is known */
-	bool holding; /* calls, until a look from held_at on has been acted on */
-	int64_t held_at;
+	bool holding; /* calls, until a look from then on has been acted on */
+	bool stale; /* what is under way began before that */
 };
 
 void reaper_init(struct host *host);

@@ -1,0 +1,61 @@
+#!/bin/sh
+# clock - the machine's clock is set by a day while a host runs: what is left of a lease
+# is time that passes, so it neither ends by that nor lasts a day longer.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+host=
+trap '[ -z "$host" ] || kill "$host" 2>/dev/null' EXIT
+cat >"$TMPDIR/clock.c" <<'C'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t which, struct timespec *t)
+{
+	int rc = (int)syscall(SYS_clock_gettime, which, t);
+	const char *path = getenv("SET_CLOCK");
+	long by = 0;
+	FILE *f;
+
+	if (which != CLOCK_REALTIME || !path || !(f = fopen(path, "r")))
+		return rc;
+	if (fscanf(f, "%ld", &by) == 1)
+		t->tv_sec += by;
+	fclose(f);
+	return rc;
+}
+C
+cc -shared -fPIC -o "$TMPDIR/clock.so" "$TMPDIR/clock.c" || exit 1
+export SET_CLOCK="$TMPDIR/by"
+set_clock() { echo "$1" >"$SET_CLOCK.new" && mv "$SET_CLOCK.new" "$SET_CLOCK"; }
+set_clock 0
+
+cadre team create red --roles ann --roles bob >/dev/null
+cadre task create 'Long work' --team red >/dev/null
+ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+	LD_PRELOAD="$TMPDIR/clock.so" "$CADRE" serve >"$TMPDIR/serve" 2>&1 &
+host=$!
+hosted() { cadre status | grep -q '^host  *yes'; }
+until_done hosted || bad "no host: $(cat "$TMPDIR/serve")"
+cadre --team red --as ann claim --lease-seconds 600 >/dev/null || bad "no claim"
+lease() {
+	cadre --team red task show 001 --json | sed -n 's/.*"lease_until": *"\([^"]*\)".*/\1/p'
+}
+# left_is BY: of the lease, by a clock that is set by so many seconds, 10 minutes are left.
+left_is() {
+	until=$(date -d "$(lease)" +%s) || return 1
+	left=$((until - $(date +%s) - $1))
+	[ "$left" -gt 300 ] && [ "$left" -le 603 ]
+}
+for by in 86400 0 -86400 0; do
+	set_clock $by
+	until_done left_is $by || bad "set by $by: the lease ends $(lease)"
+	cadre --team red task show 001 | grep -q ann || bad "set by $by: ann has lost the task"
+	cadre --team red --as bob claim 001 >/dev/null 2>&1 && bad "set by $by: bob has it"
+done
+kill "$host"
+wait "$host" || bad "the host: $(cat "$TMPDIR/serve")"
+host=
+exit $failed
