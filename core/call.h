@@ -55,6 +55,9 @@ struct settings {
 	/* Looks at a person's folder before workspaces are made as copies of it; a fault is
 	 * at `where`.  NULL: nobody looks. */
 	int (*check_golden)(const char *path, const char *where, struct fault *f);
+	/* Looks for a host of the state folder `home` and tells its process, 0 where none
+	 * runs.  NULL: nobody looks. */
+	int64_t (*find_host)(const char *home);
 	const char *network_range; /* of the VMs; see core/nic.h */
 	const char *tag; /* last four hex digits of the state's id: what it gives
 			    the machine (bridge, taps, tables) ends in them */

@@ -218,6 +218,9 @@ int state_status(struct call *call, const struct state_status_in *in,
 					  .messages_waiting = waiting.n,
 					  .tasks_open = open_tasks,
 					  .guests = ready.n };
+	if (!call->host && call->settings->find_host)
+		out->silent = call->settings->find_host(call->settings->home);
+	out->has_silent = out->silent != 0;
 	if (store_is_held(call->store, 0, who, STOPPED_SIZE))
 		out->stopped = who;
 	return 0;

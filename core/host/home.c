@@ -404,6 +404,7 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;
 	h->settings.check_golden = golden_check;
+	h->settings.find_host = home_host_of;
 	return 0;
 }
 

@@ -71,6 +71,8 @@ bool home_follow(struct home *h);
 
 /* The process that holds the lock, seen to be the one that took it; else 0. */
 pid_t home_holder(const struct home *h);
+/* The same for settings.find_host. */
+int64_t home_host_of(const char *dir);
 
 /* A number of this process's or thread's randomness, from getrandom(). */
 uint64_t home_random(void);

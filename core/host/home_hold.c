@@ -120,10 +120,10 @@ int home_hold(struct home *h, struct fault *f)
 }
 
 /* Finds the host that holds the lock, and checks that the line in it is its own. */
-static bool find_holder(const struct home *h, struct holder *out)
+static bool find_holder(const char *lock, struct holder *out)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int fd = open(h->lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	bool held;
 
 	if (fd < 0)
@@ -138,7 +138,16 @@ pid_t home_holder(const struct home *h)
 {
 	struct holder holder;
 
-	return find_holder(h, &holder) ? holder.pid : 0;
+	return find_holder(h->lock, &holder) ? holder.pid : 0;
+}
+
+int64_t home_host_of(const char *dir)
+{
+	struct holder holder;
+	char lock[4200];
+
+	snprintf(lock, sizeof(lock), "%s/host.lock", dir);
+	return find_holder(lock, &holder) ? holder.pid : 0;
 }
 
 bool home_follow(struct home *h)
@@ -146,7 +155,7 @@ bool home_follow(struct home *h)
 	struct holder holder;
 	struct stat st;
 
-	if (!h->dir[0] || paths_env("CADRE_SOCKET") || !find_holder(h, &holder) ||
+	if (!h->dir[0] || paths_env("CADRE_SOCKET") || !find_holder(h->lock, &holder) ||
 	    !holder.socket[0] || strcmp(holder.socket, h->socket) == 0)
 		return false;
 	if (lstat(holder.socket, &st) || !S_ISSOCK(st.st_mode) ||

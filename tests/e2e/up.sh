@@ -81,6 +81,7 @@ grep -q "runs already" "$TMPDIR/serve" && bad "$story: it was taken for a host"
 story='a frozen host'
 frozen=$(holder)
 kill -STOP "$frozen"
+cadre status | grep -q "^silent  *$frozen" || bad "$story: status does not name it: $(cadre status)"
 cadre up --timeout 1 >"$TMPDIR/up" 2>&1
 [ $? = 7 ] || bad "$story: up does not time out: $(cat "$TMPDIR/up")"
 grep -q "kill -9 $frozen" "$TMPDIR/up" || bad "$story: no hint in $(cat "$TMPDIR/up")"
