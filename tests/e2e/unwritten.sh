@@ -56,6 +56,17 @@ print(a["job_id"])
 PY
 cadre --json workspace poll red/a "$(cat "$TMPDIR/job")" 2>/dev/null | grep -q '"exit_code":0' || bad "its job"
 
+# Without --json the rest is fetched from that job, each stream up to the limit.
+both="head -c 1900000 /dev/zero | tr '\\0' a; head -c 900000 /dev/zero | tr '\\0' '\\001' >&2"
+cadre exec red/a --max-output-bytes 800000 -- "$both" >"$TMPDIR/out" 2>"$TMPDIR/err" || bad "exec up to a limit"
+[ "$(tr -dc a <"$TMPDIR/out" | wc -c)" = 800000 ] || bad "stdout: $(wc -c <"$TMPDIR/out") bytes of 800000"
+[ "$(tr -dc '\001' <"$TMPDIR/err" | wc -c)" = 800000 ] || bad "stderr is not cut at 800000"
+grep -aq 'stdout was cut: 800000 of 1900000' "$TMPDIR/err" || bad "the cut of stdout is not said"
+grep -aq 'stderr was cut: 800000 of 900000' "$TMPDIR/err" || bad "the cut of stderr is not said"
+cadre exec red/a -- "echo short; head -c 1500000 /dev/zero | tr '\\0' '\\001' >&2" >"$TMPDIR/out" 2>"$TMPDIR/err"
+[ "$(cat "$TMPDIR/out")" = short ] || bad "a short stream is lost beside a long one"
+[ "$(wc -c <"$TMPDIR/err")" = 1500000 ] || bad "the long one is not whole"
+
 # --- control characters: six times as long in JSON ----------------------------------------------
 
 url=$(cadre agent whois a --json | sed -n 's/.*"http":"\([^"]*\)".*/\1/p')

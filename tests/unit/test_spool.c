@@ -18,7 +18,7 @@
 enum { SQLITE_FULL_CODE = 13, SQLITE_IOERR_CODE = 10 };
 
 struct fixture {
-	char dir[64];
+	char top[32], dir[64]; /* a spool keeps something beside its folder, too */
 	struct spool *spool;
 	struct arena arena;
 	struct fault f;
@@ -51,8 +51,10 @@ static int setup(void **state)
 {
 	struct fixture *x = calloc(1, sizeof(*x));
 
-	snprintf(x->dir, sizeof(x->dir), "/tmp/cadre-spool-XXXXXX");
-	assert_non_null(mkdtemp(x->dir));
+	snprintf(x->top, sizeof(x->top), "/tmp/cadre-spool-XXXXXX");
+	assert_non_null(mkdtemp(x->top));
+	snprintf(x->dir, sizeof(x->dir), "%s/spool", x->top);
+	assert_int_equal(mkdir(x->dir, 0700), 0);
 	reopen(x, "one", 1000);
 	*state = x;
 	return x->spool ? 0 : -1;
@@ -65,7 +67,7 @@ static int teardown(void **state)
 
 	spool_close(x->spool);
 	arena_release(&x->arena);
-	rc = nftw(x->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	rc = nftw(x->top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	free(x);
 	return rc;
 }

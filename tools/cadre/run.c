@@ -192,16 +192,20 @@ struct output {
 	int64_t at, end; /* bytes that are printed, and that came */
 };
 
-/* What a part has of a stream, up to its end. */
+/* What a part has of a stream, up to its end: whole characters. */
 static void print_stream(struct output *s, const json_t *part)
 {
 	json_t *text = json_object_get(part, s->name);
+	const char *data = json_string_value(text);
 	size_t n = json_string_length(text);
 
-	if ((int64_t)n > s->end - s->at)
+	if ((int64_t)n > s->end - s->at) {
 		n = (size_t)(s->end - s->at);
+		while (n > 0 && ((unsigned char)data[n] & 0xc0) == 0x80)
+			n--;
+	}
 	if (n)
-		fwrite(json_string_value(text), 1, n, s->to);
+		fwrite(data, 1, n, s->to);
 	fflush(s->to);
 	s->at += (int64_t)n;
 }
@@ -235,8 +239,24 @@ static json_t *poll_rest(struct cli *cli, const json_t *args, const json_t *answ
 	return part;
 }
 
+/* Where a stream ends of which the rest is to be fetched: the caller's limit holds for
+ * all of it, not for the first part alone.  Without a size nothing of it was cut. */
+static int64_t stream_end(const struct op *op, const json_t *args, const json_t *answer,
+			  const struct output *s)
+{
+	const json_t *size = json_object_get(answer, s->size),
+		     *limit = json_object_get(args, "max_output_bytes");
+	int64_t most = limit ? json_integer_value(limit)
+			     : field_find(op->in, "max_output_bytes")->def_int;
+
+	if (!size)
+		return (int64_t)json_string_length(json_object_get(answer, s->name));
+	return json_integer_value(size) < most ? json_integer_value(size) : most;
+}
+
 /* A command that ran elsewhere looks as if it had run here. */
-static int print_run(struct cli *cli, const json_t *args, const json_t *answer)
+static int print_run(struct cli *cli, const struct op *op, const json_t *args,
+		     const json_t *answer)
 {
 	struct output streams[] = {
 		{ "stdout", "stdout_size", "stdout_offset", stdout, 0, INT64_MAX },
@@ -249,8 +269,7 @@ static int print_run(struct cli *cli, const json_t *args, const json_t *answer)
 	json_t *part = json_deep_copy(answer);
 
 	for (int i = 0; i < 2 && cut; i++)
-		streams[i].end =
-			json_integer_value(json_object_get(answer, streams[i].size));
+		streams[i].end = stream_end(op, args, answer, &streams[i]);
 	do {
 		print_stream(&streams[0], part);
 		print_stream(&streams[1], part);
@@ -299,7 +318,7 @@ static int finish(struct cli *cli, const struct op *op, json_t *args,
 	if (cli->json)
 		print_json(answer);
 	else if (!strcmp(op->name, "workspace.exec"))
-		return print_run(cli, args, answer);
+		return print_run(cli, op, args, answer);
 	else if (bytes_are_given(op))
 		return bytes_print(cli, op, args, answer);
 	else if (!strcmp(op->name, "vault.read"))
