@@ -67,7 +67,7 @@ link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
 
 MAIN = tools/cadre/main.c
 SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.c), \
-	$(wildcard core/*.c core/wire/*.c core/link/*.c core/http/*.c core/host/*.c core/machine/*.c storage/*.c \
+	$(wildcard core/*.c core/*/*.c core/*/*/*.c storage/*.c storage/*/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
@@ -117,7 +117,7 @@ build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
 build/sql.gen.h build/sql.gen.c: build/sql.stamp ; @:
 
 GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^)
-GEN_USES = core/arena.c core/arena.h $(wildcard tools/build/*.h)
+GEN_USES = core/base/arena.c core/base/arena.h $(wildcard tools/build/*.h)
 build/opgen: $(OPGEN) $(GEN_USES)
 	@mkdir -p $(@D)
 	$(call SAY,HOST,$@) $(GEN_CC)

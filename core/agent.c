@@ -3,13 +3,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/door.h"
+#include "core/access/door.h"
 #include "core/id.h"
 #include "core/inbox.h"
 #include "core/room.h"
 #include "core/task.h"
-#include "core/token.h"
-#include "core/who.h"
+#include "core/access/token.h"
+#include "core/access/who.h"
 
 enum { NAME_BYTES = 64 };
 

@@ -1,8 +1,8 @@
 /*
  * agent - the members of a team, their cards and generations.
  */
-#ifndef AGENT_H
-#define AGENT_H
+#ifndef CORE_AGENT_H
+#define CORE_AGENT_H
 
 #include "core/event.h"
 

@@ -1,8 +1,8 @@
 /*
  * assignment - commands for an agent's daemon, and their results.
  */
-#ifndef ASSIGNMENT_H
-#define ASSIGNMENT_H
+#ifndef CORE_ASSIGNMENT_H
+#define CORE_ASSIGNMENT_H
 
 #include "core/message.h"
 

@@ -9,8 +9,8 @@
  * A handler may be run again until COMMIT: it has no effect outside the
  * database and the arena, which is reset in between.
  */
-#ifndef CALL_H
-#define CALL_H
+#ifndef CORE_CALL_H
+#define CORE_CALL_H
 
 #include "ops.gen.h"
 #include "storage/store.h"
@@ -58,7 +58,7 @@ struct settings {
 	/* Looks for a host of the state folder `home` and tells its process, 0 where none
 	 * runs.  NULL: nobody looks. */
 	int64_t (*find_host)(const char *home);
-	const char *network_range; /* of the VMs; see core/nic.h */
+	const char *network_range; /* of the VMs; see core/base/nic.h */
 	const char *tag; /* last four hex digits of the state's id: what it gives
 			    the machine (bridge, taps, tables) ends in them */
 	uint8_t secret[32]; /* of the state: tokens are derived from it */
@@ -68,7 +68,7 @@ struct settings {
 void settings_init(struct settings *s);
 
 /* Messages and claims that an answer gave, taken back when it reaches nobody: see
- * undo.c. */
+ * answer.c. */
 struct given {
 	int64_t agent; /* 0: nothing */
 	int64_t request; /* name of a hand-out; 0: none */
@@ -118,7 +118,7 @@ struct call {
 	int64_t as_of; /* newest event seq the transaction saw */
 	bool plans; /* set by op->steps: this run of the handler only finds out what is to
 		       be done; nothing of it is kept */
-	struct vault_work *vault; /* of an operation on notes: see core/vault.h */
+	struct vault_work *vault; /* of an operation on notes: see core/vault/vault.h */
 };
 
 /* Makes `call` ready: finds op's in/out memory, decodes `args` (borrowed until

@@ -1,7 +1,7 @@
 /*
  * clock - what time does by itself: leases end, lives end, gaps move them.
  */
-#include "core/daemon.h"
+#include "core/agent_daemon.h"
 #include "core/inbox.h"
 #include "core/task.h"
 

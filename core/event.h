@@ -1,8 +1,8 @@
 /*
  * event - the log of who did what, and what handlers share around it.
  */
-#ifndef EVENT_H
-#define EVENT_H
+#ifndef CORE_EVENT_H
+#define CORE_EVENT_H
 
 #include "core/call.h"
 #include "ops.gen.h"

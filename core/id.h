@@ -9,8 +9,8 @@
  *   a = id_a, b = 0x8000 | noun << 10 | id_b,
  *   n = ((row + t * 2442737) mod 2^48) xor id_c
  */
-#ifndef ID_H
-#define ID_H
+#ifndef CORE_ID_H
+#define CORE_ID_H
 
 #include "core/call.h"
 

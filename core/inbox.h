@@ -1,8 +1,8 @@
 /*
  * inbox - handing messages out under leases, and taking them back.
  */
-#ifndef INBOX_H
-#define INBOX_H
+#ifndef CORE_INBOX_H
+#define CORE_INBOX_H
 
 #include "core/message.h"
 

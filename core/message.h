@@ -1,11 +1,11 @@
 /*
  * message - sending, and what sending shares with the other nouns.
  */
-#ifndef MESSAGE_H
-#define MESSAGE_H
+#ifndef CORE_MESSAGE_H
+#define CORE_MESSAGE_H
 
 #include "core/event.h"
-#include "core/who.h"
+#include "core/access/who.h"
 
 /* A message about to be stored; texts are borrowed. */
 struct draft {

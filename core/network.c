@@ -4,9 +4,9 @@
 
 #include "core/event.h"
 #include "core/id.h"
-#include "core/nic.h"
+#include "core/base/nic.h"
 #include "core/team.h"
-#include "core/who.h"
+#include "core/access/who.h"
 #include "core/workspace.h"
 
 int network_take(struct call *call, int64_t workspace)

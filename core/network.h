@@ -1,12 +1,12 @@
 /*
  * network - what VMs may reach, as rows; the host makes it true.
  *
- * A workspace with a network of its own has a slot in the range (core/nic.h).
+ * A workspace with a network of its own has a slot in the range (core/base/nic.h).
  * What it is allowed is the least of what its team, the teams above and its
  * own row say.
  */
-#ifndef NETWORK_H
-#define NETWORK_H
+#ifndef CORE_NETWORK_H
+#define CORE_NETWORK_H
 
 #include "core/call.h"
 

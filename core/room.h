@@ -7,8 +7,8 @@
  * large by itself the first part, with its size, and the rest by range.  Whoever
  * calls without a host gets the same.
  */
-#ifndef ROOM_H
-#define ROOM_H
+#ifndef CORE_ROOM_H
+#define CORE_ROOM_H
 
 #include "core/call.h"
 

@@ -6,7 +6,7 @@
 #include "core/id.h"
 #include "core/room.h"
 #include "core/team.h"
-#include "core/who.h"
+#include "core/access/who.h"
 
 /* --- finding ------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /*
  * snapshot - what workspaces held, as rows; the host keeps the bytes.
  */
-#ifndef SNAPSHOT_H
-#define SNAPSHOT_H
+#ifndef CORE_SNAPSHOT_H
+#define CORE_SNAPSHOT_H
 
 #include "core/workspace.h"
 

@@ -10,7 +10,7 @@
 #include "core/id.h"
 #include "core/room.h"
 #include "core/task.h"
-#include "core/version.h"
+#include "core/base/version.h"
 
 /* --- events ---------------------------------------------------------------------------- */
 

@@ -4,12 +4,12 @@
  * A claim is a lease under an epoch.  Who wins is decided in storage/task.sql;
  * what is here explains why somebody did not, and tells the others.
  */
-#ifndef TASK_H
-#define TASK_H
+#ifndef CORE_TASK_H
+#define CORE_TASK_H
 
 #include "core/event.h"
 #include "core/team.h"
-#include "core/who.h"
+#include "core/access/who.h"
 
 /* The task `id` of the call's team, as a row with its lapsed lease written down:
  * 0 or a fault at /task. */

@@ -1,8 +1,8 @@
 /*
  * team - a named group with a state that is computed from its rows.
  */
-#ifndef TEAM_H
-#define TEAM_H
+#ifndef CORE_TEAM_H
+#define CORE_TEAM_H
 
 #include "core/event.h"
 

@@ -1,8 +1,8 @@
 /*
  * workspace - where agents work, as rows; the host makes them true.
  */
-#ifndef WORKSPACE_H
-#define WORKSPACE_H
+#ifndef CORE_WORKSPACE_H
+#define CORE_WORKSPACE_H
 
 #include "core/event.h"
 

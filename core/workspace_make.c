@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "core/link_address.h"
+#include "core/base/link_address.h"
 #include "core/network.h"
 #include "core/snapshot.h"
 #include "core/team.h"
-#include "core/who.h"
+#include "core/access/who.h"
 #include "core/workspace.h"
 
 enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };

@@ -5,8 +5,8 @@
  * guest's own; answers come back there.  Who asks is known to the host by the
  * line.
  */
-#ifndef ASK_H
-#define ASK_H
+#ifndef GUEST_ASK_H
+#define GUEST_ASK_H
 
 #include "guest/peer.h"
 

@@ -17,8 +17,8 @@
  *	cadre.restores=N      how often the disk was put back to a snapshot
  *	cadre.probe           say BOOT_ALIVE on the console and power off
  */
-#ifndef BOOT_H
-#define BOOT_H
+#ifndef GUEST_BOOT_H
+#define GUEST_BOOT_H
 
 #define BOOT_ALIVE "cadre: alive"
 

@@ -4,8 +4,8 @@
  * The host keeps what such an answer gave until it hears Arrived or Cancel under the
  * guest's own id of the request; a caller at the door says it under its own.
  */
-#ifndef CONFIRM_H
-#define CONFIRM_H
+#ifndef GUEST_CONFIRM_H
+#define GUEST_CONFIRM_H
 
 #include "guest/ask.h"
 

@@ -5,8 +5,8 @@
  * what a host's own socket does: Hello, Call and the older messages.  The host
  * is asked for them: see ask.h.
  */
-#ifndef DOOR_H
-#define DOOR_H
+#ifndef GUEST_DOOR_H
+#define GUEST_DOOR_H
 
 #include "guest/peer.h"
 

@@ -2,8 +2,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/op.h"
-#include "guest/inner.h"
+#include "core/op/op.h"
+#include "guest/inside.h"
 
 struct env {
 	char **items;

@@ -2,15 +2,15 @@
  * guest - the program inside a workspace.
  *
  * It listens on two ports, control (5000) and relay (5001), at an address of
- * core/link_address.h, runs commands and assignments, and keeps what must not
+ * core/base/link_address.h, runs commands and assignments, and keeps what must not
  * be lost in its spool.  It outlives the host that started it and waits to be
  * dialled again.  The files, in the order to read them: guest.c (start and
  * end), peer.c (sockets and frames), serve.c (which message goes where),
  * proc.c (a process group), exec.c, file.c, daemon.c, door.c (what asks the host),
  * http.c (what teammates ask).
  */
-#ifndef GUEST_H
-#define GUEST_H
+#ifndef GUEST_GUEST_H
+#define GUEST_GUEST_H
 
 #include <stdbool.h>
 

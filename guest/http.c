@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/token.h"
-#include "guest/front.h"
+#include "core/access/token.h"
+#include "guest/http_inside.h"
 #include "ops.gen.h"
 
 enum {

@@ -23,12 +23,12 @@
  * here by its own name.
  *
  * Faults are {"error":{code,place,message,hint}}: 401 without a good token, else as
- * core/fault.h has it.
+ * core/base/fault.h has it.
  */
 #ifndef GUEST_HTTP_H
 #define GUEST_HTTP_H
 
-#include "guest/inner.h"
+#include "guest/inside.h"
 
 /* Listens at `address`, A.B.C.D:PORT or [IPv6]:PORT; port 0 for any. */
 int front_open(struct guest *g, const char *address, struct fault *f);

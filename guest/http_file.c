@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "guest/front.h"
+#include "guest/http_inside.h"
 #include "guest/target.h"
 
 enum { FLUSH_STEP = 8 << 20 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest/front.h"
+#include "guest/http_inside.h"
 
 enum {
 	BODY_MOST = 2 << 20, /* of JSON; a message of 256 KiB escaped is in it */

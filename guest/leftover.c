@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guest/inner.h"
+#include "guest/inside.h"
 
 static char *read_environment(const char *pid, size_t *len)
 {

@@ -4,12 +4,12 @@
  * Done by system calls: a root file system need not have `ip` or `hostname`.
  * Faults: FAULT_INVALID for what is no name or address, FAULT_IO for the rest.
  */
-#ifndef MACHINE_H
-#define MACHINE_H
+#ifndef GUEST_MACHINE_H
+#define GUEST_MACHINE_H
 
 #include <stddef.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 /* 1 to 63 of a-z A-Z 0-9 -, not first or last; also into /etc/hostname and
  * /etc/hosts. */

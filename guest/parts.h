@@ -1,13 +1,13 @@
 /*
  * parts - a command's two streams, of which a frame takes what fits.
  */
-#ifndef PARTS_H
-#define PARTS_H
+#ifndef GUEST_PARTS_H
+#define GUEST_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "guest/printed.h"
 
 struct parts {

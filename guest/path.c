@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guest/inner.h"
+#include "guest/inside.h"
 
 int guest_path_fault(int error, const char *where, const char *path, struct fault *f)
 {

@@ -6,11 +6,11 @@
  * its answers is not read from.  A request is its peer's until it is
  * answered; when the peer goes away before, `gone` is called instead.
  */
-#ifndef PEER_H
-#define PEER_H
+#ifndef GUEST_PEER_H
+#define GUEST_PEER_H
 
 #include "core/wire/wire.h"
-#include "guest/inner.h"
+#include "guest/inside.h"
 
 struct peer {
 	struct guest *guest;

@@ -6,13 +6,13 @@
  * marker stands.  A long one lies in an unlinked file, so that many finished
  * commands cost no memory.
  */
-#ifndef PRINTED_H
-#define PRINTED_H
+#ifndef GUEST_PRINTED_H
+#define GUEST_PRINTED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 
 enum { PRINTED_MAX = 2 << 20 };
 

@@ -13,15 +13,15 @@
  * `done` is called once, from the loop, when it is over; its owner then calls
  * proc_free().
  */
-#ifndef PROC_H
-#define PROC_H
+#ifndef GUEST_PROC_H
+#define GUEST_PROC_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <uv.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "guest/printed.h"
 
 struct proc_stream {

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/token.h"
+#include "core/access/token.h"
 #include "guest/ask.h"
 #include "guest/door.h"
 #include "guest/http.h"

@@ -5,8 +5,8 @@
  * code with `f` filled, and is answered for.  One that needs time returns 0,
  * answers later and has set q->gone.
  */
-#ifndef SERVE_H
-#define SERVE_H
+#ifndef GUEST_SERVE_H
+#define GUEST_SERVE_H
 
 #include "guest/peer.h"
 #include "ops.gen.h"

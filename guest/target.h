@@ -6,8 +6,8 @@
  * one.  Where the file system has no such files it has a name beside it, `.cadre-…`.
  * No symlink is followed.
  */
-#ifndef TARGET_H
-#define TARGET_H
+#ifndef GUEST_TARGET_H
+#define GUEST_TARGET_H
 
 #include <sys/stat.h>
 

@@ -1,8 +1,8 @@
 /*
  * upload - a file that comes in parts, in any order, and is there when all are.
  */
-#ifndef UPLOAD_H
-#define UPLOAD_H
+#ifndef GUEST_UPLOAD_H
+#define GUEST_UPLOAD_H
 
 #include "guest/peer.h"
 

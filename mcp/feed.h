@@ -5,8 +5,8 @@
  * A feed opens by asking where the log ends.  Then one call after another waits
  * for what comes and gives it to the watches.
  */
-#ifndef FEED_H
-#define FEED_H
+#ifndef MCP_FEED_H
+#define MCP_FEED_H
 
 #include "mcp/peer.h"
 

@@ -16,10 +16,10 @@
  * To read: peer.h (a request's life), mcp.c (the methods), legacy.c and
  * modern.c (what differs), then one file per kind of thing that is offered.
  */
-#ifndef MCP_H
-#define MCP_H
+#ifndef MCP_MCP_H
+#define MCP_MCP_H
 
-#include "core/host/home.h"
+#include "core/home/home.h"
 
 struct mcp;
 

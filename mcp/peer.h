@@ -7,10 +7,10 @@
  * answers.  Answers are written as JSON text between answer_begin() and
  * answer_end(); results of operations are put in as they come.
  */
-#ifndef PEER_H
-#define PEER_H
+#ifndef MCP_PEER_H
+#define MCP_PEER_H
 
-#include "core/host/client.h"
+#include "core/client/client.h"
 #include "mcp/mcp.h"
 #include "mcp/rpc.h"
 

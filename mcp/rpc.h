@@ -6,10 +6,10 @@
  * costs no memory and the next line is read as usual.  An id is a text or an
  * integer; it goes back as it came, type included, so it is kept as JSON text.
  */
-#ifndef RPC_H
-#define RPC_H
+#ifndef MCP_RPC_H
+#define MCP_RPC_H
 
-#include "core/op.h"
+#include "core/op/op.h"
 
 enum rpc_code {
 	RPC_PARSE = -32700,

@@ -2,13 +2,13 @@
  * uri - names of what can be read: cadre://team/{name}, cadre://board/{team},
  * cadre://inbox/{team}/{agent}, cadre://task/{team}/{id}.
  */
-#ifndef URI_H
-#define URI_H
+#ifndef MCP_URI_H
+#define MCP_URI_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/op.h"
+#include "core/op/op.h"
 
 enum uri_kind { URI_TEAM, URI_INBOX, URI_BOARD, URI_TASK, URI_KINDS };
 

@@ -1,7 +1,7 @@
 /* Copies of a state that can be trusted, and whether it can be itself. */
 #include "storage/durable.h"
 #include "storage/inside.h"
-#include "storage/search.h"
+#include "storage/search/search.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
  * defend - takes from a connection what a file of somebody else's could use
  * against it: triggers, unsafe functions in views and indexes, a written schema.
  */
-#ifndef DEFEND_H
-#define DEFEND_H
+#ifndef STORAGE_DEFEND_H
+#define STORAGE_DEFEND_H
 
 #include <sqlite3.h>
 #include <stddef.h>

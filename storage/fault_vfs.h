@@ -9,8 +9,8 @@
  * half, a failing read has filled its first half, a failing sync has not
  * synced.  Locks and shared memory are passed through.
  */
-#ifndef FAULT_VFS_H
-#define FAULT_VFS_H
+#ifndef STORAGE_FAULT_VFS_H
+#define STORAGE_FAULT_VFS_H
 
 #include <stdatomic.h>
 

@@ -16,13 +16,13 @@
  * The formats of the WAL and of its index in shared memory are those of
  * "WAL-mode File Format" in SQLite's documentation.
  */
-#ifndef GENERATION_H
-#define GENERATION_H
+#ifndef STORAGE_GENERATION_H
+#define STORAGE_GENERATION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 struct store;
 

@@ -16,14 +16,14 @@
  * Headers are read through SQLite's own descriptor, since opening and closing
  * state.db by hand would drop the locks of the process.
  */
-#ifndef GROUND_H
-#define GROUND_H
+#ifndef STORAGE_GROUND_H
+#define STORAGE_GROUND_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "storage/generation.h"
 
 struct store;

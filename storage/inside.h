@@ -5,8 +5,8 @@
  * brings a file to the present version, schema_check.c refuses what is not ours in
  * it, backup.c copies and checks it.
  */
-#ifndef INSIDE_H
-#define INSIDE_H
+#ifndef STORAGE_INSIDE_H
+#define STORAGE_INSIDE_H
 
 #include <sqlite3.h>
 
@@ -49,7 +49,7 @@ struct store {
 	long fail_after;
 	int fail_with;
 	struct kept kept; /* while writing */
-	struct search *search; /* opened on first use: storage/search.h */
+	struct search *search; /* opened on first use: storage/search/search.h */
 	sqlite3_stmt *own[OWN_COUNT];
 	struct prepared stmts[SQL_COUNT];
 };

@@ -6,8 +6,8 @@
  * switched the mode by hand, is there such a journal.  Any other one was put there, as by
  * a checkout of a strange branch or by an archive.
  */
-#ifndef JOURNAL_H
-#define JOURNAL_H
+#ifndef STORAGE_JOURNAL_H
+#define STORAGE_JOURNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,8 +12,8 @@
  * A hash leads to two places, so that two rows with the same one do not push each
  * other out call after call; of three the oldest is dropped.
  */
-#ifndef KEPT_H
-#define KEPT_H
+#ifndef STORAGE_KEPT_H
+#define STORAGE_KEPT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * passing - a file of a VFS that stands before a file of the VFS below, and the
  * methods that only pass on.
  */
-#ifndef PASSING_H
-#define PASSING_H
+#ifndef STORAGE_PASSING_H
+#define STORAGE_PASSING_H
 
 #include <sqlite3.h>
 

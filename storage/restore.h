@@ -11,14 +11,14 @@
  * While replaced/ is there, folders of workspaces that the state does not know are
  * not cleared away: the former state does.
  */
-#ifndef RESTORE_H
-#define RESTORE_H
+#ifndef STORAGE_RESTORE_H
+#define STORAGE_RESTORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 /* Whether `file` is a sound database of cadre's, of a version that this program knows;
  * what it holds is not changed. */

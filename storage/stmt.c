@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/op.h"
+#include "core/op/op.h"
 
 int store_injected(struct store *s)
 {

@@ -3,8 +3,8 @@
  *
  * build/sql.gen.c defines them; storage/ alone reads them.
  */
-#ifndef STMT_H
-#define STMT_H
+#ifndef STORAGE_STMT_H
+#define STORAGE_STMT_H
 
 #include <stdbool.h>
 #include <stddef.h>

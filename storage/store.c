@@ -5,7 +5,7 @@
 #include "storage/generation.h"
 #include "storage/inside.h"
 #include "storage/restore.h"
-#include "storage/search.h"
+#include "storage/search/search.h"
 #include "storage/wal_vfs.h"
 
 #include <assert.h>

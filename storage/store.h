@@ -10,15 +10,15 @@
  * Writers of all processes take turns on state.lock, so none of them ever
  * waits on SQLite's own polling.
  */
-#ifndef STORE_H
-#define STORE_H
+#ifndef STORAGE_STORE_H
+#define STORAGE_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/arena.h"
-#include "core/fault.h"
+#include "core/base/arena.h"
+#include "core/base/fault.h"
 
 struct blob {
 	const void *data;

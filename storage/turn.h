@@ -10,14 +10,14 @@
  * `bell` is a one-byte file beside it, written after each commit; who follows
  * the event log watches it.
  */
-#ifndef TURN_H
-#define TURN_H
+#ifndef STORAGE_TURN_H
+#define STORAGE_TURN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 /* Bytes of state.lock; 8 and above are free for others (the host). */
 enum turn_byte {

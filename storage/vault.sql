@@ -1,4 +1,4 @@
--- Changes of the vault's files: see core/vault.h.
+-- Changes of the vault's files: see core/vault/vault.h.
 
 -- name: vault_move_add
 -- A write that is decided here and made behind the COMMIT.

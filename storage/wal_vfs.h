@@ -12,8 +12,8 @@
  * turn readers away while the shared memory is made anew.  Other files are the VFS's
  * below.
  */
-#ifndef WAL_VFS_H
-#define WAL_VFS_H
+#ifndef STORAGE_WAL_VFS_H
+#define STORAGE_WAL_VFS_H
 
 /* The name of such a VFS over `below` (NULL: the default one), registered on
  * first use; NULL where that is not possible. */

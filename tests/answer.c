@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "core/host/collect.h"
-#include "core/host/push.h"
+#include "core/host/guests/collect.h"
+#include "core/host/guests/push.h"
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 #include "tests/lib/child.h"

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "core/host/home.h"
+#include "core/home/home.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 #include "tests/lib/raw.h"

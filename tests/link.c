@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "core/link_address.h"
+#include "core/base/link_address.h"
 #include "core/wire/base64.h"
 #include "core/wire/mark.h"
 #include "tests/lib/child.h"

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/host/mirror.h"
+#include "core/mirror/mirror.h"
 #include "tests/lib/folder.h"
 
 enum { TASKS = 60, FIRST_KILLS = 40 };

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/host/home.h"
+#include "core/home/home.h"
 #include "tests/crash/crash.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"

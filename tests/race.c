@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "core/host/home.h"
+#include "core/home/home.h"
 #include "tests/lib/child.h"
 #include "tests/lib/dice.h"
 #include "tests/lib/place.h"

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/host/home.h"
+#include "core/home/home.h"
 #include "tests/lib/child.h"
 #include "tests/lib/dice.h"
 #include "tests/lib/place.h"

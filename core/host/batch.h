@@ -9,8 +9,8 @@
  * again from its first call, each call alone.  No threads here: the store
  * thread, a direct client (n = 1) and tests all use it the same way.
  */
-#ifndef BATCH_H
-#define BATCH_H
+#ifndef CORE_HOST_BATCH_H
+#define CORE_HOST_BATCH_H
 
 #include "core/call.h"
 

@@ -8,8 +8,8 @@
  * WAL is copied too when a write found no room: on a full disk what has been copied is
  * the only room there is.
  */
-#ifndef CHECKPOINT_H
-#define CHECKPOINT_H
+#ifndef CORE_HOST_CHECKPOINT_H
+#define CORE_HOST_CHECKPOINT_H
 
 #include "storage/store.h"
 

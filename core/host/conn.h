@@ -8,8 +8,8 @@
  * read is not read from, and is closed when that lasts or takes too much memory:
  * see unread.h.
  */
-#ifndef CONN_H
-#define CONN_H
+#ifndef CORE_HOST_CONN_H
+#define CORE_HOST_CONN_H
 
 #include <uv.h>
 

@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-#include "core/host/running.h"
+#include "core/host/inside.h"
 #include "core/wire/wire.h"
 
 void crowd_open(struct crowd *crowd)

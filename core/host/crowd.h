@@ -6,8 +6,8 @@
  * the client that has waited longest without ever saying anything makes room; where
  * there is none, the new one is told so and closed.
  */
-#ifndef CROWD_H
-#define CROWD_H
+#ifndef CORE_HOST_CROWD_H
+#define CORE_HOST_CROWD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * (TeamMessage, TeamReceive, TaskClaim) become the calls that they stand for
  * and are answered in their own form.
  */
-#ifndef DIALECT_H
-#define DIALECT_H
+#ifndef CORE_HOST_DIALECT_H
+#define CORE_HOST_DIALECT_H
 
 #include "core/host/conn.h"
 

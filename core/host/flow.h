@@ -4,12 +4,12 @@
  * They are gathered in `out` and given to the kernel at once where it takes
  * them; what it does not take follows by itself, while new bytes gather.
  */
-#ifndef FLOW_H
-#define FLOW_H
+#ifndef CORE_HOST_FLOW_H
+#define CORE_HOST_FLOW_H
 
 #include <uv.h>
 
-#include "core/op.h"
+#include "core/op/op.h"
 
 struct flow {
 	uv_stream_t *stream;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "core/host/running.h"
+#include "core/host/inside.h"
 #include "ops.gen.h"
 
 enum { PAGE = 1000, NET_MS = 250 };

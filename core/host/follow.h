@@ -7,12 +7,12 @@
  * number per key, so that a call which parks after its event was read runs
  * again; two keys in one place only cost a run for nothing.
  */
-#ifndef FOLLOW_H
-#define FOLLOW_H
+#ifndef CORE_HOST_FOLLOW_H
+#define CORE_HOST_FOLLOW_H
 
 #include <uv.h>
 
-#include "core/op.h"
+#include "core/op/op.h"
 
 struct host;
 

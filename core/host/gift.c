@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "core/host/running.h"
+#include "core/host/inside.h"
 #include "core/wire/wire.h"
 #include "ops.gen.h"
 

@@ -6,8 +6,8 @@
  * a word, or before its answer could be sent, answer.undo does the rest.  Of more than
  * a thousand on one connection the oldest is taken back too.
  */
-#ifndef GIFT_H
-#define GIFT_H
+#ifndef CORE_HOST_GIFT_H
+#define CORE_HOST_GIFT_H
 
 #include "core/host/conn.h"
 

@@ -7,15 +7,16 @@
  * most one host runs per state file: it holds the lock file, in which its pid
  * and start time stand.  `kill -9` is a normal way to end it.
  *
- * The files, in the order to read them: host.c (start and end), running.h (its
+ * The files, in the order to read them: host.c (start and end), inside.h (its
  * parts), listener.c and conn.c (clients), job.h and batch.h (calls),
- * waiters.c, follow.c, tether.c and line.c (guests), uplink.c, push.c, daemon.c,
- * ask.c, reconcile.c, network.c, reaper.c.
+ * waiters.c, follow.c, reaper.c; then guests/ (tether.c and line.c: connections to
+ * guests; uplink.c, push.c, daemon.c, ask.c) and workspaces/ (reconcile.c, place.c,
+ * network.c: what is made true on the machine).
  */
-#ifndef HOST_H
-#define HOST_H
+#ifndef CORE_HOST_HOST_H
+#define CORE_HOST_HOST_H
 
-#include "core/host/home.h"
+#include "core/home/home.h"
 
 struct network;
 

@@ -5,8 +5,8 @@
  * and gets it back through job.done.  At any time one thread owns it.  Jobs
  * and the first block of their arenas are used again and again.
  */
-#ifndef JOB_H
-#define JOB_H
+#ifndef CORE_HOST_JOB_H
+#define CORE_HOST_JOB_H
 
 #include <stdatomic.h>
 

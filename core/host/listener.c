@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/host/running.h"
+#include "core/host/inside.h"
 
 enum { BACKLOG = 512 };
 

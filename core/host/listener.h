@@ -1,10 +1,10 @@
 /*
  * listener - the host's Unix socket.
  */
-#ifndef LISTENER_H
-#define LISTENER_H
+#ifndef CORE_HOST_LISTENER_H
+#define CORE_HOST_LISTENER_H
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 struct host;
 

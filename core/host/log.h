@@ -5,13 +5,13 @@
  * put aside as host.log.1, and four of those are kept.  Any thread may write.
  * A line never holds a token, an environment or the text of a message.
  */
-#ifndef LOG_H
-#define LOG_H
+#ifndef CORE_HOST_LOG_H
+#define CORE_HOST_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 enum log_level {
 	LOG_LEVEL_ERROR, /* something is lost or broken */

@@ -4,8 +4,8 @@
  * Chains are pushed and taken whole, so that a batch costs one lock and one
  * wake-up.  The owner bounds what is in it.
  */
-#ifndef QUEUE_H
-#define QUEUE_H
+#ifndef CORE_HOST_QUEUE_H
+#define CORE_HOST_QUEUE_H
 
 #include <uv.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/host/batch.h"
-#include "core/host/home.h"
+#include "core/home/home.h"
 
 enum { AT_ONCE = 16 }; /* taken with one lock; others may idle meanwhile */
 

@@ -4,8 +4,8 @@
  *
  * A job with `read` runs that with the connection, else its call runs.
  */
-#ifndef READERS_H
-#define READERS_H
+#ifndef CORE_HOST_READERS_H
+#define CORE_HOST_READERS_H
 
 #include "core/host/writer.h"
 

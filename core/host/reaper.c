@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/host/running.h"
+#include "core/host/inside.h"
 #include "core/host/writer.h"
 #include "ops.gen.h"
 

@@ -25,8 +25,8 @@
  *
  * So a lease is never shorter by a gap than granted, but for the two seconds.
  */
-#ifndef REAPER_H
-#define REAPER_H
+#ifndef CORE_HOST_REAPER_H
+#define CORE_HOST_REAPER_H
 
 #include <stdbool.h>
 #include <stdint.h>

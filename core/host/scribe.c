@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "core/host/mirror.h"
+#include "core/mirror/mirror.h"
 #include "core/machine/private.h"
-#include "storage/search.h"
+#include "storage/search/search.h"
 
 enum {
 	SLICE_MS = 50,

@@ -5,10 +5,10 @@
  * on a read connection of its own, at most so many times a second.  What the
  * mirror cannot do now it does later: a full disk there stops nobody.
  */
-#ifndef SCRIBE_H
-#define SCRIBE_H
+#ifndef CORE_HOST_SCRIBE_H
+#define CORE_HOST_SCRIBE_H
 
-#include "core/host/home.h"
+#include "core/home/home.h"
 #include "core/host/log.h"
 
 struct scribe;

@@ -1,8 +1,8 @@
 /*
  * speech - what each message of a client means; see dialect.h.
  */
-#ifndef SPEECH_H
-#define SPEECH_H
+#ifndef CORE_HOST_SPEECH_H
+#define CORE_HOST_SPEECH_H
 
 #include "core/host/dialect.h"
 

@@ -1,6 +1,6 @@
 #include "core/host/unread.h"
 
-#include "core/host/running.h"
+#include "core/host/inside.h"
 
 static void close_one(struct conn *c, const char *why)
 {

@@ -4,8 +4,8 @@
  * A client that does not read is not read from (conn.c); here it is closed when that
  * lasts, or when all clients' unread answers together take too much memory.
  */
-#ifndef UNREAD_H
-#define UNREAD_H
+#ifndef CORE_HOST_UNREAD_H
+#define CORE_HOST_UNREAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "core/host/waiters.h"
 
-#include "core/host/running.h"
+#include "core/host/inside.h"
 
 static size_t bucket_of(enum wake wake, int64_t key)
 {

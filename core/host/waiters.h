@@ -5,8 +5,8 @@
  * again when an event of that key is committed, or is answered as it stands
  * when its time is over.  At most limits.max_waits per caller.
  */
-#ifndef WAITERS_H
-#define WAITERS_H
+#ifndef CORE_HOST_WAITERS_H
+#define CORE_HOST_WAITERS_H
 
 #include <uv.h>
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "core/vault.h"
+#include "core/vault/vault.h"
 
 struct worker {
 	struct workers *all;

@@ -6,10 +6,10 @@
  * does.  They are few, so that they do not eat the machine, and a call that
  * waits for another one's lock keeps a thread: nothing else waits for these.
  */
-#ifndef WORKERS_H
-#define WORKERS_H
+#ifndef CORE_HOST_WORKERS_H
+#define CORE_HOST_WORKERS_H
 
-#include "core/host/home.h"
+#include "core/home/home.h"
 #include "core/host/readers.h"
 
 enum { WORKERS = 4 };

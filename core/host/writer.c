@@ -6,7 +6,7 @@
 
 #include "core/host/batch.h"
 #include "core/host/checkpoint.h"
-#include "core/host/home.h"
+#include "core/home/home.h"
 
 struct writer {
 	struct store *store;

@@ -4,8 +4,8 @@
  * It takes what is queued, runs it as batches and hands each batch back at
  * once.  Calls are run in the order in which they were given.
  */
-#ifndef WRITER_H
-#define WRITER_H
+#ifndef CORE_HOST_WRITER_H
+#define CORE_HOST_WRITER_H
 
 #include "core/host/queue.h"
 

@@ -16,14 +16,14 @@
  * gone, it took too long, or a stream has ended, well or not.  Nothing may be
  * done with `x` after that.  All on the loop's thread.
  */
-#ifndef HTTP_H
-#define HTTP_H
+#ifndef CORE_HTTP_HTTP_H
+#define CORE_HTTP_HTTP_H
 
 #include <uv.h>
 
-#include "core/arena.h"
-#include "core/fault.h"
-#include "core/op.h"
+#include "core/base/arena.h"
+#include "core/base/fault.h"
+#include "core/op/op.h"
 
 /* Times in ms; 0 stands for the value behind it. */
 struct http_limits {

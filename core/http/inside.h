@@ -1,8 +1,8 @@
 /*
  * inside - what the files of the HTTP server share.
  */
-#ifndef HTTP_INSIDE_H
-#define HTTP_INSIDE_H
+#ifndef CORE_HTTP_INSIDE_H
+#define CORE_HTTP_INSIDE_H
 
 #include <llhttp.h>
 

@@ -1,8 +1,8 @@
 /*
  * inside - what the kinds of links share.
  */
-#ifndef LINK_INSIDE_H
-#define LINK_INSIDE_H
+#ifndef CORE_LINK_INSIDE_H
+#define CORE_LINK_INSIDE_H
 
 #include <sys/socket.h>
 

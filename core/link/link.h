@@ -5,16 +5,16 @@
  * both get the descriptor of a connected stream, which is non-blocking, theirs,
  * and has nothing on it but frames.  One file per kind of address.
  */
-#ifndef LINK_H
-#define LINK_H
+#ifndef CORE_LINK_LINK_H
+#define CORE_LINK_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <uv.h>
 
-#include "core/fault.h"
-#include "core/link_address.h"
+#include "core/base/fault.h"
+#include "core/base/link_address.h"
 
 /* LINK_DOOR is no port: door.sock of unix:FOLDER, and of nothing else. */
 enum { LINK_CONTROL = 5000, LINK_RELAY = 5001, LINK_DOOR = 0 };

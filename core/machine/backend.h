@@ -5,14 +5,14 @@
  * any thread, for one workspace at a time.  All of them may be repeated: what
  * is done already is success.
  */
-#ifndef BACKEND_H
-#define BACKEND_H
+#ifndef CORE_MACHINE_BACKEND_H
+#define CORE_MACHINE_BACKEND_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 /* Where a workspace is to be, and who works in it.  Texts are borrowed. */
 struct spot {
@@ -24,7 +24,7 @@ struct spot {
 	const char *snapshot; /* of the parent; NULL: as it is now */
 	int64_t restores; /* how often it was put back to a snapshot */
 	const char *sockets; /* folder of its guest's sockets */
-	const char *address; /* of its guest: see core/link_address.h */
+	const char *address; /* of its guest: see core/base/link_address.h */
 	const char *link_token; /* that its guest asks for; NULL: none */
 	const char *team, *agent, *token; /* agent may be NULL */
 	const char *home; /* of the state */
@@ -63,7 +63,7 @@ struct machine {
 	 * with stop, alive and find: guests come and go by themselves. */
 	int (*start)(void *self, const struct spot *spot, struct process *process,
 		     struct fault *f);
-	/* Where the guest is reached: see core/link_address.h. */
+	/* Where the guest is reached: see core/base/link_address.h. */
 	void (*address)(void *self, const struct spot *spot, const struct process *p,
 			char out[ADDRESS_SIZE]);
 	/* Asks it to end (or ends it); alive() tells when it has. */

@@ -5,15 +5,15 @@
  * cannot be run, or ends with another status than 0, is FAULT_IO with the last
  * line that it wrote to stderr.  Blocking: never from a loop.
  */
-#ifndef CHILD_H
-#define CHILD_H
+#ifndef CORE_MACHINE_CHILD_H
+#define CORE_MACHINE_CHILD_H
 
 #include <spawn.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "core/arena.h"
-#include "core/fault.h"
+#include "core/base/arena.h"
+#include "core/base/fault.h"
 
 /* `words` end with NULL; `dir` is where it runs, NULL: here. */
 int child_run(const char *const *words, const char *dir, struct fault *f);

@@ -1,12 +1,12 @@
 /*
  * copy - directories copied and removed.
  */
-#ifndef COPY_H
-#define COPY_H
+#ifndef CORE_MACHINE_COPY_H
+#define CORE_MACHINE_COPY_H
 
 #include <stdint.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 /* Copies `from` to `to`, which must not exist, with modes and times; shares
  * the blocks where the file system can.  What it made is on the disk when it

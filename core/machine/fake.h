@@ -1,8 +1,8 @@
 /*
  * fake - a backend in memory, for tests: it counts, and does as it is told.
  */
-#ifndef FAKE_H
-#define FAKE_H
+#ifndef CORE_MACHINE_FAKE_H
+#define CORE_MACHINE_FAKE_H
 
 #include "core/machine/backend.h"
 

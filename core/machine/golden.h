@@ -1,10 +1,10 @@
 /*
  * golden - folders of a person's that workspaces are copies of.
  */
-#ifndef GOLDEN_H
-#define GOLDEN_H
+#ifndef CORE_MACHINE_GOLDEN_H
+#define CORE_MACHINE_GOLDEN_H
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 /* Refuses a folder whose `.git` leads to a repository elsewhere, as in a linked worktree or
  * a submodule: git would work on that repository in each copy, and a commit there would

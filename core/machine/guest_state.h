@@ -6,11 +6,11 @@
  * git, copies, snapshots, file operations.  Earlier versions had it in the workspace
  * as `.cadre`; what is found there is moved.
  */
-#ifndef GUEST_STATE_H
-#define GUEST_STATE_H
+#ifndef CORE_MACHINE_GUEST_STATE_H
+#define CORE_MACHINE_GUEST_STATE_H
 
-#include "core/arena.h"
-#include "core/fault.h"
+#include "core/base/arena.h"
+#include "core/base/fault.h"
 #include "core/machine/backend.h"
 
 const char *guest_state_path(struct arena *a, const struct spot *spot);

@@ -5,10 +5,10 @@
  * crash leaves is found in one place; its name tells the lock that its writer
  * held.  Locks are bytes of `vault.lock` in the state folder, one a path.
  */
-#ifndef NOTES_DISK_H
-#define NOTES_DISK_H
+#ifndef CORE_MACHINE_NOTES_DISK_H
+#define CORE_MACHINE_NOTES_DISK_H
 
-#include "core/notes.h"
+#include "core/vault/notes.h"
 
 struct notes_disk {
 	struct notes notes; /* give this to whoever needs one */

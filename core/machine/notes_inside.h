@@ -1,8 +1,8 @@
 /*
  * notes_inside - what the files of notes_disk share.
  */
-#ifndef NOTES_INSIDE_H
-#define NOTES_INSIDE_H
+#ifndef CORE_MACHINE_NOTES_INSIDE_H
+#define CORE_MACHINE_NOTES_INSIDE_H
 
 #include "core/machine/notes_disk.h"
 

@@ -5,8 +5,8 @@
  * together with the time at which its process started and the boot of the
  * machine.  A signal goes through a descriptor that pins what was looked at.
  */
-#ifndef PID_H
-#define PID_H
+#ifndef CORE_MACHINE_PID_H
+#define CORE_MACHINE_PID_H
 
 #include "core/machine/backend.h"
 

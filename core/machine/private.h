@@ -4,8 +4,8 @@
  * All that is written into a state or its vault has PRIVATE_FILE or PRIVATE_FOLDER as
  * its mode when it is made, so that no umask can open it to others.
  */
-#ifndef PRIVATE_H
-#define PRIVATE_H
+#ifndef CORE_MACHINE_PRIVATE_H
+#define CORE_MACHINE_PRIVATE_H
 
 enum { PRIVATE_FILE = 0600, PRIVATE_FOLDER = 0700 };
 

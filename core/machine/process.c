@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "core/machine/backend.h"
 #include "core/machine/child.h"
 #include "core/machine/copy.h"

@@ -4,13 +4,13 @@
  * The library is opened on first use, since linking it makes every process
  * start later; where it is missing, reading is `unavailable`.
  */
-#ifndef MACHINE_YAML_H
-#define MACHINE_YAML_H
+#ifndef CORE_MACHINE_YAML_H
+#define CORE_MACHINE_YAML_H
 
 #include <jansson.h>
 
-#include "core/arena.h"
-#include "core/notes.h"
+#include "core/base/arena.h"
+#include "core/vault/notes.h"
 
 /* Reads `data` (without fences): `*out` is a new reference to an object; scalars
  * are what YAML's core schema says, keys are texts, the last of equal ones

@@ -1,8 +1,8 @@
 /*
  * base64 - bytes as text and back (RFC 4648, standard alphabet, padded).
  */
-#ifndef BASE64_H
-#define BASE64_H
+#ifndef CORE_WIRE_BASE64_H
+#define CORE_WIRE_BASE64_H
 
 #include <stdbool.h>
 #include <stddef.h>

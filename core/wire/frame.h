@@ -7,14 +7,14 @@
  * a lying length costs nothing.  After a bad length a stream cannot be
  * understood again: the reader stays broken.  No sockets here.
  */
-#ifndef FRAME_H
-#define FRAME_H
+#ifndef CORE_WIRE_FRAME_H
+#define CORE_WIRE_FRAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/fault.h"
-#include "core/op.h"
+#include "core/base/fault.h"
+#include "core/op/op.h"
 
 enum { FRAME_MAX = 4 << 20, FRAME_HEAD = 4 };
 

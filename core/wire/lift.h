@@ -4,13 +4,13 @@
  * They are a long text of its top level without escapes, under `content` or `data`.
  * What is not found is no fault: the message is parsed as it is.
  */
-#ifndef LIFT_H
-#define LIFT_H
+#ifndef CORE_WIRE_LIFT_H
+#define CORE_WIRE_LIFT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/op.h"
+#include "core/op/op.h"
 
 enum { LIFT_LEAST = 32 << 10 };
 

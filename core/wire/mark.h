@@ -14,8 +14,8 @@
  *
  * No sockets here.
  */
-#ifndef MARK_H
-#define MARK_H
+#ifndef CORE_WIRE_MARK_H
+#define CORE_WIRE_MARK_H
 
 #include <stddef.h>
 

@@ -7,12 +7,12 @@
  * A peer that said no Hello speaks the older dialect, which knows fewer error
  * codes.  No sockets here.
  */
-#ifndef WIRE_H
-#define WIRE_H
+#ifndef CORE_WIRE_WIRE_H
+#define CORE_WIRE_WIRE_H
 
 #include <jansson.h>
 
-#include "core/op.h"
+#include "core/op/op.h"
 
 enum { WIRE_CONTROL = 1, WIRE_RELAY = 2 }; /* bits of wire.ports */
 enum { WIRE_ID_MAX = 256 }; /* bytes of JSON of an id: an answer has room for it */

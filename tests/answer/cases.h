@@ -1,8 +1,8 @@
 /*
  * cases - the tests of what a guest, or a client, does beyond one wrong answer.
  */
-#ifndef ANSWER_CASES_H
-#define ANSWER_CASES_H
+#ifndef TESTS_ANSWER_CASES_H
+#define TESTS_ANSWER_CASES_H
 
 void test_endless(void **state);
 void test_lies(void **state);

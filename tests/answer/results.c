@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "core/host/answer.h"
-#include "core/host/collect.h"
+#include "core/host/guests/answer.h"
+#include "core/host/guests/collect.h"
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 #include "tests/lib/place.h"

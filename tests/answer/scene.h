@@ -1,8 +1,8 @@
 /*
  * scene - a host whose guest answers whatever a test likes.
  */
-#ifndef ANSWER_SCENE_H
-#define ANSWER_SCENE_H
+#ifndef TESTS_ANSWER_SCENE_H
+#define TESTS_ANSWER_SCENE_H
 
 #include "tests/lib/rig.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/host/push.h"
+#include "core/host/guests/push.h"
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 

@@ -6,8 +6,8 @@
  * temporary folder: state/ (CADRE_HOME), runtime/ (sockets), journal/NAME,
  * runs/KEY (a line for each run of that command), log.
  */
-#ifndef CRASH_H
-#define CRASH_H
+#ifndef TESTS_CRASH_CRASH_H
+#define TESTS_CRASH_CRASH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 #include <jansson.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "tests/lib/dice.h"
 
 enum {

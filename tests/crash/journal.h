@@ -11,8 +11,8 @@
  * The client may be killed at any instant: a last line that is cut counts as not
  * written, and what was tried without an end is open until it is repeated.
  */
-#ifndef JOURNAL_H
-#define JOURNAL_H
+#ifndef TESTS_CRASH_JOURNAL_H
+#define TESTS_CRASH_JOURNAL_H
 
 #include <jansson.h>
 #include <stddef.h>

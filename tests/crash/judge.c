@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/host/mirror.h"
+#include "core/mirror/mirror.h"
 #include "tests/crash/crash.h"
 #include "tests/crash/journal.h"
 #include "tests/lib/place.h"

@@ -4,8 +4,8 @@
  * The journals become the tables below, beside the state (schema `s`).  A rule is
  * a query whose every row is a finding, so its text is the proof.
  */
-#ifndef JUDGE_H
-#define JUDGE_H
+#ifndef TESTS_CRASH_JUDGE_H
+#define TESTS_CRASH_JUDGE_H
 
 struct rule {
 	const char *says; /* what is wrong when the query has a row */

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/host/client.h"
-#include "core/host/mirror.h"
+#include "core/client/client.h"
+#include "core/mirror/mirror.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/host/client.h"
+#include "core/client/client.h"
 #include "tests/crash/journal.h"
 #include "tests/lib/place.h"
 

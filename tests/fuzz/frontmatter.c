@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/vault_front.h"
-#include "core/vault_text.h"
+#include "core/vault/vault_front.h"
+#include "core/vault/vault_text.h"
 #include "tests/lib/notes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

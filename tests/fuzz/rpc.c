@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/host/client.h"
+#include "core/client/client.h"
 #include "mcp/mcp.h"
 #include "mcp/rpc.h"
 

@@ -1,8 +1,8 @@
 /*
  * cases - the tests of a guest's files and daemon, and of too many who call.
  */
-#ifndef GUEST_CASES_H
-#define GUEST_CASES_H
+#ifndef TESTS_GUEST_CASES_H
+#define TESTS_GUEST_CASES_H
 
 #include <signal.h>
 

@@ -1,8 +1,8 @@
 /*
  * fixture - a real guest process in folders of its own, and its host's side.
  */
-#ifndef GUEST_FIXTURE_H
-#define GUEST_FIXTURE_H
+#ifndef TESTS_GUEST_FIXTURE_H
+#define TESTS_GUEST_FIXTURE_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -4,10 +4,10 @@
  * The client keeps what it was told.  A call that got no answer is open: it may
  * have been done or not, and the same call with its key settles that.
  */
-#ifndef STAGE_H
-#define STAGE_H
+#ifndef TESTS_IOFAULT_STAGE_H
+#define TESTS_IOFAULT_STAGE_H
 
-#include "core/host/client.h"
+#include "core/client/client.h"
 #include "storage/fault_vfs.h"
 
 enum { ASKED_MOST = 20000 };

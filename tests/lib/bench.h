@@ -2,8 +2,8 @@
  * bench - a rig on a folder of its own, for the unit tests of what a host tells its
  * guest and is told by it.
  */
-#ifndef TESTS_BENCH_H
-#define TESTS_BENCH_H
+#ifndef TESTS_LIB_BENCH_H
+#define TESTS_LIB_BENCH_H
 
 #include "tests/lib/rig.h"
 

@@ -4,8 +4,8 @@
  * A child dies with its test.  After child_adopt() what a killed child had
  * started becomes a child of the test, so that nothing is left running.
  */
-#ifndef TESTS_CHILD_H
-#define TESTS_CHILD_H
+#ifndef TESTS_LIB_CHILD_H
+#define TESTS_LIB_CHILD_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 /*
  * dice - chance that comes again with its seed (splitmix64).
  */
-#ifndef DICE_H
-#define DICE_H
+#ifndef TESTS_LIB_DICE_H
+#define TESTS_LIB_DICE_H
 
 #include <stdbool.h>
 #include <stdint.h>

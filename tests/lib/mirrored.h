@@ -5,13 +5,13 @@
  * What the tests of the mirror share.  Every function fails the running test
  * when it cannot do what it says.  Paths are below the vault's root.
  */
-#ifndef TESTS_MIRRORED_H
-#define TESTS_MIRRORED_H
+#ifndef TESTS_LIB_MIRRORED_H
+#define TESTS_LIB_MIRRORED_H
 
 #include <sqlite3.h>
 #include <sys/types.h>
 
-#include "core/host/mirror.h"
+#include "core/mirror/mirror.h"
 
 struct mirrored {
 	char dir[100];

@@ -4,10 +4,10 @@
  * The struct may be copied: the copy is another vault, once notes_point() has
  * been called for it.
  */
-#ifndef TEST_NOTES_H
-#define TEST_NOTES_H
+#ifndef TESTS_LIB_NOTES_H
+#define TESTS_LIB_NOTES_H
 
-#include "core/notes.h"
+#include "core/vault/notes.h"
 
 enum { FAKE_NOTES = 24, FAKE_PATH = 160, FAKE_BYTES = 2048 };
 

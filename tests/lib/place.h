@@ -1,8 +1,8 @@
 /*
  * place - a temporary folder of a test's own, and time.
  */
-#ifndef TESTS_PLACE_H
-#define TESTS_PLACE_H
+#ifndef TESTS_LIB_PLACE_H
+#define TESTS_LIB_PLACE_H
 
 #include <stdint.h>
 

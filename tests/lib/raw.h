@@ -4,8 +4,8 @@
  *
  * Nothing here fails a test: what goes wrong is a return value.
  */
-#ifndef TESTS_RAW_H
-#define TESTS_RAW_H
+#ifndef TESTS_LIB_RAW_H
+#define TESTS_LIB_RAW_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/host/ask.h"
-#include "core/host/collect.h"
-#include "core/host/push.h"
+#include "core/host/guests/ask.h"
+#include "core/host/guests/collect.h"
+#include "core/host/guests/push.h"
 #include "tests/lib/place.h"
 
 enum { WORKSPACE = 7, TEAM = 3, AGENT = 5 };

@@ -5,10 +5,10 @@
  * one loop with the guest's end of it, which is the test's.  There is no store:
  * what the host would write is taken as written.
  */
-#ifndef TESTS_RIG_H
-#define TESTS_RIG_H
+#ifndef TESTS_LIB_RIG_H
+#define TESTS_LIB_RIG_H
 
-#include "core/host/running.h"
+#include "core/host/inside.h"
 #include "core/wire/frame.h"
 #include "ops.gen.h"
 

@@ -5,8 +5,8 @@
  * `front` is a folder with control.sock and relay.sock: who connects there is
  * connected to the same port of an address by link_dial(), as a host would.
  */
-#ifndef TESTS_SWITCH_H
-#define TESTS_SWITCH_H
+#ifndef TESTS_LIB_SWITCH_H
+#define TESTS_LIB_SWITCH_H
 
 #include <stdbool.h>
 #include <sys/types.h>

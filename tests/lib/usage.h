@@ -1,8 +1,8 @@
 /*
  * usage - what a process takes of the machine.
  */
-#ifndef TESTS_USAGE_H
-#define TESTS_USAGE_H
+#ifndef TESTS_LIB_USAGE_H
+#define TESTS_LIB_USAGE_H
 
 #include <sys/types.h>
 

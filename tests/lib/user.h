@@ -2,8 +2,8 @@
  * user - a user who has nothing yet: an empty home, and an environment that names
  * no state.
  */
-#ifndef TESTS_USER_H
-#define TESTS_USER_H
+#ifndef TESTS_LIB_USER_H
+#define TESTS_LIB_USER_H
 
 extern char root[64]; /* the home, and the working directory at first */
 

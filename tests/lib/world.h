@@ -3,8 +3,8 @@
  *
  * What transcripts and the simulation share: no door, no file, no wall clock.
  */
-#ifndef WORLD_H
-#define WORLD_H
+#ifndef TESTS_LIB_WORLD_H
+#define TESTS_LIB_WORLD_H
 
 #include "core/call.h"
 #include "tests/lib/notes.h"

@@ -15,7 +15,7 @@
 
 #include <netinet/in.h>
 
-#include "core/machine/net_linux.h"
+#include "core/machine/net/net_linux.h"
 #include "tests/net/actor.h"
 
 enum who { A1, A2, A3, B1, B2, C1, C2, D1, VMS, OUT = VMS, LEFT, RIGHT, HOST, ACTORS };

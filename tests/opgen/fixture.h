@@ -4,8 +4,8 @@
  * They are found before those of the library, so that what reads tables can be
  * tested on every shape that the grammar knows.
  */
-#ifndef FIXTURE_H
-#define FIXTURE_H
+#ifndef TESTS_OPGEN_FIXTURE_H
+#define TESTS_OPGEN_FIXTURE_H
 
 #include "fixture.gen.h"
 

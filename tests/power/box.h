@@ -6,8 +6,8 @@
  * journal being written: what nobody had synced, and the kernel had not written by
  * itself, is gone.  It needs root and loop devices.
  */
-#ifndef TESTS_BOX_H
-#define TESTS_BOX_H
+#ifndef TESTS_POWER_BOX_H
+#define TESTS_POWER_BOX_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 /*
  * tree - a directory of many small files in one of two versions.
  */
-#ifndef TESTS_TREE_H
-#define TESTS_TREE_H
+#ifndef TESTS_POWER_TREE_H
+#define TESTS_POWER_TREE_H
 
 enum { TREE_FILES = 300 };
 

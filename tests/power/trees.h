@@ -6,8 +6,8 @@
  * backups made, notes written.  What was begun, and what was answered, is in
  * memory that survives the failure.
  */
-#ifndef TESTS_TREES_H
-#define TESTS_TREES_H
+#ifndef TESTS_POWER_TREES_H
+#define TESTS_POWER_TREES_H
 
 #include "tests/crash/crash.h"
 

@@ -1,10 +1,10 @@
 /*
  * coverage - which operations, faults and events have occurred.
  */
-#ifndef COVERAGE_H
-#define COVERAGE_H
+#ifndef TESTS_RUN_OP_COVERAGE_H
+#define TESTS_RUN_OP_COVERAGE_H
 
-#include "core/op.h"
+#include "core/op/op.h"
 
 struct coverage {
 	bool *ops; /* by op->index */

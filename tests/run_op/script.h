@@ -27,8 +27,8 @@
  * rest.  In a call "$name" is what was bound, "#team/agent" that agent's row and
  * "x*300" three hundred times x, ["x","*300"] a list of as many.
  */
-#ifndef SCRIPT_H
-#define SCRIPT_H
+#ifndef TESTS_RUN_OP_SCRIPT_H
+#define TESTS_RUN_OP_SCRIPT_H
 
 #include "tests/lib/world.h"
 #include "tests/run_op/coverage.h"

@@ -2,8 +2,8 @@
  * act - the calls that the simulation makes: for each, what is asked at random, and
  * what its answer must be.
  */
-#ifndef ACT_H
-#define ACT_H
+#ifndef TESTS_SIM_ACT_H
+#define TESTS_SIM_ACT_H
 
 #include "tests/sim/model.h"
 

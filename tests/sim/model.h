@@ -4,8 +4,8 @@
  * Nothing here is read from the state: it is what acknowledged answers said, and
  * every later answer and every committed row is held against it.
  */
-#ifndef MODEL_H
-#define MODEL_H
+#ifndef TESTS_SIM_MODEL_H
+#define TESTS_SIM_MODEL_H
 
 #include <sqlite3.h>
 

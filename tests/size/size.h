@@ -1,10 +1,10 @@
 /*
  * size - a state with more in it than answers can hold, and the doors to it.
  */
-#ifndef TESTS_SIZE_H
-#define TESTS_SIZE_H
+#ifndef TESTS_SIZE_SIZE_H
+#define TESTS_SIZE_SIZE_H
 
-#include "core/host/client.h"
+#include "core/client/client.h"
 #include "tests/lib/raw.h"
 
 enum {

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/host/client.h"
+#include "core/client/client.h"
 #include "core/wire/frame.h"
 #include "tests/lib/place.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "core/host/collect.h"
+#include "core/host/guests/collect.h"
 #include "tests/lib/bench.h"
 #include "tests/lib/place.h"
 

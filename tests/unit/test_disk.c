@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "core/machine/child.h"
-#include "core/machine/disk.h"
-#include "core/machine/disk_layer.h"
+#include "core/machine/vm/disk.h"
+#include "core/machine/vm/disk_layer.h"
 #include "tests/lib/folder.h"
 
 static char root[64];

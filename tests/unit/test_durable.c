@@ -13,13 +13,13 @@
 
 #include <cmocka.h>
 
-#include "core/host/known.h"
+#include "core/home/known.h"
 #include "core/machine/backend.h"
 #include "core/machine/copy.h"
-#include "core/machine/disk.h"
+#include "core/machine/vm/disk.h"
 #include "storage/durable.h"
 #include "storage/restore.h"
-#include "storage/spool.h"
+#include "storage/spool/spool.h"
 #include "storage/store.h"
 #include "tests/lib/place.h"
 #include "tests/unit/test_durable/journal.h"

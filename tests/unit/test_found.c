@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/host/found.h"
-#include "core/host/home.h"
-#include "core/host/known.h"
-#include "core/host/state_id.h"
-#include "core/host/tracked.h"
+#include "core/home/found.h"
+#include "core/home/home.h"
+#include "core/home/known.h"
+#include "core/home/state_id.h"
+#include "core/home/tracked.h"
 #include "tests/lib/user.h"
 
 /* The folder that is found from `dir`, below root; or the fault's name. */

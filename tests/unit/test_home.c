@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/host/home.h"
+#include "core/home/home.h"
 #include "core/host/log.h"
 #include "tests/lib/user.h"
 

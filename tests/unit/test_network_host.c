@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "core/host/host.h"
-#include "core/machine/net_fake.h"
+#include "core/machine/net/net_fake.h"
 #include "tests/lib/place.h"
 #include "tests/lib/raw.h"
 

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "tools/cadre/reference.h"
+
 static void checks_json(json_t *got, const char *want)
 {
 	json_t *json = json_loads(want, JSON_DECODE_ANY, NULL);

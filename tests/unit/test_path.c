@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "guest/inner.h"
+#include "guest/inside.h"
 #include "tests/lib/place.h"
 
 struct bench {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/host/push.h"
+#include "core/host/guests/push.h"
 #include "tests/lib/bench.h"
 #include "tests/lib/place.h"
 

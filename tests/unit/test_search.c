@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "storage/search.h"
-#include "storage/search_vault.h"
+#include "storage/search/search.h"
+#include "storage/search/search_vault.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/place.h"
 

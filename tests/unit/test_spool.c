@@ -13,7 +13,7 @@
 #include <sqlite3.h>
 
 #include "storage/fault_vfs.h"
-#include "storage/spool.h"
+#include "storage/spool/spool.h"
 
 enum { SQLITE_FULL_CODE = 13, SQLITE_IOERR_CODE = 10 };
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "core/op.h"
+#include "core/op/op.h"
 #include "ops.gen.h"
 #include "tests/unit/test_store/place.h"
 

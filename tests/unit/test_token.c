@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "core/token.h"
+#include "core/access/token.h"
 #include "tests/lib/world.h"
 
 static uint8_t secret[32];

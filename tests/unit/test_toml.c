@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "core/toml.h"
+#include "core/config/toml.h"
 
 /* --- files --------------------------------------------------------------------- */
 

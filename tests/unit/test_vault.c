@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/vault.h"
+#include "core/vault/vault.h"
 #include "tests/lib/world.h"
 
 struct bed {

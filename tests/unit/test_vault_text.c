@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "core/vault_regex.h"
-#include "core/vault_text.h"
+#include "core/vault/vault_regex.h"
+#include "core/vault/vault_text.h"
 
 static void composes(enum note_mode mode, const char *old, const char *add,
 		     const char *want)

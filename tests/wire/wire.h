@@ -4,8 +4,8 @@
  * Whatever one connection does, the host stays healthy: another client gets its
  * answer at once, and memory and descriptors come back.
  */
-#ifndef TESTS_WIRE_H
-#define TESTS_WIRE_H
+#ifndef TESTS_WIRE_WIRE_H
+#define TESTS_WIRE_WIRE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <sys/types.h>
 
-#include "core/host/home.h"
+#include "core/home/home.h"
 #include "tests/lib/raw.h"
 #include "tests/lib/usage.h"
 

@@ -13,15 +13,15 @@
  * postgres.c (what they say), floor.c, lock.c and rows.c (what storage alone
  * can do), then one file per group of rows.
  */
-#ifndef BENCH_H
-#define BENCH_H
+#ifndef TOOLS_BENCH_BENCH_H
+#define TOOLS_BENCH_BENCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "tools/bench/judge.h"
 #include "tools/bench/others.h"
 

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/machine/accel.h"
-#include "core/machine/image.h"
+#include "core/machine/vm/accel.h"
+#include "core/machine/vm/image.h"
 #include "core/machine/pid.h"
 #include "guest/boot.h"
 #include "tools/bench/bench.h"
@@ -147,7 +147,7 @@ static double boot_once(struct stage *s)
 	return took;
 }
 
-/* As core/machine/qemu_vm.c says it, but for what a workspace has. */
+/* As core/machine/vm/qemu_vm.c says it, but for what a workspace has. */
 static const char *bare_words(struct arena *a, const char *accel)
 {
 	const char *tcg = arena_printf(

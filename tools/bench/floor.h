@@ -3,8 +3,8 @@
  *
  * Every line of the table stands beside one of these, measured in turn with it.
  */
-#ifndef FLOOR_H
-#define FLOOR_H
+#ifndef TOOLS_BENCH_FLOOR_H
+#define TOOLS_BENCH_FLOOR_H
 
 #include "tools/bench/bench.h"
 

@@ -6,8 +6,8 @@
  * between a host and one real guest passes through it, unchanged.  Both tell
  * when pushes were answered.
  */
-#ifndef GUESTS_H
-#define GUESTS_H
+#ifndef TOOLS_BENCH_GUESTS_H
+#define TOOLS_BENCH_GUESTS_H
 
 #include "tools/bench/stage.h"
 

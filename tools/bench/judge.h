@@ -6,8 +6,8 @@
  * base, one behind the other within seconds, and what is judged is their ratio.  Where
  * the base's own rounds differ too much the machine was busy, and nothing is said.
  */
-#ifndef JUDGE_H
-#define JUDGE_H
+#ifndef TOOLS_BENCH_JUDGE_H
+#define TOOLS_BENCH_JUDGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

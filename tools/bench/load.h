@@ -6,8 +6,8 @@
  * answer is told from the next is the script's.  It shares the machine's cores
  * with the server, so all of it is prepared beforehand as far as it can be.
  */
-#ifndef LOAD_H
-#define LOAD_H
+#ifndef TOOLS_BENCH_LOAD_H
+#define TOOLS_BENCH_LOAD_H
 
 #include "tools/bench/bench.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/host/mirror.h"
+#include "core/mirror/mirror.h"
 #include "tools/bench/rows.h"
 
 enum { TASKS = 10000, FILE_BYTES = 420, ROUNDS = 3 };

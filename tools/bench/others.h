@@ -4,8 +4,8 @@
  * A base with one thread keeps its pace beside a busy neighbour for whom a host and its
  * clients have to make room, so its spread alone does not tell that nothing can be said.
  */
-#ifndef OTHERS_H
-#define OTHERS_H
+#ifndef TOOLS_BENCH_OTHERS_H
+#define TOOLS_BENCH_OTHERS_H
 
 #define OTHERS_MOST 0.2 /* beyond it figures are noisy */
 

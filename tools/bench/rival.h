@@ -3,8 +3,8 @@
  *
  * Started on a Unix socket in a folder of its own, as durable as we are.
  */
-#ifndef RIVAL_H
-#define RIVAL_H
+#ifndef TOOLS_BENCH_RIVAL_H
+#define TOOLS_BENCH_RIVAL_H
 
 #include "tools/bench/load.h"
 

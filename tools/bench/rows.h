@@ -1,8 +1,8 @@
 /*
  * rows - what storage alone can do: send's own statements in a plain loop.
  */
-#ifndef ROWS_H
-#define ROWS_H
+#ifndef TOOLS_BENCH_ROWS_H
+#define TOOLS_BENCH_ROWS_H
 
 #include "tools/bench/stage.h"
 

@@ -1,10 +1,10 @@
 /*
  * stage - a state of its own with agents in it, and a host that serves it.
  */
-#ifndef STAGE_H
-#define STAGE_H
+#ifndef TOOLS_BENCH_STAGE_H
+#define TOOLS_BENCH_STAGE_H
 
-#include "core/host/client.h"
+#include "core/client/client.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/load.h"
 

@@ -1,5 +1,5 @@
 /*
- * opgen - compiles schema/ into the tables that core/op.h declares.
+ * opgen - compiles schema/ into the tables that core/op/op.h declares.
  *
  *     opgen schema/A.op schema/B.op ... > build/ops.gen.c
  *     opgen -h schema/A.op ...          > build/ops.gen.h
@@ -10,15 +10,15 @@
  * opgen_tables.c write C: data and declarations only, all behaviour is in core/.  A refusal
  * is one line `file:line: reason` on stderr; all that are found are told.
  */
-#ifndef OPGEN_H
-#define OPGEN_H
+#ifndef TOOLS_BUILD_OPGEN_H
+#define TOOLS_BUILD_OPGEN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 
 enum decl_kind {
 	DECL_TYPE,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/fault.h"
-#include "core/op.h"
+#include "core/base/fault.h"
+#include "core/op/op.h"
 
 /* --- words of fixed sets --------------------------------------------------------- */
 
@@ -471,7 +471,7 @@ void schema_check(struct schema *s)
 	if (n_types > TYPE_MAX)
 		schema_refuse(s, s->decls[0]->place,
 			      "more than %d types; "
-			      "raise TYPE_MAX in core/op.h",
+			      "raise TYPE_MAX in core/op/op.h",
 			      TYPE_MAX);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_RECORD)

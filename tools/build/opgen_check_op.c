@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 static bool among(const char *word, const char *const *set)
 {

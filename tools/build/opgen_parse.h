@@ -3,8 +3,8 @@
  *
  * opgen_parse.c reads lines and declarations, opgen_member.c the members.
  */
-#ifndef OPGEN_PARSE_H
-#define OPGEN_PARSE_H
+#ifndef TOOLS_BUILD_OPGEN_PARSE_H
+#define TOOLS_BUILD_OPGEN_PARSE_H
 
 #include "tools/build/opgen.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 /* --- operations ----------------------------------------------------------------------- */
 

@@ -145,7 +145,7 @@ static void put_record_of(FILE *out, const struct schema *s)
 void schema_write_header(const struct schema *s, FILE *out)
 {
 	fputs("/* Written by opgen from schema/; not to be edited. */\n"
-	      "#ifndef OPS_GEN_H\n#define OPS_GEN_H\n\n#include \"core/op.h\"\n\n",
+	      "#ifndef OPS_GEN_H\n#define OPS_GEN_H\n\n#include \"core/op/op.h\"\n\n",
 	      out);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_ENUM)

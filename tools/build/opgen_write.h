@@ -4,8 +4,8 @@
  * opgen_write.c writes the header, the types and the records; opgen_tables.c
  * writes the tables of operations, events, tools and wire messages.
  */
-#ifndef OPGEN_WRITE_H
-#define OPGEN_WRITE_H
+#ifndef TOOLS_BUILD_OPGEN_WRITE_H
+#define TOOLS_BUILD_OPGEN_WRITE_H
 
 #include "tools/build/opgen.h"
 

@@ -5,8 +5,8 @@
  * them types and refuses what is wrong, sqlgen_put.c writes C; sqlgen.c applies
  * the migrations and leads through.  Memory that is not there aborts.
  */
-#ifndef SQLGEN_H
-#define SQLGEN_H
+#ifndef TOOLS_BUILD_SQLGEN_H
+#define TOOLS_BUILD_SQLGEN_H
 
 #include <sqlite3.h>
 #include <stdbool.h>

@@ -116,7 +116,7 @@ void put_source(const struct build *b)
 		records |= b->statements[i].into != NULL;
 	printf("#include <stddef.h>\n\n%s#include \"storage/stmt.h\"\n\n"
 	       "const struct migration migration_table[] = {\n",
-	       records ? "#include \"core/op.h\"\n#include \"ops.gen.h\"\n" : "");
+	       records ? "#include \"core/op/op.h\"\n#include \"ops.gen.h\"\n" : "");
 	for (int i = 0; i < b->n_migrations; i++) {
 		printf("\t{ .version = %d, .name = \"%s\", .text =", i + 1,
 		       b->migrations[i].name);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "storage/durable.h"
-#include "core/host/users.h"
+#include "core/home/users.h"
 #include "tools/cadre/cli.h"
 
 enum { SECRET = 32 };

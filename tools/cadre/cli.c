@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/version.h"
+#include "core/base/version.h"
 
 /* --- faults ------------------------------------------------------------------- */
 

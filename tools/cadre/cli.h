@@ -10,12 +10,12 @@
  * (one operation), fetch.c and bytes.c (texts and files), print.c and table.c (what
  * people read), then one per verb.
  */
-#ifndef CLI_H
-#define CLI_H
+#ifndef TOOLS_CADRE_CLI_H
+#define TOOLS_CADRE_CLI_H
 
 #include <signal.h>
 
-#include "core/host/client.h"
+#include "core/client/client.h"
 
 enum { CLI_FLAGS = 32 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/host/config.h"
+#include "core/home/home_config.h"
 #include "tools/cadre/cli.h"
 
 struct shown {

@@ -17,12 +17,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "core/host/config.h"
-#include "core/host/mirror.h"
+#include "core/home/home_config.h"
+#include "core/mirror/mirror.h"
 #include "core/machine/backend.h"
-#include "core/secret.h"
-#include "core/version.h"
-#include "storage/search.h"
+#include "core/access/secret.h"
+#include "core/base/version.h"
+#include "storage/search/search.h"
 #include "tools/cadre/cli.h"
 
 enum { LAG_MOST = 1000, HELD_MS = 2000 };

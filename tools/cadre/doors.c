@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/version.h"
+#include "core/base/version.h"
 #include "guest/guest.h"
 #include "mcp/mcp.h"
 #include "tools/cadre/cli.h"

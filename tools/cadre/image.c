@@ -14,7 +14,7 @@
 
 #include "core/machine/child.h"
 #include "core/machine/copy.h"
-#include "core/machine/image.h"
+#include "core/machine/vm/image.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
 

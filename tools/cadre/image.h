@@ -1,14 +1,14 @@
 /*
  * image - the parts of `cadre image build`, each of which makes one file.
  */
-#ifndef TOOLS_IMAGE_H
-#define TOOLS_IMAGE_H
+#ifndef TOOLS_CADRE_IMAGE_H
+#define TOOLS_CADRE_IMAGE_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/arena.h"
-#include "core/fault.h"
+#include "core/base/arena.h"
+#include "core/base/fault.h"
 
 /* Where a build works. */
 struct build {

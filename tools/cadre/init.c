@@ -2,9 +2,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/host/found.h"
-#include "core/host/lost.h"
-#include "core/host/state_id.h"
+#include "core/home/found.h"
+#include "core/home/lost.h"
+#include "core/home/state_id.h"
 #include "storage/restore.h"
 #include "tools/cadre/cli.h"
 

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/config.h"
-#include "core/version.h"
+#include "core/config/config.h"
+#include "core/base/version.h"
 #include "tools/cadre/cli.h"
+#include "tools/cadre/reference.h"
 
 /* A character beyond ASCII by its number, which every roff understands; returns
  * its last byte. */

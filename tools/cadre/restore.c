@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/host/found.h"
-#include "core/host/lost.h"
-#include "core/host/state_id.h"
-#include "core/host/users.h"
-#include "core/secret.h"
+#include "core/home/found.h"
+#include "core/home/lost.h"
+#include "core/home/state_id.h"
+#include "core/home/users.h"
+#include "core/access/secret.h"
 #include "ops.gen.h"
 #include "storage/restore.h"
 #include "tools/cadre/cli.h"

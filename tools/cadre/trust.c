@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/host/found.h"
-#include "core/host/paths.h"
+#include "core/home/found.h"
+#include "core/home/paths.h"
 #include "tools/cadre/cli.h"
 
 struct target {

@@ -4,7 +4,7 @@
  * As process 1 it is init; by any other way it is the command, with the verbs
  * that make sense where the state is elsewhere.
  */
-#include "core/version.h"
+#include "core/base/version.h"
 #include "guest/boot.h"
 #include "tools/cadre/cli.h"
 

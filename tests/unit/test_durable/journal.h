@@ -4,8 +4,8 @@
  * The calls that matter are the test's own here: each is done, and while the journal
  * is open noted in it.  Paths are absolute; `below` stands for what is behind base.
  */
-#ifndef TESTS_JOURNAL_H
-#define TESTS_JOURNAL_H
+#ifndef TESTS_UNIT_TEST_DURABLE_JOURNAL_H
+#define TESTS_UNIT_TEST_DURABLE_JOURNAL_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  *
  * Each test has its own, gone afterwards; a failure fails the test.
  */
-#ifndef PLACE_H
-#define PLACE_H
+#ifndef TESTS_UNIT_TEST_GROUND_PLACE_H
+#define TESTS_UNIT_TEST_GROUND_PLACE_H
 
 #include "storage/inside.h"
 

@@ -3,13 +3,13 @@
  *
  * Each test has its own, gone afterwards; a failure fails the test.
  */
-#ifndef PLACE_H
-#define PLACE_H
+#ifndef TESTS_UNIT_TEST_STORE_PLACE_H
+#define TESTS_UNIT_TEST_STORE_PLACE_H
 
 #include <stdint.h>
 
-#include "core/arena.h"
-#include "core/fault.h"
+#include "core/base/arena.h"
+#include "core/base/fault.h"
 #include "storage/store.h"
 
 struct place {

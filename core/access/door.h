@@ -1,0 +1,25 @@
+/*
+ * door - who may come to a member's HTTP door.
+ *
+ * A token for a door is NAME.HEX: the caller's name and what only the host can
+ * derive of its row and generation and those of the member whose door it is.
+ * Nobody keeps it; a teammate who was shown it can come as that caller to its own
+ * door alone.
+ */
+#ifndef CORE_ACCESS_DOOR_H
+#define CORE_ACCESS_DOOR_H
+
+#include "core/call.h"
+
+/* Splits a token that came at a door; `name` is of the arena. False: it is none. */
+bool door_split(struct arena *a, const char *token, const char **name, const char **hex);
+
+/* Whether identity->token is the agent `who`'s for the door that identity->door
+ * names, and that door is open to it: 0, or `denied` at /door or, where the policy
+ * is why, nowhere. */
+int door_prove(struct call *call, const struct caller_row *who);
+
+/* Whether the agent's workspace, its team and the teams above allow a door to it. */
+int door_is_open(struct call *call, int64_t team, int64_t agent, bool *yes);
+
+#endif

@@ -1,0 +1,323 @@
+#include "core/access/who.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/access/door.h"
+#include "core/id.h"
+#include "core/access/token.h"
+
+static void take(struct call *call, const struct caller_row *r)
+{
+	struct caller *c = &call->caller;
+
+	c->team = r->team;
+	c->team_name = r->team_name;
+	c->inbox_capacity = r->inbox_capacity;
+	c->team_state = r->state;
+	c->agent = r->agent;
+	c->active_at = r->active_at;
+	c->name = r->name;
+	c->generation = r->generation;
+}
+
+static int level_of(struct call *call, const struct caller_row *r)
+{
+	struct team_lead_row lead;
+	int rc;
+
+	call->caller.level = strcmp(r->role, "observer") == 0 ? WHO_OBSERVER : WHO_MEMBER;
+	if (r->kind == 1) {
+		call->caller.level = WHO_OPERATOR;
+	} else if (strcmp(r->role, "lead") == 0 || strcmp(r->name, "lead") == 0) {
+		if ((rc = sql_row(call, team_lead, &lead, .team = r->team)) < 0)
+			return rc;
+		if (rc > 0 && lead.id == r->agent)
+			call->caller.level = WHO_LEAD;
+	}
+	return 0;
+}
+
+/* A token of an earlier generation is known, so that its owner hears why. */
+static bool is_old(struct call *call, const struct caller_row *r, const char *token)
+{
+	char old[TOKEN_SIZE];
+
+	if (strlen(token) != TOKEN_SIZE - 1)
+		return false;
+	for (int64_t g = r->generation - 1; g > 0 && g > r->generation - 64; g--) {
+		token_make(call->settings->secret, r->agent, g, old);
+		if (token_equal(old, token, TOKEN_SIZE - 1))
+			return true;
+	}
+	return false;
+}
+
+static int replaced(struct call *call, const struct caller_row *r)
+{
+	fault_set(&call->fault, FAULT_CONFLICT, "",
+		  "%s has a new generation (%" PRId64 "); this one is over", r->name,
+		  r->generation);
+	return fault_hint(&call->fault, "Register under another name, or ask the lead.");
+}
+
+/* The caller's row.  An agent that was renamed goes by its old name until somebody
+ * tells it, so its token finds it where nobody has that name. */
+static int find_caller(struct call *call, const char *team, struct caller_row *r)
+{
+	const struct identity *id = &call->identity;
+	uint8_t hash[TOKEN_HASH];
+	int rc = sql_row(call, caller_by_name, r, .team_name = team, .name = id->agent);
+
+	if (rc != 0 || !id->token || id->proven || id->door)
+		return rc;
+	token_hash(id->token, hash);
+	return sql_row(call, caller_by_token, r, .team_name = team,
+		       .token = { hash, sizeof(hash) });
+}
+
+static int check_proof(struct call *call, const struct caller_row *r)
+{
+	const struct identity *id = &call->identity;
+	uint8_t hash[TOKEN_HASH];
+
+	if (id->door)
+		return door_prove(call, r);
+	if (id->generation && id->generation != r->generation)
+		return replaced(call, r);
+	if (id->proven)
+		return 0;
+	if (id->token) {
+		token_hash(id->token, hash);
+		if (r->token.size == TOKEN_HASH &&
+		    token_equal(hash, r->token.data, TOKEN_HASH))
+			return 0;
+		if (is_old(call, r, id->token))
+			return replaced(call, r);
+	}
+	fault_set(&call->fault, FAULT_DENIED, "", "the token does not prove %s in %s",
+		  id->agent, id->team);
+	return fault_hint(&call->fault, "Set CADRE_TOKEN to the token that register or "
+					"team create gave.");
+}
+
+static int only_team(struct call *call, const char **name)
+{
+	struct team_only_row r;
+	int rc = sql_row(call, team_only, &r);
+
+	if (rc < 0)
+		return rc;
+	*name = rc && r.n == 1 ? r.name : NULL;
+	return 0;
+}
+
+static const char team_hint[] = "Name it as `team`; see the teams with: cadre team list.";
+
+/* An operator who acts as an agent need not say which team, where he need not for
+ * himself either.  *team stays NULL when nothing decides. */
+static int team_of_caller(struct call *call, const char **team)
+{
+	*team = call->identity.team;
+	if (!*team && call->identity.as)
+		*team = call->settings->config.team_default;
+	return *team || !call->identity.as ? 0 : only_team(call, team);
+}
+
+static int no_such_caller(struct call *call, const char *team)
+{
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/from",
+		  "there is no agent %s in team %s", call->identity.agent, team);
+	return fault_hint(&call->fault, "Register it first: cadre agent register NAME.");
+}
+
+int who_calls(struct call *call)
+{
+	const struct identity *id = &call->identity;
+	const char *team;
+	struct caller_row r;
+	int rc;
+
+	call->caller = (struct caller){
+		.level = id->level,
+		.name = id->level == WHO_HOST ? "host" : "operator",
+	};
+	if (!id->agent || id->level == WHO_HOST)
+		return 0;
+	if ((rc = team_of_caller(call, &team)) < 0)
+		return rc;
+	if (!team) {
+		fault_set(&call->fault, FAULT_INVALID, "/team",
+			  "an agent is named without its team");
+		return fault_hint(&call->fault, "%s", team_hint);
+	}
+	rc = find_caller(call, team, &r);
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return id->door ? door_prove(call, NULL) : no_such_caller(call, team);
+	if ((rc = check_proof(call, &r)) < 0)
+		return rc;
+	take(call, &r);
+	return level_of(call, &r);
+}
+
+/* --- teams ------------------------------------------------------------------ */
+
+static int no_team(struct call *call, const char *team)
+{
+	if (team)
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "there is no team %s",
+			  team);
+	else
+		fault_set(&call->fault, FAULT_INVALID, "/team", "say which team");
+	return fault_hint(&call->fault, "%s",
+			  team ? "See the teams with: cadre team list." : team_hint);
+}
+
+/* The operator goes into a team: his place in it becomes the caller. */
+static int enter(struct call *call, const char *team)
+{
+	struct caller_row r;
+	int64_t row, at;
+	int rc = sql_row(call, caller_by_name, &r, .team_name = team, .name = "operator");
+
+	if (rc == 0 && (rc = id_parse(call, ID_TEAM, team, &row, &at)) > 0)
+		rc = sql_row(call, caller_by_team, &r, .team = row, .name = "operator");
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return no_team(call, team);
+	take(call, &r);
+	return 0;
+}
+
+static bool names_own(struct call *call, const char *team)
+{
+	int64_t row, at;
+
+	return strcmp(team, call->caller.team_name) == 0 ||
+	       (id_parse(call, ID_TEAM, team, &row, &at) > 0 && row == call->caller.team);
+}
+
+int who_team(struct call *call, const char *team)
+{
+	int rc;
+
+	if (call->identity.agent) {
+		if (!team || names_own(call, team))
+			return 0;
+		return fault_set(&call->fault, FAULT_DENIED, "/team",
+				 "an agent reaches its own team only");
+	}
+	if (call->caller.team && (!team || names_own(call, team)))
+		return 0;
+	if (!team)
+		team = call->identity.team;
+	if (!team)
+		team = call->settings->config.team_default;
+	if (!team && (rc = only_team(call, &team)) < 0)
+		return rc;
+	return team ? enter(call, team) : no_team(call, NULL);
+}
+
+int who_means(struct call *call, const char *team)
+{
+	int rc = who_team(call, team);
+
+	if (rc == 0)
+		return 1;
+	if (call->fault.code != FAULT_NOT_FOUND && call->fault.code != FAULT_INVALID)
+		return rc;
+	call->fault = (struct fault){ 0 };
+	return 0;
+}
+
+int who_team_of(struct call *call, const char *team, const char *address,
+		const char *where)
+{
+	const char *slash = strchr(address, '/');
+	int rc;
+
+	if (team || !slash || !who_roams(call))
+		return who_team(call, team);
+	team = arena_strndup(&call->arena, address, (size_t)(slash - address));
+	rc = who_team(call, team);
+	return rc < 0 ? fault_move(&call->fault, "/team", where) : rc;
+}
+
+bool who_roams(const struct call *call)
+{
+	return !call->identity.agent;
+}
+
+/* --- agents ------------------------------------------------------------------ */
+
+/* `lead` is whoever leads the team, whatever its name. */
+static int find_lead(struct call *call, struct agent_row *a)
+{
+	struct team_lead_row lead;
+	int rc = sql_row(call, team_lead, &lead, .team = call->caller.team);
+
+	return rc > 0 ? sql_row(call, agent_by_id, a, .id = lead.id) : rc;
+}
+
+int who_agent(struct call *call, const char *name, const char *where, struct agent_row *a)
+{
+	size_t own = strlen(call->caller.team_name);
+	int rc;
+
+	if (strchr(name, '/')) {
+		if (strncmp(name, call->caller.team_name, own) != 0 || name[own] != '/')
+			return fault_set(&call->fault, FAULT_DENIED, where,
+					 "%s is not in team %s", name,
+					 call->caller.team_name);
+		name += own + 1;
+	}
+	if (strcmp(name, "lead") == 0)
+		rc = find_lead(call, a);
+	else
+		rc = sql_row(call, agent_by_name, a, .team = call->caller.team,
+			     .name = name);
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		return 0;
+	fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no agent %s in team %s",
+		  name, call->caller.team_name);
+	return fault_hint(&call->fault, "See its agents with: cadre agent list.");
+}
+
+int who_leads(struct call *call, const char *where)
+{
+	if (call->caller.level >= WHO_LEAD)
+		return 0;
+	return fault_set(&call->fault, FAULT_DENIED, where,
+			 "only the lead or the operator may do this for another agent");
+}
+
+int who_acts(struct call *call, const char *name, const char *where, struct agent_row *a)
+{
+	int rc;
+
+	if (name && (rc = who_agent(call, name, where, a)) < 0)
+		return rc;
+	if (!name && (rc = sql_row(call, agent_by_id, a, .id = call->caller.agent)) <= 0)
+		return rc < 0 ? rc
+			      : fault_set(&call->fault, FAULT_NOT_FOUND, where,
+					  "the caller's row is gone");
+	return a->id == call->caller.agent ? 0 : who_leads(call, where);
+}
+
+int who_is(struct call *call, const char *name, const char *where, struct agent_row *a)
+{
+	const struct caller *c = &call->caller;
+
+	if (name)
+		return who_acts(call, name, where, a);
+	*a = (struct agent_row){ .id = c->agent,
+				 .team = c->team,
+				 .name = c->name,
+				 .generation = c->generation };
+	return 0;
+}

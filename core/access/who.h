@@ -1,0 +1,46 @@
+/*
+ * who - which team and which agents a call is about, and whether its caller
+ * may reach them.
+ */
+#ifndef CORE_ACCESS_WHO_H
+#define CORE_ACCESS_WHO_H
+
+#include "core/call.h"
+#include "ops.gen.h"
+
+/* Fills call->caller from call->identity: rows, level, token. */
+int who_calls(struct call *call);
+
+/* Puts the call into the team that it names (name or id; NULL: the caller's
+ * own, or the one that there is).  An agent reaches its own team only. */
+int who_team(struct call *call, const char *team);
+
+/* who_team(), but 0 without a fault where there is no such team, else 1. */
+int who_means(struct call *call, const char *team);
+
+/* who_team() where an address may say it: for an operator who names no team in the call
+ * it is the one before the slash, whatever his environment says.  Faults of that are
+ * at `where`. */
+int who_team_of(struct call *call, const char *team, const char *address,
+		const char *where);
+
+/* Whether the caller is the operator, who is at home in all teams. */
+bool who_roams(const struct call *call);
+
+/* The living member `name` of the call's team: 0 or a fault at `where`.
+ * `lead` is the team's lead, `operator` the operator's place. */
+int who_agent(struct call *call, const char *name, const char *where,
+	      struct agent_row *a);
+
+/* The agent that the call acts for: `name`, or its caller when NULL.  Another
+ * than the caller needs the lead or the operator. */
+int who_acts(struct call *call, const char *name, const char *where, struct agent_row *a);
+
+/* The same where id, team, name and generation are enough: the caller's own row
+ * has just been read. */
+int who_is(struct call *call, const char *name, const char *where, struct agent_row *a);
+
+/* 0, or `denied` unless the caller is the team's lead or the operator. */
+int who_leads(struct call *call, const char *where);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * arena - memory that lives and dies with one call.
+ *
+ * Allocation never fails: an arena that gets no memory aborts the process,
+ * which loses nothing, since what was acknowledged is in the database.
+ * Memory is zeroed and aligned for any type.  `(struct arena){ 0 }` is empty.
+ * arena_reset() goes back to a mark, so that a handler can run again.
+ */
+#ifndef CORE_BASE_ARENA_H
+#define CORE_BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+	struct arena_block *top;
+	size_t used; /* bytes taken from the top block */
+	long fail_after; /* tests: abort at the n-th allocation; 0: never */
+};
+
+struct arena_mark {
+	struct arena_block *top;
+	size_t used;
+};
+
+void *arena_alloc(struct arena *a, size_t size);
+char *arena_strdup(struct arena *a, const char *s); /* NULL gives NULL */
+char *arena_strndup(struct arena *a, const char *s, size_t n);
+char *arena_printf(struct arena *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Room for one more item in a growing array of `size`-byte items: returns the
+ * place of item `n` and, when the array has to move, updates `*items`.  The
+ * array doubles, so `*n_items` is the count before the call and is raised. */
+void *arena_push(struct arena *a, void *items, size_t *n_items, size_t size);
+
+struct arena_mark arena_mark(const struct arena *a);
+void arena_reset(struct arena *a, struct arena_mark mark);
+void arena_release(struct arena *a); /* leaves it empty and usable */
+
+#endif

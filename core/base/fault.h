@@ -1,0 +1,90 @@
+/*
+ * fault - why something failed, carried up to whoever must explain it.
+ *
+ * A function that can fail returns 0 (or a count) or a negative
+ * enum fault_code and, when it fails, fills the caller's struct fault.  The
+ * first failure wins: a filled fault is left alone, so the deepest cause
+ * survives unwinding.  Results go through out-parameters and are written on
+ * success only.  FAULT_LIST is the one list of faults for every door.
+ */
+#ifndef CORE_BASE_FAULT_H
+#define CORE_BASE_FAULT_H
+
+#include <stdint.h>
+
+/* id, name, CLI exit status, HTTP status, wire code, when it happens, hint */
+#define FAULT_LIST(X)                                                                   \
+	X(INVALID, "invalid", 2, 400, "InvalidRequest",                                 \
+	  "An argument is missing or malformed.",                                       \
+	  "Correct the argument named in where and call again.")                        \
+	X(NOT_FOUND, "not_found", 3, 404, "NotFound", "What was named does not exist.", \
+	  "List what exists and use one of its names.")                                 \
+	X(CONFLICT, "conflict", 4, 409, "Conflict",                                     \
+	  "The state of what was named forbids this now.",                              \
+	  "Look at its present state before trying again.")                             \
+	X(DENIED, "denied", 5, 403, "PermissionDenied", "The caller may not do this.",  \
+	  "Ask the team's lead or the operator.")                                       \
+	X(RATE_LIMITED, "rate_limited", 6, 429, "RateLimited",                          \
+	  "The caller calls too often.", "Wait retry_after_ms, then repeat.")           \
+	X(EXHAUSTED, "exhausted", 6, 429, "Exhausted",                                  \
+	  "A capacity or budget is used up.",                                           \
+	  "Free some of it, or have the limit raised.")                                 \
+	X(UNAVAILABLE, "unavailable", 7, 503, "Unavailable",                            \
+	  "It cannot be done now, or its outcome is not known.",                        \
+	  "Repeat with the same idempotency_key.")                                      \
+	X(TIMEOUT, "timeout", 7, 504, "Timeout", "Time ran out.",                       \
+	  "Allow more time, or look at the state before repeating.")                    \
+	X(IO, "io", 1, 500, "IoError", "The machine failed to read or write.",          \
+	  "See the log; `cadre doctor` names the cause.")                               \
+	X(INTERNAL, "internal", 1, 500, "Internal", "A bug in cadre.",                  \
+	  "See the log and report it.")
+
+enum fault_index {
+#define X(id, name, exit, http, wire, doc, hint) FAULT_INDEX_##id,
+	FAULT_LIST(X)
+#undef X
+		FAULT_COUNT
+};
+
+enum fault_code {
+	FAULT_NONE = 0,
+#define X(id, name, exit, http, wire, doc, hint) FAULT_##id = -1 - FAULT_INDEX_##id,
+	FAULT_LIST(X)
+#undef X
+};
+
+struct fault_info {
+	const char *name;
+	int exit_status, http_status;
+	const char *wire, *doc, *hint;
+};
+
+struct fault {
+	enum fault_code code;
+	char where[64]; /* JSON pointer into the arguments, or "" */
+	char text[256]; /* what was wrong */
+	char hint[200]; /* what to do next */
+	int64_t retry_after_ms; /* 0: not said */
+};
+
+/* Fills `f` unless it is filled already, and returns `code`, so that a caller
+ * can write `return fault_set(f, FAULT_CONFLICT, "/task", "held by %s", x);`.
+ * The hint is the code's own until fault_hint() replaces it. */
+int fault_set(struct fault *f, enum fault_code code, const char *where, const char *fmt,
+	      ...) __attribute__((format(printf, 4, 5)));
+
+/* Replaces the hint of a filled fault and returns its code:
+ * `return fault_hint(f, "claim it first");` after fault_set(). */
+int fault_hint(struct fault *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* What an inner step found at `from` stands at `to` of this call's arguments. */
+int fault_move(struct fault *f, const char *from, const char *to);
+
+/* The row of `code`, which is negative. */
+const struct fault_info *fault_info(enum fault_code code);
+
+/* The code whose name (or wire code) is `name`; FAULT_INTERNAL if none is. */
+enum fault_code fault_named(const char *name);
+
+#endif

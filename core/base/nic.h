@@ -1,0 +1,44 @@
+/*
+ * nic - where a VM is in the network: its address, its tap, its gateway.
+ *
+ * The network is a range of IPv4 addresses of this state's own.  Its first
+ * address is the gateway, which is this machine; a VM's is that of its slot
+ * (from 2).  There is no DHCP: everything follows from the slot and the
+ * workspace's id, so that a host which starts anew comes to the same names.
+ */
+#ifndef CORE_BASE_NIC_H
+#define CORE_BASE_NIC_H
+
+#include <stdint.h>
+
+#include "core/base/fault.h"
+
+enum { NIC_NAME = 16 /* an interface's name, with its end */ };
+
+struct nic_range {
+	uint32_t base; /* first address, in host order */
+	int prefix;
+};
+
+struct nic {
+	char tap[NIC_NAME]; /* cd, 8 hex digits of the id, -, the state's 4 */
+	uint8_t mac[6]; /* 02, then the last 5 bytes of the id */
+	uint32_t ip; /* in host order */
+	int prefix;
+	char mac_text[18], address[16], gateway[16];
+};
+
+/* "10.99.0.0/16": a prefix from 8 to 28, and no bits behind it. */
+int nic_range_parse(const char *text, struct nic_range *range, struct fault *f);
+
+/* Highest slot of a range: the last address is everybody's. */
+int64_t nic_slots(const struct nic_range *range);
+
+/* `id` is the workspace's public one, `tag` the state's (see struct settings). */
+void nic_of(const struct nic_range *range, const char *tag, const char *id, int64_t slot,
+	    struct nic *nic);
+
+/* "10.99.0.1" of an address in host order. */
+void nic_address(uint32_t ip, char text[16]);
+
+#endif

@@ -1,0 +1,374 @@
+#include "core/client/client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/client/inside.h"
+
+int64_t client_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+int client_open(struct client **out, const struct client_options *o, struct fault *f)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
+	c->o = *o;
+	c->bell = -1;
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (c->epoll < 0) {
+		free(c);
+		return fault_set(f, FAULT_IO, "", "epoll: %m");
+	}
+	*out = c;
+	return 0;
+}
+
+void client_close(struct client *c)
+{
+	struct ticket *t;
+
+	if (!c)
+		return;
+	client_settle_all(c, false);
+	while ((t = c->calls)) {
+		c->calls = t->next;
+		if (t->link && t->link != c->link)
+			socket_close(c, t->link);
+		direct_forget(t);
+		json_decref(t->args);
+		free(t);
+	}
+	if (c->link)
+		socket_close(c, c->link);
+	direct_close(c);
+	close(c->epoll);
+	free(c);
+}
+
+bool client_hosted(const struct client *c)
+{
+	return c->hosted;
+}
+
+int client_fd(const struct client *c)
+{
+	return c->epoll;
+}
+
+/* --- calls ------------------------------------------------------------------- */
+
+/* So that keys made side by side lie side by side in their index. */
+void client_key(char out[37])
+{
+	uint64_t a = home_random(), b = home_random();
+	uint64_t now = (uint64_t)home_now();
+
+	snprintf(out, 37, "%08llx-%04llx-7%03llx-%04llx-%012llx",
+		 (unsigned long long)(now >> 16 & 0xffffffff),
+		 (unsigned long long)(now & 0xffff), (unsigned long long)(a & 0xfff),
+		 (unsigned long long)(0x8000 | (a >> 12 & 0x3fff)),
+		 (unsigned long long)(b & 0xffffffffffff));
+}
+
+static void add_key(const struct op *op, json_t *args)
+{
+	const char *name = op->flags & OP_REQUEST ? "request_id" : "idempotency_key";
+	char key[37];
+
+	if (!(op->flags & OP_WRITE) || op->who == WHO_HOST || json_object_get(args, name))
+		return;
+	client_key(key);
+	json_object_set_new(args, name, json_string(key));
+}
+
+/* The value of a number among the arguments, its default when absent. */
+static int64_t int_arg(const json_t *args, const struct field *field)
+{
+	const json_t *value;
+
+	if (!field)
+		return 0;
+	value = json_object_get(args, field->name);
+	for (size_t i = 0; !value && field->aliases && field->aliases[i]; i++)
+		value = json_object_get(args, field->aliases[i]);
+	return json_is_integer(value) ? json_integer_value(value) : field->def_int;
+}
+
+/* Some operations wait only when asked to: `wait_for_reply`. */
+static bool waits(const struct op *op, const json_t *args)
+{
+	if (!op->wait)
+		return false;
+	for (size_t i = 0; i < op->in->n_fields; i++) {
+		const struct field *field = &op->in->fields[i];
+
+		if (field->type->kind == KIND_BOOL && !strncmp(field->name, "wait", 4))
+			return json_is_true(json_object_get(args, field->name));
+	}
+	return true;
+}
+
+static int64_t wait_of(const struct op *op, const json_t *args)
+{
+	const struct field *timeout = NULL;
+	int64_t seconds = waits(op, args) ? int_arg(args, op->wait) : 0;
+
+	if (op->flags & OP_NEEDS_HOST)
+		timeout = field_find(op->in, "timeout_secs");
+	seconds += int_arg(args, timeout);
+	return seconds > 0 && seconds < INT32_MAX ? seconds * 1000 : 0;
+}
+
+/* Whether an answer may give what nobody would hold if it were lost. */
+static bool gives(const struct op *op, const json_t *args)
+{
+	if (!(op->flags & OP_WRITE) || op->flags & OP_NEEDS_HOST)
+		return false;
+	return op->flags & OP_REQUEST || waits(op, args);
+}
+
+void ticket_end(struct client *c, struct ticket *t, const char *result,
+		const struct fault *f)
+{
+	for (struct ticket **at = &c->calls; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			break;
+		}
+	c->telling = t->number;
+	t->done(t->arg, result, f);
+	direct_forget(t);
+	json_decref(t->args);
+	free(t);
+}
+
+void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
+		 const char *text, const char *hint)
+{
+	struct fault f = { 0 };
+
+	fault_set(&f, code, "", "%s", text);
+	if (hint)
+		fault_hint(&f, "%s", hint);
+	ticket_end(c, t, NULL, &f);
+}
+
+/* Reads may run beside the host; what tells about the host itself may not. */
+static bool is_local(const struct client *c, const struct op *op)
+{
+	return c->o.direct ||
+	       (c->o.local_reads && c->o.home->dir[0] && !(op->flags & OP_WRITE) &&
+		!(op->flags & OP_NEEDS_HOST) && strncmp(op->name, "state.", 6));
+}
+
+static bool is_open(const struct client *c, int64_t number)
+{
+	for (const struct ticket *t = c->calls; t; t = t->next)
+		if (t->number == number)
+			return true;
+	return false;
+}
+
+int64_t client_start(struct client *c, const struct op *op, json_t *args,
+		     client_done *done, void *arg)
+{
+	struct ticket *t = calloc(1, sizeof(*t));
+	int64_t number = ++c->last;
+
+	if (!t || !(t->args = json_copy(args)))
+		abort(); /* as the arena does: nothing acknowledged is lost */
+	add_key(op, t->args);
+	t->number = number;
+	t->op = op;
+	t->done = done;
+	t->arg = arg;
+	t->wait_ms = wait_of(op, t->args);
+	t->confirms = c->o.confirms && gives(op, t->args);
+	t->next = c->calls;
+	c->calls = t;
+	if (is_local(c, op) || !socket_start(c, t))
+		direct_start(c, t);
+	return is_open(c, number) ? number : 0;
+}
+
+void client_cancel(struct client *c, int64_t number)
+{
+	for (struct ticket **at = &c->calls; *at; at = &(*at)->next) {
+		struct ticket *t = *at;
+
+		if (t->number != number)
+			continue;
+		*at = t->next;
+		/* A wait has a connection of its own: the host sees it go. */
+		if (t->link && t->link != c->link)
+			socket_close(c, t->link);
+		else if (t->link && t->confirms)
+			socket_settle(c, t->link, t->number, false);
+		direct_forget(t);
+		json_decref(t->args);
+		free(t);
+		return;
+	}
+}
+
+/* --- answers that gave something -------------------------------------------------- */
+
+void client_owe(struct client *c, const struct ticket *t, struct link *l,
+		const struct given *given)
+{
+	struct debt *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		abort();
+	*d = (struct debt){ .next = c->debts, .number = t->number, .link = l };
+	if (given)
+		d->given = *given;
+	c->debts = d;
+}
+
+int64_t client_telling(const struct client *c)
+{
+	return c->telling;
+}
+
+static void settle(struct client *c, struct debt *d, bool arrived)
+{
+	if (d->link)
+		socket_settle(c, d->link, d->number, arrived);
+	else if (!arrived)
+		direct_undo(c, &d->given);
+	else if (d->given.for_good)
+		direct_take(c, &d->given);
+	free(d);
+}
+
+void client_settle(struct client *c, int64_t number, bool arrived)
+{
+	for (struct debt **at = &c->debts; *at; at = &(*at)->next) {
+		struct debt *d = *at;
+
+		if (d->number != number)
+			continue;
+		*at = d->next;
+		settle(c, d, arrived);
+		return;
+	}
+}
+
+void client_settle_all(struct client *c, bool arrived)
+{
+	while (c->debts)
+		client_settle(c, c->debts->number, arrived);
+}
+
+/* --- time ------------------------------------------------------------------------ */
+
+int client_timeout(const struct client *c)
+{
+	int64_t now = client_now(), next = INT64_MAX;
+
+	for (const struct ticket *t = c->calls; t; t = t->next) {
+		int64_t at = t->until;
+
+		if (t->due)
+			return 0;
+		if (t->call && direct_next_look(c) < at)
+			at = direct_next_look(c);
+		next = at < next ? at : next;
+	}
+	if (next == INT64_MAX)
+		return -1;
+	return next <= now ? 0 : (int)(next - now);
+}
+
+static struct ticket *due_ticket(struct client *c)
+{
+	struct ticket *t = c->calls;
+
+	while (t && !t->due)
+		t = t->next;
+	return t;
+}
+
+/* What ran out of time: parked calls answer with what there is, silent
+ * connections are given up. */
+static void step_late(struct client *c)
+{
+	int64_t now = client_now();
+	struct ticket *t;
+
+	for (t = c->calls; t; t = t->next)
+		t->due |= t->until <= now;
+	while ((t = due_ticket(c))) {
+		t->due = false;
+		if (t->link)
+			socket_drop(c, t->link);
+		else if (t->call)
+			direct_run(c, t);
+	}
+}
+
+void client_step(struct client *c)
+{
+	struct epoll_event events[16];
+	int n = epoll_wait(c->epoll, events, 16, 0);
+	bool rung = false;
+
+	for (int i = 0; i < n; i++) {
+		if (!events[i].data.ptr) {
+			rung = true;
+			continue;
+		}
+		socket_step(c, events[i].data.ptr, events[i].events);
+		/* An owner's answer may have closed another link of this batch. */
+		break;
+	}
+	if (c->looked_at)
+		direct_look(c, rung);
+	step_late(c);
+}
+
+struct wanted {
+	struct text *out;
+	struct fault *fault;
+	bool done;
+};
+
+static void take_answer(void *arg, const char *result, const struct fault *f)
+{
+	struct wanted *w = arg;
+
+	w->done = true;
+	if (result)
+		text_add(w->out, result, strlen(result));
+	else if (!w->fault->code)
+		*w->fault = *f;
+}
+
+int client_call(struct client *c, const struct op *op, json_t *args, struct text *out,
+		struct fault *f)
+{
+	struct wanted w = { out, f, false };
+	struct epoll_event event;
+
+	client_start(c, op, args, take_answer, &w);
+	while (!w.done) {
+		if (epoll_pwait(c->epoll, &event, 1, client_timeout(c), c->o.waiting) <
+			    0 &&
+		    errno != EINTR)
+			return fault_set(f, FAULT_IO, "", "epoll: %m");
+		client_step(c);
+	}
+	return f->code;
+}

@@ -1,0 +1,72 @@
+/*
+ * client - how a process reaches the state: through the host's socket where
+ * one runs, else by opening the file itself.
+ *
+ * Both ways run the same operations with the same guarantees.  A client keys
+ * every write, tries the socket, and on a broken or silent (10 s) connection
+ * repeats once directly with the same key.  Reads need no host: a client with
+ * `local_reads` runs them on a read connection of its own in any case.
+ * Calls may be under way side by side; a direct wait watches the bell.
+ * A state that was moved or replaced under a direct client is a fault once; the next
+ * call opens what is there then.
+ * One thread; the owner polls client_fd() and calls client_step().
+ *
+ * What an answer gave and nobody got is taken back: an owner that `confirms` says of
+ * every answer whether it arrived where it was to go, and the client tells the host,
+ * or takes it back here.  What is cancelled, or left without a word when the client is
+ * closed, is lost.
+ */
+#ifndef CORE_CLIENT_CLIENT_H
+#define CORE_CLIENT_CLIENT_H
+
+#include <signal.h>
+
+#include "core/home/home.h"
+
+struct client;
+
+struct client_options {
+	struct home *home; /* borrowed for the client's life */
+	bool direct; /* never use the socket */
+	bool local_reads;
+	bool confirms; /* the owner says client_settle() or client_settle_all() */
+	const sigset_t *waiting; /* blocked while client_call() waits; NULL: as ever */
+	struct identity identity;
+};
+
+/* Called once when a call ends, from client_step() or client_start(): `result`
+ * is JSON text (borrowed) or NULL when `fault` is filled. */
+typedef void client_done(void *arg, const char *result, const struct fault *fault);
+
+int client_open(struct client **out, const struct client_options *o, struct fault *f);
+void client_close(struct client *c);
+bool client_hosted(const struct client *c); /* a host answered */
+
+/* Starts a call; `args` is borrowed until it returns.  Returns its number, or
+ * 0 when `done` was called already. */
+int64_t client_start(struct client *c, const struct op *op, json_t *args,
+		     client_done *done, void *arg);
+/* Ends a call without an answer; only a wait is really stopped, and what else would
+ * have been given is taken back. */
+void client_cancel(struct client *c, int64_t number);
+
+/* In a client_done: the number of the call that ends. */
+int64_t client_telling(const struct client *c);
+/* Whether the answer of a call is where it was to go, or lost.  Calls that gave nothing
+ * may be named as well. */
+void client_settle(struct client *c, int64_t number, bool arrived);
+void client_settle_all(struct client *c, bool arrived);
+
+/* A key as clients make them: a UUIDv7. */
+void client_key(char out[37]);
+
+/* Starts a call and steps until it ends: 0 with the result appended to `out`,
+ * or a fault code. */
+int client_call(struct client *c, const struct op *op, json_t *args, struct text *out,
+		struct fault *f);
+
+int client_fd(const struct client *c); /* poll for input; an epoll fd */
+int client_timeout(const struct client *c); /* ms until step is due; -1 */
+void client_step(struct client *c);
+
+#endif

@@ -1,0 +1,308 @@
+/*
+ * client_direct - calls without a host: this process opens the file itself.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "core/client/inside.h"
+#include "core/mirror/mirror.h"
+#include "ops.gen.h"
+
+enum { MIRROR_MS = 50 };
+
+/* --- the store ------------------------------------------------------------------ */
+
+/* The state is opened as it is now, which may not be as it was when this process
+ * started. */
+static int open_store(struct client *c, struct store **out, unsigned flags,
+		      struct fault *f)
+{
+	if (home_renew(c->o.home, f) < 0)
+		return f->code;
+	return store_open(out, c->o.home->dir, flags, NULL, f);
+}
+
+/* A client that only reads beside a host opens no connection that could write. */
+static struct store *store_for(struct client *c, const struct op *op, struct fault *f)
+{
+	bool reads = c->o.local_reads && !(op->flags & OP_WRITE);
+
+	if (c->store)
+		return c->store;
+	if (reads && !c->reader) {
+		struct fault why = { 0 };
+
+		open_store(c, &c->reader, STORE_READ, &why);
+	}
+	if (reads && c->reader)
+		return c->reader;
+	open_store(c, &c->store, home_store_flags(c->o.home), f);
+	return c->store;
+}
+
+/* What was written is shown in the vault, for at most 50 ms; a failure is the
+ * next mirror's to see, the rows are safe.  A state that was removed stays so. */
+static void mirror_owed(struct client *c)
+{
+	struct fault f = { 0 };
+
+	if (c->owes_mirror && c->store && !store_lost(c->store))
+		mirror_catch_up(c->o.home, c->store, MIRROR_MS, &f);
+	c->owes_mirror = false;
+}
+
+static void close_stores(struct client *c)
+{
+	store_close(c->reader);
+	store_close(c->store);
+	if (c->bell >= 0)
+		close(c->bell);
+	c->reader = c->store = NULL;
+	c->bell = -1;
+	c->looked_at = c->lapse_at = 0;
+	c->lost = false;
+}
+
+void direct_close(struct client *c)
+{
+	mirror_owed(c);
+	close_stores(c);
+}
+
+/* Calls that are parked on a lost store end with its fault first. */
+static void leave_lost(struct client *c)
+{
+	for (const struct ticket *t = c->calls; t; t = t->next)
+		if (t->call)
+			return;
+	c->owes_mirror = false;
+	close_stores(c);
+}
+
+/* --- waiting ---------------------------------------------------------------------- */
+
+static struct store *any_store(const struct client *c)
+{
+	return c->reader ? c->reader : c->store;
+}
+
+/* Watches the bell, from before the first look of a call that may wait: what
+ * is committed in between is noticed.  Where inotify fails, looking at the
+ * data's version four times a second has to do. */
+static void watch_bell(struct client *c)
+{
+	char path[4200];
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+
+	if (c->looked_at)
+		return;
+	c->version = store_data_version(any_store(c));
+	c->looked_at = client_now();
+	c->bell = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (c->bell < 0)
+		return;
+	snprintf(path, sizeof(path), "%s/bell", c->o.home->dir);
+	inotify_add_watch(c->bell, path, IN_MODIFY);
+	epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->bell, &event);
+}
+
+static void wake_all(struct client *c)
+{
+	for (struct ticket *t = c->calls; t; t = t->next)
+		t->due |= t->call != NULL;
+}
+
+/* Without a host nobody writes an end down at its instant: whoever waits looks up
+ * itself when the next one is. */
+static void note_lapse(struct client *c, const struct call *call)
+{
+	struct call look = { .store = call->store, .now = call->now };
+	struct next_lapse_row next = { 0 };
+
+	if (store_begin(look.store, false, &look.fault) < 0)
+		return;
+	if (sql_row(&look, next_lapse, &next, .now = look.now) > 0)
+		c->lapse_at = next.at;
+	store_rollback(look.store);
+	arena_release(&look.arena);
+}
+
+int64_t direct_next_look(const struct client *c)
+{
+	int64_t next = c->looked_at + LOOK_MS, left = c->lapse_at - home_now();
+
+	if (!c->lapse_at || left >= LOOK_MS)
+		return next;
+	left = client_now() + (left > 0 ? left : 0);
+	return left < next ? left : next;
+}
+
+void direct_look(struct client *c, bool rung)
+{
+	char data[4096];
+	int64_t now = client_now(), version;
+
+	if (c->lapse_at && c->lapse_at <= home_now()) {
+		c->lapse_at = 0;
+		wake_all(c);
+	}
+	if (!rung && now < c->looked_at + LOOK_MS)
+		return;
+	while (rung && read(c->bell, data, sizeof(data)) > 0)
+		;
+	c->looked_at = now;
+	if (store_lost(any_store(c))) {
+		c->lost = true;
+		wake_all(c);
+		return;
+	}
+	version = store_data_version(any_store(c));
+	if (version == c->version)
+		return;
+	c->version = version;
+	wake_all(c);
+}
+
+/* --- calls --------------------------------------------------------------------------- */
+
+void direct_forget(struct ticket *t)
+{
+	if (!t->call)
+		return;
+	arena_release(&t->call->arena);
+	free(t->call);
+	t->call = NULL;
+}
+
+static int prepare(struct client *c, struct ticket *t, struct fault *f)
+{
+	struct call *call = calloc(1, sizeof(*call));
+	int rc;
+
+	if (!call)
+		abort();
+	t->call = call;
+	call->settings = &c->o.home->settings;
+	call->identity = c->o.identity;
+	call->seed = home_random();
+	call->settles = t->confirms;
+	rc = call_decode(call, t->op, t->args);
+	t->mark = arena_mark(&call->arena);
+	if (rc < 0) {
+		*f = call->fault;
+		return rc;
+	}
+	call->store = store_for(c, t->op, f);
+	return call->store ? 0 : (int)f->code;
+}
+
+/* Any call of an owner renews its leases; a read cannot write, so this does. */
+static void renew(struct client *c, const struct call *read)
+{
+	struct call call = { .settings = &c->o.home->settings,
+			     .identity = call_renewer(read),
+			     .now = home_now(),
+			     .seed = home_random() };
+	json_t *none = json_object();
+
+	call.store = store_for(c, op_agent_heartbeat, &call.fault);
+	if (call.store && call_decode(&call, op_agent_heartbeat, none) == 0)
+		call_run(&call);
+	json_decref(none);
+	arena_release(&call.arena);
+}
+
+static void run_as_host(struct client *c, const struct op *op, json_t *args)
+{
+	struct call call = { .settings = &c->o.home->settings,
+			     .identity = { .level = WHO_HOST },
+			     .now = home_now(),
+			     .seed = home_random() };
+
+	call.store = store_for(c, op, &call.fault);
+	if (call.store && call_decode(&call, op, args) == 0 && call_run(&call) == 0)
+		c->owes_mirror = true;
+	json_decref(args);
+	arena_release(&call.arena);
+}
+
+void direct_undo(struct client *c, const struct given *given)
+{
+	run_as_host(c, op_answer_undo,
+		    json_pack("{sIsIsIsI}", "agent", (json_int_t)given->agent, "request",
+			      (json_int_t)given->request, "task", (json_int_t)given->task,
+			      "epoch", (json_int_t)given->epoch));
+}
+
+void direct_take(struct client *c, const struct given *given)
+{
+	run_as_host(c, op_answer_take,
+		    json_pack("{sIsI}", "agent", (json_int_t)given->agent, "request",
+			      (json_int_t)given->request));
+}
+
+static void answer(struct client *c, struct ticket *t)
+{
+	struct text out = { 0 };
+
+	if (t->confirms && t->call->given.agent)
+		client_owe(c, t, NULL, &t->call->given);
+	call_encode(t->call, &out);
+	ticket_end(c, t, out.data ? out.data : "{}", NULL);
+	text_release(&out);
+}
+
+void direct_run(struct client *c, struct ticket *t)
+{
+	struct call *call = t->call;
+	bool writes = t->op->flags & OP_WRITE, was_made = call->made;
+	struct fault f;
+
+	arena_reset(&call->arena, t->mark);
+	memset(call->out, 0, t->op->out->size);
+	call->now = home_now();
+	if (t->wait_ms)
+		watch_bell(c);
+	if (call_run(call) < 0) {
+		f = call->fault;
+		c->lost |= f.code == FAULT_UNAVAILABLE && store_lost(call->store);
+		ticket_end(c, t, NULL, &f);
+		return;
+	}
+	/* Our own commits do not change the version that we see. */
+	if (writes && !was_made)
+		wake_all(c);
+	t->due = false;
+	c->owes_mirror |= writes;
+	if (call->wait_on && client_now() < t->until) {
+		call->waited = true;
+		note_lapse(c, call);
+		return;
+	}
+	if (call->renew)
+		renew(c, call);
+	answer(c, t);
+}
+
+void direct_start(struct client *c, struct ticket *t)
+{
+	struct fault f = { 0 };
+
+	if (!c->o.home->dir[0]) {
+		ticket_fail(c, t, FAULT_UNAVAILABLE, "the host does not answer",
+			    "outside a workspace, name the state: --home DIR");
+		return;
+	}
+	t->until = client_now() + t->wait_ms;
+	if (c->lost)
+		leave_lost(c);
+	if (prepare(c, t, &f) < 0)
+		ticket_end(c, t, NULL, &f);
+	else
+		direct_run(c, t);
+}

@@ -1,0 +1,381 @@
+/*
+ * client_socket - calls through the host: frames over a Unix socket.
+ *
+ * One connection carries all calls side by side; a call that waits has one of
+ * its own, so that giving it up is closing it, which the host understands as
+ * "do not hand anything out".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "core/client/inside.h"
+#include "core/base/version.h"
+#include "core/wire/frame.h"
+
+struct link {
+	int fd;
+	struct text out; /* not sent yet */
+	size_t sent;
+	struct frame_reader in;
+	bool closing; /* its tickets are being taken off */
+	bool busy; /* somebody stands in take_bytes(): he frees it */
+};
+
+/* --- a connection ----------------------------------------------------------------- */
+
+static int socket_connect(const char *path)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	struct timeval patience = { .tv_sec = SILENCE_MS / 1000 };
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	memcpy(name.sun_path, path, strnlen(path, sizeof(name.sun_path) - 1));
+	rc = connect(fd, (struct sockaddr *)&name, sizeof(name));
+	if (rc && errno == EAGAIN) { /* its queue is full: stand in line, not for ever */
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+		fcntl(fd, F_SETFL, 0);
+		rc = connect(fd, (struct sockaddr *)&name, sizeof(name));
+		fcntl(fd, F_SETFL, O_NONBLOCK);
+	}
+	/* Somebody else's process there would be told our token. */
+	if (!rc && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
+	    (peer.uid == geteuid() || !peer.uid))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void add_frame(struct text *out, json_t *json)
+{
+	struct fault f = { 0 };
+	size_t start = frame_open(out);
+	char *text = json_dumps(json, JSON_COMPACT);
+
+	if (text)
+		text_add(out, text, strlen(text));
+	free(text);
+	frame_close(out, start, &f);
+}
+
+static void set_text(json_t *json, const char *name, const char *value)
+{
+	if (value)
+		json_object_set_new(json, name, json_string(value));
+}
+
+static void say_hello(const struct client *c, struct link *l)
+{
+	const struct identity *id = &c->o.identity;
+	json_t *hello = json_pack("{ssssssss}", "type", "Hello", "version", CADRE_VERSION,
+				  "role", "client", "boot_id", "");
+
+	set_text(hello, "team", id->team);
+	set_text(hello, "agent", id->agent);
+	set_text(hello, "token", id->token);
+	set_text(hello, "session", id->session);
+	if (id->as)
+		json_object_set_new(hello, "as", json_true());
+	add_frame(&l->out, hello);
+	json_decref(hello);
+}
+
+static struct link *link_open(struct client *c)
+{
+	int fd = socket_connect(c->o.home->socket);
+	struct epoll_event event = { .events = EPOLLIN };
+	struct link *l;
+
+	if (fd < 0 && home_follow(c->o.home))
+		fd = socket_connect(c->o.home->socket);
+	event.data.ptr = l = fd < 0 ? NULL : calloc(1, sizeof(*l));
+	if (!l || epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event)) {
+		if (fd >= 0)
+			close(fd);
+		free(l);
+		return NULL;
+	}
+	l->fd = fd;
+	say_hello(c, l);
+	return l;
+}
+
+/* A closed link settles its answers: the host takes back what they gave. */
+static void forget_debts(struct client *c, const struct link *l)
+{
+	struct debt **at = &c->debts, *d;
+
+	while ((d = *at)) {
+		if (d->link == l) {
+			*at = d->next;
+			free(d);
+		} else {
+			at = &d->next;
+		}
+	}
+}
+
+void socket_close(struct client *c, struct link *l)
+{
+	forget_debts(c, l);
+	if (c->link == l)
+		c->link = NULL;
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+	if (l->busy)
+		return;
+	text_release(&l->out);
+	frame_release(&l->in);
+	free(l);
+}
+
+/* What the kernel does not take now is sent when it has room. */
+static bool link_flush(struct client *c, struct link *l)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = l };
+
+	while (l->fd >= 0 && l->sent < l->out.len) {
+		ssize_t n = send(l->fd, l->out.data + l->sent, l->out.len - l->sent,
+				 MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN)
+			return false;
+		if (n < 0) {
+			event.events |= EPOLLOUT;
+			epoll_ctl(c->epoll, EPOLL_CTL_MOD, l->fd, &event);
+			return true;
+		}
+		l->sent += (size_t)n;
+	}
+	l->out.len = l->sent = 0;
+	return true;
+}
+
+static void say_settled(struct client *c, struct link *l, int64_t number, bool arrived)
+{
+	char id[24];
+	json_t *word;
+
+	snprintf(id, sizeof(id), "%lld", (long long)number);
+	word = json_pack("{ssss}", "type", arrived ? "Arrived" : "Cancel", "request", id);
+	add_frame(&l->out, word);
+	json_decref(word);
+	link_flush(c, l);
+}
+
+void socket_settle(struct client *c, struct link *l, int64_t number, bool arrived)
+{
+	say_settled(c, l, number, arrived);
+	if (l != c->link)
+		socket_close(c, l);
+}
+
+/* --- calls --------------------------------------------------------------------------- */
+
+/* What no frame holds, as a long note, is done here; true if that cannot be. */
+static bool refuse_frame(struct client *c, struct ticket *t)
+{
+	if (c->o.home->dir[0] && !(t->op->flags & OP_NEEDS_HOST))
+		return false;
+	ticket_fail(c, t, FAULT_INVALID, "the arguments are over 4 MiB", NULL);
+	return true;
+}
+
+bool socket_start(struct client *c, struct ticket *t)
+{
+	bool own = t->wait_ms > 0;
+	struct link *l = own || !c->link ? link_open(c) : c->link;
+	json_t *call;
+	size_t size;
+
+	if (!l)
+		return false;
+	if (!own)
+		c->link = l;
+	size = l->out.len;
+	call = json_pack("{sssIsssO}", "type", "Call", "id", (json_int_t)t->number, "op",
+			 t->op->name, "args", t->args);
+	if (t->confirms)
+		json_object_set_new(call, "confirms", json_true());
+	add_frame(&l->out, call);
+	json_decref(call);
+	if (l->out.len == size) {
+		if (own)
+			socket_close(c, l);
+		return refuse_frame(c, t);
+	}
+	t->link = l;
+	t->until = client_now() + SILENCE_MS + t->wait_ms;
+	if (!link_flush(c, l))
+		socket_drop(c, l);
+	return true;
+}
+
+/* What was asked of a connection that broke is asked again here, with the same
+ * key; only what needs the host cannot be. */
+static void repeat(struct client *c, struct ticket *t)
+{
+	t->link = NULL;
+	if (!c->o.home->dir[0] || t->op->flags & OP_NEEDS_HOST)
+		ticket_fail(c, t, FAULT_UNAVAILABLE, "the host does not answer",
+			    c->o.home->dir[0]
+				    ? "see `cadre status`; start it with `cadre up`"
+				    : NULL);
+	else
+		direct_start(c, t);
+}
+
+static struct ticket *ticket_of(struct client *c, const struct link *l)
+{
+	struct ticket *t = c->calls;
+
+	while (t && t->link != l)
+		t = t->next;
+	return t;
+}
+
+void socket_drop(struct client *c, struct link *l)
+{
+	struct ticket *t;
+
+	if (l->closing)
+		return;
+	l->closing = true;
+	if (c->link == l)
+		c->link = NULL;
+	epoll_ctl(c->epoll, EPOLL_CTL_DEL, l->fd, NULL);
+	/* The repeat under the same key gets what the host gave: it stays. */
+	for (t = c->calls; t; t = t->next)
+		if (t->link == l && t->confirms)
+			say_settled(c, l, t->number, true);
+	while ((t = ticket_of(c, l)))
+		repeat(c, t);
+	socket_close(c, l);
+}
+
+static const char *text_of(const json_t *json, const char *name)
+{
+	const char *s = json_string_value(json_object_get(json, name));
+
+	return s ? s : "";
+}
+
+static void end_with_error(struct client *c, struct ticket *t, const json_t *json)
+{
+	struct fault f = { 0 };
+
+	fault_set(&f, fault_named(text_of(json, "code")), text_of(json, "where"), "%s",
+		  text_of(json, "message"));
+	if (*text_of(json, "hint"))
+		fault_hint(&f, "%s", text_of(json, "hint"));
+	f.retry_after_ms = json_integer_value(json_object_get(json, "retry_after_ms"));
+	ticket_end(c, t, NULL, &f);
+}
+
+static struct ticket *ticket_numbered(struct client *c, const struct link *l,
+				      int64_t number)
+{
+	struct ticket *t = c->calls;
+
+	while (t && (t->number != number || t->link != l))
+		t = t->next;
+	return t;
+}
+
+/* A CallResult is an object, or it is no answer. */
+static void end_with_result(struct client *c, struct ticket *t, const json_t *json)
+{
+	const json_t *result = json_object_get(json, "result");
+	bool right = !strcmp(text_of(json, "type"), "CallResult");
+	char *text = right && json_is_object(result) ? json_dumps(result, JSON_COMPACT)
+						     : NULL;
+	struct fault f = { 0 };
+
+	if (text)
+		ticket_end(c, t, text, NULL);
+	else {
+		fault_set(&f, FAULT_INTERNAL, "", "the host answers with '%.64s'",
+			  text_of(json, "type"));
+		ticket_end(c, t, NULL, &f);
+	}
+	free(text);
+}
+
+/* One frame.  An error without a number is about the Hello: it ends the first
+ * call, and the host closes. */
+static void take_frame(struct client *c, struct link *l, const json_t *json)
+{
+	const json_t *id = json_object_get(json, "id");
+	bool bad = !strcmp(text_of(json, "type"), "Error");
+	struct ticket *t = ticket_numbered(c, l, json_integer_value(id));
+
+	c->hosted = true;
+	if (!t && !(bad && !id && (t = ticket_of(c, l))))
+		return;
+	t->link = NULL;
+	if (t->confirms && !bad)
+		client_owe(c, t, l, NULL);
+	else if (l != c->link)
+		socket_close(c, l);
+	if (bad)
+		end_with_error(c, t, json);
+	else
+		end_with_result(c, t, json);
+}
+
+/* Takes the frames of what came; an owner's answer may close the link. */
+static void take_bytes(struct client *c, struct link *l, const char *data, size_t len)
+{
+	struct fault f = { 0 };
+	size_t used;
+	json_t *json;
+
+	l->busy = true;
+	for (; len && l->fd >= 0; data += used, len -= used) {
+		int rc = frame_read(&l->in, data, len, &used, &f);
+
+		json = rc > 0 ? json_loadb(l->in.body, l->in.size, 0, NULL) : NULL;
+		if (json)
+			take_frame(c, l, json);
+		else if (rc)
+			socket_drop(c, l);
+		json_decref(json);
+	}
+	l->busy = false;
+	if (l->fd < 0)
+		socket_close(c, l);
+}
+
+void socket_step(struct client *c, struct link *l, unsigned events)
+{
+	char data[65536];
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = l };
+	ssize_t n;
+
+	if (events & EPOLLOUT) {
+		epoll_ctl(c->epoll, EPOLL_CTL_MOD, l->fd, &event);
+		if (!link_flush(c, l))
+			return socket_drop(c, l);
+	}
+	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+		return;
+	n = recv(l->fd, data, sizeof(data), 0);
+	if (n > 0)
+		take_bytes(c, l, data, (size_t)n);
+	else if (!n || (errno != EAGAIN && errno != EINTR))
+		socket_drop(c, l);
+}

@@ -1,0 +1,95 @@
+/*
+ * client_parts - what the two ways of a client share: calls that are under way.
+ *
+ * A call is in c->calls from its start until ticket_end(), which is the only
+ * place that tells its owner.  The owner may start and cancel calls in there,
+ * so nobody walks the list across it: `due` marks what a walk has to do.
+ */
+#ifndef CORE_CLIENT_INSIDE_H
+#define CORE_CLIENT_INSIDE_H
+
+#include "core/client/client.h"
+
+struct link;
+
+/* One call of the owner's. */
+struct ticket {
+	struct ticket *next;
+	int64_t number;
+	const struct op *op;
+	json_t *args; /* a copy, with its key */
+	client_done *done;
+	void *arg;
+	int64_t wait_ms; /* that it may take beyond its work */
+	int64_t until; /* client_now(): silent, or waited long enough */
+	struct link *link; /* where it was sent; NULL: not on a socket */
+	struct call *call; /* parked here; NULL: not run directly */
+	struct arena_mark mark;
+	bool due;
+	bool confirms; /* the owner says whether its answer arrived: client_settle() */
+};
+
+/* An answer that gave something, of which the owner has not said whether it arrived. */
+struct debt {
+	struct debt *next;
+	int64_t number;
+	struct link *link; /* of the host's; NULL: it was run directly */
+	struct given given; /* then */
+};
+
+struct client {
+	struct client_options o;
+	int epoll;
+	int64_t last; /* number of the newest call */
+	bool hosted;
+	struct ticket *calls;
+	struct link *link; /* shared by all calls but those that wait */
+	struct store *store, *reader;
+	int bell; /* inotify, or -1 */
+	int64_t version, looked_at; /* of the data; when asked for, 0: nobody waits */
+	int64_t lapse_at; /* home_now() when a lease or a life ends next; 0: none, or
+			     nobody waits */
+	bool owes_mirror;
+	bool lost; /* what store and reader have open is not there any more */
+	struct debt *debts;
+	int64_t telling;
+};
+
+enum { SILENCE_MS = 10000, LOOK_MS = 250 };
+
+int64_t client_now(void); /* ms, monotonic */
+
+/* Takes the ticket off the list, tells its owner and frees it. */
+void ticket_end(struct client *c, struct ticket *t, const char *result,
+		const struct fault *f);
+void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
+		 const char *text, const char *hint);
+
+/* Notes that the answer of a call has to be settled. */
+void client_owe(struct client *c, const struct ticket *t, struct link *l,
+		const struct given *given);
+
+/* client_socket.c: */
+/* Sends the call to the host; false when there is none to send it to. */
+bool socket_start(struct client *c, struct ticket *t);
+void socket_step(struct client *c, struct link *l, unsigned events);
+/* Its connection is of no use any more: all its calls run directly. */
+void socket_drop(struct client *c, struct link *l);
+void socket_close(struct client *c, struct link *l);
+/* Tells the host whether the answer of a call arrived. */
+void socket_settle(struct client *c, struct link *l, int64_t number, bool arrived);
+
+/* client_direct.c: */
+void direct_start(struct client *c, struct ticket *t);
+/* Looks whether somebody committed, or a lease or a life has ended; marks the parked
+ * calls then. */
+void direct_look(struct client *c, bool rung);
+/* client_now() when a parked call has to look at the latest. */
+int64_t direct_next_look(const struct client *c);
+void direct_run(struct client *c, struct ticket *t);
+void direct_close(struct client *c);
+void direct_undo(struct client *c, const struct given *given);
+void direct_take(struct client *c, const struct given *given);
+void direct_forget(struct ticket *t); /* frees its struct call */
+
+#endif

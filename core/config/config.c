@@ -1,0 +1,254 @@
+#include "core/config/config.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- one value ------------------------------------------------------------------- */
+
+static struct config_origin *origin_of(struct config_set *s, const struct field *key)
+{
+	return &s->origins[key - record_config.fields];
+}
+
+const char *config_whence(struct config_set *s, const struct field *key)
+{
+	const struct config_origin *origin = origin_of(s, key);
+	char variable[CONFIG_VARIABLE_SIZE];
+
+	switch (origin->source) {
+	case CONFIG_DEFAULT:
+		return "default";
+	case CONFIG_FILE:
+		return arena_printf(&s->arena, "%s:%d", origin->file, origin->at.line);
+	case CONFIG_VARIABLE:
+		config_variable(key, variable);
+		return arena_strdup(&s->arena, variable);
+	case CONFIG_FLAG:
+		return arena_printf(&s->arena, "--%s", key->name);
+	}
+	return "";
+}
+
+/* A directory is named from where the file is, or where the command runs. */
+static json_t *place_dir(struct config_set *s, const struct field *key,
+			 enum config_source source, json_t *value)
+{
+	const char *path = json_string_value(value), *base = s->cwd;
+	json_t *whole;
+
+	if (!path || !*path || *path == '/' || strcmp(key->type->name, "directory") != 0)
+		return value;
+	if (source == CONFIG_FILE)
+		base = arena_strndup(&s->arena, s->file,
+				     (size_t)(strrchr(s->file, '/') - s->file));
+	if (strncmp(path, "~/", 2) == 0) {
+		base = s->user;
+		path += 2;
+	}
+	if (!base)
+		return value; /* the check of its pattern says what is wrong */
+	whole = json_sprintf("%s/%s", base, path);
+	json_decref(value);
+	return whole ? whole : json_null();
+}
+
+/* What is wrong with a value, told where it stands. */
+static int refuse(struct config_set *s, const struct field *key, const struct fault *why,
+		  struct fault *f)
+{
+	const struct config_origin *origin = origin_of(s, key);
+	char variable[CONFIG_VARIABLE_SIZE];
+
+	config_variable(key, variable);
+	if (origin->source == CONFIG_FILE)
+		toml_refuse(s->file, origin->at, f, "%s %.90s", key->name, why->text);
+	else
+		fault_set(f, FAULT_INVALID, "", "%s%s %s",
+			  origin->source == CONFIG_FLAG ? "--" : "",
+			  origin->source == CONFIG_FLAG ? key->name : variable,
+			  why->text);
+	return fault_hint(f, "%s", key->doc);
+}
+
+/* Takes ownership of `value`; its origin is written down already. */
+static int take(struct config_set *s, const struct field *key, json_t *value,
+		struct fault *f)
+{
+	json_t *alone = json_object();
+	struct fault why = { 0 };
+	struct config scratch = { 0 };
+	int rc = 0;
+
+	value = place_dir(s, key, origin_of(s, key)->source, value);
+	json_object_set_new(alone, key->name, value);
+	if (!json_object_get(alone, key->name) || json_is_null(value))
+		fault_set(&why, FAULT_INVALID, "", "is not UTF-8");
+	else
+		op_decode(&record_config, alone, &scratch, DECODE_STRICT, &s->arena,
+			  &why);
+	if (why.code)
+		rc = refuse(s, key, &why, f);
+	if (!s->given)
+		s->given = json_object();
+	json_object_update(s->given, alone);
+	json_decref(alone);
+	return rc;
+}
+
+int config_take_word(struct config_set *s, enum config_source source,
+		     const struct field *key, const char *word, struct fault *f)
+{
+	*origin_of(s, key) = (struct config_origin){ .source = source };
+	return take(s, key, field_word(key, word), f);
+}
+
+int config_take_flag(struct config_set *s, const char *flag, struct fault *f)
+{
+	size_t n = strcspn(flag, "=");
+	const char *name = arena_strndup(&s->arena, flag, n);
+	const struct field *key = field_find(&record_config, name);
+
+	if (!key) {
+		fault_set(f, FAULT_INVALID, "", "--%.60s: unknown key", name);
+		return config_unknown(&record_config, name, f);
+	}
+	return config_take_word(s, CONFIG_FLAG, key, flag + n + (flag[n] == '='), f);
+}
+
+/* --- the file -------------------------------------------------------------------- */
+
+/* As JSON, which is what op_decode() checks.  No key takes a table, a list or a
+ * time: they all are an object here, and told as what they are not. */
+static json_t *scalar_json(const struct toml_value *v)
+{
+	json_t *value = NULL;
+
+	switch (v->kind) {
+	case TOML_TEXT:
+		value = json_stringn(v->text.data, v->text.len);
+		break;
+	case TOML_INT:
+		value = json_integer(v->integer);
+		break;
+	case TOML_REAL:
+		value = json_real(v->real); /* NULL: infinite */
+		break;
+	case TOML_BOOL:
+		value = json_boolean(v->boolean);
+		break;
+	case TOML_ARRAY:
+	case TOML_TABLE:
+	case TOML_TIME:
+	case TOML_LOCAL_TIME:
+	case TOML_DATE:
+	case TOML_CLOCK:
+		break;
+	}
+	return value ? value : json_object();
+}
+
+static bool is_section(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < record_config.n_fields; i++)
+		if (strncmp(record_config.fields[i].name, name, n) == 0 &&
+		    record_config.fields[i].name[n] == '.')
+			return true;
+	return false;
+}
+
+/* A project's file may have been written by anybody. */
+static int refuse_state_key(struct config_set *s, const struct toml_entry *e,
+			    const char *name, struct fault *f)
+{
+	toml_refuse(s->file, e->at, f, "%.60s is not for a project's file to set", name);
+	if (s->state)
+		return fault_hint(f,
+				  "put it in %.100s/cadre.toml, or in your own: "
+				  "~/.config/cadre/cadre.toml",
+				  s->state);
+	return fault_hint(f, "put it in your own file: ~/.config/cadre/cadre.toml");
+}
+
+static int take_entry(struct config_set *s, const struct toml_entry *e, const char *name,
+		      bool projects, struct fault *f)
+{
+	const struct field *key = field_find(&record_config, name);
+	struct config_origin *origin;
+
+	if (!key || strlen(e->key.data) != e->key.len) {
+		toml_refuse(s->file, e->at, f, "unknown key '%.60s'", name);
+		return config_unknown(&record_config, name, f);
+	}
+	if (projects && !(key->flags & FIELD_CALLER))
+		return refuse_state_key(s, e, name, f);
+	origin = origin_of(s, key);
+	if (origin->source == CONFIG_FILE && origin->file == s->file)
+		return toml_refuse(s->file, e->at, f, "%s is there already, in line %d",
+				   name, origin->at.line);
+	*origin = (struct config_origin){ CONFIG_FILE, s->file, e->value.at };
+	return take(s, key, scalar_json(&e->value), f);
+}
+
+/* `prefix` ends with a dot, or is empty. */
+static int take_table(struct config_set *s, const struct toml_table *t,
+		      const char *prefix, bool projects, struct fault *f)
+{
+	for (const struct toml_entry *e = t->first; e; e = e->next) {
+		const char *name = arena_printf(&s->arena, "%s%s", prefix, e->key.data);
+		int rc;
+
+		if (e->value.kind == TOML_TABLE && is_section(name))
+			rc = take_table(s, e->value.table,
+					arena_printf(&s->arena, "%s.", name), projects,
+					f);
+		else
+			rc = take_entry(s, e, name, projects, f);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int config_take_file(struct config_set *s, const struct config_file *file,
+		     struct fault *f)
+{
+	struct toml_table *root;
+
+	s->file = arena_strdup(&s->arena, file->path);
+	if (toml_read(&s->arena, s->file, file->data, file->len, &root, f) < 0)
+		return f->code;
+	return take_table(s, root, "", file->projects, f);
+}
+
+/* --- the whole --------------------------------------------------------------------- */
+
+void config_read(struct config_set *s, struct config *c)
+{
+	struct fault f = { 0 };
+	json_t *none = s->given ? NULL : json_object();
+
+	*c = (struct config){ 0 };
+	op_decode(&record_config, s->given ? s->given : none, c, DECODE_STRICT, &s->arena,
+		  &f);
+	assert(!f.code); /* each value was checked when it was taken */
+	json_decref(none);
+}
+
+void config_defaults(struct config *c)
+{
+	struct config_set none = { 0 };
+
+	config_read(&none, c);
+	config_release(&none);
+}
+
+void config_release(struct config_set *s)
+{
+	json_decref(s->given);
+	arena_release(&s->arena);
+	*s = (struct config_set){ 0 };
+}

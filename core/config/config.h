@@ -1,0 +1,73 @@
+/*
+ * config - what may be configured, and from where each value came.
+ *
+ * The keys are the fields of record `config` (schema/config.op).  A value is
+ * taken from files (cadre.toml), then from the environment (CADRE_SECTION_KEY), then
+ * from a flag (--section.key): what is taken later wins, and each is checked where
+ * it stands, also when another wins.  An unknown key is a fault that names the
+ * nearest known one.  A project's file may set only what concerns the caller:
+ * others than the user may have written it.
+ */
+#ifndef CORE_CONFIG_CONFIG_H
+#define CORE_CONFIG_CONFIG_H
+
+#include "core/op/op.h"
+#include "core/config/toml.h"
+#include "ops.gen.h"
+
+enum config_source { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_VARIABLE, CONFIG_FLAG };
+
+struct config_origin {
+	enum config_source source;
+	const char *file; /* absolute */
+	struct toml_place at; /* in the file */
+};
+
+/* All zero is empty; config_release() ends it. */
+struct config_set {
+	struct arena arena;
+	json_t *given; /* NULL until a value is; by the names of keys */
+	struct config_origin origins[FIELD_MAX]; /* in the order of record_config */
+	const char *file; /* the last that was read; NULL: none */
+	const char *state; /* whose configuration it is; NULL: none is known */
+	const char *cwd, *user; /* what `dir` and `~/dir` stand in; may be NULL */
+};
+
+/* What holds when nothing is configured. */
+void config_defaults(struct config *c);
+
+struct config_file {
+	const char *path; /* absolute */
+	const char *data;
+	size_t len;
+	bool projects; /* found upward: sets only what concerns the caller */
+};
+
+/* Takes what a file says. */
+int config_take_file(struct config_set *s, const struct config_file *file,
+		     struct fault *f);
+/* Takes one value as a word, of a variable or a flag. */
+int config_take_word(struct config_set *s, enum config_source source,
+		     const struct field *key, const char *word, struct fault *f);
+/* The same for a flag as it was written, `section.key=value`. */
+int config_take_flag(struct config_set *s, const char *flag, struct fault *f);
+
+/* What holds now; texts live as long as `s`. */
+void config_read(struct config_set *s, struct config *c);
+void config_release(struct config_set *s);
+
+/* What a key's value is called where it came from: `default`, `/a/cadre.toml:3`,
+ * `CADRE_GC_KEEP_DAYS`, `--gc.keep_days`.  In the arena of `s`. */
+const char *config_whence(struct config_set *s, const struct field *key);
+
+/* --- config_key.c: names -------------------------------------------------------- */
+
+enum { CONFIG_VARIABLE_SIZE = 80 };
+
+/* Says that there is no such key, unless the fault is filled, and in any case
+ * which one was most likely meant. */
+int config_unknown(const struct record *r, const char *name, struct fault *f);
+/* CADRE_SECTION_KEY */
+void config_variable(const struct field *key, char out[CONFIG_VARIABLE_SIZE]);
+
+#endif

@@ -1,0 +1,320 @@
+#include "core/config/toml.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/config/toml_inside.h"
+
+/* --- saying what is wrong ------------------------------------------------------- */
+
+/* The end of a long path says more than its beginning. */
+static const char *tail(const char *file, const char **dots)
+{
+	size_t n = strlen(file);
+
+	*dots = n > 100 ? "..." : "";
+	return n > 100 ? file + n - 97 : file;
+}
+
+int toml_refuse(const char *file, struct toml_place at, struct fault *f, const char *fmt,
+		...)
+{
+	char text[140];
+	const char *dots;
+	va_list ap;
+
+	file = tail(file, &dots);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (f->code)
+		return f->code;
+	fault_set(f, FAULT_INVALID, "", "%s%s:%d:%d: %s", dots, file, at.line, at.column,
+		  text);
+	return fault_hint(f, "Correct line %d of the file.", at.line);
+}
+
+struct toml_place toml_here(const struct toml_reader *r)
+{
+	return (struct toml_place){ r->line, (int)(r->s - r->line_at) + 1 };
+}
+
+/* --- what stands between ----------------------------------------------------------- */
+
+void toml_skip_blanks(struct toml_reader *r)
+{
+	r->s += strspn(r->s, " \t");
+}
+
+bool toml_skip_newline(struct toml_reader *r)
+{
+	const char *s = r->s + (*r->s == '\r');
+
+	if (*s != '\n')
+		return false;
+	r->s = r->line_at = s + 1;
+	r->line++;
+	return true;
+}
+
+static void skip_comment(struct toml_reader *r)
+{
+	if (*r->s == '#')
+		r->s += strcspn(r->s, "\r\n");
+}
+
+void toml_skip_lines(struct toml_reader *r)
+{
+	do {
+		toml_skip_blanks(r);
+		skip_comment(r);
+	} while (toml_skip_newline(r));
+}
+
+/* Behind a pair or a header nothing may follow on its line. */
+static int end_line(struct toml_reader *r)
+{
+	toml_skip_blanks(r);
+	skip_comment(r);
+	if (*r->s && !toml_skip_newline(r))
+		return toml_wrong(r, "only a comment may follow here");
+	return 0;
+}
+
+/* --- keys -------------------------------------------------------------------------- */
+
+static int read_key_part(struct toml_reader *r, struct toml_text *name)
+{
+	static const char bare[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789-_";
+
+	if (*r->s == '"' || *r->s == '\'')
+		return toml_read_text(r, false, name);
+	name->len = strspn(r->s, bare);
+	if (!name->len)
+		return toml_wrong(r, "a key is letters, digits, - and _, or in quotes");
+	name->data = arena_strndup(r->arena, r->s, name->len);
+	r->s += name->len;
+	return 0;
+}
+
+int toml_read_key(struct toml_reader *r, const struct toml_key **key)
+{
+	const struct toml_key **next = key;
+
+	for (;;) {
+		struct toml_key *part = arena_alloc(r->arena, sizeof(*part));
+
+		part->at = toml_here(r);
+		if (read_key_part(r, &part->name) < 0)
+			return r->fault->code;
+		*next = part;
+		next = &part->next;
+		toml_skip_blanks(r);
+		if (*r->s != '.')
+			return 0;
+		r->s++;
+		toml_skip_blanks(r);
+	}
+}
+
+static int too_deep(struct toml_reader *r, struct toml_place at)
+{
+	return toml_wrong_at(r, at, "more than %d tables and arrays in each other",
+			     TOML_DEPTH);
+}
+
+static int is_there(struct toml_reader *r, const struct toml_key *key,
+		    const struct toml_entry *e)
+{
+	return toml_wrong_at(r, key->at, "'%.60s' is there already, in line %d",
+			     key->name.data, e->at.line);
+}
+
+/* A table under a key that is not there. */
+static struct toml_table *add_table(struct toml_reader *r, struct toml_table *t,
+				    const struct toml_key *key, enum toml_made made)
+{
+	struct toml_entry *e;
+
+	if (t->depth >= TOML_DEPTH) {
+		too_deep(r, key->at);
+		return NULL;
+	}
+	e = toml_add(r->arena, t, key);
+	e->value.kind = TOML_TABLE;
+	e->value.at = key->at;
+	e->value.table = toml_table_new(r->arena, made, t->depth + 1);
+	return e->value.table;
+}
+
+/* --- pairs --------------------------------------------------------------------------- */
+
+/* One part of a dotted key.  It makes its table, or adds to one that came to be
+ * in the same way; what a header or braces made is closed to it. */
+static struct toml_table *step_dotted(struct toml_reader *r, struct toml_table *t,
+				      const struct toml_key *key)
+{
+	struct toml_entry *e = toml_find(t, key->name.data, key->name.len);
+
+	if (!e)
+		return add_table(r, t, key, TOML_MADE_DOTTED);
+	if (e->value.kind != TOML_TABLE || e->value.table->made == TOML_MADE_HEADER ||
+	    e->value.table->made == TOML_MADE_INLINE) {
+		is_there(r, key, e);
+		return NULL;
+	}
+	e->value.table->made = TOML_MADE_DOTTED;
+	return e->value.table;
+}
+
+int toml_read_pair(struct toml_reader *r, struct toml_table *t)
+{
+	const struct toml_key *key;
+	struct toml_entry *e;
+	int depth = r->depth;
+
+	if (toml_read_key(r, &key) < 0)
+		return r->fault->code;
+	if (*r->s != '=')
+		return toml_wrong(r, "a key is followed by = and its value");
+	r->s++;
+	toml_skip_blanks(r);
+	for (; key->next; key = key->next)
+		if (!(t = step_dotted(r, t, key)))
+			return r->fault->code;
+	e = toml_find(t, key->name.data, key->name.len);
+	if (e)
+		return is_there(r, key, e);
+	e = toml_add(r->arena, t, key);
+	r->depth = t->depth;
+	toml_read_value(r, &e->value);
+	r->depth = depth;
+	return r->fault->code;
+}
+
+/* --- headers ------------------------------------------------------------------------- */
+
+/* One part of a header but the last: the table of that name, of an array the
+ * last one. */
+static struct toml_table *step_header(struct toml_reader *r, struct toml_table *t,
+				      const struct toml_key *key)
+{
+	struct toml_entry *e = toml_find(t, key->name.data, key->name.len);
+	const struct toml_array *array;
+
+	if (!e)
+		return add_table(r, t, key, TOML_MADE_ABOVE);
+	if (e->value.kind == TOML_ARRAY && e->value.array->of_tables) {
+		array = e->value.array;
+		return array->items[array->n - 1].table;
+	}
+	if (e->value.kind == TOML_TABLE && e->value.table->made != TOML_MADE_INLINE)
+		return e->value.table;
+	is_there(r, key, e);
+	return NULL;
+}
+
+static struct toml_table *open_table(struct toml_reader *r, struct toml_table *t,
+				     const struct toml_key *key)
+{
+	struct toml_entry *e = toml_find(t, key->name.data, key->name.len);
+
+	if (!e)
+		return add_table(r, t, key, TOML_MADE_HEADER);
+	if (e->value.kind != TOML_TABLE || e->value.table->made != TOML_MADE_ABOVE) {
+		is_there(r, key, e);
+		return NULL;
+	}
+	e->value.table->made = TOML_MADE_HEADER;
+	return e->value.table;
+}
+
+/* One more table of an array. */
+static struct toml_table *open_item(struct toml_reader *r, struct toml_table *t,
+				    const struct toml_key *key)
+{
+	struct toml_entry *e = toml_find(t, key->name.data, key->name.len);
+	struct toml_value *item;
+
+	if (t->depth + 1 >= TOML_DEPTH) {
+		too_deep(r, key->at);
+		return NULL;
+	}
+	if (!e) {
+		e = toml_add(r->arena, t, key);
+		e->value.kind = TOML_ARRAY;
+		e->value.at = key->at;
+		e->value.array = arena_alloc(r->arena, sizeof(*e->value.array));
+		e->value.array->of_tables = true;
+	} else if (e->value.kind != TOML_ARRAY || !e->value.array->of_tables) {
+		is_there(r, key, e);
+		return NULL;
+	}
+	item = toml_push(r->arena, e->value.array);
+	item->kind = TOML_TABLE;
+	item->at = key->at;
+	item->table = toml_table_new(r->arena, TOML_MADE_HEADER, t->depth + 2);
+	return item->table;
+}
+
+/* [a.b] or [[a.b]]; the table that it opens, NULL when it is wrong. */
+static struct toml_table *read_header(struct toml_reader *r, struct toml_table *t)
+{
+	bool item = r->s[1] == '[';
+	const struct toml_key *key;
+
+	r->s += 1 + item;
+	toml_skip_blanks(r);
+	if (toml_read_key(r, &key) < 0)
+		return NULL;
+	if (*r->s != ']' || (item && r->s[1] != ']')) {
+		toml_wrong(r, "the header is not closed by %s", item ? "]]" : "]");
+		return NULL;
+	}
+	r->s += 1 + item;
+	for (; t && key->next; key = key->next)
+		t = step_header(r, t, key);
+	if (!t)
+		return NULL;
+	return item ? open_item(r, t, key) : open_table(r, t, key);
+}
+
+/* --- the document ---------------------------------------------------------------------- */
+
+static int read_lines(struct toml_reader *r, struct toml_table *root)
+{
+	struct toml_table *t = root;
+
+	for (toml_skip_lines(r); *r->s; toml_skip_lines(r)) {
+		if (*r->s == '[')
+			t = read_header(r, root);
+		else
+			toml_read_pair(r, t);
+		if (r->fault->code || end_line(r) < 0)
+			return r->fault->code;
+	}
+	return 0;
+}
+
+int toml_read(struct arena *a, const char *file, const char *data, size_t len,
+	      struct toml_table **root, struct fault *f)
+{
+	bool mark = len >= 3 && !memcmp(data, "\xef\xbb\xbf", 3);
+	struct toml_reader r = { .file = file, .line = 1, .arena = a, .fault = f };
+	struct toml_table *t;
+
+	if (mark) {
+		data += 3;
+		len -= 3;
+	}
+	r.s = r.line_at = len ? arena_strndup(a, data, len) : "";
+	if (toml_check_bytes(&r, len) < 0)
+		return f->code;
+	t = toml_table_new(a, TOML_MADE_HEADER, 0);
+	if (read_lines(&r, t) < 0)
+		return f->code;
+	*root = t;
+	return 0;
+}

@@ -1,0 +1,113 @@
+/*
+ * toml - TOML 1.0 text as a tree.
+ *
+ * The whole of https://toml.io/en/v1.0.0: bytes in, a tree in the caller's
+ * arena out, no I/O.  Every key and value knows its place, so that whoever uses
+ * the tree can name file, line and column of what is wrong.
+ *
+ * The parts: toml.c (lines, headers, keys), toml_value.c (arrays, inline tables,
+ * words), toml_text.c, toml_number.c, toml_time.c, toml_table.c.
+ */
+#ifndef CORE_CONFIG_TOML_H
+#define CORE_CONFIG_TOML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/fault.h"
+
+enum toml_kind {
+	TOML_TEXT,
+	TOML_INT,
+	TOML_REAL,
+	TOML_BOOL,
+	TOML_TIME, /* a date and time with an offset */
+	TOML_LOCAL_TIME, /* a date and time without one */
+	TOML_DATE,
+	TOML_CLOCK, /* a time of day */
+	TOML_ARRAY,
+	TOML_TABLE,
+};
+
+/* Both from 1; a column counts bytes. */
+struct toml_place {
+	int line, column;
+};
+
+/* What the kind does not have is 0. */
+struct toml_time {
+	int year, month, day, hour, minute, second; /* 60: a leap second */
+	int nanosecond; /* further digits are cut off */
+	int offset; /* minutes east of UTC */
+};
+
+/* UTF-8; a NUL follows the last byte, and by escapes there may be some within. */
+struct toml_text {
+	const char *data;
+	size_t len;
+};
+
+struct toml_value {
+	enum toml_kind kind;
+	struct toml_place at;
+	union {
+		struct toml_text text;
+		int64_t integer;
+		double real; /* may be infinite, or not a number */
+		bool boolean;
+		struct toml_time time;
+		struct toml_array *array;
+		struct toml_table *table;
+	};
+};
+
+struct toml_array {
+	struct toml_value *items;
+	size_t n;
+	bool of_tables; /* made by [[headers]] */
+};
+
+struct toml_entry {
+	struct toml_text key;
+	struct toml_place at;
+	struct toml_value value;
+	struct toml_entry *next; /* as written */
+	struct toml_entry *chain; /* in its bucket */
+};
+
+/* How a table came to be decides what may still be added to it. */
+enum toml_made {
+	TOML_MADE_ABOVE, /* by the header of a table below it */
+	TOML_MADE_HEADER,
+	TOML_MADE_DOTTED, /* by a dotted key */
+	TOML_MADE_INLINE,
+};
+
+struct toml_table {
+	struct toml_entry *first, *last;
+	size_t n;
+	struct toml_entry **buckets; /* NULL while it is small */
+	size_t n_buckets;
+	enum toml_made made;
+	int depth; /* of tables and arrays around it */
+};
+
+/* Tables and arrays in each other; deeper ones are refused, so that a tree can
+ * be walked by recursion. */
+enum { TOML_DEPTH = 100 };
+
+/* Reads a document of `len` bytes; texts are copied.  `file` is its name in
+ * faults, which are FAULT_INVALID and begin with `file:line:column: `. */
+int toml_read(struct arena *a, const char *file, const char *data, size_t len,
+	      struct toml_table **root, struct fault *f);
+
+/* The entry of a table; NULL if there is none. */
+struct toml_entry *toml_find(const struct toml_table *t, const char *key, size_t len);
+
+/* Says what is wrong at a place of a file, for readers of the tree as well. */
+int toml_refuse(const char *file, struct toml_place at, struct fault *f, const char *fmt,
+		...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * toml_inside - what the parts of the TOML reader share.
+ */
+#ifndef CORE_CONFIG_TOML_INSIDE_H
+#define CORE_CONFIG_TOML_INSIDE_H
+
+#include "core/config/toml.h"
+
+struct toml_reader {
+	const char *file;
+	const char *s; /* the cursor in a copy that ends with a NUL; no other is in it */
+	const char *line_at; /* where the cursor's line begins */
+	int line;
+	int depth; /* of the table or array that is being filled */
+	struct arena *arena;
+	struct fault *fault;
+};
+
+/* A part of a dotted key. */
+struct toml_key {
+	struct toml_text name;
+	struct toml_place at;
+	const struct toml_key *next;
+};
+
+struct toml_place toml_here(const struct toml_reader *r);
+/* A refusal at the cursor. */
+#define toml_wrong(r, ...) toml_refuse((r)->file, toml_here(r), (r)->fault, __VA_ARGS__)
+#define toml_wrong_at(r, place, ...) \
+	toml_refuse((r)->file, place, (r)->fault, __VA_ARGS__)
+
+/* --- toml.c: what stands between values ------------------------------------------ */
+
+void toml_skip_blanks(struct toml_reader *r);
+bool toml_skip_newline(struct toml_reader *r); /* LF or CR LF, if it is there */
+void toml_skip_lines(struct toml_reader *r); /* blanks, newlines, comments */
+int toml_read_key(struct toml_reader *r, const struct toml_key **key);
+/* `KEY = VALUE` into a table; the cursor is at the key. */
+int toml_read_pair(struct toml_reader *r, struct toml_table *t);
+
+/* --- values: the cursor is at the first byte, and is left behind the last ---------- */
+
+int toml_read_value(struct toml_reader *r, struct toml_value *v);
+int toml_read_text(struct toml_reader *r, bool lines, struct toml_text *text);
+int toml_read_number(struct toml_reader *r, struct toml_value *v);
+int toml_read_time(struct toml_reader *r, struct toml_value *v);
+
+/* Whether the document's bytes are UTF-8 without forbidden control characters;
+ * leaves the cursor at the first that is not. */
+int toml_check_bytes(struct toml_reader *r, size_t len);
+
+/* --- toml_table.c -------------------------------------------------------------------- */
+
+struct toml_table *toml_table_new(struct arena *a, enum toml_made made, int depth);
+/* The key must not be there. */
+struct toml_entry *toml_add(struct arena *a, struct toml_table *t,
+			    const struct toml_key *key);
+struct toml_value *toml_push(struct arena *a, struct toml_array *array);
+
+#endif

@@ -1,0 +1,81 @@
+#include <string.h>
+
+#include "core/config/toml_inside.h"
+
+struct toml_table *toml_table_new(struct arena *a, enum toml_made made, int depth)
+{
+	struct toml_table *t = arena_alloc(a, sizeof(*t));
+
+	t->made = made;
+	t->depth = depth;
+	return t;
+}
+
+static bool is_key(const struct toml_entry *e, const char *key, size_t len)
+{
+	return e->key.len == len && !memcmp(e->key.data, key, len);
+}
+
+/* FNV-1a. */
+static struct toml_entry **bucket_of(const struct toml_table *t, const char *key,
+				     size_t len)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)key[i]) * 1099511628211u;
+	return &t->buckets[(h ^ h >> 32) & (t->n_buckets - 1)];
+}
+
+struct toml_entry *toml_find(const struct toml_table *t, const char *key, size_t len)
+{
+	struct toml_entry *e;
+
+	if (!t->buckets) {
+		for (e = t->first; e && !is_key(e, key, len);)
+			e = e->next;
+		return e;
+	}
+	for (e = *bucket_of(t, key, len); e && !is_key(e, key, len);)
+		e = e->chain;
+	return e;
+}
+
+static void link_entry(const struct toml_table *t, struct toml_entry *e)
+{
+	struct toml_entry **bucket = bucket_of(t, e->key.data, e->key.len);
+
+	e->chain = *bucket;
+	*bucket = e;
+}
+
+/* Few tables have more keys than are looked through at once. */
+static void grow(struct arena *a, struct toml_table *t)
+{
+	t->n_buckets = t->n_buckets ? t->n_buckets * 4 : 32;
+	t->buckets = arena_alloc(a, t->n_buckets * sizeof(struct toml_entry *));
+	for (struct toml_entry *e = t->first; e; e = e->next)
+		link_entry(t, e);
+}
+
+struct toml_entry *toml_add(struct arena *a, struct toml_table *t,
+			    const struct toml_key *key)
+{
+	struct toml_entry *e = arena_alloc(a, sizeof(*e));
+
+	e->key = key->name;
+	e->at = key->at;
+	*(t->last ? &t->last->next : &t->first) = e;
+	t->last = e;
+	t->n++;
+	if (t->n > (t->n_buckets ? t->n_buckets : 8))
+		grow(a, t);
+	else if (t->buckets)
+		link_entry(t, e);
+	return e;
+}
+
+struct toml_value *toml_push(struct arena *a, struct toml_array *array)
+{
+	return arena_push(a, &array->items, &array->n, sizeof(struct toml_value));
+}

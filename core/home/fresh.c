@@ -1,0 +1,64 @@
+#include "core/home/fresh.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/home/home_config.h"
+#include "core/home/found.h"
+#include "core/home/tracked.h"
+
+/* A folder without a state becomes one if it is this user's and holds nothing but, at
+ * most, settings. */
+static enum found_why judge_fresh(int dir, const char *path)
+{
+	/* Looked at in this order, since another `init` notes the folder, then fills it. */
+	bool is_fresh = found_is_fresh(dir, config_file_name);
+	struct stat st;
+
+	if (known_look(dir, path) != KNOWN_NOT)
+		return FOUND_NONE;
+	if (fstat(dir, &st) || st.st_uid != geteuid())
+		return FOUND_FOREIGN;
+	return is_fresh ? FOUND_NONE : FOUND_UNKNOWN;
+}
+
+/* Whether what git tracks keeps a state from being made at `path`. */
+static int check_index(const char *path, struct fault *f)
+{
+	switch (tracked_look(path)) {
+	case TRACKED_NOTHING:
+		return 0;
+	case TRACKED_SOME:
+		fault_set(f, FAULT_DENIED, "",
+			  "%.150s holds files that git tracks, so others can change it",
+			  path);
+		return fault_hint(f, "git rm -r --cached %.150s, then: cadre init", path);
+	case TRACKED_UNREADABLE:
+		break;
+	}
+	fault_set(f, FAULT_DENIED, "",
+		  "%.150s is not made: the index of the git repository around it cannot "
+		  "be read",
+		  path);
+	return fault_hint(f, "repair or remove its .git, or name another folder: "
+			     "cadre --home DIR init");
+}
+
+/* A project's folder that is there already is this user's state, or nothing yet.
+ * Settings in it that are older than the state may have come with the project. */
+int fresh_check(const char *path, struct fault *f)
+{
+	enum found_why why = found_judge(path);
+	int dir;
+
+	if (why == FOUND_NONE && check_index(path, f) < 0)
+		return f->code;
+	dir = why == FOUND_NONE ? found_open(path) : -1;
+	if (dir >= 0) {
+		why = judge_fresh(dir, path);
+		if (why == FOUND_NONE && known_look(dir, path) == KNOWN_NOT)
+			config_check_shipped(path, f);
+		close(dir);
+	}
+	return f->code ? (int)f->code : found_refuse(path, why, f);
+}

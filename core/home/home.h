@@ -1,0 +1,83 @@
+/*
+ * home - where a state lives, and who this process is.
+ *
+ * The state folder is $CADRE_HOME, else `.cadre/` of the project (found upward
+ * through git's common directory, so that all worktrees share it; only one that
+ * this user made there or trusts counts: core/home/found.h), else the user's state
+ * folder.  Inside a workspace nothing is searched upward: there
+ * $CADRE_SOCKET is the only door unless $CADRE_HOME is said too, and `dir` is
+ * empty.  Sockets live in $XDG_RUNTIME_DIR/cadre/{id}/, else in a 0700 folder
+ * of the user's below the temporary folder; {id} is made from the state
+ * folder's device and inode.  Where a host has its socket stands in host.lock, since
+ * not everybody has the environment that the host was started in.
+ */
+#ifndef CORE_HOME_HOME_H
+#define CORE_HOME_HOME_H
+
+#include <sys/types.h>
+
+#include "core/call.h"
+#include "core/machine/notes_disk.h"
+
+struct home {
+	char dir[4096]; /* the state folder, absolute */
+	char run[108]; /* folder of the sockets */
+	char socket[108]; /* the host's socket */
+	char lock[4200]; /* held by the host while it runs; names its pid */
+	char vault[4200]; /* the vault's root */
+	bool found; /* upward, in a project */
+	bool gone; /* its state.db or secret is not there: only a restore may go on */
+	char note[512]; /* what a person should be told of the search, or "" */
+	struct fault refused; /* why `dir` is empty, for whoever answers all the same */
+	struct notes_disk notes; /* in it */
+	struct settings settings;
+	struct identity identity; /* from the environment */
+	char texts[8192]; /* behind identity's and settings' pointers */
+	size_t texts_used;
+};
+
+/* Finds the state folder (made if `create`, with an empty state.db; a state that was
+ * lost is not made anew: see lost.h), reads its secret (made 0600 on
+ * first use), the environment and the configuration.  The struct points into
+ * itself: it is not copied. */
+int home_find(struct home *h, const char *dir, bool create, struct fault *f);
+/* The same with flags of the configuration, `section.key=value`, NULL at the end. */
+int home_find_with(struct home *h, const char *dir, bool create, const char *const *flags,
+		   struct fault *f);
+
+/* For a process that stays, before it opens the state once more: the socket and the
+ * secret of what is at h->dir now. */
+int home_renew(struct home *h, struct fault *f);
+
+/* The flags of store_open() for who may write here. */
+unsigned home_store_flags(const struct home *h);
+
+/* The same for `cadre init`: makes what is missing, of this directory's project
+ * where nobody names a folder, and notes it as made here by this user. */
+int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f);
+
+/* Makes the folder of the sockets, or sees that it is ours and 0700. */
+int home_make_run(const struct home *h, struct fault *f);
+
+/* The host's own: takes the lock and writes this process and its socket into it, which
+ * stays where the host before had it while that folder is there: guests look for it
+ * there.  Returns the descriptor that holds the lock until it is closed; a fault names
+ * the holder. */
+int home_hold(struct home *h, struct fault *f);
+
+/* Looks where the host that runs has its socket: true when that is a socket of this
+ * user's, elsewhere than h->socket said, which says it now. */
+bool home_follow(struct home *h);
+
+/* The process that holds the lock, seen to be the one that took it; else 0. */
+pid_t home_holder(const struct home *h);
+/* The same for settings.find_host. */
+int64_t home_host_of(const char *dir);
+
+/* A number of this process's or thread's randomness, from getrandom(). */
+uint64_t home_random(void);
+int64_t home_now(void); /* ms since the epoch */
+/* ms since the machine started, its sleep too: nobody sets it. */
+int64_t home_passed(void);
+
+#endif

@@ -1,0 +1,193 @@
+#include "core/home/home_config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/home/found.h"
+#include "core/home/paths.h"
+
+const char config_file_name[] = "cadre.toml";
+
+static int refuse(const char *path, const char *what, struct fault *f)
+{
+	size_t n = strlen(path);
+
+	return fault_set(f, FAULT_INVALID, "", "%s: %s", path + (n > 120 ? n - 120 : 0),
+			 what);
+}
+
+/* --- the file -------------------------------------------------------------------- */
+
+/* Another user's file, say /tmp/cadre.toml, does not tell us what to do. */
+static bool is_trusted(const struct stat *st)
+{
+	return st->st_uid == geteuid() || st->st_uid == 0;
+}
+
+/* Opens it if it is there and trusted: a descriptor, -1 if not, or a fault. */
+static int open_file(const char *path, int flags, struct fault *f)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+
+	if (fd < 0) {
+		if (errno == ELOOP)
+			refuse(path, "is a link, which is not followed", f);
+		if (errno == EACCES && !stat(path, &st) && is_trusted(&st))
+			refuse(path, "may not be read", f);
+		return -1;
+	}
+	if (!fstat(fd, &st) && is_trusted(&st))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int take_open(struct config_set *s, struct config_file *file, int fd,
+		     struct fault *f)
+{
+	char *data = malloc(CONFIG_FILE_MOST + 1);
+	struct stat st;
+	ssize_t n = -1;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		refuse(file->path, "not a file", f);
+	else if (data && (n = read(fd, data, CONFIG_FILE_MOST + 1)) < 0)
+		refuse(file->path, "cannot be read", f);
+	else if (n > CONFIG_FILE_MOST)
+		refuse(file->path, "more than 64 KiB", f);
+	file->data = data;
+	file->len = n < 0 ? 0 : (size_t)n;
+	if (!f->code)
+		config_take_file(s, file, f);
+	free(data);
+	return f->code;
+}
+
+/* Takes it if it is there and trusted; nothing in a project is followed. */
+static int take_file(struct config_set *s, const char *path, bool projects,
+		     struct fault *f)
+{
+	struct config_file file = { .path = path, .projects = projects };
+	int fd = open_file(path, projects ? O_NOFOLLOW : 0, f);
+
+	if (fd < 0)
+		return f->code;
+	take_open(s, &file, fd, f);
+	close(fd);
+	return f->code;
+}
+
+static int take_users(struct config_set *s, struct fault *f)
+{
+	const char *base = getenv("XDG_CONFIG_HOME"), *below = "";
+	char path[PATH_MAX + 16];
+
+	if (!base || *base != '/') {
+		base = s->user;
+		below = "/.config";
+	}
+	if (!base || snprintf(path, sizeof(path), "%s%s/cadre/%s", base, below,
+			      config_file_name) >= PATH_MAX)
+		return 0;
+	return take_file(s, path, false, f);
+}
+
+/* Takes the nearest file that is in the project of the state.  One of another project,
+ * which may lie in between, is passed over. */
+static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
+{
+	char dir[4096], path[4096];
+	struct stat st;
+
+	if (!paths_join(dir, cwd, ""))
+		return 0;
+	do {
+		if (!strcmp(dir, s->state) || !paths_join(path, dir, config_file_name) ||
+		    lstat(path, &st))
+			continue;
+		if (found_is_of(dir, s->state) && is_trusted(&st))
+			return take_file(s, path, true, f);
+	} while (paths_up(dir));
+	return 0;
+}
+
+/* The user's own, then the state's, then the project's. */
+static int take_files(struct config_set *s, const char *cwd, struct fault *f)
+{
+	char path[PATH_MAX + 16];
+
+	if (take_users(s, f) < 0 || !s->state)
+		return f->code;
+	snprintf(path, sizeof(path), "%s/%s", s->state, config_file_name);
+	if (take_file(s, path, false, f) < 0)
+		return f->code;
+	return cwd ? take_projects(s, cwd, f) : 0;
+}
+
+/* --- the rest ------------------------------------------------------------------------ */
+
+static int take_variables(struct config_set *s, struct fault *f)
+{
+	for (size_t i = 0; i < record_config.n_fields; i++) {
+		const struct field *key = &record_config.fields[i];
+		char name[CONFIG_VARIABLE_SIZE];
+		const char *value;
+
+		config_variable(key, name);
+		value = getenv(name);
+		if (value && *value &&
+		    config_take_word(s, CONFIG_VARIABLE, key, value, f) < 0)
+			return f->code;
+	}
+	return 0;
+}
+
+bool config_is_variable(const char *name, size_t len)
+{
+	char own[CONFIG_VARIABLE_SIZE];
+
+	for (size_t i = 0; i < record_config.n_fields; i++) {
+		config_variable(&record_config.fields[i], own);
+		if (strlen(own) == len && memcmp(own, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+int config_check_shipped(const char *dir, struct fault *f)
+{
+	struct config_set s = { 0 };
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, config_file_name);
+	if (take_file(&s, path, true, f) < 0)
+		fault_hint(f, "if the file is yours: move it away, and back after "
+			      "`cadre init`");
+	config_release(&s);
+	return f->code;
+}
+
+int config_load(struct config_set *s, const char *state, const char *const *flags,
+		struct fault *f)
+{
+	char cwd[PATH_MAX], user[4096];
+
+	if (paths_home(user))
+		s->user = arena_strdup(&s->arena, user);
+	s->state = arena_strdup(&s->arena, state);
+	if (getcwd(cwd, sizeof(cwd)))
+		s->cwd = arena_strdup(&s->arena, cwd);
+	if (take_files(s, s->cwd, f) < 0 || take_variables(s, f) < 0)
+		return f->code;
+	for (; flags && *flags; flags++)
+		if (config_take_flag(s, *flags, f) < 0)
+			return f->code;
+	return 0;
+}

@@ -1,0 +1,33 @@
+/*
+ * config - finds what configures this process.
+ *
+ * Files first: the user's own ($XDG_CONFIG_HOME/cadre/cadre.toml, else
+ * ~/.config/cadre/cadre.toml), the one in the state folder, and the nearest that is
+ * found from the working directory upward in the project of the state.  The later
+ * wins, key by key.  A project's file may have come with a clone: it sets only
+ * what concerns the caller, and is no link; one of another project counts for
+ * nothing.  A file that is neither the user's nor root's is passed over.  Then the
+ * environment is read, then flags: see core/config/config.h.
+ */
+#ifndef CORE_HOME_HOME_CONFIG_H
+#define CORE_HOME_HOME_CONFIG_H
+
+#include "core/config/config.h"
+
+extern const char config_file_name[];
+enum { CONFIG_FILE_MOST = 64 << 10 }; /* bytes; a larger one is refused */
+
+/* Refuses a file of the folder `dir`, which is about to become a state, that sets more
+ * than a project's may. */
+int config_check_shipped(const char *dir, struct fault *f);
+
+/* Whether a variable of the environment sets a key. */
+bool config_is_variable(const char *name, size_t len);
+
+/* `state` is the folder of the state, NULL where there is none.  `flags` are texts
+ * `section.key=value` that end with a NULL; NULL: none.  Fills `s`, which is empty
+ * and in any case the caller's to release. */
+int config_load(struct config_set *s, const char *state, const char *const *flags,
+		struct fault *f);
+
+#endif

@@ -1,0 +1,71 @@
+#include "core/home/ignore.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char name[] = ".gitignore", content[] = "*\n";
+
+enum { LENGTH = sizeof(content) - 1 };
+
+static bool is_right(int dir)
+{
+	char bytes[LENGTH + 1];
+	int fd = openat(dir, name,
+			O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+
+	if (fd >= 0)
+		close(fd);
+	return n == LENGTH && !memcmp(bytes, content, LENGTH);
+}
+
+/* A folder of that name is in the way of the file: what is in it stays, elsewhere. */
+static void move_folder(int dir)
+{
+	char aside[40];
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode) ||
+	    unlinkat(dir, name, AT_REMOVEDIR) == 0)
+		return;
+	snprintf(aside, sizeof(aside), "%s.%jx", name, (uintmax_t)st.st_ino);
+	renameat(dir, name, dir, aside);
+}
+
+static bool write_file(int dir)
+{
+	char temp[40];
+	int fd;
+	bool done;
+
+	snprintf(temp, sizeof(temp), "%s.%d", name, (int)getpid());
+	unlinkat(dir, temp, 0); /* of a process that was killed */
+	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return false;
+	move_folder(dir);
+	done = write(fd, content, LENGTH) == LENGTH && !fsync(fd) &&
+	       !renameat(dir, temp, dir, name);
+	close(fd);
+	if (!done)
+		unlinkat(dir, temp, 0);
+	return done && !fsync(dir);
+}
+
+bool ignore_keep(int dir)
+{
+	struct stat st;
+	/* Looked at first: the right one may come meanwhile, from another process. */
+	bool other = !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW);
+
+	if (is_right(dir))
+		return false;
+	/* A file of root's would be closed to the folder's user. */
+	if (fstat(dir, &st) || st.st_uid != geteuid())
+		return false;
+	return write_file(dir) && other;
+}

@@ -1,0 +1,68 @@
+/*
+ * known - the states that this user made or trusts.
+ *
+ * A state in a project's folder may have come with the project: it counts only
+ * if it is noted in the user's own file, $XDG_STATE_HOME/cadre/known (else
+ * ~/.local/state/cadre/known; see core/home/users.h): a line each, with the day, the
+ * state's id, its device, inode and path.  The first word is `made` by `cadre init`,
+ * `trusted` by `cadre trust`, or `tracked`: made, and then seen to be tracked by git, so
+ * that it needs to be trusted.  After the path is the sum of its `cadre.toml`, and of what
+ * git tracked in one that is trusted (core/home/tracked.h): what git brings later is not
+ * the user's, and git writes there also what it tracks nowhere.  The id is
+ * random and in the state's own file `id`.  Id and inode must be as noted, and
+ * one of device and path: a folder that was moved is known, a copy is not, nor
+ * is a new folder that got the inode of a removed one.
+ */
+#ifndef CORE_HOME_KNOWN_H
+#define CORE_HOME_KNOWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/fault.h"
+#include "core/home/state_id.h"
+#include "core/home/tracked.h"
+
+/* The last two are never noted: it was trusted, and git tracks other things in it now or
+ * its settings are others; it was made, and its settings are others. */
+enum known_how {
+	KNOWN_NOT,
+	KNOWN_MADE,
+	KNOWN_TRUSTED,
+	KNOWN_TRACKED,
+	KNOWN_CHANGED,
+	KNOWN_EDITED,
+};
+
+struct known {
+	enum known_how how;
+	char day[11], id[STATE_ID + 1];
+	uint64_t dev, ino;
+	char path[4096];
+	char sum[TRACKED_SUM + 1]; /* "", "-": an older cadre noted it */
+};
+
+/* How the state folder `path`, open as `dir`, is known.  This may write, if nobody holds
+ * the lock: the new place of one that was moved, a sum that an older cadre did not note
+ * or that the user changed where there is no git, and an id of the older form. */
+enum known_how known_look(int dir, const char *path);
+
+/* Notes that git tracks what is in a state that was made here, and is not trusted.  Waits
+ * for the lock; with a fault it is not noted. */
+int known_taint(int dir, const char *path, struct fault *f);
+
+/* Makes the folder of the file, private, or sees that it is. */
+int known_prepare(struct fault *f);
+
+/* Notes it, under the id that it has, or a new one if cadre has not made that for this
+ * very folder, or git tracks what is in it; or removes what is noted at `path`: 1, or
+ * 0 if nothing is.  A file that cannot be read is left as it is. */
+int known_add(int dir, const char *path, enum known_how how, struct fault *f);
+int known_remove(const char *path, struct fault *f);
+
+/* Calls `each` for all that are noted, until it does not return 0; the fault is of the
+ * file. */
+int known_each(int (*each)(void *with, const struct known *k), void *with,
+	       struct fault *f);
+
+#endif

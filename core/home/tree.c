@@ -1,0 +1,151 @@
+#include "core/home/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/home/found.h"
+#include "core/home/paths.h"
+
+/* --- what git's files name ----------------------------------------------------- */
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !lstat(a, &x) && !lstat(b, &y) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* The path that a file of git's names, from where it stands; false when there is none. */
+static bool follow(const char *dir, const char *name, const char *word, char out[4096])
+{
+	char path[4096], line[4096];
+	size_t n = strlen(word);
+
+	if (!paths_join(path, dir, name) || !paths_line(path, line, sizeof(line)) ||
+	    strncmp(line, word, n) != 0 || !line[n])
+		return false;
+	return line[n] == '/' ? paths_join(out, line + n, "")
+			      : paths_join(out, dir, line + n);
+}
+
+bool tree_git(const char *dir, char out[4096])
+{
+	return follow(dir, ".git", "gitdir: ", out);
+}
+
+/* The folder of git's that the file `.git` leads to, without links. */
+static bool follow_git(const char *dir, char out[4096])
+{
+	char path[4096];
+
+	return tree_git(dir, path) && realpath(path, out);
+}
+
+/* Finds the git folder that all worktrees share, from git's folder for one of them. */
+static bool follow_common(const char *own, char out[4096])
+{
+	char path[4096];
+
+	return follow(own, "commondir", "", path) && realpath(path, out);
+}
+
+/* Whether `path` is below the folder `dir`. */
+static bool is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && path[n] == '/';
+}
+
+static bool counts(const char *dir)
+{
+	char state[4096];
+
+	return paths_join(state, dir, ".cadre") && found_judge(state) == FOUND_COUNTS;
+}
+
+/* --- the main worktree ------------------------------------------------------------ */
+
+struct search {
+	const char *common;
+	char *root; /* what is found */
+};
+
+/* Whether a state that is known is in the main worktree. */
+static int try_known(void *with, const struct known *k)
+{
+	struct search *search = with;
+	char dir[4096], own[4096], common[4096];
+
+	memcpy(dir, k->path, sizeof(dir));
+	if (!paths_up(dir) || !follow_git(dir, own) || strcmp(own, search->common) != 0 ||
+	    follow_common(own, common) || !counts(dir))
+		return 0;
+	memcpy(search->root, dir, sizeof(dir));
+	return 1;
+}
+
+/* The folder around `.git`; false where it has another name. */
+static bool cut_git(char root[4096])
+{
+	char *end = strrchr(root, '/');
+
+	if (!end || end == root || strcmp(end, "/.git") != 0)
+		return false;
+	*end = '\0';
+	return true;
+}
+
+/* Where the state is of what shares the folder `root`, which is replaced. */
+static void find_root(char root[4096], struct fault *f)
+{
+	char common[4096];
+	struct search search = { .common = common, .root = root };
+
+	memcpy(common, root, sizeof(common));
+	if (!cut_git(root) && !counts(root))
+		known_each(try_known, &search, f);
+}
+
+/* --- tops ----------------------------------------------------------------------- */
+
+/* The shared folder has a folder in `worktrees` for each linked worktree, whose `gitdir`
+ * names the worktree's file. */
+static enum top linked_top(const char *git, const char *own, char root[4096],
+			   struct fault *f)
+{
+	char trees[4096], back[4096];
+	bool is_known = paths_join(trees, root, "worktrees") && is_below(own, trees) &&
+			follow(own, "gitdir", "", back) && same_file(back, git);
+
+	find_root(root, f);
+	return is_known ? TOP_TREE : TOP_STRAY;
+}
+
+/* A main worktree whose `.git` is a file.  Nothing in the repository need name it, so it
+ * has its own state, unless the repository lies in it and has one; a repository
+ * elsewhere that has one cannot be told from one that is not its own. */
+static enum top claiming_top(const char *dir, const char *own, char root[4096])
+{
+	memcpy(root, own, 4096);
+	cut_git(root);
+	if (!counts(dir) && counts(root))
+		return is_below(own, dir) ? TOP_TREE : TOP_STRAY;
+	return paths_join(root, dir, "") ? TOP_TREE : TOP_NONE;
+}
+
+enum top tree_top(const char *dir, char root[4096], struct fault *f)
+{
+	char git[4096], own[4096];
+	struct stat st;
+
+	if (!paths_join(git, dir, ".git") || lstat(git, &st) ||
+	    !paths_join(root, dir, ""))
+		return TOP_NONE;
+	if (!S_ISREG(st.st_mode) || !follow_git(dir, own))
+		return TOP_TREE;
+	return follow_common(own, root) ? linked_top(git, own, root, f)
+					: claiming_top(dir, own, root);
+}

@@ -1,0 +1,30 @@
+/*
+ * tree - the worktrees of git, and which of them share a state.
+ *
+ * All worktrees of a repository share the folder that its `commondir` leads to.  Their
+ * state is in the main worktree: around the shared folder where that is named `.git`;
+ * else (`git init --separate-git-dir`, submodules, bare ones that a `.git` file leads
+ * to) it is the folder with a state of this user's whose `.git` file leads to it; else
+ * the shared folder itself, as in a bare repository.
+ *
+ * A `.git` file may have come with an archive and lead anywhere, so it is not believed
+ * alone: the repository must name the worktree too.
+ */
+#ifndef CORE_HOME_TREE_H
+#define CORE_HOME_TREE_H
+
+#include <stdbool.h>
+
+#include "core/base/fault.h"
+
+/* The path that the file `dir`/.git names; false where there is no such file. */
+bool tree_git(const char *dir, char out[4096]);
+
+enum top { TOP_NONE, TOP_TREE, TOP_STRAY };
+
+/* Whether `dir` is the top of a worktree, and the folder whose `.cadre` it shares.
+ * TOP_STRAY: a repository is claimed that does not know of it.  A fault is of what is
+ * known: then `root` may not be where the state is. */
+enum top tree_top(const char *dir, char root[4096], struct fault *f);
+
+#endif

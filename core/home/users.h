@@ -1,0 +1,30 @@
+/*
+ * users - the folder that is the user's own, whatever project is around.
+ *
+ * In it are what is noted of states (core/home/known.h), and the state that is used
+ * outside of projects.  It is $XDG_STATE_HOME/cadre, else .local/state/cadre in $HOME,
+ * else the same in the home that the password file names.
+ */
+#ifndef CORE_HOME_USERS_H
+#define CORE_HOME_USERS_H
+
+#include <sys/types.h>
+
+#include "core/base/fault.h"
+
+/* The path of the user's own state folder; a fault where nothing says what his home is. */
+int users_folder(char out[4096], struct fault *f);
+
+/* Refuses to make anything there if what it would lie in is another user's, as
+ * with `sudo -E`; root's counts as one's own. */
+int users_may_make(struct fault *f);
+/* The same, unless there is a state at `path` already. */
+int users_may_fill(const char *path, struct fault *f);
+
+/* Refuses a state folder that is another user's.  Root may look at it, but what root makes
+ * in it would be closed to its user. */
+int users_may_write(const char *path, struct fault *f);
+/* The same for a folder that is open, so that its owner is known already. */
+int users_check_owner(uid_t owner, const char *path, struct fault *f);
+
+#endif

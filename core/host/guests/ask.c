@@ -1,0 +1,560 @@
+#include "core/host/guests/ask.h"
+
+#include <string.h>
+
+#include "core/host/guests/gather.h"
+#include "core/host/inside.h"
+#include "core/wire/base64.h"
+#include "ops.gen.h"
+
+enum { GRACE_MS = 15000 /* beyond a command's own time */ };
+
+/* One operation: the message that asks for it, and what becomes of the answer.
+ * `send` sends the first message; `take` fills the call's answer or its fault, and
+ * returns true when it has sent another message to get the rest. */
+struct errand {
+	const char *op;
+	void (*send)(struct job *job, struct line *line);
+	bool (*take)(struct job *job, struct packet *answer, struct line *line);
+};
+
+static void on_answer(void *arg, struct packet *answer, struct fault *f);
+
+static void ask_guest(struct job *job, struct line *line, const char *type,
+		      const void *src, int64_t ms)
+{
+	line_ask(line, type, src, ms, on_answer, job);
+}
+
+/* Decodes the last answer of an errand: its texts point into the packet, which lives
+ * until the call is answered. */
+#define decode(job, answer, dst) \
+	(answer_decode(answer, dst, &(job)->call.arena, &(job)->call.fault) == 0)
+
+/* --- commands --------------------------------------------------------------------- */
+
+static void send_exec(struct job *job, struct line *line)
+{
+	const struct workspace_exec_in *in = job->call.in;
+	struct wire_exec m = {
+		.command = in->command,
+		.args = in->args,
+		.n_args = in->n_args,
+		.env = in->env,
+		.n_env = in->n_env,
+		.workdir = in->workdir,
+		.timeout_secs = in->timeout_secs,
+	};
+
+	ask_guest(job, line, "Exec", &m, in->timeout_secs * 1000 + GRACE_MS);
+}
+
+/* An answer that is being gathered: job->owner, in the call's arena. */
+struct gather {
+	struct answer_parts parts;
+	struct output stream[2];
+	int64_t job_id; /* under which the guest keeps the rest */
+	size_t room; /* of a directory: JSON that still fits */
+};
+
+static struct gather *gather_of(struct job *job)
+{
+	struct gather *g = job->owner;
+
+	if (g)
+		return g;
+	g = job->owner = arena_alloc(&job->call.arena, sizeof(*g));
+	g->room = ANSWER_ROOM;
+	return g;
+}
+
+static void fill_exec(struct job *job, const struct gather *g, bool more)
+{
+	struct workspace_exec_out *out = job->call.out;
+	const char *text[2];
+	bool cut[2];
+	size_t len[2];
+
+	outputs_join(g->stream, text, len, &job->call.arena);
+	for (int i = 0; i < 2; i++)
+		cut[i] = (int64_t)len[i] < g->stream[i].size ||
+			 output_wants(&g->stream[i], more);
+	out->stdout = text[0];
+	out->stderr = text[1];
+	out->has_stdout_size = cut[0];
+	out->has_stderr_size = cut[1];
+	out->stdout_size = g->stream[0].size;
+	out->stderr_size = g->stream[1].size;
+	out->has_job_id = g->job_id && (cut[0] || cut[1]);
+	out->job_id = g->job_id; /* told where the answer has no room for all */
+}
+
+/* Whether the rest has been asked for. */
+static bool ask_rest(struct job *job, struct gather *g, struct line *line)
+{
+	struct wire_exec_poll m = {
+		.job_id = g->job_id,
+		.stdout_offset = output_offset(&g->stream[0]),
+		.stderr_offset = output_offset(&g->stream[1]),
+	};
+	int64_t ms = answer_more(&g->parts, &job->call.fault);
+
+	if (ms > 0)
+		ask_guest(job, line, "ExecPoll", &m, ms);
+	return ms > 0;
+}
+
+/* A part of both streams as a guest sends it; size: of the whole, 0 if not told. */
+struct streams {
+	const char *part[2];
+	int64_t size[2];
+};
+
+/* A size is told to the caller: it is what came, or more that there may be. */
+static bool check_streams(const struct gather *g, const struct streams *m,
+			  struct fault *f)
+{
+	for (int i = 0; i < 2 && !f->code; i++) {
+		int64_t came = output_offset(&g->stream[i]) + (int64_t)strlen(m->part[i]);
+
+		if (m->size[i] && (m->size[i] < came || m->size[i] > STREAM_MOST))
+			answer_refuse(f, "says that %lld bytes of output are %lld in all",
+				      (long long)came, (long long)m->size[i]);
+	}
+	return !f->code;
+}
+
+/* Takes a part of both streams; false when it brought nothing. */
+static bool take_part(struct job *job, struct gather *g, const struct streams *m)
+{
+	const struct workspace_exec_in *in = job->call.in;
+	bool brought = false;
+
+	for (int i = 0; i < 2; i++)
+		if (output_take(&g->stream[i], m->part[i], m->size[i],
+				in->max_output_bytes, &job->call.arena))
+			brought = true;
+	return brought;
+}
+
+static bool take_exec_rest(struct job *job, struct packet *answer, struct line *line)
+{
+	struct gather *g = job->owner;
+	struct wire_background_status m = { 0 };
+	struct streams streams;
+	bool brought;
+
+	if (!decode(job, answer, &m))
+		return false;
+	streams = (struct streams){ { m.stdout, m.stderr },
+				    { m.stdout_size, m.stderr_size } };
+	if (!check_streams(g, &streams, &job->call.fault))
+		return false;
+	brought = take_part(job, g, &streams);
+	if (m.more &&
+	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true))) {
+		if (brought)
+			return ask_rest(job, g, line);
+		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
+		return false;
+	}
+	fill_exec(job, g, false);
+	return false;
+}
+
+static bool check_exit_code(int64_t code, struct fault *f)
+{
+	if (code < INT32_MIN || code > INT32_MAX)
+		answer_refuse(f, "says that a command ended with %lld", (long long)code);
+	return !f->code;
+}
+
+static bool check_job_id(int64_t id, struct fault *f)
+{
+	if (id < 1 || id > INT32_MAX)
+		answer_refuse(f, "calls a command job %lld", (long long)id);
+	return !f->code;
+}
+
+/* A command's output may come in parts: the first with its end, the others
+ * by polling the job under which the rest is kept. */
+static bool take_exec(struct job *job, struct packet *answer, struct line *line)
+{
+	struct workspace_exec_out *out = job->call.out;
+	struct gather *g = job->owner;
+	struct wire_exec_result m = { 0 };
+	struct fault *f = &job->call.fault;
+	struct streams streams;
+
+	if (g)
+		return take_exec_rest(job, answer, line);
+	if (!decode(job, answer, &m) || !check_exit_code(m.exit_code, f) ||
+	    (m.has_job_id && !check_job_id(m.job_id, f)))
+		return false;
+	g = gather_of(job);
+	streams = (struct streams){ { m.stdout, m.stderr },
+				    { m.stdout_size, m.stderr_size } };
+	if (!check_streams(g, &streams, f))
+		return false;
+	g->job_id = m.has_job_id ? m.job_id : 0;
+	out->exit_code = m.exit_code;
+	take_part(job, g, &streams);
+	if (m.more && m.has_job_id &&
+	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true)))
+		return ask_rest(job, g, line);
+	fill_exec(job, g, m.more);
+	return false;
+}
+
+static void send_background(struct job *job, struct line *line)
+{
+	const struct workspace_exec_background_in *in = job->call.in;
+	struct wire_exec_background m = {
+		.command = in->command,
+		.workdir = in->workdir,
+		.env = in->env,
+		.n_env = in->n_env,
+	};
+
+	ask_guest(job, line, "ExecBackground", &m, ANSWER_MS);
+}
+
+static bool take_background(struct job *job, struct packet *answer, struct line *line)
+{
+	struct workspace_exec_background_out *out = job->call.out;
+	struct wire_background_started m = { 0 };
+
+	(void)line;
+	if (decode(job, answer, &m) && check_job_id(m.job_id, &job->call.fault))
+		out->job_id = m.job_id;
+	return false;
+}
+
+static void send_poll(struct job *job, struct line *line)
+{
+	const struct workspace_exec_poll_in *in = job->call.in;
+	struct wire_exec_poll m = {
+		.job_id = in->job_id,
+		.stdout_offset = in->stdout_offset,
+		.stderr_offset = in->stderr_offset,
+	};
+
+	ask_guest(job, line, "ExecPoll", &m, ANSWER_MS);
+}
+
+static bool take_poll(struct job *job, struct packet *answer, struct line *line)
+{
+	struct workspace_exec_poll_out *out = job->call.out;
+	struct wire_background_status m = { 0 };
+
+	(void)line;
+	if (decode(job, answer, &m) && check_exit_code(m.exit_code, &job->call.fault))
+		*out = (struct workspace_exec_poll_out){
+			.running = m.running,
+			.exit_code = m.exit_code,
+			.has_exit_code = m.has_exit_code,
+			.stdout = m.stdout,
+			.stderr = m.stderr,
+			.more = m.more,
+			.has_more = m.has_more,
+		};
+	return false;
+}
+
+static void send_kill(struct job *job, struct line *line)
+{
+	const struct workspace_exec_kill_in *in = job->call.in;
+	struct wire_exec_kill m = { .job_id = in->job_id, .signal = in->signal };
+
+	ask_guest(job, line, "ExecKill", &m, ANSWER_MS);
+}
+
+static bool take_kill(struct job *job, struct packet *answer, struct line *line)
+{
+	const struct workspace_exec_kill_in *in = job->call.in;
+	struct workspace_exec_kill_out *out = job->call.out;
+
+	(void)answer;
+	(void)line;
+	out->job_id = in->job_id;
+	return false;
+}
+
+static void send_set_env(struct job *job, struct line *line)
+{
+	const struct workspace_set_env_in *in = job->call.in;
+	struct wire_set_env m = { .vars = in->vars, .n_vars = in->n_vars };
+
+	ask_guest(job, line, "SetEnv", &m, ANSWER_MS);
+}
+
+static bool take_set_env(struct job *job, struct packet *answer, struct line *line)
+{
+	struct workspace_set_env_out *out = job->call.out;
+	struct wire_set_env_result m = { 0 };
+
+	(void)line;
+	if (!decode(job, answer, &m))
+		return false;
+	if (m.count < 0 || m.count > INT32_MAX)
+		answer_refuse(&job->call.fault, "says that %lld variables are set",
+			      (long long)m.count);
+	else
+		out->count = m.count;
+	return false;
+}
+
+/* --- files ------------------------------------------------------------------------- */
+
+static void send_read(struct job *job, struct line *line)
+{
+	const struct workspace_file_read_in *in = job->call.in;
+	struct wire_file_read m = {
+		.path = in->path,
+		.offset = in->offset,
+		.has_offset = in->offset > 0,
+		.limit = in->length,
+		.has_limit = in->has_length,
+	};
+
+	ask_guest(job, line, "FileRead", &m, ANSWER_MS);
+}
+
+/* The size is that of the bytes, and no more of them than were asked for. */
+static bool check_content(struct job *job, const struct wire_file_content *m)
+{
+	const struct workspace_file_read_in *in = job->call.in;
+	struct fault *f = &job->call.fault;
+	size_t n = strlen(m->content);
+	ssize_t bytes = base64_bytes(m->content, n);
+
+	if (bytes < 0 || bytes != m->size)
+		answer_refuse(f, "says %lld bytes and sends %zd in base64",
+			      (long long)m->size, bytes);
+	else if (in->has_length && bytes > in->length)
+		answer_refuse(f, "sends %zd bytes of the %lld that were asked for", bytes,
+			      (long long)in->length);
+	else if (bytes == 0 && m->more)
+		answer_refuse(f, "says more and more, and sends nothing");
+	else if (!base64_is(m->content, n))
+		answer_refuse(f, "sends what is no base64");
+	return !f->code;
+}
+
+static bool take_read(struct job *job, struct packet *answer, struct line *line)
+{
+	struct workspace_file_read_out *out = job->call.out;
+	struct wire_file_content m = { 0 };
+
+	(void)line;
+	if (decode(job, answer, &m) && check_content(job, &m))
+		*out = (struct workspace_file_read_out){
+			.content = m.content,
+			.size = m.size,
+			.more = m.more,
+			.has_more = m.has_more,
+		};
+	return false;
+}
+
+static void send_write(struct job *job, struct line *line)
+{
+	const struct workspace_file_write_in *in = job->call.in;
+	struct wire_file_write m = {
+		.path = in->path,
+		.content = in->content,
+		.mode = in->mode,
+		.has_mode = in->has_mode,
+		.offset = in->offset,
+		.has_offset = in->has_offset,
+		.upload = in->upload,
+		.size = in->size,
+		.has_size = in->has_size,
+	};
+
+	ask_guest(job, line, "FileWrite", &m, ANSWER_MS);
+}
+
+static bool take_write(struct job *job, struct packet *answer, struct line *line)
+{
+	const struct workspace_file_write_in *in = job->call.in;
+	struct workspace_file_write_out *out = job->call.out;
+
+	(void)answer;
+	(void)line;
+	out->path = in->path;
+	return false;
+}
+
+static void send_edit(struct job *job, struct line *line)
+{
+	const struct workspace_file_edit_in *in = job->call.in;
+	struct wire_edit_file m = {
+		.path = in->path,
+		.old_string = in->old_string,
+		.new_string = in->new_string,
+	};
+
+	ask_guest(job, line, "EditFile", &m, ANSWER_MS);
+}
+
+static bool take_edit(struct job *job, struct packet *answer, struct line *line)
+{
+	const struct workspace_file_edit_in *in = job->call.in;
+	struct workspace_file_edit_out *out = job->call.out;
+
+	(void)answer;
+	(void)line;
+	out->path = in->path;
+	return false;
+}
+
+static void ask_list(struct job *job, struct line *line, int64_t ms)
+{
+	const struct workspace_list_dir_in *in = job->call.in;
+	const struct workspace_list_dir_out *out = job->call.out;
+	struct wire_list_dir m = { .path = in->path, .after = in->after };
+
+	if (out->n_entries > 0)
+		m.after = out->entries[out->n_entries - 1].name;
+	ask_guest(job, line, "ListDir", &m, ms);
+}
+
+static void send_list(struct job *job, struct line *line)
+{
+	ask_list(job, line, ANSWER_MS);
+}
+
+static bool is_entry(const struct dir_entry *e)
+{
+	static const char *const kinds[] = { "file", "dir", "symlink" };
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		known |= strcmp(e->kind, kinds[i]) == 0;
+	return known && e->size >= 0 && *e->name && !strchr(e->name, '/') &&
+	       strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0;
+}
+
+/* Names go up, over all pages: none comes twice. */
+static bool check_page(struct job *job, const struct wire_dir_listing *m)
+{
+	const struct workspace_list_dir_out *out = job->call.out;
+	struct fault *f = &job->call.fault;
+	const char *last = "";
+
+	if (out->n_entries > 0)
+		last = out->entries[out->n_entries - 1].name;
+	for (size_t i = 0; i < m->n_entries && !f->code; i++) {
+		if (!is_entry(&m->entries[i]))
+			answer_refuse(f, "lists what is no entry of a directory");
+		else if (strcmp(m->entries[i].name, last) <= 0)
+			answer_refuse(f, "lists names again that it has listed");
+		last = m->entries[i].name;
+	}
+	return !f->code;
+}
+
+/* A long directory comes in pages; as much of it as fits is answered. */
+static bool take_page(struct job *job, const struct wire_dir_listing *m,
+		      struct line *line)
+{
+	struct workspace_list_dir_out *out = job->call.out;
+	struct gather *g = gather_of(job);
+	int64_t ms;
+
+	if (!check_page(job, m))
+		return false;
+	if (!listing_take(out, m, &g->room, &job->call.arena)) {
+		out->more = out->has_more = true;
+		return false;
+	}
+	if (!m->more)
+		return false;
+	if (m->n_entries == 0)
+		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
+	ms = job->call.fault.code ? -1 : answer_more(&g->parts, &job->call.fault);
+	if (ms > 0)
+		ask_list(job, line, ms);
+	return ms > 0;
+}
+
+static bool take_list(struct job *job, struct packet *answer, struct line *line)
+{
+	struct wire_dir_listing m = { 0 };
+	struct arena page = { 0 };
+	bool asked = false;
+
+	if (answer_decode(answer, &m, &page, &job->call.fault) == 0)
+		asked = take_page(job, &m, line);
+	arena_release(&page);
+	return asked;
+}
+
+/* --- asking ------------------------------------------------------------------------- */
+
+static const struct errand errands[] = {
+	{ "workspace.exec", send_exec, take_exec },
+	{ "workspace.exec_background", send_background, take_background },
+	{ "workspace.exec_kill", send_kill, take_kill },
+	{ "workspace.exec_poll", send_poll, take_poll },
+	{ "workspace.file_edit", send_edit, take_edit },
+	{ "workspace.file_read", send_read, take_read },
+	{ "workspace.file_write", send_write, take_write },
+	{ "workspace.list_dir", send_list, take_list },
+	{ "workspace.set_env", send_set_env, take_set_env },
+};
+
+static const struct errand *errand_of(const struct job *job)
+{
+	for (size_t i = 0; i < sizeof(errands) / sizeof(*errands); i++)
+		if (!strcmp(errands[i].op, job->call.op->name))
+			return &errands[i];
+	return NULL;
+}
+
+/* Nobody waits for it any more: it is asked no further. */
+static bool is_gone(struct job *job)
+{
+	return job->conn->closing || atomic_load(&job->gone);
+}
+
+static void on_answer(void *arg, struct packet *answer, struct fault *f)
+{
+	struct job *job = arg;
+	struct tether *t = tether_of(job->conn->host, job->call.workspace);
+
+	if (!answer)
+		job->call.fault = *f;
+	else if (!t)
+		fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
+			  "the workspace is gone");
+	else if (!is_gone(job) && errand_of(job)->take(job, answer, &t->control))
+		return;
+	if (t && answer && job->call.fault.code)
+		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
+			   t->id, job->call.fault.text);
+	conn_answer(job);
+}
+
+bool ask_start(struct host *host, struct job *job)
+{
+	struct tether *t = tether_of(host, job->call.workspace);
+	const struct errand *errand = errand_of(job);
+
+	if (!errand) {
+		fault_set(&job->call.fault, FAULT_INTERNAL, "", "%s has no message",
+			  job->call.op->name);
+		return false;
+	}
+	if (!t || !t->up) {
+		fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
+			  "the workspace's guest does not answer");
+		job->call.fault.retry_after_ms = 1000;
+		return false;
+	}
+	/* A replayed call has been asked before: the guest is not asked twice
+	 * for what may not be done twice. */
+	errand->send(job, &t->control);
+	return true;
+}

@@ -1,0 +1,324 @@
+#include "core/host/guests/collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/host/guests/results.h"
+#include "core/host/inside.h"
+#include "ops.gen.h"
+
+enum {
+	PAGE = 20,
+	POLL_MS = 30000,
+};
+
+/* A page of results on its way into the state; while one is there, no other
+ * is asked for. */
+struct collect {
+	struct tether *tether;
+	struct arena arena;
+	struct results page;
+	size_t at; /* the one being stored */
+	size_t n_stored; /* that the state did not have */
+	struct text out, err; /* its parts */
+	struct answer_parts parts;
+	const char **acks;
+	size_t n_acks;
+	bool told; /* the guest said that there are some ... */
+	bool failed; /* ... and answered no page */
+};
+
+static void ask(struct tether *t);
+
+static void collect_free(struct collect *c)
+{
+	if (!c)
+		return;
+	arena_release(&c->arena);
+	text_release(&c->out);
+	text_release(&c->err);
+	free(c);
+}
+
+/* A guest that says that there are results is asked at once, and again at once
+ * behind a page of which something was stored.  It may lie: behind anything else
+ * there is a pause. */
+static void weigh(struct collect *c)
+{
+	struct daemon *d = &c->tether->daemon;
+
+	if (c->n_stored > 0)
+		futile_end(&d->futile);
+	else if (c->page.n + c->page.n_bad > 0 || c->failed || c->told)
+		futile_note(&d->futile, home_now());
+}
+
+/* Asks if there is something to be asked for, or later. */
+static void go_on(struct tether *t)
+{
+	struct daemon *d = &t->daemon;
+
+	if (t->up && !t->closing && t->control.state == LINE_UP && !d->polling &&
+	    (d->collect || d->poll_again) && !futile_waits(&d->futile, home_now()))
+		ask(t);
+}
+
+/* The page is stored, as far as it could be: it is acknowledged with the next
+ * question. */
+static void end_page(struct collect *c)
+{
+	struct tether *t = c->tether;
+	struct daemon *d = &t->daemon;
+
+	weigh(c);
+	d->polling = false;
+	if (c->n_acks == 0) {
+		d->collect = NULL;
+		collect_free(c);
+	}
+	go_on(t);
+}
+
+static void store_rest(struct collect *c);
+
+/* Whether the state has taken it, or never will: then it is acknowledged, since it
+ * would come again for ever. */
+static bool is_done(const struct job *job)
+{
+	enum fault_code code = job->call.fault.code;
+
+	return !code || code == FAULT_NOT_FOUND || code == FAULT_INVALID;
+}
+
+static void on_stored(struct job *job)
+{
+	struct collect *c = job->owner;
+	struct tether *t = c->tether;
+	const struct result_store_out *out = job->call.out;
+	const char *id = c->page.all[c->at].source_message_id;
+
+	if (is_done(job))
+		c->acks[c->n_acks++] = id;
+	if (job->call.fault.code)
+		log_seldom(t->host->log, &t->lost, LOG_LEVEL_WARN,
+			   "result %.64s of workspace %s: %s", id, t->id,
+			   job->call.fault.text);
+	else if (out->stored)
+		c->n_stored++;
+	else
+		log_seldom(t->host->log, &t->stray, LOG_LEVEL_NOTE,
+			   "result %.64s of workspace %s belongs to no assignment that "
+			   "waits for one: the guest may forget it",
+			   id, t->id);
+	job_free(job);
+	c->at++;
+	store_rest(c);
+	tether_let_go(t);
+}
+
+static const char *whole(const struct text *parts, const char *part)
+{
+	return parts->len ? parts->data : part;
+}
+
+static void store(struct collect *c)
+{
+	const struct daemon_result *r = &c->page.all[c->at];
+	struct job *job = host_job(c->tether->host, op_result_store, on_stored, c);
+	struct result_store_in *in = job->call.in;
+	struct arena *a = &job->call.arena;
+
+	in->agent = c->tether->agent;
+	in->message_id = r->source_message_id;
+	in->success = r->success;
+	in->exit_code = r->exit_code;
+	in->stdout = arena_strdup(a, whole(&c->out, r->stdout));
+	in->stderr = arena_strdup(a, whole(&c->err, r->stderr));
+	in->elapsed_secs = r->elapsed_secs;
+	tether_keep(c->tether);
+	host_submit(c->tether->host, job);
+}
+
+/* --- parts ------------------------------------------------------------------------ */
+
+static void on_part(void *arg, struct packet *answer, struct fault *f);
+
+static void log_wrong(struct tether *t, const struct fault *f)
+{
+	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s", t->id,
+		   f->text);
+}
+
+/* The guest is gone, or busy: what it still has is asked for again when it says
+ * that it has results. */
+static void give_up(struct collect *c, const struct fault *f)
+{
+	if (f->code == FAULT_IO)
+		log_wrong(c->tether, f);
+	c->failed = c->tether->control.state == LINE_UP;
+	end_page(c);
+}
+
+/* The rest of this result is not to be had: the sender gets what came, and is told
+ * why.  Left with the guest it would hide the results behind it. */
+static void spoil(struct collect *c, const struct fault *f)
+{
+	struct daemon_result *r = &c->page.all[c->at];
+
+	log_wrong(c->tether, f);
+	if (c->err.len > 0)
+		r->stderr = arena_strndup(&c->arena, c->err.data, c->err.len);
+	result_spoil(r, f, &c->arena);
+	c->err.len = 0;
+	store(c);
+}
+
+static void ask_part(struct collect *c)
+{
+	struct fault f = { 0 };
+	struct wire_poll_daemon_results m = {
+		.limit = 1,
+		.message_id = c->page.all[c->at].source_message_id,
+		.stdout_offset = (int64_t)c->out.len,
+		.stderr_offset = (int64_t)c->err.len,
+	};
+	int64_t ms = answer_more(&c->parts, &f);
+
+	if (ms > 0)
+		line_ask(&c->tether->control, "PollDaemonResults", &m, ms, on_part, c);
+	else
+		spoil(c, &f);
+}
+
+/* Takes a part; true when it brought something and there is more. */
+static bool take_part(struct collect *c, const struct wire_daemon_results *m,
+		      struct fault *f)
+{
+	const struct daemon_result *r = m->results;
+	size_t before = c->out.len + c->err.len, now;
+
+	if (m->n_results != 1 ||
+	    strcmp(r->source_message_id, c->page.all[c->at].source_message_id) != 0) {
+		answer_refuse(f, "is asked for a part of one result and sends another");
+		return false;
+	}
+	text_add(&c->out, r->stdout, strlen(r->stdout));
+	text_add(&c->err, r->stderr, strlen(r->stderr));
+	now = c->out.len + c->err.len;
+	if (r->more && now == before)
+		answer_refuse(f, "says more and more, and sends nothing");
+	return r->more && now < RESULT_MOST;
+}
+
+/* Whether it says nothing of the result, and there is no use in going on. */
+static bool is_away(enum fault_code code)
+{
+	return code == FAULT_UNAVAILABLE || code == FAULT_TIMEOUT ||
+	       code == FAULT_EXHAUSTED;
+}
+
+static void on_part(void *arg, struct packet *answer, struct fault *f)
+{
+	struct collect *c = arg;
+	struct wire_daemon_results m = { 0 };
+	struct arena a = { 0 };
+	bool more = false;
+
+	if (answer && answer_decode(answer, &m, &a, f) == 0)
+		more = take_part(c, &m, f);
+	arena_release(&a);
+	if (c->tether->closing || is_away(f->code))
+		give_up(c, f);
+	else if (f->code)
+		spoil(c, f);
+	else if (more)
+		ask_part(c);
+	else
+		store(c);
+}
+
+/* --- pages ------------------------------------------------------------------------ */
+
+static void store_rest(struct collect *c)
+{
+	const struct daemon_result *r;
+
+	c->out.len = c->err.len = 0;
+	c->parts = (struct answer_parts){ 0 };
+	if (c->at == c->page.n || c->tether->closing) {
+		end_page(c);
+		return;
+	}
+	r = &c->page.all[c->at];
+	if (!r->has_more || !r->more) {
+		store(c);
+		return;
+	}
+	text_add(&c->out, r->stdout, strlen(r->stdout));
+	text_add(&c->err, r->stderr, strlen(r->stderr));
+	ask_part(c);
+}
+
+static void on_results(void *arg, struct packet *answer, struct fault *f)
+{
+	struct collect *c = arg;
+	struct tether *t = c->tether;
+	/* A guest of the older dialect forgets what it has told, however much. */
+	size_t most = t->old ? SIZE_MAX : PAGE;
+
+	/* Heartbeats that came before this answer say nothing that it does not. */
+	t->daemon.poll_again = t->daemon.told = false;
+	if (answer && results_read(&c->page, answer, most, &c->arena, f) == 0) {
+		c->acks = arena_alloc(&c->arena, (c->page.n + 1) * sizeof(*c->acks));
+		if (c->page.n_bad > 0)
+			log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
+				   "workspace %s: the guest sends %zu bad results: %s %s",
+				   t->id, c->page.n_bad, c->page.why.where,
+				   c->page.why.text);
+	}
+	if (f->code)
+		give_up(c, f);
+	else
+		store_rest(c);
+}
+
+/* Asks for a page, and acknowledges the one before. */
+static void ask(struct tether *t)
+{
+	struct collect *c = calloc(1, sizeof(*c)), *done = t->daemon.collect;
+	struct wire_poll_daemon_results m = { .limit = PAGE };
+
+	if (!c)
+		abort();
+	c->tether = t;
+	c->told = t->daemon.told && !done;
+	t->daemon.collect = c;
+	t->daemon.polling = true;
+	t->daemon.poll_again = t->daemon.told = false;
+	if (done) {
+		m.ack = done->acks;
+		m.n_ack = done->n_acks;
+	}
+	line_ask(&t->control, "PollDaemonResults", &m, POLL_MS, on_results, c);
+	collect_free(done);
+}
+
+void collect_poke(struct tether *t, bool told)
+{
+	if (!t->up || !t->agent)
+		return;
+	t->daemon.poll_again = true;
+	t->daemon.told |= told;
+	go_on(t);
+}
+
+void collect_tick(struct tether *t)
+{
+	go_on(t);
+}
+
+void collect_release(struct tether *t)
+{
+	collect_free(t->daemon.collect);
+	t->daemon.collect = NULL;
+}

@@ -1,0 +1,21 @@
+/*
+ * collect - brings results from a guest into the state, losing none.
+ *
+ * Asked for in pages; each result is stored by an operation of its own, and
+ * named in the next question's `ack` once that is committed, or once it is sure
+ * that the state will never take it.  A result too large for a frame comes in
+ * parts, which are put together first.  A guest that says that it has results and
+ * has none, or none that can be stored, is asked again after a pause of 1 s, then
+ * 2 s and so on up to 30 s.
+ */
+#ifndef CORE_HOST_GUESTS_COLLECT_H
+#define CORE_HOST_GUESTS_COLLECT_H
+
+#include "core/host/guests/tether.h"
+
+/* The guest may have results; `told`: it says so. */
+void collect_poke(struct tether *t, bool told);
+void collect_tick(struct tether *t); /* a pause may be over */
+void collect_release(struct tether *t);
+
+#endif

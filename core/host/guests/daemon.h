@@ -1,0 +1,21 @@
+/*
+ * daemon - what a guest's daemon reports: heartbeats and results.
+ *
+ * A heartbeat changes a row only when something changed or a lease is under
+ * half.  Results are asked for, stored, and acknowledged to the guest only
+ * after the commit; the guest drops them then.
+ */
+#ifndef CORE_HOST_GUESTS_DAEMON_H
+#define CORE_HOST_GUESTS_DAEMON_H
+
+#include "core/host/guests/tether.h"
+
+void daemon_up(struct tether *t); /* the guest answers now */
+void daemon_beat(struct tether *t, struct packet *heartbeat);
+/* A guest of the older dialect sends none, but has answered. */
+void daemon_pulse(struct tether *t);
+void daemon_tick(struct tether *t, int64_t now);
+/* Nobody could be heard for so long: that counts against no daemon. */
+void daemon_release(struct tether *t);
+
+#endif

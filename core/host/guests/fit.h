@@ -1,0 +1,16 @@
+/*
+ * fit - answers that a guest has part in, made to fit a frame.
+ *
+ * What the database answers was measured before COMMIT (core/room.h); what a
+ * guest said came later, in as many frames as it took.
+ */
+#ifndef CORE_HOST_GUESTS_FIT_H
+#define CORE_HOST_GUESTS_FIT_H
+
+#include "core/host/job.h"
+
+/* Cuts the answer to what fits: whole items of a list, the first parts of a
+ * command's output with their sizes and the job that holds the rest. */
+void fit_answer(struct job *job);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * push - tells a guest of deliveries, in order, as soon as they are committed.
+ *
+ * A page of waiting deliveries is read, sent over the relay line, and those
+ * that the guest has stored (Ok) are marked notified; then the next page.  A
+ * guest that is new (another boot id) is told again what the one before was
+ * told; it knows messages that it has had.
+ */
+#ifndef CORE_HOST_GUESTS_PUSH_H
+#define CORE_HOST_GUESTS_PUSH_H
+
+#include "core/host/guests/tether.h"
+
+void push_up(struct tether *t, bool anew); /* the guest answers now */
+void push_poke(struct tether *t); /* something may be waiting */
+void push_tick(struct tether *t, int64_t now);
+void push_release(struct tether *t);
+
+#endif

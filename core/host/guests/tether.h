@@ -1,0 +1,117 @@
+/*
+ * tether - the host's hold on one guest: its control and relay lines.
+ *
+ * It dials both until they answer with the workspace's id, again and again
+ * with growing pauses, until it is closed.  What goes over the two lines is
+ * in push.c (relay), daemon.c and ask.c (control).
+ */
+#ifndef CORE_HOST_GUESTS_TETHER_H
+#define CORE_HOST_GUESTS_TETHER_H
+
+#include "core/host/guests/futile.h"
+#include "core/host/job.h"
+#include "core/host/guests/line.h"
+#include "core/host/log.h"
+
+struct host;
+struct host_event_row;
+
+/* Pushes: see push.c. */
+struct pushing {
+	bool reading; /* or marking what is told */
+	bool again; /* look once more when this is done */
+	bool anew; /* another guest than before: all again, from `after` */
+	int held; /* notes of its spool that are not written yet: nothing is told */
+	int64_t round; /* of the guest's coming up; a page of an older one is void */
+	int64_t after;
+	struct job *page; /* whose rows are being told */
+	size_t open; /* of them without an answer */
+	int64_t *told, *recalled, *refused; /* of the page's arena */
+	size_t n_told, n_recalled, n_refused;
+	bool full; /* the guest has no room */
+	int64_t retry_at; /* 0: none */
+	struct futile futile; /* pages of which nothing was taken */
+};
+
+/* What the guest's daemon does: see daemon.c and collect.c. */
+struct daemon {
+	int64_t heard_at; /* last heartbeat */
+	uint64_t beat_hash; /* of what runs, as last written down */
+	bool known; /* a heartbeat since the guest is up */
+	bool works, offline;
+	bool checking; /* one is being written down ... */
+	struct job *newer; /* ... and this came meanwhile; NULL: none */
+	bool polling, poll_again;
+	bool told; /* it has said since that there are results */
+	struct collect *collect; /* results that are being stored, or were */
+	struct futile futile; /* pages of which nothing was stored */
+};
+
+struct tether {
+	struct host *host;
+	struct tether *next, **at;
+	int64_t workspace, team, agent; /* rows; agent 0: none */
+	char id[40]; /* the workspace's */
+	struct link_address address;
+	char token[256]; /* "" where the transport needs none */
+	/* The agent that works there, and what proves it. */
+	char team_name[72], agent_name[72], agent_token[72];
+	struct uplink *uplink; /* NULL: it has not asked for anything */
+	struct link_ear *ear; /* for what its machine dials; NULL: none */
+	char trouble[256]; /* why it was not reached, as last logged */
+	char boot_id[72]; /* of the guest that answers */
+	char boot_told[72]; /* of the guest that was told last */
+	/* Of the guest that answers; until one has, as the row says.  "": none. */
+	char spool[72];
+	int64_t spool_seq; /* as last heard; -1: it does not say */
+	bool respooled; /* it is another one than the row says */
+	struct line control, relay;
+	int64_t dial_at, pause_ms;
+	char http[80]; /* where its door for teammates listens, as it says; "": nowhere */
+	char ip[48]; /* of a VM; "": not known */
+	int64_t pid; /* of the process at the other end; 0: not known */
+	bool up, closing;
+	bool old; /* it speaks, or is tried in, the older dialect: see line.c */
+	int kept; /* handles and jobs that will still use it */
+	struct log_pause wrong, lost, stray, refused; /* answers, results, pushes */
+	struct pushing push;
+	struct daemon daemon;
+};
+
+struct tether_to {
+	int64_t workspace, team, agent;
+	int64_t spool_seq;
+	const char *id, *address, *token, *boot_told, *spool;
+	const char *team_name, *agent_name, *agent_token;
+	const char *ip; /* of a VM; may be NULL */
+};
+
+/* Begins to hold a guest; NULL when its address is none. */
+struct tether *tether_open(struct host *host, const struct tether_to *to,
+			   struct fault *f);
+void tether_close(struct tether *t); /* it frees itself; NULL is fine */
+/* For line.c: the guest has answered a Hello or, being of the older dialect, a
+ * Ping; it was not reached, for this reason; its lines are to go. */
+void tether_greeted(struct line *line, const char *boot_id);
+/* NULL, -1: the guest does not say. */
+void tether_hear_spool(struct tether *t, const char *spool, int64_t seq);
+void tether_trouble(struct tether *t, const struct fault *f);
+void tether_down(struct tether *t);
+/* The same for a guest that breaks the rules: it is dialled again after the
+ * longest pause. */
+void tether_punish(struct tether *t);
+/* What comes back later keeps a tether from being freed. */
+void tether_keep(struct tether *t);
+void tether_let_go(struct tether *t);
+void tethers_close(struct host *host);
+struct tether *tether_of(struct host *host, int64_t workspace); /* or NULL */
+
+/* Dials, ends what took too long; called by the host's tick. */
+void tethers_tick(struct host *host);
+/* The host, or the machine, stood still for so long. */
+void tethers_leap(struct host *host, int64_t ms);
+
+/* Looks at an event: some guest may have to be told. */
+void tether_event(struct host *host, const struct host_event_row *e);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * uplink - what a guest, and who works in it, asks its host for.
+ *
+ * It comes as requests on the control line that the host dialled, or on a
+ * connection that the guest's machine made (vsock to CID 2, a VMM's socket).
+ * Either way it is a connection of conn.c, whose caller is the agent of the
+ * guest's workspace: the channel proves that, not what is said on it.
+ */
+#ifndef CORE_HOST_GUESTS_UPLINK_H
+#define CORE_HOST_GUESTS_UPLINK_H
+
+#include "core/host/guests/line.h"
+
+struct host;
+struct tether;
+struct uplink;
+
+/* Whether it is a request of a guest, not an answer. */
+bool uplink_wants(const struct packet *p);
+
+/* Passes a request on; its frame is line->reader's.  False: it was refused. */
+bool uplink_take(struct line *line, const struct packet *p);
+/* The line has room again. */
+void uplink_resume(struct tether *t);
+/* What waits for its guest is given up. */
+void uplink_close(struct tether *t);
+
+/* Listens for what the guest's machine dials, where its kind of link has that. */
+void uplink_listen(struct tether *t);
+void uplink_deafen(struct tether *t);
+void uplinks_close(struct host *host); /* the ear that all VMs share */
+
+#endif

@@ -1,0 +1,336 @@
+#include "core/host/workspaces/place.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/host/inside.h"
+#include "core/machine/pid.h"
+#include "ops.gen.h"
+
+enum {
+	PAUSE_FIRST_MS = 100,
+	PAUSE_MOST_MS = 30000,
+	SETTLED_MS = 60000, /* who lived so long did not die of its start */
+	DEATHS_MOST = 8,
+	PATIENCE_MS = 5000, /* from asking a guest to end to ending it */
+	BOOT_MS = 300000, /* for a VM to come up: in a VM that takes two minutes */
+};
+
+/* --- what became of slow work ------------------------------------------------------ */
+
+static void started(struct place *p)
+{
+	bool again = p->started_at != 0;
+
+	p->started_at = home_now();
+	log_line(p->host->log, LOG_LEVEL_NOTE,
+		 "workspace %s: guest %s as process %" PRId64, p->spot.name,
+		 again ? "restarted" : "started", p->process.pid);
+	place_note_process(p, again);
+}
+
+static void destroyed(struct place *p)
+{
+	if (p->fault.code)
+		log_line(p->host->log, LOG_LEVEL_WARN, "workspace %s stays: %s",
+			 p->spot.name, p->fault.text);
+	if (p->noted) {
+		p->process.pid = 0;
+		place_note_process(p, false);
+	}
+	p->made = false;
+	p->state = -1; /* nothing is left to do */
+}
+
+void place_worked(struct place *p)
+{
+	if (p->work == WORK_DESTROY)
+		destroyed(p);
+	else if (p->fault.code)
+		place_note_failed(p, p->fault.text, false);
+	else if (p->work == WORK_MAKE)
+		p->made = true;
+	else if (p->work == WORK_START)
+		started(p);
+	else if (p->work == WORK_RESTORE) {
+		p->restored = true;
+		place_note_restored(p);
+	}
+}
+
+/* --- steps ------------------------------------------------------------------------ */
+
+/* A guest that is gone is started again, later and later. */
+static void bury(struct place *p, int64_t now)
+{
+	bool early = now - p->started_at < SETTLED_MS;
+
+	p->deaths = early ? p->deaths + 1 : 1;
+	p->pause_ms = early && p->pause_ms ? p->pause_ms * 2 : PAUSE_FIRST_MS;
+	if (p->pause_ms > PAUSE_MOST_MS)
+		p->pause_ms = PAUSE_MOST_MS;
+	p->start_at = now + p->pause_ms;
+	if (!p->started_at)
+		p->started_at = 1; /* of an earlier host: this is a restart */
+	p->process = (struct process){ 0 };
+	if (p->deaths >= DEATHS_MOST)
+		place_note_failed(p, "its guest keeps dying", false);
+}
+
+static void hold(struct place *p)
+{
+	const struct machine *b = p->machine;
+	char address[ADDRESS_SIZE];
+	struct tether_to to = {
+		.workspace = p->row,
+		.team = p->team_row,
+		.agent = p->agent_row,
+		.id = p->spot.id,
+		.address = p->spot.address,
+		.token = p->spot.link_token,
+		.team_name = p->spot.team,
+		.agent_name = p->spot.agent,
+		.agent_token = p->spot.token,
+		.ip = p->spot.tap ? p->spot.ip : NULL,
+		.boot_told = p->boot_told,
+		.spool = p->spool,
+		.spool_seq = p->spool_seq,
+	};
+
+	struct fault f = { 0 };
+
+	if (p->tether)
+		return;
+	if (b->address) {
+		b->address(b->self, &p->spot, &p->process, address);
+		to.address = address;
+	}
+	if (!(p->tether = tether_open(p->host, &to, &f)))
+		place_note_failed(p, f.text, false);
+}
+
+/* A VM that is gone stays so until somebody starts it: its agent has to know. */
+static void die(struct place *p)
+{
+	const struct machine *b = p->machine;
+	char why[200] = "";
+
+	if (b->last_words)
+		b->last_words(b->self, &p->spot, why);
+	if (!*why)
+		snprintf(why, sizeof(why), "its VM ended");
+	tether_close(p->tether);
+	p->tether = NULL;
+	p->process = (struct process){ 0 };
+	place_note_failed(p, why, true);
+}
+
+static void end_slow_boot(struct place *p)
+{
+	const struct machine *b = p->machine;
+	struct fault f = { 0 };
+
+	b->stop(b->self, &p->process, true, &f);
+	place_note_failed(p, "its guest did not answer in five minutes", false);
+}
+
+/* A VM starts when its tap is there, or with no card if there will be none. */
+static bool find_tap(struct place *p)
+{
+	const struct settings *s = &p->host->home->settings;
+	enum tap tap = p->slot ? network_tap(p->host, p->row) : TAP_NONE;
+	struct fault f = { 0 };
+	struct nic_range range;
+
+	p->spot.tap = NULL;
+	if (tap == TAP_READY && nic_range_parse(s->network_range, &range, &f) == 0) {
+		nic_of(&range, s->tag, p->spot.id, p->slot, &p->nic);
+		p->spot.tap = p->nic.tap;
+		p->spot.mac = p->nic.mac_text;
+		p->spot.ip = p->nic.address;
+		p->spot.gateway = p->nic.gateway;
+		p->spot.prefix = p->nic.prefix;
+	}
+	return tap != TAP_LATER;
+}
+
+/* Whether a VM was started and is not there yet. */
+static bool is_booting(const struct place *p, int64_t now)
+{
+	if (!p->machine->vm || (p->tether && p->tether->up))
+		return false;
+	return (p->busy && p->work == WORK_START) ||
+	       (p->process.pid && p->started_at && now - p->started_at < BOOT_MS);
+}
+
+/* A boot takes a processor for seconds: as many VMs boot at once as copies are
+ * made. */
+static bool may_start(const struct place *p, int64_t now)
+{
+	int64_t n = 0;
+
+	if (!p->machine->vm)
+		return true;
+	for (const struct place *q = p->host->reconcile.places; q; q = q->next)
+		n += is_booting(q, now);
+	return n < p->host->home->settings.config.limits_max_concurrent_forks;
+}
+
+/* A VM that ended with its machine did not die of itself: it comes back with it. */
+static bool mourn(struct place *p, int64_t now)
+{
+	if (!p->machine->vm) {
+		bury(p, now);
+		return true; /* another one may live unknown: it is dialled */
+	}
+	if (pid_rebooted(&p->process))
+		bury(p, now);
+	else
+		die(p);
+	return false;
+}
+
+/* Sees to it that there is a guest; false when there is none to be reached. */
+static bool keep_guest(struct place *p, int64_t now)
+{
+	const struct machine *b = p->machine;
+	bool up = p->tether && p->tether->up;
+
+	if (!b->start)
+		return true;
+	/* A guest that answers lives, even if its pid was never written down. */
+	if (!p->process.pid && !up) {
+		if (now >= p->start_at && may_start(p, now) && find_tap(p))
+			place_work(p, WORK_START);
+		return false;
+	}
+	if (p->process.pid && !b->alive(b->self, &p->process))
+		return mourn(p, now);
+	if (b->tend)
+		b->tend(b->self, &p->spot);
+	if (!b->vm || up || p->state != WORKSPACE_STATE_CREATING)
+		return true;
+	if (!p->started_at)
+		p->started_at = now; /* by an earlier host */
+	if (now - p->started_at > BOOT_MS) {
+		end_slow_boot(p);
+		return false;
+	}
+	return true;
+}
+
+static bool be_down(struct place *p, int64_t now);
+
+static bool be_up(struct place *p, int64_t now)
+{
+	const struct machine *b = p->machine;
+
+	if (!p->made) {
+		place_work(p, WORK_MAKE);
+		return true;
+	}
+	if (p->restore) {
+		if (!p->restored && be_down(p, now))
+			place_work(p, WORK_RESTORE);
+		return true;
+	}
+	if (!keep_guest(p, now))
+		return true;
+	hold(p);
+	if (!p->tether)
+		return true;
+	if (b->find && !p->process.pid && p->tether->up && p->tether->pid) {
+		b->find(b->self, p->tether->pid, &p->process);
+		place_note_process(p, false);
+	}
+	if (p->tether->up && p->state == WORKSPACE_STATE_CREATING)
+		place_note_ready(p);
+	return !p->tether->up;
+}
+
+static void ignore(void *arg, struct packet *answer, struct fault *f)
+{
+	(void)arg;
+	(void)answer;
+	(void)f;
+}
+
+/* First with a word, then with a signal, then without mercy; a VM whose disk is
+ * to go has nothing to write to it. */
+static void end_guest(struct place *p, int64_t now)
+{
+	const struct machine *b = p->machine;
+	struct tether *t = b->vm ? p->tether : NULL;
+	struct fault f = { 0 };
+
+	if (!p->stop_at) {
+		p->stop_at = now + PATIENCE_MS;
+		if (b->vm && p->state == WORKSPACE_STATE_DESTROYED)
+			b->stop(b->self, &p->process, true, &f);
+		else if (t && t->up)
+			line_ask(&t->control, "Shutdown", NULL, PATIENCE_MS, ignore,
+				 NULL);
+		else
+			b->stop(b->self, &p->process, false, &f);
+	} else if (now >= p->stop_at + (t ? PATIENCE_MS : 0)) {
+		b->stop(b->self, &p->process, true, &f);
+	} else if (now >= p->stop_at) {
+		b->stop(b->self, &p->process, false, &f);
+	}
+}
+
+/* True when no guest is left. */
+static bool be_down(struct place *p, int64_t now)
+{
+	const struct machine *b = p->machine;
+
+	if (!b->vm) {
+		tether_close(p->tether);
+		p->tether = NULL;
+	}
+	p->deaths = 0;
+	p->start_at = p->started_at = p->pause_ms = 0;
+	if (p->process.pid && b->alive(b->self, &p->process)) {
+		end_guest(p, now);
+		return false;
+	}
+	tether_close(p->tether);
+	p->tether = NULL;
+	p->stop_at = 0;
+	p->process = (struct process){ 0 };
+	return true;
+}
+
+bool place_step(struct place *p, int64_t now)
+{
+	place_serve(p, now);
+	if (p->busy || p->state < 0)
+		return p->asked.first != NULL;
+	switch ((enum workspace_state)p->state) {
+	case WORKSPACE_STATE_CREATING:
+	case WORKSPACE_STATE_READY:
+		return be_up(p, now);
+	case WORKSPACE_STATE_STOPPED:
+	case WORKSPACE_STATE_FAILED:
+		if (!be_down(p, now))
+			return true;
+		if (p->noted)
+			place_note_process(p, false);
+		return false;
+	case WORKSPACE_STATE_DESTROYED:
+		if (!reconcile_is_forked(p->host, p->row) && be_down(p, now))
+			place_work(p, WORK_DESTROY);
+		return true;
+	}
+	return false;
+}
+
+void place_free(struct place *p)
+{
+	place_refuse(&p->asked, FAULT_CONFLICT, "the workspace is gone");
+	tether_close(p->tether);
+	free(p->texts);
+	free(p);
+}

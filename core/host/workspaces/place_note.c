@@ -1,0 +1,110 @@
+#include "core/host/conn.h"
+#include "core/host/workspaces/place.h"
+#include "core/host/inside.h"
+#include "ops.gen.h"
+
+/* Rows that were read before this note was written are stale.  A restore is over when
+ * its row says so; another one that was asked for meanwhile is in the next rows. */
+static void on_noted(struct job *job)
+{
+	const struct workspace_note_in *in = job->call.in;
+	struct place *p = job->owner;
+	struct reconcile *r = &p->host->reconcile;
+
+	if (in->restored) {
+		p->restored = false;
+		p->restore = job->call.fault.code ? p->restore : NULL;
+	}
+
+	if (job->call.fault.code)
+		log_line(p->host->log, LOG_LEVEL_WARN, "workspace.note: %s",
+			 job->call.fault.text);
+	job_free(job);
+	p->noting--;
+	if (r->reading)
+		p->stale_round = r->round;
+	reconcile_poke(p->host);
+}
+
+static struct job *note(struct place *p)
+{
+	struct job *job = host_job(p->host, op_workspace_note, on_noted, p);
+	struct workspace_note_in *in = job->call.in;
+
+	in->workspace = p->row;
+	p->noting++;
+	return job;
+}
+
+void place_note_process(struct place *p, bool restarted)
+{
+	struct job *job = note(p);
+	struct workspace_note_in *in = job->call.in;
+
+	in->has_pid = in->has_pid_start = true;
+	in->pid = p->process.pid;
+	in->pid_start = p->process.start;
+	in->cid = p->process.cid;
+	if (p->process.pid)
+		in->machine_boot = arena_strdup(&job->call.arena, p->process.boot);
+	in->restarted = restarted;
+	p->noted = p->process.pid != 0;
+	host_submit(p->host, job);
+}
+
+void place_note_ready(struct place *p)
+{
+	struct job *job = note(p);
+	struct workspace_note_in *in = job->call.in;
+
+	in->has_state = true;
+	in->state = p->state = WORKSPACE_STATE_READY;
+	host_submit(p->host, job);
+}
+
+void place_note_failed(struct place *p, const char *why, bool died)
+{
+	struct job *job = note(p);
+	struct workspace_note_in *in = job->call.in;
+
+	in->has_state = true;
+	in->state = WORKSPACE_STATE_FAILED;
+	in->detail = arena_strdup(&job->call.arena, why);
+	in->died = died;
+	p->state = WORKSPACE_STATE_FAILED;
+	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace %s failed: %s", p->spot.name,
+		 why);
+	host_submit(p->host, job);
+}
+
+void place_note_restored(struct place *p)
+{
+	struct job *job = note(p);
+	struct workspace_note_in *in = job->call.in;
+
+	in->restored = arena_strdup(&job->call.arena, p->restore);
+	host_submit(p->host, job);
+}
+
+/* --- snapshots ------------------------------------------------------------------- */
+
+static void on_snapshot_noted(struct job *job)
+{
+	struct job *asking = job->owner;
+
+	if (job->call.fault.code && !asking->call.fault.code)
+		asking->call.fault = job->call.fault;
+	job_free(job);
+	conn_answer(asking);
+}
+
+void place_note_snapshot(struct job *asking, int64_t made, int64_t state)
+{
+	struct job *job = host_job(asking->conn->host, op_workspace_snapshot_note,
+				   on_snapshot_noted, asking);
+	struct workspace_snapshot_note_in *in = job->call.in;
+
+	in->snapshot = made;
+	in->state = state;
+	host_submit(asking->conn->host, job);
+}

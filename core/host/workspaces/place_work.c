@@ -1,0 +1,260 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/host/conn.h"
+#include "core/host/workspaces/place.h"
+#include "core/host/inside.h"
+#include "ops.gen.h"
+
+enum { SYNC_S = 60 };
+
+/* --- on a thread ------------------------------------------------------------------- */
+
+static const char *snapshot_of(const struct job *job)
+{
+	const struct workspace_snapshot_out *kept = job->call.out;
+	const struct workspace_snapshot_remove_out *removed = job->call.out;
+
+	return job->call.op == op_workspace_snapshot ? kept->snapshot.id
+						     : removed->snapshot.id;
+}
+
+static void work_on(uv_work_t *request)
+{
+	struct place *p = request->data;
+	const struct machine *b = p->machine;
+	bool copy = p->spot.source || p->spot.parent;
+
+	switch (p->work) {
+	case WORK_MAKE:
+		(copy ? b->fork : b->make)(b->self, &p->spot, &p->fault);
+		break;
+	case WORK_START:
+		b->start(b->self, &p->spot, &p->process, &p->fault);
+		break;
+	case WORK_DESTROY:
+		b->destroy(b->self, &p->spot, &p->fault);
+		break;
+	case WORK_SNAPSHOT:
+		b->snapshot(b->self, &p->spot, snapshot_of(p->asking), &p->fault);
+		break;
+	case WORK_FORGET:
+		b->forget(b->self, &p->spot, snapshot_of(p->asking), &p->fault);
+		break;
+	case WORK_RESTORE:
+		b->restore(b->self, &p->spot, p->restore, &p->fault);
+		break;
+	}
+}
+
+/* --- to and fro --------------------------------------------------------------------- */
+
+/* What copies bytes is done for a few at once; a start for all. */
+static bool is_slow(enum work work)
+{
+	return work != WORK_START;
+}
+
+static void end_work(struct place *p)
+{
+	p->busy = false;
+	p->host->reconcile.busy--;
+	p->host->reconcile.slow -= is_slow(p->work);
+	if (p->lender)
+		p->lender->busy = false;
+	p->lender = NULL;
+}
+
+/* A snapshot's row knows what became of it before anybody is told. */
+static void answer(struct job *job, const struct fault *why)
+{
+	struct workspace_snapshot_out *out = job->call.out;
+
+	if (why->code)
+		job->call.fault = *why;
+	if (job->call.op != op_workspace_snapshot || job->conn->host->stopping) {
+		conn_answer(job);
+		return;
+	}
+	out->snapshot.state = why->code ? SNAPSHOT_STATE_FAILED : SNAPSHOT_STATE_READY;
+	place_note_snapshot(job, job->call.made, out->snapshot.state);
+}
+
+static void end_asking(struct place *p)
+{
+	struct job *job = p->asking;
+	struct workspace_snapshot_out *out = job->call.out;
+
+	p->asking = NULL;
+	if (job->call.op == op_workspace_snapshot && !p->fault.code) {
+		out->has_left_out = true;
+		out->left_out = p->left_out;
+	}
+	answer(job, &p->fault);
+}
+
+static void on_worked(uv_work_t *request, int status)
+{
+	struct place *p = request->data;
+
+	(void)status;
+	end_work(p);
+	if (p->left_out)
+		log_line(p->host->log, LOG_LEVEL_NOTE,
+			 "workspace %s: left out of the copy: %" PRId64
+			 " sockets, pipes, devices or folders of states",
+			 p->spot.name, p->left_out);
+	if (p->asking)
+		end_asking(p);
+	else
+		place_worked(p);
+	reconcile_poke(p->host);
+}
+
+static void queue_work(struct place *p)
+{
+	p->request.data = p;
+	uv_queue_work(&p->host->loop, &p->request, work_on, on_worked);
+}
+
+static bool begin_work(struct place *p, enum work work)
+{
+	struct reconcile *r = &p->host->reconcile;
+
+	if (is_slow(work) &&
+	    r->slow >= p->host->home->settings.config.limits_max_concurrent_forks)
+		return false;
+	p->busy = true;
+	p->work = work;
+	p->fault = (struct fault){ 0 };
+	p->left_out = 0;
+	p->spot.left_out = &p->left_out;
+	r->busy++;
+	r->slow += is_slow(work);
+	return true;
+}
+
+/* --- after a guest's sync ------------------------------------------------------------- */
+
+static void on_synced(void *arg, struct packet *answer, struct fault *f)
+{
+	struct place *p = arg;
+	struct fault why = *f;
+
+	(void)answer;
+	if (p->host->stopping) {
+		fault_set(&p->fault, FAULT_UNAVAILABLE, "", "the host is stopping");
+		end_work(p);
+		if (p->asking)
+			end_asking(p);
+		return;
+	}
+	/* What the disk holds without it is a disk that lost its power: a guest
+	 * that is gone, or has no `sync`, can be copied so. */
+	if (why.code)
+		log_line(p->host->log, LOG_LEVEL_NOTE,
+			 "workspace %s is copied without a sync: %s", p->spot.name,
+			 why.text);
+	queue_work(p);
+}
+
+/* Has the guest write out what it holds in memory, then goes on. */
+static void sync_first(struct place *p, struct place *whose)
+{
+	struct tether *t = whose->machine->vm ? whose->tether : NULL;
+	struct wire_exec sync = { .command = "sync", .timeout_secs = SYNC_S };
+
+	if (t && t->up)
+		line_ask(&t->control, "Exec", &sync, (SYNC_S + 5) * 1000, on_synced, p);
+	else
+		queue_work(p);
+}
+
+/* A VM that is forked as it is now is left alone meanwhile. */
+static bool fork_living(struct place *p, struct place *parent)
+{
+	if (parent->busy || !begin_work(p, WORK_MAKE))
+		return false;
+	parent->busy = true;
+	p->lender = parent;
+	sync_first(p, parent);
+	return true;
+}
+
+bool place_work(struct place *p, enum work work)
+{
+	struct place *parent = work == WORK_MAKE && p->machine->vm && !p->spot.snapshot
+				       ? reconcile_place(p->host, p->parent_row)
+				       : NULL;
+
+	if (parent)
+		return fork_living(p, parent);
+	if (!begin_work(p, work))
+		return false;
+	queue_work(p);
+	return true;
+}
+
+/* --- calls that wait -------------------------------------------------------------------- */
+
+static void refuse(struct job *job, enum fault_code code, const char *why)
+{
+	struct fault f = { 0 };
+
+	fault_set(&f, code, "", "%s", why);
+	answer(job, &f);
+}
+
+void place_refuse(struct chain *asked, enum fault_code code, const char *why)
+{
+	for (struct job *job; (job = chain_pop(asked));)
+		refuse(job, code, why);
+}
+
+static void answer_fork(struct place *p, struct job *job)
+{
+	struct workspace_fork_out *out = job->call.out;
+
+	out->has_left_out = p->work == WORK_MAKE;
+	out->left_out = p->left_out;
+	conn_answer(job);
+}
+
+static void serve_fork(struct place *p, bool over)
+{
+	if (p->made)
+		answer_fork(p, chain_pop(&p->asked));
+	else if (over && p->fault.code)
+		answer(chain_pop(&p->asked), &p->fault);
+	else if (over)
+		refuse(chain_pop(&p->asked), FAULT_CONFLICT, "the copy was destroyed");
+}
+
+static void serve_snapshot(struct place *p, enum work work)
+{
+	if (!begin_work(p, work))
+		return;
+	p->asking = chain_pop(&p->asked);
+	if (work == WORK_SNAPSHOT)
+		sync_first(p, p);
+	else
+		queue_work(p);
+}
+
+void place_serve(struct place *p, int64_t now)
+{
+	bool over = p->state < 0 || p->state == WORKSPACE_STATE_FAILED ||
+		    p->state == WORKSPACE_STATE_DESTROYED;
+	struct job *job = p->asked.first;
+
+	if (!job)
+		return;
+	if (now > job->due)
+		refuse(chain_pop(&p->asked), FAULT_TIMEOUT,
+		       "the workspace had other things to do");
+	else if (job->call.op == op_workspace_fork)
+		serve_fork(p, over);
+	else if (!p->busy)
+		serve_snapshot(p, job->call.op == op_workspace_snapshot ? WORK_SNAPSHOT
+									: WORK_FORGET);
+}

@@ -1,0 +1,387 @@
+#include "core/host/workspaces/reconcile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/host/inside.h"
+#include "core/host/workspaces/sweep.h"
+#include "core/access/token.h"
+#include "core/workspace.h"
+#include "ops.gen.h"
+
+enum {
+	QUICK_MS = 25, /* while something is under way */
+	SLOW_MS = 500,
+	IDLE_MS = 2000, /* without a workspace */
+	READ_MS = 5000, /* rows are read anyway: others write them too */
+};
+
+/* --- places ---------------------------------------------------------------------- */
+
+struct place *reconcile_place(struct host *host, int64_t row)
+{
+	struct place *p = host->reconcile.places;
+
+	while (p && p->row != row)
+		p = p->next;
+	return p;
+}
+
+bool reconcile_is_forked(struct host *host, int64_t row)
+{
+	for (struct place *p = host->reconcile.places; p; p = p->next)
+		if (p->parent_row == row && !p->made &&
+		    p->state == WORKSPACE_STATE_CREATING)
+			return true;
+	return false;
+}
+
+/* A path of a row is below the state folder unless it says otherwise. */
+static const char *absolute(struct arena *a, const char *home, const char *path)
+{
+	if (!path || path[0] == '/')
+		return path;
+	return arena_printf(a, "%s/%s", home, path);
+}
+
+/* The texts of a place in one piece, which it owns. */
+static void keep_texts(struct place *p, const struct spot *from, const char *restore)
+{
+	const struct {
+		const char *in, **out;
+	} texts[] = {
+		{ from->id, &p->spot.id },
+		{ from->name, &p->spot.name },
+		{ from->path, &p->spot.path },
+		{ from->source, &p->spot.source },
+		{ from->parent, &p->spot.parent },
+		{ from->parent_sockets, &p->spot.parent_sockets },
+		{ from->snapshot, &p->spot.snapshot },
+		{ from->sockets, &p->spot.sockets },
+		{ from->address, &p->spot.address },
+		{ from->link_token, &p->spot.link_token },
+		{ from->team, &p->spot.team },
+		{ from->agent, &p->spot.agent },
+		{ from->token, &p->spot.token },
+		{ from->image, &p->spot.image },
+		{ restore, &p->restore },
+	};
+	size_t room = 0;
+	char *at;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		room += texts[i].in ? strlen(texts[i].in) + 1 : 0;
+	at = malloc(room);
+	if (!at)
+		abort();
+	free(p->texts);
+	p->texts = at;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		size_t size = texts[i].in ? strlen(texts[i].in) + 1 : 0;
+
+		*texts[i].out = texts[i].in ? at : NULL;
+		if (size)
+			memcpy(at, texts[i].in, size);
+		at += size;
+	}
+}
+
+static const char *sockets_of(const struct home *home, int64_t row, struct arena *a)
+{
+	return arena_printf(a, "%s/w%lld", home->run, (long long)row);
+}
+
+static void set_spot(struct place *p, const struct host_workspace *w, struct arena *a)
+{
+	const struct home *home = p->host->home;
+	char token[TOKEN_SIZE] = "";
+	struct spot spot = {
+		.id = w->id,
+		.name = w->name,
+		.path = absolute(a, home->dir, w->path),
+		.source = absolute(a, home->dir, w->source),
+		.parent = w->parent,
+		.snapshot = w->snapshot,
+		.sockets = sockets_of(home, w->row, a),
+		.address = w->address,
+		.link_token = w->link_token,
+		.team = w->team,
+		.agent = w->agent,
+		.image = w->image,
+	};
+
+	if (!spot.address)
+		spot.address = arena_printf(a, "unix:%s", spot.sockets);
+	if (w->parent)
+		spot.parent_sockets = sockets_of(home, w->parent_row, a);
+	if (w->has_agent_row)
+		token_make(home->settings.secret, w->agent_row, w->generation, token);
+	spot.token = token;
+	keep_texts(p, &spot, w->restore);
+	p->parent_row = w->parent_row;
+	p->spot.http_port = (int)home->settings.config.guest_http_port;
+	p->spot.restores = w->restores;
+	snprintf(p->spool, sizeof(p->spool), "%s", w->spool ? w->spool : "");
+	p->spool_seq = w->spool_seq;
+	p->spot.vcpus = w->vcpus;
+	p->spot.memory_mb = w->memory_mb;
+	p->spot.disk_gb = w->disk_gb;
+	p->spot.home = home->dir;
+	p->spot.door = home->socket;
+	p->spot.program = p->host->options->program;
+}
+
+static const struct machine *const machines[] = {
+	[BACKEND_KIND_PROCESS] = &machine_process,
+	[BACKEND_KIND_ATTACH] = &machine_attach,
+	[BACKEND_KIND_QEMU] = &machine_qemu,
+};
+
+static struct place *place_new(struct host *host, const struct host_workspace *w)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		abort();
+	p->host = host;
+	p->row = w->row;
+	p->machine = machines[w->backend];
+	p->generation = w->generation;
+	p->process.pid = w->pid;
+	p->process.start = w->pid_start;
+	p->process.cid = w->cid;
+	snprintf(p->process.boot, sizeof(p->process.boot), "%s",
+		 w->machine_boot ? w->machine_boot : "");
+	snprintf(p->boot_told, sizeof(p->boot_told), "%s",
+		 w->guest_boot ? w->guest_boot : "");
+	p->next = host->reconcile.places;
+	host->reconcile.places = p;
+	return p;
+}
+
+/* The old one's token is worth nothing: its guest makes room for a new one.  A
+ * VM's was never told it: there the channel says who it is. */
+static void change_generation(struct place *p, int64_t generation)
+{
+	const struct machine *b = p->machine;
+	struct fault f = { 0 };
+
+	if (p->process.pid && b->stop && !b->vm)
+		b->stop(b->self, &p->process, false, &f);
+	p->generation = generation;
+	/* What speaks for the agent is of the new one. */
+	tether_close(p->tether);
+	p->tether = NULL;
+}
+
+static void take_row(struct host *host, const struct host_workspace *w, struct arena *a)
+{
+	struct place *p = reconcile_place(host, w->row);
+
+	if (!p)
+		p = place_new(host, w);
+	p->listed = true;
+	if (p->busy || p->noting || p->state < 0 ||
+	    p->stale_round == host->reconcile.round)
+		return;
+	p->noted = w->has_pid;
+	if (p->state == WORKSPACE_STATE_FAILED && w->state == WORKSPACE_STATE_CREATING)
+		p->deaths = 0; /* somebody wants it tried again */
+	p->state = w->state;
+	p->team_row = w->team_row;
+	p->agent_row = w->agent_row;
+	p->slot = w->slot;
+	set_spot(p, w, a);
+	if (p->generation != w->generation)
+		change_generation(p, w->generation);
+}
+
+/* --- what an earlier host left ------------------------------------------------------- */
+
+/* Nobody takes the snapshots any more that were being taken. */
+static void on_given_up(struct job *job)
+{
+	job_free(job);
+}
+
+static void give_up_snapshots(struct host *host)
+{
+	struct job *job = host_job(host, op_workspace_snapshot_note, on_given_up, host);
+	struct workspace_snapshot_note_in *in = job->call.in;
+
+	in->state = SNAPSHOT_STATE_FAILED;
+	host_submit(host, job);
+}
+
+/* --- rounds ------------------------------------------------------------------------ */
+
+/* What is no longer listed is destroyed, and forgotten when that is done. */
+static void drop_unlisted(struct reconcile *r)
+{
+	struct place **at = &r->places;
+
+	while (*at) {
+		struct place *p = *at;
+
+		if (!p->listed && !p->busy && !p->noting && p->state < 0) {
+			*at = p->next;
+			place_free(p);
+			continue;
+		}
+		if (!p->listed && !p->busy)
+			p->state = WORKSPACE_STATE_DESTROYED;
+		at = &p->next;
+	}
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void step_all(struct host *host)
+{
+	struct reconcile *r = &host->reconcile;
+	int64_t now = home_now();
+	bool soon = r->busy > 0;
+
+	if (reaper_holds(host) || r->sweeping) {
+		uv_timer_start(&r->timer, on_timer, QUICK_MS, 0);
+		return;
+	}
+	for (struct place *p = r->places; p; p = p->next)
+		soon |= place_step(p, now);
+	tethers_tick(host);
+	uv_timer_start(&r->timer, on_timer,
+		       soon        ? QUICK_MS
+		       : r->places ? SLOW_MS
+				   : IDLE_MS,
+		       0);
+}
+
+/* To the places that are known by now; rows that this reading should have had
+ * and had not are gone. */
+static void hand_out(struct host *host)
+{
+	struct chain asked = host->reconcile.asked;
+
+	host->reconcile.asked = (struct chain){ 0 };
+	for (struct job *job; (job = chain_pop(&asked));) {
+		struct place *p = reconcile_place(host, job->call.place);
+		struct chain gone = { 0 };
+
+		if (p)
+			chain_add(&p->asked, job);
+		else if (job->number > host->reconcile.round)
+			chain_add(&host->reconcile.asked, job);
+		else
+			chain_add(&gone, job);
+		place_refuse(&gone, FAULT_CONFLICT, "the workspace is gone");
+	}
+}
+
+static int64_t patience_of(const struct call *call)
+{
+	const struct workspace_fork_in *fork = call->in;
+	const struct workspace_snapshot_in *snapshot = call->in;
+	const struct workspace_snapshot_remove_in *removal = call->in;
+
+	return call->op == op_workspace_fork       ? fork->timeout_secs
+	       : call->op == op_workspace_snapshot ? snapshot->timeout_secs
+						   : removal->timeout_secs;
+}
+
+void reconcile_ask(struct host *host, struct job *job)
+{
+	struct reconcile *r = &host->reconcile;
+
+	reconcile_poke(host);
+	job->due = home_now() + patience_of(&job->call) * 1000;
+	job->number = r->round + r->again;
+	chain_add(&r->asked, job);
+	if (reconcile_place(host, job->call.place))
+		hand_out(host);
+	uv_timer_start(&r->timer, on_timer, 0, 0);
+}
+
+static void on_rows(struct job *job)
+{
+	struct host *host = job->owner;
+	struct reconcile *r = &host->reconcile;
+	const struct workspace_rows_out *out = job->call.out;
+
+	r->reading = false;
+	if (!host->stopping && !job->call.fault.code) {
+		for (struct place *p = r->places; p; p = p->next)
+			p->listed = false;
+		for (size_t i = 0; i < out->n_rows; i++)
+			take_row(host, &out->rows[i], &job->call.arena);
+		hand_out(host);
+		drop_unlisted(r);
+		if (!r->swept && out->n_rows < WORKSPACE_ROWS)
+			sweep_start(host);
+		r->swept = true;
+		step_all(host);
+	}
+	job_free(job);
+	if (r->again)
+		reconcile_poke(host);
+}
+
+void reconcile_poke(struct host *host)
+{
+	struct reconcile *r = &host->reconcile;
+
+	if (host->stopping)
+		return;
+	network_poke(host);
+	r->again = r->reading;
+	if (r->reading)
+		return;
+	r->reading = true;
+	r->round++;
+	r->read_at = home_now();
+	host_submit(host, host_job(host, op_workspace_rows, on_rows, host));
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct host *host = timer->data;
+
+	if (home_now() - host->reconcile.read_at > READ_MS)
+		reconcile_poke(host);
+	step_all(host);
+}
+
+void reconcile_init(struct host *host)
+{
+	host->reconcile = (struct reconcile){ 0 };
+	uv_timer_init(&host->loop, &host->reconcile.timer);
+	host->reconcile.timer.data = host;
+}
+
+void reconcile_start(struct host *host)
+{
+	give_up_snapshots(host);
+	reconcile_poke(host);
+}
+
+void reconcile_close(struct host *host)
+{
+	struct reconcile *r = &host->reconcile;
+
+	for (struct place *p = r->places; p; p = p->next)
+		place_refuse(&p->asked, FAULT_UNAVAILABLE, "the host is stopping");
+	place_refuse(&r->asked, FAULT_UNAVAILABLE, "the host is stopping");
+	uv_close((uv_handle_t *)&host->reconcile.timer, NULL);
+}
+
+void reconcile_release(struct host *host)
+{
+	while (host->reconcile.places) {
+		struct place *p = host->reconcile.places;
+
+		host->reconcile.places = p->next;
+		free(p->texts);
+		free(p);
+	}
+}

@@ -1,0 +1,256 @@
+#include "core/host/workspaces/sweep.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/host/inside.h"
+#include "core/machine/copy.h"
+#include "storage/durable.h"
+
+enum {
+	SWEEP_MOST = 256, /* folders of one kind removed at one start: the next goes on */
+	PATIENCE_MS = 5000, /* from asking a guest to end to ending it */
+	LOOK_MS = 20,
+};
+
+/* A guest that no row knows. */
+struct orphan {
+	const char *id; /* of its workspace */
+	const struct machine *machine;
+	struct process process;
+	bool lives; /* still, when nothing is waited for any more */
+};
+
+/* Two works with the thread pool, one after the other: guests are ended, which whatever
+ * starts waits for; then folders are removed, beside what starts. */
+struct sweep {
+	uv_work_t work;
+	struct host *host;
+	struct arena arena;
+	const char *home;
+	const char **folders; /* to be removed */
+	const char **guests, **disks; /* ids of the workspaces that they were of */
+	size_t n_folders, n_guests, n_disks;
+	struct orphan *orphans;
+	size_t n_orphans;
+	bool keeps; /* replaced/ is there: nothing is removed */
+	struct fault fault; /* why guests were not ended */
+};
+
+/* By the name of its folder, or by its id, which `.half` may follow; one that is
+ * still to be copied has to stay as well. */
+static bool is_known(struct host *host, const char *name)
+{
+	size_t bare = strcspn(name, ".");
+
+	for (struct place *p = host->reconcile.places; p; p = p->next) {
+		const char *slash = p->spot.path ? strrchr(p->spot.path, '/') : NULL;
+
+		if ((slash && !strcmp(slash + 1, name)) ||
+		    (strlen(p->spot.id) == bare && !strncmp(p->spot.id, name, bare)) ||
+		    (p->spot.parent && p->state == WORKSPACE_STATE_CREATING &&
+		     !strcmp(p->spot.parent, name)))
+			return true;
+	}
+	return false;
+}
+
+/* --- guests of a former state ------------------------------------------------------- */
+
+static void seek(struct sweep *s, const struct machine *m, const char *const *ids,
+		 size_t n)
+{
+	struct process process = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		if (m->seek(m->self, s->home, ids[i], &process))
+			*(struct orphan *)arena_push(&s->arena, &s->orphans,
+						     &s->n_orphans, sizeof(*s->orphans)) =
+				(struct orphan){ ids[i], m, process, false };
+}
+
+/* How many still run. */
+static size_t count_alive(const struct sweep *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_orphans; i++)
+		n += s->orphans[i].machine->alive(s->orphans[i].machine->self,
+						  &s->orphans[i].process);
+	return n;
+}
+
+static void stop(const struct sweep *s, bool now)
+{
+	struct fault ignored = { 0 };
+
+	for (size_t i = 0; i < s->n_orphans; i++)
+		s->orphans[i].machine->stop(s->orphans[i].machine->self,
+					    &s->orphans[i].process, now, &ignored);
+}
+
+static void stop_orphans(struct sweep *s)
+{
+	stop(s, false);
+	for (int ms = 0; count_alive(s) && ms < 2 * PATIENCE_MS; ms += LOOK_MS) {
+		if (ms == PATIENCE_MS)
+			stop(s, true);
+		poll(NULL, 0, LOOK_MS);
+	}
+}
+
+/* Once a guest has ended, only replaced/ tells the next host that its folder is of a
+ * former state: without it guests live on, and nothing is removed. */
+static void end_orphans(struct sweep *s)
+{
+	const char *replaced = arena_printf(&s->arena, "%s/replaced", s->home);
+
+	seek(s, &machine_process, s->guests, s->n_guests);
+	seek(s, &machine_qemu, s->disks, s->n_disks);
+	if (!s->n_orphans)
+		return;
+	s->keeps = true;
+	if (dir_make(replaced, 0700))
+		fault_set(&s->fault, FAULT_IO, "", "cannot make %.150s: %m", replaced);
+	else
+		stop_orphans(s);
+	for (size_t i = 0; i < s->n_orphans; i++) {
+		struct orphan *o = &s->orphans[i];
+
+		o->lives = o->machine->alive(o->machine->self, &o->process);
+	}
+}
+
+/* --- all that no row knows ------------------------------------------------------------- */
+
+static void sweep_free(struct sweep *s)
+{
+	arena_release(&s->arena);
+	free(s);
+}
+
+/* The name of a folder may be given to a new workspace while it is removed. */
+static void rename_folders(struct sweep *s)
+{
+	for (size_t i = 0; i < s->n_folders; i++) {
+		const char *gone = arena_printf(&s->arena, "%s.gone", s->folders[i]);
+
+		s->folders[i] = rename(s->folders[i], gone) ? NULL : gone;
+	}
+}
+
+static void before_starts(uv_work_t *work)
+{
+	struct sweep *s = work->data;
+
+	end_orphans(s);
+	if (!s->keeps)
+		rename_folders(s);
+}
+
+static void remove_folders(uv_work_t *work)
+{
+	struct sweep *s = work->data;
+	struct fault f = { 0 };
+
+	for (size_t i = 0; i < s->n_folders; i++)
+		if (s->folders[i]) /* else the next start tries again */
+			tree_remove(s->folders[i], &f);
+	machine_qemu.sweep(machine_qemu.self, s->home, s->disks, s->n_disks);
+}
+
+static void on_removed(uv_work_t *work, int status)
+{
+	(void)status;
+	sweep_free(work->data);
+}
+
+static void log_ended(struct sweep *s)
+{
+	struct log *log = s->host->log;
+
+	if (s->fault.code)
+		log_line(log, LOG_LEVEL_ERROR,
+			 "guests that no row knows are not ended: %s", s->fault.text);
+	for (size_t i = 0; i < s->n_orphans; i++)
+		log_line(log, s->orphans[i].lives ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN,
+			 "%s process %lld: a guest of workspace %s, which no row knows; "
+			 "its files stay",
+			 s->orphans[i].lives ? "still runs:" : "ended",
+			 (long long)s->orphans[i].process.pid, s->orphans[i].id);
+	if (s->keeps)
+		log_line(log, LOG_LEVEL_NOTE,
+			 "what no row knows is not cleared away: it may be of the former "
+			 "state in %s/replaced",
+			 s->home);
+}
+
+static void on_ended(uv_work_t *work, int status)
+{
+	struct sweep *s = work->data;
+	struct host *host = s->host;
+
+	host->reconcile.sweeping = false;
+	log_ended(s);
+	if (status || s->keeps || host->stopping ||
+	    uv_queue_work(&host->loop, work, remove_folders, on_removed))
+		sweep_free(s);
+}
+
+/* Lists entries of a folder of the state that belong to no row; at most `most`. */
+static void list_unknown(struct sweep *s, const char *folder, size_t most,
+			 const char ***out, size_t *n)
+{
+	size_t end = most < SIZE_MAX - *n ? *n + most : SIZE_MAX;
+
+	DIR *dir = opendir(arena_printf(&s->arena, "%s/%s", s->home, folder));
+	struct dirent *e;
+
+	while (dir && *n < end && (e = readdir(dir)))
+		if (e->d_name[0] != '.' && !is_known(s->host, e->d_name))
+			*(const char **)arena_push(&s->arena, out, n, sizeof(**out)) =
+				arena_strdup(&s->arena, e->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+static void list_folders(struct sweep *s, const char *folder)
+{
+	size_t from = s->n_folders;
+
+	list_unknown(s, folder, SWEEP_MOST, &s->folders, &s->n_folders);
+	for (; from < s->n_folders; from++)
+		s->folders[from] = arena_printf(&s->arena, "%s/%s/%s", s->home, folder,
+						s->folders[from]);
+}
+
+void sweep_start(struct host *host)
+{
+	struct sweep *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return;
+	s->host = host;
+	s->home = host->home->dir;
+	s->keeps = access(arena_printf(&s->arena, "%s/replaced", s->home), F_OK) == 0;
+	list_folders(s, "workspaces");
+	list_folders(s, "snapshots");
+	list_folders(s, "guests");
+	list_unknown(s, "guests", SIZE_MAX, &s->guests, &s->n_guests);
+	list_unknown(s, "disks", SIZE_MAX, &s->disks, &s->n_disks);
+	s->work.data = s;
+	if (uv_queue_work(&host->loop, &s->work, before_starts, on_ended)) {
+		log_line(
+			host->log, LOG_LEVEL_ERROR,
+			"guests and folders that no row knows are not looked for: no memory");
+		sweep_free(s);
+		return;
+	}
+	host->reconcile.sweeping = true;
+}

@@ -1,0 +1,26 @@
+/*
+ * net_fake - a network in memory, for tests: it keeps the plan, and does as
+ * it is told.
+ */
+#ifndef CORE_MACHINE_NET_NET_FAKE_H
+#define CORE_MACHINE_NET_NET_FAKE_H
+
+#include "core/machine/net/net.h"
+
+enum { NET_FAKE_MEMBERS = 128, NET_FAKE_FORWARDS = 16 };
+
+struct net_fake {
+	struct network network; /* give this to whoever needs one */
+	struct net_plan plan; /* as applied last; without its arrays */
+	struct net_member members[NET_FAKE_MEMBERS]; /* without their ports */
+	struct net_forward forwards[NET_FAKE_FORWARDS];
+	int applied, removed;
+	bool fail, lost, present;
+};
+
+void net_fake_init(struct net_fake *fake);
+
+/* Whether the plan lets the member at address `from` reach the one at `to`. */
+bool net_fake_reaches(const struct net_fake *fake, uint32_t from, uint32_t to);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * net_rules - who may reach whom, as a table `inet cadreTAG` and a table
+ * `bridge cadreTAG` of nftables.
+ *
+ * The rules are always the same; who it is about stands in sets, a few
+ * elements for each member.  VMs do not reach each other through the bridge:
+ * its ports are isolated, and the bridge answers ARP for all, so that every
+ * packet is routed by this machine and judged, with the connection that it
+ * belongs to, in `inet`:
+ *
+ *	a connection passes as long as the one who opened it may open it now;
+ *	so what is forbidden ends, and what stays allowed goes on.
+ *
+ * IPv4 carries errors too, which belong to the connection that they tell of: those
+ * of members pass to nobody but outside, from who may go there.
+ *
+ * `bridge` pins each tap to its hardware and IPv4 address, in frames and in
+ * ARP; nothing but ARP and IPv4 passes.
+ */
+#ifndef CORE_MACHINE_NET_NET_RULES_H
+#define CORE_MACHINE_NET_NET_RULES_H
+
+#include "core/machine/net/net.h"
+#include "core/machine/net/net_batch.h"
+
+/* "br-cadreTAG" */
+void net_bridge_name(char name[NET_NAME], const char *tag);
+
+/* Makes the rules those of the plan, in one transaction. */
+int net_rules_apply(const struct net_lib *lib, const struct net_plan *plan,
+		    struct fault *f);
+int net_rules_remove(const struct net_lib *lib, const char *tag, struct fault *f);
+
+/* How many rules there are of the NET_RULES of a plan. */
+enum { NET_RULES = 20 };
+int net_rules_count(const struct net_lib *lib, const char *tag, size_t *n,
+		    struct fault *f);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * net_talk - a question to the kernel over netlink, and its answers.
+ */
+#ifndef CORE_MACHINE_NET_NET_TALK_H
+#define CORE_MACHINE_NET_NET_TALK_H
+
+#include <stdbool.h>
+
+#include "core/machine/net/net_lib.h"
+
+struct net_talk {
+	const struct net_lib *lib;
+	struct mnl_socket *socket;
+	uint32_t seq;
+};
+
+/* `bus` is NETLINK_ROUTE or NETLINK_NETFILTER. */
+int net_talk_open(struct net_talk *t, const struct net_lib *lib, int bus,
+		  struct fault *f);
+void net_talk_close(struct net_talk *t); /* also one that was never opened */
+
+/* Sends messages (those that want an answer have NLM_F_ACK or NLM_F_DUMP) and
+ * hands each one that comes back to `each` (may be NULL).  0, or the negative
+ * errno of the first that was refused. */
+int net_talk(struct net_talk *t, const void *messages, size_t size,
+	     void (*each)(const struct nlmsghdr *h, void *data), void *data);
+
+/* What an errno of the kernel means to people. */
+int net_refused(int error, const char *what, struct fault *f);
+
+#endif

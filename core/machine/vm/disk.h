@@ -1,0 +1,57 @@
+/*
+ * disk - the disks of VMs, as chains of qcow2 layers.
+ *
+ *	FOLDER/ID/0.qcow2 1.qcow2 ...  of workspace ID: the one with the highest
+ *	                               number is written to, the others never again
+ *	FOLDER/ID/image                link to the image that the chain begins with
+ *	FOLDER/ID/NAME.snapshot        link to the layer that a snapshot keeps
+ *	FOLDER/ID/gone                 the workspace is over; its layers stay while
+ *	                               others are made from them
+ *
+ * A layer is there when its file is: it is made under another name and
+ * renamed.  So whatever dies in between, the highest number is a whole disk
+ * with all that was written.  Results are the arena's; nothing here knows who
+ * runs: callers see to it that a disk is not frozen while somebody else
+ * writes to it, and that disk_sweep() runs alone.
+ */
+#ifndef CORE_MACHINE_VM_DISK_H
+#define CORE_MACHINE_VM_DISK_H
+
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/fault.h"
+
+struct disk {
+	struct arena *arena;
+	const char *folder, *id;
+};
+
+/* The layer that is written to; NULL: there is no disk. */
+const char *disk_top(const struct disk *d);
+/* Folder of its image. */
+const char *disk_image(const struct disk *d);
+
+/* A new disk over an image's, or over a layer of another; nothing if there is
+ * one.  It is `gb` large, or as large as what it is over. */
+int disk_begin(const struct disk *d, const char *image_dir, int64_t gb, struct fault *f);
+int disk_branch(const struct disk *d, const struct disk *from, const char *layer,
+		int64_t gb, struct fault *f);
+
+/* Makes a layer over `layer`, to become the top. */
+int disk_cover(const struct disk *d, const char *layer, const char **top,
+	       struct fault *f);
+/* A layer that holds all of a disk that nobody writes to, and stays as it is. */
+int disk_freeze(const struct disk *d, const char **layer, struct fault *f);
+
+/* Keeps a layer under a name; a kept one, or NULL; forgets it. */
+int disk_keep(const struct disk *d, const char *name, const char *layer, struct fault *f);
+const char *disk_kept(const struct disk *d, const char *name);
+void disk_forget(const struct disk *d, const char *name);
+
+/* The workspace is over. */
+void disk_abandon(const struct disk *d);
+/* Removes the layers that nothing needs any more. */
+void disk_sweep(const char *folder);
+
+#endif

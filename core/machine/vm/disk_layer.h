@@ -1,0 +1,23 @@
+/*
+ * disk_layer - what a qcow2 file says about itself, in its first bytes.
+ */
+#ifndef CORE_MACHINE_VM_DISK_LAYER_H
+#define CORE_MACHINE_VM_DISK_LAYER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+
+/* The highest number of a folder's layers; -1: there are none. */
+int layer_highest(const char *dir);
+/* Bytes of the disk that it is of; -1 when it is no qcow2. */
+int64_t layer_size(const char *path);
+/* What it is over, as an absolute path without links; NULL: nothing. */
+const char *layer_below(struct arena *a, const char *path);
+/* Whether nothing was ever written to it. */
+bool layer_is_empty(const char *path);
+/* The number in the name NUMBER.qcow2, or -1. */
+int layer_number(const char *name);
+
+#endif

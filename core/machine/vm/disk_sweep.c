@@ -1,0 +1,115 @@
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/machine/copy.h"
+#include "core/machine/vm/disk.h"
+#include "core/machine/vm/disk_layer.h"
+
+/* A layer, or a snapshot's link to one. */
+struct found {
+	const char *path, *below; /* without links; `below` may be NULL */
+	bool stays, removed;
+};
+
+struct sweep {
+	struct arena arena;
+	struct found *all;
+	size_t n;
+};
+
+static void add(struct sweep *s, const char *path, const char *below, bool stays)
+{
+	struct found *f = arena_push(&s->arena, &s->all, &s->n, sizeof(*f));
+
+	*f = (struct found){ .path = path, .below = below, .stays = stays };
+}
+
+static void look_at(struct sweep *s, const char *dir, const char *name, int highest)
+{
+	const char *path = arena_printf(&s->arena, "%s/%s", dir, name);
+	const char *end = strrchr(name, '.');
+	char to[PATH_MAX];
+
+	if (layer_number(name) >= 0)
+		add(s, path, layer_below(&s->arena, path), layer_number(name) == highest);
+	else if (end && !strcmp(end, ".snapshot") && realpath(path, to))
+		add(s, path, arena_strdup(&s->arena, to), true);
+}
+
+/* What is of a workspace that is over stays only for others. */
+static void look_into(struct sweep *s, const char *dir)
+{
+	bool gone = !access(arena_printf(&s->arena, "%s/gone", dir), F_OK);
+	int highest = gone ? -1 : layer_highest(dir);
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (!gone || layer_number(e->d_name) >= 0)
+			look_at(s, dir, e->d_name, highest);
+	if (d)
+		closedir(d);
+}
+
+static bool is_needed(const struct sweep *s, const struct found *f)
+{
+	if (f->stays)
+		return true;
+	for (size_t i = 0; i < s->n; i++)
+		if (!s->all[i].removed && s->all[i].below &&
+		    !strcmp(s->all[i].below, f->path))
+			return true;
+	return false;
+}
+
+/* Removing one may leave another without need. */
+static bool remove_some(struct sweep *s)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct found *f = &s->all[i];
+
+		if (f->removed || is_needed(s, f) || unlink(f->path))
+			continue;
+		f->removed = any = true;
+	}
+	return any;
+}
+
+static void remove_empty(struct sweep *s, const char *dir)
+{
+	struct fault ignored = { 0 };
+
+	if (!access(arena_printf(&s->arena, "%s/gone", dir), F_OK) &&
+	    layer_highest(dir) < 0)
+		tree_remove(dir, &ignored);
+}
+
+void disk_sweep(const char *folder)
+{
+	struct sweep s = { 0 };
+	const char **dirs = NULL;
+	size_t n = 0;
+	char full[PATH_MAX];
+	struct dirent *e;
+	DIR *d = realpath(folder, full) ? opendir(full) : NULL;
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			*(const char **)arena_push(&s.arena, &dirs, &n, sizeof(*dirs)) =
+				arena_printf(&s.arena, "%s/%s", full, e->d_name);
+	if (d)
+		closedir(d);
+	for (size_t i = 0; i < n; i++)
+		look_into(&s, dirs[i]);
+	while (remove_some(&s))
+		;
+	for (size_t i = 0; i < n; i++)
+		remove_empty(&s, dirs[i]);
+	arena_release(&s.arena);
+}

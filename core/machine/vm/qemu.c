@@ -1,0 +1,370 @@
+/*
+ * qemu - workspaces that are microVMs.
+ *
+ * A VM's disk is a chain of layers (disk.h).  To fork one that runs, QEMU is
+ * told to go on in a new layer, so that the one before stays as it is; the
+ * fork is a layer over that.  A VM is detached from the host: it is found by
+ * its process, or by its command line, which names the workspace and its disk.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/machine/copy.h"
+#include "core/machine/vm/disk.h"
+#include "core/machine/vm/image.h"
+#include "core/machine/pid.h"
+#include "core/machine/vm/qemu_inside.h"
+#include "core/machine/vm/qmp.h"
+
+enum { LOG_MOST = 1 << 20 };
+
+/* Layers are made and swept one at a time: what was just frozen may look as if
+ * nobody needed it. */
+static pthread_mutex_t layers = PTHREAD_MUTEX_INITIALIZER;
+
+static struct disk disk_of(struct arena *a, const struct spot *s, const char *id)
+{
+	return (struct disk){ a, arena_printf(a, "%s/disks", s->home), id };
+}
+
+/* --- making ------------------------------------------------------------------------- */
+
+static int qemu_make(void *self, const struct spot *spot, struct fault *f)
+{
+	struct arena a = { 0 };
+	struct disk d = disk_of(&a, spot, spot->id);
+	struct image image;
+
+	(void)self;
+	if (!disk_top(&d) && image_find(spot->image, &a, &image, f) == 0) {
+		pthread_mutex_lock(&layers);
+		disk_begin(&d, image.dir, spot->disk_gb, f);
+		pthread_mutex_unlock(&layers);
+	}
+	arena_release(&a);
+	return f->code;
+}
+
+/* A name of QEMU's: a path, or "json:" and the options that it stands for. */
+static const char *path_in(struct arena *a, const char *name)
+{
+	const char *path = name;
+	json_t *options = NULL;
+
+	if (name && !strncmp(name, "json:", 5)) {
+		options = json_loads(name + 5, 0, NULL);
+		path = json_string_value(
+			json_object_get(json_object_get(options, "file"), "filename"));
+	}
+	path = arena_strdup(a, path);
+	json_decref(options);
+	return path;
+}
+
+/* The layer that QEMU writes to now. */
+static int ask_layer(struct arena *a, const char *monitor, const char **layer,
+		     struct fault *f)
+{
+	json_t *drives = NULL, *drive;
+	size_t i;
+
+	*layer = NULL;
+	if (qmp_ask(monitor, "query-block", NULL, &drives, f))
+		return f->code;
+	json_array_foreach(drives, i, drive)
+	{
+		const json_t *inserted = json_object_get(drive, "inserted");
+
+		*layer = path_in(a, json_string_value(json_object_get(inserted, "file")));
+	}
+	json_decref(drives);
+	return *layer ? 0 : fault_set(f, FAULT_IO, "", "QEMU names no disk");
+}
+
+static int freeze_running(const struct disk *d, const char *monitor, const char **layer,
+			  struct fault *f)
+{
+	const char *top;
+	json_t *args;
+
+	if (ask_layer(d->arena, monitor, layer, f) || disk_cover(d, *layer, &top, f))
+		return f->code;
+	args = json_pack("{ss,ss,ss,ss}", "device", "disk", "snapshot-file", top,
+			 "format", "qcow2", "mode", "existing");
+	return qmp_ask(monitor, "blockdev-snapshot-sync", args, NULL, f);
+}
+
+/* All that the workspace `id` has written, in a layer that stays as it is. */
+static int freeze(const struct spot *spot, const struct disk *d, const char *sockets,
+		  const char **layer, struct fault *f)
+{
+	struct process ignored;
+
+	return vm_find(spot->home, d->id, &ignored)
+		       ? freeze_running(d, vm_monitor(d->arena, sockets), layer, f)
+		       : disk_freeze(d, layer, f);
+}
+
+static int qemu_fork(void *self, const struct spot *spot, struct fault *f)
+{
+	struct arena a = { 0 };
+	struct disk d = disk_of(&a, spot, spot->id);
+	struct disk from = disk_of(&a, spot, spot->parent);
+	const char *layer = NULL;
+
+	(void)self;
+	pthread_mutex_lock(&layers);
+	if (disk_top(&d)) {
+		/* made before */
+	} else if (!spot->snapshot) {
+		freeze(spot, &from, spot->parent_sockets, &layer, f);
+	} else if (!(layer = disk_kept(&from, spot->snapshot))) {
+		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
+	}
+	if (layer && !f->code)
+		disk_branch(&d, &from, layer, spot->disk_gb, f);
+	pthread_mutex_unlock(&layers);
+	arena_release(&a);
+	return f->code;
+}
+
+static int remove_folders(const struct spot *spot, struct fault *f)
+{
+	size_t n = strlen(spot->home);
+
+	if (strncmp(spot->path, spot->home, n) ||
+	    strncmp(spot->path + n, "/workspaces/", 12) || strstr(spot->path, "/../"))
+		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spot->path);
+	if (tree_remove(spot->path, f) == 0)
+		tree_remove(spot->sockets, f);
+	return f->code;
+}
+
+static int qemu_destroy(void *self, const struct spot *spot, struct fault *f)
+{
+	struct arena a = { 0 };
+	struct disk d = disk_of(&a, spot, spot->id);
+	struct process process;
+
+	(void)self;
+	if (vm_find(spot->home, spot->id, &process))
+		vm_kill(&process, f); /* one whose pid was never written down */
+	if (!f->code && remove_folders(spot, f) == 0) {
+		pthread_mutex_lock(&layers);
+		disk_abandon(&d);
+		disk_sweep(d.folder);
+		pthread_mutex_unlock(&layers);
+	}
+	arena_release(&a);
+	return f->code;
+}
+
+/* --- snapshots ----------------------------------------------------------------------- */
+
+static int qemu_snapshot(void *self, const struct spot *spot, const char *id,
+			 struct fault *f)
+{
+	struct arena a = { 0 };
+	struct disk d = disk_of(&a, spot, spot->id);
+	const char *layer;
+
+	(void)self;
+	pthread_mutex_lock(&layers);
+	if (!disk_kept(&d, id) && freeze(spot, &d, spot->sockets, &layer, f) == 0)
+		disk_keep(&d, id, layer, f);
+	pthread_mutex_unlock(&layers);
+	arena_release(&a);
+	return f->code;
+}
+
+static int qemu_forget(void *self, const struct spot *spot, const char *id,
+		       struct fault *f)
+{
+	struct arena a = { 0 };
+	struct disk d = disk_of(&a, spot, spot->id);
+
+	(void)self;
+	(void)f;
+	pthread_mutex_lock(&layers);
+	disk_forget(&d, id);
+	disk_sweep(d.folder);
+	pthread_mutex_unlock(&layers);
+	arena_release(&a);
+	return 0;
+}
+
+static int qemu_restore(void *self, const struct spot *spot, const char *id,
+			struct fault *f)
+{
+	struct arena a = { 0 };
+	struct disk d = disk_of(&a, spot, spot->id);
+	const char *layer, *top;
+
+	(void)self;
+	pthread_mutex_lock(&layers);
+	layer = disk_kept(&d, id);
+	if (!layer)
+		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
+	else if (disk_cover(&d, layer, &top, f) == 0)
+		disk_sweep(d.folder);
+	pthread_mutex_unlock(&layers);
+	arena_release(&a);
+	return f->code;
+}
+
+/* --- running -------------------------------------------------------------------------- */
+
+/* Whether somebody can still speak to a VM that lives: its sockets may be gone
+ * with the folder that they were in. */
+static bool is_reachable(struct arena *a, const struct spot *spot,
+			 const struct process *p)
+{
+	return !access(vm_monitor(a, spot->sockets), F_OK) &&
+	       (p->cid ||
+		!access(arena_printf(a, "%s/control.serial", spot->sockets), F_OK));
+}
+
+static int qemu_start(void *self, const struct spot *spot, struct process *process,
+		      struct fault *f)
+{
+	struct arena a = { 0 };
+	struct disk d = disk_of(&a, spot, spot->id);
+	const char *top = disk_top(&d), *image = disk_image(&d);
+	bool found = vm_find(spot->home, spot->id, process);
+
+	(void)self;
+	if (found && !is_reachable(&a, spot, process)) {
+		vm_kill(process, f);
+		found = false;
+	}
+	if (!found && (!top || !image))
+		fault_set(f, FAULT_NOT_FOUND, "", "the VM's disk is gone");
+	if (!found && !f->code)
+		vm_start(spot, image, top, process, f);
+	arena_release(&a);
+	return f->code;
+}
+
+static void qemu_address(void *self, const struct spot *spot, const struct process *p,
+			 char out[ADDRESS_SIZE])
+{
+	(void)self;
+	if (p->cid)
+		snprintf(out, ADDRESS_SIZE, "vsock:%lld", (long long)p->cid);
+	else
+		snprintf(out, ADDRESS_SIZE, "serial:%s", spot->sockets);
+}
+
+static int qemu_stop(void *self, const struct process *p, bool now, struct fault *f)
+{
+	(void)self;
+	return pid_stop(p, now, f);
+}
+
+static bool qemu_alive(void *self, const struct process *p)
+{
+	(void)self;
+	return pid_alive(p);
+}
+
+static int qemu_pause(void *self, const struct spot *spot, bool on, struct fault *f)
+{
+	struct arena a = { 0 };
+
+	(void)self;
+	qmp_ask(vm_monitor(&a, spot->sockets), on ? "stop" : "cont", NULL, NULL, f);
+	arena_release(&a);
+	return f->code;
+}
+
+/* --- sweeping -------------------------------------------------------------------------- */
+
+static void qemu_sweep(void *self, const char *home, const char *const *gone, size_t n)
+{
+	struct arena a = { 0 };
+	struct disk d = { .arena = &a, .folder = arena_printf(&a, "%s/disks", home) };
+
+	(void)self;
+	for (size_t i = 0; i < n; i++) {
+		d.id = gone[i];
+		disk_abandon(&d);
+	}
+	pthread_mutex_lock(&layers);
+	disk_sweep(d.folder);
+	pthread_mutex_unlock(&layers);
+	arena_release(&a);
+}
+
+/* The last line of a log that has `mark` in it, from behind that on. */
+static void last_line(const char *path, const char *mark, char out[200])
+{
+	FILE *log = fopen(path, "re");
+	char line[512];
+
+	while (log && fgets(line, sizeof(line), log)) {
+		const char *said = strstr(line, mark);
+
+		line[strcspn(line, "\r\n")] = '\0';
+		if (said)
+			snprintf(out, 200, "%.190s", said + strlen(mark));
+	}
+	if (log)
+		fclose(log);
+}
+
+/* What the guest's init says begins so (guest/boot.c); else QEMU may know, as when
+ * somebody has sent it a signal. */
+static void qemu_last_words(void *self, const struct spot *spot, char out[200])
+{
+	struct arena a = { 0 };
+
+	(void)self;
+	last_line(arena_printf(&a, "%s/console.log", spot->path), "cadre: ", out);
+	if (!*out)
+		last_line(arena_printf(&a, "%s/qemu.log", spot->path),
+			  "qemu-system-x86_64: ", out);
+	arena_release(&a);
+}
+
+/* The log of the console is the guest's to fill: it is emptied in time.  QEMU
+ * appends to it. */
+static void qemu_tend(void *self, const struct spot *spot)
+{
+	char log[4200];
+	struct stat st;
+
+	(void)self;
+	snprintf(log, sizeof(log), "%s/console.log", spot->path);
+	if (!stat(log, &st) && st.st_size > LOG_MOST && truncate(log, 0))
+		fprintf(stderr, "%s stays long: %m\n", log);
+}
+
+static bool qemu_seek(void *self, const char *home, const char *id,
+		      struct process *process)
+{
+	(void)self;
+	return vm_find(home, id, process);
+}
+
+const struct machine machine_qemu = {
+	.name = "qemu",
+	.vm = true,
+	.make = qemu_make,
+	.fork = qemu_fork,
+	.start = qemu_start,
+	.address = qemu_address,
+	.stop = qemu_stop,
+	.alive = qemu_alive,
+	.destroy = qemu_destroy,
+	.snapshot = qemu_snapshot,
+	.forget = qemu_forget,
+	.restore = qemu_restore,
+	.pause = qemu_pause,
+	.last_words = qemu_last_words,
+	.tend = qemu_tend,
+	.seek = qemu_seek,
+	.sweep = qemu_sweep,
+};

@@ -1,0 +1,369 @@
+#include "core/mirror/mirror.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/mirror/mirror_inside.h"
+
+static const char lock_name[] = ".cadre-mirror";
+static const char cursor_name[] = ".cadre-cursor";
+
+enum {
+	SAVE_MS = 1000, /* between two cursors that only passed over mail */
+	SAVE_EVENTS = 2000, /* or so many events, for a process that ends soon */
+	RETRY_MS = 100, /* until the lock is asked for again */
+};
+
+static int64_t clock_ms(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t mirror_clock(void)
+{
+	return clock_ms(CLOCK_MONOTONIC);
+}
+
+/* --- lock and cursor ----------------------------------------------------------------- */
+
+int mirror_open(struct mirror **out, const struct home *home, struct fault *f)
+{
+	struct mirror *m = calloc(1, sizeof(*m));
+	int rc;
+
+	if (!m)
+		abort();
+	m->lock = -1;
+	m->mail.on = home->settings.config.vault_messages;
+	if ((rc = files_open(&m->show.files, home->vault, f)) < 0)
+		goto out;
+	m->lock = openat(m->show.files.root, lock_name,
+			 O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (m->lock < 0) {
+		rc = fault_set(f, FAULT_IO, "", "cannot open %s/%s: %s", home->vault,
+			       lock_name, strerror(errno));
+		goto out;
+	}
+	*out = m;
+	m = NULL;
+	rc = 0;
+out:
+	mirror_close(m);
+	return rc;
+}
+
+/* 1 when this process holds the mirror, 0 when another one does. */
+static int take_lock(struct mirror *m)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (m->locked)
+		return 1;
+	if (fcntl(m->lock, F_OFD_SETLK, &whole) < 0) {
+		if (errno == EAGAIN || errno == EACCES)
+			return 0;
+		return fault_set(&m->show.call.fault, FAULT_IO, "",
+				 "cannot lock the mirror: %s", strerror(errno));
+	}
+	m->locked = true;
+	m->known = false;
+	return files_settle(&m->show.files, &m->show.call.fault) < 0
+		       ? m->show.call.fault.code
+		       : 1;
+}
+
+static void drop_lock(struct mirror *m)
+{
+	struct flock whole = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
+
+	if (m->locked)
+		fcntl(m->lock, F_OFD_SETLK, &whole);
+	m->locked = false;
+}
+
+static int read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *f)
+{
+	int rc = files_read(fs, ".", cursor_name, &fs->old, f);
+
+	*c = (struct mirror_cursor){ 0 };
+	if (rc > 0)
+		cursor_parse(c, fs->old.data ? fs->old.data : "");
+	return rc < 0 ? rc : 0;
+}
+
+/* What the file may say: nothing that a stale summary has yet to show. */
+static struct mirror_cursor safe_cursor(const struct mirror *m)
+{
+	struct mirror_cursor c = m->at;
+
+	if (m->stale.n > 0)
+		c.seq = m->stale_after;
+	return c;
+}
+
+static bool save_is_due(const struct mirror *m, const struct mirror_cursor *c)
+{
+	if (m->direct)
+		return c->seq - m->saved.seq >= SAVE_EVENTS;
+	return mirror_clock() - m->saved_at >= SAVE_MS;
+}
+
+int mirror_save(struct mirror *m, bool worth)
+{
+	struct mirror_cursor c = safe_cursor(m);
+	char line[128];
+	int rc;
+
+	if (!m->known || cursor_equal(&c, &m->saved) || (!worth && !save_is_due(m, &c)))
+		return 0;
+	cursor_format(&c, line);
+	rc = files_note(&m->show.files, cursor_name, line, &m->show.call.fault);
+	if (rc < 0)
+		return rc;
+	m->saved = c;
+	m->saved_at = mirror_clock();
+	return 0;
+}
+
+/* Reads the cursor once per lock, and sees whether it fits the state. */
+static int find_place(struct mirror *m, const struct mirror_head_row *head)
+{
+	int rc;
+
+	if (!m->known) {
+		rc = read_cursor(&m->show.files, &m->saved, &m->show.call.fault);
+		if (rc < 0)
+			return rc;
+		m->at = m->saved;
+		m->stale.n = 0;
+		m->saved_at = mirror_clock();
+		m->known = true;
+	}
+	if (strcmp(m->at.incarnation, head->incarnation) == 0 &&
+	    m->at.seq <= head->newest &&
+	    (m->at.stage != STAGE_FOLLOW || m->at.seq + 1 >= head->oldest))
+		return 0;
+	m->stale.n = 0;
+	m->check.stage = STAGE_FOLLOW;
+	mail_forget(&m->mail);
+	m->at = (struct mirror_cursor){ .seq = head->newest, .stage = STAGE_TEAMS };
+	strncpy(m->at.incarnation, head->incarnation, sizeof(m->at.incarnation) - 1);
+	return 0;
+}
+
+/* --- steps ---------------------------------------------------------------------------------- */
+
+static int one_slice(struct mirror *m)
+{
+	struct arena_mark mark = arena_mark(&m->show.call.arena);
+	struct mirror_head_row head;
+	int rc = show_begin(&m->show, &head);
+
+	if (rc < 0)
+		return rc;
+	show_end(&m->show);
+	if ((rc = find_place(m, &head)) >= 0)
+		rc = m->at.stage == STAGE_FOLLOW ? slice_log(m, head.newest)
+						 : slice_everything(m);
+	files_forget(&m->show.files);
+	arena_reset(&m->show.call.arena, mark);
+	return rc;
+}
+
+/* After a failure the file's cursor is what counts, and the stage is settled. */
+static void start_over(struct mirror *m)
+{
+	m->known = false;
+	m->stale.n = 0;
+	m->show.sweep.n = 0;
+	m->show.files.n_staged = 0;
+	m->show.files.left = true;
+	files_forget(&m->show.files);
+}
+
+/* A file costs about 100 µs and each slice two syncs of the file system, so a
+ * slice goes over a small budget rather than sync for a few files; but a process
+ * that somebody waits for does not. */
+static int64_t batch_of(const struct mirror *m, int64_t budget_ms)
+{
+	int64_t n = budget_ms * (m->direct ? 8 : 40);
+
+	return n < 64 ? 64 : n > 4096 ? 4096 : n;
+}
+
+int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *more,
+		struct fault *f)
+{
+	struct call *call = &m->show.call;
+	int64_t end = mirror_clock() + budget_ms;
+	int rc;
+
+	*more = false;
+	call->store = store;
+	call->now = clock_ms(CLOCK_REALTIME);
+	call->fault = (struct fault){ 0 };
+	m->batch = batch_of(m, budget_ms);
+	if ((rc = take_lock(m)) == 0)
+		return 0;
+	if (rc > 0 && m->show.files.left)
+		rc = files_settle(&m->show.files, &call->fault);
+	if (rc >= 0) {
+		do {
+			rc = one_slice(m);
+		} while (rc > 0 && mirror_clock() < end);
+	}
+	*more = rc > 0;
+	if (rc == 0)
+		rc = check_some(m);
+	if (rc >= 0)
+		return 0;
+	start_over(m);
+	*f = f->code ? *f : call->fault;
+	return rc;
+}
+
+int64_t mirror_due(const struct mirror *m)
+{
+	struct mirror_cursor c = safe_cursor(m);
+	int64_t now = mirror_clock(), due = check_due(m), at;
+
+	if (!m->locked)
+		return RETRY_MS;
+	if (m->stale.n > 0)
+		at = m->summaries_at + SUMMARY_MS;
+	else if (m->known && !cursor_equal(&c, &m->saved))
+		at = m->saved_at + SAVE_MS;
+	else if (m->show.files.left)
+		at = now + SAVE_MS;
+	else
+		return due;
+	if (due >= 0 && due < at - now)
+		return due;
+	return at < now ? 0 : at - now;
+}
+
+void mirror_close(struct mirror *m)
+{
+	if (!m)
+		return;
+	if (m->locked && m->known && !m->direct)
+		mirror_save(m, true);
+	drop_lock(m);
+	if (m->lock >= 0)
+		close(m->lock);
+	if (m->watching)
+		losses_close(&m->losses);
+	ids_release(&m->stale);
+	mail_release(&m->mail);
+	show_release(&m->show);
+	free(m);
+}
+
+/* --- a process of its own ---------------------------------------------------------------------- */
+
+/* What a budget that ran out has put off. */
+static int finish_summaries(struct mirror *m)
+{
+	int rc;
+
+	if (m->stale.n == 0)
+		return 0;
+	if ((rc = slice_summaries(m)) < 0 ||
+	    (rc = files_commit(&m->show.files, &m->show.call.fault)) < 0)
+		return rc;
+	m->stale.n = 0;
+	return mirror_save(m, true);
+}
+
+static int is_behind(struct mirror *m)
+{
+	struct arena_mark mark = arena_mark(&m->show.call.arena);
+	struct mirror_head_row head;
+	int rc = show_begin(&m->show, &head);
+
+	if (rc < 0)
+		return rc;
+	show_end(&m->show);
+	arena_reset(&m->show.call.arena, mark);
+	return head.newest > m->at.seq;
+}
+
+int mirror_catch_up(const struct home *home, struct store *store, int64_t budget_ms,
+		    struct fault *f)
+{
+	int64_t end = mirror_clock() + budget_ms;
+	struct mirror *m = NULL;
+	bool more;
+	int rc;
+
+	if ((rc = mirror_open(&m, home, f)) < 0)
+		return rc;
+	m->direct = true;
+	do {
+		int64_t left = end - mirror_clock();
+
+		rc = mirror_step(m, store, left > 0 ? left : 0, &more, f);
+		if (rc < 0 || !m->locked)
+			break;
+		if ((rc = finish_summaries(m)) < 0) {
+			*f = f->code ? *f : m->show.call.fault;
+			break;
+		}
+		drop_lock(m);
+		/* Who committed while the lock was held has gone away. */
+		rc = is_behind(m);
+	} while (rc > 0 && mirror_clock() < end);
+	mirror_close(m);
+	return rc < 0 ? rc : 0;
+}
+
+/* --- for doctor and cleaning ---------------------------------------------------------------------- */
+
+int mirror_lag(const struct home *home, struct store *store, int64_t *events,
+	       struct fault *f)
+{
+	struct show s = { .call.store = store };
+	struct mirror_head_row head;
+	struct mirror_lag_row row;
+	struct mirror_cursor c;
+	int rc;
+
+	*events = -1;
+	if ((rc = files_open(&s.files, home->vault, f)) < 0)
+		return rc;
+	if ((rc = read_cursor(&s.files, &c, &s.call.fault)) < 0 ||
+	    (rc = show_begin(&s, &head)) < 0)
+		goto out;
+	if (c.stage == STAGE_FOLLOW && strcmp(c.incarnation, head.incarnation) == 0 &&
+	    c.seq + 1 >= head.oldest) {
+		rc = sql_row(&s.call, mirror_lag, &row, .after = c.seq,
+			     .mail = home->settings.config.vault_messages);
+		*events = rc > 0 ? row.n : -1;
+	}
+	show_end(&s);
+out:
+	if (rc < 0)
+		*f = f->code ? *f : s.call.fault;
+	show_release(&s);
+	return rc < 0 ? rc : 0;
+}
+
+int64_t mirror_cursor(const struct home *home, const char *incarnation)
+{
+	struct mirror_cursor c = { 0 };
+	struct fault f = { 0 };
+	struct files fs;
+
+	if (files_open(&fs, home->vault, &f) < 0)
+		return 0;
+	read_cursor(&fs, &c, &f);
+	files_close(&fs);
+	return strcmp(c.incarnation, incarnation) == 0 ? c.seq : 0;
+}

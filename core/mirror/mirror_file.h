@@ -1,0 +1,88 @@
+/*
+ * mirror_file - placing files below the vault's root, durably, losing nothing
+ * that a person typed.
+ *
+ * A new content is first written whole in the folder `.cadre-stage`, synced,
+ * then exchanged with the file that it replaces; what came out is looked at:
+ * as the mirror wrote it, it waits to be written over with a later content;
+ * otherwise it is kept beside the new one as `NAME.conflict.md`.  Names in the stage tell their place, so that whatever a
+ * crash leaves there is settled by the next one who looks.  Paths are resolved
+ * below the root and no symlink is followed; one that stands where a folder of
+ * the mirror belongs is moved aside.  As all of a state, files are 0600 and
+ * folders 0700; what people made keeps its mode.
+ *
+ * One process at a time does this; the holder of the mirror's lock.
+ */
+#ifndef CORE_MIRROR_MIRROR_FILE_H
+#define CORE_MIRROR_MIRROR_FILE_H
+
+#include "core/mirror/mirror_page.h"
+#include "core/mirror/mirror_losses.h"
+
+enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 2048 };
+
+struct files_folder {
+	char path[FILES_PATH]; /* "teams/TEAM/tasks" */
+	int fd;
+};
+
+struct files {
+	const char *root_path;
+	int root, stage; /* descriptors */
+	struct files_folder folders[FILES_FOLDERS]; /* open ones; fd -1: none */
+	unsigned turn; /* which of them is closed next */
+	uint64_t serial; /* of the next name in the stage */
+	struct staged *staged; /* written and not yet placed */
+	size_t n_staged, staged_room;
+	/* Names in the stage of files to write over: those that may be, and
+	 * those that may after the next sync. */
+	uint64_t spares[FILES_SPARES], freed[FILES_SPARES];
+	size_t n_spares, n_freed;
+	struct text old, new; /* scratch */
+	struct losses *losses; /* of the folders, borrowed; NULL: none */
+	bool spare_edits; /* files_put() leaves what a person edited as it is */
+	bool left; /* the stage holds what somebody has open for writing */
+	bool made; /* a folder was made or moved since the last sync */
+	int64_t placed, kept; /* files written; conflicts kept: since opening */
+};
+
+/* Makes the root and the stage where they are missing. */
+int files_open(struct files *fs, const char *root, struct fault *f);
+void files_close(struct files *fs); /* of a zeroed struct too */
+
+/* Settles what an earlier process, or files_commit(), left in the stage. */
+int files_settle(struct files *fs, struct fault *f);
+
+/* Stages `page` for FOLDER/NAME unless the file shows it already: 1, or 0. */
+int files_put(struct files *fs, const char *folder, const char *name,
+	      const struct page *page, int64_t rev, struct fault *f);
+
+/* Takes a file of the mirror away; one that a person edited is kept. */
+int files_drop(struct files *fs, const char *folder, const char *name, struct fault *f);
+
+/* Places what is staged.  When it returns, all of it is on the disk. */
+int files_commit(struct files *fs, struct fault *f);
+
+/* Reads FOLDER/NAME into `out`: 1, 0 if there is no such file, negative. */
+int files_read(struct files *fs, const char *folder, const char *name, struct text *out,
+	       struct fault *f);
+
+/* Writes a line into a file of the root's own, in place: who reads it looks at
+ * the first line only.  It is not synced; what it says is older then. */
+int files_note(struct files *fs, const char *name, const char *text, struct fault *f);
+
+/* Renames folder FROM to TO, or to TO-2, TO-3, … when that is taken. */
+int files_move(struct files *fs, const char *from, const char *to, struct fault *f);
+
+/* Removes a folder with all that is in it. */
+int files_purge(struct files *fs, const char *folder, struct fault *f);
+
+/* Calls `each` for every name in a folder: 0, or what `each` gave that is not
+ * 0.  A folder that is not there is empty. */
+int files_list(struct files *fs, const char *folder,
+	       int (*each)(void *with, const char *name), void *with, struct fault *f);
+
+/* Forgets open folders: their names may mean others by now. */
+void files_forget(struct files *fs);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * mirror_mail - the log of a team's messages, for who asks for it.
+ *
+ * teams/TEAM/messages/DATE.md is only ever appended to, so what a person writes
+ * into it stays.  A message is a heading that ends with its number, and its text
+ * as a quotation, so that nobody's text can look like a heading.  Before the
+ * first append to a file the messages at its end are looked up in the rows:
+ * what is missing behind the last one that is known is appended, and one that a
+ * crash cut in half is finished.  Days and times are UTC's.
+ */
+#ifndef CORE_MIRROR_MIRROR_MAIL_H
+#define CORE_MIRROR_MIRROR_MAIL_H
+
+#include <sys/types.h>
+
+#include "core/mirror/mirror_show.h"
+
+enum { MAIL_LOGS = 64, DAY_MS = 86400000 };
+
+/* A file that is known to be whole, as it was left. */
+struct mail_log {
+	int64_t team, day; /* row; days since the epoch; team 0: none */
+	int64_t last; /* message */
+	ino_t inode;
+	off_t size;
+};
+
+struct mail {
+	bool on;
+	struct mail_log logs[MAIL_LOGS];
+	unsigned turn; /* which of them is forgotten next */
+	int synced; /* files in this turn */
+	struct text text, tail, entry; /* scratch: to write, the end, one message */
+};
+
+void mail_release(struct mail *m);
+/* Nothing is known of any file: numbers may mean other messages by now. */
+void mail_forget(struct mail *m);
+
+/* Logs these messages, those of living teams or of ended ones; files_commit()
+ * makes it durable.  1: not all of it was done, do it again. */
+int mail_follow(struct mail *m, struct show *s, const struct ids *messages, bool ended);
+
+/* Appends what is missing from the files of living teams for the days of up to
+ * `limit` messages behind *row, which becomes the last of these, or 0 at the
+ * end.  1: see mail_follow(). */
+int mail_pass(struct mail *m, struct show *s, int64_t *row, int64_t limit);
+
+/* mail_pass() that only looks: `tell` hears of each file that lacks something. */
+int mail_verify(struct mail *m, struct show *s, int64_t *row, int64_t limit,
+		void (*tell)(void *with, const char *folder, const char *file),
+		void *with);
+
+#endif

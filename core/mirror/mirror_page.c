@@ -1,0 +1,137 @@
+#include "core/mirror/mirror_page.h"
+
+#include <inttypes.h>
+#include <sha2.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUM_DIGITS = 16 };
+
+/* How the two lines are written in each form. */
+static const struct form {
+	const char *rev, *rev_end, *sum, *sum_end;
+} forms[] = {
+	[PAGE_MARKDOWN] = { "rev: ", "\n", "sum: ", "\n" },
+	[PAGE_JSON] = { "  \"rev\": ", ",\n", "  \"sum\": \"", "\"\n" },
+};
+
+/* The sum of two runs of bytes, which a sum's line stands between. */
+static void sum_of(const char *a, size_t a_len, const char *b, size_t b_len,
+		   char out[SUM_DIGITS + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t hash[SHA256_DIGEST_LENGTH];
+	SHA2_CTX ctx;
+
+	SHA256Init(&ctx);
+	SHA256Update(&ctx, (const uint8_t *)a, a_len);
+	SHA256Update(&ctx, (const uint8_t *)b, b_len);
+	SHA256Final(hash, &ctx);
+	for (int i = 0; i < SUM_DIGITS / 2; i++) {
+		out[2 * i] = digits[hash[i] >> 4];
+		out[2 * i + 1] = digits[hash[i] & 15];
+	}
+	out[SUM_DIGITS] = '\0';
+}
+
+void page_seal(const struct page *p, int64_t rev, struct text *out)
+{
+	const struct form *form = &forms[p->form];
+	const char *tail = p->text.data + p->split;
+	size_t start = out->len, tail_len = p->text.len - p->split;
+	char sum[SUM_DIGITS + 1];
+
+	text_add(out, p->text.data, p->split);
+	text_addf(out, "%s%" PRId64 "%s", form->rev, rev, form->rev_end);
+	sum_of(out->data + start, out->len - start, tail, tail_len, sum);
+	text_addf(out, "%s%s%s", form->sum, sum, form->sum_end);
+	text_add(out, tail, tail_len);
+}
+
+/* Steps over `word` when it stands at *at. */
+static bool skip_word(const char *data, size_t len, size_t *at, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (len - *at < n || memcmp(data + *at, word, n) != 0)
+		return false;
+	*at += n;
+	return true;
+}
+
+/* Steps over a sum's line at *at whose sum fits the bytes around it. */
+static bool skip_sum(const struct form *form, const char *data, size_t len, size_t *at)
+{
+	char sum[SUM_DIGITS + 1];
+	size_t from = *at, digits;
+
+	if (!skip_word(data, len, at, form->sum) || len - *at < SUM_DIGITS)
+		return false;
+	digits = *at;
+	*at += SUM_DIGITS;
+	if (!skip_word(data, len, at, form->sum_end))
+		return false;
+	sum_of(data, from, data + *at, len - *at, sum);
+	return memcmp(sum, data + digits, SUM_DIGITS) == 0;
+}
+
+bool page_same(const struct page *p, const char *data, size_t len)
+{
+	const struct form *form = &forms[p->form];
+	size_t tail_len = p->text.len - p->split, at = p->split;
+
+	if (len <= p->text.len || memcmp(data, p->text.data, p->split) != 0 ||
+	    memcmp(data + len - tail_len, p->text.data + p->split, tail_len) != 0)
+		return false;
+	if (!skip_word(data, len, &at, form->rev))
+		return false;
+	while (at < len && data[at] >= '0' && data[at] <= '9')
+		at++;
+	return skip_word(data, len, &at, form->rev_end) &&
+	       skip_sum(form, data, len, &at) && at == len - tail_len;
+}
+
+/* Where the line that begins with `word` starts, or `len`. */
+static size_t find_line(const char *data, size_t len, const char *word)
+{
+	size_t at = 0, n = strlen(word);
+
+	while (at < len) {
+		const char *end = memchr(data + at, '\n', len - at);
+
+		if (len - at >= n && memcmp(data + at, word, n) == 0)
+			return at;
+		if (!end)
+			break;
+		at = (size_t)(end - data) + 1;
+	}
+	return len;
+}
+
+bool page_sealed(const char *data, size_t len)
+{
+	const struct form *form =
+		&forms[len > 0 && data[0] == '{' ? PAGE_JSON : PAGE_MARKDOWN];
+	size_t at = find_line(data, len, form->sum);
+
+	return at < len && skip_sum(form, data, len, &at);
+}
+
+int64_t page_number(const char *data, size_t len, const char *name)
+{
+	size_t at = find_line(data, len, name), n = strlen(name);
+	int64_t value = 0;
+
+	for (at += n; at < len && data[at] >= '0' && data[at] <= '9'; at++) {
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, data[at] - '0', &value))
+			return 0;
+	}
+	return value;
+}
+
+void page_release(struct page *p)
+{
+	text_release(&p->text);
+	*p = (struct page){ 0 };
+}

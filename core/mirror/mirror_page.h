@@ -1,0 +1,36 @@
+/*
+ * mirror_page - one file of the mirror: its text, and how it proves itself.
+ *
+ * A page says in two lines of its own which event it shows (`rev`) and the
+ * first half of a SHA-256 over all its other bytes, `rev` included (`sum`).  A
+ * file whose sum fits is exactly as the mirror wrote it; one whose sum does not
+ * fit has been in a person's hands.  Nothing here does I/O.
+ */
+#ifndef CORE_MIRROR_MIRROR_PAGE_H
+#define CORE_MIRROR_MIRROR_PAGE_H
+
+#include "core/op/op.h"
+
+enum page_form { PAGE_MARKDOWN, PAGE_JSON };
+
+struct page {
+	struct text text; /* without the two lines */
+	size_t split; /* where they go */
+	enum page_form form;
+};
+
+/* Appends the file's bytes, as of event `rev`, to `out`. */
+void page_seal(const struct page *p, int64_t rev, struct text *out);
+
+/* Whether a file holds this page, as of whatever event, with a sum that fits. */
+bool page_same(const struct page *p, const char *data, size_t len);
+
+/* Whether the mirror wrote these bytes. */
+bool page_sealed(const char *data, size_t len);
+
+/* The integer behind `name` (as in "row: ") in the frontmatter, or 0. */
+int64_t page_number(const char *data, size_t len, const char *name);
+
+void page_release(struct page *p);
+
+#endif

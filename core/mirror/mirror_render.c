@@ -1,0 +1,422 @@
+#include "core/mirror/mirror_render.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops.gen.h"
+
+/* --- pieces --------------------------------------------------------------------- */
+
+static const char *word(const struct record *r, const char *field, int64_t n)
+{
+	const struct choice *choice = field_find(r, field)->type->choices;
+
+	while (n-- > 0 && choice->name)
+		choice++;
+	return choice->name ? choice->name : "?";
+}
+
+/* A YAML string: JSON's, with those characters escaped too that JSON allows and
+ * YAML's readers refuse (delete, C1 controls, byte order mark). */
+static void add_quoted(struct text *t, const char *s)
+{
+	struct text json = { 0 };
+	size_t from = 0;
+
+	text_add_json(&json, s);
+	for (size_t i = 0; i < json.len; i++) {
+		const unsigned char *c = (const unsigned char *)json.data + i;
+		size_t n = c[0] == 0x7f                                   ? 1
+			   : c[0] == 0xc2 && c[1] < 0xa0                  ? 2
+			   : c[0] == 0xef && c[1] == 0xbb && c[2] == 0xbf ? 3
+			   : c[0] == 0xef && c[1] == 0xbf && c[2] >= 0xbe ? 3
+									  : 0;
+
+		if (n == 0)
+			continue;
+		text_add(t, json.data + from, i - from);
+		text_addf(t, "\\u%04x",
+			  n == 1   ? 0x7f
+			  : n == 2 ? c[1]
+				   : 0xf000 | (c[1] & 0x3f) << 6 | (c[2] & 0x3f));
+		from = i + n;
+		i = from - 1;
+	}
+	text_add(t, json.data + from, json.len - from);
+	text_release(&json);
+}
+
+static void add_key(struct text *t, const char *key, const char *value)
+{
+	text_addf(t, "%s: ", key);
+	if (value)
+		add_quoted(t, value);
+	else
+		text_addf(t, "null");
+	text_addf(t, "\n");
+}
+
+static void add_time(struct text *t, const char *key, int64_t ms)
+{
+	char at[25];
+
+	time_format(ms, at);
+	add_key(t, key, at);
+}
+
+/* Text on one line: what would end it becomes a space. */
+static void add_line(struct text *t, const char *s)
+{
+	size_t from = t->len;
+
+	text_add(t, s, strlen(s));
+	for (size_t i = from; i < t->len; i++)
+		if ((unsigned char)t->data[i] < ' ')
+			t->data[i] = ' ';
+}
+
+/* The same in a table's cell. */
+static void add_cell(struct text *t, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '|')
+			text_add(t, "\\|", 2);
+		else
+			text_add(t, (unsigned char)*s < ' ' ? " " : s, 1);
+	}
+}
+
+/* Whether a line would read as a section of a task's file. */
+static bool is_section(const char *line, size_t len)
+{
+	static const char *const sections[] = { "Description", "Acceptance Criteria",
+						"Notes", "Result" };
+
+	while (len > 0 && *line == '\\')
+		line++, len--;
+	while (len > 0 && strchr(" \t\r", line[len - 1]))
+		len--;
+	if (len < 3 || memcmp(line, "## ", 3) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++)
+		if (len - 3 == strlen(sections[i]) &&
+		    memcmp(line + 3, sections[i], len - 3) == 0)
+			return true;
+	return false;
+}
+
+/* Somebody's text, each line after the first behind `indent`. */
+static void add_prose(struct text *t, const char *s, const char *indent)
+{
+	for (bool first = true; *s; first = false) {
+		size_t len = strcspn(s, "\n");
+
+		if (!first && len > 0)
+			text_addf(t, "%s", indent);
+		if (is_section(s, len))
+			text_add(t, "\\", 1);
+		text_add(t, s, len);
+		text_add(t, "\n", 1);
+		s += len + (s[len] == '\n');
+	}
+}
+
+static struct text *page_start(struct page *p, enum page_form form)
+{
+	p->text.len = 0;
+	p->form = form;
+	if (form == PAGE_MARKDOWN)
+		text_addf(&p->text, "---\n");
+	return &p->text;
+}
+
+/* The two lines go here, and the frontmatter ends. */
+static void page_body(struct page *p)
+{
+	p->split = p->text.len;
+	text_addf(&p->text, "---\n\n");
+}
+
+/* --- tasks ------------------------------------------------------------------------ */
+
+static void add_deps(struct text *t, const struct task_view *v)
+{
+	const char *sep = "";
+
+	text_addf(t, "depends_on: [");
+	for (size_t i = 0; i < v->n_deps; i++, sep = ", ")
+		text_addf(t, "%s\"%03" PRId64 "\"", sep, v->deps[i].number);
+	text_addf(t, "]\nblocked_by: [");
+	sep = "";
+	for (size_t i = 0; i < v->n_deps; i++) {
+		int64_t state = v->deps[i].state;
+
+		if (state == TASK_STATE_COMPLETED)
+			continue;
+		text_addf(t, "%s\"%03" PRId64 "%s\"", sep, v->deps[i].number,
+			  state == TASK_STATE_FAILED      ? " (failed)"
+			  : state == TASK_STATE_CANCELLED ? " (cancelled)"
+							  : "");
+		sep = ", ";
+	}
+	text_addf(t, "]\n");
+}
+
+static void add_frontmatter(struct text *t, const struct task_view *v)
+{
+	text_addf(t, "id: \"%03" PRId64 "\"\nstatus: %s\n", v->row.number,
+		  word(&record_task, "status", v->row.state));
+	add_key(t, "owner", v->row.owner_name);
+	if (v->row.assignee_name)
+		add_key(t, "assignee", v->row.assignee_name);
+	text_addf(t, "priority: %" PRId64 "\n", v->row.priority);
+	add_deps(t, v);
+	add_key(t, "created_by", v->row.creator_name);
+	add_time(t, "created_at", v->row.created_at);
+	add_time(t, "updated_at", v->row.updated_at);
+	text_addf(t, "tags: [");
+	for (size_t i = 0; i < v->n_tags; i++) {
+		text_addf(t, i ? ", " : "");
+		add_quoted(t, v->tags[i].tag);
+	}
+	text_addf(t, "]\nepoch: %" PRId64 "\n", v->row.epoch);
+}
+
+static void add_section(struct text *t, const char *name)
+{
+	text_addf(t, "\n## %s\n\n", name);
+}
+
+void render_task(const struct task_view *v, struct page *p)
+{
+	struct text *t = page_start(p, PAGE_MARKDOWN);
+	char at[25];
+
+	add_frontmatter(t, v);
+	page_body(p);
+	text_addf(t, "# ");
+	add_line(t, v->row.title);
+	text_addf(t, "\n");
+	add_section(t, "Description");
+	add_prose(t, v->row.description, "");
+	add_section(t, "Acceptance Criteria");
+	for (size_t i = 0; i < v->n_criteria; i++) {
+		text_addf(t, "- [%c] ", v->criteria[i].done ? 'x' : ' ');
+		add_line(t, v->criteria[i].text);
+		text_addf(t, "\n");
+	}
+	add_section(t, "Notes");
+	for (size_t i = 0; i < v->n_notes; i++) {
+		time_format(v->notes[i].at, at);
+		text_addf(t, "- %s **%s**: ", at, v->notes[i].name);
+		add_prose(t, v->notes[i].text, "  ");
+	}
+	add_section(t, "Result");
+	add_prose(t, v->row.result ? v->row.result : "", "");
+}
+
+/* --- cards ------------------------------------------------------------------------ */
+
+/* The card as its schema has it, except the time of the last call, which moves
+ * without an event and would have the file written for nothing. */
+static json_t *card_json(const struct agent_view *v, const char **skills,
+			 const char **protocols)
+{
+	const struct mirror_agents_row *row = &v->row;
+	struct card card = {
+		.name = row->name,
+		.role = row->role,
+		.description = row->description,
+		.skills = skills,
+		.n_skills = v->n_skills,
+		.protocols = protocols,
+		.n_protocols = v->n_protocols,
+		.endpoints = { .http = row->http },
+		.input_schema = row->input_schema,
+		.output_schema = row->output_schema,
+		.status = row->status,
+		.team = row->team_name,
+		.workspace_id = v->workspace_id,
+		.project = row->project,
+		.generation = row->generation,
+	};
+	struct text compact = { 0 };
+	json_t *json;
+
+	op_encode(&record_card, &card, &compact);
+	json = json_loadb(compact.data, compact.len, 0, NULL);
+	text_release(&compact);
+	json_object_del(json, "last_active");
+	return json;
+}
+
+static int add_dump(const char *data, size_t len, void *page)
+{
+	text_add(&((struct page *)page)->text, data, len);
+	return 0;
+}
+
+void render_card(const struct agent_view *v, struct page *p)
+{
+	struct text *t = page_start(p, PAGE_JSON);
+	const char **texts = calloc(v->n_skills + v->n_protocols + 1, sizeof(*texts));
+	json_t *json;
+
+	if (!texts)
+		abort();
+	for (size_t i = 0; i < v->n_skills; i++)
+		texts[i] = v->skills[i].skill;
+	for (size_t i = 0; i < v->n_protocols; i++)
+		texts[v->n_skills + i] = v->protocols[i].protocol;
+	json = card_json(v, texts, texts + v->n_skills);
+	json_dump_callback(json, add_dump, p, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	json_decref(json);
+	free(texts);
+	/* "…\n}" becomes "…,\n" and the two lines go before the brace. */
+	t->len -= 2;
+	text_addf(t, ",\n");
+	p->split = t->len;
+	text_addf(t, "}\n");
+}
+
+/* --- teams ------------------------------------------------------------------------ */
+
+void render_team(const struct team_view *v, struct page *p)
+{
+	struct text *t = page_start(p, PAGE_MARKDOWN);
+
+	add_key(t, "team", v->row.name);
+	text_addf(t, "row: %" PRId64 "\nstate: %s\n", v->row.id,
+		  word(&record_team_line, "state", v->row.state));
+	add_time(t, "created_at", v->row.created_at);
+	if (v->row.destroyed_at)
+		add_time(t, "destroyed_at", v->row.destroyed_at);
+	text_addf(t, "max_vms: %" PRId64 "\n", v->row.max_vms);
+	page_body(p);
+	text_addf(t, "# %s\n\nThe board is in [tasks](tasks/INDEX.md).\n\n## Members\n\n",
+		  v->row.name);
+	text_addf(t, "| name | role | status | description |\n"
+		     "| --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < v->n_members; i++) {
+		const struct mirror_members_row *m = &v->members[i];
+
+		text_addf(t, "| [%s](cards/%s.json) | ", m->name, m->name);
+		add_cell(t, m->role);
+		text_addf(t, " | %s | ", word(&record_card, "status", m->status));
+		add_cell(t, m->description);
+		text_addf(t, " |\n");
+	}
+}
+
+/* The states of a board in the order in which a reader wants them. */
+static const struct {
+	int state;
+	const char *title;
+} board_order[N_TASK_STATES] = {
+	{ TASK_STATE_IN_PROGRESS, "In progress" }, { TASK_STATE_CLAIMED, "Claimed" },
+	{ TASK_STATE_BLOCKED, "Blocked" },         { TASK_STATE_PENDING, "Pending" },
+	{ TASK_STATE_FAILED, "Failed" },           { TASK_STATE_COMPLETED, "Completed" },
+	{ TASK_STATE_CANCELLED, "Cancelled" },
+};
+
+static void add_board_rows(struct text *t, const struct board_view *v, int state)
+{
+	char file[128], at[25];
+
+	text_addf(t, "| id | title | priority | owner | blocked by | updated |\n"
+		     "| --- | --- | --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < v->n_tasks[state]; i++) {
+		const struct mirror_index_row *row = &v->tasks[state][i];
+
+		task_file_name(row->number, row->slug, file);
+		time_format(row->updated_at, at);
+		text_addf(t, "| [%03" PRId64 "](%s) | ", row->number, file);
+		add_cell(t, row->title);
+		text_addf(t, " | %" PRId64 " | %s | %s | %s |\n", row->priority,
+			  row->owner_name ? row->owner_name : "",
+			  row->blockers ? row->blockers : "", at);
+	}
+	if (v->counts[state] > (int64_t)v->n_tasks[state])
+		text_addf(t, "\nand %" PRId64 " more\n",
+			  v->counts[state] - (int64_t)v->n_tasks[state]);
+}
+
+void render_board(const struct board_view *v, struct page *p)
+{
+	struct text *t = page_start(p, PAGE_MARKDOWN);
+	int64_t total = 0;
+
+	add_key(t, "team", v->team);
+	page_body(p);
+	text_addf(t, "# Board of %s\n\n| status | tasks |\n| --- | ---: |\n", v->team);
+	for (int i = 0; i < N_TASK_STATES; i++) {
+		int state = board_order[i].state;
+
+		text_addf(t, "| %s | %" PRId64 " |\n",
+			  word(&record_task, "status", state), v->counts[state]);
+		total += v->counts[state];
+	}
+	text_addf(t, "| total | %" PRId64 " |\n\n%" PRId64 " can be claimed now.\n",
+		  total, v->ready);
+	for (int i = 0; i < N_TASK_STATES; i++) {
+		if (v->counts[board_order[i].state] == 0)
+			continue;
+		text_addf(t, "\n## %s (%" PRId64 ")\n\n", board_order[i].title,
+			  v->counts[board_order[i].state]);
+		add_board_rows(t, v, board_order[i].state);
+	}
+}
+
+/* --- messages --------------------------------------------------------------------- */
+
+/* A heading that ends with the number, what is unusual, and the text as a
+ * quotation: so none of its lines can begin as a heading does. */
+void render_mail(const struct mirror_mail_row *row, struct text *out)
+{
+	const char *s = row->content;
+	char at[25];
+
+	time_format(row->at, at);
+	text_addf(out, "## %.12s %s", at + 11, row->sender_name);
+	if (row->to_all || row->receivers)
+		text_addf(out, " -> %s", row->to_all ? "all" : row->receivers);
+	text_addf(out, " <!-- %" PRId64 " -->\n\n", row->id);
+	if (row->urgent)
+		text_addf(out, "- urgent\n");
+	if (strcmp(row->type, "text") != 0) {
+		text_addf(out, "- type: ");
+		add_line(out, row->type);
+		text_addf(out, "\n");
+	}
+	if (row->thread) {
+		text_addf(out, "- thread: ");
+		add_line(out, row->thread);
+		text_addf(out, "\n");
+	}
+	if (row->reply_at) {
+		time_format(row->reply_at, at);
+		text_addf(out, "- reply to: %s\n", at);
+	}
+	if (row->urgent || row->thread || row->reply_at || strcmp(row->type, "text") != 0)
+		text_addf(out, "\n");
+	while (*s) {
+		size_t len = strcspn(s, "\n");
+
+		text_addf(out, len > 0 ? "> " : ">");
+		text_add(out, s, len);
+		text_add(out, "\n", 1);
+		s += len + (s[len] == '\n');
+	}
+	text_add(out, "\n", 1);
+}
+
+void render_mail_header(const char *team, int64_t day, struct text *out)
+{
+	char at[25];
+
+	time_format(day * INT64_C(86400000), at);
+	text_addf(out, "---\nteam: \"%s\"\ndate: \"%.10s\"\n---\n\n", team, at);
+	text_addf(out, "# Messages of %s, %.10s\n\n", team, at);
+}

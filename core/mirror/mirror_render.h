@@ -1,0 +1,24 @@
+/*
+ * mirror_render - rows as the text that people read.
+ *
+ * Pure: a view in, a page out, the same bytes for the same rows.  Strings in
+ * the frontmatter are always quoted; a line of somebody's text that would read
+ * as a section of its own gets a backslash before it.
+ */
+#ifndef CORE_MIRROR_MIRROR_RENDER_H
+#define CORE_MIRROR_MIRROR_RENDER_H
+
+#include "core/mirror/mirror_page.h"
+#include "core/mirror/mirror_rows.h"
+
+/* The page is empty ({ 0 }) or was rendered before; it is started anew. */
+void render_task(const struct task_view *v, struct page *p);
+void render_card(const struct agent_view *v, struct page *p);
+void render_team(const struct team_view *v, struct page *p);
+void render_board(const struct board_view *v, struct page *p); /* INDEX.md */
+
+/* Appends a message as the log has it, and what a day's file begins with. */
+void render_mail(const struct mirror_mail_row *row, struct text *out);
+void render_mail_header(const char *team, int64_t day, struct text *out);
+
+#endif

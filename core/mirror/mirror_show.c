@@ -1,0 +1,473 @@
+#include "core/mirror/mirror_show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 256 }; /* tasks that are held in memory at once */
+
+int show_begin(struct show *s, struct mirror_head_row *head)
+{
+	struct mirror_head_row own;
+	int rc = store_begin(s->call.store, false, &s->call.fault);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_row(&s->call, mirror_head, head ? head : &own);
+	if (rc == 0)
+		rc = fault_set(&s->call.fault, FAULT_INTERNAL, "", "no row of the state");
+	if (rc < 0) {
+		show_end(s);
+		return rc;
+	}
+	s->rev = head ? head->newest : own.newest;
+	return 0;
+}
+
+void show_end(struct show *s)
+{
+	store_rollback(s->call.store);
+}
+
+void team_folder(const char *team, const char *below, char out[FILES_PATH])
+{
+	snprintf(out, FILES_PATH, *below ? "teams/%.64s/%s" : "teams/%.64s", team, below);
+}
+
+static int put(struct show *s, const char *team, const char *below, const char *name)
+{
+	char folder[FILES_PATH];
+
+	team_folder(team, below, folder);
+	return files_put(&s->files, folder, name, &s->page, s->rev, &s->call.fault);
+}
+
+/* --- tasks and cards --------------------------------------------------------------- */
+
+static int show_task_chunk(struct show *s, const char *ids, int64_t ended)
+{
+	struct task_view *views;
+	size_t n;
+	char name[128];
+	int rc = show_begin(s, NULL);
+
+	if (rc < 0)
+		return rc;
+	rc = view_tasks(&s->call, ids, &views, &n);
+	show_end(s);
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		const struct mirror_tasks_row *row = &views[i].row;
+
+		if (row->destroyed_at && row->team != ended)
+			continue;
+		render_task(&views[i], &s->page);
+		task_file_name(row->number, row->slug, name);
+		rc = put(s, row->team_name, "tasks", name);
+	}
+	return rc;
+}
+
+/* Tasks of a destroyed team are shown for its archive only: when it is `ended`. */
+static int show_some_tasks(struct show *s, const struct ids *tasks, int64_t ended)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	int rc = 0;
+
+	for (size_t at = 0; rc >= 0 && at < tasks->n; at += CHUNK) {
+		size_t n = tasks->n - at < CHUNK ? tasks->n - at : CHUNK;
+
+		rc = show_task_chunk(s, ids_json(tasks, at, n, &s->call.arena), ended);
+		arena_reset(&s->call.arena, mark);
+	}
+	return rc;
+}
+
+int show_tasks(struct show *s, const struct ids *tasks)
+{
+	return show_some_tasks(s, tasks, 0);
+}
+
+int show_agents(struct show *s, const struct ids *agents)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	struct agent_view *views;
+	char name[128];
+	size_t n;
+	int rc;
+
+	if (agents->n == 0)
+		return 0;
+	if ((rc = show_begin(s, NULL)) < 0)
+		return rc;
+	rc = view_agents(&s->call, ids_json(agents, 0, agents->n, &s->call.arena), &views,
+			 &n);
+	show_end(s);
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		const struct mirror_agents_row *row = &views[i].row;
+
+		if (row->destroyed_at || row->gone || row->kind != 0)
+			continue;
+		render_card(&views[i], &s->page);
+		snprintf(name, sizeof(name), "%.64s.json", row->name);
+		rc = put(s, row->team_name, "cards", name);
+	}
+	arena_reset(&s->call.arena, mark);
+	return rc;
+}
+
+/* --- names in a folder ------------------------------------------------------------ */
+
+struct names {
+	char **v; /* sorted once they are read */
+	size_t n;
+	struct arena *arena;
+};
+
+static int add_name(void *with, const char *name)
+{
+	struct names *names = with;
+	char **place = arena_push(names->arena, &names->v, &names->n, sizeof(*place));
+
+	*place = arena_strdup(names->arena, name);
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool has_name(const struct names *names, const char *name)
+{
+	return names->n > 0 &&
+	       bsearch(&name, names->v, names->n, sizeof(*names->v), compare_names);
+}
+
+static bool folder_exists(struct show *s, const char *team)
+{
+	struct names found = { .arena = &s->call.arena };
+	char folder[FILES_PATH];
+
+	team_folder(team, "", folder);
+	return files_list(&s->files, folder, add_name, &found, &s->call.fault) == 0 &&
+	       found.n > 0;
+}
+
+/* --- teams ---------------------------------------------------------------------------- */
+
+int64_t team_folder_row(struct show *s, const char *team)
+{
+	char folder[FILES_PATH];
+	int rc;
+
+	team_folder(team, "", folder);
+	rc = files_read(&s->files, folder, "TEAM.md", &s->files.old, &s->call.fault);
+	if (rc <= 0)
+		return rc;
+	return page_number(s->files.old.data, s->files.old.len, "row: ");
+}
+
+static int archive_folder(struct show *s, const char *team, int64_t at)
+{
+	char folder[FILES_PATH], archive[FILES_PATH], day[25];
+
+	time_format(at, day);
+	team_folder(team, "", folder);
+	snprintf(archive, sizeof(archive), "teams/.archive/%.64s-%.10s", team, day);
+	return files_move(&s->files, folder, archive, &s->call.fault);
+}
+
+/* Reads a team and its board, and stages TEAM.md and (if `board`) INDEX.md. */
+static int put_summary(struct show *s, int64_t team, bool board, bool ended)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	struct team_view view;
+	struct board_view tasks;
+	int rc = show_begin(s, NULL);
+
+	if (rc < 0)
+		return rc;
+	rc = view_team(&s->call, team, &view);
+	if (rc > 0 && view.row.destroyed_at && !ended)
+		rc = 0;
+	if (rc > 0 && board && view_board(&s->call, &view.row, &tasks) < 0)
+		rc = s->call.fault.code;
+	show_end(s);
+	if (rc > 0) {
+		render_team(&view, &s->page);
+		rc = put(s, view.row.name, "", "TEAM.md");
+		if (rc >= 0 && board) {
+			render_board(&tasks, &s->page);
+			rc = put(s, view.row.name, "tasks", "INDEX.md");
+		}
+	}
+	arena_reset(&s->call.arena, mark);
+	return rc < 0 ? rc : 0;
+}
+
+int show_summary(struct show *s, int64_t team)
+{
+	return put_summary(s, team, true, false);
+}
+
+static int tasks_of(struct show *s, int64_t team, struct ids *out)
+{
+	struct mirror_tasks_of_row row;
+	struct query q;
+	int rc = show_begin(s, NULL);
+
+	if (rc < 0)
+		return rc;
+	sql_query(&s->call, &q, mirror_tasks_of, .team = team);
+	while ((rc = sql_next(&s->call, &q, &row)) > 0)
+		ids_add(out, row.id);
+	show_end(s);
+	return rc;
+}
+
+/* A destroyed team: its folder shows the end, then it is put away. */
+static int end_team(struct show *s, const struct mirror_team_row *team)
+{
+	char folder[FILES_PATH];
+	struct ids tasks = { 0 };
+	int rc;
+
+	team_folder(team->name, "", folder);
+	if (team->purge)
+		return files_purge(&s->files, folder, &s->call.fault);
+	if ((rc = tasks_of(s, team->id, &tasks)) >= 0 &&
+	    (rc = show_some_tasks(s, &tasks, team->id)) >= 0 &&
+	    (rc = put_summary(s, team->id, true, true)) >= 0 &&
+	    (rc = files_commit(&s->files, &s->call.fault)) >= 0)
+		rc = archive_folder(s, team->name, team->destroyed_at);
+	ids_release(&tasks);
+	return rc;
+}
+
+int show_team(struct show *s, int64_t team)
+{
+	struct mirror_team_row row;
+	int64_t has;
+	int rc = show_begin(s, NULL);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_row(&s->call, mirror_team, &row, .id = team);
+	show_end(s);
+	if (rc <= 0)
+		return rc;
+	if ((has = team_folder_row(s, row.name)) < 0)
+		return (int)has;
+	if (row.destroyed_at) {
+		if (has == team ||
+		    (has == 0 && !row.followed && folder_exists(s, row.name)))
+			return end_team(s, &row);
+		return 0;
+	}
+	/* Another team's folder under this name: of a state that was replaced. */
+	if (has != 0 && has != team &&
+	    (rc = archive_folder(s, row.name, s->call.now)) < 0)
+		return rc;
+	if (has == 0 && folder_exists(s, row.name))
+		ids_add(&s->sweep, team);
+	return put_summary(s, team, false, false);
+}
+
+/* --- what no row has --------------------------------------------------------------------- */
+
+/* Drops each file of a folder that the mirror wrote and `expected` has not.
+ * What people put there themselves stays. */
+static int sweep_folder(struct show *s, const char *team, const char *below,
+			struct names *expected)
+{
+	struct names found = { .arena = &s->call.arena };
+	struct text *old = &s->files.old;
+	char folder[FILES_PATH];
+	int rc;
+
+	if (expected->n > 1)
+		qsort(expected->v, expected->n, sizeof(*expected->v), compare_names);
+	team_folder(team, below, folder);
+	rc = files_list(&s->files, folder, add_name, &found, &s->call.fault);
+	for (size_t i = 0; rc >= 0 && i < found.n; i++) {
+		const char *name = found.v[i];
+
+		if (has_name(expected, name) || strlen(name) > 127)
+			continue;
+		rc = files_read(&s->files, folder, name, old, &s->call.fault);
+		if (rc > 0 && page_sealed(old->data, old->len))
+			rc = files_drop(&s->files, folder, name, &s->call.fault);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* The files that a team's rows are. */
+static int expect_names(struct show *s, int64_t team, struct names *tasks,
+			struct names *cards)
+{
+	struct mirror_members_row member;
+	struct mirror_slugs_row slug;
+	struct query q;
+	char name[128];
+	int rc;
+
+	add_name(tasks, "INDEX.md");
+	sql_query(&s->call, &q, mirror_slugs, .team = team);
+	while ((rc = sql_next(&s->call, &q, &slug)) > 0) {
+		task_file_name(slug.number, slug.slug, name);
+		add_name(tasks, name);
+	}
+	if (rc < 0)
+		return rc;
+	sql_query(&s->call, &q, mirror_members, .team = team, .gone = 0);
+	while ((rc = sql_next(&s->call, &q, &member)) > 0) {
+		snprintf(name, sizeof(name), "%.64s.json", member.name);
+		add_name(cards, name);
+	}
+	return rc;
+}
+
+int sweep_team(struct show *s, int64_t team)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	struct names tasks = { .arena = &s->call.arena }, cards = tasks;
+	struct mirror_team_row row;
+	int rc = show_begin(s, NULL);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_row(&s->call, mirror_team, &row, .id = team);
+	if (rc > 0 && row.destroyed_at)
+		rc = 0;
+	if (rc > 0 && expect_names(s, team, &tasks, &cards) < 0)
+		rc = s->call.fault.code;
+	show_end(s);
+	if (rc > 0 && (rc = sweep_folder(s, row.name, "tasks", &tasks)) >= 0)
+		rc = sweep_folder(s, row.name, "cards", &cards);
+	arena_reset(&s->call.arena, mark);
+	return rc;
+}
+
+/* --- what no file has --------------------------------------------------------------------- */
+
+/* What a team should have: its agents, and those of its tasks that are not in
+ * its folder, at most so many. */
+struct absent {
+	int64_t team; /* 0: it lives no more */
+	struct ids agents, tasks;
+	size_t most;
+};
+
+/* 1 if there are more. */
+static int find_tasks(struct show *s, const struct names *found, struct absent *a)
+{
+	struct mirror_slugs_row slug;
+	struct query q;
+	char name[128];
+	int rc;
+
+	sql_query(&s->call, &q, mirror_slugs, .team = a->team);
+	while ((rc = sql_next(&s->call, &q, &slug)) > 0) {
+		task_file_name(slug.number, slug.slug, name);
+		if (has_name(found, name))
+			continue;
+		if (a->tasks.n == a->most) {
+			query_end(&q);
+			return 1;
+		}
+		ids_add(&a->tasks, slug.id);
+	}
+	return rc;
+}
+
+static int find_absent(struct show *s, const char *name, const struct names *found,
+		       struct absent *a)
+{
+	struct mirror_team_lives_row row;
+	struct mirror_agents_of_row agent;
+	struct query q;
+	int rc = show_begin(s, NULL);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_row(&s->call, mirror_team_lives, &row, .name = name);
+	if (rc <= 0)
+		goto out;
+	a->team = row.id;
+	sql_query(&s->call, &q, mirror_agents_of, .team = row.id);
+	while ((rc = sql_next(&s->call, &q, &agent)) > 0)
+		ids_add(&a->agents, agent.id);
+	if (rc >= 0)
+		rc = find_tasks(s, found, a);
+out:
+	show_end(s);
+	return rc;
+}
+
+int complete_team(struct show *s, const char *name, size_t most)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	struct names found = { .arena = &s->call.arena };
+	struct absent a = { .most = most };
+	char folder[FILES_PATH];
+	int more = 0, rc;
+
+	team_folder(name, "tasks", folder);
+	rc = files_list(&s->files, folder, add_name, &found, &s->call.fault);
+	if (rc < 0)
+		goto out;
+	if (found.n > 1)
+		qsort(found.v, found.n, sizeof(*found.v), compare_names);
+	rc = more = find_absent(s, name, &found, &a);
+	if (rc < 0 || a.team == 0)
+		goto out;
+	if ((rc = show_agents(s, &a.agents)) >= 0 && (rc = show_tasks(s, &a.tasks)) >= 0)
+		rc = show_summary(s, a.team);
+out:
+	ids_release(&a.agents);
+	ids_release(&a.tasks);
+	arena_reset(&s->call.arena, mark);
+	return rc < 0 ? rc : more;
+}
+
+/* --- teams without a row -------------------------------------------------------------------- */
+
+/* A folder below teams/ that the mirror made, for a team that lives no more. */
+static int sweep_one(struct show *s, const char *name)
+{
+	struct text *old = &s->files.old;
+	struct mirror_team_lives_row row;
+	char folder[FILES_PATH];
+	int rc;
+
+	team_folder(name, "", folder);
+	rc = files_read(&s->files, folder, "TEAM.md", old, &s->call.fault);
+	if (rc <= 0 || !page_sealed(old->data, old->len))
+		return rc;
+	if ((rc = show_begin(s, NULL)) < 0)
+		return rc;
+	rc = sql_row(&s->call, mirror_team_lives, &row, .name = name);
+	show_end(s);
+	return rc == 0 ? archive_folder(s, name, s->call.now) : rc;
+}
+
+int sweep_folders(struct show *s)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	struct names found = { .arena = &s->call.arena };
+	int rc = files_list(&s->files, "teams", add_name, &found, &s->call.fault);
+
+	for (size_t i = 0; rc >= 0 && i < found.n; i++)
+		if (found.v[i][0] != '.' && strlen(found.v[i]) <= 64)
+			rc = sweep_one(s, found.v[i]);
+	arena_reset(&s->call.arena, mark);
+	return rc < 0 ? rc : 0;
+}
+
+void show_release(struct show *s)
+{
+	files_close(&s->files);
+	page_release(&s->page);
+	ids_release(&s->sweep);
+	arena_release(&s->call.arena);
+}

@@ -1,0 +1,341 @@
+/* mirror_slice - what one turn of the mirror shows. */
+#include "core/mirror/mirror_inside.h"
+#include "ops.gen.h"
+
+enum { SLICE_EVENTS = 20000 }; /* mail included */
+
+/* What a slice of the log touched. */
+struct touched {
+	struct ids tasks, agents, teams, changed, renamed, boards, mail;
+};
+
+/* --- everything ----------------------------------------------------------------------- */
+
+/* A page of ids after the cursor's row. */
+static int read_page(struct mirror *m, enum sql id, const void *in, struct ids *out)
+{
+	struct call *call = &m->show.call;
+	struct mirror_team_ids_row row;
+	struct query q;
+	int rc = show_begin(&m->show, NULL);
+
+	if (rc < 0)
+		return rc;
+	store_query(call->store, &q, id, in);
+	while ((rc = store_next(&q, &row, sizeof(row), &call->arena, &call->fault)) > 0)
+		ids_add(out, row.id);
+	show_end(&m->show);
+	return rc;
+}
+
+_Static_assert(sizeof(struct mirror_team_ids_row) == sizeof(int64_t), "an id only");
+_Static_assert(sizeof(struct mirror_task_ids_row) == sizeof(int64_t), "an id only");
+_Static_assert(sizeof(struct mirror_agent_ids_row) == sizeof(int64_t), "an id only");
+
+static int each_team(struct mirror *m, const struct ids *ids,
+		     int (*act)(struct show *s, int64_t team))
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc >= 0 && i < ids->n; i++)
+		rc = act(&m->show, ids->v[i]);
+	return rc;
+}
+
+static int show_stage(struct mirror *m, enum mirror_stage stage, const struct ids *ids)
+{
+	switch (stage) {
+	case STAGE_TEAMS:
+		return each_team(m, ids, show_team);
+	case STAGE_AGENTS:
+		return show_agents(&m->show, ids);
+	case STAGE_TASKS:
+		return show_tasks(&m->show, ids);
+	case STAGE_SUMMARIES:
+		return each_team(m, ids, show_summary);
+	case STAGE_SWEEP:
+		return each_team(m, ids, sweep_team);
+	case STAGE_FOLDERS:
+		return sweep_folders(&m->show);
+	case STAGE_MAIL:
+	case STAGE_FOLLOW:
+		break;
+	}
+	return 0;
+}
+
+static int page_ids(struct mirror *m, const struct mirror_cursor *at, struct ids *ids)
+{
+	switch (at->stage) {
+	case STAGE_TEAMS:
+	case STAGE_SUMMARIES:
+	case STAGE_SWEEP:
+		return read_page(m, sql_mirror_team_ids,
+				 &(const struct sql_mirror_team_ids_in){
+					 .after = at->row, .limit = m->batch / 16 + 1 },
+				 ids);
+	case STAGE_AGENTS:
+		return read_page(m, sql_mirror_agent_ids,
+				 &(const struct sql_mirror_agent_ids_in){
+					 .after = at->row, .limit = m->batch },
+				 ids);
+	case STAGE_TASKS:
+		return read_page(m, sql_mirror_task_ids,
+				 &(const struct sql_mirror_task_ids_in){
+					 .after = at->row, .limit = m->batch },
+				 ids);
+	case STAGE_FOLDERS:
+	case STAGE_MAIL:
+	case STAGE_FOLLOW:
+		break;
+	}
+	return 0;
+}
+
+/* The log of messages goes by their numbers, which are more than other rows. */
+static int pass_mail(struct mirror *m, struct mirror_cursor *at)
+{
+	int64_t row = at->row;
+	int rc = 0;
+
+	if (m->mail.on)
+		rc = mail_pass(&m->mail, &m->show, &row, m->batch * 4);
+	else
+		row = 0;
+	if (rc >= 0 && files_commit(&m->show.files, &m->show.call.fault) < 0)
+		return m->show.call.fault.code;
+	if (rc == 0 && row == 0)
+		at->stage = STAGE_FOLLOW;
+	if (rc >= 0)
+		at->row = row;
+	return rc < 0 ? rc : 0;
+}
+
+int slice_pass(struct mirror *m, struct mirror_cursor *at)
+{
+	struct ids ids = { 0 };
+	int rc;
+
+	if (at->stage == STAGE_MAIL)
+		return pass_mail(m, at);
+	if ((rc = page_ids(m, at, &ids)) < 0 ||
+	    (rc = show_stage(m, at->stage, &ids)) < 0 ||
+	    (rc = files_commit(&m->show.files, &m->show.call.fault)) < 0)
+		goto out;
+	if (ids.n > 0) {
+		at->row = ids.v[ids.n - 1];
+	} else {
+		at->stage = at->stage + 1;
+		at->row = 0;
+	}
+	m->show.sweep.n = 0; /* a stage of its own sweeps all */
+out:
+	ids_release(&ids);
+	return rc;
+}
+
+int slice_everything(struct mirror *m)
+{
+	int rc = slice_pass(m, &m->at);
+
+	if (rc >= 0)
+		rc = mirror_save(m, true);
+	return rc < 0 ? rc : 1;
+}
+
+/* --- following ---------------------------------------------------------------------------- */
+
+static int touch_workspace(struct call *call, struct touched *t, int64_t workspace)
+{
+	struct mirror_workspace_agent_row row;
+	int rc = sql_row(call, mirror_workspace_agent, &row, .id = workspace);
+
+	if (rc > 0)
+		ids_add(&t->agents, row.agent);
+	return rc;
+}
+
+static int touch(struct call *call, struct touched *t,
+		 const struct mirror_events_row *event)
+{
+	if (event->kind == EVENT_MESSAGE_SENT) {
+		ids_add(&t->mail, event->subject);
+		return 0;
+	}
+	ids_add(&t->boards, event->team);
+	if (event->kind == EVENT_TEAM_STATE) {
+		return 0; /* the summary says it */
+	} else if (event->kind < 110) {
+		ids_add(&t->teams, event->team);
+	} else if (event->kind < 120) {
+		ids_add(&t->agents, event->subject);
+		if (event->kind == EVENT_AGENT_UPDATED && event->detail && *event->detail)
+			ids_add(&t->renamed, event->team);
+	} else if (event->kind < 200) {
+		return touch_workspace(call, t, event->subject);
+	} else {
+		ids_add(&t->tasks, event->subject);
+		if (event->kind != EVENT_TASK_NOTED && event->kind != EVENT_TASK_TICKED)
+			ids_add(&t->changed, event->subject);
+	}
+	return 0;
+}
+
+/* Tasks that show the state of one that changed. */
+static int touch_dependents(struct call *call, struct touched *t)
+{
+	struct mirror_dependents_row row;
+	struct query q;
+	int rc;
+
+	ids_settle(&t->changed);
+	if (t->changed.n == 0)
+		return 0;
+	sql_query(call, &q, mirror_dependents,
+		  .ids = ids_json(&t->changed, 0, t->changed.n, &call->arena));
+	while ((rc = sql_next(call, &q, &row)) > 0)
+		ids_add(&t->tasks, row.task);
+	return rc;
+}
+
+/* A name shows in the files of a whole board. */
+static int touch_renamed(struct call *call, struct touched *t)
+{
+	struct mirror_tasks_of_row row;
+	struct query q;
+	int rc = 0;
+
+	ids_settle(&t->renamed);
+	for (size_t i = 0; rc >= 0 && i < t->renamed.n; i++) {
+		sql_query(call, &q, mirror_tasks_of, .team = t->renamed.v[i]);
+		while ((rc = sql_next(call, &q, &row)) > 0)
+			ids_add(&t->tasks, row.id);
+	}
+	return rc;
+}
+
+/* Reads the log from `m->at` on; *upto is the last event it covers. */
+static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
+{
+	struct call *call = &m->show.call;
+	struct mirror_events_row event;
+	struct query q;
+	int64_t n = 0;
+	int rc;
+
+	if ((rc = show_begin(&m->show, NULL)) < 0)
+		return rc;
+	*upto = m->show.rev;
+	if (*upto > m->at.seq + SLICE_EVENTS)
+		*upto = m->at.seq + SLICE_EVENTS;
+	sql_query(call, &q, mirror_events, .after = m->at.seq, .upto = *upto,
+		  .mail = m->mail.on);
+	while ((rc = sql_next(call, &q, &event)) > 0) {
+		if (++n > m->batch) {
+			*upto = event.seq - 1;
+			query_end(&q);
+			break;
+		}
+		if ((rc = touch(call, t, &event)) < 0)
+			break;
+	}
+	if (rc < 0)
+		query_end(&q);
+	else if ((rc = touch_dependents(call, t)) >= 0)
+		rc = touch_renamed(call, t);
+	show_end(&m->show);
+	return rc;
+}
+
+/* 1: messages are left to be logged. */
+static int show_touched(struct mirror *m, struct touched *t)
+{
+	int rc, more = 0;
+
+	/* Before their folder is put away. */
+	if (t->teams.n > 0 &&
+	    (rc = more = mail_follow(&m->mail, &m->show, &t->mail, true)) < 0)
+		return rc;
+	ids_settle(&t->teams);
+	ids_settle(&t->agents);
+	ids_settle(&t->tasks);
+	if ((rc = each_team(m, &t->teams, show_team)) < 0 ||
+	    (rc = show_agents(&m->show, &t->agents)) < 0 ||
+	    (rc = show_tasks(&m->show, &t->tasks)) < 0)
+		return rc;
+	for (size_t i = 0; i < t->renamed.n; i++)
+		ids_add(&m->show.sweep, t->renamed.v[i]);
+	ids_settle(&m->show.sweep);
+	rc = each_team(m, &m->show.sweep, sweep_team);
+	m->show.sweep.n = 0;
+	if (rc >= 0)
+		rc = mail_follow(&m->mail, &m->show, &t->mail, false);
+	return rc < 0 ? rc : rc | more;
+}
+
+static bool summaries_due(const struct mirror *m, bool at_end)
+{
+	if (m->stale.n == 0)
+		return false;
+	return m->direct ? at_end : mirror_clock() - m->summaries_at >= SUMMARY_MS;
+}
+
+int slice_summaries(struct mirror *m)
+{
+	int rc;
+
+	ids_settle(&m->stale);
+	if ((rc = each_team(m, &m->stale, show_summary)) < 0)
+		return rc;
+	m->summaries_at = mirror_clock();
+	return 0;
+}
+
+static void mark_stale(struct mirror *m, const struct touched *t)
+{
+	if (m->stale.n == 0)
+		m->stale_after = m->at.seq;
+	for (size_t i = 0; i < t->boards.n; i++)
+		ids_add(&m->stale, t->boards.v[i]);
+	ids_settle(&m->stale);
+}
+
+static void touched_release(struct touched *t)
+{
+	ids_release(&t->tasks);
+	ids_release(&t->agents);
+	ids_release(&t->teams);
+	ids_release(&t->changed);
+	ids_release(&t->renamed);
+	ids_release(&t->boards);
+	ids_release(&t->mail);
+}
+
+int slice_log(struct mirror *m, int64_t newest)
+{
+	struct files *fs = &m->show.files;
+	struct touched t = { 0 };
+	int64_t upto = m->at.seq;
+	bool due = false, wrote, unfinished = false;
+	int rc = 0;
+
+	if (newest > m->at.seq &&
+	    ((rc = read_log(m, &t, &upto)) < 0 || (rc = show_touched(m, &t)) < 0))
+		goto out;
+	unfinished = rc > 0;
+	mark_stale(m, &t);
+	due = summaries_due(m, upto >= newest);
+	if (due && (rc = slice_summaries(m)) < 0)
+		goto out;
+	wrote = fs->n_staged > 0 || fs->made || t.mail.n > 0;
+	if (wrote && (rc = files_commit(fs, &m->show.call.fault)) < 0)
+		goto out;
+	if (!unfinished)
+		m->at.seq = upto;
+	if (due)
+		m->stale.n = 0;
+	rc = mirror_save(m, wrote || due);
+out:
+	touched_release(&t);
+	return rc < 0 ? rc : unfinished || upto < newest;
+}

@@ -1,0 +1,330 @@
+/* mirror_stage - contents on their way into a place, and what comes out of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/mirror/mirror_file_inside.h"
+
+enum {
+	FEW = 8, /* so many files are synced one by one, more by syncfs() */
+	NEW_NAME = 32,
+	STAGE_NAME = 340,
+};
+
+/* A content that waits in the stage. */
+struct staged {
+	char name[NEW_NAME]; /* in the stage */
+	char folder[FILES_PATH];
+	char file[128];
+	bool replaces; /* there was one when it was written */
+};
+
+/* --- the stage ------------------------------------------------------------------------ */
+
+/* Where what came out is kept: before the extension, `.conflict`, numbered if
+ * that is taken. */
+static int keep_conflict(struct files *fs, const char *staged, int dir, const char *file)
+{
+	const char *dot = strrchr(file, '.');
+	int stem = dot ? (int)(dot - file) : (int)strlen(file);
+	char name[300];
+
+	for (int i = 1; i < 100000; i++) {
+		if (i == 1)
+			snprintf(name, sizeof(name), "%.*s.conflict%s", stem, file,
+				 dot ? dot : "");
+		else
+			snprintf(name, sizeof(name), "%.*s.conflict-%d%s", stem, file, i,
+				 dot ? dot : "");
+		if (renameat2(fs->stage, staged, dir, name, RENAME_NOREPLACE) == 0) {
+			fs->kept++;
+			return 0;
+		}
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
+/* Who else has a file open.  Leases tell; where they do not work, a reader is
+ * assumed, and no writer. */
+enum holder { NOBODY, A_READER, A_WRITER };
+
+static enum holder holder_of(int fd)
+{
+	enum holder who = A_READER;
+
+	/* A lease that is broken at once would kill us with its default signal. */
+	if (fcntl(fd, F_SETSIG, SIGURG) < 0)
+		return who;
+	if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0)
+		who = NOBODY;
+	else if (errno == EAGAIN && fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN)
+		return A_WRITER;
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	return who;
+}
+
+/* An empty file is one that a crash has left. */
+static bool is_edited(const struct text *file)
+{
+	return file->len > 0 && !page_sealed(file->data, file->len);
+}
+
+/* What came out of a place: 0 if it was the mirror's own (or empty) and may go,
+ * 1 if it is to be kept, 2 if somebody is still writing it, -1.  `spare`: it may
+ * be written over. */
+static int look_at(struct files *fs, const char *staged, bool *spare)
+{
+	int fd = files_open_below(fs->stage, staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	enum holder holder;
+	struct stat st;
+	int rc = 1;
+
+	if (fd < 0)
+		return errno == ELOOP || errno == ENXIO || errno == EACCES ? 1 : -1;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		holder = holder_of(fd);
+		if (holder == A_WRITER)
+			rc = 2; /* its text may yet come */
+		else if (files_read_whole(fd, &fs->old) < 0)
+			rc = -1;
+		else if (!is_edited(&fs->old))
+			rc = 0;
+		/* Without another name, and as private as a new one. */
+		*spare = rc == 0 && holder == NOBODY && st.st_nlink == 1 &&
+			 (st.st_mode & 07777) == 0600;
+	}
+	close(fd);
+	return rc;
+}
+
+static void new_as(char out[NEW_NAME], uint64_t serial)
+{
+	snprintf(out, NEW_NAME, "new~%016" PRIx64, serial);
+}
+
+/* A file that came out waits for the next content: making and removing inodes
+ * is what a mirror under load costs most.  Its name says that it is worth
+ * nothing after a crash; that must be on the disk before it is written over. */
+static int set_aside(struct files *fs, const char *staged, bool spare)
+{
+	char name[NEW_NAME];
+
+	if (!spare || fs->n_spares + fs->n_freed == FILES_SPARES)
+		return unlinkat(fs->stage, staged, 0);
+	new_as(name, fs->serial);
+	if (renameat(fs->stage, staged, fs->stage, name) < 0)
+		return -1;
+	fs->freed[fs->n_freed++] = fs->serial++;
+	return 0;
+}
+
+/* All that was set aside is on the disk under its new name. */
+static void free_spares(struct files *fs)
+{
+	while (fs->n_freed)
+		fs->spares[fs->n_spares++] = fs->freed[--fs->n_freed];
+}
+
+void files_drop_spares(struct files *fs)
+{
+	char name[NEW_NAME];
+
+	free_spares(fs);
+	while (fs->n_spares) {
+		new_as(name, fs->spares[--fs->n_spares]);
+		unlinkat(fs->stage, name, 0);
+	}
+}
+
+/* Settles what came out of FOLDER/FILE and is called `staged` now. */
+static int settle(struct files *fs, const char *staged, const char *folder,
+		  const char *file)
+{
+	bool spare = false;
+	int rc = look_at(fs, staged, &spare), dir;
+
+	if (rc == 0)
+		return set_aside(fs, staged, spare);
+	if (rc == 2)
+		fs->left = true;
+	if (rc != 1)
+		return rc == 2 ? 0 : -1;
+	dir = files_folder(fs, folder, true);
+	return dir < 0 ? -1 : keep_conflict(fs, staged, dir, file);
+}
+
+/* A name in the stage: `old` is what came out of a place or is about to go in,
+ * whole; any other is still being written and worth nothing after a crash. */
+static void stage_as(char out[STAGE_NAME], uint64_t serial, const char *folder,
+		     const char *file)
+{
+	snprintf(out, STAGE_NAME, "old~%016" PRIx64 "~%s~%s", serial, folder, file);
+	for (char *c = out; *c; c++)
+		if (*c == '/')
+			*c = '~';
+}
+
+static int settle_left(struct files *fs, const char *name)
+{
+	char copy[STAGE_NAME], *folder, *file;
+
+	snprintf(copy, sizeof(copy), "%s", name);
+	folder = strncmp(copy, "old~", 4) == 0 ? strchr(copy + 4, '~') : NULL;
+	file = folder ? strrchr(folder + 1, '~') : NULL;
+	if (!file)
+		return unlinkat(fs->stage, name, 0);
+	*file++ = '\0';
+	for (char *c = ++folder; *c; c++)
+		if (*c == '~')
+			*c = '/';
+	return settle(fs, name, folder, file);
+}
+
+static int settle_each(void *with, const char *name)
+{
+	int rc = settle_left(with, name);
+
+	return rc < 0 && errno != ENOENT ? -1 : 0;
+}
+
+int files_settle(struct files *fs, struct fault *f)
+{
+	fs->left = false;
+	if (files_list_open(fs->stage, settle_each, fs) < 0)
+		return files_fault(f, "settle", "the stage");
+	return 0;
+}
+
+/* --- placing ----------------------------------------------------------------------------- */
+
+int files_put(struct files *fs, const char *folder, const char *name,
+	      const struct page *page, int64_t rev, struct fault *f)
+{
+	int rc = files_read(fs, folder, name, &fs->old, f);
+	struct staged *s;
+
+	if (rc < 0)
+		return rc;
+	if (rc == 1 && (page_same(page, fs->old.data, fs->old.len) ||
+			(fs->spare_edits && is_edited(&fs->old))))
+		return 0;
+	if (fs->n_staged == fs->staged_room) {
+		fs->staged_room = fs->staged_room ? fs->staged_room * 2 : 64;
+		fs->staged = reallocarray(fs->staged, fs->staged_room, sizeof(*s));
+		if (!fs->staged)
+			abort();
+	}
+	s = &fs->staged[fs->n_staged];
+	new_as(s->name, fs->n_spares ? fs->spares[--fs->n_spares] : fs->serial++);
+	snprintf(s->folder, sizeof(s->folder), "%s", folder);
+	snprintf(s->file, sizeof(s->file), "%s", name);
+	s->replaces = rc == 1;
+	fs->new.len = 0;
+	page_seal(page, rev, &fs->new);
+	if (files_write(fs->stage, s->name, &fs->new, fs->n_staged < FEW) < 0)
+		return files_fault(f, "write", name);
+	fs->n_staged++;
+	return 1;
+}
+
+/* Exchanges FILE with its new content, `staged`, which is then what was there.
+ * 1, 0 if nothing was and the content is in its place, -1. */
+static int exchange(struct files *fs, const char *staged, int dir, const char *file)
+{
+	for (int tries = 0; tries < 100; tries++) {
+		if (renameat2(fs->stage, staged, dir, file, RENAME_EXCHANGE) == 0)
+			return 1;
+		if (errno != ENOENT)
+			return -1;
+		if (renameat2(fs->stage, staged, dir, file, RENAME_NOREPLACE) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
+static int place(struct files *fs, struct staged *s)
+{
+	char old[STAGE_NAME];
+	int dir = files_folder(fs, s->folder, true), rc;
+
+	if (dir < 0)
+		return -1;
+	fs->placed++;
+	if (!s->replaces) {
+		if (renameat2(fs->stage, s->name, dir, s->file, RENAME_NOREPLACE) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
+	/* From here on its name says that it is whole. */
+	stage_as(old, fs->serial++, s->folder, s->file);
+	if (renameat(fs->stage, s->name, fs->stage, old) < 0)
+		return -1;
+	rc = exchange(fs, old, dir, s->file);
+	return rc > 0 ? settle(fs, old, s->folder, s->file) : rc;
+}
+
+int files_drop(struct files *fs, const char *folder, const char *name, struct fault *f)
+{
+	int dir = files_folder(fs, folder, false);
+	char old[STAGE_NAME];
+
+	if (dir < 0)
+		return errno == ENOENT ? 0 : files_fault(f, "open", folder);
+	stage_as(old, fs->serial++, folder, name);
+	if (renameat(dir, name, fs->stage, old) < 0)
+		return errno == ENOENT ? 0 : files_fault(f, "move", name);
+	fs->made = true;
+	return settle(fs, old, folder, name) < 0 ? files_fault(f, "remove", name) : 0;
+}
+
+/* The folders of a few placed files, one by one. */
+static int sync_folders(struct files *fs)
+{
+	if (fs->n_freed && fsync(fs->stage) < 0)
+		return -1;
+	for (size_t i = 0; i < fs->n_staged; i++) {
+		if (i > 0 && strcmp(fs->staged[i].folder, fs->staged[i - 1].folder) == 0)
+			continue;
+		if (fsync(files_folder(fs, fs->staged[i].folder, true)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int place_all(struct files *fs, bool many, struct fault *f)
+{
+	int rc;
+
+	if (many && syncfs(fs->root) < 0)
+		return files_fault(f, "sync", fs->root_path);
+	for (size_t i = 0; i < fs->n_staged; i++)
+		if (place(fs, &fs->staged[i]) < 0)
+			return files_fault(f, "place", fs->staged[i].file);
+	rc = many || fs->made ? syncfs(fs->root) : sync_folders(fs);
+	if (rc < 0)
+		return files_fault(f, "sync", fs->root_path);
+	fs->made = false;
+	free_spares(fs);
+	return 0;
+}
+
+int files_commit(struct files *fs, struct fault *f)
+{
+	int rc = place_all(fs, fs->n_staged > FEW, f);
+
+	/* What a failure leaves in the stage is settled later. */
+	fs->left |= rc < 0;
+	fs->n_staged = 0;
+	return rc;
+}

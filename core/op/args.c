@@ -1,0 +1,338 @@
+#include "core/op/op.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- commands --------------------------------------------------------------------- */
+
+static int words_taken(const struct op *op, int argc, char **argv)
+{
+	int n = 0;
+
+	while (op->cli && op->cli[n]) {
+		if (n >= argc || strcmp(op->cli[n], argv[n]) != 0)
+			return 0;
+		n++;
+	}
+	return n;
+}
+
+const struct op *op_command(int argc, char **argv, int *taken)
+{
+	const struct op *best = NULL;
+
+	*taken = 0;
+	for (size_t i = 0; i < op_count; i++) {
+		int n = words_taken(&op_table[i], argc, argv);
+
+		if (n > *taken) {
+			*taken = n;
+			best = &op_table[i];
+		}
+	}
+	return best;
+}
+
+/* --- words to values --------------------------------------------------------------- */
+
+static json_t *int_word(const char *word)
+{
+	char *end;
+	long long n;
+
+	errno = 0;
+	n = strtoll(word, &end, 10);
+	if (!*word || *end || errno || isspace((unsigned char)*word))
+		return json_string(word);
+	return json_integer(n);
+}
+
+static json_t *bool_word(const char *word)
+{
+	if (strcmp(word, "true") == 0)
+		return json_true();
+	return strcmp(word, "false") == 0 ? json_false() : json_string(word);
+}
+
+const struct field *record_short(const struct record *r)
+{
+	const struct field *only = NULL;
+
+	for (size_t i = 0; i < r->n_fields; i++) {
+		if (r->fields[i].flags & (FIELD_OPTIONAL | FIELD_DEFAULT))
+			continue;
+		if (only)
+			return NULL;
+		only = &r->fields[i];
+	}
+	if (!only || only->type->kind != KIND_TEXT || (only->flags & FIELD_LIST))
+		return NULL;
+	return only;
+}
+
+static json_t *record_word(const struct record *r, const char *word)
+{
+	const struct field *only = *word == '{' ? NULL : record_short(r);
+
+	return only ? json_pack("{s:s}", only->name, word) : NULL;
+}
+
+json_t *field_word(const struct field *fd, const char *word)
+{
+	json_t *v = NULL;
+
+	switch (fd->type->kind) {
+	case KIND_INT:
+		v = int_word(word);
+		break;
+	case KIND_BOOL:
+		v = bool_word(word);
+		break;
+	case KIND_RECORD:
+		v = record_word(fd->type->record, word);
+		if (v)
+			break;
+		/* fall through */
+	case KIND_JSON:
+	case KIND_MAP:
+		v = json_loads(word, JSON_ALLOW_NUL, NULL);
+		break;
+	case KIND_TEXT:
+	case KIND_TIME:
+	case KIND_ENUM:
+		break;
+	}
+	if (!v)
+		v = json_string(word);
+	return v ? v : json_null(); /* no UTF-8: decode finds it missing */
+}
+
+bool type_splits(const struct type *t)
+{
+	return t->kind == KIND_INT || t->kind == KIND_ENUM || t->kind == KIND_TIME ||
+	       (t->kind == KIND_TEXT && (t->pattern || (t->max && t->max <= 64)));
+}
+
+static void add_items(json_t *list, const struct field *fd, const char *word)
+{
+	char *copy = strdup(word), *rest = copy, *item;
+
+	while ((item = strsep(&rest, ",")))
+		if (*item)
+			json_array_append_new(list, field_word(fd, item));
+	free(copy);
+}
+
+static int bad_word(struct fault *f, const struct field *fd, const char *fmt,
+		    const char *word)
+{
+	char where[64];
+
+	snprintf(where, sizeof(where), "/%.60s", fd->name);
+	return fault_set(f, FAULT_INVALID, where, fmt, word);
+}
+
+static int add_to_list(json_t *args, const struct field *fd, const char *word, bool whole)
+{
+	json_t *list = json_object_get(args, fd->name), *all;
+
+	if (!list) {
+		list = json_array();
+		json_object_set_new(args, fd->name, list);
+	}
+	all = *word == '[' && !type_splits(fd->type) ? json_loads(word, 0, NULL) : NULL;
+	if (json_is_array(all))
+		json_array_extend(list, all);
+	else if (whole || !type_splits(fd->type))
+		json_array_append_new(list, field_word(fd, word));
+	else
+		add_items(list, fd, word);
+	json_decref(all);
+	return 0;
+}
+
+static int add_pair(json_t *args, const struct field *fd, const char *word,
+		    struct fault *f)
+{
+	json_t *map = json_object_get(args, fd->name), *all;
+	const char *equals = strchr(word, '=');
+
+	if (!map) {
+		map = json_object();
+		json_object_set_new(args, fd->name, map);
+	}
+	all = *word == '{' ? json_loads(word, 0, NULL) : NULL;
+	if (json_is_object(all)) {
+		json_object_update(map, all);
+		json_decref(all);
+		return 0;
+	}
+	json_decref(all);
+	if (!equals || equals == word)
+		return bad_word(f, fd, "'%.100s' is not NAME=VALUE", word);
+	json_object_setn_new(map, word, (size_t)(equals - word), json_string(equals + 1));
+	return 0;
+}
+
+/* The rest of the words, for a text, are one text. */
+static int add_words(json_t *args, const struct field *fd, const char *word)
+{
+	const char *old = json_string_value(json_object_get(args, fd->name));
+	json_t *both = old ? json_sprintf("%s %s", old, word) : field_word(fd, word);
+
+	return json_object_set_new(args, fd->name, both);
+}
+
+static int add_word(json_t *args, const struct field *fd, const char *word,
+		    struct fault *f)
+{
+	if (fd->flags & FIELD_LIST)
+		return add_to_list(args, fd, word, false);
+	if (fd->type->kind == KIND_MAP)
+		return add_pair(args, fd, word, f);
+	if (json_object_get(args, fd->name))
+		return bad_word(f, fd, "is given twice: '%.100s'", word);
+	return json_object_set_new(args, fd->name, field_word(fd, word));
+}
+
+/* --- a command line ------------------------------------------------------------------ */
+
+struct words {
+	const struct op *op;
+	json_t *args;
+	struct fault *fault;
+	size_t bare; /* fields of cli_fields that are filled */
+	bool options_over; /* behind `--` */
+};
+
+/* `--lease-seconds` is lease_seconds; an alias is as good as the name. */
+static const struct field *option_field(const struct op *op, const char *word, size_t n)
+{
+	char name[64] = "";
+
+	if (n >= sizeof(name))
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		name[i] = word[i] == '-' ? '_' : word[i];
+	return field_find(op->in, name);
+}
+
+static int unknown_option(struct words *w, const char *word, size_t n)
+{
+	char name[64] = "";
+	const struct field *near;
+
+	for (size_t i = 0; i < n && i + 1 < sizeof(name); i++)
+		name[i] = word[i] == '-' ? '_' : word[i];
+	fault_set(w->fault, FAULT_INVALID, "", "unknown option --%.*s",
+		  n > 100 ? 100 : (int)n, word);
+	near = field_nearest(w->op->in, name);
+	if (!near)
+		return fault_hint(w->fault, "See the command's --help.");
+	snprintf(name, sizeof(name), "%s", near->name);
+	for (char *p = name; *p; p++)
+		*p = *p == '_' ? '-' : *p;
+	return fault_hint(w->fault, "Did you mean --%s?", name);
+}
+
+static bool is_utf8(const char *word)
+{
+	json_t *s = json_string(word);
+
+	json_decref(s);
+	return s != NULL;
+}
+
+/* Takes `--name value`, `--name=value`, `--flag` or `--no-flag` from words;
+ * returns how many it took. */
+static int take_option(struct words *w, int argc, char **argv)
+{
+	const char *word = argv[0] + 2, *value = strchr(word, '=');
+	size_t n = value ? (size_t)(value - word) : strlen(word);
+	const struct field *fd = option_field(w->op, word, n);
+	bool flag = fd && fd->type->kind == KIND_BOOL && !(fd->flags & FIELD_LIST);
+	bool no = false;
+
+	if (!fd && !value && strncmp(word, "no-", 3) == 0) {
+		fd = option_field(w->op, word + 3, n - 3);
+		no = fd && fd->type->kind == KIND_BOOL;
+		fd = no ? fd : NULL;
+	}
+	if (!fd)
+		return unknown_option(w, word, n);
+	if (value)
+		value++;
+	else if (flag || no)
+		value = no ? "false" : "true";
+	else if (argc < 2)
+		return bad_word(w->fault, fd, "%s needs a value", argv[0]);
+	else
+		value = argv[1];
+	if (!is_utf8(value))
+		return bad_word(w->fault, fd, "the value of %s is not UTF-8", argv[0]);
+	if (add_word(w->args, fd, value, w->fault) < 0)
+		return w->fault->code;
+	return value == argv[1] && argc > 1 ? 2 : 1;
+}
+
+static int take_bare(struct words *w, const char *word)
+{
+	const char *const *names = w->op->cli_fields;
+	const struct field *fd;
+	bool last;
+
+	if (!names || !names[w->bare])
+		return fault_set(w->fault, FAULT_INVALID, "", "unexpected '%.100s'",
+				 word);
+	fd = field_find(w->op->in, names[w->bare]);
+	last = w->op->cli_rest && !names[w->bare + 1];
+	if (!last)
+		w->bare++;
+	if (last && (fd->flags & FIELD_LIST))
+		return add_to_list(w->args, fd, word, true);
+	if (last)
+		return add_words(w->args, fd, word);
+	return add_word(w->args, fd, word, w->fault);
+}
+
+/* `-` alone and what follows `--` are bare; so is `-1`, no option has digits. */
+static bool is_option(const struct words *w, const char *word)
+{
+	return !w->options_over && word[0] == '-' && word[1] &&
+	       !isdigit((unsigned char)word[1]);
+}
+
+static int take_word(struct words *w, int argc, char **argv)
+{
+	if (!is_utf8(argv[0]))
+		return fault_set(w->fault, FAULT_INVALID, "", "an argument is not UTF-8");
+	if (!is_option(w, argv[0]))
+		return take_bare(w, argv[0]) < 0 ? -1 : 1;
+	if (strcmp(argv[0], "--") == 0) {
+		w->options_over = true;
+		return 1;
+	}
+	if (argv[0][1] != '-')
+		return fault_set(w->fault, FAULT_INVALID, "", "unknown option %.100s",
+				 argv[0]);
+	return take_option(w, argc, argv);
+}
+
+json_t *op_args(const struct op *op, int argc, char **argv, struct fault *f)
+{
+	struct words w = { .op = op, .args = json_object(), .fault = f };
+
+	for (int i = 0; i < argc;) {
+		int n = take_word(&w, argc - i, argv + i);
+
+		if (n < 0) {
+			json_decref(w.args);
+			return NULL;
+		}
+		i += n;
+	}
+	return w.args;
+}

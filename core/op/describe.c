@@ -1,0 +1,226 @@
+#include "core/op/op.h"
+
+#include <string.h>
+
+/* --- JSON Schema ---------------------------------------------------------------- */
+
+/* `brief` is for lists of tools, which each model reads whole: it leaves out
+ * what does not help to choose (limits, patterns, additionalProperties, what a
+ * name says by itself).
+ * Decoding checks them all the same, and op_schema() tells them. */
+static json_t *record_schema(const struct record *r, bool brief);
+
+static json_t *choice_list(const struct type *t)
+{
+	json_t *list = json_array();
+
+	for (const struct choice *c = t->choices; c->name; c++)
+		json_array_append_new(list, json_string(c->name));
+	return list;
+}
+
+static json_t *text_schema(const struct type *t, bool brief)
+{
+	json_t *s = json_pack("{s:s}", "type", "string");
+
+	if (brief)
+		return s;
+	if (t->min)
+		json_object_set_new(s, "minLength", json_integer(t->min));
+	if (t->max)
+		json_object_set_new(s, "maxLength", json_integer(t->max));
+	if (t->pattern)
+		json_object_set_new(s, "pattern", json_string(t->pattern));
+	return s;
+}
+
+static json_t *int_schema(const struct type *t, bool brief)
+{
+	json_t *s = json_pack("{s:s}", "type", "integer");
+
+	if (!brief && (t->min || t->max)) {
+		json_object_set_new(s, "minimum", json_integer(t->min));
+		json_object_set_new(s, "maximum", json_integer(t->max));
+	}
+	return s;
+}
+
+static json_t *type_schema(const struct type *t, bool brief)
+{
+	switch (t->kind) {
+	case KIND_TEXT:
+		return text_schema(t, brief);
+	case KIND_INT:
+		return int_schema(t, brief);
+	case KIND_BOOL:
+		return json_pack("{s:s}", "type", "boolean");
+	case KIND_TIME:
+		return json_pack("{s:s, s:s}", "type", "string", "format", "date-time");
+	case KIND_ENUM:
+		return json_pack("{s:s, s:o}", "type", "string", "enum", choice_list(t));
+	case KIND_JSON:
+		return json_pack("{s:s}", "type", "object");
+	case KIND_MAP:
+		return json_pack("{s:s, s:{s:s}}", "type", "object",
+				 "additionalProperties", "type", "string");
+	case KIND_RECORD:
+		return record_schema(t->record, brief);
+	}
+	return NULL;
+}
+
+static json_t *default_value(const struct field *fd)
+{
+	char time[25];
+
+	if (fd->flags & FIELD_LIST)
+		return json_array();
+	switch (fd->type->kind) {
+	case KIND_TEXT:
+		return json_string(fd->def_text);
+	case KIND_INT:
+		return json_integer(fd->def_int);
+	case KIND_BOOL:
+		return json_boolean(fd->def_int);
+	case KIND_ENUM:
+		return json_string(fd->type->choices[fd->def_int].name);
+	case KIND_TIME:
+		time_format(fd->def_int, time);
+		return json_string(time);
+	case KIND_JSON:
+	case KIND_MAP:
+	case KIND_RECORD:
+		return json_object();
+	}
+	return NULL;
+}
+
+/* Empty, false and 0 go without saying. */
+static bool is_plain_default(const struct field *fd)
+{
+	switch (fd->type->kind) {
+	case KIND_TEXT:
+		return !*fd->def_text;
+	case KIND_BOOL:
+		return !fd->def_int;
+	case KIND_JSON:
+	case KIND_MAP:
+	case KIND_RECORD:
+		return true;
+	case KIND_INT:
+		return !fd->def_int;
+	case KIND_TIME:
+	case KIND_ENUM:
+		return false;
+	}
+	return false;
+}
+
+static json_t *field_schema(const struct field *fd, bool brief)
+{
+	json_t *s = type_schema(fd->type, brief);
+
+	if (fd->flags & FIELD_LIST)
+		s = json_pack("{s:s, s:o}", "type", "array", "items", s);
+	if (fd->most && !brief)
+		json_object_set_new(s, "maxItems", json_integer(fd->most));
+	if ((fd->flags & FIELD_DEFAULT) &&
+	    !(brief && ((fd->flags & FIELD_LIST) || is_plain_default(fd))))
+		json_object_set_new(s, "default", default_value(fd));
+	if (!(brief && (fd->flags & FIELD_PLAIN)))
+		json_object_set_new(s, "description", json_string(fd->doc));
+	return s;
+}
+
+static json_t *record_schema(const struct record *r, bool brief)
+{
+	json_t *props = json_object(), *required = json_array(), *s;
+
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct field *fd = &r->fields[i];
+
+		json_object_set_new(props, fd->name, field_schema(fd, brief));
+		if (!(fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT)))
+			json_array_append_new(required, json_string(fd->name));
+	}
+	s = json_pack("{s:s, s:o}", "type", "object", "properties", props);
+	if (json_array_size(required))
+		json_object_set(s, "required", required);
+	json_decref(required);
+	if (!brief)
+		json_object_set_new(s, "additionalProperties", json_false());
+	return s;
+}
+
+json_t *op_schema(const struct record *r)
+{
+	return record_schema(r, false);
+}
+
+/* --- schemas of tools ---------------------------------------------------------------- */
+
+static bool is_key(const struct field *fd)
+{
+	return strcmp(fd->name, "idempotency_key") == 0 ||
+	       strcmp(fd->name, "request_id") == 0;
+}
+
+static bool in_tool(const struct op *op, const char *tool)
+{
+	return op->tool && strcmp(op->tool, tool) == 0;
+}
+
+static size_t doc_length(const json_t *property)
+{
+	return json_string_length(json_object_get(property, "description"));
+}
+
+/* A field that several actions have is described once, in the words of the
+ * one that says most.  What it has by default may differ between them; then
+ * the schema does not say. */
+static void add_property(json_t *props, const struct field *fd)
+{
+	json_t *old = json_object_get(props, fd->name);
+	json_t *s = field_schema(fd, true);
+
+	if (!old)
+		json_object_set(props, fd->name, s);
+	else if (!json_equal(json_object_get(old, "default"),
+			     json_object_get(s, "default")))
+		json_object_del(old, "default");
+	if (old && doc_length(s) > doc_length(old))
+		json_object_set(old, "description", json_object_get(s, "description"));
+	json_decref(s);
+}
+
+static json_t *bundle_schema(const char *tool)
+{
+	json_t *actions = json_array(), *props = json_object();
+
+	json_object_set_new(props, "action",
+			    json_pack("{s:s, s:o}", "type", "string", "enum", actions));
+	for (size_t i = 0; i < op_count; i++) {
+		const struct op *op = &op_table[i];
+
+		if (!in_tool(op, tool))
+			continue;
+		json_array_append_new(actions, json_string(op->action));
+		for (size_t j = 0; j < op->in->n_fields; j++)
+			if (!is_key(&op->in->fields[j]))
+				add_property(props, &op->in->fields[j]);
+	}
+	return json_pack("{s:s, s:o, s:[s]}", "type", "object", "properties", props,
+			 "required", "action");
+}
+
+json_t *tool_schema(const char *tool)
+{
+	const struct op *alone = op_tool(tool, NULL);
+	json_t *s;
+
+	if (!alone)
+		return bundle_schema(tool);
+	s = record_schema(alone->in, true);
+	json_object_del(json_object_get(s, "properties"), "idempotency_key");
+	return s;
+}

@@ -1,0 +1,322 @@
+#include "core/op/op.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* --- the parts of a struct -------------------------------------------------------- */
+
+static bool is_counted(const struct field *fd)
+{
+	return (fd->flags & FIELD_LIST) || fd->type->kind == KIND_MAP;
+}
+
+static const void *pointer_at(const char *base, const struct field *fd)
+{
+	return *(const void *const *)(base + fd->at);
+}
+
+static size_t count_at(const char *base, const struct field *fd)
+{
+	return *(const size_t *)(base + fd->at2);
+}
+
+static bool is_absent(const struct field *fd, const char *base)
+{
+	if (!(fd->flags & FIELD_OPTIONAL))
+		return false;
+	if (is_counted(fd) || fd->type->kind == KIND_TEXT || fd->type->kind == KIND_JSON)
+		return !pointer_at(base, fd);
+	return !*(const bool *)(base + fd->at2);
+}
+
+/* --- encoding ------------------------------------------------------------------------ */
+
+static void encode_int(int64_t value, struct text *out)
+{
+	uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	char digits[20], *p = digits + sizeof(digits);
+
+	do
+		*--p = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (value < 0)
+		*--p = '-';
+	text_add(out, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+static void encode_time(int64_t ms, struct text *out)
+{
+	char quoted[27] = "\"";
+
+	time_format(ms, quoted + 1);
+	quoted[25] = '"';
+	text_add(out, quoted, 26);
+}
+
+static const char *choice_name(const struct type *t, int64_t position)
+{
+	const struct choice *c = t->choices;
+
+	assert(position >= 0);
+	while (c->name && position--)
+		c++;
+	assert(c->name);
+	return c->name;
+}
+
+static void encode_map(const struct pair *pairs, size_t n, struct text *out)
+{
+	text_add(out, "{", 1);
+	for (size_t i = 0; i < n; i++) {
+		text_add(out, ",", i > 0);
+		text_add_json(out, pairs[i].key);
+		text_add(out, ":", 1);
+		text_add_json(out, pairs[i].value ? pairs[i].value : "");
+	}
+	text_add(out, "}", 1);
+}
+
+static void encode_value(const struct type *t, const void *at, struct text *out)
+{
+	const char *s;
+
+	switch (t->kind) {
+	case KIND_TEXT:
+		s = *(const char *const *)at;
+		text_add_json(out, s ? s : "");
+		break;
+	case KIND_JSON:
+		s = *(const char *const *)at;
+		s = s ? s : "{}";
+		text_add(out, s, strlen(s));
+		break;
+	case KIND_INT:
+		encode_int(*(const int64_t *)at, out);
+		break;
+	case KIND_TIME:
+		encode_time(*(const int64_t *)at, out);
+		break;
+	case KIND_ENUM:
+		text_add_json(out, choice_name(t, *(const int64_t *)at));
+		break;
+	case KIND_BOOL:
+		s = *(const bool *)at ? "true" : "false";
+		text_add(out, s, strlen(s));
+		break;
+	case KIND_RECORD:
+		op_encode(t->record, at, out);
+		break;
+	case KIND_MAP: /* its count is beside it: encode_field() has both */
+		assert(0);
+	}
+}
+
+static void encode_field(const struct field *fd, const char *base, struct text *out)
+{
+	const char *items;
+	size_t n;
+
+	if (!is_counted(fd)) {
+		encode_value(fd->type, base + fd->at, out);
+		return;
+	}
+	items = pointer_at(base, fd);
+	n = items ? count_at(base, fd) : 0;
+	if (!(fd->flags & FIELD_LIST)) {
+		encode_map((const struct pair *)(const void *)items, n, out);
+		return;
+	}
+	text_add(out, "[", 1);
+	for (size_t i = 0; i < n; i++) {
+		text_add(out, ",", i > 0);
+		encode_value(fd->type, items + i * type_size(fd->type), out);
+	}
+	text_add(out, "]", 1);
+}
+
+void op_encode(const struct record *r, const void *src, struct text *out)
+{
+	const char *base = src, *before = "\"";
+
+	text_add(out, "{", 1);
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct field *fd = &r->fields[i];
+
+		if (is_absent(fd, base))
+			continue;
+		text_add(out, before, strlen(before));
+		text_add(out, fd->name, strlen(fd->name));
+		text_add(out, "\":", 2);
+		encode_field(fd, base, out);
+		before = ",\"";
+	}
+	text_add(out, "}", 1);
+}
+
+size_t op_size(const struct record *r, const void *src)
+{
+	struct text t = { .counts = true };
+
+	op_encode(r, src, &t);
+	return t.len;
+}
+
+/* --- at most ----------------------------------------------------------------------------- */
+
+/* Bytes of JSON, at most; a name is that of a field with its signs, or an enum's word. */
+enum {
+	NAME_MOST = 64,
+	NUMBER_MOST = 32, /* a number, a time or a bool */
+	ESCAPED_MOST = 6, /* one byte of a text, escaped */
+};
+
+static size_t text_most(const char *s)
+{
+	return 2 + (s ? ESCAPED_MOST * strlen(s) : 0);
+}
+
+static size_t value_most(const struct type *t, const void *at)
+{
+	const char *s;
+
+	switch (t->kind) {
+	case KIND_TEXT:
+		return text_most(*(const char *const *)at);
+	case KIND_JSON:
+		s = *(const char *const *)at;
+		return s ? strlen(s) : 2;
+	case KIND_RECORD:
+		return op_size_most(t->record, at);
+	case KIND_INT:
+	case KIND_TIME:
+	case KIND_BOOL:
+	case KIND_ENUM:
+	case KIND_MAP:
+		break;
+	}
+	return t->kind == KIND_ENUM ? NAME_MOST : NUMBER_MOST;
+}
+
+static size_t field_most(const struct field *fd, const char *base)
+{
+	const char *items;
+	size_t n, most = 2;
+
+	if (!is_counted(fd))
+		return value_most(fd->type, base + fd->at);
+	items = pointer_at(base, fd);
+	n = items ? count_at(base, fd) : 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct pair *pair = (const struct pair *)(const void *)items + i;
+
+		most += 2;
+		if (fd->flags & FIELD_LIST)
+			most += value_most(fd->type, items + i * type_size(fd->type));
+		else
+			most += text_most(pair->key) + text_most(pair->value);
+	}
+	return most;
+}
+
+size_t op_size_most(const struct record *r, const void *src)
+{
+	size_t most = 2;
+
+	for (size_t i = 0; i < r->n_fields; i++)
+		if (!is_absent(&r->fields[i], src))
+			most += NAME_MOST + field_most(&r->fields[i], src);
+	return most;
+}
+
+/* --- hashing --------------------------------------------------------------------------- */
+
+/* Multiplies to 128 bits and folds: every bit of the word moves every bit of
+ * the result, in three cycles a word. */
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+	unsigned __int128 m =
+		(unsigned __int128)(h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64) ^ UINT64_C(0xd6e8feb86659fd93);
+}
+
+static uint64_t mix_bytes(uint64_t h, const char *s, size_t n)
+{
+	uint64_t word;
+
+	h = mix(h, n);
+	for (; n >= sizeof(word); n -= sizeof(word), s += sizeof(word)) {
+		memcpy(&word, s, sizeof(word));
+		h = mix(h, word);
+	}
+	word = 0;
+	memcpy(&word, s, n);
+	return mix(h, word);
+}
+
+static uint64_t mix_text(uint64_t h, const char *s)
+{
+	return s ? mix_bytes(h, s, strlen(s)) : mix(h, UINT64_MAX);
+}
+
+static uint64_t hash_record(uint64_t h, const struct record *r, const void *src,
+			    const char *except);
+
+static uint64_t hash_value(uint64_t h, const struct type *t, const void *at)
+{
+	switch (t->kind) {
+	case KIND_TEXT:
+	case KIND_JSON:
+		return mix_text(h, *(const char *const *)at);
+	case KIND_INT:
+	case KIND_TIME:
+	case KIND_ENUM:
+		return mix(h, (uint64_t) * (const int64_t *)at);
+	case KIND_BOOL:
+		return mix(h, *(const bool *)at);
+	case KIND_RECORD:
+		return hash_record(h, t->record, at, NULL);
+	case KIND_MAP: /* as in encode_value() */
+		assert(0);
+	}
+	return h;
+}
+
+static uint64_t hash_field(uint64_t h, const struct field *fd, const char *base)
+{
+	const char *items;
+	size_t n;
+
+	if (!is_counted(fd))
+		return hash_value(h, fd->type, base + fd->at);
+	items = pointer_at(base, fd);
+	n = items ? count_at(base, fd) : 0;
+	h = mix(h, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct pair *pair = (const void *)items;
+
+		if (fd->flags & FIELD_LIST)
+			h = hash_value(h, fd->type, items + i * type_size(fd->type));
+		else
+			h = mix_text(mix_text(h, pair[i].key), pair[i].value);
+	}
+	return h;
+}
+
+static uint64_t hash_record(uint64_t h, const struct record *r, const void *src,
+			    const char *except)
+{
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct field *fd = &r->fields[i];
+
+		if (except && strcmp(fd->name, except) == 0)
+			continue;
+		h = is_absent(fd, src) ? mix(h, 1) : hash_field(mix(h, 2), fd, src);
+	}
+	return h;
+}
+
+uint64_t op_hash(const struct record *r, const void *src, const char *except)
+{
+	return hash_record(mix(0, r->n_fields), r, src, except);
+}

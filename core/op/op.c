@@ -1,0 +1,159 @@
+#include "core/op/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- looking up ------------------------------------------------------------------- */
+
+static int op_by_name(const void *key, const void *elem)
+{
+	return strcmp(key, ((const struct op *)elem)->name);
+}
+
+const struct op *op_find(const char *name)
+{
+	return bsearch(name, op_table, op_count, sizeof(op_table[0]), op_by_name);
+}
+
+const struct op *op_tool(const char *tool, const char *action)
+{
+	for (size_t i = 0; i < op_count; i++) {
+		const struct op *op = &op_table[i];
+
+		if (!op->tool || strcmp(op->tool, tool) != 0)
+			continue;
+		if (!op->action == !action &&
+		    (!action || strcmp(op->action, action) == 0))
+			return op;
+	}
+	return NULL;
+}
+
+static bool has_alias(const struct field *fd, const char *name)
+{
+	for (const char *const *a = fd->aliases; a && *a; a++)
+		if (strcmp(*a, name) == 0)
+			return true;
+	return false;
+}
+
+const struct field *field_find(const struct record *r, const char *name)
+{
+	for (size_t i = 0; i < r->n_fields; i++)
+		if (strcmp(r->fields[i].name, name) == 0)
+			return &r->fields[i];
+	for (size_t i = 0; i < r->n_fields; i++)
+		if (has_alias(&r->fields[i], name))
+			return &r->fields[i];
+	return NULL;
+}
+
+static int wire_by_name(const void *key, const void *elem)
+{
+	return strcmp(key, ((const struct wire *)elem)->name);
+}
+
+const struct wire *wire_find(const char *name)
+{
+	return bsearch(name, wire_table, wire_count, sizeof(wire_table[0]), wire_by_name);
+}
+
+const struct wire *wire_answer(const struct wire *asked, enum side sender)
+{
+	if (sender == SIDE_GUEST && asked->guest_answer)
+		return asked->guest_answer;
+	return asked->answer ? asked->answer : wire_find("Ok");
+}
+
+static int event_by_number(const void *key, const void *elem)
+{
+	return *(const int *)key - ((const struct event_kind *)elem)->number;
+}
+
+const struct event_kind *event_kind(int number)
+{
+	return bsearch(&number, event_table, event_count, sizeof(event_table[0]),
+		       event_by_number);
+}
+
+size_t type_size(const struct type *t)
+{
+	switch (t->kind) {
+	case KIND_TEXT:
+	case KIND_JSON:
+		return sizeof(const char *);
+	case KIND_BOOL:
+		return sizeof(bool);
+	case KIND_RECORD:
+		return t->record->size;
+	case KIND_MAP:
+		return sizeof(struct pair *);
+	case KIND_INT:
+	case KIND_TIME:
+	case KIND_ENUM:
+		return sizeof(int64_t);
+	}
+	return 0;
+}
+
+/* --- what was meant ------------------------------------------------------------------ */
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+	size_t ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+size_t word_distance(const char *a, const char *b)
+{
+	enum { LONGEST = 64 };
+	size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
+
+	if (n > LONGEST || m > LONGEST)
+		return LONGEST;
+	for (size_t j = 0; j <= m; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t corner = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t above = row[j];
+
+			row[j] = least(above + 1, row[j - 1] + 1,
+				       corner + (a[i - 1] != b[j - 1]));
+			corner = above;
+		}
+	}
+	return row[m];
+}
+
+static size_t field_distance(const struct field *fd, const char *name)
+{
+	size_t best = word_distance(fd->name, name);
+
+	for (const char *const *a = fd->aliases; a && *a; a++) {
+		size_t d = word_distance(*a, name);
+
+		best = d < best ? d : best;
+	}
+	return best;
+}
+
+const struct field *field_nearest(const struct record *r, const char *name)
+{
+	/* One slip in three letters is a slip; more is another word. */
+	size_t best = strlen(name) / 3 + 2;
+	const struct field *near = NULL;
+
+	for (size_t i = 0; i < r->n_fields; i++) {
+		size_t d = field_distance(&r->fields[i], name);
+
+		if (d < best) {
+			best = d;
+			near = &r->fields[i];
+		}
+	}
+	return near;
+}

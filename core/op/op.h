@@ -1,0 +1,261 @@
+/*
+ * op - operations as data.
+ *
+ * Every operation is one `struct op` in op_table[], generated from schema/.
+ * The tables hold no logic; what is here reads them, so that decoding, checks,
+ * schemas, help and documents cannot disagree.  Nothing here does I/O.
+ */
+#ifndef CORE_OP_OP_H
+#define CORE_OP_OP_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/fault.h"
+
+enum kind {
+	KIND_TEXT,
+	KIND_INT,
+	KIND_BOOL,
+	KIND_TIME, /* int64_t ms since the epoch; RFC 3339 text outside */
+	KIND_ENUM, /* int64_t position */
+	KIND_JSON, /* const char *: an object as compact JSON text */
+	KIND_MAP, /* struct pair *, n_: an object of texts */
+	KIND_RECORD,
+};
+
+/* Bounds that opgen holds the schema to. */
+enum { TYPE_MAX = 512, FIELD_MAX = 64 };
+
+enum {
+	FIELD_OPTIONAL = 1,
+	FIELD_LIST = 2,
+	FIELD_DEFAULT = 4,
+	FIELD_PLAIN = 8, /* lists of tools leave its doc out: the name says it */
+	FIELD_CALLER = 16, /* a project's cadre.toml may set it: core/config/config.h */
+};
+
+enum {
+	OP_WRITE = 1,
+	OP_IDEMPOTENT = 2,
+	OP_DESTRUCTIVE = 4,
+	OP_NEEDS_HOST = 8,
+	OP_REQUEST = 16, /* request_id instead of idempotency_key */
+};
+
+/* The least that may call; in order of power. */
+enum who { WHO_OBSERVER, WHO_MEMBER, WHO_LEAD, WHO_OPERATOR, WHO_HOST };
+
+enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
+
+struct pair {
+	const char *key, *value;
+};
+
+struct choice {
+	const char *name, *doc; /* a table of these ends with a NULL name */
+};
+
+struct type {
+	const char *name, *doc;
+	enum kind kind;
+	int64_t min, max; /* of an int; bytes of a text; both 0: unbounded */
+	const char *pattern; /* POSIX ERE, or NULL */
+	const struct choice *choices; /* KIND_ENUM */
+	const struct record *record; /* KIND_RECORD */
+	int index; /* place in type_table[], for caches of compiled patterns */
+};
+
+struct field {
+	const char *name, *doc;
+	const struct type *type;
+	unsigned flags;
+	uint16_t at; /* offset of the value, or of the list's pointer */
+	uint16_t at2; /* offset of n_NAME (list, map) or has_NAME; 0: none */
+	int64_t most; /* values of a list; 0: any number */
+	int64_t def_int;
+	const char *def_text; /* NULL for the empty default of a list or map */
+	const char *const *aliases; /* NULL-terminated, or NULL */
+};
+
+struct record {
+	const char *name, *doc;
+	const struct field *fields;
+	size_t n_fields, size;
+};
+
+struct call;
+
+struct op {
+	const char *name, *summary, *doc; /* doc: the paragraphs after the summary */
+	unsigned flags;
+	enum who who;
+	enum rate rate;
+	const struct record *in, *out;
+	const struct field *wait; /* seconds a door may repeat it, or NULL */
+	const char *http_method, *http_path; /* NULL: no route */
+	const char *tool, *action; /* NULL: in no tool; action NULL: alone */
+	const char *const *cli; /* words of the command, NULL-terminated, or NULL */
+	const char *const *cli_fields; /* bare words fill these, NULL-terminated */
+	bool cli_rest; /* the last of cli_fields takes all further words */
+	const char *const *columns; /* for printing, NULL-terminated, or NULL */
+	const enum fault_code *faults; /* ends with FAULT_NONE */
+	const int *events; /* event kinds, ends with 0 */
+	int (*run)(struct call *call, const void *in, void *out);
+	/* How such a call is carried through, where one transaction is not all of it;
+	 * NULL: by call_transact(). */
+	int (*steps)(struct call *call);
+	int index; /* its stable place in op_table[] */
+};
+
+struct event_kind {
+	int number;
+	const char *name, *doc;
+	unsigned wakes; /* bits 1 << enum wake: whose waits it ends */
+};
+
+/* What a wait is parked on; the words of `event … WAKES`. */
+enum wake {
+	WAKE_NONE,
+	WAKE_INBOX, /* an agent has mail: key is the agent */
+	WAKE_READY, /* a team has a task to claim: key is the team */
+	WAKE_TASK, /* a task changed: key is the task */
+	WAKE_EVENT, /* a team has an event: key is the team */
+	WAKE_MESSAGE, /* a reply to a message: key is that message */
+};
+
+struct tool {
+	const char *name, *set, *doc;
+};
+
+enum side { SIDE_HOST = 1, SIDE_GUEST = 2 };
+
+struct wire {
+	const char *name, *doc; /* PascalCase tag */
+	unsigned ports; /* 1: 5000, 2: 5001, 3: both; 0 for an answer */
+	unsigned senders; /* enum side bits; 0 for an answer */
+	const struct record *record;
+	const struct wire *answer; /* NULL: Ok, or none for an answer */
+	const struct wire *guest_answer; /* to a guest's, where it is another */
+};
+
+extern const struct op op_table[]; /* sorted by name */
+extern const size_t op_count;
+extern const struct type *const type_table[];
+extern const size_t type_count;
+extern const struct event_kind event_table[]; /* sorted by number */
+extern const size_t event_count;
+extern const struct tool tool_table[]; /* in schema order */
+extern const size_t tool_count;
+extern const struct wire wire_table[]; /* sorted by name */
+extern const size_t wire_count;
+
+const struct op *op_find(const char *name);
+/* The operation that `action` (or NULL) of an MCP tool names; NULL if none. */
+const struct op *op_tool(const char *tool, const char *action);
+const struct field *field_find(const struct record *r, const char *name); /* or alias */
+/* The field that was most likely meant by a name; NULL if none is near. */
+const struct field *field_nearest(const struct record *r, const char *name);
+/* Letters to change, put in or leave out; 64 if either is longer than that. */
+size_t word_distance(const char *a, const char *b);
+size_t type_size(const struct type *t); /* of one value in a struct or list */
+const struct wire *wire_find(const char *name);
+/* The only type, beside Error, that answers this request of that side. */
+const struct wire *wire_answer(const struct wire *asked, enum side sender);
+const struct event_kind *event_kind(int number); /* NULL if unknown */
+
+/* --- values (decode.c, encode.c, text.c) --------------------------------- */
+
+enum decode_mode { DECODE_STRICT, DECODE_LENIENT /* unknown keys pass */ };
+
+/* Fills `dst` (r->size zeroed bytes) from a JSON object.  Checks unknown keys
+ * (the nearest known one is the hint), types, ranges, patterns, enums, lists,
+ * nested records; fills defaults; refuses U+0000.  Texts are borrowed from
+ * `src` where possible, else in `arena`.  fault.where is a JSON pointer. */
+int op_decode(const struct record *r, json_t *src, void *dst, enum decode_mode mode,
+	      struct arena *arena, struct fault *fault);
+
+/* JSON text, compact, of a struct; appended to `out`.  Absent optionals are
+ * left out. */
+struct text {
+	char *data; /* malloc'd; NUL-terminated */
+	size_t len, room;
+	bool counts; /* len alone is kept: nothing is written, data stays NULL */
+};
+void text_add(struct text *t, const char *data, size_t len);
+void text_addf(struct text *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void text_add_json(struct text *t, const char *s);
+/* How many bytes of `s` fit when its JSON may take `room` bytes; whole
+ * characters only.  `*room` is lowered by what they take. */
+size_t text_json_fit(const char *s, size_t len, size_t *room);
+/* quoted; bad UTF-8 and NUL become U+FFFD */
+void text_release(struct text *t);
+/* Bytes of the well-formed character of two or more bytes at `s`; 0 if there
+ * is none.  Overlong forms, surrogates and what lies beyond U+10FFFF are not
+ * well-formed.  A NUL ends the text and is no continuation, so that nothing
+ * behind it is read. */
+size_t text_wide(const char *s);
+void op_encode(const struct record *r, const void *src, struct text *out);
+/* How many bytes op_encode() would append; takes no memory. */
+size_t op_size(const struct record *r, const void *src);
+/* No less than that, and far cheaper: no text is looked into. */
+size_t op_size_most(const struct record *r, const void *src);
+
+/* A hash of a decoded struct: equal arguments, whatever their order in JSON,
+ * have equal hashes.  The field named `except` (or NULL) is left out. */
+uint64_t op_hash(const struct record *r, const void *src, const char *except);
+
+/* RFC 3339 with milliseconds, UTC: "2026-11-21T08:00:00.000Z"; `out` takes 25
+ * bytes.  time_parse returns -1 when `s` is none (an offset is understood). */
+#define TIME_MOST INT64_C(253402300799999) /* the end of the year 9999 */
+void time_format(int64_t ms, char out[25]);
+int64_t time_parse(const char *s);
+
+/* --- descriptions (describe.c) ------------------------------- */
+
+json_t *op_schema(const struct record *r); /* JSON Schema 2020-12 */
+json_t *tool_schema(const char *tool); /* input schema of a tool or bundle */
+
+/* --- the command line (args.c, usage.c) ----------------------------------- */
+
+/* The operation whose `cli` words begin argv, and how many words it took. */
+const struct op *op_command(int argc, char **argv, int *taken);
+/* Arguments from words: `--name value`, `--name=value`, `--flag`, bare words
+ * in cli_fields' order; `-` or `@file` is left to the caller. NULL on fault. */
+json_t *op_args(const struct op *op, int argc, char **argv, struct fault *f);
+/* One value from a word (of a command, path or query): a number, flag or JSON
+ * text becomes what it says, if it does; all else stays a text. */
+json_t *field_word(const struct field *fd, const char *word);
+/* Whether values of a list may stand in one word with commas between: names,
+ * numbers and choices hold none; free text may, and stays whole. */
+bool type_splits(const struct type *t);
+/* The one text that must be there, as which a record may be written: a
+ * criterion as what must hold, a role as its name.  NULL: it is written as JSON. */
+const struct field *record_short(const struct record *r);
+void op_usage(const struct op *op, struct text *out);
+/* What stands behind an option in help: "N", "TEXT", "TASK_ID"; "" for a flag. */
+void field_value(const struct field *fd, char out[32]);
+/* Whether its last words are a command that runs elsewhere: `exec WORKSPACE
+ * COMMAND...`.  op_command_text says how they are taken. */
+bool op_runs_command(const struct op *op);
+extern const char op_command_text[];
+
+/* --- pages (page.c) --------------------------------------------------------- */
+
+/* The argument that begins the next page of an operation's list; NULL: none. */
+const struct field *page_argument(const struct op *op);
+/* Its value behind an answer that says `more`; NULL if there is none. */
+const json_t *page_next(const struct op *op, const json_t *answer);
+/* A sentence on how to get what an answer had no room for; nothing if it is whole. */
+void page_hint(const struct op *op, const json_t *answer, struct text *out);
+
+/* --- routes (route.c) ------------------------------------------------------ */
+
+/* The operation that a request names; path parameters are put into `args`. */
+const struct op *op_route(const char *method, const char *path, json_t *args);
+
+#endif

@@ -1,0 +1,115 @@
+#include "core/op/op.h"
+
+#include <string.h>
+
+/* --- paths ----------------------------------------------------------------------- */
+
+/* Whether `path` fits `/tasks/{task}/claim`; every field takes one step that
+ * is not empty.  `n_fields` says how many it took. */
+static bool path_fits(const char *template, const char *path, int *n_fields)
+{
+	*n_fields = 0;
+	while (*template && *path == '/') {
+		size_t t = 1 + strcspn(template + 1, "/");
+		size_t p = 1 + strcspn(path + 1, "/");
+
+		if (template[1] == '{') {
+			if (p == 1)
+				return false;
+			++*n_fields;
+		} else if (t != p || strncmp(template, path, t) != 0) {
+			return false;
+		}
+		template += t;
+		path += p;
+	}
+	return !*template && !*path;
+}
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c | 0x20) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* Undoes %41 in place of `n` bytes; what is no escape stays as it is. */
+static size_t unescape(char *s, size_t n)
+{
+	size_t out = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int high = i + 2 < n && s[i] == '%' ? hex_digit(s[i + 1]) : -1;
+		int low = high < 0 ? -1 : hex_digit(s[i + 2]);
+
+		if (low < 0) {
+			s[out++] = s[i];
+			continue;
+		}
+		s[out++] = (char)(high * 16 + low);
+		i += 2;
+	}
+	return out;
+}
+
+/* A step that is no text (%00, bad UTF-8) becomes null, which decode refuses
+ * as missing. */
+static json_t *step_value(const struct field *fd, const char *step, size_t n)
+{
+	char word[1024];
+
+	if (n >= sizeof(word))
+		return json_null();
+	memcpy(word, step, n);
+	n = unescape(word, n);
+	word[n] = '\0';
+	if (strlen(word) != n)
+		return json_null();
+	return field_word(fd, word);
+}
+
+static void take_fields(const struct op *op, const char *path, json_t *args)
+{
+	const char *template = op->http_path;
+
+	while (*template) {
+		size_t t = 1 + strcspn(template + 1, "/");
+		size_t p = 1 + strcspn(path + 1, "/");
+
+		if (template[1] == '{') {
+			char name[64] = "";
+			const struct field *fd;
+
+			strncat(name, template + 2,
+				t - 3 < sizeof(name) ? t - 3 : sizeof(name) - 1);
+			fd = field_find(op->in, name);
+			json_object_set_new(args, name, step_value(fd, path + 1, p - 1));
+		}
+		template += t;
+		path += p;
+	}
+}
+
+/* Of the paths that fit, the one with the fewest fields is meant: a task
+ * called `ready` does not hide /tasks/ready. */
+const struct op *op_route(const char *method, const char *path, json_t *args)
+{
+	const struct op *best = NULL;
+	int fewest = 0, n;
+
+	for (size_t i = 0; i < op_count; i++) {
+		const struct op *op = &op_table[i];
+
+		if (!op->http_path || strcmp(op->http_method, method) != 0 ||
+		    !path_fits(op->http_path, path, &n))
+			continue;
+		if (!best || n < fewest) {
+			best = op;
+			fewest = n;
+		}
+	}
+	if (best)
+		take_fields(best, path, args);
+	return best;
+}

@@ -1,0 +1,313 @@
+#include "core/op/op.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- growing ------------------------------------------------------------------- */
+
+/* Room for `more` bytes and a NUL.  No memory aborts, as in an arena. */
+static char *text_room(struct text *t, size_t more)
+{
+	if (t->room - t->len <= more) {
+		size_t room = t->room ? t->room : 256;
+
+		while (room - t->len <= more)
+			room *= 2;
+		t->data = realloc(t->data, room);
+		if (!t->data) {
+			fputs("cadre: out of memory\n", stderr);
+			abort();
+		}
+		t->room = room;
+	}
+	return t->data + t->len;
+}
+
+void text_add(struct text *t, const char *data, size_t len)
+{
+	char *p;
+
+	if (t->counts) {
+		t->len += len;
+		return;
+	}
+	p = text_room(t, len);
+	if (len)
+		memcpy(p, data, len);
+	p[len] = '\0';
+	t->len += len;
+}
+
+void text_addf(struct text *t, const char *fmt, ...)
+{
+	va_list ap, again;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	text_room(t, 0);
+	n = vsnprintf(t->data + t->len, t->room - t->len, fmt, ap);
+	va_end(ap);
+	if (n > 0 && (size_t)n >= t->room - t->len)
+		vsnprintf(text_room(t, (size_t)n), (size_t)n + 1, fmt, again);
+	va_end(again);
+	t->len += n > 0 ? (size_t)n : 0;
+}
+
+void text_release(struct text *t)
+{
+	free(t->data);
+	*t = (struct text){ 0 };
+}
+
+/* --- JSON texts -------------------------------------------------------------------- */
+
+size_t text_wide(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	unsigned char low = 0x80, high = 0xbf;
+	size_t n = *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : 2;
+
+	if (*s < 0xc2 || *s > 0xf4)
+		return 0;
+	if (*s == 0xe0)
+		low = 0xa0;
+	else if (*s == 0xed)
+		high = 0x9f;
+	else if (*s == 0xf0)
+		low = 0x90;
+	else if (*s == 0xf4)
+		high = 0x8f;
+	if (s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
+/* Whether eight bytes have one that is below ' ', above 0x7f, a quote or a
+ * backslash; a few plain ones are taken for such. */
+static bool has_special(const char *s)
+{
+	const uint64_t ones = 0x0101010101010101u, highs = ones * 0x80;
+	uint64_t v, quote, slash;
+
+	memcpy(&v, s, sizeof(v));
+	quote = v ^ ones * '"';
+	slash = v ^ ones * '\\';
+	return ((v | (v - ones * ' ') | (quote - ones) | (slash - ones)) & highs) != 0;
+}
+
+/* How many of the `len` bytes from `s` on stand in JSON as they are. */
+static size_t plain_size(const char *s, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	for (;;) {
+		size_t n;
+
+		while (len - (size_t)((const char *)p - s) >= 8 &&
+		       !has_special((const char *)p))
+			p += 8;
+		while (*p >= ' ' && *p < 0x80 && *p != '"' && *p != '\\')
+			p++;
+		if (*p < 0x80 || !(n = text_wide((const char *)p)))
+			return (size_t)((const char *)p - s);
+		p += n;
+	}
+}
+
+static void add_escape(struct text *t, unsigned char c)
+{
+	static const char letters[] = {
+		['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n',  ['\r'] = 'r',
+		['\t'] = 't', ['"'] = '"',  ['\\'] = '\\',
+	};
+	static const char digits[] = "0123456789abcdef";
+
+	if (c >= 0x80)
+		text_add(t, "\xef\xbf\xbd", 3); /* U+FFFD */
+	else if (c < sizeof(letters) && letters[c])
+		text_add(t, (char[]){ '\\', letters[c] }, 2);
+	else
+		text_add(t,
+			 (char[]){ '\\', 'u', '0', '0', digits[c >> 4], digits[c & 15] },
+			 6);
+}
+
+void text_add_json(struct text *t, const char *s)
+{
+	size_t len = strlen(s);
+
+	text_add(t, "\"", 1);
+	for (;;) {
+		size_t n = plain_size(s, len);
+
+		text_add(t, s, n);
+		s += n;
+		len -= n;
+		if (!*s)
+			break;
+		add_escape(t, (unsigned char)*s++);
+		len--;
+	}
+	text_add(t, "\"", 1);
+}
+
+/* Bytes in JSON of the character at `s`, of which `*n` bytes are taken. */
+static size_t cost(const char *s, size_t len, size_t *n)
+{
+	unsigned char c = (unsigned char)*s;
+	size_t wide;
+
+	*n = 1;
+	if (c < ' ')
+		return strchr("\b\f\n\r\t", c) && c ? 2 : 6;
+	if (c < 0x80)
+		return c == '"' || c == '\\' ? 2 : 1;
+	wide = text_wide(s);
+	*n = wide && wide <= len ? wide : 1;
+	return *n > 1 ? wide : 3; /* U+FFFD */
+}
+
+size_t text_json_fit(const char *s, size_t len, size_t *room)
+{
+	size_t at = 0, n, size;
+
+	for (; at < len; at += n, *room -= size)
+		if ((size = cost(s + at, len - at, &n)) > *room)
+			break;
+	return at;
+}
+
+/* --- time ---------------------------------------------------------------------------- */
+
+enum { DAY_MS = 86400000 };
+
+/* Days between 1970-01-01 and a day of the Gregorian calendar, counting years
+ * from March so that the leap day comes last. */
+static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
+{
+	int64_t era, year_of_era, day_of_year;
+
+	y -= m <= 2;
+	era = (y >= 0 ? y : y - 399) / 400;
+	year_of_era = y - era * 400;
+	day_of_year = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+	return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 +
+	       day_of_year - 719468;
+}
+
+static void put_digits(char *out, int64_t value, int n)
+{
+	while (n--) {
+		out[n] = (char)('0' + value % 10);
+		value /= 10;
+	}
+}
+
+void time_format(int64_t ms, char out[25])
+{
+	int64_t days, era, doe, yoe, doy, month;
+
+	ms = ms < 0 ? 0 : ms > TIME_MOST ? TIME_MOST : ms;
+	days = ms / DAY_MS + 719468;
+	ms %= DAY_MS;
+	era = days / 146097;
+	doe = days - era * 146097;
+	yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+	month = (5 * doy + 2) / 153;
+	memcpy(out, "0000-00-00T00:00:00.000Z", 25);
+	put_digits(out, yoe + era * 400 + (month >= 10), 4);
+	put_digits(out + 5, month < 10 ? month + 3 : month - 9, 2);
+	put_digits(out + 8, doy - (153 * month + 2) / 5 + 1, 2);
+	put_digits(out + 11, ms / 3600000, 2);
+	put_digits(out + 14, ms / 60000 % 60, 2);
+	put_digits(out + 17, ms / 1000 % 60, 2);
+	put_digits(out + 20, ms % 1000, 3);
+}
+
+/* `n` digits with a value from lo to hi, or -1 (which no field may be). */
+static int64_t take_digits(const char **s, int n, int64_t lo, int64_t hi)
+{
+	int64_t value = 0;
+
+	for (; n > 0; n--, (*s)++) {
+		if (**s < '0' || **s > '9')
+			return -1;
+		value = value * 10 + (**s - '0');
+	}
+	return value < lo || value > hi ? -1 : value;
+}
+
+static bool take_sign(const char **s, const char *signs)
+{
+	return **s && strchr(signs, **s) && (*s)++;
+}
+
+static int64_t take_date(const char **s)
+{
+	static const char lengths[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	int64_t y, m, d;
+	bool leap;
+
+	if ((y = take_digits(s, 4, 1970, 9999)) < 0 || !take_sign(s, "-") ||
+	    (m = take_digits(s, 2, 1, 12)) < 1 || !take_sign(s, "-"))
+		return -1;
+	leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+	d = take_digits(s, 2, 1, lengths[m - 1]);
+	if (d < 0 || (m == 2 && d == 29 && !leap))
+		return -1;
+	return days_from_civil(y, m, d);
+}
+
+/* A leap second, :60, is the first of the next minute. */
+static int64_t take_clock(const char **s)
+{
+	int64_t hour, minute, second, ms = 0;
+
+	if ((hour = take_digits(s, 2, 0, 23)) < 0 || !take_sign(s, ":") ||
+	    (minute = take_digits(s, 2, 0, 59)) < 0 || !take_sign(s, ":") ||
+	    (second = take_digits(s, 2, 0, 60)) < 0)
+		return -1;
+	if (take_sign(s, ".")) {
+		if (**s < '0' || **s > '9')
+			return -1;
+		for (int64_t unit = 100; **s >= '0' && **s <= '9'; (*s)++) {
+			ms += unit * (**s - '0');
+			unit /= 10;
+		}
+	}
+	return ((hour * 60 + minute) * 60 + second) * 1000 + ms;
+}
+
+/* Sets what has to be taken off to come to UTC. */
+static bool take_offset(const char **s, int64_t *ms)
+{
+	int64_t sign, hour, minute;
+
+	*ms = 0;
+	if (take_sign(s, "Zz"))
+		return true;
+	sign = **s == '-' ? -1 : 1;
+	if (!take_sign(s, "+-") || (hour = take_digits(s, 2, 0, 23)) < 0 ||
+	    !take_sign(s, ":") || (minute = take_digits(s, 2, 0, 59)) < 0)
+		return false;
+	*ms = sign * (hour * 60 + minute) * 60000;
+	return true;
+}
+
+int64_t time_parse(const char *s)
+{
+	int64_t days, ms, offset;
+
+	if ((days = take_date(&s)) < 0 || !take_sign(&s, "Tt ") ||
+	    (ms = take_clock(&s)) < 0 || !take_offset(&s, &offset) || *s)
+		return -1;
+	ms += days * DAY_MS - offset;
+	return ms < 0 || ms > TIME_MOST ? -1 : ms;
+}

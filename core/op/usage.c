@@ -1,0 +1,237 @@
+#include "core/op/op.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 80, INDENT = 24 };
+
+static bool is_bare(const struct op *op, const struct field *fd)
+{
+	for (const char *const *n = op->cli_fields; n && *n; n++)
+		if (strcmp(*n, fd->name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_last(const struct op *op, const struct field *fd)
+{
+	const char *const *n = op->cli_fields;
+
+	while (n[1])
+		n++;
+	return strcmp(*n, fd->name) == 0;
+}
+
+static bool is_required(const struct field *fd)
+{
+	return !(fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT));
+}
+
+static bool is_on(const struct field *fd)
+{
+	return fd->type->kind == KIND_BOOL && (fd->flags & FIELD_DEFAULT) && fd->def_int;
+}
+
+/* Names and ids are told from other texts: they have patterns. */
+void field_value(const struct field *fd, char out[32])
+{
+	static const char *const values[] = {
+		[KIND_TEXT] = "TEXT", [KIND_INT] = "N",       [KIND_BOOL] = "",
+		[KIND_TIME] = "TIME", [KIND_ENUM] = "WORD",   [KIND_JSON] = "JSON",
+		[KIND_MAP] = "K=V",   [KIND_RECORD] = "JSON",
+	};
+	const struct field *brief =
+		fd->type->kind == KIND_RECORD ? record_short(fd->type->record) : NULL;
+
+	snprintf(out, 32, "%s",
+		 brief               ? brief->name
+		 : fd->type->pattern ? fd->type->name
+				     : values[fd->type->kind]);
+	for (char *p = out; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+}
+
+/* How a field is written: `TASK`, `--epoch N`, `--no-open`. */
+static void name_field(const struct op *op, const struct field *fd, const char *no,
+		       char *out, size_t room)
+{
+	bool bare = is_bare(op, fd);
+	char name[40], value[32];
+
+	field_value(fd, value);
+	snprintf(name, sizeof(name), "%s", fd->name);
+	for (char *p = name; *p; p++) {
+		if (bare)
+			*p = (char)toupper((unsigned char)*p);
+		else if (*p == '_')
+			*p = '-';
+	}
+	if (bare)
+		snprintf(out, room, "%s%s", name,
+			 op->cli_rest && is_last(op, fd) ? "..." : "");
+	else
+		snprintf(out, room, "--%s%s%s%s", is_on(fd) ? no : "", name,
+			 *value ? " " : "", value);
+}
+
+/* One piece that is not to be torn, on a new line where the width ends. */
+static void put_piece(struct text *out, const char *s, size_t n, size_t *column,
+		      size_t indent)
+{
+	if (*column + 1 + n > WIDTH && *column > indent) {
+		text_addf(out, "\n%*s", (int)indent, "");
+		*column = indent;
+	} else if (*column > indent) {
+		text_add(out, " ", 1);
+		++*column;
+	}
+	text_add(out, s, n);
+	*column += n;
+}
+
+static void put_prose(struct text *out, const char *s, size_t *column)
+{
+	while (*s) {
+		size_t n = strcspn(s, " \n");
+
+		put_piece(out, s, n, column, INDENT);
+		s += n + strspn(s + n, " \n");
+	}
+}
+
+static void put_part(const struct op *op, const struct field *fd, struct text *out,
+		     size_t *column)
+{
+	char name[80], part[90];
+
+	name_field(op, fd, "no-", name, sizeof(name));
+	snprintf(part, sizeof(part), is_required(fd) ? "%s" : "[%s]", name);
+	put_piece(out, part, strlen(part), column, 7);
+}
+
+static void put_options(const struct op *op, struct text *out, size_t *column)
+{
+	for (size_t i = 0; i < op->in->n_fields; i++)
+		if (!is_bare(op, &op->in->fields[i]))
+			put_part(op, &op->in->fields[i], out, column);
+}
+
+static void put_synopsis(const struct op *op, struct text *out)
+{
+	size_t start = out->len, column;
+
+	text_addf(out, "usage: cadre");
+	for (const char *const *w = op->cli; w && *w; w++)
+		text_addf(out, " %s", *w);
+	column = out->len - start;
+	if (op_runs_command(op))
+		put_options(op, out, &column);
+	for (const char *const *n = op->cli_fields; n && *n; n++)
+		put_part(op, field_find(op->in, *n), out, &column);
+	if (!op_runs_command(op))
+		put_options(op, out, &column);
+	text_addf(out, "\n");
+}
+
+static void put_default(struct text *out, const struct field *fd, size_t *column)
+{
+	char s[200] = "";
+
+	if (!(fd->flags & FIELD_DEFAULT) || (fd->flags & FIELD_LIST) ||
+	    fd->type->kind == KIND_MAP || (fd->type->kind == KIND_BOOL && !is_on(fd)))
+		return;
+	if (is_on(fd))
+		snprintf(s, sizeof(s), "(default yes)");
+	else if (fd->type->kind == KIND_TEXT || fd->type->kind == KIND_JSON)
+		snprintf(s, sizeof(s), *fd->def_text ? "(default %s)" : "%s",
+			 fd->def_text);
+	else if (fd->type->kind == KIND_ENUM)
+		snprintf(s, sizeof(s), "(default %s)",
+			 fd->type->choices[fd->def_int].name);
+	else
+		snprintf(s, sizeof(s), "(default %" PRId64 ")", fd->def_int);
+	if (*s)
+		put_piece(out, s, strlen(s), column, INDENT);
+}
+
+/* How a word stands for a record, and how a list is given. */
+static void put_shape(struct text *out, const struct op *op, const struct field *fd,
+		      size_t *column)
+{
+	const struct record *r = fd->type->kind == KIND_RECORD ? fd->type->record : NULL;
+
+	char value[32], alone[64];
+
+	field_value(fd, value);
+	snprintf(alone, sizeof(alone), "%s alone, or JSON with", value);
+	if (r)
+		put_prose(out, record_short(r) ? alone : "JSON with", column);
+	for (size_t i = 0; r && i < r->n_fields; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s%s", r->fields[i].name,
+			 i + 1 < r->n_fields ? "," : ".");
+		put_prose(out, name, column);
+	}
+	if (!(fd->flags & FIELD_LIST) ||
+	    (is_bare(op, fd) && op->cli_rest && is_last(op, fd)))
+		return;
+	put_prose(out,
+		  type_splits(fd->type) ? "Several with commas between."
+					: "May be given again.",
+		  column);
+}
+
+static void put_argument(const struct op *op, const struct field *fd, struct text *out)
+{
+	size_t column = INDENT;
+	char name[80];
+
+	name_field(op, fd, "[no-]", name, sizeof(name));
+	if (strlen(name) + 3 < INDENT)
+		text_addf(out, "  %-*s", INDENT - 2, name);
+	else
+		text_addf(out, "  %s\n%*s", name, INDENT, "");
+	put_prose(out, fd->doc, &column);
+	if (fd->type->kind == KIND_ENUM) {
+		put_prose(out, "One of", &column);
+		for (const struct choice *c = fd->type->choices; c->name; c++)
+			put_prose(out, c->name, &column);
+	}
+	put_shape(out, op, fd, &column);
+	put_default(out, fd, &column);
+	text_addf(out, "\n");
+}
+
+bool op_runs_command(const struct op *op)
+{
+	return op->rate == RATE_EXEC && op->cli_rest;
+}
+
+const char op_command_text[] =
+	"From the command's first word on, all words are its own: options of cadre, such\n"
+	"as --json, stand before it.  One word is a line for the shell; several are a\n"
+	"program and its arguments, which reach it as they are.  A -- may stand in front.\n";
+
+void op_usage(const struct op *op, struct text *out)
+{
+	put_synopsis(op, out);
+	text_addf(out, "\n%s\n", op->summary);
+	if (*op->doc)
+		text_addf(out, "\n%s\n", op->doc);
+	if (op_runs_command(op))
+		text_addf(out, "\n%s", op_command_text);
+	if (op->in->n_fields)
+		text_addf(out, "\n");
+	for (const char *const *n = op->cli_fields; n && *n; n++)
+		put_argument(op, field_find(op->in, *n), out);
+	for (size_t i = 0; i < op->in->n_fields; i++)
+		if (!is_bare(op, &op->in->fields[i]))
+			put_argument(op, &op->in->fields[i], out);
+	text_addf(out, "\nFaults:");
+	for (const enum fault_code *c = op->faults; *c; c++)
+		text_addf(out, " %s", fault_info(*c)->name);
+	text_addf(out, "\n");
+}

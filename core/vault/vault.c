@@ -1,0 +1,374 @@
+/*
+ * vault - reading and changing notes.
+ *
+ * A handler runs twice when it writes: it plans, and after the work on the
+ * files it decides; see core/vault/vault.h.
+ */
+#include "core/vault/vault_inside.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/event.h"
+#include "core/vault/vault_front.h"
+#include "core/vault/vault_text.h"
+#include "core/access/who.h"
+
+enum { READ_ROOM = 2 << 20 }; /* of JSON: fits a frame of any door */
+
+/* --- deciding ------------------------------------------------------------------- */
+
+/* The event is of the team whose folder the note is in, if it lives; there the
+ * operator goes by his place in it. */
+static int team_of(struct call *call, const char *path, int64_t *team)
+{
+	struct vault_team_row r;
+	const char *name;
+	int rc;
+
+	*team = 0;
+	if (strncmp(path, "teams/", 6) != 0)
+		return 0;
+	name = arena_strndup(&call->arena, path + 6, strcspn(path + 6, "/"));
+	if ((rc = sql_row(call, vault_team, &r, .name = name)) <= 0)
+		return rc;
+	*team = r.id;
+	return call->identity.agent || call->identity.level == WHO_HOST
+		       ? 0
+		       : who_team(call, name);
+}
+
+/* What the event says: the path as it is then, its bytes, what it was before. */
+static const char *detail_of(struct call *call, const struct vault_work *w)
+{
+	struct text t = { 0 };
+	const char *detail;
+
+	text_addf(&t, "{\"path\":");
+	text_add_json(&t, w->to ? w->to : w->path);
+	if (w->to) {
+		text_addf(&t, ",\"from\":");
+		text_add_json(&t, w->path);
+	}
+	if (w->move.to)
+		text_addf(&t, ",\"bytes\":%" PRId64, w->move.is.size);
+	text_addf(&t, "}");
+	detail = arena_strdup(&call->arena, t.data);
+	text_release(&t);
+	return detail;
+}
+
+static int decide(struct call *call)
+{
+	const struct vault_work *w = call->vault;
+	const struct note_move *m = &w->move;
+	int64_t team;
+	int rc = team_of(call, w->path, &team);
+
+	if (rc < 0 ||
+	    (rc = event_by(call, .kind = w->event, .team = team,
+			   .actor = event_actor(call), .detail = detail_of(call, w))) < 0)
+		return rc;
+	call->made = store_last_id(call->store);
+	rc = sql_run(call, vault_move_add, .event = call->made, .from_path = m->from,
+		     .to_path = m->to, .ino = m->is.ino, .mtime = m->is.mtime_ns,
+		     .size = m->is.size, .was_ino = m->was.ino,
+		     .was_mtime = m->was.mtime_ns, .was_size = m->was.size);
+	for (size_t i = 0; rc >= 0 && i < w->n_done; i++)
+		rc = sql_run(call, vault_move_made, .event = w->done[i]);
+	return rc < 0 ? rc : 0;
+}
+
+/* What a repeated call did, as its event tells it; `size` may be NULL. */
+static int report(struct call *call, const char **path, int64_t *size)
+{
+	struct event_told_row r;
+	json_t *detail;
+	int rc = sql_row(call, event_told, &r, .seq = call->made);
+
+	if (rc < 0)
+		return rc;
+	*path = call->vault->to ? call->vault->to : call->vault->path;
+	detail = json_loads(rc > 0 && r.detail ? r.detail : "", 0, NULL);
+	if (size)
+		*size = json_integer_value(json_object_get(detail, "bytes"));
+	json_decref(detail);
+	return 0;
+}
+
+int vault_finish(struct call *call, const char **path, int64_t *size)
+{
+	if (call->made)
+		return report(call, path, size);
+	return call->vault->staged ? decide(call) : 1;
+}
+
+/* --- writing --------------------------------------------------------------------- */
+
+int vault_old(struct call *call, const char *path, struct text *old,
+	      struct note_stamp *was)
+{
+	int rc = notes_of(call)->read(notes_of(call)->self, path,
+				      (struct note_part){ 0, NOTE_MOST + 1 }, old, was,
+				      &call->fault);
+
+	if (rc == 0)
+		*was = (struct note_stamp){ 0 };
+	return rc;
+}
+
+bool vault_has_front(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 3 && strcmp(path + n - 3, ".md") == 0;
+}
+
+int vault_stage(struct call *call, struct vault_work *w, const struct text *text,
+		const struct note_stamp *was)
+{
+	int rc;
+
+	if (text->len > NOTE_MOST) {
+		fault_set(&call->fault, FAULT_EXHAUSTED, "/content",
+			  "%.150s would be over 10 MiB", w->path);
+		return fault_hint(&call->fault, "Go on in another note.");
+	}
+	rc = notes_of(call)->stage(notes_of(call)->self, w->path, text, &w->move,
+				   &call->arena, &call->fault);
+	w->move.was = *was;
+	return rc;
+}
+
+static int put(struct call *call, struct vault_work *w, enum note_mode mode,
+	       const char *content)
+{
+	struct text old = { 0 }, new = { 0 };
+	struct note_stamp was;
+	size_t front;
+	int rc;
+
+	if (mode == NOTE_OVERWRITE)
+		rc = notes_of(call)->look(notes_of(call)->self, w->path, &was,
+					  &call->fault);
+	else
+		rc = vault_old(call, w->path, &old, &was);
+	if (rc == 0)
+		was = (struct note_stamp){ 0 };
+	front = vault_has_front(w->path) ? note_front(old.data, old.len) : 0;
+	if (rc >= 0) {
+		note_compose(mode, &old, front, content, &new);
+		rc = vault_stage(call, w, &new, &was);
+	}
+	text_release(&old);
+	text_release(&new);
+	return rc;
+}
+
+int vault_plan(struct call *call, const char *path,
+	       int (*run)(struct call *call, struct vault_work *w))
+{
+	call->vault->run = run;
+	call->vault->event = EVENT_VAULT_WRITTEN;
+	return vault_note(call, path, "/path", VAULT_WRITE, &call->vault->path);
+}
+
+static int run_write(struct call *call, struct vault_work *w)
+{
+	const struct vault_write_in *in = call->in;
+	struct vault_write_out *out = call->out;
+	int rc = put(call, w, NOTE_OVERWRITE, in->content);
+
+	*out = (struct vault_write_out){ w->path, w->move.is.size };
+	return rc;
+}
+
+int vault_write(struct call *call, const struct vault_write_in *in,
+		struct vault_write_out *out)
+{
+	int rc = vault_plan(call, in->path, run_write);
+
+	return rc < 0 || (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+}
+
+static int run_append(struct call *call, struct vault_work *w)
+{
+	const struct vault_append_in *in = call->in;
+	struct vault_append_out *out = call->out;
+	int rc = put(call, w, NOTE_APPEND, in->content);
+
+	*out = (struct vault_append_out){ w->path, w->move.is.size };
+	return rc;
+}
+
+int vault_append(struct call *call, const struct vault_append_in *in,
+		 struct vault_append_out *out)
+{
+	int rc = vault_plan(call, in->path, run_append);
+
+	return rc < 0 || (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+}
+
+static int run_prepend(struct call *call, struct vault_work *w)
+{
+	const struct vault_prepend_in *in = call->in;
+	struct vault_prepend_out *out = call->out;
+	int rc = put(call, w, NOTE_PREPEND, in->content);
+
+	*out = (struct vault_prepend_out){ w->path, w->move.is.size };
+	return rc;
+}
+
+int vault_prepend(struct call *call, const struct vault_prepend_in *in,
+		  struct vault_prepend_out *out)
+{
+	int rc = vault_plan(call, in->path, run_prepend);
+
+	return rc < 0 || (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+}
+
+/* --- moving and deleting ------------------------------------------------------------ */
+
+int vault_none(struct call *call, const char *path)
+{
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/path", "there is no note %.180s",
+		  path);
+	return fault_hint(&call->fault, "See what there is with: cadre vault list.");
+}
+
+/* The file that a move or a deletion is about. */
+static int find(struct call *call, struct vault_work *w, const char *to)
+{
+	int rc = notes_of(call)->look(notes_of(call)->self, w->path, &w->move.is,
+				      &call->fault);
+
+	if (rc == 0)
+		return vault_none(call, w->path);
+	w->move.from = w->path;
+	w->move.to = to;
+	return rc;
+}
+
+static int run_move(struct call *call, struct vault_work *w)
+{
+	struct vault_move_out *out = call->out;
+	struct note_stamp there;
+	int rc = find(call, w, w->to);
+
+	if (rc < 0)
+		return rc;
+	rc = notes_of(call)->look(notes_of(call)->self, w->to, &there, &call->fault);
+	if (rc > 0)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/to",
+				 "there is a note %.180s", w->to);
+	*out = (struct vault_move_out){ w->to, w->move.is.size };
+	return rc;
+}
+
+int vault_move(struct call *call, const struct vault_move_in *in,
+	       struct vault_move_out *out)
+{
+	struct vault_work *w = call->vault;
+	const char *to = in->to, *name;
+	int rc = vault_note(call, in->path, "/path", VAULT_WRITE, &w->path);
+
+	if (rc < 0)
+		return rc;
+	name = strrchr(w->path, '/');
+	name = name ? name + 1 : w->path;
+	if (to[strlen(to) - 1] == '/')
+		to = arena_printf(&call->arena, "%s%s", to, name);
+	if ((rc = vault_note(call, to, "/to", VAULT_WRITE, &w->to)) < 0)
+		return rc;
+	if (strcmp(w->path, w->to) == 0)
+		return fault_set(&call->fault, FAULT_INVALID, "/to", "it is there");
+	w->run = run_move;
+	w->event = EVENT_VAULT_MOVED;
+	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+}
+
+static int run_delete(struct call *call, struct vault_work *w)
+{
+	struct vault_delete_out *out = call->out;
+
+	out->path = w->path;
+	return find(call, w, NULL);
+}
+
+int vault_delete(struct call *call, const struct vault_delete_in *in,
+		 struct vault_delete_out *out)
+{
+	struct vault_work *w = call->vault;
+	int rc = vault_note(call, in->path, "/path", VAULT_WRITE, &w->path);
+
+	w->run = run_delete;
+	w->event = EVENT_VAULT_DELETED;
+	return rc < 0 || (rc = vault_finish(call, &out->path, NULL)) <= 0 ? rc : 0;
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+const char *vault_json(struct call *call, json_t *json)
+{
+	char *text = json_dumps(json, JSON_COMPACT);
+	const char *kept = arena_strdup(&call->arena, text ? text : "{}");
+
+	free(text);
+	return kept;
+}
+
+/* What is no YAML is still a text to read. */
+static const char *front_json(struct call *call, const char *data, size_t len)
+{
+	const char *out = NULL;
+	json_t *front = NULL;
+
+	if (note_front(data, len) && front_read(call, data, len, &front) == 0)
+		out = vault_json(call, front);
+	call->fault = (struct fault){ 0 };
+	json_decref(front);
+	return out;
+}
+
+static void take_part(struct call *call, const struct text *part,
+		      const struct note_stamp *stamp)
+{
+	const struct vault_read_in *in = call->in;
+	struct vault_read_out *out = call->out;
+	const char *data = part->data ? part->data : "";
+	size_t n = note_fit(data, part->len, READ_ROOM);
+
+	out->path = call->vault->path;
+	out->content = note_text(&call->arena, data, n);
+	out->size = stamp->size;
+	out->modified_at = stamp->mtime_ns / 1000000;
+	out->next = in->offset + (int64_t)n;
+	out->more = out->next < stamp->size;
+	if (in->offset == 0 && vault_has_front(out->path))
+		out->frontmatter = front_json(call, data, n);
+}
+
+static int run_read(struct call *call, struct vault_work *w)
+{
+	const struct vault_read_in *in = call->in;
+	int64_t most = in->has_length && in->length < READ_ROOM ? in->length : READ_ROOM;
+	struct note_stamp stamp;
+	struct text part = { 0 };
+	int rc = notes_of(call)->read(notes_of(call)->self, w->path,
+				      (struct note_part){ in->offset, most }, &part,
+				      &stamp, &call->fault);
+
+	if (rc > 0)
+		take_part(call, &part, &stamp);
+	text_release(&part);
+	return rc == 0 ? vault_none(call, w->path) : rc;
+}
+
+int vault_read(struct call *call, const struct vault_read_in *in,
+	       struct vault_read_out *out)
+{
+	(void)out;
+	call->vault->run = run_read;
+	return vault_note(call, in->path, "/path", VAULT_READ, &call->vault->path);
+}

@@ -1,0 +1,26 @@
+/*
+ * vault_index - bringing the index up to the vault's files, and asking it.
+ */
+#ifndef CORE_VAULT_VAULT_INDEX_H
+#define CORE_VAULT_VAULT_INDEX_H
+
+#include "core/vault/vault.h"
+#include "storage/search/search_vault.h"
+
+/* Indexes what changed since somebody looked, for about `ms`.  With SEARCH_OWN
+ * mirrored notes are left out, and a look that took long is not repeated at once:
+ * what somebody wrote meanwhile is found up to a second later, or half a minute later
+ * if it stands among thousands of files of the mirror.  *whole:
+ * all that was seen is indexed. */
+int vault_index(struct call *call, struct search *s, enum search_vault which, int64_t ms,
+		bool *whole);
+
+/* The tags of a note with this text, in the call's arena; none where its frontmatter
+ * cannot be read. */
+size_t vault_tags_of(struct call *call, const char *path, const struct text *text,
+		     const char ***tags);
+
+/* Whether a note is in a folder ("" the root) and the caller may see it. */
+bool vault_finds(struct call *call, const char *folder, const char *path);
+
+#endif

@@ -1,0 +1,169 @@
+/* vault_meta - what notes say of themselves: frontmatter and tags. */
+#include <string.h>
+
+#include "core/vault/vault_front.h"
+#include "core/vault/vault_inside.h"
+#include "ops.gen.h"
+
+/* Only Markdown has a frontmatter. */
+static int check_kind(struct call *call, const char *path)
+{
+	if (vault_has_front(path))
+		return 0;
+	fault_set(&call->fault, FAULT_INVALID, "/path",
+		  "only .md notes have frontmatter");
+	return call->fault.code;
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+static int run_frontmatter(struct call *call, struct vault_work *w)
+{
+	struct vault_frontmatter_out *out = call->out;
+	struct text text = { 0 };
+	struct note_stamp stamp;
+	json_t *front = NULL;
+	int rc = vault_old(call, w->path, &text, &stamp);
+
+	if (rc == 0)
+		rc = vault_none(call, w->path);
+	if (rc > 0)
+		rc = front_read(call, text.data ? text.data : "", text.len, &front);
+	if (rc == 0) {
+		out->path = w->path;
+		out->frontmatter = vault_json(call, front);
+	}
+	json_decref(front);
+	text_release(&text);
+	return rc;
+}
+
+int vault_frontmatter(struct call *call, const struct vault_frontmatter_in *in,
+		      struct vault_frontmatter_out *out)
+{
+	int rc = vault_note(call, in->path, "/path", VAULT_READ, &call->vault->path);
+
+	(void)out;
+	call->vault->run = run_frontmatter;
+	return rc < 0 ? rc : check_kind(call, call->vault->path);
+}
+
+/* --- writing ------------------------------------------------------------------------ */
+
+/* Makes `changes` (given away) in the frontmatter of what was read as `old`. */
+static int put_front(struct call *call, struct vault_work *w, const struct text *old,
+		     const struct note_stamp *was, json_t *changes)
+{
+	struct text new = { 0 };
+	int rc = front_write(call, old, changes, &new);
+
+	if (rc == 0)
+		rc = vault_stage(call, w, &new, was);
+	text_release(&new);
+	json_decref(changes);
+	return rc;
+}
+
+static int run_set(struct call *call, struct vault_work *w)
+{
+	const struct vault_set_in *in = call->in;
+	struct vault_set_out *out = call->out;
+	struct text old = { 0 };
+	struct note_stamp was;
+	int rc = vault_old(call, w->path, &old, &was);
+
+	if (rc == 0)
+		rc = vault_none(call, w->path);
+	if (rc > 0)
+		rc = put_front(call, w, &old, &was, json_loads(in->frontmatter, 0, NULL));
+	text_release(&old);
+	*out = (struct vault_set_out){ w->path, w->move.is.size };
+	return rc;
+}
+
+int vault_set(struct call *call, const struct vault_set_in *in, struct vault_set_out *out)
+{
+	int rc = vault_plan(call, in->path, run_set);
+
+	if (rc < 0 || (rc = check_kind(call, call->vault->path)) < 0)
+		return rc;
+	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+}
+
+/* --- tags --------------------------------------------------------------------------- */
+
+/* People write `#tag`; the sign is not part of it. */
+static const char *bare(const char *tag)
+{
+	return tag + strspn(tag, "#");
+}
+
+static bool is_in(const char *const *tags, size_t n, const char *tag)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(bare(tags[i]), tag) == 0)
+			return true;
+	return false;
+}
+
+static void add_new(json_t *list, const char *tag)
+{
+	json_t *had;
+	size_t i;
+
+	json_array_foreach(list, i,
+			   had) if (strcmp(json_string_value(had), tag) == 0) return;
+	if (*tag)
+		json_array_append_new(list, json_string(tag));
+}
+
+/* The change that gives a note its new tags. */
+static json_t *new_tags(struct call *call, json_t *front)
+{
+	const struct vault_tag_in *in = call->in;
+	json_t *list = json_array();
+	const char **tags;
+	size_t n = front_tags(front, &call->arena, &tags);
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_in(in->remove, in->n_remove, tags[i]))
+			add_new(list, tags[i]);
+	for (size_t i = 0; i < in->n_add; i++)
+		add_new(list, bare(in->add[i]));
+	if (json_array_size(list))
+		return json_pack("{s:o}", "tags", list);
+	json_decref(list);
+	return json_pack("{s:n}", "tags");
+}
+
+static int run_tag(struct call *call, struct vault_work *w)
+{
+	struct vault_tag_out *out = call->out;
+	struct text old = { 0 };
+	struct note_stamp was;
+	json_t *front = NULL;
+	int rc = vault_old(call, w->path, &old, &was);
+
+	if (rc == 0)
+		rc = vault_none(call, w->path);
+	if (rc > 0)
+		rc = front_read(call, old.data ? old.data : "", old.len, &front);
+	if (rc == 0)
+		rc = put_front(call, w, &old, &was, new_tags(call, front));
+	json_decref(front);
+	text_release(&old);
+	*out = (struct vault_tag_out){ w->path, w->move.is.size };
+	return rc;
+}
+
+int vault_tag(struct call *call, const struct vault_tag_in *in, struct vault_tag_out *out)
+{
+	int rc = vault_plan(call, in->path, run_tag);
+
+	if (rc < 0 || (rc = check_kind(call, call->vault->path)) < 0)
+		return rc;
+	if (!in->n_add && !in->n_remove)
+		return fault_set(&call->fault, FAULT_INVALID, "/add",
+				 "say which tags to add or remove");
+	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+}

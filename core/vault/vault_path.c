@@ -1,0 +1,282 @@
+/* vault_path - which path of the vault a caller means, and whether he may go there. */
+#include <string.h>
+#include <strings.h>
+
+#include "core/vault/vault.h"
+
+enum { PART_MOST = 200 }; /* bytes of a name; a file system takes 255 */
+
+struct walker {
+	struct call *call;
+	const char *where;
+	char path[NOTE_PATH + 1];
+	size_t len;
+	int parts;
+};
+
+static int refuse(struct walker *w, enum fault_code code, const char *what)
+{
+	return fault_set(&w->call->fault, code, w->where, "%s", what);
+}
+
+/* --- spelling ------------------------------------------------------------------ */
+
+static bool is_plain(const char *part, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)part[i] < ' ' || part[i] == 0x7f)
+			return false;
+	return true;
+}
+
+/* `teams/.archive` is the one hidden folder that can be reached. */
+static bool is_archive(const struct walker *w, const char *part, size_t n)
+{
+	return w->parts == 1 && strcmp(w->path, "teams") == 0 && n == 8 &&
+	       memcmp(part, ".archive", 8) == 0;
+}
+
+static int add_part(struct walker *w, const char *part, size_t n)
+{
+	if (n == 0 || (n == 1 && *part == '.'))
+		return 0;
+	if (n == 2 && memcmp(part, "..", 2) == 0)
+		return refuse(w, FAULT_DENIED, "a path has no `..`");
+	if (!is_plain(part, n))
+		return refuse(w, FAULT_INVALID, "a path has no control characters");
+	if (*part == '.' && !is_archive(w, part, n))
+		return refuse(w, FAULT_DENIED, "names that begin with a dot are hidden");
+	if (n > PART_MOST || w->len + n + 1 > NOTE_PATH || w->parts == NOTE_DEPTH)
+		return refuse(w, FAULT_INVALID, "the path is too long");
+	if (w->len)
+		w->path[w->len++] = '/';
+	memcpy(w->path + w->len, part, n);
+	w->len += n;
+	w->path[w->len] = '\0';
+	w->parts++;
+	return 0;
+}
+
+static int add_parts(struct walker *w, const char *s)
+{
+	while (*s) {
+		size_t n = strcspn(s, "/");
+		int rc = add_part(w, s, n);
+
+		if (rc < 0)
+			return rc;
+		s += n + (s[n] == '/');
+	}
+	return 0;
+}
+
+static bool is_agent(const struct call *call)
+{
+	return call->identity.agent != NULL;
+}
+
+static bool from_root(const struct call *call, const char *given)
+{
+	return !is_agent(call) || *given == '/' || strncmp(given, "teams/", 6) == 0 ||
+	       strcmp(given, "teams") == 0;
+}
+
+static int resolve(struct walker *w, const char *given)
+{
+	int rc = 0;
+
+	if (!from_root(w->call, given) && (rc = add_part(w, "teams", 5)) == 0)
+		rc = add_parts(w, w->call->caller.team_name);
+	return rc < 0 ? rc : add_parts(w, given);
+}
+
+/* --- what it is ------------------------------------------------------------------ */
+
+bool vault_is_note(const struct call *call, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+
+	if (!dot || dot == name || !dot[1])
+		return false;
+	for (const char *e = call->settings->config.vault_extensions; *e;) {
+		size_t n = strcspn(e, " ");
+
+		if (strlen(dot + 1) == n && strncasecmp(dot + 1, e, n) == 0)
+			return true;
+		e += n + (e[n] == ' ');
+	}
+	return false;
+}
+
+/* The team whose folder a path is in, or is; its length, 0 for none. */
+static size_t team_in(const char *path, bool folder, const char **team)
+{
+	size_t n;
+
+	if (strncmp(path, "teams/", 6) != 0)
+		return 0;
+	*team = path + 6;
+	n = strcspn(*team, "/");
+	return (*team)[n] == '/' || folder ? n : 0;
+}
+
+static bool is_own(const struct call *call, const char *team, size_t n)
+{
+	const char *own = call->caller.team_name;
+
+	return strlen(own) == n && memcmp(own, team, n) == 0;
+}
+
+/* --- who may --------------------------------------------------------------------- */
+
+static int check_reach(struct walker *w, bool folder, enum vault_access access)
+{
+	const char *team = "";
+	size_t n = team_in(w->path, folder, &team);
+
+	if (!is_agent(w->call) || (n && is_own(w->call, team, n)))
+		return 0;
+	if (n && *team == '.')
+		return refuse(w, FAULT_DENIED, "the archive is the operator's");
+	if (n)
+		return fault_set(&w->call->fault, FAULT_DENIED, w->where,
+				 "teams/%.*s is another team's folder", (int)n, team);
+	if (access == VAULT_READ)
+		return 0;
+	fault_set(&w->call->fault, FAULT_DENIED, w->where,
+		  "an agent writes in its own team's folder only");
+	return fault_hint(&w->call->fault, "Use a path below teams/%s/.",
+			  w->call->caller.team_name);
+}
+
+static bool is_task(const char *name)
+{
+	size_t n = strspn(name, "0123456789");
+
+	return strcmp(name, "INDEX.md") == 0 ||
+	       (n && name[n] == '-' && !strstr(name, ".conflict"));
+}
+
+static bool is_card(const char *name)
+{
+	return !strstr(name, ".conflict") && strlen(name) > 5 &&
+	       strcmp(name + strlen(name) - 5, ".json") == 0;
+}
+
+static bool is_team_page(const char *name)
+{
+	return strcmp(name, "TEAM.md") == 0;
+}
+
+static bool is_day(const char *name)
+{
+	return strspn(name, "0123456789-") == 10 && strcmp(name + 10, ".md") == 0;
+}
+
+/* Files that the mirror keeps equal to rows, and what changes the rows. */
+static const struct {
+	const char *folder; /* of a team's; "" itself */
+	bool (*is)(const char *name);
+	const char *hint;
+} mirrored[] = {
+	{ "tasks/", is_task, "Change the task instead: task update, note, tick, …" },
+	{ "cards/", is_card, "Change the card instead: agent update, status." },
+	{ "messages/", is_day, "Send a message instead." },
+	{ "", is_team_page, "It shows the team; write a note beside it." },
+};
+
+/* What changes the row that a file shows; NULL: it shows none. */
+static const char *mirror_hint(const char *path)
+{
+	const char *team = "";
+	size_t n = team_in(path, false, &team);
+	const char *rest = team + n + (n > 0);
+
+	for (size_t i = 0; n && i < sizeof(mirrored) / sizeof(*mirrored); i++) {
+		size_t len = strlen(mirrored[i].folder);
+
+		if (*team != '.' && strncmp(rest, mirrored[i].folder, len) == 0 &&
+		    !strchr(rest + len, '/') && mirrored[i].is(rest + len))
+			return mirrored[i].hint;
+	}
+	return NULL;
+}
+
+bool vault_is_shown_folder(const char *path)
+{
+	const char *team = "";
+	size_t n = team_in(path, false, &team), len;
+
+	for (size_t i = 0; n && i < sizeof(mirrored) / sizeof(*mirrored); i++) {
+		len = strlen(mirrored[i].folder);
+		if (*team != '.' && len && team[n] == '/' &&
+		    strncmp(team + n + 1, mirrored[i].folder, len - 1) == 0 &&
+		    (team[n + len] == '/' || !team[n + len]))
+			return true;
+	}
+	return false;
+}
+
+bool vault_is_mirrored(const char *path)
+{
+	return mirror_hint(path) != NULL;
+}
+
+static int check_mirrored(struct walker *w)
+{
+	const char *hint = mirror_hint(w->path);
+
+	if (!hint)
+		return 0;
+	fault_set(&w->call->fault, FAULT_CONFLICT, w->where,
+		  "%.200s shows what the state holds; it is not written by hand",
+		  w->path);
+	return fault_hint(&w->call->fault, "%s", hint);
+}
+
+static int check_note(struct walker *w, const char *given)
+{
+	if (w->parts == 0 || given[strlen(given) - 1] == '/')
+		return refuse(w, FAULT_INVALID, "it names a folder, not a note");
+	if (vault_is_note(w->call, w->path))
+		return 0;
+	fault_set(&w->call->fault, FAULT_INVALID, w->where, "not a note's extension");
+	return fault_hint(&w->call->fault, "Notes end with one of: %s.",
+			  w->call->settings->config.vault_extensions);
+}
+
+int vault_note(struct call *call, const char *given, const char *where,
+	       enum vault_access access, const char **out)
+{
+	struct walker w = { .call = call, .where = where };
+	int rc;
+
+	if ((rc = resolve(&w, given)) < 0 || (rc = check_note(&w, given)) < 0 ||
+	    (rc = check_reach(&w, false, access)) < 0 ||
+	    (access == VAULT_WRITE && (rc = check_mirrored(&w)) < 0))
+		return rc;
+	*out = arena_strdup(&call->arena, w.path);
+	return 0;
+}
+
+int vault_folder(struct call *call, const char *given, const char *where,
+		 const char **out)
+{
+	struct walker w = { .call = call, .where = where };
+	int rc;
+
+	if ((rc = resolve(&w, given ? given : "")) < 0 ||
+	    (rc = check_reach(&w, true, VAULT_READ)) < 0)
+		return rc;
+	*out = arena_strdup(&call->arena, w.path);
+	return 0;
+}
+
+bool vault_sees(struct call *call, const struct note_entry *entry)
+{
+	const char *team = "";
+	size_t n = team_in(entry->path, entry->folder, &team);
+
+	return !is_agent(call) || n == 0 || is_own(call, team, n);
+}

@@ -1,0 +1,38 @@
+/*
+ * vault_regex - lines that a POSIX extended expression matches, at a bounded cost.
+ *
+ * The matcher of the C library tries every beginning, and keeps the automaton that
+ * it builds while it reads: for an expression of 150 atoms up to 80 KiB and 1 ms a
+ * byte.  So larger ones are refused, long lines are looked at in pieces, and it is
+ * compiled anew after some of them.
+ * Nothing here does I/O.
+ */
+#ifndef CORE_VAULT_VAULT_REGEX_H
+#define CORE_VAULT_VAULT_REGEX_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/fault.h"
+
+enum { REGEX_OVERLAP = 128 }; /* of two pieces: no shorter match is missed */
+
+struct vault_regex {
+	char pattern[1024];
+	regex_t re;
+	size_t piece; /* bytes of a line that are looked at at once */
+	size_t read; /* bytes since it was compiled */
+	bool (*is_late)(const void *with); /* asked between pieces; NULL: never */
+	const void *with;
+};
+
+/* `invalid` at /query; `\d`, `\D` are understood, back-references are not. */
+int regex_open(struct vault_regex *r, const char *pattern, struct fault *f);
+void regex_close(struct vault_regex *r);
+
+/* Whether it matches within the bytes of one line; *at: where.  When it is late, it
+ * has not. */
+bool regex_finds(struct vault_regex *r, const char *line, size_t len, size_t *at);
+
+#endif

@@ -1,0 +1,266 @@
+/* vault_run - the steps of an operation on notes, in their order. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/room.h"
+#include "core/vault/vault.h"
+
+static const struct notes *notes_of(const struct call *call)
+{
+	return call->settings->notes;
+}
+
+/* A fault of something that need not succeed now. */
+static void forget(struct call *call)
+{
+	call->fault = (struct fault){ 0 };
+}
+
+/* --- what was decided before ---------------------------------------------------- */
+
+static struct note_move move_of(const struct vault_move_row *r)
+{
+	return (struct note_move){
+		.from = r->from_path,
+		.to = r->to_path,
+		.is = { r->ino, r->mtime, r->size },
+		.was = { r->was_ino, r->was_mtime, r->was_size },
+	};
+}
+
+static bool is_staged(const struct note_move *m)
+{
+	return m->from[0] == '.';
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static bool touches(const struct note_move *m, const char *path)
+{
+	return same(m->from, path) || same(m->to, path);
+}
+
+static int lock_of(struct call *call, const struct note_move *m, bool wait)
+{
+	const struct notes *notes = notes_of(call);
+
+	if (is_staged(m))
+		return notes->lock(notes->self, m->to, NULL, wait, &call->fault);
+	return notes->lock(notes->self, m->from, m->to, wait, &call->fault);
+}
+
+static int read_moves(struct call *call, struct vault_move_row **rows, size_t *n)
+{
+	int rc = store_begin(call->store, false, &call->fault);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_all(call, vault_moves, rows, n);
+	store_rollback(call->store);
+	return rc;
+}
+
+/* Makes a decided change that is not ours to wait for; whether it is made. */
+static bool try_make(struct call *call, const struct note_move *m)
+{
+	const struct notes *notes = notes_of(call);
+	int lock = lock_of(call, m, false);
+	bool made;
+
+	if (lock < 0) {
+		forget(call);
+		return false;
+	}
+	made = notes->make(notes->self, m, &call->fault) == 0;
+	notes->unlock(notes->self, lock);
+	forget(call);
+	return made;
+}
+
+/* Sees to all that was decided and may not have been made.  What is at our own
+ * paths must be made before we go on (their locks are held by `w`). */
+static int settle(struct call *call, struct vault_work *w)
+{
+	const struct notes *notes = notes_of(call);
+	struct vault_move_row *rows = NULL;
+	size_t n = 0, n_done = 0;
+	int64_t *done;
+	int rc = read_moves(call, &rows, &n);
+
+	done = arena_alloc(&call->arena, (n + 1) * sizeof(*done));
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		struct note_move m = move_of(&rows[i]);
+		bool made;
+
+		if (w && (touches(&m, w->path) || touches(&m, w->to))) {
+			rc = notes->make(notes->self, &m, &call->fault);
+			made = rc >= 0;
+		} else
+			made = try_make(call, &m);
+		if (made)
+			done[n_done++] = rows[i].event;
+	}
+	if (w) {
+		w->done = done;
+		w->n_done = n_done;
+	}
+	return rc;
+}
+
+/* --- what was never decided ------------------------------------------------------- */
+
+/* With its lock: whether a row wants what is staged there. */
+static int is_wanted(struct call *call, const char *staged, struct vault_move_row *row)
+{
+	int rc = store_begin(call->store, false, &call->fault);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_row(call, vault_move_of, row, .from_path = staged);
+	store_rollback(call->store);
+	return rc;
+}
+
+static int drop_orphan(void *with, const struct note_entry *entry, struct fault *f)
+{
+	struct call *call = with;
+	const struct notes *notes = notes_of(call);
+	int lock = notes->lock_staged(notes->self, entry->path, f);
+	struct vault_move_row row;
+	struct note_move m;
+	int rc;
+
+	if (lock < 0) {
+		*f = (struct fault){ 0 };
+		return NOTES_PASS;
+	}
+	rc = is_wanted(call, entry->path, &row);
+	if (rc > 0) {
+		m = move_of(&row);
+		notes->make(notes->self, &m, f);
+	} else if (rc == 0)
+		notes->drop(notes->self, entry->path, f);
+	notes->unlock(notes->self, lock);
+	*f = (struct fault){ 0 };
+	return NOTES_PASS;
+}
+
+static void drop_orphans(struct call *call)
+{
+	struct fault none = { 0 };
+
+	notes_of(call)->staged(notes_of(call)->self, drop_orphan, call, &none);
+}
+
+int vault_sweep(struct call *call)
+{
+	int rc = settle(call, NULL);
+
+	if (rc >= 0)
+		drop_orphans(call);
+	return rc;
+}
+
+/* --- a write ------------------------------------------------------------------------- */
+
+/* Between COMMIT and here the write is decided, so a failure is not its end. */
+static int make(struct call *call, const struct vault_work *w)
+{
+	const struct notes *notes = notes_of(call);
+	struct fault why = { 0 };
+
+	if (notes->make(notes->self, &w->move, &why) >= 0)
+		return 0;
+	return fault_set(&call->fault, FAULT_UNAVAILABLE, why.where, "%s", why.text);
+}
+
+static int decide(struct call *call, struct vault_work *w)
+{
+	int rc = w->run(call, w);
+
+	if (rc < 0)
+		return rc;
+	w->staged = true;
+	rc = call_transact(call, true);
+	/* The same key may have been used meanwhile: then that call's answer is ours,
+	 * and what we have staged is nobody's. */
+	if (rc < 0 || call->replayed)
+		return rc;
+	return make(call, w);
+}
+
+static int change(struct call *call, struct vault_work *w)
+{
+	const struct notes *notes = notes_of(call);
+	int lock = notes->lock(notes->self, w->path, w->to, true, &call->fault), rc;
+
+	if (lock < 0)
+		return lock;
+	rc = settle(call, w);
+	if (rc >= 0 && !call->replayed)
+		rc = decide(call, w);
+	notes->unlock(notes->self, lock);
+	/* If it is not known whether it was decided, what is staged stays. */
+	if (rc != FAULT_UNAVAILABLE && rc != FAULT_INTERNAL) {
+		struct fault kept = call->fault;
+
+		forget(call);
+		drop_orphans(call);
+		call->fault = kept;
+	}
+	return rc;
+}
+
+/* --- a read -------------------------------------------------------------------------- */
+
+/* Whoever was told of a write reads it: what is decided and on its way is waited
+ * for, or made. */
+static int catch_up(struct call *call, const struct vault_work *w)
+{
+	const struct notes *notes = notes_of(call);
+	struct vault_move_row *rows = NULL;
+	size_t n = 0;
+	int rc = read_moves(call, &rows, &n), lock;
+
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		struct note_move m = move_of(&rows[i]);
+
+		if ((w->path && !touches(&m, w->path)) || notes->made(notes->self, &m))
+			continue;
+		if ((lock = lock_of(call, &m, true)) < 0)
+			return lock;
+		rc = notes->make(notes->self, &m, &call->fault);
+		notes->unlock(notes->self, lock);
+	}
+	return rc;
+}
+
+/* --- all of it ------------------------------------------------------------------------ */
+
+int vault_run(struct call *call)
+{
+	struct vault_work w = { 0 };
+	int rc;
+
+	call->vault = &w;
+	call->plans = call->op->flags & OP_WRITE;
+	rc = call_transact(call, false);
+	call->plans = false;
+	if (rc >= 0 && !w.run) {
+		call->vault = NULL;
+		return 0; /* it has no need of files after all */
+	}
+	if (rc >= 0 && !notes_of(call))
+		rc = fault_set(&call->fault, FAULT_UNAVAILABLE, "", "there is no vault");
+	if (rc >= 0 && (call->op->flags & OP_WRITE))
+		rc = change(call, &w);
+	else if (rc >= 0 && (rc = catch_up(call, &w)) >= 0)
+		rc = w.run(call, &w);
+	if (rc >= 0 && !(call->op->flags & OP_WRITE))
+		rc = room_check(call);
+	call->vault = NULL;
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,386 @@
+/* vault_search - lines of notes: by their words, by an expression, by tag. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/room.h"
+#include "core/vault/vault_index.h"
+#include "core/vault/vault_inside.h"
+#include "core/vault/vault_regex.h"
+#include "core/vault/vault_text.h"
+#include "ops.gen.h"
+
+enum {
+	INDEX_MS = 2000, /* to bring the index up to the files, or to walk over them */
+	SCAN_MS = 3000, /* to look into notes */
+	STEP_MS = 50, /* for the index of the rows, which is checked first */
+	LINE_MOST = 400, /* bytes of a line that is shown */
+};
+
+struct scan {
+	struct call *call;
+	const struct vault_search_in *in;
+	struct vault_search_out *out;
+	struct search *search; /* NULL: the files are asked, not the index */
+	struct search_query query;
+	struct vault_regex regex;
+	struct search_notes notes; /* to look into, in order */
+	int64_t end_ms;
+
+	/* Of the note that is looked into. */
+	const char *path;
+	struct text text;
+	size_t *lines; /* where each begins */
+	size_t n_lines;
+	size_t last; /* line that matched last, from 1; 0: none */
+	struct arena arena;
+};
+
+/* --- lines --------------------------------------------------------------------------- */
+
+static void cut_lines(struct scan *s)
+{
+	for (size_t at = 0; at < s->text.len;) {
+		const char *end = memchr(s->text.data + at, '\n', s->text.len - at);
+
+		*(size_t *)arena_push(&s->arena, &s->lines, &s->n_lines,
+				      sizeof(*s->lines)) = at;
+		at = end ? (size_t)(end - s->text.data) + 1 : s->text.len;
+	}
+}
+
+/* A line's bytes without its end. */
+static const char *line_at(const struct scan *s, size_t i, size_t *len)
+{
+	size_t end = i + 1 < s->n_lines ? s->lines[i + 1] : s->text.len;
+	const char *line = s->text.data + s->lines[i];
+
+	*len = end - s->lines[i];
+	while (*len && (line[*len - 1] == '\n' || line[*len - 1] == '\r'))
+		--*len;
+	return line;
+}
+
+/* What is shown of it: all, or what is around the byte `at`. */
+static const char *show(struct scan *s, size_t i, size_t at)
+{
+	size_t len, from = 0;
+	const char *line = line_at(s, i, &len);
+
+	if (len > LINE_MOST && at > LINE_MOST / 4)
+		from = at - LINE_MOST / 4;
+	while (from > 0 && from < len && ((unsigned char)line[from] & 0xc0) == 0x80)
+		from--;
+	len = note_fit(line + from, len - from < LINE_MOST ? len - from : LINE_MOST,
+		       6 * LINE_MOST);
+	return note_text(&s->call->arena, line + from, len);
+}
+
+static void show_around(struct scan *s, size_t i, struct vault_match *m)
+{
+	struct arena *a = &s->call->arena;
+	size_t most = (size_t)s->in->context_lines;
+
+	for (size_t k = i > most ? i - most : 0; k < i; k++)
+		*(const char **)arena_push(a, &m->context_before, &m->n_context_before,
+					   sizeof(char *)) = show(s, k, 0);
+	for (size_t k = i + 1; k < s->n_lines && k <= i + most; k++)
+		*(const char **)arena_push(a, &m->context_after, &m->n_context_after,
+					   sizeof(char *)) = show(s, k, 0);
+}
+
+/* Line `i` matches at its byte `at`. */
+static void take_line(struct scan *s, size_t i, size_t at)
+{
+	struct vault_match m = { .path = s->path, .line_number = (int64_t)i + 1 };
+
+	if (s->last == i + 1)
+		return;
+	s->last = i + 1;
+	s->out->total_matches++;
+	if (s->out->total_matches <= s->in->offset || s->out->more)
+		return;
+	m.line = show(s, i, at);
+	show_around(s, i, &m);
+	if (s->out->n_results == (size_t)s->in->max_results ||
+	    !room_take(s->call, &record_vault_match, &m))
+		s->out->more = true;
+	else
+		*(struct vault_match *)arena_push(&s->call->arena, &s->out->results,
+						  &s->out->n_results, sizeof(m)) = m;
+}
+
+/* --- looking into a note ---------------------------------------------------------------- */
+
+static bool is_late(const void *with)
+{
+	const struct scan *s = with;
+
+	return notes_of(s->call)->clock_ms() >= s->end_ms;
+}
+
+/* An index knows a note's tags already. */
+static bool has_tag(struct scan *s)
+{
+	struct arena_mark mark = arena_mark(&s->call->arena);
+	bool has = !s->in->tag || s->search;
+	const char **tags;
+	size_t n = has ? 0 : vault_tags_of(s->call, s->path, &s->text, &tags);
+
+	for (size_t i = 0; i < n && !has; i++)
+		has = strcmp(tags[i], s->in->tag) == 0;
+	arena_reset(&s->call->arena, mark);
+	return has;
+}
+
+static void scan_regex(struct scan *s)
+{
+	if (!has_tag(s))
+		return;
+	for (size_t i = 0; i < s->n_lines && !is_late(s); i++) {
+		size_t len, at = 0;
+		const char *line = line_at(s, i, &len);
+
+		if (regex_finds(&s->regex, line, len, &at))
+			take_line(s, i, at);
+	}
+}
+
+/* The line that holds a byte. */
+static size_t line_of(const struct scan *s, size_t at)
+{
+	size_t low = 0, high = s->n_lines;
+
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		if (s->lines[middle] <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void take_place(void *with, size_t at)
+{
+	struct scan *s = with;
+	size_t i = line_of(s, at);
+
+	take_line(s, i, at - s->lines[i]);
+}
+
+static void scan_note(struct scan *s, const char *path)
+{
+	struct note_stamp stamp;
+
+	s->path = path;
+	s->text.len = s->last = s->n_lines = 0;
+	s->lines = NULL;
+	if (vault_old(s->call, path, &s->text, &stamp) > 0 && s->text.len) {
+		cut_lines(s);
+		if (s->in->regex)
+			scan_regex(s);
+		else
+			search_places(s->search, &s->query, s->text.data, s->text.len,
+				      take_place, s);
+	}
+	/* It may have gone, or be none any more. */
+	s->call->fault = (struct fault){ 0 };
+	arena_release(&s->arena);
+}
+
+/* --- search ------------------------------------------------------------------------------- */
+
+/* A note or folder that comes too late is passed over, with all that is in it. */
+static int gather(void *with, const struct note_entry *e, struct fault *f)
+{
+	struct scan *s = with;
+	struct arena *a = &s->call->arena;
+
+	(void)f;
+	if (is_late(s))
+		s->out->complete = false;
+	else if (!vault_sees(s->call, e))
+		return NOTES_PASS;
+	else if (e->folder)
+		return NOTES_ENTER;
+	else if (vault_is_note(s->call, e->path))
+		*(struct search_note *)arena_push(a, &s->notes.v, &s->notes.n,
+						  sizeof(*s->notes.v)) =
+			(struct search_note){ .path = arena_strdup(a, e->path),
+					      .stamp = e->stamp };
+	return NOTES_PASS;
+}
+
+/* As the index orders them. */
+static int newest_first(const void *a, const void *b)
+{
+	const struct search_note *one = a, *other = b;
+
+	if (one->stamp.mtime_ns != other->stamp.mtime_ns)
+		return one->stamp.mtime_ns < other->stamp.mtime_ns ? 1 : -1;
+	return strcmp(one->path, other->path);
+}
+
+static int find_in_files(struct scan *s, const char *folder)
+{
+	const struct notes *notes = notes_of(s->call);
+	int rc;
+
+	s->search = NULL;
+	s->notes = (struct search_notes){ 0 };
+	s->out->complete = true;
+	s->end_ms = notes->clock_ms() + INDEX_MS;
+	rc = notes->walk(notes->self, folder, NULL, gather, s, &s->call->fault);
+	if (s->notes.n > 1)
+		qsort(s->notes.v, s->notes.n, sizeof(*s->notes.v), newest_first);
+	return rc;
+}
+
+static int find_in_index(struct scan *s)
+{
+	const struct search_query *query = s->in->regex ? NULL : &s->query;
+	struct call *call = s->call;
+	int rc = 0;
+
+	if (!(s->search = store_search(call->store, &call->fault)))
+		return call->fault.code;
+	if (query)
+		rc = search_parse(s->search, s->in->query, &s->query, &call->arena,
+				  &call->fault);
+	if (rc >= 0)
+		rc = vault_index(call, s->search, SEARCH_ALL, INDEX_MS,
+				 &s->out->complete);
+	return rc < 0 ? rc
+		      : search_notes_find(s->search, SEARCH_ALL, query, s->in->tag,
+					  &call->arena, &s->notes, &call->fault);
+}
+
+/* The notes to look into.  An expression has no words that the index could know, and of
+ * those with a tag it is only sooner told: where there is no index, files do. */
+static int find_notes(struct scan *s, const char *folder)
+{
+	if (!s->in->regex)
+		return find_in_index(s);
+	if (s->in->tag && find_in_index(s) >= 0)
+		return 0;
+	s->call->fault = (struct fault){ 0 };
+	return find_in_files(s, folder);
+}
+
+static void look_for(struct scan *s, const char *folder)
+{
+	size_t i;
+
+	s->end_ms = notes_of(s->call)->clock_ms() + SCAN_MS;
+	for (i = 0; i < s->notes.n && !is_late(s); i++)
+		if (vault_finds(s->call, folder, s->notes.v[i].path))
+			scan_note(s, s->notes.v[i].path);
+	s->out->complete = s->out->complete && i == s->notes.n && !is_late(s);
+	text_release(&s->text);
+}
+
+static int run_search(struct call *call, struct vault_work *w)
+{
+	struct scan s = { .call = call, .in = call->in, .out = call->out };
+	int rc;
+
+	if (s.in->regex && regex_open(&s.regex, s.in->query, &call->fault) < 0)
+		return call->fault.code;
+	s.regex.is_late = is_late;
+	s.regex.with = &s;
+	rc = find_notes(&s, w->folder);
+	if (rc >= 0)
+		look_for(&s, w->folder);
+	if (s.in->regex)
+		regex_close(&s.regex);
+	s.out->next = s.in->offset + (int64_t)s.out->n_results;
+	return rc < 0 ? rc : 0;
+}
+
+/* The rows' part of the index is looked at first: it tells whether what is there
+ * belongs to this state and is whole. */
+static int check_index(struct call *call)
+{
+	struct search *s = store_search(call->store, &call->fault);
+	int64_t to;
+	bool more;
+
+	return s ? search_step(s, call->store, STEP_MS, &to, &more, &call->fault)
+		 : (int)call->fault.code;
+}
+
+int vault_search(struct call *call, const struct vault_search_in *in,
+		 struct vault_search_out *out)
+{
+	int rc = vault_folder(call, in->path, "/path", &call->vault->folder);
+
+	(void)out;
+	/* A search is for all that the caller may see, unless a folder is named. */
+	if (rc >= 0 && !in->path)
+		call->vault->folder = "";
+	call->vault->run = run_search;
+	if (rc < 0 || (in->regex && !in->tag))
+		return rc;
+	rc = check_index(call);
+	if (rc < 0 && in->regex)
+		call->fault = (struct fault){ 0 };
+	return in->regex ? 0 : rc;
+}
+
+/* --- tags --------------------------------------------------------------------------------- */
+
+/* Adds a tag to the page; those before in->offset are left out. */
+static void page_tag(struct call *call, const struct vault_tagged *tag, int64_t *passed)
+{
+	const struct vault_tags_in *in = call->in;
+	struct vault_tags_out *out = call->out;
+
+	if (!tag->notes || (*passed)++ < in->offset || out->more)
+		return;
+	if (room_take(call, &record_vault_tagged, tag))
+		*(struct vault_tagged *)arena_push(&call->arena, &out->tags, &out->n_tags,
+						   sizeof(*tag)) = *tag;
+	else
+		out->more = true;
+}
+
+static int run_tags(struct call *call, struct vault_work *w)
+{
+	struct vault_tags_out *out = call->out;
+	struct search *s = store_search(call->store, &call->fault);
+	struct vault_tagged last = { .tag = "" };
+	struct search_tag *tags = NULL;
+	int64_t passed = 0;
+	size_t n = 0;
+	int rc = s ? vault_index(call, s, SEARCH_ALL, INDEX_MS, &out->complete)
+		   : (int)call->fault.code;
+
+	if (rc >= 0)
+		rc = search_notes_tags(s, &call->arena, &tags, &n, &call->fault);
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		if (!vault_finds(call, w->folder, tags[i].path))
+			continue;
+		if (strcmp(last.tag, tags[i].tag) != 0) {
+			page_tag(call, &last, &passed);
+			last = (struct vault_tagged){ .tag = tags[i].tag };
+		}
+		last.notes++;
+	}
+	page_tag(call, &last, &passed);
+	out->next =
+		((const struct vault_tags_in *)call->in)->offset + (int64_t)out->n_tags;
+	return rc;
+}
+
+int vault_tags(struct call *call, const struct vault_tags_in *in,
+	       struct vault_tags_out *out)
+{
+	int rc = vault_folder(call, in->path, "/path", &call->vault->folder);
+
+	(void)out;
+	if (rc >= 0 && !in->path)
+		call->vault->folder = "";
+	call->vault->run = run_tags;
+	return rc < 0 ? rc : check_index(call);
+}

@@ -1,0 +1,51 @@
+/*
+ * spool_db - the connection and the statements under the guest's spool.
+ */
+#ifndef STORAGE_SPOOL_SPOOL_DB_H
+#define STORAGE_SPOOL_SPOOL_DB_H
+
+#include <sqlite3.h>
+
+#include "storage/spool/spool.h"
+
+enum spool_statement {
+	SPOOL_BEGIN,
+	SPOOL_COMMIT,
+	SPOOL_ROLLBACK,
+	SPOOL_KNOWS,
+	SPOOL_NOTE,
+	SPOOL_PUT,
+	SPOOL_ROOM,
+	SPOOL_NEXT,
+	SPOOL_START,
+	SPOOL_SEQ,
+	SPOOL_DROP,
+	SPOOL_FORGET,
+	SPOOL_FINISH,
+	SPOOL_INTERRUPT,
+	SPOOL_STARTED_GONE,
+	SPOOL_RESULT,
+	SPOOL_RESULT_OF,
+	SPOOL_ACK,
+	SPOOL_COUNT,
+	SPOOL_PRUNE,
+	SPOOL_ENV_SET,
+	SPOOL_ENV,
+	SPOOL_STATEMENTS
+};
+
+/* A statement, reset, with its first text bound (copied), which most have. */
+sqlite3_stmt *spool_get(struct spool *s, enum spool_statement id, const char *text);
+
+/* Runs it to its end; 0, or a fault. */
+int spool_run(struct spool *s, sqlite3_stmt *st, struct fault *f);
+
+/* The end of a change that lets a command begin or calls one off: spool_end, counted. */
+int spool_end_counted(struct spool *s, bool ok, struct fault *f);
+
+/* One row: 1, 0 if there is none, or a fault.  The caller resets. */
+int spool_row(struct spool *s, sqlite3_stmt *st, struct fault *f);
+
+const char *spool_text(sqlite3_stmt *st, int column, struct arena *a);
+
+#endif

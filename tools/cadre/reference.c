@@ -1,0 +1,366 @@
+/* The reference in Markdown: what every door offers, in one document. */
+#include "tools/cadre/reference.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/config/config.h"
+
+/* --- pieces ---------------------------------------------------------------------- */
+
+/* Prose in a cell: a bar would end it, a line break too. */
+static void put_cell(struct text *out, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '|')
+			text_add(out, "\\|", 2);
+		else
+			text_add(out, *s == '\n' ? " " : s, 1);
+	}
+}
+
+static void put_limits(struct text *out, const struct type *t)
+{
+	const char *unit = t->kind == KIND_INT ? "" : " bytes";
+
+	if (!t->min && !t->max)
+		return;
+	if (t->min == t->max)
+		text_addf(out, ", %" PRId64 "%s", t->min, unit);
+	else
+		text_addf(out, ", %" PRId64 " to %" PRId64 "%s", t->min, t->max, unit);
+}
+
+static void put_choices(struct text *out, const struct type *t)
+{
+	for (const struct choice *c = t->choices; c->name; c++)
+		text_addf(out, "%s`%s`", c == t->choices ? "" : " ", c->name);
+}
+
+static void put_type(struct text *out, const struct field *fd)
+{
+	static const char *const kinds[] = {
+		[KIND_TEXT] = "text", [KIND_INT] = "int",   [KIND_BOOL] = "bool",
+		[KIND_TIME] = "time", [KIND_JSON] = "json", [KIND_MAP] = "map",
+		[KIND_ENUM] = "",     [KIND_RECORD] = "",
+	};
+	const struct type *t = fd->type;
+
+	if (fd->flags & FIELD_LIST)
+		text_addf(out, "list of ");
+	if (fd->most)
+		text_addf(out, "at most %" PRId64 " ", fd->most);
+	if (t->kind == KIND_RECORD)
+		text_addf(out, "[%s](#%s)", t->name, t->name);
+	else if (t->kind == KIND_ENUM)
+		put_choices(out, t);
+	else
+		text_addf(out, "%s", kinds[t->kind]);
+	put_limits(out, t);
+	if (fd->flags & FIELD_OPTIONAL)
+		text_addf(out, ", optional");
+}
+
+static void put_default(struct text *out, const struct field *fd)
+{
+	const struct type *t = fd->type;
+
+	if (!(fd->flags & FIELD_DEFAULT))
+		return;
+	text_addf(out, " Default: ");
+	if (fd->flags & FIELD_LIST)
+		text_addf(out, "none.");
+	else if (t->kind == KIND_TEXT || t->kind == KIND_JSON)
+		text_addf(out, *fd->def_text ? "`%s`." : "empty%s.", fd->def_text);
+	else if (t->kind == KIND_BOOL)
+		text_addf(out, "%s.", fd->def_int ? "true" : "false");
+	else if (t->kind == KIND_ENUM)
+		text_addf(out, "`%s`.", t->choices[fd->def_int].name);
+	else if (t->kind == KIND_MAP)
+		text_addf(out, "empty.");
+	else
+		text_addf(out, "%" PRId64 ".", fd->def_int);
+}
+
+static void put_aliases(struct text *out, const struct field *fd)
+{
+	const char *before = " Also taken as ";
+
+	for (const char *const *a = fd->aliases; a && *a; a++) {
+		text_addf(out, "%s`%s`", before, *a);
+		before = ", ";
+	}
+	if (fd->aliases)
+		text_addf(out, ".");
+}
+
+static void put_fields(struct text *out, const struct record *r, const char *title)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct field *fd = &r->fields[i];
+
+		if (strcmp(fd->name, "idempotency_key") == 0)
+			continue; /* described once, at the top */
+		if (!any)
+			text_addf(out,
+				  "\n| %s | type | meaning |\n"
+				  "| --- | --- | --- |\n",
+				  title);
+		any = true;
+		text_addf(out, "| `%s` | ", fd->name);
+		put_type(out, fd);
+		text_addf(out, " | ");
+		put_cell(out, fd->doc);
+		put_default(out, fd);
+		put_aliases(out, fd);
+		text_addf(out, " |\n");
+	}
+}
+
+/* --- operations --------------------------------------------------------------------- */
+
+static void put_names(struct text *out, const char *const *names)
+{
+	for (; *names; names++)
+		text_addf(out, " %s", *names);
+}
+
+static void put_doors(struct text *out, const struct op *op)
+{
+	if (op->cli) {
+		text_addf(out, "- Command: `cadre");
+		put_names(out, op->cli);
+		if (op->cli_fields)
+			put_names(out, op->cli_fields);
+		text_addf(out, "%s`\n", op->cli_rest ? "..." : "");
+	}
+	if (op->tool && op->action)
+		text_addf(out, "- MCP: tool `%s`, action `%s`\n", op->tool, op->action);
+	else if (op->tool)
+		text_addf(out, "- MCP: tool `%s`\n", op->tool);
+	if (op->http_path)
+		text_addf(out, "- HTTP: `%s %s`\n", op->http_method, op->http_path);
+}
+
+static void put_facts(struct text *out, const struct op *op)
+{
+	static const char *const whos[] = {
+		[WHO_OBSERVER] = "anybody who may look",
+		[WHO_MEMBER] = "members, the lead, the operator",
+		[WHO_LEAD] = "the lead and the operator",
+		[WHO_OPERATOR] = "the operator",
+		[WHO_HOST] = "the host itself",
+	};
+	static const char *const rates[] = {
+		[RATE_DEFAULT] = "default", [RATE_CREATE] = "create",
+		[RATE_EXEC] = "exec",       [RATE_TEAM_MESSAGE] = "team_message",
+		[RATE_FREE] = "free",
+	};
+
+	text_addf(out, "- %s%s%s; for %s; rate `%s`\n",
+		  op->flags & OP_WRITE ? "Writes" : "Reads",
+		  op->flags & OP_IDEMPOTENT ? ", idempotent" : "",
+		  op->flags & OP_DESTRUCTIVE ? ", destructive" : "", whos[op->who],
+		  rates[op->rate]);
+	if (op->flags & OP_NEEDS_HOST)
+		text_addf(out, "- Needs a running host\n");
+	if (op->wait)
+		text_addf(out, "- Waits up to `%s` seconds\n", op->wait->name);
+}
+
+static void put_outcomes(struct text *out, const struct op *op)
+{
+	const char *comma = "";
+
+	text_addf(out, "\nFaults: ");
+	for (const enum fault_code *c = op->faults; *c; c++, comma = ", ")
+		text_addf(out, "%s`%s`", comma, fault_info(*c)->name);
+	text_addf(out, ".\n");
+	if (!*op->events)
+		return;
+	comma = "";
+	text_addf(out, "\nEvents: ");
+	for (const int *e = op->events; *e; e++, comma = ", ")
+		text_addf(out, "%s`%s`", comma, event_kind(*e)->name);
+	text_addf(out, ".\n");
+}
+
+static void put_op(struct text *out, const struct op *op)
+{
+	text_addf(out, "\n### %s\n\n%s\n", op->name, op->summary);
+	if (*op->doc)
+		text_addf(out, "\n%s\n", op->doc);
+	text_addf(out, "\n");
+	put_facts(out, op);
+	put_doors(out, op);
+	put_fields(out, op->in, "argument");
+	put_fields(out, op->out, "result");
+	put_outcomes(out, op);
+}
+
+static void put_ops(struct text *out)
+{
+	size_t noun = 0;
+
+	for (size_t i = 0; i < op_count; i++) {
+		const char *name = op_table[i].name;
+		size_t n = strcspn(name, ".");
+
+		if (!i || n != noun || strncmp(name, op_table[i - 1].name, n + 1) != 0)
+			text_addf(out, "\n## %.*s\n", (int)n, name);
+		noun = n;
+		put_op(out, &op_table[i]);
+	}
+}
+
+/* --- the configuration -------------------------------------------------------------- */
+
+/* Found by its name, so that tables without one have a reference too. */
+static const struct record *config_record(void)
+{
+	for (size_t i = 0; i < type_count; i++)
+		if (strcmp(type_table[i]->name, "config") == 0)
+			return type_table[i]->record;
+	return NULL;
+}
+
+static void put_key(struct text *out, const struct field *key)
+{
+	char variable[CONFIG_VARIABLE_SIZE];
+
+	config_variable(key, variable);
+	text_addf(out, "| `%s` | `%s` | ", key->name, variable);
+	put_type(out, key);
+	text_addf(out, "%s | ", key->flags & FIELD_CALLER ? ", *caller*" : "");
+	put_cell(out, key->doc);
+	put_default(out, key);
+	text_addf(out, " |\n");
+}
+
+static void put_config(struct text *out)
+{
+	const struct record *r = config_record();
+
+	if (!r)
+		return;
+	text_addf(
+		out,
+		"\n## Configuration\n\n"
+		"`cadre.toml` is read where the user keeps it (`$XDG_CONFIG_HOME/cadre/` or "
+		"`~/.config/cadre/`), then in the state folder, then, as the nearest from "
+		"the working directory upward, in the project of that state; the later "
+		"wins, key by key. A project's file may have come with a clone: it sets "
+		"only the keys marked *caller*, and one of another project counts for "
+		"nothing. A file of another user (but root) is passed over. A variable "
+		"wins over the files, a flag (`--section.key VALUE`) over both. "
+		"`cadre config` shows what holds and "
+		"from where. A host reads it when it starts, so restart one after a "
+		"change; what it decides, its own configuration says.\n\n"
+		"```toml\n[inbox]\ncapacity = 1_000\n\n[vault]\nroot = \"notes\"\n```\n\n"
+		"| key | variable | type | meaning |\n| --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < r->n_fields; i++)
+		put_key(out, &r->fields[i]);
+}
+
+/* --- tables --------------------------------------------------------------------------- */
+
+static void put_types(struct text *out)
+{
+	text_addf(out, "\n## Records\n");
+	for (size_t i = 0; i < type_count; i++) {
+		const struct type *t = type_table[i];
+
+		if (t->kind != KIND_RECORD || t->record == config_record())
+			continue;
+		text_addf(out, "\n### %s\n\n%s\n", t->name, t->doc);
+		put_fields(out, t->record, "field");
+	}
+	text_addf(out, "\n## Values\n");
+	for (size_t i = 0; i < type_count; i++) {
+		const struct type *t = type_table[i];
+
+		if (t->kind != KIND_ENUM)
+			continue;
+		text_addf(out, "\n%s (`%s`)\n\n", t->doc, t->name);
+		for (const struct choice *c = t->choices; c->name; c++)
+			text_addf(out, "- `%s`: %s\n", c->name, c->doc);
+	}
+}
+
+static void put_faults(struct text *out)
+{
+	text_addf(out, "\n## Faults\n\nEvery door gives the same ones, with "
+		       "the place of the mistake and what to do.\n\n"
+		       "| code | exit | HTTP | wire | when | what to do |\n"
+		       "| --- | --- | --- | --- | --- | --- |\n");
+	for (int i = 0; i < FAULT_COUNT; i++) {
+		const struct fault_info *row = fault_info((enum fault_code)(-1 - i));
+
+		text_addf(out, "| `%s` | %d | %d | %s | %s | %s |\n", row->name,
+			  row->exit_status, row->http_status, row->wire, row->doc,
+			  row->hint);
+	}
+}
+
+static void put_events(struct text *out)
+{
+	text_addf(out, "\n## Events\n\n| number | event | meaning |\n"
+		       "| --- | --- | --- |\n");
+	for (size_t i = 0; i < event_count; i++) {
+		text_addf(out, "| %d | `%s` | ", event_table[i].number,
+			  event_table[i].name);
+		put_cell(out, event_table[i].doc);
+		text_addf(out, " |\n");
+	}
+}
+
+static void put_tools(struct text *out)
+{
+	text_addf(out, "\n## MCP tools\n\n| tool | set | what it is for |\n"
+		       "| --- | --- | --- |\n");
+	for (size_t i = 0; i < tool_count; i++) {
+		text_addf(out, "| `%s` | %s | ", tool_table[i].name, tool_table[i].set);
+		put_cell(out, tool_table[i].doc);
+		text_addf(out, " |\n");
+	}
+}
+
+static void put_wires(struct text *out)
+{
+	static const char *const ports[] = { "", "port 5000", "port 5001", "both ports" };
+	static const char *const sides[] = { "", "host", "guest", "host and guest" };
+
+	text_addf(out, "\n## Guest wire\n\nA frame is a 4-byte big-endian "
+		       "length and one JSON object with its kind in `type`.\n");
+	for (size_t i = 0; i < wire_count; i++) {
+		const struct wire *w = &wire_table[i];
+
+		text_addf(out, "\n### %s\n\n%s\n", w->name, w->doc);
+		if (w->ports)
+			text_addf(out, "\nFrom %s on %s; answered by `%s`%s%s%s.\n",
+				  sides[w->senders], ports[w->ports],
+				  wire_answer(w, SIDE_HOST)->name,
+				  w->guest_answer ? ", a guest's by `" : "",
+				  w->guest_answer ? w->guest_answer->name : "",
+				  w->guest_answer ? "`" : "");
+		put_fields(out, w->record, "field");
+	}
+}
+
+void op_reference(struct text *out)
+{
+	text_addf(out, "# Reference\n\nWritten from `schema/` by `make docs`. "
+		       "Every operation that writes also takes an optional "
+		       "`idempotency_key` (text, 1 to 64 bytes), unless it has a "
+		       "`request_id`: the same key again changes nothing more and "
+		       "returns what the first call did.\n");
+	put_ops(out);
+	put_config(out);
+	put_types(out);
+	put_faults(out);
+	put_events(out);
+	put_tools(out);
+	put_wires(out);
+}
