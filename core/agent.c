@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "core/access/door.h"
+#include "core/access/token.h"
+#include "core/access/who.h"
 #include "core/id.h"
 #include "core/inbox.h"
 #include "core/room.h"
 #include "core/task.h"
-#include "core/access/token.h"
-#include "core/access/who.h"
 
 enum { NAME_BYTES = 64 };
 

@@ -5,11 +5,11 @@
  * itself, knows from call.given what that is; each of these statements looks by
  * itself whether it is still so.
  */
+#include "core/access/who.h"
 #include "core/event.h"
 #include "core/inbox.h"
 #include "core/task.h"
 #include "core/team.h"
-#include "core/access/who.h"
 
 static int waits_again(struct call *call, const struct agent_row *a, int64_t message)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "core/room.h"
 #include "core/inbox.h"
+#include "core/room.h"
 #include "core/task.h"
 
 /* --- payloads ---------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "core/assignment.h"
 #include "core/agent_daemon.h"
+#include "core/assignment.h"
 #include "core/id.h"
 #include "core/inbox.h"
 #include "core/room.h"

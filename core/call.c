@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/access/token.h"
+#include "core/access/who.h"
 #include "core/config/config.h"
 #include "core/event.h"
 #include "core/room.h"
-#include "core/access/token.h"
-#include "core/access/who.h"
 
 void settings_init(struct settings *s)
 {

@@ -4,8 +4,8 @@
 #ifndef CORE_MESSAGE_H
 #define CORE_MESSAGE_H
 
-#include "core/event.h"
 #include "core/access/who.h"
+#include "core/event.h"
 
 /* A message about to be stored; texts are borrowed. */
 struct draft {

@@ -2,11 +2,11 @@
 
 #include <inttypes.h>
 
+#include "core/access/who.h"
+#include "core/base/nic.h"
 #include "core/event.h"
 #include "core/id.h"
-#include "core/base/nic.h"
 #include "core/team.h"
-#include "core/access/who.h"
 #include "core/workspace.h"
 
 int network_take(struct call *call, int64_t workspace)

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
+#include "core/access/who.h"
 #include "core/assignment.h"
 #include "core/id.h"
 #include "core/room.h"
 #include "core/team.h"
-#include "core/access/who.h"
 
 /* --- finding ------------------------------------------------------------------- */
 
@@ -109,8 +109,13 @@ static int add(struct call *call, const struct workspace_row *w, const char *nam
 
 	if (!w->was_up) {
 		fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
-			  "workspace %s holds nothing yet", w->name);
-		return fault_hint(&call->fault, "Wait until it is ready.");
+			  "workspace %s holds nothing yet%s", w->name,
+			  w->state == WORKSPACE_STATE_FAILED ? ", it has failed" : "");
+		return fault_hint(&call->fault,
+				  w->state == WORKSPACE_STATE_FAILED
+					  ? "`cadre doctor` says why; then `cadre "
+					    "workspace start`."
+					  : "Wait until it is ready.");
 	}
 	rc = sql_run(call, snapshot_add, .workspace = w->id, .name = name,
 		     .now = call->now);

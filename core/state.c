@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "core/assignment.h"
+#include "core/base/version.h"
 #include "core/id.h"
 #include "core/room.h"
 #include "core/task.h"
-#include "core/base/version.h"
 
 /* --- events ---------------------------------------------------------------------------- */
 

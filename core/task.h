@@ -7,9 +7,9 @@
 #ifndef CORE_TASK_H
 #define CORE_TASK_H
 
+#include "core/access/who.h"
 #include "core/event.h"
 #include "core/team.h"
-#include "core/access/who.h"
 
 /* The task `id` of the call's team, as a row with its lapsed lease written down:
  * 0 or a fault at /task. */

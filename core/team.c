@@ -2,11 +2,11 @@
 
 #include <string.h>
 
+#include "core/access/who.h"
 #include "core/agent.h"
 #include "core/id.h"
 #include "core/room.h"
 #include "core/task.h"
-#include "core/access/who.h"
 #include "core/workspace.h"
 
 const char *word_of(const struct record *r, const char *field, int64_t value)

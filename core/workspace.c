@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/access/who.h"
 #include "core/assignment.h"
 #include "core/id.h"
 #include "core/room.h"
 #include "core/team.h"
-#include "core/access/who.h"
 
 /* --- finding ------------------------------------------------------------------------- */
 

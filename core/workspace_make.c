@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/id.h"
+#include "core/access/who.h"
 #include "core/base/link_address.h"
+#include "core/id.h"
 #include "core/network.h"
 #include "core/snapshot.h"
 #include "core/team.h"
-#include "core/access/who.h"
 #include "core/workspace.h"
 
 enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };

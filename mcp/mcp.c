@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/home/paths.h"
 #include "core/base/version.h"
+#include "core/home/paths.h"
 
 enum {
 	FULL_AT = 64, /* calls under way before reading stops */

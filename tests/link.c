@@ -23,8 +23,8 @@
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 #include "tests/lib/raw.h"
-#include "tests/link/speak.h"
 #include "tests/lib/switch.h"
+#include "tests/link/speak.h"
 
 #define WORKSPACE "01890000-0000-7000-8000-000000000001"
 

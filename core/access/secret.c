@@ -1,7 +1,7 @@
 #include "core/access/secret.h"
 
-#include "core/base/arena.h"
 #include "core/access/token.h"
+#include "core/base/arena.h"
 #include "sql.gen.h"
 
 static bool fits(const uint8_t secret[32], const struct agent_tokens_row *r)

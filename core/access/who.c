@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/access/door.h"
-#include "core/id.h"
 #include "core/access/token.h"
+#include "core/id.h"
 
 static void take(struct call *call, const struct caller_row *r)
 {

@@ -15,8 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/client/inside.h"
 #include "core/base/version.h"
+#include "core/client/inside.h"
 #include "core/wire/frame.h"
 
 struct link {

@@ -11,8 +11,8 @@
 #ifndef CORE_CONFIG_CONFIG_H
 #define CORE_CONFIG_CONFIG_H
 
-#include "core/op/op.h"
 #include "core/config/toml.h"
+#include "core/op/op.h"
 #include "ops.gen.h"
 
 enum config_source { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_VARIABLE, CONFIG_FLAG };

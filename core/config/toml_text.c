@@ -1,8 +1,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/op/op.h"
 #include "core/config/toml_inside.h"
+#include "core/op/op.h"
 
 /* --- bytes ----------------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/home/home_config.h"
 #include "core/home/found.h"
+#include "core/home/home_config.h"
 #include "core/home/tracked.h"
 
 /* A folder without a state becomes one if it is this user's and holds nothing but, at

@@ -17,8 +17,8 @@
 #include "core/home/state_id.h"
 #include "core/home/tracked.h"
 #include "core/home/users.h"
-#include "storage/durable.h"
 #include "core/op/op.h"
+#include "storage/durable.h"
 
 enum {
 	FILE_MOST = 1 << 20,

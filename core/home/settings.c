@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/home/home_config.h"
 #include "core/base/nic.h"
+#include "core/home/home_config.h"
 #include "storage/durable.h"
 
 const char *home_keep(struct home *h, const char *text)

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/home/home_config.h"
 #include "core/home/git_index.h"
+#include "core/home/home_config.h"
 #include "core/home/paths.h"
 #include "core/home/tree.h"
 

@@ -5,11 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/host/guests/ask.h"
 #include "core/host/dialect.h"
 #include "core/host/gift.h"
-#include "core/mirror/mirror.h"
+#include "core/host/guests/ask.h"
 #include "core/host/inside.h"
+#include "core/mirror/mirror.h"
 #include "core/wire/wire.h"
 #include "ops.gen.h"
 

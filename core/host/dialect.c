@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/version.h"
+#include "core/host/gift.h"
 #include "core/host/guests/door.h"
 #include "core/host/guests/fit.h"
-#include "core/host/gift.h"
 #include "core/host/inside.h"
-#include "core/base/version.h"
 #include "ops.gen.h"
 
 const char *speech_text(const json_t *json, const char *key)

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/access/secret.h"
+#include "core/host/inside.h"
 #include "core/host/listener.h"
 #include "core/host/notify.h"
 #include "core/host/readers.h"
-#include "core/host/inside.h"
 #include "core/host/scribe.h"
 #include "core/host/workers.h"
 #include "core/host/writer.h"
-#include "core/access/secret.h"
 
 enum {
 	STOP_MS = 10000, /* for what is under way; then the loop ends anyway */

@@ -11,14 +11,14 @@
 #include "core/host/conn.h"
 #include "core/host/crowd.h"
 #include "core/host/follow.h"
+#include "core/host/guests/tether.h"
 #include "core/host/host.h"
 #include "core/host/log.h"
-#include "core/host/workspaces/network.h"
 #include "core/host/queue.h"
 #include "core/host/reaper.h"
-#include "core/host/workspaces/reconcile.h"
-#include "core/host/guests/tether.h"
 #include "core/host/waiters.h"
+#include "core/host/workspaces/network.h"
+#include "core/host/workspaces/reconcile.h"
 
 struct writer;
 struct readers;

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/host/batch.h"
 #include "core/home/home.h"
+#include "core/host/batch.h"
 
 enum { AT_ONCE = 16 }; /* taken with one lock; others may idle meanwhile */
 

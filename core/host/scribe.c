@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "core/mirror/mirror.h"
 #include "core/machine/private.h"
+#include "core/mirror/mirror.h"
 #include "storage/search/search.h"
 
 enum {

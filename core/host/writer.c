@@ -4,9 +4,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/home/home.h"
 #include "core/host/batch.h"
 #include "core/host/checkpoint.h"
-#include "core/home/home.h"
 
 struct writer {
 	struct store *store;

@@ -16,8 +16,8 @@
 #ifndef CORE_MIRROR_MIRROR_FILE_H
 #define CORE_MIRROR_MIRROR_FILE_H
 
-#include "core/mirror/mirror_page.h"
 #include "core/mirror/mirror_losses.h"
+#include "core/mirror/mirror_page.h"
 
 enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 2048 };
 

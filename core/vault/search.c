@@ -10,12 +10,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "core/access/who.h"
 #include "core/id.h"
 #include "core/room.h"
 #include "core/vault/vault_index.h"
 #include "core/vault/vault_inside.h"
 #include "core/vault/vault_text.h"
-#include "core/access/who.h"
 
 enum {
 	INDEX_MS = 50,

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/access/who.h"
 #include "core/event.h"
 #include "core/vault/vault_front.h"
 #include "core/vault/vault_text.h"
-#include "core/access/who.h"
 
 enum { READ_ROOM = 2 << 20 }; /* of JSON: fits a frame of any door */
 

@@ -74,8 +74,6 @@ void scene_tend(struct scene *s, bool respawn);
 bool scene_kill(struct part *p);
 /* One call of the operator; `args` is taken over.  NULL and a fault, or its answer. */
 json_t *scene_ask(struct scene *s, const char *name, json_t *args, struct fault *f);
-/* Stops all clients where they stand. */
-void scene_freeze(const struct scene *s);
 /* A guest that runs, seen to be the process that its row means; 0: none. */
 pid_t scene_guest(struct scene *s);
 /* A number that a query gives; -1 when it cannot be asked. */

@@ -78,13 +78,6 @@ bool scene_kill(struct part *p)
 	return kill(p->pid, SIGKILL) == 0;
 }
 
-void scene_freeze(const struct scene *s)
-{
-	for (int i = 0; i < CLIENTS; i++)
-		if (s->clients[i].pid > 0)
-			kill(s->clients[i].pid, SIGSTOP);
-}
-
 /* Mostly at once; sometimes so late that what it held has lapsed. */
 static int absence(struct scene *s, const struct part *p)
 {

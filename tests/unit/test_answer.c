@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "core/host/guests/answer.h"
 #include "core/home/home.h"
+#include "core/host/guests/answer.h"
 #include "ops.gen.h"
 
 static void read_type(struct packet *p, const char *type)

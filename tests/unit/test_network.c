@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/network.h"
 #include "core/base/nic.h"
+#include "core/network.h"
 #include "ops.gen.h"
 #include "tests/lib/world.h"
 

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/machine/pid.h"
 #include "core/machine/vm/accel.h"
 #include "core/machine/vm/image.h"
-#include "core/machine/pid.h"
 #include "guest/boot.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/stage.h"

@@ -10,15 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "storage/durable.h"
 #include "core/home/users.h"
+#include "storage/durable.h"
 #include "tools/cadre/cli.h"
 
 enum { SECRET = 32 };
 
 /* --- folders ------------------------------------------------------------------------- */
 
-/* HOME/backups/state-20261121-080000.123.db */
+/* HOME/backups/state-20261121-080000.123456789.db: no two at once have one name. */
 static int default_path(const struct home *home, char *path, size_t room, struct fault *f)
 {
 	struct timespec now;
@@ -31,8 +31,8 @@ static int default_path(const struct home *home, char *path, size_t room, struct
 	snprintf(path, room, "%s/backups", home->dir);
 	if (dir_make(path, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
-	snprintf(path, room, "%s/backups/state-%s.%03ld.db", home->dir, when,
-		 now.tv_nsec / 1000000);
+	snprintf(path, room, "%s/backups/state-%s.%09ld.db", home->dir, when,
+		 now.tv_nsec);
 	return 0;
 }
 

@@ -17,11 +17,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "core/home/home_config.h"
-#include "core/mirror/mirror.h"
-#include "core/machine/backend.h"
 #include "core/access/secret.h"
 #include "core/base/version.h"
+#include "core/home/home_config.h"
+#include "core/machine/backend.h"
+#include "core/mirror/mirror.h"
 #include "storage/search/search.h"
 #include "tools/cadre/cli.h"
 

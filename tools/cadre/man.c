@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/config/config.h"
 #include "core/base/version.h"
+#include "core/config/config.h"
 #include "tools/cadre/cli.h"
 #include "tools/cadre/reference.h"
 

@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/access/secret.h"
 #include "core/home/found.h"
 #include "core/home/lost.h"
 #include "core/home/state_id.h"
 #include "core/home/users.h"
-#include "core/access/secret.h"
 #include "ops.gen.h"
 #include "storage/restore.h"
 #include "tools/cadre/cli.h"

@@ -3,12 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/version.h"
 #include "core/host/guests/answer.h"
 #include "core/host/guests/daemon.h"
 #include "core/host/guests/door.h"
-#include "core/host/inside.h"
 #include "core/host/guests/uplink.h"
-#include "core/base/version.h"
+#include "core/host/inside.h"
 #include "ops.gen.h"
 
 enum {

@@ -9,8 +9,8 @@
 
 #include <uv.h>
 
-#include "core/host/guests/chatter.h"
 #include "core/host/flow.h"
+#include "core/host/guests/chatter.h"
 #include "core/link/link.h"
 #include "core/wire/frame.h"
 #include "core/wire/wire.h"

@@ -7,8 +7,8 @@
 
 #include "core/host/guests/daemon.h"
 #include "core/host/guests/push.h"
-#include "core/host/inside.h"
 #include "core/host/guests/uplink.h"
+#include "core/host/inside.h"
 #include "ops.gen.h"
 
 enum {

@@ -9,8 +9,8 @@
 #define CORE_HOST_GUESTS_TETHER_H
 
 #include "core/host/guests/futile.h"
-#include "core/host/job.h"
 #include "core/host/guests/line.h"
+#include "core/host/job.h"
 #include "core/host/log.h"
 
 struct host;

@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "core/base/nic.h"
 #include "core/host/queue.h"
 #include "core/machine/backend.h"
-#include "core/base/nic.h"
 
 struct host;
 struct tether;

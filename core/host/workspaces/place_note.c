@@ -1,6 +1,6 @@
 #include "core/host/conn.h"
-#include "core/host/workspaces/place.h"
 #include "core/host/inside.h"
+#include "core/host/workspaces/place.h"
 #include "ops.gen.h"
 
 /* Rows that were read before this note was written are stale.  A restore is over when

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "core/host/conn.h"
-#include "core/host/workspaces/place.h"
 #include "core/host/inside.h"
+#include "core/host/workspaces/place.h"
 #include "ops.gen.h"
 
 enum { SYNC_S = 60 };

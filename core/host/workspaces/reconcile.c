@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/access/token.h"
 #include "core/host/inside.h"
 #include "core/host/workspaces/sweep.h"
-#include "core/access/token.h"
 #include "core/workspace.h"
 #include "ops.gen.h"
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "core/machine/child.h"
-#include "core/machine/vm/disk_layer.h"
 #include "core/machine/private.h"
+#include "core/machine/vm/disk_layer.h"
 #include "storage/durable.h"
 
 /* --- places ----------------------------------------------------------------------- */

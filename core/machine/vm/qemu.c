@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "core/machine/copy.h"
+#include "core/machine/pid.h"
 #include "core/machine/vm/disk.h"
 #include "core/machine/vm/image.h"
-#include "core/machine/pid.h"
 #include "core/machine/vm/qemu_inside.h"
 #include "core/machine/vm/qmp.h"
 

@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/machine/vm/accel.h"
 #include "core/machine/child.h"
 #include "core/machine/pid.h"
 #include "core/machine/private.h"
+#include "core/machine/vm/accel.h"
 #include "core/machine/vm/qemu_inside.h"
 #include "core/machine/vm/qmp.h"
 
