@@ -108,14 +108,16 @@ static int add(struct call *call, const struct workspace_row *w, const char *nam
 	int rc;
 
 	if (!w->was_up) {
+		bool failed = w->state == WORKSPACE_STATE_FAILED;
+
 		fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
-			  "workspace %s holds nothing yet%s", w->name,
-			  w->state == WORKSPACE_STATE_FAILED ? ", it has failed" : "");
+			  failed ? "nothing was ever in workspace %s: it has failed"
+				 : "workspace %s holds nothing yet",
+			  w->name);
 		return fault_hint(&call->fault,
-				  w->state == WORKSPACE_STATE_FAILED
-					  ? "`cadre doctor` says why; then `cadre "
-					    "workspace start`."
-					  : "Wait until it is ready.");
+				  failed ? "`cadre doctor` says why; then `cadre "
+					   "workspace start`."
+					 : "Wait until it is ready.");
 	}
 	rc = sql_run(call, snapshot_add, .workspace = w->id, .name = name,
 		     .now = call->now);
