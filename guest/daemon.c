@@ -114,7 +114,7 @@ static int read_payload(struct task_payload *p, json_t **json, const char *conte
 {
 	json_error_t error;
 
-	*json = json_loads(content, JSON_ALLOW_NUL, &error);
+	*json = json_loads(content, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 	if (!*json)
 		return fault_set(f, FAULT_INVALID, "", "not JSON: %s", error.text);
 	if (!json_is_object(*json))

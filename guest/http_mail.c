@@ -151,7 +151,8 @@ static json_t *read_body(struct visit *v)
 	json_error_t error;
 	struct fault f = { 0 };
 	const char *key = http_header(v->x, "idempotency-key");
-	json_t *args = json_loadb(v->x->body.data, v->x->body.len, 0, &error);
+	json_t *args = json_loadb(v->x->body.data, v->x->body.len, JSON_REJECT_DUPLICATES,
+				  &error);
 
 	if (!json_is_object(args)) {
 		json_decref(args);
@@ -165,8 +166,38 @@ static json_t *read_body(struct visit *v)
 	return args;
 }
 
+/* Refuses what an operation would take elsewhere, and here is not meant. */
+static bool has_strange_key(struct visit *v, json_t *args)
+{
+	static const char *const known[] = {
+		"content",  "agent",    "message_type", "priority",
+		"thread",   "reply_to", "ack_required", "ttl_seconds",
+		"metadata", "from",     "to",           "idempotency_key"
+	};
+	struct fault f = { 0 };
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(args, key, value)
+	{
+		size_t i = 0;
+
+		while (i < sizeof(known) / sizeof(*known) && strcmp(known[i], key) != 0)
+			i++;
+		if (i < sizeof(known) / sizeof(*known))
+			continue;
+		fault_set(&f, FAULT_INVALID, "", "'%.60s' is not known here", key);
+		visit_fail(v, 0, &f);
+		json_decref(args);
+		return true;
+	}
+	return false;
+}
+
 static void send_message(struct visit *v, json_t *args)
 {
+	if (has_strange_key(v, args))
+		return;
 	json_object_del(args, "to"); /* whose door it is: the host knows */
 	visit_call(v, "message.send", args, v->token, on_stored);
 }

@@ -194,7 +194,9 @@ void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 {
 	json_error_t error;
 	/* U+0000 is told where it stands, by the checks of its argument. */
-	json_t *message = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+	json_t *message = json_loadb(
+		text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
+		&error);
 
 	if (!message)
 		mcp_refuse(m, stream, NULL, NULL, RPC_PARSE, error.text);

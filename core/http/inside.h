@@ -62,6 +62,7 @@ struct http_conn {
 	size_t n_head; /* bytes of it, trailers included */
 	size_t at_name[HTTP_HEADERS], at_value[HTTP_HEADERS];
 	size_t n_headers;
+	size_t n_extensions; /* bytes that its chunks said of themselves */
 
 	http_piece *piece;
 	http_whole *end;

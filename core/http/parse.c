@@ -45,6 +45,18 @@ static int on_header(llhttp_t *parser, const char *data, size_t len)
 	return add(parser->data, data, len, 431);
 }
 
+/* What a client says of a chunk is dropped, and bounded. */
+static int on_extension(llhttp_t *parser, const char *data, size_t len)
+{
+	struct http_conn *c = parser->data;
+
+	(void)data;
+	c->n_extensions += len;
+	return c->n_extensions > c->server->service.limits.head
+		       ? stop(c, 413, "the extensions of chunks are too large")
+		       : 0;
+}
+
 static int end_part(struct http_conn *c, size_t *next)
 {
 	if (c->begun)
@@ -80,24 +92,28 @@ static int on_value_end(llhttp_t *parser)
 	return end_part(c, &c->at_name[c->n_headers]);
 }
 
-/* A proxy's form of a target names the host once more. */
-static char *skip_authority(char *url)
-{
-	if (strncasecmp(url, "http://", 7) != 0)
-		return url;
-	url += 7;
-	return url + strcspn(url, "/?");
-}
+/* A proxy's form of a target names the host once more: `n` bytes at `host`, NULL for none. */
+struct target {
+	const char *host;
+	size_t n;
+};
 
-static void take_target(struct http_conn *c)
+static struct target take_target(struct http_conn *c)
 {
-	char *path = skip_authority(c->head.data);
-	char *query = strchr(path, '?');
+	char *path = c->head.data, *query;
+	struct target t = { 0 };
 
+	if (strncasecmp(path, "http://", 7) == 0) {
+		t.host = path + 7;
+		t.n = strcspn(t.host, "/?");
+		path += 7 + t.n;
+	}
+	query = strchr(path, '?');
 	if (query)
 		*query++ = '\0';
 	c->x.path = *path ? path : "/";
 	c->x.query = query ? query : "";
+	return t;
 }
 
 static void take_headers(struct http_conn *c)
@@ -140,7 +156,36 @@ static bool is_clean(const struct http_header *h)
 	return true;
 }
 
-static int check_head(struct http_conn *c)
+/* A name or an address, that of IPv6 in brackets, and perhaps a port. */
+static bool is_host(const char *host)
+{
+	const char *end = host + strcspn(host, ":");
+	size_t digits;
+
+	if (*host == '[' && (end = strchr(host, ']')))
+		end++;
+	if (!end || end == host)
+		return false;
+	digits = *end == ':' ? strspn(end + 1, "0123456789") : 0;
+	return !*end || (*end == ':' && digits <= 5 && !end[1 + digits]);
+}
+
+static int check_host(struct http_conn *c, const struct target *target)
+{
+	const char *host = http_header(&c->x, "host");
+
+	if (count(&c->x, "host") > 1 || (c->parser.http_minor == 1 && !host))
+		return stop(c, 400, "not one Host header");
+	if (host && !is_host(host))
+		return stop(c, 400, "a broken Host header");
+	if (target->host && host &&
+	    (strlen(host) != target->n ||
+	     strncasecmp(host, target->host, target->n) != 0))
+		return stop(c, 400, "the target is of another host than the Host header");
+	return 0;
+}
+
+static int check_head(struct http_conn *c, const struct target *target)
 {
 	const char *expect = http_header(&c->x, "expect");
 
@@ -149,9 +194,10 @@ static int check_head(struct http_conn *c)
 			return stop(c, 400, "a broken header");
 	if (c->parser.http_major != 1)
 		return stop(c, 505, "only HTTP/1.0 and 1.1 are spoken here");
-	if (count(&c->x, "host") > 1 ||
-	    (c->parser.http_minor == 1 && !http_header(&c->x, "host")))
-		return stop(c, 400, "not one Host header");
+	if (check_host(c, target))
+		return -1;
+	if (count(&c->x, "authorization") > 1)
+		return stop(c, 400, "more than one Authorization header");
 	if (*c->x.path != '/' || strchr(c->x.path, '#') || strchr(c->x.query, '#'))
 		return stop(c, 400, "the target is no path");
 	if (expect && strcasecmp(expect, "100-continue") != 0)
@@ -164,8 +210,8 @@ static int on_head_end(llhttp_t *parser)
 	struct http_conn *c = parser->data;
 	struct http *x = &c->x;
 	bool chunked = parser->flags & F_CHUNKED;
+	struct target target = take_target(c);
 
-	take_target(c);
 	take_headers(c);
 	x->method = llhttp_method_name((llhttp_method_t)parser->method);
 	x->has_length = !chunked && parser->flags & F_CONTENT_LENGTH;
@@ -173,7 +219,7 @@ static int on_head_end(llhttp_t *parser)
 	c->head_only = parser->method == HTTP_HEAD;
 	c->last = !llhttp_should_keep_alive(parser) || parser->upgrade;
 	c->headed = true;
-	if (check_head(c))
+	if (check_head(c, &target))
 		return -1;
 	if (x->has_length && x->length < 0)
 		return stop(c, 413, "the body is too large");
@@ -209,6 +255,8 @@ static const llhttp_settings_t callbacks = {
 	.on_header_value = on_header,
 	.on_header_value_complete = on_value_end,
 	.on_headers_complete = on_head_end,
+	.on_chunk_extension_name = on_extension,
+	.on_chunk_extension_value = on_extension,
 	.on_body = on_body,
 	.on_message_complete = on_end,
 };
@@ -222,7 +270,7 @@ void http_parse_open(struct http_conn *c)
 void http_parse_reset(struct http_conn *c)
 {
 	c->started = c->headed = c->begun = c->whole = false;
-	c->head.len = c->n_head = c->n_headers = 0;
+	c->head.len = c->n_head = c->n_headers = c->n_extensions = 0;
 }
 
 void http_parse(struct http_conn *c)

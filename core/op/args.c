@@ -98,7 +98,7 @@ json_t *field_word(const struct field *fd, const char *word)
 		/* fall through */
 	case KIND_JSON:
 	case KIND_MAP:
-		v = json_loads(word, JSON_ALLOW_NUL, NULL);
+		v = json_loads(word, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
 		break;
 	case KIND_TEXT:
 	case KIND_TIME:
@@ -143,7 +143,9 @@ static int add_to_list(json_t *args, const struct field *fd, const char *word, b
 		list = json_array();
 		json_object_set_new(args, fd->name, list);
 	}
-	all = *word == '[' && !type_splits(fd->type) ? json_loads(word, 0, NULL) : NULL;
+	all = *word == '[' && !type_splits(fd->type)
+		      ? json_loads(word, JSON_REJECT_DUPLICATES, NULL)
+		      : NULL;
 	if (json_is_array(all))
 		json_array_extend(list, all);
 	else if (whole || !type_splits(fd->type))
@@ -164,7 +166,7 @@ static int add_pair(json_t *args, const struct field *fd, const char *word,
 		map = json_object();
 		json_object_set_new(args, fd->name, map);
 	}
-	all = *word == '{' ? json_loads(word, 0, NULL) : NULL;
+	all = *word == '{' ? json_loads(word, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	if (json_is_object(all)) {
 		json_object_update(map, all);
 		json_decref(all);

@@ -72,7 +72,7 @@ int packet_read(struct packet *p, const char *body, size_t size, struct fault *f
 				 "more values in one message than %d MiB hold",
 				 TREE_MOST >> 20);
 	/* U+0000 is let in here, so that its refusal can carry the id. */
-	p->json = json_loadb(body, size, JSON_ALLOW_NUL, &error);
+	p->json = json_loadb(body, size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 	if (!p->json)
 		return not_read(&error, f);
 	if (!json_is_object(p->json))

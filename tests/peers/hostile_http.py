@@ -97,8 +97,17 @@ say(UPLOAD + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabc", [400
 say(UPLOAD + b"Content-Length: 10\r\n\r\nabc", [], "half a body")
 say(UPLOAD + b"Content-Length: 2000000000\r\n\r\n" + b"x" * 100000, [413], "a body that is too large")
 say(b"POST /message HTTP/1.1\r\n" + AUTH + b"Content-Length: 100000\r\n\r\n" + b"[" * 100000, [400], "deep JSON")
+for body, what in ((b'{"content":"a","content":"b"}', "one key twice"),
+                   (b'{"content":"a","team":"other"}', "a team"),
+                   (b'{"content":"a","wait_for_reply":true}', "a wait")):
+    say(b"POST /message HTTP/1.1\r\n" + AUTH + b"Content-Length: %d\r\n\r\n" % len(body) + body, [400], what)
 say(bytes(range(256)) * 400, [400], "garbage")
 say(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", [400], "TLS")
+say(UPLOAD + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabcXX0\r\n\r\n", [400], "no line end behind a chunk")
+say(UPLOAD + b"Transfer-Encoding: chunked\r\n\r\n3;" + b"x" * 1000000, [413], "an extension without end")
+say(b"GET /card HTTP/1.1\r\n" + AUTH + b"Authorization: Bearer x\r\n\r\n", [400], "two tokens")
+say(b"GET http://elsewhere/card HTTP/1.1\r\n" + AUTH + b"\r\n", [400], "a target of another host")
+say(b"GET /card HTTP/1.1\r\n" + AUTH.replace(b"localhost", b"localhost:1:2") + b"\r\n", [400], "two ports")
 say(b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding : chunked\r\n\r\n", [400], "a blank in a name")
 say(b"GET /card HT", [], "half a request")
 say(b"\r\n" * 20000 + CARD, [200], "empty lines")

@@ -35,6 +35,13 @@ static void test_plain(void **state)
 				       false),
 			    "x??31m"); /* C1's CSI */
 	assert_string_equal(text_plain(&a, "\xc2\xa0é", false), "\xc2\xa0é");
+	/* U+202E, U+2066; an arrow of the same first bytes is none. */
+	assert_string_equal(text_plain(&a,
+				       "a\xe2\x80\xae"
+				       "b\xe2\x81\xa6"
+				       "c→",
+				       false),
+			    "a???b???c→");
 	assert_string_equal(text_plain(&a, NULL, false), "");
 	arena_release(&a);
 }
