@@ -4,6 +4,7 @@
 
 #include "core/host/guests/gather.h"
 #include "core/host/inside.h"
+#include "core/host/workspaces/place.h"
 #include "core/wire/base64.h"
 #include "ops.gen.h"
 
@@ -548,9 +549,12 @@ bool ask_start(struct host *host, struct job *job)
 		return false;
 	}
 	if (!t || !t->up) {
+		bool boots = place_boots(host, job->call.workspace);
+
 		fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
-			  "the workspace's guest does not answer");
-		job->call.fault.retry_after_ms = 1000;
+			  boots ? "the workspace's VM boots"
+				: "the workspace's guest does not answer");
+		job->call.fault.retry_after_ms = boots ? 5000 : 1000;
 		return false;
 	}
 	/* A replayed call has been asked before: the guest is not asked twice

@@ -165,6 +165,15 @@ static bool is_booting(const struct place *p, int64_t now)
 	       (p->process.pid && p->started_at && now - p->started_at < BOOT_MS);
 }
 
+bool place_boots(const struct host *host, int64_t row)
+{
+	const struct place *p = host->reconcile.places;
+
+	while (p && p->row != row)
+		p = p->next;
+	return p && is_booting(p, home_now());
+}
+
 /* A boot takes a processor for seconds: as many VMs boot at once as copies are
  * made. */
 static bool may_start(const struct place *p, int64_t now)

@@ -77,6 +77,9 @@ void place_refuse(struct chain *asked, enum fault_code code, const char *why);
 /* A job is back: what follows from it for the place is in place.c. */
 void place_worked(struct place *p);
 
+/* Whether the workspace of this row is a VM that was started and is not there yet. */
+bool place_boots(const struct host *host, int64_t row);
+
 /* --- place_note.c --------------------------------------------------------------- */
 
 void place_note_process(struct place *p, bool restarted);
