@@ -169,9 +169,10 @@ static int tune(struct store *s, struct fault *f)
 		sqlite3_wal_hook(s->db, count_frames, s);
 	else
 		sqlite3_wal_autocheckpoint(s->db, 4000);
-	/* A writer's pages are all over a large state: 2 MB of them, as is usual, are
-	 * read again and again.  Debian's SQLite would write pages only to blank them. */
-	if ((!(s->flags & STORE_READ) &&
+	/* The pages that the host's writer needs are all over a large state: of the 2 MB
+	 * that SQLite keeps, all would be read again and again.  Debian's SQLite would
+	 * write pages only to blank them. */
+	if (((s->flags & STORE_LARGE_CACHE) &&
 	     store_exec(s, "PRAGMA cache_size = -8000", f) < 0) ||
 	    store_exec(s, "PRAGMA mmap_size = 0", f) < 0 ||
 	    store_exec(s, "PRAGMA secure_delete = FAST", f) < 0 ||

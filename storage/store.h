@@ -35,6 +35,8 @@ enum store_flags {
 	STORE_NORMAL = 4, /* synchronous=NORMAL: the user's own choice */
 	STORE_CREATE = 8, /* make the file if it is not there */
 	STORE_MEMORY = 16, /* a private in-memory state (tests); dir is ignored */
+	STORE_LARGE_CACHE =
+		32, /* 8 MB of pages instead of 2: for one that writes all the time */
 };
 
 /* Opens DIR/state.db: first open, pragmas, migrations (with a verified backup

@@ -103,7 +103,8 @@ int writer_open(struct writer **out, const char *dir, unsigned flags, batch_done
 	w->done = done;
 	w->arg = arg;
 	queue_init(&w->queue);
-	rc = store_open(&w->store, dir, flags | STORE_NO_CHECKPOINT, NULL, f);
+	rc = store_open(&w->store, dir, flags | STORE_NO_CHECKPOINT | STORE_LARGE_CACHE,
+			NULL, f);
 	if (rc == 0)
 		rc = checkpoint_open(&w->checkpoint, dir, flags, f);
 	if (rc == 0 && uv_thread_create_ex(&w->thread, &small, write_batches, w))
