@@ -374,11 +374,22 @@ static const char *outcome(const struct assignment_row *x, bool success)
 	return success ? "ok" : "failed";
 }
 
+/* What is shown of a result where there is room for one text: of a failure the reason. */
+static const char *shown(struct call *call, const struct result_store_in *r)
+{
+	if (r->success)
+		return cut(&call->arena, r->stdout, STDOUT_SHOWN);
+	if (r->stderr && *r->stderr)
+		return cut(&call->arena, r->stderr, STDOUT_SHOWN);
+	return arena_printf(&call->arena,
+			    "the command ended with exit code %d and said nothing",
+			    (int)r->exit_code);
+}
+
 /* 1 with the result stored, 0 where there is one already. */
 static int keep(struct call *call, const struct assignment_row *x,
 		const struct result_store_in *r)
 {
-	const char *shown = r->success ? r->stdout : r->stderr;
 	int rc = sql_run(call, result_add, .message = x->message, .team = x->team,
 			 .agent = x->agent, .sender = x->sender, .success = r->success,
 			 .exit_code = r->exit_code, .stdout = r->stdout,
@@ -391,8 +402,7 @@ static int keep(struct call *call, const struct assignment_row *x,
 		      .actor = x->agent, .subject = x->message, .target = x->sender,
 		      .detail = outcome(x, r->success));
 	if (rc < 0 || (x->task && (rc = task_finish_assigned(call, x, r->success,
-							     cut(&call->arena, shown,
-								 STDOUT_SHOWN))) < 0))
+							     shown(call, r))) < 0))
 		return rc;
 	rc = team_announce(call, x->team);
 	return rc < 0 ? rc : 1;

@@ -131,6 +131,34 @@ static int hash_asked(struct call *call)
 	return 0;
 }
 
+int64_t call_key_caller(const struct call *call)
+{
+	return call->identity.agent ? call->caller.agent : 0;
+}
+
+const char *call_key_text(const struct call *call, struct arena *a)
+{
+	char text[2 * sizeof(call->key) + 5], *p = text;
+
+	for (size_t i = 0; i < sizeof(call->key); i++)
+		p += snprintf(p, 4, "%s%02x", i >= 4 && i <= 10 && i % 2 == 0 ? "-" : "",
+			      call->key[i]);
+	return arena_strdup(a, text);
+}
+
+int call_settle(struct call *call, int64_t caller, const char *key, const char *answer)
+{
+	uint8_t bytes[sizeof(call->key)] = { 0 };
+	const struct blob blob = { bytes, sizeof(bytes) };
+	int rc;
+
+	key_bytes(key, bytes);
+	rc = answer ? sql_run(call, replay_answer, .key = blob, .caller = caller,
+			      .answer = answer)
+		    : sql_run(call, replay_free, .key = blob, .caller = caller);
+	return rc < 0 ? rc : 0;
+}
+
 enum { REPLAY_MS = 86400000 }; /* keys are remembered so long */
 
 /* The same key again: the same call reports what it made, any other is refused.
@@ -143,8 +171,7 @@ static int find_replay(struct call *call)
 	if (rc < 0)
 		return rc;
 	rc = sql_row(call, replay_find, &r, .key = key_blob(call),
-		     .caller = call->identity.agent ? call->caller.agent : 0,
-		     .since = call->now - REPLAY_MS);
+		     .caller = call_key_caller(call), .since = call->now - REPLAY_MS);
 	if (rc <= 0)
 		return rc;
 	if (r.op != name_hash(call->op->name) || r.args != call->asked) {
@@ -153,6 +180,7 @@ static int find_replay(struct call *call)
 		return fault_hint(&call->fault, "Use a new key for a new call.");
 	}
 	call->made = r.made;
+	call->answer = r.answer;
 	call->replayed = true;
 	return 0;
 }
@@ -162,9 +190,8 @@ static int keep_replay(struct call *call)
 	if (!call->has_key || call->replayed || !call->made)
 		return 0;
 	return sql_run(call, replay_add, .key = key_blob(call),
-		       .caller = call->identity.agent ? call->caller.agent : 0,
-		       .op = name_hash(call->op->name), .args = call->asked,
-		       .made = call->made, .now = call->now);
+		       .caller = call_key_caller(call), .op = name_hash(call->op->name),
+		       .args = call->asked, .made = call->made, .now = call->now);
 }
 
 /* --- performing -------------------------------------------------------------- */
@@ -294,7 +321,10 @@ int call_run(struct call *call)
 
 void call_encode(struct call *call, struct text *out)
 {
-	op_encode(call->op->out, call->out, out);
+	if (call->replayed && call->answer)
+		text_add(out, call->answer, strlen(call->answer));
+	else
+		op_encode(call->op->out, call->out, out);
 	if (!call->replayed)
 		return;
 	out->len--; /* the closing brace */

@@ -103,6 +103,8 @@ struct call {
 	int64_t made; /* not 0 at entry of a handler: its write is done already,
 			  under this id; it only reports (replay, wait) */
 	bool replayed;
+	const char *answer; /* of a replayed call: what it was answered before, as JSON;
+			       NULL where the handler has to tell it */
 	bool waited; /* it ran before, and has waited for something new since */
 	enum wake wait_on; /* set by a handler that would rather wait ... */
 	int64_t wait_key; /* ... until this key is woken */
@@ -139,6 +141,15 @@ int call_transact(struct call *call, bool write);
 /* The whole of a call, by its op->steps or in one transaction.  One that works on notes
  * takes several, and may take long. */
 int call_run(struct call *call);
+
+/* What a guest made of a call under a key (as its caller wrote it, or call_key_text) of
+ * `caller`, an agent's row or 0: a repeat is answered so; NULL: nothing at all, and
+ * the key is free again. */
+int call_settle(struct call *call, int64_t caller, const char *key, const char *answer);
+/* The key of a call that has one, as a UUID. */
+const char *call_key_text(const struct call *call, struct arena *a);
+/* Under whose keys that is. */
+int64_t call_key_caller(const struct call *call);
 
 /* The answer as JSON text, `"replayed":true` included when it was. */
 void call_encode(struct call *call, struct text *out);

@@ -79,6 +79,23 @@ static bool has(const struct recipients *r, int64_t agent)
 	return false;
 }
 
+/* An observer looks at the board and reads no inbox: a message to it would wait for ever.
+ * Its daemon runs assignments all the same. */
+static int check_readers(struct call *call, const struct recipients *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		if (!who_observes(&r->agents[i]))
+			continue;
+		fault_set(&call->fault, FAULT_INVALID, "/to",
+			  "%s is an observer, who receives no messages",
+			  r->agents[i].name);
+		return fault_hint(&call->fault,
+				  "Send to a member with another role, or to the lead; a "
+				  "note on a task or in the vault is seen by all.");
+	}
+	return 0;
+}
+
 static int find_recipients(struct call *call, const struct message_send_in *in,
 			   struct recipients *r)
 {
@@ -204,6 +221,8 @@ static int send_new(struct call *call, const struct message_send_in *in,
 		return rc;
 	if (strcmp(d.type, "task_assignment") == 0)
 		return send_assignment(call, &d, r, &call->made);
+	if ((rc = check_readers(call, r)) < 0)
+		return rc;
 	if (r->n == 1)
 		return send_one(call, &d, r, &call->made);
 	return send_many(call, &d, r, in->exclude_self ? d.sender : 0, &call->made);

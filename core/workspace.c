@@ -267,8 +267,9 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 
 /* --- what the host does in them: checked here, done there ------------------------------------ */
 
-/* Repeats with the same key: a read is done anew and keeps no key, a write of the same
- * content is done again, everything else is not. */
+/* Repeats with the same key are answered as the guest answered the first, where that is
+ * kept.  Else a read is done anew (it keeps no key), a write of the same content is done
+ * again, and everything else is not. */
 enum repeat { READS, AGAIN, ONCE };
 
 static int begun(struct call *call)
@@ -278,11 +279,15 @@ static int begun(struct call *call)
 
 	if (rc < 0)
 		return rc;
-	fault_set(&call->fault, FAULT_CONFLICT, "/idempotency_key",
-		  "this was begun under this key already, in workspace %s of team %s",
-		  rc ? w.name : "?", rc ? w.team_name : "?");
-	return fault_hint(&call->fault,
-			  "Look at what it did there; a new key runs it again.");
+	fault_set(
+		&call->fault, FAULT_CONFLICT, "/idempotency_key",
+		"this was begun under this key already, in workspace %s of team %s, and "
+		"no answer of it is kept",
+		rc ? w.name : "?", rc ? w.team_name : "?");
+	return fault_hint(
+		&call->fault,
+		"It goes on still, or its answer was lost. Repeat this later, or "
+		"look at what it did there; a new key runs it again.");
 }
 
 static int reach_for(struct call *call, const char *team, const char *name,
@@ -290,6 +295,8 @@ static int reach_for(struct call *call, const char *team, const char *name,
 {
 	int rc;
 
+	if (call->replayed && call->answer)
+		return 0;
 	if (call->replayed && repeat == ONCE)
 		return begun(call);
 	call->replayed = false;
@@ -318,3 +325,10 @@ REACHES(file_edit, ONCE)
 REACHES(list_dir, READS)
 REACHES(set_env, AGAIN)
 /* clang-format on */
+
+int workspace_answered(struct call *call, const struct workspace_answered_in *in,
+		       struct workspace_answered_out *out)
+{
+	(void)out;
+	return call_settle(call, in->caller, in->key, in->answer);
+}

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guest/parts.h"
@@ -78,6 +79,12 @@ static void describe(const struct duty *d, struct spool_result *r, struct arena 
 			    a);
 	else if (d->cancelled)
 		give_reason(r, "called off", a);
+	else if (WIFSIGNALED(run->status))
+		give_reason(r,
+			    arena_printf(a, "ended by signal %d (%s)",
+					 WTERMSIG(run->status),
+					 strsignal(WTERMSIG(run->status))),
+			    a);
 	r->success = r->exit_code == 0 && !d->cancelled;
 }
 

@@ -33,12 +33,20 @@ SELECT name, count(*) AS n FROM team WHERE destroyed_at IS NULL;
 
 -- name: replay_find
 -- An older key than a day is as good as new, whether it is cleaned away or not.
-SELECT op, args, made FROM replay WHERE key = :key AND caller = :caller AND at > :since;
+SELECT op, args, made, answer FROM replay
+WHERE key = :key AND caller = :caller AND at > :since;
 
 -- name: replay_add
 -- One that is there already is too old to be found.
 REPLACE INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now);
+
+-- name: replay_answer
+UPDATE replay SET answer = :answer WHERE key = :key AND caller = :caller;
+
+-- name: replay_free
+-- Nothing was done under it: it is as good as new.
+DELETE FROM replay WHERE key = :key AND caller = :caller;
 
 -- name: agent_touch
 UPDATE agent SET active_at = :now WHERE id = :agent AND active_at < :now;

@@ -16,10 +16,12 @@ INSERT INTO delivery (message, agent, lane, state, due_at)
 VALUES (:message, :agent, :lane, 0, nullif(:expires_at, 0));
 
 -- name: delivery_add_all
--- A broadcast reaches every living member but `sender`.
+-- A broadcast reaches every living member but `sender` and observers, who read no inbox
+-- (see who_observes; so do the others below).
 INSERT INTO delivery (message, agent, lane, state, due_at)
 SELECT :message, id, :lane, 0, nullif(:expires_at, 0) FROM agent
-WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender;
+WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
+	AND (role <> 'observer' OR name = 'lead');
 
 -- name: inbox_count
 -- One more in the inbox.
@@ -29,13 +31,15 @@ UPDATE agent_inbox SET queued = queued + 1 WHERE agent = :agent;
 -- One more in each inbox that has room; where one is dropped for it, as many stay.
 UPDATE agent_inbox SET queued = queued + 1
 WHERE agent IN (SELECT id FROM agent
-		WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender)
+		WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
+			AND (role <> 'observer' OR name = 'lead'))
 	AND (:inbox_capacity = 0 OR queued < :inbox_capacity);
 
 -- name: inbox_full_due
 -- Inboxes that may be full, and in which the clock has changed something.
 SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
+	AND (a.role <> 'observer' OR a.name = 'lead')
 	AND i.queued + i.leased >= :inbox_capacity
 	AND EXISTS (SELECT 1 FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now);
 
@@ -49,6 +53,7 @@ SELECT :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM deliver
 	ORDER BY d.message LIMIT 1)), a.id
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
+	AND (a.role <> 'observer' OR a.name = 'lead')
 	AND i.queued >= :inbox_capacity;
 
 -- name: delivery_drop_all

@@ -288,6 +288,12 @@ int who_agent(struct call *call, const char *name, const char *where, struct age
 	return fault_hint(&call->fault, "See its agents with: cadre agent list.");
 }
 
+bool who_observes(const struct agent_row *a)
+{
+	return a->kind == 0 && strcmp(a->role, "observer") == 0 &&
+	       strcmp(a->name, "lead") != 0;
+}
+
 int who_leads(struct call *call, const char *where)
 {
 	if (call->caller.level >= WHO_LEAD)

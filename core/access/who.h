@@ -40,6 +40,10 @@ int who_acts(struct call *call, const char *name, const char *where, struct agen
  * has just been read. */
 int who_is(struct call *call, const char *name, const char *where, struct agent_row *a);
 
+/* Whether an agent only looks: it reads no inbox, and nothing is sent to it.  Who leads a
+ * team does more, whatever its role. */
+bool who_observes(const struct agent_row *a);
+
 /* 0, or `denied` unless the caller is the team's lead or the operator. */
 int who_leads(struct call *call, const char *where);
 

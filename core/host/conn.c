@@ -359,8 +359,10 @@ static void on_job(struct job *job)
 	if (job->call.renew && !job->call.identity.door && !job->call.fault.code)
 		renew(c, job);
 	if (!c->closing && !job->call.fault.code) {
-		if (job->call.workspace && ask_start(c->host, job))
+		if (job->call.workspace) {
+			ask_start(c->host, job);
 			return;
+		}
 		if (job->call.place) {
 			reconcile_ask(c->host, job);
 			return;

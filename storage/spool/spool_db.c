@@ -82,7 +82,8 @@ static const char *const texts[SPOOL_STATEMENTS] = {
 			    " success, exit_code, interrupted, elapsed_secs, out, err)"
 			    " SELECT message_id, task_id, 0, -1, 1,"
 			    " max(0, (?1 - started_at) / 1000), '',"
-			    " 'interrupted: the guest ended while this ran'"
+			    " 'interrupted: the guest ended while this ran; perhaps it is"
+			    " done'"
 			    " FROM assignment WHERE started_at IS NOT NULL"
 			    " ORDER BY started_at",
 	[SPOOL_STARTED_GONE] = "DELETE FROM assignment WHERE started_at IS NOT NULL",

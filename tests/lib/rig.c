@@ -315,8 +315,7 @@ bool rig_call(struct rig *r, const char *op, json_t *args)
 	job->sibling_at = &c->jobs;
 	c->jobs = job;
 	c->n_jobs = 1;
-	if (!ask_start(&r->host, job))
-		conn_answer(job);
+	ask_start(&r->host, job);
 	return true;
 }
 

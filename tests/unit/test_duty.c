@@ -99,14 +99,16 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void put(struct bench *b, const char *id)
+static void put_payload(struct bench *b, const char *id, const char *payload)
 {
 	struct fault f = { 0 };
 
-	assert_int_equal(spool_put(b->guest.spool, id,
-				   "{\"task_id\":\"t\",\"command\":\"echo ran >>out\"}",
-				   guest_now(), &f),
-			 0);
+	assert_int_equal(spool_put(b->guest.spool, id, payload, guest_now(), &f), 0);
+}
+
+static void put(struct bench *b, const char *id)
+{
+	put_payload(b, id, "{\"task_id\":\"t\",\"command\":\"echo ran >>out\"}");
 }
 
 static struct spool_counts counts(struct bench *b)
@@ -250,6 +252,23 @@ static void a_death_runs_nothing_twice(void **state)
 	arena_release(&a);
 }
 
+/* A command that was killed says nothing of it itself: its result does. */
+static void a_killed_command_has_a_reason(void **state)
+{
+	struct bench *b = *state;
+	struct spool_result r = { 0 };
+	struct arena a = { 0 };
+
+	put_payload(b, "m", "{\"task_id\":\"t\",\"command\":\"kill -9 $$\"}");
+	duty_work(&b->guest);
+	run_on(b);
+	assert_int_equal(spool_result(b->guest.spool, 0, "m", &a, &r, &b->fault), 1);
+	assert_false(r.success);
+	assert_int_equal(r.exit_code, 128 + SIGKILL);
+	assert_string_equal(r.err, "ended by signal 9 (Killed)");
+	arena_release(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +277,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_command_waits_for_the_spool, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_death_runs_nothing_twice, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_killed_command_has_a_reason, set_up,
 						tear_down),
 	};
 

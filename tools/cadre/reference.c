@@ -355,7 +355,17 @@ void op_reference(struct text *out)
 		       "Every operation that writes also takes an optional "
 		       "`idempotency_key` (text, 1 to 64 bytes), unless it has a "
 		       "`request_id`: the same key again changes nothing more and "
-		       "returns what the first call did.\n");
+		       "returns what the first call did. A call that was refused "
+		       "leaves its key free, and so does one whose guest says that it "
+		       "did nothing (`invalid`, `not_found`, `conflict`, `denied`, "
+		       "`exhausted`: a file without the text that an edit replaces, no "
+		       "such job). What a guest answered is kept for a day, of a "
+		       "command's output the first 4,096 bytes and of its errors 2,048, "
+		       "with their sizes. Where no answer is kept, since the call goes "
+		       "on still, or failed otherwise (`timeout`, `io`, `unavailable`: "
+		       "it may have done something), a repeat of a command, a signal or "
+		       "an edit is `conflict` and nothing runs twice; that of a write "
+		       "of a whole file, or of variables, is done.\n");
 	put_ops(out);
 	put_config(out);
 	put_types(out);

@@ -21,6 +21,12 @@ struct errand {
 
 static void on_answer(void *arg, struct packet *answer, struct fault *f);
 
+/* Nobody waits for it any more: it is asked no further. */
+static bool is_gone(struct job *job)
+{
+	return job->conn->closing || atomic_load(&job->gone);
+}
+
 static void ask_guest(struct job *job, struct line *line, const char *type,
 		      const void *src, int64_t ms)
 {
@@ -200,7 +206,7 @@ static bool take_exec(struct job *job, struct packet *answer, struct line *line)
 	g->job_id = m.has_job_id ? m.job_id : 0;
 	out->exit_code = m.exit_code;
 	take_part(job, g, &streams);
-	if (m.more && m.has_job_id &&
+	if (m.more && m.has_job_id && !is_gone(job) &&
 	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true)))
 		return ask_rest(job, g, line);
 	fill_exec(job, g, m.more);
@@ -492,6 +498,95 @@ static bool take_list(struct job *job, struct packet *answer, struct line *line)
 	return asked;
 }
 
+/* --- keys --------------------------------------------------------------------------- */
+
+enum { STDOUT_KEPT = 4096, STDERR_KEPT = 2048 };
+
+/* Cuts a stream for keeping; its size is told then, as where an answer had no room. */
+static void cut_stream(const char **text, size_t most, int64_t *size, bool *has_size,
+		       struct arena *a)
+{
+	size_t n = strlen(*text);
+
+	if (n <= most)
+		return;
+	if (!*has_size)
+		*size = (int64_t)n;
+	*has_size = true;
+	while (most > 0 && ((unsigned char)(*text)[most] & 0xc0) == 0x80)
+		most--;
+	*text = arena_strndup(a, *text, most);
+}
+
+/* The answer as a repeat is told it. */
+static const char *kept_answer(const struct job *job, struct arena *a)
+{
+	const struct record *r = job->call.op->out;
+	void *out = arena_alloc(a, r->size);
+	struct text text = { 0 };
+	const char *kept;
+
+	memcpy(out, job->call.out, r->size);
+	if (job->call.op == op_workspace_exec) {
+		struct workspace_exec_out *e = out;
+
+		cut_stream(&e->stdout, STDOUT_KEPT, &e->stdout_size, &e->has_stdout_size,
+			   a);
+		cut_stream(&e->stderr, STDERR_KEPT, &e->stderr_size, &e->has_stderr_size,
+			   a);
+	}
+	op_encode(r, out, &text);
+	kept = arena_strndup(a, text.data, text.len);
+	text_release(&text);
+	return kept;
+}
+
+/* Faults that say that nothing was done.  After any other one something may have been, so
+ * that the key stays used. */
+static bool did_nothing(enum fault_code code)
+{
+	return code == FAULT_INVALID || code == FAULT_NOT_FOUND ||
+	       code == FAULT_CONFLICT || code == FAULT_DENIED || code == FAULT_EXHAUSTED;
+}
+
+/* Whether the call is remembered under a key, whoever still waits for it. */
+static bool has_kept_key(const struct job *job)
+{
+	return job->call.has_key && job->call.made;
+}
+
+static void on_kept(struct job *note)
+{
+	struct job *asking = note->owner;
+
+	if (note->call.fault.code)
+		log_line(asking->conn->host->log, LOG_LEVEL_WARN,
+			 "workspace.answered: %s", note->call.fault.text);
+	job_free(note);
+	conn_answer(asking);
+}
+
+/* Answers, once a repeat of the call is known to be told the same, or to be a new call
+ * where nothing was done. */
+static void finish(struct job *job, bool nothing_done)
+{
+	struct host *host = job->conn->host;
+	struct workspace_answered_in *in;
+	struct job *note;
+
+	if (!has_kept_key(job) || (job->call.fault.code && !nothing_done)) {
+		conn_answer(job);
+		return;
+	}
+	note = host_job(host, op_workspace_answered, on_kept, job);
+	in = note->call.in;
+	in->caller = call_key_caller(&job->call);
+	in->key = call_key_text(&job->call, &note->call.arena);
+	if (!job->call.fault.code)
+		in->answer = kept_answer(job, &note->call.arena);
+	host_submit(host, note);
+}
+
 /* --- asking ------------------------------------------------------------------------- */
 
 static const struct errand errands[] = {
@@ -514,12 +609,6 @@ static const struct errand *errand_of(const struct job *job)
 	return NULL;
 }
 
-/* Nobody waits for it any more: it is asked no further. */
-static bool is_gone(struct job *job)
-{
-	return job->conn->closing || atomic_load(&job->gone);
-}
-
 static void on_answer(void *arg, struct packet *answer, struct fault *f)
 {
 	struct job *job = arg;
@@ -530,20 +619,21 @@ static void on_answer(void *arg, struct packet *answer, struct fault *f)
 	else if (!t)
 		fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
 			  "the workspace is gone");
-	else if (!is_gone(job) && errand_of(job)->take(job, answer, &t->control))
+	else if ((!is_gone(job) || has_kept_key(job)) &&
+		 errand_of(job)->take(job, answer, &t->control))
 		return;
 	if (t && answer && job->call.fault.code)
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
 			   t->id, job->call.fault.text);
-	conn_answer(job);
+	finish(job, did_nothing(job->call.fault.code));
 }
 
-bool ask_start(struct host *host, struct job *job)
+/* Whether the guest is there to be asked; else the call's fault says why not. */
+static bool may_ask(struct host *host, struct job *job)
 {
 	struct tether *t = tether_of(host, job->call.workspace);
-	const struct errand *errand = errand_of(job);
 
-	if (!errand) {
+	if (!errand_of(job)) {
 		fault_set(&job->call.fault, FAULT_INTERNAL, "", "%s has no message",
 			  job->call.op->name);
 		return false;
@@ -557,8 +647,13 @@ bool ask_start(struct host *host, struct job *job)
 		job->call.fault.retry_after_ms = boots ? 5000 : 1000;
 		return false;
 	}
-	/* A replayed call has been asked before: the guest is not asked twice
-	 * for what may not be done twice. */
-	errand->send(job, &t->control);
 	return true;
+}
+
+void ask_start(struct host *host, struct job *job)
+{
+	if (may_ask(host, job))
+		errand_of(job)->send(job, &tether_of(host, job->call.workspace)->control);
+	else
+		finish(job, true);
 }

@@ -10,8 +10,8 @@
 
 #include "core/host/job.h"
 
-/* Takes the job: conn_answer() gets it when the guest has answered.  False
- * with the call's fault filled when the guest cannot be asked. */
-bool ask_start(struct host *host, struct job *job);
+/* Takes the job: conn_answer() gets it when the guest has answered, or at once when that
+ * cannot be asked.  What became of a call with a key is written down before. */
+void ask_start(struct host *host, struct job *job);
 
 #endif

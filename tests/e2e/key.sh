@@ -1,0 +1,79 @@
+#!/bin/sh
+# key - one meaning of an idempotency key where a guest does the work: what was done is
+# told again, what did nothing leaves its key free, and nothing is done twice.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+finish() {
+	cadre up >/dev/null 2>&1
+	cadre team destroy red >/dev/null 2>&1
+	until_is '^0$' count_guests
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+
+field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
+says() { # STATUS PATTERN COMMAND...
+	want=$1 pattern=$2
+	shift 2
+	cadre "$@" >"$TMPDIR/out" 2>&1
+	got=$?
+	[ $got = "$want" ] || bad "$* ends with $got, not $want: $(head -c 300 "$TMPDIR/out")"
+	grep -q -e "$pattern" "$TMPDIR/out" || bad "$*: no '$pattern' in $(head -c 300 "$TMPDIR/out")"
+}
+lines() { cadre exec red/a "cat $1 2>/dev/null | wc -l"; }
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"a","workspace":true}]' >/dev/null || bad "team create"
+export CADRE_TEAM=red
+until_is '"ready"' cadre workspace info red/a --json
+
+# A command that has ended is told again, and does not run again; of much output the
+# beginning, and how much it was.
+says 0 '"exit_code":3,"stdout":"once\\n"' --json --key exec exec red/a "echo x >>ran; echo once; exit 3"
+says 0 '"exit_code":3,"stdout":"once\\n".*"replayed":true' --json --key exec exec red/a "echo x >>ran; echo once; exit 3"
+[ "$(lines ran)" = 1 ] || bad "it ran again"
+says 0 '"exit_code":0' --json --key long exec red/a "seq 10000"
+says 0 '"stdout_size":48894.*"replayed":true' --json --key long exec red/a "seq 10000"
+says 4 'used for another call' --key exec exec red/a "echo other"
+
+# One that goes on is not begun twice, whoever has left.
+cadre --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
+caller=$!
+until_is '^1$' lines slow
+says 4 'begun under this key already, in workspace red-a.*no answer' --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done"
+kill $caller
+wait $caller 2>/dev/null
+cadre exec red/a "touch go"
+until_is '"exit_code":0,"stdout":"done\\n".*"replayed":true' cadre --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done"
+[ "$(lines slow)" = 1 ] || bad "a slow one ran again"
+
+# A job, and a signal to it.
+says 0 '"job_id"' --json --key job workspace run red/a "echo x >>job; sleep 1000"
+job=$(field job_id <"$TMPDIR/out")
+says 0 "\"job_id\":$job,\"replayed\":true" --json --key job workspace run red/a "echo x >>job; sleep 1000"
+until_is '^1$' lines job
+says 0 "\"job_id\":$job" --json --key kill workspace kill red/a "$job"
+says 0 "\"job_id\":$job,\"replayed\":true" --json --key kill workspace kill red/a "$job"
+[ "$(lines job)" = 1 ] || bad "a job was begun again"
+says 3 'unknown job_id' --key lost workspace kill red/a 999
+says 0 "\"job_id\":$job" --json --key lost workspace kill red/a "$job"
+
+# An edit that found nothing to edit leaves its key free; one that was made is told again.
+cadre exec red/a "echo one >file"
+says 2 'old_string' --key edit workspace edit red/a file two three
+says 0 'file' --key edit workspace edit red/a file one three
+says 0 '"replayed":true' --json --key edit workspace edit red/a file one three
+says 4 'used for another call' --key edit workspace edit red/a file three four
+[ "$(cadre exec red/a 'cat file')" = three ] || bad "the edit is not what it was told"
+
+# A write that was made is not made over what came after it.
+says 0 path --json --key put workspace write red/a put YQ==
+cadre exec red/a "echo later >put"
+says 0 '"replayed":true' --json --key put workspace write red/a put YQ==
+[ "$(cadre exec red/a 'cat put')" = later ] || bad "a repeated write went over another one"
+
+# A command whose guest is not there was not begun.
+until_is '"ready"' cadre workspace info red/a --json
+says 3 'nowhere' --key dir exec red/a --workdir nowhere -- pwd
+says 0 . --key dir exec red/a -- pwd
+exit $failed
