@@ -103,7 +103,8 @@ static void unlink_job(struct conn *c, struct job *job)
 
 static void start_job(struct conn *c, struct job *job)
 {
-	job->first = job->call.now = home_now();
+	job->call.now = home_now();
+	job->first = home_passed();
 	job->call.seed = host_seed(c->host);
 	job->ready = arena_mark(&job->call.arena);
 	if (job->call.op == op_state_gc)

@@ -120,7 +120,8 @@ struct job *host_job(struct host *host, const struct op *op,
 
 void host_prepare(struct host *host, struct job *job)
 {
-	job->first = job->call.now = home_now();
+	job->call.now = home_now();
+	job->first = home_passed();
 	job->call.seed = host_seed(host);
 	job->ready = arena_mark(&job->call.arena);
 }

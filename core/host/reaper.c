@@ -84,7 +84,7 @@ static void tick(struct host *host)
 	r->busy = true;
 	r->stale = false;
 	host_prepare(host, job);
-	r->noted_at = job->first;
+	r->noted_at = job->call.now;
 	host_ahead(host, job);
 }
 
@@ -179,7 +179,7 @@ bool reaper_holds(struct host *host)
 		r->noted_at = 0; /* by a clock that is another one now */
 		r->holding = true;
 		r->stale = r->busy;
-		tethers_leap(host, slept + leapt);
+		tethers_leap(host, slept); /* they count time that passes */
 		if (!r->busy)
 			look_now(host);
 	}
@@ -200,7 +200,7 @@ void reaper_writes(struct host *host)
 		return;
 	job = host_job(host, op_clock_tick, on_noted, host);
 	host_prepare(host, job);
-	r->noted_at = job->first;
+	r->noted_at = job->call.now;
 	host_ahead(host, job);
 }
 

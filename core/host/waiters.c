@@ -13,7 +13,7 @@ static void on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 	struct waiters *w = &host->waiters;
-	int64_t now = home_now(), next = 0;
+	int64_t now = home_passed(), next = 0;
 
 	w->timer_due = 0;
 	for (size_t i = 0; i < WAIT_BUCKETS; i++) {
@@ -35,7 +35,7 @@ static void on_timer(uv_timer_t *timer)
 static void set_timer(struct host *host, int64_t due)
 {
 	struct waiters *w = &host->waiters;
-	int64_t left = due - home_now();
+	int64_t left = due - home_passed();
 
 	if (w->timer_due && w->timer_due <= due)
 		return;
@@ -130,7 +130,7 @@ bool waiters_park(struct host *host, struct job *job)
 	int64_t patience = job_patience(job);
 
 	job->due = job->first + patience * 1000;
-	if (patience <= 0 || host->stopping || job->due <= home_now() ||
+	if (patience <= 0 || host->stopping || job->due <= home_passed() ||
 	    too_many(host, job))
 		return false;
 	if (follow_moved(host, job->call.wait_on, job->call.wait_key,

@@ -18,3 +18,6 @@ CADRE_TEAM=alpha CADRE_AGENT=coder CADRE_TOKEN=$token cadre claim --json |
 	grep -q '"title":"Keep me"'
 cadre backup "$TMPDIR/copy.db" 2>"$TMPDIR/err" && { echo "overwrote a backup"; exit 1; }
 grep -q '^cadre: ' "$TMPDIR/err"
+cadre backup "$TMPDIR/nowhere/x.db" 2>"$TMPDIR/err" && { echo "a backup into no folder"; exit 1; }
+grep -q "the folder $TMPDIR/nowhere: No such file" "$TMPDIR/err" &&
+	grep -q 'make the folder' "$TMPDIR/err" || { cat "$TMPDIR/err"; exit 1; }

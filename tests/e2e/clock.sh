@@ -55,6 +55,24 @@ for by in 86400 0 -86400 0; do
 	cadre --team red task show 001 | grep -q ann || bad "set by $by: ann has lost the task"
 	cadre --team red --as bob claim 001 >/dev/null 2>&1 && bad "set by $by: bob has it"
 done
+# A wait lasts as long as it was asked for, whatever is set meanwhile: one that ends lets
+# the host look at all that wait.
+cadre --team red --as ann inbox --wait >"$TMPDIR/long" 2>&1 &
+long=$!
+cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1 # so long, and it waits
+set_clock 86400
+cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1
+kill -0 "$long" 2>/dev/null || bad "set ahead: a long wait has ended: $(cat "$TMPDIR/long")"
+cadre --team red send ann 'still there' >/dev/null
+wait "$long"
+grep -q 'still there' "$TMPDIR/long" || bad "the wait of 600 s got nothing: $(cat "$TMPDIR/long")"
+cadre --team red --as bob inbox --wait-seconds 5 >/dev/null 2>&1 &
+short=$!
+cadre --team red --as ann inbox --wait-seconds 1 >/dev/null 2>&1
+set_clock 0
+ended() { ! kill -0 "$short" 2>/dev/null; }
+until_done ended || { bad "set back: a wait of 5 s has not ended"; kill "$short"; }
+
 kill "$host"
 wait "$host" || bad "the host: $(cat "$TMPDIR/serve")"
 host=

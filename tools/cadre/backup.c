@@ -36,6 +36,25 @@ static int default_path(const struct home *home, char *path, size_t room, struct
 	return 0;
 }
 
+/* Before any name is made in it: a fault of a temporary file would tell nobody what to
+ * do. */
+static int check_folder(const char *path, struct fault *f)
+{
+	char folder[4400];
+	struct stat st;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	if (stat(dirname(folder), &st)) {
+		fault_set(f, FAULT_INVALID, "/path", "cannot use the folder %.150s: %m",
+			  folder);
+		return fault_hint(f, "make the folder, or name another path");
+	}
+	if (S_ISDIR(st.st_mode))
+		return 0;
+	fault_set(f, FAULT_INVALID, "/path", "%.150s is no folder", folder);
+	return fault_hint(f, "name a path in a folder");
+}
+
 /* Whether `name` is that of a copy under way, `base` with the number of a process and
  * `.tmp`, whose process has ended. */
 static bool is_leftover(const char *name, const char *base)
@@ -144,6 +163,8 @@ static int back_up(struct cli *cli, const char *path, struct fault *f)
 	char secret_path[4400];
 
 	snprintf(secret_path, sizeof(secret_path), "%s.secret", path);
+	if (check_folder(path, f) < 0)
+		return f->code;
 	remove_leftovers(path);
 	if (check_names(path, secret_path, secret, f) < 0)
 		return f->code;

@@ -60,7 +60,7 @@ int answer_decode_as(struct packet *p, const struct record *as, void *dst,
 
 int64_t answer_more(struct answer_parts *parts, struct fault *f)
 {
-	int64_t now = home_now(), left;
+	int64_t now = home_passed(), left;
 
 	if (!parts->until)
 		parts->until = now + ANSWER_REST_MS;

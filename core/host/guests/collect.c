@@ -50,7 +50,7 @@ static void weigh(struct collect *c)
 	if (c->n_stored > 0)
 		futile_end(&d->futile);
 	else if (c->page.n + c->page.n_bad > 0 || c->failed || c->told)
-		futile_note(&d->futile, home_now());
+		futile_note(&d->futile, home_passed());
 }
 
 /* Asks if there is something to be asked for, or later. */
@@ -59,7 +59,7 @@ static void go_on(struct tether *t)
 	struct daemon *d = &t->daemon;
 
 	if (t->up && !t->closing && t->control.state == LINE_UP && !d->polling &&
-	    (d->collect || d->poll_again) && !futile_waits(&d->futile, home_now()))
+	    (d->collect || d->poll_again) && !futile_waits(&d->futile, home_passed()))
 		ask(t);
 }
 

@@ -146,7 +146,7 @@ static void note_beat(struct tether *t, struct job *job)
 	job->read = look_at_leases;
 	job->number = t->agent;
 	job->done = on_leases;
-	job->call.now = job->first = home_now();
+	job->call.now = home_now();
 	job->ready = arena_mark(&job->call.arena);
 	d->checking = true;
 	tether_keep(t);
@@ -175,7 +175,7 @@ void daemon_beat(struct tether *t, struct packet *heartbeat)
 	struct arena a = { 0 };
 	struct fault f = { 0 };
 
-	t->daemon.heard_at = home_now();
+	t->daemon.heard_at = home_passed();
 	if (answer_decode(heartbeat, &beat, &a, &f) == 0) {
 		if (beat.n_running > BEAT_RUNNING_MOST)
 			beat.n_running = BEAT_RUNNING_MOST;
@@ -193,7 +193,7 @@ void daemon_pulse(struct tether *t)
 {
 	const struct wire_heartbeat beat = { 0 };
 
-	t->daemon.heard_at = home_now();
+	t->daemon.heard_at = home_passed();
 	hear_beat(t, &beat);
 	collect_poke(t, false);
 }
@@ -224,7 +224,7 @@ void daemon_tick(struct tether *t, int64_t now)
 
 void daemon_up(struct tether *t)
 {
-	t->daemon.heard_at = home_now();
+	t->daemon.heard_at = home_passed();
 	t->daemon.known = false;
 	collect_poke(t, false);
 }

@@ -152,7 +152,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		line_drop(line);
 		return;
 	}
-	line->heard_at = home_now();
+	line->heard_at = home_passed();
 	line->pinged = false;
 	take_bytes(line, buf->base, (size_t)n);
 	if (line->state != LINE_CLOSING &&

@@ -92,7 +92,7 @@ void line_ask(struct line *line, const char *type, const void *src, int64_t time
 		abort();
 	a->id = ++line->last_id;
 	a->type = wire_find(type);
-	a->until = home_now() + timeout_ms;
+	a->until = home_passed() + timeout_ms;
 	a->done = done;
 	a->arg = arg;
 	a->why = send_asked(line, a, type, src);

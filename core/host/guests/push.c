@@ -29,9 +29,9 @@ static void end_page(struct tether *t, bool more)
 	if (p->full || !any || told)
 		futile_end(&p->futile);
 	else
-		futile_note(&p->futile, home_now());
+		futile_note(&p->futile, home_passed());
 	if (p->full)
-		p->retry_at = home_now() + FULL_MS;
+		p->retry_at = home_passed() + FULL_MS;
 	else if (p->futile.ms && !p->again)
 		p->retry_at = p->futile.until;
 	else if (more || p->again)

@@ -41,7 +41,7 @@ static void pause_dialling(struct tether *t)
 		t->host->n_linked--;
 		reconcile_poke(t->host); /* perhaps the guest has died */
 	}
-	t->dial_at = home_now() + t->pause_ms;
+	t->dial_at = home_passed() + t->pause_ms;
 	t->pause_ms = t->pause_ms * 2 > PAUSE_MOST_MS ? PAUSE_MOST_MS : t->pause_ms * 2;
 	t->dial_at += (int64_t)(home_random() % (uint64_t)(t->pause_ms / 4 + 1));
 }
@@ -197,7 +197,7 @@ struct tether *tether_of(struct host *host, int64_t workspace)
 
 void tethers_tick(struct host *host)
 {
-	int64_t now = home_now();
+	int64_t now = home_passed();
 	struct tether *next;
 
 	for (struct tether *t = host->tethers; t; t = next) {

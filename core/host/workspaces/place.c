@@ -24,7 +24,7 @@ static void started(struct place *p)
 {
 	bool again = p->started_at != 0;
 
-	p->started_at = home_now();
+	p->started_at = home_passed();
 	log_line(p->host->log, LOG_LEVEL_NOTE,
 		 "workspace %s: guest %s as process %" PRId64, p->spot.name,
 		 again ? "restarted" : "started", p->process.pid);
@@ -171,7 +171,7 @@ bool place_boots(const struct host *host, int64_t row)
 
 	while (p && p->row != row)
 		p = p->next;
-	return p && is_booting(p, home_now());
+	return p && is_booting(p, home_passed());
 }
 
 /* A boot takes a processor for seconds: as many VMs boot at once as copies are

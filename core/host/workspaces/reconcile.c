@@ -241,7 +241,7 @@ static void on_timer(uv_timer_t *timer);
 static void step_all(struct host *host)
 {
 	struct reconcile *r = &host->reconcile;
-	int64_t now = home_now();
+	int64_t now = home_passed();
 	bool soon = r->busy > 0;
 
 	if (reaper_holds(host) || r->sweeping) {
@@ -295,7 +295,7 @@ void reconcile_ask(struct host *host, struct job *job)
 	struct reconcile *r = &host->reconcile;
 
 	reconcile_poke(host);
-	job->due = home_now() + patience_of(&job->call) * 1000;
+	job->due = home_passed() + patience_of(&job->call) * 1000;
 	job->number = r->round + r->again;
 	chain_add(&r->asked, job);
 	if (reconcile_place(host, job->call.place))
@@ -339,7 +339,7 @@ void reconcile_poke(struct host *host)
 		return;
 	r->reading = true;
 	r->round++;
-	r->read_at = home_now();
+	r->read_at = home_passed();
 	host_submit(host, host_job(host, op_workspace_rows, on_rows, host));
 }
 
@@ -347,7 +347,7 @@ static void on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 
-	if (home_now() - host->reconcile.read_at > READ_MS)
+	if (home_passed() - host->reconcile.read_at > READ_MS)
 		reconcile_poke(host);
 	step_all(host);
 }
