@@ -34,7 +34,8 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 int message_find(struct call *call, const char *id, const char *where,
 		 struct message_head_row *m);
 
-/* What became of a message, per recipient, as a page of records. */
+/* The delivery of a message to each recipient, as a page of records: fills `*out` (in the
+ * arena) and `*n`, at most `limit` behind the name `after`; 0 or negative. */
 int message_deliveries(struct call *call, int64_t message, const char *after,
 		       int64_t limit, struct delivery **out, size_t *n);
 

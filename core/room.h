@@ -13,13 +13,15 @@
 #include "core/call.h"
 
 enum {
-	/* Of an answer: what is left of a frame for its head and a caller's id. */
+	/* Bytes of an answer: a frame of 4 MiB without its head and a caller's id. */
 	ROOM_ANSWER = (4 << 20) - 1024,
-	/* Of its lists and long texts: the rest is for what stands beside them. */
+	/* Bytes of the answer's lists and long texts; the rest is for its other
+	 * fields. */
 	ROOM_ITEMS = ROOM_ANSWER - 15360,
 };
 
-/* Makes all of it free; op_perform() does so before it runs a handler. */
+/* Makes all room of an answer free again; op_perform() does so before it runs a
+ * handler. */
 void room_open(struct call *call);
 
 /* Takes the place of one more value of a list: false where it does not fit; the
