@@ -78,13 +78,14 @@ int fault_set(struct fault *f, enum fault_code code, const char *where, const ch
 int fault_hint(struct fault *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* What an inner step found at `from` stands at `to` of this call's arguments. */
+/* Moves a fault that an inner step found at the argument `from` to the argument `to` of
+ * this call; returns its code. */
 int fault_move(struct fault *f, const char *from, const char *to);
 
 /* The row of `code`, which is negative. */
 const struct fault_info *fault_info(enum fault_code code);
 
-/* The code whose name (or wire code) is `name`; FAULT_INTERNAL if none is. */
+/* The code whose name or wire code is `name`; FAULT_INTERNAL where no code has it. */
 enum fault_code fault_named(const char *name);
 
 #endif
