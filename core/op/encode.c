@@ -163,7 +163,8 @@ size_t op_size(const struct record *r, const void *src)
 
 /* --- at most ----------------------------------------------------------------------------- */
 
-/* Bytes of JSON, at most; a name is that of a field with its signs, or an enum's word. */
+/* Upper bounds, in bytes of JSON; a name is that of a field with its signs, or an enum's
+ * word. */
 enum {
 	NAME_MOST = 64,
 	NUMBER_MOST = 32, /* a number, a time or a bool */
