@@ -68,8 +68,7 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 	return 0;
 }
 
-enum { ENV_MOST = 262144 }; /* bytes of JSON: a push with an environment of this size
-			       still fits a frame */
+enum { ENV_MOST = 262144 }; /* bytes of JSON: a push of so many fits a frame */
 
 static const char *env_text(struct call *call, const struct task_payload *p)
 {

@@ -24,7 +24,8 @@ int assignment_call_off(struct call *call, int64_t task, bool running, int64_t a
  * run the command. 0 or negative. */
 int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 
-/* The same for the open commands of all agents; returns how many, or negative. */
+/* assignment_interrupt() for the open commands of all agents; returns how many, or
+ * negative. */
 int assignments_end(struct call *call, const char *why);
 
 /* The row of the message that a page of assignments or results ends before: 0 or a

@@ -133,8 +133,9 @@ static int hash_asked(struct call *call)
 
 enum { REPLAY_MS = 86400000 }; /* keys are remembered so long */
 
-/* The same key again: the same call reports what it made, any other is refused.
- * The key belongs to the caller; operators of all teams are one. */
+/* Finds an earlier call with the same key: a repeat of that call reports what it made,
+ * any other call is refused.  A key belongs to its caller; the operators of all teams
+ * count as a single caller. */
 static int find_replay(struct call *call)
 {
 	struct replay_find_row r;

@@ -42,7 +42,7 @@ struct caller {
 	const char *name, *team_name; /* "operator" without an agent */
 };
 
-/* What scrambles row ids into public ids; see core/id.h. */
+/* The keys that scramble row ids into public ids; see core/id.h. */
 struct id_keys {
 	bool known;
 	int64_t a, b, c;
@@ -136,7 +136,7 @@ struct identity call_renewer(const struct call *read);
  * or a fault code. */
 int op_perform(struct call *call);
 
-/* The same in one transaction of its own: begin, op_perform, commit. */
+/* Performs a call in a transaction of its own: begin, op_perform, commit. */
 int call_transact(struct call *call, bool write);
 /* Performs the whole call: by op->steps where the operation has them, else in one
  * transaction.  Operations on notes take several transactions, and may take long. */

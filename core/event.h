@@ -22,7 +22,8 @@ struct deed {
 int event_record(struct call *call, const struct deed *d);
 #define event_by(call, ...) event_record((call), &(const struct deed){ __VA_ARGS__ })
 
-/* The same by the caller in the caller's team.  `detail` may be NULL. */
+/* Appends an event by the caller in the caller's team; `detail` may be NULL.  0 or
+ * negative. */
 int event_emit(struct call *call, int kind, int64_t subject, int64_t target,
 	       const char *detail);
 

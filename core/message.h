@@ -25,8 +25,8 @@ int64_t message_store(struct call *call, const struct draft *d);
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to);
 
-/* The same for every living member but `except` (0: all): one statement a step,
- * whatever the size of the team. */
+/* message_deliver() for every living member but `except` (0: all): each step is a single
+ * statement, whatever the size of the team. */
 int message_deliver_all(struct call *call, int64_t message, const struct draft *d,
 			int64_t except);
 

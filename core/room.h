@@ -27,7 +27,7 @@ void room_open(struct call *call);
 /* Takes the place of one more value of a list: false where it does not fit; the
  * rest of the list is for the next page. */
 bool room_take(struct call *call, const struct record *r, const void *item);
-/* The same for a value whose size in JSON is known, and for a text of a list. */
+/* room_take() for a value whose size in JSON is known, and for a text of a list. */
 bool room_take_bytes(struct call *call, size_t size);
 bool room_take_text(struct call *call, const char *text);
 
@@ -43,7 +43,7 @@ size_t text_json_size(const char *text);
 struct room_range {
 	int64_t offset, length; /* asked for */
 	const char *text;
-	int64_t size, next; /* of the whole; the offset behind the part */
+	int64_t size, next; /* bytes of the whole text; the offset behind the part */
 };
 void room_range(struct call *call, const char *whole, struct room_range *r);
 

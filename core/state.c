@@ -16,7 +16,7 @@
 
 struct names {
 	int64_t low, high; /* event numbers; 0: any */
-	int64_t kinds; /* which of them: bit 0 stands for `low` */
+	int64_t kinds; /* bit set of wanted kinds: bit 0 stands for `low` */
 };
 
 /* A kind `task` means every kind that begins with it; `task.claimed` means itself. */

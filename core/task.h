@@ -14,7 +14,7 @@
 /* The task `id` of the call's team, as a row with its lapsed lease written down:
  * 0 or a fault at /task. */
 int task_find(struct call *call, const char *id, struct task_row *t);
-/* The same without a fault: 1, or 0 when there is none. */
+/* task_find() without a fault: 1, or 0 when there is no such task. */
 int task_find_maybe(struct call *call, const char *id, struct task_row *t);
 
 /* The change that a handler makes to the task that it names: 0 or a fault. */

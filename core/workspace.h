@@ -6,7 +6,7 @@
 
 #include "core/event.h"
 
-/* Most rows of one reading by a host: with so many, not all may be known. */
+/* Most rows of a single reading by a host: if it gets so many, there may be more. */
 enum { WORKSPACE_ROWS = 1000 };
 
 /* Workspace `name` (id, name or team/agent) of the call's team.  For an operator
@@ -15,7 +15,7 @@ enum { WORKSPACE_ROWS = 1000 };
 int workspace_find(struct call *call, const char *team, const char *name,
 		   struct workspace_row *w);
 
-/* The same whatever its team, for operators. */
+/* workspace_find() in any team, for operators. */
 int workspace_find_any(struct call *call, const char *name, struct workspace_row *w);
 
 /* 0, or `conflict` when the workspace is destroyed. */
@@ -31,8 +31,10 @@ struct new_workspace {
 	int64_t backend;
 	const char *source; /* directory to copy; NULL: none */
 	int64_t parent; /* workspace that it is a copy of; 0: none */
-	int64_t snapshot; /* of the parent; 0: as it is now */
-	const char *address, *link_token; /* of a guest elsewhere; else NULL */
+	int64_t snapshot; /* the parent's snapshot that is copied; 0: the parent as it
+			     is now */
+	const char *address, *link_token; /* address and token of a guest elsewhere;
+					     else NULL */
 	const char *image; /* of a VM, as are the next three; NULL: no VM */
 	int64_t vcpus, memory_mb, disk_gb;
 };

@@ -71,7 +71,8 @@ struct seen {
 	bool fits, strange; /* by the counters; by what no WAL of this file has */
 };
 
-/* Counts the marks that differ; a page 1 from before the file got its mark has none. */
+/* Compares the mark of a page 1 with the file's; page 1 had no mark before the file got
+ * one. */
 static void see_mark(struct seen *seen, uint32_t mark)
 {
 	if (mark == seen->file->mark)
@@ -80,8 +81,9 @@ static void see_mark(struct seen *seen, uint32_t mark)
 		seen->strange = true;
 }
 
-/* The first page 1 must have the file's counter at the beginning of the WAL, plus one,
- * and later ones no smaller counter. */
+/* A WAL fits a file when its first page 1 has the file's counter plus one, or any page 1
+ * has the file's counter, since those frames are in the file already.  A first page 1
+ * that is further ahead belongs to another file. */
 static void see_page1(struct seen *seen, const unsigned char *page)
 {
 	const int32_t ahead =
@@ -96,8 +98,8 @@ static void see_page1(struct seen *seen, const unsigned char *page)
 		see_mark(seen, number_at(page + HEADER_MARK));
 }
 
-/* Judges the WAL by its frames; frames after the last commit do not count.  A file of an
- * older version has no mark, and its WAL need not hold page 1. */
+/* Judges the WAL by its frames.  Frames that no transaction has committed belong to no
+ * file.  A file of an older version has no mark, and its WAL need not hold page 1. */
 static enum generation_of judge(const struct seen *seen)
 {
 	if (seen->strange || (seen->page1 && !seen->fits))

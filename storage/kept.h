@@ -26,7 +26,7 @@ enum { KEPT_PLACES = 2048, KEPT_KEY = 160 };
 struct kept {
 	uint64_t age[KEPT_STATEMENTS]; /* current age of each statement; its rows of
 					  another age are forgotten */
-	uint32_t version; /* of the file, when the rows were read */
+	uint32_t version; /* version of the file when the rows were read */
 	struct kept_row *places[KEPT_PLACES];
 };
 

@@ -210,7 +210,7 @@ static void check_size(enum sql id, size_t size)
 
 /* --- running ----------------------------------------------------------------- */
 
-/* Prepares and binds the statement: 0, with the statement idle, or a fault. */
+/* Prepares and binds the statement, and leaves it idle; returns an SQLite result. */
 static int ready(struct store *s, enum sql id, const void *in)
 {
 	struct prepared *p = &s->stmts[id];

@@ -18,8 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUSY_MS = 10000 }; /* patience with people who use sqlite3; cadre's own
-			     processes take turns */
+enum { BUSY_MS = 10000 }; /* for people with sqlite3; we take turns */
 
 /* --- faults ------------------------------------------------------------------- */
 

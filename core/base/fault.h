@@ -62,8 +62,8 @@ struct fault_info {
 struct fault {
 	enum fault_code code;
 	char where[64]; /* JSON pointer into the arguments, or "" */
-	char text[256]; /* what was wrong */
-	char hint[200]; /* what to do next */
+	char text[256]; /* the cause */
+	char hint[200]; /* an action that may help */
 	int64_t retry_after_ms; /* 0: not said */
 };
 

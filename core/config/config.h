@@ -31,7 +31,8 @@ struct config_set {
 	const char *file; /* the file that was read last; NULL: none */
 	const char *state; /* folder of the state that is configured; NULL: none is
 			      known */
-	const char *cwd, *user; /* what `dir` and `~/dir` stand in; may be NULL */
+	const char *cwd, *user; /* folders that `dir` and `~/dir` are relative to; may
+				   be NULL */
 };
 
 /* Fills `c` with the defaults of all keys. */
@@ -50,7 +51,7 @@ int config_take_file(struct config_set *s, const struct config_file *file,
 /* Takes one value from a word, as a variable or a flag has it: 0 or a fault. */
 int config_take_word(struct config_set *s, enum config_source source,
 		     const struct field *key, const char *word, struct fault *f);
-/* The same for a flag as it was written, `section.key=value`. */
+/* config_take_word() for a flag as it was written, `section.key=value`. */
 int config_take_flag(struct config_set *s, const char *flag, struct fault *f);
 
 /* Fills `c` with the values that hold now; its texts live as long as `s`. */

@@ -30,7 +30,7 @@ enum found_why {
 			  than when it was trusted */
 	FOUND_EDITED, /* its settings are others than when it was made */
 	FOUND_OTHER, /* another database is in its place */
-	FOUND_NO_INDEX, /* what git tracks cannot be read */
+	FOUND_NO_INDEX, /* the files that git tracks cannot be read */
 	FOUND_STRAY, /* of a repository that does not know this worktree */
 };
 

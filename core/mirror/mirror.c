@@ -319,8 +319,8 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 			break;
 		}
 		drop_lock(m);
-		/* Changes that others committed while we held the lock are ours to show:
-		 * they found it taken. */
+		/* Events that others committed while we held the lock are ours to show:
+		 * the others found it taken, and left them to us. */
 		rc = is_behind(m);
 	} while (rc > 0 && mirror_clock() < end);
 	mirror_close(m);

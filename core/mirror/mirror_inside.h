@@ -44,14 +44,14 @@ int slice_pass(struct mirror *m, struct mirror_cursor *at);
 /* Shows a slice of everything and moves the cursor.  1: more is to do, 0, negative. */
 int slice_everything(struct mirror *m);
 
-/* One slice of the log: 1 if there is more of it, 0, negative. */
+/* Shows a slice of the log: 1 if there is more of it, 0, negative. */
 int slice_log(struct mirror *m, int64_t newest);
 
 /* Stages the summaries that are out of date. */
 int slice_summaries(struct mirror *m);
 
 /* If it is time, checks some files and brings back those that somebody removed; files
- * that a person edited stay.  1: more is to do, 0, negative. */
+ * that a person edited stay.  Negative on failure. */
 int check_some(struct mirror *m);
 
 /* Milliseconds until check_some() has work; -1: none before somebody removes a file. */

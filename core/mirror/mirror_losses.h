@@ -25,7 +25,7 @@ struct losses {
 	int n_places, room;
 	char (*teams)[LOSSES_TEAM]; /* teams that lost something, each once */
 	int n_teams, teams_room;
-	bool all; /* it is unknown which files were lost */
+	bool all; /* losses are known to be, but not where */
 	bool gone; /* the root itself was removed */
 	bool partial; /* not every folder could be watched */
 };

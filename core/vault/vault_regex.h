@@ -16,8 +16,7 @@
 
 #include "core/base/fault.h"
 
-enum { REGEX_OVERLAP = 128 }; /* bytes that two pieces share: no match shorter than
-				 that is missed */
+enum { REGEX_OVERLAP = 128 }; /* bytes in two pieces: no shorter match is missed */
 
 struct vault_regex {
 	char pattern[1024];

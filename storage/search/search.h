@@ -37,7 +37,8 @@ int search_step(struct search *s, struct store *store, int64_t budget_ms,
  * everything else is quoted. */
 struct search_query {
 	const char *match; /* FTS5's expression for the body */
-	struct search_term *terms; /* what is looked for, without the NOTs */
+	struct search_term *terms; /* the words and phrases to find, without those
+				      behind NOT */
 	size_t n_terms;
 };
 

@@ -54,7 +54,7 @@ static int gather(void *with, int flags, const char *word, int n, int from, int 
 	return 0;
 }
 
-/* Takes `len` bytes as a word or phrase; false when no word is in them. */
+/* Takes `len` bytes as a word or phrase; false when they hold no word. */
 static bool take_term(struct parser *p, const char *text, size_t len)
 {
 	struct gathered g = { .term = &p->term, .arena = p->arena };

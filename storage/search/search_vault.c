@@ -2,8 +2,7 @@
 
 #include "storage/search/search_inside.h"
 
-enum { STALE_MOST = 2000 }; /* unused documents that the index may hold, beside as many
-			       used ones */
+enum { STALE_MOST = 2000 }; /* unused documents, beside as many used ones */
 
 const char search_vault_schema[] =
 	"CREATE TABLE vault_note (doc INTEGER PRIMARY KEY AUTOINCREMENT,"
