@@ -331,7 +331,8 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 				 "%s is a reserved name", name);
 	if (strcmp(a->name, name) == 0)
 		return 0;
-	/* The name makes a lead of whoever has it. */
+	/* A member named `lead` leads the team, so only somebody who leads may give that
+	 * name. */
 	if (strcmp(name, "lead") == 0 && (rc = who_leads(call, "/new_name")) < 0)
 		return rc;
 	rc = sql_run(call, agent_set_name, .agent = a->id, .name = name);

@@ -1,5 +1,5 @@
 /*
- * daemon - whether the daemons of agents make progress, as their rows tell.
+ * agent_daemon - whether the daemons of agents make progress, as their rows tell.
  */
 #ifndef CORE_AGENT_DAEMON_H
 #define CORE_AGENT_DAEMON_H

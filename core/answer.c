@@ -1,9 +1,10 @@
 /*
- * undo - which answers arrived, and what those gave that reached nobody is taken back.
+ * answer - which answers arrived; a hand-out or claim that reached nobody is taken
+ * back.
  *
- * Whoever gives the answer to its caller, a host or a process that opened the file
- * itself, knows from call.given what that is; each of these statements looks by
- * itself whether it is still so.
+ * A door (a host, or a process that opened the file itself) knows from call.given which
+ * messages and which claim an answer gave.  Each statement here checks by itself that
+ * they are still held as they were then.
  */
 #include "core/access/who.h"
 #include "core/event.h"
@@ -127,7 +128,7 @@ int answer_take(struct call *call, const struct answer_take_in *in,
 	return 0;
 }
 
-/* The claim of a caller who cancelled, or did not read, its answer. */
+/* Takes back the claim of a caller who cancelled, or did not read, its answer. */
 static int give_back(struct call *call, const struct agent_row *a,
 		     const struct message_seen_in *in, int64_t *undone)
 {

@@ -10,7 +10,7 @@
 
 /* --- payloads ---------------------------------------------------------------------- */
 
-/* The decoded texts are borrowed from the JSON, which goes. */
+/* The decoded texts are borrowed from the JSON value, which is freed: they are copied. */
 static void keep_texts(struct arena *arena, struct task_payload *p)
 {
 	struct pair *env = arena_alloc(arena, (p->n_env + 1) * sizeof(*env));
@@ -47,7 +47,7 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 	return rc;
 }
 
-/* The environment as its column keeps it, back into pairs. */
+/* Reads the environment as its column keeps it (JSON) back into pairs. */
 static int assignment_env(struct call *call, const char *text, struct task_payload *p)
 {
 	json_t *json, *value;
@@ -68,7 +68,7 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 	return 0;
 }
 
-enum { ENV_MOST = 262144 }; /* bytes of JSON: a push of it fits a frame */
+enum { ENV_MOST = 262144 }; /* bytes of JSON: a push of so many fits a frame */
 
 static const char *env_text(struct call *call, const struct task_payload *p)
 {
@@ -89,7 +89,7 @@ static const char *env_text(struct call *call, const struct task_payload *p)
 	return copy;
 }
 
-/* What history shows: the payload without its environment. */
+/* The history shows a payload without its environment, which the guest alone may see. */
 static const char *shown_text(struct call *call, const struct task_payload *p)
 {
 	struct task_payload bare = *p;
@@ -213,7 +213,8 @@ static int may_retry(struct call *call, const struct assignment_row *x)
 	return fault_hint(&call->fault, "Send a new assignment to run it again.");
 }
 
-/* The task that failed with it is on the board again, for the new one to claim. */
+/* Puts the task that failed with the command back on the board, for the new command to
+ * claim. */
 static int put_back(struct call *call, const struct assignment_row *x)
 {
 	int rc;

@@ -19,11 +19,13 @@ int64_t assignment_send(struct call *call, const struct draft *d,
  * `running`: daemons are told so, and end it.  `actor` did it. */
 int assignment_call_off(struct call *call, int64_t task, bool running, int64_t actor);
 
-/* Ends what an agent's daemon has or may have, running or waiting, with a result that
- * says `why`: its own will not come any more, and nobody else may run it. */
+/* Ends each command that an agent's daemon has or may have, running or waiting, with a
+ * result that says `why`: the daemon will send no result any more, and nobody else may
+ * run the command. 0 or negative. */
 int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 
-/* The same for all that is open, whoever's; how many. */
+/* assignment_interrupt() for the open commands of all agents; returns how many, or
+ * negative. */
 int assignments_end(struct call *call, const char *why);
 
 /* The row of the message that a page of assignments or results ends before: 0 or a
@@ -33,10 +35,11 @@ int assignment_before(struct call *call, const char *id, int64_t *row);
 /* A collection of results and its receiver: see inbox_name() for the names. */
 struct collecting {
 	const struct agent_row *agent;
-	int64_t request; /* or 0 */
-	int64_t session; /* 0: nobody will say that the answer has arrived, ... */
-	bool takes; /* ... unless they are taken for good when it has */
-	bool unseen; /* there may be some whose answer did not */
+	int64_t request; /* name of the request; 0: none */
+	int64_t session; /* 0: nobody confirms that the answer has arrived, ... */
+	bool takes; /* ... unless the results are taken for good once it has */
+	bool unseen; /* earlier results may be among the agent's whose answer did not
+			arrive */
 };
 
 /* Collects results for a receiver: its own as a sender and, when the lead or the
@@ -45,7 +48,8 @@ struct collecting {
 int result_collect(struct call *call, const struct collecting *c,
 		   struct result_line **out, size_t *n, bool *more);
 
-/* What the same request collected in the last day: its answer may have been lost. */
+/* The results that the same request collected in the last day: its answer may have been
+ * lost.  Fills `*out` (in the arena), `*n` and `*more`; 0 or negative. */
 int result_again(struct call *call, const struct agent_row *a, int64_t request,
 		 struct result_line **out, size_t *n, bool *more);
 enum { RESULT_REPEAT_MS = 86400000 };

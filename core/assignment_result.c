@@ -1,5 +1,5 @@
 /*
- * result - what an agent's daemon made of its assignments.
+ * assignment_result - what an agent's daemon made of its assignments.
  */
 #include <string.h>
 
@@ -48,7 +48,7 @@ struct gathering {
 	struct result_line *lines;
 	int64_t *rows;
 	size_t n, n_rows;
-	bool more; /* there was one without room in the answer */
+	bool more; /* a result had no room in the answer */
 };
 
 static bool add_line(struct call *call, struct gathering *g,
@@ -197,7 +197,7 @@ int result_list(struct call *call, const struct result_list_in *in,
 
 /* --- one result -------------------------------------------------------------------------- */
 
-/* The last result of a task of the board, or of what its sender called so. */
+/* Finds the last result of a board task, or of a task name that only its sender gave. */
 static int last_result(struct call *call, const char *label, int64_t *message)
 {
 	struct result_of_label_row named;
@@ -246,10 +246,11 @@ static int find_result(struct call *call, const char *id, int64_t *message)
  * character, and begins and ends between two. */
 struct piece {
 	const char *text;
-	int64_t next; /* offset behind it */
+	int64_t next; /* offset of the first byte behind the piece */
 };
 
-/* What a range is read by, so that its last character is whole. */
+/* Bytes read besides a range, before and behind it, so that the characters at its two
+ * ends are whole. */
 enum { CHARACTER = 4, BESIDE = 2 * CHARACTER };
 
 static bool is_inside(char c)
@@ -352,7 +353,8 @@ static int ack_assignment(struct call *call, const struct assignment_row *x)
 	return 0;
 }
 
-/* Its place at the daemon is free, and its message is done with. */
+/* Ends an assignment: its daemon has one command less, and its message is
+ * acknowledged. */
 static int end_assignment(struct call *call, const struct assignment_row *x)
 {
 	int rc;
@@ -374,7 +376,8 @@ static const char *outcome(const struct assignment_row *x, bool success)
 	return success ? "ok" : "failed";
 }
 
-/* What is shown of a result where there is room for one text: of a failure the reason. */
+/* The text that a result is shown by where there is room for one: of a failure, the
+ * reason. */
 static const char *shown(struct call *call, const struct result_store_in *r)
 {
 	if (r->success)
@@ -386,7 +389,7 @@ static const char *shown(struct call *call, const struct result_store_in *r)
 			    (int)r->exit_code);
 }
 
-/* 1 with the result stored, 0 where there is one already. */
+/* Stores a result: 1, or 0 where the assignment has a result already. */
 static int keep(struct call *call, const struct assignment_row *x,
 		const struct result_store_in *r)
 {
@@ -464,7 +467,8 @@ int assignments_end(struct call *call, const char *why)
 	return rc < 0 ? rc : (int)n;
 }
 
-/* What runs is being worked on: its task is started and its lease renewed. */
+/* Starts the task of a command that its daemon reports as running, and renews the
+ * lease. */
 static int note_running(struct call *call, int64_t agent, const char *id,
 			int64_t *renewed)
 {

@@ -83,7 +83,7 @@ int call_decode(struct call *call, const struct op *op, json_t *args)
 	return 0;
 }
 
-/* FNV-1a: the name of an operation as a replay row keeps it. */
+/* FNV-1a hash of an operation's name, as a replay row keeps it. */
 static int64_t name_hash(const char *s)
 {
 	uint64_t h = 14695981039346656037u;
@@ -161,8 +161,9 @@ int call_settle(struct call *call, int64_t caller, const char *key, const char *
 
 enum { REPLAY_MS = 86400000 }; /* keys are remembered so long */
 
-/* The same key again: the same call reports what it made, any other is refused.
- * The key belongs to the caller; operators of all teams are one. */
+/* Finds an earlier call with the same key: a repeat of that call reports what it made,
+ * any other call is refused.  A key belongs to its caller; the operators of all teams
+ * count as a single caller. */
 static int find_replay(struct call *call)
 {
 	struct replay_find_row r;
@@ -215,9 +216,9 @@ static int check_may(struct call *call)
 /* Last activity is kept to half a minute: most calls need not write it. */
 enum { TOUCH_MS = 30000 };
 
-/* What every write of an agent does beside: activity, and the renewal of its own
- * leases of which under half is left, the operator's own claims included.  A read tells
- * whoever ran it that there is something to renew. */
+/* Every write by an agent also records its activity and renews those of its leases of
+ * which under half is left (for the operator: his own claims).  A read cannot write: it
+ * sets call->renew instead. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
@@ -268,7 +269,7 @@ int op_perform(struct call *call)
 	if ((rc = call->op->run(call, call->in, call->out)) < 0)
 		return rc;
 	if (call->plans)
-		return 0; /* its write is yet to come */
+		return 0; /* the handler has only planned: its write is yet to come */
 	if ((rc = room_check(call)) < 0)
 		return rc;
 	if (!waited && ((rc = keep_replay(call)) < 0 || (rc = keep_alive(call)) < 0))

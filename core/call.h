@@ -15,7 +15,7 @@
 #include "ops.gen.h"
 #include "storage/store.h"
 
-/* Who asks, as a door has proved it. */
+/* The caller's identity, as a door has proved it. */
 struct identity {
 	enum who level; /* WHO_OPERATOR for a local user, WHO_HOST inside,
 			      else WHO_OBSERVER until the agent's row is read */
@@ -23,14 +23,15 @@ struct identity {
 	const char *agent; /* NULL: the operator as such */
 	const char *token; /* proves agent; NULL where the door proved it */
 	int64_t generation; /* the agent's, as the door knows it; 0: not */
-	const char *door; /* it came at the HTTP door of the agent with this token, and
-			     `token` proves `agent` there; NULL: not so */
+	const char *door; /* token of the agent at whose HTTP door the call came in,
+			     and where `token` proves `agent`; NULL: the call did not
+			     come so */
 	bool proven; /* the door (channel, operator's --as) proved agent */
 	bool as; /* an operator acting as agent; events say so */
 	const char *session; /* names the receiver's session; NULL: none */
 };
 
-/* Who asks, as rows: filled by op_perform(). */
+/* The caller's rows, filled by op_perform(). */
 struct caller {
 	enum who level;
 	int64_t team, agent; /* row ids; 0: none */
@@ -41,13 +42,13 @@ struct caller {
 	const char *name, *team_name; /* "operator" without an agent */
 };
 
-/* What scrambles row ids into public ids; see core/id.h. */
+/* The keys that scramble row ids into public ids; see core/id.h. */
 struct id_keys {
 	bool known;
 	int64_t a, b, c;
 };
 
-/* What holds for a process and its state. */
+/* Settings of a process and its state, the same for all calls. */
 struct settings {
 	struct config config; /* see schema/config.op */
 	const char *home; /* the state folder, absolute */
@@ -59,12 +60,12 @@ struct settings {
 	 * runs.  NULL: nobody looks. */
 	int64_t (*find_host)(const char *home);
 	const char *network_range; /* of the VMs; see core/base/nic.h */
-	const char *tag; /* last four hex digits of the state's id: what it gives
-			    the machine (bridge, taps, tables) ends in them */
+	const char *tag; /* last four hex digits of the state's id: the names that the
+			    state gives to bridge, taps and tables end in them */
 	uint8_t secret[32]; /* of the state: tokens are derived from it */
 };
 
-/* What holds where nothing is configured, for a state that is nowhere. */
+/* Fills `s` with the defaults, for a state that has no folder (tests). */
 void settings_init(struct settings *s);
 
 /* Messages and claims that an answer gave, taken back when it reaches nobody: see
@@ -100,12 +101,12 @@ struct call {
 	size_t room; /* bytes that the answer may still take: see core/room.h */
 	struct caller caller;
 	struct id_keys ids; /* kept by a door from one call to the next */
-	int64_t made; /* not 0 at entry of a handler: its write is done already,
-			  under this id; it only reports (replay, wait) */
+	int64_t made; /* id of the row that this call's write made already, 0: none;
+			 the handler then only reports (replay, wait) */
 	bool replayed;
 	const char *answer; /* of a replayed call: what it was answered before, as JSON;
 			       NULL where the handler has to tell it */
-	bool waited; /* it ran before, and has waited for something new since */
+	bool waited; /* the handler ran before, and has waited for something new since */
 	enum wake wait_on; /* set by a handler that would rather wait ... */
 	int64_t wait_key; /* ... until this key is woken */
 	int64_t workspace; /* set by handlers of exec and the like: the row of the
@@ -132,29 +133,30 @@ int call_decode(struct call *call, const struct op *op, json_t *args);
  * read's own. */
 struct identity call_renewer(const struct call *read);
 
-/* Who asks (rows, level, token), whether he may, the idempotency row, the
- * handler.  Inside a transaction begun by the caller; 0 or a fault code. */
+/* Performs a call inside a transaction that its door began: finds the caller's rows,
+ * level and token, checks that he may, looks up the idempotency key, runs the handler. 0
+ * or a fault code. */
 int op_perform(struct call *call);
 
-/* The same in one transaction of its own: begin, op_perform, commit. */
+/* Performs a call in a transaction of its own: begin, op_perform, commit. */
 int call_transact(struct call *call, bool write);
-/* The whole of a call, by its op->steps or in one transaction.  One that works on notes
- * takes several, and may take long. */
+/* Performs the whole call: by op->steps where the operation has them, else in one
+ * transaction.  Operations on notes take several transactions, and may take long. */
 int call_run(struct call *call);
 
-/* What a guest made of a call under a key (as its caller wrote it, or call_key_text) of
- * `caller`, an agent's row or 0: a repeat is answered so; NULL: nothing at all, and
- * the key is free again. */
+/* Keeps what a guest answered to a call with a key (as its caller wrote it, or
+ * call_key_text) of `caller`, an agent's row or 0: repeats are answered with it.  NULL
+ * where the guest did nothing: the key is free again. */
 int call_settle(struct call *call, int64_t caller, const char *key, const char *answer);
 /* The key of a call that has one, as a UUID. */
 const char *call_key_text(const struct call *call, struct arena *a);
-/* Under whose keys that is. */
+/* The agent's row under which that key is kept, 0: the operator's. */
 int64_t call_key_caller(const struct call *call);
 
 /* The answer as JSON text, `"replayed":true` included when it was. */
 void call_encode(struct call *call, struct text *out);
 
-/* What sql_all() stands for. */
+/* The function behind sql_all(). */
 int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t *n,
 	      size_t size);
 

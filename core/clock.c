@@ -5,7 +5,7 @@
 #include "core/inbox.h"
 #include "core/task.h"
 
-/* The most that one turn does, so that writers wait for milliseconds only. */
+/* The most rows that one turn changes, so that writers wait for milliseconds only. */
 enum { SLICE = 200 };
 
 static int move_by_gap(struct call *call, const struct clock_tick_in *in)

@@ -7,22 +7,23 @@
 #include "core/call.h"
 #include "ops.gen.h"
 
-/* Actors that are no agent. */
+/* Actors other than agents. */
 enum { ACTOR_OPERATOR = -1, ACTOR_HOST = 0 };
 
-/* Who did what to which noun. */
+/* An event to write: its actor, its kind and the nouns that it is about. */
 struct deed {
 	int kind; /* EVENT_… */
 	int64_t team, actor, subject, target;
 	const char *detail; /* or NULL */
 };
 
-/* Appends a row: in another team than the caller's, or by another actor.  What the
- * clock does, the host did, whoever was the first to see it. */
+/* Appends an event in any team and by any actor.  Changes that the clock makes count as
+ * the host's, whichever process was the first to see them. 0 or negative. */
 int event_record(struct call *call, const struct deed *d);
 #define event_by(call, ...) event_record((call), &(const struct deed){ __VA_ARGS__ })
 
-/* The same by the caller in the caller's team.  `detail` may be NULL. */
+/* Appends an event by the caller in the caller's team; `detail` may be NULL.  0 or
+ * negative. */
 int event_emit(struct call *call, int kind, int64_t subject, int64_t target,
 	       const char *detail);
 

@@ -117,7 +117,8 @@ void envelope_fill(struct call *call, const struct envelope_row *e, struct envel
 		.ack_required = e->ack_required,
 		.metadata = e->metadata,
 	};
-	if (e->reply_to && e->reply_at) /* else it is cleaned away */
+	if (e->reply_to && e->reply_at) /* else the message that is answered was
+					   deleted by cleaning */
 		out->reply_to = id_public(call, ID_MESSAGE, e->reply_to, e->reply_at);
 }
 
@@ -125,7 +126,7 @@ bool envelope_take(struct call *call, struct envelope *e)
 {
 	size_t size = op_size(&record_envelope, e);
 
-	/* Its content alone always fits. */
+	/* An envelope without its metadata always fits, since the content is bounded. */
 	if (e->metadata && size >= ROOM_ITEMS) {
 		e->has_metadata_size = true;
 		e->metadata_size = (int64_t)strlen(e->metadata);
@@ -155,18 +156,20 @@ static void envelope_of(struct call *call, const struct inbox_row *r, const char
 	out->attempt = r->attempt;
 }
 
-/* --- handing out ----------------------------------------------------------------------- */
+/* --- handing out
+ * ----------------------------------------------------------------------- */
 
 struct handing {
 	struct call *call;
 	const struct agent_row *agent;
-	int64_t lease_until; /* 0: for good */
+	int64_t lease_until; /* 0: handed out for good */
 	int64_t session, request;
-	bool takes; /* for good, once the answer has arrived */
+	bool takes; /* taken for good, once the answer has arrived */
 	struct envelope *out;
 	size_t n;
-	size_t n_again; /* of those, held before by an answer that did not arrive */
-	int64_t held; /* messages under a lease, whosever */
+	size_t n_again; /* of `n`: messages held before by an answer that did not
+			   arrive */
+	int64_t held; /* messages under a lease of any session */
 	bool more;
 };
 
@@ -195,7 +198,7 @@ static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_unti
 	return true;
 }
 
-/* The same request again gets those of its messages that it still holds. */
+/* A request that is repeated gets those of its messages again that it still holds. */
 static int held_by_request(struct handing *h)
 {
 	struct call *call = h->call;
@@ -258,7 +261,8 @@ static int next_messages(struct handing *h, int64_t limit)
 	return rc < 0 ? rc : 0;
 }
 
-/* The counters: what came again was counted as held before. */
+/* Updates the counters; messages that were handed out before are counted as held
+ * already. */
 static int count_out(struct handing *h)
 {
 	int64_t again = (int64_t)h->n_again, fresh = (int64_t)h->n - again;
@@ -311,8 +315,8 @@ static int note_seen(struct call *call, int64_t agent, const char *const *reques
 	return rc < 0 ? rc : 0;
 }
 
-/* What the caller says has arrived is acknowledged, unless it is to be kept.  Mostly
- * that is one answer, and one statement does both. */
+/* Acknowledges the messages that the caller says have arrived, unless he keeps them.
+ * Mostly a caller names one answer, and one statement does both. */
 static int acknowledge(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;
@@ -372,7 +376,8 @@ static void set_terms(struct handing *h, const struct message_receive_in *in)
 		h->lease_until = call->now + in->lease_seconds * 1000;
 }
 
-/* Those that this request had before, else those that did not arrive and new ones. */
+/* Collects results: those that this request collected before, else results whose answer
+ * did not arrive, then new ones. */
 static int bring_results(const struct handing *h, int64_t collected_at,
 			 const struct message_receive_in *in,
 			 struct message_receive_out *out)

@@ -19,9 +19,9 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
  * reading of it; 0 for NULL. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text);
 
-/* Nobody is known to have got the answer of a hand-out: its messages and results wait
- * again; `sent`: somebody may have seen it, so it counts as an attempt.  Adds to
- * `*undone` how many. */
+/* Takes a hand-out back when nobody is known to have got its answer: its messages and
+ * results wait again. `sent`: the answer may have been read, so it counts as an attempt.
+ * Adds the number of messages and results to `*undone`; 0 or negative. */
 int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request, bool sent,
 		 int64_t *undone);
 

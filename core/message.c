@@ -68,7 +68,8 @@ struct recipients {
 	struct agent_row *agents;
 	size_t n;
 	bool all;
-	bool full; /* the only one's inbox was: something may have left it */
+	bool full; /* the inbox of the only recipient was full: another message may
+		      have been dropped */
 };
 
 static bool has(const struct recipients *r, int64_t agent)
@@ -155,7 +156,8 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 	return 0;
 }
 
-/* Who sent it, where that is not the sender: the lead and the operator may. */
+/* The caller's name for the event, where the lead or the operator sends for another
+ * member; else NULL. */
 static const char *sent_by(const struct call *call, const struct draft *d)
 {
 	return d->sender == call->caller.agent ? NULL : call->caller.name;
@@ -257,8 +259,8 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 	return inbox_take(call, from, r.id, in->idempotency_key, &out->reply);
 }
 
-/* One copy that pushed nothing out stands as it was just written: most sends
- * need not read their own rows again. */
+/* Reports a single copy that pushed nothing out of the inbox as it was just written: most
+ * sends need not read their own rows again. */
 static bool tell_only(struct call *call, const struct recipients *r,
 		      struct message_send_out *out)
 {

@@ -25,8 +25,8 @@ int64_t message_store(struct call *call, const struct draft *d);
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to);
 
-/* The same for every living member but `except` (0: all): one statement a step,
- * whatever the size of the team. */
+/* message_deliver() for every living member but `except` (0: all): each step is a single
+ * statement, whatever the size of the team. */
 int message_deliver_all(struct call *call, int64_t message, const struct draft *d,
 			int64_t except);
 
@@ -34,7 +34,8 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 int message_find(struct call *call, const char *id, const char *where,
 		 struct message_head_row *m);
 
-/* What became of a message, per recipient, as a page of records. */
+/* The delivery of a message to each recipient, as a page of records: fills `*out` (in the
+ * arena) and `*n`, at most `limit` behind the name `after`; 0 or negative. */
 int message_deliveries(struct call *call, int64_t message, const char *after,
 		       int64_t limit, struct delivery **out, size_t *n);
 

@@ -1,5 +1,5 @@
 /*
- * delivery - copies of messages on their way into inboxes, which hold so many.
+ * message_deliver - puts copies of messages into inboxes, which hold a bounded number.
  */
 #include <string.h>
 
@@ -26,8 +26,8 @@ static int drop_oldest(struct call *call, int64_t agent)
 	return event_emit(call, EVENT_MESSAGE_DROPPED, old.message, agent, NULL);
 }
 
-/* Leases that ran out count again and lives that are over do not: both are written
- * down before anything drops. */
+/* Before an inbox drops anything, its ended leases (they count again) and ended lives
+ * (they do not) are written down. */
 static int keep_capacity(struct call *call, int64_t agent)
 {
 	int64_t capacity = call->caller.inbox_capacity;
@@ -71,7 +71,7 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	return rc < 0 ? rc : keep_capacity(call, to->id);
 }
 
-/* What the clock did to full inboxes counts before anything drops. */
+/* Writes down ended leases and lives in full inboxes, before anything drops. */
 static int settle_full(struct call *call, int64_t except)
 {
 	struct inbox_full_due_row *all = NULL;
@@ -86,7 +86,8 @@ static int settle_full(struct call *call, int64_t except)
 	return rc;
 }
 
-/* One copy less in each full inbox: their counters need not change. */
+/* Drops a copy from each full inbox, for the new copy that comes: their counters need not
+ * change. */
 static int drop_one_each(struct call *call, int64_t except)
 {
 	struct event_last_row last;
@@ -104,7 +105,7 @@ static int drop_one_each(struct call *call, int64_t except)
 		       .kind = EVENT_MESSAGE_DROPPED);
 }
 
-/* What leases that ran out have brought back above the capacity. */
+/* Drops from inboxes that ended leases have brought back above their capacity. */
 static int drop_surplus(struct call *call)
 {
 	struct inbox_over_row full;

@@ -1,5 +1,5 @@
 /*
- * history - messages that were sent, as threads and as a list.
+ * message_list - messages that were sent, as threads and as a list.
  */
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "core/inbox.h"
 #include "core/room.h"
 
-/* Whose messages the caller may see: 0 for all, which the lead and the operator
- * may. */
+/* The agent whose messages the caller may see; 0: all messages, for the lead and the
+ * operator. */
 static int64_t sees(const struct call *call)
 {
 	return call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;
@@ -21,7 +21,8 @@ struct page {
 	bool more;
 };
 
-/* False when the page is full: the row is left for the next one. */
+/* Adds a row to the page; false when the page is full and the row is left for the next
+ * page. */
 static bool page_add(struct call *call, struct page *p, const struct envelope_row *row)
 {
 	struct envelope e;

@@ -1,12 +1,12 @@
 /*
- * push - what a guest has to be told: its deliveries, as the wire carries them.
+ * message_push - the deliveries that a guest has to be told, as the wire carries them.
  */
 #include <string.h>
 
 #include "core/event.h"
 #include "core/id.h"
 
-/* The payload with its environment, which only the guest gets to see. */
+/* The payload with its environment, which is shown to the guest alone. */
 static const char *payload(struct call *call, const struct delivery_pushes_row *r)
 {
 	struct text t = { 0 };
@@ -28,7 +28,7 @@ static const char *payload(struct call *call, const struct delivery_pushes_row *
 	return copy;
 }
 
-/* What is called off goes first: it may be running. */
+/* Lists cancelled commands before new ones: they may be running, and should end soon. */
 static int recalls(struct call *call, const struct delivery_waiting_in *in,
 		   struct delivery_waiting_out *out)
 {

@@ -1,5 +1,5 @@
 /*
- * receipt - what became of a message, per recipient.
+ * message_receipt - the delivery of a message to each recipient.
  */
 #include <stdlib.h>
 #include <string.h>

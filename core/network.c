@@ -34,7 +34,7 @@ int network_take(struct call *call, int64_t workspace)
 struct vm {
 	int64_t row, created_at, team, slot;
 	const char *name;
-	bool internet, inter_vm; /* its own */
+	bool internet, inter_vm; /* as the VM's own row says */
 	struct network_team_row teams;
 };
 

@@ -9,7 +9,7 @@ void room_open(struct call *call)
 
 bool room_take_bytes(struct call *call, size_t size)
 {
-	size++; /* the comma */
+	size++; /* the comma behind the value */
 	if (size > call->room)
 		return false;
 	call->room -= size;
@@ -67,7 +67,7 @@ void room_range(struct call *call, const char *whole, struct room_range *r)
 	if (r->offset < (int64_t)len)
 		at = (size_t)r->offset;
 	while (at > 0 && at < len && is_inside(whole[at]))
-		at--; /* who asked for a byte inside has its character */
+		at--; /* an offset inside a character means the whole character */
 	n = len - at;
 	if ((int64_t)n > r->length)
 		n = (size_t)r->length;
@@ -88,7 +88,7 @@ int room_check(struct call *call)
 	size_t size;
 
 	if (call->op->who == WHO_HOST)
-		return 0; /* the host's own: it is never sent */
+		return 0; /* the host's own operations: their answers are never sent */
 	if (op_size_most(call->op->out, call->out) <= ROOM_ANSWER)
 		return 0;
 	size = op_size(call->op->out, call->out);

@@ -13,19 +13,21 @@
 #include "core/call.h"
 
 enum {
-	/* Of an answer: what is left of a frame for its head and a caller's id. */
+	/* Bytes of an answer: a frame of 4 MiB without its head and a caller's id. */
 	ROOM_ANSWER = (4 << 20) - 1024,
-	/* Of its lists and long texts: the rest is for what stands beside them. */
+	/* Bytes of the answer's lists and long texts; the rest is for its other
+	 * fields. */
 	ROOM_ITEMS = ROOM_ANSWER - 15360,
 };
 
-/* Makes all of it free; op_perform() does so before it runs a handler. */
+/* Makes all room of an answer free again; op_perform() does so before it runs a
+ * handler. */
 void room_open(struct call *call);
 
 /* Takes the place of one more value of a list: false where it does not fit; the
  * rest of the list is for the next page. */
 bool room_take(struct call *call, const struct record *r, const void *item);
-/* The same for a value whose size in JSON is known, and for a text of a list. */
+/* room_take() for a value whose size in JSON is known, and for a text of a list. */
 bool room_take_bytes(struct call *call, size_t size);
 bool room_take_text(struct call *call, const char *text);
 
@@ -41,7 +43,7 @@ size_t text_json_size(const char *text);
 struct room_range {
 	int64_t offset, length; /* asked for */
 	const char *text;
-	int64_t size, next; /* of the whole; the offset behind the part */
+	int64_t size, next; /* bytes of the whole text; the offset behind the part */
 };
 void room_range(struct call *call, const char *whole, struct room_range *r);
 

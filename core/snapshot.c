@@ -129,7 +129,7 @@ static int add(struct call *call, const struct workspace_row *w, const char *nam
 	return rc < 0 ? rc : 0;
 }
 
-/* The host takes it, and answers when that is done. */
+/* The host takes the snapshot, and answers when that is done. */
 int workspace_snapshot(struct call *call, const struct workspace_snapshot_in *in,
 		       struct workspace_snapshot_out *out)
 {

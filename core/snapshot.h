@@ -11,7 +11,7 @@
 int snapshot_find(struct call *call, const struct workspace_row *w, const char *name,
 		  struct snapshot_row *s);
 
-/* The same for what is made of it: it has to be whole. */
+/* snapshot_find() for a use of its contents: the snapshot must be complete. */
 int snapshot_ready(struct call *call, const struct workspace_row *w, const char *name,
 		   struct snapshot_row *s);
 

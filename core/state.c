@@ -16,10 +16,10 @@
 
 struct names {
 	int64_t low, high; /* event numbers; 0: any */
-	int64_t kinds; /* which of them: bit 0 stands for `low` */
+	int64_t kinds; /* bit set of wanted kinds: bit 0 stands for `low` */
 };
 
-/* `task` is every kind that begins with it; `task.claimed` just that one. */
+/* A kind `task` means every kind that begins with it; `task.claimed` means itself. */
 static int kinds_of(struct call *call, const char *kind, struct names *out)
 {
 	size_t n = kind ? strlen(kind) : 0;
@@ -245,7 +245,7 @@ int state_renew(struct call *call, const struct state_renew_in *in,
 
 /* --- cleaning -------------------------------------------------------------------------------- */
 
-/* The most that one call removes of each, so that writers wait for little. */
+/* The most rows of each table that a call removes, so that writers wait for little. */
 enum { SLICE = 500, DAY_MS = 86400000 };
 
 static int clean_messages(struct call *call, int64_t before, struct state_gc_out *out)

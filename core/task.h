@@ -1,8 +1,8 @@
 /*
  * task - the board: claiming, holding and finishing work.
  *
- * A claim is a lease under an epoch.  Who wins is decided in storage/task.sql;
- * what is here explains why somebody did not, and tells the others.
+ * A claim is a lease under an epoch.  The statements of storage/task.sql decide which
+ * caller wins; this file explains to the others why they did not.
  */
 #ifndef CORE_TASK_H
 #define CORE_TASK_H
@@ -14,18 +14,18 @@
 /* The task `id` of the call's team, as a row with its lapsed lease written down:
  * 0 or a fault at /task. */
 int task_find(struct call *call, const char *id, struct task_row *t);
-/* The same without a fault: 1, or 0 when there is none. */
+/* task_find() without a fault: 1, or 0 when there is no such task. */
 int task_find_maybe(struct call *call, const char *id, struct task_row *t);
 
-/* What a handler does to the task that it names: 0 or a fault. */
+/* The change that a handler makes to the task that it names: 0 or a fault. */
 typedef int task_change(struct call *call, const void *in, const struct task_row *t);
 
-/* The frame of such handlers: team and task, `change` unless the call made it before,
- * the task as it stands then. */
+/* Runs such a handler: finds team and task, calls `change` unless the call made it
+ * before, and tells the task as it stands then. 0 or a fault. */
 int task_once(struct call *call, const char *team, const char *task, task_change *change,
 	      const void *in, struct task *out);
 
-/* What to do about a task that nobody holds. */
+/* Adds a hint for the state of a task that nobody holds; returns the fault's code. */
 int task_hint(struct fault *f, enum task_state state);
 
 /* task.parts: which other tables hold more of a task. */
@@ -63,8 +63,8 @@ int task_renew_assigned(struct call *call, const struct assignment_row *x,
 /* Writes down leases that ran out: of one task, or (0) of up to `limit` of all. */
 int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
 
-/* The claims of an agent go back to the board: its generation is over.  One whose lease
- * is over already ends as that lease does. */
+/* Ends the claims of an agent whose generation is over: the tasks go back to the board.
+ * A claim whose lease is over already ends as that lease does. */
 int task_give_back(struct call *call, int64_t agent);
 
 #endif

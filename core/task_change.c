@@ -1,5 +1,5 @@
 /*
- * board - making and changing tasks: what others than their owners do.
+ * task_change - making and changing tasks: what others than their owners do.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -264,7 +264,7 @@ int task_put_back(struct call *call, int64_t task)
 	rc = sql_run(call, board_change, .team = call->caller.team, .failed = -1);
 	if (rc < 0)
 		return rc;
-	/* Who failed it by hand may have left its command running. */
+	/* The command may still run if a person marked its task as failed. */
 	if ((rc = assignment_call_off(call, task, true, event_actor(call))) < 0 ||
 	    (rc = event_emit(call, EVENT_TASK_RETRIED, task, 0, NULL)) < 0)
 		return rc;

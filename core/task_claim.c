@@ -1,5 +1,6 @@
 /*
- * claim - taking a task: exactly one wins, and the others hear why they did not.
+ * task_claim - claiming a task: exactly one caller wins, and the others hear why they
+ * did not.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static int claimed(struct call *call, int64_t task, int64_t owner, int64_t epoch
 	int rc = event_emit(call, EVENT_TASK_CLAIMED, task, owner,
 			    arena_printf(&call->arena, "%" PRId64, epoch));
 
-	/* A team that works already works on. */
+	/* A team that is `working` already stays so: its state need not be computed. */
 	if (rc < 0 || call->caller.team_state == TEAM_STATE_WORKING)
 		return rc;
 	return team_announce(call, call->caller.team);
@@ -74,7 +75,7 @@ static int64_t lease_ms(const struct call *call, const struct task_claim_in *in)
 					     : call->settings->config.task_lease_seconds);
 }
 
-/* 1: it is this agent's; who wins, the statement decides. */
+/* Claims a task for an agent: 1, or 0 when the statement has let another win. */
 static int take(struct call *call, int64_t task, const struct agent_row *a,
 		int64_t lease_ms)
 {
@@ -138,7 +139,8 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 	if ((rc = task_tell(call, call->made, &out->task)) < 0)
 		return rc;
 	out->has_task = true;
-	/* A repeat may come when it is somebody else's: that epoch is not his. */
+	/* A repeated claim may find the task with another owner: the epoch is then not
+	 * the caller's. */
 	if (!out->task.owner || strcmp(out->task.owner, a.name) != 0)
 		return 0;
 	out->has_epoch = true;

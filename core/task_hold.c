@@ -1,15 +1,15 @@
 /*
- * owner - what the holder of a task does with it, under the epoch of its claim.
+ * task_hold - changes of a task by its owner, under the epoch of the claim.
  */
 #include <inttypes.h>
 
 #include "core/assignment.h"
 #include "core/task.h"
 
-/* The epoch that the caller says; -1: the one of its live claim. */
+/* The epoch that the caller names; -1: that of its live claim. */
 #define EPOCH(in) ((in)->has_epoch ? (in)->epoch : -1)
 
-/* What the statements of owners take. */
+/* Parameters of all statements that change a task for its owner. */
 #define HELD(call, t, in)                             \
 	.id = (t)->id, .agent = (call)->caller.agent, \
 	.generation = (call)->caller.generation, .epoch = EPOCH(in), .now = (call)->now
@@ -42,7 +42,8 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 			 word_of(&record_task_line, "status", t->state_now));
 }
 
-/* One change by a task's owner: the statement said (`rc`) whether he was it. */
+/* Ends a change by a task's owner: `rc` of its statement is 0 when the caller was not the
+ * owner. */
 static int changed(struct call *call, const struct task_row *t, int64_t epoch, int rc,
 		   int event, const char *detail)
 {
@@ -155,8 +156,8 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	size_t count;
 	int rc;
 
-	/* Most are in nobody's way, and an UPDATE that returns rows costs ten times
-	 * the question. */
+	/* Most tasks have none that waits for them, and an UPDATE that returns rows costs
+	 * ten times this question. */
 	if ((rc = sql_row(call, task_in_the_way, &w, .dep = done)) <= 0 || !w.any)
 		return rc < 0 ? rc : 0;
 	rc = sql_all(call, task_unblocks, &all, &count, .dep = done);
@@ -175,7 +176,7 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	return rc;
 }
 
-/* A task is over as `state`. */
+/* Counts a task that has ended in `state`. */
 static int count_end(struct call *call, int64_t team, int64_t state)
 {
 	return sql_run(call, board_change, .team = team,
@@ -183,7 +184,8 @@ static int count_end(struct call *call, int64_t team, int64_t state)
 		       .failed = state == TASK_STATE_FAILED);
 }
 
-/* A command that is still running may be what calls: it ends in peace. */
+/* Ends a task.  The caller may be the command that is still running for it: that command
+ * is not called off. */
 static int finished(struct call *call, const struct task_row *t, int64_t epoch, int rc,
 		    int64_t state)
 {

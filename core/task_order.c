@@ -11,7 +11,7 @@
 struct node {
 	struct task_line_row row;
 	size_t waits; /* dependencies not yet listed */
-	size_t first; /* of its edges in `next` */
+	size_t first; /* where its edges begin in `next` */
 	size_t n_next;
 };
 

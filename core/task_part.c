@@ -1,5 +1,5 @@
 /*
- * task_part - the lists of a task by pages: what one answer has no room for.
+ * task_part - the lists of a task by pages: for those that have no room in one answer.
  */
 #include <string.h>
 

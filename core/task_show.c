@@ -1,5 +1,5 @@
 /*
- * task_tell - tasks as callers see them: whole, as lines, and their history.
+ * task_show - tasks as callers see them: whole, as lines, and their history.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@ enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100 };
 
 /* --- telling ------------------------------------------------------------------------- */
 
-/* Takes the place of an entry in the answer; from the first that has none on, the
+/* Takes room for an entry in the answer; from the first entry that does not fit on, the
  * rest of the list is left out. */
 static bool fits(struct call *call, struct task *out, const struct record *r,
 		 const void *item)
@@ -83,7 +83,7 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 	return rc < 0 ? rc : 0;
 }
 
-/* The newest ones, as many as fit, in the order in which they were written. */
+/* Lists the newest notes, as many as fit, in the order in which they were written. */
 static int tell_notes(struct call *call, int64_t task, struct task *out)
 {
 	struct task_notes_row r;

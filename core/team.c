@@ -32,8 +32,8 @@ int team_announce(struct call *call, int64_t team)
 
 /* --- telling ----------------------------------------------------------------------- */
 
-/* As many as fit from the one behind `after` (0: the first) on; `*more`: there are
- * others. */
+/* Lists members behind `after` (0: from the first on), as many as fit; `*more` is set
+ * when some are left. */
 static int tell_members(struct call *call, bool gone, int64_t after, struct member **out,
 			size_t *n, bool *more)
 {
@@ -82,7 +82,7 @@ int team_lines(struct call *call, const struct team_list_in *in,
 
 		*open_tasks += r.open_tasks;
 		if (out->more)
-			continue; /* they are counted */
+			continue; /* members without room: they are only counted */
 		rc = sql_row(call, team_state, &s, .team = r.id, .now = call->now);
 		if (rc < 0)
 			break;
@@ -145,7 +145,7 @@ int team_status(struct call *call, const struct team_status_in *in,
 
 /* --- making -------------------------------------------------------------------------- */
 
-/* Who is to be in a VM has one. */
+/* A role needs a workspace if it asks for one, or if its backend is not `process`. */
 static bool has_place(const struct role *r)
 {
 	return r->workspace || r->backend != BACKEND_KIND_PROCESS;
@@ -192,8 +192,8 @@ static int check_places(struct call *call, const struct team_create_in *in)
 	return 0;
 }
 
-/* Where a member of this role works: in a copy of the golden workspace, if there
- * is one, and then by its backend. */
+/* Plans where a member of this role works: in a copy of the golden workspace, if there is
+ * one, and with the role's backend. */
 static int plan_place(struct call *call, const struct team_create_in *in, size_t i,
 		      struct new_workspace *w)
 {
@@ -248,7 +248,8 @@ static int add_role(struct call *call, const struct team_create_in *in, size_t i
 	return rc;
 }
 
-/* A team has a lead: when no role is one, whoever makes it holds the place. */
+/* A team has a lead: when no role is the lead, the caller who makes the team becomes
+ * it. */
 static int add_lead(struct call *call)
 {
 	struct newcomer n = { .name = "lead", .role = "lead", .description = "" };

@@ -6,16 +6,17 @@
 
 #include "core/event.h"
 
-/* Emits team.state when the team's computed state is another than the last one
- * that was announced.  Whatever may have changed it calls this at its end. */
+/* Computes the team's state, and emits team.state when it differs from the last one that
+ * was announced.  Every change that may have moved it calls this at its end. 0 or
+ * negative. */
 int team_announce(struct call *call, int64_t team);
 
-/* What team.list tells, and how many tasks are open on all boards from in->offset on,
- * also on those that the answer has no room for. */
+/* The lines of team.list, and how many tasks are open on all boards from in->offset on,
+ * also on the boards that the answer has no room for. 0 or negative. */
 int team_lines(struct call *call, const struct team_list_in *in,
 	       struct team_list_out *out, int64_t *open_tasks);
 
-/* The word of an enum's value, as a record's field has it. */
+/* The word of an enum's value, by the type of `field` in record `r`. */
 const char *word_of(const struct record *r, const char *field, int64_t value);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* --- finding ------------------------------------------------------------------------- */
 
-/* By its id or its own name, whatever its team. */
+/* Finds the row by its id or its own name, in any team: 1, 0 or negative. */
 static int row_by_name(struct call *call, const char *name, int64_t *row)
 {
 	struct workspace_by_name_row by_name;
@@ -94,7 +94,7 @@ int workspace_find_any(struct call *call, const char *name, struct workspace_row
 	return rc < 0 ? rc : 0;
 }
 
-/* For what runs in a workspace: it has to be up. */
+/* Checks that the workspace is up, for operations on the commands and files in it. */
 static int reach(struct call *call, const char *team, const char *name)
 {
 	struct workspace_row w;

@@ -6,7 +6,7 @@
 
 #include "core/event.h"
 
-/* Most rows of one reading by a host: with so many, not all may be known. */
+/* Most rows of a single reading by a host: if it gets so many, there may be more. */
 enum { WORKSPACE_ROWS = 1000 };
 
 /* Workspace `name` (id, name or team/agent) of the call's team.  For an operator
@@ -15,36 +15,38 @@ enum { WORKSPACE_ROWS = 1000 };
 int workspace_find(struct call *call, const char *team, const char *name,
 		   struct workspace_row *w);
 
-/* The same whatever its team, for operators. */
+/* workspace_find() in any team, for operators. */
 int workspace_find_any(struct call *call, const char *name, struct workspace_row *w);
 
-/* `conflict` when it is destroyed. */
+/* 0, or `conflict` when the workspace is destroyed. */
 int workspace_is_over(struct call *call, const struct workspace_row *w);
 
-/* How it stands, for an answer. */
+/* Fills `out` with the workspace as its row stands, for an answer; 0 or negative. */
 int workspace_tell(struct call *call, int64_t row, struct workspace *out);
 
 /* A workspace that is to be made. */
 struct new_workspace {
 	const char *member; /* in its name */
-	int64_t agent; /* that works in it; 0: nobody */
+	int64_t agent; /* the agent that works in it; 0: none */
 	int64_t backend;
 	const char *source; /* directory to copy; NULL: none */
 	int64_t parent; /* workspace that it is a copy of; 0: none */
-	int64_t snapshot; /* of the parent; 0: as it is now */
-	const char *address, *link_token; /* of a guest elsewhere; else NULL */
-	const char *image; /* of a VM, with the next three */
+	int64_t snapshot; /* the parent's snapshot that is copied; 0: the parent as it
+			     is now */
+	const char *address, *link_token; /* address and token of a guest elsewhere;
+					     else NULL */
+	const char *image; /* of a VM, as are the next three; NULL: no VM */
 	int64_t vcpus, memory_mb, disk_gb;
 };
 
-/* What somebody wants of a VM; 0 and NULL: not said. */
+/* Wishes for a VM; 0 and NULL: the caller did not say. */
 struct vm_wishes {
 	const char *image;
 	int64_t vcpus, memory_mb, disk_gb;
 };
 
-/* Makes `n` as wished, with what is usual where nothing is said; `invalid` below
- * `where` for wishes of what is no VM. */
+/* Makes `n` a VM as wished, with the usual values where nothing is said; `invalid` below
+ * `where` when the wishes are for a workspace that is no VM. */
 int workspace_set_vm(struct call *call, const struct vm_wishes *w, const char *where,
 		     struct new_workspace *n);
 
@@ -53,7 +55,8 @@ int workspace_set_vm(struct call *call, const struct vm_wishes *w, const char *w
 int workspace_set_golden(struct call *call, const char *golden, const char *snapshot,
 			 struct new_workspace *n);
 
-/* Adds it in state creating; its row is put into `*id` unless that is NULL. */
+/* Adds the workspace in state `creating`; `*id` (unless NULL) gets its row. 0 or
+ * negative. */
 int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Workspaces made: from nothing, as copies, as VMs, or taken as they run.
+ * workspace_make - making workspaces: empty, as copies, as VMs, or of machines that run
+ * already.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 
 enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };
 
-/* One try at a name: its four digits may be taken. */
+/* Tries to add the workspace under a name: 0 rows when its four random digits are
+ * taken. */
 static int add_named(struct call *call, const struct new_workspace *n, const char *name)
 {
 	return sql_run(call, workspace_add, .team = call->caller.team, .agent = n->agent,
@@ -28,7 +30,7 @@ static int add_named(struct call *call, const struct new_workspace *n, const cha
 		       .disk_gb = n->disk_gb, .now = call->now);
 }
 
-/* Its agent works in it from now on. */
+/* Makes this workspace the one that its agent works in from now on. */
 static int move_in(struct call *call, int64_t agent, int64_t row)
 {
 	int rc = sql_run(call, agent_set_workspace, .agent = agent, .workspace = row);
@@ -181,7 +183,7 @@ static int check_source(struct call *call, const char *source, const char *where
 		       : 0;
 }
 
-/* What of the arguments belongs to another backend. */
+/* Refuses arguments that belong to another backend than the one that is asked for. */
 static int check_backend(struct call *call, const struct workspace_create_in *in)
 {
 	struct fault *f = &call->fault;
@@ -195,7 +197,7 @@ static int check_backend(struct call *call, const struct workspace_create_in *in
 		return fault_set(f, FAULT_INVALID, "/source",
 				 "a VM begins with an image: see `cadre image build "
 				 "--rootfs`");
-	/* Nothing is copied again when a call is answered again. */
+	/* A repeated call copies nothing again, so its source may be gone. */
 	return call->made ? 0 : check_source(call, in->source, "/source");
 }
 

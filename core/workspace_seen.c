@@ -1,5 +1,6 @@
 /*
- * What the host sees of workspaces, and what it has to know of them.
+ * workspace_seen - records the states of workspaces that the host reports, and lists
+ * the rows that it needs.
  */
 #include <string.h>
 
@@ -41,7 +42,7 @@ static int note_agent(struct call *call, const struct workspace_row *w, int64_t 
 	return rc < 0 ? rc : 1;
 }
 
-/* Its agent's card says where it is. */
+/* Records the address of the HTTP door, which the card of the workspace's agent shows. */
 static int note_door(struct call *call, const struct workspace_row *w, const char *http)
 {
 	int rc = sql_run(call, workspace_set_http, .id = w->id, .http = http);

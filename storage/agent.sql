@@ -53,7 +53,7 @@ UPDATE agent SET token = NULL, active_at = :now, status = 1,
 WHERE id = :agent RETURNING generation;
 
 -- name: agent_discard
--- A new generation that wants none of the old one's mail.
+-- A new generation may refuse the mail of the old one: all of it becomes dead.
 UPDATE delivery SET state = 6, due_at = NULL, done_at = :now
 WHERE agent = :agent AND state < 3 AND lane < 2 RETURNING message;
 
@@ -73,7 +73,7 @@ UPDATE agent_inbox SET
 WHERE agent = :agent;
 
 -- name: agent_claims
--- Claims of an agent that its next generation does not inherit.
+-- Claims of an agent, which its next generation does not inherit.
 SELECT id FROM task WHERE owner = :agent;
 
 -- name: agent_set_name

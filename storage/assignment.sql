@@ -17,7 +17,7 @@ UPDATE agent_inbox SET assignments = assignments - 1 WHERE agent = :agent;
 UPDATE agent SET moved_at = :now WHERE id = :agent;
 
 -- name: daemon_freed
--- One that was stuck and has ended a command works again.
+-- A daemon that was stuck and has ended a command is at work again.
 UPDATE agent SET status = 2 WHERE id = :agent AND status = 6;
 
 -- name: daemons_stuck
@@ -42,7 +42,8 @@ WHERE i.assignments > 0 AND a.gone = 0 AND a.status NOT IN (6, 9) AND (
 
 -- name: assignment_gap
 -- scan ok: open ones, along their index
--- Nobody could say that a command has ended: it counts as begun later.
+-- Nobody could report during the gap that a command had ended: each counts as begun later
+-- by the gap.
 UPDATE assignment SET started_at = started_at + :gap_ms
 WHERE state < 2 AND state = 1 AND started_at <= :gap_since + 5000;
 
@@ -59,7 +60,7 @@ SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command
 FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
 -- name: assignment_start
--- Its daemon runs it.
+-- The daemon of the assignment runs it.
 UPDATE assignment SET state = 1, started_at = :now
 WHERE message = :message AND agent = :agent AND state = 0;
 
@@ -68,17 +69,17 @@ UPDATE assignment SET state = 2
 WHERE message = :message AND agent = :agent AND state < 2;
 
 -- name: assignment_offer
--- Before its daemon is told: whatever comes of that, it may run there.
+-- Set before the daemon is told: whether or not that succeeds, the command may run there.
 UPDATE assignment SET offered = 1
 WHERE message = :message AND agent = :agent AND offered = 0;
 
 -- name: assignment_withdraw
--- Its daemon has refused it: nothing of it is there.
+-- The daemon has refused the assignment, and so keeps nothing of it.
 UPDATE assignment SET offered = 0
 WHERE message = :message AND agent = :agent AND state = 0 AND offered = 1;
 
 -- name: assignments_accepted
--- Open ones that an agent's daemon has or may have, running or waiting.
+-- Open assignments that an agent's daemon has or may have, running or waiting.
 SELECT x.message FROM assignment x
 WHERE x.agent = :agent AND x.state < 2 AND (x.state = 1 OR x.offered = 1
 	OR EXISTS (SELECT 1 FROM delivery d
@@ -91,7 +92,7 @@ ORDER BY x.message;
 SELECT message FROM assignment WHERE state < 2 ORDER BY message;
 
 -- name: assignments_of_task
--- Open ones of a task whose claim is over; those that run, too, when :running.
+-- Open assignments of a task whose claim is over; running ones only when :running.
 SELECT message, team, agent, state FROM assignment
 WHERE task = :task AND state < 2 AND (:running OR state = 0);
 
@@ -100,7 +101,7 @@ UPDATE assignment SET state = 3, recall = 1 WHERE message = :message AND state <
 
 -- name: assignment_recalls
 -- text: sender_name agent_name
--- What is called off and its daemon may have: it has yet to be told.
+-- Cancelled assignments that the daemon may have, and has not been told to end.
 SELECT x.message, m.at, m.type, s.name AS sender_name, a.name AS agent_name
 FROM assignment x JOIN message m ON m.id = x.message JOIN agent s ON s.id = x.sender
 JOIN agent a ON a.id = x.agent
@@ -122,7 +123,7 @@ WHERE x.message < :before AND x.team = :team AND (:agent = 0 OR x.agent = :agent
 ORDER BY x.message DESC LIMIT :limit;
 
 -- name: result_add
--- The first result stays.
+-- The first result of a command is kept, and any later one ignored.
 INSERT INTO result (message, team, agent, sender, success, exit_code, stdout, stderr,
 	elapsed_s, stored_at)
 VALUES (:message, :team, :agent, :sender, :success, :exit_code, :stdout, :stderr,
@@ -150,7 +151,7 @@ SELECT r.message FROM assignment x JOIN result r ON r.message = x.message
 WHERE x.task = :task ORDER BY r.message DESC LIMIT 1;
 
 -- name: result_of_label
--- The last one that the caller may see, by what its sender called the task.
+-- The newest result that the caller may see, by the sender's own name of the task.
 -- scan ok: by primary key, newest first
 SELECT r.message FROM result r JOIN assignment x ON x.message = r.message
 WHERE r.team = :team AND x.label = :label
@@ -167,7 +168,7 @@ FROM result_line
 WHERE sender = :agent AND collected_at IS NULL ORDER BY message LIMIT :limit;
 
 -- name: results_by_agent
--- The same, of those that an agent's daemon made.
+-- results_of_sender for results that an agent's daemon made.
 -- row: result_line
 -- text: agent_name stdout stderr
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
@@ -176,7 +177,7 @@ FROM result_line
 WHERE agent = :agent AND collected_at IS NULL ORDER BY message LIMIT :limit;
 
 -- name: results_of_request
--- What a receive collected: the same request again gets the same, for a day.
+-- Results that a receive collected: a repeated request gets the same, for a day.
 -- row: result_line
 -- text: agent_name stdout stderr
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
@@ -188,8 +189,8 @@ WHERE request = :request AND (sender = :agent OR agent = :agent)
 -- name: results_unseen
 -- row: result_line
 -- text: agent_name stdout stderr
--- Results that were collected by an answer which did not arrive: for the session that
--- collected them at once, for the sender's others when a lease would be over.
+-- Results that an answer collected which did not arrive: the session that collected them
+-- may have them at once, other sessions of the sender when a lease would be over.
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
 	stderr, stdout_size, stderr_size
 FROM result_line
@@ -214,13 +215,13 @@ WHERE message < :before AND team = :team AND (:agent = 0 OR agent = :agent)
 ORDER BY message DESC LIMIT :limit;
 
 -- name: result_collect
--- `seen` where nobody will say that the answer has arrived.
+-- :seen is 1 where nobody will confirm that the answer has arrived.
 UPDATE result SET collected_at = :now, request = nullif(:request, 0),
 	session = nullif(:session, 0), seen = :seen
 WHERE message = :message AND collected_at IS NULL;
 
 -- name: result_recollect
--- Handed out again; since when it is collected stays.
+-- Results are handed out again; collected_at stays.
 UPDATE result SET request = nullif(:request, 0), session = nullif(:session, 0)
 WHERE message = :message;
 
@@ -228,12 +229,12 @@ WHERE message = :message;
 UPDATE result SET seen = 1 WHERE request = :request;
 
 -- name: result_unhand
--- Nobody got the answer to a request: its results wait again.
+-- Nobody got the answer to a request: its results can be collected again.
 UPDATE result SET collected_at = NULL, request = NULL, session = NULL
 WHERE request = :request AND seen = 0 RETURNING message, agent, sender;
 
 -- name: agent_collected
--- Most never do: whoever receives need not look for what he had before.
+-- Most agents never collect results, and so need no search for earlier ones.
 UPDATE agent_inbox SET collected_at = :now WHERE agent = :agent;
 
 -- name: assignment_of_task

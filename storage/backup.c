@@ -1,4 +1,4 @@
-/* Copies of a state that can be trusted, and whether it can be itself. */
+/* backup - verified copies of a state, and checks of the state itself. */
 #include "storage/durable.h"
 #include "storage/inside.h"
 #include "storage/search/search.h"
@@ -78,7 +78,7 @@ static int vacuum_into(struct store *s, const char *path, struct fault *f)
 	return rc == SQLITE_DONE ? 0 : store_fault(s, rc, "backup", f);
 }
 
-/* The copy as a new reader finds it. */
+/* Checks the copy through a connection of its own, as a later reader would. */
 static int verify(struct store *s, const char *path, struct fault *f)
 {
 	sqlite3 *db = NULL;
@@ -92,7 +92,8 @@ static int verify(struct store *s, const char *path, struct fault *f)
 	return f->code;
 }
 
-/* A copy is another file than the one that it is of: see ground.h. */
+/* Gives the copy a mark of its own, since it is another file than the state: see
+ * ground.h. */
 static int mark_copy(struct store *s, const char *path, struct fault *f)
 {
 	sqlite3 *db = NULL;
@@ -140,7 +141,7 @@ int store_copy_to(struct store *s, const char *path, bool replace, struct fault 
 	if (asprintf(&temp, "%s.%d.tmp", path, (int)getpid()) < 0)
 		abort();
 	unlink(temp);
-	/* An empty node is what VACUUM INTO takes, and it keeps its mode. */
+	/* VACUUM INTO accepts an empty file, and keeps its mode. */
 	if (mknod(temp, S_IFREG | 0600, 0) < 0)
 		fault_set(f, FAULT_IO, "", "cannot make %s: %s", temp, strerror(errno));
 	else if (vacuum_into(s, temp, f) == 0 && mark_copy(s, temp, f) == 0 &&

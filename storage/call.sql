@@ -1,10 +1,10 @@
--- Who calls, and what was done under which key.
+-- Callers, and the operations that were done under idempotency keys.
 
 -- name: caller_by_name
 -- row: caller
 -- text: team_name
 -- kept: every call asks
--- An agent by its team and name, or the operator's place in that team.
+-- The row of an agent by its team and name, or of the operator's place in that team.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
@@ -27,17 +27,17 @@ FROM team t JOIN agent a ON a.team = t.id
 WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 
 -- name: team_only
--- The one living team, when there is just one.
+-- The only living team, if there is just one.
 -- scan ok: a partial index of living teams
 SELECT name, count(*) AS n FROM team WHERE destroyed_at IS NULL;
 
 -- name: replay_find
--- An older key than a day is as good as new, whether it is cleaned away or not.
+-- A key is forgotten after a day, whether or not cleaning has removed it.
 SELECT op, args, made, answer FROM replay
 WHERE key = :key AND caller = :caller AND at > :since;
 
 -- name: replay_add
--- One that is there already is too old to be found.
+-- A row with this key is older than a day, or replay_find would have found it.
 REPLACE INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now);
 
@@ -52,7 +52,7 @@ DELETE FROM replay WHERE key = :key AND caller = :caller;
 UPDATE agent SET active_at = :now WHERE id = :agent AND active_at < :now;
 
 -- name: lease_renew
--- Any call of its owner renews a live lease of which under half is left.
+-- Any call of an owner renews those of his live leases of which under half is left.
 UPDATE task SET lease_until = :now + lease_ms
 WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2;
 
@@ -62,7 +62,7 @@ WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 
 SELECT EXISTS (SELECT 1 FROM task WHERE owner = :agent AND lease_until IS NOT NULL) AS any;
 
 -- name: lease_ending
--- Whether lease_renew would have work (a reader asks).
+-- Whether lease_renew would change a row: a read asks this, since it cannot write.
 SELECT count(*) AS n FROM task
 WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2;
 

@@ -1,6 +1,6 @@
 /*
- * defend - takes from a connection what a file of somebody else's could use
- * against it: triggers, unsafe functions in views and indexes, a written schema.
+ * defend - disables features of a connection that a foreign file could use against it:
+ * triggers, unsafe functions in views and indexes, a written schema.
  */
 #ifndef STORAGE_DEFEND_H
 #define STORAGE_DEFEND_H

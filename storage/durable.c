@@ -54,7 +54,8 @@ int dir_sync_above(const char *path)
 	return dir_sync_path(n ? above : ".");
 }
 
-/* A folder that nobody may list cannot be synced by itself. */
+/* A folder whose list may not be read cannot be opened for a sync: its file system is
+ * synced. */
 static int sync_entry(const char *path)
 {
 	int rc = dir_sync_above(path);

@@ -37,7 +37,7 @@ WHERE a.gone = 0 AND (:team = 0 OR a.team = :team);
 SELECT count(*) AS n FROM workspace WHERE state = 1 AND (:team = 0 OR team = :team);
 
 -- name: gc_events
--- Old events go, but never the newest, and none that a follower has yet to read.
+-- Deletes old events, but never the newest one, nor any that a follower has yet to read.
 DELETE FROM event WHERE seq IN (SELECT seq FROM event
 	WHERE seq < :keep AND at < :before ORDER BY seq LIMIT :limit);
 

@@ -20,7 +20,7 @@ struct file {
 	sqlite3_file *real; /* behind this struct */
 };
 
-/* SQLITE_OK, or what this operation fails with. */
+/* The result of an operation: SQLITE_OK, or the failure that the test asks for. */
 static int strike(struct fault_control *c, enum fault_disk kind)
 {
 	long left;
@@ -35,7 +35,8 @@ static int strike(struct fault_control *c, enum fault_disk kind)
 		return SQLITE_OK;
 	if (!atomic_load(&c->lasting) &&
 	    !atomic_compare_exchange_strong(&c->after, &left, 0))
-		return SQLITE_OK; /* another thread's operation took it */
+		return SQLITE_OK; /* another thread's operation has already failed in
+				     its place */
 	atomic_fetch_add(&c->failed, 1);
 	return atomic_load(&c->result);
 }
@@ -190,7 +191,7 @@ static int disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int fl
 	of(f)->control = disk->control;
 	of(f)->real = (sqlite3_file *)(of(f) + 1);
 	rc = disk->real->xOpen(disk->real, name, of(f)->real, flags, out_flags);
-	/* SQLite closes what has methods, even after a failure. */
+	/* SQLite closes a file that has methods, even after a failure. */
 	if (of(f)->real->pMethods)
 		f->pMethods = &methods;
 	return rc;
@@ -217,7 +218,7 @@ int fault_vfs_register(struct fault_control *control)
 
 	if (!disk)
 		return -1;
-	/* All but opening is the real one's own: deleting, paths, time. */
+	/* Deleting, paths and time are passed on as they are. */
 	disk->vfs = *real;
 	disk->vfs.pNext = NULL;
 	disk->vfs.zName = "faulty";

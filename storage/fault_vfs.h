@@ -1,13 +1,13 @@
 /*
  * fault_vfs - a disk that fails when a test says so.
  *
- * A VFS named "faulty" over the default one, in test builds only.  What fails
- * and when is a control block: in memory of the test, or a file that a test
- * and the programs it starts map together, so that one can break the disk of
- * another while it runs and mend it again.  The n-th counted operation fails
- * with `result`, once or from then on; a failing write has written its first
- * half, a failing read has filled its first half, a failing sync has not
- * synced.  Locks and shared memory are passed through.
+ * A VFS named "faulty" over the default one, in test builds only.  A control block says
+ * which operations fail and when.  It is in memory of the test, or a file that the test
+ * and the programs it starts map together, so that the test can break and mend their
+ * disk while they run.  The n-th counted operation fails with `result`, once or from
+ * then on; a failing write has written its first half, a failing read has filled its
+ * first half, a failing sync has not synced.  Locks and shared memory are passed
+ * through.
  */
 #ifndef STORAGE_FAULT_VFS_H
 #define STORAGE_FAULT_VFS_H
@@ -25,10 +25,11 @@ enum fault_disk {
 };
 
 struct fault_control {
-	atomic_int kinds; /* of enum fault_disk that count and fail */
+	atomic_int kinds; /* kinds (of enum fault_disk) of operations that count and
+			     fail */
 	atomic_int result; /* SQLITE_FULL, or any of SQLITE_IOERR */
 	atomic_int lasting; /* fails from then on, until `after` is set anew */
-	atomic_long after; /* the n-th counted operation from now; 0: none */
+	atomic_long after; /* the n-th counted operation from now fails; 0: none does */
 	atomic_long seen; /* operations counted */
 	atomic_long failed; /* of these, failures */
 };

@@ -15,9 +15,9 @@ enum {
 	FRAME_HEADER = 24,
 	FRAME_COMMITS = 4, /* not 0 in the last frame of a transaction */
 	FRAME_SALTS = 8,
-	FRAME_SUM = 16, /* of all frames up to it */
+	FRAME_SUM = 16, /* offset of the checksum over all frames up to this one */
 	SALTS = 8, /* bytes */
-	FRAME_LOOK = FRAME_HEADER + HEADER_MARK + 4, /* bytes that are looked at */
+	FRAME_LOOK = FRAME_HEADER + HEADER_MARK + 4, /* bytes of a frame that are read */
 	INDEX_REGION = 32768, /* bytes of -shm that are mapped at once */
 	INDEX_HEADER = 48, /* bytes, twice: they differ while it is written */
 	INDEX_PAGE_SIZE = 14, /* 1: 65536 */
@@ -55,8 +55,8 @@ static bool has_gone(const struct generation *g)
 	       statx(g->fd, "", AT_EMPTY_PATH, STATX_NLINK, &x) || x.stx_nlink == 0;
 }
 
-/* Reads the frame at `at`, with the beginning of its page: false behind the last one.  A
- * frame that was not committed may be among them. */
+/* Reads the frame at `at`, with the beginning of its page: false behind the last frame.
+ * Frames that were not committed are read too. */
 static bool next_frame(const struct generation *g, off_t at,
 		       unsigned char frame[FRAME_LOOK])
 {
@@ -71,7 +71,8 @@ struct seen {
 	bool fits, strange; /* by the counters; by what no WAL of this file has */
 };
 
-/* Before the file got its mark, its page 1 had none. */
+/* Compares the mark of a page 1 with the file's; page 1 had no mark before the file got
+ * one. */
 static void see_mark(struct seen *seen, uint32_t mark)
 {
 	if (mark == seen->file->mark)
@@ -80,8 +81,9 @@ static void see_mark(struct seen *seen, uint32_t mark)
 		seen->strange = true;
 }
 
-/* The first page 1 has the counter behind that of the file which the WAL goes on from, and
- * the later ones no smaller one. */
+/* A WAL fits a file when its first page 1 has the file's counter plus one, or any page 1
+ * has the file's counter, since those frames are in the file already.  A first page 1
+ * that is further ahead belongs to another file. */
 static void see_page1(struct seen *seen, const unsigned char *page)
 {
 	const int32_t ahead =
@@ -96,8 +98,8 @@ static void see_page1(struct seen *seen, const unsigned char *page)
 		see_mark(seen, number_at(page + HEADER_MARK));
 }
 
-/* Frames that no transaction has ended are nobody's.  A file of an older version has no
- * mark, and its WAL need not hold page 1. */
+/* Judges the WAL by its frames.  Frames that no transaction has committed belong to no
+ * file.  A file of an older version has no mark, and its WAL need not hold page 1. */
 static enum generation_of judge(const struct seen *seen)
 {
 	if (seen->strange || (seen->page1 && !seen->fits))
@@ -125,8 +127,8 @@ static enum generation_of look_through(const struct generation *g,
 	return judge(&seen);
 }
 
-/* The checksum goes on over `n` bytes, which are words of the byte order that the last bit
- * of the WAL says. */
+/* Continues the checksum over `n` bytes, as words in the byte order that the last bit of
+ * the WAL's magic number names. */
 static void add_sum(const struct generation *g, const unsigned char *data, size_t n,
 		    uint32_t sum[2])
 {
@@ -147,8 +149,8 @@ static bool is_sum(const unsigned char *at, const uint32_t sum[2])
 	return number_at(at) == sum[0] && number_at(at + 4) == sum[1];
 }
 
-/* Where the frames end whose checksums are right: behind them lies what was left by a
- * power failure or by a transaction that was undone, and SQLite takes none of it. */
+/* The end of the frames with correct checksums: frames behind it were left by a power
+ * failure or by a transaction that was undone, and SQLite ignores them. */
 static off_t end_of_sound(const struct generation *g)
 {
 	const uint32_t page = number_at(g->header + WAL_PAGE_SIZE);
@@ -179,7 +181,7 @@ enum generation_of generation_judge(const struct generation *g,
 	if (g->fd < 0)
 		return GENERATION_UNKNOWN;
 	found = look_through(g, file, INT64_MAX);
-	/* Only what seems wrong is read as a whole. */
+	/* Only a WAL that seems wrong is read as a whole. */
 	if (found == GENERATION_OF_OTHER)
 		found = look_through(g, file, end_of_sound(g));
 	return has_gone(g) ? GENERATION_GONE : found;
@@ -231,8 +233,9 @@ static bool same_salts(const struct generation_extent *a,
 	return memcmp(a->salts, b->salts, SALTS) == 0;
 }
 
-/* A file that was cut off has no last frame, or a hole there once it has grown again; one
- * that another was copied into has there a frame with the salts of another generation. */
+/* Whether the last frame is in its place.  A WAL that was cut off has none, or a hole
+ * there once it has grown again; one that another file was copied over has there a frame
+ * with other salts. */
 static bool has_last_frame(const struct store *s, const struct generation_extent *e)
 {
 	unsigned char salts[SALTS];
@@ -249,7 +252,7 @@ static bool has_last_frame(const struct store *s, const struct generation_extent
 	rc = wal->pMethods->xRead(wal, salts, SALTS, at + FRAME_SALTS);
 	if (rc == SQLITE_IOERR_SHORT_READ)
 		return false;
-	/* A disk that fails is told of by what reads next. */
+	/* A read error counts as no change: the next reader reports it. */
 	return rc != SQLITE_OK || memcmp(salts, e->salts, SALTS) == 0;
 }
 
@@ -257,7 +260,8 @@ bool generation_holds(const struct store *s, struct generation_extent *before)
 {
 	struct generation_extent now;
 
-	/* Not known while the index is written: what was seen before is looked at later. */
+	/* Unknown while the index is being written: the older extent is checked at the
+	 * next look. */
 	generation_extent(s, &now);
 	if (!now.page)
 		return true;
@@ -287,9 +291,9 @@ int generation_copied(const struct store *s)
 	return index ? (int)index_number(index, INDEX_COPIED) : 0;
 }
 
-/* SQLite writes the counter that it has read page 1 with, and one more: not one more than
- * it wrote last itself.  Undoing a change of page 1 makes it look again, and
- * leaves the page to be written. */
+/* SQLite raises the counter that it read with page 1 by one, not the one that it wrote
+ * last.  Undoing a change of page 1 makes it read the counter again, and leaves the page
+ * to be written. */
 int generation_begin(struct store *s, struct fault *f)
 {
 	static const char raise[] = "SAVEPOINT generation; PRAGMA user_version = 0;"

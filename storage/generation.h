@@ -1,5 +1,5 @@
 /*
- * generation - from which contents of state.db a WAL goes on.
+ * generation - checks which contents of state.db a WAL continues.
  *
  * A WAL whose frames have all been copied into the file begins anew from its start,
  * with other salts: its next generation.  Frames mean something only over the contents
@@ -31,48 +31,51 @@ struct generation {
 	unsigned char header[32];
 };
 
-/* Two numbers of the header of state.db. */
+/* Two numbers in the header of state.db, by which a WAL is matched to it. */
 struct generation_file {
-	uint32_t mark, changes; /* mark 0: of an older version */
+	uint32_t mark, changes; /* mark 0: a file of an older version */
 };
 
 enum generation_of {
-	GENERATION_UNKNOWN, /* it holds nothing that tells, and nothing that counts */
+	GENERATION_UNKNOWN, /* the WAL holds nothing that tells, and nothing that
+			       counts */
 	GENERATION_OF_FILE,
 	GENERATION_OF_OTHER,
-	GENERATION_GONE, /* another one has begun meanwhile: look again */
+	GENERATION_GONE, /* another generation has begun meanwhile: look again */
 };
 
 /* Opens the WAL, before the change counter of its file is read. */
 void generation_open(struct generation *g, const char *wal_path);
-/* Whether it is of this file.  Reads the beginning of each frame, and all of them only
- * where something seems wrong. */
+/* Judges whether the WAL belongs to this file.  Reads the beginning of each frame, and
+ * whole frames only where something seems wrong. */
 enum generation_of generation_judge(const struct generation *g,
 				    const struct generation_file *file);
 void generation_close(struct generation *g);
 
-/* How much of the WAL counts, by its index; a page of no bytes where that is not known. */
+/* The part of the WAL that counts, by its index; a page size of 0 where that is
+ * unknown. */
 struct generation_extent {
 	uint32_t frames, page;
 	unsigned char salts[8];
 };
 
-/* Whether the WAL that is open still holds all that counts: it was not cut off, nor was
- * another file copied into it.  `before` is what counted at the last look, and becomes
- * what counts now: a WAL that was cut off before the newest frames were written has a
- * hole there.  Costs a short read, behind a commit two. */
+/* Whether the open WAL still holds all frames that count: it was not cut off, and no
+ * other file was copied over it.  `before` holds the extent at the last look, and gets
+ * that of now: a WAL that was cut off before its newest frames were written has a hole
+ * there.  Costs a short read; after a commit, two. */
 bool generation_holds(const struct store *s, struct generation_extent *before);
 
-/* How many frames of the WAL a checkpoint began to copy into the file, and has copied. */
+/* How many frames of the WAL a checkpoint has begun to copy into the file, and how many
+ * it has copied. */
 struct generation_copied {
 	uint32_t begun, done;
 };
 
-/* Whether no checkpoint is under way, nor has died in the middle: then the file has all
- * pages that its header says. */
+/* Whether no checkpoint is under way or has died halfway: only then the file has all
+ * pages that its header counts. */
 bool generation_rests(const struct store *s, struct generation_copied *c);
 
-/* How many frames of the WAL are in the file already; 0 where that is not known. */
+/* How many frames of the WAL are in the file already; 0 where that is unknown. */
 int generation_copied(const struct store *s);
 
 /* Behind BEGIN IMMEDIATE: raises the change counter if the transaction may be the first

@@ -17,10 +17,10 @@
 
 enum {
 	HEADER = 100, /* bytes of a database's header */
-	HEADER_PAGE_SIZE = 16, /* where the size of its pages is; 1: 65536 */
-	HEADER_PAGES = 28, /* how many pages it has */
-	LOOKS = 4, /* at a header that seems wrong: a page may be half written */
-	WAL_LOOKS = 50, /* at a WAL that others may be writing to */
+	HEADER_PAGE_SIZE = 16, /* offset of the page size; 1 means 65536 */
+	HEADER_PAGES = 28, /* offset of the number of pages */
+	LOOKS = 4, /* tries at a header that seems wrong: page 1 may be half written */
+	WAL_LOOKS = 50, /* tries at a WAL that others may be writing to */
 };
 
 static const char file_is_cut[] = "was cut off",
@@ -48,10 +48,10 @@ int store_mark(sqlite3 *db, struct fault *f)
 
 /* --- headers -------------------------------------------------------------------- */
 
-/* What a file says of itself; zeros when it is too short to. */
+/* The header of a file; zeros when the file is too short to have one. */
 struct header {
 	uint32_t mark, changes;
-	int64_t size; /* of the file, by the pages that it says it has */
+	int64_t size; /* page size times number of pages */
 };
 
 static int read_header(const struct store *s, struct header *h)
@@ -136,8 +136,8 @@ static int refuse_journal(struct fault *f, const char *dir)
 		"state.db-journal in %.110s is not of the state.db beside it: it was "
 		"put there by hand, by git or by an archive, or a killed `sqlite3` left it",
 		dir);
-	/* A state is damaged by a strange journal that is written back, and by one of its own
-	 * that is not. */
+	/* A foreign journal damages a state when it is written back, and the state's own
+	 * when it is not. */
 	return fault_hint(f, "nothing is damaged yet: copy both files; then, if a killed "
 			     "`sqlite3` left the journal, have `sqlite3` open state.db "
 			     "once, else move state.db-journal away");
@@ -155,8 +155,7 @@ int ground_vacant(const struct store *s, struct fault *f)
 			  "state.db-wal and state.db-shm away");
 }
 
-/* A page 1 that is half written, and a WAL that begins anew meanwhile, are looked at
- * again. */
+/* Reads again where page 1 is half written, or the WAL begins anew meanwhile. */
 static bool wal_is_of_other(const struct store *s)
 {
 	enum generation_of found = GENERATION_UNKNOWN;
@@ -193,7 +192,7 @@ int ground_admit(struct store *s, struct fault *f)
 		return (noted && (file.mark != note.mark || behind)) || wal_is_of_other(s)
 			       ? refuse_wal(f, s->dir)
 			       : 0;
-	/* Files of older versions have no mark, and nothing is noted of them. */
+	/* Files of older versions have no mark, so nothing is noted about them. */
 	if (!file.mark ||
 	    (noted && file.mark == note.mark && file.changes == note.changes))
 		return 0;
@@ -216,7 +215,7 @@ int ground_note(struct store *s, struct fault *f)
 	int moved = 0, rc;
 	struct stat st;
 
-	/* A read opens the WAL where nothing has yet. */
+	/* A read makes SQLite open the WAL, if it has not yet. */
 	if (store_number(s, "PRAGMA user_version", f) < 0)
 		return f->code;
 	if ((rc = read_header(s, &h)) != SQLITE_OK)
@@ -261,13 +260,13 @@ static const char *look_at_log(struct store *s)
 	return wal && shm ? "has another -wal or -shm now" : "has lost its -wal or -shm";
 }
 
-/* Of the -wal that is open, wherever it is now. */
+/* Looks at the -wal that is open, in whatever place it is now. */
 static const char *look_at_open_log(struct store *s)
 {
 	return generation_holds(s, &s->ground.extent) ? NULL : log_is_cut;
 }
 
-/* A log that begins anew meanwhile is looked at again. */
+/* Repeats a look while the log begins anew. */
 static const char *log_trouble(struct store *s, const char *(*look)(struct store *s))
 {
 	const char *trouble = look(s);
@@ -279,8 +278,8 @@ static const char *log_trouble(struct store *s, const char *(*look)(struct store
 	return trouble;
 }
 
-/* Whether the file has fewer pages than its header says, at a time when no checkpoint is
- * copying any: one writes page 1 first, and may die before the last. */
+/* Whether the file is shorter than its header says while no checkpoint copies pages: a
+ * checkpoint writes page 1 first, and may die before the last page. */
 static bool is_cut(const struct store *s)
 {
 	struct generation_copied before, after;
@@ -292,21 +291,22 @@ static bool is_cut(const struct store *s)
 	       generation_rests(s, &after) && before.done == after.done;
 }
 
-/* A copy that was written into the file has another mark, or is an older one.  VACUUM
- * makes a file smaller, and its header says so. */
+/* A file that was copied over this one has another mark, or an older counter.  VACUUM
+ * makes a file smaller, but its header says so. */
 static const char *look_at_header(struct store *s, off_t size)
 {
 	struct ground *g = &s->ground;
 	struct header h;
 
 	if (read_header(s, &h) != SQLITE_OK)
-		return NULL; /* a disk that fails is told of by what reads next */
+		return NULL; /* a read error is reported by the next reader */
 	if (h.mark != g->mark || (int32_t)(h.changes - g->changes) < 0)
 		return "was written over";
 	if (size < g->size && size < h.size && is_cut(s))
 		return file_is_cut;
 	g->changes = h.changes;
-	if (size >= h.size) /* else it is looked at again when no page is copied */
+	if (size >= h.size) /* else the size is checked again when no page is being
+			       copied */
 		g->size = size;
 	return NULL;
 }
@@ -324,8 +324,8 @@ static const char *header_trouble(struct store *s, off_t size)
 	return trouble;
 }
 
-/* A WAL that was unlinked is still open here.  As long as nobody has made another one,
- * what it holds is copied into the file, so that it is not lost. */
+/* Saves a WAL that was unlinked but is still open here: as long as no other one is in its
+ * place, its frames are copied into the file. */
 static void rescue(struct store *s)
 {
 	struct fault f = { 0 };
@@ -403,8 +403,8 @@ int ground_kept(struct store *s, struct fault *f)
 	return say_lost(g, f);
 }
 
-/* Who came after -shm was removed has made another one, which says what was committed
- * since: this process does not know it, and would cut it off with the WAL. */
+/* A process that came after -shm was removed has made a new one, which counts commits
+ * that this process does not know: a checkpoint here would lose them with the WAL. */
 bool ground_owes(struct store *s)
 {
 	const struct ground *g = &s->ground;

@@ -2,15 +2,15 @@
 
 -- name: host_events
 -- row: host_event
--- Events in order, with what is needed to know whom each one wakes: a message's
--- answer wakes who waits for it.  120 is message.sent.
+-- Events in order, with the message that each one answers: an answer wakes the sender who
+-- waits for it. 120 is message.sent.
 SELECT e.seq, e.kind, e.team, e.subject, e.target, CASE WHEN e.kind = 120 THEN
 	(SELECT m.reply_to FROM message m WHERE m.id = e.subject) END AS reply_to
 FROM event e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
 
 -- name: host_due
 -- scan ok: open assignments
--- Whether something has run out, whether anything can, and when a host lived last.
+-- Whether something has run out, whether anything can run out, and when a host ran last.
 SELECT s.alive_at, s.incarnation,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
@@ -24,7 +24,7 @@ SELECT s.alive_at, s.incarnation,
 FROM state s WHERE s.one = 1;
 
 -- name: next_lapse
--- When the clock next changes something by itself; 0: nothing that runs out.
+-- The next time at which a lease or life ends; 0: nothing can run out.
 SELECT coalesce(min(at), 0) AS at FROM (
 	SELECT min(lease_until) AS at FROM task
 	WHERE lease_until IS NOT NULL AND lease_until > :now
@@ -32,7 +32,7 @@ SELECT coalesce(min(at), 0) AS at FROM (
 	WHERE due_at IS NOT NULL AND state < 3 AND due_at > :now);
 
 -- name: state_renew
--- Whoever kept a cursor of the former state is told that it is of another one.
+-- The new incarnation tells everybody who kept a cursor that it belongs to another state.
 -- Epochs and generations begin at the microsecond of the restore, which as a number in
 -- JSON is exact until the year 2255.  Where the clock stands before the beginning of this
 -- state or of the one that it replaces (:former, 0 where that cannot be read), they begin
@@ -44,10 +44,10 @@ UPDATE state SET incarnation = :incarnation,
 
 -- name: workspaces_renew
 -- scan ok: every living workspace, once in a restore
--- No guest's spool is the one that accepted what a backup knows of: at its next Hello
--- each is told so, ends what it runs and forgets the rest.
+-- A restored state cannot trust any guest's spool: at its next Hello each guest is told
+-- so, ends its commands and forgets all but its variables.
 UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state < 4;
 
 -- name: state_alive
--- A host lives: what it misses from now on is a gap.
+-- A host runs: a time without one, from now on, is a gap.
 UPDATE state SET alive_at = :now WHERE one = 1;

@@ -1,5 +1,5 @@
 /*
- * inside - what the files of storage/ share: a connection's insides.
+ * inside - a connection's private parts, shared by the files of storage/.
  *
  * store.c opens it and runs transactions, stmt.c binds and reads, migrate.c
  * brings a file to the present version, schema_check.c refuses what is not ours in
@@ -15,7 +15,7 @@
 #include "storage/stmt.h"
 #include "storage/turn.h"
 
-/* Statements of the store's own. */
+/* Statements that the store itself runs, not its callers. */
 enum own {
 	OWN_BEGIN_READ,
 	OWN_BEGIN_WRITE,
@@ -31,21 +31,21 @@ enum own {
 struct prepared {
 	sqlite3_stmt *stmt; /* NULL until it is first used */
 	const struct slot *columns;
-	struct slot *found; /* the same when they were found by name; malloc'd */
-	bool busy; /* a query of it is open */
+	struct slot *found; /* columns, when they were found by name; malloc'd */
+	bool busy; /* a query that runs it is open */
 };
 
 struct store {
-	sqlite3 *db; /* NULL after a failed reopening; store_begin tries again */
+	sqlite3 *db; /* NULL after a failed reopening; store_begin() tries again */
 	unsigned flags;
 	char *dir, *path, *vfs;
 	struct turn turn;
 	struct ground ground;
 	bool writing; /* holds the turn */
-	bool full; /* a step found no room on the disk */
-	int n_queries; /* open ones */
+	bool full; /* a step found the disk full */
+	int n_queries; /* number of open queries */
 	int64_t frames; /* in the WAL at the last commit */
-	int64_t copied; /* of these, at the last checkpoint */
+	int64_t copied; /* of these frames, the copied ones at the last checkpoint */
 	long fail_after;
 	int fail_with;
 	struct kept kept; /* while writing */
@@ -54,7 +54,8 @@ struct store {
 	struct prepared stmts[SQL_COUNT];
 };
 
-/* The one mapping from SQLite's results to faults; `what` was being done. */
+/* Fills a fault from an SQLite result, the only place that does; `what` names the
+ * action. */
 int store_fault(const struct store *s, int rc, const char *what, struct fault *f);
 
 /* Steps, unless store_fail() says that this step fails. */
@@ -62,7 +63,7 @@ int store_step(struct store *s, sqlite3_stmt *st);
 /* A failure that store_fail() asked for now, or SQLITE_OK. */
 int store_injected(struct store *s);
 
-/* Gives up all statements: the connection is about to be closed. */
+/* Finalizes all statements: the connection is about to be closed. */
 void stmt_release_all(struct store *s);
 /* Ends queries that their handlers left open. */
 void stmt_reset_all(struct store *s);
@@ -71,8 +72,8 @@ void stmt_reset_all(struct store *s);
  * `dir`, without a state unless one is to be made. */
 int place_check(int dir, const char *path, bool make, struct fault *f);
 
-/* schema_check.c: refuses a file of `version` with anything in it that the
- * migrations have not made. */
+/* Refuses a file of `version` with objects that the migrations do not make: 0 or a
+ * fault. */
 int schema_check(struct store *s, int version, struct fault *f);
 
 /* Makes state.db where there is none and the store is to make one. */
@@ -82,8 +83,8 @@ int place_make_state(struct store *s, int dir, struct fault *f);
 int64_t store_number(struct store *s, const char *sql, struct fault *f);
 int store_exec(struct store *s, const char *sql, struct fault *f);
 
-/* Where page 1, which begins with the file's header, has two numbers that tell one state
- * from another. */
+/* Offsets in page 1, which begins with the file's header, of two numbers that tell states
+ * apart. */
 enum {
 	HEADER_CHANGES = 24, /* the change counter */
 	HEADER_MARK = 68, /* the application id: see ground.h */

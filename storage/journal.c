@@ -9,16 +9,16 @@
 
 enum {
 	HEADER = 28,
-	SECTOR_SIZE = 20, /* where the header says how much room it takes */
-	PAGE_SIZE = 24, /* and how large a page is */
-	RECORD_PAGE = 4, /* the page in a record, behind its number */
-	RECORD_SUM = 4, /* behind the page */
+	SECTOR_SIZE = 20, /* offset of the header's size */
+	PAGE_SIZE = 24, /* offset of the page size */
+	RECORD_PAGE = 4, /* offset of the page in a record, behind its number */
+	RECORD_SUM = 4, /* bytes of the checksum behind the page */
 	ONE_PAGE = 4096,
 };
 
-/* Whether page 1 is among the records, with the mark.  It is the first one where the file
- * grew or its schema changed, else the last: a transaction that was killed before its
- * COMMIT may have none. */
+/* Whether page 1 is among the records, with the mark.  Page 1 comes first where the file
+ * grew or its schema changed, else last: a transaction that was killed before its COMMIT
+ * may have none. */
 static bool has_mark(int fd, const unsigned char header[HEADER], uint32_t mark)
 {
 	const off_t step =
@@ -36,7 +36,8 @@ static bool has_mark(int fd, const unsigned char header[HEADER], uint32_t mark)
 	return false;
 }
 
-/* SQLite takes a journal that begins with a zero for one that has ended. */
+/* Whether the journal belongs to another file.  SQLite ignores one that begins with a
+ * zero. */
 static bool is_strange(int fd, uint32_t mark)
 {
 	unsigned char header[HEADER] = { 0 };

@@ -62,7 +62,7 @@ static bool key_of(struct key *k, enum sql id, const void *in)
 	return true;
 }
 
-/* The first of a key's two places. */
+/* The first of the two places where a row with this key may be. */
 static struct kept_row **place_of(struct kept *k, const struct key *key)
 {
 	return &k->places[(key->hash ^ key->hash >> 32) % (KEPT_PLACES / 2) * 2];
@@ -90,7 +90,8 @@ static const struct kept_row *row_of(struct kept *k, enum sql id, const struct k
 	return NULL;
 }
 
-/* A forgotten row goes first, else the older one. */
+/* Puts a row into a place of its key: a forgotten row is replaced first, else the older
+ * one. */
 static void put_row(struct kept *k, const struct key *key, struct kept_row *r)
 {
 	struct kept_row **place = place_of(k, key);
@@ -106,7 +107,7 @@ static void put_row(struct kept *k, const struct key *key, struct kept_row *r)
 
 /* --- rows --------------------------------------------------------------------- */
 
-/* The bytes of a text with its end, or of a blob; the place that points to them. */
+/* The bytes of a text with its NUL, or of a blob; `*where` is the pointer in the row. */
 static size_t bytes_of(const struct slot *slot, char *row, const void ***where)
 {
 	struct blob *b = (struct blob *)(row + slot->at);

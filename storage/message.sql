@@ -8,7 +8,7 @@ VALUES (:team, :sender, :now, :urgent, :to_all, :ack_required, :type, :content,
 	:thread, nullif(:reply_to, 0), nullif(:expires_at, 0), :metadata);
 
 -- name: message_head
--- What replies and receipts need to know of a message.
+-- The columns of a message that replies and receipts need.
 SELECT id, team, sender, at, thread, type FROM message WHERE id = :id;
 
 -- name: delivery_add
@@ -24,11 +24,12 @@ WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
 	AND (role <> 'observer' OR name = 'lead');
 
 -- name: inbox_count
--- One more in the inbox.
+-- Counts a message in the inbox of its recipient.
 UPDATE agent_inbox SET queued = queued + 1 WHERE agent = :agent;
 
 -- name: inbox_count_all
--- One more in each inbox that has room; where one is dropped for it, as many stay.
+-- Counts a message in each inbox that has room; in a full one a dropped message makes
+-- room, and the count stays.
 UPDATE agent_inbox SET queued = queued + 1
 WHERE agent IN (SELECT id FROM agent
 		WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
@@ -36,7 +37,7 @@ WHERE agent IN (SELECT id FROM agent
 	AND (:inbox_capacity = 0 OR queued < :inbox_capacity);
 
 -- name: inbox_full_due
--- Inboxes that may be full, and in which the clock has changed something.
+-- Inboxes that may be full and hold ended leases or lives.
 SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
 	AND (a.role <> 'observer' OR a.name = 'lead')
@@ -44,7 +45,8 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
 	AND EXISTS (SELECT 1 FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now);
 
 -- name: inbox_drop_all
--- What a broadcast drops from each full inbox, as events; see inbox_oldest.
+-- Writes an event for the message that a broadcast drops from each full inbox; see
+-- inbox_oldest.
 INSERT INTO event (at, kind, team, actor, via, subject, target)
 SELECT :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM delivery d
 	WHERE d.agent = a.id AND d.lane = 1 AND d.state < 3 AND d.state <> 2
@@ -57,20 +59,20 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
 	AND i.queued >= :inbox_capacity;
 
 -- name: delivery_drop_all
--- The copies that those events name.
+-- Drops the copies that those events name.
 UPDATE delivery SET state = 4, due_at = NULL, done_at = :now
 WHERE (message, agent) IN (SELECT subject, target FROM event
 	WHERE seq > :seq AND kind = :kind) AND state < 2;
 
 -- name: inbox_over
--- Inboxes that hold more than they may.
+-- Inboxes above their capacity.
 SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND i.queued > :inbox_capacity;
 
 -- name: inbox_oldest
--- What a full inbox drops: its oldest normal message, else the oldest urgent one.
--- One under a lease is not in the inbox.
--- Two walks along the index: in one it would have to sort the whole inbox.
+-- The message that a full inbox drops: its oldest normal one, else its oldest urgent one.
+-- A message under a lease does not count as in the inbox.  Two searches along the index
+-- are needed: a single one would have to sort the whole inbox.
 SELECT coalesce((SELECT d.message FROM delivery d
 	WHERE d.agent = :agent AND d.lane = 1 AND d.state < 3 AND d.state <> 2
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
@@ -91,15 +93,15 @@ WHERE agent = :agent;
 
 -- name: inbox_lapsed
 -- row: inbox_lapsed
--- Leases of this inbox that ran out, and waiting ones whose life is over.  What is
--- due is little: walking that is less than walking the inbox.
+-- Leases of this inbox that ran out, and waiting messages whose life is over.  Few rows
+-- are due: a search over these is cheaper than one over the inbox.
 SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
 WHERE +d.agent = :agent AND d.state < 3 AND d.due_at <= :now;
 
 -- name: inbox_overdue
 -- int: queued leased
--- What the clock did to an inbox that nobody has written down: how many more wait
+-- Ended leases and lives of an inbox that no row says yet: how many more messages wait
 -- (fewer, below 0), and how many leases are over.
 SELECT coalesce(sum((until > :now) - waits), 0) AS queued,
 	coalesce(sum(held), 0) AS leased
@@ -107,14 +109,14 @@ FROM inbox_due WHERE +agent = :agent AND due_at <= :now;
 
 -- name: delivery_due
 -- row: inbox_lapsed
--- What the clock changes by itself, oldest first.
+-- Deliveries whose lease or life has ended, oldest first.
 SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
 WHERE d.due_at IS NOT NULL AND d.state < 3 AND d.due_at <= :now
 ORDER BY d.due_at LIMIT :limit;
 
 -- name: delivery_requeue
--- A lease that ran out: it waits again, under its old time to live.  A negative
+-- The lease ran out: the message waits again, under its old time to live.  A negative
 -- request is that of the last hand-out, whose lease has ended: an acknowledgement that
 -- names it counts until the message is handed out again.
 UPDATE delivery SET state = 0, due_at = nullif(:expires_at, 0), request = -request,
@@ -122,7 +124,7 @@ UPDATE delivery SET state = 0, due_at = nullif(:expires_at, 0), request = -reque
 WHERE message = :message AND agent = :agent AND state = 2;
 
 -- name: delivery_end
--- It leaves the inbox for good as `state`.
+-- The message leaves the inbox for good as `state`.
 UPDATE delivery SET state = :state, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state < 3;
 
@@ -132,8 +134,9 @@ UPDATE agent_inbox SET queued = queued + 1, leased = leased - 1 WHERE agent = :a
 -- name: inbox_next
 -- row: inbox
 -- text: sender_name
--- What is handed out next: urgent ones first, then in order.  A lease is over at
--- its instant, written down or not; so is a life, and the last lease ends both.
+-- The messages to hand out next: urgent ones first, then in order.  A lease or life is
+-- over at its instant, even if no row says so yet; when the last lease ends, the message
+-- is dead.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
@@ -146,7 +149,7 @@ ORDER BY lane, message;
 -- name: inbox_held
 -- row: inbox
 -- text: sender_name
--- Those of a request that are still held under it.
+-- Messages of a request that it still holds.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
@@ -157,9 +160,10 @@ ORDER BY lane, message;
 -- name: inbox_unseen
 -- row: inbox
 -- text: sender_name
--- What a session holds though its answers did not arrive, however often: only the end
--- of a lease gives a message up.  Those that were handed out up to :most times come in
--- order; `often`: the others, beginning with those that were shown least.
+-- Messages that a session holds though the answers that brought them did not arrive,
+-- however often: only the end of a lease takes a message from it.  Those that were handed
+-- out up to :most times come in order; `often`: the others, beginning with those that
+-- were shown least.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
@@ -169,21 +173,22 @@ WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
 ORDER BY CASE WHEN :often THEN attempt ELSE 0 END, lane, message;
 
 -- name: delivery_seen
--- The answer to a request has arrived: what it handed out may be acknowledged, also
--- when its lease has ended meanwhile.
+-- The answer to a request has arrived: its messages may be acknowledged, even after their
+-- lease has ended.
 UPDATE delivery SET seen = 1
 WHERE agent = :agent AND lane < 2 AND state < 3 AND request IN (:request, -:request);
 
 -- name: delivery_take
 -- int: late
--- The answer to a request that took for good has arrived; `late`: after the lease.
+-- The answer to a request that took messages for good has arrived; `late`: after the
+-- lease.
 UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane < 2 AND state < 3 AND request IN (:request, -:request)
 RETURNING message, request < 0 AS late;
 
 -- name: delivery_unhand
--- Nobody is known to have got the answer to a request: what it handed out waits again.
--- Unless the answer was `sent`, and so may have been seen, the hand-out does not count.
+-- The answer to a request probably reached nobody: its messages wait again.  The hand-out
+-- counts as an attempt only if the answer was `sent`, and so may have been seen.
 UPDATE delivery SET state = 0, attempt = attempt - (NOT :sent), after_lapse = 0,
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = message),
 	session = NULL, request = NULL,
@@ -193,7 +198,7 @@ WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2 AND request = :req
 RETURNING message;
 
 -- name: delivery_fetch
--- Handed out under a lease, or for good when lease_until is 0.
+-- Handed out under a lease, or for good when :lease_until is 0.
 UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN 3 ELSE 2 END,
 	attempt = attempt + 1,
 	after_lapse = CASE WHEN attempt + 1 >= :max_attempts THEN 6 ELSE 0 END, due_at = nullif(:lease_until, 0), session = :session,
@@ -207,16 +212,16 @@ WHERE agent = :agent;
 
 -- name: inbox_ack_session
 -- int: late
--- The same session's next receive acknowledges what it was handed out last and is known
--- to have arrived; `arrived` is a request whose answer the caller says he has got.  What
--- is `late` waits since its lease ended.
+-- The next receive of a session acknowledges the messages that it was handed last and
+-- that are known to have arrived; `arrived` is a request whose answer the caller says he
+-- has got.  A message is `late` if it waits again since its lease ended.
 UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane < 2 AND state < 3 AND session = :session
 	AND (seen = 1 OR request IN (:arrived, -:arrived))
 RETURNING message, request < 0 AS late;
 
 -- name: delivery_ack
--- Only what is held under a live lease can be acknowledged.
+-- A message can be acknowledged only while it is held under a live lease.
 UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state = 2 AND lane < 2
 	AND due_at > :now;
@@ -227,7 +232,7 @@ FROM delivery WHERE message = :message AND agent = :agent;
 
 -- name: deliveries
 -- text: after
--- A message's copies, by recipient's name; a lease is over at its instant.
+-- The copies of a message, by the recipient's name; a lease is over at its instant.
 SELECT a.name, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
 	CASE WHEN d.state > 2 OR d.due_at IS NULL OR d.due_at > :now THEN d.state
 		WHEN d.state < 2 THEN 5
@@ -265,7 +270,7 @@ WHERE id = :id AND team = :team
 		WHERE d.message = envelope.id AND d.agent = :agent));
 
 -- name: envelopes_before
--- History, newest first; it walks the message numbers downward.
+-- Messages, newest first: the primary key is read downward.
 -- row: envelope
 -- text: name to_name
 SELECT id, sender, at, urgent, to_all, ack_required, type, content, thread, reply_to,
@@ -279,20 +284,20 @@ WHERE id < :before AND team = :team
 ORDER BY id DESC LIMIT :limit;
 
 -- name: reply_of
--- The first answer to a message that `agent` got, and whether it was handed out
--- under a lease that is not over.
+-- The first answer to a message that `agent` got, and whether it was handed out under a
+-- lease that is over.
 SELECT m.id, d.state, d.state < 3 AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
 WHERE m.reply_to = :message AND d.agent = :agent AND d.lane < 2
 ORDER BY m.id LIMIT 1;
 
 -- name: delivery_notify
--- Its guest has stored it.
+-- The recipient's guest has stored the message.
 UPDATE delivery SET state = 1, notified_at = :now
 WHERE message = :message AND agent = :agent AND state = 0;
 
 -- name: delivery_pushes
--- What a guest has to be told, in order; `again` includes what an earlier guest
--- was told: texts, and assignments that are in the spool which both have.
+-- Deliveries that a guest has to be told, in order; `again` adds those that an earlier
+-- guest was told: texts, and assignments, which are in the spool that both guests use.
 SELECT d.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
 	a.name AS sender_name, r.name AS to_name, p.at AS reply_at,
 	x.label, x.command, x.workdir, x.env, x.timeout_s, x.offered
@@ -307,7 +312,8 @@ ORDER BY d.message LIMIT :limit;
 
 -- name: dropped_since
 -- text: name last
--- What full inboxes dropped after an event, and whose they were, up to a name.
+-- Messages that full inboxes dropped after an event, and the names of their recipients,
+-- up to a name.
 SELECT e.subject AS message, m.at, a.name
 FROM event e CROSS JOIN agent a ON a.id = e.target AND a.name <= :last
 CROSS JOIN message m ON m.id = e.subject

@@ -1,4 +1,4 @@
-/* Migrations: forward only, all that are missing or none, alone. */
+/* migrate - migrations: forward only, all missing ones or none, in an exclusive lock. */
 #include "storage/inside.h"
 
 #include <stdio.h>
@@ -22,7 +22,8 @@ static int refuse_stranger(struct store *s, struct fault *f)
 	return fault_hint(f, "set CADRE_HOME to another folder");
 }
 
-/* PRAGMA journal_mode answers with the mode that it is; a failure is seen there. */
+/* PRAGMA journal_mode does not fail: it returns the mode that holds now, which is
+ * checked. */
 static int use_wal(struct store *s, struct fault *f)
 {
 	if (s->flags & STORE_MEMORY)
@@ -77,7 +78,8 @@ static int first_time(struct store *s, struct fault *f)
 	return store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL", f);
 }
 
-/* In the file itself, not in the WAL: while there is none, or none any more. */
+/* The mark must be in the file itself, not in the WAL: so there is no WAL at this
+ * time. */
 static int set_mark(struct store *s, struct fault *f)
 {
 	int64_t mark = store_number(s, "PRAGMA application_id", f);

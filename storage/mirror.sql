@@ -1,6 +1,6 @@
--- What the mirror reads: it shows what is stored, so no lease is judged here.
--- Lists of rows come as a JSON array (`ids`), so that a slice of the mirror
--- costs one query per table and not one per task.
+-- Rows for the mirror, which shows states as they are written: leases are not judged
+-- here.  Lists of rows come as a JSON array (`ids`), so that a slice of the mirror costs
+-- a query per table, not one per task.
 
 -- name: mirror_head
 -- scan ok: both ends of the log
@@ -9,7 +9,7 @@ SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 FROM state s WHERE s.one = 1;
 
 -- name: mirror_events
--- Mail is passed over without leaving SQLite unless it is logged (120: sent).
+-- Events of mail are skipped within SQLite unless mail is logged (120: sent).
 SELECT seq, kind, team, subject, detail FROM event
 WHERE seq > :after AND seq <= :upto
 	AND (kind < 120 OR kind BETWEEN 150 AND 159 OR kind BETWEEN 200 AND 299
@@ -39,7 +39,7 @@ SELECT agent FROM workspace WHERE id = :id AND agent IS NOT NULL;
 -- name: mirror_dependents
 -- scan ok: the list itself
 -- text: ids
--- What shows the state of these tasks in its blocked_by.
+-- Tasks that show the state of these tasks in their blocked_by.
 SELECT d.task FROM json_each(:ids) j CROSS JOIN task_dep d ON d.dep = j.value;
 
 -- name: mirror_tasks
@@ -129,11 +129,11 @@ WHERE k.team = :team AND k.state = :state
 ORDER BY k.priority, k.number LIMIT :limit;
 
 -- name: mirror_slugs
--- Which files a team's folder of tasks should hold.
+-- The names of the files that a team's folder of tasks should hold.
 SELECT id, number, slug FROM task WHERE team = :team ORDER BY number;
 
 -- name: mirror_lag
--- How many events that the mirror shows it has not read.
+-- How many events the mirror has yet to read and show.
 SELECT count(*) AS n FROM event
 WHERE seq > :after
 	AND (kind < 120 OR kind BETWEEN 150 AND 159 OR kind BETWEEN 200 AND 299

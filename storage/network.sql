@@ -20,7 +20,8 @@ UPDATE workspace SET allow_internet = :allow_internet, allow_inter_vm = :allow_i
 WHERE id = :workspace;
 
 -- name: network_team
--- What a team and those above it allow: the least of them counts.
+-- The policy of a team and those above it: a thing is allowed only if all of them allow
+-- it.
 -- scan ok: a team and those above it
 WITH RECURSIVE up(id, parent, allow_internet, allow_inter_vm) AS (
 	SELECT t.id, t.parent, t.allow_internet, t.allow_inter_vm FROM team t
@@ -61,7 +62,7 @@ SELECT transport, port, target, public FROM workspace_forward
 WHERE workspace = :workspace ORDER BY port, transport;
 
 -- name: network_forward_add
--- A port leads to one living workspace; what a destroyed one had is free.
+-- A port leads to a single living workspace; the ports of a destroyed one are free.
 INSERT INTO workspace_forward (transport, port, workspace, target, public)
 VALUES (:transport, :port, :workspace, :target, :public)
 ON CONFLICT (transport, port) DO UPDATE SET workspace = excluded.workspace,
@@ -77,7 +78,7 @@ WHERE f.transport = :transport AND f.port = :port;
 DELETE FROM workspace_forward WHERE workspace = :workspace;
 
 -- name: network_members
--- Living workspaces that have a place in it; a sub-team's lead with the team above.
+-- Living workspaces that have a slot; the lead of a sub-team counts to the team above.
 -- scan ok: the host's own list of living workspaces
 -- text: name
 SELECT w.id, w.created_at, w.name, w.team, w.slot, w.allow_internet, w.allow_inter_vm,

@@ -1,4 +1,4 @@
-/* Where a state may be. */
+/* place - checks whether a folder may hold a state. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 
 #include "storage/inside.h"
 
-/* File systems of other machines, or of user space, where a lock or an fsync
- * may mean nothing; virtiofs is a fuse. */
+/* File systems of other machines, or in user space, where a lock or an fsync may have no
+ * effect; virtiofs is a fuse. */
 static const char *distrusted(int dir)
 {
 	static const struct {
@@ -32,9 +32,9 @@ static const char *distrusted(int dir)
 	return NULL;
 }
 
-/* A reader writes too: its lock, and SQLite's -wal and -shm.  Without those SQLite reads
- * only what is declared immutable, and a file that cannot be written here may be in use
- * through another mount. */
+/* Even a reader must be able to write, for its lock and SQLite's -wal and -shm.  Without
+ * those SQLite reads only files that are declared immutable, and a file that cannot be
+ * written here may be in use through another mount. */
 static int check_writable(int dir, const char *path, struct fault *f)
 {
 	if (faccessat(dir, ".", W_OK, AT_EACCESS) == 0)
@@ -66,16 +66,16 @@ int place_check(int dir, const char *path, bool make, struct fault *f)
 	return check_writable(dir, path, f);
 }
 
-/* A node, not a descriptor: SQLite alone opens the state file.  SQLite gives
- * -wal and -shm the same mode. */
+/* The file is made without opening it, since SQLite alone opens the state file.  SQLite
+ * gives -wal and -shm the same mode. */
 int place_make_state(struct store *s, int dir, struct fault *f)
 {
 	if (!(s->flags & STORE_CREATE) || faccessat(dir, "state.db", F_OK, 0) == 0)
 		return 0;
 	if (ground_vacant(s, f) < 0)
 		return f->code;
-	/* Folders of workspaces that lie here belong to another state: while `replaced`
-	 * exists, no host removes them (restore.h). */
+	/* Folders of workspaces in here belong to another state: while `replaced` exists,
+	 * no host removes them (restore.h). */
 	if (faccessat(dir, "workspaces", F_OK, 0) == 0)
 		mkdirat(dir, "replaced", 0700);
 	if (mknodat(dir, "state.db", S_IFREG | 0600, 0) == 0 || errno == EEXIST)

@@ -17,7 +17,7 @@
 
 enum {
 	WAIT_MS = 3000, /* for processes that have the state open */
-	KEPT = 3, /* former states */
+	KEPT = 3, /* number of former states that are kept */
 };
 
 static const char staging[] = "restore.tmp", ready[] = "restore.ready",
@@ -104,8 +104,8 @@ int64_t restore_counts(const char *dir)
 
 /* --- staging -------------------------------------------------------------------------- */
 
-/* Removes a folder without subfolders.  Errors are passed over: whoever makes the folder
- * anew finds out. */
+/* Removes a folder without subfolders.  Errors are ignored: the next attempt to make the
+ * folder reports them. */
 static void remove_folder(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -165,7 +165,7 @@ int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 	snprintf(stage, room, "%s/%s", dir, staging);
 	snprintf(path, sizeof(path), "%s/state.db", stage);
 	remove_folder(fd, staging);
-	/* An empty node is what VACUUM INTO takes, and it keeps its mode. */
+	/* VACUUM INTO accepts an empty file, and keeps its mode. */
 	if (mkdirat(fd, staging, 0700) || mknod(path, S_IFREG | 0600, 0))
 		failed(f, "make restore.tmp");
 	else if (open_backup(file, &from, f) == 0)
@@ -234,7 +234,7 @@ static bool is_there(int dir, const char *name)
 	return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* What is not there has been moved already, or never was. */
+/* A missing file is no error: an earlier try has moved it, or it never existed. */
 static int move(int from, int to, const char *name, struct fault *f)
 {
 	if (renameat(from, name, to, name) == 0 || errno == ENOENT)
@@ -258,7 +258,7 @@ static int read_aside(int new, char *name, size_t room, struct fault *f)
 	return f->code;
 }
 
-/* A folder that may be there already, open, with its entry on the disk. */
+/* Makes or opens a folder, and syncs its entry: a descriptor, or a fault. */
 static int make_folder(int above, const char *name, struct fault *f)
 {
 	int fd = -1;
@@ -284,8 +284,8 @@ static int make_aside(int dir, const char *name, struct fault *f)
 	return aside;
 }
 
-/* The name for the former files is kept with the new ones: a step that is done again
- * moves what is left to the same place. */
+/* The name of the folder for the former files is kept with the new ones, so that a
+ * repeated step moves the rest to the same place. */
 static int open_aside(int dir, int new, struct fault *f)
 {
 	char name[64] = "";
@@ -295,7 +295,8 @@ static int open_aside(int dir, int new, struct fault *f)
 	return make_aside(dir, name, f);
 }
 
-/* The log first: a state.db that is left without its own is refused, not misread. */
+/* The log is moved first: a state.db that is left without its log is refused, not
+ * misread. */
 static int change_files(int dir, int new, int aside, struct fault *f)
 {
 	static const char *const old[] = { "state.db-shm", "state.db-wal", "state.db" };
@@ -314,7 +315,7 @@ static int change_files(int dir, int new, int aside, struct fault *f)
 	return fsync(dir) ? failed(f, "make the new files durable") : 0;
 }
 
-/* The index is of the former state. */
+/* The search index belongs to the former state. */
 static void drop_index(int dir)
 {
 	static const char *const names[] = { "search.db", "search.db-wal",
@@ -331,7 +332,8 @@ static int finish_alone(int dir, struct fault *f)
 
 	if (new < 0)
 		return failed(f, "open restore.ready");
-	/* Without both of them only the folder is left to go. */
+	/* If both are gone, the files have been moved, and only the folder is left to
+	 * remove. */
 	if (is_there(new, "secret") || is_there(new, "state.db"))
 		aside = open_aside(dir, new, f);
 	if (aside >= 0 && change_files(dir, new, aside, f) == 0)
@@ -346,7 +348,8 @@ static int finish_alone(int dir, struct fault *f)
 	return f->code;
 }
 
-/* Nobody has the state open, and nobody opens it until this is done. */
+/* Takes the state for this process alone: no other has it open, and none can open it
+ * until the turn ends. */
 static int take_state(struct turn *t, int dir, const char *why, struct fault *f)
 {
 	if (turn_open(t, dir, f) < 0 || turn_lock(t, TURN_OPEN, true, f) < 0)
@@ -380,8 +383,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const char *)a), ((const char *)b));
 }
 
-/* The newest few former states stay: their names are their times.  `own` stays whatever
- * the clock said. */
+/* Removes all but the newest few former states, whose names are their times.  `own`
+ * stays, whatever the clock said. */
 static void prune(int dir, const char *own)
 {
 	char names[64][32];
@@ -418,8 +421,8 @@ static void name_aside(int dir, char name[32])
 	}
 }
 
-/* Closing the staged state has moved all that its log held into its file, or has failed
- * to: the log must be empty. */
+/* Closing the staged state should have moved its log into its file: the log must be
+ * empty. */
 static int check_log(int stage, struct fault *f)
 {
 	struct stat st;
@@ -432,8 +435,8 @@ static int check_log(int stage, struct fault *f)
 			 "what was written to restore.tmp is still in its log");
 }
 
-/* All that the steps need, durable before the folder gets the name that counts; what
- * an opened state has beside its file is not of it. */
+/* Makes the staged folder complete and durable before it gets the name that counts; files
+ * that an opened state has beside its database are removed. */
 static int complete(int dir, const char *secret, const char *name, struct fault *f)
 {
 	static const char *const extra[] = { "state.lock", "bell", "state.db-wal",
@@ -453,9 +456,9 @@ static int complete(int dir, const char *secret, const char *name, struct fault 
 	return f->code;
 }
 
-/* Whoever has a database with a WAL open, with SQLite and without cadre, holds a lock on
- * this byte of its -shm.  This process has no connection to the state that is replaced,
- * so that it loses no lock when it closes the file. */
+/* Other programs with SQLite that have a database with a WAL open hold a lock on this
+ * byte of its -shm.  This process has no connection to the state that is replaced, so it
+ * loses no lock when it closes the file. */
 enum { SHM_OPEN_BYTE = 128 };
 static const char shm_file[] = "state.db-shm";
 
@@ -509,8 +512,8 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 	return f->code;
 }
 
-/* The note in state.lock is of the log that goes.  The empty state.db says that a new
- * state is meant, whatever else lies there. */
+/* The note in state.lock belongs to the log that is moved away.  The empty state.db says
+ * that a new state is meant, whatever other files lie there. */
 static int set_files_aside(int dir, int aside, const struct turn *turn, struct fault *f)
 {
 	static const char *const left[] = { "state.db-shm", "state.db-wal", "state.db",

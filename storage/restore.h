@@ -20,30 +20,29 @@
 
 #include "core/base/fault.h"
 
-/* Whether `file` is a sound database of cadre's, of a version that this program knows;
- * what it holds is not changed. */
+/* Checks that `file` is a sound database of cadre's, of a version that this program
+ * knows; its contents are not changed.  0 or a fault. */
 int restore_check(const char *file, struct fault *f);
 
-/* Where epochs and generations of the state in the folder `dir` began to be counted; 0
- * where none was restored, or it cannot be read. */
+/* The number from which epochs and generations of the state in the folder `dir` are
+ * counted; 0 where none was restored, or it cannot be read. */
 int64_t restore_counts(const char *dir);
 
-/* Makes DIR/restore.tmp/, with a copy of `file` as its state.db; the folder's name is
- * put into `stage`.  It is a state folder: the caller may open it. */
+/* Makes DIR/restore.tmp/, with a copy of `file` as its state.db, and puts the folder's
+ * name into `stage`.  The caller may open it as a state.  0 or a fault. */
 int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 		  struct fault *f);
 
-/* Removes what is staged. */
+/* Removes the staged state. */
 void restore_unstage(const char *dir);
 
-/* Puts what is staged, closed by now, in place, with a copy of `secret`, or a new
- * one if that is NULL.  `aside` gets the
- * folder that the former files are in.  Refused with the names of the processes that
- * have the state open. */
+/* Puts the staged state, closed by now, in place, with a copy of `secret`, or with a new
+ * secret if that is NULL.  `aside` gets the folder of the former files.  0 or a fault,
+ * which names the processes that have the state open. */
 int restore_commit(const char *dir, const char *secret, char *aside, size_t room,
 		   struct fault *f);
 
-/* Whether the state in the folder `dir` was lost; `left` may be NULL. */
+/* Tells whether the state in the folder `dir` was lost; `left` may be NULL. */
 typedef bool restore_is_lost(const char *dir, char *left, size_t room);
 
 /* Before a new state is made in the place of one that lost its state.db: sets its log and
@@ -53,7 +52,7 @@ typedef bool restore_is_lost(const char *dir, char *left, size_t room);
 int restore_set_aside(const char *dir, restore_is_lost *is_lost, char *aside, size_t room,
 		      struct fault *f);
 
-/* Ends a restore that a crash interrupted; nothing to do is fine. */
+/* Completes a restore that a crash interrupted; 0 also where there is none. */
 int restore_finish(const char *dir, struct fault *f);
 
 #endif

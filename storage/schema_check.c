@@ -1,10 +1,10 @@
 /*
- * schema_check - that a state file holds our tables, indexes and views, no more.
+ * schema_check - checks that a state file holds our tables, indexes and views, no more.
  *
  * A file that came from elsewhere may hold triggers, which would run with our own
- * statements, or views in the place of tables.  What an open file must hold was
- * written down when this program was built; a file of an older version is
- * compared with one that is made by the same migrations.
+ * statements, or views in the place of tables.  The list for a present file was written
+ * down when this program was built; a file of an older version is compared with one
+ * that is made by the same migrations.
  */
 #include "storage/inside.h"
 
@@ -29,7 +29,7 @@ static int order(const struct schema_object *a, const struct schema_object *b)
 	return by_type ? by_type : strcmp(a->name, b->name);
 }
 
-/* What a person's ANALYZE leaves. */
+/* Whether an object is a table of statistics, which a person's ANALYZE leaves. */
 static bool is_statistics(const struct schema_object *o)
 {
 	return !strcmp(o->type, "table") &&
@@ -56,7 +56,8 @@ static int refuse_other(const struct store *s, const struct schema_object *o,
 	return fault_hint(f, "use a state that cadre made, or a backup of it");
 }
 
-/* `found` stands where `wanted` (NULL: nothing more) is expected: 1 if it is that. */
+/* Compares an object with the one that is expected (NULL: none): 1 if they are the
+ * same. */
 static int compare(const struct store *s, const struct schema_object *found,
 		   const struct schema_object *wanted, struct fault *f)
 {
@@ -72,7 +73,7 @@ static int compare(const struct store *s, const struct schema_object *found,
 	return 1;
 }
 
-/* Compares what the file holds with `n` objects in the same order. */
+/* Compares the file's objects with `n` expected ones in the same order. */
 static int compare_all(struct store *s, const struct schema_object *wanted, int n,
 		       struct fault *f)
 {
@@ -100,7 +101,7 @@ static int compare_all(struct store *s, const struct schema_object *wanted, int 
 	return i < n ? refuse_other(s, &wanted[i], "missing", f) : 0;
 }
 
-/* What migrations up to `version` make, in a state in memory. */
+/* Lists the objects that migrations up to `version` make, by running them in memory. */
 static int list_older(struct arena *a, struct schema_object **out, size_t *n, int version)
 {
 	sqlite3_stmt *st = NULL;

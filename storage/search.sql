@@ -1,9 +1,9 @@
--- What the search index is fed from, and the rows behind what it finds.
--- search.db is another database: its own statements are in search.c.
+-- The rows that the search index is made from, and those of its hits.
+-- search.db is another database: its own statements are in storage/search/search.c.
 
 -- name: search_head
 -- scan ok: the ends of keys
--- How far a search that is up to date has come.
+-- The ends of the tables, up to which a complete index reaches.
 SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 	(SELECT coalesce(min(seq), 1) FROM event) AS oldest,
 	(SELECT coalesce(max(id), 0) FROM message) AS last_message,
@@ -13,7 +13,7 @@ FROM state s WHERE s.one = 1;
 
 -- name: search_messages
 -- text: body
--- A command's environment is kept out: only its label and text are found.
+-- The environment of a command is left out: only its label and text can be found.
 SELECT m.id, m.team, m.sender, m.to_all,
 	CASE WHEN x.message IS NULL THEN m.content
 		ELSE x.label || char(10) || x.command END AS body
@@ -40,7 +40,7 @@ SELECT id, team, title || char(10) || description || char(10) || coalesce(result
 FROM task WHERE id = :id;
 
 -- name: search_task_events
--- Which tasks may read otherwise than they did.
+-- Tasks whose text may have changed.
 SELECT seq, subject FROM event
 WHERE seq > :after AND seq <= :upto AND kind BETWEEN 200 AND 299
 	AND kind NOT IN (213, 215)

@@ -1,4 +1,4 @@
-/* Statements: from a caller's struct to parameters, from columns to a row. */
+/* stmt - statements: from a caller's struct to parameters, from columns to a row. */
 #include "storage/inside.h"
 
 #include <assert.h>
@@ -19,7 +19,8 @@ int store_injected(struct store *s)
 	case SQLITE_IOERR:
 	case SQLITE_NOMEM:
 	case SQLITE_INTERRUPT:
-		/* As SQLite may: the whole transaction is gone. */
+		/* SQLite drops the whole transaction after some failures, and so does
+		 * this test hook. */
 		if (s->db && !sqlite3_get_autocommit(s->db))
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 		break;
@@ -140,7 +141,7 @@ static int bind(sqlite3_stmt *st, const struct statement *t, const void *in)
 	return rc;
 }
 
-/* SQLITE_NOMEM where SQLite had no memory to hand a text over. */
+/* Reads a text: SQLITE_NOMEM where SQLite had no memory for it. */
 static int read_text(sqlite3_stmt *st, int i, const char **out, struct arena *a)
 {
 	const char *text = (const char *)sqlite3_column_text(st, i);
@@ -209,7 +210,7 @@ static void check_size(enum sql id, size_t size)
 
 /* --- running ----------------------------------------------------------------- */
 
-/* The statement, prepared and bound; it is idle. */
+/* Prepares and binds the statement, and leaves it idle; returns an SQLite result. */
 static int ready(struct store *s, enum sql id, const void *in)
 {
 	struct prepared *p = &s->stmts[id];
@@ -218,8 +219,8 @@ static int ready(struct store *s, enum sql id, const void *in)
 	assert(!p->busy);
 	if (!statement_table[id].readonly) {
 		assert(s->writing);
-		/* Alone, after a failure that dropped the transaction, it
-		 * would be committed by itself. */
+		/* After a failure that dropped the transaction, the statement would run
+		 * and be committed alone. */
 		if (!store_intact(s))
 			return SQLITE_ABORT;
 		kept_spoil(&s->kept, statement_table[id].spoils);
@@ -244,8 +245,8 @@ int store_run(struct store *s, enum sql id, const void *in, struct fault *f)
 		sqlite3_reset(st);
 		return f->code;
 	}
-	/* All rows have changed in the first step, returned or not; a foreign
-	 * key can still refuse them at the end. */
+	/* The first step has changed all rows, returned or not; a foreign key can still
+	 * refuse them at the end. */
 	end = sqlite3_reset(st);
 	if (end != SQLITE_OK)
 		return store_fault(s, end, statement_table[id].name, f);
@@ -298,7 +299,7 @@ void query_end(struct query *q)
 	if (!q->open)
 		return;
 	q->open = false;
-	if (!p->busy) /* a rollback has ended it */
+	if (!p->busy) /* a rollback has ended the query */
 		return;
 	p->busy = false;
 	q->store->n_queries--;

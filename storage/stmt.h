@@ -16,7 +16,7 @@ struct record;
 
 enum slot_kind { SLOT_INT, SLOT_TEXT, SLOT_BLOB, SLOT_BOOL };
 
-/* One parameter or column and its place in the caller's struct. */
+/* A parameter or column, and its place in the caller's struct. */
 struct slot {
 	enum slot_kind kind;
 	uint16_t at;
@@ -28,8 +28,9 @@ enum { KEPT_STATEMENTS = 8 }; /* numbers of kept statements are below */
 struct statement {
 	const char *name, *text;
 	bool readonly;
-	int kept; /* its row is, under this number: see storage/kept.h; 0: it is not */
-	unsigned spoils; /* changes what rows of these kept statements show, a bit each */
+	int kept; /* number under which its row is kept (storage/kept.h); 0: it is not
+		     kept */
+	unsigned spoils; /* bit set of kept statements whose rows this one may change */
 	const struct slot *params; /* in the order of their index, from 1 */
 	int n_params;
 	int n_columns;
@@ -44,7 +45,7 @@ struct migration {
 	const char *name, *text;
 };
 
-/* What the file holds once all migrations have run, by type and name. */
+/* An object that the file must hold after all migrations, sorted by type and name. */
 struct schema_object {
 	const char *type, *name, *table, *sql; /* sql "": made by SQLite itself */
 };

@@ -1,4 +1,4 @@
-/* A connection's life and its transactions; start reading at store_open(). */
+/* store - a connection's life and its transactions; start reading at store_open(). */
 #include "storage/defend.h"
 #include "storage/durable.h"
 #include "storage/fault_vfs.h"
@@ -44,7 +44,7 @@ static const struct {
 
 int store_fault(const struct store *s, int rc, const char *what, struct fault *f)
 {
-	/* After store_fail() the connection itself knows of no failure. */
+	/* After store_fail() the connection itself knows of no error. */
 	const char *said = s->db && sqlite3_extended_errcode(s->db) == rc
 				   ? sqlite3_errmsg(s->db)
 				   : sqlite3_errstr(rc);
@@ -126,7 +126,7 @@ static void configure(void)
 	sqlite3_initialize();
 }
 
-/* Kept by SQLite after COMMIT when the host does the checkpoints. */
+/* Called by SQLite after COMMIT, when the host does the checkpoints. */
 static int count_frames(void *store, sqlite3 *db, const char *schema, int frames)
 {
 	struct store *s = store;
@@ -157,11 +157,11 @@ static int connect_file(struct store *s, struct fault *f)
 	return 0;
 }
 
-/* What a connection is told after migrations, which need it otherwise. */
+/* Sets up a connection, after migrations, which need other settings. */
 static int tune(struct store *s, struct fault *f)
 {
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
-	/* They are known to be our own by now. */
+	/* Triggers may run by now: they are known to be our own. */
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
 	/* SQLite's own checkpoint runs inside COMMIT, in our turn.  Its mark is
 	 * twice the host's, so that beside a host it is the host that copies. */
@@ -184,9 +184,10 @@ static int tune(struct store *s, struct fault *f)
 	return s->flags & STORE_READ ? store_exec(s, "PRAGMA query_only = ON", f) : 0;
 }
 
-/* The last one that has the state open copies the WAL into the file, so that the next one
- * has nothing to read anew and the WAL does not grow.  SQLite would do this when it closes
- * the file, which no `sqlite3` may read meanwhile, and would remove -wal and -shm. */
+/* The last connection that has the state open copies the WAL into the file, so that
+ * the next one has nothing to read and the WAL does not grow.  SQLite itself would do
+ * this while it closes the file, when no `sqlite3` may read, and would remove -wal and
+ * -shm. */
 static void copy_wal(struct store *s)
 {
 	if (!ground_owes(s) || !turn_last(&s->turn))
@@ -210,7 +211,7 @@ static void disconnect(struct store *s)
 	s->frames = s->copied = 0;
 }
 
-/* A connection that has failed is not trusted again. */
+/* Replaces a connection that has failed, since it is not trusted again. */
 static int reconnect(struct store *s, struct fault *f)
 {
 	disconnect(s);
@@ -291,7 +292,7 @@ static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
 int store_open(struct store **out, const char *dir, unsigned flags, const char *vfs,
 	       struct fault *f)
 {
-	/* SQLite is configured once in a process; this is its only global. */
+	/* SQLite is configured once in a process: this is the store's only global. */
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct store *s;
 
@@ -349,8 +350,8 @@ int64_t store_changes(const struct store *s)
 	return s->db ? sqlite3_total_changes64(s->db) : 0;
 }
 
-/* Changes with every commit, whoever's; inside a transaction it is that of what
- * the transaction sees. */
+/* The data's version, which every commit of any connection changes; inside a transaction
+ * it is that of the data which the transaction sees. */
 static uint32_t file_version(struct store *s)
 {
 	uint32_t version = 0;
@@ -393,10 +394,11 @@ static int commit_failed(struct store *s, int rc, struct fault *f)
 	struct fault cause = { 0 }, again = { 0 };
 
 	store_fault(s, rc, "commit", &cause);
-	if (s->flags & STORE_MEMORY) /* it would be lost with its connection */
+	if (s->flags & STORE_MEMORY) /* a state in memory would be lost with its
+					connection */
 		store_rollback(s);
 	else
-		reconnect(s, &again); /* or later, by store_begin() */
+		reconnect(s, &again); /* if it fails, store_begin() tries again later */
 	leave(s);
 	return fault_set(f, FAULT_UNAVAILABLE, "", "the outcome is not known: %s",
 			 cause.text);
@@ -416,7 +418,8 @@ int store_commit(struct store *s, struct fault *f)
 	leave(s);
 	if (wrote)
 		turn_ring(&s->turn);
-	/* Taken away under the COMMIT: nobody would find what is in it. */
+	/* Nobody would find the written data if the files were removed during the
+	 * COMMIT. */
 	return wrote ? ground_kept(s, f) : 0;
 }
 
@@ -448,7 +451,7 @@ void store_rollback(struct store *s)
 	leave(s);
 }
 
-/* Without its transaction SAVEPOINT would begin one of its own. */
+/* Outside a transaction SAVEPOINT would begin one of its own. */
 static int own_inside(struct store *s, enum own id, struct fault *f)
 {
 	int rc = store_intact(s) ? own_run(s, id) : SQLITE_ABORT;
@@ -498,7 +501,7 @@ int store_checkpoint(struct store *s, struct fault *f)
 	rc = s->db ? sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
 					       &frames, &copied)
 		   : SQLITE_CANTOPEN;
-	if ((rc & 0xff) == SQLITE_BUSY) /* another is at it */
+	if ((rc & 0xff) == SQLITE_BUSY) /* another process does a checkpoint */
 		return (int)store_wal_frames(s);
 	if (rc != SQLITE_OK)
 		return store_fault(s, rc, "checkpoint", f);

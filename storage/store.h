@@ -66,15 +66,16 @@ bool store_intact(const struct store *s);
  * that failed means that there is nothing to undo. */
 int64_t store_changes(const struct store *s);
 
-/* Whether its files were moved, removed or replaced since they were opened.  Then no
- * transaction begins any more, each says why, and the store can but be closed. */
+/* Whether the state's files were moved, removed or replaced since they were opened.
+ * Then no transaction begins any more, each fault says why, and the store can only be
+ * closed. */
 bool store_lost(struct store *s);
-/* The same as it was found last, without a look; says why. */
+/* store_lost() as it was found last, without a new look; fills `why`. */
 bool store_was_lost(const struct store *s, struct fault *why);
 
-/* Whether somebody keeps the state from being written: a process that is stopped in its
- * transaction, or (wait_ms > 0) whoever is found in it at each look for so long.  Names
- * it, such as `12 (cadre mcp)`. */
+/* Whether a process keeps the state from being written: one that is stopped in its
+ * transaction, or (wait_ms > 0) one that is found in it at each look for so long.  Writes
+ * its name to `who`, such as `12 (cadre mcp)`. */
 bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size);
 
 /* --- statements: use the macros of core/call.h ------------------------------ */
@@ -97,16 +98,16 @@ int64_t store_last_id(const struct store *s); /* of the last INSERT */
 /* --- around the file --------------------------------------------------------- */
 
 int64_t store_data_version(struct store *s); /* changes when others commit */
-/* One PASSIVE checkpoint; frames it could not copy (0: the WAL starts anew with
- * the next commit), or negative. */
+/* Does a PASSIVE checkpoint; returns how many frames it could not copy (0: the WAL starts
+ * anew with the next commit), or negative. */
 int store_checkpoint(struct store *s, struct fault *f);
 int64_t store_wal_frames(const struct store *s); /* since the last checkpoint */
 int64_t store_wal_length(const struct store *s); /* all frames of the WAL */
-/* Waits at most `ms` for reads that began before the WAL was copied, which keep it
- * from starting anew with the next commit.  1, 0 if one still runs, or negative. */
+/* Waits at most `ms` for reads that began before the WAL was copied, since they keep it
+ * from starting anew.  1, 0 if such a read still runs, or negative. */
 int store_restart_wal(struct store *s, int ms, struct fault *f);
-/* Whether a step has found the disk full since this was last asked: what the WAL
- * holds can be written over after a checkpoint. */
+/* Whether a step has found the disk full since the last question: after a checkpoint the
+ * frames of the WAL can be overwritten. */
 bool store_found_full(struct store *s);
 /* Refuses a folder in which no state can be made: a file system that cannot be relied
  * on, or one that cannot be written. */

@@ -33,7 +33,7 @@ FROM task WHERE id = :id;
 
 -- name: task_whole
 -- text: owner_name assignee_name creator_name
--- A task with the names in it; `parts` says which other tables hold more of it.
+-- A task with the names in it; `parts` names the other tables that hold more of it.
 SELECT k.id, k.number, k.title, k.description, k.priority, k.state, k.owner, k.epoch,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at, k.result,
@@ -43,7 +43,7 @@ LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.id = :id;
 
 -- name: task_has
--- From now on other tables hold these parts of it.
+-- Notes that other tables hold these parts of the task from now on.
 UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :parts;
 
 -- name: task_lines
@@ -62,8 +62,7 @@ ORDER BY k.priority, k.number LIMIT :limit;
 -- name: task_lines_in
 -- row: task_line
 -- text: owner_name assignee_name
--- A page of the tasks in a state: those that stand there as written, and those whose
--- lease ended so.
+-- A page of the tasks in a state: by their rows, or by a lease that has ended.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
@@ -120,8 +119,8 @@ ORDER BY k.priority, k.number LIMIT :limit;
 -- name: task_ready_lines
 -- row: task_line
 -- text: owner_name assignee_name
--- Tasks that can be claimed now, best first: pending with nothing in the way, also when a
--- lease that has ended left them so.
+-- Tasks that can be claimed now, best first: pending, without open dependencies, also
+-- where only an ended lease makes them so.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	0 AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
@@ -152,14 +151,15 @@ SELECT d.task, d.dep FROM task k JOIN task_dep d ON d.task = k.id
 WHERE k.team = :team;
 
 -- name: task_lapsed
--- Claims whose lease is over and not written down; of one task, or of all (0).
+-- Claims whose lease is over and not yet ended in their rows; of a task, or of all (0).
 SELECT id, team, owner, attempts, number FROM task
 WHERE lease_until <= :now AND (:id = 0 OR id = :id)
 ORDER BY lease_until LIMIT :limit;
 
 -- name: task_lapse
--- Back to pending under a new epoch; failed when that happened too often, which
--- the claim has reckoned already: whoever reads before this runs sees the same.
+-- Ends a lapsed claim: back to pending under a new epoch, or failed when that happened
+-- too often.  The claim has computed after_lapse already, so that callers who read before
+-- this runs see the same.
 UPDATE task SET state = after_lapse,
 	owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1,
@@ -169,8 +169,8 @@ UPDATE task SET state = after_lapse,
 WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
 
 -- name: task_claim
--- Exactly one claimer wins: the task must be pending with nothing in the way, and
--- free or meant for this agent.
+-- Exactly one claimer wins: the task must be pending, without open dependencies, and
+-- assigned to nobody or to this agent.
 UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
 	epoch = epoch + 1, lease_ms = :lease_ms, lease_until = :now + :lease_ms,
 	after_lapse = CASE WHEN attempts + 1 >= :max_attempts THEN 5 ELSE 0 END,
@@ -179,7 +179,7 @@ WHERE id = :id AND state = 0 AND open_deps = 0
 	AND (assignee IS NULL OR assignee = :agent);
 
 -- name: task_best
--- What an agent would claim now: the best ready one, by priority, then age.
+-- The task that an agent would claim now: the best ready one, by priority, then age.
 SELECT id, epoch FROM task WHERE team = :team AND state = 0 AND open_deps = 0
 	AND (assignee IS NULL OR assignee = :agent)
 ORDER BY priority, number LIMIT 1;
@@ -190,7 +190,7 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch) AND state = 1 AND lease_until > :now;
 
 -- name: task_renew
--- An owner renews a live lease, or hears that a blocked task needs none.
+-- An owner renews his live lease; a blocked task needs none, which its lease_until says.
 UPDATE task SET lease_ms = CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END,
 	lease_until = CASE WHEN state = 3 THEN NULL ELSE :now
 		+ CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END END
@@ -200,7 +200,7 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 RETURNING epoch, lease_until;
 
 -- name: task_block
--- A blocked task keeps its owner and stands still: no lease runs.
+-- A blocked task keeps its owner, without a lease that could run out.
 UPDATE task SET state = 3, lease_until = NULL, updated_at = :now
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch) AND state IN (1, 2) AND lease_until > :now;
@@ -211,7 +211,7 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch) AND state = 3;
 
 -- name: task_finish
--- Completed or failed (`state`), by its owner under its epoch.
+-- The owner ends the task as completed or failed (:state), under the epoch of his claim.
 UPDATE task SET state = :state, owner = NULL, owner_generation = NULL,
 	lease_until = NULL, updated_at = :now, result = coalesce(:result, result),
 	attempts = attempts + (:state = 5)
@@ -220,7 +220,7 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (state = 3 OR (state IN (1, 2) AND lease_until > :now));
 
 -- name: task_release
--- Its owner gives it back; the next claim has another epoch.
+-- The owner gives the task back; the next claim has another epoch.
 UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
@@ -228,7 +228,8 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (state = 3 OR (state IN (1, 2) AND lease_until > :now));
 
 -- name: task_unclaim
--- Nobody got the answer that said so: the claim is over, unless its owner knows.
+-- Nobody got the answer that granted the claim: the claim ends, unless its owner has
+-- begun.
 UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE id = :id AND owner = :agent AND epoch = :epoch AND state = 1;
@@ -239,13 +240,13 @@ UPDATE task SET state = 0, attempts = 0, updated_at = :now,
 WHERE id = :id AND state = 5;
 
 -- name: task_cancel
--- Any open task ends, with a new epoch, so that its owner is refused.
+-- Cancels any open task, under a new epoch, so that its owner is refused from now on.
 UPDATE task SET state = 6, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE id = :id AND state < 4;
 
 -- name: task_assign
--- Only a pending task can be meant for somebody.
+-- Only a pending task can be assigned to an agent.
 UPDATE task SET assignee = nullif(:assignee, 0), updated_at = :now
 WHERE id = :id AND state = 0;
 
@@ -263,7 +264,7 @@ WHERE id = :id;
 SELECT EXISTS (SELECT 1 FROM task_dep WHERE dep = :dep) AS any;
 
 -- name: task_unblocks
--- A completed task is in nobody's way any more.
+-- A completed task blocks no other task any more.
 UPDATE task SET open_deps = open_deps - 1
 WHERE id IN (SELECT task FROM task_dep WHERE dep = :dep)
 RETURNING id, number, open_deps, state;
@@ -275,7 +276,7 @@ INSERT INTO task_dep (task, dep) VALUES (:task, :dep) ON CONFLICT DO NOTHING;
 DELETE FROM task_dep WHERE task = :task;
 
 -- name: task_count_deps
--- The dependencies that are not completed, as the row keeps them.
+-- Counts the dependencies that are not completed, as open_deps keeps them.
 UPDATE task SET open_deps = (SELECT count(*) FROM task_dep d JOIN task o ON o.id = d.dep
 	WHERE d.task = task.id AND o.state <> 4)
 WHERE id = :id RETURNING open_deps;
@@ -339,9 +340,10 @@ WHERE e.subject = :task AND e.kind BETWEEN 200 AND 299 AND e.seq > :after
 ORDER BY e.seq LIMIT :limit;
 
 -- name: task_gap
--- Nobody could renew while there was a gap: leases granted before it are longer by it.
--- When it began is known to 5 s; what was granted in these is taken as before.
--- A clock that was put back (gap_ms < 0) moves those that ended too: they stay ended.
+-- Nobody could renew a lease during a gap: leases granted before it become longer by it.
+-- The beginning of the gap is known to 5 s; a lease granted in these counts as before.  A
+-- clock that was set back (gap_ms < 0) also moves leases that had ended, so they stay
+-- ended.
 UPDATE task SET lease_until = lease_until + :gap_ms
 WHERE lease_until IS NOT NULL AND lease_until - lease_ms <= :gap_since + 5000
 	AND (lease_until > :gap_since OR :gap_ms < 0);
@@ -353,14 +355,14 @@ WHERE due_at IS NOT NULL AND state < 3 AND state = 2
 	AND (due_at > :gap_since OR :gap_ms < 0);
 
 -- name: task_give_back
--- The owner's generation is over: back to pending under a new epoch.
+-- The generation of the owner is over: back to pending under a new epoch.
 UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE id = :id AND owner IS NOT NULL;
 
 -- name: task_renew_epochs
 -- scan ok: once, after a restore
--- In a restored state: whoever claims next gets an epoch that nobody can have had since
--- the backup.  A claim that is held goes on under its own, and what ends it does the
--- same then.
+-- In a restored state the next claim of a task gets an epoch that nobody can have had
+-- since the backup.  A claim that is held goes on under its own epoch, and the end of
+-- that claim raises the epoch in the same way.
 UPDATE task SET epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) WHERE owner IS NULL;

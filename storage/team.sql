@@ -23,8 +23,8 @@ WHERE team = :team AND gone = 0 AND kind = 0 AND (role = 'lead' OR name = 'lead'
 ORDER BY id LIMIT 1;
 
 -- name: team_state
--- Where a team stands, from its rows; an expired lease is no claim, and a command
--- that waits for its daemon, or at it, is no work.
+-- The state of a team, computed from its rows; an expired lease is no claim, and a
+-- command that waits for its daemon, or at it, is no work.
 SELECT CASE
 	WHEN t.destroyed_at IS NOT NULL THEN 4
 	WHEN EXISTS (SELECT 1 FROM workspace w
@@ -68,8 +68,8 @@ ORDER BY a.id;
 
 -- name: team_board
 -- into: board_counts
--- Only held tasks are counted, which are few.  Numbers are never reused and tasks stay:
--- what is neither held nor over is pending.
+-- Only the few held tasks are counted.  Numbers are never reused and tasks stay: every
+-- other task that is not over is pending.
 SELECT t.next_task - 1 - h.claimed - h.in_progress - h.blocked - h.failed - b.completed
 		- b.failed - b.cancelled AS pending,
 	t.next_task - 1 - h.claimed - h.in_progress - h.blocked - h.failed - b.completed
@@ -88,7 +88,7 @@ WHERE t.id = :team;
 INSERT INTO board (team) VALUES (:team);
 
 -- name: board_change
--- Tasks that are over, or wait for others, are counted as they come and go.
+-- Counts of tasks that are over, or wait for others, change with each such task.
 UPDATE board SET waiting = waiting + :waiting, completed = completed + :completed,
 	failed = failed + :failed, cancelled = cancelled + :cancelled
 WHERE team = :team;
@@ -119,7 +119,7 @@ UPDATE agent SET gone = 1, token = NULL, status = 9
 WHERE team = :team AND gone = 0;
 
 -- name: team_dead_deliveries
--- Whose mail dies with the team, as events.
+-- Writes an event for each message that dies with the team.
 INSERT INTO event (at, kind, team, actor, via, subject, target, detail)
 SELECT :now, :kind, a.team, :actor, :via, d.message, d.agent, :detail
 FROM agent a JOIN delivery d ON d.agent = a.id
@@ -127,7 +127,7 @@ WHERE a.team = :team AND a.gone = 0 AND d.state < 3;
 
 -- name: team_end_deliveries
 -- scan ok: agents, few
--- Mail of a destroyed team is dead; what was done with stays as it was.
+-- Open deliveries of a destroyed team are dead; the others keep their states.
 UPDATE delivery SET state = 6, due_at = NULL, done_at = :now
 WHERE state < 3 AND agent IN (SELECT id FROM agent WHERE team = :team);
 

@@ -37,7 +37,7 @@ void turn_close(struct turn *t)
 	*t = (struct turn){ .lock = -1, .bell = -1 };
 }
 
-/* EINTR is taken again: a signal is no reason to lose one's place. */
+/* Locks a byte; a signal (EINTR) must not cost this process its place in the queue. */
 static int lock(const struct turn *t, int command, enum turn_byte byte, short type)
 {
 	struct flock l = {
@@ -74,7 +74,8 @@ static void install_alarm(void)
 		sigaction(SIGRTMIN, &alarm, NULL);
 }
 
-/* Interrupts this thread at `until`, and then again and again: it may not wait yet. */
+/* Starts a timer that interrupts this thread at `until` and again and again after that,
+ * since the thread may not have begun to wait at the first signal. */
 static bool start_alarm(timer_t *timer, int64_t until)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -92,8 +93,8 @@ static bool start_alarm(timer_t *timer, int64_t until)
 	return true;
 }
 
-/* Waits in the kernel's queue, since polling has no order; only who must wait pays for
- * an alarm.  ETIMEDOUT when it is not free at `until`. */
+/* Waits in the kernel's queue, since polling has no order; the timer costs only those who
+ * wait.  ETIMEDOUT when the byte is not free at `until`. */
 static int wait_lock(const struct turn *t, enum turn_byte byte, short type, int64_t until)
 {
 	struct flock l = {
@@ -126,7 +127,8 @@ static bool is_recent(const struct turn *t)
 	return *t->held_by.name && monotonic_ms() - t->held_at < FORGET_MS;
 }
 
-/* A wait for this process began at `since`; returns when the first one in a row did. */
+/* Records that a wait for this process began at `since`; returns when the first wait of
+ * an unbroken row began. */
 static int64_t remember_holder(struct turn *t, const struct turn_holder *who,
 			       int64_t since)
 {
@@ -259,8 +261,8 @@ void turn_give(struct turn *t)
 
 void turn_ring(struct turn *t)
 {
-	/* Always the same byte, so the file never grows; a bell that cannot
-	 * be rung costs a follower 250 ms, not an event. */
+	/* The bell is always the same byte, so the file never grows.  A bell that fails
+	 * costs a follower 250 ms, not an event. */
 	if (t->bell >= 0 && pwrite(t->bell, "\n", 1, 0) < 0)
 		return;
 }

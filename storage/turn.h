@@ -1,5 +1,5 @@
 /*
- * turn - who may do what with a state file: byte locks of `state.lock`.
+ * turn - access to a state file in turns: byte locks of `state.lock`.
  *
  * The locks belong to the open file description (OFD), one per connection, so
  * that two connections of one process exclude each other too, and the kernel
@@ -7,8 +7,8 @@
  * *next*: at most one waits for *write*, all others queue at *next*, so that
  * nobody polls and a busy writer cannot overtake those who wait.
  *
- * `bell` is a one-byte file beside it, written after each commit; who follows
- * the event log watches it.
+ * `bell` is a one-byte file beside it, written after each commit; followers of the
+ * event log watch it.
  */
 #ifndef STORAGE_TURN_H
 #define STORAGE_TURN_H
@@ -48,18 +48,20 @@ void turn_close(struct turn *t);
 /* Waits for the lock, 20 s at most; then `unavailable`, which names its holder. */
 int turn_lock(struct turn *t, enum turn_byte byte, bool exclusive, struct fault *f);
 void turn_unlock(struct turn *t, enum turn_byte byte);
-/* Takes the version byte alone to migrate, within `wait_ms`; else `unavailable`, which
+/* Takes the version byte alone to migrate, within `wait_ms`: 0, or `unavailable`, which
  * names the processes that have the state open. */
 int turn_alone(struct turn *t, long wait_ms, struct fault *f);
-/* The same for another reason, which the fault says. */
+/* turn_alone() for another reason, which the fault names. */
 int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *f);
 
-/* Whether no other connection has the state open, which stays so until turn_share(). */
+/* Whether no other connection has the state open; if so, none can open it until
+ * turn_share(). */
 bool turn_last(struct turn *t);
 void turn_share(struct turn *t);
 
-/* To write: waits for eight seconds at most, then the same; for the process that was in
- * the way the last time, and still is, for a moment only. */
+/* Takes the turn to write: waits for eight seconds at most, but only a moment for a
+ * process that was in the way the last time and still is.  0, or `unavailable`, which
+ * names the holder. */
 int turn_take(struct turn *t, struct fault *f);
 void turn_give(struct turn *t);
 void turn_ring(struct turn *t);
@@ -70,7 +72,7 @@ void turn_ring(struct turn *t);
 bool turn_holder(const struct turn *t, enum turn_byte byte, struct turn_holder *out);
 /* Names a process as in turn_holder. */
 void turn_name_process(long pid, char *out, size_t size);
-/* Names who else has the state open: whoever has state.lock open. */
+/* Names the other processes that have the state open, by their open state.lock. */
 void turn_name_openers(const struct turn *t, char *out, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* turn_who - which processes are in the way, for a fault to name them. */
+/* turn_who - finds the processes that are in the way, so that a fault can name them. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 #include "storage/turn.h"
 
-/* The locks of an open file stand in its fdinfo: that is how the holder of one is
- * found, since OFD locks have no owner that the kernel would name. */
+/* Whether an open file of a process locks the byte: its fdinfo lists the locks, and the
+ * kernel names no owner of OFD locks otherwise. */
 static bool fd_locks(long pid, const char *fd, enum turn_byte byte)
 {
 	char path[80], line[200];
@@ -52,7 +52,8 @@ static bool process_holds(const struct turn *t, const struct stat *want, long pi
 	return found;
 }
 
-/* Where its program is would take the room of what it does. */
+/* Writes number and command line, without the program's folder, which would take the
+ * room. */
 void turn_name_process(long pid, char *out, size_t size)
 {
 	char path[64], words[4096] = "", *slash;

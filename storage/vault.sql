@@ -1,7 +1,7 @@
 -- Changes of the vault's files: see core/vault/vault.h.
 
 -- name: vault_move_add
--- A write that is decided here and made behind the COMMIT.
+-- A write that is decided by this row and made after the COMMIT.
 INSERT INTO vault_move (event, from_path, to_path, ino, mtime, size, was_ino, was_mtime,
 	was_size)
 VALUES (:event, :from_path, :to_path, :ino, :mtime, :size, :was_ino, :was_mtime, :was_size);
@@ -22,9 +22,9 @@ FROM vault_move WHERE from_path = :from_path;
 DELETE FROM vault_move WHERE event = :event;
 
 -- name: event_told
--- What an event says, for a repeated call that made it.
+-- The event of a repeated call's write, which its answer is made from.
 SELECT detail FROM event WHERE seq = :seq;
 
 -- name: vault_team
--- The living team whose folder that is.
+-- The living team of a folder.
 SELECT id FROM team WHERE name = :name AND destroyed_at IS NULL;

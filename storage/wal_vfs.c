@@ -12,7 +12,7 @@
 enum {
 	WAL_HEADER = 32,
 	FRAME_HEADER = 24,
-	ROOM = 128 << 10, /* gathered at most */
+	ROOM = 128 << 10, /* bytes that are gathered at most */
 };
 
 struct gatherer {
@@ -23,10 +23,10 @@ struct gatherer {
 
 struct wal {
 	struct passing to; /* the file behind this struct */
-	char *data; /* not written yet, or NULL */
+	char *data; /* bytes not yet written, or NULL */
 	int n;
 	sqlite3_int64 at; /* place of data[0] in the file */
-	bool commits; /* the page that comes now ends a transaction */
+	bool commits; /* the next page ends a transaction */
 };
 
 static struct wal *of(sqlite3_file *f)
@@ -46,7 +46,7 @@ static int flush(struct wal *w)
 		 : SQLITE_OK;
 }
 
-/* The header of a frame: its second number is 0 unless the frame commits. */
+/* Whether a frame commits: the second number of its header is not 0. */
 static bool says_commit(const unsigned char *header)
 {
 	return header[4] | header[5] | header[6] | header[7];
@@ -60,7 +60,7 @@ static int wal_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
 
 	if (!w->data && !(w->data = malloc(ROOM)))
 		return SQLITE_IOERR_NOMEM;
-	/* A page that is written anew in its transaction may be here still. */
+	/* A page that is written again in its transaction may still be here. */
 	if (w->n && (at < w->at || at > w->at + w->n || at + n > w->at + ROOM))
 		rc = flush(w);
 	if (rc == SQLITE_OK && (n > ROOM || at < WAL_HEADER)) {
@@ -107,7 +107,7 @@ static int wal_size(sqlite3_file *f, sqlite3_int64 *size)
 	return rc ? rc : of(f)->to.real->pMethods->xFileSize(of(f)->to.real, size);
 }
 
-/* What was gathered belongs to no commit. */
+/* The frames that are still gathered belong to no commit, and are dropped. */
 static int wal_close(sqlite3_file *f)
 {
 	free(of(f)->data);
@@ -121,9 +121,10 @@ static int wal_close(sqlite3_file *f)
  * WAL, 2 says that somebody reads it to make the shared memory anew. */
 enum { RECOVER_BYTE = 2 };
 
-/* Byte 2 keeps nobody out: that one process alone reads the WAL is up to byte 0.  It only
- * makes a reader without a busy timeout, such as `sqlite3`, answer "database is locked"
- * at once, where it else tries again for ten seconds.  So it is left alone. */
+/* Lets the lock of byte 2 pass without locking.  It keeps no writer out: byte 0 ensures
+ * that only one process reads the WAL.  It would only make a reader without a busy
+ * timeout, such as `sqlite3`, answer "database is locked" at once, where SQLite else
+ * tries for ten seconds. */
 static int db_shm_lock(sqlite3_file *f, int at, int n, int flags)
 {
 	if (flags & SQLITE_SHM_EXCLUSIVE) {
@@ -187,7 +188,7 @@ static int gatherer_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, in
 		return below->xOpen(below, name, f, flags, out_flags);
 	*w = (struct wal){ .to.real = (sqlite3_file *)(w + 1) };
 	rc = below->xOpen(below, name, w->to.real, flags, out_flags);
-	/* SQLite closes what has methods, even after a failure. */
+	/* SQLite closes a file that has methods, even after a failure. */
 	if (w->to.real->pMethods)
 		f->pMethods = flags & SQLITE_OPEN_WAL ? &wal_methods : &db_methods;
 	return rc;
@@ -200,7 +201,7 @@ static const char *make(const char *below)
 
 	if (!g)
 		return NULL;
-	/* All but opening is the one's below: deleting, paths, time. */
+	/* Deleting, paths and time are those of the VFS below. */
 	g->vfs = *under;
 	g->vfs.pNext = NULL;
 	g->vfs.szOsFile = under->szOsFile + (int)sizeof(struct wal);

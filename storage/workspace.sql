@@ -45,8 +45,8 @@ WHERE w.team = :team AND (:all OR w.state < 4)
 ORDER BY w.name, w.id LIMIT -1 OFFSET :offset;
 
 -- name: workspace_set_state
--- A destroyed one stays so; only one that is being made or started becomes ready,
--- and not before the snapshot that was asked for is put back.
+-- A destroyed workspace stays destroyed; only one that is being made or started becomes
+-- ready, and not before the snapshot that was asked for is put back.
 UPDATE workspace SET state = :state, changed_at = :now,
 	was_up = max(was_up, :state = 1),
 	link_token = CASE WHEN :state = 4 THEN NULL ELSE link_token END
@@ -64,7 +64,7 @@ UPDATE workspace SET guest_boot = :guest_boot WHERE id = :id;
 UPDATE workspace SET spool = nullif(:spool, ''), spool_seq = :seq WHERE id = :id;
 
 -- name: workspace_set_spool_seq
--- The highest that was heard of this spool stays.
+-- The highest count that was reported of this spool is kept.
 UPDATE workspace SET spool_seq = :seq
 WHERE id = :id AND spool = :spool AND spool_seq < :seq;
 
@@ -89,19 +89,20 @@ LEFT JOIN snapshot r ON r.id = w.restore
 WHERE w.id > :after AND (w.state < 4 OR w.pid IS NOT NULL) ORDER BY w.id LIMIT :limit;
 
 -- name: workspace_died
--- What its agent holds lapses with it: nobody works on it any more.
+-- The lease of each task that the workspace's agent holds ends: nobody works on it any
+-- more.
 UPDATE task SET lease_until = :now
 WHERE owner = :agent AND state IN (1, 2) AND lease_until > :now;
 
 -- name: workspace_set_restore
--- From the moment it is asked for, the guest is ended and comes up anew, with
--- nothing that it knew before.
+-- From the moment a snapshot is asked for, the guest is ended; the next guest comes up
+-- with a spool that knows nothing.
 UPDATE workspace SET restore = :snapshot, restores = restores + 1, state = 0,
 	changed_at = :now
 WHERE id = :id AND state < 4;
 
 -- name: workspace_restored
--- Another one that was asked for meanwhile is still to be put back.
+-- A different snapshot that was asked for meanwhile must still be put back.
 UPDATE workspace SET restore = NULL WHERE id = :id AND restore = :snapshot;
 
 -- name: snapshot_add
@@ -133,7 +134,7 @@ UPDATE snapshot SET state = :state WHERE id = :id AND state <> :state;
 UPDATE snapshot SET state = :state WHERE state = 0;
 
 -- name: snapshot_in_use
--- Whether one is still to be put back, or to be forked from.
+-- Whether a snapshot must still be put back, or a copy be made of it.
 -- scan ok: living workspaces only, few
 SELECT count(*) AS n FROM workspace
 WHERE state < 4 AND (restore = :snapshot OR (snapshot = :snapshot AND was_up = 0));

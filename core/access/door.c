@@ -46,7 +46,8 @@ static int check_policy(struct call *call, int64_t team, int64_t from, int64_t t
 
 /* --- tokens ------------------------------------------------------------------------ */
 
-/* One answer for all that is wrong: who lives in other teams is not told. */
+/* Gives the same refusal for every wrong token, so that nobody learns who is in other
+ * teams. */
 static int no_door(struct call *call)
 {
 	fault_set(&call->fault, FAULT_DENIED, "/door",

@@ -14,12 +14,13 @@
 /* Splits a token that came at a door; `name` is of the arena. False: it is none. */
 bool door_split(struct arena *a, const char *token, const char **name, const char **hex);
 
-/* Whether identity->token is the agent `who`'s for the door that identity->door
- * names, and that door is open to it: 0, or `denied` at /door or, where the policy
- * is why, nowhere. */
+/* Checks that identity->token is that of the agent `who` for the door that identity->door
+ * names, and that this door is open to it: 0, or `denied` (at /door; at "" where the
+ * network policy forbids it). */
 int door_prove(struct call *call, const struct caller_row *who);
 
-/* Whether the agent's workspace, its team and the teams above allow a door to it. */
+/* Finds whether the agent's workspace, its team and the teams above let others come to
+ * its door: `*yes`, and 0 or negative. */
 int door_is_open(struct call *call, int64_t team, int64_t agent, bool *yes);
 
 #endif

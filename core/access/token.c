@@ -38,7 +38,8 @@ void token_make(const uint8_t secret[32], int64_t agent, int64_t generation,
 	put_hex(&c, out);
 }
 
-/* The kind comes first: what is behind a known token's text can be guessed on. */
+/* The kind stands first in the hashed text: whoever knows a SHA-256 can compute that of a
+ * longer text, and so could make a door's token from an agent's. */
 void token_for_door(const uint8_t secret[32], int64_t agent, int64_t generation,
 		    int64_t owner, int64_t owner_generation, char out[TOKEN_SIZE])
 {

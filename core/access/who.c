@@ -38,7 +38,8 @@ static int level_of(struct call *call, const struct caller_row *r)
 	return 0;
 }
 
-/* A token of an earlier generation is known, so that its owner hears why. */
+/* A token of an earlier generation is recognised, so that its owner hears why it is
+ * refused. */
 static bool is_old(struct call *call, const struct caller_row *r, const char *token)
 {
 	char old[TOKEN_SIZE];
@@ -114,8 +115,8 @@ static int only_team(struct call *call, const char **name)
 
 static const char team_hint[] = "Name it as `team`; see the teams with: cadre team list.";
 
-/* An operator who acts as an agent need not say which team, where he need not for
- * himself either.  *team stays NULL when nothing decides. */
+/* An operator who acts as an agent may leave its team unsaid wherever he may for himself.
+ * *team stays NULL when the team is not clear. */
 static int team_of_caller(struct call *call, const char **team)
 {
 	*team = call->identity.team;
@@ -175,7 +176,7 @@ static int no_team(struct call *call, const char *team)
 			  team ? "See the teams with: cadre team list." : team_hint);
 }
 
-/* The operator goes into a team: his place in it becomes the caller. */
+/* Makes the operator's place in a team the caller. */
 static int enter(struct call *call, const char *team)
 {
 	struct caller_row r;
@@ -253,7 +254,7 @@ bool who_roams(const struct call *call)
 
 /* --- agents ------------------------------------------------------------------ */
 
-/* `lead` is whoever leads the team, whatever its name. */
+/* `lead` means the agent that leads the team, whatever its name. */
 static int find_lead(struct call *call, struct agent_row *a)
 {
 	struct team_lead_row lead;

@@ -8,7 +8,7 @@
 #include "core/call.h"
 #include "ops.gen.h"
 
-/* Fills call->caller from call->identity: rows, level, token. */
+/* Fills call->caller from call->identity: rows, level, token.  0 or a fault. */
 int who_calls(struct call *call);
 
 /* Puts the call into the team that it names (name or id; NULL: the caller's
@@ -18,13 +18,13 @@ int who_team(struct call *call, const char *team);
 /* who_team(), but 0 without a fault where there is no such team, else 1. */
 int who_means(struct call *call, const char *team);
 
-/* who_team() where an address may say it: for an operator who names no team in the call
- * it is the one before the slash, whatever his environment says.  Faults of that are
- * at `where`. */
+/* who_team() where an address may name the team: for an operator who names none in the
+ * call it is the part before the slash, whatever his environment says.  A fault of that
+ * is at `where`. */
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 
-/* Whether the caller is the operator, who is at home in all teams. */
+/* Whether the caller is the operator, who may act in all teams. */
 bool who_roams(const struct call *call);
 
 /* The living member `name` of the call's team: 0 or a fault at `where`.
@@ -32,12 +32,12 @@ bool who_roams(const struct call *call);
 int who_agent(struct call *call, const char *name, const char *where,
 	      struct agent_row *a);
 
-/* The agent that the call acts for: `name`, or its caller when NULL.  Another
- * than the caller needs the lead or the operator. */
+/* The agent that the call acts for: `name`, or the caller itself when NULL.  Only the
+ * lead and the operator may act for another agent.  0 or a fault at `where`. */
 int who_acts(struct call *call, const char *name, const char *where, struct agent_row *a);
 
-/* The same where id, team, name and generation are enough: the caller's own row
- * has just been read. */
+/* who_acts() that fills only id, team, name and generation: the caller's own row has just
+ * been read, and costs no further query. */
 int who_is(struct call *call, const char *name, const char *where, struct agent_row *a);
 
 /* Whether an agent only looks: it reads no inbox, and nothing is sent to it.  Who leads a

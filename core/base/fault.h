@@ -62,8 +62,8 @@ struct fault_info {
 struct fault {
 	enum fault_code code;
 	char where[64]; /* JSON pointer into the arguments, or "" */
-	char text[256]; /* what was wrong */
-	char hint[200]; /* what to do next */
+	char text[256]; /* the cause */
+	char hint[200]; /* an action that may help */
 	int64_t retry_after_ms; /* 0: not said */
 };
 
@@ -78,13 +78,14 @@ int fault_set(struct fault *f, enum fault_code code, const char *where, const ch
 int fault_hint(struct fault *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* What an inner step found at `from` stands at `to` of this call's arguments. */
+/* Moves a fault that an inner step found at the argument `from` to the argument `to` of
+ * this call; returns its code. */
 int fault_move(struct fault *f, const char *from, const char *to);
 
 /* The row of `code`, which is negative. */
 const struct fault_info *fault_info(enum fault_code code);
 
-/* The code whose name (or wire code) is `name`; FAULT_INTERNAL if none is. */
+/* The code whose name or wire code is `name`; FAULT_INTERNAL where no code has it. */
 enum fault_code fault_named(const char *name);
 
 #endif

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands behind the colon, as `text`; the fault says what was expected. */
+/* The text behind the colon of an address: its form's name and an example for the fault,
+ * and its reader. */
 struct form {
 	const char *name, *example;
 	bool (*read)(const char *text, struct link_address *out);

@@ -71,8 +71,8 @@ static uint8_t hex_byte(const char *digits)
 	return (uint8_t)strtoul(two, NULL, 16);
 }
 
-/* An id ends in 12 digits that differ even between two made at once; the last
- * ones differ most. */
+/* The last 12 digits of an id differ even between two that are made at once; the very
+ * last ones differ most, so the names are made of these. */
 void nic_of(const struct nic_range *range, const char *tag, const char *id, int64_t slot,
 	    struct nic *nic)
 {

@@ -1,10 +1,10 @@
 /*
  * nic - where a VM is in the network: its address, its tap, its gateway.
  *
- * The network is a range of IPv4 addresses of this state's own.  Its first
- * address is the gateway, which is this machine; a VM's is that of its slot
- * (from 2).  There is no DHCP: everything follows from the slot and the
- * workspace's id, so that a host which starts anew comes to the same names.
+ * The network is a range of IPv4 addresses of this state's own.  The first address is
+ * the gateway, which is this machine; a VM has the address of its slot (from 2).  There
+ * is no DHCP: everything follows from the slot and the workspace's id, so that a host
+ * which starts anew comes to the same names.
  */
 #ifndef CORE_BASE_NIC_H
 #define CORE_BASE_NIC_H
@@ -31,14 +31,15 @@ struct nic {
 /* "10.99.0.0/16": a prefix from 8 to 28, and no bits behind it. */
 int nic_range_parse(const char *text, struct nic_range *range, struct fault *f);
 
-/* Highest slot of a range: the last address is everybody's. */
+/* Highest slot of a range: the last address is that for broadcasts. */
 int64_t nic_slots(const struct nic_range *range);
 
-/* `id` is the workspace's public one, `tag` the state's (see struct settings). */
+/* Names and addresses of the VM in `slot`; `id` is the public id of its workspace, `tag`
+ * that of the state (see struct settings). */
 void nic_of(const struct nic_range *range, const char *tag, const char *id, int64_t slot,
 	    struct nic *nic);
 
-/* "10.99.0.1" of an address in host order. */
+/* Writes an address in host order as text: "10.99.0.1". */
 void nic_address(uint32_t ip, char text[16]);
 
 #endif

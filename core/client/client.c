@@ -68,7 +68,8 @@ int client_fd(const struct client *c)
 
 /* --- calls ------------------------------------------------------------------- */
 
-/* So that keys made side by side lie side by side in their index. */
+/* Keys are UUIDv7, in order of time, so that keys made at one time are neighbours in
+ * their index. */
 void client_key(char out[37])
 {
 	uint64_t a = home_random(), b = home_random();
@@ -105,7 +106,7 @@ static int64_t int_arg(const json_t *args, const struct field *field)
 	return json_is_integer(value) ? json_integer_value(value) : field->def_int;
 }
 
-/* Some operations wait only when asked to: `wait_for_reply`. */
+/* Some operations wait only when an argument asks for it: `wait_for_reply`. */
 static bool waits(const struct op *op, const json_t *args)
 {
 	if (!op->wait)
@@ -130,7 +131,8 @@ static int64_t wait_of(const struct op *op, const json_t *args)
 	return seconds > 0 && seconds < INT32_MAX ? seconds * 1000 : 0;
 }
 
-/* Whether an answer may give what nobody would hold if it were lost. */
+/* Whether an operation's answer hands out messages or claims, which nobody would hold if
+ * it were lost. */
 static bool gives(const struct op *op, const json_t *args)
 {
 	if (!(op->flags & OP_WRITE) || op->flags & OP_NEEDS_HOST)
@@ -164,7 +166,7 @@ void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 	ticket_end(c, t, NULL, &f);
 }
 
-/* Reads may run beside the host; what tells about the host itself may not. */
+/* Reads may run beside the host, except those that tell about the host itself. */
 static bool is_local(const struct client *c, const struct op *op)
 {
 	return c->o.direct ||
@@ -301,8 +303,8 @@ static struct ticket *due_ticket(struct client *c)
 	return t;
 }
 
-/* What ran out of time: parked calls answer with what there is, silent
- * connections are given up. */
+/* Ends calls that took too long: parked calls answer with what there is, silent
+ * connections are closed. */
 static void step_late(struct client *c)
 {
 	int64_t now = client_now();

@@ -2,19 +2,18 @@
  * client - how a process reaches the state: through the host's socket where
  * one runs, else by opening the file itself.
  *
- * Both ways run the same operations with the same guarantees.  A client keys
- * every write, tries the socket, and on a broken or silent (10 s) connection
- * repeats once directly with the same key.  Reads need no host: a client with
- * `local_reads` runs them on a read connection of its own in any case.
- * Calls may be under way side by side; a direct wait watches the bell.
- * A state that was moved or replaced under a direct client is a fault once; the next
- * call opens what is there then.
- * One thread; the owner polls client_fd() and calls client_step().
+ * Both ways run the same operations with the same guarantees.  A client keys every
+ * write, tries the socket, and on a broken or silent (10 s) connection repeats once
+ * directly with the same key.  Reads need no host: a client with `local_reads` runs
+ * them on a read connection of its own in any case. Calls may be under way side by
+ * side; a direct wait watches the bell. A state that was moved or replaced under a
+ * direct client is a fault once; the next call opens the state that is there then. One
+ * thread; the owner polls client_fd() and calls client_step().
  *
- * What an answer gave and nobody got is taken back: an owner that `confirms` says of
- * every answer whether it arrived where it was to go, and the client tells the host,
- * or takes it back here.  What is cancelled, or left without a word when the client is
- * closed, is lost.
+ * Messages and claims of an answer that did not arrive are taken back: an owner that
+ * `confirms` says of every answer whether it arrived at its reader, and the client
+ * tells the host, or takes them back here.  An answer that is cancelled, or not yet
+ * confirmed when the client is closed, counts as lost.
  */
 #ifndef CORE_CLIENT_CLIENT_H
 #define CORE_CLIENT_CLIENT_H
@@ -46,14 +45,14 @@ bool client_hosted(const struct client *c); /* a host answered */
  * 0 when `done` was called already. */
 int64_t client_start(struct client *c, const struct op *op, json_t *args,
 		     client_done *done, void *arg);
-/* Ends a call without an answer; only a wait is really stopped, and what else would
- * have been given is taken back. */
+/* Ends a call without an answer; only a wait is really stopped, and messages and claims
+ * of any other answer are taken back. */
 void client_cancel(struct client *c, int64_t number);
 
 /* In a client_done: the number of the call that ends. */
 int64_t client_telling(const struct client *c);
-/* Whether the answer of a call is where it was to go, or lost.  Calls that gave nothing
- * may be named as well. */
+/* Says whether the answer of a call arrived at its reader, or was lost.  May be called
+ * for answers that gave nothing as well. */
 void client_settle(struct client *c, int64_t number, bool arrived);
 void client_settle_all(struct client *c, bool arrived);
 

@@ -17,8 +17,8 @@ enum { MIRROR_MS = 50 };
 
 /* --- the store ------------------------------------------------------------------ */
 
-/* The state is opened as it is now, which may not be as it was when this process
- * started. */
+/* Opens the state that is in the folder now, which may be another one than when this
+ * process started. */
 static int open_store(struct client *c, struct store **out, unsigned flags,
 		      struct fault *f)
 {
@@ -45,8 +45,8 @@ static struct store *store_for(struct client *c, const struct op *op, struct fau
 	return c->store;
 }
 
-/* What was written is shown in the vault, for at most 50 ms; a failure is the
- * next mirror's to see, the rows are safe.  A state that was removed stays so. */
+/* Shows this process's writes in the vault, for at most 50 ms.  A failure is left to the
+ * next mirror: the rows are safe.  A state that was removed is not made again. */
 static void mirror_owed(struct client *c)
 {
 	struct fault f = { 0 };
@@ -91,9 +91,9 @@ static struct store *any_store(const struct client *c)
 	return c->reader ? c->reader : c->store;
 }
 
-/* Watches the bell, from before the first look of a call that may wait: what
- * is committed in between is noticed.  Where inotify fails, looking at the
- * data's version four times a second has to do. */
+/* Watches the bell, from before the first look of a call that may wait, so that commits
+ * in between are noticed.  Without inotify the data's version is read four times a
+ * second. */
 static void watch_bell(struct client *c)
 {
 	char path[4200];
@@ -117,8 +117,8 @@ static void wake_all(struct client *c)
 		t->due |= t->call != NULL;
 }
 
-/* Without a host nobody writes an end down at its instant: whoever waits looks up
- * itself when the next one is. */
+/* Notes when the next lease or life ends: without a host nobody writes that down at its
+ * instant, so the waiting process looks again by itself. */
 static void note_lapse(struct client *c, const struct call *call)
 {
 	struct call look = { .store = call->store, .now = call->now };
@@ -201,7 +201,7 @@ static int prepare(struct client *c, struct ticket *t, struct fault *f)
 	return call->store ? 0 : (int)f->code;
 }
 
-/* Any call of an owner renews its leases; a read cannot write, so this does. */
+/* Renews the leases of a reading owner: any call renews them, but a read cannot write. */
 static void renew(struct client *c, const struct call *read)
 {
 	struct call call = { .settings = &c->o.home->settings,

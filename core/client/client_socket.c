@@ -25,7 +25,7 @@ struct link {
 	size_t sent;
 	struct frame_reader in;
 	bool closing; /* its tickets are being taken off */
-	bool busy; /* somebody stands in take_bytes(): he frees it */
+	bool busy; /* a caller in take_bytes() uses the link, and frees it */
 };
 
 /* --- a connection ----------------------------------------------------------------- */
@@ -43,13 +43,14 @@ static int socket_connect(const char *path)
 		return -1;
 	memcpy(name.sun_path, path, strnlen(path, sizeof(name.sun_path) - 1));
 	rc = connect(fd, (struct sockaddr *)&name, sizeof(name));
-	if (rc && errno == EAGAIN) { /* its queue is full: stand in line, not for ever */
+	if (rc && errno == EAGAIN) { /* the host's queue is full: wait for a place, but
+					not for ever */
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 		fcntl(fd, F_SETFL, 0);
 		rc = connect(fd, (struct sockaddr *)&name, sizeof(name));
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 	}
-	/* Somebody else's process there would be told our token. */
+	/* A socket of another user must not be told our token. */
 	if (!rc && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
 	    (peer.uid == geteuid() || !peer.uid))
 		return fd;
@@ -141,7 +142,7 @@ void socket_close(struct client *c, struct link *l)
 	free(l);
 }
 
-/* What the kernel does not take now is sent when it has room. */
+/* Sends what the kernel takes now; the rest is sent when it has room. */
 static bool link_flush(struct client *c, struct link *l)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = l };
@@ -186,7 +187,8 @@ void socket_settle(struct client *c, struct link *l, int64_t number, bool arrive
 
 /* --- calls --------------------------------------------------------------------------- */
 
-/* What no frame holds, as a long note, is done here; true if that cannot be. */
+/* A call that fits no frame, such as a long note, runs here instead: false.  Where that
+ * cannot be, fails the call and returns true. */
 static bool refuse_frame(struct client *c, struct ticket *t)
 {
 	if (c->o.home->dir[0] && !(t->op->flags & OP_NEEDS_HOST))
@@ -225,8 +227,8 @@ bool socket_start(struct client *c, struct ticket *t)
 	return true;
 }
 
-/* What was asked of a connection that broke is asked again here, with the same
- * key; only what needs the host cannot be. */
+/* Repeats a call of a broken connection here, with the same key; only operations that
+ * need the host cannot be repeated. */
 static void repeat(struct client *c, struct ticket *t)
 {
 	t->link = NULL;
@@ -258,7 +260,8 @@ void socket_drop(struct client *c, struct link *l)
 	if (c->link == l)
 		c->link = NULL;
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, l->fd, NULL);
-	/* The repeat under the same key gets what the host gave: it stays. */
+	/* Answers that the host gave stay held: the repeat under the same key gets
+	 * them. */
 	for (t = c->calls; t; t = t->next)
 		if (t->link == l && t->confirms)
 			say_settled(c, l, t->number, true);
@@ -296,7 +299,7 @@ static struct ticket *ticket_numbered(struct client *c, const struct link *l,
 	return t;
 }
 
-/* A CallResult is an object, or it is no answer. */
+/* Ends a call with its CallResult, which must be an object. */
 static void end_with_result(struct client *c, struct ticket *t, const json_t *json)
 {
 	const json_t *result = json_object_get(json, "result");
@@ -315,7 +318,7 @@ static void end_with_result(struct client *c, struct ticket *t, const json_t *js
 	free(text);
 }
 
-/* One frame.  An error without a number is about the Hello: it ends the first
+/* Takes a frame.  An error without a call's number is about the Hello: it ends the first
  * call, and the host closes. */
 static void take_frame(struct client *c, struct link *l, const json_t *json)
 {

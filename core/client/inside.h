@@ -1,5 +1,5 @@
 /*
- * client_parts - what the two ways of a client share: calls that are under way.
+ * inside - calls under way, which the two ways of a client share.
  *
  * A call is in c->calls from its start until ticket_end(), which is the only
  * place that tells its owner.  The owner may start and cancel calls in there,
@@ -12,7 +12,7 @@
 
 struct link;
 
-/* One call of the owner's. */
+/* A call of the client's owner, from its start to its end. */
 struct ticket {
 	struct ticket *next;
 	int64_t number;
@@ -20,10 +20,10 @@ struct ticket {
 	json_t *args; /* a copy, with its key */
 	client_done *done;
 	void *arg;
-	int64_t wait_ms; /* that it may take beyond its work */
+	int64_t wait_ms; /* ms that it may wait beyond its work */
 	int64_t until; /* client_now(): silent, or waited long enough */
-	struct link *link; /* where it was sent; NULL: not on a socket */
-	struct call *call; /* parked here; NULL: not run directly */
+	struct link *link; /* the link that it was sent on; NULL: not on a socket */
+	struct call *call; /* the call parked in this process; NULL: not run directly */
 	struct arena_mark mark;
 	bool due;
 	bool confirms; /* the owner says whether its answer arrived: client_settle() */
@@ -33,8 +33,8 @@ struct ticket {
 struct debt {
 	struct debt *next;
 	int64_t number;
-	struct link *link; /* of the host's; NULL: it was run directly */
-	struct given given; /* then */
+	struct link *link; /* the host's link; NULL: the call ran directly */
+	struct given given; /* messages and claim of the answer, as they were then */
 };
 
 struct client {
@@ -46,11 +46,13 @@ struct client {
 	struct link *link; /* shared by all calls but those that wait */
 	struct store *store, *reader;
 	int bell; /* inotify, or -1 */
-	int64_t version, looked_at; /* of the data; when asked for, 0: nobody waits */
+	int64_t version, looked_at; /* version of the data; when it was asked for, 0:
+				       no call waits */
 	int64_t lapse_at; /* home_now() when a lease or a life ends next; 0: none, or
-			     nobody waits */
+			     no call waits */
 	bool owes_mirror;
-	bool lost; /* what store and reader have open is not there any more */
+	bool lost; /* the files that store and reader have open are not in their place
+		      any more */
 	struct debt *debts;
 	int64_t telling;
 };
@@ -73,7 +75,7 @@ void client_owe(struct client *c, const struct ticket *t, struct link *l,
 /* Sends the call to the host; false when there is none to send it to. */
 bool socket_start(struct client *c, struct ticket *t);
 void socket_step(struct client *c, struct link *l, unsigned events);
-/* Its connection is of no use any more: all its calls run directly. */
+/* Closes a link that is of no use any more; all its calls run directly. */
 void socket_drop(struct client *c, struct link *l);
 void socket_close(struct client *c, struct link *l);
 /* Tells the host whether the answer of a call arrived. */

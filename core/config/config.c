@@ -48,13 +48,14 @@ static json_t *place_dir(struct config_set *s, const struct field *key,
 		path += 2;
 	}
 	if (!base)
-		return value; /* the check of its pattern says what is wrong */
+		return value; /* op_decode() refuses the value by its pattern, in
+				 better words */
 	whole = json_sprintf("%s/%s", base, path);
 	json_decref(value);
 	return whole ? whole : json_null();
 }
 
-/* What is wrong with a value, told where it stands. */
+/* Refuses a value, and names the place that it came from. */
 static int refuse(struct config_set *s, const struct field *key, const struct fault *why,
 		  struct fault *f)
 {
@@ -119,8 +120,8 @@ int config_take_flag(struct config_set *s, const char *flag, struct fault *f)
 
 /* --- the file -------------------------------------------------------------------- */
 
-/* As JSON, which is what op_decode() checks.  No key takes a table, a list or a
- * time: they all are an object here, and told as what they are not. */
+/* The value as JSON, which is what op_decode() checks.  No key takes a table, a list or a
+ * time: each of these becomes an object here, which is then refused. */
 static json_t *scalar_json(const struct toml_value *v)
 {
 	json_t *value = NULL;

@@ -1,5 +1,5 @@
 /*
- * config - what may be configured, and from where each value came.
+ * config - the keys of the configuration, their values, and where each came from.
  *
  * The keys are the fields of record `config` (schema/config.op).  A value is
  * taken from files (cadre.toml), then from the environment (CADRE_SECTION_KEY), then
@@ -23,17 +23,19 @@ struct config_origin {
 	struct toml_place at; /* in the file */
 };
 
-/* All zero is empty; config_release() ends it. */
+/* A zeroed struct is an empty set; config_release() frees it. */
 struct config_set {
 	struct arena arena;
 	json_t *given; /* NULL until a value is; by the names of keys */
 	struct config_origin origins[FIELD_MAX]; /* in the order of record_config */
-	const char *file; /* the last that was read; NULL: none */
-	const char *state; /* whose configuration it is; NULL: none is known */
-	const char *cwd, *user; /* what `dir` and `~/dir` stand in; may be NULL */
+	const char *file; /* the file that was read last; NULL: none */
+	const char *state; /* folder of the state that is configured; NULL: none is
+			      known */
+	const char *cwd, *user; /* folders that `dir` and `~/dir` are relative to; may
+				   be NULL */
 };
 
-/* What holds when nothing is configured. */
+/* Fills `c` with the defaults of all keys. */
 void config_defaults(struct config *c);
 
 struct config_file {
@@ -43,20 +45,20 @@ struct config_file {
 	bool projects; /* found upward: sets only what concerns the caller */
 };
 
-/* Takes what a file says. */
+/* Takes all values of a file: 0 or a fault, which names file and line. */
 int config_take_file(struct config_set *s, const struct config_file *file,
 		     struct fault *f);
-/* Takes one value as a word, of a variable or a flag. */
+/* Takes one value from a word, as a variable or a flag has it: 0 or a fault. */
 int config_take_word(struct config_set *s, enum config_source source,
 		     const struct field *key, const char *word, struct fault *f);
-/* The same for a flag as it was written, `section.key=value`. */
+/* config_take_word() for a flag as it was written, `section.key=value`. */
 int config_take_flag(struct config_set *s, const char *flag, struct fault *f);
 
-/* What holds now; texts live as long as `s`. */
+/* Fills `c` with the values that hold now; its texts live as long as `s`. */
 void config_read(struct config_set *s, struct config *c);
 void config_release(struct config_set *s);
 
-/* What a key's value is called where it came from: `default`, `/a/cadre.toml:3`,
+/* Where a key's value came from, in words: `default`, `/a/cadre.toml:3`,
  * `CADRE_GC_KEEP_DAYS`, `--gc.keep_days`.  In the arena of `s`. */
 const char *config_whence(struct config_set *s, const struct field *key);
 
@@ -64,8 +66,8 @@ const char *config_whence(struct config_set *s, const struct field *key);
 
 enum { CONFIG_VARIABLE_SIZE = 80 };
 
-/* Says that there is no such key, unless the fault is filled, and in any case
- * which one was most likely meant. */
+/* Refuses an unknown key (unless the fault is filled), and hints at the key that was most
+ * likely meant. */
 int config_unknown(const struct record *r, const char *name, struct fault *f);
 /* CADRE_SECTION_KEY */
 void config_variable(const struct field *key, char out[CONFIG_VARIABLE_SIZE]);

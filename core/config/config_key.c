@@ -27,8 +27,8 @@ static bool same_section(const char *name, const char *key)
 	return name[n] == '.' && strncmp(name, key, n + 1) == 0;
 }
 
-/* A key without its section, or in another one, is near as well, but less so than those
- * of the section that was named. */
+/* The distance to a key without its section, or in another section, counts more than to
+ * one in the section that was named. */
 static size_t distance(const char *name, const char *key)
 {
 	enum { ELSEWHERE = 4 };
@@ -39,7 +39,7 @@ static size_t distance(const char *name, const char *key)
 	return strchr(name, '.') && !same_section(name, key) ? near + ELSEWHERE : near;
 }
 
-/* However far it is: the list of all is one command away. */
+/* The nearest key, however far: a hint may guess, since a command lists all keys. */
 static const struct field *nearest(const struct record *r, const char *name)
 {
 	const struct field *near = r->fields;

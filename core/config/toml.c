@@ -8,7 +8,7 @@
 
 /* --- saying what is wrong ------------------------------------------------------- */
 
-/* The end of a long path says more than its beginning. */
+/* The end of a long path is shown, which says more than its beginning. */
 static const char *tail(const char *file, const char **dots)
 {
 	size_t n = strlen(file);
@@ -151,8 +151,8 @@ static struct toml_table *add_table(struct toml_reader *r, struct toml_table *t,
 
 /* --- pairs --------------------------------------------------------------------------- */
 
-/* One part of a dotted key.  It makes its table, or adds to one that came to be
- * in the same way; what a header or braces made is closed to it. */
+/* Steps into a part of a dotted key: makes its table, or adds to one that a dotted key
+ * has made; tables of headers or braces are closed to dotted keys. */
 static struct toml_table *step_dotted(struct toml_reader *r, struct toml_table *t,
 				      const struct toml_key *key)
 {
@@ -196,8 +196,8 @@ int toml_read_pair(struct toml_reader *r, struct toml_table *t)
 
 /* --- headers ------------------------------------------------------------------------- */
 
-/* One part of a header but the last: the table of that name, of an array the
- * last one. */
+/* Steps into a part of a header, but not the last: the table of that name, or the last
+ * table of an array. */
 static struct toml_table *step_header(struct toml_reader *r, struct toml_table *t,
 				      const struct toml_key *key)
 {
@@ -231,7 +231,7 @@ static struct toml_table *open_table(struct toml_reader *r, struct toml_table *t
 	return e->value.table;
 }
 
-/* One more table of an array. */
+/* Adds a table to an array of tables. */
 static struct toml_table *open_item(struct toml_reader *r, struct toml_table *t,
 				    const struct toml_key *key)
 {

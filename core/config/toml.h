@@ -31,19 +31,19 @@ enum toml_kind {
 	TOML_TABLE,
 };
 
-/* Both from 1; a column counts bytes. */
+/* A place in a file, both numbers from 1; a column counts bytes. */
 struct toml_place {
 	int line, column;
 };
 
-/* What the kind does not have is 0. */
+/* A date, a time or both; parts that the kind does not have are 0. */
 struct toml_time {
 	int year, month, day, hour, minute, second; /* 60: a leap second */
 	int nanosecond; /* further digits are cut off */
 	int offset; /* minutes east of UTC */
 };
 
-/* UTF-8; a NUL follows the last byte, and by escapes there may be some within. */
+/* UTF-8; a NUL follows the last byte.  Escapes may put further NULs within. */
 struct toml_text {
 	const char *data;
 	size_t len;
@@ -88,13 +88,13 @@ enum toml_made {
 struct toml_table {
 	struct toml_entry *first, *last;
 	size_t n;
-	struct toml_entry **buckets; /* NULL while it is small */
+	struct toml_entry **buckets; /* NULL while the table is small */
 	size_t n_buckets;
 	enum toml_made made;
-	int depth; /* of tables and arrays around it */
+	int depth; /* number of tables and arrays around it */
 };
 
-/* Tables and arrays in each other; deeper ones are refused, so that a tree can
+/* How deep tables and arrays may be nested; deeper ones are refused, so that a tree can
  * be walked by recursion. */
 enum { TOML_DEPTH = 100 };
 

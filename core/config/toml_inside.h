@@ -8,7 +8,8 @@
 
 struct toml_reader {
 	const char *file;
-	const char *s; /* the cursor in a copy that ends with a NUL; no other is in it */
+	const char *s; /* the cursor in a copy that ends with a NUL and holds no other
+			  NUL */
 	const char *line_at; /* where the cursor's line begins */
 	int line;
 	int depth; /* of the table or array that is being filled */

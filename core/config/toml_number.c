@@ -20,8 +20,8 @@ static bool is_digit(char c, int base)
 	return d < base;
 }
 
-/* Copies digits without the underscores that may stand between two of them, as
- * far as there are any; false when there is none, or an underscore elsewhere. */
+/* Copies digits without the underscores that may stand between two of them; false when
+ * there is no digit, or an underscore elsewhere. */
 static bool take_digits(struct toml_reader *r, int base, char **out)
 {
 	if (!is_digit(*r->s, base))
@@ -71,7 +71,7 @@ static int read_special(struct toml_reader *r, struct toml_value *v, const char 
 	return 0;
 }
 
-/* What makes a real of the digits so far, if it is there. */
+/* Reads a fraction and an exponent, if there are any, which make the number a real. */
 static int read_fraction(struct toml_reader *r, char **out, bool *real)
 {
 	if (*r->s == '.') {

@@ -16,7 +16,7 @@ static bool is_key(const struct toml_entry *e, const char *key, size_t len)
 	return e->key.len == len && !memcmp(e->key.data, key, len);
 }
 
-/* FNV-1a. */
+/* The bucket of a key, by its FNV-1a hash. */
 static struct toml_entry **bucket_of(const struct toml_table *t, const char *key,
 				     size_t len)
 {
@@ -49,7 +49,8 @@ static void link_entry(const struct toml_table *t, struct toml_entry *e)
 	*bucket = e;
 }
 
-/* Few tables have more keys than are looked through at once. */
+/* Adds an index when a table has more keys than can be looked through quickly; few
+ * have. */
 static void grow(struct arena *a, struct toml_table *t)
 {
 	t->n_buckets = t->n_buckets ? t->n_buckets * 4 : 32;

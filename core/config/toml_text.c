@@ -6,7 +6,7 @@
 
 /* --- bytes ----------------------------------------------------------------------- */
 
-/* Control characters are nowhere but in escapes, a CR only before its LF. */
+/* Control characters may stand only as escapes, and a CR only before its LF. */
 static bool may_stand(const char *s)
 {
 	unsigned char c = (unsigned char)*s;
@@ -102,7 +102,7 @@ static int read_escape(struct toml_reader *r, bool lines, char **out)
 
 /* --- texts --------------------------------------------------------------------------- */
 
-/* No fewer bytes than the text will have: up to where it may end at the soonest. */
+/* An upper bound of the text's bytes: up to the first place where it may end. */
 static size_t room_for(const char *s, char quote, bool lines)
 {
 	const char *p = s;
@@ -116,8 +116,8 @@ static size_t room_for(const char *s, char quote, bool lines)
 	return (size_t)(p - s) + 3; /* two quotes may stand before the last three */
 }
 
-/* Whether the text ends here.  Three quotes in a row end a text of lines; one
- * or two before them are its own. */
+/* Whether the text ends here.  Three quotes in a row end a text of several lines; one or
+ * two quotes before these are part of the text. */
 static bool ends(struct toml_reader *r, char quote, bool lines, char **out)
 {
 	size_t n = 0;
@@ -164,7 +164,8 @@ int toml_read_text(struct toml_reader *r, bool lines, struct toml_text *text)
 	lines = lines && r->s[1] == quote && r->s[2] == quote;
 	r->s += lines ? 3 : 1;
 	if (lines)
-		toml_skip_newline(r); /* the first one is not part of it */
+		toml_skip_newline(r); /* a newline right behind the three quotes is not
+					 part of the text */
 	data = end = arena_alloc(r->arena, room_for(r->s, quote, lines) + 1);
 	if (read_body(r, quote, lines, &end) < 0)
 		return r->fault->code;

@@ -3,7 +3,7 @@
 
 #include "core/config/toml_inside.h"
 
-/* What a word without quotes reaches to. */
+/* The bytes up to the end of a word without quotes. */
 static size_t word_size(const char *s)
 {
 	return strcspn(s, " \t\r\n,]}#=");

@@ -69,7 +69,8 @@ bool found_is_fresh(int dir, const char *also)
 
 		while (i < most && strcmp(e->d_name, ours[i]) != 0)
 			i++;
-		/* New files of these have such names until they are written. */
+		/* The new forms of these files have such names until they are
+		 * complete. */
 		fresh = i < most || !strncmp(e->d_name, "id.", 3) ||
 			!strncmp(e->d_name, ".gitignore.", 11);
 	}
@@ -80,8 +81,8 @@ bool found_is_fresh(int dir, const char *also)
 	return fresh;
 }
 
-/* How git sees a state that was made here.  What git has tracked once it may have
- * changed, so the state needs to be trusted again, whatever git tracks later. */
+/* How git sees a state that was made here.  Files that git has tracked may have been
+ * changed by it, so the state needs to be trusted again, whatever git tracks later. */
 static enum found_why judge_tracked(int dir, const char *path)
 {
 	struct fault f = { 0 };
@@ -99,7 +100,7 @@ static enum found_why judge_tracked(int dir, const char *path)
 	return FOUND_NO_INDEX;
 }
 
-/* Whether its database is the one that was there when it was last judged. */
+/* Whether the database is the one that was there at the last look. */
 static enum found_why judge_database(int dir)
 {
 	struct fault none = { 0 };
@@ -116,11 +117,12 @@ static enum found_why judge_database(int dir)
 	return FOUND_COUNTS;
 }
 
-/* A known folder counts as a state also while its files are lost or being restored: no
- * other state takes its place unasked. */
+/* A known folder counts as a state even while its files are lost or being restored, so
+ * that no other state takes its place unasked. */
 static enum found_why judge_open(int dir, const char *path)
 {
-	/* Seen first, since `init` notes the folder before it fills it. */
+	/* The folder is examined before the notes are, since `init` notes a folder before
+	 * it fills it. */
 	bool is_state = found_has_state(dir) || has(dir, "restore.ready");
 	enum known_how how = known_look(dir, path);
 	enum found_why why = FOUND_COUNTS;
@@ -163,7 +165,7 @@ enum found_why found_judge(const char *path)
 	return why;
 }
 
-/* Whether the search ends with `dir`/.cadre. */
+/* Looks at `dir`/.cadre; true when the search ends there. */
 static bool consider(struct found *x, const char *dir, bool stray)
 {
 	char path[4096];

@@ -11,7 +11,8 @@
  * most, settings. */
 static enum found_why judge_fresh(int dir, const char *path)
 {
-	/* Looked at in this order, since another `init` notes the folder, then fills it. */
+	/* The folder is examined before the notes are: another `init` notes it, then
+	 * fills it. */
 	bool is_fresh = found_is_fresh(dir, config_file_name);
 	struct stat st;
 
@@ -22,7 +23,7 @@ static enum found_why judge_fresh(int dir, const char *path)
 	return is_fresh ? FOUND_NONE : FOUND_UNKNOWN;
 }
 
-/* Whether what git tracks keeps a state from being made at `path`. */
+/* Refuses to make a state at `path` when git tracks files there. */
 static int check_index(const char *path, struct fault *f)
 {
 	switch (tracked_look(path)) {
@@ -44,7 +45,7 @@ static int check_index(const char *path, struct fault *f)
 			     "cadre --home DIR init");
 }
 
-/* A project's folder that is there already is this user's state, or nothing yet.
+/* An existing folder of a project must be this user's state, or hold no state yet.
  * Settings in it that are older than the state may have come with the project. */
 int fresh_check(const char *path, struct fault *f)
 {

@@ -6,8 +6,8 @@
 
 #include "core/base/fault.h"
 
-/* Whether `cadre init` may make the state `path`: it is not there, is this user's state,
- * or is his folder with nothing in it but settings. */
+/* Checks that `cadre init` may make the state `path`: the path is free, is this user's
+ * state, or is his folder with at most settings in it.  0 or a fault. */
 int fresh_check(const char *path, struct fault *f);
 
 #endif

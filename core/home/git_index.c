@@ -17,8 +17,8 @@ enum {
 	ENTRIES_MOST = 4000000,
 	BYTES_MOST =
 		512 << 20, /* of one index; git's own of a million files has 100 MB */
-	STAT_SIZE = 40, /* what an entry begins with */
-	MODE_AT = 24, /* in it */
+	STAT_SIZE = 40, /* bytes of an entry before its object's name */
+	MODE_AT = 24, /* offset of the mode in these bytes */
 	HASH_MOST = 32,
 	ROWS_MOST = 64 << 20, /* bytes of the entries that are kept */
 	LINK = 0x6c696e6b, /* the extension of a split index */
@@ -31,9 +31,9 @@ struct bits {
 	uint64_t words[ENTRIES_MOST / 64 + 1];
 };
 
-/* What is known of a repository while it is looked at.  A split index names the shared
- * index that it is based on, which of that one's entries are gone, and which have other
- * content: it has that content in entries without a name, in the same order. */
+/* The findings about a repository.  A split index names the shared index that it is based
+ * on, which entries of that one are removed, and which have other content: that content
+ * is in entries without a name, in the same order. */
 struct look {
 	const char *folder;
 	size_t hash; /* bytes of an object's name */
@@ -55,7 +55,8 @@ struct index {
 	uint32_t version, entries;
 	size_t hash; /* bytes of an object's name */
 	unsigned char
-		fixed[STAT_SIZE + HASH_MOST]; /* what the entry read last begins with */
+		fixed[STAT_SIZE + HASH_MOST]; /* bytes before the object's name, of the
+						 entry that was read last */
 	char name[NAME_MOST + 1]; /* of the entry that was read last */
 	size_t name_len;
 };
@@ -112,7 +113,7 @@ static int64_t take_number(struct index *x, int n)
 
 /* --- entries ---------------------------------------------------------------- */
 
-/* How much of the name before this one is left out, as version 4 writes it. */
+/* Reads how many bytes of the previous name are dropped, as version 4 writes it. */
 static int64_t take_strip(struct index *x)
 {
 	int64_t value = 0;
@@ -204,7 +205,8 @@ void git_rows_release(struct git_rows *rows)
 	*rows = (struct git_rows){ 0 };
 }
 
-/* Whether the entry read last is in the folder: 0; else how its name is ordered. */
+/* Compares the entry that was read last with the folder: 0 if it is in there, else the
+ * order of the two names. */
 static int compare(const struct index *x, const char *folder)
 {
 	size_t n = strlen(folder);
@@ -287,7 +289,7 @@ static bool take_link(struct index *x, struct look *l)
 	return true;
 }
 
-/* The entry read last gets the content of the n-th one without a name. */
+/* Gives the entry that was read last the content of the n-th entry without a name. */
 static bool take_content(struct index *x, const struct git_rows *nameless, size_t n)
 {
 	if (n >= nameless->n)
@@ -381,7 +383,7 @@ static enum tracked look_file(const char *git, const char *name, struct look *l,
 	return found;
 }
 
-/* The index, and the shared one that it names. */
+/* Reads the index, and the shared index that it names. */
 static enum tracked look_with(const char *git, const char *folder, size_t hash,
 			      bool may_split, struct git_rows *rows)
 {
@@ -404,7 +406,8 @@ static enum tracked look_with(const char *git, const char *folder, size_t hash,
 	return found;
 }
 
-/* Only an index beside such files can be split: else its end is not read. */
+/* Whether shared index files are beside the index: without these it cannot be split, and
+ * its end need not be read. */
 static bool has_shared(const char *git)
 {
 	DIR *dir = opendir(git);
@@ -418,9 +421,9 @@ static bool has_shared(const char *git)
 	return found;
 }
 
-/* The file does not say whether its objects' names have 20 bytes (SHA-1) or 32
- * (SHA-256): both are tried, and the one with which the entries can be read counts.
- * With both that is so only where no entry has to be read. */
+/* The file does not say whether its objects' names have 20 bytes (SHA-1) or 32 (SHA-256):
+ * both are tried, and the one with which the entries can be read counts.  Both fit only
+ * where no entry has to be read. */
 enum tracked git_index_look(const char *git, const char *folder, struct git_rows *rows)
 {
 	enum tracked a, b = TRACKED_UNREADABLE;

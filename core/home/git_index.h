@@ -24,9 +24,9 @@ struct git_rows {
 	size_t n, room, bytes;
 };
 
-/* Finds what the repository `git` tracks in `folder`, which is relative to its tree; `rows`,
- * empty, gets the entries, and may have some also where the index cannot be read.  NULL:
- * whether there are any is enough. */
+/* Finds which files the repository `git` tracks in `folder`, a path relative to its tree.
+ * `rows`, empty, gets the entries, some of them also where the index cannot be read to
+ * its end; NULL: the search ends at the first entry. */
 enum tracked git_index_look(const char *git, const char *folder, struct git_rows *rows);
 
 void git_rows_release(struct git_rows *rows);

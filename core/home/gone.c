@@ -17,7 +17,7 @@ struct search {
 
 /* --- what was noted ---------------------------------------------------------------- */
 
-/* Whether a state in `place` is of what `dir` is in. */
+/* Whether a state in `place` belongs to the project around `dir`. */
 static bool is_around(const char *place, const char *dir)
 {
 	size_t n = strlen(place);

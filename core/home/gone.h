@@ -1,17 +1,18 @@
 /*
  * gone - a state of the project that was noted and is there no more.
  *
- * Where a project had a state of its own, which was moved or removed (`git clean -fdx`),
- * or where git's folder of a linked worktree is gone, so that nothing leads to the state,
- * the user's own state is not what is meant: what is written there nobody would find.
+ * Where a project had a state of its own, which was moved or removed (`git clean
+ * -fdx`), or where git's folder of a linked worktree is gone, so that nothing leads to
+ * the state, the user's own state must not take its place: nobody would look there for
+ * what was written.
  */
 #ifndef CORE_HOME_GONE_H
 #define CORE_HOME_GONE_H
 
 #include "core/base/fault.h"
 
-/* For `dir`, absolute and without links, in which no state was found upward: a fault if
- * there was one, or what leads to it is gone. */
+/* For `dir`, absolute and without links, above which no state was found: a fault if there
+ * was one, or if the file that leads to it is broken; else 0. */
 int gone_check(const char *dir, struct fault *f);
 
 #endif

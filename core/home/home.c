@@ -60,11 +60,11 @@ static int too_long(const char *path, struct fault *f)
 
 /* --- the folder --------------------------------------------------------------- */
 
-/* Why this folder: it was named, found upward, the user's own, or `init` makes it, in a
- * project or where somebody names it. */
+/* The reason for a folder: it was named, found upward, is the user's own, or `init` makes
+ * it, in a project or where somebody names it. */
 enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT, MEANT_INIT_NAMED };
 
-/* The state is nobody's to commit: the folder ignores itself. */
+/* The state must not be committed: its .gitignore makes git ignore the whole folder. */
 static void write_ignore(const char *path)
 {
 	int dir = found_open(path);
@@ -95,8 +95,8 @@ static int make_home(const char *path, struct fault *f)
 	return 0;
 }
 
-/* Only what is a state, or is about to be one, is made private: a folder that
- * was named by mistake stays as it is. */
+/* Makes a folder private only if it is, or is about to be, a state: a folder that was
+ * named by mistake stays as it is. */
 static int keep_private(int dir, const char *path, enum meant meant, bool create,
 			struct fault *f)
 {
@@ -169,7 +169,7 @@ static int settle(struct home *h, char path[4096], enum meant meant, bool create
 	return rc;
 }
 
-/* The working directory: without one it cannot be told which state is meant. */
+/* Finds the working directory, without which the state cannot be told. */
 static int find_here(char out[4096], struct fault *f)
 {
 	if (getcwd(out, 4096))
@@ -194,7 +194,7 @@ static int find_project(struct home *h, bool create, struct fault *f)
 	if (x.path[0])
 		return settle(h, x.path, MEANT_FOUND, create, f);
 	if (x.passed[0] && x.why == FOUND_EDITED)
-		write_ignore(x.passed); /* git may have changed that, too */
+		write_ignore(x.passed); /* git may have changed the .gitignore too */
 	if (x.passed[0])
 		return found_refuse(x.passed, x.why, f);
 	if (gone_check(dir, f) < 0 || users_folder(dir, f) < 0 ||
@@ -214,11 +214,11 @@ static int find_dir(struct home *h, const char *dir, bool create, struct fault *
 	if (dir)
 		return settle(h, path, MEANT_NAMED, create, f);
 	if (paths_env("CADRE_SOCKET"))
-		return 0; /* inside a workspace its door is all there is */
+		return 0; /* inside a workspace the socket is the only way to the state */
 	return find_project(h, create, f);
 }
 
-/* Binds the id to the database (on create) and ends a restore's note. */
+/* Writes the database's name into the id (on create), and ends the note of a restore. */
 static int name_database(const char *path, bool create, struct fault *f)
 {
 	int dir = found_open(path);
@@ -228,12 +228,12 @@ static int name_database(const char *path, bool create, struct fault *f)
 		return 0;
 	if (create)
 		state_id_bind(dir, f);
-	state_id_settle(dir, &none); /* else the next one does */
+	state_id_settle(dir, &none); /* if it fails, the next process does it */
 	close(dir);
 	return f->code;
 }
 
-/* Before a new database is made, the id must name none. */
+/* Makes the id name no database, before a new one is made. */
 static int begin(const char *path, struct fault *f)
 {
 	int dir = found_open(path);
@@ -247,8 +247,8 @@ static int begin(const char *path, struct fault *f)
 
 /* --- a new one ------------------------------------------------------------------ */
 
-/* Notes that the state counts at this place, which a restored one does not.
- * Only a folder of this name is ever found upward, so only that is noted. */
+/* Notes the state so that it counts at this place; a restored state does not do so by
+ * itself.  Only folders of this name are found upward, so others are not noted. */
 static int note_known(const struct home *h, struct fault *f)
 {
 	const char *name = strrchr(h->dir, '/');
@@ -284,7 +284,7 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 	if (!dir)
 		dir = paths_env("CADRE_HOME");
 	if (!dir && paths_env("CADRE_SOCKET"))
-		return 0; /* a workspace is no place for a state */
+		return 0; /* no state is made inside a workspace */
 	if (dir && !paths_join(path, dir, ""))
 		return too_long(dir, f);
 	if (!dir && find_here(cwd, f) < 0)
@@ -461,7 +461,8 @@ static int make_private(const char *path, struct fault *f)
 
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
-	/* In a shared temporary folder it may be somebody else's trap. */
+	/* A shared temporary folder may hold another user's folder of this name, as a
+	 * trap. */
 	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return fault_set(f, FAULT_DENIED, "", "%.150s is not ours", path);
 	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700))

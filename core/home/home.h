@@ -25,14 +25,15 @@ struct home {
 	char socket[108]; /* the host's socket */
 	char lock[4200]; /* held by the host while it runs; names its pid */
 	char vault[4200]; /* the vault's root */
-	bool found; /* upward, in a project */
-	bool gone; /* its state.db or secret is not there: only a restore may go on */
-	char note[512]; /* what a person should be told of the search, or "" */
-	struct fault refused; /* why `dir` is empty, for whoever answers all the same */
-	struct notes_disk notes; /* in it */
+	bool found; /* whether the folder was found upward, in a project */
+	bool gone; /* state.db or secret is missing: only a restore may go on */
+	char note[512]; /* a message for the user about the search, or "" */
+	struct fault refused; /* why `dir` is empty, for calls that are answered all
+				 the same */
+	struct notes_disk notes; /* the vault's notes, in that folder */
 	struct settings settings;
 	struct identity identity; /* from the environment */
-	char texts[8192]; /* behind identity's and settings' pointers */
+	char texts[8192]; /* texts that identity and settings point to */
 	size_t texts_used;
 };
 
@@ -41,43 +42,44 @@ struct home {
  * first use), the environment and the configuration.  The struct points into
  * itself: it is not copied. */
 int home_find(struct home *h, const char *dir, bool create, struct fault *f);
-/* The same with flags of the configuration, `section.key=value`, NULL at the end. */
+/* home_find() with flags of the configuration, `section.key=value`, NULL at the end. */
 int home_find_with(struct home *h, const char *dir, bool create, const char *const *flags,
 		   struct fault *f);
 
-/* For a process that stays, before it opens the state once more: the socket and the
- * secret of what is at h->dir now. */
+/* For a process that goes on, before it opens the state again: reads the socket's place
+ * and the secret of the state that is at h->dir now.  0 or a fault. */
 int home_renew(struct home *h, struct fault *f);
 
-/* The flags of store_open() for who may write here. */
+/* The flags of store_open() that this user's rights allow. */
 unsigned home_store_flags(const struct home *h);
 
-/* The same for `cadre init`: makes what is missing, of this directory's project
- * where nobody names a folder, and notes it as made here by this user. */
+/* home_find_with() for `cadre init`: makes missing parts, in the project of this
+ * directory unless a folder is named, and notes the state as made here by this user. */
 int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f);
 
 /* Makes the folder of the sockets, or sees that it is ours and 0700. */
 int home_make_run(const struct home *h, struct fault *f);
 
-/* The host's own: takes the lock and writes this process and its socket into it, which
- * stays where the host before had it while that folder is there: guests look for it
- * there.  Returns the descriptor that holds the lock until it is closed; a fault names
+/* For the host: takes the lock and writes this process and its socket into it.  The
+ * socket stays in the folder of the host before, while that exists, since guests look for
+ * it there.  Returns the descriptor that holds the lock until it is closed; a fault names
  * the holder. */
 int home_hold(struct home *h, struct fault *f);
 
-/* Looks where the host that runs has its socket: true when that is a socket of this
- * user's, elsewhere than h->socket said, which says it now. */
+/* Looks where the running host has its socket: true when h->socket named another place,
+ * and now names a socket of this user's there. */
 bool home_follow(struct home *h);
 
-/* The process that holds the lock, seen to be the one that took it; else 0. */
+/* The number of the host's process: the one that holds the lock and wrote itself into it;
+ * 0 where there is none. */
 pid_t home_holder(const struct home *h);
-/* The same for settings.find_host. */
+/* home_holder() of a state folder, for settings.find_host. */
 int64_t home_host_of(const char *dir);
 
 /* A number of this process's or thread's randomness, from getrandom(). */
 uint64_t home_random(void);
 int64_t home_now(void); /* ms since the epoch */
-/* ms since the machine started, its sleep too: nobody sets it. */
+/* ms since the machine started, its sleep included: nobody can set this clock. */
 int64_t home_passed(void);
 
 #endif

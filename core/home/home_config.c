@@ -24,13 +24,13 @@ static int refuse(const char *path, const char *what, struct fault *f)
 
 /* --- the file -------------------------------------------------------------------- */
 
-/* Another user's file, say /tmp/cadre.toml, does not tell us what to do. */
+/* The file of another user, say /tmp/cadre.toml, must not configure us. */
 static bool is_trusted(const struct stat *st)
 {
 	return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-/* Opens it if it is there and trusted: a descriptor, -1 if not, or a fault. */
+/* Opens a file if it is there and trusted: a descriptor, -1 if not, or a fault. */
 static int open_file(const char *path, int flags, struct fault *f)
 {
 	struct stat st;
@@ -70,7 +70,8 @@ static int take_open(struct config_set *s, struct config_file *file, int fd,
 	return f->code;
 }
 
-/* Takes it if it is there and trusted; nothing in a project is followed. */
+/* Takes the values of a file if it is there and trusted; links in a project are not
+ * followed. */
 static int take_file(struct config_set *s, const char *path, bool projects,
 		     struct fault *f)
 {
@@ -99,8 +100,8 @@ static int take_users(struct config_set *s, struct fault *f)
 	return take_file(s, path, false, f);
 }
 
-/* Takes the nearest file that is in the project of the state.  One of another project,
- * which may lie in between, is passed over. */
+/* Takes the nearest file in the project of the state.  A file of another project, which
+ * may lie in between, is passed over. */
 static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 {
 	char dir[4096], path[4096];
@@ -118,7 +119,7 @@ static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 	return 0;
 }
 
-/* The user's own, then the state's, then the project's. */
+/* Takes the user's own file, then the state's, then the project's. */
 static int take_files(struct config_set *s, const char *cwd, struct fault *f)
 {
 	char path[PATH_MAX + 16];

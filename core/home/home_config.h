@@ -1,5 +1,5 @@
 /*
- * config - finds what configures this process.
+ * home_config - finds the files, variables and flags that configure this process.
  *
  * Files first: the user's own ($XDG_CONFIG_HOME/cadre/cadre.toml, else
  * ~/.config/cadre/cadre.toml), the one in the state folder, and the nearest that is
@@ -17,8 +17,8 @@
 extern const char config_file_name[];
 enum { CONFIG_FILE_MOST = 64 << 10 }; /* bytes; a larger one is refused */
 
-/* Refuses a file of the folder `dir`, which is about to become a state, that sets more
- * than a project's may. */
+/* Refuses a `cadre.toml` in the folder `dir`, which is about to become a state, that sets
+ * more than a project's file may. */
 int config_check_shipped(const char *dir, struct fault *f);
 
 /* Whether a variable of the environment sets a key. */

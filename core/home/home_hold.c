@@ -1,5 +1,5 @@
 /*
- * home_hold - the host's lock: who holds it, and where his socket is.
+ * home_hold - the host's lock, its holder, and the place of the host's socket.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include "core/home/home.h"
 #include "core/home/paths.h"
 
-/* When a process started, in ticks after boot: tells it from a later one with
- * its number.  0 when there is none; one that has ended is none, reaped or not. */
+/* When a process started, in ticks after boot, which tells it from a later process with
+ * the same number.  0 when it does not exist or has ended, reaped or not. */
 static long long started_at(pid_t pid)
 {
 	char path[40], line[1024];
@@ -33,8 +33,9 @@ static long long started_at(pid_t pid)
 	return start;
 }
 
-/* 0, or who holds it.  A host that was killed while it started a guest leaves a
- * child behind which holds the lock too, until it is the guest: that is waited for. */
+/* Takes the lock: 0, or the process that holds it in `*holder`.  A host that was killed
+ * while it started a guest leaves a child that holds the lock until it becomes the guest:
+ * that is waited for. */
 static int lock_whole(const struct home *h, int fd, pid_t *holder)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -74,7 +75,7 @@ static bool read_holder(int fd, struct holder *out)
 	return out->pid > 0 && out->start;
 }
 
-/* The guests of the host before have their sockets where it had its own. */
+/* Keeps the socket in the folder of the host before, where its guests have theirs. */
 static void keep_place(struct home *h, int fd)
 {
 	const char *name = strrchr(h->run, '/');
@@ -119,7 +120,7 @@ int home_hold(struct home *h, struct fault *f)
 	return f->code;
 }
 
-/* Finds the host that holds the lock, and checks that the line in it is its own. */
+/* Finds the host that holds the lock, and checks that it wrote the line itself. */
 static bool find_holder(const char *lock, struct holder *out)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -23,7 +23,7 @@ static bool is_right(int dir)
 	return n == LENGTH && !memcmp(bytes, content, LENGTH);
 }
 
-/* A folder of that name is in the way of the file: what is in it stays, elsewhere. */
+/* Renames a folder that has the file's name; its contents stay. */
 static void move_folder(int dir)
 {
 	char aside[40];
@@ -43,7 +43,7 @@ static bool write_file(int dir)
 	bool done;
 
 	snprintf(temp, sizeof(temp), "%s.%d", name, (int)getpid());
-	unlinkat(dir, temp, 0); /* of a process that was killed */
+	unlinkat(dir, temp, 0); /* a file that a killed process left */
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
@@ -59,12 +59,13 @@ static bool write_file(int dir)
 bool ignore_keep(int dir)
 {
 	struct stat st;
-	/* Looked at first: the right one may come meanwhile, from another process. */
+	/* The present file is examined first: another process may put the right one there
+	 * meanwhile. */
 	bool other = !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW);
 
 	if (is_right(dir))
 		return false;
-	/* A file of root's would be closed to the folder's user. */
+	/* A file of root's would be closed to the owner of the folder. */
 	if (fstat(dir, &st) || st.st_uid != geteuid())
 		return false;
 	return write_file(dir) && other;

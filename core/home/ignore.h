@@ -10,8 +10,9 @@
 
 #include <stdbool.h>
 
-/* Puts the right one in place in the folder open as `dir` where it is missing or another
- * one: true if another one was there.  Where nothing can be written nothing is done. */
+/* Writes the right .gitignore into the folder open as `dir` where it is missing or
+ * differs: true if a different one was there.  Does nothing where nothing can be
+ * written. */
 bool ignore_keep(int dir);
 
 #endif

@@ -24,7 +24,7 @@ enum {
 	FILE_MOST = 1 << 20,
 	LINES_MOST = 2000,
 	LINES_SWEPT = 100, /* with so many, those of removed folders are dropped */
-	KEEP_DAYS = 30, /* but not before: a folder may just be moved */
+	KEEP_DAYS = 30, /* but only notes so old: a folder may just be moved */
 	LOCK_MS = 5000,
 	LINE_SIZE = 3 * 4096 + 200,
 };
@@ -42,7 +42,7 @@ static const char *const how_words[] = {
 
 /* --- lines -------------------------------------------------------------------- */
 
-/* A path in which no byte ends a line or is unseen. */
+/* Appends a path in which every byte that would end a line or be invisible is escaped. */
 static void add_path(struct text *out, const char *path)
 {
 	for (; *path; path++) {
@@ -80,7 +80,7 @@ static void add_line(struct text *out, const struct known *k)
 	text_addf(out, "%s%s\n", k->sum[0] ? " " : "", k->sum);
 }
 
-/* The line at *s, which is moved behind it; false when it is none. */
+/* Reads the line at *s and moves *s behind it; false when it is no note. */
 static bool take_line(const char **s, struct known *k)
 {
 	size_t n = strcspn(*s, "\n");
@@ -134,8 +134,8 @@ static int read_open(int fd, const char *path, struct text *out, struct fault *f
 	return n ? fault_set(f, FAULT_EXHAUSTED, "", "%.150s is too large", path) : 0;
 }
 
-/* All of it, if it is this user's and nobody else may write it.  One that is not there
- * is empty; what cannot be read is not. */
+/* Reads the whole file, if it is this user's and nobody else may write it.  A missing
+ * file is empty; one that cannot be read is a fault. */
 static int read_all(struct text *out, struct fault *f)
 {
 	char path[4096];
@@ -155,7 +155,7 @@ static int read_all(struct text *out, struct fault *f)
 	return rc;
 }
 
-/* Why the file has no path. */
+/* A fault that says why the file has no path. */
 static int refuse_place(struct fault *f)
 {
 	char path[4096];
@@ -216,7 +216,7 @@ static int write_all(const struct text *all, struct fault *f)
 
 	if (!file_path(path, "known") || !file_path(temp, "known.new"))
 		return refuse_place(f);
-	unlink(temp); /* of a process that was killed: this one has the lock */
+	unlink(temp); /* a file that a killed process left: the lock is ours */
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, all->data, all->len) != (ssize_t)all->len || fsync(fd) ||
 	    rename(temp, path) || dir_sync_above(path))
@@ -236,7 +236,7 @@ static void today(char out[11], int days_ago)
 	snprintf(out, 11, "%.10s", when);
 }
 
-/* Whether its folder is there no more, and was noted before `day`. */
+/* Whether the folder is missing now, and was noted before `day`. */
 static bool is_gone(const struct known *k, const char *day)
 {
 	struct stat st;
@@ -245,7 +245,7 @@ static bool is_gone(const struct known *k, const char *day)
 }
 
 /* Copies all lines but those of the path or the folder of `left`, and those noted before
- * `day` whose folders are gone; how many. */
+ * `day` whose folders are missing; returns how many lines were copied. */
 static int keep_others(struct text *out, const struct text *all, const struct known *left,
 		       const char *day)
 {
@@ -295,7 +295,7 @@ static int replace(const struct known *k, struct fault *f)
 	return rc;
 }
 
-/* --- what callers use -------------------------------------------------------------- */
+/* --- the interface ----------------------------------------------------------------- */
 
 static bool is_same(const struct known *noted, const struct known *here)
 {
@@ -339,7 +339,8 @@ static bool is_moved(const struct known *noted, const struct known *here)
 	return noted->dev != here->dev || strcmp(noted->path, here->path) != 0;
 }
 
-/* Only the id of a state that was made here: one that is trusted may have come with it. */
+/* Brings an id of the older form up to date, for a state that was made here: the id of
+ * one that is only trusted may have come with it. */
 static int complete(int dir, const struct known *here, struct fault *f)
 {
 	return here->how == KNOWN_MADE ? state_id_complete(dir, here->id, f) : 0;
@@ -404,13 +405,13 @@ enum known_how known_look(int dir, const char *path)
 		return here.how == KNOWN_MADE ? KNOWN_EDITED : KNOWN_CHANGED;
 	if (here.how && (is_moved(&noted, &here) || known_wants_sum(&noted, path) ||
 			 (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
-		note_change(dir, path); /* else the next look does */
+		note_change(dir, path); /* if it fails, the next look does it */
 	return here.how;
 }
 
-/* The caller has the lock.  What another process has noted in the meantime stays, and
- * what other users and environments have.  An id that came with what is in the folder
- * is kept by nobody: whoever sent it could send another state with the same id. */
+/* The caller has the lock.  Notes that another process has made in the meantime stay, and
+ * so does the id that other users and environments have noted.  An id that came with the
+ * folder is never kept: its sender could send another state with the same id. */
 static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
@@ -424,7 +425,7 @@ static int add_locked(int dir, const char *path, enum known_how how, struct faul
 	keep = keep && state_id_is_ours(dir) && tracked_look(path) == TRACKED_NOTHING;
 	if (!again && !keep && state_id_make(dir, f) < 0)
 		return f->code;
-	/* Before the folder counts, its id names the database that is trusted. */
+	/* The id must name the trusted database before the folder counts. */
 	if (how == KNOWN_TRUSTED && state_id_adopt(dir, f) < 0)
 		return f->code;
 	if (!again && !see(dir, path, &here))

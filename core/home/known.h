@@ -23,8 +23,9 @@
 #include "core/home/state_id.h"
 #include "core/home/tracked.h"
 
-/* The last two are never noted: it was trusted, and git tracks other things in it now or
- * its settings are others; it was made, and its settings are others. */
+/* Ways in which a state is known.  The last two are never noted: a trusted state in which
+ * git now tracks other things, or whose settings differ; a state made here whose settings
+ * differ. */
 enum known_how {
 	KNOWN_NOT,
 	KNOWN_MADE,
@@ -42,25 +43,25 @@ struct known {
 	char sum[TRACKED_SUM + 1]; /* "", "-": an older cadre noted it */
 };
 
-/* How the state folder `path`, open as `dir`, is known.  This may write, if nobody holds
- * the lock: the new place of one that was moved, a sum that an older cadre did not note
- * or that the user changed where there is no git, and an id of the older form. */
+/* How the state folder `path`, open as `dir`, is known.  Unless the lock is held, this
+ * may write: the new place of a state that was moved, a sum that an older cadre did not
+ * note or that the user changed where there is no git, and an id of the older form. */
 enum known_how known_look(int dir, const char *path);
 
-/* Notes that git tracks what is in a state that was made here, and is not trusted.  Waits
- * for the lock; with a fault it is not noted. */
+/* Notes that git tracks files in a state that was made here and is not trusted.  Waits
+ * for the lock; after a fault nothing is noted. */
 int known_taint(int dir, const char *path, struct fault *f);
 
-/* Makes the folder of the file, private, or sees that it is. */
+/* Makes the private folder of the file, or checks that it is private: 0 or a fault. */
 int known_prepare(struct fault *f);
 
-/* Notes it, under the id that it has, or a new one if cadre has not made that for this
- * very folder, or git tracks what is in it; or removes what is noted at `path`: 1, or
- * 0 if nothing is.  A file that cannot be read is left as it is. */
+/* Notes a state, under its id, or under a new one if cadre has not made that id for this
+ * very folder, or git tracks files in it; KNOWN_NOT removes the note of `path`.  1, 0 if
+ * nothing is noted, or a fault.  A file that cannot be read is left as it is. */
 int known_add(int dir, const char *path, enum known_how how, struct fault *f);
 int known_remove(const char *path, struct fault *f);
 
-/* Calls `each` for all that are noted, until it does not return 0; the fault is of the
+/* Calls `each` for every noted state, until it does not return 0; a fault is about the
  * file. */
 int known_each(int (*each)(void *with, const struct known *k), void *with,
 	       struct fault *f);

@@ -4,8 +4,8 @@
 
 #include "core/home/tracked.h"
 
-/* The sum of a made state is of its settings alone: where git tracks anything in it, the
- * state does not count anyway. */
+/* The sum of a state made here covers its settings alone: if git tracked anything in it,
+ * the state would not count anyway. */
 void known_take_sum(enum known_how how, const char *path, char sum[TRACKED_SUM + 1])
 {
 	if (how == KNOWN_TRUSTED)
@@ -14,14 +14,14 @@ void known_take_sum(enum known_how how, const char *path, char sum[TRACKED_SUM +
 		tracked_sum_settings(path, sum);
 }
 
-/* An older cadre noted no sum of what was made, and "-" of what was trusted while git
- * tracked nothing in it. */
+/* Whether the note has a sum.  An older cadre noted none for a state made here, and "-"
+ * for one that was trusted while git tracked nothing in it. */
 static bool has_sum(const struct known *noted)
 {
 	return noted->sum[0] && strcmp(noted->sum, "-") != 0;
 }
 
-/* Where there is no repository it is the user who edits the settings. */
+/* Without a repository only the user can have edited the settings: that is no change. */
 bool known_is_changed(const struct known *noted, const char *path)
 {
 	char sum[TRACKED_SUM + 1];

@@ -39,9 +39,9 @@ static size_t list_traces(int dir, char *left, size_t room)
 	return n;
 }
 
-/* An empty state.db is one that is about to be made, unless state.lock tells whose log
- * was beside it: then it was cut off.  Another process may be making it: its state.db
- * comes first, so it is looked for last. */
+/* An empty state.db is one that is being made, unless state.lock names a log beside it:
+ * then it was cut off.  Another process may be making the state: its state.db comes
+ * first, so it is looked for last. */
 static bool look(int dir, char *left, size_t room)
 {
 	size_t n = list_traces(dir, left, room);
@@ -65,7 +65,8 @@ bool lost_look(const char *path, char *left, size_t room)
 	return lost;
 }
 
-/* A new state gets its secret before its state.db is filled: so this is looked at first. */
+/* A new state gets its secret before its state.db is filled, so the secret is looked for
+ * first. */
 bool lost_secret(const char *dir)
 {
 	char path[4200];

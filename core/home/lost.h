@@ -3,9 +3,9 @@
  *
  * A folder that does not exist, or holds nothing of cadre's, is where a state may be
  * made.  One that holds what only a state leaves there, but not its state.db, is that
- * of a state which was lost: none is made in its place unasked, since whoever calls
- * would be answered that there is nothing.  `cadre.toml` does not count: people write
- * it before there is a state.
+ * of a lost state: no new one is made in its place unasked, since callers would then be
+ * told that nothing is there.  `cadre.toml` does not count: people write it before
+ * there is a state.
  *
  * So that this can be told from a state that is being made, state.db is the first file of
  * a new one: it is made empty, and stays so until a store is opened there.
@@ -22,17 +22,17 @@
  * of what is still there. */
 bool lost_look(const char *dir, char *left, size_t room);
 
-/* Whether a state that holds something is there without its secret.  A new one would void
- * the tokens of all agents, so that none is made unasked either. */
+/* Whether there is a state with data but without its secret.  A new secret would void the
+ * tokens of all agents, so none is made unasked. */
 bool lost_secret(const char *dir);
 
-/* Says so, and what to do. */
+/* Fills a fault that says so, and what to do. */
 int lost_refuse(const char *dir, struct fault *f);
 
-/* Makes the empty state.db of a new state; one that is there is left as it is. */
+/* Makes the empty state.db of a new state, unless there is a state.db: 0 or a fault. */
 int lost_make_empty(const char *dir, struct fault *f);
 
-/* Whether a state that holds something is in `dir`. */
+/* Whether the folder `dir` has a state with data. */
 bool lost_has_state(const char *dir);
 
 #endif

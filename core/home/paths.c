@@ -34,7 +34,7 @@ bool paths_up(char *dir)
 
 bool paths_line(const char *path, char *line, size_t room)
 {
-	/* A pipe or a terminal in its place is not waited for. */
+	/* A pipe or a terminal under this name must not make us wait. */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
 	ssize_t n = -1;

@@ -1,5 +1,5 @@
 /*
- * settings - what holds for a state: its configuration, network and secret.
+ * settings - a state's configuration, network and secret.
  */
 #include "core/home/settings.h"
 
@@ -40,7 +40,7 @@ static void keep_texts(struct home *h, struct fault *f)
 	}
 }
 
-/* What no pattern says of a range of addresses. */
+/* Checks the address range, which its pattern alone does not. */
 static int check_range(struct config_set *set, const struct config *c, struct fault *f)
 {
 	const struct field *key = field_find(&record_config, "network.range");
@@ -53,7 +53,7 @@ static int check_range(struct config_set *set, const struct config *c, struct fa
 	return fault_hint(f, "%s", why.hint);
 }
 
-/* The vault is in the state folder unless it is told where. */
+/* The vault is in the state folder unless the configuration names another. */
 static int load_config(struct home *h, const char *const *flags, struct fault *f)
 {
 	struct config *c = &h->settings.config;
@@ -72,9 +72,9 @@ static int load_config(struct home *h, const char *const *flags, struct fault *f
 	return f->code;
 }
 
-/* What the state gives the machine ends in the last digits of its id, which is
- * that of place_run().  States that were told nothing else have a network each:
- * one of the 1,024 of 10.64.0.0/10 that hold 4,093 VMs. */
+/* Names that the state gives to parts of the machine end in the last digits of its id,
+ * which is that of place_run().  A state without a configured range gets a network of its
+ * own: one of the 1,024 in 10.64.0.0/10 that hold 4,093 VMs. */
 static int find_network(struct home *h, struct fault *f)
 {
 	struct settings *s = &h->settings;
@@ -112,7 +112,7 @@ static int read_secret(int fd, uint8_t secret[32], const char *path, struct faul
 			  "and: cadre restore FILE");
 }
 
-/* Written whole under another name first: processes that start together agree
+/* Writes the secret whole under another name first: processes that start together agree
  * on one secret, and a crash never leaves half of one. */
 static int make_secret(const char *path, struct fault *f)
 {
@@ -168,6 +168,6 @@ int settings_load(struct home *h, const char *const *flags, bool create, struct 
 {
 	if (load_config(h, flags, f) < 0 || find_network(h, f) < 0)
 		return f->code;
-	/* A lost state's secret may be lost too, and is not made anew here. */
+	/* A lost state may have lost its secret too; no new one is made for it. */
 	return h->gone ? 0 : load_secret(h, create, f);
 }

@@ -19,14 +19,14 @@ static const char database[] = "state.db", staged[] = "restore.ready/state.db";
 
 /* The file's lines, each without its first word; "" where there is none. */
 struct lines {
-	char id[LINE]; /* and the folder */
+	char id[LINE]; /* the id and its folder */
 	char db[LINE], next[LINE];
 };
 
 /* --- names -------------------------------------------------------------------- */
 
-/* A file or folder by inode and time of birth; "" where it is not there.  `need_birth`: if
- * set, empty where no time of birth is kept. */
+/* Names a file or folder by inode and time of birth; "" where it does not exist.
+ * `need_birth`: also "" where the file system keeps no time of birth. */
 static void name_part(int dir, const char *path, bool need_birth, char out[LINE])
 {
 	struct statx st;
@@ -57,7 +57,7 @@ static void take_line(const char *line, size_t n, struct lines *x)
 	}
 }
 
-/* A file with another name elsewhere may be changed there: it is no id. */
+/* A file that has a second name could be changed under that name: it counts as no id. */
 static ssize_t read_own(int fd, char *text, size_t room)
 {
 	struct stat st;
@@ -84,7 +84,7 @@ static void read_lines(int dir, struct lines *x)
 	}
 }
 
-/* The file is for whoever's folder it is, also where root has made it. */
+/* Gives the file to the folder's owner, which matters where root has made it. */
 static int give(int dir, int fd)
 {
 	struct stat st;
@@ -103,7 +103,7 @@ static int write_open(int fd, const struct lines *x)
 	return fsync(fd);
 }
 
-/* Always a new file: the present one may have another name, outside. */
+/* The lines go into a new file: the present one may have another name, outside. */
 static int write_lines(int dir, const struct lines *x, struct fault *f)
 {
 	char temp[40];
@@ -202,7 +202,8 @@ static bool is_named(const struct lines *x, const char *part)
 	return !strcmp(x->db, part) || !strcmp(x->next, part);
 }
 
-/* Whether what a restore that was interrupted would put in place is what was staged. */
+/* Whether the database that an interrupted restore would put in place is the one that was
+ * staged. */
 static bool restores_ours(int dir, const struct lines *x, const char *db)
 {
 	char next[LINE];
@@ -223,9 +224,9 @@ static bool is_overlay(int dir)
 }
 
 /* On an overlay the first opening for writing copies a file of a lower layer, which keeps
- * its inode but is born anew.  Whether the database is such a copy of the named one, and
- * nothing was written to it yet: a file that git puts there is written after its birth,
- * also if it gets the inode of the former one. */
+ * its inode but gets a new time of birth.  Whether the database is such a copy of the
+ * named one, with nothing written to it yet: a file that git puts there is written after
+ * its birth, even if it gets the inode of the former file. */
 static bool is_copied_up(int dir, const char *named)
 {
 	struct statx st;
@@ -270,7 +271,7 @@ enum state_id_db state_id_look(int dir)
 	return found;
 }
 
-/* Each changes the lines as its name says; false: nothing is to be written. */
+/* A change of the lines, named by its function; false: nothing is to be written. */
 typedef bool change(int dir, struct lines *x, const char *file);
 
 static int edit(int dir, change *how, const char *file, struct fault *f)
@@ -376,7 +377,7 @@ int state_id_expect(int dir, const char *file, struct fault *f)
 }
 
 /* Lets an overlay copy the database up now, before anything is written to it, so that it
- * can be seen to be the same one.  One that is in the upper layer stays as it is. */
+ * can be recognised as the same file.  A file in the upper layer stays as it is. */
 static void copy_up(int dir, const struct lines *x)
 {
 	char db[LINE];

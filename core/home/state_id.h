@@ -5,13 +5,13 @@
  * of birth.  Nobody chooses when a folder is born on another machine, so an id that
  * came with an archive, a clone or a copy is told from one that cadre made here.
  *
- * A line `db` names the state's database in the same way, so that another one that git
- * or an archive puts in its place is seen: both always make a new file.  A line `next`
- * names the one that a restore is about to put there.  It is written before the
- * restore counts, so that a crash at any point leaves a database that is named.
- * Where a file system keeps no times of birth, the inode alone counts; on an overlay also
- * for a database that was copied up and not written to yet.  An id without
- * these lines is of an older program, or of a state that is being made.
+ * A line `db` names the state's database in the same way, so that a replacement by git
+ * or an archive is seen: both always make a new file.  A line `next` names the database
+ * that a restore is about to put there.  It is written before the restore counts, so
+ * that a crash at any point leaves a database that is named. Where a file system keeps
+ * no times of birth, the inode alone counts; on an overlay also for a database that was
+ * copied up and not written to yet.  An id without these lines is of an older program,
+ * or of a state that is being made.
  */
 #ifndef CORE_HOME_STATE_ID_H
 #define CORE_HOME_STATE_ID_H
@@ -29,15 +29,15 @@ bool state_id_read(int dir, char id[STATE_ID + 1]);
  * times of birth. */
 bool state_id_is_ours(int dir);
 
-/* Says in the file that the id `id` was made for this very folder, if the file is of
- * the form without a folder, which cadre wrote before.  The caller knows that it was. */
+/* Adds the folder's name to an id that cadre wrote in the older form, without one; the
+ * caller knows that it was made for this folder.  0 or a fault. */
 int state_id_complete(int dir, const char id[STATE_ID + 1], struct fault *f);
 
-/* Gives the folder a new id, which names no database; waits as those below do. */
+/* Gives the folder a new id, which names no database; waits as the functions below do. */
 int state_id_make(int dir, struct fault *f);
 
-/* Whether the database, and one of a restore that was interrupted, are those that the id
- * names; one that is not there is no other one. */
+/* Whether the database, and that of an interrupted restore, are those that the id names;
+ * a missing file does not count as another one. */
 enum state_id_db { STATE_ID_SAME, STATE_ID_OTHER, STATE_ID_UNNAMED };
 enum state_id_db state_id_look(int dir);
 

@@ -14,7 +14,7 @@
 #include "core/home/paths.h"
 #include "core/home/tree.h"
 
-/* The repository's own folder, of the tree whose top is `top`. */
+/* The repository's folder, for the tree whose top is `top`. */
 static bool git_folder(const char *top, char out[4096])
 {
 	struct stat st;
@@ -26,8 +26,8 @@ static bool git_folder(const char *top, char out[4096])
 	return tree_git(top, out);
 }
 
-/* The next repository above `top`, which begins as `folder` and becomes the top of its
- * tree, and the folder's place in that. */
+/* Finds the next repository above `top`, which begins as `folder` and becomes the top of
+ * that tree, and the folder's place in the tree. */
 static bool next_git(const char *folder, char top[4096], char git[4096],
 		     const char **below)
 {
@@ -52,8 +52,8 @@ bool tracked_may_be(const char *folder)
 	return false;
 }
 
-/* An outer repository can track files in the tree of an inner one, and checks them out
- * there: so all are asked.  `each` (may be NULL) is called for each. */
+/* All repositories are read, since an outer one can track files in the tree of an inner
+ * one and check them out there.  `each` (may be NULL) is called for each. */
 static enum tracked look(const char *folder, SHA2_CTX *sum,
 			 void (*each)(enum tracked found, const char *git,
 				      struct git_rows *rows, SHA2_CTX *sum))
@@ -84,8 +84,8 @@ enum tracked tracked_look(const char *folder)
 
 /* --- the sum ---------------------------------------------------------------- */
 
-/* A foreign cadre.toml can be there without an entry: after a checkout back, by a pull that
- * failed halfway, by `git restore`.  So its content is summed too. */
+/* The sum covers the content of cadre.toml, since a foreign one can be there without an
+ * entry: after a checkout back, by a pull that failed halfway, by `git restore`. */
 static void add_settings(const char *folder, SHA2_CTX *sum)
 {
 	char path[4096], *bytes = malloc(CONFIG_FILE_MOST);
@@ -106,7 +106,7 @@ static void add_settings(const char *folder, SHA2_CTX *sum)
 	free(bytes);
 }
 
-/* By name; of one that git is merging there are several entries. */
+/* Orders entries by name; a file that git is merging has several. */
 static int by_name(const void *a, const void *b)
 {
 	const struct git_row *const *x = a, *const *y = b;
@@ -115,7 +115,7 @@ static int by_name(const void *a, const void *b)
 	return memcmp((*x)->bytes, (*y)->bytes, n);
 }
 
-/* In the order of names: a split index has its entries in two files. */
+/* Adds entries in the order of their names: a split index has them in two files. */
 static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
 {
 	if (rows->n)
@@ -125,8 +125,8 @@ static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
 	SHA256Update(sum, (const uint8_t *)"", 1);
 }
 
-/* An index that cannot be read is summed up by its inode, size and times: another file, or
- * a write to this one, is seen. */
+/* Adds inode, size and times of an index that cannot be read, so that another file, or a
+ * write to this one, is seen. */
 static void add_unread(const char *git, SHA2_CTX *sum)
 {
 	char path[4096], text[200] = "?";

@@ -17,7 +17,8 @@ static bool same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* The path that a file of git's names, from where it stands; false when there is none. */
+/* The path that a file of git's names, resolved from the file's folder; false when it
+ * names none. */
 static bool follow(const char *dir, const char *name, const char *word, char out[4096])
 {
 	char path[4096], line[4096];
@@ -35,7 +36,7 @@ bool tree_git(const char *dir, char out[4096])
 	return follow(dir, ".git", "gitdir: ", out);
 }
 
-/* The folder of git's that the file `.git` leads to, without links. */
+/* The folder of git's that the file `.git` names, without links. */
 static bool follow_git(const char *dir, char out[4096])
 {
 	char path[4096];
@@ -70,7 +71,7 @@ static bool counts(const char *dir)
 
 struct search {
 	const char *common;
-	char *root; /* what is found */
+	char *root; /* the state's place, when it is found */
 };
 
 /* Whether a state that is known is in the main worktree. */
@@ -87,7 +88,7 @@ static int try_known(void *with, const struct known *k)
 	return 1;
 }
 
-/* The folder around `.git`; false where it has another name. */
+/* Cuts a path to the folder around `.git`; false where the last name is another. */
 static bool cut_git(char root[4096])
 {
 	char *end = strrchr(root, '/');
@@ -98,7 +99,8 @@ static bool cut_git(char root[4096])
 	return true;
 }
 
-/* Where the state is of what shares the folder `root`, which is replaced. */
+/* Replaces `root`, the shared folder of a repository, by the place of that repository's
+ * state. */
 static void find_root(char root[4096], struct fault *f)
 {
 	char common[4096];
@@ -124,9 +126,9 @@ static enum top linked_top(const char *git, const char *own, char root[4096],
 	return is_known ? TOP_TREE : TOP_STRAY;
 }
 
-/* A main worktree whose `.git` is a file.  Nothing in the repository need name it, so it
- * has its own state, unless the repository lies in it and has one; a repository
- * elsewhere that has one cannot be told from one that is not its own. */
+/* For a main worktree whose `.git` is a file.  Nothing in the repository need name the
+ * worktree, so it has its own state, unless the repository lies in it and has one; a
+ * repository elsewhere that has a state cannot be told from one that is not its own. */
 static enum top claiming_top(const char *dir, const char *own, char root[4096])
 {
 	memcpy(root, own, 4096);

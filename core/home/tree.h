@@ -22,9 +22,9 @@ bool tree_git(const char *dir, char out[4096]);
 
 enum top { TOP_NONE, TOP_TREE, TOP_STRAY };
 
-/* Whether `dir` is the top of a worktree, and the folder whose `.cadre` it shares.
- * TOP_STRAY: a repository is claimed that does not know of it.  A fault is of what is
- * known: then `root` may not be where the state is. */
+/* Whether `dir` is the top of a worktree, and in `root` the folder whose `.cadre` it
+ * shares.  TOP_STRAY: `dir` names a repository that does not know it.  A fault is about
+ * the file of known states: then `root` may not be the state's place. */
 enum top tree_top(const char *dir, char root[4096], struct fault *f);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * users - the folder that is the user's own, whatever project is around.
  *
- * In it are what is noted of states (core/home/known.h), and the state that is used
+ * It holds the notes of known states (core/home/known.h), and the state that is used
  * outside of projects.  It is $XDG_STATE_HOME/cadre, else .local/state/cadre in $HOME,
  * else the same in the home that the password file names.
  */
@@ -15,16 +15,16 @@
 /* The path of the user's own state folder; a fault where nothing says what his home is. */
 int users_folder(char out[4096], struct fault *f);
 
-/* Refuses to make anything there if what it would lie in is another user's, as
- * with `sudo -E`; root's counts as one's own. */
+/* Refuses to make anything in a folder that belongs to another user, as with `sudo -E`;
+ * one of root's counts as one's own. */
 int users_may_make(struct fault *f);
-/* The same, unless there is a state at `path` already. */
+/* users_may_make(), unless there is a state at `path` already. */
 int users_may_fill(const char *path, struct fault *f);
 
-/* Refuses a state folder that is another user's.  Root may look at it, but what root makes
+/* Refuses a state folder of another user.  Root may look at it, but files that root made
  * in it would be closed to its user. */
 int users_may_write(const char *path, struct fault *f);
-/* The same for a folder that is open, so that its owner is known already. */
+/* users_may_write() for a folder that is open, so that its owner is known already. */
 int users_check_owner(uid_t owner, const char *path, struct fault *f);
 
 #endif

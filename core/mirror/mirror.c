@@ -14,7 +14,8 @@ static const char cursor_name[] = ".cadre-cursor";
 
 enum {
 	SAVE_MS = 1000, /* between two cursors that only passed over mail */
-	SAVE_EVENTS = 2000, /* or so many events, for a process that ends soon */
+	SAVE_EVENTS = 2000, /* number of such events after which it is saved too, for a
+			       process that ends soon */
 	RETRY_MS = 100, /* until the lock is asked for again */
 };
 
@@ -59,7 +60,7 @@ out:
 	return rc;
 }
 
-/* 1 when this process holds the mirror, 0 when another one does. */
+/* Takes the lock: 1 when this process holds the mirror, 0 when another process does. */
 static int take_lock(struct mirror *m)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -98,7 +99,8 @@ static int read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *
 	return rc < 0 ? rc : 0;
 }
 
-/* What the file may say: nothing that a stale summary has yet to show. */
+/* The cursor that may be saved: not past an event that INDEX.md or TEAM.md does not show
+ * yet. */
 static struct mirror_cursor safe_cursor(const struct mirror *m)
 {
 	struct mirror_cursor c = m->at;
@@ -132,7 +134,7 @@ int mirror_save(struct mirror *m, bool worth)
 	return 0;
 }
 
-/* Reads the cursor once per lock, and sees whether it fits the state. */
+/* Reads the cursor once after the lock was taken, and checks that it fits the state. */
 static int find_place(struct mirror *m, const struct mirror_head_row *head)
 {
 	int rc;
@@ -177,7 +179,7 @@ static int one_slice(struct mirror *m)
 	return rc;
 }
 
-/* After a failure the file's cursor is what counts, and the stage is settled. */
+/* After a failure, reads the cursor from its file again and settles the stage. */
 static void start_over(struct mirror *m)
 {
 	m->known = false;
@@ -188,9 +190,9 @@ static void start_over(struct mirror *m)
 	files_forget(&m->show.files);
 }
 
-/* A file costs about 100 µs and each slice two syncs of the file system, so a
- * slice goes over a small budget rather than sync for a few files; but a process
- * that somebody waits for does not. */
+/* The rows of a slice.  A file costs about 100 µs and each slice two syncs of the file
+ * system, so a slice exceeds a small budget rather than sync for a few files; a process
+ * that a caller waits for does not. */
 static int64_t batch_of(const struct mirror *m, int64_t budget_ms)
 {
 	int64_t n = budget_ms * (m->direct ? 8 : 40);
@@ -268,7 +270,7 @@ void mirror_close(struct mirror *m)
 
 /* --- a process of its own ---------------------------------------------------------------------- */
 
-/* What a budget that ran out has put off. */
+/* Writes the summaries that a short budget left behind. */
 static int finish_summaries(struct mirror *m)
 {
 	int rc;
@@ -317,7 +319,8 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 			break;
 		}
 		drop_lock(m);
-		/* Who committed while the lock was held has gone away. */
+		/* Events that others committed while we held the lock are ours to show:
+		 * the others found it taken, and left them to us. */
 		rc = is_behind(m);
 	} while (rc > 0 && mirror_clock() < end);
 	mirror_close(m);

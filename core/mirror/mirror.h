@@ -1,13 +1,13 @@
 /*
  * mirror - the follower that keeps the vault's `teams/` equal to the rows.
  *
- * It reads the event log from its own cursor, `.cadre-cursor` in the vault's
- * root, and shows every task, card and team that changed.  The cursor moves
- * only when all files that it covers are on the disk, so after a crash at any
- * instant the next one finishes the work; no file is written when nothing
- * changed.  Without a cursor, with one of another incarnation, or behind the
- * oldest event, everything is shown anew, in slices whose place the cursor
- * keeps.  One process at a time mirrors: it holds a lock on `.cadre-mirror`.
+ * It reads the event log from its own cursor, `.cadre-cursor` in the vault's root, and
+ * shows every task, card and team that changed.  The cursor moves only when all files
+ * that it covers are on the disk, so after a crash at any instant the next one finishes
+ * the work; no file is written when nothing changed.  Without a cursor, or when it is
+ * of another incarnation or the log no longer reaches back to it, everything is shown
+ * anew, in slices whose place the cursor keeps.  One process at a time mirrors: it
+ * holds a lock on `.cadre-mirror`.
  */
 #ifndef CORE_MIRROR_MIRROR_H
 #define CORE_MIRROR_MIRROR_H
@@ -19,37 +19,37 @@ struct mirror;
 int mirror_open(struct mirror **out, const struct home *home, struct fault *f);
 void mirror_close(struct mirror *m); /* NULL is fine */
 
-/* Works for about budget_ms on `store` (best a read connection; in no
- * transaction).  *more: there is more to do at once.  A failure leaves the
- * cursor where it was: the next step tries again. */
+/* Works for about budget_ms on `store` (best a read connection), outside a transaction.
+ * *more: further work can be done at once.  0 or negative; a failure leaves the cursor
+ * where it was, and the next step tries again. */
 int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *more,
 		struct fault *f);
 
-/* In how many ms it wants another step although nothing happens: summaries
- * (INDEX.md, TEAM.md) are written at most four times a second, and another
- * process may be mirroring.  -1: not before the next event, or before what
- * mirror_watch() gave is readable. */
+/* Milliseconds until the mirror wants another step although no event comes: summaries
+ * (INDEX.md, TEAM.md) are written at most four times a second, and another process may be
+ * mirroring.  -1: no step before the next event, or before the descriptor of
+ * mirror_watch() is readable. */
 int64_t mirror_due(const struct mirror *m);
 
-/* For a host: from now on the steps also look at all files, once and in small
- * turns, and whenever somebody takes one away.  What is missing or behind comes
- * back; what a person edited stays until its row changes.  Returns a descriptor
- * that is readable when a step should be taken, the mirror's, or -1. */
+/* For a host: from now on each step also checks some files, all of them once and again
+ * whenever somebody removes one.  Files that are missing or out of date are written; a
+ * file that a person edited stays until its row changes.  Returns a descriptor (the
+ * mirror's own, or -1) that is readable when a step should be taken. */
 int mirror_watch(struct mirror *m);
 
-/* For a process that changed the state without a host: mirrors for about
- * budget_ms unless another one does, who then sees this change; whoever holds
- * the mirror unlocks and then looks again, so that nothing is left. */
+/* For a process that changed the state without a host: mirrors for about budget_ms.  If
+ * another process is mirroring, that one shows the change too: the holder looks for new
+ * events once more after it has unlocked.  0 or negative. */
 int mirror_catch_up(const struct home *home, struct store *store, int64_t budget_ms,
 		    struct fault *f);
 
-/* How many events that the mirror shows it has yet to read; -1 when it has
- * never run on this state, or everything is to be shown anew. */
+/* Counts the events that the mirror has yet to read and shows; -1 when it has never run
+ * on this state, or everything is to be shown anew. */
 int mirror_lag(const struct home *home, struct store *store, int64_t *events,
 	       struct fault *f);
 
-/* The number up to which the mirror has read the log of this incarnation: what
- * cleaning must not pass.  0 when it has not run. */
+/* The event up to which the mirror has read the log of this incarnation, which cleaning
+ * must not pass; 0 when it has not run. */
 int64_t mirror_cursor(const struct home *home, const char *incarnation);
 
 /* Compares every file with its rows.  Each difference is a line of `report`;

@@ -1,4 +1,5 @@
-/* mirror_check - all files are there, whatever people do with them. */
+/* mirror_check - checks that all files of the mirror are there, and brings lost ones
+ * back. */
 #include <stdlib.h>
 
 #include "core/mirror/mirror.h"
@@ -8,10 +9,11 @@ enum {
 	CHECK_ROWS = 256, /* in one slice: about 25 ms */
 	CHECK_REST_MS = 100, /* between two slices */
 	CHECK_EVERY_MS = 600000, /* where not all folders can be watched */
-	LOST_MS = 500, /* an editor may put it back by itself */
+	LOST_MS = 500, /* wait before a lost file is written: an editor may put it back
+			  by itself */
 };
 
-/* From its beginning, now. */
+/* Begins the check of a stage anew, now. */
 static void check_from(struct mirror *m, enum mirror_stage stage)
 {
 	m->check = (struct mirror_cursor){ .stage = stage };
@@ -29,7 +31,8 @@ int mirror_watch(struct mirror *m)
 	return m->losses.fd;
 }
 
-/* What was lost since the last look, once it has rested for a while. */
+/* Whether files were lost, and the loss is LOST_MS old: an editor may still put them
+ * back. */
 static bool settled(struct mirror *m, int64_t now)
 {
 	losses_read(&m->losses);
@@ -53,7 +56,8 @@ static int bring_back(struct mirror *m)
 	if (l->all)
 		check_from(m, STAGE_TEAMS);
 	else if (m->check.stage == STAGE_FOLLOW || m->check.stage == STAGE_MAIL)
-		check_from(m, STAGE_MAIL); /* it may have been a day's messages */
+		check_from(m, STAGE_MAIL); /* the lost file may have been a day's log
+					      of messages */
 	for (int i = 0; rc >= 0 && i < l->n_teams; i++) {
 		rc = complete_team(&m->show, l->teams[i], (size_t)m->batch);
 		more |= rc > 0;

@@ -10,7 +10,7 @@ bool cursor_parse(struct mirror_cursor *c, const char *text)
 	char line[128];
 	int stage = 0, n;
 
-	/* A longer line may still stand behind a shorter one. */
+	/* The file may still hold the end of a longer line behind a shorter one. */
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
 	n = sscanf(line, "%39[0-9a-f].%" SCNd64 " %d %" SCNd64, read.incarnation,
 		   &read.seq, &stage, &read.row);

@@ -2,14 +2,14 @@
  * mirror_file - placing files below the vault's root, durably, losing nothing
  * that a person typed.
  *
- * A new content is first written whole in the folder `.cadre-stage`, synced,
- * then exchanged with the file that it replaces; what came out is looked at:
- * as the mirror wrote it, it waits to be written over with a later content;
- * otherwise it is kept beside the new one as `NAME.conflict.md`.  Names in the stage tell their place, so that whatever a
- * crash leaves there is settled by the next one who looks.  Paths are resolved
- * below the root and no symlink is followed; one that stands where a folder of
- * the mirror belongs is moved aside.  As all of a state, files are 0600 and
- * folders 0700; what people made keeps its mode.
+ * A new content is first written whole in the folder `.cadre-stage`, synced, then
+ * exchanged with the file that it replaces; the file that came out is checked: if it is
+ * as the mirror wrote it, a later content may overwrite it; otherwise it is kept beside
+ * the new one as `NAME.conflict.md`.  Names in the stage tell their place, so that the
+ * next process can settle all that a crash leaves there.  Paths are resolved below the
+ * root and no symlink is followed; one that stands where a folder of the mirror belongs
+ * is moved aside.  As all of a state, files are 0600 and folders 0700; files and
+ * folders that people made keep their modes.
  *
  * One process at a time does this; the holder of the mirror's lock.
  */
@@ -30,18 +30,18 @@ struct files {
 	const char *root_path;
 	int root, stage; /* descriptors */
 	struct files_folder folders[FILES_FOLDERS]; /* open ones; fd -1: none */
-	unsigned turn; /* which of them is closed next */
+	unsigned turn; /* index in `folders` of the one that is closed next */
 	uint64_t serial; /* of the next name in the stage */
 	struct staged *staged; /* written and not yet placed */
 	size_t n_staged, staged_room;
-	/* Names in the stage of files to write over: those that may be, and
-	 * those that may after the next sync. */
+	/* Numbers of files in the stage that a new content may overwrite: `spares` now,
+	 * `freed` after the next sync. */
 	uint64_t spares[FILES_SPARES], freed[FILES_SPARES];
 	size_t n_spares, n_freed;
 	struct text old, new; /* scratch */
 	struct losses *losses; /* of the folders, borrowed; NULL: none */
 	bool spare_edits; /* files_put() leaves what a person edited as it is */
-	bool left; /* the stage holds what somebody has open for writing */
+	bool left; /* a file in the stage is still open for writing elsewhere */
 	bool made; /* a folder was made or moved since the last sync */
 	int64_t placed, kept; /* files written; conflicts kept: since opening */
 };
@@ -57,7 +57,7 @@ int files_settle(struct files *fs, struct fault *f);
 int files_put(struct files *fs, const char *folder, const char *name,
 	      const struct page *page, int64_t rev, struct fault *f);
 
-/* Takes a file of the mirror away; one that a person edited is kept. */
+/* Removes a file of the mirror, unless a person edited it.  0 or negative. */
 int files_drop(struct files *fs, const char *folder, const char *name, struct fault *f);
 
 /* Places what is staged.  When it returns, all of it is on the disk. */
@@ -67,8 +67,8 @@ int files_commit(struct files *fs, struct fault *f);
 int files_read(struct files *fs, const char *folder, const char *name, struct text *out,
 	       struct fault *f);
 
-/* Writes a line into a file of the root's own, in place: who reads it looks at
- * the first line only.  It is not synced; what it says is older then. */
+/* Overwrites the first line of a file in the root, without a sync: a crash may leave the
+ * older line.  Readers must look at the first line only.  0 or negative. */
 int files_note(struct files *fs, const char *name, const char *text, struct fault *f);
 
 /* Renames folder FROM to TO, or to TO-2, TO-3, … when that is taken. */
@@ -82,7 +82,7 @@ int files_purge(struct files *fs, const char *folder, struct fault *f);
 int files_list(struct files *fs, const char *folder,
 	       int (*each)(void *with, const char *name), void *with, struct fault *f);
 
-/* Forgets open folders: their names may mean others by now. */
+/* Closes the open folders: their names may belong to other folders by now. */
 void files_forget(struct files *fs);
 
 #endif

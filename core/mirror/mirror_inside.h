@@ -14,44 +14,47 @@ struct mirror {
 	struct show show;
 	struct mail mail;
 	int lock; /* descriptor */
-	bool locked, known; /* holds the lock; `at` was read from the file */
-	bool direct; /* of a process that ends soon: nothing is put off */
+	bool locked, known; /* whether it holds the lock; whether `at` was read from
+			       the file */
+	bool direct; /* for a process that ends soon: no work is put off */
 	int64_t batch; /* rows or relevant events in one slice */
-	struct mirror_cursor at, saved; /* shown so far; in the file */
-	struct ids stale; /* teams whose summary is behind ... */
-	int64_t stale_after; /* ... what the log held up to this event */
+	struct mirror_cursor at, saved; /* the place that files show; the place in the
+					   cursor's file */
+	struct ids stale; /* teams whose summary does not yet show ... */
+	int64_t stale_after; /* ... events behind this one */
 	int64_t summaries_at, saved_at; /* monotonic ms of the last writes */
 	struct losses losses; /* of a host; its fd is -1 in other processes */
 	bool watching;
-	struct mirror_cursor check; /* the look at all files; at rest, or its place */
-	int64_t check_at, lost_at; /* monotonic ms: its next slice; 0 or when */
+	struct mirror_cursor check; /* place of the check of all files; STAGE_FOLLOW:
+				       no check runs */
+	int64_t check_at, lost_at; /* monotonic ms: the check's next slice; when a file
+				      was lost, or 0 */
 };
 
 int64_t mirror_clock(void); /* monotonic, ms */
 
-/* Writes the cursor.  `worth`: files were written, so that reading on from the
- * old place would have them compared again. */
+/* Writes the cursor.  `worth`: files were written, so it is worth a write at once: from
+ * the older place they would all be compared again.  0 or negative. */
 int mirror_save(struct mirror *m, bool worth);
 
-/* One slice of showing everything from `at` on, which moves to where it ended:
- * behind the last one it is at STAGE_FOLLOW. */
+/* Shows a slice of everything from `at` on, and moves `at` to where it ended; after the
+ * last slice it is at STAGE_FOLLOW.  0 or negative. */
 int slice_pass(struct mirror *m, struct mirror_cursor *at);
 
-/* One slice of showing everything; the cursor moves to where it ended.  1: there
- * is more to do. */
+/* Shows a slice of everything and moves the cursor.  1: more is to do, 0, negative. */
 int slice_everything(struct mirror *m);
 
-/* One slice of the log: 1 if there is more of it, 0, negative. */
+/* Shows a slice of the log: 1 if there is more of it, 0, negative. */
 int slice_log(struct mirror *m, int64_t newest);
 
-/* Stages the summaries that are behind. */
+/* Stages the summaries that are out of date. */
 int slice_summaries(struct mirror *m);
 
-/* Looks at some files, if it is time, and brings back what somebody has taken
- * away.  What a person edited stays as it is. */
+/* If it is time, checks some files and brings back those that somebody removed; files
+ * that a person edited stay.  Negative on failure. */
 int check_some(struct mirror *m);
 
-/* In how many ms it wants to; -1: not before somebody takes something away. */
+/* Milliseconds until check_some() has work; -1: none before somebody removes a file. */
 int64_t check_due(const struct mirror *m);
 
 #endif

@@ -75,7 +75,7 @@ static void add(struct losses *l, const char *path, int fd, uint32_t mask)
 	wd = inotify_add_watch(l->fd, name, mask | IN_ONLYDIR);
 	if (wd >= 0)
 		remember(l, wd, path);
-	else if (errno != ENOENT) /* else it is gone already */
+	else if (errno != ENOENT) /* ENOENT: the folder is gone already */
 		l->partial = true;
 }
 
@@ -96,12 +96,13 @@ static void lost(struct losses *l, const char *team)
 	snprintf(l->teams[l->n_teams++], LOSSES_TEAM, "%s", team);
 }
 
-/* Editors come and go with files of their own beside the mirror's. */
+/* Whether a name could be a file of the mirror's: editors make temporary files beside
+ * these. */
 static bool may_be_ours(const struct losses_place *place, const struct inotify_event *e)
 {
 	const char *dot = strrchr(e->name, '.');
 
-	if (e->name[0] == '.') /* the cursor and its like, or an editor's */
+	if (e->name[0] == '.') /* the cursor and the like, or an editor's file */
 		return *place->path == '\0';
 	return e->mask & IN_ISDIR ||
 	       (dot && (strcmp(dot, ".md") == 0 || strcmp(dot, ".json") == 0));
@@ -162,7 +163,8 @@ bool losses_any(struct losses *l)
 {
 	struct stat st;
 
-	/* While it is open here its end is told to nobody. */
+	/* inotify does not report the end of a folder that is open here, so its links are
+	 * counted. */
 	if (l->all && (fstat(l->root, &st) < 0 || st.st_nlink == 0))
 		l->gone = true;
 	return l->n_teams > 0 || l->all || l->gone;

@@ -1,10 +1,10 @@
 /*
- * mirror_losses - notices that somebody takes away what the mirror has placed.
+ * mirror_losses - notices when somebody removes files that the mirror has placed.
  *
- * inotify on the vault's root and on each folder that the mirror opens, so that
- * nothing is done while nobody does anything.  The mirror's own exchanges and
- * an editor's way to save show up too; what counts is that a name which could
- * be the mirror's is gone when it is looked for.
+ * inotify on the vault's root and on each folder that the mirror opens, so that nothing
+ * is done while nobody does anything.  The mirror's own exchanges and an editor's way
+ * to save show up too; an event counts only if a name that could be the mirror's is
+ * gone when it is looked for.
  */
 #ifndef CORE_MIRROR_MIRROR_LOSSES_H
 #define CORE_MIRROR_MIRROR_LOSSES_H
@@ -19,27 +19,29 @@ struct losses_place {
 };
 
 struct losses {
-	int fd; /* inotify; -1: there is none to be had */
+	int fd; /* inotify; -1: inotify cannot be had */
 	int root; /* borrowed */
 	struct losses_place *places; /* ascending by wd */
 	int n_places, room;
-	char (*teams)[LOSSES_TEAM]; /* that lost something, each once */
+	char (*teams)[LOSSES_TEAM]; /* teams that lost something, each once */
 	int n_teams, teams_room;
-	bool all; /* what was lost is not known */
-	bool gone; /* the root itself */
+	bool all; /* losses are known to be, but not where */
+	bool gone; /* the root itself was removed */
 	bool partial; /* not every folder could be watched */
 };
 
-/* Never fails: without inotify it is `partial`. */
+/* Begins to watch the folder open as `root`; never fails: without inotify it is
+ * `partial`. */
 void losses_open(struct losses *l, int root);
 void losses_close(struct losses *l);
 
-/* `fd` is the folder at `path` below the root; once is enough. */
+/* Watches the folder at `path` below the root, open as `fd`; watching it twice is
+ * harmless. */
 void losses_folder(struct losses *l, const char *path, int fd);
 
 /* Reads what happened, and adds it to teams, all and gone. */
 void losses_read(struct losses *l);
-/* Whether there is something in them. */
+/* Whether teams or all say that something was lost. */
 bool losses_any(struct losses *l);
 /* Empties teams and all. */
 void losses_forget(struct losses *l);

@@ -9,15 +9,15 @@
 
 enum {
 	CHUNK = 64, /* messages in memory at once */
-	MOST = 2048, /* in one turn of completing a file */
-	SLACK_MS = 3600000, /* a clock may have been put back by so much */
+	MOST = 2048, /* messages that a turn adds to an incomplete file */
+	SLACK_MS = 3600000, /* a clock may have been set back by so much */
 };
 
 typedef struct mirror_mail_next_row head_row; /* number, team and time */
 
 /* --- which messages ---------------------------------------------------------------- */
 
-/* The first message from a time on, as far as their order is that of time. */
+/* Finds the first message from a time on, provided that numbers are in order of time. */
 static int first_from(struct call *call, int64_t at, int64_t *id)
 {
 	struct mirror_mail_ends_row ends;
@@ -44,7 +44,7 @@ static int first_from(struct call *call, int64_t at, int64_t *id)
 	return 0;
 }
 
-/* Up to `limit` messages of the sheet's team and day behind its last one. */
+/* Lists up to `limit` messages of the file's team and day behind its last one. */
 static int read_missing(struct sheet *sh, int64_t limit, struct ids *out)
 {
 	int64_t from = sh->day * DAY_MS, upto = from + DAY_MS, first, end;
@@ -71,7 +71,7 @@ out:
 
 /* --- one file ------------------------------------------------------------------------- */
 
-/* Adds those of `ids`, ascending, that are not there yet. */
+/* Adds those of the messages `ids` (ascending) that the file does not have yet. */
 static int add_messages(struct sheet *sh, const struct ids *ids)
 {
 	struct call *call = &sh->show->call;
@@ -97,7 +97,8 @@ static int add_messages(struct sheet *sh, const struct ids *ids)
 	return rc;
 }
 
-/* What is missing behind the last one: 1 if that is not all. */
+/* Adds messages behind the file's last one: 1 if some are left for the next turn, 0,
+ * negative. */
 static int add_missing(struct sheet *sh)
 {
 	struct ids ids = { 0 };
@@ -110,8 +111,8 @@ static int add_missing(struct sheet *sh)
 	return rc < 0 ? rc : !sh->whole;
 }
 
-/* Whose sheet it is: 1, or 0 if the team has no folder (any more).  That of an
- * ended team is its own until it is put away. */
+/* Finds the name of the file, from its team and day: 1, or 0 if the team has no folder
+ * (any more).  A destroyed team keeps its folder until that is archived. */
 static int name_sheet(struct sheet *sh, bool ended)
 {
 	struct mirror_team_row team;
@@ -137,8 +138,8 @@ static int name_sheet(struct sheet *sh, bool ended)
 	return 1;
 }
 
-/* Brings one file up to date: with `ids`, or with whatever is missing when not
- * all before them is known to be there. */
+/* Brings a file up to date: adds `ids`, or everything that it lacks when it is not known
+ * to have all messages before them. */
 static int write_sheet(struct mail *m, struct show *s, const head_row *of,
 		       const struct ids *ids, bool ended)
 {
@@ -168,8 +169,8 @@ static int by_file(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The messages of one file, in a sorted list of heads from `i` on: their numbers;
- * where those of the next one begin. */
+/* Takes the messages of one file from a list of heads that is sorted by file, from `i`
+ * on: their numbers into `ids`; returns where the next file's begin. */
 static size_t take_file(const head_row *heads, size_t n, size_t i, struct ids *ids)
 {
 	size_t next = i;
@@ -181,7 +182,7 @@ static size_t take_file(const head_row *heads, size_t n, size_t i, struct ids *i
 	return next;
 }
 
-/* Each file once; 1 if some is not finished. */
+/* Brings each file up to date once; 1 if some are not finished. */
 static int write_sheets(struct mail *m, struct show *s, head_row *heads, size_t n,
 			bool ended)
 {
@@ -250,7 +251,7 @@ int mail_pass(struct mail *m, struct show *s, int64_t *row, int64_t limit)
 	return rc;
 }
 
-/* Whether something is missing from the file, which has a name already. */
+/* Whether the file lacks messages; its name has been found already. */
 static int lacks(struct sheet *sh)
 {
 	struct ids ids = { 0 };

@@ -1,5 +1,6 @@
 /*
- * mirror_mail - the log of a team's messages, for who asks for it.
+ * mirror_mail - the log of a team's messages, written where the configuration asks for
+ * it.
  *
  * teams/TEAM/messages/DATE.md is only ever appended to, so what a person writes
  * into it stays.  A message is a heading that ends with its number, and its text
@@ -17,7 +18,7 @@
 
 enum { MAIL_LOGS = 64, DAY_MS = 86400000 };
 
-/* A file that is known to be whole, as it was left. */
+/* A log file that is known to be complete, as the mirror left it. */
 struct mail_log {
 	int64_t team, day; /* row; days since the epoch; team 0: none */
 	int64_t last; /* message */
@@ -28,25 +29,25 @@ struct mail_log {
 struct mail {
 	bool on;
 	struct mail_log logs[MAIL_LOGS];
-	unsigned turn; /* which of them is forgotten next */
+	unsigned turn; /* index of the file that is forgotten next */
 	int synced; /* files in this turn */
 	struct text text, tail, entry; /* scratch: to write, the end, one message */
 };
 
 void mail_release(struct mail *m);
-/* Nothing is known of any file: numbers may mean other messages by now. */
+/* Forgets all files: numbers may belong to other messages by now. */
 void mail_forget(struct mail *m);
 
-/* Logs these messages, those of living teams or of ended ones; files_commit()
- * makes it durable.  1: not all of it was done, do it again. */
+/* Logs these messages, of living teams or of ended ones; files_commit() makes them
+ * durable.  0, negative, or 1: some are left, and the call must be repeated. */
 int mail_follow(struct mail *m, struct show *s, const struct ids *messages, bool ended);
 
-/* Appends what is missing from the files of living teams for the days of up to
- * `limit` messages behind *row, which becomes the last of these, or 0 at the
- * end.  1: see mail_follow(). */
+/* Appends missing messages to the files of living teams, for the days of up to `limit`
+ * messages behind *row; *row becomes the last of these, or 0 at the end.  Returns as
+ * mail_follow() does. */
 int mail_pass(struct mail *m, struct show *s, int64_t *row, int64_t limit);
 
-/* mail_pass() that only looks: `tell` hears of each file that lacks something. */
+/* mail_pass() that changes no file: calls `tell` for each file that lacks messages. */
 int mail_verify(struct mail *m, struct show *s, int64_t *row, int64_t limit,
 		void (*tell)(void *with, const char *folder, const char *file),
 		void *with);

@@ -7,26 +7,26 @@
 #include "core/mirror/mirror_mail.h"
 
 struct sheet {
-	struct mail *mail; /* whose scratch is used: one sheet at a time */
+	struct mail *mail; /* owner of the scratch texts: one sheet is open at a time */
 	struct show *show;
 	int64_t team, day;
 	char team_name[65], folder[FILES_PATH], file[20];
 	int fd; /* -1: none */
-	int64_t last; /* the newest message in it that is known */
-	size_t loose; /* bytes at the end of mail->tail, behind that one */
-	bool whole; /* nothing older is missing */
+	int64_t last; /* the newest message that is known to be in the file; 0: none */
+	size_t loose; /* bytes at the end of mail->tail, behind that message */
+	bool whole; /* the file has all older messages */
 	bool wrote;
 };
 
-/* Opens the file and finds its last message: 1, 0 if there is none, negative.
- * `make`: one that is not there is made. */
+/* Opens the file and finds its last message: 1, 0 if there is no file, negative.  `make`:
+ * a missing file is made. */
 int sheet_open(struct sheet *sh, bool make);
 
 void sheet_add(struct sheet *sh, const struct mirror_mail_row *row);
-/* Writes what was added. */
+/* Writes the messages that were added: 0 or negative. */
 int sheet_flush(struct sheet *sh);
 
-/* Keeps in mind how it was left, if it is whole. */
+/* Closes the file, and remembers its state if it is complete: 0 or negative. */
 int sheet_close(struct sheet *sh);
 
 #endif

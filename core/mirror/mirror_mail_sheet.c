@@ -18,8 +18,8 @@ enum {
 
 /* --- its end ----------------------------------------------------------------------- */
 
-/* The number in a heading, "## TIME NAMES <!-- NUMBER -->", and where its time
- * is; 0 if the line is none. */
+/* The number in a heading, "## TIME NAMES <!-- NUMBER -->", and the place of its time; 0
+ * if the line is no such heading. */
 static int64_t heading_number(const char *line, size_t len)
 {
 	static const char start[] = " <!-- ", end[] = " -->";
@@ -41,8 +41,8 @@ static int64_t heading_number(const char *line, size_t len)
 	return n;
 }
 
-/* Whether the heading is that of a message of this state: after a restore an
- * old number may be another's. */
+/* Whether the heading belongs to a message of this state: after a restore an old number
+ * may be that of another message. */
 static int is_known(struct sheet *sh, const char *line, int64_t id)
 {
 	struct mirror_mail_next_row row;
@@ -59,7 +59,8 @@ static int is_known(struct sheet *sh, const char *line, int64_t id)
 	return memcmp(line + 3, at + 11, 12) == 0;
 }
 
-/* The last heading in mail->tail that is known: 1, its place and number; or 0. */
+/* Finds the last heading in mail->tail that is known: 1, with its place and number, or
+ * 0. */
 static int find_heading(struct sheet *sh, bool from_start, size_t *at, int64_t *id)
 {
 	const struct text *tail = &sh->mail->tail;
@@ -86,8 +87,8 @@ static int find_heading(struct sheet *sh, bool from_start, size_t *at, int64_t *
 	return 0;
 }
 
-/* `entry` should stand at `at`: what a crash cut off is added, what stands
- * behind it is loose. */
+/* Compares the text at `at` with `entry`, which should stand there: a part that a crash
+ * cut off is added, and the text behind it is loose. */
 static void match(struct sheet *sh, size_t at)
 {
 	const struct text *tail = &sh->mail->tail, *entry = &sh->mail->entry;
@@ -136,7 +137,7 @@ static int read_tail(struct sheet *sh, off_t from, off_t size)
 		if (n < 0 && errno != EINTR)
 			return files_fault(&sh->show->call.fault, "read", sh->file);
 		if (n == 0)
-			break; /* somebody cut it meanwhile */
+			break; /* the file was shortened meanwhile */
 		text_add(tail, piece, n > 0 ? (size_t)n : 0);
 		from += n > 0 ? n : 0;
 	}
@@ -177,7 +178,7 @@ static struct mail_log *log_of(struct mail *m, int64_t team, int64_t day)
 	return NULL;
 }
 
-/* Opens or makes it once: 1, 0 if there is none, -1. */
+/* Opens or makes the file, once: 1, 0 if there is none, -1. */
 static int open_once(struct sheet *sh, int dir, bool make, struct stat *st)
 {
 	int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
@@ -197,7 +198,7 @@ static int open_once(struct sheet *sh, int dir, bool make, struct stat *st)
 	return -1;
 }
 
-/* What else stands there, a symlink or a folder, is a person's, and in the way. */
+/* A symlink or folder in the place of the file is a person's, and is moved aside. */
 static int open_file(struct sheet *sh, bool make, struct stat *st)
 {
 	struct files *fs = &sh->show->files;
@@ -244,7 +245,8 @@ int sheet_open(struct sheet *sh, bool make)
 
 /* --- appending ---------------------------------------------------------------------------- */
 
-/* What stands loose is the next message's beginning, or somebody's words. */
+/* The file may end in an unfinished line: the start of this message, cut by a crash, or
+ * something that a person typed. */
 void sheet_add(struct sheet *sh, const struct mirror_mail_row *row)
 {
 	struct text *entry = &sh->mail->entry, *text = &sh->mail->text;

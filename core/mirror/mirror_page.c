@@ -15,7 +15,7 @@ static const struct form {
 	[PAGE_JSON] = { "  \"rev\": ", ",\n", "  \"sum\": \"", "\"\n" },
 };
 
-/* The sum of two runs of bytes, which a sum's line stands between. */
+/* The sum of two runs of bytes, between which the line of the sum stands. */
 static void sum_of(const char *a, size_t a_len, const char *b, size_t b_len,
 		   char out[SUM_DIGITS + 1])
 {
@@ -48,7 +48,7 @@ void page_seal(const struct page *p, int64_t rev, struct text *out)
 	text_add(out, tail, tail_len);
 }
 
-/* Steps over `word` when it stands at *at. */
+/* Moves *at behind `word` when that stands there. */
 static bool skip_word(const char *data, size_t len, size_t *at, const char *word)
 {
 	size_t n = strlen(word);
@@ -59,7 +59,7 @@ static bool skip_word(const char *data, size_t len, size_t *at, const char *word
 	return true;
 }
 
-/* Steps over a sum's line at *at whose sum fits the bytes around it. */
+/* Moves *at behind the line of a sum, if the sum fits the other bytes. */
 static bool skip_sum(const struct form *form, const char *data, size_t len, size_t *at)
 {
 	char sum[SUM_DIGITS + 1];

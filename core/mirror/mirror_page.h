@@ -15,14 +15,14 @@ enum page_form { PAGE_MARKDOWN, PAGE_JSON };
 
 struct page {
 	struct text text; /* without the two lines */
-	size_t split; /* where they go */
+	size_t split; /* offset at which the two lines go in */
 	enum page_form form;
 };
 
 /* Appends the file's bytes, as of event `rev`, to `out`. */
 void page_seal(const struct page *p, int64_t rev, struct text *out);
 
-/* Whether a file holds this page, as of whatever event, with a sum that fits. */
+/* Whether a file holds this page, as of any event, with a sum that fits. */
 bool page_same(const struct page *p, const char *data, size_t len);
 
 /* Whether the mirror wrote these bytes. */

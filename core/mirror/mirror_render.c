@@ -66,7 +66,7 @@ static void add_time(struct text *t, const char *key, int64_t ms)
 	add_key(t, key, at);
 }
 
-/* Text on one line: what would end it becomes a space. */
+/* Appends a text on one line: newlines and the like become spaces. */
 static void add_line(struct text *t, const char *s)
 {
 	size_t from = t->len;
@@ -77,7 +77,7 @@ static void add_line(struct text *t, const char *s)
 			t->data[i] = ' ';
 }
 
-/* The same in a table's cell. */
+/* Appends a text on one line, for a cell of a table. */
 static void add_cell(struct text *t, const char *s)
 {
 	for (; *s; s++) {
@@ -132,7 +132,7 @@ static struct text *page_start(struct page *p, enum page_form form)
 	return &p->text;
 }
 
-/* The two lines go here, and the frontmatter ends. */
+/* Marks the place of the two lines, and ends the frontmatter. */
 static void page_body(struct page *p)
 {
 	p->split = p->text.len;
@@ -310,7 +310,7 @@ void render_team(const struct team_view *v, struct page *p)
 	}
 }
 
-/* The states of a board in the order in which a reader wants them. */
+/* The states of tasks, in the order in which a board lists them. */
 static const struct {
 	int state;
 	const char *title;
@@ -371,8 +371,8 @@ void render_board(const struct board_view *v, struct page *p)
 
 /* --- messages --------------------------------------------------------------------- */
 
-/* A heading that ends with the number, what is unusual, and the text as a
- * quotation: so none of its lines can begin as a heading does. */
+/* The message as a heading that ends with its number, its unusual properties, and its
+ * text as a quotation, no line of which can begin as a heading does. */
 void render_mail(const struct mirror_mail_row *row, struct text *out)
 {
 	const char *s = row->content;

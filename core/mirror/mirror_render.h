@@ -11,13 +11,14 @@
 #include "core/mirror/mirror_page.h"
 #include "core/mirror/mirror_rows.h"
 
-/* The page is empty ({ 0 }) or was rendered before; it is started anew. */
+/* Renders a task into `p`, which is empty ({ 0 }) or was rendered before: it is emptied
+ * first. */
 void render_task(const struct task_view *v, struct page *p);
 void render_card(const struct agent_view *v, struct page *p);
 void render_team(const struct team_view *v, struct page *p);
 void render_board(const struct board_view *v, struct page *p); /* INDEX.md */
 
-/* Appends a message as the log has it, and what a day's file begins with. */
+/* Appends a message as the log shows it; appends the beginning of a day's file. */
 void render_mail(const struct mirror_mail_row *row, struct text *out);
 void render_mail_header(const char *team, int64_t day, struct text *out);
 

@@ -70,7 +70,7 @@ const char *ids_json(const struct ids *ids, size_t from, size_t n, struct arena 
 
 /* --- rows --------------------------------------------------------------------- */
 
-/* All statements of a list take just the ids. */
+/* All statements over a list have the ids as their only parameter. */
 _Static_assert(sizeof(struct sql_mirror_tasks_in) == sizeof(char *), "ids only");
 _Static_assert(sizeof(struct sql_mirror_deps_in) == sizeof(char *), "ids only");
 _Static_assert(sizeof(struct sql_mirror_tags_in) == sizeof(char *), "ids only");
@@ -111,7 +111,7 @@ static int read_list(struct call *call, enum sql id, const char *ids, size_t siz
 	return read_rows(call, id, &in, size, out);
 }
 
-/* The run of rows, in a list sorted by their first column, that is `key`'s. */
+/* The rows of `key` in a list that is sorted by its first column. */
 static const void *take_rows(struct list *list, int64_t key, size_t *n)
 {
 	const char *first;
@@ -214,7 +214,8 @@ int view_board(struct call *call, const struct mirror_team_row *team,
 	struct list tasks;
 	int rc;
 
-	/* Before all leases, so that states are as they are written. */
+	/* The time 0 is before the end of every lease, so that states are counted as they
+	 * are written. */
 	rc = sql_row(call, team_board, &n, .team = team->id, .now = 0);
 	if (rc == 0)
 		rc = fault_set(&call->fault, FAULT_INTERNAL, "", "team %s has no board",

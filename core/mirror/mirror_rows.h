@@ -1,5 +1,6 @@
 /*
- * mirror_rows - what each file of the mirror shows, gathered from its tables.
+ * mirror_rows - the rows that each file of the mirror shows, gathered from their
+ * tables.
  *
  * Lists are read with one query per table; all of it lives in the call's
  * arena.  The caller has begun a read transaction on the call's store.
@@ -43,11 +44,12 @@ struct board_view {
 	size_t n_tasks[N_TASK_STATES]; /* at most INDEX_ROWS each */
 };
 
-/* `ids` is a JSON array of row ids; what does not exist is left out. */
+/* Reads the rows of a list, into the call's arena: `ids` is a JSON array of row ids, of
+ * which those without a row are left out.  0 or negative. */
 int view_tasks(struct call *call, const char *ids, struct task_view **out, size_t *n);
 int view_agents(struct call *call, const char *ids, struct agent_view **out, size_t *n);
 
-/* 1, 0 if there is no such team, negative. */
+/* Reads a team: 1, 0 if there is no such team, negative. */
 int view_team(struct call *call, int64_t team, struct team_view *out);
 int view_board(struct call *call, const struct mirror_team_row *team,
 	       struct board_view *out);
@@ -61,7 +63,7 @@ void ids_add(struct ids *ids, int64_t id);
 void ids_settle(struct ids *ids); /* ascending, each once */
 bool ids_have(const struct ids *ids, int64_t id); /* of a settled list */
 void ids_release(struct ids *ids);
-/* `n` of them from `from` on, as a JSON array in the arena. */
+/* The `n` ids from index `from` on, as a JSON array in the arena. */
 const char *ids_json(const struct ids *ids, size_t from, size_t n, struct arena *a);
 
 /* "{id}-{slug}.md", safe as a file's name whatever the slug holds. */

@@ -67,7 +67,8 @@ static int show_task_chunk(struct show *s, const char *ids, int64_t ended)
 	return rc;
 }
 
-/* Tasks of a destroyed team are shown for its archive only: when it is `ended`. */
+/* Shows tasks.  Those of a destroyed team are shown only for its archive, when it is
+ * `ended`. */
 static int show_some_tasks(struct show *s, const struct ids *tasks, int64_t ended)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
@@ -225,7 +226,7 @@ static int tasks_of(struct show *s, int64_t team, struct ids *out)
 	return rc;
 }
 
-/* A destroyed team: its folder shows the end, then it is put away. */
+/* Shows the end of a destroyed team in its folder, and archives or purges that. */
 static int end_team(struct show *s, const struct mirror_team_row *team)
 {
 	char folder[FILES_PATH];
@@ -264,7 +265,8 @@ int show_team(struct show *s, int64_t team)
 			return end_team(s, &row);
 		return 0;
 	}
-	/* Another team's folder under this name: of a state that was replaced. */
+	/* A folder of this name may belong to another team, of a state that was
+	 * replaced. */
 	if (has != 0 && has != team &&
 	    (rc = archive_folder(s, row.name, s->call.now)) < 0)
 		return rc;
@@ -275,8 +277,8 @@ int show_team(struct show *s, int64_t team)
 
 /* --- what no row has --------------------------------------------------------------------- */
 
-/* Drops each file of a folder that the mirror wrote and `expected` has not.
- * What people put there themselves stays. */
+/* Removes each file of a folder that the mirror wrote and that is not in `expected`.
+ * Files that people put there stay. */
 static int sweep_folder(struct show *s, const char *team, const char *below,
 			struct names *expected)
 {
@@ -301,7 +303,7 @@ static int sweep_folder(struct show *s, const char *team, const char *below,
 	return rc < 0 ? rc : 0;
 }
 
-/* The files that a team's rows are. */
+/* The names of the files that a team's rows need. */
 static int expect_names(struct show *s, int64_t team, struct names *tasks,
 			struct names *cards)
 {
@@ -350,15 +352,15 @@ int sweep_team(struct show *s, int64_t team)
 
 /* --- what no file has --------------------------------------------------------------------- */
 
-/* What a team should have: its agents, and those of its tasks that are not in
- * its folder, at most so many. */
+/* The files that a team's folder lacks: the cards of its agents, and its tasks, at most
+ * `most`. */
 struct absent {
-	int64_t team; /* 0: it lives no more */
+	int64_t team; /* 0: the team does not live any more */
 	struct ids agents, tasks;
 	size_t most;
 };
 
-/* 1 if there are more. */
+/* Lists missing tasks: 1 if there are more than `most`, 0, negative. */
 static int find_tasks(struct show *s, const struct names *found, struct absent *a)
 {
 	struct mirror_slugs_row slug;
@@ -432,7 +434,7 @@ out:
 
 /* --- teams without a row -------------------------------------------------------------------- */
 
-/* A folder below teams/ that the mirror made, for a team that lives no more. */
+/* Archives a folder below teams/ that the mirror made, if its team is gone. */
 static int sweep_one(struct show *s, const char *name)
 {
 	struct text *old = &s->files.old;

@@ -1,5 +1,5 @@
 /*
- * mirror_show - which file each row is, and putting it there.
+ * mirror_show - writes each row to its file.
  *
  * Every function reads in a transaction of its own and stages files; they are
  * in place and durable after files_commit().  Failures are in show->call.fault.
@@ -18,34 +18,34 @@ struct show {
 	struct ids sweep; /* teams whose folders may hold files of no row */
 };
 
-/* Begins a read and learns what event it shows. */
+/* Begins a read transaction and finds the event that it shows: 0 or negative. */
 int show_begin(struct show *s, struct mirror_head_row *head);
 void show_end(struct show *s);
 
 int show_tasks(struct show *s, const struct ids *tasks);
 int show_agents(struct show *s, const struct ids *agents);
 
-/* A team's TEAM.md; the folder of a destroyed one is archived or purged. */
+/* Shows a team's TEAM.md; the folder of a destroyed team is archived or purged. */
 int show_team(struct show *s, int64_t team);
 
-/* TEAM.md and INDEX.md of a living team. */
+/* Shows TEAM.md and INDEX.md of a living team. */
 int show_summary(struct show *s, int64_t team);
 
-/* Takes away the files of the mirror in a team's folders that no row has. */
+/* Removes the files of the mirror in a team's folders that no row needs. */
 int sweep_team(struct show *s, int64_t team);
 
-/* Brings back what is missing from a living team's folders, at most `most` tasks
- * at a time: 1 if more are missing. */
+/* Writes the files that a living team's folders lack, at most `most` tasks: 1 if more are
+ * missing, 0, negative. */
 int complete_team(struct show *s, const char *name, size_t most);
 
-/* Archives folders of the mirror whose team no row has any more. */
+/* Archives folders that the mirror made for teams that have no row any more. */
 int sweep_folders(struct show *s);
 
 /* Paths: "teams/TEAM", "teams/TEAM/tasks", "teams/TEAM/cards". */
 void team_folder(const char *team, const char *below, char out[FILES_PATH]);
 
-/* The row of the team whose folder "teams/NAME" is, as its TEAM.md says: 0 if it
- * has none, negative on failure. */
+/* The row of the team that the folder "teams/NAME" belongs to, as its TEAM.md says: 0 if
+ * it has none, negative on failure. */
 int64_t team_folder_row(struct show *s, const char *team);
 
 void show_release(struct show *s);

@@ -1,10 +1,10 @@
-/* mirror_slice - what one turn of the mirror shows. */
+/* mirror_slice - shows the rows of one turn of the mirror. */
 #include "core/mirror/mirror_inside.h"
 #include "ops.gen.h"
 
-enum { SLICE_EVENTS = 20000 }; /* mail included */
+enum { SLICE_EVENTS = 20000 }; /* most events in a slice, mail included */
 
-/* What a slice of the log touched. */
+/* The rows that a slice of the log changed. */
 struct touched {
 	struct ids tasks, agents, teams, changed, renamed, boards, mail;
 };
@@ -92,7 +92,7 @@ static int page_ids(struct mirror *m, const struct mirror_cursor *at, struct ids
 	return 0;
 }
 
-/* The log of messages goes by their numbers, which are more than other rows. */
+/* Messages are paged by their numbers, since they are far more than other rows. */
 static int pass_mail(struct mirror *m, struct mirror_cursor *at)
 {
 	int64_t row = at->row;
@@ -128,7 +128,7 @@ int slice_pass(struct mirror *m, struct mirror_cursor *at)
 		at->stage = at->stage + 1;
 		at->row = 0;
 	}
-	m->show.sweep.n = 0; /* a stage of its own sweeps all */
+	m->show.sweep.n = 0; /* a stage of its own sweeps all folders */
 out:
 	ids_release(&ids);
 	return rc;
@@ -164,7 +164,7 @@ static int touch(struct call *call, struct touched *t,
 	}
 	ids_add(&t->boards, event->team);
 	if (event->kind == EVENT_TEAM_STATE) {
-		return 0; /* the summary says it */
+		return 0; /* the team's summary shows it */
 	} else if (event->kind < 110) {
 		ids_add(&t->teams, event->team);
 	} else if (event->kind < 120) {
@@ -181,7 +181,7 @@ static int touch(struct call *call, struct touched *t,
 	return 0;
 }
 
-/* Tasks that show the state of one that changed. */
+/* Adds tasks that depend on a changed one: they show its state. */
 static int touch_dependents(struct call *call, struct touched *t)
 {
 	struct mirror_dependents_row row;
@@ -198,7 +198,7 @@ static int touch_dependents(struct call *call, struct touched *t)
 	return rc;
 }
 
-/* A name shows in the files of a whole board. */
+/* Adds the files of a whole board, which show the name of a renamed agent. */
 static int touch_renamed(struct call *call, struct touched *t)
 {
 	struct mirror_tasks_of_row row;
@@ -214,7 +214,7 @@ static int touch_renamed(struct call *call, struct touched *t)
 	return rc;
 }
 
-/* Reads the log from `m->at` on; *upto is the last event it covers. */
+/* Reads the log from `m->at` on; *upto becomes the last event that was read. */
 static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 {
 	struct call *call = &m->show.call;
@@ -247,12 +247,12 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	return rc;
 }
 
-/* 1: messages are left to be logged. */
+/* Shows the changed rows.  1: messages are left to be logged. */
 static int show_touched(struct mirror *m, struct touched *t)
 {
 	int rc, more = 0;
 
-	/* Before their folder is put away. */
+	/* The messages of ended teams come first, before their folder is archived. */
 	if (t->teams.n > 0 &&
 	    (rc = more = mail_follow(&m->mail, &m->show, &t->mail, true)) < 0)
 		return rc;

@@ -1,4 +1,5 @@
-/* mirror_stage - contents on their way into a place, and what comes out of it. */
+/* mirror_stage - brings contents into their places, and settles the files that they
+ * replace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,16 +20,16 @@ enum {
 
 /* A content that waits in the stage. */
 struct staged {
-	char name[NEW_NAME]; /* in the stage */
+	char name[NEW_NAME]; /* file name in the stage */
 	char folder[FILES_PATH];
 	char file[128];
-	bool replaces; /* there was one when it was written */
+	bool replaces; /* there was a file in its place when it was written */
 };
 
 /* --- the stage ------------------------------------------------------------------------ */
 
-/* Where what came out is kept: before the extension, `.conflict`, numbered if
- * that is taken. */
+/* Keeps a replaced file beside the new one: `.conflict` before the extension, numbered if
+ * that name is taken. */
 static int keep_conflict(struct files *fs, const char *staged, int dir, const char *file)
 {
 	const char *dot = strrchr(file, '.');
@@ -52,8 +53,8 @@ static int keep_conflict(struct files *fs, const char *staged, int dir, const ch
 	return -1;
 }
 
-/* Who else has a file open.  Leases tell; where they do not work, a reader is
- * assumed, and no writer. */
+/* Other processes that have a file open, as leases tell; where leases do not work, a
+ * reader is assumed, and no writer. */
 enum holder { NOBODY, A_READER, A_WRITER };
 
 static enum holder holder_of(int fd)
@@ -71,15 +72,15 @@ static enum holder holder_of(int fd)
 	return who;
 }
 
-/* An empty file is one that a crash has left. */
+/* Whether a person edited the file; an empty one was left by a crash. */
 static bool is_edited(const struct text *file)
 {
 	return file->len > 0 && !page_sealed(file->data, file->len);
 }
 
-/* What came out of a place: 0 if it was the mirror's own (or empty) and may go,
- * 1 if it is to be kept, 2 if somebody is still writing it, -1.  `spare`: it may
- * be written over. */
+/* Looks at a file that came out of its place: 0 if it is the mirror's own (or empty) and
+ * may go, 1 if it is to be kept, 2 if somebody is still writing it, -1.  `spare`: it may
+ * be overwritten. */
 static int look_at(struct files *fs, const char *staged, bool *spare)
 {
 	int fd = files_open_below(fs->stage, staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -92,7 +93,7 @@ static int look_at(struct files *fs, const char *staged, bool *spare)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		holder = holder_of(fd);
 		if (holder == A_WRITER)
-			rc = 2; /* its text may yet come */
+			rc = 2; /* the writer's text may yet come */
 		else if (files_read_whole(fd, &fs->old) < 0)
 			rc = -1;
 		else if (!is_edited(&fs->old))
@@ -110,9 +111,9 @@ static void new_as(char out[NEW_NAME], uint64_t serial)
 	snprintf(out, NEW_NAME, "new~%016" PRIx64, serial);
 }
 
-/* A file that came out waits for the next content: making and removing inodes
- * is what a mirror under load costs most.  Its name says that it is worth
- * nothing after a crash; that must be on the disk before it is written over. */
+/* Keeps a replaced file to be overwritten by a later content: making and removing inodes
+ * is most of the cost of a mirror under load.  Its name says that it may be dropped after
+ * a crash; that name must be on the disk before the file is overwritten. */
 static int set_aside(struct files *fs, const char *staged, bool spare)
 {
 	char name[NEW_NAME];
@@ -126,7 +127,7 @@ static int set_aside(struct files *fs, const char *staged, bool spare)
 	return 0;
 }
 
-/* All that was set aside is on the disk under its new name. */
+/* Frees the files that were set aside: their new names are on the disk. */
 static void free_spares(struct files *fs)
 {
 	while (fs->n_freed)
@@ -144,7 +145,7 @@ void files_drop_spares(struct files *fs)
 	}
 }
 
-/* Settles what came out of FOLDER/FILE and is called `staged` now. */
+/* Settles the file `staged`, which came out of FOLDER/FILE. */
 static int settle(struct files *fs, const char *staged, const char *folder,
 		  const char *file)
 {
@@ -161,8 +162,8 @@ static int settle(struct files *fs, const char *staged, const char *folder,
 	return dir < 0 ? -1 : keep_conflict(fs, staged, dir, file);
 }
 
-/* A name in the stage: `old` is what came out of a place or is about to go in,
- * whole; any other is still being written and worth nothing after a crash. */
+/* A name in the stage.  `old`: a whole file, which came out of a place or is about to go
+ * in; any other is still being written, and is dropped after a crash. */
 static void stage_as(char out[STAGE_NAME], uint64_t serial, const char *folder,
 		     const char *file)
 {
@@ -235,8 +236,8 @@ int files_put(struct files *fs, const char *folder, const char *name,
 	return 1;
 }
 
-/* Exchanges FILE with its new content, `staged`, which is then what was there.
- * 1, 0 if nothing was and the content is in its place, -1. */
+/* Exchanges FILE with its new content `staged`; the old file is then called `staged`.  1,
+ * 0 if there was no file and the content is in its place, -1. */
 static int exchange(struct files *fs, const char *staged, int dir, const char *file)
 {
 	for (int tries = 0; tries < 100; tries++) {
@@ -266,7 +267,7 @@ static int place(struct files *fs, struct staged *s)
 		if (errno != EEXIST)
 			return -1;
 	}
-	/* From here on its name says that it is whole. */
+	/* From here on the file's name says that it is whole. */
 	stage_as(old, fs->serial++, s->folder, s->file);
 	if (renameat(fs->stage, s->name, fs->stage, old) < 0)
 		return -1;
@@ -323,7 +324,7 @@ int files_commit(struct files *fs, struct fault *f)
 {
 	int rc = place_all(fs, fs->n_staged > FEW, f);
 
-	/* What a failure leaves in the stage is settled later. */
+	/* After a failure the stage holds files, which are settled later. */
 	fs->left |= rc < 0;
 	fs->n_staged = 0;
 	return rc;

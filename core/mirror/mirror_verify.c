@@ -156,7 +156,7 @@ static int check_all(struct check *c, enum sql id,
 	return rc;
 }
 
-/* A day of many messages comes up more than once. */
+/* Reports a file once, since a day of many messages comes up more than once. */
 static void tell_mail(void *with, const char *folder, const char *file)
 {
 	struct check *c = with;

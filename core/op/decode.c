@@ -12,8 +12,8 @@
 
 /* --- saying what is wrong ------------------------------------------------------------ */
 
-/* Where decoding stands: a chain of steps on the stack, written out as a JSON
- * pointer only when something is wrong there. */
+/* The place in the arguments that is decoded: a chain of steps on the stack, written out
+ * as a JSON pointer only when something is wrong there. */
 struct step {
 	const struct step *up;
 	const char *name; /* NULL: item `at` of a list */
@@ -52,7 +52,7 @@ static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 
 static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 {
-	/* Room for any number at the end of what put_step() leaves. */
+	/* The array has room for any number behind the text that put_step() leaves. */
 	char where[128] = "", text[256];
 	va_list ap;
 

@@ -95,7 +95,7 @@ static json_t *default_value(const struct field *fd)
 	return NULL;
 }
 
-/* Empty, false and 0 go without saying. */
+/* Defaults that a reader expects anyway are not described: empty, false and 0. */
 static bool is_plain_default(const struct field *fd)
 {
 	switch (fd->type->kind) {
@@ -175,9 +175,8 @@ static size_t doc_length(const json_t *property)
 	return json_string_length(json_object_get(property, "description"));
 }
 
-/* A field that several actions have is described once, in the words of the
- * one that says most.  What it has by default may differ between them; then
- * the schema does not say. */
+/* A field of several actions is described once, by the longest of their texts.  Its
+ * default may differ between the actions; then the schema names none. */
 static void add_property(json_t *props, const struct field *fd)
 {
 	json_t *old = json_object_get(props, fd->name);

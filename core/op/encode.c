@@ -106,7 +106,8 @@ static void encode_value(const struct type *t, const void *at, struct text *out)
 	case KIND_RECORD:
 		op_encode(t->record, at, out);
 		break;
-	case KIND_MAP: /* its count is beside it: encode_field() has both */
+	case KIND_MAP: /* encode_field() writes maps, since the count is a field of its
+			  own */
 		assert(0);
 	}
 }
@@ -163,11 +164,12 @@ size_t op_size(const struct record *r, const void *src)
 
 /* --- at most ----------------------------------------------------------------------------- */
 
-/* Bytes of JSON, at most; a name is that of a field with its signs, or an enum's word. */
+/* Upper bounds, in bytes of JSON; a name is that of a field with its signs, or an enum's
+ * word. */
 enum {
 	NAME_MOST = 64,
 	NUMBER_MOST = 32, /* a number, a time or a bool */
-	ESCAPED_MOST = 6, /* one byte of a text, escaped */
+	ESCAPED_MOST = 6, /* a byte of a text, escaped */
 };
 
 static size_t text_most(const char *s)

@@ -143,7 +143,8 @@ static size_t field_distance(const struct field *fd, const char *name)
 
 const struct field *field_nearest(const struct record *r, const char *name)
 {
-	/* One slip in three letters is a slip; more is another word. */
+	/* A name may be wrong in about one letter of three; more wrong letters make
+	 * another word. */
 	size_t best = strlen(name) / 3 + 2;
 	const struct field *near = NULL;
 

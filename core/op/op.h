@@ -27,7 +27,7 @@ enum kind {
 	KIND_RECORD,
 };
 
-/* Bounds that opgen holds the schema to. */
+/* Bounds of types and fields that opgen holds the schema to. */
 enum { TYPE_MAX = 512, FIELD_MAX = 64 };
 
 enum {
@@ -46,7 +46,7 @@ enum {
 	OP_REQUEST = 16, /* request_id instead of idempotency_key */
 };
 
-/* The least that may call; in order of power. */
+/* The least powerful caller that may call an operation; in order of power. */
 enum who { WHO_OBSERVER, WHO_MEMBER, WHO_LEAD, WHO_OPERATOR, WHO_HOST };
 
 enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
@@ -74,7 +74,7 @@ struct field {
 	const struct type *type;
 	unsigned flags;
 	uint16_t at; /* offset of the value, or of the list's pointer */
-	uint16_t at2; /* offset of n_NAME (list, map) or has_NAME; 0: none */
+	uint16_t at2; /* offset of n_NAME (list, map) or has_NAME; 0: no such field */
 	int64_t most; /* values of a list; 0: any number */
 	int64_t def_int;
 	const char *def_text; /* NULL for the empty default of a list or map */
@@ -95,29 +95,31 @@ struct op {
 	enum who who;
 	enum rate rate;
 	const struct record *in, *out;
-	const struct field *wait; /* seconds a door may repeat it, or NULL */
+	const struct field *wait; /* argument: seconds for which a door may repeat the
+				     call; NULL: it never waits */
 	const char *http_method, *http_path; /* NULL: no route */
 	const char *tool, *action; /* NULL: in no tool; action NULL: alone */
 	const char *const *cli; /* words of the command, NULL-terminated, or NULL */
 	const char *const *cli_fields; /* bare words fill these, NULL-terminated */
-	bool cli_rest; /* the last of cli_fields takes all further words */
+	bool cli_rest; /* the last of cli_fields takes all further words of the command
+			  line */
 	const char *const *columns; /* for printing, NULL-terminated, or NULL */
 	const enum fault_code *faults; /* ends with FAULT_NONE */
 	const int *events; /* event kinds, ends with 0 */
 	int (*run)(struct call *call, const void *in, void *out);
-	/* How such a call is carried through, where one transaction is not all of it;
-	 * NULL: by call_transact(). */
+	/* Runs a call of an operation for which one transaction is not enough; NULL:
+	 * call_transact() does. */
 	int (*steps)(struct call *call);
-	int index; /* its stable place in op_table[] */
+	int index; /* stable place of the operation in op_table[] */
 };
 
 struct event_kind {
 	int number;
 	const char *name, *doc;
-	unsigned wakes; /* bits 1 << enum wake: whose waits it ends */
+	unsigned wakes; /* bits 1 << enum wake: the waits that the event ends */
 };
 
-/* What a wait is parked on; the words of `event … WAKES`. */
+/* Causes that end a wait; the words of `event ...  WAKES`. */
 enum wake {
 	WAKE_NONE,
 	WAKE_INBOX, /* an agent has mail: key is the agent */
@@ -157,13 +159,14 @@ const struct op *op_find(const char *name);
 /* The operation that `action` (or NULL) of an MCP tool names; NULL if none. */
 const struct op *op_tool(const char *tool, const char *action);
 const struct field *field_find(const struct record *r, const char *name); /* or alias */
-/* The field that was most likely meant by a name; NULL if none is near. */
+/* The field that was most likely meant by a wrong name; NULL if none is near. */
 const struct field *field_nearest(const struct record *r, const char *name);
-/* Letters to change, put in or leave out; 64 if either is longer than that. */
+/* Edit distance: letters to change, put in or leave out; 64 if a word is longer than 64
+ * bytes. */
 size_t word_distance(const char *a, const char *b);
 size_t type_size(const struct type *t); /* of one value in a struct or list */
 const struct wire *wire_find(const char *name);
-/* The only type, beside Error, that answers this request of that side. */
+/* The answer type, other than Error, to this request of that side. */
 const struct wire *wire_answer(const struct wire *asked, enum side sender);
 const struct event_kind *event_kind(int number); /* NULL if unknown */
 
@@ -202,7 +205,7 @@ size_t text_wide(const char *s);
 void op_encode(const struct record *r, const void *src, struct text *out);
 /* How many bytes op_encode() would append; takes no memory. */
 size_t op_size(const struct record *r, const void *src);
-/* No less than that, and far cheaper: no text is looked into. */
+/* An upper bound of op_size(), far cheaper: no text is looked into. */
 size_t op_size_most(const struct record *r, const void *src);
 
 /* A hash of a decoded struct: equal arguments, whatever their order in JSON,
@@ -222,25 +225,27 @@ json_t *tool_schema(const char *tool); /* input schema of a tool or bundle */
 
 /* --- the command line (args.c, usage.c) ----------------------------------- */
 
-/* The operation whose `cli` words begin argv, and how many words it took. */
+/* The operation whose `cli` words begin argv, and in `*taken` how many words these
+ * are. */
 const struct op *op_command(int argc, char **argv, int *taken);
 /* Arguments from words: `--name value`, `--name=value`, `--flag`, bare words
  * in cli_fields' order; `-` or `@file` is left to the caller. NULL on fault. */
 json_t *op_args(const struct op *op, int argc, char **argv, struct fault *f);
-/* One value from a word (of a command, path or query): a number, flag or JSON
- * text becomes what it says, if it does; all else stays a text. */
+/* A JSON value from a word (of a command, path or query), new: by the field's type a
+ * number, flag or JSON text where the word is one; every other word stays a text. */
 json_t *field_word(const struct field *fd, const char *word);
 /* Whether values of a list may stand in one word with commas between: names,
  * numbers and choices hold none; free text may, and stays whole. */
 bool type_splits(const struct type *t);
-/* The one text that must be there, as which a record may be written: a
- * criterion as what must hold, a role as its name.  NULL: it is written as JSON. */
+/* The field of a record's only required text, which may stand for the record: a
+ * criterion's text, a role's name.  NULL: the record is written as JSON. */
 const struct field *record_short(const struct record *r);
 void op_usage(const struct op *op, struct text *out);
-/* What stands behind an option in help: "N", "TEXT", "TASK_ID"; "" for a flag. */
+/* Writes the placeholder behind an option in help: "N", "TEXT", "TASK_ID"; "" for a
+ * flag. */
 void field_value(const struct field *fd, char out[32]);
-/* Whether its last words are a command that runs elsewhere: `exec WORKSPACE
- * COMMAND...`.  op_command_text says how they are taken. */
+/* Whether the operation's last words are a command that runs elsewhere: `exec WORKSPACE
+ * COMMAND...`.  op_command_text tells users how these words are taken. */
 bool op_runs_command(const struct op *op);
 extern const char op_command_text[];
 
@@ -248,9 +253,11 @@ extern const char op_command_text[];
 
 /* The argument that begins the next page of an operation's list; NULL: none. */
 const struct field *page_argument(const struct op *op);
-/* Its value behind an answer that says `more`; NULL if there is none. */
+/* The value of that argument for the page behind an answer that says `more`, borrowed
+ * from the answer; NULL if there is no further page. */
 const json_t *page_next(const struct op *op, const json_t *answer);
-/* A sentence on how to get what an answer had no room for; nothing if it is whole. */
+/* Appends a sentence on how to get the items that an answer had no room for; appends
+ * nothing to a whole answer. */
 void page_hint(const struct op *op, const json_t *answer, struct text *out);
 
 /* --- routes (route.c) ------------------------------------------------------ */

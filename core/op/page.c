@@ -44,7 +44,7 @@ static const json_t *last_item(const struct op *op, const json_t *answer)
 	return NULL;
 }
 
-/* A number is told by a number, a name by a text. */
+/* A numeric argument needs a number, all others a text. */
 static bool suits(const struct field *fd, const json_t *value)
 {
 	return fd->type->kind == KIND_INT ? json_is_integer(value)
@@ -68,7 +68,7 @@ const json_t *page_next(const struct op *op, const json_t *answer)
 		if (value && suits(fd, value))
 			return value;
 	}
-	/* A directory's entries are known by their names. */
+	/* A page of a directory goes on behind the name of its last entry. */
 	value = json_object_get(last, "name");
 	return value && suits(fd, value) ? value : NULL;
 }

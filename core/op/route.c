@@ -34,7 +34,7 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Undoes %41 in place of `n` bytes; what is no escape stays as it is. */
+/* Undoes %41 and the like in place; bytes that are no escape stay as they are. */
 static size_t unescape(char *s, size_t n)
 {
 	size_t out = 0;

@@ -7,7 +7,8 @@
 
 /* --- growing ------------------------------------------------------------------- */
 
-/* Room for `more` bytes and a NUL.  No memory aborts, as in an arena. */
+/* Makes room for `more` bytes and a NUL.  Without memory the process ends, as with an
+ * arena. */
 static char *text_room(struct text *t, size_t more)
 {
 	if (t->room - t->len <= more) {
@@ -88,8 +89,8 @@ size_t text_wide(const char *text)
 	return n;
 }
 
-/* Whether eight bytes have one that is below ' ', above 0x7f, a quote or a
- * backslash; a few plain ones are taken for such. */
+/* Whether one of eight bytes is below ' ', above 0x7f, a quote or a backslash; also true
+ * for a few plain bytes, which a closer look then finds. */
 static bool has_special(const char *s)
 {
 	const uint64_t ones = 0x0101010101010101u, highs = ones * 0x80;
@@ -285,7 +286,7 @@ static int64_t take_clock(const char **s)
 	return ((hour * 60 + minute) * 60 + second) * 1000 + ms;
 }
 
-/* Sets what has to be taken off to come to UTC. */
+/* Sets the milliseconds to take off so that the time becomes UTC. */
 static bool take_offset(const char **s, int64_t *ms)
 {
 	int64_t sign, hour, minute;

@@ -34,7 +34,7 @@ static bool is_on(const struct field *fd)
 	return fd->type->kind == KIND_BOOL && (fd->flags & FIELD_DEFAULT) && fd->def_int;
 }
 
-/* Names and ids are told from other texts: they have patterns. */
+/* Names and ids have patterns, which is how they are told from other texts. */
 void field_value(const struct field *fd, char out[32])
 {
 	static const char *const values[] = {
@@ -76,7 +76,8 @@ static void name_field(const struct op *op, const struct field *fd, const char *
 			 *value ? " " : "", value);
 }
 
-/* One piece that is not to be torn, on a new line where the width ends. */
+/* Appends a piece that must not be broken; a line that would be too long ends before
+ * it. */
 static void put_piece(struct text *out, const char *s, size_t n, size_t *column,
 		      size_t indent)
 {
@@ -156,7 +157,7 @@ static void put_default(struct text *out, const struct field *fd, size_t *column
 		put_piece(out, s, strlen(s), column, INDENT);
 }
 
-/* How a word stands for a record, and how a list is given. */
+/* Appends how a record can be written as a word, and how a list is given. */
 static void put_shape(struct text *out, const struct op *op, const struct field *fd,
 		      size_t *column)
 {

@@ -1,13 +1,12 @@
 /*
  * notes - the files of a vault: every effect on them, as a table.
  *
- * Paths are relative to the vault's root, as vault_path() makes them.  No path
- * leaves the root, no symlink is followed, and only regular files are notes.
- * A change is made in two steps: its content is staged, whole and synced, and
- * then moved into place; whether that was done can be told afterwards, so that
- * a change which somebody decided can be finished by anybody.  What is told by
- * names is in the caller's arena.  Each function may be called on any thread
- * and may take long.
+ * Paths are relative to the vault's root, as vault_path() makes them.  No path leaves
+ * the root, no symlink is followed, and only regular files are notes. A change is made
+ * in two steps: its content is staged, whole and synced, and then moved into place;
+ * whether that was done can be seen afterwards, so that any process can finish a change
+ * that another one decided.  Names that are returned are in the caller's arena.  Each
+ * function may be called on any thread and may take long.
  */
 #ifndef CORE_VAULT_NOTES_H
 #define CORE_VAULT_NOTES_H
@@ -22,18 +21,19 @@ enum {
 	NOTE_DEPTH = 32, /* folders */
 };
 
-/* Which file it is and how it stands: a write by anybody changes it. */
+/* The identity and state of a file: a write by anybody changes it. */
 struct note_stamp {
-	int64_t ino; /* 0: none */
+	int64_t ino; /* 0: there is no file */
 	int64_t mtime_ns, size;
 };
 
-/* A change as it was decided. */
+/* A decided change of a file. */
 struct note_move {
 	const char *from; /* where the file is */
 	const char *to; /* where it goes; NULL: it is removed */
-	struct note_stamp is; /* of the file */
-	struct note_stamp was; /* of what it replaces; none if nothing was there */
+	struct note_stamp is; /* stamp of the staged file */
+	struct note_stamp was; /* stamp of the file that is replaced; zeros if there
+				  was none */
 };
 
 /* Where the top-level keys of a frontmatter stand: in order, lines from 0. */
@@ -55,7 +55,7 @@ struct note_entry {
 	struct note_stamp stamp;
 };
 
-/* What a walk does after an entry; another number than these ends it. */
+/* Answers of a visitor of a walk to an entry; any other number ends the walk. */
 enum { NOTES_PASS = 0, NOTES_ENTER = 1 };
 
 typedef int notes_each(void *with, const struct note_entry *entry, struct fault *f);
@@ -64,33 +64,32 @@ typedef bool notes_skip(const char *path);
 struct notes {
 	const void *self;
 
-	/* One holder at a time over all processes and threads, of one path or
-	 * (other not NULL) of two.  Without `wait`, or after 10 s, it is
-	 * `unavailable`.  Returns what unlock() takes, or negative. */
+	/* Locks a path, or (other not NULL) two paths, against all processes and threads.
+	 * Without `wait` it fails at once, else after 10 s, with `unavailable`.  Returns
+	 * the number that unlock() takes, or negative. */
 	int (*lock)(const void *self, const char *path, const char *other, bool wait,
 		    struct fault *f);
 	void (*unlock)(const void *self, int lock);
 
-	/* The note's stamp: 1, 0 if there is none, or negative. */
+	/* Gets the note's stamp: 1, 0 if there is no note, or negative. */
 	int (*look)(const void *self, const char *path, struct note_stamp *out,
 		    struct fault *f);
-	/* Appends a part of it to `out`: as look(). */
+	/* Appends a part of the note to `out`; returns as look() does. */
 	int (*read)(const void *self, const char *path, struct note_part part,
 		    struct text *out, struct note_stamp *stamp, struct fault *f);
 
-	/* Stages a content for `path`, whose lock is held; makes its folders.
-	 * Fills from, to and is; `was` is the caller's to say. */
+	/* Stages a content for `path`, whose lock the caller holds; makes missing
+	 * folders.  Fills the fields from, to and is; the caller fills `was`. */
 	int (*stage)(const void *self, const char *path, const struct text *content,
 		     struct note_move *out, struct arena *a, struct fault *f);
-	/* Makes the change unless it has been made.  When it returns, it is on the
-	 * disk.  A file that took the place meanwhile is kept beside it as
-	 * `NAME.conflict.EXTENSION`. */
+	/* Makes the change unless it has been made, durably.  A file that appeared at the
+	 * place meanwhile is kept beside it as `NAME.conflict.EXTENSION`. */
 	int (*make)(const void *self, const struct note_move *move, struct fault *f);
-	/* Whether it has been made, as far as can be seen without its lock. */
+	/* Whether the change has been made, as far as can be seen without its lock. */
 	bool (*made)(const void *self, const struct note_move *move);
-	/* Calls `each` with the path of all that is staged. */
+	/* Calls `each` with the path of every staged file. */
 	int (*staged)(const void *self, notes_each *each, void *with, struct fault *f);
-	/* The lock of the path that a content is staged for; not waited for. */
+	/* Tries to lock the path that a content is staged for, without waiting. */
 	int (*lock_staged)(const void *self, const char *staged, struct fault *f);
 	int (*drop)(const void *self, const char *staged, struct fault *f);
 
@@ -100,11 +99,11 @@ struct notes {
 		    struct arena *a, struct fault *f);
 	int64_t (*clock_ms)(void); /* monotonic */
 
-	/* Calls `each` for what is in a folder ("" the root), in no order, and
-	 * inside the folders that it says NOTES_ENTER to.  Hidden names, symlinks
-	 * and paths that `skip` (or NULL) is true of are passed over, the last
-	 * without a look at the file.  1, 0 if there is no such folder, or what
-	 * ended it. */
+	/* Calls `each` for every entry of a folder ("" the root), in no order, and enters
+	 * the folders for which it returns NOTES_ENTER.  Hidden names and symlinks are
+	 * passed over, and so are, without a look at the file, paths for which `skip` (or
+	 * NULL) is true.  1, 0 if there is no such folder, or the number that ended the
+	 * walk. */
 	int (*walk)(const void *self, const char *folder, notes_skip *skip,
 		    notes_each *each, void *with, struct fault *f);
 };

@@ -2,8 +2,8 @@
  * search - finding messages, tasks, notes on them and notes of the vault by their
  * words.
  *
- * The index knows rows and who may see them by tokens; what is shown is read
- * from the rows, so that nothing is found that is no more.
+ * The index knows rows and who may see them by tokens; the text of a hit is read from
+ * its row, so that nothing deleted is found.
  */
 #include "storage/search/search.h"
 
@@ -142,7 +142,7 @@ static int vault_hit(struct found *f, const struct search_note *note)
 					note_text(&call->arena,
 						  text.data ? text.data : "", text.len)),
 		};
-	/* What cannot be read is not found. */
+	/* A note that cannot be read is left out of the results. */
 	call->fault = (struct fault){ 0 };
 	text_release(&text);
 	return rc > 0;

@@ -19,8 +19,8 @@ enum { READ_ROOM = 2 << 20 }; /* of JSON: fits a frame of any door */
 
 /* --- deciding ------------------------------------------------------------------- */
 
-/* The event is of the team whose folder the note is in, if it lives; there the
- * operator goes by his place in it. */
+/* The event belongs to the living team in whose folder the note is; there the operator
+ * acts as that team's member. */
 static int team_of(struct call *call, const char *path, int64_t *team)
 {
 	struct vault_team_row r;
@@ -39,7 +39,7 @@ static int team_of(struct call *call, const char *path, int64_t *team)
 		       : who_team(call, name);
 }
 
-/* What the event says: the path as it is then, its bytes, what it was before. */
+/* The event's detail: the path after the change, the note's bytes, the path before it. */
 static const char *detail_of(struct call *call, const struct vault_work *w)
 {
 	struct text t = { 0 };
@@ -80,7 +80,7 @@ static int decide(struct call *call)
 	return rc < 0 ? rc : 0;
 }
 
-/* What a repeated call did, as its event tells it; `size` may be NULL. */
+/* Reports from its event the write that a repeated call made; `size` may be NULL. */
 static int report(struct call *call, const char **path, int64_t *size)
 {
 	struct event_told_row r;
@@ -237,7 +237,7 @@ int vault_none(struct call *call, const char *path)
 	return fault_hint(&call->fault, "See what there is with: cadre vault list.");
 }
 
-/* The file that a move or a deletion is about. */
+/* Finds the file that a move or a deletion is about. */
 static int find(struct call *call, struct vault_work *w, const char *to)
 {
 	int rc = notes_of(call)->look(notes_of(call)->self, w->path, &w->move.is,
@@ -318,7 +318,7 @@ const char *vault_json(struct call *call, json_t *json)
 	return kept;
 }
 
-/* What is no YAML is still a text to read. */
+/* A frontmatter that is not YAML has no JSON form; its note can still be read as text. */
 static const char *front_json(struct call *call, const char *data, size_t len)
 {
 	const char *out = NULL;

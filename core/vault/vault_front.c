@@ -51,7 +51,7 @@ static int find_front(struct call *call, const char *data, size_t len, struct fr
 	}
 	if (f->size > FRONT_MOST)
 		return too_long(call);
-	/* The last line is a fence, whatever ends it. */
+	/* The last line is the closing fence, whether or not a newline ends it. */
 	for (last = f->size - 1; last > 0 && data[last - 1] != '\n'; last--)
 		;
 	f->inner = data + line_end(data, len, 0);
@@ -98,8 +98,8 @@ static bool is_plain(const char *s)
 	return true;
 }
 
-/* Bytes of a character that YAML would not take as it is, or would fold; its
- * number in `*point`. */
+/* Bytes of a character that YAML refuses or would fold, 0 if it takes the character; the
+ * code point is put into `*point`. */
 static size_t unprintable(const unsigned char *s, unsigned *point)
 {
 	size_t n = 0;
@@ -140,7 +140,7 @@ static void add_text(struct text *t, const char *s)
 	text_add(t, "\"", 1);
 }
 
-/* As short as says it exactly, and never as an integer. */
+/* Writes a real with as few digits as keep its value, and never as an integer. */
 static void add_real(struct text *t, double d)
 {
 	char number[40];
@@ -250,7 +250,7 @@ static size_t key_end(const struct front *f, size_t i)
 	return end;
 }
 
-/* Each key in its place, new ones at the end. */
+/* Writes each changed key in its place, and new keys at the end. */
 static void edit_lines(const struct front *f, json_t *changes, struct text *out)
 {
 	json_t *left = json_copy(changes), *value;
@@ -283,7 +283,7 @@ static void write_anew(json_t *map, struct text *out)
 	json_object_foreach(map, key, value) add_key(out, key, value);
 }
 
-/* What the frontmatter is to say. */
+/* The mapping that the frontmatter is to have after the changes. */
 static json_t *wanted(const struct front *f, json_t *changes)
 {
 	json_t *map = json_copy(f->map), *value;
@@ -299,7 +299,7 @@ static json_t *wanted(const struct front *f, json_t *changes)
 	return map;
 }
 
-/* Whether the text says `map` when it is read again. */
+/* Whether the text gives `map` when it is read again. */
 static bool says(struct call *call, const struct text *t, json_t *map)
 {
 	const struct notes *notes = call->settings->notes;
@@ -313,8 +313,8 @@ static bool says(struct call *call, const struct text *t, json_t *map)
 	return same;
 }
 
-/* The lines between the fences.  What a person wrote is left alone; only where it
- * cannot be edited line by line is it written anew. */
+/* Writes the lines between the fences.  Lines that a person wrote are left alone; only a
+ * frontmatter that cannot be edited line by line is written anew. */
 static int make_inner(struct call *call, const struct front *f, json_t *changes,
 		      struct text *inner)
 {
@@ -347,7 +347,8 @@ int front_write(struct call *call, const struct text *old, json_t *changes,
 	if (rc == 0)
 		rc = make_inner(call, &f, changes, &inner);
 	if (rc == 0 && !f.size && !inner.len)
-		text_add(out, data, old->len); /* nothing to say, and nothing said */
+		text_add(out, data, old->len); /* there is no frontmatter, and none is
+						  wanted */
 	else if (rc == 0) {
 		const char *fence = f.size ? f.inner + f.len : "---\n";
 

@@ -8,8 +8,8 @@
 #include "core/call.h"
 #include "core/vault/notes.h"
 
-/* The frontmatter of a note's text as a new reference to an object; one without
- * any has none.  `conflict` at /path where it is no YAML mapping. */
+/* Gets the frontmatter of a note's text as a new reference to an object, empty where
+ * there is none.  0, or `conflict` at /path where it is not a YAML mapping. */
 int front_read(struct call *call, const char *data, size_t len, json_t **out);
 
 /* Appends the text with `changes` made in its frontmatter to `out`: each key set

@@ -52,7 +52,8 @@ static int compare(void *with, const struct note_entry *e, struct fault *f)
 	return NOTES_PASS;
 }
 
-/* Fills what changed; how many entries of the index that concerns, or negative. */
+/* Lists the notes that changed; returns how many entries of the index that concerns, or
+ * negative. */
 static int64_t look(struct indexing *x)
 {
 	struct call *call = x->call;
@@ -97,7 +98,8 @@ size_t vault_tags_of(struct call *call, const char *path, const struct text *tex
 	return n;
 }
 
-/* One that has gone meanwhile, or cannot be read, has no words. */
+/* Indexes a note; one that has been removed meanwhile, or cannot be read, gets no
+ * words. */
 static int put(struct indexing *x, struct search_note *note)
 {
 	struct call *call = x->call;
@@ -121,7 +123,8 @@ static int put(struct indexing *x, struct search_note *note)
 	return rc;
 }
 
-/* 1 when all that changed is in, 0 when time or turn ran out. */
+/* Indexes what changed: 1 when all of it is indexed, 0 when the time or the turn ran
+ * out. */
 static int feed(struct indexing *x)
 {
 	struct fault *f = &x->call->fault;

@@ -1,5 +1,5 @@
 /*
- * vault_inside - what the handlers of the vault share.
+ * vault_inside - helpers that the vault's handlers share.
  */
 #ifndef CORE_VAULT_VAULT_INSIDE_H
 #define CORE_VAULT_VAULT_INSIDE_H
@@ -15,12 +15,12 @@ static inline const struct notes *notes_of(const struct call *call)
 int vault_plan(struct call *call, const char *path,
 	       int (*run)(struct call *call, struct vault_work *w));
 
-/* The second run of a write, or the report of a repeated one: negative or 0.  1
- * when this is neither, so that the first one has just planned it.  `size` may
- * be NULL. */
+/* Ends a write in the second run of its handler, or reports a repeated one: 0 or
+ * negative.  1 in the first run, which has just planned the write.  `size` may be
+ * NULL. */
 int vault_finish(struct call *call, const char **path, int64_t *size);
 
-/* What a note holds and which file it is: 1, 0 if there is none, negative. */
+/* Reads a note and its stamp: 1, 0 if there is no note, negative. */
 int vault_old(struct call *call, const char *path, struct text *old,
 	      struct note_stamp *was);
 
@@ -28,10 +28,10 @@ int vault_old(struct call *call, const char *path, struct text *old,
 int vault_stage(struct call *call, struct vault_work *w, const struct text *text,
 		const struct note_stamp *was);
 
-/* `not_found` at /path. */
+/* Fails with `not_found` at /path. */
 int vault_none(struct call *call, const char *path);
 
-/* Whether it may have a frontmatter. */
+/* Whether a note of this name can have a frontmatter. */
 bool vault_has_front(const char *path);
 
 /* A JSON value as a text of the call. */

@@ -1,4 +1,4 @@
-/* vault_list - what there is: folders and what they hold. */
+/* vault_list - lists folders and the notes in them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,8 @@ static int walk(struct call *call, const char *folder, const char *given,
 	const struct notes *notes = call->settings->notes;
 	int rc = notes->walk(notes->self, folder, NULL, each, with, &call->fault);
 
-	/* A folder that nobody has named may be missing: nothing is in it. */
+	/* A folder that the caller did not name may be missing: its list is then
+	 * empty. */
 	if (rc != 0 || !given)
 		return rc;
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/path", "there is no folder %.180s",
@@ -30,7 +31,7 @@ static int walk(struct call *call, const char *folder, const char *given,
 	return fault_hint(&call->fault, "See what there is with: cadre vault list.");
 }
 
-/* Whether it is something that the caller is told of. */
+/* Whether an entry is shown to the caller. */
 static bool counts(struct call *call, const struct note_entry *e)
 {
 	return vault_sees(call, e) && (e->folder || vault_is_note(call, e->path));

@@ -1,4 +1,4 @@
-/* vault_meta - what notes say of themselves: frontmatter and tags. */
+/* vault_meta - frontmatter and tags of notes. */
 #include <string.h>
 
 #include "core/vault/vault_front.h"
@@ -50,7 +50,7 @@ int vault_frontmatter(struct call *call, const struct vault_frontmatter_in *in,
 
 /* --- writing ------------------------------------------------------------------------ */
 
-/* Makes `changes` (given away) in the frontmatter of what was read as `old`. */
+/* Makes `changes` (ownership is taken) in the frontmatter of the text `old`. */
 static int put_front(struct call *call, struct vault_work *w, const struct text *old,
 		     const struct note_stamp *was, json_t *changes)
 {

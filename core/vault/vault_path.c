@@ -109,7 +109,8 @@ bool vault_is_note(const struct call *call, const char *path)
 	return false;
 }
 
-/* The team whose folder a path is in, or is; its length, 0 for none. */
+/* Finds the team in whose folder a path is (or which it is): the length of its name, 0
+ * for none. */
 static size_t team_in(const char *path, bool folder, const char **team)
 {
 	size_t n;
@@ -174,7 +175,7 @@ static bool is_day(const char *name)
 	return strspn(name, "0123456789-") == 10 && strcmp(name + 10, ".md") == 0;
 }
 
-/* Files that the mirror keeps equal to rows, and what changes the rows. */
+/* Files that the mirror keeps equal to rows, and the commands that change these rows. */
 static const struct {
 	const char *folder; /* of a team's; "" itself */
 	bool (*is)(const char *name);
@@ -186,7 +187,8 @@ static const struct {
 	{ "", is_team_page, "It shows the team; write a note beside it." },
 };
 
-/* What changes the row that a file shows; NULL: it shows none. */
+/* The command that changes the row behind a mirrored file; NULL: the file shows no
+ * row. */
 static const char *mirror_hint(const char *path)
 {
 	const char *team = "";

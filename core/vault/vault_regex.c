@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-	SIZE_MOST = 150, /* atoms when repetitions are written out */
-	SIZE_EASY = 40, /* whose automaton stays small */
+	SIZE_MOST = 150, /* atoms, with all repetitions written out */
+	SIZE_EASY = 40, /* atoms up to which the automaton stays small */
 	PIECE_LEAST = 256,
 	PIECE_MOST = 2048,
 	DEPTH_MOST = 32, /* of parentheses */
@@ -49,7 +49,7 @@ static size_t set_size(const char *s)
 	return n + (s[n] == ']');
 }
 
-/* {m,n}: the larger of its bounds; what is no interval repeats nothing. */
+/* {m,n} repeats up to the larger of its bounds; other braces repeat nothing. */
 static size_t repeat(const char *s, size_t *most)
 {
 	char *end;
@@ -108,7 +108,8 @@ static size_t measure_one(struct measure *m, const char *s)
 	}
 }
 
-/* About the same memory for each expression. */
+/* The size of pieces for which an expression of that size takes a bounded amount of
+ * memory. */
 static size_t piece_for(size_t size)
 {
 	size_t n = size > SIZE_EASY ? PIECE_MOST * SIZE_EASY / size * SIZE_EASY / size
@@ -195,7 +196,7 @@ void regex_close(struct vault_regex *r)
 	regfree(&r->re);
 }
 
-/* An automaton that has grown over much text is thrown away. */
+/* Compiles the expression anew after much text, since its automaton has grown by then. */
 static void renew(struct vault_regex *r, size_t len)
 {
 	r->read += len;
@@ -203,7 +204,8 @@ static void renew(struct vault_regex *r, size_t len)
 		return;
 	regfree(&r->re);
 	r->read = len;
-	/* It compiled before; without memory it finds nothing. */
+	/* The expression compiled before, so only memory can lack: then `$.` makes it
+	 * find nothing. */
 	if (regcomp(&r->re, r->pattern, REG_EXTENDED) != 0)
 		regcomp(&r->re, "$.", REG_EXTENDED);
 }

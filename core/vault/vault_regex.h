@@ -16,13 +16,13 @@
 
 #include "core/base/fault.h"
 
-enum { REGEX_OVERLAP = 128 }; /* of two pieces: no shorter match is missed */
+enum { REGEX_OVERLAP = 128 }; /* bytes in two pieces: no shorter match is missed */
 
 struct vault_regex {
 	char pattern[1024];
 	regex_t re;
-	size_t piece; /* bytes of a line that are looked at at once */
-	size_t read; /* bytes since it was compiled */
+	size_t piece; /* bytes of a line that are searched at once */
+	size_t read; /* bytes searched since the expression was compiled */
 	bool (*is_late)(const void *with); /* asked between pieces; NULL: never */
 	const void *with;
 };
@@ -31,8 +31,8 @@ struct vault_regex {
 int regex_open(struct vault_regex *r, const char *pattern, struct fault *f);
 void regex_close(struct vault_regex *r);
 
-/* Whether it matches within the bytes of one line; *at: where.  When it is late, it
- * has not. */
+/* Whether the expression matches within a line of `len` bytes; the match begins at `*at`.
+ * False when is_late() ended the search. */
 bool regex_finds(struct vault_regex *r, const char *line, size_t len, size_t *at);
 
 #endif

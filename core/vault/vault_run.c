@@ -10,7 +10,7 @@ static const struct notes *notes_of(const struct call *call)
 	return call->settings->notes;
 }
 
-/* A fault of something that need not succeed now. */
+/* Drops the fault of a step that need not succeed now. */
 static void forget(struct call *call)
 {
 	call->fault = (struct fault){ 0 };
@@ -63,7 +63,7 @@ static int read_moves(struct call *call, struct vault_move_row **rows, size_t *n
 	return rc;
 }
 
-/* Makes a decided change that is not ours to wait for; whether it is made. */
+/* Tries to make a decided change that this call need not wait for; whether it is made. */
 static bool try_make(struct call *call, const struct note_move *m)
 {
 	const struct notes *notes = notes_of(call);
@@ -80,8 +80,8 @@ static bool try_make(struct call *call, const struct note_move *m)
 	return made;
 }
 
-/* Sees to all that was decided and may not have been made.  What is at our own
- * paths must be made before we go on (their locks are held by `w`). */
+/* Makes all changes that were decided and may not have been made.  Those at this call's
+ * own paths must be made before it goes on (`w` holds their locks). */
 static int settle(struct call *call, struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
@@ -112,7 +112,7 @@ static int settle(struct call *call, struct vault_work *w)
 
 /* --- what was never decided ------------------------------------------------------- */
 
-/* With its lock: whether a row wants what is staged there. */
+/* Whether a row of vault_move names the staged file; the caller holds its lock. */
 static int is_wanted(struct call *call, const char *staged, struct vault_move_row *row)
 {
 	int rc = store_begin(call->store, false, &call->fault);
@@ -166,7 +166,8 @@ int vault_sweep(struct call *call)
 
 /* --- a write ------------------------------------------------------------------------- */
 
-/* Between COMMIT and here the write is decided, so a failure is not its end. */
+/* Makes a decided change after COMMIT; a failure does not undo the write, which is
+ * decided. */
 static int make(struct call *call, const struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
@@ -185,8 +186,8 @@ static int decide(struct call *call, struct vault_work *w)
 		return rc;
 	w->staged = true;
 	rc = call_transact(call, true);
-	/* The same key may have been used meanwhile: then that call's answer is ours,
-	 * and what we have staged is nobody's. */
+	/* If another call with this key was faster, its answer is ours, and the file that
+	 * we staged is nobody's. */
 	if (rc < 0 || call->replayed)
 		return rc;
 	return make(call, w);
@@ -203,7 +204,7 @@ static int change(struct call *call, struct vault_work *w)
 	if (rc >= 0 && !call->replayed)
 		rc = decide(call, w);
 	notes->unlock(notes->self, lock);
-	/* If it is not known whether it was decided, what is staged stays. */
+	/* If it is unknown whether the write was decided, the staged file stays. */
 	if (rc != FAULT_UNAVAILABLE && rc != FAULT_INTERNAL) {
 		struct fault kept = call->fault;
 
@@ -216,8 +217,8 @@ static int change(struct call *call, struct vault_work *w)
 
 /* --- a read -------------------------------------------------------------------------- */
 
-/* Whoever was told of a write reads it: what is decided and on its way is waited
- * for, or made. */
+/* A caller who was told of a write must read it: changes that are decided but not made
+ * yet are waited for, or made here. */
 static int catch_up(struct call *call, const struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
@@ -251,7 +252,7 @@ int vault_run(struct call *call)
 	call->plans = false;
 	if (rc >= 0 && !w.run) {
 		call->vault = NULL;
-		return 0; /* it has no need of files after all */
+		return 0; /* the operation needs no files in this case */
 	}
 	if (rc >= 0 && !notes_of(call))
 		rc = fault_set(&call->fault, FAULT_UNAVAILABLE, "", "there is no vault");

@@ -20,18 +20,19 @@ struct scan {
 	struct call *call;
 	const struct vault_search_in *in;
 	struct vault_search_out *out;
-	struct search *search; /* NULL: the files are asked, not the index */
+	struct search *search; /* NULL: the files themselves are searched, not the
+				  index */
 	struct search_query query;
 	struct vault_regex regex;
 	struct search_notes notes; /* to look into, in order */
 	int64_t end_ms;
 
-	/* Of the note that is looked into. */
+	/* Fields of the note that is searched now. */
 	const char *path;
 	struct text text;
 	size_t *lines; /* where each begins */
 	size_t n_lines;
-	size_t last; /* line that matched last, from 1; 0: none */
+	size_t last; /* the line that matched last, from 1; 0: none */
 	struct arena arena;
 };
 
@@ -60,7 +61,7 @@ static const char *line_at(const struct scan *s, size_t i, size_t *len)
 	return line;
 }
 
-/* What is shown of it: all, or what is around the byte `at`. */
+/* The part of a line that is shown: all of it, or the text around the byte `at`. */
 static const char *show(struct scan *s, size_t i, size_t at)
 {
 	size_t len, from = 0;
@@ -118,7 +119,7 @@ static bool is_late(const void *with)
 	return notes_of(s->call)->clock_ms() >= s->end_ms;
 }
 
-/* An index knows a note's tags already. */
+/* Whether the note has the wanted tag; an index has compared tags already. */
 static bool has_tag(struct scan *s)
 {
 	struct arena_mark mark = arena_mark(&s->call->arena);
@@ -184,14 +185,15 @@ static void scan_note(struct scan *s, const char *path)
 			search_places(s->search, &s->query, s->text.data, s->text.len,
 				      take_place, s);
 	}
-	/* It may have gone, or be none any more. */
+	/* The note may have been removed, or be no text any more: it is left out. */
 	s->call->fault = (struct fault){ 0 };
 	arena_release(&s->arena);
 }
 
 /* --- search ------------------------------------------------------------------------------- */
 
-/* A note or folder that comes too late is passed over, with all that is in it. */
+/* Collects the notes of a walk; when time is up, further notes and folders are passed
+ * over. */
 static int gather(void *with, const struct note_entry *e, struct fault *f)
 {
 	struct scan *s = with;
@@ -212,7 +214,7 @@ static int gather(void *with, const struct note_entry *e, struct fault *f)
 	return NOTES_PASS;
 }
 
-/* As the index orders them. */
+/* Newest first, the order of the index. */
 static int newest_first(const void *a, const void *b)
 {
 	const struct search_note *one = a, *other = b;
@@ -256,8 +258,8 @@ static int find_in_index(struct scan *s)
 					  &call->arena, &s->notes, &call->fault);
 }
 
-/* The notes to look into.  An expression has no words that the index could know, and of
- * those with a tag it is only sooner told: where there is no index, files do. */
+/* Finds the notes to look into.  An index cannot know an expression's words, and for a
+ * tag alone it is only faster: without an index the files are walked. */
 static int find_notes(struct scan *s, const char *folder)
 {
 	if (!s->in->regex)
@@ -298,8 +300,8 @@ static int run_search(struct call *call, struct vault_work *w)
 	return rc < 0 ? rc : 0;
 }
 
-/* The rows' part of the index is looked at first: it tells whether what is there
- * belongs to this state and is whole. */
+/* Opens the rows' part of the index first, which tells whether the index belongs to this
+ * state and is whole. */
 static int check_index(struct call *call)
 {
 	struct search *s = store_search(call->store, &call->fault);

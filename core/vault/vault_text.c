@@ -81,7 +81,8 @@ size_t note_fit(const char *data, size_t len, size_t room)
 
 	while (n < len && cost((unsigned char)data[n]) <= room)
 		room -= cost((unsigned char)data[n++]);
-	/* The bytes behind are not known: a character may go on there. */
+	/* A character at the end may continue behind the last byte, which cannot be seen
+	 * here. */
 	while (back < 3 && back < n && continues(data[n - 1 - back]))
 		back++;
 	if (back < n && (unsigned char)data[n - 1 - back] >= 0xc0) {

@@ -16,11 +16,12 @@
 
 enum {
 	BUSY_MS = 20, /* patience with another process that indexes */
-	WAL_FRAMES = 1000, /* it is copied then, as SQLite itself would, */
-	WAL_AGAIN = 250, /* and after so many more if that was in vain */
+	WAL_FRAMES = 1000, /* the WAL is copied at so many frames, as SQLite itself
+			      would, ... */
+	WAL_AGAIN = 250, /* ... and after so many more if that failed */
 };
 
-/* `boot` is the machine's boot id while somebody has it open for writing: a
+/* `boot` is the machine's boot id while a process has the index open for writing: a
  * machine that went down meanwhile may have lost pages that were not synced. */
 const char search_schema[] =
 	"CREATE TABLE place (one INTEGER PRIMARY KEY CHECK (one = 1),"
@@ -54,8 +55,8 @@ const char search_drop[] = "DROP TABLE IF EXISTS place; DROP TABLE IF EXISTS tas
 	"SELECT rowid FROM " table " WHERE " table " MATCH :match" \
 	" AND rowid < :before ORDER BY rowid DESC LIMIT :limit"
 #define ADD(table) "INSERT INTO " table "(rowid, scope, body) VALUES (?1, ?2, ?3)"
-/* Each transaction leaves a part of the index behind, and a search looks into all of
- * them.  A merge joins parts of one size, 16 pages at a time. */
+/* Each transaction adds a part to the index, and a search reads all parts.  A merge joins
+ * parts of one size, 16 pages at a time. */
 #define MERGE(table) "INSERT INTO " table "(" table ", rank) VALUES ('merge', 16)"
 
 static const char *const texts[SEARCH_SQL_COUNT] = {
@@ -75,7 +76,8 @@ static const char *const texts[SEARCH_SQL_COUNT] = {
 	[SEARCH_MERGE + SEARCH_MESSAGES] = MERGE("message_text"),
 	[SEARCH_MERGE + SEARCH_TASKS] = MERGE("task_text"),
 	[SEARCH_MERGE + SEARCH_NOTES] = MERGE("note_text"),
-	/* A contentless table is told what it holds to be rid of it. */
+	/* A contentless table deletes a row only when it is given the row's old
+	 * content. */
 	[SEARCH_FORGET_TASK] = "INSERT INTO task_text(task_text, rowid, scope, body)"
 			       " VALUES ('delete', ?1, ?2, ?3)",
 	[SEARCH_OLD_TASK] = "SELECT body FROM task_body WHERE id = ?1",
@@ -105,7 +107,7 @@ static const char *const texts[SEARCH_SQL_COUNT] = {
 
 /* --- the database ------------------------------------------------------------------- */
 
-/* Busy: another process indexes; it is not a failure. */
+/* Whether another process indexes, which is not a failure. */
 bool search_is_busy(int rc)
 {
 	return (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
@@ -186,7 +188,7 @@ int search_make(struct search *s)
 	return rc;
 }
 
-/* Whether the tables are there: 1 or 0, or the negative of a result. */
+/* Whether the tables exist: 1 or 0, or the negative of a result. */
 static int is_made(struct search *s)
 {
 	sqlite3_stmt *st = NULL;
@@ -200,8 +202,8 @@ static int is_made(struct search *s)
 	return rc == SQLITE_ROW ? version == SEARCH_VERSION : -rc;
 }
 
-/* Makes the tables unless somebody else just did.  What is made already is opened
- * without a lock that another one may hold. */
+/* Makes the tables unless another process just did.  Existing tables are opened without a
+ * lock that another process may hold. */
 static int make_tables(struct search *s)
 {
 	char made[60];
@@ -240,7 +242,7 @@ int search_connect(struct search *s, int patience_ms)
 		return rc;
 	sqlite_defend(s->db);
 	sqlite3_extended_result_codes(s->db, 1);
-	/* Making it is worth a wait; indexing is not. */
+	/* Making the index is worth a wait; adding to it is not. */
 	sqlite3_busy_timeout(s->db, patience_ms);
 	if ((rc = search_exec(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
 				 "PRAGMA cache_size=-1024")) ||
@@ -252,9 +254,9 @@ int search_connect(struct search *s, int patience_ms)
 	return SQLITE_OK;
 }
 
-/* SQLite's own checkpoint never waits for reads, of which with many searches some always
- * runs, and so the WAL would never start anew.  This one waits for them; where it waits in
- * vain it is tried again WAL_AGAIN frames later. */
+/* Copies the WAL.  SQLite's own checkpoint never waits for reads, of which with many
+ * searches some always run, so that the WAL would never start anew.  This one waits for
+ * them; where it waits in vain it is tried again WAL_AGAIN frames later. */
 void search_copy_wal(struct search *s)
 {
 	if (s->wal_frames < s->wal_due)
@@ -299,7 +301,8 @@ static int64_t clock_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Many may make it at once, and turning the WAL on does not wait. */
+/* Many processes may make the index at once, and switching the WAL on does not wait by
+ * itself. */
 static int connect_by(struct search *s, int64_t until)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -349,7 +352,7 @@ int search_open(struct search **out, const char *dir, struct fault *f)
 	return 0;
 }
 
-/* Copies all of the WAL into the file and syncs it, unless others read it. */
+/* Copies the whole WAL into the file and syncs the file: false while others read it. */
 static bool checkpoint(struct search *s)
 {
 	sqlite3_stmt *st = NULL;
@@ -362,8 +365,8 @@ static bool checkpoint(struct search *s)
 	return done;
 }
 
-/* Says that the machine may go down without harm.  The first write is there to
- * have a checkpoint sync the file, pages that were copied before included. */
+/* Clears the mark: the machine may go down without harm.  The first write makes a
+ * checkpoint sync the file, pages that were copied before included. */
 static void unmark(struct search *s)
 {
 	if (search_exec(s, "PRAGMA synchronous=FULL; UPDATE place SET boot = boot") ==

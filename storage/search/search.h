@@ -1,13 +1,12 @@
 /*
  * search - the full-text index beside the state, and looking in it.
  *
- * search.db is derived: what it holds can be read from the state again, so it
- * is written without syncing, and thrown away when it is missing, damaged, of
- * another incarnation, or left open by a machine that went down.  It holds
- * contentless FTS5 tables of `scope` (tokens for the team and the agents who
- * may see the row) and `body`; texts come from the state's rows.  Any process
- * may bring it further, in short transactions; who finds it busy goes on
- * without.
+ * search.db is derived: what it holds can be read from the state again, so it is
+ * written without syncing, and thrown away when it is missing, damaged, of another
+ * incarnation, or left open by a machine that went down.  It holds contentless FTS5
+ * tables of `scope` (tokens for the team and the agents who may see the row) and
+ * `body`; texts come from the state's rows.  Any process may bring it further, in short
+ * transactions; a process that finds it busy goes on without.
  */
 #ifndef STORAGE_SEARCH_SEARCH_H
 #define STORAGE_SEARCH_SEARCH_H
@@ -34,11 +33,12 @@ struct search *store_search(struct store *store, struct fault *f);
 int search_step(struct search *s, struct store *store, int64_t budget_ms,
 		int64_t *indexed_to, bool *more, struct fault *f);
 
-/* A user's query, understood: words, "phrases", prefix*, AND, OR, NOT and
- * parentheses; all else is quoted. */
+/* A user's query, parsed: words, "phrases", prefix*, AND, OR, NOT and parentheses;
+ * everything else is quoted. */
 struct search_query {
 	const char *match; /* FTS5's expression for the body */
-	struct search_term *terms; /* what is looked for, without the NOTs */
+	struct search_term *terms; /* the words and phrases to find, without those
+				      behind NOT */
 	size_t n_terms;
 };
 
@@ -46,22 +46,22 @@ struct search_query {
 int search_parse(struct search *s, const char *text, struct search_query *out,
 		 struct arena *a, struct fault *f);
 
-/* Who looks, and where: 0 is any team or agent. */
+/* The searcher, and the place that is searched; team or agent 0: any. */
 struct search_scope {
 	enum search_place place;
 	int64_t team, agent;
-	int64_t before; /* this row id */
+	int64_t before; /* rows below this id */
 	int limit;
 };
 
-/* The row ids of matches below `before`, newest first: fills `rows`, at most
- * `limit`, and returns how many.  With an agent they may hold broadcasts that
- * it never got: the caller checks the row. */
+/* Finds the row ids of matches below `before`, newest first: fills `rows`, at most
+ * `limit`, and returns how many.  With an agent they may include broadcasts that it never
+ * got: the caller must check the row. */
 int search_match(struct search *s, const struct search_query *q,
 		 const struct search_scope *scope, int64_t *rows, struct fault *f);
 
-/* Where `text` matches: at most some 200 bytes on one line, with the words [in
- * brackets]; its beginning when nothing of it does. */
+/* An excerpt where `text` matches, in the arena: at most some 200 bytes on one line, with
+ * the words [in brackets]; the beginning of the text when nothing matches. */
 const char *search_excerpt(struct search *s, const struct search_query *q,
 			   const char *text, struct arena *a);
 

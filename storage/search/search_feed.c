@@ -1,4 +1,4 @@
-/* search_feed - bringing the index up to the state. */
+/* search_feed - brings the index up to date with the state. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { SLICE = 200 }; /* rows in one transaction of search.db */
 
-/* How far the index has come; as search.db keeps it. */
+/* How far the index has come, as search.db records it. */
 struct place {
 	int64_t version;
 	char incarnation[40], boot[40];
@@ -16,7 +16,7 @@ struct place {
 	int64_t event, message, note, task;
 };
 
-/* One run of search_step(). */
+/* The work of one call of search_step(). */
 struct feed {
 	struct search *search;
 	struct store *store;
@@ -73,7 +73,7 @@ static int write_place(struct search *s, const struct place *p)
 	return search_run(s, SEARCH_ADVANCE);
 }
 
-/* Whether what is there is of this state and whole. */
+/* Whether the index belongs to this state and is whole. */
 static bool fits(const struct feed *feed)
 {
 	const struct place *p = &feed->place;
@@ -128,7 +128,8 @@ static const char *team_scope(struct arena *a, int64_t team)
 	return arena_printf(a, "t%" PRId64, team);
 }
 
-/* The team, the sender and each recipient; of a broadcast just that it is one. */
+/* The tokens of a message: the team, the sender and each recipient, or just that it is a
+ * broadcast. */
 static const char *message_scope(struct feed *feed, const struct search_messages_row *m)
 {
 	struct search_recipients_row to;
@@ -146,8 +147,8 @@ static const char *message_scope(struct feed *feed, const struct search_messages
 	return feed->fault->code ? NULL : scope;
 }
 
-/* Each of these takes up to `left` rows, and returns an SQLite result; a fault
- * of the store is in feed->fault. */
+/* Each feed_ function takes up to `left` rows, and returns an SQLite result; a fault of
+ * the store is in feed->fault. */
 static int feed_messages(struct feed *feed)
 {
 	struct arena_mark mark = arena_mark(&feed->arena);
@@ -202,7 +203,7 @@ static int feed_notes(struct feed *feed)
 	return rc;
 }
 
-/* Takes the old text of a task out; 1 when it is what is there now. */
+/* Deletes the old text of a task; 1 when it equals the present text. */
 static int forget_task(struct feed *feed, int64_t id, const char *scope, const char *body)
 {
 	struct search *s = feed->search;
@@ -249,7 +250,7 @@ static int put_task(struct feed *feed, int64_t id, int64_t team, const char *bod
 	return search_run(s, SEARCH_KEEP_TASK);
 }
 
-/* Tasks by their numbers: those that were there before the log was. */
+/* Feeds tasks by their numbers, those from before the log's beginning. */
 static int feed_tasks(struct feed *feed)
 {
 	struct arena_mark mark = arena_mark(&feed->arena);
@@ -274,8 +275,8 @@ static int feed_tasks(struct feed *feed)
 	return rc;
 }
 
-/* Tasks that the log says have changed.  It comes last, since the place in the
- * log is what says that everything up to there is in. */
+/* Feeds tasks that events have changed.  It runs last, since the place in the log
+ * promises that everything up to there is in the index. */
 static int feed_changes(struct feed *feed)
 {
 	struct arena_mark mark = arena_mark(&feed->arena);
@@ -333,7 +334,7 @@ static int fill(struct feed *feed)
 		return rc;
 	if (!fits(feed) && (rc = start_anew(feed)))
 		return rc;
-	/* The log was cut behind our place: all tasks are looked at again. */
+	/* The log was cut behind our place: all tasks are fed again. */
 	if (feed->place.event + 1 < feed->head.oldest) {
 		feed->place.whole = feed->place.task = 0;
 		feed->place.event = feed->head.newest;
@@ -387,8 +388,8 @@ static int feed_all(struct feed *feed)
 		if (mono_ms() >= feed->end_ms)
 			return rc;
 	}
-	/* A little with each search, until nothing is left to join.  Where it cannot be
-	 * written the search is slower, and as good. */
+	/* Each search joins a few parts, until none are left to join.  If that fails, the
+	 * search is slower, and as good. */
 	if (rc == SQLITE_OK && feed->search->parts &&
 	    (rc = transact(feed, merge_alone)) != SQLITE_OK && !search_is_damage(rc)) {
 		feed->search->parts = false;

@@ -1,5 +1,5 @@
 /*
- * search_inside - what the files of the search index share.
+ * search_inside - private parts that the files of the search index share.
  */
 #ifndef STORAGE_SEARCH_SEARCH_INSIDE_H
 #define STORAGE_SEARCH_SEARCH_INSIDE_H
@@ -42,25 +42,25 @@ struct search {
 	char *path; /* NULL: in memory */
 	char boot[37]; /* of this machine, now */
 	bool marked; /* search.db says that it is open */
-	bool parts; /* the last merge found some to join */
+	bool parts; /* the last merge found parts to join */
 	int64_t rest_until; /* before this the vault's files are not looked at again */
 	int64_t shown_until; /* nor before this the folders that the mirror fills */
 	int wal_frames; /* of search.db, at this connection's last commit */
-	int wal_due; /* frames at which it is copied into the file */
+	int wal_due; /* number of frames at which the WAL is copied into the file */
 	fts5_tokenizer tokenizer;
-	Fts5Tokenizer *words; /* cuts texts as the index does */
+	Fts5Tokenizer *words; /* splits texts into words as the index does */
 	sqlite3_stmt *stmts[SEARCH_SQL_COUNT];
 };
 
-/* One word or phrase: its tokens, one after the other. */
+/* A word or a phrase: its tokens, in order. */
 struct search_term {
 	const char **tokens;
 	size_t n_tokens;
 	bool prefix; /* of the last token */
 };
 
-/* Calls `each` for every word of a text, folded; `from` and `to` are its bytes.
- * Stops when `each` gives something else than 0. */
+/* Calls `each` for every word of a text, folded, with the bytes `from` and `to` of the
+ * word.  Stops when `each` returns something else than 0. */
 void search_words(struct search *s, const char *text, size_t len, void *with,
 		  int (*each)(void *with, int flags, const char *word, int n, int from,
 			      int to));
@@ -74,16 +74,17 @@ int search_make(struct search *s); /* drops all of them and makes them anew */
 /* After a commit: copies a long WAL into the file, so that it starts anew. */
 void search_copy_wal(struct search *s);
 
-/* Patience with all that may be in the way of opening it. */
+/* How long opening the index may wait for other processes. */
 enum { SEARCH_OPEN_MS = 500 };
 
-/* An SQLite result; makes the tables where they are not there. */
+/* Opens the index, and makes missing tables; returns an SQLite result. */
 int search_connect(struct search *s, int patience_ms);
 void search_throw_away(struct search *s); /* disconnects and removes the files */
 
 sqlite3_stmt *search_stmt(struct search *s, int id); /* NULL: see sqlite3_errcode() */
 int search_run(struct search *s, int id); /* of no rows, bound already */
-/* Notes in a transaction that the machine may go down before it is on the disk. */
+/* Records, in a transaction, that the index may lose pages if the machine goes down
+ * now. */
 int search_mark(struct search *s);
 int search_exec(struct search *s, const char *sql);
 void search_bind(sqlite3_stmt *st, int at, const char *text);

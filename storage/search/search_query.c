@@ -1,4 +1,4 @@
-/* search_query - what a user typed, as an expression that FTS5 takes. */
+/* search_query - turns a user's query into an expression of FTS5. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static int gather(void *with, int flags, const char *word, int n, int from, int 
 	return 0;
 }
 
-/* Takes `len` bytes as a word or phrase; false when no word is in them. */
+/* Takes `len` bytes as a word or phrase; false when they hold no word. */
 static bool take_term(struct parser *p, const char *text, size_t len)
 {
 	struct gathered g = { .term = &p->term, .arena = p->arena };
@@ -116,7 +116,7 @@ static bool take_word(struct parser *p)
 	return take_term(p, text, len);
 }
 
-/* Reads the next token; what holds no word at all is passed over. */
+/* Reads the next token; text without any word is skipped. */
 static void next(struct parser *p)
 {
 	bool taken = false;

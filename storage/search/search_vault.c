@@ -2,7 +2,7 @@
 
 #include "storage/search/search_inside.h"
 
-enum { STALE_MOST = 2000 }; /* documents that lead nowhere, beside as many that do */
+enum { STALE_MOST = 2000 }; /* unused documents, beside as many used ones */
 
 const char search_vault_schema[] =
 	"CREATE TABLE vault_note (doc INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -101,8 +101,8 @@ int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out
 	return ended(s, st, rc, f);
 }
 
-/* The next look may begin REST times as long after this one began as this one took, or
- * REST_MOST ms. */
+/* A look that took some time is not repeated before REST times as long has passed since
+ * it began, but after at most REST_MOST ms. */
 enum { REST = 20, REST_MOST = 1000 };
 
 bool search_notes_rest(const struct search *s, int64_t now)
@@ -117,8 +117,8 @@ void search_notes_looked(struct search *s, int64_t from, int64_t to)
 	s->rest_until = from + (ms < REST_MOST ? ms : REST_MOST);
 }
 
-/* A look at these folders reads the name of every task's file.  The next one comes when
- * SHOWN_REST times as long has passed as the last one took, or SHOWN_REST_MOST ms. */
+/* A look at the mirror's folders reads the name of every task's file.  It is not repeated
+ * before SHOWN_REST times as long as it took, but after at most SHOWN_REST_MOST ms. */
 enum { SHOWN_REST = 2000, SHOWN_REST_MOST = 30000 };
 
 bool search_shown_rest(const struct search *s, int64_t now)
@@ -155,7 +155,8 @@ static int64_t number(struct search *s, int id)
 	return n;
 }
 
-/* What leads nowhere makes the index slow and large; the next look indexes anew. */
+/* Empties the index when it has many unused documents, which make it slow and large; the
+ * next look indexes everything anew. */
 static int empty_stale(struct search *s)
 {
 	int rc;

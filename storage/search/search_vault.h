@@ -1,10 +1,10 @@
 /*
- * search_vault - the vault's notes in the search index: which there are, how they
- * stood when they were read, their words and their tags.
+ * search_vault - the vault's notes in the search index: their paths, their stamps when
+ * they were read, their words and their tags.
  *
- * The files are the truth and people edit them, so whoever looks compares them
- * first.  A note that changed gets a new document; the words of its old one stay
- * in the index and lead nowhere, until there are so many that all is indexed anew.
+ * The files are the truth and people edit them, so each search compares them first.  A
+ * note that changed gets a new document; the words of its old one stay in the index and
+ * lead nowhere, until there are so many that all is indexed anew.
  */
 #ifndef STORAGE_SEARCH_SEARCH_VAULT_H
 #define STORAGE_SEARCH_SEARCH_VAULT_H
@@ -15,8 +15,8 @@
 struct search_note {
 	const char *path;
 	struct note_stamp stamp;
-	bool mirrored; /* it shows rows; for search_note_put() */
-	bool seen; /* the caller's */
+	bool mirrored; /* the file shows rows; for search_note_put() */
+	bool seen; /* free for the caller's use */
 };
 
 struct search_notes {
@@ -28,8 +28,8 @@ struct search_tag {
 	const char *tag, *path;
 };
 
-/* Files that the mirror keeps equal to rows may be as many as there are tasks: who
- * finds the rows by themselves asks for the other ones only. */
+/* Which notes a call is about.  The mirror may keep a file for each task: callers that
+ * find these rows by themselves ask for the other notes only. */
 enum search_vault { SEARCH_OWN, SEARCH_ALL };
 
 /* The notes that are indexed, by path. */
@@ -37,17 +37,18 @@ int search_notes_all(struct search *s, enum search_vault which, struct arena *a,
 		     struct search_notes *out, struct fault *f);
 
 /* Whether it is too soon for another look at the files: the last one took more than a
- * twentieth of the time since it began, which is under a second.  Monotonic ms. */
+ * twentieth of the time since it began, which is under a second.  `now` in monotonic
+ * ms. */
 bool search_notes_rest(const struct search *s, int64_t now);
 void search_notes_looked(struct search *s, int64_t from, int64_t to);
 
-/* The same for the folders that the mirror fills, one file for each task.  Where they are
- * few the rest is none; where they are thousands, half a minute. */
+/* search_notes_rest() for the folders that the mirror fills, with a file for each task:
+ * no rest where they are few, half a minute where they are thousands. */
 bool search_shown_rest(const struct search *s, int64_t now);
 void search_shown_looked(struct search *s, int64_t from, int64_t to);
 
-/* Changes of the index stand between begin and end.  1, or 0 when another process
- * is at it. */
+/* Begins a transaction for changes of the index.  1, or 0 when another process
+ * indexes. */
 int search_notes_begin(struct search *s, struct fault *f);
 int search_notes_end(struct search *s, struct fault *f); /* 0: they are kept */
 
@@ -61,18 +62,18 @@ int search_note_put(struct search *s, const struct search_note *note,
 		    const struct search_body *body, struct fault *f);
 int search_note_drop(struct search *s, const char *path, struct fault *f);
 
-/* The paths of the notes that match `q` (NULL: all, and all files) and have `tag`
- * (NULL: any), those that were written last first. */
+/* The paths of the notes that match `q` (NULL: all, and files of every kind) and have
+ * `tag` (NULL: any), those written last first. */
 int search_notes_find(struct search *s, enum search_vault which,
 		      const struct search_query *q, const char *tag, struct arena *a,
 		      struct search_notes *out, struct fault *f);
 
-/* Every tag of every note, by tag. */
+/* All tags of all notes, sorted by tag. */
 int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out,
 		      size_t *n, struct fault *f);
 
-/* Calls `each` with the byte where each word or phrase begins that the query looks
- * for, in order. */
+/* Calls `each` with the offset of each word or phrase of the query in `text`, in
+ * order. */
 void search_places(struct search *s, const struct search_query *q, const char *text,
 		   size_t len, void (*each)(void *with, size_t at), void *with);
 

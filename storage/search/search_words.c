@@ -1,4 +1,4 @@
-/* search_words - cutting texts into words as the index does, and excerpts. */
+/* search_words - splits texts into words as the index does, and makes excerpts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +85,8 @@ static bool term_at(const struct search_term *t, const struct words *words, size
 	return true;
 }
 
-/* How many words match from the one at `at` on: the longest term that does. */
+/* The number of words that the longest term matches from the word at `at` on; 0: no term
+ * matches. */
 static size_t match_at(const struct search_query *q, const struct words *words, size_t at)
 {
 	size_t longest = 0;
@@ -113,7 +114,7 @@ void search_places(struct search *s, const struct search_query *q, const char *t
 {
 	struct arena arena = { 0 };
 
-	/* A long text in pieces, so that its words take little memory. */
+	/* A long text is searched in pieces, so that its words take little memory. */
 	for (size_t at = 0, size; at < len; at += size) {
 		struct words words = { .arena = &arena };
 
@@ -135,7 +136,7 @@ struct excerpt {
 	size_t from, to; /* the bytes of the text that it shows */
 };
 
-/* The text up to `to`, on one line. */
+/* Appends the text up to `to`, on one line. */
 static void copy_up_to(struct excerpt *e, size_t to)
 {
 	for (; e->from < to && e->from < e->to; e->from++) {
@@ -173,7 +174,7 @@ static void choose_window(struct excerpt *e, const struct search_query *q,
 	if (first < words->n && words->v[first].from > BEFORE) {
 		size_t least = (size_t)words->v[first].from - BEFORE;
 
-		/* Begin with a whole word. */
+		/* Moves the beginning to that of a whole word. */
 		while (first > 0 && (size_t)words->v[first - 1].from >= least)
 			first--;
 		e->from = (size_t)words->v[first].from;
@@ -184,7 +185,7 @@ static void choose_window(struct excerpt *e, const struct search_query *q,
 const char *search_excerpt(struct search *s, const struct search_query *q,
 			   const char *text, struct arena *a)
 {
-	/* Each word can be in brackets of its own; two ellipses, the end. */
+	/* Room for each word in brackets of its own, two ellipses and the end. */
 	struct excerpt e = { .text = text, .out = arena_alloc(a, 3 * EXCERPT + 16) };
 	struct arena_mark mark = arena_mark(a);
 	struct words words = { .arena = a };

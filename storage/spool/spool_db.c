@@ -43,14 +43,13 @@ static const char shape[] =
 	" STRICT, WITHOUT ROWID;"
 	"PRAGMA user_version = 3;";
 
-/* Version 1 had no identity: the workspace's id stands for the one spool that it
- * had then. */
+/* Version 1 had no identity: the workspace's id stands for that of its only spool. */
 static const char identify[] =
 	"ALTER TABLE spool ADD COLUMN identity TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE spool ADD COLUMN restores INTEGER NOT NULL DEFAULT 0;"
 	"UPDATE spool SET identity = workspace;";
 
-/* Version 2 did not count. */
+/* Version 2 had no count. */
 static const char number[] =
 	"ALTER TABLE spool ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;"
 	"PRAGMA user_version = 3;";
@@ -165,7 +164,7 @@ bool spool_is_lost(struct spool *s)
 	return moved;
 }
 
-/* A write to a file that nobody will open again would be kept nowhere. */
+/* Refuses to write to a file that is no longer in its folder: the data would be lost. */
 static int check_place(struct spool *s, struct fault *f)
 {
 	if (!spool_is_lost(s))
@@ -290,7 +289,7 @@ static int write_self(struct spool *s, struct fault *f)
 	return rc;
 }
 
-/* A new identity: `sql` makes the tables, or empties them. */
+/* Gives the spool a new identity; `sql` makes or empties its tables. */
 static int begin_anew(struct spool *s, const char *sql, struct fault *f)
 {
 	char identity[sizeof(s->identity)];
@@ -309,7 +308,7 @@ static int begin_anew(struct spool *s, const char *sql, struct fault *f)
 	}
 	if (!rc)
 		spool_witness_write(s->dir, s->identity, s->seq);
-	if (rc) { /* the one on the disk is as before */
+	if (rc) { /* the spool on the disk is unchanged */
 		memcpy(s->identity, identity, sizeof(s->identity));
 		s->seq = seq;
 	}
@@ -374,8 +373,8 @@ static void disconnect(struct spool *s)
 	s->db = NULL;
 }
 
-/* The last connection's close has written the WAL back, so that the file alone
- * is the whole spool. */
+/* Renames the file.  The last connection has written the WAL back when it was closed, so
+ * the file alone is the whole spool. */
 static int set_aside(struct spool *s, const char *path, struct arena *a, struct fault *f)
 {
 	disconnect(s);
@@ -386,7 +385,7 @@ static int set_aside(struct spool *s, const char *path, struct arena *a, struct 
 			 strerror(errno));
 }
 
-/* What is there, of this or an older version; `path` is where. */
+/* Reads the spool at `path`, of this or an older version. */
 static int read_spool(struct spool *s, const char *path, int version, struct fault *f)
 {
 	int rc = 0;
@@ -399,9 +398,9 @@ static int read_spool(struct spool *s, const char *path, int version, struct fau
 	return rc ? rc : read_self(s, f);
 }
 
-/* Goes on with a spool that is this workspace's or nobody's: empties it if the workspace
- * was put back to a snapshot since, gives it an identity if it has none, and an owner if
- * it has none. */
+/* Continues a spool that is this workspace's or nobody's: empties it if the workspace
+ * was put back to a snapshot since, and gives it an identity and an owner where it has
+ * none. */
 static int keep(struct spool *s, const struct spool_place *place, struct fault *f)
 {
 	int rc = 0;
@@ -443,8 +442,8 @@ int64_t spool_seq(const struct spool *s)
 	return s->seq;
 }
 
-/* Goes on from the number that this guest knows: with another one in the file, an older
- * copy was written over it. */
+/* Continues the count that this guest knows: a different one in the file means that an
+ * older copy was written over it. */
 static int count_on(struct spool *s, struct fault *f)
 {
 	sqlite3_stmt *st = spool_get(s, SPOOL_SEQ, s->identity);
@@ -488,7 +487,8 @@ int spool_adopt(struct spool *s, const char *workspace, struct fault *f)
 	return rc;
 }
 
-/* In an older copy commands may wait that have begun since the copy was made. */
+/* An older copy may hold waiting commands that have been started since the copy was
+ * made. */
 static int compare_witness(struct spool *s, struct fault *f)
 {
 	struct spool_witness w;
@@ -501,7 +501,8 @@ static int compare_witness(struct spool *s, struct fault *f)
 	return 0;
 }
 
-/* What ran when the guest ended has failed, and is never run again. */
+/* Makes every command that ran when the guest ended a failed result; it is never run
+ * again. */
 static int recover(struct spool *s, int64_t now, struct fault *f)
 {
 	int rc = spool_begin(s, f);

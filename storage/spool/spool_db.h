@@ -34,16 +34,16 @@ enum spool_statement {
 	SPOOL_STATEMENTS
 };
 
-/* A statement, reset, with its first text bound (copied), which most have. */
+/* A statement, reset, with `text` (copied) bound as its first parameter, if not NULL. */
 sqlite3_stmt *spool_get(struct spool *s, enum spool_statement id, const char *text);
 
-/* Runs it to its end; 0, or a fault. */
+/* Runs a statement to its end; 0, or a fault. */
 int spool_run(struct spool *s, sqlite3_stmt *st, struct fault *f);
 
-/* The end of a change that lets a command begin or calls one off: spool_end, counted. */
+/* spool_end() for a change that starts or calls off a command: it is counted. */
 int spool_end_counted(struct spool *s, bool ok, struct fault *f);
 
-/* One row: 1, 0 if there is none, or a fault.  The caller resets. */
+/* Steps to a row: 1, 0 if there is none, or a fault.  The caller resets the statement. */
 int spool_row(struct spool *s, sqlite3_stmt *st, struct fault *f);
 
 const char *spool_text(sqlite3_stmt *st, int column, struct arena *a);

@@ -1,10 +1,10 @@
 /*
- * spool_witness - how far a spool had got, told in a file beside its folder.
+ * spool_witness - the count of a spool, recorded in a file beside its folder.
  *
  * DIR.seq holds the spool's identity and how many commands it has let begin.  A copy of
  * DIR that is put back does not bring it along, so the spool is seen to be older than
- * that.  It is a second witness beside the host, for what began while no host listened:
- * where it cannot be written, or is gone, the host's word is all there is.
+ * that.  It is a second witness beside the host, for commands that began while no host
+ * listened: where it cannot be written, or is missing, only the host's record counts.
  */
 #ifndef STORAGE_SPOOL_SPOOL_WITNESS_H
 #define STORAGE_SPOOL_SPOOL_WITNESS_H
@@ -17,9 +17,9 @@ struct spool_witness {
 	int64_t seq;
 };
 
-/* False where there is none that can be read. */
+/* Reads the witness file: false where there is none that can be read. */
 bool spool_witness_read(const char *dir, struct spool_witness *w);
-/* On the disk when it returns.  A failure leaves what was there. */
+/* Writes the witness file durably; a failure leaves the old file. */
 void spool_witness_write(const char *dir, const char *identity, int64_t seq);
 
 #endif
