@@ -151,7 +151,8 @@ static void hear(struct ear *ear, const char *body, size_t size)
 	json_decref(asked);
 }
 
-/* Counts a guest's answers on the relay line: Hello, Pong, and Ok for each push. */
+/* Counts pushes: of a guest's answers on the relay line (Hello, Pong, Ok), each Ok is
+ * for one. */
 static void note(struct ear *ear, const char *body, size_t size)
 {
 	if (ear->relay && memmem(body, size, "\"Ok\"", 4))
