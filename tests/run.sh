@@ -44,7 +44,7 @@ wanted() { # NAME: does any of the words ask for it?
 	return 1
 }
 
-# What still runs with this in its command line some seconds after a test; it is
+# Processes with this in their command line that still run seconds after a test; each is
 # told in the test's log, and ended.
 still_there() {
 	n=0

@@ -95,7 +95,7 @@ cadre --team alpha task create "Write the parser" >/dev/null
 refused 4 --team alpha --as coder vault append tasks/001-write-the-parser.md "my note"
 grep -q 'task update' "$TMPDIR/out" || fail "no hint: $(cat "$TMPDIR/out")"
 
-# What people type is found by whoever looks next, if what one search may take of time
+# Notes that people type are found by the next search, if the time a search may take
 # is enough; a link leads no search out.
 echo "a needle in the hay" >"$vault/typed.md"
 mkdir -p "$vault/deep/er" && echo "the other needle" >"$vault/deep/er/note.txt"
