@@ -24,7 +24,7 @@ struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void
 void ask_drop(struct guest *g, struct asking *a);
 
 int64_t ask_number(const struct asking *a);
-/* What is known of an answer whose caller confirms. */
+/* How far an answer got whose caller confirms answers. */
 enum answer_end {
 	ANSWER_ARRIVED,
 	ANSWER_LOST, /* nobody has seen it */

@@ -37,7 +37,7 @@ enum {
 /* The kernel need not fill tables that nobody reads: every copy would grow. */
 #define OPTIONS "noinit_itable"
 
-/* What the kernel's command line says; NULL: nothing. */
+/* Settings from the kernel's command line; NULL: not given. */
 struct words {
 	char line[4096];
 	const char *workspace, *name, *team, *agent, *listen, *ip, *gateway, *dns, *http,
@@ -163,7 +163,8 @@ static void load_module(const char *path)
 	unlink(path); /* its memory is worth more */
 }
 
-/* Those whose names begin with `when`, in order: see tools/cadre/image_kernel.c. */
+/* Loads the modules whose file names begin with `when`, in order: see
+ * tools/cadre/image_kernel.c. */
 static void load_modules(const char *folder, char when)
 {
 	struct dirent **names = NULL;
@@ -418,7 +419,8 @@ static pid_t start_guest(const struct words *w, const char *version)
 	_exit(chdir(o.dir) ? 1 : guest_main(&o));
 }
 
-/* What nobody waits for: other file systems, randomness. */
+/* Loads, in a process of its own, modules that nobody waits for at the start: other
+ * file systems, randomness. */
 static void load_late(void)
 {
 	if (fork())
@@ -428,7 +430,8 @@ static void load_late(void)
 	_exit(0);
 }
 
-/* Whose parents have ended are this process's children. */
+/* Waits for the guest. Processes whose parents have ended become children of this
+ * one, and are reaped here. */
 static int wait_for(pid_t guest)
 {
 	int status;

@@ -157,7 +157,7 @@ out:
 	return rc;
 }
 
-/* What could not be started has a result, too. */
+/* A command that could not be started has a result, too. */
 static int refuse(struct guest *g, struct duty *d, int code, const struct fault *why)
 {
 	struct fault f = { 0 };
@@ -276,7 +276,7 @@ void duty_call_off(struct guest *g)
 	}
 }
 
-/* What has ended by itself keeps its result. */
+/* Calls off a command.  A command that has ended by itself keeps its result. */
 static int call_off(struct guest *g, const char *id, struct fault *f)
 {
 	for (int i = 0; i < AT_ONCE; i++) {
@@ -291,7 +291,7 @@ static int call_off(struct guest *g, const char *id, struct fault *f)
 	return spool_drop(g->spool, id, guest_now(), f);
 }
 
-/* What a push says, in either form. */
+/* Contents of a push, in either dialect. */
 struct pushed {
 	const char *id, *type, *content;
 	bool cancelled;

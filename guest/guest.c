@@ -234,7 +234,7 @@ static int open_spool(struct guest *g, struct fault *f)
 	return spool_open(&g->spool, &place, guest_now(), f);
 }
 
-/* What the guest keeps is not to be reached from its workspace. */
+/* Commands of the workspace must not reach the guest's own files. */
 static int check_state(struct guest *g, bool made, struct fault *f)
 {
 	if (!guest_state_inside(g) || g->options->state_inside)

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 struct guest_options {
-	/* Its id, a uuid; NULL: the one that the spool has, else that of the first
+	/* The workspace's uuid; NULL: the one in the spool, else that of the first
 	 * host that says Hello. */
 	const char *workspace;
 	const char *name; /* its name, for people; may be NULL */

@@ -37,7 +37,8 @@ static bool is_utf8(const char *s)
 	return true;
 }
 
-/* What is behind /files/, resolved: relative, without `.` and `..`. */
+/* Resolves the part of the URL behind /files/ to a relative path without `.` and
+ * `..`. */
 static int take_path(struct visit *v, const char **out, struct fault *f)
 {
 	const struct guest *g = v->front->guest;

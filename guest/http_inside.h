@@ -56,7 +56,8 @@ void visit_answer_json(struct visit *v, int status, json_t *json); /* stolen */
 void visit_call(struct visit *v, const char *op, json_t *args, const char *token,
 		void (*heard)(struct visit *v, json_t *result));
 
-/* What an Error of the host says; its place is one of the body's fields. */
+/* Fills a fault from the host's Error message; the fault's place is one of the body's
+ * fields. */
 void visit_read_error(json_t *error, struct fault *f);
 /* Goes on once the host says whose token it is; without the host nobody goes on. */
 void visit_prove(struct visit *v, visit_step *then);

@@ -211,7 +211,8 @@ static void take_message(struct http *x)
 		send_message(v, args);
 }
 
-/* What is about the message stands beside the payload. */
+/* Sends a task: fields about the message stand beside those of the payload and are
+ * taken out of it. */
 static void take_task(struct http *x)
 {
 	static const char *const beside[] = { "from", "priority", "thread",

@@ -25,7 +25,8 @@ enum {
 	AT_ONCE = 4, /* assignments */
 	BEAT_MS = 5000,
 	GREET_MS = 10000, /* a stranger has so long to say Hello */
-	/* What a message's own fields and id may take beside its texts. */
+	/* Bytes of a frame that are left for texts, after a message's own fields and
+	 * its id. */
 	FRAME_ROOM = FRAME_MAX - 4096,
 };
 

@@ -26,7 +26,8 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 	return fault_set(f, code, where, "%.150s: %s", path, strerror(error));
 }
 
-/* What is behind `root` in an absolute path; NULL if it is elsewhere. */
+/* Returns the part of an absolute path behind `root`; NULL if the path is not below
+ * `root`. */
 static const char *below(const char *path, const char *root)
 {
 	size_t n = strlen(root);

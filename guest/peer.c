@@ -81,7 +81,8 @@ void peer_send(struct peer *peer, const char *type, const void *message)
 		text_release(&text);
 }
 
-/* What fits no frame came in one, but for its id. */
+/* The message came in a frame, so it fits one again unless the id that is added makes
+ * it too long. */
 static void write_json(struct text *text, const json_t *json, struct fault *f)
 {
 	size_t start = frame_open(text);
@@ -305,7 +306,7 @@ void peer_close(struct peer *peer)
 		peer->waiting = q->next;
 		errand_free(q);
 	}
-	/* What is being served and has no `gone` ends by itself, at once. */
+	/* A request in work that has no `gone` ends by itself, at once. */
 	for (struct errand *next = (q = peer->live) ? q->next : NULL; q;
 	     q = next, next = q ? q->next : NULL)
 		if (q->gone)

@@ -198,7 +198,7 @@ static void stop_stream(struct proc_stream *s)
 	printed_end(&s->kept);
 }
 
-/* One read; false when there is nothing more to read now. */
+/* Reads once; false when nothing more can be read now. */
 static bool read_some(struct proc_stream *s)
 {
 	char buf[CHUNK];
@@ -223,8 +223,8 @@ static void readable(uv_poll_t *poll, int status, int events)
 	read_some(poll->data);
 }
 
-/* What a command printed before it ended is there by now; a process that it
- * left behind may keep the pipe open and is not waited for. */
+/* Output that a command printed before its end is in the pipe by now; a process that
+ * it left behind may keep the pipe open and is not waited for. */
 static void read_the_rest(struct proc *run)
 {
 	for (int i = 0; i < 2; i++) {

@@ -68,7 +68,7 @@ void proc_end(struct proc *run);
 /* A signal to its whole group; nothing once the command has ended. */
 void proc_kill(struct proc *run, int signal);
 
-/* What a shell would say: the exit code, or 128 + signal. */
+/* Returns the status that a shell would give: the exit code, or 128 + signal. */
 int proc_exit_code(const struct proc *run);
 
 /* Takes care of all children that have ended. */

@@ -170,7 +170,7 @@ static int answer_name(struct errand *q, struct fault *f)
 	return 0;
 }
 
-/* Who names no name servers gets the usual ones; who names none of them, none. */
+/* A host that sends no `dns` gets the usual name servers; an empty `dns` means none. */
 static int set_address(struct errand *q, const char *address, const char *gateway,
 		       const char **dns, size_t n_dns, struct fault *f)
 {

@@ -30,7 +30,7 @@ struct target {
 	struct stat old; /* st_mode 0: there is none */
 };
 
-/* What will stand there: some bytes of the old file, new ones, the rest. */
+/* New contents of a file: some bytes of the old file, then new ones, then the rest. */
 struct change {
 	size_t keep; /* bytes of the old file in front */
 	const void *data;

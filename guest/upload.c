@@ -42,7 +42,8 @@ static struct upload *find(struct guest *g, const char *id)
 	return u;
 }
 
-/* What a target borrows has to outlive its first part. */
+/* A target borrows its path from the first part of the upload, so the path is copied
+ * to outlive it. */
 static void keep(struct upload *u)
 {
 	const char *slash;

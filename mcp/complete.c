@@ -79,7 +79,8 @@ static enum noun noun_named(const char *name)
 	return NOUN_NONE;
 }
 
-/* What a template's variable stands for; false if it is no template of ours. */
+/* Finds the noun that a template's variable stands for; false if no template of ours
+ * has it. */
 static bool template_noun(const char *uri, const char *variable, enum noun *noun)
 {
 	for (int i = 0; uri && i < URI_KINDS; i++) {

@@ -32,7 +32,8 @@ static void feed_failed(struct feed *feed, const struct fault *f)
 		    f->code == FAULT_INVALID;
 
 	if (feed->state == FEED_LIVE && strcmp(f->where, "/after") == 0) {
-		/* What was not read yet has been cleaned away. */
+		/* Events that were not read yet have been deleted: subscribers are
+		 * told that anything may have changed. */
 		watches_tell(feed, NULL);
 		feed->state = FEED_OPENING;
 		return;

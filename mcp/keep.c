@@ -17,7 +17,8 @@ enum {
 	FAIL_MS = 10000,
 };
 
-/* What a call may have claimed is looked at soon. */
+/* Plans the next look at the agent's claims: soon after a call that may have claimed
+ * a task. */
 void keep_soon(struct mcp *m, const struct op *done)
 {
 	int64_t at;

@@ -36,7 +36,7 @@ struct mcp_options {
 int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f);
 void mcp_close(struct mcp *m);
 
-/* One message, or a batch of them.  Answers come now or later. */
+/* Handles a message, or a batch of them.  Answers come now or later. */
 void mcp_handle(struct mcp *m, const char *message, size_t len, void *stream);
 /* The same of a message before which the client had sent `at` bytes. */
 void mcp_handle_at(struct mcp *m, const char *message, size_t len, uint64_t at);

@@ -78,8 +78,8 @@ static void write_resource(enum uri_kind kind, const char *team, const char *res
 		  k->doc);
 }
 
-/* What a caller of that team will want to see: the team, its board, and the
- * inbox that is the caller's own. */
+/* Links that a caller of the team is likely to want: the team, its board, and the
+ * caller's own inbox. */
 static void write_team(const struct mcp *m, const char *team, struct text *out)
 {
 	const struct identity *who = &m->identity;
@@ -162,7 +162,7 @@ void resources_list(struct request *r, json_t *params)
 			return;
 		}
 	}
-	/* It also says up to which event the teams are as it lists them. */
+	/* The status also names the event up to which the list of teams is valid. */
 	request_call(r, op_find("state.status"), json_object(), list_end);
 }
 

@@ -174,7 +174,8 @@ static void write_subscription(const struct request *r, struct text *out)
 	text_addf(out, "\"_meta\":{\"" META "subscriptionId\":%s},", r->id);
 }
 
-/* What is refused is not honoured. */
+/* Watches that were refused are dropped first, so the answer lists only those that
+ * will be served. */
 static void listen_ready(struct request *r)
 {
 	struct text *out;
@@ -272,7 +273,8 @@ static void watch_read(struct mcp *m, struct watch *w)
 
 /* --- changes ------------------------------------------------------------------------- */
 
-/* What an event changes, by how its name begins; the first that fits. */
+/* Kinds of resources that an event changes, by the beginning of its name; the first
+ * match counts. */
 static const struct {
 	const char *prefix;
 	unsigned kinds;

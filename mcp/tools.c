@@ -95,7 +95,8 @@ static json_t *fault_schema(void)
 		"hint");
 }
 
-/* What a tool answers: what one of its operations does, or a fault. */
+/* Writes the schema of a tool's output: the result of any of its operations, or a
+ * fault. */
 static json_t *make_output(const struct tool *tool)
 {
 	json_t *root = json_pack("{s:s, s:[]}", "type", "object", "anyOf");

@@ -44,7 +44,7 @@ void wait_cut(struct request *r, const struct op *op, json_t *args)
 	if (value && !json_is_integer(value))
 		return; /* the checks will say so */
 	r->wait_s = value ? json_integer_value(value) : op->wait->def_int;
-	/* What is out of range is left for the checks, too. */
+	/* A value out of range is left for the checks, too. */
 	if (r->token || r->wait_s <= WAIT_S || r->wait_s > op->wait->type->max)
 		return;
 	request_log(r, LEVEL_INFO, "%s is cut to %d; with a progressToken it may be more",

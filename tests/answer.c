@@ -95,7 +95,7 @@ static void provoke(struct scene *s, const char *type)
 		tethers_tick(&s->rig.host);
 		rig_step(&s->rig, false);
 	}
-	/* What still waits would hold up the next question. */
+	/* A request that still waits would hold up the next question. */
 	if (t->control.asked || t->relay.asked)
 		end_pending(s);
 }

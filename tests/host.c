@@ -113,7 +113,7 @@ static void tell_manager(struct scene *s, const char *path)
 	snprintf(variable, sizeof(variable), "NOTIFY_SOCKET=%s", path);
 	s->host = child_start(&c);
 	manager_hears(fd, "READY=1");
-	/* Who is told so may connect at once. */
+	/* A client that knows the host is ready may connect at once. */
 	assert_true(raw_dial(&raw, s->found.socket));
 	raw_hang_up(&raw);
 	kill(s->host, SIGTERM);
@@ -144,8 +144,8 @@ static const char *socket_folder(const struct scene *s, char folder[], size_t si
 	return slash + 1;
 }
 
-/* What a process of the user gets at the socket: 0 an answer, 1 none, 2 no
- * connection.  It begins in the socket's folder, whatever leads there. */
+/* Asks the host as another user: 0 an answer, 1 none, 2 no connection. The process
+ * begins in the socket's folder, whatever leads there. */
 static int ask_as(const struct scene *s, uid_t user)
 {
 	char folder[sizeof(s->found.socket)];
@@ -215,7 +215,7 @@ static void test_talks_to_no_other_user(void **state)
 	memcpy(at.sun_path, s->found.socket, strlen(s->found.socket));
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	/* Who listens is whom the peer's credentials name. */
+	/* The peer's credentials name the user that called listen(). */
 	assert_int_equal(seteuid(NOBODY), 0);
 	assert_int_equal(listen(fd, 5), 0);
 	assert_int_equal(seteuid(0), 0);

@@ -43,7 +43,8 @@ static int host_teardown(void **state)
 	return 0;
 }
 
-/* One round per step, until a round has fewer steps than we count to. */
+/* Makes each step fail once, one per round, until a round has fewer steps than the
+ * count. */
 static void fail_each(struct stage *s, int kinds, int result)
 {
 	long n, struck = 0;
@@ -92,7 +93,7 @@ static void test_each_sync(void **state)
 	end_well(*state);
 }
 
-/* What was read once is in memory: a big board makes it read from the disk. */
+/* Rows that were read once stay in memory: a big board forces reads from the disk. */
 static void fill(struct stage *s, int n)
 {
 	char text[4000];

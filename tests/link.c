@@ -1,7 +1,7 @@
 /*
- * One conformance test over each kind of link: a real guest that listens at
- * an address, and a host's side that dials it, with what stands in between:
- * nothing, a VMM's vsock socket, QEMU's serial ports.
+ * The same conformance test over each kind of link: a real guest that listens at an
+ * address, and a host's side that dials it, with what stands in between: nothing, a
+ * VMM's vsock socket, QEMU's serial ports.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -27,10 +27,11 @@
 
 enum { SKIP = 77, LIFE_MS = 2000, BOOT_MS = 60000, END_MS = 300000 };
 
-/* Who cannot fail here leaves his share to those behind. */
+/* A file system that cannot fail here leaves its share of the time to those behind
+ * it. */
 static const char *const kinds[] = { "btrfs", "xfs", "ext4" };
 
-/* What the machine and its maker share. */
+/* State that the machine and its maker share. */
 struct proof {
 	struct scene scene;
 	struct trees trees;
@@ -138,7 +139,7 @@ static int last_life(void *arg)
 
 /* --- failures ------------------------------------------------------------------------- */
 
-/* What a machine has in memory only is not there after a boot. */
+/* Removes files that a machine keeps in memory only: they are gone after a boot. */
 static void empty_runtime(const struct scene *s)
 {
 	char path[128];

@@ -369,7 +369,7 @@ static void wait_guests(struct scene *s, int n)
 	}
 }
 
-/* What is done to the host meanwhile: copies in the pool, a guest that dies. */
+/* Disturbs the host meanwhile: copies in the pool, a guest that dies. */
 static void disturb(struct scene *s, int64_t until)
 {
 	pid_t pids[16];

@@ -5,7 +5,7 @@
 #	tests/run.sh WORD...             tests whose names contain one of the words
 #	tests/run.sh --long=SECONDS W... fuzzers run that long each
 #
-# What is found is run: lints, tests/unit/test_*.c, tests/op/*.test, the
+# The tests that match are run: lints, tests/unit/test_*.c, tests/op/*.test, the
 # programs tests/NAME.c, the stories tests/*/*.sh (but lib/), tests/fuzz/*.c.  Logs are
 # kept in build/logs/, and the tail of a failing one is shown.  A test finds
 # the command in $CADRE and first in PATH, an empty folder of its own in $TMPDIR
@@ -44,7 +44,7 @@ wanted() { # NAME: does any of the words ask for it?
 	return 1
 }
 
-# What still runs with this in its command line some seconds after a test; it is
+# Processes with this in their command line that still run seconds after a test; each is
 # told in the test's log, and ended.
 still_there() {
 	n=0
@@ -60,7 +60,7 @@ still_there() {
 	echo $pids
 }
 
-# What those need who fetch packages, if the machine has it.
+# Variables that programs which fetch packages need, if the machine has them.
 fetching="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE
 	SSL_CERT_DIR NODE_EXTRA_CA_CERTS npm_config_registry"
 

@@ -248,7 +248,7 @@ static void test_reads_a_result(void **state)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* What is done to a task whose notes fill an answer: each step is answered. */
+/* Steps of a task whose notes fill an answer: each step must be answered. */
 static const char *const steps[][2] = {
 	{ "task.claim", "{}" },
 	{ "task.start", "{}" },
@@ -293,7 +293,7 @@ static void test_changes_of_large_tasks(void **state)
 		}
 }
 
-/* What an answer could not carry is refused, and nothing has changed. */
+/* A call whose answer would be too large is refused, and nothing has changed. */
 static void test_refuses_without_a_trace(void **state)
 {
 	struct said said = { 0 };

@@ -225,7 +225,8 @@ static void an_answer_that_may_have_arrived_wakes_another(void **state)
 	assert_told(s, "messages", "\"attempt\":2");
 }
 
-/* One that its caller says is lost comes as for the first time. */
+/* A message whose receiver reports it as lost comes to another one as for the first
+ * time. */
 static void an_answer_that_is_lost_wakes_another(void **state)
 {
 	struct scene *s = *state;

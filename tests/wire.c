@@ -54,7 +54,7 @@ void test_half_frames(void **state)
 	raw_hang_up(&r);
 }
 
-/* What is heard until the host closes: errors only. */
+/* Reads until the host closes: only errors come. */
 static void hear_the_end(struct raw *r)
 {
 	json_t *answer;

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-/* What a call was before its first run in this batch. */
+/* State of a call before its first run in this batch: each further run starts from
+ * it. */
 struct before {
 	struct arena_mark mark;
 	int64_t made;
@@ -152,7 +153,8 @@ static void put_all_back(struct batch *b)
 		put_back(b->calls[i], &b->before[i]);
 }
 
-/* One transaction; b->n is lowered to how many calls it is about. */
+/* Runs the calls in one transaction; b->n is lowered to the number of calls it
+ * decided. */
 static enum outcome run_transaction(struct batch *b, bool saved)
 {
 	struct fault why = { 0 };
@@ -186,7 +188,7 @@ size_t batch_run(struct store *store, struct call **calls, size_t n,
 	for (size_t i = 0; i < b.n; i++)
 		keep(&b.before[i], calls[i]);
 	went = run_transaction(&b, false);
-	/* One that failed alone is undone already. */
+	/* A call that failed alone has already been undone. */
 	if (went == LEFT_A_TRACE && b.n == 1)
 		return 1;
 	b.source = NULL;

@@ -157,7 +157,8 @@ static size_t take_frames(struct conn *c, const char *data, size_t len)
 
 		at += used;
 		if (rc < 0) {
-			/* What follows cannot be understood any more. */
+			/* After bytes that are no frame, nothing later on this
+			 * connection can be understood. */
 			wire_write_fault(&c->flow.out, &f, !c->greeted, NULL);
 			flow_send(&c->flow);
 			conn_close(c);
@@ -217,7 +218,8 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	size_t used = 0;
 
 	if (n == UV_EOF) {
-		/* It may still read answers, but nobody knows: waits end. */
+		/* The client may have closed only its sending side, but the host
+		 * cannot know: its waiting calls end. */
 		c->ended = true;
 		uv_read_stop(stream);
 		forsake(c);

@@ -170,7 +170,8 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 	return HEARD_CALL;
 }
 
-/* Whom the guest asked for is gone. */
+/* Cancels a request of the same connection: nobody behind the guest waits for it any
+ * more. */
 static enum heard hear_cancel(struct conn *c, struct job *job, struct fault *f)
 {
 	const char *id = speech_text(job->packet.json, "request");
@@ -355,7 +356,8 @@ static void answer_receive(struct conn *c, struct job *job, struct fault *f)
 	wire_write(&c->flow.out, "TeamMessages", &m, job->id, f);
 }
 
-/* Who was beaten to a task is told so in the answer, as the older host did. */
+/* A task that somebody else has claimed is reported in the answer, not as a fault, as
+ * the older host did. */
 static void answer_claim(struct conn *c, struct job *job, struct fault *f)
 {
 	const struct task_claim_out *out = job->call.out;

@@ -18,7 +18,7 @@ static void on_written(uv_write_t *write, int status)
 	flow->wrote(flow, status);
 }
 
-/* What is left from `sent` on goes to libuv, which keeps it until it is out. */
+/* Hands the bytes from `sent` on to libuv, which keeps them until they are written. */
 static int send_rest(struct flow *flow, size_t sent)
 {
 	struct text swap = flow->sending;

@@ -41,7 +41,8 @@ static void refuse(struct host *host, struct job *job)
 	chain_add(&host->early, job);
 }
 
-/* What works on files would hold up the threads that only ask the store. */
+/* Operations that work on files have threads of their own: they would hold up the
+ * threads that only query the store. */
 static bool is_slow(const struct job *job)
 {
 	return job->call.op && job->call.op->steps;
@@ -311,7 +312,7 @@ static void close_threads(struct host *host)
 	scribe_close(host->scribe);
 	writer_close(host->writer);
 	queue_take_all(&host->done, &late);
-	/* What the thread pool brought back when nobody took calls any more. */
+	/* Jobs that the thread pool finished after the host had stopped taking calls. */
 	chain_join(&late, &host->writes);
 	chain_join(&late, &host->reads);
 	chain_join(&late, &host->early);
@@ -335,7 +336,8 @@ static void say_ready(struct host *host)
 	close(fd);
 }
 
-/* One thread uses the allocator hard at a time; more arenas only cost memory. */
+/* Only one thread at a time uses the allocator much; more malloc arenas only cost
+ * memory. */
 static void spare_memory(void)
 {
 	mallopt(M_ARENA_MAX, 2);

@@ -206,7 +206,7 @@ void reaper_writes(struct host *host)
 
 void reaper_init(struct host *host)
 {
-	/* What happened before the start is a gap as well. */
+	/* The time before the host started counts as a gap, too. */
 	host->reaper = (struct reaper){ .holding = true };
 	uv_timer_init(&host->loop, &host->reaper.timer);
 	host->reaper.timer.data = host;

@@ -110,9 +110,10 @@ static void empty(int fd)
 		;
 }
 
-/* One slice of each.  *rest_ms: for how long others then get the machine, *ms: for
- * how long there is nothing to do unless the bell rings.  Its syncs stand in the
- * way of the writers', so it rests longer when the bell rang meanwhile. */
+/* Writes one slice of the mirror and one of the search index. *rest_ms: how long the
+ * machine is then left to others; *ms: how long there is nothing to do unless the
+ * bell rings. The syncs of a slice delay those of the writers, so the rest is longer
+ * when the bell rang meanwhile. */
 static void slice(struct scribe *s, int *ms, int *rest_ms)
 {
 	struct pollfd bell = { .fd = s->bell, .events = POLLIN };

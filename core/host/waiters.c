@@ -94,7 +94,7 @@ static bool too_many(struct host *host, struct job *job)
 		return false;
 	if (waits_of(job) + waits_elsewhere(host, job) < most)
 		return false;
-	/* What is written stays written: only a call that did nothing fails. */
+	/* Changes already written stay: only a call that changed nothing fails here. */
 	if (!job->call.made) {
 		fault_set(&job->call.fault, FAULT_EXHAUSTED, "",
 			  "%zu calls of this caller wait already", most);

@@ -19,7 +19,8 @@ struct workers {
 	void *arg;
 };
 
-/* What an earlier process decided and did not make is made, whoever asks next. */
+/* An earlier process may have decided a change of the vault and died before making
+ * it: it is made now. */
 static void sweep(struct worker *w)
 {
 	struct call call = { .store = w->store, .settings = &w->all->home->settings };

@@ -146,7 +146,7 @@ static void lend(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 
 static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 
-/* What cannot be parsed yet waits here; no more is read meanwhile. */
+/* Keeps the bytes that cannot be parsed yet; no more are read meanwhile. */
 static void keep_rest(struct http_conn *c)
 {
 	char *kept = c->left ? malloc(c->left) : NULL;

@@ -80,7 +80,7 @@ typedef size_t http_more(struct http *x, char *buf, size_t len);
  * `service` is copied. */
 int http_listen(struct http_server **out, uv_loop_t *loop, const char *ip, int port,
 		const struct http_service *service, struct fault *f);
-/* One that does not listen, for http_adopt(). */
+/* Makes a server that does not listen, for http_adopt(). */
 struct http_server *http_open(uv_loop_t *loop, const struct http_service *service);
 int http_port(const struct http_server *s);
 /* Serves a connected stream socket, which is taken over. */
@@ -117,7 +117,8 @@ void http_answer(struct http *x, int status, const char *type, const char *body,
 /* {"error":{"code","where","text","hint","retry_after_ms"?}} with the fault's
  * own status, or with `status` if it is not 0. */
 void http_fault(struct http *x, int status, const struct fault *why);
-/* One of `length` bytes, read as fast as the peer takes them. */
+/* Answers with a body of `length` bytes, asked from `more` as fast as the peer takes
+ * them. */
 void http_stream(struct http *x, int status, const char *type, int64_t length,
 		 http_more *more);
 

@@ -45,7 +45,7 @@ static int on_header(llhttp_t *parser, const char *data, size_t len)
 	return add(parser->data, data, len, 431);
 }
 
-/* What a client says of a chunk is dropped, and bounded. */
+/* Chunk extensions are dropped, and their length is bounded. */
 static int on_extension(llhttp_t *parser, const char *data, size_t len)
 {
 	struct http_conn *c = parser->data;

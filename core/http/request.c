@@ -1,5 +1,5 @@
 /*
- * What a service asks of a request.
+ * Functions with which a service reads a request.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -54,9 +54,9 @@ bool dial_connected(struct link_dial *d);
 void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *d));
 /* d->fd is another's from now on. */
 void dial_release(struct link_dial *d);
-/* It is connected, unless d->fault says otherwise. */
+/* Ends a dial: connected, unless d->fault says otherwise. */
 void dial_done(struct link_dial *d);
-/* It is not, as d->fault says; told later. */
+/* Ends a dial without a connection, as d->fault says; the caller is told later. */
 void dial_failed(struct link_dial *d);
 void dial_errno(struct link_dial *d, int error);
 

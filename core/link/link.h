@@ -31,7 +31,7 @@ struct link_dial *link_dial(uv_loop_t *loop, const struct link_address *to, unsi
 			    link_dialled *done, void *arg);
 void link_dial_cancel(struct link_dial *d); /* NULL is fine */
 
-/* Who came in. */
+/* The peer of an incoming connection. */
 struct link_caller {
 	bool stranger; /* nothing says who it is: a token has to */
 	uint32_t cid; /* of a VM; 0 elsewhere */

@@ -104,7 +104,8 @@ static void fail(struct pump *p, int error)
 
 /* --- conversations -------------------------------------------------------------- */
 
-/* What was on its way out is of a conversation that is over. */
+/* Bytes still to be sent belong to a conversation that is over: the mark replaces
+ * them. */
 static void say(struct pump *p, enum mark kind)
 {
 	p->out.at = 0;

@@ -35,7 +35,7 @@ struct spot {
 	const char *tap, *mac, *ip, *gateway;
 	int prefix;
 	int http_port; /* of a VM's door for teammates */
-	/* What a VM is made of; 0 and NULL elsewhere. */
+	/* Resources of a VM; 0 and NULL in other backends. */
 	const char *image;
 	int64_t vcpus, memory_mb, disk_gb;
 	/* A backend that copies directories counts here what it cannot copy; or NULL. */
@@ -59,8 +59,9 @@ struct machine {
 	bool vm;
 	int (*make)(void *self, const struct spot *spot, struct fault *f);
 	int (*fork)(void *self, const struct spot *spot, struct fault *f);
-	/* One that lives already, unknown to the host, is found instead.  NULL,
-	 * with stop, alive and find: guests come and go by themselves. */
+	/* Starts the guest. A guest that already runs, unknown to the host, is found
+	 * instead. NULL, with stop, alive and find: the guests of this backend come
+	 * and go by themselves. */
 	int (*start)(void *self, const struct spot *spot, struct process *process,
 		     struct fault *f);
 	/* Where the guest is reached: see core/base/link_address.h. */

@@ -10,8 +10,8 @@
 #include "core/machine/copy.h"
 #include "storage/durable.h"
 
-/* What an earlier version's guest had in the workspace's `.cadre`; a set-aside spool
- * is nobody's any more. */
+/* Files that an earlier version's guest kept in the workspace's `.cadre`; a spool
+ * that was set aside belongs to no guest. */
 static const char *const own_names[] = { "spool.db", "spool.db-wal", "spool.db-shm",
 					 "guest.lock" };
 enum { OWN_NAMES = sizeof(own_names) / sizeof(own_names[0]) };

@@ -69,7 +69,7 @@ int notes_root(const struct notes_disk *d, bool make)
 	return fd;
 }
 
-/* One folder of a path; what is made is synced into the one that holds it. */
+/* Opens one folder of a path; a folder made here is synced into its parent. */
 static int step_into(int dir, const char *name, bool make)
 {
 	int fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);

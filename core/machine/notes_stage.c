@@ -174,8 +174,8 @@ static bool held_open(int dir, const char *name)
 	return held;
 }
 
-/* What came out of the place goes if it is what was to be replaced; what
- * somebody else put there meanwhile is kept. */
+/* Removes the file that the exchange took out if that is the one that was to be
+ * replaced; a file that somebody else put there meanwhile is kept. */
 static int settle(const struct ends *e, const struct note_move *m)
 {
 	struct note_stamp out;
@@ -224,7 +224,8 @@ static int move_between(const struct ends *e, const struct note_move *m)
 		rc = exchange(e);
 		return rc > 0 ? settle(e, m) : rc;
 	}
-	/* It was made; the exchange may have left what came out. */
+	/* The new file is in its place already; the exchange may have left the old
+	 * one in the stage. */
 	return rc == 1 && is_in_stage(m) ? settle(e, m) : 0;
 }
 

@@ -48,7 +48,7 @@ void base64_encode(char *out, const void *data, size_t n)
 	*out = '\0';
 }
 
-/* One more than a digit's value, so that what is none is 0. */
+/* Each digit's value plus 1, so that 0 means "no digit". */
 static const unsigned char codes[256] = {
 	['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,
 	['G'] = 7,  ['H'] = 8,  ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12,

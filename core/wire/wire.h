@@ -17,7 +17,7 @@
 enum { WIRE_CONTROL = 1, WIRE_RELAY = 2 }; /* bits of wire.ports */
 enum { WIRE_ID_MAX = 256 }; /* bytes of JSON of an id: an answer has room for it */
 
-/* One message that came in. */
+/* A received message. */
 struct packet {
 	json_t *json; /* owned */
 	const char *type; /* its tag; NULL if there was none */
@@ -67,7 +67,7 @@ int wire_write(struct text *out, const char *type, const void *src, const json_t
 void wire_write_fault(struct text *out, const struct fault *why, bool old,
 		      const json_t *id);
 
-/* What an Error frame says, as a fault; returns its code. */
+/* Fills a fault from an Error message; returns the fault's code. */
 struct wire_error;
 int wire_fault(const struct wire_error *e, struct fault *f);
 

@@ -72,7 +72,8 @@ void scene_start_client(struct scene *s, int i, const char *how);
 void scene_tend(struct scene *s, bool respawn);
 /* With SIGKILL; false if it does not run, or was killed already. */
 bool scene_kill(struct part *p);
-/* One call of the operator; `args` is taken over.  NULL and a fault, or its answer. */
+/* Makes a call as the operator; `args` is taken over. Returns the answer, or NULL and
+ * a fault. */
 json_t *scene_ask(struct scene *s, const char *name, json_t *args, struct fault *f);
 /* A guest that runs, seen to be the process that its row means; 0: none. */
 pid_t scene_guest(struct scene *s);

@@ -31,7 +31,7 @@ int journal_open(struct journal *j, const char *path)
 	journal_read(path, look, &t);
 	j->number = t.number;
 	j->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	/* What a kill cut off was never written. */
+	/* A line that a kill cut off counts as never written. */
 	if (j->fd >= 0 && ftruncate(j->fd, t.whole) == 0 &&
 	    lseek(j->fd, t.whole, SEEK_SET) == t.whole)
 		return 0;

@@ -155,7 +155,7 @@ static void print_row(sqlite3_stmt *st, const char *between)
 	printf("\n");
 }
 
-/* What the journals say about the key in the first column of a finding. */
+/* Prints the lines of the journals about the key in the first column of a finding. */
 static void print_journal(struct court *c, sqlite3_stmt *row)
 {
 	sqlite3_stmt *st;

@@ -1,4 +1,4 @@
-/* One client: it tries things at random, and writes down what it was told. */
+/* A client: it tries things at random, and writes down the answers it was given. */
 #include "tests/crash/crash.h"
 
 #include <inttypes.h>
@@ -122,7 +122,7 @@ static void name_seen(const struct worker *w, json_t *args)
 	json_object_set_new(args, "seen", names);
 }
 
-/* One write under a new key; `args` is taken over. */
+/* Makes a write under a new key; `args` is taken over. */
 static json_t *attempt(struct worker *w, const char *name, json_t *args, const char *key)
 {
 	const struct op *op = op_find(name);
@@ -371,7 +371,7 @@ static void act_assign_task(struct worker *w)
 
 /* --- the same again ----------------------------------------------------------------------- */
 
-/* What was acknowledged is asked once more: the same ids must come. */
+/* Repeats an acknowledged call: the same ids must come. */
 static void act_again(struct worker *w)
 {
 	int n = w->n_past < PAST_MOST ? w->n_past : PAST_MOST;

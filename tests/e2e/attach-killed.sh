@@ -52,7 +52,7 @@ kill -0 "$(pid_in bob)" || bad "a guest ended the command of another"
 : >"$TMPDIR/bob/go"
 until_is completed cadre task show 002 --team red
 
-# What a guest keeps lies in its workspace only if that is asked for; the files of the
+# A guest's own files lie in its workspace only if that is asked for; the files of the
 # workspace are without it then.
 mkdir "$TMPDIR/cid"
 env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/cid" --state "$TMPDIR/cid/own" >"$TMPDIR/out" 2>&1 &&

@@ -55,7 +55,7 @@ until_is '^far$' in_place red/ann 'cat where'
 until_is '^near$' in_place red/bob 'cat where'
 in_place red/ann env | grep -q "secret of $$" && bad "commands see the token"
 
-# Who works there reaches the host through the guest, as the agent whose workspace it is.
+# Programs there reach the host through the guest, as the agent whose workspace it is.
 until_is '^red ann$' in_place red/ann 'echo $CADRE_TEAM $CADRE_AGENT'
 in_place red/ann 'cadre send bob "from afar"' >/dev/null || bad "send from inside"
 cadre --team red --as bob inbox | grep -q '^ann -> bob' || bad "the sender is not the channel's agent"
@@ -68,7 +68,7 @@ in_place red/ann 'cadre task show 099'
 [ $? = 3 ] || bad "a fault from inside"
 in_place red/ann 'cadre mcp </dev/null' || bad "mcp from inside"
 in_place red/ann 'printf "%s\n" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"0\"}}}" "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"agents\",\"arguments\":{\"action\":\"list\"}}}" | cadre mcp' | grep -q '"id":2.*bob' || bad "a tool of mcp from inside"
-# It is nobody else, whatever it says.
+# Such a program is nobody else, whatever it says.
 for who in bob lead operator; do
 	in_place red/ann "CADRE_AGENT=$who cadre inbox" >"$TMPDIR/out" 2>&1 && bad "$who from ann's workspace"
 	grep -q 'denied' "$TMPDIR/out" || bad "why it is not $who"
@@ -89,13 +89,13 @@ until_is 'this is the guest of workspace.*with a new state folder' cadre logs
 in_place red/cid true 2>&1 | grep -q 'creating' || bad "cid's commands have a guest"
 cadre workspace list --team red | grep -q 'creating.*cid' || bad "cid has bob's guest"
 
-# It dies, and is reached again when somebody starts it.
+# A guest that dies is reached again when somebody starts it.
 kill -9 $far
 wait $far 2>/dev/null
 start_far
 until_is '^far$' in_place red/ann 'cat where'
 
-# One that hangs is noticed, though its socket stays open.
+# A guest that hangs is noticed, though its socket stays open.
 cadre task create count --team red >/dev/null
 kill -STOP $far
 until_is 'unavailable' in_place red/ann 'cat where'

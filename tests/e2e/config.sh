@@ -70,7 +70,7 @@ is 0 '^inbox.capacity  *16  *--inbox.capacity$' cadre --inbox.capacity=16 config
 is 0 '^inbox.lease_seconds  *300  *default$' cadre config
 unset CADRE_INBOX_CAPACITY
 
-# One key is its value alone; in JSON everything is told.
+# A single key is its value alone; in JSON everything is told.
 is 0 '^12$' cadre config inbox.capacity
 is 0 '^$' sh -c 'cadre config team.default; echo'
 is 0 '^{"file":"'"$toml"'","keys":\[{"key":"state.durability","value":"full","source":"default"' \

@@ -35,7 +35,7 @@ run cadre task create "Test the parser" --depends-on 001
 run cadre ready
 see '^001 '
 
-# One agent claims; nobody else can.
+# An agent claims; nobody else can.
 run cadre --as coder claim
 see 'owner  *coder'
 ! cadre --as tester claim 001 2>"$TMPDIR/out" || exit 1
@@ -46,7 +46,7 @@ run cadre --as coder done 001 "parses everything in tests/"
 run cadre ready
 see '^002 '
 
-# They talk; nothing is lost while nobody listens.
+# The agents talk; nothing is lost while nobody listens.
 run cadre --as coder send tester "the parser is yours"
 run cadre --as tester inbox
 see 'the parser is yours'
@@ -58,7 +58,7 @@ see '^001  completed'
 run cadre --as tester claim 002
 run cadre up
 
-# What happened, for people: events, SQL, Markdown.
+# The story so far, for people: events, SQL, Markdown.
 run cadre events --kind task
 see 'task.completed'
 run sqlite3 -box .cadre/state.db 'SELECT team, id, status, owner, title FROM v_board'

@@ -33,7 +33,7 @@ take_away() {
 	anew) rm -rf "$CADRE_HOME" && cadre --direct init >/dev/null ;;
 	esac
 }
-# What was acknowledged is in the state: FILE holds what a client was told.
+# Acknowledged changes are in the state: FILE holds what a client was told.
 kept() { # CASE FILE FOLDER
 	grep -o 'told [0-9]*' "$2" | cut -d' ' -f2 | sort -u >"$story/told"
 	ask "$3" "SELECT substr(content, 3) FROM v_message WHERE content LIKE 'm %'" | sort -u >"$story/found"

@@ -31,7 +31,7 @@ change() { # HOW
 	older-log) cp "$story/log" "$CADRE_HOME/state.db-wal" ;;
 	esac
 }
-# What was acknowledged behind the change is where a person looks.
+# Changes that were acknowledged behind the cut are where a person looks.
 kept_since() { # HOW FILE
 	while read -r number; do
 		sqlite3 -readonly "$CADRE_HOME/state.db" \

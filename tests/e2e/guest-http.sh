@@ -42,7 +42,7 @@ url=$(url_of red/bob)
 ann=$(door red/ann bob) own=$(door red/bob bob) eve=$(door blue/eve eve)
 lead=$(cadre --team red --as lead agent door bob --json | field token)
 
-# Who comes: anybody for health, teammates with their own token for the rest.
+# Callers of the door: anybody for health, teammates with their own token for the rest.
 expect 200 '"status":"ready","version":"[0-9.]*","uptime_secs":[0-9]' '' /health
 expect 401 '"code":"denied"' '' /card
 expect 200 '"name":"bob"' "$ann" /card
@@ -82,7 +82,7 @@ expect 413 'over 2097152' "$ann" /message -d "$(head -c 60000 /dev/zero | tr '\0
 expect 400 '/content' "$ann" /task -d '{"task_id":"x"}'
 [ "$(rows)" = "$before" ] || bad "what was refused became a row"
 
-# It arrives: for bob, and for whoever may receive for him; never an assignment.
+# The message arrives: for bob, and for whoever may receive for him; never an assignment.
 expect 403 'only the lead' "$ann" /messages
 expect 200 '"content":"well, ' "$lead" '/messages?limit=1'
 grep -q '"content":"once"' "$TMPDIR/body" && bad "the limit"

@@ -45,7 +45,7 @@ until_is "^$TMPDIR/work\$" in_place pwd
 until_is '^2$' rounds
 grep -v '^done$' "$TMPDIR/report" && bad "see above"
 
-# Whose workspace is gone is nobody any more.
+# The socket of a destroyed workspace is refused.
 cadre workspace destroy red/ann --team red >/dev/null || bad "destroy"
 until_is 'refused' python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$TMPDIR/v_5000"

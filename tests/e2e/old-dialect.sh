@@ -44,7 +44,7 @@ cadre task assign 001 ann --command 'echo counted' --team red >/dev/null
 until_is counted cadre results --team red
 until_is completed cadre task show 001 --team red
 
-# It goes and comes again.
+# The guest goes and comes again.
 kill -9 $old
 wait $old 2>/dev/null
 start_old

@@ -8,7 +8,7 @@ umask 000
 trap 'cadre team destroy red >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 vault=$CADRE_HOME/vault
 
-# What commands make in workspaces has the modes that they give it; the workspaces
+# Files that commands make in workspaces have the modes they are given; the workspaces
 # themselves are private.
 open_to_others() {
 	find "$CADRE_HOME" "$@" -path "$CADRE_HOME/workspaces/*/*" -prune -o \
@@ -40,8 +40,8 @@ cadre team create red --roles '[{"name":"coder"},{"name":"w"},{"name":"x"}]' >/d
 do_all direct
 nothing_open "without a host" "$TMPDIR/direct.db" "$TMPDIR/direct.db.secret"
 
-# What an older version left open is set right by the next host; links are not followed,
-# and what has another name outside stays.
+# Files that an older version left open are closed by the next host; links are not
+# followed, and what has another name outside stays.
 chmod 755 "$vault" "$vault/direct"
 chmod 644 "$vault/direct/appended.md" "$vault/teams/red/direct.md"
 echo mine >"$TMPDIR/mine" && chmod 644 "$TMPDIR/mine"

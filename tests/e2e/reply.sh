@@ -33,7 +33,7 @@ both_ask() {
 		bad "$1: fetched by both, or by none: $(cat "$TMPDIR/a" "$TMPDIR/b")"
 }
 
-# One asks and waits, another waits at the inbox: either of them fetches.
+# An agent asks and waits, another waits at the inbox: either of them fetches.
 one_receives() {
 	cadre --as coder --json send tester "$1?" --wait >"$TMPDIR/a" 2>&1 &
 	a=$!

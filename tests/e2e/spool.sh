@@ -44,7 +44,7 @@ work=$(field ann path) state=$(state_of ann)
 [ "$(stat -c %a "$state" "$CADRE_HOME/guests" | sort -u)" = 700 ] || bad "others may look into $state"
 [ "$(ls -A "$work" | tr '\n' ' ')" = ".git f " ] || bad "in the workspace: $(ls -A "$work")"
 
-# What people do with git every day takes nothing from the guest, and nothing of it is
+# Everyday git commands take nothing from the guest, and none of its files is
 # ever committed: neither files nor the environment of commands.
 k=0
 for first in 'git clean -fdq' 'git clean -fdxq' 'echo more >>f; git stash -u -q' \
@@ -86,7 +86,7 @@ until_is 'the spool is gone from its folder' cat "$CADRE_HOME/log/guests.log"
 
 # An older copy of it is put back while no guest runs: as another folder, written over
 # the files that are there, or laid into the workspace as an earlier version had it.
-# What began since then has run, and does not run again.
+# A command that began since then has run, and does not run again.
 host_pid() { cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
 put_back() { # HOW
 	case $1 in
@@ -204,7 +204,7 @@ cadre workspace fork red/ann --agent cid --team red >/dev/null || bad "fork"
 until_is '^-$' in_place red/cid 'echo ${KEPT:--}'
 [ "$(ls -A "$(field cid path)" | grep -c cadre)" = 0 ] || bad "of the guest's, in a fork"
 
-# One of an earlier version, which had its folder in the workspace, killed anywhere on
+# A guest of an earlier version, which had its folder in the workspace, killed anywhere on
 # its way out of there.
 work=$(field bob path) state=$(state_of bob)
 assign bob "echo old >>$TMPDIR/runs"
@@ -242,7 +242,7 @@ in_place red/bob 'mkdir .cadre; echo mine >.cadre/spool.db'
 kill_guest bob
 until_is '^mine$' in_place red/bob 'cat .cadre/spool.db'
 
-# They go with their workspaces.
+# The folders of guests go with their workspaces.
 cadre doctor | grep -q 'guests .*belong' && bad "doctor: $(cadre doctor)"
 mkdir "$CADRE_HOME/guests/01234567-89ab-7def-8123-456789abcdef"
 cadre doctor | grep -q '1 folder.*belong' || bad "doctor misses a folder of nobody"

@@ -54,7 +54,7 @@ lists=$(ask "SELECT sql FROM sqlite_schema WHERE type = 'view'" | grep -o "list 
 for list in $lists; do
 	[ "$(ask "SELECT count(*) FROM word WHERE list = '$list'")" -gt 0 ] || { echo "no words of $list"; exit 1; }
 done
-# What a VM's ports are forwarded as; no VM is needed to see it.
+# Names of the transports that a VM's ports are forwarded by; no VM is needed to see them.
 cp "$CADRE_HOME/state.db" "$TMPDIR/forwards.db"
 [ "$(sqlite3 "$TMPDIR/forwards.db" "PRAGMA foreign_keys = OFF;
 	INSERT INTO workspace (id, name, team, backend, state, slot, created_at, changed_at) VALUES (1, 'v', 1, 2, 1, 5, 0, 0);

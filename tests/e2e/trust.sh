@@ -73,7 +73,7 @@ is 5 'was not made here by you' cadre status
 [ "$(stat -c %a "$known")" = 600 ] && [ "$(stat -c %a "$(dirname "$known")")" = 700 ] ||
 	bad "what is known is open to others"
 
-# Who makes one state at once makes one that counts.
+# Several processes that make a state at once make one that counts.
 for i in 1 2 3 4; do
 	mkdir "$TMPDIR/once$i" && cd "$TMPDIR/once$i" || exit 1
 	pids=
@@ -152,7 +152,7 @@ rm -r .cadre && ln -s "$TMPDIR/clone/.cadre" .cadre
 is 0 'passed over' cadre team list
 cd ..
 
-# What a pull brings into one's own state is seen, as git replaces what is ignored.
+# A pull that brings files into one's own state is seen, as git replaces ignored files.
 cd "$TMPDIR" && git init up && cd up && git commit --allow-empty -m 1 && cd .. && git clone up down || exit 1
 cd down && cadre init >/dev/null && is 0 . cadre status
 mkdir -p ../up/.cadre && echo 'vault.root = "/"' >../up/.cadre/cadre.toml
@@ -161,14 +161,14 @@ git pull
 [ -e .cadre/cadre.toml ] || bad "the pull brought nothing"
 is 5 'files that git tracks' cadre status
 is 5 'files that git tracks' cadre init
-# What git has tracked it may have changed: it needs trust from then on.
+# Files that git has tracked may have changed: they need trust from then on.
 git rm --cached -r .cadre && rm .cadre/cadre.toml
 is 5 'held files that git tracked' cadre status
 is 0 "was tracked .*$TMPDIR/down/.cadre" cadre trust --list
 is 0 trusted cadre trust
 is 0 . cadre status
 
-# What is trusted is what git tracked then: a pull that changes it is seen.
+# Trust covers the files that git tracked then: a pull that changes them is seen.
 cd "$TMPDIR" && git clone up third && cd third || exit 1
 mv .cadre/cadre.toml kept
 is 0 '^made' cadre --home .cadre init
@@ -238,7 +238,7 @@ for verb in 'send w hello' 'team list' up init 'trust --list'; do
 done
 is 5 "$edited" cadre status
 grep -q "if you changed them: cadre trust $TMPDIR/half/.cadre" "$TMPDIR/err" || bad "no hint"
-# What is refused is out of git's reach all the same.
+# A state that is refused is out of git's reach all the same.
 [ "$(cat .cadre/.gitignore)" = '*' ] || bad "its .gitignore is another one"
 rm .cadre/cadre.toml
 is 0 '^crew' cadre team list
@@ -253,7 +253,7 @@ mkdir "$TMPDIR/bare" && cd "$TMPDIR/bare" && cadre init >/dev/null && shipped
 is 0 'inbox.capacity  *7' cadre config
 git init . && is 0 'inbox.capacity  *7' cadre config
 
-# Its files stay out of git, whatever a branch or an archive did to its `.gitignore`.
+# The state's files stay out of git, whatever a branch or an archive did to `.gitignore`.
 mkdir -p "$TMPDIR/ignores/.cadre" && cd "$TMPDIR/ignores" && git init . && echo '!*' >.cadre/.gitignore
 is 0 '^made' cadre init
 grep -q '.gitignore was another one' "$TMPDIR/err" || bad "it does not say so"

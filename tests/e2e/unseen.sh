@@ -1,5 +1,5 @@
 #!/bin/sh
-# What nobody saw is not acknowledged, what nobody holds is not claimed: a sample of what
+# No unseen message is acknowledged, no claim is without a holder: a sample of what
 # `make unseen N=10000` does; N is the number of tries at all doors together.
 . "$(dirname "$0")/../lib/story.sh"
 command -v python3 >/dev/null || exit 77

@@ -23,7 +23,7 @@ nothing_staged() {
 	[ -z "$(ls "$vault/.cadre-notes")" ] || fail "left in the stage: $(ls "$vault/.cadre-notes")"
 }
 
-# What goes in comes out, by argument, from a file and from standard input.
+# A note that is written is read back, from an argument, a file and standard input.
 cadre vault write guide.md "# Guide" >/dev/null
 printf 'more\nand more' | cadre vault append guide.md - >/dev/null
 [ "$(cadre vault read guide.md)" = "$(printf '# Guide\nmore\nand more')" ] || fail "guide.md differs"
@@ -90,12 +90,12 @@ refused 5 --team alpha --as coder vault list teams/beta
 [ "$(as vault read /guide.md | head -1)" = "Read this first." ]
 ! as vault list / --recursive | grep -q 'beta\|archive' || fail "other teams' notes are listed"
 cadre vault list --recursive | grep -q 'teams/.archive/old/plan.md' || fail "the archive is the operator's"
-# What shows rows is not written by hand, and says what to use instead.
+# Pages that show rows are not written by hand; the refusal says what to use instead.
 cadre --team alpha task create "Write the parser" >/dev/null
 refused 4 --team alpha --as coder vault append tasks/001-write-the-parser.md "my note"
 grep -q 'task update' "$TMPDIR/out" || fail "no hint: $(cat "$TMPDIR/out")"
 
-# What people type is found by whoever looks next, if what one search may take of time
+# Notes that people type are found by the next search, if the time a search may take
 # is enough; a link leads no search out.
 echo "a needle in the hay" >"$vault/typed.md"
 mkdir -p "$vault/deep/er" && echo "the other needle" >"$vault/deep/er/note.txt"
@@ -157,7 +157,7 @@ truncate -s -1 "$TMPDIR/big"
 cadre vault write big2.txt "@$TMPDIR/big" >/dev/null
 cadre vault read big2.txt | cmp - "$TMPDIR/big"
 
-# Who is told of a write can read it.
+# A reader that is told of a write can read it.
 cadre events --json --kind vault.written --wait-seconds $((20 * TEST_SCALE)) --after \
 	"$(cadre events --json | sed 's/.*"next":\([0-9]*\).*/\1/')" >"$TMPDIR/told" &
 sleep 0.3

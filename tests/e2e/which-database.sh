@@ -51,7 +51,7 @@ counts 'a restore that was staged'
 stage "$TMPDIR/mine.db" && say next .cadre/restore.ready/state.db
 mkdir -p .cadre/replaced/20260101-000000 && mv .cadre/state.db* .cadre/replaced/20260101-000000
 counts 'a restore that is half done'
-# It is there, and the id still names the former one.
+# The database is there, and the id still names the former one.
 say next .cadre/state.db && say db "$TMPDIR/mine.db"
 counts 'a restore that was not noted'
 [ "$(sed -n 's/^db //p' .cadre/id)" = "$(name .cadre/state.db)" ] || bad "it was not noted"

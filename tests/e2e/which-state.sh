@@ -64,7 +64,7 @@ is 0 "^made $PWD/.cadre" cadre init
 [ "$(stat -c %a .cadre)" = 700 ] || bad "it is not private"
 is 0 'team.default  *mine  *.*/.cadre/cadre.toml' cadre config
 is 0 'already there' cadre init
-# Who sent the file is not known: it sets no more than a project's file.
+# The sender of the file is not known: it sets no more than a project's file.
 into "$TMPDIR/shipped"
 mkdir .cadre && printf '[vault]\nroot = "%s"\n' "$HOME" >.cadre/cadre.toml
 is 2 "vault.root is not for a project's file" cadre init

@@ -37,7 +37,7 @@ static void hear_body(struct conn *c, const char *body, size_t size)
 	job_free(job);
 }
 
-/* What the host says is frames, whatever it heard. */
+/* The host must answer in frames, whatever bytes it received. */
 static void check_frames(const struct text *out)
 {
 	struct frame_reader r = { 0 };

@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What either side does with a message of the other. */
+/* Does with a message all that either side does with one from the other. */
 static void try_packet(struct packet *p, struct fault *why)
 {
 	static const unsigned ports[] = { WIRE_CONTROL, WIRE_RELAY };

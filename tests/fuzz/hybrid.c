@@ -74,7 +74,7 @@ static void answer(uv_loop_t *loop, int fd, const uint8_t *data, size_t size)
 	uv_run(loop, UV_RUN_DEFAULT);
 }
 
-/* What was said to the VMM, and what the guest would read. */
+/* Compares the bytes sent to the VMM with those that the guest would read. */
 static void judge(int to_vmm, const struct told *told, const uint8_t *data, size_t size)
 {
 	size_t most = size < LINE_MOST ? size : LINE_MOST;

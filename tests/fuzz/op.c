@@ -67,7 +67,7 @@ static json_t *grow_time(struct bytes *b)
 
 static json_t *grow(struct bytes *b, const struct record *r, int depth);
 
-/* What the field's type may take; grow() goes astray often enough. */
+/* Makes a value that the field's type accepts; grow() goes astray often enough. */
 static json_t *grow_fitting(struct bytes *b, const struct type *t, int depth)
 {
 	size_t n = 0;
@@ -169,7 +169,7 @@ static void is_told(const struct fault *f, int rc)
 	assert(strlen(f->where) < sizeof(f->where) && strlen(f->hint) < sizeof(f->hint));
 }
 
-/* What was decoded says the same once it is written. */
+/* A decoded record that is written and decoded again must be the same. */
 static void comes_back(const struct record *r, const void *in, struct arena *a)
 {
 	void *again = arena_alloc(a, r->size + 1);

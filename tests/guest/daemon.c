@@ -190,8 +190,8 @@ static void call_off(int relay, const char *id)
 		       id));
 }
 
-/* What runs is ended, group and all; what waits never begins; what is not there yet
- * never will. */
+/* A running command is ended with its whole group; a waiting one never begins; one
+ * that has not come yet never will. */
 void test_called_off(void **state)
 {
 	struct fixture *x = *state;
@@ -390,7 +390,7 @@ void test_ended_while_running(void **state)
 	close(control);
 }
 
-/* What ignores SIGTERM does not outlive the guest either. */
+/* A command that ignores SIGTERM does not outlive the guest either. */
 void test_leaves_nothing(void **state)
 {
 	struct fixture *x = *state;
@@ -442,7 +442,7 @@ void test_old_poll(void **state)
 	close(relay);
 }
 
-/* One result of 2 x 2 MiB fits no frame: its first part, then ranges. */
+/* A result of 2 x 2 MiB fits no frame: its first part is sent, then ranges. */
 void test_large_results(void **state)
 {
 	struct fixture *x = *state;

@@ -16,7 +16,8 @@
 
 enum { CONNECTS = 2000, A_SECOND = 1000 };
 
-/* One that may be turned away: it says something, or half of something, and goes. */
+/* Opens a connection that may be turned away: sends a message, or half of one, and
+ * leaves. */
 static void call_and_leave(const struct fixture *x, int turn)
 {
 	static const char ping[] = "\0\0\0\x0f{\"type\":\"Ping\"}";

@@ -81,7 +81,7 @@ void rig_reply(struct rig_peer *peer, json_t *json, const json_t *request);
 
 /* A message of this type with every field filled, with all that there is room for. */
 json_t *rig_brim(const struct wire *wire);
-/* What an honest guest says to a request. */
+/* Returns the answer of an honest guest to a request; the caller owns it. */
 json_t *rig_honest(const json_t *request);
 
 #endif

@@ -44,7 +44,8 @@ static bool carry(int from, int to)
 
 		if (m < 0 && errno == EAGAIN) {
 			poll(&p, 1, 1000);
-			/* Its reader is gone: so is what it has not read. */
+			/* The reader is gone, and so are the bytes that it has not
+			 * read. */
 			if (p.revents & POLLERR)
 				return false;
 			continue;

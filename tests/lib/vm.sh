@@ -47,7 +47,7 @@ finish() { # destroys every workspace of the teams, so that no VM stays
 	until_is '^0$' count_vms || kill -9 $(vms)
 	cadre down >/dev/null 2>&1
 }
-# Who is in a hurry gets no word of farewell.
+# An interrupted story kills its VMs without a word of farewell.
 trap 'kill -9 $(vms) 2>/dev/null; exit 1' TERM INT
 
 list() { cadre workspace list --team "$1"; }

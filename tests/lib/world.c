@@ -39,7 +39,7 @@ static int complain(struct answer *a, const char *what, const struct fault *inne
 			 "the answer %s: %s", what, inner ? inner->text : "");
 }
 
-/* What a reader of the answer would hold it to. */
+/* Checks an answer as strictly as its reader would. */
 static int check_reply(const struct op *op, json_t *reply, struct answer *a)
 {
 	struct arena arena = { 0 };
@@ -102,7 +102,7 @@ void world_ask(struct world *w, struct store *store, const struct asked *q,
 	if (a->rc >= 0)
 		a->rc = call_run(&call);
 	a->fault = call.fault;
-	/* What a guest is asked for is not in the answer yet. */
+	/* An operation that the guest performs has no result in the answer yet. */
 	if (a->rc >= 0 && call.workspace) {
 		a->guest = true;
 		a->reply = json_object();

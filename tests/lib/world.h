@@ -31,7 +31,7 @@ struct asked {
 	long fail_after; /* the arena gets no memory at this allocation */
 };
 
-/* What came of it; answer_release() frees `reply`. */
+/* Outcome of a call; answer_release() frees `reply`. */
 struct answer {
 	int rc;
 	struct fault fault;
@@ -48,8 +48,8 @@ struct answer {
 void world_open(struct world *w);
 void world_close(struct world *w);
 
-/* One call in one transaction on `store`; its answer is decoded again through
- * its own record, and what does not pass is an `internal` fault. */
+/* Makes a call in its own transaction on `store`; the answer is decoded again through
+ * its own record, and one that does not pass is an `internal` fault. */
 void world_ask(struct world *w, struct store *store, const struct asked *q,
 	       struct answer *a);
 void answer_release(struct answer *a);
@@ -57,7 +57,7 @@ void answer_release(struct answer *a);
 /* A number for all rows of a state: equal states have equal numbers. */
 uint64_t world_digest(struct store *store);
 
-/* One integer of a query on the state's own connection (tests only). */
+/* Returns the integer of a query on the state's own connection (tests only). */
 int64_t world_number(struct store *store, const char *sql);
 
 #endif

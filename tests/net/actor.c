@@ -202,8 +202,8 @@ static bool is_answered(struct life *l, uint16_t number, int ms)
 	return false;
 }
 
-/* What was sent before has come to where it goes, and back, or never will.  A
- * ping may be lost while the kernel still asks for its gateway: one more. */
+/* Waits until packets sent before have arrived and been answered, or never will be. A
+ * ping may be lost while the kernel still asks for its gateway: one more is sent. */
 static void fence(struct life *l)
 {
 	int answered = 0;

@@ -47,7 +47,7 @@ void what_stays_allowed_goes_on_and_what_is_not_ends(void **state)
 	assert_false(lab_reaches(l, A3, A1, PING, false));
 	assert_true(lab_reaches(l, A1, A2, PING, true));
 
-	/* What TCP could not say until now it says then. */
+	/* Data that TCP could not deliver until now is delivered then. */
 	a3->inter_vm = true;
 	lab_apply(l);
 	assert_true(lab_talks(l, A1, http, true));

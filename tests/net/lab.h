@@ -36,7 +36,8 @@ void lab_close(struct lab *l);
 /* Makes the plan true; a fault fails the test. */
 void lab_apply(struct lab *l);
 
-/* What a shell prints of a command, with its status in `*status`, if not NULL. */
+/* Returns the output of a shell command, with its status in `*status` if that is not
+ * NULL. */
 char *lab_run(int *status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- who reaches whom ----------------------------------------------------------- */

@@ -64,7 +64,7 @@ void a_hundred_members_cost_no_more_rules_than_eight(void **state)
 	assert_int_equal(number_of("ip -o link show master br-cadrec0de | wc -l"), 100);
 }
 
-/* What a VM would do with its end of the tap. */
+/* Answers ARP at the tap's other end, as a VM would. */
 static bool answers_arp(int fd, const uint8_t mac[6], uint32_t ip, uint32_t asks)
 {
 	uint8_t frame[10 + 60] = { 0 }, *e = frame + 10;

@@ -123,7 +123,7 @@ void nobody_sends_with_the_address_of_another(void **state)
 	struct frame f;
 
 	lab_apply(l);
-	/* What is true passes: the frames are good ones. */
+	/* Frames with true addresses pass: the test's frames are good ones. */
 	f = udp(a1->mac, a1->ip, a3, "true-one");
 	assert_true(arrives(l, A1, A3, &f, "true-one"));
 	/* d1 as a teammate of a3; with its own hardware address, or that one's. */

@@ -75,7 +75,7 @@ def cpu():
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-# Those who say nothing make room for who does.
+# Clients that say nothing make room for a client that does.
 silent = [come() for _ in range(PLACES)]
 for _ in range(100 * SCALE):
     conn, is_served = served()
@@ -92,7 +92,7 @@ if told.get("code") != "Exhausted" or hear(silent[0]):
 for s in silent + [conn]:
     s.close()
 
-# Those who have asked something keep theirs.
+# Clients that have asked something keep their connections.
 held, away = [], 0
 for _ in range(200 * SCALE):
     conn, is_served = served()

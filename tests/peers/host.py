@@ -72,7 +72,7 @@ while not found:
     found = expect(ask(control, type="PollDaemonResults", limit=20), "DaemonResults")["results"]
 assert len(found) == 1 and found[0]["stdout"] == "done\n" and found[0]["exit_code"] == 2, found
 assert found[0]["source_message_id"] == "m1" and found[0]["task_id"] == "t1"
-# What was given is gone, and it ran once.
+# The assignment that was given is gone, and it ran once.
 expect(ask(control, type="PollDaemonResults", limit=20), "DaemonResults", results=[], pending_tasks=0)
 for bad in ("Conflict", "Exhausted", "RateLimited", "Unavailable"):
     assert bad not in OLD_CODES

@@ -86,7 +86,7 @@ REFUSED = [
     (dict(call("message.send", content="x", **{"from": "lead"}), door="bob." + "0" * 64), "PermissionDenied"),
     (dict(call("message.send", content="x", agent="lead"), door="bob." + "0" * 64), "PermissionDenied"),
 ]
-# What a refusal says, beside its code: where it belongs, what to do instead.
+# A refusal says, beside its code, where it belongs and what to do instead.
 SAYS = {"PollDaemonResults": "host to guest, on port 5000", "CreateSubTeam": "cadre team create"}
 ALLOWED = [
     ({"type": "TeamMessage", "to": "bob", "content": "truly ann's"}, "TeamMessageDelivered"),
@@ -127,11 +127,11 @@ def lie(conn):
             print("refused:", message, answer, file=report)
         if kind == "VaultContent" and answer.get("content") != "one\ntwo\n":
             print("not what was written:", answer, file=report)
-    # What opens bob's door to ann opens ann's to nobody.
+    # A token for bob's door does not open ann's to anybody.
     token = ask(conn, call("agent.door", name="bob"), "d0")["result"]["token"]
     if ask(conn, dict(call("message.send", content="x"), door=token), "d1")["type"] != "Error":
         print("a token for another door was good", file=report)
-    # What opens her own is hers: a message of ann to ann, whatever else it says.
+    # A message through her own door is hers: of ann to ann, whatever else it says.
     token = ask(conn, call("agent.door", name="ann"), "d2")["result"]["token"]
     answer = ask(conn, dict(call("message.send", to=["bob"], content="at the door"), door=token), "d3")
     if [d["to"] for d in answer["result"]["deliveries"]] != ["ann"]:

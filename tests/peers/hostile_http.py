@@ -133,7 +133,7 @@ serves("beside drops")
 let_go(silent + loris + trickle + deaf)
 serves("at last")
 
-# One token has 4 files and 10 requests under way, and no more; others do not notice.
+# A token has 4 files and 10 requests under way, and no more; others do not notice.
 BODY = b"Content-Length: 1000000\r\n\r\nx"
 END = b"Connection: close\r\n\r\n"
 MESSAGE = b"POST /message HTTP/1.1\r\n" + AUTH + BODY

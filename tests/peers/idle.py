@@ -34,7 +34,7 @@ def greet():
     return conn, hear(conn)
 
 
-# One that has proven who it is stays, however many strangers come.
+# A client that has proven who it is stays connected, however many strangers come.
 first, hello = greet()
 if hello.get("type") != "Hello":
     print("the first host is answered", hello)

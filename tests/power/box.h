@@ -29,12 +29,13 @@ void box_close(struct box *b);
 
 /* Runs `live` as process 1 of a machine that has just booted. */
 void box_boot(struct box *b, int (*live)(void *arg), void *arg);
-/* What it returned, once it has; -1 when it does not end in time. */
+/* Waits for the box and returns its exit status; -1 when it does not end in time. */
 int box_join(struct box *b, int ms);
 /* The power fails, now.  Whoever notes what he is told stands still before that:
  * an answer that comes while the disk is dying is none.  -1: it cannot. */
 int box_fail(const struct box *b);
-/* What ran is gone, and the disk is there again; -1 with a line on stderr. */
+/* Ends the failure: all that ran is gone, and the disk is there again; -1 with a line
+ * on stderr. */
 int box_recover(struct box *b);
 
 #endif

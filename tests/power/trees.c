@@ -255,7 +255,7 @@ void trees_work(struct trees *t, struct scene *s, uint64_t seed)
 
 /* --- judging ------------------------------------------------------------------------- */
 
-/* One that must hold one of the versions in `may`. */
+/* Judges a tree that must hold one of the versions in `may`. */
 static int judge_tree(struct trees *t, const char *what, const char *path, unsigned may)
 {
 	struct tree_look look;

@@ -32,7 +32,7 @@ struct trees {
 int trees_make(struct trees *t, struct scene *s);
 /* Works on them until it is killed. */
 void trees_work(struct trees *t, struct scene *s, uint64_t seed);
-/* What the disk holds after a failure against what the rows say; how many findings. */
+/* Compares the disk after a failure with the rows; returns the number of findings. */
 int trees_judge(struct trees *t, const char *home);
 /* In the end, while a host runs: the workspaces are ready and whole, the notes are
  * there; how many findings. */

@@ -62,7 +62,7 @@ void script_wrong(struct script *s, const char *fmt, ...)
 
 /* match.c: the text of the first difference, or NULL; binds $names. */
 const char *match(struct script *s, json_t *want, json_t *got);
-/* What a call says, with $names and #names replaced; NULL after a complaint. */
+/* Returns a call's arguments with $names and #names replaced; NULL after a complaint. */
 json_t *fill_in(struct script *s, json_t *v);
 
 /* faults.c: the last call again, with every step of the store failing, and, of the

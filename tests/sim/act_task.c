@@ -8,7 +8,7 @@
 
 /* --- tasks ---------------------------------------------------------------------------- */
 
-/* One of its own, mostly. */
+/* Chooses a task, mostly one that the agent holds. */
 void choose_own(struct sim *s, struct act *a)
 {
 	struct agent *me = act_caller(s, a);
@@ -26,7 +26,7 @@ static void forget_own(struct agent *me, int64_t number)
 			me->mine[i--] = me->mine[--me->n_mine];
 }
 
-/* What only the owner may do: NULL if it was refused rightly. */
+/* Returns the task of an act that only its owner may do; NULL if the act was refused. */
 static struct task_note *end_own(struct sim *s, struct act *a)
 {
 	struct task_note *n = task_of(s, act_team(a), a->number);

@@ -1,4 +1,4 @@
-/* What is committed, seen by a connection of its own, against the model. */
+/* Compares the committed rows, as a connection of its own sees them, with the model. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

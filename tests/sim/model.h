@@ -52,7 +52,7 @@ struct team_note {
 	int64_t created; /* the highest number */
 };
 
-/* One recipient's copy. */
+/* A recipient's copy of a message. */
 struct copy {
 	uint64_t key; /* message << 8 | agent, plus 1; 0 is free */
 	uint8_t attempt;
@@ -155,7 +155,7 @@ struct act {
 void act_choose(struct sim *s, struct act *a);
 /* Makes the call of an act ready; once more for another try. */
 void act_begin(struct sim *s, struct act *a);
-/* Its answer is acknowledged: the model learns it, or finds it wrong. */
+/* The answer of an act is acknowledged: the model learns it, or finds it wrong. */
 void act_end(struct sim *s, struct act *a);
 const char *act_name(int kind); /* NULL behind the last */
 

@@ -22,7 +22,7 @@ json_t *repeated(char c, size_t n)
 	return json;
 }
 
-/* One client for all of it: opening the state is what takes long. */
+/* The same client makes all calls: opening the state takes long. */
 static struct client *client_of(struct scene *s, enum who level)
 {
 	struct client **c = level == WHO_HOST ? &s->as_host : &s->as_operator;

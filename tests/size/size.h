@@ -32,7 +32,7 @@ struct scene {
 	char workspace[64], message[64], old[64], assignment[64];
 };
 
-/* What a door answered: one of them is NULL. */
+/* Answer of a door: either `result` or `fault` is NULL. */
 struct said {
 	json_t *result;
 	char *fault;

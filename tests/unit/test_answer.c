@@ -1,6 +1,6 @@
 /*
- * What a guest's answers are believed: their type, and their number; and which type
- * answers which message.
+ * Which answers of a guest the host believes: their type, and their number; and which
+ * type answers which message.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -81,7 +81,7 @@ static void ask_all(struct bench *b)
 			   : "{\"to\":[\"a\"],\"content\":\"x\"}");
 }
 
-/* Its second role has the name of the first: it fails after it wrote both. */
+/* The second role has the name of the first: the call fails after it wrote both. */
 static void ask_with_a_trace(struct bench *b)
 {
 	ask_all(b);
@@ -125,7 +125,8 @@ static void one_that_fails_is_alone(void **state)
 	check_all(*state, FAULT_NOT_FOUND);
 }
 
-/* What the third wrote before it failed is undone, and the others are not. */
+/* Rows that the third call wrote before it failed are undone; those of the others
+ * stay. */
 static void a_trace_is_undone(void **state)
 {
 	struct bench *b = *state;
@@ -258,7 +259,7 @@ static void run_source(struct bench *b, size_t first, size_t asked)
 		ran += batch_run(b->world.store, b->list + ran, CALLS - ran, NULL);
 }
 
-/* What comes while a batch runs is answered with it, and as if it had run alone. */
+/* A call that comes while a batch runs is answered with it, as if it had run alone. */
 static void what_comes_later_runs_along(void **state)
 {
 	struct bench *b = *state;
@@ -268,7 +269,7 @@ static void what_comes_later_runs_along(void **state)
 	check_all(b, FAULT_NOT_FOUND);
 }
 
-/* That ends the batch: what was asked for by then is all that it is about. */
+/* A trace ends the batch: only the calls taken until then belong to it. */
 static void what_comes_later_may_leave_a_trace(void **state)
 {
 	struct bench *b = *state;
@@ -302,7 +303,7 @@ static void push_late(void *arg)
 	queue_push(late->queue, &late->jobs);
 }
 
-/* One taker waits for the parts of one push, and not for what comes after it. */
+/* A taker waits for the parts of its push, and not for a later push. */
 static void parts_are_taken_as_one(void **state)
 {
 	struct job jobs[4] = { 0 };

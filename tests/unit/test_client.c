@@ -89,7 +89,7 @@ static bool hear(struct world *w, int fd, const char *body, size_t size)
 	return w->mode != MODE_BREAK;
 }
 
-/* One connection until it ends. */
+/* Serves a connection until it ends. */
 static void serve(struct world *w, int fd)
 {
 	struct frame_reader r = { 0 };
@@ -261,7 +261,7 @@ static void test_host_refuses(void **state)
 	stop_host(w);
 }
 
-/* What the host may have done is asked for again with the same key. */
+/* A call that the host may have performed is made again with the same key. */
 static void test_host_breaks_off(void **state)
 {
 	struct world *w = *state;

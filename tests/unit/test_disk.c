@@ -112,7 +112,7 @@ static void a_disk_begins_with_its_image(void **state)
 	assert_int_equal(layer_size(arena_printf(&arena, "%s/image", root)), -1);
 }
 
-/* What nobody wrote to needs no layer of its own. */
+/* A disk to which nobody wrote gets no layer of its own. */
 static void a_freeze_makes_a_layer_when_there_is_something_in_it(void **state)
 {
 	struct disk d = disk("a");
@@ -171,7 +171,7 @@ static void a_snapshot_keeps_its_layer_until_it_is_forgotten(void **state)
 	assert_int_equal(layers(), 2); /* the top is over it */
 }
 
-/* What a host that died left half made, or made and never used. */
+/* Layers that a host left when it died, half made or never used, do no harm. */
 static void leftovers_do_no_harm(void **state)
 {
 	struct disk d = disk("a");

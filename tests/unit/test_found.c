@@ -188,7 +188,7 @@ static void test_many(void **state)
 		n += !strncmp(line, "made ", 5);
 	fclose(file);
 	assert_int_equal(n, 12);
-	/* What others may write says nothing. */
+	/* A file that other users may write is not believed. */
 	assert_int_equal(chmod(".local/state/cadre/known", 0622), 0);
 	assert_string_equal(found("p1", false), "denied");
 	/* Nor is it written anew, without what it holds. */
@@ -237,7 +237,7 @@ static void test_names(void **state)
 	assert_string_equal(found("c\nd", false), "/c\nd/.cadre");
 }
 
-/* What came from elsewhere hides nothing, and its mode is left alone. */
+/* A file that came from elsewhere hides nothing, and its mode is left alone. */
 static void test_unknown(void **state)
 {
 	struct stat st;
@@ -612,7 +612,8 @@ static void test_project_config(void **state)
 	/* The state elsewhere heeds its own file, and no other project's. */
 	assert_int_equal(home_find(&h, "../../q/.cadre", false, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "users");
-	/* One that came with something inside the project is no word of the project's. */
+	/* A configuration that came with something inside the project does not speak
+	 * for the project. */
 	shell("mkdir p/sub/.git && echo 'broken' >p/sub/cadre.toml");
 	assert_int_equal(home_find(&h, NULL, false, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "red");

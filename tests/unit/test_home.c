@@ -1,5 +1,5 @@
-/* What a state folder is made of, what the configuration may say, the lock of a
- * host and its log. */
+/* The files of a state folder, the values that the configuration accepts, the lock of
+ * a host and its log. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * What the bench says of its rounds: a verdict about ratios, or that the machine was too
- * busy for one.
+ * The bench's verdict on its rounds: about ratios, or that the machine was too busy
+ * for one.
  */
 #include <setjmp.h>
 #include <stdarg.h>

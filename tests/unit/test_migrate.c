@@ -110,7 +110,7 @@ static void make_v1(struct place *p, const char *rows)
 	run_sql(p->db, rows);
 }
 
-/* Its bytes, to see that nothing has touched it; the caller frees. */
+/* Reads a file's bytes, to see that nothing has touched it; the caller frees. */
 static char *bytes(const char *path, size_t *size)
 {
 	FILE *f = fopen(path, "rb");
@@ -214,8 +214,8 @@ static void test_strangers(void **state)
 	assert_untouched(p, FAULT_IO, "not a database");
 }
 
-/* What is not of the migrations is refused by its name, in a file of any version;
- * nothing of it has run. */
+/* Schema objects that no migration made are refused by their names, in a file of any
+ * version; none of them has run. */
 static const struct {
 	const char *sql, *said;
 } oddities[] = {

@@ -48,7 +48,7 @@ static void test_keeps_what_a_person_wrote(void **state)
 	settle(w);
 	equal(w);
 	holds(w, "teams/demo/cards/ada.conflict.json", "{}\n");
-	/* What a crash left in the stage: a person's text, and half a page. */
+	/* A crash left two files in the stage: a person's text, and half a page. */
 	close_mirror(w);
 	spit(at(w, ".cadre-stage/old~00~teams~demo~tasks~002-slug.md"), "typed\n");
 	spit(at(w, ".cadre-stage/new~01"), "---\nid: \"0");

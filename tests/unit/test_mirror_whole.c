@@ -108,7 +108,8 @@ static void test_the_vault_comes_back(void **state)
 	mirrored_close(w);
 }
 
-/* What happened while no host ran; what a person wrote is let be. */
+/* Events from a time without a host are shown; a file that a person wrote is left
+ * alone. */
 static void test_looks_at_all_once(void **state)
 {
 	const char *file = "teams/demo/tasks/001-slug.md",

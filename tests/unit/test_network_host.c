@@ -216,7 +216,7 @@ static void rows_become_a_plan_and_changes_too(void **state)
 	assert_int_equal(s->fake->forwards[0].ip, s->b);
 	assert_int_equal(s->fake->forwards[0].port, 8080);
 	assert_true(s->fake->forwards[0].open);
-	/* What changes nothing is not applied again. */
+	/* A plan that changes nothing is not applied again. */
 	applied = s->fake->applied;
 	tell(s, "workspace.net", "{\"workspace\":\"red-b\",\"allow_inter_vm\":false}");
 	tell(s, "team.destroy", "{\"name\":\"blue\"}");

@@ -249,7 +249,7 @@ static void test_moved_and_deleted(void **state)
 	assert_string_equal(shown(b, "taken.conflict.md"), "typed");
 	assert_string_equal(shown(b, "note.md"), "(none)");
 
-	/* What was written behind the decision is not deleted. */
+	/* A file that was written after the decision is not deleted. */
 	m = moved(b, "taken.md", NULL);
 	type(b, "taken.md", "typed later");
 	make(b, &m);

@@ -11,7 +11,7 @@
 
 #include "tools/build/opgen.h"
 
-/* What a good operation needs, as two lines. */
+/* The least that a good operation needs, as two lines. */
 #define OP "# Do it.\nop a.b\n"
 #define READ OP " read\n who member\n"
 

@@ -1,4 +1,5 @@
-/* What people see: widths of texts, what may not reach a terminal, times. */
+/* Output for people: widths of texts, characters that must not reach a terminal,
+ * times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +67,7 @@ static void test_ago(void **state)
 	assert_string_equal(ago(-900), "in 15 min");
 }
 
-/* What table_print() writes; stdout is a file meanwhile. */
+/* Reads the output of table_print(); stdout is a file meanwhile. */
 static void read_table(const struct cli *cli, struct table *t, char *out, size_t room)
 {
 	FILE *file = tmpfile(), *old = stdout;

@@ -1,6 +1,6 @@
 /*
- * What a host writes down of its pushes: what its guest has taken was told, what it
- * has refused was not, and a guest that is new is told all again.
+ * Rows that a host writes about its pushes: a push that its guest took was told, a
+ * push that it refused was not, and a new guest is told all again.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -191,7 +191,8 @@ static void keep_identity(struct fixture *x, char out[64])
 	assert_true(strlen(out) >= 32);
 }
 
-/* It stays through restarts; a spool that is made anew is another one. */
+/* The spool's identity stays through restarts; a spool that is made anew is another
+ * one. */
 static void test_identity(void **state)
 {
 	struct fixture *x = *state;
@@ -324,7 +325,7 @@ static void test_older_version(void **state)
 	assert_string_equal(spool_identity(x->spool), first);
 }
 
-/* What is taken into a file that is no longer in its folder is kept nowhere. */
+/* Rows written into a file that is no longer in its folder are kept nowhere. */
 static void test_lost(void **state)
 {
 	struct fixture *x = *state;

@@ -1,4 +1,4 @@
-/* What the store promises, to one process and to many. */
+/* The store's promises, to one process and to many. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -536,7 +536,7 @@ static void test_backup(void **state)
 	assert_int_equal(store_backup(s, path, &p->fault), FAULT_CONFLICT);
 	p->fault = (struct fault){ 0 };
 	store_close(s);
-	/* It is a state: restored, it opens. */
+	/* The copy is a state: restored, it opens. */
 	snprintf(moved, sizeof(moved), "%s/state.db", p->dir);
 	assert_int_equal(rename(path, moved), 0);
 	s = place_open(p);

@@ -100,7 +100,7 @@ static void test_a_reader_makes_it(void **state)
 
 	b->world.notes.fail_make = 1;
 	assert_int_equal(ask(b, "vault.append", append), FAULT_UNAVAILABLE);
-	/* Who saw the event reads what it tells of. */
+	/* A reader who saw the event can read the note that it is about. */
 	assert_int_equal(ask(b, "vault.read", "{\"path\":\"log.md\"}"), 0);
 	assert_string_equal(said(b, "content"), "line");
 	assert_int_equal(ask(b, "vault.append", append), 0);

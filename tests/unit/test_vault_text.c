@@ -1,4 +1,4 @@
-/* What becomes of a note's bytes, and which lines an expression finds. */
+/* How the bytes of a note become text, and which lines an expression finds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

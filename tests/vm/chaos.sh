@@ -14,7 +14,7 @@ ask() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
 below() { echo $(($(od -An -N2 -tu2 /dev/urandom) % $1)); }
 state() { cadre workspace info "red/$1" --team red --json | sed 's/.*"state":"\([a-z]*\)".*/\1/'; }
 
-# What a command does is on its VM's disk when it goes on, for good.
+# A command syncs its effects to the disk of its VM before it goes on.
 # The number says which it is; what it receives it does not always acknowledge.
 work() { # NUMBER
 	echo "echo $1 >>/ran; sync; cadre inbox --keep --limit 3 --json >>/got; echo >>/got; sync;
@@ -110,7 +110,7 @@ cut_n=$(ends "NOT r.success AND r.stderr LIKE '%interrupted%'")
 	bad "two results for one command"
 [ "$(ask "SELECT count(*) FROM v_event WHERE event = 'assignment.cancelled'")" = "$off_n" ] ||
 	bad "called off, but not once"
-# What succeeded did run, and says what it ran.
+# A command that succeeded did run, and its result says what it ran.
 ask "SELECT substr(stdout, 5) FROM v_result WHERE success" | grep . | sort -n >"$TMPDIR/did"
 [ "$(sort -u "$TMPDIR/did" | wc -l)" = "$(ask 'SELECT count(*) FROM v_result WHERE success')" ] ||
 	bad "results of others"

@@ -35,7 +35,7 @@ until_is 'red-bob' ask red/ann GET /files/who
 ask red/ann POST /files/there brought | grep -q '"size":7' || bad "a file"
 [ "$(in_vm red/bob 'cat there')" = brought ] || bad "the file is not there"
 
-# Who is of another team does not even get to the door.
+# A member of another team does not even reach the door.
 nc_waits=2 # in vain
 ask blue/eve GET /health | grep -q ready && bad "eve reaches bob's door"
 

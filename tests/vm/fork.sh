@@ -24,7 +24,7 @@ until_is '^first$' in_vm red/b 'cat f'
 until_is '^0$' in_vm red/b 'cmp /bin/busybox deep/er/busybox; echo $?'
 until_is '^second$' in_vm red/a 'cat f'
 [ "$(pid_of red/a)" = "$vm" ] || bad "the parent was restarted"
-# It is another machine, with a spool of its own; the parent's is set aside.
+# The fork is another machine, with a spool of its own; the parent's is set aside.
 until_is '^red-b-' in_vm red/b 'hostname'
 until_is 'spool.db.........-' in_vm red/b 'ls /var/lib/cadre'
 cadre task create two --team red >/dev/null

@@ -40,7 +40,7 @@ until_is '^a file$' cadre workspace read red/v /workspace/note.txt --team red
 until_is 'denied' cadre workspace read red/v ../etc/passwd --team red
 until_is 'denied' cadre workspace read red/p /etc/passwd --team red
 
-# What QEMU and qemu-img made is nobody else's.
+# Files that QEMU and qemu-img made are closed to other users.
 open=$(find "$CADRE_HOME/disks" "$CADRE_HOME"/workspaces/*/*.log* "$XDG_RUNTIME_DIR" \
 	"$CADRE_HOME/workspaces" -path "$CADRE_HOME/workspaces/*/*" -prune -o -perm /077 ! -type l -print)
 [ -z "$open" ] || bad "others may look at:" $open

@@ -31,14 +31,14 @@ cadre workspace restore red/v one --team red >/dev/null || bad "restore"
 until_is 'failed' cadre task show 006 --team red
 until_is 'put back to a snapshot' cadre result 006 --team red
 until_is 'ready.* v ' list red || cat "$CADRE_HOME"/workspaces/*/*.log
-# What is sent now runs, and is the only thing that does.
+# A command that is sent now runs, and nothing else does.
 assign 'cadre send lead ran-7'
 until_is completed cadre task show 007 --team red
 for n in 5 6 7; do
 	[ "$(heard $n)" = 1 ] || bad "the command of task $n ran $(heard $n) times"
 done
 until_is '^yes$' in_vm red/v 'echo $KEPT'
-# What the guest keeps is nobody's file.
+# The guest's own files cannot be read or written as files of its workspace.
 for path in /var/lib/cadre/spool.db /var/lib/../lib/cadre/spool.db-wal /var/lib/cadre; do
 	cadre workspace read red/v $path --team red >/dev/null 2>&1 && bad "read $path"
 	echo x | cadre workspace write red/v "$path/x" - --team red >/dev/null 2>&1 && bad "write $path/x"

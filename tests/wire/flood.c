@@ -138,7 +138,7 @@ void test_waits_and_leaves(void **state)
 			healthy(s);
 		raw_hang_up(&r);
 	}
-	/* What is sent now is for the next who asks, not for those who left. */
+	/* A message sent now is for the next caller, not for those who left. */
 	dial(s, &r, "bob");
 	json_decref(call(&r, 1, "message.send", "{'to':'bob','content':'kept'}"));
 	descriptors_back(s, before + 1);

@@ -230,8 +230,8 @@ void test_mcp_long_and_deep(void **state)
 	door_close(&d);
 }
 
-/* It reads no more calls before its memory is full of answers; once somebody
- * reads, all that it took is answered. */
+/* The server reads no more calls while its memory is full of answers; once somebody
+ * reads, all calls that it took are answered. */
 void test_mcp_never_reads(void **state)
 {
 	static const char ask[] =

@@ -84,7 +84,7 @@ void healthy(struct scene *s)
 
 int scene_open(void **state)
 {
-	/* What was freed is to be given back, so that memory can be measured. */
+	/* Freed memory is to be returned at once, so that it can be measured. */
 	static const char *const env[] = {
 		"ASAN_OPTIONS=quarantine_size_mb=2:abort_on_error=0", NULL
 	};

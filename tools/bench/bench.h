@@ -25,7 +25,7 @@
 #include "tools/bench/judge.h"
 #include "tools/bench/others.h"
 
-/* What all benches share. */
+/* Settings and folders that all benches share. */
 struct ground {
 	const char *self; /* the command, which is measured */
 	char dir[200]; /* for states and servers; removed at the end */

@@ -1,6 +1,6 @@
 /*
- * What a large state costs: claims on a board of a million tasks, sends behind
- * a million messages (MANY=1: ten million, which takes minutes to fill).
+ * Measures a large state: claims on a board of a million tasks, sends behind a
+ * million messages (MANY=1: ten million, which takes minutes to fill).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -57,7 +57,8 @@ static struct ear *add_ear(struct guests *g, enum ear_kind kind, int fd, bool re
 	return ear;
 }
 
-/* It stays in the list, for events that were told together with this one. */
+/* A closed ear stays in the list, for events that were reported together with this
+ * one. */
 static void deafen(struct ear *ear)
 {
 	if (ear->fd >= 0)
@@ -150,7 +151,8 @@ static void hear(struct ear *ear, const char *body, size_t size)
 	json_decref(asked);
 }
 
-/* What a guest answers on the relay line: Hello, Pong, and Ok for each push. */
+/* Counts pushes: of a guest's answers on the relay line (Hello, Pong, Ok), each Ok is
+ * for one. */
 static void note(struct ear *ear, const char *body, size_t size)
 {
 	if (ear->relay && memmem(body, size, "\"Ok\"", 4))

@@ -1,5 +1,5 @@
 /*
- * What `cadre mcp` costs: until its first answer, and a read by it.
+ * Measures `cadre mcp`: the time until its first answer, and a read through it.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -241,7 +241,7 @@ const struct script script_postgres = {
 
 /* --- the server --------------------------------------------------------------------------- */
 
-/* It refuses to run as root. */
+/* PostgreSQL refuses to run as root. */
 static uid_t other_user(void)
 {
 	static const char *const names[] = { "postgres", "nobody" };

@@ -1,8 +1,8 @@
 /*
- * What a process of ours costs: a message sent through the host, or straight into the
- * file, and a look at the board.  Each stands beside a process that is linked with the
- * same libraries, opens a file and commits, or reads, one row.  What the host syncs for
- * its client is synced behind the latter.
+ * Measures a process of ours: a message sent through the host, or straight into the
+ * file, and a look at the board.  Each stands beside a process that is linked with
+ * the same libraries, opens a file and commits, or reads, one row.  Syncs that the
+ * host makes for its client are made behind the latter.
  */
 #include <sys/wait.h>
 

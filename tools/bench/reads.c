@@ -1,5 +1,5 @@
 /*
- * What reading a large board costs: a page of it, what is ready, its counts, a search.
+ * Measures reads of a large board: a page, the ready tasks, the counts, a search.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,7 @@ static size_t line_size(const char *data, size_t size)
 	return end ? (size_t)(end - data) + 1 : 0;
 }
 
-/* One value of RESP2; an array's parts are skipped without recursion. */
+/* Length of a whole RESP2 value; the parts of an array are skipped without recursion. */
 static size_t resp_whole(const char *data, size_t size)
 {
 	size_t at = 0;

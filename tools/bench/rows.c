@@ -17,7 +17,7 @@ struct parties {
 	struct agent_row to;
 };
 
-/* Who calls, whether the key is new, who gets it. */
+/* Finds the caller and the recipient, and whether the key is new. */
 static int look_up(struct rows *r, struct blob key, struct parties *p)
 {
 	struct call *c = r->call;

@@ -19,7 +19,7 @@ struct stage {
 
 /* A fresh state in the folder `name`. */
 int stage_open(struct stage *s, struct ground *g, const char *name);
-/* One that is there already, or is made to stay. */
+/* Opens a stage in a folder that exists already, or that is made to stay. */
 int stage_open_at(struct stage *s, struct ground *g, const char *dir);
 /* Team `t` with agents a0, a1, ...; capacity 0: inboxes without an end. */
 int stage_team(struct stage *s, int agents, int capacity);
@@ -37,7 +37,7 @@ int stage_call(struct stage *s, const char *op, const char *json, struct text *o
 /* Opens the state for statements; *call is for the macros of core/call.h. */
 int stage_store(struct stage *s, struct call *call);
 
-/* What `script_...` of talk.c need as load.arg. */
+/* Argument (load.arg) of the functions `script_...` of talk.c. */
 struct talk {
 	int body; /* bytes of a message */
 	bool random_keys; /* half of the keys UUIDv4, else all UUIDv7 */

@@ -1,6 +1,6 @@
 /*
- * What clients say to the host: frames that are made once, in which only the
- * key or an id changes.
+ * Messages of clients to the host: frames that are made once, in which only the key
+ * or an id changes.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 	schema_init(&s, stderr);
 	for (int i = header ? 2 : 1; i < argc; i++)
 		parse_file(&s, argv[i]);
-	/* What a bad line declares is missing, so checks would only add noise. */
+	/* Declarations on bad lines are missing, so checks would only add noise. */
 	if (!s.n_errors)
 		schema_check(&s);
 	if (!s.n_errors)

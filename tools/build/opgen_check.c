@@ -61,7 +61,8 @@ static bool is_pascal(const char *s)
 
 /* --- types -------------------------------------------------------------------------- */
 
-/* What POSIX ERE and ECMA-262 read alike.  Returns what does not fit. */
+/* Checks that POSIX ERE and ECMA-262 read a pattern alike. Returns the part that does
+ * not fit, or NULL. */
 static const char *pattern_fault(const char *s)
 {
 	bool set = false;

@@ -329,7 +329,7 @@ static void check_cli(struct schema *s, struct decl *d)
 
 /* --- keys ------------------------------------------------------------------------------- */
 
-/* What a write takes without saying so. */
+/* Adds the argument that every write takes without declaring it. */
 static void add_key(struct schema *s, struct decl *d, const char *name, const char *doc)
 {
 	struct member *m;

@@ -34,7 +34,7 @@ static void parse_field_type(struct parser *p, struct member *m, const char *w)
 	m->type_name = arena_strndup(&p->schema->arena, w, n);
 }
 
-/* What follows a type: `= DEFAULT`, `(ALIAS...)` and `caller`. */
+/* Reads the words behind a type: `= DEFAULT`, `(ALIAS...)` and `caller`. */
 static void parse_field_tail(struct parser *p, struct member *m, const struct line *l,
 			     size_t i)
 {

@@ -10,7 +10,7 @@
 
 enum { WORDS = 64 };
 
-/* One line, taken apart. */
+/* A line, split into words. */
 struct line {
 	const char *words[WORDS];
 	bool quoted[WORDS];

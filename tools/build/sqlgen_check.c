@@ -44,7 +44,8 @@ static enum type type_everywhere(struct build *b, const char *name)
 	return type;
 }
 
-/* What is said above the statement wins, then the column it is, then its name. */
+/* A column's type is the one declared above the statement, else that of the table's
+ * column, else the one that its name stands for. */
 static void type_column(struct build *b, struct statement *s, struct column *c,
 			const char *declared)
 {

@@ -44,7 +44,7 @@ static void look(struct build *b, struct statement *s)
 	sqlite3_finalize(st);
 }
 
-/* One row of a query on tables, in a struct of its own. */
+/* Only a query's row, in a struct of its own, can be kept. */
 static void check(struct build *b, struct statement *s)
 {
 	if (!s->readonly || !s->out.n || s->into)

@@ -25,7 +25,7 @@ static void read_types(struct statement *s, const char *names, enum type type)
 	}
 }
 
-/* One comment line above a statement. */
+/* Reads a comment line above a statement. */
 static void read_heading(struct statement *s, const char *line)
 {
 	if (strncmp(line, "-- row:", 7) == 0 && !s->row)

@@ -1,4 +1,5 @@
-/* What the state file holds after all migrations, for storage/schema_check.c. */
+/* Writes the schema of the state file after all migrations, for
+ * storage/schema_check.c. */
 #include "tools/build/sqlgen.h"
 
 #include <stdio.h>

@@ -33,8 +33,8 @@ static void fault_as_json(const struct fault *f)
 	text_release(&out);
 }
 
-/* What is wrong with an argument begins with its name: "to is required"; what
- * is wrong with the state ends with it. */
+/* Text about an argument begins with the argument's name: "to is required"; text
+ * about the state ends with the place. */
 static void fault_as_text(const struct fault *f)
 {
 	bool follows = f->where[0] &&

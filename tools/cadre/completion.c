@@ -114,7 +114,7 @@ static void put_seconds(const char *first, const char *begun)
 			put(begun, op_table[i].cli[1], op_table[i].summary);
 }
 
-/* What a word does: its summary, or the words that may follow it. */
+/* Describes a word: its summary, or the words that may follow it. */
 static void describe_word(const struct op *op, char *out, size_t room)
 {
 	size_t n = 0;
@@ -198,8 +198,8 @@ static void put_options(const struct op *op, const char *begun)
 
 /* --- the word that is typed ------------------------------------------------------------ */
 
-/* What the words behind a command's own leave to be filled: the option that
- * waits for its value, or the next bare word; NULL if neither. */
+/* Finds the field that the word to be completed fills: that of the option that waits
+ * for its value, or of the next bare word; NULL if neither. */
 static const struct field *next_field(const struct op *op, int argc, char **argv)
 {
 	const char *const *bare = op->cli_fields;

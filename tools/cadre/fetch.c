@@ -28,7 +28,8 @@ static int read_all(int fd, struct text *out, size_t most, const char *name,
 	return n < 0 ? fault_set(f, FAULT_IO, name, "cannot be read: %m") : 0;
 }
 
-/* What `-`, `@file` and `@@text` stand for; any other value is itself. */
+/* Replaces `-`, `@file` and `@@text` by the text that they stand for; any other value
+ * is itself. */
 static int fetch(const char *value, size_t most, struct text *out, const char *where,
 		 struct fault *f)
 {
@@ -83,7 +84,8 @@ static size_t most_of(const struct field *field)
 	return field->type->max > CONTENT_MAX ? (size_t)field->type->max : CONTENT_MAX;
 }
 
-/* What proves somebody is never a word of a command, which others see. */
+/* Secrets are never words of a command, which other users see in the list of
+ * processes. */
 static int fetch_secret(const char *value, json_t *args, const char *name,
 			const char *where, struct fault *f)
 {

@@ -22,7 +22,7 @@ const struct option_text option_table[] = {
 	{ NULL, NULL, NULL },
 };
 
-/* What there is to know about verbs beyond their summary. */
+/* Help on verbs beyond their summary. */
 static const struct {
 	const char *verb, *doc;
 } verb_docs[] = {
@@ -120,7 +120,7 @@ static void command_line(const struct op *op, char *out, size_t room)
 	}
 }
 
-/* What is too long for its column stands on a line of its own. */
+/* A word too long for its column stands on a line of its own. */
 static void put_entry(const char *line, const char *summary)
 {
 	if (strlen(line) > ENTRY_WIDTH)

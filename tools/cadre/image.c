@@ -31,7 +31,8 @@ void image_say(const char *fmt, ...)
 
 /* --- packages --------------------------------------------------------------------- */
 
-/* One that is in the cache as the archive has it is not fetched again. */
+/* Downloads packages; a package that the cache holds as the archive has it is not
+ * fetched again. */
 static int fetch(struct build *b, const char *const *packages, struct fault *f)
 {
 	const char **words = NULL;

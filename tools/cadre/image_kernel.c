@@ -36,7 +36,7 @@ static const struct module {
 	{ 'z', "fs/overlayfs/overlay" },
 };
 
-/* What the meta package stands for today. */
+/* Finds the kernel package that the meta package depends on today. */
 static int find_package(struct build *b, const char **package, struct fault *f)
 {
 	const char *words[] = { "apt-cache", "depends", META, NULL };

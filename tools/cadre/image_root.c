@@ -16,7 +16,7 @@
 #include "core/machine/copy.h"
 #include "tools/cadre/image.h"
 
-/* What comes with them by their dependencies, but is of no use in there. */
+/* Packages that come as dependencies, but are of no use inside the VM. */
 static const char *const left_out[] = {
 	"perl",    "liberror-perl", "git-man",  "debconf",         "dpkg",       "tar",
 	"openssl", "libdb5.3",      "libgdbm6", "libgdbm-compat4", "gcc-12-base"
@@ -147,7 +147,7 @@ static int link_applets(struct build *b, const char *root, struct fault *f)
 	return 0;
 }
 
-/* What installing ca-certificates would do. */
+/* Joins the certificates into one file, as installing ca-certificates would do. */
 static void join_certificates(struct build *b, const char *root)
 {
 	FILE *out = fopen(arena_printf(&b->arena, "%s/etc/ssl/certs/ca-certificates.crt",

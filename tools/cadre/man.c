@@ -146,7 +146,7 @@ static void put_verbs(void)
 	}
 }
 
-/* What a key may be and is when nobody says. */
+/* Prints the range and the default of a key. */
 static void put_range(const struct field *key)
 {
 	const struct type *t = key->type;

@@ -378,7 +378,8 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 	} else if (is_nested(first)) {
 		print_record(cli, first->type->record, NULL,
 			     json_object_get(answer, first->name), 0);
-		/* What stands beside the record, unless it says it already. */
+		/* Prints fields beside the record, unless the record has a field of
+		 * that name. */
 		for (size_t i = 1; i < r->n_fields; i++)
 			if (is_shown(&r->fields[i], answer) &&
 			    !is_nested(&r->fields[i]) &&

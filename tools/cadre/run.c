@@ -144,8 +144,8 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 		if (i == command && !over)
 			words[n++] = arena_strdup(&arena, "--");
 		over = over || i == command || !strcmp(argv[i], "--");
-		/* One word is a line for the shell; several are a program and its
-		 * arguments, which reach it as they are. */
+		/* A single word is a line for the shell; several are a program and
+		 * its arguments, which reach it as they are. */
 		if (command >= 0 && i >= command && argc - command > 1)
 			words[n++] = shell_word(&arena, argv[i]);
 		else
@@ -192,7 +192,7 @@ struct output {
 	int64_t at, end; /* bytes that are printed, and that came */
 };
 
-/* What a part has of a stream, up to its end: whole characters. */
+/* Prints the bytes of a stream that a part holds, up to its end: whole characters. */
 static void print_stream(struct output *s, const json_t *part)
 {
 	json_t *text = json_object_get(part, s->name);
@@ -210,7 +210,7 @@ static void print_stream(struct output *s, const json_t *part)
 	s->at += (int64_t)n;
 }
 
-/* What is not all of a stream is never taken for it. */
+/* Warns when output is cut, so that nobody takes it for the whole stream. */
 static void tell_cut(const json_t *answer, const struct output *s)
 {
 	int64_t whole = json_integer_value(json_object_get(answer, s->size));
@@ -222,7 +222,8 @@ static void tell_cut(const json_t *answer, const struct output *s)
 			s->name, (long long)s->at, (long long)whole);
 }
 
-/* One more part of a command's output from the job that keeps it; NULL on a fault. */
+/* Fetches one more part of a command's output from the job that keeps it; NULL on a
+ * fault. */
 static json_t *poll_rest(struct cli *cli, const json_t *args, const json_t *answer,
 			 const struct output streams[2], struct fault *f)
 {

@@ -10,7 +10,7 @@
 
 enum { GAP = 2, MOST_COLUMNS = 64, NARROWEST = 16 };
 
-/* One character of UTF-8; bytes that are none count as one each. */
+/* Reads a character of UTF-8; each byte that is none counts as a character. */
 static const char *next_char(const char *s, unsigned *code)
 {
 	static const unsigned char masks[] = { 0x7f, 0x1f, 0x0f, 0x07 };

@@ -95,7 +95,7 @@ static int adopt_part(int dir, const char *path, const struct dirent *e, struct 
 	if (is_index(name))
 		return unlinkat(dir, name, 0) ? fault_set(f, FAULT_IO, "", "%s: %m", name)
 					      : 0;
-	/* Its id is written anew: the file may have a second name elsewhere. */
+	/* The state's id is written anew: the file may have a second name elsewhere. */
 	if (!strcmp(name, "id"))
 		return 0;
 	if (S_ISREG(st.st_mode))
@@ -202,7 +202,8 @@ static int say(const struct cli *cli, const char *what, const char *path)
 	return 0;
 }
 
-/* What is noted may be gone from the disk. */
+/* Forgets a state. A noted folder may be gone from the disk: its path is then used as
+ * given. */
 static int forget(struct cli *cli, const char *word)
 {
 	struct fault f = { 0 }, none = { 0 };

@@ -298,7 +298,8 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 		return fault_set(f, FAULT_IO, "", "process %d: %m", (int)pid);
 	if (fd < 0)
 		return 0;
-	/* It is still the holder, so the descriptor is the holder's. */
+	/* The process is still the holder of the lock, so the descriptor is the
+	 * holder's. */
 	if (home_holder(home) == pid && pidfd_send_signal(fd, SIGTERM, NULL, 0) &&
 	    errno != ESRCH)
 		rc = fault_set(f, FAULT_DENIED, "", "process %d: %m", (int)pid);

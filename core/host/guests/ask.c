@@ -10,9 +10,9 @@
 
 enum { GRACE_MS = 15000 /* beyond a command's own time */ };
 
-/* One operation: the message that asks for it, and what becomes of the answer.
- * `send` sends the first message; `take` fills the call's answer or its fault, and
- * returns true when it has sent another message to get the rest. */
+/* An operation that the guest performs: the message that asks for it, and how its
+ * answer is read. `send` sends the first message; `take` fills the call's answer or
+ * its fault, and returns true when it has sent another message to get the rest. */
 struct errand {
 	const char *op;
 	void (*send)(struct job *job, struct line *line);

@@ -65,7 +65,8 @@ const char *door_url(const struct tether *t, struct arena *a)
 
 /* --- who ---------------------------------------------------------------------------- */
 
-/* What is done at a door, and the argument that says at whose. */
+/* Operations served at a guest's HTTP door, each with the argument that names the
+ * owner of the door. */
 static const struct {
 	const char *op, *whose;
 	bool list;

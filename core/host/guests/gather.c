@@ -80,7 +80,8 @@ void outputs_join(const struct output s[2], const char *text[2], size_t len[2],
 	char *joined[2] = { join(&s[0], a), join(&s[1], a) };
 	size_t half = ANSWER_ROOM / 2, left = half;
 
-	/* What the first leaves of its half is the second's, and then back. */
+	/* Room that the first stream leaves of its half goes to the second, and the
+	 * other way round. */
 	text_json_fit(joined[0], s[0].len, &left);
 	left += half;
 	len[1] = text_json_fit(joined[1], s[1].len, &left);

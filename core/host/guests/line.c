@@ -145,8 +145,8 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	struct line *line = stream->data;
 
 	if (n < 0) {
-		/* Who closes upon a Hello may not know it, or only have died:
-		 * the other dialect is tried in turn. */
+		/* A guest that closes upon a Hello may not know the message, or may
+		 * only have died: the other dialect is tried in turn. */
 		if (line->state == LINE_GREETING && !line->heard_at)
 			line->tether->old = !line->tether->old;
 		line_drop(line);

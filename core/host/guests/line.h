@@ -17,13 +17,13 @@
 
 struct tether;
 
-/* What became of a request: its answer, of the one type that belongs to it by
- * wire_answer(), or `f` is filled and `answer` NULL. */
+/* Reports the end of a request: `answer` has the one type that wire_answer() gives
+ * for the request, or `f` is filled and `answer` is NULL. */
 typedef void line_done(void *arg, struct packet *answer, struct fault *f);
 
 enum line_state { LINE_IDLE, LINE_DIALING, LINE_GREETING, LINE_UP, LINE_CLOSING };
 
-/* One port of a guest. */
+/* Connection to one port of a guest. */
 struct line {
 	struct tether *tether;
 	unsigned port;

@@ -119,7 +119,7 @@ static void mark(struct tether *t)
 	host_submit(t->host, job);
 }
 
-/* One push is answered. */
+/* Argument of the callback for the guest's answer to a push. */
 struct told {
 	struct tether *tether;
 	int64_t message;
@@ -133,7 +133,7 @@ static bool is_refusal(enum fault_code code)
 	       code == FAULT_INVALID || code == FAULT_DENIED;
 }
 
-/* One thing less that the page waits for. */
+/* Counts one answered push; the page of pushes is over when none is open. */
 static void end_one(struct tether *t)
 {
 	if (--t->push.open > 0)

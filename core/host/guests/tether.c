@@ -46,7 +46,7 @@ static void pause_dialling(struct tether *t)
 	t->dial_at += (int64_t)(home_random() % (uint64_t)(t->pause_ms / 4 + 1));
 }
 
-/* One line without the other is of no use: both go and come together. */
+/* Either line is useless without the other: both go down and come up together. */
 void tether_down(struct tether *t)
 {
 	tether_keep(t); /* until the callbacks below are over */
@@ -74,7 +74,8 @@ static int64_t pid_of(struct line *line)
 	socklen_t size = sizeof(peer);
 	uv_os_fd_t fd;
 
-	/* What is at the other end elsewhere is no guest. */
+	/* Only a Unix socket has the guest itself at its other end: elsewhere the
+	 * peer is a VMM. */
 	if (line->tether->address.kind != LINK_UNIX ||
 	    uv_fileno((uv_handle_t *)&line->pipe, &fd) ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))

@@ -33,7 +33,8 @@ struct pushing {
 	struct futile futile; /* pages of which nothing was taken */
 };
 
-/* What the guest's daemon does: see daemon.c and collect.c. */
+/* State of the guest's command daemon as the host knows it: see daemon.c and
+ * collect.c. */
 struct daemon {
 	int64_t heard_at; /* last heartbeat */
 	uint64_t beat_hash; /* of what runs, as last written down */
@@ -100,7 +101,8 @@ void tether_down(struct tether *t);
 /* The same for a guest that breaks the rules: it is dialled again after the
  * longest pause. */
 void tether_punish(struct tether *t);
-/* What comes back later keeps a tether from being freed. */
+/* A pending callback holds its tether: each keep needs one let_go, and the last frees
+ * it. */
 void tether_keep(struct tether *t);
 void tether_let_go(struct tether *t);
 void tethers_close(struct host *host);

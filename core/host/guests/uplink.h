@@ -22,7 +22,7 @@ bool uplink_wants(const struct packet *p);
 bool uplink_take(struct line *line, const struct packet *p);
 /* The line has room again. */
 void uplink_resume(struct tether *t);
-/* What waits for its guest is given up. */
+/* Gives up all requests that wait for an answer to their guest. */
 void uplink_close(struct tether *t);
 
 /* Listens for what the guest's machine dials, where its kind of link has that. */

@@ -18,7 +18,7 @@
 
 struct host;
 
-/* What a VM can expect. */
+/* State of a VM's tap interface. */
 enum tap {
 	TAP_LATER, /* its tap will be there */
 	TAP_READY, /* its tap is there, pinned */

@@ -49,7 +49,7 @@ static void work_on(uv_work_t *request)
 
 /* --- to and fro --------------------------------------------------------------------- */
 
-/* What copies bytes is done for a few at once; a start for all. */
+/* Work that copies bytes is limited to a few workspaces at once; a start is not. */
 static bool is_slow(enum work work)
 {
 	return work != WORK_START;
@@ -149,8 +149,8 @@ static void on_synced(void *arg, struct packet *answer, struct fault *f)
 			end_asking(p);
 		return;
 	}
-	/* What the disk holds without it is a disk that lost its power: a guest
-	 * that is gone, or has no `sync`, can be copied so. */
+	/* A copy without a sync equals a disk after a power failure, which is good
+	 * enough: a guest that is gone or has no `sync` can still be copied. */
 	if (why.code)
 		log_line(p->host->log, LOG_LEVEL_NOTE,
 			 "workspace %s is copied without a sync: %s", p->spot.name,

@@ -171,7 +171,8 @@ static void change_generation(struct place *p, int64_t generation)
 	if (p->process.pid && b->stop && !b->vm)
 		b->stop(b->self, &p->process, false, &f);
 	p->generation = generation;
-	/* What speaks for the agent is of the new one. */
+	/* The connection proved the old generation of the agent; the next connection
+	 * proves the new one. */
 	tether_close(p->tether);
 	p->tether = NULL;
 }
@@ -217,7 +218,8 @@ static void give_up_snapshots(struct host *host)
 
 /* --- rounds ------------------------------------------------------------------------ */
 
-/* What is no longer listed is destroyed, and forgotten when that is done. */
+/* Destroys the workspaces that the store no longer lists; each is forgotten when that
+ * is done. */
 static void drop_unlisted(struct reconcile *r)
 {
 	struct place **at = &r->places;

@@ -43,7 +43,7 @@ struct net_forward {
 	bool open; /* to other machines too; else at 127.0.0.1 only */
 };
 
-/* What is to be; its arrays are borrowed until the call ends. */
+/* The wanted state of the network; its arrays are borrowed until the call ends. */
 struct net_plan {
 	char tag[5]; /* ends the names of all that is made: br-cadreTAG, … */
 	uint32_t base; /* first address of the range; the next one is the gateway */

@@ -19,9 +19,9 @@ static bool is_routed(const struct net_plan *plan)
 	return false;
 }
 
-/* What comes in by an uplink is routed only if that interface says so.  One that
- * was told so here is told otherwise at the end, unless the whole machine has
- * become a router meanwhile. */
+/* Packets that arrive at an uplink are routed only if that interface allows
+ * forwarding. An interface where forwarding was switched on here is switched back at
+ * the end, unless the whole machine has become a router meanwhile. */
 static int route_uplinks(struct net_linux *n, struct net_talk *t, struct fault *f)
 {
 	char names[4][NET_NAME];

@@ -20,7 +20,7 @@ int rtnl_send(struct net_talk *t, struct rtnl *m);
 
 /* The payload of attribute `type` behind a header of `size` bytes; NULL. */
 const void *rtnl_attribute(const struct nlmsghdr *h, size_t size, int type);
-/* Its first four bytes as a number; 0 without one. */
+/* Returns the first four bytes of a payload as a number; 0 for NULL. */
 int rtnl_number(const void *payload);
 
 static inline uint32_t network_order(uint32_t n)

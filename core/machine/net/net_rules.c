@@ -169,7 +169,7 @@ static void match_protocol(struct net_rule *rule, bool is, uint8_t protocol)
 	match_byte(rule, NFT_REG_1, is, protocol);
 }
 
-/* What members may open of each other. */
+/* Accepts the traffic that members may send each other: ping, answers and open ports. */
 static void open_ports(struct rules *r)
 {
 	struct net_rule rule = net_rule_new(r->batch.lib);

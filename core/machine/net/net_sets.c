@@ -234,8 +234,8 @@ static void put_forwarded(struct net_batch *b, const struct net_table *t,
 	say(b, t, &set, e);
 }
 
-/* Who is masqueraded outside of its own network: members that may go there, and
- * this machine's programs where they use 127.0.0.1. */
+/* Fills the set of addresses that are masqueraded outside their own network: members
+ * that may go there, and this machine's programs where they use 127.0.0.1. */
 static void put_outward(struct net_batch *b, const struct net_table *t,
 			const struct net_plan *plan, struct elements *e)
 {

@@ -25,7 +25,7 @@ void net_talk_close(struct net_talk *t); /* also one that was never opened */
 int net_talk(struct net_talk *t, const void *messages, size_t size,
 	     void (*each)(const struct nlmsghdr *h, void *data), void *data);
 
-/* What an errno of the kernel means to people. */
+/* Turns an errno of the kernel into a fault that people understand. */
 int net_refused(int error, const char *what, struct fault *f);
 
 #endif

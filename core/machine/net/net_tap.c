@@ -18,7 +18,8 @@
 
 /* --- taps ------------------------------------------------------------------------------ */
 
-/* One that stays when whoever opened it is gone. */
+/* Makes a persistent tap: the interface stays when the process that opened it has
+ * ended. */
 static int make_tap(const char *name, struct fault *f)
 {
 	struct ifreq r = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };

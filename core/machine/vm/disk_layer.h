@@ -13,7 +13,8 @@
 int layer_highest(const char *dir);
 /* Bytes of the disk that it is of; -1 when it is no qcow2. */
 int64_t layer_size(const char *path);
-/* What it is over, as an absolute path without links; NULL: nothing. */
+/* Returns the absolute path, without links, of the layer on which this one is based;
+ * NULL: none. */
 const char *layer_below(struct arena *a, const char *path);
 /* Whether nothing was ever written to it. */
 bool layer_is_empty(const char *path);

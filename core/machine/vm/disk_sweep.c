@@ -40,7 +40,8 @@ static void look_at(struct sweep *s, const char *dir, const char *name, int high
 		add(s, path, arena_strdup(&s->arena, to), true);
 }
 
-/* What is of a workspace that is over stays only for others. */
+/* Layers of a destroyed workspace are kept only while another workspace's layer is
+ * based on them. */
 static void look_into(struct sweep *s, const char *dir)
 {
 	bool gone = !access(arena_printf(&s->arena, "%s/gone", dir), F_OK);

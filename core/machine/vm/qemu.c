@@ -315,8 +315,8 @@ static void last_line(const char *path, const char *mark, char out[200])
 		fclose(log);
 }
 
-/* What the guest's init says begins so (guest/boot.c); else QEMU may know, as when
- * somebody has sent it a signal. */
+/* Lines of the guest's init begin with "cadre: " (guest/boot.c); without any, QEMU
+ * may know the reason, as when somebody has sent it a signal. */
 static void qemu_last_words(void *self, const struct spot *spot, char out[200])
 {
 	struct arena a = { 0 };

@@ -89,7 +89,8 @@ static const char *in_option(struct arena *a, const char *path)
 	return out;
 }
 
-/* Its uuid is the workspace's, and its disk is in this state. */
+/* Whether a command line is that of this workspace's VM: its uuid is the workspace's,
+ * and its disk is in this state. */
 static bool is_vm(const char *words, size_t len, const char *home, const char *id)
 {
 	struct arena a = { 0 };
@@ -159,7 +160,8 @@ static void add_two(struct words *w, const char *option, const char *value)
 	add(w, value);
 }
 
-/* What the kernel and guest/boot.h are told.  Names are of a-z A-Z 0-9 - . */
+/* Builds the command line that the kernel and guest/boot.h read. Names consist of a-z
+ * A-Z 0-9 - only, so nothing is escaped. */
 static const char *kernel_words(struct arena *a, const struct spot *s, const char *accel,
 				int64_t cid)
 {
@@ -291,7 +293,8 @@ static int say_why(const char *log, struct fault *f)
 	return fault_set(f, FAULT_IO, "", "QEMU ended as it started: %.180s", last);
 }
 
-/* Its monitor answers once all that can fail at the start has not. */
+/* Waits for QEMU's monitor: it answers once everything that can fail at the start has
+ * succeeded. */
 static int await(pid_t pid, const char *monitor, const char *log, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };

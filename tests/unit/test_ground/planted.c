@@ -170,7 +170,8 @@ static void test_strange_journal(void **state)
 	char journal[160];
 
 	make_journal(p, journal, sizeof(journal), false);
-	/* It may be one's own all the same: nothing is done to it before there is a copy. */
+	/* The journal may belong to this state all the same: nothing is done to it
+	 * before there is a copy. */
 	assert_int_equal(store_open(&s, p->dir, 0, NULL, &f), FAULT_IO);
 	assert_non_null(strstr(f.hint, ": copy both files; then, if a killed"));
 	assert_left_alone(p, "state.db-journal", journal);

@@ -1,4 +1,4 @@
-/* What the store promises when a step, a COMMIT or the disk fails. */
+/* The store's promises when a step, a COMMIT or the disk fails. */
 #include <setjmp.h>
 #include <sqlite3.h>
 #include <stdarg.h>

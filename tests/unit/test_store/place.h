@@ -29,7 +29,7 @@ int64_t place_number(const struct place *p, const char *sql);
 void place_assert_sound(struct place *p);
 
 int add_event(struct store *s, int64_t actor, int64_t subject, struct fault *f);
-/* One event in a transaction of its own. */
+/* Commits an event in a transaction of its own. */
 int commit_event(struct store *s, int64_t actor, int64_t subject, struct fault *f);
 int64_t events(struct store *s); /* the newest event's number */
 
