@@ -15,6 +15,8 @@
 
 enum {
 	JOBS_MOST = 256, /* under way per connection */
+	JOBS_ALL = 4096, /* of all connections: each may have JOBS_FEW beyond these */
+	JOBS_FEW = 8,
 	READS_MOST = 16, /* of them with the readers: their answers may be large */
 	REST_MOST = 256 << 10,
 };
@@ -40,6 +42,16 @@ static void on_written(struct flow *flow, int status)
 		soil(c);
 }
 
+static void send_out(struct conn *c)
+{
+	if (c->closing)
+		return;
+	if (flow_send(&c->flow))
+		conn_close(c);
+	else
+		unread_note(c);
+}
+
 /* --- in ---------------------------------------------------------------------- */
 
 static void read_on(struct conn *c);
@@ -54,10 +66,7 @@ void conn_flush(struct host *host)
 		c->is_dirty = false;
 		if (c->closing)
 			continue;
-		if (flow_send(&c->flow))
-			conn_close(c);
-		else
-			unread_note(c);
+		send_out(c);
 		if (!c->closing) {
 			release_held(c);
 			read_on(c);
@@ -70,7 +79,9 @@ void conn_flush(struct host *host)
 
 static bool held_up(const struct conn *c)
 {
-	return c->closing || c->host->stopping || c->solo || c->n_jobs >= JOBS_MOST ||
+	const size_t most = c->host->n_jobs < JOBS_ALL ? JOBS_MOST : JOBS_FEW;
+
+	return c->closing || c->host->stopping || c->solo || c->n_jobs >= most ||
 	       flow_left(&c->flow) > UNREAD_SOFT;
 }
 
@@ -86,6 +97,7 @@ static void link_job(struct conn *c, struct job *job)
 		c->jobs->sibling_at = &job->sibling;
 	c->jobs = job;
 	c->n_jobs++;
+	c->host->n_jobs++;
 	if (!job->id)
 		c->solo = job;
 }
@@ -97,6 +109,7 @@ static void unlink_job(struct conn *c, struct job *job)
 		job->sibling->sibling_at = job->sibling_at;
 	job->sibling_at = NULL;
 	c->n_jobs--;
+	c->host->n_jobs--;
 	if (c->solo == job)
 		c->solo = NULL;
 }
@@ -271,13 +284,31 @@ static void read_on(struct conn *c)
  * soon have room: where the last answer was large, the next one may be too. */
 static void release_held(struct conn *c)
 {
-	size_t most = c->unread.small ? READS_MOST : 1;
+	struct unread_all *all = &c->host->unread;
+	const bool large = !c->unread.small;
+	const size_t most = large ? 1 : READS_MOST;
 
 	while (c->held.first && c->held.first->after <= c->writes_done &&
-	       c->n_reads < most && flow_left(&c->flow) <= UNREAD_SOFT) {
+	       c->n_reads < most && flow_left(&c->flow) <= UNREAD_SOFT &&
+	       (!large || all->large_reads < UNREAD_LARGE_READS)) {
+		struct job *job = chain_pop(&c->held);
+
+		job->large = large;
+		all->large_reads += large;
 		c->n_reads++;
-		host_read(c->host, chain_pop(&c->held));
+		host_read(c->host, job);
 	}
+}
+
+/* A large read is over: the other clients come first, so that nobody waits for ever. */
+static void large_read_over(struct host *host, struct conn *last)
+{
+	host->unread.large_reads--;
+	for (struct conn *c = last; c; c = c->next)
+		if (c != last)
+			release_held(c);
+	for (struct conn *c = host->conns; c; c = c == last ? NULL : c->next)
+		release_held(c);
 }
 
 void conn_written(struct conn *c, struct job *job)
@@ -312,6 +343,10 @@ void conn_answer(struct job *job)
 	c->unread.small = c->flow.out.len - before < UNREAD_LARGE;
 	gift_answered(c, job, told);
 	job_free(job);
+	/* A large answer is sent and counted at once: many of them in one turn of the loop
+	 * would be too much. */
+	if (!c->unread.small)
+		send_out(c);
 	soil(c);
 	conn_unref(c);
 }
@@ -344,8 +379,8 @@ static bool moves_workspaces(const struct op *op)
 			      !strncmp(op->name, "team.", 5) || op == op_agent_register);
 }
 
-/* A job is back from its thread: it is over, or has to ask a guest, or waits. */
-static void on_job(struct job *job)
+/* A job is over, or has to ask a guest, or waits. */
+static void go_on(struct job *job)
 {
 	struct conn *c = job->conn;
 
@@ -375,6 +410,19 @@ static void on_job(struct job *job)
 			return;
 	}
 	conn_answer(job);
+}
+
+/* A job is back from its thread. */
+static void on_job(struct job *job)
+{
+	struct conn *c = job->conn;
+	struct host *host = c->host;
+	const bool large = job->large, closing = c->closing;
+
+	job->large = false;
+	go_on(job); /* it may close the connection, and free one that was closing */
+	if (large)
+		large_read_over(host, closing || c->closing ? NULL : c);
 }
 
 /* --- life ---------------------------------------------------------------------- */

@@ -55,6 +55,12 @@ size_t flow_left(const struct flow *flow)
 	return flow->out.len + (flow->busy ? flow->sending.len : 0);
 }
 
+size_t flow_memory(const struct flow *flow)
+{
+	return (flow->out.len ? flow->out.room : 0) +
+	       (flow->busy ? flow->sending.room : 0);
+}
+
 void flow_release(struct flow *flow)
 {
 	text_release(&flow->out);

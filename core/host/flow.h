@@ -26,6 +26,7 @@ struct flow {
  * closed. */
 int flow_send(struct flow *flow);
 size_t flow_left(const struct flow *flow); /* bytes not sent */
+size_t flow_memory(const struct flow *flow); /* bytes of the buffers that hold them */
 void flow_release(struct flow *flow); /* once the stream is closed */
 
 /* Empties `t`, and gives its memory back if that is much. */

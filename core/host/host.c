@@ -342,7 +342,7 @@ static void spare_memory(void)
 {
 	mallopt(M_ARENA_MAX, 2);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
-	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* given back at once */
 }
 
 /* The loop makes its pool once, with as many threads as the environment says by

@@ -57,6 +57,7 @@ struct host {
 	size_t n_reads;
 
 	struct conn *conns, *dirty;
+	size_t n_jobs; /* calls of all connections that are not answered yet */
 	struct unread_all unread;
 	struct crowd crowd;
 	char buffer[64 << 10]; /* of the read that is under way */

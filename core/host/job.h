@@ -45,6 +45,7 @@ struct job {
 	struct job *sibling, **sibling_at; /* in conn.jobs */
 	uint64_t after; /* a read: so many writes must be done before */
 	bool counted; /* its first run is over */
+	bool large; /* a read: counted in the host's unread.large_reads */
 
 	/* Parked: see waiters.c. */
 	struct job *parked, **parked_at;

@@ -9,7 +9,7 @@ static void close_one(struct conn *c, const char *why)
 	log_seldom(host->log, &host->unread.closed, LOG_LEVEL_WARN,
 		   "a client of %.70s/%.70s is closed: %zu bytes of answers unread, %s",
 		   c->identity.team ? c->identity.team : "",
-		   c->identity.agent ? c->identity.agent : "", c->unread.bytes, why);
+		   c->identity.agent ? c->identity.agent : "", flow_left(&c->flow), why);
 	conn_close(c);
 }
 
@@ -18,7 +18,7 @@ static void close_largest(struct host *host)
 	struct conn *most = NULL;
 
 	for (struct conn *c = host->conns; c; c = c->next)
-		if (!most || c->unread.bytes > most->unread.bytes)
+		if (!most || c->unread.memory > most->unread.memory)
 			most = c;
 	if (most)
 		close_one(most, "the most of all where there is no room for more");
@@ -26,22 +26,22 @@ static void close_largest(struct host *host)
 
 void unread_forget(struct conn *c)
 {
-	c->host->unread.bytes -= c->unread.bytes;
-	c->unread.bytes = 0;
+	c->host->unread.memory -= c->unread.memory;
+	c->unread.memory = 0;
 }
 
 void unread_note(struct conn *c)
 {
 	struct host *host = c->host;
-	size_t left = flow_left(&c->flow);
+	size_t left = flow_left(&c->flow), memory = flow_memory(&c->flow);
 
-	host->unread.bytes += left - c->unread.bytes;
-	c->unread.bytes = left;
+	host->unread.memory += memory - c->unread.memory;
+	c->unread.memory = memory;
 	if (left <= UNREAD_SOFT)
 		c->unread.seconds = 0;
 	if (left > UNREAD_HARD)
 		close_one(c, "more than one may have");
-	else if (host->unread.bytes > UNREAD_ALL)
+	else if (host->unread.memory > UNREAD_ALL)
 		close_largest(host);
 }
 
@@ -51,7 +51,7 @@ void unread_tick(struct host *host)
 
 	for (struct conn *c = host->conns; c; c = next) {
 		next = c->next;
-		if (c->unread.bytes > UNREAD_SOFT && ++c->unread.seconds >= UNREAD_SOFT_S)
+		if (flow_left(&c->flow) > UNREAD_SOFT && ++c->unread.seconds >= UNREAD_SOFT_S)
 			close_one(c, "for a minute");
 	}
 }

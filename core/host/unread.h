@@ -22,18 +22,22 @@ enum {
 	UNREAD_ALL = 256 << 20, /* of all: who has most is closed */
 	/* After an answer of this size a client's reads run one at a time. */
 	UNREAD_LARGE = 256 << 10,
+	/* Reads that run at a time of all clients whose last answer was that large: each
+	 * holds what it has found until the answer is written. */
+	UNREAD_LARGE_READS = 4,
 };
 
 /* A client's. */
 struct unread {
-	size_t bytes; /* as counted in the host */
+	size_t memory; /* of the buffers of its unread answers, as counted in the host */
 	int seconds; /* above UNREAD_SOFT without a break; the host ran meanwhile */
 	bool small; /* its last answer was */
 };
 
 /* The host's. */
 struct unread_all {
-	size_t bytes;
+	size_t memory; /* of the buffers of all clients' unread answers */
+	int large_reads; /* under way, at most UNREAD_LARGE_READS */
 	struct log_pause closed;
 };
 

@@ -1,0 +1,23 @@
+#!/bin/sh
+# calls - clients that ask for large answers without an end and read none: the host's memory
+# stays bounded, and others are answered.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down >/dev/null 2>&1' EXIT
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"ann"},{"name":"bob"}]' >/dev/null || bad "team create"
+head -c 250000 /dev/zero | tr '\0' x >"$TMPDIR/large"
+for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	cadre --as red/lead send bob - <"$TMPDIR/large" >/dev/null || bad "send"
+done
+pid=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
+socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
+told=$(python3 "$here/peers/calls.py" "$socket" "$pid")
+case $told in
+*' CallResult') ;;
+*) bad "another client is told $told" ;;
+esac
+# 256 MiB of answers, what four reads hold, and calls that wait.
+[ "${told%% *}" -lt 340 ] || bad "the host grew by ${told%% *} MiB"
+exit $failed
