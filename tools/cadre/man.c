@@ -119,7 +119,7 @@ static void put_op(const struct op *op)
 	printf("\n");
 	put_line(op->summary);
 	put_prose(op->doc);
-	if (op_runs_command(op))
+	if (op->runs)
 		put_prose(op_command_text);
 	for (size_t i = 0; i < op->in->n_fields; i++)
 		put_option(op, &op->in->fields[i]);

@@ -279,15 +279,15 @@ static void hand_out(struct host *host)
 	}
 }
 
+/* How long the caller waits: an argument of every operation that is served here. */
 static int64_t patience_of(const struct call *call)
 {
-	const struct workspace_fork_in *fork = call->in;
-	const struct workspace_snapshot_in *snapshot = call->in;
-	const struct workspace_snapshot_remove_in *removal = call->in;
+	int64_t seconds = 0;
 
-	return call->op == op_workspace_fork       ? fork->timeout_secs
-	       : call->op == op_workspace_snapshot ? snapshot->timeout_secs
-						   : removal->timeout_secs;
+	if (call->op->within)
+		memcpy(&seconds, (const char *)call->in + call->op->within->at,
+		       sizeof(seconds));
+	return seconds;
 }
 
 void reconcile_ask(struct host *host, struct job *job)
