@@ -130,6 +130,9 @@ int call_decode(struct call *call, const struct op *op, json_t *args);
  * read's own. */
 struct identity call_renewer(const struct call *read);
 
+/* Seconds within which a host is to answer, as the call has it; 0: nothing is said. */
+int64_t call_within(const struct call *call);
+
 /* Who asks (rows, level, token), whether he may, the idempotency row, the
  * handler.  Inside a transaction begun by the caller; 0 or a fault code. */
 int op_perform(struct call *call);

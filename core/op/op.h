@@ -230,6 +230,11 @@ void text_release(struct text *t);
  * behind it is read. */
 size_t text_wide(const char *s);
 void op_encode(const struct record *r, const void *src, struct text *out);
+/* Copies the fields that both structs have under one name, with one kind of value; all
+ * others of `dst` stay, and so do those that are absent in `src`.  Texts, lists and maps
+ * are borrowed from `src`. (copy.c) */
+void record_copy(const struct record *from, const void *src, const struct record *to,
+		 void *dst);
 /* How many bytes op_encode() would append; takes no memory. */
 size_t op_size(const struct record *r, const void *src);
 /* No less than that, and far cheaper: no text is looked into. */

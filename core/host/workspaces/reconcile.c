@@ -279,23 +279,12 @@ static void hand_out(struct host *host)
 	}
 }
 
-/* How long the caller waits: an argument of every operation that is served here. */
-static int64_t patience_of(const struct call *call)
-{
-	int64_t seconds = 0;
-
-	if (call->op->within)
-		memcpy(&seconds, (const char *)call->in + call->op->within->at,
-		       sizeof(seconds));
-	return seconds;
-}
-
 void reconcile_ask(struct host *host, struct job *job)
 {
 	struct reconcile *r = &host->reconcile;
 
 	reconcile_poke(host);
-	job->due = home_now() + patience_of(&job->call) * 1000;
+	job->due = home_now() + call_within(&job->call) * 1000;
 	job->number = r->round + r->again;
 	chain_add(&r->asked, job);
 	if (reconcile_place(host, job->call.place))
