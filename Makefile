@@ -113,6 +113,12 @@ build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
 	$(call generate,build/opgen -h $(filter %.op,$^),build/fixture.gen.h); \
 	$(call generate,build/opgen $(filter %.op,$^),build/fixture.gen.c); touch $@
 $(O)/obj/tests/unit/test_op.o $(O)/obj/tests/unit/test_op_doors.o: build/fixture.stamp
+# The doors are tested with a noun that none of them knows.
+build/boats.stamp: build/opgen $(OPS) tests/boats/boat.op
+	$(call SAY,GEN,build/boats.gen.[ch]) \
+	$(call generate,build/opgen -h $(filter %.op,$^),build/boats.gen.h); \
+	$(call generate,build/opgen $(filter %.op,$^),build/boats.gen.c); touch $@
+$(O)/obj/tests/boats.o: build/boats.stamp
 build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
 build/sql.gen.h build/sql.gen.c: build/sql.stamp ; @:
 
