@@ -3,7 +3,7 @@
 # make check      every test; the last line is `N passed, N failed`
 #                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
-# make lint       format, cppcheck, includes, sizes, calls, migrations, planted faults
+# make lint       format, cppcheck, includes, doors, sizes, calls, migrations, planted faults
 # make bench      the speed table, as ratios; PEERS=1 beside Redis and PostgreSQL, too
 #                 (NAME='word …': some lines; `build/bench --help` lists them)
 # make bench-guard  do calls cost the instructions that they did?  RENEW=1 writes them down
@@ -113,6 +113,12 @@ build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
 	$(call generate,build/opgen -h $(filter %.op,$^),build/fixture.gen.h); \
 	$(call generate,build/opgen $(filter %.op,$^),build/fixture.gen.c); touch $@
 $(O)/obj/tests/unit/test_op.o $(O)/obj/tests/unit/test_op_doors.o: build/fixture.stamp
+# The doors are tested with a noun that none of them knows.
+build/boats.stamp: build/opgen $(OPS) tests/boats/boat.op
+	$(call SAY,GEN,build/boats.gen.[ch]) \
+	$(call generate,build/opgen -h $(filter %.op,$^),build/boats.gen.h); \
+	$(call generate,build/opgen $(filter %.op,$^),build/boats.gen.c); touch $@
+$(O)/obj/tests/boats.o: build/boats.stamp
 build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
 build/sql.gen.h build/sql.gen.c: build/sql.stamp ; @:
 

@@ -244,6 +244,13 @@ static int keep_alive(struct call *call)
 	return sql_run(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }
 
+int64_t call_within(const struct call *call)
+{
+	const struct field *within = call->op->within;
+
+	return within ? *(const int64_t *)((const char *)call->in + within->at) : 0;
+}
+
 struct identity call_renewer(const struct call *read)
 {
 	struct identity id = read->identity;

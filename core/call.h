@@ -133,6 +133,9 @@ int call_decode(struct call *call, const struct op *op, json_t *args);
  * read's own. */
 struct identity call_renewer(const struct call *read);
 
+/* Seconds within which a host is to answer, as the call has it; 0: nothing is said. */
+int64_t call_within(const struct call *call);
+
 /* Performs a call inside a transaction that its door began: finds the caller's rows,
  * level and token, checks that he may, looks up the idempotency key, runs the handler. 0
  * or a fault code. */

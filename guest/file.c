@@ -176,22 +176,22 @@ static int write_file(struct errand *q, const struct writing *w, struct fault *f
 	return rc;
 }
 
-int answer_write(struct errand *q, struct fault *f)
+static int write_fields(struct errand *q, const struct wire_file_write *in,
+			const char *where, const char *field, struct fault *f)
 {
-	const struct wire_file_write *in = q->body;
 	struct writing w = {
 		.path = in->path,
-		.where = "/path",
+		.where = where,
 		.part = { .id = in->upload,
 			  .path = in->path,
-			  .where = "/path",
+			  .where = where,
 			  .offset = in->offset,
 			  .has_size = in->has_size,
 			  .size = in->size,
 			  .has_mode = in->has_mode,
 			  .mode = in->mode },
 		.base64 = in->content,
-		.field = "/content",
+		.field = field,
 		.has_mode = in->has_mode,
 		.mode = in->mode,
 		.has_offset = in->has_offset,
@@ -201,29 +201,18 @@ int answer_write(struct errand *q, struct fault *f)
 	return write_file(q, &w, f);
 }
 
+int answer_write(struct errand *q, struct fault *f)
+{
+	return write_fields(q, q->body, "/path", "/content", f);
+}
+
 int answer_upload(struct errand *q, struct fault *f)
 {
 	const struct wire_file_upload *in = q->body;
-	struct writing w = {
-		.path = in->guest_path,
-		.where = "/guest_path",
-		.part = { .id = in->upload,
-			  .path = in->guest_path,
-			  .where = "/guest_path",
-			  .offset = in->offset,
-			  .has_size = in->has_size,
-			  .size = in->size,
-			  .has_mode = in->has_mode,
-			  .mode = in->mode },
-		.base64 = in->data,
-		.field = "/data",
-		.has_mode = in->has_mode,
-		.mode = in->mode,
-		.has_offset = in->has_offset,
-		.offset = in->offset,
-	};
+	struct wire_file_write m = { .path = in->guest_path, .content = in->data };
 
-	return write_file(q, &w, f);
+	record_copy(&record_wire_file_upload, in, &record_wire_file_write, &m);
+	return write_fields(q, &m, "/guest_path", "/data", f);
 }
 
 /* --- EditFile -------------------------------------------------------------------------- */

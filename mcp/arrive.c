@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops.gen.h"
+
 enum { ARRIVALS_MAX = 64 };
 
 struct arrival {
@@ -35,12 +37,6 @@ struct arrival {
 static bool receives(const struct op *op)
 {
 	return op->flags & OP_REQUEST;
-}
-
-/* Of an operation that hands out or claims. */
-static bool gives(const struct op *op)
-{
-	return op->flags & OP_WRITE && (receives(op) || op->wait);
 }
 
 static void arrival_free(struct arrival *a)
@@ -72,11 +68,8 @@ static struct arrival *take(struct arrival **at)
 static json_t *argument(const struct op *op, json_t *args, const char *name)
 {
 	const struct field *field = field_find(op->in, name);
-	json_t *value = field ? json_object_get(args, field->name) : NULL;
 
-	for (size_t i = 0; field && !value && field->aliases && field->aliases[i]; i++)
-		value = json_object_get(args, field->aliases[i]);
-	return value;
+	return field ? json_object_get(args, field_spelling(field, args)) : NULL;
 }
 
 /* The arguments of the message.seen that takes an answer back: whose it was. */
@@ -152,14 +145,14 @@ void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 	char made[37];
 
 	drop_claims_of(r->mcp, op, args);
-	if (!gives(op))
+	if (!op->gives)
 		return;
 	r->lost = lost_of(op, args);
 	if (!json_object_get(args, key)) {
 		client_key(made);
 		json_object_set_new(args, key, json_string(made));
 	}
-	if (strcmp(op->name, "task.claim") == 0 || !param_text(args, key))
+	if (op->gives == GIVES_CLAIM || !param_text(args, key))
 		return;
 	r->handout = strdup(param_text(args, key));
 	json_object_set_new(r->lost, "lost", json_pack("[s]", r->handout));
@@ -221,7 +214,7 @@ void arrive_answered(struct request *r, const char *result)
 	struct mcp *m = r->mcp;
 	struct arrival *a;
 
-	if (!gives(r->op) || !result)
+	if (!r->op->gives || !result)
 		return;
 	drop_named(r);
 	a = calloc(1, sizeof(*a));
@@ -313,8 +306,7 @@ void arrive_cancel(struct mcp *m, const char *id)
 	if (!a->written || a->takes)
 		client_settle(m->client, a->number, false);
 	else
-		client_start(m->client, op_find("message.seen"), a->lost, back_done,
-			     NULL);
+		client_start(m->client, op_message_seen, a->lost, back_done, NULL);
 	arrival_free(a);
 }
 

@@ -10,17 +10,6 @@
 
 enum { VALUES_MAX = 100 };
 
-enum noun { NOUN_NONE, NOUN_TEAM, NOUN_AGENT, NOUN_TASK, NOUNS };
-
-static const struct {
-	const char *op, *list, *field;
-	bool in_team;
-} nouns[NOUNS] = {
-	[NOUN_TEAM] = { "team.list", "teams", "name", false },
-	[NOUN_AGENT] = { "agent.list", "agents", "name", true },
-	[NOUN_TASK] = { "task.list", "tasks", "id", true },
-};
-
 /* --- answers --------------------------------------------------------------------- */
 
 /* The values of a list's field that begin with `prefix`. */
@@ -57,31 +46,15 @@ static void complete_end(struct request *r, const char *result, const struct fau
 	json_t *answer = result ? json_loads(result, 0, NULL) : NULL;
 
 	(void)f;
-	for (int i = NOUN_TEAM; i < NOUNS; i++)
-		if (strcmp(nouns[i].op, r->op->name) == 0) {
-			answer_values(r, json_object_get(answer, nouns[i].list),
-				      nouns[i].field);
-			break;
-		}
+	answer_values(r, json_object_get(answer, r->noun->rows), r->noun->called);
 	json_decref(answer);
 }
 
 /* --- what is asked for --------------------------------------------------------------- */
 
-static enum noun noun_named(const char *name)
-{
-	if (strcmp(name, "team") == 0)
-		return NOUN_TEAM;
-	if (strcmp(name, "agent") == 0)
-		return NOUN_AGENT;
-	if (strcmp(name, "id") == 0 || strcmp(name, "task") == 0)
-		return NOUN_TASK;
-	return NOUN_NONE;
-}
-
-/* Finds the noun that a template's variable stands for; false if no template of ours
- * has it. */
-static bool template_noun(const char *uri, const char *variable, enum noun *noun)
+/* Finds the noun that a template's variable stands for: a team, or what its operation's
+ * argument names.  False if no template of ours has it. */
+static bool template_noun(const char *uri, const char *variable, const char **noun)
 {
 	for (int i = 0; uri && i < URI_KINDS; i++) {
 		const struct uri_kind_text *k = &uri_kinds[i];
@@ -89,9 +62,9 @@ static bool template_noun(const char *uri, const char *variable, enum noun *noun
 		if (strcmp(k->template, uri) != 0)
 			continue;
 		if (strcmp(variable, k->team_name) == 0)
-			*noun = NOUN_TEAM;
+			*noun = "team";
 		else if (k->rest_name && strcmp(variable, k->rest_name) == 0)
-			*noun = noun_named(variable);
+			*noun = field_find(op_find(k->op)->in, k->field)->names;
 		else
 			return false;
 		return true;
@@ -99,31 +72,35 @@ static bool template_noun(const char *uri, const char *variable, enum noun *noun
 	return false;
 }
 
-static bool find_noun(json_t *ref, const char *argument, enum noun *noun)
+/* An argument of a prompt is called as what it names. */
+static bool find_noun(json_t *ref, const char *argument, const struct noun **noun)
 {
-	const char *type = param_text(ref, "type");
+	const char *type = param_text(ref, "type"), *name = argument;
 
-	*noun = NOUN_NONE;
-	if (type && strcmp(type, "ref/resource") == 0)
-		return template_noun(param_text(ref, "uri"), argument, noun);
-	if (!type || strcmp(type, "ref/prompt") != 0 ||
-	    !prompt_has(param_text(ref, "name"), argument))
+	if (type && strcmp(type, "ref/resource") == 0) {
+		if (!template_noun(param_text(ref, "uri"), argument, &name))
+			return false;
+	} else if (!type || strcmp(type, "ref/prompt") != 0 ||
+		   !prompt_has(param_text(ref, "name"), argument)) {
 		return false;
-	*noun = noun_named(argument);
+	}
+	*noun = noun_find(name);
 	return true;
 }
 
-static json_t *make_args(struct request *r, json_t *params, enum noun noun)
+/* As many as an answer lists, of the team that is meant. */
+static json_t *make_args(struct request *r, json_t *params, const struct op *op)
 {
 	json_t *context = json_object_get(params, "context");
 	const char *team = param_text(json_object_get(context, "arguments"), "team");
+	const struct field *limit = field_find(op->in, "limit");
 	json_t *args = json_object();
 
-	if (nouns[noun].in_team && (team || r->mcp->identity.team))
+	if (field_find(op->in, "team") && (team || r->mcp->identity.team))
 		json_object_set_new(args, "team",
 				    json_string(team ? team : r->mcp->identity.team));
-	if (noun == NOUN_TASK)
-		json_object_set_new(args, "limit", json_integer(1000));
+	if (limit)
+		json_object_set_new(args, limit->name, json_integer(limit->type->max));
 	return args;
 }
 
@@ -132,22 +109,22 @@ void complete_argument(struct request *r, json_t *params)
 	json_t *argument = json_object_get(params, "argument");
 	const char *name = param_text(argument, "name"),
 		   *value = param_text(argument, "value");
-	enum noun noun;
+	const struct op *op;
 
 	if (!name || !value) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL,
 			     "argument.name or argument.value is missing");
 		return;
 	}
-	if (!find_noun(json_object_get(params, "ref"), name, &noun)) {
+	if (!find_noun(json_object_get(params, "ref"), name, &r->noun)) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "ref has no argument %.60s",
 			     name);
 		return;
 	}
 	r->word = strdup(value);
-	if (noun == NOUN_NONE)
-		answer_values(r, NULL, "");
+	op = r->noun ? op_find(r->noun->list) : NULL;
+	if (op)
+		request_call(r, op, make_args(r, params, op), complete_end);
 	else
-		request_call(r, op_find(nouns[noun].op), make_args(r, params, noun),
-			     complete_end);
+		answer_values(r, NULL, "");
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops.gen.h"
+
 enum {
 	RETRY_MS = 1000, /* after a feed's call failed */
 	FEED_WAIT_S = 300,
@@ -88,7 +90,7 @@ static void feed_call(struct feed *feed)
 	else
 		json_object_set_new(args, "kind", json_string("team"));
 	feed->busy = true;
-	number = client_start(c, op_find("event.list"), args, feed_done, feed);
+	number = client_start(c, op_event_list, args, feed_done, feed);
 	if (number)
 		feed->number = number;
 	json_decref(args);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "ops.gen.h"
+
 enum {
 	FIRST_MS = 10000, /* claims from before this process began */
 	SOON_MS = 1000,
@@ -16,6 +18,15 @@ enum {
 	RENEW_MS = 450000, /* half of the usual lease */
 	FAIL_MS = 10000,
 };
+
+static bool names_task(const struct op *op)
+{
+	for (size_t i = 0; i < op->in->n_fields; i++)
+		if (op->in->fields[i].names &&
+		    strcmp(op->in->fields[i].names, "task") == 0)
+			return true;
+	return false;
+}
 
 /* Plans the next look at the agent's claims: soon after a call that may have claimed
  * a task. */
@@ -25,9 +36,8 @@ void keep_soon(struct mcp *m, const struct op *done)
 
 	if (!m->identity.agent || m->end_by)
 		return;
-	at = mcp_now() + (done->flags & OP_WRITE && strncmp(done->name, "task.", 5) == 0
-				  ? SOON_MS
-				  : FIRST_MS);
+	at = mcp_now() +
+	     (done->flags & OP_WRITE && names_task(done) ? SOON_MS : FIRST_MS);
 	if (!m->keep_at || at < m->keep_at)
 		m->keep_at = at;
 }
@@ -43,8 +53,7 @@ static void renew(struct mcp *m, json_t *task)
 				 "epoch", json_object_get(task, "epoch"));
 
 	if (args)
-		client_start(m->client, op_find("task.heartbeat"), args, renew_done,
-			     NULL);
+		client_start(m->client, op_task_heartbeat, args, renew_done, NULL);
 	json_decref(args);
 }
 
@@ -86,6 +95,6 @@ void keep_run(struct mcp *m, int64_t now)
 		return;
 	args = json_pack("{s:s}", "owner", m->identity.agent);
 	m->keeping = true;
-	client_start(c, op_find("task.list"), args, list_done, m);
+	client_start(c, op_task_list, args, list_done, m);
 	json_decref(args);
 }

@@ -80,6 +80,7 @@ struct request {
 	json_t *lost; /* arguments of the call that takes it back */
 
 	/* what the method has to remember */
+	const struct noun *noun; /* whose names are asked for; NULL: none */
 	char *word, *scope;
 	bool opening; /* its watches are not all open yet */
 	bool subscribing; /* owns watches */

@@ -8,6 +8,7 @@
 
 #include "core/wire/base64.h"
 #include "mcp/uri.h"
+#include "ops.gen.h"
 
 enum { PAGE = 50 }; /* teams on a page of resources/list */
 
@@ -163,7 +164,7 @@ void resources_list(struct request *r, json_t *params)
 		}
 	}
 	/* The status also names the event up to which the list of teams is valid. */
-	request_call(r, op_find("state.status"), json_object(), list_end);
+	request_call(r, op_state_status, json_object(), list_end);
 }
 
 /* --- resources/read ---------------------------------------------------------------- */

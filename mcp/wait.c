@@ -10,36 +10,14 @@
 
 enum { WAIT_S = 50 };
 
-/* The spelling under which a field stands among the arguments. */
-static const char *spelling(const struct field *field, json_t *args)
-{
-	for (size_t i = 0; field->aliases && field->aliases[i]; i++)
-		if (json_object_get(args, field->aliases[i]))
-			return field->aliases[i];
-	return field->name;
-}
-
-/* Some operations wait only when asked to: `wait_for_reply`. */
-static bool is_asked(const struct op *op, json_t *args)
-{
-	for (size_t i = 0; i < op->in->n_fields; i++) {
-		const struct field *field = &op->in->fields[i];
-
-		if (field->type->kind == KIND_BOOL &&
-		    strncmp(field->name, "wait", 4) == 0)
-			return json_is_true(json_object_get(args, field->name));
-	}
-	return true;
-}
-
 void wait_cut(struct request *r, const struct op *op, json_t *args)
 {
 	const char *name;
 	json_t *value;
 
-	if (!op->wait || !is_asked(op, args))
+	if (!op_waits(op, args))
 		return;
-	name = spelling(op->wait, args);
+	name = field_spelling(op->wait, args);
 	value = json_object_get(args, name);
 	if (value && !json_is_integer(value))
 		return; /* the checks will say so */

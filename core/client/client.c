@@ -100,34 +100,15 @@ static int64_t int_arg(const json_t *args, const struct field *field)
 
 	if (!field)
 		return 0;
-	value = json_object_get(args, field->name);
-	for (size_t i = 0; !value && field->aliases && field->aliases[i]; i++)
-		value = json_object_get(args, field->aliases[i]);
+	value = json_object_get(args, field_spelling(field, args));
 	return json_is_integer(value) ? json_integer_value(value) : field->def_int;
-}
-
-/* Some operations wait only when an argument asks for it: `wait_for_reply`. */
-static bool waits(const struct op *op, const json_t *args)
-{
-	if (!op->wait)
-		return false;
-	for (size_t i = 0; i < op->in->n_fields; i++) {
-		const struct field *field = &op->in->fields[i];
-
-		if (field->type->kind == KIND_BOOL && !strncmp(field->name, "wait", 4))
-			return json_is_true(json_object_get(args, field->name));
-	}
-	return true;
 }
 
 static int64_t wait_of(const struct op *op, const json_t *args)
 {
-	const struct field *timeout = NULL;
-	int64_t seconds = waits(op, args) ? int_arg(args, op->wait) : 0;
+	int64_t seconds = op_waits(op, args) ? int_arg(args, op->wait) : 0;
 
-	if (op->flags & OP_NEEDS_HOST)
-		timeout = field_find(op->in, "timeout_secs");
-	seconds += int_arg(args, timeout);
+	seconds += int_arg(args, op->within);
 	return seconds > 0 && seconds < INT32_MAX ? seconds * 1000 : 0;
 }
 
@@ -135,9 +116,7 @@ static int64_t wait_of(const struct op *op, const json_t *args)
  * it were lost. */
 static bool gives(const struct op *op, const json_t *args)
 {
-	if (!(op->flags & OP_WRITE) || op->flags & OP_NEEDS_HOST)
-		return false;
-	return op->flags & OP_REQUEST || waits(op, args);
+	return op->gives && (op->flags & OP_REQUEST || op_waits(op, args));
 }
 
 void ticket_end(struct client *c, struct ticket *t, const char *result,
@@ -171,7 +150,7 @@ static bool is_local(const struct client *c, const struct op *op)
 {
 	return c->o.direct ||
 	       (c->o.local_reads && c->o.home->dir[0] && !(op->flags & OP_WRITE) &&
-		!(op->flags & OP_NEEDS_HOST) && strncmp(op->name, "state.", 6));
+		!(op->flags & (OP_NEEDS_HOST | OP_PREFERS_HOST)));
 }
 
 static bool is_open(const struct client *c, int64_t number)

@@ -120,7 +120,7 @@ static void start_job(struct conn *c, struct job *job)
 	job->first = home_passed();
 	job->call.seed = host_seed(c->host);
 	job->ready = arena_mark(&job->call.arena);
-	if (job->call.op == op_state_gc)
+	if (job->call.op->flags & OP_NEEDS_CURSOR)
 		job->call.keep_events =
 			mirror_cursor(c->host->home, c->host->incarnation);
 	if (job->call.op->flags & OP_WRITE) {
@@ -372,13 +372,6 @@ static void renew(struct conn *c, const struct job *read)
 	host_submit(c->host, job);
 }
 
-/* Operations that change what workspaces are to be. */
-static bool moves_workspaces(const struct op *op)
-{
-	return op->events && (!strncmp(op->name, "workspace.", 10) ||
-			      !strncmp(op->name, "team.", 5) || op == op_agent_register);
-}
-
 /* A job is over, or has to ask a guest, or waits. */
 static void go_on(struct job *job)
 {
@@ -391,7 +384,7 @@ static void go_on(struct job *job)
 	}
 	if (job->call.op->flags & OP_WRITE) {
 		conn_written(c, job);
-		if (moves_workspaces(job->call.op) && !job->call.fault.code)
+		if (job->call.op->flags & OP_MOVES_WORKSPACES && !job->call.fault.code)
 			reconcile_poke(c->host);
 	}
 	if (job->call.renew && !job->call.identity.door && !job->call.fault.code)

@@ -48,6 +48,29 @@ const struct field *field_find(const struct record *r, const char *name)
 	return NULL;
 }
 
+const char *field_spelling(const struct field *fd, const json_t *args)
+{
+	for (const char *const *a = fd->aliases; a && *a; a++)
+		if (!json_object_get(args, fd->name) && json_object_get(args, *a))
+			return *a;
+	return fd->name;
+}
+
+bool op_waits(const struct op *op, const json_t *args)
+{
+	return op->wait &&
+	       (!op->when ||
+		json_is_true(json_object_get(args, field_spelling(op->when, args))));
+}
+
+const struct noun *noun_find(const char *name)
+{
+	for (size_t i = 0; i < noun_count; i++)
+		if (strcmp(noun_table[i].name, name) == 0)
+			return &noun_table[i];
+	return NULL;
+}
+
 static int wire_by_name(const void *key, const void *elem)
 {
 	return strcmp(key, ((const struct wire *)elem)->name);

@@ -44,10 +44,16 @@ enum {
 	OP_DESTRUCTIVE = 4,
 	OP_NEEDS_HOST = 8,
 	OP_REQUEST = 16, /* request_id instead of idempotency_key */
+	OP_PREFERS_HOST = 32, /* a read that says all only where the host runs it */
+	OP_NEEDS_CURSOR = 64, /* is told what the mirror has read: call->keep_events */
+	OP_MOVES_WORKSPACES = 128, /* changes what workspaces are to be */
 };
 
 /* The least powerful caller that may call an operation; in order of power. */
 enum who { WHO_OBSERVER, WHO_MEMBER, WHO_LEAD, WHO_OPERATOR, WHO_HOST };
+
+/* What an answer may give that nobody would hold if it were lost. */
+enum gives { GIVES_NOTHING, GIVES_MESSAGES, GIVES_CLAIM };
 
 enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
 
@@ -79,6 +85,7 @@ struct field {
 	int64_t def_int;
 	const char *def_text; /* NULL for the empty default of a list or map */
 	const char *const *aliases; /* NULL-terminated, or NULL */
+	const char *names; /* the noun that an argument names one of, or NULL */
 };
 
 struct record {
@@ -97,6 +104,15 @@ struct op {
 	const struct record *in, *out;
 	const struct field *wait; /* argument: seconds for which a door may repeat the
 				     call; NULL: it never waits */
+	const struct field *when; /* it waits only with this flag; NULL: always */
+	const struct field *within; /* seconds that a host may take, or NULL */
+	const struct field *runs; /* a command that runs elsewhere, or NULL */
+	const struct field *bytes_in, *bytes_out; /* bytes in base64, or NULL */
+	const struct field *prints; /* of the answer: printed in full; NULL: none */
+	const struct field *owner; /* names the owner of the guest's door that serves it */
+	enum gives gives;
+	const struct op *rest; /* reads what an answer had no room for, or NULL */
+	const struct wire *message; /* by which a guest is asked, or NULL */
 	const char *http_method, *http_path; /* NULL: no route */
 	const char *tool, *action; /* NULL: in no tool; action NULL: alone */
 	const char *const *cli; /* words of the command, NULL-terminated, or NULL */
@@ -129,6 +145,13 @@ enum wake {
 	WAKE_MESSAGE, /* a reply to a message: key is that message */
 };
 
+/* What has names that a person may begin to type. */
+struct noun {
+	const char *name;
+	const char *list, *rows; /* operation that lists them, in this of its answer */
+	const char *called, *doc; /* fields of each: what it is called, more about it */
+};
+
 struct tool {
 	const char *name, *set, *doc;
 };
@@ -150,6 +173,8 @@ extern const struct type *const type_table[];
 extern const size_t type_count;
 extern const struct event_kind event_table[]; /* sorted by number */
 extern const size_t event_count;
+extern const struct noun noun_table[]; /* in schema order */
+extern const size_t noun_count;
 extern const struct tool tool_table[]; /* in schema order */
 extern const size_t tool_count;
 extern const struct wire wire_table[]; /* sorted by name */
@@ -169,6 +194,11 @@ const struct wire *wire_find(const char *name);
 /* The answer type, other than Error, to this request of that side. */
 const struct wire *wire_answer(const struct wire *asked, enum side sender);
 const struct event_kind *event_kind(int number); /* NULL if unknown */
+const struct noun *noun_find(const char *name);
+/* The name under which a field stands among arguments: its own, or an alias. */
+const char *field_spelling(const struct field *fd, const json_t *args);
+/* Whether a call with these arguments may wait for something to happen. */
+bool op_waits(const struct op *op, const json_t *args);
 
 /* --- values (decode.c, encode.c, text.c) --------------------------------- */
 
@@ -203,6 +233,11 @@ void text_release(struct text *t);
  * behind it is read. */
 size_t text_wide(const char *s);
 void op_encode(const struct record *r, const void *src, struct text *out);
+/* Copies the fields that both structs have under one name, with one kind of value; all
+ * others of `dst` stay, and so do those that are absent in `src`.  Texts, lists and maps
+ * are borrowed from `src`. (copy.c) */
+void record_copy(const struct record *from, const void *src, const struct record *to,
+		 void *dst);
 /* How many bytes op_encode() would append; takes no memory. */
 size_t op_size(const struct record *r, const void *src);
 /* An upper bound of op_size(), far cheaper: no text is looked into. */
@@ -244,9 +279,7 @@ void op_usage(const struct op *op, struct text *out);
 /* Writes the placeholder behind an option in help: "N", "TEXT", "TASK_ID"; "" for a
  * flag. */
 void field_value(const struct field *fd, char out[32]);
-/* Whether the operation's last words are a command that runs elsewhere: `exec WORKSPACE
- * COMMAND...`.  op_command_text tells users how these words are taken. */
-bool op_runs_command(const struct op *op);
+/* How the words of op->runs are taken: `exec WORKSPACE COMMAND...`. */
 extern const char op_command_text[];
 
 /* --- pages (page.c) --------------------------------------------------------- */

@@ -127,11 +127,11 @@ static void put_synopsis(const struct op *op, struct text *out)
 	for (const char *const *w = op->cli; w && *w; w++)
 		text_addf(out, " %s", *w);
 	column = out->len - start;
-	if (op_runs_command(op))
+	if (op->runs)
 		put_options(op, out, &column);
 	for (const char *const *n = op->cli_fields; n && *n; n++)
 		put_part(op, field_find(op->in, *n), out, &column);
-	if (!op_runs_command(op))
+	if (!op->runs)
 		put_options(op, out, &column);
 	text_addf(out, "\n");
 }
@@ -206,11 +206,6 @@ static void put_argument(const struct op *op, const struct field *fd, struct tex
 	text_addf(out, "\n");
 }
 
-bool op_runs_command(const struct op *op)
-{
-	return op->rate == RATE_EXEC && op->cli_rest;
-}
-
 const char op_command_text[] =
 	"From the command's first word on, all words are its own: options of cadre, such\n"
 	"as --json, stand before it.  One word is a line for the shell; several are a\n"
@@ -222,7 +217,7 @@ void op_usage(const struct op *op, struct text *out)
 	text_addf(out, "\n%s\n", op->summary);
 	if (*op->doc)
 		text_addf(out, "\n%s\n", op->doc);
-	if (op_runs_command(op))
+	if (op->runs)
 		text_addf(out, "\n%s", op_command_text);
 	if (op->in->n_fields)
 		text_addf(out, "\n");

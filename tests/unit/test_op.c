@@ -358,6 +358,48 @@ static uint64_t hash_of(const char *json, const char *except)
 	return h;
 }
 
+/* Fields of one name and one kind are copied, absent ones stay, and nothing else is
+ * touched. */
+static void copies(void **state)
+{
+	struct part parts[] = { { .name = "keel", .size = 3 } };
+	struct pair env[] = { { "A", "a" } };
+	const struct thing_make_in in = {
+		.name = "boat",
+		.weight = 7,
+		.has_weight = true,
+		.colour = COLOUR_GREEN,
+		.has_main = true,
+		.main = { .name = "mast", .size = 5 },
+		.parts = parts,
+		.n_parts = 1,
+		.note = "new",
+		.env = env,
+		.n_env = 1,
+	};
+	struct thing thing = { .made_at = 9, .shade = COLOUR_RED, .has_shade = true };
+	struct wire_exec exec = { .command = "ls" };
+
+	(void)state;
+	record_copy(&record_thing_make_in, &in, &record_thing, &thing);
+	assert_string_equal(thing.name, "boat");
+	assert_true(thing.has_weight);
+	assert_int_equal(thing.weight, 7);
+	assert_int_equal(thing.colour, COLOUR_GREEN);
+	assert_true(thing.has_main);
+	assert_string_equal(thing.main.name, "mast");
+	assert_ptr_equal(thing.parts, parts);
+	assert_int_equal(thing.n_parts, 1);
+	assert_string_equal(thing.note, "new");
+	assert_false(thing.has_worn);
+	assert_true(thing.has_shade);
+	assert_int_equal(thing.made_at, 9);
+	record_copy(&record_thing_make_in, &in, &record_wire_exec, &exec);
+	assert_ptr_equal(exec.env, env);
+	assert_int_equal(exec.n_env, 1);
+	assert_string_equal(exec.command, "ls");
+}
+
 static void hashes(void **state)
 {
 	static const char *const all[] = {
@@ -453,6 +495,7 @@ int main(void)
 		cmocka_unit_test(encodes),
 		cmocka_unit_test(quotes),
 		cmocka_unit_test(grows),
+		cmocka_unit_test(copies),
 		cmocka_unit_test(hashes),
 		cmocka_unit_test(tells_time),
 	};

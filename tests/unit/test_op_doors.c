@@ -238,14 +238,20 @@ static void refers(void **state)
 	struct text t = { 0 }, again = { 0 };
 
 	(void)state;
-	op_reference(&t);
-	op_reference(&again);
+	op_reference(REFERENCE_ROUTES, &t);
+	op_reference(REFERENCE_ROUTES, &again);
 	assert_string_equal(t.data, again.data);
 	assert_non_null(strstr(t.data, "\n### thing.make\n\nMake a thing.\n"));
 	assert_non_null(strstr(t.data, "- HTTP: `GET /api/things/{thing}`"));
 	assert_non_null(strstr(t.data, "| `rate_limited` | 6 | 429 |"));
 	assert_non_null(strstr(t.data, "From host on port 5000; answered by "
 				       "`ExecResult`."));
+	text_release(&t);
+	/* What no door serves and nothing enforces is not promised. */
+	assert_null(strstr(again.data, "; rate `"));
+	op_reference(REFERENCE_RATES, &t);
+	assert_null(strstr(t.data, "- HTTP: `"));
+	assert_non_null(strstr(t.data, "; rate `create`\n"));
 	text_release(&t);
 	text_release(&again);
 }

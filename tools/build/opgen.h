@@ -5,8 +5,8 @@
  *     opgen -h schema/A.op ...          > build/ops.gen.h
  *
  * The grammar is in schema/README.md.  opgen_parse.c and
- * opgen_member.c read text into declarations, opgen_check.c and
- * opgen_check_op.c refuse what makes no sense, opgen_write.c and
+ * opgen_member.c read text into declarations, opgen_check.c,
+ * opgen_check_op.c and opgen_check_door.c refuse what makes no sense, opgen_write.c and
  * opgen_tables.c write C: data and declarations only, all behaviour is in core/.  A refusal
  * is one line `file:line: reason` on stderr; all that are found are told.
  */
@@ -53,8 +53,10 @@ struct member {
 	bool plain; /* its name says what it is; written #- */
 	bool callers; /* a key of the configuration that concerns the caller alone */
 	struct list aliases;
+	const char *names, *makes; /* the noun that it names one of, or makes one of */
 	struct place place;
 	const struct decl *type; /* found by the check */
+	const struct decl *noun; /* the operation that lists what it names, found too */
 };
 
 struct members {
@@ -69,7 +71,7 @@ struct decl {
 	struct members in, out; /* fields, values or tools are in `in` */
 
 	/* type */
-	const char *base, *pattern;
+	const char *base, *pattern, *names;
 	int64_t min, max;
 	bool ranged;
 	int index; /* of types, enums and records in type_table */
@@ -83,9 +85,14 @@ struct decl {
 
 	/* op */
 	const char *summary;
-	const char *mode, *who, *rate, *wait, *method, *path, *tool, *action;
-	bool idempotent, destructive, needs_host, needs_vault, request, cli_rest;
+	const char *mode, *who, *rate, *method, *path, *tool, *action;
+	const char *wait, *when, *within, *runs, *rest_name, *bytes, *prints, *gives;
+	const char *owner, *message_name;
+	bool idempotent, destructive, request, cli_rest;
+	bool needs_host, needs_vault, needs_cursor, prefers_host, moves;
 	struct list cli, cli_fields, columns, fails, emits;
+	struct list lists; /* noun, field that is its name, field that says more */
+	const struct decl *rest, *message; /* found by the check */
 };
 
 struct schema {
@@ -103,6 +110,7 @@ void schema_release(struct schema *s);
 void schema_parse(struct schema *s, const char *name, FILE *in);
 void schema_check(struct schema *s);
 void op_check(struct schema *s, struct decl *d); /* a part of it */
+void doors_check(struct schema *s, struct decl *d); /* a part of that */
 void schema_write_header(const struct schema *s, FILE *out);
 void schema_write_source(const struct schema *s, FILE *out);
 

@@ -197,6 +197,10 @@ static void take_param(struct schema *s, struct member *m)
 	}
 	if (own.aliases.n)
 		m->aliases = own.aliases;
+	if (own.names || own.makes) {
+		m->names = own.names;
+		m->makes = own.makes;
+	}
 	if (own.def) {
 		m->def = own.def;
 		m->quoted = own.quoted;
@@ -419,6 +423,37 @@ static void check_record(struct schema *s, struct decl *d)
 		schema_refuse(s, d->place, "'%s' is a struct of cadre already", d->name);
 }
 
+/* The operation that lists a noun; NULL, refused, if none does. */
+static const struct decl *find_noun(struct schema *s, struct place at, const char *name)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->lists.n &&
+		    strcmp(s->decls[i]->lists.items[0], name) == 0)
+			return s->decls[i];
+	schema_refuse(s, at, "no operation lists the noun '%s'", name);
+	return NULL;
+}
+
+/* What an argument names one of: said of it, or of its type. */
+static void check_noun(struct schema *s, const struct decl *d, struct member *m)
+{
+	if (m->makes && strcmp(d->mode, "write") != 0)
+		schema_refuse(s, m->place, "%s makes a %s, and %s only reads", m->name,
+			      m->makes, d->name);
+	if (m->makes)
+		find_noun(s, m->place, m->makes);
+	else if (m->names)
+		m->noun = find_noun(s, m->place, m->names);
+	else if (m->type && m->type->names)
+		m->noun = find_noun(s, m->type->place, m->type->names);
+}
+
+static void check_nouns(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; d->mode && i < d->in.n; i++)
+		check_noun(s, d, d->in.items[i]);
+}
+
 static void check_decl(struct schema *s, struct decl *d)
 {
 	if (!*d->doc && d->kind != DECL_PARAM && d->kind != DECL_SET)
@@ -477,7 +512,10 @@ void schema_check(struct schema *s)
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_RECORD)
 			order_record(s, s->decls[i]);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_OP)
-			op_check(s, s->decls[i]);
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->decls[i]->kind != DECL_OP)
+			continue;
+		op_check(s, s->decls[i]);
+		check_nouns(s, s->decls[i]);
+	}
 }

@@ -26,7 +26,6 @@ static void check_words(struct schema *s, const struct decl *d)
 					    "member", "observer", NULL };
 	static const char *const rates[] = { "create",  "exec", "team_message",
 					     "default", "free", NULL };
-	const struct member *wait = d->wait ? member_find(&d->in, d->wait) : NULL;
 
 	if (!d->mode)
 		schema_refuse(s, d->place, "%s says neither read nor write", d->name);
@@ -36,12 +35,6 @@ static void check_words(struct schema *s, const struct decl *d)
 		schema_refuse(s, d->place, "%s: unknown who '%s'", d->name, d->who);
 	if (d->rate && !among(d->rate, rates))
 		schema_refuse(s, d->place, "%s: unknown rate '%s'", d->name, d->rate);
-	if (d->wait && (!wait || !wait->type || !wait->type->base ||
-			strcmp(wait->type->base, "int") != 0 || wait->list))
-		schema_refuse(s, d->place,
-			      "%s waits by '%s', which is no "
-			      "argument in seconds",
-			      d->name, d->wait);
 	if (!strchr(d->name, '.') || strchr(d->name, '.') != strrchr(d->name, '.'))
 		schema_refuse(s, d->place,
 			      "an operation is called NOUN.VERB, "
@@ -356,6 +349,7 @@ void op_check(struct schema *s, struct decl *d)
 		check_tool(s, d);
 	if (d->cli.n)
 		check_cli(s, d);
+	doors_check(s, d);
 	if (op_takes_key(d))
 		add_key(s, d, "idempotency_key",
 			"Names this call; the same one again changes nothing "

@@ -34,7 +34,7 @@ static void parse_field_type(struct parser *p, struct member *m, const char *w)
 	m->type_name = arena_strndup(&p->schema->arena, w, n);
 }
 
-/* Reads the words behind a type: `= DEFAULT`, `(ALIAS...)` and `caller`. */
+/* Reads the words behind a type: `= DEFAULT`, `(ALIAS...)`, `names NOUN` and `caller`. */
 static void parse_field_tail(struct parser *p, struct member *m, const struct line *l,
 			     size_t i)
 {
@@ -49,6 +49,13 @@ static void parse_field_tail(struct parser *p, struct member *m, const struct li
 		if (i++ == l->n)
 			refuse(p, "the aliases of %s are not closed", m->name);
 	}
+	if (i + 1 < l->n && strcmp(l->words[i], "names") == 0) {
+		m->names = l->words[i + 1];
+		i += 2;
+	} else if (i + 1 < l->n && strcmp(l->words[i], "makes") == 0) {
+		m->makes = l->words[i + 1];
+		i += 2;
+	}
 	if (i < l->n && strcmp(l->words[i], "caller") == 0) {
 		m->callers = true;
 		i++;
@@ -57,13 +64,20 @@ static void parse_field_tail(struct parser *p, struct member *m, const struct li
 		refuse(p, "unexpected '%s' behind %s", l->words[i], m->name);
 }
 
+/* Whether a word stands behind the type; the param of that name has the type then. */
+static bool is_tail(const char *w)
+{
+	return strcmp(w, "(") == 0 || strcmp(w, "=") == 0 || strcmp(w, "names") == 0 ||
+	       strcmp(w, "makes") == 0;
+}
+
 void parse_field(struct parser *p, struct members *to, const struct line *l, size_t i)
 {
 	struct member *m;
 
 	if (i >= l->n) {
-		refuse(p, "expected NAME TYPE[?|[]|[N]] [= DEFAULT] [(ALIAS...)]  "
-			  "# meaning");
+		refuse(p, "expected NAME TYPE[?|[]|[N]] [= DEFAULT] [(ALIAS...)] "
+			  "[names|makes NOUN]  # meaning");
 		return;
 	}
 	m = members_add(p->schema, to);
@@ -74,7 +88,7 @@ void parse_field(struct parser *p, struct members *to, const struct line *l, siz
 	m->plain = l->plain;
 	p->last_doc = &m->doc;
 	i++;
-	if (i < l->n && strcmp(l->words[i], "(") != 0 && strcmp(l->words[i], "=") != 0)
+	if (i < l->n && !is_tail(l->words[i]))
 		parse_field_type(p, m, l->words[i++]);
 	parse_field_tail(p, m, l, i);
 }
@@ -118,6 +132,74 @@ static void parse_rate(struct parser *p, struct decl *d, const struct line *l)
 static void parse_wait(struct parser *p, struct decl *d, const struct line *l)
 {
 	set_once(p, &d->wait, l);
+	if (l->n == 4 && strcmp(l->words[2], "when") == 0)
+		d->when = l->words[3];
+	else if (l->n > 2)
+		refuse(p, "expected: wait FIELD [when FLAG]");
+}
+
+static void parse_within(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->within, l);
+}
+
+static void parse_runs(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->runs, l);
+}
+
+static void parse_rest(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->rest_name, l);
+}
+
+static void parse_bytes(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->bytes, l);
+}
+
+static void parse_prints(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->prints, l);
+}
+
+static void parse_gives(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->gives, l);
+}
+
+static void parse_owner(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->owner, l);
+}
+
+static void parse_guest(struct parser *p, struct decl *d, const struct line *l)
+{
+	set_once(p, &d->message_name, l);
+}
+
+static void parse_moves(struct parser *p, struct decl *d, const struct line *l)
+{
+	if (strcmp(l->words[1], "workspaces") == 0)
+		d->moves = true;
+	else
+		refuse(p, "unknown word '%s'", l->words[1]);
+}
+
+static void parse_prefers(struct parser *p, struct decl *d, const struct line *l)
+{
+	if (strcmp(l->words[1], "host") == 0)
+		d->prefers_host = true;
+	else
+		refuse(p, "unknown word '%s'", l->words[1]);
+}
+
+static void parse_lists(struct parser *p, struct decl *d, const struct line *l)
+{
+	if (d->lists.n)
+		refuse(p, "a second 'lists'");
+	for (size_t i = 1; i < l->n; i++)
+		list_add(p->schema, &d->lists, l->words[i]);
 }
 
 static void parse_needs(struct parser *p, struct decl *d, const struct line *l)
@@ -126,6 +208,8 @@ static void parse_needs(struct parser *p, struct decl *d, const struct line *l)
 		d->needs_host = true;
 	else if (strcmp(l->words[1], "vault") == 0)
 		d->needs_vault = true;
+	else if (strcmp(l->words[1], "cursor") == 0)
+		d->needs_cursor = true;
 	else
 		refuse(p, "unknown word '%s'", l->words[1]);
 }
@@ -207,8 +291,19 @@ static const struct {
 	{ "write", 1, 3, "write [idempotent] [destructive]", parse_mode },
 	{ "who", 2, 2, "who host|operator|lead|member|observer", parse_who },
 	{ "rate", 2, 2, "rate create|exec|team_message|default|free", parse_rate },
-	{ "needs", 2, 2, "needs host|vault", parse_needs },
-	{ "wait", 2, 2, "wait FIELD", parse_wait },
+	{ "needs", 2, 2, "needs host|vault|cursor", parse_needs },
+	{ "prefers", 2, 2, "prefers host", parse_prefers },
+	{ "moves", 2, 2, "moves workspaces", parse_moves },
+	{ "wait", 2, 4, "wait FIELD [when FLAG]", parse_wait },
+	{ "within", 2, 2, "within FIELD", parse_within },
+	{ "gives", 2, 2, "gives messages|claim", parse_gives },
+	{ "runs", 2, 2, "runs FIELD", parse_runs },
+	{ "rest", 2, 2, "rest NOUN.VERB", parse_rest },
+	{ "bytes", 2, 2, "bytes FIELD", parse_bytes },
+	{ "prints", 2, 2, "prints FIELD", parse_prints },
+	{ "lists", 3, 4, "lists NOUN FIELD [FIELD]", parse_lists },
+	{ "owner", 2, 2, "owner FIELD", parse_owner },
+	{ "guest", 2, 2, "guest MESSAGE", parse_guest },
 	{ "request", 1, 1, "request", parse_request },
 	{ "http", 3, 3, "http METHOD /path/{field}", parse_http },
 	{ "tool", 2, 3, "tool NAME [ACTION]", parse_tool },

@@ -97,7 +97,9 @@ static void parse_type(struct parser *p, struct decl *d, const struct line *l)
 	for (size_t i = 3; i < l->n; i++) {
 		size_t n = strlen(l->words[i]);
 
-		if (l->words[i][0] != '/')
+		if (strcmp(l->words[i], "names") == 0 && i + 1 < l->n)
+			d->names = l->words[++i];
+		else if (l->words[i][0] != '/')
 			parse_range(p, d, l->words[i]);
 		else if (n < 3 || l->words[i][n - 1] != '/')
 			refuse(p, "the pattern '%s' does not end with a /", l->words[i]);
@@ -146,9 +148,9 @@ static const struct {
 	const char *usage;
 	void (*parse)(struct parser *, struct decl *, const struct line *);
 } decl_words[DECL_KINDS] = {
-	[DECL_TYPE] = { "type", 1, 3, 5,
+	[DECL_TYPE] = { "type", 1, 3, 7,
 			"type NAME text|int|bool|time|json|map [LO..HI] "
-			"[/PATTERN/]",
+			"[/PATTERN/] [names NOUN]",
 			parse_type },
 	[DECL_ENUM] = { "enum", 1, 2, 2, "enum NAME", NULL },
 	[DECL_RECORD] = { "record", 1, 2, 2, "record NAME", NULL },

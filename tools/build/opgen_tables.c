@@ -45,13 +45,30 @@ static void put_faults(FILE *out, const struct decl *d)
 	fputs("0 },\n", out);
 }
 
+/* A field of the operation's own that the doors are told of. */
+static void put_pointer(FILE *out, const struct decl *d, const char *member,
+			const char *name, const struct members *all, const char *side)
+{
+	for (size_t i = 0; name && i < all->n; i++)
+		if (strcmp(all->items[i]->name, name) == 0)
+			fprintf(out, "\t  .%s = &fields_%s_%s[%zu],\n", member, d->id,
+				side, i);
+}
+
 static void put_doors(FILE *out, const struct decl *d)
 {
-	if (d->wait)
-		for (size_t i = 0; i < d->in.n; i++)
-			if (strcmp(d->in.items[i]->name, d->wait) == 0)
-				fprintf(out, "\t  .wait = &fields_%s_in[%zu],\n", d->id,
-					i);
+	put_pointer(out, d, "wait", d->wait, &d->in, "in");
+	put_pointer(out, d, "when", d->when, &d->in, "in");
+	put_pointer(out, d, "within", d->within, &d->in, "in");
+	put_pointer(out, d, "runs", d->runs, &d->in, "in");
+	put_pointer(out, d, "bytes_in", d->bytes, &d->in, "in");
+	put_pointer(out, d, "bytes_out", d->bytes, &d->out, "out");
+	put_pointer(out, d, "prints", d->prints, &d->out, "out");
+	put_pointer(out, d, "owner", d->owner, &d->in, "in");
+	if (d->gives)
+		fprintf(out, "\t  .gives = %s,\n",
+			strcmp(d->gives, "claim") == 0 ? "GIVES_CLAIM"
+						       : "GIVES_MESSAGES");
 	if (d->method)
 		fprintf(out, "\t  .http_method = \"%s\", .http_path = \"%s\",\n",
 			d->method, d->path);
@@ -66,25 +83,43 @@ static void put_doors(FILE *out, const struct decl *d)
 	put_words(out, "columns", &d->columns);
 }
 
-static void put_op(FILE *out, const struct decl *d, size_t index)
+static size_t place_of(struct decl *const *all, const struct decl *d)
+{
+	size_t at = 0;
+
+	while (all[at] != d)
+		at++;
+	return at;
+}
+
+static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires,
+		   const struct decl *d, size_t index)
 {
 	fprintf(out, "\t{ .name = \"%s\", .index = %zu,\n\t  .summary = ", d->name,
 		index);
 	put_string(out, d->summary);
 	fputs(",\n\t  .doc = ", out);
 	put_string(out, d->doc);
-	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s,\n\t  .who = WHO_",
+	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s%s%s,\n\t  .who = WHO_",
 		strcmp(d->mode, "write") == 0 ? " | OP_WRITE" : "",
 		d->idempotent ? " | OP_IDEMPOTENT" : "",
 		d->destructive ? " | OP_DESTRUCTIVE" : "",
 		d->needs_host ? " | OP_NEEDS_HOST" : "",
-		d->request ? " | OP_REQUEST" : "");
+		d->request ? " | OP_REQUEST" : "",
+		d->prefers_host ? " | OP_PREFERS_HOST" : "",
+		d->needs_cursor ? " | OP_NEEDS_CURSOR" : "",
+		d->moves ? " | OP_MOVES_WORKSPACES" : "");
 	put_upper(out, d->who);
 	fputs(", .rate = RATE_", out);
 	put_upper(out, d->rate ? d->rate : "default");
 	fprintf(out, ",\n\t  .in = &record_%s_in, .out = &record_%s_out,\n", d->id,
 		d->id);
 	put_doors(out, d);
+	if (d->rest)
+		fprintf(out, "\t  .rest = &op_table[%zu],\n", place_of(ops, d->rest));
+	if (d->message)
+		fprintf(out, "\t  .message = &wire_table[%zu],\n",
+			place_of(wires, d->message));
 	put_faults(out, d);
 	fprintf(out, "\t  .run = run_%s,\n", d->id);
 	if (d->needs_vault)
@@ -133,15 +168,16 @@ static void put_table(FILE *out, const char *name, size_t n)
 
 static void put_ops(FILE *out, struct arena *a, const struct schema *s)
 {
-	size_t n;
-	struct decl **ops = sorted(s, a, DECL_OP, &n);
+	size_t n, n_wires;
+	struct decl **ops = sorted(s, a, DECL_OP, &n),
+		    **wires = sorted(s, a, DECL_WIRE, &n_wires);
 
 	for (size_t i = 0; i < n; i++)
 		put_thunk(out, ops[i]);
 	fputs("int vault_run(struct call *call);\n\nconst struct op op_table[] = {\n",
 	      out);
 	for (size_t i = 0; i < n; i++)
-		put_op(out, ops[i], i);
+		put_op(out, ops, wires, ops[i], i);
 	put_table(out, "op", n);
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "const struct op *const op_%s = &op_table[%zu];\n",
@@ -169,6 +205,30 @@ static void put_events(FILE *out, struct arena *a, const struct schema *s)
 		fputs(" },\n", out);
 	}
 	put_table(out, "event", n);
+}
+
+static void put_nouns(FILE *out, const struct schema *s)
+{
+	size_t n = 0;
+
+	fputs("const struct noun noun_table[] = {\n", out);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *d = s->decls[i];
+		const char *const *word = d->lists.items;
+		size_t rows = 0;
+
+		if (!d->lists.n)
+			continue;
+		while (!d->out.items[rows]->list ||
+		       d->out.items[rows]->type->kind != DECL_RECORD)
+			rows++;
+		fprintf(out, "\t{ .name = \"%s\", .list = \"%s\", .rows = \"%s\", ",
+			word[0], d->name, d->out.items[rows]->name);
+		fprintf(out, ".called = \"%s\", .doc = \"%s\" },\n", word[1],
+			word[d->lists.n - 1]);
+		n++;
+	}
+	put_table(out, "noun", n);
 }
 
 static void put_tools(FILE *out, const struct schema *s)
@@ -203,12 +263,9 @@ static unsigned bits(const char *word, const char *first)
 static void put_answer(FILE *out, const char *member, struct decl **wires,
 		       const struct decl *answer)
 {
-	size_t at = 0;
-
-	while (answer && wires[at] != answer)
-		at++;
 	if (answer)
-		fprintf(out, "\t  .%s = &wire_table[%zu],\n", member, at);
+		fprintf(out, "\t  .%s = &wire_table[%zu],\n", member,
+			place_of(wires, answer));
 }
 
 static void put_wires(FILE *out, struct arena *a, const struct schema *s)
@@ -237,6 +294,7 @@ void write_tables(FILE *out, struct arena *a, const struct schema *s)
 {
 	put_ops(out, a, s);
 	put_events(out, a, s);
+	put_nouns(out, s);
 	put_tools(out, s);
 	put_wires(out, a, s);
 }

@@ -247,6 +247,8 @@ static void put_field(FILE *out, const char *record, const struct member *m)
 		fprintf(out, "\t  .most = %" PRId64 ",\n", m->most);
 	if (m->def)
 		put_default(out, m);
+	if (m->noun)
+		fprintf(out, "\t  .names = \"%s\",\n", m->noun->lists.items[0]);
 	put_words(out, "aliases", &m->aliases);
 	fputs("\t},\n", out);
 }

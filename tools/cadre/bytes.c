@@ -13,16 +13,6 @@
 
 enum { PART = 3 << 19 /* bytes of a file that is sent in parts */ };
 
-bool bytes_are_sent(const struct op *op)
-{
-	return !strcmp(op->name, "workspace.file_write");
-}
-
-bool bytes_are_given(const struct op *op)
-{
-	return !strcmp(op->name, "workspace.file_read");
-}
-
 json_t *bytes_wrap(const char *data, size_t len)
 {
 	char *text = malloc(base64_size(len) + 1);
@@ -36,9 +26,9 @@ json_t *bytes_wrap(const char *data, size_t len)
 	return json;
 }
 
-static int print_part(const json_t *answer, int64_t *size)
+static int print_part(const struct op *op, const json_t *answer, int64_t *size)
 {
-	const json_t *content = json_object_get(answer, "content");
+	const json_t *content = json_object_get(answer, op->bytes_out->name);
 	size_t len = json_string_length(content);
 	char *data = malloc(len + 1);
 	ssize_t n;
@@ -62,7 +52,7 @@ int bytes_print(struct cli *cli, const struct op *op, json_t *args, const json_t
 	json_t *own = NULL;
 	int rc = 0;
 
-	while (part && !(rc = print_part(part, &size))) {
+	while (part && !(rc = print_part(op, part, &size))) {
 		if (!all || size == 0 || !json_is_true(json_object_get(part, "more")))
 			break;
 		json_object_set_new(args, "offset", json_integer(at += size));
@@ -95,7 +85,8 @@ static json_t *send_parts(struct cli *cli, const struct op *op, json_t *args, in
 		}
 		json_decref(answer);
 		json_object_set_new(args, "offset", json_integer(at));
-		json_object_set_new(args, "content", bytes_wrap(data, (size_t)n));
+		json_object_set_new(args, op->bytes_in->name,
+				    bytes_wrap(data, (size_t)n));
 		if (at + n >= size)
 			json_object_set_new(args, "size", json_integer(at + n));
 		if (!(answer = run_op(cli, op, args, f)))
@@ -111,12 +102,14 @@ static json_t *send_parts(struct cli *cli, const struct op *op, json_t *args, in
 
 json_t *bytes_send(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
 {
-	const char *path = json_string_value(json_object_get(args, "content"));
+	const char *path = NULL;
 	json_t *answer = NULL;
 	struct stat st;
 	int fd;
 
-	if (!bytes_are_sent(op) || !path || path[0] != '@' || path[1] == '@' ||
+	if (op->bytes_in && field_find(op->in, "upload"))
+		path = json_string_value(json_object_get(args, op->bytes_in->name));
+	if (!path || path[0] != '@' || path[1] == '@' ||
 	    json_object_get(args, "upload") || json_object_get(args, "offset"))
 		return NULL;
 	fd = open(path + 1, O_RDONLY | O_CLOEXEC);

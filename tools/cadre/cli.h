@@ -117,9 +117,6 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f);
 
 /* --- bytes.c ---------------------------------------------------------------------- */
 
-/* Whether `content` of the arguments, or of the answer, is bytes in base64. */
-bool bytes_are_sent(const struct op *op);
-bool bytes_are_given(const struct op *op);
 json_t *bytes_wrap(const char *data, size_t len);
 /* Prints an answer's bytes, and all that is behind them unless `args` says how many
  * are wanted; the exit status. */

@@ -23,39 +23,11 @@ static void put(const char *begun, const char *word, const char *doc)
 
 /* --- names that the state knows ---------------------------------------------------- */
 
-static const struct noun {
-	const char *op, *list, *name, *doc; /* of each in the list */
-} nouns[] = {
-	{ "team.list", "teams", "name", "state" },
-	{ "agent.list", "agents", "name", "role" },
-	{ "task.list", "tasks", "id", "title" },
-	{ "workspace.list", "workspaces", "name", "agent" },
-};
-
-enum { TEAMS, AGENTS, TASKS, WORKSPACES };
-
-/* The noun that a field names one of; NULL if none, or one that is about to be
- * made. */
-static const struct noun *noun_of(const struct op *op, const struct field *field)
-{
-	const char *type = field->type->name, *name = field->name;
-
-	if (!strcmp(name, "team"))
-		return &nouns[TEAMS];
-	if (!strcmp(name, "workspace"))
-		return &nouns[WORKSPACES];
-	if (!strcmp(type, "task_id"))
-		return &nouns[TASKS];
-	if ((op->rate == RATE_CREATE && !strcmp(name, "name")) ||
-	    !strcmp(name, "new_name"))
-		return NULL;
-	return !strcmp(type, "name") || !strcmp(type, "address") ? &nouns[AGENTS] : NULL;
-}
-
 /* A state that cannot be asked has nothing to offer; that is no error here. */
-static void put_named(struct cli *cli, const struct noun *noun, const char *begun)
+static void put_named(struct cli *cli, const char *name, const char *begun)
 {
-	const struct op *op = op_find(noun->op);
+	const struct noun *noun = noun_find(name);
+	const struct op *op = op_find(noun->list);
 	json_t *args = json_object(), *answer, *list, *item;
 	struct fault f = { 0 };
 	size_t i;
@@ -63,26 +35,23 @@ static void put_named(struct cli *cli, const struct noun *noun, const char *begu
 	if (cli->team && field_find(op->in, "team"))
 		json_object_set_new(args, "team", json_string(cli->team));
 	answer = run_op(cli, op, args, &f);
-	list = json_object_get(answer, noun->list);
+	list = json_object_get(answer, noun->rows);
 	json_array_foreach(list, i, item)
 	{
-		put(begun, json_string_value(json_object_get(item, noun->name)),
+		put(begun, json_string_value(json_object_get(item, noun->called)),
 		    json_string_value(json_object_get(item, noun->doc)));
 	}
 	json_decref(answer);
 	json_decref(args);
 }
 
-static void put_values(struct cli *cli, const struct op *op, const struct field *field,
-		       const char *begun)
+static void put_values(struct cli *cli, const struct field *field, const char *begun)
 {
-	const struct noun *noun = noun_of(op, field);
-
 	if (field->type->kind == KIND_ENUM)
 		for (const struct choice *c = field->type->choices; c->name; c++)
 			put(begun, c->name, c->doc);
-	else if (noun)
-		put_named(cli, noun, begun);
+	else if (field->names)
+		put_named(cli, field->names, begun);
 }
 
 /* --- words of commands -------------------------------------------------------------- */
@@ -226,7 +195,7 @@ static void complete_op(struct cli *cli, const struct op *op, int argc, char **a
 	if (*begun == '-' && !value)
 		put_options(op, begun);
 	else if (field)
-		put_values(cli, op, field, begun);
+		put_values(cli, field, begun);
 }
 
 static void complete_verb(const char *verb, const char *begun)
@@ -246,9 +215,9 @@ static void complete_verb(const char *verb, const char *begun)
 static bool complete_common(struct cli *cli, const char *option, const char *begun)
 {
 	if (!strcmp(option, "--team"))
-		put_named(cli, &nouns[TEAMS], begun);
+		put_named(cli, "team", begun);
 	else if (!strcmp(option, "--as"))
-		put_named(cli, &nouns[AGENTS], begun);
+		put_named(cli, "agent", begun);
 	else
 		return !strcmp(option, "--home") || !strcmp(option, "--key");
 	return true;

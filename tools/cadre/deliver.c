@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ops.gen.h"
 #include "tools/cadre/cli.h"
 
 static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
@@ -25,8 +26,7 @@ static void note_signal(int number)
 
 bool deliver_gives(const struct op *op)
 {
-	return op->flags & OP_WRITE && !(op->flags & OP_NEEDS_HOST) &&
-	       (op->flags & OP_REQUEST || op->wait);
+	return op->gives;
 }
 
 void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
@@ -79,7 +79,7 @@ static void note_seen(struct cli *cli, const struct op *op, const json_t *args,
 	note = json_pack("{s:[O], s:O*, s:O*}", "requests", name, "agent",
 			 json_object_get(args, receives ? "agent" : "from"), "team",
 			 json_object_get(args, "team"));
-	json_decref(run_op(cli, op_find("message.seen"), note, &f));
+	json_decref(run_op(cli, op_message_seen, note, &f));
 	json_decref(note);
 }
 

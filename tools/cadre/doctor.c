@@ -22,6 +22,7 @@
 #include "core/home/home_config.h"
 #include "core/machine/backend.h"
 #include "core/mirror/mirror.h"
+#include "ops.gen.h"
 #include "storage/search/search.h"
 #include "tools/cadre/cli.h"
 
@@ -222,9 +223,9 @@ static void check_tokens(struct doctor *d)
 }
 
 /* The answer of a read without arguments; NULL when it fails. */
-static json_t *ask(struct doctor *d, const char *name, struct fault *f)
+static json_t *ask(struct doctor *d, const struct op *op, struct fault *f)
 {
-	json_t *args = json_object(), *answer = run_op(d->cli, op_find(name), args, f);
+	json_t *args = json_object(), *answer = run_op(d->cli, op, args, f);
 
 	json_decref(args);
 	return answer;
@@ -235,7 +236,7 @@ static json_t *ask(struct doctor *d, const char *name, struct fault *f)
 static void check_answer(struct doctor *d, pid_t holder)
 {
 	struct fault f = { 0 };
-	json_t *status = ask(d, "state.status", &f);
+	json_t *status = ask(d, op_state_status, &f);
 	const char *version = json_string_value(json_object_get(status, "version"));
 
 	if (!status)
@@ -324,7 +325,7 @@ static void check_search(struct doctor *d)
 {
 	struct fault f = { 0 };
 	struct search *search = NULL;
-	json_t *status = ask(d, "state.status", &f);
+	json_t *status = ask(d, op_state_status, &f);
 	int64_t newest = json_integer_value(json_object_get(status, "event_seq")),
 		indexed = 0;
 	bool more;
@@ -430,13 +431,13 @@ static void check_orphans(struct doctor *d, json_t *known)
 }
 
 /* The rows of all pages of a list, of a team where one is named. */
-static json_t *ask_all(struct doctor *d, const char *name, const char *rows, json_t *team,
-		       struct fault *f)
+static json_t *ask_all(struct doctor *d, const struct op *op, const char *rows,
+		       json_t *team, struct fault *f)
 {
 	json_t *all = json_array(), *args = json_pack("{sO*}", "team", team), *answer;
 	bool more = true;
 
-	while (more && (answer = run_op(d->cli, op_find(name), args, f))) {
+	while (more && (answer = run_op(d->cli, op, args, f))) {
 		json_array_extend(all, json_object_get(answer, rows));
 		more = json_is_true(json_object_get(answer, "more"));
 		json_object_set(args, "offset", json_object_get(answer, "next"));
@@ -449,7 +450,7 @@ static json_t *ask_all(struct doctor *d, const char *name, const char *rows, jso
 /* Adds a team's workspaces to `known`, by their ids; tells how many are dead. */
 static size_t check_team(struct doctor *d, json_t *team, json_t *known, struct fault *f)
 {
-	json_t *rows = ask_all(d, "workspace.list", "workspaces",
+	json_t *rows = ask_all(d, op_workspace_list, "workspaces",
 			       json_object_get(team, "name"), f),
 	       *row;
 	size_t i, dead = 0;
@@ -467,7 +468,7 @@ static size_t check_team(struct doctor *d, json_t *team, json_t *known, struct f
 static void check_guests(struct doctor *d)
 {
 	struct fault f = { 0 };
-	json_t *teams = ask_all(d, "team.list", "teams", NULL, &f), *team,
+	json_t *teams = ask_all(d, op_team_list, "teams", NULL, &f), *team,
 	       *known = json_object();
 	size_t i, dead = 0;
 

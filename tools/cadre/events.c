@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ops.gen.h"
 #include "tools/cadre/cli.h"
 
 enum { FOLLOW_SECONDS = 60 };
@@ -62,7 +63,7 @@ static int follow(struct cli *cli, const struct op *op, json_t *args)
 
 int events_main(struct cli *cli, int argc, char **argv)
 {
-	const struct op *op = op_find("event.list");
+	const struct op *op = op_event_list;
 	struct fault f = { 0 };
 	bool follows;
 	json_t *args;
@@ -101,7 +102,7 @@ static void add_up(json_t *sum, const json_t *answer)
 /* The operation works in slices, so that nobody waits long for it. */
 int gc_main(struct cli *cli, int argc, char **argv)
 {
-	const struct op *op = op_find("state.gc");
+	const struct op *op = op_state_gc;
 	struct fault f = { 0 };
 	json_t *args = op_args(op, argc - 1, argv + 1, &f), *sum = json_object(),
 	       *answer = NULL;

@@ -53,16 +53,16 @@ static int fetch(const char *value, size_t most, struct text *out, const char *w
 	return rc;
 }
 
-static json_t *fetch_json(const struct op *op, const char *value, size_t most,
-			  const char *where, struct fault *f)
+static json_t *fetch_json(bool bytes, const char *value, size_t most, const char *where,
+			  struct fault *f)
 {
 	struct text out = { 0 };
 	json_t *json = NULL;
 
 	if (fetch(value, most, &out, where, f) == 0) {
 		text_add(&out, "", 0);
-		json = bytes_are_sent(op) ? bytes_wrap(out.data, out.len)
-					  : json_stringn(out.data, out.len);
+		json = bytes ? bytes_wrap(out.data, out.len)
+			     : json_stringn(out.data, out.len);
 		if (!json)
 			fault_set(f, FAULT_INVALID, where, "not a text in UTF-8");
 	}
@@ -74,8 +74,7 @@ static json_t *fetch_json(const struct op *op, const char *value, size_t most,
 static bool is_fetched(const struct op *op, const struct field *field)
 {
 	return !strcmp(field->type->name, "content") ||
-	       !strcmp(field->type->name, "note_text") ||
-	       (bytes_are_sent(op) && !strcmp(field->name, "content"));
+	       !strcmp(field->type->name, "note_text") || field == op->bytes_in;
 }
 
 /* Bytes that may be given; decoding refuses what is over the type's own bound. */
@@ -127,7 +126,7 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f)
 			return f->code;
 		if (!value || !is_fetched(op, field))
 			continue;
-		json = fetch_json(op, value, most_of(field), where, f);
+		json = fetch_json(field == op->bytes_in, value, most_of(field), where, f);
 		if (!json)
 			return f->code;
 		json_object_set_new(args, field->name, json);

@@ -217,12 +217,6 @@ static void print_message(const struct cli *cli, const json_t *m)
 	arena_release(&a);
 }
 
-/* Whether a list is messages to be read, and not just to be looked over. */
-static bool is_mail(const struct op *op, const struct field *field)
-{
-	return !strcmp(field->type->name, "envelope") && strcmp(op->name, "message.list");
-}
-
 static void print_list(const struct cli *cli, const struct op *op,
 		       const struct field *field, const json_t *rows, int indent)
 {
@@ -230,7 +224,7 @@ static void print_list(const struct cli *cli, const struct op *op,
 	const json_t *row;
 	size_t i;
 
-	if (is_mail(op, field)) {
+	if (field == op->prints) {
 		json_array_foreach(rows, i, row)
 		{
 			if (i)

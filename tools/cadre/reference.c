@@ -127,7 +127,7 @@ static void put_names(struct text *out, const char *const *names)
 		text_addf(out, " %s", *names);
 }
 
-static void put_doors(struct text *out, const struct op *op)
+static void put_doors(unsigned served, struct text *out, const struct op *op)
 {
 	if (op->cli) {
 		text_addf(out, "- Command: `cadre");
@@ -140,11 +140,11 @@ static void put_doors(struct text *out, const struct op *op)
 		text_addf(out, "- MCP: tool `%s`, action `%s`\n", op->tool, op->action);
 	else if (op->tool)
 		text_addf(out, "- MCP: tool `%s`\n", op->tool);
-	if (op->http_path)
+	if (op->http_path && served & REFERENCE_ROUTES)
 		text_addf(out, "- HTTP: `%s %s`\n", op->http_method, op->http_path);
 }
 
-static void put_facts(struct text *out, const struct op *op)
+static void put_facts(unsigned served, struct text *out, const struct op *op)
 {
 	static const char *const whos[] = {
 		[WHO_OBSERVER] = "anybody who may look",
@@ -159,11 +159,12 @@ static void put_facts(struct text *out, const struct op *op)
 		[RATE_FREE] = "free",
 	};
 
-	text_addf(out, "- %s%s%s; for %s; rate `%s`\n",
-		  op->flags & OP_WRITE ? "Writes" : "Reads",
+	text_addf(out, "- %s%s%s; for %s", op->flags & OP_WRITE ? "Writes" : "Reads",
 		  op->flags & OP_IDEMPOTENT ? ", idempotent" : "",
-		  op->flags & OP_DESTRUCTIVE ? ", destructive" : "", whos[op->who],
-		  rates[op->rate]);
+		  op->flags & OP_DESTRUCTIVE ? ", destructive" : "", whos[op->who]);
+	if (served & REFERENCE_RATES)
+		text_addf(out, "; rate `%s`", rates[op->rate]);
+	text_addf(out, "\n");
 	if (op->flags & OP_NEEDS_HOST)
 		text_addf(out, "- Needs a running host\n");
 	if (op->wait)
@@ -187,20 +188,20 @@ static void put_outcomes(struct text *out, const struct op *op)
 	text_addf(out, ".\n");
 }
 
-static void put_op(struct text *out, const struct op *op)
+static void put_op(unsigned served, struct text *out, const struct op *op)
 {
 	text_addf(out, "\n### %s\n\n%s\n", op->name, op->summary);
 	if (*op->doc)
 		text_addf(out, "\n%s\n", op->doc);
 	text_addf(out, "\n");
-	put_facts(out, op);
-	put_doors(out, op);
+	put_facts(served, out, op);
+	put_doors(served, out, op);
 	put_fields(out, op->in, "argument");
 	put_fields(out, op->out, "result");
 	put_outcomes(out, op);
 }
 
-static void put_ops(struct text *out)
+static void put_ops(unsigned served, struct text *out)
 {
 	size_t noun = 0;
 
@@ -211,7 +212,7 @@ static void put_ops(struct text *out)
 		if (!i || n != noun || strncmp(name, op_table[i - 1].name, n + 1) != 0)
 			text_addf(out, "\n## %.*s\n", (int)n, name);
 		noun = n;
-		put_op(out, &op_table[i]);
+		put_op(served, out, &op_table[i]);
 	}
 }
 
@@ -349,7 +350,7 @@ static void put_wires(struct text *out)
 	}
 }
 
-void op_reference(struct text *out)
+void op_reference(unsigned served, struct text *out)
 {
 	text_addf(out, "# Reference\n\nWritten from `schema/` by `make docs`. "
 		       "Every operation that writes also takes an optional "
@@ -366,7 +367,7 @@ void op_reference(struct text *out)
 		       "it may have done something), a repeat of a command, a signal or "
 		       "an edit is `conflict` and nothing runs twice; that of a write "
 		       "of a whole file, or of variables, is done.\n");
-	put_ops(out);
+	put_ops(served, out);
 	put_config(out);
 	put_types(out);
 	put_faults(out);

@@ -25,27 +25,14 @@ json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault 
 
 /* --- words ---------------------------------------------------------------------- */
 
-static const struct field *flag_named_wait(const struct op *op)
-{
-	for (size_t i = 0; i < op->in->n_fields; i++)
-		if (op->in->fields[i].type->kind == KIND_BOOL &&
-		    !strncmp(op->in->fields[i].name, "wait", 4))
-			return &op->in->fields[i];
-	return NULL;
-}
-
 /* --wait asks for the longest wait, or for the one that the operation does by
  * itself when told to; --take receives for good. */
 static char *spell_out(const struct op *op, char *word, struct arena *a)
 {
-	const struct field *flag;
-
-	if (!strcmp(word, "--wait") && op->wait) {
-		flag = flag_named_wait(op);
-		return flag ? arena_printf(a, "--%s", flag->name)
-			    : arena_printf(a, "--%s=%lld", op->wait->name,
-					   (long long)op->wait->type->max);
-	}
+	if (!strcmp(word, "--wait") && op->wait)
+		return op->when ? arena_printf(a, "--%s", op->when->name)
+				: arena_printf(a, "--%s=%lld", op->wait->name,
+					       (long long)op->wait->type->max);
 	if (!strcmp(word, "--take") && (op->flags & OP_REQUEST) &&
 	    field_find(op->in, "lease_seconds"))
 		return arena_printf(a, "--lease_seconds=0");
@@ -77,7 +64,7 @@ static int words_before_command(const struct op *op)
 {
 	int n = 0;
 
-	if (!op_runs_command(op))
+	if (!op->runs)
 		return -1;
 	while (op->cli_fields[n + 1])
 		n++;
@@ -222,20 +209,25 @@ static void tell_cut(const json_t *answer, const struct output *s)
 			s->name, (long long)s->at, (long long)whole);
 }
 
-/* Fetches one more part of a command's output from the job that keeps it; NULL on a
- * fault. */
-static json_t *poll_rest(struct cli *cli, const json_t *args, const json_t *answer,
-			 const struct output streams[2], struct fault *f)
+/* Fetches one more part of a command's output, by the operation that reads the rest: its
+ * arguments are filled from the call and its answer by name.  NULL on a fault. */
+static json_t *poll_rest(struct cli *cli, const struct op *op, const json_t *args,
+			 const json_t *answer, const struct output streams[2],
+			 struct fault *f)
 {
+	const struct record *in = op->rest->in;
 	json_t *poll = json_object(), *part;
 
-	json_object_set(poll, "workspace", json_object_get(args, "workspace"));
-	if (json_object_get(args, "team"))
-		json_object_set(poll, "team", json_object_get(args, "team"));
-	json_object_set(poll, "job_id", json_object_get(answer, "job_id"));
+	for (size_t i = 0; i < in->n_fields; i++) {
+		json_t *said = json_object_get(answer, in->fields[i].name);
+
+		said = said ? said : json_object_get(args, in->fields[i].name);
+		if (said && strcmp(in->fields[i].name, "idempotency_key") != 0)
+			json_object_set(poll, in->fields[i].name, said);
+	}
 	for (int i = 0; i < 2; i++)
 		json_object_set_new(poll, streams[i].offset, json_integer(streams[i].at));
-	part = run_op(cli, op_find("workspace.exec_poll"), poll, f);
+	part = run_op(cli, op->rest, poll, f);
 	json_decref(poll);
 	return part;
 }
@@ -281,7 +273,7 @@ static int print_run(struct cli *cli, const struct op *op, const json_t *args,
 		    printed == streams[0].end + streams[1].end)
 			break;
 		before = printed;
-		part = poll_rest(cli, args, answer, streams, &f);
+		part = poll_rest(cli, op, args, answer, streams, &f);
 	} while (part);
 	if (f.code)
 		return cli_fault(cli, &f);
@@ -292,8 +284,8 @@ static int print_run(struct cli *cli, const struct op *op, const json_t *args,
 	return code < 0 || code > 255 ? 1 : code;
 }
 
-/* A note is printed as it is, all of it that was asked for. */
-static int print_note(struct cli *cli, const struct op *op, json_t *args,
+/* A text is printed as it is, all of it that was asked for. */
+static int print_text(struct cli *cli, const struct op *op, json_t *args,
 		      const json_t *answer)
 {
 	bool all = !json_object_get(args, "length");
@@ -302,7 +294,7 @@ static int print_note(struct cli *cli, const struct op *op, json_t *args,
 	json_t *own = NULL;
 
 	while (part) {
-		fputs(json_string_value(json_object_get(part, "content")), stdout);
+		fputs(json_string_value(json_object_get(part, op->prints->name)), stdout);
 		if (!all || !json_is_true(json_object_get(part, "more")))
 			break;
 		json_object_set(args, "offset", json_object_get(part, "next"));
@@ -318,12 +310,12 @@ static int finish(struct cli *cli, const struct op *op, json_t *args,
 {
 	if (cli->json)
 		print_json(answer);
-	else if (!strcmp(op->name, "workspace.exec"))
+	else if (op->runs && op->rest)
 		return print_run(cli, op, args, answer);
-	else if (bytes_are_given(op))
+	else if (op->bytes_out)
 		return bytes_print(cli, op, args, answer);
-	else if (!strcmp(op->name, "vault.read"))
-		return print_note(cli, op, args, answer);
+	else if (op->prints && !(op->prints->flags & FIELD_LIST))
+		return print_text(cli, op, args, answer);
 	else
 		print_answer(cli, op, answer);
 	return 0;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/host/host.h"
+#include "ops.gen.h"
 #include "tools/cadre/cli.h"
 
 enum { UP_SECONDS = 20, DOWN_SECONDS = 30 };
@@ -220,7 +221,7 @@ static bool host_answers(struct cli *cli)
 	bool hosted = false;
 
 	if (client_open(&client, &o, &f) == 0) {
-		client_call(client, op_find("state.status"), none, &answer, &f);
+		client_call(client, op_state_status, none, &answer, &f);
 		hosted = client_hosted(client);
 		client_close(client);
 	}

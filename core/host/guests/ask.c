@@ -10,15 +10,21 @@
 
 enum { GRACE_MS = 15000 /* beyond a command's own time */ };
 
-/* An operation that the guest performs: the message that asks for it, and how its
- * answer is read. `send` sends the first message; `take` fills the call's answer or
- * its fault, and returns true when it has sent another message to get the rest. */
+/* A message that asks a guest, and how its answer is read.  Fields that the call's
+ * arguments, the message, its answer and the call's answer have under one name are copied
+ * from one to the next; an errand says the rest, and a message without one needs
+ * nothing. */
 struct errand {
-	const char *op;
-	void (*send)(struct job *job, struct line *line);
+	const struct record *asks;
+	const struct record *in; /* of the only operation that it is for; NULL: of any */
+	void (*fill)(struct job *job, void *message); /* what has another name */
+	void (*check)(struct job *job, const void *answer); /* sets the call's fault */
+	/* Instead of both: fills the call's answer or its fault; true when it has sent
+	 * another message to get the rest. */
 	bool (*take)(struct job *job, struct packet *answer, struct line *line);
 };
 
+static const struct errand *errand_of(const struct job *job);
 static void on_answer(void *arg, struct packet *answer, struct fault *f);
 
 /* Nobody waits for it any more: it is asked no further. */
@@ -33,28 +39,44 @@ static void ask_guest(struct job *job, struct line *line, const char *type,
 	line_ask(line, type, src, ms, on_answer, job);
 }
 
+static void ask_fields(struct job *job, struct line *line, int64_t ms)
+{
+	const struct wire *w = job->call.op->message;
+	const struct errand *errand = errand_of(job);
+	void *m = arena_alloc(&job->call.arena, w->record->size);
+
+	record_copy(job->call.op->in, job->call.in, w->record, m);
+	if (errand && errand->fill)
+		errand->fill(job, m);
+	ask_guest(job, line, w->name, m, ms);
+}
+
+/* What was asked for comes back in the answer where that has it; a bare Ok says no more. */
+static void take_fields(struct job *job, struct packet *answer)
+{
+	const struct op *op = job->call.op;
+	const struct errand *errand = errand_of(job);
+	const struct record *r = wire_answer(op->message, SIDE_HOST)->record;
+	struct fault *f = &job->call.fault;
+	void *m = arena_alloc(&job->call.arena, r->size);
+
+	if (op->message->answer &&
+	    answer_decode_as(answer, r, m, &job->call.arena, f) < 0)
+		return;
+	if (errand && errand->check)
+		errand->check(job, m);
+	if (f->code)
+		return;
+	record_copy(op->in, job->call.in, op->out, job->call.out);
+	record_copy(r, m, op->out, job->call.out);
+}
+
 /* Decodes the last answer of an errand: its texts point into the packet, which lives
  * until the call is answered. */
 #define decode(job, answer, dst) \
 	(answer_decode(answer, dst, &(job)->call.arena, &(job)->call.fault) == 0)
 
 /* --- commands --------------------------------------------------------------------- */
-
-static void send_exec(struct job *job, struct line *line)
-{
-	const struct workspace_exec_in *in = job->call.in;
-	struct wire_exec m = {
-		.command = in->command,
-		.args = in->args,
-		.n_args = in->n_args,
-		.env = in->env,
-		.n_env = in->n_env,
-		.workdir = in->workdir,
-		.timeout_secs = in->timeout_secs,
-	};
-
-	ask_guest(job, line, "Exec", &m, in->timeout_secs * 1000 + GRACE_MS);
-}
 
 /* An answer that is being gathered: job->owner, in the call's arena. */
 struct gather {
@@ -213,123 +235,45 @@ static bool take_exec(struct job *job, struct packet *answer, struct line *line)
 	return false;
 }
 
-static void send_background(struct job *job, struct line *line)
+static void check_background(struct job *job, const void *answer)
 {
-	const struct workspace_exec_background_in *in = job->call.in;
-	struct wire_exec_background m = {
-		.command = in->command,
-		.workdir = in->workdir,
-		.env = in->env,
-		.n_env = in->n_env,
-	};
+	const struct wire_background_started *m = answer;
 
-	ask_guest(job, line, "ExecBackground", &m, ANSWER_MS);
+	check_job_id(m->job_id, &job->call.fault);
 }
 
-static bool take_background(struct job *job, struct packet *answer, struct line *line)
+static void check_poll(struct job *job, const void *answer)
 {
-	struct workspace_exec_background_out *out = job->call.out;
-	struct wire_background_started m = { 0 };
+	const struct wire_background_status *m = answer;
 
-	(void)line;
-	if (decode(job, answer, &m) && check_job_id(m.job_id, &job->call.fault))
-		out->job_id = m.job_id;
-	return false;
+	check_exit_code(m->exit_code, &job->call.fault);
 }
 
-static void send_poll(struct job *job, struct line *line)
+static void check_set_env(struct job *job, const void *answer)
 {
-	const struct workspace_exec_poll_in *in = job->call.in;
-	struct wire_exec_poll m = {
-		.job_id = in->job_id,
-		.stdout_offset = in->stdout_offset,
-		.stderr_offset = in->stderr_offset,
-	};
+	const struct wire_set_env_result *m = answer;
 
-	ask_guest(job, line, "ExecPoll", &m, ANSWER_MS);
-}
-
-static bool take_poll(struct job *job, struct packet *answer, struct line *line)
-{
-	struct workspace_exec_poll_out *out = job->call.out;
-	struct wire_background_status m = { 0 };
-
-	(void)line;
-	if (decode(job, answer, &m) && check_exit_code(m.exit_code, &job->call.fault))
-		*out = (struct workspace_exec_poll_out){
-			.running = m.running,
-			.exit_code = m.exit_code,
-			.has_exit_code = m.has_exit_code,
-			.stdout = m.stdout,
-			.stderr = m.stderr,
-			.more = m.more,
-			.has_more = m.has_more,
-		};
-	return false;
-}
-
-static void send_kill(struct job *job, struct line *line)
-{
-	const struct workspace_exec_kill_in *in = job->call.in;
-	struct wire_exec_kill m = { .job_id = in->job_id, .signal = in->signal };
-
-	ask_guest(job, line, "ExecKill", &m, ANSWER_MS);
-}
-
-static bool take_kill(struct job *job, struct packet *answer, struct line *line)
-{
-	const struct workspace_exec_kill_in *in = job->call.in;
-	struct workspace_exec_kill_out *out = job->call.out;
-
-	(void)answer;
-	(void)line;
-	out->job_id = in->job_id;
-	return false;
-}
-
-static void send_set_env(struct job *job, struct line *line)
-{
-	const struct workspace_set_env_in *in = job->call.in;
-	struct wire_set_env m = { .vars = in->vars, .n_vars = in->n_vars };
-
-	ask_guest(job, line, "SetEnv", &m, ANSWER_MS);
-}
-
-static bool take_set_env(struct job *job, struct packet *answer, struct line *line)
-{
-	struct workspace_set_env_out *out = job->call.out;
-	struct wire_set_env_result m = { 0 };
-
-	(void)line;
-	if (!decode(job, answer, &m))
-		return false;
-	if (m.count < 0 || m.count > INT32_MAX)
+	if (m->count < 0 || m->count > INT32_MAX)
 		answer_refuse(&job->call.fault, "says that %lld variables are set",
-			      (long long)m.count);
-	else
-		out->count = m.count;
-	return false;
+			      (long long)m->count);
 }
 
 /* --- files ------------------------------------------------------------------------- */
 
-static void send_read(struct job *job, struct line *line)
+static void fill_read(struct job *job, void *message)
 {
 	const struct workspace_file_read_in *in = job->call.in;
-	struct wire_file_read m = {
-		.path = in->path,
-		.offset = in->offset,
-		.has_offset = in->offset > 0,
-		.limit = in->length,
-		.has_limit = in->has_length,
-	};
+	struct wire_file_read *m = message;
 
-	ask_guest(job, line, "FileRead", &m, ANSWER_MS);
+	m->has_offset = in->offset > 0;
+	m->limit = in->length;
+	m->has_limit = in->has_length;
 }
 
 /* The size is that of the bytes, and no more of them than were asked for. */
-static bool check_content(struct job *job, const struct wire_file_content *m)
+static void check_content(struct job *job, const void *answer)
 {
+	const struct wire_file_content *m = answer;
 	const struct workspace_file_read_in *in = job->call.in;
 	struct fault *f = &job->call.fault;
 	size_t n = strlen(m->content);
@@ -345,91 +289,16 @@ static bool check_content(struct job *job, const struct wire_file_content *m)
 		answer_refuse(f, "says more and more, and sends nothing");
 	else if (!base64_is(m->content, n))
 		answer_refuse(f, "sends what is no base64");
-	return !f->code;
 }
 
-static bool take_read(struct job *job, struct packet *answer, struct line *line)
+/* The next page begins behind the last name that came. */
+static void fill_list(struct job *job, void *message)
 {
-	struct workspace_file_read_out *out = job->call.out;
-	struct wire_file_content m = { 0 };
-
-	(void)line;
-	if (decode(job, answer, &m) && check_content(job, &m))
-		*out = (struct workspace_file_read_out){
-			.content = m.content,
-			.size = m.size,
-			.more = m.more,
-			.has_more = m.has_more,
-		};
-	return false;
-}
-
-static void send_write(struct job *job, struct line *line)
-{
-	const struct workspace_file_write_in *in = job->call.in;
-	struct wire_file_write m = {
-		.path = in->path,
-		.content = in->content,
-		.mode = in->mode,
-		.has_mode = in->has_mode,
-		.offset = in->offset,
-		.has_offset = in->has_offset,
-		.upload = in->upload,
-		.size = in->size,
-		.has_size = in->has_size,
-	};
-
-	ask_guest(job, line, "FileWrite", &m, ANSWER_MS);
-}
-
-static bool take_write(struct job *job, struct packet *answer, struct line *line)
-{
-	const struct workspace_file_write_in *in = job->call.in;
-	struct workspace_file_write_out *out = job->call.out;
-
-	(void)answer;
-	(void)line;
-	out->path = in->path;
-	return false;
-}
-
-static void send_edit(struct job *job, struct line *line)
-{
-	const struct workspace_file_edit_in *in = job->call.in;
-	struct wire_edit_file m = {
-		.path = in->path,
-		.old_string = in->old_string,
-		.new_string = in->new_string,
-	};
-
-	ask_guest(job, line, "EditFile", &m, ANSWER_MS);
-}
-
-static bool take_edit(struct job *job, struct packet *answer, struct line *line)
-{
-	const struct workspace_file_edit_in *in = job->call.in;
-	struct workspace_file_edit_out *out = job->call.out;
-
-	(void)answer;
-	(void)line;
-	out->path = in->path;
-	return false;
-}
-
-static void ask_list(struct job *job, struct line *line, int64_t ms)
-{
-	const struct workspace_list_dir_in *in = job->call.in;
 	const struct workspace_list_dir_out *out = job->call.out;
-	struct wire_list_dir m = { .path = in->path, .after = in->after };
+	struct wire_list_dir *m = message;
 
 	if (out->n_entries > 0)
-		m.after = out->entries[out->n_entries - 1].name;
-	ask_guest(job, line, "ListDir", &m, ms);
-}
-
-static void send_list(struct job *job, struct line *line)
-{
-	ask_list(job, line, ANSWER_MS);
+		m->after = out->entries[out->n_entries - 1].name;
 }
 
 static bool is_entry(const struct dir_entry *e)
@@ -482,7 +351,7 @@ static bool take_page(struct job *job, const struct wire_dir_listing *m,
 		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
 	ms = job->call.fault.code ? -1 : answer_more(&g->parts, &job->call.fault);
 	if (ms > 0)
-		ask_list(job, line, ms);
+		ask_fields(job, line, ms);
 	return ms > 0;
 }
 
@@ -527,7 +396,7 @@ static const char *kept_answer(const struct job *job, struct arena *a)
 	const char *kept;
 
 	memcpy(out, job->call.out, r->size);
-	if (job->call.op == op_workspace_exec) {
+	if (errand_of(job) && errand_of(job)->take == take_exec) {
 		struct workspace_exec_out *e = out;
 
 		cut_stream(&e->stdout, STDOUT_KEPT, &e->stdout_size, &e->has_stdout_size,
@@ -590,23 +459,37 @@ static void finish(struct job *job, bool nothing_done)
 /* --- asking ------------------------------------------------------------------------- */
 
 static const struct errand errands[] = {
-	{ "workspace.exec", send_exec, take_exec },
-	{ "workspace.exec_background", send_background, take_background },
-	{ "workspace.exec_kill", send_kill, take_kill },
-	{ "workspace.exec_poll", send_poll, take_poll },
-	{ "workspace.file_edit", send_edit, take_edit },
-	{ "workspace.file_read", send_read, take_read },
-	{ "workspace.file_write", send_write, take_write },
-	{ "workspace.list_dir", send_list, take_list },
-	{ "workspace.set_env", send_set_env, take_set_env },
+	{ .asks = &record_wire_exec, .in = &record_workspace_exec_in, .take = take_exec },
+	{ .asks = &record_wire_exec_background, .check = check_background },
+	{ .asks = &record_wire_exec_poll, .check = check_poll },
+	{ .asks = &record_wire_file_read,
+	  .in = &record_workspace_file_read_in,
+	  .fill = fill_read,
+	  .check = check_content },
+	{ .asks = &record_wire_list_dir,
+	  .in = &record_workspace_list_dir_in,
+	  .fill = fill_list,
+	  .take = take_list },
+	{ .asks = &record_wire_set_env, .check = check_set_env },
 };
 
 static const struct errand *errand_of(const struct job *job)
 {
 	for (size_t i = 0; i < sizeof(errands) / sizeof(*errands); i++)
-		if (!strcmp(errands[i].op, job->call.op->name))
+		if (errands[i].asks == job->call.op->message->record &&
+		    (!errands[i].in || errands[i].in == job->call.op->in))
 			return &errands[i];
 	return NULL;
+}
+
+static bool take(struct job *job, struct packet *answer, struct line *line)
+{
+	const struct errand *errand = errand_of(job);
+
+	if (errand && errand->take)
+		return errand->take(job, answer, line);
+	take_fields(job, answer);
+	return false;
 }
 
 static void on_answer(void *arg, struct packet *answer, struct fault *f)
@@ -619,8 +502,7 @@ static void on_answer(void *arg, struct packet *answer, struct fault *f)
 	else if (!t)
 		fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
 			  "the workspace is gone");
-	else if ((!is_gone(job) || has_kept_key(job)) &&
-		 errand_of(job)->take(job, answer, &t->control))
+	else if ((!is_gone(job) || has_kept_key(job)) && take(job, answer, &t->control))
 		return;
 	if (t && answer && job->call.fault.code)
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
@@ -633,7 +515,7 @@ static bool may_ask(struct host *host, struct job *job)
 {
 	struct tether *t = tether_of(host, job->call.workspace);
 
-	if (!errand_of(job)) {
+	if (!job->call.op->message) {
 		fault_set(&job->call.fault, FAULT_INTERNAL, "", "%s has no message",
 			  job->call.op->name);
 		return false;
@@ -652,8 +534,13 @@ static bool may_ask(struct host *host, struct job *job)
 
 void ask_start(struct host *host, struct job *job)
 {
-	if (may_ask(host, job))
-		errand_of(job)->send(job, &tether_of(host, job->call.workspace)->control);
-	else
+	int64_t ms = ANSWER_MS;
+
+	if (!may_ask(host, job)) {
 		finish(job, true);
+		return;
+	}
+	if (job->call.op->within)
+		ms = call_within(&job->call) * 1000 + GRACE_MS;
+	ask_fields(job, &tether_of(host, job->call.workspace)->control, ms);
 }

@@ -65,17 +65,6 @@ const char *door_url(const struct tether *t, struct arena *a)
 
 /* --- who ---------------------------------------------------------------------------- */
 
-/* Operations served at a guest's HTTP door, each with the argument that names the
- * owner of the door. */
-static const struct {
-	const char *op, *whose;
-	bool list;
-} served[] = {
-	{ "agent.whois", "name", false },
-	{ "message.send", "to", true },
-	{ "message.receive", "agent", false },
-};
-
 static bool is_name(const struct op *op, const char *key)
 {
 	const struct field *field = field_find(op->in, key);
@@ -101,17 +90,17 @@ static void spell(const struct op *op, json_t *args)
 	}
 }
 
-static void set_owner(const struct conn *c, json_t *args, const char *whose, bool list)
+/* Nobody waits at a door when a flag asks for that. */
+static void set_owner(const struct conn *c, const struct op *op, json_t *args)
 {
 	json_t *name = json_string(c->identity.agent);
-	json_t *value = list ? json_array() : json_incref(name);
 
-	if (list)
-		json_array_append(value, name);
-	json_object_set_new(args, whose, value);
-	json_decref(name);
+	if (op->owner->flags & FIELD_LIST)
+		name = json_pack("[o]", name);
+	json_object_set_new(args, op->owner->name, name);
 	json_object_del(args, "team");
-	json_object_del(args, "wait_for_reply");
+	if (op->when)
+		json_object_del(args, op->when->name);
 }
 
 /* Nobody is another at a door, its lead neither. */
@@ -137,12 +126,11 @@ int door_limit(const struct conn *c, const struct op *op, json_t *args, const ch
 	if (!json_is_object(args))
 		return fault_set(f, FAULT_INVALID, "/args", "no object");
 	spell(op, args);
-	for (size_t i = 0; i < sizeof(served) / sizeof(*served); i++)
-		if (strcmp(served[i].op, op->name) == 0) {
-			set_owner(c, args, served[i].whose, served[i].list);
-			return check_sender(args, token, f);
-		}
-	return fault_set(f, FAULT_DENIED, "/op", "%s is not for a door", op->name);
+	if (!op->owner)
+		return fault_set(f, FAULT_DENIED, "/op", "%s is not for a door",
+				 op->name);
+	set_owner(c, op, args);
+	return check_sender(args, token, f);
 }
 
 void door_identify(const struct conn *c, struct call *call, const char *token)

@@ -45,8 +45,8 @@ static void fit_list_dir(struct job *job)
 void fit_answer(struct job *job)
 {
 	room_open(&job->call);
-	if (job->call.op == op_workspace_exec)
+	if (job->call.op->out == &record_workspace_exec_out)
 		fit_exec(job);
-	else if (job->call.op == op_workspace_list_dir)
+	else if (job->call.op->out == &record_workspace_list_dir_out)
 		fit_list_dir(job);
 }

@@ -281,23 +281,12 @@ static void hand_out(struct host *host)
 	}
 }
 
-static int64_t patience_of(const struct call *call)
-{
-	const struct workspace_fork_in *fork = call->in;
-	const struct workspace_snapshot_in *snapshot = call->in;
-	const struct workspace_snapshot_remove_in *removal = call->in;
-
-	return call->op == op_workspace_fork       ? fork->timeout_secs
-	       : call->op == op_workspace_snapshot ? snapshot->timeout_secs
-						   : removal->timeout_secs;
-}
-
 void reconcile_ask(struct host *host, struct job *job)
 {
 	struct reconcile *r = &host->reconcile;
 
 	reconcile_poke(host);
-	job->due = home_passed() + patience_of(&job->call) * 1000;
+	job->due = home_passed() + call_within(&job->call) * 1000;
 	job->number = r->round + r->again;
 	chain_add(&r->asked, job);
 	if (reconcile_place(host, job->call.place))

@@ -1,0 +1,87 @@
+/*
+ * boats - the command, with a noun that no line of it knows.
+ *
+ * It is the command's own objects with the tables of schema/ and of
+ * tests/boats/boat.op, and below are the handlers of those operations.  Without
+ * arguments it is the test: tests/boats/doors asks every door for boats.
+ */
+#include "boats.gen.h"
+
+#include "boats.gen.c"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/call.h"
+
+int command(int argc, char **argv);
+
+#define main command
+#include "tools/cadre/main.c"
+#undef main
+
+static struct boat fleet[] = { { "argo", "Iolcos" }, { "beagle", "Devonport" } };
+
+int boat_list(struct call *call, const struct boat_list_in *in, struct boat_list_out *out)
+{
+	(void)call, (void)in;
+	out->boats = fleet;
+	out->n_boats = sizeof(fleet) / sizeof(*fleet);
+	return 0;
+}
+
+int boat_build(struct call *call, const struct boat_build_in *in,
+	       struct boat_build_out *out)
+{
+	(void)call;
+	out->boat = (struct boat){ .name = in->name, .berth = "stocks" };
+	return 0;
+}
+
+int boat_await(struct call *call, const struct boat_await_in *in,
+	       struct boat_await_out *out)
+{
+	out->waited = call->waited;
+	if (in->moored && !call->waited) {
+		call->wait_on = WAKE_EVENT;
+		call->wait_key = call->caller.team;
+	}
+	return 0;
+}
+
+int boat_load(struct call *call, const struct boat_load_in *in, struct boat_load_out *out)
+{
+	(void)call;
+	out->size = (int64_t)strlen(in->cargo);
+	return 0;
+}
+
+int boat_unload(struct call *call, const struct boat_unload_in *in,
+		struct boat_unload_out *out)
+{
+	(void)call, (void)in;
+	out->cargo = "bGltZXMA"; /* "limes" and a NUL */
+	return 0;
+}
+
+/* Who may reach which workspace is asked as it is for all commands there. */
+int boat_hoist(struct call *call, const struct boat_hoist_in *in,
+	       struct boat_hoist_out *out)
+{
+	const struct workspace_set_env_in where = { .workspace = in->workspace,
+						    .team = in->team };
+	struct workspace_set_env_out none = { 0 };
+
+	(void)out;
+	return workspace_set_env(call, &where, &none);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return command(argc, argv);
+	setenv("CADRE", argv[0], 1);
+	execlp("sh", "sh", "tests/boats/doors", NULL);
+	return 1;
+}

@@ -1,0 +1,197 @@
+/* What an operation says to the doors that carry it. */
+#include "tools/build/opgen.h"
+
+#include <string.h>
+
+static bool is_value(const struct member *m, const char *base)
+{
+	return m && !m->list && m->type && m->type->base &&
+	       strcmp(m->type->base, base) == 0;
+}
+
+static bool is_argument(const struct decl *d, const char *name, const char *base)
+{
+	return is_value(member_find(&d->in, name), base);
+}
+
+/* --- time --------------------------------------------------------------------- */
+
+static void check_wait(struct schema *s, const struct decl *d)
+{
+	if (d->wait && !is_argument(d, d->wait, "int"))
+		schema_refuse(s, d->place,
+			      "%s waits by '%s', which is no argument in seconds",
+			      d->name, d->wait);
+	if (d->when && !is_argument(d, d->when, "bool"))
+		schema_refuse(s, d->place, "%s waits when '%s', which is no flag",
+			      d->name, d->when);
+	if (d->within && (!d->needs_host || !is_argument(d, d->within, "int")))
+		schema_refuse(s, d->place,
+			      "%s is answered within '%s': an operation that needs a "
+			      "host, and its argument in seconds",
+			      d->name, d->within);
+}
+
+/* --- what it is about ----------------------------------------------------------- */
+
+static void check_flags(struct schema *s, const struct decl *d)
+{
+	bool writes = d->mode && strcmp(d->mode, "write") == 0;
+
+	if (d->moves && !writes)
+		schema_refuse(s, d->place, "%s moves workspaces, and only reads",
+			      d->name);
+	if (d->needs_cursor && !writes)
+		schema_refuse(s, d->place, "%s needs the cursor, and only reads",
+			      d->name);
+	if (d->prefers_host && (writes || d->needs_host))
+		schema_refuse(s, d->place,
+			      "%s prefers a host: only of a read that needs none",
+			      d->name);
+	if (!d->gives)
+		return;
+	if (strcmp(d->gives, "messages") != 0 && strcmp(d->gives, "claim") != 0)
+		schema_refuse(s, d->place,
+			      "%s gives '%s', which is not messages or claim", d->name,
+			      d->gives);
+	if (!writes || (!d->request && !d->wait))
+		schema_refuse(s, d->place,
+			      "%s gives %s: only a write that waits, or has a request_id",
+			      d->name, d->gives);
+}
+
+/* The first list of records in an answer. */
+static const struct member *rows_of(const struct decl *d)
+{
+	for (size_t i = 0; i < d->out.n; i++) {
+		const struct member *m = d->out.items[i];
+
+		if (m->list && m->type && m->type->kind == DECL_RECORD)
+			return m;
+	}
+	return NULL;
+}
+
+static void check_lists(struct schema *s, const struct decl *d)
+{
+	const struct member *rows = rows_of(d);
+
+	if (!rows || !d->mode || strcmp(d->mode, "read") != 0)
+		schema_refuse(s, d->place,
+			      "%s lists '%s': only a read with a list of "
+			      "records",
+			      d->name, d->lists.items[0]);
+	for (size_t i = 1; rows && i < d->lists.n; i++)
+		if (!member_find(&rows->type->in, d->lists.items[i]))
+			schema_refuse(s, d->place, "%s: a %s has no '%s'", d->name,
+				      d->lists.items[0], d->lists.items[i]);
+	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
+		if (s->decls[i]->lists.n &&
+		    strcmp(s->decls[i]->lists.items[0], d->lists.items[0]) == 0)
+			schema_refuse(s, d->place, "%s lists '%s', as %s does", d->name,
+				      d->lists.items[0], s->decls[i]->name);
+}
+
+/* --- how it is carried ------------------------------------------------------------ */
+
+static void check_runs(struct schema *s, const struct decl *d)
+{
+	size_t n = d->cli_fields.n;
+
+	if (!d->cli_rest || !n || strcmp(d->cli_fields.items[n - 1], d->runs) != 0)
+		schema_refuse(s, d->place,
+			      "%s runs '%s', which does not take the rest of the command",
+			      d->name, d->runs);
+}
+
+static bool is_rest_known(const struct decl *d, const char *name)
+{
+	return member_find(&d->in, name) || member_find(&d->out, name);
+}
+
+/* The operation that reads on is called with what the call and its answer say. */
+static void check_rest(struct schema *s, struct decl *d)
+{
+	d->rest = schema_find(s, DECL_OP, d->rest_name);
+	if (!d->rest)
+		schema_refuse(s, d->place, "%s: undeclared operation '%s'", d->name,
+			      d->rest_name);
+	for (size_t i = 0; d->rest && i < d->rest->in.n; i++) {
+		const struct member *m = d->rest->in.items[i];
+
+		if (!m->optional && !m->def && !m->list && !is_rest_known(d, m->name))
+			schema_refuse(s, d->place,
+				      "%s: the rest by %s needs '%s', which neither the "
+				      "call nor its answer has",
+				      d->name, d->rest->name, m->name);
+	}
+}
+
+static void check_bytes(struct schema *s, const struct decl *d)
+{
+	bool in = is_argument(d, d->bytes, "text");
+
+	if (in == is_value(member_find(&d->out, d->bytes), "text"))
+		schema_refuse(s, d->place,
+			      "%s: '%s' is to be a text of the arguments, or of the "
+			      "answer",
+			      d->name, d->bytes);
+}
+
+static void check_prints(struct schema *s, const struct decl *d)
+{
+	const struct member *m = member_find(&d->out, d->prints);
+
+	if (m && m->list && m->type && m->type->kind == DECL_RECORD &&
+	    is_value(member_find(&m->type->in, "content"), "text"))
+		return;
+	if (!is_value(m, "text"))
+		schema_refuse(s, d->place,
+			      "%s prints '%s', which is no text of the answer and no "
+			      "list of what has a `content`",
+			      d->name, d->prints);
+}
+
+static void check_owner(struct schema *s, const struct decl *d)
+{
+	const struct member *m = member_find(&d->in, d->owner);
+
+	if (!m || !m->type || !m->type->base || strcmp(m->type->base, "text") != 0)
+		schema_refuse(s, d->place,
+			      "%s is a door's, whose owner is '%s': no text of the "
+			      "arguments",
+			      d->name, d->owner);
+}
+
+static void check_guest(struct schema *s, struct decl *d)
+{
+	d->message = schema_find(s, DECL_WIRE, d->message_name);
+	if (!d->message)
+		schema_refuse(s, d->place, "%s: undeclared message '%s'", d->name,
+			      d->message_name);
+	else if (!d->message->sender || strcmp(d->message->sender, "guest") == 0)
+		schema_refuse(s, d->place, "%s: no host sends %s", d->name,
+			      d->message->name);
+	else if (!d->needs_host)
+		schema_refuse(s, d->place, "%s asks a guest and needs no host", d->name);
+}
+
+void doors_check(struct schema *s, struct decl *d)
+{
+	check_wait(s, d);
+	check_flags(s, d);
+	if (d->lists.n)
+		check_lists(s, d);
+	if (d->runs)
+		check_runs(s, d);
+	if (d->rest_name)
+		check_rest(s, d);
+	if (d->bytes)
+		check_bytes(s, d);
+	if (d->prints)
+		check_prints(s, d);
+	if (d->owner)
+		check_owner(s, d);
+	if (d->message_name)
+		check_guest(s, d);
+}
