@@ -74,7 +74,12 @@ SQLGEN = $(wildcard tools/build/sqlgen*.c)
 OPS = $(wildcard schema/*.op)
 MIGRATIONS = $(wildcard migrations/*.sql)
 STATEMENTS = $(wildcard storage/*.sql)
-GEN = $(if $(OPGEN),build/ops.gen) $(if $(SQLGEN),build/sql.gen)
+# The state, the guest's spool and the search index: the schema and the statements of each.
+DB_sql = $(MIGRATIONS) -- $(STATEMENTS)
+DB_spool_sql = -p spool_ $(wildcard storage/spool/migrations/*.sql) -- storage/spool/spool.sql
+DB_search_sql = -p search_ $(wildcard storage/search/schema*.sql) -- $(wildcard storage/search/index*.sql)
+DBS = $(if $(SQLGEN),sql spool_sql search_sql)
+GEN = $(if $(OPGEN),build/ops.gen) $(DBS:%=build/%.gen)
 GEN_H = $(GEN:=.h)
 LIB = $(O)/libcadre.a
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
@@ -103,10 +108,10 @@ build/ops.stamp: build/opgen $(OPS)
 	$(call SAY,GEN,build/ops.gen.[ch]) \
 	$(call generate,build/opgen -h $(OPS),build/ops.gen.h); \
 	$(call generate,build/opgen $(OPS),build/ops.gen.c); touch $@
-build/sql.stamp: build/sqlgen $(MIGRATIONS) $(STATEMENTS)
-	$(call SAY,GEN,build/sql.gen.[ch]) \
-	$(call generate,build/sqlgen -h $(MIGRATIONS) -- $(STATEMENTS),build/sql.gen.h); \
-	$(call generate,build/sqlgen $(MIGRATIONS) -- $(STATEMENTS),build/sql.gen.c); touch $@
+$(DBS:%=build/%.stamp): build/%.stamp: build/sqlgen $(sort $(filter %.sql,$(foreach d,$(DBS),$(DB_$d))))
+	$(call SAY,GEN,build/$*.gen.[ch]) \
+	$(call generate,build/sqlgen -h $(DB_$*),build/$*.gen.h); \
+	$(call generate,build/sqlgen $(DB_$*),build/$*.gen.c); touch $@
 # The tests of the tables' readers have a schema of their own.
 build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
 	$(call SAY,GEN,build/fixture.gen.[ch]) \
@@ -114,7 +119,8 @@ build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
 	$(call generate,build/opgen $(filter %.op,$^),build/fixture.gen.c); touch $@
 $(O)/obj/tests/unit/test_op.o $(O)/obj/tests/unit/test_op_doors.o: build/fixture.stamp
 build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
-build/sql.gen.h build/sql.gen.c: build/sql.stamp ; @:
+$(DBS:%=build/%.gen.h): build/%.gen.h: build/%.stamp ; @:
+$(DBS:%=build/%.gen.c): build/%.gen.c: build/%.stamp ; @:
 
 GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^)
 GEN_USES = core/base/arena.c core/base/arena.h $(wildcard tools/build/*.h)

@@ -1,5 +1,5 @@
 -- What the search index is fed from, and the rows behind what it finds.
--- search.db is another database: its own statements are in search.c.
+-- search.db is another database: its own statements are in search/index.sql.
 
 -- name: search_head
 -- scan ok: the ends of keys

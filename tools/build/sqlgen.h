@@ -43,10 +43,12 @@ struct statement {
 struct migration {
 	const char *name;
 	char *text;
+	int version; /* 0: a schema that is made in one go */
 };
 
 struct build {
 	sqlite3 *db;
+	const char *prefix; /* of the database's names in C; "": the state's */
 	struct migration *migrations;
 	struct statement *statements;
 	int n_migrations, n_statements, n_errors;
