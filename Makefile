@@ -70,6 +70,9 @@ SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.
 	$(wildcard core/*.c core/*/*.c core/*/*/*.c storage/*.c storage/*/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
+# What reads schema/ serves both.
+OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c tools/build/opgen_tables.c,$(OPGEN)) \
+	core/base/near.c
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
 OPS = $(wildcard schema/*.op)
 MIGRATIONS = $(wildcard migrations/*.sql)
@@ -103,10 +106,11 @@ build/ops.stamp: build/opgen $(OPS)
 	$(call SAY,GEN,build/ops.gen.[ch]) \
 	$(call generate,build/opgen -h $(OPS),build/ops.gen.h); \
 	$(call generate,build/opgen $(OPS),build/ops.gen.c); touch $@
-build/sql.stamp: build/sqlgen $(MIGRATIONS) $(STATEMENTS)
+GROUND = $(OPS) storage/enums $(MIGRATIONS)
+build/sql.stamp: build/sqlgen $(GROUND) $(STATEMENTS)
 	$(call SAY,GEN,build/sql.gen.[ch]) \
-	$(call generate,build/sqlgen -h $(MIGRATIONS) -- $(STATEMENTS),build/sql.gen.h); \
-	$(call generate,build/sqlgen $(MIGRATIONS) -- $(STATEMENTS),build/sql.gen.c); touch $@
+	$(call generate,build/sqlgen -h $(GROUND) -- $(STATEMENTS),build/sql.gen.h); \
+	$(call generate,build/sqlgen $(GROUND) -- $(STATEMENTS),build/sql.gen.c); touch $@
 # The tests of the tables' readers have a schema of their own.
 build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
 	$(call SAY,GEN,build/fixture.gen.[ch]) \
@@ -117,11 +121,11 @@ build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
 build/sql.gen.h build/sql.gen.c: build/sql.stamp ; @:
 
 GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^)
-GEN_USES = core/base/arena.c core/base/arena.h $(wildcard tools/build/*.h)
+GEN_USES = core/base/arena.c core/base/arena.h core/base/near.h core/op/op.h $(wildcard tools/build/*.h)
 build/opgen: $(OPGEN) $(GEN_USES)
 	@mkdir -p $(@D)
 	$(call SAY,HOST,$@) $(GEN_CC)
-build/sqlgen: $(SQLGEN) $(GEN_USES)
+build/sqlgen: $(SQLGEN) $(OPREAD) $(GEN_USES)
 	@mkdir -p $(@D)
 	$(call SAY,HOST,$@) $(GEN_CC) -lsqlite3
 
