@@ -12,6 +12,7 @@
 #                 the long forms of what make check samples
 # make mutants    do the tests notice?  Plants the faults of tests/mutants/list
 #                 (NAME='word …': those whose names contain one)
+# make permute    do the transcripts pass with enums and events numbered otherwise?
 # make docs, make fmt, make sums, make clean
 # make install PREFIX=/usr/local DESTDIR=
 #
@@ -70,12 +71,15 @@ SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.
 	$(wildcard core/*.c core/*/*.c core/*/*/*.c storage/*.c storage/*/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
+# What reads schema/ serves both.
+OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c tools/build/opgen_tables.c,$(OPGEN)) \
+	core/base/near.c
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
 OPS = $(wildcard schema/*.op)
 MIGRATIONS = $(wildcard migrations/*.sql)
 STATEMENTS = $(wildcard storage/*.sql)
 # The state, the guest's spool and the search index: the schema and the statements of each.
-DB_sql = $(MIGRATIONS) -- $(STATEMENTS)
+DB_sql = $(OPS) storage/enums $(MIGRATIONS) -- $(STATEMENTS)
 DB_spool_sql = -p spool_ $(wildcard storage/spool/migrations/*.sql) -- storage/spool/spool.sql
 DB_search_sql = -p search_ $(wildcard storage/search/schema*.sql) -- $(wildcard storage/search/index*.sql)
 DBS = $(if $(SQLGEN),sql spool_sql search_sql)
@@ -108,7 +112,7 @@ build/ops.stamp: build/opgen $(OPS)
 	$(call SAY,GEN,build/ops.gen.[ch]) \
 	$(call generate,build/opgen -h $(OPS),build/ops.gen.h); \
 	$(call generate,build/opgen $(OPS),build/ops.gen.c); touch $@
-$(DBS:%=build/%.stamp): build/%.stamp: build/sqlgen $(sort $(filter %.sql,$(foreach d,$(DBS),$(DB_$d))))
+$(DBS:%=build/%.stamp): build/%.stamp: build/sqlgen $(sort $(filter schema/% storage/% migrations/%,$(foreach d,$(DBS),$(DB_$d))))
 	$(call SAY,GEN,build/$*.gen.[ch]) \
 	$(call generate,build/sqlgen -h $(DB_$*),build/$*.gen.h); \
 	$(call generate,build/sqlgen $(DB_$*),build/$*.gen.c); touch $@
@@ -123,11 +127,11 @@ $(DBS:%=build/%.gen.h): build/%.gen.h: build/%.stamp ; @:
 $(DBS:%=build/%.gen.c): build/%.gen.c: build/%.stamp ; @:
 
 GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^)
-GEN_USES = core/base/arena.c core/base/arena.h $(wildcard tools/build/*.h)
+GEN_USES = core/base/arena.c core/base/arena.h core/base/near.h core/op/op.h $(wildcard tools/build/*.h)
 build/opgen: $(OPGEN) $(GEN_USES)
 	@mkdir -p $(@D)
 	$(call SAY,HOST,$@) $(GEN_CC)
-build/sqlgen: $(SQLGEN) $(GEN_USES)
+build/sqlgen: $(SQLGEN) $(OPREAD) $(GEN_USES)
 	@mkdir -p $(@D)
 	$(call SAY,HOST,$@) $(GEN_CC) -lsqlite3
 
@@ -207,6 +211,7 @@ soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(O)/tests/soak $$(($(or $(MINUTES),20) * 60))
+permute: ; @tests/e2e/permute.sh
 mutants:
 	@tools/setup
 	@tests/mutants/run $(NAME)
@@ -236,7 +241,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants unseen soak fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants permute unseen soak fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:

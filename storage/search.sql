@@ -42,8 +42,8 @@ FROM task WHERE id = :id;
 -- name: search_task_events
 -- Which tasks may read otherwise than they did.
 SELECT seq, subject FROM event
-WHERE seq > :after AND seq <= :upto AND kind BETWEEN 200 AND 299
-	AND kind NOT IN (213, 215)
+WHERE seq > :after AND seq <= :upto AND kind BETWEEN {events.task}
+	AND kind NOT IN {event.task_noted task_ticked}
 ORDER BY seq LIMIT :limit;
 
 -- name: search_message_hit

@@ -159,8 +159,6 @@ const struct op *op_tool(const char *tool, const char *action);
 const struct field *field_find(const struct record *r, const char *name); /* or alias */
 /* The field that was most likely meant by a name; NULL if none is near. */
 const struct field *field_nearest(const struct record *r, const char *name);
-/* Letters to change, put in or leave out; 64 if either is longer than that. */
-size_t word_distance(const char *a, const char *b);
 size_t type_size(const struct type *t); /* of one value in a struct or list */
 const struct wire *wire_find(const char *name);
 /* The only type, beside Error, that answers this request of that side. */
