@@ -3,7 +3,7 @@
 # make check      every test; the last line is `N passed, N failed`
 #                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
-# make lint       format, cppcheck, includes, doors, sizes, calls, migrations, planted faults
+# make lint       format, cppcheck, includes, doors, sizes, calls, SQL, migrations, planted faults
 # make bench      the speed table, as ratios; PEERS=1 beside Redis and PostgreSQL, too
 #                 (NAME='word …': some lines; `build/bench --help` lists them)
 # make bench-guard  do calls cost the instructions that they did?  RENEW=1 writes them down
@@ -12,6 +12,7 @@
 #                 the long forms of what make check samples
 # make mutants    do the tests notice?  Plants the faults of tests/mutants/list
 #                 (NAME='word …': those whose names contain one)
+# make permute    do the transcripts pass with enums and events numbered otherwise?
 # make docs, make fmt, make sums, make clean
 # make install PREFIX=/usr/local DESTDIR=
 #
@@ -70,11 +71,19 @@ SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.
 	$(wildcard core/*.c core/*/*.c core/*/*/*.c storage/*.c storage/*/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
+# What reads schema/ serves both.
+OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c tools/build/opgen_tables.c,$(OPGEN)) \
+	core/base/near.c
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
 OPS = $(wildcard schema/*.op)
 MIGRATIONS = $(wildcard migrations/*.sql)
 STATEMENTS = $(wildcard storage/*.sql)
-GEN = $(if $(OPGEN),build/ops.gen) $(if $(SQLGEN),build/sql.gen)
+# The state, the guest's spool and the search index: the schema and the statements of each.
+DB_sql = $(OPS) storage/enums $(MIGRATIONS) -- $(STATEMENTS)
+DB_spool_sql = -p spool_ $(wildcard storage/spool/migrations/*.sql) -- storage/spool/spool.sql
+DB_search_sql = -p search_ $(wildcard storage/search/schema*.sql) -- $(wildcard storage/search/index*.sql)
+DBS = $(if $(SQLGEN),sql spool_sql search_sql)
+GEN = $(if $(OPGEN),build/ops.gen) $(DBS:%=build/%.gen)
 GEN_H = $(GEN:=.h)
 LIB = $(O)/libcadre.a
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
@@ -103,10 +112,10 @@ build/ops.stamp: build/opgen $(OPS)
 	$(call SAY,GEN,build/ops.gen.[ch]) \
 	$(call generate,build/opgen -h $(OPS),build/ops.gen.h); \
 	$(call generate,build/opgen $(OPS),build/ops.gen.c); touch $@
-build/sql.stamp: build/sqlgen $(MIGRATIONS) $(STATEMENTS)
-	$(call SAY,GEN,build/sql.gen.[ch]) \
-	$(call generate,build/sqlgen -h $(MIGRATIONS) -- $(STATEMENTS),build/sql.gen.h); \
-	$(call generate,build/sqlgen $(MIGRATIONS) -- $(STATEMENTS),build/sql.gen.c); touch $@
+$(DBS:%=build/%.stamp): build/%.stamp: build/sqlgen $(sort $(filter schema/% storage/% migrations/%,$(foreach d,$(DBS),$(DB_$d))))
+	$(call SAY,GEN,build/$*.gen.[ch]) \
+	$(call generate,build/sqlgen -h $(DB_$*),build/$*.gen.h); \
+	$(call generate,build/sqlgen $(DB_$*),build/$*.gen.c); touch $@
 # The tests of the tables' readers have a schema of their own.
 build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
 	$(call SAY,GEN,build/fixture.gen.[ch]) \
@@ -120,14 +129,15 @@ build/boats.stamp: build/opgen $(OPS) tests/boats/boat.op
 	$(call generate,build/opgen $(filter %.op,$^),build/boats.gen.c); touch $@
 $(O)/obj/tests/boats.o: build/boats.stamp
 build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
-build/sql.gen.h build/sql.gen.c: build/sql.stamp ; @:
+$(DBS:%=build/%.gen.h): build/%.gen.h: build/%.stamp ; @:
+$(DBS:%=build/%.gen.c): build/%.gen.c: build/%.stamp ; @:
 
 GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^)
-GEN_USES = core/base/arena.c core/base/arena.h $(wildcard tools/build/*.h)
+GEN_USES = core/base/arena.c core/base/arena.h core/base/near.h core/op/op.h $(wildcard tools/build/*.h)
 build/opgen: $(OPGEN) $(GEN_USES)
 	@mkdir -p $(@D)
 	$(call SAY,HOST,$@) $(GEN_CC)
-build/sqlgen: $(SQLGEN) $(GEN_USES)
+build/sqlgen: $(SQLGEN) $(OPREAD) $(GEN_USES)
 	@mkdir -p $(@D)
 	$(call SAY,HOST,$@) $(GEN_CC) -lsqlite3
 
@@ -207,6 +217,7 @@ soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(O)/tests/soak $$(($(or $(MINUTES),20) * 60))
+permute: ; @tests/e2e/permute.sh
 mutants:
 	@tools/setup
 	@tests/mutants/run $(NAME)
@@ -236,7 +247,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants unseen soak fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants permute unseen soak fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -203,7 +203,7 @@ static int may_retry(struct call *call, const struct assignment_row *x)
 
 	if (x->sender != call->caller.agent && (rc = who_leads(call, "/message_id")) < 0)
 		return rc;
-	if (x->state < ASSIGNMENT_STATE_DONE)
+	if (x->state == ASSIGNMENT_STATE_QUEUED || x->state == ASSIGNMENT_STATE_RUNNING)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/message_id",
 				 "it has not ended yet");
 	rc = sql_row(call, result_ended, &r, .message = x->message);

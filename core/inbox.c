@@ -457,7 +457,7 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 	if (rc <= 0 || (rc = sql_row(call, delivery_of, &d, .message = message,
 				     .agent = agent->id)) < 0)
 		return rc;
-	if (d.state < DELIVERY_STATE_FETCHED) {
+	if (d.state == DELIVERY_STATE_QUEUED || d.state == DELIVERY_STATE_NOTIFIED) {
 		if ((rc = fetch(&h, message)) < 0 ||
 		    (rc = sql_run(call, inbox_fetched, .agent = agent->id, .n = 1,
 				  .leased = 1)) < 0 ||

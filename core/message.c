@@ -255,7 +255,9 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 	if (r.lapsed && (rc = inbox_settle(call, from->id)) < 0)
 		return rc;
 	out->has_reply = true;
-	out->has_already_fetched = out->already_fetched = !r.lapsed && r.state > 1;
+	out->has_already_fetched = out->already_fetched =
+		!r.lapsed && r.state != DELIVERY_STATE_QUEUED &&
+		r.state != DELIVERY_STATE_NOTIFIED;
 	return inbox_take(call, from, r.id, in->idempotency_key, &out->reply);
 }
 
@@ -273,7 +275,8 @@ static bool tell_only(struct call *call, const struct recipients *r,
 	out->recipients = 1;
 	copy = arena_push(&call->arena, &out->deliveries, &out->n_deliveries,
 			  sizeof(*copy));
-	*copy = (struct delivery){ .to = r->agents->name };
+	*copy = (struct delivery){ .to = r->agents->name,
+				   .state = DELIVERY_STATE_QUEUED };
 	return out->message_id != NULL;
 }
 

@@ -73,32 +73,35 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 	struct task_row t;
 	int rc = 0;
 
-	switch (r->kind / 10) {
-	case 10:
+	switch (events_of(r->kind)) {
+	case EVENTS_TEAM:
 		e->subject = r->team_name;
 		break;
-	case 11:
+	case EVENTS_AGENT:
 		rc = name_of(call, r->subject, &e->subject);
 		break;
-	case 12:
-	case 14:
+	case EVENTS_MESSAGE:
+	case EVENTS_ASSIGNMENT:
 		if ((rc = sql_row(call, message_head, &m, .id = r->subject)) <= 0)
 			break;
 		e->subject = id_public(call, ID_MESSAGE, m.id, m.at);
 		if (m.sender != r->actor)
 			rc = name_of(call, m.sender, &e->from);
 		break;
-	case 15:
+	case EVENTS_WORKSPACE:
 		if ((rc = sql_row(call, workspace_by_id, &w, .id = r->subject)) > 0)
 			e->subject = w.name;
 		break;
-	case 16:
+	case EVENTS_VAULT:
 		e->subject = detail_path(call, r->detail);
 		break;
-	default:
+	case EVENTS_TASK:
 		rc = sql_row(call, task_by_id, &t, .id = r->subject, .now = call->now);
 		if (rc > 0)
 			e->subject = task_name(call, t.number);
+		break;
+	case EVENTS_NONE:
+		break;
 	}
 	return rc < 0 ? rc : name_of(call, r->target, &e->target);
 }

@@ -30,30 +30,32 @@ static void leave(struct duty *d)
 	*d = (struct duty){ .guest = d->guest };
 }
 
-static bool read_streams(const struct proc *run, struct spool_result *r, struct arena *a)
+static bool read_streams(const struct proc *run, struct spool_result_row *r,
+			 struct arena *a)
 {
 	const struct printed *o = &run->streams[0].kept, *e = &run->streams[1].kept;
+	size_t n;
 
-	r->out = printed_read(o, 0, o->len, a, &r->out_size);
-	r->err = printed_read(e, 0, e->len, a, &r->err_size);
+	r->out = printed_read(o, 0, o->len, a, &n);
+	r->err = printed_read(e, 0, e->len, a, &n);
 	return r->out && r->err;
 }
 
 /* Puts the reason behind what the command wrote to stderr. */
-static void give_reason(struct spool_result *r, const char *reason, struct arena *a)
+static void give_reason(struct spool_result_row *r, const char *reason, struct arena *a)
 {
-	const char *gap = r->err_size && r->err[r->err_size - 1] != '\n' ? "\n" : "";
+	size_t n = strlen(r->err);
+	const char *gap = n && r->err[n - 1] != '\n' ? "\n" : "";
 
-	r->err = arena_printf(a, "%s%s%s", r->err ? r->err : "", gap, reason);
-	r->err_size = strlen(r->err);
+	r->err = arena_printf(a, "%s%s%s", r->err, gap, reason);
 }
 
-static void describe(const struct duty *d, struct spool_result *r, struct arena *a)
+static void describe(const struct duty *d, struct spool_result_row *r, struct arena *a)
 {
 	const struct proc *run = d->run;
 	uint64_t now = uv_now(run->loop);
 
-	*r = (struct spool_result){
+	*r = (struct spool_result_row){
 		.message_id = d->message_id,
 		.task_id = d->task_id,
 		.exit_code = proc_exit_code(run),
@@ -61,7 +63,6 @@ static void describe(const struct duty *d, struct spool_result *r, struct arena 
 	};
 	if (!read_streams(run, r, a)) {
 		r->out = r->err = "";
-		r->out_size = r->err_size = 0;
 		give_reason(r, "the output could not be read back", a);
 		r->exit_code = -1;
 	}
@@ -92,7 +93,7 @@ static void describe(const struct duty *d, struct spool_result *r, struct arena 
 static void store(struct duty *d)
 {
 	struct guest *g = d->guest;
-	struct spool_result r;
+	struct spool_result_row r;
 	struct arena a = { 0 };
 	struct fault f = { 0 };
 
@@ -130,7 +131,7 @@ static int read_payload(struct task_payload *p, json_t **json, const char *conte
 }
 
 /* Starts it behind the gate; -2: the payload was not understood. */
-static int prepare(struct guest *g, struct duty *d, const struct spool_assignment *as,
+static int prepare(struct guest *g, struct duty *d, const struct spool_assignment_row *as,
 		   struct arena *a, struct fault *f)
 {
 	struct task_payload p = { 0 };
@@ -162,7 +163,7 @@ static int refuse(struct guest *g, struct duty *d, int code, const struct fault 
 {
 	struct fault f = { 0 };
 	struct arena a = { 0 };
-	struct spool_result r = {
+	struct spool_result_row r = {
 		.message_id = d->message_id,
 		.task_id = d->task_id ? d->task_id : "",
 		.exit_code = code,
@@ -173,13 +174,12 @@ static int refuse(struct guest *g, struct duty *d, int code, const struct fault 
 	r.err = arena_printf(&a, "%s%s%s%s",
 			     code == -2 ? "payload not understood: " : "cannot start: ",
 			     why->where, *why->where ? ": " : "", why->text);
-	r.err_size = strlen(r.err);
 	rc = spool_finish(g->spool, &r, guest_now(), &f);
 	arena_release(&a);
 	return rc;
 }
 
-static int begin(struct guest *g, struct duty *d, const struct spool_assignment *as,
+static int begin(struct guest *g, struct duty *d, const struct spool_assignment_row *as,
 		 struct arena *a)
 {
 	struct fault f = { 0 };
@@ -223,7 +223,7 @@ static void try_again(uv_timer_t *timer)
 
 void duty_work(struct guest *g)
 {
-	struct spool_assignment as;
+	struct spool_assignment_row as;
 	struct arena a = { 0 };
 	struct fault f = { 0 };
 	bool later = false;
@@ -371,7 +371,7 @@ static void put_streams(struct daemon_result *to, const struct parts *p, bool ol
 	to->has_more = to->more = p->more && !old;
 }
 
-static size_t cost_of(const struct spool_result *r, const struct parts *p)
+static size_t cost_of(const struct spool_result_row *r, const struct parts *p)
 {
 	size_t room = SIZE_MAX, before = room;
 
@@ -383,7 +383,8 @@ static size_t cost_of(const struct spool_result *r, const struct parts *p)
 }
 
 /* Adds it if it fits; the first one is cut to what fits.  False: no room. */
-static bool add_result(struct poll *poll, const struct spool_result *r, struct parts *p)
+static bool add_result(struct poll *poll, const struct spool_result_row *r,
+		       struct parts *p)
 {
 	size_t cost = cost_of(r, p), left;
 	struct daemon_result *to;
@@ -415,7 +416,7 @@ static int add_all(struct poll *poll, struct fault *f)
 {
 	struct spool *spool = poll->guest->spool;
 	int64_t limit = poll->in->limit;
-	struct spool_result r = { 0 };
+	struct spool_result_row r = { 0 };
 	int rc;
 
 	if (limit > RESULTS_MOST)
@@ -423,7 +424,7 @@ static int add_all(struct poll *poll, struct fault *f)
 	while ((rc = spool_result(spool, r.seq, NULL, poll->arena, &r, f)) > 0) {
 		struct parts p = { 0 };
 
-		parts_take(&p, r.out, r.out_size, r.err, r.err_size);
+		parts_take(&p, r.out, strlen(r.out), r.err, strlen(r.err));
 		if ((int64_t)poll->out.n_results >= limit || !add_result(poll, &r, &p)) {
 			poll->out.more = poll->out.has_more = true;
 			return 0;
@@ -437,7 +438,7 @@ static int add_one(struct poll *poll, struct fault *f)
 	const struct wire_poll_daemon_results *in = poll->in;
 	struct parts p = { .offset = { (size_t)in->stdout_offset,
 				       (size_t)in->stderr_offset } };
-	struct spool_result r;
+	struct spool_result_row r;
 	int rc = spool_result(poll->guest->spool, 0, in->message_id, poll->arena, &r, f);
 
 	if (rc < 0)
@@ -445,7 +446,7 @@ static int add_one(struct poll *poll, struct fault *f)
 	if (rc == 0)
 		return fault_set(f, FAULT_NOT_FOUND, "/message_id",
 				 "no result of message %.64s", in->message_id);
-	parts_take(&p, r.out, r.out_size, r.err, r.err_size);
+	parts_take(&p, r.out, strlen(r.out), r.err, strlen(r.err));
 	if (parts_bad_offset(&p) >= 0)
 		return fault_set(f, FAULT_INVALID, "/stdout_offset",
 				 "behind the end, or inside a character");
@@ -463,7 +464,7 @@ int answer_results(struct errand *q, struct fault *f)
 		.old = !q->peer->hello,
 	};
 	struct spool *spool = q->guest->spool;
-	struct spool_counts c = { 0 };
+	struct spool_counts_row c = { 0 };
 	int rc = spool_ack(spool, poll.in->ack, poll.in->n_ack, f);
 
 	poll.takes = poll.old && !packet_has(&q->packet, "ack");
@@ -496,7 +497,7 @@ void duty_beat(struct guest *g)
 {
 	const char *running[AT_ONCE];
 	struct wire_heartbeat beat = { .running = running, .load = load_percent() };
-	struct spool_counts c = { 0 };
+	struct spool_counts_row c = { 0 };
 	struct fault f = { 0 };
 
 	spool_count(g->spool, &c, &f);

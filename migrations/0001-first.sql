@@ -43,7 +43,7 @@ CREATE TABLE team (
 	created_by INTEGER NOT NULL DEFAULT 0, -- agent, 0: the operator
 	created_at INTEGER NOT NULL,
 	destroyed_at INTEGER,
-	state INTEGER NOT NULL DEFAULT 1, -- as last announced by an event
+	state INTEGER NOT NULL DEFAULT {team_state.ready}, -- as last announced by an event
 	inbox_capacity INTEGER NOT NULL CHECK (inbox_capacity >= 0), -- 0: none
 	max_vms INTEGER NOT NULL CHECK (max_vms >= 0),
 	allow_internet INTEGER NOT NULL DEFAULT 0,
@@ -66,7 +66,7 @@ CREATE TABLE agent (
 	project TEXT,
 	input_schema TEXT,
 	output_schema TEXT,
-	status INTEGER NOT NULL DEFAULT 0,
+	status INTEGER NOT NULL DEFAULT {agent_status.initializing},
 	workspace INTEGER, -- where it works
 	created_at INTEGER NOT NULL,
 	active_at INTEGER NOT NULL,
@@ -141,22 +141,22 @@ CREATE TABLE delivery (
 	notified_at INTEGER,
 	fetched_at INTEGER,
 	done_at INTEGER, -- acked, dropped, expired or dead
-	after_lapse INTEGER NOT NULL DEFAULT 0 -- the state that the end of its lease brings
-		CHECK (after_lapse IN (0, 6)),
+	after_lapse INTEGER NOT NULL DEFAULT {delivery_state.queued} -- the state that the end of its lease brings
+		CHECK (after_lapse IN {delivery_state.queued dead}),
 	PRIMARY KEY (message, agent)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX delivery_inbox ON delivery(agent, lane, message) WHERE state < 3;
+CREATE INDEX delivery_inbox ON delivery(agent, lane, message) WHERE state IN {delivery_state.open};
 CREATE INDEX delivery_due ON delivery(due_at)
-	WHERE due_at IS NOT NULL AND state < 3;
+	WHERE due_at IS NOT NULL AND state IN {delivery_state.open};
 
 -- What the clock changes in inboxes from `due_at` on: one that waits is over then; a
 -- held one waits again as long as `until` is to come.
 CREATE VIEW inbox_due AS
-SELECT d.agent, d.due_at, d.state = 2 AS held, d.state < 2 AS waits,
-	CASE WHEN d.state < 2 OR d.after_lapse = 6 THEN 0
+SELECT d.agent, d.due_at, d.state = {delivery_state.fetched} AS held, d.state IN {delivery_state.waiting} AS waits,
+	CASE WHEN d.state IN {delivery_state.waiting} OR d.after_lapse = {delivery_state.dead} THEN 0
 		ELSE coalesce(m.expires_at, 9223372036854775807) END AS until
 FROM delivery d JOIN message m ON m.id = d.message
-WHERE d.lane < 2 AND d.state < 3 AND d.due_at IS NOT NULL;
+WHERE d.lane < 2 AND d.state IN {delivery_state.open} AND d.due_at IS NOT NULL;
 
 CREATE TABLE task (
 	id INTEGER PRIMARY KEY,
@@ -166,13 +166,13 @@ CREATE TABLE task (
 	title TEXT NOT NULL,
 	description TEXT NOT NULL DEFAULT '',
 	priority INTEGER NOT NULL CHECK (priority BETWEEN 1 AND 5),
-	state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 6),
+	state INTEGER NOT NULL DEFAULT {task_state.pending} CHECK (state BETWEEN 0 AND 6),
 	owner INTEGER, -- agent
 	owner_generation INTEGER,
 	epoch INTEGER NOT NULL DEFAULT 0, -- raised by every claim and its end
 	lease_ms INTEGER NOT NULL DEFAULT 0,
 	lease_until INTEGER, -- while claimed or in progress
-	after_lapse INTEGER NOT NULL DEFAULT 0, -- the state that the end of its lease brings
+	after_lapse INTEGER NOT NULL DEFAULT {task_state.pending}, -- the state that the end of its lease brings
 	assignee INTEGER REFERENCES agent(id),
 	open_deps INTEGER NOT NULL DEFAULT 0 CHECK (open_deps >= 0),
 	attempts INTEGER NOT NULL DEFAULT 0, -- lapses and failures
@@ -182,12 +182,12 @@ CREATE TABLE task (
 	result TEXT,
 	parts INTEGER NOT NULL DEFAULT 0, -- 1 tags, 2 criteria, 4 notes, 8 dependencies
 	UNIQUE (team, number),
-	CHECK (after_lapse IN (0, 5)),
-	CHECK ((owner IS NOT NULL) = (state BETWEEN 1 AND 3)), -- a list of three would be built each time
-	CHECK ((lease_until IS NOT NULL) = (state IN (1, 2)))
+	CHECK (after_lapse IN {task_state.pending failed}),
+	CHECK ((owner IS NOT NULL) = (state BETWEEN {task_state.held})), -- a list of three would be built each time
+	CHECK ((lease_until IS NOT NULL) = (state IN {task_state.claimed in_progress}))
 ) STRICT;
 CREATE INDEX task_ready ON task(team, priority, number)
-	WHERE state = 0 AND open_deps = 0;
+	WHERE state = {task_state.pending} AND open_deps = 0;
 CREATE INDEX task_state ON task(team, state, priority, number);
 CREATE INDEX task_lease ON task(lease_until) WHERE lease_until IS NOT NULL;
 CREATE INDEX task_owner ON task(owner) WHERE owner IS NOT NULL;
@@ -238,13 +238,13 @@ CREATE TABLE assignment (
 	workdir TEXT,
 	env TEXT, -- a JSON object of texts
 	timeout_s INTEGER NOT NULL,
-	state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3),
+	state INTEGER NOT NULL DEFAULT {assignment_state.queued} CHECK (state BETWEEN 0 AND 3),
 	started_at INTEGER,
 	recall INTEGER NOT NULL DEFAULT 0 -- 1: its daemon has yet to hear that it is cancelled
 ) STRICT;
 CREATE INDEX assignment_recall ON assignment(agent) WHERE recall = 1;
-CREATE INDEX assignment_open ON assignment(agent, message) WHERE state < 2;
-CREATE INDEX assignment_team ON assignment(team, state) WHERE state < 2;
+CREATE INDEX assignment_open ON assignment(agent, message) WHERE state IN {assignment_state.open};
+CREATE INDEX assignment_team ON assignment(team, state) WHERE state IN {assignment_state.open};
 CREATE INDEX assignment_task ON assignment(task) WHERE task IS NOT NULL;
 
 CREATE TABLE result (
@@ -297,11 +297,11 @@ CREATE TABLE workspace (
 	created_at INTEGER NOT NULL,
 	changed_at INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX workspace_living ON workspace(name) WHERE state < 4;
+CREATE UNIQUE INDEX workspace_living ON workspace(name) WHERE state IN {workspace_state.living};
 CREATE INDEX workspace_agent ON workspace(agent) WHERE agent IS NOT NULL;
 CREATE INDEX workspace_team ON workspace(team);
 CREATE UNIQUE INDEX workspace_slot ON workspace(slot)
-	WHERE slot IS NOT NULL AND (state < 4 OR pid IS NOT NULL);
+	WHERE slot IS NOT NULL AND (state IN {workspace_state.living} OR pid IS NOT NULL);
 
 -- What workspaces held.  state: making, ready, failed, removed.
 CREATE TABLE snapshot (
@@ -311,7 +311,7 @@ CREATE TABLE snapshot (
 	state INTEGER NOT NULL,
 	created_at INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX snapshot_living ON snapshot(workspace, name) WHERE state < 2;
+CREATE UNIQUE INDEX snapshot_living ON snapshot(workspace, name) WHERE state IN {snapshot_state.living};
 
 -- Ports that a workspace opens of those that its team allows; none: all of them.
 CREATE TABLE workspace_port (
@@ -347,7 +347,7 @@ CREATE TABLE event (
 	detail TEXT
 ) STRICT;
 -- Only tasks pay for a history of their own.
-CREATE INDEX event_task ON event(subject) WHERE kind BETWEEN 200 AND 299;
+CREATE INDEX event_task ON event(subject) WHERE kind BETWEEN {events.task};
 
 -- Changes of the vault's files that are decided; each is made behind its COMMIT,
 -- and its row goes with the next change.  A NULL `to_path`

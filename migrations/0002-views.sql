@@ -10,22 +10,22 @@ SELECT t.name AS team,
 	CASE
 	WHEN t.destroyed_at IS NOT NULL THEN 'destroyed'
 	WHEN EXISTS (SELECT 1 FROM workspace w
-		WHERE w.team = t.id AND w.state = 0 AND w.was_up = 0) THEN 'creating'
-	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state IN (1, 2)
+		WHERE w.team = t.id AND w.state = {workspace_state.creating} AND w.was_up = 0) THEN 'creating'
+	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state IN {task_state.claimed in_progress}
 		AND k.lease_until > (SELECT ms FROM v_now)) THEN 'working'
-	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state = 3)
+	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state = {task_state.blocked})
 		THEN 'working'
 	WHEN EXISTS (SELECT 1 FROM assignment x
-		WHERE x.team = t.id AND x.state < 2 AND x.state = 1) THEN 'working'
+		WHERE x.team = t.id AND x.state IN {assignment_state.open} AND x.state = {assignment_state.running}) THEN 'working'
 	WHEN NOT EXISTS (SELECT 1 FROM task k WHERE k.team = t.id
-		AND k.state BETWEEN 0 AND 3)
+		AND k.state BETWEEN {task_state.open})
 		AND EXISTS (SELECT 1 FROM result r
 		WHERE r.team = t.id AND r.collected_at IS NULL) THEN 'completing'
 	ELSE 'ready' END AS state,
 	(SELECT count(*) FROM agent a
 		WHERE a.team = t.id AND a.gone = 0 AND a.kind = 0) AS members,
 	(SELECT count(*) FROM task k
-		WHERE k.team = t.id AND k.state BETWEEN 0 AND 3) AS open_tasks,
+		WHERE k.team = t.id AND k.state BETWEEN {task_state.open}) AS open_tasks,
 	t.inbox_capacity, t.max_vms,
 	strftime('%Y-%m-%dT%H:%M:%fZ', t.created_at / 1000.0, 'unixepoch') AS created_at,
 	strftime('%Y-%m-%dT%H:%M:%fZ', t.destroyed_at / 1000.0, 'unixepoch')
@@ -74,12 +74,12 @@ JOIN agent a ON a.id = m.sender;
 CREATE VIEW v_delivery AS
 SELECT d.message AS seq, t.name AS team, a.name AS recipient,
 	(SELECT word FROM word WHERE list = 'delivery_state' AND n = CASE
-		WHEN d.state > 2 OR d.due_at IS NULL
+		WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL
 			OR d.due_at > (SELECT ms FROM v_now) THEN d.state
-		WHEN d.state < 2 THEN 5
-		WHEN d.after_lapse = 6 THEN 6
+		WHEN d.state IN {delivery_state.waiting} THEN {delivery_state.expired}
+		WHEN d.after_lapse = {delivery_state.dead} THEN {delivery_state.dead}
 		WHEN (SELECT m.expires_at FROM message m WHERE m.id = d.message)
-			<= (SELECT ms FROM v_now) THEN 5 ELSE 0 END) AS state,
+			<= (SELECT ms FROM v_now) THEN {delivery_state.expired} ELSE {delivery_state.queued} END) AS state,
 	d.attempt,
 	strftime('%Y-%m-%dT%H:%M:%fZ', d.notified_at / 1000.0, 'unixepoch') AS notified_at,
 	strftime('%Y-%m-%dT%H:%M:%fZ', d.fetched_at / 1000.0, 'unixepoch') AS fetched_at,
@@ -90,17 +90,17 @@ FROM delivery d JOIN agent a ON a.id = d.agent JOIN team t ON t.id = a.team;
 CREATE VIEW v_inbox AS
 SELECT t.name AS team, r.name AS agent, m.id AS seq, a.name AS sender, m.type,
 	CASE WHEN m.urgent THEN 'urgent' ELSE 'normal' END AS priority,
-	CASE WHEN d.state = 2 AND d.due_at > (SELECT ms FROM v_now) THEN 'fetched'
-		WHEN d.state = 1 THEN 'notified' ELSE 'queued' END AS state,
+	CASE WHEN d.state = {delivery_state.fetched} AND d.due_at > (SELECT ms FROM v_now) THEN 'fetched'
+		WHEN d.state = {delivery_state.notified} THEN 'notified' ELSE 'queued' END AS state,
 	d.attempt, m.content,
 	strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1000.0, 'unixepoch') AS sent_at,
-	CASE WHEN d.state = 2 AND d.due_at > (SELECT ms FROM v_now)
+	CASE WHEN d.state = {delivery_state.fetched} AND d.due_at > (SELECT ms FROM v_now)
 		THEN strftime('%Y-%m-%dT%H:%M:%fZ', d.due_at / 1000.0, 'unixepoch') END
 		AS lease_until
 FROM delivery d JOIN message m ON m.id = d.message JOIN agent r ON r.id = d.agent
 JOIN team t ON t.id = r.team JOIN agent a ON a.id = m.sender
-WHERE d.state < 3 AND (d.due_at IS NULL OR d.due_at > (SELECT ms FROM v_now)
-	OR (d.state = 2 AND d.after_lapse = 0
+WHERE d.state IN {delivery_state.open} AND (d.due_at IS NULL OR d.due_at > (SELECT ms FROM v_now)
+	OR (d.state = {delivery_state.fetched} AND d.after_lapse = {delivery_state.queued}
 		AND (m.expires_at IS NULL OR m.expires_at > (SELECT ms FROM v_now))))
 ORDER BY t.name, r.name, d.lane, d.message;
 
@@ -116,7 +116,7 @@ SELECT t.name AS team, printf('%03d', k.number) AS id,
 	(SELECT group_concat(printf('%03d', x.number), ' ') FROM task_dep d
 		JOIN task x ON x.id = d.dep WHERE d.task = k.id) AS depends_on,
 	(SELECT group_concat(printf('%03d', x.number), ' ') FROM task_dep d
-		JOIN task x ON x.id = d.dep WHERE d.task = k.id AND x.state <> 4)
+		JOIN task x ON x.id = d.dep WHERE d.task = k.id AND x.state <> {task_state.completed})
 		AS blocked_by,
 	(SELECT group_concat(tag, ' ') FROM task_tag WHERE task = k.id) AS tags,
 	k.attempts, c.name AS created_by, k.description, k.result,
@@ -134,9 +134,9 @@ CREATE VIEW v_ready AS
 SELECT t.name AS team, printf('%03d', k.number) AS id, k.priority, k.title,
 	s.name AS assignee
 FROM task k JOIN team t ON t.id = k.team LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.open_deps = 0 AND (k.state = 0
-	OR (k.state IN (1, 2) AND k.lease_until <= (SELECT ms FROM v_now)
-		AND k.after_lapse = 0))
+WHERE k.open_deps = 0 AND (k.state = {task_state.pending}
+	OR (k.state IN {task_state.claimed in_progress} AND k.lease_until <= (SELECT ms FROM v_now)
+		AND k.after_lapse = {task_state.pending}))
 ORDER BY t.name, k.priority, k.number;
 
 CREATE VIEW v_note AS
@@ -186,7 +186,7 @@ SELECT w.name AS workspace, t.name AS team, w.slot,
 			WHERE list = 'transport' AND n = f.transport)
 			|| ' ' || f.port || '>' || f.target, ', ')
 		FROM workspace_forward f WHERE f.workspace = w.id) AS forwards
-FROM workspace w JOIN team t ON t.id = w.team WHERE w.slot IS NOT NULL AND w.state < 4;
+FROM workspace w JOIN team t ON t.id = w.team WHERE w.slot IS NOT NULL AND w.state IN {workspace_state.living};
 
 CREATE VIEW v_snapshot AS
 SELECT w.name AS workspace, t.name AS team, s.name AS snapshot,
@@ -199,66 +199,14 @@ SELECT e.seq, strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch') AS at,
 	t.name AS team, (SELECT word FROM word WHERE list = 'event' AND n = e.kind) AS event,
 	CASE e.actor WHEN 0 THEN 'host' WHEN -1 THEN 'operator' ELSE a.name END AS actor,
 	e.via AS as_operator,
-	CASE WHEN e.kind BETWEEN 200 AND 299 THEN
+	CASE WHEN e.kind BETWEEN {events.task} THEN
 		(SELECT printf('%03d', k.number) FROM task k WHERE k.id = e.subject)
-	WHEN e.kind BETWEEN 110 AND 119 THEN
+	WHEN e.kind BETWEEN {events.agent} THEN
 		(SELECT x.name FROM agent x WHERE x.id = e.subject)
-	WHEN e.kind BETWEEN 150 AND 159 THEN
+	WHEN e.kind BETWEEN {events.workspace} THEN
 		(SELECT w.name FROM workspace w WHERE w.id = e.subject)
-	WHEN e.kind BETWEEN 100 AND 109 THEN t.name
-	WHEN e.kind BETWEEN 160 AND 169 THEN NULL
+	WHEN e.kind BETWEEN {events.team} THEN t.name
+	WHEN e.kind BETWEEN {events.vault} THEN NULL
 	ELSE CAST(e.subject AS TEXT) END AS subject,
 	(SELECT x.name FROM agent x WHERE x.id = e.target) AS target, e.detail
 FROM event e LEFT JOIN team t ON t.id = e.team LEFT JOIN agent a ON a.id = e.actor;
-
-INSERT INTO word (list, n, word) VALUES
-	('team_state', 0, 'creating'), ('team_state', 1, 'ready'),
-	('team_state', 2, 'working'), ('team_state', 3, 'completing'),
-	('team_state', 4, 'destroyed'),
-	('agent_status', 0, 'initializing'), ('agent_status', 1, 'ready'),
-	('agent_status', 2, 'working'), ('agent_status', 3, 'idle'),
-	('agent_status', 4, 'streaming'), ('agent_status', 5, 'rate_limited'),
-	('agent_status', 6, 'stuck'), ('agent_status', 7, 'done'),
-	('agent_status', 8, 'failed'), ('agent_status', 9, 'offline'),
-	('delivery_state', 0, 'queued'), ('delivery_state', 1, 'notified'),
-	('delivery_state', 2, 'fetched'), ('delivery_state', 3, 'acked'),
-	('delivery_state', 4, 'dropped'), ('delivery_state', 5, 'expired'),
-	('delivery_state', 6, 'dead'),
-	('task_state', 0, 'pending'), ('task_state', 1, 'claimed'),
-	('task_state', 2, 'in_progress'), ('task_state', 3, 'blocked'),
-	('task_state', 4, 'completed'), ('task_state', 5, 'failed'),
-	('task_state', 6, 'cancelled'),
-	('assignment_state', 0, 'queued'), ('assignment_state', 1, 'running'),
-	('assignment_state', 2, 'done'), ('assignment_state', 3, 'cancelled'),
-	('backend_kind', 0, 'process'), ('backend_kind', 1, 'attach'),
-	('backend_kind', 2, 'qemu'), ('snapshot_state', 0, 'making'),
-	('snapshot_state', 1, 'ready'), ('snapshot_state', 2, 'failed'),
-	('snapshot_state', 3, 'removed'),
-	('workspace_state', 0, 'creating'), ('workspace_state', 1, 'ready'),
-	('workspace_state', 2, 'stopped'), ('workspace_state', 3, 'failed'),
-	('workspace_state', 4, 'destroyed'),
-	('event', 100, 'team.created'), ('event', 101, 'team.state'),
-	('event', 102, 'team.destroyed'), ('event', 110, 'agent.registered'),
-	('event', 111, 'agent.replaced'), ('event', 112, 'agent.updated'),
-	('event', 113, 'agent.status'), ('event', 120, 'message.sent'),
-	('event', 121, 'message.fetched'), ('event', 122, 'message.acked'),
-	('event', 123, 'message.dropped'), ('event', 124, 'message.expired'),
-	('event', 125, 'message.dead'), ('event', 126, 'message.requeued'),
-	('event', 127, 'message.notified'), ('event', 140, 'assignment.started'),
-	('event', 141, 'assignment.done'), ('event', 142, 'result.collected'),
-	('event', 143, 'assignment.cancelled'),
-	('event', 150, 'workspace.created'), ('event', 151, 'workspace.ready'),
-	('event', 152, 'workspace.stopped'), ('event', 153, 'workspace.failed'),
-	('event', 154, 'workspace.destroyed'), ('event', 155, 'workspace.restarted'),
-	('event', 156, 'workspace.network'), ('event', 157, 'workspace.snapshot'),
-	('event', 158, 'workspace.restored'),
-	('event', 160, 'vault.written'), ('event', 161, 'vault.moved'),
-	('event', 162, 'vault.deleted'),
-	('event', 200, 'task.created'), ('event', 201, 'task.claimed'),
-	('event', 202, 'task.started'), ('event', 203, 'task.blocked'),
-	('event', 204, 'task.unblocked'), ('event', 205, 'task.completed'),
-	('event', 206, 'task.failed'), ('event', 207, 'task.cancelled'),
-	('event', 208, 'task.released'), ('event', 209, 'task.lapsed'),
-	('event', 210, 'task.retried'), ('event', 211, 'task.ready'),
-	('event', 212, 'task.assigned'), ('event', 213, 'task.noted'),
-	('event', 214, 'task.updated'), ('event', 215, 'task.ticked');

@@ -10,9 +10,9 @@ CREATE TABLE board (
 ) STRICT;
 
 INSERT INTO board (team, waiting, completed, failed, cancelled)
-SELECT t.id, count(k.id) FILTER (WHERE k.state = 0 AND k.open_deps > 0),
-	count(k.id) FILTER (WHERE k.state = 4), count(k.id) FILTER (WHERE k.state = 5),
-	count(k.id) FILTER (WHERE k.state = 6)
+SELECT t.id, count(k.id) FILTER (WHERE k.state = {task_state.pending} AND k.open_deps > 0),
+	count(k.id) FILTER (WHERE k.state = {task_state.completed}), count(k.id) FILTER (WHERE k.state = {task_state.failed}),
+	count(k.id) FILTER (WHERE k.state = {task_state.cancelled})
 FROM team t LEFT JOIN task k ON k.team = t.id GROUP BY t.id;
 
 CREATE INDEX task_order ON task(team, priority, number);

@@ -28,7 +28,7 @@ FROM agent WHERE id = :id;
 -- name: agent_http
 -- Where an agent's HTTP door is: its workspace's, while that is ready.
 SELECT w.http FROM agent a JOIN workspace w ON w.id = a.workspace
-WHERE a.id = :agent AND w.state = 1;
+WHERE a.id = :agent AND w.state = {workspace_state.ready};
 
 -- name: agent_name
 SELECT name FROM agent WHERE id = :id;
@@ -48,28 +48,28 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.name > :after
 ORDER BY a.name;
 
 -- name: agent_next_generation
-UPDATE agent SET token = NULL, active_at = :now, status = 1,
+UPDATE agent SET token = NULL, active_at = :now, status = {agent_status.ready},
 	generation = max(generation, (SELECT counts_from FROM state WHERE one = 1)) + 1
 WHERE id = :agent RETURNING generation;
 
 -- name: agent_discard
 -- A new generation may refuse the mail of the old one: all of it becomes dead.
-UPDATE delivery SET state = 6, due_at = NULL, done_at = :now
-WHERE agent = :agent AND state < 3 AND lane < 2 RETURNING message;
+UPDATE delivery SET state = {delivery_state.dead}, due_at = NULL, done_at = :now
+WHERE agent = :agent AND state IN {delivery_state.open} AND lane < 2 RETURNING message;
 
 -- name: agent_unlease
 -- Mail that the old generation held waits again for the new one.
-UPDATE delivery SET state = 0, session = NULL, request = NULL,
+UPDATE delivery SET state = {delivery_state.queued}, session = NULL, request = NULL,
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = delivery.message)
-WHERE agent = :agent AND state < 3 AND state = 2 AND lane < 2;
+WHERE agent = :agent AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND lane < 2;
 
 -- name: agent_recount
 -- The counters of an inbox, from its open deliveries.
 UPDATE agent_inbox SET
 	queued = (SELECT count(*) FROM delivery d WHERE d.agent = :agent
-		AND d.state < 3 AND d.state < 2 AND d.lane < 2),
+		AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting} AND d.lane < 2),
 	leased = (SELECT count(*) FROM delivery d WHERE d.agent = :agent
-		AND d.state < 3 AND d.state = 2 AND d.lane < 2)
+		AND d.state IN {delivery_state.open} AND d.state = {delivery_state.fetched} AND d.lane < 2)
 WHERE agent = :agent;
 
 -- name: agent_claims

@@ -1,5 +1,4 @@
--- Assignments and results.  assignment.state: 0 queued, 1 running, 2 done,
--- 3 cancelled.
+-- Assignments and results.
 
 -- name: assignment_add
 INSERT INTO assignment (message, team, agent, sender, task, epoch, label, command,
@@ -18,34 +17,34 @@ UPDATE agent SET moved_at = :now WHERE id = :agent;
 
 -- name: daemon_freed
 -- A daemon that was stuck and has ended a command is at work again.
-UPDATE agent SET status = 2 WHERE id = :agent AND status = 6;
+UPDATE agent SET status = {agent_status.working} WHERE id = :agent AND status = {agent_status.stuck};
 
 -- name: daemons_stuck
 -- scan ok: agents with open assignments, few
 -- A daemon is stuck when a command runs 30 s past its timeout, or when waiting
--- ones have not moved for 30 s though fewer than 4 run.  6 is `stuck`, 9 `offline`.
+-- ones have not moved for 30 s though fewer than 4 run.
 SELECT a.id, a.team, a.name, t.inbox_capacity,
-	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state < 2
-		AND x.state = 1 AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
+	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state IN {assignment_state.open}
+		AND x.state = {assignment_state.running} AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
 		AS overdue
 FROM agent a JOIN team t ON t.id = a.team JOIN agent_inbox i ON i.agent = a.id
-WHERE i.assignments > 0 AND a.gone = 0 AND a.status NOT IN (6, 9) AND (
-	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state < 2
-		AND x.state = 1 AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
+WHERE i.assignments > 0 AND a.gone = 0 AND a.status NOT IN {agent_status.stuck offline} AND (
+	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state IN {assignment_state.open}
+		AND x.state = {assignment_state.running} AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
 	OR (a.moved_at + 30000 < :now
 		AND EXISTS (SELECT 1 FROM assignment x JOIN delivery d
 			ON d.message = x.message AND d.agent = x.agent
-			WHERE x.agent = a.id AND x.state < 2 AND x.state = 0
+			WHERE x.agent = a.id AND x.state IN {assignment_state.open} AND x.state = {assignment_state.queued}
 			AND d.notified_at + 30000 < :now)
 		AND (SELECT count(*) FROM assignment x WHERE x.agent = a.id
-			AND x.state < 2 AND x.state = 1) < 4));
+			AND x.state IN {assignment_state.open} AND x.state = {assignment_state.running}) < 4));
 
 -- name: assignment_gap
 -- scan ok: open ones, along their index
 -- Nobody could report during the gap that a command had ended: each counts as begun later
 -- by the gap.
 UPDATE assignment SET started_at = started_at + :gap_ms
-WHERE state < 2 AND state = 1 AND started_at <= :gap_since + 5000;
+WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at <= :gap_since + 5000;
 
 -- name: daemon_gap
 -- scan ok: agents, few
@@ -61,12 +60,12 @@ FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
 -- name: assignment_start
 -- The daemon of the assignment runs it.
-UPDATE assignment SET state = 1, started_at = :now
-WHERE message = :message AND agent = :agent AND state = 0;
+UPDATE assignment SET state = {assignment_state.running}, started_at = :now
+WHERE message = :message AND agent = :agent AND state = {assignment_state.queued};
 
 -- name: assignment_finish
-UPDATE assignment SET state = 2
-WHERE message = :message AND agent = :agent AND state < 2;
+UPDATE assignment SET state = {assignment_state.done}
+WHERE message = :message AND agent = :agent AND state IN {assignment_state.open};
 
 -- name: assignment_offer
 -- Set before the daemon is told: whether or not that succeeds, the command may run there.
@@ -76,28 +75,28 @@ WHERE message = :message AND agent = :agent AND offered = 0;
 -- name: assignment_withdraw
 -- The daemon has refused the assignment, and so keeps nothing of it.
 UPDATE assignment SET offered = 0
-WHERE message = :message AND agent = :agent AND state = 0 AND offered = 1;
+WHERE message = :message AND agent = :agent AND state = {assignment_state.queued} AND offered = 1;
 
 -- name: assignments_accepted
 -- Open assignments that an agent's daemon has or may have, running or waiting.
 SELECT x.message FROM assignment x
-WHERE x.agent = :agent AND x.state < 2 AND (x.state = 1 OR x.offered = 1
+WHERE x.agent = :agent AND x.state IN {assignment_state.open} AND (x.state = {assignment_state.running} OR x.offered = 1
 	OR EXISTS (SELECT 1 FROM delivery d
-		WHERE d.message = x.message AND d.agent = x.agent AND d.state = 1))
+		WHERE d.message = x.message AND d.agent = x.agent AND d.state = {delivery_state.notified}))
 ORDER BY x.message;
 
 -- name: assignments_open
 -- row: assignments_running
 -- scan ok: open ones, along their index
-SELECT message FROM assignment WHERE state < 2 ORDER BY message;
+SELECT message FROM assignment WHERE state IN {assignment_state.open} ORDER BY message;
 
 -- name: assignments_of_task
 -- Open assignments of a task whose claim is over; running ones only when :running.
 SELECT message, team, agent, state FROM assignment
-WHERE task = :task AND state < 2 AND (:running OR state = 0);
+WHERE task = :task AND state IN {assignment_state.open} AND (:running OR state = {assignment_state.queued});
 
 -- name: assignment_cancel
-UPDATE assignment SET state = 3, recall = 1 WHERE message = :message AND state < 2;
+UPDATE assignment SET state = {assignment_state.cancelled}, recall = 1 WHERE message = :message AND state IN {assignment_state.open};
 
 -- name: assignment_recalls
 -- text: sender_name agent_name
@@ -118,7 +117,7 @@ SELECT x.message, m.at, x.label, x.state, x.command, a.name AS agent_name,
 FROM assignment x JOIN message m ON m.id = x.message JOIN agent a ON a.id = x.agent
 JOIN agent s ON s.id = x.sender LEFT JOIN result r ON r.message = x.message
 WHERE x.message < :before AND x.team = :team AND (:agent = 0 OR x.agent = :agent)
-	AND (:open = 0 OR x.state < 2)
+	AND (:open = 0 OR x.state IN {assignment_state.open})
 	AND (:caller = 0 OR x.agent = :caller OR x.sender = :caller)
 ORDER BY x.message DESC LIMIT :limit;
 

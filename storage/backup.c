@@ -2,6 +2,7 @@
 #include "storage/durable.h"
 #include "storage/inside.h"
 #include "storage/search/search.h"
+#include "storage/words.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,7 +19,7 @@ static int check_integrity(sqlite3 *db, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
 	const char *said = "no answer";
-	int rc = sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(db, SQL_INTEGRITY, -1, &st, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
@@ -35,7 +36,7 @@ static int check_integrity(sqlite3 *db, struct fault *f)
 static int check_references(sqlite3 *db, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db, "PRAGMA foreign_key_check", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(db, SQL_LOOSE, -1, &st, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
@@ -68,7 +69,7 @@ int store_check(struct store *s, struct fault *f)
 static int vacuum_into(struct store *s, const char *path, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(s->db, "VACUUM INTO ?1", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(s->db, SQL_COPY, -1, &st, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_text(st, 1, path, -1, SQLITE_STATIC);

@@ -34,7 +34,7 @@ WHERE a.gone = 0 AND (:team = 0 OR a.team = :team);
 
 -- name: workspaces_ready
 -- scan ok: living workspaces, few
-SELECT count(*) AS n FROM workspace WHERE state = 1 AND (:team = 0 OR team = :team);
+SELECT count(*) AS n FROM workspace WHERE state = {workspace_state.ready} AND (:team = 0 OR team = :team);
 
 -- name: gc_events
 -- Deletes old events, but never the newest one, nor any that a follower has yet to read.
@@ -44,9 +44,9 @@ DELETE FROM event WHERE seq IN (SELECT seq FROM event
 -- name: gc_messages
 -- Messages that are old and done with for every recipient.
 SELECT m.id FROM message m WHERE m.id > :after AND m.id < :keep AND m.at < :before
-	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.state < 3)
+	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.state IN {delivery_state.open})
 	AND NOT EXISTS (SELECT 1 FROM assignment x WHERE x.message = m.id
-		AND (x.state < 2 OR EXISTS (SELECT 1 FROM result r
+		AND (x.state IN {assignment_state.open} OR EXISTS (SELECT 1 FROM result r
 			WHERE r.message = m.id AND r.collected_at IS NULL)))
 ORDER BY m.id LIMIT :limit;
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "storage/inside.h"
+#include "storage/words.h"
 
 enum {
 	WAL_HEADER = 32,
@@ -296,12 +297,10 @@ int generation_copied(const struct store *s)
  * to be written. */
 int generation_begin(struct store *s, struct fault *f)
 {
-	static const char raise[] = "SAVEPOINT generation; PRAGMA user_version = 0;"
-				    "ROLLBACK TO generation; RELEASE generation";
 	const volatile void *index = s->ground.db ? index_of(s) : NULL;
 
 	if (!index ||
 	    index_number(index, INDEX_FRAMES) != index_number(index, INDEX_COPIED))
 		return 0;
-	return store_exec(s, raise, f);
+	return store_exec(s, SQL_READ_PAGE_1, f);
 }

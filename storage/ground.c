@@ -14,6 +14,7 @@
 #include "storage/generation.h"
 #include "storage/inside.h"
 #include "storage/journal.h"
+#include "storage/words.h"
 
 enum {
 	HEADER = 100, /* bytes of a database's header */
@@ -38,8 +39,7 @@ int store_mark(sqlite3 *db, struct fault *f)
 			abort();
 		mark &= 0x7fffffff;
 	}
-	/* A pragma takes no parameters. */
-	snprintf(sql, sizeof(sql), "PRAGMA application_id = %u", (unsigned)mark);
+	snprintf(sql, sizeof(sql), SQL_SET_MARK, (unsigned)mark);
 	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
 		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot mark the file: %s",
 				 sqlite3_errmsg(db));
@@ -216,7 +216,7 @@ int ground_note(struct store *s, struct fault *f)
 	struct stat st;
 
 	/* A read makes SQLite open the WAL, if it has not yet. */
-	if (store_number(s, "PRAGMA user_version", f) < 0)
+	if (store_number(s, SQL_VERSION, f) < 0)
 		return f->code;
 	if ((rc = read_header(s, &h)) != SQLITE_OK)
 		return store_fault(s, rc, "open", f);

@@ -3,8 +3,8 @@
 -- name: host_events
 -- row: host_event
 -- Events in order, with the message that each one answers: an answer wakes the sender who
--- waits for it. 120 is message.sent.
-SELECT e.seq, e.kind, e.team, e.subject, e.target, CASE WHEN e.kind = 120 THEN
+-- waits for it.
+SELECT e.seq, e.kind, e.team, e.subject, e.target, CASE WHEN e.kind = {event.message_sent} THEN
 	(SELECT m.reply_to FROM message m WHERE m.id = e.subject) END AS reply_to
 FROM event e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
 
@@ -14,13 +14,13 @@ FROM event e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
 SELECT s.alive_at, s.incarnation,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
-		WHERE due_at IS NOT NULL AND state < 3 AND due_at <= :now)
-	OR EXISTS (SELECT 1 FROM assignment WHERE state < 2 AND (
+		WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at <= :now)
+	OR EXISTS (SELECT 1 FROM assignment WHERE state IN {assignment_state.open} AND (
 		started_at + timeout_s * 1000 + 30000 < :now
 		OR (started_at IS NULL AND :now % 10000 < 1000))) AS due,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL)
 	OR EXISTS (SELECT 1 FROM delivery
-		WHERE due_at IS NOT NULL AND state < 3) AS live
+		WHERE due_at IS NOT NULL AND state IN {delivery_state.open}) AS live
 FROM state s WHERE s.one = 1;
 
 -- name: next_lapse
@@ -29,7 +29,7 @@ SELECT coalesce(min(at), 0) AS at FROM (
 	SELECT min(lease_until) AS at FROM task
 	WHERE lease_until IS NOT NULL AND lease_until > :now
 	UNION ALL SELECT min(due_at) FROM delivery
-	WHERE due_at IS NOT NULL AND state < 3 AND due_at > :now);
+	WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at > :now);
 
 -- name: state_renew
 -- The new incarnation tells everybody who kept a cursor that it belongs to another state.
@@ -46,7 +46,7 @@ UPDATE state SET incarnation = :incarnation,
 -- scan ok: every living workspace, once in a restore
 -- A restored state cannot trust any guest's spool: at its next Hello each guest is told
 -- so, ends its commands and forgets all but its variables.
-UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state < 4;
+UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state IN {workspace_state.living};
 
 -- name: state_alive
 -- A host runs: a time without one, from now on, is a gap.

@@ -1,5 +1,4 @@
--- Messages, deliveries and inboxes.  delivery.state: 0 queued, 1 notified,
--- 2 fetched, 3 acked, 4 dropped, 5 expired, 6 dead; open ones are below 3.
+-- Messages, deliveries and inboxes.
 
 -- name: message_add
 INSERT INTO message (team, sender, at, urgent, to_all, ack_required, type, content,
@@ -13,13 +12,13 @@ SELECT id, team, sender, at, thread, type FROM message WHERE id = :id;
 
 -- name: delivery_add
 INSERT INTO delivery (message, agent, lane, state, due_at)
-VALUES (:message, :agent, :lane, 0, nullif(:expires_at, 0));
+VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0));
 
 -- name: delivery_add_all
 -- A broadcast reaches every living member but `sender` and observers, who read no inbox
 -- (see who_observes; so do the others below).
 INSERT INTO delivery (message, agent, lane, state, due_at)
-SELECT :message, id, :lane, 0, nullif(:expires_at, 0) FROM agent
+SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0) FROM agent
 WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
 	AND (role <> 'observer' OR name = 'lead');
 
@@ -49,9 +48,9 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
 -- inbox_oldest.
 INSERT INTO event (at, kind, team, actor, via, subject, target)
 SELECT :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM delivery d
-	WHERE d.agent = a.id AND d.lane = 1 AND d.state < 3 AND d.state <> 2
+	WHERE d.agent = a.id AND d.lane = 1 AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
-	WHERE d.agent = a.id AND d.lane = 0 AND d.state < 3 AND d.state <> 2
+	WHERE d.agent = a.id AND d.lane = 0 AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1)), a.id
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
@@ -60,9 +59,9 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
 
 -- name: delivery_drop_all
 -- Drops the copies that those events name.
-UPDATE delivery SET state = 4, due_at = NULL, done_at = :now
+UPDATE delivery SET state = {delivery_state.dropped}, due_at = NULL, done_at = :now
 WHERE (message, agent) IN (SELECT subject, target FROM event
-	WHERE seq > :seq AND kind = :kind) AND state < 2;
+	WHERE seq > :seq AND kind = :kind) AND state IN {delivery_state.waiting};
 
 -- name: inbox_over
 -- Inboxes above their capacity.
@@ -74,14 +73,14 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND i.queued > :inbox_capacit
 -- A message under a lease does not count as in the inbox.  Two searches along the index
 -- are needed: a single one would have to sort the whole inbox.
 SELECT coalesce((SELECT d.message FROM delivery d
-	WHERE d.agent = :agent AND d.lane = 1 AND d.state < 3 AND d.state <> 2
+	WHERE d.agent = :agent AND d.lane = 1 AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
-	WHERE d.agent = :agent AND d.lane = 0 AND d.state < 3 AND d.state <> 2
+	WHERE d.agent = :agent AND d.lane = 0 AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1)) AS message;
 
 -- name: delivery_drop
-UPDATE delivery SET state = 4, due_at = NULL, done_at = :now
-WHERE message = :message AND agent = :agent AND state < 2;
+UPDATE delivery SET state = {delivery_state.dropped}, due_at = NULL, done_at = :now
+WHERE message = :message AND agent = :agent AND state IN {delivery_state.waiting};
 
 -- name: inbox_state
 -- The counters of an inbox.
@@ -97,7 +96,7 @@ WHERE agent = :agent;
 -- are due: a search over these is cheaper than one over the inbox.
 SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
-WHERE +d.agent = :agent AND d.state < 3 AND d.due_at <= :now;
+WHERE +d.agent = :agent AND d.state IN {delivery_state.open} AND d.due_at <= :now;
 
 -- name: inbox_overdue
 -- int: queued leased
@@ -112,21 +111,21 @@ FROM inbox_due WHERE +agent = :agent AND due_at <= :now;
 -- Deliveries whose lease or life has ended, oldest first.
 SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
-WHERE d.due_at IS NOT NULL AND d.state < 3 AND d.due_at <= :now
+WHERE d.due_at IS NOT NULL AND d.state IN {delivery_state.open} AND d.due_at <= :now
 ORDER BY d.due_at LIMIT :limit;
 
 -- name: delivery_requeue
 -- The lease ran out: the message waits again, under its old time to live.  A negative
 -- request is that of the last hand-out, whose lease has ended: an acknowledgement that
 -- names it counts until the message is handed out again.
-UPDATE delivery SET state = 0, due_at = nullif(:expires_at, 0), request = -request,
+UPDATE delivery SET state = {delivery_state.queued}, due_at = nullif(:expires_at, 0), request = -request,
 	seen = 0
-WHERE message = :message AND agent = :agent AND state = 2;
+WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched};
 
 -- name: delivery_end
 -- The message leaves the inbox for good as `state`.
 UPDATE delivery SET state = :state, due_at = NULL, done_at = :now
-WHERE message = :message AND agent = :agent AND state < 3;
+WHERE message = :message AND agent = :agent AND state IN {delivery_state.open};
 
 -- name: inbox_requeued
 UPDATE agent_inbox SET queued = queued + 1, leased = leased - 1 WHERE agent = :agent;
@@ -140,9 +139,9 @@ UPDATE agent_inbox SET queued = queued + 1, leased = leased - 1 WHERE agent = :a
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
-WHERE agent = :agent AND lane < 2 AND state < 3
-	AND (state < 2 AND (due_at IS NULL OR due_at > :now)
-		OR state = 2 AND due_at <= :now AND after_lapse = 0
+WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open}
+	AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
+		OR state = {delivery_state.fetched} AND due_at <= :now AND after_lapse = {delivery_state.queued}
 			AND (expires_at IS NULL OR expires_at > :now))
 ORDER BY lane, message;
 
@@ -153,7 +152,7 @@ ORDER BY lane, message;
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
-WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
+WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND request = :request AND due_at > :now
 ORDER BY lane, message;
 
@@ -167,7 +166,7 @@ ORDER BY lane, message;
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
-WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2
+WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND session = :session AND seen = 0 AND due_at > :now
 	AND (attempt >= :most) = :often
 ORDER BY CASE WHEN :often THEN attempt ELSE 0 END, lane, message;
@@ -176,35 +175,35 @@ ORDER BY CASE WHEN :often THEN attempt ELSE 0 END, lane, message;
 -- The answer to a request has arrived: its messages may be acknowledged, even after their
 -- lease has ended.
 UPDATE delivery SET seen = 1
-WHERE agent = :agent AND lane < 2 AND state < 3 AND request IN (:request, -:request);
+WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND request IN (:request, -:request);
 
 -- name: delivery_take
 -- int: late
 -- The answer to a request that took messages for good has arrived; `late`: after the
 -- lease.
-UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
-WHERE agent = :agent AND lane < 2 AND state < 3 AND request IN (:request, -:request)
+UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
+WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND request IN (:request, -:request)
 RETURNING message, request < 0 AS late;
 
 -- name: delivery_unhand
 -- The answer to a request probably reached nobody: its messages wait again.  The hand-out
 -- counts as an attempt only if the answer was `sent`, and so may have been seen.
-UPDATE delivery SET state = 0, attempt = attempt - (NOT :sent), after_lapse = 0,
+UPDATE delivery SET state = {delivery_state.queued}, attempt = attempt - (NOT :sent), after_lapse = {delivery_state.queued},
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = message),
 	session = NULL, request = NULL,
 	fetched_at = CASE WHEN :sent OR attempt > 1 THEN fetched_at END
-WHERE agent = :agent AND lane < 2 AND state < 3 AND state = 2 AND request = :request
+WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND request = :request
 	AND seen = 0
 RETURNING message;
 
 -- name: delivery_fetch
 -- Handed out under a lease, or for good when :lease_until is 0.
-UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN 3 ELSE 2 END,
+UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN {delivery_state.acked} ELSE {delivery_state.fetched} END,
 	attempt = attempt + 1,
-	after_lapse = CASE WHEN attempt + 1 >= :max_attempts THEN 6 ELSE 0 END, due_at = nullif(:lease_until, 0), session = :session,
+	after_lapse = CASE WHEN attempt + 1 >= :max_attempts THEN {delivery_state.dead} ELSE {delivery_state.queued} END, due_at = nullif(:lease_until, 0), session = :session,
 	request = nullif(:request, 0), fetched_at = :now, seen = 0,
 	done_at = CASE WHEN :lease_until = 0 THEN :now END
-WHERE message = :message AND agent = :agent AND state < 3;
+WHERE message = :message AND agent = :agent AND state IN {delivery_state.open};
 
 -- name: inbox_fetched
 UPDATE agent_inbox SET queued = queued - :n, leased = leased + :leased
@@ -215,15 +214,15 @@ WHERE agent = :agent;
 -- The next receive of a session acknowledges the messages that it was handed last and
 -- that are known to have arrived; `arrived` is a request whose answer the caller says he
 -- has got.  A message is `late` if it waits again since its lease ended.
-UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
-WHERE agent = :agent AND lane < 2 AND state < 3 AND session = :session
+UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
+WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND session = :session
 	AND (seen = 1 OR request IN (:arrived, -:arrived))
 RETURNING message, request < 0 AS late;
 
 -- name: delivery_ack
 -- A message can be acknowledged only while it is held under a live lease.
-UPDATE delivery SET state = 3, due_at = NULL, done_at = :now
-WHERE message = :message AND agent = :agent AND state = 2 AND lane < 2
+UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
+WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched} AND lane < 2
 	AND due_at > :now;
 
 -- name: delivery_of
@@ -234,11 +233,11 @@ FROM delivery WHERE message = :message AND agent = :agent;
 -- text: after
 -- The copies of a message, by the recipient's name; a lease is over at its instant.
 SELECT a.name, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
-	CASE WHEN d.state > 2 OR d.due_at IS NULL OR d.due_at > :now THEN d.state
-		WHEN d.state < 2 THEN 5
-		WHEN d.after_lapse = 6 THEN 6
+	CASE WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
+		WHEN d.state IN {delivery_state.waiting} THEN {delivery_state.expired}
+		WHEN d.after_lapse = {delivery_state.dead} THEN {delivery_state.dead}
 		WHEN (SELECT m.expires_at FROM message m WHERE m.id = d.message) <= :now
-		THEN 5 ELSE 0 END AS state
+		THEN {delivery_state.expired} ELSE {delivery_state.queued} END AS state
 FROM delivery d JOIN agent a ON a.id = d.agent
 WHERE d.message = :message AND (:after IS NULL OR a.name > :after)
 ORDER BY a.name LIMIT :limit;
@@ -286,14 +285,14 @@ ORDER BY id DESC LIMIT :limit;
 -- name: reply_of
 -- The first answer to a message that `agent` got, and whether it was handed out under a
 -- lease that is over.
-SELECT m.id, d.state, d.state < 3 AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
+SELECT m.id, d.state, d.state IN {delivery_state.open} AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
 WHERE m.reply_to = :message AND d.agent = :agent AND d.lane < 2
 ORDER BY m.id LIMIT 1;
 
 -- name: delivery_notify
 -- The recipient's guest has stored the message.
-UPDATE delivery SET state = 1, notified_at = :now
-WHERE message = :message AND agent = :agent AND state = 0;
+UPDATE delivery SET state = {delivery_state.notified}, notified_at = :now
+WHERE message = :message AND agent = :agent AND state = {delivery_state.queued};
 
 -- name: delivery_pushes
 -- Deliveries that a guest has to be told, in order; `again` adds those that an earlier
@@ -305,8 +304,8 @@ FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.send
 JOIN agent r ON r.id = d.agent
 LEFT JOIN message p ON p.id = m.reply_to
 LEFT JOIN assignment x ON x.message = d.message AND d.lane = 2
-WHERE d.agent = :agent AND d.lane < 3 AND d.state < 3 AND d.message > :after
-	AND (d.state = 0 OR (:again AND d.state = 1))
+WHERE d.agent = :agent AND d.lane < 3 AND d.state IN {delivery_state.open} AND d.message > :after
+	AND (d.state = {delivery_state.queued} OR (:again AND d.state = {delivery_state.notified}))
 	AND (d.due_at IS NULL OR d.due_at > :now)
 ORDER BY d.message LIMIT :limit;
 
@@ -317,4 +316,4 @@ ORDER BY d.message LIMIT :limit;
 SELECT e.subject AS message, m.at, a.name
 FROM event e CROSS JOIN agent a ON a.id = e.target AND a.name <= :last
 CROSS JOIN message m ON m.id = e.subject
-WHERE e.seq > :seq AND e.kind = 123 ORDER BY e.seq;
+WHERE e.seq > :seq AND e.kind = {event.message_dropped} ORDER BY e.seq;

@@ -1,5 +1,6 @@
 /* migrate - migrations: forward only, all missing ones or none, in an exclusive lock. */
 #include "storage/inside.h"
+#include "storage/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static int use_wal(struct store *s, struct fault *f)
 {
 	if (s->flags & STORE_MEMORY)
 		return 0;
-	return store_exec(s, "PRAGMA journal_mode = WAL", f);
+	return store_exec(s, SQL_WAL, f);
 }
 
 static int back_up(struct store *s, int64_t version, struct fault *f)
@@ -47,7 +48,7 @@ static int back_up(struct store *s, int64_t version, struct fault *f)
 
 static int apply(struct store *s, int64_t version, struct fault *f)
 {
-	if (store_exec(s, "BEGIN IMMEDIATE", f) < 0)
+	if (store_exec(s, SQL_BEGIN_WRITE, f) < 0)
 		return f->code;
 	for (int i = 0; i < migration_count; i++) {
 		if (migration_table[i].version <= version)
@@ -55,40 +56,40 @@ static int apply(struct store *s, int64_t version, struct fault *f)
 		if (store_exec(s, migration_table[i].text, f) < 0)
 			goto out;
 	}
-	if (store_number(s, "SELECT count(*) FROM pragma_foreign_key_check", f) != 0)
+	if (store_number(s, SQL_COUNT_LOOSE, f) != 0)
 		fault_set(f, FAULT_IO, "",
 			  "the migrated state would have rows that "
 			  "refer to nothing");
 	else
-		store_exec(s, "COMMIT", f);
+		store_exec(s, SQL_COMMIT, f);
 out:
 	if (f->code)
-		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+		sqlite3_exec(s->db, SQL_ROLLBACK, NULL, NULL, NULL);
 	return f->code;
 }
 
 static int first_time(struct store *s, struct fault *f)
 {
-	int64_t objects = store_number(s, "SELECT count(*) FROM sqlite_schema", f);
+	int64_t objects = store_number(s, SQL_COUNT_OBJECTS, f);
 
 	if (objects < 0)
 		return f->code;
 	if (objects > 0)
 		return refuse_stranger(s, f);
-	return store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL", f);
+	return store_exec(s, SQL_INCREMENTAL, f);
 }
 
 /* The mark must be in the file itself, not in the WAL: so there is no WAL at this
  * time. */
 static int set_mark(struct store *s, struct fault *f)
 {
-	int64_t mark = store_number(s, "PRAGMA application_id", f);
+	int64_t mark = store_number(s, SQL_MARK, f);
 
 	if (mark || s->flags & STORE_MEMORY)
 		return mark < 0 ? (int)f->code : 0;
 	if (store_mark(s->db, f) < 0)
 		return f->code;
-	if (store_exec(s, "PRAGMA wal_checkpoint(TRUNCATE)", f) < 0)
+	if (store_exec(s, SQL_CHECKPOINT, f) < 0)
 		return f->code;
 	return ground_admit(s, f);
 }
@@ -106,7 +107,7 @@ static int migrate_alone(struct store *s, int64_t version, struct fault *f)
 
 int store_migrate(struct store *s, struct fault *f)
 {
-	int64_t version = store_number(s, "PRAGMA user_version", f);
+	int64_t version = store_number(s, SQL_VERSION, f);
 
 	if (version < 0)
 		return f->code ? f->code : refuse_stranger(s, f);

@@ -9,11 +9,12 @@ SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 FROM state s WHERE s.one = 1;
 
 -- name: mirror_events
--- Events of mail are skipped within SQLite unless mail is logged (120: sent).
+-- Events of mail are skipped within SQLite unless mail is logged.
 SELECT seq, kind, team, subject, detail FROM event
 WHERE seq > :after AND seq <= :upto
-	AND (kind < 120 OR kind BETWEEN 150 AND 159 OR kind BETWEEN 200 AND 299
-		OR kind = :mail * 120)
+	AND (kind BETWEEN {events.team} OR kind BETWEEN {events.agent}
+		OR kind BETWEEN {events.workspace} OR kind BETWEEN {events.task}
+		OR kind = :mail * {event.message_sent})
 ORDER BY seq;
 
 -- name: mirror_task_ids
@@ -85,7 +86,7 @@ JOIN agent a ON a.id = n.agent ORDER BY n.task, n.id;
 -- text: ids team_name
 SELECT a.id, a.team, t.name AS team_name, t.destroyed_at, a.name, a.kind, a.gone, a.role,
 	a.description, a.status, a.generation, a.project, a.input_schema,
-	a.output_schema, CASE WHEN w.state = 1 THEN w.http END AS http, a.workspace,
+	a.output_schema, CASE WHEN w.state = {workspace_state.ready} THEN w.http END AS http, a.workspace,
 	w.created_at AS workspace_at
 FROM json_each(:ids) j CROSS JOIN agent a ON a.id = j.value JOIN team t ON t.id = a.team
 LEFT JOIN workspace w ON w.id = a.workspace ORDER BY a.id;
@@ -123,7 +124,7 @@ WHERE team = :team AND kind = 0 AND gone = :gone ORDER BY name;
 SELECT k.number, k.slug, k.title, k.priority, k.updated_at, o.name AS owner_name,
 	(SELECT group_concat(printf('%03d', b.number), ', ')
 		FROM task_dep d JOIN task b ON b.id = d.dep
-		WHERE d.task = k.id AND b.state <> 4) AS blockers
+		WHERE d.task = k.id AND b.state <> {task_state.completed}) AS blockers
 FROM task k LEFT JOIN agent o ON o.id = k.owner
 WHERE k.team = :team AND k.state = :state
 ORDER BY k.priority, k.number LIMIT :limit;
@@ -136,8 +137,9 @@ SELECT id, number, slug FROM task WHERE team = :team ORDER BY number;
 -- How many events the mirror has yet to read and show.
 SELECT count(*) AS n FROM event
 WHERE seq > :after
-	AND (kind < 120 OR kind BETWEEN 150 AND 159 OR kind BETWEEN 200 AND 299
-		OR kind = :mail * 120);
+	AND (kind BETWEEN {events.team} OR kind BETWEEN {events.agent}
+		OR kind BETWEEN {events.workspace} OR kind BETWEEN {events.task}
+		OR kind = :mail * {event.message_sent});
 
 -- name: mirror_mail
 -- scan ok: the list itself

@@ -7,9 +7,9 @@
 UPDATE workspace SET slot = (
 	SELECT min(s.slot) + 1 FROM (
 		SELECT 1 AS slot UNION ALL SELECT u.slot FROM workspace u
-		WHERE u.slot IS NOT NULL AND (u.state < 4 OR u.pid IS NOT NULL)) s
+		WHERE u.slot IS NOT NULL AND (u.state IN {workspace_state.living} OR u.pid IS NOT NULL)) s
 	WHERE NOT EXISTS (SELECT 1 FROM workspace t WHERE t.slot = s.slot + 1
-		AND t.slot IS NOT NULL AND (t.state < 4 OR t.pid IS NOT NULL)))
+		AND t.slot IS NOT NULL AND (t.state IN {workspace_state.living} OR t.pid IS NOT NULL)))
 WHERE id = :workspace AND slot IS NULL RETURNING slot;
 
 -- name: network_of
@@ -67,7 +67,8 @@ INSERT INTO workspace_forward (transport, port, workspace, target, public)
 VALUES (:transport, :port, :workspace, :target, :public)
 ON CONFLICT (transport, port) DO UPDATE SET workspace = excluded.workspace,
 	target = excluded.target, public = excluded.public
-WHERE (SELECT w.state FROM workspace w WHERE w.id = workspace_forward.workspace) = 4;
+WHERE (SELECT w.state FROM workspace w WHERE w.id = workspace_forward.workspace)
+	= {workspace_state.destroyed};
 
 -- name: network_forward_owner
 -- text: name
@@ -86,7 +87,7 @@ SELECT w.id, w.created_at, w.name, w.team, w.slot, w.allow_internet, w.allow_int
 		AND a.gone = 0 AND a.kind = 0 AND (a.role = 'lead' OR a.name = 'lead')
 		ORDER BY a.id LIMIT 1) THEN t.parent END AS parent
 FROM workspace w JOIN team t ON t.id = w.team
-WHERE w.slot IS NOT NULL AND w.state < 4 ORDER BY w.id;
+WHERE w.slot IS NOT NULL AND w.state IN {workspace_state.living} ORDER BY w.id;
 
 -- name: network_fault
 SELECT network_fault FROM state WHERE one = 1;
@@ -99,4 +100,4 @@ WHERE one = 1 AND network_fault IS NOT :network_fault;
 -- Why living VMs have no network.
 -- scan ok: living workspaces
 SELECT s.network_fault FROM state s WHERE s.one = 1 AND s.network_fault IS NOT NULL
-AND EXISTS (SELECT 1 FROM workspace w WHERE w.slot IS NOT NULL AND w.state < 4);
+AND EXISTS (SELECT 1 FROM workspace w WHERE w.slot IS NOT NULL AND w.state IN {workspace_state.living});

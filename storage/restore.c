@@ -14,6 +14,7 @@
 #include "storage/defend.h"
 #include "storage/durable.h"
 #include "storage/inside.h"
+#include "storage/words.h"
 
 enum {
 	WAIT_MS = 3000, /* for processes that have the state open */
@@ -45,9 +46,9 @@ static int64_t number(sqlite3 *db, const char *sql)
 
 static int check_version(sqlite3 *db, const char *file, struct fault *f)
 {
-	int64_t version = number(db, "PRAGMA user_version");
+	int64_t version = number(db, SQL_VERSION);
 
-	if (version < 1 || number(db, "SELECT count(*) FROM state") != 1) {
+	if (version < 1 || number(db, statement_table[sql_restore_states].text) != 1) {
 		fault_set(f, FAULT_INVALID, "/file", "%.150s is not a state of cadre's",
 			  file);
 		return fault_hint(f, "`cadre backup` makes what can be restored");
@@ -97,7 +98,7 @@ int64_t restore_counts(const char *dir)
 
 	snprintf(path, sizeof(path), "%s/state.db", dir);
 	if (open_backup(path, &db, &none) == 0)
-		n = number(db, "SELECT counts_from FROM state");
+		n = number(db, statement_table[sql_restore_counts].text);
 	sqlite3_close(db);
 	return n < 0 ? 0 : n;
 }
@@ -125,7 +126,7 @@ static int copy_database(sqlite3 *from, const char *to, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
 	sqlite3 *db = NULL;
-	int rc = sqlite3_prepare_v2(from, "VACUUM INTO ?1", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(from, SQL_COPY, -1, &st, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_text(st, 1, to, -1, SQLITE_STATIC);

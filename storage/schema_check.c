@@ -7,12 +7,10 @@
  * that is made by the same migrations.
  */
 #include "storage/inside.h"
+#include "storage/words.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char all_objects[] = "SELECT type, name, tbl_name, coalesce(sql, '')"
-				  " FROM sqlite_schema ORDER BY type, name";
 
 static const char *text(sqlite3_stmt *st, int column)
 {
@@ -34,7 +32,7 @@ static bool is_statistics(const struct schema_object *o)
 {
 	return !strcmp(o->type, "table") &&
 	       (!strcmp(o->name, "sqlite_stat1") || !strcmp(o->name, "sqlite_stat4")) &&
-	       !strncmp(o->sql, "CREATE TABLE sqlite_stat", 24);
+	       !strncmp(o->sql, SQL_STATISTICS, strlen(SQL_STATISTICS));
 }
 
 static int refuse_extra(const struct store *s, const struct schema_object *o,
@@ -78,7 +76,7 @@ static int compare_all(struct store *s, const struct schema_object *wanted, int 
 		       struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
-	int i = 0, rc = sqlite3_prepare_v2(s->db, all_objects, -1, &st, NULL);
+	int i = 0, rc = sqlite3_prepare_v2(s->db, SQL_OBJECTS, -1, &st, NULL);
 
 	while (rc == SQLITE_OK || rc == SQLITE_ROW) {
 		struct schema_object found;
@@ -111,7 +109,7 @@ static int list_older(struct arena *a, struct schema_object **out, size_t *n, in
 	for (int i = 0; rc == SQLITE_OK && i < version; i++)
 		rc = sqlite3_exec(db, migration_table[i].text, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, all_objects, -1, &st, NULL);
+		rc = sqlite3_prepare_v2(db, SQL_OBJECTS, -1, &st, NULL);
 	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct schema_object *o = arena_push(a, out, n, sizeof(*o));
 

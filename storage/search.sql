@@ -1,5 +1,5 @@
 -- The rows that the search index is made from, and those of its hits.
--- search.db is another database: its own statements are in storage/search/search.c.
+-- search.db is another database: its own statements are in storage/search/index.sql.
 
 -- name: search_head
 -- scan ok: the ends of keys
@@ -42,8 +42,8 @@ FROM task WHERE id = :id;
 -- name: search_task_events
 -- Tasks whose text may have changed.
 SELECT seq, subject FROM event
-WHERE seq > :after AND seq <= :upto AND kind BETWEEN 200 AND 299
-	AND kind NOT IN (213, 215)
+WHERE seq > :after AND seq <= :upto AND kind BETWEEN {events.task}
+	AND kind NOT IN {event.task_noted task_ticked}
 ORDER BY seq LIMIT :limit;
 
 -- name: search_message_hit

@@ -1,4 +1,4 @@
-/* stmt - statements: from a caller's struct to parameters, from columns to a row. */
+/* stmt - the statements of the state: prepared on first use, run, reset. */
 #include "storage/inside.h"
 
 #include <assert.h>
@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "core/op/op.h"
+#include "storage/row.h"
+#include "storage/words.h"
 
 int store_injected(struct store *s)
 {
@@ -22,7 +24,7 @@ int store_injected(struct store *s)
 		/* SQLite drops the whole transaction after some failures, and so does
 		 * this test hook. */
 		if (s->db && !sqlite3_get_autocommit(s->db))
-			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+			sqlite3_exec(s->db, SQL_ROLLBACK, NULL, NULL, NULL);
 		break;
 	default:
 		break;
@@ -111,93 +113,7 @@ static int prepare(struct store *s, enum sql id)
 	return SQLITE_OK;
 }
 
-/* --- moving values ----------------------------------------------------------- */
-
-static int bind(sqlite3_stmt *st, const struct statement *t, const void *in)
-{
-	int rc = SQLITE_OK;
-
-	for (int i = 0; i < t->n_params && rc == SQLITE_OK; i++) {
-		const char *at = (const char *)in + t->params[i].at;
-		const struct blob *b = (const struct blob *)at;
-
-		switch (t->params[i].kind) {
-		case SLOT_INT:
-			rc = sqlite3_bind_int64(st, i + 1, *(const int64_t *)at);
-			break;
-		case SLOT_TEXT:
-			rc = sqlite3_bind_text(st, i + 1, *(const char *const *)at, -1,
-					       SQLITE_STATIC);
-			break;
-		case SLOT_BLOB:
-			rc = sqlite3_bind_blob64(st, i + 1, b->size ? b->data : NULL,
-						 b->size, SQLITE_STATIC);
-			break;
-		case SLOT_BOOL:
-			rc = sqlite3_bind_int(st, i + 1, *(const bool *)at);
-			break;
-		}
-	}
-	return rc;
-}
-
-/* Reads a text: SQLITE_NOMEM where SQLite had no memory for it. */
-static int read_text(sqlite3_stmt *st, int i, const char **out, struct arena *a)
-{
-	const char *text = (const char *)sqlite3_column_text(st, i);
-
-	*out = NULL;
-	if (!text)
-		return sqlite3_column_type(st, i) == SQLITE_NULL ? SQLITE_OK
-								 : SQLITE_NOMEM;
-	*out = arena_strndup(a, text, (size_t)sqlite3_column_bytes(st, i));
-	return SQLITE_OK;
-}
-
-static int read_blob(sqlite3_stmt *st, int i, struct blob *out, struct arena *a)
-{
-	const void *data = sqlite3_column_blob(st, i);
-	size_t size = (size_t)sqlite3_column_bytes(st, i);
-
-	*out = (struct blob){ NULL, 0 };
-	if (!size)
-		return SQLITE_OK;
-	if (!data)
-		return SQLITE_NOMEM;
-	out->data = memcpy(arena_alloc(a, size), data, size);
-	out->size = size;
-	return SQLITE_OK;
-}
-
-static int read_row(const struct prepared *p, int n, void *row, struct arena *a)
-{
-	sqlite3_stmt *st = p->stmt;
-	int rc = SQLITE_OK;
-
-	for (int i = 0; i < n && rc == SQLITE_OK; i++) {
-		const struct slot *slot = &p->columns[i];
-		void *at = (char *)row + slot->at;
-
-		switch (slot->kind) {
-		case SLOT_INT:
-			*(int64_t *)at = sqlite3_column_int64(st, i);
-			break;
-		case SLOT_TEXT:
-			rc = read_text(st, i, at, a);
-			break;
-		case SLOT_BLOB:
-			rc = read_blob(st, i, at, a);
-			break;
-		case SLOT_BOOL:
-			*(bool *)at = sqlite3_column_int(st, i) != 0;
-			break;
-		}
-		if (slot->has)
-			*(bool *)((char *)row + slot->has) = sqlite3_column_type(st, i) !=
-							     SQLITE_NULL;
-	}
-	return rc;
-}
+/* --- rows ----------------------------------------------------------------------- */
 
 static void check_size(enum sql id, size_t size)
 {
@@ -227,7 +143,7 @@ static int ready(struct store *s, enum sql id, const void *in)
 	}
 	if (!p->stmt)
 		rc = prepare(s, id);
-	return rc == SQLITE_OK ? bind(p->stmt, &statement_table[id], in) : rc;
+	return rc == SQLITE_OK ? row_bind(p->stmt, &statement_table[id], in) : rc;
 }
 
 int store_run(struct store *s, enum sql id, const void *in, struct fault *f)
@@ -269,7 +185,7 @@ int store_row(struct store *s, enum sql id, const void *in, void *row, size_t si
 		return store_fault(s, rc, statement_table[id].name, f);
 	got = rc = store_step(s, p->stmt);
 	if (got == SQLITE_ROW)
-		rc = read_row(p, statement_table[id].n_columns, row, a);
+		rc = row_read(p->stmt, p->columns, statement_table[id].n_columns, row, a);
 	else if (got == SQLITE_DONE)
 		rc = SQLITE_OK;
 	if (rc != SQLITE_OK)
@@ -308,6 +224,7 @@ void query_end(struct query *q)
 
 int store_next(struct query *q, void *row, size_t size, struct arena *a, struct fault *f)
 {
+	const struct prepared *p = &q->store->stmts[q->id];
 	struct store *s = q->store;
 	int rc = q->rc;
 
@@ -315,9 +232,10 @@ int store_next(struct query *q, void *row, size_t size, struct arena *a, struct 
 	if (!q->open)
 		return 0;
 	if (rc == SQLITE_OK)
-		rc = store_step(s, s->stmts[q->id].stmt);
+		rc = store_step(s, p->stmt);
 	if (rc == SQLITE_ROW) {
-		rc = read_row(&s->stmts[q->id], statement_table[q->id].n_columns, row, a);
+		rc = row_read(p->stmt, p->columns, statement_table[q->id].n_columns, row,
+			      a);
 		if (rc == SQLITE_OK)
 			return 1;
 	}

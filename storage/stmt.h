@@ -1,7 +1,8 @@
 /*
  * stmt - the tables that sqlgen writes: statements and migrations.
  *
- * build/sql.gen.c defines them; storage/ alone reads them.
+ * build/sql.gen.c defines the state's, spool_sql.gen.c and search_sql.gen.c those of the
+ * databases beside it; storage/ alone reads them.
  */
 #ifndef STORAGE_STMT_H
 #define STORAGE_STMT_H

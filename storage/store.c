@@ -7,6 +7,7 @@
 #include "storage/restore.h"
 #include "storage/search/search.h"
 #include "storage/wal_vfs.h"
+#include "storage/words.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -61,14 +62,10 @@ int store_fault(const struct store *s, int rc, const char *what, struct fault *f
 /* --- small statements ----------------------------------------------------------- */
 
 static const char *const own_text[OWN_COUNT] = {
-	[OWN_BEGIN_READ] = "BEGIN",
-	[OWN_BEGIN_WRITE] = "BEGIN IMMEDIATE",
-	[OWN_COMMIT] = "COMMIT",
-	[OWN_ROLLBACK] = "ROLLBACK",
-	[OWN_SAVEPOINT] = "SAVEPOINT call",
-	[OWN_RELEASE] = "RELEASE call",
-	[OWN_REWIND] = "ROLLBACK TO call",
-	[OWN_DATA_VERSION] = "PRAGMA data_version",
+	[OWN_BEGIN_READ] = SQL_BEGIN_READ, [OWN_BEGIN_WRITE] = SQL_BEGIN_WRITE,
+	[OWN_COMMIT] = SQL_COMMIT,         [OWN_ROLLBACK] = SQL_ROLLBACK,
+	[OWN_SAVEPOINT] = SQL_SAVEPOINT,   [OWN_RELEASE] = SQL_RELEASE,
+	[OWN_REWIND] = SQL_REWIND,         [OWN_DATA_VERSION] = SQL_DATA_VERSION,
 };
 
 static int own_prepare(struct store *s, enum own id)
@@ -172,16 +169,12 @@ static int tune(struct store *s, struct fault *f)
 	/* The pages that the host's writer needs are all over a large state: of the 2 MB
 	 * that SQLite keeps, all would be read again and again.  Debian's SQLite would
 	 * write pages only to blank them. */
-	if (((s->flags & STORE_LARGE_CACHE) &&
-	     store_exec(s, "PRAGMA cache_size = -8000", f) < 0) ||
-	    store_exec(s, "PRAGMA mmap_size = 0", f) < 0 ||
-	    store_exec(s, "PRAGMA secure_delete = FAST", f) < 0 ||
-	    store_exec(s,
-		       s->flags & STORE_NORMAL ? "PRAGMA synchronous = NORMAL"
-					       : "PRAGMA synchronous = FULL",
-		       f) < 0)
+	if (((s->flags & STORE_LARGE_CACHE) && store_exec(s, SQL_CACHE, f) < 0) ||
+	    store_exec(s, SQL_NO_MMAP, f) < 0 || store_exec(s, SQL_DELETE_FAST, f) < 0 ||
+	    store_exec(s, s->flags & STORE_NORMAL ? SQL_SYNC_NORMAL : SQL_SYNC_FULL, f) <
+		    0)
 		return f->code;
-	return s->flags & STORE_READ ? store_exec(s, "PRAGMA query_only = ON", f) : 0;
+	return s->flags & STORE_READ ? store_exec(s, SQL_QUERY_ONLY, f) : 0;
 }
 
 /* The last connection that has the state open copies the WAL into the file, so that

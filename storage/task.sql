@@ -1,5 +1,4 @@
--- The board.  task.state: 0 pending, 1 claimed, 2 in progress, 3 blocked,
--- 4 completed, 5 failed, 6 cancelled.  A lease is over at its instant: every
+-- The board.  A lease is over at its instant: every
 -- statement compares lease_until with :now by itself, and task_lapsed with
 -- task_lapse only write down what is true already.
 
@@ -122,15 +121,15 @@ ORDER BY k.priority, k.number LIMIT :limit;
 -- Tasks that can be claimed now, best first: pending, without open dependencies, also
 -- where only an ended lease makes them so.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	0 AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
+	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.team = :team AND k.state = 0 AND k.open_deps = 0
+WHERE k.team = :team AND k.state = {task_state.pending} AND k.open_deps = 0
 	AND (k.priority, k.number) > (:priority, :number)
 UNION ALL
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	0 AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
+	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.lease_until <= :now AND k.after_lapse = 0 AND +k.team = :team AND k.open_deps = 0
+WHERE k.lease_until <= :now AND k.after_lapse = {task_state.pending} AND +k.team = :team AND k.open_deps = 0
 	AND (k.priority, k.number) > (:priority, :number)
 ORDER BY 4, 2 LIMIT :limit;
 
@@ -164,91 +163,91 @@ UPDATE task SET state = after_lapse,
 	owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1,
 	attempts = attempts + 1, updated_at = :now,
-	result = CASE WHEN after_lapse = 5
+	result = CASE WHEN after_lapse = {task_state.failed}
 		THEN 'its lease ran out too often' ELSE result END
 WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
 
 -- name: task_claim
 -- Exactly one claimer wins: the task must be pending, without open dependencies, and
 -- assigned to nobody or to this agent.
-UPDATE task SET state = 1, owner = :agent, owner_generation = :generation,
+UPDATE task SET state = {task_state.claimed}, owner = :agent, owner_generation = :generation,
 	epoch = epoch + 1, lease_ms = :lease_ms, lease_until = :now + :lease_ms,
-	after_lapse = CASE WHEN attempts + 1 >= :max_attempts THEN 5 ELSE 0 END,
+	after_lapse = CASE WHEN attempts + 1 >= :max_attempts THEN {task_state.failed} ELSE {task_state.pending} END,
 	updated_at = :now
-WHERE id = :id AND state = 0 AND open_deps = 0
+WHERE id = :id AND state = {task_state.pending} AND open_deps = 0
 	AND (assignee IS NULL OR assignee = :agent);
 
 -- name: task_best
 -- The task that an agent would claim now: the best ready one, by priority, then age.
-SELECT id, epoch FROM task WHERE team = :team AND state = 0 AND open_deps = 0
+SELECT id, epoch FROM task WHERE team = :team AND state = {task_state.pending} AND open_deps = 0
 	AND (assignee IS NULL OR assignee = :agent)
 ORDER BY priority, number LIMIT 1;
 
 -- name: task_start
-UPDATE task SET state = 2, updated_at = :now
+UPDATE task SET state = {task_state.in_progress}, updated_at = :now
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
-	AND (:epoch < 0 OR epoch = :epoch) AND state = 1 AND lease_until > :now;
+	AND (:epoch < 0 OR epoch = :epoch) AND state = {task_state.claimed} AND lease_until > :now;
 
 -- name: task_renew
 -- An owner renews his live lease; a blocked task needs none, which its lease_until says.
 UPDATE task SET lease_ms = CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END,
-	lease_until = CASE WHEN state = 3 THEN NULL ELSE :now
+	lease_until = CASE WHEN state = {task_state.blocked} THEN NULL ELSE :now
 		+ CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END END
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch)
-	AND (state = 3 OR (state IN (1, 2) AND lease_until > :now))
+	AND (state = {task_state.blocked} OR (state IN {task_state.claimed in_progress} AND lease_until > :now))
 RETURNING epoch, lease_until;
 
 -- name: task_block
 -- A blocked task keeps its owner, without a lease that could run out.
-UPDATE task SET state = 3, lease_until = NULL, updated_at = :now
+UPDATE task SET state = {task_state.blocked}, lease_until = NULL, updated_at = :now
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
-	AND (:epoch < 0 OR epoch = :epoch) AND state IN (1, 2) AND lease_until > :now;
+	AND (:epoch < 0 OR epoch = :epoch) AND state IN {task_state.claimed in_progress} AND lease_until > :now;
 
 -- name: task_unblock
-UPDATE task SET state = 2, lease_until = :now + lease_ms, updated_at = :now
+UPDATE task SET state = {task_state.in_progress}, lease_until = :now + lease_ms, updated_at = :now
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
-	AND (:epoch < 0 OR epoch = :epoch) AND state = 3;
+	AND (:epoch < 0 OR epoch = :epoch) AND state = {task_state.blocked};
 
 -- name: task_finish
 -- The owner ends the task as completed or failed (:state), under the epoch of his claim.
 UPDATE task SET state = :state, owner = NULL, owner_generation = NULL,
 	lease_until = NULL, updated_at = :now, result = coalesce(:result, result),
-	attempts = attempts + (:state = 5)
+	attempts = attempts + (:state = {task_state.failed})
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch)
-	AND (state = 3 OR (state IN (1, 2) AND lease_until > :now));
+	AND (state = {task_state.blocked} OR (state IN {task_state.claimed in_progress} AND lease_until > :now));
 
 -- name: task_release
 -- The owner gives the task back; the next claim has another epoch.
-UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
+UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch)
-	AND (state = 3 OR (state IN (1, 2) AND lease_until > :now));
+	AND (state = {task_state.blocked} OR (state IN {task_state.claimed in_progress} AND lease_until > :now));
 
 -- name: task_unclaim
 -- Nobody got the answer that granted the claim: the claim ends, unless its owner has
 -- begun.
-UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
+UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
-WHERE id = :id AND owner = :agent AND epoch = :epoch AND state = 1;
+WHERE id = :id AND owner = :agent AND epoch = :epoch AND state = {task_state.claimed};
 
 -- name: task_retry
-UPDATE task SET state = 0, attempts = 0, updated_at = :now,
+UPDATE task SET state = {task_state.pending}, attempts = 0, updated_at = :now,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1))
-WHERE id = :id AND state = 5;
+WHERE id = :id AND state = {task_state.failed};
 
 -- name: task_cancel
 -- Cancels any open task, under a new epoch, so that its owner is refused from now on.
-UPDATE task SET state = 6, owner = NULL, owner_generation = NULL, lease_until = NULL,
+UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
-WHERE id = :id AND state < 4;
+WHERE id = :id AND state IN {task_state.open};
 
 -- name: task_assign
 -- Only a pending task can be assigned to an agent.
 UPDATE task SET assignee = nullif(:assignee, 0), updated_at = :now
-WHERE id = :id AND state = 0;
+WHERE id = :id AND state = {task_state.pending};
 
 -- name: task_touch
 UPDATE task SET updated_at = :now WHERE id = :id;
@@ -278,7 +277,7 @@ DELETE FROM task_dep WHERE task = :task;
 -- name: task_count_deps
 -- Counts the dependencies that are not completed, as open_deps keeps them.
 UPDATE task SET open_deps = (SELECT count(*) FROM task_dep d JOIN task o ON o.id = d.dep
-	WHERE d.task = task.id AND o.state <> 4)
+	WHERE d.task = task.id AND o.state <> {task_state.completed})
 WHERE id = :id RETURNING open_deps;
 
 -- name: task_deps
@@ -336,7 +335,7 @@ SELECT count(*) AS n FROM task_note WHERE task = :task;
 -- name: task_history
 SELECT e.seq, e.at, e.kind, e.actor, a.name, e.detail
 FROM event e LEFT JOIN agent a ON a.id = e.actor
-WHERE e.subject = :task AND e.kind BETWEEN 200 AND 299 AND e.seq > :after
+WHERE e.subject = :task AND e.kind BETWEEN {events.task} AND e.seq > :after
 ORDER BY e.seq LIMIT :limit;
 
 -- name: task_gap
@@ -350,13 +349,13 @@ WHERE lease_until IS NOT NULL AND lease_until - lease_ms <= :gap_since + 5000
 
 -- name: delivery_gap
 UPDATE delivery SET due_at = due_at + :gap_ms
-WHERE due_at IS NOT NULL AND state < 3 AND state = 2
+WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND fetched_at <= :gap_since + 5000
 	AND (due_at > :gap_since OR :gap_ms < 0);
 
 -- name: task_give_back
 -- The generation of the owner is over: back to pending under a new epoch.
-UPDATE task SET state = 0, owner = NULL, owner_generation = NULL, lease_until = NULL,
+UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
 WHERE id = :id AND owner IS NOT NULL;
 

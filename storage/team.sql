@@ -26,19 +26,19 @@ ORDER BY id LIMIT 1;
 -- The state of a team, computed from its rows; an expired lease is no claim, and a
 -- command that waits for its daemon, or at it, is no work.
 SELECT CASE
-	WHEN t.destroyed_at IS NOT NULL THEN 4
+	WHEN t.destroyed_at IS NOT NULL THEN {team_state.destroyed}
 	WHEN EXISTS (SELECT 1 FROM workspace w
-		WHERE w.team = t.id AND w.state = 0 AND w.was_up = 0) THEN 0
-	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state IN (1, 2)
-		AND k.lease_until > :now) THEN 2
-	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state = 3) THEN 2
+		WHERE w.team = t.id AND w.state = {workspace_state.creating} AND w.was_up = 0) THEN {team_state.creating}
+	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state IN {task_state.claimed in_progress}
+		AND k.lease_until > :now) THEN {team_state.working}
+	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state = {task_state.blocked}) THEN {team_state.working}
 	WHEN EXISTS (SELECT 1 FROM assignment x
-		WHERE x.team = t.id AND x.state < 2 AND x.state = 1) THEN 2
+		WHERE x.team = t.id AND x.state IN {assignment_state.open} AND x.state = {assignment_state.running}) THEN {team_state.working}
 	WHEN NOT EXISTS (SELECT 1 FROM task k WHERE k.team = t.id
-		AND k.state BETWEEN 0 AND 3)
+		AND k.state BETWEEN {task_state.open})
 		AND EXISTS (SELECT 1 FROM result r
-		WHERE r.team = t.id AND r.collected_at IS NULL) THEN 3
-	ELSE 1 END AS now_state, t.state
+		WHERE r.team = t.id AND r.collected_at IS NULL) THEN {team_state.completing}
+	ELSE {team_state.ready} END AS now_state, t.state
 FROM team t WHERE t.id = :team;
 
 -- name: team_set_state
@@ -50,7 +50,7 @@ SELECT t.id, t.name, t.created_at,
 	(SELECT count(*) FROM agent a
 		WHERE a.team = t.id AND a.gone = 0 AND a.kind = 0) AS members,
 	(SELECT count(*) FROM task k
-		WHERE k.team = t.id AND k.state BETWEEN 0 AND 3) AS open_tasks
+		WHERE k.team = t.id AND k.state BETWEEN {task_state.open}) AS open_tasks
 FROM team t
 WHERE (:all OR t.destroyed_at IS NULL) AND (:team = 0 OR t.id = :team)
 ORDER BY t.name, t.id LIMIT -1 OFFSET :offset;
@@ -77,11 +77,11 @@ SELECT t.next_task - 1 - h.claimed - h.in_progress - h.blocked - h.failed - b.co
 	h.claimed, h.in_progress, h.blocked, b.completed, b.failed + h.failed AS failed,
 	b.cancelled
 FROM team t JOIN board b ON b.team = t.id JOIN (
-	SELECT count(*) FILTER (WHERE state = 1 AND lease_until > :now) AS claimed,
-		count(*) FILTER (WHERE state = 2 AND lease_until > :now) AS in_progress,
-		count(*) FILTER (WHERE state = 3) AS blocked,
-		count(*) FILTER (WHERE lease_until <= :now AND after_lapse = 5) AS failed
-	FROM task WHERE team = :team AND state BETWEEN 1 AND 3) h
+	SELECT count(*) FILTER (WHERE state = {task_state.claimed} AND lease_until > :now) AS claimed,
+		count(*) FILTER (WHERE state = {task_state.in_progress} AND lease_until > :now) AS in_progress,
+		count(*) FILTER (WHERE state = {task_state.blocked}) AS blocked,
+		count(*) FILTER (WHERE lease_until <= :now AND after_lapse = {task_state.failed}) AS failed
+	FROM task WHERE team = :team AND state BETWEEN {task_state.held}) h
 WHERE t.id = :team;
 
 -- name: board_add
@@ -97,17 +97,17 @@ WHERE team = :team;
 UPDATE board SET waiting = 0, cancelled = cancelled + :cancelled WHERE team = :team;
 
 -- name: team_vms
-SELECT count(*) AS n FROM workspace WHERE team = :team AND state < 4;
+SELECT count(*) AS n FROM workspace WHERE team = :team AND state IN {workspace_state.living};
 
 -- name: team_open_assignments
-SELECT count(*) AS n FROM assignment WHERE team = :team AND state < 2;
+SELECT count(*) AS n FROM assignment WHERE team = :team AND state IN {assignment_state.open};
 
 -- name: vms_all
 -- scan ok: living workspaces only, few
-SELECT count(*) AS n FROM workspace WHERE state < 4;
+SELECT count(*) AS n FROM workspace WHERE state IN {workspace_state.living};
 
 -- name: team_end
-UPDATE team SET destroyed_at = :now, purge = :purge, state = 4
+UPDATE team SET destroyed_at = :now, purge = :purge, state = {team_state.destroyed}
 WHERE id = :team AND destroyed_at IS NULL;
 
 -- name: team_end_inboxes
@@ -115,7 +115,7 @@ UPDATE agent_inbox SET queued = 0, leased = 0, assignments = 0
 WHERE agent IN (SELECT id FROM agent WHERE team = :team AND gone = 0);
 
 -- name: team_end_agents
-UPDATE agent SET gone = 1, token = NULL, status = 9
+UPDATE agent SET gone = 1, token = NULL, status = {agent_status.offline}
 WHERE team = :team AND gone = 0;
 
 -- name: team_dead_deliveries
@@ -123,25 +123,25 @@ WHERE team = :team AND gone = 0;
 INSERT INTO event (at, kind, team, actor, via, subject, target, detail)
 SELECT :now, :kind, a.team, :actor, :via, d.message, d.agent, :detail
 FROM agent a JOIN delivery d ON d.agent = a.id
-WHERE a.team = :team AND a.gone = 0 AND d.state < 3;
+WHERE a.team = :team AND a.gone = 0 AND d.state IN {delivery_state.open};
 
 -- name: team_end_deliveries
 -- scan ok: agents, few
 -- Open deliveries of a destroyed team are dead; the others keep their states.
-UPDATE delivery SET state = 6, due_at = NULL, done_at = :now
-WHERE state < 3 AND agent IN (SELECT id FROM agent WHERE team = :team);
+UPDATE delivery SET state = {delivery_state.dead}, due_at = NULL, done_at = :now
+WHERE state IN {delivery_state.open} AND agent IN (SELECT id FROM agent WHERE team = :team);
 
 -- name: team_end_tasks
-UPDATE task SET state = 6, owner = NULL, owner_generation = NULL, lease_until = NULL,
+UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
-WHERE team = :team AND state < 4 RETURNING id;
+WHERE team = :team AND state IN {task_state.open} RETURNING id;
 
 -- name: team_end_assignments
-UPDATE assignment SET state = 3 WHERE team = :team AND state < 2;
+UPDATE assignment SET state = {assignment_state.cancelled} WHERE team = :team AND state IN {assignment_state.open};
 
 -- name: team_end_results
 UPDATE result SET collected_at = :now WHERE team = :team AND collected_at IS NULL;
 
 -- name: team_end_workspaces
-UPDATE workspace SET state = 4, changed_at = :now, link_token = NULL
-WHERE team = :team AND state < 4 RETURNING id;
+UPDATE workspace SET state = {workspace_state.destroyed}, changed_at = :now, link_token = NULL
+WHERE team = :team AND state IN {workspace_state.living} RETURNING id;

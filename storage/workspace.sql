@@ -1,12 +1,11 @@
--- Workspaces.  workspace.state: 0 creating, 1 ready, 2 stopped, 3 failed,
--- 4 destroyed.
+-- Workspaces.
 
 -- name: workspace_add
 INSERT INTO workspace (team, agent, name, backend, path, address, link_token, parent,
 	snapshot, source, image, vcpus, memory_mb, disk_gb, state, created_at, changed_at)
 VALUES (:team, nullif(:agent, 0), :name, :backend, :path, :address, :link_token,
 	nullif(:parent, 0), nullif(:snapshot, 0), :source, :image, :vcpus, :memory_mb,
-	:disk_gb, 0, :now, :now)
+	:disk_gb, {workspace_state.creating}, :now, :now)
 ON CONFLICT DO NOTHING;
 
 -- name: workspace_by_id
@@ -20,17 +19,17 @@ FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agen
 LEFT JOIN workspace p ON p.id = w.parent WHERE w.id = :id;
 
 -- name: workspace_by_name
-SELECT id FROM workspace WHERE name = :name AND state < 4;
+SELECT id FROM workspace WHERE name = :name AND state IN {workspace_state.living};
 
 -- name: workspace_by_agent
 SELECT w.id FROM agent a JOIN workspace w ON w.id = a.workspace
-WHERE a.team = :team AND a.name = :name AND a.gone = 0 AND w.state < 4;
+WHERE a.team = :team AND a.name = :name AND a.gone = 0 AND w.state IN {workspace_state.living};
 
 -- name: workspace_by_address
 -- text: team_name
 SELECT w.id FROM team t JOIN agent a ON a.team = t.id JOIN workspace w ON w.id = a.workspace
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0
-	AND w.state < 4;
+	AND w.state IN {workspace_state.living};
 
 -- name: workspace_lines
 -- row: workspace
@@ -41,16 +40,16 @@ SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
 	a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent
-WHERE w.team = :team AND (:all OR w.state < 4)
+WHERE w.team = :team AND (:all OR w.state IN {workspace_state.living})
 ORDER BY w.name, w.id LIMIT -1 OFFSET :offset;
 
 -- name: workspace_set_state
 -- A destroyed workspace stays destroyed; only one that is being made or started becomes
 -- ready, and not before the snapshot that was asked for is put back.
 UPDATE workspace SET state = :state, changed_at = :now,
-	was_up = max(was_up, :state = 1),
-	link_token = CASE WHEN :state = 4 THEN NULL ELSE link_token END
-WHERE id = :id AND state <> :state AND state < 4 AND (:state <> 1 OR (state = 0 AND restore IS NULL));
+	was_up = max(was_up, :state = {workspace_state.ready}),
+	link_token = CASE WHEN :state = {workspace_state.destroyed} THEN NULL ELSE link_token END
+WHERE id = :id AND state <> :state AND state IN {workspace_state.living} AND (:state <> {workspace_state.ready} OR (state = {workspace_state.creating} AND restore IS NULL));
 
 -- name: workspace_set_process
 UPDATE workspace SET pid = nullif(:pid, 0), pid_start = nullif(:pid_start, 0),
@@ -86,20 +85,20 @@ SELECT w.id, w.created_at, w.name, w.team, w.backend, w.path, w.address,
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent LEFT JOIN snapshot s ON s.id = w.snapshot
 LEFT JOIN snapshot r ON r.id = w.restore
-WHERE w.id > :after AND (w.state < 4 OR w.pid IS NOT NULL) ORDER BY w.id LIMIT :limit;
+WHERE w.id > :after AND (w.state IN {workspace_state.living} OR w.pid IS NOT NULL) ORDER BY w.id LIMIT :limit;
 
 -- name: workspace_died
 -- The lease of each task that the workspace's agent holds ends: nobody works on it any
 -- more.
 UPDATE task SET lease_until = :now
-WHERE owner = :agent AND state IN (1, 2) AND lease_until > :now;
+WHERE owner = :agent AND state IN {task_state.claimed in_progress} AND lease_until > :now;
 
 -- name: workspace_set_restore
 -- From the moment a snapshot is asked for, the guest is ended; the next guest comes up
 -- with a spool that knows nothing.
-UPDATE workspace SET restore = :snapshot, restores = restores + 1, state = 0,
+UPDATE workspace SET restore = :snapshot, restores = restores + 1, state = {workspace_state.creating},
 	changed_at = :now
-WHERE id = :id AND state < 4;
+WHERE id = :id AND state IN {workspace_state.living};
 
 -- name: workspace_restored
 -- A different snapshot that was asked for meanwhile must still be put back.
@@ -107,7 +106,7 @@ UPDATE workspace SET restore = NULL WHERE id = :id AND restore = :snapshot;
 
 -- name: snapshot_add
 INSERT INTO snapshot (workspace, name, state, created_at)
-VALUES (:workspace, :name, 0, :now) ON CONFLICT DO NOTHING;
+VALUES (:workspace, :name, {snapshot_state.making}, :now) ON CONFLICT DO NOTHING;
 
 -- name: snapshot_by_id
 -- row: snapshot
@@ -116,14 +115,14 @@ SELECT s.id, s.workspace, s.name, s.state, s.created_at, w.name AS workspace_nam
 FROM snapshot s JOIN workspace w ON w.id = s.workspace WHERE s.id = :id;
 
 -- name: snapshot_by_name
-SELECT id FROM snapshot WHERE workspace = :workspace AND name = :name AND state < 2;
+SELECT id FROM snapshot WHERE workspace = :workspace AND name = :name AND state IN {snapshot_state.living};
 
 -- name: snapshot_lines
 -- row: snapshot
 -- text: workspace_name
 SELECT s.id, s.workspace, s.name, s.state, s.created_at, w.name AS workspace_name
 FROM snapshot s JOIN workspace w ON w.id = s.workspace
-WHERE s.workspace = :workspace AND s.state < 2
+WHERE s.workspace = :workspace AND s.state IN {snapshot_state.living}
 ORDER BY s.id LIMIT -1 OFFSET :offset;
 
 -- name: snapshot_set_state
@@ -131,10 +130,10 @@ UPDATE snapshot SET state = :state WHERE id = :id AND state <> :state;
 
 -- name: snapshot_give_up
 -- scan ok: few, and once at a host's start
-UPDATE snapshot SET state = :state WHERE state = 0;
+UPDATE snapshot SET state = :state WHERE state = {snapshot_state.making};
 
 -- name: snapshot_in_use
 -- Whether a snapshot must still be put back, or a copy be made of it.
 -- scan ok: living workspaces only, few
 SELECT count(*) AS n FROM workspace
-WHERE state < 4 AND (restore = :snapshot OR (snapshot = :snapshot AND was_up = 0));
+WHERE state IN {workspace_state.living} AND (restore = :snapshot OR (snapshot = :snapshot AND was_up = 0));

@@ -163,20 +163,28 @@ static int touch(struct call *call, struct touched *t,
 		return 0;
 	}
 	ids_add(&t->boards, event->team);
-	if (event->kind == EVENT_TEAM_STATE) {
-		return 0; /* the team's summary shows it */
-	} else if (event->kind < 110) {
-		ids_add(&t->teams, event->team);
-	} else if (event->kind < 120) {
+	switch (events_of(event->kind)) {
+	case EVENTS_TEAM:
+		if (event->kind != EVENT_TEAM_STATE) /* the team's summary shows it */
+			ids_add(&t->teams, event->team);
+		break;
+	case EVENTS_AGENT:
 		ids_add(&t->agents, event->subject);
 		if (event->kind == EVENT_AGENT_UPDATED && event->detail && *event->detail)
 			ids_add(&t->renamed, event->team);
-	} else if (event->kind < 200) {
+		break;
+	case EVENTS_WORKSPACE:
 		return touch_workspace(call, t, event->subject);
-	} else {
+	case EVENTS_TASK:
 		ids_add(&t->tasks, event->subject);
 		if (event->kind != EVENT_TASK_NOTED && event->kind != EVENT_TASK_TICKED)
 			ids_add(&t->changed, event->subject);
+		break;
+	case EVENTS_MESSAGE:
+	case EVENTS_ASSIGNMENT:
+	case EVENTS_VAULT:
+	case EVENTS_NONE:
+		break;
 	}
 	return 0;
 }

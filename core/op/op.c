@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/near.h"
+
 /* --- looking up ------------------------------------------------------------------- */
 
 static int op_by_name(const void *key, const void *elem)
@@ -120,37 +122,6 @@ size_t type_size(const struct type *t)
 }
 
 /* --- what was meant ------------------------------------------------------------------ */
-
-static size_t least(size_t a, size_t b, size_t c)
-{
-	size_t ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-size_t word_distance(const char *a, const char *b)
-{
-	enum { LONGEST = 64 };
-	size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
-
-	if (n > LONGEST || m > LONGEST)
-		return LONGEST;
-	for (size_t j = 0; j <= m; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= n; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= m; j++) {
-			size_t above = row[j];
-
-			row[j] = least(above + 1, row[j - 1] + 1,
-				       corner + (a[i - 1] != b[j - 1]));
-			corner = above;
-		}
-	}
-	return row[m];
-}
 
 static size_t field_distance(const struct field *fd, const char *name)
 {

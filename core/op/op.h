@@ -186,9 +186,6 @@ const struct op *op_tool(const char *tool, const char *action);
 const struct field *field_find(const struct record *r, const char *name); /* or alias */
 /* The field that was most likely meant by a wrong name; NULL if none is near. */
 const struct field *field_nearest(const struct record *r, const char *name);
-/* Edit distance: letters to change, put in or leave out; 64 if a word is longer than 64
- * bytes. */
-size_t word_distance(const char *a, const char *b);
 size_t type_size(const struct type *t); /* of one value in a struct or list */
 const struct wire *wire_find(const char *name);
 /* The answer type, other than Error, to this request of that side. */

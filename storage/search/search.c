@@ -13,6 +13,7 @@
 #include "storage/defend.h"
 #include "storage/inside.h"
 #include "storage/search/search_inside.h"
+#include "storage/words.h"
 
 enum {
 	BUSY_MS = 20, /* patience with another process that indexes */
@@ -21,89 +22,7 @@ enum {
 	WAL_AGAIN = 250, /* ... and after so many more if that failed */
 };
 
-/* `boot` is the machine's boot id while a process has the index open for writing: a
- * machine that went down meanwhile may have lost pages that were not synced. */
-const char search_schema[] =
-	"CREATE TABLE place (one INTEGER PRIMARY KEY CHECK (one = 1),"
-	" version INTEGER NOT NULL, incarnation TEXT NOT NULL, boot TEXT NOT NULL,"
-	" whole INTEGER NOT NULL, event INTEGER NOT NULL, message INTEGER NOT NULL,"
-	" note INTEGER NOT NULL, task INTEGER NOT NULL) STRICT;"
-	"CREATE TABLE task_body (id INTEGER PRIMARY KEY, team INTEGER NOT NULL,"
-	" body TEXT NOT NULL) STRICT;"
-	"CREATE VIRTUAL TABLE message_text USING fts5(scope, body, content='',"
-	" columnsize=0, tokenize='unicode61 remove_diacritics 2');"
-	"CREATE VIRTUAL TABLE task_text USING fts5(scope, body, content='',"
-	" columnsize=0, tokenize='unicode61 remove_diacritics 2');"
-	"CREATE VIRTUAL TABLE note_text USING fts5(scope, body, content='',"
-	" columnsize=0, tokenize='unicode61 remove_diacritics 2');"
-	"INSERT INTO message_text(message_text, rank) VALUES ('usermerge', 2);"
-	"INSERT INTO task_text(task_text, rank) VALUES ('usermerge', 2);"
-	"INSERT INTO note_text(note_text, rank) VALUES ('usermerge', 2);"
-	"INSERT INTO place VALUES (1, 0, '', '', 0, 0, 0, 0, 0);";
-
-const char search_drop[] = "DROP TABLE IF EXISTS place; DROP TABLE IF EXISTS task_body;"
-			   "DROP TABLE IF EXISTS message_text;"
-			   "DROP TABLE IF EXISTS task_text;"
-			   "DROP TABLE IF EXISTS note_text;";
-
-#define NOTE_COLUMNS "SELECT n.path, n.ino, n.mtime, n.size FROM "
-#define NOTE_TAGGED                                        \
-	"(?1 IS NULL OR EXISTS (SELECT 1 FROM vault_tag t" \
-	" WHERE t.doc = n.doc AND t.tag = ?1))"            \
-	" ORDER BY n.mtime DESC, n.path"
-#define FIND(table)                                                \
-	"SELECT rowid FROM " table " WHERE " table " MATCH :match" \
-	" AND rowid < :before ORDER BY rowid DESC LIMIT :limit"
-#define ADD(table) "INSERT INTO " table "(rowid, scope, body) VALUES (?1, ?2, ?3)"
-/* Each transaction adds a part to the index, and a search reads all parts.  A merge joins
- * parts of one size, 16 pages at a time. */
-#define MERGE(table) "INSERT INTO " table "(" table ", rank) VALUES ('merge', 16)"
-
-static const char *const texts[SEARCH_SQL_COUNT] = {
-	[SEARCH_BEGIN] = "BEGIN IMMEDIATE",
-	[SEARCH_COMMIT] = "COMMIT",
-	[SEARCH_ROLLBACK] = "ROLLBACK",
-	[SEARCH_CURSOR] = "SELECT version, incarnation, boot, whole, event, message,"
-			  " note, task FROM place WHERE one = 1",
-	[SEARCH_ADVANCE] = "UPDATE place SET version = ?1, incarnation = ?2, boot = ?3,"
-			   " whole = ?4, event = ?5, message = ?6, note = ?7, task = ?8",
-	[SEARCH_ADD + SEARCH_MESSAGES] = ADD("message_text"),
-	[SEARCH_ADD + SEARCH_TASKS] = ADD("task_text"),
-	[SEARCH_ADD + SEARCH_NOTES] = ADD("note_text"),
-	[SEARCH_FIND + SEARCH_MESSAGES] = FIND("message_text"),
-	[SEARCH_FIND + SEARCH_TASKS] = FIND("task_text"),
-	[SEARCH_FIND + SEARCH_NOTES] = FIND("note_text"),
-	[SEARCH_MERGE + SEARCH_MESSAGES] = MERGE("message_text"),
-	[SEARCH_MERGE + SEARCH_TASKS] = MERGE("task_text"),
-	[SEARCH_MERGE + SEARCH_NOTES] = MERGE("note_text"),
-	/* A contentless table deletes a row only when it is given the row's old
-	 * content. */
-	[SEARCH_FORGET_TASK] = "INSERT INTO task_text(task_text, rowid, scope, body)"
-			       " VALUES ('delete', ?1, ?2, ?3)",
-	[SEARCH_OLD_TASK] = "SELECT body FROM task_body WHERE id = ?1",
-	[SEARCH_KEEP_TASK] = "INSERT OR REPLACE INTO task_body(id, team, body)"
-			     " VALUES (?1, ?2, ?3)",
-	[SEARCH_VAULT_ALL] = NOTE_COLUMNS "vault_note n ORDER BY n.path",
-	[SEARCH_VAULT_OWN] = NOTE_COLUMNS
-	"vault_note n WHERE n.mirrored = 0 ORDER BY n.path",
-	[SEARCH_VAULT_LIST] = NOTE_COLUMNS "vault_note n WHERE " NOTE_TAGGED,
-	[SEARCH_VAULT_MATCH] = NOTE_COLUMNS
-	"vault_text x JOIN vault_note n ON n.doc = x.rowid"
-	" WHERE vault_text MATCH ?2 AND " NOTE_TAGGED,
-	[SEARCH_VAULT_TAGS] = "SELECT t.tag, n.path FROM vault_tag t"
-			      " JOIN vault_note n ON n.doc = t.doc ORDER BY t.tag",
-	[SEARCH_VAULT_ADD] = "INSERT INTO vault_note(path, ino, mtime, size, mirrored)"
-			     " VALUES (?1, ?2, ?3, ?4, ?5)",
-	[SEARCH_VAULT_TEXT] = "INSERT INTO vault_text(rowid, scope, body)"
-			      " VALUES (?1, ?3, ?2)",
-	[SEARCH_VAULT_TAG] = "INSERT OR IGNORE INTO vault_tag(doc, tag) VALUES (?1, ?2)",
-	[SEARCH_VAULT_UNTAG] = "DELETE FROM vault_tag WHERE doc ="
-			       " (SELECT doc FROM vault_note WHERE path = ?1)",
-	[SEARCH_VAULT_DROP] = "DELETE FROM vault_note WHERE path = ?1",
-	[SEARCH_VAULT_STALE] = "SELECT coalesce(max(doc), 0) - 3 * count(*)"
-			       " FROM vault_note",
-	[SEARCH_MARK] = "UPDATE place SET boot = ?1",
-};
+extern const struct statement search_statement_table[];
 
 /* --- the database ------------------------------------------------------------------- */
 
@@ -116,7 +35,7 @@ bool search_is_busy(int rc)
 int search_failed(struct search *s, int rc, const char *what, struct fault *f)
 {
 	fault_set(f, FAULT_UNAVAILABLE, "", "cannot %s the search index: %s", what,
-		  s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc));
+		  s->side.db ? sqlite3_errmsg(s->side.db) : sqlite3_errstr(rc));
 	if (search_is_busy(rc))
 		return fault_hint(f,
 				  "another program keeps search.db in the state folder "
@@ -124,101 +43,52 @@ int search_failed(struct search *s, int rc, const char *what, struct fault *f)
 	return fault_hint(f, "remove search.db in the state folder: it is made anew");
 }
 
-sqlite3_stmt *search_stmt(struct search *s, int id)
+int search_ended(struct search *s, int rc, struct fault *f)
 {
-	if (!s->stmts[id])
-		sqlite3_prepare_v3(s->db, texts[id], -1, SQLITE_PREPARE_PERSISTENT,
-				   &s->stmts[id], NULL);
-	return s->stmts[id];
-}
-
-/* Runs a statement that gives no rows, bound already. */
-int search_run(struct search *s, int id)
-{
-	sqlite3_stmt *st = search_stmt(s, id);
-	int rc = st ? sqlite3_step(st) : sqlite3_errcode(s->db);
-
-	if (st)
-		sqlite3_reset(st);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-void search_bind(sqlite3_stmt *st, int at, const char *text)
-{
-	sqlite3_bind_text(st, at, text, -1, SQLITE_STATIC);
+	if (rc == SQLITE_ERROR) {
+		fault_set(f, FAULT_INVALID, "/query", "%s", sqlite3_errmsg(s->side.db));
+		fault_hint(f, "put what is not a word in \"quotes\"");
+	} else if (rc != SQLITE_DONE && rc != SQLITE_ROW) {
+		search_failed(s, rc, "read", f);
+	}
+	return f->code;
 }
 
 int search_mark(struct search *s)
 {
-	sqlite3_stmt *st = search_stmt(s, SEARCH_MARK);
-
-	if (st)
-		search_bind(st, 1, s->boot);
 	s->marked = true;
-	return search_run(s, SEARCH_MARK);
+	return SIDE_RUN(&s->side, index_mark, .boot = s->boot);
 }
 
 static void disconnect(struct search *s)
 {
 	s->parts = false;
-	for (int i = 0; i < SEARCH_SQL_COUNT; i++) {
-		sqlite3_finalize(s->stmts[i]);
-		s->stmts[i] = NULL;
-	}
 	if (s->words)
 		s->tokenizer.xDelete(s->words);
 	s->words = NULL;
-	sqlite3_close(s->db);
-	s->db = NULL;
-}
-
-int search_exec(struct search *s, const char *sql)
-{
-	return sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+	side_close(&s->side);
 }
 
 int search_make(struct search *s)
 {
-	static const char *const all[] = { search_drop, search_vault_drop, search_schema,
-					   search_vault_schema };
-	int rc = SQLITE_OK;
+	int rc = side_exec(&s->side, search_schema);
 
-	for (int i = 0; i < 4 && rc == SQLITE_OK; i++)
-		rc = search_exec(s, all[i]);
-	return rc;
-}
-
-/* Whether the tables exist: 1 or 0, or the negative of a result. */
-static int is_made(struct search *s)
-{
-	sqlite3_stmt *st = NULL;
-	int version = -1, rc;
-
-	if ((rc = sqlite3_prepare_v2(s->db, "PRAGMA user_version", -1, &st, NULL)))
-		return -rc;
-	if ((rc = sqlite3_step(st)) == SQLITE_ROW)
-		version = sqlite3_column_int(st, 0);
-	sqlite3_finalize(st);
-	return rc == SQLITE_ROW ? version == SEARCH_VERSION : -rc;
+	return rc ? rc : side_exec(&s->side, search_schema_vault);
 }
 
 /* Makes the tables unless another process just did.  Existing tables are opened without a
  * lock that another process may hold. */
 static int make_tables(struct search *s)
 {
-	char made[60];
-	int rc = is_made(s);
+	int version = -1, rc = side_version(&s->side, &version);
 
-	if (rc)
-		return rc < 0 ? -rc : SQLITE_OK;
-	if ((rc = search_exec(s, "BEGIN IMMEDIATE")))
+	if (rc || version == SEARCH_VERSION)
 		return rc;
-	if ((rc = is_made(s)) < 0)
-		return -rc;
-	snprintf(made, sizeof(made), "PRAGMA user_version=%d", SEARCH_VERSION);
-	if (rc == 0 && ((rc = search_make(s)) || (rc = search_exec(s, made))))
+	if ((rc = SIDE_RUN(&s->side, index_begin)) ||
+	    (rc = side_version(&s->side, &version)) ||
+	    (version != SEARCH_VERSION && (rc = search_make(s))))
 		return rc;
-	return search_exec(s, "COMMIT");
+	return SIDE_RUN(&s->side, index_commit);
 }
 
 static int count_frames(void *search, sqlite3 *db, const char *schema, int frames)
@@ -236,20 +106,19 @@ int search_connect(struct search *s, int patience_ms)
 	if (s->path && mknod(s->path, S_IFREG | 0600, 0) < 0 && errno != EEXIST)
 		return SQLITE_CANTOPEN;
 	rc = sqlite3_open_v2(
-		s->path ? s->path : ":memory:", &s->db,
+		s->path ? s->path : ":memory:", &s->side.db,
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc)
 		return rc;
-	sqlite_defend(s->db);
-	sqlite3_extended_result_codes(s->db, 1);
+	sqlite_defend(s->side.db);
+	sqlite3_extended_result_codes(s->side.db, 1);
 	/* Making the index is worth a wait; adding to it is not. */
-	sqlite3_busy_timeout(s->db, patience_ms);
-	if ((rc = search_exec(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
-				 "PRAGMA cache_size=-1024")) ||
-	    (rc = make_tables(s)) || (rc = search_words_open(s)))
+	sqlite3_busy_timeout(s->side.db, patience_ms);
+	if ((rc = side_exec(&s->side, SQL_SEARCH)) || (rc = make_tables(s)) ||
+	    (rc = search_words_open(s)))
 		return rc;
-	sqlite3_busy_timeout(s->db, BUSY_MS);
-	sqlite3_wal_hook(s->db, count_frames, s);
+	sqlite3_busy_timeout(s->side.db, BUSY_MS);
+	sqlite3_wal_hook(s->side.db, count_frames, s);
 	s->wal_due = WAL_FRAMES;
 	return SQLITE_OK;
 }
@@ -262,7 +131,8 @@ void search_copy_wal(struct search *s)
 	if (s->wal_frames < s->wal_due)
 		return;
 	s->wal_due = WAL_FRAMES;
-	if (sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL))
+	if (sqlite3_wal_checkpoint_v2(s->side.db, NULL, SQLITE_CHECKPOINT_RESTART, NULL,
+				      NULL))
 		s->wal_due = s->wal_frames + WAL_AGAIN;
 }
 
@@ -341,6 +211,9 @@ int search_open(struct search **out, const char *dir, struct fault *f)
 
 	if (!s || (dir && may_keep(dir) && asprintf(&s->path, "%s/search.db", dir) < 0))
 		abort();
+	s->side = (struct side_db){ .table = search_statement_table,
+				    .prepared = s->prepared,
+				    .n = SEARCH_SQL_COUNT };
 	read_boot(s->boot);
 	rc = connect_by(s, clock_ms() + SEARCH_OPEN_MS);
 	if (rc != SQLITE_OK) {
@@ -352,34 +225,22 @@ int search_open(struct search **out, const char *dir, struct fault *f)
 	return 0;
 }
 
-/* Copies the whole WAL into the file and syncs the file: false while others read it. */
-static bool checkpoint(struct search *s)
-{
-	sqlite3_stmt *st = NULL;
-	bool done = false;
-
-	if (sqlite3_prepare_v2(s->db, "PRAGMA wal_checkpoint(TRUNCATE)", -1, &st, NULL) ==
-	    SQLITE_OK)
-		done = sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int(st, 0) == 0;
-	sqlite3_finalize(st);
-	return done;
-}
-
 /* Clears the mark: the machine may go down without harm.  The first write makes a
  * checkpoint sync the file, pages that were copied before included. */
 static void unmark(struct search *s)
 {
-	if (search_exec(s, "PRAGMA synchronous=FULL; UPDATE place SET boot = boot") ==
-		    SQLITE_OK &&
-	    checkpoint(s))
-		search_exec(s, "UPDATE place SET boot = ''");
+	if (side_exec(&s->side, SQL_SYNC_FULL) == SQLITE_OK &&
+	    SIDE_RUN(&s->side, index_touch) == SQLITE_OK &&
+	    sqlite3_wal_checkpoint_v2(s->side.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
+				      NULL) == SQLITE_OK)
+		SIDE_RUN(&s->side, index_mark, .boot = "");
 }
 
 void search_close(struct search *s)
 {
 	if (!s)
 		return;
-	if (s->db && s->marked && s->path)
+	if (s->side.db && s->marked && s->path)
 		unmark(s);
 	disconnect(s);
 	free(s->path);
@@ -411,29 +272,44 @@ static char *full_match(const struct search_query *q, const struct search_scope 
 	return out;
 }
 
+static int start_find(struct search *s, const struct search_scope *scope,
+		      const char *match, int *id)
+{
+	struct side_db *d = &s->side;
+
+	switch (scope->place) {
+	case SEARCH_MESSAGES:
+		*id = sql_index_find_message;
+		return SIDE_START(d, index_find_message, .match = match,
+				  .before = scope->before, .limit = scope->limit);
+	case SEARCH_TASKS:
+		*id = sql_index_find_task;
+		return SIDE_START(d, index_find_task, .match = match,
+				  .before = scope->before, .limit = scope->limit);
+	case SEARCH_NOTES:
+		*id = sql_index_find_note;
+		return SIDE_START(d, index_find_note, .match = match,
+				  .before = scope->before, .limit = scope->limit);
+	case SEARCH_PLACES:
+		break;
+	}
+	return SQLITE_MISUSE;
+}
+
 int search_match(struct search *s, const struct search_query *q,
 		 const struct search_scope *scope, int64_t *rows, struct fault *f)
 {
-	sqlite3_stmt *st = search_stmt(s, SEARCH_FIND + scope->place);
 	char *match = full_match(q, scope);
-	int n = 0, rc;
+	struct index_hit_row hit;
+	int n = 0, id = 0, rc = start_find(s, scope, match, &id);
 
-	if (!st) {
-		free(match);
-		return search_failed(s, sqlite3_errcode(s->db), "read", f);
+	while (rc == SQLITE_OK || (rc == SQLITE_ROW && n < scope->limit)) {
+		rc = side_next(&s->side, id, &hit, sizeof(hit), NULL);
+		if (rc == SQLITE_ROW)
+			rows[n++] = hit.id;
 	}
-	search_bind(st, 1, match);
-	sqlite3_bind_int64(st, 2, scope->before);
-	sqlite3_bind_int64(st, 3, scope->limit);
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW && n < scope->limit)
-		rows[n++] = sqlite3_column_int64(st, 0);
-	if (rc == SQLITE_ERROR) {
-		fault_set(f, FAULT_INVALID, "/query", "%s", sqlite3_errmsg(s->db));
-		fault_hint(f, "put what is not a word in \"quotes\"");
-	} else if (rc != SQLITE_DONE && rc != SQLITE_ROW) {
-		search_failed(s, rc, "read", f);
-	}
-	sqlite3_reset(st);
+	if (rc == SQLITE_ROW)
+		side_end(&s->side, id);
 	free(match);
-	return f->code ? (int)f->code : n;
+	return search_ended(s, rc, f) ? (int)f->code : n;
 }

@@ -1,20 +1,11 @@
 /* search_feed - brings the index up to date with the state. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "storage/search/search_inside.h"
 
 enum { SLICE = 200 }; /* rows in one transaction of search.db */
-
-/* How far the index has come, as search.db records it. */
-struct place {
-	int64_t version;
-	char incarnation[40], boot[40];
-	int64_t whole; /* 0 while rows from before `event` are still fed */
-	int64_t event, message, note, task;
-};
 
 /* The work of one call of search_step(). */
 struct feed {
@@ -23,60 +14,38 @@ struct feed {
 	struct fault *fault;
 	struct arena arena;
 	struct search_head_row head;
-	struct place place;
+	struct index_place_row place; /* how far it has come */
 	int64_t end_ms;
 	int left; /* rows that this slice may still take */
 };
 
 /* --- how far it has come ---------------------------------------------------------------- */
 
-static int read_place(struct search *s, struct place *p)
+static int read_place(struct feed *feed)
 {
-	sqlite3_stmt *st = search_stmt(s, SEARCH_CURSOR);
-	int rc = st ? sqlite3_step(st) : sqlite3_errcode(s->db);
+	struct index_place_row place;
+	int rc = SIDE_ROW(&feed->search->side, index_place, &place, &feed->arena);
 
-	if (rc == SQLITE_ROW) {
-		p->version = sqlite3_column_int64(st, 0);
-		snprintf(p->incarnation, sizeof(p->incarnation), "%s",
-			 (const char *)sqlite3_column_text(st, 1));
-		snprintf(p->boot, sizeof(p->boot), "%s",
-			 (const char *)sqlite3_column_text(st, 2));
-		p->whole = sqlite3_column_int64(st, 3);
-		p->event = sqlite3_column_int64(st, 4);
-		p->message = sqlite3_column_int64(st, 5);
-		p->note = sqlite3_column_int64(st, 6);
-		p->task = sqlite3_column_int64(st, 7);
-		rc = SQLITE_OK;
-	} else if (rc == SQLITE_DONE) {
-		rc = SQLITE_CORRUPT;
-	}
-	if (st)
-		sqlite3_reset(st);
-	return rc;
+	if (rc == SQLITE_ROW)
+		feed->place = place;
+	else if (rc == SQLITE_DONE)
+		return SQLITE_CORRUPT;
+	return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-static int write_place(struct search *s, const struct place *p)
+static int write_place(struct search *s, const struct index_place_row *p)
 {
-	sqlite3_stmt *st = search_stmt(s, SEARCH_ADVANCE);
-
-	if (!st)
-		return sqlite3_errcode(s->db);
-	sqlite3_bind_int64(st, 1, p->version);
-	search_bind(st, 2, p->incarnation);
-	search_bind(st, 3, p->boot);
-	sqlite3_bind_int64(st, 4, p->whole);
-	sqlite3_bind_int64(st, 5, p->event);
-	sqlite3_bind_int64(st, 6, p->message);
-	sqlite3_bind_int64(st, 7, p->note);
-	sqlite3_bind_int64(st, 8, p->task);
 	s->marked = true;
-	return search_run(s, SEARCH_ADVANCE);
+	return SIDE_RUN(&s->side, index_advance, .version = p->version,
+			.incarnation = p->incarnation, .boot = p->boot, .whole = p->whole,
+			.event = p->event, .message = p->message, .note = p->note,
+			.task = p->task);
 }
 
 /* Whether the index belongs to this state and is whole. */
 static bool fits(const struct feed *feed)
 {
-	const struct place *p = &feed->place;
+	const struct index_place_row *p = &feed->place;
 
 	return p->version == SEARCH_VERSION &&
 	       strcmp(p->incarnation, feed->head.incarnation) == 0 &&
@@ -87,21 +56,19 @@ static bool fits(const struct feed *feed)
 /* Inside a transaction: empties the index. */
 static int start_anew(struct feed *feed)
 {
-	struct search *s = feed->search;
-	int rc;
+	int rc = search_make(feed->search);
 
-	if ((rc = search_make(s)))
-		return rc;
-	feed->place =
-		(struct place){ .version = SEARCH_VERSION, .event = feed->head.newest };
-	snprintf(feed->place.incarnation, sizeof(feed->place.incarnation), "%s",
-		 feed->head.incarnation);
-	return SQLITE_OK;
+	if (rc == SQLITE_OK)
+		feed->place =
+			(struct index_place_row){ .version = SEARCH_VERSION,
+						  .incarnation = feed->head.incarnation,
+						  .event = feed->head.newest };
+	return rc;
 }
 
 static bool is_done(const struct feed *feed)
 {
-	const struct place *p = &feed->place;
+	const struct index_place_row *p = &feed->place;
 
 	return fits(feed) && p->whole && p->event >= feed->head.newest &&
 	       p->message >= feed->head.last_message && p->note >= feed->head.last_note &&
@@ -109,19 +76,6 @@ static bool is_done(const struct feed *feed)
 }
 
 /* --- feeding --------------------------------------------------------------------------------- */
-
-static int add(struct search *s, enum search_place place, int64_t row, const char *scope,
-	       const char *body)
-{
-	sqlite3_stmt *st = search_stmt(s, SEARCH_ADD + place);
-
-	if (!st)
-		return sqlite3_errcode(s->db);
-	sqlite3_bind_int64(st, 1, row);
-	search_bind(st, 2, scope);
-	search_bind(st, 3, body);
-	return search_run(s, SEARCH_ADD + place);
-}
 
 static const char *team_scope(struct arena *a, int64_t team)
 {
@@ -167,7 +121,8 @@ static int feed_messages(struct feed *feed)
 
 		if (!scope)
 			break;
-		rc = add(feed->search, SEARCH_MESSAGES, m.id, scope, m.body);
+		rc = SIDE_RUN(&feed->search->side, index_add_message, .id = m.id,
+			      .scope = scope, .body = m.body);
 		feed->place.message = m.id;
 		feed->left--;
 		arena_reset(&feed->arena, mark);
@@ -191,8 +146,8 @@ static int feed_notes(struct feed *feed)
 							 .limit = feed->left });
 	while (rc == SQLITE_OK &&
 	       store_next(&q, &n, sizeof(n), &feed->arena, feed->fault) > 0) {
-		rc = add(feed->search, SEARCH_NOTES, n.id,
-			 team_scope(&feed->arena, n.team), n.text);
+		rc = SIDE_RUN(&feed->search->side, index_add_note, .id = n.id,
+			      .scope = team_scope(&feed->arena, n.team), .body = n.text);
 		feed->place.note = n.id;
 		feed->left--;
 		arena_reset(&feed->arena, mark);
@@ -203,51 +158,34 @@ static int feed_notes(struct feed *feed)
 	return rc;
 }
 
-/* Deletes the old text of a task; 1 when it equals the present text. */
+/* Deletes the old text of a task; SQLITE_ROW when it equals the present text. */
 static int forget_task(struct feed *feed, int64_t id, const char *scope, const char *body)
 {
-	struct search *s = feed->search;
-	sqlite3_stmt *old = search_stmt(s, SEARCH_OLD_TASK),
-		     *st = search_stmt(s, SEARCH_FORGET_TASK);
-	int rc;
+	struct side_db *d = &feed->search->side;
+	struct index_old_task_row old;
+	int rc = SIDE_ROW(d, index_old_task, &old, &feed->arena, .id = id);
 
-	if (!old || !st)
-		return sqlite3_errcode(s->db);
-	sqlite3_bind_int64(old, 1, id);
-	rc = sqlite3_step(old);
-	if (rc == SQLITE_ROW) {
-		const char *was = (const char *)sqlite3_column_text(old, 0);
-
-		if (was && strcmp(was, body) == 0) {
-			sqlite3_reset(old);
-			return SQLITE_ROW;
-		}
-		sqlite3_bind_int64(st, 1, id);
-		search_bind(st, 2, scope);
-		sqlite3_bind_text(st, 3, was, -1, SQLITE_TRANSIENT);
-		rc = search_run(s, SEARCH_FORGET_TASK);
-	} else if (rc == SQLITE_DONE) {
-		rc = SQLITE_OK;
-	}
-	sqlite3_reset(old);
-	return rc;
+	if (rc == SQLITE_ROW && old.body && strcmp(old.body, body) == 0)
+		return SQLITE_ROW;
+	if (rc == SQLITE_ROW)
+		return SIDE_RUN(d, index_forget_task, .id = id, .scope = scope,
+				.body = old.body);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 static int put_task(struct feed *feed, int64_t id, int64_t team, const char *body)
 {
-	struct search *s = feed->search;
 	const char *scope = team_scope(&feed->arena, team);
-	sqlite3_stmt *st = search_stmt(s, SEARCH_KEEP_TASK);
+	struct side_db *d = &feed->search->side;
 	int rc = forget_task(feed, id, scope, body);
 
 	if (rc == SQLITE_ROW)
 		return SQLITE_OK;
-	if (rc || !st || (rc = add(s, SEARCH_TASKS, id, scope, body)))
-		return rc ? rc : sqlite3_errcode(s->db);
-	sqlite3_bind_int64(st, 1, id);
-	sqlite3_bind_int64(st, 2, team);
-	search_bind(st, 3, body);
-	return search_run(s, SEARCH_KEEP_TASK);
+	if (rc == SQLITE_OK)
+		rc = SIDE_RUN(d, index_add_task, .id = id, .scope = scope, .body = body);
+	if (rc == SQLITE_OK)
+		rc = SIDE_RUN(d, index_keep_task, .id = id, .team = team, .body = body);
+	return rc;
 }
 
 /* Feeds tasks by their numbers, those from before the log's beginning. */
@@ -314,12 +252,15 @@ static int feed_changes(struct feed *feed)
  * more where it found something to join. */
 static int merge(struct feed *feed)
 {
-	struct search *s = feed->search;
-	int before = sqlite3_total_changes(s->db), rc = SQLITE_OK;
+	struct side_db *d = &feed->search->side;
+	int before = sqlite3_total_changes(d->db);
+	int rc = SIDE_RUN(d, index_merge_messages);
 
-	for (int i = 0; i < SEARCH_PLACES && rc == SQLITE_OK; i++)
-		rc = search_run(s, SEARCH_MERGE + i);
-	s->parts = sqlite3_total_changes(s->db) - before > SEARCH_PLACES;
+	if (rc == SQLITE_OK)
+		rc = SIDE_RUN(d, index_merge_tasks);
+	if (rc == SQLITE_OK)
+		rc = SIDE_RUN(d, index_merge_notes);
+	feed->search->parts = sqlite3_total_changes(d->db) - before > SEARCH_PLACES;
 	return rc;
 }
 
@@ -330,7 +271,7 @@ static int fill(struct feed *feed)
 							    feed_tasks, feed_changes };
 	int rc;
 
-	if ((rc = read_place(feed->search, &feed->place)))
+	if ((rc = read_place(feed)))
 		return rc;
 	if (!fits(feed) && (rc = start_anew(feed)))
 		return rc;
@@ -339,7 +280,7 @@ static int fill(struct feed *feed)
 		feed->place.whole = feed->place.task = 0;
 		feed->place.event = feed->head.newest;
 	}
-	memcpy(feed->place.boot, feed->search->boot, sizeof(feed->search->boot));
+	feed->place.boot = feed->search->boot;
 	feed->left = SLICE;
 	for (size_t i = 0; i < 4 && feed->left > 0 && rc == SQLITE_OK; i++) {
 		rc = feeds[i](feed);
@@ -360,12 +301,13 @@ static int merge_alone(struct feed *feed)
 
 static int transact(struct feed *feed, int (*change)(struct feed *feed))
 {
-	int rc = search_run(feed->search, SEARCH_BEGIN);
+	struct side_db *d = &feed->search->side;
+	int rc = SIDE_RUN(d, index_begin);
 
 	if (rc == SQLITE_OK && (rc = change(feed)) == SQLITE_OK)
-		rc = search_run(feed->search, SEARCH_COMMIT);
-	if (!sqlite3_get_autocommit(feed->search->db))
-		search_run(feed->search, SEARCH_ROLLBACK);
+		rc = SIDE_RUN(d, index_commit);
+	if (!sqlite3_get_autocommit(d->db))
+		SIDE_RUN(d, index_rollback);
 	if (rc == SQLITE_OK)
 		search_copy_wal(feed->search);
 	return rc;
@@ -381,7 +323,7 @@ static int64_t mono_ms(void)
 
 static int feed_all(struct feed *feed)
 {
-	int rc = read_place(feed->search, &feed->place);
+	int rc = read_place(feed);
 
 	while (rc == SQLITE_OK && !is_done(feed)) {
 		rc = transact(feed, fill);

@@ -4,41 +4,13 @@
 #ifndef STORAGE_SEARCH_SEARCH_INSIDE_H
 #define STORAGE_SEARCH_SEARCH_INSIDE_H
 
-#include <sqlite3.h>
-
+#include "search_sql.gen.h"
 #include "storage/search/search.h"
-
-enum { SEARCH_VERSION = 4 };
-
-enum search_sql {
-	SEARCH_BEGIN,
-	SEARCH_COMMIT,
-	SEARCH_ROLLBACK,
-	SEARCH_CURSOR,
-	SEARCH_ADVANCE,
-	SEARCH_ADD, /* and the places behind it */
-	SEARCH_FIND = SEARCH_ADD + SEARCH_PLACES,
-	SEARCH_MERGE = SEARCH_FIND + SEARCH_PLACES,
-	SEARCH_FORGET_TASK = SEARCH_MERGE + SEARCH_PLACES,
-	SEARCH_OLD_TASK,
-	SEARCH_KEEP_TASK,
-	SEARCH_VAULT_ALL,
-	SEARCH_VAULT_OWN,
-	SEARCH_VAULT_LIST,
-	SEARCH_VAULT_MATCH,
-	SEARCH_VAULT_TAGS,
-	SEARCH_VAULT_ADD,
-	SEARCH_VAULT_TEXT,
-	SEARCH_VAULT_TAG,
-	SEARCH_VAULT_UNTAG,
-	SEARCH_VAULT_DROP,
-	SEARCH_VAULT_STALE,
-	SEARCH_MARK,
-	SEARCH_SQL_COUNT
-};
+#include "storage/side.h"
 
 struct search {
-	sqlite3 *db;
+	struct side_db side;
+	sqlite3_stmt *prepared[SEARCH_SQL_COUNT];
 	char *path; /* NULL: in memory */
 	char boot[37]; /* of this machine, now */
 	bool marked; /* search.db says that it is open */
@@ -49,7 +21,6 @@ struct search {
 	int wal_due; /* number of frames at which the WAL is copied into the file */
 	fts5_tokenizer tokenizer;
 	Fts5Tokenizer *words; /* splits texts into words as the index does */
-	sqlite3_stmt *stmts[SEARCH_SQL_COUNT];
 };
 
 /* A word or a phrase: its tokens, in order. */
@@ -67,10 +38,7 @@ void search_words(struct search *s, const char *text, size_t len, void *with,
 
 int search_words_open(struct search *s);
 
-/* The tables, and their end: run in one transaction. */
-extern const char search_schema[], search_drop[];
-extern const char search_vault_schema[], search_vault_drop[];
-int search_make(struct search *s); /* drops all of them and makes them anew */
+int search_make(struct search *s); /* all tables, empty; in a transaction */
 /* After a commit: copies a long WAL into the file, so that it starts anew. */
 void search_copy_wal(struct search *s);
 
@@ -81,16 +49,14 @@ enum { SEARCH_OPEN_MS = 500 };
 int search_connect(struct search *s, int patience_ms);
 void search_throw_away(struct search *s); /* disconnects and removes the files */
 
-sqlite3_stmt *search_stmt(struct search *s, int id); /* NULL: see sqlite3_errcode() */
-int search_run(struct search *s, int id); /* of no rows, bound already */
 /* Records, in a transaction, that the index may lose pages if the machine goes down
  * now. */
 int search_mark(struct search *s);
-int search_exec(struct search *s, const char *sql);
-void search_bind(sqlite3_stmt *st, int at, const char *text);
 
 bool search_is_busy(int rc); /* another process indexes: not a failure */
 bool search_is_damage(int rc);
 int search_failed(struct search *s, int rc, const char *what, struct fault *f);
+/* What ended the rows of a query: 0 unless it is a failure. */
+int search_ended(struct search *s, int rc, struct fault *f);
 
 #endif

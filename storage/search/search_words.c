@@ -9,23 +9,23 @@ enum { EXCERPT = 200, BEFORE = 60, MOST_WORDS = 100000, PIECE = 128 << 10 };
 
 /* --- words --------------------------------------------------------------------- */
 
-static fts5_api *find_api(sqlite3 *db)
+static fts5_api *find_api(struct search *s)
 {
-	sqlite3_stmt *st = NULL;
+	sqlite3_stmt **st = &s->prepared[sql_index_words];
 	fts5_api *api = NULL;
 
-	if (sqlite3_prepare_v2(db, "SELECT fts5(?1)", -1, &st, NULL) == SQLITE_OK) {
-		sqlite3_bind_pointer(st, 1, &api, "fts5_api_ptr", NULL);
-		sqlite3_step(st);
+	if (SIDE_START(&s->side, index_words) == SQLITE_OK) {
+		sqlite3_bind_pointer(*st, 1, &api, "fts5_api_ptr", NULL);
+		sqlite3_step(*st);
 	}
-	sqlite3_finalize(st);
+	side_end(&s->side, sql_index_words);
 	return api;
 }
 
 int search_words_open(struct search *s)
 {
 	const char *options[] = { "remove_diacritics", "2" };
-	fts5_api *api = find_api(s->db);
+	fts5_api *api = find_api(s);
 	void *data;
 
 	if (!api || api->xFindTokenizer(api, "unicode61", &data, &s->tokenizer) ||

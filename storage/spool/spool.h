@@ -23,28 +23,11 @@
 
 #include "core/base/arena.h"
 #include "core/base/fault.h"
+#include "spool_sql.gen.h" /* struct spool_assignment_row, _result_row, _counts_row */
 
 enum { SPOOL_WAITING = 1000 /* assignments that may wait */ };
 
 struct spool;
-
-struct spool_assignment {
-	int64_t seq; /* order of arrival */
-	const char *message_id, *content; /* content: the payload as it came */
-};
-
-struct spool_result {
-	int64_t seq;
-	const char *message_id, *task_id;
-	bool success, interrupted;
-	int64_t exit_code, elapsed_secs;
-	const char *out, *err; /* UTF-8 without NUL */
-	size_t out_size, err_size;
-};
-
-struct spool_counts {
-	int64_t waiting, running, results;
-};
 
 /* The folder of a spool, and the owner that it must have. */
 struct spool_place {
@@ -96,7 +79,7 @@ int spool_put(struct spool *s, const char *message_id, const char *content, int6
 int spool_drop(struct spool *s, const char *message_id, int64_t now, struct fault *f);
 
 /* Reads the first waiting assignment: 1 with `a` filled in the arena, 0 if none waits. */
-int spool_next(struct spool *s, struct arena *arena, struct spool_assignment *a,
+int spool_next(struct spool *s, struct arena *arena, struct spool_assignment_row *a,
 	       struct fault *f);
 
 /* Records that an assignment is about to run.  0 or a fault. */
@@ -105,18 +88,18 @@ int spool_start(struct spool *s, const char *message_id, const char *task_id, in
 
 /* Stores the result of an assignment, waiting or started; a second result is ignored.  0
  * or a fault. */
-int spool_finish(struct spool *s, const struct spool_result *r, int64_t now,
+int spool_finish(struct spool *s, const struct spool_result_row *r, int64_t now,
 		 struct fault *f);
 
 /* Reads the first result behind `after`, or that of message_id (unless NULL): 1 with `r`
  * filled in the arena, 0 if there is none. */
 int spool_result(struct spool *s, int64_t after, const char *message_id,
-		 struct arena *arena, struct spool_result *r, struct fault *f);
+		 struct arena *arena, struct spool_result_row *r, struct fault *f);
 
 /* Deletes results that the host has stored; unknown ids are ignored. */
 int spool_ack(struct spool *s, const char *const *ids, size_t n, struct fault *f);
 
-int spool_count(struct spool *s, struct spool_counts *c, struct fault *f);
+int spool_count(struct spool *s, struct spool_counts_row *c, struct fault *f);
 
 /* Sets a variable that all commands get. */
 int spool_set_env(struct spool *s, const char *name, const char *value, struct fault *f);

@@ -4,48 +4,22 @@
 #ifndef STORAGE_SPOOL_SPOOL_DB_H
 #define STORAGE_SPOOL_SPOOL_DB_H
 
-#include <sqlite3.h>
-
+#include "storage/side.h"
 #include "storage/spool/spool.h"
 
-enum spool_statement {
-	SPOOL_BEGIN,
-	SPOOL_COMMIT,
-	SPOOL_ROLLBACK,
-	SPOOL_KNOWS,
-	SPOOL_NOTE,
-	SPOOL_PUT,
-	SPOOL_ROOM,
-	SPOOL_NEXT,
-	SPOOL_START,
-	SPOOL_SEQ,
-	SPOOL_DROP,
-	SPOOL_FORGET,
-	SPOOL_FINISH,
-	SPOOL_INTERRUPT,
-	SPOOL_STARTED_GONE,
-	SPOOL_RESULT,
-	SPOOL_RESULT_OF,
-	SPOOL_ACK,
-	SPOOL_COUNT,
-	SPOOL_PRUNE,
-	SPOOL_ENV_SET,
-	SPOOL_ENV,
-	SPOOL_STATEMENTS
-};
+/* A statement of spool.sql with its parameters: 0, or a fault. */
+#define spool_run(s, name, f, ...) \
+	spool_run_in((s), sql_##name, side_in(name, __VA_ARGS__), (f))
+/* One row: 1, 0 if there is none, or a fault. */
+#define spool_row(s, name, row, a, f, ...) \
+	spool_row_in((s), SIDE_ROW(spool_side(s), name, (row), (a), __VA_ARGS__), (f))
 
-/* A statement, reset, with `text` (copied) bound as its first parameter, if not NULL. */
-sqlite3_stmt *spool_get(struct spool *s, enum spool_statement id, const char *text);
-
-/* Runs a statement to its end; 0, or a fault. */
-int spool_run(struct spool *s, sqlite3_stmt *st, struct fault *f);
+int spool_run_in(struct spool *s, enum spool_sql id, const void *in, struct fault *f);
+/* What SIDE_ROW() gave: 1 for a row, 0 if there is none, or a fault. */
+int spool_row_in(struct spool *s, int rc, struct fault *f);
+struct side_db *spool_side(struct spool *s);
 
 /* spool_end() for a change that starts or calls off a command: it is counted. */
 int spool_end_counted(struct spool *s, bool ok, struct fault *f);
-
-/* Steps to a row: 1, 0 if there is none, or a fault.  The caller resets the statement. */
-int spool_row(struct spool *s, sqlite3_stmt *st, struct fault *f);
-
-const char *spool_text(sqlite3_stmt *st, int column, struct arena *a);
 
 #endif

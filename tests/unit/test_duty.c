@@ -111,9 +111,9 @@ static void put(struct bench *b, const char *id)
 	put_payload(b, id, "{\"task_id\":\"t\",\"command\":\"echo ran >>out\"}");
 }
 
-static struct spool_counts counts(struct bench *b)
+static struct spool_counts_row counts(struct bench *b)
 {
-	struct spool_counts c = { 0 };
+	struct spool_counts_row c = { 0 };
 	struct fault f = { 0 };
 
 	assert_int_equal(spool_count(b->guest.spool, &c, &f), 0);
@@ -233,7 +233,7 @@ static void a_command_waits_for_the_spool(void **state)
 static void a_death_runs_nothing_twice(void **state)
 {
 	struct bench *b = *state;
-	struct spool_result r = { 0 };
+	struct spool_result_row r = { 0 };
 	struct arena a = { 0 };
 
 	put(b, "m");

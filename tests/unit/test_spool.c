@@ -72,22 +72,20 @@ static int teardown(void **state)
 	return rc;
 }
 
-static struct spool_result a_result(const char *id, const char *out)
+static struct spool_result_row a_result(const char *id, const char *out)
 {
-	return (struct spool_result){
+	return (struct spool_result_row){
 		.message_id = id,
 		.task_id = "t",
 		.success = true,
 		.out = out,
-		.out_size = strlen(out),
 		.err = "",
-		.err_size = 0,
 	};
 }
 
-static struct spool_counts counts(struct fixture *x)
+static struct spool_counts_row counts(struct fixture *x)
 {
-	struct spool_counts c = { 0 };
+	struct spool_counts_row c = { 0 };
 
 	assert_int_equal(spool_count(x->spool, &c, &x->f), 0);
 	return c;
@@ -97,8 +95,8 @@ static void test_life(void **state)
 {
 	struct fixture *x = *state;
 	struct spool *s = x->spool;
-	struct spool_assignment as;
-	struct spool_result r = a_result("a", "out"), got;
+	struct spool_assignment_row as;
+	struct spool_result_row r = a_result("a", "out"), got;
 
 	assert_int_equal(spool_put(s, "a", "A", 1, &x->f), 0);
 	assert_int_equal(spool_put(s, "b", "B", 1, &x->f), 0);
@@ -111,11 +109,9 @@ static void test_life(void **state)
 	assert_int_equal(counts(x).running, 1);
 	assert_int_equal(spool_finish(s, &r, 6, &x->f), 0);
 	r.out = "second"; /* the first one stays */
-	r.out_size = 6;
 	assert_int_equal(spool_finish(s, &r, 6, &x->f), 0);
 	assert_int_equal(spool_result(s, 0, NULL, &x->arena, &got, &x->f), 1);
 	assert_string_equal(got.out, "out");
-	assert_int_equal(got.out_size, 3);
 	assert_int_equal(spool_result(s, 0, "a", &x->arena, &got, &x->f), 1);
 	assert_int_equal(spool_result(s, got.seq, NULL, &x->arena, &got, &x->f), 0);
 	assert_int_equal(spool_ack(s, (const char *[]){ "a", "x" }, 2, &x->f), 0);
@@ -129,7 +125,7 @@ static void test_drop(void **state)
 {
 	struct fixture *x = *state;
 	struct spool *s = x->spool;
-	struct spool_assignment as;
+	struct spool_assignment_row as;
 
 	spool_put(s, "a", "A", 1, &x->f);
 	spool_put(s, "b", "B", 1, &x->f);
@@ -148,7 +144,7 @@ static void test_drop(void **state)
 static void test_restart(void **state)
 {
 	struct fixture *x = *state;
-	struct spool_result got;
+	struct spool_result_row got;
 
 	spool_put(x->spool, "a", "A", 1, &x->f);
 	spool_put(x->spool, "b", "B", 1, &x->f);
@@ -220,8 +216,8 @@ static void test_identity(void **state)
 static void test_restored(void **state)
 {
 	struct fixture *x = *state;
-	struct spool_assignment as;
-	struct spool_result got;
+	struct spool_assignment_row as;
+	struct spool_result_row got;
 	const char *name = "", *value;
 	char first[64], second[64];
 
@@ -408,7 +404,7 @@ static void test_variables(void **state)
 static void test_failing_steps(void **state)
 {
 	struct fixture *x = *state;
-	struct spool_result r = a_result("a", "out");
+	struct spool_result_row r = a_result("a", "out");
 	long n = 0;
 	int rc;
 
@@ -448,7 +444,7 @@ static void test_durable(void **state)
 	struct fault_control control = { .kinds = FAULT_DISK_SYNC, .after = 1 << 20 };
 	sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
 	struct fixture *x = *state;
-	struct spool_result r = a_result("a", "out");
+	struct spool_result_row r = a_result("a", "out");
 
 	assert_int_equal(fault_vfs_register(&control), 0);
 	sqlite3_vfs_register(sqlite3_vfs_find("faulty"), 1);

@@ -26,6 +26,7 @@ enum decl_kind {
 	DECL_RECORD,
 	DECL_PARAM,
 	DECL_EVENT,
+	DECL_EVENTS,
 	DECL_WIRE,
 	DECL_SET,
 	DECL_OP,
@@ -77,9 +78,9 @@ struct decl {
 	int index; /* of types, enums and records in type_table */
 	bool visiting, ordered; /* for finding loops among records */
 
-	/* event, wire */
+	/* event, events (LO..HI is in min and max), wire */
 	int number;
-	struct list wakes;
+	struct list wakes, nouns;
 	const char *port, *sender, *answer_name, *guest_answer_name;
 	const struct decl *answer, *guest_answer;
 
@@ -125,6 +126,8 @@ struct decl *decl_add(struct schema *s);
 bool decl_is_type(const struct decl *d);
 struct member *member_find(const struct members *m, const char *name);
 struct member *members_add(struct schema *s, struct members *m);
+/* The numbers that are kept for the events of a noun; NULL if none are. */
+const struct decl *schema_events(const struct schema *s, const char *noun, size_t len);
 void list_add(struct schema *s, struct list *l, const char *item);
 /* `task.claim` is task_claim in C; a wire's ExecResult, wire_exec_result. */
 const char *c_name(struct arena *a, const char *name, bool wire);

@@ -327,6 +327,45 @@ static void check_choices(struct schema *s, const struct decl *d)
 	}
 }
 
+/* Where numbers are kept for nouns, an event has one of its noun's: what asks for all
+ * events of a noun asks for a range. */
+static void check_number(struct schema *s, const struct decl *d)
+{
+	size_t n = strcspn(d->name, ".");
+	const struct decl *own = schema_events(s, d->name, n);
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *block = s->decls[i];
+
+		if (block->kind != DECL_EVENTS)
+			continue;
+		if (!own)
+			schema_refuse(s, d->place,
+				      "no numbers are kept for events of '%.*s'", (int)n,
+				      d->name);
+		else if (d->number < own->min || d->number > own->max)
+			schema_refuse(s, d->place,
+				      "the number of %s is not in %" PRId64 "..%" PRId64
+				      ", as %s:%d keeps for it",
+				      d->name, own->min, own->max, own->place.file,
+				      own->place.line);
+		return;
+	}
+}
+
+static void check_events(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; i < d->nouns.n; i++)
+		if (schema_events(s, d->nouns.items[i], strlen(d->nouns.items[i])) != d)
+			schema_refuse(s, d->place, "'%s' has numbers already",
+				      d->nouns.items[i]);
+	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
+		if (s->decls[i]->kind == DECL_EVENTS && s->decls[i]->min <= d->max &&
+		    s->decls[i]->max >= d->min)
+			schema_refuse(s, d->place, "its numbers overlap those of %s",
+				      s->decls[i]->name);
+}
+
 static void check_event(struct schema *s, const struct decl *d)
 {
 	static const char *const wakes[] = { "inbox", "ready",   "task",
@@ -347,6 +386,7 @@ static void check_event(struct schema *s, const struct decl *d)
 		if (s->decls[i]->kind == DECL_EVENT && s->decls[i]->number == d->number)
 			schema_refuse(s, d->place, "%s has the number of %s", d->name,
 				      s->decls[i]->name);
+	check_number(s, d);
 }
 
 static const struct decl *find_answer(struct schema *s, const struct decl *d,
@@ -476,6 +516,9 @@ static void check_decl(struct schema *s, struct decl *d)
 		break;
 	case DECL_EVENT:
 		check_event(s, d);
+		break;
+	case DECL_EVENTS:
+		check_events(s, d);
 		break;
 	case DECL_WIRE:
 		check_wire(s, d);

@@ -120,6 +120,15 @@ static void parse_event(struct parser *p, struct decl *d, const struct line *l)
 		list_add(p->schema, &d->wakes, l->words[i]);
 }
 
+/* The block has the name of its first noun. */
+static void parse_events(struct parser *p, struct decl *d, const struct line *l)
+{
+	parse_range(p, d, l->words[2]);
+	list_add(p->schema, &d->nouns, d->name);
+	for (size_t i = 3; i < l->n; i++)
+		list_add(p->schema, &d->nouns, l->words[i]);
+}
+
 #define WIRE_USAGE "wire NAME [PORT SENDER [-> ANSWER [ANSWER_TO_GUEST]]]"
 
 static void parse_wire(struct parser *p, struct decl *d, const struct line *l)
@@ -157,6 +166,8 @@ static const struct {
 	[DECL_PARAM] = { "param", 1, 3, WORDS, "param NAME TYPE...", parse_param },
 	[DECL_EVENT] = { "event", 2, 3, WORDS, "event NUMBER NAME [WAKES...]",
 			 parse_event },
+	[DECL_EVENTS] = { "events", 1, 3, WORDS, "events NOUN LO..HI [NOUN...]",
+			  parse_events },
 	[DECL_WIRE] = { "wire", 1, 2, 7, WIRE_USAGE, parse_wire },
 	[DECL_SET] = { "set", 1, 2, 2, "set NAME", NULL },
 	[DECL_OP] = { "op", 1, 2, 2, "op NOUN.VERB", NULL },
@@ -227,6 +238,7 @@ static void parse_member(struct parser *p, const struct line *l)
 	case DECL_TYPE:
 	case DECL_PARAM:
 	case DECL_EVENT:
+	case DECL_EVENTS:
 	case DECL_KINDS:
 		refuse(p, "'%s' takes no members", d->name);
 	}

@@ -33,6 +33,19 @@ struct decl *schema_find(const struct schema *s, enum decl_kind kind, const char
 	return NULL;
 }
 
+const struct decl *schema_events(const struct schema *s, const char *noun, size_t len)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *d = s->decls[i];
+
+		for (size_t j = 0; d->kind == DECL_EVENTS && j < d->nouns.n; j++)
+			if (strlen(d->nouns.items[j]) == len &&
+			    strncmp(d->nouns.items[j], noun, len) == 0)
+				return d;
+	}
+	return NULL;
+}
+
 struct member *member_find(const struct members *m, const char *name)
 {
 	for (size_t i = 0; i < m->n; i++)

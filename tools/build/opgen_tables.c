@@ -1,5 +1,6 @@
 #include "tools/build/opgen_write.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,6 +232,24 @@ static void put_nouns(FILE *out, const struct schema *s)
 	put_table(out, "noun", n);
 }
 
+static void put_event_nouns(FILE *out, const struct schema *s)
+{
+	fputs("enum events events_of(int64_t number)\n{\n", out);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *d = s->decls[i];
+
+		if (d->kind != DECL_EVENTS)
+			continue;
+		fprintf(out,
+			"\tif (number >= %" PRId64 " && number <= %" PRId64
+			")\n\t\treturn EVENTS_",
+			d->min, d->max);
+		put_upper(out, d->id);
+		fputs(";\n", out);
+	}
+	fputs("\t(void)number;\n\treturn EVENTS_NONE;\n}\n\n", out);
+}
+
 static void put_tools(FILE *out, const struct schema *s)
 {
 	size_t n = 0;
@@ -295,6 +314,7 @@ void write_tables(FILE *out, struct arena *a, const struct schema *s)
 	put_ops(out, a, s);
 	put_events(out, a, s);
 	put_nouns(out, s);
+	put_event_nouns(out, s);
 	put_tools(out, s);
 	put_wires(out, a, s);
 }

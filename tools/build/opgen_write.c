@@ -119,6 +119,21 @@ static void put_event_numbers(FILE *out, const struct schema *s)
 		fputs("};\n\n", out);
 }
 
+/* What an event is about, as an enum; opgen_tables.c writes the function. */
+static void put_event_nouns(FILE *out, const struct schema *s)
+{
+	fputs("enum events {\n\tEVENTS_NONE,\n", out);
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->decls[i]->kind != DECL_EVENTS)
+			continue;
+		fputs("\tEVENTS_", out);
+		put_upper(out, s->decls[i]->id);
+		fputs(",\n", out);
+	}
+	fputs("};\nenum events events_of(int64_t number); /* the noun's, by its numbers */\n\n",
+	      out);
+}
+
 static void put_op_declarations(FILE *out, const struct decl *d)
 {
 	fprintf(out, "/* %s - %s:%d */\n", d->name, d->place.file, d->place.line);
@@ -151,6 +166,7 @@ void schema_write_header(const struct schema *s, FILE *out)
 		if (s->decls[i]->kind == DECL_ENUM)
 			put_enum(out, s->decls[i]);
 	put_event_numbers(out, s);
+	put_event_nouns(out, s);
 	for (size_t i = 0; i < s->n_records; i++)
 		put_struct(out, s->records[i]->id, "", &s->records[i]->in);
 	for (size_t i = 0; i < s->n; i++)

@@ -1,12 +1,15 @@
 /*
- * sqlgen - compiles the statements of storage/ into tables.
+ * sqlgen - compiles the statements of a database into tables.
  *
- *     sqlgen -h migrations/x.sql ... -- storage/y.sql ... > build/sql.gen.h
- *     sqlgen    migrations/x.sql ... -- storage/y.sql ... > build/sql.gen.c
+ *     sqlgen -h schema/x.op ... storage/enums migrations/x.sql ... -- storage/y.sql ...
+ *     sqlgen    schema/x.op ... storage/enums migrations/x.sql ... -- storage/y.sql ...
+ *     sqlgen -p PREFIX_ ...: not the state, but a database beside it
  *
- * The migrations are applied to an empty database and every statement is
- * prepared against the result, so that a misspelt column, a view that lost its
- * table or a statement that would read a whole table stops the build with
+ * The first writes build/sql.gen.h, the other one build/sql.gen.c.
+ *
+ * The migrations (or schemas, whose names have no number) are applied to an empty
+ * database and every statement is prepared against the result, so that a misspelt column,
+ * a view that lost its table or a statement that would read a whole table stops the build with
  * `file:line: name: reason` and not a running service.  storage/README.md says
  * what may stand above a statement; storage/stmt.h is what the output fills.
  */
@@ -17,6 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "tools/build/opgen.h"
 
 void *grow(void *array, int n, size_t size)
 {
@@ -119,6 +125,26 @@ static void check_views(struct build *b, const struct statement *file)
 	sqlite3_finalize(views);
 }
 
+/* What a table begins with, its defaults and bounds, is not looked at: it is what it
+ * was when the table was made. */
+static void check_written(struct build *b, const char *file, const char *text)
+{
+	struct statement s = { .file = file, .line = 1, .name = (char *)"migration" };
+
+	for (size_t n; *text; text += n + (text[n] == ';')) {
+		const char *line = text;
+
+		n = strcspn(text, ";");
+		s.written = copy(text, n);
+		if (!strstr(s.written, "CREATE TABLE") &&
+		    !strstr(s.written, "ALTER TABLE"))
+			check_literals(b, &s);
+		free(s.written);
+		for (; line < text + n; line++)
+			s.line += *line == '\n';
+	}
+}
+
 /* Statement by statement, so that an error has its line. */
 static void apply(struct build *b, const char *file, const char *text)
 {
@@ -148,15 +174,56 @@ static void read_migration(struct build *b, const char *file)
 {
 	struct migration *m;
 	const char *slash = strrchr(file, '/');
+	char *written;
 
 	b->migrations = grow(b->migrations, b->n_migrations, sizeof(*m));
 	m = &b->migrations[b->n_migrations++];
 	m->name = slash ? slash + 1 : file;
-	m->text = slurp(file);
-	if (strtol(m->name, NULL, 10) != b->n_migrations)
+	written = slurp(file);
+	m->text = put_numbers(b, file, 1, written, strlen(written));
+	check_written(b, file, written);
+	free(written);
+	m->version = (int)strtol(m->name, NULL, 10);
+	if (m->version && m->version != b->n_migrations)
 		refuse(b, &(struct statement){ .file = file, .line = 1 },
 		       "its number is not %04d, the next", b->n_migrations);
 	apply(b, file, m->text);
+}
+
+/* --- arguments ------------------------------------------------------------------- */
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static void read_schema(struct build *b, const char *name)
+{
+	FILE *in = fopen(name, "r");
+
+	if (!in) {
+		perror(name);
+		exit(1);
+	}
+	schema_parse(b->schema, name, in);
+	fclose(in);
+}
+
+/* What stands in front of the statements: schema, enums and migrations, in this order. */
+static int read_ground(struct build *b, char **argv, int i)
+{
+	for (; argv[i] && ends_with(argv[i], ".op"); i++)
+		read_schema(b, argv[i]);
+	if (!b->schema->n_errors)
+		schema_check(b->schema);
+	if (b->schema->n_errors)
+		exit(1);
+	for (; argv[i] && strcmp(argv[i], "--") != 0; i++)
+		ends_with(argv[i], "/enums") ? read_enums(b, argv[i])
+					     : read_migration(b, argv[i]);
+	return argv[i] ? i + 1 : i;
 }
 
 static void build_free(struct build *b)
@@ -173,7 +240,10 @@ static void build_free(struct build *b)
 		free(s->row);
 		free(s->into);
 		free(s->sql);
+		free(s->written);
 	}
+	free_enums(b);
+	schema_release(b->schema);
 	free(b->migrations);
 	free(b->statements);
 	sqlite3_close(b->db);
@@ -181,19 +251,27 @@ static void build_free(struct build *b)
 
 int main(int argc, char **argv)
 {
-	bool header = argc > 1 && strcmp(argv[1], "-h") == 0;
-	struct build b = { 0 };
-	int i = header ? 2 : 1;
+	struct schema schema;
+	struct build b = { .prefix = "", .schema = &schema };
+	bool header = false;
+	int i;
 
+	while ((i = getopt(argc, argv, "+hp:")) > 0)
+		if (i == 'p')
+			b.prefix = optarg;
+		else if (i == 'h')
+			header = true;
+		else
+			return 2;
+	i = optind;
 	if (sqlite3_open(":memory:", &b.db) != SQLITE_OK)
 		return 1;
 	/* As the store opens it: a view must not need what it forbids. */
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
-	for (; i < argc && strcmp(argv[i], "--") != 0; i++)
-		read_migration(&b, argv[i]);
-	for (i++; i < argc; i++)
+	schema_init(&schema, stderr);
+	for (i = read_ground(&b, argv, i); i < argc; i++)
 		read_file(&b, argv[i]);
 	for (i = 0; i < b.n_statements; i++)
 		check_statement(&b, &b.statements[i]);
@@ -201,7 +279,7 @@ int main(int argc, char **argv)
 		check_rows(&b);
 	check_kept(&b);
 	if (!b.n_errors) {
-		printf("/* Generated by sqlgen from migrations/ and storage/. */\n");
+		printf("/* Generated by sqlgen from what `make` names for it. */\n");
 		header ? put_header(&b) : put_source(&b);
 	}
 	i = b.n_errors != 0;

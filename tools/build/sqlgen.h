@@ -1,7 +1,8 @@
 /*
  * sqlgen - what the parts of the statement compiler share.
  *
- * sqlgen_read.c turns storage/NOUN.sql into statements, sqlgen_check.c gives
+ * sqlgen_read.c turns storage/NOUN.sql into statements, sqlgen_names.c puts the numbers
+ * of schema/ in, sqlgen_held.c refuses numbers in their place, sqlgen_check.c gives
  * them types and refuses what is wrong, sqlgen_put.c writes C; sqlgen.c applies
  * the migrations and leads through.  Memory that is not there aborts.
  */
@@ -31,6 +32,7 @@ struct statement {
 	const char *file;
 	int line;
 	char *name, *row, *into, *sql;
+	char *written; /* sql with its names in braces */
 	bool scan_ok, readonly;
 	bool kept; /* see storage/kept.h */
 	int kept_number; /* from 1 on */
@@ -43,10 +45,26 @@ struct statement {
 struct migration {
 	const char *name;
 	char *text;
+	int version; /* 0: a schema that is made in one go */
+};
+
+/* A column that holds the number of an enum's value, or of an event. */
+struct held {
+	char *table, *column, *list;
+};
+
+/* Values of an enum under one name. */
+struct set {
+	char *list, *name, *values;
 };
 
 struct build {
 	sqlite3 *db;
+	const char *prefix; /* of the database's names in C; "": the state's */
+	struct schema *schema; /* as tools/build/opgen.h has it */
+	struct held *held;
+	struct set *sets;
+	int n_held, n_sets;
 	struct migration *migrations;
 	struct statement *statements;
 	int n_migrations, n_statements, n_errors;
@@ -63,6 +81,16 @@ struct column *columns_find(const struct columns *c, const char *name);
 /* Prints `file:line: name: reason` and counts it, so that one run shows all. */
 void refuse(struct build *b, const struct statement *s, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* The text with numbers for the names in braces; to be freed. */
+char *put_numbers(struct build *b, const char *file, int line, const char *text,
+		  size_t len);
+void read_enums(struct build *b, const char *file); /* storage/enums */
+void free_enums(struct build *b);
+/* The values of a set of that list, with blanks between them; NULL if there is none. */
+const char *set_find(const struct build *b, const char *list, const char *name);
+bool is_stored(const struct build *b, const char *list); /* a column holds it */
+void check_literals(struct build *b, struct statement *s);
 
 void read_file(struct build *b, const char *file);
 void check_statement(struct build *b, struct statement *s);

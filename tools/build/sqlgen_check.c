@@ -254,6 +254,7 @@ void check_statement(struct build *b, struct statement *s)
 		refuse(b, s, "no SQL below it");
 		return;
 	}
+	check_literals(b, s);
 	if (sqlite3_prepare_v2(b->db, s->sql, -1, &st, &tail) != SQLITE_OK || !st)
 		refuse(b, s, "%s", sqlite3_errmsg(b->db));
 	else if (tail[strspn(tail, " \t\r\n;")])

@@ -1,7 +1,9 @@
-/* The two generated files; storage/stmt.h describes the tables they fill. */
+/* The two generated files of a database; storage/stmt.h describes the tables they fill. */
 #include "tools/build/sqlgen.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
 	const char *c, *slot;
@@ -43,13 +45,41 @@ static void put_struct(const struct shape *shape, const char *name,
 	printf("};\n\n");
 }
 
+static void put_upper(const char *before, const char *prefix, const char *after)
+{
+	fputs(before, stdout);
+	for (; *prefix; prefix++)
+		putchar(toupper((unsigned char)*prefix));
+	fputs(after, stdout);
+}
+
+/* Names a script and, where its own text sets it, the version that it makes. */
+static void put_scripts(const struct build *b)
+{
+	sqlite3_stmt *st = NULL;
+
+	for (int i = 0; i < b->n_migrations; i++)
+		if (!b->migrations[i].version)
+			printf("extern const char %s%.*s[];\n", b->prefix,
+			       (int)strcspn(b->migrations[i].name, "."),
+			       b->migrations[i].name);
+	sqlite3_prepare_v2(b->db, "PRAGMA user_version", -1, &st, NULL);
+	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int(st, 0) > 0) {
+		put_upper("enum { ", b->prefix, "VERSION");
+		printf(" = %d };\n\n", sqlite3_column_int(st, 0));
+	}
+	sqlite3_finalize(st);
+}
+
 void put_header(const struct build *b)
 {
-	printf("#ifndef SQL_GEN_H\n#define SQL_GEN_H\n\n#include <stdint.h>\n\n"
-	       "enum sql {\n");
+	put_upper("#ifndef ", b->prefix, "SQL_GEN_H\n");
+	put_upper("#define ", b->prefix, "SQL_GEN_H\n\n#include <stdint.h>\n\n");
+	put_scripts(b);
+	printf("enum %ssql {\n", b->prefix);
 	for (int i = 0; i < b->n_statements; i++)
 		printf("\tsql_%s,\n", b->statements[i].name);
-	printf("\tSQL_COUNT\n};\n\n");
+	put_upper("\t", b->prefix, "SQL_COUNT\n};\n\n");
 	for (int i = 0; i < b->n_statements; i++) {
 		const struct statement *s = &b->statements[i];
 
@@ -108,22 +138,43 @@ static void put_statement(const struct statement *s)
 	printf(",\n\t},\n");
 }
 
+static void put_migrations(const struct build *b)
+{
+	int n = 0;
+
+	for (int i = 0; i < b->n_migrations; i++) {
+		const struct migration *m = &b->migrations[i];
+
+		if (m->version) {
+			if (!n++)
+				printf("const struct migration %smigration_table[] = {\n",
+				       b->prefix);
+			printf("\t{ .version = %d, .name = \"%s\", .text =", m->version,
+			       m->name);
+			put_string(m->text);
+			printf("\n\t\t\"\\nPRAGMA user_version = %d;\" },\n", m->version);
+			continue;
+		}
+		printf("const char %s%.*s[] =", b->prefix, (int)strcspn(m->name, "."),
+		       m->name);
+		put_string(m->text);
+		printf(";\n");
+	}
+	if (n)
+		printf("};\nconst int %smigration_count = %d;\n\n", b->prefix, n);
+}
+
 void put_source(const struct build *b)
 {
 	bool records = false;
 
 	for (int i = 0; i < b->n_statements; i++)
 		records |= b->statements[i].into != NULL;
-	printf("#include <stddef.h>\n\n%s#include \"storage/stmt.h\"\n\n"
-	       "const struct migration migration_table[] = {\n",
-	       records ? "#include \"core/op/op.h\"\n#include \"ops.gen.h\"\n" : "");
-	for (int i = 0; i < b->n_migrations; i++) {
-		printf("\t{ .version = %d, .name = \"%s\", .text =", i + 1,
-		       b->migrations[i].name);
-		put_string(b->migrations[i].text);
-		printf("\n\t\t\"\\nPRAGMA user_version = %d;\" },\n", i + 1);
-	}
-	printf("};\nconst int migration_count = %d;\n\n", b->n_migrations);
+	printf("#include <stddef.h>\n\n%s#include \"storage/stmt.h\"\n"
+	       "#include \"%ssql.gen.h\"\n\n",
+	       records ? "#include \"core/op/op.h\"\n#include \"ops.gen.h\"\n" : "",
+	       b->prefix);
+	put_migrations(b);
 	printf("_Static_assert(KEPT_STATEMENTS == %d, \"as sqlgen has it\");\n\n",
 	       KEPT_STATEMENTS);
 	for (int i = 0; i < b->n_statements; i++) {
@@ -134,9 +185,10 @@ void put_source(const struct build *b)
 			put_slots(&row_shape, s->row, &s->out);
 		put_into(s);
 	}
-	printf("\nconst struct statement statement_table[SQL_COUNT] = {\n");
+	printf("\nconst struct statement %sstatement_table[] = {\n", b->prefix);
 	for (int i = 0; i < b->n_statements; i++)
 		put_statement(&b->statements[i]);
 	printf("};\n");
-	put_schema(b);
+	if (!*b->prefix)
+		put_schema(b);
 }

@@ -44,15 +44,25 @@ static void read_heading(struct statement *s, const char *line)
 		s->kept = true;
 }
 
-static void read_sql(struct statement *s, const char *line, size_t len)
+static void append(char **text, const char *line, size_t len)
 {
-	size_t have = s->sql ? strlen(s->sql) : 0;
+	size_t have = *text ? strlen(*text) : 0;
 
-	s->sql = realloc(s->sql, have + len + 1);
-	if (!s->sql)
+	*text = realloc(*text, have + len + 1);
+	if (!*text)
 		abort();
-	memcpy(s->sql + have, line, len);
-	s->sql[have + len] = '\0';
+	memcpy(*text + have, line, len);
+	(*text)[have + len] = '\0';
+}
+
+static void read_sql(struct build *b, struct statement *s, int at, const char *line,
+		     size_t len)
+{
+	char *sql = put_numbers(b, s->file, at, line, len);
+
+	append(&s->written, line, len);
+	append(&s->sql, sql, strlen(sql));
+	free(sql);
 }
 
 static struct statement *read_name(struct build *b, const char *file, int line,
@@ -92,7 +102,7 @@ void read_file(struct build *b, const char *file)
 		else if (blank == len || strncmp(at + blank, "--", 2) == 0)
 			continue;
 		else if (s)
-			read_sql(s, at, (size_t)(next - at));
+			read_sql(b, s, line, at, (size_t)(next - at));
 		else
 			refuse(b, &(struct statement){ .file = file, .line = line },
 			       "SQL without `-- name:` above it");

@@ -1,0 +1,8 @@
+-- What a file is asked before it is taken for a state: see restore.h.
+
+-- name: restore_states
+-- scan ok: one row
+SELECT count(*) AS n FROM state;
+
+-- name: restore_counts
+SELECT counts_from FROM state WHERE one = 1;

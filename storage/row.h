@@ -1,0 +1,17 @@
+/*
+ * row - from a caller's struct to parameters, from columns to a row.
+ */
+#ifndef STORAGE_ROW_H
+#define STORAGE_ROW_H
+
+#include <sqlite3.h>
+
+#include "storage/stmt.h"
+
+/* Both return an SQLite result.  Texts and blobs that are bound are borrowed; those that
+ * are read are copied into the arena. */
+int row_bind(sqlite3_stmt *st, const struct statement *t, const void *in);
+int row_read(sqlite3_stmt *st, const struct slot *columns, int n, void *row,
+	     struct arena *a);
+
+#endif

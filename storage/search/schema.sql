@@ -1,0 +1,40 @@
+-- The index of the state's rows, made anew with each version: see search.h.
+DROP TABLE IF EXISTS place;
+DROP TABLE IF EXISTS task_body;
+DROP TABLE IF EXISTS message_text;
+DROP TABLE IF EXISTS task_text;
+DROP TABLE IF EXISTS note_text;
+
+-- How far it has come: its one row.
+CREATE TABLE place (
+	one INTEGER PRIMARY KEY CHECK (one = 1),
+	version INTEGER NOT NULL,
+	incarnation TEXT NOT NULL, -- of the state
+	boot TEXT NOT NULL, -- the machine's boot id while somebody has it open for writing:
+		-- one that went down meanwhile may have lost pages that were not synced
+	whole INTEGER NOT NULL, -- 0 while rows from before `event` are still fed
+	event INTEGER NOT NULL,
+	message INTEGER NOT NULL,
+	note INTEGER NOT NULL,
+	task INTEGER NOT NULL
+) STRICT;
+INSERT INTO place VALUES (1, 0, '', '', 0, 0, 0, 0, 0);
+
+-- What is indexed of each task: see index_forget_task.
+CREATE TABLE task_body (
+	id INTEGER PRIMARY KEY,
+	team INTEGER NOT NULL,
+	body TEXT NOT NULL
+) STRICT;
+
+CREATE VIRTUAL TABLE message_text USING fts5(scope, body, content='', columnsize=0,
+	tokenize='unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE task_text USING fts5(scope, body, content='', columnsize=0,
+	tokenize='unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE note_text USING fts5(scope, body, content='', columnsize=0,
+	tokenize='unicode61 remove_diacritics 2');
+INSERT INTO message_text(message_text, rank) VALUES ('usermerge', 2);
+INSERT INTO task_text(task_text, rank) VALUES ('usermerge', 2);
+INSERT INTO note_text(note_text, rank) VALUES ('usermerge', 2);
+
+PRAGMA user_version = 4;

@@ -1,0 +1,274 @@
+/*
+ * Columns that hold an enum: a statement that sets one to a number, or compares it with
+ * one, is refused, since the number is the place of a line in schema/; so is one that
+ * names a value of another enum.
+ *
+ * It looks at words and signs only: COLUMN, or ALIAS.COLUMN of a table that storage/enums
+ * names, a comparison, and a number behind that, in the list of an IN, or behind a THEN or
+ * ELSE of a CASE.  Numbers among VALUES, and behind
+ * a column that stands in a SELECT of its own, it does not see.
+ */
+#include "tools/build/sqlgen.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "tools/build/opgen.h"
+
+/* --- storage/enums ------------------------------------------------------------------- */
+
+static bool is_list(const struct build *b, const char *name)
+{
+	const struct decl *d = schema_find(b->schema, DECL_ENUM, name);
+
+	return strcmp(name, "event") == 0 || (d && d->kind == DECL_ENUM);
+}
+
+/* `TABLE.COLUMN LIST`, or `LIST.NAME = VALUE...` */
+static void read_line(struct build *b, struct statement *at, char *line)
+{
+	char *dot = strchr(line, '.'), *blank = strchr(line, ' ');
+	struct held *h;
+	struct set *set;
+
+	if (!*line || *line == '#')
+		return;
+	if (!dot || !blank || dot > blank) {
+		refuse(b, at, "expected: TABLE.COLUMN ENUM, or ENUM.NAME = VALUE...");
+		return;
+	}
+	*dot++ = *blank++ = '\0';
+	if (strncmp(blank, "= ", 2) == 0) {
+		b->sets = grow(b->sets, b->n_sets, sizeof(*set));
+		set = &b->sets[b->n_sets++];
+		set->list = copy(line, strlen(line));
+		set->name = copy(dot, strlen(dot));
+		set->values = copy(blank + 2, strlen(blank + 2));
+	} else {
+		b->held = grow(b->held, b->n_held, sizeof(*h));
+		h = &b->held[b->n_held++];
+		h->table = copy(line, strlen(line));
+		h->column = copy(dot, strlen(dot));
+		h->list = copy(blank, strlen(blank));
+	}
+	if (!is_list(b, *blank == '=' ? line : blank))
+		refuse(b, at, "no enum of schema/ is called %s",
+		       *blank == '=' ? line : blank);
+}
+
+void read_enums(struct build *b, const char *file)
+{
+	struct statement at = { .file = file };
+	char *text = slurp(file), *next;
+
+	for (char *line = text; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		at.line++;
+		read_line(b, &at, line);
+	}
+	free(text);
+}
+
+void free_enums(struct build *b)
+{
+	for (int i = 0; i < b->n_held; i++) {
+		free(b->held[i].table);
+		free(b->held[i].column);
+		free(b->held[i].list);
+	}
+	for (int i = 0; i < b->n_sets; i++) {
+		free(b->sets[i].list);
+		free(b->sets[i].name);
+		free(b->sets[i].values);
+	}
+	free(b->held);
+	free(b->sets);
+}
+
+const char *set_find(const struct build *b, const char *list, const char *name)
+{
+	for (int i = 0; i < b->n_sets; i++)
+		if (strcmp(b->sets[i].list, list) == 0 &&
+		    strcmp(b->sets[i].name, name) == 0)
+			return b->sets[i].values;
+	return NULL;
+}
+
+bool is_stored(const struct build *b, const char *list)
+{
+	for (int i = 0; i < b->n_held; i++)
+		if (strcmp(b->held[i].list, list) == 0)
+			return true;
+	return false;
+}
+
+/* --- words of a statement ------------------------------------------------------------- */
+
+struct word {
+	const char *at;
+	size_t len;
+};
+
+static size_t skip_text(const char *s)
+{
+	size_t n;
+
+	if (strncmp(s, "--", 2) == 0)
+		return strcspn(s, "\n");
+	if (*s != '\'')
+		return 0;
+	n = 1 + strcspn(s + 1, "'");
+	return n + (s[n] != '\0');
+}
+
+/* The next name, number, sign or what is in braces; comments and texts are passed over. */
+static struct word next_word(const char *s)
+{
+	struct word w = { s, 0 };
+	size_t n;
+
+	while (*w.at && (isspace((unsigned char)*w.at) || (n = skip_text(w.at))))
+		w.at += isspace((unsigned char)*w.at) ? 1 : n;
+	if (*w.at == '{') {
+		w.len = strcspn(w.at, "}");
+		w.len += w.at[w.len] == '}';
+		return w;
+	}
+	while (isalnum((unsigned char)w.at[w.len]) || w.at[w.len] == '_')
+		w.len++;
+	if (!w.len)
+		w.len = *w.at && strchr("<>=!", *w.at) ? strspn(w.at, "<>=!")
+						       : *w.at != '\0';
+	return w;
+}
+
+static bool is(struct word w, const char *s)
+{
+	return w.len == strlen(s) && strncasecmp(w.at, s, w.len) == 0;
+}
+
+static bool same(struct word a, struct word b)
+{
+	return a.len == b.len && strncmp(a.at, b.at, a.len) == 0;
+}
+
+static struct word after(struct word w)
+{
+	return next_word(w.at + w.len);
+}
+
+/* A number, or a name in braces that stands for one. */
+static bool is_number(struct word w)
+{
+	return isdigit((unsigned char)*w.at) || *w.at == '{' ||
+	       (*w.at == '-' && isdigit((unsigned char)w.at[1]));
+}
+
+/* Whether `{list.value}`, or `{events.noun}`, is of the list. */
+static bool is_of(struct word number, const char *list)
+{
+	size_t n = strcspn(number.at, ".");
+
+	return *number.at == '{' && n > 1 &&
+	       (strncmp(number.at + 1, list, n - 1) == 0 ||
+		strncmp(number.at + 1, "events", n - 1) == 0) &&
+	       (strlen(list) == n - 1 || strcmp(list, "event") == 0);
+}
+
+/* --- what is compared ------------------------------------------------------------------- */
+
+/* Whether the statement names the table, under this alias if it has one. */
+static bool names_table(const char *sql, const char *table, struct word alias)
+{
+	static const char *const in_front[] = { "FROM", "JOIN",   "UPDATE",
+						"INTO", "IGNORE", "ON" };
+	struct word before = { "", 0 };
+
+	for (struct word w = next_word(sql); w.len; before = w, w = after(w)) {
+		bool named = false;
+		struct word next;
+
+		for (size_t i = 0; i < sizeof(in_front) / sizeof(in_front[0]); i++)
+			named |= is(before, in_front[i]);
+		if (!named || !is(w, table))
+			continue;
+		next = after(w);
+		if (!alias.len || same(w, alias) ||
+		    same(is(next, "AS") ? after(next) : next, alias))
+			return true;
+	}
+	return false;
+}
+
+/* What the column holds; NULL if that is nothing, or the enum of this very number. */
+static const struct held *held_by(const struct build *b, const char *sql,
+				  struct word alias, struct word column,
+				  struct word number)
+{
+	const struct held *found = NULL;
+
+	for (int i = 0; i < b->n_held; i++) {
+		const struct held *h = &b->held[i];
+
+		if (!is(column, h->column) || !names_table(sql, h->table, alias))
+			continue;
+		if (is_of(number, h->list))
+			return NULL;
+		found = h;
+	}
+	return found;
+}
+
+/* Behind a comparison or an assignment: the number that it is with; else nothing. */
+static struct word number_in(struct word w)
+{
+	const struct word none = { w.at, 0 };
+	bool in_case = is(w, "CASE"), value = is(w, "(");
+
+	if (is_number(w) || (!in_case && !value))
+		return is_number(w) ? w : none;
+	for (w = after(w); w.len && !is(w, in_case ? "END" : ")"); w = after(w)) {
+		if (value && is_number(w))
+			return w;
+		value = in_case ? is(w, "THEN") || is(w, "ELSE") : is(w, ",");
+	}
+	return none;
+}
+
+static struct word compared_with(struct word w)
+{
+	if (is(w, "IS"))
+		w = after(w);
+	if (is(w, "NOT"))
+		w = after(w);
+	else if (*w.at && strchr("<>=!", *w.at))
+		return number_in(after(w));
+	return number_in(is(w, "IN") || is(w, "BETWEEN") ? after(w)
+							 : (struct word){ "", 0 });
+}
+
+void check_literals(struct build *b, struct statement *s)
+{
+	struct word alias = { "", 0 }, none = { "", 0 }, before = none;
+
+	for (struct word w = next_word(s->written); w.len; before = w, w = after(w)) {
+		struct word number = compared_with(after(w));
+		const struct held *h = NULL;
+
+		/* `:state < 0` asks whether the parameter is a value at all. */
+		if (number.len && !(is(before, ":") && is(after(w), "<")))
+			h = held_by(b, s->written, is(before, ".") ? alias : none, w,
+				    number);
+		if (h)
+			refuse(b, s, "%.*s holds %s: write {%s.…} in place of %.*s",
+			       (int)w.len, w.at, h->list, h->list, (int)number.len,
+			       number.at);
+		if (!is(w, "."))
+			alias = w;
+	}
+}
