@@ -12,6 +12,7 @@
 #                 the long forms of what make check samples
 # make mutants    do the tests notice?  Plants the faults of tests/mutants/list
 #                 (NAME='word …': those whose names contain one)
+# make permute    do the transcripts pass with enums and events numbered otherwise?
 # make docs, make fmt, make sums, make clean
 # make install PREFIX=/usr/local DESTDIR=
 #
@@ -205,6 +206,7 @@ soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(O)/tests/soak $$(($(or $(MINUTES),20) * 60))
+permute: ; @tests/e2e/permute.sh
 mutants:
 	@tools/setup
 	@tests/mutants/run $(NAME)
@@ -234,7 +236,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants unseen soak fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants permute unseen soak fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:

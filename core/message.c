@@ -254,7 +254,8 @@ static bool tell_only(struct call *call, const struct recipients *r,
 	out->recipients = 1;
 	copy = arena_push(&call->arena, &out->deliveries, &out->n_deliveries,
 			  sizeof(*copy));
-	*copy = (struct delivery){ .to = r->agents->name };
+	*copy = (struct delivery){ .to = r->agents->name,
+				   .state = DELIVERY_STATE_QUEUED };
 	return out->message_id != NULL;
 }
 

@@ -66,7 +66,8 @@ INSERT INTO workspace_forward (transport, port, workspace, target, public)
 VALUES (:transport, :port, :workspace, :target, :public)
 ON CONFLICT (transport, port) DO UPDATE SET workspace = excluded.workspace,
 	target = excluded.target, public = excluded.public
-WHERE (SELECT w.state FROM workspace w WHERE w.id = workspace_forward.workspace) = 4;
+WHERE (SELECT w.state FROM workspace w WHERE w.id = workspace_forward.workspace)
+	= {workspace_state.destroyed};
 
 -- name: network_forward_owner
 -- text: name

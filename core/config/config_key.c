@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/near.h"
 #include "core/config/config.h"
 
 void config_variable(const struct field *key, char out[CONFIG_VARIABLE_SIZE])

@@ -1,10 +1,12 @@
 /*
  * Columns that hold an enum: a statement that sets one to a number, or compares it with
- * one, is refused, since the number is the place of a line in schema/.
+ * one, is refused, since the number is the place of a line in schema/; so is one that
+ * names a value of another enum.
  *
  * It looks at words and signs only: COLUMN, or ALIAS.COLUMN of a table that storage/enums
  * names, a comparison, and a number behind that, in the list of an IN, or behind a THEN or
- * ELSE of a CASE.  Numbers among VALUES it does not see.
+ * ELSE of a CASE.  Numbers among VALUES, and behind
+ * a column that stands in a SELECT of its own, it does not see.
  */
 #include "tools/build/sqlgen.h"
 
@@ -118,13 +120,13 @@ static size_t skip_text(const char *s)
 
 	if (strncmp(s, "--", 2) == 0)
 		return strcspn(s, "\n");
-	if (*s != '\'' && *s != '{')
+	if (*s != '\'')
 		return 0;
-	n = 1 + strcspn(s + 1, *s == '{' ? "}" : "'");
+	n = 1 + strcspn(s + 1, "'");
 	return n + (s[n] != '\0');
 }
 
-/* The next name, number or sign; comments, texts and what is in braces are passed over. */
+/* The next name, number, sign or what is in braces; comments and texts are passed over. */
 static struct word next_word(const char *s)
 {
 	struct word w = { s, 0 };
@@ -132,6 +134,11 @@ static struct word next_word(const char *s)
 
 	while (*w.at && (isspace((unsigned char)*w.at) || (n = skip_text(w.at))))
 		w.at += isspace((unsigned char)*w.at) ? 1 : n;
+	if (*w.at == '{') {
+		w.len = strcspn(w.at, "}");
+		w.len += w.at[w.len] == '}';
+		return w;
+	}
 	while (isalnum((unsigned char)w.at[w.len]) || w.at[w.len] == '_')
 		w.len++;
 	if (!w.len)
@@ -155,10 +162,22 @@ static struct word after(struct word w)
 	return next_word(w.at + w.len);
 }
 
+/* A number, or a name in braces that stands for one. */
 static bool is_number(struct word w)
 {
-	return isdigit((unsigned char)*w.at) ||
+	return isdigit((unsigned char)*w.at) || *w.at == '{' ||
 	       (*w.at == '-' && isdigit((unsigned char)w.at[1]));
+}
+
+/* Whether `{list.value}`, or `{events.noun}`, is of the list. */
+static bool is_of(struct word number, const char *list)
+{
+	size_t n = strcspn(number.at, ".");
+
+	return *number.at == '{' && n > 1 &&
+	       (strncmp(number.at + 1, list, n - 1) == 0 ||
+		strncmp(number.at + 1, "events", n - 1) == 0) &&
+	       (strlen(list) == n - 1 || strcmp(list, "event") == 0);
 }
 
 /* --- what is compared ------------------------------------------------------------------- */
@@ -186,14 +205,23 @@ static bool names_table(const char *sql, const char *table, struct word alias)
 	return false;
 }
 
+/* What the column holds; NULL if that is nothing, or the enum of this very number. */
 static const struct held *held_by(const struct build *b, const char *sql,
-				  struct word alias, struct word column)
+				  struct word alias, struct word column,
+				  struct word number)
 {
-	for (int i = 0; i < b->n_held; i++)
-		if (is(column, b->held[i].column) &&
-		    names_table(sql, b->held[i].table, alias))
-			return &b->held[i];
-	return NULL;
+	const struct held *found = NULL;
+
+	for (int i = 0; i < b->n_held; i++) {
+		const struct held *h = &b->held[i];
+
+		if (!is(column, h->column) || !names_table(sql, h->table, alias))
+			continue;
+		if (is_of(number, h->list))
+			return NULL;
+		found = h;
+	}
+	return found;
 }
 
 /* Behind a comparison or an assignment: the number that it is with; else nothing. */
@@ -234,7 +262,8 @@ void check_literals(struct build *b, struct statement *s)
 
 		/* `:state < 0` asks whether the parameter is a value at all. */
 		if (number.len && !(is(before, ":") && is(after(w), "<")))
-			h = held_by(b, s->written, is(before, ".") ? alias : none, w);
+			h = held_by(b, s->written, is(before, ".") ? alias : none, w,
+				    number);
 		if (h)
 			refuse(b, s, "%.*s holds %s: write {%s.…} in place of %.*s",
 			       (int)w.len, w.at, h->list, h->list, (int)number.len,

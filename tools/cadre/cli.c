@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/near.h"
 #include "core/base/version.h"
 
 /* --- faults ------------------------------------------------------------------- */
