@@ -169,8 +169,8 @@ fi
 
 rm -rf "$CADRE_HOME"
 mkdir -m 700 "$CADRE_HOME"
-first=$(ls "$here"/../migrations/0001-*.sql "$here"/migrations/0001-*.sql 2>/dev/null | head -1)
-sqlite3 "$story/old.db" <"$first"
+(cd "$(dirname "$0")/../.." && build/sqlgen -m schema/*.op storage/enums migrations/0001-*.sql) |
+	sqlite3 "$story/old.db"
 sqlite3 "$story/old.db" 'PRAGMA user_version = 1' # as the migrations' own end says
 cp "$story/B.db.secret" "$story/old.db.secret"
 cadre restore "$story/old.db" >"$story/out" 2>&1 || bad "an older version: $(cat "$story/out")"

@@ -45,8 +45,9 @@ static void put(struct names *w, const char *s, size_t len)
 static void put_number(struct names *w, const char *before, long long number)
 {
 	char text[64];
+	int n = snprintf(text, sizeof(text), "%s%lld", before, number);
 
-	put(w, text, (size_t)snprintf(text, sizeof(text), "%s%lld", before, number));
+	put(w, text, (size_t)n);
 }
 
 /* --- looking up ----------------------------------------------------------------- */
@@ -176,10 +177,10 @@ static void put_events(struct names *w, const char *noun)
 static void put_row(struct names *w, const char *list, int number, const char *word)
 {
 	char text[256];
+	int n = snprintf(text, sizeof(text), "%s('%s', %d, '%s')",
+			 take_back(w, ";") ? ",\n\t" : "", list, number, word);
 
-	put(w, text,
-	    (size_t)snprintf(text, sizeof(text), "%s('%s', %d, '%s')",
-			     take_back(w, ";") ? ",\n\t" : "", list, number, word));
+	put(w, text, (size_t)n);
 	put(w, ";", 1);
 }
 
