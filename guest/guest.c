@@ -154,8 +154,8 @@ static int open_root(struct guest *g, struct fault *f)
 	return 0;
 }
 
-/* One guest per state folder.  A POSIX lock, which no child inherits: it is
- * free as soon as the guest is dead. */
+/* A state folder has one guest at a time.  The lock is a POSIX lock, which no child
+ * inherits: it is free as soon as the guest is dead. */
 static int lock(struct guest *g, struct fault *f)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -1,5 +1,5 @@
 /*
- * What teammates ask of the member who works here, and tell it.
+ * http_mail - the requests of teammates to the member who works here.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
--- What a file is asked before it is taken for a state: see restore.h.
+-- Questions to a file before it is taken for a state: see restore.h.
 
 -- name: restore_states
 -- scan ok: one row

@@ -28,7 +28,7 @@ int side_next(struct side_db *d, int id, void *row, size_t size, struct arena *a
 void side_end(struct side_db *d, int id);
 /* Runs it to its end: SQLITE_OK. */
 int side_run(struct side_db *d, int id, const void *in);
-/* One row: SQLITE_ROW, or SQLITE_DONE where there is none. */
+/* Reads one row: SQLITE_ROW, or SQLITE_DONE where there is none. */
 int side_row(struct side_db *d, int id, const void *in, void *row, size_t size,
 	     struct arena *a);
 int side_exec(struct side_db *d, const char *script);

@@ -65,7 +65,7 @@ int boat_unload(struct call *call, const struct boat_unload_in *in,
 	return 0;
 }
 
-/* Who may reach which workspace is asked as it is for all commands there. */
+/* The right to reach the workspace is checked as for every command there. */
 int boat_hoist(struct call *call, const struct boat_hoist_in *in,
 	       struct boat_hoist_out *out)
 {

@@ -51,7 +51,8 @@ void unread_tick(struct host *host)
 
 	for (struct conn *c = host->conns; c; c = next) {
 		next = c->next;
-		if (flow_left(&c->flow) > UNREAD_SOFT && ++c->unread.seconds >= UNREAD_SOFT_S)
+		if (flow_left(&c->flow) > UNREAD_SOFT &&
+		    ++c->unread.seconds >= UNREAD_SOFT_S)
 			close_one(c, "for a minute");
 	}
 }

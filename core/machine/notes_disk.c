@@ -46,7 +46,7 @@ int notes_open(int root, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC),
-		/* One file system, so that every rename there works. */
+		/* All paths stay on one file system, so that every rename there works. */
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
 			   RESOLVE_NO_XDEV,
 	};

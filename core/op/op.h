@@ -52,7 +52,7 @@ enum {
 /* The least powerful caller that may call an operation; in order of power. */
 enum who { WHO_OBSERVER, WHO_MEMBER, WHO_LEAD, WHO_OPERATOR, WHO_HOST };
 
-/* What an answer may give that nobody would hold if it were lost. */
+/* Things that an answer hands out: if it is lost, nobody holds them. */
 enum gives { GIVES_NOTHING, GIVES_MESSAGES, GIVES_CLAIM };
 
 enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
@@ -145,7 +145,7 @@ enum wake {
 	WAKE_MESSAGE, /* a reply to a message: key is that message */
 };
 
-/* What has names that a person may begin to type. */
+/* A kind of thing with names, which a door completes while a person types. */
 struct noun {
 	const char *name;
 	const char *list, *rows; /* operation that lists them, in this of its answer */

@@ -20,7 +20,7 @@ CREATE TABLE place (
 ) STRICT;
 INSERT INTO place VALUES (1, 0, '', '', 0, 0, 0, 0, 0);
 
--- What is indexed of each task: see index_forget_task.
+-- The text of each task as it was indexed: see index_forget_task.
 CREATE TABLE task_body (
 	id INTEGER PRIMARY KEY,
 	team INTEGER NOT NULL,

@@ -56,7 +56,7 @@ int search_mark(struct search *s);
 bool search_is_busy(int rc); /* another process indexes: not a failure */
 bool search_is_damage(int rc);
 int search_failed(struct search *s, int rc, const char *what, struct fault *f);
-/* What ended the rows of a query: 0 unless it is a failure. */
+/* The fault that ended the rows of a query; 0 if they ended by themselves. */
 int search_ended(struct search *s, int rc, struct fault *f);
 
 #endif

@@ -1,4 +1,4 @@
--- What a guest asks of its spool and tells it: see spool.h.
+-- The statements of a guest's spool: see spool.h.
 
 -- name: spool_begin
 BEGIN IMMEDIATE;
@@ -31,7 +31,7 @@ INSERT OR IGNORE INTO had (message_id, at) VALUES (:message_id, :at);
 
 -- name: spool_prune
 -- scan ok: once, when it is opened
--- What a host cannot deliver any more need not be known.
+-- An assignment so old is not delivered again, so that its id may be forgotten.
 DELETE FROM had WHERE at < :before
 	AND NOT EXISTS (SELECT 1 FROM assignment a WHERE a.message_id = had.message_id)
 	AND NOT EXISTS (SELECT 1 FROM result r WHERE r.message_id = had.message_id);
@@ -54,7 +54,7 @@ UPDATE assignment SET started_at = :at, task_id = :task_id
 WHERE message_id = :message_id AND started_at IS NULL;
 
 -- name: spool_drop
--- What was started stays.
+-- An assignment that was started stays.
 DELETE FROM assignment WHERE message_id = :message_id AND started_at IS NULL;
 
 -- name: spool_forget
@@ -68,7 +68,7 @@ VALUES (:message_id, :task_id, :success, :exit_code, :interrupted, :elapsed_secs
 
 -- name: spool_interrupt
 -- scan ok: once, when it is opened
--- What ran when the guest ended has failed.
+-- Commands that ran when the guest ended have failed.
 INSERT OR IGNORE INTO result (message_id, task_id, success, exit_code, interrupted,
 	elapsed_secs, out, err)
 SELECT message_id, task_id, 0, -1, 1, max(0, (:now - started_at) / 1000), '',

@@ -10,12 +10,12 @@
 /* A statement of spool.sql with its parameters: 0, or a fault. */
 #define spool_run(s, name, f, ...) \
 	spool_run_in((s), sql_##name, side_in(name, __VA_ARGS__), (f))
-/* One row: 1, 0 if there is none, or a fault. */
+/* Reads one row: 1, 0 if there is none, or a fault. */
 #define spool_row(s, name, row, a, f, ...) \
 	spool_row_in((s), SIDE_ROW(spool_side(s), name, (row), (a), __VA_ARGS__), (f))
 
 int spool_run_in(struct spool *s, enum spool_sql id, const void *in, struct fault *f);
-/* What SIDE_ROW() gave: 1 for a row, 0 if there is none, or a fault. */
+/* Judges the result of SIDE_ROW(): 1 for a row, 0 if there is none, or a fault. */
 int spool_row_in(struct spool *s, int rc, struct fault *f);
 struct side_db *spool_side(struct spool *s);
 

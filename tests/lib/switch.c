@@ -282,7 +282,7 @@ static int open_terminal(const char *link, int *held)
 	return fd;
 }
 
-/* One host at a time, and one host's half words before the next one's. */
+/* Serves hosts one after the other, each to the end of its half frame. */
 static void *run_serial(void *arg)
 {
 	struct desk *d = arg;

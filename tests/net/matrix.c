@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who (down) reaches whom (across): `+` all ways, `w` ports 80 and ping, `i` ping
+/* The sender (down) and the receiver (across): `+` all ways, `w` ports 80 and ping, `i` ping
  * only, `.` none. */
 static const char *const rows[] = {
 	"a1 to  a2 w  a3 +  b1 +  b2 .  c1 +  c2 .  d1 .  out +  host i",

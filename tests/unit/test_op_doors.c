@@ -247,7 +247,7 @@ static void refers(void **state)
 	assert_non_null(strstr(t.data, "From host on port 5000; answered by "
 				       "`ExecResult`."));
 	text_release(&t);
-	/* What no door serves and nothing enforces is not promised. */
+	/* Routes and rates are not promised while no door serves them. */
 	assert_null(strstr(again.data, "; rate `"));
 	op_reference(REFERENCE_RATES, &t);
 	assert_null(strstr(t.data, "- HTTP: `"));

@@ -474,7 +474,7 @@ static const struct decl *find_noun(struct schema *s, struct place at, const cha
 	return NULL;
 }
 
-/* What an argument names one of: said of it, or of its type. */
+/* Checks the noun that an argument names, by itself or by its type. */
 static void check_noun(struct schema *s, const struct decl *d, struct member *m)
 {
 	if (m->makes && strcmp(d->mode, "write") != 0)

@@ -1,4 +1,4 @@
-/* What an operation says to the doors that carry it. */
+/* opgen_check_door - the words of an operation that are for the doors. */
 #include "tools/build/opgen.h"
 
 #include <string.h>

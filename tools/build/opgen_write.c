@@ -119,7 +119,7 @@ static void put_event_numbers(FILE *out, const struct schema *s)
 		fputs("};\n\n", out);
 }
 
-/* What an event is about, as an enum; opgen_tables.c writes the function. */
+/* Writes the enum of nouns of events; opgen_tables.c writes the function. */
 static void put_event_nouns(FILE *out, const struct schema *s)
 {
 	fputs("enum events {\n\tEVENTS_NONE,\n", out);

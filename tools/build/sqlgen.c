@@ -126,8 +126,8 @@ static void check_views(struct build *b, const struct statement *file)
 	sqlite3_finalize(views);
 }
 
-/* What a table begins with, its defaults and bounds, is not looked at: it is what it
- * was when the table was made. */
+/* The defaults and bounds of a table are not looked at: they stay as they were when the
+ * table was made. */
 static void check_written(struct build *b, const char *file, const char *text)
 {
 	struct statement s = { .file = file, .line = 1, .name = (char *)"migration" };
@@ -212,7 +212,7 @@ static void read_schema(struct build *b, const char *name)
 	fclose(in);
 }
 
-/* What stands in front of the statements: schema, enums and migrations, in this order. */
+/* Reads the files in front of the statements: schema, enums, migrations, in this order. */
 static int read_ground(struct build *b, char **argv, int i)
 {
 	for (; argv[i] && ends_with(argv[i], ".op"); i++)

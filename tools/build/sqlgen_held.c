@@ -205,7 +205,8 @@ static bool names_table(const char *sql, const char *table, struct word alias)
 	return false;
 }
 
-/* What the column holds; NULL if that is nothing, or the enum of this very number. */
+/* Finds the enum that the column holds; NULL if it holds none, or the one of this very
+ * number. */
 static const struct held *held_by(const struct build *b, const char *sql,
 				  struct word alias, struct word column,
 				  struct word number)

@@ -237,7 +237,7 @@ static void put_values(struct names *w, const char *list, char *values)
 		free(named);
 }
 
-/* What stands between two braces. */
+/* Writes the numbers for the name between two braces. */
 static void put_named(struct names *w, char *inside)
 {
 	char *dot = strchr(inside, '.');

@@ -6,8 +6,8 @@
 
 #include "core/op/op.h"
 
-/* What the schema says and some program may serve or enforce; without it the reference
- * says nothing of it. */
+/* Parts of the schema that a program may serve or enforce; the reference names only those
+ * that are asked for. */
 enum { REFERENCE_ROUTES = 1 /* of HTTP */, REFERENCE_RATES = 2 };
 
 /* Markdown reference of all operations, faults, events and wire messages. */

@@ -51,7 +51,8 @@ static void ask_fields(struct job *job, struct line *line, int64_t ms)
 	ask_guest(job, line, w->name, m, ms);
 }
 
-/* What was asked for comes back in the answer where that has it; a bare Ok says no more. */
+/* Fills the call's answer from the guest's and, where that is a bare Ok, from what was
+ * asked. */
 static void take_fields(struct job *job, struct packet *answer)
 {
 	const struct op *op = job->call.op;

@@ -1,6 +1,6 @@
--- What a guest must not forget: see ../spool.h.
+-- The spool: all that a guest must not forget.  See ../spool.h.
 
--- Whose it is: its one row.
+-- One row: the workspace that the spool belongs to.
 CREATE TABLE spool (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
 	workspace TEXT NOT NULL
