@@ -1,6 +1,6 @@
 -- The spool: all that a guest must not forget.  See ../spool.h.
 
--- One row: the workspace that the spool belongs to.
+-- The workspace that the spool belongs to: one row.
 CREATE TABLE spool (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
 	workspace TEXT NOT NULL
