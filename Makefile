@@ -117,7 +117,7 @@ build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
 build/sql.gen.h build/sql.gen.c: build/sql.stamp ; @:
 
 GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^)
-GEN_USES = core/base/arena.c core/base/arena.h $(wildcard tools/build/*.h)
+GEN_USES = $(foreach f,alloc arena,core/base/$(f).c core/base/$(f).h) $(wildcard tools/build/*.h)
 build/opgen: $(OPGEN) $(GEN_USES)
 	@mkdir -p $(@D)
 	$(call SAY,HOST,$@) $(GEN_CC)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "mcp/uri.h"
 
 enum { VALUES_MAX = 100 };
@@ -143,7 +144,7 @@ void complete_argument(struct request *r, json_t *params)
 			     name);
 		return;
 	}
-	r->word = strdup(value);
+	r->word = xstrdup(value);
 	if (noun == NOUN_NONE)
 		answer_values(r, NULL, "");
 	else

@@ -108,7 +108,6 @@ struct mcp {
 	int64_t end_by; /* not 0: no more input; waits end then */
 };
 
-int64_t mcp_now(void); /* of a clock that only goes forward */
 struct client *mcp_client(struct mcp *m, struct fault *f); /* NULL on fault */
 
 /* --- requests and answers (answer.c) -------------------------------------- */

@@ -1,4 +1,5 @@
 /* Copies of a state that can be trusted, and whether it can be itself. */
+#include "core/base/alloc.h"
 #include "storage/durable.h"
 #include "storage/inside.h"
 #include "storage/search/search.h"
@@ -137,8 +138,7 @@ int store_copy_to(struct store *s, const char *path, bool replace, struct fault 
 	assert(!s->writing && (!s->db || sqlite3_get_autocommit(s->db)));
 	if (!s->db)
 		return store_fault(s, SQLITE_CANTOPEN, "backup", f);
-	if (asprintf(&temp, "%s.%d.tmp", path, (int)getpid()) < 0)
-		abort();
+	temp = xasprintf("%s.%d.tmp", path, (int)getpid());
 	unlink(temp);
 	/* An empty node is what VACUUM INTO takes, and it keeps its mode. */
 	if (mknod(temp, S_IFREG | 0600, 0) < 0)

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/host/dialect.h"
 #include "core/host/gift.h"
 #include "core/host/guests/ask.h"
@@ -103,7 +104,7 @@ static void unlink_job(struct conn *c, struct job *job)
 
 static void start_job(struct conn *c, struct job *job)
 {
-	job->first = job->call.now = home_now();
+	job->first = job->call.now = clock_wall_ms();
 	job->call.seed = host_seed(c->host);
 	job->ready = arena_mark(&job->call.arena);
 	if (job->call.op == op_state_gc)

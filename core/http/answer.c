@@ -1,10 +1,10 @@
 /*
  * Answers: a head, and a body that is there or is read while it is written.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "core/base/alloc.h"
 #include "core/http/inside.h"
 
 static const struct {
@@ -194,9 +194,7 @@ void http_stream(struct http *x, int status, const char *type, int64_t length,
 	begin_answer(c, status, type, length);
 	c->streams = true;
 	if (!c->head_only && length > 0) {
-		c->step = malloc(HTTP_STEP);
-		if (!c->step)
-			abort();
+		c->step = xmalloc(HTTP_STEP);
 		c->more = more;
 		c->to_send = length;
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/http/inside.h"
 
 enum {
@@ -149,10 +150,8 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 /* What cannot be parsed yet waits here; no more is read meanwhile. */
 static void keep_rest(struct http_conn *c)
 {
-	char *kept = c->left ? malloc(c->left) : NULL;
+	char *kept = c->left ? xmalloc(c->left) : NULL;
 
-	if (c->left && !kept)
-		abort();
 	if (kept)
 		memcpy(kept, c->in, c->left);
 	free(c->rest);
@@ -279,10 +278,8 @@ static void make_room(struct http_server *s)
 
 static struct http_conn *conn_new(struct http_server *s)
 {
-	struct http_conn *c = calloc(1, sizeof(*c));
+	struct http_conn *c = xcalloc(1, sizeof(*c));
 
-	if (!c)
-		abort();
 	c->server = s;
 	s->handles++;
 	uv_tcp_init(s->loop, &c->tcp);
@@ -354,10 +351,8 @@ static void set_limits(struct http_limits *l)
 
 struct http_server *http_open(uv_loop_t *loop, const struct http_service *service)
 {
-	struct http_server *s = calloc(1, sizeof(*s));
+	struct http_server *s = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		abort();
 	s->loop = loop;
 	s->service = *service;
 	set_limits(&s->service.limits);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/link/inside.h"
 
 enum {
@@ -162,10 +163,8 @@ bool dial_connected(struct link_dial *d)
 struct link_dial *link_dial(uv_loop_t *loop, const struct link_address *to, unsigned port,
 			    link_dialled *done, void *arg)
 {
-	struct link_dial *d = calloc(1, sizeof(*d));
+	struct link_dial *d = xcalloc(1, sizeof(*d));
 
-	if (!d)
-		abort();
 	d->loop = loop;
 	d->to = *to;
 	d->port = port;
@@ -264,10 +263,8 @@ struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,
 			     unsigned port, link_called *called, void *arg,
 			     struct fault *f)
 {
-	struct link_ear *ear = calloc(1, sizeof(*ear));
+	struct link_ear *ear = xcalloc(1, sizeof(*ear));
 
-	if (!ear)
-		abort();
 	ear->loop = loop;
 	ear->at = *at;
 	ear->port = port;

@@ -1,6 +1,7 @@
 /* mirror_check - all files are there, whatever people do with them. */
 #include <stdlib.h>
 
+#include "core/base/clock.h"
 #include "core/mirror/mirror.h"
 #include "core/mirror/mirror_inside.h"
 
@@ -86,7 +87,7 @@ int check_some(struct mirror *m)
 {
 	struct arena_mark mark = arena_mark(&m->show.call.arena);
 	struct files *fs = &m->show.files;
-	int64_t now = mirror_clock();
+	int64_t now = clock_steady_ms();
 	int rc = 0;
 
 	if (!m->watching || m->at.stage != STAGE_FOLLOW)
@@ -108,7 +109,7 @@ int check_some(struct mirror *m)
 int64_t check_due(const struct mirror *m)
 {
 	bool checks = m->check.stage != STAGE_FOLLOW || m->losses.partial;
-	int64_t now = mirror_clock(), at = INT64_MAX;
+	int64_t now = clock_steady_ms(), at = INT64_MAX;
 
 	if (!m->watching || (!checks && m->lost_at == 0))
 		return -1;

@@ -27,8 +27,6 @@ struct mirror {
 	int64_t check_at, lost_at; /* monotonic ms: its next slice; 0 or when */
 };
 
-int64_t mirror_clock(void); /* monotonic, ms */
-
 /* Writes the cursor.  `worth`: files were written, so that reading on from the
  * old place would have them compared again. */
 int mirror_save(struct mirror *m, bool worth);

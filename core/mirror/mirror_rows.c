@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/id.h"
 
 /* --- lists of ids ----------------------------------------------------------- */
@@ -16,9 +17,7 @@ void ids_add(struct ids *ids, int64_t id)
 		return;
 	if (ids->n == ids->room) {
 		ids->room = ids->room ? ids->room * 2 : 64;
-		ids->v = reallocarray(ids->v, ids->room, sizeof(*ids->v));
-		if (!ids->v)
-			abort();
+		ids->v = xreallocarray(ids->v, ids->room, sizeof(*ids->v));
 	}
 	ids->v[ids->n++] = id;
 }

@@ -1,3 +1,4 @@
+#include "core/base/alloc.h"
 #include "core/op/op.h"
 
 #include <assert.h>
@@ -79,12 +80,10 @@ static const regex_t *compiled(const struct type *t)
 
 	if (re)
 		return re;
-	re = malloc(sizeof(*re));
+	re = xmalloc(sizeof(*re));
 	/* opgen has compiled each pattern once, so only memory can lack. */
-	if (!re || regcomp(re, t->pattern, REG_EXTENDED | REG_NOSUB) != 0) {
-		fputs("cadre: out of memory\n", stderr);
-		abort();
-	}
+	if (regcomp(re, t->pattern, REG_EXTENDED | REG_NOSUB) != 0)
+		out_of_memory();
 	if (atomic_compare_exchange_strong(&patterns[t->index], &none, re))
 		return re;
 	regfree(re);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/mirror/mirror.h"
 #include "tests/crash/crash.h"
 #include "tests/crash/journal.h"
@@ -245,12 +246,12 @@ static void judge_rows(struct court *c, const struct scene *s)
 
 static void judge_mirror(struct court *c, const struct home *home, struct store *store)
 {
-	int64_t until = tick_ms() + patience_ms(MIRROR_MS), lag = 1;
+	int64_t until = clock_steady_ms() + patience_ms(MIRROR_MS), lag = 1;
 	struct text report = { 0 };
 	struct fault f = { 0 };
 
 	/* Whoever writes without a host mirrors for a moment; the next one goes on. */
-	while (lag != 0 && tick_ms() < until && !f.code) {
+	while (lag != 0 && clock_steady_ms() < until && !f.code) {
 		mirror_catch_up(home, store, 200, &f);
 		mirror_lag(home, store, &lag, &f);
 	}

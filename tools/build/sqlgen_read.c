@@ -1,4 +1,5 @@
 /* Statements and what stands above them: storage/README.md has the rules. */
+#include "core/base/alloc.h"
 #include "tools/build/sqlgen.h"
 
 #include <stdio.h>
@@ -48,9 +49,7 @@ static void read_sql(struct statement *s, const char *line, size_t len)
 {
 	size_t have = s->sql ? strlen(s->sql) : 0;
 
-	s->sql = realloc(s->sql, have + len + 1);
-	if (!s->sql)
-		abort();
+	s->sql = xreallocarray(s->sql, have + len + 1, 1);
 	memcpy(s->sql + have, line, len);
 	s->sql[have + len] = '\0';
 }

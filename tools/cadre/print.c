@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "tools/cadre/cli.h"
 
 enum { INDENT = 2, VALUE_MOST = 60 };
@@ -69,7 +70,7 @@ static const char *time_text(const struct cli *cli, struct arena *a, const char 
 
 	if (!cli->terminal || ms < 0)
 		return iso;
-	print_ago(ms, home_now(), ago);
+	print_ago(ms, clock_wall_ms(), ago);
 	return arena_strdup(a, ago);
 }
 

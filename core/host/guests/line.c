@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/version.h"
 #include "core/host/guests/answer.h"
 #include "core/host/guests/daemon.h"
@@ -152,7 +153,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		line_drop(line);
 		return;
 	}
-	line->heard_at = home_now();
+	line->heard_at = clock_wall_ms();
 	line->pinged = false;
 	take_bytes(line, buf->base, (size_t)n);
 	if (line->state != LINE_CLOSING &&

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/host/inside.h"
 #include "core/machine/pid.h"
 #include "ops.gen.h"
@@ -24,7 +25,7 @@ static void started(struct place *p)
 {
 	bool again = p->started_at != 0;
 
-	p->started_at = home_now();
+	p->started_at = clock_wall_ms();
 	log_line(p->host->log, LOG_LEVEL_NOTE,
 		 "workspace %s: guest %s as process %" PRId64, p->spot.name,
 		 again ? "restarted" : "started", p->process.pid);
@@ -171,7 +172,7 @@ bool place_boots(const struct host *host, int64_t row)
 
 	while (p && p->row != row)
 		p = p->next;
-	return p && is_booting(p, home_now());
+	return p && is_booting(p, clock_wall_ms());
 }
 
 /* A boot takes a processor for seconds: as many VMs boot at once as copies are

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "core/access/token.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/host/inside.h"
 #include "core/host/workspaces/sweep.h"
 #include "core/workspace.h"
@@ -73,9 +75,7 @@ static void keep_texts(struct place *p, const struct spot *from, const char *res
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		room += texts[i].in ? strlen(texts[i].in) + 1 : 0;
-	at = malloc(room);
-	if (!at)
-		abort();
+	at = xmalloc(room);
 	free(p->texts);
 	p->texts = at;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -141,10 +141,8 @@ static const struct machine *const machines[] = {
 
 static struct place *place_new(struct host *host, const struct host_workspace *w)
 {
-	struct place *p = calloc(1, sizeof(*p));
+	struct place *p = xcalloc(1, sizeof(*p));
 
-	if (!p)
-		abort();
 	p->host = host;
 	p->row = w->row;
 	p->machine = machines[w->backend];
@@ -241,7 +239,7 @@ static void on_timer(uv_timer_t *timer);
 static void step_all(struct host *host)
 {
 	struct reconcile *r = &host->reconcile;
-	int64_t now = home_now();
+	int64_t now = clock_wall_ms();
 	bool soon = r->busy > 0;
 
 	if (reaper_holds(host) || r->sweeping) {
@@ -295,7 +293,7 @@ void reconcile_ask(struct host *host, struct job *job)
 	struct reconcile *r = &host->reconcile;
 
 	reconcile_poke(host);
-	job->due = home_now() + patience_of(&job->call) * 1000;
+	job->due = clock_wall_ms() + patience_of(&job->call) * 1000;
 	job->number = r->round + r->again;
 	chain_add(&r->asked, job);
 	if (reconcile_place(host, job->call.place))
@@ -339,7 +337,7 @@ void reconcile_poke(struct host *host)
 		return;
 	r->reading = true;
 	r->round++;
-	r->read_at = home_now();
+	r->read_at = clock_wall_ms();
 	host_submit(host, host_job(host, op_workspace_rows, on_rows, host));
 }
 
@@ -347,7 +345,7 @@ static void on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 
-	if (home_now() - host->reconcile.read_at > READ_MS)
+	if (clock_wall_ms() - host->reconcile.read_at > READ_MS)
 		reconcile_poke(host);
 	step_all(host);
 }
