@@ -109,7 +109,7 @@ static void begin_answer(struct http_conn *c, int status, const char *type,
 
 	if (!c->whole || c->x.last)
 		c->last = true; /* what is left of the request is in the way */
-	c->state = CONN_ANSWERING;
+	http_conn_step(c, CONN_ANSWERING);
 	out->len = 0;
 	text_addf(out, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
 	add_date(out);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/steps.h"
 #include "core/http/inside.h"
 
 enum {
@@ -15,6 +16,21 @@ enum {
 	LINGER_MS = 2000,
 	BODY_STEP = 64 << 10, /* bytes of a body that buy more time */
 };
+
+void http_conn_step(struct http_conn *c, enum http_state to)
+{
+	static const unsigned steps[] = {
+		[CONN_HEAD] = STEP(CONN_HELD) | STEP(CONN_ASKED) | STEP(CONN_ANSWERING),
+		[CONN_HELD] = STEP(CONN_BODY) | STEP(CONN_ANSWERING),
+		[CONN_BODY] = STEP(CONN_ASKED) | STEP(CONN_ANSWERING),
+		[CONN_ASKED] = STEP(CONN_ANSWERING),
+		[CONN_ANSWERING] = STEP(CONN_HEAD) | STEP(CONN_LINGERING),
+		[CONN_LINGERING] = 0,
+	};
+
+	step_check(steps[c->state], to);
+	c->state = to;
+}
 
 /* --- the end ---------------------------------------------------------------------- */
 
@@ -118,7 +134,7 @@ static void tick(uv_timer_t *timer)
 static void begin(struct http_conn *c)
 {
 	c->begun = true;
-	c->state = c->whole ? CONN_ASKED : CONN_HELD;
+	http_conn_step(c, c->whole ? CONN_ASKED : CONN_HELD);
 	http_conn_due(c, c->server->service.limits.answer_ms);
 	c->x.server = c->server;
 	c->x.service = c->server->service.arg;
@@ -127,7 +143,7 @@ static void begin(struct http_conn *c)
 
 static void end_body(struct http_conn *c)
 {
-	c->state = CONN_ASKED;
+	http_conn_step(c, CONN_ASKED);
 	http_conn_due(c, c->server->service.limits.answer_ms);
 	c->end(&c->x);
 }
@@ -216,7 +232,7 @@ static void on_shut(uv_shutdown_t *shutdown, int status)
  * more than was read. */
 static void linger(struct http_conn *c)
 {
-	c->state = CONN_LINGERING;
+	http_conn_step(c, CONN_LINGERING);
 	c->left = 0;
 	http_conn_due(c, LINGER_MS);
 	if (uv_shutdown(&c->shutdown, (uv_stream_t *)&c->tcp, on_shut))
@@ -242,7 +258,7 @@ void http_conn_answered(struct http_conn *c)
 		linger(c);
 		return;
 	}
-	c->state = CONN_HEAD;
+	http_conn_step(c, CONN_HEAD);
 	c->since = uv_now(c->server->loop);
 	http_conn_due(c, c->left ? limits->head_ms : limits->idle_ms);
 	http_parse_reset(c);

@@ -90,6 +90,7 @@ static void tcp_dial(struct link_dial *d)
 	char port[8];
 	int rc;
 
+	dial_step(d, DIAL_NAMING);
 	d->ask = xcalloc(1, sizeof(*d->ask));
 	d->ask->data = d;
 	name_port(&d->to, d->port, port);
