@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/steps.h"
 #include "core/host/inside.h"
 #include "core/machine/pid.h"
 #include "ops.gen.h"
@@ -18,6 +19,34 @@ enum {
 	PATIENCE_MS = 5000, /* from asking a guest to end to ending it */
 	BOOT_MS = 300000, /* for a VM to come up: in a VM that takes two minutes */
 };
+
+void place_become(struct place *p, int64_t state, enum whence whence)
+{
+	/* A state as a bit; PLACE_OVER is the lowest. */
+	enum {
+		OVER = STEP(PLACE_OVER + 1),
+		CREATING = STEP(WORKSPACE_STATE_CREATING + 1),
+		READY = STEP(WORKSPACE_STATE_READY + 1),
+		STOPPED = STEP(WORKSPACE_STATE_STOPPED + 1),
+		FAILED = STEP(WORKSPACE_STATE_FAILED + 1),
+		DESTROYED = STEP(WORKSPACE_STATE_DESTROYED + 1),
+		ANY = CREATING | READY | STOPPED | FAILED | DESTROYED,
+	};
+	static const unsigned steps[][WORKSPACE_STATE_DESTROYED + 1] = {
+		[BY_HOST] = { [WORKSPACE_STATE_CREATING] = READY | FAILED,
+			      [WORKSPACE_STATE_READY] = FAILED,
+			      [WORKSPACE_STATE_FAILED] = FAILED, /* for two reasons */
+			      [WORKSPACE_STATE_DESTROYED] = OVER },
+		[BY_ROW] = { [WORKSPACE_STATE_CREATING] = ANY,
+			     [WORKSPACE_STATE_READY] = ANY,
+			     [WORKSPACE_STATE_STOPPED] = ANY,
+			     [WORKSPACE_STATE_FAILED] = ANY,
+			     [WORKSPACE_STATE_DESTROYED] = DESTROYED },
+	};
+
+	step_check(p->state == PLACE_OVER ? 0 : steps[whence][p->state], (int)state + 1);
+	p->state = state;
+}
 
 /* --- what became of slow work ------------------------------------------------------ */
 
@@ -42,7 +71,7 @@ static void destroyed(struct place *p)
 		place_note_process(p, false);
 	}
 	p->made = false;
-	p->state = -1; /* nothing is left to do */
+	place_become(p, PLACE_OVER, BY_HOST);
 }
 
 void place_worked(struct place *p)
@@ -316,7 +345,7 @@ static bool be_down(struct place *p, int64_t now)
 bool place_step(struct place *p, int64_t now)
 {
 	place_serve(p, now);
-	if (p->busy || p->state < 0)
+	if (p->busy || p->state == PLACE_OVER)
 		return p->asked.first != NULL;
 	switch ((enum workspace_state)p->state) {
 	case WORKSPACE_STATE_CREATING:

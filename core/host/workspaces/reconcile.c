@@ -146,6 +146,7 @@ static struct place *place_new(struct host *host, const struct host_workspace *w
 	p->host = host;
 	p->row = w->row;
 	p->machine = machines[w->backend];
+	p->state = w->state;
 	p->generation = w->generation;
 	p->process.pid = w->pid;
 	p->process.start = w->pid_start;
@@ -181,13 +182,13 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 	if (!p)
 		p = place_new(host, w);
 	p->listed = true;
-	if (p->busy || p->noting || p->state < 0 ||
+	if (p->busy || p->noting || p->state == PLACE_OVER ||
 	    p->stale_round == host->reconcile.round)
 		return;
 	p->noted = w->has_pid;
 	if (p->state == WORKSPACE_STATE_FAILED && w->state == WORKSPACE_STATE_CREATING)
 		p->deaths = 0; /* somebody wants it tried again */
-	p->state = w->state;
+	place_become(p, w->state, BY_ROW);
 	p->team_row = w->team_row;
 	p->agent_row = w->agent_row;
 	p->slot = w->slot;
@@ -223,13 +224,13 @@ static void drop_unlisted(struct reconcile *r)
 	while (*at) {
 		struct place *p = *at;
 
-		if (!p->listed && !p->busy && !p->noting && p->state < 0) {
+		if (!p->listed && !p->busy && !p->noting && p->state == PLACE_OVER) {
 			*at = p->next;
 			place_free(p);
 			continue;
 		}
-		if (!p->listed && !p->busy)
-			p->state = WORKSPACE_STATE_DESTROYED;
+		if (!p->listed && !p->busy && p->state != PLACE_OVER)
+			place_become(p, WORKSPACE_STATE_DESTROYED, BY_ROW);
 		at = &p->next;
 	}
 }
