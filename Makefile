@@ -158,6 +158,7 @@ $(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$(call parts,$$(with_$$*)) $(
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 
+$(O)/obj/tests/crash/rules.o: tests/crash/rules.sql
 # What the bench says of its figures, alone.
 $(O)/tests/unit/test_judge: $(O)/obj/tools/bench/judge.o
 $(O)/tests/unit/test_others: $(O)/obj/tools/bench/others.o
