@@ -32,8 +32,7 @@ static void write_values(json_t *list, const char *field, const char *prefix,
 	json_t *item;
 
 	text_adds(out, "\"completion\":{\"values\":[");
-	json_array_foreach(list, i, item)
-	{
+	json_array_foreach(list, i, item) {
 		const char *value = param_text(item, field);
 
 		if (!value || strncasecmp(value, prefix, n) != 0 || ++total > VALUES_MAX)

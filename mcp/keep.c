@@ -57,8 +57,7 @@ static void list_done(void *arg, const char *result, const struct fault *f)
 
 	(void)f;
 	m->keeping = false;
-	json_array_foreach(json_object_get(answer, "tasks"), i, task)
-	{
+	json_array_foreach(json_object_get(answer, "tasks"), i, task) {
 		const char *until = param_text(task, "lease_until");
 		int64_t left = until ? time_parse(until) - now : -1;
 

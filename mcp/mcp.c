@@ -188,7 +188,8 @@ static void take_batch(struct mcp *m, json_t *messages, void *stream)
 		return;
 	}
 	with = answers_new(m, stream);
-	json_array_foreach(messages, i, message) take(m, message, stream, with);
+	json_array_foreach(messages, i, message)
+		take(m, message, stream, with);
 	answers_drop(with);
 }
 

@@ -107,8 +107,7 @@ static const char **sort_teams(json_t *list, size_t *n)
 	size_t i;
 
 	*n = 0;
-	json_array_foreach(list, i, team)
-	{
+	json_array_foreach(list, i, team) {
 		const char *name = param_text(team, "name");
 
 		if (name)

@@ -347,8 +347,7 @@ static int guests(struct scene *s, pid_t pids[16])
 	size_t i;
 	int n = 0;
 
-	json_array_foreach(json_object_get(list, "workspaces"), i, w)
-	{
+	json_array_foreach(json_object_get(list, "workspaces"), i, w) {
 		pid_t pid = (pid_t)json_integer_value(json_object_get(w, "pid"));
 
 		if (pid > 0 && n < 16)

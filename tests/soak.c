@@ -482,9 +482,9 @@ static long count_tasks(struct scene *s)
 	const char *key;
 	json_t *n;
 
-	json_object_foreach(json_object_get(board, "counts"), key,
-			    n) if (strcmp(key, "ready") != 0)
-		tasks += (long)json_integer_value(n);
+	json_object_foreach(json_object_get(board, "counts"), key, n)
+		if (strcmp(key, "ready") != 0)
+			tasks += (long)json_integer_value(n);
 	json_decref(board);
 	return tasks;
 }

@@ -252,8 +252,7 @@ static int decode_map(struct decoder *d, json_t *v, char *base, const struct fie
 
 	if (!json_is_object(v))
 		return bad(d, step, "must be an object of texts");
-	json_object_foreach(v, key, value)
-	{
+	json_object_foreach(v, key, value) {
 		const struct step here = { step, key, 0 };
 		const char *s = json_string_value(value);
 
@@ -393,8 +392,7 @@ static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 	static_assert(FIELD_MAX <= 64, "a bit for each field");
 	if (!json_is_object(src))
 		return bad(d, up, "must be an object");
-	json_object_foreach(src, key, v)
-	{
+	json_object_foreach(src, key, v) {
 		const struct field *fd = field_find(r, key);
 		const struct step here = { up, key, 0 };
 		uint64_t bit = fd ? UINT64_C(1) << (fd - r->fields) : 0;

@@ -249,14 +249,14 @@ static int make_team(struct scene *s)
 
 	if (!team)
 		return -1;
-	json_array_foreach(
-		json_object_get(team, "members"), i,
-		member) for (int k = 0; k < CLIENTS;
-			     k++) if (!strcmp(json_string_value(json_object_get(member,
-										"name")),
-					      client_names[k]))
-		snprintf(s->clients[k].token, sizeof(s->clients[k].token), "%s",
-			 json_string_value(json_object_get(member, "token")));
+	json_array_foreach(json_object_get(team, "members"), i, member)
+		for (int k = 0; k < CLIENTS; k++)
+			if (!strcmp(json_string_value(json_object_get(member, "name")),
+				    client_names[k]))
+				snprintf(s->clients[k].token, sizeof(s->clients[k].token),
+					 "%s",
+					 json_string_value(
+						 json_object_get(member, "token")));
 	json_decref(team);
 	return 0;
 }

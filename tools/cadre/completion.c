@@ -64,8 +64,7 @@ static void put_named(struct cli *cli, const struct noun *noun, const char *begu
 		json_object_set_new(args, "team", json_string(cli->team));
 	answer = run_op(cli, op, args, &f);
 	list = json_object_get(answer, noun->list);
-	json_array_foreach(list, i, item)
-	{
+	json_array_foreach(list, i, item) {
 		put(begun, json_string_value(json_object_get(item, noun->name)),
 		    json_string_value(json_object_get(item, noun->doc)));
 	}
