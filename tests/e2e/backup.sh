@@ -1,7 +1,7 @@
 # A backup is a whole state: put into a new folder with its secret, it answers, and
 # the agents' tokens still prove them.
 set -eu
-export CADRE_HOME="$TMPDIR/home"
+. "$(dirname "$0")/../lib/story.sh"
 cadre init >/dev/null
 token=$(cadre team create alpha --roles coder --json |
 	sed 's/.*"name":"coder"[^}]*"token":"\([0-9a-f]*\)".*/\1/')
@@ -16,5 +16,6 @@ export CADRE_HOME="$TMPDIR/again"
 [ "$(sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT count(*) FROM v_board')" = 1 ]
 CADRE_TEAM=alpha CADRE_AGENT=coder CADRE_TOKEN=$token cadre claim --json |
 	grep -q '"title":"Keep me"'
-cadre backup "$TMPDIR/copy.db" 2>"$TMPDIR/err" && { echo "overwrote a backup"; exit 1; }
+cadre backup "$TMPDIR/copy.db" 2>"$TMPDIR/err" && bad "overwrote a backup"
 grep -q '^cadre: ' "$TMPDIR/err"
+exit $failed
