@@ -3,7 +3,7 @@
 # make check      every test; the last line is `N passed, N failed`
 #                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
-# make lint       format, cppcheck, includes, sizes, calls, migrations, planted faults
+# make lint       format, cppcheck, includes, sizes, calls, guards, documents, migrations, planted faults
 # make bench      the speed table, as ratios; PEERS=1 beside Redis and PostgreSQL, too
 #                 (NAME='word …': some lines; `build/bench --help` lists them)
 # make bench-guard  do calls cost the instructions that they did?  RENEW=1 writes them down
@@ -178,7 +178,7 @@ demo:
 check check-vsock chaos:
 	@tools/setup
 	+@N=$(if $(filter chaos,$@),$(or $(N),30)) tests/run.sh $(if $(filter check,$@),$(ONLY),vm/$(@:check-%=%))
-lint: $(GEN_H)
+lint: all
 	@bad=0; for l in $(wildcard tools/lint/*); do $$l || bad=1; done; exit $$bad
 bench:
 	@tools/setup --build $(if $(PEERS),--peers)
