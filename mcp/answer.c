@@ -28,11 +28,6 @@ struct answers *answers_new(struct mcp *m, void *stream)
 	return b;
 }
 
-void answers_hold(struct answers *b)
-{
-	b->held++;
-}
-
 void answers_drop(struct answers *b)
 {
 	if (--b->held)

@@ -144,7 +144,6 @@ void mcp_refuse(struct mcp *m, void *stream, struct answers *with, const char *i
 
 /* Messages whose answers go back as one array. */
 struct answers *answers_new(struct mcp *m, void *stream);
-void answers_hold(struct answers *b);
 void answers_drop(struct answers *b); /* the last one sends it */
 void answers_add(struct answers *b, struct request *r);
 

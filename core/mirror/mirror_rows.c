@@ -41,12 +41,6 @@ void ids_settle(struct ids *ids)
 	ids->n = kept;
 }
 
-bool ids_have(const struct ids *ids, int64_t id)
-{
-	return ids->n > 0 &&
-	       bsearch(&id, ids->v, ids->n, sizeof(*ids->v), compare_ids) != NULL;
-}
-
 void ids_release(struct ids *ids)
 {
 	free(ids->v);
