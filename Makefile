@@ -3,7 +3,8 @@
 # make check      every test; the last line is `N passed, N failed`
 #                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
-# make lint       format, cppcheck, includes, doors, sizes, calls, SQL, migrations, planted faults
+# make lint       format, cppcheck, includes, doors, sizes, calls, guards, documents, SQL, migrations,
+#                 planted faults
 # make bench      the speed table, as ratios; PEERS=1 beside Redis and PostgreSQL, too
 #                 (NAME='word …': some lines; `build/bench --help` lists them)
 # make bench-guard  do calls cost the instructions that they did?  RENEW=1 writes them down
@@ -133,7 +134,7 @@ $(DBS:%=build/%.gen.h): build/%.gen.h: build/%.stamp ; @:
 $(DBS:%=build/%.gen.c): build/%.gen.c: build/%.stamp ; @:
 
 GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^)
-GEN_USES = core/base/arena.c core/base/arena.h core/base/near.h core/op/op.h $(wildcard tools/build/*.h)
+GEN_USES = $(foreach f,alloc arena,core/base/$(f).c core/base/$(f).h) core/base/near.h core/op/op.h $(wildcard tools/build/*.h)
 build/opgen: $(OPGEN) $(GEN_USES)
 	@mkdir -p $(@D)
 	$(call SAY,HOST,$@) $(GEN_CC)
@@ -174,6 +175,7 @@ $(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$(call parts,$$(with_$$*)) $(
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 
+$(O)/obj/tests/crash/rules.o: tests/crash/rules.sql
 # What the bench says of its figures, alone.
 $(O)/tests/unit/test_judge: $(O)/obj/tools/bench/judge.o
 $(O)/tests/unit/test_others: $(O)/obj/tools/bench/others.o
@@ -193,7 +195,7 @@ demo:
 check check-vsock chaos:
 	@tools/setup
 	+@N=$(if $(filter chaos,$@),$(or $(N),30)) tests/run.sh $(if $(filter check,$@),$(ONLY),vm/$(@:check-%=%))
-lint: $(GEN_H)
+lint: all
 	@bad=0; for l in $(wildcard tools/lint/*); do $$l || bad=1; done; exit $$bad
 bench:
 	@tools/setup --build $(if $(PEERS),--peers)

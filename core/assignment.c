@@ -59,11 +59,12 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 	if (!json)
 		return fault_set(&call->fault, FAULT_UNAVAILABLE, "",
 				 "no memory for JSON");
-	json_object_foreach(json, key, value) *
-		(struct pair *)arena_push(&call->arena, &p->env, &p->n_env,
-					  sizeof(struct pair)) =
-		(struct pair){ arena_strdup(&call->arena, key),
-			       arena_strdup(&call->arena, json_string_value(value)) };
+	json_object_foreach(json, key, value)
+		*(struct pair *)arena_push(&call->arena, &p->env, &p->n_env,
+					   sizeof(struct pair)) = (struct pair){
+			arena_strdup(&call->arena, key),
+			arena_strdup(&call->arena, json_string_value(value))
+		};
 	json_decref(json);
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "core/access/token.h"
 #include "core/access/who.h"
+#include "core/base/hash.h"
 #include "core/config/config.h"
 #include "core/event.h"
 #include "core/room.h"
@@ -83,14 +84,10 @@ int call_decode(struct call *call, const struct op *op, json_t *args)
 	return 0;
 }
 
-/* FNV-1a hash of an operation's name, as a replay row keeps it. */
+/* Hashes an operation's name, as a replay row keeps it. */
 static int64_t name_hash(const char *s)
 {
-	uint64_t h = 14695981039346656037u;
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 1099511628211u;
-	return (int64_t)(h >> 1);
+	return (int64_t)(hash_text(s) >> 1);
 }
 
 static struct blob key_blob(const struct call *call)

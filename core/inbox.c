@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/assignment.h"
+#include "core/base/hash.h"
 #include "core/id.h"
 #include "core/room.h"
 
@@ -11,12 +12,11 @@ enum { HANDFUL = 100 }; /* messages in one answer */
 /* 63 bits of a text, 0 for none alone: sessions and request ids in rows. */
 static int64_t text_hash(const char *s)
 {
-	uint64_t h = 14695981039346656037u;
+	uint64_t h;
 
 	if (!s)
 		return 0;
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 1099511628211u;
+	h = hash_text(s);
 	h = (h ^ h >> 29) >> 1;
 	return h ? (int64_t)h : 1;
 }
@@ -29,8 +29,8 @@ int64_t inbox_name(const struct call *call, int64_t agent, const char *text)
 
 	if (!h)
 		return 0;
-	h = (h * 1099511628211u) ^ (uint64_t)call->caller.agent;
-	h = (h * 1099511628211u) ^ (uint64_t)agent;
+	h = (h * HASH_PRIME) ^ (uint64_t)call->caller.agent;
+	h = (h * HASH_PRIME) ^ (uint64_t)agent;
 	return (int64_t)(h >> 1 | 1);
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+
 #include "ops.gen.h"
 
 enum { WAITING_MOST = 4 << 20, ID_MOST = 32 };
@@ -54,11 +56,9 @@ static int send_on(struct guest *g, const json_t *message, struct fault *f)
 struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void *arg,
 			struct fault *f)
 {
-	struct asking *a = calloc(1, sizeof(*a));
+	struct asking *a = xcalloc(1, sizeof(*a));
 	char id[ID_MOST];
 
-	if (!a)
-		abort();
 	a->number = ++g->last_asking;
 	a->type = wire_find(json_string_value(json_object_get(message, "type")));
 	a->done = done;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+
 /* A caller that promises to confirm and never does costs no more memory than these. */
 enum { CONFIRMS_MAX = 1000 };
 
@@ -39,9 +41,7 @@ void confirm_keep(struct errand *q)
 
 	if (!q->packet.id || !json_is_true(json_object_get(q->packet.json, "confirms")))
 		return;
-	k = calloc(1, sizeof(*k));
-	if (!k)
-		abort();
+	k = xcalloc(1, sizeof(*k));
 	if (q->peer->n_confirms == CONFIRMS_MAX)
 		drop_oldest(q->peer);
 	*k = (struct confirm){ q->peer->confirms, json_incref((json_t *)q->packet.id),

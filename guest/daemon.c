@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "guest/parts.h"
 #include "guest/serve.h"
 
@@ -98,7 +100,7 @@ static void store(struct duty *d)
 	struct fault f = { 0 };
 
 	describe(d, &r, &a);
-	if (spool_finish(g->spool, &r, guest_now(), &f) == 0)
+	if (spool_finish(g->spool, &r, clock_wall_ms(), &f) == 0)
 		leave(d);
 	arena_release(&a);
 }
@@ -142,7 +144,7 @@ static int prepare(struct guest *g, struct duty *d, const struct spool_assignmen
 
 	if (read_payload(&p, &json, as->content, a, f))
 		goto out;
-	d->task_id = strdup(p.task_id);
+	d->task_id = xstrdup(p.task_id);
 	argv[2] = p.command;
 	spec.timeout_ms = p.timeout_secs * 1000;
 	rc = -1;
@@ -174,7 +176,7 @@ static int refuse(struct guest *g, struct duty *d, int code, const struct fault 
 	r.err = arena_printf(&a, "%s%s%s%s",
 			     code == -2 ? "payload not understood: " : "cannot start: ",
 			     why->where, *why->where ? ": " : "", why->text);
-	rc = spool_finish(g->spool, &r, guest_now(), &f);
+	rc = spool_finish(g->spool, &r, clock_wall_ms(), &f);
 	arena_release(&a);
 	return rc;
 }
@@ -185,7 +187,7 @@ static int begin(struct guest *g, struct duty *d, const struct spool_assignment_
 	struct fault f = { 0 };
 	int code, rc;
 
-	d->message_id = strdup(as->message_id);
+	d->message_id = xstrdup(as->message_id);
 	code = prepare(g, d, as, a, &f);
 	if (code) {
 		rc = refuse(g, d, code, &f);
@@ -194,7 +196,7 @@ static int begin(struct guest *g, struct duty *d, const struct spool_assignment_
 	}
 	d->run->owner = d;
 	d->run->done = duty_done;
-	rc = spool_start(g->spool, d->message_id, d->task_id, guest_now(), &f);
+	rc = spool_start(g->spool, d->message_id, d->task_id, clock_wall_ms(), &f);
 	if (rc)
 		leave(d); /* it is still at the gate */
 	else
@@ -288,7 +290,7 @@ static int call_off(struct guest *g, const char *id, struct fault *f)
 		proc_end(d->run);
 		return 0;
 	}
-	return spool_drop(g->spool, id, guest_now(), f);
+	return spool_drop(g->spool, id, clock_wall_ms(), f);
 }
 
 /* Contents of a push, in either dialect. */
@@ -311,9 +313,9 @@ static int take(struct errand *q, const struct pushed *m, struct fault *f)
 	if (m->cancelled)
 		rc = call_off(g, id, f);
 	else if (work)
-		rc = spool_put(g->spool, id, m->content, guest_now(), f);
+		rc = spool_put(g->spool, id, m->content, clock_wall_ms(), f);
 	else
-		rc = spool_note(g->spool, id, guest_now(), f);
+		rc = spool_note(g->spool, id, clock_wall_ms(), f);
 	if (rc) {
 		guest_check(g);
 		return rc;

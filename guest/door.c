@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "guest/ask.h"
 #include "guest/confirm.h"
 #include "guest/serve.h"
@@ -65,7 +66,7 @@ static int pass_on(struct errand *q, struct fault *f)
 	json_t *json = json_copy(q->packet.json);
 
 	if (!json)
-		abort();
+		out_of_memory();
 	if (q->peer->session)
 		json_object_set_new(json, "session", json_string(q->peer->session));
 	q->owner = ask_host(q->guest, json, answered, q, f);
@@ -100,7 +101,7 @@ static int answer_client(struct errand *q, struct fault *f)
 		return fault_set(f, FAULT_DENIED, "/team",
 				 "this workspace is of team %.64s", g->team);
 	free(q->peer->session);
-	q->peer->session = hello->session ? strdup(hello->session) : NULL;
+	q->peer->session = xstrdup(hello->session);
 	errand_answer(q, "Hello", &own);
 	return 0;
 }

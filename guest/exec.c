@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "guest/parts.h"
 #include "guest/serve.h"
 
@@ -94,10 +95,8 @@ static int make_place(struct guest *g, struct fault *f)
 
 static struct job *job_new(struct guest *g, struct proc *run)
 {
-	struct job *job = calloc(1, sizeof(*job));
+	struct job *job = xcalloc(1, sizeof(*job));
 
-	if (!job)
-		return NULL;
 	*job = (struct job){ .id = ++g->last_job, .run = run, .next = g->jobs };
 	g->jobs = job;
 	g->n_jobs++;
@@ -258,10 +257,6 @@ int answer_background(struct errand *q, struct fault *f)
 	if (rc)
 		return rc;
 	job = job_new(q->guest, run);
-	if (!job) {
-		proc_free(run);
-		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
-	}
 	run->done = background_done;
 	proc_go(run);
 	out.job_id = job->id;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "guest/door.h"
 #include "guest/http.h"
 #include "guest/serve.h"
@@ -19,14 +20,6 @@
 #include "storage/durable.h"
 
 enum { END_MS = 2000, ANSWER_MS = 50, FILES = 8192 };
-
-int64_t guest_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* --- end ----------------------------------------------------------------------- */
 
@@ -231,7 +224,7 @@ static int open_spool(struct guest *g, struct fault *f)
 		.restores = o->restores ? strtoll(o->restores, NULL, 10) : -1,
 	};
 
-	return spool_open(&g->spool, &place, guest_now(), f);
+	return spool_open(&g->spool, &place, clock_wall_ms(), f);
 }
 
 /* Commands of the workspace must not reach the guest's own files. */

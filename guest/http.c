@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "core/access/token.h"
+#include "core/base/alloc.h"
 #include "guest/http_inside.h"
 #include "ops.gen.h"
 
@@ -134,7 +135,7 @@ void visit_call(struct visit *v, const char *op, json_t *args, const char *token
 			 args, "session", session, "door", token);
 
 	if (!call)
-		abort();
+		out_of_memory();
 	v->heard = heard;
 	v->asking = ask_host(v->front->guest, call, on_told, v, &f);
 	json_decref(call);
@@ -400,10 +401,8 @@ static int listen_at(struct front *front, const char *address, struct fault *f)
 
 int front_open(struct guest *g, const char *address, struct fault *f)
 {
-	struct front *front = calloc(1, sizeof(*front));
+	struct front *front = xcalloc(1, sizeof(*front));
 
-	if (!front)
-		abort();
 	front->guest = g;
 	if (listen_at(front, address, f)) {
 		free(front);

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "guest/http_inside.h"
 #include "guest/target.h"
 
@@ -288,9 +289,7 @@ void file_post(struct visit *v)
 		visit_fail(v, status, &f);
 		return;
 	}
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		abort();
+	a = xcalloc(1, sizeof(*a));
 	a->visit = v;
 	a->guest = v->front->guest;
 	a->target.where = "/path";

@@ -178,8 +178,7 @@ static bool has_strange_key(struct visit *v, json_t *args)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(args, key, value)
-	{
+	json_object_foreach(args, key, value) {
 		size_t i = 0;
 
 		while (i < sizeof(known) / sizeof(*known) && strcmp(known[i], key) != 0)

@@ -87,8 +87,6 @@ struct guest {
 	uv_timer_t beat, again, end;
 };
 
-int64_t guest_now(void); /* since the epoch */
-
 /* Stops taking work, ends what runs, then the loop.  What ran is told as
  * interrupted by the next guest. */
 void guest_stop(struct guest *g);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "guest/target.h"
 
 enum { IDLE_MS = 60000, ID_MOST = 64 };
@@ -48,9 +49,7 @@ static void keep(struct upload *u)
 {
 	const char *slash;
 
-	u->path = strdup(u->target.path);
-	if (!u->path)
-		abort();
+	u->path = xstrdup(u->target.path);
 	slash = strrchr(u->path, '/');
 	u->target.path = u->path;
 	u->target.name = slash ? slash + 1 : u->path;
@@ -68,9 +67,7 @@ static int begin(struct errand *q, const struct upload_part *part, struct upload
 	if (g->n_uploads >= UPLOADS)
 		return fault_set(f, FAULT_EXHAUSTED, "/upload",
 				 "%d files come in parts already", UPLOADS);
-	u = calloc(1, sizeof(*u));
-	if (!u)
-		abort();
+	u = xcalloc(1, sizeof(*u));
 	u->target.where = strcmp(part->where, "/path") == 0 ? "/path" : "/guest_path";
 	if (target_open(q->guest, &q->arena, &u->target, part->path, f) ||
 	    target_begin(&u->target, f)) {

@@ -1,22 +1,15 @@
 /*
  * answer - a request from its message to its one answer.
  */
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "mcp/peer.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PROGRESS_MS = 5000 };
-
-int64_t mcp_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
 
 /* --- answers that go back together ---------------------------------------- */
 
@@ -29,17 +22,10 @@ struct answers {
 
 struct answers *answers_new(struct mcp *m, void *stream)
 {
-	struct answers *b = calloc(1, sizeof(*b));
+	struct answers *b = xcalloc(1, sizeof(*b));
 
-	if (!b)
-		abort();
 	*b = (struct answers){ .mcp = m, .stream = stream, .held = 1 };
 	return b;
-}
-
-void answers_hold(struct answers *b)
-{
-	b->held++;
 }
 
 void answers_drop(struct answers *b)
@@ -99,10 +85,8 @@ static void read_meta(struct request *r, json_t *meta)
 struct request *request_new(struct mcp *m, const struct rpc *rpc, const struct era *era,
 			    void *stream)
 {
-	struct request *r = calloc(1, sizeof(*r));
+	struct request *r = xcalloc(1, sizeof(*r));
 
-	if (!r)
-		abort();
 	r->mcp = m;
 	r->era = era;
 	r->stream = stream;
@@ -186,7 +170,7 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 	arrive_prepare(r, op, args);
 	request_link(r);
 	if (r->token) {
-		r->began = mcp_now();
+		r->began = clock_steady_ms();
 		r->progress_at = r->began + PROGRESS_MS;
 	}
 	/* When it gives 0 the call is over and r is gone. */

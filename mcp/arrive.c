@@ -12,6 +12,7 @@
  * are handed out again, and its claim is given back unless the work began or a later
  * request named the task.
  */
+#include "core/base/alloc.h"
 #include "mcp/peer.h"
 
 #include <stdlib.h>
@@ -154,7 +155,7 @@ void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 	}
 	if (op->gives == GIVES_CLAIM || !param_text(args, key))
 		return;
-	r->handout = strdup(param_text(args, key));
+	r->handout = xstrdup(param_text(args, key));
 	json_object_set_new(r->lost, "lost", json_pack("[s]", r->handout));
 	if (receives(op)) {
 		r->takes = is_zero(argument(op, args, "lease_seconds"));
@@ -217,15 +218,13 @@ void arrive_answered(struct request *r, const char *result)
 	if (!r->op->gives || !result)
 		return;
 	drop_named(r);
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		abort();
-	a->id = strdup(r->id);
+	a = xcalloc(1, sizeof(*a));
+	a->id = xstrdup(r->id);
 	a->number = client_telling(m->client);
 	a->with = r->with;
 	a->takes = r->takes;
 	if (r->handout) {
-		a->name = strdup(r->handout);
+		a->name = xstrdup(r->handout);
 		a->lost = json_incref(r->lost);
 	} else {
 		a->lost = read_claim(r->lost, result);

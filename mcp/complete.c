@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "mcp/uri.h"
 
 enum { VALUES_MAX = 100 };
@@ -20,8 +21,7 @@ static void write_values(json_t *list, const char *field, const char *prefix,
 	json_t *item;
 
 	text_adds(out, "\"completion\":{\"values\":[");
-	json_array_foreach(list, i, item)
-	{
+	json_array_foreach(list, i, item) {
 		const char *value = param_text(item, field);
 
 		if (!value || strncasecmp(value, prefix, n) != 0 || ++total > VALUES_MAX)
@@ -121,7 +121,7 @@ void complete_argument(struct request *r, json_t *params)
 			     name);
 		return;
 	}
-	r->word = strdup(value);
+	r->word = xstrdup(value);
 	op = r->noun ? op_find(r->noun->list) : NULL;
 	if (op)
 		request_call(r, op, make_args(r, params, op), complete_end);

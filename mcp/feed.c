@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "ops.gen.h"
 
 enum {
@@ -17,11 +19,9 @@ struct feed *feed_get(struct mcp *m, const char *team)
 	for (feed = m->feeds; feed; feed = feed->next)
 		if (strcmp(feed->team, team) == 0 && feed->state != FEED_BROKEN)
 			return feed;
-	feed = calloc(1, sizeof(*feed));
-	if (!feed)
-		abort();
+	feed = xcalloc(1, sizeof(*feed));
 	feed->mcp = m;
-	feed->due = mcp_now();
+	feed->due = clock_steady_ms();
 	snprintf(feed->team, sizeof(feed->team), "%s", team);
 	feed->next = m->feeds;
 	m->feeds = feed;
@@ -40,7 +40,7 @@ static void feed_failed(struct feed *feed, const struct fault *f)
 		feed->state = FEED_OPENING;
 		return;
 	}
-	feed->due = mcp_now() + RETRY_MS;
+	feed->due = clock_steady_ms() + RETRY_MS;
 	if (!gone && feed->state == FEED_LIVE)
 		return;
 	feed->state = FEED_BROKEN;
@@ -55,7 +55,7 @@ static void feed_done(void *arg, const char *result, const struct fault *f)
 
 	feed->busy = false;
 	feed->number = 0;
-	feed->due = mcp_now();
+	feed->due = clock_steady_ms();
 	if (!result) {
 		feed_failed(feed, f);
 		return;

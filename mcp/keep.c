@@ -5,6 +5,7 @@
  * agent holds and renews those that have little left.  When the process ends,
  * so does this, and the lease says the rest.
  */
+#include "core/base/clock.h"
 #include "mcp/peer.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ void keep_soon(struct mcp *m, const struct op *done)
 
 	if (!m->identity.agent || m->end_by)
 		return;
-	at = mcp_now() +
+	at = clock_steady_ms() +
 	     (done->flags & OP_WRITE && names_task(done) ? SOON_MS : FIRST_MS);
 	if (!m->keep_at || at < m->keep_at)
 		m->keep_at = at;
@@ -61,13 +62,12 @@ static void list_done(void *arg, const char *result, const struct fault *f)
 {
 	struct mcp *m = arg;
 	json_t *answer = result ? json_loads(result, 0, NULL) : NULL, *task;
-	int64_t shortest = 2 * LATER_MS, now = home_now();
+	int64_t shortest = 2 * LATER_MS, now = clock_wall_ms();
 	size_t i;
 
 	(void)f;
 	m->keeping = false;
-	json_array_foreach(json_object_get(answer, "tasks"), i, task)
-	{
+	json_array_foreach(json_object_get(answer, "tasks"), i, task) {
 		const char *until = param_text(task, "lease_until");
 		int64_t left = until ? time_parse(until) - now : -1;
 
@@ -77,7 +77,7 @@ static void list_done(void *arg, const char *result, const struct fault *f)
 		if (left < RENEW_MS)
 			renew(m, task);
 	}
-	m->keep_at = mcp_now() + (result ? shortest / 2 : FAIL_MS);
+	m->keep_at = clock_steady_ms() + (result ? shortest / 2 : FAIL_MS);
 	json_decref(answer);
 }
 

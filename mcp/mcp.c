@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/version.h"
 #include "core/home/paths.h"
 
@@ -186,7 +188,8 @@ static void take_batch(struct mcp *m, json_t *messages, void *stream)
 		return;
 	}
 	with = answers_new(m, stream);
-	json_array_foreach(messages, i, message) take(m, message, stream, with);
+	json_array_foreach(messages, i, message)
+		take(m, message, stream, with);
 	answers_drop(with);
 }
 
@@ -205,7 +208,7 @@ void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 	else
 		take(m, message, stream, NULL);
 	json_decref(message);
-	watches_run(m, mcp_now());
+	watches_run(m, clock_steady_ms());
 }
 
 void mcp_handle_at(struct mcp *m, const char *text, size_t len, uint64_t at)
@@ -242,11 +245,9 @@ struct client *mcp_client(struct mcp *m, struct fault *f)
 
 int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 {
-	struct mcp *m = calloc(1, sizeof(*m));
+	struct mcp *m = xcalloc(1, sizeof(*m));
 	int rc;
 
-	if (!m)
-		abort();
 	m->options = *o;
 	m->level = LEVEL_WARNING;
 	m->identity = o->home->identity;
@@ -293,7 +294,7 @@ void mcp_end(struct mcp *m)
 {
 	struct request *next;
 
-	m->end_by = mcp_now() + GRACE_MS;
+	m->end_by = clock_steady_ms() + GRACE_MS;
 	for (struct request *r = m->requests; r; r = next) {
 		next = r->next;
 		if (r->opening || may_drop(r))
@@ -335,7 +336,7 @@ int mcp_timeout(const struct mcp *m)
 		due = sooner(due, m->end_by);
 	if (!due)
 		return step;
-	now = mcp_now();
+	now = clock_steady_ms();
 	due = due > now ? due - now : 0;
 	return step < 0 || due < step ? (int)due : step;
 }
@@ -356,7 +357,7 @@ static void run_end(struct mcp *m)
 		if (r->wait_s)
 			request_cancel(r);
 	}
-	m->end_by = mcp_now() + GRACE_MS;
+	m->end_by = clock_steady_ms() + GRACE_MS;
 }
 
 void mcp_step(struct mcp *m)
@@ -365,7 +366,7 @@ void mcp_step(struct mcp *m)
 
 	if (m->client)
 		client_step(m->client);
-	now = mcp_now();
+	now = clock_steady_ms();
 	if (m->end_by && now >= m->end_by)
 		run_end(m);
 	run_progress(m, now);

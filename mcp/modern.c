@@ -101,7 +101,8 @@ void modern_listen(struct request *r, json_t *params)
 	r->listening = true;
 	if (json_is_true(json_object_get(filter, "resourcesListChanged")))
 		watch_add_list(r);
-	json_array_foreach(uris, i, uri) if (json_is_string(uri))
-		watch_add(r, json_string_value(uri));
+	json_array_foreach(uris, i, uri)
+		if (json_is_string(uri))
+			watch_add(r, json_string_value(uri));
 	watch_open(r);
 }

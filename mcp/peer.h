@@ -109,7 +109,6 @@ struct mcp {
 	int64_t end_by; /* not 0: no more input; waits end then */
 };
 
-int64_t mcp_now(void); /* of a clock that only goes forward */
 struct client *mcp_client(struct mcp *m, struct fault *f); /* NULL on fault */
 
 /* --- requests and answers (answer.c) -------------------------------------- */
@@ -146,7 +145,6 @@ void mcp_refuse(struct mcp *m, void *stream, struct answers *with, const char *i
 
 /* Messages whose answers go back as one array. */
 struct answers *answers_new(struct mcp *m, void *stream);
-void answers_hold(struct answers *b);
 void answers_drop(struct answers *b); /* the last one sends it */
 void answers_add(struct answers *b, struct request *r);
 

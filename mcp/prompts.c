@@ -179,8 +179,7 @@ static bool check_arguments(struct request *r, const struct prompt *p, json_t *a
 	const char *name;
 	json_t *value;
 
-	json_object_foreach(args, name, value)
-	{
+	json_object_foreach(args, name, value) {
 		if (argument_find(p, name) && json_is_string(value))
 			continue;
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "%s takes no text %.60s",

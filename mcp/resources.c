@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/wire/base64.h"
 #include "mcp/uri.h"
 #include "ops.gen.h"
@@ -102,15 +103,12 @@ static int compare_names(const void *a, const void *b)
 /* Names of the teams in `list`, sorted: borrowed texts in an array to be freed. */
 static const char **sort_teams(json_t *list, size_t *n)
 {
-	const char **names = calloc(json_array_size(list) + 1, sizeof(*names));
+	const char **names = xcalloc(json_array_size(list) + 1, sizeof(*names));
 	json_t *team;
 	size_t i;
 
 	*n = 0;
-	if (!names)
-		abort();
-	json_array_foreach(list, i, team)
-	{
+	json_array_foreach(list, i, team) {
 		const char *name = param_text(team, "name");
 
 		if (name)
@@ -221,7 +219,7 @@ void resources_read(struct request *r, json_t *params)
 		answer_no_resource(r, text, "no such resource");
 		return;
 	}
-	r->word = strdup(text);
+	r->word = xstrdup(text);
 	op = uri_op(&uri, &args);
 	request_call(r, op, args, read_end);
 }

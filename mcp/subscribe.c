@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "mcp/feed.h"
 #include "mcp/uri.h"
 
@@ -41,10 +42,8 @@ struct watch {
 
 static struct watch *watch_new(struct mcp *m, const char *team)
 {
-	struct watch *w = calloc(1, sizeof(*w));
+	struct watch *w = xcalloc(1, sizeof(*w));
 
-	if (!w)
-		abort();
 	w->next = m->watches;
 	w->feed = feed_get(m, team);
 	m->watches = w;
@@ -63,7 +62,7 @@ bool watch_add(struct request *r, const char *uri)
 	w = watch_new(m, read.team);
 	w->owner = r;
 	w->uri = read;
-	w->text = strdup(uri);
+	w->text = xstrdup(uri);
 	return r->subscribing = true;
 }
 

@@ -188,8 +188,7 @@ static void leave_out_said(json_t *said, json_t *tool)
 	json_t *property, *of_name;
 	const char *name;
 
-	json_object_foreach(props, name, property)
-	{
+	json_object_foreach(props, name, property) {
 		of_name = json_object_get(said, name);
 		if (!of_name)
 			json_object_set_new(said, name, of_name = json_array());

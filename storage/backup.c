@@ -1,4 +1,5 @@
 /* backup - verified copies of a state, and checks of the state itself. */
+#include "core/base/alloc.h"
 #include "storage/durable.h"
 #include "storage/inside.h"
 #include "storage/search/search.h"
@@ -139,8 +140,7 @@ int store_copy_to(struct store *s, const char *path, bool replace, struct fault 
 	assert(!s->writing && (!s->db || sqlite3_get_autocommit(s->db)));
 	if (!s->db)
 		return store_fault(s, SQLITE_CANTOPEN, "backup", f);
-	if (asprintf(&temp, "%s.%d.tmp", path, (int)getpid()) < 0)
-		abort();
+	temp = xasprintf("%s.%d.tmp", path, (int)getpid());
 	unlink(temp);
 	/* VACUUM INTO accepts an empty file, and keeps its mode. */
 	if (mknod(temp, S_IFREG | 0600, 0) < 0)

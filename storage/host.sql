@@ -2,11 +2,9 @@
 
 -- name: host_events
 -- row: host_event
--- Events in order, with the message that each one answers: an answer wakes the sender who
--- waits for it.
-SELECT e.seq, e.kind, e.team, e.subject, e.target, CASE WHEN e.kind = {event.message_sent} THEN
-	(SELECT m.reply_to FROM message m WHERE m.id = e.subject) END AS reply_to
-FROM event e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
+-- Events in order, with what is needed to know whom each one wakes.
+SELECT seq, kind, team, subject, target FROM event WHERE seq > :after
+ORDER BY seq LIMIT :limit;
 
 -- name: host_due
 -- scan ok: open assignments

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/hash.h"
+
 struct kept_row {
 	uint64_t age, hash;
 	enum sql id;
@@ -56,9 +58,7 @@ static bool key_of(struct key *k, enum sql id, const void *in)
 	for (int i = 0; i < t->n_params; i++)
 		if (!key_put_slot(k, &t->params[i], (const char *)in + t->params[i].at))
 			return false;
-	k->hash = 14695981039346656037u ^ (uint64_t)id;
-	for (size_t i = 0; i < k->n; i++)
-		k->hash = (k->hash ^ (unsigned char)k->bytes[i]) * 1099511628211u;
+	k->hash = hash_more(HASH_EMPTY ^ (uint64_t)id, k->bytes, k->n);
 	return true;
 }
 

@@ -1,4 +1,5 @@
 /* migrate - migrations: forward only, all missing ones or none, in an exclusive lock. */
+#include "core/base/alloc.h"
 #include "storage/inside.h"
 #include "storage/words.h"
 
@@ -39,8 +40,7 @@ static int back_up(struct store *s, int64_t version, struct fault *f)
 
 	if (version == 0 || s->flags & STORE_MEMORY)
 		return 0;
-	if (asprintf(&path, "%s.v%lld.backup", s->path, (long long)version) < 0)
-		abort();
+	path = xasprintf("%s.v%lld.backup", s->path, (long long)version);
 	rc = store_copy_to(s, path, true, f);
 	free(path);
 	return rc;

@@ -1,4 +1,5 @@
 /* store - a connection's life and its transactions; start reading at store_open(). */
+#include "core/base/alloc.h"
 #include "storage/defend.h"
 #include "storage/durable.h"
 #include "storage/fault_vfs.h"
@@ -263,22 +264,16 @@ out:
 
 static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
 {
-	struct store *s = calloc(1, sizeof(*s));
-	int n = 0;
+	struct store *s = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		abort();
 	s->flags = flags;
 	s->turn = (struct turn){ .lock = -1, .bell = -1 };
-	s->dir = strdup(dir ? dir : "");
-	if (vfs)
-		s->vfs = strdup(vfs);
-	n = flags & STORE_MEMORY ? asprintf(&s->path, ":memory:")
-				 : asprintf(&s->path, "%s/state.db", dir);
-	if (n < 0 || !s->dir || (vfs && !s->vfs) ||
-	    asprintf(&s->ground.wal_path, "%s-wal", s->path) < 0 ||
-	    asprintf(&s->ground.shm_path, "%s-shm", s->path) < 0)
-		abort();
+	s->dir = xstrdup(dir ? dir : "");
+	s->vfs = xstrdup(vfs);
+	s->path = flags & STORE_MEMORY ? xstrdup(":memory:")
+				       : xasprintf("%s/state.db", dir);
+	s->ground.wal_path = xasprintf("%s-wal", s->path);
+	s->ground.shm_path = xasprintf("%s-shm", s->path);
 	return s;
 }
 

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+
 /* A client waits ten seconds for a host.  All calls that have queued up behind a
  * process that stands still are to be answered in twenty. */
 enum { WRITE_MS = 8000, AGAIN_MS = 500, OPEN_MS = 20000, FORGET_MS = 5000 };
@@ -51,14 +53,6 @@ static int lock(const struct turn *t, int command, enum turn_byte byte, short ty
 	return rc;
 }
 
-static int64_t monotonic_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* --- waiting --------------------------------------------------------------------- */
 
 static void on_alarm(int signal)
@@ -80,7 +74,7 @@ static bool start_alarm(timer_t *timer, int64_t until)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct sigevent to = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN };
-	const int64_t left = until - monotonic_ms();
+	const int64_t left = until - clock_steady_ms();
 	struct itimerspec when = { .it_interval.tv_nsec = 50000000 };
 
 	pthread_once(&once, install_alarm);
@@ -110,7 +104,7 @@ static int wait_lock(const struct turn *t, enum turn_byte byte, short type, int6
 	sigaddset(&alarm, SIGRTMIN);
 	pthread_sigmask(SIG_UNBLOCK, &alarm, &before);
 	while ((rc = fcntl(t->lock, F_OFD_SETLKW, &l)) < 0 && errno == EINTR)
-		if (monotonic_ms() >= until) {
+		if (clock_steady_ms() >= until) {
 			errno = ETIMEDOUT;
 			break;
 		}
@@ -124,7 +118,7 @@ static int wait_lock(const struct turn *t, enum turn_byte byte, short type, int6
 /* Whether the last wait for the turn failed just now. */
 static bool is_recent(const struct turn *t)
 {
-	return *t->held_by.name && monotonic_ms() - t->held_at < FORGET_MS;
+	return *t->held_by.name && clock_steady_ms() - t->held_at < FORGET_MS;
 }
 
 /* Records that a wait for this process began at `since`; returns when the first wait of
@@ -135,7 +129,7 @@ static int64_t remember_holder(struct turn *t, const struct turn_holder *who,
 	if (!is_recent(t) || strcmp(who->name, t->held_by.name) != 0)
 		t->held_since = since;
 	t->held_by = *who;
-	t->held_at = monotonic_ms();
+	t->held_at = clock_steady_ms();
 	return t->held_since;
 }
 
@@ -153,7 +147,7 @@ static int held_too_long(struct turn *t, enum turn_byte byte, int64_t since,
 	fault_set(f, FAULT_UNAVAILABLE, "",
 		  "process %.120s%s keeps the state from being %s: waited %d s", who.name,
 		  who.stopped ? ", which is stopped," : "", writes ? "written" : "opened",
-		  (int)((monotonic_ms() - since) / 1000));
+		  (int)((clock_steady_ms() - since) / 1000));
 	return fault_hint(f, who.stopped
 				     ? "let it go on (kill -CONT, fg), or end it: what "
 				       "was acknowledged is kept"
@@ -185,7 +179,7 @@ static int lock_until(struct turn *t, enum turn_byte byte, short type, int64_t s
 
 int turn_lock(struct turn *t, enum turn_byte byte, bool exclusive, struct fault *f)
 {
-	int64_t now = monotonic_ms();
+	int64_t now = clock_steady_ms();
 
 	return lock_until(t, byte, exclusive ? F_WRLCK : F_RDLCK, now, now + OPEN_MS, f);
 }
@@ -201,7 +195,7 @@ void turn_unlock(struct turn *t, enum turn_byte byte)
 int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *f)
 {
 	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
-	int64_t until = monotonic_ms() + wait_ms;
+	int64_t until = clock_steady_ms() + wait_ms;
 	char pids[240];
 
 	if (t->lock < 0)
@@ -210,7 +204,7 @@ int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *
 		if (errno != EAGAIN && errno != EACCES)
 			return fault_set(f, FAULT_UNAVAILABLE, "",
 					 "cannot lock state.lock: %s", strerror(errno));
-		if (monotonic_ms() >= until) {
+		if (clock_steady_ms() >= until) {
 			turn_name_openers(t, pids, sizeof(pids));
 			fault_set(f, FAULT_UNAVAILABLE, "",
 				  "%s, but processes have it open: %s", why, pids);
@@ -242,7 +236,7 @@ void turn_share(struct turn *t)
 
 int turn_take(struct turn *t, struct fault *f)
 {
-	int64_t now = monotonic_ms();
+	int64_t now = clock_steady_ms();
 	int64_t until = now + (is_held_still(t) ? AGAIN_MS : WRITE_MS);
 
 	if (lock_until(t, TURN_NEXT, F_WRLCK, now, until, f) < 0)

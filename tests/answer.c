@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "core/host/guests/collect.h"
 #include "core/host/guests/push.h"
 #include "tests/answer/cases.h"
@@ -120,11 +121,12 @@ static void expect_told(const struct question *q, const char *with, bool right,
 /* The answer to a call; where none can come, only some steps are waited. */
 static json_t *wait_for(struct scene *s, bool sure)
 {
-	int64_t until = tick_ms() + PATIENCE_MS;
+	int64_t until = clock_steady_ms() + PATIENCE_MS;
 	json_t *answer = NULL;
 
 	s->answers = 0;
-	for (int i = 0; tick_ms() < until && (sure || i < STEPS); i += s->answers > 0) {
+	for (int i = 0; clock_steady_ms() < until && (sure || i < STEPS);
+	     i += s->answers > 0) {
 		rig_step(&s->rig, s->between > 0);
 		if ((answer = rig_answer(&s->rig)))
 			break;

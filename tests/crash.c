@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "tests/crash/crash.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
@@ -37,7 +38,7 @@ static void kill_somebody(struct scene *s, struct toll *t)
 		t->guests += guest && kill(guest, SIGKILL) == 0;
 		/* Often the host too, while it is about to start another. */
 		if (guest && dice_percent(&s->dice, 40))
-			t->host_at = tick_ms() + dice_below(&s->dice, 700);
+			t->host_at = clock_steady_ms() + dice_below(&s->dice, 700);
 	} else {
 		t->clients += scene_kill(&s->clients[dice_below(&s->dice, CLIENTS)]);
 	}
@@ -51,16 +52,16 @@ static int killed(const struct toll *t)
 /* Kills come in bursts and pauses: in the middle of work, and of coming back. */
 static void rage(struct scene *s, int n, struct toll *t)
 {
-	int64_t until = tick_ms() + patience_ms(5000 + n * 1000);
+	int64_t until = clock_steady_ms() + patience_ms(5000 + n * 1000);
 
-	while (killed(t) < n && tick_ms() < until) {
+	while (killed(t) < n && clock_steady_ms() < until) {
 		int64_t next =
-			tick_ms() + 1 +
+			clock_steady_ms() + 1 +
 			dice_below(&s->dice, dice_percent(&s->dice, 30) ? 30 : 350);
 
 		if (t->host_at)
 			next = t->host_at;
-		while (tick_ms() < next) {
+		while (clock_steady_ms() < next) {
 			scene_tend(s, true);
 			pause_for(3);
 		}
@@ -112,7 +113,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "--worker"))
 		return worker_main(argc, argv);
-	s.seed = (uint64_t)now_ms() % 1000000;
+	s.seed = (uint64_t)clock_wall_ms() % 1000000;
 	for (int i = 1, words = 0; i < argc; i++) {
 		if (!strcmp(argv[i], "--direct-only"))
 			s.direct_only = true;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
+#include "core/base/alloc.h"
 #include "core/call.h"
 #include "core/wire/wire.h"
 #include "tests/lib/folder.h"
@@ -308,10 +309,8 @@ static void fill(struct guard *g)
 
 int main(void)
 {
-	struct guard *g = calloc(1, sizeof(*g));
+	struct guard *g = xcalloc(1, sizeof(*g));
 
-	if (!g)
-		abort();
 	open_state(g);
 	fill(g);
 	for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++)

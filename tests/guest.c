@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "tests/guest/cases.h"
 #include "tests/lib/place.h"
 #include "tests/lib/usage.h"
@@ -180,14 +181,14 @@ static void test_timeout(void **state)
 {
 	struct fixture *x = *state;
 	int fd = dial(x, "control.sock");
-	int64_t began = clock_ms();
+	int64_t began = clock_steady_ms();
 	char *first, *later;
 
 	expect_error(ask(fd, "{\"type\":\"Exec\",\"timeout_secs\":1,"
 			     "\"command\":\"(trap '' TERM; while :; do echo x "
 			     ">> alive; sleep 0.1; done) & wait\"}"),
 		     "Timeout");
-	assert_in_range(clock_ms() - began, 2900, patience_ms(15000));
+	assert_in_range(clock_steady_ms() - began, 2900, patience_ms(15000));
 	first = read_text(x, "alive");
 	assert_true(strlen(first) > 4);
 	pause_ms(400);
@@ -195,11 +196,11 @@ static void test_timeout(void **state)
 	assert_string_equal(first, later);
 	free(first);
 	free(later);
-	began = clock_ms();
+	began = clock_steady_ms();
 	expect_error(ask(fd, "{\"type\":\"Exec\",\"timeout_secs\":1,"
 			     "\"command\":\"sleep 60 | sleep 60\"}"),
 		     "Timeout");
-	assert_in_range(clock_ms() - began, 900, patience_ms(2700));
+	assert_in_range(clock_steady_ms() - began, 900, patience_ms(2700));
 	close(fd);
 }
 
@@ -208,7 +209,7 @@ static void test_nothing_waits_for_an_exec(void **state)
 	struct fixture *x = *state;
 	int control = dial_hello(x, "control.sock");
 	int other = dial(x, "control.sock"), relay = dial(x, "relay.sock");
-	int64_t began = clock_ms();
+	int64_t began = clock_steady_ms();
 	json_t *a;
 
 	say(control, "{\"type\":\"Exec\",\"command\":\"sleep 3\",\"id\":1}");
@@ -233,7 +234,7 @@ static void test_nothing_waits_for_an_exec(void **state)
 	a = hear_type(control, "ExecResult", 9000);
 	assert_int_equal(int_at(a, "id"), 1);
 	json_decref(a);
-	assert_in_range(clock_ms() - began, 2900, patience_ms(15000));
+	assert_in_range(clock_steady_ms() - began, 2900, patience_ms(15000));
 	close(control);
 	close(other);
 	close(relay);

@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
@@ -269,7 +270,7 @@ static json_t *status_of(struct raw *r, const char *agent)
 /* Whether the agent's status comes to be this one within so many ms. */
 static bool comes_to_be(struct raw *r, const char *agent, const char *status, int ms)
 {
-	int64_t until = tick_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 	bool is = false;
 
 	do {
@@ -280,7 +281,7 @@ static bool comes_to_be(struct raw *r, const char *agent, const char *status, in
 		is = now && strcmp(now, status) == 0;
 		json_decref(answer);
 		pause_for(100);
-	} while (!is && tick_ms() < until);
+	} while (!is && clock_steady_ms() < until);
 	return is;
 }
 

@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "tests/iofault/stage.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
@@ -149,11 +150,11 @@ static void test_each_read(void **state)
 /* The disk is away for a while: all that it is asked fails. */
 static void away(struct stage *s, int kinds, int result, bool reads)
 {
-	int64_t until = tick_ms() + 700;
+	int64_t until = clock_steady_ms() + 700;
 	int rounds = 0;
 
 	disk_break(s, kinds, result, 1, true);
-	for (; tick_ms() < until; rounds++) {
+	for (; clock_steady_ms() < until; rounds++) {
 		assert_int_equal(stage_send(s), SAID_UNAVAILABLE);
 		stage_round(s);
 		if (reads)
@@ -204,10 +205,10 @@ static void test_makes_room_on_a_full_disk(void **state)
 		stage_round(s);
 	disk_break(s, FAULT_DISK_GROW, SQLITE_FULL, 1, true);
 	while (refused < 5) {
-		int64_t until = tick_ms() + patience_ms(10000);
+		int64_t until = clock_steady_ms() + patience_ms(10000);
 
 		for (; stage_send(s) != SAID_YES; refused++) {
-			if (tick_ms() > until)
+			if (clock_steady_ms() > until)
 				fail_msg("no room was made: %s", s->fault.text);
 			pause_for(5);
 		}

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "core/base/link_address.h"
 #include "core/wire/base64.h"
 #include "core/wire/mark.h"
@@ -88,11 +89,11 @@ static json_t *hello_of(const char *workspace, const char *token)
 /* Connects and says Hello, again and again as a host does; the guest's boot. */
 static void greet(struct scene *s, struct raw *r, const char *socket, char boot[64])
 {
-	int64_t until = tick_ms() + patience_ms(ANSWER_MS);
+	int64_t until = clock_steady_ms() + patience_ms(ANSWER_MS);
 	char path[120];
 
 	snprintf(path, sizeof(path), "%s/%s", s->front, socket);
-	while (tick_ms() < until) {
+	while (clock_steady_ms() < until) {
 		json_t *answer = NULL;
 
 		if (raw_dial(r, path))

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "tests/crash/crash.h"
 #include "tests/lib/child.h"
@@ -151,9 +152,9 @@ static void empty_runtime(const struct scene *s)
 
 static bool await(const volatile bool *what)
 {
-	int64_t until = tick_ms() + BOOT_MS;
+	int64_t until = clock_steady_ms() + BOOT_MS;
 
-	while (!*what && tick_ms() < until)
+	while (!*what && clock_steady_ms() < until)
 		pause_for(1);
 	return *what;
 }
@@ -298,7 +299,7 @@ static int prove_all(int n, uint64_t seed, const char *only, bool keep)
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = (uint64_t)now_ms() % 1000000;
+	uint64_t seed = (uint64_t)clock_wall_ms() % 1000000;
 	const char *only = NULL;
 	bool keep = false;
 	long n = 10;

@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "tests/lib/child.h"
 #include "tests/lib/dice.h"
@@ -267,7 +268,7 @@ static void one_life(struct client *c, int64_t until)
 	if (raw_say(&c->raw, raw_hello("red", c->name)) &&
 	    (hello = raw_hear(&c->raw, ANSWER_MS))) {
 		json_decref(hello);
-		while (tick_ms() < until && converse(c))
+		while (clock_steady_ms() < until && converse(c))
 			;
 	}
 	raw_hang_up(&c->raw);
@@ -286,7 +287,7 @@ static pid_t client_start(struct scene *s, int number, int64_t until)
 	c.name = names[number % 5];
 	c.mail = json_array();
 	c.tasks = json_array();
-	while (tick_ms() < until)
+	while (clock_steady_ms() < until)
 		one_life(&c, until);
 	_exit(0);
 }
@@ -346,8 +347,7 @@ static int guests(struct scene *s, pid_t pids[16])
 	size_t i;
 	int n = 0;
 
-	json_array_foreach(json_object_get(list, "workspaces"), i, w)
-	{
+	json_array_foreach(json_object_get(list, "workspaces"), i, w) {
 		pid_t pid = (pid_t)json_integer_value(json_object_get(w, "pid"));
 
 		if (pid > 0 && n < 16)
@@ -359,11 +359,11 @@ static int guests(struct scene *s, pid_t pids[16])
 
 static void wait_guests(struct scene *s, int n)
 {
-	int64_t until = tick_ms() + patience_ms(60000);
+	int64_t until = clock_steady_ms() + patience_ms(60000);
 	pid_t pids[16];
 
 	while (guests(s, pids) < n) {
-		if (tick_ms() > until)
+		if (clock_steady_ms() > until)
 			fail_msg("no %d guests; see %s", n, s->log);
 		pause_for(100);
 	}
@@ -376,7 +376,7 @@ static void disturb(struct scene *s, int64_t until)
 	json_t *copy, *args;
 	const char *name;
 
-	for (int round = 0; tick_ms() < until; round++) {
+	for (int round = 0; clock_steady_ms() < until; round++) {
 		copy = ask(s, "workspace.fork", json_pack("{ss}", "workspace", "w-1"));
 		if (guests(s, pids) > 0 && round % 2)
 			kill(pids[0], SIGKILL);
@@ -426,7 +426,7 @@ static void no_reports(const struct scene *s)
 /* Load, and a stop either in its middle or after it. */
 static void round_of(struct scene *s, int ms, bool stop_under_load)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = clock_steady_ms() + ms;
 	pid_t clients[CLIENTS];
 
 	for (int i = 0; i < CLIENTS; i++)

@@ -210,6 +210,7 @@ vm_stories() {
 	done
 }
 lints() {
+	! wanted "lint docs" || build "" all
 	for lint in $(list tools/lint/*); do
 		t "lint $(basename "$lint")" 300 "$lint"
 	done

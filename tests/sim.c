@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "tests/sim/model.h"
 
 enum { OPEN_EVERY = 1000, ALL_EVERY = 100000, RESTART_EVERY = 20000 };
@@ -227,11 +228,9 @@ static void release(struct sim *s)
 
 int main(int argc, char **argv)
 {
-	struct sim *s = calloc(1, sizeof(*s));
+	struct sim *s = xcalloc(1, sizeof(*s));
 	struct timespec began;
 
-	if (!s)
-		abort();
 	clock_gettime(CLOCK_MONOTONIC, &began);
 	s->steps = argc > 1 ? strtoll(argv[1], NULL, 10) : 100000;
 	s->seed = argc > 2 ? strtoull(argv[2], NULL, 10)

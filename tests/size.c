@@ -334,8 +334,7 @@ static void test_receives(void **state)
 									  receives - 1)));
 			answer = ask_for(&doors[k], "message.receive", args);
 			got = json_array_size(json_object_get(answer, "messages"));
-			json_array_foreach(json_object_get(answer, "messages"), i, m)
-			{
+			json_array_foreach(json_object_get(answer, "messages"), i, m) {
 				content += bytes_of(m, "content");
 				old |= json_integer_value(json_object_get(
 					       m, "metadata_size")) == OLD_METADATA;

@@ -21,9 +21,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "tests/lib/child.h"
 #include "tests/lib/dice.h"
@@ -216,7 +216,7 @@ static void learn(struct client *c, const json_t *result)
 static bool call_once(struct scene *s, struct client *c)
 {
 	const struct act *act = pick(c);
-	enum part part = part_at(s, tick_ms());
+	enum part part = part_at(s, clock_steady_ms());
 	json_t *args = act->args(c), *answer;
 	double from;
 
@@ -254,8 +254,8 @@ static pid_t client_start(struct scene *s, int number)
 	    !raw_say(&c.raw, raw_hello("hay", name)))
 		_exit(1);
 	json_decref(raw_hear(&c.raw, ANSWER_MS));
-	for (int64_t next = tick_ms(); next < s->end; next += PACE_MS) {
-		int64_t now = tick_ms();
+	for (int64_t next = clock_steady_ms(); next < s->end; next += PACE_MS) {
+		int64_t now = clock_steady_ms();
 
 		if (now < next)
 			pause_for((int)(next - now));
@@ -299,7 +299,7 @@ static long long size_of(const struct scene *s, const char *name)
 static void look(struct scene *s, struct growth *g)
 {
 	static const char *const wals[] = { "state.db-wal", "search.db-wal" };
-	bool first = part_at(s, tick_ms()) == FIRST;
+	bool first = part_at(s, clock_steady_ms()) == FIRST;
 
 	for (int i = 0; i < 2; i++)
 		if (size_of(s, wals[i]) > g->wal[i])
@@ -319,8 +319,8 @@ static int watch(struct scene *s, struct growth *g)
 
 	if (floor_open(&floor, s->base) < 0)
 		return verdict(true, "no floor to measure");
-	while (tick_ms() < s->end) {
-		enum part part = part_at(s, tick_ms());
+	while (clock_steady_ms() < s->end) {
+		enum part part = part_at(s, clock_steady_ms());
 
 		pause_for(100);
 		floor_step(&floor, &t->floors[FLOOR_READ][part],
@@ -482,9 +482,9 @@ static long count_tasks(struct scene *s)
 	const char *key;
 	json_t *n;
 
-	json_object_foreach(json_object_get(board, "counts"), key,
-			    n) if (strcmp(key, "ready") != 0)
-		tasks += (long)json_integer_value(n);
+	json_object_foreach(json_object_get(board, "counts"), key, n)
+		if (strcmp(key, "ready") != 0)
+			tasks += (long)json_integer_value(n);
 	json_decref(board);
 	return tasks;
 }
@@ -496,7 +496,7 @@ static int run(struct scene *s, int64_t ms, bool *noisy)
 	int bad;
 
 	s->part_ms = ms / 4 < PART_MOST_MS ? ms / 4 : PART_MOST_MS;
-	s->begin = tick_ms();
+	s->begin = clock_steady_ms();
 	s->end = s->begin + ms;
 	for (int i = 0; i < AGENTS; i++)
 		clients[i] = client_start(s, i + 1);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+
 enum { BLOCK = 8192, ALIGN = 16 };
 
 struct arena_block {
@@ -16,12 +18,8 @@ struct arena_block {
 static void grow(struct arena *a, size_t size)
 {
 	size_t want = size > BLOCK ? size : BLOCK;
-	struct arena_block *b = malloc(sizeof(*b) + want);
+	struct arena_block *b = xmalloc(sizeof(*b) + want);
 
-	if (!b) {
-		fputs("cadre: out of memory\n", stderr);
-		abort();
-	}
 	b->below = a->top;
 	b->size = want;
 	a->top = b;

@@ -4,25 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/client/inside.h"
-
-int64_t client_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
 
 int client_open(struct client **out, const struct client_options *o, struct fault *f)
 {
-	struct client *c = calloc(1, sizeof(*c));
+	struct client *c = xcalloc(1, sizeof(*c));
 
-	if (!c)
-		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
 	c->o = *o;
 	c->bell = -1;
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -73,7 +64,7 @@ int client_fd(const struct client *c)
 void client_key(char out[37])
 {
 	uint64_t a = home_random(), b = home_random();
-	uint64_t now = (uint64_t)home_now();
+	uint64_t now = (uint64_t)clock_wall_ms();
 
 	snprintf(out, 37, "%08llx-%04llx-7%03llx-%04llx-%012llx",
 		 (unsigned long long)(now >> 16 & 0xffffffff),
@@ -164,11 +155,11 @@ static bool is_open(const struct client *c, int64_t number)
 int64_t client_start(struct client *c, const struct op *op, json_t *args,
 		     client_done *done, void *arg)
 {
-	struct ticket *t = calloc(1, sizeof(*t));
+	struct ticket *t = xcalloc(1, sizeof(*t));
 	int64_t number = ++c->last;
 
-	if (!t || !(t->args = json_copy(args)))
-		abort(); /* as the arena does: nothing acknowledged is lost */
+	if (!(t->args = json_copy(args)))
+		out_of_memory();
 	add_key(op, t->args);
 	t->number = number;
 	t->op = op;
@@ -208,10 +199,8 @@ void client_cancel(struct client *c, int64_t number)
 void client_owe(struct client *c, const struct ticket *t, struct link *l,
 		const struct given *given)
 {
-	struct debt *d = calloc(1, sizeof(*d));
+	struct debt *d = xcalloc(1, sizeof(*d));
 
-	if (!d)
-		abort();
 	*d = (struct debt){ .next = c->debts, .number = t->number, .link = l };
 	if (given)
 		d->given = *given;
@@ -257,7 +246,7 @@ void client_settle_all(struct client *c, bool arrived)
 
 int client_timeout(const struct client *c)
 {
-	int64_t now = client_now(), next = INT64_MAX;
+	int64_t now = clock_steady_ms(), next = INT64_MAX;
 
 	for (const struct ticket *t = c->calls; t; t = t->next) {
 		int64_t at = t->until;
@@ -286,7 +275,7 @@ static struct ticket *due_ticket(struct client *c)
  * connections are closed. */
 static void step_late(struct client *c)
 {
-	int64_t now = client_now();
+	int64_t now = clock_steady_ms();
 	struct ticket *t;
 
 	for (t = c->calls; t; t = t->next)

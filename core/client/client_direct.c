@@ -9,6 +9,8 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/client/inside.h"
 #include "core/mirror/mirror.h"
 #include "ops.gen.h"
@@ -102,7 +104,7 @@ static void watch_bell(struct client *c)
 	if (c->looked_at)
 		return;
 	c->version = store_data_version(any_store(c));
-	c->looked_at = client_now();
+	c->looked_at = clock_steady_ms();
 	c->bell = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (c->bell < 0)
 		return;
@@ -134,20 +136,20 @@ static void note_lapse(struct client *c, const struct call *call)
 
 int64_t direct_next_look(const struct client *c)
 {
-	int64_t next = c->looked_at + LOOK_MS, left = c->lapse_at - home_now();
+	int64_t next = c->looked_at + LOOK_MS, left = c->lapse_at - clock_wall_ms();
 
 	if (!c->lapse_at || left >= LOOK_MS)
 		return next;
-	left = client_now() + (left > 0 ? left : 0);
+	left = clock_steady_ms() + (left > 0 ? left : 0);
 	return left < next ? left : next;
 }
 
 void direct_look(struct client *c, bool rung)
 {
 	char data[4096];
-	int64_t now = client_now(), version;
+	int64_t now = clock_steady_ms(), version;
 
-	if (c->lapse_at && c->lapse_at <= home_now()) {
+	if (c->lapse_at && c->lapse_at <= clock_wall_ms()) {
 		c->lapse_at = 0;
 		wake_all(c);
 	}
@@ -181,11 +183,9 @@ void direct_forget(struct ticket *t)
 
 static int prepare(struct client *c, struct ticket *t, struct fault *f)
 {
-	struct call *call = calloc(1, sizeof(*call));
+	struct call *call = xcalloc(1, sizeof(*call));
 	int rc;
 
-	if (!call)
-		abort();
 	t->call = call;
 	call->settings = &c->o.home->settings;
 	call->identity = c->o.identity;
@@ -206,7 +206,7 @@ static void renew(struct client *c, const struct call *read)
 {
 	struct call call = { .settings = &c->o.home->settings,
 			     .identity = call_renewer(read),
-			     .now = home_now(),
+			     .now = clock_wall_ms(),
 			     .seed = home_random() };
 	json_t *none = json_object();
 
@@ -221,7 +221,7 @@ static void run_as_host(struct client *c, const struct op *op, json_t *args)
 {
 	struct call call = { .settings = &c->o.home->settings,
 			     .identity = { .level = WHO_HOST },
-			     .now = home_now(),
+			     .now = clock_wall_ms(),
 			     .seed = home_random() };
 
 	call.store = store_for(c, op, &call.fault);
@@ -265,7 +265,7 @@ void direct_run(struct client *c, struct ticket *t)
 
 	arena_reset(&call->arena, t->mark);
 	memset(call->out, 0, t->op->out->size);
-	call->now = home_now();
+	call->now = clock_wall_ms();
 	if (t->wait_ms)
 		watch_bell(c);
 	if (call_run(call) < 0) {
@@ -279,7 +279,7 @@ void direct_run(struct client *c, struct ticket *t)
 		wake_all(c);
 	t->due = false;
 	c->owes_mirror |= writes;
-	if (call->wait_on && client_now() < t->until) {
+	if (call->wait_on && clock_steady_ms() < t->until) {
 		call->waited = true;
 		note_lapse(c, call);
 		return;
@@ -298,7 +298,7 @@ void direct_start(struct client *c, struct ticket *t)
 			    "outside a workspace, name the state: --home DIR");
 		return;
 	}
-	t->until = client_now() + t->wait_ms;
+	t->until = clock_steady_ms() + t->wait_ms;
 	if (c->lost)
 		leave_lost(c);
 	if (prepare(c, t, &f) < 0)

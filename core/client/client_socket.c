@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/version.h"
 #include "core/client/inside.h"
 #include "core/wire/frame.h"
@@ -221,7 +222,7 @@ bool socket_start(struct client *c, struct ticket *t)
 		return refuse_frame(c, t);
 	}
 	t->link = l;
-	t->until = client_now() + SILENCE_MS + t->wait_ms;
+	t->until = clock_steady_ms() + SILENCE_MS + t->wait_ms;
 	if (!link_flush(c, l))
 		socket_drop(c, l);
 	return true;

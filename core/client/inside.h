@@ -21,7 +21,7 @@ struct ticket {
 	client_done *done;
 	void *arg;
 	int64_t wait_ms; /* ms that it may wait beyond its work */
-	int64_t until; /* client_now(): silent, or waited long enough */
+	int64_t until; /* clock_steady_ms(): silent, or waited long enough */
 	struct link *link; /* the link that it was sent on; NULL: not on a socket */
 	struct call *call; /* the call parked in this process; NULL: not run directly */
 	struct arena_mark mark;
@@ -48,7 +48,7 @@ struct client {
 	int bell; /* inotify, or -1 */
 	int64_t version, looked_at; /* version of the data; when it was asked for, 0:
 				       no call waits */
-	int64_t lapse_at; /* home_now() when a lease or a life ends next; 0: none, or
+	int64_t lapse_at; /* clock_wall_ms() when a lease or a life ends next; 0: none, or
 			     no call waits */
 	bool owes_mirror;
 	bool lost; /* the files that store and reader have open are not in their place
@@ -58,8 +58,6 @@ struct client {
 };
 
 enum { SILENCE_MS = 10000, LOOK_MS = 250 };
-
-int64_t client_now(void); /* ms, monotonic */
 
 /* Takes the ticket off the list, tells its owner and frees it. */
 void ticket_end(struct client *c, struct ticket *t, const char *result,
@@ -86,7 +84,7 @@ void direct_start(struct client *c, struct ticket *t);
 /* Looks whether somebody committed, or a lease or a life has ended; marks the parked
  * calls then. */
 void direct_look(struct client *c, bool rung);
-/* client_now() when a parked call has to look at the latest. */
+/* clock_steady_ms() when a parked call has to look at the latest. */
 int64_t direct_next_look(const struct client *c);
 void direct_run(struct client *c, struct ticket *t);
 void direct_close(struct client *c);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/config/toml_inside.h"
 
 struct toml_table *toml_table_new(struct arena *a, enum toml_made made, int depth)
@@ -16,14 +17,12 @@ static bool is_key(const struct toml_entry *e, const char *key, size_t len)
 	return e->key.len == len && !memcmp(e->key.data, key, len);
 }
 
-/* The bucket of a key, by its FNV-1a hash. */
+/* Finds the bucket of a key. */
 static struct toml_entry **bucket_of(const struct toml_table *t, const char *key,
 				     size_t len)
 {
-	uint64_t h = 14695981039346656037u;
+	uint64_t h = hash_more(HASH_EMPTY, key, len);
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)key[i]) * 1099511628211u;
 	return &t->buckets[(h ^ h >> 32) & (t->n_buckets - 1)];
 }
 

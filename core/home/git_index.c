@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/home/paths.h"
 
 enum {
@@ -183,11 +184,10 @@ static bool add_entry(struct git_rows *rows, const struct index *x)
 		return false;
 	if (rows->n == rows->room) {
 		rows->room = rows->room ? 2 * rows->room : 64;
-		rows->all = realloc(rows->all, rows->room * sizeof(struct git_row *));
+		rows->all =
+			xreallocarray(rows->all, rows->room, sizeof(struct git_row *));
 	}
-	row = malloc(sizeof(*row) + len);
-	if (!row || !rows->all)
-		abort();
+	row = xmalloc(sizeof(*row) + len);
 	row->len = len;
 	memcpy(row->bytes, x->name, name);
 	memcpy(row->bytes + name, x->fixed + MODE_AT, 4);
@@ -244,13 +244,11 @@ static bool take_run(struct index *x, struct bits *bits, size_t *at, int64_t *le
 
 static struct bits *take_bits(struct index *x)
 {
-	struct bits *bits = calloc(1, sizeof(*bits));
+	struct bits *bits = xcalloc(1, sizeof(*bits));
 	int64_t left;
 	size_t at = 0;
 	bool good;
 
-	if (!bits)
-		abort();
 	good = take_bytes(x, NULL, 4) && (left = take_number(x, 4)) >= 0;
 	while (good && left > 0)
 		good = take_run(x, bits, &at, &left);
@@ -358,13 +356,11 @@ static enum tracked look_own(struct index *x, struct look *l)
 static enum tracked look_file(const char *git, const char *name, struct look *l,
 			      enum tracked (*how)(struct index *x, struct look *l))
 {
-	struct index *x = calloc(1, sizeof(*x));
+	struct index *x = xcalloc(1, sizeof(*x));
 	enum tracked found = TRACKED_UNREADABLE;
 	char path[4096];
 	struct stat st;
 
-	if (!x)
-		abort();
 	x->hash = l->hash;
 	x->left = BYTES_MOST;
 	x->fd = paths_join(path, git, name)

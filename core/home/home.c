@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/home/found.h"
@@ -33,24 +32,6 @@ uint64_t home_random(void)
 
 	assert(got == sizeof(n)); /* 8 bytes are never interrupted */
 	return n;
-}
-
-static int64_t ms_of(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
-int64_t home_now(void)
-{
-	return ms_of(CLOCK_REALTIME);
-}
-
-int64_t home_passed(void)
-{
-	return ms_of(CLOCK_BOOTTIME);
 }
 
 static int too_long(const char *path, struct fault *f)

@@ -78,8 +78,5 @@ int64_t home_host_of(const char *dir);
 
 /* A number of this process's or thread's randomness, from getrandom(). */
 uint64_t home_random(void);
-int64_t home_now(void); /* ms since the epoch */
-/* ms since the machine started, its sleep included: nobody can set this clock. */
-int64_t home_passed(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/home/git_index.h"
 #include "core/home/home_config.h"
 #include "core/home/paths.h"
@@ -88,12 +89,10 @@ enum tracked tracked_look(const char *folder)
  * entry: after a checkout back, by a pull that failed halfway, by `git restore`. */
 static void add_settings(const char *folder, SHA2_CTX *sum)
 {
-	char path[4096], *bytes = malloc(CONFIG_FILE_MOST);
+	char path[4096], *bytes = xmalloc(CONFIG_FILE_MOST);
 	int fd = -1;
 	ssize_t n;
 
-	if (!bytes)
-		abort();
 	if (paths_join(path, folder, config_file_name))
 		fd = open(path,
 			  O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);

@@ -2,7 +2,8 @@
 
 #include <assert.h>
 #include <string.h>
-#include <time.h>
+
+#include "core/base/clock.h"
 
 /* State of a call before its first run in this batch: each further run starts from
  * it. */
@@ -109,14 +110,6 @@ static enum outcome run_saved(struct store *store, struct call *call)
 	return rc ? WAS_DROPPED : WENT_WELL;
 }
 
-static int64_t clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Whether there is an i-th call, if only now. */
 static bool has(struct batch *b, size_t i)
 {
@@ -131,7 +124,7 @@ static bool has(struct batch *b, size_t i)
 /* Runs calls until the time is over; b->n becomes how many were tried. */
 static enum outcome run_together(struct batch *b, bool saved)
 {
-	int64_t end = clock_ms() + BATCH_MS;
+	int64_t end = clock_steady_ms() + BATCH_MS;
 
 	for (size_t i = 0; has(b, i); i++) {
 		struct call *call = b->calls[i];
@@ -139,7 +132,7 @@ static enum outcome run_together(struct batch *b, bool saved)
 
 		call->store = b->store;
 		went = saved ? run_saved(b->store, call) : run_bare(b->store, call);
-		if (went != WENT_WELL || clock_ms() >= end) {
+		if (went != WENT_WELL || clock_steady_ms() >= end) {
 			b->n = i + 1;
 			return went;
 		}

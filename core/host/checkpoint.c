@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <uv.h>
 
+#include "core/base/alloc.h"
+
 enum phase { IDLE, ASKED, COPIED };
 
 struct checkpoint {
@@ -42,11 +44,9 @@ int checkpoint_open(struct checkpoint **out, const char *dir, unsigned flags,
 		.flags = UV_THREAD_HAS_STACK_SIZE,
 		.stack_size = 256 << 10,
 	};
-	struct checkpoint *c = calloc(1, sizeof(*c));
+	struct checkpoint *c = xcalloc(1, sizeof(*c));
 	int rc;
 
-	if (!c)
-		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
 	rc = store_open(&c->store, dir, flags | STORE_NO_CHECKPOINT, NULL, f);
 	if (rc) {
 		free(c);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/host/dialect.h"
 #include "core/host/gift.h"
 #include "core/host/guests/ask.h"
@@ -116,8 +117,8 @@ static void unlink_job(struct conn *c, struct job *job)
 
 static void start_job(struct conn *c, struct job *job)
 {
-	job->call.now = home_now();
-	job->first = home_passed();
+	job->call.now = clock_wall_ms();
+	job->first = clock_boot_ms();
 	job->call.seed = host_seed(c->host);
 	job->ready = arena_mark(&job->call.arena);
 	if (job->call.op->flags & OP_NEEDS_CURSOR)

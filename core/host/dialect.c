@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/base/version.h"
 #include "core/host/gift.h"
 #include "core/host/guests/door.h"
@@ -43,9 +44,7 @@ static void keep_identity(struct conn *c, const struct identity *who)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		room += all[i] ? strlen(all[i]) + 1 : 0;
-	at = c->texts = malloc(room);
-	if (!at)
-		abort();
+	at = c->texts = xmalloc(room);
 	c->identity = *who;
 	c->identity.team = keep(&at, who->team);
 	c->identity.agent = keep(&at, who->agent);

@@ -66,15 +66,11 @@ static void tell_waiters(struct host *host, const struct host_event_row *e)
 
 	if (wakes & 1u << WAKE_READY)
 		wake_key(host, WAKE_READY, e->team, e->seq);
-	if (wakes & 1u << WAKE_TASK)
-		wake_key(host, WAKE_TASK, e->subject, e->seq);
 	if (wakes & 1u << WAKE_EVENT) {
 		wake_key(host, WAKE_EVENT, e->team, e->seq);
 		if (e->team) /* who looks at all teams waits under none */
 			wake_key(host, WAKE_EVENT, 0, e->seq);
 	}
-	if (wakes & 1u << WAKE_MESSAGE && e->reply_to)
-		wake_key(host, WAKE_MESSAGE, e->reply_to, e->seq);
 	if (wakes & 1u << WAKE_INBOX && e->target)
 		wake_key(host, WAKE_INBOX, e->target, e->seq);
 	if (wakes & 1u << WAKE_INBOX && !e->target) {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/alloc.h"
 #include "core/host/inside.h"
 #include "core/wire/wire.h"
 #include "ops.gen.h"
@@ -76,10 +77,8 @@ static void drop_oldest(struct conn *c)
 
 static void keep(struct conn *c, const struct job *job)
 {
-	struct gift *g = calloc(1, sizeof(*g));
+	struct gift *g = xcalloc(1, sizeof(*g));
 
-	if (!g)
-		abort();
 	if (c->n_gifts == GIFTS_MAX)
 		drop_oldest(c);
 	*g = (struct gift){ c->gifts, json_incref(job->id), job->call.given };

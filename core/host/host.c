@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "core/access/secret.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/host/inside.h"
 #include "core/host/listener.h"
 #include "core/host/notify.h"
@@ -121,8 +123,8 @@ struct job *host_job(struct host *host, const struct op *op,
 
 void host_prepare(struct host *host, struct job *job)
 {
-	job->call.now = home_now();
-	job->first = home_passed();
+	job->call.now = clock_wall_ms();
+	job->first = clock_boot_ms();
 	job->call.seed = host_seed(host);
 	job->ready = arena_mark(&job->call.arena);
 }
@@ -424,9 +426,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	if (lock < 0)
 		return lock;
 	folder = pin_folder(options->home);
-	host = calloc(1, sizeof(*host));
-	if (!host)
-		abort();
+	host = xcalloc(1, sizeof(*host));
 	crowd_open(&host->crowd);
 	host->options = options;
 	host->home = options->home;

@@ -4,18 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/host/batch.h"
 
 enum { KEEP_FREE = 512 };
 
 static struct job *make(void)
 {
-	struct job *job = calloc(1, sizeof(*job));
+	struct job *job = xcalloc(1, sizeof(*job));
 
-	if (!job) {
-		fputs("cadre: out of memory\n", stderr);
-		abort();
-	}
 	arena_alloc(&job->call.arena, 0); /* its first block stays with it */
 	job->clean = arena_mark(&job->call.arena);
 	return job;

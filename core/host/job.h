@@ -26,7 +26,7 @@ struct job {
 	int kind; /* of message that it came as: dialect.c's */
 	struct arena_mark clean; /* the arena with nothing in it */
 	struct arena_mark ready; /* as call_decode left it */
-	int64_t first; /* home_passed() when it ran first: a wait is counted from then */
+	int64_t first; /* clock_boot_ms() when it ran first: a wait is counted from then */
 	atomic_bool gone; /* nobody waits for it any more: need not run */
 	bool confirms; /* its caller says whether the answer arrived */
 	bool arrived; /* the caller said Arrived: what the answer gives stays given */

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/home/home.h"
 
 enum { LOG_MAX = 8 << 20, LOG_KEEP = 4, LINE_MAX_SIZE = 4096, SELDOM_MS = 60000 };
@@ -40,10 +42,8 @@ static int open_file(struct log *l)
 int log_open(struct log **out, const char *home, enum log_level least, bool echo,
 	     struct fault *f)
 {
-	struct log *l = calloc(1, sizeof(*l));
+	struct log *l = xcalloc(1, sizeof(*l));
 
-	if (!l)
-		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
 	l->least = least;
 	l->echo = echo;
 	pthread_mutex_init(&l->mutex, NULL);
@@ -102,7 +102,7 @@ void log_line(struct log *l, enum log_level level, const char *fmt, ...)
 
 	if (!l || level > l->least)
 		return;
-	time_format(home_now(), when);
+	time_format(clock_wall_ms(), when);
 	n = (size_t)snprintf(line, sizeof(line), "%s %-5s ", when, level_names[level]);
 	va_start(ap, fmt);
 	vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
@@ -123,7 +123,7 @@ void log_line(struct log *l, enum log_level level, const char *fmt, ...)
 void log_seldom(struct log *l, struct log_pause *pause, enum log_level level,
 		const char *fmt, ...)
 {
-	int64_t now = home_now();
+	int64_t now = clock_wall_ms();
 	char line[LINE_MAX_SIZE / 2], more[60] = "";
 	va_list ap;
 

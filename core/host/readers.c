@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "core/host/batch.h"
 
@@ -30,7 +32,7 @@ static void run_one(struct reader *r, struct job *job)
 		job->read(job, r->store);
 		return;
 	}
-	job->call.now = home_now();
+	job->call.now = clock_wall_ms();
 	batch_read(r->store, &job->call);
 }
 
@@ -68,11 +70,9 @@ static int reader_open(struct readers *all, struct reader *r, const char *dir,
 int readers_open(struct readers **out, const char *dir, batch_done *done, void *arg,
 		 struct fault *f)
 {
-	struct readers *all = calloc(1, sizeof(*all));
+	struct readers *all = xcalloc(1, sizeof(*all));
 	int rc = 0;
 
-	if (!all)
-		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
 	queue_init(&all->queue);
 	all->done = done;
 	all->arg = arg;

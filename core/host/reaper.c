@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/clock.h"
 #include "core/host/inside.h"
 #include "core/host/writer.h"
 #include "ops.gen.h"
@@ -94,7 +95,7 @@ static void look_now(struct host *host)
 {
 	struct job *job = job_new(&host->jobs);
 
-	job->call.now = home_now();
+	job->call.now = clock_wall_ms();
 	job->read = look;
 	job->done = on_looked;
 	job->owner = host;
@@ -161,7 +162,7 @@ static void on_timer(uv_timer_t *timer)
 bool reaper_holds(struct host *host)
 {
 	struct reaper *r = &host->reaper;
-	int64_t now = home_now(), passed = home_passed();
+	int64_t now = clock_wall_ms(), passed = clock_boot_ms();
 	int64_t slept = r->ran_at ? passed - r->ran_passed : 0;
 	int64_t leapt = r->ran_at ? now - r->ran_at - slept : 0;
 	int64_t before = r->ran_at;

@@ -37,7 +37,7 @@ struct host;
 struct reaper {
 	uv_timer_t timer;
 	int64_t ran_at; /* wall clock when the loop ran last; 0: not yet */
-	int64_t ran_passed; /* home_passed() then */
+	int64_t ran_passed; /* clock_boot_ms() then */
 	int64_t noted_at; /* when it was last written that the host lives */
 	int64_t gap_ms, gap_since; /* not yet written down; 0: none, < 0: put back */
 	bool busy;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "core/base/alloc.h"
 #include "core/machine/private.h"
 #include "core/mirror/mirror.h"
 #include "storage/search/search.h"
@@ -191,11 +192,9 @@ int scribe_open(struct scribe **out, const struct home *home, struct log *log,
 		.flags = UV_THREAD_HAS_STACK_SIZE,
 		.stack_size = 1 << 20,
 	};
-	struct scribe *s = calloc(1, sizeof(*s));
+	struct scribe *s = xcalloc(1, sizeof(*s));
 	int rc;
 
-	if (!s)
-		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
 	s->home = home;
 	s->log = log;
 	s->bell = s->end = s->vault = -1;

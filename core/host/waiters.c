@@ -1,5 +1,6 @@
 #include "core/host/waiters.h"
 
+#include "core/base/clock.h"
 #include "core/host/inside.h"
 
 static size_t bucket_of(enum wake wake, int64_t key)
@@ -13,7 +14,7 @@ static void on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 	struct waiters *w = &host->waiters;
-	int64_t now = home_passed(), next = 0;
+	int64_t now = clock_boot_ms(), next = 0;
 
 	w->timer_due = 0;
 	for (size_t i = 0; i < WAIT_BUCKETS; i++) {
@@ -35,7 +36,7 @@ static void on_timer(uv_timer_t *timer)
 static void set_timer(struct host *host, int64_t due)
 {
 	struct waiters *w = &host->waiters;
-	int64_t left = due - home_passed();
+	int64_t left = due - clock_boot_ms();
 
 	if (w->timer_due && w->timer_due <= due)
 		return;
@@ -130,7 +131,7 @@ bool waiters_park(struct host *host, struct job *job)
 	int64_t patience = job_patience(job);
 
 	job->due = job->first + patience * 1000;
-	if (patience <= 0 || host->stopping || job->due <= home_passed() ||
+	if (patience <= 0 || host->stopping || job->due <= clock_boot_ms() ||
 	    too_many(host, job))
 		return false;
 	if (follow_moved(host, job->call.wait_on, job->call.wait_key,

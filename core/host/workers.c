@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/vault/vault.h"
 
 struct worker {
@@ -39,7 +41,7 @@ static void run_one(struct worker *w, struct job *job)
 	    store_open(&w->store, w->all->home->dir, 0, NULL, &call->fault) < 0)
 		return;
 	call->store = w->store;
-	call->now = home_now();
+	call->now = clock_wall_ms();
 	call_run(call);
 }
 
@@ -83,11 +85,9 @@ static int worker_open(struct workers *all, int i, struct fault *f)
 int workers_open(struct workers **out, const struct home *home, batch_done *done,
 		 void *arg, struct fault *f)
 {
-	struct workers *all = calloc(1, sizeof(*all));
+	struct workers *all = xcalloc(1, sizeof(*all));
 	int rc = 0;
 
-	if (!all)
-		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
 	queue_init(&all->queue);
 	all->home = home;
 	all->done = done;

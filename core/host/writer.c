@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "core/host/batch.h"
 #include "core/host/checkpoint.h"
@@ -23,7 +25,7 @@ struct writer {
 /* A call whose caller has gone is not run. */
 static size_t gather(struct writer *w, struct chain *taken, struct call **calls)
 {
-	int64_t now = home_now();
+	int64_t now = clock_wall_ms();
 	size_t n = 0;
 
 	while (taken->first) {
@@ -95,11 +97,9 @@ int writer_open(struct writer **out, const char *dir, unsigned flags, batch_done
 		.flags = UV_THREAD_HAS_STACK_SIZE,
 		.stack_size = 1 << 20,
 	};
-	struct writer *w = calloc(1, sizeof(*w));
+	struct writer *w = xcalloc(1, sizeof(*w));
 	int rc;
 
-	if (!w)
-		return fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
 	w->done = done;
 	w->arg = arg;
 	queue_init(&w->queue);

@@ -1,10 +1,10 @@
 /*
  * Answers: a head, and a body that is there or is read while it is written.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "core/base/alloc.h"
 #include "core/http/inside.h"
 
 static const struct {
@@ -109,7 +109,7 @@ static void begin_answer(struct http_conn *c, int status, const char *type,
 
 	if (!c->whole || c->x.last)
 		c->last = true; /* what is left of the request is in the way */
-	c->state = CONN_ANSWERING;
+	http_conn_step(c, CONN_ANSWERING);
 	out->len = 0;
 	text_addf(out, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
 	add_date(out);
@@ -194,9 +194,7 @@ void http_stream(struct http *x, int status, const char *type, int64_t length,
 	begin_answer(c, status, type, length);
 	c->streams = true;
 	if (!c->head_only && length > 0) {
-		c->step = malloc(HTTP_STEP);
-		if (!c->step)
-			abort();
+		c->step = xmalloc(HTTP_STEP);
 		c->more = more;
 		c->to_send = length;
 	}

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/steps.h"
 #include "core/http/inside.h"
 
 enum {
@@ -14,6 +16,21 @@ enum {
 	LINGER_MS = 2000,
 	BODY_STEP = 64 << 10, /* bytes of a body that buy more time */
 };
+
+void http_conn_step(struct http_conn *c, enum http_state to)
+{
+	static const unsigned steps[] = {
+		[CONN_HEAD] = STEP(CONN_HELD) | STEP(CONN_ASKED) | STEP(CONN_ANSWERING),
+		[CONN_HELD] = STEP(CONN_BODY) | STEP(CONN_ANSWERING),
+		[CONN_BODY] = STEP(CONN_ASKED) | STEP(CONN_ANSWERING),
+		[CONN_ASKED] = STEP(CONN_ANSWERING),
+		[CONN_ANSWERING] = STEP(CONN_HEAD) | STEP(CONN_LINGERING),
+		[CONN_LINGERING] = 0,
+	};
+
+	step_check(steps[c->state], to);
+	c->state = to;
+}
 
 /* --- the end ---------------------------------------------------------------------- */
 
@@ -117,7 +134,7 @@ static void tick(uv_timer_t *timer)
 static void begin(struct http_conn *c)
 {
 	c->begun = true;
-	c->state = c->whole ? CONN_ASKED : CONN_HELD;
+	http_conn_step(c, c->whole ? CONN_ASKED : CONN_HELD);
 	http_conn_due(c, c->server->service.limits.answer_ms);
 	c->x.server = c->server;
 	c->x.service = c->server->service.arg;
@@ -126,7 +143,7 @@ static void begin(struct http_conn *c)
 
 static void end_body(struct http_conn *c)
 {
-	c->state = CONN_ASKED;
+	http_conn_step(c, CONN_ASKED);
 	http_conn_due(c, c->server->service.limits.answer_ms);
 	c->end(&c->x);
 }
@@ -149,10 +166,8 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 /* Keeps the bytes that cannot be parsed yet; no more are read meanwhile. */
 static void keep_rest(struct http_conn *c)
 {
-	char *kept = c->left ? malloc(c->left) : NULL;
+	char *kept = c->left ? xmalloc(c->left) : NULL;
 
-	if (c->left && !kept)
-		abort();
 	if (kept)
 		memcpy(kept, c->in, c->left);
 	free(c->rest);
@@ -217,7 +232,7 @@ static void on_shut(uv_shutdown_t *shutdown, int status)
  * more than was read. */
 static void linger(struct http_conn *c)
 {
-	c->state = CONN_LINGERING;
+	http_conn_step(c, CONN_LINGERING);
 	c->left = 0;
 	http_conn_due(c, LINGER_MS);
 	if (uv_shutdown(&c->shutdown, (uv_stream_t *)&c->tcp, on_shut))
@@ -243,7 +258,7 @@ void http_conn_answered(struct http_conn *c)
 		linger(c);
 		return;
 	}
-	c->state = CONN_HEAD;
+	http_conn_step(c, CONN_HEAD);
 	c->since = uv_now(c->server->loop);
 	http_conn_due(c, c->left ? limits->head_ms : limits->idle_ms);
 	http_parse_reset(c);
@@ -279,10 +294,8 @@ static void make_room(struct http_server *s)
 
 static struct http_conn *conn_new(struct http_server *s)
 {
-	struct http_conn *c = calloc(1, sizeof(*c));
+	struct http_conn *c = xcalloc(1, sizeof(*c));
 
-	if (!c)
-		abort();
 	c->server = s;
 	s->handles++;
 	uv_tcp_init(s->loop, &c->tcp);
@@ -354,10 +367,8 @@ static void set_limits(struct http_limits *l)
 
 struct http_server *http_open(uv_loop_t *loop, const struct http_service *service)
 {
-	struct http_server *s = calloc(1, sizeof(*s));
+	struct http_server *s = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		abort();
 	s->loop = loop;
 	s->service = *service;
 	set_limits(&s->service.limits);

@@ -14,6 +14,26 @@ enum {
 	HTTP_HEADERS = 100,
 };
 
+/*
+ * A connection, from one exchange to the next:
+ *
+ *	           the whole request is there
+ *	HEAD ----------------------------------> ASKED
+ *	 | |   a body follows            whole    ^ |
+ *	 | +----> HELD --http_read()--> BODY -----+ |
+ *	 |          |                    |          |
+ *	 |          |  answered early, too slow     |  answered, or out of time
+ *	 |          v                    v          v
+ *	 +----------------------------------------> ANSWERING
+ *	 no HTTP, too slow, no room                  |      |
+ *	HEAD <------------- the answer is out -------+      +--- it was the last
+ *	                                                    v
+ *	                                                LINGERING
+ *
+ * It is closed from any of them, which `closing` says.  Bytes are read in HEAD and BODY,
+ * and read to be dropped in LINGERING; the service has the exchange in HELD, BODY, ASKED
+ * and, for a stream, in ANSWERING.  http_conn_step() knows the same steps.
+ */
 enum http_state {
 	CONN_HEAD, /* reads a head, or waits for one */
 	CONN_HELD, /* the service has the head; no body is read */
@@ -81,6 +101,8 @@ struct http_conn {
 
 /* --- conn.c ---------------------------------------------------------------------- */
 
+/* The one place that sets c->state. */
+void http_conn_step(struct http_conn *c, enum http_state to);
 void http_conn_close(struct http_conn *c);
 void http_conn_due(struct http_conn *c, int ms);
 /* An answer is out: on to the next request, or to the end. */

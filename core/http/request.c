@@ -72,7 +72,7 @@ void http_read(struct http *x, http_piece *piece, http_whole *end)
 	}
 	c->piece = piece;
 	c->end = end;
-	c->state = CONN_BODY;
+	http_conn_step(c, CONN_BODY);
 	http_conn_due(c, c->server->service.limits.body_ms);
 	if (c->left == 0)
 		http_continue(c);

@@ -20,7 +20,39 @@ extern const struct transport link_unix, link_vsock, link_serial, link_hybrid, l
 
 /* --- dialling ------------------------------------------------------------------ */
 
+/*
+ * A dial, which ends once and soon; d->step is what comes when the socket is ready:
+ *
+ *	       a name is asked for        its addresses, one by one
+ *	BEGUN ---------------------> NAMING ----+
+ *	  |                                     v    d->step: the next address, the
+ *	  +--------- dial_await() ---------> WAITING --+  VMM's answer
+ *	  |                                  | | |  ^  |
+ *	  |      dial_release(): a pump has  | | |  +--+
+ *	  |      the socket (serial.c)       | | |
+ *	  |               LENT <-------------+ | |
+ *	  |                | |                 | |  dial_done()
+ *	  |                | +-----------------|-+-----------------> OVER
+ *	  |  dial_failed() v                   v                      ^
+ *	  +------------> FAILED <--------------+                      |
+ *	                   |   the next turn of the loop              |
+ *	                   +------------------------------------------+
+ *
+ * From all but OVER the timer and link_dial_cancel() lead to OVER, and from all but OVER
+ * and FAILED dial_failed() leads to FAILED: whoever dials is always told later.  A dial
+ * that is OVER has told, or never will, and is freed when its handles are closed.
+ */
+enum dial_state {
+	DIAL_BEGUN,
+	DIAL_NAMING,
+	DIAL_WAITING,
+	DIAL_LENT,
+	DIAL_FAILED,
+	DIAL_OVER
+};
+
 struct link_dial {
+	enum dial_state state;
 	uv_loop_t *loop;
 	struct link_address to;
 	unsigned port;
@@ -30,7 +62,7 @@ struct link_dial {
 	uv_poll_t poll;
 	int fd; /* -1: none */
 	int handles; /* that are not closed yet */
-	bool polls, over;
+	bool polls; /* `poll` is there */
 	struct fault fault;
 	void (*step)(struct link_dial *d); /* what is done when fd is ready */
 	/* tcp.c: the name's addresses, the next one to try */
@@ -50,6 +82,8 @@ void unix_dial_at(struct link_dial *d, const char *folder, const char *name,
 		  void (*step)(struct link_dial *d));
 /* In a step of dial_connect: whether it is connected, else d->fault is filled. */
 bool dial_connected(struct link_dial *d);
+/* The one place that sets d->state. */
+void dial_step(struct link_dial *d, enum dial_state to);
 /* Calls `step` once d->fd is ready for UV_READABLE or UV_WRITABLE. */
 void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *d));
 /* d->fd is another's from now on. */

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/steps.h"
 #include "core/link/inside.h"
 
 enum {
@@ -19,6 +21,22 @@ static const struct transport *const transports[LINK_KINDS] = {
 };
 
 /* --- dialling ------------------------------------------------------------------- */
+
+void dial_step(struct link_dial *d, enum dial_state to)
+{
+	const unsigned ends = STEP(DIAL_FAILED) | STEP(DIAL_OVER);
+	const unsigned steps[] = {
+		[DIAL_BEGUN] = STEP(DIAL_NAMING) | STEP(DIAL_WAITING) | ends,
+		[DIAL_NAMING] = STEP(DIAL_WAITING) | ends,
+		[DIAL_WAITING] = STEP(DIAL_WAITING) | STEP(DIAL_LENT) | ends,
+		[DIAL_LENT] = ends,
+		[DIAL_FAILED] = STEP(DIAL_OVER),
+		[DIAL_OVER] = 0,
+	};
+
+	step_check(steps[d->state], to);
+	d->state = to;
+}
 
 static void dial_closed(uv_handle_t *handle)
 {
@@ -38,9 +56,9 @@ static void stop_polling(struct link_dial *d)
 /* Lets go of all but d->fd; d is freed when its handles are closed. */
 static void end(struct link_dial *d)
 {
-	if (d->over)
+	if (d->state == DIAL_OVER)
 		return;
-	d->over = true;
+	dial_step(d, DIAL_OVER);
 	stop_polling(d);
 	if (d->ask) { /* tcp.c frees it */
 		d->ask->data = NULL;
@@ -87,6 +105,7 @@ void dial_done(struct link_dial *d)
 
 void dial_failed(struct link_dial *d)
 {
+	dial_step(d, DIAL_FAILED);
 	stop_polling(d);
 	uv_timer_start(&d->timer, on_timer, 0, 0);
 }
@@ -108,6 +127,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 
 void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *d))
 {
+	dial_step(d, DIAL_WAITING);
 	d->step = step;
 	if (!d->polls) {
 		int rc = uv_poll_init(d->loop, &d->poll, d->fd);
@@ -126,6 +146,7 @@ void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *
 
 void dial_release(struct link_dial *d)
 {
+	dial_step(d, DIAL_LENT);
 	stop_polling(d);
 	d->fd = -1;
 }
@@ -162,10 +183,8 @@ bool dial_connected(struct link_dial *d)
 struct link_dial *link_dial(uv_loop_t *loop, const struct link_address *to, unsigned port,
 			    link_dialled *done, void *arg)
 {
-	struct link_dial *d = calloc(1, sizeof(*d));
+	struct link_dial *d = xcalloc(1, sizeof(*d));
 
-	if (!d)
-		abort();
 	d->loop = loop;
 	d->to = *to;
 	d->port = port;
@@ -182,13 +201,11 @@ struct link_dial *link_dial(uv_loop_t *loop, const struct link_address *to, unsi
 
 void link_dial_cancel(struct link_dial *d)
 {
-	int fd = d && !d->over ? d->fd : -1;
-
-	if (!d || d->over)
+	if (!d || d->state == DIAL_OVER)
 		return;
 	stop_polling(d);
-	if (fd >= 0)
-		close(fd);
+	if (d->fd >= 0)
+		close(d->fd);
 	end(d);
 }
 
@@ -264,10 +281,8 @@ struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,
 			     unsigned port, link_called *called, void *arg,
 			     struct fault *f)
 {
-	struct link_ear *ear = calloc(1, sizeof(*ear));
+	struct link_ear *ear = xcalloc(1, sizeof(*ear));
 
-	if (!ear)
-		abort();
 	ear->loop = loop;
 	ear->at = *at;
 	ear->port = port;

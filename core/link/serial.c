@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/link/inside.h"
 #include "core/wire/mark.h"
 
@@ -298,10 +299,8 @@ static void watch(struct pump *p)
 
 static struct pump *pump_open(uv_loop_t *loop, int port)
 {
-	struct pump *p = calloc(1, sizeof(*p));
+	struct pump *p = xcalloc(1, sizeof(*p));
 
-	if (!p)
-		abort();
 	p->loop = loop;
 	p->port = port;
 	mark_init(&p->marks);

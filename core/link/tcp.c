@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/link/inside.h"
 
 static void set(int fd, int level, int option, int value)
@@ -89,9 +90,8 @@ static void tcp_dial(struct link_dial *d)
 	char port[8];
 	int rc;
 
-	d->ask = calloc(1, sizeof(*d->ask));
-	if (!d->ask)
-		abort();
+	dial_step(d, DIAL_NAMING);
+	d->ask = xcalloc(1, sizeof(*d->ask));
 	d->ask->data = d;
 	name_port(&d->to, d->port, port);
 	rc = uv_getaddrinfo(d->loop, d->ask, on_found, d->to.path, port, &hints);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "storage/durable.h"
 
 static int failed(struct fault *f, const char *what, const char *name)
@@ -186,11 +187,9 @@ static int enter(struct copying *c, const char *from, const char *to, struct fau
 	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (c->level ? O_NOFOLLOW : 0);
 	const int in_at = c->level ? c->in : AT_FDCWD,
 		  out_at = c->level ? c->out : AT_FDCWD;
-	struct level *level = calloc(1, sizeof(*level));
+	struct level *level = xcalloc(1, sizeof(*level));
 	int in = openat(in_at, from, how), out = -1;
 
-	if (!level)
-		abort();
 	level->up = c->level;
 	if (in < 0 || fstat(in, &level->in) || list_names(in, level))
 		failed(f, "read", from);

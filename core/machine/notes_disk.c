@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/machine/notes_inside.h"
 #include "core/machine/private.h"
 #include "core/machine/yaml.h"
@@ -286,14 +286,6 @@ static int disk_walk(const void *self, const char *folder, notes_skip *skip,
 	return rc ? rc : 1;
 }
 
-static int64_t disk_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* --- all of it -------------------------------------------------------------------- */
 
 void notes_disk_init(struct notes_disk *d, const char *root, const char *state)
@@ -313,7 +305,7 @@ void notes_disk_init(struct notes_disk *d, const char *root, const char *state)
 			.drop = notes_drop,
 			.walk = disk_walk,
 			.yaml = yaml_read,
-			.clock_ms = disk_clock,
+			.clock_ms = clock_steady_ms,
 		},
 		.root = root,
 		.state = state,

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/machine/notes_inside.h"
 
 enum {
@@ -16,22 +18,10 @@ enum {
 	PAUSE_MOST_US = 8000,
 };
 
-/* FNV-1a, as an offset that a file can have. */
+/* An offset that a file can have. */
 uint64_t notes_lock_byte(const char *path)
 {
-	uint64_t h = 14695981039346656037u;
-
-	for (const char *s = path; *s; s++)
-		h = (h ^ (unsigned char)*s) * 1099511628211u;
-	return h >> 2;
-}
-
-static int64_t monotonic_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+	return hash_text(path) >> 2;
 }
 
 /* The locks belong to the descriptor: threads exclude each other too. */
@@ -56,7 +46,7 @@ static int wait_byte(int fd, uint64_t byte, int64_t end)
 	int64_t pause = PAUSE_FIRST_US;
 
 	while (try_byte(fd, byte) < 0) {
-		if ((errno != EAGAIN && errno != EACCES) || monotonic_us() >= end)
+		if ((errno != EAGAIN && errno != EACCES) || clock_steady_ms() >= end)
 			return -1;
 		nanosleep(&(struct timespec){ .tv_nsec = pause * 1000 }, NULL);
 		pause = pause * 2 < PAUSE_MOST_US ? pause * 2 : PAUSE_MOST_US;
@@ -67,7 +57,7 @@ static int wait_byte(int fd, uint64_t byte, int64_t end)
 static int lock_bytes(const struct notes_disk *d, uint64_t a, uint64_t b, bool wait,
 		      struct fault *f)
 {
-	int64_t end = wait ? monotonic_us() + WAIT_MS * 1000 : 0;
+	int64_t end = wait ? clock_steady_ms() + WAIT_MS : 0;
 	char path[4200];
 	int fd;
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/machine/copy.h"
 #include "storage/durable.h"
 
@@ -77,11 +78,9 @@ static int remove_names(int fd, char name[256])
 
 static int go_down(struct removing *r, const char *name)
 {
-	struct above *above = calloc(1, sizeof(*above) + strlen(name) + 1);
+	struct above *above = xcalloc(1, sizeof(*above) + strlen(name) + 1);
 	int fd = open_dir(r->fd, name);
 
-	if (!above)
-		abort();
 	memcpy(above->name, name, strlen(name) + 1);
 	above->up = r->above;
 	r->above = above;

@@ -4,9 +4,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/mirror/mirror_inside.h"
 
 static const char lock_name[] = ".cadre-mirror";
@@ -19,28 +20,13 @@ enum {
 	RETRY_MS = 100, /* until the lock is asked for again */
 };
 
-static int64_t clock_ms(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-int64_t mirror_clock(void)
-{
-	return clock_ms(CLOCK_MONOTONIC);
-}
-
 /* --- lock and cursor ----------------------------------------------------------------- */
 
 int mirror_open(struct mirror **out, const struct home *home, struct fault *f)
 {
-	struct mirror *m = calloc(1, sizeof(*m));
+	struct mirror *m = xcalloc(1, sizeof(*m));
 	int rc;
 
-	if (!m)
-		abort();
 	m->lock = -1;
 	m->mail.on = home->settings.config.vault_messages;
 	if ((rc = files_open(&m->show.files, home->vault, f)) < 0)
@@ -114,7 +100,7 @@ static bool save_is_due(const struct mirror *m, const struct mirror_cursor *c)
 {
 	if (m->direct)
 		return c->seq - m->saved.seq >= SAVE_EVENTS;
-	return mirror_clock() - m->saved_at >= SAVE_MS;
+	return clock_steady_ms() - m->saved_at >= SAVE_MS;
 }
 
 int mirror_save(struct mirror *m, bool worth)
@@ -130,7 +116,7 @@ int mirror_save(struct mirror *m, bool worth)
 	if (rc < 0)
 		return rc;
 	m->saved = c;
-	m->saved_at = mirror_clock();
+	m->saved_at = clock_steady_ms();
 	return 0;
 }
 
@@ -145,7 +131,7 @@ static int find_place(struct mirror *m, const struct mirror_head_row *head)
 			return rc;
 		m->at = m->saved;
 		m->stale.n = 0;
-		m->saved_at = mirror_clock();
+		m->saved_at = clock_steady_ms();
 		m->known = true;
 	}
 	if (strcmp(m->at.incarnation, head->incarnation) == 0 &&
@@ -204,12 +190,12 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 		struct fault *f)
 {
 	struct call *call = &m->show.call;
-	int64_t end = mirror_clock() + budget_ms;
+	int64_t end = clock_steady_ms() + budget_ms;
 	int rc;
 
 	*more = false;
 	call->store = store;
-	call->now = clock_ms(CLOCK_REALTIME);
+	call->now = clock_wall_ms();
 	call->fault = (struct fault){ 0 };
 	m->batch = batch_of(m, budget_ms);
 	if ((rc = take_lock(m)) == 0)
@@ -219,7 +205,7 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 	if (rc >= 0) {
 		do {
 			rc = one_slice(m);
-		} while (rc > 0 && mirror_clock() < end);
+		} while (rc > 0 && clock_steady_ms() < end);
 	}
 	*more = rc > 0;
 	if (rc == 0)
@@ -234,7 +220,7 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 int64_t mirror_due(const struct mirror *m)
 {
 	struct mirror_cursor c = safe_cursor(m);
-	int64_t now = mirror_clock(), due = check_due(m), at;
+	int64_t now = clock_steady_ms(), due = check_due(m), at;
 
 	if (!m->locked)
 		return RETRY_MS;
@@ -300,7 +286,7 @@ static int is_behind(struct mirror *m)
 int mirror_catch_up(const struct home *home, struct store *store, int64_t budget_ms,
 		    struct fault *f)
 {
-	int64_t end = mirror_clock() + budget_ms;
+	int64_t end = clock_steady_ms() + budget_ms;
 	struct mirror *m = NULL;
 	bool more;
 	int rc;
@@ -309,7 +295,7 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 		return rc;
 	m->direct = true;
 	do {
-		int64_t left = end - mirror_clock();
+		int64_t left = end - clock_steady_ms();
 
 		rc = mirror_step(m, store, left > 0 ? left : 0, &more, f);
 		if (rc < 0 || !m->locked)
@@ -322,7 +308,7 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 		/* Events that others committed while we held the lock are ours to show:
 		 * the others found it taken, and left them to us. */
 		rc = is_behind(m);
-	} while (rc > 0 && mirror_clock() < end);
+	} while (rc > 0 && clock_steady_ms() < end);
 	mirror_close(m);
 	return rc < 0 ? rc : 0;
 }

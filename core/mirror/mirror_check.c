@@ -2,6 +2,7 @@
  * back. */
 #include <stdlib.h>
 
+#include "core/base/clock.h"
 #include "core/mirror/mirror.h"
 #include "core/mirror/mirror_inside.h"
 
@@ -90,7 +91,7 @@ int check_some(struct mirror *m)
 {
 	struct arena_mark mark = arena_mark(&m->show.call.arena);
 	struct files *fs = &m->show.files;
-	int64_t now = mirror_clock();
+	int64_t now = clock_steady_ms();
 	int rc = 0;
 
 	if (!m->watching || m->at.stage != STAGE_FOLLOW)
@@ -112,7 +113,7 @@ int check_some(struct mirror *m)
 int64_t check_due(const struct mirror *m)
 {
 	bool checks = m->check.stage != STAGE_FOLLOW || m->losses.partial;
-	int64_t now = mirror_clock(), at = INT64_MAX;
+	int64_t now = clock_steady_ms(), at = INT64_MAX;
 
 	if (!m->watching || (!checks && m->lost_at == 0))
 		return -1;

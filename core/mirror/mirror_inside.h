@@ -31,8 +31,6 @@ struct mirror {
 				      was lost, or 0 */
 };
 
-int64_t mirror_clock(void); /* monotonic, ms */
-
 /* Writes the cursor.  `worth`: files were written, so it is worth a write at once: from
  * the older place they would all be compared again.  0 or negative. */
 int mirror_save(struct mirror *m, bool worth);

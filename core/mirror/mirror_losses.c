@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+
 static void *grown(void *items, int n, int *room, size_t size)
 {
 	if (n < *room)
 		return items;
 	*room = *room ? *room * 2 : 16;
-	items = reallocarray(items, (size_t)*room, size);
-	if (!items)
-		abort();
+	items = xreallocarray(items, (size_t)*room, size);
 	return items;
 }
 

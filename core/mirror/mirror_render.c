@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+
 #include "ops.gen.h"
 
 /* --- pieces --------------------------------------------------------------------- */
@@ -261,11 +263,9 @@ static int add_dump(const char *data, size_t len, void *page)
 void render_card(const struct agent_view *v, struct page *p)
 {
 	struct text *t = page_start(p, PAGE_JSON);
-	const char **texts = calloc(v->n_skills + v->n_protocols + 1, sizeof(*texts));
+	const char **texts = xcalloc(v->n_skills + v->n_protocols + 1, sizeof(*texts));
 	json_t *json;
 
-	if (!texts)
-		abort();
 	for (size_t i = 0; i < v->n_skills; i++)
 		texts[i] = v->skills[i].skill;
 	for (size_t i = 0; i < v->n_protocols; i++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/id.h"
 
 /* --- lists of ids ----------------------------------------------------------- */
@@ -16,9 +17,7 @@ void ids_add(struct ids *ids, int64_t id)
 		return;
 	if (ids->n == ids->room) {
 		ids->room = ids->room ? ids->room * 2 : 64;
-		ids->v = reallocarray(ids->v, ids->room, sizeof(*ids->v));
-		if (!ids->v)
-			abort();
+		ids->v = xreallocarray(ids->v, ids->room, sizeof(*ids->v));
 	}
 	ids->v[ids->n++] = id;
 }
@@ -40,12 +39,6 @@ void ids_settle(struct ids *ids)
 		if (i == 0 || ids->v[i] != ids->v[i - 1])
 			ids->v[kept++] = ids->v[i];
 	ids->n = kept;
-}
-
-bool ids_have(const struct ids *ids, int64_t id)
-{
-	return ids->n > 0 &&
-	       bsearch(&id, ids->v, ids->n, sizeof(*ids->v), compare_ids) != NULL;
 }
 
 void ids_release(struct ids *ids)

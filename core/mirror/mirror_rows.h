@@ -61,7 +61,6 @@ struct ids {
 };
 void ids_add(struct ids *ids, int64_t id);
 void ids_settle(struct ids *ids); /* ascending, each once */
-bool ids_have(const struct ids *ids, int64_t id); /* of a settled list */
 void ids_release(struct ids *ids);
 /* The `n` ids from index `from` on, as a JSON array in the arena. */
 const char *ids_json(const struct ids *ids, size_t from, size_t n, struct arena *a);

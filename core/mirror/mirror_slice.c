@@ -1,4 +1,5 @@
 /* mirror_slice - shows the rows of one turn of the mirror. */
+#include "core/base/clock.h"
 #include "core/mirror/mirror_inside.h"
 #include "ops.gen.h"
 
@@ -285,7 +286,7 @@ static bool summaries_due(const struct mirror *m, bool at_end)
 {
 	if (m->stale.n == 0)
 		return false;
-	return m->direct ? at_end : mirror_clock() - m->summaries_at >= SUMMARY_MS;
+	return m->direct ? at_end : clock_steady_ms() - m->summaries_at >= SUMMARY_MS;
 }
 
 int slice_summaries(struct mirror *m)
@@ -295,7 +296,7 @@ int slice_summaries(struct mirror *m)
 	ids_settle(&m->stale);
 	if ((rc = each_team(m, &m->stale, show_summary)) < 0)
 		return rc;
-	m->summaries_at = mirror_clock();
+	m->summaries_at = clock_steady_ms();
 	return 0;
 }
 

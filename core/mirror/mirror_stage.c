@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/mirror/mirror_file_inside.h"
 
 enum {
@@ -219,9 +219,7 @@ int files_put(struct files *fs, const char *folder, const char *name,
 		return 0;
 	if (fs->n_staged == fs->staged_room) {
 		fs->staged_room = fs->staged_room ? fs->staged_room * 2 : 64;
-		fs->staged = reallocarray(fs->staged, fs->staged_room, sizeof(*s));
-		if (!fs->staged)
-			abort();
+		fs->staged = xreallocarray(fs->staged, fs->staged_room, sizeof(*s));
 	}
 	s = &fs->staged[fs->n_staged];
 	new_as(s->name, fs->n_spares ? fs->spares[--fs->n_spares] : fs->serial++);

@@ -1,3 +1,4 @@
+#include "core/base/alloc.h"
 #include "core/op/op.h"
 
 #include <ctype.h>
@@ -118,7 +119,7 @@ bool type_splits(const struct type *t)
 
 static void add_items(json_t *list, const struct field *fd, const char *word)
 {
-	char *copy = strdup(word), *rest = copy, *item;
+	char *copy = xstrdup(word), *rest = copy, *item;
 
 	while ((item = strsep(&rest, ",")))
 		if (*item)

@@ -1,3 +1,4 @@
+#include "core/base/alloc.h"
 #include "core/op/op.h"
 
 #include <assert.h>
@@ -79,12 +80,10 @@ static const regex_t *compiled(const struct type *t)
 
 	if (re)
 		return re;
-	re = malloc(sizeof(*re));
+	re = xmalloc(sizeof(*re));
 	/* opgen has compiled each pattern once, so only memory can lack. */
-	if (!re || regcomp(re, t->pattern, REG_EXTENDED | REG_NOSUB) != 0) {
-		fputs("cadre: out of memory\n", stderr);
-		abort();
-	}
+	if (regcomp(re, t->pattern, REG_EXTENDED | REG_NOSUB) != 0)
+		out_of_memory();
 	if (atomic_compare_exchange_strong(&patterns[t->index], &none, re))
 		return re;
 	regfree(re);
@@ -253,8 +252,7 @@ static int decode_map(struct decoder *d, json_t *v, char *base, const struct fie
 
 	if (!json_is_object(v))
 		return bad(d, step, "must be an object of texts");
-	json_object_foreach(v, key, value)
-	{
+	json_object_foreach(v, key, value) {
 		const struct step here = { step, key, 0 };
 		const char *s = json_string_value(value);
 
@@ -394,8 +392,7 @@ static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 	static_assert(FIELD_MAX <= 64, "a bit for each field");
 	if (!json_is_object(src))
 		return bad(d, up, "must be an object");
-	json_object_foreach(src, key, v)
-	{
+	json_object_foreach(src, key, v) {
 		const struct field *fd = field_find(r, key);
 		const struct step here = { up, key, 0 };
 		uint64_t bit = fd ? UINT64_C(1) << (fd - r->fields) : 0;

@@ -140,9 +140,7 @@ enum wake {
 	WAKE_NONE,
 	WAKE_INBOX, /* an agent has mail: key is the agent */
 	WAKE_READY, /* a team has a task to claim: key is the team */
-	WAKE_TASK, /* a task changed: key is the task */
 	WAKE_EVENT, /* a team has an event: key is the team */
-	WAKE_MESSAGE, /* a reply to a message: key is that message */
 };
 
 /* A kind of thing with names, which a door completes while a person types. */

@@ -1,3 +1,4 @@
+#include "core/base/alloc.h"
 #include "core/op/op.h"
 
 #include <stdarg.h>
@@ -16,11 +17,7 @@ static char *text_room(struct text *t, size_t more)
 
 		while (room - t->len <= more)
 			room *= 2;
-		t->data = realloc(t->data, room);
-		if (!t->data) {
-			fputs("cadre: out of memory\n", stderr);
-			abort();
-		}
+		t->data = xreallocarray(t->data, room, 1);
 		t->room = room;
 	}
 	return t->data + t->len;

@@ -159,8 +159,7 @@ static void add_list(struct text *t, json_t *list)
 	size_t i;
 
 	text_add(t, "[", 1);
-	json_array_foreach(list, i, item)
-	{
+	json_array_foreach(list, i, item) {
 		text_addf(t, "%s", i ? ", " : "");
 		add_value(t, item);
 	}
@@ -174,8 +173,7 @@ static void add_map(struct text *t, json_t *map)
 	json_t *value;
 
 	text_add(t, "{", 1);
-	json_object_foreach(map, key, value)
-	{
+	json_object_foreach(map, key, value) {
 		text_addf(t, "%s", first ? "" : ", ");
 		first = false;
 		add_text(t, key);
@@ -270,8 +268,9 @@ static void edit_lines(const struct front *f, json_t *changes, struct text *out)
 	}
 	if (f->len > at)
 		text_add(out, f->inner + at, f->len - at);
-	json_object_foreach(left, key, value) if (!json_is_null(value))
-		add_key(out, key, value);
+	json_object_foreach(left, key, value)
+		if (!json_is_null(value))
+			add_key(out, key, value);
 	json_decref(left);
 }
 
@@ -280,7 +279,8 @@ static void write_anew(json_t *map, struct text *out)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(map, key, value) add_key(out, key, value);
+	json_object_foreach(map, key, value)
+		add_key(out, key, value);
 }
 
 /* The mapping that the frontmatter is to have after the changes. */
@@ -289,8 +289,7 @@ static json_t *wanted(const struct front *f, json_t *changes)
 	json_t *map = json_copy(f->map), *value;
 	const char *key;
 
-	json_object_foreach(changes, key, value)
-	{
+	json_object_foreach(changes, key, value) {
 		if (json_is_null(value))
 			json_object_del(map, key);
 		else
@@ -395,7 +394,9 @@ size_t front_tags(json_t *front, struct arena *a, const char ***tags)
 	*tags = NULL;
 	if (json_is_string(all))
 		add_words(a, json_string_value(all), tags, &n);
-	json_array_foreach(all, i, tag) if (json_is_string(tag))
-		add_tag(a, json_string_value(tag), json_string_length(tag), tags, &n);
+	json_array_foreach(all, i, tag)
+		if (json_is_string(tag))
+			add_tag(a, json_string_value(tag), json_string_length(tag), tags,
+				&n);
 	return n;
 }

@@ -111,8 +111,9 @@ static void add_new(json_t *list, const char *tag)
 	json_t *had;
 	size_t i;
 
-	json_array_foreach(list, i,
-			   had) if (strcmp(json_string_value(had), tag) == 0) return;
+	json_array_foreach(list, i, had)
+		if (strcmp(json_string_value(had), tag) == 0)
+			return;
 	if (*tag)
 		json_array_append_new(list, json_string(tag));
 }

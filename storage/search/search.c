@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "storage/defend.h"
 #include "storage/inside.h"
 #include "storage/search/search_inside.h"
@@ -163,14 +165,6 @@ static void read_boot(char out[37])
 		close(fd);
 }
 
-static int64_t clock_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Many processes may make the index at once, and switching the WAL on does not wait by
  * itself. */
 static int connect_by(struct search *s, int64_t until)
@@ -179,7 +173,7 @@ static int connect_by(struct search *s, int64_t until)
 	bool threw = false;
 
 	for (;;) {
-		int64_t left = until - clock_ms();
+		int64_t left = until - clock_steady_ms();
 		int rc = search_connect(s, left > 0 ? (int)left : 0);
 
 		if (search_is_damage(rc) && !threw) {
@@ -187,7 +181,7 @@ static int connect_by(struct search *s, int64_t until)
 			threw = true;
 			continue;
 		}
-		if (!search_is_busy(rc) || clock_ms() >= until)
+		if (!search_is_busy(rc) || clock_steady_ms() >= until)
 			return rc;
 		disconnect(s);
 		nanosleep(&pause, NULL);
@@ -206,16 +200,16 @@ static bool may_keep(const char *dir)
 
 int search_open(struct search **out, const char *dir, struct fault *f)
 {
-	struct search *s = calloc(1, sizeof(*s));
+	struct search *s = xcalloc(1, sizeof(*s));
 	int rc;
 
-	if (!s || (dir && may_keep(dir) && asprintf(&s->path, "%s/search.db", dir) < 0))
-		abort();
+	if (dir && may_keep(dir))
+		s->path = xasprintf("%s/search.db", dir);
 	s->side = (struct side_db){ .table = search_statement_table,
 				    .prepared = s->prepared,
 				    .n = SEARCH_SQL_COUNT };
 	read_boot(s->boot);
-	rc = connect_by(s, clock_ms() + SEARCH_OPEN_MS);
+	rc = connect_by(s, clock_steady_ms() + SEARCH_OPEN_MS);
 	if (rc != SQLITE_OK) {
 		search_failed(s, rc, "open", f);
 		search_close(s);
@@ -259,7 +253,7 @@ struct search *store_search(struct store *store, struct fault *f)
 
 static char *full_match(const struct search_query *q, const struct search_scope *scope)
 {
-	char team[40] = "", agent[80] = "", *out;
+	char team[40] = "", agent[80] = "";
 
 	if (scope->team)
 		snprintf(team, sizeof(team), "scope : \"t%" PRId64 "\" AND ",
@@ -267,9 +261,7 @@ static char *full_match(const struct search_query *q, const struct search_scope 
 	if (scope->agent && scope->place == SEARCH_MESSAGES)
 		snprintf(agent, sizeof(agent),
 			 "scope : (\"a%" PRId64 "\" OR \"all\") AND ", scope->agent);
-	if (asprintf(&out, "%s%sbody : %s", team, agent, q->match) < 0)
-		abort();
-	return out;
+	return xasprintf("%s%sbody : %s", team, agent, q->match);
 }
 
 static int start_find(struct search *s, const struct search_scope *scope,

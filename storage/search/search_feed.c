@@ -1,8 +1,8 @@
 /* search_feed - brings the index up to date with the state. */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/base/clock.h"
 #include "storage/search/search_inside.h"
 
 enum { SLICE = 200 }; /* rows in one transaction of search.db */
@@ -313,21 +313,13 @@ static int transact(struct feed *feed, int (*change)(struct feed *feed))
 	return rc;
 }
 
-static int64_t mono_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static int feed_all(struct feed *feed)
 {
 	int rc = read_place(feed);
 
 	while (rc == SQLITE_OK && !is_done(feed)) {
 		rc = transact(feed, fill);
-		if (mono_ms() >= feed->end_ms)
+		if (clock_steady_ms() >= feed->end_ms)
 			return rc;
 	}
 	/* Each search joins a few parts, until none are left to join.  If that fails, the
@@ -344,9 +336,10 @@ int search_step(struct search *s, struct store *store, int64_t budget_ms,
 		int64_t *indexed_to, bool *more, struct fault *f)
 {
 	const struct sql_search_head_in none = { 0 };
-	struct feed feed = {
-		.search = s, .store = store, .fault = f, .end_ms = mono_ms() + budget_ms
-	};
+	struct feed feed = { .search = s,
+			     .store = store,
+			     .fault = f,
+			     .end_ms = clock_steady_ms() + budget_ms };
 	int rc = store_row(store, sql_search_head, &none, &feed.head, sizeof(feed.head),
 			   &feed.arena, f);
 

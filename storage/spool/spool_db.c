@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "core/base/alloc.h"
 #include "storage/defend.h"
 #include "storage/durable.h"
 #include "storage/spool/spool_witness.h"
@@ -374,15 +375,11 @@ int spool_open(struct spool **out, const struct spool_place *place, int64_t now,
 {
 	struct spool_place at = { place->dir, place->workspace ? place->workspace : "",
 				  place->restores };
-	struct spool *s = calloc(1, sizeof(*s));
+	struct spool *s = xcalloc(1, sizeof(*s));
 	struct arena a = { 0 };
 	const char *path = arena_printf(&a, "%s/spool.db", at.dir);
-	int rc = FAULT_UNAVAILABLE;
+	int rc;
 
-	if (!s) {
-		fault_set(f, FAULT_UNAVAILABLE, "", "no memory");
-		goto out;
-	}
 	s->side.table = spool_statement_table;
 	s->side.prepared = s->prepared;
 	s->side.n = SPOOL_SQL_COUNT;
@@ -398,7 +395,6 @@ int spool_open(struct spool **out, const struct spool_place *place, int64_t now,
 		*out = s;
 	else
 		spool_close(s);
-out:
 	arena_release(&a);
 	return rc;
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 #include "tests/lib/place.h"
@@ -25,7 +26,8 @@ static struct rig_peer *peer_at(struct scene *s, unsigned port)
 static void say_on(struct scene *s, struct rig_peer *p, struct line *line,
 		   const char *what)
 {
-	for (int64_t until = tick_ms() + PATIENCE_MS; !line->deaf && tick_ms() < until;) {
+	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
+	     !line->deaf && clock_steady_ms() < until;) {
 		for (int i = 0; i < 200; i++)
 			rig_say(p, what, strlen(what));
 		rig_step(&s->rig, false);

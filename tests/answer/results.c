@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "core/host/guests/answer.h"
 #include "core/host/guests/collect.h"
 #include "tests/answer/cases.h"
@@ -42,8 +43,8 @@ static json_t *make_other_type(struct scene *s)
 /* Waits until no question is under way. */
 static void wait_polled(struct scene *s)
 {
-	for (int64_t until = tick_ms() + PATIENCE_MS;
-	     s->rig.tether->daemon.polling && tick_ms() < until;)
+	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
+	     s->rig.tether->daemon.polling && clock_steady_ms() < until;)
 		rig_step(&s->rig, true);
 	assert_false(s->rig.tether->daemon.polling);
 }
@@ -70,8 +71,8 @@ void test_endless_result(void **state)
 		s->make = cases[i].make;
 		s->answers = s->nth = s->rig.stored = s->rig.failures = 0;
 		collect_poke(s->rig.tether, true);
-		for (int64_t until = tick_ms() + PATIENCE_MS;
-		     !s->rig.stored && tick_ms() < until;)
+		for (int64_t until = clock_steady_ms() + PATIENCE_MS;
+		     !s->rig.stored && clock_steady_ms() < until;)
 			rig_step(&s->rig, true);
 		s->make = NULL;
 		assert_int_equal(s->answers, cases[i].answers);
@@ -119,8 +120,8 @@ void test_bad_result(void **state)
 	s->asked = "PollDaemonResults";
 	s->make = make_mixed;
 	collect_poke(s->rig.tether, true);
-	for (int64_t until = tick_ms() + PATIENCE_MS;
-	     s->rig.acked < 4 && tick_ms() < until;)
+	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
+	     s->rig.acked < 4 && clock_steady_ms() < until;)
 		rig_step(&s->rig, true);
 	assert_int_equal(s->rig.stored, 4);
 	assert_int_equal(s->rig.failures, 2);
@@ -205,7 +206,8 @@ void test_futile(void **state)
 	assert_true(t->up);
 	s->rig.strays = false;
 	s->make = make_mixed;
-	for (int64_t until = tick_ms() + PATIENCE_MS; s->make && tick_ms() < until;) {
+	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
+	     s->make && clock_steady_ms() < until;) {
 		tethers_tick(&s->rig.host);
 		rig_step(&s->rig, true);
 	}

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 #include "tests/lib/switch.h"
@@ -118,10 +119,10 @@ void scene_close(struct scene *s)
 void scene_hold(struct futile *pause)
 {
 	if (pause->ms)
-		pause->until = home_now() + FUTILE_MOST_MS;
+		pause->until = clock_wall_ms() + FUTILE_MOST_MS;
 }
 
 void scene_elapse(struct futile *pause)
 {
-	pause->until = home_now();
+	pause->until = clock_wall_ms();
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/place.h"
 
 struct tail {
@@ -48,7 +49,7 @@ void journal_write(struct journal *j, const char *word, const char *key, const c
 		   json_t *more)
 {
 	int try = !strcmp(word, "try");
-	json_t *line = json_pack("{sssIss}", word, key, "at", (json_int_t)now_ms(),
+	json_t *line = json_pack("{sssIss}", word, key, "at", (json_int_t)clock_wall_ms(),
 				 try ? "op" : "code", what);
 	const char *name = try ? "args" : !strcmp(what, "ok") ? "result" : "text";
 	char *text;

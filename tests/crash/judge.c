@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/mirror/mirror.h"
 #include "tests/crash/crash.h"
 #include "tests/crash/journal.h"
@@ -199,11 +200,22 @@ static void apply(struct court *c, const struct rule *r)
 	sqlite3_finalize(st);
 }
 
+static int run_part(struct court *c, const char *name)
+{
+	char *sql = rules_part(name);
+	int rc = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+
+	free(sql);
+	return rc;
+}
+
 static void sum_up(struct court *c, const struct scene *s)
 {
+	char *sql = rules_part("counts");
 	sqlite3_stmt *st;
 
-	sqlite3_prepare_v2(c->db, judge_counts, -1, &st, NULL);
+	sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
+	free(sql);
 	if (sqlite3_step(st) == SQLITE_ROW)
 		print_row(st, ", ");
 	for (int i = 0; i < sqlite3_column_count(st); i++) {
@@ -219,6 +231,7 @@ static void sum_up(struct court *c, const struct scene *s)
 
 static void judge_rows(struct court *c, const struct scene *s)
 {
+	struct rule r = { 0 };
 	char attach[160];
 
 	snprintf(attach, sizeof(attach), "ATTACH 'file:%s/state.db?mode=ro' AS s",
@@ -227,17 +240,18 @@ static void judge_rows(struct court *c, const struct scene *s)
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
 			    NULL) != SQLITE_OK ||
 	    sqlite3_exec(c->db, attach, NULL, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_exec(c->db, judge_schema, NULL, NULL, NULL) != SQLITE_OK ||
+	    run_part(c, "tables") != SQLITE_OK ||
 	    sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
 		finding(c, "the state cannot be opened", sqlite3_errmsg(c->db));
 		return;
 	}
 	read_journals(c, s);
 	read_runs(c, s);
-	if (sqlite3_exec(c->db, judge_views, NULL, NULL, NULL) != SQLITE_OK)
+	if (run_part(c, "views") != SQLITE_OK)
 		finding(c, "the journals make no sense", sqlite3_errmsg(c->db));
-	for (const struct rule *r = judge_rules; r->says; r++)
-		apply(c, r);
+	while (rules_next(&r))
+		if (r.is_rule)
+			apply(c, &r);
 	sum_up(c, s);
 }
 
@@ -245,12 +259,12 @@ static void judge_rows(struct court *c, const struct scene *s)
 
 static void judge_mirror(struct court *c, const struct home *home, struct store *store)
 {
-	int64_t until = tick_ms() + patience_ms(MIRROR_MS), lag = 1;
+	int64_t until = clock_steady_ms() + patience_ms(MIRROR_MS), lag = 1;
 	struct text report = { 0 };
 	struct fault f = { 0 };
 
 	/* Whoever writes without a host mirrors for a moment; the next one goes on. */
-	while (lag != 0 && tick_ms() < until && !f.code) {
+	while (lag != 0 && clock_steady_ms() < until && !f.code) {
 		mirror_catch_up(home, store, 200, &f);
 		mirror_lag(home, store, &lag, &f);
 	}

@@ -7,14 +7,21 @@
 #ifndef TESTS_CRASH_JUDGE_H
 #define TESTS_CRASH_JUDGE_H
 
+#include <stdbool.h>
+
+/* A part of rules.sql. */
 struct rule {
-	const char *says; /* what is wrong when the query has a row */
-	const char *sql;
+	bool is_rule;
+	char *says; /* what is wrong when the query has a row; else the part's name */
+	char *sql;
+	const char *end; /* where the next part begins */
 };
 
-extern const char judge_schema[]; /* before the journals are read */
-extern const char judge_views[]; /* after it */
-extern const struct rule judge_rules[]; /* ends with a NULL */
-extern const char judge_counts[]; /* one row: what happened, for the summary */
+/* The part behind this one, the first behind an empty one; false when there is none. */
+bool rules_next(struct rule *r);
+
+/* To be freed: "tables" before the journals are read, "views" after that, "counts" for one
+ * row of what happened. */
+char *rules_part(const char *name);
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/client/client.h"
 #include "core/mirror/mirror.h"
 #include "tests/lib/child.h"
@@ -96,7 +97,7 @@ static void bury(struct scene *s, pid_t pid, int status, bool respawn)
 	if (!p)
 		return;
 	p->pid = 0;
-	p->respawn_at = tick_ms() + absence(s, p);
+	p->respawn_at = clock_steady_ms() + absence(s, p);
 	if (p->in)
 		close(p->in);
 	p->in = 0;
@@ -116,10 +117,10 @@ void scene_tend(struct scene *s, bool respawn)
 		bury(s, pid, status, respawn);
 	if (!respawn)
 		return;
-	if (!s->direct_only && !s->host.pid && tick_ms() >= s->host.respawn_at)
+	if (!s->direct_only && !s->host.pid && clock_steady_ms() >= s->host.respawn_at)
 		scene_start_host(s);
 	for (int i = 0; i < CLIENTS; i++) {
-		if (s->clients[i].pid || tick_ms() < s->clients[i].respawn_at)
+		if (s->clients[i].pid || clock_steady_ms() < s->clients[i].respawn_at)
 			continue;
 		/* Half of them go through the host's socket, where there is one. */
 		snprintf(how, sizeof(how), "%s%s", s->direct_only || i % 2 ? "d" : "",
@@ -152,11 +153,11 @@ int64_t scene_number(struct scene *s, const char *sql)
 
 bool scene_await(struct scene *s, const char *sql, int ms)
 {
-	int64_t until = tick_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 
 	while (scene_number(s, sql) != 0) {
 		scene_tend(s, false);
-		if (tick_ms() >= until)
+		if (clock_steady_ms() >= until)
 			return false;
 		pause_for(20);
 	}
@@ -165,14 +166,14 @@ bool scene_await(struct scene *s, const char *sql, int ms)
 
 int64_t scene_mirror_lag(struct scene *s, int ms)
 {
-	int64_t until = tick_ms() + patience_ms(ms), lag = -1;
+	int64_t until = clock_steady_ms() + patience_ms(ms), lag = -1;
 	struct home *home = calloc(1, sizeof(*home));
 	struct store *store = NULL;
 	struct fault f = { 0 };
 
 	if (home_find(home, s->home, false, &f) == 0)
 		store_open(&store, home->dir, STORE_READ, NULL, &f);
-	while (store && lag != 0 && tick_ms() < until && !f.code) {
+	while (store && lag != 0 && clock_steady_ms() < until && !f.code) {
 		pause_for(20);
 		mirror_lag(home, store, &lag, &f);
 	}
@@ -248,14 +249,14 @@ static int make_team(struct scene *s)
 
 	if (!team)
 		return -1;
-	json_array_foreach(
-		json_object_get(team, "members"), i,
-		member) for (int k = 0; k < CLIENTS;
-			     k++) if (!strcmp(json_string_value(json_object_get(member,
-										"name")),
-					      client_names[k]))
-		snprintf(s->clients[k].token, sizeof(s->clients[k].token), "%s",
-			 json_string_value(json_object_get(member, "token")));
+	json_array_foreach(json_object_get(team, "members"), i, member)
+		for (int k = 0; k < CLIENTS; k++)
+			if (!strcmp(json_string_value(json_object_get(member, "name")),
+				    client_names[k]))
+				snprintf(s->clients[k].token, sizeof(s->clients[k].token),
+					 "%s",
+					 json_string_value(
+						 json_object_get(member, "token")));
 	json_decref(team);
 	return 0;
 }

@@ -4,20 +4,21 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/place.h"
 
 /* However few kills there are, the others work until there is something to judge:
  * mail that was acknowledged, commands that ran. */
 void scene_work_on(struct scene *s)
 {
-	int64_t until = tick_ms() + patience_ms(30000);
+	int64_t until = clock_steady_ms() + patience_ms(30000);
 	char sql[200];
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT max(0, 20 - (SELECT count(*) FROM delivery WHERE state = 3))"
 		 " + max(0, %d - (SELECT count(*) FROM result))",
 		 s->direct_only ? 0 : 5);
-	while (scene_number(s, sql) != 0 && tick_ms() < until) {
+	while (scene_number(s, sql) != 0 && clock_steady_ms() < until) {
 		scene_tend(s, true);
 		pause_for(20);
 	}
@@ -33,14 +34,14 @@ static bool all_gone(const struct scene *s)
 
 static void let_clients_end(struct scene *s, int ms)
 {
-	int64_t until = tick_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 
 	for (int i = 0; i < CLIENTS; i++)
 		if (s->clients[i].in > 0) {
 			close(s->clients[i].in);
 			s->clients[i].in = 0;
 		}
-	while (!all_gone(s) && tick_ms() < until) {
+	while (!all_gone(s) && clock_steady_ms() < until) {
 		scene_tend(s, false);
 		pause_for(3);
 	}

@@ -1,7 +1,7 @@
 # A backup is a whole state: put into a new folder with its secret, it answers, and
 # the agents' tokens still prove them.
 set -eu
-export CADRE_HOME="$TMPDIR/home"
+. "$(dirname "$0")/../lib/story.sh"
 cadre init >/dev/null
 token=$(cadre team create alpha --roles coder --json |
 	sed 's/.*"name":"coder"[^}]*"token":"\([0-9a-f]*\)".*/\1/')
@@ -16,8 +16,9 @@ export CADRE_HOME="$TMPDIR/again"
 [ "$(sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT count(*) FROM v_board')" = 1 ]
 CADRE_TEAM=alpha CADRE_AGENT=coder CADRE_TOKEN=$token cadre claim --json |
 	grep -q '"title":"Keep me"'
-cadre backup "$TMPDIR/copy.db" 2>"$TMPDIR/err" && { echo "overwrote a backup"; exit 1; }
+cadre backup "$TMPDIR/copy.db" 2>"$TMPDIR/err" && bad "overwrote a backup"
 grep -q '^cadre: ' "$TMPDIR/err"
-cadre backup "$TMPDIR/nowhere/x.db" 2>"$TMPDIR/err" && { echo "a backup into no folder"; exit 1; }
+cadre backup "$TMPDIR/nowhere/x.db" 2>"$TMPDIR/err" && bad "a backup into no folder"
 grep -q "the folder $TMPDIR/nowhere: No such file" "$TMPDIR/err" &&
-	grep -q 'make the folder' "$TMPDIR/err" || { cat "$TMPDIR/err"; exit 1; }
+	grep -q 'make the folder' "$TMPDIR/err" || bad "told: $(cat "$TMPDIR/err")"
+exit $failed

@@ -2,31 +2,8 @@
 # cli - the command as a person and an agent use it: every verb's shape, exit
 # status and output, without a host, then with one, then with it killed.
 set -u
-here=$(cd "$(dirname "$0")/../.." && pwd)
-: "${CADRE:=$(command -v cadre)}"
-. "$(dirname "$0")/../lib/patience.sh"
-export CADRE_HOME="$TMPDIR/state" NO_COLOR=1
-failed=0
+. "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
-
-bad() {
-	echo "FAILED: $*"
-	head -n 12 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/    /'
-	failed=1
-}
-
-# is STATUS PATTERN COMMAND...: the exit status, and what stdout (or, when it is
-# not 0, stderr) must hold.
-is() {
-	want=$1 pattern=$2
-	shift 2
-	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
-	got=$?
-	[ $got = "$want" ] || { bad "$* ended with $got, not $want"; return; }
-	file=out
-	[ "$want" = 0 ] || file=err
-	grep -q -e "$pattern" "$TMPDIR/$file" || bad "$*: no '$pattern'"
-}
 
 # --- before there is a state -----------------------------------------------------
 is 0 '^cadre [0-9]' cadre version
@@ -307,5 +284,5 @@ fi
 unset CADRE_TEAM
 is 0 '^.TH CADRE 1' cadre man
 is 0 'EXIT STATUS' cadre man
-cadre man | cmp -s - "$here/docs/cadre.1" || { : >"$TMPDIR/out"; bad "docs/cadre.1 is stale: make docs"; }
+cadre man | cmp -s - "$here/../docs/cadre.1" || bad "docs/cadre.1 is stale: make docs"
 exit $failed

@@ -2,30 +2,10 @@
 # config - what a person configures is found, shown with where it came from, obeyed
 # by whoever acts on it, and refused with its place when it is wrong.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-. "$(dirname "$0")/../lib/patience.sh"
-export NO_COLOR=1
-failed=0
+. "$(dirname "$0")/../lib/story.sh"
+unset CADRE_HOME
 trap 'cadre --home "$TMPDIR/shop/.cadre" down >/dev/null 2>&1' EXIT
 
-bad() {
-	echo "FAILED: $*"
-	head -n 20 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/    /'
-	failed=1
-}
-
-# is STATUS PATTERN COMMAND...: the exit status, and what stdout (or, when it is
-# not 0, stderr) must hold.
-is() {
-	want=$1 pattern=$2
-	shift 2
-	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
-	got=$?
-	[ $got = "$want" ] || { bad "$* ended with $got, not $want"; return; }
-	file=out
-	[ "$want" = 0 ] || file=err
-	grep -q -e "$pattern" "$TMPDIR/$file" || bad "$*: no '$pattern'"
-}
 hint() { grep -q -e "^hint: .*$1" "$TMPDIR/err" || bad "no hint: $1"; }
 
 mkdir -p "$TMPDIR/shop/deep/er" "$TMPDIR/config/cadre" && cd "$TMPDIR/shop" || exit 1

@@ -2,18 +2,12 @@
 # filesystem - a state on a file system where locks mean nothing is refused, by
 # every way in; in memory it is taken.
 set -u
-: "${CADRE:=$(command -v cadre)}"
-skip() { echo "skipped: $*"; exit 77; }
+. "$(dirname "$0")/../lib/story.sh"
 if [ "${1-}" != inside ]; then
 	command -v bindfs >/dev/null && [ -c /dev/fuse ] || skip "no bindfs or no /dev/fuse"
 	unshare -m true 2>/dev/null || skip "no mounts of one's own here"
 	exec unshare -m --propagation private sh "$0" inside
 fi
-export NO_COLOR=1
-cadre() { "$CADRE" "$@"; }
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
-. "$(dirname "$0")/../lib/patience.sh"
 
 mkdir "$TMPDIR/real" "$TMPDIR/mirrored" "$TMPDIR/memory"
 mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || skip "no tmpfs here"

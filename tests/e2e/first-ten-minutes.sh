@@ -2,9 +2,8 @@
 # first-ten-minutes - what README tells a newcomer to type, typed: from an empty
 # project to a team that talks, shares a board, and survives its host.
 set -eu
-bad() { echo "FAILED: $*"; }
-. "$(dirname "$0")/../lib/patience.sh"
-export NO_COLOR=1
+. "$(dirname "$0")/../lib/story.sh"
+unset CADRE_HOME
 mkdir "$TMPDIR/project"
 cd "$TMPDIR/project"
 git init -q .

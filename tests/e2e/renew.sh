@@ -2,10 +2,8 @@
 # owner renews a lease of which under half is left.  An agent that only thinks keeps it
 # as long as its `cadre mcp` lives, and not for longer.
 set -eu
-bad() { echo "FAILED: $*"; exit 1; }
-. "$(dirname "$0")/../lib/patience.sh"
+. "$(dirname "$0")/../lib/story.sh"
 patience=150 # a lease of 5 s is over, or renewed, before
-export CADRE_HOME="$TMPDIR/home"
 cadre init >/dev/null
 token=$(cadre --json team create alpha --roles coder | grep -o '"token":"[^"]*"' |
 	head -n 1 | cut -d'"' -f4)
@@ -19,7 +17,7 @@ looks() { # HOW ARGUMENT...: the caller
 	cadre --team alpha "$@" claim 001 --lease-seconds $((5 * TEST_SCALE)) >/dev/null
 	granted=$(until_ms)
 	cadre --team alpha "$@" task list >/dev/null
-	[ "$(until_ms)" = "$granted" ] || { echo "renewed too early $how"; exit 1; }
+	[ "$(until_ms)" = "$granted" ] || bad "renewed too early $how"
 	waits 3
 	cadre --team alpha "$@" task list >/dev/null
 	until_done is_renewed "$granted"
@@ -38,9 +36,9 @@ thinks() {
 		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task","arguments":{"action":"claim","task":"001","lease_seconds":$((5 * TEST_SCALE))}}}
 	END
 	waits 7
-	grep -q '"epoch":' "$TMPDIR/said" || { cat "$TMPDIR/said"; echo "not claimed $1"; exit 1; }
-	[ "$(until_ms)" -gt "$(date +%s%3N)" ] || { echo "not kept $1"; exit 1; }
-	cadre --team alpha task show 001 | grep -q '^owner  *coder' || { echo "lost $1"; exit 1; }
+	grep -q '"epoch":' "$TMPDIR/said" || bad "not claimed $1: $(cat "$TMPDIR/said")"
+	[ "$(until_ms)" -gt "$(date +%s%3N)" ] || bad "not kept $1"
+	cadre --team alpha task show 001 | grep -q '^owner  *coder' || bad "lost $1"
 	kill -9 $mcp
 	exec 9>&-
 	until_is '"ready":true' cadre --team alpha task list --json # it is kept by no dead one
@@ -52,3 +50,4 @@ trap 'cadre down >/dev/null' EXIT
 looks "by the host" --as coder
 looks "by the operator, by the host"
 thinks "by the host"
+exit $failed

@@ -2,13 +2,9 @@
 # reply - several processes of one agent after one reply: it is handed out fresh
 # to one of them, and whoever else shows it says that it was fetched already.
 set -u
-: "${TEST_SCALE:=1}"
-: "${CADRE:=$(command -v cadre)}"
-export CADRE_HOME="$TMPDIR/s" NO_COLOR=1
+. "$(dirname "$0")/../lib/story.sh"
 cadre() { "$CADRE" --team red "$@"; }
-failed=0
 trap '"$CADRE" down >/dev/null 2>&1' EXIT
-bad() { echo "FAILED: $*"; failed=1; }
 "$CADRE" init >/dev/null
 "$CADRE" team create red --roles coder --roles tester >/dev/null
 

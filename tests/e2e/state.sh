@@ -1,8 +1,7 @@
 # A person asks the state file: every view and every query of docs/state.md runs
 # while cadre uses the file, and answers what happened.
 set -eu
-here=$(cd "$(dirname "$0")/../.." && pwd)
-export CADRE_HOME="$TMPDIR/home"
+. "$(dirname "$0")/../lib/story.sh"
 cadre init >/dev/null
 cadre team create alpha --roles '[{"name":"coder"},{"name":"tester"}]' >/dev/null
 cadre task create "Write the parser" >/dev/null
@@ -15,29 +14,29 @@ ask() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
 
 for view in v_team v_agent v_inbox v_message v_delivery v_board v_ready v_note \
 	v_assignment v_result v_workspace v_network v_snapshot v_event; do
-	ask "SELECT * FROM $view" >/dev/null || { echo "$view does not answer"; exit 1; }
+	ask "SELECT * FROM $view" >/dev/null || bad "$view does not answer"
 	columns=$(ask "SELECT group_concat(name, ' ') FROM pragma_table_info('$view')")
-	grep -qF "| \`$view\` |" "$here/docs/state.md" || { echo "$view is not documented"; exit 1; }
-	grep -F "| \`$view\` |" "$here/docs/state.md" | grep -qF "\`$columns\`" ||
-		{ echo "$view has: $columns"; exit 1; }
+	grep -qF "| \`$view\` |" "$here/../docs/state.md" || bad "$view is not documented"
+	grep -F "| \`$view\` |" "$here/../docs/state.md" | grep -qF "\`$columns\`" ||
+		bad "$view has: $columns"
 done
 
 # Every query of the document runs.
 awk '/^```sql/ { on = 1; next } /^```/ { if (on) print "--END--"; on = 0 } on' \
-	"$here/docs/state.md" >"$TMPDIR/queries"
+	"$here/../docs/state.md" >"$TMPDIR/queries"
 n=0; query=
 while IFS= read -r line; do
 	if [ "$line" = "--END--" ]; then
-		ask "$query" >/dev/null || { echo "does not run: $query"; exit 1; }
+		ask "$query" >/dev/null || bad "does not run: $query"
 		n=$((n + 1)); query=
 	else
 		query="$query $line"
 	fi
 done <"$TMPDIR/queries"
-[ "$n" -eq 10 ] || { echo "$n queries, not 10"; exit 1; }
+[ "$n" -eq 10 ] || bad "$n queries, not 10"
 
 # And they tell what happened.
-[ "$(ask "SELECT id FROM v_ready")" = 002 ] || { echo "002 is not ready"; exit 1; }
+[ "$(ask "SELECT id FROM v_ready")" = 002 ] || bad "002 is not ready"
 [ "$(ask "SELECT sender || ' ' || agent FROM v_inbox")" = "coder tester" ]
 [ "$(ask "SELECT status || ' ' || result FROM v_board WHERE id = '001'")" = "completed it parses" ]
 [ "$(ask "SELECT count(*) FROM v_event WHERE event = 'task.completed' AND actor = 'coder'")" = 1 ]
@@ -45,25 +44,27 @@ id=$(ask "SELECT id FROM v_message")
 cadre receipt "$id" --json | grep -q '"state":"queued"'
 # The words of the file are those of the schema.
 cadre docs reference >"$TMPDIR/reference.md"
-ask "SELECT word FROM word WHERE list = 'event'" | while read -r word; do
-	grep -qF "$word" "$TMPDIR/reference.md" || { echo "$word is no event"; exit 1; }
+for word in $(ask "SELECT word FROM word WHERE list = 'event'"); do
+	grep -qF "$word" "$TMPDIR/reference.md" || bad "$word is no event"
 done
 # Each list that a view asks for a word of has words.
 lists=$(ask "SELECT sql FROM sqlite_schema WHERE type = 'view'" | grep -o "list = '[a-z_]*'" | cut -d"'" -f2 | sort -u)
-[ -n "$lists" ] || { echo "no view asks for a word"; exit 1; }
+[ -n "$lists" ] || bad "no view asks for a word"
 for list in $lists; do
-	[ "$(ask "SELECT count(*) FROM word WHERE list = '$list'")" -gt 0 ] || { echo "no words of $list"; exit 1; }
+	[ "$(ask "SELECT count(*) FROM word WHERE list = '$list'")" -gt 0 ] || bad "no words of $list"
 done
 # Names of the transports that a VM's ports are forwarded by; no VM is needed to see them.
 cp "$CADRE_HOME/state.db" "$TMPDIR/forwards.db"
 [ "$(sqlite3 "$TMPDIR/forwards.db" "PRAGMA foreign_keys = OFF;
 	INSERT INTO workspace (id, name, team, backend, state, slot, created_at, changed_at) VALUES (1, 'v', 1, 2, 1, 5, 0, 0);
 	INSERT INTO workspace_forward (transport, port, workspace, target, public) VALUES (0, 8080, 1, 80, 0), (1, 53, 1, 5353, 0);
-	SELECT forwards FROM v_network")" = "tcp 8080>80, udp 53>5353" ] || { echo "v_network: $(sqlite3 "$TMPDIR/forwards.db" 'SELECT * FROM v_network')"; exit 1; }
+	SELECT forwards FROM v_network")" = "tcp 8080>80, udp 53>5353" ] ||
+	bad "v_network: $(sqlite3 "$TMPDIR/forwards.db" 'SELECT * FROM v_network')"
 # A team that ends leaves no secret of its guests behind.
 sqlite3 "$CADRE_HOME/state.db" "PRAGMA foreign_keys = OFF;
 	INSERT INTO workspace (name, team, backend, state, link_token, created_at, changed_at)
 	SELECT 'far', id, 1, 2, 'a secret of its guest', 0, 0 FROM team WHERE name = 'alpha'"
 cadre team destroy alpha >/dev/null
-[ "$(ask "SELECT count(*), count(link_token) FROM workspace")" = "1|0" ] || { echo "a token is left"; exit 1; }
+[ "$(ask "SELECT count(*), count(link_token) FROM workspace")" = "1|0" ] || bad "a token is left"
 [ "$(ask "PRAGMA integrity_check")" = ok ]
+exit $failed

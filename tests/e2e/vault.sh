@@ -1,32 +1,29 @@
 # Notes of the vault: nobody's text is lost or written twice, whoever writes at once and
 # whatever is killed, and no path leaves the vault or a team's folder.
 set -eu
-. "$(dirname "$0")/../lib/patience.sh"
-export CADRE_HOME="$TMPDIR/home"
+. "$(dirname "$0")/../lib/story.sh"
 vault=$CADRE_HOME/vault
 cadre init >/dev/null
 cadre team create alpha --roles coder >/dev/null
 cadre team create beta --roles coder >/dev/null
-fail() { echo "$*"; exit 1; }
-bad() { fail "$*"; }
 refused() { # CODE ARGUMENT...: the command says no with this exit status
 	want=$1 status=0
 	shift
 	cadre "$@" >"$TMPDIR/out" 2>&1 || status=$?
-	[ $status = "$want" ] || fail "cadre $*: exit $status, not $want: $(cat "$TMPDIR/out")"
+	[ $status = "$want" ] || bad "cadre $*: exit $status, not $want: $(cat "$TMPDIR/out")"
 }
 all_there() { # NOTE N: each of N lines once
 	[ "$(sort -u "$vault/$1" | grep -c '^line')" = "$2" ] && [ "$(wc -l <"$vault/$1")" -le "$2" ] ||
-		fail "$1 has $(sort "$vault/$1" | uniq -c | sort -rn | head -3), $(wc -l <"$vault/$1") lines"
+		bad "$1 has $(sort "$vault/$1" | uniq -c | sort -rn | head -3), $(wc -l <"$vault/$1") lines"
 }
 nothing_staged() {
-	[ -z "$(ls "$vault/.cadre-notes")" ] || fail "left in the stage: $(ls "$vault/.cadre-notes")"
+	[ -z "$(ls "$vault/.cadre-notes")" ] || bad "left in the stage: $(ls "$vault/.cadre-notes")"
 }
 
 # A note that is written is read back, from an argument, a file and standard input.
 cadre vault write guide.md "# Guide" >/dev/null
 printf 'more\nand more' | cadre vault append guide.md - >/dev/null
-[ "$(cadre vault read guide.md)" = "$(printf '# Guide\nmore\nand more')" ] || fail "guide.md differs"
+[ "$(cadre vault read guide.md)" = "$(printf '# Guide\nmore\nand more')" ] || bad "guide.md differs"
 head -c 7864320 /dev/urandom | base64 -w 80 | head -c 10485760 >"$TMPDIR/big"
 cadre vault write big.txt "@$TMPDIR/big" >/dev/null
 cadre vault read big.txt | cmp - "$TMPDIR/big"
@@ -37,7 +34,7 @@ refused 2 vault write big.txt "@$TMPDIR/big"
 # A person's permissions stay.
 chmod 600 "$vault/guide.md"
 cadre vault prepend guide.md "Read this first." >/dev/null
-[ "$(stat -c %a "$vault/guide.md")" = 600 ] || fail "guide.md is for others now"
+[ "$(stat -c %a "$vault/guide.md")" = 600 ] || bad "guide.md is for others now"
 
 # Frontmatter changes key by key; comments, other keys and the body stay as they are.
 printf -- '---\n# mine\ntitle: Old\nid: 007\n---\nBody\r\n\377\n' >"$vault/meta.md"
@@ -68,8 +65,8 @@ refused 4 vault list out
 refused 2 vault read "$(printf 'a%0300d.md' 1)"
 refused 2 vault read guide.sh
 refused 2 vault write "$(printf 'new\nline.md')" x
-[ "$(cat "$TMPDIR/secret.md")" = secret ] || fail "a link was followed"
-! cadre vault list --recursive | grep -q 'link\|inside\|pipe\|secret' || fail "links are listed"
+[ "$(cat "$TMPDIR/secret.md")" = secret ] || bad "a link was followed"
+! cadre vault list --recursive | grep -q 'link\|inside\|pipe\|secret' || bad "links are listed"
 rm -r "$vault/link.md" "$vault/out" "$vault/inside.md" "$vault/pipe.md" "$vault/folder.md"
 
 # An agent stays with its team.
@@ -88,12 +85,12 @@ done
 refused 5 --team alpha --as coder vault write /guide.md x
 refused 5 --team alpha --as coder vault list teams/beta
 [ "$(as vault read /guide.md | head -1)" = "Read this first." ]
-! as vault list / --recursive | grep -q 'beta\|archive' || fail "other teams' notes are listed"
-cadre vault list --recursive | grep -q 'teams/.archive/old/plan.md' || fail "the archive is the operator's"
+! as vault list / --recursive | grep -q 'beta\|archive' || bad "other teams' notes are listed"
+cadre vault list --recursive | grep -q 'teams/.archive/old/plan.md' || bad "the archive is the operator's"
 # Pages that show rows are not written by hand; the refusal says what to use instead.
 cadre --team alpha task create "Write the parser" >/dev/null
 refused 4 --team alpha --as coder vault append tasks/001-write-the-parser.md "my note"
-grep -q 'task update' "$TMPDIR/out" || fail "no hint: $(cat "$TMPDIR/out")"
+grep -q 'task update' "$TMPDIR/out" || bad "no hint: $(cat "$TMPDIR/out")"
 
 # Notes that people type are found by the next search, if the time a search may take
 # is enough; a link leads no search out.
@@ -111,16 +108,16 @@ until_is '"total_matches":1,' cadre --direct vault search needle --json
 # An expression needs no index.
 rm "$CADRE_HOME"/search.db* && mkdir "$CADRE_HOME/search.db"
 refused 7 --direct vault search needle
-cadre --direct vault search '^the .* needle$' --regex >/dev/null || fail "an expression needs the index"
+cadre --direct vault search '^the .* needle$' --regex >/dev/null || bad "an expression needs the index"
 until_is 'deep/er/note.txt  1' cadre --direct vault search '^the .* needle$' --regex
 tagged() { cadre --direct vault search '^Body|other needle' --regex --tag red --json; }
 until_is '"total_matches":[1-9]' tagged
-tagged | grep -qF '"total_matches":1,' || fail "found without the tag"
+tagged | grep -qF '"total_matches":1,' || bad "found without the tag"
 rmdir "$CADRE_HOME/search.db"
 # An expression that costs all there is of time and memory gets little of both.
 head -c 3000000 /dev/zero | tr '\0' a >"$vault/deep/long.txt"
-cadre vault search '(a|b)*a(a|b){30}c' --regex --json | grep -qF '"complete":false' || fail "it finished"
-cadre vault search '(a|b)*a(a|b){30}c' --regex | grep -q 'time ran out' || fail "it does not say that it did not finish"
+cadre vault search '(a|b)*a(a|b){30}c' --regex --json | grep -qF '"complete":false' || bad "it finished"
+cadre vault search '(a|b)*a(a|b){30}c' --regex | grep -q 'time ran out' || bad "it does not say that it did not finish"
 refused 2 vault search '(a|b)*a(a|b){300}c' --regex
 rm "$vault/deep/long.txt"
 
@@ -134,8 +131,8 @@ call() { printf '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name"
 	call 4 '{"action":"read","path":"../beta/plan.md"}'
 } | cadre --team alpha --as coder mcp >"$TMPDIR/mcp"
 grep '"id":3' "$TMPDIR/mcp" | grep -q '"path":"teams/alpha/model.md","content":"seen by a model"' ||
-	fail "the model reads: $(cat "$TMPDIR/mcp")"
-grep '"id":4' "$TMPDIR/mcp" | grep -q '"code":"denied"' || fail "the model reads what it may not"
+	bad "the model reads: $(cat "$TMPDIR/mcp")"
+grep '"id":4' "$TMPDIR/mcp" | grep -q '"code":"denied"' || bad "the model reads what it may not"
 
 # A hundred at once: with none to coordinate them, through a host, and both ways.
 append() { # NOTE [--direct]
@@ -152,7 +149,7 @@ cadre up >/dev/null
 append host.md ""
 append mixed.md mixed
 nothing_staged
-cadre vault write big2.txt "@$TMPDIR/big" 2>/dev/null && fail "more than 10 MiB"
+cadre vault write big2.txt "@$TMPDIR/big" 2>/dev/null && bad "more than 10 MiB"
 truncate -s -1 "$TMPDIR/big"
 cadre vault write big2.txt "@$TMPDIR/big" >/dev/null
 cadre vault read big2.txt | cmp - "$TMPDIR/big"
@@ -163,7 +160,7 @@ cadre events --json --kind vault.written --wait-seconds $((20 * TEST_SCALE)) --a
 sleep 0.3
 as vault write told.md "the news" >/dev/null
 wait $!
-grep -q '"subject":"teams/alpha/told.md"' "$TMPDIR/told" || fail "nobody was told: $(cat "$TMPDIR/told")"
+grep -q '"subject":"teams/alpha/told.md"' "$TMPDIR/told" || bad "nobody was told: $(cat "$TMPDIR/told")"
 
 # The host dies in the middle: whoever had no answer repeats with its key, and each line
 # is there once.
@@ -192,7 +189,8 @@ for i in $(seq 20); do
 		cadre --direct vault write whole.txt "@$TMPDIR/$([ $((i % 2)) = 0 ] && echo one || echo two)" \
 		>/dev/null 2>&1 || true
 	cmp -s "$vault/whole.txt" "$TMPDIR/one" || cmp -s "$vault/whole.txt" "$TMPDIR/two" ||
-		fail "whole.txt is a part"
+		bad "whole.txt is a part"
 done
 cadre --direct vault append slain.md "line 41" >/dev/null
 nothing_staged
+exit $failed

@@ -32,8 +32,7 @@ static void check_map(struct call *call, const struct text *new, json_t *front,
 	json_t *back = NULL, *value;
 	const char *key;
 
-	json_object_foreach(changes, key, value)
-	{
+	json_object_foreach(changes, key, value) {
 		if (json_is_null(value))
 			json_object_del(front, key);
 		else

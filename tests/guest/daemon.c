@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "tests/guest/cases.h"
 #include "tests/lib/place.h"
 
@@ -58,8 +59,8 @@ static void expect_lines(const struct fixture *x, const char *name, size_t n)
 
 static void await_lines(const struct fixture *x, const char *name, size_t n)
 {
-	for (int64_t until = clock_ms() + patience_ms(8000); clock_ms() < until;
-	     pause_ms(20)) {
+	for (int64_t until = clock_steady_ms() + patience_ms(8000);
+	     clock_steady_ms() < until; pause_ms(20)) {
 		char *text = read_text(x, name);
 		size_t lines = 0;
 
@@ -77,7 +78,7 @@ void test_assignment(void **state)
 	struct fixture *x = *state;
 	int control = dial_hello(x, "control.sock");
 	int relay = dial_hello(x, "relay.sock");
-	int64_t began = clock_ms();
+	int64_t began = clock_steady_ms();
 	int64_t ready;
 	json_t *a, *r;
 
@@ -87,7 +88,7 @@ void test_assignment(void **state)
 		ready = int_at(a, "results");
 		json_decref(a);
 	} while (ready == 0);
-	assert_true(clock_ms() - began < patience_ms(4000));
+	assert_true(clock_steady_ms() - began < patience_ms(4000));
 	a = ack(control, "");
 	r = find_result(a, "m1");
 	assert_string_equal(text_at(r, "task_id"), "m1");

@@ -19,16 +19,9 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "guest/guest.h"
 #include "tests/lib/place.h"
-
-int64_t clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 void pause_ms(int ms)
 {
@@ -174,7 +167,7 @@ static bool receive(int fd, void *to, size_t len, int64_t until)
 
 	while (len > 0) {
 		struct pollfd pfd = { .fd = fd, .events = POLLIN };
-		int64_t left = until - clock_ms();
+		int64_t left = until - clock_steady_ms();
 		ssize_t n;
 
 		if (left <= 0 || poll(&pfd, 1, (int)left) == 0)
@@ -211,12 +204,12 @@ static json_t *hear_until(int fd, int64_t until)
 
 json_t *hear(int fd, int ms)
 {
-	return hear_until(fd, clock_ms() + patience_ms(ms));
+	return hear_until(fd, clock_steady_ms() + patience_ms(ms));
 }
 
 json_t *hear_type(int fd, const char *type, int ms)
 {
-	int64_t until = clock_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 
 	for (;;) {
 		json_t *m = hear_until(fd, until);
@@ -311,7 +304,7 @@ void assign(int relay, const char *message_id, const char *command, int timeout_
 
 json_t *wait_results(int control, size_t n, int ms)
 {
-	int64_t until = clock_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 
 	for (;;) {
 		json_t *a = ask(control, "{\"type\":\"PollDaemonResults\","
@@ -320,7 +313,7 @@ json_t *wait_results(int control, size_t n, int ms)
 
 		if (json_array_size(results) >= n)
 			return a;
-		if (clock_ms() > until)
+		if (clock_steady_ms() > until)
 			fail_msg("not %zu results: %s", n, json_dumps(a, 0));
 		json_decref(a);
 		pause_ms(20);

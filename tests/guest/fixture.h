@@ -47,7 +47,6 @@ void assign(int relay, const char *message_id, const char *command, int timeout_
 /* Polls until there are `n` results; fails after `ms`. */
 json_t *wait_results(int control, size_t n, int ms);
 
-int64_t clock_ms(void);
 void pause_ms(int ms);
 /* A file of the workspace as a text; "" when it is not there. */
 char *read_text(const struct fixture *x, const char *name);

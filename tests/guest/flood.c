@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "tests/guest/cases.h"
 #include "tests/lib/place.h"
 #include "tests/lib/usage.h"
@@ -54,16 +55,16 @@ void test_connects(void **state)
 	still_served(host, 0);
 	descriptors = descriptors_of(x->pid);
 	memory = memory_of(x->pid);
-	began = clock_ms();
+	began = clock_steady_ms();
 	for (int i = 0; i < CONNECTS; i++) {
 		call_and_leave(x, i);
 		if (i % 200 == 199)
 			still_served(host, i);
-		if ((clock_ms() - began) * A_SECOND < i * INT64_C(1000))
+		if ((clock_steady_ms() - began) * A_SECOND < i * INT64_C(1000))
 			pause_ms(1);
 	}
-	for (until = clock_ms() + patience_ms(10000);
-	     descriptors_of(x->pid) > descriptors + 2 && clock_ms() < until;)
+	for (until = clock_steady_ms() + patience_ms(10000);
+	     descriptors_of(x->pid) > descriptors + 2 && clock_steady_ms() < until;)
 		pause_ms(20);
 	assert_in_range(descriptors_of(x->pid), 0, descriptors + 2);
 	assert_true(memory_of(x->pid) - memory < 64 << 10);

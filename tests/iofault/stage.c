@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 
@@ -241,7 +242,7 @@ int stage_round(struct stage *s)
 
 void stage_settle(struct stage *s)
 {
-	int64_t until = tick_ms() + patience_ms(15000);
+	int64_t until = clock_steady_ms() + patience_ms(15000);
 
 	for (int i = 0; i < s->n_asked; i++) {
 		struct asked *a = &s->asked[i];
@@ -253,7 +254,7 @@ void stage_settle(struct stage *s)
 				fail_msg("%s again: %s", a->op->name, s->fault.text);
 			if (said == SAID_YES)
 				break;
-			if (tick_ms() > until)
+			if (clock_steady_ms() > until)
 				fail_msg("%s is still unavailable: %s", a->op->name,
 					 s->fault.text);
 			pause_for(10);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/place.h"
 
 void child_adopt(void)
@@ -75,7 +76,7 @@ long long child_born(pid_t pid)
 
 int child_wait(pid_t pid, int ms)
 {
-	int64_t until = tick_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 	int status;
 
 	for (;;) {
@@ -83,7 +84,7 @@ int child_wait(pid_t pid, int ms)
 
 		if (got == pid)
 			return status;
-		if ((got < 0 && errno != EINTR) || tick_ms() >= until)
+		if ((got < 0 && errno != EINTR) || clock_steady_ms() >= until)
 			return -1;
 		pause_for(2);
 	}
@@ -142,13 +143,13 @@ const char *cadre_path(void)
 
 static bool says_ready(int fd, int ms)
 {
-	int64_t until = tick_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 	char line[600] = "";
 	size_t len = 0;
 
 	while (!strchr(line, '\n') && len < sizeof(line) - 1) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		int64_t left = until - tick_ms();
+		int64_t left = until - clock_steady_ms();
 		ssize_t n;
 
 		if (left <= 0 || poll(&p, 1, (int)left) == 0)

@@ -44,21 +44,3 @@ void pause_for(int ms)
 {
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
 }
-
-static int64_t ms_of(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-int64_t now_ms(void)
-{
-	return ms_of(CLOCK_REALTIME);
-}
-
-int64_t tick_ms(void)
-{
-	return ms_of(CLOCK_MONOTONIC);
-}

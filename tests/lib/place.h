@@ -18,7 +18,5 @@ void temp_remove(const char *dir);
 int patience_ms(int ms);
 
 void pause_for(int ms);
-int64_t now_ms(void); /* since the epoch */
-int64_t tick_ms(void); /* since some moment; never goes back */
 
 #endif

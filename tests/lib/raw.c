@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/place.h"
 
 bool raw_dial(struct raw *r, const char *path)
@@ -37,14 +38,14 @@ void raw_hang_up(struct raw *r)
 static bool ready(const struct raw *r, short what, int64_t until)
 {
 	struct pollfd p = { .fd = r->fd, .events = what };
-	int64_t left = until - tick_ms();
+	int64_t left = until - clock_steady_ms();
 
 	return poll(&p, 1, left > 0 ? (int)left : 0) > 0;
 }
 
 bool raw_send(struct raw *r, const void *data, size_t len, int ms)
 {
-	int64_t until = tick_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 	const char *at = data;
 
 	while (len > 0) {
@@ -56,7 +57,7 @@ bool raw_send(struct raw *r, const void *data, size_t len, int ms)
 			return false;
 		at += n;
 		len -= (size_t)n;
-		until = tick_ms() + patience_ms(ms);
+		until = clock_steady_ms() + patience_ms(ms);
 	}
 	return true;
 }
@@ -98,7 +99,7 @@ static bool fill(struct raw *r, int64_t until)
 
 json_t *raw_hear(struct raw *r, int ms)
 {
-	int64_t until = tick_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 	struct fault f = { 0 };
 
 	while (r->fd >= 0) {

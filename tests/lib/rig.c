@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/host/guests/ask.h"
 #include "core/host/guests/collect.h"
 #include "core/host/guests/push.h"
@@ -276,9 +277,9 @@ void rig_close(struct rig *r)
 
 bool rig_link(struct rig *r, int ms)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = clock_steady_ms() + ms;
 
-	while (!r->tether->up && tick_ms() < until) {
+	while (!r->tether->up && clock_steady_ms() < until) {
 		if (r->tether->control.state == LINE_IDLE &&
 		    r->tether->relay.state == LINE_IDLE) {
 			r->tether->old = r->old;
@@ -337,12 +338,12 @@ json_t *rig_answer(struct rig *r)
 
 json_t *rig_ask(struct rig *r, const char *op, json_t *args, int ms)
 {
-	int64_t until = tick_ms() + ms;
+	int64_t until = clock_steady_ms() + ms;
 	json_t *answer;
 
 	if (!rig_call(r, op, args))
 		return NULL;
-	while (!(answer = rig_answer(r)) && tick_ms() < until)
+	while (!(answer = rig_answer(r)) && clock_steady_ms() < until)
 		rig_step(r, true);
 	return answer;
 }

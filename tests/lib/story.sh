@@ -1,11 +1,29 @@
-# story - what stories of one state folder share; `. "$(dirname "$0")/../lib/story.sh"`.
-# The command, a state folder of its own, and a `failed` to end with.
+# story - what all stories share; `. "$(dirname "$0")/../lib/story.sh"`.
+# The command, a state folder of its own, ways to judge, and a `failed` to end with.
 . "$(dirname "$0")/../lib/patience.sh"
 : "${CADRE:=$(command -v cadre)}"
 here=$(cd "$(dirname "$0")/.." && pwd)
 export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
-failed=0
+failed=0 judged= either=
 
 cadre() { "$CADRE" "$@"; }
-bad() { echo "FAILED: $*"; failed=1; }
+bad() { # and what the command has printed that was judged last
+	echo "FAILED: $*"
+	[ -z "$judged" ] || head -n 12 "$TMPDIR/out" "$TMPDIR/err" | cat -v | sed 's/^/    /'
+	failed=1
+}
+skip() { echo "skipped: $*"; exit 77; }
+
+# is STATUS PATTERN COMMAND...: the exit status, and what stdout must hold; stderr may
+# when the status is not 0, or with $either.
+is() {
+	want=$1 pattern=$2 judged=yes
+	shift 2
+	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
+	got=$?
+	[ $got = "$want" ] || { bad "$* in $PWD ended with $got, not $want"; return; }
+	file=$TMPDIR/out
+	[ "$want$either" = 0 ] || file="$file $TMPDIR/err"
+	cat $file | grep -q -e "$pattern" || bad "$*: no '$pattern'"
+}
 count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/"; }

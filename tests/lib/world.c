@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "storage/inside.h"
 
 static _Noreturn void give_up(const char *what, const struct fault *f)
@@ -126,27 +127,18 @@ void answer_release(struct answer *a)
 
 /* --- looking behind --------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t h, const void *data, size_t n)
-{
-	const unsigned char *p = data;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * 1099511628211u;
-	return h;
-}
-
 static uint64_t mix_row(uint64_t h, sqlite3_stmt *st)
 {
 	for (int i = 0; i < sqlite3_column_count(st); i++) {
 		int type = sqlite3_column_type(st, i);
 		int64_t n = sqlite3_column_int64(st, i);
 
-		h = mix(h, &type, sizeof(type));
+		h = hash_more(h, &type, sizeof(type));
 		if (type == SQLITE_INTEGER)
-			h = mix(h, &n, sizeof(n));
+			h = hash_more(h, &n, sizeof(n));
 		else
-			h = mix(h, sqlite3_column_blob(st, i),
-				(size_t)sqlite3_column_bytes(st, i));
+			h = hash_more(h, sqlite3_column_blob(st, i),
+				      (size_t)sqlite3_column_bytes(st, i));
 	}
 	return h;
 }
@@ -167,7 +159,7 @@ static uint64_t mix_table(uint64_t h, sqlite3 *db, const char *table)
 
 uint64_t world_digest(struct store *store)
 {
-	uint64_t h = 14695981039346656037u;
+	uint64_t h = HASH_EMPTY;
 	sqlite3_stmt *st = NULL;
 
 	if (sqlite3_prepare_v2(store->db,

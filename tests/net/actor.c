@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/place.h"
 
 enum { PATIENCE_MS = 20000, LINES = 16, PORTS = 8, KEPT = 1 << 20 };
@@ -136,12 +137,12 @@ static void keep_frames(struct life *l)
 /* Serves until `fd` has something, at most so long; whether it has. */
 static bool wait_for(struct life *l, int fd, short events, int ms)
 {
-	int64_t end = tick_ms() + ms;
+	int64_t end = clock_steady_ms() + ms;
 
 	for (;;) {
 		struct pollfd p[4 + 2 * PORTS + 64] = { { fd, events, 0 } };
 		nfds_t n = 1;
-		int left = (int)(end - tick_ms());
+		int left = (int)(end - clock_steady_ms());
 
 		p[n++] = (struct pollfd){ l->frames, POLLIN, 0 };
 		for (int i = 0; i < l->n_ports; i++) {
@@ -189,7 +190,7 @@ static bool is_answered(struct life *l, uint16_t number, int ms)
 {
 	uint8_t answer[256];
 	const uint8_t *icmp = answer + 20;
-	int64_t end = tick_ms() + ms;
+	int64_t end = clock_steady_ms() + ms;
 
 	do {
 		while (recv(l->ping, answer, sizeof(answer), 0) >= 36)
@@ -198,7 +199,7 @@ static bool is_answered(struct life *l, uint16_t number, int ms)
 				l->answered[icmp[6] << 8 | icmp[7]] = true;
 		if (l->answered[number])
 			return true;
-	} while (tick_ms() < end && (wait_for(l, l->ping, POLLIN, 100) || true));
+	} while (clock_steady_ms() < end && (wait_for(l, l->ping, POLLIN, 100) || true));
 	return false;
 }
 

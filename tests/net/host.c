@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 
@@ -65,10 +66,10 @@ static void start(struct whole *w)
 /* Whether a command of the shell ends with 0 before long. */
 static bool comes_true(const char *command)
 {
-	int64_t end = tick_ms() + patience_ms(PATIENCE_MS);
+	int64_t end = clock_steady_ms() + patience_ms(PATIENCE_MS);
 	int status = 1;
 
-	while (status && tick_ms() < end) {
+	while (status && clock_steady_ms() < end) {
 		lab_run(&status, "{ %s; } 2>&1", command);
 		pause_for(20);
 	}

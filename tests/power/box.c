@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 
@@ -53,10 +54,10 @@ static int mount_it(struct box *b)
 
 static int umount_it(struct box *b)
 {
-	int64_t until = tick_ms() + UMOUNT_MS;
+	int64_t until = clock_steady_ms() + UMOUNT_MS;
 
 	while (b->mounted && umount(b->place)) {
-		if (tick_ms() > until) {
+		if (clock_steady_ms() > until) {
 			perror("umount");
 			return -1;
 		}

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 #include "tests/power/tree.h"
@@ -18,7 +19,7 @@ enum { FORKS_MOST = 4, READY_MS = 60000 };
 /* A host that is busy, or not up yet, is asked again. */
 static json_t *ask(struct scene *s, const char *op, json_t *args, bool again)
 {
-	int64_t until = tick_ms() + READY_MS;
+	int64_t until = clock_steady_ms() + READY_MS;
 	struct fault f = { 0 };
 	json_t *answer;
 
@@ -27,7 +28,7 @@ static json_t *ask(struct scene *s, const char *op, json_t *args, bool again)
 		answer = scene_ask(s, op, json_incref(args), &f);
 		if (!answer && again)
 			pause_for(20);
-	} while (!answer && again && tick_ms() < until);
+	} while (!answer && again && clock_steady_ms() < until);
 	json_decref(args);
 	if (!answer && again)
 		printf("%s: %s\n", op, f.text);
@@ -50,9 +51,9 @@ static const char *member(const json_t *answer, const char *record, const char *
 
 static bool await_ready(struct scene *s, const struct tree *t)
 {
-	int64_t until = tick_ms() + READY_MS;
+	int64_t until = clock_steady_ms() + READY_MS;
 
-	while (tick_ms() < until) {
+	while (clock_steady_ms() < until) {
 		json_t *info = info_of(s, t);
 		bool ready = !strcmp(member(info, "workspace", "state"), "ready");
 

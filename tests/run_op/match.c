@@ -75,13 +75,9 @@ static const char *match_object(struct script *s, json_t *want, json_t *got)
 	const char *key, *bad;
 	json_t *v;
 
-	json_object_foreach(
-		want, key,
-		v) if ((bad = match(s, v,
-				    json_object_get(got,
-						    key)))) return arena_printf(&s->arena,
-										"/%s%s",
-										key, bad);
+	json_object_foreach(want, key, v)
+		if ((bad = match(s, v, json_object_get(got, key))))
+			return arena_printf(&s->arena, "/%s%s", key, bad);
 	return NULL;
 }
 
@@ -165,7 +161,8 @@ static json_t *fill_list(struct script *s, json_t *v)
 			json_array_append_new(all, fill_in(s, json_array_get(v, 0)));
 		return all;
 	}
-	json_array_foreach(v, i, item) json_array_append_new(all, fill_in(s, item));
+	json_array_foreach(v, i, item)
+		json_array_append_new(all, fill_in(s, item));
 	return all;
 }
 

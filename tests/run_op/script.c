@@ -403,8 +403,7 @@ static void do_events(struct script *s, const char *rest)
 
 static void do_waits(struct script *s, const char *rest)
 {
-	static const char *const names[] = { "nothing", "inbox", "ready",
-					     "task",    "event", "message" };
+	static const char *const names[] = { "nothing", "inbox", "ready", "event" };
 
 	if (strcmp(names[s->answer.wait_on], rest) != 0)
 		script_wrong(s, "it waits for %s", names[s->answer.wait_on]);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+
 void violated(const struct sim *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -55,10 +57,8 @@ static struct copy *copy_place(struct copy *copies, size_t room, uint64_t key)
 static void copies_grow(struct sim *s)
 {
 	size_t room = s->room ? 2 * s->room : 1 << 16;
-	struct copy *more = calloc(room, sizeof(*more));
+	struct copy *more = xcalloc(room, sizeof(*more));
 
-	if (!more)
-		abort();
 	for (size_t i = 0; i < s->room; i++)
 		if (s->copies[i].key)
 			*copy_place(more, room, s->copies[i].key) = s->copies[i];

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/client/client.h"
 #include "core/wire/frame.h"
 #include "tests/lib/place.h"
@@ -299,7 +300,7 @@ static void step_for(struct world *w, int ms)
 {
 	struct pollfd wait = { .fd = client_fd(w->client), .events = POLLIN };
 
-	for (int64_t end = home_now() + ms; home_now() < end;) {
+	for (int64_t end = clock_wall_ms() + ms; clock_wall_ms() < end;) {
 		poll(&wait, 1, 20);
 		client_step(w->client);
 	}
@@ -307,7 +308,8 @@ static void step_for(struct world *w, int ms)
 
 static void step_until(struct world *w, const _Atomic int *seen)
 {
-	for (int64_t end = home_now() + patience_ms(10000); !*seen && home_now() < end;)
+	for (int64_t end = clock_wall_ms() + patience_ms(10000);
+	     !*seen && clock_wall_ms() < end;)
 		step_for(w, 1);
 }
 
@@ -357,10 +359,11 @@ static void test_direct_wait(void **state)
 	open_client(&other, true);
 	expect(&other, "task.create", "{\"title\":\"x\",\"team\":\"red\"}", "001");
 	client_close(other.client);
-	for (began = home_now(); !heard.n && home_now() < began + patience_ms(5000);)
+	for (began = clock_wall_ms();
+	     !heard.n && clock_wall_ms() < began + patience_ms(5000);)
 		step_for(w, 10);
 	assert_int_equal(heard.n, 1); /* the other one asks for what is far off */
-	assert_true(home_now() < began + patience_ms(5000)); /* not its 20 s */
+	assert_true(clock_wall_ms() < began + patience_ms(5000)); /* not its 20 s */
 }
 
 static void wait_for(struct world *w, const char *op, const char *json,
@@ -378,7 +381,7 @@ static void test_direct_wait_across_leases(void **state)
 {
 	struct world *w = *state;
 	struct heard mail = { 0 }, claim = { 0 };
-	int64_t began = home_now();
+	int64_t began = clock_wall_ms();
 
 	open_client(w, true);
 	expect(w, "team.create",
@@ -395,24 +398,24 @@ static void test_direct_wait_across_leases(void **state)
 		 "{\"team\":\"red\",\"agent\":\"ann\",\"wait_seconds\":300}", &mail);
 	wait_for(w, "task.claim",
 		 "{\"team\":\"red\",\"agent\":\"bob\",\"wait_seconds\":300}", &claim);
-	while (!(mail.n && claim.n) && home_now() < began + patience_ms(15000))
+	while (!(mail.n && claim.n) && clock_wall_ms() < began + patience_ms(15000))
 		step_for(w, 10);
 	assert_int_equal(mail.n, 1);
 	assert_int_equal(claim.n, 1);
-	assert_true(home_now() >= began + 5000);
+	assert_true(clock_wall_ms() >= began + 5000);
 }
 
 static void test_wait_ends_with_its_time(void **state)
 {
 	struct world *w = *state;
-	int64_t began = home_now();
+	int64_t began = clock_wall_ms();
 
 	open_client(w, true);
 	expect(w, "team.create", "{\"name\":\"red\"}", "red");
 	expect(w, "event.list", "{\"after\":1000,\"wait_seconds\":1,\"team\":\"red\"}",
 	       "\"events\":[]");
-	assert_true(home_now() - began >= 1000);
-	assert_true(home_now() - began < patience_ms(10000));
+	assert_true(clock_wall_ms() - began >= 1000);
+	assert_true(clock_wall_ms() - began < patience_ms(10000));
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "core/host/guests/collect.h"
 #include "tests/lib/bench.h"
 #include "tests/lib/place.h"
@@ -55,7 +56,7 @@ static int set_up(void **state)
 /* Until all that the host asks for by itself is done. */
 static void collect(struct collector *b, enum fault_code store_fault)
 {
-	int64_t until = tick_ms() + patience_ms(PATIENCE_MS);
+	int64_t until = clock_steady_ms() + patience_ms(PATIENCE_MS);
 	struct tether *t = b->bench.rig.tether;
 
 	b->bench.rig.store_fault = store_fault;
@@ -67,7 +68,7 @@ static void collect(struct collector *b, enum fault_code store_fault)
 			&t->daemon.futile); /* how long it pauses is tested elsewhere */
 		collect_tick(t);
 		rig_step(&b->bench.rig, true);
-	} while ((t->daemon.polling || t->daemon.collect) && tick_ms() < until);
+	} while ((t->daemon.polling || t->daemon.collect) && clock_steady_ms() < until);
 	assert_false(t->daemon.polling);
 	assert_true(b->polls > 0);
 }

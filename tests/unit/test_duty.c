@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "core/base/clock.h"
 #include "guest/serve.h"
 #include "tests/lib/place.h"
 
@@ -38,7 +39,8 @@ static void open_spool(struct bench *b)
 {
 	const struct spool_place place = { b->dir, "one", -1 };
 
-	assert_int_equal(spool_open(&b->guest.spool, &place, guest_now(), &b->fault), 0);
+	assert_int_equal(spool_open(&b->guest.spool, &place, clock_wall_ms(), &b->fault),
+			 0);
 }
 
 /* A guest without sockets. */
@@ -103,7 +105,7 @@ static void put_payload(struct bench *b, const char *id, const char *payload)
 {
 	struct fault f = { 0 };
 
-	assert_int_equal(spool_put(b->guest.spool, id, payload, guest_now(), &f), 0);
+	assert_int_equal(spool_put(b->guest.spool, id, payload, clock_wall_ms(), &f), 0);
 }
 
 static void put(struct bench *b, const char *id)
@@ -143,9 +145,9 @@ static bool anything_runs(const struct guest *g)
 /* Until nothing runs any more: a command that was let go has ended by then. */
 static void run_on(struct bench *b)
 {
-	int64_t until = tick_ms() + patience_ms(10000);
+	int64_t until = clock_steady_ms() + patience_ms(10000);
 
-	while (anything_runs(&b->guest) && tick_ms() < until) {
+	while (anything_runs(&b->guest) && clock_steady_ms() < until) {
 		uv_run(&b->guest.loop, UV_RUN_NOWAIT);
 		pause_for(1);
 	}
@@ -199,9 +201,9 @@ struct lock {
 static void hold_for_a_moment(void *arg)
 {
 	struct lock *l = arg;
-	int64_t until = tick_ms() + patience_ms(200);
+	int64_t until = clock_steady_ms() + patience_ms(200);
 
-	while (!(l->ran = times_run(l->bench) > 0) && tick_ms() < until)
+	while (!(l->ran = times_run(l->bench) > 0) && clock_steady_ms() < until)
 		pause_for(1);
 	sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL);
 }

@@ -145,12 +145,10 @@ static void describes_an_argument_once(void **state)
 	tools = json_object_get(result_of(ask(p, "{\"jsonrpc\":\"2.0\",\"id\":1,"
 						 "\"method\":\"tools/list\"}")),
 				"tools");
-	json_array_foreach(tools, i, tool)
-	{
+	json_array_foreach(tools, i, tool) {
 		props = json_object_get(json_object_get(tool, "inputSchema"),
 					"properties");
-		json_object_foreach(props, name, prop)
-		{
+		json_object_foreach(props, name, prop) {
 			doc = json_string_value(json_object_get(prop, "description"));
 			if (!doc)
 				continue;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/host/host.h"
 #include "core/machine/net/net_fake.h"
 #include "tests/lib/place.h"
@@ -141,8 +142,8 @@ static void add_vms(struct scene *s)
 
 static bool within_patience(struct scene *s, bool (*holds)(const struct scene *s))
 {
-	for (int64_t end = tick_ms() + patience_ms(PATIENCE_MS); tick_ms() < end;
-	     pause_for(10))
+	for (int64_t end = clock_steady_ms() + patience_ms(PATIENCE_MS);
+	     clock_steady_ms() < end; pause_for(10))
 		if (holds(s))
 			return true;
 	return false;
@@ -273,14 +274,14 @@ static void why_it_cannot_be_made_is_told(void **state)
 	s->fake->fail = true;
 	add_vms(s);
 	tell(s, "team.create", "{\"name\":\"poke\"}");
-	for (end = tick_ms() + patience_ms(PATIENCE_MS);
-	     !says(s, "told to fail") && tick_ms() < end;)
+	for (end = clock_steady_ms() + patience_ms(PATIENCE_MS);
+	     !says(s, "told to fail") && clock_steady_ms() < end;)
 		pause_for(10);
-	assert_true(tick_ms() < end);
+	assert_true(clock_steady_ms() < end);
 	s->fake->fail = false;
-	for (; says(s, "told to fail") && tick_ms() < end;)
+	for (; says(s, "told to fail") && clock_steady_ms() < end;)
 		pause_for(10);
-	assert_true(tick_ms() < end);
+	assert_true(clock_steady_ms() < end);
 	assert_int_equal(s->fake->plan.n_members, 3);
 }
 

@@ -23,8 +23,7 @@ static void looks_up(void **state)
 	assert_null(op_tool("things", NULL));
 	assert_null(op_tool("sing", "x"));
 	assert_string_equal(event_kind(7)->name, "thing.ready");
-	assert_int_equal(event_kind(120)->wakes,
-			 1 << WAKE_INBOX | 1 << WAKE_MESSAGE | 1 << WAKE_EVENT);
+	assert_int_equal(event_kind(120)->wakes, 1 << WAKE_INBOX | 1 << WAKE_EVENT);
 	assert_null(event_kind(8));
 	assert_string_equal(wire_find("Exec")->answer->name, "ExecResult");
 	assert_int_equal(wire_find("Exec")->ports, 1);

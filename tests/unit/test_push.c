@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "core/host/guests/push.h"
 #include "tests/lib/bench.h"
 #include "tests/lib/place.h"
@@ -74,9 +75,9 @@ static bool is_idle(const struct pusher *b)
 
 static void settle(struct pusher *b)
 {
-	int64_t until = tick_ms() + patience_ms(PATIENCE_MS);
+	int64_t until = clock_steady_ms() + patience_ms(PATIENCE_MS);
 
-	while (!is_idle(b) && tick_ms() < until)
+	while (!is_idle(b) && clock_steady_ms() < until)
 		rig_step(&b->bench.rig, true);
 	assert_true(is_idle(b));
 }

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "storage/search/search.h"
 #include "storage/search/search_vault.h"
 #include "tests/lib/folder.h"
@@ -339,14 +339,6 @@ static void test_thrown_away(void **state)
 	world_end(w);
 }
 
-static int64_t clock_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Another program's transaction keeps nobody from what is indexed, and for half a
  * second from an index that is yet to be made. */
 static void test_locked(void **state)
@@ -365,20 +357,20 @@ static void test_locked(void **state)
 	store_close(w->store);
 	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), 0);
-	began = clock_ms();
+	began = clock_steady_ms();
 	open_store(w);
 	assert_int_equal(search_open(&search, w->dir, &f), 0);
 	search_close(search);
-	assert_true(clock_ms() - began < patience_ms(2000));
+	assert_true(clock_steady_ms() - began < patience_ms(2000));
 	assert_int_equal(sqlite3_exec(other,
 				      "ROLLBACK; PRAGMA user_version = 0;"
 				      "BEGIN IMMEDIATE",
 				      NULL, NULL, NULL),
 			 0);
-	began = clock_ms();
+	began = clock_steady_ms();
 	assert_int_equal(search_open(&search, w->dir, &f), FAULT_UNAVAILABLE);
-	assert_true(clock_ms() - began >= 500);
-	assert_true(clock_ms() - began < patience_ms(2000));
+	assert_true(clock_steady_ms() - began >= 500);
+	assert_true(clock_steady_ms() - began < patience_ms(2000));
 	assert_non_null(strstr(f.hint, "keeps search.db"));
 	sqlite3_close(other);
 	world_end(w);

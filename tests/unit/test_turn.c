@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "core/base/clock.h"
 #include "storage/store.h"
 #include "storage/turn.h"
 #include "tests/lib/place.h"
@@ -133,12 +134,13 @@ static void end(struct writer *w)
 static void a_writer_waits_as_the_next(void **state)
 {
 	struct bench *b = *state;
-	int64_t until = tick_ms() + patience_ms(10000);
+	int64_t until = clock_steady_ms() + patience_ms(10000);
 	struct writer w;
 
 	set_beside(b, TURN_WRITE, F_WRLCK);
 	start(&w, b);
-	while (!is_taken(b, TURN_NEXT) && !atomic_load(&w.in) && tick_ms() < until)
+	while (!is_taken(b, TURN_NEXT) && !atomic_load(&w.in) &&
+	       clock_steady_ms() < until)
 		pause_for(1);
 	assert_true(is_taken(b, TURN_NEXT));
 	assert_false(atomic_load(&w.in));
@@ -171,12 +173,12 @@ static bool somebody_waits(const struct bench *b)
 static void a_writer_overtakes_nobody(void **state)
 {
 	struct bench *b = *state;
-	int64_t until = tick_ms() + patience_ms(2000);
+	int64_t until = clock_steady_ms() + patience_ms(2000);
 	struct writer w;
 
 	set_beside(b, TURN_NEXT, F_WRLCK);
 	start(&w, b);
-	while (!somebody_waits(b) && !atomic_load(&w.in) && tick_ms() < until)
+	while (!somebody_waits(b) && !atomic_load(&w.in) && clock_steady_ms() < until)
 		pause_for(1);
 	assert_false(is_taken(b, TURN_WRITE));
 	assert_false(atomic_load(&w.in));
@@ -210,10 +212,10 @@ struct refused {
 static void *be_refused(void *arg)
 {
 	struct refused *r = arg;
-	int64_t began = tick_ms();
+	int64_t began = clock_steady_ms();
 
 	store_begin(r->store, true, &r->fault);
-	r->took_ms = tick_ms() - began;
+	r->took_ms = clock_steady_ms() - began;
 	return NULL;
 }
 

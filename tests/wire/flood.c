@@ -8,14 +8,15 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/place.h"
 
 /* Descriptors of the host come back to about what they were. */
 static void descriptors_back(struct scene *s, long before)
 {
-	int64_t until = tick_ms() + patience_ms(10000);
+	int64_t until = clock_steady_ms() + patience_ms(10000);
 
-	while (descriptors_of(s->host) > before + 4 && tick_ms() < until)
+	while (descriptors_of(s->host) > before + 4 && clock_steady_ms() < until)
 		pause_for(20);
 	assert_in_range(descriptors_of(s->host), 0, before + 4);
 }
@@ -25,7 +26,7 @@ void test_connects(void **state)
 {
 	struct scene *s = *state;
 	long before = descriptors_of(s->host);
-	int64_t began = tick_ms();
+	int64_t began = clock_steady_ms();
 	struct raw r;
 
 	for (int i = 0; i < 2000; i++) {
@@ -35,11 +36,11 @@ void test_connects(void **state)
 		raw_hang_up(&r);
 		if (i % 500 == 499)
 			healthy(s);
-		if (tick_ms() - began < i)
+		if (clock_steady_ms() - began < i)
 			pause_for(1);
 	}
 	print_message("           2000 connections in %lld ms\n",
-		      (long long)(tick_ms() - began));
+		      (long long)(clock_steady_ms() - began));
 	descriptors_back(s, before);
 }
 
@@ -262,7 +263,7 @@ static int count_running(struct raw *r)
 void test_heartbeats_at_once(void **state)
 {
 	struct scene *s = *state;
-	int64_t until = tick_ms() + patience_ms(ANSWER_MS);
+	int64_t until = clock_steady_ms() + patience_ms(ANSWER_MS);
 	char began[100];
 	struct raw r;
 	pid_t guest;
@@ -273,10 +274,10 @@ void test_heartbeats_at_once(void **state)
 	json_decref(call(&r, 1, "workspace.create", "{'agent':'quick'}"));
 	guest = guest_of(&r, "red/quick");
 	assign_four(&r, began);
-	while (!has_size(began, 4) && tick_ms() < until)
+	while (!has_size(began, 4) && clock_steady_ms() < until)
 		pause_for(5);
 	kill(guest, SIGSTOP);
-	while (count_running(&r) < 4 && tick_ms() < until)
+	while (count_running(&r) < 4 && clock_steady_ms() < until)
 		pause_for(50);
 	assert_int_equal(count_running(&r), 4);
 	kill(guest, SIGCONT);

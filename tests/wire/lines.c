@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "tests/lib/child.h"
 #include "tests/lib/dice.h"
 #include "tests/lib/place.h"
@@ -55,10 +56,10 @@ static void door_open(struct door *d)
 /* Writes as much as is taken within `ms`; how many bytes. */
 static size_t tell(struct door *d, const char *data, size_t len, int ms)
 {
-	int64_t until = tick_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 	size_t at = 0;
 
-	while (at < len && tick_ms() < until) {
+	while (at < len && clock_steady_ms() < until) {
 		struct pollfd p = { .fd = d->in, .events = POLLOUT };
 		ssize_t n = write(d->in, data + at, len - at);
 
@@ -80,7 +81,7 @@ static void say(struct door *d, const char *line)
 static bool fill(struct door *d, int64_t until)
 {
 	struct pollfd p = { .fd = d->out, .events = POLLIN };
-	int64_t left = until - tick_ms();
+	int64_t left = until - clock_steady_ms();
 	ssize_t n;
 
 	if (d->room - d->len < 65536) {
@@ -98,7 +99,7 @@ static bool fill(struct door *d, int64_t until)
 /* The next line as JSON; NULL when none comes in time or it has ended. */
 static json_t *next(struct door *d, int ms)
 {
-	int64_t until = tick_ms() + patience_ms(ms);
+	int64_t until = clock_steady_ms() + patience_ms(ms);
 	json_t *json;
 	char *end;
 	size_t n;
@@ -146,7 +147,7 @@ static void door_greet(struct door *d)
 static void door_close(struct door *d)
 {
 	close(d->in);
-	while (fill(d, tick_ms() + patience_ms(ANSWER_MS)))
+	while (fill(d, clock_steady_ms() + patience_ms(ANSWER_MS)))
 		d->len = 0;
 	assert_int_equal(child_wait(d->pid, ANSWER_MS), 0);
 	close(d->out);

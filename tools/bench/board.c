@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/floor.h"
 #include "tools/bench/rival.h"
 #include "tools/bench/rows.h"
@@ -65,14 +66,12 @@ static int play_floor(const struct load *ours, struct ground *g, struct judge *j
 
 int bench_claim(struct ground *g)
 {
-	struct stage *s = calloc(1, sizeof(*s));
+	struct stage *s = xcalloc(1, sizeof(*s));
 	struct rival postgres = { 0 };
 	struct judge floor = { 0 }, peer = { 0 };
 	struct load ours, theirs;
 	int rc = -1;
 
-	if (!s)
-		abort();
 	if (open_board(s, g, "board", 300000) == 0 &&
 	    (!g->peers || postgres_open(&postgres, g, 200000) == 0)) {
 		ours = load_of(g, &script_claim, s->home.socket);
@@ -95,13 +94,11 @@ int bench_claim(struct ground *g)
 
 int growth_claims(struct ground *g)
 {
-	struct stage *large = calloc(1, sizeof(*large)),
-		     *small = calloc(1, sizeof(*small));
+	struct stage *large = xcalloc(1, sizeof(*large)),
+		     *small = xcalloc(1, sizeof(*small));
 	struct judge j = { 0 };
 	int rc = -1;
 
-	if (!large || !small)
-		abort();
 	if (open_board(large, g, "large", 1000000) == 0 &&
 	    open_board(small, g, "small", 1000) == 0) {
 		struct load ours = load_of(g, &script_borrow, large->home.socket);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/floor.h"
 #include "tools/bench/stage.h"
 
@@ -65,11 +66,9 @@ static int write_on(struct home *home, struct writers *w, int me)
 
 static double slow_of(struct writers *w)
 {
-	double *all = malloc(sizeof(*all) * WRITERS * SAMPLES), p99;
+	double *all = xmalloc(sizeof(*all) * WRITERS * SAMPLES), p99;
 	size_t n = 0;
 
-	if (!all)
-		abort();
 	for (int i = 0; i < WRITERS; i++)
 		for (size_t k = 0; k < w->n[i]; k++)
 			all[n++] = w->ms[i][k];

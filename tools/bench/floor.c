@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/judge.h"
 
 enum { WARM_UP = 20000, SAMPLES = 20000, PAGES = 256 };
@@ -132,11 +133,9 @@ static int open_file(struct floor *f, int agents)
 
 int floor_open(struct floor **out, struct ground *g, int agents)
 {
-	struct floor *f = *out = calloc(1, sizeof(*f));
+	struct floor *f = *out = xcalloc(1, sizeof(*f));
 	int rc;
 
-	if (!f)
-		abort();
 	f->random = 7;
 	memset(f->body, 'x', FLOOR_BODY);
 	rc = ground_folder(g, "floor", f->dir) || open_file(f, agents) ? -1 : 0;
@@ -181,12 +180,10 @@ static int broadcast(struct floor *f)
 double floor_broadcast(struct floor *f, double seconds)
 {
 	int64_t until = bench_now() + (int64_t)(seconds * 1e9), begun;
-	double *took = calloc(SAMPLES, sizeof(*took)), ms;
+	double *took = xcalloc(SAMPLES, sizeof(*took)), ms;
 	size_t n = 0;
 	int rc = 0;
 
-	if (!took)
-		abort();
 	sqlite3_clear_bindings(f->steps[DELIVERY_ALL]);
 	while (rc == 0 && n < SAMPLES && (begun = bench_now()) < until) {
 		rc = broadcast(f);

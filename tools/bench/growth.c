@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/rows.h"
 
 enum { CLIENTS = 64, ROUNDS = 3, BODY = 256 };
@@ -63,12 +64,10 @@ static int play(struct stage *old, struct stage *fresh, struct judge *j, bool fa
 
 static int growth_sends(struct ground *g)
 {
-	struct stage *old = calloc(1, sizeof(*old)), *fresh = calloc(1, sizeof(*fresh));
+	struct stage *old = xcalloc(1, sizeof(*old)), *fresh = xcalloc(1, sizeof(*fresh));
 	struct judge j = { 0 };
 	int rc = -1;
 
-	if (!old || !fresh)
-		abort();
 	if (open_old(old, g, g->many ? 10000000 : 1000000) == 0 &&
 	    stage_serve(old) == 0 && stage_open(fresh, g, "fresh") == 0 &&
 	    stage_team(fresh, CLIENTS, 0) == 0 && stage_serve(fresh) == 0)

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/wire/frame.h"
 
 enum { BEAT_S = 5, EVENTS = 64, PIECE = 64 << 10, BACKLOG = 1024 };
@@ -45,10 +46,10 @@ struct guests {
 
 static struct ear *add_ear(struct guests *g, enum ear_kind kind, int fd, bool relay)
 {
-	struct ear *ear = calloc(1, sizeof(*ear));
+	struct ear *ear = xcalloc(1, sizeof(*ear));
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = ear };
 
-	if (!ear || epoll_ctl(g->epoll, EPOLL_CTL_ADD, fd, &event))
+	if (epoll_ctl(g->epoll, EPOLL_CTL_ADD, fd, &event))
 		abort();
 	*ear = (struct ear){
 		.guests = g, .next = g->ears, .kind = kind, .fd = fd, .relay = relay
@@ -257,11 +258,9 @@ static void *run(void *arg)
 struct guests *guests_open(const char *folder, const char *behind)
 {
 	const struct itimerspec beat = { { BEAT_S, 0 }, { BEAT_S, 0 } };
-	struct guests *g = calloc(1, sizeof(*g));
+	struct guests *g = xcalloc(1, sizeof(*g));
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 
-	if (!g)
-		abort();
 	snprintf(g->folder, sizeof(g->folder), "%s", folder);
 	snprintf(g->behind, sizeof(g->behind), "%s", behind ? behind : "");
 	g->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -9,6 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+
 enum { STALLED_MS = 20000 };
 
 struct running {
@@ -95,9 +97,7 @@ static void keep_sample(struct running *r, double ms)
 {
 	if (r->n_samples == r->room) {
 		r->room = r->room ? r->room * 2 : 1 << 16;
-		r->samples = realloc(r->samples, r->room * sizeof(*r->samples));
-		if (!r->samples)
-			abort();
+		r->samples = xreallocarray(r->samples, r->room, sizeof(*r->samples));
 	}
 	r->samples[r->n_samples++] = (float)ms;
 }
@@ -173,11 +173,9 @@ static int drive(struct running *r)
 static int join_all(struct running *r)
 {
 	for (int i = 0; i < r->load->clients; i++) {
-		struct speaker *s = calloc(1, sizeof(*s));
+		struct speaker *s = xcalloc(1, sizeof(*s));
 		struct epoll_event e = { .events = EPOLLIN, .data.ptr = s };
 
-		if (!s)
-			abort();
 		r->speakers[i] = s;
 		s->load = r->load;
 		s->number = i;
@@ -235,8 +233,8 @@ int load_run(const struct load *l, struct outcome *out)
 	struct running r = { .load = l, .epoll = epoll_create1(EPOLL_CLOEXEC) };
 	int rc;
 
-	r.speakers = calloc((size_t)l->clients, sizeof(*r.speakers));
-	if (!r.speakers || r.epoll < 0)
+	r.speakers = xcalloc((size_t)l->clients, sizeof(*r.speakers));
+	if (r.epoll < 0)
 		abort();
 	rc = join_all(&r) || first_words(&r) || drive(&r) ? -1 : 0;
 	if (rc == 0)

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/floor.h"
 #include "tools/bench/judge.h"
 
@@ -68,11 +69,9 @@ static int write_on(const char *path, struct shared *w, int me)
 
 static double slow_of(const struct shared *w, int writers)
 {
-	double *all = malloc(sizeof(*all) * WRITERS * SAMPLES), p99;
+	double *all = xmalloc(sizeof(*all) * WRITERS * SAMPLES), p99;
 	size_t n = 0;
 
-	if (!all)
-		abort();
 	for (int i = 0; i < writers; i++)
 		for (size_t k = 0; k < w->n[i]; k++)
 			all[n++] = w->ms[i][k];

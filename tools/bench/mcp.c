@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/floor.h"
 #include "tools/bench/stage.h"
 
@@ -94,11 +95,9 @@ static double first_answer(struct stage *s, struct answerer *a)
 /* The median of many, in us. */
 static double time_calls(struct answerer *a, const char *text, size_t size, int n)
 {
-	double *took = calloc((size_t)n, sizeof(*took)), us = -1;
+	double *took = xcalloc((size_t)n, sizeof(*took)), us = -1;
 	int i;
 
-	if (!took)
-		abort();
 	for (i = 0; i < n; i++) {
 		int64_t begun = bench_now();
 
@@ -158,11 +157,9 @@ static int open_both(struct stage *s, struct answerer *mcp, struct answerer *flo
 
 static int reads(struct stage *s, struct answerer *mcp, struct judge *j)
 {
-	struct answerer floor = { .line = calloc(1, LINE) };
+	struct answerer floor = { .line = xcalloc(1, LINE) };
 	int n = s->ground->fast ? CALLS / 4 : CALLS, rc;
 
-	if (!floor.line)
-		abort();
 	rc = open_both(s, mcp, &floor);
 	for (int i = 0; i < ROUNDS && rc == 0; i++) {
 		double base = time_calls(&floor, peek, sizeof(peek) - 1, n);
@@ -201,13 +198,11 @@ static int start_round(struct stage *s, struct answerer *a, const char *file,
 int bench_mcp(struct ground *g)
 {
 	struct stage *s = stage_new(g, "mcp", 2, 0, true);
-	struct answerer a = { .line = calloc(1, LINE) };
+	struct answerer a = { .line = xcalloc(1, LINE) };
 	struct judge start = { 0 }, read = { 0 };
 	char file[300];
 	int rc;
 
-	if (!a.line)
-		abort();
 	rc = s ? floor_process_file(g, file) : -1;
 	for (int i = 0; i < ROUNDS && rc == 0; i++)
 		rc = start_round(s, &a, file, &start);

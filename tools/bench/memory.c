@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/guests.h"
 
 enum { GUESTS = 200, LIGHT_GUESTS = 1000, FILES = 8192, PATIENCE_S = 120 };
@@ -76,12 +77,10 @@ static int with_guests(struct ground *g, int guests, double *mib)
 	static const char many[] = "{\"name\":\"g\",\"max_vms\":%d,\"roles\":["
 				   "{\"name\":\"w\",\"workspace\":true,\"count\":%d},"
 				   "{\"name\":\"v\",\"workspace\":true,\"count\":%d}]}";
-	struct stage *s = calloc(1, sizeof(*s));
+	struct stage *s = xcalloc(1, sizeof(*s));
 	char args[256];
 	int rc;
 
-	if (!s)
-		abort();
 	snprintf(args, sizeof(args), guests ? many : "{\"name\":\"g\"}", guests,
 		 guests / 2, guests / 2);
 	rc = stage_open(s, g, "memory") || stage_serve(s) ||
@@ -116,13 +115,11 @@ static void allow_files(void)
  * lines and heartbeats are those of others. */
 static int with_light_guests(struct ground *g, double *mib)
 {
-	struct stage *s = calloc(1, sizeof(*s));
+	struct stage *s = xcalloc(1, sizeof(*s));
 	struct guests *guests = NULL;
 	char folder[300];
 	int rc;
 
-	if (!s)
-		abort();
 	allow_files();
 	rc = stage_open(s, g, "light") || stage_team(s, LIGHT_GUESTS, 0) || stage_serve(s)
 		     ? -1

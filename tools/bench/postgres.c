@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/rival.h"
 
 static const char board[] =
@@ -117,13 +118,11 @@ static const char *find(const char *data, size_t size, char type)
 
 static int ask_now(int fd, struct message *m)
 {
-	char *answer = malloc(LOAD_IN);
+	char *answer = xmalloc(LOAD_IN);
 	ssize_t n;
 	const char *error;
 	int rc = -1;
 
-	if (!answer)
-		abort();
 	if (write_all(fd, m->data, m->size) == 0 &&
 	    (n = read_answer(fd, answer, LOAD_IN, answer_whole)) > 0) {
 		error = find(answer, (size_t)n, 'E');

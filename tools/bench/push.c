@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/floor.h"
 #include "tools/bench/guests.h"
 
@@ -115,10 +116,8 @@ static void scene_close(struct scene *s)
 
 static struct scene *scene_new(void)
 {
-	struct scene *s = calloc(1, sizeof(*s));
+	struct scene *s = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		abort();
 	return s;
 }
 

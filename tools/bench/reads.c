@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/rows.h"
 
 enum { CLIENTS = 4, ROUNDS = 3, LARGE = 100000, SMALL = 1000, INDEX_S = 120 };
@@ -77,13 +78,11 @@ static int play(const struct stage *large, const struct stage *small, size_t i, 
 
 int bench_reads(struct ground *g)
 {
-	struct stage *large = calloc(1, sizeof(*large)),
-		     *small = calloc(1, sizeof(*small));
+	struct stage *large = xcalloc(1, sizeof(*large)),
+		     *small = xcalloc(1, sizeof(*small));
 	struct judge judges[N_READS] = { 0 };
 	int rc = -1;
 
-	if (!large || !small)
-		abort();
 	if (open_board(large, g, "board-large", LARGE) == 0 &&
 	    open_board(small, g, "board-small", SMALL) == 0)
 		rc = 0;

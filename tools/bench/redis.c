@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/rival.h"
 
 /* --- answers ------------------------------------------------------------------------ */
@@ -64,9 +65,7 @@ static int join_redis(struct speaker *s)
 {
 	const int *body = s->load->arg;
 
-	s->own = calloc(1, (size_t)*body + 1);
-	if (!s->own)
-		abort();
+	s->own = xcalloc(1, (size_t)*body + 1);
 	memset(s->own, 'x', (size_t)*body);
 	return join_socket(s->load->socket);
 }

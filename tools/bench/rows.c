@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/id.h"
 #include "ops.gen.h"
 
@@ -98,7 +100,7 @@ static int one_batch(struct rows *r)
 	struct call *c = r->call;
 	uint8_t key[16];
 
-	c->now = home_now();
+	c->now = clock_wall_ms();
 	if (store_begin(c->store, true, &c->fault))
 		return fail_fault("begin", &c->fault);
 	for (int i = 0; i < BATCH; i++) {
@@ -263,9 +265,7 @@ int rows_history(struct stage *s, int64_t n)
 	int rc = stage_store(s, &call);
 
 	memset(h.body, 'x', BODY);
-	h.keys = calloc(BATCH_FILL, sizeof(*h.keys));
-	if (!h.keys)
-		abort();
+	h.keys = xcalloc(BATCH_FILL, sizeof(*h.keys));
 	call.now -= n + 1000; /* one a millisecond, until now */
 	n -= n % BATCH_FILL;
 	if (rc == 0)

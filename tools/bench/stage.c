@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+
 static int open_here(struct stage *s)
 {
 	struct fault f = { 0 };
@@ -105,10 +108,8 @@ int stage_serve(struct stage *s)
 struct stage *stage_new(struct ground *g, const char *name, int agents, int capacity,
 			bool hosted)
 {
-	struct stage *s = calloc(1, sizeof(*s));
+	struct stage *s = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		abort();
 	if (stage_open(s, g, name) == 0 && stage_team(s, agents, capacity) == 0 &&
 	    (!hosted || stage_serve(s) == 0))
 		return s;
@@ -145,7 +146,7 @@ int stage_store(struct stage *s, struct call *call)
 
 	memset(call, 0, sizeof(*call));
 	call->settings = &s->home.settings;
-	call->now = home_now();
+	call->now = clock_wall_ms();
 	if (store_open(&call->store, s->home.dir, STORE_CREATE | STORE_NO_CHECKPOINT,
 		       NULL, &f))
 		return fail_fault("store", &f);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "tools/bench/stage.h"
 
 static const char zero_key[] = "00000000-0000-7000-8000-000000000000";
@@ -45,7 +47,7 @@ static void put_key(struct speaker *s, char *at, bool ordered)
 	uint64_t a = bench_random(&s->random), b = bench_random(&s->random);
 
 	if (ordered)
-		a = (uint64_t)home_now() << 16 | 0x7000 | (a & 0xfff);
+		a = (uint64_t)clock_wall_ms() << 16 | 0x7000 | (a & 0xfff);
 	else
 		a = (a & ~UINT64_C(0xf000)) | 0x4000;
 	b = (b & ~(UINT64_C(3) << 62)) | UINT64_C(1) << 63;
@@ -81,23 +83,17 @@ static int join_as_agent(struct speaker *s)
 static void make_send(struct speaker *s, const char *to)
 {
 	const struct talk *t = s->load->arg;
-	char *json, *body = malloc((size_t)t->body + 1);
-	int n;
+	char *json, *body = xmalloc((size_t)t->body + 1);
 
-	if (!body)
-		abort();
 	memset(body, 'x', (size_t)t->body);
 	body[t->body] = '\0';
-	n = asprintf(&json,
-		     "....{\"type\":\"Call\",\"id\":1,\"op\":\"message.send\","
-		     "\"args\":{\"to\":[\"%s\"],\"idempotency_key\":\"%s\","
-		     "\"content\":\"%s\"}}",
-		     to, zero_key, body);
-	if (n < 0)
-		abort();
+	json = xasprintf("....{\"type\":\"Call\",\"id\":1,\"op\":\"message.send\","
+			 "\"args\":{\"to\":[\"%s\"],\"idempotency_key\":\"%s\","
+			 "\"content\":\"%s\"}}",
+			 to, zero_key, body);
 	free(body);
 	s->own = json;
-	s->n_own = put_head(json, (size_t)n - 4);
+	s->n_own = put_head(json, strlen(json) - 4);
 	s->at = (size_t)(strstr(json + 4, zero_key) - json);
 }
 

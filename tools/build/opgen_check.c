@@ -368,8 +368,7 @@ static void check_events(struct schema *s, const struct decl *d)
 
 static void check_event(struct schema *s, const struct decl *d)
 {
-	static const char *const wakes[] = { "inbox", "ready",   "task",
-					     "event", "message", NULL };
+	static const char *const wakes[] = { "inbox", "ready", "event", NULL };
 
 	if (!strchr(d->name, '.'))
 		schema_refuse(s, d->place,
@@ -380,7 +379,7 @@ static void check_event(struct schema *s, const struct decl *d)
 		if (!among(d->wakes.items[i], wakes))
 			schema_refuse(s, d->place,
 				      "%s: '%s' is not one of "
-				      "inbox ready task event message",
+				      "inbox ready event",
 				      d->name, d->wakes.items[i]);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
 		if (s->decls[i]->kind == DECL_EVENT && s->decls[i]->number == d->number)

@@ -25,22 +25,19 @@
 
 #include "tools/build/opgen.h"
 
+#include "core/base/alloc.h"
+
 void *grow(void *array, int n, size_t size)
 {
-	void *p = realloc(array, (size_t)(n + 1) * size);
+	char *p = xreallocarray(array, (size_t)n + 1, size);
 
-	if (!p)
-		abort();
-	return memset((char *)p + (size_t)n * size, 0, size), p;
+	memset(p + (size_t)n * size, 0, size);
+	return p;
 }
 
 char *copy(const char *s, size_t n)
 {
-	char *p = strndup(s, n);
-
-	if (!p)
-		abort();
-	return p;
+	return xasprintf("%.*s", (int)n, s);
 }
 
 struct column *columns_add(struct columns *c, const char *name, size_t len)

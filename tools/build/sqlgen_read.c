@@ -1,4 +1,5 @@
 /* Statements and what stands above them: storage/README.md has the rules. */
+#include "core/base/alloc.h"
 #include "tools/build/sqlgen.h"
 
 #include <stdio.h>
@@ -48,9 +49,7 @@ static void append(char **text, const char *line, size_t len)
 {
 	size_t have = *text ? strlen(*text) : 0;
 
-	*text = realloc(*text, have + len + 1);
-	if (!*text)
-		abort();
+	*text = xreallocarray(*text, have + len + 1, 1);
 	memcpy(*text + have, line, len);
 	(*text)[have + len] = '\0';
 }

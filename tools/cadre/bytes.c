@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/wire/base64.h"
 #include "tools/cadre/cli.h"
 
@@ -15,11 +16,9 @@ enum { PART = 3 << 19 /* bytes of a file that is sent in parts */ };
 
 json_t *bytes_wrap(const char *data, size_t len)
 {
-	char *text = malloc(base64_size(len) + 1);
+	char *text = xmalloc(base64_size(len) + 1);
 	json_t *json;
 
-	if (!text)
-		abort();
 	base64_encode(text, data, len);
 	json = json_string(text);
 	free(text);
@@ -30,11 +29,9 @@ static int print_part(const struct op *op, const json_t *answer, int64_t *size)
 {
 	const json_t *content = json_object_get(answer, op->bytes_out->name);
 	size_t len = json_string_length(content);
-	char *data = malloc(len + 1);
+	char *data = xmalloc(len + 1);
 	ssize_t n;
 
-	if (!data)
-		abort();
 	n = base64_decode(data, len ? json_string_value(content) : "", len);
 	if (n > 0)
 		fwrite(data, 1, (size_t)n, stdout);
@@ -69,11 +66,9 @@ int bytes_print(struct cli *cli, const struct op *op, json_t *args, const json_t
 static json_t *send_parts(struct cli *cli, const struct op *op, json_t *args, int fd,
 			  int64_t size, struct fault *f)
 {
-	char *data = malloc(PART), name[40];
+	char *data = xmalloc(PART), name[40];
 	json_t *answer = NULL;
 
-	if (!data)
-		abort();
 	snprintf(name, sizeof(name), "%llx", (unsigned long long)home_random());
 	json_object_set_new(args, "upload", json_string(name));
 	for (int64_t at = 0; at < size; at += PART) {

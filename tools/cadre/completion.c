@@ -36,8 +36,7 @@ static void put_named(struct cli *cli, const char *name, const char *begun)
 		json_object_set_new(args, "team", json_string(cli->team));
 	answer = run_op(cli, op, args, &f);
 	list = json_object_get(answer, noun->rows);
-	json_array_foreach(list, i, item)
-	{
+	json_array_foreach(list, i, item) {
 		put(begun, json_string_value(json_object_get(item, noun->called)),
 		    json_string_value(json_object_get(item, noun->doc)));
 	}

@@ -455,8 +455,7 @@ static size_t check_team(struct doctor *d, json_t *team, json_t *known, struct f
 	       *row;
 	size_t i, dead = 0;
 
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach(rows, i, row) {
 		dead += !check_guest(d, row);
 		json_object_set(known, json_string_value(json_object_get(row, "id")),
 				row);
@@ -472,8 +471,7 @@ static void check_guests(struct doctor *d)
 	       *known = json_object();
 	size_t i, dead = 0;
 
-	json_array_foreach(teams, i, team)
-	{
+	json_array_foreach(teams, i, team) {
 		dead += check_team(d, team, known, &f);
 	}
 	if (f.code)

@@ -34,7 +34,8 @@ static void print_events(const struct cli *cli, const struct op *op, const json_
 	size_t i;
 
 	if (cli->json) {
-		json_array_foreach(events, i, event) print_json(event);
+		json_array_foreach(events, i, event)
+			print_json(event);
 	} else if (json_array_size(events)) {
 		print_rows(cli, field_find(op->out, "events")->type->record, op->columns,
 			   events, head);
@@ -92,11 +93,13 @@ static void add_up(json_t *sum, const json_t *answer)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach((json_t *)answer, name, value) if (json_is_integer(value))
-		json_object_set_new(
-			sum, name,
-			json_integer(json_integer_value(json_object_get(sum, name)) +
-				     json_integer_value(value)));
+	json_object_foreach((json_t *)answer, name, value)
+		if (json_is_integer(value))
+			json_object_set_new(
+				sum, name,
+				json_integer(
+					json_integer_value(json_object_get(sum, name)) +
+					json_integer_value(value)));
 }
 
 /* The operation works in slices, so that nobody waits long for it. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "tools/cadre/cli.h"
 
 enum { INDENT = 2, VALUE_MOST = 60 };
@@ -69,7 +70,7 @@ static const char *time_text(const struct cli *cli, struct arena *a, const char 
 
 	if (!cli->terminal || ms < 0)
 		return iso;
-	print_ago(ms, home_now(), ago);
+	print_ago(ms, clock_wall_ms(), ago);
 	return arena_strdup(a, ago);
 }
 
@@ -121,8 +122,9 @@ static bool any_has(const json_t *rows, const char *name)
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach(rows, i,
-			   row) if (!is_empty(json_object_get(row, name))) return true;
+	json_array_foreach(rows, i, row)
+		if (!is_empty(json_object_get(row, name)))
+			return true;
 	return false;
 }
 
@@ -164,9 +166,10 @@ static void print_table(const struct cli *cli, const struct record *r,
 		return;
 	for (size_t k = 0; head && k < t.n_columns; k++)
 		add_heading(&t, chosen[k]->name);
-	json_array_foreach(rows, i, row) for (size_t k = 0; k < t.n_columns; k++)
-		table_cell(&t, value_text(cli, &t.arena, chosen[k],
-					  json_object_get(row, chosen[k]->name)));
+	json_array_foreach(rows, i, row)
+		for (size_t k = 0; k < t.n_columns; k++)
+			table_cell(&t, value_text(cli, &t.arena, chosen[k],
+						  json_object_get(row, chosen[k]->name)));
 	table_print(cli, &t, head, indent);
 }
 
@@ -225,8 +228,7 @@ static void print_list(const struct cli *cli, const struct op *op,
 	size_t i;
 
 	if (field == op->prints) {
-		json_array_foreach(rows, i, row)
-		{
+		json_array_foreach(rows, i, row) {
 			if (i)
 				putchar('\n');
 			print_message(cli, row);

@@ -17,6 +17,7 @@
 #include "core/home/state_id.h"
 #include "core/home/users.h"
 #include "ops.gen.h"
+#include "core/base/clock.h"
 #include "storage/restore.h"
 #include "tools/cadre/cli.h"
 
@@ -187,7 +188,7 @@ static int renew(struct restore *r, const char *stage, struct fault *f)
 {
 	struct call call = { .settings = &r->cli->home.settings,
 			     .identity.level = WHO_HOST,
-			     .now = home_now(),
+			     .now = clock_wall_ms(),
 			     .seed = home_random() };
 	json_t *args = json_pack(
 		"{ss,sI}", "why",

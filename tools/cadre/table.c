@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "tools/cadre/cli.h"
 
 enum { GAP = 2, MOST_COLUMNS = 64, NARROWEST = 16 };
@@ -112,7 +113,7 @@ void text_say(const char *fmt, ...)
 
 	va_start(ap, fmt);
 	if (vasprintf(&line, fmt, ap) < 0)
-		abort();
+		out_of_memory();
 	va_end(ap);
 	puts(text_plain(&a, line, false));
 	free(line);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "ops.gen.h"
 
@@ -60,7 +61,7 @@ int answer_decode_as(struct packet *p, const struct record *as, void *dst,
 
 int64_t answer_more(struct answer_parts *parts, struct fault *f)
 {
-	int64_t now = home_passed(), left;
+	int64_t now = clock_boot_ms(), left;
 
 	if (!parts->until)
 		parts->until = now + ANSWER_REST_MS;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/host/guests/results.h"
 #include "core/host/inside.h"
 #include "ops.gen.h"
@@ -50,7 +52,7 @@ static void weigh(struct collect *c)
 	if (c->n_stored > 0)
 		futile_end(&d->futile);
 	else if (c->page.n + c->page.n_bad > 0 || c->failed || c->told)
-		futile_note(&d->futile, home_passed());
+		futile_note(&d->futile, clock_boot_ms());
 }
 
 /* Asks if there is something to be asked for, or later. */
@@ -59,7 +61,7 @@ static void go_on(struct tether *t)
 	struct daemon *d = &t->daemon;
 
 	if (t->up && !t->closing && t->control.state == LINE_UP && !d->polling &&
-	    (d->collect || d->poll_again) && !futile_waits(&d->futile, home_passed()))
+	    (d->collect || d->poll_again) && !futile_waits(&d->futile, clock_boot_ms()))
 		ask(t);
 }
 
@@ -285,11 +287,9 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 /* Asks for a page, and acknowledges the one before. */
 static void ask(struct tether *t)
 {
-	struct collect *c = calloc(1, sizeof(*c)), *done = t->daemon.collect;
+	struct collect *c = xcalloc(1, sizeof(*c)), *done = t->daemon.collect;
 	struct wire_poll_daemon_results m = { .limit = PAGE };
 
-	if (!c)
-		abort();
 	c->tether = t;
 	c->told = t->daemon.told && !done;
 	t->daemon.collect = c;

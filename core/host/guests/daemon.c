@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/host/guests/answer.h"
 #include "core/host/guests/collect.h"
 #include "core/host/inside.h"
@@ -101,12 +103,11 @@ static struct job *beat_job(struct tether *t, const struct wire_heartbeat *beat)
 
 static uint64_t hash_of(const struct guest_heartbeat_in *beat)
 {
-	uint64_t h = 14695981039346656037u;
+	uint64_t h = HASH_EMPTY;
 
 	for (size_t i = 0; i < beat->n_running; i++)
-		for (const char *s = beat->running[i]; *s; s++)
-			h = (h ^ (unsigned char)*s) * 1099511628211u;
-	return (h ^ (uint64_t)beat->spool_seq) * 1099511628211u;
+		h = hash_more(h, beat->running[i], strlen(beat->running[i]));
+	return hash_more(h, &beat->spool_seq, sizeof(beat->spool_seq));
 }
 
 /* The agent's status follows its daemon only where that begins or ends to
@@ -146,7 +147,7 @@ static void note_beat(struct tether *t, struct job *job)
 	job->read = look_at_leases;
 	job->number = t->agent;
 	job->done = on_leases;
-	job->call.now = home_now();
+	job->call.now = clock_wall_ms();
 	job->ready = arena_mark(&job->call.arena);
 	d->checking = true;
 	tether_keep(t);
@@ -175,7 +176,7 @@ void daemon_beat(struct tether *t, struct packet *heartbeat)
 	struct arena a = { 0 };
 	struct fault f = { 0 };
 
-	t->daemon.heard_at = home_passed();
+	t->daemon.heard_at = clock_boot_ms();
 	if (answer_decode(heartbeat, &beat, &a, &f) == 0) {
 		if (beat.n_running > BEAT_RUNNING_MOST)
 			beat.n_running = BEAT_RUNNING_MOST;
@@ -193,7 +194,7 @@ void daemon_pulse(struct tether *t)
 {
 	const struct wire_heartbeat beat = { 0 };
 
-	t->daemon.heard_at = home_passed();
+	t->daemon.heard_at = clock_boot_ms();
 	hear_beat(t, &beat);
 	collect_poke(t, false);
 }
@@ -224,7 +225,7 @@ void daemon_tick(struct tether *t, int64_t now)
 
 void daemon_up(struct tether *t)
 {
-	t->daemon.heard_at = home_passed();
+	t->daemon.heard_at = clock_boot_ms();
 	t->daemon.known = false;
 	collect_poke(t, false);
 }

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+#include "core/base/steps.h"
 #include "core/base/version.h"
 #include "core/host/guests/answer.h"
 #include "core/host/guests/daemon.h"
@@ -19,6 +21,20 @@ enum {
 	PONG_MS = 7000,
 	FAULTS_MOST = 1 << 20, /* more unread faults than this beyond: link closed */
 };
+
+static void become(struct line *line, enum line_state to)
+{
+	static const unsigned steps[] = {
+		[LINE_IDLE] = STEP(LINE_DIALING),
+		[LINE_DIALING] = STEP(LINE_GREETING) | STEP(LINE_IDLE),
+		[LINE_GREETING] = STEP(LINE_UP) | STEP(LINE_CLOSING),
+		[LINE_UP] = STEP(LINE_CLOSING),
+		[LINE_CLOSING] = STEP(LINE_IDLE),
+	};
+
+	step_check(steps[line->state], to);
+	line->state = to;
+}
 
 /* --- what goes out ---------------------------------------------------------------- */
 
@@ -152,7 +168,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		line_drop(line);
 		return;
 	}
-	line->heard_at = home_passed();
+	line->heard_at = clock_boot_ms();
 	line->pinged = false;
 	take_bytes(line, buf->base, (size_t)n);
 	if (line->state != LINE_CLOSING &&
@@ -181,7 +197,7 @@ static void on_closed(uv_handle_t *handle)
 	frame_release(&line->reader);
 	flow_release(&line->flow);
 	line->flow = (struct flow){ 0 };
-	line->state = LINE_IDLE;
+	become(line, LINE_IDLE);
 	tether_let_go(t);
 }
 
@@ -192,10 +208,10 @@ void line_close(struct line *line)
 	if (line->state == LINE_DIALING) {
 		link_dial_cancel(line->dial);
 		line->dial = NULL;
-		line->state = LINE_IDLE;
+		become(line, LINE_IDLE);
 		return;
 	}
-	line->state = LINE_CLOSING;
+	become(line, LINE_CLOSING);
 	uv_close((uv_handle_t *)&line->pipe, on_closed);
 }
 
@@ -235,7 +251,7 @@ static void greeted(struct line *line, const char *boot, struct fault *f)
 	}
 	if (t->closing || line->state != LINE_GREETING)
 		return;
-	line->state = LINE_UP;
+	become(line, LINE_UP);
 	tether_greeted(line, boot);
 }
 
@@ -325,7 +341,7 @@ static void on_dialled(void *arg, int fd, const struct fault *why)
 	line->flow.stream = (uv_stream_t *)&line->pipe;
 	line->flow.wrote = on_wrote;
 	line->flow.arg = line;
-	line->state = LINE_GREETING;
+	become(line, LINE_GREETING);
 	line->heard_at = 0;
 	line->pinged = line->deaf = false;
 	if (uv_pipe_open(&line->pipe, fd)) {
@@ -342,7 +358,7 @@ void line_dial(struct line *line)
 {
 	struct tether *t = line->tether;
 
-	line->state = LINE_DIALING;
+	become(line, LINE_DIALING);
 	line->dial = link_dial(&t->host->loop, &t->address, line->port, on_dialled, line);
 }
 

@@ -21,13 +21,29 @@ struct tether;
  * for the request, or `f` is filled and `answer` is NULL. */
 typedef void line_done(void *arg, struct packet *answer, struct fault *f);
 
+/*
+ * A line, as often as its guest is dialled:
+ *
+ *	        line_dial()            connected                the guest has said who it is
+ *	IDLE --------------> DIALING ------------> GREETING --------------------> UP
+ *	  ^                     |                      |                          |
+ *	  |  not reached, or    |                      |  line_close()            |
+ *	  |  line_close()       |                      v                          |
+ *	  +---------------------+                   CLOSING <---------------------+
+ *	  ^                                            |
+ *	  +----------- the handle is closed -----------+
+ *
+ * `dial` is there in DIALING, `pipe` from GREETING to CLOSING.  Nothing is heard nor sent
+ * in IDLE, DIALING and CLOSING; in GREETING the only request is the greeting, and the
+ * guest has no requests of its own before UP.  Both lines of a guest close together.
+ */
 enum line_state { LINE_IDLE, LINE_DIALING, LINE_GREETING, LINE_UP, LINE_CLOSING };
 
 /* Connection to one port of a guest. */
 struct line {
 	struct tether *tether;
 	unsigned port;
-	enum line_state state;
+	enum line_state state; /* line.c sets it, in one place */
 	struct link_dial *dial; /* while LINE_DIALING */
 	uv_pipe_t pipe;
 	int64_t heard_at; /* last bytes */

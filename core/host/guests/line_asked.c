@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "core/host/guests/tether.h"
 
@@ -86,13 +88,11 @@ static enum fault_code send_asked(struct line *line, struct asked *a, const char
 void line_ask(struct line *line, const char *type, const void *src, int64_t timeout_ms,
 	      line_done *done, void *arg)
 {
-	struct asked *a = calloc(1, sizeof(*a));
+	struct asked *a = xcalloc(1, sizeof(*a));
 
-	if (!a)
-		abort();
 	a->id = ++line->last_id;
 	a->type = wire_find(type);
-	a->until = home_passed() + timeout_ms;
+	a->until = clock_boot_ms() + timeout_ms;
 	a->done = done;
 	a->arg = arg;
 	a->why = send_asked(line, a, type, src);

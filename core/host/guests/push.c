@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/host/guests/door.h"
 #include "core/host/inside.h"
 #include "ops.gen.h"
@@ -29,9 +30,9 @@ static void end_page(struct tether *t, bool more)
 	if (p->full || !any || told)
 		futile_end(&p->futile);
 	else
-		futile_note(&p->futile, home_passed());
+		futile_note(&p->futile, clock_boot_ms());
 	if (p->full)
-		p->retry_at = home_passed() + FULL_MS;
+		p->retry_at = clock_boot_ms() + FULL_MS;
 	else if (p->futile.ms && !p->again)
 		p->retry_at = p->futile.until;
 	else if (more || p->again)

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/host/guests/daemon.h"
 #include "core/host/guests/push.h"
 #include "core/host/guests/uplink.h"
@@ -41,7 +43,7 @@ static void pause_dialling(struct tether *t)
 		t->host->n_linked--;
 		reconcile_poke(t->host); /* perhaps the guest has died */
 	}
-	t->dial_at = home_passed() + t->pause_ms;
+	t->dial_at = clock_boot_ms() + t->pause_ms;
 	t->pause_ms = t->pause_ms * 2 > PAUSE_MOST_MS ? PAUSE_MOST_MS : t->pause_ms * 2;
 	t->dial_at += (int64_t)(home_random() % (uint64_t)(t->pause_ms / 4 + 1));
 }
@@ -131,10 +133,8 @@ static void copy(char to[72], const char *from)
 
 struct tether *tether_open(struct host *host, const struct tether_to *to, struct fault *f)
 {
-	struct tether *t = calloc(1, sizeof(*t));
+	struct tether *t = xcalloc(1, sizeof(*t));
 
-	if (!t)
-		abort();
 	if (link_parse(to->address, "", &t->address, f)) {
 		free(t);
 		return NULL;
@@ -198,7 +198,7 @@ struct tether *tether_of(struct host *host, int64_t workspace)
 
 void tethers_tick(struct host *host)
 {
-	int64_t now = home_passed();
+	int64_t now = clock_boot_ms();
 	struct tether *next;
 
 	for (struct tether *t = host->tethers; t; t = next) {

@@ -5,17 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/nic.h"
 #include "ops.gen.h"
-
-static void *room_for(size_t n, size_t size)
-{
-	void *p = calloc(n ? n : 1, size);
-
-	if (!p)
-		abort();
-	return p;
-}
 
 static void add_ports(struct network_plan *p, const struct workspace_network *n,
 		      struct net_member *m)
@@ -78,11 +70,11 @@ struct network_plan *network_plan_new(const struct settings *settings,
 		ports += rows->members[i].network.n_allowed_ports;
 		forwards += rows->members[i].network.n_forwards;
 	}
-	p = room_for(1, sizeof(*p));
-	p->rows = room_for(rows->n_members, sizeof(*p->rows));
-	p->members = room_for(rows->n_members, sizeof(*p->members));
-	p->forwards = room_for(forwards, sizeof(*p->forwards));
-	p->ports = room_for(ports, sizeof(*p->ports));
+	p = xcalloc(1, sizeof(*p));
+	p->rows = xcalloc(rows->n_members, sizeof(*p->rows));
+	p->members = xcalloc(rows->n_members, sizeof(*p->members));
+	p->forwards = xcalloc(forwards, sizeof(*p->forwards));
+	p->ports = xcalloc(ports, sizeof(*p->ports));
 	snprintf(p->plan.tag, sizeof(p->plan.tag), "%s", settings->tag);
 	p->plan.base = range.base;
 	p->plan.prefix = range.prefix;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
+#include "core/base/steps.h"
 #include "core/host/inside.h"
 #include "core/machine/pid.h"
 #include "ops.gen.h"
@@ -18,13 +20,41 @@ enum {
 	BOOT_MS = 300000, /* for a VM to come up: in a VM that takes two minutes */
 };
 
+void place_become(struct place *p, int64_t state, enum whence whence)
+{
+	/* A state as a bit; PLACE_OVER is the lowest. */
+	enum {
+		OVER = STEP(PLACE_OVER + 1),
+		CREATING = STEP(WORKSPACE_STATE_CREATING + 1),
+		READY = STEP(WORKSPACE_STATE_READY + 1),
+		STOPPED = STEP(WORKSPACE_STATE_STOPPED + 1),
+		FAILED = STEP(WORKSPACE_STATE_FAILED + 1),
+		DESTROYED = STEP(WORKSPACE_STATE_DESTROYED + 1),
+		ANY = CREATING | READY | STOPPED | FAILED | DESTROYED,
+	};
+	static const unsigned steps[][WORKSPACE_STATE_DESTROYED + 1] = {
+		[BY_HOST] = { [WORKSPACE_STATE_CREATING] = READY | FAILED,
+			      [WORKSPACE_STATE_READY] = FAILED,
+			      [WORKSPACE_STATE_FAILED] = FAILED, /* for two reasons */
+			      [WORKSPACE_STATE_DESTROYED] = OVER },
+		[BY_ROW] = { [WORKSPACE_STATE_CREATING] = ANY,
+			     [WORKSPACE_STATE_READY] = ANY,
+			     [WORKSPACE_STATE_STOPPED] = ANY,
+			     [WORKSPACE_STATE_FAILED] = ANY,
+			     [WORKSPACE_STATE_DESTROYED] = DESTROYED },
+	};
+
+	step_check(p->state == PLACE_OVER ? 0 : steps[whence][p->state], (int)state + 1);
+	p->state = state;
+}
+
 /* --- what became of slow work ------------------------------------------------------ */
 
 static void started(struct place *p)
 {
 	bool again = p->started_at != 0;
 
-	p->started_at = home_passed();
+	p->started_at = clock_boot_ms();
 	log_line(p->host->log, LOG_LEVEL_NOTE,
 		 "workspace %s: guest %s as process %" PRId64, p->spot.name,
 		 again ? "restarted" : "started", p->process.pid);
@@ -41,7 +71,7 @@ static void destroyed(struct place *p)
 		place_note_process(p, false);
 	}
 	p->made = false;
-	p->state = -1; /* nothing is left to do */
+	place_become(p, PLACE_OVER, BY_HOST);
 }
 
 void place_worked(struct place *p)
@@ -171,7 +201,7 @@ bool place_boots(const struct host *host, int64_t row)
 
 	while (p && p->row != row)
 		p = p->next;
-	return p && is_booting(p, home_passed());
+	return p && is_booting(p, clock_boot_ms());
 }
 
 /* A boot takes a processor for seconds: as many VMs boot at once as copies are
@@ -315,7 +345,7 @@ static bool be_down(struct place *p, int64_t now)
 bool place_step(struct place *p, int64_t now)
 {
 	place_serve(p, now);
-	if (p->busy || p->state < 0)
+	if (p->busy || p->state == PLACE_OVER)
 		return p->asked.first != NULL;
 	switch ((enum workspace_state)p->state) {
 	case WORKSPACE_STATE_CREATING:

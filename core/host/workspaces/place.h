@@ -19,6 +19,40 @@
 struct host;
 struct tether;
 
+/*
+ * The row's state says what is wanted.  `R`: its row changed, which others write; the
+ * rest the host does, and notes it in the row.
+ *
+ *	             MAKE, RESTORE, START; the guest answers
+ *	CREATING ------------------------------------------> READY   START again when
+ *	   ^  |                                              |   |    its guest died
+ *	   |  |  work failed, the VM ended, no answer,       |   |
+ *	   |  |  the guest keeps dying                       |   |
+ *	   |  +-----------------> FAILED <-------------------+   |
+ *	   |                        |                            |
+ *	   +------- R: start -------+-- STOPPED <--- R: stop ----+
+ *
+ *	R: destroyed, or no row any more --> DESTROYED --DESTROY--> PLACE_OVER, then freed
+ *
+ * Since rows are read now and then, and a note may be refused, a reading can find any
+ * state behind any other but these two: DESTROYED is for good, and nothing follows
+ * PLACE_OVER.  place_become() knows the same steps.
+ *
+ * Beside that a place does one work at a time, on the thread pool: `busy` from its begin
+ * to its end, when `work`, `fault` and `asking` are of it.  Meanwhile no step is taken and
+ * no row read, so the state a work ends in is the one that it began in.  A place whose
+ * disk is being forked is `busy`, too; the fork's `lender` says whose it is.
+ *
+ *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it is done
+ *	DESTROY                  only DESTROYED
+ *	SNAPSHOT, FORGET         in any state: calls ask for them
+ *
+ *	`made`: MAKE is done, or it was found whole.   `restored`: RESTORE is done, and its
+ *	note is on its way.   `noted`: the row has a pid, to be taken away when it has ended.
+ *	`noting` > 0: rows may be older than what was noted, and are not taken.
+ */
+enum { PLACE_OVER = -1 }; /* a state that no row has: nothing is left to do */
+
 enum work {
 	WORK_MAKE,
 	WORK_START,
@@ -28,10 +62,13 @@ enum work {
 	WORK_RESTORE
 };
 
+enum whence { BY_HOST, BY_ROW }; /* who says that a state is another */
+
 struct place {
 	struct host *host;
 	struct place *next;
-	int64_t row, team_row, agent_row, parent_row, generation, state;
+	int64_t row, team_row, agent_row, parent_row, generation;
+	int64_t state; /* enum workspace_state, or PLACE_OVER */
 	int64_t slot; /* of a VM in the network; 0: none */
 	struct nic nic; /* that spot.tap and the like point into */
 	const struct machine *machine; /* of its backend */
@@ -65,6 +102,8 @@ struct place {
 /* Takes one step towards the row; true when there is more to come soon. */
 bool place_step(struct place *p, int64_t now);
 void place_free(struct place *p);
+/* The one place that sets the state of a place that is known. */
+void place_become(struct place *p, int64_t state, enum whence whence);
 
 /* --- place_work.c --------------------------------------------------------------- */
 

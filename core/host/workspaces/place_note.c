@@ -58,7 +58,8 @@ void place_note_ready(struct place *p)
 	struct workspace_note_in *in = job->call.in;
 
 	in->has_state = true;
-	in->state = p->state = WORKSPACE_STATE_READY;
+	in->state = WORKSPACE_STATE_READY;
+	place_become(p, WORKSPACE_STATE_READY, BY_HOST);
 	host_submit(p->host, job);
 }
 
@@ -71,7 +72,7 @@ void place_note_failed(struct place *p, const char *why, bool died)
 	in->state = WORKSPACE_STATE_FAILED;
 	in->detail = arena_strdup(&job->call.arena, why);
 	in->died = died;
-	p->state = WORKSPACE_STATE_FAILED;
+	place_become(p, WORKSPACE_STATE_FAILED, BY_HOST);
 	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace %s failed: %s", p->spot.name,
 		 why);
 	host_submit(p->host, job);

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/base/steps.h"
 #include "core/host/conn.h"
 #include "core/host/inside.h"
 #include "core/host/workspaces/place.h"
@@ -119,8 +120,19 @@ static void queue_work(struct place *p)
 
 static bool begin_work(struct place *p, enum work work)
 {
+	enum {
+		UP = STEP(WORKSPACE_STATE_CREATING) | STEP(WORKSPACE_STATE_READY),
+		DOWN = STEP(WORKSPACE_STATE_DESTROYED),
+	};
+	static const unsigned when[] = {
+		[WORK_MAKE] = UP,      [WORK_START] = UP,   [WORK_RESTORE] = UP,
+		[WORK_DESTROY] = DOWN, [WORK_SNAPSHOT] = 0, /* in any state */
+		[WORK_FORGET] = 0,
+	};
 	struct reconcile *r = &p->host->reconcile;
 
+	if (when[work])
+		step_check(when[work], (int)p->state);
 	if (is_slow(work) &&
 	    r->slow >= p->host->home->settings.config.limits_max_concurrent_forks)
 		return false;
@@ -243,7 +255,7 @@ static void serve_snapshot(struct place *p, enum work work)
 
 void place_serve(struct place *p, int64_t now)
 {
-	bool over = p->state < 0 || p->state == WORKSPACE_STATE_FAILED ||
+	bool over = p->state == PLACE_OVER || p->state == WORKSPACE_STATE_FAILED ||
 		    p->state == WORKSPACE_STATE_DESTROYED;
 	struct job *job = p->asked.first;
 

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "core/access/token.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/host/inside.h"
 #include "core/host/workspaces/sweep.h"
 #include "core/workspace.h"
@@ -73,9 +75,7 @@ static void keep_texts(struct place *p, const struct spot *from, const char *res
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		room += texts[i].in ? strlen(texts[i].in) + 1 : 0;
-	at = malloc(room);
-	if (!at)
-		abort();
+	at = xmalloc(room);
 	free(p->texts);
 	p->texts = at;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -141,13 +141,12 @@ static const struct machine *const machines[] = {
 
 static struct place *place_new(struct host *host, const struct host_workspace *w)
 {
-	struct place *p = calloc(1, sizeof(*p));
+	struct place *p = xcalloc(1, sizeof(*p));
 
-	if (!p)
-		abort();
 	p->host = host;
 	p->row = w->row;
 	p->machine = machines[w->backend];
+	p->state = w->state;
 	p->generation = w->generation;
 	p->process.pid = w->pid;
 	p->process.start = w->pid_start;
@@ -184,13 +183,13 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 	if (!p)
 		p = place_new(host, w);
 	p->listed = true;
-	if (p->busy || p->noting || p->state < 0 ||
+	if (p->busy || p->noting || p->state == PLACE_OVER ||
 	    p->stale_round == host->reconcile.round)
 		return;
 	p->noted = w->has_pid;
 	if (p->state == WORKSPACE_STATE_FAILED && w->state == WORKSPACE_STATE_CREATING)
 		p->deaths = 0; /* somebody wants it tried again */
-	p->state = w->state;
+	place_become(p, w->state, BY_ROW);
 	p->team_row = w->team_row;
 	p->agent_row = w->agent_row;
 	p->slot = w->slot;
@@ -227,13 +226,13 @@ static void drop_unlisted(struct reconcile *r)
 	while (*at) {
 		struct place *p = *at;
 
-		if (!p->listed && !p->busy && !p->noting && p->state < 0) {
+		if (!p->listed && !p->busy && !p->noting && p->state == PLACE_OVER) {
 			*at = p->next;
 			place_free(p);
 			continue;
 		}
-		if (!p->listed && !p->busy)
-			p->state = WORKSPACE_STATE_DESTROYED;
+		if (!p->listed && !p->busy && p->state != PLACE_OVER)
+			place_become(p, WORKSPACE_STATE_DESTROYED, BY_ROW);
 		at = &p->next;
 	}
 }
@@ -243,7 +242,7 @@ static void on_timer(uv_timer_t *timer);
 static void step_all(struct host *host)
 {
 	struct reconcile *r = &host->reconcile;
-	int64_t now = home_passed();
+	int64_t now = clock_boot_ms();
 	bool soon = r->busy > 0;
 
 	if (reaper_holds(host) || r->sweeping) {
@@ -286,7 +285,7 @@ void reconcile_ask(struct host *host, struct job *job)
 	struct reconcile *r = &host->reconcile;
 
 	reconcile_poke(host);
-	job->due = home_passed() + call_within(&job->call) * 1000;
+	job->due = clock_boot_ms() + call_within(&job->call) * 1000;
 	job->number = r->round + r->again;
 	chain_add(&r->asked, job);
 	if (reconcile_place(host, job->call.place))
@@ -330,7 +329,7 @@ void reconcile_poke(struct host *host)
 		return;
 	r->reading = true;
 	r->round++;
-	r->read_at = home_passed();
+	r->read_at = clock_boot_ms();
 	host_submit(host, host_job(host, op_workspace_rows, on_rows, host));
 }
 
@@ -338,7 +337,7 @@ static void on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 
-	if (home_passed() - host->reconcile.read_at > READ_MS)
+	if (clock_boot_ms() - host->reconcile.read_at > READ_MS)
 		reconcile_poke(host);
 	step_all(host);
 }

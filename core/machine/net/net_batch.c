@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/machine/net/net_talk.h"
 
 enum {
@@ -20,9 +21,7 @@ static char *room_for_one(struct net_batch *b)
 {
 	if (b->room - b->size < MESSAGE) {
 		b->room = 2 * b->room + MESSAGE;
-		b->data = realloc(b->data, b->room);
-		if (!b->data)
-			abort();
+		b->data = xreallocarray(b->data, b->room, 1);
 	}
 	return b->data + b->size;
 }

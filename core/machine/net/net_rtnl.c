@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+
 void *rtnl_begin(struct net_talk *t, struct rtnl *m, uint16_t type, uint16_t flags,
 		 size_t size)
 {
@@ -55,9 +57,7 @@ static void take_link(const struct nlmsghdr *h, void *data)
 	if (h->nlmsg_type != RTM_NEWLINK ||
 	    !(name = rtnl_attribute(h, sizeof(*i), IFLA_IFNAME)))
 		return;
-	links->all = realloc(links->all, (links->n + 1) * sizeof(*links->all));
-	if (!links->all)
-		abort();
+	links->all = xreallocarray(links->all, links->n + 1, sizeof(*links->all));
 	link = &links->all[links->n++];
 	*link = (struct link){ .index = i->ifi_index,
 			       .master = rtnl_number(

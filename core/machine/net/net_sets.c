@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+
 const char net_map_public[] = "public", net_map_own[] = "own";
 
 /* nft's numbers for types of keys, as its include/datatype.h has them; those
@@ -32,10 +34,8 @@ static void add(struct elements *e)
 {
 	if (e->n == e->room) {
 		e->room = e->room ? 2 * e->room : 64;
-		e->keys = realloc(e->keys, e->room * NET_KEY);
-		e->values = realloc(e->values, e->room * NET_VALUE);
-		if (!e->keys || !e->values)
-			abort();
+		e->keys = xreallocarray(e->keys, e->room, NET_KEY);
+		e->values = xreallocarray(e->values, e->room, NET_VALUE);
 	}
 	memset(e->keys + e->n * NET_KEY, 0, NET_KEY);
 	memset(e->values + e->n * NET_VALUE, 0, NET_VALUE);

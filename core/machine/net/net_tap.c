@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/machine/net/net_rtnl.h"
 #include "core/machine/net/net_rules.h"
 
@@ -183,9 +184,7 @@ static void take_neighbor(const struct nlmsghdr *h, void *data)
 	for (size_t i = 0; i < s->plan->n_members; i++)
 		if (s->plan->members[i].ip == ip)
 			return;
-	s->gone = realloc(s->gone, (s->n + 1) * sizeof(*s->gone));
-	if (!s->gone)
-		abort();
+	s->gone = xreallocarray(s->gone, s->n + 1, sizeof(*s->gone));
 	s->gone[s->n++] = ip;
 }
 

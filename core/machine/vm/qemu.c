@@ -74,8 +74,7 @@ static int ask_layer(struct arena *a, const char *monitor, const char **layer,
 	*layer = NULL;
 	if (qmp_ask(monitor, "query-block", NULL, &drives, f))
 		return f->code;
-	json_array_foreach(drives, i, drive)
-	{
+	json_array_foreach(drives, i, drive) {
 		const json_t *inserted = json_object_get(drive, "inserted");
 
 		*layer = path_in(a, json_string_value(json_object_get(inserted, "file")));

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+
 /* QEMU is not trusted: a guest may have broken out into it. */
 enum { PATIENCE_S = 10, LINE_MOST = 1 << 20, LINES_MOST = 1000 };
 
@@ -34,14 +36,6 @@ static FILE *dial(const char *path)
 	return file;
 }
 
-static int64_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
-
 /* A line of at most LINE_MOST bytes; false when it is longer, or takes longer. */
 static bool read_line(FILE *file, char *line, int64_t until)
 {
@@ -50,7 +44,7 @@ static bool read_line(FILE *file, char *line, int64_t until)
 
 	while (c != '\n' && n < LINE_MOST - 1 && (c = getc(file)) != EOF) {
 		line[n++] = (char)c;
-		if (now_s() > until)
+		if (clock_steady_ms() > until)
 			return false;
 	}
 	line[n] = '\0';
@@ -61,10 +55,11 @@ static bool read_line(FILE *file, char *line, int64_t until)
 static json_t *hear(FILE *file)
 {
 	char *line = malloc(LINE_MOST);
-	int64_t until = now_s() + PATIENCE_S;
+	int64_t until = clock_steady_ms() + PATIENCE_S * 1000;
 	json_t *said = NULL;
 
-	for (int i = 0; line && !said && i < LINES_MOST && now_s() <= until; i++) {
+	for (int i = 0; line && !said && i < LINES_MOST && clock_steady_ms() <= until;
+	     i++) {
 		if (!read_line(file, line, until))
 			break;
 		said = json_loads(line, 0, NULL);

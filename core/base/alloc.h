@@ -1,0 +1,22 @@
+/*
+ * alloc - memory that lives until it is freed, and is there.
+ *
+ * As in an arena, no memory aborts the process, which loses nothing, since what was
+ * acknowledged is in the database.  Where somebody else chose the size, malloc() and a
+ * fault are right instead.
+ */
+#ifndef CORE_BASE_ALLOC_H
+#define CORE_BASE_ALLOC_H
+
+#include <stddef.h>
+
+void *xmalloc(size_t size);
+void *xcalloc(size_t n, size_t size);
+void *xreallocarray(void *items, size_t n, size_t size);
+char *xstrdup(const char *s); /* NULL gives NULL */
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Says so and aborts. */
+_Noreturn void out_of_memory(void);
+
+#endif

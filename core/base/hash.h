@@ -1,0 +1,32 @@
+/*
+ * hash - FNV-1a of 64 bits, for tables, and for the rows and locks that keep one.
+ *
+ * Anybody can find two texts with one hash: where that would harm, SHA-256 is used.  What
+ * it gives stands in databases: it stays as it is.
+ */
+#ifndef CORE_BASE_HASH_H
+#define CORE_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define HASH_EMPTY UINT64_C(14695981039346656037) /* of no bytes */
+#define HASH_PRIME UINT64_C(1099511628211)
+
+/* Of the bytes that `h` is of, and these behind them. */
+static inline uint64_t hash_more(uint64_t h, const void *data, size_t n)
+{
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ p[i]) * HASH_PRIME;
+	return h;
+}
+
+static inline uint64_t hash_text(const char *s)
+{
+	return hash_more(HASH_EMPTY, s, strlen(s));
+}
+
+#endif

@@ -1,0 +1,281 @@
+-- The rules of the proof, which judge.c holds against rows and journals.  What is called a
+-- rule is a query whose every row is a finding; the state is the schema `s`.
+
+-- part: tables
+-- act: one call of a client under one key and its end as the journal has it (NULL: open);
+-- again: the same call repeated after it was acknowledged; note: no answer; ran: how many
+-- lines the runs of a command left.
+CREATE TABLE act (n INTEGER PRIMARY KEY, who TEXT, key TEXT UNIQUE, op TEXT,
+	args TEXT, tried_at INT, code TEXT, ended_at INT, result TEXT, text TEXT);
+CREATE TABLE again (key TEXT, code TEXT, result TEXT, at INT);
+CREATE TABLE note (key TEXT, text TEXT, at INT);
+CREATE TABLE ran (key TEXT PRIMARY KEY, lines INT);
+-- what was handed out, when, and until when: the lease tells both
+CREATE TABLE handed (key TEXT, who TEXT, message INT, id TEXT, attempt INT,
+	content TEXT, at INT, until INT);
+CREATE TABLE sent (key TEXT, content TEXT);
+CREATE TABLE acked (key TEXT, who TEXT, message INT, code TEXT, tried_at INT,
+	ended_at INT);
+CREATE TABLE claim (key TEXT, who TEXT, task INT, epoch INT, until INT);
+CREATE TABLE worked (key TEXT, who TEXT, op TEXT, task INT, epoch INT, code TEXT,
+	tried_at INT, ended_at INT, result TEXT);
+-- a command as a row, with the key that its text carries
+CREATE TABLE command (key TEXT, message INT, state INT, success INT, stderr TEXT);
+
+-- part: views
+INSERT INTO sent SELECT key, args->>'content' FROM act
+	WHERE op IN ('message.send', 'message.reply') AND code = 'ok';
+CREATE INDEX sent_content ON sent(content);
+INSERT INTO handed SELECT a.key, a.who, m.value->>'seq', m.value->>'message_id',
+	m.value->>'attempt', m.value->>'content',
+	unixepoch(m.value->>'lease_until') * 1000
+		+ CAST(substr(m.value->>'lease_until', 21, 3) AS INT)
+		- 1000 * (a.args->>'lease_seconds'),
+	unixepoch(m.value->>'lease_until') * 1000
+		+ CAST(substr(m.value->>'lease_until', 21, 3) AS INT)
+	FROM act a, json_each(a.result, '$.messages') m
+	WHERE a.op = 'message.receive' AND a.code = 'ok';
+CREATE INDEX handed_id ON handed(id);
+CREATE INDEX handed_message ON handed(message, who);
+INSERT INTO acked SELECT a.key, a.who,
+	(SELECT message FROM handed WHERE id = m.value LIMIT 1),
+	a.code, a.tried_at, a.ended_at
+	FROM act a, json_each(CASE a.op WHEN 'message.reply'
+		THEN json_array(a.args->>'message_id') ELSE a.args->'message_ids' END) m
+	WHERE a.op = 'message.ack'
+		OR (a.op = 'message.reply' AND a.result->>'acked' = 1);
+CREATE INDEX acked_message ON acked(message, who);
+-- After a repeat a claim may be another's: then it says nothing of ours.
+INSERT INTO claim SELECT key, who, CAST(result->'task'->>'id' AS INT),
+	result->>'epoch', unixepoch(result->>'lease_until') * 1000
+		+ CAST(substr(result->>'lease_until', 21, 3) AS INT)
+	FROM act WHERE op = 'task.claim' AND code = 'ok' AND result->>'epoch' IS NOT NULL
+		AND result->'task'->>'owner' = who;
+CREATE INDEX claim_task ON claim(task, epoch);
+INSERT INTO worked SELECT key, who, op, CAST(args->>'task' AS INT), args->>'epoch',
+	code, tried_at, ended_at, args->>'result' FROM act WHERE op IN
+	('task.start', 'task.complete', 'task.fail', 'task.release');
+CREATE INDEX worked_task ON worked(task, epoch);
+INSERT INTO command SELECT substr(x.command, instr(x.command, '/runs/') + 6,
+	instr(x.command, ';') - instr(x.command, '/runs/') - 6), x.message, x.state,
+	r.success, r.stderr
+	FROM s.assignment x LEFT JOIN s.result r ON r.message = x.message;
+CREATE INDEX command_key ON command(key);
+-- Each change of a task's owner with the change before it; back: 1 for the last one.
+CREATE TABLE log AS SELECT seq, subject, kind, actor, target, detail,
+	lag(kind) OVER w AS last, lag(target) OVER w AS holder,
+	row_number() OVER (PARTITION BY subject ORDER BY seq DESC) AS back
+	FROM s.event WHERE kind IN (201, 205, 206, 207, 208, 209)
+	WINDOW w AS (PARTITION BY subject ORDER BY seq);
+CREATE INDEX log_subject ON log(subject, back);
+
+-- rule: a call was never settled
+SELECT key, op, tried_at FROM act WHERE code IS NULL;
+
+-- rule: an answer that cannot be
+SELECT key, op, code, text FROM act WHERE code <> 'ok' AND NOT (code = 'conflict'
+AND op IN ('message.ack', 'task.start', 'task.complete', 'task.fail',
+	'task.release', 'task.assign'));
+
+-- --- messages ---
+
+-- rule: an acknowledged message is missing or another
+SELECT a.key, a.result->>'seq' AS message FROM act a
+LEFT JOIN s.message m ON m.id = a.result->>'seq' LEFT JOIN s.agent g ON g.id = m.sender
+WHERE a.op IN ('message.send', 'message.reply') AND a.code = 'ok' AND
+	(m.id IS NULL OR g.name <> a.who OR (m.type <> 'task_assignment'
+		AND m.content <> a.args->>'content'));
+
+-- rule: a recipient has no copy
+SELECT a.key, coalesce(a.result->>'recipients', 1) AS told, (SELECT count(*)
+	FROM s.delivery d WHERE d.message = a.result->>'seq') AS copies FROM act a
+WHERE a.op IN ('message.send', 'message.reply') AND a.code = 'ok'
+	AND told <> copies;
+
+-- rule: a message was stored twice
+SELECT substr(content, 1, instr(content, ' ') - 1) AS key, count(*) AS n,
+	group_concat(id) AS messages FROM s.message WHERE type <> 'task_assignment'
+GROUP BY content HAVING n > 1;
+
+-- rule: a message that nobody sent
+SELECT m.id AS message, substr(m.content, 1, 40) AS content FROM s.message m
+WHERE m.type <> 'task_assignment' AND NOT EXISTS (SELECT 1 FROM sent t
+	WHERE t.content = m.content);
+
+-- rule: a repeat with its key answered something else
+SELECT g.key, a.op, g.code, g.result FROM again g JOIN act a USING (key)
+WHERE g.code <> 'ok' OR coalesce(g.result->>'message_id', g.result->'task'->>'id', '')
+	<> coalesce(a.result->>'message_id', a.result->'task'->>'id', '')
+	OR g.result->>'replayed' IS NOT 1;
+
+-- rule: a message was handed out twice in one attempt
+SELECT group_concat(key) AS keys, who, message, attempt, count(*) AS n FROM handed
+GROUP BY who, message, attempt HAVING n > 1;
+
+-- rule: a message was handed out again before its lease was over
+SELECT y.key, x.key AS first, x.who, x.message, x.attempt, x.until, y.at
+FROM handed x JOIN handed y USING (message, who)
+WHERE y.attempt > x.attempt AND y.at < x.until;
+
+-- rule: what was handed out is not what is stored
+SELECT h.key, h.who, h.message, h.attempt, d.attempt AS stored FROM handed h
+LEFT JOIN s.agent g ON g.name = h.who
+LEFT JOIN s.delivery d ON d.message = h.message AND d.agent = g.id
+LEFT JOIN s.message m ON m.id = h.message
+WHERE d.message IS NULL OR d.attempt < h.attempt OR m.content <> h.content;
+
+-- rule: an acknowledgement is lost
+SELECT k.key, k.who, k.message, d.state FROM acked k JOIN s.agent g ON g.name = k.who
+LEFT JOIN s.delivery d ON d.message = k.message AND d.agent = g.id
+WHERE k.code = 'ok' AND d.state IS NOT 3;
+
+-- rule: a message was handed out after it was acknowledged
+SELECT h.key, k.key AS ack, h.who, h.message, h.attempt, h.at, k.ended_at
+FROM acked k JOIN handed h USING (message, who)
+WHERE k.code = 'ok' AND h.at > k.ended_at;
+
+-- rule: an acknowledgement was refused although the lease ran
+SELECT a.key, a.who, a.ended_at, a.text FROM act a WHERE a.op = 'message.ack'
+AND a.code = 'conflict' AND NOT EXISTS (SELECT 1 FROM acked k WHERE k.key = a.key AND
+	(NOT EXISTS (SELECT 1 FROM handed h WHERE h.message = k.message
+		AND h.who = k.who AND h.until > a.ended_at)
+	OR EXISTS (SELECT 1 FROM acked o WHERE o.message = k.message AND o.who = k.who
+		AND o.key <> k.key AND o.code = 'ok' AND o.tried_at <= a.ended_at)
+	OR EXISTS (SELECT 1 FROM act r WHERE r.who = a.who AND r.op = 'message.receive'
+		AND r.args->>'keep' = 0 AND r.tried_at <= a.ended_at
+		AND r.ended_at >= a.ended_at - 60000)));
+
+-- rule: a message is acknowledged that nobody acknowledged
+SELECT g.name AS who, d.message, d.attempt FROM s.delivery d
+JOIN s.agent g ON g.id = d.agent WHERE d.lane < 2 AND d.state = 3
+AND NOT EXISTS (SELECT 1 FROM acked k WHERE k.message = d.message AND k.who = g.name
+	AND k.code = 'ok')
+AND NOT EXISTS (SELECT 1 FROM handed h JOIN act r ON r.who = h.who
+	AND r.op = 'message.receive' AND r.args->>'keep' = 0 AND r.code = 'ok'
+	AND r.ended_at >= h.at
+	WHERE h.message = d.message AND h.who = g.name);
+
+-- rule: a message was dropped, expired, or given up too early
+SELECT agent, message, lane, state, attempt FROM s.delivery
+WHERE state IN (4, 5) OR (state = 6 AND lane < 2 AND attempt < 5);
+
+-- --- the board ---
+
+-- rule: a task was made twice
+SELECT title AS key, count(*) AS n FROM s.task GROUP BY title HAVING n > 1;
+
+-- rule: an acknowledged task is missing
+SELECT a.key FROM act a LEFT JOIN s.task t ON t.number =
+	CAST(a.result->'task'->>'id' AS INT)
+WHERE a.op = 'task.create' AND a.code = 'ok' AND t.title IS NOT a.args->>'title';
+
+-- rule: a task had two owners in one epoch
+SELECT group_concat(key) AS keys, task, epoch, count(DISTINCT who) AS n FROM claim
+GROUP BY task, epoch HAVING n > 1;
+
+-- rule: an epoch was given twice
+SELECT subject AS task, detail AS epoch, count(*) AS n FROM s.event
+WHERE kind = 201 GROUP BY subject, detail HAVING n > 1;
+
+-- rule: a claim is not in the log
+SELECT c.key, c.who, c.task, c.epoch FROM claim c JOIN s.task t ON t.number = c.task
+WHERE NOT EXISTS (SELECT 1 FROM s.event e JOIN s.agent g ON g.id = e.target
+	WHERE e.subject = t.id AND e.kind = 201 AND e.kind BETWEEN 200 AND 299
+	AND e.detail = c.epoch
+	AND g.name = c.who);
+
+-- rule: a task was claimed while it was held, or ended by another than its owner
+SELECT seq, subject AS task, kind, last, target, holder FROM log
+WHERE (kind = 201 AND last IS 201) OR (kind IN (205, 208, 209) AND last IS NOT 201)
+OR (kind = 206 AND (last IS NULL OR last NOT IN (201, 209)))
+OR (kind IN (205, 206, 208, 209) AND target <> holder);
+
+-- rule: a task does not stand where its log says
+SELECT t.number AS task, t.state, l.kind FROM s.task t
+LEFT JOIN log l ON l.subject = t.id AND l.back = 1
+WHERE CASE coalesce(l.kind, 208) WHEN 201 THEN t.state NOT IN (1, 2)
+WHEN 205 THEN t.state <> 4 WHEN 206 THEN t.state <> 5 ELSE t.state <> 0 END;
+
+-- rule: an acknowledged completion is lost
+SELECT w.key, w.task, t.state, t.result FROM worked w LEFT JOIN s.task t
+	ON t.number = w.task WHERE w.op = 'task.complete' AND w.code = 'ok'
+	AND (t.state IS NOT 4 OR t.result IS NOT w.result);
+
+-- rule: an acknowledged end of a claim is not in the log
+SELECT w.key, w.op, w.who, w.task, w.epoch FROM worked w JOIN s.task t
+	ON t.number = w.task WHERE w.op <> 'task.start' AND w.code = 'ok' AND NOT EXISTS
+	(SELECT 1 FROM s.event c JOIN s.event e ON e.subject = c.subject
+		AND e.seq > c.seq AND e.kind = CASE w.op WHEN 'task.complete' THEN 205
+			WHEN 'task.fail' THEN 206 ELSE 208 END
+		JOIN s.agent g ON g.id = c.target
+		WHERE c.subject = t.id AND c.kind = 201 AND c.kind BETWEEN 200 AND 299
+		AND e.kind BETWEEN 200 AND 299 AND c.detail = w.epoch
+		AND g.name = w.who);
+
+-- rule: an owner was refused although his lease ran
+SELECT w.key, w.op, w.who, w.task, w.epoch, w.ended_at, c.until FROM worked w
+JOIN claim c USING (task, epoch, who) WHERE w.code = 'conflict'
+AND c.until > w.ended_at AND NOT EXISTS (SELECT 1 FROM worked o WHERE o.task = w.task
+	AND o.epoch = w.epoch AND o.who = w.who AND o.key <> w.key AND o.code = 'ok'
+	AND o.tried_at <= w.ended_at AND (o.op <> 'task.start' OR w.op = 'task.start'));
+
+-- --- commands ---
+
+-- rule: a command ran twice
+SELECT key, lines FROM ran WHERE lines > 1;
+
+-- rule: a command ran that nobody assigned
+SELECT r.key FROM ran r LEFT JOIN command c USING (key) WHERE c.message IS NULL;
+
+-- rule: an acknowledged command is missing, or there twice
+SELECT a.key, count(c.message) AS times FROM act a LEFT JOIN command c USING (key)
+WHERE a.code = 'ok' AND (a.op = 'task.assign' OR a.args->>'message_type' =
+	'task_assignment') GROUP BY a.key HAVING times <> 1;
+
+-- rule: a command has a result and did not run, or failed by itself
+SELECT c.key, c.message, c.success, coalesce(r.lines, 0) AS lines,
+	substr(c.stderr, 1, 200) AS stderr
+FROM command c LEFT JOIN ran r USING (key)
+WHERE (c.success = 1 AND r.lines IS NOT 1)
+	OR (c.success = 0 AND c.stderr NOT LIKE '%interrupted%');
+
+-- rule: a command is done without a result, or its copy is not settled
+SELECT c.key, c.message, c.state, d.state AS delivery FROM command c
+JOIN s.delivery d USING (message) WHERE c.state >= 2
+AND ((c.state = 2 AND c.success IS NULL) OR d.state <> CASE c.state WHEN 2 THEN 3
+	ELSE d.state END OR d.state < 3);
+
+-- rule: a result was not fetched
+SELECT r.message, g.name AS who FROM s.result r JOIN s.agent g ON g.id = r.sender
+WHERE r.collected_at IS NULL;
+
+-- --- counters ---
+
+-- rule: a counter is not what its rows say
+SELECT name, queued, leased, assignments,
+	(SELECT count(*) FROM s.delivery d WHERE d.agent = a.id AND d.lane < 2
+		AND d.state < 2) AS q,
+	(SELECT count(*) FROM s.delivery d WHERE d.agent = a.id AND d.lane < 2
+		AND d.state = 2) AS l,
+	(SELECT count(*) FROM s.assignment x WHERE x.agent = a.id AND x.state < 2) AS c
+FROM s.agent a JOIN s.agent_inbox i ON i.agent = a.id
+WHERE queued <> q OR leased <> l OR assignments <> c;
+
+-- part: counts
+SELECT (SELECT count(*) FROM act WHERE code = 'ok' AND op = 'message.send') AS sends,
+	(SELECT count(*) FROM handed) AS handed,
+	(SELECT count(*) FROM handed WHERE attempt > 1) AS handed_again,
+	(SELECT count(*) FROM acked WHERE code = 'ok') AS acks,
+	(SELECT count(*) FROM act WHERE code = 'ok' AND op = 'message.reply') AS replies,
+	(SELECT count(*) FROM claim) AS claims,
+	(SELECT count(*) FROM s.event WHERE kind = 209) AS lapses,
+	(SELECT count(*) FROM worked WHERE code = 'ok' AND op = 'task.complete') AS completed,
+	(SELECT count(*) FROM worked WHERE code = 'ok' AND op = 'task.release') AS released,
+	(SELECT count(*) FROM command) AS commands,
+	(SELECT count(*) FROM ran) AS ran,
+	(SELECT count(*) FROM command WHERE success = 0) AS interrupted,
+	(SELECT count(*) FROM command WHERE state = 3) AS called_off,
+	(SELECT count(*) FROM again) AS repeated,
+	(SELECT count(*) FROM act WHERE result->>'replayed' = 1) AS settled_by_key,
+	(SELECT count(*) FROM note) AS unavailable,
+	(SELECT count(*) FROM act WHERE code <> 'ok') AS refused;
