@@ -258,7 +258,7 @@ static void a_death_runs_nothing_twice(void **state)
 static void a_killed_command_has_a_reason(void **state)
 {
 	struct bench *b = *state;
-	struct spool_result r = { 0 };
+	struct spool_result_row r = { 0 };
 	struct arena a = { 0 };
 
 	put_payload(b, "m", "{\"task_id\":\"t\",\"command\":\"kill -9 $$\"}");
