@@ -119,10 +119,10 @@ void scene_close(struct scene *s)
 void scene_hold(struct futile *pause)
 {
 	if (pause->ms)
-		pause->until = clock_wall_ms() + FUTILE_MOST_MS;
+		pause->until = clock_boot_ms() + FUTILE_MOST_MS;
 }
 
 void scene_elapse(struct futile *pause)
 {
-	pause->until = clock_wall_ms();
+	pause->until = clock_boot_ms();
 }

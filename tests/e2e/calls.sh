@@ -9,7 +9,7 @@ cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"bob"}]' >/dev/null || bad "team create"
 head -c 250000 /dev/zero | tr '\0' x >"$TMPDIR/large"
 for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
-	cadre --as red/lead send bob - <"$TMPDIR/large" >/dev/null || bad "send"
+	cadre send bob - --team red --from ann <"$TMPDIR/large" >/dev/null || bad "send"
 done
 pid=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
 socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
