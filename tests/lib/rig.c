@@ -249,6 +249,7 @@ bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 	uv_loop_init(&r->host.loop);
 	r->conn.host = &r->host;
 	r->conn.greeted = r->conn.is_dirty = true;
+	r->conn.flow.busy = true; /* answers stay in flow.out */
 	if (link_parse(listen, "", &at, &f))
 		return false;
 	for (int i = 0; i < RIG_PORTS; i++)
