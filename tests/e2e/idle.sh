@@ -8,10 +8,16 @@ finish() {
 }
 trap finish EXIT
 
-port=$(python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])')
+# Below the ports that connections of others take.
+port=$(python3 -c 'import random, socket
+while True:
+    port = random.randrange(20000, 32000)
+    try:
+        socket.socket().bind(("127.0.0.1", port))
+        break
+    except OSError:
+        pass
+print(port)')
 mkdir "$TMPDIR/w"
 CADRE_LINK_TOKEN=secret "$CADRE" guest --dir "$TMPDIR/w" --state "$TMPDIR/gs" --listen "tcp:127.0.0.1:$port" >"$TMPDIR/guest.out" 2>&1 &
 guest=$!

@@ -32,17 +32,18 @@ void place_become(struct place *p, int64_t state, enum whence whence)
 		DESTROYED = STEP(WORKSPACE_STATE_DESTROYED + 1),
 		ANY = CREATING | READY | STOPPED | FAILED | DESTROYED,
 	};
-	static const unsigned steps[][WORKSPACE_STATE_DESTROYED + 1] = {
-		[BY_HOST] = { [WORKSPACE_STATE_CREATING] = READY | FAILED,
-			      [WORKSPACE_STATE_READY] = FAILED,
-			      [WORKSPACE_STATE_FAILED] = FAILED, /* for two reasons */
-			      [WORKSPACE_STATE_DESTROYED] = OVER },
-		[BY_ROW] = { [WORKSPACE_STATE_CREATING] = ANY,
-			     [WORKSPACE_STATE_READY] = ANY,
-			     [WORKSPACE_STATE_STOPPED] = ANY,
-			     [WORKSPACE_STATE_FAILED] = ANY,
-			     [WORKSPACE_STATE_DESTROYED] = DESTROYED },
+	static const unsigned by_host[] = {
+		[WORKSPACE_STATE_CREATING] = READY | FAILED,
+		[WORKSPACE_STATE_READY] = FAILED,
+		[WORKSPACE_STATE_FAILED] = FAILED, /* for two reasons */
+		[WORKSPACE_STATE_DESTROYED] = OVER,
 	};
+	static const unsigned by_row[] = {
+		[WORKSPACE_STATE_CREATING] = ANY,        [WORKSPACE_STATE_READY] = ANY,
+		[WORKSPACE_STATE_STOPPED] = ANY,         [WORKSPACE_STATE_FAILED] = ANY,
+		[WORKSPACE_STATE_DESTROYED] = DESTROYED,
+	};
+	static const unsigned *const steps[] = { [BY_HOST] = by_host, [BY_ROW] = by_row };
 
 	step_check(p->state == PLACE_OVER ? 0 : steps[whence][p->state], (int)state + 1);
 	p->state = state;
