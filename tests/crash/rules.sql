@@ -138,7 +138,7 @@ WHERE k.code = 'ok' AND h.at > k.ended_at;
 SELECT a.key, a.who, a.ended_at, a.text FROM act a WHERE a.op = 'message.ack'
 AND a.code = 'conflict' AND NOT EXISTS (SELECT 1 FROM acked k WHERE k.key = a.key AND
 	(NOT EXISTS (SELECT 1 FROM handed h WHERE h.message = k.message
-		AND h.who = k.who AND h.until > a.ended_at)
+		AND h.who = k.who AND h.at <= a.ended_at AND h.until > a.ended_at)
 	OR EXISTS (SELECT 1 FROM acked o WHERE o.message = k.message AND o.who = k.who
 		AND o.key <> k.key AND o.code = 'ok' AND o.tried_at <= a.ended_at)
 	OR EXISTS (SELECT 1 FROM act r WHERE r.who = a.who AND r.op = 'message.receive'
