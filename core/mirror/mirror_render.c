@@ -20,33 +20,48 @@ static const char *word(const struct record *r, const char *field, int64_t n)
 	return choice->name ? choice->name : "?";
 }
 
-/* A YAML string: JSON's, with those characters escaped too that JSON allows and
- * YAML's readers refuse (delete, C1 controls, byte order mark). */
+/* Whether the bytes at `s` are escaped in a file although JSON allows them: what would
+ * drive the terminal of a reader, and what YAML's readers refuse (U+FEFF, U+FFFE, U+FFFF).
+ * Returns how many they are. */
+static size_t is_escaped(const char *s)
+{
+	const unsigned char *c = (const unsigned char *)s;
+
+	if (c[0] == 0xef &&
+	    ((c[1] == 0xbb && c[2] == 0xbf) || (c[1] == 0xbf && c[2] >= 0xbe)))
+		return 3;
+	return text_hidden(s, true);
+}
+
+/* Appends JSON, with such characters escaped; they stand only within its strings. */
+static void add_json(struct text *t, const struct text *json)
+{
+	size_t from = 0, n;
+
+	for (size_t i = 0; i < json->len; i += n ? n : 1) {
+		const unsigned char *c = (const unsigned char *)json->data + i;
+
+		n = is_escaped(json->data + i);
+		if (n == 0)
+			continue;
+		text_add(t, json->data + from, i - from);
+		text_addf(t, "\\u%04x",
+			  n == 1   ? c[0]
+			  : n == 2 ? (c[0] & 0x1f) << 6 | (c[1] & 0x3f)
+				   : (c[0] & 0xf) << 12 | (c[1] & 0x3f) << 6 |
+					     (c[2] & 0x3f));
+		from = i + n;
+	}
+	text_add(t, json->data + from, json->len - from);
+}
+
+/* A YAML string is one of JSON. */
 static void add_quoted(struct text *t, const char *s)
 {
 	struct text json = { 0 };
-	size_t from = 0;
 
 	text_add_json(&json, s);
-	for (size_t i = 0; i < json.len; i++) {
-		const unsigned char *c = (const unsigned char *)json.data + i;
-		size_t n = c[0] == 0x7f                                   ? 1
-			   : c[0] == 0xc2 && c[1] < 0xa0                  ? 2
-			   : c[0] == 0xef && c[1] == 0xbb && c[2] == 0xbf ? 3
-			   : c[0] == 0xef && c[1] == 0xbf && c[2] >= 0xbe ? 3
-									  : 0;
-
-		if (n == 0)
-			continue;
-		text_add(t, json.data + from, i - from);
-		text_addf(t, "\\u%04x",
-			  n == 1   ? 0x7f
-			  : n == 2 ? c[1]
-				   : 0xf000 | (c[1] & 0x3f) << 6 | (c[2] & 0x3f));
-		from = i + n;
-		i = from - 1;
-	}
-	text_add(t, json.data + from, json.len - from);
+	add_json(t, &json);
 	text_release(&json);
 }
 
@@ -217,6 +232,7 @@ void render_task(const struct task_view *v, struct page *p)
 	}
 	add_section(t, "Result");
 	add_prose(t, v->row.result ? v->row.result : "", "");
+	text_mask(t, p->split);
 }
 
 /* --- cards ------------------------------------------------------------------------ */
@@ -254,9 +270,9 @@ static json_t *card_json(const struct agent_view *v, const char **skills,
 	return json;
 }
 
-static int add_dump(const char *data, size_t len, void *page)
+static int add_dump(const char *data, size_t len, void *text)
 {
-	text_add(&((struct page *)page)->text, data, len);
+	text_add(text, data, len);
 	return 0;
 }
 
@@ -264,6 +280,7 @@ void render_card(const struct agent_view *v, struct page *p)
 {
 	struct text *t = page_start(p, PAGE_JSON);
 	const char **texts = xcalloc(v->n_skills + v->n_protocols + 1, sizeof(*texts));
+	struct text dump = { 0 };
 	json_t *json;
 
 	for (size_t i = 0; i < v->n_skills; i++)
@@ -271,7 +288,9 @@ void render_card(const struct agent_view *v, struct page *p)
 	for (size_t i = 0; i < v->n_protocols; i++)
 		texts[v->n_skills + i] = v->protocols[i].protocol;
 	json = card_json(v, texts, texts + v->n_skills);
-	json_dump_callback(json, add_dump, p, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	json_dump_callback(json, add_dump, &dump, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	add_json(t, &dump);
+	text_release(&dump);
 	json_decref(json);
 	free(texts);
 	/* "…\n}" becomes "…,\n" and the two lines go before the brace. */
@@ -308,6 +327,7 @@ void render_team(const struct team_view *v, struct page *p)
 		add_cell(t, m->description);
 		text_addf(t, " |\n");
 	}
+	text_mask(t, p->split);
 }
 
 /* The states of tasks, in the order in which a board lists them. */
@@ -367,6 +387,7 @@ void render_board(const struct board_view *v, struct page *p)
 			  v->counts[board_order[i].state]);
 		add_board_rows(t, v, board_order[i].state);
 	}
+	text_mask(t, p->split);
 }
 
 /* --- messages --------------------------------------------------------------------- */
@@ -376,6 +397,7 @@ void render_board(const struct board_view *v, struct page *p)
 void render_mail(const struct mirror_mail_row *row, struct text *out)
 {
 	const char *s = row->content;
+	const size_t start = out->len;
 	char at[25];
 
 	time_format(row->at, at);
@@ -410,6 +432,7 @@ void render_mail(const struct mirror_mail_row *row, struct text *out)
 		s += len + (s[len] == '\n');
 	}
 	text_add(out, "\n", 1);
+	text_mask(out, start);
 }
 
 void render_mail_header(const char *team, int64_t day, struct text *out)

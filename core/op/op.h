@@ -216,11 +216,18 @@ struct text {
 void text_add(struct text *t, const char *data, size_t len);
 void text_addf(struct text *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Appends `s` as a JSON string, in quotes; bad UTF-8 becomes U+FFFD. */
 void text_add_json(struct text *t, const char *s);
 /* How many bytes of `s` fit when its JSON may take `room` bytes; whole
  * characters only.  `*room` is lowered by what they take. */
 size_t text_json_fit(const char *s, size_t len, size_t *room);
-/* quoted; bad UTF-8 and NUL become U+FFFD */
+/* How many bytes at `s`, which ends with a NUL, drive a terminal or hide the text beside
+ * them: C0, DEL, the C1 controls, which some terminals obey in UTF-8 too, and the marks
+ * that turn the direction of a text (U+202A to U+202E, U+2066 to U+2069).  0: they are
+ * shown as they are, and so are tabs and the ends of lines where `lines`. */
+size_t text_hidden(const char *s, bool lines);
+/* Overwrites such bytes with question marks, from the byte `from` on; lines stay. */
+void text_mask(struct text *t, size_t from);
 void text_release(struct text *t);
 /* Bytes of the well-formed character of two or more bytes at `s`; 0 if there
  * is none.  Overlong forms, surrogates and what lies beyond U+10FFFF are not

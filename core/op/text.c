@@ -54,6 +54,32 @@ void text_addf(struct text *t, const char *fmt, ...)
 	t->len += n > 0 ? (size_t)n : 0;
 }
 
+size_t text_hidden(const char *text, bool lines)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	if (lines && (*s == '\n' || *s == '\t' || (*s == '\r' && s[1] == '\n')))
+		return 0;
+	if (*s < ' ' || *s == 127)
+		return 1;
+	if (*s == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0)
+		return 2;
+	if (*s == 0xe2 && ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) ||
+			   (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9)))
+		return 3;
+	return 0;
+}
+
+void text_mask(struct text *t, size_t from)
+{
+	size_t n;
+
+	for (; from < t->len; from += n ? n : 1) {
+		n = text_hidden(t->data + from, true);
+		memset(t->data + from, '?', n);
+	}
+}
+
 void text_release(struct text *t)
 {
 	free(t->data);

@@ -73,32 +73,13 @@ static size_t text_fit(const char *s, size_t width)
 	return (size_t)(at - s);
 }
 
-/* How many bytes at `s` drive a terminal or hide what stands beside them: C0, DEL, the C1
- * controls, which some terminals obey in UTF-8 too, and the marks that turn the direction
- * of a text (U+202A to U+202E, U+2066 to U+2069).  0: it is shown as it is. */
-static size_t is_hidden(const char *text, bool lines)
-{
-	const unsigned char *s = (const unsigned char *)text;
-
-	if (lines && (*s == '\n' || *s == '\t'))
-		return 0;
-	if (*s < ' ' || *s == 127)
-		return 1;
-	if (*s == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0)
-		return 2;
-	if (*s == 0xe2 && ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) ||
-			   (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9)))
-		return 3;
-	return 0;
-}
-
 char *text_plain(struct arena *a, const char *s, bool lines)
 {
 	char *copy = arena_strdup(a, s ? s : "");
 	size_t n;
 
 	for (char *at = copy; *at; at += n ? n : 1) {
-		n = is_hidden(at, lines);
+		n = text_hidden(at, lines);
 		if (n)
 			memset(at, *at == '\n' || *at == '\t' ? ' ' : '?', n);
 	}
