@@ -150,6 +150,7 @@ int task_create(struct call *call, const struct task_create_in *in,
 		return rc;
 	if (in->assignee &&
 	    ((rc = who_agent(call, in->assignee, "/assignee", &assignee)) < 0 ||
+	     (rc = who_claims(call, &assignee, "/assignee")) < 0 ||
 	     (assignee.id != call->caller.agent &&
 	      (rc = who_leads(call, "/assignee")) < 0)))
 		return rc;
@@ -350,6 +351,8 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 	if (in->command && !in->agent)
 		return fault_set(&call->fault, FAULT_INVALID, "/agent",
 				 "a command needs the agent whose daemon runs it");
+	if (in->agent && !in->command && (rc = who_claims(call, &to, "/agent")) < 0)
+		return rc;
 	rc = sql_run(call, task_assign, .id = t->id, .assignee = to.id, .now = call->now);
 	if (rc < 0)
 		return rc;
