@@ -3,14 +3,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "storage/byte_lock.h"
 
 /* A client waits ten seconds for a host.  All calls that have queued up behind a
  * process that stands still are to be answered in twenty. */
@@ -39,81 +38,12 @@ void turn_close(struct turn *t)
 	*t = (struct turn){ .lock = -1, .bell = -1 };
 }
 
-/* Locks a byte; a signal (EINTR) must not cost this process its place in the queue. */
-static int lock(const struct turn *t, int command, enum turn_byte byte, short type)
+static int lock(const struct turn *t, enum turn_byte byte, short type)
 {
-	struct flock l = {
-		.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
-	};
-	int rc;
-
-	do
-		rc = fcntl(t->lock, command, &l);
-	while (rc < 0 && errno == EINTR);
-	return rc;
+	return byte_lock(t->lock, byte, type);
 }
 
 /* --- waiting --------------------------------------------------------------------- */
-
-static void on_alarm(int signal)
-{
-	(void)signal;
-}
-
-static void install_alarm(void)
-{
-	struct sigaction now, alarm = { .sa_handler = on_alarm };
-
-	if (!sigaction(SIGRTMIN, NULL, &now) && now.sa_handler == SIG_DFL)
-		sigaction(SIGRTMIN, &alarm, NULL);
-}
-
-/* Starts a timer that interrupts this thread at `until` and again and again after that,
- * since the thread may not have begun to wait at the first signal. */
-static bool start_alarm(timer_t *timer, int64_t until)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct sigevent to = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN };
-	const int64_t left = until - clock_steady_ms();
-	struct itimerspec when = { .it_interval.tv_nsec = 50000000 };
-
-	pthread_once(&once, install_alarm);
-	to._sigev_un._tid = gettid();
-	when.it_value.tv_sec = left > 0 ? left / 1000 : 0;
-	when.it_value.tv_nsec = left > 0 ? left % 1000 * 1000000 + 1 : 1;
-	if (timer_create(CLOCK_MONOTONIC, &to, timer))
-		return false;
-	timer_settime(*timer, 0, &when, NULL);
-	return true;
-}
-
-/* Waits in the kernel's queue, since polling has no order; the timer costs only those who
- * wait.  ETIMEDOUT when the byte is not free at `until`. */
-static int wait_lock(const struct turn *t, enum turn_byte byte, short type, int64_t until)
-{
-	struct flock l = {
-		.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
-	};
-	sigset_t alarm, before;
-	timer_t timer;
-	int rc, why;
-
-	if (!start_alarm(&timer, until))
-		return -1;
-	sigemptyset(&alarm);
-	sigaddset(&alarm, SIGRTMIN);
-	pthread_sigmask(SIG_UNBLOCK, &alarm, &before);
-	while ((rc = fcntl(t->lock, F_OFD_SETLKW, &l)) < 0 && errno == EINTR)
-		if (clock_steady_ms() >= until) {
-			errno = ETIMEDOUT;
-			break;
-		}
-	why = errno;
-	timer_delete(timer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = why;
-	return rc;
-}
 
 /* Whether the last wait for the turn failed just now. */
 static bool is_recent(const struct turn *t)
@@ -167,9 +97,7 @@ static bool is_held_still(const struct turn *t)
 static int lock_until(struct turn *t, enum turn_byte byte, short type, int64_t since,
 		      int64_t until, struct fault *f)
 {
-	if (t->lock < 0 || lock(t, F_OFD_SETLK, byte, type) == 0)
-		return 0;
-	if ((errno == EAGAIN || errno == EACCES) && wait_lock(t, byte, type, until) == 0)
+	if (t->lock < 0 || byte_lock_wait(t->lock, byte, type, until) == 0)
 		return 0;
 	if (errno == ETIMEDOUT)
 		return held_too_long(t, byte, since, f);
@@ -186,7 +114,7 @@ int turn_lock(struct turn *t, enum turn_byte byte, bool exclusive, struct fault 
 
 void turn_unlock(struct turn *t, enum turn_byte byte)
 {
-	int rc = t->lock < 0 ? 0 : lock(t, F_OFD_SETLK, byte, F_UNLCK);
+	int rc = t->lock < 0 ? 0 : lock(t, byte, F_UNLCK);
 
 	assert(rc == 0);
 	(void)rc;
@@ -200,7 +128,7 @@ int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *
 
 	if (t->lock < 0)
 		return 0;
-	while (lock(t, F_OFD_SETLK, TURN_VERSION, F_WRLCK) < 0) {
+	while (lock(t, TURN_VERSION, F_WRLCK) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
 			return fault_set(f, FAULT_UNAVAILABLE, "",
 					 "cannot lock state.lock: %s", strerror(errno));
@@ -223,12 +151,12 @@ int turn_alone(struct turn *t, long wait_ms, struct fault *f)
 
 bool turn_last(struct turn *t)
 {
-	return t->lock >= 0 && lock(t, F_OFD_SETLK, TURN_VERSION, F_WRLCK) == 0;
+	return t->lock >= 0 && lock(t, TURN_VERSION, F_WRLCK) == 0;
 }
 
 void turn_share(struct turn *t)
 {
-	int rc = lock(t, F_OFD_SETLK, TURN_VERSION, F_RDLCK);
+	int rc = lock(t, TURN_VERSION, F_RDLCK);
 
 	assert(rc == 0);
 	(void)rc;

@@ -1,63 +1,44 @@
 /* notes_lock - one writer of a path at a time. */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/machine/notes_inside.h"
+#include "storage/byte_lock.h"
 
-enum {
-	WAIT_MS = 10000,
-	PAUSE_FIRST_US = 200,
-	PAUSE_MOST_US = 8000,
-};
+enum { WAIT_MS = 10000 }; /* a holder that is stopped must not stop a host's threads */
 
-/* An offset that a file can have. */
+/* An offset that a file can have, and an even one: the byte behind it is its queue. */
 uint64_t notes_lock_byte(const char *path)
 {
-	return hash_text(path) >> 2;
+	return hash_text(path) >> 2 & ~UINT64_C(1);
 }
 
-/* The locks belong to the descriptor: threads exclude each other too. */
-static int try_byte(int fd, uint64_t byte)
+/* Until `end`; 0: without waiting.  Whoever waits for the byte holds the one behind it, at
+ * which all others queue, so that a writer who comes again at once overtakes nobody. */
+static int take_byte(int fd, uint64_t byte, int64_t end)
 {
-	struct flock l = { .l_type = F_WRLCK,
-			   .l_whence = SEEK_SET,
-			   .l_start = (off_t)byte,
-			   .l_len = 1 };
+	const int64_t at = (int64_t)byte, queue = at | 1;
 	int rc;
 
-	do
-		rc = fcntl(fd, F_OFD_SETLK, &l);
-	while (rc < 0 && errno == EINTR);
+	if (!end)
+		return byte_lock(fd, at, F_WRLCK);
+	if (byte_lock_wait(fd, queue, F_WRLCK, end) < 0)
+		return -1;
+	rc = byte_lock_wait(fd, at, F_WRLCK, end);
+	byte_lock(fd, queue, F_UNLCK);
 	return rc;
-}
-
-/* Not F_OFD_SETLKW: a holder that was stopped would stop a host's threads.
- * Who waits long asks less often, so that a hundred do not eat the machine. */
-static int wait_byte(int fd, uint64_t byte, int64_t end)
-{
-	int64_t pause = PAUSE_FIRST_US;
-
-	while (try_byte(fd, byte) < 0) {
-		if ((errno != EAGAIN && errno != EACCES) || clock_steady_ms() >= end)
-			return -1;
-		nanosleep(&(struct timespec){ .tv_nsec = pause * 1000 }, NULL);
-		pause = pause * 2 < PAUSE_MOST_US ? pause * 2 : PAUSE_MOST_US;
-	}
-	return 0;
 }
 
 static int lock_bytes(const struct notes_disk *d, uint64_t a, uint64_t b, bool wait,
 		      struct fault *f)
 {
-	int64_t end = wait ? clock_steady_ms() + WAIT_MS : 0;
+	const int64_t end = wait ? clock_steady_ms() + WAIT_MS : 0;
 	char path[4200];
 	int fd;
 
@@ -66,8 +47,8 @@ static int lock_bytes(const struct notes_disk *d, uint64_t a, uint64_t b, bool w
 	if (fd < 0)
 		return notes_fault(f, "open", "the lock");
 	/* Always in this order, so that no two wait for each other. */
-	if (wait_byte(fd, a < b ? a : b, end) == 0 &&
-	    (a == b || wait_byte(fd, a < b ? b : a, end) == 0))
+	if (take_byte(fd, a < b ? a : b, end) == 0 &&
+	    (a == b || take_byte(fd, a < b ? b : a, end) == 0))
 		return fd;
 	close(fd);
 	fault_set(f, FAULT_UNAVAILABLE, "/path", "somebody else is writing the note");
@@ -91,7 +72,7 @@ void notes_unlock(const void *self, int lock)
 int notes_lock_staged(const void *self, const char *staged, struct fault *f)
 {
 	const char *name = strrchr(staged, '/');
-	uint64_t byte = name ? strtoull(name + 1, NULL, 16) : 0;
+	uint64_t byte = name ? strtoull(name + 1, NULL, 16) & ~UINT64_C(1) : 0;
 
 	return lock_bytes(self, byte, byte, false, f);
 }

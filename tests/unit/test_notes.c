@@ -10,7 +10,11 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/machine/notes_disk.h"
@@ -290,6 +294,53 @@ static void test_one_writer_at_a_time(void **state)
 	n->unlock(n->self, held);
 }
 
+/* Writes a.md for 1 ms at a time, again and again at once, until it is killed. */
+static void write_on(const struct notes *n, atomic_int *times)
+{
+	struct fault f = { 0 };
+
+	for (;;) {
+		int held = n->lock(n->self, "a.md", NULL, true, &f);
+
+		if (held < 0)
+			_exit(1);
+		atomic_fetch_add(times, 1);
+		usleep(1000);
+		n->unlock(n->self, held);
+	}
+}
+
+/* Whoever asks again at once does not overtake the one who waits: in 20 turns the other
+ * writer had some 20, where it would have had thousands. */
+static void test_a_waiting_writer_is_next(void **state)
+{
+	struct bed *b = *state;
+	const struct notes *n = b->notes;
+	atomic_int *times = mmap(NULL, sizeof(*times), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+	int sum = 0;
+
+	assert_true(times != MAP_FAILED);
+	pid = fork();
+	if (pid == 0)
+		write_on(n, times);
+	while (!atomic_load(times))
+		usleep(1000);
+	for (int i = 0; i < 20; i++) {
+		int before = atomic_load(times);
+		int held = n->lock(n->self, "a.md", NULL, true, &b->fault);
+
+		assert_true(held >= 0);
+		sum += atomic_load(times) - before;
+		n->unlock(n->self, held);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	munmap(times, sizeof(*times));
+	assert_in_range(sum, 1, 400);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +353,7 @@ int main(void)
 		TEST(test_moved_and_deleted),
 		TEST(test_folder_gone),
 		TEST(test_one_writer_at_a_time),
+		TEST(test_a_waiting_writer_is_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

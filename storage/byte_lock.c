@@ -1,0 +1,93 @@
+#include "storage/byte_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+
+/* A signal (EINTR) must not cost this process its place in the queue. */
+int byte_lock(int fd, int64_t byte, short type)
+{
+	struct flock l = {
+		.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+	};
+	int rc;
+
+	do
+		rc = fcntl(fd, F_OFD_SETLK, &l);
+	while (rc < 0 && errno == EINTR);
+	return rc;
+}
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+static void install_alarm(void)
+{
+	struct sigaction now, alarm = { .sa_handler = on_alarm };
+
+	if (!sigaction(SIGRTMIN, NULL, &now) && now.sa_handler == SIG_DFL)
+		sigaction(SIGRTMIN, &alarm, NULL);
+}
+
+/* Starts a timer that interrupts this thread at `until` and again and again after that,
+ * since the thread may not have begun to wait at the first signal. */
+static bool start_alarm(timer_t *timer, int64_t until)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct sigevent to = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN };
+	const int64_t left = until - clock_steady_ms();
+	struct itimerspec when = { .it_interval.tv_nsec = 50000000 };
+
+	pthread_once(&once, install_alarm);
+	to._sigev_un._tid = gettid();
+	when.it_value.tv_sec = left > 0 ? left / 1000 : 0;
+	when.it_value.tv_nsec = left > 0 ? left % 1000 * 1000000 + 1 : 1;
+	if (timer_create(CLOCK_MONOTONIC, &to, timer))
+		return false;
+	timer_settime(*timer, 0, &when, NULL);
+	return true;
+}
+
+/* The timer costs only those who wait. */
+static int wait_in_queue(int fd, int64_t byte, short type, int64_t until)
+{
+	struct flock l = {
+		.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+	};
+	sigset_t alarm, before;
+	timer_t timer;
+	int rc, why;
+
+	if (!start_alarm(&timer, until))
+		return -1;
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGRTMIN);
+	pthread_sigmask(SIG_UNBLOCK, &alarm, &before);
+	while ((rc = fcntl(fd, F_OFD_SETLKW, &l)) < 0 && errno == EINTR)
+		if (clock_steady_ms() >= until) {
+			errno = ETIMEDOUT;
+			break;
+		}
+	why = errno;
+	timer_delete(timer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = why;
+	return rc;
+}
+
+int byte_lock_wait(int fd, int64_t byte, short type, int64_t until)
+{
+	if (byte_lock(fd, byte, type) == 0)
+		return 0;
+	if (errno != EAGAIN && errno != EACCES)
+		return -1;
+	return wait_in_queue(fd, byte, type, until);
+}

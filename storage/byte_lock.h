@@ -1,0 +1,21 @@
+/*
+ * byte_lock - a lock on one byte of a file, and waiting for it in the kernel's queue.
+ *
+ * The locks belong to the open file description (OFD): two descriptors of one process
+ * exclude each other, and the kernel drops a lock with its descriptor.  Nobody polls; but
+ * one who asks while the lock is free overtakes those who wait.  Where that must not be,
+ * there is a second byte: it is held while one waits for the first.
+ */
+#ifndef STORAGE_BYTE_LOCK_H
+#define STORAGE_BYTE_LOCK_H
+
+#include <stdint.h>
+
+/* Takes, changes or drops (`type`: F_WRLCK, F_RDLCK, F_UNLCK) the lock on byte `byte` of
+ * `fd`: 0, or -1 with errno (EAGAIN or EACCES: another has it). */
+int byte_lock(int fd, int64_t byte, short type);
+/* Waits for it until `until` (clock_steady_ms()): 0, or -1 with errno, ETIMEDOUT when the
+ * time is over.  SIGRTMIN interrupts the waiting thread, unless the process uses it. */
+int byte_lock_wait(int fd, int64_t byte, short type, int64_t until);
+
+#endif
