@@ -57,14 +57,14 @@ ORDER BY rowid DESC LIMIT :limit;
 
 -- name: index_merge_messages
 -- Each transaction leaves a part of the index behind, and a search looks into all of
--- them.  A merge joins parts of one size, 16 pages at a time.
-INSERT INTO message_text(message_text, rank) VALUES ('merge', 16);
+-- them.  A merge joins parts of one size, 64 pages at a time.
+INSERT INTO message_text(message_text, rank) VALUES ('merge', 64);
 
 -- name: index_merge_tasks
-INSERT INTO task_text(task_text, rank) VALUES ('merge', 16);
+INSERT INTO task_text(task_text, rank) VALUES ('merge', 64);
 
 -- name: index_merge_notes
-INSERT INTO note_text(note_text, rank) VALUES ('merge', 16);
+INSERT INTO note_text(note_text, rank) VALUES ('merge', 64);
 
 -- name: index_old_task
 SELECT body FROM task_body WHERE id = :id;

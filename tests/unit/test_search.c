@@ -486,9 +486,10 @@ static void test_many_processes(void **state)
 	world_end(w);
 }
 
-enum { PARTS_FEW = 8 };
+enum { PARTS_FEW = 8, PAGE_MOST = 1024 };
 
-static int64_t parts(struct world *w)
+/* What a statement says of search.db. */
+static int64_t ask_index(struct world *w, const char *sql)
 {
 	char path[160];
 	sqlite3 *db;
@@ -498,16 +499,17 @@ static int64_t parts(struct world *w)
 	search_path(w, path);
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL),
 			 SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db,
-					    "SELECT count(DISTINCT segid) FROM "
-					    "message_text_idx",
-					    -1, &st, NULL),
-			 SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
 	n = sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
 	sqlite3_close(db);
 	return n;
+}
+
+static int64_t parts(struct world *w)
+{
+	return ask_index(w, "SELECT count(DISTINCT segid) FROM message_text_idx");
 }
 
 /* An index that was fed in many small steps has few parts, and one that was fed in large
@@ -531,6 +533,22 @@ static void test_parts(void **state)
 	world_end(w);
 }
 
+/* A search of few among many hits reads a page of each part whole, so the pages are
+ * small. */
+static void test_pages(void **state)
+{
+	struct world *w = world_start();
+
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		send(w, 1, 1, 2, "a word of many");
+	step(w);
+	assert_in_range(ask_index(w, "SELECT max(length(block)) FROM message_text_data"),
+			PAGE_MOST / 2, PAGE_MOST);
+	assert_true(strncmp(find(w, SEARCH_MESSAGES, 2, "word"), "3000,2999,", 10) == 0);
+	world_end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -545,6 +563,7 @@ int main(void)
 		cmocka_unit_test(test_excerpts),
 		cmocka_unit_test(test_many_processes),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
