@@ -20,7 +20,14 @@
 #include "core/wire/wire.h"
 #include "tests/lib/folder.h"
 
-enum { AGENTS = 64, HISTORY = 2048, BATCH = 32, FRAME = 1024, IDS = 2048, SEARCHES = 256 };
+enum {
+	AGENTS = 64,
+	HISTORY = 2048,
+	BATCH = 32,
+	FRAME = 1024,
+	IDS = 2048,
+	SEARCHES = 256
+};
 
 struct guard {
 	char dir[64];

@@ -281,6 +281,39 @@ static void test_tasks_change(void **state)
 	world_end(w);
 }
 
+static void change_task(struct world *w, int id, const char *title)
+{
+	char *sql = sqlite3_mprintf(
+		"UPDATE task SET title = %Q WHERE id = %d;"
+		"INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
+		"(5, 205, 1, 1, 0, %d, 0)",
+		title, id, id);
+
+	run(w, sql);
+	sqlite3_free(sql);
+}
+
+/* More changes than one slice takes, in no order, some tasks twice. */
+static void test_many_tasks_change(void **state)
+{
+	struct world *w = world_start();
+
+	(void)state;
+	for (int i = 1; i <= 300; i++)
+		add_task(w, i, "paint the fence");
+	assert_true(strncmp(find(w, SEARCH_TASKS, 0, "fence"), "300,299,298,", 12) == 0);
+	for (int i = 0; i < 301; i++)
+		change_task(w, 1 + i * 7 % 300, "paint the wall");
+	change_task(w, 8, "mend the gate");
+	change_task(w, 150, "mend the gate");
+	change_task(w, 8, "paint the gate");
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "fence"), "");
+	assert_true(strncmp(find(w, SEARCH_TASKS, 0, "wall"), "300,299,298,", 12) == 0);
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "gate"), "150,8");
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "gate paint"), "8");
+	world_end(w);
+}
+
 static void search_path(struct world *w, char out[160])
 {
 	snprintf(out, 160, "%s/search.db", w->dir);
@@ -556,6 +589,7 @@ int main(void)
 		cmocka_unit_test(test_many_words),
 		cmocka_unit_test(test_who_sees_what),
 		cmocka_unit_test(test_tasks_change),
+		cmocka_unit_test(test_many_tasks_change),
 		cmocka_unit_test(test_thrown_away),
 		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_rests),
