@@ -521,7 +521,7 @@ static void test_many_processes(void **state)
 
 enum { PARTS_FEW = 8, PAGE_MOST = 1024 };
 
-/* What a statement says of search.db. */
+/* The number that a statement reads in search.db. */
 static int64_t ask_index(struct world *w, const char *sql)
 {
 	char path[160];
