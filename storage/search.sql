@@ -13,25 +13,32 @@ FROM state s WHERE s.one = 1;
 
 -- name: search_messages
 -- text: body
+-- The next rows, the last of them first, as the index takes them (see schema.sql).
 -- The environment of a command is left out: only its label and text can be found.
 SELECT m.id, m.team, m.sender, m.to_all,
 	CASE WHEN x.message IS NULL THEN m.content
 		ELSE x.label || char(10) || x.command END AS body
 FROM message m LEFT JOIN assignment x ON x.message = m.id
-WHERE m.id > :after AND m.id <= :upto ORDER BY m.id LIMIT :limit;
+WHERE m.id > :after AND m.id <= (SELECT max(id) FROM (SELECT id FROM message
+	WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit))
+ORDER BY m.id DESC;
 
 -- name: search_recipients
 SELECT agent FROM delivery WHERE message = :message;
 
 -- name: search_notes
 SELECT n.id, k.team, n.text FROM task_note n JOIN task k ON k.id = n.task
-WHERE n.id > :after AND n.id <= :upto ORDER BY n.id LIMIT :limit;
+WHERE n.id > :after AND n.id <= (SELECT max(id) FROM (SELECT id FROM task_note
+	WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit))
+ORDER BY n.id DESC;
 
 -- name: search_tasks
 -- text: body
 SELECT id, team, title || char(10) || description || char(10) || coalesce(result, '')
 	AS body
-FROM task WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit;
+FROM task WHERE id > :after AND id <= (SELECT max(id) FROM (SELECT id FROM task
+	WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit))
+ORDER BY id DESC;
 
 -- name: search_task
 -- text: body

@@ -20,7 +20,14 @@
 #include "core/wire/wire.h"
 #include "tests/lib/folder.h"
 
-enum { AGENTS = 64, HISTORY = 2048, BATCH = 32, FRAME = 1024, IDS = 2048 };
+enum {
+	AGENTS = 64,
+	HISTORY = 2048,
+	BATCH = 32,
+	FRAME = 1024,
+	IDS = 2048,
+	SEARCHES = 256
+};
 
 struct guard {
 	char dir[64];
@@ -248,8 +255,18 @@ static void ask_page(const struct guard *g, int64_t i, char args[FRAME])
 	snprintf(args, FRAME, "{\"limit\":20}");
 }
 
-/* Each kind needs what those above it have made; a given id is the next round's. */
+/* Its hits are as many as the rows, of which it takes few. */
+static void ask_words(const struct guard *g, int64_t i, char args[FRAME])
+{
+	(void)g;
+	(void)i;
+	snprintf(args, FRAME, "{\"query\":\"parser\",\"limit\":5}");
+}
+
+/* Each kind needs what those above it have made; a given id is the next round's.  The
+ * search comes before any has written, since the index is whole then. */
 static const struct round rounds[] = {
+	{ "search", "search.find", 32, ask_words, NULL },
 	{ "send", "message.send", 512, ask_send, NULL },
 	{ "broadcast", "message.send", 32, ask_all, NULL },
 	{ "receive", "message.receive", 512, ask_receive, "\"message_id\":\"" },
@@ -305,6 +322,8 @@ static void fill(struct guard *g)
 {
 	run_round(g, &(struct round){ "", "message.send", HISTORY, ask_send, NULL });
 	run_round(g, &(struct round){ "", "task.create", HISTORY, ask_create, NULL });
+	/* Searches make the index, then join its parts until there are few. */
+	run_round(g, &(struct round){ "", "search.find", SEARCHES, ask_words, NULL });
 }
 
 int main(void)

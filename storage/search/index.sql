@@ -27,44 +27,44 @@ UPDATE place SET boot = boot WHERE one = 1;
 
 -- name: index_add_message
 -- text: scope
-INSERT INTO message_text(rowid, scope, body) VALUES (:id, :scope, :body);
+INSERT INTO message_text(rowid, scope, body) VALUES (-:id, :scope, :body);
 
 -- name: index_add_task
 -- text: scope
-INSERT INTO task_text(rowid, scope, body) VALUES (:id, :scope, :body);
+INSERT INTO task_text(rowid, scope, body) VALUES (-:id, :scope, :body);
 
 -- name: index_add_note
 -- text: scope
-INSERT INTO note_text(rowid, scope, body) VALUES (:id, :scope, :body);
+INSERT INTO note_text(rowid, scope, body) VALUES (-:id, :scope, :body);
 
 -- name: index_find_message
 -- row: index_hit
 -- text: match
-SELECT rowid AS id FROM message_text WHERE message_text MATCH :match AND rowid < :before
-ORDER BY rowid DESC LIMIT :limit;
+SELECT -rowid AS id FROM message_text WHERE message_text MATCH :match AND rowid > -:before
+ORDER BY rowid LIMIT :limit;
 
 -- name: index_find_task
 -- row: index_hit
 -- text: match
-SELECT rowid AS id FROM task_text WHERE task_text MATCH :match AND rowid < :before
-ORDER BY rowid DESC LIMIT :limit;
+SELECT -rowid AS id FROM task_text WHERE task_text MATCH :match AND rowid > -:before
+ORDER BY rowid LIMIT :limit;
 
 -- name: index_find_note
 -- row: index_hit
 -- text: match
-SELECT rowid AS id FROM note_text WHERE note_text MATCH :match AND rowid < :before
-ORDER BY rowid DESC LIMIT :limit;
+SELECT -rowid AS id FROM note_text WHERE note_text MATCH :match AND rowid > -:before
+ORDER BY rowid LIMIT :limit;
 
 -- name: index_merge_messages
 -- Each transaction leaves a part of the index behind, and a search looks into all of
--- them.  A merge joins parts of one size, 16 pages at a time.
-INSERT INTO message_text(message_text, rank) VALUES ('merge', 16);
+-- them.  A merge joins parts of one size, 64 pages at a time.
+INSERT INTO message_text(message_text, rank) VALUES ('merge', 64);
 
 -- name: index_merge_tasks
-INSERT INTO task_text(task_text, rank) VALUES ('merge', 16);
+INSERT INTO task_text(task_text, rank) VALUES ('merge', 64);
 
 -- name: index_merge_notes
-INSERT INTO note_text(note_text, rank) VALUES ('merge', 16);
+INSERT INTO note_text(note_text, rank) VALUES ('merge', 64);
 
 -- name: index_old_task
 SELECT body FROM task_body WHERE id = :id;
@@ -72,7 +72,7 @@ SELECT body FROM task_body WHERE id = :id;
 -- name: index_forget_task
 -- text: scope
 -- A contentless table is told what it holds to be rid of it.
-INSERT INTO task_text(task_text, rowid, scope, body) VALUES ('delete', :id, :scope, :body);
+INSERT INTO task_text(task_text, rowid, scope, body) VALUES ('delete', -:id, :scope, :body);
 
 -- name: index_keep_task
 INSERT OR REPLACE INTO task_body(id, team, body) VALUES (:id, :team, :body);

@@ -27,6 +27,9 @@ CREATE TABLE task_body (
 	body TEXT NOT NULL
 ) STRICT;
 
+-- Rows have the numbers of the state's, negated: the newest are found first, and FTS5
+-- begins at the least number at once, but at the greatest only once it has gone to the end
+-- of the word's rows, in each part of the index.
 CREATE VIRTUAL TABLE message_text USING fts5(scope, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE task_text USING fts5(scope, body, content='', columnsize=0,
@@ -37,4 +40,11 @@ INSERT INTO message_text(message_text, rank) VALUES ('usermerge', 2);
 INSERT INTO task_text(task_text, rank) VALUES ('usermerge', 2);
 INSERT INTO note_text(note_text, rank) VALUES ('usermerge', 2);
 
-PRAGMA user_version = 4;
+-- A search opens each part of the index at each of its words, those of the scope
+-- included, and reads the page there whole however few hits it takes: so pages are small,
+-- and fit four times into one of the file.
+INSERT INTO message_text(message_text, rank) VALUES ('pgsz', 1000);
+INSERT INTO task_text(task_text, rank) VALUES ('pgsz', 1000);
+INSERT INTO note_text(note_text, rank) VALUES ('pgsz', 1000);
+
+PRAGMA user_version = 6;

@@ -1,5 +1,6 @@
 /* search_feed - brings the index up to date with the state. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/clock.h"
@@ -101,6 +102,14 @@ static const char *message_scope(struct feed *feed, const struct search_messages
 	return feed->fault->code ? NULL : scope;
 }
 
+/* FTS5 keeps rows together for one part of the index as long as their numbers rise, and
+ * those of the index are negated: each slice is fed from its last row to its first. */
+static void reach(int64_t *place, int64_t id)
+{
+	if (*place < id)
+		*place = id;
+}
+
 /* Each feed_ function takes up to `left` rows, and returns an SQLite result; a fault of
  * the store is in feed->fault. */
 static int feed_messages(struct feed *feed)
@@ -123,7 +132,7 @@ static int feed_messages(struct feed *feed)
 			break;
 		rc = SIDE_RUN(&feed->search->side, index_add_message, .id = m.id,
 			      .scope = scope, .body = m.body);
-		feed->place.message = m.id;
+		reach(&feed->place.message, m.id);
 		feed->left--;
 		arena_reset(&feed->arena, mark);
 	}
@@ -148,7 +157,7 @@ static int feed_notes(struct feed *feed)
 	       store_next(&q, &n, sizeof(n), &feed->arena, feed->fault) > 0) {
 		rc = SIDE_RUN(&feed->search->side, index_add_note, .id = n.id,
 			      .scope = team_scope(&feed->arena, n.team), .body = n.text);
-		feed->place.note = n.id;
+		reach(&feed->place.note, n.id);
 		feed->left--;
 		arena_reset(&feed->arena, mark);
 	}
@@ -203,7 +212,7 @@ static int feed_tasks(struct feed *feed)
 	while (rc == SQLITE_OK &&
 	       store_next(&q, &k, sizeof(k), &feed->arena, feed->fault) > 0) {
 		rc = put_task(feed, k.id, k.team, k.body);
-		feed->place.task = k.id;
+		reach(&feed->place.task, k.id);
 		feed->left--;
 		arena_reset(&feed->arena, mark);
 	}
@@ -213,35 +222,53 @@ static int feed_tasks(struct feed *feed)
 	return rc;
 }
 
-/* Feeds tasks that events have changed.  It runs last, since the place in the log
- * promises that everything up to there is in the index. */
-static int feed_changes(struct feed *feed)
+static int last_first(const void *a, const void *b)
 {
-	struct arena_mark mark = arena_mark(&feed->arena);
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* The numbers of the tasks that the next events changed; as many as events. */
+static int changed_tasks(struct feed *feed, int64_t tasks[SLICE])
+{
 	struct search_task_events_row e;
-	struct search_task_row k;
 	struct query q;
-	int rc = SQLITE_OK;
+	int n = 0;
 
 	store_query(feed->store, &q, sql_search_task_events,
 		    &(const struct sql_search_task_events_in){ .after = feed->place.event,
 							       .upto = feed->head.newest,
 							       .limit = feed->left });
-	while (rc == SQLITE_OK &&
-	       store_next(&q, &e, sizeof(e), &feed->arena, feed->fault) > 0) {
-		const struct sql_search_task_in in = { .id = e.subject };
-		int found = store_row(feed->store, sql_search_task, &in, &k, sizeof(k),
-				      &feed->arena, feed->fault);
-
-		if (found > 0)
-			rc = put_task(feed, k.id, k.team, k.body);
-		else if (found < 0)
-			break;
+	while (store_next(&q, &e, sizeof(e), &feed->arena, feed->fault) > 0) {
+		tasks[n++] = e.subject;
 		feed->place.event = e.seq;
-		feed->left--;
-		arena_reset(&feed->arena, mark);
 	}
 	query_end(&q);
+	qsort(tasks, (size_t)n, sizeof(*tasks), last_first);
+	return n;
+}
+
+/* Feeds tasks that events have changed.  It runs last, since the place in the log
+ * promises that everything up to there is in the index. */
+static int feed_changes(struct feed *feed)
+{
+	struct arena_mark mark = arena_mark(&feed->arena);
+	struct search_task_row k;
+	int64_t tasks[SLICE];
+	int rc = SQLITE_OK, n = changed_tasks(feed, tasks);
+
+	for (int i = 0; i < n && rc == SQLITE_OK && !feed->fault->code; i++) {
+		const struct sql_search_task_in in = { .id = tasks[i] };
+
+		if (i > 0 && tasks[i] == tasks[i - 1])
+			continue;
+		if (store_row(feed->store, sql_search_task, &in, &k, sizeof(k),
+			      &feed->arena, feed->fault) > 0)
+			rc = put_task(feed, k.id, k.team, k.body);
+		arena_reset(&feed->arena, mark);
+	}
+	feed->left -= n;
 	if (rc == SQLITE_OK && feed->left > 0)
 		feed->place.event = feed->head.newest;
 	feed->place.whole = 1;

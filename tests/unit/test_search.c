@@ -281,6 +281,39 @@ static void test_tasks_change(void **state)
 	world_end(w);
 }
 
+static void change_task(struct world *w, int id, const char *title)
+{
+	char *sql = sqlite3_mprintf(
+		"UPDATE task SET title = %Q WHERE id = %d;"
+		"INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
+		"(5, 205, 1, 1, 0, %d, 0)",
+		title, id, id);
+
+	run(w, sql);
+	sqlite3_free(sql);
+}
+
+/* More changes than one slice takes, in no order, some tasks twice. */
+static void test_many_tasks_change(void **state)
+{
+	struct world *w = world_start();
+
+	(void)state;
+	for (int i = 1; i <= 300; i++)
+		add_task(w, i, "paint the fence");
+	assert_true(strncmp(find(w, SEARCH_TASKS, 0, "fence"), "300,299,298,", 12) == 0);
+	for (int i = 0; i < 301; i++)
+		change_task(w, 1 + i * 7 % 300, "paint the wall");
+	change_task(w, 8, "mend the gate");
+	change_task(w, 150, "mend the gate");
+	change_task(w, 8, "paint the gate");
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "fence"), "");
+	assert_true(strncmp(find(w, SEARCH_TASKS, 0, "wall"), "300,299,298,", 12) == 0);
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "gate"), "150,8");
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "gate paint"), "8");
+	world_end(w);
+}
+
 static void search_path(struct world *w, char out[160])
 {
 	snprintf(out, 160, "%s/search.db", w->dir);
@@ -486,9 +519,10 @@ static void test_many_processes(void **state)
 	world_end(w);
 }
 
-enum { PARTS_FEW = 8 };
+enum { PARTS_FEW = 8, PAGE_MOST = 1024 };
 
-static int64_t parts(struct world *w)
+/* The number that a statement reads in search.db. */
+static int64_t ask_index(struct world *w, const char *sql)
 {
 	char path[160];
 	sqlite3 *db;
@@ -498,16 +532,17 @@ static int64_t parts(struct world *w)
 	search_path(w, path);
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL),
 			 SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db,
-					    "SELECT count(DISTINCT segid) FROM "
-					    "message_text_idx",
-					    -1, &st, NULL),
-			 SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
 	n = sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
 	sqlite3_close(db);
 	return n;
+}
+
+static int64_t parts(struct world *w)
+{
+	return ask_index(w, "SELECT count(DISTINCT segid) FROM message_text_idx");
 }
 
 /* An index that was fed in many small steps has few parts, and one that was fed in large
@@ -531,6 +566,22 @@ static void test_parts(void **state)
 	world_end(w);
 }
 
+/* A search of few among many hits reads a page of each part whole, so the pages are
+ * small. */
+static void test_pages(void **state)
+{
+	struct world *w = world_start();
+
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		send(w, 1, 1, 2, "a word of many");
+	step(w);
+	assert_in_range(ask_index(w, "SELECT max(length(block)) FROM message_text_data"),
+			PAGE_MOST / 2, PAGE_MOST);
+	assert_true(strncmp(find(w, SEARCH_MESSAGES, 2, "word"), "3000,2999,", 10) == 0);
+	world_end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -538,6 +589,7 @@ int main(void)
 		cmocka_unit_test(test_many_words),
 		cmocka_unit_test(test_who_sees_what),
 		cmocka_unit_test(test_tasks_change),
+		cmocka_unit_test(test_many_tasks_change),
 		cmocka_unit_test(test_thrown_away),
 		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_rests),
@@ -545,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_excerpts),
 		cmocka_unit_test(test_many_processes),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
