@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/machine/notes_disk.h"
@@ -305,7 +306,7 @@ static void write_on(const struct notes *n, atomic_int *times)
 		if (held < 0)
 			_exit(1);
 		atomic_fetch_add(times, 1);
-		usleep(1000);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 		n->unlock(n->self, held);
 	}
 }
@@ -326,7 +327,7 @@ static void test_a_waiting_writer_is_next(void **state)
 	if (pid == 0)
 		write_on(n, times);
 	while (!atomic_load(times))
-		usleep(1000);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	for (int i = 0; i < 20; i++) {
 		int before = atomic_load(times);
 		int held = n->lock(n->self, "a.md", NULL, true, &b->fault);

@@ -1,0 +1,104 @@
+/* A call that found nothing begins to wait, unless what it waits for has happened in the
+ * instant since it looked: then it looks again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/clock.h"
+#include "core/host/inside.h"
+#include "ops.gen.h"
+
+enum { NEWEST = 10, AGENT = 3 };
+
+struct scene {
+	struct host host;
+	struct home home;
+	struct conn conn;
+};
+
+/* A host that has read all events up to the newest, which any agent may wait for. */
+static int set_up(void **state)
+{
+	struct scene *s = test_calloc(1, sizeof(*s));
+
+	s->home.settings.config.limits_max_waits = 4;
+	s->host.home = &s->home;
+	s->conn.host = &s->host;
+	uv_loop_init(&s->host.loop);
+	waiters_init(&s->host);
+	s->host.follow.wanted = true;
+	s->host.follow.position = NEWEST;
+	for (size_t i = 0; i < RECENT_KEYS; i++)
+		s->host.follow.recent[i] = NEWEST;
+	*state = s;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct scene *s = *state;
+
+	waiters_close(&s->host);
+	uv_run(&s->host.loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&s->host.loop), 0);
+	job_pool_release(&s->host.jobs);
+	test_free(s);
+	return 0;
+}
+
+/* A receive that waits a minute, and looked when `as_of` was the newest event. */
+static struct job *receive(struct scene *s, int64_t as_of)
+{
+	struct job *job = job_new(&s->host.jobs);
+	struct message_receive_in *in = arena_alloc(&job->call.arena, sizeof(*in));
+
+	in->wait_seconds = 60;
+	job->conn = &s->conn;
+	job->first = clock_boot_ms();
+	job->ready = arena_mark(&job->call.arena);
+	job->call.op = op_message_receive;
+	job->call.in = in;
+	job->call.wait_on = WAKE_INBOX;
+	job->call.wait_key = AGENT;
+	job->call.as_of = as_of;
+	return job;
+}
+
+static void an_event_since_it_looked_has_it_look_again(void **state)
+{
+	struct scene *s = *state;
+	struct job *job = receive(s, NEWEST - 1);
+
+	assert_true(waiters_park(&s->host, job));
+	assert_int_equal(s->host.waiters.n, 0);
+	assert_ptr_equal(chain_pop(&s->host.writes), job);
+	job_free(job);
+}
+
+static void it_waits_where_there_was_none(void **state)
+{
+	struct scene *s = *state;
+	struct job *job = receive(s, NEWEST);
+
+	assert_true(waiters_park(&s->host, job));
+	assert_int_equal(s->host.waiters.n, 1);
+	assert_null(chain_pop(&s->host.writes));
+	waiters_wake(&s->host, WAKE_INBOX, AGENT, NEWEST + 1);
+	assert_int_equal(s->host.waiters.n, 0);
+	assert_ptr_equal(chain_pop(&s->host.writes), job);
+	job_free(job);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		TEST(an_event_since_it_looked_has_it_look_again),
+		TEST(it_waits_where_there_was_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
