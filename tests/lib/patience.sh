@@ -1,9 +1,10 @@
 # patience - what stories wait by: never for a fixed time, but until something is so.
 #
 # `patience` is in tenths of a second on a fast machine; a slower one, as $TEST_SCALE
-# tells, waits as much longer.  Who sources it has a bad().
+# tells, waits as much longer.  PATIENCE is what a run allows that has less time for a story.
+# Who sources it has a bad().
 : "${TEST_SCALE:=1}"
-patience=600
+patience=${PATIENCE:-600}
 
 # After the first failure the rest is only looked at.
 tries() { [ "${failed:-0}" = 0 ] && echo $((patience * TEST_SCALE)) || echo $((50 * TEST_SCALE)); }

@@ -115,7 +115,12 @@ static void test_known(void **state)
 	/* Another folder in its place, though it were to get its number. */
 	shell("mv p/.cadre old && cp -a old p/.cadre");
 	assert_string_equal(found("p", false), "denied");
-	shell("rm -r p/.cadre && mv old p/.cadre && printf %%032d 0 >p/.cadre/id");
+	/* Another folder with the very files of the first. */
+	shell("rm -r p/.cadre && mkdir -m 700 p/.cadre && mv old/* p/.cadre");
+	assert_string_equal(found("p", false), "denied");
+	shell("mv p/.cadre/* old && rmdir p/.cadre && mv old p/.cadre");
+	assert_string_equal(found("p", false), "/p/.cadre");
+	shell("printf %%032d 0 >p/.cadre/id");
 	assert_string_equal(found("p", false), "denied");
 }
 
