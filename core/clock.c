@@ -27,6 +27,20 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 	return rc < 0 ? rc : 0;
 }
 
+/* While no host ran nobody saw the clock being put back. */
+static int move_from_future(struct call *call)
+{
+	int rc = sql_run(call, task_from_future, .now = call->now);
+
+	if (rc >= 0)
+		rc = sql_run(call, delivery_from_future, .now = call->now);
+	if (rc >= 0)
+		rc = sql_run(call, assignment_from_future, .now = call->now);
+	if (rc >= 0)
+		rc = sql_run(call, daemon_from_future, .now = call->now);
+	return rc < 0 ? rc : 0;
+}
+
 static int settle_deliveries(struct call *call, int64_t *ended)
 {
 	struct inbox_lapsed_row *all = NULL;
@@ -46,6 +60,7 @@ int clock_tick(struct call *call, const struct clock_tick_in *in,
 	int rc;
 
 	if ((rc = move_by_gap(call, in)) < 0 ||
+	    (in->start && (rc = move_from_future(call)) < 0) ||
 	    (rc = task_settle(call, 0, SLICE, &out->tasks)) < 0 ||
 	    (rc = settle_deliveries(call, &out->deliveries)) < 0 ||
 	    (rc = daemons_settle(call)) < 0 ||

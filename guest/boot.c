@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "guest/guest.h"
 #include "guest/machine.h"
 
@@ -30,8 +31,8 @@ enum {
 	END_MS = 300, /* from SIGTERM to SIGKILL */
 	AGAIN_MS = 1000,
 	LATE_MS = 2000, /* for the guest to come up alone */
-	DEATHS_MOST = 5, /* of guests that lived shorter than SETTLED_S */
-	SETTLED_S = 60,
+	DEATHS_MOST = 5, /* of guests that lived shorter than SETTLED_MS */
+	SETTLED_MS = 60000,
 };
 
 /* The kernel need not fill tables that nobody reads: every copy would grow. */
@@ -451,13 +452,13 @@ static _Noreturn void keep_guest(const struct words *w, const char *version)
 	int deaths = 0;
 
 	while (deaths < DEATHS_MOST) {
-		time_t began = time(NULL);
+		int64_t began = clock_steady_ms();
 		int status = wait_for(start_guest(w, version));
 
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 			power_off();
 		say("the guest ended with status %#x", (unsigned)status);
-		deaths = time(NULL) - began < SETTLED_S ? deaths + 1 : 1;
+		deaths = clock_steady_ms() - began < SETTLED_MS ? deaths + 1 : 1;
 		pause_ms(AGAIN_MS);
 	}
 	power_off();

@@ -52,6 +52,18 @@ UPDATE agent SET moved_at = moved_at + :gap_ms
 WHERE id IN (SELECT agent FROM agent_inbox WHERE assignments > 0)
 	AND moved_at <= :gap_since + 5000;
 
+-- name: assignment_from_future
+-- scan ok: open ones, along their index
+-- A command that began then began now.
+UPDATE assignment SET started_at = :now
+WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at > :now;
+
+-- name: daemon_from_future
+-- scan ok: agents, few
+-- So did the silence of a daemon.
+UPDATE agent SET moved_at = :now
+WHERE id IN (SELECT agent FROM agent_inbox WHERE assignments > 0) AND moved_at > :now;
+
 -- name: assignment_by_message
 -- row: assignment
 SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command,

@@ -353,6 +353,20 @@ WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {deliver
 	AND fetched_at <= :gap_since + 5000
 	AND (due_at > :gap_since OR :gap_ms < 0);
 
+-- name: task_from_future
+-- scan ok: claims that are held, along their index
+-- A lease that was granted at a time which is to come, since the clock was put back: all
+-- of it is left, from now on.
+UPDATE task SET lease_until = :now + lease_ms
+WHERE lease_until IS NOT NULL AND lease_until > :now + lease_ms;
+
+-- name: delivery_from_future
+-- scan ok: messages that are leased or have an end, along their index
+-- The same for a message that was handed out then.
+UPDATE delivery SET due_at = due_at - (fetched_at - :now), fetched_at = :now
+WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
+	AND fetched_at > :now;
+
 -- name: task_give_back
 -- The generation of the owner is over: back to pending under a new epoch.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,

@@ -66,7 +66,7 @@ static void on_ticked(struct job *job)
 	job_free(job);
 }
 
-static void tick(struct host *host)
+static void tick(struct host *host, bool start)
 {
 	struct job *job = host_job(host, op_clock_tick, on_ticked, host);
 	struct clock_tick_in *in = job->call.in;
@@ -75,6 +75,7 @@ static void tick(struct host *host)
 	in->gap_ms = r->gap_ms;
 	in->gap_since = r->gap_since;
 	in->has_gap_since = r->gap_ms != 0;
+	in->start = start;
 	if (r->gap_ms)
 		log_line(host->log, LOG_LEVEL_NOTE,
 			 r->gap_ms > 0
@@ -122,6 +123,7 @@ static void on_looked(struct job *job)
 	struct reaper *r = &host->reaper;
 	const struct host_due_row *due = job->call.out;
 	int64_t now = job->call.now;
+	bool start = due && !r->began;
 	struct fault why = { 0 };
 
 	r->busy = false;
@@ -132,12 +134,13 @@ static void on_looked(struct job *job)
 	if (due && !host->stopping) {
 		snprintf(host->incarnation, sizeof(host->incarnation), "%s",
 			 due->incarnation);
-		if (!r->began && due->alive_at && due->alive_at < now)
+		if (start && due->alive_at && due->alive_at < now)
 			add_gap(r, due->alive_at, now - due->alive_at);
 		r->began = true;
-		if (due->due ||
-		    (due->live && (r->gap_ms || llabs(now - due->alive_at) > ALIVE_MS)))
-			tick(host);
+		if (due->due || (start && due->alive_at > now) ||
+		    (due->live &&
+		     (start || r->gap_ms || llabs(now - due->alive_at) > ALIVE_MS)))
+			tick(host, start);
 		else if (!due->live && !r->stale)
 			r->gap_ms = 0;
 	}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# clock - the machine's clock is set by a day while a host runs: what is left of a lease
-# is time that passes, so it neither ends by that nor lasts a day longer.
+# clock - the machine's clock is set by a day while a host runs, and while none does: what
+# is left of a lease is time that passes, so it neither ends by that nor lasts a day longer.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 host=
@@ -34,11 +34,19 @@ set_clock 0
 
 cadre team create red --roles ann --roles bob >/dev/null
 cadre task create 'Long work' --team red >/dev/null
-ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
-	LD_PRELOAD="$TMPDIR/clock.so" "$CADRE" serve >"$TMPDIR/serve" 2>&1 &
-host=$!
 hosted() { cadre status | grep -q '^host  *yes'; }
-until_done hosted || bad "no host: $(cat "$TMPDIR/serve")"
+serve() {
+	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+		LD_PRELOAD="$TMPDIR/clock.so" "$CADRE" serve >"$TMPDIR/serve" 2>&1 &
+	host=$!
+	until_done hosted || bad "no host: $(cat "$TMPDIR/serve")"
+}
+end_host() {
+	kill "$host"
+	wait "$host" || bad "the host: $(cat "$TMPDIR/serve")"
+	host=
+}
+serve
 cadre --team red --as ann claim --lease-seconds 600 >/dev/null || bad "no claim"
 lease() {
 	cadre --team red task show 001 --json | sed -n 's/.*"lease_until": *"\([^"]*\)".*/\1/p'
@@ -73,7 +81,13 @@ set_clock 0
 ended() { ! kill -0 "$short" 2>/dev/null; }
 until_done ended || { bad "set back: a wait of 5 s has not ended"; kill "$short"; }
 
-kill "$host"
-wait "$host" || bad "the host: $(cat "$TMPDIR/serve")"
-host=
+# It is set while no host runs, as on a machine that finds its time only later.
+for by in -86400 86400 0; do
+	end_host
+	set_clock $by
+	serve
+	until_done left_is $by || bad "set by $by without a host: the lease ends $(lease)"
+	cadre --team red task show 001 | grep -q ann || bad "set by $by without a host: ann has lost the task"
+done
+end_host
 exit $failed

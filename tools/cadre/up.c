@@ -207,7 +207,7 @@ static int say_host(const struct cli *cli, pid_t pid, bool started)
 
 static int64_t deadline_in(int seconds)
 {
-	return clock_wall_ms() + seconds * 1000LL;
+	return clock_steady_ms() + seconds * 1000LL;
 }
 
 /* Whether a host answers at the socket: one that was just killed still holds
@@ -239,7 +239,7 @@ static pid_t living_host(struct cli *cli, int64_t until, struct fault *f)
 	pid_t pid;
 
 	while ((pid = home_holder(&cli->home)) && !host_answers(cli)) {
-		if (clock_wall_ms() > until) {
+		if (clock_steady_ms() > until) {
 			fault_set(f, FAULT_TIMEOUT, "",
 				  "process %d holds the host's lock and does not answer",
 				  (int)pid);
@@ -282,7 +282,7 @@ int up_main(struct cli *cli, int argc, char **argv)
 		if (!f.code && start_host(cli, seconds, &f) == 0)
 			return say_host(cli, home_holder(&cli->home), true);
 		/* Another `up` may have been faster: that is a host as well. */
-	} while (f.code == FAULT_CONFLICT && clock_wall_ms() < until);
+	} while (f.code == FAULT_CONFLICT && clock_steady_ms() < until);
 	return cli_fault(cli, &f);
 }
 
