@@ -555,8 +555,9 @@ static void test_parts(void **state)
 	for (int i = 0; i < 300; i++) {
 		send(w, 1, 1, 2, "a word");
 		step(w);
+		if (i % 10 == 0) /* FTS5 joins all by itself now and then */
+			assert_in_range(parts(w), 1, PARTS_FEW);
 	}
-	assert_in_range(parts(w), 1, PARTS_FEW);
 	for (int i = 0; i < 5000; i++)
 		send(w, 1, 1, 2, "a word of many");
 	for (int i = 0; i < 20; i++)
