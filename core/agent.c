@@ -151,6 +151,9 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	    (*in->role &&
 	     (rc = sql_run(call, agent_set_role, .agent = a->id, .role = in->role,
 			   .description = in->description)) < 0) ||
+	    (strcmp(in->role, "observer") == 0 &&
+	     (rc = sql_run(call, agent_unassign, .team = call->caller.team,
+			   .agent = a->id)) < 0) ||
 	    (in->n_skills &&
 	     (rc = set_skills(call, a->id, in->skills, in->n_skills)) < 0))
 		return rc;

@@ -384,6 +384,8 @@ static const char *shown(struct call *call, const struct result_store_in *r)
 		return cut(&call->arena, r->stdout, STDOUT_SHOWN);
 	if (r->stderr && *r->stderr)
 		return cut(&call->arena, r->stderr, STDOUT_SHOWN);
+	if (r->stdout && *r->stdout)
+		return cut(&call->arena, r->stdout, STDOUT_SHOWN);
 	return arena_printf(&call->arena,
 			    "the command ended with exit code %d and said nothing",
 			    (int)r->exit_code);

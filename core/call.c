@@ -143,7 +143,8 @@ const char *call_key_text(const struct call *call, struct arena *a)
 	return arena_strdup(a, text);
 }
 
-int call_settle(struct call *call, int64_t caller, const char *key, const char *answer)
+int call_keep_answer(struct call *call, const char *key, int64_t caller, int64_t asked,
+		     const char *answer)
 {
 	uint8_t bytes[sizeof(call->key)] = { 0 };
 	const struct blob blob = { bytes, sizeof(bytes) };
@@ -151,8 +152,9 @@ int call_settle(struct call *call, int64_t caller, const char *key, const char *
 
 	key_bytes(key, bytes);
 	rc = answer ? sql_run(call, replay_answer, .key = blob, .caller = caller,
-			      .answer = answer)
-		    : sql_run(call, replay_free, .key = blob, .caller = caller);
+			      .asked = asked, .answer = answer)
+		    : sql_run(call, replay_free, .key = blob, .caller = caller,
+			      .asked = asked);
 	return rc < 0 ? rc : 0;
 }
 

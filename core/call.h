@@ -147,13 +147,14 @@ int call_transact(struct call *call, bool write);
  * transaction.  Operations on notes take several transactions, and may take long. */
 int call_run(struct call *call);
 
-/* Keeps what a guest answered to a call with a key (as its caller wrote it, or
- * call_key_text) of `caller`, an agent's row or 0: repeats are answered with it.  NULL
- * where the guest did nothing: the key is free again. */
-int call_settle(struct call *call, int64_t caller, const char *key, const char *answer);
+/* Keeps `answer` for repeats of another call under its key; with NULL it frees the key,
+ * since nothing was done.  That call is named by call_key_text() (or as its caller wrote the
+ * key), call_key_caller() and the hash of its arguments (`asked`). */
+int call_keep_answer(struct call *call, const char *key, int64_t caller, int64_t asked,
+		     const char *answer);
 /* The key of a call that has one, as a UUID. */
 const char *call_key_text(const struct call *call, struct arena *a);
-/* The agent's row under which that key is kept, 0: the operator's. */
+/* The row of the agent whose key that is; 0: an operator's. */
 int64_t call_key_caller(const struct call *call);
 
 /* The answer as JSON text, `"replayed":true` included when it was. */

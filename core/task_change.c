@@ -150,7 +150,7 @@ int task_create(struct call *call, const struct task_create_in *in,
 		return rc;
 	if (in->assignee &&
 	    ((rc = who_agent(call, in->assignee, "/assignee", &assignee)) < 0 ||
-	     (rc = who_claims(call, &assignee, "/assignee")) < 0 ||
+	     (rc = who_may_own(call, &assignee, "/assignee")) < 0 ||
 	     (assignee.id != call->caller.agent &&
 	      (rc = who_leads(call, "/assignee")) < 0)))
 		return rc;
@@ -351,9 +351,13 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 	if (in->command && !in->agent)
 		return fault_set(&call->fault, FAULT_INVALID, "/agent",
 				 "a command needs the agent whose daemon runs it");
-	if (in->agent && !in->command && (rc = who_claims(call, &to, "/agent")) < 0)
+	if (in->agent && !in->command && (rc = who_may_own(call, &to, "/agent")) < 0)
 		return rc;
-	rc = sql_run(call, task_assign, .id = t->id, .assignee = to.id, .now = call->now);
+	/* Where the daemon of an observer runs it, the task is not its own: after a lapse
+	 * nobody could claim it. */
+	rc = sql_run(call, task_assign, .id = t->id,
+		     .assignee = in->agent && who_observes(&to) ? 0 : to.id,
+		     .now = call->now);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)

@@ -330,5 +330,5 @@ int workspace_answered(struct call *call, const struct workspace_answered_in *in
 		       struct workspace_answered_out *out)
 {
 	(void)out;
-	return call_settle(call, in->caller, in->key, in->answer);
+	return call_keep_answer(call, in->key, in->caller, in->asked, in->answer);
 }

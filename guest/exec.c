@@ -141,6 +141,7 @@ static int tell_result(struct errand *q, struct proc *run, bool *kept, struct fa
 	size_t room = FRAME_ROOM;
 	bool old = !q->peer->hello;
 	struct job *job = NULL;
+	struct fault full = { 0 }; /* the command ran: its rest is lost, not its answer */
 
 	if (!parts_read(&p, &run->streams[0].kept, &run->streams[1].kept, &q->arena))
 		return output_lost(f);
@@ -148,7 +149,7 @@ static int tell_result(struct errand *q, struct proc *run, bool *kept, struct fa
 	out.stdout = p.text[0];
 	out.stderr = p.text[1];
 	if (p.more && !old) {
-		job = make_place(q->guest, f) ? NULL : job_new(q->guest, run);
+		job = make_place(q->guest, &full) ? NULL : job_new(q->guest, run);
 		out.more = out.has_more = true;
 		out.stdout_size = (int64_t)p.size[0];
 		out.stderr_size = (int64_t)p.size[1];

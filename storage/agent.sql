@@ -89,6 +89,12 @@ WHERE id = :agent;
 -- name: agent_set_role
 UPDATE agent SET role = :role, description = :description WHERE id = :agent;
 
+-- name: agent_unassign
+-- scan ok: tasks of a team, along their index
+-- An agent that is an observer from now on claims nothing: what waits for it is for all.
+UPDATE task SET assignee = NULL WHERE team = :team AND state = {task_state.pending}
+	AND assignee = :agent;
+
 -- name: agent_set_status
 UPDATE agent SET status = :status, active_at = :now
 WHERE id = :agent AND status <> :status;

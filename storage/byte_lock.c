@@ -10,7 +10,6 @@
 
 #include "core/base/clock.h"
 
-/* A signal (EINTR) must not cost this process its place in the queue. */
 int byte_lock(int fd, int64_t byte, short type)
 {
 	struct flock l = {
@@ -50,13 +49,17 @@ static bool start_alarm(timer_t *timer, int64_t until)
 	to._sigev_un._tid = gettid();
 	when.it_value.tv_sec = left > 0 ? left / 1000 : 0;
 	when.it_value.tv_nsec = left > 0 ? left % 1000 * 1000000 + 1 : 1;
-	if (timer_create(CLOCK_MONOTONIC, &to, timer))
-		return false;
-	timer_settime(*timer, 0, &when, NULL);
-	return true;
+	if (timer_create(CLOCK_MONOTONIC, &to, timer) == 0) {
+		if (timer_settime(*timer, 0, &when, NULL) == 0)
+			return true;
+		timer_delete(*timer);
+	}
+	errno = ENOLCK; /* not EAGAIN, by which another has the lock */
+	return false;
 }
 
-/* The timer costs only those who wait. */
+/* The timer costs only those who wait.  Another signal must not cost this process its place
+ * in the queue. */
 static int wait_in_queue(int fd, int64_t byte, short type, int64_t until)
 {
 	struct flock l = {

@@ -42,11 +42,11 @@ REPLACE INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now);
 
 -- name: replay_answer
-UPDATE replay SET answer = :answer WHERE key = :key AND caller = :caller;
+UPDATE replay SET answer = :answer WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: replay_free
 -- Nothing was done under it: it is as good as new.
-DELETE FROM replay WHERE key = :key AND caller = :caller;
+DELETE FROM replay WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: agent_touch
 UPDATE agent SET active_at = :now WHERE id = :agent AND active_at < :now;

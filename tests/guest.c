@@ -365,6 +365,7 @@ static void test_many_jobs(void **state)
 {
 	struct fixture *x = *state;
 	int fd = dial_hello(x, "control.sock");
+	json_t *a;
 
 	for (int i = 0; i < 1000; i++)
 		json_decref(ask(fd, "{\"type\":\"ExecBackground\","
@@ -372,6 +373,14 @@ static void test_many_jobs(void **state)
 	expect_error(ask(fd, "{\"type\":\"ExecBackground\",\"command\":"
 			     "\"true\"}"),
 		     "Exhausted");
+	/* What came of a command is told although there is no job to keep the rest of it. */
+	a = ask(fd, "{\"type\":\"Exec\",\"command\":"
+		    "\"head -c 2000000 /dev/zero | tr '\\\\0' '\\\\001'; exit 3\"}");
+	assert_string_equal(text_at(a, "type"), "ExecResult");
+	assert_int_equal(int_at(a, "exit_code"), 3);
+	assert_true(true_at(a, "more"));
+	assert_null(json_object_get(a, "job_id"));
+	json_decref(a);
 	json_decref(wait_job(fd, 1, NULL));
 	json_decref(ask(fd, "{\"type\":\"ExecBackground\","
 			    "\"command\":\"true\"}"));

@@ -295,15 +295,15 @@ bool who_observes(const struct agent_row *a)
 	       strcmp(a->name, "lead") != 0;
 }
 
-int who_claims(struct call *call, const struct agent_row *a, const char *where)
+int who_may_own(struct call *call, const struct agent_row *a, const char *where)
 {
 	if (!who_observes(a))
 		return 0;
 	fault_set(&call->fault, FAULT_INVALID, where,
 		  "%s is an observer, who claims no tasks", a->name);
 	return fault_hint(&call->fault,
-			  "Assign it to a member with another role, or to nobody; an "
-			  "observer's daemon runs a command.");
+			  "Assign it to a member with another role, to nobody, or "
+			  "with a command, which the observer's daemon runs.");
 }
 
 int who_leads(struct call *call, const char *where)

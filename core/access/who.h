@@ -44,8 +44,9 @@ int who_is(struct call *call, const char *name, const char *where, struct agent_
  * team does more, whatever its role. */
 bool who_observes(const struct agent_row *a);
 
-/* 0, or `invalid` if the agent only looks: nobody else could claim a task of its own. */
-int who_claims(struct call *call, const struct agent_row *a, const char *where);
+/* 0, or `invalid` for an observer, who may not be a task's assignee: it cannot claim the
+ * task, and nobody else could. */
+int who_may_own(struct call *call, const struct agent_row *a, const char *where);
 
 /* 0, or `denied` unless the caller is the team's lead or the operator. */
 int who_leads(struct call *call, const char *where);

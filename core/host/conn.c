@@ -16,7 +16,8 @@
 
 enum {
 	JOBS_MOST = 256, /* under way per connection */
-	JOBS_ALL = 4096, /* of all connections: each may have JOBS_FEW beyond these */
+	JOBS_ALL =
+		4096, /* of all connections: then each has JOBS_FEW, until there are few */
 	JOBS_FEW = 8,
 	READS_MOST = 16, /* of them with the readers: their answers may be large */
 	REST_MOST = 256 << 10,
@@ -80,7 +81,7 @@ void conn_flush(struct host *host)
 
 static bool held_up(const struct conn *c)
 {
-	const size_t most = c->host->n_jobs < JOBS_ALL ? JOBS_MOST : JOBS_FEW;
+	const size_t most = c->host->crowded ? JOBS_FEW : JOBS_MOST;
 
 	return c->closing || c->host->stopping || c->solo || c->n_jobs >= most ||
 	       flow_left(&c->flow) > UNREAD_SOFT;
@@ -98,9 +99,19 @@ static void link_job(struct conn *c, struct job *job)
 		c->jobs->sibling_at = &job->sibling;
 	c->jobs = job;
 	c->n_jobs++;
-	c->host->n_jobs++;
+	if (++c->host->n_jobs >= JOBS_ALL)
+		c->host->crowded = true;
 	if (!job->id)
 		c->solo = job;
+}
+
+/* There are far fewer calls again: all are read on who were held up by the others'. */
+static void end_crowding(struct host *host)
+{
+	host->crowded = false;
+	for (struct conn *c = host->conns; c; c = c->next)
+		if (c->rest.len)
+			soil(c);
 }
 
 static void unlink_job(struct conn *c, struct job *job)
@@ -110,7 +121,8 @@ static void unlink_job(struct conn *c, struct job *job)
 		job->sibling->sibling_at = job->sibling_at;
 	job->sibling_at = NULL;
 	c->n_jobs--;
-	c->host->n_jobs--;
+	if (--c->host->n_jobs < JOBS_ALL * 3 / 4 && c->host->crowded)
+		end_crowding(c->host);
 	if (c->solo == job)
 		c->solo = NULL;
 }
@@ -301,14 +313,15 @@ static void release_held(struct conn *c)
 	}
 }
 
-/* A large read is over: the other clients come first, so that nobody waits for ever. */
-static void large_read_over(struct host *host, struct conn *last)
+/* A large read of the connection `served` (NULL: it closes) is over: the others come
+ * first, so that nobody waits for ever. */
+static void large_read_over(struct host *host, struct conn *served)
 {
 	host->unread.large_reads--;
-	for (struct conn *c = last; c; c = c->next)
-		if (c != last)
+	for (struct conn *c = served; c; c = c->next)
+		if (c != served)
 			release_held(c);
-	for (struct conn *c = host->conns; c; c = c == last ? NULL : c->next)
+	for (struct conn *c = host->conns; c; c = c == served ? NULL : c->next)
 		release_held(c);
 }
 
@@ -335,18 +348,22 @@ static void conn_unref(struct conn *c)
 void conn_answer(struct job *job)
 {
 	struct conn *c = job->conn;
-	bool told = !c->closing && !job->unheard && !atomic_load(&job->gone);
-	size_t before = c->flow.out.len;
+	const bool told = !c->closing && !job->unheard && !atomic_load(&job->gone);
+	const bool read = !(job->call.op->flags & OP_WRITE);
+	const size_t before = c->flow.out.len;
+	bool large;
 
 	unlink_job(c, job);
 	if (told)
 		dialect_answer(c, job);
-	c->unread.small = c->flow.out.len - before < UNREAD_LARGE;
+	large = c->flow.out.len - before >= UNREAD_LARGE;
+	if (large || (told && read)) /* small answers of writes say nothing of reads */
+		c->unread.small = !large;
 	gift_answered(c, job, told);
 	job_free(job);
 	/* A large answer is sent and counted at once: many of them in one turn of the loop
 	 * would be too much. */
-	if (!c->unread.small)
+	if (large)
 		send_out(c);
 	soil(c);
 	conn_unref(c);

@@ -58,6 +58,7 @@ struct host {
 
 	struct conn *conns, *dirty;
 	size_t n_jobs; /* calls of all connections that are not answered yet */
+	bool crowded; /* they were too many, and are not few again */
 	struct unread_all unread;
 	struct crowd crowd;
 	char buffer[64 << 10]; /* of the read that is under way */

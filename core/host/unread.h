@@ -22,8 +22,8 @@ enum {
 	UNREAD_ALL = 256 << 20, /* of all: who has most is closed */
 	/* After an answer of this size a client's reads run one at a time. */
 	UNREAD_LARGE = 256 << 10,
-	/* Reads that run at a time of all clients whose last answer was that large: each
-	 * holds what it has found until the answer is written. */
+	/* Reads that run at a time of all clients whose last answer was that large or who
+	 * had none yet: each holds what it has found until the answer is written. */
 	UNREAD_LARGE_READS = 4,
 };
 
@@ -31,7 +31,7 @@ enum {
 struct unread {
 	size_t memory; /* of the buffers of its unread answers, as counted in the host */
 	int seconds; /* above UNREAD_SOFT without a break; the host ran meanwhile */
-	bool small; /* its last answer was */
+	bool small; /* the answer of its last read was; not before it had one */
 };
 
 /* The host's. */

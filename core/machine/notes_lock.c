@@ -1,4 +1,5 @@
 /* notes_lock - one writer of a path at a time. */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +20,9 @@ uint64_t notes_lock_byte(const char *path)
 	return hash_text(path) >> 2 & ~UINT64_C(1);
 }
 
-/* Until `end`; 0: without waiting.  Whoever waits for the byte holds the one behind it, at
- * which all others queue, so that a writer who comes again at once overtakes nobody. */
+/* Locks the byte, waiting until `end` (0: not at all).  Whoever waits for it holds the byte
+ * behind it, at which all others queue, so that a writer who comes again at once overtakes
+ * nobody. */
 static int take_byte(int fd, uint64_t byte, int64_t end)
 {
 	const int64_t at = (int64_t)byte, queue = at | 1;
@@ -50,6 +52,11 @@ static int lock_bytes(const struct notes_disk *d, uint64_t a, uint64_t b, bool w
 	if (take_byte(fd, a < b ? a : b, end) == 0 &&
 	    (a == b || take_byte(fd, a < b ? b : a, end) == 0))
 		return fd;
+	if (errno != EAGAIN && errno != EACCES && errno != ETIMEDOUT) {
+		notes_fault(f, "lock", "the note");
+		close(fd);
+		return f->code;
+	}
 	close(fd);
 	fault_set(f, FAULT_UNAVAILABLE, "/path", "somebody else is writing the note");
 	f->retry_after_ms = 1000;
@@ -72,7 +79,8 @@ void notes_unlock(const void *self, int lock)
 int notes_lock_staged(const void *self, const char *staged, struct fault *f)
 {
 	const char *name = strrchr(staged, '/');
-	uint64_t byte = name ? strtoull(name + 1, NULL, 16) & ~UINT64_C(1) : 0;
+	uint64_t byte = name ? strtoull(name + 1, NULL, 16) & ~UINT64_C(1)
+			     : 0; /* a former version has named odd ones */
 
 	return lock_bytes(self, byte, byte, false, f);
 }

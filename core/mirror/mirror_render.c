@@ -23,14 +23,14 @@ static const char *word(const struct record *r, const char *field, int64_t n)
 /* Whether the bytes at `s` are escaped in a file although JSON allows them: what would
  * drive the terminal of a reader, and what YAML's readers refuse (U+FEFF, U+FFFE, U+FFFF).
  * Returns how many they are. */
-static size_t is_escaped(const char *s)
+static size_t escaped_len(const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;
 
 	if (c[0] == 0xef &&
 	    ((c[1] == 0xbb && c[2] == 0xbf) || (c[1] == 0xbf && c[2] >= 0xbe)))
 		return 3;
-	return text_hidden(s, true);
+	return text_control_len(s, true);
 }
 
 /* Appends JSON, with such characters escaped; they stand only within its strings. */
@@ -41,7 +41,7 @@ static void add_json(struct text *t, const struct text *json)
 	for (size_t i = 0; i < json->len; i += n ? n : 1) {
 		const unsigned char *c = (const unsigned char *)json->data + i;
 
-		n = is_escaped(json->data + i);
+		n = escaped_len(json->data + i);
 		if (n == 0)
 			continue;
 		text_add(t, json->data + from, i - from);

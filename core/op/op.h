@@ -223,9 +223,10 @@ void text_add_json(struct text *t, const char *s);
 size_t text_json_fit(const char *s, size_t len, size_t *room);
 /* How many bytes at `s`, which ends with a NUL, drive a terminal or hide the text beside
  * them: C0, DEL, the C1 controls, which some terminals obey in UTF-8 too, and the marks
- * that turn the direction of a text (U+202A to U+202E, U+2066 to U+2069).  0: they are
- * shown as they are, and so are tabs and the ends of lines where `lines`. */
-size_t text_hidden(const char *s, bool lines);
+ * that turn the direction of a text (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
+ * U+2069).  0: they are shown as they are, and so are tabs and the ends of lines where
+ * `lines`. */
+size_t text_control_len(const char *s, bool lines);
 /* Overwrites such bytes with question marks, from the byte `from` on; lines stay. */
 void text_mask(struct text *t, size_t from);
 void text_release(struct text *t);

@@ -54,7 +54,7 @@ void text_addf(struct text *t, const char *fmt, ...)
 	t->len += n > 0 ? (size_t)n : 0;
 }
 
-size_t text_hidden(const char *text, bool lines)
+size_t text_control_len(const char *text, bool lines)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
@@ -64,7 +64,10 @@ size_t text_hidden(const char *text, bool lines)
 		return 1;
 	if (*s == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0)
 		return 2;
-	if (*s == 0xe2 && ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) ||
+	if (*s == 0xd8 && s[1] == 0x9c)
+		return 2;
+	if (*s == 0xe2 && ((s[1] == 0x80 && ((s[2] >= 0xaa && s[2] <= 0xae) ||
+					     s[2] == 0x8e || s[2] == 0x8f)) ||
 			   (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9)))
 		return 3;
 	return 0;
@@ -75,7 +78,7 @@ void text_mask(struct text *t, size_t from)
 	size_t n;
 
 	for (; from < t->len; from += n ? n : 1) {
-		n = text_hidden(t->data + from, true);
+		n = text_control_len(t->data + from, true);
 		memset(t->data + from, '?', n);
 	}
 }

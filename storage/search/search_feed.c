@@ -102,15 +102,17 @@ static const char *message_scope(struct feed *feed, const struct search_messages
 	return feed->fault->code ? NULL : scope;
 }
 
-/* FTS5 keeps rows together for one part of the index as long as their numbers rise, and
- * those of the index are negated: each slice is fed from its last row to its first. */
+/* Rows come last first: the place is the greatest number seen. */
 static void reach(int64_t *place, int64_t id)
 {
 	if (*place < id)
 		*place = id;
 }
 
-/* Each feed_ function takes up to `left` rows, and returns an SQLite result; a fault of
+/* FTS5 keeps rows together for one part of the index as long as their numbers rise, and
+ * those of the index are negated: each slice is fed from its last row to its first.
+ *
+ * Each feed_ function takes up to `left` rows, and returns an SQLite result; a fault of
  * the store is in feed->fault. */
 static int feed_messages(struct feed *feed)
 {

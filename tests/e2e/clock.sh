@@ -67,7 +67,7 @@ done
 # the host look at all that wait.
 cadre --team red --as ann inbox --wait >"$TMPDIR/long" 2>&1 &
 long=$!
-cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1 # so long, and it waits
+cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1 # by then the long one waits
 set_clock 86400
 cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1
 kill -0 "$long" 2>/dev/null || bad "set ahead: a long wait has ended: $(cat "$TMPDIR/long")"

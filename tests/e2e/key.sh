@@ -72,8 +72,13 @@ cadre exec red/a "echo later >put"
 says 0 '"replayed":true' --json --key put workspace write red/a put YQ==
 [ "$(cadre exec red/a 'cat put')" = later ] || bad "a repeated write went over another one"
 
-# A command whose guest is not there was not begun.
+# A command for which there was no folder was not begun, nor was one without a guest.
 until_is '"ready"' cadre workspace info red/a --json
 says 3 'nowhere' --key dir exec red/a --workdir nowhere -- pwd
 says 0 . --key dir exec red/a -- pwd
+cadre workspace stop red/a >/dev/null || bad "stop"
+says 7 'unavailable' --key later exec red/a -- pwd
+cadre workspace start red/a >/dev/null || bad "start"
+until_is '"ready"' cadre workspace info red/a --json
+says 0 . --key later exec red/a -- pwd
 exit $failed

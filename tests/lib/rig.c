@@ -270,7 +270,7 @@ void rig_close(struct rig *r)
 	do
 		rig_step(r, false);
 	while (uv_loop_alive(&r->host.loop));
-	assert(r->conn.n_jobs == 0);
+	assert(r->conn.n_jobs == 0 && r->host.n_jobs == 0);
 	uv_loop_close(&r->host.loop);
 	text_release(&r->conn.flow.out);
 	job_pool_release(&r->host.jobs);
@@ -316,7 +316,7 @@ bool rig_call(struct rig *r, const char *op, json_t *args)
 	job->conn = c;
 	job->sibling_at = &c->jobs;
 	c->jobs = job;
-	c->n_jobs = 1;
+	c->n_jobs = r->host.n_jobs = 1;
 	ask_start(&r->host, job);
 	return true;
 }

@@ -40,14 +40,18 @@ static int default_path(const struct home *home, char *path, size_t room, struct
  * do. */
 static int check_folder(const char *path, struct fault *f)
 {
-	char folder[4400];
+	char copy[4400];
+	const char *folder;
 	struct stat st;
 
-	snprintf(folder, sizeof(folder), "%s", path);
-	if (stat(dirname(folder), &st)) {
+	snprintf(copy, sizeof(copy), "%s", path);
+	folder = dirname(copy);
+	if (stat(folder, &st)) {
 		fault_set(f, FAULT_INVALID, "/path", "cannot use the folder %.150s: %m",
 			  folder);
-		return fault_hint(f, "make the folder, or name another path");
+		return fault_hint(f, errno == ENOENT
+					     ? "make the folder, or name another path"
+					     : "name another path");
 	}
 	if (S_ISDIR(st.st_mode))
 		return 0;

@@ -79,7 +79,7 @@ char *text_plain(struct arena *a, const char *s, bool lines)
 	size_t n;
 
 	for (char *at = copy; *at; at += n ? n : 1) {
-		n = text_hidden(at, lines);
+		n = text_control_len(at, lines);
 		if (n)
 			memset(at, *at == '\n' || *at == '\t' ? ' ' : '?', n);
 	}

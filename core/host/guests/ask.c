@@ -411,15 +411,19 @@ static const char *kept_answer(const struct job *job, struct arena *a)
 	return kept;
 }
 
-/* Faults that say that nothing was done.  After any other one something may have been, so
- * that the key stays used. */
-static bool did_nothing(enum fault_code code)
+/* Whether the call's fault says that nothing was done.  After any other one something may
+ * have been, and after a first part of an answer it was: the key stays used. */
+static bool did_nothing(const struct job *job)
 {
-	return code == FAULT_INVALID || code == FAULT_NOT_FOUND ||
-	       code == FAULT_CONFLICT || code == FAULT_DENIED || code == FAULT_EXHAUSTED;
+	const enum fault_code code = job->call.fault.code;
+
+	return !job->owner && (code == FAULT_INVALID || code == FAULT_NOT_FOUND ||
+			       code == FAULT_CONFLICT || code == FAULT_DENIED ||
+			       code == FAULT_EXHAUSTED);
 }
 
-/* Whether the call is remembered under a key, whoever still waits for it. */
+/* Whether a row remembers the call under its key: it is to be settled also when its caller
+ * has left. */
 static bool has_kept_key(const struct job *job)
 {
 	return job->call.has_key && job->call.made;
@@ -436,15 +440,17 @@ static void on_kept(struct job *note)
 	conn_answer(asking);
 }
 
-/* Answers, once a repeat of the call is known to be told the same, or to be a new call
- * where nothing was done. */
-static void finish(struct job *job, bool nothing_done)
+/* Answers, once the row of the call's key is settled: a repeat is told the same or, where
+ * nothing was done, the key is free.  Only the call that made the row may free it.
+ * `nothing_done` is said of a fault. */
+static void keep_and_answer(struct job *job, bool nothing_done)
 {
 	struct host *host = job->conn->host;
 	struct workspace_answered_in *in;
 	struct job *note;
 
-	if (!has_kept_key(job) || (job->call.fault.code && !nothing_done)) {
+	if (!has_kept_key(job) ||
+	    (job->call.fault.code && (job->call.replayed || !nothing_done))) {
 		conn_answer(job);
 		return;
 	}
@@ -452,6 +458,7 @@ static void finish(struct job *job, bool nothing_done)
 	in = note->call.in;
 	in->caller = call_key_caller(&job->call);
 	in->key = call_key_text(&job->call, &note->call.arena);
+	in->asked = job->call.asked;
 	if (!job->call.fault.code)
 		in->answer = kept_answer(job, &note->call.arena);
 	host_submit(host, note);
@@ -508,7 +515,7 @@ static void on_answer(void *arg, struct packet *answer, struct fault *f)
 	if (t && answer && job->call.fault.code)
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
 			   t->id, job->call.fault.text);
-	finish(job, did_nothing(job->call.fault.code));
+	keep_and_answer(job, did_nothing(job));
 }
 
 /* Whether the guest is there to be asked; else the call's fault says why not. */
@@ -538,7 +545,7 @@ void ask_start(struct host *host, struct job *job)
 	int64_t ms = ANSWER_MS;
 
 	if (!may_ask(host, job)) {
-		finish(job, true);
+		keep_and_answer(job, true);
 		return;
 	}
 	if (job->call.op->within)

@@ -10,8 +10,8 @@
 
 #include "core/host/job.h"
 
-/* Takes the job: conn_answer() gets it when the guest has answered, or at once when that
- * cannot be asked.  What became of a call with a key is written down before. */
+/* Takes the job: conn_answer() gets it when the guest has answered, or at once when the
+ * guest cannot be asked.  What became of a call with a key is written down first. */
 void ask_start(struct host *host, struct job *job);
 
 #endif

@@ -53,7 +53,9 @@ void place_become(struct place *p, int64_t state, enum whence whence)
 
 static void started(struct place *p)
 {
-	bool again = p->started_at != 0;
+	bool again = p->ran;
+
+	p->ran = true;
 
 	p->started_at = clock_boot_ms();
 	log_line(p->host->log, LOG_LEVEL_NOTE,
@@ -96,15 +98,14 @@ void place_worked(struct place *p)
 /* A guest that is gone is started again, later and later. */
 static void bury(struct place *p, int64_t now)
 {
-	bool early = now - p->started_at < SETTLED_MS;
+	bool early = p->started_at && now - p->started_at < SETTLED_MS;
 
 	p->deaths = early ? p->deaths + 1 : 1;
 	p->pause_ms = early && p->pause_ms ? p->pause_ms * 2 : PAUSE_FIRST_MS;
 	if (p->pause_ms > PAUSE_MOST_MS)
 		p->pause_ms = PAUSE_MOST_MS;
 	p->start_at = now + p->pause_ms;
-	if (!p->started_at)
-		p->started_at = 1; /* of an earlier host: this is a restart */
+	p->ran = true; /* perhaps for an earlier host: the next start is a restart */
 	p->process = (struct process){ 0 };
 	if (p->deaths >= DEATHS_MOST)
 		place_note_failed(p, "its guest keeps dying", false);
@@ -332,6 +333,7 @@ static bool be_down(struct place *p, int64_t now)
 	}
 	p->deaths = 0;
 	p->start_at = p->started_at = p->pause_ms = 0;
+	p->ran = false;
 	if (p->process.pid && b->alive(b->self, &p->process)) {
 		end_guest(p, now);
 		return false;

@@ -96,6 +96,7 @@ struct place {
 			     copied by that work */
 	struct fault fault; /* of that work; of a failed place: why */
 	int64_t start_at, pause_ms, started_at, stop_at;
+	bool ran; /* its guest, since it was stopped: the next start is a restart */
 	int deaths; /* in a row, soon after the start */
 };
 
