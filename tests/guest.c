@@ -373,7 +373,7 @@ static void test_many_jobs(void **state)
 	expect_error(ask(fd, "{\"type\":\"ExecBackground\",\"command\":"
 			     "\"true\"}"),
 		     "Exhausted");
-	/* What came of a command is told although there is no job to keep the rest of it. */
+	/* A command is answered although there is no job to keep the rest of its output. */
 	a = ask(fd, "{\"type\":\"Exec\",\"command\":"
 		    "\"head -c 2000000 /dev/zero | tr '\\\\0' '\\\\001'; exit 3\"}");
 	assert_string_equal(text_at(a, "type"), "ExecResult");

@@ -1,12 +1,12 @@
 #!/bin/sh
-# calls - clients that ask for large answers without an end and read none: the host's memory
-# stays bounded, and others are answered.
+# calls - clients that ask for large answers without an end and read none, and clients whose
+# calls wait: the host's memory stays bounded, and others are answered.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
 
 # The sanitizer would keep what is freed.
-ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1" cadre up >/dev/null || bad "up"
+ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1" cadre up --limits.max_waits 100 >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"bob"}]' >/dev/null || bad "team create"
 head -c 250000 /dev/zero | tr '\0' x >"$TMPDIR/large"
 for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
@@ -23,4 +23,8 @@ esac
 [ "${told%% *}" -gt 100 ] || bad "the host grew by ${told%% *} MiB only: that was no load"
 # 256 MiB of answers, what four reads hold, and calls that wait.
 [ "${told%% *}" -lt 340 ] || bad "the host grew by ${told%% *} MiB"
+
+# Where all clients together have too many calls, each has a few, until they are few again.
+told=$(timeout 120 python3 "$here/peers/crowded.py" "$socket")
+[ "$told" = "held up then answered" ] || bad "a client beside too many calls: $told"
 exit $failed
