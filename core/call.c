@@ -259,6 +259,24 @@ struct identity call_renewer(const struct call *read)
 	return id;
 }
 
+/*~ The frame around every operation.  Station 8 of 12.
+ *
+ * The same few steps for all of them, inside the transaction: who calls (by name and token,
+ * in the caller's own team only), may he, was this very call made before?
+ *
+ * find_replay() answers the promise of station 3.  It looks the key up, and where the same
+ * call was done, `made` names the row that it made: the handler then only tells what became
+ * of it.  A key that comes with other arguments is refused.  keep_replay() writes the key
+ * down in the same transaction as the change itself; so a crash leaves both or neither.
+ *
+ * op->run is the handler, and for us that is task_claim().
+ *
+ * A handler that finds nothing may set wait_on.  The transaction ends, and the call lies
+ * still, without a thread, until an event wakes it.  as_of is the last event that it has
+ * seen: what happens between the COMMIT and the waiting is therefore not missed.
+ *
+ * Next: core/task_claim.c
+ */
 int op_perform(struct call *call)
 {
 	struct event_last_row last;

@@ -109,6 +109,24 @@ static int claim_best(struct call *call, const struct task_claim_in *in,
 	return take(call, won->id, a, lease_ms(call, in));
 }
 
+/*~ The handler.  Station 9 of 12.
+ *
+ * Handlers read like the specification, since all that is not about tasks was done before.
+ * Without a task's id claim_best() asks for the best one that is ready; with one,
+ * claim_named() takes that.  Look at what take() returns: 1 if the statement has changed a
+ * row, 0 if it has not.  That number is the whole decision.  There is no "read the state,
+ * see that it is pending, then write": between the two somebody could come, in this process
+ * or another, now or when a later version runs batches side by side.
+ *
+ * Where it is 0, not_claimable() finds out why, for the fault's text only: held by whom,
+ * waiting for which tasks, meant for whom, and what to do next.
+ *
+ * claimed() writes the event in the same transaction, which wakes those who follow the log.
+ * `given` tells the doors that this answer hands something out, so that they take it back
+ * if it cannot be delivered.
+ *
+ * Next: storage/stmt.c
+ */
 int task_claim(struct call *call, const struct task_claim_in *in,
 	       struct task_claim_out *out)
 {

@@ -146,6 +146,23 @@ static int ready(struct store *s, enum sql id, const void *in)
 	return rc == SQLITE_OK ? row_bind(p->stmt, &statement_table[id], in) : rc;
 }
 
+/*~ A statement and its parameters.  Station 10 of 12.
+ *
+ * No SQL stands in C.  Each statement has a name in a file of storage/, and a program of
+ * the build (tools/build/sqlgen.c) asks SQLite itself, with the real schema, what its
+ * parameters and columns are.  It writes a struct for both, so sql_run(call, task_claim,
+ * .agent = ...) with a field that is misspelled does not compile, and a column that is
+ * renamed breaks the build and not a user's evening.  It also refuses a statement that
+ * walks through a whole table, unless the comment above it gives a reason.
+ *
+ * A statement is prepared when it is first used and kept for the life of the connection;
+ * to run it is then to bind some integers and to step.  That is most of why a call costs
+ * tens of microseconds and not milliseconds.
+ *
+ * The statement of a claim is worth reading slowly.
+ *
+ * Next: storage/task.sql
+ */
 int store_run(struct store *s, enum sql id, const void *in, struct fault *f)
 {
 	sqlite3_stmt *st;

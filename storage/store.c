@@ -348,6 +348,25 @@ static uint32_t file_version(struct store *s)
 	return version;
 }
 
+/*~ A transaction.  Station 7 of 12.
+ *
+ * We may be in the host, or in one of ten commands that opened the file themselves.  SQLite
+ * would let all of them poll for the lock, and who has bad luck waits for seconds.
+ * turn_take() puts writers into a queue of the kernel instead (storage/turn.c): nobody
+ * polls, nobody is overtaken, and a process that is killed gives its place back.
+ *
+ * Then ground_check() asks whether the files are still those that we opened.  Programs that
+ * lose data mostly do so here: somebody removes or replaces state.db, the process goes on
+ * writing into a file that no longer has a name, and acknowledges what nobody will ever
+ * find.  Some `statx` calls per write are the price of not doing that.
+ *
+ * BEGIN IMMEDIATE takes SQLite's lock.  From here until store_commit() below nobody else
+ * changes the state, so a claim is decided once and for all.  After the COMMIT the bell is
+ * rung: a byte of a file beside the state, which wakes whoever waits for news in another
+ * process.
+ *
+ * Next: core/call.c
+ */
 int store_begin(struct store *s, bool write, struct fault *f)
 {
 	int rc;

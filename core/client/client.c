@@ -152,6 +152,24 @@ static bool is_open(const struct client *c, int64_t number)
 	return false;
 }
 
+/*~ Is there a host?  Station 3 of 12.
+ *
+ * A host is the process that `cadre up` starts.  It is a convenience, never a condition:
+ * socket_start() takes the call to its socket if one listens, and otherwise direct_start()
+ * opens the file in this process and runs the very same code.  Both give the same
+ * guarantees, because what guards the state is in the file and in its locks and not in a
+ * process that may be killed.
+ *
+ * Note add_key().  Every write gets an idempotency key, a random number that is stored
+ * together with what the call did.  If the host dies while we wait, nobody can tell whether
+ * it had done its work.  We need not know: the same call under the same key is sent again,
+ * and is either done now or answered with what was done before.  That is how a call is
+ * done exactly once over a connection that can break at any byte.
+ *
+ * We follow the socket into the host.
+ *
+ * Next: core/host/conn.c
+ */
 int64_t client_start(struct client *c, const struct op *op, json_t *args,
 		     client_done *done, void *arg)
 {

@@ -146,6 +146,25 @@ static void start_job(struct conn *c, struct job *job)
 	release_held(c);
 }
 
+/*~ A frame arrives.  Station 4 of 12.
+ *
+ * All connections live on one thread, the loop of libuv.  It never touches the disk, so a
+ * slow disk makes nobody deaf.  A frame is four bytes of length and a JSON object; from
+ * here on it is a `job`: the call, its memory, and the way back to its connection.
+ *
+ * Whoever is at the other end may be broken or an enemy, so everything is counted before it
+ * is done: how long a frame may be, how many calls may be under way (held_up), and how many
+ * bytes of answers may lie unread.  A client beyond its bound is not read from; the kernel
+ * then stops it from writing, and the others do not notice.  docs/limits.md lists what each
+ * of them can cost, and the test that holds it.
+ *
+ * start_job() gives writes to the one thread that writes.  Reads go to other threads, but
+ * not before the writes that the same client sent earlier: a client sees what it did.
+ *
+ * First, however, the job has to be understood, and its caller known.
+ *
+ * Next: core/host/dialect.c
+ */
 static void on_frame(struct conn *c)
 {
 	struct fault f = { 0 };

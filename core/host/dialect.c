@@ -134,6 +134,25 @@ enum heard speech_decode(struct conn *c, struct job *job, const struct op *op,
 	return HEARD_CALL;
 }
 
+/*~ The caller and the call.  Station 5 of 12.
+ *
+ * op_find() looks the operation up by its name, and call_decode() turns the JSON into the C
+ * struct that its table describes: types, sizes, patterns and the count of lists are
+ * checked there, once for all doors.  A handler therefore never sees a text that is too
+ * long or a number out of range, and has no code for it.
+ *
+ * The identity comes from the connection and not from the call.  A connection that a guest
+ * has made is `pinned`: it came over a channel that only this VM can use, so whatever a
+ * program in there says about itself, it speaks as the agent of that VM.  On the socket of
+ * the host, which only this user can open, a client says in its Hello who it is, and proves
+ * it with a token unless it is the operator.  Whether the agent exists, and whether its
+ * token is good, is in the state; so that is judged inside the transaction, by core/call.c.
+ *
+ * The other functions of this file speak the older dialect of the wire, with one message
+ * for each thing, and translate it into the same operations.
+ *
+ * Next: core/host/writer.c
+ */
 static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 {
 	const char *name = speech_text(job->packet.json, "op");

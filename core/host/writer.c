@@ -59,6 +59,24 @@ static void note_lost(struct writer *w)
 		atomic_store_explicit(&w->lost, true, memory_order_release);
 }
 
+/*~ All writes, one after the other.  Station 6 of 12.
+ *
+ * SQLite has one writer at a time, and a COMMIT that is to survive a power failure waits
+ * for the disk: 0.2 ms here, 10 ms elsewhere.  If each call had a COMMIT of its own, 64
+ * agents would wait for 64 of them.  So this thread takes all writes that have queued up
+ * meanwhile, runs them in one transaction, and commits once (core/host/batch.c).  No
+ * answer leaves before that COMMIT: what cadre acknowledged, it keeps.  The busier the host
+ * is, the larger the batches are, and the less each call costs.
+ *
+ * A call that fails must leave no trace in the others.  Most that fail have changed nothing
+ * and need no care; for the rest, the batch is undone and run again with savepoints.
+ *
+ * A claim of our task by somebody else may stand in the same batch.  There is no race in
+ * that: the calls of a batch run in their order, and the second one finds a task that is
+ * taken.
+ *
+ * Next: storage/store.c
+ */
 static void run_batch(struct writer *w, struct chain *taken)
 {
 	const struct batch_source source = { gather_more, w };

@@ -5,6 +5,25 @@
 
 #include "tools/cadre/cli.h"
 
+/*~ Welcome.  Station 1 of 12.
+ *
+ * This is a tour through cadre, for an hour: we follow one command,
+ * `cadre --team red --as ann claim`, from the shell to the one SQL statement that decides
+ * who gets the task, and back.  Comments of the tour begin with a tilde; each ends with
+ * the file of the next station.
+ *
+ * The table below is short on purpose.  It has only the verbs that are about this machine:
+ * starting a host, backups, help.  `claim` is not among them.  It is an operation, and all
+ * operations are defined once, in the folder schema/: their names, arguments, answers, who
+ * may call them, and how they look at each door.  A program of the build (tools/build)
+ * makes tables of C from that, and the command line, MCP, the socket and the guests of
+ * VMs are interpreters of these tables.  So a new operation is a definition and a handler;
+ * no door has to be told about it.
+ *
+ * Look at `op task.claim` in schema/task.op, then go on to how words become a call.
+ *
+ * Next: tools/cadre/run.c
+ */
 /* clang-format off */
 const struct verb verb_table[] = {
 	{ "init", "[--anew]", "Make a state folder for this project.", init_main },

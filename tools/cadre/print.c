@@ -12,6 +12,24 @@
 #include "core/base/clock.h"
 #include "tools/cadre/cli.h"
 
+/*~ The answer on a terminal.  Station 12 of 12.
+ *
+ * The answer came back as JSON, and the table of the operation tells how to show it: which
+ * list is a table and with which columns, what is a time, what is a state.  So this file
+ * knows as little of tasks as all the doors before it.  Texts are other people's: an agent
+ * may have written them, so what would drive a terminal is shown as a question mark.
+ *
+ * When the last byte is written, and only then, the client tells the host that the claim
+ * has arrived.  Had the shell been killed a moment earlier, the task would be pending again
+ * now, and the next claim would find it.
+ *
+ * That was the way of every call.  Where to go from here: docs/state.md has the tables and
+ * views, storage/message.sql decides about messages as storage/task.sql does about
+ * tasks, core/host/guests/ has the guests of VMs, and tests/op/ tells most of what cadre
+ * does as stories that can be run.  The first station is where it began.
+ *
+ * Next: tools/cadre/main.c
+ */
 enum { INDENT = 2, VALUE_MOST = 60 };
 
 static const char *dim(const struct cli *cli)

@@ -329,6 +329,23 @@ static void hint_at_help(const struct op *op, struct fault *f)
 			   op->cli[1] ? " " : "", op->cli[1] ? op->cli[1] : "");
 }
 
+/*~ Words become a call.  Station 2 of 12.
+ *
+ * `op` is the row of the table that belongs to `claim`; cli.c found it by its words.
+ * read_words() walks the rest of the command line along the fields of op->in, so that
+ * `--lease-seconds 60` is an integer and is refused at once where it is not one.  What
+ * comes out is a JSON object, the same that an MCP client would send.  Nothing here knows
+ * what a task is.
+ *
+ * A claim is special in one respect: its answer gives the caller something.  If our shell
+ * dies before the answer is printed, nobody knows that the task is ours, and it is lost to
+ * all until its lease ends.  deliver_begin() and deliver_end() guard that: they tell the
+ * state whether the answer has arrived, and else the claim is taken back.
+ *
+ * run_op() hands the arguments over to a client, which finds the state.
+ *
+ * Next: core/client/client.c
+ */
 int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 {
 	struct fault f = { 0 };
