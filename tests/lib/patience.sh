@@ -6,27 +6,35 @@
 : "${TEST_SCALE:=1}"
 patience=${PATIENCE:-600}
 
-# After the first failure the rest is only looked at.
-tries() { [ "${failed:-0}" = 0 ] && echo $((patience * TEST_SCALE)) || echo $((50 * TEST_SCALE)); }
+# The seconds that there are.  After the first failure the rest is only looked at.
+bound() {
+	[ "${failed:-0}" = 0 ] && echo $((patience * TEST_SCALE / 10)) || echo $((5 * TEST_SCALE))
+}
+
+# Seconds by a clock that nobody sets: what is tried takes time too, in a VM a lot.
+uptime_s() {
+	read -r up _ </proc/uptime
+	echo "${up%%.*}"
+}
 
 # until_done COMMAND...: it succeeds before patience ends.
 until_done() {
-	n=0 most=$(tries)
+	most=$(bound)
+	since=$(uptime_s)
 	while ! "$@" >/dev/null 2>&1; do
-		n=$((n + 1))
-		[ $n -lt $most ] || { bad "in vain: $*"; return 1; }
+		[ $(($(uptime_s) - since)) -le "$most" ] || { bad "in vain for $most s: $*"; return 1; }
 		sleep 0.1
 	done
 }
 
 # until_is PATTERN COMMAND...: its output holds the pattern before patience ends.
 until_is() {
-	pattern=$1 n=0 most=$(tries)
+	pattern=$1 most=$(bound)
+	since=$(uptime_s)
 	shift
 	while ! "$@" 2>&1 | grep -q -e "$pattern"; do
-		n=$((n + 1))
-		[ $n -lt $most ] || {
-			bad "$*: no '$pattern' in"
+		[ $(($(uptime_s) - since)) -le "$most" ] || {
+			bad "$*: for $most s no '$pattern' in"
 			"$@" 2>&1 | head -5
 			return 1
 		}

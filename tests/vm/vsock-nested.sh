@@ -35,11 +35,13 @@ outer_add_modules net/vmw_vsock/vsock net/vmw_vsock/vmw_vsock_virtio_transport_c
 outer_run 480 2048 <<'INIT'
 export TMPDIR=/tmp CADRE=/build/test/cadre CADRE_ACCEL=tcg
 . /lib/vm.sh
+patience=600 # 300 s in here: whatever is in vain is said before the 480 s are over
 step() { echo "$(cut -d' ' -f1 /proc/uptime) s: $*"; }
 # Says these lines at CID 2 of the VM's, prints what is answered.
 dials() { in_vm red/v "printf '%s\n' '$1' '$2' | speaker speak vsock:2 5000"; }
 state_of() { cadre receipt "$1" --team red --json; }
 is_ready() { cadre workspace list --team red | grep -q 'ready.* v '; }
+has_booted() { cadre workspace list --team red | grep -q '\(ready\|failed\).* v '; } # or never will
 hello='{"type":"Hello","id":1,"version":"0","role":"guest","boot_id":"x"'
 
 # --- it boots, and is reached over vsock ----------------------------------------------
@@ -47,7 +49,8 @@ hello='{"type":"Hello","id":1,"version":"0","role":"guest","boot_id":"x"'
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"v","backend":"qemu","memory_mb":128}]' \
 	>/dev/null || bad "team create"
-until_done is_ready || {
+until_done has_booted
+is_ready || {
 	cadre workspace list --team red
 	cadre logs
 	cat "$CADRE_HOME"/workspaces/*/*.log
