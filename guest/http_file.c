@@ -148,15 +148,8 @@ void file_get(struct visit *v)
 	struct fault f = { 0 };
 	struct stat st;
 
-	/* A pipe must not hold up the guest. */
 	if (take_path(v, &path, &f) == 0)
-		v->fd = guest_path_open(v->front->guest->root, path,
-					O_RDONLY | O_NONBLOCK, "/path", &f);
-	if (v->fd >= 0 && (fstat(v->fd, &st) || !S_ISREG(st.st_mode))) {
-		close(v->fd);
-		v->fd = -1;
-		fault_set(&f, FAULT_INVALID, "/path", "%.150s is no file", path);
-	}
+		v->fd = guest_file_open(v->front->guest->root, path, &st, "/path", &f);
 	if (f.code)
 		visit_fail(v, 0, &f);
 	else

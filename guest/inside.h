@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <uv.h>
 
 #include "core/base/arena.h"
@@ -120,6 +121,11 @@ bool guest_state_inside(const struct guest *g);
 /* Opens a clean path below `root`, or below / if it is absolute; no symlink is
  * followed. */
 int guest_path_open(int root, const char *path, int flags, const char *where,
+		    struct fault *f);
+
+/* Opens a regular file so for reading.  What is none is refused before it is opened:
+ * a pipe would wait, and a device may do something by that alone. */
+int guest_file_open(int root, const char *path, struct stat *st, const char *where,
 		    struct fault *f);
 
 /* A directory for a command; symlinks that stay below the root are fine. */

@@ -141,6 +141,30 @@ int guest_path_open(int root, const char *path, int flags, const char *where,
 	return fd < 0 ? guest_path_fault(errno, where, path, f) : fd;
 }
 
+static int no_file(const char *where, const char *path, struct fault *f)
+{
+	return fault_set(f, FAULT_INVALID, where, "%.150s is no file", path);
+}
+
+int guest_file_open(int root, const char *path, struct stat *st, const char *where,
+		    struct fault *f)
+{
+	int look = guest_path_open(root, path, O_PATH, where, f), fd;
+	bool is_file = look >= 0 && fstat(look, st) == 0 && S_ISREG(st->st_mode);
+
+	if (look < 0)
+		return look;
+	close(look);
+	if (!is_file)
+		return no_file(where, path, f);
+	/* Another one may lie there by now: a pipe must not hold up the guest. */
+	fd = guest_path_open(root, path, O_RDONLY | O_NONBLOCK, where, f);
+	if (fd < 0 || (fstat(fd, st) == 0 && S_ISREG(st->st_mode)))
+		return fd;
+	close(fd);
+	return no_file(where, path, f);
+}
+
 int guest_workdir(const struct guest *g, const char *path, struct arena *a,
 		  struct fault *f)
 {

@@ -203,6 +203,19 @@ is 0 . cadre workspace write shop/coder some/bytes "@$TMPDIR/bytes"
 cadre workspace read shop/coder some/bytes | cmp -s - "$TMPDIR/bytes" || bad "bytes of a file"
 is 0 'bytes' cadre workspace ls shop/coder some
 is 3 'not_found' cadre workspace read shop/coder no/such
+# What is no file is neither opened nor replaced, and nobody waits for its other end.
+odd=$(cadre workspace info shop/coder --json | sed -n 's/.*"path": *"\([^"]*\)".*/\1/p')
+mkfifo "$odd/pipe" && mkdir "$odd/folder" || bad "no pipe in '$odd'"
+(cd "$odd" && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")')
+kinds='pipe folder socket'
+# A device that no driver has; only root may make one, and not everywhere.
+mknod "$odd/device" c 240 200 2>/dev/null && kinds="$kinds device"
+for kind in $kinds; do
+	is 2 "invalid.*$kind is no file" timeout 60 "$CADRE" workspace read shop/coder $kind
+	is 2 "invalid.*$kind is no file" timeout 60 "$CADRE" workspace write shop/coder $kind "@$TMPDIR/bytes"
+done
+[ -p "$odd/pipe" ] && [ -S "$odd/socket" ] || bad "a pipe or a socket was replaced"
+is 0 'bytes' cadre workspace ls shop/coder some # the guest does not hang
 is 0 . cadre workspace destroy shop/coder
 is 0 . cadre team destroy shop
 
