@@ -35,8 +35,9 @@ echo "another secret" >"$TMPDIR/wrong"
 # No token is ever a word of a command.
 cadre guest --dir "$TMPDIR/far" --state "$TMPDIR/g" --listen "tcp:127.0.0.1:$port" >"$TMPDIR/out" 2>&1
 [ $? = 1 ] && grep -q 'needs a token' "$TMPDIR/out" || bad "a guest at TCP without a token"
+far_state=$TMPDIR/g
 start_far() {
-	env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/far" --state "$TMPDIR/g" \
+	env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/far" --state "$far_state" \
 		--listen "tcp:127.0.0.1:$port" --token-file "$TMPDIR/token" &
 	far=$!
 }
@@ -108,5 +109,23 @@ until_is '^far$' in_place red/ann 'cat where'
 cadre workspace destroy red/ann --team red >/dev/null || bad "destroy"
 kill -0 $far || bad "destroying the workspace ended its guest"
 [ "$(cat "$TMPDIR/far/where")" = far ] || bad "destroying the workspace removed its files"
+
+# So it is when its team ends while it is linked, and the host leaves it alone.
+kill $far && wait $far
+far_state=$TMPDIR/g2
+start_far
+linked() { # how many connections of the guest stand
+	awk -v port="$(printf ':%04X' "$port")" '$4 == "01" && index($2, port) { n++ } END { print n + 0 }' /proc/net/tcp
+}
+attach --agent ann --address "tcp:127.0.0.1:$port" --token @"$TMPDIR/token" >/dev/null || bad "attach once more"
+until_is '^far$' in_place red/ann 'cat where'
+[ "$(linked)" != 0 ] || bad "no connection is counted"
+tokens() { sqlite3 "$CADRE_HOME/state.db" 'SELECT count(link_token) FROM workspace'; }
+[ "$(tokens)" = 1 ] || bad "$(tokens) tokens of one guest"
+cadre team destroy red >/dev/null || bad "team destroy"
+[ "$(tokens)" = 0 ] || bad "a token is left of a team that is gone"
+until_is '^0$' linked
+kill -0 $far && kill -0 $near || bad "destroying the team ended a guest"
+[ "$(cat "$TMPDIR/far/where")" = far ] || bad "destroying the team removed a guest's files"
 ! grep -q "a secret of" "$CADRE_HOME"/log/* || bad "the token is in the log"
 exit $failed
