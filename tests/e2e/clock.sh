@@ -14,11 +14,14 @@ cat >"$TMPDIR/clock.c" <<'C'
 #include <unistd.h>
 int clock_gettime(clockid_t which, struct timespec *t)
 {
+	static long looks;
 	int rc = (int)syscall(SYS_clock_gettime, which, t);
 	const char *path = getenv("SET_CLOCK");
 	long by = 0;
 	FILE *f;
 
+	if (which == CLOCK_REALTIME && getenv("SET_BACK")) /* by an hour at each look */
+		t->tv_sec -= 3600 * ++looks;
 	if (which != CLOCK_REALTIME || !path || !(f = fopen(path, "r")))
 		return rc;
 	if (fscanf(f, "%ld", &by) == 1)
@@ -35,9 +38,13 @@ set_clock 0
 cadre team create red --roles ann --roles bob >/dev/null
 cadre task create 'Long work' --team red >/dev/null
 hosted() { cadre status | grep -q '^host  *yes'; }
-serve() {
+# with_clock COMMAND...: one that has this clock.
+with_clock() {
 	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
-		LD_PRELOAD="$TMPDIR/clock.so" "$CADRE" serve >"$TMPDIR/serve" 2>&1 &
+		LD_PRELOAD="$TMPDIR/clock.so" exec "$@"
+}
+serve() {
+	with_clock "$CADRE" serve >"$TMPDIR/serve" 2>&1 &
 	host=$!
 	until_done hosted || bad "no host: $(cat "$TMPDIR/serve")"
 }
@@ -80,6 +87,12 @@ cadre --team red --as ann inbox --wait-seconds 1 >/dev/null 2>&1
 set_clock 0
 ended() { ! kill -0 "$short" 2>/dev/null; }
 until_done ended || { bad "set back: a wait of 5 s has not ended"; kill "$short"; }
+
+# `up` waits for a host that is silent as long as it was told to.
+kill -STOP "$host"
+(export SET_BACK=1; with_clock timeout $((60 * TEST_SCALE)) "$CADRE" up --timeout 1) >"$TMPDIR/up" 2>&1
+[ $? = 7 ] || bad "up, while the clock is put back: $(cat "$TMPDIR/up")"
+kill -CONT "$host"
 
 # It is set while no host runs, as on a machine that finds its time only later.
 for by in -86400 86400 0; do

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/host/guests/gather.h"
+#include "core/host/guests/replay.h"
 #include "core/host/inside.h"
 #include "core/host/workspaces/place.h"
 #include "core/wire/base64.h"
@@ -368,102 +369,6 @@ static bool take_list(struct job *job, struct packet *answer, struct line *line)
 	return asked;
 }
 
-/* --- keys --------------------------------------------------------------------------- */
-
-enum { STDOUT_KEPT = 4096, STDERR_KEPT = 2048 };
-
-/* Cuts a stream for keeping; its size is told then, as where an answer had no room. */
-static void cut_stream(const char **text, size_t most, int64_t *size, bool *has_size,
-		       struct arena *a)
-{
-	size_t n = strlen(*text);
-
-	if (n <= most)
-		return;
-	if (!*has_size)
-		*size = (int64_t)n;
-	*has_size = true;
-	while (most > 0 && ((unsigned char)(*text)[most] & 0xc0) == 0x80)
-		most--;
-	*text = arena_strndup(a, *text, most);
-}
-
-/* The answer as a repeat is told it. */
-static const char *kept_answer(const struct job *job, struct arena *a)
-{
-	const struct record *r = job->call.op->out;
-	void *out = arena_alloc(a, r->size);
-	struct text text = { 0 };
-	const char *kept;
-
-	memcpy(out, job->call.out, r->size);
-	if (errand_of(job) && errand_of(job)->take == take_exec) {
-		struct workspace_exec_out *e = out;
-
-		cut_stream(&e->stdout, STDOUT_KEPT, &e->stdout_size, &e->has_stdout_size,
-			   a);
-		cut_stream(&e->stderr, STDERR_KEPT, &e->stderr_size, &e->has_stderr_size,
-			   a);
-	}
-	op_encode(r, out, &text);
-	kept = arena_strndup(a, text.data, text.len);
-	text_release(&text);
-	return kept;
-}
-
-/* Whether the call's fault says that nothing was done.  After any other one something may
- * have been, and after a first part of an answer it was: the key stays used. */
-static bool did_nothing(const struct job *job)
-{
-	const enum fault_code code = job->call.fault.code;
-
-	return !job->owner && (code == FAULT_INVALID || code == FAULT_NOT_FOUND ||
-			       code == FAULT_CONFLICT || code == FAULT_DENIED ||
-			       code == FAULT_EXHAUSTED);
-}
-
-/* Whether a row remembers the call under its key: it is to be settled also when its caller
- * has left. */
-static bool has_kept_key(const struct job *job)
-{
-	return job->call.has_key && job->call.made;
-}
-
-static void on_kept(struct job *note)
-{
-	struct job *asking = note->owner;
-
-	if (note->call.fault.code)
-		log_line(asking->conn->host->log, LOG_LEVEL_WARN,
-			 "workspace.answered: %s", note->call.fault.text);
-	job_free(note);
-	conn_answer(asking);
-}
-
-/* Answers, once the row of the call's key is settled: a repeat is told the same or, where
- * nothing was done, the key is free.  Only the call that made the row may free it.
- * `nothing_done` is said of a fault. */
-static void keep_and_answer(struct job *job, bool nothing_done)
-{
-	struct host *host = job->conn->host;
-	struct workspace_answered_in *in;
-	struct job *note;
-
-	if (!has_kept_key(job) ||
-	    (job->call.fault.code && (job->call.replayed || !nothing_done))) {
-		conn_answer(job);
-		return;
-	}
-	note = host_job(host, op_workspace_answered, on_kept, job);
-	in = note->call.in;
-	in->caller = call_key_caller(&job->call);
-	in->key = call_key_text(&job->call, &note->call.arena);
-	in->asked = job->call.asked;
-	if (!job->call.fault.code)
-		in->answer = kept_answer(job, &note->call.arena);
-	host_submit(host, note);
-}
-
 /* --- asking ------------------------------------------------------------------------- */
 
 static const struct errand errands[] = {
@@ -490,6 +395,17 @@ static const struct errand *errand_of(const struct job *job)
 	return NULL;
 }
 
+/* Whether the call's fault says that nothing was done.  After any other one something may
+ * have been, and after a first part of an answer it was: the key stays used. */
+static bool did_nothing(const struct job *job)
+{
+	const enum fault_code code = job->call.fault.code;
+
+	return !job->owner && (code == FAULT_INVALID || code == FAULT_NOT_FOUND ||
+			       code == FAULT_CONFLICT || code == FAULT_DENIED ||
+			       code == FAULT_EXHAUSTED);
+}
+
 static bool take(struct job *job, struct packet *answer, struct line *line)
 {
 	const struct errand *errand = errand_of(job);
@@ -510,12 +426,12 @@ static void on_answer(void *arg, struct packet *answer, struct fault *f)
 	else if (!t)
 		fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
 			  "the workspace is gone");
-	else if ((!is_gone(job) || has_kept_key(job)) && take(job, answer, &t->control))
+	else if ((!is_gone(job) || replay_has_row(job)) && take(job, answer, &t->control))
 		return;
 	if (t && answer && job->call.fault.code)
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
 			   t->id, job->call.fault.text);
-	keep_and_answer(job, did_nothing(job));
+	replay_keep(job, did_nothing(job));
 }
 
 /* Whether the guest is there to be asked; else the call's fault says why not. */
@@ -545,7 +461,7 @@ void ask_start(struct host *host, struct job *job)
 	int64_t ms = ANSWER_MS;
 
 	if (!may_ask(host, job)) {
-		keep_and_answer(job, true);
+		replay_keep(job, true);
 		return;
 	}
 	if (job->call.op->within)
