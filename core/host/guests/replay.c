@@ -32,7 +32,7 @@ static const char *kept_answer(const struct job *job, struct arena *a)
 	const char *kept;
 
 	memcpy(out, job->call.out, r->size);
-	if (job->call.op == op_workspace_exec) {
+	if (r == &record_workspace_exec_out) {
 		struct workspace_exec_out *e = out;
 
 		cut_stream(&e->stdout, STDOUT_KEPT, &e->stdout_size, &e->has_stdout_size,
