@@ -289,7 +289,8 @@ int workspace_network_rows(struct call *call, const struct workspace_network_row
 {
 	struct network_members_row *rows = NULL;
 	size_t n = 0;
-	int rc = sql_all(call, network_members, &rows, &n, .host = store_host(call->store));
+	int rc = sql_all(call, network_members, &rows, &n,
+			 .host = store_host(call->store));
 
 	(void)in;
 	for (size_t i = 0; i < n && rc >= 0; i++)

@@ -20,7 +20,8 @@ enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };
 static int add_named(struct call *call, const struct new_workspace *n, const char *name)
 {
 	return sql_run(call, workspace_add, .host = store_host(call->store),
-		       .team = call->caller.team, .agent = n->agent, .name = name, .backend = n->backend,
+		       .team = call->caller.team, .agent = n->agent, .name = name,
+		       .backend = n->backend,
 		       .path = n->address ? NULL
 					  : arena_printf(&call->arena, "workspaces/%s",
 							 name),

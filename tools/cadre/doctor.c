@@ -493,8 +493,8 @@ static void check_network(struct doctor *d)
 	struct fault f = { 0 };
 
 	if (store_begin(d->store, false, &f) == 0 &&
-	    store_row(d->store, sql_network_trouble, &in, &row, sizeof(row), &arena,
-		      &f) > 0)
+	    store_row(d->store, sql_network_trouble, &in, &row, sizeof(row), &arena, &f) >
+		    0)
 		say(d, VERDICT_WARN, "network", "then start the VMs again", "%s",
 		    row.network_fault);
 	store_rollback(d->store);
