@@ -64,7 +64,8 @@ int clock_tick(struct call *call, const struct clock_tick_in *in,
 	    (rc = task_settle(call, 0, SLICE, &out->tasks)) < 0 ||
 	    (rc = settle_deliveries(call, &out->deliveries)) < 0 ||
 	    (rc = daemons_settle(call)) < 0 ||
-	    (rc = sql_run(call, state_alive, .now = call->now)) < 0)
+	    (rc = sql_run(call, state_alive, .now = call->now,
+			  .host = store_host(call->store))) < 0)
 		return rc;
 	out->more = out->tasks == SLICE || out->deliveries == SLICE;
 	return 0;

@@ -108,7 +108,7 @@ static int tell(struct call *call, const struct vm *vm, struct workspace_network
 	    (rc = read_ports(call, vm->team, vm->row, &out->all_ports,
 			     &out->allowed_ports, &out->n_allowed_ports)) < 0 ||
 	    (rc = read_forwards(call, vm->row, out)) < 0 ||
-	    (rc = sql_row(call, network_fault, &fault)) < 0)
+	    (rc = sql_row(call, network_fault, &fault, .workspace = vm->row)) < 0)
 		return rc;
 	out->fault = fault.network_fault;
 	return 0;
@@ -178,11 +178,12 @@ static int set_ports(struct call *call, const struct vm *vm, const int64_t *port
 	return 0;
 }
 
-static int refuse_taken(struct call *call, size_t i, const struct port_forward *f)
+static int refuse_taken(struct call *call, const struct vm *vm, size_t i,
+			const struct port_forward *f)
 {
 	struct network_forward_owner_row owner = { 0 };
 	int rc = sql_row(call, network_forward_owner, &owner, .transport = f->transport,
-			 .port = f->port);
+			 .port = f->port, .workspace = vm->row);
 
 	if (rc < 0)
 		return rc;
@@ -213,7 +214,7 @@ static int set_forwards(struct call *call, const struct vm *vm,
 			     .port = f->port, .workspace = vm->row, .target = f->to,
 			     .public = f->public);
 		if (rc <= 0)
-			return rc < 0 ? rc : refuse_taken(call, i, f);
+			return rc < 0 ? rc : refuse_taken(call, vm, i, f);
 	}
 	return 0;
 }
@@ -288,7 +289,8 @@ int workspace_network_rows(struct call *call, const struct workspace_network_row
 {
 	struct network_members_row *rows = NULL;
 	size_t n = 0;
-	int rc = sql_all(call, network_members, &rows, &n);
+	int rc = sql_all(call, network_members, &rows, &n,
+			 .host = store_host(call->store));
 
 	(void)in;
 	for (size_t i = 0; i < n && rc >= 0; i++)
@@ -301,7 +303,8 @@ int workspace_network_rows(struct call *call, const struct workspace_network_row
 int workspace_network_note(struct call *call, const struct workspace_network_note_in *in,
 			   struct workspace_network_note_out *out)
 {
-	int rc = sql_run(call, network_set_fault, .network_fault = in->fault);
+	int rc = sql_run(call, network_set_fault, .host = store_host(call->store),
+			 .network_fault = in->fault);
 
 	out->changed = rc > 0;
 	return rc < 0 ? rc : 0;

@@ -217,7 +217,8 @@ int workspace_snapshot_note(struct call *call,
 
 	(void)out;
 	if (!in->snapshot)
-		return sql_run(call, snapshot_give_up, .state = in->state);
+		return sql_run(call, snapshot_give_up, .state = in->state,
+			       .host = store_host(call->store));
 	if ((rc = sql_run(call, snapshot_set_state, .id = in->snapshot,
 			  .state = in->state)) <= 0 ||
 	    in->state != SNAPSHOT_STATE_READY ||

@@ -179,7 +179,7 @@ static int check_places(struct call *call, const struct team_create_in *in)
 			  "workspaces need a running host");
 		return fault_hint(&call->fault, "Start one with: cadre up.");
 	}
-	if ((rc = sql_row(call, vms_all, &all)) < 0)
+	if ((rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
 		return rc;
 	if (want > max_vms(call, in) ||
 	    want > call->settings->config.limits_max_vms_per_team)

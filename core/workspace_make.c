@@ -19,8 +19,9 @@ enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };
  * taken. */
 static int add_named(struct call *call, const struct new_workspace *n, const char *name)
 {
-	return sql_run(call, workspace_add, .team = call->caller.team, .agent = n->agent,
-		       .name = name, .backend = n->backend,
+	return sql_run(call, workspace_add, .host = store_host(call->store),
+		       .team = call->caller.team, .agent = n->agent, .name = name,
+		       .backend = n->backend,
 		       .path = n->address ? NULL
 					  : arena_printf(&call->arena, "workspaces/%s",
 							 name),
@@ -74,7 +75,7 @@ static int check_room(struct call *call)
 
 	if ((rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) < 0 ||
 	    (rc = sql_row(call, team_vms, &vms, .team = t.id)) < 0 ||
-	    (rc = sql_row(call, vms_all, &all)) < 0)
+	    (rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
 		return rc;
 	if (vms.n >= t.max_vms ||
 	    vms.n >= call->settings->config.limits_max_vms_per_team ||

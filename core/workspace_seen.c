@@ -154,7 +154,8 @@ int workspace_rows(struct call *call, const struct workspace_rows_in *in,
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, workspace_rows, .after = in->after, .limit = WORKSPACE_ROWS);
+	sql_query(call, &q, workspace_rows, .after = in->after,
+		  .host = store_host(call->store), .limit = WORKSPACE_ROWS);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct host_workspace *w =
 			arena_push(&call->arena, &out->rows, &out->n_rows, sizeof(*w));

@@ -7,9 +7,11 @@ SELECT seq, kind, team, subject, target FROM event WHERE seq > :after
 ORDER BY seq LIMIT :limit;
 
 -- name: host_due
--- scan ok: open assignments
--- Whether something has run out, whether anything can run out, and when a host ran last.
-SELECT s.alive_at, s.incarnation,
+-- scan ok: open assignments; the few hosts
+-- Whether something has run out, whether anything can run out, and when any host ran
+-- last: only a time without all of them is a gap.
+-- int: alive_at
+SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at <= :now)
@@ -47,5 +49,5 @@ UPDATE state SET incarnation = :incarnation,
 UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state IN {workspace_state.living};
 
 -- name: state_alive
--- A host runs: a time without one, from now on, is a gap.
-UPDATE state SET alive_at = :now WHERE one = 1;
+-- This host runs: a time without any, from now on, is a gap.
+UPDATE host SET alive_at = :now WHERE id = :host;

@@ -38,6 +38,7 @@ struct prepared {
 struct store {
 	sqlite3 *db; /* NULL after a failed reopening; store_begin() tries again */
 	unsigned flags;
+	int64_t host; /* the row of this machine */
 	char *dir, *path, *vfs;
 	struct turn turn;
 	struct ground ground;

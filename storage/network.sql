@@ -2,13 +2,13 @@
 -- A place is free again when no process can still be using it.
 
 -- name: network_take
--- The lowest free place; 1 is the gateway's.
+-- The lowest free place in the range of the workspace's host; 1 is the gateway's.
 -- scan ok: the index of places in use
 UPDATE workspace SET slot = (
 	SELECT min(s.slot) + 1 FROM (
 		SELECT 1 AS slot UNION ALL SELECT u.slot FROM workspace u
-		WHERE u.slot IS NOT NULL AND (u.state IN {workspace_state.living} OR u.pid IS NOT NULL)) s
-	WHERE NOT EXISTS (SELECT 1 FROM workspace t WHERE t.slot = s.slot + 1
+		WHERE u.host = workspace.host AND u.slot IS NOT NULL AND (u.state IN {workspace_state.living} OR u.pid IS NOT NULL)) s
+	WHERE NOT EXISTS (SELECT 1 FROM workspace t WHERE t.host = workspace.host AND t.slot = s.slot + 1
 		AND t.slot IS NOT NULL AND (t.state IN {workspace_state.living} OR t.pid IS NOT NULL)))
 WHERE id = :workspace AND slot IS NULL RETURNING slot;
 
@@ -62,10 +62,11 @@ SELECT transport, port, target, public FROM workspace_forward
 WHERE workspace = :workspace ORDER BY port, transport;
 
 -- name: network_forward_add
--- A port leads to a single living workspace; the ports of a destroyed one are free.
-INSERT INTO workspace_forward (transport, port, workspace, target, public)
-VALUES (:transport, :port, :workspace, :target, :public)
-ON CONFLICT (transport, port) DO UPDATE SET workspace = excluded.workspace,
+-- A port of a host leads to a single living workspace there; the ports of a destroyed one are free.
+INSERT INTO workspace_forward (host, transport, port, workspace, target, public)
+VALUES ((SELECT host FROM workspace WHERE id = :workspace), :transport, :port, :workspace,
+	:target, :public)
+ON CONFLICT (host, transport, port) DO UPDATE SET workspace = excluded.workspace,
 	target = excluded.target, public = excluded.public
 WHERE (SELECT w.state FROM workspace w WHERE w.id = workspace_forward.workspace)
 	= {workspace_state.destroyed};
@@ -73,13 +74,14 @@ WHERE (SELECT w.state FROM workspace w WHERE w.id = workspace_forward.workspace)
 -- name: network_forward_owner
 -- text: name
 SELECT w.name FROM workspace_forward f JOIN workspace w ON w.id = f.workspace
-WHERE f.transport = :transport AND f.port = :port;
+WHERE f.host = (SELECT host FROM workspace WHERE id = :workspace)
+	AND f.transport = :transport AND f.port = :port;
 
 -- name: network_forwards_clear
 DELETE FROM workspace_forward WHERE workspace = :workspace;
 
 -- name: network_members
--- Living workspaces that have a slot; the lead of a sub-team counts to the team above.
+-- Living workspaces of this host that have a slot; the lead of a sub-team counts to the team above.
 -- scan ok: the host's own list of living workspaces
 -- text: name
 SELECT w.id, w.created_at, w.name, w.team, w.slot, w.allow_internet, w.allow_inter_vm,
@@ -87,17 +89,19 @@ SELECT w.id, w.created_at, w.name, w.team, w.slot, w.allow_internet, w.allow_int
 		AND a.gone = 0 AND a.kind = 0 AND (a.role = 'lead' OR a.name = 'lead')
 		ORDER BY a.id LIMIT 1) THEN t.parent END AS parent
 FROM workspace w JOIN team t ON t.id = w.team
-WHERE w.slot IS NOT NULL AND w.state IN {workspace_state.living} ORDER BY w.id;
+WHERE w.host = :host AND w.slot IS NOT NULL AND w.state IN {workspace_state.living}
+ORDER BY w.id;
 
 -- name: network_fault
-SELECT network_fault FROM state WHERE one = 1;
+-- Of the host that runs the workspace.
+SELECT h.network_fault FROM workspace w JOIN host h ON h.id = w.host WHERE w.id = :workspace;
 
 -- name: network_set_fault
-UPDATE state SET network_fault = :network_fault
-WHERE one = 1 AND network_fault IS NOT :network_fault;
+UPDATE host SET network_fault = :network_fault
+WHERE id = :host AND network_fault IS NOT :network_fault;
 
 -- name: network_trouble
--- Why living VMs have no network.
+-- Why living VMs of this host have no network.
 -- scan ok: living workspaces
-SELECT s.network_fault FROM state s WHERE s.one = 1 AND s.network_fault IS NOT NULL
-AND EXISTS (SELECT 1 FROM workspace w WHERE w.slot IS NOT NULL AND w.state IN {workspace_state.living});
+SELECT h.network_fault FROM host h WHERE h.id = :host AND h.network_fault IS NOT NULL
+AND EXISTS (SELECT 1 FROM workspace w WHERE w.host = h.id AND w.slot IS NOT NULL AND w.state IN {workspace_state.living});

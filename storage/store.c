@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { FILE_HOST = 1 }; /* a state in a file has one host, which a migration adds */
 enum { BUSY_MS = 10000 }; /* for people with sqlite3; we take turns */
 
 /* --- faults ------------------------------------------------------------------- */
@@ -267,6 +268,7 @@ static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
 	struct store *s = xcalloc(1, sizeof(*s));
 
 	s->flags = flags;
+	s->host = FILE_HOST;
 	s->turn = (struct turn){ .lock = -1, .bell = -1 };
 	s->dir = xstrdup(dir ? dir : "");
 	s->vfs = xstrdup(vfs);
@@ -317,6 +319,11 @@ void store_close(struct store *s)
 	free(s->path);
 	free(s->vfs);
 	free(s);
+}
+
+int64_t store_host(const struct store *s)
+{
+	return s->host;
 }
 
 /* --- transactions ------------------------------------------------------------------- */

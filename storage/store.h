@@ -45,6 +45,9 @@ enum store_flags {
 int store_open(struct store **out, const char *dir, unsigned flags, const char *vfs,
 	       struct fault *f);
 void store_close(struct store *s); /* NULL is fine */
+/* The row in `host` of the machine that this program runs on: what it starts, ends and
+ * counts is this host's alone. */
+int64_t store_host(const struct store *s);
 
 /* --- transactions ---------------------------------------------------------- */
 

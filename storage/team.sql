@@ -104,7 +104,7 @@ SELECT count(*) AS n FROM assignment WHERE team = :team AND state IN {assignment
 
 -- name: vms_all
 -- scan ok: living workspaces only, few
-SELECT count(*) AS n FROM workspace WHERE state IN {workspace_state.living};
+SELECT count(*) AS n FROM workspace WHERE host = :host AND state IN {workspace_state.living};
 
 -- name: team_end
 UPDATE team SET destroyed_at = :now, purge = :purge, state = {team_state.destroyed}

@@ -1,9 +1,9 @@
 -- Workspaces.
 
 -- name: workspace_add
-INSERT INTO workspace (team, agent, name, backend, path, address, link_token, parent,
-	snapshot, source, image, vcpus, memory_mb, disk_gb, state, created_at, changed_at)
-VALUES (:team, nullif(:agent, 0), :name, :backend, :path, :address, :link_token,
+INSERT INTO workspace (host, team, agent, name, backend, path, address, link_token,
+	parent, snapshot, source, image, vcpus, memory_mb, disk_gb, state, created_at, changed_at)
+VALUES (:host, :team, nullif(:agent, 0), :name, :backend, :path, :address, :link_token,
 	nullif(:parent, 0), nullif(:snapshot, 0), :source, :image, :vcpus, :memory_mb,
 	:disk_gb, {workspace_state.creating}, :now, :now)
 ON CONFLICT DO NOTHING;
@@ -72,6 +72,7 @@ UPDATE workspace SET http = nullif(:http, '')
 WHERE id = :id AND http IS NOT nullif(:http, '');
 
 -- name: workspace_rows
+-- Those whose guests this host runs: another host starts and ends its own.
 -- scan ok: the host's own list of living workspaces, by row
 -- text: team_name agent_name
 -- int: parent_at snapshot_at restore_at
@@ -85,7 +86,8 @@ SELECT w.id, w.created_at, w.name, w.team, w.backend, w.path, w.address,
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent LEFT JOIN snapshot s ON s.id = w.snapshot
 LEFT JOIN snapshot r ON r.id = w.restore
-WHERE w.id > :after AND (w.state IN {workspace_state.living} OR w.pid IS NOT NULL) ORDER BY w.id LIMIT :limit;
+WHERE w.id > :after AND w.host = :host
+	AND (w.state IN {workspace_state.living} OR w.pid IS NOT NULL) ORDER BY w.id LIMIT :limit;
 
 -- name: workspace_died
 -- The lease of each task that the workspace's agent holds ends: nobody works on it any
@@ -130,7 +132,9 @@ UPDATE snapshot SET state = :state WHERE id = :id AND state <> :state;
 
 -- name: snapshot_give_up
 -- scan ok: few, and once at a host's start
-UPDATE snapshot SET state = :state WHERE state = {snapshot_state.making};
+-- Those that this host was making; another host goes on making its own.
+UPDATE snapshot SET state = :state WHERE state = {snapshot_state.making}
+	AND workspace IN (SELECT id FROM workspace WHERE host = :host);
 
 -- name: snapshot_in_use
 -- Whether a snapshot must still be put back, or a copy be made of it.

@@ -132,6 +132,9 @@ static int make_secret(const char *path, struct fault *f)
 	return rc;
 }
 
+/* The only way in which a program comes by the secret, which hosts that share a state
+ * must have in common.  It is not a row of the state: who reads a copy of state.db would
+ * have the tokens of all agents. */
 static int load_secret(struct home *h, bool create, struct fault *f)
 {
 	char path[4200];

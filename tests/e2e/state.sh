@@ -57,7 +57,7 @@ done
 cp "$CADRE_HOME/state.db" "$TMPDIR/forwards.db"
 [ "$(sqlite3 "$TMPDIR/forwards.db" "PRAGMA foreign_keys = OFF;
 	INSERT INTO workspace (id, name, team, backend, state, slot, created_at, changed_at) VALUES (1, 'v', 1, 2, 1, 5, 0, 0);
-	INSERT INTO workspace_forward (transport, port, workspace, target, public) VALUES (0, 8080, 1, 80, 0), (1, 53, 1, 5353, 0);
+	INSERT INTO workspace_forward (host, transport, port, workspace, target, public) VALUES (1, 0, 8080, 1, 80, 0), (1, 1, 53, 1, 5353, 0);
 	SELECT forwards FROM v_network")" = "tcp 8080>80, udp 53>5353" ] ||
 	bad "v_network: $(sqlite3 "$TMPDIR/forwards.db" 'SELECT * FROM v_network')"
 # A team that ends leaves no secret of its guests behind.

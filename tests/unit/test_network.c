@@ -308,6 +308,64 @@ static void a_range_that_is_full_says_so(void **state)
 	assert_non_null(strstr(f.text, "all 13 addresses of 10.0.0.0/28 are in use"));
 }
 
+/* The rows of another host that shares the state, in team alpha: a workspace in slot 2
+ * with port 8080, whose snapshot is being made. */
+static void another_host(struct asker *a)
+{
+	sql(a, "INSERT INTO host (id, name, created_at, alive_at, network_fault) "
+	       "VALUES (2, 'far', 1, 1, 'no bridge there') RETURNING id");
+	sql(a, "INSERT INTO workspace (id, host, team, name, backend, path, state, slot, "
+	       "created_at, changed_at) VALUES (90, 2, 1, 'far-w', 2, 'p', 1, 2, 1, 1) "
+	       "RETURNING id");
+	sql(a, "INSERT INTO workspace_forward (host, transport, port, workspace, target) "
+	       "VALUES (2, 0, 8080, 90, 80) RETURNING port");
+	sql(a, "INSERT INTO snapshot (id, workspace, name, state, created_at) "
+	       "VALUES (91, 90, 'theirs', 0, 1), (92, 1, 'ours', 0, 1) RETURNING id");
+}
+
+static size_t listed(struct asker *a, const struct op *op, const char *list)
+{
+	ask(a, op, "{}");
+	return json_array_size(json_object_get(a->answer.reply, list));
+}
+
+static void rows_of_another_host_are_left_alone(void **state)
+{
+	struct asker *a = *state;
+	struct fault f = { 0 };
+
+	a->as.level = WHO_HOST;
+	assert_int_equal(listed(a, op_workspace_rows, "rows"), 5);
+	another_host(a);
+	assert_int_equal(listed(a, op_workspace_rows, "rows"), 5);
+	assert_int_equal(listed(a, op_workspace_network_rows, "members"), 4);
+	ask(a, op_workspace_snapshot_note, "{\"state\":\"failed\"}");
+	assert_int_equal(a->answer.rc, 0);
+	assert_int_equal(sql(a, "SELECT state FROM snapshot WHERE id = 91"), 0);
+	assert_int_equal(sql(a, "SELECT state FROM snapshot WHERE id = 92"), 2);
+	expect(a, op_workspace_network_note, "{\"fault\":\"no CAP_NET_ADMIN\"}",
+	       "\"changed\":true");
+	assert_int_equal(sql(a, "SELECT count(*) FROM host WHERE id = 2 AND "
+				"network_fault = 'no bridge there'"),
+			 1);
+	expect(a, op_clock_tick, "{\"gap_ms\":0,\"gap_since\":0}", "");
+	assert_int_equal(sql(a, "SELECT alive_at FROM host WHERE id = 2"), 1);
+	assert_int_equal(sql(a, "SELECT alive_at FROM host WHERE id = 1"), a->world.now);
+	/* Slots and ports of the two are apart. */
+	a->as.level = WHO_OPERATOR;
+	net(a, "\"a\",\"forwards\":[{\"port\":8080,\"to\":80}]", "\"port\":8080");
+	net(a, "\"b\",\"forwards\":[{\"port\":8080,\"to\":80}]",
+	    "conflict at /forwards/0/port: tcp port 8080 leads to alpha-a-");
+	sql(a, "UPDATE workspace SET slot = 6 WHERE id = 90 RETURNING id");
+	assert_int_equal(take(a, 3, &f), 0);
+	assert_int_equal(sql(a, "SELECT slot FROM workspace WHERE id = 3"), 6);
+	/* Nor do its workspaces count against what this host can bear. */
+	a->world.settings.config.limits_max_total_vms = 6;
+	ask(a, op_workspace_create, "{}");
+	assert_int_equal(a->answer.rc, 0);
+	assert_int_equal(sql(a, "SELECT max(host) FROM workspace WHERE id <> 90"), 1);
+}
+
 static void why_there_is_no_network_is_kept_for_who_asks(void **state)
 {
 	struct asker *a = *state;
@@ -338,6 +396,7 @@ int main(void)
 		story(the_host_is_told_of_living_vms_and_leads_of_sub_teams),
 		story(an_address_is_free_again_when_its_process_is_gone),
 		story(a_range_that_is_full_says_so),
+		story(rows_of_another_host_are_left_alone),
 		story(why_there_is_no_network_is_kept_for_who_asks),
 	};
 

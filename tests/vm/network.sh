@@ -71,7 +71,7 @@ until_is '^no$' pings blue/d red/b 1
 
 cadre down >/dev/null
 [ "$(rules)" -gt 0 ] || bad "VMs live on, but not their rules"
-sqlite3 "$CADRE_HOME/state.db" "UPDATE state SET network_fault = 'no bridge'"
+sqlite3 "$CADRE_HOME/state.db" "UPDATE host SET network_fault = 'no bridge'"
 cadre doctor | grep -q '^warn *network *no bridge' || bad "doctor is silent about the network"
 cadre up >/dev/null || bad "up once more"
 until_is '^0$' sh -c "$CADRE doctor | grep -c network"

@@ -487,14 +487,14 @@ static void check_guests(struct doctor *d)
 
 static void check_network(struct doctor *d)
 {
-	const struct sql_network_trouble_in none = { 0 };
+	const struct sql_network_trouble_in in = { .host = store_host(d->store) };
 	struct network_trouble_row row = { 0 };
 	struct arena arena = { 0 };
 	struct fault f = { 0 };
 
 	if (store_begin(d->store, false, &f) == 0 &&
-	    store_row(d->store, sql_network_trouble, &none, &row, sizeof(row), &arena,
-		      &f) > 0)
+	    store_row(d->store, sql_network_trouble, &in, &row, sizeof(row), &arena, &f) >
+		    0)
 		say(d, VERDICT_WARN, "network", "then start the VMs again", "%s",
 		    row.network_fault);
 	store_rollback(d->store);

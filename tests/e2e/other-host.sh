@@ -1,0 +1,35 @@
+#!/bin/sh
+# other-host - a workspace and a snapshot of another host in the same state: this host
+# starts, ends and gives up its own and leaves those as they are.
+set -eu
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down >/dev/null 2>&1 || true' EXIT
+ask() { sqlite3 "$CADRE_HOME/state.db" "$1"; }
+far() { ask "SELECT w.state, w.pid, w.was_up, w.changed_at, s.state FROM workspace w
+	JOIN snapshot s ON s.workspace = w.id WHERE w.name = 'far'"; }
+ours() { ask "SELECT s.state FROM snapshot s JOIN workspace w ON w.id = s.workspace WHERE w.host = 1"; }
+
+cadre init >/dev/null
+cadre team create alpha --roles '[{"name":"a"}]' >/dev/null
+# state 0: being made, which a host would go on with; its process is not this machine's.
+ask "INSERT INTO host (id, name, created_at) VALUES (2, 'far', 0);
+	INSERT INTO workspace (host, team, name, backend, path, state, pid, pid_start, machine_boot, created_at, changed_at)
+	SELECT 2, id, 'far', 0, 'workspaces/far', 0, 1, 1, 'elsewhere', 0, 0 FROM team;
+	INSERT INTO workspace (host, team, name, backend, path, state, created_at, changed_at)
+	SELECT 1, id, 'near', 0, 'workspaces/near', 4, 0, 0 FROM team;
+	INSERT INTO snapshot (workspace, name, state, created_at) SELECT id, 's', 0, 0 FROM workspace;"
+before=$(far)
+[ -n "$before" ] || bad "there is no row of another host"
+
+cadre up >/dev/null
+cadre workspace create --agent a --team alpha >/dev/null
+until_is '^1$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND state = 1"
+until_is '^2$' ours
+[ "$(far)" = "$before" ] || bad "changed at the start: $before became $(far)"
+[ ! -e "$CADRE_HOME/workspaces/far" ] || bad "a folder was made for another host's workspace"
+# Its own is ended, and its guest with it.
+cadre workspace destroy a --team alpha >/dev/null
+until_is '^0$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND pid IS NOT NULL"
+cadre down >/dev/null
+[ "$(far)" = "$before" ] || bad "changed at the end: $before became $(far)"
+exit $failed
