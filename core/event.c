@@ -1,6 +1,6 @@
 #include "core/event.h"
 
-int event_record(struct call *call, const struct deed *d)
+int event_record(struct call *call, const struct new_event *d)
 {
 	int rc = sql_run(call, event_add, .now = call->now, .kind = d->kind,
 			 .team = d->team, .actor = d->actor,

@@ -11,7 +11,7 @@
 enum { ACTOR_OPERATOR = -1, ACTOR_HOST = 0 };
 
 /* An event to write: its actor, its kind and the nouns that it is about. */
-struct deed {
+struct new_event {
 	int kind; /* EVENT_… */
 	int64_t team, actor, subject, target;
 	const char *detail; /* or NULL */
@@ -19,8 +19,8 @@ struct deed {
 
 /* Appends an event in any team and by any actor.  Changes that the clock makes count as
  * the host's, whichever process was the first to see them. 0 or negative. */
-int event_record(struct call *call, const struct deed *d);
-#define event_by(call, ...) event_record((call), &(const struct deed){ __VA_ARGS__ })
+int event_record(struct call *call, const struct new_event *d);
+#define event_by(call, ...) event_record((call), &(const struct new_event){ __VA_ARGS__ })
 
 /* Appends an event by the caller in the caller's team; `detail` may be NULL.  0 or
  * negative. */

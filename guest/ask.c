@@ -132,7 +132,7 @@ static void judge(const struct asking *a, const struct packet *p, struct fault *
 			  a->type->name, p->type, right->name);
 }
 
-bool ask_hear(struct errand *heard)
+bool ask_hear(struct guest_request *heard)
 {
 	struct packet *p = &heard->packet;
 	const char *id = json_string_value(p->id);

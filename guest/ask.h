@@ -34,7 +34,7 @@ enum answer_end {
 void ask_settle(struct guest *g, int64_t number, enum answer_end end);
 
 /* Takes a message of the host that answers one of these; false: it is none. */
-bool ask_hear(struct errand *heard);
+bool ask_hear(struct guest_request *heard);
 
 /* The host's control line is closed. */
 void ask_host_went(struct guest *g);

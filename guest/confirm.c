@@ -35,7 +35,7 @@ static void drop_oldest(struct peer *peer)
 	confirm_end(peer->guest, k, ANSWER_LEFT);
 }
 
-void confirm_keep(struct errand *q)
+void confirm_keep(struct guest_request *q)
 {
 	struct confirm *k;
 
@@ -68,14 +68,14 @@ static bool settle(struct peer *peer, const char *name, bool arrived)
 /* Nobody waits for it any more: as when the caller is gone. */
 static void drop_live(struct peer *peer, const char *name)
 {
-	for (struct errand *q = peer->live; q; q = q->next)
+	for (struct guest_request *q = peer->live; q; q = q->next)
 		if (q->gone && q->packet.id && wire_id_is(q->packet.id, name)) {
 			q->gone(q);
 			return;
 		}
 }
 
-void confirm_hear(struct errand *q)
+void confirm_hear(struct guest_request *q)
 {
 	const char *name = json_string_value(json_object_get(q->packet.json, "request"));
 	bool arrived = strcmp(q->packet.type, "Arrived") == 0;
@@ -83,7 +83,7 @@ void confirm_hear(struct errand *q)
 
 	if (name && !settle(peer, name, arrived) && !arrived)
 		drop_live(peer, name);
-	errand_free(q);
+	guest_request_free(q);
 }
 
 void confirms_drop(struct peer *peer)

@@ -10,9 +10,9 @@
 #include "guest/ask.h"
 
 /* An answer that gave something was passed on. */
-void confirm_keep(struct errand *q);
-/* Arrived or Cancel of a caller, about a request of its own; ends the errand. */
-void confirm_hear(struct errand *q);
+void confirm_keep(struct guest_request *q);
+/* Arrived or Cancel of a caller, about a request of its own; ends the request. */
+void confirm_hear(struct guest_request *q);
 /* The caller is gone. */
 void confirms_drop(struct peer *peer);
 

@@ -13,7 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "guest/parts.h"
+#include "guest/output_parts.h"
 #include "guest/serve.h"
 
 enum {
@@ -24,22 +24,22 @@ enum {
 
 /* --- an assignment's end -------------------------------------------------------- */
 
-static void leave(struct duty *d)
+static void leave(struct guest_assignment *d)
 {
 	proc_free(d->run);
 	free(d->message_id);
 	free(d->task_id);
-	*d = (struct duty){ .guest = d->guest };
+	*d = (struct guest_assignment){ .guest = d->guest };
 }
 
 static bool read_streams(const struct proc *run, struct spool_result_row *r,
 			 struct arena *a)
 {
-	const struct printed *o = &run->streams[0].kept, *e = &run->streams[1].kept;
+	const struct outbuf *o = &run->streams[0].kept, *e = &run->streams[1].kept;
 	size_t n;
 
-	r->out = printed_read(o, 0, o->len, a, &n);
-	r->err = printed_read(e, 0, e->len, a, &n);
+	r->out = outbuf_read(o, 0, o->len, a, &n);
+	r->err = outbuf_read(e, 0, e->len, a, &n);
 	return r->out && r->err;
 }
 
@@ -52,7 +52,8 @@ static void give_reason(struct spool_result_row *r, const char *reason, struct a
 	r->err = arena_printf(a, "%s%s%s", r->err, gap, reason);
 }
 
-static void describe(const struct duty *d, struct spool_result_row *r, struct arena *a)
+static void describe(const struct guest_assignment *d, struct spool_result_row *r,
+		     struct arena *a)
 {
 	const struct proc *run = d->run;
 	uint64_t now = uv_now(run->loop);
@@ -92,7 +93,7 @@ static void describe(const struct duty *d, struct spool_result_row *r, struct ar
 }
 
 /* Tries until the result is on the disk; its place is taken so long. */
-static void store(struct duty *d)
+static void store(struct guest_assignment *d)
 {
 	struct guest *g = d->guest;
 	struct spool_result_row r;
@@ -107,14 +108,14 @@ static void store(struct duty *d)
 
 static void duty_done(struct proc *run)
 {
-	struct duty *d = run->owner;
+	struct guest_assignment *d = run->owner;
 
 	/* Ended by our own end: the next guest tells it as interrupted. */
 	if (d->guest->stopping)
 		return;
 	store(d);
-	duty_work(d->guest);
-	duty_beat(d->guest);
+	guest_assignment_work(d->guest);
+	guest_assignment_beat(d->guest);
 }
 
 /* --- an assignment's start --------------------------------------------------------- */
@@ -133,8 +134,9 @@ static int read_payload(struct task_payload *p, json_t **json, const char *conte
 }
 
 /* Starts it behind the gate; -2: the payload was not understood. */
-static int prepare(struct guest *g, struct duty *d, const struct spool_assignment_row *as,
-		   struct arena *a, struct fault *f)
+static int prepare(struct guest *g, struct guest_assignment *d,
+		   const struct spool_assignment_row *as, struct arena *a,
+		   struct fault *f)
 {
 	struct task_payload p = { 0 };
 	const char *argv[] = { "/bin/sh", "-c", NULL, NULL };
@@ -161,7 +163,8 @@ out:
 }
 
 /* A command that could not be started has a result, too. */
-static int refuse(struct guest *g, struct duty *d, int code, const struct fault *why)
+static int refuse(struct guest *g, struct guest_assignment *d, int code,
+		  const struct fault *why)
 {
 	struct fault f = { 0 };
 	struct arena a = { 0 };
@@ -181,8 +184,8 @@ static int refuse(struct guest *g, struct duty *d, int code, const struct fault 
 	return rc;
 }
 
-static int begin(struct guest *g, struct duty *d, const struct spool_assignment_row *as,
-		 struct arena *a)
+static int begin(struct guest *g, struct guest_assignment *d,
+		 const struct spool_assignment_row *as, struct arena *a)
 {
 	struct fault f = { 0 };
 	int code, rc;
@@ -204,7 +207,7 @@ static int begin(struct guest *g, struct duty *d, const struct spool_assignment_
 	return rc;
 }
 
-static struct duty *free_place(struct guest *g)
+static struct guest_assignment *free_place(struct guest *g)
 {
 	for (int i = 0; i < AT_ONCE; i++)
 		if (!g->duties[i].run)
@@ -219,17 +222,17 @@ static void try_again(uv_timer_t *timer)
 	for (int i = 0; i < AT_ONCE; i++)
 		if (g->duties[i].run && g->duties[i].run->over)
 			store(&g->duties[i]);
-	duty_work(g);
-	duty_beat(g);
+	guest_assignment_work(g);
+	guest_assignment_beat(g);
 }
 
-void duty_work(struct guest *g)
+void guest_assignment_work(struct guest *g)
 {
 	struct spool_assignment_row as;
 	struct arena a = { 0 };
 	struct fault f = { 0 };
 	bool later = false;
-	struct duty *d;
+	struct guest_assignment *d;
 	int rc = 1;
 
 	while (g->spool_settled && !g->stopping && rc > 0 && (d = free_place(g))) {
@@ -266,10 +269,10 @@ static const char *message_name(struct arena *a, const char *id)
 			    r[8] & 15, r[9], r[10], r[11], r[12], r[13], r[14], r[15]);
 }
 
-void duty_call_off(struct guest *g)
+void guest_assignment_call_off(struct guest *g)
 {
 	for (int i = 0; i < AT_ONCE; i++) {
-		struct duty *d = &g->duties[i];
+		struct guest_assignment *d = &g->duties[i];
 
 		if (!d->run || d->run->over)
 			continue;
@@ -282,7 +285,7 @@ void duty_call_off(struct guest *g)
 static int call_off(struct guest *g, const char *id, struct fault *f)
 {
 	for (int i = 0; i < AT_ONCE; i++) {
-		struct duty *d = &g->duties[i];
+		struct guest_assignment *d = &g->duties[i];
 
 		if (!d->run || d->run->over || strcmp(d->message_id, id) != 0)
 			continue;
@@ -299,7 +302,7 @@ struct pushed {
 	bool cancelled;
 };
 
-static int take(struct errand *q, const struct pushed *m, struct fault *f)
+static int take(struct guest_request *q, const struct pushed *m, struct fault *f)
 {
 	struct guest *g = q->guest;
 	bool work = strcmp(m->type, "task_assignment") == 0;
@@ -320,15 +323,15 @@ static int take(struct errand *q, const struct pushed *m, struct fault *f)
 		guest_check(g);
 		return rc;
 	}
-	errand_answer(q, "Ok", NULL);
+	guest_request_answer(q, "Ok", NULL);
 	if (work) {
-		duty_work(g);
-		duty_beat(g);
+		guest_assignment_work(g);
+		guest_assignment_beat(g);
 	}
 	return 0;
 }
 
-int answer_message(struct errand *q, struct fault *f)
+int answer_message(struct guest_request *q, struct fault *f)
 {
 	const struct wire_team_message *in = q->body;
 
@@ -338,7 +341,7 @@ int answer_message(struct errand *q, struct fault *f)
 		    f);
 }
 
-int answer_push(struct errand *q, struct fault *f)
+int answer_push(struct guest_request *q, struct fault *f)
 {
 	const struct wire_team_message_push *in = q->body;
 
@@ -361,7 +364,7 @@ struct poll {
 	size_t n_taken;
 };
 
-static void put_streams(struct daemon_result *to, const struct parts *p, bool old)
+static void put_streams(struct daemon_result *to, const struct output_parts *p, bool old)
 {
 	bool part = (p->more && !old) || p->offset[0] || p->offset[1];
 
@@ -373,7 +376,7 @@ static void put_streams(struct daemon_result *to, const struct parts *p, bool ol
 	to->has_more = to->more = p->more && !old;
 }
 
-static size_t cost_of(const struct spool_result_row *r, const struct parts *p)
+static size_t cost_of(const struct spool_result_row *r, const struct output_parts *p)
 {
 	size_t room = SIZE_MAX, before = room;
 
@@ -386,7 +389,7 @@ static size_t cost_of(const struct spool_result_row *r, const struct parts *p)
 
 /* Adds it if it fits; the first one is cut to what fits.  False: no room. */
 static bool add_result(struct poll *poll, const struct spool_result_row *r,
-		       struct parts *p)
+		       struct output_parts *p)
 {
 	size_t cost = cost_of(r, p), left;
 	struct daemon_result *to;
@@ -395,7 +398,7 @@ static bool add_result(struct poll *poll, const struct spool_result_row *r,
 	if (cost > poll->room && poll->out.n_results)
 		return false;
 	left = poll->room - 1000 - strlen(r->task_id) * 6;
-	parts_fit(p, &left, poll->old, poll->arena);
+	output_parts_fit(p, &left, poll->old, poll->arena);
 	poll->room -= cost < poll->room ? cost : poll->room;
 	to = arena_push(poll->arena, &poll->out.results, &poll->out.n_results,
 			sizeof(*to));
@@ -424,9 +427,9 @@ static int add_all(struct poll *poll, struct fault *f)
 	if (limit > RESULTS_MOST)
 		limit = RESULTS_MOST;
 	while ((rc = spool_result(spool, r.seq, NULL, poll->arena, &r, f)) > 0) {
-		struct parts p = { 0 };
+		struct output_parts p = { 0 };
 
-		parts_take(&p, r.out, strlen(r.out), r.err, strlen(r.err));
+		output_parts_take(&p, r.out, strlen(r.out), r.err, strlen(r.err));
 		if ((int64_t)poll->out.n_results >= limit || !add_result(poll, &r, &p)) {
 			poll->out.more = poll->out.has_more = true;
 			return 0;
@@ -438,8 +441,8 @@ static int add_all(struct poll *poll, struct fault *f)
 static int add_one(struct poll *poll, struct fault *f)
 {
 	const struct wire_poll_daemon_results *in = poll->in;
-	struct parts p = { .offset = { (size_t)in->stdout_offset,
-				       (size_t)in->stderr_offset } };
+	struct output_parts p = { .offset = { (size_t)in->stdout_offset,
+					      (size_t)in->stderr_offset } };
 	struct spool_result_row r;
 	int rc = spool_result(poll->guest->spool, 0, in->message_id, poll->arena, &r, f);
 
@@ -448,15 +451,15 @@ static int add_one(struct poll *poll, struct fault *f)
 	if (rc == 0)
 		return fault_set(f, FAULT_NOT_FOUND, "/message_id",
 				 "no result of message %.64s", in->message_id);
-	parts_take(&p, r.out, strlen(r.out), r.err, strlen(r.err));
-	if (parts_bad_offset(&p) >= 0)
+	output_parts_take(&p, r.out, strlen(r.out), r.err, strlen(r.err));
+	if (output_parts_bad_offset(&p) >= 0)
 		return fault_set(f, FAULT_INVALID, "/stdout_offset",
 				 "behind the end, or inside a character");
 	add_result(poll, &r, &p);
 	return 0;
 }
 
-int answer_results(struct errand *q, struct fault *f)
+int answer_results(struct guest_request *q, struct fault *f)
 {
 	struct poll poll = {
 		.guest = q->guest,
@@ -479,7 +482,7 @@ int answer_results(struct errand *q, struct fault *f)
 	if (rc)
 		return rc;
 	poll.out.pending_tasks = c.waiting + c.running;
-	errand_answer(q, "DaemonResults", &poll.out);
+	guest_request_answer(q, "DaemonResults", &poll.out);
 	return 0;
 }
 
@@ -495,7 +498,7 @@ static int64_t load_percent(void)
 	return (int64_t)(load * 100 / (double)n);
 }
 
-void duty_beat(struct guest *g)
+void guest_assignment_beat(struct guest *g)
 {
 	const char *running[AT_ONCE];
 	struct wire_heartbeat beat = { .running = running, .load = load_percent() };

@@ -35,33 +35,33 @@ void door_host_went(struct peer *peer)
 /* --- requests -------------------------------------------------------------------- */
 
 /* Whoever asked is gone: the host need not wait for it. */
-static void gone(struct errand *q)
+static void gone(struct guest_request *q)
 {
 	struct guest *g = q->guest;
 	struct asking *a = q->owner;
 
-	errand_free(q);
+	guest_request_free(q);
 	ask_drop(g, a);
 }
 
 static void answered(void *arg, json_t *answer, const struct fault *f)
 {
-	struct errand *q = arg;
+	struct guest_request *q = arg;
 
 	q->owner = NULL;
 	q->gone = NULL;
 	if (!answer) {
-		errand_fail(q, f);
+		guest_request_fail(q, f);
 		return;
 	}
 	if (json_object_get(answer, "result"))
 		confirm_keep(q);
 	if (q->packet.id)
 		json_object_set(answer, "id", (json_t *)q->packet.id);
-	errand_pass(q, answer);
+	guest_request_pass(q, answer);
 }
 
-static int pass_on(struct errand *q, struct fault *f)
+static int pass_on(struct guest_request *q, struct fault *f)
 {
 	json_t *json = json_copy(q->packet.json);
 
@@ -79,7 +79,7 @@ static int pass_on(struct errand *q, struct fault *f)
 }
 
 /* The line is its workspace's agent's: who says to be another is told so. */
-static int answer_client(struct errand *q, struct fault *f)
+static int answer_client(struct guest_request *q, struct fault *f)
 {
 	const struct wire_hello *hello = q->body;
 	struct guest *g = q->guest;
@@ -102,11 +102,11 @@ static int answer_client(struct errand *q, struct fault *f)
 				 "this workspace is of team %.64s", g->team);
 	free(q->peer->session);
 	q->peer->session = xstrdup(hello->session);
-	errand_answer(q, "Hello", &own);
+	guest_request_answer(q, "Hello", &own);
 	return 0;
 }
 
-int door_serve(struct errand *q, struct fault *f)
+int door_serve(struct guest_request *q, struct fault *f)
 {
 	const struct wire *wire = q->packet.wire;
 	void *body;

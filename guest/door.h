@@ -16,7 +16,7 @@ struct wire_hello;
 int door_open(struct guest *g, const char *folder, struct fault *f);
 
 /* Serves a request of a command. */
-int door_serve(struct errand *q, struct fault *f);
+int door_serve(struct guest_request *q, struct fault *f);
 
 /* The host said Hello on this control line; a line is closed. */
 void door_host_came(struct peer *peer, const struct wire_hello *hello);

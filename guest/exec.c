@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "guest/parts.h"
+#include "guest/output_parts.h"
 #include "guest/serve.h"
 
 struct job {
@@ -28,7 +28,7 @@ struct command {
 	int64_t timeout_secs;
 };
 
-static int start(struct errand *q, const struct command *c, struct proc **out,
+static int start(struct guest_request *q, const struct command *c, struct proc **out,
 		 struct fault *f)
 {
 	struct guest *g = q->guest;
@@ -134,18 +134,20 @@ static int output_lost(struct fault *f)
 }
 
 /* Answers, unless it is a fault.  *kept says that a job has the run now. */
-static int tell_result(struct errand *q, struct proc *run, bool *kept, struct fault *f)
+static int tell_result(struct guest_request *q, struct proc *run, bool *kept,
+		       struct fault *f)
 {
 	struct wire_exec_result out = { .exit_code = proc_exit_code(run) };
-	struct parts p = { 0 };
+	struct output_parts p = { 0 };
 	size_t room = FRAME_ROOM;
 	bool old = !q->peer->hello;
 	struct job *job = NULL;
 	struct fault full = { 0 }; /* the command ran: its rest is lost, not its answer */
 
-	if (!parts_read(&p, &run->streams[0].kept, &run->streams[1].kept, &q->arena))
+	if (!output_parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
+			       &q->arena))
 		return output_lost(f);
-	parts_fit(&p, &room, old, &q->arena);
+	output_parts_fit(&p, &room, old, &q->arena);
 	out.stdout = p.text[0];
 	out.stderr = p.text[1];
 	if (p.more && !old) {
@@ -158,13 +160,13 @@ static int tell_result(struct errand *q, struct proc *run, bool *kept, struct fa
 		out.has_job_id = job != NULL;
 	}
 	*kept = job != NULL;
-	errand_answer(q, "ExecResult", &out);
+	guest_request_answer(q, "ExecResult", &out);
 	return 0;
 }
 
 static void exec_done(struct proc *run)
 {
-	struct errand *q = run->owner;
+	struct guest_request *q = run->owner;
 	const struct wire_exec *in = q->body;
 	struct fault f = { 0 };
 	bool kept = false;
@@ -177,16 +179,16 @@ static void exec_done(struct proc *run)
 	else
 		tell_result(q, run, &kept, &f);
 	if (f.code)
-		errand_fail(q, &f);
+		guest_request_fail(q, &f);
 	if (!kept)
 		proc_free(run);
 }
 
 /* Nobody waits for it any more. */
-static void exec_gone(struct errand *q)
+static void exec_gone(struct guest_request *q)
 {
 	proc_free(q->owner);
-	errand_free(q);
+	guest_request_free(q);
 }
 
 static const char *const *direct(struct arena *a, const struct wire_exec *in)
@@ -206,7 +208,7 @@ static int check_timeout(int64_t secs, struct fault *f)
 	return fault_set(f, FAULT_INVALID, "/timeout_secs", "a timeout is at least 1 s");
 }
 
-int answer_exec(struct errand *q, struct fault *f)
+int answer_exec(struct guest_request *q, struct fault *f)
 {
 	const struct wire_exec *in = q->body;
 	struct command c = {
@@ -239,7 +241,7 @@ static void background_done(struct proc *run)
 	(void)run; /* polls look at it */
 }
 
-int answer_background(struct errand *q, struct fault *f)
+int answer_background(struct guest_request *q, struct fault *f)
 {
 	const struct wire_exec_background *in = q->body;
 	struct command c = {
@@ -261,16 +263,16 @@ int answer_background(struct errand *q, struct fault *f)
 	run->done = background_done;
 	proc_go(run);
 	out.job_id = job->id;
-	errand_answer(q, "BackgroundStarted", &out);
+	guest_request_answer(q, "BackgroundStarted", &out);
 	return 0;
 }
 
-static void describe(struct wire_background_status *out, struct parts *p, bool old,
+static void describe(struct wire_background_status *out, struct output_parts *p, bool old,
 		     struct arena *a)
 {
 	size_t room = FRAME_ROOM;
 
-	parts_fit(p, &room, old, a);
+	output_parts_fit(p, &room, old, a);
 	out->stdout = p->text[0];
 	out->stderr = p->text[1];
 	out->stdout_size = (int64_t)p->size[0];
@@ -279,12 +281,12 @@ static void describe(struct wire_background_status *out, struct parts *p, bool o
 	out->has_more = out->more = p->more && !old;
 }
 
-int answer_poll(struct errand *q, struct fault *f)
+int answer_poll(struct guest_request *q, struct fault *f)
 {
 	const struct wire_exec_poll *in = q->body;
 	struct wire_background_status out = { 0 };
-	struct parts p = { .offset = { (size_t)in->stdout_offset,
-				       (size_t)in->stderr_offset } };
+	struct output_parts p = { .offset = { (size_t)in->stdout_offset,
+					      (size_t)in->stderr_offset } };
 	struct job *job;
 	struct proc *run;
 	int bad;
@@ -292,9 +294,10 @@ int answer_poll(struct errand *q, struct fault *f)
 	if (find_job(q->guest, in->job_id, &job, f))
 		return f->code;
 	run = job->run;
-	if (!parts_read(&p, &run->streams[0].kept, &run->streams[1].kept, &q->arena))
+	if (!output_parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
+			       &q->arena))
 		return output_lost(f);
-	bad = parts_bad_offset(&p);
+	bad = output_parts_bad_offset(&p);
 	if (bad >= 0)
 		return fault_set(f, FAULT_INVALID,
 				 bad ? "/stderr_offset" : "/stdout_offset",
@@ -306,11 +309,11 @@ int answer_poll(struct errand *q, struct fault *f)
 	out.exit_code = run->over ? proc_exit_code(run) : 0;
 	describe(&out, &p, !q->peer->hello, &q->arena);
 	job->seen = run->over && !out.more;
-	errand_answer(q, "BackgroundStatus", &out);
+	guest_request_answer(q, "BackgroundStatus", &out);
 	return 0;
 }
 
-int answer_kill(struct errand *q, struct fault *f)
+int answer_kill(struct guest_request *q, struct fault *f)
 {
 	const struct wire_exec_kill *in = q->body;
 	struct job *job;
@@ -321,6 +324,6 @@ int answer_kill(struct errand *q, struct fault *f)
 	if (find_job(q->guest, in->job_id, &job, f))
 		return f->code;
 	proc_kill(job->run, (int)in->signal);
-	errand_answer(q, "Ok", NULL);
+	guest_request_answer(q, "Ok", NULL);
 	return 0;
 }

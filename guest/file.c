@@ -14,7 +14,7 @@
 
 /* --- reading --------------------------------------------------------------------- */
 
-static int open_file(struct errand *q, const char *path, const char *where,
+static int open_file(struct guest_request *q, const char *path, const char *where,
 		     struct stat *st, struct fault *f)
 {
 	const char *clean;
@@ -44,7 +44,7 @@ static int check_range(const struct range *r, struct fault *f)
 	return 0;
 }
 
-static int read_piece(struct errand *q, const struct range *r, struct piece *out,
+static int read_piece(struct guest_request *q, const struct range *r, struct piece *out,
 		      struct fault *f)
 {
 	struct stat st;
@@ -81,7 +81,7 @@ static int read_piece(struct errand *q, const struct range *r, struct piece *out
 }
 
 /* FileRead, and FileDownload as its older name. */
-static int answer_range(struct errand *q, const struct range *r, struct fault *f)
+static int answer_range(struct guest_request *q, const struct range *r, struct fault *f)
 {
 	struct piece p = { 0 };
 	struct wire_file_content new;
@@ -102,13 +102,13 @@ static int answer_range(struct errand *q, const struct range *r, struct fault *f
 				       .has_more = p.more,
 				       .more = p.more };
 	if (strcmp(q->packet.wire->name, "FileRead") == 0)
-		errand_answer(q, "FileContent", &new);
+		guest_request_answer(q, "FileContent", &new);
 	else
-		errand_answer(q, "FileData", &old);
+		guest_request_answer(q, "FileData", &old);
 	return 0;
 }
 
-int answer_read(struct errand *q, struct fault *f)
+int answer_read(struct guest_request *q, struct fault *f)
 {
 	const struct wire_file_read *in = q->body;
 	const struct range r = { in->path, "/path", in->offset,
@@ -117,7 +117,7 @@ int answer_read(struct errand *q, struct fault *f)
 	return answer_range(q, &r, f);
 }
 
-int answer_download(struct errand *q, struct fault *f)
+int answer_download(struct guest_request *q, struct fault *f)
 {
 	const struct wire_file_download *in = q->body;
 	const struct range r = { in->guest_path, "/guest_path", in->offset,
@@ -135,10 +135,10 @@ struct writing {
 	struct upload_part part;
 };
 
-static int write_file(struct errand *q, const struct writing *w, struct fault *f)
+static int write_file(struct guest_request *q, const struct writing *w, struct fault *f)
 {
-	struct target t = { .where = w->where };
-	struct change c = { .has_mode = w->has_mode, .mode = w->mode };
+	struct file_target t = { .where = w->where };
+	struct file_change c = { .has_mode = w->has_mode, .mode = w->mode };
 	size_t n = strlen(w->base64);
 	char *data = arena_alloc(&q->arena, n / 4 * 3 + 1);
 	ssize_t len = base64_decode(data, w->base64, n);
@@ -164,11 +164,11 @@ static int write_file(struct errand *q, const struct writing *w, struct fault *f
 		rc = target_replace(&t, &c, f);
 	target_close(&t);
 	if (!rc)
-		errand_answer(q, "Ok", NULL);
+		guest_request_answer(q, "Ok", NULL);
 	return rc;
 }
 
-static int write_fields(struct errand *q, const struct wire_file_write *in,
+static int write_fields(struct guest_request *q, const struct wire_file_write *in,
 			const char *where, const char *field, struct fault *f)
 {
 	struct writing w = {
@@ -193,12 +193,12 @@ static int write_fields(struct errand *q, const struct wire_file_write *in,
 	return write_file(q, &w, f);
 }
 
-int answer_write(struct errand *q, struct fault *f)
+int answer_write(struct guest_request *q, struct fault *f)
 {
 	return write_fields(q, q->body, "/path", "/content", f);
 }
 
-int answer_upload(struct errand *q, struct fault *f)
+int answer_upload(struct guest_request *q, struct fault *f)
 {
 	const struct wire_file_upload *in = q->body;
 	struct wire_file_write m = { .path = in->guest_path, .content = in->data };
@@ -209,8 +209,8 @@ int answer_upload(struct errand *q, struct fault *f)
 
 /* --- EditFile -------------------------------------------------------------------------- */
 
-static int find_place(struct errand *q, const struct wire_edit_file *in, struct change *c,
-		      struct fault *f)
+static int find_place(struct guest_request *q, const struct wire_edit_file *in,
+		      struct file_change *c, struct fault *f)
 {
 	size_t n = strlen(in->old_string);
 	struct stat st;
@@ -235,18 +235,18 @@ static int find_place(struct errand *q, const struct wire_edit_file *in, struct 
 	if (!at)
 		return fault_set(f, FAULT_INVALID, "/old_string",
 				 "old_string not found in %.150s", in->path);
-	*c = (struct change){ .keep = (size_t)(at - data),
-			      .drop = n,
-			      .data = in->new_string,
-			      .len = strlen(in->new_string) };
+	*c = (struct file_change){ .keep = (size_t)(at - data),
+				   .drop = n,
+				   .data = in->new_string,
+				   .len = strlen(in->new_string) };
 	return 0;
 }
 
-int answer_edit(struct errand *q, struct fault *f)
+int answer_edit(struct guest_request *q, struct fault *f)
 {
 	const struct wire_edit_file *in = q->body;
-	struct target t = { .where = "/path", .folder = -1 };
-	struct change c;
+	struct file_target t = { .where = "/path", .folder = -1 };
+	struct file_change c;
 	int rc;
 
 	if (!*in->old_string)
@@ -260,6 +260,6 @@ int answer_edit(struct errand *q, struct fault *f)
 		rc = target_replace(&t, &c, f);
 	target_close(&t);
 	if (!rc)
-		errand_answer(q, "Ok", NULL);
+		guest_request_answer(q, "Ok", NULL);
 	return rc;
 }

@@ -27,7 +27,7 @@ static void end_now(uv_timer_t *timer)
 {
 	struct guest *g = timer->data;
 
-	guest_kill_leftovers(g);
+	guest_kill_orphans(g);
 	uv_stop(&g->loop);
 }
 
@@ -54,7 +54,7 @@ void guest_stop(struct guest *g)
 	uv_timer_stop(&g->beat);
 	for (int i = 0; i < 3; i++)
 		peer_listen_close(&g->listeners[i]);
-	front_close(g);
+	guest_http_close(g);
 	for (struct proc *run = g->runs; run; run = run->next) {
 		proc_kill(run, SIGTERM);
 		proc_kill(run, SIGCONT);
@@ -95,7 +95,7 @@ static void told_to_end(uv_signal_t *signal, int number)
 static void beat(uv_timer_t *timer)
 {
 	guest_check(timer->data);
-	duty_beat(timer->data);
+	guest_assignment_beat(timer->data);
 	peers_tick(timer->data);
 	uploads_tick(timer->data);
 }
@@ -211,7 +211,7 @@ static void open_front(struct guest *g)
 {
 	struct fault f = { 0 };
 
-	if (g->options->http && front_open(g, g->options->http, &f))
+	if (g->options->http && guest_http_open(g, g->options->http, &f))
 		fprintf(stderr, "cadre guest: %s\n", f.text);
 }
 
@@ -263,7 +263,7 @@ static int guest_open(struct guest *g, struct fault *f)
 		rc = open_state(g, f);
 	if (rc)
 		return rc;
-	guest_kill_leftovers(g); /* the spool knows whose they are */
+	guest_kill_orphans(g); /* the spool knows whose they are */
 	rc = listen_at(g, f);
 	if (!rc)
 		open_front(g);
@@ -280,7 +280,7 @@ static void close_handle(uv_handle_t *handle, void *unused)
 static void guest_close(struct guest *g)
 {
 	g->stopping = true;
-	front_close(g);
+	guest_http_close(g);
 	while (g->peers)
 		peer_close(g->peers);
 	jobs_free(g);

@@ -27,7 +27,7 @@ struct route {
 
 /* --- the end of a visit ------------------------------------------------------------ */
 
-static void let_go(struct visit *v)
+static void let_go(struct http_visit *v)
 {
 	if (v->asking)
 		ask_drop(v->front->guest, v->asking);
@@ -39,13 +39,13 @@ static void let_go(struct visit *v)
 
 static void visit_gone(struct http *x)
 {
-	struct visit *v = x->owner;
+	struct http_visit *v = x->owner;
 
 	let_go(v);
 	file_gone(v);
 }
 
-void visit_fail(struct visit *v, int status, const struct fault *why)
+void visit_fail(struct http_visit *v, int status, const struct fault *why)
 {
 	let_go(v);
 	if (status == 401)
@@ -60,7 +60,7 @@ void visit_fail(struct visit *v, int status, const struct fault *why)
 	http_fault(v->x, status, why);
 }
 
-void visit_answer_json(struct visit *v, int status, json_t *json)
+void visit_answer_json(struct http_visit *v, int status, json_t *json)
 {
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 	struct fault f = { 0 };
@@ -92,7 +92,7 @@ void visit_read_error(json_t *error, struct fault *f)
 	f->retry_after_ms = json_integer_value(json_object_get(error, "retry_after_ms"));
 }
 
-static void fail_as_told(struct visit *v, struct fault *f)
+static void fail_as_told(struct http_visit *v, struct fault *f)
 {
 	bool token = v->token && strcmp(f->where, "/door") == 0;
 
@@ -103,7 +103,7 @@ static void fail_as_told(struct visit *v, struct fault *f)
 
 static void on_told(void *arg, json_t *answer, const struct fault *why)
 {
-	struct visit *v = arg;
+	struct http_visit *v = arg;
 	const char *type = json_string_value(json_object_get(answer, "type"));
 	json_t *result = json_object_get(answer, "result");
 	struct fault f = *why;
@@ -121,8 +121,8 @@ static void on_told(void *arg, json_t *answer, const struct fault *why)
 		v->heard(v, result);
 }
 
-void visit_call(struct visit *v, const char *op, json_t *args, const char *token,
-		void (*heard)(struct visit *v, json_t *result))
+void visit_call(struct http_visit *v, const char *op, json_t *args, const char *token,
+		void (*heard)(struct http_visit *v, json_t *result))
 {
 	struct fault f = { 0 };
 	char session[TOKEN_MOST + 8];
@@ -145,13 +145,13 @@ void visit_call(struct visit *v, const char *op, json_t *args, const char *token
 
 /* --- who asks -------------------------------------------------------------------------- */
 
-static struct pass *find_pass(struct front *front, const char *token)
+static struct http_pass *find_pass(struct guest_http *front, const char *token)
 {
 	uint64_t now = uv_now(&front->guest->loop);
 	size_t n = strlen(token) + 1;
 
 	for (int i = 0; i < PASSES; i++) {
-		struct pass *p = &front->passes[i];
+		struct http_pass *p = &front->passes[i];
 
 		if (p->until > now && strlen(p->token) + 1 == n &&
 		    token_equal(p->token, token, n))
@@ -160,10 +160,10 @@ static struct pass *find_pass(struct front *front, const char *token)
 	return NULL;
 }
 
-static void on_proven(struct visit *v, json_t *result)
+static void on_proven(struct http_visit *v, json_t *result)
 {
-	struct front *front = v->front;
-	struct pass *p = &front->passes[front->next_pass++ % PASSES];
+	struct guest_http *front = v->front;
+	struct http_pass *p = &front->passes[front->next_pass++ % PASSES];
 
 	(void)result;
 	snprintf(p->token, sizeof(p->token), "%s", v->token);
@@ -171,7 +171,7 @@ static void on_proven(struct visit *v, json_t *result)
 	v->then(v);
 }
 
-void visit_prove(struct visit *v, visit_step *then)
+void visit_prove(struct http_visit *v, visit_step *then)
 {
 	v->then = then;
 	if (v->front->guest->host && find_pass(v->front, v->token))
@@ -181,7 +181,7 @@ void visit_prove(struct visit *v, visit_step *then)
 }
 
 /* NULL unless there is one that may be a token: what it means is the host's. */
-static const char *read_token(struct visit *v)
+static const char *read_token(struct http_visit *v)
 {
 	const char *said = http_header(v->x, "authorization");
 	size_t n;
@@ -194,7 +194,7 @@ static const char *read_token(struct visit *v)
 	return n > 0 && n < TOKEN_MOST && said[n] == '\0' ? said : NULL;
 }
 
-static void no_token(struct visit *v)
+static void no_token(struct http_visit *v)
 {
 	struct fault f = { 0 };
 
@@ -207,7 +207,7 @@ static void no_token(struct visit *v)
 
 static bool same_token(const struct http *one, const struct http *other)
 {
-	const struct visit *v = one->mark, *w = other->mark;
+	const struct http_visit *v = one->mark, *w = other->mark;
 	size_t n = strlen(v->token) + 1;
 
 	return w && w->token && strlen(w->token) + 1 == n &&
@@ -216,13 +216,13 @@ static bool same_token(const struct http *one, const struct http *other)
 
 static bool same_token_file(const struct http *one, const struct http *other)
 {
-	const struct visit *w = other->mark;
+	const struct http_visit *w = other->mark;
 
 	return w && w->moves_file && same_token(one, other);
 }
 
 /* A whole connection is given up for it: so nobody holds a place by asking again. */
-static void too_many(struct visit *v, int most, const char *what)
+static void too_many(struct http_visit *v, int most, const char *what)
 {
 	struct fault f = { 0 };
 
@@ -234,7 +234,7 @@ static void too_many(struct visit *v, int most, const char *what)
 	visit_fail(v, 0, &f);
 }
 
-static void move_file(struct visit *v, visit_step *then)
+static void move_file(struct http_visit *v, visit_step *then)
 {
 	v->moves_file = true;
 	if (http_count(v->x, same_token_file) > FILES_OF_ONE)
@@ -243,12 +243,12 @@ static void move_file(struct visit *v, visit_step *then)
 		visit_prove(v, then);
 }
 
-static void get_file(struct visit *v)
+static void get_file(struct http_visit *v)
 {
 	move_file(v, file_get);
 }
 
-static void post_file(struct visit *v)
+static void post_file(struct http_visit *v)
 {
 	move_file(v, file_post);
 }
@@ -256,12 +256,12 @@ static void post_file(struct visit *v)
 /* --- routes -------------------------------------------------------------------------------- */
 
 static const struct route routes[] = {
-	{ "GET", "/health", front_get_health, true },
-	{ "GET", "/card", front_get_card, false },
-	{ "GET", "/messages", front_get_messages, false },
-	{ "POST", "/messages", front_post_message, false },
-	{ "POST", "/message", front_post_message, false },
-	{ "POST", "/task", front_post_task, false },
+	{ "GET", "/health", guest_http_get_health, true },
+	{ "GET", "/card", guest_http_get_card, false },
+	{ "GET", "/messages", guest_http_get_messages, false },
+	{ "POST", "/messages", guest_http_post_message, false },
+	{ "POST", "/message", guest_http_post_message, false },
+	{ "POST", "/task", guest_http_post_task, false },
 	{ "GET", "/files/", get_file, false },
 	{ "POST", "/files/", post_file, false },
 };
@@ -284,7 +284,7 @@ static bool takes(const struct route *r, const char *method)
 		strcmp(r->path, "/messages") != 0);
 }
 
-static void no_route(struct visit *v)
+static void no_route(struct http_visit *v)
 {
 	struct fault f = { 0 };
 	char allowed[64] = "";
@@ -342,12 +342,12 @@ static bool is_ours(const struct guest *g, const char *host)
 
 static void begin(struct http *x)
 {
-	struct front *front = x->service;
+	struct guest_http *front = x->service;
 	const char *host = http_header(x, "host");
-	struct visit *v = arena_alloc(&x->arena, sizeof(*v));
+	struct http_visit *v = arena_alloc(&x->arena, sizeof(*v));
 	struct fault f = { 0 };
 
-	*v = (struct visit){ .front = front, .x = x, .fd = -1 };
+	*v = (struct http_visit){ .front = front, .x = x, .fd = -1 };
 	x->owner = v;
 	x->gone = visit_gone;
 	for (int i = 0; i < ROUTES && !v->route; i++)
@@ -372,7 +372,7 @@ static void begin(struct http *x)
 
 /* --- the listener ------------------------------------------------------------------------------ */
 
-static int listen_at(struct front *front, const char *address, struct fault *f)
+static int listen_at(struct guest_http *front, const char *address, struct fault *f)
 {
 	const struct http_service service = {
 		.arg = front,
@@ -399,9 +399,9 @@ static int listen_at(struct front *front, const char *address, struct fault *f)
 	return 0;
 }
 
-int front_open(struct guest *g, const char *address, struct fault *f)
+int guest_http_open(struct guest *g, const char *address, struct fault *f)
 {
-	struct front *front = xcalloc(1, sizeof(*front));
+	struct guest_http *front = xcalloc(1, sizeof(*front));
 
 	front->guest = g;
 	if (listen_at(front, address, f)) {
@@ -412,7 +412,7 @@ int front_open(struct guest *g, const char *address, struct fault *f)
 	return 0;
 }
 
-void front_close(struct guest *g)
+void guest_http_close(struct guest *g)
 {
 	if (!g->front)
 		return;
@@ -421,7 +421,7 @@ void front_close(struct guest *g)
 	g->front = NULL;
 }
 
-const char *front_address(const struct guest *g)
+const char *guest_http_address(const struct guest *g)
 {
 	return g->front ? g->front->address : NULL;
 }

@@ -31,10 +31,10 @@
 #include "guest/inside.h"
 
 /* Listens at `address`, A.B.C.D:PORT or [IPv6]:PORT; port 0 for any. */
-int front_open(struct guest *g, const char *address, struct fault *f);
-void front_close(struct guest *g);
+int guest_http_open(struct guest *g, const char *address, struct fault *f);
+void guest_http_close(struct guest *g);
 
 /* Where it listens, in the same form; NULL while it does not. */
-const char *front_address(const struct guest *g);
+const char *guest_http_address(const struct guest *g);
 
 #endif

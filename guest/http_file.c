@@ -16,9 +16,9 @@ enum { FLUSH_STEP = 8 << 20 };
 
 /* A file that is coming; it may outlive its exchange by a write to the disk. */
 struct arrival {
-	struct visit *visit; /* NULL: whoever sent it is gone */
+	struct http_visit *visit; /* NULL: whoever sent it is gone */
 	struct guest *guest;
-	struct target target;
+	struct file_target target;
 	struct arena arena;
 	uv_fs_t sync;
 	int64_t size, flushed;
@@ -40,7 +40,7 @@ static bool is_utf8(const char *s)
 
 /* Resolves the part of the URL behind /files/ to a relative path without `.` and
  * `..`. */
-static int take_path(struct visit *v, const char **out, struct fault *f)
+static int take_path(struct http_visit *v, const char **out, struct fault *f)
 {
 	const struct guest *g = v->front->guest;
 	const char *raw = strchr(v->x->path + 1, '/') + 1;
@@ -67,7 +67,7 @@ static int take_path(struct visit *v, const char **out, struct fault *f)
 
 static size_t more(struct http *x, char *buf, size_t len)
 {
-	struct visit *v = x->owner;
+	struct http_visit *v = x->owner;
 	ssize_t n = file_read_range(v->fd, buf, len, v->at);
 
 	if (n <= 0)
@@ -109,7 +109,7 @@ static int read_range(const char *said, int64_t size, int64_t *from, int64_t *to
 	return 1;
 }
 
-static void no_range(struct visit *v, int64_t size)
+static void no_range(struct http_visit *v, int64_t size)
 {
 	struct fault f = { 0 };
 
@@ -119,7 +119,7 @@ static void no_range(struct visit *v, int64_t size)
 	visit_fail(v, 416, &f);
 }
 
-static void send_file(struct visit *v, int64_t size)
+static void send_file(struct http_visit *v, int64_t size)
 {
 	const char *asked = http_header(v->x, "if-range") ? NULL
 							  : http_header(v->x, "range");
@@ -142,7 +142,7 @@ static void send_file(struct visit *v, int64_t size)
 	http_stream(v->x, part ? 206 : 200, "application/octet-stream", to - from, more);
 }
 
-void file_get(struct visit *v)
+void file_get(struct http_visit *v)
 {
 	const char *path;
 	struct fault f = { 0 };
@@ -168,7 +168,7 @@ static void drop(struct arrival *a)
 
 static void fail(struct arrival *a, int status, const struct fault *f)
 {
-	struct visit *v = a->visit;
+	struct http_visit *v = a->visit;
 
 	v->arrival = NULL;
 	drop(a);
@@ -185,7 +185,7 @@ static void too_large(struct arrival *a)
 
 static void take_piece(struct http *x, const char *data, size_t len)
 {
-	struct visit *v = x->owner;
+	struct http_visit *v = x->owner;
 	struct arrival *a = v->arrival;
 	struct fault f = { 0 };
 
@@ -217,7 +217,7 @@ static void take_piece(struct http *x, const char *data, size_t len)
 
 static void put_in_place(struct arrival *a)
 {
-	struct visit *v = a->visit;
+	struct http_visit *v = a->visit;
 	bool new = a->target.old.st_mode == 0;
 	struct fault f = { 0 };
 
@@ -249,7 +249,7 @@ static void on_synced(uv_fs_t *sync)
 
 static void end_file(struct http *x)
 {
-	struct visit *v = x->owner;
+	struct http_visit *v = x->owner;
 	struct arrival *a = v->arrival;
 
 	x->unhurried = true; /* the disk is */
@@ -258,7 +258,7 @@ static void end_file(struct http *x)
 		put_in_place(a);
 }
 
-static int check_post(struct visit *v, int *status, struct fault *f)
+static int check_post(struct http_visit *v, int *status, struct fault *f)
 {
 	if (v->x->has_length && v->x->length > UPLOAD_MAX) {
 		*status = 413;
@@ -271,7 +271,7 @@ static int check_post(struct visit *v, int *status, struct fault *f)
 	return 0;
 }
 
-void file_post(struct visit *v)
+void file_post(struct http_visit *v)
 {
 	struct arrival *a;
 	struct fault f = { 0 };
@@ -296,7 +296,7 @@ void file_post(struct visit *v)
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-void file_gone(struct visit *v)
+void file_gone(struct http_visit *v)
 {
 	struct arrival *a = v->arrival;
 

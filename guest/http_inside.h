@@ -11,16 +11,16 @@
 enum { PASSES = 16, PASS_MS = 3000, TOKEN_MOST = 160 };
 
 /* A token that the host found good. */
-struct pass {
+struct http_pass {
 	char token[TOKEN_MOST];
 	uint64_t until; /* loop time */
 };
 
-struct front {
+struct guest_http {
 	struct guest *guest;
 	struct http_server *server;
 	char address[80];
-	struct pass passes[PASSES];
+	struct http_pass passes[PASSES];
 	int next_pass;
 	int collecting; /* bodies that are held in memory */
 	bool shut; /* as the host said last: allow_inter_vm does not hold */
@@ -28,18 +28,18 @@ struct front {
 	uint64_t known_until; /* loop time */
 };
 
-struct visit;
-typedef void visit_step(struct visit *v);
+struct http_visit;
+typedef void visit_step(struct http_visit *v);
 
 /* A request on its way; of the exchange's arena. */
-struct visit {
-	struct front *front;
+struct http_visit {
+	struct guest_http *front;
 	struct http *x;
 	const struct route *route;
 	const char *token;
 	visit_step *then; /* once the token is proven */
 	struct asking *asking;
-	void (*heard)(struct visit *v, json_t *result);
+	void (*heard)(struct http_visit *v, json_t *result);
 	bool collecting;
 	bool moves_file; /* one comes or goes */
 	struct arrival *arrival; /* file_post() */
@@ -48,30 +48,30 @@ struct visit {
 };
 
 /* Ends the visit with a fault. */
-void visit_fail(struct visit *v, int status, const struct fault *why);
-void visit_answer_json(struct visit *v, int status, json_t *json); /* stolen */
+void visit_fail(struct http_visit *v, int status, const struct fault *why);
+void visit_answer_json(struct http_visit *v, int status, json_t *json); /* stolen */
 
 /* Has the host run an operation as the member whose token this is; `args` is
  * stolen.  NULL token: as the workspace's own. */
-void visit_call(struct visit *v, const char *op, json_t *args, const char *token,
-		void (*heard)(struct visit *v, json_t *result));
+void visit_call(struct http_visit *v, const char *op, json_t *args, const char *token,
+		void (*heard)(struct http_visit *v, json_t *result));
 
 /* Fills a fault from the host's Error message; the fault's place is one of the body's
  * fields. */
 void visit_read_error(json_t *error, struct fault *f);
 /* Goes on once the host says whose token it is; without the host nobody goes on. */
-void visit_prove(struct visit *v, visit_step *then);
+void visit_prove(struct http_visit *v, visit_step *then);
 
 /* http_mail.c */
-void front_get_health(struct visit *v);
-void front_get_card(struct visit *v);
-void front_get_messages(struct visit *v);
-void front_post_message(struct visit *v);
-void front_post_task(struct visit *v);
+void guest_http_get_health(struct http_visit *v);
+void guest_http_get_card(struct http_visit *v);
+void guest_http_get_messages(struct http_visit *v);
+void guest_http_post_message(struct http_visit *v);
+void guest_http_post_task(struct http_visit *v);
 
 /* http_file.c: what follows /files/. */
-void file_get(struct visit *v);
-void file_post(struct visit *v);
-void file_gone(struct visit *v); /* the peer is */
+void file_get(struct http_visit *v);
+void file_post(struct http_visit *v);
+void file_gone(struct http_visit *v); /* the peer is */
 
 #endif

@@ -14,7 +14,7 @@ enum {
 
 /* --- /health and /card -------------------------------------------------------------------- */
 
-static void tell_health(struct visit *v)
+static void tell_health(struct http_visit *v)
 {
 	const struct guest *g = v->front->guest;
 	int64_t up = (int64_t)(uv_now(&g->loop) - g->started) / 1000;
@@ -24,7 +24,7 @@ static void tell_health(struct visit *v)
 				    g->options->version, "uptime_secs", (json_int_t)up));
 }
 
-static void tell_open(struct visit *v)
+static void tell_open(struct http_visit *v)
 {
 	struct fault f = { 0 };
 
@@ -38,8 +38,8 @@ static void tell_open(struct visit *v)
 
 static void on_policy(void *arg, json_t *answer, const struct fault *why)
 {
-	struct visit *v = arg;
-	struct front *front = v->front;
+	struct http_visit *v = arg;
+	struct guest_http *front = v->front;
 	struct fault f = *why;
 
 	v->asking = NULL;
@@ -58,9 +58,9 @@ static void on_policy(void *arg, json_t *answer, const struct fault *why)
 
 /* Whether the door is open at all is the host's to say; while it is away, what it
  * said last holds. */
-void front_get_health(struct visit *v)
+void guest_http_get_health(struct http_visit *v)
 {
-	struct front *front = v->front;
+	struct guest_http *front = v->front;
 	struct fault f = { 0 };
 	json_t *call;
 
@@ -77,21 +77,21 @@ void front_get_health(struct visit *v)
 		visit_fail(v, 0, &f);
 }
 
-static void on_card(struct visit *v, json_t *result)
+static void on_card(struct http_visit *v, json_t *result)
 {
 	json_t *card = json_object_get(result, "card");
 
 	visit_answer_json(v, 200, card ? json_incref(card) : json_object());
 }
 
-void front_get_card(struct visit *v)
+void guest_http_get_card(struct http_visit *v)
 {
 	visit_call(v, "agent.whois", json_object(), v->token, on_card);
 }
 
 /* --- messages ---------------------------------------------------------------------------- */
 
-static void on_messages(struct visit *v, json_t *result)
+static void on_messages(struct http_visit *v, json_t *result)
 {
 	visit_answer_json(v, 200, json_incref(result));
 }
@@ -111,7 +111,7 @@ static json_t *split_names(const char *said)
 	return names;
 }
 
-void front_get_messages(struct visit *v)
+void guest_http_get_messages(struct http_visit *v)
 {
 	const char *seen = http_query(v->x, "seen");
 	const char *limit = http_query(v->x, "limit");
@@ -137,7 +137,7 @@ void front_get_messages(struct visit *v)
 	visit_call(v, "message.receive", args, v->token, on_messages);
 }
 
-static void on_stored(struct visit *v, json_t *result)
+static void on_stored(struct http_visit *v, json_t *result)
 {
 	json_t *id = json_object_get(result, "message_id");
 
@@ -146,7 +146,7 @@ static void on_stored(struct visit *v, json_t *result)
 }
 
 /* The body as arguments; NULL: it is answered. */
-static json_t *read_body(struct visit *v)
+static json_t *read_body(struct http_visit *v)
 {
 	json_error_t error;
 	struct fault f = { 0 };
@@ -167,7 +167,7 @@ static json_t *read_body(struct visit *v)
 }
 
 /* Refuses what an operation would take elsewhere, and here is not meant. */
-static bool has_strange_key(struct visit *v, json_t *args)
+static bool has_strange_key(struct http_visit *v, json_t *args)
 {
 	static const char *const known[] = {
 		"content",  "agent",    "message_type", "priority",
@@ -193,7 +193,7 @@ static bool has_strange_key(struct visit *v, json_t *args)
 	return false;
 }
 
-static void send_message(struct visit *v, json_t *args)
+static void send_message(struct http_visit *v, json_t *args)
 {
 	if (has_strange_key(v, args))
 		return;
@@ -203,7 +203,7 @@ static void send_message(struct visit *v, json_t *args)
 
 static void take_message(struct http *x)
 {
-	struct visit *v = x->owner;
+	struct http_visit *v = x->owner;
 	json_t *args = read_body(v);
 
 	if (args)
@@ -216,7 +216,7 @@ static void take_task(struct http *x)
 {
 	static const char *const beside[] = { "from", "priority", "thread",
 					      "idempotency_key" };
-	struct visit *v = x->owner;
+	struct http_visit *v = x->owner;
 	json_t *payload = read_body(v), *args = json_object();
 	char *content;
 
@@ -239,7 +239,7 @@ static void take_task(struct http *x)
 	send_message(v, args);
 }
 
-static void collect(struct visit *v, http_whole *end)
+static void collect(struct http_visit *v, http_whole *end)
 {
 	struct fault f = { 0 };
 
@@ -254,22 +254,22 @@ static void collect(struct visit *v, http_whole *end)
 	http_collect(v->x, BODY_MOST, end);
 }
 
-static void read_message(struct visit *v)
+static void read_message(struct http_visit *v)
 {
 	collect(v, take_message);
 }
 
-void front_post_message(struct visit *v)
+void guest_http_post_message(struct http_visit *v)
 {
 	visit_prove(v, read_message);
 }
 
-static void read_task(struct visit *v)
+static void read_task(struct http_visit *v)
 {
 	collect(v, take_task);
 }
 
-void front_post_task(struct visit *v)
+void guest_http_post_task(struct http_visit *v)
 {
 	visit_prove(v, read_task);
 }

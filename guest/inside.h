@@ -41,7 +41,7 @@ struct listener {
 };
 
 /* An assignment that runs, or whose result waits to be stored. */
-struct duty {
+struct guest_assignment {
 	struct guest *guest;
 	struct proc *run; /* NULL: the place is free */
 	char *message_id, *task_id;
@@ -74,7 +74,7 @@ struct guest {
 	struct asking *asking;
 	int64_t last_asking;
 
-	struct front *front; /* http.c; NULL: none */
+	struct guest_http *front; /* http.c; NULL: none */
 
 	struct upload *uploads; /* upload.c */
 	int n_uploads;
@@ -82,7 +82,7 @@ struct guest {
 	struct proc *runs; /* all processes */
 	struct job *jobs;
 	int n_jobs, last_job;
-	struct duty duties[AT_ONCE];
+	struct guest_assignment duties[AT_ONCE];
 
 	uv_signal_t on_child, on_term, on_int;
 	uv_timer_t beat, again, end;
@@ -135,10 +135,10 @@ int guest_workdir(const struct guest *g, const char *path, struct arena *a,
 /* The fault for an errno. */
 int guest_path_fault(int error, const char *where, const char *path, struct fault *f);
 
-/* --- leftover.c ------------------------------------------------------------- */
+/* --- orphan.c ------------------------------------------------------------- */
 
 /* Kills the process groups of this guest's commands, whoever started them; the
  * spool is open. */
-void guest_kill_leftovers(const struct guest *g);
+void guest_kill_orphans(const struct guest *g);
 
 #endif

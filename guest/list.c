@@ -75,7 +75,7 @@ static void fit(struct wire_dir_listing *out)
 	out->n_entries = n;
 }
 
-int answer_list(struct errand *q, struct fault *f)
+int answer_list(struct guest_request *q, struct fault *f)
 {
 	const struct wire_list_dir *in = q->body;
 	struct wire_dir_listing out = { 0 };
@@ -98,6 +98,6 @@ int answer_list(struct errand *q, struct fault *f)
 	if (out.n_entries)
 		qsort(out.entries, out.n_entries, sizeof(*out.entries), by_name);
 	fit(&out);
-	errand_answer(q, "DirListing", &out);
+	guest_request_answer(q, "DirListing", &out);
 	return 0;
 }

@@ -108,7 +108,7 @@ int peer_pass(struct peer *peer, const json_t *message, struct fault *f)
 
 /* --- requests ------------------------------------------------------------------ */
 
-static void start(struct errand *q)
+static void start(struct guest_request *q)
 {
 	struct peer *peer = q->peer;
 
@@ -119,12 +119,12 @@ static void start(struct errand *q)
 	peer->live = q;
 	if (!q->packet.id)
 		peer->busy = q;
-	errand_serve(q);
+	guest_request_serve(q);
 }
 
 static void start_next(struct peer *peer)
 {
-	struct errand *q = peer->waiting;
+	struct guest_request *q = peer->waiting;
 
 	if (peer->busy || peer->closing || !q)
 		return;
@@ -135,7 +135,7 @@ static void start_next(struct peer *peer)
 	start(q);
 }
 
-void errand_free(struct errand *q)
+void guest_request_free(struct guest_request *q)
 {
 	if (q->place) {
 		*q->place = q->next;
@@ -149,17 +149,17 @@ void errand_free(struct errand *q)
 	free(q);
 }
 
-static void end(struct errand *q, struct text *text)
+static void end(struct guest_request *q, struct text *text)
 {
 	struct peer *peer = q->peer;
 
 	send_text(peer, text, false);
-	errand_free(q);
+	guest_request_free(q);
 	start_next(peer);
 	resume(peer);
 }
 
-void errand_answer(struct errand *q, const char *type, const void *answer)
+void guest_request_answer(struct guest_request *q, const char *type, const void *answer)
 {
 	struct text text = { 0 };
 	struct fault f = { 0 };
@@ -169,7 +169,7 @@ void errand_answer(struct errand *q, const char *type, const void *answer)
 	end(q, &text);
 }
 
-void errand_fail(struct errand *q, const struct fault *why)
+void guest_request_fail(struct guest_request *q, const struct fault *why)
 {
 	struct text text = { 0 };
 
@@ -177,7 +177,7 @@ void errand_fail(struct errand *q, const struct fault *why)
 	end(q, &text);
 }
 
-void errand_pass(struct errand *q, const json_t *answer)
+void guest_request_pass(struct guest_request *q, const json_t *answer)
 {
 	struct text text = { 0 };
 	struct fault f = { 0 };
@@ -188,21 +188,21 @@ void errand_pass(struct errand *q, const json_t *answer)
 	end(q, &text);
 }
 
-void errand_refuse(struct errand *q, const struct fault *why)
+void guest_request_refuse(struct guest_request *q, const struct fault *why)
 {
 	struct peer *peer = q->peer;
 
 	uv_read_stop((uv_stream_t *)&peer->pipe);
 	peer->refused = true;
 	send_fault(peer, why, q->packet.id);
-	errand_free(q);
+	guest_request_free(q);
 }
 
 /* --- reading ------------------------------------------------------------------- */
 
 static void take_frame(struct peer *peer)
 {
-	struct errand *q = calloc(1, sizeof(*q));
+	struct guest_request *q = calloc(1, sizeof(*q));
 	struct fault f = { 0 };
 
 	if (!q) {
@@ -212,7 +212,7 @@ static void take_frame(struct peer *peer)
 	q->guest = peer->guest;
 	q->peer = peer;
 	if (packet_take(&q->packet, &peer->in, &f)) {
-		errand_fail(q, &f);
+		guest_request_fail(q, &f);
 	} else if (peer->busy && !q->packet.id) {
 		*peer->last_waiting = q;
 		peer->last_waiting = &q->next;
@@ -295,7 +295,7 @@ static void peer_closed(uv_handle_t *handle)
 
 void peer_close(struct peer *peer)
 {
-	struct errand *q;
+	struct guest_request *q;
 
 	if (peer->closing)
 		return;
@@ -304,10 +304,10 @@ void peer_close(struct peer *peer)
 	confirms_drop(peer);
 	while ((q = peer->waiting)) {
 		peer->waiting = q->next;
-		errand_free(q);
+		guest_request_free(q);
 	}
 	/* A request in work that has no `gone` ends by itself, at once. */
-	for (struct errand *next = (q = peer->live) ? q->next : NULL; q;
+	for (struct guest_request *next = (q = peer->live) ? q->next : NULL; q;
 	     q = next, next = q ? q->next : NULL)
 		if (q->gone)
 			q->gone(q);

@@ -26,14 +26,14 @@ struct peer {
 	size_t n_confirms;
 	bool paused, closing;
 	bool refused; /* closed behind what is written; no more is read */
-	struct errand *live; /* started, not answered */
-	struct errand *busy; /* the one of them without an id */
-	struct errand *waiting, **last_waiting; /* behind busy */
+	struct guest_request *live; /* started, not answered */
+	struct guest_request *busy; /* the one of them without an id */
+	struct guest_request *waiting, **last_waiting; /* behind busy */
 	int n_waiting;
 	struct peer *next, **place;
 };
 
-struct errand {
+struct guest_request {
 	struct guest *guest;
 	struct peer *peer;
 	struct packet packet;
@@ -41,18 +41,19 @@ struct errand {
 	const void *body; /* the type's struct */
 	void *owner; /* of who serves it */
 	int64_t asked; /* number of the request to the host that it became */
-	void (*gone)(struct errand *q); /* must end it by errand_free() */
-	struct errand *next, **place;
+	void (*gone)(struct guest_request *q); /* must end it by guest_request_free() */
+	struct guest_request *next, **place;
 };
 
 /* Each of these ends the request.  An answer that fits no frame is a fault. */
-void errand_answer(struct errand *q, const char *type, const void *answer);
-void errand_fail(struct errand *q, const struct fault *why);
-void errand_refuse(struct errand *q, const struct fault *why); /* and its peer */
-void errand_free(struct errand *q);
+void guest_request_answer(struct guest_request *q, const char *type, const void *answer);
+void guest_request_fail(struct guest_request *q, const struct fault *why);
+void guest_request_refuse(struct guest_request *q,
+			  const struct fault *why); /* and its peer */
+void guest_request_free(struct guest_request *q);
 
 /* The same with another's answer, as it came. */
-void errand_pass(struct errand *q, const json_t *answer);
+void guest_request_pass(struct guest_request *q, const json_t *answer);
 
 /* Sends a message as it is, whatever the peer reads; a fault if no frame holds it. */
 int peer_pass(struct peer *peer, const json_t *message, struct fault *f);
@@ -70,6 +71,6 @@ void peer_listen_close(struct listener *l);
 void peers_tick(struct guest *g);
 
 /* serve.c: serves a request whose id may be echoed. */
-void errand_serve(struct errand *q);
+void guest_request_serve(struct guest_request *q);
 
 #endif

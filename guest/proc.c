@@ -32,7 +32,7 @@ static void reset_signals(void)
 }
 
 /* The group's number in its own environment lets a later guest tell what an
- * earlier one has left running: see leftover.c. */
+ * earlier one has left running: see orphan.c. */
 static void name_group(char **envp)
 {
 	for (; *envp; envp++)
@@ -97,7 +97,7 @@ static void let_go(struct proc *run)
 	if (--run->handles > 0)
 		return;
 	for (int i = 0; i < 2; i++)
-		printed_release(&run->streams[i].kept);
+		outbuf_release(&run->streams[i].kept);
 	free(run);
 }
 
@@ -136,7 +136,7 @@ static void watch(struct proc *run, int i, int fd, const char *folder)
 
 	s->run = run;
 	s->fd = fd;
-	printed_init(&s->kept, folder);
+	outbuf_init(&s->kept, folder);
 	uv_poll_init(run->loop, &s->poll, fd); /* makes it non-blocking */
 	s->poll.data = s;
 	uv_poll_start(&s->poll, UV_READABLE, readable);
@@ -195,7 +195,7 @@ static void stop_stream(struct proc_stream *s)
 	uv_close((uv_handle_t *)&s->poll, stream_closed);
 	close(s->fd);
 	s->fd = -1;
-	printed_end(&s->kept);
+	outbuf_end(&s->kept);
 }
 
 /* Reads once; false when nothing more can be read now. */
@@ -208,7 +208,7 @@ static bool read_some(struct proc_stream *s)
 		return false;
 	n = read(s->fd, buf, sizeof(buf));
 	if (n > 0) {
-		printed_add(&s->kept, buf, (size_t)n);
+		outbuf_add(&s->kept, buf, (size_t)n);
 		return true;
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))

@@ -22,13 +22,13 @@
 #include <uv.h>
 
 #include "core/base/fault.h"
-#include "guest/printed.h"
+#include "guest/outbuf.h"
 
 struct proc_stream {
 	struct proc *run;
 	uv_poll_t poll;
 	int fd; /* -1: ended */
-	struct printed kept;
+	struct outbuf kept;
 };
 
 struct proc {

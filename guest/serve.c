@@ -50,14 +50,14 @@ static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 	if (is_other_spool(g, hello)) {
 		if (spool_renew(g->spool, f))
 			return f->code;
-		duty_call_off(g);
+		guest_assignment_call_off(g);
 	}
 	g->spool_settled = true;
-	duty_work(g);
+	guest_assignment_work(g);
 	return 0;
 }
 
-static int answer_hello(struct errand *q, struct fault *f)
+static int answer_hello(struct guest_request *q, struct fault *f)
 {
 	static const char *const features[] = { "id", "ack", "range", "heartbeat" };
 	const struct wire_hello *hello = q->body;
@@ -71,7 +71,7 @@ static int answer_hello(struct errand *q, struct fault *f)
 		.agent = o->agent,
 		.workspace = workspace,
 		.boot_id = g->boot_id,
-		.http = front_address(g),
+		.http = guest_http_address(g),
 		.features = (const char **)features,
 		.n_features = sizeof(features) / sizeof(features[0]),
 	};
@@ -79,7 +79,7 @@ static int answer_hello(struct errand *q, struct fault *f)
 	if (q->peer->stranger && !proves(hello->token, o->token)) {
 		fault_set(f, FAULT_DENIED, "/token", "not the token of this guest");
 		fault_hint(f, "Give the one that the guest was started with.");
-		errand_refuse(q, f);
+		guest_request_refuse(q, f);
 		return 0;
 	}
 	q->peer->stranger = false;
@@ -97,12 +97,12 @@ static int answer_hello(struct errand *q, struct fault *f)
 	own.spool = spool_identity(g->spool);
 	own.spool_seq = spool_seq(g->spool);
 	door_host_came(q->peer, hello);
-	errand_answer(q, "Hello", &own);
-	duty_beat(g); /* what waits is told at once */
+	guest_request_answer(q, "Hello", &own);
+	guest_assignment_beat(g); /* what waits is told at once */
 	return 0;
 }
 
-static int answer_ping(struct errand *q, struct fault *f)
+static int answer_ping(struct guest_request *q, struct fault *f)
 {
 	struct guest *g = q->guest;
 	struct wire_pong pong = {
@@ -113,7 +113,7 @@ static int answer_ping(struct errand *q, struct fault *f)
 	};
 
 	(void)f;
-	errand_answer(q, "Pong", &pong);
+	guest_request_answer(q, "Pong", &pong);
 	return 0;
 }
 
@@ -130,7 +130,7 @@ static int check_name(const char *name, struct fault *f)
 	return guest_env_check(name, "/vars", f);
 }
 
-static int answer_set_env(struct errand *q, struct fault *f)
+static int answer_set_env(struct guest_request *q, struct fault *f)
 {
 	const struct wire_set_env *in = q->body;
 	struct spool *spool = q->guest->spool;
@@ -146,13 +146,13 @@ static int answer_set_env(struct errand *q, struct fault *f)
 		rc = spool_set_env(spool, in->vars[i].key, in->vars[i].value, f);
 	if (in->n_vars && (spool_end(spool, !rc, f) || rc))
 		return f->code;
-	errand_answer(q, "SetEnvResult", &out);
+	guest_request_answer(q, "SetEnvResult", &out);
 	return 0;
 }
 
 /* --- the machine, where the guest has it to itself ---------------------------------- */
 
-static int check_machine(const struct errand *q, struct fault *f)
+static int check_machine(const struct guest_request *q, struct fault *f)
 {
 	if (q->guest->options->vm)
 		return 0;
@@ -160,18 +160,18 @@ static int check_machine(const struct errand *q, struct fault *f)
 			 "%s is for VMs; this workspace is a directory", q->packet.type);
 }
 
-static int answer_name(struct errand *q, struct fault *f)
+static int answer_name(struct guest_request *q, struct fault *f)
 {
 	const struct wire_set_hostname *in = q->body;
 
 	if (check_machine(q, f) || machine_set_name(in->hostname, f))
 		return f->code;
-	errand_answer(q, "Ok", NULL);
+	guest_request_answer(q, "Ok", NULL);
 	return 0;
 }
 
 /* A host that sends no `dns` gets the usual name servers; an empty `dns` means none. */
-static int set_address(struct errand *q, const char *address, const char *gateway,
+static int set_address(struct guest_request *q, const char *address, const char *gateway,
 		       const char **dns, size_t n_dns, struct fault *f)
 {
 	static const char *const usual[] = { "1.1.1.1", "8.8.8.8" };
@@ -181,19 +181,19 @@ static int set_address(struct errand *q, const char *address, const char *gatewa
 		       : machine_set_address(address, gateway, usual, 2, f);
 }
 
-static int answer_network(struct errand *q, struct fault *f)
+static int answer_network(struct guest_request *q, struct fault *f)
 {
 	const struct wire_configure_network *in = q->body;
 
 	if (check_machine(q, f) ||
 	    set_address(q, in->ip_address, in->gateway, in->dns, in->n_dns, f))
 		return f->code;
-	errand_answer(q, "Ok", NULL);
+	guest_request_answer(q, "Ok", NULL);
 	return 0;
 }
 
 /* A bad name changes no address. */
-static int answer_workspace(struct errand *q, struct fault *f)
+static int answer_workspace(struct guest_request *q, struct fault *f)
 {
 	const struct wire_configure_workspace *in = q->body;
 
@@ -201,16 +201,16 @@ static int answer_workspace(struct errand *q, struct fault *f)
 	    set_address(q, in->ip_address, in->gateway, in->dns, in->n_dns, f) ||
 	    machine_set_name(in->hostname, f))
 		return f->code;
-	errand_answer(q, "Ok", NULL);
+	guest_request_answer(q, "Ok", NULL);
 	return 0;
 }
 
-static int answer_shutdown(struct errand *q, struct fault *f)
+static int answer_shutdown(struct guest_request *q, struct fault *f)
 {
 	struct guest *g = q->guest;
 
 	(void)f;
-	errand_answer(q, "Ok", NULL);
+	guest_request_answer(q, "Ok", NULL);
 	guest_stop(g);
 	return 0;
 }
@@ -218,7 +218,7 @@ static int answer_shutdown(struct errand *q, struct fault *f)
 static const struct service {
 	const char *type;
 	unsigned ports;
-	int (*serve)(struct errand *q, struct fault *f);
+	int (*serve)(struct guest_request *q, struct fault *f);
 } services[] = {
 	{ "ConfigureNetwork", WIRE_CONTROL, answer_network },
 	{ "ConfigureWorkspace", WIRE_CONTROL, answer_workspace },
@@ -265,7 +265,8 @@ static int check_id(struct packet *p, struct fault *f)
 
 /* A host of the older dialect knows nothing of spools: what waits may begin.  A host that
  * knows Hello may ask with a Ping whether this guest does, and nothing else before it. */
-static void note_old_host(struct errand *q, int (*asked)(struct errand *, struct fault *))
+static void note_old_host(struct guest_request *q,
+			  int (*asked)(struct guest_request *, struct fault *))
 {
 	struct guest *g = q->guest;
 
@@ -273,10 +274,10 @@ static void note_old_host(struct errand *q, int (*asked)(struct errand *, struct
 	    asked == answer_ping)
 		return;
 	g->spool_settled = true;
-	duty_work(g);
+	guest_assignment_work(g);
 }
 
-static int serve(struct errand *q, struct fault *f)
+static int serve(struct guest_request *q, struct fault *f)
 {
 	const struct service *s;
 	void *body;
@@ -306,21 +307,21 @@ static int serve(struct errand *q, struct fault *f)
 	return s->serve(q, f);
 }
 
-void errand_serve(struct errand *q)
+void guest_request_serve(struct guest_request *q)
 {
 	struct fault f = { 0 };
 
 	if (q->peer->stranger && check_id(&q->packet, &f)) {
-		errand_refuse(q, &f);
+		guest_request_refuse(q, &f);
 		return;
 	}
 	if (q->peer->stranger && (!q->packet.type || strcmp(q->packet.type, "Hello"))) {
 		fault_set(&f, FAULT_DENIED, "/type", "say Hello with the token first");
-		errand_refuse(q, &f);
+		guest_request_refuse(q, &f);
 		return;
 	}
 	if (q->peer->port == WIRE_CONTROL && ask_hear(q))
-		errand_free(q);
+		guest_request_free(q);
 	else if (serve(q, &f) < 0)
-		errand_fail(q, &f);
+		guest_request_fail(q, &f);
 }

@@ -1,7 +1,7 @@
 /*
  * serve - which message of the host is whose, as a table.
  *
- * A service answers the request (errand_answer) or returns a negative fault
+ * A service answers the request (guest_request_answer) or returns a negative fault
  * code with `f` filled, and is answered for.  One that needs time returns 0,
  * answers later and has set q->gone.
  */
@@ -12,28 +12,28 @@
 #include "ops.gen.h"
 
 /* exec.c */
-int answer_exec(struct errand *q, struct fault *f);
-int answer_background(struct errand *q, struct fault *f);
-int answer_poll(struct errand *q, struct fault *f);
-int answer_kill(struct errand *q, struct fault *f);
+int answer_exec(struct guest_request *q, struct fault *f);
+int answer_background(struct guest_request *q, struct fault *f);
+int answer_poll(struct guest_request *q, struct fault *f);
+int answer_kill(struct guest_request *q, struct fault *f);
 void jobs_free(struct guest *g);
 
 /* file.c */
-int answer_read(struct errand *q, struct fault *f);
-int answer_download(struct errand *q, struct fault *f);
-int answer_write(struct errand *q, struct fault *f);
-int answer_upload(struct errand *q, struct fault *f);
-int answer_edit(struct errand *q, struct fault *f);
+int answer_read(struct guest_request *q, struct fault *f);
+int answer_download(struct guest_request *q, struct fault *f);
+int answer_write(struct guest_request *q, struct fault *f);
+int answer_upload(struct guest_request *q, struct fault *f);
+int answer_edit(struct guest_request *q, struct fault *f);
 /* list.c */
-int answer_list(struct errand *q, struct fault *f);
+int answer_list(struct guest_request *q, struct fault *f);
 
 /* daemon.c */
-int answer_message(struct errand *q, struct fault *f);
-int answer_push(struct errand *q, struct fault *f);
-int answer_results(struct errand *q, struct fault *f);
+int answer_message(struct guest_request *q, struct fault *f);
+int answer_push(struct guest_request *q, struct fault *f);
+int answer_results(struct guest_request *q, struct fault *f);
 /* Starts what waits while fewer than four run. */
-void duty_work(struct guest *g);
-void duty_beat(struct guest *g);
-void duty_call_off(struct guest *g); /* all that runs */
+void guest_assignment_work(struct guest *g);
+void guest_assignment_beat(struct guest *g);
+void guest_assignment_call_off(struct guest *g); /* all that runs */
 
 #endif

@@ -39,7 +39,7 @@ static int make_folder(int above, const char *name)
 }
 
 /* Opens the folder of a path, making what is missing of it. */
-static int open_folder(struct target *t, struct arena *a, struct fault *f)
+static int open_folder(struct file_target *t, struct arena *a, struct fault *f)
 {
 	char *rest = arena_strdup(a, t->path), *slash;
 
@@ -64,7 +64,7 @@ static int open_folder(struct target *t, struct arena *a, struct fault *f)
 	return t->folder < 0 ? f->code : 0;
 }
 
-static int look_at_old(struct target *t, struct fault *f)
+static int look_at_old(struct file_target *t, struct fault *f)
 {
 	if (fstatat(t->folder, t->name, &t->old, AT_SYMLINK_NOFOLLOW)) {
 		t->old.st_mode = 0;
@@ -79,7 +79,7 @@ static int look_at_old(struct target *t, struct fault *f)
 	return 0;
 }
 
-int target_open(struct guest *g, struct arena *a, struct target *t, const char *path,
+int target_open(struct guest *g, struct arena *a, struct file_target *t, const char *path,
 		struct fault *f)
 {
 	int rc = guest_path(g, path, t->where, a, &t->path, f);
@@ -125,7 +125,7 @@ static bool copy(int from, int to, off_t at, size_t len)
 	return true;
 }
 
-static bool write_change(struct target *t, const struct change *c)
+static bool write_change(struct file_target *t, const struct file_change *c)
 {
 	size_t size = t->old.st_mode ? (size_t)t->old.st_size : 0;
 	size_t behind = c->keep + c->drop;
@@ -144,7 +144,7 @@ static bool write_change(struct target *t, const struct change *c)
 	return good;
 }
 
-static bool make_name(struct target *t)
+static bool make_name(struct file_target *t)
 {
 	unsigned char r[8];
 
@@ -157,7 +157,7 @@ static bool make_name(struct target *t)
 }
 
 /* A file without a name gets one by way of /proc, which a sandbox may not have. */
-static bool make_temporary(struct target *t)
+static bool make_temporary(struct file_target *t)
 {
 	t->temporary[0] = '\0';
 	if (access("/proc/self/fd", F_OK) == 0)
@@ -170,7 +170,7 @@ static bool make_temporary(struct target *t)
 	return t->fd >= 0;
 }
 
-static bool link_as(const struct target *t, const char *name)
+static bool link_as(const struct file_target *t, const char *name)
 {
 	char self[40];
 
@@ -180,7 +180,7 @@ static bool link_as(const struct target *t, const char *name)
 
 /* A file that is new gets its name at once; to replace one takes a name beside it,
  * for an instant. */
-static bool put_in_place(struct target *t)
+static bool put_in_place(struct file_target *t)
 {
 	if (!*t->temporary) {
 		if (!t->old.st_mode && link_as(t, t->name))
@@ -193,12 +193,12 @@ static bool put_in_place(struct target *t)
 	return renameat(t->folder, t->temporary, t->folder, t->name) == 0;
 }
 
-int target_begin(struct target *t, struct fault *f)
+int target_begin(struct file_target *t, struct fault *f)
 {
 	return make_temporary(t) ? 0 : guest_path_fault(errno, t->where, t->path, f);
 }
 
-void target_drop(struct target *t)
+void target_drop(struct file_target *t)
 {
 	if (t->fd < 0)
 		return;
@@ -208,7 +208,7 @@ void target_drop(struct target *t)
 	t->fd = -1;
 }
 
-int target_end(struct target *t, bool has_mode, int64_t mode, struct fault *f)
+int target_end(struct file_target *t, bool has_mode, int64_t mode, struct fault *f)
 {
 	mode_t old = t->old.st_mode ? t->old.st_mode & MODES : 0644;
 	int rc = 0;
@@ -224,7 +224,7 @@ int target_end(struct target *t, bool has_mode, int64_t mode, struct fault *f)
 	return dir_sync(t->folder) ? guest_path_fault(EIO, t->where, t->path, f) : 0;
 }
 
-int target_replace(struct target *t, const struct change *c, struct fault *f)
+int target_replace(struct file_target *t, const struct file_change *c, struct fault *f)
 {
 	int rc = target_begin(t, f);
 
@@ -237,14 +237,15 @@ int target_replace(struct target *t, const struct change *c, struct fault *f)
 	return rc;
 }
 
-void target_close(struct target *t)
+void target_close(struct file_target *t)
 {
 	if (t->folder >= 0)
 		close(t->folder);
 	t->folder = -1;
 }
 
-int target_check(const struct target *t, const struct change *c, struct fault *f)
+int target_check(const struct file_target *t, const struct file_change *c,
+		 struct fault *f)
 {
 	size_t size = t->old.st_mode ? (size_t)t->old.st_size : 0;
 	size_t behind = c->keep + c->drop < size ? size - c->keep - c->drop : 0;

@@ -21,7 +21,7 @@ enum {
 };
 
 /* A file that is being replaced. */
-struct target {
+struct file_target {
 	struct guest *guest;
 	const char *where; /* field that names it */
 	const char *path, *name; /* clean path, and its last part */
@@ -31,7 +31,7 @@ struct target {
 };
 
 /* New contents of a file: some bytes of the old file, then new ones, then the rest. */
-struct change {
+struct file_change {
 	size_t keep; /* bytes of the old file in front */
 	const void *data;
 	size_t len;
@@ -42,18 +42,19 @@ struct change {
 
 /* `t->where` is set; 0 or a fault.  Its texts are of the arena.  Closed by
  * target_close() in any case. */
-int target_open(struct guest *g, struct arena *a, struct target *t, const char *path,
+int target_open(struct guest *g, struct arena *a, struct file_target *t, const char *path,
 		struct fault *f);
-void target_close(struct target *t);
+void target_close(struct file_target *t);
 
-int target_check(const struct target *t, const struct change *c, struct fault *f);
-int target_replace(struct target *t, const struct change *c, struct fault *f);
+int target_check(const struct file_target *t, const struct file_change *c,
+		 struct fault *f);
+int target_replace(struct file_target *t, const struct file_change *c, struct fault *f);
 
 /* In steps: an empty temporary file at t->fd; what was written there stands in the
  * file's place; it is gone. */
-int target_begin(struct target *t, struct fault *f);
-int target_end(struct target *t, bool has_mode, int64_t mode, struct fault *f);
-void target_drop(struct target *t);
+int target_begin(struct file_target *t, struct fault *f);
+int target_end(struct file_target *t, bool has_mode, int64_t mode, struct fault *f);
+void target_drop(struct file_target *t);
 
 /* Bytes of a file from an offset on, as many as there are; -1 with errno. */
 ssize_t file_read_range(int fd, char *to, size_t len, off_t at);

@@ -16,7 +16,7 @@ struct upload {
 	struct upload *next, **place;
 	char id[ID_MOST + 1];
 	char *path; /* of the target */
-	struct target target;
+	struct file_target target;
 	uint64_t used; /* loop time */
 };
 
@@ -55,8 +55,8 @@ static void keep(struct upload *u)
 	u->target.name = slash ? slash + 1 : u->path;
 }
 
-static int begin(struct errand *q, const struct upload_part *part, struct upload **out,
-		 struct fault *f)
+static int begin(struct guest_request *q, const struct upload_part *part,
+		 struct upload **out, struct fault *f)
 {
 	struct guest *g = q->guest;
 	struct upload *u;
@@ -135,7 +135,7 @@ static int end(struct upload *u, const struct upload_part *part, struct fault *f
 }
 
 /* After a fault the parts that are there are of no use. */
-int upload_take(struct errand *q, const struct upload_part *part, const char *data,
+int upload_take(struct guest_request *q, const struct upload_part *part, const char *data,
 		size_t len, struct fault *f)
 {
 	struct upload *u = find(q->guest, part->id);
@@ -152,7 +152,7 @@ int upload_take(struct errand *q, const struct upload_part *part, const char *da
 	if (rc && (u = find(q->guest, part->id)))
 		drop(u);
 	if (!rc)
-		errand_answer(q, "Ok", NULL);
+		guest_request_answer(q, "Ok", NULL);
 	return rc;
 }
 

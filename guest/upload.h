@@ -19,7 +19,7 @@ struct upload_part {
 };
 
 /* Takes a part and answers; 0 or a fault, which ends the upload. */
-int upload_take(struct errand *q, const struct upload_part *part, const char *data,
+int upload_take(struct guest_request *q, const struct upload_part *part, const char *data,
 		size_t len, struct fault *f);
 
 /* Drops those that nobody went on with; all of them. */

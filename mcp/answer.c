@@ -133,7 +133,7 @@ void request_free(struct request *r)
 	if (is_linked(r))
 		request_unlink(r);
 	if (r->subscribing)
-		watch_forget(r->mcp, r);
+		subscription_forget(r->mcp, r);
 	if (r->with)
 		answers_drop(r->with);
 	arrive_forget(r);

@@ -12,9 +12,9 @@ enum {
 	FEED_WAIT_S = 300,
 };
 
-struct feed *feed_get(struct mcp *m, const char *team)
+struct mcp_feed *feed_get(struct mcp *m, const char *team)
 {
-	struct feed *feed;
+	struct mcp_feed *feed;
 
 	for (feed = m->feeds; feed; feed = feed->next)
 		if (strcmp(feed->team, team) == 0 && feed->state != FEED_BROKEN)
@@ -28,7 +28,7 @@ struct feed *feed_get(struct mcp *m, const char *team)
 	return feed;
 }
 
-static void feed_failed(struct feed *feed, const struct fault *f)
+static void feed_failed(struct mcp_feed *feed, const struct fault *f)
 {
 	bool gone = f->code == FAULT_NOT_FOUND || f->code == FAULT_DENIED ||
 		    f->code == FAULT_INVALID;
@@ -36,7 +36,7 @@ static void feed_failed(struct feed *feed, const struct fault *f)
 	if (feed->state == FEED_LIVE && strcmp(f->where, "/after") == 0) {
 		/* Events that were not read yet have been deleted: subscribers are
 		 * told that anything may have changed. */
-		watches_tell(feed, NULL);
+		subscriptions_tell(feed, NULL);
 		feed->state = FEED_OPENING;
 		return;
 	}
@@ -49,7 +49,7 @@ static void feed_failed(struct feed *feed, const struct fault *f)
 
 static void feed_done(void *arg, const char *result, const struct fault *f)
 {
-	struct feed *feed = arg;
+	struct mcp_feed *feed = arg;
 	json_t *answer = result ? json_loads(result, 0, NULL) : NULL;
 	json_t *next = json_object_get(answer, "next");
 
@@ -63,12 +63,12 @@ static void feed_done(void *arg, const char *result, const struct fault *f)
 	if (json_is_integer(next))
 		feed->after = json_integer_value(next);
 	if (feed->state == FEED_LIVE)
-		watches_tell(feed, json_object_get(answer, "events"));
+		subscriptions_tell(feed, json_object_get(answer, "events"));
 	feed->state = FEED_LIVE;
 	json_decref(answer);
 }
 
-static void feed_call(struct feed *feed)
+static void feed_call(struct mcp_feed *feed)
 {
 	struct mcp *m = feed->mcp;
 	struct fault f = { 0 };
@@ -96,7 +96,7 @@ static void feed_call(struct feed *feed)
 	json_decref(args);
 }
 
-static void feed_free(struct feed *feed)
+static void feed_free(struct mcp_feed *feed)
 {
 	if (feed->number)
 		client_cancel(feed->mcp->client, feed->number);
@@ -107,7 +107,7 @@ int64_t feeds_due(const struct mcp *m)
 {
 	int64_t due = 0;
 
-	for (const struct feed *feed = m->feeds; feed; feed = feed->next)
+	for (const struct mcp_feed *feed = m->feeds; feed; feed = feed->next)
 		if (!feed->busy && feed->state != FEED_BROKEN &&
 		    (!due || feed->due < due))
 			due = feed->due;
@@ -116,10 +116,10 @@ int64_t feeds_due(const struct mcp *m)
 
 void feeds_run(struct mcp *m, int64_t now)
 {
-	struct feed **at = &m->feeds, *feed;
+	struct mcp_feed **at = &m->feeds, *feed;
 
 	while ((feed = *at)) {
-		if (!watches_use(feed)) {
+		if (!subscriptions_use(feed)) {
 			*at = feed->next;
 			feed_free(feed);
 			continue;
@@ -132,7 +132,7 @@ void feeds_run(struct mcp *m, int64_t now)
 
 void feeds_release(struct mcp *m)
 {
-	struct feed *feed;
+	struct mcp_feed *feed;
 
 	while ((feed = m->feeds)) {
 		m->feeds = feed->next;

@@ -17,8 +17,8 @@ enum feed_state {
 			could not be opened */
 };
 
-struct feed {
-	struct feed *next;
+struct mcp_feed {
+	struct mcp_feed *next;
 	struct mcp *mcp;
 	enum feed_state state;
 	char team[65]; /* "": what happens to the teams that the caller sees */
@@ -31,12 +31,13 @@ struct feed {
 
 /* The feed of a team that is not broken, made if there is none; it goes by
  * itself when no watch uses it. */
-struct feed *feed_get(struct mcp *m, const char *team);
+struct mcp_feed *feed_get(struct mcp *m, const char *team);
 void feeds_run(struct mcp *m, int64_t now); /* starts the calls that are due */
 void feeds_release(struct mcp *m);
 
-/* The watches' part (subscribe.c). */
-void watches_tell(struct feed *feed, json_t *events); /* NULL: any may have been */
-bool watches_use(const struct feed *feed);
+/* The watches' part (subscription.c). */
+void subscriptions_tell(struct mcp_feed *feed,
+			json_t *events); /* NULL: any may have been */
+bool subscriptions_use(const struct mcp_feed *feed);
 
 #endif

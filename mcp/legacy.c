@@ -44,9 +44,9 @@ void legacy_initialize(struct request *r, json_t *params)
 	m->version = choose(asked);
 	out = answer_begin(r, CACHE_NONE);
 	text_addf(out, "\"protocolVersion\":\"%s\",\"serverInfo\":", m->version);
-	server_write(out);
+	mcp_write_server(out);
 	text_add(out, ",", 1);
-	offer_write(m, out);
+	mcp_write_offer(m, out);
 	answer_end(r);
 }
 
@@ -78,10 +78,10 @@ void legacy_subscribe(struct request *r, json_t *params)
 
 	if (!uri) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
-	} else if (!watch_add(r, uri)) {
+	} else if (!subscription_add(r, uri)) {
 		answer_no_resource(r, uri, "no such resource");
 	} else {
-		watch_open(r);
+		subscription_open(r);
 	}
 }
 
@@ -93,6 +93,6 @@ void legacy_unsubscribe(struct request *r, json_t *params)
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
 		return;
 	}
-	watch_drop(r->mcp, uri);
+	subscription_drop(r->mcp, uri);
 	legacy_ping(r, params);
 }

@@ -29,7 +29,7 @@ bool cursor_none(struct request *r, json_t *params)
 
 /* --- what we are ----------------------------------------------------------- */
 
-void server_write(struct text *out)
+void mcp_write_server(struct text *out)
 {
 	text_adds(out,
 		  "{\"name\":\"cadre\",\"title\":\"cadre\",\"version\":\"" CADRE_VERSION
@@ -57,7 +57,7 @@ static void write_who(const struct identity *who, struct text *out)
 	text_release(&t);
 }
 
-void offer_write(const struct mcp *m, struct text *out)
+void mcp_write_offer(const struct mcp *m, struct text *out)
 {
 	text_adds(out,
 		  "\"capabilities\":{\"completions\":{},\"logging\":{},\"prompts\":{},"
@@ -208,7 +208,7 @@ void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 	else
 		take(m, message, stream, NULL);
 	json_decref(message);
-	watches_run(m, clock_steady_ms());
+	subscriptions_run(m, clock_steady_ms());
 }
 
 void mcp_handle_at(struct mcp *m, const char *text, size_t len, uint64_t at)
@@ -269,7 +269,7 @@ void mcp_close(struct mcp *m)
 		return;
 	while (m->requests)
 		request_cancel(m->requests);
-	watches_release(m);
+	subscriptions_release(m);
 	arrivals_release(m);
 	client_close(m->client);
 	text_release(&m->out);
@@ -302,7 +302,7 @@ void mcp_end(struct mcp *m)
 		else if (r->listening)
 			end_listening(r);
 	}
-	watches_release(m);
+	subscriptions_release(m);
 }
 
 bool mcp_idle(const struct mcp *m)
@@ -371,5 +371,5 @@ void mcp_step(struct mcp *m)
 		run_end(m);
 	run_progress(m, now);
 	keep_run(m, now);
-	watches_run(m, now);
+	subscriptions_run(m, now);
 }

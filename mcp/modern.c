@@ -21,7 +21,7 @@ static const struct {
 static void begin(struct request *r, struct text *out, enum cache cache)
 {
 	text_adds(out, "\"resultType\":\"complete\",\"_meta\":{\"" META "serverInfo\":");
-	server_write(out);
+	mcp_write_server(out);
 	if (r->listening)
 		text_addf(out, ",\"" META "subscriptionId\":%s", r->id);
 	text_adds(out, "},");
@@ -82,7 +82,7 @@ void modern_discover(struct request *r, json_t *params)
 
 	(void)params;
 	text_adds(out, "\"supportedVersions\":[\"" VERSION "\"],");
-	offer_write(r->mcp, out);
+	mcp_write_offer(r->mcp, out);
 	answer_end(r);
 }
 
@@ -100,9 +100,9 @@ void modern_listen(struct request *r, json_t *params)
 	/* Tools and prompts never change, and what names nothing is not honoured. */
 	r->listening = true;
 	if (json_is_true(json_object_get(filter, "resourcesListChanged")))
-		watch_add_list(r);
+		subscription_add_list(r);
 	json_array_foreach(uris, i, uri)
 		if (json_is_string(uri))
-			watch_add(r, json_string_value(uri));
-	watch_open(r);
+			subscription_add(r, json_string_value(uri));
+	subscription_open(r);
 }

@@ -17,8 +17,8 @@
 #define META "io.modelcontextprotocol/"
 
 struct answers;
-struct feed;
-struct watch;
+struct mcp_feed;
+struct subscription;
 struct request;
 
 /* How long an answer may be kept, and by whom; modern answers say so. */
@@ -101,9 +101,9 @@ struct mcp {
 	size_t n_running; /* of those, calls that do not wait */
 	struct arrival *arrivals; /* newest first */
 	uint64_t at; /* bytes that the client sent before the message in hand */
-	struct watch *watches;
+	struct subscription *watches;
 	size_t n_watches;
-	struct feed *feeds;
+	struct mcp_feed *feeds;
 	int64_t keep_at; /* when claims are looked after again; 0: not yet */
 	bool keeping; /* ... and that is going on */
 	int64_t end_by; /* not 0: no more input; waits end then */
@@ -165,8 +165,9 @@ bool modern_check(struct request *r, json_t *params);
 /* Whether params._meta names a protocol version. */
 bool modern_named(json_t *params);
 
-void offer_write(const struct mcp *m, struct text *out); /* capabilities, instructions */
-void server_write(struct text *out); /* name and version */
+void mcp_write_offer(const struct mcp *m,
+		     struct text *out); /* capabilities, instructions */
+void mcp_write_server(struct text *out); /* name and version */
 
 const char *param_text(json_t *params, const char *name); /* or NULL */
 /* Whether a list may go on from params.cursor; lists of one page have none. */
@@ -200,21 +201,21 @@ void arrive_sent(struct mcp *m, const struct answers *with);
 void arrive_cancel(struct mcp *m, const char *id);
 void arrivals_release(struct mcp *m);
 
-/* --- subscriptions (subscribe.c) ------------------------------------------- */
+/* --- subscriptions (subscription.c) ------------------------------------------- */
 
-/* Watches `uri` for r; false when it names no resource.  watch_open(), after
+/* Watches `uri` for r; false when it names no resource.  subscription_open(), after
  * the last one, holds r until all are open or refused, then answers it. */
-bool watch_add(struct request *r, const char *uri);
-void watch_add_list(struct request *r); /* the list of resources */
-void watch_open(struct request *r);
+bool subscription_add(struct request *r, const char *uri);
+void subscription_add_list(struct request *r); /* the list of resources */
+void subscription_open(struct request *r);
 /* A legacy peer was told the list as of event `seq`; from now on it hears when
  * that changes, unasked. */
-void watch_listed(struct mcp *m, int64_t seq);
-void watch_drop(struct mcp *m, const char *uri); /* of a legacy subscription */
-void watch_forget(struct mcp *m, const struct request *r);
-void watches_run(struct mcp *m, int64_t now);
-void watches_release(struct mcp *m);
-int64_t feeds_due(const struct mcp *m); /* when watches_run() is; 0: not */
+void subscription_listed(struct mcp *m, int64_t seq);
+void subscription_drop(struct mcp *m, const char *uri); /* of a legacy subscription */
+void subscription_forget(struct mcp *m, const struct request *r);
+void subscriptions_run(struct mcp *m, int64_t now);
+void subscriptions_release(struct mcp *m);
+int64_t feeds_due(const struct mcp *m); /* when subscriptions_run() is; 0: not */
 
 /* --- claims of a living process (keep.c) ------------------------------------- */
 

@@ -140,8 +140,8 @@ static void list_end(struct request *r, const char *result, const struct fault *
 	if (from < n)
 		write_cursor(names[from - 1], out);
 	if (r->era == &era_legacy)
-		watch_listed(r->mcp,
-			     json_integer_value(json_object_get(answer, "event_seq")));
+		subscription_listed(
+			r->mcp, json_integer_value(json_object_get(answer, "event_seq")));
 	free(names);
 	json_decref(answer);
 	answer_end(r);

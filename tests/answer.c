@@ -79,7 +79,7 @@ static void end_pending(struct scene *s)
 /* The host asks by itself; what it does with the answer is seen by its going on. */
 static void provoke(struct scene *s, const char *type)
 {
-	struct tether *t = s->rig.tether;
+	struct hosted_guest *t = s->rig.guest;
 
 	s->rig.pushes = 1;
 	futile_end(&t->daemon.futile); /* what was answered before is forgotten */
@@ -93,7 +93,7 @@ static void provoke(struct scene *s, const char *type)
 		rig_unlink(&s->rig);
 	t->dial_at = 0;
 	for (int i = 0; i < STEPS; i++) {
-		tethers_tick(&s->rig.host);
+		hosted_guests_tick(&s->rig.host);
 		rig_step(&s->rig, false);
 	}
 	/* A request that still waits would hold up the next question. */
@@ -141,7 +141,7 @@ static void ask_one(struct scene *s, const struct question *q, const char *with)
 	bool right = came == wire_answer(asked, SIDE_HOST) || s->honest_too;
 	json_t *answer;
 
-	if (!s->rig.tether->up) {
+	if (!s->rig.guest->up) {
 		s->asked = NULL;
 		assert_true(rig_link(&s->rig, PATIENCE_MS));
 	}

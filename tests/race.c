@@ -169,7 +169,7 @@ static json_t *do_watch(struct client *c)
 	return json_pack("{si}", "wait_seconds", dice_below(&c->dice, 2));
 }
 
-static const struct deed {
+static const struct new_event {
 	const char *op;
 	json_t *(*args)(struct client *c);
 	int weight;
@@ -188,7 +188,7 @@ static const struct deed {
 	{ "vault.search", do_grep, 2 },
 };
 
-static const struct deed *pick(struct client *c)
+static const struct new_event *pick(struct client *c)
 {
 	int at = dice_below(&c->dice, 100);
 
@@ -200,7 +200,7 @@ static const struct deed *pick(struct client *c)
 
 static bool ask_something(struct client *c)
 {
-	const struct deed *deed = pick(c);
+	const struct new_event *deed = pick(c);
 	json_t *args = deed->args(c);
 
 	if (!args) {

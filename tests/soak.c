@@ -315,7 +315,7 @@ static void look(struct scene *s, struct growth *g)
 static int watch(struct scene *s, struct growth *g)
 {
 	struct tally *t = s->tally;
-	struct floor floor;
+	struct soak_floor floor;
 
 	if (floor_open(&floor, s->base) < 0)
 		return verdict(true, "no floor to measure");

@@ -9,7 +9,7 @@ static size_t least(size_t a, size_t b, size_t c)
 	return ab < c ? ab : c;
 }
 
-size_t word_distance(const char *a, const char *b)
+size_t near_distance(const char *a, const char *b)
 {
 	enum { LONGEST = 64 };
 	size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];

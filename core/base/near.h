@@ -5,6 +5,6 @@
 #include <stddef.h>
 
 /* Letters to change, put in or leave out; 64 if either is longer than that. */
-size_t word_distance(const char *a, const char *b);
+size_t near_distance(const char *a, const char *b);
 
 #endif

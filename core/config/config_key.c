@@ -33,8 +33,8 @@ static bool same_section(const char *name, const char *key)
 static size_t distance(const char *name, const char *key)
 {
 	enum { ELSEWHERE = 4 };
-	size_t whole = word_distance(name, key);
-	size_t last = word_distance(last_part(name), last_part(key)) + 1;
+	size_t whole = near_distance(name, key);
+	size_t last = near_distance(last_part(name), last_part(key)) + 1;
 	size_t near = whole < last ? whole : last;
 
 	return strchr(name, '.') && !same_section(name, key) ? near + ELSEWHERE : near;

@@ -91,7 +91,7 @@ static void on_page(struct job *job)
 	for (size_t i = 0; i < n; i++) {
 		w->position = page->rows[i].seq;
 		tell_waiters(host, &page->rows[i]);
-		tether_event(host, &page->rows[i]);
+		hosted_guest_event(host, &page->rows[i]);
 	}
 	job_free(job);
 	if (w->again || n == PAGE)
@@ -135,7 +135,7 @@ static void on_net(uv_timer_t *net)
 {
 	struct host *host = net->data;
 
-	if (host->waiters.n == 0 && !host->tethers) {
+	if (host->waiters.n == 0 && !host->guests) {
 		host->follow.wanted = false;
 		uv_timer_stop(net);
 		uv_fs_event_stop(&host->follow.bell);

@@ -239,7 +239,7 @@ void host_stop(struct host *host)
 	waiters_end(host);
 	waiters_close(host);
 	follow_close(host);
-	tethers_close(host);
+	hosted_guests_close(host);
 	close_handle(&host->term);
 	close_handle(&host->interrupt);
 	uv_stop(&host->loop);

@@ -11,7 +11,7 @@
 #include "core/host/conn.h"
 #include "core/host/crowd.h"
 #include "core/host/follow.h"
-#include "core/host/guests/tether.h"
+#include "core/host/guests/hosted_guest.h"
 #include "core/host/host.h"
 #include "core/host/log.h"
 #include "core/host/queue.h"
@@ -65,7 +65,7 @@ struct host {
 
 	struct waiters waiters;
 	struct follow follow;
-	struct tether *tethers;
+	struct hosted_guest *guests;
 	struct link_ear *vm_ear; /* what VMs dial; NULL: none */
 	size_t n_linked; /* guests that answer */
 	struct reaper reaper;

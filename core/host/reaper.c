@@ -183,7 +183,7 @@ bool reaper_holds(struct host *host)
 		r->noted_at = 0; /* by a clock that is another one now */
 		r->holding = true;
 		r->stale = r->busy;
-		tethers_leap(host, slept); /* they count time that passes */
+		hosted_guests_leap(host, slept); /* they count time that passes */
 		if (!r->busy)
 			look_now(host);
 	}

@@ -3,15 +3,15 @@
  */
 #include "core/machine/backend.h"
 
-static int nothing(void *self, const struct spot *spot, struct fault *f)
+static int nothing(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	(void)self;
-	(void)spot;
+	(void)spec;
 	(void)f;
 	return 0;
 }
 
-const struct machine machine_attach = {
+const struct backend backend_attach = {
 	.name = "attach",
 	.make = nothing,
 	.fork = nothing,

@@ -15,7 +15,7 @@
 #include "core/base/fault.h"
 
 /* Where a workspace is to be, and who works in it.  Texts are borrowed. */
-struct spot {
+struct workspace_spec {
 	const char *id, *name; /* of the workspace */
 	const char *path; /* its directory, absolute */
 	const char *source; /* directory to copy; NULL: none */
@@ -51,22 +51,22 @@ struct process {
 
 enum { ADDRESS_SIZE = 160 };
 
-struct machine {
+struct backend {
 	const char *name;
 	void *self;
 	/* Its guest is asked over the wire to end before stop() is tried, takes
 	 * long to come up, and is not started again when it dies. */
 	bool vm;
-	int (*make)(void *self, const struct spot *spot, struct fault *f);
-	int (*fork)(void *self, const struct spot *spot, struct fault *f);
+	int (*make)(void *self, const struct workspace_spec *spec, struct fault *f);
+	int (*fork)(void *self, const struct workspace_spec *spec, struct fault *f);
 	/* Starts the guest. A guest that already runs, unknown to the host, is found
 	 * instead. NULL, with stop, alive and find: the guests of this backend come
 	 * and go by themselves. */
-	int (*start)(void *self, const struct spot *spot, struct process *process,
-		     struct fault *f);
+	int (*start)(void *self, const struct workspace_spec *spec,
+		     struct process *process, struct fault *f);
 	/* Where the guest is reached: see core/base/link_address.h. */
-	void (*address)(void *self, const struct spot *spot, const struct process *p,
-			char out[ADDRESS_SIZE]);
+	void (*address)(void *self, const struct workspace_spec *spec,
+			const struct process *p, char out[ADDRESS_SIZE]);
 	/* Asks it to end (or ends it); alive() tells when it has. */
 	int (*stop)(void *self, const struct process *process, bool now, struct fault *f);
 	bool (*alive)(void *self, const struct process *process);
@@ -76,31 +76,32 @@ struct machine {
 	/* A guest of workspace `id` of the state `home` that runs, whoever knows of it. */
 	bool (*seek)(void *self, const char *home, const char *id,
 		     struct process *process);
-	int (*destroy)(void *self, const struct spot *spot, struct fault *f);
+	int (*destroy)(void *self, const struct workspace_spec *spec, struct fault *f);
 	/* Keeps what a workspace holds now under an id; forgets it; puts it back
 	 * (only while no guest runs). */
-	int (*snapshot)(void *self, const struct spot *spot, const char *id,
+	int (*snapshot)(void *self, const struct workspace_spec *spec, const char *id,
 			struct fault *f);
-	int (*forget)(void *self, const struct spot *spot, const char *id,
+	int (*forget)(void *self, const struct workspace_spec *spec, const char *id,
 		      struct fault *f);
-	int (*restore)(void *self, const struct spot *spot, const char *id,
+	int (*restore)(void *self, const struct workspace_spec *spec, const char *id,
 		       struct fault *f);
 	/* Lets it stand still, or go on; NULL: cannot. */
-	int (*pause)(void *self, const struct spot *spot, bool on, struct fault *f);
+	int (*pause)(void *self, const struct workspace_spec *spec, bool on,
+		     struct fault *f);
 	/* The last line that a dead VM said about itself, or "". */
-	void (*last_words)(void *self, const struct spot *spot, char out[200]);
+	void (*last_words)(void *self, const struct workspace_spec *spec, char out[200]);
 	/* Looks after what a running VM leaves behind; called all the time. */
-	void (*tend)(void *self, const struct spot *spot);
+	void (*tend)(void *self, const struct workspace_spec *spec);
 	/* Removes what the workspaces with these ids left, which are over. */
 	void (*sweep)(void *self, const char *home, const char *const *gone, size_t n);
 };
 
 /* Directories with a guest as a process of this machine. */
-extern const struct machine machine_process;
+extern const struct backend backend_process;
 /* microVMs under QEMU. */
-extern const struct machine machine_qemu;
+extern const struct backend backend_qemu;
 
 /* Guests that run already, elsewhere: they are reached, and let go of. */
-extern const struct machine machine_attach;
+extern const struct backend backend_attach;
 
 #endif

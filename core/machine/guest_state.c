@@ -22,20 +22,20 @@ static int failed(struct fault *f, const char *what, const char *path)
 			 strerror(errno));
 }
 
-static const char *parent_path(struct arena *a, const struct spot *spot)
+static const char *parent_path(struct arena *a, const struct workspace_spec *spec)
 {
-	return arena_printf(a, "%s/guests", spot->home);
+	return arena_printf(a, "%s/guests", spec->home);
 }
 
-const char *guest_state_path(struct arena *a, const struct spot *spot)
+const char *guest_state_path(struct arena *a, const struct workspace_spec *spec)
 {
-	return arena_printf(a, "%s/guests/%s", spot->home, spot->id);
+	return arena_printf(a, "%s/guests/%s", spec->home, spec->id);
 }
 
 /* Where it grows while it is moved. */
-static const char *half_path(struct arena *a, const struct spot *spot)
+static const char *half_path(struct arena *a, const struct workspace_spec *spec)
 {
-	return arena_printf(a, "%s.half", guest_state_path(a, spot));
+	return arena_printf(a, "%s.half", guest_state_path(a, spec));
 }
 
 static bool is_folder(const char *path)
@@ -45,19 +45,20 @@ static bool is_folder(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int make_parent(struct arena *a, const struct spot *spot, struct fault *f)
+static int make_parent(struct arena *a, const struct workspace_spec *spec,
+		       struct fault *f)
 {
-	const char *path = parent_path(a, spot);
+	const char *path = parent_path(a, spec);
 
 	return dir_make(path, 0700) ? failed(f, "make", path) : 0;
 }
 
-int guest_state_make(const struct spot *spot, struct fault *f)
+int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
-	const char *path = guest_state_path(&a, spot);
+	const char *path = guest_state_path(&a, spec);
 
-	if (make_parent(&a, spot, f) == 0 && dir_make(path, 0700))
+	if (make_parent(&a, spec, f) == 0 && dir_make(path, 0700))
 		failed(f, "make", path);
 	else if (!f->code && !is_folder(path))
 		fault_set(f, FAULT_CONFLICT, "", "%.180s is a link, and no guest's",
@@ -69,9 +70,9 @@ int guest_state_make(const struct spot *spot, struct fault *f)
 /* --- from the workspace --------------------------------------------------------- */
 
 /* A link in its place is none of a guest's making. */
-static int open_old(const struct spot *spot)
+static int open_old(const struct workspace_spec *spec)
 {
-	int at = open(spot->path, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	int at = open(spec->path, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
 
 	if (at >= 0)
 		fd = openat(at, ".cadre",
@@ -147,9 +148,9 @@ static int copy_files(int old, const char *half, struct fault *f)
 	return f->code;
 }
 
-static void remove_old(const struct spot *spot, int old)
+static void remove_old(const struct workspace_spec *spec, int old)
 {
-	int at = open(spot->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int at = open(spec->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	for (int i = 0; i < OWN_NAMES; i++)
 		unlinkat(old, own_names[i], 0);
@@ -160,9 +161,10 @@ static void remove_old(const struct spot *spot, int old)
 	close(at);
 }
 
-static int move_old(const struct spot *spot, int old, struct arena *a, struct fault *f)
+static int move_old(const struct workspace_spec *spec, int old, struct arena *a,
+		    struct fault *f)
 {
-	const char *half = half_path(a, spot), *path = guest_state_path(a, spot);
+	const char *half = half_path(a, spec), *path = guest_state_path(a, spec);
 
 	if (dir_make(half, 0700))
 		return failed(f, "make", half);
@@ -171,22 +173,22 @@ static int move_old(const struct spot *spot, int old, struct arena *a, struct fa
 	if (!f->code && (chmod(half, 0700) || rename(half, path) || dir_sync_above(path)))
 		failed(f, "make", path);
 	if (!f->code && old >= 0)
-		remove_old(spot, old);
+		remove_old(spec, old);
 	return f->code;
 }
 
-int guest_state_settle(const struct spot *spot, struct fault *f)
+int guest_state_settle(const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
 	int old;
 
-	if (!is_folder(guest_state_path(&a, spot))) {
-		old = open_old(spot);
-		if (!is_folder(half_path(&a, spot)) &&
+	if (!is_folder(guest_state_path(&a, spec))) {
+		old = open_old(spec);
+		if (!is_folder(half_path(&a, spec)) &&
 		    (old < 0 || !is_file(old, "spool.db")))
-			guest_state_make(spot, f);
-		else if (make_parent(&a, spot, f) == 0)
-			move_old(spot, old, &a, f);
+			guest_state_make(spec, f);
+		else if (make_parent(&a, spec, f) == 0)
+			move_old(spec, old, &a, f);
 		if (old >= 0)
 			close(old);
 	}
@@ -194,13 +196,13 @@ int guest_state_settle(const struct spot *spot, struct fault *f)
 	return f->code;
 }
 
-int guest_state_remove(const struct spot *spot, struct fault *f)
+int guest_state_remove(const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
 
-	if (tree_remove(guest_state_path(&a, spot), f) == 0 &&
-	    tree_remove(half_path(&a, spot), f) == 0)
-		tree_remove(arena_printf(&a, "%s.seq", guest_state_path(&a, spot)), f);
+	if (tree_remove(guest_state_path(&a, spec), f) == 0 &&
+	    tree_remove(half_path(&a, spec), f) == 0)
+		tree_remove(arena_printf(&a, "%s.seq", guest_state_path(&a, spec)), f);
 	arena_release(&a);
 	return f->code;
 }

@@ -13,16 +13,16 @@
 #include "core/base/fault.h"
 #include "core/machine/backend.h"
 
-const char *guest_state_path(struct arena *a, const struct spot *spot);
+const char *guest_state_path(struct arena *a, const struct workspace_spec *spec);
 
 /* For a workspace that is about to be made: before there is anything in it that
  * could be taken for an earlier version's. */
-int guest_state_make(const struct spot *spot, struct fault *f);
+int guest_state_make(const struct workspace_spec *spec, struct fault *f);
 
 /* Before its guest starts: it is there, made anew if it was lost.  Moving from the
  * workspace is done as a whole or not at all, whenever it is broken off. */
-int guest_state_settle(const struct spot *spot, struct fault *f);
+int guest_state_settle(const struct workspace_spec *spec, struct fault *f);
 
-int guest_state_remove(const struct spot *spot, struct fault *f);
+int guest_state_remove(const struct workspace_spec *spec, struct fault *f);
 
 #endif

@@ -62,87 +62,88 @@ static int sync_name(const char *path, struct fault *f)
 
 /* A copy of a workspace keeps the states of projects in it; one of a person's folder gets
  * none of them. */
-static int copy_source(const struct spot *spot, const char *to, struct fault *f)
+static int copy_source(const struct workspace_spec *spec, const char *to, struct fault *f)
 {
-	if (spot->parent || !spot->home)
-		return tree_copy(spot->source, to, ".cadre", spot->left_out, f);
+	if (spec->parent || !spec->home)
+		return tree_copy(spec->source, to, ".cadre", spec->left_out, f);
 	/* The folder may have become another one since it was given. */
-	if (golden_check(spot->source, "", f))
+	if (golden_check(spec->source, "", f))
 		return f->code;
-	return tree_copy_golden(spot->source, to, spot->home, spot->left_out, f);
+	return tree_copy_golden(spec->source, to, spec->home, spec->left_out, f);
 }
 
-static int process_fork(void *self, const struct spot *spot, struct fault *f)
+static int process_fork(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	char half[4096];
-	int n = snprintf(half, sizeof(half), "%s.half", spot->path);
+	int n = snprintf(half, sizeof(half), "%s.half", spec->path);
 	int rc;
 
 	(void)self;
-	if (is_there(spot->path))
-		return sync_name(spot->path, f);
+	if (is_there(spec->path))
+		return sync_name(spec->path, f);
 	if (n >= (int)sizeof(half))
-		return fault_set(f, FAULT_INVALID, "", "%s is too long", spot->path);
-	if (spot->home && (rc = guest_state_make(spot, f)))
+		return fault_set(f, FAULT_INVALID, "", "%s is too long", spec->path);
+	if (spec->home && (rc = guest_state_make(spec, f)))
 		return rc;
-	if ((rc = make_parent(spot->path, f)) || (rc = tree_remove(half, f)))
+	if ((rc = make_parent(spec->path, f)) || (rc = tree_remove(half, f)))
 		return rc;
-	rc = copy_source(spot, half, f);
-	if (rc == 0 && rename(half, spot->path))
-		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->path,
+	rc = copy_source(spec, half, f);
+	if (rc == 0 && rename(half, spec->path))
+		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spec->path,
 			       strerror(errno));
 	if (rc) {
 		struct fault ignored = { 0 };
 
 		tree_remove(half, &ignored);
 	}
-	return rc ? rc : sync_name(spot->path, f);
+	return rc ? rc : sync_name(spec->path, f);
 }
 
-static int process_make(void *self, const struct spot *spot, struct fault *f)
+static int process_make(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	int rc;
 
-	if (spot->source)
-		return process_fork(self, spot, f);
-	if (!is_there(spot->path) && (rc = guest_state_make(spot, f)))
+	if (spec->source)
+		return process_fork(self, spec, f);
+	if (!is_there(spec->path) && (rc = guest_state_make(spec, f)))
 		return rc;
-	rc = make_parent(spot->path, f);
-	if (rc == 0 && dir_make(spot->path, 0700))
-		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->path,
+	rc = make_parent(spec->path, f);
+	if (rc == 0 && dir_make(spec->path, 0700))
+		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spec->path,
 			       strerror(errno));
 	return rc;
 }
 
 /* --- snapshots: copies in HOME/snapshots/WORKSPACE/ID ------------------------------ */
 
-static const char *kept_path(struct arena *a, const struct spot *spot, const char *id)
+static const char *kept_path(struct arena *a, const struct workspace_spec *spec,
+			     const char *id)
 {
-	return arena_printf(a, "%s/snapshots/%s%s%s", spot->home, spot->id, id ? "/" : "",
+	return arena_printf(a, "%s/snapshots/%s%s%s", spec->home, spec->id, id ? "/" : "",
 			    id ? id : "");
 }
 
-static int process_snapshot(void *self, const struct spot *spot, const char *id,
+static int process_snapshot(void *self, const struct workspace_spec *spec, const char *id,
 			    struct fault *f)
 {
 	struct arena a = { 0 };
-	struct spot copy = { .path = kept_path(&a, spot, id),
-			     .source = spot->path,
-			     .left_out = spot->left_out };
+	struct workspace_spec copy = { .path = kept_path(&a, spec, id),
+				       .source = spec->path,
+				       .left_out = spec->left_out };
 
-	if (make_parent(kept_path(&a, spot, NULL), f) == 0)
+	if (make_parent(kept_path(&a, spec, NULL), f) == 0)
 		process_fork(self, &copy, f);
 	arena_release(&a);
 	return f->code;
 }
 
-static int process_forget(void *self, const struct spot *spot, const char *id,
+static int process_forget(void *self, const struct workspace_spec *spec, const char *id,
 			  struct fault *f)
 {
 	struct arena a = { 0 };
 
 	(void)self;
-	tree_remove(kept_path(&a, spot, id), f);
+	tree_remove(kept_path(&a, spec, id), f);
 	arena_release(&a);
 	return f->code;
 }
@@ -158,14 +159,14 @@ static int move(const char *from, const char *to, struct fault *f)
 /* A copy takes the directory's place, except for its `.cadre`, which stays: guests of
  * earlier versions kept their state there.  As long as `old` exists this has to be
  * finished, whatever was made in its place meanwhile. */
-static int change_places(struct arena *a, const struct spot *spot, const char *new,
-			 const char *old, struct fault *f)
+static int change_places(struct arena *a, const struct workspace_spec *spec,
+			 const char *new, const char *old, struct fault *f)
 {
 	const char *guest = arena_printf(a, "%s/.cadre", old);
 
-	if (is_there(new) && (tree_remove(spot->path, f) || move(new, spot->path, f)))
+	if (is_there(new) && (tree_remove(spec->path, f) || move(new, spec->path, f)))
 		return f->code;
-	if (is_there(guest) && move(guest, arena_printf(a, "%s/.cadre", spot->path), f))
+	if (is_there(guest) && move(guest, arena_printf(a, "%s/.cadre", spec->path), f))
 		return f->code;
 	return tree_remove(old, f);
 }
@@ -173,22 +174,22 @@ static int change_places(struct arena *a, const struct spot *spot, const char *n
 /* A folder `old` means that `new` is whole, so `new` is synced before `old` is made.  The
  * row is told when `old` is removed for good: else the next restore would finish this
  * one instead. */
-static int process_restore(void *self, const struct spot *spot, const char *id,
+static int process_restore(void *self, const struct workspace_spec *spec, const char *id,
 			   struct fault *f)
 {
 	struct arena a = { 0 };
-	const char *kept = kept_path(&a, spot, id);
-	const char *new = kept_path(&a, spot, ".new"), *old = kept_path(&a, spot, ".old");
+	const char *kept = kept_path(&a, spec, id);
+	const char *new = kept_path(&a, spec, ".new"), *old = kept_path(&a, spec, ".old");
 
 	(void)self;
 	if (!is_there(kept))
 		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
 	else if (!is_there(old) && tree_remove(new, f) == 0 &&
-		 tree_copy(kept, new, ".cadre", spot->left_out, f) == 0 &&
+		 tree_copy(kept, new, ".cadre", spec->left_out, f) == 0 &&
 		 sync_name(new, f) == 0)
-		move(spot->path, old, f);
+		move(spec->path, old, f);
 	if (!f->code)
-		change_places(&a, spot, new, old, f);
+		change_places(&a, spec, new, old, f);
 	arena_release(&a);
 	return f->code;
 }
@@ -196,16 +197,16 @@ static int process_restore(void *self, const struct spot *spot, const char *id,
 /* --- the end --------------------------------------------------------------------- */
 
 /* Only what the host made below its own folder is removed. */
-static int process_destroy(void *self, const struct spot *spot, struct fault *f)
+static int process_destroy(void *self, const struct workspace_spec *spec, struct fault *f)
 {
-	size_t n = strlen(spot->home);
+	size_t n = strlen(spec->home);
 
-	if (strncmp(spot->path, spot->home, n) ||
-	    strncmp(spot->path + n, "/workspaces/", 12) || strstr(spot->path, "/../"))
-		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spot->path);
-	if (tree_remove(spot->path, f) == 0 && tree_remove(spot->sockets, f) == 0 &&
-	    guest_state_remove(spot, f) == 0)
-		process_forget(self, spot, NULL, f);
+	if (strncmp(spec->path, spec->home, n) ||
+	    strncmp(spec->path + n, "/workspaces/", 12) || strstr(spec->path, "/../"))
+		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spec->path);
+	if (tree_remove(spec->path, f) == 0 && tree_remove(spec->sockets, f) == 0 &&
+	    guest_state_remove(spec, f) == 0)
+		process_forget(self, spec, NULL, f);
 	return f->code;
 }
 
@@ -213,7 +214,7 @@ static int process_destroy(void *self, const struct spot *spot, struct fault *f)
 
 /* The host's own environment, less what says which cadre it is, plus the
  * workspace's own door. */
-static char **make_env(const struct spot *spot, struct arena *a)
+static char **make_env(const struct workspace_spec *spec, struct arena *a)
 {
 	char **env = NULL;
 	size_t n = 0;
@@ -222,41 +223,41 @@ static char **make_env(const struct spot *spot, struct arena *a)
 		if (strncmp(*e, "CADRE_", 6) && strncmp(*e, "NOTIFY_SOCKET=", 14))
 			*(char **)arena_push(a, &env, &n, sizeof(*env)) = *e;
 	*(char **)arena_push(a, &env, &n, sizeof(*env)) =
-		arena_printf(a, "CADRE_SOCKET=%s", spot->door);
+		arena_printf(a, "CADRE_SOCKET=%s", spec->door);
 	*(char **)arena_push(a, &env, &n, sizeof(*env)) =
-		arena_printf(a, "CADRE_TEAM=%s", spot->team);
-	if (spot->agent) {
+		arena_printf(a, "CADRE_TEAM=%s", spec->team);
+	if (spec->agent) {
 		*(char **)arena_push(a, &env, &n, sizeof(*env)) =
-			arena_printf(a, "CADRE_AGENT=%s", spot->agent);
+			arena_printf(a, "CADRE_AGENT=%s", spec->agent);
 		*(char **)arena_push(a, &env, &n, sizeof(*env)) =
-			arena_printf(a, "CADRE_TOKEN=%s", spot->token);
+			arena_printf(a, "CADRE_TOKEN=%s", spec->token);
 	}
 	*(char **)arena_push(a, &env, &n, sizeof(*env)) = NULL;
 	return env;
 }
 
-static char **make_words(const struct spot *spot, struct arena *a)
+static char **make_words(const struct workspace_spec *spec, struct arena *a)
 {
 	const char *words[] = { "cadre",
 				"guest",
 				"--workspace",
-				spot->id,
+				spec->id,
 				"--name",
-				spot->name,
+				spec->name,
 				"--dir",
-				spot->path,
+				spec->path,
 				"--state",
-				guest_state_path(a, spot),
+				guest_state_path(a, spec),
 				"--restores",
-				arena_printf(a, "%lld", (long long)spot->restores),
+				arena_printf(a, "%lld", (long long)spec->restores),
 				"--listen",
-				arena_printf(a, "unix:%s", spot->sockets),
+				arena_printf(a, "unix:%s", spec->sockets),
 				"--http",
 				"127.0.0.1:0",
 				"--team",
-				spot->team,
-				spot->agent ? "--agent" : NULL,
-				spot->agent,
+				spec->team,
+				spec->agent ? "--agent" : NULL,
+				spec->agent,
 				NULL };
 	char **copy = arena_alloc(a, sizeof(words));
 
@@ -265,35 +266,35 @@ static char **make_words(const struct spot *spot, struct arena *a)
 }
 
 /* The guest stands alone: its own session, nothing of ours open. */
-static int spawn(const struct spot *spot, struct arena *a, pid_t *pid)
+static int spawn(const struct workspace_spec *spec, struct arena *a, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
-	const char *log = arena_printf(a, "%s/log/guests.log", spot->home);
+	const char *log = arena_printf(a, "%s/log/guests.log", spec->home);
 
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_addopen(&files, 2, log, O_WRONLY | O_CREAT | O_APPEND,
 					 0600);
-	posix_spawn_file_actions_addchdir_np(&files, spot->path);
-	return child_spawn(pid, spot->program ? spot->program : "/proc/self/exe",
-			   (const char *const *)make_words(spot, a), make_env(spot, a),
+	posix_spawn_file_actions_addchdir_np(&files, spec->path);
+	return child_spawn(pid, spec->program ? spec->program : "/proc/self/exe",
+			   (const char *const *)make_words(spec, a), make_env(spec, a),
 			   &files, true);
 }
 
-static int process_start(void *self, const struct spot *spot, struct process *process,
-			 struct fault *f)
+static int process_start(void *self, const struct workspace_spec *spec,
+			 struct process *process, struct fault *f)
 {
 	struct arena a = { 0 };
 	pid_t pid = 0;
 	int rc;
 
-	if (mkdir(spot->sockets, 0700) && errno != EEXIST)
-		return fault_set(f, FAULT_IO, "", "cannot make %s: %s", spot->sockets,
+	if (mkdir(spec->sockets, 0700) && errno != EEXIST)
+		return fault_set(f, FAULT_IO, "", "cannot make %s: %s", spec->sockets,
 				 strerror(errno));
-	if (guest_state_settle(spot, f))
+	if (guest_state_settle(spec, f))
 		return f->code;
-	rc = spawn(spot, &a, &pid);
+	rc = spawn(spec, &a, &pid);
 	arena_release(&a);
 	if (rc)
 		return fault_set(f, FAULT_IO, "", "cannot start a guest: %s",
@@ -354,7 +355,7 @@ static bool process_seek(void *self, const char *home, const char *id, struct pr
 	return found;
 }
 
-const struct machine machine_process = {
+const struct backend backend_process = {
 	.name = "process",
 	.make = process_make,
 	.fork = process_fork,

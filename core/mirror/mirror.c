@@ -318,7 +318,7 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 int mirror_lag(const struct home *home, struct store *store, int64_t *events,
 	       struct fault *f)
 {
-	struct show s = { .call.store = store };
+	struct mirror_show s = { .call.store = store };
 	struct mirror_head_row head;
 	struct mirror_lag_row row;
 	struct mirror_cursor c;

@@ -60,7 +60,7 @@ static int bring_back(struct mirror *m)
 		check_from(m, STAGE_MAIL); /* the lost file may have been a day's log
 					      of messages */
 	for (int i = 0; rc >= 0 && i < l->n_teams; i++) {
-		rc = complete_team(&m->show, l->teams[i], (size_t)m->batch);
+		rc = show_complete_team(&m->show, l->teams[i], (size_t)m->batch);
 		more |= rc > 0;
 	}
 	if (rc >= 0)

@@ -55,7 +55,7 @@ int files_settle(struct files *fs, struct fault *f);
 
 /* Stages `page` for FOLDER/NAME unless the file shows it already: 1, or 0. */
 int files_put(struct files *fs, const char *folder, const char *name,
-	      const struct page *page, int64_t rev, struct fault *f);
+	      const struct mirror_page *page, int64_t rev, struct fault *f);
 
 /* Removes a file of the mirror, unless a person edited it.  0 or negative. */
 int files_drop(struct files *fs, const char *folder, const char *name, struct fault *f);

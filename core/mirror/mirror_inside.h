@@ -11,8 +11,8 @@
 enum { SUMMARY_MS = 250 }; /* between two writes of the same INDEX.md */
 
 struct mirror {
-	struct show show;
-	struct mail mail;
+	struct mirror_show show;
+	struct mirror_mail mail;
 	int lock; /* descriptor */
 	bool locked, known; /* whether it holds the lock; whether `at` was read from
 			       the file */

@@ -45,7 +45,7 @@ static int first_from(struct call *call, int64_t at, int64_t *id)
 }
 
 /* Lists up to `limit` messages of the file's team and day behind its last one. */
-static int read_missing(struct sheet *sh, int64_t limit, struct ids *out)
+static int read_missing(struct mirror_sheet *sh, int64_t limit, struct ids *out)
 {
 	int64_t from = sh->day * DAY_MS, upto = from + DAY_MS, first, end;
 	struct call *call = &sh->show->call;
@@ -72,7 +72,7 @@ out:
 /* --- one file ------------------------------------------------------------------------- */
 
 /* Adds those of the messages `ids` (ascending) that the file does not have yet. */
-static int add_messages(struct sheet *sh, const struct ids *ids)
+static int add_messages(struct mirror_sheet *sh, const struct ids *ids)
 {
 	struct call *call = &sh->show->call;
 	struct arena_mark mark = arena_mark(&call->arena);
@@ -99,7 +99,7 @@ static int add_messages(struct sheet *sh, const struct ids *ids)
 
 /* Adds messages behind the file's last one: 1 if some are left for the next turn, 0,
  * negative. */
-static int add_missing(struct sheet *sh)
+static int add_missing(struct mirror_sheet *sh)
 {
 	struct ids ids = { 0 };
 	int rc = read_missing(sh, MOST, &ids);
@@ -113,7 +113,7 @@ static int add_missing(struct sheet *sh)
 
 /* Finds the name of the file, from its team and day: 1, or 0 if the team has no folder
  * (any more).  A destroyed team keeps its folder until that is archived. */
-static int name_sheet(struct sheet *sh, bool ended)
+static int name_sheet(struct mirror_sheet *sh, bool ended)
 {
 	struct mirror_team_row team;
 	int64_t has;
@@ -140,10 +140,10 @@ static int name_sheet(struct sheet *sh, bool ended)
 
 /* Brings a file up to date: adds `ids`, or everything that it lacks when it is not known
  * to have all messages before them. */
-static int write_sheet(struct mail *m, struct show *s, const head_row *of,
+static int write_sheet(struct mirror_mail *m, struct mirror_show *s, const head_row *of,
 		       const struct ids *ids, bool ended)
 {
-	struct sheet sh = {
+	struct mirror_sheet sh = {
 		.mail = m, .show = s, .team = of->team, .day = of->at / DAY_MS, .fd = -1
 	};
 	int rc, closed;
@@ -183,8 +183,8 @@ static size_t take_file(const head_row *heads, size_t n, size_t i, struct ids *i
 }
 
 /* Brings each file up to date once; 1 if some are not finished. */
-static int write_sheets(struct mail *m, struct show *s, head_row *heads, size_t n,
-			bool ended)
+static int write_sheets(struct mirror_mail *m, struct mirror_show *s, head_row *heads,
+			size_t n, bool ended)
 {
 	struct ids ids = { 0 };
 	int rc = 0, more = 0;
@@ -201,7 +201,8 @@ static int write_sheets(struct mail *m, struct show *s, head_row *heads, size_t 
 	return rc < 0 ? rc : more;
 }
 
-int mail_follow(struct mail *m, struct show *s, const struct ids *messages, bool ended)
+int mail_follow(struct mirror_mail *m, struct mirror_show *s, const struct ids *messages,
+		bool ended)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
 	head_row *heads = NULL;
@@ -222,7 +223,7 @@ int mail_follow(struct mail *m, struct show *s, const struct ids *messages, bool
 }
 
 /* A page of heads behind *row, in the arena; *last is the page's last, or 0. */
-static int read_page(struct show *s, int64_t row, int64_t limit, head_row **heads,
+static int read_page(struct mirror_show *s, int64_t row, int64_t limit, head_row **heads,
 		     size_t *n, int64_t *last)
 {
 	int rc = show_begin(s, NULL);
@@ -235,7 +236,7 @@ static int read_page(struct show *s, int64_t row, int64_t limit, head_row **head
 	return rc;
 }
 
-int mail_pass(struct mail *m, struct show *s, int64_t *row, int64_t limit)
+int mail_pass(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_t limit)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
 	head_row *heads = NULL;
@@ -252,7 +253,7 @@ int mail_pass(struct mail *m, struct show *s, int64_t *row, int64_t limit)
 }
 
 /* Whether the file lacks messages; its name has been found already. */
-static int lacks(struct sheet *sh)
+static int lacks(struct mirror_sheet *sh)
 {
 	struct ids ids = { 0 };
 	int rc;
@@ -269,7 +270,7 @@ static int lacks(struct sheet *sh)
 	return rc;
 }
 
-int mail_verify(struct mail *m, struct show *s, int64_t *row, int64_t limit,
+int mail_verify(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_t limit,
 		void (*tell)(void *with, const char *folder, const char *file),
 		void *with)
 {
@@ -282,11 +283,11 @@ int mail_verify(struct mail *m, struct show *s, int64_t *row, int64_t limit,
 	if (rc >= 0 && n > 1)
 		qsort(heads, n, sizeof(*heads), by_file);
 	for (size_t i = 0, next; rc >= 0 && i < n; i = next) {
-		struct sheet sh = { .mail = m,
-				    .show = s,
-				    .team = heads[i].team,
-				    .day = heads[i].at / DAY_MS,
-				    .fd = -1 };
+		struct mirror_sheet sh = { .mail = m,
+					   .show = s,
+					   .team = heads[i].team,
+					   .day = heads[i].at / DAY_MS,
+					   .fd = -1 };
 
 		next = take_file(heads, n, i, &ids);
 		if ((rc = name_sheet(&sh, false)) > 0 && (rc = lacks(&sh)) > 0)
@@ -297,12 +298,12 @@ int mail_verify(struct mail *m, struct show *s, int64_t *row, int64_t limit,
 	return rc < 0 ? rc : 0;
 }
 
-void mail_forget(struct mail *m)
+void mail_forget(struct mirror_mail *m)
 {
 	memset(m->logs, 0, sizeof(m->logs));
 }
 
-void mail_release(struct mail *m)
+void mail_release(struct mirror_mail *m)
 {
 	text_release(&m->text);
 	text_release(&m->tail);

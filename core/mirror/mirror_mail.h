@@ -26,7 +26,7 @@ struct mail_log {
 	off_t size;
 };
 
-struct mail {
+struct mirror_mail {
 	bool on;
 	struct mail_log logs[MAIL_LOGS];
 	unsigned turn; /* index of the file that is forgotten next */
@@ -34,21 +34,22 @@ struct mail {
 	struct text text, tail, entry; /* scratch: to write, the end, one message */
 };
 
-void mail_release(struct mail *m);
+void mail_release(struct mirror_mail *m);
 /* Forgets all files: numbers may belong to other messages by now. */
-void mail_forget(struct mail *m);
+void mail_forget(struct mirror_mail *m);
 
 /* Logs these messages, of living teams or of ended ones; files_commit() makes them
  * durable.  0, negative, or 1: some are left, and the call must be repeated. */
-int mail_follow(struct mail *m, struct show *s, const struct ids *messages, bool ended);
+int mail_follow(struct mirror_mail *m, struct mirror_show *s, const struct ids *messages,
+		bool ended);
 
 /* Appends missing messages to the files of living teams, for the days of up to `limit`
  * messages behind *row; *row becomes the last of these, or 0 at the end.  Returns as
  * mail_follow() does. */
-int mail_pass(struct mail *m, struct show *s, int64_t *row, int64_t limit);
+int mail_pass(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_t limit);
 
 /* mail_pass() that changes no file: calls `tell` for each file that lacks messages. */
-int mail_verify(struct mail *m, struct show *s, int64_t *row, int64_t limit,
+int mail_verify(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_t limit,
 		void (*tell)(void *with, const char *folder, const char *file),
 		void *with);
 

@@ -6,9 +6,10 @@
 
 #include "core/mirror/mirror_mail.h"
 
-struct sheet {
-	struct mail *mail; /* owner of the scratch texts: one sheet is open at a time */
-	struct show *show;
+struct mirror_sheet {
+	struct mirror_mail
+		*mail; /* owner of the scratch texts: one sheet is open at a time */
+	struct mirror_show *show;
 	int64_t team, day;
 	char team_name[65], folder[FILES_PATH], file[20];
 	int fd; /* -1: none */
@@ -20,13 +21,13 @@ struct sheet {
 
 /* Opens the file and finds its last message: 1, 0 if there is no file, negative.  `make`:
  * a missing file is made. */
-int sheet_open(struct sheet *sh, bool make);
+int sheet_open(struct mirror_sheet *sh, bool make);
 
-void sheet_add(struct sheet *sh, const struct mirror_mail_row *row);
+void sheet_add(struct mirror_sheet *sh, const struct mirror_mail_row *row);
 /* Writes the messages that were added: 0 or negative. */
-int sheet_flush(struct sheet *sh);
+int sheet_flush(struct mirror_sheet *sh);
 
 /* Closes the file, and remembers its state if it is complete: 0 or negative. */
-int sheet_close(struct sheet *sh);
+int sheet_close(struct mirror_sheet *sh);
 
 #endif

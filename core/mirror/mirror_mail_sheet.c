@@ -43,7 +43,7 @@ static int64_t heading_number(const char *line, size_t len)
 
 /* Whether the heading belongs to a message of this state: after a restore an old number
  * may be that of another message. */
-static int is_known(struct sheet *sh, const char *line, int64_t id)
+static int is_known(struct mirror_sheet *sh, const char *line, int64_t id)
 {
 	struct mirror_mail_next_row row;
 	char at[25];
@@ -61,7 +61,7 @@ static int is_known(struct sheet *sh, const char *line, int64_t id)
 
 /* Finds the last heading in mail->tail that is known: 1, with its place and number, or
  * 0. */
-static int find_heading(struct sheet *sh, bool from_start, size_t *at, int64_t *id)
+static int find_heading(struct mirror_sheet *sh, bool from_start, size_t *at, int64_t *id)
 {
 	const struct text *tail = &sh->mail->tail;
 	size_t end = tail->len;
@@ -89,7 +89,7 @@ static int find_heading(struct sheet *sh, bool from_start, size_t *at, int64_t *
 
 /* Compares the text at `at` with `entry`, which should stand there: a part that a crash
  * cut off is added, and the text behind it is loose. */
-static void match(struct sheet *sh, size_t at)
+static void match(struct mirror_sheet *sh, size_t at)
 {
 	const struct text *tail = &sh->mail->tail, *entry = &sh->mail->entry;
 	size_t there = tail->len - at;
@@ -102,7 +102,7 @@ static void match(struct sheet *sh, size_t at)
 	text_add(&sh->mail->text, entry->data + both, entry->len - both);
 }
 
-static int match_message(struct sheet *sh, size_t at)
+static int match_message(struct mirror_sheet *sh, size_t at)
 {
 	struct call *call = &sh->show->call;
 	struct ids one = { .v = &sh->last, .n = 1 };
@@ -121,7 +121,7 @@ static int match_message(struct sheet *sh, size_t at)
 	return 0;
 }
 
-static int read_tail(struct sheet *sh, off_t from, off_t size)
+static int read_tail(struct mirror_sheet *sh, off_t from, off_t size)
 {
 	struct text *tail = &sh->mail->tail;
 	char piece[16384];
@@ -144,7 +144,7 @@ static int read_tail(struct sheet *sh, off_t from, off_t size)
 	return 0;
 }
 
-static int find_end(struct sheet *sh, off_t size)
+static int find_end(struct mirror_sheet *sh, off_t size)
 {
 	off_t window = TAIL_BYTES;
 	size_t at;
@@ -170,7 +170,7 @@ static int find_end(struct sheet *sh, off_t size)
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-static struct mail_log *log_of(struct mail *m, int64_t team, int64_t day)
+static struct mail_log *log_of(struct mirror_mail *m, int64_t team, int64_t day)
 {
 	for (int i = 0; i < MAIL_LOGS; i++)
 		if (m->logs[i].team == team && m->logs[i].day == day)
@@ -179,7 +179,7 @@ static struct mail_log *log_of(struct mail *m, int64_t team, int64_t day)
 }
 
 /* Opens or makes the file, once: 1, 0 if there is none, -1. */
-static int open_once(struct sheet *sh, int dir, bool make, struct stat *st)
+static int open_once(struct mirror_sheet *sh, int dir, bool make, struct stat *st)
 {
 	int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
 
@@ -199,7 +199,7 @@ static int open_once(struct sheet *sh, int dir, bool make, struct stat *st)
 }
 
 /* A symlink or folder in the place of the file is a person's, and is moved aside. */
-static int open_file(struct sheet *sh, bool make, struct stat *st)
+static int open_file(struct mirror_sheet *sh, bool make, struct stat *st)
 {
 	struct files *fs = &sh->show->files;
 
@@ -219,7 +219,7 @@ static int open_file(struct sheet *sh, bool make, struct stat *st)
 	return -1;
 }
 
-int sheet_open(struct sheet *sh, bool make)
+int sheet_open(struct mirror_sheet *sh, bool make)
 {
 	const struct mail_log *log = log_of(sh->mail, sh->team, sh->day);
 	struct stat st;
@@ -247,7 +247,7 @@ int sheet_open(struct sheet *sh, bool make)
 
 /* The file may end in an unfinished line: the start of this message, cut by a crash, or
  * something that a person typed. */
-void sheet_add(struct sheet *sh, const struct mirror_mail_row *row)
+void sheet_add(struct mirror_sheet *sh, const struct mirror_mail_row *row)
 {
 	struct text *entry = &sh->mail->entry, *text = &sh->mail->text;
 	const struct text *tail = &sh->mail->tail;
@@ -268,7 +268,7 @@ void sheet_add(struct sheet *sh, const struct mirror_mail_row *row)
 	sh->last = row->id;
 }
 
-int sheet_flush(struct sheet *sh)
+int sheet_flush(struct mirror_sheet *sh)
 {
 	struct text *text = &sh->mail->text;
 	size_t done = 0;
@@ -285,7 +285,7 @@ int sheet_flush(struct sheet *sh)
 	return 0;
 }
 
-static void remember(struct sheet *sh)
+static void remember(struct mirror_sheet *sh)
 {
 	struct mail_log *log = log_of(sh->mail, sh->team, sh->day);
 	struct stat st;
@@ -298,7 +298,7 @@ static void remember(struct sheet *sh)
 					  st.st_size };
 }
 
-int sheet_close(struct sheet *sh)
+int sheet_close(struct mirror_sheet *sh)
 {
 	int rc = sheet_flush(sh);
 

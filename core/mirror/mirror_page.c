@@ -34,7 +34,7 @@ static void sum_of(const char *a, size_t a_len, const char *b, size_t b_len,
 	out[SUM_DIGITS] = '\0';
 }
 
-void page_seal(const struct page *p, int64_t rev, struct text *out)
+void page_seal(const struct mirror_page *p, int64_t rev, struct text *out)
 {
 	const struct form *form = &forms[p->form];
 	const char *tail = p->text.data + p->split;
@@ -75,7 +75,7 @@ static bool skip_sum(const struct form *form, const char *data, size_t len, size
 	return memcmp(sum, data + digits, SUM_DIGITS) == 0;
 }
 
-bool page_same(const struct page *p, const char *data, size_t len)
+bool page_same(const struct mirror_page *p, const char *data, size_t len)
 {
 	const struct form *form = &forms[p->form];
 	size_t tail_len = p->text.len - p->split, at = p->split;
@@ -130,8 +130,8 @@ int64_t page_number(const char *data, size_t len, const char *name)
 	return value;
 }
 
-void page_release(struct page *p)
+void page_release(struct mirror_page *p)
 {
 	text_release(&p->text);
-	*p = (struct page){ 0 };
+	*p = (struct mirror_page){ 0 };
 }

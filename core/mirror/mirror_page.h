@@ -13,17 +13,17 @@
 
 enum page_form { PAGE_MARKDOWN, PAGE_JSON };
 
-struct page {
+struct mirror_page {
 	struct text text; /* without the two lines */
 	size_t split; /* offset at which the two lines go in */
 	enum page_form form;
 };
 
 /* Appends the file's bytes, as of event `rev`, to `out`. */
-void page_seal(const struct page *p, int64_t rev, struct text *out);
+void page_seal(const struct mirror_page *p, int64_t rev, struct text *out);
 
 /* Whether a file holds this page, as of any event, with a sum that fits. */
-bool page_same(const struct page *p, const char *data, size_t len);
+bool page_same(const struct mirror_page *p, const char *data, size_t len);
 
 /* Whether the mirror wrote these bytes. */
 bool page_sealed(const char *data, size_t len);
@@ -31,6 +31,6 @@ bool page_sealed(const char *data, size_t len);
 /* The integer behind `name` (as in "row: ") in the frontmatter, or 0. */
 int64_t page_number(const char *data, size_t len, const char *name);
 
-void page_release(struct page *p);
+void page_release(struct mirror_page *p);
 
 #endif

@@ -140,7 +140,7 @@ static void add_prose(struct text *t, const char *s, const char *indent)
 	}
 }
 
-static struct text *page_start(struct page *p, enum page_form form)
+static struct text *page_start(struct mirror_page *p, enum page_form form)
 {
 	p->text.len = 0;
 	p->form = form;
@@ -150,7 +150,7 @@ static struct text *page_start(struct page *p, enum page_form form)
 }
 
 /* Marks the place of the two lines, and ends the frontmatter. */
-static void page_body(struct page *p)
+static void page_body(struct mirror_page *p)
 {
 	p->split = p->text.len;
 	text_addf(&p->text, "---\n\n");
@@ -206,7 +206,7 @@ static void add_section(struct text *t, const char *name)
 	text_addf(t, "\n## %s\n\n", name);
 }
 
-void render_task(const struct task_view *v, struct page *p)
+void render_task(const struct task_view *v, struct mirror_page *p)
 {
 	struct text *t = page_start(p, PAGE_MARKDOWN);
 	char at[25];
@@ -276,7 +276,7 @@ static int add_dump(const char *data, size_t len, void *text)
 	return 0;
 }
 
-void render_card(const struct agent_view *v, struct page *p)
+void render_card(const struct agent_view *v, struct mirror_page *p)
 {
 	struct text *t = page_start(p, PAGE_JSON);
 	const char **texts = xcalloc(v->n_skills + v->n_protocols + 1, sizeof(*texts));
@@ -302,7 +302,7 @@ void render_card(const struct agent_view *v, struct page *p)
 
 /* --- teams ------------------------------------------------------------------------ */
 
-void render_team(const struct team_view *v, struct page *p)
+void render_team(const struct team_view *v, struct mirror_page *p)
 {
 	struct text *t = page_start(p, PAGE_MARKDOWN);
 
@@ -363,7 +363,7 @@ static void add_board_rows(struct text *t, const struct board_view *v, int state
 			  v->counts[state] - (int64_t)v->n_tasks[state]);
 }
 
-void render_board(const struct board_view *v, struct page *p)
+void render_board(const struct board_view *v, struct mirror_page *p)
 {
 	struct text *t = page_start(p, PAGE_MARKDOWN);
 	int64_t total = 0;

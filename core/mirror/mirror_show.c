@@ -6,7 +6,7 @@
 
 enum { CHUNK = 256 }; /* tasks that are held in memory at once */
 
-int show_begin(struct show *s, struct mirror_head_row *head)
+int show_begin(struct mirror_show *s, struct mirror_head_row *head)
 {
 	struct mirror_head_row own;
 	int rc = store_begin(s->call.store, false, &s->call.fault);
@@ -24,7 +24,7 @@ int show_begin(struct show *s, struct mirror_head_row *head)
 	return 0;
 }
 
-void show_end(struct show *s)
+void show_end(struct mirror_show *s)
 {
 	store_rollback(s->call.store);
 }
@@ -34,7 +34,8 @@ void team_folder(const char *team, const char *below, char out[FILES_PATH])
 	snprintf(out, FILES_PATH, *below ? "teams/%.64s/%s" : "teams/%.64s", team, below);
 }
 
-static int put(struct show *s, const char *team, const char *below, const char *name)
+static int put(struct mirror_show *s, const char *team, const char *below,
+	       const char *name)
 {
 	char folder[FILES_PATH];
 
@@ -44,7 +45,7 @@ static int put(struct show *s, const char *team, const char *below, const char *
 
 /* --- tasks and cards --------------------------------------------------------------- */
 
-static int show_task_chunk(struct show *s, const char *ids, int64_t ended)
+static int show_task_chunk(struct mirror_show *s, const char *ids, int64_t ended)
 {
 	struct task_view *views;
 	size_t n;
@@ -69,7 +70,7 @@ static int show_task_chunk(struct show *s, const char *ids, int64_t ended)
 
 /* Shows tasks.  Those of a destroyed team are shown only for its archive, when it is
  * `ended`. */
-static int show_some_tasks(struct show *s, const struct ids *tasks, int64_t ended)
+static int show_some_tasks(struct mirror_show *s, const struct ids *tasks, int64_t ended)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
 	int rc = 0;
@@ -83,12 +84,12 @@ static int show_some_tasks(struct show *s, const struct ids *tasks, int64_t ende
 	return rc;
 }
 
-int show_tasks(struct show *s, const struct ids *tasks)
+int show_tasks(struct mirror_show *s, const struct ids *tasks)
 {
 	return show_some_tasks(s, tasks, 0);
 }
 
-int show_agents(struct show *s, const struct ids *agents)
+int show_agents(struct mirror_show *s, const struct ids *agents)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
 	struct agent_view *views;
@@ -144,7 +145,7 @@ static bool has_name(const struct names *names, const char *name)
 	       bsearch(&name, names->v, names->n, sizeof(*names->v), compare_names);
 }
 
-static bool folder_exists(struct show *s, const char *team)
+static bool folder_exists(struct mirror_show *s, const char *team)
 {
 	struct names found = { .arena = &s->call.arena };
 	char folder[FILES_PATH];
@@ -156,7 +157,7 @@ static bool folder_exists(struct show *s, const char *team)
 
 /* --- teams ---------------------------------------------------------------------------- */
 
-int64_t team_folder_row(struct show *s, const char *team)
+int64_t team_folder_row(struct mirror_show *s, const char *team)
 {
 	char folder[FILES_PATH];
 	int rc;
@@ -168,7 +169,7 @@ int64_t team_folder_row(struct show *s, const char *team)
 	return page_number(s->files.old.data, s->files.old.len, "row: ");
 }
 
-static int archive_folder(struct show *s, const char *team, int64_t at)
+static int archive_folder(struct mirror_show *s, const char *team, int64_t at)
 {
 	char folder[FILES_PATH], archive[FILES_PATH], day[25];
 
@@ -179,7 +180,7 @@ static int archive_folder(struct show *s, const char *team, int64_t at)
 }
 
 /* Reads a team and its board, and stages TEAM.md and (if `board`) INDEX.md. */
-static int put_summary(struct show *s, int64_t team, bool board, bool ended)
+static int put_summary(struct mirror_show *s, int64_t team, bool board, bool ended)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
 	struct team_view view;
@@ -206,12 +207,12 @@ static int put_summary(struct show *s, int64_t team, bool board, bool ended)
 	return rc < 0 ? rc : 0;
 }
 
-int show_summary(struct show *s, int64_t team)
+int show_summary(struct mirror_show *s, int64_t team)
 {
 	return put_summary(s, team, true, false);
 }
 
-static int tasks_of(struct show *s, int64_t team, struct ids *out)
+static int tasks_of(struct mirror_show *s, int64_t team, struct ids *out)
 {
 	struct mirror_tasks_of_row row;
 	struct query q;
@@ -227,7 +228,7 @@ static int tasks_of(struct show *s, int64_t team, struct ids *out)
 }
 
 /* Shows the end of a destroyed team in its folder, and archives or purges that. */
-static int end_team(struct show *s, const struct mirror_team_row *team)
+static int end_team(struct mirror_show *s, const struct mirror_team_row *team)
 {
 	char folder[FILES_PATH];
 	struct ids tasks = { 0 };
@@ -245,7 +246,7 @@ static int end_team(struct show *s, const struct mirror_team_row *team)
 	return rc;
 }
 
-int show_team(struct show *s, int64_t team)
+int show_team(struct mirror_show *s, int64_t team)
 {
 	struct mirror_team_row row;
 	int64_t has;
@@ -279,7 +280,7 @@ int show_team(struct show *s, int64_t team)
 
 /* Removes each file of a folder that the mirror wrote and that is not in `expected`.
  * Files that people put there stay. */
-static int sweep_folder(struct show *s, const char *team, const char *below,
+static int sweep_folder(struct mirror_show *s, const char *team, const char *below,
 			struct names *expected)
 {
 	struct names found = { .arena = &s->call.arena };
@@ -304,7 +305,7 @@ static int sweep_folder(struct show *s, const char *team, const char *below,
 }
 
 /* The names of the files that a team's rows need. */
-static int expect_names(struct show *s, int64_t team, struct names *tasks,
+static int expect_names(struct mirror_show *s, int64_t team, struct names *tasks,
 			struct names *cards)
 {
 	struct mirror_members_row member;
@@ -329,7 +330,7 @@ static int expect_names(struct show *s, int64_t team, struct names *tasks,
 	return rc;
 }
 
-int sweep_team(struct show *s, int64_t team)
+int show_sweep_team(struct mirror_show *s, int64_t team)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
 	struct names tasks = { .arena = &s->call.arena }, cards = tasks;
@@ -361,7 +362,7 @@ struct absent {
 };
 
 /* Lists missing tasks: 1 if there are more than `most`, 0, negative. */
-static int find_tasks(struct show *s, const struct names *found, struct absent *a)
+static int find_tasks(struct mirror_show *s, const struct names *found, struct absent *a)
 {
 	struct mirror_slugs_row slug;
 	struct query q;
@@ -382,7 +383,7 @@ static int find_tasks(struct show *s, const struct names *found, struct absent *
 	return rc;
 }
 
-static int find_absent(struct show *s, const char *name, const struct names *found,
+static int find_absent(struct mirror_show *s, const char *name, const struct names *found,
 		       struct absent *a)
 {
 	struct mirror_team_lives_row row;
@@ -406,7 +407,7 @@ out:
 	return rc;
 }
 
-int complete_team(struct show *s, const char *name, size_t most)
+int show_complete_team(struct mirror_show *s, const char *name, size_t most)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
 	struct names found = { .arena = &s->call.arena };
@@ -435,7 +436,7 @@ out:
 /* --- teams without a row -------------------------------------------------------------------- */
 
 /* Archives a folder below teams/ that the mirror made, if its team is gone. */
-static int sweep_one(struct show *s, const char *name)
+static int sweep_one(struct mirror_show *s, const char *name)
 {
 	struct text *old = &s->files.old;
 	struct mirror_team_lives_row row;
@@ -453,7 +454,7 @@ static int sweep_one(struct show *s, const char *name)
 	return rc == 0 ? archive_folder(s, name, s->call.now) : rc;
 }
 
-int sweep_folders(struct show *s)
+int show_sweep_folders(struct mirror_show *s)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
 	struct names found = { .arena = &s->call.arena };
@@ -466,7 +467,7 @@ int sweep_folders(struct show *s)
 	return rc < 0 ? rc : 0;
 }
 
-void show_release(struct show *s)
+void show_release(struct mirror_show *s)
 {
 	files_close(&s->files);
 	page_release(&s->page);

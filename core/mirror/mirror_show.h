@@ -10,44 +10,44 @@
 #include "core/mirror/mirror_file.h"
 #include "core/mirror/mirror_render.h"
 
-struct show {
+struct mirror_show {
 	struct files files;
 	struct call call; /* store, arena, fault, now */
-	struct page page; /* scratch */
+	struct mirror_page page; /* scratch */
 	int64_t rev; /* newest event of the running transaction */
 	struct ids sweep; /* teams whose folders may hold files of no row */
 };
 
 /* Begins a read transaction and finds the event that it shows: 0 or negative. */
-int show_begin(struct show *s, struct mirror_head_row *head);
-void show_end(struct show *s);
+int show_begin(struct mirror_show *s, struct mirror_head_row *head);
+void show_end(struct mirror_show *s);
 
-int show_tasks(struct show *s, const struct ids *tasks);
-int show_agents(struct show *s, const struct ids *agents);
+int show_tasks(struct mirror_show *s, const struct ids *tasks);
+int show_agents(struct mirror_show *s, const struct ids *agents);
 
 /* Shows a team's TEAM.md; the folder of a destroyed team is archived or purged. */
-int show_team(struct show *s, int64_t team);
+int show_team(struct mirror_show *s, int64_t team);
 
 /* Shows TEAM.md and INDEX.md of a living team. */
-int show_summary(struct show *s, int64_t team);
+int show_summary(struct mirror_show *s, int64_t team);
 
 /* Removes the files of the mirror in a team's folders that no row needs. */
-int sweep_team(struct show *s, int64_t team);
+int show_sweep_team(struct mirror_show *s, int64_t team);
 
 /* Writes the files that a living team's folders lack, at most `most` tasks: 1 if more are
  * missing, 0, negative. */
-int complete_team(struct show *s, const char *name, size_t most);
+int show_complete_team(struct mirror_show *s, const char *name, size_t most);
 
 /* Archives folders that the mirror made for teams that have no row any more. */
-int sweep_folders(struct show *s);
+int show_sweep_folders(struct mirror_show *s);
 
 /* Paths: "teams/TEAM", "teams/TEAM/tasks", "teams/TEAM/cards". */
 void team_folder(const char *team, const char *below, char out[FILES_PATH]);
 
 /* The row of the team that the folder "teams/NAME" belongs to, as its TEAM.md says: 0 if
  * it has none, negative on failure. */
-int64_t team_folder_row(struct show *s, const char *team);
+int64_t team_folder_row(struct mirror_show *s, const char *team);
 
-void show_release(struct show *s);
+void show_release(struct mirror_show *s);
 
 #endif

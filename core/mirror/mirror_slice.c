@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct mirror_task_ids_row) == sizeof(int64_t), "an id onl
 _Static_assert(sizeof(struct mirror_agent_ids_row) == sizeof(int64_t), "an id only");
 
 static int each_team(struct mirror *m, const struct ids *ids,
-		     int (*act)(struct show *s, int64_t team))
+		     int (*act)(struct mirror_show *s, int64_t team))
 {
 	int rc = 0;
 
@@ -55,9 +55,9 @@ static int show_stage(struct mirror *m, enum mirror_stage stage, const struct id
 	case STAGE_SUMMARIES:
 		return each_team(m, ids, show_summary);
 	case STAGE_SWEEP:
-		return each_team(m, ids, sweep_team);
+		return each_team(m, ids, show_sweep_team);
 	case STAGE_FOLDERS:
-		return sweep_folders(&m->show);
+		return show_sweep_folders(&m->show);
 	case STAGE_MAIL:
 	case STAGE_FOLLOW:
 		break;
@@ -275,7 +275,7 @@ static int show_touched(struct mirror *m, struct touched *t)
 	for (size_t i = 0; i < t->renamed.n; i++)
 		ids_add(&m->show.sweep, t->renamed.v[i]);
 	ids_settle(&m->show.sweep);
-	rc = each_team(m, &m->show.sweep, sweep_team);
+	rc = each_team(m, &m->show.sweep, show_sweep_team);
 	m->show.sweep.n = 0;
 	if (rc >= 0)
 		rc = mail_follow(&m->mail, &m->show, &t->mail, false);

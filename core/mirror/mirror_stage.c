@@ -207,7 +207,7 @@ int files_settle(struct files *fs, struct fault *f)
 /* --- placing ----------------------------------------------------------------------------- */
 
 int files_put(struct files *fs, const char *folder, const char *name,
-	      const struct page *page, int64_t rev, struct fault *f)
+	      const struct mirror_page *page, int64_t rev, struct fault *f)
 {
 	int rc = files_read(fs, folder, name, &fs->old, f);
 	struct staged *s;

@@ -10,8 +10,8 @@
 enum { PAGE_ROWS = 256 };
 
 struct check {
-	struct show show;
-	struct mail mail;
+	struct mirror_show show;
+	struct mirror_mail mail;
 	struct text *report;
 	int differences, edited;
 };

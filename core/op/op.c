@@ -125,10 +125,10 @@ size_t type_size(const struct type *t)
 
 static size_t field_distance(const struct field *fd, const char *name)
 {
-	size_t best = word_distance(fd->name, name);
+	size_t best = near_distance(fd->name, name);
 
 	for (const char *const *a = fd->aliases; a && *a; a++) {
-		size_t d = word_distance(*a, name);
+		size_t d = near_distance(*a, name);
 
 		best = d < best ? d : best;
 	}

@@ -138,9 +138,9 @@ static int vault_hit(struct found *f, const struct search_note *note)
 			.kind = "vault",
 			.id = note->path,
 			.at = stamp.mtime_ns / 1000000,
-			.text = excerpt(f,
-					note_text(&call->arena,
-						  text.data ? text.data : "", text.len)),
+			.text = excerpt(f, vault_note_text(&call->arena,
+							   text.data ? text.data : "",
+							   text.len)),
 		};
 	/* A note that cannot be read is left out of the results. */
 	call->fault = (struct fault){ 0 };

@@ -156,9 +156,9 @@ static int put(struct call *call, struct vault_work *w, enum note_mode mode,
 		rc = vault_old(call, w->path, &old, &was);
 	if (rc == 0)
 		was = (struct note_stamp){ 0 };
-	front = vault_has_front(w->path) ? note_front(old.data, old.len) : 0;
+	front = vault_has_front(w->path) ? vault_note_front(old.data, old.len) : 0;
 	if (rc >= 0) {
-		note_compose(mode, &old, front, content, &new);
+		vault_note_compose(mode, &old, front, content, &new);
 		rc = vault_stage(call, w, &new, &was);
 	}
 	text_release(&old);
@@ -324,7 +324,7 @@ static const char *front_json(struct call *call, const char *data, size_t len)
 	const char *out = NULL;
 	json_t *front = NULL;
 
-	if (note_front(data, len) && front_read(call, data, len, &front) == 0)
+	if (vault_note_front(data, len) && front_read(call, data, len, &front) == 0)
 		out = vault_json(call, front);
 	call->fault = (struct fault){ 0 };
 	json_decref(front);
@@ -337,10 +337,10 @@ static void take_part(struct call *call, const struct text *part,
 	const struct vault_read_in *in = call->in;
 	struct vault_read_out *out = call->out;
 	const char *data = part->data ? part->data : "";
-	size_t n = note_fit(data, part->len, READ_ROOM);
+	size_t n = vault_note_fit(data, part->len, READ_ROOM);
 
 	out->path = call->vault->path;
-	out->content = note_text(&call->arena, data, n);
+	out->content = vault_note_text(&call->arena, data, n);
 	out->size = stamp->size;
 	out->modified_at = stamp->mtime_ns / 1000000;
 	out->next = in->offset + (int64_t)n;

@@ -10,7 +10,7 @@
 enum { FRONT_MOST = 64 << 10 };
 
 /* A frontmatter in its text: what stands between the fences. */
-struct front {
+struct frontmatter {
 	const char *data;
 	size_t size; /* with its fences; 0: there is none */
 	const char *inner;
@@ -32,7 +32,7 @@ static int too_long(struct call *call)
 			 "the frontmatter is over 64 KiB");
 }
 
-static int read_map(struct call *call, struct front *f)
+static int read_map(struct call *call, struct frontmatter *f)
 {
 	const struct notes *notes = call->settings->notes;
 
@@ -40,11 +40,12 @@ static int read_map(struct call *call, struct front *f)
 			   &call->fault);
 }
 
-static int find_front(struct call *call, const char *data, size_t len, struct front *f)
+static int find_front(struct call *call, const char *data, size_t len,
+		      struct frontmatter *f)
 {
 	size_t last;
 
-	*f = (struct front){ .data = data, .size = note_front(data, len) };
+	*f = (struct frontmatter){ .data = data, .size = vault_note_front(data, len) };
 	if (!f->size) {
 		f->map = json_object();
 		return 0;
@@ -61,7 +62,7 @@ static int find_front(struct call *call, const char *data, size_t len, struct fr
 
 int front_read(struct call *call, const char *data, size_t len, json_t **out)
 {
-	struct front f;
+	struct frontmatter f;
 	int rc = find_front(call, data, len, &f);
 
 	if (rc == 0)
@@ -222,7 +223,7 @@ static void add_key(struct text *t, const char *key, json_t *value)
 /* --- editing ------------------------------------------------------------------------ */
 
 /* Where line `line` of the frontmatter begins. */
-static size_t line_at(const struct front *f, size_t line)
+static size_t line_at(const struct frontmatter *f, size_t line)
 {
 	size_t at = 0;
 
@@ -233,7 +234,7 @@ static size_t line_at(const struct front *f, size_t line)
 
 /* The end of a key's lines; blank ones and comments before the next key are that
  * key's. */
-static size_t key_end(const struct front *f, size_t i)
+static size_t key_end(const struct frontmatter *f, size_t i)
 {
 	size_t start = line_at(f, f->keys.v[i].line);
 	size_t next = i + 1 < f->keys.n ? line_at(f, f->keys.v[i + 1].line) : f->len;
@@ -249,7 +250,7 @@ static size_t key_end(const struct front *f, size_t i)
 }
 
 /* Writes each changed key in its place, and new keys at the end. */
-static void edit_lines(const struct front *f, json_t *changes, struct text *out)
+static void edit_lines(const struct frontmatter *f, json_t *changes, struct text *out)
 {
 	json_t *left = json_copy(changes), *value;
 	const char *key;
@@ -284,7 +285,7 @@ static void write_anew(json_t *map, struct text *out)
 }
 
 /* The mapping that the frontmatter is to have after the changes. */
-static json_t *wanted(const struct front *f, json_t *changes)
+static json_t *wanted(const struct frontmatter *f, json_t *changes)
 {
 	json_t *map = json_copy(f->map), *value;
 	const char *key;
@@ -314,7 +315,7 @@ static bool says(struct call *call, const struct text *t, json_t *map)
 
 /* Writes the lines between the fences.  Lines that a person wrote are left alone; only a
  * frontmatter that cannot be edited line by line is written anew. */
-static int make_inner(struct call *call, const struct front *f, json_t *changes,
+static int make_inner(struct call *call, const struct frontmatter *f, json_t *changes,
 		      struct text *inner)
 {
 	json_t *map = wanted(f, changes);
@@ -340,7 +341,7 @@ int front_write(struct call *call, const struct text *old, json_t *changes,
 {
 	const char *data = old->data ? old->data : "";
 	struct text inner = { 0 };
-	struct front f = { 0 };
+	struct frontmatter f = { 0 };
 	int rc = find_front(call, data, old->len, &f);
 
 	if (rc == 0)

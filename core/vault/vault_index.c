@@ -115,7 +115,8 @@ static int put(struct indexing *x, struct search_note *note)
 	} else {
 		body.n_tags = vault_tags_of(call, note->path, &text, &tags);
 		body.tags = tags;
-		body.text = note_text(&call->arena, text.data ? text.data : "", text.len);
+		body.text = vault_note_text(&call->arena, text.data ? text.data : "",
+					    text.len);
 		rc = search_note_put(x->search, note, &body, &call->fault);
 	}
 	text_release(&text);

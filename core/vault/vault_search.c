@@ -71,9 +71,9 @@ static const char *show(struct scan *s, size_t i, size_t at)
 		from = at - LINE_MOST / 4;
 	while (from > 0 && from < len && ((unsigned char)line[from] & 0xc0) == 0x80)
 		from--;
-	len = note_fit(line + from, len - from < LINE_MOST ? len - from : LINE_MOST,
-		       6 * LINE_MOST);
-	return note_text(&s->call->arena, line + from, len);
+	len = vault_note_fit(line + from, len - from < LINE_MOST ? len - from : LINE_MOST,
+			     6 * LINE_MOST);
+	return vault_note_text(&s->call->arena, line + from, len);
 }
 
 static void show_around(struct scan *s, size_t i, struct vault_match *m)

@@ -19,7 +19,7 @@ static bool is_fence(const char *line, size_t n, const char *fence)
 	return n == 3 && memcmp(line, fence, 3) == 0;
 }
 
-size_t note_front(const char *data, size_t len)
+size_t vault_note_front(const char *data, size_t len)
 {
 	size_t at = len ? line_size(data, len, 0) : 0, n;
 
@@ -41,8 +41,8 @@ static void end_line(struct text *t, size_t start)
 		text_add(t, "\n", 1);
 }
 
-void note_compose(enum note_mode mode, const struct text *old, size_t front,
-		  const char *add, struct text *out)
+void vault_note_compose(enum note_mode mode, const struct text *old, size_t front,
+			const char *add, struct text *out)
 {
 	const char *data = old->data ? old->data : "";
 	size_t start = out->len, head = 0;
@@ -75,7 +75,7 @@ static bool continues(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-size_t note_fit(const char *data, size_t len, size_t room)
+size_t vault_note_fit(const char *data, size_t len, size_t room)
 {
 	size_t n = 0, back = 0;
 
@@ -95,7 +95,7 @@ size_t note_fit(const char *data, size_t len, size_t room)
 	return n;
 }
 
-const char *note_text(struct arena *a, const char *data, size_t len)
+const char *vault_note_text(struct arena *a, const char *data, size_t len)
 {
 	size_t zeros = 0;
 	char *out, *at;

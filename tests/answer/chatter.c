@@ -23,7 +23,7 @@ static struct rig_peer *peer_at(struct scene *s, unsigned port)
 }
 
 /* Says it again and again until the host reads no more of it. */
-static void say_on(struct scene *s, struct rig_peer *p, struct line *line,
+static void say_on(struct scene *s, struct rig_peer *p, struct guest_conn *line,
 		   const char *what)
 {
 	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
@@ -48,8 +48,8 @@ static size_t left_after_steps(struct scene *s, const struct rig_peer *p)
 
 static void expect_pause(struct scene *s, unsigned port, const char *what)
 {
-	struct tether *t = s->rig.tether;
-	struct line *line = port == LINK_CONTROL ? &t->control : &t->relay;
+	struct hosted_guest *t = s->rig.guest;
+	struct guest_conn *line = port == LINK_CONTROL ? &t->control : &t->relay;
 	struct rig_peer *p = peer_at(s, port);
 	size_t left;
 
@@ -58,7 +58,7 @@ static void expect_pause(struct scene *s, unsigned port, const char *what)
 	assert_int_equal(left_after_steps(s, p), left);
 	assert_true(left > 0);
 	line->chatter.bytes = 0; /* the pause is over */
-	tethers_tick(&s->rig.host);
+	hosted_guests_tick(&s->rig.host);
 	assert_false(line->deaf);
 	assert_true(left_after_steps(s, p) < left);
 	assert_true(t->up);
@@ -92,7 +92,7 @@ static void expect_no_pause(void)
 		assert_non_null(answer);
 		json_decref(answer);
 	}
-	assert_int_equal(s->rig.tether->control.chatter.bytes, 0);
+	assert_int_equal(s->rig.guest->control.chatter.bytes, 0);
 	scene_close(s);
 }
 

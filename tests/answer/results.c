@@ -44,9 +44,9 @@ static json_t *make_other_type(struct scene *s)
 static void wait_polled(struct scene *s)
 {
 	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
-	     s->rig.tether->daemon.polling && clock_steady_ms() < until;)
+	     s->rig.guest->daemon.polling && clock_steady_ms() < until;)
 		rig_step(&s->rig, true);
-	assert_false(s->rig.tether->daemon.polling);
+	assert_false(s->rig.guest->daemon.polling);
 }
 
 /* A result in parts without an end, of another result, or of another type, is stored as
@@ -70,7 +70,7 @@ void test_endless_result(void **state)
 		s->asked = "PollDaemonResults";
 		s->make = cases[i].make;
 		s->answers = s->nth = s->rig.stored = s->rig.failures = 0;
-		collect_poke(s->rig.tether, true);
+		collect_poke(s->rig.guest, true);
 		for (int64_t until = clock_steady_ms() + PATIENCE_MS;
 		     !s->rig.stored && clock_steady_ms() < until;)
 			rig_step(&s->rig, true);
@@ -119,7 +119,7 @@ void test_bad_result(void **state)
 	wait_polled(s);
 	s->asked = "PollDaemonResults";
 	s->make = make_mixed;
-	collect_poke(s->rig.tether, true);
+	collect_poke(s->rig.guest, true);
 	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
 	     s->rig.acked < 4 && clock_steady_ms() < until;)
 		rig_step(&s->rig, true);
@@ -153,11 +153,11 @@ static json_t *make_error(struct scene *s)
 /* The host acknowledges what it has, and pauses no more. */
 static void forget(struct scene *s)
 {
-	futile_end(&s->rig.tether->daemon.futile);
+	futile_end(&s->rig.guest->daemon.futile);
 	s->make = NULL;
-	collect_poke(s->rig.tether, false);
+	collect_poke(s->rig.guest, false);
 	wait_polled(s);
-	futile_end(&s->rig.tether->daemon.futile);
+	futile_end(&s->rig.guest->daemon.futile);
 }
 
 /* How often the host asks while the guest says all the time that it has results, and
@@ -165,7 +165,7 @@ static void forget(struct scene *s)
 static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 {
 	static const char beat[] = "{\"type\":\"Heartbeat\",\"results\":5}";
-	struct tether *t = s->rig.tether;
+	struct hosted_guest *t = s->rig.guest;
 	struct rig_peer *p = s->rig.peers;
 
 	while (p->port != LINK_CONTROL)
@@ -176,7 +176,7 @@ static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 	for (int i = 0; i < 300; i++) {
 		rig_say(p, beat, sizeof(beat) - 1);
 		t->control.chatter.bytes = 0; /* each is heard */
-		tethers_tick(&s->rig.host);
+		hosted_guests_tick(&s->rig.host);
 		rig_step(&s->rig, false);
 		scene_hold(&t->daemon.futile);
 	}
@@ -190,7 +190,7 @@ void test_futile(void **state)
 	static json_t *(*const made[])(struct scene *) = { make_strays, make_none,
 							   make_error };
 	struct scene *s = scene_open(place_unix, false);
-	struct tether *t = s->rig.tether;
+	struct hosted_guest *t = s->rig.guest;
 
 	(void)state;
 	wait_polled(s);
@@ -208,7 +208,7 @@ void test_futile(void **state)
 	s->make = make_mixed;
 	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
 	     s->make && clock_steady_ms() < until;) {
-		tethers_tick(&s->rig.host);
+		hosted_guests_tick(&s->rig.host);
 		rig_step(&s->rig, true);
 	}
 	wait_polled(s);

@@ -23,7 +23,7 @@ static json_t *make_refusal(struct scene *s)
 void test_refused(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
-	struct pushing *p = &s->rig.tether->push;
+	struct pushing *p = &s->rig.guest->push;
 
 	(void)state;
 	while (p->reading)
@@ -31,11 +31,11 @@ void test_refused(void **state)
 	s->asked = "TeamMessage";
 	s->make = make_refusal;
 	s->rig.pushes = 100;
-	push_poke(s->rig.tether);
+	push_poke(s->rig.guest);
 	for (int64_t ms = FUTILE_FIRST_MS; ms < 8 * FUTILE_FIRST_MS; ms *= 2) {
 		s->answers = 0;
 		for (int i = 0; i < 400; i++) {
-			tethers_tick(&s->rig.host);
+			hosted_guests_tick(&s->rig.host);
 			rig_step(&s->rig, false);
 			scene_hold(&p->futile);
 			p->retry_at = p->futile.until;
@@ -45,7 +45,7 @@ void test_refused(void **state)
 		scene_elapse(&p->futile);
 		p->retry_at = p->futile.until;
 	}
-	assert_true(s->rig.tether->up);
+	assert_true(s->rig.guest->up);
 	scene_close(s);
 }
 
@@ -55,23 +55,23 @@ void test_unread(void **state)
 	static const char ask[] = "{\"type\":\"Nonsense\",\"id\":\"0123456789\"}";
 	struct scene *s = scene_open(place_unix, false);
 	struct rig_peer *p = s->rig.peers;
-	struct line *line = &s->rig.tether->control;
+	struct guest_conn *line = &s->rig.guest->control;
 	size_t most = 0;
 
 	(void)state;
 	while (p->port != LINK_CONTROL)
 		p = p->next;
 	uv_read_stop((uv_stream_t *)&p->pipe);
-	for (int i = 0; i < 1500 && s->rig.tether->up; i++) {
+	for (int i = 0; i < 1500 && s->rig.guest->up; i++) {
 		for (int n = 0; n < 200; n++)
 			rig_say(p, ask, sizeof(ask) - 1);
 		line->chatter.bytes = 0; /* however slowly it asks */
-		line_tick(line, line->heard_at);
+		guest_conn_tick(line, line->heard_at);
 		rig_step(&s->rig, false);
 		if (flow_left(&line->flow) > most)
 			most = flow_left(&line->flow);
 	}
-	assert_false(s->rig.tether->up);
+	assert_false(s->rig.guest->up);
 	assert_in_range(most, 1 << 20, 10 << 20);
 	scene_close(s);
 }

@@ -142,9 +142,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (calls[what].op)
 			ask(r, calls[what].op, calls[what].args);
 		else if (r->pushes)
-			push_poke(r->tether);
+			push_poke(r->guest);
 		else
-			collect_poke(r->tether, true);
+			collect_poke(r->guest, true);
 		for (int i = 0; i < (calls[what].op ? 2 : STEPS / 4); i++)
 			rig_step(r, false);
 	}

@@ -18,8 +18,8 @@ static struct settings settings;
 
 static void check_body(const struct text *old, const struct text *new)
 {
-	size_t body = old->len - note_front(old->data, old->len);
-	size_t kept = new->len - note_front(new->data ? new->data : "", new->len);
+	size_t body = old->len - vault_note_front(old->data, old->len);
+	size_t kept = new->len - vault_note_front(new->data ? new->data : "", new->len);
 
 	if (kept != body || (body && memcmp(old->data + old->len - body,
 					    new->data + new->len - body, body) != 0))

@@ -67,7 +67,7 @@ void ask_drop(struct guest *g, struct asking *a)
 	forget(a);
 }
 
-bool ask_hear(struct errand *heard)
+bool ask_hear(struct guest_request *heard)
 {
 	(void)heard;
 	return false;
@@ -146,7 +146,7 @@ static void open_guest(void)
 	guest->dir = root;
 	guest->state = state;
 	make_root();
-	assert(front_open(guest, "127.0.0.1:0", &f) == 0);
+	assert(guest_http_open(guest, "127.0.0.1:0", &f) == 0);
 }
 
 /* Nothing is beside the workspace; what is in it goes. */

@@ -218,7 +218,7 @@ void rig_step(struct rig *r, bool wait)
 static bool tether_start(struct rig *r, const char *dial)
 {
 	struct fault f = { 0 };
-	const struct tether_to to = {
+	const struct guest_wanted to = {
 		.workspace = WORKSPACE,
 		.team = TEAM,
 		.agent = AGENT,
@@ -230,8 +230,8 @@ static bool tether_start(struct rig *r, const char *dial)
 		.agent_token = "t",
 	};
 
-	r->tether = tether_open(&r->host, &to, &f);
-	return r->tether != NULL;
+	r->guest = hosted_guest_open(&r->host, &to, &f);
+	return r->guest != NULL;
 }
 
 bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
@@ -260,7 +260,7 @@ bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 
 void rig_close(struct rig *r)
 {
-	tethers_close(&r->host);
+	hosted_guests_close(&r->host);
 	for (int i = 0; i < RIG_PORTS; i++)
 		link_deafen(r->ears[i]);
 	while (r->peers)
@@ -280,21 +280,21 @@ bool rig_link(struct rig *r, int ms)
 {
 	int64_t until = clock_steady_ms() + ms;
 
-	while (!r->tether->up && clock_steady_ms() < until) {
-		if (r->tether->control.state == LINE_IDLE &&
-		    r->tether->relay.state == LINE_IDLE) {
-			r->tether->old = r->old;
-			r->tether->dial_at = 0;
+	while (!r->guest->up && clock_steady_ms() < until) {
+		if (r->guest->control.state == GUEST_CONN_IDLE &&
+		    r->guest->relay.state == GUEST_CONN_IDLE) {
+			r->guest->old = r->old;
+			r->guest->dial_at = 0;
 		}
-		tethers_tick(&r->host);
+		hosted_guests_tick(&r->host);
 		rig_step(r, true);
 	}
-	return r->tether->up;
+	return r->guest->up;
 }
 
 void rig_unlink(struct rig *r)
 {
-	tether_down(r->tether);
+	hosted_guest_down(r->guest);
 }
 
 /* --- calls ---------------------------------------------------------------------------- */

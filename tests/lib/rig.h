@@ -32,7 +32,7 @@ typedef void rig_heard(void *arg, struct rig_peer *peer, json_t *request);
 
 struct rig {
 	struct host host;
-	struct tether *tether;
+	struct hosted_guest *guest;
 	struct conn conn; /* the caller's */
 	struct link_ear *ears[RIG_PORTS];
 	struct rig_peer *peers;

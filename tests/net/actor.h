@@ -18,7 +18,7 @@
 /* TCP and UDP on these are echoed, but UDP to the last is only counted. */
 enum { PORT_WEB = 80, PORT_SSH = 22, PORT_SINK = 9 };
 
-enum deed {
+enum new_event {
 	DEED_TCP, /* opens a connection: yes with its `line`, or no */
 	DEED_TALK, /* says something on `line`: whether it was echoed */
 	DEED_HANG_UP,
@@ -33,7 +33,7 @@ enum deed {
 };
 
 struct order {
-	enum deed deed;
+	enum new_event deed;
 	uint32_t to; /* in host order */
 	uint16_t port;
 	bool expect; /* an answer: it is waited for */

@@ -290,7 +290,7 @@ static bool has_come(struct lab *l, enum who from, enum who to, int datagrams, b
 bool lab_reaches(struct lab *l, enum who from, enum who to, enum way way, bool expect)
 {
 	static const struct {
-		enum deed deed;
+		enum new_event deed;
 		uint16_t port;
 	} ways[] = { { DEED_TCP, PORT_WEB },
 		     { DEED_TCP, PORT_SSH },

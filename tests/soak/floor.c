@@ -86,7 +86,7 @@ static _Noreturn void answer(int from, int file)
 	_exit(0);
 }
 
-int floor_open(struct floor *f, const char *dir)
+int floor_open(struct soak_floor *f, const char *dir)
 {
 	char path[200];
 	int ends[2];
@@ -106,14 +106,14 @@ int floor_open(struct floor *f, const char *dir)
 	return f->other < 0 ? -1 : 0;
 }
 
-void floor_close(struct floor *f)
+void floor_close(struct soak_floor *f)
 {
 	close(f->to);
 	close(f->file);
 	child_wait(f->other, 20000);
 }
 
-static void step(struct floor *f, enum floor_kind kind, struct times *t)
+static void step(struct soak_floor *f, enum floor_kind kind, struct times *t)
 {
 	char what = (char)kind;
 	double from = mono_ms();
@@ -122,7 +122,7 @@ static void step(struct floor *f, enum floor_kind kind, struct times *t)
 		times_add(t, mono_ms() - from);
 }
 
-void floor_step(struct floor *f, struct times *reads, struct times *writes)
+void floor_step(struct soak_floor *f, struct times *reads, struct times *writes)
 {
 	step(f, FLOOR_READ, reads);
 	step(f, FLOOR_WRITE, writes);

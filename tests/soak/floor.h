@@ -27,16 +27,16 @@ double times_quantile(const struct times *t, double q);
  * process, which works for a moment, and for a write its sync of a file. */
 enum floor_kind { FLOOR_READ, FLOOR_WRITE, FLOOR_KINDS };
 
-struct floor {
+struct soak_floor {
 	pid_t other;
 	int to; /* the other process */
 	int file;
 };
 
 /* -1 when there is no floor to be had. */
-int floor_open(struct floor *f, const char *dir);
-void floor_close(struct floor *f);
+int floor_open(struct soak_floor *f, const char *dir);
+void floor_close(struct soak_floor *f);
 /* Does a piece of work of each kind. */
-void floor_step(struct floor *f, struct times *reads, struct times *writes);
+void floor_step(struct soak_floor *f, struct times *reads, struct times *writes);
 
 #endif

@@ -57,7 +57,7 @@ static int set_up(void **state)
 static void collect(struct collector *b, enum fault_code store_fault)
 {
 	int64_t until = clock_steady_ms() + patience_ms(PATIENCE_MS);
-	struct tether *t = b->bench.rig.tether;
+	struct hosted_guest *t = b->bench.rig.guest;
 
 	b->bench.rig.store_fault = store_fault;
 	assert_true(t->up || rig_link(&b->bench.rig, patience_ms(PATIENCE_MS)));

@@ -224,39 +224,39 @@ static void a_spool_is_set_aside(void **state)
 
 static char paths[3][100];
 
-static struct spot spot_of(void)
+static struct workspace_spec spot_of(void)
 {
 	snprintf(paths[0], sizeof(paths[0]), "%s", journal.base);
 	snprintf(paths[1], sizeof(paths[1]), "%s/workspaces/w", journal.base);
 	snprintf(paths[2], sizeof(paths[2]), "%s/run", journal.base);
-	return (struct spot){ .id = "w",
-			      .name = "w",
-			      .home = paths[0],
-			      .path = paths[1],
-			      .sockets = paths[2] };
+	return (struct workspace_spec){ .id = "w",
+					.name = "w",
+					.home = paths[0],
+					.path = paths[1],
+					.sockets = paths[2] };
 }
 
 static void a_snapshot_keeps_the_order(void **state)
 {
-	const struct machine *m = &machine_process;
-	struct spot spot = spot_of();
+	const struct backend *m = &backend_process;
+	struct workspace_spec spec = spot_of();
 	struct fault f = { 0 };
 	size_t away;
 
 	(void)state;
 	journal_begin();
-	assert_int_equal(m->make(NULL, &spot, &f), 0);
+	assert_int_equal(m->make(NULL, &spec, &f), 0);
 	journal_check_names();
 	journal_end();
 	write_file("/workspaces/w/file", 10);
 	journal_begin();
-	assert_int_equal(m->snapshot(NULL, &spot, "s", &f), 0);
+	assert_int_equal(m->snapshot(NULL, &spec, "s", &f), 0);
 	assert_true(journal_has(SYNC_ALL, NULL, 0,
 				journal_move("/snapshots/w/s.half", "/snapshots/w/s")));
 	journal_check_names();
 	journal_end();
 	journal_begin();
-	assert_int_equal(m->restore(NULL, &spot, "s", &f), 0);
+	assert_int_equal(m->restore(NULL, &spec, "s", &f), 0);
 	/* The former directory goes when the copy is there with its name, and no sooner. */
 	away = journal_move("/workspaces/w", "/snapshots/w/.old");
 	assert_true(journal_has(SYNC, at("/snapshots/w"), 0, away));

@@ -81,7 +81,7 @@ static void kill_all(struct guest *g)
 		proc_free(g->duties[i].run);
 		free(g->duties[i].message_id);
 		free(g->duties[i].task_id);
-		g->duties[i] = (struct duty){ .guest = g };
+		g->duties[i] = (struct guest_assignment){ .guest = g };
 	}
 	spool_close(g->spool);
 	g->spool = NULL;
@@ -163,7 +163,7 @@ static bool fail_step(struct bench *b, long step)
 	snprintf(id, sizeof(id), "m%ld", step);
 	put(b, id);
 	spool_fail(b->guest.spool, step, SQLITE_FULL);
-	duty_work(&b->guest);
+	guest_assignment_work(&b->guest);
 	spool_fail(b->guest.spool, 0, 0);
 	return counts(b).waiting > 0;
 }
@@ -181,7 +181,7 @@ static void a_command_runs_when_the_spool_says_so(void **state)
 			waited++;
 			run_on(b);
 			assert_int_equal(times_run(b), ran);
-			duty_work(&b->guest); /* as its timer does */
+			guest_assignment_work(&b->guest); /* as its timer does */
 		}
 		run_on(b);
 		assert_int_equal(counts(b).results, step);
@@ -222,7 +222,7 @@ static void a_command_waits_for_the_spool(void **state)
 	assert_int_equal(sqlite3_exec(l.db, "BEGIN IMMEDIATE", NULL, NULL, NULL),
 			 SQLITE_OK);
 	assert_int_equal(uv_thread_create(&thread, hold_for_a_moment, &l), 0);
-	duty_work(&b->guest);
+	guest_assignment_work(&b->guest);
 	uv_thread_join(&thread);
 	sqlite3_close(l.db);
 	assert_false(l.ran);
@@ -239,17 +239,17 @@ static void a_death_runs_nothing_twice(void **state)
 	struct arena a = { 0 };
 
 	put(b, "m");
-	duty_work(&b->guest);
+	guest_assignment_work(&b->guest);
 	assert_int_equal(counts(b).running, 1);
 	kill_all(&b->guest);
 	run_on(b);
 	open_spool(b);
-	duty_work(&b->guest);
+	guest_assignment_work(&b->guest);
 	assert_null(b->guest.runs);
 	assert_int_equal(spool_result(b->guest.spool, 0, "m", &a, &r, &b->fault), 1);
 	assert_true(r.interrupted);
 	put(b, "m");
-	duty_work(&b->guest);
+	guest_assignment_work(&b->guest);
 	assert_null(b->guest.runs);
 	arena_release(&a);
 }
@@ -262,7 +262,7 @@ static void a_killed_command_has_a_reason(void **state)
 	struct arena a = { 0 };
 
 	put_payload(b, "m", "{\"task_id\":\"t\",\"command\":\"kill -9 $$\"}");
-	duty_work(&b->guest);
+	guest_assignment_work(&b->guest);
 	run_on(b);
 	assert_int_equal(spool_result(b->guest.spool, 0, "m", &a, &r, &b->fault), 1);
 	assert_false(r.success);

@@ -97,10 +97,10 @@ static void shares_of_all(void **state)
 	(void)state;
 	for (size_t i = 0; i < 1000; i++)
 		v[i] = (double)(1000 - i);
-	assert_float_equal(share_of(v, 1000, 0.99), 990, 1e-9);
-	assert_float_equal(share_of(v, 1000, 1), 1000, 1e-9);
-	assert_float_equal(median(v, 1000), 500, 1e-9);
-	assert_float_equal(median(v, 0), 0, 1e-9);
+	assert_float_equal(judge_share(v, 1000, 0.99), 990, 1e-9);
+	assert_float_equal(judge_share(v, 1000, 1), 1000, 1e-9);
+	assert_float_equal(judge_median(v, 1000), 500, 1e-9);
+	assert_float_equal(judge_median(v, 0), 0, 1e-9);
 }
 
 int main(void)

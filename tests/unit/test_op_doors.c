@@ -238,8 +238,8 @@ static void refers(void **state)
 	struct text t = { 0 }, again = { 0 };
 
 	(void)state;
-	op_reference(REFERENCE_ROUTES, &t);
-	op_reference(REFERENCE_ROUTES, &again);
+	reference_write(REFERENCE_ROUTES, &t);
+	reference_write(REFERENCE_ROUTES, &again);
 	assert_string_equal(t.data, again.data);
 	assert_non_null(strstr(t.data, "\n### thing.make\n\nMake a thing.\n"));
 	assert_non_null(strstr(t.data, "- HTTP: `GET /api/things/{thing}`"));
@@ -249,7 +249,7 @@ static void refers(void **state)
 	text_release(&t);
 	/* Routes and rates are not promised while no door serves them. */
 	assert_null(strstr(again.data, "; rate `"));
-	op_reference(REFERENCE_RATES, &t);
+	reference_write(REFERENCE_RATES, &t);
 	assert_null(strstr(t.data, "- HTTP: `"));
 	assert_non_null(strstr(t.data, "; rate `create`\n"));
 	text_release(&t);

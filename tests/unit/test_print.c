@@ -13,13 +13,13 @@
 static void test_width(void **state)
 {
 	(void)state;
-	assert_int_equal(text_width(""), 0);
-	assert_int_equal(text_width("plain"), 5);
-	assert_int_equal(text_width("naïve"), 5);
-	assert_int_equal(text_width("日本語"), 6);
-	assert_int_equal(text_width("e\xcc\x81"), 1); /* a mark takes no column */
-	assert_int_equal(text_width("\xf0\x9f\x98\x80"), 2);
-	assert_int_equal(text_width("\xff\xe6"), 2); /* not UTF-8, and cut short */
+	assert_int_equal(cli_width(""), 0);
+	assert_int_equal(cli_width("plain"), 5);
+	assert_int_equal(cli_width("naïve"), 5);
+	assert_int_equal(cli_width("日本語"), 6);
+	assert_int_equal(cli_width("e\xcc\x81"), 1); /* a mark takes no column */
+	assert_int_equal(cli_width("\xf0\x9f\x98\x80"), 2);
+	assert_int_equal(cli_width("\xff\xe6"), 2); /* not UTF-8, and cut short */
 }
 
 static void test_plain(void **state)
@@ -27,23 +27,23 @@ static void test_plain(void **state)
 	struct arena a = { 0 };
 
 	(void)state;
-	assert_string_equal(text_plain(&a, "a\033[31mb\007c\177", true), "a?[31mb?c?");
-	assert_string_equal(text_plain(&a, "a\nb\tc\rd", true), "a\nb\tc?d");
-	assert_string_equal(text_plain(&a, "a\nb\tc", false), "a b c");
-	assert_string_equal(text_plain(&a,
-				       "x\xc2\x9b"
-				       "31m",
-				       false),
+	assert_string_equal(cli_plain(&a, "a\033[31mb\007c\177", true), "a?[31mb?c?");
+	assert_string_equal(cli_plain(&a, "a\nb\tc\rd", true), "a\nb\tc?d");
+	assert_string_equal(cli_plain(&a, "a\nb\tc", false), "a b c");
+	assert_string_equal(cli_plain(&a,
+				      "x\xc2\x9b"
+				      "31m",
+				      false),
 			    "x??31m"); /* C1's CSI */
-	assert_string_equal(text_plain(&a, "\xc2\xa0é", false), "\xc2\xa0é");
+	assert_string_equal(cli_plain(&a, "\xc2\xa0é", false), "\xc2\xa0é");
 	/* U+202E, U+2066; an arrow of the same first bytes is none. */
-	assert_string_equal(text_plain(&a,
-				       "a\xe2\x80\xae"
-				       "b\xe2\x81\xa6"
-				       "c→",
-				       false),
+	assert_string_equal(cli_plain(&a,
+				      "a\xe2\x80\xae"
+				      "b\xe2\x81\xa6"
+				      "c→",
+				      false),
 			    "a???b???c→");
-	assert_string_equal(text_plain(&a, NULL, false), "");
+	assert_string_equal(cli_plain(&a, NULL, false), "");
 	arena_release(&a);
 }
 

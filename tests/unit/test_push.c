@@ -68,7 +68,7 @@ static int set_up(void **state)
 /* Whether all is said, written down and quiet. */
 static bool is_idle(const struct pusher *b)
 {
-	const struct pushing *p = &b->bench.rig.tether->push;
+	const struct pushing *p = &b->bench.rig.guest->push;
 
 	return !p->reading && !p->held && b->bench.rig.pushes == 0;
 }
@@ -84,7 +84,7 @@ static void settle(struct pusher *b)
 
 static void link_up(struct pusher *b)
 {
-	b->bench.rig.tether->dial_at = 0;
+	b->bench.rig.guest->dial_at = 0;
 	assert_true(rig_link(&b->bench.rig, patience_ms(PATIENCE_MS)));
 	settle(b);
 }
@@ -94,8 +94,8 @@ static void push(struct pusher *b, int n, bool unoffered)
 	b->heard = b->bench.rig.told = b->bench.rig.refused = b->bench.rig.offered = 0;
 	b->bench.rig.pushes = n;
 	b->bench.rig.unoffered = unoffered;
-	b->bench.rig.tether->push.retry_at = 0; /* as if its pause were over */
-	push_poke(b->bench.rig.tether);
+	b->bench.rig.guest->push.retry_at = 0; /* as if its pause were over */
+	push_poke(b->bench.rig.guest);
 	settle(b);
 }
 

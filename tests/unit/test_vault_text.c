@@ -16,7 +16,7 @@ static void composes(enum note_mode mode, const char *old, const char *add,
 	struct text before = { 0 }, out = { 0 };
 
 	text_add(&before, old, strlen(old));
-	note_compose(mode, &before, note_front(old, strlen(old)), add, &out);
+	vault_note_compose(mode, &before, vault_note_front(old, strlen(old)), add, &out);
 	assert_string_equal(out.data, want);
 	text_release(&before);
 	text_release(&out);
@@ -41,25 +41,26 @@ static void test_compose(void **state)
 static void test_front(void **state)
 {
 	(void)state;
-	assert_int_equal(note_front("---\na: 1\n---\nx", 14), 13);
-	assert_int_equal(note_front("---\r\na: 1\r\n...\r\nx", 17), 16);
-	assert_int_equal(note_front("---\n---", 7), 7);
-	assert_int_equal(note_front("---", 3), 0);
-	assert_int_equal(note_front("----\n----\n", 10), 0);
-	assert_int_equal(note_front("\n---\n---\n", 9), 0);
+	assert_int_equal(vault_note_front("---\na: 1\n---\nx", 14), 13);
+	assert_int_equal(vault_note_front("---\r\na: 1\r\n...\r\nx", 17), 16);
+	assert_int_equal(vault_note_front("---\n---", 7), 7);
+	assert_int_equal(vault_note_front("---", 3), 0);
+	assert_int_equal(vault_note_front("----\n----\n", 10), 0);
+	assert_int_equal(vault_note_front("\n---\n---\n", 9), 0);
 }
 
 static void test_fit(void **state)
 {
 	(void)state;
-	assert_int_equal(note_fit("plain", 5, 100), 5);
-	assert_int_equal(note_fit("plain", 5, 3), 3);
-	assert_int_equal(note_fit("\n\n\n", 3, 12), 2);
-	assert_int_equal(note_fit("a\xc3\xbc", 2, 100), 1); /* cut in the middle */
-	assert_int_equal(note_fit("a\xc3\xbc", 3, 100), 3);
-	assert_int_equal(note_fit("\xe2\x82\xac", 2, 100), 2); /* else it never ends */
-	assert_int_equal(note_fit("a\xf0\x9f\x98\x80", 4, 100), 1);
-	assert_int_equal(note_fit("\x80\x80\x80\x80\x80", 5, 100), 5);
+	assert_int_equal(vault_note_fit("plain", 5, 100), 5);
+	assert_int_equal(vault_note_fit("plain", 5, 3), 3);
+	assert_int_equal(vault_note_fit("\n\n\n", 3, 12), 2);
+	assert_int_equal(vault_note_fit("a\xc3\xbc", 2, 100), 1); /* cut in the middle */
+	assert_int_equal(vault_note_fit("a\xc3\xbc", 3, 100), 3);
+	assert_int_equal(vault_note_fit("\xe2\x82\xac", 2, 100),
+			 2); /* else it never ends */
+	assert_int_equal(vault_note_fit("a\xf0\x9f\x98\x80", 4, 100), 1);
+	assert_int_equal(vault_note_fit("\x80\x80\x80\x80\x80", 5, 100), 5);
 }
 
 static void test_zeros(void **state)
@@ -67,9 +68,9 @@ static void test_zeros(void **state)
 	struct arena a = { 0 };
 
 	(void)state;
-	assert_string_equal(note_text(&a, "a\0b\0", 4), "a\xef\xbf\xbd"
-							"b\xef\xbf\xbd");
-	assert_string_equal(note_text(&a, "", 0), "");
+	assert_string_equal(vault_note_text(&a, "a\0b\0", 4), "a\xef\xbf\xbd"
+							      "b\xef\xbf\xbd");
+	assert_string_equal(vault_note_text(&a, "", 0), "");
 	arena_release(&a);
 }
 

@@ -53,7 +53,7 @@ void score_print(const struct score *s)
 	fflush(stdout);
 }
 
-void score_rounds(struct ground *g, const char *name, const char *unit,
+void score_rounds(struct bench_ground *g, const char *name, const char *unit,
 		  const struct judge *j, enum want want, double limit)
 {
 	struct finding f = judge_find(j, want, limit);
@@ -61,8 +61,8 @@ void score_rounds(struct ground *g, const char *name, const char *unit,
 	char target[32];
 
 	for (size_t i = 0; i < j->n; i++)
-		tell("%s round %zu: %.4g %s, base %.4g, ratio %.3f", name, i + 1,
-		     j->value[i], unit, j->base[i], j->value[i] / j->base[i]);
+		bench_tell("%s round %zu: %.4g %s, base %.4g, ratio %.3f", name, i + 1,
+			   j->value[i], unit, j->base[i], j->value[i] / j->base[i]);
 	snprintf(target, sizeof(target), "%s%gx", want == AT_LEAST ? ">=" : "<=", limit);
 	score_print(&(struct score){ .name = name,
 				     .unit = unit,
@@ -127,7 +127,7 @@ static int check_names(int argc, char **argv)
 		if (b->name)
 			continue;
 		list_names(stderr);
-		return fail("there is no bench %s", argv[i]);
+		return bench_fail("there is no bench %s", argv[i]);
 	}
 	return 0;
 }
@@ -140,15 +140,15 @@ static int find_cadre(char path[4096])
 			  : readlink("/proc/self/exe", path, 4096 - sizeof("cadre"));
 
 	if (n <= 0 || n >= 4096)
-		return fail("/proc/self/exe: %m");
+		return bench_fail("/proc/self/exe: %m");
 	path[n] = '\0';
 	if (!named)
 		snprintf(strrchr(path, '/') + 1, sizeof("cadre"), "cadre");
-	return access(path, X_OK) ? fail("%s: %m", path) : 0;
+	return access(path, X_OK) ? bench_fail("%s: %m", path) : 0;
 }
 
 /* On a disk: the temporary folder is memory on many machines. */
-static int ground_open(struct ground *g, char self[4096])
+static int ground_open(struct bench_ground *g, char self[4096])
 {
 	const char *base = getenv("BENCH_DIR");
 
@@ -163,11 +163,11 @@ static int ground_open(struct ground *g, char self[4096])
 		 base ? base : "/var/tmp");
 	/* A server that runs as another user goes through it to its own folder. */
 	if (!mkdtemp(g->dir) || chmod(g->dir, 0711))
-		return fail("%s: %m", g->dir);
+		return bench_fail("%s: %m", g->dir);
 	return 0;
 }
 
-static int run_timed(const struct bench *b, struct ground *g)
+static int run_timed(const struct bench *b, struct bench_ground *g)
 {
 	int64_t begun = bench_now();
 	int rc;
@@ -175,14 +175,14 @@ static int run_timed(const struct bench *b, struct ground *g)
 	others_now(&g->others);
 	rc = b->run(g);
 
-	tell("%s took %.1f s", b->name, (double)(bench_now() - begun) / 1e9);
-	return rc ? fail("%s", b->name) : 0;
+	bench_tell("%s took %.1f s", b->name, (double)(bench_now() - begun) / 1e9);
+	return rc ? bench_fail("%s", b->name) : 0;
 }
 
 int main(int argc, char **argv)
 {
 	char self[4096];
-	struct ground g = { 0 };
+	struct bench_ground g = { 0 };
 	int failed = 0;
 
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
@@ -201,6 +201,6 @@ int main(int argc, char **argv)
 	for (const struct bench *b = bench_table; b->name; b++)
 		if (chosen(b->name, argc, argv) && run_timed(b, &g))
 			failed = 1;
-	remove_tree(g.dir);
+	bench_remove_tree(g.dir);
 	return failed ? 1 : 0;
 }

@@ -26,7 +26,7 @@
 #include "tools/bench/others.h"
 
 /* Settings and folders that all benches share. */
-struct ground {
+struct bench_ground {
 	const char *self; /* the command, which is measured */
 	char dir[200]; /* for states and servers; removed at the end */
 	const char *keep_dir; /* for what is slow to make; NULL: not kept */
@@ -38,7 +38,7 @@ struct ground {
 
 struct bench {
 	const char *name, *doc;
-	int (*run)(struct ground *g);
+	int (*run)(struct bench_ground *g);
 };
 
 extern const struct bench bench_table[]; /* ends with a NULL name */
@@ -46,7 +46,7 @@ extern const struct bench bench_table[]; /* ends with a NULL name */
 /* Prints a line of the table: the medians of ours and of the base, their ratio, how much
  * the base's rounds differ (spread), how much of the machine others had, and whether the
  * ratio is what is wanted.  What the bench has started has ended before. */
-void score_rounds(struct ground *g, const char *name, const char *unit,
+void score_rounds(struct bench_ground *g, const char *name, const char *unit,
 		  const struct judge *j, enum want want, double limit);
 
 /* A line whose figure stands for itself, or has been judged. */
@@ -60,32 +60,32 @@ struct score {
 void score_print(const struct score *s);
 
 /* Says on stderr what is under way; the table is on stdout. */
-void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void bench_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and gives -1. */
-int fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-int fail_fault(const char *what, const struct fault *f);
+int bench_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int bench_fail_fault(const char *what, const struct fault *f);
 
 /* The benches, a file for each group. */
-int bench_send_one(struct ground *g);
-int bench_rows(struct ground *g);
-int bench_send_many(struct ground *g);
-int bench_send_deep(struct ground *g);
-int bench_cycle(struct ground *g);
-int bench_claim(struct ground *g);
-int bench_broadcast(struct ground *g);
-int bench_tail(struct ground *g);
-int bench_direct(struct ground *g);
-int bench_growth(struct ground *g);
-int growth_claims(struct ground *g); /* a part of it */
-int bench_reads(struct ground *g);
-int bench_process(struct ground *g);
-int bench_mcp(struct ground *g);
-int bench_mirror(struct ground *g);
-int bench_file(struct ground *g);
-int bench_boot(struct ground *g);
-int bench_memory(struct ground *g);
-int bench_push(struct ground *g);
-int bench_fanout(struct ground *g);
+int bench_send_one(struct bench_ground *g);
+int bench_rows(struct bench_ground *g);
+int bench_send_many(struct bench_ground *g);
+int bench_send_deep(struct bench_ground *g);
+int bench_cycle(struct bench_ground *g);
+int bench_claim(struct bench_ground *g);
+int bench_broadcast(struct bench_ground *g);
+int bench_tail(struct bench_ground *g);
+int bench_direct(struct bench_ground *g);
+int bench_growth(struct bench_ground *g);
+int growth_claims(struct bench_ground *g); /* a part of it */
+int bench_reads(struct bench_ground *g);
+int bench_process(struct bench_ground *g);
+int bench_mcp(struct bench_ground *g);
+int bench_mirror(struct bench_ground *g);
+int bench_file(struct bench_ground *g);
+int bench_boot(struct bench_ground *g);
+int bench_memory(struct bench_ground *g);
+int bench_push(struct bench_ground *g);
+int bench_fanout(struct bench_ground *g);
 
 /* --- ground.c ---------------------------------------------------------------- */
 
@@ -93,8 +93,8 @@ int64_t bench_now(void); /* ns, monotonic */
 uint64_t bench_random(uint64_t *state); /* fast, not secret */
 
 /* A new folder below the ground's. */
-int ground_folder(struct ground *g, const char *name, char out[256]);
-void remove_tree(const char *path);
+int ground_folder(struct bench_ground *g, const char *name, char out[256]);
+void bench_remove_tree(const char *path);
 
 /* Starts a program with these standard descriptors (-1: /dev/null); fd 3 of
  * the child is `extra` if that is not negative.  `quiet` sends its errors there
@@ -106,8 +106,8 @@ struct start {
 	bool quiet;
 	uid_t uid; /* 0: as we are */
 };
-pid_t start_program(const struct start *s);
+pid_t bench_start_program(const struct start *s);
 /* Ends a child: `signal`, then SIGKILL after 20 s. */
-void stop_program(pid_t pid, int signal);
+void bench_stop_program(pid_t pid, int signal);
 
 #endif

@@ -12,7 +12,8 @@ enum { CLIENTS = 64, ROUNDS = 4 };
 
 static const struct talk plain = { .body = 0 };
 
-static int open_board(struct stage *s, struct ground *g, const char *name, int64_t tasks)
+static int open_board(struct stage *s, struct bench_ground *g, const char *name,
+		      int64_t tasks)
 {
 	return stage_open(s, g, name) || stage_team(s, CLIENTS, 0) ||
 			       rows_tasks(s, tasks) || stage_serve(s)
@@ -20,7 +21,7 @@ static int open_board(struct stage *s, struct ground *g, const char *name, int64
 		       : 0;
 }
 
-static struct load load_of(struct ground *g, const struct script *script,
+static struct load load_of(struct bench_ground *g, const struct script *script,
 			   const char *socket)
 {
 	return (struct load){
@@ -47,9 +48,9 @@ static int play(const struct load *ours, const struct load *other, struct judge 
 }
 
 /* Beside raw rows with as many messages a commit. */
-static int play_floor(const struct load *ours, struct ground *g, struct judge *j)
+static int play_floor(const struct load *ours, struct bench_ground *g, struct judge *j)
 {
-	struct floor *floor;
+	struct bench_floor *floor;
 	struct outcome o = { 0 };
 	double base = floor_open(&floor, g, 1);
 
@@ -64,7 +65,7 @@ static int play_floor(const struct load *ours, struct ground *g, struct judge *j
 	return base < 0 ? -1 : 0;
 }
 
-int bench_claim(struct ground *g)
+int bench_claim(struct bench_ground *g)
 {
 	struct stage *s = xcalloc(1, sizeof(*s));
 	struct rival postgres = { 0 };
@@ -92,7 +93,7 @@ int bench_claim(struct ground *g)
 	return 0;
 }
 
-int growth_claims(struct ground *g)
+int growth_claims(struct bench_ground *g)
 {
 	struct stage *large = xcalloc(1, sizeof(*large)),
 		     *small = xcalloc(1, sizeof(*small));

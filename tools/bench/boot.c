@@ -48,10 +48,10 @@ static bool has_image(void)
 	return has;
 }
 
-static void make_image(const struct ground *g)
+static void make_image(const struct bench_ground *g)
 {
 	const char *const argv[] = { g->self, "image", "build", NULL };
-	pid_t pid = start_program(
+	pid_t pid = bench_start_program(
 		&(struct start){ .argv = argv, .in = -1, .out = -1, .extra = -1 });
 
 	if (pid > 0)
@@ -59,17 +59,17 @@ static void make_image(const struct ground *g)
 }
 
 /* Whether VMs can boot here; says why not. */
-static bool can_boot(const struct ground *g)
+static bool can_boot(const struct bench_ground *g)
 {
 	if (!is_in_path(QEMU) || !is_in_path("qemu-img")) {
-		tell("boot: skipped: " QEMU " or qemu-img is not installed");
+		bench_tell("boot: skipped: " QEMU " or qemu-img is not installed");
 		return false;
 	}
 	if (!has_image())
 		make_image(g);
 	if (has_image())
 		return true;
-	tell("boot: skipped: `cadre image build` made no image");
+	bench_tell("boot: skipped: `cadre image build` made no image");
 	return false;
 }
 
@@ -93,7 +93,7 @@ static pid_t await_ready(struct stage *s, const char *args)
 			break;
 		}
 		if (bench_now() > until || strstr(out.data, "\"state\":\"failed\"")) {
-			fail("no VM: %.*s", (int)out.len, out.data);
+			bench_fail("no VM: %.*s", (int)out.len, out.data);
 			break;
 		}
 		out.len = 0;
@@ -114,7 +114,7 @@ static int end_vm(struct stage *s, const char *args, pid_t pid)
 		return -1;
 	while (pid_alive(&vm)) {
 		if (bench_now() > until)
-			return fail("the VM does not end");
+			return bench_fail("the VM does not end");
 		pause_briefly();
 	}
 	return 0;
@@ -173,7 +173,7 @@ static pid_t start_bare(struct arena *a, const struct image *image, int console)
 	};
 	/* clang-format on */
 
-	return start_program(
+	return bench_start_program(
 		&(struct start){ .argv = argv, .in = -1, .out = console, .extra = -1 });
 }
 
@@ -208,20 +208,20 @@ static double boot_bare(void)
 	pid_t pid;
 
 	if (image_find(NULL, &a, &image, &f))
-		return fail_fault("no image", &f);
+		return bench_fail_fault("no image", &f);
 	if (pipe2(ends, O_CLOEXEC))
-		return fail("no pipe");
+		return bench_fail("no pipe");
 	pid = start_bare(&a, &image, ends[1]);
 	close(ends[1]);
 	alive = await_alive(ends[0]);
 	seconds = (double)(bench_now() - begun) / 1e9;
 	close(ends[0]);
-	stop_program(pid, SIGKILL);
+	bench_stop_program(pid, SIGKILL);
 	arena_release(&a);
-	return alive ? seconds : fail("a bare boot failed");
+	return alive ? seconds : bench_fail("a bare boot failed");
 }
 
-int bench_boot(struct ground *g)
+int bench_boot(struct bench_ground *g)
 {
 	struct stage *s;
 	struct judge j = { 0 };

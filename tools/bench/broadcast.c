@@ -36,10 +36,11 @@ static int check_broadcast(struct stage *s, uint64_t sent)
 		count_rows(s, "SELECT count(*) FROM agent_inbox WHERE queued = 100");
 
 	if (messages < (int64_t)sent || messages > (int64_t)sent + 1000)
-		return fail("%lld messages for %llu broadcasts", (long long)messages,
-			    (unsigned long long)sent);
-	return full >= AGENTS - 1 ? 0
-				  : fail("only %lld inboxes are full", (long long)full);
+		return bench_fail("%lld messages for %llu broadcasts",
+				  (long long)messages, (unsigned long long)sent);
+	return full >= AGENTS - 1
+		       ? 0
+		       : bench_fail("only %lld inboxes are full", (long long)full);
 }
 
 static bool has_room(struct stage *s)
@@ -48,7 +49,7 @@ static bool has_room(struct stage *s)
 			     "ON id = agent WHERE name GLOB 'a[1-9]*'") < CAPACITY;
 }
 
-static int play(struct stage *s, struct floor *floor, struct judge *j)
+static int play(struct stage *s, struct bench_floor *floor, struct judge *j)
 {
 	struct load l = { .script = &script_all,
 			  .arg = &plain,
@@ -75,10 +76,10 @@ static int play(struct stage *s, struct floor *floor, struct judge *j)
 	return check_broadcast(s, sent);
 }
 
-int bench_broadcast(struct ground *g)
+int bench_broadcast(struct bench_ground *g)
 {
 	struct stage *s = stage_new(g, "all", AGENTS, CAPACITY, true);
-	struct floor *floor = NULL;
+	struct bench_floor *floor = NULL;
 	struct judge j = { 0 };
 	int rc = s && floor_open(&floor, g, AGENTS) == 0 ? play(s, floor, &j) : -1;
 

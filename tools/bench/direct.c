@@ -35,7 +35,7 @@ static struct client *open_direct(struct home *home)
 	o.identity = (struct identity){ .level = WHO_OPERATOR };
 	if (client_open(&c, &o, &f) == 0)
 		return c;
-	fail_fault("client", &f);
+	bench_fail_fault("client", &f);
 	return NULL;
 }
 
@@ -56,7 +56,7 @@ static int write_on(struct home *home, struct writers *w, int me)
 
 		out.len = 0;
 		if (client_call(c, op_find("message.send"), args, &out, &f))
-			return fail_fault("direct send", &f);
+			return bench_fail_fault("direct send", &f);
 		w->ms[me][w->n[me]++] = (float)((double)(bench_now() - begun) / 1e6);
 		nanosleep(&rest, NULL);
 	}
@@ -72,7 +72,7 @@ static double slow_of(struct writers *w)
 	for (int i = 0; i < WRITERS; i++)
 		for (size_t k = 0; k < w->n[i]; k++)
 			all[n++] = w->ms[i][k];
-	p99 = n ? share_of(all, n, 0.99) : -1;
+	p99 = n ? judge_share(all, n, 0.99) : -1;
 	free(all);
 	return p99;
 }
@@ -102,9 +102,9 @@ static int beside_host(struct stage *s, struct writers *w, double seconds)
 	atomic_store(&w->ending, true);
 	for (int i = 0; i < WRITERS; i++)
 		if (waitpid(pids[i], &status, 0) < 0 || status)
-			rc = fail("a direct writer failed");
+			rc = bench_fail("a direct writer failed");
 	if (rc == 0)
-		tell("the host did %.0f sends/s meanwhile", o.rate);
+		bench_tell("the host did %.0f sends/s meanwhile", o.rate);
 	return rc;
 }
 
@@ -123,7 +123,7 @@ static double direct_slow(struct stage *s, double seconds)
 	return p99;
 }
 
-int bench_direct(struct ground *g)
+int bench_direct(struct bench_ground *g)
 {
 	struct stage *s = stage_new(g, "direct", CLIENTS, 0, true);
 	struct judge j = { 0 };

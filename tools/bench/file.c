@@ -48,10 +48,10 @@ static int dial(struct wire_side *w)
 		close(w->fd);
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
-	return fail("no guest at %s", at.sun_path);
+	return bench_fail("no guest at %s", at.sun_path);
 }
 
-static int say(struct wire_side *w, const char *type, const void *src, int64_t id)
+static int load_say(struct wire_side *w, const char *type, const void *src, int64_t id)
 {
 	json_t *json = json_integer(id);
 	struct fault f = { 0 };
@@ -65,10 +65,10 @@ static int say(struct wire_side *w, const char *type, const void *src, int64_t i
 		ssize_t n = write(w->fd, w->out.data + sent, w->out.len - sent);
 
 		if (n <= 0)
-			return fail("write: %s", strerror(errno));
+			return bench_fail("write: %s", strerror(errno));
 		sent += (size_t)n;
 	}
-	return rc ? fail_fault(type, &f) : 0;
+	return rc ? bench_fail_fault(type, &f) : 0;
 }
 
 /* The next answer of this type, Heartbeats aside, decoded into `dst`. */
@@ -87,7 +87,7 @@ static int hear(struct wire_side *w, const char *type, void *dst, struct packet 
 			ssize_t n = read(w->fd, data, sizeof(data));
 
 			if (n <= 0)
-				return fail("the guest went away");
+				return bench_fail("the guest went away");
 			at = 0;
 			len = (size_t)n;
 		}
@@ -96,15 +96,15 @@ static int hear(struct wire_side *w, const char *type, void *dst, struct packet 
 		if (rc == 0)
 			continue;
 		if (rc < 0 || packet_take(p, &w->in, &f))
-			return fail_fault(type, &f);
+			return bench_fail_fault(type, &f);
 		if (!strcmp(p->type, type))
 			break;
 		if (strcmp(p->type, "Heartbeat"))
-			return fail("%s is answered with %s", type, p->type);
+			return bench_fail("%s is answered with %s", type, p->type);
 		packet_release(p);
 	}
 	if (dst && packet_decode_as(p, wire_find(type)->record, dst, &a, &f))
-		return fail_fault(type, &f);
+		return bench_fail_fault(type, &f);
 	arena_release(&a);
 	return 0;
 }
@@ -126,7 +126,7 @@ static int ask_part(struct wire_side *w, int64_t offset)
 		.has_limit = true,
 	};
 
-	return say(w, "FileRead", &m, offset);
+	return load_say(w, "FileRead", &m, offset);
 }
 
 static int read_file(struct wire_side *w)
@@ -146,7 +146,7 @@ static int read_file(struct wire_side *w)
 		n = base64_decode(w->bytes, m.content, strlen(m.content));
 		packet_release(&p);
 		if (n != part_at(w, got))
-			return fail("a part of %zd bytes", n);
+			return bench_fail("a part of %zd bytes", n);
 		if (asked < w->size && ask_part(w, asked))
 			return -1;
 		asked += PART;
@@ -168,7 +168,7 @@ static int send_part(struct wire_side *w, int64_t offset)
 	};
 
 	base64_encode(w->base64, w->bytes, (size_t)n);
-	return say(w, "FileWrite", &m, offset);
+	return load_say(w, "FileWrite", &m, offset);
 }
 
 static int write_file(struct wire_side *w)
@@ -203,12 +203,12 @@ static int make_file(struct wire_side *w)
 	}
 	for (int64_t at = 0; at < w->size; at += PART)
 		if (write(fd, w->bytes, (size_t)part_at(w, at)) < 0)
-			return fail("%s: %s", w->path, strerror(errno));
+			return bench_fail("%s: %s", w->path, strerror(errno));
 	close(fd);
 	return 0;
 }
 
-static int open_side(struct wire_side *w, struct ground *g)
+static int open_side(struct wire_side *w, struct bench_ground *g)
 {
 	char dir[300], state[300];
 	const char *const argv[] = { g->self,   "guest", "--dir", dir,
@@ -228,8 +228,8 @@ static int open_side(struct wire_side *w, struct ground *g)
 	w->base64 = malloc(base64_size(PART) + 1);
 	if (make_file(w))
 		return -1;
-	w->guest = start_program(&start);
-	if (w->guest < 0 || dial(w) || say(w, "Hello", &hello, 1) ||
+	w->guest = bench_start_program(&start);
+	if (w->guest < 0 || dial(w) || load_say(w, "Hello", &hello, 1) ||
 	    hear(w, "Hello", NULL, &p))
 		return -1;
 	packet_release(&p);
@@ -271,7 +271,7 @@ static int play_round(struct wire_side *w, struct judge way[2])
 	return 0;
 }
 
-int bench_file(struct ground *g)
+int bench_file(struct bench_ground *g)
 {
 	struct wire_side w = { .fd = -1 };
 	struct judge way[2] = { 0 };
@@ -280,7 +280,7 @@ int bench_file(struct ground *g)
 	for (int i = 0; i < ROUNDS && !rc; i++)
 		rc = play_round(&w, way);
 	if (w.guest > 0)
-		stop_program(w.guest, SIGTERM);
+		bench_stop_program(w.guest, SIGTERM);
 	if (w.fd >= 0)
 		close(w.fd);
 	frame_release(&w.in);

@@ -46,7 +46,7 @@ static const char *const raw_text[STEPS] = {
 			 "SELECT ?1, id, 0 FROM agent",
 };
 
-struct floor {
+struct bench_floor {
 	sqlite3 *db;
 	sqlite3_stmt *steps[STEPS];
 	char dir[256], body[FLOOR_BODY + 1];
@@ -54,16 +54,17 @@ struct floor {
 	int64_t n;
 };
 
-static int step(struct floor *f, int which)
+static int step(struct bench_floor *f, int which)
 {
 	int rc = sqlite3_step(f->steps[which]);
 
 	sqlite3_reset(f->steps[which]);
-	return rc == SQLITE_DONE ? 0
-				 : fail("%s: %s", raw_text[which], sqlite3_errmsg(f->db));
+	return rc == SQLITE_DONE
+		       ? 0
+		       : bench_fail("%s: %s", raw_text[which], sqlite3_errmsg(f->db));
 }
 
-static int step_of(struct floor *f, int which, int64_t first, int64_t second)
+static int step_of(struct bench_floor *f, int which, int64_t first, int64_t second)
 {
 	sqlite3_bind_int64(f->steps[which], 1, first);
 	sqlite3_bind_int64(f->steps[which], 2, second);
@@ -71,7 +72,7 @@ static int step_of(struct floor *f, int which, int64_t first, int64_t second)
 }
 
 /* Of a key as clients make them: its first bytes are the time. */
-static int add_key(struct floor *f, int64_t sender, int64_t message)
+static int add_key(struct bench_floor *f, int64_t sender, int64_t message)
 {
 	uint64_t key[2] = { __builtin_bswap64((uint64_t)bench_now()),
 			    bench_random(&f->random) };
@@ -80,7 +81,7 @@ static int add_key(struct floor *f, int64_t sender, int64_t message)
 	return step_of(f, REPLAY, message, sender);
 }
 
-static int64_t add_message(struct floor *f)
+static int64_t add_message(struct bench_floor *f)
 {
 	int64_t at = bench_now() / 1000000;
 
@@ -92,7 +93,7 @@ static int64_t add_message(struct floor *f)
 	return sqlite3_last_insert_rowid(f->db);
 }
 
-static int add_send(struct floor *f)
+static int add_send(struct bench_floor *f)
 {
 	int64_t sender = f->n % 64 + 1, message = add_message(f);
 
@@ -103,7 +104,7 @@ static int add_send(struct floor *f)
 		       : 0;
 }
 
-static int add_batch(struct floor *f, int batch)
+static int add_batch(struct bench_floor *f, int batch)
 {
 	int rc = step(f, BEGIN);
 
@@ -112,7 +113,7 @@ static int add_batch(struct floor *f, int batch)
 	return rc || step(f, COMMIT) ? -1 : 0;
 }
 
-static int open_file(struct floor *f, int agents)
+static int open_file(struct bench_floor *f, int agents)
 {
 	char path[300], *sql;
 	int rc;
@@ -120,7 +121,7 @@ static int open_file(struct floor *f, int agents)
 	snprintf(path, sizeof(path), "%s/raw.sqlite", f->dir);
 	if (sqlite3_open(path, &f->db) != SQLITE_OK ||
 	    sqlite3_exec(f->db, raw_schema, NULL, NULL, NULL) != SQLITE_OK)
-		return fail("%s: %s", path, sqlite3_errmsg(f->db));
+		return bench_fail("%s: %s", path, sqlite3_errmsg(f->db));
 	sql = sqlite3_mprintf("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
 			      "WHERE i < %d) INSERT INTO agent SELECT i FROM n",
 			      agents);
@@ -128,12 +129,12 @@ static int open_file(struct floor *f, int agents)
 	sqlite3_free(sql);
 	for (int i = 0; i < STEPS && rc == SQLITE_OK; i++)
 		rc = sqlite3_prepare_v2(f->db, raw_text[i], -1, &f->steps[i], NULL);
-	return rc == SQLITE_OK ? 0 : fail("%s: %s", path, sqlite3_errmsg(f->db));
+	return rc == SQLITE_OK ? 0 : bench_fail("%s: %s", path, sqlite3_errmsg(f->db));
 }
 
-int floor_open(struct floor **out, struct ground *g, int agents)
+int floor_open(struct bench_floor **out, struct bench_ground *g, int agents)
 {
-	struct floor *f = *out = xcalloc(1, sizeof(*f));
+	struct bench_floor *f = *out = xcalloc(1, sizeof(*f));
 	int rc;
 
 	f->random = 7;
@@ -144,7 +145,7 @@ int floor_open(struct floor **out, struct ground *g, int agents)
 	return rc || add_batch(f, WARM_UP) || add_batch(f, 1) ? -1 : 0;
 }
 
-void floor_close(struct floor *f)
+void floor_close(struct bench_floor *f)
 {
 	if (!f)
 		return;
@@ -152,11 +153,11 @@ void floor_close(struct floor *f)
 		sqlite3_finalize(f->steps[i]);
 	sqlite3_close(f->db);
 	if (f->dir[0])
-		remove_tree(f->dir);
+		bench_remove_tree(f->dir);
 	free(f);
 }
 
-double floor_rate(struct floor *f, int batch, double seconds)
+double floor_rate(struct bench_floor *f, int batch, double seconds)
 {
 	int64_t begun = bench_now(), took = 0, n = 0;
 
@@ -168,7 +169,7 @@ double floor_rate(struct floor *f, int batch, double seconds)
 	return (double)n / ((double)took / 1e9);
 }
 
-static int broadcast(struct floor *f)
+static int broadcast(struct bench_floor *f)
 {
 	int64_t message = -1;
 
@@ -177,7 +178,7 @@ static int broadcast(struct floor *f)
 	return step_of(f, DELIVERY_ALL, message, 0) || step(f, COMMIT) ? -1 : 0;
 }
 
-double floor_broadcast(struct floor *f, double seconds)
+double floor_broadcast(struct bench_floor *f, double seconds)
 {
 	int64_t until = bench_now() + (int64_t)(seconds * 1e9), begun;
 	double *took = xcalloc(SAMPLES, sizeof(*took)), ms;
@@ -189,7 +190,7 @@ double floor_broadcast(struct floor *f, double seconds)
 		rc = broadcast(f);
 		took[n++] = (double)(bench_now() - begun) / 1e6;
 	}
-	ms = rc ? -1 : median(took, n);
+	ms = rc ? -1 : judge_median(took, n);
 	free(took);
 	return ms;
 }
@@ -204,16 +205,16 @@ static int write_page(struct floor_page *p)
 	return pwrite(p->fd, page, sizeof(page), at) == sizeof(page) ? 0 : -1;
 }
 
-int floor_page_open(struct floor_page *p, struct ground *g, const char *name)
+int floor_page_open(struct floor_page *p, struct bench_ground *g, const char *name)
 {
 	*p = (struct floor_page){ 0 };
 	snprintf(p->path, sizeof(p->path), "%s/%s", g->dir, name);
 	p->fd = open(p->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (p->fd < 0)
-		return fail("%s: %s", p->path, strerror(errno));
+		return bench_fail("%s: %s", p->path, strerror(errno));
 	for (int i = 0; i < PAGES; i++) /* later syncs write no new size */
 		if (write_page(p))
-			return fail("%s: %s", p->path, strerror(errno));
+			return bench_fail("%s: %s", p->path, strerror(errno));
 	return fsync(p->fd);
 }
 
@@ -222,7 +223,7 @@ double floor_page_sync(struct floor_page *p)
 	int64_t begun = bench_now();
 
 	if (write_page(p) || fdatasync(p->fd))
-		return fail("%s: %s", p->path, strerror(errno));
+		return bench_fail("%s: %s", p->path, strerror(errno));
 	return (double)(bench_now() - begun) / 1e6;
 }
 
@@ -259,7 +260,7 @@ int floor_main(const char *what, const char *path)
 	return rc;
 }
 
-int floor_process_file(struct ground *g, char path[300])
+int floor_process_file(struct bench_ground *g, char path[300])
 {
 	char dir[256];
 	sqlite3 *db = NULL;
@@ -275,7 +276,7 @@ int floor_process_file(struct ground *g, char path[300])
 		rc = sqlite3_exec(db, "INSERT INTO message (content) VALUES ('hello')",
 				  NULL, NULL, NULL);
 	sqlite3_close(db);
-	return rc == SQLITE_OK ? 0 : fail("%s: %s", path, sqlite3_errstr(rc));
+	return rc == SQLITE_OK ? 0 : bench_fail("%s: %s", path, sqlite3_errstr(rc));
 }
 
 double floor_process(const char *what, const char *path)
@@ -283,10 +284,10 @@ double floor_process(const char *what, const char *path)
 	const char *const argv[] = { "/proc/self/exe", "floor", what, path, NULL };
 	struct start start = { .argv = argv, .in = -1, .out = -1, .extra = -1 };
 	int64_t begun = bench_now();
-	pid_t pid = start_program(&start);
+	pid_t pid = bench_start_program(&start);
 	int status;
 
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
-		return fail("floor %s failed", what);
+		return bench_fail("floor %s failed", what);
 	return (double)(bench_now() - begun) / 1e6;
 }

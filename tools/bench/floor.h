@@ -12,22 +12,22 @@ enum { FLOOR_BODY = 256 };
 
 /* A file with the rows that a message takes: its own, its delivery's, its event's and
  * its key's, as many bytes as ours. */
-struct floor;
+struct bench_floor;
 
-int floor_open(struct floor **out, struct ground *g, int agents);
-void floor_close(struct floor *f); /* NULL is fine */
+int floor_open(struct bench_floor **out, struct bench_ground *g, int agents);
+void floor_close(struct bench_floor *f); /* NULL is fine */
 
 /* Messages a second, `batch` of them a commit, four statements each; or -1. */
-double floor_rate(struct floor *f, int batch, double seconds);
+double floor_rate(struct bench_floor *f, int batch, double seconds);
 /* A message to all agents, in one statement and one commit: ms in the middle, or -1. */
-double floor_broadcast(struct floor *f, double seconds);
+double floor_broadcast(struct bench_floor *f, double seconds);
 
 /* A file for writes of 4 KiB, each with its fdatasync. */
 struct floor_page {
 	char path[300];
 	int fd, n;
 };
-int floor_page_open(struct floor_page *p, struct ground *g, const char *name);
+int floor_page_open(struct floor_page *p, struct bench_ground *g, const char *name);
 double floor_page_sync(struct floor_page *p); /* ms, or -1 */
 void floor_page_close(struct floor_page *p);
 
@@ -36,11 +36,11 @@ void floor_page_close(struct floor_page *p);
 int floor_main(const char *what, const char *path);
 /* Such a process, awaited: ms, or -1.  The file is made by floor_process_file(). */
 double floor_process(const char *what, const char *path);
-int floor_process_file(struct ground *g, char path[300]);
+int floor_process_file(struct bench_ground *g, char path[300]);
 
 /* --- lock.c: 8 processes of which each takes a lock, inserts a row and syncs -------- */
 
 /* How long the slowest hundredth of their writes takes, in ms; or -1. */
-double floor_locked(struct ground *g, int writers, double seconds);
+double floor_locked(struct bench_ground *g, int writers, double seconds);
 
 #endif

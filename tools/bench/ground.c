@@ -36,7 +36,7 @@ uint64_t bench_random(uint64_t *state)
 	return x * 2685821657736338717u;
 }
 
-void tell(const char *fmt, ...)
+void bench_tell(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -47,7 +47,7 @@ void tell(const char *fmt, ...)
 	va_end(ap);
 }
 
-int fail(const char *fmt, ...)
+int bench_fail(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -59,20 +59,20 @@ int fail(const char *fmt, ...)
 	return -1;
 }
 
-int fail_fault(const char *what, const struct fault *f)
+int bench_fail_fault(const char *what, const struct fault *f)
 {
-	return fail("%s: %s: %s", what, fault_info(f->code)->name, f->text);
+	return bench_fail("%s: %s: %s", what, fault_info(f->code)->name, f->text);
 }
 
 /* --- folders ------------------------------------------------------------------ */
 
-int ground_folder(struct ground *g, const char *name, char out[256])
+int ground_folder(struct bench_ground *g, const char *name, char out[256])
 {
 	if (snprintf(out, 256, "%s/%s", g->dir, name) >= 256)
-		return fail("the path of %s is too long", name);
-	remove_tree(out);
+		return bench_fail("the path of %s is too long", name);
+	bench_remove_tree(out);
 	if (mkdir(out, 0700))
-		return fail("%s: %s", out, strerror(errno));
+		return bench_fail("%s: %s", out, strerror(errno));
 	return 0;
 }
 
@@ -84,7 +84,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 	return remove(path);
 }
 
-void remove_tree(const char *path)
+void bench_remove_tree(const char *path)
 {
 	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -123,18 +123,18 @@ static void become(const struct start *s)
 	_exit(127);
 }
 
-pid_t start_program(const struct start *s)
+pid_t bench_start_program(const struct start *s)
 {
 	pid_t pid = fork();
 
 	if (pid == 0)
 		become(s);
 	if (pid < 0)
-		return fail("fork: %s", strerror(errno));
+		return bench_fail("fork: %s", strerror(errno));
 	return pid;
 }
 
-void stop_program(pid_t pid, int signal)
+void bench_stop_program(pid_t pid, int signal)
 {
 	static const struct timespec pause = { .tv_nsec = 2 * 1000 * 1000 };
 	int status;

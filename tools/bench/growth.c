@@ -16,7 +16,7 @@ enum { CLIENTS = 64, ROUNDS = 3, BODY = 256 };
 static const struct talk half_random = { .body = BODY, .random_keys = true };
 
 /* Filling takes minutes, so a kept folder is used again. */
-static int open_old(struct stage *s, struct ground *g, int64_t messages)
+static int open_old(struct stage *s, struct bench_ground *g, int64_t messages)
 {
 	char dir[256], done[300];
 	FILE *mark;
@@ -27,9 +27,9 @@ static int open_old(struct stage *s, struct ground *g, int64_t messages)
 	snprintf(done, sizeof(done), "%s/filled", dir);
 	if (access(done, F_OK) == 0)
 		return stage_open_at(s, g, dir);
-	remove_tree(dir);
+	bench_remove_tree(dir);
 	if (mkdir(dir, 0700))
-		return fail("%s: %m", dir);
+		return bench_fail("%s: %m", dir);
 	rc = stage_open_at(s, g, dir) || stage_team(s, CLIENTS, 0) ||
 			     rows_history(s, messages)
 		     ? -1
@@ -62,7 +62,7 @@ static int play(struct stage *old, struct stage *fresh, struct judge *j, bool fa
 	return 0;
 }
 
-static int growth_sends(struct ground *g)
+static int growth_sends(struct bench_ground *g)
 {
 	struct stage *old = xcalloc(1, sizeof(*old)), *fresh = xcalloc(1, sizeof(*fresh));
 	struct judge j = { 0 };
@@ -81,7 +81,7 @@ static int growth_sends(struct ground *g)
 	return rc;
 }
 
-int bench_growth(struct ground *g)
+int bench_growth(struct bench_ground *g)
 {
 	int claims = growth_claims(g);
 

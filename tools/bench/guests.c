@@ -89,7 +89,7 @@ static int listen_at(const char *folder, bool relay)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	return fail("%s: %s", at.sun_path, strerror(errno));
+	return bench_fail("%s: %s", at.sun_path, strerror(errno));
 }
 
 /* --- answers ------------------------------------------------------------------------ */
@@ -103,7 +103,7 @@ static void say_frame(struct ear *ear, json_t *json)
 
 	text_add(&out, body, strlen(body));
 	frame_close(&out, start, &f);
-	if (write_all(ear->fd, out.data, out.len))
+	if (load_write_all(ear->fd, out.data, out.len))
 		deafen(ear);
 	free(body);
 	text_release(&out);
@@ -166,7 +166,7 @@ static void take(struct ear *ear, size_t n)
 	struct fault f = { 0 };
 	size_t used;
 
-	if (ear->other && write_all(ear->other->fd, at, n)) {
+	if (ear->other && load_write_all(ear->other->fd, at, n)) {
 		deafen(ear);
 		return;
 	}

@@ -11,7 +11,7 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-double share_of(double *v, size_t n, double share)
+double judge_share(double *v, size_t n, double share)
 {
 	if (n == 0)
 		return 0;
@@ -19,9 +19,9 @@ double share_of(double *v, size_t n, double share)
 	return v[(size_t)((double)(n - 1) * share)];
 }
 
-double median(double *v, size_t n)
+double judge_median(double *v, size_t n)
 {
-	return share_of(v, n, 0.5);
+	return judge_share(v, n, 0.5);
 }
 
 void judge_round(struct judge *j, double value, double base)
@@ -42,9 +42,9 @@ struct finding judge_find(const struct judge *j, enum want want, double limit)
 	memcpy(base, j->base, sizeof(base));
 	for (size_t i = 0; i < j->n; i++)
 		ratio[i] = j->value[i] / j->base[i];
-	f.value = median(value, j->n);
-	f.base = median(base, j->n); /* sorted from here on */
-	f.ratio = median(ratio, j->n);
+	f.value = judge_median(value, j->n);
+	f.base = judge_median(base, j->n); /* sorted from here on */
+	f.ratio = judge_median(ratio, j->n);
 	f.spread = base[j->n - 1] / base[0];
 	ok = want == AT_LEAST ? f.ratio >= limit : f.ratio <= limit;
 	f.verdict = f.spread > JUDGE_SPREAD ? VERDICT_NOISY

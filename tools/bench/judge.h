@@ -37,7 +37,7 @@ struct finding {
 struct finding judge_find(const struct judge *j, enum want want, double limit);
 
 /* The value in the middle, or at this share (0.99) of all; sorts them. */
-double median(double *v, size_t n);
-double share_of(double *v, size_t n, double share);
+double judge_median(double *v, size_t n);
+double judge_share(double *v, size_t n, double share);
 
 #endif

@@ -26,7 +26,7 @@ struct running {
 
 /* --- for scripts ----------------------------------------------------------------- */
 
-void say(struct speaker *s, const char *data, size_t size)
+void load_say(struct speaker *s, const char *data, size_t size)
 {
 	if (s->n_out + size > sizeof(s->out))
 		abort();
@@ -34,7 +34,7 @@ void say(struct speaker *s, const char *data, size_t size)
 	s->n_out += size;
 }
 
-int write_all(int fd, const char *data, size_t size)
+int load_write_all(int fd, const char *data, size_t size)
 {
 	while (size > 0) {
 		ssize_t n = write(fd, data, size);
@@ -49,25 +49,25 @@ int write_all(int fd, const char *data, size_t size)
 	return 0;
 }
 
-int join_socket(const char *path)
+int load_join(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int fd;
 
 	if (snprintf(to.sun_path, sizeof(to.sun_path), "%s", path) >=
 	    (int)sizeof(to.sun_path))
-		return fail("%s is too long for a socket", path);
+		return bench_fail("%s is too long for a socket", path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
 		return fd;
-	fail("%s: %s", path, strerror(errno));
+	bench_fail("%s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return -1;
 }
 
-ssize_t read_answer(int fd, char *data, size_t room,
-		    size_t (*whole)(const char *data, size_t size))
+ssize_t load_read_answer(int fd, char *data, size_t room,
+			 size_t (*whole)(const char *data, size_t size))
 {
 	size_t n = 0;
 
@@ -122,7 +122,7 @@ static void hear(struct running *r, struct speaker *s, const char *data, size_t 
 	bool good = script->heard(s, s->step, data, size);
 
 	if (!good && r->failed++ == 0)
-		tell("an answer was %.*s", (int)(size < 300 ? size : 300), data);
+		bench_tell("an answer was %.*s", (int)(size < 300 ? size : 300), data);
 	if (good && s->step + 1 < script->n_steps)
 		script->ask(s, ++s->step);
 	else
@@ -135,7 +135,7 @@ static int listen_to(struct running *r, struct speaker *s, int64_t now)
 	size_t at = 0, size;
 
 	if (got <= 0)
-		return fail("the server went away");
+		return bench_fail("the server went away");
 	s->n_in += (size_t)got;
 	while (at < s->n_in &&
 	       (size = r->load->script->whole(s->in + at, s->n_in - at))) {
@@ -144,8 +144,8 @@ static int listen_to(struct running *r, struct speaker *s, int64_t now)
 	}
 	memmove(s->in, s->in + at, s->n_in - at);
 	s->n_in -= at;
-	if (s->n_out && write_all(s->fd, s->out, s->n_out))
-		return fail("the server does not listen");
+	if (s->n_out && load_write_all(s->fd, s->out, s->n_out))
+		return bench_fail("the server does not listen");
 	s->n_out = 0;
 	return 0;
 }
@@ -159,7 +159,7 @@ static int drive(struct running *r)
 		int64_t now = bench_now();
 
 		if (n <= 0)
-			return fail("no answer for %d s", STALLED_MS / 1000);
+			return bench_fail("no answer for %d s", STALLED_MS / 1000);
 		r->stopping = now >= r->until;
 		for (int i = 0; i < n; i++)
 			if (listen_to(r, events[i].data.ptr, now))
@@ -182,7 +182,7 @@ static int join_all(struct running *r)
 		s->random = (uint64_t)bench_now() * 2 + 1;
 		s->fd = r->load->script->join(s);
 		if (s->fd < 0 || epoll_ctl(r->epoll, EPOLL_CTL_ADD, s->fd, &e))
-			return fail("client %d could not join", i);
+			return bench_fail("client %d could not join", i);
 	}
 	return 0;
 }
@@ -198,8 +198,8 @@ static int first_words(struct running *r)
 
 		for (int k = 0; k < r->load->window; k++)
 			begin(r, s, now);
-		if (write_all(s->fd, s->out, s->n_out))
-			return fail("the server does not listen");
+		if (load_write_all(s->fd, s->out, s->n_out))
+			return bench_fail("the server does not listen");
 		s->n_out = 0;
 	}
 	return 0;
@@ -249,7 +249,7 @@ int load_run(const struct load *l, struct outcome *out)
 	free(r.speakers);
 	free(r.samples);
 	if (rc == 0 && out->failed)
-		return fail("%llu answers were failures",
-			    (unsigned long long)out->failed);
+		return bench_fail("%llu answers were failures",
+				  (unsigned long long)out->failed);
 	return rc;
 }

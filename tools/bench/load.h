@@ -61,12 +61,12 @@ struct outcome {
 int load_run(const struct load *l, struct outcome *out);
 
 /* For scripts: */
-void say(struct speaker *s, const char *data, size_t size);
-int join_socket(const char *path);
-int write_all(int fd, const char *data, size_t size);
+void load_say(struct speaker *s, const char *data, size_t size);
+int load_join(const char *path);
+int load_write_all(int fd, const char *data, size_t size);
 /* The bytes that would begin at `data`, read until `whole` of them are there;
  * how many, or -1. */
-ssize_t read_answer(int fd, char *data, size_t room,
-		    size_t (*whole)(const char *data, size_t size));
+ssize_t load_read_answer(int fd, char *data, size_t room,
+			 size_t (*whole)(const char *data, size_t size));
 
 #endif

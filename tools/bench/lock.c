@@ -75,12 +75,12 @@ static double slow_of(const struct shared *w, int writers)
 	for (int i = 0; i < writers; i++)
 		for (size_t k = 0; k < w->n[i]; k++)
 			all[n++] = w->ms[i][k];
-	p99 = n ? share_of(all, n, 0.99) : -1;
+	p99 = n ? judge_share(all, n, 0.99) : -1;
 	free(all);
 	return p99;
 }
 
-double floor_locked(struct ground *g, int writers, double seconds)
+double floor_locked(struct bench_ground *g, int writers, double seconds)
 {
 	const struct timespec run = { .tv_sec = (time_t)seconds,
 				      .tv_nsec =
@@ -103,7 +103,7 @@ double floor_locked(struct ground *g, int writers, double seconds)
 	atomic_store(&w->ending, true);
 	for (int i = 0; i < writers; i++)
 		if (waitpid(pids[i], &status, 0) < 0 || status)
-			rc = fail("a writer of the floor failed");
+			rc = bench_fail("a writer of the floor failed");
 	if (rc == 0)
 		p99 = slow_of(w, writers);
 	munmap(w, sizeof(*w));

@@ -27,10 +27,10 @@ static int answerer_start(struct answerer *a, const char *const *argv)
 	int in[2], out[2];
 
 	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
-		return fail("no pipe");
+		return bench_fail("no pipe");
 	start.in = in[0];
 	start.out = out[1];
-	a->pid = start_program(&start);
+	a->pid = bench_start_program(&start);
 	close(in[0]);
 	close(out[1]);
 	a->to = in[1];
@@ -50,13 +50,13 @@ static void answerer_stop(struct answerer *a)
 
 static int answerer_ask(struct answerer *a, const char *text, size_t size)
 {
-	if (write_all(a->to, text, size))
-		return fail("it does not read");
+	if (load_write_all(a->to, text, size))
+		return bench_fail("it does not read");
 	for (a->n = 0; a->n == 0 || a->line[a->n - 1] != '\n';) {
 		ssize_t got = read(a->from, a->line + a->n, LINE - 1 - a->n);
 
 		if (got <= 0)
-			return fail("no answer");
+			return bench_fail("no answer");
 		a->n += (size_t)got;
 	}
 	a->line[a->n] = '\0';
@@ -89,7 +89,7 @@ static double first_answer(struct stage *s, struct answerer *a)
 	if (start_mcp(s, a) || answerer_ask(a, initialize, sizeof(initialize) - 1))
 		return -1;
 	took = (double)(bench_now() - begun) / 1e6;
-	return strstr(a->line, "\"result\"") ? took : fail("mcp: %.200s", a->line);
+	return strstr(a->line, "\"result\"") ? took : bench_fail("mcp: %.200s", a->line);
 }
 
 /* The median of many, in us. */
@@ -106,7 +106,7 @@ static double time_calls(struct answerer *a, const char *text, size_t size, int 
 		took[i] = (double)(bench_now() - begun) / 1e3;
 	}
 	if (i == n)
-		us = median(took, (size_t)n);
+		us = judge_median(took, (size_t)n);
 	free(took);
 	return us;
 }
@@ -119,7 +119,7 @@ static void echo(int in, int out, size_t size)
 	memset(answer, 'x', size);
 	answer[size - 1] = '\n';
 	for (ssize_t n; (n = read(in, line, sizeof(line))) > 0;)
-		if (line[n - 1] == '\n' && write_all(out, answer, size))
+		if (line[n - 1] == '\n' && load_write_all(out, answer, size))
 			break;
 	_exit(0);
 }
@@ -129,7 +129,7 @@ static int start_echo(struct answerer *a, size_t size)
 	int in[2], out[2];
 
 	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
-		return fail("no pipe");
+		return bench_fail("no pipe");
 	a->pid = fork();
 	if (a->pid == 0) {
 		close(in[1]);
@@ -147,11 +147,11 @@ static int start_echo(struct answerer *a, size_t size)
 static int open_both(struct stage *s, struct answerer *mcp, struct answerer *floor)
 {
 	if (first_answer(s, mcp) < 0 ||
-	    write_all(mcp->to, initialized, sizeof(initialized) - 1) ||
+	    load_write_all(mcp->to, initialized, sizeof(initialized) - 1) ||
 	    answerer_ask(mcp, peek, sizeof(peek) - 1))
 		return -1;
 	if (!strstr(mcp->line, "\"result\"") || strstr(mcp->line, "\"isError\":true"))
-		return fail("mcp: %.300s", mcp->line);
+		return bench_fail("mcp: %.300s", mcp->line);
 	return start_echo(floor, mcp->n);
 }
 
@@ -191,11 +191,11 @@ static int start_round(struct stage *s, struct answerer *a, const char *file,
 		if (ours[i] < 0 || base[i] < 0)
 			return -1;
 	}
-	judge_round(j, median(ours, (size_t)n), median(base, (size_t)n));
+	judge_round(j, judge_median(ours, (size_t)n), judge_median(base, (size_t)n));
 	return 0;
 }
 
-int bench_mcp(struct ground *g)
+int bench_mcp(struct bench_ground *g)
 {
 	struct stage *s = stage_new(g, "mcp", 2, 0, true);
 	struct answerer a = { .line = xcalloc(1, LINE) };

@@ -68,11 +68,11 @@ static int wait_for_guests(struct stage *s, const char *team, int guests)
 		rest(0.5);
 		n = count_guests(s, team);
 	}
-	return n >= guests ? 0 : fail("only %d of %d guests came", n, guests);
+	return n >= guests ? 0 : bench_fail("only %d of %d guests came", n, guests);
 }
 
 /* The host settles for a moment first. */
-static int with_guests(struct ground *g, int guests, double *mib)
+static int with_guests(struct bench_ground *g, int guests, double *mib)
 {
 	static const char many[] = "{\"name\":\"g\",\"max_vms\":%d,\"roles\":["
 				   "{\"name\":\"w\",\"workspace\":true,\"count\":%d},"
@@ -113,7 +113,7 @@ static void allow_files(void)
 
 /* A thousand processes would measure the machine: the guests are light ones, whose
  * lines and heartbeats are those of others. */
-static int with_light_guests(struct ground *g, double *mib)
+static int with_light_guests(struct bench_ground *g, double *mib)
 {
 	struct stage *s = xcalloc(1, sizeof(*s));
 	struct guests *guests = NULL;
@@ -155,7 +155,7 @@ static void let_many(bool many)
 			unsetenv(names[i]);
 }
 
-int bench_memory(struct ground *g)
+int bench_memory(struct bench_ground *g)
 {
 	double idle = 0, many = 0, light = 0;
 	int rc;

@@ -22,11 +22,11 @@ static double show_all(struct stage *s, struct store *store)
 	bool more = true;
 
 	if (mirror_open(&m, &s->home, &f) < 0)
-		return fail_fault("the mirror", &f);
+		return bench_fail_fault("the mirror", &f);
 	while (more || mirror_due(m) >= 0)
 		if (mirror_step(m, store, 1000, &more, &f) < 0) {
 			mirror_close(m);
-			return fail_fault("the mirror", &f);
+			return bench_fail_fault("the mirror", &f);
 		}
 	mirror_close(m);
 	return (double)(bench_now() - begun) / 1e9;
@@ -34,7 +34,7 @@ static double show_all(struct stage *s, struct store *store)
 
 /* So many new files; seconds, or -1.  Pages are made anew where they are lost, so nobody
  * syncs them; the disk is at rest before ours begin. */
-static double plain_files(struct ground *g, int n)
+static double plain_files(struct bench_ground *g, int n)
 {
 	char dir[256], path[300], bytes[FILE_BYTES];
 	int64_t begun, took;
@@ -47,19 +47,19 @@ static double plain_files(struct ground *g, int n)
 	for (int i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%s/%d.md", dir, i);
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (fd < 0 || write_all(fd, bytes, sizeof(bytes)) || close(fd))
-			return fail("%s: %m", path);
+		if (fd < 0 || load_write_all(fd, bytes, sizeof(bytes)) || close(fd))
+			return bench_fail("%s: %m", path);
 	}
 	took = bench_now() - begun;
 	root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0 || syncfs(root))
-		return fail("%s: %m", dir);
+		return bench_fail("%s: %m", dir);
 	close(root);
 	return (double)took / 1e9;
 }
 
 /* On a fresh state: what is shown already is not shown again. */
-static double show_fresh(struct ground *g)
+static double show_fresh(struct bench_ground *g)
 {
 	struct stage *s = stage_new(g, "mirror", 8, 0, false);
 	struct call call = { 0 };
@@ -73,7 +73,7 @@ static double show_fresh(struct ground *g)
 	return seconds;
 }
 
-int bench_mirror(struct ground *g)
+int bench_mirror(struct bench_ground *g)
 {
 	struct judge j = { 0 };
 

@@ -123,10 +123,10 @@ static int ask_now(int fd, struct message *m)
 	const char *error;
 	int rc = -1;
 
-	if (write_all(fd, m->data, m->size) == 0 &&
-	    (n = read_answer(fd, answer, LOAD_IN, answer_whole)) > 0) {
+	if (load_write_all(fd, m->data, m->size) == 0 &&
+	    (n = load_read_answer(fd, answer, LOAD_IN, answer_whole)) > 0) {
 		error = find(answer, (size_t)n, 'E');
-		rc = error ? fail("PostgreSQL: %.80s", strchr(error + 5, 'M')) : 0;
+		rc = error ? bench_fail("PostgreSQL: %.80s", strchr(error + 5, 'M')) : 0;
 	}
 	free(answer);
 	m->size = 0;
@@ -175,7 +175,7 @@ static int prepare(int fd, const char *name, const char *text)
 
 static int join_postgres(struct speaker *s)
 {
-	int fd = join_socket(s->load->socket);
+	int fd = load_join(s->load->socket);
 
 	if (fd >= 0 && greet(fd) == 0 && prepare(fd, "claim", claim) == 0 &&
 	    prepare(fd, "complete", complete) == 0)
@@ -209,7 +209,7 @@ static void ask(struct speaker *s, int step)
 	put_int(&m, 0, 4);
 	put_end(&m, at);
 	put_sync(&m);
-	say(s, m.data, m.size);
+	load_say(s, m.data, m.size);
 }
 
 /* Both answer with the task's id. */
@@ -263,7 +263,7 @@ static int find_programs(char dir[200])
 	if (rc == 0)
 		snprintf(dir, 200, "%s", found.gl_pathv[found.gl_pathc - 1]);
 	globfree(&found);
-	return rc ? fail("there is no PostgreSQL: see tools/setup --peers") : 0;
+	return rc ? bench_fail("there is no PostgreSQL: see tools/setup --peers") : 0;
 }
 
 static int make_cluster(const char *programs, const char *data, uid_t uid)
@@ -278,9 +278,9 @@ static int make_cluster(const char *programs, const char *data, uid_t uid)
 	pid_t pid;
 
 	snprintf(initdb, sizeof(initdb), "%s/initdb", programs);
-	pid = start_program(&start);
+	pid = bench_start_program(&start);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
-		return fail("initdb failed");
+		return bench_fail("initdb failed");
 	return 0;
 }
 
@@ -290,7 +290,7 @@ static int connect_soon(struct rival *p)
 	static const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
 
 	for (int i = 0; i < 200; i++) {
-		int fd = access(p->socket, F_OK) ? -1 : join_socket(p->socket);
+		int fd = access(p->socket, F_OK) ? -1 : load_join(p->socket);
 
 		if (fd >= 0 && greet(fd) == 0)
 			return fd;
@@ -298,7 +298,7 @@ static int connect_soon(struct rival *p)
 			close(fd);
 		nanosleep(&pause, NULL);
 	}
-	return fail("PostgreSQL did not start");
+	return bench_fail("PostgreSQL did not start");
 }
 
 static int make_board(struct rival *p, long tasks)
@@ -319,7 +319,7 @@ static int make_board(struct rival *p, long tasks)
 	return rc;
 }
 
-int postgres_open(struct rival *p, struct ground *g, long tasks)
+int postgres_open(struct rival *p, struct bench_ground *g, long tasks)
 {
 	char programs[200], server[256], data[300];
 	const char *argv[] = {
@@ -337,12 +337,12 @@ int postgres_open(struct rival *p, struct ground *g, long tasks)
 	if (find_programs(programs) || ground_folder(g, "postgres", p->dir))
 		return -1;
 	if (start.uid && chown(p->dir, start.uid, (gid_t)-1))
-		return fail("%s: %m", p->dir);
+		return bench_fail("%s: %m", p->dir);
 	snprintf(server, sizeof(server), "%s/postgres", programs);
 	snprintf(data, sizeof(data), "%s/data", p->dir);
 	snprintf(p->socket, sizeof(p->socket), "%s/.s.PGSQL.5432", p->dir);
 	if (make_cluster(programs, data, start.uid))
 		return -1;
-	p->pid = start_program(&start);
+	p->pid = bench_start_program(&start);
 	return p->pid < 0 ? -1 : make_board(p, tasks);
 }

@@ -35,9 +35,9 @@ static double time_command(struct stage *s, const struct command *c)
 
 	for (int i = 0; i < WORDS; i++)
 		argv[3 + i] = c->words[i];
-	pid = start_program(&start);
+	pid = bench_start_program(&start);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
-		return fail("cadre %s failed", c->words[0]);
+		return bench_fail("cadre %s failed", c->words[0]);
 	return (double)(bench_now() - begun) / 1e6;
 }
 
@@ -62,11 +62,11 @@ static int play_round(struct stage *s, const struct command *c, const char *file
 		if ((base[i] = time_floor(c, file, page)) < 0 ||
 		    (ours[i] = time_command(s, c)) < 0)
 			return -1;
-	judge_round(j, median(ours, (size_t)n), median(base, (size_t)n));
+	judge_round(j, judge_median(ours, (size_t)n), judge_median(base, (size_t)n));
 	return 0;
 }
 
-static int measure(struct ground *g, const struct command *c, const char *file)
+static int measure(struct bench_ground *g, const struct command *c, const char *file)
 {
 	struct stage *s = stage_new(g, c->name, 2, 0, c->hosted);
 	struct judge j = { 0 };
@@ -86,7 +86,7 @@ static int measure(struct ground *g, const struct command *c, const char *file)
 	return rc;
 }
 
-int bench_process(struct ground *g)
+int bench_process(struct bench_ground *g)
 {
 	char file[300];
 	int rc = floor_process_file(g, file);

@@ -27,7 +27,7 @@ static void echo_lines(int fd)
 	char line[64];
 
 	while (read(fd, line, sizeof(line)) == sizeof(line) &&
-	       write_all(fd, line, sizeof(line)) == 0)
+	       load_write_all(fd, line, sizeof(line)) == 0)
 		;
 	_exit(0);
 }
@@ -37,7 +37,7 @@ static int echo_open(struct echo *e)
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
-		return fail("no sockets");
+		return bench_fail("no sockets");
 	e->pid = fork();
 	if (e->pid == 0) {
 		close(ends[0]);
@@ -61,9 +61,9 @@ static int echo_ask(struct echo *e, int n)
 	char line[64] = { 0 };
 
 	for (int i = 0; i < n; i++)
-		if (write_all(e->fd, line, sizeof(line)) ||
+		if (load_write_all(e->fd, line, sizeof(line)) ||
 		    read(e->fd, line, sizeof(line)) != sizeof(line))
-			return fail("the echo is gone");
+			return bench_fail("the echo is gone");
 	return 0;
 }
 
@@ -90,11 +90,12 @@ static double time_send(struct scene *s, const char *args, int guests)
 	s->told += guests;
 	at = guests_await(s->guests, s->told, PATIENCE_S);
 	if (at < 0)
-		return fail("a push does not come");
+		return bench_fail("a push does not come");
 	return at > sent ? (double)(at - sent) / 1e6 : 0;
 }
 
-static int scene_open(struct scene *s, struct ground *g, const char *name, int agents)
+static int scene_open(struct scene *s, struct bench_ground *g, const char *name,
+		      int agents)
 {
 	if (stage_open(&s->stage, g, name) || stage_team(&s->stage, agents, 0) ||
 	    stage_serve(&s->stage))
@@ -108,7 +109,7 @@ static int scene_open(struct scene *s, struct ground *g, const char *name, int a
 static void scene_close(struct scene *s)
 {
 	stage_stop(&s->stage);
-	stop_program(s->guest, SIGTERM);
+	bench_stop_program(s->guest, SIGTERM);
 	guests_close(s->guests);
 	stage_close(&s->stage);
 	free(s);
@@ -143,7 +144,7 @@ static int start_guest(struct scene *s)
 	snprintf(listen, sizeof(listen), "unix:%s", s->behind);
 	mkdir(dir, 0700);
 	mkdir(s->behind, 0700);
-	s->guest = start_program(&start);
+	s->guest = bench_start_program(&start);
 	s->guests = guests_open(s->front, s->behind);
 	return s->guest < 0 || guests_attach(&s->stage, 0, s->front) ? -1 : 0;
 }
@@ -182,13 +183,13 @@ static int push_round(struct scene *s, struct echo *e, struct floor_page *page,
 		if ((base[i] = time_floor(e, page)) < 0 ||
 		    (took[i] = time_push(s, args)) < 0)
 			return -1;
-	judge_round(p50, median(took, (size_t)n), median(base, (size_t)n));
-	judge_round(p99, share_of(took, (size_t)n, 0.99),
-		    share_of(base, (size_t)n, 0.99));
+	judge_round(p50, judge_median(took, (size_t)n), judge_median(base, (size_t)n));
+	judge_round(p99, judge_share(took, (size_t)n, 0.99),
+		    judge_share(base, (size_t)n, 0.99));
 	return 0;
 }
 
-int bench_push(struct ground *g)
+int bench_push(struct bench_ground *g)
 {
 	static const char first[] =
 		"{\"team\":\"t\",\"to\":[\"a0\"],\"content\":\"hello\"}";
@@ -231,7 +232,7 @@ static void let_many(bool many)
 
 /* The guests are light ones, which keep nothing: two hundred that each write to the
  * one disk of this machine would be a measure of that disk. */
-static int open_many(struct scene *s, struct ground *g)
+static int open_many(struct scene *s, struct bench_ground *g)
 {
 	if (scene_open(s, g, "fanout", GUESTS))
 		return -1;
@@ -257,12 +258,12 @@ static int fanout_round(struct scene *s, struct echo *e, struct judge *j)
 		if ((took[i] = time_send(s, args, GUESTS)) < 0)
 			return -1;
 	}
-	judge_round(j, median(took, BROADCASTS), median(base, BROADCASTS));
+	judge_round(j, judge_median(took, BROADCASTS), judge_median(base, BROADCASTS));
 	return 0;
 }
 
 /* Beside as many round trips, one behind the other. */
-int bench_fanout(struct ground *g)
+int bench_fanout(struct bench_ground *g)
 {
 	struct scene *s = scene_new();
 	struct judge j = { 0 };

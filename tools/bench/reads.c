@@ -41,10 +41,11 @@ static int wait_for_index(struct stage *s)
 		nanosleep(&pause, NULL);
 	}
 	text_release(&out);
-	return rc == 0 && !whole ? fail("the index is not made") : rc;
+	return rc == 0 && !whole ? bench_fail("the index is not made") : rc;
 }
 
-static int open_board(struct stage *s, struct ground *g, const char *name, int64_t tasks)
+static int open_board(struct stage *s, struct bench_ground *g, const char *name,
+		      int64_t tasks)
 {
 	return stage_open(s, g, name) || stage_team(s, CLIENTS, 0) ||
 			       rows_tasks(s, tasks) || stage_serve(s) || wait_for_index(s)
@@ -76,7 +77,7 @@ static int play(const struct stage *large, const struct stage *small, size_t i, 
 	return 0;
 }
 
-int bench_reads(struct ground *g)
+int bench_reads(struct bench_ground *g)
 {
 	struct stage *large = xcalloc(1, sizeof(*large)),
 		     *small = xcalloc(1, sizeof(*small));

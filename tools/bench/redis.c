@@ -51,13 +51,13 @@ static void say_words(struct speaker *s, int n, const char *const *words)
 {
 	char head[32];
 
-	say(s, head, (size_t)snprintf(head, sizeof(head), "*%d\r\n", n));
+	load_say(s, head, (size_t)snprintf(head, sizeof(head), "*%d\r\n", n));
 	for (int i = 0; i < n; i++) {
 		size_t size = strlen(words[i]);
 
-		say(s, head, (size_t)snprintf(head, sizeof(head), "$%zu\r\n", size));
-		say(s, words[i], size);
-		say(s, "\r\n", 2);
+		load_say(s, head, (size_t)snprintf(head, sizeof(head), "$%zu\r\n", size));
+		load_say(s, words[i], size);
+		load_say(s, "\r\n", 2);
 	}
 }
 
@@ -67,7 +67,7 @@ static int join_redis(struct speaker *s)
 
 	s->own = xcalloc(1, (size_t)*body + 1);
 	memset(s->own, 'x', (size_t)*body);
-	return join_socket(s->load->socket);
+	return load_join(s->load->socket);
 }
 
 static void ask_add(struct speaker *s, const char *stream)
@@ -136,16 +136,16 @@ const struct script script_redis_cycle = {
 static int make_groups(struct rival *p, int clients)
 {
 	char line[64], answer[256];
-	int fd = join_socket(p->socket), rc = fd < 0 ? -1 : 0;
+	int fd = load_join(p->socket), rc = fd < 0 ? -1 : 0;
 
 	for (int i = 0; i < clients && rc == 0; i++) {
 		int n = snprintf(line, sizeof(line), "XGROUP CREATE s%d g $ MKSTREAM\r\n",
 				 i);
 
-		if (write_all(fd, line, (size_t)n) ||
-		    read_answer(fd, answer, sizeof(answer), resp_whole) < 0 ||
+		if (load_write_all(fd, line, (size_t)n) ||
+		    load_read_answer(fd, answer, sizeof(answer), resp_whole) < 0 ||
 		    answer[0] != '+')
-			rc = fail("Redis makes no group");
+			rc = bench_fail("Redis makes no group");
 	}
 	if (fd >= 0)
 		close(fd);
@@ -164,7 +164,7 @@ static bool wait_for(const char *path)
 	return false;
 }
 
-int redis_open(struct rival *p, struct ground *g, int clients)
+int redis_open(struct rival *p, struct bench_ground *g, int clients)
 {
 	const char *argv[] = { "redis-server",
 			       "--port",
@@ -192,15 +192,15 @@ int redis_open(struct rival *p, struct ground *g, int clients)
 	if (ground_folder(g, "redis", p->dir))
 		return -1;
 	snprintf(p->socket, sizeof(p->socket), "%s/redis.sock", p->dir);
-	p->pid = start_program(&start);
+	p->pid = bench_start_program(&start);
 	if (p->pid < 0 || !wait_for(p->socket))
-		return fail("redis-server did not start: see tools/setup --peers");
+		return bench_fail("redis-server did not start: see tools/setup --peers");
 	return make_groups(p, clients);
 }
 
 void rival_close(struct rival *p)
 {
-	stop_program(p->pid, SIGINT);
+	bench_stop_program(p->pid, SIGINT);
 	if (p->dir[0])
-		remove_tree(p->dir);
+		bench_remove_tree(p->dir);
 }

@@ -15,9 +15,9 @@ struct rival {
 
 /* redis-server with appendonly yes, appendfsync always, and a stream with a
  * group for each of `clients`. */
-int redis_open(struct rival *p, struct ground *g, int clients);
+int redis_open(struct rival *p, struct bench_ground *g, int clients);
 /* PostgreSQL with its defaults, which are durable, and a board of `tasks`. */
-int postgres_open(struct rival *p, struct ground *g, long tasks);
+int postgres_open(struct rival *p, struct bench_ground *g, long tasks);
 void rival_close(struct rival *p);
 
 extern const struct script script_redis_send; /* XADD */

@@ -68,7 +68,7 @@ int rows_send(struct rows *r, const uint8_t key[16])
 	rc = look_up(r, k, &p) || write_rows(r, k, &p) ? -1 : 0;
 	arena_reset(&r->call->arena, mark);
 	r->n++;
-	return rc ? fail_fault("send's statements", &r->call->fault) : 0;
+	return rc ? bench_fail_fault("send's statements", &r->call->fault) : 0;
 }
 
 void rows_key(struct rows *r, uint8_t key[16], bool ordered)
@@ -91,7 +91,7 @@ static int settle_wal(struct call *c)
 	if (store_wal_frames(c->store) < 2000)
 		return 0;
 	if (store_checkpoint(c->store, &c->fault) < 0)
-		return fail_fault("checkpoint", &c->fault);
+		return bench_fail_fault("checkpoint", &c->fault);
 	return 0;
 }
 
@@ -102,18 +102,18 @@ static int one_batch(struct rows *r)
 
 	c->now = clock_wall_ms();
 	if (store_begin(c->store, true, &c->fault))
-		return fail_fault("begin", &c->fault);
+		return bench_fail_fault("begin", &c->fault);
 	for (int i = 0; i < BATCH; i++) {
 		rows_key(r, key, true);
 		if (rows_send(r, key))
 			return -1;
 	}
 	if (store_commit(c->store, &c->fault))
-		return fail_fault("commit", &c->fault);
+		return bench_fail_fault("commit", &c->fault);
 	return settle_wal(c);
 }
 
-double rows_rate(struct ground *g, double seconds)
+double rows_rate(struct bench_ground *g, double seconds)
 {
 	char body[BODY + 1];
 	struct call call = { 0 };
@@ -148,14 +148,14 @@ static int in_batches(struct call *c, int64_t n, int64_t batch,
 		int64_t end = i + batch < n ? i + batch : n;
 
 		if (store_begin(c->store, true, &c->fault))
-			return fail_fault("begin", &c->fault);
+			return bench_fail_fault("begin", &c->fault);
 		for (; i < end; i++)
 			if (step(arg, i))
-				return fail_fault("filling", &c->fault);
+				return bench_fail_fault("filling", &c->fault);
 		if (store_commit(c->store, &c->fault) ||
 		    store_checkpoint(c->store, &c->fault) < 0)
-			return fail_fault("commit", &c->fault);
-		tell("%lld of %lld rows", (long long)i, (long long)n);
+			return bench_fail_fault("commit", &c->fault);
+		bench_tell("%lld of %lld rows", (long long)i, (long long)n);
 	}
 	return 0;
 }
@@ -180,7 +180,7 @@ static int learn_caller(struct call *c)
 
 	if (store_begin(c->store, false, &c->fault) ||
 	    sql_row(c, caller_by_name, &r, .team_name = "t", .name = "a0") <= 0)
-		return fail_fault("the team", &c->fault);
+		return bench_fail_fault("the team", &c->fault);
 	c->caller.team = r.team;
 	c->caller.agent = r.agent;
 	store_rollback(c->store);

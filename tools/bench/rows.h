@@ -26,6 +26,6 @@ int rows_history(struct stage *s, int64_t n);
 
 /* As many a second as it can, in batches of 256, durable, with checkpoints; or
  * -1. */
-double rows_rate(struct ground *g, double seconds);
+double rows_rate(struct bench_ground *g, double seconds);
 
 #endif

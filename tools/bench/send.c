@@ -23,12 +23,12 @@ struct match {
 	struct judge floor, peer;
 };
 
-static double seconds_of(const struct ground *g)
+static double seconds_of(const struct bench_ground *g)
 {
 	return g->fast ? 0.6 : 1.2;
 }
 
-static int play_round(struct match *m, struct floor *floor)
+static int play_round(struct match *m, struct bench_floor *floor)
 {
 	struct outcome o = { 0 }, other = { 0 };
 	double base = floor_rate(floor, m->batch, m->ours.seconds);
@@ -42,9 +42,9 @@ static int play_round(struct match *m, struct floor *floor)
 	return 0;
 }
 
-static int play(struct ground *g, struct match *m)
+static int play(struct bench_ground *g, struct match *m)
 {
-	struct floor *floor;
+	struct bench_floor *floor;
 	int rc = floor_open(&floor, g, 1);
 
 	for (int i = 0; i < ROUNDS && rc == 0; i++)
@@ -53,7 +53,7 @@ static int play(struct ground *g, struct match *m)
 	return rc;
 }
 
-static void print_match(struct ground *g, const struct match *m)
+static void print_match(struct bench_ground *g, const struct match *m)
 {
 	char name[40];
 
@@ -63,8 +63,8 @@ static void print_match(struct ground *g, const struct match *m)
 		score_rounds(g, name, m->unit, &m->peer, AT_LEAST, m->least_peer);
 }
 
-static void set_load(struct match *m, const struct ground *g, const struct script *script,
-		     int clients, int window)
+static void set_load(struct match *m, const struct bench_ground *g,
+		     const struct script *script, int clients, int window)
 {
 	m->ours = (struct load){ .script = script,
 				 .arg = &plain,
@@ -76,7 +76,8 @@ static void set_load(struct match *m, const struct ground *g, const struct scrip
 
 /* On a stage of our own; beside Redis, where that is wanted and the match has a
  * script for it. */
-static int play_on_stage(struct ground *g, const struct script *redis, struct match *m)
+static int play_on_stage(struct bench_ground *g, const struct script *redis,
+			 struct match *m)
 {
 	struct stage *s = stage_new(g, "send", CLIENTS, 0, true);
 	struct rival rival = { 0 };
@@ -102,7 +103,7 @@ static int play_on_stage(struct ground *g, const struct script *redis, struct ma
 
 /* --- benches ------------------------------------------------------------------------------- */
 
-int bench_send_one(struct ground *g)
+int bench_send_one(struct bench_ground *g)
 {
 	struct match m = {
 		.name = "send-1", .unit = "sends/s", .batch = 1, .least = 0.45
@@ -112,7 +113,7 @@ int bench_send_one(struct ground *g)
 	return play_on_stage(g, NULL, &m);
 }
 
-int bench_send_many(struct ground *g)
+int bench_send_many(struct bench_ground *g)
 {
 	struct match m = { .name = "send-64",
 			   .unit = "sends/s",
@@ -124,7 +125,7 @@ int bench_send_many(struct ground *g)
 	return play_on_stage(g, &script_redis_send, &m);
 }
 
-int bench_send_deep(struct ground *g)
+int bench_send_deep(struct bench_ground *g)
 {
 	struct match m = {
 		.name = "send-64x16", .unit = "sends/s", .batch = LARGEST, .least = 0.3
@@ -134,7 +135,7 @@ int bench_send_deep(struct ground *g)
 	return play_on_stage(g, NULL, &m);
 }
 
-int bench_cycle(struct ground *g)
+int bench_cycle(struct bench_ground *g)
 {
 	struct match m = { .name = "cycle-64",
 			   .unit = "cycles/s",
@@ -147,10 +148,10 @@ int bench_cycle(struct ground *g)
 }
 
 /* Every statement of ours, reads included, beside four a message. */
-int bench_rows(struct ground *g)
+int bench_rows(struct bench_ground *g)
 {
 	struct judge j = { 0 };
-	struct floor *floor;
+	struct bench_floor *floor;
 	int rc = floor_open(&floor, g, 1);
 
 	for (int i = 0; i < ROUNDS && rc == 0; i++) {

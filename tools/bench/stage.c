@@ -15,12 +15,12 @@ static int open_here(struct stage *s)
 	struct fault f = { 0 };
 
 	if (home_find(&s->home, s->dir, true, &f))
-		return fail_fault(s->dir, &f);
+		return bench_fail_fault(s->dir, &f);
 	s->home.identity = (struct identity){ .level = WHO_OPERATOR };
 	return 0;
 }
 
-int stage_open(struct stage *s, struct ground *g, const char *name)
+int stage_open(struct stage *s, struct bench_ground *g, const char *name)
 {
 	memset(s, 0, sizeof(*s));
 	s->ground = g;
@@ -29,7 +29,7 @@ int stage_open(struct stage *s, struct ground *g, const char *name)
 	return open_here(s);
 }
 
-int stage_open_at(struct stage *s, struct ground *g, const char *dir)
+int stage_open_at(struct stage *s, struct bench_ground *g, const char *dir)
 {
 	memset(s, 0, sizeof(*s));
 	s->ground = g;
@@ -46,7 +46,7 @@ static int need_client(struct stage *s)
 
 	o.identity = s->home.identity;
 	if (!s->client && client_open(&s->client, &o, &f))
-		return fail_fault("client", &f);
+		return bench_fail_fault("client", &f);
 	return 0;
 }
 
@@ -58,13 +58,13 @@ int stage_call(struct stage *s, const char *op, const char *json, struct text *o
 	int rc;
 
 	if (!args || !op_find(op))
-		return fail("%s %s is no call", op, json);
+		return bench_fail("%s %s is no call", op, json);
 	if (need_client(s))
 		return -1;
 	rc = client_call(s->client, op_find(op), args, out ? out : &mine, &f);
 	json_decref(args);
 	text_release(&mine);
-	return rc ? fail_fault(op, &f) : 0;
+	return rc ? bench_fail_fault(op, &f) : 0;
 }
 
 int stage_team(struct stage *s, int agents, int capacity)
@@ -93,20 +93,20 @@ int stage_serve(struct stage *s)
 	client_close(s->client); /* what it opened is the host's from here on */
 	s->client = NULL;
 	if (pipe(ends))
-		return fail("no pipe");
+		return bench_fail("no pipe");
 	start.extra = ends[1];
-	s->host = start_program(&start);
+	s->host = bench_start_program(&start);
 	close(ends[1]);
 	n = read(ends[0], answer, sizeof(answer) - 1);
 	close(ends[0]);
 	if (n >= 5 && !memcmp(answer, "ready", 5))
 		return 0;
 	answer[n < 0 ? 0 : n] = '\0';
-	return fail("the host did not start: %s", answer);
+	return bench_fail("the host did not start: %s", answer);
 }
 
-struct stage *stage_new(struct ground *g, const char *name, int agents, int capacity,
-			bool hosted)
+struct stage *stage_new(struct bench_ground *g, const char *name, int agents,
+			int capacity, bool hosted)
 {
 	struct stage *s = xcalloc(1, sizeof(*s));
 
@@ -126,7 +126,7 @@ void stage_free(struct stage *s)
 
 void stage_stop(struct stage *s)
 {
-	stop_program(s->host, SIGTERM);
+	bench_stop_program(s->host, SIGTERM);
 	s->host = 0;
 }
 
@@ -135,9 +135,9 @@ void stage_close(struct stage *s)
 	stage_stop(s);
 	client_close(s->client);
 	if (s->dir[0] && !s->kept)
-		remove_tree(s->dir);
+		bench_remove_tree(s->dir);
 	if (s->home.run[0])
-		remove_tree(s->home.run);
+		bench_remove_tree(s->home.run);
 }
 
 int stage_store(struct stage *s, struct call *call)
@@ -149,6 +149,6 @@ int stage_store(struct stage *s, struct call *call)
 	call->now = clock_wall_ms();
 	if (store_open(&call->store, s->home.dir, STORE_CREATE | STORE_NO_CHECKPOINT,
 		       NULL, &f))
-		return fail_fault("store", &f);
+		return bench_fail_fault("store", &f);
 	return 0;
 }

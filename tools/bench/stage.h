@@ -9,7 +9,7 @@
 #include "tools/bench/load.h"
 
 struct stage {
-	struct ground *ground;
+	struct bench_ground *ground;
 	char dir[256];
 	bool kept; /* the folder stays */
 	struct home home;
@@ -18,15 +18,15 @@ struct stage {
 };
 
 /* A fresh state in the folder `name`. */
-int stage_open(struct stage *s, struct ground *g, const char *name);
+int stage_open(struct stage *s, struct bench_ground *g, const char *name);
 /* Opens a stage in a folder that exists already, or that is made to stay. */
-int stage_open_at(struct stage *s, struct ground *g, const char *dir);
+int stage_open_at(struct stage *s, struct bench_ground *g, const char *dir);
 /* Team `t` with agents a0, a1, ...; capacity 0: inboxes without an end. */
 int stage_team(struct stage *s, int agents, int capacity);
 int stage_serve(struct stage *s); /* starts the host and waits until it is ready */
 /* All three, of one's own: NULL when one of them failed. */
-struct stage *stage_new(struct ground *g, const char *name, int agents, int capacity,
-			bool hosted);
+struct stage *stage_new(struct bench_ground *g, const char *name, int agents,
+			int capacity, bool hosted);
 void stage_free(struct stage *s); /* NULL is fine */
 void stage_stop(struct stage *s);
 void stage_close(struct stage *s); /* ends and removes all of it */

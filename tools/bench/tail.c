@@ -56,8 +56,8 @@ static int play_round(struct run *r)
 	if (load_run(&r->ours, &o))
 		return -1;
 	atomic_store(&r->sampler.on, false);
-	tell("%.0f sends/s, p99 %.2f ms, p99.9 %.2f ms, slowest %.2f ms", o.rate,
-	     o.p99_ms, o.p999_ms, o.max_ms);
+	bench_tell("%.0f sends/s, p99 %.2f ms, p99.9 %.2f ms, slowest %.2f ms", o.rate,
+		   o.p99_ms, o.p999_ms, o.max_ms);
 	if (o.max_ms > r->slowest_ms)
 		r->slowest_ms = o.max_ms;
 	if (r->theirs.socket) {
@@ -67,7 +67,7 @@ static int play_round(struct run *r)
 	return 0;
 }
 
-static int play(struct ground *g, struct run *r)
+static int play(struct bench_ground *g, struct run *r)
 {
 	pthread_t thread;
 	int rc = 0;
@@ -84,7 +84,7 @@ static int play(struct ground *g, struct run *r)
 	return rc;
 }
 
-static void print(struct ground *g, const struct run *r)
+static void print(struct bench_ground *g, const struct run *r)
 {
 	struct judge slowest = { 0 };
 
@@ -97,7 +97,7 @@ static void print(struct ground *g, const struct run *r)
 	score_rounds(g, "tail-max", "ms", &slowest, AT_MOST, 8);
 }
 
-int bench_tail(struct ground *g)
+int bench_tail(struct bench_ground *g)
 {
 	struct stage *s = stage_new(g, "tail", CLIENTS, 0, true);
 	struct rival redis = { 0 };

@@ -64,7 +64,7 @@ static int join_as_agent(struct speaker *s)
 {
 	const struct talk *t = s->load->arg;
 	char frame[512], in[2048];
-	int fd = join_socket(s->load->socket);
+	int fd = load_join(s->load->socket);
 	size_t n = (size_t)snprintf(
 		frame + 4, sizeof(frame) - 4,
 		"{\"type\":\"Hello\",\"version\":\"0\",\"role\":\"client\","
@@ -74,8 +74,9 @@ static int join_as_agent(struct speaker *s)
 	if (fd < 0)
 		return -1;
 	n = put_head(frame, n);
-	if (write_all(fd, frame, n) || read_answer(fd, in, sizeof(in), frame_whole) < 0)
-		return fail("no Hello");
+	if (load_write_all(fd, frame, n) ||
+	    load_read_answer(fd, in, sizeof(in), frame_whole) < 0)
+		return bench_fail("no Hello");
 	return fd;
 }
 
@@ -105,7 +106,7 @@ static void ask_send(struct speaker *s, const char *to)
 		make_send(s, to);
 	put_key(s, s->own + s->at,
 		!t->random_keys || (bench_random(&s->random) >> 40 & 1));
-	say(s, s->own, s->n_own);
+	load_say(s, s->own, s->n_own);
 }
 
 /* A call whose arguments are few. */
@@ -116,7 +117,7 @@ static void ask_call(struct speaker *s, const char *op, const char *args)
 			 "{\"type\":\"Call\",\"id\":1,\"op\":\"%s\",\"args\":%s}", op,
 			 args);
 
-	say(s, frame, put_head(frame, (size_t)n));
+	load_say(s, frame, put_head(frame, (size_t)n));
 }
 
 /* --- answers ----------------------------------------------------------------------------- */

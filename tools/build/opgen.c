@@ -8,7 +8,7 @@ static void parse_file(struct schema *s, const char *name)
 	FILE *in = fopen(name, "r");
 
 	if (!in) {
-		schema_refuse(s, (struct place){ name, 0 }, "%s", strerror(errno));
+		schema_refuse(s, (struct opgen_place){ name, 0 }, "%s", strerror(errno));
 		return;
 	}
 	schema_parse(s, name, in);

@@ -33,7 +33,7 @@ enum decl_kind {
 	DECL_KINDS
 };
 
-struct place {
+struct opgen_place {
 	const char *file;
 	int line;
 };
@@ -55,7 +55,7 @@ struct member {
 	bool callers; /* a key of the configuration that concerns the caller alone */
 	struct list aliases;
 	const char *names, *makes; /* the noun that it names one of, or makes one of */
-	struct place place;
+	struct opgen_place place;
 	const struct decl *type; /* found by the check */
 	const struct decl *noun; /* the operation that lists what it names, found too */
 };
@@ -68,7 +68,7 @@ struct members {
 struct decl {
 	enum decl_kind kind;
 	const char *name, *id, *doc; /* id: the name as C has it */
-	struct place place;
+	struct opgen_place place;
 	struct members in, out; /* fields, values or tools are in `in` */
 
 	/* type */
@@ -116,7 +116,7 @@ void schema_write_header(const struct schema *s, FILE *out);
 void schema_write_source(const struct schema *s, FILE *out);
 
 /* Says what is wrong at a place, and counts it. */
-void schema_refuse(struct schema *s, struct place at, const char *fmt, ...)
+void schema_refuse(struct schema *s, struct opgen_place at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* The declaration of that kind and name; NULL if there is none.  Types, enums
@@ -130,7 +130,7 @@ struct member *members_add(struct schema *s, struct members *m);
 const struct decl *schema_events(const struct schema *s, const char *noun, size_t len);
 void list_add(struct schema *s, struct list *l, const char *item);
 /* `task.claim` is task_claim in C; a wire's ExecResult, wire_exec_result. */
-const char *c_name(struct arena *a, const char *name, bool wire);
+const char *opgen_c_name(struct arena *a, const char *name, bool wire);
 /* Every `write` takes a key of its own, whoever does not say `request`. */
 bool op_takes_key(const struct decl *d);
 

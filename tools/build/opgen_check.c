@@ -463,7 +463,8 @@ static void check_record(struct schema *s, struct decl *d)
 }
 
 /* The operation that lists a noun; NULL, refused, if none does. */
-static const struct decl *find_noun(struct schema *s, struct place at, const char *name)
+static const struct decl *find_noun(struct schema *s, struct opgen_place at,
+				    const char *name)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->lists.n &&

@@ -35,8 +35,8 @@ static void parse_field_type(struct parser *p, struct member *m, const char *w)
 }
 
 /* Reads the words behind a type: `= DEFAULT`, `(ALIAS...)`, `names NOUN` and `caller`. */
-static void parse_field_tail(struct parser *p, struct member *m, const struct line *l,
-			     size_t i)
+static void parse_field_tail(struct parser *p, struct member *m,
+			     const struct opgen_line *l, size_t i)
 {
 	if (i + 1 < l->n && strcmp(l->words[i], "=") == 0) {
 		m->def = l->words[i + 1];
@@ -71,7 +71,8 @@ static bool is_tail(const char *w)
 	       strcmp(w, "makes") == 0;
 }
 
-void parse_field(struct parser *p, struct members *to, const struct line *l, size_t i)
+void parse_field(struct parser *p, struct members *to, const struct opgen_line *l,
+		 size_t i)
 {
 	struct member *m;
 
@@ -83,7 +84,7 @@ void parse_field(struct parser *p, struct members *to, const struct line *l, siz
 	m = members_add(p->schema, to);
 	m->place = p->at;
 	m->name = l->words[i];
-	m->id = c_name(&p->schema->arena, m->name, false);
+	m->id = opgen_c_name(&p->schema->arena, m->name, false);
 	m->doc = l->doc;
 	m->plain = l->plain;
 	p->last_doc = &m->doc;
@@ -95,14 +96,14 @@ void parse_field(struct parser *p, struct members *to, const struct line *l, siz
 
 /* --- members of an operation -------------------------------------------------------- */
 
-static void set_once(struct parser *p, const char **slot, const struct line *l)
+static void set_once(struct parser *p, const char **slot, const struct opgen_line *l)
 {
 	if (*slot)
 		refuse(p, "a second '%s'", l->words[0]);
 	*slot = l->words[1];
 }
 
-static void parse_mode(struct parser *p, struct decl *d, const struct line *l)
+static void parse_mode(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (d->mode)
 		refuse(p, "a second 'read' or 'write'");
@@ -119,17 +120,17 @@ static void parse_mode(struct parser *p, struct decl *d, const struct line *l)
 	}
 }
 
-static void parse_who(struct parser *p, struct decl *d, const struct line *l)
+static void parse_who(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->who, l);
 }
 
-static void parse_rate(struct parser *p, struct decl *d, const struct line *l)
+static void parse_rate(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->rate, l);
 }
 
-static void parse_wait(struct parser *p, struct decl *d, const struct line *l)
+static void parse_wait(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->wait, l);
 	if (l->n == 4 && strcmp(l->words[2], "when") == 0)
@@ -138,47 +139,47 @@ static void parse_wait(struct parser *p, struct decl *d, const struct line *l)
 		refuse(p, "expected: wait FIELD [when FLAG]");
 }
 
-static void parse_within(struct parser *p, struct decl *d, const struct line *l)
+static void parse_within(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->within, l);
 }
 
-static void parse_runs(struct parser *p, struct decl *d, const struct line *l)
+static void parse_runs(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->runs, l);
 }
 
-static void parse_rest(struct parser *p, struct decl *d, const struct line *l)
+static void parse_rest(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->rest_name, l);
 }
 
-static void parse_bytes(struct parser *p, struct decl *d, const struct line *l)
+static void parse_bytes(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->bytes, l);
 }
 
-static void parse_prints(struct parser *p, struct decl *d, const struct line *l)
+static void parse_prints(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->prints, l);
 }
 
-static void parse_gives(struct parser *p, struct decl *d, const struct line *l)
+static void parse_gives(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->gives, l);
 }
 
-static void parse_owner(struct parser *p, struct decl *d, const struct line *l)
+static void parse_owner(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->owner, l);
 }
 
-static void parse_guest(struct parser *p, struct decl *d, const struct line *l)
+static void parse_guest(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->message_name, l);
 }
 
-static void parse_moves(struct parser *p, struct decl *d, const struct line *l)
+static void parse_moves(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (strcmp(l->words[1], "workspaces") == 0)
 		d->moves = true;
@@ -186,7 +187,7 @@ static void parse_moves(struct parser *p, struct decl *d, const struct line *l)
 		refuse(p, "unknown word '%s'", l->words[1]);
 }
 
-static void parse_prefers(struct parser *p, struct decl *d, const struct line *l)
+static void parse_prefers(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (strcmp(l->words[1], "host") == 0)
 		d->prefers_host = true;
@@ -194,7 +195,7 @@ static void parse_prefers(struct parser *p, struct decl *d, const struct line *l
 		refuse(p, "unknown word '%s'", l->words[1]);
 }
 
-static void parse_lists(struct parser *p, struct decl *d, const struct line *l)
+static void parse_lists(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (d->lists.n)
 		refuse(p, "a second 'lists'");
@@ -202,7 +203,7 @@ static void parse_lists(struct parser *p, struct decl *d, const struct line *l)
 		list_add(p->schema, &d->lists, l->words[i]);
 }
 
-static void parse_needs(struct parser *p, struct decl *d, const struct line *l)
+static void parse_needs(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (strcmp(l->words[1], "host") == 0)
 		d->needs_host = true;
@@ -214,19 +215,19 @@ static void parse_needs(struct parser *p, struct decl *d, const struct line *l)
 		refuse(p, "unknown word '%s'", l->words[1]);
 }
 
-static void parse_request(struct parser *p, struct decl *d, const struct line *l)
+static void parse_request(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	(void)p, (void)l;
 	d->request = true;
 }
 
-static void parse_http(struct parser *p, struct decl *d, const struct line *l)
+static void parse_http(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->method, l);
 	d->path = l->words[2];
 }
 
-static void parse_tool(struct parser *p, struct decl *d, const struct line *l)
+static void parse_tool(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->tool, l);
 	d->action = l->n > 2 ? l->words[2] : NULL;
@@ -234,7 +235,7 @@ static void parse_tool(struct parser *p, struct decl *d, const struct line *l)
 
 /* A word of the command is written small, a field small or in capitals; the
  * check knows the fields and tells the second word from a first field. */
-static void parse_cli(struct parser *p, struct decl *d, const struct line *l)
+static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (d->cli.n)
 		refuse(p, "a second 'cli'");
@@ -250,33 +251,33 @@ static void parse_cli(struct parser *p, struct decl *d, const struct line *l)
 	}
 }
 
-static void add_all(struct parser *p, struct list *to, const struct line *l)
+static void add_all(struct parser *p, struct list *to, const struct opgen_line *l)
 {
 	for (size_t i = 1; i < l->n; i++)
 		list_add(p->schema, to, l->words[i]);
 }
 
-static void parse_table(struct parser *p, struct decl *d, const struct line *l)
+static void parse_table(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	add_all(p, &d->columns, l);
 }
 
-static void parse_fails(struct parser *p, struct decl *d, const struct line *l)
+static void parse_fails(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	add_all(p, &d->fails, l);
 }
 
-static void parse_emits(struct parser *p, struct decl *d, const struct line *l)
+static void parse_emits(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	add_all(p, &d->emits, l);
 }
 
-static void parse_in(struct parser *p, struct decl *d, const struct line *l)
+static void parse_in(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	parse_field(p, &d->in, l, 1);
 }
 
-static void parse_out(struct parser *p, struct decl *d, const struct line *l)
+static void parse_out(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	parse_field(p, &d->out, l, 1);
 }
@@ -285,7 +286,7 @@ static const struct {
 	const char *word;
 	size_t least, most;
 	const char *usage;
-	void (*parse)(struct parser *, struct decl *, const struct line *);
+	void (*parse)(struct parser *, struct decl *, const struct opgen_line *);
 } op_words[] = {
 	{ "read", 1, 1, "read", parse_mode },
 	{ "write", 1, 3, "write [idempotent] [destructive]", parse_mode },
@@ -315,7 +316,7 @@ static const struct {
 	{ "emits", 2, WORDS, "emits EVENT...", parse_emits },
 };
 
-void parse_op_member(struct parser *p, struct decl *d, const struct line *l)
+void parse_op_member(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	for (size_t i = 0; i < sizeof(op_words) / sizeof(op_words[0]); i++) {
 		if (strcmp(op_words[i].word, l->words[0]) != 0)

@@ -8,7 +8,7 @@
 /* --- lines ---------------------------------------------------------------------- */
 
 /* A text in quotes; `s` is behind the first one.  Returns the rest. */
-static char *take_text(struct parser *p, struct line *l, char *s)
+static char *take_text(struct parser *p, struct opgen_line *l, char *s)
 {
 	char *out = s, *in = s;
 
@@ -28,7 +28,7 @@ static char *take_text(struct parser *p, struct line *l, char *s)
 }
 
 /* A plain word.  Brackets around aliases are words of their own. */
-static char *take_word(struct parser *p, struct line *l, char *s)
+static char *take_word(struct parser *p, struct opgen_line *l, char *s)
 {
 	size_t n = strcspn(s, " \t");
 	char *end = s + n;
@@ -42,9 +42,9 @@ static char *take_word(struct parser *p, struct line *l, char *s)
 	return s + n;
 }
 
-static void take_apart(struct parser *p, struct line *l, char *s)
+static void take_apart(struct parser *p, struct opgen_line *l, char *s)
 {
-	*l = (struct line){ .doc = "", .indented = *s == ' ' || *s == '\t' };
+	*l = (struct opgen_line){ .doc = "", .indented = *s == ' ' || *s == '\t' };
 	for (;;) {
 		s += strspn(s, " \t");
 		if (!*s || (strncmp(s, "--", 2) == 0 && (!s[2] || s[2] == ' ')))
@@ -91,7 +91,7 @@ static const char *take_pattern(struct parser *p, const char *s, size_t n)
 	return copy;
 }
 
-static void parse_type(struct parser *p, struct decl *d, const struct line *l)
+static void parse_type(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	d->base = l->words[2];
 	for (size_t i = 3; i < l->n; i++) {
@@ -108,7 +108,7 @@ static void parse_type(struct parser *p, struct decl *d, const struct line *l)
 	}
 }
 
-static void parse_event(struct parser *p, struct decl *d, const struct line *l)
+static void parse_event(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	char *end;
 	long n = strtol(l->words[1], &end, 10);
@@ -121,7 +121,7 @@ static void parse_event(struct parser *p, struct decl *d, const struct line *l)
 }
 
 /* The block has the name of its first noun. */
-static void parse_events(struct parser *p, struct decl *d, const struct line *l)
+static void parse_events(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	parse_range(p, d, l->words[2]);
 	list_add(p->schema, &d->nouns, d->name);
@@ -131,7 +131,7 @@ static void parse_events(struct parser *p, struct decl *d, const struct line *l)
 
 #define WIRE_USAGE "wire NAME [PORT SENDER [-> ANSWER [ANSWER_TO_GUEST]]]"
 
-static void parse_wire(struct parser *p, struct decl *d, const struct line *l)
+static void parse_wire(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (l->n == 2) /* only ever an answer */
 		return;
@@ -146,7 +146,7 @@ static void parse_wire(struct parser *p, struct decl *d, const struct line *l)
 }
 
 /* The rest of the line is a field under the declaration's own name. */
-static void parse_param(struct parser *p, struct decl *d, const struct line *l)
+static void parse_param(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	parse_field(p, &d->in, l, 1);
 }
@@ -155,7 +155,7 @@ static const struct {
 	const char *word;
 	size_t name, least, most; /* which word is the name; how many words */
 	const char *usage;
-	void (*parse)(struct parser *, struct decl *, const struct line *);
+	void (*parse)(struct parser *, struct decl *, const struct opgen_line *);
 } decl_words[DECL_KINDS] = {
 	[DECL_TYPE] = { "type", 1, 3, 7,
 			"type NAME text|int|bool|time|json|map [LO..HI] "
@@ -173,7 +173,7 @@ static const struct {
 	[DECL_OP] = { "op", 1, 2, 2, "op NOUN.VERB", NULL },
 };
 
-static void parse_decl(struct parser *p, const struct line *l)
+static void parse_decl(struct parser *p, const struct opgen_line *l)
 {
 	struct schema *s = p->schema;
 	struct decl *d, *twin;
@@ -197,7 +197,7 @@ static void parse_decl(struct parser *p, const struct line *l)
 	d = p->open = decl_add(s);
 	d->kind = (enum decl_kind)k;
 	d->name = l->words[decl_words[k].name];
-	d->id = c_name(&s->arena, d->name, k == DECL_WIRE);
+	d->id = opgen_c_name(&s->arena, d->name, k == DECL_WIRE);
 	d->place = p->at;
 	d->doc = p->doc ? p->doc : l->doc;
 	p->last_doc = &d->doc;
@@ -207,7 +207,7 @@ static void parse_decl(struct parser *p, const struct line *l)
 		d->in.items[0]->doc = d->doc;
 }
 
-static void parse_member(struct parser *p, const struct line *l)
+static void parse_member(struct parser *p, const struct opgen_line *l)
 {
 	struct decl *d = p->open;
 	struct member *m;
@@ -230,7 +230,7 @@ static void parse_member(struct parser *p, const struct line *l)
 		}
 		m = members_add(p->schema, &d->in);
 		m->name = l->words[l->n - 1];
-		m->id = c_name(&p->schema->arena, m->name, false);
+		m->id = opgen_c_name(&p->schema->arena, m->name, false);
 		m->doc = l->doc;
 		m->place = p->at;
 		p->last_doc = &m->doc;
@@ -268,7 +268,7 @@ static void continue_doc(struct parser *p, const char *s)
 static void parse_line(struct parser *p, char *s)
 {
 	char *first = s + strspn(s, " \t");
-	struct line l;
+	struct opgen_line l;
 
 	if (*s == '#') {
 		take_doc(p, s + 1);

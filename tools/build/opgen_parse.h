@@ -11,7 +11,7 @@
 enum { WORDS = 64 };
 
 /* A line, split into words. */
-struct line {
+struct opgen_line {
 	const char *words[WORDS];
 	bool quoted[WORDS];
 	size_t n;
@@ -22,7 +22,7 @@ struct line {
 
 struct parser {
 	struct schema *schema;
-	struct place at;
+	struct opgen_place at;
 	struct decl *open; /* whose members follow; NULL after a bad one */
 	const char *doc; /* collected for the next declaration, or NULL */
 	const char **last_doc; /* where an indented `# text` goes on */
@@ -31,7 +31,8 @@ struct parser {
 #define refuse(p, ...) schema_refuse((p)->schema, (p)->at, __VA_ARGS__)
 
 /* The field that begins at word `i`. */
-void parse_field(struct parser *p, struct members *to, const struct line *l, size_t i);
-void parse_op_member(struct parser *p, struct decl *d, const struct line *l);
+void parse_field(struct parser *p, struct members *to, const struct opgen_line *l,
+		 size_t i);
+void parse_op_member(struct parser *p, struct decl *d, const struct opgen_line *l);
 
 #endif

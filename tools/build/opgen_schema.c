@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-void schema_refuse(struct schema *s, struct place at, const char *fmt, ...)
+void schema_refuse(struct schema *s, struct opgen_place at, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -81,7 +81,7 @@ struct decl *decl_add(struct schema *s)
 	return *place = arena_alloc(&s->arena, sizeof(**place));
 }
 
-const char *c_name(struct arena *a, const char *name, bool wire)
+const char *opgen_c_name(struct arena *a, const char *name, bool wire)
 {
 	const char *prefix = wire ? "wire" : "";
 	size_t n = strlen(prefix);
@@ -110,7 +110,7 @@ void schema_init(struct schema *s, FILE *errors)
 		d->kind = DECL_TYPE;
 		d->name = d->id = d->base = base[i];
 		d->doc = "";
-		d->place = (struct place){ "built in", 0 };
+		d->place = (struct opgen_place){ "built in", 0 };
 	}
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		struct decl *d = decl_add(s);
@@ -122,7 +122,7 @@ void schema_init(struct schema *s, FILE *errors)
 		d->min = 1;
 		d->max = 64;
 		d->ranged = true;
-		d->place = (struct place){ "built in", 0 };
+		d->place = (struct opgen_place){ "built in", 0 };
 	}
 }
 

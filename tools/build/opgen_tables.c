@@ -77,11 +77,11 @@ static void put_doors(FILE *out, const struct decl *d)
 		fprintf(out, "\t  .tool = \"%s\",\n", d->tool);
 	if (d->action)
 		fprintf(out, "\t  .action = \"%s\",\n", d->action);
-	put_words(out, "cli", &d->cli);
-	put_words(out, "cli_fields", &d->cli_fields);
+	opgen_put_words(out, "cli", &d->cli);
+	opgen_put_words(out, "cli_fields", &d->cli_fields);
 	if (d->cli_rest)
 		fputs("\t  .cli_rest = true,\n", out);
-	put_words(out, "columns", &d->columns);
+	opgen_put_words(out, "columns", &d->columns);
 }
 
 static size_t place_of(struct decl *const *all, const struct decl *d)

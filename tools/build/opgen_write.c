@@ -29,7 +29,7 @@ void put_string(FILE *out, const char *s)
 	fputc('"', out);
 }
 
-void put_words(FILE *out, const char *member, const struct list *l)
+void opgen_put_words(FILE *out, const char *member, const struct list *l)
 {
 	if (!l->n)
 		return;
@@ -265,7 +265,7 @@ static void put_field(FILE *out, const char *record, const struct member *m)
 		put_default(out, m);
 	if (m->noun)
 		fprintf(out, "\t  .names = \"%s\",\n", m->noun->lists.items[0]);
-	put_words(out, "aliases", &m->aliases);
+	opgen_put_words(out, "aliases", &m->aliases);
 	fputs("\t},\n", out);
 }
 

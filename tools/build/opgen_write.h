@@ -11,7 +11,7 @@
 
 void put_upper(FILE *out, const char *s); /* a name as part of a constant */
 void put_string(FILE *out, const char *s); /* quoted, as C has it */
-void put_words(FILE *out, const char *member, const struct list *l);
+void opgen_put_words(FILE *out, const char *member, const struct list *l);
 void write_tables(FILE *out, struct arena *a, const struct schema *s);
 
 #endif

@@ -27,7 +27,7 @@
 
 #include "core/base/alloc.h"
 
-void *grow(void *array, int n, size_t size)
+void *sqlgen_grow(void *array, int n, size_t size)
 {
 	char *p = xreallocarray(array, (size_t)n + 1, size);
 
@@ -35,15 +35,15 @@ void *grow(void *array, int n, size_t size)
 	return p;
 }
 
-char *copy(const char *s, size_t n)
+char *sqlgen_copy(const char *s, size_t n)
 {
 	return xasprintf("%.*s", (int)n, s);
 }
 
 struct column *columns_add(struct columns *c, const char *name, size_t len)
 {
-	c->at = grow(c->at, c->n, sizeof(*c->at));
-	c->at[c->n].name = copy(name, len);
+	c->at = sqlgen_grow(c->at, c->n, sizeof(*c->at));
+	c->at[c->n].name = sqlgen_copy(name, len);
 	return &c->at[c->n++];
 }
 
@@ -62,7 +62,8 @@ static void columns_free(struct columns *c)
 	free(c->at);
 }
 
-void refuse(struct build *b, const struct statement *s, const char *fmt, ...)
+void sqlgen_refuse(struct sqlgen_build *b, const struct sqlgen_statement *s,
+		   const char *fmt, ...)
 {
 	va_list ap;
 
@@ -74,7 +75,7 @@ void refuse(struct build *b, const struct statement *s, const char *fmt, ...)
 	b->n_errors++;
 }
 
-bool is_identifier(const char *s)
+bool sqlgen_is_identifier(const char *s)
 {
 	if (!isalpha((unsigned char)*s) && *s != '_')
 		return false;
@@ -83,7 +84,7 @@ bool is_identifier(const char *s)
 	return !*s;
 }
 
-char *slurp(const char *path)
+char *sqlgen_slurp(const char *path)
 {
 	FILE *f = fopen(path, "rb");
 	char *s = NULL;
@@ -97,14 +98,14 @@ char *slurp(const char *path)
 	fclose(f);
 	if (n < 0) {
 		free(s);
-		s = copy("", 0);
+		s = sqlgen_copy("", 0);
 	}
 	return s;
 }
 
 /* --- migrations --------------------------------------------------------------- */
 
-static void check_views(struct build *b, const struct statement *file)
+static void check_views(struct sqlgen_build *b, const struct sqlgen_statement *file)
 {
 	sqlite3_stmt *views = NULL, *st;
 
@@ -116,8 +117,9 @@ static void check_views(struct build *b, const struct statement *file)
 		const char *sql = (const char *)sqlite3_column_text(views, 1);
 
 		if (sqlite3_prepare_v2(b->db, sql, -1, &st, NULL) != SQLITE_OK)
-			refuse(b, file, "view %s: %s", sqlite3_column_text(views, 0),
-			       sqlite3_errmsg(b->db));
+			sqlgen_refuse(b, file, "view %s: %s",
+				      sqlite3_column_text(views, 0),
+				      sqlite3_errmsg(b->db));
 		sqlite3_finalize(st);
 	}
 	sqlite3_finalize(views);
@@ -125,18 +127,20 @@ static void check_views(struct build *b, const struct statement *file)
 
 /* The defaults and bounds of a table are not looked at: they stay as they were when the
  * table was made. */
-static void check_written(struct build *b, const char *file, const char *text)
+static void check_written(struct sqlgen_build *b, const char *file, const char *text)
 {
-	struct statement s = { .file = file, .line = 1, .name = (char *)"migration" };
+	struct sqlgen_statement s = { .file = file,
+				      .line = 1,
+				      .name = (char *)"migration" };
 
 	for (size_t n; *text; text += n + (text[n] == ';')) {
 		const char *line = text;
 
 		n = strcspn(text, ";");
-		s.written = copy(text, n);
+		s.written = sqlgen_copy(text, n);
 		if (!strstr(s.written, "CREATE TABLE") &&
 		    !strstr(s.written, "ALTER TABLE"))
-			check_literals(b, &s);
+			sqlgen_check_literals(b, &s);
 		free(s.written);
 		for (; line < text + n; line++)
 			s.line += *line == '\n';
@@ -144,9 +148,11 @@ static void check_written(struct build *b, const char *file, const char *text)
 }
 
 /* Statement by statement, so that an error has its line. */
-static void apply(struct build *b, const char *file, const char *text)
+static void apply(struct sqlgen_build *b, const char *file, const char *text)
 {
-	struct statement at = { .file = file, .line = 1, .name = (char *)"migration" };
+	struct sqlgen_statement at = { .file = file,
+				       .line = 1,
+				       .name = (char *)"migration" };
 	const char *from = text, *tail;
 
 	for (const char *sql = text; *sql; sql = tail) {
@@ -158,8 +164,8 @@ static void apply(struct build *b, const char *file, const char *text)
 		if (rc != SQLITE_OK && rc != SQLITE_DONE) {
 			for (; from < tail; from++)
 				at.line += *from == '\n';
-			refuse(b, &at, "%s (in the statement that ends here)",
-			       sqlite3_errmsg(b->db));
+			sqlgen_refuse(b, &at, "%s (in the statement that ends here)",
+				      sqlite3_errmsg(b->db));
 			exit(1);
 		}
 		sqlite3_finalize(st);
@@ -168,23 +174,23 @@ static void apply(struct build *b, const char *file, const char *text)
 	check_views(b, &at);
 }
 
-static void read_migration(struct build *b, const char *file)
+static void read_migration(struct sqlgen_build *b, const char *file)
 {
-	struct migration *m;
+	struct sqlgen_migration *m;
 	const char *slash = strrchr(file, '/');
 	char *written;
 
-	b->migrations = grow(b->migrations, b->n_migrations, sizeof(*m));
+	b->migrations = sqlgen_grow(b->migrations, b->n_migrations, sizeof(*m));
 	m = &b->migrations[b->n_migrations++];
 	m->name = slash ? slash + 1 : file;
-	written = slurp(file);
-	m->text = put_numbers(b, file, 1, written, strlen(written));
+	written = sqlgen_slurp(file);
+	m->text = sqlgen_put_numbers(b, file, 1, written, strlen(written));
 	check_written(b, file, written);
 	free(written);
 	m->version = (int)strtol(m->name, NULL, 10);
 	if (m->version && m->version != b->n_migrations)
-		refuse(b, &(struct statement){ .file = file, .line = 1 },
-		       "its number is not %04d, the next", b->n_migrations);
+		sqlgen_refuse(b, &(struct sqlgen_statement){ .file = file, .line = 1 },
+			      "its number is not %04d, the next", b->n_migrations);
 	apply(b, file, m->text);
 }
 
@@ -197,7 +203,7 @@ static bool ends_with(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-static void read_schema(struct build *b, const char *name)
+static void read_schema(struct sqlgen_build *b, const char *name)
 {
 	FILE *in = fopen(name, "r");
 
@@ -210,7 +216,7 @@ static void read_schema(struct build *b, const char *name)
 }
 
 /* Reads the files in front of the statements: schema, enums, migrations, in this order. */
-static int read_ground(struct build *b, char **argv, int i)
+static int read_ground(struct sqlgen_build *b, char **argv, int i)
 {
 	for (; argv[i] && ends_with(argv[i], ".op"); i++)
 		read_schema(b, argv[i]);
@@ -219,17 +225,17 @@ static int read_ground(struct build *b, char **argv, int i)
 	if (b->schema->n_errors)
 		exit(1);
 	for (; argv[i] && strcmp(argv[i], "--") != 0; i++)
-		ends_with(argv[i], "/enums") ? read_enums(b, argv[i])
+		ends_with(argv[i], "/enums") ? sqlgen_read_enums(b, argv[i])
 					     : read_migration(b, argv[i]);
 	return argv[i] ? i + 1 : i;
 }
 
-static void build_free(struct build *b)
+static void build_free(struct sqlgen_build *b)
 {
 	for (int i = 0; i < b->n_migrations; i++)
 		free(b->migrations[i].text);
 	for (int i = 0; i < b->n_statements; i++) {
-		struct statement *s = &b->statements[i];
+		struct sqlgen_statement *s = &b->statements[i];
 
 		columns_free(&s->said);
 		columns_free(&s->in);
@@ -240,7 +246,7 @@ static void build_free(struct build *b)
 		free(s->sql);
 		free(s->written);
 	}
-	free_enums(b);
+	sqlgen_free_enums(b);
 	schema_release(b->schema);
 	free(b->migrations);
 	free(b->statements);
@@ -250,7 +256,7 @@ static void build_free(struct build *b)
 int main(int argc, char **argv)
 {
 	struct schema schema;
-	struct build b = { .prefix = "", .schema = &schema };
+	struct sqlgen_build b = { .prefix = "", .schema = &schema };
 	bool header = false, migrations = false;
 	int i;
 
@@ -277,7 +283,7 @@ int main(int argc, char **argv)
 		check_statement(&b, &b.statements[i]);
 	if (!b.n_errors)
 		check_rows(&b);
-	check_kept(&b);
+	sqlgen_check_kept(&b);
 	for (i = 0; migrations && i < b.n_migrations; i++)
 		printf("-- migration %s\n%s", b.migrations[i].name, b.migrations[i].text);
 	if (!b.n_errors && !migrations) {

@@ -28,7 +28,7 @@ struct columns {
 
 enum { KEPT_STATEMENTS = 8 }; /* as storage/stmt.h has it */
 
-struct statement {
+struct sqlgen_statement {
 	const char *file;
 	int line;
 	char *name, *row, *into, *sql;
@@ -42,7 +42,7 @@ struct statement {
 	struct columns reads, writes; /* TABLE.COLUMN; TABLE.* for whole rows */
 };
 
-struct migration {
+struct sqlgen_migration {
 	const char *name;
 	char *text;
 	int version; /* 0: a schema that is made in one go */
@@ -58,47 +58,49 @@ struct set {
 	char *list, *name, *values;
 };
 
-struct build {
+struct sqlgen_build {
 	sqlite3 *db;
 	const char *prefix; /* of the database's names in C; "": the state's */
 	struct schema *schema; /* as tools/build/opgen.h has it */
 	struct held *held;
 	struct set *sets;
 	int n_held, n_sets;
-	struct migration *migrations;
-	struct statement *statements;
+	struct sqlgen_migration *migrations;
+	struct sqlgen_statement *statements;
 	int n_migrations, n_statements, n_errors;
 };
 
 /* `array` with room for one more zeroed item behind its `n`. */
-void *grow(void *array, int n, size_t size);
-char *copy(const char *s, size_t n);
-char *slurp(const char *path); /* ends the program when it cannot */
-bool is_identifier(const char *s);
+void *sqlgen_grow(void *array, int n, size_t size);
+char *sqlgen_copy(const char *s, size_t n);
+char *sqlgen_slurp(const char *path); /* ends the program when it cannot */
+bool sqlgen_is_identifier(const char *s);
 struct column *columns_add(struct columns *c, const char *name, size_t len);
 struct column *columns_find(const struct columns *c, const char *name);
 
 /* Prints `file:line: name: reason` and counts it, so that one run shows all. */
-void refuse(struct build *b, const struct statement *s, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void sqlgen_refuse(struct sqlgen_build *b, const struct sqlgen_statement *s,
+		   const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The text with numbers for the names in braces; to be freed. */
-char *put_numbers(struct build *b, const char *file, int line, const char *text,
-		  size_t len);
-void read_enums(struct build *b, const char *file); /* storage/enums */
-void free_enums(struct build *b);
+char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
+			 const char *text, size_t len);
+void sqlgen_read_enums(struct sqlgen_build *b, const char *file); /* storage/enums */
+void sqlgen_free_enums(struct sqlgen_build *b);
 /* The values of a set of that list, with blanks between them; NULL if there is none. */
-const char *set_find(const struct build *b, const char *list, const char *name);
-bool is_stored(const struct build *b, const char *list); /* a column holds it */
-void check_literals(struct build *b, struct statement *s);
+const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
+			    const char *name);
+bool sqlgen_is_stored(const struct sqlgen_build *b,
+		      const char *list); /* a column holds it */
+void sqlgen_check_literals(struct sqlgen_build *b, struct sqlgen_statement *s);
 
-void read_file(struct build *b, const char *file);
-void check_statement(struct build *b, struct statement *s);
-void check_rows(struct build *b);
-void check_kept(struct build *b);
-void put_header(const struct build *b);
-void put_source(const struct build *b);
-void put_schema(const struct build *b);
+void read_file(struct sqlgen_build *b, const char *file);
+void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s);
+void check_rows(struct sqlgen_build *b);
+void sqlgen_check_kept(struct sqlgen_build *b);
+void put_header(const struct sqlgen_build *b);
+void put_source(const struct sqlgen_build *b);
+void sqlgen_put_schema(const struct sqlgen_build *b);
 void put_string(const char *s); /* as C has it, on lines of its own */
 
 #endif

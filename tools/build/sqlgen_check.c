@@ -23,7 +23,7 @@ static enum type type_named(const char *sql)
 }
 
 /* The type that all columns of this name in all tables have. */
-static enum type type_everywhere(struct build *b, const char *name)
+static enum type type_everywhere(struct sqlgen_build *b, const char *name)
 {
 	static const char sql[] =
 		"SELECT DISTINCT upper(p.type) FROM pragma_table_list l,"
@@ -46,13 +46,13 @@ static enum type type_everywhere(struct build *b, const char *name)
 
 /* A column's type is the one declared above the statement, else that of the table's
  * column, else the one that its name stands for. */
-static void type_column(struct build *b, struct statement *s, struct column *c,
-			const char *declared)
+static void type_column(struct sqlgen_build *b, struct sqlgen_statement *s,
+			struct column *c, const char *declared)
 {
 	struct column *said = columns_find(&s->said, c->name);
 
-	if (!is_identifier(c->name))
-		refuse(b, s, "column `%s` needs a name (AS ...)", c->name);
+	if (!sqlgen_is_identifier(c->name))
+		sqlgen_refuse(b, s, "column `%s` needs a name (AS ...)", c->name);
 	if (said) {
 		said->used = true;
 		c->type = said->type;
@@ -62,45 +62,48 @@ static void type_column(struct build *b, struct statement *s, struct column *c,
 	if (c->type == TYPE_UNSAID)
 		c->type = TYPE_INT;
 	if (c->type == TYPE_UNKNOWN)
-		refuse(b, s,
-		       "the type of `%s` is not clear: say `-- int:`, "
-		       "`-- text:` or `-- blob:`",
-		       c->name);
+		sqlgen_refuse(b, s,
+			      "the type of `%s` is not clear: say `-- int:`, "
+			      "`-- text:` or `-- blob:`",
+			      c->name);
 }
 
-static void type_parameters(struct build *b, struct statement *s, sqlite3_stmt *st)
+static void type_parameters(struct sqlgen_build *b, struct sqlgen_statement *s,
+			    sqlite3_stmt *st)
 {
 	for (int i = 1; i <= sqlite3_bind_parameter_count(st); i++) {
 		const char *name = sqlite3_bind_parameter_name(st, i);
 
 		if (!name || *name != ':') {
-			refuse(b, s, "parameters are :name, not %s", name ? name : "?");
+			sqlgen_refuse(b, s, "parameters are :name, not %s",
+				      name ? name : "?");
 			return;
 		}
 		type_column(b, s, columns_add(&s->in, name + 1, strlen(name + 1)), NULL);
 	}
 }
 
-static void type_results(struct build *b, struct statement *s, sqlite3_stmt *st)
+static void type_results(struct sqlgen_build *b, struct sqlgen_statement *s,
+			 sqlite3_stmt *st)
 {
 	for (int i = 0; i < sqlite3_column_count(st); i++) {
 		const char *name = sqlite3_column_name(st, i);
 
 		if (columns_find(&s->out, name))
-			refuse(b, s, "two columns are named %s", name);
+			sqlgen_refuse(b, s, "two columns are named %s", name);
 		type_column(b, s, columns_add(&s->out, name, strlen(name)),
 			    sqlite3_column_decltype(st, i));
 	}
 	for (int i = 0; i < s->said.n; i++)
 		if (!s->said.at[i].used)
-			refuse(b, s, "no parameter or column is named %s",
-			       s->said.at[i].name);
-	if (s->row && !is_identifier(s->row))
-		refuse(b, s, "not a name: `%s`", s->row);
+			sqlgen_refuse(b, s, "no parameter or column is named %s",
+				      s->said.at[i].name);
+	if (s->row && !sqlgen_is_identifier(s->row))
+		sqlgen_refuse(b, s, "not a name: `%s`", s->row);
 	if ((s->row || s->into) && !s->out.n)
-		refuse(b, s, "it has no row");
+		sqlgen_refuse(b, s, "it has no row");
 	if (!s->row && !s->into)
-		s->row = copy(s->name, strlen(s->name));
+		s->row = sqlgen_copy(s->name, strlen(s->name));
 }
 
 static bool same_columns(const struct columns *a, const struct columns *b)
@@ -112,10 +115,10 @@ static bool same_columns(const struct columns *a, const struct columns *b)
 	return a->n == b->n;
 }
 
-void check_rows(struct build *b)
+void check_rows(struct sqlgen_build *b)
 {
 	for (int i = 0; i < b->n_statements; i++) {
-		struct statement *s = &b->statements[i], *t = NULL;
+		struct sqlgen_statement *s = &b->statements[i], *t = NULL;
 
 		if (s->into || !s->out.n)
 			continue;
@@ -125,8 +128,9 @@ void check_rows(struct build *b)
 				t = &b->statements[j];
 		s->first_of_row = !t;
 		if (t && !same_columns(&s->out, &t->out))
-			refuse(b, s, "its columns are not those of row %s in %s:%d (%s)",
-			       s->row, t->file, t->line, t->name);
+			sqlgen_refuse(b, s,
+				      "its columns are not those of row %s in %s:%d (%s)",
+				      s->row, t->file, t->line, t->name);
 	}
 }
 
@@ -222,43 +226,43 @@ static bool is_scan(const char *detail)
 	       !strstr(detail, "VIRTUAL TABLE");
 }
 
-static void check_plan(struct build *b, struct statement *s)
+static void check_plan(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
 	char *sql = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", s->sql);
 	sqlite3_stmt *plan = NULL, *again = NULL;
 
 	if (sqlite3_prepare_v2(b->db, sql, -1, &plan, NULL) != SQLITE_OK ||
 	    sqlite3_prepare_v2(b->db, sql, -1, &again, NULL) != SQLITE_OK)
-		refuse(b, s, "%s", sqlite3_errmsg(b->db));
+		sqlgen_refuse(b, s, "%s", sqlite3_errmsg(b->db));
 	while (plan && sqlite3_step(plan) == SQLITE_ROW) {
 		const char *d = (const char *)sqlite3_column_text(plan, 3);
 		struct token name = token_next(d + strcspn(d, " "));
 
 		if (is_scan(d) && !is_cte(s->sql, name) && !is_derived(again, name))
-			refuse(b, s,
-			       "%s: it reads a whole table "
-			       "(`-- scan ok: WHY` if that is meant)",
-			       d);
+			sqlgen_refuse(b, s,
+				      "%s: it reads a whole table "
+				      "(`-- scan ok: WHY` if that is meant)",
+				      d);
 	}
 	sqlite3_finalize(plan);
 	sqlite3_finalize(again);
 	sqlite3_free(sql);
 }
 
-void check_statement(struct build *b, struct statement *s)
+void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
 	const char *tail = NULL;
 	sqlite3_stmt *st = NULL;
 
 	if (!s->sql) {
-		refuse(b, s, "no SQL below it");
+		sqlgen_refuse(b, s, "no SQL below it");
 		return;
 	}
-	check_literals(b, s);
+	sqlgen_check_literals(b, s);
 	if (sqlite3_prepare_v2(b->db, s->sql, -1, &st, &tail) != SQLITE_OK || !st)
-		refuse(b, s, "%s", sqlite3_errmsg(b->db));
+		sqlgen_refuse(b, s, "%s", sqlite3_errmsg(b->db));
 	else if (tail[strspn(tail, " \t\r\n;")])
-		refuse(b, s, "more than one statement");
+		sqlgen_refuse(b, s, "more than one statement");
 	if (!st)
 		return;
 	s->readonly = sqlite3_stmt_readonly(st);

@@ -20,7 +20,7 @@
 
 /* --- storage/enums ------------------------------------------------------------------- */
 
-static bool is_list(const struct build *b, const char *name)
+static bool is_list(const struct sqlgen_build *b, const char *name)
 {
 	const struct decl *d = schema_find(b->schema, DECL_ENUM, name);
 
@@ -28,7 +28,7 @@ static bool is_list(const struct build *b, const char *name)
 }
 
 /* `TABLE.COLUMN LIST`, or `LIST.NAME = VALUE...` */
-static void read_line(struct build *b, struct statement *at, char *line)
+static void read_line(struct sqlgen_build *b, struct sqlgen_statement *at, char *line)
 {
 	char *dot = strchr(line, '.'), *blank = strchr(line, ' ');
 	struct held *h;
@@ -37,32 +37,33 @@ static void read_line(struct build *b, struct statement *at, char *line)
 	if (!*line || *line == '#')
 		return;
 	if (!dot || !blank || dot > blank) {
-		refuse(b, at, "expected: TABLE.COLUMN ENUM, or ENUM.NAME = VALUE...");
+		sqlgen_refuse(b, at,
+			      "expected: TABLE.COLUMN ENUM, or ENUM.NAME = VALUE...");
 		return;
 	}
 	*dot++ = *blank++ = '\0';
 	if (strncmp(blank, "= ", 2) == 0) {
-		b->sets = grow(b->sets, b->n_sets, sizeof(*set));
+		b->sets = sqlgen_grow(b->sets, b->n_sets, sizeof(*set));
 		set = &b->sets[b->n_sets++];
-		set->list = copy(line, strlen(line));
-		set->name = copy(dot, strlen(dot));
-		set->values = copy(blank + 2, strlen(blank + 2));
+		set->list = sqlgen_copy(line, strlen(line));
+		set->name = sqlgen_copy(dot, strlen(dot));
+		set->values = sqlgen_copy(blank + 2, strlen(blank + 2));
 	} else {
-		b->held = grow(b->held, b->n_held, sizeof(*h));
+		b->held = sqlgen_grow(b->held, b->n_held, sizeof(*h));
 		h = &b->held[b->n_held++];
-		h->table = copy(line, strlen(line));
-		h->column = copy(dot, strlen(dot));
-		h->list = copy(blank, strlen(blank));
+		h->table = sqlgen_copy(line, strlen(line));
+		h->column = sqlgen_copy(dot, strlen(dot));
+		h->list = sqlgen_copy(blank, strlen(blank));
 	}
 	if (!is_list(b, *blank == '=' ? line : blank))
-		refuse(b, at, "no enum of schema/ is called %s",
-		       *blank == '=' ? line : blank);
+		sqlgen_refuse(b, at, "no enum of schema/ is called %s",
+			      *blank == '=' ? line : blank);
 }
 
-void read_enums(struct build *b, const char *file)
+void sqlgen_read_enums(struct sqlgen_build *b, const char *file)
 {
-	struct statement at = { .file = file };
-	char *text = slurp(file), *next;
+	struct sqlgen_statement at = { .file = file };
+	char *text = sqlgen_slurp(file), *next;
 
 	for (char *line = text; line; line = next) {
 		next = strchr(line, '\n');
@@ -74,7 +75,7 @@ void read_enums(struct build *b, const char *file)
 	free(text);
 }
 
-void free_enums(struct build *b)
+void sqlgen_free_enums(struct sqlgen_build *b)
 {
 	for (int i = 0; i < b->n_held; i++) {
 		free(b->held[i].table);
@@ -90,7 +91,8 @@ void free_enums(struct build *b)
 	free(b->sets);
 }
 
-const char *set_find(const struct build *b, const char *list, const char *name)
+const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
+			    const char *name)
 {
 	for (int i = 0; i < b->n_sets; i++)
 		if (strcmp(b->sets[i].list, list) == 0 &&
@@ -99,7 +101,7 @@ const char *set_find(const struct build *b, const char *list, const char *name)
 	return NULL;
 }
 
-bool is_stored(const struct build *b, const char *list)
+bool sqlgen_is_stored(const struct sqlgen_build *b, const char *list)
 {
 	for (int i = 0; i < b->n_held; i++)
 		if (strcmp(b->held[i].list, list) == 0)
@@ -207,7 +209,7 @@ static bool names_table(const char *sql, const char *table, struct word alias)
 
 /* Finds the enum that the column holds; NULL if it holds none, or the one of this very
  * number. */
-static const struct held *held_by(const struct build *b, const char *sql,
+static const struct held *held_by(const struct sqlgen_build *b, const char *sql,
 				  struct word alias, struct word column,
 				  struct word number)
 {
@@ -253,7 +255,7 @@ static struct word compared_with(struct word w)
 							 : (struct word){ "", 0 });
 }
 
-void check_literals(struct build *b, struct statement *s)
+void sqlgen_check_literals(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
 	struct word alias = { "", 0 }, none = { "", 0 }, before = none;
 
@@ -266,9 +268,10 @@ void check_literals(struct build *b, struct statement *s)
 			h = held_by(b, s->written, is(before, ".") ? alias : none, w,
 				    number);
 		if (h)
-			refuse(b, s, "%.*s holds %s: write {%s.…} in place of %.*s",
-			       (int)w.len, w.at, h->list, h->list, (int)number.len,
-			       number.at);
+			sqlgen_refuse(b, s,
+				      "%.*s holds %s: write {%s.…} in place of %.*s",
+				      (int)w.len, w.at, h->list, h->list, (int)number.len,
+				      number.at);
 		if (!is(w, "."))
 			alias = w;
 	}

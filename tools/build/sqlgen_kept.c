@@ -19,7 +19,7 @@ static void note(struct columns *c, const char *table, const char *column)
 static int see(void *statement, int action, const char *a, const char *b,
 	       const char *schema, const char *by)
 {
-	struct statement *s = statement;
+	struct sqlgen_statement *s = statement;
 
 	(void)schema;
 	(void)by;
@@ -32,7 +32,7 @@ static int see(void *statement, int action, const char *a, const char *b,
 	return SQLITE_OK;
 }
 
-static void look(struct build *b, struct statement *s)
+static void look(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
 	sqlite3_stmt *st = NULL;
 
@@ -45,14 +45,16 @@ static void look(struct build *b, struct statement *s)
 }
 
 /* Only a query's row, in a struct of its own, can be kept. */
-static void check(struct build *b, struct statement *s)
+static void check(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
 	if (!s->readonly || !s->out.n || s->into)
-		refuse(b, s, "only the row of a query, not `into` a record, can be kept");
+		sqlgen_refuse(
+			b, s,
+			"only the row of a query, not `into` a record, can be kept");
 	for (int i = 0; i < s->reads.n; i++)
 		if (strchr(s->reads.at[i].name, '*'))
-			refuse(b, s, "it reads %s: name the columns",
-			       s->reads.at[i].name);
+			sqlgen_refuse(b, s, "it reads %s: name the columns",
+				      s->reads.at[i].name);
 }
 
 static bool whole_row(const char *written, const char *read)
@@ -62,7 +64,7 @@ static bool whole_row(const char *written, const char *read)
 	return strcmp(written + n, ".*") == 0 && strncmp(written, read, n + 1) == 0;
 }
 
-static bool spoils(const struct statement *s, const struct statement *kept)
+static bool spoils(const struct sqlgen_statement *s, const struct sqlgen_statement *kept)
 {
 	for (int w = 0; w < s->writes.n; w++)
 		for (int r = 0; r < kept->reads.n; r++)
@@ -72,22 +74,22 @@ static bool spoils(const struct statement *s, const struct statement *kept)
 	return false;
 }
 
-void check_kept(struct build *b)
+void sqlgen_check_kept(struct sqlgen_build *b)
 {
 	int n = 0;
 
 	for (int i = 0; i < b->n_statements; i++)
 		look(b, &b->statements[i]);
 	for (int i = 0; i < b->n_statements; i++) {
-		struct statement *kept = &b->statements[i];
+		struct sqlgen_statement *kept = &b->statements[i];
 
 		if (!kept->kept)
 			continue;
 		check(b, kept);
 		kept->kept_number = ++n;
 		if (n >= KEPT_STATEMENTS)
-			refuse(b, kept, "only %d statements can be kept",
-			       KEPT_STATEMENTS - 1);
+			sqlgen_refuse(b, kept, "only %d statements can be kept",
+				      KEPT_STATEMENTS - 1);
 		for (int j = 0; j < b->n_statements; j++)
 			if (spoils(&b->statements[j], kept))
 				b->statements[j].spoils |= 1u << n % KEPT_STATEMENTS;

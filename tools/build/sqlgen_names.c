@@ -26,8 +26,8 @@ enum { NAMES_MOST = 32 };
 
 /* Where a name stands, and where what replaces it goes. */
 struct names {
-	struct build *b;
-	struct statement at; /* for refusals */
+	struct sqlgen_build *b;
+	struct sqlgen_statement at; /* for refusals */
 	char *out;
 	size_t n;
 };
@@ -82,10 +82,10 @@ static void refuse_list(struct names *w, const char *name)
 
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_ENUM &&
-		    word_distance(s->decls[i]->name, name) < word_distance(nearest, name))
+		    near_distance(s->decls[i]->name, name) < near_distance(nearest, name))
 			nearest = s->decls[i]->name;
-	refuse(w->b, &w->at, "no enum of schema/ is called %s; the nearest is %s", name,
-	       nearest);
+	sqlgen_refuse(w->b, &w->at, "no enum of schema/ is called %s; the nearest is %s",
+		      name, nearest);
 }
 
 static int number_of(struct names *w, const struct decl *list, const char *name)
@@ -95,7 +95,7 @@ static int number_of(struct names *w, const struct decl *list, const char *name)
 	int number = 0;
 
 	for (size_t i = 0; (have = name_at(w->b->schema, list, i, &number)); i++) {
-		size_t d = word_distance(have, name);
+		size_t d = near_distance(have, name);
 
 		if (d == 0)
 			return number;
@@ -104,8 +104,8 @@ static int number_of(struct names *w, const struct decl *list, const char *name)
 			nearest = have;
 		}
 	}
-	refuse(w->b, &w->at, "%s has no value %s; the nearest is {%s.%s}", of, name, of,
-	       nearest);
+	sqlgen_refuse(w->b, &w->at, "%s has no value %s; the nearest is {%s.%s}", of,
+		      name, of, nearest);
 	return 0;
 }
 
@@ -141,14 +141,14 @@ static void put_set(struct names *w, const struct decl *list, int *numbers, int 
 	bool between = take_back(w, "BETWEEN "), not, row;
 
 	if (!between && !take_back(w, "IN ")) {
-		refuse(w->b, &w->at, "several values stand behind IN or BETWEEN");
+		sqlgen_refuse(w->b, &w->at, "several values stand behind IN or BETWEEN");
 		return;
 	}
 	qsort(numbers, (size_t)n, sizeof(*numbers), by_value);
 	row = numbers[n - 1] - numbers[0] == n - 1;
 	for (int i = 1; i < n; i++)
 		if (numbers[i] == numbers[i - 1])
-			refuse(w->b, &w->at, "a value stands there twice");
+			sqlgen_refuse(w->b, &w->at, "a value stands there twice");
 	if (!row || (!between && n < 3 && (numbers[0] || !list))) {
 		put_list(w, numbers, n, "IN ");
 	} else if (!between && list && !numbers[0]) {
@@ -165,11 +165,12 @@ static void put_events(struct names *w, const char *noun)
 	const struct decl *d = schema_events(w->b->schema, noun, strlen(noun));
 
 	if (!d) {
-		refuse(w->b, &w->at, "no numbers are kept for the events of %s", noun);
+		sqlgen_refuse(w->b, &w->at, "no numbers are kept for the events of %s",
+			      noun);
 		return;
 	}
 	if (!take_back(w, "BETWEEN "))
-		refuse(w->b, &w->at, "{events.%s} stands behind BETWEEN", noun);
+		sqlgen_refuse(w->b, &w->at, "{events.%s} stands behind BETWEEN", noun);
 	put_number(w, "BETWEEN ", d->min);
 	put_number(w, " AND ", d->max);
 }
@@ -197,7 +198,7 @@ static void put_words(struct names *w)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct decl *d = s->decls[i];
 
-		if (d->kind == DECL_ENUM && is_stored(w->b, d->name))
+		if (d->kind == DECL_ENUM && sqlgen_is_stored(w->b, d->name))
 			for (size_t j = 0; j < d->in.n; j++)
 				put_row(w, d->name, (int)j, d->in.items[j]->name);
 	}
@@ -221,8 +222,8 @@ static int numbers_of(struct names *w, const struct decl *list, char *values,
 static void put_values(struct names *w, const char *list, char *values)
 {
 	const struct decl *d = enum_named(w->b->schema, list);
-	const char *set = set_find(w->b, list, values);
-	char *named = set ? copy(set, strlen(set)) : values;
+	const char *set = sqlgen_set_find(w->b, list, values);
+	char *named = set ? sqlgen_copy(set, strlen(set)) : values;
 	int numbers[NAMES_MOST], n = 0;
 
 	if (!d && strcmp(list, "event") != 0)
@@ -247,10 +248,10 @@ static void put_named(struct names *w, char *inside)
 		return;
 	}
 	if (!dot || !dot[1]) {
-		refuse(w->b, &w->at,
-		       "{%s}: a name is {ENUM.VALUE}, {event.NOUN_PAST}, "
-		       "{events.NOUN} or {words}",
-		       inside);
+		sqlgen_refuse(w->b, &w->at,
+			      "{%s}: a name is {ENUM.VALUE}, {event.NOUN_PAST}, "
+			      "{events.NOUN} or {words}",
+			      inside);
 		return;
 	}
 	*dot = '\0';
@@ -260,8 +261,8 @@ static void put_named(struct names *w, char *inside)
 		put_values(w, inside, dot + 1);
 }
 
-char *put_numbers(struct build *b, const char *file, int line, const char *text,
-		  size_t len)
+char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
+			 const char *text, size_t len)
 {
 	struct names w = { .b = b, .at = { .file = file, .line = line } };
 	const char *end = text + len;
@@ -278,10 +279,10 @@ char *put_numbers(struct build *b, const char *file, int line, const char *text,
 			w.at.line++;
 		} else if (text < end) {
 			size_t name = strcspn(++text, "}\n");
-			char *inside = copy(text, name);
+			char *inside = sqlgen_copy(text, name);
 
 			if (text[name] != '}')
-				refuse(b, &w.at, "a { is not closed in its line");
+				sqlgen_refuse(b, &w.at, "a { is not closed in its line");
 			else
 				put_named(&w, inside);
 			free(inside);

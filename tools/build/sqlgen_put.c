@@ -54,7 +54,7 @@ static void put_upper(const char *before, const char *prefix, const char *after)
 }
 
 /* Names a script and, where its own text sets it, the version that it makes. */
-static void put_scripts(const struct build *b)
+static void put_scripts(const struct sqlgen_build *b)
 {
 	sqlite3_stmt *st = NULL;
 
@@ -71,7 +71,7 @@ static void put_scripts(const struct build *b)
 	sqlite3_finalize(st);
 }
 
-void put_header(const struct build *b)
+void put_header(const struct sqlgen_build *b)
 {
 	put_upper("#ifndef ", b->prefix, "SQL_GEN_H\n");
 	put_upper("#define ", b->prefix, "SQL_GEN_H\n\n#include <stdint.h>\n\n");
@@ -81,7 +81,7 @@ void put_header(const struct build *b)
 		printf("\tsql_%s,\n", b->statements[i].name);
 	put_upper("\t", b->prefix, "SQL_COUNT\n};\n\n");
 	for (int i = 0; i < b->n_statements; i++) {
-		const struct statement *s = &b->statements[i];
+		const struct sqlgen_statement *s = &b->statements[i];
 
 		printf("/* %s - %s:%d */\n", s->name, s->file, s->line);
 		put_struct(&in_shape, s->name, &s->in);
@@ -106,7 +106,7 @@ static void put_slots(const struct shape *shape, const char *name,
 
 /* The schema's structs are not known here; the C compiler finds a column that
  * is no field, and the store finds where the fields are. */
-static void put_into(const struct statement *s)
+static void put_into(const struct sqlgen_statement *s)
 {
 	if (!s->into)
 		return;
@@ -116,7 +116,7 @@ static void put_into(const struct statement *s)
 		       s->into, s->out.at[i].name, s->file, s->line);
 }
 
-static void put_statement(const struct statement *s)
+static void put_statement(const struct sqlgen_statement *s)
 {
 	printf("\t[sql_%s] = {\n\t\t.name = \"%s\",\n\t\t.readonly = %s,\n", s->name,
 	       s->name, s->readonly ? "true" : "false");
@@ -138,12 +138,12 @@ static void put_statement(const struct statement *s)
 	printf(",\n\t},\n");
 }
 
-static void put_migrations(const struct build *b)
+static void put_migrations(const struct sqlgen_build *b)
 {
 	int n = 0;
 
 	for (int i = 0; i < b->n_migrations; i++) {
-		const struct migration *m = &b->migrations[i];
+		const struct sqlgen_migration *m = &b->migrations[i];
 
 		if (m->version) {
 			if (!n++)
@@ -164,7 +164,7 @@ static void put_migrations(const struct build *b)
 		printf("};\nconst int %smigration_count = %d;\n\n", b->prefix, n);
 }
 
-void put_source(const struct build *b)
+void put_source(const struct sqlgen_build *b)
 {
 	bool records = false;
 
@@ -178,7 +178,7 @@ void put_source(const struct build *b)
 	printf("_Static_assert(KEPT_STATEMENTS == %d, \"as sqlgen has it\");\n\n",
 	       KEPT_STATEMENTS);
 	for (int i = 0; i < b->n_statements; i++) {
-		const struct statement *s = &b->statements[i];
+		const struct sqlgen_statement *s = &b->statements[i];
 
 		put_slots(&in_shape, s->name, &s->in);
 		if (s->first_of_row)
@@ -190,5 +190,5 @@ void put_source(const struct build *b)
 		put_statement(&b->statements[i]);
 	printf("};\n");
 	if (!*b->prefix)
-		put_schema(b);
+		sqlgen_put_schema(b);
 }

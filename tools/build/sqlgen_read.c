@@ -9,10 +9,10 @@
 static char *word(const char *s)
 {
 	s += strspn(s, " \t");
-	return copy(s, strcspn(s, " \t\r\n"));
+	return sqlgen_copy(s, strcspn(s, " \t\r\n"));
 }
 
-static void read_types(struct statement *s, const char *names, enum type type)
+static void read_types(struct sqlgen_statement *s, const char *names, enum type type)
 {
 	for (;;) {
 		size_t len;
@@ -27,7 +27,7 @@ static void read_types(struct statement *s, const char *names, enum type type)
 }
 
 /* Reads a comment line above a statement. */
-static void read_heading(struct statement *s, const char *line)
+static void read_heading(struct sqlgen_statement *s, const char *line)
 {
 	if (strncmp(line, "-- row:", 7) == 0 && !s->row)
 		s->row = word(line + 7);
@@ -54,40 +54,40 @@ static void append(char **text, const char *line, size_t len)
 	(*text)[have + len] = '\0';
 }
 
-static void read_sql(struct build *b, struct statement *s, int at, const char *line,
-		     size_t len)
+static void read_sql(struct sqlgen_build *b, struct sqlgen_statement *s, int at,
+		     const char *line, size_t len)
 {
-	char *sql = put_numbers(b, s->file, at, line, len);
+	char *sql = sqlgen_put_numbers(b, s->file, at, line, len);
 
 	append(&s->written, line, len);
 	append(&s->sql, sql, strlen(sql));
 	free(sql);
 }
 
-static struct statement *read_name(struct build *b, const char *file, int line,
-				   const char *text)
+static struct sqlgen_statement *read_name(struct sqlgen_build *b, const char *file,
+					  int line, const char *text)
 {
-	struct statement *s;
+	struct sqlgen_statement *s;
 	char *name = word(text + 8);
 
-	b->statements = grow(b->statements, b->n_statements, sizeof(*s));
+	b->statements = sqlgen_grow(b->statements, b->n_statements, sizeof(*s));
 	s = &b->statements[b->n_statements++];
 	s->file = file;
 	s->line = line;
 	s->name = name;
-	if (!is_identifier(name))
-		refuse(b, s, "not a name");
+	if (!sqlgen_is_identifier(name))
+		sqlgen_refuse(b, s, "not a name");
 	for (int i = 0; i < b->n_statements - 1; i++)
 		if (strcmp(b->statements[i].name, name) == 0)
-			refuse(b, s, "duplicate of %s:%d", b->statements[i].file,
-			       b->statements[i].line);
+			sqlgen_refuse(b, s, "duplicate of %s:%d", b->statements[i].file,
+				      b->statements[i].line);
 	return s;
 }
 
-void read_file(struct build *b, const char *file)
+void read_file(struct sqlgen_build *b, const char *file)
 {
-	char *text = slurp(file), *next;
-	struct statement *s = NULL;
+	char *text = sqlgen_slurp(file), *next;
+	struct sqlgen_statement *s = NULL;
 	int line = 1;
 
 	for (char *at = text; *at; at = next, line++) {
@@ -103,8 +103,10 @@ void read_file(struct build *b, const char *file)
 		else if (s)
 			read_sql(b, s, line, at, (size_t)(next - at));
 		else
-			refuse(b, &(struct statement){ .file = file, .line = line },
-			       "SQL without `-- name:` above it");
+			sqlgen_refuse(b,
+				      &(struct sqlgen_statement){ .file = file,
+								  .line = line },
+				      "SQL without `-- name:` above it");
 	}
 	free(text);
 }

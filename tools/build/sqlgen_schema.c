@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-void put_schema(const struct build *b)
+void sqlgen_put_schema(const struct sqlgen_build *b)
 {
 	sqlite3_stmt *st = NULL;
 	int n = 0;

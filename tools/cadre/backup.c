@@ -204,8 +204,8 @@ int backup_main(struct cli *cli, int argc, char **argv)
 	if (cli->json)
 		print_json(answer);
 	else
-		text_say("%s: %lld KiB, verified; its secret is in %s.secret", path,
-			 (long long)(st.st_size + 1023) / 1024, path);
+		cli_say("%s: %lld KiB, verified; its secret is in %s.secret", path,
+			(long long)(st.st_size + 1023) / 1024, path);
 	json_decref(answer);
 	return 0;
 }

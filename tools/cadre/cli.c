@@ -41,8 +41,8 @@ static void fault_as_text(const struct fault *f)
 	bool follows = f->where[0] &&
 		       (!strncmp(f->text, "is ", 3) || !strncmp(f->text, "must ", 5));
 	struct arena arena = { 0 };
-	char *text = text_plain(&arena, f->text, false);
-	char *where = text_plain(&arena, f->where, false);
+	char *text = cli_plain(&arena, f->text, false);
+	char *where = cli_plain(&arena, f->where, false);
 
 	fprintf(stderr, "cadre: %s: ", fault_info(f->code)->name);
 	if (follows)
@@ -52,7 +52,7 @@ static void fault_as_text(const struct fault *f)
 	else
 		fprintf(stderr, "%s\n", text);
 	if (f->hint[0])
-		fprintf(stderr, "hint: %s\n", text_plain(&arena, f->hint, false));
+		fprintf(stderr, "hint: %s\n", cli_plain(&arena, f->hint, false));
 	arena_release(&arena);
 }
 
@@ -201,7 +201,7 @@ void cli_note(const struct home *h)
 
 	if (!h->note[0])
 		return;
-	fprintf(stderr, "cadre: %s\n", text_plain(&arena, h->note, false));
+	fprintf(stderr, "cadre: %s\n", cli_plain(&arena, h->note, false));
 	arena_release(&arena);
 }
 
@@ -297,7 +297,7 @@ static const struct op *nearest_command(const char *group, int words, const char
 		if (!cli || (group && strcmp(cli[0], group)) ||
 		    (words && words != 1 + (cli[1] != NULL)))
 			continue;
-		d = word_distance(cli[1] ? cli[1] : cli[0], word);
+		d = near_distance(cli[1] ? cli[1] : cli[0], word);
 		if (d < best) {
 			best = d;
 			found = &op_table[i];

@@ -144,13 +144,13 @@ struct table {
 };
 
 /* Columns that a text takes on a terminal. */
-size_t text_width(const char *s);
+size_t cli_width(const char *s);
 /* A copy on one line (`lines`: newlines stay) in which no byte drives a
  * terminal. */
-char *text_plain(struct arena *a, const char *s, bool lines);
+char *cli_plain(struct arena *a, const char *s, bool lines);
 /* Prints a line of its own in which no byte drives a terminal: names of folders and
  * settings may be anybody's. */
-void text_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 void table_cell(struct table *t, const char *text); /* copied, made plain */
 /* Prints and empties it; the first row is the heading if `head`. */

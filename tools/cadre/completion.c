@@ -17,7 +17,7 @@ static void put(const char *begun, const char *word, const char *doc)
 	struct arena arena = { 0 };
 
 	if (!strncmp(word, begun, strlen(begun)))
-		printf("%s\t%s\n", word, doc ? text_plain(&arena, doc, false) : "");
+		printf("%s\t%s\n", word, doc ? cli_plain(&arena, doc, false) : "");
 	arena_release(&arena);
 }
 

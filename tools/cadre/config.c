@@ -99,7 +99,7 @@ static int show(struct shown *s, const char *name, struct fault *f)
 	} else {
 		value = value_text(s, key);
 		if (value && s->cli->terminal)
-			text_say("%s", value);
+			cli_say("%s", value);
 		else if (value)
 			puts(value);
 	}

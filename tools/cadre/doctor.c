@@ -62,9 +62,9 @@ static void say(struct doctor *d, enum verdict v, const char *what, const char *
 		return;
 	printf("%s%-4s%s  ", color ? colors[v] : "", verdict_names[v],
 	       color ? "\033[0m" : "");
-	text_say("%-12s %s", what, found);
+	cli_say("%-12s %s", what, found);
 	if (todo)
-		text_say("%6s%-12s -> %s", "", "", todo);
+		cli_say("%6s%-12s -> %s", "", "", todo);
 }
 
 /* --- the folder ------------------------------------------------------------------ */
@@ -362,7 +362,7 @@ static bool check_guest(struct doctor *d, const json_t *row)
 }
 
 /* A guest that runs for a workspace of a former state. */
-static void check_stranger(struct doctor *d, const struct machine *m, const char *folder,
+static void check_stranger(struct doctor *d, const struct backend *m, const char *folder,
 			   const char *id)
 {
 	const char *dir = d->cli->home.dir;
@@ -388,7 +388,7 @@ static bool is_file(DIR *dir, const struct dirent *e)
 
 /* Names the running guests that have a folder in `folder` and no row; returns how many
  * such folders there are. */
-static size_t check_strangers(struct doctor *d, const struct machine *m,
+static size_t check_strangers(struct doctor *d, const struct backend *m,
 			      const char *folder, json_t *known)
 {
 	char path[4200];
@@ -420,8 +420,8 @@ static void check_orphans(struct doctor *d, json_t *known)
 
 	snprintf(path, sizeof(path), "%s/replaced", dir);
 	kept = access(path, F_OK) == 0;
-	check_strangers(d, &machine_qemu, "disks", known);
-	n = check_strangers(d, &machine_process, "guests", known);
+	check_strangers(d, &backend_qemu, "disks", known);
+	n = check_strangers(d, &backend_process, "guests", known);
 	if (n)
 		say(d, VERDICT_WARN, "guests",
 		    kept ? "remove replaced/: the next start of a host then removes them"

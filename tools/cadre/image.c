@@ -33,7 +33,7 @@ void image_say(const char *fmt, ...)
 
 /* Downloads packages; a package that the cache holds as the archive has it is not
  * fetched again. */
-static int fetch(struct build *b, const char *const *packages, struct fault *f)
+static int fetch(struct image_build *b, const char *const *packages, struct fault *f)
 {
 	const char **words = NULL;
 	size_t n = 0;
@@ -49,7 +49,7 @@ static int fetch(struct build *b, const char *const *packages, struct fault *f)
 }
 
 /* The newest file of the package in the cache. */
-static int find_file(struct build *b, const char *package, const char **file,
+static int find_file(struct image_build *b, const char *package, const char **file,
 		     struct fault *f)
 {
 	glob_t found = { 0 };
@@ -68,7 +68,7 @@ static int find_file(struct build *b, const char *package, const char **file,
 	return *file ? 0 : fault_set(f, FAULT_IO, "", "%s was not fetched", package);
 }
 
-int image_unpack(struct build *b, const char *const *packages, const char *to,
+int image_unpack(struct image_build *b, const char *const *packages, const char *to,
 		 struct fault *f)
 {
 	if (fetch(b, packages, f))
@@ -113,7 +113,7 @@ static const char *new_version(struct arena *a)
 	return arena_printf(a, "%s.%03ld", when, now.tv_nsec / 1000000);
 }
 
-static int make_parts(struct build *b, struct fault *f)
+static int make_parts(struct image_build *b, struct fault *f)
 {
 	if (make_folder(b->cache, f) || make_folder(b->work, f) ||
 	    make_folder(b->half, f) || image_kernel(b, f))
@@ -121,7 +121,8 @@ static int make_parts(struct build *b, struct fault *f)
 	return image_root(b, f);
 }
 
-static int build(struct build *b, const char *name, const char **dir, struct fault *f)
+static int build(struct image_build *b, const char *name, const char **dir,
+		 struct fault *f)
 {
 	struct arena *a = &b->arena;
 	const char *folder = image_folder(a);
@@ -144,7 +145,7 @@ static int build(struct build *b, const char *name, const char **dir, struct fau
 static int build_main(struct cli *cli, int argc, char **argv)
 {
 	const char *name = IMAGE_DEFAULT, *value, *dir = NULL;
-	struct build b = { 0 };
+	struct image_build b = { 0 };
 	struct fault f = { 0 };
 
 	for (int i = 1; i < argc; i++) {

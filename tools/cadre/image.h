@@ -11,7 +11,7 @@
 #include "core/base/fault.h"
 
 /* Where a build works. */
-struct build {
+struct image_build {
 	struct arena arena;
 	const char *half; /* folder of the image as it grows */
 	const char *work; /* thrown away afterwards */
@@ -21,13 +21,13 @@ struct build {
 };
 
 /* image_kernel.c: half/vmlinuz and half/initrd. */
-int image_kernel(struct build *b, struct fault *f);
+int image_kernel(struct image_build *b, struct fault *f);
 /* image_root.c: half/root.qcow2. */
-int image_root(struct build *b, struct fault *f);
+int image_root(struct image_build *b, struct fault *f);
 
 /* Fetches packages, named as the archive does, into the cache and unpacks them
  * into `to`. */
-int image_unpack(struct build *b, const char *const *packages, const char *to,
+int image_unpack(struct image_build *b, const char *const *packages, const char *to,
 		 struct fault *f);
 /* A line for who waits, on stderr. */
 void image_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -37,7 +37,7 @@ static const struct module {
 };
 
 /* Finds the kernel package that the meta package depends on today. */
-static int find_package(struct build *b, const char **package, struct fault *f)
+static int find_package(struct image_build *b, const char **package, struct fault *f)
 {
 	const char *words[] = { "apt-cache", "depends", META, NULL };
 	static const char mark[] = "Depends: linux-image-";
@@ -56,7 +56,7 @@ static int find_package(struct build *b, const char **package, struct fault *f)
 }
 
 /* The one folder in lib/modules. */
-static int find_version(struct build *b, const char *root, struct fault *f)
+static int find_version(struct image_build *b, const char *root, struct fault *f)
 {
 	DIR *dir = opendir(arena_printf(&b->arena, "%s/lib/modules", root));
 	struct dirent *e;
@@ -71,7 +71,7 @@ static int find_version(struct build *b, const char *root, struct fault *f)
 }
 
 /* Beside this program, or where `make install` puts it. */
-static int find_guest(struct build *b, const char **guest, struct fault *f)
+static int find_guest(struct image_build *b, const char **guest, struct fault *f)
 {
 	static const char *const places[] = { "cadre-guest", "../lib/cadre/cadre-guest",
 					      "../cadre-guest" };
@@ -91,13 +91,13 @@ static int find_guest(struct build *b, const char **guest, struct fault *f)
 }
 
 /* Sorted by name they are in order. */
-static const char *module_name(struct build *b, size_t i)
+static const char *module_name(struct image_build *b, size_t i)
 {
 	return arena_printf(&b->arena, "modules/%c%02zu-%s.ko", modules[i].when, i,
 			    strrchr(modules[i].path, '/') + 1);
 }
 
-static int make_initrd(struct build *b, const char *root, struct fault *f)
+static int make_initrd(struct image_build *b, const char *root, struct fault *f)
 {
 	const char *guest;
 	struct archive ar;
@@ -116,7 +116,7 @@ static int make_initrd(struct build *b, const char *root, struct fault *f)
 	return archive_close(&ar);
 }
 
-int image_kernel(struct build *b, struct fault *f)
+int image_kernel(struct image_build *b, struct fault *f)
 {
 	const char *root = arena_printf(&b->arena, "%s/kernel", b->work);
 	const char *packages[] = { NULL, NULL };

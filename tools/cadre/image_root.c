@@ -39,7 +39,7 @@ static bool is_left_out(const char *package)
 
 /* All that a shell and git need, as if nothing were installed: apt names it as
  * `'URI' NAME_VERSION_ARCH.deb SIZE HASH`. */
-static int list_packages(struct build *b, const char ***out, struct fault *f)
+static int list_packages(struct image_build *b, const char ***out, struct fault *f)
 {
 	const char *words[] = { "apt-get",
 				"-qq",
@@ -81,7 +81,7 @@ static int list_packages(struct build *b, const char ***out, struct fault *f)
 
 /* --- a root from packages ------------------------------------------------------------ */
 
-static int write_file(struct build *b, const char *root, const char *path,
+static int write_file(struct image_build *b, const char *root, const char *path,
 		      const char *text, struct fault *f)
 {
 	const char *full = arena_printf(&b->arena, "%s/%s", root, path);
@@ -94,7 +94,7 @@ static int write_file(struct build *b, const char *root, const char *path,
 	return f->code;
 }
 
-static int make_files(struct build *b, const char *root, struct fault *f)
+static int make_files(struct image_build *b, const char *root, struct fault *f)
 {
 	static const char *const folders[] = {
 		"bin",       "dev",           "etc",           "etc/ssl", "etc/ssl/certs",
@@ -119,7 +119,7 @@ static int make_files(struct build *b, const char *root, struct fault *f)
 }
 
 /* Busybox stands in for what has no program of its own. */
-static int link_applets(struct build *b, const char *root, struct fault *f)
+static int link_applets(struct image_build *b, const char *root, struct fault *f)
 {
 	const char *busybox = arena_printf(&b->arena, "%s/bin/busybox", root);
 	const char *words[] = { busybox, "--list", NULL };
@@ -148,7 +148,7 @@ static int link_applets(struct build *b, const char *root, struct fault *f)
 }
 
 /* Joins the certificates into one file, as installing ca-certificates would do. */
-static void join_certificates(struct build *b, const char *root)
+static void join_certificates(struct image_build *b, const char *root)
 {
 	FILE *out = fopen(arena_printf(&b->arena, "%s/etc/ssl/certs/ca-certificates.crt",
 				       root),
@@ -172,7 +172,7 @@ static void join_certificates(struct build *b, const char *root)
 		fclose(out);
 }
 
-static int drop_documents(struct build *b, const char *root, struct fault *f)
+static int drop_documents(struct image_build *b, const char *root, struct fault *f)
 {
 	static const char *const folders[] = { "usr/share/doc", "usr/share/man",
 					       "usr/share/locale", "usr/share/lintian" };
@@ -182,7 +182,7 @@ static int drop_documents(struct build *b, const char *root, struct fault *f)
 	return f->code;
 }
 
-static int make_tree(struct build *b, const char *root, struct fault *f)
+static int make_tree(struct image_build *b, const char *root, struct fault *f)
 {
 	const char **packages;
 
@@ -209,7 +209,7 @@ static int add_size(const char *path, const struct stat *st, int type, struct FT
 	return 0;
 }
 
-static int convert(struct build *b, const char *from, struct fault *f)
+static int convert(struct image_build *b, const char *from, struct fault *f)
 {
 	const char *words[] = {
 		"qemu-img", "convert", "-O",
@@ -237,7 +237,7 @@ static int make_raw(const char *raw, long long bytes, struct fault *f)
 	return f->code;
 }
 
-static int make_disk(struct build *b, const char *root, struct fault *f)
+static int make_disk(struct image_build *b, const char *root, struct fault *f)
 {
 	const char *raw = arena_printf(&b->arena, "%s/root.raw", b->work);
 	const char *words[] = { mkfs_program(),
@@ -267,7 +267,7 @@ static int make_disk(struct build *b, const char *root, struct fault *f)
 	return convert(b, raw, f);
 }
 
-int image_root(struct build *b, struct fault *f)
+int image_root(struct image_build *b, struct fault *f)
 {
 	const char *root = arena_printf(&b->arena, "%s/root", b->work);
 	struct stat st;

@@ -84,9 +84,9 @@ int init_main(struct cli *cli, int argc, char **argv)
 		json_decref(answer);
 		return 0;
 	}
-	text_say("%s %s", x.is_new ? "made" : "already there:", cli->home.dir);
+	cli_say("%s %s", x.is_new ? "made" : "already there:", cli->home.dir);
 	if (*x.aside)
-		text_say("what was left of the former state is kept in %s", x.aside);
+		cli_say("what was left of the former state is kept in %s", x.aside);
 	if (x.is_new)
 		printf("next: cadre team create NAME, and `cadre up` for a host\n");
 	return 0;

@@ -222,19 +222,19 @@ static void print_message(const struct cli *cli, const json_t *m)
 	long long attempt = json_integer_value(json_object_get(m, "attempt"));
 
 	printf("%s%s%s -> %s", cli->color ? "\033[1m" : "",
-	       text_plain(&a, text_of(m, "from"), false), plain(cli),
-	       text_plain(&a, text_of(m, "to"), false));
+	       cli_plain(&a, text_of(m, "from"), false), plain(cli),
+	       cli_plain(&a, text_of(m, "to"), false));
 	if (strcmp(text_of(m, "message_type"), "text"))
-		printf("  %s", text_plain(&a, text_of(m, "message_type"), false));
+		printf("  %s", cli_plain(&a, text_of(m, "message_type"), false));
 	if (!strcmp(text_of(m, "priority"), "urgent"))
 		printf("  %surgent%s", cli->color ? "\033[31m" : "", plain(cli));
 	if (attempt > 1)
 		printf("  attempt %lld", attempt);
 	if (*text_of(m, "thread"))
-		printf("  thread %s", text_plain(&a, text_of(m, "thread"), false));
+		printf("  thread %s", cli_plain(&a, text_of(m, "thread"), false));
 	printf("  %s%s  %s%s\n", dim(cli), time_text(cli, &a, text_of(m, "timestamp")),
 	       text_of(m, "message_id"), plain(cli));
-	print_indented(text_plain(&a, text_of(m, "content"), true), 2 * INDENT);
+	print_indented(cli_plain(&a, text_of(m, "content"), true), 2 * INDENT);
 	arena_release(&a);
 }
 
@@ -274,9 +274,9 @@ static void print_value(const struct cli *cli, const struct field *field,
 	printf("%*s%s%-*s%s", indent, "", dim(cli), width, field->name, plain(cli));
 	if (json_is_string(value) && is_long(text)) {
 		putchar('\n');
-		print_indented(text_plain(&a, text, true), indent + INDENT);
+		print_indented(cli_plain(&a, text, true), indent + INDENT);
 	} else {
-		printf("  %s\n", text_plain(&a, text, false));
+		printf("  %s\n", cli_plain(&a, text, false));
 	}
 	arena_release(&a);
 }
@@ -364,8 +364,7 @@ static void print_more(const struct cli *cli, const struct op *op, const json_t 
 		for (char *s = name; *s; s++)
 			*s = (char)(*s == '_' ? '-' : *s);
 		printf("%sthere is more: --%s %s%s\n", dim(cli), name,
-		       text_plain(&a, value_text(cli, &a, page_argument(op), next),
-				  false),
+		       cli_plain(&a, value_text(cli, &a, page_argument(op), next), false),
 		       plain(cli));
 	} else if (json_is_true(json_object_get(answer, "more"))) {
 		printf("%sthere is more%s\n", dim(cli), plain(cli));

@@ -350,7 +350,7 @@ static void put_wires(struct text *out)
 	}
 }
 
-void op_reference(unsigned served, struct text *out)
+void reference_write(unsigned served, struct text *out)
 {
 	text_addf(out, "# Reference\n\nWritten from `schema/` by `make docs`. "
 		       "Every operation that writes also takes an optional "

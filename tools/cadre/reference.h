@@ -11,6 +11,6 @@
 enum { REFERENCE_ROUTES = 1 /* of HTTP */, REFERENCE_RATES = 2 };
 
 /* Markdown reference of all operations, faults, events and wire messages. */
-void op_reference(unsigned served, struct text *out);
+void reference_write(unsigned served, struct text *out);
 
 #endif

@@ -101,11 +101,11 @@ static int confirm(struct restore *r, struct fault *f)
 		return 0;
 	if (stat(r->path, &st) == 0 && localtime_r(&st.st_mtime, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
-	text_say("The state in %s goes back to %s of %s.", r->cli->home.dir, r->path,
-		 when);
-	text_say("What happened since then goes; the present files are kept in "
-		 "%s/replaced/.",
-		 r->cli->home.dir);
+	cli_say("The state in %s goes back to %s of %s.", r->cli->home.dir, r->path,
+		when);
+	cli_say("What happened since then goes; the present files are kept in "
+		"%s/replaced/.",
+		r->cli->home.dir);
 	printf("Go on? [y/N] ");
 	fflush(stdout);
 	if (fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y'))
@@ -266,9 +266,9 @@ static void report(const struct restore *r)
 		json_decref(answer);
 		return;
 	}
-	text_say("restored %s", dir);
+	cli_say("restored %s", dir);
 	if (r->had)
-		text_say("what was there is kept in %s", r->aside);
+		cli_say("what was there is kept in %s", r->aside);
 	if (r->ended)
 		printf("%lld commands that waited or ran at the backup are interrupted\n",
 		       (long long)r->ended);

@@ -46,7 +46,7 @@ static size_t char_width(unsigned code)
 	return 1;
 }
 
-size_t text_width(const char *s)
+size_t cli_width(const char *s)
 {
 	size_t width = 0;
 	unsigned code;
@@ -73,7 +73,7 @@ static size_t text_fit(const char *s, size_t width)
 	return (size_t)(at - s);
 }
 
-char *text_plain(struct arena *a, const char *s, bool lines)
+char *cli_plain(struct arena *a, const char *s, bool lines)
 {
 	char *copy = arena_strdup(a, s ? s : "");
 	size_t n;
@@ -86,7 +86,7 @@ char *text_plain(struct arena *a, const char *s, bool lines)
 	return copy;
 }
 
-void text_say(const char *fmt, ...)
+void cli_say(const char *fmt, ...)
 {
 	struct arena a = { 0 };
 	char *line = NULL;
@@ -96,7 +96,7 @@ void text_say(const char *fmt, ...)
 	if (vasprintf(&line, fmt, ap) < 0)
 		out_of_memory();
 	va_end(ap);
-	puts(text_plain(&a, line, false));
+	puts(cli_plain(&a, line, false));
 	free(line);
 	arena_release(&a);
 }
@@ -106,7 +106,7 @@ void table_cell(struct table *t, const char *text)
 	const char **cell =
 		arena_push(&t->arena, &t->cells, &t->n_cells, sizeof(*t->cells));
 
-	*cell = text_plain(&t->arena, text, false);
+	*cell = cli_plain(&t->arena, text, false);
 }
 
 struct column {
@@ -118,7 +118,7 @@ static void measure(const struct table *t, struct column *columns)
 {
 	for (size_t i = 0; i < t->n_cells; i++) {
 		struct column *c = &columns[i % t->n_columns];
-		size_t width = text_width(t->cells[i]);
+		size_t width = cli_width(t->cells[i]);
 
 		c->width = width > c->width ? width : c->width;
 		c->prose |= strchr(t->cells[i], ' ') != NULL;
@@ -151,7 +151,7 @@ static void narrow(const struct cli *cli, const struct table *t, struct column *
 
 static void print_cell(const char *text, size_t width, bool last)
 {
-	size_t has = text_width(text);
+	size_t has = cli_width(text);
 
 	if (has <= width) {
 		fputs(text, stdout);

@@ -193,7 +193,7 @@ static int say(const struct cli *cli, const char *what, const char *path)
 	json_t *answer;
 
 	if (!cli->json) {
-		text_say("%s %s", what, path);
+		cli_say("%s %s", what, path);
 		return 0;
 	}
 	answer = json_pack("{ss,ss}", "path", path, "how", what);

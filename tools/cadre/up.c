@@ -194,8 +194,8 @@ static int say_host(const struct cli *cli, pid_t pid, bool started)
 	json_t *answer;
 
 	if (!cli->json) {
-		text_say("%s: process %d, %s", started ? "up" : "up already", (int)pid,
-			 cli->home.socket);
+		cli_say("%s: process %d, %s", started ? "up" : "up already", (int)pid,
+			cli->home.socket);
 		return 0;
 	}
 	answer = json_pack("{sb,si,ss,ss}", "started", started, "pid", (int)pid, "socket",

@@ -10,7 +10,7 @@
 
 #include "core/wire/wire.h"
 
-/* The bounds of one errand at a guest, whatever it is.  An honest guest fills
+/* The bounds of one request to a guest, whatever it is.  An honest guest fills
  * each frame, so that the largest answer has some 20 parts. */
 enum {
 	ANSWER_MS = 60000, /* for one part */

@@ -5,7 +5,7 @@
 #include "core/host/guests/gather.h"
 #include "core/host/guests/replay.h"
 #include "core/host/inside.h"
-#include "core/host/workspaces/place.h"
+#include "core/host/workspaces/hosted_workspace.h"
 #include "core/wire/base64.h"
 #include "ops.gen.h"
 
@@ -13,19 +13,19 @@ enum { GRACE_MS = 15000 /* beyond a command's own time */ };
 
 /* A message that asks a guest, and how its answer is read.  Fields that the call's
  * arguments, the message, its answer and the call's answer have under one name are copied
- * from one to the next; an errand says the rest, and a message without one needs
+ * from one to the next; an ask_kind says the rest, and a message without one needs
  * nothing. */
-struct errand {
+struct ask_kind {
 	const struct record *asks;
 	const struct record *in; /* of the only operation that it is for; NULL: of any */
 	void (*fill)(struct job *job, void *message); /* what has another name */
 	void (*check)(struct job *job, const void *answer); /* sets the call's fault */
 	/* Instead of both: fills the call's answer or its fault; true when it has sent
 	 * another message to get the rest. */
-	bool (*take)(struct job *job, struct packet *answer, struct line *line);
+	bool (*take)(struct job *job, struct packet *answer, struct guest_conn *conn);
 };
 
-static const struct errand *errand_of(const struct job *job);
+static const struct ask_kind *ask_kind_of(const struct job *job);
 static void on_answer(void *arg, struct packet *answer, struct fault *f);
 
 /* Nobody waits for it any more: it is asked no further. */
@@ -34,22 +34,22 @@ static bool is_gone(struct job *job)
 	return job->conn->closing || atomic_load(&job->gone);
 }
 
-static void ask_guest(struct job *job, struct line *line, const char *type,
+static void ask_guest(struct job *job, struct guest_conn *conn, const char *type,
 		      const void *src, int64_t ms)
 {
-	line_ask(line, type, src, ms, on_answer, job);
+	guest_conn_ask(conn, type, src, ms, on_answer, job);
 }
 
-static void ask_fields(struct job *job, struct line *line, int64_t ms)
+static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms)
 {
 	const struct wire *w = job->call.op->message;
-	const struct errand *errand = errand_of(job);
+	const struct ask_kind *kind = ask_kind_of(job);
 	void *m = arena_alloc(&job->call.arena, w->record->size);
 
 	record_copy(job->call.op->in, job->call.in, w->record, m);
-	if (errand && errand->fill)
-		errand->fill(job, m);
-	ask_guest(job, line, w->name, m, ms);
+	if (kind && kind->fill)
+		kind->fill(job, m);
+	ask_guest(job, conn, w->name, m, ms);
 }
 
 /* Fills the call's answer from the guest's and, where that is a bare Ok, from what was
@@ -57,7 +57,7 @@ static void ask_fields(struct job *job, struct line *line, int64_t ms)
 static void take_fields(struct job *job, struct packet *answer)
 {
 	const struct op *op = job->call.op;
-	const struct errand *errand = errand_of(job);
+	const struct ask_kind *kind = ask_kind_of(job);
 	const struct record *r = wire_answer(op->message, SIDE_HOST)->record;
 	struct fault *f = &job->call.fault;
 	void *m = arena_alloc(&job->call.arena, r->size);
@@ -65,15 +65,15 @@ static void take_fields(struct job *job, struct packet *answer)
 	if (op->message->answer &&
 	    answer_decode_as(answer, r, m, &job->call.arena, f) < 0)
 		return;
-	if (errand && errand->check)
-		errand->check(job, m);
+	if (kind && kind->check)
+		kind->check(job, m);
 	if (f->code)
 		return;
 	record_copy(op->in, job->call.in, op->out, job->call.out);
 	record_copy(r, m, op->out, job->call.out);
 }
 
-/* Decodes the last answer of an errand: its texts point into the packet, which lives
+/* Decodes the last answer to a call: its texts point into the packet, which lives
  * until the call is answered. */
 #define decode(job, answer, dst) \
 	(answer_decode(answer, dst, &(job)->call.arena, &(job)->call.fault) == 0)
@@ -121,7 +121,7 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 }
 
 /* Whether the rest has been asked for. */
-static bool ask_rest(struct job *job, struct gather *g, struct line *line)
+static bool ask_rest(struct job *job, struct gather *g, struct guest_conn *conn)
 {
 	struct wire_exec_poll m = {
 		.job_id = g->job_id,
@@ -131,7 +131,7 @@ static bool ask_rest(struct job *job, struct gather *g, struct line *line)
 	int64_t ms = answer_more(&g->parts, &job->call.fault);
 
 	if (ms > 0)
-		ask_guest(job, line, "ExecPoll", &m, ms);
+		ask_guest(job, conn, "ExecPoll", &m, ms);
 	return ms > 0;
 }
 
@@ -168,7 +168,8 @@ static bool take_part(struct job *job, struct gather *g, const struct streams *m
 	return brought;
 }
 
-static bool take_exec_rest(struct job *job, struct packet *answer, struct line *line)
+static bool take_exec_rest(struct job *job, struct packet *answer,
+			   struct guest_conn *conn)
 {
 	struct gather *g = job->owner;
 	struct wire_background_status m = { 0 };
@@ -185,7 +186,7 @@ static bool take_exec_rest(struct job *job, struct packet *answer, struct line *
 	if (m.more &&
 	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true))) {
 		if (brought)
-			return ask_rest(job, g, line);
+			return ask_rest(job, g, conn);
 		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
 		return false;
 	}
@@ -209,7 +210,7 @@ static bool check_job_id(int64_t id, struct fault *f)
 
 /* A command's output may come in parts: the first with its end, the others
  * by polling the job under which the rest is kept. */
-static bool take_exec(struct job *job, struct packet *answer, struct line *line)
+static bool take_exec(struct job *job, struct packet *answer, struct guest_conn *conn)
 {
 	struct workspace_exec_out *out = job->call.out;
 	struct gather *g = job->owner;
@@ -218,7 +219,7 @@ static bool take_exec(struct job *job, struct packet *answer, struct line *line)
 	struct streams streams;
 
 	if (g)
-		return take_exec_rest(job, answer, line);
+		return take_exec_rest(job, answer, conn);
 	if (!decode(job, answer, &m) || !check_exit_code(m.exit_code, f) ||
 	    (m.has_job_id && !check_job_id(m.job_id, f)))
 		return false;
@@ -232,7 +233,7 @@ static bool take_exec(struct job *job, struct packet *answer, struct line *line)
 	take_part(job, g, &streams);
 	if (m.more && m.has_job_id && !is_gone(job) &&
 	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true)))
-		return ask_rest(job, g, line);
+		return ask_rest(job, g, conn);
 	fill_exec(job, g, m.more);
 	return false;
 }
@@ -335,7 +336,7 @@ static bool check_page(struct job *job, const struct wire_dir_listing *m)
 
 /* A long directory comes in pages; as much of it as fits is answered. */
 static bool take_page(struct job *job, const struct wire_dir_listing *m,
-		      struct line *line)
+		      struct guest_conn *conn)
 {
 	struct workspace_list_dir_out *out = job->call.out;
 	struct gather *g = gather_of(job);
@@ -353,25 +354,25 @@ static bool take_page(struct job *job, const struct wire_dir_listing *m,
 		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
 	ms = job->call.fault.code ? -1 : answer_more(&g->parts, &job->call.fault);
 	if (ms > 0)
-		ask_fields(job, line, ms);
+		ask_fields(job, conn, ms);
 	return ms > 0;
 }
 
-static bool take_list(struct job *job, struct packet *answer, struct line *line)
+static bool take_list(struct job *job, struct packet *answer, struct guest_conn *conn)
 {
 	struct wire_dir_listing m = { 0 };
 	struct arena page = { 0 };
 	bool asked = false;
 
 	if (answer_decode(answer, &m, &page, &job->call.fault) == 0)
-		asked = take_page(job, &m, line);
+		asked = take_page(job, &m, conn);
 	arena_release(&page);
 	return asked;
 }
 
 /* --- asking ------------------------------------------------------------------------- */
 
-static const struct errand errands[] = {
+static const struct ask_kind ask_kinds[] = {
 	{ .asks = &record_wire_exec, .in = &record_workspace_exec_in, .take = take_exec },
 	{ .asks = &record_wire_exec_background, .check = check_background },
 	{ .asks = &record_wire_exec_poll, .check = check_poll },
@@ -386,12 +387,12 @@ static const struct errand errands[] = {
 	{ .asks = &record_wire_set_env, .check = check_set_env },
 };
 
-static const struct errand *errand_of(const struct job *job)
+static const struct ask_kind *ask_kind_of(const struct job *job)
 {
-	for (size_t i = 0; i < sizeof(errands) / sizeof(*errands); i++)
-		if (errands[i].asks == job->call.op->message->record &&
-		    (!errands[i].in || errands[i].in == job->call.op->in))
-			return &errands[i];
+	for (size_t i = 0; i < sizeof(ask_kinds) / sizeof(*ask_kinds); i++)
+		if (ask_kinds[i].asks == job->call.op->message->record &&
+		    (!ask_kinds[i].in || ask_kinds[i].in == job->call.op->in))
+			return &ask_kinds[i];
 	return NULL;
 }
 
@@ -406,12 +407,12 @@ static bool did_nothing(const struct job *job)
 			       code == FAULT_EXHAUSTED);
 }
 
-static bool take(struct job *job, struct packet *answer, struct line *line)
+static bool take(struct job *job, struct packet *answer, struct guest_conn *conn)
 {
-	const struct errand *errand = errand_of(job);
+	const struct ask_kind *kind = ask_kind_of(job);
 
-	if (errand && errand->take)
-		return errand->take(job, answer, line);
+	if (kind && kind->take)
+		return kind->take(job, answer, conn);
 	take_fields(job, answer);
 	return false;
 }
@@ -419,7 +420,7 @@ static bool take(struct job *job, struct packet *answer, struct line *line)
 static void on_answer(void *arg, struct packet *answer, struct fault *f)
 {
 	struct job *job = arg;
-	struct tether *t = tether_of(job->conn->host, job->call.workspace);
+	struct hosted_guest *t = hosted_guest_of(job->conn->host, job->call.workspace);
 
 	if (!answer)
 		job->call.fault = *f;
@@ -437,7 +438,7 @@ static void on_answer(void *arg, struct packet *answer, struct fault *f)
 /* Whether the guest is there to be asked; else the call's fault says why not. */
 static bool may_ask(struct host *host, struct job *job)
 {
-	struct tether *t = tether_of(host, job->call.workspace);
+	struct hosted_guest *t = hosted_guest_of(host, job->call.workspace);
 
 	if (!job->call.op->message) {
 		fault_set(&job->call.fault, FAULT_INTERNAL, "", "%s has no message",
@@ -445,7 +446,7 @@ static bool may_ask(struct host *host, struct job *job)
 		return false;
 	}
 	if (!t || !t->up) {
-		bool boots = place_boots(host, job->call.workspace);
+		bool boots = hosted_boots(host, job->call.workspace);
 
 		fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
 			  boots ? "the workspace's VM boots"
@@ -466,5 +467,5 @@ void ask_start(struct host *host, struct job *job)
 	}
 	if (job->call.op->within)
 		ms = call_within(&job->call) * 1000 + GRACE_MS;
-	ask_fields(job, &tether_of(host, job->call.workspace)->control, ms);
+	ask_fields(job, &hosted_guest_of(host, job->call.workspace)->control, ms);
 }

@@ -17,7 +17,7 @@ enum {
 /* A page of results on its way into the state; while one is there, no other
  * is asked for. */
 struct collect {
-	struct tether *tether;
+	struct hosted_guest *guest;
 	struct arena arena;
 	struct results page;
 	size_t at; /* the one being stored */
@@ -30,7 +30,7 @@ struct collect {
 	bool failed; /* ... and answered no page */
 };
 
-static void ask(struct tether *t);
+static void ask(struct hosted_guest *t);
 
 static void collect_free(struct collect *c)
 {
@@ -47,7 +47,7 @@ static void collect_free(struct collect *c)
  * there is a pause. */
 static void weigh(struct collect *c)
 {
-	struct daemon *d = &c->tether->daemon;
+	struct daemon *d = &c->guest->daemon;
 
 	if (c->n_stored > 0)
 		futile_end(&d->futile);
@@ -56,11 +56,11 @@ static void weigh(struct collect *c)
 }
 
 /* Asks if there is something to be asked for, or later. */
-static void go_on(struct tether *t)
+static void go_on(struct hosted_guest *t)
 {
 	struct daemon *d = &t->daemon;
 
-	if (t->up && !t->closing && t->control.state == LINE_UP && !d->polling &&
+	if (t->up && !t->closing && t->control.state == GUEST_CONN_UP && !d->polling &&
 	    (d->collect || d->poll_again) && !futile_waits(&d->futile, clock_boot_ms()))
 		ask(t);
 }
@@ -69,7 +69,7 @@ static void go_on(struct tether *t)
  * question. */
 static void end_page(struct collect *c)
 {
-	struct tether *t = c->tether;
+	struct hosted_guest *t = c->guest;
 	struct daemon *d = &t->daemon;
 
 	weigh(c);
@@ -95,7 +95,7 @@ static bool is_done(const struct job *job)
 static void on_stored(struct job *job)
 {
 	struct collect *c = job->owner;
-	struct tether *t = c->tether;
+	struct hosted_guest *t = c->guest;
 	const struct result_store_out *out = job->call.out;
 	const char *id = c->page.all[c->at].source_message_id;
 
@@ -115,7 +115,7 @@ static void on_stored(struct job *job)
 	job_free(job);
 	c->at++;
 	store_rest(c);
-	tether_let_go(t);
+	hosted_guest_let_go(t);
 }
 
 static const char *whole(const struct text *parts, const char *part)
@@ -126,26 +126,26 @@ static const char *whole(const struct text *parts, const char *part)
 static void store(struct collect *c)
 {
 	const struct daemon_result *r = &c->page.all[c->at];
-	struct job *job = host_job(c->tether->host, op_result_store, on_stored, c);
+	struct job *job = host_job(c->guest->host, op_result_store, on_stored, c);
 	struct result_store_in *in = job->call.in;
 	struct arena *a = &job->call.arena;
 
-	in->agent = c->tether->agent;
+	in->agent = c->guest->agent;
 	in->message_id = r->source_message_id;
 	in->success = r->success;
 	in->exit_code = r->exit_code;
 	in->stdout = arena_strdup(a, whole(&c->out, r->stdout));
 	in->stderr = arena_strdup(a, whole(&c->err, r->stderr));
 	in->elapsed_secs = r->elapsed_secs;
-	tether_keep(c->tether);
-	host_submit(c->tether->host, job);
+	hosted_guest_keep(c->guest);
+	host_submit(c->guest->host, job);
 }
 
 /* --- parts ------------------------------------------------------------------------ */
 
 static void on_part(void *arg, struct packet *answer, struct fault *f);
 
-static void log_wrong(struct tether *t, const struct fault *f)
+static void log_wrong(struct hosted_guest *t, const struct fault *f)
 {
 	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s", t->id,
 		   f->text);
@@ -156,8 +156,8 @@ static void log_wrong(struct tether *t, const struct fault *f)
 static void give_up(struct collect *c, const struct fault *f)
 {
 	if (f->code == FAULT_IO)
-		log_wrong(c->tether, f);
-	c->failed = c->tether->control.state == LINE_UP;
+		log_wrong(c->guest, f);
+	c->failed = c->guest->control.state == GUEST_CONN_UP;
 	end_page(c);
 }
 
@@ -167,7 +167,7 @@ static void spoil(struct collect *c, const struct fault *f)
 {
 	struct daemon_result *r = &c->page.all[c->at];
 
-	log_wrong(c->tether, f);
+	log_wrong(c->guest, f);
 	if (c->err.len > 0)
 		r->stderr = arena_strndup(&c->arena, c->err.data, c->err.len);
 	result_spoil(r, f, &c->arena);
@@ -187,7 +187,8 @@ static void ask_part(struct collect *c)
 	int64_t ms = answer_more(&c->parts, &f);
 
 	if (ms > 0)
-		line_ask(&c->tether->control, "PollDaemonResults", &m, ms, on_part, c);
+		guest_conn_ask(&c->guest->control, "PollDaemonResults", &m, ms, on_part,
+			       c);
 	else
 		spoil(c, &f);
 }
@@ -229,7 +230,7 @@ static void on_part(void *arg, struct packet *answer, struct fault *f)
 	if (answer && answer_decode(answer, &m, &a, f) == 0)
 		more = take_part(c, &m, f);
 	arena_release(&a);
-	if (c->tether->closing || is_away(f->code))
+	if (c->guest->closing || is_away(f->code))
 		give_up(c, f);
 	else if (f->code)
 		spoil(c, f);
@@ -247,7 +248,7 @@ static void store_rest(struct collect *c)
 
 	c->out.len = c->err.len = 0;
 	c->parts = (struct answer_parts){ 0 };
-	if (c->at == c->page.n || c->tether->closing) {
+	if (c->at == c->page.n || c->guest->closing) {
 		end_page(c);
 		return;
 	}
@@ -264,7 +265,7 @@ static void store_rest(struct collect *c)
 static void on_results(void *arg, struct packet *answer, struct fault *f)
 {
 	struct collect *c = arg;
-	struct tether *t = c->tether;
+	struct hosted_guest *t = c->guest;
 	/* A guest of the older dialect forgets what it has told, however much. */
 	size_t most = t->old ? SIZE_MAX : PAGE;
 
@@ -285,12 +286,12 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 }
 
 /* Asks for a page, and acknowledges the one before. */
-static void ask(struct tether *t)
+static void ask(struct hosted_guest *t)
 {
 	struct collect *c = xcalloc(1, sizeof(*c)), *done = t->daemon.collect;
 	struct wire_poll_daemon_results m = { .limit = PAGE };
 
-	c->tether = t;
+	c->guest = t;
 	c->told = t->daemon.told && !done;
 	t->daemon.collect = c;
 	t->daemon.polling = true;
@@ -299,11 +300,11 @@ static void ask(struct tether *t)
 		m.ack = done->acks;
 		m.n_ack = done->n_acks;
 	}
-	line_ask(&t->control, "PollDaemonResults", &m, POLL_MS, on_results, c);
+	guest_conn_ask(&t->control, "PollDaemonResults", &m, POLL_MS, on_results, c);
 	collect_free(done);
 }
 
-void collect_poke(struct tether *t, bool told)
+void collect_poke(struct hosted_guest *t, bool told)
 {
 	if (!t->up || !t->agent)
 		return;
@@ -312,12 +313,12 @@ void collect_poke(struct tether *t, bool told)
 	go_on(t);
 }
 
-void collect_tick(struct tether *t)
+void collect_tick(struct hosted_guest *t)
 {
 	go_on(t);
 }
 
-void collect_release(struct tether *t)
+void collect_release(struct hosted_guest *t)
 {
 	collect_free(t->daemon.collect);
 	t->daemon.collect = NULL;

@@ -11,11 +11,11 @@
 #ifndef CORE_HOST_GUESTS_COLLECT_H
 #define CORE_HOST_GUESTS_COLLECT_H
 
-#include "core/host/guests/tether.h"
+#include "core/host/guests/hosted_guest.h"
 
 /* The guest may have results; `told`: it says so. */
-void collect_poke(struct tether *t, bool told);
-void collect_tick(struct tether *t); /* a pause may be over */
-void collect_release(struct tether *t);
+void collect_poke(struct hosted_guest *t, bool told);
+void collect_tick(struct hosted_guest *t); /* a pause may be over */
+void collect_release(struct hosted_guest *t);
 
 #endif

@@ -16,10 +16,10 @@ enum {
 
 /* --- heartbeats ------------------------------------------------------------------ */
 
-static void note_beat(struct tether *t, struct job *job);
+static void note_beat(struct hosted_guest *t, struct job *job);
 
 /* The newest of those that came meanwhile is next. */
-static void beat_done(struct tether *t)
+static void beat_done(struct hosted_guest *t)
 {
 	struct job *newer = t->daemon.newer;
 
@@ -29,12 +29,12 @@ static void beat_done(struct tether *t)
 		note_beat(t, newer);
 	else
 		job_free(newer);
-	tether_let_go(t);
+	hosted_guest_let_go(t);
 }
 
 static void on_written(struct job *job)
 {
-	struct tether *t = job->owner;
+	struct hosted_guest *t = job->owner;
 
 	if (job->call.fault.code)
 		t->daemon.beat_hash = 0; /* the next heartbeat says it again */
@@ -43,10 +43,10 @@ static void on_written(struct job *job)
 }
 
 /* A heartbeat that is worth a row; `job` has its arguments. */
-static void write_beat(struct tether *t, struct job *job)
+static void write_beat(struct hosted_guest *t, struct job *job)
 {
 	t->daemon.checking = true;
-	tether_keep(t);
+	hosted_guest_keep(t);
 	host_submit(t->host, job);
 }
 
@@ -68,21 +68,21 @@ static void look_at_leases(struct job *job, struct store *store)
 
 static void on_leases(struct job *job)
 {
-	struct tether *t = job->owner;
+	struct hosted_guest *t = job->owner;
 	bool ending = !job->call.fault.code && job->number > 0;
 
 	job->read = NULL;
 	job->done = on_written;
 	if (ending && !t->closing) {
 		write_beat(t, job);
-		tether_let_go(t);
+		hosted_guest_let_go(t);
 	} else {
 		job_free(job);
 		beat_done(t);
 	}
 }
 
-static struct job *beat_job(struct tether *t, const struct wire_heartbeat *beat)
+static struct job *beat_job(struct hosted_guest *t, const struct wire_heartbeat *beat)
 {
 	struct job *job = host_job(t->host, op_guest_heartbeat, on_written, t);
 	struct guest_heartbeat_in *in = job->call.in;
@@ -112,7 +112,7 @@ static uint64_t hash_of(const struct guest_heartbeat_in *beat)
 
 /* The agent's status follows its daemon only where that begins or ends to
  * work: in between it is the agent's own. */
-static void take_status(struct tether *t, struct guest_heartbeat_in *in)
+static void take_status(struct hosted_guest *t, struct guest_heartbeat_in *in)
 {
 	struct daemon *d = &t->daemon;
 	bool works = in->n_running > 0;
@@ -125,7 +125,7 @@ static void take_status(struct tether *t, struct guest_heartbeat_in *in)
 				: AGENT_STATUS_READY;
 }
 
-static void note_beat(struct tether *t, struct job *job)
+static void note_beat(struct hosted_guest *t, struct job *job)
 {
 	struct daemon *d = &t->daemon;
 	struct guest_heartbeat_in *in = job->call.in;
@@ -150,11 +150,11 @@ static void note_beat(struct tether *t, struct job *job)
 	job->call.now = clock_wall_ms();
 	job->ready = arena_mark(&job->call.arena);
 	d->checking = true;
-	tether_keep(t);
+	hosted_guest_keep(t);
 	host_read(t->host, job);
 }
 
-static void hear_beat(struct tether *t, const struct wire_heartbeat *beat)
+static void hear_beat(struct hosted_guest *t, const struct wire_heartbeat *beat)
 {
 	struct daemon *d = &t->daemon;
 
@@ -170,7 +170,7 @@ static void hear_beat(struct tether *t, const struct wire_heartbeat *beat)
 	d->newer = beat_job(t, beat);
 }
 
-void daemon_beat(struct tether *t, struct packet *heartbeat)
+void daemon_beat(struct hosted_guest *t, struct packet *heartbeat)
 {
 	struct wire_heartbeat beat = { 0 };
 	struct arena a = { 0 };
@@ -190,7 +190,7 @@ void daemon_beat(struct tether *t, struct packet *heartbeat)
 	arena_release(&a);
 }
 
-void daemon_pulse(struct tether *t)
+void daemon_pulse(struct hosted_guest *t)
 {
 	const struct wire_heartbeat beat = { 0 };
 
@@ -204,7 +204,7 @@ static void on_noted(struct job *job)
 	job_free(job);
 }
 
-void daemon_tick(struct tether *t, int64_t now)
+void daemon_tick(struct hosted_guest *t, int64_t now)
 {
 	struct daemon *d = &t->daemon;
 	struct job *job;
@@ -223,14 +223,14 @@ void daemon_tick(struct tether *t, int64_t now)
 	host_submit(t->host, job);
 }
 
-void daemon_up(struct tether *t)
+void daemon_up(struct hosted_guest *t)
 {
 	t->daemon.heard_at = clock_boot_ms();
 	t->daemon.known = false;
 	collect_poke(t, false);
 }
 
-void daemon_release(struct tether *t)
+void daemon_release(struct hosted_guest *t)
 {
 	job_free(t->daemon.newer);
 	collect_release(t);

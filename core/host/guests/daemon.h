@@ -8,14 +8,14 @@
 #ifndef CORE_HOST_GUESTS_DAEMON_H
 #define CORE_HOST_GUESTS_DAEMON_H
 
-#include "core/host/guests/tether.h"
+#include "core/host/guests/hosted_guest.h"
 
-void daemon_up(struct tether *t); /* the guest answers now */
-void daemon_beat(struct tether *t, struct packet *heartbeat);
+void daemon_up(struct hosted_guest *t); /* the guest answers now */
+void daemon_beat(struct hosted_guest *t, struct packet *heartbeat);
 /* A guest of the older dialect sends none, but has answered. */
-void daemon_pulse(struct tether *t);
-void daemon_tick(struct tether *t, int64_t now);
+void daemon_pulse(struct hosted_guest *t);
+void daemon_tick(struct hosted_guest *t, int64_t now);
 /* Nobody could be heard for so long: that counts against no daemon. */
-void daemon_release(struct tether *t);
+void daemon_release(struct hosted_guest *t);
 
 #endif

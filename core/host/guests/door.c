@@ -6,7 +6,7 @@
 
 #include "core/access/door.h"
 #include "core/host/conn.h"
-#include "core/host/guests/tether.h"
+#include "core/host/guests/hosted_guest.h"
 
 /* --- where ------------------------------------------------------------------------- */
 
@@ -36,14 +36,14 @@ static int split_port(const char *address)
 	return is_ip(ip) ? (int)port : 0;
 }
 
-void door_hear(struct tether *t, const char *address)
+void door_hear(struct hosted_guest *t, const char *address)
 {
 	snprintf(t->http, sizeof(t->http), "%s", address ? address : "");
 }
 
 /* Where a machine is the host knows, and nothing that runs in it: teammates show
  * their tokens there. */
-static const char *known_ip(const struct tether *t)
+static const char *known_ip(const struct hosted_guest *t)
 {
 	if (*t->ip)
 		return t->ip;
@@ -52,7 +52,7 @@ static const char *known_ip(const struct tether *t)
 	return t->address.kind == LINK_TCP ? t->address.path : NULL;
 }
 
-const char *door_url(const struct tether *t, struct arena *a)
+const char *door_url(const struct hosted_guest *t, struct arena *a)
 {
 	int port = split_port(t->http);
 	const char *ip = known_ip(t);

@@ -13,12 +13,12 @@
 #include "core/call.h"
 
 struct conn;
-struct tether;
+struct hosted_guest;
 
 /* The guest's Hello said this; NULL: nothing. */
-void door_hear(struct tether *t, const char *address);
+void door_hear(struct hosted_guest *t, const char *address);
 /* Base URL of the door, or "". */
-const char *door_url(const struct tether *t, struct arena *a);
+const char *door_url(const struct hosted_guest *t, struct arena *a);
 
 /* Whether that may be asked at a door; sets in `args` whose door it is. */
 int door_limit(const struct conn *c, const struct op *op, json_t *args, const char *token,

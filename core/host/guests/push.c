@@ -13,10 +13,10 @@ enum {
 	FULL_MS = 1000, /* a guest without room is tried again */
 };
 
-static void look(struct tether *t);
+static void look(struct hosted_guest *t);
 
 /* The page is done with: on to the next one, if there is any. */
-static void end_page(struct tether *t, bool more)
+static void end_page(struct hosted_guest *t, bool more)
 {
 	struct pushing *p = &t->push;
 	const struct delivery_waiting_out *out = p->page->call.out;
@@ -45,7 +45,7 @@ static void on_boot_noted(struct job *job)
 }
 
 /* All that the guest before was told has been told to this one. */
-static void end_anew(struct tether *t)
+static void end_anew(struct hosted_guest *t)
 {
 	struct job *job = host_job(t->host, op_workspace_note, on_boot_noted, t);
 	struct workspace_note_in *in = job->call.in;
@@ -60,12 +60,12 @@ static void end_anew(struct tether *t)
 }
 
 /* Whether the page was read for a guest that has gone since. */
-static bool is_void(const struct tether *t, const struct job *page)
+static bool is_void(const struct hosted_guest *t, const struct job *page)
 {
 	return page->number != t->push.round;
 }
 
-static void finish(struct tether *t)
+static void finish(struct hosted_guest *t)
 {
 	const struct delivery_waiting_out *out = t->push.page->call.out;
 	bool more = out->n_pushes == PAGE;
@@ -81,12 +81,12 @@ static void finish(struct tether *t)
 
 static void on_marked(struct job *job)
 {
-	struct tether *t = job->owner;
+	struct hosted_guest *t = job->owner;
 
 	/* A mark that failed is made when the guest says Ok once more. */
 	job_free(job);
 	finish(t);
-	tether_let_go(t);
+	hosted_guest_let_go(t);
 }
 
 static int64_t *copy_rows(struct arena *arena, const int64_t *rows, size_t n)
@@ -97,7 +97,7 @@ static int64_t *copy_rows(struct arena *arena, const int64_t *rows, size_t n)
 	return copy;
 }
 
-static void mark(struct tether *t)
+static void mark(struct hosted_guest *t)
 {
 	struct pushing *p = &t->push;
 	struct job *job;
@@ -116,13 +116,13 @@ static void mark(struct tether *t)
 	in->n_recalled = p->n_recalled;
 	in->refused = copy_rows(&job->call.arena, p->refused, p->n_refused);
 	in->n_refused = p->n_refused;
-	tether_keep(t);
+	hosted_guest_keep(t);
 	host_submit(t->host, job);
 }
 
 /* Argument of the callback for the guest's answer to a push. */
 struct told {
-	struct tether *tether;
+	struct hosted_guest *guest;
 	int64_t message;
 	bool cancelled, first; /* first: no guest was told it before */
 };
@@ -135,7 +135,7 @@ static bool is_refusal(enum fault_code code)
 }
 
 /* Counts one answered push; the page of pushes is over when none is open. */
-static void end_one(struct tether *t)
+static void end_one(struct hosted_guest *t)
 {
 	if (--t->push.open > 0)
 		return;
@@ -148,7 +148,7 @@ static void end_one(struct tether *t)
 static void on_told(void *arg, struct packet *answer, struct fault *f)
 {
 	struct told *told = arg;
-	struct tether *t = told->tether;
+	struct hosted_guest *t = told->guest;
 	struct pushing *p = &t->push;
 
 	if (answer && told->cancelled)
@@ -167,7 +167,7 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 	end_one(t);
 }
 
-static void tell(struct tether *t, const struct push *row, struct told *told)
+static void tell(struct hosted_guest *t, const struct push *row, struct told *told)
 {
 	struct wire_team_message m = {
 		/* There the sender stood in the recipient's place. */
@@ -185,14 +185,14 @@ static void tell(struct tether *t, const struct push *row, struct told *told)
 		.has_cancelled = row->cancelled,
 	};
 
-	told->tether = t;
+	told->guest = t;
 	told->message = row->message;
 	told->cancelled = row->cancelled;
 	told->first = row->unoffered;
-	line_ask(&t->relay, "TeamMessage", &m, PUSH_MS, on_told, told);
+	guest_conn_ask(&t->relay, "TeamMessage", &m, PUSH_MS, on_told, told);
 }
 
-static void tell_page(struct tether *t, const struct delivery_waiting_out *out,
+static void tell_page(struct hosted_guest *t, const struct delivery_waiting_out *out,
 		      struct arena *arena)
 {
 	struct pushing *p = &t->push;
@@ -219,7 +219,7 @@ static void tell_page(struct tether *t, const struct delivery_waiting_out *out,
 
 static void on_offered(struct job *job)
 {
-	struct tether *t = job->owner;
+	struct hosted_guest *t = job->owner;
 	struct job *page = t->push.page;
 	bool failed = job->call.fault.code;
 
@@ -231,12 +231,12 @@ static void on_offered(struct job *job)
 		finish(t);
 	else
 		tell_page(t, page->call.out, &page->call.arena);
-	tether_let_go(t);
+	hosted_guest_let_go(t);
 }
 
 /* Before the guest is told of an assignment its row has to say that it may run there:
  * starts to write that.  False when all rows say so already. */
-static bool offer(struct tether *t, const struct delivery_waiting_out *out)
+static bool offer(struct hosted_guest *t, const struct delivery_waiting_out *out)
 {
 	struct job *job = host_job(t->host, op_delivery_offered, on_offered, t);
 	struct delivery_offered_in *in = job->call.in;
@@ -251,14 +251,14 @@ static bool offer(struct tether *t, const struct delivery_waiting_out *out)
 		job_free(job);
 		return false;
 	}
-	tether_keep(t);
+	hosted_guest_keep(t);
 	host_submit(t->host, job);
 	return true;
 }
 
 static void on_page(struct job *job)
 {
-	struct tether *t = job->owner;
+	struct hosted_guest *t = job->owner;
 	const struct delivery_waiting_out *out = job->call.out;
 
 	t->push.page = job;
@@ -268,10 +268,10 @@ static void on_page(struct job *job)
 		finish(t);
 	else if (!offer(t, out))
 		tell_page(t, out, &job->call.arena);
-	tether_let_go(t);
+	hosted_guest_let_go(t);
 }
 
-static void look(struct tether *t)
+static void look(struct hosted_guest *t)
 {
 	struct pushing *p = &t->push;
 	struct job *job = host_job(t->host, op_delivery_waiting, on_page, t);
@@ -285,11 +285,11 @@ static void look(struct tether *t)
 	in->after = p->anew ? p->after : 0;
 	in->again = p->anew;
 	in->limit = PAGE;
-	tether_keep(t);
+	hosted_guest_keep(t);
 	host_submit(t->host, job);
 }
 
-void push_poke(struct tether *t)
+void push_poke(struct hosted_guest *t)
 {
 	if (!t->up || !t->agent || t->push.held)
 		return;
@@ -301,22 +301,22 @@ void push_poke(struct tether *t)
 
 static void on_spool_noted(struct job *job)
 {
-	struct tether *t = job->owner;
+	struct hosted_guest *t = job->owner;
 	bool failed = job->call.fault.code;
 
 	job_free(job);
 	t->push.held--;
 	t->respooled |= failed;
 	if (failed)
-		tether_down(t); /* it is told when it comes again */
+		hosted_guest_down(t); /* it is told when it comes again */
 	else
 		push_poke(t);
-	tether_let_go(t);
+	hosted_guest_let_go(t);
 }
 
 /* Another guest than before: what was accepted with another spool ends before this
  * one is told anything. */
-static void note_spool(struct tether *t)
+static void note_spool(struct hosted_guest *t)
 {
 	struct job *job = host_job(t->host, op_workspace_note, on_spool_noted, t);
 	struct workspace_note_in *in = job->call.in;
@@ -327,11 +327,11 @@ static void note_spool(struct tether *t)
 	in->spool_seq = in->has_spool_seq ? t->spool_seq : 0;
 	t->respooled = false;
 	t->push.held++;
-	tether_keep(t);
+	hosted_guest_keep(t);
 	host_submit(t->host, job);
 }
 
-void push_up(struct tether *t, bool anew)
+void push_up(struct hosted_guest *t, bool anew)
 {
 	t->push.anew = anew;
 	t->push.after = 0;
@@ -343,7 +343,7 @@ void push_up(struct tether *t, bool anew)
 	push_poke(t);
 }
 
-void push_tick(struct tether *t, int64_t now)
+void push_tick(struct hosted_guest *t, int64_t now)
 {
 	int64_t left = t->push.retry_at - now;
 
@@ -354,7 +354,7 @@ void push_tick(struct tether *t, int64_t now)
 	push_poke(t);
 }
 
-void push_release(struct tether *t)
+void push_release(struct hosted_guest *t)
 {
 	job_free(t->push.page);
 }

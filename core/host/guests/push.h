@@ -9,11 +9,11 @@
 #ifndef CORE_HOST_GUESTS_PUSH_H
 #define CORE_HOST_GUESTS_PUSH_H
 
-#include "core/host/guests/tether.h"
+#include "core/host/guests/hosted_guest.h"
 
-void push_up(struct tether *t, bool anew); /* the guest answers now */
-void push_poke(struct tether *t); /* something may be waiting */
-void push_tick(struct tether *t, int64_t now);
-void push_release(struct tether *t);
+void push_up(struct hosted_guest *t, bool anew); /* the guest answers now */
+void push_poke(struct hosted_guest *t); /* something may be waiting */
+void push_tick(struct hosted_guest *t, int64_t now);
+void push_release(struct hosted_guest *t);
 
 #endif

@@ -13,7 +13,7 @@ enum { WAITING_MOST = 4 << 20 /* bytes of requests that are not taken yet */ };
 
 /* The line's end of a socket pair; the other one is a conn's. */
 struct uplink {
-	struct tether *tether;
+	struct hosted_guest *guest;
 	uv_pipe_t pipe;
 	struct frame_reader reader;
 	struct flow flow;
@@ -24,7 +24,7 @@ struct uplink {
 
 /* The token finds the agent though it was renamed, and no other that has its
  * name now. */
-static struct identity identity_of(const struct tether *t)
+static struct identity identity_of(const struct hosted_guest *t)
 {
 	return (struct identity){
 		.level = WHO_OBSERVER,
@@ -52,14 +52,14 @@ static void on_closed(uv_handle_t *handle)
 
 static void drop(struct uplink *u)
 {
-	if (u->tether)
-		u->tether->uplink = NULL;
-	u->tether = NULL;
+	if (u->guest)
+		u->guest->uplink = NULL;
+	u->guest = NULL;
 	if (!uv_is_closing((uv_handle_t *)&u->pipe))
 		uv_close((uv_handle_t *)&u->pipe, on_closed);
 }
 
-void uplink_close(struct tether *t)
+void uplink_close(struct hosted_guest *t)
 {
 	if (t->uplink)
 		drop(t->uplink);
@@ -71,7 +71,7 @@ static void take_bytes(struct uplink *u, const char *data, size_t len)
 {
 	struct fault f = { 0 };
 
-	while (len > 0 && u->tether) {
+	while (len > 0 && u->guest) {
 		size_t used;
 		int rc = frame_read(&u->reader, data, len, &used, &f);
 
@@ -79,11 +79,11 @@ static void take_bytes(struct uplink *u, const char *data, size_t len)
 		len -= used;
 		if (rc < 0)
 			drop(u);
-		else if (rc > 0 &&
-			 !line_pass(&u->tether->control, u->reader.body, u->reader.size))
+		else if (rc > 0 && !guest_conn_pass(&u->guest->control, u->reader.body,
+						    u->reader.size))
 			u->paused = true;
 	}
-	if (u->tether && u->paused)
+	if (u->guest && u->paused)
 		uv_read_stop((uv_stream_t *)&u->pipe);
 }
 
@@ -102,12 +102,12 @@ static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 	struct uplink *u = handle->data;
 
 	(void)size;
-	*buf = u->tether ? uv_buf_init(u->tether->host->buffer,
-				       sizeof(u->tether->host->buffer))
-			 : uv_buf_init(NULL, 0);
+	*buf = u->guest ? uv_buf_init(u->guest->host->buffer,
+				      sizeof(u->guest->host->buffer))
+			: uv_buf_init(NULL, 0);
 }
 
-void uplink_resume(struct tether *t)
+void uplink_resume(struct hosted_guest *t)
 {
 	struct uplink *u = t->uplink;
 
@@ -131,11 +131,11 @@ static void on_wrote(struct flow *flow, int status)
 
 	if (status < 0)
 		drop(u);
-	else if (u->tether)
+	else if (u->guest)
 		send_now(u);
 }
 
-static struct uplink *uplink_open(struct tether *t)
+static struct uplink *uplink_open(struct hosted_guest *t)
 {
 	const struct identity who = identity_of(t);
 	struct uplink *u = calloc(1, sizeof(*u));
@@ -148,7 +148,7 @@ static struct uplink *uplink_open(struct tether *t)
 	}
 	uv_pipe_init(&t->host->loop, &u->pipe, 0);
 	u->pipe.data = u;
-	u->tether = t;
+	u->guest = t;
 	u->flow.stream = (uv_stream_t *)&u->pipe;
 	u->flow.wrote = on_wrote;
 	u->flow.arg = u;
@@ -161,14 +161,14 @@ static struct uplink *uplink_open(struct tether *t)
 	return NULL;
 }
 
-static int check(const struct line *line, const struct packet *p, struct fault *f)
+static int check(const struct guest_conn *conn, const struct packet *p, struct fault *f)
 {
-	const struct tether *t = line->tether;
+	const struct hosted_guest *t = conn->guest;
 	int rc = packet_belongs(p, SIDE_GUEST, WIRE_CONTROL, f);
 
 	if (rc)
 		return rc;
-	if (line->port != LINK_CONTROL)
+	if (conn->port != LINK_CONTROL)
 		return fault_set(f, FAULT_INVALID, "/type",
 				 "from a guest %s belongs on port %d", p->type,
 				 LINK_CONTROL);
@@ -181,20 +181,20 @@ static int check(const struct line *line, const struct packet *p, struct fault *
 	return 0;
 }
 
-bool uplink_take(struct line *line, const struct packet *p)
+bool uplink_take(struct guest_conn *conn, const struct packet *p)
 {
-	struct tether *t = line->tether;
+	struct hosted_guest *t = conn->guest;
 	struct fault f = { 0 };
 	size_t start;
 
-	if (!check(line, p, &f) && !t->uplink && !uplink_open(t))
+	if (!check(conn, p, &f) && !t->uplink && !uplink_open(t))
 		fault_set(&f, FAULT_UNAVAILABLE, "", "the host has no room for this");
 	if (f.code) {
-		line_pass_fault(line, &f, p->id);
+		guest_conn_pass_fault(conn, &f, p->id);
 		return false;
 	}
 	start = frame_open(&t->uplink->flow.out);
-	text_add(&t->uplink->flow.out, line->reader.body, line->reader.size);
+	text_add(&t->uplink->flow.out, conn->reader.body, conn->reader.size);
 	frame_close(&t->uplink->flow.out, start, &f);
 	send_now(t->uplink);
 	return true;
@@ -205,7 +205,7 @@ bool uplink_take(struct line *line, const struct packet *p)
 static void on_vm(void *arg, int fd, const struct link_caller *who)
 {
 	struct host *host = arg;
-	struct tether *t = host->tethers;
+	struct hosted_guest *t = host->guests;
 	struct identity id;
 
 	while (t && (t->address.kind != LINK_VSOCK || t->address.number != who->cid))
@@ -220,7 +220,7 @@ static void on_vm(void *arg, int fd, const struct link_caller *who)
 
 static void on_vmm(void *arg, int fd, const struct link_caller *who)
 {
-	struct tether *t = arg;
+	struct hosted_guest *t = arg;
 	struct identity id = identity_of(t);
 
 	(void)who;
@@ -231,7 +231,7 @@ static void on_vmm(void *arg, int fd, const struct link_caller *who)
 }
 
 /* Another host of this machine may have the port: then guests use the line. */
-void uplink_listen(struct tether *t)
+void uplink_listen(struct hosted_guest *t)
 {
 	const struct link_address any = { .kind = LINK_VSOCK, .number = LINK_CID_ANY };
 	struct host *host = t->host;
@@ -248,7 +248,7 @@ void uplink_listen(struct tether *t)
 			 "workspace %s cannot dial its host: %s", t->id, f.text);
 }
 
-void uplink_deafen(struct tether *t)
+void uplink_deafen(struct hosted_guest *t)
 {
 	link_deafen(t->ear);
 	t->ear = NULL;

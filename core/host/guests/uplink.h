@@ -9,25 +9,25 @@
 #ifndef CORE_HOST_GUESTS_UPLINK_H
 #define CORE_HOST_GUESTS_UPLINK_H
 
-#include "core/host/guests/line.h"
+#include "core/host/guests/guest_conn.h"
 
 struct host;
-struct tether;
+struct hosted_guest;
 struct uplink;
 
 /* Whether it is a request of a guest, not an answer. */
 bool uplink_wants(const struct packet *p);
 
 /* Passes a request on; its frame is line->reader's.  False: it was refused. */
-bool uplink_take(struct line *line, const struct packet *p);
+bool uplink_take(struct guest_conn *conn, const struct packet *p);
 /* The line has room again. */
-void uplink_resume(struct tether *t);
+void uplink_resume(struct hosted_guest *t);
 /* Gives up all requests that wait for an answer to their guest. */
-void uplink_close(struct tether *t);
+void uplink_close(struct hosted_guest *t);
 
 /* Listens for what the guest's machine dials, where its kind of link has that. */
-void uplink_listen(struct tether *t);
-void uplink_deafen(struct tether *t);
+void uplink_listen(struct hosted_guest *t);
+void uplink_deafen(struct hosted_guest *t);
 void uplinks_close(struct host *host); /* the ear that all VMs share */
 
 #endif

@@ -153,14 +153,14 @@ void network_init(struct host *host)
 	struct host_network *n = &host->network;
 
 	*n = (struct host_network){ 0 };
-	net_linux_init(&n->machine);
-	n->how = host->options->network ? host->options->network : &n->machine.network;
+	net_linux_init(&n->backend);
+	n->how = host->options->network ? host->options->network : &n->backend.network;
 }
 
 /* A guest's process outlives its host. */
 static bool is_lived_in(struct host *host)
 {
-	for (struct place *p = host->reconcile.places; p; p = p->next)
+	for (struct hosted_workspace *p = host->reconcile.places; p; p = p->next)
 		if (p->process.pid && network_plan_has(host->network.applied, p->row))
 			return true;
 	return false;
@@ -177,5 +177,5 @@ void network_release(struct host *host)
 			 f.text);
 	network_plan_free(n->applied);
 	network_plan_free(n->wanted);
-	net_linux_release(&n->machine);
+	net_linux_release(&n->backend);
 }

@@ -27,7 +27,7 @@ enum tap {
 
 struct host_network {
 	const struct network *how;
-	struct net_linux machine; /* `how`, unless the options say another one */
+	struct net_linux backend; /* `how`, unless the options say another one */
 	struct network_plan *applied; /* in force; NULL: nothing is */
 	struct network_plan *wanted; /* being applied */
 	struct fault fault; /* of the last time */

@@ -22,9 +22,9 @@ enum {
 
 /* --- places ---------------------------------------------------------------------- */
 
-struct place *reconcile_place(struct host *host, int64_t row)
+struct hosted_workspace *reconcile_place(struct host *host, int64_t row)
 {
-	struct place *p = host->reconcile.places;
+	struct hosted_workspace *p = host->reconcile.places;
 
 	while (p && p->row != row)
 		p = p->next;
@@ -33,7 +33,7 @@ struct place *reconcile_place(struct host *host, int64_t row)
 
 bool reconcile_is_forked(struct host *host, int64_t row)
 {
-	for (struct place *p = host->reconcile.places; p; p = p->next)
+	for (struct hosted_workspace *p = host->reconcile.places; p; p = p->next)
 		if (p->parent_row == row && !p->made &&
 		    p->state == WORKSPACE_STATE_CREATING)
 			return true;
@@ -49,25 +49,26 @@ static const char *absolute(struct arena *a, const char *home, const char *path)
 }
 
 /* The texts of a place in one piece, which it owns. */
-static void keep_texts(struct place *p, const struct spot *from, const char *restore)
+static void keep_texts(struct hosted_workspace *p, const struct workspace_spec *from,
+		       const char *restore)
 {
 	const struct {
 		const char *in, **out;
 	} texts[] = {
-		{ from->id, &p->spot.id },
-		{ from->name, &p->spot.name },
-		{ from->path, &p->spot.path },
-		{ from->source, &p->spot.source },
-		{ from->parent, &p->spot.parent },
-		{ from->parent_sockets, &p->spot.parent_sockets },
-		{ from->snapshot, &p->spot.snapshot },
-		{ from->sockets, &p->spot.sockets },
-		{ from->address, &p->spot.address },
-		{ from->link_token, &p->spot.link_token },
-		{ from->team, &p->spot.team },
-		{ from->agent, &p->spot.agent },
-		{ from->token, &p->spot.token },
-		{ from->image, &p->spot.image },
+		{ from->id, &p->spec.id },
+		{ from->name, &p->spec.name },
+		{ from->path, &p->spec.path },
+		{ from->source, &p->spec.source },
+		{ from->parent, &p->spec.parent },
+		{ from->parent_sockets, &p->spec.parent_sockets },
+		{ from->snapshot, &p->spec.snapshot },
+		{ from->sockets, &p->spec.sockets },
+		{ from->address, &p->spec.address },
+		{ from->link_token, &p->spec.link_token },
+		{ from->team, &p->spec.team },
+		{ from->agent, &p->spec.agent },
+		{ from->token, &p->spec.token },
+		{ from->image, &p->spec.image },
 		{ restore, &p->restore },
 	};
 	size_t room = 0;
@@ -93,11 +94,12 @@ static const char *sockets_of(const struct home *home, int64_t row, struct arena
 	return arena_printf(a, "%s/w%lld", home->run, (long long)row);
 }
 
-static void set_spot(struct place *p, const struct host_workspace *w, struct arena *a)
+static void set_spot(struct hosted_workspace *p, const struct host_workspace *w,
+		     struct arena *a)
 {
 	const struct home *home = p->host->home;
 	char token[TOKEN_SIZE] = "";
-	struct spot spot = {
+	struct workspace_spec spec = {
 		.id = w->id,
 		.name = w->name,
 		.path = absolute(a, home->dir, w->path),
@@ -112,40 +114,41 @@ static void set_spot(struct place *p, const struct host_workspace *w, struct are
 		.image = w->image,
 	};
 
-	if (!spot.address)
-		spot.address = arena_printf(a, "unix:%s", spot.sockets);
+	if (!spec.address)
+		spec.address = arena_printf(a, "unix:%s", spec.sockets);
 	if (w->parent)
-		spot.parent_sockets = sockets_of(home, w->parent_row, a);
+		spec.parent_sockets = sockets_of(home, w->parent_row, a);
 	if (w->has_agent_row)
 		token_make(home->settings.secret, w->agent_row, w->generation, token);
-	spot.token = token;
-	keep_texts(p, &spot, w->restore);
+	spec.token = token;
+	keep_texts(p, &spec, w->restore);
 	p->parent_row = w->parent_row;
-	p->spot.http_port = (int)home->settings.config.guest_http_port;
-	p->spot.restores = w->restores;
+	p->spec.http_port = (int)home->settings.config.guest_http_port;
+	p->spec.restores = w->restores;
 	snprintf(p->spool, sizeof(p->spool), "%s", w->spool ? w->spool : "");
 	p->spool_seq = w->spool_seq;
-	p->spot.vcpus = w->vcpus;
-	p->spot.memory_mb = w->memory_mb;
-	p->spot.disk_gb = w->disk_gb;
-	p->spot.home = home->dir;
-	p->spot.door = home->socket;
-	p->spot.program = p->host->options->program;
+	p->spec.vcpus = w->vcpus;
+	p->spec.memory_mb = w->memory_mb;
+	p->spec.disk_gb = w->disk_gb;
+	p->spec.home = home->dir;
+	p->spec.door = home->socket;
+	p->spec.program = p->host->options->program;
 }
 
-static const struct machine *const machines[] = {
-	[BACKEND_KIND_PROCESS] = &machine_process,
-	[BACKEND_KIND_ATTACH] = &machine_attach,
-	[BACKEND_KIND_QEMU] = &machine_qemu,
+static const struct backend *const machines[] = {
+	[BACKEND_KIND_PROCESS] = &backend_process,
+	[BACKEND_KIND_ATTACH] = &backend_attach,
+	[BACKEND_KIND_QEMU] = &backend_qemu,
 };
 
-static struct place *place_new(struct host *host, const struct host_workspace *w)
+static struct hosted_workspace *hosted_new(struct host *host,
+					   const struct host_workspace *w)
 {
-	struct place *p = xcalloc(1, sizeof(*p));
+	struct hosted_workspace *p = xcalloc(1, sizeof(*p));
 
 	p->host = host;
 	p->row = w->row;
-	p->machine = machines[w->backend];
+	p->backend = machines[w->backend];
 	p->state = w->state;
 	p->generation = w->generation;
 	p->process.pid = w->pid;
@@ -162,9 +165,9 @@ static struct place *place_new(struct host *host, const struct host_workspace *w
 
 /* The old one's token is worth nothing: its guest makes room for a new one.  A
  * VM's was never told it: there the channel says who it is. */
-static void change_generation(struct place *p, int64_t generation)
+static void change_generation(struct hosted_workspace *p, int64_t generation)
 {
-	const struct machine *b = p->machine;
+	const struct backend *b = p->backend;
 	struct fault f = { 0 };
 
 	if (p->process.pid && b->stop && !b->vm)
@@ -172,24 +175,24 @@ static void change_generation(struct place *p, int64_t generation)
 	p->generation = generation;
 	/* The connection proved the old generation of the agent; the next connection
 	 * proves the new one. */
-	tether_close(p->tether);
-	p->tether = NULL;
+	hosted_guest_close(p->guest);
+	p->guest = NULL;
 }
 
 static void take_row(struct host *host, const struct host_workspace *w, struct arena *a)
 {
-	struct place *p = reconcile_place(host, w->row);
+	struct hosted_workspace *p = reconcile_place(host, w->row);
 
 	if (!p)
-		p = place_new(host, w);
+		p = hosted_new(host, w);
 	p->listed = true;
-	if (p->busy || p->noting || p->state == PLACE_OVER ||
+	if (p->busy || p->noting || p->state == HOSTED_OVER ||
 	    p->stale_round == host->reconcile.round)
 		return;
 	p->noted = w->has_pid;
 	if (p->state == WORKSPACE_STATE_FAILED && w->state == WORKSPACE_STATE_CREATING)
 		p->deaths = 0; /* somebody wants it tried again */
-	place_become(p, w->state, BY_ROW);
+	hosted_become(p, w->state, BY_ROW);
 	p->team_row = w->team_row;
 	p->agent_row = w->agent_row;
 	p->slot = w->slot;
@@ -221,18 +224,18 @@ static void give_up_snapshots(struct host *host)
  * is done. */
 static void drop_unlisted(struct reconcile *r)
 {
-	struct place **at = &r->places;
+	struct hosted_workspace **at = &r->places;
 
 	while (*at) {
-		struct place *p = *at;
+		struct hosted_workspace *p = *at;
 
-		if (!p->listed && !p->busy && !p->noting && p->state == PLACE_OVER) {
+		if (!p->listed && !p->busy && !p->noting && p->state == HOSTED_OVER) {
 			*at = p->next;
-			place_free(p);
+			hosted_free(p);
 			continue;
 		}
-		if (!p->listed && !p->busy && p->state != PLACE_OVER)
-			place_become(p, WORKSPACE_STATE_DESTROYED, BY_ROW);
+		if (!p->listed && !p->busy && p->state != HOSTED_OVER)
+			hosted_become(p, WORKSPACE_STATE_DESTROYED, BY_ROW);
 		at = &p->next;
 	}
 }
@@ -249,9 +252,9 @@ static void step_all(struct host *host)
 		uv_timer_start(&r->timer, on_timer, QUICK_MS, 0);
 		return;
 	}
-	for (struct place *p = r->places; p; p = p->next)
-		soon |= place_step(p, now);
-	tethers_tick(host);
+	for (struct hosted_workspace *p = r->places; p; p = p->next)
+		soon |= hosted_step(p, now);
+	hosted_guests_tick(host);
 	uv_timer_start(&r->timer, on_timer,
 		       soon        ? QUICK_MS
 		       : r->places ? SLOW_MS
@@ -267,7 +270,7 @@ static void hand_out(struct host *host)
 
 	host->reconcile.asked = (struct chain){ 0 };
 	for (struct job *job; (job = chain_pop(&asked));) {
-		struct place *p = reconcile_place(host, job->call.place);
+		struct hosted_workspace *p = reconcile_place(host, job->call.place);
 		struct chain gone = { 0 };
 
 		if (p)
@@ -276,7 +279,7 @@ static void hand_out(struct host *host)
 			chain_add(&host->reconcile.asked, job);
 		else
 			chain_add(&gone, job);
-		place_refuse(&gone, FAULT_CONFLICT, "the workspace is gone");
+		hosted_refuse(&gone, FAULT_CONFLICT, "the workspace is gone");
 	}
 }
 
@@ -301,7 +304,7 @@ static void on_rows(struct job *job)
 
 	r->reading = false;
 	if (!host->stopping && !job->call.fault.code) {
-		for (struct place *p = r->places; p; p = p->next)
+		for (struct hosted_workspace *p = r->places; p; p = p->next)
 			p->listed = false;
 		for (size_t i = 0; i < out->n_rows; i++)
 			take_row(host, &out->rows[i], &job->call.arena);
@@ -359,16 +362,16 @@ void reconcile_close(struct host *host)
 {
 	struct reconcile *r = &host->reconcile;
 
-	for (struct place *p = r->places; p; p = p->next)
-		place_refuse(&p->asked, FAULT_UNAVAILABLE, "the host is stopping");
-	place_refuse(&r->asked, FAULT_UNAVAILABLE, "the host is stopping");
+	for (struct hosted_workspace *p = r->places; p; p = p->next)
+		hosted_refuse(&p->asked, FAULT_UNAVAILABLE, "the host is stopping");
+	hosted_refuse(&r->asked, FAULT_UNAVAILABLE, "the host is stopping");
 	uv_close((uv_handle_t *)&host->reconcile.timer, NULL);
 }
 
 void reconcile_release(struct host *host)
 {
 	while (host->reconcile.places) {
-		struct place *p = host->reconcile.places;
+		struct hosted_workspace *p = host->reconcile.places;
 
 		host->reconcile.places = p->next;
 		free(p->texts);

@@ -14,11 +14,11 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "core/host/workspaces/place.h"
+#include "core/host/workspaces/hosted_workspace.h"
 
 struct reconcile {
 	uv_timer_t timer;
-	struct place *places;
+	struct hosted_workspace *places;
 	int busy, slow; /* works with the thread pool; those that copy bytes */
 	int64_t read_at, round; /* the last reading: when, and its number */
 	struct chain asked; /* calls for places that are not known yet */
@@ -38,7 +38,7 @@ void reconcile_poke(struct host *host);
 void reconcile_ask(struct host *host, struct job *job);
 
 /* NULL: not known. */
-struct place *reconcile_place(struct host *host, int64_t row);
+struct hosted_workspace *reconcile_place(struct host *host, int64_t row);
 /* Whether a copy of it is still to be made. */
 bool reconcile_is_forked(struct host *host, int64_t row);
 

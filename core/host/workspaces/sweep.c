@@ -22,7 +22,7 @@ enum {
 /* A guest that no row knows. */
 struct orphan {
 	const char *id; /* of its workspace */
-	const struct machine *machine;
+	const struct backend *backend;
 	struct process process;
 	bool lives; /* still, when nothing is waited for any more */
 };
@@ -49,13 +49,13 @@ static bool is_known(struct host *host, const char *name)
 {
 	size_t bare = strcspn(name, ".");
 
-	for (struct place *p = host->reconcile.places; p; p = p->next) {
-		const char *slash = p->spot.path ? strrchr(p->spot.path, '/') : NULL;
+	for (struct hosted_workspace *p = host->reconcile.places; p; p = p->next) {
+		const char *slash = p->spec.path ? strrchr(p->spec.path, '/') : NULL;
 
 		if ((slash && !strcmp(slash + 1, name)) ||
-		    (strlen(p->spot.id) == bare && !strncmp(p->spot.id, name, bare)) ||
-		    (p->spot.parent && p->state == WORKSPACE_STATE_CREATING &&
-		     !strcmp(p->spot.parent, name)))
+		    (strlen(p->spec.id) == bare && !strncmp(p->spec.id, name, bare)) ||
+		    (p->spec.parent && p->state == WORKSPACE_STATE_CREATING &&
+		     !strcmp(p->spec.parent, name)))
 			return true;
 	}
 	return false;
@@ -63,7 +63,7 @@ static bool is_known(struct host *host, const char *name)
 
 /* --- guests of a former state ------------------------------------------------------- */
 
-static void seek(struct sweep *s, const struct machine *m, const char *const *ids,
+static void seek(struct sweep *s, const struct backend *m, const char *const *ids,
 		 size_t n)
 {
 	struct process process = { 0 };
@@ -81,7 +81,7 @@ static size_t count_alive(const struct sweep *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_orphans; i++)
-		n += s->orphans[i].machine->alive(s->orphans[i].machine->self,
+		n += s->orphans[i].backend->alive(s->orphans[i].backend->self,
 						  &s->orphans[i].process);
 	return n;
 }
@@ -91,7 +91,7 @@ static void stop(const struct sweep *s, bool now)
 	struct fault ignored = { 0 };
 
 	for (size_t i = 0; i < s->n_orphans; i++)
-		s->orphans[i].machine->stop(s->orphans[i].machine->self,
+		s->orphans[i].backend->stop(s->orphans[i].backend->self,
 					    &s->orphans[i].process, now, &ignored);
 }
 
@@ -111,8 +111,8 @@ static void end_orphans(struct sweep *s)
 {
 	const char *replaced = arena_printf(&s->arena, "%s/replaced", s->home);
 
-	seek(s, &machine_process, s->guests, s->n_guests);
-	seek(s, &machine_qemu, s->disks, s->n_disks);
+	seek(s, &backend_process, s->guests, s->n_guests);
+	seek(s, &backend_qemu, s->disks, s->n_disks);
 	if (!s->n_orphans)
 		return;
 	s->keeps = true;
@@ -123,7 +123,7 @@ static void end_orphans(struct sweep *s)
 	for (size_t i = 0; i < s->n_orphans; i++) {
 		struct orphan *o = &s->orphans[i];
 
-		o->lives = o->machine->alive(o->machine->self, &o->process);
+		o->lives = o->backend->alive(o->backend->self, &o->process);
 	}
 }
 
@@ -162,7 +162,7 @@ static void remove_folders(uv_work_t *work)
 	for (size_t i = 0; i < s->n_folders; i++)
 		if (s->folders[i]) /* else the next start tries again */
 			tree_remove(s->folders[i], &f);
-	machine_qemu.sweep(machine_qemu.self, s->home, s->disks, s->n_disks);
+	backend_qemu.sweep(backend_qemu.self, s->home, s->disks, s->n_disks);
 }
 
 static void on_removed(uv_work_t *work, int status)

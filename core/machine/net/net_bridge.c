@@ -260,7 +260,7 @@ int net_bridge_make(struct net_talk *t, const struct net_plan *plan, int *index,
 	}
 	*index = bridge.index;
 	if ((error = set_switches(name)) || (error = set_address(t, plan, *index)) ||
-	    (error = link_up(t, *index)))
+	    (error = rtnl_link_up(t, *index)))
 		return net_refused(error, "setting up the bridge", f);
 	return 0;
 }

@@ -19,7 +19,7 @@ static struct nftnl_expr *add(struct net_rule *r, const char *name)
 
 /* --- loads ------------------------------------------------------------------------ */
 
-void load_meta(struct net_rule *r, uint32_t key, uint32_t reg)
+void net_load_meta(struct net_rule *r, uint32_t key, uint32_t reg)
 {
 	struct nftnl_expr *e = add(r, "meta");
 
@@ -27,7 +27,7 @@ void load_meta(struct net_rule *r, uint32_t key, uint32_t reg)
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_META_DREG, reg);
 }
 
-void load_ct(struct net_rule *r, uint32_t key, uint32_t reg)
+void net_load_ct(struct net_rule *r, uint32_t key, uint32_t reg)
 {
 	struct nftnl_expr *e = add(r, "ct");
 
@@ -35,7 +35,7 @@ void load_ct(struct net_rule *r, uint32_t key, uint32_t reg)
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_CT_DREG, reg);
 }
 
-void load_original(struct net_rule *r, uint32_t ct_key, uint32_t reg)
+void net_load_original(struct net_rule *r, uint32_t ct_key, uint32_t reg)
 {
 	struct nftnl_expr *e = add(r, "ct");
 
@@ -44,8 +44,8 @@ void load_original(struct net_rule *r, uint32_t ct_key, uint32_t reg)
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_CT_DREG, reg);
 }
 
-void load_bytes(struct net_rule *r, uint32_t base, uint32_t offset, uint32_t size,
-		uint32_t reg)
+void net_load_bytes(struct net_rule *r, uint32_t base, uint32_t offset, uint32_t size,
+		    uint32_t reg)
 {
 	struct nftnl_expr *e = add(r, "payload");
 
@@ -55,7 +55,7 @@ void load_bytes(struct net_rule *r, uint32_t base, uint32_t offset, uint32_t siz
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_PAYLOAD_DREG, reg);
 }
 
-void load_destination_type(struct net_rule *r, uint32_t reg)
+void net_load_destination_type(struct net_rule *r, uint32_t reg)
 {
 	struct nftnl_expr *e = add(r, "fib");
 
@@ -64,7 +64,7 @@ void load_destination_type(struct net_rule *r, uint32_t reg)
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_FIB_DREG, reg);
 }
 
-void load_map(struct net_rule *r, const char *map, uint32_t key, uint32_t reg)
+void net_load_map(struct net_rule *r, const char *map, uint32_t key, uint32_t reg)
 {
 	struct nftnl_expr *e = add(r, "lookup");
 
@@ -75,7 +75,7 @@ void load_map(struct net_rule *r, const char *map, uint32_t key, uint32_t reg)
 
 /* --- conditions ------------------------------------------------------------------- */
 
-void match(struct net_rule *r, uint32_t reg, bool is, const void *value, size_t size)
+void net_match(struct net_rule *r, uint32_t reg, bool is, const void *value, size_t size)
 {
 	struct nftnl_expr *e = add(r, "cmp");
 
@@ -84,13 +84,13 @@ void match(struct net_rule *r, uint32_t reg, bool is, const void *value, size_t 
 	r->lib->nftnl_expr_set(e, NFTNL_EXPR_CMP_DATA, value, (uint32_t)size);
 }
 
-void match_byte(struct net_rule *r, uint32_t reg, bool is, uint8_t value)
+void net_match_byte(struct net_rule *r, uint32_t reg, bool is, uint8_t value)
 {
-	match(r, reg, is, &value, sizeof(value));
+	net_match(r, reg, is, &value, sizeof(value));
 }
 
-void match_mask(struct net_rule *r, uint32_t reg, bool is, uint32_t mask, uint32_t value,
-		size_t size)
+void net_match_mask(struct net_rule *r, uint32_t reg, bool is, uint32_t mask,
+		    uint32_t value, size_t size)
 {
 	struct nftnl_expr *e = add(r, "bitwise");
 	const uint32_t none = 0;
@@ -100,10 +100,10 @@ void match_mask(struct net_rule *r, uint32_t reg, bool is, uint32_t mask, uint32
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_BITWISE_LEN, (uint32_t)size);
 	r->lib->nftnl_expr_set(e, NFTNL_EXPR_BITWISE_MASK, &mask, (uint32_t)size);
 	r->lib->nftnl_expr_set(e, NFTNL_EXPR_BITWISE_XOR, &none, (uint32_t)size);
-	match(r, reg, is, &value, size);
+	net_match(r, reg, is, &value, size);
 }
 
-void match_set(struct net_rule *r, uint32_t reg, bool is, const char *set)
+void net_match_set(struct net_rule *r, uint32_t reg, bool is, const char *set)
 {
 	struct nftnl_expr *e = add(r, "lookup");
 
@@ -112,24 +112,24 @@ void match_set(struct net_rule *r, uint32_t reg, bool is, const char *set)
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_LOOKUP_FLAGS, is ? 0 : NFT_LOOKUP_F_INV);
 }
 
-void match_name(struct net_rule *r, uint32_t meta_key, bool is, const char *name)
+void net_match_name(struct net_rule *r, uint32_t meta_key, bool is, const char *name)
 {
 	char padded[16] = "";
 
 	memcpy(padded, name, strnlen(name, sizeof(padded) - 1));
-	load_meta(r, meta_key, NFT_REG_1);
-	match(r, NFT_REG_1, is, padded, sizeof(padded));
+	net_load_meta(r, meta_key, NFT_REG_1);
+	net_match(r, NFT_REG_1, is, padded, sizeof(padded));
 }
 
-void match_ipv4(struct net_rule *r)
+void net_match_ipv4(struct net_rule *r)
 {
-	load_meta(r, NFT_META_NFPROTO, NFT_REG_1);
-	match_byte(r, NFT_REG_1, true, NFPROTO_IPV4);
+	net_load_meta(r, NFT_META_NFPROTO, NFT_REG_1);
+	net_match_byte(r, NFT_REG_1, true, NFPROTO_IPV4);
 }
 
 /* --- effects ----------------------------------------------------------------------- */
 
-void set_number(struct net_rule *r, uint32_t reg, uint32_t value)
+void net_set_number(struct net_rule *r, uint32_t reg, uint32_t value)
 {
 	struct nftnl_expr *e = add(r, "immediate");
 
@@ -137,7 +137,7 @@ void set_number(struct net_rule *r, uint32_t reg, uint32_t value)
 	r->lib->nftnl_expr_set(e, NFTNL_EXPR_IMM_DATA, &value, sizeof(value));
 }
 
-void set_mark(struct net_rule *r, uint32_t reg)
+void net_set_mark(struct net_rule *r, uint32_t reg)
 {
 	struct nftnl_expr *e = add(r, "meta");
 
@@ -145,7 +145,7 @@ void set_mark(struct net_rule *r, uint32_t reg)
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_META_SREG, reg);
 }
 
-void send_to(struct net_rule *r, uint32_t reg)
+void net_send_to(struct net_rule *r, uint32_t reg)
 {
 	struct nftnl_expr *e = add(r, "nat");
 
@@ -155,12 +155,12 @@ void send_to(struct net_rule *r, uint32_t reg)
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_NAT_REG_PROTO_MIN, reg + 1);
 }
 
-void masquerade(struct net_rule *r)
+void net_masquerade(struct net_rule *r)
 {
 	add(r, "masq");
 }
 
-void judge(struct net_rule *r, int verdict, const char *chain)
+void net_judge(struct net_rule *r, int verdict, const char *chain)
 {
 	struct nftnl_expr *e = add(r, "immediate");
 

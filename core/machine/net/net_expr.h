@@ -23,29 +23,29 @@ struct net_rule {
 struct net_rule net_rule_new(const struct net_lib *lib);
 
 /* Loads. */
-void load_meta(struct net_rule *r, uint32_t key, uint32_t reg);
-void load_original(struct net_rule *r, uint32_t ct_key, uint32_t reg);
-void load_ct(struct net_rule *r, uint32_t key, uint32_t reg);
-void load_bytes(struct net_rule *r, uint32_t base, uint32_t offset, uint32_t size,
-		uint32_t reg);
+void net_load_meta(struct net_rule *r, uint32_t key, uint32_t reg);
+void net_load_original(struct net_rule *r, uint32_t ct_key, uint32_t reg);
+void net_load_ct(struct net_rule *r, uint32_t key, uint32_t reg);
+void net_load_bytes(struct net_rule *r, uint32_t base, uint32_t offset, uint32_t size,
+		    uint32_t reg);
 /* Whether the destination is of this machine: RTN_LOCAL. */
-void load_destination_type(struct net_rule *r, uint32_t reg);
-void load_map(struct net_rule *r, const char *map, uint32_t key, uint32_t reg);
+void net_load_destination_type(struct net_rule *r, uint32_t reg);
+void net_load_map(struct net_rule *r, const char *map, uint32_t key, uint32_t reg);
 
 /* Conditions. */
-void match(struct net_rule *r, uint32_t reg, bool is, const void *value, size_t size);
-void match_byte(struct net_rule *r, uint32_t reg, bool is, uint8_t value);
-void match_mask(struct net_rule *r, uint32_t reg, bool is, uint32_t mask, uint32_t value,
-		size_t size);
-void match_set(struct net_rule *r, uint32_t reg, bool is, const char *set);
-void match_name(struct net_rule *r, uint32_t meta_key, bool is, const char *name);
-void match_ipv4(struct net_rule *r);
+void net_match(struct net_rule *r, uint32_t reg, bool is, const void *value, size_t size);
+void net_match_byte(struct net_rule *r, uint32_t reg, bool is, uint8_t value);
+void net_match_mask(struct net_rule *r, uint32_t reg, bool is, uint32_t mask,
+		    uint32_t value, size_t size);
+void net_match_set(struct net_rule *r, uint32_t reg, bool is, const char *set);
+void net_match_name(struct net_rule *r, uint32_t meta_key, bool is, const char *name);
+void net_match_ipv4(struct net_rule *r);
 
 /* Effects. */
-void set_number(struct net_rule *r, uint32_t reg, uint32_t value);
-void set_mark(struct net_rule *r, uint32_t reg);
-void send_to(struct net_rule *r, uint32_t reg); /* address, then port */
-void masquerade(struct net_rule *r);
-void judge(struct net_rule *r, int verdict, const char *chain); /* chain: of a jump */
+void net_set_number(struct net_rule *r, uint32_t reg, uint32_t value);
+void net_set_mark(struct net_rule *r, uint32_t reg);
+void net_send_to(struct net_rule *r, uint32_t reg); /* address, then port */
+void net_masquerade(struct net_rule *r);
+void net_judge(struct net_rule *r, int verdict, const char *chain); /* chain: of a jump */
 
 #endif

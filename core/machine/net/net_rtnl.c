@@ -104,7 +104,7 @@ const char *links_name(const struct links *links, int index)
 	return "?";
 }
 
-int link_up(struct net_talk *t, int index)
+int rtnl_link_up(struct net_talk *t, int index)
 {
 	struct rtnl m;
 	struct ifinfomsg *i =

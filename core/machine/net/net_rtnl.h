@@ -42,6 +42,6 @@ int links_read(struct net_talk *t, struct links *links, struct fault *f);
 const char *links_name(const struct links *links, int index); /* "?" if none */
 /* The one of this name; its index is 0 if there is none. */
 int link_find(struct net_talk *t, const char *name, struct link *found, struct fault *f);
-int link_up(struct net_talk *t, int index); /* 0 or a negative errno */
+int rtnl_link_up(struct net_talk *t, int index); /* 0 or a negative errno */
 
 #endif

@@ -73,7 +73,7 @@ static void end_inet(struct rules *r, const char *chain, struct net_rule *rule)
 
 static void end_pinned(struct rules *r, struct net_rule *rule)
 {
-	judge(rule, NF_ACCEPT, NULL);
+	net_judge(rule, NF_ACCEPT, NULL);
 	net_batch_rule(&r->batch, &r->bridge, "prerouting", rule->rule);
 }
 
@@ -81,16 +81,16 @@ static void end_pinned(struct rules *r, struct net_rule *rule)
 static void match_source(struct net_rule *rule, uint32_t mac_base, uint32_t mac,
 			 uint32_t ip)
 {
-	load_meta(rule, NFT_META_IIFNAME, R(0));
-	load_bytes(rule, mac_base, mac, 6, R(4));
-	load_bytes(rule, NFT_PAYLOAD_NETWORK_HEADER, ip, 4, R(6));
-	match_set(rule, R(0), true, "source");
+	net_load_meta(rule, NFT_META_IIFNAME, R(0));
+	net_load_bytes(rule, mac_base, mac, 6, R(4));
+	net_load_bytes(rule, NFT_PAYLOAD_NETWORK_HEADER, ip, 4, R(6));
+	net_match_set(rule, R(0), true, "source");
 }
 
 static void match_frame(struct net_rule *rule, uint8_t high, uint8_t low)
 {
-	load_bytes(rule, NFT_PAYLOAD_LL_HEADER, FRAME_TYPE, 2, NFT_REG_1);
-	match(rule, NFT_REG_1, true, (const uint8_t[]){ high, low }, 2);
+	net_load_bytes(rule, NFT_PAYLOAD_LL_HEADER, FRAME_TYPE, 2, NFT_REG_1);
+	net_match(rule, NFT_REG_1, true, (const uint8_t[]){ high, low }, 2);
 }
 
 static void pin(struct rules *r)
@@ -99,8 +99,8 @@ static void pin(struct rules *r)
 	struct net_rule rule = net_rule_new(r->batch.lib);
 
 	/* Ports of other bridges: none of ours to judge. */
-	load_meta(&rule, NFT_META_IIFNAME, NFT_REG_1);
-	match_set(&rule, NFT_REG_1, false, "tap");
+	net_load_meta(&rule, NFT_META_IIFNAME, NFT_REG_1);
+	net_match_set(&rule, NFT_REG_1, false, "tap");
 	end_pinned(r, &rule);
 
 	rule = net_rule_new(r->batch.lib);
@@ -110,8 +110,8 @@ static void pin(struct rules *r)
 
 	rule = net_rule_new(r->batch.lib);
 	match_frame(&rule, ETH_P_ARP >> 8, ETH_P_ARP & 255);
-	load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, ARP_KIND, 6, NFT_REG_1);
-	match(&rule, NFT_REG_1, true, ethernet_ipv4, 6);
+	net_load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, ARP_KIND, 6, NFT_REG_1);
+	net_match(&rule, NFT_REG_1, true, ethernet_ipv4, 6);
 	match_source(&rule, NFT_PAYLOAD_LL_HEADER, FRAME_SOURCE, ARP_IP);
 	match_source(&rule, NFT_PAYLOAD_NETWORK_HEADER, ARP_MAC, ARP_IP);
 	end_pinned(r, &rule);
@@ -123,8 +123,8 @@ static void pin(struct rules *r)
  * do without those of each other. */
 static void match_own(struct net_rule *rule)
 {
-	load_ct(rule, NFT_CT_STATE, NFT_REG_1);
-	match_mask(rule, NFT_REG_1, true, NF_CT_STATE_BIT(IP_CT_RELATED), 0, 4);
+	net_load_ct(rule, NFT_CT_STATE, NFT_REG_1);
+	net_match_mask(rule, NFT_REG_1, true, NF_CT_STATE_BIT(IP_CT_RELATED), 0, 4);
 }
 
 /* The one who opened the connection is of a group; the group reaches the one to
@@ -133,16 +133,16 @@ static void let_reach(struct rules *r, const char *groups)
 {
 	struct net_rule rule = net_rule_new(r->batch.lib);
 
-	load_original(&rule, NFT_CT_SRC_IP, R(0));
-	load_map(&rule, groups, R(0), R(0));
-	set_mark(&rule, R(0));
-	load_meta(&rule, NFT_META_MARK, R(0));
-	load_original(&rule, NFT_CT_DST_IP, R(1));
-	match_set(&rule, R(0), true, "reach");
+	net_load_original(&rule, NFT_CT_SRC_IP, R(0));
+	net_load_map(&rule, groups, R(0), R(0));
+	net_set_mark(&rule, R(0));
+	net_load_meta(&rule, NFT_META_MARK, R(0));
+	net_load_original(&rule, NFT_CT_DST_IP, R(1));
+	net_match_set(&rule, R(0), true, "reach");
 	match_own(&rule);
-	set_number(&rule, R(0), 0);
-	set_mark(&rule, R(0));
-	judge(&rule, NFT_JUMP, "open");
+	net_set_number(&rule, R(0), 0);
+	net_set_mark(&rule, R(0));
+	net_judge(&rule, NFT_JUMP, "open");
 	end_inet(r, "forward", &rule);
 }
 
@@ -150,23 +150,23 @@ static void let_reach(struct rules *r, const char *groups)
 static void match_place(struct net_rule *rule, uint32_t address, uint32_t port,
 			const char *set)
 {
-	match_ipv4(rule);
-	load_bytes(rule, NFT_PAYLOAD_NETWORK_HEADER, address, 4, R(0));
-	load_meta(rule, NFT_META_L4PROTO, R(1));
-	load_bytes(rule, NFT_PAYLOAD_TRANSPORT_HEADER, port, 2, R(2));
-	match_set(rule, R(0), true, set);
+	net_match_ipv4(rule);
+	net_load_bytes(rule, NFT_PAYLOAD_NETWORK_HEADER, address, 4, R(0));
+	net_load_meta(rule, NFT_META_L4PROTO, R(1));
+	net_load_bytes(rule, NFT_PAYLOAD_TRANSPORT_HEADER, port, 2, R(2));
+	net_match_set(rule, R(0), true, set);
 }
 
 static void match_direction(struct net_rule *rule, uint8_t direction)
 {
-	load_ct(rule, NFT_CT_DIRECTION, NFT_REG_1);
-	match_byte(rule, NFT_REG_1, true, direction);
+	net_load_ct(rule, NFT_CT_DIRECTION, NFT_REG_1);
+	net_match_byte(rule, NFT_REG_1, true, direction);
 }
 
 static void match_protocol(struct net_rule *rule, bool is, uint8_t protocol)
 {
-	load_meta(rule, NFT_META_L4PROTO, NFT_REG_1);
-	match_byte(rule, NFT_REG_1, is, protocol);
+	net_load_meta(rule, NFT_META_L4PROTO, NFT_REG_1);
+	net_match_byte(rule, NFT_REG_1, is, protocol);
 }
 
 /* Accepts the traffic that members may send each other: ping, answers and open ports. */
@@ -175,24 +175,24 @@ static void open_ports(struct rules *r)
 	struct net_rule rule = net_rule_new(r->batch.lib);
 
 	match_protocol(&rule, true, NET_ICMP);
-	judge(&rule, NF_ACCEPT, NULL);
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "open", &rule);
 
 	rule = net_rule_new(r->batch.lib);
 	match_direction(&rule, 1);
-	judge(&rule, NF_ACCEPT, NULL);
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "open", &rule);
 
 	rule = net_rule_new(r->batch.lib);
-	match_ipv4(&rule);
-	load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_DESTINATION, 4, NFT_REG_1);
-	match_set(&rule, NFT_REG_1, true, "unlimited");
-	judge(&rule, NF_ACCEPT, NULL);
+	net_match_ipv4(&rule);
+	net_load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_DESTINATION, 4, NFT_REG_1);
+	net_match_set(&rule, NFT_REG_1, true, "unlimited");
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "open", &rule);
 
 	rule = net_rule_new(r->batch.lib);
 	match_place(&rule, IP_DESTINATION, DESTINATION_PORT, "port");
-	judge(&rule, NF_ACCEPT, NULL);
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "open", &rule);
 }
 
@@ -200,15 +200,15 @@ static void match_outside(struct net_rule *rule, uint32_t base, int prefix)
 {
 	uint32_t mask = net_be32(UINT32_MAX << (32 - prefix));
 
-	load_original(rule, NFT_CT_DST_IP, NFT_REG_1);
-	match_mask(rule, NFT_REG_1, false, mask, net_be32(base), 4);
+	net_load_original(rule, NFT_CT_DST_IP, NFT_REG_1);
+	net_match_mask(rule, NFT_REG_1, false, mask, net_be32(base), 4);
 }
 
 /* From the bridge to elsewhere, or from elsewhere to it. */
 static void match_way(struct rules *r, struct net_rule *rule, bool out)
 {
-	match_name(rule, NFT_META_IIFNAME, out, r->interface);
-	match_name(rule, NFT_META_OIFNAME, !out, r->interface);
+	net_match_name(rule, NFT_META_IIFNAME, out, r->interface);
+	net_match_name(rule, NFT_META_OIFNAME, !out, r->interface);
 }
 
 /* Connections that members open to anywhere but members and what is only of
@@ -218,21 +218,21 @@ static void let_out(struct rules *r)
 	struct net_rule rule = net_rule_new(r->batch.lib);
 
 	match_way(r, &rule, true);
-	match_ipv4(&rule);
-	load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_SOURCE, 4, NFT_REG_1);
-	match_set(&rule, NFT_REG_1, true, "outward");
+	net_match_ipv4(&rule);
+	net_load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_SOURCE, 4, NFT_REG_1);
+	net_match_set(&rule, NFT_REG_1, true, "outward");
 	match_outside(&rule, r->plan->base, r->plan->prefix);
 	match_outside(&rule, 0xa9fe0000, 16);
 	match_direction(&rule, 0);
-	judge(&rule, NF_ACCEPT, NULL);
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "forward", &rule);
 
 	rule = net_rule_new(r->batch.lib);
 	match_way(r, &rule, false);
-	load_original(&rule, NFT_CT_SRC_IP, NFT_REG_1);
-	match_set(&rule, NFT_REG_1, true, "outward");
+	net_load_original(&rule, NFT_CT_SRC_IP, NFT_REG_1);
+	net_match_set(&rule, NFT_REG_1, true, "outward");
 	match_direction(&rule, 1);
-	judge(&rule, NF_ACCEPT, NULL);
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "forward", &rule);
 }
 
@@ -241,8 +241,8 @@ static struct net_rule forwarded(struct rules *r, bool out)
 	struct net_rule rule = net_rule_new(r->batch.lib);
 
 	match_way(r, &rule, out);
-	load_ct(&rule, NFT_CT_STATUS, NFT_REG_1);
-	match_mask(&rule, NFT_REG_1, false, IPS_DST_NAT, 0, 4);
+	net_load_ct(&rule, NFT_CT_STATUS, NFT_REG_1);
+	net_match_mask(&rule, NFT_REG_1, false, IPS_DST_NAT, 0, 4);
 	return rule;
 }
 
@@ -252,19 +252,19 @@ static void let_in(struct rules *r)
 	struct net_rule rule = forwarded(r, false);
 
 	match_protocol(&rule, true, NET_ICMP);
-	judge(&rule, NF_ACCEPT, NULL);
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "forward", &rule);
 
 	rule = forwarded(r, false);
 	match_direction(&rule, 0);
 	match_place(&rule, IP_DESTINATION, DESTINATION_PORT, "forwarded");
-	judge(&rule, NF_ACCEPT, NULL);
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "forward", &rule);
 
 	rule = forwarded(r, true);
 	match_direction(&rule, 1);
 	match_place(&rule, IP_SOURCE, SOURCE_PORT, "forwarded");
-	judge(&rule, NF_ACCEPT, NULL);
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "forward", &rule);
 }
 
@@ -272,9 +272,9 @@ static void forward(struct rules *r)
 {
 	struct net_rule rule = net_rule_new(r->batch.lib);
 
-	match_name(&rule, NFT_META_IIFNAME, false, r->interface);
-	match_name(&rule, NFT_META_OIFNAME, false, r->interface);
-	judge(&rule, NF_ACCEPT, NULL);
+	net_match_name(&rule, NFT_META_IIFNAME, false, r->interface);
+	net_match_name(&rule, NFT_META_OIFNAME, false, r->interface);
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "forward", &rule);
 	let_reach(r, "group");
 	let_reach(r, "above");
@@ -287,15 +287,15 @@ static void guard_host(struct rules *r)
 {
 	struct net_rule rule = net_rule_new(r->batch.lib);
 
-	match_name(&rule, NFT_META_IIFNAME, true, r->interface);
+	net_match_name(&rule, NFT_META_IIFNAME, true, r->interface);
 	match_direction(&rule, 1);
-	judge(&rule, NF_ACCEPT, NULL);
+	net_judge(&rule, NF_ACCEPT, NULL);
 	end_inet(r, "input", &rule);
 
 	rule = net_rule_new(r->batch.lib);
-	match_name(&rule, NFT_META_IIFNAME, true, r->interface);
+	net_match_name(&rule, NFT_META_IIFNAME, true, r->interface);
 	match_protocol(&rule, false, NET_ICMP);
-	judge(&rule, NF_DROP, NULL);
+	net_judge(&rule, NF_DROP, NULL);
 	end_inet(r, "input", &rule);
 }
 
@@ -307,14 +307,14 @@ static void lead_in(struct rules *r, const char *chain, const char *map)
 	uint32_t local = RTN_LOCAL;
 
 	if (map == net_map_public)
-		match_name(&rule, NFT_META_IIFNAME, false, r->interface);
-	match_ipv4(&rule);
-	load_destination_type(&rule, NFT_REG_1);
-	match(&rule, NFT_REG_1, true, &local, sizeof(local));
-	load_meta(&rule, NFT_META_L4PROTO, R(0));
-	load_bytes(&rule, NFT_PAYLOAD_TRANSPORT_HEADER, DESTINATION_PORT, 2, R(1));
-	load_map(&rule, map, R(0), R(0));
-	send_to(&rule, R(0));
+		net_match_name(&rule, NFT_META_IIFNAME, false, r->interface);
+	net_match_ipv4(&rule);
+	net_load_destination_type(&rule, NFT_REG_1);
+	net_match(&rule, NFT_REG_1, true, &local, sizeof(local));
+	net_load_meta(&rule, NFT_META_L4PROTO, R(0));
+	net_load_bytes(&rule, NFT_PAYLOAD_TRANSPORT_HEADER, DESTINATION_PORT, 2, R(1));
+	net_load_map(&rule, map, R(0), R(0));
+	net_send_to(&rule, R(0));
 	end_inet(r, chain, &rule);
 }
 
@@ -327,12 +327,12 @@ static void translate(struct rules *r)
 
 	/* Members outside, and 127.0.0.1 to members: both mean nothing there. */
 	rule = net_rule_new(r->batch.lib);
-	match_name(&rule, NFT_META_OIFNAME, false, "lo");
-	match_ipv4(&rule);
-	load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_SOURCE, 4, NFT_REG_1);
-	match_set(&rule, NFT_REG_1, true, "outward");
+	net_match_name(&rule, NFT_META_OIFNAME, false, "lo");
+	net_match_ipv4(&rule);
+	net_load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_SOURCE, 4, NFT_REG_1);
+	net_match_set(&rule, NFT_REG_1, true, "outward");
 	match_outside(&rule, r->plan->base, r->plan->prefix);
-	masquerade(&rule);
+	net_masquerade(&rule);
 	end_inet(r, "postrouting", &rule);
 }
 

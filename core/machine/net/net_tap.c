@@ -109,7 +109,7 @@ int net_tap_join(struct net_talk *t, int bridge, const struct net_member *m,
 	    (error = isolate(t, tap.index)) ||
 	    (error = say_neighbor(t, RTM_NEWNEIGH, tap.index, m->mac, 0)) ||
 	    (error = say_neighbor(t, RTM_NEWNEIGH, bridge, m->mac, m->ip)) ||
-	    (error = link_up(t, tap.index)))
+	    (error = rtnl_link_up(t, tap.index)))
 		return net_refused(error, "joining a tap to the bridge", f);
 	return 0;
 }

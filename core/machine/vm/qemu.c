@@ -25,23 +25,24 @@ enum { LOG_MOST = 1 << 20 };
  * nobody needed it. */
 static pthread_mutex_t layers = PTHREAD_MUTEX_INITIALIZER;
 
-static struct disk disk_of(struct arena *a, const struct spot *s, const char *id)
+static struct disk disk_of(struct arena *a, const struct workspace_spec *s,
+			   const char *id)
 {
 	return (struct disk){ a, arena_printf(a, "%s/disks", s->home), id };
 }
 
 /* --- making ------------------------------------------------------------------------- */
 
-static int qemu_make(void *self, const struct spot *spot, struct fault *f)
+static int qemu_make(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
-	struct disk d = disk_of(&a, spot, spot->id);
+	struct disk d = disk_of(&a, spec, spec->id);
 	struct image image;
 
 	(void)self;
-	if (!disk_top(&d) && image_find(spot->image, &a, &image, f) == 0) {
+	if (!disk_top(&d) && image_find(spec->image, &a, &image, f) == 0) {
 		pthread_mutex_lock(&layers);
-		disk_begin(&d, image.dir, spot->disk_gb, f);
+		disk_begin(&d, image.dir, spec->disk_gb, f);
 		pthread_mutex_unlock(&layers);
 	}
 	arena_release(&a);
@@ -97,61 +98,61 @@ static int freeze_running(const struct disk *d, const char *monitor, const char 
 }
 
 /* All that the workspace `id` has written, in a layer that stays as it is. */
-static int freeze(const struct spot *spot, const struct disk *d, const char *sockets,
-		  const char **layer, struct fault *f)
+static int freeze(const struct workspace_spec *spec, const struct disk *d,
+		  const char *sockets, const char **layer, struct fault *f)
 {
 	struct process ignored;
 
-	return vm_find(spot->home, d->id, &ignored)
+	return vm_find(spec->home, d->id, &ignored)
 		       ? freeze_running(d, vm_monitor(d->arena, sockets), layer, f)
 		       : disk_freeze(d, layer, f);
 }
 
-static int qemu_fork(void *self, const struct spot *spot, struct fault *f)
+static int qemu_fork(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
-	struct disk d = disk_of(&a, spot, spot->id);
-	struct disk from = disk_of(&a, spot, spot->parent);
+	struct disk d = disk_of(&a, spec, spec->id);
+	struct disk from = disk_of(&a, spec, spec->parent);
 	const char *layer = NULL;
 
 	(void)self;
 	pthread_mutex_lock(&layers);
 	if (disk_top(&d)) {
 		/* made before */
-	} else if (!spot->snapshot) {
-		freeze(spot, &from, spot->parent_sockets, &layer, f);
-	} else if (!(layer = disk_kept(&from, spot->snapshot))) {
+	} else if (!spec->snapshot) {
+		freeze(spec, &from, spec->parent_sockets, &layer, f);
+	} else if (!(layer = disk_kept(&from, spec->snapshot))) {
 		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
 	}
 	if (layer && !f->code)
-		disk_branch(&d, &from, layer, spot->disk_gb, f);
+		disk_branch(&d, &from, layer, spec->disk_gb, f);
 	pthread_mutex_unlock(&layers);
 	arena_release(&a);
 	return f->code;
 }
 
-static int remove_folders(const struct spot *spot, struct fault *f)
+static int remove_folders(const struct workspace_spec *spec, struct fault *f)
 {
-	size_t n = strlen(spot->home);
+	size_t n = strlen(spec->home);
 
-	if (strncmp(spot->path, spot->home, n) ||
-	    strncmp(spot->path + n, "/workspaces/", 12) || strstr(spot->path, "/../"))
-		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spot->path);
-	if (tree_remove(spot->path, f) == 0)
-		tree_remove(spot->sockets, f);
+	if (strncmp(spec->path, spec->home, n) ||
+	    strncmp(spec->path + n, "/workspaces/", 12) || strstr(spec->path, "/../"))
+		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spec->path);
+	if (tree_remove(spec->path, f) == 0)
+		tree_remove(spec->sockets, f);
 	return f->code;
 }
 
-static int qemu_destroy(void *self, const struct spot *spot, struct fault *f)
+static int qemu_destroy(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
-	struct disk d = disk_of(&a, spot, spot->id);
+	struct disk d = disk_of(&a, spec, spec->id);
 	struct process process;
 
 	(void)self;
-	if (vm_find(spot->home, spot->id, &process))
+	if (vm_find(spec->home, spec->id, &process))
 		vm_kill(&process, f); /* one whose pid was never written down */
-	if (!f->code && remove_folders(spot, f) == 0) {
+	if (!f->code && remove_folders(spec, f) == 0) {
 		pthread_mutex_lock(&layers);
 		disk_abandon(&d);
 		disk_sweep(d.folder);
@@ -163,27 +164,27 @@ static int qemu_destroy(void *self, const struct spot *spot, struct fault *f)
 
 /* --- snapshots ----------------------------------------------------------------------- */
 
-static int qemu_snapshot(void *self, const struct spot *spot, const char *id,
+static int qemu_snapshot(void *self, const struct workspace_spec *spec, const char *id,
 			 struct fault *f)
 {
 	struct arena a = { 0 };
-	struct disk d = disk_of(&a, spot, spot->id);
+	struct disk d = disk_of(&a, spec, spec->id);
 	const char *layer;
 
 	(void)self;
 	pthread_mutex_lock(&layers);
-	if (!disk_kept(&d, id) && freeze(spot, &d, spot->sockets, &layer, f) == 0)
+	if (!disk_kept(&d, id) && freeze(spec, &d, spec->sockets, &layer, f) == 0)
 		disk_keep(&d, id, layer, f);
 	pthread_mutex_unlock(&layers);
 	arena_release(&a);
 	return f->code;
 }
 
-static int qemu_forget(void *self, const struct spot *spot, const char *id,
+static int qemu_forget(void *self, const struct workspace_spec *spec, const char *id,
 		       struct fault *f)
 {
 	struct arena a = { 0 };
-	struct disk d = disk_of(&a, spot, spot->id);
+	struct disk d = disk_of(&a, spec, spec->id);
 
 	(void)self;
 	(void)f;
@@ -195,11 +196,11 @@ static int qemu_forget(void *self, const struct spot *spot, const char *id,
 	return 0;
 }
 
-static int qemu_restore(void *self, const struct spot *spot, const char *id,
+static int qemu_restore(void *self, const struct workspace_spec *spec, const char *id,
 			struct fault *f)
 {
 	struct arena a = { 0 };
-	struct disk d = disk_of(&a, spot, spot->id);
+	struct disk d = disk_of(&a, spec, spec->id);
 	const char *layer, *top;
 
 	(void)self;
@@ -218,43 +219,43 @@ static int qemu_restore(void *self, const struct spot *spot, const char *id,
 
 /* Whether somebody can still speak to a VM that lives: its sockets may be gone
  * with the folder that they were in. */
-static bool is_reachable(struct arena *a, const struct spot *spot,
+static bool is_reachable(struct arena *a, const struct workspace_spec *spec,
 			 const struct process *p)
 {
-	return !access(vm_monitor(a, spot->sockets), F_OK) &&
+	return !access(vm_monitor(a, spec->sockets), F_OK) &&
 	       (p->cid ||
-		!access(arena_printf(a, "%s/control.serial", spot->sockets), F_OK));
+		!access(arena_printf(a, "%s/control.serial", spec->sockets), F_OK));
 }
 
-static int qemu_start(void *self, const struct spot *spot, struct process *process,
-		      struct fault *f)
+static int qemu_start(void *self, const struct workspace_spec *spec,
+		      struct process *process, struct fault *f)
 {
 	struct arena a = { 0 };
-	struct disk d = disk_of(&a, spot, spot->id);
+	struct disk d = disk_of(&a, spec, spec->id);
 	const char *top = disk_top(&d), *image = disk_image(&d);
-	bool found = vm_find(spot->home, spot->id, process);
+	bool found = vm_find(spec->home, spec->id, process);
 
 	(void)self;
-	if (found && !is_reachable(&a, spot, process)) {
+	if (found && !is_reachable(&a, spec, process)) {
 		vm_kill(process, f);
 		found = false;
 	}
 	if (!found && (!top || !image))
 		fault_set(f, FAULT_NOT_FOUND, "", "the VM's disk is gone");
 	if (!found && !f->code)
-		vm_start(spot, image, top, process, f);
+		vm_start(spec, image, top, process, f);
 	arena_release(&a);
 	return f->code;
 }
 
-static void qemu_address(void *self, const struct spot *spot, const struct process *p,
-			 char out[ADDRESS_SIZE])
+static void qemu_address(void *self, const struct workspace_spec *spec,
+			 const struct process *p, char out[ADDRESS_SIZE])
 {
 	(void)self;
 	if (p->cid)
 		snprintf(out, ADDRESS_SIZE, "vsock:%lld", (long long)p->cid);
 	else
-		snprintf(out, ADDRESS_SIZE, "serial:%s", spot->sockets);
+		snprintf(out, ADDRESS_SIZE, "serial:%s", spec->sockets);
 }
 
 static int qemu_stop(void *self, const struct process *p, bool now, struct fault *f)
@@ -269,12 +270,13 @@ static bool qemu_alive(void *self, const struct process *p)
 	return pid_alive(p);
 }
 
-static int qemu_pause(void *self, const struct spot *spot, bool on, struct fault *f)
+static int qemu_pause(void *self, const struct workspace_spec *spec, bool on,
+		      struct fault *f)
 {
 	struct arena a = { 0 };
 
 	(void)self;
-	qmp_ask(vm_monitor(&a, spot->sockets), on ? "stop" : "cont", NULL, NULL, f);
+	qmp_ask(vm_monitor(&a, spec->sockets), on ? "stop" : "cont", NULL, NULL, f);
 	arena_release(&a);
 	return f->code;
 }
@@ -316,27 +318,27 @@ static void last_line(const char *path, const char *mark, char out[200])
 
 /* Lines of the guest's init begin with "cadre: " (guest/boot.c); without any, QEMU
  * may know the reason, as when somebody has sent it a signal. */
-static void qemu_last_words(void *self, const struct spot *spot, char out[200])
+static void qemu_last_words(void *self, const struct workspace_spec *spec, char out[200])
 {
 	struct arena a = { 0 };
 
 	(void)self;
-	last_line(arena_printf(&a, "%s/console.log", spot->path), "cadre: ", out);
+	last_line(arena_printf(&a, "%s/console.log", spec->path), "cadre: ", out);
 	if (!*out)
-		last_line(arena_printf(&a, "%s/qemu.log", spot->path),
+		last_line(arena_printf(&a, "%s/qemu.log", spec->path),
 			  "qemu-system-x86_64: ", out);
 	arena_release(&a);
 }
 
 /* The log of the console is the guest's to fill: it is emptied in time.  QEMU
  * appends to it. */
-static void qemu_tend(void *self, const struct spot *spot)
+static void qemu_tend(void *self, const struct workspace_spec *spec)
 {
 	char log[4200];
 	struct stat st;
 
 	(void)self;
-	snprintf(log, sizeof(log), "%s/console.log", spot->path);
+	snprintf(log, sizeof(log), "%s/console.log", spec->path);
 	if (!stat(log, &st) && st.st_size > LOG_MOST && truncate(log, 0))
 		fprintf(stderr, "%s stays long: %m\n", log);
 }
@@ -348,7 +350,7 @@ static bool qemu_seek(void *self, const char *home, const char *id,
 	return vm_find(home, id, process);
 }
 
-const struct machine machine_qemu = {
+const struct backend backend_qemu = {
 	.name = "qemu",
 	.vm = true,
 	.make = qemu_make,

@@ -14,7 +14,7 @@
 bool vm_find(const char *home, const char *id, struct process *process);
 
 /* Starts a VM on a disk; `dir` is its image's folder. */
-int vm_start(const struct spot *spot, const char *dir, const char *disk,
+int vm_start(const struct workspace_spec *spec, const char *dir, const char *disk,
 	     struct process *process, struct fault *f);
 
 /* The socket of its monitor. */

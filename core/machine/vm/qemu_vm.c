@@ -162,8 +162,8 @@ static void add_two(struct words *w, const char *option, const char *value)
 
 /* Builds the command line that the kernel and guest/boot.h read. Names consist of a-z
  * A-Z 0-9 - only, so nothing is escaped. */
-static const char *kernel_words(struct arena *a, const struct spot *s, const char *accel,
-				int64_t cid)
+static const char *kernel_words(struct arena *a, const struct workspace_spec *s,
+				const char *accel, int64_t cid)
 {
 	bool tcg = !strcmp(accel, "tcg");
 	char *line = arena_printf(
@@ -186,7 +186,8 @@ static const char *kernel_words(struct arena *a, const struct spot *s, const cha
 	return line;
 }
 
-static void add_machine(struct words *w, const struct spot *s, const char *accel)
+static void add_machine(struct words *w, const struct workspace_spec *s,
+			const char *accel)
 {
 	struct arena *a = w->a;
 
@@ -213,7 +214,7 @@ static void add_machine(struct words *w, const struct spot *s, const char *accel
 	add_two(w, "-serial", "chardev:console");
 }
 
-static void add_channels(struct words *w, const struct spot *s, int64_t cid)
+static void add_channels(struct words *w, const struct workspace_spec *s, int64_t cid)
 {
 	static const char *const names[] = { "control", "relay" };
 	struct arena *a = w->a;
@@ -236,7 +237,7 @@ static void add_channels(struct words *w, const struct spot *s, int64_t cid)
 	}
 }
 
-static void add_devices(struct words *w, const struct spot *s, const char *disk,
+static void add_devices(struct words *w, const struct workspace_spec *s, const char *disk,
 			int64_t cid)
 {
 	struct arena *a = w->a;
@@ -314,7 +315,7 @@ static int await(pid_t pid, const char *monitor, const char *log, struct fault *
 	return fault_set(f, FAULT_TIMEOUT, "", "QEMU did not come up");
 }
 
-static int start_with(const struct spot *s, const char *dir, const char *disk,
+static int start_with(const struct workspace_spec *s, const char *dir, const char *disk,
 		      int64_t cid, pid_t *pid, struct fault *f)
 {
 	struct arena a = { 0 };
@@ -347,7 +348,7 @@ static int start_with(const struct spot *s, const char *dir, const char *disk,
 	return f->code;
 }
 
-static int make_folders(const struct spot *s, struct fault *f)
+static int make_folders(const struct workspace_spec *s, struct fault *f)
 {
 	struct arena a = { 0 };
 	const char *log = arena_printf(&a, "%s/console.log", s->path);
@@ -363,7 +364,7 @@ static int make_folders(const struct spot *s, struct fault *f)
 	return f->code;
 }
 
-int vm_start(const struct spot *s, const char *dir, const char *disk,
+int vm_start(const struct workspace_spec *s, const char *dir, const char *disk,
 	     struct process *process, struct fault *f)
 {
 	int64_t cid = 0;

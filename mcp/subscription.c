@@ -1,11 +1,11 @@
 /*
- * subscribe - tells a peer when what it watches has changed.
+ * subscription - tells a peer when what it watches has changed.
  *
  * A watch is of one URI, or of the list of resources, for a request (modern) or
  * for the peer (legacy).  Who may not read a resource may not watch it either:
  * a watch begins by reading.  A subscription is acknowledged once all its feeds
  * are open, so nothing that happens later is missed.  Calls are started from
- * watches_run() only, never from the end of another one, which notes what came
+ * subscriptions_run() only, never from the end of another one, which notes what came
  * of it.
  */
 #include "mcp/peer.h"
@@ -27,9 +27,9 @@ enum watch_state {
 	WATCH_REFUSED,
 };
 
-struct watch {
-	struct watch *next;
-	struct feed *feed;
+struct subscription {
+	struct subscription *next;
+	struct mcp_feed *feed;
 	struct request *owner; /* NULL: the legacy peer, once acknowledged */
 	enum watch_state state;
 	int64_t number; /* of the call that reads */
@@ -40,9 +40,9 @@ struct watch {
 
 /* --- watches ---------------------------------------------------------------------- */
 
-static struct watch *watch_new(struct mcp *m, const char *team)
+static struct subscription *watch_new(struct mcp *m, const char *team)
 {
-	struct watch *w = xcalloc(1, sizeof(*w));
+	struct subscription *w = xcalloc(1, sizeof(*w));
 
 	w->next = m->watches;
 	w->feed = feed_get(m, team);
@@ -51,10 +51,10 @@ static struct watch *watch_new(struct mcp *m, const char *team)
 	return w;
 }
 
-bool watch_add(struct request *r, const char *uri)
+bool subscription_add(struct request *r, const char *uri)
 {
 	struct mcp *m = r->mcp;
-	struct watch *w;
+	struct subscription *w;
 	struct uri read;
 
 	if (m->n_watches >= WATCHES_MAX || !uri_read(&read, uri))
@@ -66,18 +66,18 @@ bool watch_add(struct request *r, const char *uri)
 	return r->subscribing = true;
 }
 
-void watch_add_list(struct request *r)
+void subscription_add_list(struct request *r)
 {
-	struct watch *w = watch_new(r->mcp, "");
+	struct subscription *w = watch_new(r->mcp, "");
 
 	w->owner = r;
 	w->state = WATCH_FINE;
 	r->subscribing = true;
 }
 
-void watch_listed(struct mcp *m, int64_t seq)
+void subscription_listed(struct mcp *m, int64_t seq)
 {
-	struct watch *w;
+	struct subscription *w;
 
 	for (w = m->watches; w; w = w->next)
 		if (!w->owner && !w->text)
@@ -90,7 +90,7 @@ void watch_listed(struct mcp *m, int64_t seq)
 	}
 }
 
-static void watch_free(struct mcp *m, struct watch *w)
+static void watch_free(struct mcp *m, struct subscription *w)
 {
 	if (w->number)
 		client_cancel(m->client, w->number);
@@ -100,10 +100,11 @@ static void watch_free(struct mcp *m, struct watch *w)
 }
 
 /* Takes out the watches that `is` wants gone. */
-static void watch_sweep(struct mcp *m, bool (*is)(const struct watch *, const void *),
+static void watch_sweep(struct mcp *m,
+			bool (*is)(const struct subscription *, const void *),
 			const void *arg)
 {
-	struct watch **at = &m->watches, *w;
+	struct subscription **at = &m->watches, *w;
 
 	while ((w = *at)) {
 		if (!is(w, arg)) {
@@ -115,34 +116,34 @@ static void watch_sweep(struct mcp *m, bool (*is)(const struct watch *, const vo
 	}
 }
 
-static bool is_legacy_of(const struct watch *w, const void *uri)
+static bool is_legacy_of(const struct subscription *w, const void *uri)
 {
 	return !w->owner && w->text && strcmp(w->text, uri) == 0;
 }
 
-static bool is_owned(const struct watch *w, const void *request)
+static bool is_owned(const struct subscription *w, const void *request)
 {
 	return w->owner == request;
 }
 
-static const struct fault *why_refused(const struct watch *w)
+static const struct fault *why_refused(const struct subscription *w)
 {
 	if (w->state == WATCH_REFUSED)
 		return &w->fault;
 	return w->feed->state == FEED_BROKEN ? &w->feed->fault : NULL;
 }
 
-static bool is_refused(const struct watch *w, const void *request)
+static bool is_refused(const struct subscription *w, const void *request)
 {
 	return w->owner == request && why_refused(w);
 }
 
-void watch_drop(struct mcp *m, const char *uri)
+void subscription_drop(struct mcp *m, const char *uri)
 {
 	watch_sweep(m, is_legacy_of, uri);
 }
 
-void watch_forget(struct mcp *m, const struct request *r)
+void subscription_forget(struct mcp *m, const struct request *r)
 {
 	watch_sweep(m, is_owned, r);
 }
@@ -154,7 +155,7 @@ static void write_honoured(const struct request *r, struct text *out)
 	const char *comma = "";
 
 	text_adds(out, "\"notifications\":{\"resourceSubscriptions\":[");
-	for (struct watch *w = r->mcp->watches; w; w = w->next) {
+	for (struct subscription *w = r->mcp->watches; w; w = w->next) {
 		if (w->owner != r || !w->text)
 			continue;
 		text_adds(out, comma);
@@ -162,7 +163,7 @@ static void write_honoured(const struct request *r, struct text *out)
 		comma = ",";
 	}
 	text_adds(out, "]");
-	for (struct watch *w = r->mcp->watches; w; w = w->next)
+	for (struct subscription *w = r->mcp->watches; w; w = w->next)
 		if (w->owner == r && !w->text)
 			text_adds(out, ",\"resourcesListChanged\":true");
 	text_adds(out, "}");
@@ -189,7 +190,7 @@ static void listen_ready(struct request *r)
 /* The peer keeps the watch; once is enough, however often it asks. */
 static void subscribe_ready(struct request *r)
 {
-	struct watch *mine = r->mcp->watches;
+	struct subscription *mine = r->mcp->watches;
 	const struct fault *why;
 
 	while (mine->owner != r)
@@ -199,26 +200,26 @@ static void subscribe_ready(struct request *r)
 		answer_unread(r, mine->text, why);
 		return;
 	}
-	watch_drop(r->mcp, mine->text);
+	subscription_drop(r->mcp, mine->text);
 	mine->owner = NULL;
 	answer_begin(r, CACHE_NONE);
 	answer_end(r);
 }
 
-void watch_open(struct request *r)
+void subscription_open(struct request *r)
 {
 	r->opening = true;
 	request_hold(r);
 }
 
-static bool is_settled(const struct watch *w)
+static bool is_settled(const struct subscription *w)
 {
 	return why_refused(w) || (w->state == WATCH_FINE && w->feed->state == FEED_LIVE);
 }
 
 static bool are_settled(const struct request *r)
 {
-	for (const struct watch *w = r->mcp->watches; w; w = w->next)
+	for (const struct subscription *w = r->mcp->watches; w; w = w->next)
 		if (w->owner == r && !is_settled(w))
 			return false;
 	return true;
@@ -243,7 +244,7 @@ static void watches_settle(struct mcp *m)
 
 static void read_done(void *arg, const char *result, const struct fault *f)
 {
-	struct watch *w = arg;
+	struct subscription *w = arg;
 
 	w->number = 0;
 	w->state = result ? WATCH_FINE : WATCH_REFUSED;
@@ -251,7 +252,7 @@ static void read_done(void *arg, const char *result, const struct fault *f)
 		w->fault = *f;
 }
 
-static void watch_read(struct mcp *m, struct watch *w)
+static void watch_read(struct mcp *m, struct subscription *w)
 {
 	struct client *c = mcp_client(m, &w->fault);
 	json_t *args = NULL;
@@ -298,7 +299,7 @@ static unsigned changed_kinds(const char *event)
 
 /* An event names the task or recipient that it is about; when it names none,
  * it may be about any. */
-static bool is_about(const struct watch *w, json_t *event)
+static bool is_about(const struct subscription *w, json_t *event)
 {
 	const char *kind = param_text(event, "event");
 	const char *named = NULL;
@@ -314,7 +315,7 @@ static bool is_about(const struct watch *w, json_t *event)
 	return !named || strcmp(named, w->uri.rest) == 0;
 }
 
-static bool is_about_one(const struct watch *w, json_t *events)
+static bool is_about_one(const struct subscription *w, json_t *events)
 {
 	for (size_t i = 0; i < json_array_size(events); i++)
 		if (is_about(w, json_array_get(events, i)))
@@ -322,7 +323,7 @@ static bool is_about_one(const struct watch *w, json_t *events)
 	return false;
 }
 
-static void tell(struct mcp *m, const struct watch *w)
+static void tell(struct mcp *m, const struct subscription *w)
 {
 	struct text *out =
 		note_begin(m, w->text ? "notifications/resources/updated"
@@ -339,11 +340,11 @@ static void tell(struct mcp *m, const struct watch *w)
 
 /* However many events a resource has had, it is told once; and a watch that is
  * not acknowledged yet is told nothing: its owner has not read it yet either. */
-void watches_tell(struct feed *feed, json_t *events)
+void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 {
 	struct mcp *m = feed->mcp;
 
-	for (struct watch *w = m->watches; w; w = w->next)
+	for (struct subscription *w = m->watches; w; w = w->next)
 		if (w->feed == feed && !(w->owner && w->owner->opening) &&
 		    (!events || is_about_one(w, events)))
 			tell(m, w);
@@ -351,30 +352,30 @@ void watches_tell(struct feed *feed, json_t *events)
 
 /* --- life ---------------------------------------------------------------------------- */
 
-bool watches_use(const struct feed *feed)
+bool subscriptions_use(const struct mcp_feed *feed)
 {
-	for (const struct watch *w = feed->mcp->watches; w; w = w->next)
+	for (const struct subscription *w = feed->mcp->watches; w; w = w->next)
 		if (w->feed == feed)
 			return true;
 	return false;
 }
 
-void watches_run(struct mcp *m, int64_t now)
+void subscriptions_run(struct mcp *m, int64_t now)
 {
-	for (struct watch *w = m->watches; w; w = w->next)
+	for (struct subscription *w = m->watches; w; w = w->next)
 		if (w->state == WATCH_NEW)
 			watch_read(m, w);
 	feeds_run(m, now);
 	watches_settle(m);
 }
 
-static bool is_any(const struct watch *w, const void *none)
+static bool is_any(const struct subscription *w, const void *none)
 {
 	(void)w, (void)none;
 	return true;
 }
 
-void watches_release(struct mcp *m)
+void subscriptions_release(struct mcp *m)
 {
 	watch_sweep(m, is_any, NULL);
 	feeds_release(m);

@@ -87,7 +87,7 @@ static void look_at(const struct guest *g, const char *pid)
 	free(environment);
 }
 
-void guest_kill_leftovers(const struct guest *g)
+void guest_kill_orphans(const struct guest *g)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *e;

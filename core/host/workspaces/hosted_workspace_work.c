@@ -4,7 +4,7 @@
 #include "core/base/steps.h"
 #include "core/host/conn.h"
 #include "core/host/inside.h"
-#include "core/host/workspaces/place.h"
+#include "core/host/workspaces/hosted_workspace.h"
 #include "ops.gen.h"
 
 enum { SYNC_S = 60 };
@@ -22,28 +22,28 @@ static const char *snapshot_of(const struct job *job)
 
 static void work_on(uv_work_t *request)
 {
-	struct place *p = request->data;
-	const struct machine *b = p->machine;
-	bool copy = p->spot.source || p->spot.parent;
+	struct hosted_workspace *p = request->data;
+	const struct backend *b = p->backend;
+	bool copy = p->spec.source || p->spec.parent;
 
 	switch (p->work) {
 	case WORK_MAKE:
-		(copy ? b->fork : b->make)(b->self, &p->spot, &p->fault);
+		(copy ? b->fork : b->make)(b->self, &p->spec, &p->fault);
 		break;
 	case WORK_START:
-		b->start(b->self, &p->spot, &p->process, &p->fault);
+		b->start(b->self, &p->spec, &p->process, &p->fault);
 		break;
 	case WORK_DESTROY:
-		b->destroy(b->self, &p->spot, &p->fault);
+		b->destroy(b->self, &p->spec, &p->fault);
 		break;
 	case WORK_SNAPSHOT:
-		b->snapshot(b->self, &p->spot, snapshot_of(p->asking), &p->fault);
+		b->snapshot(b->self, &p->spec, snapshot_of(p->asking), &p->fault);
 		break;
 	case WORK_FORGET:
-		b->forget(b->self, &p->spot, snapshot_of(p->asking), &p->fault);
+		b->forget(b->self, &p->spec, snapshot_of(p->asking), &p->fault);
 		break;
 	case WORK_RESTORE:
-		b->restore(b->self, &p->spot, p->restore, &p->fault);
+		b->restore(b->self, &p->spec, p->restore, &p->fault);
 		break;
 	}
 }
@@ -56,7 +56,7 @@ static bool is_slow(enum work work)
 	return work != WORK_START;
 }
 
-static void end_work(struct place *p)
+static void end_work(struct hosted_workspace *p)
 {
 	p->busy = false;
 	p->host->reconcile.busy--;
@@ -78,10 +78,10 @@ static void answer(struct job *job, const struct fault *why)
 		return;
 	}
 	out->snapshot.state = why->code ? SNAPSHOT_STATE_FAILED : SNAPSHOT_STATE_READY;
-	place_note_snapshot(job, job->call.made, out->snapshot.state);
+	hosted_note_snapshot(job, job->call.made, out->snapshot.state);
 }
 
-static void end_asking(struct place *p)
+static void end_asking(struct hosted_workspace *p)
 {
 	struct job *job = p->asking;
 	struct workspace_snapshot_out *out = job->call.out;
@@ -96,7 +96,7 @@ static void end_asking(struct place *p)
 
 static void on_worked(uv_work_t *request, int status)
 {
-	struct place *p = request->data;
+	struct hosted_workspace *p = request->data;
 
 	(void)status;
 	end_work(p);
@@ -104,21 +104,21 @@ static void on_worked(uv_work_t *request, int status)
 		log_line(p->host->log, LOG_LEVEL_NOTE,
 			 "workspace %s: left out of the copy: %" PRId64
 			 " sockets, pipes, devices or folders of states",
-			 p->spot.name, p->left_out);
+			 p->spec.name, p->left_out);
 	if (p->asking)
 		end_asking(p);
 	else
-		place_worked(p);
+		hosted_worked(p);
 	reconcile_poke(p->host);
 }
 
-static void queue_work(struct place *p)
+static void queue_work(struct hosted_workspace *p)
 {
 	p->request.data = p;
 	uv_queue_work(&p->host->loop, &p->request, work_on, on_worked);
 }
 
-static bool begin_work(struct place *p, enum work work)
+static bool begin_work(struct hosted_workspace *p, enum work work)
 {
 	enum {
 		UP = STEP(WORKSPACE_STATE_CREATING) | STEP(WORKSPACE_STATE_READY),
@@ -140,7 +140,7 @@ static bool begin_work(struct place *p, enum work work)
 	p->work = work;
 	p->fault = (struct fault){ 0 };
 	p->left_out = 0;
-	p->spot.left_out = &p->left_out;
+	p->spec.left_out = &p->left_out;
 	r->busy++;
 	r->slow += is_slow(work);
 	return true;
@@ -150,7 +150,7 @@ static bool begin_work(struct place *p, enum work work)
 
 static void on_synced(void *arg, struct packet *answer, struct fault *f)
 {
-	struct place *p = arg;
+	struct hosted_workspace *p = arg;
 	struct fault why = *f;
 
 	(void)answer;
@@ -165,25 +165,26 @@ static void on_synced(void *arg, struct packet *answer, struct fault *f)
 	 * enough: a guest that is gone or has no `sync` can still be copied. */
 	if (why.code)
 		log_line(p->host->log, LOG_LEVEL_NOTE,
-			 "workspace %s is copied without a sync: %s", p->spot.name,
+			 "workspace %s is copied without a sync: %s", p->spec.name,
 			 why.text);
 	queue_work(p);
 }
 
 /* Has the guest write out what it holds in memory, then goes on. */
-static void sync_first(struct place *p, struct place *whose)
+static void sync_first(struct hosted_workspace *p, struct hosted_workspace *whose)
 {
-	struct tether *t = whose->machine->vm ? whose->tether : NULL;
+	struct hosted_guest *t = whose->backend->vm ? whose->guest : NULL;
 	struct wire_exec sync = { .command = "sync", .timeout_secs = SYNC_S };
 
 	if (t && t->up)
-		line_ask(&t->control, "Exec", &sync, (SYNC_S + 5) * 1000, on_synced, p);
+		guest_conn_ask(&t->control, "Exec", &sync, (SYNC_S + 5) * 1000, on_synced,
+			       p);
 	else
 		queue_work(p);
 }
 
 /* A VM that is forked as it is now is left alone meanwhile. */
-static bool fork_living(struct place *p, struct place *parent)
+static bool fork_living(struct hosted_workspace *p, struct hosted_workspace *parent)
 {
 	if (parent->busy || !begin_work(p, WORK_MAKE))
 		return false;
@@ -193,11 +194,12 @@ static bool fork_living(struct place *p, struct place *parent)
 	return true;
 }
 
-bool place_work(struct place *p, enum work work)
+bool hosted_work(struct hosted_workspace *p, enum work work)
 {
-	struct place *parent = work == WORK_MAKE && p->machine->vm && !p->spot.snapshot
-				       ? reconcile_place(p->host, p->parent_row)
-				       : NULL;
+	struct hosted_workspace *parent =
+		work == WORK_MAKE && p->backend->vm && !p->spec.snapshot
+			? reconcile_place(p->host, p->parent_row)
+			: NULL;
 
 	if (parent)
 		return fork_living(p, parent);
@@ -217,13 +219,13 @@ static void refuse(struct job *job, enum fault_code code, const char *why)
 	answer(job, &f);
 }
 
-void place_refuse(struct chain *asked, enum fault_code code, const char *why)
+void hosted_refuse(struct chain *asked, enum fault_code code, const char *why)
 {
 	for (struct job *job; (job = chain_pop(asked));)
 		refuse(job, code, why);
 }
 
-static void answer_fork(struct place *p, struct job *job)
+static void answer_fork(struct hosted_workspace *p, struct job *job)
 {
 	struct workspace_fork_out *out = job->call.out;
 
@@ -232,7 +234,7 @@ static void answer_fork(struct place *p, struct job *job)
 	conn_answer(job);
 }
 
-static void serve_fork(struct place *p, bool over)
+static void serve_fork(struct hosted_workspace *p, bool over)
 {
 	if (p->made)
 		answer_fork(p, chain_pop(&p->asked));
@@ -242,7 +244,7 @@ static void serve_fork(struct place *p, bool over)
 		refuse(chain_pop(&p->asked), FAULT_CONFLICT, "the copy was destroyed");
 }
 
-static void serve_snapshot(struct place *p, enum work work)
+static void serve_snapshot(struct hosted_workspace *p, enum work work)
 {
 	if (!begin_work(p, work))
 		return;
@@ -253,9 +255,9 @@ static void serve_snapshot(struct place *p, enum work work)
 		queue_work(p);
 }
 
-void place_serve(struct place *p, int64_t now)
+void hosted_serve(struct hosted_workspace *p, int64_t now)
 {
-	bool over = p->state == PLACE_OVER || p->state == WORKSPACE_STATE_FAILED ||
+	bool over = p->state == HOSTED_OVER || p->state == WORKSPACE_STATE_FAILED ||
 		    p->state == WORKSPACE_STATE_DESTROYED;
 	struct job *job = p->asked.first;
 

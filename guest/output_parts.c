@@ -1,4 +1,4 @@
-#include "guest/parts.h"
+#include "guest/output_parts.h"
 
 #include <string.h>
 
@@ -6,23 +6,23 @@
 
 static const char marker[] = "\n[cadre: cut here to fit a frame]\n";
 
-bool parts_read(struct parts *p, const struct printed *out, const struct printed *err,
-		struct arena *a)
+bool output_parts_read(struct output_parts *p, const struct outbuf *out,
+		       const struct outbuf *err, struct arena *a)
 {
-	const struct printed *streams[] = { out, err };
+	const struct outbuf *streams[] = { out, err };
 
 	for (int i = 0; i < 2; i++) {
 		p->size[i] = streams[i]->len;
-		p->text[i] = printed_read(streams[i], p->offset[i], PRINTED_MAX * 2, a,
-					  &p->len[i]);
+		p->text[i] = outbuf_read(streams[i], p->offset[i], OUTBUF_MAX * 2, a,
+					 &p->len[i]);
 		if (!p->text[i])
 			return false;
 	}
 	return true;
 }
 
-void parts_take(struct parts *p, const char *out, size_t out_size, const char *err,
-		size_t err_size)
+void output_parts_take(struct output_parts *p, const char *out, size_t out_size,
+		       const char *err, size_t err_size)
 {
 	const char *texts[] = { out, err };
 
@@ -36,7 +36,7 @@ void parts_take(struct parts *p, const char *out, size_t out_size, const char *e
 	}
 }
 
-int parts_bad_offset(const struct parts *p)
+int output_parts_bad_offset(const struct output_parts *p)
 {
 	for (int i = 0; i < 2; i++)
 		if (p->offset[i] > p->size[i] ||
@@ -45,7 +45,7 @@ int parts_bad_offset(const struct parts *p)
 	return -1;
 }
 
-static void cut(struct parts *p, int i, size_t len, bool marked, struct arena *a)
+static void cut(struct output_parts *p, int i, size_t len, bool marked, struct arena *a)
 {
 	if (len == p->len[i])
 		return;
@@ -55,7 +55,7 @@ static void cut(struct parts *p, int i, size_t len, bool marked, struct arena *a
 	p->len[i] = len;
 }
 
-void parts_fit(struct parts *p, size_t *room, bool marked, struct arena *a)
+void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct arena *a)
 {
 	size_t reserve = marked ? 4 * sizeof(marker) : 0;
 	size_t left = *room > reserve ? *room - reserve : 0;

@@ -1,6 +1,6 @@
 #include "core/host/conn.h"
 #include "core/host/inside.h"
-#include "core/host/workspaces/place.h"
+#include "core/host/workspaces/hosted_workspace.h"
 #include "ops.gen.h"
 
 /* Rows that were read before this note was written are stale.  A restore is over when
@@ -8,7 +8,7 @@
 static void on_noted(struct job *job)
 {
 	const struct workspace_note_in *in = job->call.in;
-	struct place *p = job->owner;
+	struct hosted_workspace *p = job->owner;
 	struct reconcile *r = &p->host->reconcile;
 
 	if (in->restored) {
@@ -26,7 +26,7 @@ static void on_noted(struct job *job)
 	reconcile_poke(p->host);
 }
 
-static struct job *note(struct place *p)
+static struct job *note(struct hosted_workspace *p)
 {
 	struct job *job = host_job(p->host, op_workspace_note, on_noted, p);
 	struct workspace_note_in *in = job->call.in;
@@ -36,7 +36,7 @@ static struct job *note(struct place *p)
 	return job;
 }
 
-void place_note_process(struct place *p, bool restarted)
+void hosted_note_process(struct hosted_workspace *p, bool restarted)
 {
 	struct job *job = note(p);
 	struct workspace_note_in *in = job->call.in;
@@ -52,18 +52,18 @@ void place_note_process(struct place *p, bool restarted)
 	host_submit(p->host, job);
 }
 
-void place_note_ready(struct place *p)
+void hosted_note_ready(struct hosted_workspace *p)
 {
 	struct job *job = note(p);
 	struct workspace_note_in *in = job->call.in;
 
 	in->has_state = true;
 	in->state = WORKSPACE_STATE_READY;
-	place_become(p, WORKSPACE_STATE_READY, BY_HOST);
+	hosted_become(p, WORKSPACE_STATE_READY, BY_HOST);
 	host_submit(p->host, job);
 }
 
-void place_note_failed(struct place *p, const char *why, bool died)
+void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died)
 {
 	struct job *job = note(p);
 	struct workspace_note_in *in = job->call.in;
@@ -72,13 +72,13 @@ void place_note_failed(struct place *p, const char *why, bool died)
 	in->state = WORKSPACE_STATE_FAILED;
 	in->detail = arena_strdup(&job->call.arena, why);
 	in->died = died;
-	place_become(p, WORKSPACE_STATE_FAILED, BY_HOST);
-	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace %s failed: %s", p->spot.name,
+	hosted_become(p, WORKSPACE_STATE_FAILED, BY_HOST);
+	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace %s failed: %s", p->spec.name,
 		 why);
 	host_submit(p->host, job);
 }
 
-void place_note_restored(struct place *p)
+void hosted_note_restored(struct hosted_workspace *p)
 {
 	struct job *job = note(p);
 	struct workspace_note_in *in = job->call.in;
@@ -99,7 +99,7 @@ static void on_snapshot_noted(struct job *job)
 	conn_answer(asking);
 }
 
-void place_note_snapshot(struct job *asking, int64_t made, int64_t state)
+void hosted_note_snapshot(struct job *asking, int64_t made, int64_t state)
 {
 	struct job *job = host_job(asking->conn->host, op_workspace_snapshot_note,
 				   on_snapshot_noted, asking);

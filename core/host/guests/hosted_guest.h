@@ -1,15 +1,15 @@
 /*
- * tether - the host's hold on one guest: its control and relay lines.
+ * hosted_guest - the host's hold on one guest: its control and relay lines.
  *
  * It dials both until they answer with the workspace's id, again and again
  * with growing pauses, until it is closed.  What goes over the two lines is
  * in push.c (relay), daemon.c and ask.c (control).
  */
-#ifndef CORE_HOST_GUESTS_TETHER_H
-#define CORE_HOST_GUESTS_TETHER_H
+#ifndef CORE_HOST_GUESTS_HOSTED_GUEST_H
+#define CORE_HOST_GUESTS_HOSTED_GUEST_H
 
 #include "core/host/guests/futile.h"
-#include "core/host/guests/line.h"
+#include "core/host/guests/guest_conn.h"
 #include "core/host/job.h"
 #include "core/host/log.h"
 
@@ -48,9 +48,9 @@ struct daemon {
 	struct futile futile; /* pages of which nothing was stored */
 };
 
-struct tether {
+struct hosted_guest {
 	struct host *host;
-	struct tether *next, **at;
+	struct hosted_guest *next, **at;
 	int64_t workspace, team, agent; /* rows; agent 0: none */
 	char id[40]; /* the workspace's */
 	struct link_address address;
@@ -66,20 +66,20 @@ struct tether {
 	char spool[72];
 	int64_t spool_seq; /* as last heard; -1: it does not say */
 	bool respooled; /* it is another one than the row says */
-	struct line control, relay;
+	struct guest_conn control, relay;
 	int64_t dial_at, pause_ms;
 	char http[80]; /* where its door for teammates listens, as it says; "": nowhere */
 	char ip[48]; /* of a VM; "": not known */
 	int64_t pid; /* of the process at the other end; 0: not known */
 	bool up, closing;
-	bool old; /* it speaks, or is tried in, the older dialect: see line.c */
+	bool old; /* it speaks, or is tried in, the older dialect: see guest_conn.c */
 	int kept; /* handles and jobs that will still use it */
 	struct log_pause wrong, lost, stray, refused; /* answers, results, pushes */
 	struct pushing push;
 	struct daemon daemon;
 };
 
-struct tether_to {
+struct guest_wanted {
 	int64_t workspace, team, agent;
 	int64_t spool_seq;
 	const char *id, *address, *token, *boot_told, *spool;
@@ -88,32 +88,32 @@ struct tether_to {
 };
 
 /* Begins to hold a guest; NULL when its address is none. */
-struct tether *tether_open(struct host *host, const struct tether_to *to,
-			   struct fault *f);
-void tether_close(struct tether *t); /* it frees itself; NULL is fine */
-/* For line.c: the guest has answered a Hello or, being of the older dialect, a
+struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wanted *to,
+				       struct fault *f);
+void hosted_guest_close(struct hosted_guest *t); /* it frees itself; NULL is fine */
+/* For guest_conn.c: the guest has answered a Hello or, being of the older dialect, a
  * Ping; it was not reached, for this reason; its lines are to go. */
-void tether_greeted(struct line *line, const char *boot_id);
+void hosted_guest_greeted(struct guest_conn *conn, const char *boot_id);
 /* NULL, -1: the guest does not say. */
-void tether_hear_spool(struct tether *t, const char *spool, int64_t seq);
-void tether_trouble(struct tether *t, const struct fault *f);
-void tether_down(struct tether *t);
+void hosted_guest_hear_spool(struct hosted_guest *t, const char *spool, int64_t seq);
+void hosted_guest_trouble(struct hosted_guest *t, const struct fault *f);
+void hosted_guest_down(struct hosted_guest *t);
 /* The same for a guest that breaks the rules: it is dialled again after the
  * longest pause. */
-void tether_punish(struct tether *t);
-/* A pending callback holds its tether: each keep needs one let_go, and the last frees
+void hosted_guest_punish(struct hosted_guest *t);
+/* A pending callback holds its hosted guest: each keep needs one let_go, and the last frees
  * it. */
-void tether_keep(struct tether *t);
-void tether_let_go(struct tether *t);
-void tethers_close(struct host *host);
-struct tether *tether_of(struct host *host, int64_t workspace); /* or NULL */
+void hosted_guest_keep(struct hosted_guest *t);
+void hosted_guest_let_go(struct hosted_guest *t);
+void hosted_guests_close(struct host *host);
+struct hosted_guest *hosted_guest_of(struct host *host, int64_t workspace); /* or NULL */
 
 /* Dials, ends what took too long; called by the host's tick. */
-void tethers_tick(struct host *host);
+void hosted_guests_tick(struct host *host);
 /* The host, or the machine, stood still for so long. */
-void tethers_leap(struct host *host, int64_t ms);
+void hosted_guests_leap(struct host *host, int64_t ms);
 
 /* Looks at an event: some guest may have to be told. */
-void tether_event(struct host *host, const struct host_event_row *e);
+void hosted_guest_event(struct host *host, const struct host_event_row *e);
 
 #endif

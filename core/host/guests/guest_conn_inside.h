@@ -1,11 +1,11 @@
 /*
- * line_inside - what the files of a line share: the requests on it that have no
+ * guest_conn_inside - what the files of a connection share: the requests on it that have no
  * answer yet, and how bytes leave.
  */
-#ifndef CORE_HOST_GUESTS_LINE_INSIDE_H
-#define CORE_HOST_GUESTS_LINE_INSIDE_H
+#ifndef CORE_HOST_GUESTS_GUEST_CONN_INSIDE_H
+#define CORE_HOST_GUESTS_GUEST_CONN_INSIDE_H
 
-#include "core/host/guests/line.h"
+#include "core/host/guests/guest_conn.h"
 
 enum {
 	UNREAD_MOST = 8 << 20, /* bytes that a guest has not read: no more is sent */
@@ -17,13 +17,13 @@ struct asked {
 	enum fault_code why; /* why it ends with the next tick, if it does */
 	const struct wire *type; /* of the request: it says what may answer */
 	struct text held; /* older dialect: its frame, until it is its turn */
-	line_done *done;
+	guest_conn_done *done;
 	void *arg;
 };
 
-/* Takes the request that an answer with this id belongs to from the line; NULL when
+/* Takes the request that an answer with this id belongs to from the connection; NULL when
  * nobody waits for it.  An older guest's answers have no id and come in order. */
-struct asked *asked_take(struct line *line, const json_t *id);
+struct asked *asked_take(struct guest_conn *conn, const json_t *id);
 
 /* Tells the caller of a request that was taken, and frees it: the fault counts when
  * it is set, else the answer. */
@@ -31,15 +31,15 @@ void asked_end(struct asked *a, struct packet *answer, struct fault *f);
 
 /* Older dialect: sends the first request, if it was held back: the one before it has
  * been answered. */
-void asked_next(struct line *line);
+void asked_next(struct guest_conn *conn);
 
 /* Ends the requests whose time is over or that could not be sent. */
-void asked_time_out(struct line *line, int64_t now);
+void asked_time_out(struct guest_conn *conn, int64_t now);
 
 /* Time has leapt: requests wait longer by so much. */
-void asked_leap(struct line *line, int64_t ms);
+void asked_leap(struct guest_conn *conn, int64_t ms);
 
-/* Sends what was written to the line's flow; drops the line when that fails. */
-void line_send(struct line *line);
+/* Sends what was written to the connection's flow; drops the connection when that fails. */
+void guest_conn_send(struct guest_conn *conn);
 
 #endif

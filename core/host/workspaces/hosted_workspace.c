@@ -1,4 +1,4 @@
-#include "core/host/workspaces/place.h"
+#include "core/host/workspaces/hosted_workspace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,11 +20,11 @@ enum {
 	BOOT_MS = 300000, /* for a VM to come up: in a VM that takes two minutes */
 };
 
-void place_become(struct place *p, int64_t state, enum whence whence)
+void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence)
 {
-	/* A state as a bit; PLACE_OVER is the lowest. */
+	/* A state as a bit; HOSTED_OVER is the lowest. */
 	enum {
-		OVER = STEP(PLACE_OVER + 1),
+		OVER = STEP(HOSTED_OVER + 1),
 		CREATING = STEP(WORKSPACE_STATE_CREATING + 1),
 		READY = STEP(WORKSPACE_STATE_READY + 1),
 		STOPPED = STEP(WORKSPACE_STATE_STOPPED + 1),
@@ -45,13 +45,13 @@ void place_become(struct place *p, int64_t state, enum whence whence)
 	};
 	static const unsigned *const steps[] = { [BY_HOST] = by_host, [BY_ROW] = by_row };
 
-	step_check(p->state == PLACE_OVER ? 0 : steps[whence][p->state], (int)state + 1);
+	step_check(p->state == HOSTED_OVER ? 0 : steps[whence][p->state], (int)state + 1);
 	p->state = state;
 }
 
 /* --- what became of slow work ------------------------------------------------------ */
 
-static void started(struct place *p)
+static void started(struct hosted_workspace *p)
 {
 	bool again = p->ran;
 
@@ -59,44 +59,44 @@ static void started(struct place *p)
 
 	p->started_at = clock_boot_ms();
 	log_line(p->host->log, LOG_LEVEL_NOTE,
-		 "workspace %s: guest %s as process %" PRId64, p->spot.name,
+		 "workspace %s: guest %s as process %" PRId64, p->spec.name,
 		 again ? "restarted" : "started", p->process.pid);
-	place_note_process(p, again);
+	hosted_note_process(p, again);
 }
 
-static void destroyed(struct place *p)
+static void destroyed(struct hosted_workspace *p)
 {
 	if (p->fault.code)
 		log_line(p->host->log, LOG_LEVEL_WARN, "workspace %s stays: %s",
-			 p->spot.name, p->fault.text);
+			 p->spec.name, p->fault.text);
 	if (p->noted) {
 		p->process.pid = 0;
-		place_note_process(p, false);
+		hosted_note_process(p, false);
 	}
 	p->made = false;
-	place_become(p, PLACE_OVER, BY_HOST);
+	hosted_become(p, HOSTED_OVER, BY_HOST);
 }
 
-void place_worked(struct place *p)
+void hosted_worked(struct hosted_workspace *p)
 {
 	if (p->work == WORK_DESTROY)
 		destroyed(p);
 	else if (p->fault.code)
-		place_note_failed(p, p->fault.text, false);
+		hosted_note_failed(p, p->fault.text, false);
 	else if (p->work == WORK_MAKE)
 		p->made = true;
 	else if (p->work == WORK_START)
 		started(p);
 	else if (p->work == WORK_RESTORE) {
 		p->restored = true;
-		place_note_restored(p);
+		hosted_note_restored(p);
 	}
 }
 
 /* --- steps ------------------------------------------------------------------------ */
 
 /* A guest that is gone is started again, later and later. */
-static void bury(struct place *p, int64_t now)
+static void bury(struct hosted_workspace *p, int64_t now)
 {
 	bool early = p->started_at && now - p->started_at < SETTLED_MS;
 
@@ -108,24 +108,24 @@ static void bury(struct place *p, int64_t now)
 	p->ran = true; /* perhaps for an earlier host: the next start is a restart */
 	p->process = (struct process){ 0 };
 	if (p->deaths >= DEATHS_MOST)
-		place_note_failed(p, "its guest keeps dying", false);
+		hosted_note_failed(p, "its guest keeps dying", false);
 }
 
-static void hold(struct place *p)
+static void hold(struct hosted_workspace *p)
 {
-	const struct machine *b = p->machine;
+	const struct backend *b = p->backend;
 	char address[ADDRESS_SIZE];
-	struct tether_to to = {
+	struct guest_wanted to = {
 		.workspace = p->row,
 		.team = p->team_row,
 		.agent = p->agent_row,
-		.id = p->spot.id,
-		.address = p->spot.address,
-		.token = p->spot.link_token,
-		.team_name = p->spot.team,
-		.agent_name = p->spot.agent,
-		.agent_token = p->spot.token,
-		.ip = p->spot.tap ? p->spot.ip : NULL,
+		.id = p->spec.id,
+		.address = p->spec.address,
+		.token = p->spec.link_token,
+		.team_name = p->spec.team,
+		.agent_name = p->spec.agent,
+		.agent_token = p->spec.token,
+		.ip = p->spec.tap ? p->spec.ip : NULL,
 		.boot_told = p->boot_told,
 		.spool = p->spool,
 		.spool_seq = p->spool_seq,
@@ -133,73 +133,73 @@ static void hold(struct place *p)
 
 	struct fault f = { 0 };
 
-	if (p->tether)
+	if (p->guest)
 		return;
 	if (b->address) {
-		b->address(b->self, &p->spot, &p->process, address);
+		b->address(b->self, &p->spec, &p->process, address);
 		to.address = address;
 	}
-	if (!(p->tether = tether_open(p->host, &to, &f)))
-		place_note_failed(p, f.text, false);
+	if (!(p->guest = hosted_guest_open(p->host, &to, &f)))
+		hosted_note_failed(p, f.text, false);
 }
 
 /* A VM that is gone stays so until somebody starts it: its agent has to know. */
-static void die(struct place *p)
+static void die(struct hosted_workspace *p)
 {
-	const struct machine *b = p->machine;
+	const struct backend *b = p->backend;
 	char why[200] = "";
 
 	if (b->last_words)
-		b->last_words(b->self, &p->spot, why);
+		b->last_words(b->self, &p->spec, why);
 	if (!*why)
 		snprintf(why, sizeof(why), "its VM ended");
-	tether_close(p->tether);
-	p->tether = NULL;
+	hosted_guest_close(p->guest);
+	p->guest = NULL;
 	p->process = (struct process){ 0 };
-	place_note_failed(p, why, true);
+	hosted_note_failed(p, why, true);
 }
 
-static void end_slow_boot(struct place *p)
+static void end_slow_boot(struct hosted_workspace *p)
 {
-	const struct machine *b = p->machine;
+	const struct backend *b = p->backend;
 	struct fault f = { 0 };
 
 	b->stop(b->self, &p->process, true, &f);
-	place_note_failed(p, "its guest did not answer in five minutes", false);
+	hosted_note_failed(p, "its guest did not answer in five minutes", false);
 }
 
 /* A VM starts when its tap is there, or with no card if there will be none. */
-static bool find_tap(struct place *p)
+static bool find_tap(struct hosted_workspace *p)
 {
 	const struct settings *s = &p->host->home->settings;
 	enum tap tap = p->slot ? network_tap(p->host, p->row) : TAP_NONE;
 	struct fault f = { 0 };
 	struct nic_range range;
 
-	p->spot.tap = NULL;
+	p->spec.tap = NULL;
 	if (tap == TAP_READY && nic_range_parse(s->network_range, &range, &f) == 0) {
-		nic_of(&range, s->tag, p->spot.id, p->slot, &p->nic);
-		p->spot.tap = p->nic.tap;
-		p->spot.mac = p->nic.mac_text;
-		p->spot.ip = p->nic.address;
-		p->spot.gateway = p->nic.gateway;
-		p->spot.prefix = p->nic.prefix;
+		nic_of(&range, s->tag, p->spec.id, p->slot, &p->nic);
+		p->spec.tap = p->nic.tap;
+		p->spec.mac = p->nic.mac_text;
+		p->spec.ip = p->nic.address;
+		p->spec.gateway = p->nic.gateway;
+		p->spec.prefix = p->nic.prefix;
 	}
 	return tap != TAP_LATER;
 }
 
 /* Whether a VM was started and is not there yet. */
-static bool is_booting(const struct place *p, int64_t now)
+static bool is_booting(const struct hosted_workspace *p, int64_t now)
 {
-	if (!p->machine->vm || (p->tether && p->tether->up))
+	if (!p->backend->vm || (p->guest && p->guest->up))
 		return false;
 	return (p->busy && p->work == WORK_START) ||
 	       (p->process.pid && p->started_at && now - p->started_at < BOOT_MS);
 }
 
-bool place_boots(const struct host *host, int64_t row)
+bool hosted_boots(const struct host *host, int64_t row)
 {
-	const struct place *p = host->reconcile.places;
+	const struct hosted_workspace *p = host->reconcile.places;
 
 	while (p && p->row != row)
 		p = p->next;
@@ -208,21 +208,21 @@ bool place_boots(const struct host *host, int64_t row)
 
 /* A boot takes a processor for seconds: as many VMs boot at once as copies are
  * made. */
-static bool may_start(const struct place *p, int64_t now)
+static bool may_start(const struct hosted_workspace *p, int64_t now)
 {
 	int64_t n = 0;
 
-	if (!p->machine->vm)
+	if (!p->backend->vm)
 		return true;
-	for (const struct place *q = p->host->reconcile.places; q; q = q->next)
+	for (const struct hosted_workspace *q = p->host->reconcile.places; q; q = q->next)
 		n += is_booting(q, now);
 	return n < p->host->home->settings.config.limits_max_concurrent_forks;
 }
 
 /* A VM that ended with its machine did not die of itself: it comes back with it. */
-static bool mourn(struct place *p, int64_t now)
+static bool mourn(struct hosted_workspace *p, int64_t now)
 {
-	if (!p->machine->vm) {
+	if (!p->backend->vm) {
 		bury(p, now);
 		return true; /* another one may live unknown: it is dialled */
 	}
@@ -234,23 +234,23 @@ static bool mourn(struct place *p, int64_t now)
 }
 
 /* Sees to it that there is a guest; false when there is none to be reached. */
-static bool keep_guest(struct place *p, int64_t now)
+static bool keep_guest(struct hosted_workspace *p, int64_t now)
 {
-	const struct machine *b = p->machine;
-	bool up = p->tether && p->tether->up;
+	const struct backend *b = p->backend;
+	bool up = p->guest && p->guest->up;
 
 	if (!b->start)
 		return true;
 	/* A guest that answers lives, even if its pid was never written down. */
 	if (!p->process.pid && !up) {
 		if (now >= p->start_at && may_start(p, now) && find_tap(p))
-			place_work(p, WORK_START);
+			hosted_work(p, WORK_START);
 		return false;
 	}
 	if (p->process.pid && !b->alive(b->self, &p->process))
 		return mourn(p, now);
 	if (b->tend)
-		b->tend(b->self, &p->spot);
+		b->tend(b->self, &p->spec);
 	if (!b->vm || up || p->state != WORKSPACE_STATE_CREATING)
 		return true;
 	if (!p->started_at)
@@ -262,33 +262,33 @@ static bool keep_guest(struct place *p, int64_t now)
 	return true;
 }
 
-static bool be_down(struct place *p, int64_t now);
+static bool be_down(struct hosted_workspace *p, int64_t now);
 
-static bool be_up(struct place *p, int64_t now)
+static bool be_up(struct hosted_workspace *p, int64_t now)
 {
-	const struct machine *b = p->machine;
+	const struct backend *b = p->backend;
 
 	if (!p->made) {
-		place_work(p, WORK_MAKE);
+		hosted_work(p, WORK_MAKE);
 		return true;
 	}
 	if (p->restore) {
 		if (!p->restored && be_down(p, now))
-			place_work(p, WORK_RESTORE);
+			hosted_work(p, WORK_RESTORE);
 		return true;
 	}
 	if (!keep_guest(p, now))
 		return true;
 	hold(p);
-	if (!p->tether)
+	if (!p->guest)
 		return true;
-	if (b->find && !p->process.pid && p->tether->up && p->tether->pid) {
-		b->find(b->self, p->tether->pid, &p->process);
-		place_note_process(p, false);
+	if (b->find && !p->process.pid && p->guest->up && p->guest->pid) {
+		b->find(b->self, p->guest->pid, &p->process);
+		hosted_note_process(p, false);
 	}
-	if (p->tether->up && p->state == WORKSPACE_STATE_CREATING)
-		place_note_ready(p);
-	return !p->tether->up;
+	if (p->guest->up && p->state == WORKSPACE_STATE_CREATING)
+		hosted_note_ready(p);
+	return !p->guest->up;
 }
 
 static void ignore(void *arg, struct packet *answer, struct fault *f)
@@ -300,10 +300,10 @@ static void ignore(void *arg, struct packet *answer, struct fault *f)
 
 /* First with a word, then with a signal, then without mercy; a VM whose disk is
  * to go has nothing to write to it. */
-static void end_guest(struct place *p, int64_t now)
+static void end_guest(struct hosted_workspace *p, int64_t now)
 {
-	const struct machine *b = p->machine;
-	struct tether *t = b->vm ? p->tether : NULL;
+	const struct backend *b = p->backend;
+	struct hosted_guest *t = b->vm ? p->guest : NULL;
 	struct fault f = { 0 };
 
 	if (!p->stop_at) {
@@ -311,8 +311,8 @@ static void end_guest(struct place *p, int64_t now)
 		if (b->vm && p->state == WORKSPACE_STATE_DESTROYED)
 			b->stop(b->self, &p->process, true, &f);
 		else if (t && t->up)
-			line_ask(&t->control, "Shutdown", NULL, PATIENCE_MS, ignore,
-				 NULL);
+			guest_conn_ask(&t->control, "Shutdown", NULL, PATIENCE_MS, ignore,
+				       NULL);
 		else
 			b->stop(b->self, &p->process, false, &f);
 	} else if (now >= p->stop_at + (t ? PATIENCE_MS : 0)) {
@@ -323,13 +323,13 @@ static void end_guest(struct place *p, int64_t now)
 }
 
 /* True when no guest is left. */
-static bool be_down(struct place *p, int64_t now)
+static bool be_down(struct hosted_workspace *p, int64_t now)
 {
-	const struct machine *b = p->machine;
+	const struct backend *b = p->backend;
 
 	if (!b->vm) {
-		tether_close(p->tether);
-		p->tether = NULL;
+		hosted_guest_close(p->guest);
+		p->guest = NULL;
 	}
 	p->deaths = 0;
 	p->start_at = p->started_at = p->pause_ms = 0;
@@ -338,17 +338,17 @@ static bool be_down(struct place *p, int64_t now)
 		end_guest(p, now);
 		return false;
 	}
-	tether_close(p->tether);
-	p->tether = NULL;
+	hosted_guest_close(p->guest);
+	p->guest = NULL;
 	p->stop_at = 0;
 	p->process = (struct process){ 0 };
 	return true;
 }
 
-bool place_step(struct place *p, int64_t now)
+bool hosted_step(struct hosted_workspace *p, int64_t now)
 {
-	place_serve(p, now);
-	if (p->busy || p->state == PLACE_OVER)
+	hosted_serve(p, now);
+	if (p->busy || p->state == HOSTED_OVER)
 		return p->asked.first != NULL;
 	switch ((enum workspace_state)p->state) {
 	case WORKSPACE_STATE_CREATING:
@@ -359,20 +359,20 @@ bool place_step(struct place *p, int64_t now)
 		if (!be_down(p, now))
 			return true;
 		if (p->noted)
-			place_note_process(p, false);
+			hosted_note_process(p, false);
 		return false;
 	case WORKSPACE_STATE_DESTROYED:
 		if (!reconcile_is_forked(p->host, p->row) && be_down(p, now))
-			place_work(p, WORK_DESTROY);
+			hosted_work(p, WORK_DESTROY);
 		return true;
 	}
 	return false;
 }
 
-void place_free(struct place *p)
+void hosted_free(struct hosted_workspace *p)
 {
-	place_refuse(&p->asked, FAULT_CONFLICT, "the workspace is gone");
-	tether_close(p->tether);
+	hosted_refuse(&p->asked, FAULT_CONFLICT, "the workspace is gone");
+	hosted_guest_close(p->guest);
 	free(p->texts);
 	free(p);
 }

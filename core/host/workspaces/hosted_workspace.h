@@ -1,12 +1,12 @@
 /*
- * place - a workspace as the host knows it, and the steps towards its row.
+ * hosted_workspace - a workspace as the host knows it, and the steps towards its row.
  *
- * place.c decides what comes next; place_work.c does what takes long on the
- * thread pool, one thing at a time for each place; place_note.c writes down
- * what became of it.
+ * hosted_workspace.c decides what comes next; hosted_workspace_work.c does what takes long
+ * on the thread pool, one thing at a time for each workspace; hosted_workspace_note.c writes
+ * down what became of it.
  */
-#ifndef CORE_HOST_WORKSPACES_PLACE_H
-#define CORE_HOST_WORKSPACES_PLACE_H
+#ifndef CORE_HOST_WORKSPACES_HOSTED_WORKSPACE_H
+#define CORE_HOST_WORKSPACES_HOSTED_WORKSPACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 #include "core/machine/backend.h"
 
 struct host;
-struct tether;
+struct hosted_guest;
 
 /*
  * The row's state says what is wanted.  `R`: its row changed, which others write; the
@@ -32,16 +32,16 @@ struct tether;
  *	   |                        |                            |
  *	   +------- R: start -------+-- STOPPED <--- R: stop ----+
  *
- *	R: destroyed, or no row any more --> DESTROYED --DESTROY--> PLACE_OVER, then freed
+ *	R: destroyed, or no row any more --> DESTROYED --DESTROY--> HOSTED_OVER, then freed
  *
  * Since rows are read now and then, and a note may be refused, a reading can find any
  * state behind any other but these two: DESTROYED is for good, and nothing follows
- * PLACE_OVER.  place_become() knows the same steps.
+ * HOSTED_OVER.  hosted_become() knows the same steps.
  *
- * Beside that a place does one work at a time, on the thread pool: `busy` from its begin
+ * Beside that one work at a time is done for it on the thread pool: `busy` from its begin
  * to its end, when `work`, `fault` and `asking` are of it.  Meanwhile no step is taken and
- * no row read, so the state a work ends in is the one that it began in.  A place whose
- * disk is being forked is `busy`, too; the fork's `lender` says whose it is.
+ * no row read, so the state a work ends in is the one that it began in.  While its disk is
+ * being forked it is `busy`, too; the fork's `lender` says whose disk it is.
  *
  *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it is done
  *	DESTROY                  only DESTROYED
@@ -51,7 +51,7 @@ struct tether;
  *	note is on its way.   `noted`: the row has a pid, to be taken away when it has ended.
  *	`noting` > 0: rows may be older than what was noted, and are not taken.
  */
-enum { PLACE_OVER = -1 }; /* a state that no row has: nothing is left to do */
+enum { HOSTED_OVER = -1 }; /* a state that no row has: nothing is left to do */
 
 enum work {
 	WORK_MAKE,
@@ -64,18 +64,18 @@ enum work {
 
 enum whence { BY_HOST, BY_ROW }; /* who says that a state is another */
 
-struct place {
+struct hosted_workspace {
 	struct host *host;
-	struct place *next;
+	struct hosted_workspace *next;
 	int64_t row, team_row, agent_row, parent_row, generation;
-	int64_t state; /* enum workspace_state, or PLACE_OVER */
+	int64_t state; /* enum workspace_state, or HOSTED_OVER */
 	int64_t slot; /* of a VM in the network; 0: none */
-	struct nic nic; /* that spot.tap and the like point into */
-	const struct machine *machine; /* of its backend */
-	struct spot spot; /* its texts are `texts` */
+	struct nic nic; /* that spec.tap and the like point into */
+	const struct backend *backend; /* of its backend */
+	struct workspace_spec spec; /* its texts are `texts` */
 	char *texts;
 	const char *restore; /* of `texts`: snapshot to be put back, or NULL */
-	struct tether *tether;
+	struct hosted_guest *guest;
 	struct process process; /* pid 0: none that we know of */
 	char boot_told[72]; /* of the guest that was told last */
 	char spool[72]; /* that accepted; "": none */
@@ -88,47 +88,47 @@ struct place {
 	int64_t stale_round; /* rows of this reading are older than a note */
 	bool busy; /* with the thread pool, or lent to a fork: left alone */
 	enum work work;
-	struct place *lender; /* whose disk is being forked */
+	struct hosted_workspace *lender; /* whose disk is being forked */
 	struct chain asked; /* calls that wait for it: snapshots, forks */
 	struct job *asking; /* the one that `work` is for */
 	uv_work_t request;
 	int64_t left_out; /* sockets, pipes and devices, and the `.cadre`, that were not
 			     copied by that work */
-	struct fault fault; /* of that work; of a failed place: why */
+	struct fault fault; /* of that work; of a failed hosted workspace: why */
 	int64_t start_at, pause_ms, started_at, stop_at;
 	bool ran; /* its guest, since it was stopped: the next start is a restart */
 	int deaths; /* in a row, soon after the start */
 };
 
 /* Takes one step towards the row; true when there is more to come soon. */
-bool place_step(struct place *p, int64_t now);
-void place_free(struct place *p);
-/* The one place that sets the state of a place that is known. */
-void place_become(struct place *p, int64_t state, enum whence whence);
+bool hosted_step(struct hosted_workspace *p, int64_t now);
+void hosted_free(struct hosted_workspace *p);
+/* The one hosted workspace that sets the state of a hosted workspace that is known. */
+void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence);
 
-/* --- place_work.c --------------------------------------------------------------- */
+/* --- hosted_work.c --------------------------------------------------------------- */
 
 /* False when as much slow work is under way as may be. */
-bool place_work(struct place *p, enum work work);
+bool hosted_work(struct hosted_workspace *p, enum work work);
 /* Does what calls ask of it, if it can now. */
-void place_serve(struct place *p, int64_t now);
+void hosted_serve(struct hosted_workspace *p, int64_t now);
 /* Answers them all with a fault. */
-void place_refuse(struct chain *asked, enum fault_code code, const char *why);
-/* A job is back: what follows from it for the place is in place.c. */
-void place_worked(struct place *p);
+void hosted_refuse(struct chain *asked, enum fault_code code, const char *why);
+/* A job is back: what follows from it for the hosted workspace is in hosted_workspace.c. */
+void hosted_worked(struct hosted_workspace *p);
 
 /* Whether the workspace of this row is a VM that was started and is not there yet. */
-bool place_boots(const struct host *host, int64_t row);
+bool hosted_boots(const struct host *host, int64_t row);
 
-/* --- place_note.c --------------------------------------------------------------- */
+/* --- hosted_workspace_note.c --------------------------------------------------------------- */
 
-void place_note_process(struct place *p, bool restarted);
+void hosted_note_process(struct hosted_workspace *p, bool restarted);
 /* Only what was being made becomes ready: a stop that came in between stays. */
-void place_note_ready(struct place *p);
+void hosted_note_ready(struct hosted_workspace *p);
 /* `died`: its VM is gone, and with it what its agent held. */
-void place_note_failed(struct place *p, const char *why, bool died);
-void place_note_restored(struct place *p);
+void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died);
+void hosted_note_restored(struct hosted_workspace *p);
 /* `made` is the row of the snapshot; the call of `job` is answered after that. */
-void place_note_snapshot(struct job *job, int64_t made, int64_t state);
+void hosted_note_snapshot(struct job *job, int64_t made, int64_t state);
 
 #endif

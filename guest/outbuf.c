@@ -1,4 +1,4 @@
-#include "guest/printed.h"
+#include "guest/outbuf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,23 +14,23 @@ enum { IN_MEMORY = 64 << 10 };
 static const char marker[] = "\n[cadre: what came after 2 MiB was dropped]\n";
 static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-void printed_init(struct printed *o, const char *folder)
+void outbuf_init(struct outbuf *o, const char *folder)
 {
-	*o = (struct printed){ .folder = folder };
+	*o = (struct outbuf){ .folder = folder };
 }
 
-void printed_release(struct printed *o)
+void outbuf_release(struct outbuf *o)
 {
 	free(o->data);
 	if (o->fd)
 		close(o->fd);
-	*o = (struct printed){ .folder = o->folder };
+	*o = (struct outbuf){ .folder = o->folder };
 }
 
 /* --- keeping ------------------------------------------------------------------ */
 
 /* Moves it to a file; without one it stays in memory. */
-static void move_to_file(struct printed *o)
+static void move_to_file(struct outbuf *o)
 {
 	int fd = open(o->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
@@ -46,7 +46,7 @@ static void move_to_file(struct printed *o)
 	o->fd = fd;
 }
 
-static bool make_room(struct printed *o, size_t need)
+static bool make_room(struct outbuf *o, size_t need)
 {
 	size_t room = o->room ? o->room : 1024;
 	char *data;
@@ -63,7 +63,7 @@ static bool make_room(struct printed *o, size_t need)
 	return true;
 }
 
-static void keep(struct printed *o, const char *data, size_t len)
+static void keep(struct outbuf *o, const char *data, size_t len)
 {
 	if (!o->fd && o->len + len > IN_MEMORY && o->room < 2 * IN_MEMORY)
 		move_to_file(o);
@@ -83,26 +83,26 @@ static void keep(struct printed *o, const char *data, size_t len)
 	o->len += len;
 }
 
-static void cut(struct printed *o)
+static void cut(struct outbuf *o)
 {
 	o->cut = true;
 	keep(o, marker, sizeof(marker) - 1);
 }
 
 /* Whole characters only, so a cut may fall anywhere between two calls. */
-static void keep_character(struct printed *o, const char *data, size_t len)
+static void keep_character(struct outbuf *o, const char *data, size_t len)
 {
 	if (o->cut)
 		return;
-	if (o->len + len > PRINTED_MAX)
+	if (o->len + len > OUTBUF_MAX)
 		cut(o);
 	else
 		keep(o, data, len);
 }
 
-static void keep_plain(struct printed *o, const char *data, size_t len)
+static void keep_plain(struct outbuf *o, const char *data, size_t len)
 {
-	size_t room = PRINTED_MAX - o->len;
+	size_t room = OUTBUF_MAX - o->len;
 
 	if (o->cut)
 		return;
@@ -125,7 +125,7 @@ static size_t sequence(unsigned char first, unsigned char *lo, unsigned char *hi
 	return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
 }
 
-static bool continues(const struct printed *o, unsigned char c)
+static bool continues(const struct outbuf *o, unsigned char c)
 {
 	unsigned char lo, hi;
 
@@ -133,26 +133,26 @@ static bool continues(const struct printed *o, unsigned char c)
 	return o->n_part == 1 ? c >= lo && c <= hi : (c & 0xc0) == 0x80;
 }
 
-static void add_byte(struct printed *o, unsigned char c)
+static void add_byte(struct outbuf *o, unsigned char c)
 {
 	unsigned char lo, hi;
 
 	if (o->n_part && !continues(o, c))
-		printed_end(o);
+		outbuf_end(o);
 	if (!o->n_part && c && c < 0x80) {
 		keep_character(o, (const char *)&c, 1);
 		return;
 	}
 	o->part[o->n_part++] = c;
 	if (sequence(o->part[0], &lo, &hi) == 0) {
-		printed_end(o);
+		outbuf_end(o);
 	} else if (o->n_part == sequence(o->part[0], &lo, &hi)) {
 		keep_character(o, (const char *)o->part, o->n_part);
 		o->n_part = 0;
 	}
 }
 
-void printed_end(struct printed *o)
+void outbuf_end(struct outbuf *o)
 {
 	if (o->n_part)
 		keep_character(o, unknown, sizeof(unknown) - 1);
@@ -168,7 +168,7 @@ static size_t plain_run(const char *data, size_t len)
 	return n;
 }
 
-void printed_add(struct printed *o, const char *data, size_t len)
+void outbuf_add(struct outbuf *o, const char *data, size_t len)
 {
 	while (len > 0 && !o->cut) {
 		size_t n = o->n_part ? 0 : plain_run(data, len);
@@ -184,8 +184,8 @@ void printed_add(struct printed *o, const char *data, size_t len)
 
 /* --- reading ---------------------------------------------------------------------- */
 
-const char *printed_read(const struct printed *o, size_t offset, size_t len,
-			 struct arena *a, size_t *got)
+const char *outbuf_read(const struct outbuf *o, size_t offset, size_t len,
+			struct arena *a, size_t *got)
 {
 	char *to;
 

@@ -1,4 +1,4 @@
-#include "core/host/guests/tether.h"
+#include "core/host/guests/hosted_guest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +21,12 @@ enum {
 
 /* --- up and down ------------------------------------------------------------------ */
 
-void tether_keep(struct tether *t)
+void hosted_guest_keep(struct hosted_guest *t)
 {
 	t->kept++;
 }
 
-void tether_let_go(struct tether *t)
+void hosted_guest_let_go(struct hosted_guest *t)
 {
 	if (--t->kept > 0 || !t->closing)
 		return;
@@ -36,7 +36,7 @@ void tether_let_go(struct tether *t)
 }
 
 /* When to dial again: later and later, and not all guests at once. */
-static void pause_dialling(struct tether *t)
+static void pause_dialling(struct hosted_guest *t)
 {
 	if (t->up) {
 		t->up = t->old = false;
@@ -49,28 +49,29 @@ static void pause_dialling(struct tether *t)
 }
 
 /* Either line is useless without the other: both go down and come up together. */
-void tether_down(struct tether *t)
+void hosted_guest_down(struct hosted_guest *t)
 {
-	tether_keep(t); /* until the callbacks below are over */
+	hosted_guest_keep(t); /* until the callbacks below are over */
 	uplink_close(t);
-	line_close(&t->control);
-	line_close(&t->relay);
-	line_fail_all(&t->control);
-	line_fail_all(&t->relay);
+	guest_conn_close(&t->control);
+	guest_conn_close(&t->relay);
+	guest_conn_fail_all(&t->control);
+	guest_conn_fail_all(&t->relay);
 	if (!t->closing)
 		pause_dialling(t);
-	tether_let_go(t);
+	hosted_guest_let_go(t);
 }
 
-void tether_punish(struct tether *t)
+void hosted_guest_punish(struct hosted_guest *t)
 {
-	if (t->control.state == LINE_CLOSING || t->relay.state == LINE_CLOSING)
+	if (t->control.state == GUEST_CONN_CLOSING ||
+	    t->relay.state == GUEST_CONN_CLOSING)
 		return;
 	t->pause_ms = PAUSE_MOST_MS;
-	tether_down(t);
+	hosted_guest_down(t);
 }
 
-static int64_t pid_of(struct line *line)
+static int64_t pid_of(struct guest_conn *conn)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
@@ -78,14 +79,14 @@ static int64_t pid_of(struct line *line)
 
 	/* Only a Unix socket has the guest itself at its other end: elsewhere the
 	 * peer is a VMM. */
-	if (line->tether->address.kind != LINK_UNIX ||
-	    uv_fileno((uv_handle_t *)&line->pipe, &fd) ||
+	if (conn->guest->address.kind != LINK_UNIX ||
+	    uv_fileno((uv_handle_t *)&conn->pipe, &fd) ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
 		return 0;
 	return peer.pid;
 }
 
-static void come_up(struct tether *t)
+static void come_up(struct hosted_guest *t)
 {
 	t->up = true;
 	t->pid = pid_of(&t->control);
@@ -98,16 +99,16 @@ static void come_up(struct tether *t)
 	push_up(t, strcmp(t->boot_id, t->boot_told) != 0);
 }
 
-void tether_greeted(struct line *line, const char *boot_id)
+void hosted_guest_greeted(struct guest_conn *conn, const char *boot_id)
 {
-	struct tether *t = line->tether;
+	struct hosted_guest *t = conn->guest;
 
 	snprintf(t->boot_id, sizeof(t->boot_id), "%s", boot_id);
-	if (t->control.state == LINE_UP && t->relay.state == LINE_UP)
+	if (t->control.state == GUEST_CONN_UP && t->relay.state == GUEST_CONN_UP)
 		come_up(t);
 }
 
-void tether_hear_spool(struct tether *t, const char *spool, int64_t seq)
+void hosted_guest_hear_spool(struct hosted_guest *t, const char *spool, int64_t seq)
 {
 	t->respooled |= strcmp(t->spool, spool ? spool : "") != 0;
 	snprintf(t->spool, sizeof(t->spool), "%s", spool ? spool : "");
@@ -115,7 +116,7 @@ void tether_hear_spool(struct tether *t, const char *spool, int64_t seq)
 }
 
 /* Said once, until it is another: a guest is dialled for as long as it takes. */
-void tether_trouble(struct tether *t, const struct fault *f)
+void hosted_guest_trouble(struct hosted_guest *t, const struct fault *f)
 {
 	if (t->pause_ms < TROUBLE_MS || !strcmp(t->trouble, f->text))
 		return;
@@ -131,9 +132,10 @@ static void copy(char to[72], const char *from)
 	snprintf(to, 72, "%s", from ? from : "");
 }
 
-struct tether *tether_open(struct host *host, const struct tether_to *to, struct fault *f)
+struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wanted *to,
+				       struct fault *f)
 {
-	struct tether *t = xcalloc(1, sizeof(*t));
+	struct hosted_guest *t = xcalloc(1, sizeof(*t));
 
 	if (link_parse(to->address, "", &t->address, f)) {
 		free(t);
@@ -154,18 +156,18 @@ struct tether *tether_open(struct host *host, const struct tether_to *to, struct
 	copy(t->spool, to->spool);
 	t->spool_seq = to->spool_seq;
 	t->pause_ms = PAUSE_FIRST_MS;
-	line_init(&t->control, t, LINK_CONTROL);
-	line_init(&t->relay, t, LINK_RELAY);
-	t->next = host->tethers;
-	t->at = &host->tethers;
+	guest_conn_init(&t->control, t, LINK_CONTROL);
+	guest_conn_init(&t->relay, t, LINK_RELAY);
+	t->next = host->guests;
+	t->at = &host->guests;
 	if (t->next)
 		t->next->at = &t->next;
-	host->tethers = t;
+	host->guests = t;
 	uplink_listen(t);
 	return t;
 }
 
-void tether_close(struct tether *t)
+void hosted_guest_close(struct hosted_guest *t)
 {
 	if (!t || t->closing)
 		return;
@@ -177,60 +179,60 @@ void tether_close(struct tether *t)
 		t->host->n_linked--;
 	t->up = false;
 	uplink_deafen(t);
-	tether_down(t);
+	hosted_guest_down(t);
 }
 
-void tethers_close(struct host *host)
+void hosted_guests_close(struct host *host)
 {
-	while (host->tethers)
-		tether_close(host->tethers);
+	while (host->guests)
+		hosted_guest_close(host->guests);
 	uplinks_close(host);
 }
 
-struct tether *tether_of(struct host *host, int64_t workspace)
+struct hosted_guest *hosted_guest_of(struct host *host, int64_t workspace)
 {
-	struct tether *t = host->tethers;
+	struct hosted_guest *t = host->guests;
 
 	while (t && t->workspace != workspace)
 		t = t->next;
 	return t;
 }
 
-void tethers_tick(struct host *host)
+void hosted_guests_tick(struct host *host)
 {
 	int64_t now = clock_boot_ms();
-	struct tether *next;
+	struct hosted_guest *next;
 
-	for (struct tether *t = host->tethers; t; t = next) {
+	for (struct hosted_guest *t = host->guests; t; t = next) {
 		next = t->next;
-		line_tick(&t->control, now);
-		line_tick(&t->relay, now);
+		guest_conn_tick(&t->control, now);
+		guest_conn_tick(&t->relay, now);
 		daemon_tick(t, now);
 		push_tick(t, now);
-		if (t->up || t->dial_at > now || t->control.state != LINE_IDLE ||
-		    t->relay.state != LINE_IDLE)
+		if (t->up || t->dial_at > now || t->control.state != GUEST_CONN_IDLE ||
+		    t->relay.state != GUEST_CONN_IDLE)
 			continue;
-		line_dial(&t->control);
-		line_dial(&t->relay);
+		guest_conn_dial(&t->control);
+		guest_conn_dial(&t->relay);
 	}
 }
 
-void tethers_leap(struct host *host, int64_t ms)
+void hosted_guests_leap(struct host *host, int64_t ms)
 {
-	for (struct tether *t = host->tethers; t; t = t->next) {
-		line_leap(&t->control, ms);
-		line_leap(&t->relay, ms);
+	for (struct hosted_guest *t = host->guests; t; t = t->next) {
+		guest_conn_leap(&t->control, ms);
+		guest_conn_leap(&t->relay, ms);
 		if (t->daemon.heard_at)
 			t->daemon.heard_at += ms;
 	}
 }
 
 /* A message for one, or for several: then each guest of the team looks. */
-void tether_event(struct host *host, const struct host_event_row *e)
+void hosted_guest_event(struct host *host, const struct host_event_row *e)
 {
 	if (e->kind != EVENT_MESSAGE_SENT && e->kind != EVENT_ASSIGNMENT_CANCELLED)
 		return;
-	for (struct tether *t = host->tethers; t; t = t->next)
+	for (struct hosted_guest *t = host->guests; t; t = t->next)
 		if (t->agent && (e->target ? t->agent == e->target : t->team == e->team))
 			push_poke(t);
 }

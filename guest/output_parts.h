@@ -1,16 +1,16 @@
 /*
- * parts - a command's two streams, of which a frame takes what fits.
+ * output_parts - a command's two streams, of which a frame takes what fits.
  */
-#ifndef GUEST_PARTS_H
-#define GUEST_PARTS_H
+#ifndef GUEST_OUTPUT_PARTS_H
+#define GUEST_OUTPUT_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "core/base/arena.h"
-#include "guest/printed.h"
+#include "guest/outbuf.h"
 
-struct parts {
+struct output_parts {
 	const char *text[2]; /* stdout and stderr from the offsets on */
 	size_t len[2];
 	size_t offset[2], size[2]; /* size: of the whole stream */
@@ -19,20 +19,20 @@ struct parts {
 
 /* Texts of a command, from the offsets in `p` on; false when they cannot be
  * read back. */
-bool parts_read(struct parts *p, const struct printed *out, const struct printed *err,
-		struct arena *a);
+bool output_parts_read(struct output_parts *p, const struct outbuf *out,
+		       const struct outbuf *err, struct arena *a);
 
 /* The same of two texts in memory. */
-void parts_take(struct parts *p, const char *out, size_t out_size, const char *err,
-		size_t err_size);
+void output_parts_take(struct output_parts *p, const char *out, size_t out_size,
+		       const char *err, size_t err_size);
 
 /* An offset that is inside a character or behind the end; -1 if none is,
  * else which stream's. */
-int parts_bad_offset(const struct parts *p);
+int output_parts_bad_offset(const struct output_parts *p);
 
 /* Cuts both to what `room` bytes of JSON take; less than half of it is left
  * unused by one stream only when the other needs it not.  `marked`: for a peer
  * that cannot ask for the rest; a cut text ends with a marker. */
-void parts_fit(struct parts *p, size_t *room, bool marked, struct arena *a);
+void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct arena *a);
 
 #endif

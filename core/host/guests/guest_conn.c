@@ -1,0 +1,419 @@
+#include "core/host/guests/guest_conn_inside.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/steps.h"
+#include "core/base/version.h"
+#include "core/host/guests/answer.h"
+#include "core/host/guests/daemon.h"
+#include "core/host/guests/door.h"
+#include "core/host/guests/uplink.h"
+#include "core/host/inside.h"
+#include "ops.gen.h"
+
+enum {
+	HELLO_MS = 10000,
+	/* A guest says something every 5 s, or is asked to: one that is gone
+	 * without a word is noticed within 13 s. */
+	QUIET_MS = 5500,
+	PONG_MS = 7000,
+	FAULTS_MOST = 1 << 20, /* more unread faults than this beyond: link closed */
+};
+
+static void become(struct guest_conn *conn, enum guest_conn_state to)
+{
+	static const unsigned steps[] = {
+		[GUEST_CONN_IDLE] = STEP(GUEST_CONN_DIALING),
+		[GUEST_CONN_DIALING] = STEP(GUEST_CONN_GREETING) | STEP(GUEST_CONN_IDLE),
+		[GUEST_CONN_GREETING] = STEP(GUEST_CONN_UP) | STEP(GUEST_CONN_CLOSING),
+		[GUEST_CONN_UP] = STEP(GUEST_CONN_CLOSING),
+		[GUEST_CONN_CLOSING] = STEP(GUEST_CONN_IDLE),
+	};
+
+	step_check(steps[conn->state], to);
+	conn->state = to;
+}
+
+/* --- what goes out ---------------------------------------------------------------- */
+
+void guest_conn_send(struct guest_conn *conn)
+{
+	if (flow_send(&conn->flow))
+		guest_conn_drop(conn);
+}
+
+bool guest_conn_pass(struct guest_conn *conn, const char *body, size_t size)
+{
+	struct fault f = { 0 };
+	size_t start;
+
+	if (conn->state != GUEST_CONN_UP)
+		return true;
+	start = frame_open(&conn->flow.out);
+	text_add(&conn->flow.out, body, size);
+	frame_close(&conn->flow.out, start, &f);
+	guest_conn_send(conn);
+	return flow_left(&conn->flow) <= UNREAD_MOST;
+}
+
+void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
+			   const json_t *id)
+{
+	if (conn->state != GUEST_CONN_UP)
+		return;
+	wire_write_fault(&conn->flow.out, why, conn->guest->old, id);
+	guest_conn_send(conn);
+	if (flow_left(&conn->flow) <= UNREAD_MOST + FAULTS_MOST)
+		return;
+	log_seldom(conn->guest->host->log, &conn->guest->wrong, LOG_LEVEL_WARN,
+		   "workspace %s asks and does not read: it is dialled anew",
+		   conn->guest->id);
+	hosted_guest_punish(conn->guest);
+}
+
+/* --- what comes in --------------------------------------------------------------- */
+
+static void hear_answer(struct guest_conn *conn, struct asked *a, struct packet *p)
+{
+	struct hosted_guest *t = conn->guest;
+	struct fault f = { 0 };
+	enum answer is = answer_judge(p, a->type, &f);
+
+	if (is == ANSWER_WRONG)
+		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
+			   t->id, f.text);
+	asked_end(a, p, &f);
+	/* Without ids nothing tells to what the next answer belongs. */
+	if (is == ANSWER_WRONG && t->old && conn->state == GUEST_CONN_UP)
+		hosted_guest_punish(t);
+	else if (t->old)
+		asked_next(conn);
+}
+
+/* False when nobody asked for it and nothing is done with it, or too little to let
+ * it come without a bound. */
+static bool hear(struct guest_conn *conn, struct packet *p)
+{
+	struct asked *a;
+	bool beat = !strcmp(p->type, "Heartbeat"), asked;
+
+	if (beat || uplink_wants(p)) {
+		/* A guest that has not said who it is has nothing to ask or to tell. */
+		if (conn->state == GUEST_CONN_UP && beat)
+			daemon_beat(conn->guest, p);
+		return conn->state == GUEST_CONN_UP && !beat && uplink_take(conn, p);
+	}
+	a = asked_take(conn, p->id);
+	asked = a != NULL;
+	if (asked)
+		hear_answer(conn, a, p);
+	else if (!p->wire)
+		uplink_take(conn, p); /* which refuses it */
+	/* else too late: nobody waits any more */
+	return asked;
+}
+
+/* A guest that has come up and sends bytes that are no frames would do so again. */
+static void break_off(struct guest_conn *conn, const struct fault *why)
+{
+	struct hosted_guest *t = conn->guest;
+
+	if (!t->up) {
+		hosted_guest_trouble(t, why);
+		guest_conn_drop(conn);
+		return;
+	}
+	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s", t->id,
+		   why->text);
+	hosted_guest_punish(t);
+}
+
+static int64_t loop_now(const struct guest_conn *conn)
+{
+	return (int64_t)uv_now(&conn->guest->host->loop);
+}
+
+static void take_bytes(struct guest_conn *conn, const char *data, size_t len)
+{
+	struct fault f = { 0 };
+
+	while (len > 0 && conn->state != GUEST_CONN_CLOSING) {
+		struct packet p;
+		size_t used;
+		int rc = frame_read(&conn->reader, data, len, &used, &f);
+
+		data += used;
+		len -= used;
+		if (rc > 0 && packet_take(&p, &conn->reader, &f) == 0 && !hear(conn, &p))
+			chatter_note(&conn->chatter, conn->reader.size, loop_now(conn));
+		if (rc > 0)
+			packet_release(&p);
+		if (f.code) {
+			break_off(conn, &f);
+			return;
+		}
+	}
+}
+
+static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+	struct guest_conn *conn = stream->data;
+
+	if (n < 0) {
+		/* A guest that closes upon a Hello may not know the message, or may
+		 * only have died: the other dialect is tried in turn. */
+		if (conn->state == GUEST_CONN_GREETING && !conn->heard_at)
+			conn->guest->old = !conn->guest->old;
+		guest_conn_drop(conn);
+		return;
+	}
+	conn->heard_at = clock_boot_ms();
+	conn->pinged = false;
+	take_bytes(conn, buf->base, (size_t)n);
+	if (conn->state != GUEST_CONN_CLOSING &&
+	    chatter_waits(&conn->chatter, loop_now(conn))) {
+		conn->deaf = true;
+		uv_read_stop(stream);
+	}
+}
+
+static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+{
+	struct guest_conn *conn = handle->data;
+	struct host *host = conn->guest->host;
+
+	(void)size;
+	*buf = uv_buf_init(host->buffer, sizeof(host->buffer));
+}
+
+/* --- down ------------------------------------------------------------------------- */
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct guest_conn *conn = handle->data;
+	struct hosted_guest *t = conn->guest;
+
+	frame_release(&conn->reader);
+	flow_release(&conn->flow);
+	conn->flow = (struct flow){ 0 };
+	become(conn, GUEST_CONN_IDLE);
+	hosted_guest_let_go(t);
+}
+
+void guest_conn_close(struct guest_conn *conn)
+{
+	if (conn->state == GUEST_CONN_IDLE || conn->state == GUEST_CONN_CLOSING)
+		return;
+	if (conn->state == GUEST_CONN_DIALING) {
+		link_dial_cancel(conn->dial);
+		conn->dial = NULL;
+		become(conn, GUEST_CONN_IDLE);
+		return;
+	}
+	become(conn, GUEST_CONN_CLOSING);
+	uv_close((uv_handle_t *)&conn->pipe, on_closed);
+}
+
+void guest_conn_drop(struct guest_conn *conn)
+{
+	if (conn->state != GUEST_CONN_IDLE && conn->state != GUEST_CONN_CLOSING)
+		hosted_guest_down(conn->guest);
+}
+
+static void on_wrote(struct flow *flow, int status)
+{
+	struct guest_conn *conn = flow->arg;
+
+	if (status < 0)
+		guest_conn_drop(conn);
+	else if (conn->state != GUEST_CONN_CLOSING)
+		guest_conn_send(conn);
+	if (conn->state == GUEST_CONN_UP && !flow_left(&conn->flow))
+		uplink_resume(conn->guest);
+}
+
+/* --- up --------------------------------------------------------------------------- */
+
+static const char *text_of(const struct packet *p, const char *field)
+{
+	return json_string_value(json_object_get(p->json, field));
+}
+
+static void greeted(struct guest_conn *conn, const char *boot, struct fault *f)
+{
+	struct hosted_guest *t = conn->guest;
+
+	if (f->code) {
+		hosted_guest_trouble(t, f);
+		guest_conn_drop(conn);
+		return;
+	}
+	if (t->closing || conn->state != GUEST_CONN_GREETING)
+		return;
+	become(conn, GUEST_CONN_UP);
+	hosted_guest_greeted(conn, boot);
+}
+
+static void hear_spool(struct hosted_guest *t, const struct packet *hello)
+{
+	const json_t *seq = json_object_get(hello->json, "spool_seq");
+
+	hosted_guest_hear_spool(t, text_of(hello, "spool"),
+				json_is_integer(seq) ? json_integer_value(seq) : -1);
+}
+
+static void on_hello(void *arg, struct packet *answer, struct fault *f)
+{
+	struct guest_conn *conn = arg;
+	struct hosted_guest *t = conn->guest;
+	const char *boot = answer ? text_of(answer, "boot_id") : NULL;
+	const char *workspace = answer ? text_of(answer, "workspace") : NULL;
+
+	if (f->code == FAULT_INVALID)
+		t->old = true; /* it does not know the word */
+	else if (!f->code && workspace && strcmp(workspace, t->id))
+		fault_set(f, FAULT_CONFLICT, "", "the guest of workspace %.40s answers",
+			  workspace);
+	else if (!f->code && !boot)
+		fault_set(f, FAULT_INVALID, "", "a Hello without a boot_id");
+	/* Heartbeats come over this connection too: one order of what is heard of the spool. */
+	if (!f->code && conn->port == LINK_CONTROL) {
+		hear_spool(t, answer);
+		door_hear(t, text_of(answer, "http"));
+	}
+	greeted(conn, boot, f);
+}
+
+/* A guest that knows Hello says so in its Pong: it was only not there before. */
+static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
+{
+	struct guest_conn *conn = arg;
+
+	if (answer && json_is_true(json_object_get(answer->json, "hello"))) {
+		conn->guest->old = false;
+		fault_set(f, FAULT_UNAVAILABLE, "", "the guest has just come");
+	} else if (answer && strcmp(answer->type, "Pong")) {
+		fault_set(f, FAULT_INVALID, "", "a Ping is answered with %.64s",
+			  answer->type);
+	}
+	if (answer && !f->code)
+		hosted_guest_hear_spool(conn->guest, NULL, -1);
+	greeted(conn, "of the older dialect", f);
+}
+
+static void greet(struct guest_conn *conn)
+{
+	struct hosted_guest *t = conn->guest;
+	struct wire_hello hello = {
+		.version = CADRE_VERSION,
+		.role = "host",
+		.workspace = t->id,
+		.boot_id = t->host->boot_id,
+		.team = t->team_name,
+		.agent = t->agent ? t->agent_name : NULL,
+		.token = *t->token ? t->token : NULL,
+		.spool = *t->spool ? t->spool : NULL,
+		.has_spool_seq = *t->spool && t->spool_seq >= 0,
+		.spool_seq = t->spool_seq,
+	};
+
+	if (t->old)
+		guest_conn_ask(conn, "Ping", NULL, HELLO_MS, on_old_pong, conn);
+	else
+		guest_conn_ask(conn, "Hello", &hello, HELLO_MS, on_hello, conn);
+}
+
+static void on_dialled(void *arg, int fd, const struct fault *why)
+{
+	struct guest_conn *conn = arg;
+	struct hosted_guest *t = conn->guest;
+
+	conn->dial = NULL;
+	if (why) {
+		hosted_guest_trouble(t, why);
+		guest_conn_drop(conn);
+		return;
+	}
+	uv_pipe_init(&t->host->loop, &conn->pipe, 0);
+	hosted_guest_keep(t);
+	conn->pipe.data = conn;
+	conn->flow.stream = (uv_stream_t *)&conn->pipe;
+	conn->flow.wrote = on_wrote;
+	conn->flow.arg = conn;
+	become(conn, GUEST_CONN_GREETING);
+	conn->heard_at = 0;
+	conn->pinged = conn->deaf = false;
+	if (uv_pipe_open(&conn->pipe, fd)) {
+		close(fd);
+		guest_conn_drop(conn);
+	} else if (uv_read_start(conn->flow.stream, on_room, on_bytes)) {
+		guest_conn_drop(conn);
+	} else {
+		greet(conn);
+	}
+}
+
+void guest_conn_dial(struct guest_conn *conn)
+{
+	struct hosted_guest *t = conn->guest;
+
+	become(conn, GUEST_CONN_DIALING);
+	conn->dial = link_dial(&t->host->loop, &t->address, conn->port, on_dialled, conn);
+}
+
+/* --- silence ----------------------------------------------------------------------- */
+
+static void on_pong(void *arg, struct packet *answer, struct fault *f)
+{
+	struct guest_conn *conn = arg;
+
+	(void)f;
+	if (!answer)
+		guest_conn_drop(conn);
+	else if (conn->guest->old && conn->port == LINK_CONTROL)
+		daemon_pulse(conn->guest);
+}
+
+static void check_pulse(struct guest_conn *conn, int64_t now)
+{
+	/* An older guest's command holds up all that is behind it. */
+	if (conn->state != GUEST_CONN_UP || conn->pinged ||
+	    now - conn->heard_at < QUIET_MS || (conn->guest->old && conn->asked))
+		return;
+	conn->pinged = true;
+	guest_conn_ask(conn, "Ping", NULL, PONG_MS, on_pong, conn);
+}
+
+static void hear_again(struct guest_conn *conn)
+{
+	bool open = conn->state == GUEST_CONN_GREETING || conn->state == GUEST_CONN_UP;
+
+	if (!conn->deaf || !open || chatter_waits(&conn->chatter, loop_now(conn)))
+		return;
+	conn->deaf = false;
+	if (uv_read_start(conn->flow.stream, on_room, on_bytes))
+		guest_conn_drop(conn);
+}
+
+void guest_conn_tick(struct guest_conn *conn, int64_t now)
+{
+	hear_again(conn);
+	asked_time_out(conn, now);
+	check_pulse(conn, now);
+}
+
+void guest_conn_leap(struct guest_conn *conn, int64_t ms)
+{
+	asked_leap(conn, ms);
+	if (conn->heard_at)
+		conn->heard_at += ms;
+}
+
+void guest_conn_init(struct guest_conn *conn, struct hosted_guest *t, unsigned port)
+{
+	conn->guest = t;
+	conn->port = port;
+	conn->asked_end = &conn->asked;
+}
