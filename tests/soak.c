@@ -37,6 +37,7 @@ enum {
 	PACE_MS = 20, /* between the begins of two calls of an agent */
 	ANSWER_MS = 60000,
 	PART_MOST_MS = 120000,
+	MEAN_MS = 30000,
 	WAL_MOST = 16 << 20,
 	/* A state of this size fills the page caches of the host's connections, which
 	 * until then grow to so many KiB (see store.c and search.c). */
@@ -282,8 +283,11 @@ static int verdict(bool bad, const char *format, ...)
 /* --- what grows ------------------------------------------------------------------------ */
 
 struct growth {
-	long memory[2]; /* KiB, once what is small has grown, and at the end */
-	bool full; /* the caches were full by then */
+	/* KiB of the host, once what is small has grown, and at the end; means of MEAN_MS
+	 * each where its caches were full by then, since an answer of some MB comes and goes. */
+	double memory[2];
+	long n_looks[2];
+	int64_t full_at; /* 0: they were not */
 	long long wal[2]; /* the longest that state.db's and search.db's were */
 };
 
@@ -296,20 +300,34 @@ static long long size_of(const struct scene *s, const char *name)
 	return stat(path, &st) ? 0 : (long long)st.st_size;
 }
 
+static void add_to_mean(double *mean, long *n, double value)
+{
+	*mean = *n ? *mean + (value - *mean) / (double)(*n + 1) : value;
+	++*n;
+}
+
 static void look(struct scene *s, struct growth *g)
 {
 	static const char *const wals[] = { "state.db-wal", "search.db-wal" };
-	bool first = part_at(s, clock_steady_ms()) == FIRST;
+	const int64_t now = clock_steady_ms();
+	const bool first = part_at(s, now) == FIRST;
+	const double memory = (double)memory_of(s->host);
 
 	for (int i = 0; i < 2; i++)
 		if (size_of(s, wals[i]) > g->wal[i])
 			g->wal[i] = size_of(s, wals[i]);
-	if (first || !g->full) {
-		g->memory[first ? 0 : 1] = memory_of(s->host);
-		g->full = !first && size_of(s, "state.db") >= STATE_FULL;
-		if (g->full)
-			g->memory[0] = g->memory[1];
+	if (!g->full_at && !first && size_of(s, "state.db") >= STATE_FULL) {
+		g->full_at = now;
+		g->n_looks[0] = g->n_looks[1] = 0;
 	}
+	if (!g->full_at) {
+		g->memory[first ? 0 : 1] = memory;
+		return;
+	}
+	if (now < g->full_at + MEAN_MS)
+		add_to_mean(&g->memory[0], &g->n_looks[0], memory);
+	if (now >= s->end - MEAN_MS)
+		add_to_mean(&g->memory[1], &g->n_looks[1], memory);
 }
 
 static int watch(struct scene *s, struct growth *g)
@@ -327,7 +345,6 @@ static int watch(struct scene *s, struct growth *g)
 			   &t->floors[FLOOR_WRITE][part]);
 		look(s, g);
 	}
-	g->memory[1] = memory_of(s->host);
 	floor_close(&floor);
 	return 0;
 }
@@ -407,12 +424,12 @@ static int judge_act(const struct scene *s, int n)
 
 static int judge_memory(const struct growth *g)
 {
-	double most = 1.1 * (double)g->memory[0] + (g->full ? 1024 : CACHES_KIB);
+	const double most = 1.1 * g->memory[0] + (g->full_at ? 1024 : CACHES_KIB);
 
-	return verdict((double)g->memory[1] > most,
-		       "memory of the host %ld KiB%s, at the end %ld (at most %.0f)",
-		       g->memory[0], g->full ? " with its caches full" : "", g->memory[1],
-		       most);
+	return verdict(g->memory[1] > most,
+		       "memory of the host %.0f KiB%s, at the end %.0f (at most %.0f)",
+		       g->memory[0], g->full_at ? " with its caches full" : "",
+		       g->memory[1], most);
 }
 
 static int judge(const struct scene *s, const struct growth *g, long tasks, bool *noisy)

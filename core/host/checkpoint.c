@@ -1,11 +1,13 @@
 #include "core/host/checkpoint.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <uv.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 
 enum phase { IDLE, ASKED, COPIED };
 
@@ -19,11 +21,24 @@ struct checkpoint {
 	int patience_ms; /* with reads that hold the WAL */
 };
 
-enum { PATIENCE_MS = 10, PATIENCE_MOST = 160, AGAIN_FRAMES = 500 };
+enum { PATIENCE_MS = 10, PATIENCE_MOST = 160, AGAIN_FRAMES = 500, TRIM_MS = 30000 };
+
+/* Gives back what the allocator holds for nothing between blocks that are in use: answers of
+ * some MB, which come and go, would else let the process grow for hours. */
+static void trim_memory(int64_t *trimmed_at)
+{
+	const int64_t now = clock_steady_ms();
+
+	if (now < *trimmed_at + TRIM_MS)
+		return;
+	*trimmed_at = now;
+	malloc_trim(0);
+}
 
 static void copy_frames(void *arg)
 {
 	struct checkpoint *c = arg;
+	int64_t trimmed_at = clock_steady_ms();
 
 	pthread_setname_np(pthread_self(), "cadre-ckpt");
 	for (;;) {
@@ -34,6 +49,7 @@ static void copy_frames(void *arg)
 			return;
 		store_checkpoint(c->store, &f);
 		atomic_store(&c->phase, COPIED);
+		trim_memory(&trimmed_at);
 	}
 }
 

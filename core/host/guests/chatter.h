@@ -18,7 +18,7 @@ enum {
 	CHATTER_SECOND = 1000 << 10, /* bytes that may be heard in a second */
 };
 
-/* Of one line; begins zeroed. */
+/* Of one connection; begins zeroed. */
 struct chatter {
 	int64_t bytes; /* heard, less what the time since was worth */
 	int64_t at; /* when that was counted */

@@ -48,7 +48,7 @@ static void pause_dialling(struct hosted_guest *t)
 	t->dial_at += (int64_t)(home_random() % (uint64_t)(t->pause_ms / 4 + 1));
 }
 
-/* Either line is useless without the other: both go down and come up together. */
+/* Either connection is useless without the other: both go down and come up together. */
 void hosted_guest_down(struct hosted_guest *t)
 {
 	hosted_guest_keep(t); /* until the callbacks below are over */

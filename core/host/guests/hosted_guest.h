@@ -1,8 +1,8 @@
 /*
- * hosted_guest - the host's hold on one guest: its control and relay lines.
+ * hosted_guest - a guest as its host knows it: its control and relay connections.
  *
  * It dials both until they answer with the workspace's id, again and again
- * with growing pauses, until it is closed.  What goes over the two lines is
+ * with growing pauses, until it is closed.  What goes over the two is
  * in push.c (relay), daemon.c and ask.c (control).
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_GUEST_H
@@ -92,7 +92,7 @@ struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wan
 				       struct fault *f);
 void hosted_guest_close(struct hosted_guest *t); /* it frees itself; NULL is fine */
 /* For guest_conn.c: the guest has answered a Hello or, being of the older dialect, a
- * Ping; it was not reached, for this reason; its lines are to go. */
+ * Ping; it was not reached, for this reason; its connections are to go. */
 void hosted_guest_greeted(struct guest_conn *conn, const char *boot_id);
 /* NULL, -1: the guest does not say. */
 void hosted_guest_hear_spool(struct hosted_guest *t, const char *spool, int64_t seq);

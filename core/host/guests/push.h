@@ -1,7 +1,7 @@
 /*
  * push - tells a guest of deliveries, in order, as soon as they are committed.
  *
- * A page of waiting deliveries is read, sent over the relay line, and those
+ * A page of waiting deliveries is read, sent over the relay connection, and those
  * that the guest has stored (Ok) are marked notified; then the next page.  A
  * guest that is new (another boot id) is told again what the one before was
  * told; it knows messages that it has had.

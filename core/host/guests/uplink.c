@@ -11,7 +11,7 @@
 
 enum { WAITING_MOST = 4 << 20 /* bytes of requests that are not taken yet */ };
 
-/* The line's end of a socket pair; the other one is a conn's. */
+/* The end of a socket pair that belongs to the guest's connection; a conn has the other. */
 struct uplink {
 	struct hosted_guest *guest;
 	uv_pipe_t pipe;
@@ -230,7 +230,8 @@ static void on_vmm(void *arg, int fd, const struct link_caller *who)
 		close(fd);
 }
 
-/* Another host of this machine may have the port: then guests use the line. */
+/* Another host of this machine may have the port: then guests use the connection that
+ * their host dialled. */
 void uplink_listen(struct hosted_guest *t)
 {
 	const struct link_address any = { .kind = LINK_VSOCK, .number = LINK_CID_ANY };

@@ -1,7 +1,7 @@
 /*
  * uplink - what a guest, and who works in it, asks its host for.
  *
- * It comes as requests on the control line that the host dialled, or on a
+ * It comes as requests on the control connection that the host dialled, or on a
  * connection that the guest's machine made (vsock to CID 2, a VMM's socket).
  * Either way it is a connection of conn.c, whose caller is the agent of the
  * guest's workspace: the channel proves that, not what is said on it.
@@ -18,9 +18,9 @@ struct uplink;
 /* Whether it is a request of a guest, not an answer. */
 bool uplink_wants(const struct packet *p);
 
-/* Passes a request on; its frame is line->reader's.  False: it was refused. */
+/* Passes a request on; its frame is that of conn->reader.  False: it was refused. */
 bool uplink_take(struct guest_conn *conn, const struct packet *p);
-/* The line has room again. */
+/* The connection has room again. */
 void uplink_resume(struct hosted_guest *t);
 /* Gives up all requests that wait for an answer to their guest. */
 void uplink_close(struct hosted_guest *t);
