@@ -18,6 +18,7 @@
 #include "core/base/clock.h"
 #include "storage/store.h"
 #include "storage/turn.h"
+#include "tests/lib/locks.h"
 #include "tests/lib/place.h"
 
 struct bench {
@@ -150,25 +151,6 @@ static void a_writer_waits_as_the_next(void **state)
 	assert_false(is_taken(b, TURN_WRITE));
 }
 
-/* Whether somebody waits for a lock of state.lock: the kernel lists that with an arrow. */
-static bool somebody_waits(const struct bench *b)
-{
-	FILE *in = fopen("/proc/locks", "r");
-	unsigned long inode;
-	char line[200];
-	bool found = false;
-	struct stat st;
-
-	assert_int_equal(fstat(b->beside, &st), 0);
-	while (in && fgets(line, sizeof(line), in))
-		found |= sscanf(line, "%*d: -> %*s %*s %*s %*s %*[^:]:%*[^:]:%lu",
-				&inode) == 1 &&
-			 inode == st.st_ino;
-	if (in)
-		fclose(in);
-	return found;
-}
-
 /* A writer that comes while another is next queues behind it, though nobody writes. */
 static void a_writer_overtakes_nobody(void **state)
 {
@@ -178,7 +160,8 @@ static void a_writer_overtakes_nobody(void **state)
 
 	set_beside(b, TURN_NEXT, F_WRLCK);
 	start(&w, b);
-	while (!somebody_waits(b) && !atomic_load(&w.in) && clock_steady_ms() < until)
+	while (!locks_waited_for(b->beside) && !atomic_load(&w.in) &&
+	       clock_steady_ms() < until)
 		pause_for(1);
 	assert_false(is_taken(b, TURN_WRITE));
 	assert_false(atomic_load(&w.in));
