@@ -192,10 +192,10 @@ int state_status(struct call *call, const struct state_status_in *in,
 	struct team_list_out teams = { 0 };
 	struct waiting_all_row waiting;
 	struct workspaces_ready_row ready;
-	struct schema_version_row version;
 	struct state_keys_row state;
 	struct event_last_row last;
 	int64_t team = call->identity.agent ? call->caller.team : 0, open_tasks = 0;
+	int64_t version;
 	char *who = arena_alloc(&call->arena, STOPPED_SIZE);
 	int rc;
 
@@ -204,17 +204,19 @@ int state_status(struct call *call, const struct state_status_in *in,
 	    (rc = sql_row(call, waiting_all, &waiting, .team = team, .now = call->now)) <
 		    0 ||
 	    (rc = sql_row(call, workspaces_ready, &ready, .team = team)) < 0 ||
-	    (rc = sql_row(call, schema_version, &version)) < 0 ||
 	    (rc = sql_row(call, state_keys, &state)) < 0 ||
 	    (rc = sql_row(call, event_last, &last)) < 0)
 		return rc;
+	version = store_schema_version(call->store, &call->fault);
+	if (version < 0)
+		return -1;
 	*out = (struct state_status_out){ .version = CADRE_VERSION,
 					  .host = call->host != 0,
 					  .has_pid = call->host != 0,
 					  .pid = call->host,
 					  .incarnation = state.incarnation,
 					  .event_seq = last.seq,
-					  .schema_version = version.user_version,
+					  .schema_version = version,
 					  .teams = teams.teams,
 					  .n_teams = teams.n_teams,
 					  .more = teams.more,

@@ -37,7 +37,7 @@ SELECT name FROM agent WHERE id = :id;
 -- into: agent_line
 -- int: queued
 -- text: after
-SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum((until > :now) - waits)
+SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
 		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
 	a.active_at AS last_active, a.project,
 	(SELECT printf('%03d', k.number) FROM task k WHERE k.owner = a.id
@@ -49,7 +49,7 @@ ORDER BY a.name;
 
 -- name: agent_next_generation
 UPDATE agent SET token = NULL, active_at = :now, status = {agent_status.ready},
-	generation = max(generation, (SELECT counts_from FROM state WHERE one = 1)) + 1
+	generation = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > generation), generation) + 1
 WHERE id = :agent RETURNING generation;
 
 -- name: agent_discard
@@ -77,7 +77,8 @@ WHERE agent = :agent;
 SELECT id FROM task WHERE owner = :agent;
 
 -- name: agent_set_name
-UPDATE OR IGNORE agent SET name = :name WHERE id = :agent;
+UPDATE agent SET name = :name WHERE id = :agent AND NOT EXISTS (SELECT 1 FROM agent o
+	WHERE o.team = agent.team AND o.name = :name AND o.gone = 0 AND o.id <> agent.id);
 
 -- name: agent_set_card
 UPDATE agent SET project = coalesce(:project, project),

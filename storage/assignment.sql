@@ -105,7 +105,7 @@ SELECT message FROM assignment WHERE state IN {assignment_state.open} ORDER BY m
 -- name: assignments_of_task
 -- Open assignments of a task whose claim is over; running ones only when :running.
 SELECT message, team, agent, state FROM assignment
-WHERE task = :task AND state IN {assignment_state.open} AND (:running OR state = {assignment_state.queued});
+WHERE task = :task AND state IN {assignment_state.open} AND (:running <> 0 OR state = {assignment_state.queued});
 
 -- name: assignment_cancel
 UPDATE assignment SET state = {assignment_state.cancelled}, recall = 1 WHERE message = :message AND state IN {assignment_state.open};

@@ -29,7 +29,7 @@ WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 -- name: team_only
 -- The only living team, if there is just one.
 -- scan ok: a partial index of living teams
-SELECT name, count(*) AS n FROM team WHERE destroyed_at IS NULL;
+SELECT min(name) AS name, count(*) AS n FROM team WHERE destroyed_at IS NULL;
 
 -- name: replay_find
 -- A key is forgotten after a day, whether or not cleaning has removed it.
@@ -38,8 +38,10 @@ WHERE key = :key AND caller = :caller AND at > :since;
 
 -- name: replay_add
 -- A row with this key is older than a day, or replay_find would have found it.
-REPLACE INTO replay (key, caller, op, args, made, at)
-VALUES (:key, :caller, :op, :args, :made, :now);
+INSERT INTO replay (key, caller, op, args, made, at)
+VALUES (:key, :caller, :op, :args, :made, :now)
+ON CONFLICT (key, caller) DO UPDATE SET op = excluded.op, args = excluded.args,
+	made = excluded.made, at = excluded.at, answer = NULL;
 
 -- name: replay_answer
 UPDATE replay SET answer = :answer WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);

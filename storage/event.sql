@@ -7,7 +7,7 @@ SELECT e.seq, e.at, e.kind, e.team, e.actor, e.via, e.subject, e.target, e.detai
 	t.name AS team_name, a.name AS actor_name
 FROM event e LEFT JOIN team t ON t.id = e.team LEFT JOIN agent a ON a.id = e.actor
 WHERE e.seq > :after AND (:team = 0 OR e.team = :team)
-	AND (:low = 0 OR e.kind BETWEEN :low AND :high AND (:kinds >> (e.kind - :low)) & 1)
+	AND (:low = 0 OR e.kind BETWEEN :low AND :high AND (:kinds >> CAST(e.kind - :low AS INTEGER)) & 1 = 1)
 ORDER BY e.seq LIMIT :limit;
 
 -- name: events_newest
@@ -15,18 +15,15 @@ ORDER BY e.seq LIMIT :limit;
 -- scan ok: the last rows only
 SELECT coalesce(min(seq), 1) - 1 AS seq FROM (
 	SELECT seq FROM event WHERE (:team = 0 OR team = :team)
-		AND (:low = 0 OR kind BETWEEN :low AND :high AND (:kinds >> (kind - :low)) & 1)
-	ORDER BY seq DESC LIMIT :limit);
+		AND (:low = 0 OR kind BETWEEN :low AND :high AND (:kinds >> CAST(kind - :low AS INTEGER)) & 1 = 1)
+	ORDER BY seq DESC LIMIT :limit) e;
 
 -- name: event_first
 SELECT coalesce(min(seq), 1) AS seq FROM event;
 
--- name: schema_version
-SELECT user_version FROM pragma_user_version;
-
 -- name: waiting_all
 -- scan ok: agents, few
-SELECT coalesce(sum(queued), 0) + coalesce((SELECT sum((until > :now) - waits)
+SELECT coalesce(sum(queued), 0) + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
 		FROM inbox_due u JOIN agent a ON a.id = u.agent
 		WHERE u.due_at <= :now AND (:team = 0 OR a.team = :team)), 0) AS n
 FROM agent a JOIN agent_inbox i ON i.agent = a.id

@@ -29,7 +29,7 @@ SELECT coalesce(min(at), 0) AS at FROM (
 	SELECT min(lease_until) AS at FROM task
 	WHERE lease_until IS NOT NULL AND lease_until > :now
 	UNION ALL SELECT min(due_at) FROM delivery
-	WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at > :now);
+	WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at > :now) e;
 
 -- name: state_renew
 -- The new incarnation tells everybody who kept a cursor that it belongs to another state.
@@ -40,7 +40,12 @@ SELECT coalesce(min(at), 0) AS at FROM (
 -- since the backup, unless those were more than one a microsecond, or more than a million
 -- while the clock stood back; or the clock stands back and the former state was lost.
 UPDATE state SET incarnation = :incarnation,
-	counts_from = max(max(counts_from, :former) + 1000000, :now * 1000) WHERE one = 1;
+	counts_from = CASE
+		WHEN :now * 1000 > counts_from + 1000000 AND :now * 1000 > :former + 1000000
+		THEN :now * 1000
+		WHEN counts_from > :former THEN counts_from + 1000000
+		ELSE :former + 1000000 END
+WHERE one = 1;
 
 -- name: workspaces_renew
 -- scan ok: every living workspace, once in a restore

@@ -102,7 +102,7 @@ WHERE +d.agent = :agent AND d.state IN {delivery_state.open} AND d.due_at <= :no
 -- int: queued leased
 -- Ended leases and lives of an inbox that no row says yet: how many more messages wait
 -- (fewer, below 0), and how many leases are over.
-SELECT coalesce(sum((until > :now) - waits), 0) AS queued,
+SELECT coalesce(sum(CAST(until > :now AS INTEGER) - waits), 0) AS queued,
 	coalesce(sum(held), 0) AS leased
 FROM inbox_due WHERE +agent = :agent AND due_at <= :now;
 
@@ -168,8 +168,8 @@ SELECT message, lane, state, attempt, sender, at, ack_required, type, content, t
 FROM inbox
 WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND session = :session AND seen = 0 AND due_at > :now
-	AND (attempt >= :most) = :often
-ORDER BY CASE WHEN :often THEN attempt ELSE 0 END, lane, message;
+	AND CAST(attempt >= :most AS INTEGER) = :often
+ORDER BY CASE WHEN :often <> 0 THEN attempt ELSE 0 END, lane, message;
 
 -- name: delivery_seen
 -- The answer to a request has arrived: its messages may be acknowledged, even after their
@@ -188,10 +188,10 @@ RETURNING message, request < 0 AS late;
 -- name: delivery_unhand
 -- The answer to a request probably reached nobody: its messages wait again.  The hand-out
 -- counts as an attempt only if the answer was `sent`, and so may have been seen.
-UPDATE delivery SET state = {delivery_state.queued}, attempt = attempt - (NOT :sent), after_lapse = {delivery_state.queued},
+UPDATE delivery SET state = {delivery_state.queued}, attempt = attempt - CAST(:sent = 0 AS INTEGER), after_lapse = {delivery_state.queued},
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = message),
 	session = NULL, request = NULL,
-	fetched_at = CASE WHEN :sent OR attempt > 1 THEN fetched_at END
+	fetched_at = CASE WHEN :sent <> 0 OR attempt > 1 THEN fetched_at END
 WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND request = :request
 	AND seen = 0
 RETURNING message;
@@ -305,7 +305,7 @@ JOIN agent r ON r.id = d.agent
 LEFT JOIN message p ON p.id = m.reply_to
 LEFT JOIN assignment x ON x.message = d.message AND d.lane = 2
 WHERE d.agent = :agent AND d.lane < 3 AND d.state IN {delivery_state.open} AND d.message > :after
-	AND (d.state = {delivery_state.queued} OR (:again AND d.state = {delivery_state.notified}))
+	AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
 	AND (d.due_at IS NULL OR d.due_at > :now)
 ORDER BY d.message LIMIT :limit;
 
@@ -314,6 +314,6 @@ ORDER BY d.message LIMIT :limit;
 -- Messages that full inboxes dropped after an event, and the names of their recipients,
 -- up to a name.
 SELECT e.subject AS message, m.at, a.name
-FROM event e CROSS JOIN agent a ON a.id = e.target AND a.name <= :last
-CROSS JOIN message m ON m.id = e.subject
+FROM event e JOIN agent a ON a.id = e.target AND a.name <= :last
+JOIN message m ON m.id = e.subject
 WHERE e.seq > :seq AND e.kind = {event.message_dropped} ORDER BY e.seq;

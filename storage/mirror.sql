@@ -41,7 +41,7 @@ SELECT agent FROM workspace WHERE id = :id AND agent IS NOT NULL;
 -- scan ok: the list itself
 -- text: ids
 -- Tasks that show the state of these tasks in their blocked_by.
-SELECT d.task FROM json_each(:ids) j CROSS JOIN task_dep d ON d.dep = j.value;
+SELECT d.task FROM json_each(:ids) j JOIN task_dep d ON d.dep = j.value;
 
 -- name: mirror_tasks
 -- scan ok: the list itself
@@ -49,7 +49,7 @@ SELECT d.task FROM json_each(:ids) j CROSS JOIN task_dep d ON d.dep = j.value;
 SELECT k.id, k.team, t.name AS team_name, t.destroyed_at, k.number, k.slug, k.title, k.description,
 	k.priority, k.state, o.name AS owner_name, s.name AS assignee_name,
 	c.name AS creator_name, k.epoch, k.created_at, k.updated_at, k.result
-FROM json_each(:ids) j CROSS JOIN task k ON k.id = j.value JOIN team t ON t.id = k.team
+FROM json_each(:ids) j JOIN task k ON k.id = j.value JOIN team t ON t.id = k.team
 JOIN agent c ON c.id = k.created_by
 LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
 ORDER BY k.id;
@@ -58,27 +58,27 @@ ORDER BY k.id;
 -- scan ok: the list itself
 -- text: ids
 SELECT d.task, o.number, o.state
-FROM json_each(:ids) j CROSS JOIN task_dep d ON d.task = j.value
+FROM json_each(:ids) j JOIN task_dep d ON d.task = j.value
 JOIN task o ON o.id = d.dep ORDER BY d.task, o.number;
 
 -- name: mirror_tags
 -- scan ok: the list itself
 -- text: ids
 SELECT g.task, g.tag
-FROM json_each(:ids) j CROSS JOIN task_tag g ON g.task = j.value ORDER BY g.task, g.n;
+FROM json_each(:ids) j JOIN task_tag g ON g.task = j.value ORDER BY g.task, g.n;
 
 -- name: mirror_criteria
 -- scan ok: the list itself
 -- text: ids
 SELECT c.task, c.text, c.done
-FROM json_each(:ids) j CROSS JOIN task_criterion c ON c.task = j.value
+FROM json_each(:ids) j JOIN task_criterion c ON c.task = j.value
 ORDER BY c.task, c.n;
 
 -- name: mirror_notes
 -- scan ok: the list itself
 -- text: ids
 SELECT n.task, a.name, n.at, n.text
-FROM json_each(:ids) j CROSS JOIN task_note n ON n.task = j.value
+FROM json_each(:ids) j JOIN task_note n ON n.task = j.value
 JOIN agent a ON a.id = n.agent ORDER BY n.task, n.id;
 
 -- name: mirror_agents
@@ -88,21 +88,21 @@ SELECT a.id, a.team, t.name AS team_name, t.destroyed_at, a.name, a.kind, a.gone
 	a.description, a.status, a.generation, a.project, a.input_schema,
 	a.output_schema, CASE WHEN w.state = {workspace_state.ready} THEN w.http END AS http, a.workspace,
 	w.created_at AS workspace_at
-FROM json_each(:ids) j CROSS JOIN agent a ON a.id = j.value JOIN team t ON t.id = a.team
+FROM json_each(:ids) j JOIN agent a ON a.id = j.value JOIN team t ON t.id = a.team
 LEFT JOIN workspace w ON w.id = a.workspace ORDER BY a.id;
 
 -- name: mirror_skills
 -- scan ok: the list itself
 -- text: ids
 SELECT s.agent, s.skill
-FROM json_each(:ids) j CROSS JOIN agent_skill s ON s.agent = j.value
+FROM json_each(:ids) j JOIN agent_skill s ON s.agent = j.value
 ORDER BY s.agent, s.n;
 
 -- name: mirror_protocols
 -- scan ok: the list itself
 -- text: ids
 SELECT p.agent, p.protocol
-FROM json_each(:ids) j CROSS JOIN agent_protocol p ON p.agent = j.value
+FROM json_each(:ids) j JOIN agent_protocol p ON p.agent = j.value
 ORDER BY p.agent, p.n;
 
 -- name: mirror_team
@@ -147,17 +147,18 @@ WHERE seq > :after
 -- Messages as the log shows them.
 SELECT m.id, m.team, m.at, m.urgent, m.to_all, m.type, m.content, m.thread,
 	p.at AS reply_at, a.name AS sender_name,
-	(SELECT group_concat(iif(r.team = m.team, '', t.name || '/') || r.name, ', ')
+	(SELECT group_concat(CASE WHEN r.team = m.team THEN '' ELSE t.name || '/' END
+			|| r.name, ', ')
 		FROM delivery d JOIN agent r ON r.id = d.agent JOIN team t ON t.id = r.team
 		WHERE d.message = m.id AND m.to_all = 0) AS receivers
-FROM json_each(:ids) j CROSS JOIN message m ON m.id = j.value
+FROM json_each(:ids) j JOIN message m ON m.id = j.value
 JOIN agent a ON a.id = m.sender LEFT JOIN message p ON p.id = m.reply_to ORDER BY m.id;
 
 -- name: mirror_mail_heads
 -- row: mirror_mail_next
 -- scan ok: the list itself
 -- text: ids
-SELECT m.id, m.team, m.at FROM json_each(:ids) j CROSS JOIN message m ON m.id = j.value;
+SELECT m.id, m.team, m.at FROM json_each(:ids) j JOIN message m ON m.id = j.value;
 
 -- name: mirror_mail_next
 -- row: mirror_mail_next

@@ -98,7 +98,7 @@ SELECT h.network_fault FROM workspace w JOIN host h ON h.id = w.host WHERE w.id 
 
 -- name: network_set_fault
 UPDATE host SET network_fault = :network_fault
-WHERE id = :host AND network_fault IS NOT :network_fault;
+WHERE id = :host AND network_fault IS DISTINCT FROM :network_fault;
 
 -- name: network_trouble
 -- Why living VMs of this host have no network.

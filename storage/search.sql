@@ -17,10 +17,11 @@ FROM state s WHERE s.one = 1;
 -- The environment of a command is left out: only its label and text can be found.
 SELECT m.id, m.team, m.sender, m.to_all,
 	CASE WHEN x.message IS NULL THEN m.content
-		ELSE x.label || char(10) || x.command END AS body
+		ELSE x.label || '
+' || x.command END AS body
 FROM message m LEFT JOIN assignment x ON x.message = m.id
 WHERE m.id > :after AND m.id <= (SELECT max(id) FROM (SELECT id FROM message
-	WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit))
+	WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit) next)
 ORDER BY m.id DESC;
 
 -- name: search_recipients
@@ -29,20 +30,24 @@ SELECT agent FROM delivery WHERE message = :message;
 -- name: search_notes
 SELECT n.id, k.team, n.text FROM task_note n JOIN task k ON k.id = n.task
 WHERE n.id > :after AND n.id <= (SELECT max(id) FROM (SELECT id FROM task_note
-	WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit))
+	WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit) next)
 ORDER BY n.id DESC;
 
 -- name: search_tasks
 -- text: body
-SELECT id, team, title || char(10) || description || char(10) || coalesce(result, '')
+SELECT id, team, title || '
+' || description || '
+' || coalesce(result, '')
 	AS body
 FROM task WHERE id > :after AND id <= (SELECT max(id) FROM (SELECT id FROM task
-	WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit))
+	WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit) next)
 ORDER BY id DESC;
 
 -- name: search_task
 -- text: body
-SELECT id, team, title || char(10) || description || char(10) || coalesce(result, '')
+SELECT id, team, title || '
+' || description || '
+' || coalesce(result, '')
 	AS body
 FROM task WHERE id = :id;
 
@@ -57,7 +62,8 @@ ORDER BY seq LIMIT :limit;
 -- text: body
 -- The message, if it is in this team (0: any) and this agent (0: any) sent or got it.
 SELECT m.id, m.at, a.name, CASE WHEN x.message IS NULL THEN m.content
-	ELSE x.label || char(10) || x.command END AS body
+	ELSE x.label || '
+' || x.command END AS body
 FROM message m JOIN agent a ON a.id = m.sender
 LEFT JOIN assignment x ON x.message = m.id
 WHERE m.id = :id AND (:team = 0 OR m.team = :team)
@@ -67,7 +73,9 @@ WHERE m.id = :id AND (:team = 0 OR m.team = :team)
 -- name: search_task_hit
 -- text: body
 SELECT k.number, k.created_at AS at, a.name,
-	k.title || char(10) || k.description || char(10) || coalesce(k.result, '') AS body
+	k.title || '
+' || k.description || '
+' || coalesce(k.result, '') AS body
 FROM task k JOIN agent a ON a.id = k.created_by
 WHERE k.id = :id AND (:team = 0 OR k.team = :team);
 

@@ -506,6 +506,11 @@ int64_t store_data_version(struct store *s)
 	return version;
 }
 
+int64_t store_schema_version(struct store *s, struct fault *f)
+{
+	return store_number(s, SQL_VERSION, f);
+}
+
 int store_checkpoint(struct store *s, struct fault *f)
 {
 	int frames = 0, copied = 0, rc;

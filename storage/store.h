@@ -101,6 +101,7 @@ int64_t store_last_id(const struct store *s); /* of the last INSERT */
 /* --- around the file --------------------------------------------------------- */
 
 int64_t store_data_version(struct store *s); /* changes when others commit */
+int64_t store_schema_version(struct store *s, struct fault *f); /* or negative */
 /* Does a PASSIVE checkpoint; returns how many frames it could not copy (0: the WAL starts
  * anew with the next commit), or negative. */
 int store_checkpoint(struct store *s, struct fault *f);

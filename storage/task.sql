@@ -107,12 +107,10 @@ SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
 	s.name AS assignee_name
-FROM task_tag g JOIN task k ON k.id = g.task LEFT JOIN agent o ON o.id = k.owner
-LEFT JOIN agent s ON s.id = k.assignee
-WHERE g.tag = :tag AND +k.team = :team
+FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.id IN (SELECT task FROM task_tag WHERE tag = :tag) AND +k.team = :team
 	AND (:state < 0 OR CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END = :state)
 	AND (k.priority, k.number) > (:priority, :number)
-GROUP BY k.id
 ORDER BY k.priority, k.number LIMIT :limit;
 
 -- name: task_ready_lines
@@ -161,7 +159,7 @@ ORDER BY lease_until LIMIT :limit;
 -- this runs see the same.
 UPDATE task SET state = after_lapse,
 	owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1,
+	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1,
 	attempts = attempts + 1, updated_at = :now,
 	result = CASE WHEN after_lapse = {task_state.failed}
 		THEN 'its lease ran out too often' ELSE result END
@@ -230,7 +228,7 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 -- The owner ends the task as completed or failed (:state), under the epoch of his claim.
 UPDATE task SET state = :state, owner = NULL, owner_generation = NULL,
 	lease_until = NULL, updated_at = :now, result = coalesce(:result, result),
-	attempts = attempts + (:state = {task_state.failed})
+	attempts = attempts + CAST(:state = {task_state.failed} AS INTEGER)
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch)
 	AND (state = {task_state.blocked} OR (state IN {task_state.claimed in_progress} AND lease_until > :now));
@@ -238,7 +236,7 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 -- name: task_release
 -- The owner gives the task back; the next claim has another epoch.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
+	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch)
 	AND (state = {task_state.blocked} OR (state IN {task_state.claimed in_progress} AND lease_until > :now));
@@ -247,18 +245,18 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 -- Nobody got the answer that granted the claim: the claim ends, unless its owner has
 -- begun.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
+	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
 WHERE id = :id AND owner = :agent AND epoch = :epoch AND state = {task_state.claimed};
 
 -- name: task_retry
 UPDATE task SET state = {task_state.pending}, attempts = 0, updated_at = :now,
-	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1))
+	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch)
 WHERE id = :id AND state = {task_state.failed};
 
 -- name: task_cancel
 -- Cancels any open task, under a new epoch, so that its owner is refused from now on.
 UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
+	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
 WHERE id = :id AND state IN {task_state.open};
 
 -- name: task_assign
@@ -387,7 +385,7 @@ WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {deliver
 -- name: task_give_back
 -- The generation of the owner is over: back to pending under a new epoch.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
+	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
 WHERE id = :id AND owner IS NOT NULL;
 
 -- name: task_renew_epochs
@@ -395,4 +393,4 @@ WHERE id = :id AND owner IS NOT NULL;
 -- In a restored state the next claim of a task gets an epoch that nobody can have had
 -- since the backup.  A claim that is held goes on under its own epoch, and the end of
 -- that claim raises the epoch in the same way.
-UPDATE task SET epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) WHERE owner IS NULL;
+UPDATE task SET epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) WHERE owner IS NULL;

@@ -52,8 +52,8 @@ SELECT t.id, t.name, t.created_at,
 	(SELECT count(*) FROM task k
 		WHERE k.team = t.id AND k.state BETWEEN {task_state.open}) AS open_tasks
 FROM team t
-WHERE (:all OR t.destroyed_at IS NULL) AND (:team = 0 OR t.id = :team)
-ORDER BY t.name, t.id LIMIT -1 OFFSET :offset;
+WHERE (:all <> 0 OR t.destroyed_at IS NULL) AND (:team = 0 OR t.id = :team)
+ORDER BY t.name, t.id LIMIT 9223372036854775807 OFFSET :offset;
 
 -- name: team_members
 -- scan ok: agents, few
@@ -76,7 +76,7 @@ SELECT t.next_task - 1 - h.claimed - h.in_progress - h.blocked - h.failed - b.co
 		- b.failed - b.cancelled - b.waiting AS ready,
 	h.claimed, h.in_progress, h.blocked, b.completed, b.failed + h.failed AS failed,
 	b.cancelled
-FROM team t JOIN board b ON b.team = t.id JOIN (
+FROM team t JOIN board b ON b.team = t.id, (
 	SELECT count(*) FILTER (WHERE state = {task_state.claimed} AND lease_until > :now) AS claimed,
 		count(*) FILTER (WHERE state = {task_state.in_progress} AND lease_until > :now) AS in_progress,
 		count(*) FILTER (WHERE state = {task_state.blocked}) AS blocked,
@@ -133,7 +133,7 @@ WHERE state IN {delivery_state.open} AND agent IN (SELECT id FROM agent WHERE te
 
 -- name: team_end_tasks
 UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = max(epoch, (SELECT counts_from FROM state WHERE one = 1)) + 1, updated_at = :now
+	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
 WHERE team = :team AND state IN {task_state.open} RETURNING id;
 
 -- name: team_end_assignments

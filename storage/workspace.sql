@@ -40,14 +40,14 @@ SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.pa
 	a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent
-WHERE w.team = :team AND (:all OR w.state IN {workspace_state.living})
-ORDER BY w.name, w.id LIMIT -1 OFFSET :offset;
+WHERE w.team = :team AND (:all <> 0 OR w.state IN {workspace_state.living})
+ORDER BY w.name, w.id LIMIT 9223372036854775807 OFFSET :offset;
 
 -- name: workspace_set_state
 -- A destroyed workspace stays destroyed; only one that is being made or started becomes
 -- ready, and not before the snapshot that was asked for is put back.
 UPDATE workspace SET state = :state, changed_at = :now,
-	was_up = max(was_up, :state = {workspace_state.ready}),
+	was_up = CASE WHEN :state = {workspace_state.ready} THEN 1 ELSE was_up END,
 	link_token = CASE WHEN :state = {workspace_state.destroyed} THEN NULL ELSE link_token END
 WHERE id = :id AND state <> :state AND state IN {workspace_state.living} AND (:state <> {workspace_state.ready} OR (state = {workspace_state.creating} AND restore IS NULL));
 
@@ -69,7 +69,7 @@ WHERE id = :id AND spool = :spool AND spool_seq < :seq;
 
 -- name: workspace_set_http
 UPDATE workspace SET http = nullif(:http, '')
-WHERE id = :id AND http IS NOT nullif(:http, '');
+WHERE id = :id AND http IS DISTINCT FROM nullif(:http, '');
 
 -- name: workspace_rows
 -- Those whose guests this host runs: another host starts and ends its own.
@@ -125,7 +125,7 @@ SELECT id FROM snapshot WHERE workspace = :workspace AND name = :name AND state 
 SELECT s.id, s.workspace, s.name, s.state, s.created_at, w.name AS workspace_name
 FROM snapshot s JOIN workspace w ON w.id = s.workspace
 WHERE s.workspace = :workspace AND s.state IN {snapshot_state.living}
-ORDER BY s.id LIMIT -1 OFFSET :offset;
+ORDER BY s.id LIMIT 9223372036854775807 OFFSET :offset;
 
 -- name: snapshot_set_state
 UPDATE snapshot SET state = :state WHERE id = :id AND state <> :state;

@@ -1,5 +1,5 @@
-# Numbers of enums and events in SQL are asked for by name: what sqlgen puts in their
-# place, and what it refuses.
+# What sqlgen makes of statements, and what it refuses: numbers of enums and events, which
+# are asked for by name, and forms that a second engine does not understand as SQLite does.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1
@@ -50,4 +50,84 @@ refused "SELECT id FROM task WHERE :id AND after_lapse < 3" "after_lapse holds t
 refused "UPDATE task SET state = CASE WHEN :id THEN 1 ELSE 2 END" "state holds task_state"
 refused "UPDATE task SET state = {team_state.ready}" "state holds task_state"
 refused "SELECT e.seq FROM event e WHERE e.kind <> 120" "kind holds event"
+
+# One form for both engines: each form of SQLite's own is refused with the common one.
+refused "INSERT OR IGNORE INTO team_port (team, port) VALUES (:team, :port)" "ON CONFLICT DO NOTHING"
+refused "INSERT OR REPLACE INTO team_port (team, port) VALUES (:team, :port)" "OR REPLACE is SQLite's"
+refused "REPLACE INTO team_port (team, port) VALUES (:team, :port)" "ON CONFLICT (column, …) DO UPDATE"
+refused "UPDATE OR IGNORE agent SET name = :name WHERE id = :id" "NOT EXISTS"
+refused "INSERT INTO team_port (team, port) VALUES (:team, :port) ON CONFLICT DO UPDATE SET port = 1" "ON CONFLICT (column, …)"
+refused "SELECT id FROM task WHERE result IS :result" "IS NOT DISTINCT FROM"
+refused "SELECT id FROM task WHERE result IS NOT :result" "IS DISTINCT FROM"
+refused "SELECT id FROM task WHERE owner == :owner" "write ="
+refused "SELECT id FROM task WHERE title GLOB 'a*'" "GLOB means something else"
+refused "SELECT id FROM task WHERE title NOT LIKE 'a%%'" "LIKE means something else"
+refused "SELECT rowid AS id FROM task" "the primary key's name"
+refused "SELECT k._rowid_ AS id FROM task k" "the primary key's name"
+refused "SELECT max(epoch, :epoch) AS n FROM task" "max() with 2 is SQLite's: write CASE"
+refused "SELECT ifnull(owner, 0) AS owner FROM task" "coalesce"
+refused "SELECT iif(owner > 0, 1, 2) AS n FROM task" "CASE WHEN"
+refused "SELECT id FROM task WHERE lease_until < unixepoch()" ":now"
+refused "SELECT strftime('%%s') AS n FROM task" ":now"
+refused "SELECT last_insert_rowid() AS id" "RETURNING id"
+refused "SELECT title || char(10) AS title FROM task" "the character itself"
+refused "SELECT typeof(owner) AS name FROM task" "what both engines have"
+refused "SELECT id FROM task WHERE title = \"x\"" "no such column"
+refused "SELECT \"id\" FROM task" "a text in single ones"
+refused "SELECT id FROM task WHERE :id" "write … <> 0"
+refused "SELECT id FROM task WHERE owner = :owner AND parts & 4" "\`parts & 4\` is a number"
+refused "SELECT id FROM task WHERE NOT :id" "write … <> 0"
+refused "SELECT CASE WHEN :id THEN 1 ELSE 2 END AS n" "write … <> 0"
+refused "UPDATE task SET attempts = attempts + (owner = :owner)" "CAST(… AS INTEGER)"
+refused "UPDATE task SET attempts = owner = :owner" "true or false, and no number"
+refused "INSERT INTO team_port (team, port) SELECT id, id > 1 FROM team" "true or false, and no number"
+refused "SELECT sum(owner = :owner) AS n FROM task" "true or false, and no number"
+refused "SELECT id FROM task WHERE (owner > 1) = :now" "true or false, and no number"
+refused "SELECT id FROM task WHERE owner = :title" "write CAST(… AS TEXT)"
+refused "UPDATE task SET title = :owner" "a number where a text stands"
+refused "INSERT INTO team_port (team, port) VALUES (:team, '80')" "write CAST(… AS INTEGER)"
+refused "SELECT coalesce(title, :title) || ' ' || number AS title FROM task" "write CAST(… AS TEXT)"
+refused "SELECT id FROM task WHERE 1 << number > 4" "how far to shift"
+refused "SELECT id FROM replay, team WHERE key = x'00'" "a BLOB is a parameter"
+refused "SELECT id FROM task WHERE owner = 0x10" "in decimals"
+refused "SELECT a.id FROM agent a CROSS JOIN task k ON k.owner = a.id" "JOIN … ON"
+refused "SELECT a.id FROM agent a JOIN task k" "a JOIN without ON"
+refused "SELECT a.id FROM agent a NATURAL JOIN task k" "is not of the SQL"
+refused "SELECT id FROM (SELECT id FROM task)" "needs a name"
+refused "SELECT id FROM task INDEXED BY task_owner WHERE owner = :owner" "INDEXED BY is SQLite's"
+refused "SELECT user_version FROM pragma_user_version" "storage/words.h"
+refused "PRAGMA user_version" "is not of the SQL"
+refused "SELECT id FROM task LIMIT -1" "9223372036854775807"
+refused "SELECT id FROM task LIMIT 1, 2" "LIMIT … OFFSET"
+refused "SELECT name, count(*) AS n FROM team" "min(name)"
+refused "SELECT a.name, count(*) AS n FROM agent a JOIN team t ON t.id = a.team GROUP BY t.id" "GROUP BY it"
+refused "SELECT user.id FROM agent user" "choose another name"
+refused "SELECT title COLLATE NOCASE AS title FROM task" "is not of the SQL"
+refused "SELECT CAST(owner AS REAL) AS owner FROM task" "INTEGER, TEXT or BLOB"
+
+# The common form of them is taken.
+gives "INSERT INTO team_port (team, port) VALUES (:team, :port) ON CONFLICT (team, port) DO UPDATE SET port = excluded.port" "excluded.port"
+gives "SELECT id FROM task WHERE result IS DISTINCT FROM :result" "DISTINCT"
+gives "SELECT id FROM task WHERE owner = :owner AND (parts >> CAST(:now - 1 AS INTEGER)) & 1 <> 0" "CAST"
+gives "UPDATE task SET attempts = attempts + CAST(owner = :owner AS INTEGER)" "CAST"
+gives "SELECT sum(CASE WHEN owner = :owner THEN 1 ELSE 0 END) AS n FROM task" "sum"
+gives "SELECT t.id, t.name, count(k.id) AS n FROM team t LEFT JOIN task k ON k.team = t.id GROUP BY t.id" "GROUP BY"
+gives "WITH RECURSIVE up(id) AS (SELECT :task UNION SELECT d.dep FROM up JOIN task_dep d ON d.task = up.id) SELECT id FROM up" "RECURSIVE"
+
+# The line of a form is told, not that of its statement's name.
+printf -- '-- name: probe\n-- scan ok: a test\nSELECT id\n-- a comment\nFROM task\nWHERE title GLOB :title;\n' >"$TMPDIR/probe.sql"
+build/sqlgen schema/*.op storage/enums migrations/*.sql -- "$TMPDIR/probe.sql" 2>&1 >/dev/null |
+	grep -q "^$TMPDIR/probe.sql:6: probe: GLOB" || { echo "the wrong line"; bad=1; }
+
+# A view that statements read gives numbers.
+mkdir "$TMPDIR/migrations"
+printf 'CREATE VIEW held AS\nSELECT id, owner > 0 AS held FROM task;\n' >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
+build/sqlgen schema/*.op storage/enums migrations/*.sql "$TMPDIR"/migrations/*.sql -- storage/*.sql 2>&1 >/dev/null |
+	grep -q 'held.sql:2: held: `owner > 0` is true or false' || { echo "a view of truths"; bad=1; }
+
+# A database of SQLite's own has its own forms.
+build/sqlgen -p spool_ storage/spool/migrations/*.sql -- storage/spool/spool.sql >"$TMPDIR/out" || bad=1
+printf 'CREATE TABLE t (n INTEGER);\n' >"$TMPDIR/own.sql"
+printf -- '-- name: probe\n-- scan ok: a test\nSELECT rowid AS id, max(n, 1) AS n FROM t;\n' >"$TMPDIR/probe.sql"
+build/sqlgen -p own_ "$TMPDIR/own.sql" -- "$TMPDIR/probe.sql" >"$TMPDIR/out" || { echo "the own database"; bad=1; }
 exit $bad

@@ -182,6 +182,7 @@ static void read_migration(struct sqlgen_build *b, const char *file)
 
 	b->migrations = sqlgen_grow(b->migrations, b->n_migrations, sizeof(*m));
 	m = &b->migrations[b->n_migrations++];
+	m->file = file;
 	m->name = slash ? slash + 1 : file;
 	written = sqlgen_slurp(file);
 	m->text = sqlgen_put_numbers(b, file, 1, written, strlen(written));
@@ -246,6 +247,7 @@ static void build_free(struct sqlgen_build *b)
 		free(s->sql);
 		free(s->written);
 	}
+	columns_free(&b->known);
 	sqlgen_free_enums(b);
 	schema_release(b->schema);
 	free(b->migrations);
@@ -283,6 +285,8 @@ int main(int argc, char **argv)
 		check_statement(&b, &b.statements[i]);
 	if (!b.n_errors)
 		check_rows(&b);
+	if (!*b.prefix)
+		sqlgen_check_views(&b);
 	sqlgen_check_kept(&b);
 	for (i = 0; migrations && i < b.n_migrations; i++)
 		printf("-- migration %s\n%s", b.migrations[i].name, b.migrations[i].text);

@@ -3,8 +3,8 @@
  *
  * sqlgen_read.c turns storage/NOUN.sql into statements, sqlgen_names.c puts the numbers
  * of schema/ in, sqlgen_held.c refuses numbers in their place, sqlgen_check.c gives
- * them types and refuses what is wrong, sqlgen_put.c writes C; sqlgen.c applies
- * the migrations and leads through.  Memory that is not there aborts.
+ * them types and refuses what is wrong, sqlgen_portable.c what another engine would not
+ * understand, sqlgen_put.c writes C; sqlgen.c applies the migrations and leads through.  Memory that is not there aborts.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
 #define TOOLS_BUILD_SQLGEN_H
@@ -32,7 +32,8 @@ struct sqlgen_statement {
 	const char *file;
 	int line;
 	char *name, *row, *into, *sql;
-	char *written; /* sql with its names in braces */
+	char *written; /* sql with its names in braces, and lines for comments in it */
+	int sql_line; /* where it begins */
 	bool scan_ok, readonly;
 	bool kept; /* see storage/kept.h */
 	int kept_number; /* from 1 on */
@@ -43,7 +44,7 @@ struct sqlgen_statement {
 };
 
 struct sqlgen_migration {
-	const char *name;
+	const char *file, *name;
 	char *text;
 	int version; /* 0: a schema that is made in one go */
 };
@@ -65,6 +66,7 @@ struct sqlgen_build {
 	struct held *held;
 	struct set *sets;
 	int n_held, n_sets;
+	struct columns known; /* types that all columns of a name have */
 	struct sqlgen_migration *migrations;
 	struct sqlgen_statement *statements;
 	int n_migrations, n_statements, n_errors;
@@ -93,6 +95,11 @@ const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
 bool sqlgen_is_stored(const struct sqlgen_build *b,
 		      const char *list); /* a column holds it */
 void sqlgen_check_literals(struct sqlgen_build *b, struct sqlgen_statement *s);
+/* Refuses what PostgreSQL does not understand as SQLite does. */
+void sqlgen_check_portable(struct sqlgen_build *b, const struct sqlgen_statement *s);
+void sqlgen_check_views(struct sqlgen_build *b); /* those that statements read */
+/* The type that all columns of this name in all tables have. */
+enum type sqlgen_type_everywhere(struct sqlgen_build *b, const char *name);
 
 void read_file(struct sqlgen_build *b, const char *file);
 void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s);

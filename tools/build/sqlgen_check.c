@@ -22,8 +22,7 @@ static enum type type_named(const char *sql)
 	return strcasecmp(sql, "INT") == 0 ? TYPE_INT : TYPE_UNKNOWN;
 }
 
-/* The type that all columns of this name in all tables have. */
-static enum type type_everywhere(struct sqlgen_build *b, const char *name)
+static enum type look_up_type(struct sqlgen_build *b, const char *name)
 {
 	static const char sql[] =
 		"SELECT DISTINCT upper(p.type) FROM pragma_table_list l,"
@@ -44,6 +43,17 @@ static enum type type_everywhere(struct sqlgen_build *b, const char *name)
 	return type;
 }
 
+enum type sqlgen_type_everywhere(struct sqlgen_build *b, const char *name)
+{
+	struct column *c = columns_find(&b->known, name);
+
+	if (!c) {
+		c = columns_add(&b->known, name, strlen(name));
+		c->type = look_up_type(b, name);
+	}
+	return c->type;
+}
+
 /* A column's type is the one declared above the statement, else that of the table's
  * column, else the one that its name stands for. */
 static void type_column(struct sqlgen_build *b, struct sqlgen_statement *s,
@@ -57,7 +67,8 @@ static void type_column(struct sqlgen_build *b, struct sqlgen_statement *s,
 		said->used = true;
 		c->type = said->type;
 	} else {
-		c->type = declared ? type_named(declared) : type_everywhere(b, c->name);
+		c->type = declared ? type_named(declared)
+				   : sqlgen_type_everywhere(b, c->name);
 	}
 	if (c->type == TYPE_UNSAID)
 		c->type = TYPE_INT;
@@ -269,6 +280,8 @@ void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
 	type_parameters(b, s, st);
 	type_results(b, s, st);
 	sqlite3_finalize(st);
+	if (!*b->prefix)
+		sqlgen_check_portable(b, s);
 	if (!s->scan_ok)
 		check_plan(b, s);
 }

@@ -59,6 +59,8 @@ static void read_sql(struct sqlgen_build *b, struct sqlgen_statement *s, int at,
 {
 	char *sql = sqlgen_put_numbers(b, s->file, at, line, len);
 
+	if (!s->written)
+		s->sql_line = at;
 	append(&s->written, line, len);
 	append(&s->sql, sql, strlen(sql));
 	free(sql);
@@ -98,9 +100,10 @@ void read_file(struct sqlgen_build *b, const char *file)
 			s = read_name(b, file, line, at);
 		else if (strncmp(at + blank, "--", 2) == 0 && s && !s->sql)
 			read_heading(s, at + blank);
-		else if (blank == len || strncmp(at + blank, "--", 2) == 0)
-			continue;
-		else if (s)
+		else if (blank == len || strncmp(at + blank, "--", 2) == 0) {
+			if (s && s->written)
+				append(&s->written, "\n", 1);
+		} else if (s)
 			read_sql(b, s, line, at, (size_t)(next - at));
 		else
 			sqlgen_refuse(b,

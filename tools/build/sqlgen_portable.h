@@ -1,0 +1,92 @@
+/*
+ * sqlgen_portable - the SQL that two engines understand alike: see sqlgen_portable.c.
+ */
+#ifndef TOOLS_BUILD_SQLGEN_PORTABLE_H
+#define TOOLS_BUILD_SQLGEN_PORTABLE_H
+
+#include "tools/build/sqlgen.h"
+
+/* Kinds of values, as an engine with types tells them apart. */
+enum sqlgen_kind {
+	IS_ANY, /* not known here */
+	IS_TRUTH, /* of a comparison: no number elsewhere */
+	IS_NUMBER,
+	IS_SMALL, /* a literal or CAST AS INTEGER, which may say how far to shift */
+	IS_TEXT,
+	IS_BYTES,
+};
+
+struct sqlgen_word {
+	const char *at;
+	size_t len;
+};
+
+/* An expression that was read: its kind and its text. */
+struct sqlgen_value {
+	enum sqlgen_kind kind;
+	struct sqlgen_word text;
+};
+
+struct sqlgen_column {
+	struct sqlgen_word table, name;
+};
+
+enum { SQLGEN_ITEMS_MOST = 64 };
+
+/* A SELECT: what it gives, and the columns that stand in it outside of sums. */
+struct sqlgen_select {
+	enum sqlgen_kind items[SQLGEN_ITEMS_MOST];
+	struct sqlgen_column bare[SQLGEN_ITEMS_MOST];
+	struct sqlgen_word item; /* the text of the first truth that it gives */
+	int n_items, n_bare;
+	int in_sum; /* an expression within a sum is being read */
+	bool sums, done; /* done: all items are read */
+};
+
+struct sqlgen_reader {
+	struct sqlgen_build *b;
+	const struct sqlgen_statement *s;
+	const char *text;
+	int line; /* of the text's beginning */
+	struct sqlgen_word w; /* the next word; its length is 0 at the end */
+	const char *read_to; /* behind the last word that was taken */
+	struct sqlgen_select *select; /* the innermost one */
+	bool lost; /* the rest was not understood */
+};
+
+/* A function: how many values it takes, what it gives, or what to write in its place. */
+struct sqlgen_function {
+	const char *name;
+	int least, most;
+	enum sqlgen_kind gives; /* IS_ANY: what it takes */
+	bool sum;
+	const char *instead;
+};
+
+bool sqlgen_word_is(struct sqlgen_word w, const char *s);
+struct sqlgen_word sqlgen_word_next(const char *at);
+void sqlgen_take(struct sqlgen_reader *r);
+bool sqlgen_take_if(struct sqlgen_reader *r, const char *word);
+void sqlgen_expect(struct sqlgen_reader *r, const char *word);
+/* A name of a table, column or alias; others end the reading. */
+struct sqlgen_word sqlgen_take_name(struct sqlgen_reader *r);
+
+/* Refuses what stands at `at`, by its line. */
+void sqlgen_refuse_at(struct sqlgen_reader *r, const char *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The next word has no place here in the common subset: ends the reading. */
+void sqlgen_lose(struct sqlgen_reader *r);
+
+struct sqlgen_value sqlgen_read_value(struct sqlgen_reader *r);
+void sqlgen_read_truth(struct sqlgen_reader *r); /* of a WHERE, an ON */
+void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select);
+/* Refuses a value that a column, or another value, does not take as it is. */
+void sqlgen_check_kinds(struct sqlgen_reader *r, struct sqlgen_value v,
+			enum sqlgen_kind with);
+enum sqlgen_kind sqlgen_kind_of_column(struct sqlgen_reader *r, struct sqlgen_word name);
+
+const struct sqlgen_function *sqlgen_function_find(struct sqlgen_word name);
+bool sqlgen_is_reserved(struct sqlgen_word w); /* no name without an AS in front */
+bool sqlgen_is_clause(struct sqlgen_word w); /* a word that begins or joins clauses */
+
+#endif
