@@ -146,7 +146,7 @@ WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open}
 	AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
 		OR state = {delivery_state.fetched} AND due_at <= :now AND after_lapse = {delivery_state.queued}
 			AND (expires_at IS NULL OR expires_at > :now))
-ORDER BY lane, message;
+ORDER BY lane, message LIMIT :limit;
 
 -- name: inbox_held
 -- row: inbox
@@ -157,7 +157,7 @@ SELECT message, lane, state, attempt, sender, at, ack_required, type, content, t
 FROM inbox
 WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND request = :request AND due_at > :now
-ORDER BY lane, message;
+ORDER BY lane, message LIMIT :limit;
 
 -- name: inbox_unseen
 -- row: inbox
@@ -172,7 +172,8 @@ FROM inbox
 WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND session = :session AND seen = 0 AND due_at > :now
 	AND CAST(attempt >= :most AS INTEGER) = :often
-ORDER BY CASE WHEN :often <> 0 THEN attempt ELSE 0 END, lane, message;
+ORDER BY CASE WHEN :often <> 0 THEN attempt ELSE 0 END, lane, message
+LIMIT :limit;
 
 -- name: delivery_seen
 -- The answer to a request has arrived: its messages may be acknowledged, even after their
