@@ -87,8 +87,8 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 				 "there is an agent %s in team %s already", n->name,
 				 call->caller.team_name);
 	n->id = row.id;
-	if (n->kind == 1)
-		return 0;
+	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id)) < 0 || n->kind == 1)
+		return rc < 0 ? rc : 0;
 	if ((rc = set_token(call, n->id, row.generation)) < 0 ||
 	    (n->n_skills && (rc = set_skills(call, n->id, n->skills, n->n_skills)) < 0))
 		return rc;

@@ -15,7 +15,8 @@ struct draft {
 	int64_t priority; /* enum priority */
 	int64_t expires_at; /* 0: never */
 	bool ack_required, to_all;
-	struct drops *drops; /* gets the copies that made room for this message; NULL: nobody
+	struct drops
+		*drops; /* gets the copies that made room for this message; NULL: nobody
 				asks */
 };
 
@@ -52,7 +53,8 @@ struct delivery_page {
 	int64_t message;
 	const char *after; /* name before the first one; NULL: from the start */
 	int64_t limit;
-	const struct drops *drops; /* told at the recipient whose inbox they left; or NULL */
+	const struct drops
+		*drops; /* told at the recipient whose inbox they left; or NULL */
 };
 
 /* The delivery of a message to each recipient of the page: fills `*out` (in the arena) and

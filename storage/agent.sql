@@ -9,6 +9,10 @@ VALUES (:team, :name, :kind, :role, :description, :project, :status, :now, :now,
 	(SELECT counts_from FROM state WHERE one = 1) + 1)
 ON CONFLICT DO NOTHING RETURNING id, generation;
 
+-- name: agent_inbox_add
+-- Every agent has an inbox, the operator's too.
+INSERT INTO agent_inbox (agent) VALUES (:agent);
+
 -- name: agent_set_token
 UPDATE agent SET token = :token WHERE id = :agent;
 

@@ -95,7 +95,8 @@ static void make_rows(sqlite3 *db)
 		"INSERT INTO team (id, name, created_at, inbox_capacity, max_vms) "
 		"VALUES (1, 'demo', 1000, 0, 1);"
 		"INSERT INTO agent (id, team, name, created_at, active_at) "
-		"VALUES (1, 1, 'ada', 1000, 1000)");
+		"VALUES (1, 1, 'ada', 1000, 1000);"
+		"INSERT INTO agent_inbox (agent) VALUES (1)");
 	for (int i = 1; i <= TASKS; i++) {
 		snprintf(sql, sizeof(sql),
 			 "INSERT INTO task (id, team, number, slug, title, priority, "

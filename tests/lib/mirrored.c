@@ -69,6 +69,7 @@ void add_agent(struct mirrored *w, int id, int team, const char *name)
 	     "INSERT INTO agent (id, team, name, role, description, status, created_at, "
 	     "active_at) VALUES (%d, %d, '%s', 'dev', 'writes | code', 1, 1000, 1000)",
 	     id, team, name);
+	runf(w, "INSERT INTO agent_inbox (agent) VALUES (%d)", id);
 	event(w, 110, team, id, NULL);
 }
 

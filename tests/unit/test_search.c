@@ -60,7 +60,8 @@ static struct world *world_start(void)
 	       "VALUES (1, 'one', 1, 0, 1), (2, 'two', 1, 0, 1);"
 	       "INSERT INTO agent (id, team, name, created_at, active_at) VALUES "
 	       "(1, 1, 'ada', 1, 1), (2, 1, 'bob', 1, 1), (3, 1, 'eve', 1, 1), "
-	       "(4, 2, 'zoe', 1, 1)");
+	       "(4, 2, 'zoe', 1, 1);"
+	       "INSERT INTO agent_inbox (agent) SELECT id FROM agent");
 	return w;
 }
 
