@@ -35,7 +35,8 @@ gives "SELECT id FROM task WHERE state IN {task_state.held}" "state BETWEEN 1 AN
 gives "SELECT id FROM task WHERE state BETWEEN {task_state.open}" "state BETWEEN 0 AND 3;"
 gives "SELECT seq FROM event WHERE kind BETWEEN {events.task}" "kind BETWEEN 200 AND 299;"
 gives "SELECT seq FROM event WHERE kind = {event.message_sent}" "kind = 120;"
-gives "SELECT id FROM agent WHERE kind = 1" "kind = 1;"
+gives "SELECT id FROM agent WHERE kind = {agent_kind.operator}" "kind = 1;"
+gives "SELECT agent FROM inbox WHERE lane IN {delivery_lane.mail}" "lane < 2;"
 
 refused "SELECT id FROM task WHERE state = {task_state.faild}" "the nearest is {task_state.failed}"
 refused "SELECT id FROM task WHERE state = {task_stat.failed}" "the nearest is task_state"
@@ -50,6 +51,8 @@ refused "SELECT id FROM task WHERE :id AND after_lapse < 3" "after_lapse holds t
 refused "UPDATE task SET state = CASE WHEN :id THEN 1 ELSE 2 END" "state holds task_state"
 refused "UPDATE task SET state = {team_state.ready}" "state holds task_state"
 refused "SELECT e.seq FROM event e WHERE e.kind <> 120" "kind holds event"
+refused "SELECT id FROM agent WHERE kind = {event.message_sent}" "kind holds agent_kind"
+refused "SELECT agent FROM inbox WHERE lane < 2" "lane holds delivery_lane"
 refused "SELECT id FROM task WHERE state BETWEEN {task_state.claimed} AND 3" "in place of 3"
 refused "SELECT id FROM task WHERE state = CASE WHEN owner > 1 THEN {task_state.claimed} ELSE 3 END" "in place of 3"
 refused "SELECT id FROM task WHERE CASE state WHEN 3 THEN 1 ELSE 0 END = 1" "in place of 3"

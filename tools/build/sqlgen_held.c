@@ -28,18 +28,19 @@ static bool is_list(const struct sqlgen_build *b, const char *name)
 	return strcmp(name, "event") == 0 || (d && d->kind == DECL_ENUM);
 }
 
-/* `TABLE.COLUMN LIST`, or `LIST.NAME = VALUE...` */
+/* `TABLE.COLUMN LIST [ordered]`, or `LIST.NAME = VALUE...` */
 static void read_line(struct sqlgen_build *b, struct sqlgen_statement *at, char *line)
 {
-	char *dot = strchr(line, '.'), *blank = strchr(line, ' ');
+	char *dot = strchr(line, '.'), *blank = strchr(line, ' '), *ordered;
 	struct held *h;
 	struct set *set;
 
 	if (!*line || *line == '#')
 		return;
 	if (!dot || !blank || dot > blank) {
-		sqlgen_refuse(b, at,
-			      "expected: TABLE.COLUMN ENUM, or ENUM.NAME = VALUE...");
+		sqlgen_refuse(
+			b, at,
+			"expected: TABLE.COLUMN ENUM [ordered], or ENUM.NAME = VALUE...");
 		return;
 	}
 	*dot++ = *blank++ = '\0';
@@ -52,6 +53,8 @@ static void read_line(struct sqlgen_build *b, struct sqlgen_statement *at, char 
 	} else {
 		b->held = sqlgen_grow(b->held, b->n_held, sizeof(*h));
 		h = &b->held[b->n_held++];
+		if ((ordered = strstr(blank, " ordered")) && !ordered[8])
+			*ordered = '\0'; /* see tests/e2e/permute.sh */
 		h->table = sqlgen_copy(line, strlen(line));
 		h->column = sqlgen_copy(dot, strlen(dot));
 		h->list = sqlgen_copy(blank, strlen(blank));
@@ -269,8 +272,8 @@ static struct word value_end(struct word w)
 
 static void check_value(const struct place *p, struct word w);
 
-/* What a CASE gives: behind each THEN and ELSE that is its own; or what a CASE of the
- * column compares it with: behind each WHEN. */
+/* Behind a CASE: each THEN and ELSE of its own has a value that it gives, or (`when`) each
+ * WHEN one that the column is compared with. */
 static void check_case(const struct place *p, struct word w, bool when)
 {
 	int depth = 1;
