@@ -210,7 +210,7 @@ static int held_by_request(struct handing *h)
 	if (!h->request)
 		return 0;
 	sql_query(call, &q, inbox_held, .agent = h->agent->id, .request = h->request,
-		  .now = call->now);
+		  .now = call->now, .limit = HANDFUL);
 	while ((rc = sql_next(call, &q, &r)) > 0 && !h->more)
 		h->more = !add(h, &r, r.due_at);
 	query_end(&q);
@@ -233,7 +233,7 @@ static int unseen_messages(struct handing *h, bool often, int64_t limit)
 		return 0;
 	sql_query(call, &q, inbox_unseen, .agent = h->agent->id, .session = h->session,
 		  .often = often, .most = call->settings->config.inbox_max_attempts,
-		  .now = call->now);
+		  .now = call->now, .limit = limit - (int64_t)h->n);
 	while ((int64_t)h->n < limit && !h->more && (rc = sql_next(call, &q, &r)) > 0) {
 		r.attempt++;
 		h->more = !add(h, &r, h->lease_until);
@@ -250,7 +250,8 @@ static int next_messages(struct handing *h, int64_t limit)
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, inbox_next, .agent = h->agent->id, .now = call->now);
+	sql_query(call, &q, inbox_next, .agent = h->agent->id, .now = call->now,
+		  .limit = limit - (int64_t)h->n + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		r.attempt++;
 		if (h->more || (int64_t)h->n >= limit || !add(h, &r, h->lease_until)) {
@@ -560,7 +561,8 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 	    (rc = inbox_counters(call, a.id, &now)) < 0)
 		return rc;
 	h.agent = &a;
-	sql_query(call, &q, inbox_next, .agent = a.id, .now = call->now);
+	sql_query(call, &q, inbox_next, .agent = a.id, .now = call->now,
+		  .limit = in->offset + in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		if (passed++ < in->offset)
 			continue;

@@ -213,7 +213,8 @@ static int send_assignment(struct call *call, const struct draft *d,
 }
 
 static int send_new(struct call *call, const struct message_send_in *in,
-		    const struct agent_row *from, struct recipients *r)
+		    const struct agent_row *from, struct recipients *r,
+		    struct drops *drops)
 {
 	struct draft d;
 	int rc;
@@ -225,6 +226,7 @@ static int send_new(struct call *call, const struct message_send_in *in,
 		return send_assignment(call, &d, r, &call->made);
 	if ((rc = check_readers(call, r)) < 0)
 		return rc;
+	d.drops = drops;
 	if (r->n == 1)
 		return send_one(call, &d, r, &call->made);
 	return send_many(call, &d, r, in->exclude_self ? d.sender : 0, &call->made);
@@ -280,8 +282,9 @@ static bool tell_only(struct call *call, const struct recipients *r,
 	return out->message_id != NULL;
 }
 
-/* The message as its rows are; `seq` is the event before a fresh one. */
-static int tell_all(struct call *call, int64_t seq, struct message_send_out *out)
+/* The message as its rows are, and which copies made room for it. */
+static int tell_all(struct call *call, const struct drops *drops,
+		    struct message_send_out *out)
 {
 	struct deliveries_count_row count;
 	struct message_head_row m;
@@ -291,8 +294,11 @@ static int tell_all(struct call *call, int64_t seq, struct message_send_out *out
 		return rc;
 	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
 	out->seq = m.id;
-	if ((rc = message_deliveries(call, m.id, NULL, 100, &out->deliveries,
-				     &out->n_deliveries)) < 0)
+	if ((rc = message_deliveries(call,
+				     &(struct delivery_page){ .message = m.id,
+							      .limit = 100,
+							      .drops = drops },
+				     &out->deliveries, &out->n_deliveries)) < 0)
 		return rc;
 	out->recipients = (int64_t)out->n_deliveries;
 	if (out->n_deliveries == 100) {
@@ -301,14 +307,14 @@ static int tell_all(struct call *call, int64_t seq, struct message_send_out *out
 			return rc;
 		out->recipients = count.n;
 	}
-	return seq ? message_dropped(call, seq, out->deliveries, out->n_deliveries) : 0;
+	return 0;
 }
 
 int message_send(struct call *call, const struct message_send_in *in,
 		 struct message_send_out *out)
 {
-	struct event_last_row before = { 0 };
 	struct recipients to = { 0 };
+	struct drops drops = { 0 };
 	struct agent_row from;
 	bool fresh = call->made == 0;
 	int rc;
@@ -316,22 +322,21 @@ int message_send(struct call *call, const struct message_send_in *in,
 	if ((rc = who_team_of(call, in->team, in->n_to ? in->to[0] : "", "/to")) < 0 ||
 	    (rc = who_is(call, in->from, "/from", &from)) < 0)
 		return rc;
-	if (fresh && call->caller.inbox_capacity &&
-	    (rc = sql_row(call, event_last, &before)) < 0)
-		return rc;
-	if (fresh && (rc = send_new(call, in, &from, &to)) < 0)
+	if (fresh && (rc = send_new(call, in, &from, &to, &drops)) < 0)
 		return rc;
 	if (!(fresh && tell_only(call, &to, out)) &&
-	    (rc = tell_all(call, before.seq, out)) < 0)
+	    (rc = tell_all(call, &drops, out)) < 0)
 		return rc;
 	return take_reply(call, in, &from, out);
 }
 
 /* Answers `parent`, which is acknowledged with it when it is held. */
 static int reply_new(struct call *call, const struct message_reply_in *in,
-		     const struct agent_row *from, const struct message_head_row *parent)
+		     const struct agent_row *from, const struct message_head_row *parent,
+		     struct drops *drops)
 {
 	struct draft d = { .sender = from->id,
+			   .drops = drops,
 			   .reply_to = parent->id,
 			   .content = in->content,
 			   .type = in->message_type,
@@ -361,8 +366,8 @@ int message_reply(struct call *call, const struct message_reply_in *in,
 		  struct message_reply_out *out)
 {
 	struct message_head_row parent, m;
-	struct event_last_row before;
 	struct delivery_of_row held;
+	struct drops drops = { 0 };
 	struct agent_row from;
 	bool fresh = call->made == 0;
 	int rc;
@@ -371,8 +376,7 @@ int message_reply(struct call *call, const struct message_reply_in *in,
 	    (rc = who_acts(call, in->from, "/from", &from)) < 0 ||
 	    (rc = find_answerable(call, in->message_id, "/message_id", &from, &parent)) <
 		    0 ||
-	    (rc = sql_row(call, event_last, &before)) < 0 ||
-	    (fresh && (rc = reply_new(call, in, &from, &parent)) < 0) ||
+	    (fresh && (rc = reply_new(call, in, &from, &parent, &drops)) < 0) ||
 	    (rc = find_made(call, &m)) < 0 ||
 	    (rc = sql_row(call, delivery_of, &held, .message = parent.id,
 			  .agent = from.id)) < 0)
@@ -380,9 +384,8 @@ int message_reply(struct call *call, const struct message_reply_in *in,
 	out->acked = rc > 0 && held.state == DELIVERY_STATE_ACKED;
 	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
 	out->seq = m.id;
-	rc = message_deliveries(call, m.id, NULL, 100, &out->deliveries,
-				&out->n_deliveries);
-	return rc < 0 || !fresh ? rc
-				: message_dropped(call, before.seq, out->deliveries,
-						  out->n_deliveries);
+	return message_deliveries(
+		call,
+		&(struct delivery_page){ .message = m.id, .limit = 100, .drops = &drops },
+		&out->deliveries, &out->n_deliveries);
 }

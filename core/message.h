@@ -15,6 +15,19 @@ struct draft {
 	int64_t priority; /* enum priority */
 	int64_t expires_at; /* 0: never */
 	bool ack_required, to_all;
+	struct drops *drops; /* gets the copies that made room for this message; NULL: nobody
+				asks */
+};
+
+/* A copy of an older message that a full inbox dropped. */
+struct drop {
+	int64_t message, agent;
+};
+
+/* In the order in which they went; rows are in the call's arena. */
+struct drops {
+	struct drop *rows;
+	size_t n;
 };
 
 /* Stores the message itself; returns its row, or a negative fault. */
@@ -34,14 +47,18 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 int message_find(struct call *call, const char *id, const char *where,
 		 struct message_head_row *m);
 
-/* The delivery of a message to each recipient, as a page of records: fills `*out` (in the
- * arena) and `*n`, at most `limit` behind the name `after`; 0 or negative. */
-int message_deliveries(struct call *call, int64_t message, const char *after,
-		       int64_t limit, struct delivery **out, size_t *n);
+/* A page of the recipients of a message, by name. */
+struct delivery_page {
+	int64_t message;
+	const char *after; /* name before the first one; NULL: from the start */
+	int64_t limit;
+	const struct drops *drops; /* told at the recipient whose inbox they left; or NULL */
+};
 
-/* Adds to `d` what the send after event `seq` pushed out of each inbox: the events
- * right behind it say so.  The copies of `d` are in order of their names. */
-int message_dropped(struct call *call, int64_t seq, struct delivery *d, size_t n);
+/* The delivery of a message to each recipient of the page: fills `*out` (in the arena) and
+ * `*n`; 0 or negative. */
+int message_deliveries(struct call *call, const struct delivery_page *page,
+		       struct delivery **out, size_t *n);
 
 /* Takes a copy out of the inbox as `state`, with its event and counters. */
 int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state);

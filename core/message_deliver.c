@@ -7,7 +7,18 @@
 
 /* --- full inboxes ------------------------------------------------------------- */
 
-static int drop_oldest(struct call *call, int64_t agent)
+static void note_drop(struct call *call, struct drops *drops, int64_t message,
+		      int64_t agent)
+{
+	struct drop *d;
+
+	if (!drops)
+		return;
+	d = arena_push(&call->arena, &drops->rows, &drops->n, sizeof(*d));
+	*d = (struct drop){ .message = message, .agent = agent };
+}
+
+static int drop_oldest(struct call *call, int64_t agent, struct drops *drops)
 {
 	struct inbox_oldest_row old;
 	int rc = sql_row(call, inbox_oldest, &old, .agent = agent);
@@ -21,12 +32,13 @@ static int drop_oldest(struct call *call, int64_t agent)
 	rc = sql_run(call, inbox_less, .agent = agent, .queued = 1, .leased = 0);
 	if (rc < 0)
 		return rc;
+	note_drop(call, drops, old.message, agent);
 	return event_emit(call, EVENT_MESSAGE_DROPPED, old.message, agent, NULL);
 }
 
 /* Before an inbox drops anything, its ended leases (they count again) and ended lives
  * (they do not) are written down. */
-static int keep_capacity(struct call *call, int64_t agent)
+static int keep_capacity(struct call *call, int64_t agent, struct drops *drops)
 {
 	int64_t capacity = call->caller.inbox_capacity;
 	struct inbox_state_row in;
@@ -41,7 +53,7 @@ static int keep_capacity(struct call *call, int64_t agent)
 	    (rc > 0 && (rc = sql_row(call, inbox_state, &in, .agent = agent)) < 0))
 		return rc;
 	for (; in.queued > capacity; in.queued--)
-		if ((rc = drop_oldest(call, agent)) < 0)
+		if ((rc = drop_oldest(call, agent, drops)) < 0)
 			return rc;
 	return 1;
 }
@@ -67,7 +79,7 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	if (rc < 0 || lane == DELIVERY_LANE_ASSIGNMENT)
 		return rc < 0 ? rc : 0;
 	rc = sql_run(call, inbox_count, .agent = to->id);
-	return rc < 0 ? rc : keep_capacity(call, to->id);
+	return rc < 0 ? rc : keep_capacity(call, to->id, d->drops);
 }
 
 /* Writes down ended leases and lives in full inboxes, before anything drops. */
@@ -87,25 +99,30 @@ static int settle_full(struct call *call, int64_t except)
 
 /* Drops a copy from each full inbox, for the new copy that comes: their counters need not
  * change. */
-static int drop_one_each(struct call *call, int64_t except)
+static int drop_one_each(struct call *call, int64_t except, struct drops *drops)
 {
-	struct event_last_row last;
-	int rc = sql_row(call, event_last, &last);
+	struct inbox_drop_all_row *all = NULL;
+	int64_t first = INT64_MAX, last = 0;
+	size_t n;
+	int rc = sql_all(call, inbox_drop_all, &all, &n, .now = call->now,
+			 .kind = EVENT_MESSAGE_DROPPED, .team = call->caller.team,
+			 .actor = call->caller.agent, .via = call->identity.as,
+			 .sender = except, .inbox_capacity = call->caller.inbox_capacity);
 
-	if (rc < 0)
-		return rc;
-	rc = sql_run(call, inbox_drop_all, .now = call->now,
-		     .kind = EVENT_MESSAGE_DROPPED, .team = call->caller.team,
-		     .actor = call->caller.agent, .via = call->identity.as,
-		     .sender = except, .inbox_capacity = call->caller.inbox_capacity);
-	if (rc <= 0)
-		return rc;
-	return sql_run(call, delivery_drop_all, .now = call->now, .seq = last.seq,
-		       .kind = EVENT_MESSAGE_DROPPED);
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		first = all[i].seq < first ? all[i].seq : first;
+		last = all[i].seq > last ? all[i].seq : last;
+		note_drop(call, drops, all[i].message, all[i].agent);
+	}
+	return rc < 0 || !n
+		       ? rc
+		       : sql_run(call, delivery_drop_all, .now = call->now,
+				 .first = first, .last = last, .team = call->caller.team,
+				 .kind = EVENT_MESSAGE_DROPPED);
 }
 
 /* Drops from inboxes that ended leases have brought back above their capacity. */
-static int drop_surplus(struct call *call)
+static int drop_surplus(struct call *call, struct drops *drops)
 {
 	struct inbox_over_row full;
 	struct query q;
@@ -114,7 +131,7 @@ static int drop_surplus(struct call *call)
 	sql_query(call, &q, inbox_over, .team = call->caller.team,
 		  .inbox_capacity = call->caller.inbox_capacity);
 	while ((rc = sql_next(call, &q, &full)) > 0)
-		if ((rc = keep_capacity(call, full.id)) < 0)
+		if ((rc = keep_capacity(call, full.id, drops)) < 0)
 			break;
 	query_end(&q);
 	return rc;
@@ -132,10 +149,10 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 			  .team = call->caller.team, .sender = except, .lane = lane_of(d),
 			  .expires_at = d->expires_at)) < 0)
 		return rc;
-	if (capacity && (rc = drop_one_each(call, except)) < 0)
+	if (capacity && (rc = drop_one_each(call, except, d->drops)) < 0)
 		return rc;
 	if ((rc = sql_run(call, inbox_count_all, .team = call->caller.team,
 			  .sender = except, .inbox_capacity = capacity)) < 0)
 		return rc;
-	return capacity ? drop_surplus(call) : 0;
+	return capacity ? drop_surplus(call, d->drops) : 0;
 }

@@ -8,15 +8,36 @@
 #include "core/message.h"
 #include "core/room.h"
 
-int message_deliveries(struct call *call, int64_t message, const char *after,
-		       int64_t limit, struct delivery **out, size_t *n)
+/* Adds the public ids of the messages that left the inbox of `agent`. */
+static int tell_drops(struct call *call, const struct drops *drops, int64_t agent,
+		      struct delivery *d)
+{
+	struct message_head_row m;
+	const char **place;
+	int rc;
+
+	for (size_t i = 0; i < drops->n; i++) {
+		if (drops->rows[i].agent != agent)
+			continue;
+		if ((rc = sql_row(call, message_head, &m,
+				  .id = drops->rows[i].message)) <= 0)
+			return rc;
+		place = arena_push(&call->arena, &d->dropped, &d->n_dropped,
+				   sizeof(*place));
+		*place = id_public(call, ID_MESSAGE, m.id, m.at);
+	}
+	return 0;
+}
+
+int message_deliveries(struct call *call, const struct delivery_page *page,
+		       struct delivery **out, size_t *n)
 {
 	struct deliveries_row r;
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, deliveries, .message = message, .after = after,
-		  .limit = limit, .now = call->now);
+	sql_query(call, &q, deliveries, .message = page->message, .after = page->after,
+		  .limit = page->limit, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct delivery *d = arena_push(&call->arena, out, n, sizeof(*d));
 
@@ -31,34 +52,10 @@ int message_deliveries(struct call *call, int64_t message, const char *after,
 			.done_at = r.done_at,
 			.has_done_at = r.done_at != 0,
 		};
+		if (page->drops && (rc = tell_drops(call, page->drops, r.agent, d)) < 0)
+			break;
 	}
-	return rc;
-}
-
-static int by_name(const void *name, const void *delivery)
-{
-	return strcmp(name, ((const struct delivery *)delivery)->to);
-}
-
-int message_dropped(struct call *call, int64_t seq, struct delivery *d, size_t n)
-{
-	struct dropped_since_row r;
-	struct query q;
-	int rc;
-
-	if (n == 0)
-		return 0;
-	sql_query(call, &q, dropped_since, .seq = seq, .last = d[n - 1].to);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct delivery *to = bsearch(r.name, d, n, sizeof(*d), by_name);
-		const char **place;
-
-		if (!to)
-			continue;
-		place = arena_push(&call->arena, &to->dropped, &to->n_dropped,
-				   sizeof(*place));
-		*place = id_public(call, ID_MESSAGE, r.message, r.at);
-	}
+	query_end(&q);
 	return rc;
 }
 
@@ -74,7 +71,10 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 	if (m.sender != call->caller.agent && (rc = who_leads(call, "/message_id")) < 0)
 		return rc;
 	out->message_id = in->message_id;
-	rc = message_deliveries(call, m.id, in->after_name, in->limit + 1,
+	rc = message_deliveries(call,
+				&(struct delivery_page){ .message = m.id,
+							 .after = in->after_name,
+							 .limit = in->limit + 1 },
 				&out->deliveries, &out->n_deliveries);
 	for (size_t i = 0; i < out->n_deliveries; i++)
 		if (!room_take(call, &record_delivery, &out->deliveries[i])) {

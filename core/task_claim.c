@@ -7,22 +7,27 @@
 
 #include "core/task.h"
 
+enum { BLOCKERS_NAMED = 10 }; /* as many as a person reads */
+
 /* --- why not --------------------------------------------------------------------------- */
 
-static const char *open_deps(struct call *call, int64_t task)
+/* The first of the dependencies that the task waits for, and how many more there are. */
+static const char *open_deps(struct call *call, const struct task_row *t)
 {
-	struct task_deps_row d;
+	struct task_blockers_row d;
 	const char *list = "";
 	struct query q;
 
-	sql_query(call, &q, task_deps, .task = task, .now = call->now);
+	sql_query(call, &q, task_blockers, .task = t->id, .now = call->now,
+		  .limit = BLOCKERS_NAMED);
 	while (sql_next(call, &q, &d) > 0)
-		if (d.state_now != TASK_STATE_COMPLETED)
-			list = arena_printf(&call->arena, "%s%s%03" PRId64 " (%s)", list,
-					    *list ? ", " : "", d.number,
-					    word_of(&record_task_line, "status",
-						    d.state_now));
-	return list;
+		list = arena_printf(&call->arena, "%s%s%03" PRId64 " (%s)", list,
+				    *list ? ", " : "", d.number,
+				    word_of(&record_task_line, "status", d.state_now));
+	if (t->open_deps <= BLOCKERS_NAMED)
+		return list;
+	return arena_printf(&call->arena, "%s and %" PRId64 " more", list,
+			    t->open_deps - BLOCKERS_NAMED);
 }
 
 static int not_claimable(struct call *call, const struct task_row *t)
@@ -47,7 +52,7 @@ static int not_claimable(struct call *call, const struct task_row *t)
 	}
 	if (t->open_deps) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s waits for %s", id,
-			  open_deps(call, t->id));
+			  open_deps(call, t));
 		return fault_hint(f, "Finish those first; ready lists what can be "
 				     "claimed now.");
 	}

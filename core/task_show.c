@@ -170,7 +170,7 @@ int task_tell(struct call *call, int64_t id, struct task *out)
 int task_tell_line(struct call *call, const struct task_line_row *r,
 		   struct task_line *out)
 {
-	struct task_deps_row d;
+	struct task_blockers_row d;
 	struct query q;
 	int rc = 0;
 
@@ -189,14 +189,13 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 	};
 	if (r->open_deps == 0)
 		return 0;
-	sql_query(call, &q, task_deps, .task = r->id, .now = call->now);
-	while ((rc = sql_next(call, &q, &d)) > 0 && out->n_blocked_by < BLOCKERS_SHOWN)
-		if (d.state_now != TASK_STATE_COMPLETED)
-			*(const char **)arena_push(&call->arena, &out->blocked_by,
-						   &out->n_blocked_by, sizeof(out->id)) =
-				task_name(call, d.number);
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	sql_query(call, &q, task_blockers, .task = r->id, .now = call->now,
+		  .limit = BLOCKERS_SHOWN);
+	while ((rc = sql_next(call, &q, &d)) > 0)
+		*(const char **)arena_push(&call->arena, &out->blocked_by,
+					   &out->n_blocked_by,
+					   sizeof(out->id)) = task_name(call, d.number);
+	return rc;
 }
 
 struct task_page {

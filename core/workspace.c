@@ -104,6 +104,11 @@ static int reach(struct call *call, const char *team, const char *name)
 		return rc;
 	if (w.agent != call->caller.agent && (rc = who_leads(call, "/workspace")) < 0)
 		return rc;
+	if (w.host != store_host(call->store)) {
+		fault_set(&call->fault, FAULT_UNAVAILABLE, "/workspace",
+			  "another host runs workspace %s", w.name);
+		return fault_hint(&call->fault, "Call it on the machine of that host.");
+	}
 	if (w.state != WORKSPACE_STATE_READY) {
 		fault_set(&call->fault, FAULT_UNAVAILABLE, "/workspace",
 			  "workspace %s is %s", w.name,

@@ -55,13 +55,16 @@ SELECT :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM deliver
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <> :sender
 	AND (a.role <> 'observer' OR a.name = 'lead')
-	AND i.queued >= :inbox_capacity;
+	AND i.queued >= :inbox_capacity
+RETURNING seq, subject AS message, target AS agent;
 
 -- name: delivery_drop_all
--- Drops the copies that those events name.
+-- Drops the copies that those events name.  An event of somebody else's between them says
+-- what is dropped already.
 UPDATE delivery SET state = {delivery_state.dropped}, due_at = NULL, done_at = :now
 WHERE (message, agent) IN (SELECT subject, target FROM event
-	WHERE seq > :seq AND kind = :kind) AND state IN {delivery_state.waiting};
+	WHERE seq BETWEEN :first AND :last AND team = :team AND kind = :kind)
+	AND state IN {delivery_state.waiting};
 
 -- name: inbox_over
 -- Inboxes above their capacity.
@@ -143,7 +146,7 @@ WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_sta
 	AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
 		OR state = {delivery_state.fetched} AND due_at <= :now AND after_lapse = {delivery_state.queued}
 			AND (expires_at IS NULL OR expires_at > :now))
-ORDER BY lane, message;
+ORDER BY lane, message LIMIT :limit;
 
 -- name: inbox_held
 -- row: inbox
@@ -154,7 +157,7 @@ SELECT message, lane, state, attempt, sender, at, ack_required, type, content, t
 FROM inbox
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND request = :request AND due_at > :now
-ORDER BY lane, message;
+ORDER BY lane, message LIMIT :limit;
 
 -- name: inbox_unseen
 -- row: inbox
@@ -169,7 +172,8 @@ FROM inbox
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND session = :session AND seen = 0 AND due_at > :now
 	AND CAST(attempt >= :most AS INTEGER) = :often
-ORDER BY CASE WHEN :often <> 0 THEN attempt ELSE 0 END, lane, message;
+ORDER BY CASE WHEN :often <> 0 THEN attempt ELSE 0 END, lane, message
+LIMIT :limit;
 
 -- name: delivery_seen
 -- The answer to a request has arrived: its messages may be acknowledged, even after their
@@ -308,12 +312,3 @@ WHERE d.agent = :agent AND d.lane IN {delivery_lane.all} AND d.state IN {deliver
 	AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
 	AND (d.due_at IS NULL OR d.due_at > :now)
 ORDER BY d.message LIMIT :limit;
-
--- name: dropped_since
--- text: name last
--- Messages that full inboxes dropped after an event, and the names of their recipients,
--- up to a name.
-SELECT e.subject AS message, m.at, a.name
-FROM event e JOIN agent a ON a.id = e.target AND a.name <= :last
-JOIN message m ON m.id = e.subject
-WHERE e.seq > :seq AND e.kind = {event.message_dropped} ORDER BY e.seq;

@@ -15,7 +15,7 @@ WHERE seq > :after AND seq <= :upto
 	AND (kind BETWEEN {events.team} OR kind BETWEEN {events.agent}
 		OR kind BETWEEN {events.workspace} OR kind BETWEEN {events.task}
 		OR kind = :mail * {event.message_sent})
-ORDER BY seq;
+ORDER BY seq LIMIT :limit;
 
 -- name: mirror_task_ids
 SELECT k.id FROM task k JOIN team t ON t.id = k.team

@@ -299,6 +299,12 @@ WHERE id = :id RETURNING open_deps;
 SELECT o.number, CASE WHEN o.lease_until <= :now THEN o.after_lapse ELSE o.state END AS state_now
 FROM task_dep d JOIN task o ON o.id = d.dep WHERE d.task = :task ORDER BY o.number;
 
+-- name: task_blockers
+-- The dependencies that a task waits for; a task that is completed holds no lease.
+SELECT o.number, CASE WHEN o.lease_until <= :now THEN o.after_lapse ELSE o.state END AS state_now
+FROM task_dep d JOIN task o ON o.id = d.dep
+WHERE d.task = :task AND o.state <> {task_state.completed} ORDER BY o.number LIMIT :limit;
+
 -- name: task_way
 -- scan ok: the rows of the recursion
 -- A step on the way from task `from` back to `task` along dependencies, if there is

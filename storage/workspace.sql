@@ -11,7 +11,7 @@ ON CONFLICT DO NOTHING;
 -- name: workspace_by_id
 -- row: workspace
 -- text: team_name agent_name parent_name
-SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
+SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
 	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
 	w.guest_boot, w.spool, w.spool_seq, w.created_at, t.name AS team_name,
 	a.name AS agent_name, p.name AS parent_name
@@ -34,7 +34,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- name: workspace_lines
 -- row: workspace
 -- text: team_name agent_name parent_name
-SELECT w.id, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
+SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
 	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
 	w.guest_boot, w.spool, w.spool_seq, w.created_at, t.name AS team_name,
 	a.name AS agent_name, p.name AS parent_name

@@ -238,7 +238,7 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	if (*upto > m->at.seq + SLICE_EVENTS)
 		*upto = m->at.seq + SLICE_EVENTS;
 	sql_query(call, &q, mirror_events, .after = m->at.seq, .upto = *upto,
-		  .mail = m->mail.on);
+		  .mail = m->mail.on, .limit = m->batch + 1);
 	while ((rc = sql_next(call, &q, &event)) > 0) {
 		if (++n > m->batch) {
 			*upto = event.seq - 1;

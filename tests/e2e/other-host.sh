@@ -27,6 +27,14 @@ until_is '^1$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND state = 1"
 until_is '^2$' ours
 [ "$(far)" = "$before" ] || bad "changed at the start: $before became $(far)"
 [ ! -e "$CADRE_HOME/workspaces/far" ] || bad "a folder was made for another host's workspace"
+# What needs its guest is refused here, and its row stays as it is.
+ask "UPDATE workspace SET state = 1 WHERE name = 'far'"
+before=$(far)
+told=$(cadre exec far --team alpha -- true 2>&1) && bad "a command ran in another host's workspace"
+case $told in
+*'another host runs workspace far'*'machine of that host'*) ;;
+*) bad "a command in another host's workspace: $told" ;;
+esac
 # Its own is ended, and its guest with it.
 cadre workspace destroy a --team alpha >/dev/null
 until_is '^0$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND pid IS NOT NULL"

@@ -1,5 +1,6 @@
 #include "tools/bench/load.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,17 @@ static void end_cycle(struct running *r, struct speaker *s, bool good, int64_t n
 		begin(r, s, now);
 }
 
+/* Most of an answer's bytes are text; of the others one sees how many. */
+static void tell_answer(const char *data, size_t size)
+{
+	char text[300];
+	const size_t n = size < sizeof(text) ? size : sizeof(text);
+
+	for (size_t i = 0; i < n; i++)
+		text[i] = isprint((unsigned char)data[i]) ? data[i] : '.';
+	bench_tell("an answer was %.*s", (int)n, text);
+}
+
 static void hear(struct running *r, struct speaker *s, const char *data, size_t size,
 		 int64_t now)
 {
@@ -122,7 +134,7 @@ static void hear(struct running *r, struct speaker *s, const char *data, size_t 
 	bool good = script->heard(s, s->step, data, size);
 
 	if (!good && r->failed++ == 0)
-		bench_tell("an answer was %.*s", (int)(size < 300 ? size : 300), data);
+		tell_answer(data, size);
 	if (good && s->step + 1 < script->n_steps)
 		script->ask(s, ++s->step);
 	else

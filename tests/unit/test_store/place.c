@@ -89,8 +89,10 @@ int64_t place_number(const struct place *p, const char *sql)
 	snprintf(path, sizeof(path), "%s/state.db", p->dir);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	sqlite3_busy_timeout(db, 5000);
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK ||
+	    sqlite3_step(st) != SQLITE_ROW)
+		fail_msg("%s: %s (%d)", sql, sqlite3_errmsg(db),
+			 sqlite3_extended_errcode(db));
 	n = sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
 	sqlite3_close(db);
