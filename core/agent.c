@@ -70,14 +70,15 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 	struct agent_add_row row;
 	int rc;
 
-	if (n->kind == 0 && agent_reserved(n->name))
+	if (!n->is_operator && agent_reserved(n->name))
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is a reserved name", n->name);
 	if (strlen(n->name) > NAME_BYTES) /* a role's, with its number */
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is longer than %d bytes", n->name, NAME_BYTES);
 	rc = sql_row(call, agent_add, &row, .team = call->caller.team, .name = n->name,
-		     .kind = n->kind, .role = n->role, .description = n->description,
+		     .kind = n->is_operator ? AGENT_KIND_OPERATOR : AGENT_KIND_MEMBER,
+		     .role = n->role, .description = n->description,
 		     .project = n->project, .status = AGENT_STATUS_READY,
 		     .now = call->now);
 	if (rc < 0)
@@ -87,7 +88,8 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 				 "there is an agent %s in team %s already", n->name,
 				 call->caller.team_name);
 	n->id = row.id;
-	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id)) < 0 || n->kind == 1)
+	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id)) < 0 ||
+	    n->kind == AGENT_KIND_OPERATOR)
 		return rc < 0 ? rc : 0;
 	if ((rc = set_token(call, n->id, row.generation)) < 0 ||
 	    (n->n_skills && (rc = set_skills(call, n->id, n->skills, n->n_skills)) < 0))
@@ -192,7 +194,7 @@ static int join(struct call *call, const struct agent_register_in *in, bool *res
 		call->made = n.id;
 		return 0;
 	}
-	if (a.kind == 1)
+	if (a.kind == AGENT_KIND_OPERATOR)
 		return fault_set(&call->fault, FAULT_INVALID, "/name",
 				 "%s is a reserved name", in->name);
 	call->made = a.id;

@@ -11,7 +11,7 @@ struct newcomer {
 	const char *name, *role, *description, *project;
 	const char **skills;
 	size_t n_skills;
-	int64_t kind; /* 1: the operator's place */
+	bool is_operator; /* no member, but the operator's place */
 	int64_t id;
 };
 

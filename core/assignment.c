@@ -135,7 +135,7 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 		return fault_set(&call->fault, FAULT_INVALID, "/env",
 				 "an environment takes at most %d bytes of JSON",
 				 ENV_MOST);
-	if (to->kind == 1)
+	if (to->kind == AGENT_KIND_OPERATOR)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
 				 "the operator runs no commands");
 	if ((rc = sql_run(call, assignment_count, .agent = to->id)) < 0 ||

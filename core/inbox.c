@@ -47,8 +47,9 @@ int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t 
 		     .state = state, .now = call->now);
 	if (rc <= 0)
 		return rc;
-	if (d->lane < 2 && (rc = sql_run(call, inbox_less, .agent = d->agent,
-					 .queued = !held, .leased = held)) < 0)
+	if (d->lane != DELIVERY_LANE_ASSIGNMENT &&
+	    (rc = sql_run(call, inbox_less, .agent = d->agent, .queued = !held,
+			  .leased = held)) < 0)
 		return rc;
 	return event_by(call, .kind = events[state], .team = d->team, .actor = ACTOR_HOST,
 			.subject = d->message, .target = d->agent);
@@ -141,7 +142,7 @@ static void envelope_of(struct call *call, const struct inbox_row *r, const char
 {
 	struct envelope_row e = { .id = r->message,
 				  .at = r->at,
-				  .urgent = r->lane == 0,
+				  .urgent = r->lane == DELIVERY_LANE_URGENT,
 				  .ack_required = r->ack_required,
 				  .type = r->type,
 				  .content = r->content,

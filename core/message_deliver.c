@@ -5,8 +5,6 @@
 
 #include "core/message.h"
 
-enum { LANE_URGENT, LANE_NORMAL, LANE_ASSIGNMENT };
-
 /* --- full inboxes ------------------------------------------------------------- */
 
 static void note_drop(struct call *call, struct drops *drops, int64_t message,
@@ -65,8 +63,9 @@ static int keep_capacity(struct call *call, int64_t agent, struct drops *drops)
 static int64_t lane_of(const struct draft *d)
 {
 	if (strcmp(d->type, "task_assignment") == 0)
-		return LANE_ASSIGNMENT;
-	return d->priority == PRIORITY_URGENT ? LANE_URGENT : LANE_NORMAL;
+		return DELIVERY_LANE_ASSIGNMENT;
+	return d->priority == PRIORITY_URGENT ? DELIVERY_LANE_URGENT
+					      : DELIVERY_LANE_NORMAL;
 }
 
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
@@ -77,7 +76,7 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 
 	rc = sql_run(call, delivery_add, .message = message, .agent = to->id,
 		     .lane = lane, .expires_at = d->expires_at);
-	if (rc < 0 || lane == LANE_ASSIGNMENT)
+	if (rc < 0 || lane == DELIVERY_LANE_ASSIGNMENT)
 		return rc < 0 ? rc : 0;
 	rc = sql_run(call, inbox_count, .agent = to->id);
 	return rc < 0 ? rc : keep_capacity(call, to->id, d->drops);

@@ -261,9 +261,10 @@ static int add_lead(struct call *call)
 
 static int create(struct call *call, const struct team_create_in *in)
 {
-	struct newcomer operator= {
-		.name = "operator", .role = "operator", .description = "", .kind = 1
-	};
+	struct newcomer operator= { .name = "operator",
+				    .role = "operator",
+				    .description = "",
+				    .is_operator = true };
 	int64_t capacity = in->has_inbox_capacity ? in->inbox_capacity
 						  : call->settings->config.inbox_capacity;
 	int rc = sql_run(call, team_add, .name = in->name, .created_by = 0,

@@ -97,7 +97,7 @@ static int find_worker(struct call *call, const char *agent, struct agent_row *a
 		return 0;
 	if ((rc = who_agent(call, agent, "/agent", a)) < 0)
 		return rc;
-	if (a->kind == 1)
+	if (a->kind == AGENT_KIND_OPERATOR)
 		return fault_set(&call->fault, FAULT_INVALID, "/agent",
 				 "the operator works outside workspaces");
 	if (!a->workspace)

@@ -58,7 +58,7 @@ CREATE TABLE agent (
 	id INTEGER PRIMARY KEY,
 	team INTEGER NOT NULL REFERENCES team(id),
 	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 64),
-	kind INTEGER NOT NULL DEFAULT 0 CHECK (kind IN (0, 1)),
+	kind INTEGER NOT NULL DEFAULT {agent_kind.member} CHECK (kind IN (0, 1)),
 	role TEXT NOT NULL DEFAULT '',
 	generation INTEGER NOT NULL DEFAULT 1,
 	token BLOB, -- SHA-256 of the token of this generation
@@ -132,7 +132,7 @@ CREATE INDEX message_reply ON message(reply_to) WHERE reply_to IS NOT NULL;
 CREATE TABLE delivery (
 	message INTEGER NOT NULL,
 	agent INTEGER NOT NULL,
-	lane INTEGER NOT NULL CHECK (lane BETWEEN 0 AND 2),
+	lane INTEGER NOT NULL CHECK (lane BETWEEN {delivery_lane.all}),
 	state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 6),
 	attempt INTEGER NOT NULL DEFAULT 0,
 	due_at INTEGER,
@@ -156,7 +156,7 @@ SELECT d.agent, d.due_at, d.state = {delivery_state.fetched} AS held, d.state IN
 	CASE WHEN d.state IN {delivery_state.waiting} OR d.after_lapse = {delivery_state.dead} THEN 0
 		ELSE coalesce(m.expires_at, 9223372036854775807) END AS until
 FROM delivery d JOIN message m ON m.id = d.message
-WHERE d.lane < 2 AND d.state IN {delivery_state.open} AND d.due_at IS NOT NULL;
+WHERE d.lane IN {delivery_lane.mail} AND d.state IN {delivery_state.open} AND d.due_at IS NOT NULL;
 
 CREATE TABLE task (
 	id INTEGER PRIMARY KEY,

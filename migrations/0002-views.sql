@@ -23,7 +23,7 @@ SELECT t.name AS team,
 		WHERE r.team = t.id AND r.collected_at IS NULL) THEN 'completing'
 	ELSE 'ready' END AS state,
 	(SELECT count(*) FROM agent a
-		WHERE a.team = t.id AND a.gone = 0 AND a.kind = 0) AS members,
+		WHERE a.team = t.id AND a.gone = 0 AND a.kind = {agent_kind.member}) AS members,
 	(SELECT count(*) FROM task k
 		WHERE k.team = t.id AND k.state BETWEEN {task_state.open}) AS open_tasks,
 	t.inbox_capacity, t.max_vms,

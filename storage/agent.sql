@@ -48,7 +48,7 @@ SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :n
 		AND (k.lease_until IS NULL OR k.lease_until > :now)
 		ORDER BY k.updated_at DESC LIMIT 1) AS task
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
-WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.name > :after
+WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.name > :after
 ORDER BY a.name;
 
 -- name: agent_next_generation
@@ -59,21 +59,21 @@ WHERE id = :agent RETURNING generation;
 -- name: agent_discard
 -- A new generation may refuse the mail of the old one: all of it becomes dead.
 UPDATE delivery SET state = {delivery_state.dead}, due_at = NULL, done_at = :now
-WHERE agent = :agent AND state IN {delivery_state.open} AND lane < 2 RETURNING message;
+WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_lane.mail} RETURNING message;
 
 -- name: agent_unlease
 -- Mail that the old generation held waits again for the new one.
 UPDATE delivery SET state = {delivery_state.queued}, session = NULL, request = NULL,
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = delivery.message)
-WHERE agent = :agent AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND lane < 2;
+WHERE agent = :agent AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail};
 
 -- name: agent_recount
 -- The counters of an inbox, from its open deliveries.
 UPDATE agent_inbox SET
 	queued = (SELECT count(*) FROM delivery d WHERE d.agent = :agent
-		AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting} AND d.lane < 2),
+		AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting} AND d.lane IN {delivery_lane.mail}),
 	leased = (SELECT count(*) FROM delivery d WHERE d.agent = :agent
-		AND d.state IN {delivery_state.open} AND d.state = {delivery_state.fetched} AND d.lane < 2)
+		AND d.state IN {delivery_state.open} AND d.state = {delivery_state.fetched} AND d.lane IN {delivery_lane.mail})
 WHERE agent = :agent;
 
 -- name: agent_claims

@@ -19,7 +19,7 @@ VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0)
 -- (see who_observes; so do the others below).
 INSERT INTO delivery (message, agent, lane, state, due_at)
 SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0) FROM agent
-WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
+WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
 	AND (role <> 'observer' OR name = 'lead');
 
 -- name: inbox_count
@@ -31,14 +31,14 @@ UPDATE agent_inbox SET queued = queued + 1 WHERE agent = :agent;
 -- room, and the count stays.
 UPDATE agent_inbox SET queued = queued + 1
 WHERE agent IN (SELECT id FROM agent
-		WHERE team = :team AND gone = 0 AND kind = 0 AND id <> :sender
+		WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
 			AND (role <> 'observer' OR name = 'lead'))
 	AND (:inbox_capacity = 0 OR queued < :inbox_capacity);
 
 -- name: inbox_full_due
 -- Inboxes that may be full and hold ended leases or lives.
 SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
-WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
+WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <> :sender
 	AND (a.role <> 'observer' OR a.name = 'lead')
 	AND i.queued + i.leased >= :inbox_capacity
 	AND EXISTS (SELECT 1 FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now);
@@ -48,12 +48,12 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
 -- inbox_oldest.
 INSERT INTO event (at, kind, team, actor, via, subject, target)
 SELECT :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM delivery d
-	WHERE d.agent = a.id AND d.lane = 1 AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
+	WHERE d.agent = a.id AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
-	WHERE d.agent = a.id AND d.lane = 0 AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
+	WHERE d.agent = a.id AND d.lane = {delivery_lane.urgent} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1)), a.id
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
-WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND a.id <> :sender
+WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <> :sender
 	AND (a.role <> 'observer' OR a.name = 'lead')
 	AND i.queued >= :inbox_capacity
 RETURNING seq, subject AS message, target AS agent;
@@ -69,16 +69,16 @@ WHERE (message, agent) IN (SELECT subject, target FROM event
 -- name: inbox_over
 -- Inboxes above their capacity.
 SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
-WHERE a.team = :team AND a.gone = 0 AND a.kind = 0 AND i.queued > :inbox_capacity;
+WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND i.queued > :inbox_capacity;
 
 -- name: inbox_oldest
 -- The message that a full inbox drops: its oldest normal one, else its oldest urgent one.
 -- A message under a lease does not count as in the inbox.  Two searches along the index
 -- are needed: a single one would have to sort the whole inbox.
 SELECT coalesce((SELECT d.message FROM delivery d
-	WHERE d.agent = :agent AND d.lane = 1 AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
+	WHERE d.agent = :agent AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
-	WHERE d.agent = :agent AND d.lane = 0 AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
+	WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1)) AS message;
 
 -- name: delivery_drop
@@ -142,7 +142,7 @@ UPDATE agent_inbox SET queued = queued + 1, leased = leased - 1 WHERE agent = :a
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
-WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open}
+WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open}
 	AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
 		OR state = {delivery_state.fetched} AND due_at <= :now AND after_lapse = {delivery_state.queued}
 			AND (expires_at IS NULL OR expires_at > :now))
@@ -155,7 +155,7 @@ ORDER BY lane, message LIMIT :limit;
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
-WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
+WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND request = :request AND due_at > :now
 ORDER BY lane, message LIMIT :limit;
 
@@ -169,7 +169,7 @@ ORDER BY lane, message LIMIT :limit;
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at
 FROM inbox
-WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
+WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND session = :session AND seen = 0 AND due_at > :now
 	AND CAST(attempt >= :most AS INTEGER) = :often
 ORDER BY CASE WHEN :often <> 0 THEN attempt ELSE 0 END, lane, message
@@ -179,14 +179,14 @@ LIMIT :limit;
 -- The answer to a request has arrived: its messages may be acknowledged, even after their
 -- lease has ended.
 UPDATE delivery SET seen = 1
-WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND request IN (:request, -:request);
+WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND request IN (:request, -:request);
 
 -- name: delivery_take
 -- int: late
 -- The answer to a request that took messages for good has arrived; `late`: after the
 -- lease.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
-WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND request IN (:request, -:request)
+WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND request IN (:request, -:request)
 RETURNING message, request < 0 AS late;
 
 -- name: delivery_unhand
@@ -196,7 +196,7 @@ UPDATE delivery SET state = {delivery_state.queued}, attempt = attempt - CAST(:s
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = message),
 	session = NULL, request = NULL,
 	fetched_at = CASE WHEN :sent <> 0 OR attempt > 1 THEN fetched_at END
-WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND request = :request
+WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND request = :request
 	AND seen = 0
 RETURNING message;
 
@@ -219,14 +219,14 @@ WHERE agent = :agent;
 -- that are known to have arrived; `arrived` is a request whose answer the caller says he
 -- has got.  A message is `late` if it waits again since its lease ended.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
-WHERE agent = :agent AND lane < 2 AND state IN {delivery_state.open} AND session = :session
+WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND session = :session
 	AND (seen = 1 OR request IN (:arrived, -:arrived))
 RETURNING message, request < 0 AS late;
 
 -- name: delivery_ack
 -- A message can be acknowledged only while it is held under a live lease.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
-WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched} AND lane < 2
+WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
 	AND due_at > :now;
 
 -- name: delivery_of
@@ -290,7 +290,7 @@ ORDER BY id DESC LIMIT :limit;
 -- The first answer to a message that `agent` got, and whether it was handed out under a
 -- lease that is over.
 SELECT m.id, d.state, d.state IN {delivery_state.open} AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
-WHERE m.reply_to = :message AND d.agent = :agent AND d.lane < 2
+WHERE m.reply_to = :message AND d.agent = :agent AND d.lane IN {delivery_lane.mail}
 ORDER BY m.id LIMIT 1;
 
 -- name: delivery_notify
@@ -307,8 +307,8 @@ SELECT d.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.met
 FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
 JOIN agent r ON r.id = d.agent
 LEFT JOIN message p ON p.id = m.reply_to
-LEFT JOIN assignment x ON x.message = d.message AND d.lane = 2
-WHERE d.agent = :agent AND d.lane < 3 AND d.state IN {delivery_state.open} AND d.message > :after
+LEFT JOIN assignment x ON x.message = d.message AND d.lane = {delivery_lane.assignment}
+WHERE d.agent = :agent AND d.lane IN {delivery_lane.all} AND d.state IN {delivery_state.open} AND d.message > :after
 	AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
 	AND (d.due_at IS NULL OR d.due_at > :now)
 ORDER BY d.message LIMIT :limit;

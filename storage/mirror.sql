@@ -29,7 +29,7 @@ SELECT a.id FROM agent a JOIN team t ON t.id = a.team
 WHERE a.id > :after AND t.destroyed_at IS NULL ORDER BY a.id LIMIT :limit;
 
 -- name: mirror_agents_of
-SELECT id FROM agent WHERE team = :team AND gone = 0 AND kind = 0 ORDER BY id;
+SELECT id FROM agent WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} ORDER BY id;
 
 -- name: mirror_team_ids
 SELECT id FROM team WHERE id > :after ORDER BY id LIMIT :limit;
@@ -117,7 +117,7 @@ SELECT id FROM team WHERE name = :name AND destroyed_at IS NULL;
 -- name: mirror_members
 -- scan ok: agents, few
 SELECT name, role, status, description FROM agent
-WHERE team = :team AND kind = 0 AND gone = :gone ORDER BY name;
+WHERE team = :team AND kind = {agent_kind.member} AND gone = :gone ORDER BY name;
 
 -- name: mirror_index
 -- text: owner_name blockers

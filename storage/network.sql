@@ -86,7 +86,7 @@ DELETE FROM workspace_forward WHERE workspace = :workspace;
 -- text: name
 SELECT w.id, w.created_at, w.name, w.team, w.slot, w.allow_internet, w.allow_inter_vm,
 	CASE WHEN w.agent = (SELECT a.id FROM agent a WHERE a.team = w.team
-		AND a.gone = 0 AND a.kind = 0 AND (a.role = 'lead' OR a.name = 'lead')
+		AND a.gone = 0 AND a.kind = {agent_kind.member} AND (a.role = 'lead' OR a.name = 'lead')
 		ORDER BY a.id LIMIT 1) THEN t.parent END AS parent
 FROM workspace w JOIN team t ON t.id = w.team
 WHERE w.host = :host AND w.slot IS NOT NULL AND w.state IN {workspace_state.living}

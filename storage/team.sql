@@ -19,7 +19,7 @@ FROM team WHERE id = :id;
 -- kept: every call of a lead asks
 -- The lead: the first member whose role or name says so.
 SELECT id, name FROM agent
-WHERE team = :team AND gone = 0 AND kind = 0 AND (role = 'lead' OR name = 'lead')
+WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND (role = 'lead' OR name = 'lead')
 ORDER BY id LIMIT 1;
 
 -- name: team_state
@@ -48,7 +48,7 @@ UPDATE team SET state = :state WHERE id = :team;
 -- scan ok: a list of all teams, few
 SELECT t.id, t.name, t.created_at,
 	(SELECT count(*) FROM agent a
-		WHERE a.team = t.id AND a.gone = 0 AND a.kind = 0) AS members,
+		WHERE a.team = t.id AND a.gone = 0 AND a.kind = {agent_kind.member}) AS members,
 	(SELECT count(*) FROM task k
 		WHERE k.team = t.id AND k.state BETWEEN {task_state.open}) AS open_tasks
 FROM team t
@@ -63,7 +63,7 @@ SELECT a.id, a.name, a.role, a.status, a.active_at, a.generation, a.workspace,
 		AND (k.lease_until IS NULL OR k.lease_until > :now)
 		ORDER BY k.updated_at DESC LIMIT 1) AS task
 FROM agent a LEFT JOIN workspace w ON w.id = a.workspace
-WHERE a.team = :team AND a.gone = :gone AND a.kind = 0 AND a.id > :after
+WHERE a.team = :team AND a.gone = :gone AND a.kind = {agent_kind.member} AND a.id > :after
 ORDER BY a.id;
 
 -- name: team_board

@@ -27,7 +27,7 @@ static int level_of(struct call *call, const struct caller_row *r)
 	int rc;
 
 	call->caller.level = strcmp(r->role, "observer") == 0 ? WHO_OBSERVER : WHO_MEMBER;
-	if (r->kind == 1) {
+	if (r->kind == AGENT_KIND_OPERATOR) {
 		call->caller.level = WHO_OPERATOR;
 	} else if (strcmp(r->role, "lead") == 0 || strcmp(r->name, "lead") == 0) {
 		if ((rc = sql_row(call, team_lead, &lead, .team = r->team)) < 0)
@@ -291,7 +291,7 @@ int who_agent(struct call *call, const char *name, const char *where, struct age
 
 bool who_observes(const struct agent_row *a)
 {
-	return a->kind == 0 && strcmp(a->role, "observer") == 0 &&
+	return a->kind == AGENT_KIND_MEMBER && strcmp(a->role, "observer") == 0 &&
 	       strcmp(a->name, "lead") != 0;
 }
 

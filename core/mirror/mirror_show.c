@@ -107,7 +107,7 @@ int show_agents(struct mirror_show *s, const struct ids *agents)
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		const struct mirror_agents_row *row = &views[i].row;
 
-		if (row->destroyed_at || row->gone || row->kind != 0)
+		if (row->destroyed_at || row->gone || row->kind != AGENT_KIND_MEMBER)
 			continue;
 		render_card(&views[i], &s->page);
 		snprintf(name, sizeof(name), "%.64s.json", row->name);

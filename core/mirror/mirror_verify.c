@@ -82,7 +82,7 @@ static int check_agents(struct check *c, const struct ids *ids)
 	int rc = view_agents(call, ids_json(ids, 0, ids->n, &call->arena), &views, &n);
 
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		if (views[i].row.gone || views[i].row.kind != 0)
+		if (views[i].row.gone || views[i].row.kind != AGENT_KIND_MEMBER)
 			continue;
 		render_card(&views[i], &c->show.page);
 		snprintf(name, sizeof(name), "%.64s.json", views[i].row.name);

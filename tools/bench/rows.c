@@ -45,8 +45,8 @@ static int write_rows(struct rows *r, struct blob key, const struct parties *p)
 		    .type = "text", .content = r->body) < 0)
 		return -1;
 	message = store_last_id(c->store);
-	if (sql_run(c, delivery_add, .message = message, .agent = p->to.id, .lane = 1) <
-		    0 ||
+	if (sql_run(c, delivery_add, .message = message, .agent = p->to.id,
+		    .lane = DELIVERY_LANE_NORMAL) < 0 ||
 	    sql_run(c, inbox_count, .agent = p->to.id) < 0 ||
 	    sql_run(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
 		    .team = p->caller.team, .actor = from, .via = 1, .subject = message,
@@ -247,7 +247,8 @@ static int add_old(void *arg, int64_t i)
 		    .now = c->now, .type = "text", .content = h->body) < 0)
 		return -1;
 	key->made = message = store_last_id(c->store);
-	if (sql_run(c, delivery_add, .message = message, .agent = to, .lane = 1) < 0 ||
+	if (sql_run(c, delivery_add, .message = message, .agent = to,
+		    .lane = DELIVERY_LANE_NORMAL) < 0 ||
 	    sql_run(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
 		    .team = c->caller.team, .actor = c->caller.agent, .via = 1,
 		    .subject = message, .target = to) < 0 ||

@@ -4,9 +4,10 @@
  * names a value of another enum.
  *
  * It looks at words and signs only: COLUMN, or ALIAS.COLUMN of a table that storage/enums
- * names, a comparison, and a number behind that, in the list of an IN, or behind a THEN or
- * ELSE of a CASE.  Numbers among VALUES, and behind
- * a column that stands in a SELECT of its own, it does not see.
+ * names, a comparison, and the numbers that may be the value behind that: in the list of
+ * an IN, behind a THEN or ELSE of a CASE, among what a function takes.  The same of each
+ * value that an INSERT gives such a column.  Behind a column that stands in a SELECT of
+ * its own, it does not see.
  */
 #include "tools/build/sqlgen.h"
 
@@ -27,18 +28,19 @@ static bool is_list(const struct sqlgen_build *b, const char *name)
 	return strcmp(name, "event") == 0 || (d && d->kind == DECL_ENUM);
 }
 
-/* `TABLE.COLUMN LIST`, or `LIST.NAME = VALUE...` */
+/* `TABLE.COLUMN LIST [ordered]`, or `LIST.NAME = VALUE...` */
 static void read_line(struct sqlgen_build *b, struct sqlgen_statement *at, char *line)
 {
-	char *dot = strchr(line, '.'), *blank = strchr(line, ' ');
+	char *dot = strchr(line, '.'), *blank = strchr(line, ' '), *ordered;
 	struct held *h;
 	struct set *set;
 
 	if (!*line || *line == '#')
 		return;
 	if (!dot || !blank || dot > blank) {
-		sqlgen_refuse(b, at,
-			      "expected: TABLE.COLUMN ENUM, or ENUM.NAME = VALUE...");
+		sqlgen_refuse(
+			b, at,
+			"expected: TABLE.COLUMN ENUM [ordered], or ENUM.NAME = VALUE...");
 		return;
 	}
 	*dot++ = *blank++ = '\0';
@@ -51,6 +53,8 @@ static void read_line(struct sqlgen_build *b, struct sqlgen_statement *at, char 
 	} else {
 		b->held = sqlgen_grow(b->held, b->n_held, sizeof(*h));
 		h = &b->held[b->n_held++];
+		if ((ordered = strstr(blank, " ordered")) && !ordered[8])
+			*ordered = '\0'; /* see tests/e2e/permute.sh */
 		h->table = sqlgen_copy(line, strlen(line));
 		h->column = sqlgen_copy(dot, strlen(dot));
 		h->list = sqlgen_copy(blank, strlen(blank));
@@ -227,52 +231,173 @@ static const struct held *held_by(const struct sqlgen_build *b, const char *sql,
 	return found;
 }
 
-/* Behind a comparison or an assignment: the number that it is with; else nothing. */
-static struct word number_in(struct word w)
-{
-	const struct word none = { w.at, 0 };
-	bool in_case = is(w, "CASE"), value = is(w, "(");
+/* Where numbers are looked for: a column of some table that the statement names, or of
+ * the one that rows are put into. */
+struct place {
+	struct sqlgen_build *b;
+	struct sqlgen_statement *s;
+	struct word alias, column;
+	const struct held *held;
+};
 
-	if (is_number(w) || (!in_case && !value))
-		return is_number(w) ? w : none;
-	for (w = after(w); w.len && !is(w, in_case ? "END" : ")"); w = after(w)) {
-		if (value && is_number(w))
-			return w;
-		value = in_case ? is(w, "THEN") || is(w, "ELSE") : is(w, ",");
-	}
-	return none;
+static void check_number(const struct place *p, struct word number)
+{
+	const struct held *h = p->held;
+
+	if (!h)
+		h = held_by(p->b, p->s->written, p->alias, p->column, number);
+	if (h && !is_of(number, h->list))
+		sqlgen_refuse(p->b, p->s, "%.*s holds %s: write {%s.…} in place of %.*s",
+			      (int)p->column.len, p->column.at, h->list, h->list,
+			      (int)number.len, number.at);
 }
 
-static struct word compared_with(struct word w)
+/* The word that ends an expression: a comma, the parenthesis around it, or a clause. */
+static struct word value_end(struct word w)
 {
+	static const char *const clauses[] = { "FROM",  "WHERE",     "UNION", "ORDER",
+					       "GROUP", "RETURNING", "LIMIT", "ON" };
+
+	for (int depth = 0; w.len; w = after(w)) {
+		bool end = is(w, ",") || is(w, ")") || is(w, ";");
+
+		for (size_t i = 0; i < sizeof(clauses) / sizeof(clauses[0]); i++)
+			end |= is(w, clauses[i]);
+		if (end && !depth)
+			break;
+		depth += is(w, "(") - is(w, ")");
+	}
+	return w;
+}
+
+static void check_value(const struct place *p, struct word w);
+
+/* Behind a CASE: each THEN and ELSE of its own has a value that it gives, or (`when`) each
+ * WHEN one that the column is compared with. */
+static void check_case(const struct place *p, struct word w, bool when)
+{
+	int depth = 1;
+
+	for (; w.len && depth; w = after(w)) {
+		bool value = when ? is(w, "WHEN") : is(w, "THEN") || is(w, "ELSE");
+
+		if (depth == 1 && value)
+			check_value(p, after(w));
+		depth += is(w, "CASE") || is(w, "(");
+		depth -= is(w, "END") || is(w, ")");
+	}
+}
+
+/* Checks each number that a value may be. */
+static void check_value(const struct place *p, struct word w)
+{
+	if (is_number(w))
+		check_number(p, w);
+	if (is(w, "CASE"))
+		check_case(p, after(w), false);
+	if (isalpha((unsigned char)*w.at) && is(after(w), "("))
+		w = after(w); /* what coalesce and the like take */
+	if (!is(w, "(") || is(after(w), "SELECT"))
+		return;
+	do
+		check_value(p, after(w));
+	while (is(w = value_end(after(w)), ","));
+}
+
+/* Checks what stands behind a comparison or an assignment. */
+static void check_compared(const struct place *p, struct word w)
+{
+	bool sign;
+
 	if (is(w, "IS"))
 		w = after(w);
 	if (is(w, "NOT"))
 		w = after(w);
-	else if (*w.at && strchr("<>=!", *w.at))
-		return number_in(after(w));
-	return number_in(is(w, "IN") || is(w, "BETWEEN") ? after(w)
-							 : (struct word){ "", 0 });
+	if (is(w, "WHEN"))
+		check_case(p, w, true);
+	sign = *w.at && strchr("<>=!", *w.at);
+	if (!sign && !is(w, "IN") && !is(w, "BETWEEN"))
+		return;
+	check_value(p, after(w));
+	if (is(w, "BETWEEN") && is(after(after(w)), "AND"))
+		check_value(p, after(after(after(w))));
+}
+
+/* --- rows that are put in ----------------------------------------------------------------- */
+
+static const struct held *held_in(const struct sqlgen_build *b, struct word table,
+				  struct word column)
+{
+	for (int i = 0; i < b->n_held; i++)
+		if (is(table, b->held[i].table) && is(column, b->held[i].column))
+			return &b->held[i];
+	return NULL;
+}
+
+/* The values of one row, the first of them `w`; returns the word behind them. */
+static struct word check_row(struct place *p, struct word table, struct word column,
+			     struct word w)
+{
+	for (;;) {
+		p->column = column;
+		p->held = held_in(p->b, table, column);
+		if (p->held)
+			check_value(p, w);
+		w = value_end(w);
+		column = after(column);
+		if (!is(column, ",") || !is(w, ","))
+			return w;
+		column = after(column);
+		w = after(w);
+	}
+}
+
+/* The SELECT that stands in the same parentheses as `w`, or the end. */
+static struct word next_select(struct word w)
+{
+	for (int depth = 0; w.len && (depth || !is(w, "SELECT")); w = after(w))
+		depth += is(w, "(") - is(w, ")");
+	return w;
+}
+
+/* From the INTO of an INSERT on: each of its rows, whether VALUES or SELECT gives it. */
+static void check_insert(struct sqlgen_build *b, struct sqlgen_statement *s,
+			 struct word into)
+{
+	struct place p = { .b = b, .s = s };
+	struct word table = after(into), columns = after(after(table)), w = columns;
+
+	while (w.len && !is(w, ")"))
+		w = after(w);
+	w = after(w);
+	if (is(w, "VALUES"))
+		do
+			w = after(check_row(&p, table, columns, after(after(w))));
+		while (is(w, ","));
+	for (w = next_select(w); w.len; w = next_select(w)) {
+		w = after(w);
+		w = check_row(&p, table, columns, is(w, "DISTINCT") ? after(w) : w);
+	}
 }
 
 void sqlgen_check_literals(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
-	struct word alias = { "", 0 }, none = { "", 0 }, before = none;
+	struct word table = { "", 0 }, none = { "", 0 }, before = none;
 
 	for (struct word w = next_word(s->written); w.len; before = w, w = after(w)) {
-		struct word number = compared_with(after(w));
-		const struct held *h = NULL;
+		struct place p = {
+			.b = b,
+			.s = s,
+			.alias = is(before, ".") ? table : none,
+			.column = w,
+		};
 
 		/* `:state < 0` asks whether the parameter is a value at all. */
-		if (number.len && !(is(before, ":") && is(after(w), "<")))
-			h = held_by(b, s->written, is(before, ".") ? alias : none, w,
-				    number);
-		if (h)
-			sqlgen_refuse(b, s,
-				      "%.*s holds %s: write {%s.…} in place of %.*s",
-				      (int)w.len, w.at, h->list, h->list, (int)number.len,
-				      number.at);
+		if (!(is(before, ":") && is(after(w), "<")))
+			check_compared(&p, after(w));
+		if (is(before, "INSERT") && is(w, "INTO"))
+			check_insert(b, s, w);
 		if (!is(w, "."))
-			alias = w;
+			table = w;
 	}
 }
