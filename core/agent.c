@@ -265,7 +265,7 @@ static int tell_traits(struct call *call, int64_t agent, struct card *card)
 	return rc;
 }
 
-/* Where the member's door is, if its policy lets anybody come. */
+/* Fills in the URL of the member's HTTP door, if its policy lets anybody come. */
 static int tell_door(struct call *call, const struct agent_row *a, struct card *card)
 {
 	struct agent_http_row door;

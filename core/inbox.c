@@ -184,7 +184,8 @@ static int fetch(struct handing *h, int64_t message)
 		       .now = call->now);
 }
 
-/* False when the answer has no room for it: it is left for the next one. */
+/* Adds a message to the answer.  False when it has no room: the message is left for the
+ * next answer. */
 static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
 {
 	struct envelope e;

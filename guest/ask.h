@@ -16,15 +16,15 @@ struct asking;
  * came, for the reason in `f`. */
 typedef void asked_done(void *arg, json_t *answer, const struct fault *f);
 
-/* Asks; `message` is borrowed and gets an id.  NULL and a fault when it cannot
+/* Asks the host; `message` is borrowed and gets an id.  NULL and a fault when it cannot
  * be asked, else `done` is called once, later. */
 struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void *arg,
 			struct fault *f);
-/* Nobody waits for it any more; `done` is not called. */
+/* Gives up a request that nobody waits for; `done` is not called. */
 void ask_drop(struct guest *g, struct asking *a);
 
 int64_t ask_number(const struct asking *a);
-/* How far an answer got whose caller confirms answers. */
+/* How far an answer got, if its caller confirms answers. */
 enum answer_end {
 	ANSWER_ARRIVED,
 	ANSWER_LOST, /* nobody has seen it */

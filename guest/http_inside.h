@@ -51,15 +51,16 @@ struct http_visit {
 void visit_fail(struct http_visit *v, int status, const struct fault *why);
 void visit_answer_json(struct http_visit *v, int status, json_t *json); /* stolen */
 
-/* Has the host run an operation as the member whose token this is; `args` is
- * stolen.  NULL token: as the workspace's own. */
+/* Has the host run an operation as the member that the token proves; `args` is stolen.
+ * NULL token: as the workspace's own agent. */
 void visit_call(struct http_visit *v, const char *op, json_t *args, const char *token,
 		void (*heard)(struct http_visit *v, json_t *result));
 
 /* Fills a fault from the host's Error message; the fault's place is one of the body's
  * fields. */
 void visit_read_error(json_t *error, struct fault *f);
-/* Goes on once the host says whose token it is; without the host nobody goes on. */
+/* Calls `then` once the host has said whose token it is; without the host no visit goes
+ * on. */
 void visit_prove(struct http_visit *v, visit_step *then);
 
 /* http_mail.c */

@@ -252,7 +252,8 @@ static bool group_lives(const struct proc *run)
 	return kill(-run->group, 0) == 0 || errno == EPERM;
 }
 
-/* Every LOOK_MS while it is ending. */
+/* Looks every LOOK_MS at a command that is ending: what is left after GRACE_MS is
+ * killed. */
 static void look(uv_timer_t *timer)
 {
 	struct proc *run = timer->data;
@@ -308,7 +309,7 @@ void proc_reap(struct proc **list)
 	int status;
 	pid_t pid;
 
-	/* Any child: in a VM the guest is init. */
+	/* Waits for any child, also for strangers: in a VM the guest is init. */
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		struct proc *run = *list;
 

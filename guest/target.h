@@ -50,8 +50,8 @@ int target_check(const struct file_target *t, const struct file_change *c,
 		 struct fault *f);
 int target_replace(struct file_target *t, const struct file_change *c, struct fault *f);
 
-/* In steps: an empty temporary file at t->fd; what was written there stands in the
- * file's place; it is gone. */
+/* The same in steps.  begin: an empty temporary file at t->fd; end: it stands in the
+ * file's place; drop: it is removed. */
 int target_begin(struct file_target *t, struct fault *f);
 int target_end(struct file_target *t, bool has_mode, int64_t mode, struct fault *f);
 void target_drop(struct file_target *t);

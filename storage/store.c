@@ -432,8 +432,7 @@ int store_commit(struct store *s, struct fault *f)
 	leave(s);
 	if (wrote)
 		turn_ring(&s->turn);
-	/* Nobody would find the written data if the files were removed during the
-	 * COMMIT. */
+	/* The written data would be lost if the files were removed during the COMMIT. */
 	return wrote ? ground_kept(s, f) : 0;
 }
 

@@ -37,7 +37,7 @@
 #define SQL_COPY "VACUUM INTO ?1"
 #define SQL_CHECKPOINT "PRAGMA wal_checkpoint(TRUNCATE)"
 
-/* How a connection works. */
+/* Settings of a connection. */
 #define SQL_WAL "PRAGMA journal_mode = WAL"
 #define SQL_SYNC_FULL "PRAGMA synchronous = FULL"
 #define SQL_SYNC_NORMAL "PRAGMA synchronous = NORMAL"

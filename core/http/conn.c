@@ -277,7 +277,7 @@ int http_count(const struct http *x, http_like *like)
 
 /* --- who comes ----------------------------------------------------------------------- */
 
-/* Whoever has waited longest without a whole head goes, if anybody does. */
+/* Closes the connection that has waited longest without a whole head, if there is one. */
 static void make_room(struct http_server *s)
 {
 	struct http_conn *oldest = NULL;

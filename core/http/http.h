@@ -98,8 +98,8 @@ const char *http_query(struct http *x, const char *name);
 /* Resolves %XX in the arena; NULL when one is broken or stands for NUL. */
 char *http_unescape(struct arena *a, const char *s, size_t len);
 
-/* How many exchanges of the server are like this one, itself included.  One lasts
- * from its begin() until its answer is out. */
+/* Counts the exchanges of the server that are like this one, itself included.  An
+ * exchange lasts from its begin() until its answer is out. */
 int http_count(const struct http *x, http_like *like);
 
 /* Reads the body: pieces, then the end.  100 Continue goes out if it is waited for. */

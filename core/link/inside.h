@@ -12,7 +12,8 @@ struct transport {
 	void (*dial)(struct link_dial *d);
 	/* Fills ear->fd with a listening socket, or serves by itself. */
 	int (*listen)(struct link_ear *ear, struct fault *f);
-	/* Whether who came in is let in, and who it is; NULL: anybody. */
+	/* Whether the caller is let in, and fills in who it is; NULL: everybody is let
+	 * in. */
 	bool (*admit)(int fd, struct link_caller *who);
 };
 
@@ -115,7 +116,7 @@ enum { EAR_BACKLOG = 128 };
  * is to be closed when the socket has its name.  -1 with errno. */
 int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,
 	      socklen_t *size);
-/* Of this user, or root. */
+/* Whether the peer of a Unix socket is this user or root. */
 bool unix_admit(int fd, struct link_caller *who);
 /* A socket that listens at a path below a folder, for its user only. */
 int unix_bind(const char *folder, const char *name, struct fault *f);

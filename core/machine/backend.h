@@ -14,7 +14,7 @@
 
 #include "core/base/fault.h"
 
-/* Where a workspace is to be, and who works in it.  Texts are borrowed. */
+/* A workspace as its backend needs it: its places, and its agent.  Texts are borrowed. */
 struct workspace_spec {
 	const char *id, *name; /* of the workspace */
 	const char *path; /* its directory, absolute */
@@ -64,7 +64,8 @@ struct backend {
 	 * and go by themselves. */
 	int (*start)(void *self, const struct workspace_spec *spec,
 		     struct process *process, struct fault *f);
-	/* Where the guest is reached: see core/base/link_address.h. */
+	/* Writes the address at which the guest is reached: see
+	 * core/base/link_address.h. */
 	void (*address)(void *self, const struct workspace_spec *spec,
 			const struct process *p, char out[ADDRESS_SIZE]);
 	/* Asks it to end (or ends it); alive() tells when it has. */

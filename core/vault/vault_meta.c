@@ -5,7 +5,7 @@
 #include "core/vault/vault_inside.h"
 #include "ops.gen.h"
 
-/* Only Markdown has a frontmatter. */
+/* Refuses a note that is not Markdown: it has no frontmatter. */
 static int check_kind(struct call *call, const char *path)
 {
 	if (vault_has_front(path))

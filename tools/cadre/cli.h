@@ -87,13 +87,13 @@ const char *cli_option(int argc, char **argv, int *i, const char *name);
 
 /* Whether the operation may give what nobody would have if the answer were lost. */
 bool deliver_gives(const struct op *op);
-/* Before the call: gives it a key, and blocks signals except while it waits. */
+/* Prepares a call: gives it a key, and blocks signals except while it waits. */
 void deliver_begin(struct cli *cli, const struct op *op, json_t *args);
-/* The call is over: from now on a signal is noted, and ends the process after the
- * printing. */
+/* Called when the call is over: from now on a signal is noted, and ends the process
+ * after the printing. */
 void deliver_answer(struct cli *cli);
-/* Behind the last byte of the answer (NULL: there is none): what arrived is noted, what
- * could not be written is taken back.  The exit status. */
+/* Called after the last byte of the answer (NULL: there is none): an answer that arrived
+ * is noted, one that could not be written is taken back.  Returns the exit status. */
 int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 		const json_t *answer, int status);
 
@@ -132,7 +132,7 @@ void print_json(const json_t *json);
 /* A list of records, without headings when `more` of a table goes on. */
 void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
 		const json_t *rows, bool head);
-/* How a person says a time: "3 min ago", "in 2 h". */
+/* Writes a time as a person says it: "3 min ago", "in 2 h". */
 void print_ago(int64_t ms, int64_t now, char out[32]);
 
 /* --- table.c ---------------------------------------------------------------------- */

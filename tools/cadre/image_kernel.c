@@ -70,7 +70,7 @@ static int find_version(struct image_build *b, const char *root, struct fault *f
 			 : fault_set(f, FAULT_IO, "", "the kernel came without modules");
 }
 
-/* Beside this program, or where `make install` puts it. */
+/* Finds the guest's program beside this one, or where `make install` puts it. */
 static int find_guest(struct image_build *b, const char **guest, struct fault *f)
 {
 	static const char *const places[] = { "cadre-guest", "../lib/cadre/cadre-guest",

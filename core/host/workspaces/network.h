@@ -42,7 +42,7 @@ void network_poke(struct host *host);
 /* Once the loop is closed: ends all of it, unless a VM lives on. */
 void network_release(struct host *host);
 
-/* Of a workspace with a place in the network. */
+/* The state of the tap of a workspace that has a place in the network. */
 enum tap network_tap(struct host *host, int64_t row);
 
 #endif
