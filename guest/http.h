@@ -30,7 +30,7 @@
 
 #include "guest/inside.h"
 
-/* Listens at `address`, A.B.C.D:PORT or [IPv6]:PORT; port 0 for any. */
+/* Listens at `address`, A.B.C.D:PORT or [IPv6]:PORT; port 0 for any: 0 or a fault. */
 int guest_http_open(struct guest *g, const char *address, struct fault *f);
 void guest_http_close(struct guest *g);
 

@@ -41,15 +41,16 @@ struct http_visit {
 	struct asking *asking;
 	void (*heard)(struct http_visit *v, json_t *result);
 	bool collecting;
-	bool moves_file; /* one comes or goes */
+	bool moves_file; /* a file comes or goes */
 	struct arrival *arrival; /* file_post() */
 	int fd; /* file_get() */
 	int64_t at;
 };
 
-/* Ends the visit with a fault. */
+/* Ends the visit with a fault; `status` 0: the fault's own status. */
 void visit_fail(struct http_visit *v, int status, const struct fault *why);
-void visit_answer_json(struct http_visit *v, int status, json_t *json); /* stolen */
+/* Ends the visit with a document, which is stolen. */
+void visit_answer_json(struct http_visit *v, int status, json_t *json);
 
 /* Has the host run an operation as the member that the token proves; `args` is stolen.
  * NULL token: as the workspace's own agent. */

@@ -33,10 +33,14 @@ struct mcp_options {
 	void *arg;
 };
 
+/* Makes a peer; texts of `o` are borrowed for its life.  0, or a fault if a toolset is
+ * unknown. */
 int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f);
+/* Ends all requests without an answer, and frees the peer; NULL is fine. */
 void mcp_close(struct mcp *m);
 
-/* Handles a message, or a batch of them.  Answers come now or later. */
+/* Handles a message, or a batch of them, of `len` bytes of JSON.  Answers come now or
+ * later, by options.send. */
 void mcp_handle(struct mcp *m, const char *message, size_t len, void *stream);
 /* mcp_handle() for a message before which the client had sent `at` bytes. */
 void mcp_handle_at(struct mcp *m, const char *message, size_t len, uint64_t at);
@@ -56,10 +60,11 @@ bool mcp_idle(const struct mcp *m);
 bool mcp_full(const struct mcp *m);
 
 int mcp_fd(const struct mcp *m); /* -1: nothing to poll yet */
-int mcp_timeout(const struct mcp *m); /* ms until step is due; -1 */
+int mcp_timeout(const struct mcp *m); /* ms until mcp_step() is due; -1: never */
+/* Does what is due: input of mcp_fd(), progress, leases, subscriptions. */
 void mcp_step(struct mcp *m);
 
-/* `cadre mcp`: serves stdin and stdout until the end of input. */
+/* `cadre mcp`: serves stdin and stdout to the end of input.  Returns the exit status. */
 int mcp_main(int argc, char **argv, struct home *home);
 
 #endif

@@ -85,7 +85,7 @@ void rows_key(struct rows *r, uint8_t key[16], bool ordered)
 
 /* --- the row of the table ----------------------------------------------------------- */
 
-/* Copies a long WAL into the file, as the host does, but on this thread: no other runs. */
+/* Copies a long WAL into the file as the host does, but on this thread. */
 static int settle_wal(struct call *c)
 {
 	if (store_wal_frames(c->store) < 2000)
