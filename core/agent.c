@@ -111,7 +111,7 @@ static int resumes(struct call *call, const struct agent_register_in *in,
 	       token_equal(hash, a->token.data, TOKEN_HASH);
 }
 
-/* Mail that the new generation does not want is dead, and its senders hear so. */
+/* Discards mail that the new generation does not want, and tells its senders. */
 static int discard(struct call *call, int64_t agent)
 {
 	struct agent_discard_row r, *all = NULL;

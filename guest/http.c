@@ -181,7 +181,8 @@ void visit_prove(struct http_visit *v, visit_step *then)
 		visit_call(v, "agent.whois", json_object(), v->token, on_proven);
 }
 
-/* NULL unless there is one that may be a token: what it means is the host's. */
+/* The request's token, or NULL if it has none of the right form; the host says whose it
+ * is. */
 static const char *read_token(struct http_visit *v)
 {
 	const char *said = http_header(v->x, "authorization");

@@ -89,7 +89,7 @@ static void cut(struct outbuf *o)
 	keep(o, marker, sizeof(marker) - 1);
 }
 
-/* Whole characters only, so a cut may fall anywhere between two calls. */
+/* Keeps a whole character: the output may be cut between any two calls. */
 static void keep_character(struct outbuf *o, const char *data, size_t len)
 {
 	if (o->cut)

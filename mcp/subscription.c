@@ -338,8 +338,8 @@ static void tell(struct mcp *m, const struct subscription *w)
 	note_end(m, w->owner ? w->owner->stream : NULL);
 }
 
-/* However many events a resource has had, it is told once; and a watch that is
- * not acknowledged yet is told nothing: its owner has not read it yet either. */
+/* A resource is told once, however many events it has had; a watch that is not
+ * acknowledged yet is told nothing: its owner has not read it yet either. */
 void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 {
 	struct mcp *m = feed->mcp;

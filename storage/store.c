@@ -464,7 +464,8 @@ void store_rollback(struct store *s)
 	leave(s);
 }
 
-/* Outside a transaction SAVEPOINT would begin one of its own. */
+/* Runs a statement inside the transaction: outside, SAVEPOINT would begin one of its
+ * own. */
 static int own_inside(struct store *s, enum own id, struct fault *f)
 {
 	int rc = store_intact(s) ? own_run(s, id) : SQLITE_ABORT;

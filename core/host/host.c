@@ -225,8 +225,8 @@ static void close_handle(void *handle)
 		uv_close(h, NULL);
 }
 
-/* New clients are turned away, waits are answered as they stand; calls under
- * way come to their end in close_threads(). */
+/* Begins the end: new clients are turned away, waits are answered as they stand; calls
+ * under way come to their end in close_threads(). */
 void host_stop(struct host *host)
 {
 	if (host->stopping)
@@ -338,8 +338,8 @@ static void say_ready(struct host *host)
 	close(fd);
 }
 
-/* Only one thread at a time uses the allocator much; more malloc arenas only cost
- * memory. */
+/* Limits malloc's arenas: only one thread at a time uses the allocator much, and more
+ * arenas only cost memory. */
 static void spare_memory(void)
 {
 	mallopt(M_ARENA_MAX, 2);

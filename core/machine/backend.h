@@ -54,8 +54,8 @@ enum { ADDRESS_SIZE = 160 };
 struct backend {
 	const char *name;
 	void *self;
-	/* Its guest is asked over the wire to end before stop() is tried, takes
-	 * long to come up, and is not started again when it dies. */
+	/* Workspaces are VMs: a guest is asked over the wire to end before stop() is
+	 * tried, takes long to come up, and is not started again when it dies. */
 	bool vm;
 	int (*make)(void *self, const struct workspace_spec *spec, struct fault *f);
 	int (*fork)(void *self, const struct workspace_spec *spec, struct fault *f);

@@ -102,8 +102,9 @@ static int drop_strange(int to, struct fault *f)
 	return f->code;
 }
 
-/* File by file, and nothing but files.  What was moved before it was broken off is in
- * `half` and stays.  True when nothing can be moved there. */
+/* Moves file by file, and nothing but files.  Files that were moved by a call that was
+ * broken off are in `half` and stay.  True when the folders are on two file systems, so
+ * that none can be moved. */
 static bool move_files(int old, const char *half, struct fault *f)
 {
 	int to = open(half, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

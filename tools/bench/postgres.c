@@ -240,7 +240,7 @@ const struct script script_postgres = {
 
 /* --- the server --------------------------------------------------------------------------- */
 
-/* PostgreSQL refuses to run as root. */
+/* The user to run PostgreSQL as, 0 for this one: it refuses to run as root. */
 static uid_t other_user(void)
 {
 	static const char *const names[] = { "postgres", "nobody" };

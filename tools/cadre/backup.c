@@ -18,7 +18,8 @@ enum { SECRET = 32 };
 
 /* --- folders ------------------------------------------------------------------------- */
 
-/* HOME/backups/state-20261121-080000.123456789.db: no two at once have one name. */
+/* Makes a path such as HOME/backups/state-20261121-080000.123456789.db, which no two
+ * backups share. */
 static int default_path(const struct home *home, char *path, size_t room, struct fault *f)
 {
 	struct timespec now;

@@ -90,7 +90,7 @@ static int find_guest(struct image_build *b, const char **guest, struct fault *f
 			 self);
 }
 
-/* Sorted by name they are in order. */
+/* The name of a module in the initrd: sorted by name they are in the order of loading. */
 static const char *module_name(struct image_build *b, size_t i)
 {
 	return arena_printf(&b->arena, "modules/%c%02zu-%s.ko", modules[i].when, i,

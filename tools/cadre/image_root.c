@@ -118,7 +118,7 @@ static int make_files(struct image_build *b, const char *root, struct fault *f)
 	return f->code;
 }
 
-/* Busybox stands in for what has no program of its own. */
+/* Links busybox under the names of programs that are missing. */
 static int link_applets(struct image_build *b, const char *root, struct fault *f)
 {
 	const char *busybox = arena_printf(&b->arena, "%s/bin/busybox", root);

@@ -109,7 +109,7 @@ static void become_host(struct cli *cli, int ready)
 	_exit(127);
 }
 
-/* Twice forked, so that it is nobody's child and has no terminal. */
+/* Starts the host, forked twice, so that it is nobody's child and has no terminal. */
 static int spawn_host(struct cli *cli, struct fault *f)
 {
 	int ends[2], status;

@@ -35,7 +35,7 @@ void hosted_guest_let_go(struct hosted_guest *t)
 	free(t);
 }
 
-/* When to dial again: later and later, and not all guests at once. */
+/* Sets when to dial again: after longer and longer pauses, and not all guests at once. */
 static void pause_dialling(struct hosted_guest *t)
 {
 	if (t->up) {

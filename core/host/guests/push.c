@@ -234,8 +234,8 @@ static void on_offered(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* Before the guest is told of an assignment its row has to say that it may run there:
- * starts to write that.  False when all rows say so already. */
+/* Starts to write into the rows of assignments that these may run in the guest, which has
+ * to be done before it is told of them.  False when all rows say so already. */
 static bool offer(struct hosted_guest *t, const struct delivery_waiting_out *out)
 {
 	struct job *job = host_job(t->host, op_delivery_offered, on_offered, t);

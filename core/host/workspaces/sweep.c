@@ -27,8 +27,8 @@ struct orphan {
 	bool lives; /* still, when nothing is waited for any more */
 };
 
-/* Two works with the thread pool, one after the other: guests are ended, which whatever
- * starts waits for; then folders are removed, beside what starts. */
+/* A sweep does two pieces of work in the thread pool: first it ends guests, for which all
+ * starts wait; then it removes folders, beside starts. */
 struct sweep {
 	uv_work_t work;
 	struct host *host;
