@@ -29,7 +29,7 @@ void outbuf_release(struct outbuf *o)
 
 /* --- keeping ------------------------------------------------------------------ */
 
-/* Moves it to a file; without one it stays in memory. */
+/* Moves the output to a file; if none can be made, it stays in memory. */
 static void move_to_file(struct outbuf *o)
 {
 	int fd = open(o->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -58,7 +58,7 @@ static void send_text(struct peer *peer, struct text *text, bool last)
 	}
 }
 
-/* Says why the peer is closed behind this. */
+/* Sends a fault that says why the connection is closed behind it. */
 static void send_fault(struct peer *peer, const struct fault *why, const json_t *id)
 {
 	struct text text = { 0 };

@@ -99,7 +99,7 @@ static void watch_free(struct mcp *m, struct subscription *w)
 	m->n_watches--;
 }
 
-/* Takes out the watches that `is` wants gone. */
+/* Removes the watches for which `is` is true. */
 static void watch_sweep(struct mcp *m,
 			bool (*is)(const struct subscription *, const void *),
 			const void *arg)
@@ -225,7 +225,7 @@ static bool are_settled(const struct request *r)
 	return true;
 }
 
-/* Answers those of whose watches all is known. */
+/* Answers each request whose watches are all open or refused. */
 static void watches_settle(struct mcp *m)
 {
 	struct request *next;

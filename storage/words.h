@@ -21,7 +21,7 @@
 	"SAVEPOINT generation; PRAGMA user_version = 0;" \
 	"ROLLBACK TO generation; RELEASE generation"
 
-/* Questions about a file that may be any. */
+/* Queries to a file that may be any database. */
 #define SQL_VERSION "PRAGMA user_version"
 #define SQL_DATA_VERSION "PRAGMA data_version"
 #define SQL_MARK "PRAGMA application_id"

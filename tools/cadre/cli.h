@@ -58,11 +58,11 @@ int cli_options(struct cli *cli, int argc, char **argv);
 
 /* Finds the state, and who asks: --team and --as are part of that. */
 int cli_home(struct cli *cli, bool create, struct fault *f);
-/* The same for verbs that act on the folder, which workspaces do not have. */
+/* cli_home() for verbs that act on the state's folder, which workspaces do not have. */
 int cli_folder(struct cli *cli, bool create, struct fault *f);
 /* Tells a person what is to be told of the search. */
 void cli_note(const struct home *h);
-/* Refuses where it was found that this is a workspace. */
+/* Refuses a verb inside a workspace. */
 int cli_outside(struct cli *cli, struct fault *f);
 int cli_client(struct cli *cli, bool create, struct fault *f);
 
@@ -107,7 +107,7 @@ bool run_is_command(int argc, char **argv);
 /* The field whose value is the word behind this one; NULL if that is no option
  * or has its value in it. */
 const struct field *run_option(const struct op *op, const char *word);
-/* Runs it with arguments; the answer, or NULL with the fault filled. */
+/* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 
 /* --- fetch.c ---------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ char *cli_plain(struct arena *a, const char *s, bool lines);
 void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 void table_cell(struct table *t, const char *text); /* copied, made plain */
-/* Prints and empties it; the first row is the heading if `head`. */
+/* Prints and empties a table; the first row is the heading if `head`. */
 void table_print(const struct cli *cli, struct table *t, bool head, int indent);
 
 /* --- completion.c ----------------------------------------------------------------- */

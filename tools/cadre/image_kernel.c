@@ -55,7 +55,7 @@ static int find_package(struct image_build *b, const char **package, struct faul
 	return 0;
 }
 
-/* The one folder in lib/modules. */
+/* Finds the kernel's version: the one folder in lib/modules. */
 static int find_version(struct image_build *b, const char *root, struct fault *f)
 {
 	DIR *dir = opendir(arena_printf(&b->arena, "%s/lib/modules", root));

@@ -55,7 +55,7 @@ static void weigh(struct collect *c)
 		futile_note(&d->futile, clock_boot_ms());
 }
 
-/* Asks if there is something to be asked for, or later. */
+/* Asks for results if there may be some, unless a pause lasts. */
 static void go_on(struct hosted_guest *t)
 {
 	struct daemon *d = &t->daemon;

@@ -108,11 +108,12 @@ void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence
 
 /* --- hosted_work.c --------------------------------------------------------------- */
 
-/* Starts slow work.  False when as much is under way as may be. */
+/* Starts work in the thread pool.  False when as much slow work is under way as may be,
+ * or the VM to be forked is busy. */
 bool hosted_work(struct hosted_workspace *p, enum work work);
-/* Does what calls ask of it, if it can now. */
+/* Does what calls ask of the workspace, if that can be done now. */
 void hosted_serve(struct hosted_workspace *p, int64_t now);
-/* Answers them all with a fault. */
+/* Answers all these calls with a fault. */
 void hosted_refuse(struct chain *asked, enum fault_code code, const char *why);
 /* A job is back: what follows from it for the hosted workspace is in hosted_workspace.c. */
 void hosted_worked(struct hosted_workspace *p);
