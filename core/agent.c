@@ -89,7 +89,7 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 				 call->caller.team_name);
 	n->id = row.id;
 	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id)) < 0 ||
-	    n->kind == AGENT_KIND_OPERATOR)
+	    n->is_operator)
 		return rc < 0 ? rc : 0;
 	if ((rc = set_token(call, n->id, row.generation)) < 0 ||
 	    (n->n_skills && (rc = set_skills(call, n->id, n->skills, n->n_skills)) < 0))
@@ -113,7 +113,7 @@ static int resumes(struct call *call, const struct agent_register_in *in,
 	       token_equal(hash, a->token.data, TOKEN_HASH);
 }
 
-/* Mail that the new generation does not want is dead, and its senders hear so. */
+/* Discards mail that the new generation does not want, and tells its senders. */
 static int discard(struct call *call, int64_t agent)
 {
 	struct agent_discard_row r, *all = NULL;
@@ -267,7 +267,7 @@ static int tell_traits(struct call *call, int64_t agent, struct card *card)
 	return rc;
 }
 
-/* Where the member's door is, if its policy lets anybody come. */
+/* Fills in the URL of the member's HTTP door, if its policy lets anybody come. */
 static int tell_door(struct call *call, const struct agent_row *a, struct card *card)
 {
 	struct agent_http_row door;

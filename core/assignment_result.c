@@ -100,7 +100,7 @@ int result_again(struct call *call, const struct agent_row *a, int64_t request,
 	return rc;
 }
 
-/* The first `n_again` of them were collected before. */
+/* Records what is collected; the first `n_again` results were collected before. */
 static int collected(struct call *call, const struct collecting *c,
 		     const struct gathering *g, size_t n_again)
 {

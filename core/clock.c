@@ -27,7 +27,8 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 	return rc < 0 ? rc : 0;
 }
 
-/* While no host ran nobody saw the clock being put back. */
+/* Moves times of the future to now: the clock may have been put back while no host
+ * ran. */
 static int move_from_future(struct call *call)
 {
 	int rc = sql_run(call, task_from_future, .now = call->now);

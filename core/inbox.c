@@ -9,7 +9,8 @@
 
 enum { HANDFUL = 100 }; /* messages in one answer */
 
-/* 63 bits of a text, 0 for none alone: sessions and request ids in rows. */
+/* A hash of 63 bits for a text, 0 only for NULL: rows have it in place of sessions and
+ * request ids. */
 static int64_t text_hash(const char *s)
 {
 	uint64_t h;
@@ -185,7 +186,8 @@ static int fetch(struct handing *h, int64_t message)
 		       .now = call->now);
 }
 
-/* False when the answer has no room for it: it is left for the next one. */
+/* Adds a message to the answer.  False when it has no room: the message is left for the
+ * next answer. */
 static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
 {
 	struct envelope e;
@@ -360,8 +362,8 @@ static int64_t usual_lease(const struct call *call)
 	return call->now + call->settings->config.inbox_lease_seconds * 1000;
 }
 
-/* For how long the messages are held, and under which names.  With a door that will say
- * what became of the answer, messages that are taken for good are held for the usual
+/* Sets for how long the messages are held, and under which names.  With a door that will
+ * say what became of the answer, messages that are taken for good are held for the usual
  * time first; meanwhile no other receive gets them, also none of the same session. */
 static void set_terms(struct handing *h, const struct message_receive_in *in)
 {

@@ -36,8 +36,8 @@ static int drop_oldest(struct call *call, int64_t agent, struct drops *drops)
 	return event_emit(call, EVENT_MESSAGE_DROPPED, old.message, agent, NULL);
 }
 
-/* Before an inbox drops anything, its ended leases (they count again) and ended lives
- * (they do not) are written down. */
+/* Drops messages beyond the inbox's capacity.  Before that, its ended leases (they count
+ * again) and ended lives (they do not) are written down. */
 static int keep_capacity(struct call *call, int64_t agent, struct drops *drops)
 {
 	int64_t capacity = call->caller.inbox_capacity;

@@ -353,7 +353,7 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 				 "a command needs the agent whose daemon runs it");
 	if (in->agent && !in->command && (rc = who_may_own(call, &to, "/agent")) < 0)
 		return rc;
-	/* Where the daemon of an observer runs it, the task is not its own: after a lapse
+	/* An observer whose daemon runs the task is not its assignee: after a lapse
 	 * nobody could claim it. */
 	rc = sql_run(call, task_assign, .id = t->id,
 		     .assignee = in->agent && who_observes(&to) ? 0 : to.id,

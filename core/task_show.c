@@ -116,7 +116,8 @@ static bool is_ready(int64_t state, int64_t open_deps)
 	return state == TASK_STATE_PENDING && open_deps == 0;
 }
 
-/* Most tasks have nothing in the other tables, and are told by one statement. */
+/* Adds what other tables hold of a task; most tasks have nothing there, and take one
+ * statement. */
 static int tell_parts(struct call *call, const struct task_whole_row *t, struct task *out)
 {
 	int rc = 0;

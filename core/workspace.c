@@ -26,7 +26,8 @@ static int row_by_name(struct call *call, const char *name, int64_t *row)
 	return rc;
 }
 
-/* By its agent of the call's team, which `team/agent` has to name. */
+/* Finds a workspace by its agent, of the call's team; `team/agent` has to name that
+ * team. */
 static int row_by_agent(struct call *call, const char *name, int64_t *row)
 {
 	struct workspace_by_agent_row by_agent;

@@ -224,7 +224,7 @@ int workspace_create(struct call *call, const struct workspace_create_in *in,
 
 /* --- fork --------------------------------------------------------------------------------- */
 
-/* As a copy of this one, as it is now or as a snapshot of it is. */
+/* Makes the new workspace a copy of `w` as it is now, or of its snapshot. */
 static int set_parent(struct call *call, const struct workspace_row *w,
 		      const char *snapshot, const char *where, struct new_workspace *n)
 {

@@ -63,9 +63,9 @@ static int note_restored(struct call *call, const struct workspace_row *w,
 		       : sql_run(call, workspace_restored, .id = w->id, .snapshot = row);
 }
 
-/* Why a guest's spool is not the one that accepted, or a copy of it from an earlier
- * time; NULL: it is the same.  Before spools had identities, a workspace's id stood for
- * the one that it had. */
+/* Says why a guest's spool is not the one that accepted assignments, or a copy of it from
+ * an earlier time; NULL: it is the same.  Before spools had identities, a workspace's id
+ * stood for the one that it had. */
 static const char *spool_trouble(struct call *call, const struct workspace_row *w,
 				 const struct workspace_note_in *in)
 {

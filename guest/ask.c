@@ -82,8 +82,8 @@ int64_t ask_number(const struct asking *a)
 	return a->number;
 }
 
-/* Sent even when much else waits to be sent: without it the host would go on keeping
- * what the answer gave. */
+/* The word is sent even when much else waits to be sent: without it the host would go on
+ * keeping what the answer gave. */
 void ask_settle(struct guest *g, int64_t number, enum answer_end end)
 {
 	char id[ID_MOST];
@@ -122,7 +122,8 @@ static struct asking *find(struct guest *g, const char *id)
 	return a;
 }
 
-/* Only an answer of the type that belongs to the request is believed. */
+/* Fills a fault unless the answer is of the type that belongs to the request, or an
+ * Error. */
 static void judge(const struct asking *a, const struct packet *p, struct fault *f)
 {
 	const struct wire *right = wire_answer(a->type, SIDE_GUEST);

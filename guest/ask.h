@@ -16,15 +16,17 @@ struct asking;
  * came, for the reason in `f`. */
 typedef void asked_done(void *arg, json_t *answer, const struct fault *f);
 
-/* Asks; `message` is borrowed and gets an id.  NULL and a fault when it cannot
+/* Asks the host; `message` is borrowed and gets an id.  NULL and a fault when it cannot
  * be asked, else `done` is called once, later. */
 struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void *arg,
 			struct fault *f);
-/* Nobody waits for it any more; `done` is not called. */
+/* Gives up and frees a request that nobody waits for, and tells the host that its answer
+ * is lost; `done` is not called. */
 void ask_drop(struct guest *g, struct asking *a);
 
+/* The number of a request, for ask_settle() after its end. */
 int64_t ask_number(const struct asking *a);
-/* How far an answer got whose caller confirms answers. */
+/* How far an answer got, if its caller confirms answers. */
 enum answer_end {
 	ANSWER_ARRIVED,
 	ANSWER_LOST, /* nobody has seen it */
@@ -36,7 +38,7 @@ void ask_settle(struct guest *g, int64_t number, enum answer_end end);
 /* Takes a message of the host that answers one of these; false: it is none. */
 bool ask_hear(struct guest_request *heard);
 
-/* The host's control line is closed. */
+/* Ends all requests, with `done`, since the host's control line is closed. */
 void ask_host_went(struct guest *g);
 
 #endif

@@ -184,7 +184,8 @@ static void load_modules(const char *folder, char when)
 
 /* --- the root ------------------------------------------------------------------------ */
 
-/* `/bin/sh` may be a link that leads nowhere before this is the root. */
+/* Whether the root file system has a shell; `/bin/sh` may be a link that leads nowhere
+ * before this is the root. */
 static bool has_shell(const char *root)
 {
 	char path[64];

@@ -65,7 +65,7 @@ static bool settle(struct peer *peer, const char *name, bool arrived)
 	return false;
 }
 
-/* Nobody waits for it any more: as when the caller is gone. */
+/* Ends the request `name` as if its caller were gone: nobody waits for it. */
 static void drop_live(struct peer *peer, const char *name)
 {
 	for (struct guest_request *q = peer->live; q; q = q->next)

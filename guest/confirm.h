@@ -9,11 +9,11 @@
 
 #include "guest/ask.h"
 
-/* An answer that gave something was passed on. */
+/* Remembers that an answer was passed on, if its caller said that it confirms. */
 void confirm_keep(struct guest_request *q);
-/* Arrived or Cancel of a caller, about a request of its own; ends the request. */
+/* Serves Arrived or Cancel of a caller, about a request of its own; ends the request. */
 void confirm_hear(struct guest_request *q);
-/* The caller is gone. */
+/* Tells the host that the caller left: it may or may not have seen its answers. */
 void confirms_drop(struct peer *peer);
 
 #endif

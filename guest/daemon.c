@@ -133,7 +133,7 @@ static int read_payload(struct task_payload *p, json_t **json, const char *conte
 	return op_decode(&record_task_payload, *json, p, DECODE_LENIENT, a, f);
 }
 
-/* Starts it behind the gate; -2: the payload was not understood. */
+/* Starts the command behind its gate; -2: the payload was not understood. */
 static int prepare(struct guest *g, struct guest_assignment *d,
 		   const struct spool_assignment_row *as, struct arena *a,
 		   struct fault *f)
@@ -387,7 +387,7 @@ static size_t cost_of(const struct spool_result_row *r, const struct output_part
 	return before - room + 300; /* numbers and names of fields */
 }
 
-/* Adds it if it fits; the first one is cut to what fits.  False: no room. */
+/* Adds a result if it fits; the first one is cut to what fits.  False: no room. */
 static bool add_result(struct poll *poll, const struct spool_result_row *r,
 		       struct output_parts *p)
 {

@@ -34,7 +34,7 @@ void door_host_went(struct peer *peer)
 
 /* --- requests -------------------------------------------------------------------- */
 
-/* Whoever asked is gone: the host need not wait for it. */
+/* The caller is gone: ends the request, and gives up the host's answer to it. */
 static void gone(struct guest_request *q)
 {
 	struct guest *g = q->guest;

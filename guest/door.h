@@ -12,13 +12,13 @@
 
 struct wire_hello;
 
-/* Opens the socket beside the guest's own ones at `folder`. */
+/* Opens the socket beside the guest's own ones at `folder`: 0 or a fault. */
 int door_open(struct guest *g, const char *folder, struct fault *f);
 
-/* Serves a request of a command. */
+/* Serves a request of a command: 0, or a negative fault code with `f` filled. */
 int door_serve(struct guest_request *q, struct fault *f);
 
-/* The host said Hello on this control line; a line is closed. */
+/* Called when the host has said Hello on this control line, and when a line is closed. */
 void door_host_came(struct peer *peer, const struct wire_hello *hello);
 void door_host_went(struct peer *peer);
 

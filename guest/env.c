@@ -63,8 +63,8 @@ static bool has(const struct env *e, const char *name)
 	return false;
 }
 
-/* Where commands reach the host, and as whom, unless whoever started the guest
- * has said so. */
+/* Adds the variables that tell commands how to reach the host, and as which agent;
+ * CADRE_SOCKET in the guest's own environment means that they are set already. */
 static void add_door(struct guest *g, struct env *e)
 {
 	if (has(e, "CADRE_SOCKET"))

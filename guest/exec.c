@@ -184,7 +184,7 @@ static void exec_done(struct proc *run)
 		proc_free(run);
 }
 
-/* Nobody waits for it any more. */
+/* The caller is gone: ends the command. */
 static void exec_gone(struct guest_request *q)
 {
 	proc_free(q->owner);

@@ -206,7 +206,7 @@ static int listen_at(struct guest *g, struct fault *f)
 	return rc ? rc : peer_listen_open(&g->listeners[1], g, WIRE_RELAY, &at, f);
 }
 
-/* Without it the rest is of use all the same. */
+/* Opens the guest's HTTP door; if that fails, the guest runs without it. */
 static void open_front(struct guest *g)
 {
 	struct fault f = { 0 };

@@ -13,7 +13,7 @@
 
 enum {
 	CONNECTIONS = 100,
-	/* Under way of one token: */
+	/* Requests under way with one token: */
 	REQUESTS_OF_ONE = 10,
 	FILES_OF_ONE = 4,
 	RETRY_MS = 1000,
@@ -128,7 +128,8 @@ void visit_call(struct http_visit *v, const char *op, json_t *args, const char *
 	char session[TOKEN_MOST + 8];
 	json_t *call;
 
-	/* Each caller reads an inbox for himself; the host knows them apart, too. */
+	/* Each agent has its own session here, by which the host tells their inboxes
+	 * apart. */
 	snprintf(session, sizeof(session), "http:%.*s",
 		 token ? (int)strcspn(token, ".") : 0, token ? token : "");
 	call = json_pack("{s:s, s:s, s:o, s:s, s:s*}", "type", "Call", "op", op, "args",
@@ -180,7 +181,8 @@ void visit_prove(struct http_visit *v, visit_step *then)
 		visit_call(v, "agent.whois", json_object(), v->token, on_proven);
 }
 
-/* NULL unless there is one that may be a token: what it means is the host's. */
+/* The request's token, or NULL if it has none of the right form; the host says whose it
+ * is. */
 static const char *read_token(struct http_visit *v)
 {
 	const char *said = http_header(v->x, "authorization");

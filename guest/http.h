@@ -22,19 +22,19 @@
  * be an address, `localhost` or a name of the workspace, so that no web page is led
  * here by its own name.
  *
- * Faults are {"error":{code,place,message,hint}}: 401 without a good token, else as
- * core/base/fault.h has it.
+ * Faults are {"error":{code,where,text,hint,retry_after_ms?}}: 401 without a good token,
+ * else as core/base/fault.h has it.
  */
 #ifndef GUEST_HTTP_H
 #define GUEST_HTTP_H
 
 #include "guest/inside.h"
 
-/* Listens at `address`, A.B.C.D:PORT or [IPv6]:PORT; port 0 for any. */
+/* Listens at `address`, A.B.C.D:PORT or [IPv6]:PORT; port 0 for any: 0 or a fault. */
 int guest_http_open(struct guest *g, const char *address, struct fault *f);
 void guest_http_close(struct guest *g);
 
-/* Where it listens, in the same form; NULL while it does not. */
+/* The address at which the door listens, in the same form; NULL while it does not. */
 const char *guest_http_address(const struct guest *g);
 
 #endif

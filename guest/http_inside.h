@@ -41,25 +41,27 @@ struct http_visit {
 	struct asking *asking;
 	void (*heard)(struct http_visit *v, json_t *result);
 	bool collecting;
-	bool moves_file; /* one comes or goes */
+	bool moves_file; /* a file comes or goes */
 	struct arrival *arrival; /* file_post() */
 	int fd; /* file_get() */
 	int64_t at;
 };
 
-/* Ends the visit with a fault. */
+/* Ends the visit with a fault; `status` 0: the fault's own status. */
 void visit_fail(struct http_visit *v, int status, const struct fault *why);
-void visit_answer_json(struct http_visit *v, int status, json_t *json); /* stolen */
+/* Ends the visit with a document, which is stolen. */
+void visit_answer_json(struct http_visit *v, int status, json_t *json);
 
-/* Has the host run an operation as the member whose token this is; `args` is
- * stolen.  NULL token: as the workspace's own. */
+/* Has the host run an operation as the member that the token proves; `args` is stolen.
+ * NULL token: as the workspace's own agent. */
 void visit_call(struct http_visit *v, const char *op, json_t *args, const char *token,
 		void (*heard)(struct http_visit *v, json_t *result));
 
 /* Fills a fault from the host's Error message; the fault's place is one of the body's
  * fields. */
 void visit_read_error(json_t *error, struct fault *f);
-/* Goes on once the host says whose token it is; without the host nobody goes on. */
+/* Calls `then` once the host has said whose token it is; without the host no visit goes
+ * on. */
 void visit_prove(struct http_visit *v, visit_step *then);
 
 /* http_mail.c */

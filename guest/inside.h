@@ -17,7 +17,8 @@
 #include "guest/proc.h"
 #include "storage/spool/spool.h"
 
-/* Beside WIRE_CONTROL and WIRE_RELAY: a socket for commands of the workspace. */
+/* A third kind of socket, beside WIRE_CONTROL and WIRE_RELAY: for commands of the
+ * workspace. */
 enum { WIRE_DOOR = 4 };
 
 enum {

@@ -58,7 +58,7 @@ static void read_entries(DIR *dir, const char *after, struct arena *a,
 	}
 }
 
-/* As many whole entries as fit a frame. */
+/* Cuts a listing to as many whole entries as fit a frame. */
 static void fit(struct wire_dir_listing *out)
 {
 	size_t room = FRAME_ROOM, n = 0;

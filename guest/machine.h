@@ -11,19 +11,20 @@
 
 #include "core/base/fault.h"
 
-/* 1 to 63 of a-z A-Z 0-9 -, not first or last; also into /etc/hostname and
- * /etc/hosts. */
+/* Names the machine, also in /etc/hostname and /etc/hosts: 0 or a fault.  A name has 1 to
+ * 63 of a-z A-Z 0-9 -, the - not first or last. */
 int machine_set_name(const char *name, struct fault *f);
 
+/* Checks a name without setting it: 0 or a fault. */
 int machine_check_name(const char *name, struct fault *f);
 
-/* IPv4 `address` of the first network interface, with /16 unless it says
- * another prefix; the way out by `gateway`, name servers into /etc/resolv.conf.
- * Repeated: the new ones stand in place of the old. */
+/* Gives the first network interface the IPv4 `address`, with /16 unless it says another
+ * prefix, the route out by `gateway`, and name servers in /etc/resolv.conf: 0 or a fault.
+ * A second call puts the new ones in place of the old. */
 int machine_set_address(const char *address, const char *gateway, const char *const *dns,
 			size_t n_dns, struct fault *f);
 
-/* The loopback interface is up afterwards, if there is one. */
+/* Brings the loopback interface up, if there is one. */
 void machine_raise_loopback(void);
 
 #endif

@@ -53,7 +53,8 @@ static const char *find(const char *environment, size_t len, const char *name)
 	return NULL;
 }
 
-/* By its folder, or by where that was in earlier versions. */
+/* Whether `path` is this guest's own folder, or the place that it had in earlier
+ * versions. */
 static bool is_state(const struct guest *g, const char *path)
 {
 	size_t n = strlen(g->dir);

@@ -29,7 +29,7 @@ void outbuf_release(struct outbuf *o)
 
 /* --- keeping ------------------------------------------------------------------ */
 
-/* Moves it to a file; without one it stays in memory. */
+/* Moves the output to a file; if none can be made, it stays in memory. */
 static void move_to_file(struct outbuf *o)
 {
 	int fd = open(o->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -89,7 +89,7 @@ static void cut(struct outbuf *o)
 	keep(o, marker, sizeof(marker) - 1);
 }
 
-/* Whole characters only, so a cut may fall anywhere between two calls. */
+/* Keeps a whole character: the output may be cut between any two calls. */
 static void keep_character(struct outbuf *o, const char *data, size_t len)
 {
 	if (o->cut)

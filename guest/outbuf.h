@@ -26,9 +26,11 @@ struct outbuf {
 	bool cut;
 };
 
+/* Makes an empty buffer; `folder` is borrowed until its release. */
 void outbuf_init(struct outbuf *o, const char *folder);
 void outbuf_add(struct outbuf *o, const char *data, size_t len);
-void outbuf_end(struct outbuf *o); /* nothing more will come */
+/* Called when nothing more will come: half a character at the end becomes U+FFFD. */
+void outbuf_end(struct outbuf *o);
 
 /* The kept bytes from `offset` on, at most `len`, as a text in the arena; NULL
  * when the file cannot be read.  *got says how many. */

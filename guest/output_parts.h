@@ -17,22 +17,21 @@ struct output_parts {
 	bool more; /* something is behind what fits */
 };
 
-/* Texts of a command, from the offsets in `p` on; false when they cannot be
+/* Fills `p` with a command's texts, from the offsets in it on; false when they cannot be
  * read back. */
 bool output_parts_read(struct output_parts *p, const struct outbuf *out,
 		       const struct outbuf *err, struct arena *a);
 
-/* The same of two texts in memory. */
+/* Fills `p` with two texts in memory, borrowed. */
 void output_parts_take(struct output_parts *p, const char *out, size_t out_size,
 		       const char *err, size_t err_size);
 
-/* An offset that is inside a character or behind the end; -1 if none is,
- * else which stream's. */
+/* The stream (0 or 1) whose offset is inside a character or behind the end; -1: none. */
 int output_parts_bad_offset(const struct output_parts *p);
 
-/* Cuts both to what `room` bytes of JSON take; less than half of it is left
- * unused by one stream only when the other needs it not.  `marked`: for a peer
- * that cannot ask for the rest; a cut text ends with a marker. */
+/* Cuts both to what `room` bytes of JSON take, and lowers `room` by that.  Each gets half
+ * of it, and what the other one leaves.  `marked`: for a peer that cannot ask for the
+ * rest; a cut text ends with a marker. */
 void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct arena *a);
 
 #endif

@@ -157,7 +157,7 @@ int guest_file_open(int root, const char *path, struct stat *st, const char *whe
 	close(look);
 	if (!is_file)
 		return no_file(where, path, f);
-	/* Another one may lie there by now: a pipe must not hold up the guest. */
+	/* The file may have been replaced by now: a pipe must not hold up the guest. */
 	fd = guest_path_open(root, path, O_RDONLY | O_NONBLOCK, where, f);
 	if (fd < 0 || (fstat(fd, st) == 0 && S_ISREG(st->st_mode)))
 		return fd;

@@ -58,7 +58,7 @@ static void send_text(struct peer *peer, struct text *text, bool last)
 	}
 }
 
-/* Says why the peer is closed behind this. */
+/* Sends a fault that says why the connection is closed behind it. */
 static void send_fault(struct peer *peer, const struct fault *why, const json_t *id)
 {
 	struct text text = { 0 };
@@ -330,8 +330,8 @@ static void enlist(struct peer *peer)
 	peer->listener->n_peers++;
 }
 
-/* In the newer dialect, whichever it speaks: a host that is told InvalidRequest would
- * try the older one next. */
+/* Tells a peer that all links are in use, in the newer dialect whichever it speaks: a
+ * host that is told InvalidRequest would try the older one next. */
 static void turn_away(struct peer *peer)
 {
 	struct text text = { 0 };
@@ -342,9 +342,9 @@ static void turn_away(struct peer *peer)
 	send_text(peer, &text, true);
 }
 
-/* Where all links are in use, the stranger who has waited longest without saying who
- * he is goes, so that idle strangers do not keep a host out.  False: there is none but
- * `comer`. */
+/* Closes a link when all are in use: that of the stranger who has waited longest without
+ * saying who he is, so that idle strangers do not keep a host out.  False: there is none
+ * but `comer`. */
 static bool make_room(struct listener *l, const struct peer *comer)
 {
 	struct peer *oldest = NULL;

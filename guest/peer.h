@@ -45,14 +45,16 @@ struct guest_request {
 	struct guest_request *next, **place;
 };
 
-/* Each of these ends the request.  An answer that fits no frame is a fault. */
+/* Each of these ends the request and frees it.  An answer that fits no frame is sent as a
+ * fault.  `answer` is the struct of the type, or NULL for a type without fields. */
 void guest_request_answer(struct guest_request *q, const char *type, const void *answer);
 void guest_request_fail(struct guest_request *q, const struct fault *why);
-void guest_request_refuse(struct guest_request *q,
-			  const struct fault *why); /* and its peer */
+/* Sends the fault and closes the connection behind it; no more is read from the peer. */
+void guest_request_refuse(struct guest_request *q, const struct fault *why);
+/* Frees the request without an answer. */
 void guest_request_free(struct guest_request *q);
 
-/* The same with another's answer, as it came. */
+/* Ends the request with a message that is an answer already, borrowed. */
 void guest_request_pass(struct guest_request *q, const json_t *answer);
 
 /* Sends a message as it is, whatever the peer reads; a fault if no frame holds it. */
@@ -60,9 +62,10 @@ int peer_pass(struct peer *peer, const json_t *message, struct fault *f);
 /* Sends a message that is no answer, unless the peer does not read. */
 void peer_send(struct peer *peer, const char *type, const void *message);
 
+/* Closes the connection: its requests end by `gone`, without an answer. */
 void peer_close(struct peer *peer);
 
-/* Listens for one of the ports; 0 or a fault. */
+/* Listens for the peers of a port (a WIRE_ bit, or WIRE_DOOR); 0 or a fault. */
 int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
 		     const struct link_address *at, struct fault *f);
 void peer_listen_close(struct listener *l);

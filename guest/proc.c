@@ -40,9 +40,9 @@ static void name_group(char **envp)
 			snprintf(*envp + 12, 12, "%d", (int)getpid());
 }
 
-/* Nothing of the guest stays open in a child that waits at its gate: not the
- * listening sockets, which would seem alive after the guest's death, and not
- * the other end of its own or another gate. */
+/* Closes all of the guest's descriptors in a child that waits at its gate: the listening
+ * sockets would seem alive after the guest's death, and it must not hold the other end of
+ * its own or another gate. */
 static void keep_only(int *gate, int *dir)
 {
 	int high[2] = { fcntl(*gate, F_DUPFD, 10), fcntl(*dir, F_DUPFD, 10) };
@@ -223,8 +223,8 @@ static void readable(uv_poll_t *poll, int status, int events)
 	read_some(poll->data);
 }
 
-/* Output that a command printed before its end is in the pipe by now; a process that
- * it left behind may keep the pipe open and is not waited for. */
+/* Reads what a command printed before its end, which is in the pipe by now; a process
+ * that it left behind may keep the pipe open and is not waited for. */
 static void read_the_rest(struct proc *run)
 {
 	for (int i = 0; i < 2; i++) {
@@ -252,7 +252,8 @@ static bool group_lives(const struct proc *run)
 	return kill(-run->group, 0) == 0 || errno == EPERM;
 }
 
-/* Every LOOK_MS while it is ending. */
+/* Looks every LOOK_MS at a command that is ending: what is left after GRACE_MS is
+ * killed. */
 static void look(uv_timer_t *timer)
 {
 	struct proc *run = timer->data;
@@ -308,7 +309,7 @@ void proc_reap(struct proc **list)
 	int status;
 	pid_t pid;
 
-	/* Any child: in a VM the guest is init. */
+	/* Waits for any child, also for strangers: in a VM the guest is init. */
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		struct proc *run = *list;
 

@@ -50,6 +50,7 @@ struct proc {
 	struct proc *next, **place; /* list of all, for reaping */
 };
 
+/* How to start a command; all of it is borrowed, `folder` until proc_free(). */
 struct proc_spec {
 	const char *const *argv;
 	char **envp;
@@ -58,20 +59,24 @@ struct proc_spec {
 	const char *folder; /* for long output */
 };
 
+/* Makes a process that waits at its gate, in `*out` and in `list`; 0 or
+ * FAULT_UNAVAILABLE.  The caller sets `done` before proc_go(), and frees it by
+ * proc_free(). */
 int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
 	     const struct proc_spec *spec, struct fault *f);
+/* Opens the gate: the command starts, and its timeout begins. */
 void proc_go(struct proc *run);
 
 /* Ends it as a timeout does: SIGTERM, then SIGKILL; `done` is called as ever. */
 void proc_end(struct proc *run);
 
-/* A signal to its whole group; nothing once the command has ended. */
+/* Sends a signal to the whole group; does nothing once the command has ended. */
 void proc_kill(struct proc *run, int signal);
 
 /* Returns the status that a shell would give: the exit code, or 128 + signal. */
 int proc_exit_code(const struct proc *run);
 
-/* Takes care of all children that have ended. */
+/* Reaps all children that have ended; called on SIGCHLD. */
 void proc_reap(struct proc **list);
 
 /* Kills the group if it still runs; `done` is not called any more. */

@@ -40,25 +40,29 @@ struct file_change {
 	int64_t mode;
 };
 
-/* `t->where` is set; 0 or a fault.  Its texts are of the arena.  Closed by
- * target_close() in any case. */
+/* Opens the folder of the file `path`, and looks at the old file, which must be a regular
+ * file or none: 0 or a fault about t->where, which the caller has set.  Texts of `t` are
+ * in the arena.  target_close() closes it, after a fault, too. */
 int target_open(struct guest *g, struct arena *a, struct file_target *t, const char *path,
 		struct fault *f);
 void target_close(struct file_target *t);
 
+/* Checks before a change that its mode, offset and size are allowed: 0 or a fault. */
 int target_check(const struct file_target *t, const struct file_change *c,
 		 struct fault *f);
+/* Writes the changed file, syncs it and puts it in place: 0 or a fault. */
 int target_replace(struct file_target *t, const struct file_change *c, struct fault *f);
 
-/* In steps: an empty temporary file at t->fd; what was written there stands in the
- * file's place; it is gone. */
+/* target_replace() in steps.  begin: an empty temporary file at t->fd; end: it is in the
+ * file's place; drop: it is removed. */
 int target_begin(struct file_target *t, struct fault *f);
 int target_end(struct file_target *t, bool has_mode, int64_t mode, struct fault *f);
 void target_drop(struct file_target *t);
 
-/* Bytes of a file from an offset on, as many as there are; -1 with errno. */
+/* Reads up to `len` bytes of a file from an offset on; returns how many there are, or -1
+ * with errno. */
 ssize_t file_read_range(int fd, char *to, size_t len, off_t at);
-/* All of it, where the file stands; false with errno. */
+/* Writes all bytes at the file's position; false with errno. */
 bool file_write_all(int fd, const char *data, size_t len);
 
 #endif

@@ -134,7 +134,8 @@ static int end(struct upload *u, const struct upload_part *part, struct fault *f
 	return rc;
 }
 
-/* After a fault the parts that are there are of no use. */
+/* Takes a part of a file.  A fault ends the upload: the parts that are there are of no
+ * use. */
 int upload_take(struct guest_request *q, const struct upload_part *part, const char *data,
 		size_t len, struct fault *f)
 {

@@ -11,7 +11,7 @@ enum { UPLOADS = 64 };
 struct upload;
 
 struct upload_part {
-	const char *id; /* the same for all parts; NULL: none */
+	const char *id; /* the same for all parts; upload_take() needs one */
 	const char *path, *where;
 	int64_t offset;
 	bool has_size, has_mode; /* has_size: this one ends it */
@@ -22,7 +22,7 @@ struct upload_part {
 int upload_take(struct guest_request *q, const struct upload_part *part, const char *data,
 		size_t len, struct fault *f);
 
-/* Drops those that nobody went on with; all of them. */
+/* Drop uploads: those without a part for too long, or all of them. */
 void uploads_tick(struct guest *g);
 void uploads_free(struct guest *g);
 

@@ -173,7 +173,7 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 		r->began = clock_steady_ms();
 		r->progress_at = r->began + PROGRESS_MS;
 	}
-	/* When it gives 0 the call is over and r is gone. */
+	/* If client_start() returns 0, the call is over and r is gone. */
 	number = client_start(c, op, args, call_done, r);
 	if (number)
 		r->number = number;

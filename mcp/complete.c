@@ -88,7 +88,8 @@ static bool find_noun(json_t *ref, const char *argument, const struct noun **nou
 	return true;
 }
 
-/* As many as an answer lists, of the team that is meant. */
+/* The arguments of the call that lists the values: as many as an answer holds, of the
+ * team that is meant. */
 static json_t *make_args(struct request *r, json_t *params, const struct op *op)
 {
 	json_t *context = json_object_get(params, "context");

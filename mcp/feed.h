@@ -35,9 +35,10 @@ struct mcp_feed *feed_get(struct mcp *m, const char *team);
 void feeds_run(struct mcp *m, int64_t now); /* starts the calls that are due */
 void feeds_release(struct mcp *m);
 
-/* The watches' part (subscription.c). */
-void subscriptions_tell(struct mcp_feed *feed,
-			json_t *events); /* NULL: any may have been */
+/* subscription.c: gives events, borrowed, to the watches of a feed.  NULL: events were
+ * missed, so that anything may have changed. */
+void subscriptions_tell(struct mcp_feed *feed, json_t *events);
+/* Whether a watch uses the feed. */
 bool subscriptions_use(const struct mcp_feed *feed);
 
 #endif

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Newest first: that one is offered to whoever asks for one we do not know. */
+/* Protocol versions, newest first: the first is offered to a client that asks for one we
+ * do not know. */
 static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26",
 					"2024-11-05" };
 

@@ -170,7 +170,7 @@ static void take(struct mcp *m, json_t *message, void *stream, struct answers *w
 	}
 }
 
-/* Only one revision has batches: it had to take them, the others must not. */
+/* Handles a batch.  Only the revision 2025-03-26 has batches. */
 static void take_batch(struct mcp *m, json_t *messages, void *stream)
 {
 	struct answers *with;

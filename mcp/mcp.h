@@ -33,33 +33,38 @@ struct mcp_options {
 	void *arg;
 };
 
+/* Makes a peer; texts of `o` are borrowed for its life.  0, or a fault if a toolset is
+ * unknown. */
 int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f);
+/* Ends all requests without an answer, and frees the peer; NULL is fine. */
 void mcp_close(struct mcp *m);
 
-/* Handles a message, or a batch of them.  Answers come now or later. */
+/* Handles a message, or a batch of them, of `len` bytes of JSON.  Answers come now or
+ * later, by options.send. */
 void mcp_handle(struct mcp *m, const char *message, size_t len, void *stream);
-/* The same of a message before which the client had sent `at` bytes. */
+/* mcp_handle() for a message before which the client had sent `at` bytes. */
 void mcp_handle_at(struct mcp *m, const char *message, size_t len, uint64_t at);
 /* Says that a message was longer than the transport takes. */
 void mcp_refuse_long(struct mcp *m, void *stream);
 
-/* All messages that were sent so far are written whole; or they cannot be, and whoever
- * should have read them is gone.  The client had sent `sent` bytes before they were
+/* Takes note that all messages sent so far were written whole (`arrived`), or cannot be,
+ * since their reader is gone.  The client had sent `sent` bytes before they were
  * written: a request among those says nothing of these answers. */
 void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent);
 
-/* No more input: ends subscriptions and waits.  mcp_idle() tells when all that
- * was read is answered. */
+/* Takes note that there is no more input: ends subscriptions and waits.  mcp_idle()
+ * tells when all that was read is answered. */
 void mcp_end(struct mcp *m);
 bool mcp_idle(const struct mcp *m);
 /* Whether so much is under way that reading more should wait. */
 bool mcp_full(const struct mcp *m);
 
 int mcp_fd(const struct mcp *m); /* -1: nothing to poll yet */
-int mcp_timeout(const struct mcp *m); /* ms until step is due; -1 */
+int mcp_timeout(const struct mcp *m); /* ms until mcp_step() is due; -1: never */
+/* Does what is due: input of mcp_fd(), progress, leases, subscriptions. */
 void mcp_step(struct mcp *m);
 
-/* `cadre mcp`: serves stdin and stdout until the end of input. */
+/* `cadre mcp`: serves stdin and stdout to the end of input.  Returns the exit status. */
 int mcp_main(int argc, char **argv, struct home *home);
 
 #endif

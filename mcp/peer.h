@@ -21,7 +21,7 @@ struct mcp_feed;
 struct subscription;
 struct request;
 
-/* How long an answer may be kept, and by whom; modern answers say so. */
+/* Hints of modern answers: how long one may be cached, and by whom. */
 enum cache {
 	CACHE_NONE, /* not said: the answer of an act */
 	CACHE_NEVER, /* the state as it is now */
@@ -113,33 +113,40 @@ struct client *mcp_client(struct mcp *m, struct fault *f); /* NULL on fault */
 
 /* --- requests and answers (answer.c) -------------------------------------- */
 
+/* Makes a request; `rpc` is borrowed for the call only. */
 struct request *request_new(struct mcp *m, const struct rpc *rpc, const struct era *era,
 			    void *stream);
 void request_free(struct request *r); /* no answer */
 
 /* Starts an operation; `end` gets its result or fault, perhaps at once.  `args`
- * is consumed. */
+ * is stolen. */
 void request_call(struct request *r, const struct op *op, json_t *args, call_end *end);
 /* Keeps a request among those under way. */
 void request_hold(struct request *r);
 void request_cancel(struct request *r); /* ends its call, if any; no answer */
+/* Sends a progress notification; the request has a token. */
 void request_progress(struct request *r, int64_t now);
 
+/* Begins the result, to which the caller appends members; answer_end() closes and sends
+ * it, and frees the request. */
 struct text *answer_begin(struct request *r, enum cache cache);
 void answer_end(struct request *r);
+/* Answers with an error and frees the request; `data` is JSON text or NULL. */
 void answer_error(struct request *r, int code, const char *data, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* The error that a fault is where there is no tool result to put it in. */
+/* Answers with a fault as a JSON-RPC error, since no tool result can hold it. */
 void answer_fault(struct request *r, const struct fault *f);
 void answer_no_resource(struct request *r, const char *uri, const char *why);
-/* ... or what else the fault of reading it says. */
+/* answer_no_resource(), or another error if the fault of reading it says so. */
 void answer_unread(struct request *r, const char *uri, const struct fault *f);
 void fault_write(const struct fault *f, struct text *out); /* as JSON */
 
 struct text *note_begin(struct mcp *m, const char *method); /* up to params' { */
 void note_end(struct mcp *m, void *stream);
+/* Sends a log message, if the client wants this level. */
 void request_log(struct request *r, enum level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Answers a message that made no request with an error; `id` is JSON text or NULL. */
 void mcp_refuse(struct mcp *m, void *stream, struct answers *with, const char *id,
 		int code, const char *why);
 
@@ -160,7 +167,7 @@ method_run resources_list, resources_templates, resources_read;
 method_run prompts_list, prompts_get;
 method_run complete_argument;
 
-/* Whether a modern request says what it has to; else it is answered. */
+/* Whether a modern request says what it has to; if not, it is answered with an error. */
 bool modern_check(struct request *r, json_t *params);
 /* Whether params._meta names a protocol version. */
 bool modern_named(json_t *params);
@@ -190,14 +197,14 @@ void wait_cut(struct request *r, const struct op *op, json_t *args);
 
 /* Names what the call will hand out, and says which earlier answers arrived. */
 void arrive_prepare(struct request *r, const struct op *op, json_t *args);
-/* The call is over; NULL: with a fault. */
+/* Takes note of the end of the call; `result` NULL: it ended with a fault. */
 void arrive_answered(struct request *r, const char *result);
 void arrive_forget(struct request *r); /* it is freed */
-/* A request is read: the answers that were written before it was sent have arrived. */
+/* Called when a request is read: answers written before it was sent have arrived. */
 void arrive_read(struct mcp *m);
-/* The answers of a batch are on their way. */
+/* Called when the answers of a batch have been sent. */
 void arrive_sent(struct mcp *m, const struct answers *with);
-/* The request with this id, which is answered, is cancelled. */
+/* Called when a request that was answered already is cancelled. */
 void arrive_cancel(struct mcp *m, const char *id);
 void arrivals_release(struct mcp *m);
 

@@ -133,7 +133,7 @@ static bool is_blank(const char *s, size_t len)
 	return strspn(s, " \t\r") == len;
 }
 
-/* Where the next newline is; at the end of input, where one should be. */
+/* Finds the next newline, or at the end of input the place where one should be. */
 static char *find_end(const struct lines *l)
 {
 	char *from = l->data + l->from + l->seen;

@@ -38,17 +38,20 @@ struct rpc {
 	const char *why;
 };
 
+/* Takes a message apart; a bad one is RPC_BROKEN. */
 void rpc_read(struct rpc *rpc, json_t *message);
 
 /* Whether `v` is what an id or a progress token may be. */
 bool rpc_is_id(const json_t *v);
+/* Appends an id that rpc_is_id(). */
 void rpc_add_id(struct text *out, const json_t *id);
 
-/* A whole error message without its newline; `id` is JSON text or NULL, `data`
+/* Appends a whole error message without its newline; `id` is JSON text or NULL, `data`
  * JSON text or NULL. */
 void rpc_add_error(struct text *out, const char *id, int code, const char *why,
 		   const char *data);
 
+/* Appends a text that ends with a NUL. */
 void text_adds(struct text *t, const char *s);
 
 /* --- lines --------------------------------------------------------------- */

@@ -41,7 +41,8 @@ static uint64_t sent_by_now(const struct stdio *s)
 	return s->in.total + (uint64_t)waiting;
 }
 
-/* While the client does not read, nothing else is done: neither is it read from. */
+/* Writes all output.  While the client does not read, nothing else is done, so its input
+ * is not read either. */
 static void write_out(struct stdio *s)
 {
 	size_t done = 0;

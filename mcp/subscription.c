@@ -99,7 +99,7 @@ static void watch_free(struct mcp *m, struct subscription *w)
 	m->n_watches--;
 }
 
-/* Takes out the watches that `is` wants gone. */
+/* Removes the watches for which `is` is true. */
 static void watch_sweep(struct mcp *m,
 			bool (*is)(const struct subscription *, const void *),
 			const void *arg)
@@ -225,7 +225,7 @@ static bool are_settled(const struct request *r)
 	return true;
 }
 
-/* Answers those of whose watches all is known. */
+/* Answers each request whose watches are all open or refused. */
 static void watches_settle(struct mcp *m)
 {
 	struct request *next;
@@ -338,8 +338,8 @@ static void tell(struct mcp *m, const struct subscription *w)
 	note_end(m, w->owner ? w->owner->stream : NULL);
 }
 
-/* However many events a resource has had, it is told once; and a watch that is
- * not acknowledged yet is told nothing: its owner has not read it yet either. */
+/* A resource is told once, however many events it has had; a watch that is not
+ * acknowledged yet is told nothing: its owner has not read it yet either. */
 void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 {
 	struct mcp *m = feed->mcp;

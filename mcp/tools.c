@@ -60,8 +60,8 @@ static bool is_bundle(const struct tool *tool)
 
 /* --- how they are described ---------------------------------------------------- */
 
-/* Only what differs from what a client assumes: not read-only, destructive, not
- * idempotent.  There are no titles: they would say the names again. */
+/* The hints of a tool, only where they differ from what a client assumes: not read-only,
+ * destructive, not idempotent.  There are no titles: they would say the names again. */
 static json_t *make_annotations(const struct tool *tool)
 {
 	json_t *a = json_pack("{s:b}", "openWorldHint", false);

@@ -78,8 +78,8 @@ bool generation_rests(const struct store *s, struct generation_copied *c);
 /* How many frames of the WAL are in the file already; 0 where that is unknown. */
 int generation_copied(const struct store *s);
 
-/* Behind BEGIN IMMEDIATE: raises the change counter if the transaction may be the first
- * of a generation. */
+/* Raises the change counter if the transaction may be the first of a generation; called
+ * right after BEGIN IMMEDIATE. */
 int generation_begin(struct store *s, struct fault *f);
 
 #endif

@@ -32,9 +32,10 @@ static const char *distrusted(int dir)
 	return NULL;
 }
 
-/* Even a reader must be able to write, for its lock and SQLite's -wal and -shm.  Without
- * those SQLite reads only files that are declared immutable, and a file that cannot be
- * written here may be in use through another mount. */
+/* Checks that the folder can be written: even a reader must be able to write, for its
+ * lock and SQLite's -wal and -shm.  Without those SQLite reads only files that are
+ * declared immutable, and a file that cannot be written here may be in use through
+ * another mount. */
 static int check_writable(int dir, const char *path, struct fault *f)
 {
 	if (faccessat(dir, ".", W_OK, AT_EACCESS) == 0)

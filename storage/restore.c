@@ -422,8 +422,8 @@ static void name_aside(int dir, char name[32])
 	}
 }
 
-/* Closing the staged state should have moved its log into its file: the log must be
- * empty. */
+/* Checks that the log of the staged state is empty: closing the state should have moved
+ * it into its file. */
 static int check_log(int stage, struct fault *f)
 {
 	struct stat st;

@@ -30,7 +30,7 @@ int row_bind(sqlite3_stmt *st, const struct statement *t, const void *in)
 	return rc;
 }
 
-/* SQLITE_NOMEM where SQLite had no memory to hand a text over. */
+/* Reads a text into the arena.  SQLITE_NOMEM: SQLite had no memory to hand it over. */
 static int read_text(sqlite3_stmt *st, int i, const char **out, struct arena *a)
 {
 	const char *text = (const char *)sqlite3_column_text(st, i);

@@ -19,7 +19,7 @@ static const char *text(sqlite3_stmt *st, int column)
 	return s ? s : "";
 }
 
-/* By type and name, as both lists are sorted. */
+/* Compares objects by type and name, as both lists are sorted. */
 static int order(const struct schema_object *a, const struct schema_object *b)
 {
 	int by_type = strcmp(a->type, b->type);

@@ -26,9 +26,9 @@ struct side_db {
 int side_start(struct side_db *d, int id, const void *in);
 int side_next(struct side_db *d, int id, void *row, size_t size, struct arena *a);
 void side_end(struct side_db *d, int id);
-/* Runs it to its end: SQLITE_OK. */
+/* Runs a statement to its end: SQLITE_OK. */
 int side_run(struct side_db *d, int id, const void *in);
-/* Reads one row: SQLITE_ROW, or SQLITE_DONE where there is none. */
+/* Reads one row of a statement: SQLITE_ROW, or SQLITE_DONE where there is none. */
 int side_row(struct side_db *d, int id, const void *in, void *row, size_t size,
 	     struct arena *a);
 int side_exec(struct side_db *d, const char *script);

@@ -432,8 +432,7 @@ int store_commit(struct store *s, struct fault *f)
 	leave(s);
 	if (wrote)
 		turn_ring(&s->turn);
-	/* Nobody would find the written data if the files were removed during the
-	 * COMMIT. */
+	/* The written data would be lost if the files were removed during the COMMIT. */
 	return wrote ? ground_kept(s, f) : 0;
 }
 
@@ -465,7 +464,8 @@ void store_rollback(struct store *s)
 	leave(s);
 }
 
-/* Outside a transaction SAVEPOINT would begin one of its own. */
+/* Runs a statement inside the transaction: outside, SAVEPOINT would begin one of its
+ * own. */
 static int own_inside(struct store *s, enum own id, struct fault *f)
 {
 	int rc = store_intact(s) ? own_run(s, id) : SQLITE_ABORT;

@@ -21,7 +21,7 @@
 	"SAVEPOINT generation; PRAGMA user_version = 0;" \
 	"ROLLBACK TO generation; RELEASE generation"
 
-/* Questions about a file that may be any. */
+/* Queries to a file that may be any database. */
 #define SQL_VERSION "PRAGMA user_version"
 #define SQL_DATA_VERSION "PRAGMA data_version"
 #define SQL_MARK "PRAGMA application_id"
@@ -37,7 +37,7 @@
 #define SQL_COPY "VACUUM INTO ?1"
 #define SQL_CHECKPOINT "PRAGMA wal_checkpoint(TRUNCATE)"
 
-/* How a connection works. */
+/* Settings of a connection. */
 #define SQL_WAL "PRAGMA journal_mode = WAL"
 #define SQL_SYNC_FULL "PRAGMA synchronous = FULL"
 #define SQL_SYNC_NORMAL "PRAGMA synchronous = NORMAL"

@@ -255,7 +255,7 @@ static void ask_page(const struct guard *g, int64_t i, char args[FRAME])
 	snprintf(args, FRAME, "{\"limit\":20}");
 }
 
-/* Its hits are as many as the rows, of which it takes few. */
+/* The search has as many hits as there are rows, and takes few of them. */
 static void ask_words(const struct guard *g, int64_t i, char args[FRAME])
 {
 	(void)g;

@@ -8,13 +8,15 @@
 
 #include <stdint.h>
 
-/* Since 1970.  It leaps when somebody sets it. */
+/* The time since 1970.  It leaps when somebody sets the clock. */
 int64_t clock_wall_ms(void);
 
-/* Never set, and still while the machine sleeps: how long something takes. */
+/* A clock that nobody sets and that stands still while the machine sleeps: it measures
+ * how long something takes. */
 int64_t clock_steady_ms(void);
 
-/* Never set, and on while the machine sleeps: how much time has passed. */
+/* A clock that nobody sets and that runs on while the machine sleeps: it measures how
+ * much time has passed. */
 int64_t clock_boot_ms(void);
 
 #endif

@@ -14,7 +14,7 @@
 #define HASH_EMPTY UINT64_C(14695981039346656037) /* of no bytes */
 #define HASH_PRIME UINT64_C(1099511628211)
 
-/* Of the bytes that `h` is of, and these behind them. */
+/* The hash of the bytes that gave the hash `h`, followed by these bytes. */
 static inline uint64_t hash_more(uint64_t h, const void *data, size_t n)
 {
 	const unsigned char *p = data;

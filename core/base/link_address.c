@@ -21,7 +21,7 @@ static bool read_path(const char *text, struct link_address *out)
 	return true;
 }
 
-/* Decimal digits only, `least` to `most`. */
+/* Reads a number of decimal digits only, from `least` to `most`. */
 static bool read_number(const char *text, int64_t least, int64_t most, int64_t *out)
 {
 	size_t n = strspn(text, "0123456789");
@@ -32,7 +32,7 @@ static bool read_number(const char *text, int64_t least, int64_t most, int64_t *
 	return *out >= least && *out <= most;
 }
 
-/* CIDs 0 to 2 are the hypervisor, the machine itself and its host. */
+/* Reads a CID: 1 is this machine itself and 2 its host; 0, the hypervisor, is refused. */
 static bool read_cid(const char *text, struct link_address *out)
 {
 	if (!strcmp(text, "any")) {

@@ -28,7 +28,7 @@ struct nic {
 	char mac_text[18], address[16], gateway[16];
 };
 
-/* "10.99.0.0/16": a prefix from 8 to 28, and no bits behind it. */
+/* Reads a range such as "10.99.0.0/16": a prefix from 8 to 28, and no bits behind it. */
 int nic_range_parse(const char *text, struct nic_range *range, struct fault *f);
 
 /* Highest slot of a range: the last address is that for broadcasts. */

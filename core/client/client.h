@@ -49,7 +49,7 @@ int64_t client_start(struct client *c, const struct op *op, json_t *args,
  * of any other answer are taken back. */
 void client_cancel(struct client *c, int64_t number);
 
-/* In a client_done: the number of the call that ends. */
+/* The number of the call that ends, asked in a client_done. */
 int64_t client_telling(const struct client *c);
 /* Says whether the answer of a call arrived at its reader, or was lost.  May be called
  * for answers that gave nothing as well. */

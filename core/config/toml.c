@@ -72,7 +72,7 @@ void toml_skip_lines(struct toml_reader *r)
 	} while (toml_skip_newline(r));
 }
 
-/* Behind a pair or a header nothing may follow on its line. */
+/* Ends the line of a pair or a header: only a comment may follow there. */
 static int end_line(struct toml_reader *r)
 {
 	toml_skip_blanks(r);

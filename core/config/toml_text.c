@@ -6,7 +6,8 @@
 
 /* --- bytes ----------------------------------------------------------------------- */
 
-/* Control characters may stand only as escapes, and a CR only before its LF. */
+/* Whether a byte may stand in the document: no control character but tab and LF, and a CR
+ * only before its LF. */
 static bool may_stand(const char *s)
 {
 	unsigned char c = (unsigned char)*s;

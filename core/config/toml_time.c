@@ -7,7 +7,7 @@ static int no_time(struct toml_reader *r)
 	return toml_wrong(r, "not a date or time such as 2026-11-21T08:00:00Z");
 }
 
-/* Exactly so many digits. */
+/* Takes exactly so many digits. */
 static bool take(struct toml_reader *r, int digits, int *n)
 {
 	*n = 0;
@@ -42,7 +42,7 @@ static bool take_date(struct toml_reader *r, struct toml_time *t)
 	       t->month <= 12 && t->day >= 1 && t->day <= days_of(t->year, t->month);
 }
 
-/* Nine digits are kept. */
+/* Takes the fraction of a second; nine digits are kept. */
 static bool take_fraction(struct toml_reader *r, int *nanosecond)
 {
 	size_t n = strspn(++r->s, "0123456789");

@@ -54,7 +54,7 @@ static int read_array(struct toml_reader *r, struct toml_value *v)
 	return 0;
 }
 
-/* On one line, and no comma before the brace. */
+/* Reads an inline table: it is on one line, and has no comma before the closing brace. */
 static int read_braces(struct toml_reader *r, struct toml_value *v)
 {
 	if (go_down(r) < 0)

@@ -81,8 +81,9 @@ bool found_is_fresh(int dir, const char *also)
 	return fresh;
 }
 
-/* How git sees a state that was made here.  Files that git has tracked may have been
- * changed by it, so the state needs to be trusted again, whatever git tracks later. */
+/* Judges a state that was made here by whether git tracks files in it.  Files that git
+ * has tracked may have been changed by it, so the state needs to be trusted again,
+ * whatever git tracks later. */
 static enum found_why judge_tracked(int dir, const char *path)
 {
 	struct fault f = { 0 };

@@ -11,8 +11,9 @@
 
 #include "core/base/fault.h"
 
-/* For `dir`, absolute and without links, above which no state was found: a fault if there
- * was one, or if the file that leads to it is broken; else 0. */
+/* Checks whether a state is missing.  `dir` is absolute and without links, and no state
+ * was found above it: a fault if there was one, or if the file that leads to it is
+ * broken; else 0. */
 int gone_check(const char *dir, struct fault *f);
 
 #endif

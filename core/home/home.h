@@ -46,8 +46,8 @@ int home_find(struct home *h, const char *dir, bool create, struct fault *f);
 int home_find_with(struct home *h, const char *dir, bool create, const char *const *flags,
 		   struct fault *f);
 
-/* For a process that goes on, before it opens the state again: reads the socket's place
- * and the secret of the state that is at h->dir now.  0 or a fault. */
+/* Reads the socket's place and the secret of the state that is at h->dir now, for a
+ * process that is about to open the state again.  0 or a fault. */
 int home_renew(struct home *h, struct fault *f);
 
 /* The flags of store_open() that this user's rights allow. */
@@ -60,9 +60,9 @@ int home_init(struct home *h, const char *dir, const char *const *flags, struct 
 /* Makes the folder of the sockets, or sees that it is ours and 0700. */
 int home_make_run(const struct home *h, struct fault *f);
 
-/* For the host: takes the lock and writes this process and its socket into it.  The
- * socket stays in the folder of the host before, while that exists, since guests look for
- * it there.  Returns the descriptor that holds the lock until it is closed; a fault names
+/* Takes the host's lock and writes this process and its socket into it.  The socket
+ * stays in the folder of the host before, while that exists, since guests look for it
+ * there.  Returns the descriptor that holds the lock until it is closed; a fault names
  * the holder. */
 int home_hold(struct home *h, struct fault *f);
 

@@ -43,9 +43,10 @@ struct known {
 	char sum[TRACKED_SUM + 1]; /* "", "-": an older cadre noted it */
 };
 
-/* How the state folder `path`, open as `dir`, is known.  Unless the lock is held, this
- * may write: the new place of a state that was moved, a sum that an older cadre did not
- * note or that the user changed where there is no git, and an id of the older form. */
+/* Looks up how the state folder `path`, open as `dir`, is known.  Unless the lock is
+ * held, this may write: the new place of a state that was moved, a sum that an older
+ * cadre did not note or that the user changed where there is no git, and an id of the
+ * older form. */
 enum known_how known_look(int dir, const char *path);
 
 /* Notes that git tracks files in a state that was made here and is not trusted.  Waits

@@ -26,7 +26,7 @@ bool lost_look(const char *dir, char *left, size_t room);
  * tokens of all agents, so none is made unasked. */
 bool lost_secret(const char *dir);
 
-/* Fills a fault that says so, and what to do. */
+/* Fills a fault that says that the state was lost, and what to do. */
 int lost_refuse(const char *dir, struct fault *f);
 
 /* Makes the empty state.db of a new state, unless there is a state.db: 0 or a fault. */

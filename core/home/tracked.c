@@ -53,8 +53,9 @@ bool tracked_may_be(const char *folder)
 	return false;
 }
 
-/* All repositories are read, since an outer one can track files in the tree of an inner
- * one and check them out there.  `each` (may be NULL) is called for each. */
+/* Reads all repositories around the folder, since an outer one can track files in the
+ * tree of an inner one and check them out there.  `each` (may be NULL) is called for
+ * each. */
 static enum tracked look(const char *folder, SHA2_CTX *sum,
 			 void (*each)(enum tracked found, const char *git,
 				      struct git_rows *rows, SHA2_CTX *sum))

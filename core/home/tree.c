@@ -126,8 +126,8 @@ static enum top linked_top(const char *git, const char *own, char root[4096],
 	return is_known ? TOP_TREE : TOP_STRAY;
 }
 
-/* For a main worktree whose `.git` is a file.  Nothing in the repository need name the
- * worktree, so it has its own state, unless the repository lies in it and has one; a
+/* Judges a main worktree whose `.git` is a file.  Nothing in the repository need name
+ * the worktree, so it has its own state, unless the repository lies in it and has one; a
  * repository elsewhere that has a state cannot be told from one that is not its own. */
 static enum top claiming_top(const char *dir, const char *own, char root[4096])
 {

@@ -110,7 +110,7 @@ static enum outcome run_saved(struct store *store, struct call *call)
 	return rc ? WAS_DROPPED : WENT_WELL;
 }
 
-/* Whether there is an i-th call, if only now. */
+/* Whether there is an i-th call; if not, asks the source for more. */
 static bool has(struct batch *b, size_t i)
 {
 	if (i == b->n && b->source && i < BATCH_CALLS) {

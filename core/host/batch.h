@@ -19,8 +19,8 @@ enum {
 	BATCH_MS = 20, /* handlers stop being added after this */
 };
 
-/* Where a batch that has run all its calls asks for more: `room` of them at most
- * are put at `calls`; 0 ends the batch. */
+/* A batch that has run all its calls asks more() for further ones: it puts at most
+ * `room` of them at `calls` and returns how many; 0 ends the batch. */
 struct batch_source {
 	size_t (*more)(void *arg, struct call **calls, size_t room);
 	void *arg;

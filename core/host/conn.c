@@ -105,7 +105,8 @@ static void link_job(struct conn *c, struct job *job)
 		c->solo = job;
 }
 
-/* There are far fewer calls again: all are read on who were held up by the others'. */
+/* Ends the time of too many calls: reads on from each client that was held up by the
+ * calls of others. */
 static void end_crowding(struct host *host)
 {
 	host->crowded = false;
@@ -480,7 +481,7 @@ void conn_close(struct conn *c)
 	uv_close((uv_handle_t *)&c->pipe, on_closed);
 }
 
-/* Only this user and root: for them the socket's door proves an operator. */
+/* Whether the peer is this user or root: these are operators at the socket. */
 static bool peer_known(struct conn *c)
 {
 	struct ucred peer;

@@ -54,8 +54,8 @@ void conn_accept(struct host *host);
  * proves who it is. `who` is copied. */
 void conn_adopt(struct host *host, int fd, const struct identity *who, bool greeted);
 
-/* Nobody waits for the call with this id any more, or has its answer; `gone`: its caller
- * went without a word, and may have seen the answer. */
+/* Ends the call with this id, for which nobody waits any more, or takes back its answer,
+ * which was lost; `gone`: the caller left without a word and may have seen the answer. */
 void conn_cancel(struct conn *c, const char *id, bool gone);
 
 /* Writes what `dirty` connections have; called before each poll. */

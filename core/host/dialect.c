@@ -22,7 +22,7 @@ const char *speech_text(const json_t *json, const char *key)
 
 /* --- Hello ------------------------------------------------------------------- */
 
-/* Where a text will stand in c->texts; NULL stays NULL. */
+/* Copies a text to `*at`, in c->texts, and moves `*at` behind it; NULL stays NULL. */
 static const char *keep(char **at, const char *s)
 {
 	size_t size = s ? strlen(s) + 1 : 0;
@@ -58,8 +58,8 @@ void dialect_pin(struct conn *c, const struct identity *who)
 	keep_identity(c, who);
 }
 
-/* Whoever names an agent is that agent and proves it with its token; an
- * operator acts as one by saying `as`. */
+/* A client that names an agent is that agent and proves it with the agent's token; an
+ * operator acts as an agent by saying `as`. */
 static void take_identity(struct conn *c, const json_t *hello)
 {
 	bool as = json_is_true(json_object_get(hello, "as"));
@@ -77,7 +77,7 @@ static void take_identity(struct conn *c, const json_t *hello)
 	keep_identity(c, &who);
 }
 
-/* Where the channel proves who speaks, a claim to be another is refused. */
+/* Refuses a claim to be another agent where the channel proves who speaks. */
 static int check_claims(struct conn *c, const json_t *hello, struct fault *f)
 {
 	const char *agent = speech_text(hello, "agent"),
@@ -169,7 +169,7 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 		args = json_object();
 		json_object_set_new(job->packet.json, "args", args);
 	}
-	/* Of several clients behind one channel each says which one it is. */
+	/* Several clients may share a channel: each one names its session. */
 	if (c->pinned && speech_text(job->packet.json, "session"))
 		snprintf(session, sizeof(session), "%s",
 			 speech_text(job->packet.json, "session"));
@@ -248,7 +248,8 @@ static enum heard hear_message(struct conn *c, struct job *job, struct fault *f)
 	return speech_decode(c, job, op_message_send, args, f);
 }
 
-/* Without a request_id nothing could be asked for again: it is taken. */
+/* A client that gives no request_id could not ask for lost messages again: they are
+ * acknowledged at once. */
 static enum heard hear_receive(struct conn *c, struct job *job, struct fault *f)
 {
 	const json_t *m = job->packet.json;

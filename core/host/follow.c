@@ -74,7 +74,8 @@ static void tell_waiters(struct host *host, const struct host_event_row *e)
 	if (wakes & 1u << WAKE_INBOX && e->target)
 		wake_key(host, WAKE_INBOX, e->target, e->seq);
 	if (wakes & 1u << WAKE_INBOX && !e->target) {
-		/* To several: `recent` knows the team's inboxes as -team. */
+		/* An event for several agents: `recent` knows the team's inboxes as
+		 * -team. */
 		wake_key(host, WAKE_INBOX, -e->team, e->seq);
 		waiters_sweep(host, e->team, e->seq);
 	}

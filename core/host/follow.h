@@ -29,9 +29,9 @@ struct follow {
 
 void follow_init(struct host *host);
 void follow_close(struct host *host);
-/* Somebody wants to know from now on. */
+/* Begins to follow events: a caller waits for one. */
 void follow_want(struct host *host);
-/* Something may have been committed. */
+/* Looks for new events: a transaction may have been committed. */
 void follow_poke(struct host *host);
 /* Whether the key may have moved after event `as_of`. */
 bool follow_moved(struct host *host, enum wake wake, int64_t key, int64_t team,

@@ -21,8 +21,8 @@ static void on_over(struct job *job)
 	job_free(job);
 }
 
-/* Nothing is taken back while the host stops: it closes the connections of callers that
- * live, and these may have their answers. */
+/* Takes an answer back, but not while the host stops: then it closes the connections of
+ * live callers, which may have their answers. */
 static void undo(struct host *host, const struct given *given, bool sent)
 {
 	struct answer_undo_in *in;

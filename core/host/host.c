@@ -50,8 +50,8 @@ static bool is_slow(const struct job *job)
 	return job->call.op && job->call.op->steps;
 }
 
-/* To the store thread: the clock's own and then, unless these are held, the
- * callers'.  With `part` others follow before the loop sleeps. */
+/* Gives the store thread the writes of the clock and then, unless these are held, those
+ * of callers.  With `part` others follow before the loop sleeps. */
 static void hand_writes(struct host *host, bool held, bool part)
 {
 	struct chain all;
@@ -152,7 +152,7 @@ static void finish(struct host *host, struct chain *jobs)
 
 /* --- the loop --------------------------------------------------------------------- */
 
-/* Before the loop sleeps: answers to the kernel, calls to the threads. */
+/* Gives answers to the kernel and calls to the threads, before the loop sleeps. */
 static void hand_over(struct host *host)
 {
 	bool held;
@@ -186,7 +186,7 @@ static void on_after_poll(uv_check_t *h)
 	hand_over(h->data);
 }
 
-/* On the store thread or a reader. */
+/* Passes answered calls to the loop; runs on the store thread or a reader's. */
 static void on_batch(void *arg, struct chain *jobs)
 {
 	struct host *host = arg;
@@ -225,8 +225,8 @@ static void close_handle(void *handle)
 		uv_close(h, NULL);
 }
 
-/* New clients are turned away, waits are answered as they stand; calls under
- * way come to their end in close_threads(). */
+/* Begins the end: new clients are turned away, waits are answered as they stand; calls
+ * under way come to their end in close_threads(). */
 void host_stop(struct host *host)
 {
 	if (host->stopping)
@@ -338,8 +338,8 @@ static void say_ready(struct host *host)
 	close(fd);
 }
 
-/* Only one thread at a time uses the allocator much; more malloc arenas only cost
- * memory. */
+/* Limits malloc's arenas: only one thread at a time uses the allocator much, and more
+ * arenas only cost memory. */
 static void spare_memory(void)
 {
 	mallopt(M_ARENA_MAX, 2);

@@ -32,14 +32,14 @@ void log_close(struct log *l); /* NULL is fine */
 void log_line(struct log *l, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Of a line that something else than this host may cause again and again. */
+/* Limits a line that something other than this host may cause again and again. */
 struct log_pause {
 	int64_t until; /* 0: none was written yet */
 	int64_t n; /* that were left out since */
 };
 
-/* The same, once a minute at most for each pause; the next one says how many
- * were left out. */
+/* log_line(), once a minute at most for each pause; the next line says how many were
+ * left out. */
 void log_seldom(struct log *l, struct log_pause *pause, enum log_level level,
 		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

@@ -23,7 +23,7 @@ void notify_service(const char *state)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	/* Nothing can be done when the manager does not listen. */
+	/* A manager that does not listen cannot be helped. */
 	(void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL,
 		      (const struct sockaddr *)&to, size);
 	close(fd);

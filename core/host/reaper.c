@@ -15,7 +15,7 @@ enum {
 	ALIVE_MS = 5000, /* while nobody does, but leases live */
 };
 
-/* On a reader: the row stands at call->out, or nothing does. */
+/* Reads what is due into call->out, NULL if that failed; runs on a reader's thread. */
 static void look(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
@@ -105,8 +105,9 @@ static void look_now(struct host *host)
 	host_ahead(host, job);
 }
 
-/* Somebody took the state away: all calls are refused by now, and what is there
- * instead is another host's.  Guests go on as they do without a host. */
+/* Stops the host, since its state was taken away: all calls are refused by now, and a
+ * state that is there instead belongs to another host.  Guests go on as they do without
+ * a host. */
 static void end_homeless(struct host *host, const struct fault *why)
 {
 	if (host->lost.code)

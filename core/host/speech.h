@@ -20,7 +20,7 @@ const char *speech_text(const json_t *json, const char *key);
 /* Arguments for the operation that an older message stands for; they live in the
  * message's own object. */
 json_t *speech_args(struct job *job);
-/* Unless it is absent, null or "". */
+/* Copies a member of `from`, unless it is absent, null or "". */
 void speech_copy(json_t *args, const char *to, const json_t *from, const char *key);
 enum heard speech_decode(struct conn *c, struct job *job, const struct op *op,
 			 json_t *args, struct fault *f);

@@ -51,8 +51,8 @@ enum heard hear_vault_list(struct conn *c, struct job *job, struct fault *f)
 	return speech_decode(c, job, op_vault_list, args, f);
 }
 
-/* Without a word about it, what is searched for is an expression, and two lines
- * around each match are told: so it was in the older dialect. */
+/* Searches as the older dialect did: unless the message says otherwise, for a regular
+ * expression, with two lines around each match. */
 enum heard hear_vault_search(struct conn *c, struct job *job, struct fault *f)
 {
 	const json_t *m = job->packet.json;

@@ -46,7 +46,7 @@ struct unread_all {
 void unread_note(struct conn *c);
 void unread_forget(struct conn *c); /* it is closing */
 
-/* Another second is over: closes those that have not read for too long. */
+/* Called each second: closes connections that have not read for too long. */
 void unread_tick(struct host *host);
 
 #endif

@@ -50,8 +50,8 @@ static size_t gather_more(void *arg, struct call **calls, size_t room)
 	return queue_take_more(&w->queue, &taken, room) ? gather(w, &taken, calls) : 0;
 }
 
-/* Other connections may not see what this one has: each knows how the files were when it
- * looked itself. */
+/* Passes on that the state was lost: other connections may not see it, since each knows
+ * only how the files were when it looked itself. */
 static void note_lost(struct writer *w)
 {
 	if (!atomic_load_explicit(&w->lost, memory_order_relaxed) &&

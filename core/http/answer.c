@@ -206,7 +206,8 @@ void http_continue(struct http_conn *c)
 	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	uv_buf_t buf = uv_buf_init(line, sizeof(line) - 1);
 
-	/* Nothing is being written: this fits, or the peer goes on by itself. */
+	/* The socket's buffer is empty, so this fits; if not, the peer goes on by
+	 * itself. */
 	if (c->parser.http_minor > 0 && http_header(&c->x, "expect"))
 		uv_try_write((uv_stream_t *)&c->tcp, &buf, 1);
 }

@@ -228,8 +228,8 @@ static void on_shut(uv_shutdown_t *shutdown, int status)
 	(void)shutdown, (void)status;
 }
 
-/* Closing at once would have the system drop the answer where the peer has sent
- * more than was read. */
+/* Closes the connection slowly: if it were closed at once and the peer had sent more than
+ * was read, the system would drop the answer. */
 static void linger(struct http_conn *c)
 {
 	http_conn_step(c, CONN_LINGERING);
@@ -277,7 +277,7 @@ int http_count(const struct http *x, http_like *like)
 
 /* --- who comes ----------------------------------------------------------------------- */
 
-/* Whoever has waited longest without a whole head goes, if anybody does. */
+/* Closes the connection that has waited longest without a whole head, if there is one. */
 static void make_room(struct http_server *s)
 {
 	struct http_conn *oldest = NULL;

@@ -67,23 +67,28 @@ struct http_service {
 	struct http_limits limits;
 };
 
+/* Whether http_count() counts `other`, an exchange beside `one`. */
 typedef bool http_like(const struct http *one, const struct http *other);
+/* A piece of the body, borrowed for the call. */
 typedef void http_piece(struct http *x, const char *data, size_t len);
+/* The body has been read; `x` may be answered here. */
 typedef void http_whole(struct http *x);
-/* Fills `buf` with the next bytes; fewer than `len` only at the end of the
- * stream, none when they cannot be had: the connection is cut then. */
+/* Fills `buf` with the next `len` bytes and returns `len`.  Less means that the bytes
+ * cannot be had: the connection is cut then. */
 typedef size_t http_more(struct http *x, char *buf, size_t len);
 
 /* --- the server ------------------------------------------------------------------- */
 
 /* Listens at a numeric address, port 0 for any that is free; 0 or a fault.
- * `service` is copied. */
+ * `service` is copied; http_close() frees `*out`. */
 int http_listen(struct http_server **out, uv_loop_t *loop, const char *ip, int port,
 		const struct http_service *service, struct fault *f);
-/* Makes a server that does not listen, for http_adopt(). */
+/* Makes a server that does not listen, for http_adopt(); http_close() frees it. */
 struct http_server *http_open(uv_loop_t *loop, const struct http_service *service);
+/* The port at which it listens; 0 if it does not. */
 int http_port(const struct http_server *s);
-/* Serves a connected stream socket, which is taken over. */
+/* Serves a connected stream socket, which is taken over: it is closed with its
+ * connection, or at once if it cannot be served. */
 void http_adopt(struct http_server *s, int fd);
 /* Takes no more connections and drops all there are; memory goes with the next
  * turns of the loop.  NULL is fine. */
@@ -91,15 +96,16 @@ void http_close(struct http_server *s);
 
 /* --- requests ---------------------------------------------------------------------- */
 
-/* The first header of that name (lower case), or NULL. */
+/* The value of the first header of that name (lower case), borrowed from the
+ * exchange; NULL: there is none. */
 const char *http_header(const struct http *x, const char *name);
 /* A query parameter with its escapes resolved, in x->arena, or NULL. */
 const char *http_query(struct http *x, const char *name);
 /* Resolves %XX in the arena; NULL when one is broken or stands for NUL. */
 char *http_unescape(struct arena *a, const char *s, size_t len);
 
-/* How many exchanges of the server are like this one, itself included.  One lasts
- * from its begin() until its answer is out. */
+/* Counts the exchanges of the server that are like this one, itself included.  An
+ * exchange lasts from its begin() until its answer is out. */
 int http_count(const struct http *x, http_like *like);
 
 /* Reads the body: pieces, then the end.  100 Continue goes out if it is waited for. */
@@ -109,13 +115,14 @@ void http_collect(struct http *x, size_t most, http_whole *end);
 
 /* --- answers ------------------------------------------------------------------------- */
 
-/* A header of the answer; before it. */
+/* Adds a header to the answer, before that is given; both texts are copied. */
 void http_add_header(struct http *x, const char *name, const char *value);
-/* A whole one; `type` NULL: none.  The body is copied.  One to HEAD has none. */
+/* Answers with a whole body, which is copied; an answer to HEAD leaves it out.  `type`
+ * NULL: no Content-Type. */
 void http_answer(struct http *x, int status, const char *type, const char *body,
 		 size_t len);
-/* {"error":{"code","where","text","hint","retry_after_ms"?}} with the fault's
- * own status, or with `status` if it is not 0. */
+/* Answers {"error":{"code","where","text","hint","retry_after_ms"?}} with the
+ * fault's own status, or with `status` if it is not 0. */
 void http_fault(struct http *x, int status, const struct fault *why);
 /* Answers with a body of `length` bytes, asked from `more` as fast as the peer takes
  * them. */

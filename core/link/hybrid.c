@@ -84,7 +84,7 @@ static void hybrid_dial(struct link_dial *d)
 	unix_dial_at(d, folder, name, on_connected);
 }
 
-/* For what the guest dials. */
+/* Listens where the VMM passes on what the guest dials. */
 static int hybrid_listen(struct link_ear *ear, struct fault *f)
 {
 	char folder[512], name[300];

@@ -12,7 +12,8 @@ struct transport {
 	void (*dial)(struct link_dial *d);
 	/* Fills ear->fd with a listening socket, or serves by itself. */
 	int (*listen)(struct link_ear *ear, struct fault *f);
-	/* Whether who came in is let in, and who it is; NULL: anybody. */
+	/* Whether the caller is let in, and fills in who it is; NULL: everybody is let
+	 * in. */
 	bool (*admit)(int fd, struct link_caller *who);
 };
 
@@ -77,21 +78,22 @@ struct link_dial {
  * failed at once, d->fault is filled then. */
 int dial_connect(struct link_dial *d, const void *address, socklen_t size,
 		 void (*step)(struct link_dial *d));
-/* The same to a Unix socket in a folder; what fails is told. */
+/* dial_connect() to a Unix socket in a folder; a failure ends the dial. */
 void unix_dial_at(struct link_dial *d, const char *folder, const char *name,
 		  void (*step)(struct link_dial *d));
-/* In a step of dial_connect: whether it is connected, else d->fault is filled. */
+/* Whether d->fd is connected, in the step of dial_connect(); else fills d->fault. */
 bool dial_connected(struct link_dial *d);
 /* The one place that sets d->state. */
 void dial_step(struct link_dial *d, enum dial_state to);
 /* Calls `step` once d->fd is ready for UV_READABLE or UV_WRITABLE. */
 void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *d));
-/* d->fd is another's from now on. */
+/* Gives d->fd away: its owner is now another. */
 void dial_release(struct link_dial *d);
 /* Ends a dial: connected, unless d->fault says otherwise. */
 void dial_done(struct link_dial *d);
 /* Ends a dial without a connection, as d->fault says; the caller is told later. */
 void dial_failed(struct link_dial *d);
+/* Fills d->fault from an errno. */
 void dial_errno(struct link_dial *d, int error);
 
 /* --- listening ------------------------------------------------------------------ */
@@ -115,7 +117,7 @@ enum { EAR_BACKLOG = 128 };
  * is to be closed when the socket has its name.  -1 with errno. */
 int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,
 	      socklen_t *size);
-/* Of this user, or root. */
+/* Whether the peer of a Unix socket is this user or root. */
 bool unix_admit(int fd, struct link_caller *who);
 /* A socket that listens at a path below a folder, for its user only. */
 int unix_bind(const char *folder, const char *name, struct fault *f);

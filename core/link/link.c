@@ -220,7 +220,7 @@ static void on_breath(uv_timer_t *timer)
 	uv_poll_start(&ear->poll, UV_READABLE, on_caller);
 }
 
-/* True when there may be another one. */
+/* Takes an incoming connection.  True when there may be another one. */
 static bool take_caller(struct link_ear *ear)
 {
 	const struct transport *t = transports[ear->at.kind];

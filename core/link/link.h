@@ -22,11 +22,12 @@ enum { LINK_CONTROL = 5000, LINK_RELAY = 5001, LINK_DOOR = 0 };
 struct link_dial;
 struct link_ear;
 
-/* `fd` -1: it could not be reached, `why` says why not. */
+/* `fd` is the connected socket, the callee's to close, and `why` NULL; or -1, and `why`
+ * says why the address could not be reached. */
 typedef void link_dialled(void *arg, int fd, const struct fault *why);
 
-/* Tries once, for 10 s at most.  `done` is called once, always later, unless it is
- * cancelled before; then `d` is gone. */
+/* Dials once, for 10 s at most.  `done` is called once, always later, unless the dial is
+ * cancelled before; after either the dial is gone.  `to` is copied. */
 struct link_dial *link_dial(uv_loop_t *loop, const struct link_address *to, unsigned port,
 			    link_dialled *done, void *arg);
 void link_dial_cancel(struct link_dial *d); /* NULL is fine */
@@ -37,10 +38,12 @@ struct link_caller {
 	uint32_t cid; /* of a VM; 0 elsewhere */
 };
 
+/* `fd` is a caller's socket, the callee's to close. */
 typedef void link_called(void *arg, int fd, const struct link_caller *who);
 
-/* NULL and a fault when it cannot listen there.  Others of this machine than this user
- * and root are not let in. */
+/* Listens at an address, which is copied, until link_deafen(); NULL and a fault when it
+ * cannot.  Unix sockets, of VMMs too, let in only this user and root; a TCP caller is a
+ * stranger. */
 struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,
 			     unsigned port, link_called *called, void *arg,
 			     struct fault *f);

@@ -238,7 +238,7 @@ static void rest(struct pump *p)
 	uv_timer_start(&p->quiet, on_quiet, QUIET_MS, 0);
 }
 
-/* False when the port has no other end. */
+/* Reads from the port.  False when it has no other end. */
 static bool read_port(struct pump *p)
 {
 	char data[ROOM - MARK_RUN];

@@ -14,7 +14,7 @@
 
 #include "core/base/fault.h"
 
-/* Where a workspace is to be, and who works in it.  Texts are borrowed. */
+/* A workspace as its backend needs it: its places, and its agent.  Texts are borrowed. */
 struct workspace_spec {
 	const char *id, *name; /* of the workspace */
 	const char *path; /* its directory, absolute */
@@ -54,8 +54,8 @@ enum { ADDRESS_SIZE = 160 };
 struct backend {
 	const char *name;
 	void *self;
-	/* Its guest is asked over the wire to end before stop() is tried, takes
-	 * long to come up, and is not started again when it dies. */
+	/* Workspaces are VMs: a guest is asked over the wire to end before stop() is
+	 * tried, takes long to come up, and is not started again when it dies. */
 	bool vm;
 	int (*make)(void *self, const struct workspace_spec *spec, struct fault *f);
 	int (*fork)(void *self, const struct workspace_spec *spec, struct fault *f);
@@ -64,7 +64,8 @@ struct backend {
 	 * and go by themselves. */
 	int (*start)(void *self, const struct workspace_spec *spec,
 		     struct process *process, struct fault *f);
-	/* Where the guest is reached: see core/base/link_address.h. */
+	/* Writes the address at which the guest is reached: see
+	 * core/base/link_address.h. */
 	void (*address)(void *self, const struct workspace_spec *spec,
 			const struct process *p, char out[ADDRESS_SIZE]);
 	/* Asks it to end (or ends it); alive() tells when it has. */

@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-/* Files, since nothing has to be read while it runs. */
+/* The output goes to files, since then nothing has to be read while the child runs. */
 struct child {
 	int out, err; /* -1: none */
 	pid_t pid;

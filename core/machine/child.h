@@ -18,7 +18,7 @@
 /* `words` end with NULL; `dir` is where it runs, NULL: here. */
 int child_run(const char *const *words, const char *dir, struct fault *f);
 
-/* The same; what it wrote to stdout is in *out, the arena's. */
+/* child_run() that gives what the child wrote to stdout in *out, in the arena. */
 int child_read(const char *const *words, const char *dir, struct arena *a, char **out,
 	       struct fault *f);
 

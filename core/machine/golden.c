@@ -38,7 +38,7 @@ static bool read_target(int dir, char out[PATH_MAX])
 	return n > 0;
 }
 
-/* Where `.git` leads, if it is a file or a link. */
+/* Reads where `.git` leads, if it is a file or a link. */
 static bool read_git(int dir, char out[PATH_MAX])
 {
 	struct stat st;

@@ -32,7 +32,7 @@ const char *guest_state_path(struct arena *a, const struct workspace_spec *spec)
 	return arena_printf(a, "%s/guests/%s", spec->home, spec->id);
 }
 
-/* Where it grows while it is moved. */
+/* The path of the guest's folder while it is being moved. */
 static const char *half_path(struct arena *a, const struct workspace_spec *spec)
 {
 	return arena_printf(a, "%s.half", guest_state_path(a, spec));
@@ -89,8 +89,8 @@ static bool is_file(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Whoever may write in the workspace may put a link in a file's place just before it
- * is moved: it is found out where nobody else can write. */
+/* Removes what is no file.  A link may be put in a file's place just before it is moved,
+ * by all who may write in the workspace; here nobody else can write. */
 static int drop_strange(int to, struct fault *f)
 {
 	struct stat st;
@@ -102,8 +102,9 @@ static int drop_strange(int to, struct fault *f)
 	return f->code;
 }
 
-/* File by file, and nothing but files.  What was moved before it was broken off is in
- * `half` and stays.  True when nothing can be moved there. */
+/* Moves file by file, and nothing but files.  Files that were moved by a call that was
+ * broken off are in `half` and stay.  True when the folders are on two file systems, so
+ * that none can be moved. */
 static bool move_files(int old, const char *half, struct fault *f)
 {
 	int to = open(half, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -128,8 +129,8 @@ static bool move_files(int old, const char *half, struct fault *f)
 	return apart;
 }
 
-/* Between two file systems nothing can be moved: it is copied, and the old one goes
- * when the new one is whole. */
+/* Copies the files, since between two file systems none can be moved; the old folder
+ * goes when the new one is whole. */
 static int copy_files(int old, const char *half, struct fault *f)
 {
 	int to = -1;

@@ -15,12 +15,13 @@
 
 const char *guest_state_path(struct arena *a, const struct workspace_spec *spec);
 
-/* For a workspace that is about to be made: before there is anything in it that
- * could be taken for an earlier version's. */
+/* Makes the folder of the guest's files for a workspace that is about to be made, before
+ * it has files that could be taken for an earlier version's. */
 int guest_state_make(const struct workspace_spec *spec, struct fault *f);
 
-/* Before its guest starts: it is there, made anew if it was lost.  Moving from the
- * workspace is done as a whole or not at all, whenever it is broken off. */
+/* Sees before the guest starts that its folder is there, and makes it anew if it was
+ * lost.  An older one is moved out of the workspace as a whole or not at all, whenever
+ * that is broken off. */
 int guest_state_settle(const struct workspace_spec *spec, struct fault *f);
 
 int guest_state_remove(const struct workspace_spec *spec, struct fault *f);

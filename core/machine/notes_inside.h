@@ -8,7 +8,7 @@
 
 #define NOTES_STAGE ".cadre-notes"
 
-/* From errno; `what` was being done to `path`. */
+/* Makes a fault from errno; `what` was being done to `path`. */
 int notes_fault(struct fault *f, const char *what, const char *path);
 
 /* The vault's root: a descriptor, -1 with errno. */

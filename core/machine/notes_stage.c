@@ -123,7 +123,8 @@ static void close_ends(struct ends *e)
 			close(all[i]);
 }
 
-/* 1; 0 where there is no such folder to move from, so that it was made; -1. */
+/* Opens both folders of a move: 1; 0 when there is nothing to move from, since the move
+ * was done before; -1 with errno. */
 static int open_ends(const struct notes_disk *d, const struct note_move *m,
 		     struct ends *e)
 {

@@ -13,9 +13,9 @@
 /* The process that has this pid now; `start` is 0 when there is none. */
 void pid_find(int64_t pid, struct process *process);
 bool pid_alive(const struct process *process);
-/* Whether it ended with the machine, which has started anew since. */
+/* Whether the process ended with the machine, which has started anew since. */
 bool pid_rebooted(const struct process *process);
-/* SIGTERM, or SIGKILL when `now`; one that is gone is success. */
+/* Sends SIGTERM, or SIGKILL when `now`; a process that is gone is success. */
 int pid_stop(const struct process *process, bool now, struct fault *f);
 
 #endif

@@ -148,7 +148,8 @@ static int process_forget(void *self, const struct workspace_spec *spec, const c
 	return f->code;
 }
 
-/* On the disk it is at both places for a moment, but never at none. */
+/* Moves a folder durably.  After a power failure it may be at both places, but never at
+ * none. */
 static int move(const char *from, const char *to, struct fault *f)
 {
 	if (rename(from, to) == 0 && dir_sync_above(to) == 0 && dir_sync_above(from) == 0)
@@ -196,7 +197,7 @@ static int process_restore(void *self, const struct workspace_spec *spec, const 
 
 /* --- the end --------------------------------------------------------------------- */
 
-/* Only what the host made below its own folder is removed. */
+/* Removes the workspace, but only a folder that the host made below its own. */
 static int process_destroy(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	size_t n = strlen(spec->home);

@@ -36,7 +36,8 @@ static int open_dir(int at, const char *name)
 	return fd;
 }
 
-/* 1 where it is a directory with something in it, else 0, or -1. */
+/* Removes a name.  1 when it is a directory with something in it, else 0, or -1 with
+ * errno. */
 static int remove_name(int fd, const char *name)
 {
 	for (int tries = 0; tries < 2; tries++) {

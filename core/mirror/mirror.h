@@ -31,13 +31,13 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
  * mirror_watch() is readable. */
 int64_t mirror_due(const struct mirror *m);
 
-/* For a host: from now on each step also checks some files, all of them once and again
- * whenever somebody removes one.  Files that are missing or out of date are written; a
- * file that a person edited stays until its row changes.  Returns a descriptor (the
- * mirror's own, or -1) that is readable when a step should be taken. */
+/* Makes a host's mirror check files: from now on each step also checks some, all of them
+ * once and again whenever somebody removes one.  Files that are missing or out of date
+ * are written; a file that a person edited stays until its row changes.  Returns a
+ * descriptor (the mirror's own, or -1) that is readable when a step should be taken. */
 int mirror_watch(struct mirror *m);
 
-/* For a process that changed the state without a host: mirrors for about budget_ms.  If
+/* Mirrors for about budget_ms, for a process that changed the state without a host.  If
  * another process is mirroring, that one shows the change too: the holder looks for new
  * events once more after it has unlocked.  0 or negative. */
 int mirror_catch_up(const struct home *home, struct store *store, int64_t budget_ms,

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Showing everything goes through these in order. */
+/* The stages of showing everything, in order. */
 enum mirror_stage {
 	STAGE_FOLLOW, /* everything is shown: follow the log */
 	STAGE_TEAMS,

@@ -7,7 +7,7 @@
 
 enum { SUM_DIGITS = 16 };
 
-/* How the two lines are written in each form. */
+/* The lines of the revision and of the sum, as each form of page writes them. */
 static const struct form {
 	const char *rev, *rev_end, *sum, *sum_end;
 } forms[] = {

@@ -53,8 +53,8 @@ static int keep_conflict(struct files *fs, const char *staged, int dir, const ch
 	return -1;
 }
 
-/* Other processes that have a file open, as leases tell; where leases do not work, a
- * reader is assumed, and no writer. */
+/* Which other processes have a file open, as a lease on it tells; where leases do not
+ * work, a reader is assumed, and no writer. */
 enum holder { NOBODY, A_READER, A_WRITER };
 
 static enum holder holder_of(int fd)
@@ -98,7 +98,7 @@ static int look_at(struct files *fs, const char *staged, bool *spare)
 			rc = -1;
 		else if (!is_edited(&fs->old))
 			rc = 0;
-		/* Without another name, and as private as a new one. */
+		/* A spare file has no other name, and is as private as a new one. */
 		*spare = rc == 0 && holder == NOBODY && st.st_nlink == 1 &&
 			 (st.st_mode & 07777) == 0600;
 	}

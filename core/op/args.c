@@ -301,7 +301,8 @@ static int take_bare(struct words *w, const char *word)
 	return add_word(w->args, fd, word, w->fault);
 }
 
-/* `-` alone and what follows `--` are bare; so is `-1`, no option has digits. */
+/* Whether a word is an option: `-` alone and words behind `--` are not, nor is `-1`,
+ * since no option begins with a digit. */
 static bool is_option(const struct words *w, const char *word)
 {
 	return !w->options_over && word[0] == '-' && word[1] &&

@@ -169,7 +169,7 @@ static int decode_time(struct decoder *d, const struct type *t, json_t *v, int64
 	return check_range(d, t, *at, step);
 }
 
-/* Into `list`: the names of all choices, as far as there is room. */
+/* Writes the names of all choices to `list`, as far as there is room. */
 static void list_choices(const struct type *t, char *list, size_t room)
 {
 	size_t n = 0;
@@ -216,7 +216,8 @@ static bool holds_nul(const char *s)
 	return false;
 }
 
-/* Sorted keys make equal objects equal texts, as op_hash() promises. */
+/* Reads an object as JSON text: sorted keys make equal objects equal texts, as op_hash()
+ * promises. */
 static int decode_json(struct decoder *d, const struct type *t, json_t *v,
 		       const char **at, const struct step *step)
 {

@@ -91,8 +91,8 @@ static void take_fields(const struct op *op, const char *path, json_t *args)
 	}
 }
 
-/* Of the paths that fit, the one with the fewest fields is meant: a task
- * called `ready` does not hide /tasks/ready. */
+/* Finds the operation of a path: of those that fit, the one with the fewest fields, so
+ * that a task called `ready` does not hide /tasks/ready. */
 const struct op *op_route(const char *method, const char *path, json_t *args)
 {
 	const struct op *best = NULL;

@@ -53,7 +53,7 @@ void field_value(const struct field *fd, char out[32])
 		*p = (char)toupper((unsigned char)*p);
 }
 
-/* How a field is written: `TASK`, `--epoch N`, `--no-open`. */
+/* Writes a field as the usage shows it: `TASK`, `--epoch N`, `--no-open`. */
 static void name_field(const struct op *op, const struct field *fd, const char *no,
 		       char *out, size_t room)
 {

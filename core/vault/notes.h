@@ -36,7 +36,7 @@ struct note_move {
 				  was none */
 };
 
-/* Where the top-level keys of a frontmatter stand: in order, lines from 0. */
+/* The top-level keys of a frontmatter with their lines, in order; lines count from 0. */
 struct note_keys {
 	struct note_key {
 		const char *name;

@@ -202,14 +202,14 @@ static void page(struct call *call)
 	out->next = in->offset + (int64_t)n;
 }
 
-/* How many are looked for in each place: those before the page, the page, and one more
+/* How many hits to look for in each place: those before the page, the page, and one more
  * to know whether there is more. */
 static int64_t wanted(const struct search_find_in *in)
 {
 	return in->offset + in->limit + 1;
 }
 
-/* Files are looked at outside the transaction. */
+/* Searches the files of the vault, outside the transaction. */
 static int run_vault(struct call *call, struct vault_work *w)
 {
 	const struct search_find_in *in = call->in;

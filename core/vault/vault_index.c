@@ -162,7 +162,7 @@ int vault_index(struct call *call, struct search *s, enum search_vault which, in
 	if (which == SEARCH_OWN && search_notes_rest(s, x.now))
 		return 0;
 	x.passes = which == SEARCH_OWN && search_shown_rest(s, x.now);
-	/* Another process that indexes may leave nothing to do. */
+	/* The work may end early because another process indexes the rest. */
 	do {
 		changes = look(&x);
 		if (changes > 0)

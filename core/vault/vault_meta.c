@@ -5,7 +5,7 @@
 #include "core/vault/vault_inside.h"
 #include "ops.gen.h"
 
-/* Only Markdown has a frontmatter. */
+/* Refuses a note that is not Markdown: it has no frontmatter. */
 static int check_kind(struct call *call, const char *path)
 {
 	if (vault_has_front(path))
@@ -92,7 +92,7 @@ int vault_set(struct call *call, const struct vault_set_in *in, struct vault_set
 
 /* --- tags --------------------------------------------------------------------------- */
 
-/* People write `#tag`; the sign is not part of it. */
+/* A tag without the `#` that people write: the sign is not part of it. */
 static const char *bare(const char *tag)
 {
 	return tag + strspn(tag, "#");

@@ -144,7 +144,7 @@ static int check_size(const char *pattern, size_t *piece, struct fault *f)
 
 /* --- compiling ---------------------------------------------------------------------- */
 
-/* `\d` is what most people write for [0-9]. */
+/* Spells out `\d` and `\D`, which most people write for [0-9] and [^0-9]. */
 static int spell_out(struct vault_regex *r, const char *s, struct fault *f)
 {
 	size_t n = 0;

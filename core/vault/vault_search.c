@@ -89,7 +89,7 @@ static void show_around(struct scan *s, size_t i, struct vault_match *m)
 					   sizeof(char *)) = show(s, k, 0);
 }
 
-/* Line `i` matches at its byte `at`. */
+/* Takes line `i` as a match, at its byte `at`. */
 static void take_line(struct scan *s, size_t i, size_t at)
 {
 	struct vault_match m = { .path = s->path, .line_number = (int64_t)i + 1 };

@@ -8,21 +8,21 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Characters that `n` bytes become, without the NUL. */
+/* The number of characters that `n` bytes become, without the NUL. */
 size_t base64_size(size_t n);
 
 /* Writes base64_size(n) characters and a NUL. */
 void base64_encode(char *out, const void *data, size_t n);
 
-/* How many bytes a text of `n` characters stands for by its length and padding,
- * or -1 when its length is none of base64; the characters are not looked at. */
+/* The number of bytes that a text of `n` characters stands for, by its length and
+ * padding, or -1 when its length is none of base64; its characters are not checked. */
 ssize_t base64_bytes(const char *s, size_t n);
 
-/* Whether base64_decode() would take it. */
+/* Whether base64_decode() would take the text. */
 bool base64_is(const char *s, size_t n);
 
 /* Decodes the `n` characters of `s` into `out`, which takes n / 4 * 3 bytes and
- * may be `s` itself.  How many bytes, or -1 when it is not base64. */
+ * may be `s` itself.  Returns the number of bytes, or -1 when the text is not base64. */
 ssize_t base64_decode(void *out, const char *s, size_t n);
 
 #endif

@@ -18,6 +18,7 @@
 
 enum { FRAME_MAX = 4 << 20, FRAME_HEAD = 4 };
 
+/* A reader of one stream; begins zeroed. */
 struct frame_reader {
 	unsigned char head[FRAME_HEAD];
 	size_t n_head; /* bytes of the head that are there */
@@ -34,15 +35,15 @@ struct frame_reader {
 int frame_read(struct frame_reader *r, const char *data, size_t len, size_t *used,
 	       struct fault *f);
 
-/* The stream has ended: a fault if that was inside a frame. */
+/* Called at the end of the stream: a fault if that is inside a frame, else 0. */
 int frame_finish(const struct frame_reader *r, struct fault *f);
 
 void frame_release(struct frame_reader *r); /* leaves it new */
 
-/* Hands the body of a whole frame over; to be freed. */
+/* Hands over the body of a whole frame; the caller frees it. */
 char *frame_take(struct frame_reader *r);
 
-/* Room for a head in `out`; the JSON is then appended by the caller.  Returns
+/* Makes room for a head in `out`; the JSON is then appended by the caller.  Returns
  * where the frame starts, for frame_close(). */
 size_t frame_open(struct text *out);
 

@@ -28,7 +28,8 @@ static const char *known_key(const char *text, size_t len)
 	return NULL;
 }
 
-/* Whether it is what it stands for. What else is no base64 its decoder will see. */
+/* Whether a text stands for itself in JSON.  Other bytes that are no base64 are found by
+ * its decoder. */
 static bool is_plain(const char *s, size_t len)
 {
 	return !memchr(s, '\\', len) && !memchr(s, '\0', len);

@@ -19,9 +19,10 @@ struct lift {
 	size_t at, len; /* of the text, without its quotes */
 };
 
+/* Finds the text of a file in the `size` bytes of a message; false: parse it whole. */
 bool lift_find(struct lift *l, const char *body, size_t size);
 
-/* Appends the message with an empty text there. */
+/* Appends to `rest` the message with an empty text in its place. */
 void lift_rest(const struct lift *l, const char *body, size_t size, struct text *rest);
 
 #endif

@@ -30,14 +30,16 @@ struct mark_reader {
 	char nonce[MARK_NONCE + 1]; /* of the mark that was read last */
 };
 
+/* Makes the reader ready for the first byte. */
 void mark_init(struct mark_reader *r);
 
 /* Takes bytes of `*data` (which moves on) up to the end of a mark, whose kind
- * is returned, or all of them.  What is none goes to `out`, which takes `*len`
+ * is returned, or all of them.  Bytes that are no mark go to `out`, which takes `*len`
  * + MARK_RUN bytes; `*n` says how many. */
 enum mark mark_read(struct mark_reader *r, const char **data, size_t *len, char *out,
 		    size_t *n);
 
+/* Writes a mark of this kind and nonce; no NUL is added. */
 void mark_write(char out[MARK_SIZE], enum mark kind, const char nonce[MARK_NONCE + 1]);
 
 #endif

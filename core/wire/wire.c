@@ -41,8 +41,8 @@ static size_t tree_cost(const char *body, size_t size)
 	return cost;
 }
 
-/* Of RFC 8259's JSON the wire takes what I-JSON (RFC 7493) allows: nothing is known of
- * a message whose numbers or texts cannot be held. */
+/* Says why jansson refused a body.  The wire takes I-JSON (RFC 7493) only: nothing is
+ * known of a message whose numbers or texts cannot be held. */
 static int not_read(const json_error_t *error, struct fault *f)
 {
 	if (json_error_code(error) == json_error_numeric_overflow)
@@ -51,7 +51,8 @@ static int not_read(const json_error_t *error, struct fault *f)
 	return fault_set(f, FAULT_INVALID, "", "not JSON: %s", error->text);
 }
 
-/* Most are numbers or short texts, which need not be written to be measured. */
+/* Whether an id is at most WIRE_ID_MAX bytes of JSON.  Most ids are numbers or short
+ * texts, which need not be written to be measured. */
 static bool is_short(const json_t *id)
 {
 	if (json_is_string(id) && json_string_length(id) <= WIRE_ID_MAX / 6 - 1)
@@ -241,7 +242,7 @@ void wire_write_fault(struct text *out, const struct fault *why, bool old,
 	};
 	struct fault f = { 0 };
 
-	/* Only an enormous id makes this too large; it is not echoed then. */
+	/* An error fits a frame unless its id is enormous; such an id is left out. */
 	if (wire_write(out, "Error", &e, id, &f))
 		wire_write(out, "Error", &e, NULL, &f);
 }

@@ -23,19 +23,20 @@ struct packet {
 	const char *type; /* its tag; NULL if there was none */
 	const json_t *id; /* of json; NULL if there was none */
 	const struct wire *wire; /* NULL for an unknown type */
-	/* Of packet_take(): a text that json has not, as it was in `body`. */
+	/* Set by packet_take(): the bytes of a file, in `body` and not in `json`. */
 	char *body; /* owned */
 	const char *lifted, *key; /* NULL: none */
 };
 
-/* Reads a frame's body.  On a fault, id is set if it could be read; one that is
- * too long to be repeated is a fault and not set. */
+/* Reads a frame's body into `p`, to be released also after a fault.  On a fault, id is
+ * set if it could be read; one that is too long to be repeated is a fault and not set. */
 int packet_read(struct packet *p, const char *body, size_t size, struct fault *f);
-/* The same with a frame that a reader has whole.  The bytes of a file do not go
+/* packet_read() for a frame that a reader has whole.  The bytes of a file do not go
  * through the parser, which would take most of the time: they are set by
  * packet_decode(). */
 struct frame_reader;
 int packet_take(struct packet *p, struct frame_reader *r, struct fault *f);
+/* Frees all that the packet holds and zeroes it. */
 void packet_release(struct packet *p);
 
 /* Whether the id, a number or a text, is `text` when it is written down. */
@@ -44,8 +45,8 @@ bool wire_id_is(const json_t *id, const char *text);
 /* Whether the message had this field, even if empty; null is absent. */
 bool packet_has(const struct packet *p, const char *field);
 
-/* A fault unless `sender` may send it on `port` (a WIRE_ bit), or it is an
- * answer; the fault says where it belongs. */
+/* Checks that `sender` may send this request on `port` (a WIRE_ bit): 0 or a fault, which
+ * says where it belongs.  An answer is a fault, too. */
 int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 		   struct fault *f);
 
@@ -53,7 +54,7 @@ int packet_belongs(const struct packet *p, enum side sender, unsigned port,
  * borrowed.  A message of another type is a fault: its record can never be written
  * into this struct.  For users of ops.gen.h. */
 #define packet_decode(p, dst, a, f) packet_decode_as(p, wire_record_of(dst), dst, a, f)
-/* The same where the type is known at run time: `dst` has as->size bytes. */
+/* packet_decode() for a type that is known at run time: `dst` has as->size bytes. */
 int packet_decode_as(struct packet *p, const struct record *as, void *dst,
 		     struct arena *a, struct fault *f);
 

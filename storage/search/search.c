@@ -165,8 +165,8 @@ static void read_boot(char out[37])
 		close(fd);
 }
 
-/* Many processes may make the index at once, and switching the WAL on does not wait by
- * itself. */
+/* Connects, and tries again until `until`: many processes may make the index at once,
+ * and switching the WAL on does not wait by itself. */
 static int connect_by(struct search *s, int64_t until)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };

@@ -54,7 +54,7 @@ static bool fits(const struct feed *feed)
 	       p->event <= feed->head.newest;
 }
 
-/* Inside a transaction: empties the index. */
+/* Empties the index; called inside a transaction. */
 static int start_anew(struct feed *feed)
 {
 	int rc = search_make(feed->search);

@@ -39,7 +39,7 @@ void search_words(struct search *s, const char *text, size_t len, void *with,
 int search_words_open(struct search *s);
 
 int search_make(struct search *s); /* all tables, empty; in a transaction */
-/* After a commit: copies a long WAL into the file, so that it starts anew. */
+/* Copies a long WAL into the file, so that it starts anew; called after a commit. */
 void search_copy_wal(struct search *s);
 
 /* How long opening the index may wait for other processes. */

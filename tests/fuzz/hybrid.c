@@ -60,7 +60,7 @@ static void on_dialled(void *arg, int fd, const struct fault *why)
 
 static void answer(uv_loop_t *loop, int fd, const uint8_t *data, size_t size)
 {
-	/* Not so many that they fill the socket: nobody reads them before the end. */
+	/* Few enough not to fill the socket: nobody reads them before the end. */
 	size_t step = 1 + size / 64 + (size ? data[size - 1] % 70u : 0);
 
 	for (size_t at = 0; at < size; at += step) {

@@ -69,7 +69,7 @@ void rig_unlink(struct rig *r);
  * caller's to free, or NULL while there is none. */
 bool rig_call(struct rig *r, const char *op, json_t *args);
 json_t *rig_answer(struct rig *r);
-/* Both, within `ms`. */
+/* Calls and waits for the answer, `ms` at most; NULL: it did not come. */
 json_t *rig_ask(struct rig *r, const char *op, json_t *args, int ms);
 /* The caller is gone. */
 void rig_forsake(struct rig *r);

@@ -326,7 +326,8 @@ static void look_at_sums(const char *path, const char *after)
 	sum_after(path, "echo 1 >.cadre/state.db && git add -f .cadre", after, false);
 	sum_after(path, "git update-index --chmod=+x .cadre/state.db", after, false);
 	sum_after(path, "echo 2 >.cadre/x && git add -f .cadre/x", after, false);
-	/* Not split anew: what is shared is replaced by an entry without a name. */
+	/* The index is not split anew: what is shared is replaced by an entry without a
+	 * name. */
 	sum_after(path, "echo 3 >.cadre/state.db && git add -f .cadre", "true", false);
 	/* Changes elsewhere do not count, in whatever file they are. */
 	sum_after(path, "echo 4 >.cadre/state.db; echo 3 >a/b && git add a/b", "true",

@@ -269,7 +269,7 @@ static void test_moved_and_deleted(void **state)
 	assert_string_equal(shown(b, "taken.md"), "(none)");
 }
 
-/* Its team's folder was archived between decision and making. */
+/* The team's folder was archived between decision and making. */
 static void test_folder_gone(void **state)
 {
 	struct bed *b = *state;

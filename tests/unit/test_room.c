@@ -132,7 +132,7 @@ static void pages_begin_behind_the_last_item(void **state)
 		   "\"002\"");
 	check_next("task.list", "{\"tasks\":[{\"id\":\"001\"}],\"more\":false}", NULL);
 	check_next("task.list", "{\"tasks\":[],\"more\":true}", NULL);
-	/* Not what is of another type than the argument. */
+	/* Values of another type than the argument do not count. */
 	check_next("task.list", "{\"tasks\":[{\"id\":7}],\"more\":true}", NULL);
 	check_next("message.peek", "{\"messages\":[],\"next\":3,\"more\":true}", "3");
 	check_next("message.peek", "{\"messages\":[],\"next\":\"3\",\"more\":true}",

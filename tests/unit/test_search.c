@@ -352,7 +352,7 @@ static void test_thrown_away(void **state)
 	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "before"), "");
 	send(w, 1, 1, 2, "after before");
 	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "before"), "1");
-	/* Not a database at all. */
+	/* A file that is no database at all. */
 	store_close(w->store);
 	memset(noise, 'x', sizeof(noise));
 	file = fopen(path, "w");

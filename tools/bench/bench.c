@@ -116,7 +116,7 @@ static void print_help(void)
 	     "  CADRE      the command to measure: the one beside this program");
 }
 
-/* All words are names of benches. */
+/* Checks that all words are names of benches. */
 static int check_names(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -147,7 +147,7 @@ static int find_cadre(char path[4096])
 	return access(path, X_OK) ? bench_fail("%s: %m", path) : 0;
 }
 
-/* On a disk: the temporary folder is memory on many machines. */
+/* Opens the ground on a disk: the temporary folder is memory on many machines. */
 static int ground_open(struct bench_ground *g, char self[4096])
 {
 	const char *base = getenv("BENCH_DIR");

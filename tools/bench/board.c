@@ -47,7 +47,7 @@ static int play(const struct load *ours, const struct load *other, struct judge 
 	return 0;
 }
 
-/* Beside raw rows with as many messages a commit. */
+/* Compares the load with raw rows, as many messages a commit. */
 static int play_floor(const struct load *ours, struct bench_ground *g, struct judge *j)
 {
 	struct bench_floor *floor;

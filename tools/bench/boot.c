@@ -147,7 +147,8 @@ static double boot_once(struct stage *s)
 	return took;
 }
 
-/* As core/machine/vm/qemu_vm.c says it, but for what a workspace has. */
+/* The kernel's command line as core/machine/vm/qemu_vm.c writes it, without the words
+ * for a workspace. */
 static const char *bare_words(struct arena *a, const char *accel)
 {
 	const char *tcg = arena_printf(

@@ -28,7 +28,7 @@ static int64_t count_rows(struct stage *s, const char *sql)
 	return n;
 }
 
-/* Every body is stored once, and every inbox is full. */
+/* Checks that each body is stored once, and that every inbox but the sender's is full. */
 static int check_broadcast(struct stage *s, uint64_t sent)
 {
 	int64_t messages = count_rows(s, "SELECT count(*) FROM message");

@@ -71,7 +71,7 @@ static int step_of(struct bench_floor *f, int which, int64_t first, int64_t seco
 	return step(f, which);
 }
 
-/* Of a key as clients make them: its first bytes are the time. */
+/* Adds a key like those that clients make: its first bytes are the time. */
 static int add_key(struct bench_floor *f, int64_t sender, int64_t message)
 {
 	uint64_t key[2] = { __builtin_bswap64((uint64_t)bench_now()),

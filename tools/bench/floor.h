@@ -31,10 +31,10 @@ int floor_page_open(struct floor_page *p, struct bench_ground *g, const char *na
 double floor_page_sync(struct floor_page *p); /* ms, or -1 */
 void floor_page_close(struct floor_page *p);
 
-/* As the program `bench floor read|commit FILE`: links what the command links, opens the
- * file, reads or commits one row, ends. */
+/* The main function of `bench floor read|commit FILE`, which links what the command
+ * links: opens the file, reads or commits one row, ends. */
 int floor_main(const char *what, const char *path);
-/* Such a process, awaited: ms, or -1.  The file is made by floor_process_file(). */
+/* Runs such a process to its end: ms, or -1.  floor_process_file() makes the file. */
 double floor_process(const char *what, const char *path);
 int floor_process_file(struct bench_ground *g, char path[300]);
 

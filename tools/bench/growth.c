@@ -15,7 +15,7 @@ enum { CLIENTS = 64, ROUNDS = 3, BODY = 256 };
 
 static const struct talk half_random = { .body = BODY, .random_keys = true };
 
-/* Filling takes minutes, so a kept folder is used again. */
+/* Opens a filled stage; filling takes minutes, so a kept folder is used again. */
 static int open_old(struct stage *s, struct bench_ground *g, int64_t messages)
 {
 	char dir[256], done[300];

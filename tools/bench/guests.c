@@ -110,7 +110,7 @@ static void say_frame(struct ear *ear, json_t *json)
 	json_decref(json);
 }
 
-/* All that was heard before this is counted as heard now. */
+/* Counts a push, and notes the time as that of all pushes so far. */
 static void count_push(struct guests *g)
 {
 	pthread_mutex_lock(&g->lock);

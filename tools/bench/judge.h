@@ -33,7 +33,7 @@ struct finding {
 	enum verdict verdict;
 };
 
-/* At least one round, no base of 0. */
+/* Judges the rounds, of which there is at least one, none with a base of 0. */
 struct finding judge_find(const struct judge *j, enum want want, double limit);
 
 /* The value in the middle, or at this share (0.99) of all; sorts them. */

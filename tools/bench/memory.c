@@ -101,7 +101,7 @@ static int with_guests(struct bench_ground *g, int guests, double *mib)
 	return rc;
 }
 
-/* Two descriptors of this process for each. */
+/* Raises the limit of open files: each guest takes two descriptors of this process. */
 static void allow_files(void)
 {
 	struct rlimit r;

@@ -13,7 +13,7 @@
 
 enum { TASKS = 10000, FILE_BYTES = 420, ROUNDS = 3 };
 
-/* Until all is shown, the summaries too; seconds, or -1. */
+/* Mirrors until all is shown, the summaries too; seconds, or -1. */
 static double show_all(struct stage *s, struct store *store)
 {
 	int64_t begun = bench_now();
@@ -32,8 +32,8 @@ static double show_all(struct stage *s, struct store *store)
 	return (double)(bench_now() - begun) / 1e9;
 }
 
-/* So many new files; seconds, or -1.  Pages are made anew where they are lost, so nobody
- * syncs them; the disk is at rest before ours begin. */
+/* Writes `n` new files; seconds, or -1.  Pages are made anew where they are lost, so
+ * nobody syncs them; the disk is at rest before ours begin. */
 static double plain_files(struct bench_ground *g, int n)
 {
 	char dir[256], path[300], bytes[FILE_BYTES];
@@ -58,7 +58,7 @@ static double plain_files(struct bench_ground *g, int n)
 	return (double)took / 1e9;
 }
 
-/* On a fresh state: what is shown already is not shown again. */
+/* Shows a fresh state: a file that is shown already would not be written again. */
 static double show_fresh(struct bench_ground *g)
 {
 	struct stage *s = stage_new(g, "mirror", 8, 0, false);

@@ -66,7 +66,7 @@ static void put_int(struct message *m, uint32_t v, size_t bytes)
 	put(m, &big, bytes);
 }
 
-/* Where its length goes, for put_end(). */
+/* Begins a message; returns where its length goes, for put_end(). */
 static size_t put_begin(struct message *m, char type)
 {
 	if (type)
@@ -92,7 +92,7 @@ static size_t message_size(const char *data, size_t size)
 	return 1 + ntohl(big) <= size ? 1 + ntohl(big) : 0;
 }
 
-/* All messages up to ReadyForQuery. */
+/* The size of an answer: all messages up to ReadyForQuery. */
 static size_t answer_whole(const char *data, size_t size)
 {
 	size_t at = 0, n;
@@ -212,7 +212,7 @@ static void ask(struct speaker *s, int step)
 	load_say(s, m.data, m.size);
 }
 
-/* Both answer with the task's id. */
+/* Takes an answer: that of either step holds the task's id. */
 static bool heard(struct speaker *s, int step, const char *data, size_t size)
 {
 	const char *row = find(data, size, 'D');
@@ -240,7 +240,7 @@ const struct script script_postgres = {
 
 /* --- the server --------------------------------------------------------------------------- */
 
-/* PostgreSQL refuses to run as root. */
+/* The user to run PostgreSQL as, 0 for this one: it refuses to run as root. */
 static uid_t other_user(void)
 {
 	static const char *const names[] = { "postgres", "nobody" };

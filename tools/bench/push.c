@@ -76,9 +76,9 @@ struct scene {
 	int64_t told; /* pushes so far */
 };
 
-/* From the sender's answer, which tells it that the message is committed, to the
- * last Ok of the guests that it is for, which tells that they have stored it; in
- * ms.  Both are taken in this process, so that one clock is read; the way of each
+/* The time from the sender's answer, which says that the message is committed, to the
+ * last Ok of the guests that it is for, which says that they have stored it; in ms.
+ * Both ends are taken in this process, so that one clock is read; the way of each
  * through a socket is in it. */
 static double time_send(struct scene *s, const char *args, int guests)
 {
@@ -161,7 +161,8 @@ static double time_floor(struct echo *e, struct floor_page *page)
 	return (double)(bench_now() - begun) / 1e6;
 }
 
-/* From the call on, since the base has the host's fsync in it, too. */
+/* The time of a push from the call on, since the base has the host's fsync in it, too;
+ * in ms. */
 static double time_push(struct scene *s, const char *args)
 {
 	int64_t begun = bench_now();
@@ -262,7 +263,7 @@ static int fanout_round(struct scene *s, struct echo *e, struct judge *j)
 	return 0;
 }
 
-/* Beside as many round trips, one behind the other. */
+/* Compares a message to all guests with as many round trips, one behind the other. */
 int bench_fanout(struct bench_ground *g)
 {
 	struct scene *s = scene_new();

@@ -53,7 +53,7 @@ static int open_board(struct stage *s, struct bench_ground *g, const char *name,
 		       : 0;
 }
 
-/* In turns, so that what else the machine does concerns both. */
+/* Measures both stages in turns, so that other work of the machine slows both. */
 static int play(const struct stage *large, const struct stage *small, size_t i, bool fast,
 		struct judge *j)
 {

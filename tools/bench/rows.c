@@ -85,7 +85,7 @@ void rows_key(struct rows *r, uint8_t key[16], bool ordered)
 
 /* --- the row of the table ----------------------------------------------------------- */
 
-/* As the host does, but on this thread: it is all that runs. */
+/* Copies a long WAL into the file as the host does, but on this thread. */
 static int settle_wal(struct call *c)
 {
 	if (store_wal_frames(c->store) < 2000)
@@ -218,7 +218,8 @@ static int by_key(const void *a, const void *b)
 	return memcmp(a, b, 16);
 }
 
-/* In the order of the index, or most of the time would go into moving pages. */
+/* Adds the keys in the order of the index, or most of the time would go into moving
+ * pages. */
 static int add_keys(struct history *h)
 {
 	struct call *c = h->call;

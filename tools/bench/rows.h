@@ -24,8 +24,8 @@ int rows_tasks(struct stage *s, int64_t n);
  * are UUIDv4. */
 int rows_history(struct stage *s, int64_t n);
 
-/* As many a second as it can, in batches of 256, durable, with checkpoints; or
- * -1. */
+/* Writes as many rows as it can, in batches of 256, durable, with checkpoints; per
+ * second, or -1. */
 double rows_rate(struct bench_ground *g, double seconds);
 
 #endif

@@ -74,8 +74,8 @@ static void set_load(struct match *m, const struct bench_ground *g,
 				 .seconds = seconds_of(g) };
 }
 
-/* On a stage of our own; beside Redis, where that is wanted and the match has a
- * script for it. */
+/* Plays a match on a stage of our own; against Redis, too, where that is wanted and the
+ * match has a script for it. */
 static int play_on_stage(struct bench_ground *g, const struct script *redis,
 			 struct match *m)
 {
@@ -147,7 +147,7 @@ int bench_cycle(struct bench_ground *g)
 	return play_on_stage(g, &script_redis_cycle, &m);
 }
 
-/* Every statement of ours, reads included, beside four a message. */
+/* Compares all statements of ours, reads included, with four for each message. */
 int bench_rows(struct bench_ground *g)
 {
 	struct judge j = { 0 };

@@ -38,7 +38,7 @@ int stage_open_at(struct stage *s, struct bench_ground *g, const char *dir)
 	return open_here(s);
 }
 
-/* Through the host where it runs, else directly. */
+/* Opens the client, which goes through the host if it runs, else directly. */
 static int need_client(struct stage *s)
 {
 	struct client_options o = { .home = &s->home, .direct = s->host == 0 };

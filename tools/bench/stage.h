@@ -24,7 +24,8 @@ int stage_open_at(struct stage *s, struct bench_ground *g, const char *dir);
 /* Team `t` with agents a0, a1, ...; capacity 0: inboxes without an end. */
 int stage_team(struct stage *s, int agents, int capacity);
 int stage_serve(struct stage *s); /* starts the host and waits until it is ready */
-/* All three, of one's own: NULL when one of them failed. */
+/* Allocates a stage, and opens it with a team and, if `hosted`, a host: NULL when one of
+ * these failed. */
 struct stage *stage_new(struct bench_ground *g, const char *name, int agents,
 			int capacity, bool hosted);
 void stage_free(struct stage *s); /* NULL is fine */

@@ -41,7 +41,7 @@ static void put_hex(char *at, uint64_t v, int digits)
 		at[i] = "0123456789abcdef"[v & 15];
 }
 
-/* As clients make them: UUIDv7 of now, or UUIDv4. */
+/* Writes a key as clients make it: a UUIDv7 of now, or a UUIDv4. */
 static void put_key(struct speaker *s, char *at, bool ordered)
 {
 	uint64_t a = bench_random(&s->random), b = bench_random(&s->random);

@@ -131,7 +131,8 @@ const struct decl *schema_events(const struct schema *s, const char *noun, size_
 void list_add(struct schema *s, struct list *l, const char *item);
 /* `task.claim` is task_claim in C; a wire's ExecResult, wire_exec_result. */
 const char *opgen_c_name(struct arena *a, const char *name, bool wire);
-/* Every `write` takes a key of its own, whoever does not say `request`. */
+/* Whether an operation gets an argument `idempotency_key`: a `write` that names no
+ * `request`, and is not the host's own. */
 bool op_takes_key(const struct decl *d);
 
 #endif

@@ -256,7 +256,7 @@ static bool goes_by(const struct member *m, const char *name)
 	return false;
 }
 
-/* No two members answer to one name, by alias neither. */
+/* Refuses two members that answer to one name, be it an alias. */
 static void check_twins(struct schema *s, const struct members *all, size_t i)
 {
 	const struct member *m = all->items[i];
@@ -327,8 +327,8 @@ static void check_choices(struct schema *s, const struct decl *d)
 	}
 }
 
-/* Where numbers are kept for nouns, an event has one of its noun's: what asks for all
- * events of a noun asks for a range. */
+/* Checks that an event has one of the numbers that are kept for its noun: a query for
+ * all events of a noun asks for a range. */
 static void check_number(struct schema *s, const struct decl *d)
 {
 	size_t n = strcspn(d->name, ".");

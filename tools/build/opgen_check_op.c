@@ -122,7 +122,7 @@ static void check_columns(struct schema *s, const struct decl *d)
 
 /* --- routes -------------------------------------------------------------------- */
 
-/* Two paths are one when they differ in the names of their fields only. */
+/* Whether two paths are the same but for the names of their fields. */
 static bool same_path(const char *a, const char *b)
 {
 	while (*a && *b) {

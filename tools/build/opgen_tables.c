@@ -16,7 +16,7 @@ static bool has_word(const struct list *l, const char *word)
 	return false;
 }
 
-/* Any operation may give these, listed or not. */
+/* Whether any operation may give a fault, listed or not. */
 static bool always(const char *fault)
 {
 	return strcmp(fault, "invalid") == 0 || strcmp(fault, "denied") == 0 ||

@@ -44,7 +44,7 @@ static bool based(const struct member *m, const char *base)
 	return m->type->base && strcmp(m->type->base, base) == 0;
 }
 
-/* Of one value; a star at the end needs no blank before the name. */
+/* Writes the C type of one value; a star at its end needs no blank before the name. */
 static void put_c_type(FILE *out, const struct member *m)
 {
 	if (m->type->kind == DECL_RECORD)

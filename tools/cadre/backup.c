@@ -18,7 +18,8 @@ enum { SECRET = 32 };
 
 /* --- folders ------------------------------------------------------------------------- */
 
-/* HOME/backups/state-20261121-080000.123456789.db: no two at once have one name. */
+/* Makes a path such as HOME/backups/state-20261121-080000.123456789.db, which no two
+ * backups share. */
 static int default_path(const struct home *home, char *path, size_t room, struct fault *f)
 {
 	struct timespec now;
@@ -36,8 +37,8 @@ static int default_path(const struct home *home, char *path, size_t room, struct
 	return 0;
 }
 
-/* Before any name is made in it: a fault of a temporary file would tell nobody what to
- * do. */
+/* Checks the folder before a name is made in it: a fault about a temporary file would
+ * not help the user. */
 static int check_folder(const char *path, struct fault *f)
 {
 	char copy[4400];
@@ -108,8 +109,8 @@ static ssize_t read_small(const char *path, char bytes[SECRET + 1])
 	return n;
 }
 
-/* Before anything is copied: the names are free, or hold the same secret, which is
- * what a backup that was interrupted leaves. */
+/* Checks before anything is copied that the names are free, or hold the same secret, as
+ * an interrupted backup leaves it. */
 static int check_names(const char *path, const char *secret_path, const uint8_t *secret,
 		       struct fault *f)
 {
@@ -174,7 +175,8 @@ static int back_up(struct cli *cli, const char *path, struct fault *f)
 		return f->code;
 	if (store_open(&store, cli->home.dir, 0, NULL, f) == 0 &&
 	    keep_secret(&cli->home, secret_path, f) == 0 &&
-	    /* Another process may have named one of another state's meanwhile. */
+	    /* Check again: another process may have put another state's secret there
+	     * meanwhile. */
 	    check_names(path, secret_path, secret, f) == 0)
 		store_backup(store, path, f);
 	store_close(store);

@@ -166,9 +166,9 @@ static bool take_key(struct cli *cli, int argc, char **argv, int *i)
 	return true;
 }
 
-/* From here on the words are not ours to look at: behind `--`, in a command that
- * runs elsewhere, and with a verb whose own options are spelled alike.  `left`
- * words of argv are there. */
+/* Whether the words from here on are not this program's options: behind `--`, in a
+ * command that runs elsewhere, and behind a verb whose own options are spelled alike.
+ * `left` words of argv are there. */
 static bool ends_options(int left, char **argv)
 {
 	const char *last = argv[left - 1];

@@ -58,11 +58,11 @@ int cli_options(struct cli *cli, int argc, char **argv);
 
 /* Finds the state, and who asks: --team and --as are part of that. */
 int cli_home(struct cli *cli, bool create, struct fault *f);
-/* The same for verbs that act on the folder, which workspaces do not have. */
+/* cli_home() for verbs that act on the state's folder, which workspaces do not have. */
 int cli_folder(struct cli *cli, bool create, struct fault *f);
 /* Tells a person what is to be told of the search. */
 void cli_note(const struct home *h);
-/* Refuses where it was found that this is a workspace. */
+/* Refuses a verb inside a workspace. */
 int cli_outside(struct cli *cli, struct fault *f);
 int cli_client(struct cli *cli, bool create, struct fault *f);
 
@@ -87,13 +87,13 @@ const char *cli_option(int argc, char **argv, int *i, const char *name);
 
 /* Whether the operation may give what nobody would have if the answer were lost. */
 bool deliver_gives(const struct op *op);
-/* Before the call: gives it a key, and blocks signals except while it waits. */
+/* Prepares a call: gives it a key, and blocks signals except while it waits. */
 void deliver_begin(struct cli *cli, const struct op *op, json_t *args);
-/* The call is over: from now on a signal is noted, and ends the process after the
- * printing. */
+/* Called when the call is over: from now on a signal is noted, and ends the process
+ * after the printing. */
 void deliver_answer(struct cli *cli);
-/* Behind the last byte of the answer (NULL: there is none): what arrived is noted, what
- * could not be written is taken back.  The exit status. */
+/* Called after the last byte of the answer (NULL: there is none): an answer that arrived
+ * is noted, one that could not be written is taken back.  Returns the exit status. */
 int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 		const json_t *answer, int status);
 
@@ -107,7 +107,7 @@ bool run_is_command(int argc, char **argv);
 /* The field whose value is the word behind this one; NULL if that is no option
  * or has its value in it. */
 const struct field *run_option(const struct op *op, const char *word);
-/* Runs it with arguments; the answer, or NULL with the fault filled. */
+/* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 
 /* --- fetch.c ---------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ void print_json(const json_t *json);
 /* A list of records, without headings when `more` of a table goes on. */
 void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
 		const json_t *rows, bool head);
-/* How a person says a time: "3 min ago", "in 2 h". */
+/* Writes a time as a person says it: "3 min ago", "in 2 h". */
 void print_ago(int64_t ms, int64_t now, char out[32]);
 
 /* --- table.c ---------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ char *cli_plain(struct arena *a, const char *s, bool lines);
 void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 void table_cell(struct table *t, const char *text); /* copied, made plain */
-/* Prints and empties it; the first row is the heading if `head`. */
+/* Prints and empties a table; the first row is the heading if `head`. */
 void table_print(const struct cli *cli, struct table *t, bool head, int indent);
 
 /* --- completion.c ----------------------------------------------------------------- */

@@ -16,7 +16,7 @@ struct shown {
 
 /* --- values ---------------------------------------------------------------------- */
 
-/* NULL where there is none. */
+/* The value of a key as text; NULL where there is none. */
 static const char *value_text(struct shown *s, const struct field *key)
 {
 	const char *at = (const char *)&s->config + key->at;

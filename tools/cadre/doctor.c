@@ -375,7 +375,7 @@ static void check_stranger(struct doctor *d, const struct backend *m, const char
 		    (long long)p.pid, dir, folder, id);
 }
 
-/* Some file systems do not say in a listing what a name is. */
+/* Whether a name is a file; some file systems do not say so in a listing. */
 static bool is_file(DIR *dir, const struct dirent *e)
 {
 	struct stat st;

@@ -44,7 +44,8 @@ int mcp_verb(struct cli *cli, int argc, char **argv)
 	return mcp_main(argc, words, &cli->home);
 }
 
-/* From a file or the environment, never from the command line, which others see. */
+/* Reads the token from a file or the environment, never from the command line, which
+ * others see. */
 static int read_token(const char *file, char token[TOKEN_MOST], struct fault *f)
 {
 	const char *said = getenv("CADRE_LINK_TOKEN");

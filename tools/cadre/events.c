@@ -26,7 +26,7 @@ static bool take_follow(int *argc, char **argv)
 	return follow;
 }
 
-/* With --json every event is a line of its own. */
+/* Prints events; with --json, each on a line of its own. */
 static void print_events(const struct cli *cli, const struct op *op, const json_t *answer,
 			 bool head)
 {
@@ -43,7 +43,8 @@ static void print_events(const struct cli *cli, const struct op *op, const json_
 	fflush(stdout);
 }
 
-/* Each round asks for what came after the last one and waits for the first. */
+/* Prints events as they come: each round asks for those after the last, and waits for
+ * the first. */
 static int follow(struct cli *cli, const struct op *op, json_t *args)
 {
 	struct fault f = { 0 };

@@ -10,7 +10,7 @@
 #include "core/base/arena.h"
 #include "core/base/fault.h"
 
-/* Where a build works. */
+/* The folders of a build. */
 struct image_build {
 	struct arena arena;
 	const char *half; /* folder of the image as it grows */

@@ -55,7 +55,7 @@ static int find_package(struct image_build *b, const char **package, struct faul
 	return 0;
 }
 
-/* The one folder in lib/modules. */
+/* Finds the kernel's version: the one folder in lib/modules. */
 static int find_version(struct image_build *b, const char *root, struct fault *f)
 {
 	DIR *dir = opendir(arena_printf(&b->arena, "%s/lib/modules", root));
@@ -70,7 +70,7 @@ static int find_version(struct image_build *b, const char *root, struct fault *f
 			 : fault_set(f, FAULT_IO, "", "the kernel came without modules");
 }
 
-/* Beside this program, or where `make install` puts it. */
+/* Finds the guest's program beside this one, or where `make install` puts it. */
 static int find_guest(struct image_build *b, const char **guest, struct fault *f)
 {
 	static const char *const places[] = { "cadre-guest", "../lib/cadre/cadre-guest",
@@ -90,7 +90,7 @@ static int find_guest(struct image_build *b, const char **guest, struct fault *f
 			 self);
 }
 
-/* Sorted by name they are in order. */
+/* The name of a module in the initrd: sorted by name they are in the order of loading. */
 static const char *module_name(struct image_build *b, size_t i)
 {
 	return arena_printf(&b->arena, "modules/%c%02zu-%s.ko", modules[i].when, i,

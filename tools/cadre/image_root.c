@@ -24,8 +24,8 @@ static const char *const left_out[] = {
 
 enum { BLOCK = 4096, INODE = 512 };
 
-/* As large as VMs' disks usually are, so that the file system need not grow when
- * one boots; what is empty takes no room in a qcow2. */
+/* The image's disk is as large as VMs' disks usually are, so that the file system need
+ * not grow when one boots; empty blocks take no room in a qcow2. */
 #define DISK_BYTES (8LL << 30)
 #define SPARE_BYTES (256LL << 20)
 
@@ -37,8 +37,8 @@ static bool is_left_out(const char *package)
 	return !strncmp(package, "perl-", 5) || !strncmp(package, "libperl", 7);
 }
 
-/* All that a shell and git need, as if nothing were installed: apt names it as
- * `'URI' NAME_VERSION_ARCH.deb SIZE HASH`. */
+/* Lists the packages that a shell and git need, as if nothing were installed: apt names
+ * each as `'URI' NAME_VERSION_ARCH.deb SIZE HASH`. */
 static int list_packages(struct image_build *b, const char ***out, struct fault *f)
 {
 	const char *words[] = { "apt-get",
@@ -118,7 +118,7 @@ static int make_files(struct image_build *b, const char *root, struct fault *f)
 	return f->code;
 }
 
-/* Busybox stands in for what has no program of its own. */
+/* Links busybox under the names of programs that are missing. */
 static int link_applets(struct image_build *b, const char *root, struct fault *f)
 {
 	const char *busybox = arena_printf(&b->arena, "%s/bin/busybox", root);
@@ -220,7 +220,7 @@ static int convert(struct image_build *b, const char *from, struct fault *f)
 	return child_run(words, NULL, f);
 }
 
-/* Where Debian has it; not in the PATH of all users. */
+/* The path of mkfs.ext4 in Debian, which is not in the PATH of all users. */
 static const char *mkfs_program(void)
 {
 	return access("/usr/sbin/mkfs.ext4", X_OK) ? "mkfs.ext4" : "/usr/sbin/mkfs.ext4";

@@ -34,7 +34,7 @@ static off_t find_start(int fd, off_t size, long lines)
 	return 0;
 }
 
-/* Copies what is there from `at` on; where it ended. */
+/* Copies what is there from `at` on; returns where it ended. */
 static off_t copy_from(int fd, off_t at)
 {
 	char data[65536];

@@ -43,7 +43,7 @@ const struct verb verb_table[] = {
 	{ "completion", "bash|zsh|fish", "Print a completion script for a shell.", completion_main },
 	{ "help", "[VERB...]", "Explain a verb.", help_main },
 	{ "version", "", "Print the version.", version_main },
-	/* Without a usage: not for people, left out of help. */
+	/* Commands without a usage are not for people, and are left out of help. */
 	{ "guest", NULL, "Run a workspace's guest; the host starts it.", guest_verb },
 	{ "complete", NULL, "Tell a shell what may stand here.", complete_main },
 	{ "man", NULL, "Print the manual page.", man_main },

@@ -257,7 +257,7 @@ int docs_main(struct cli *cli, int argc, char **argv)
 		return man_main(cli, argc, argv);
 	if (argc != 2 || strcmp(argv[1], "reference"))
 		return cli_usage(cli, "`docs` takes reference or man");
-	/* No door has the routes, and nothing counts calls. */
+	/* The reference without HTTP paths and without counts of calls. */
 	reference_write(0, &out);
 	fwrite(out.data, 1, out.len, stdout);
 	text_release(&out);

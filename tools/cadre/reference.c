@@ -218,7 +218,8 @@ static void put_ops(unsigned served, struct text *out)
 
 /* --- the configuration -------------------------------------------------------------- */
 
-/* Found by its name, so that tables without one have a reference too. */
+/* Finds the record of the configuration by its name, so that tables without one have a
+ * reference too. */
 static const struct record *config_record(void)
 {
 	for (size_t i = 0; i < type_count; i++)

@@ -139,7 +139,8 @@ static int check_secret(struct restore *r, struct store *store, struct fault *f)
 			  "--any-secret takes this one, and agents are registered anew");
 }
 
-/* Before a state is made for it: a backup that cannot be restored leaves nothing. */
+/* Checks a backup before a state is made for it: one that cannot be restored leaves
+ * nothing. */
 static int check_first(struct restore *r, struct fault *f)
 {
 	const char *temp = getenv("TMPDIR");
@@ -182,8 +183,8 @@ static int find_state(struct restore *r, struct fault *f)
 	return users_may_write(cli->home.dir, f);
 }
 
-/* In the staged state, so that all of it counts at once: another incarnation, and an end
- * to what may have run since the backup. */
+/* Gives the staged state a new incarnation, and ends what may have run since the backup;
+ * done there, so that all of it counts at once. */
 static int renew(struct restore *r, const char *stage, struct fault *f)
 {
 	struct call call = { .settings = &r->cli->home.settings,

@@ -125,7 +125,7 @@ static void measure(const struct table *t, struct column *columns)
 	}
 }
 
-/* On a terminal the widest columns of prose give way until a row fits its width. */
+/* Narrows the widest columns of prose until a row fits the terminal's width. */
 static void narrow(const struct cli *cli, const struct table *t, struct column *columns,
 		   int indent)
 {

@@ -64,8 +64,8 @@ int serve_main(struct cli *cli, int argc, char **argv)
 
 /* --- up ----------------------------------------------------------------------------- */
 
-/* With the flags of the configuration that `up` was given.  The vault was named
- * from where `up` runs, which the host does not. */
+/* Starts `cadre serve` with the configuration flags that `up` was given.  The vault was
+ * named from where `up` runs, which the host does not. */
 static void exec_serve(struct cli *cli)
 {
 	const char *words[CLI_FLAGS + 8] = { "cadre", "--home", cli->home.dir };
@@ -82,8 +82,8 @@ static void exec_serve(struct cli *cli)
 	execv("/proc/self/exe", (char *const *)words);
 }
 
-/* In the process that becomes the host.  What it prints, a crash included,
- * goes to its log. */
+/* Turns this process into the host.  Its output, that of a crash included, goes to its
+ * log. */
 static void become_host(struct cli *cli, int ready)
 {
 	char path[4200];
@@ -101,14 +101,15 @@ static void become_host(struct cli *cli, int ready)
 	else
 		dup2(ready, 3);
 	close_range(4, ~0U, 0);
-	/* From there upward the project's cadre.toml is found, as clients find it. */
+	/* The host finds the project's cadre.toml from this folder upward, as clients
+	 * do. */
 	if (chdir(cli->home.dir))
 		_exit(127);
 	exec_serve(cli);
 	_exit(127);
 }
 
-/* Twice forked, so that it is nobody's child and has no terminal. */
+/* Starts the host, forked twice, so that it is nobody's child and has no terminal. */
 static int spawn_host(struct cli *cli, struct fault *f)
 {
 	int ends[2], status;
@@ -281,7 +282,7 @@ int up_main(struct cli *cli, int argc, char **argv)
 			return say_host(cli, pid, false);
 		if (!f.code && start_host(cli, seconds, &f) == 0)
 			return say_host(cli, home_holder(&cli->home), true);
-		/* Another `up` may have been faster: that is a host as well. */
+		/* If another `up` was faster, its host will do. */
 	} while (f.code == FAULT_CONFLICT && clock_steady_ms() < until);
 	return cli_fault(cli, &f);
 }

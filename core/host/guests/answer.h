@@ -48,8 +48,8 @@ struct answer_parts {
 	int64_t until; /* 0: there was one part */
 };
 
-/* Another part is to be asked for: how long it may take, or negative and a
- * fault when it must not be. */
+/* Counts one more part, which is about to be asked for: returns how long it may take, in
+ * ms, or negative and a fault when it must not be asked for. */
 int64_t answer_more(struct answer_parts *parts, struct fault *f);
 
 #endif

@@ -28,7 +28,7 @@ struct ask_kind {
 static const struct ask_kind *ask_kind_of(const struct job *job);
 static void on_answer(void *arg, struct packet *answer, struct fault *f);
 
-/* Nobody waits for it any more: it is asked no further. */
+/* Whether the caller waits no more: the guest is asked no further then. */
 static bool is_gone(struct job *job)
 {
 	return job->conn->closing || atomic_load(&job->gone);
@@ -120,7 +120,7 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 	out->job_id = g->job_id; /* told where the answer has no room for all */
 }
 
-/* Whether the rest has been asked for. */
+/* Asks for the rest of the output.  False: it could not, and the call has its fault. */
 static bool ask_rest(struct job *job, struct gather *g, struct guest_conn *conn)
 {
 	struct wire_exec_poll m = {

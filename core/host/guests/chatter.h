@@ -18,13 +18,13 @@ enum {
 	CHATTER_SECOND = 1000 << 10, /* bytes that may be heard in a second */
 };
 
-/* Of one connection; begins zeroed. */
+/* Counts how much one connection sends; begins zeroed. */
 struct chatter {
 	int64_t bytes; /* heard, less what the time since was worth */
 	int64_t at; /* when that was counted */
 };
 
-/* Another frame of so many bytes was heard. */
+/* Counts a frame of `size` bytes that was heard. */
 void chatter_note(struct chatter *c, size_t size, int64_t now);
 
 /* Whether more was heard than the time allows: do not read. */

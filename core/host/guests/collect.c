@@ -55,7 +55,7 @@ static void weigh(struct collect *c)
 		futile_note(&d->futile, clock_boot_ms());
 }
 
-/* Asks if there is something to be asked for, or later. */
+/* Asks for results if there may be some, unless a pause lasts. */
 static void go_on(struct hosted_guest *t)
 {
 	struct daemon *d = &t->daemon;
@@ -83,8 +83,8 @@ static void end_page(struct collect *c)
 
 static void store_rest(struct collect *c);
 
-/* Whether the state has taken it, or never will: then it is acknowledged, since it
- * would come again for ever. */
+/* Whether the state has taken the result, or never will: then the result is
+ * acknowledged, since it would come again for ever. */
 static bool is_done(const struct job *job)
 {
 	enum fault_code code = job->call.fault.code;
@@ -213,7 +213,7 @@ static bool take_part(struct collect *c, const struct wire_daemon_results *m,
 	return r->more && now < RESULT_MOST;
 }
 
-/* Whether it says nothing of the result, and there is no use in going on. */
+/* Whether a fault says nothing of the result, only that the guest cannot answer now. */
 static bool is_away(enum fault_code code)
 {
 	return code == FAULT_UNAVAILABLE || code == FAULT_TIMEOUT ||

@@ -50,7 +50,7 @@ static void write_beat(struct hosted_guest *t, struct job *job)
 	host_submit(t->host, job);
 }
 
-/* On a reader: has some lease of the agent under half left? */
+/* Looks whether a lease of the agent has under half left; runs on a reader's thread. */
 static void look_at_leases(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;

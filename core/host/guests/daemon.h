@@ -15,7 +15,7 @@ void daemon_beat(struct hosted_guest *t, struct packet *heartbeat);
 /* A guest of the older dialect sends none, but has answered. */
 void daemon_pulse(struct hosted_guest *t);
 void daemon_tick(struct hosted_guest *t, int64_t now);
-/* Nobody could be heard for so long: that counts against no daemon. */
+/* The host heard no guest for a time: that counts against no daemon. */
 void daemon_release(struct hosted_guest *t);
 
 #endif

@@ -41,8 +41,8 @@ void door_hear(struct hosted_guest *t, const char *address)
 	snprintf(t->http, sizeof(t->http), "%s", address ? address : "");
 }
 
-/* Where a machine is the host knows, and nothing that runs in it: teammates show
- * their tokens there. */
+/* The address of the guest's machine, as the host knows it; what runs in the machine is
+ * not asked, since teammates show their tokens at that address. */
 static const char *known_ip(const struct hosted_guest *t)
 {
 	if (*t->ip)
@@ -72,7 +72,8 @@ static bool is_name(const struct op *op, const char *key)
 	return field && strcmp(field->name, key) == 0;
 }
 
-/* Other spellings of an argument would be read beside what is set here. */
+/* Renames arguments to their first spelling, or another one would be read beside what is
+ * set here. */
 static void spell(const struct op *op, json_t *args)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
@@ -90,7 +91,8 @@ static void spell(const struct op *op, json_t *args)
 	}
 }
 
-/* Nobody waits at a door when a flag asks for that. */
+/* Sets whose inbox it is, and drops the flag that would make the call wait: no call
+ * waits at a door. */
 static void set_owner(const struct conn *c, const struct op *op, json_t *args)
 {
 	json_t *name = json_string(c->identity.agent);
@@ -103,7 +105,8 @@ static void set_owner(const struct conn *c, const struct op *op, json_t *args)
 		json_object_del(args, op->when->name);
 }
 
-/* Nobody is another at a door, its lead neither. */
+/* Refuses a sender other than the token's agent: at a door not even a lead speaks for
+ * others. */
 static int check_sender(const json_t *args, const char *token, struct fault *f)
 {
 	json_t *said = json_object_get(args, "from");

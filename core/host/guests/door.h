@@ -20,7 +20,7 @@ void door_hear(struct hosted_guest *t, const char *address);
 /* Base URL of the door, or "". */
 const char *door_url(const struct hosted_guest *t, struct arena *a);
 
-/* Whether that may be asked at a door; sets in `args` whose door it is. */
+/* Checks that `op` may be asked at a door, and sets in `args` whose door it is. */
 int door_limit(const struct conn *c, const struct op *op, json_t *args, const char *token,
 	       struct fault *f);
 /* The call is the one's whose token it is, to be proven when it runs. */

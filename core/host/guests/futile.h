@@ -25,7 +25,7 @@ void futile_note(struct futile *f, int64_t now);
 /* A try brought something. */
 void futile_end(struct futile *f);
 
-/* Whether it is to be waited still; not for long behind a clock that went back. */
+/* Whether the pause goes on; it does not last long when the clock went back. */
 bool futile_waits(const struct futile *f, int64_t now);
 
 #endif

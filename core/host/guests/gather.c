@@ -4,7 +4,7 @@
 
 #include "ops.gen.h"
 
-/* Around the texts of an entry: its names of fields, two numbers. */
+/* Bytes around the texts of an entry: the names of its fields, and two numbers. */
 enum { ENTRY_COST = 120 };
 
 struct piece {

@@ -25,11 +25,11 @@ bool output_take(struct output *s, const char *part, int64_t size, int64_t most,
 /* Whether a further part would bring something: `more` is what the guest says. */
 bool output_wants(const struct output *s, bool more);
 
-/* Where a further part begins. */
+/* The offset at which a further part begins. */
 int64_t output_offset(const struct output *s);
 
-/* Two streams as texts whose JSON fits ANSWER_ROOM together: each has half of
- * it, and what the other one leaves. */
+/* Gives two streams as texts whose JSON fits ANSWER_ROOM together: each has half of it,
+ * and what the other one leaves. */
 void outputs_join(const struct output s[2], const char *text[2], size_t len[2],
 		  struct arena *a);
 

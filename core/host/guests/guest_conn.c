@@ -85,15 +85,16 @@ static void hear_answer(struct guest_conn *conn, struct asked *a, struct packet 
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
 			   t->id, f.text);
 	asked_end(a, p, &f);
-	/* Without ids nothing tells to what the next answer belongs. */
+	/* An old guest's answers have no ids: nothing tells to what the next one
+	 * belongs. */
 	if (is == ANSWER_WRONG && t->old && conn->state == GUEST_CONN_UP)
 		hosted_guest_punish(t);
 	else if (t->old)
 		asked_next(conn);
 }
 
-/* False when nobody asked for it and nothing is done with it, or too little to let
- * it come without a bound. */
+/* Handles a packet.  False when it is of a kind that a guest could send without a bound:
+ * a heartbeat, an answer that nobody waits for, a request that was refused. */
 static bool hear(struct guest_conn *conn, struct packet *p)
 {
 	struct asked *a;

@@ -88,7 +88,7 @@ void guest_conn_leap(struct guest_conn *conn, int64_t ms);
  * dialled anew. */
 void guest_conn_drop(struct guest_conn *conn);
 
-/* For the hosted guest: closes it, and fails all that has no answer. */
+/* Closes the connection; fails all requests that have no answer.  For hosted_guest.c. */
 void guest_conn_close(struct guest_conn *conn);
 void guest_conn_fail_all(struct guest_conn *conn);
 

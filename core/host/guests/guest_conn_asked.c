@@ -117,7 +117,8 @@ void asked_time_out(struct guest_conn *conn, int64_t now)
 			at = &a->next;
 			continue;
 		}
-		/* Without ids a late answer would be taken for the next one's. */
+		/* An old guest's answers have no ids: a late one would be taken for the
+		 * next. */
 		if (why == FAULT_TIMEOUT && conn->guest->old && !a->held.len) {
 			guest_conn_drop(conn);
 			return;

@@ -35,7 +35,7 @@ void hosted_guest_let_go(struct hosted_guest *t)
 	free(t);
 }
 
-/* When to dial again: later and later, and not all guests at once. */
+/* Sets when to dial again: after longer and longer pauses, and not all guests at once. */
 static void pause_dialling(struct hosted_guest *t)
 {
 	if (t->up) {
@@ -48,7 +48,7 @@ static void pause_dialling(struct hosted_guest *t)
 	t->dial_at += (int64_t)(home_random() % (uint64_t)(t->pause_ms / 4 + 1));
 }
 
-/* Either connection is useless without the other: both go down and come up together. */
+/* Closes both connections, since each is useless without the other, and dials again. */
 void hosted_guest_down(struct hosted_guest *t)
 {
 	hosted_guest_keep(t); /* until the callbacks below are over */
@@ -115,7 +115,8 @@ void hosted_guest_hear_spool(struct hosted_guest *t, const char *spool, int64_t 
 	t->spool_seq = seq;
 }
 
-/* Said once, until it is another: a guest is dialled for as long as it takes. */
+/* Logs why a guest is not reached, once until the reason changes: it is dialled for as
+ * long as it takes. */
 void hosted_guest_trouble(struct hosted_guest *t, const struct fault *f)
 {
 	if (t->pause_ms < TROUBLE_MS || !strcmp(t->trouble, f->text))

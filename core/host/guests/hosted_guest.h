@@ -62,7 +62,7 @@ struct hosted_guest {
 	char trouble[256]; /* why it was not reached, as last logged */
 	char boot_id[72]; /* of the guest that answers */
 	char boot_told[72]; /* of the guest that was told last */
-	/* Of the guest that answers; until one has, as the row says.  "": none. */
+	/* The spool of the guest that answers; before that, of the row.  "": none. */
 	char spool[72];
 	int64_t spool_seq; /* as last heard; -1: it does not say */
 	bool respooled; /* it is another one than the row says */
@@ -91,8 +91,9 @@ struct guest_wanted {
 struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wanted *to,
 				       struct fault *f);
 void hosted_guest_close(struct hosted_guest *t); /* it frees itself; NULL is fine */
-/* For guest_conn.c: the guest has answered a Hello or, being of the older dialect, a
- * Ping; it was not reached, for this reason; its connections are to go. */
+/* Calls from guest_conn.c.  greeted: the guest has answered a Hello or, in the older
+ * dialect, a Ping; trouble: it was not reached, for this reason; down: its connections
+ * are to go. */
 void hosted_guest_greeted(struct guest_conn *conn, const char *boot_id);
 /* NULL, -1: the guest does not say. */
 void hosted_guest_hear_spool(struct hosted_guest *t, const char *spool, int64_t seq);

@@ -44,7 +44,7 @@ static void on_boot_noted(struct job *job)
 	job_free(job);
 }
 
-/* All that the guest before was told has been told to this one. */
+/* Notes that this guest has been told all that the one before it was told. */
 static void end_anew(struct hosted_guest *t)
 {
 	struct job *job = host_job(t->host, op_workspace_note, on_boot_noted, t);
@@ -127,7 +127,7 @@ struct told {
 	bool cancelled, first; /* first: no guest was told it before */
 };
 
-/* Whether the guest has surely not taken it; after a failed write it may have. */
+/* Whether the guest has surely not taken the push; after a failed write it may have. */
 static bool is_refusal(enum fault_code code)
 {
 	return code == FAULT_EXHAUSTED || code == FAULT_CONFLICT ||
@@ -170,7 +170,7 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 static void tell(struct hosted_guest *t, const struct push *row, struct told *told)
 {
 	struct wire_team_message m = {
-		/* There the sender stood in the recipient's place. */
+		/* The older dialect has the sender in the recipient's place. */
 		.to = t->old ? row->from : row->to,
 		.content = row->content,
 		.message_type = row->message_type,
@@ -234,8 +234,8 @@ static void on_offered(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* Before the guest is told of an assignment its row has to say that it may run there:
- * starts to write that.  False when all rows say so already. */
+/* Starts to write into the rows of assignments that these may run in the guest, which has
+ * to be done before it is told of them.  False when all rows say so already. */
 static bool offer(struct hosted_guest *t, const struct delivery_waiting_out *out)
 {
 	struct job *job = host_job(t->host, op_delivery_offered, on_offered, t);
@@ -314,8 +314,8 @@ static void on_spool_noted(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* Another guest than before: what was accepted with another spool ends before this
- * one is told anything. */
+/* Notes the spool of a new guest: assignments that another spool accepted end before
+ * this guest is told anything. */
 static void note_spool(struct hosted_guest *t)
 {
 	struct job *job = host_job(t->host, op_workspace_note, on_spool_noted, t);

@@ -8,8 +8,8 @@
 
 #include "core/host/job.h"
 
-/* Whether a row remembers the call under its key: it is to be settled also when its caller
- * has left. */
+/* Whether a row remembers the call under its key: that row is to be settled also when
+ * the caller has left. */
 bool replay_has_row(const struct job *job);
 
 /* Answers the job, which is the callee's then, once that row is settled: a repeat is told

@@ -49,7 +49,7 @@ static void note_bad(struct results *page, const struct fault *why)
 		page->why = *why;
 }
 
-/* False: there is nothing of it to store. */
+/* Reads one result of a page.  False: there is nothing of it to store. */
 static bool read_one(struct results *page, json_t *json, struct daemon_result *r,
 		     struct arena *a)
 {

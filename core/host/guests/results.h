@@ -26,7 +26,7 @@ struct results {
 int results_read(struct results *page, const struct packet *answer, size_t most,
 		 struct arena *a, struct fault *f);
 
-/* Makes it a failure: behind what came of its errors stands why. */
+/* Makes a result a failure, and appends `why` to the errors that came with it. */
 void result_spoil(struct daemon_result *r, const struct fault *why, struct arena *a);
 
 #endif

@@ -230,8 +230,8 @@ static void on_vmm(void *arg, int fd, const struct link_caller *who)
 		close(fd);
 }
 
-/* Another host of this machine may have the port: then guests use the connection that
- * their host dialled. */
+/* The port may be taken by another host of this machine: then guests use the connection
+ * that their host dialled. */
 void uplink_listen(struct hosted_guest *t)
 {
 	const struct link_address any = { .kind = LINK_VSOCK, .number = LINK_CID_ANY };

@@ -15,7 +15,7 @@ struct host;
 struct hosted_guest;
 struct uplink;
 
-/* Whether it is a request of a guest, not an answer. */
+/* Whether a packet is a request of a guest, not an answer. */
 bool uplink_wants(const struct packet *p);
 
 /* Passes a request on; its frame is that of conn->reader.  False: it was refused. */

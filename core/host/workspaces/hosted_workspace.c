@@ -298,8 +298,8 @@ static void ignore(void *arg, struct packet *answer, struct fault *f)
 	(void)f;
 }
 
-/* First with a word, then with a signal, then without mercy; a VM whose disk is
- * to go has nothing to write to it. */
+/* Ends a guest: asks it to end, then sends SIGTERM, then SIGKILL; a VM whose disk is to
+ * go is killed at once, since it has nothing to write to it. */
 static void end_guest(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
@@ -322,7 +322,7 @@ static void end_guest(struct hosted_workspace *p, int64_t now)
 	}
 }
 
-/* True when no guest is left. */
+/* Brings the workspace down.  True when no guest is left. */
 static bool be_down(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;

@@ -108,11 +108,12 @@ void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence
 
 /* --- hosted_work.c --------------------------------------------------------------- */
 
-/* False when as much slow work is under way as may be. */
+/* Starts work in the thread pool.  False when as much slow work is under way as may be,
+ * or the VM to be forked is busy. */
 bool hosted_work(struct hosted_workspace *p, enum work work);
-/* Does what calls ask of it, if it can now. */
+/* Does what calls ask of the workspace, if that can be done now. */
 void hosted_serve(struct hosted_workspace *p, int64_t now);
-/* Answers them all with a fault. */
+/* Answers all these calls with a fault. */
 void hosted_refuse(struct chain *asked, enum fault_code code, const char *why);
 /* A job is back: what follows from it for the hosted workspace is in hosted_workspace.c. */
 void hosted_worked(struct hosted_workspace *p);
@@ -123,7 +124,8 @@ bool hosted_boots(const struct host *host, int64_t row);
 /* --- hosted_workspace_note.c --------------------------------------------------------------- */
 
 void hosted_note_process(struct hosted_workspace *p, bool restarted);
-/* Only what was being made becomes ready: a stop that came in between stays. */
+/* A workspace that was being made becomes ready; if it was stopped meanwhile, it stays
+ * so. */
 void hosted_note_ready(struct hosted_workspace *p);
 /* `died`: its VM is gone, and with it what its agent held. */
 void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died);

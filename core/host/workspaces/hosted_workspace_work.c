@@ -50,7 +50,8 @@ static void work_on(uv_work_t *request)
 
 /* --- to and fro --------------------------------------------------------------------- */
 
-/* Work that copies bytes is limited to a few workspaces at once; a start is not. */
+/* Whether work copies bytes: it is limited to a few workspaces at once; a start is
+ * not. */
 static bool is_slow(enum work work)
 {
 	return work != WORK_START;

@@ -45,7 +45,7 @@ static void note(struct host *host)
 
 /* --- applying ---------------------------------------------------------------------- */
 
-/* On a thread. */
+/* Applies the wanted plan, on a thread of the pool. */
 static void apply(uv_work_t *work)
 {
 	struct host *host = work->data;

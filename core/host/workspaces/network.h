@@ -39,10 +39,10 @@ struct host_network {
 void network_init(struct host *host);
 /* Rows may have changed. */
 void network_poke(struct host *host);
-/* Once the loop is closed: ends all of it, unless a VM lives on. */
+/* Ends the whole network, unless a VM lives on; called once the loop is closed. */
 void network_release(struct host *host);
 
-/* Of a workspace with a place in the network. */
+/* The state of the tap of a workspace that has a place in the network. */
 enum tap network_tap(struct host *host, int64_t row);
 
 #endif

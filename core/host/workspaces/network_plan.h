@@ -19,7 +19,8 @@ struct network_plan {
 	size_t n_ports;
 };
 
-/* NULL, with a fault, when the range is none. */
+/* Makes the plan of these rows, the caller's to free; NULL, with a fault, when the
+ * configured range is invalid. */
 struct network_plan *network_plan_new(const struct settings *settings,
 				      const struct workspace_network_rows_out *rows,
 				      struct fault *f);

@@ -203,7 +203,7 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 
 /* --- what an earlier host left ------------------------------------------------------- */
 
-/* Nobody takes the snapshots any more that were being taken. */
+/* The snapshots that were being taken are noted as failed. */
 static void on_given_up(struct job *job)
 {
 	job_free(job);
@@ -262,8 +262,8 @@ static void step_all(struct host *host)
 		       0);
 }
 
-/* To the places that are known by now; rows that this reading should have had
- * and had not are gone. */
+/* Gives calls to the workspaces that are known by now; rows that this reading should
+ * have had and had not are gone. */
 static void hand_out(struct host *host)
 {
 	struct chain asked = host->reconcile.asked;

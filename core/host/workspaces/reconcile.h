@@ -37,9 +37,9 @@ void reconcile_poke(struct host *host);
  * conn_answer() gets it when that is done. */
 void reconcile_ask(struct host *host, struct job *job);
 
-/* NULL: not known. */
+/* The workspace of a row; NULL: it is not known. */
 struct hosted_workspace *reconcile_place(struct host *host, int64_t row);
-/* Whether a copy of it is still to be made. */
+/* Whether a copy of the workspace is still to be made. */
 bool reconcile_is_forked(struct host *host, int64_t row);
 
 #endif

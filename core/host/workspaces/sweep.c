@@ -27,8 +27,8 @@ struct orphan {
 	bool lives; /* still, when nothing is waited for any more */
 };
 
-/* Two works with the thread pool, one after the other: guests are ended, which whatever
- * starts waits for; then folders are removed, beside what starts. */
+/* A sweep does two pieces of work in the thread pool: first it ends guests, for which all
+ * starts wait; then it removes folders, beside starts. */
 struct sweep {
 	uv_work_t work;
 	struct host *host;
@@ -43,8 +43,8 @@ struct sweep {
 	struct fault fault; /* why guests were not ended */
 };
 
-/* By the name of its folder, or by its id, which `.half` may follow; one that is
- * still to be copied has to stay as well. */
+/* Whether `name` is the folder of a workspace, or its id, which `.half` may follow, or
+ * the id of one that is still to be copied: those stay. */
 static bool is_known(struct host *host, const char *name)
 {
 	size_t bare = strcspn(name, ".");
@@ -75,7 +75,7 @@ static void seek(struct sweep *s, const struct backend *m, const char *const *id
 				(struct orphan){ ids[i], m, process, false };
 }
 
-/* How many still run. */
+/* How many orphans still run. */
 static size_t count_alive(const struct sweep *s)
 {
 	size_t n = 0;

@@ -63,7 +63,7 @@ struct network {
 	bool (*intact)(void *self);
 	/* Ends it all: rules, taps, bridge. */
 	int (*remove)(void *self, const char *tag, struct fault *f);
-	/* Whether there is something to remove; anybody may ask. */
+	/* Whether there is something to remove; needs no privileges. */
 	bool (*present)(void *self, const char *tag);
 };
 

@@ -195,7 +195,7 @@ void net_batch_fill(struct net_batch *b, const struct net_table *t,
 {
 	struct nftnl_set *set = named(b, t, s);
 
-	/* Without elements: all of them. */
+	/* A delete message without elements deletes all of them. */
 	say_elements(b, t, NFT_MSG_DELSETELEM, 0, set);
 	for (size_t i = 0; i < n;) {
 		set = named(b, t, s);

@@ -41,7 +41,7 @@ struct net_set {
 enum { NET_KEY = 32, NET_VALUE = 8 /* most bytes of a key, of a map's value */ };
 
 void net_batch_begin(struct net_batch *b, const struct net_lib *lib);
-/* Sends it and forgets it. */
+/* Sends the batch, and empties it. */
 int net_batch_commit(struct net_batch *b, struct fault *f);
 
 void net_batch_table(struct net_batch *b, const struct net_table *t);

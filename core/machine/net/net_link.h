@@ -29,7 +29,8 @@ int net_links_trim(struct net_talk *t, const struct net_plan *plan, bool all,
 int net_neighbors_trim(struct net_talk *t, int bridge, const struct net_plan *plan,
 		       struct fault *f);
 
-/* Interfaces that default routes lead through: at most `n` names; how many. */
+/* Gives at most `n` names of interfaces that default routes lead through; returns how
+ * many. */
 int net_uplinks(struct net_talk *t, char (*names)[NET_NAME], int n, struct fault *f);
 
 /* /proc/sys/net/PATH, with NAME in the place of its `*`. */

@@ -15,7 +15,7 @@ struct rtnl {
 /* Begins a message; returns its header behind netlink's, of `size` bytes. */
 void *rtnl_begin(struct net_talk *t, struct rtnl *m, uint16_t type, uint16_t flags,
 		 size_t size);
-/* Sends it; 0 or a negative errno. */
+/* Sends the message; 0 or a negative errno. */
 int rtnl_send(struct net_talk *t, struct rtnl *m);
 
 /* The payload of attribute `type` behind a header of `size` bytes; NULL. */
@@ -40,7 +40,7 @@ struct links {
 
 int links_read(struct net_talk *t, struct links *links, struct fault *f);
 const char *links_name(const struct links *links, int index); /* "?" if none */
-/* The one of this name; its index is 0 if there is none. */
+/* Finds the interface of this name; its index is 0 if there is none. */
 int link_find(struct net_talk *t, const char *name, struct link *found, struct fault *f);
 int rtnl_link_up(struct net_talk *t, int index); /* 0 or a negative errno */
 

@@ -11,7 +11,7 @@
 #include "core/machine/net/net_expr.h"
 #include "core/machine/net/net_sets.h"
 
-/* Where things stand in a packet: from the start of the ... */
+/* Offsets of fields in a packet, each from the start of the header that is named. */
 enum {
 	FRAME_SOURCE = 6, /* frame */
 	FRAME_TYPE = 12,
@@ -204,7 +204,7 @@ static void match_outside(struct net_rule *rule, uint32_t base, int prefix)
 	net_match_mask(rule, NFT_REG_1, false, mask, net_be32(base), 4);
 }
 
-/* From the bridge to elsewhere, or from elsewhere to it. */
+/* Matches packets from the bridge to elsewhere, or, without `out`, the other way. */
 static void match_way(struct rules *r, struct net_rule *rule, bool out)
 {
 	net_match_name(rule, NFT_META_IIFNAME, out, r->interface);
@@ -282,7 +282,7 @@ static void forward(struct rules *r)
 	let_in(r);
 }
 
-/* Of this machine itself VMs reach nothing: they answer it, and may ping it. */
+/* Keeps VMs from this machine itself: they may only answer it, and ping it. */
 static void guard_host(struct rules *r)
 {
 	struct net_rule rule = net_rule_new(r->batch.lib);
@@ -392,8 +392,9 @@ int net_rules_apply(const struct net_lib *lib, const struct net_plan *plan,
 	return first.code;
 }
 
-/* While a table ends, its chains are empty for an instant but still there: with
- * their policy made to accept first, what is not ours passes all the time. */
+/* Removes our tables.  While a table ends, its chains are empty for an instant but still
+ * there: their policy is made to accept first, so that packets that are not ours pass
+ * all the time. */
 int net_rules_remove(const struct net_lib *lib, const char *tag, struct fault *f)
 {
 	struct rules r = { 0 };

@@ -200,7 +200,7 @@ static void put_forwards(struct net_batch *b, const struct net_table *t,
 	say(b, t, &set, e);
 }
 
-/* Two ports may lead to one place: a set has it once. */
+/* Whether an earlier forward leads to the same place: a set has it once. */
 static bool is_said(const struct net_plan *plan, size_t i)
 {
 	const struct net_forward *f = &plan->forwards[i];

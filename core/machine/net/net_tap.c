@@ -73,8 +73,8 @@ static int isolate(struct net_talk *t, int index)
 	return rtnl_send(t, &m);
 }
 
-/* Where an address is: a hardware address behind a port of a bridge, or (with
- * `ip`) an IPv4 address behind an interface. */
+/* Tells the kernel where an address is: a hardware address behind a port of a bridge, or
+ * (with `ip`) an IPv4 address behind an interface. */
 static int say_neighbor(struct net_talk *t, uint16_t type, int index, const uint8_t *mac,
 			uint32_t ip)
 {

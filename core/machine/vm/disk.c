@@ -160,7 +160,7 @@ int disk_freeze(const struct disk *d, const char **layer, struct fault *f)
 	if (!top)
 		return fault_set(f, FAULT_NOT_FOUND, "", "the workspace has no disk");
 	*layer = top;
-	/* Of a VM that was killed: what QEMU had written and nobody synced. */
+	/* QEMU may have been killed before it synced what it wrote. */
 	if (sync_file(top))
 		return fault_set(f, FAULT_IO, "", "cannot sync %.160s: %s", top,
 				 strerror(errno));

@@ -44,7 +44,7 @@ int disk_cover(const struct disk *d, const char *layer, const char **top,
 /* A layer that holds all of a disk that nobody writes to, and stays as it is. */
 int disk_freeze(const struct disk *d, const char **layer, struct fault *f);
 
-/* Keeps a layer under a name; a kept one, or NULL; forgets it. */
+/* keep: keeps a layer under a name; kept: that layer, or NULL; forget: lets it go. */
 int disk_keep(const struct disk *d, const char *name, const char *layer, struct fault *f);
 const char *disk_kept(const struct disk *d, const char *name);
 void disk_forget(const struct disk *d, const char *name);

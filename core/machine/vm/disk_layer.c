@@ -92,7 +92,7 @@ const char *layer_below(struct arena *a, const char *path)
 	return arena_strdup(a, full);
 }
 
-/* No entry of the first table leads to a second one. */
+/* A layer is empty if no entry of its first table leads to a second one. */
 bool layer_is_empty(const char *path)
 {
 	struct head h;

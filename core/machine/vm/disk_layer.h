@@ -11,7 +11,7 @@
 
 /* The highest number of a folder's layers; -1: there are none. */
 int layer_highest(const char *dir);
-/* Bytes of the disk that it is of; -1 when it is no qcow2. */
+/* The size in bytes of the disk that a layer belongs to; -1 when the file is no qcow2. */
 int64_t layer_size(const char *path);
 /* Returns the absolute path, without links, of the layer on which this one is based;
  * NULL: none. */

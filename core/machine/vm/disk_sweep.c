@@ -67,7 +67,8 @@ static bool is_needed(const struct sweep *s, const struct found *f)
 	return false;
 }
 
-/* Removing one may leave another without need. */
+/* Removes layers that nothing needs; true if it removed one, since another may be
+ * unneeded then. */
 static bool remove_some(struct sweep *s)
 {
 	bool any = false;

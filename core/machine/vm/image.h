@@ -30,7 +30,7 @@ int image_check_name(const char *name, const char *where, struct fault *f);
 /* `NAME` (its newest version), `NAME@VERSION`, or NULL for IMAGE_DEFAULT. */
 int image_find(const char *wanted, struct arena *a, struct image *out, struct fault *f);
 
-/* All of them, by name and version. */
+/* All images, sorted by name and version. */
 int image_list(struct arena *a, struct image **out, size_t *n, struct fault *f);
 
 #endif

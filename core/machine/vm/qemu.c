@@ -97,7 +97,8 @@ static int freeze_running(const struct disk *d, const char *monitor, const char 
 	return qmp_ask(monitor, "blockdev-snapshot-sync", args, NULL, f);
 }
 
-/* All that the workspace `id` has written, in a layer that stays as it is. */
+/* Gives the layer with all that the disk's workspace has written, which no longer
+ * changes. */
 static int freeze(const struct workspace_spec *spec, const struct disk *d,
 		  const char *sockets, const char **layer, struct fault *f)
 {
@@ -217,8 +218,8 @@ static int qemu_restore(void *self, const struct workspace_spec *spec, const cha
 
 /* --- running -------------------------------------------------------------------------- */
 
-/* Whether somebody can still speak to a VM that lives: its sockets may be gone
- * with the folder that they were in. */
+/* Whether a VM that lives can still be spoken to: its sockets may be gone with their
+ * folder. */
 static bool is_reachable(struct arena *a, const struct workspace_spec *spec,
 			 const struct process *p)
 {

@@ -51,7 +51,7 @@ static bool read_line(FILE *file, char *line, int64_t until)
 	return c == '\n';
 }
 
-/* The next line that is no event. */
+/* Reads the next line that is no event. */
 static json_t *hear(FILE *file)
 {
 	char *line = malloc(LINE_MOST);
