@@ -88,8 +88,7 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 				 "there is an agent %s in team %s already", n->name,
 				 call->caller.team_name);
 	n->id = row.id;
-	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id)) < 0 ||
-	    n->is_operator)
+	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id)) < 0 || n->is_operator)
 		return rc < 0 ? rc : 0;
 	if ((rc = set_token(call, n->id, row.generation)) < 0 ||
 	    (n->n_skills && (rc = set_skills(call, n->id, n->skills, n->n_skills)) < 0))
