@@ -314,13 +314,22 @@ static int unavailable(struct call *call)
 			 "the state could not be written");
 }
 
+int call_begin(struct call *call, bool write)
+{
+	int rc = store_begin(call->store, write, &call->fault);
+
+	if (rc >= 0)
+		call->now = store_now(call->store);
+	return rc;
+}
+
 int call_transact(struct call *call, bool write)
 {
 	int64_t made = call->made;
 	bool replayed = call->replayed;
 	int rc;
 
-	if ((rc = store_begin(call->store, write, &call->fault)) < 0)
+	if ((rc = call_begin(call, write)) < 0)
 		return rc;
 	rc = op_perform(call);
 	if (rc < 0) {

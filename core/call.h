@@ -141,6 +141,9 @@ int64_t call_within(const struct call *call);
  * or a fault code. */
 int op_perform(struct call *call);
 
+/* store_begin() for a call: from here on its `now` is the transaction's. */
+int call_begin(struct call *call, bool write);
+
 /* Performs a call in a transaction of its own: begin, op_perform, commit. */
 int call_transact(struct call *call, bool write);
 /* Performs the whole call: by op->steps where the operation has them, else in one

@@ -39,6 +39,8 @@ struct store {
 	sqlite3 *db; /* NULL after a failed reopening; store_begin() tries again */
 	unsigned flags;
 	int64_t host; /* the row of this machine */
+	int64_t began; /* when the running transaction did, in ms since 1970 */
+	int64_t now; /* tests: what `began` becomes; 0: the clock */
 	char *dir, *path, *vfs;
 	struct turn turn;
 	struct ground ground;

@@ -1,5 +1,6 @@
 /* store - a connection's life and its transactions; start reading at store_open(). */
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "storage/defend.h"
 #include "storage/durable.h"
 #include "storage/fault_vfs.h"
@@ -400,7 +401,18 @@ int store_begin(struct store *s, bool write, struct fault *f)
 		store_rollback(s);
 		return f->code;
 	}
+	s->began = s->now ? s->now : clock_wall_ms();
 	return 0;
+}
+
+int64_t store_now(const struct store *s)
+{
+	return s->began;
+}
+
+void store_set_now(struct store *s, int64_t now)
+{
+	s->now = now;
 }
 
 static int commit_failed(struct store *s, int rc, struct fault *f)

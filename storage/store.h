@@ -53,6 +53,10 @@ int64_t store_host(const struct store *s);
 
 /* Takes the turn and BEGIN IMMEDIATE, or BEGIN for a read. */
 int store_begin(struct store *s, bool write, struct fault *f);
+/* When the running transaction began, in ms since 1970.  It is the `now` of all its calls;
+ * a writer's is taken once it has the turn, and so is no older than what it finds, unless
+ * the clock was set. */
+int64_t store_now(const struct store *s);
 /* COMMIT, gives the turn back, rings the bell.  A failure means that the
  * outcome is unknown: the store has closed and opened its connection anew, or its
  * files are gone, and every call of the transaction must be answered
@@ -125,6 +129,8 @@ int store_check(struct store *s, struct fault *f);
 /* Tests: the n-th step or commit from now fails with this SQLite result; 0
  * ends it.  FULL, IOERR, NOMEM and INTERRUPT drop the transaction too. */
 void store_fail(struct store *s, long after, int sqlite_result);
+/* Tests: `now` of the transactions from here on; 0: the machine's. */
+void store_set_now(struct store *s, int64_t now);
 /* Tests: makes the state of `to` that of `from`; neither is in a transaction. */
 int store_copy(struct store *to, struct store *from, struct fault *f);
 

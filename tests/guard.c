@@ -294,6 +294,7 @@ static void make_team(struct guard *g)
 				      json_pack("{s:o}", "name", json_sprintf("a%d", i)));
 	args = json_pack("{s:s, s:i, s:o}", "name", "t", "inbox_capacity", 0, "roles",
 			 roles);
+	store_set_now(g->store, g->now);
 	if (call_decode(&call, op_find("team.create"), args) < 0 || call_run(&call) < 0)
 		give_up("no team", &call.fault);
 	arena_release(&call.arena);

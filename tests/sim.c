@@ -91,6 +91,7 @@ static void make_team(struct sim *s, int team)
 			     .now = s->now };
 	const struct team_create_out *out;
 
+	store_set_now(s->store, s->now);
 	if (call_decode(&call, op_find("team.create"), args) < 0 || call_run(&call) < 0)
 		violated(s, "no team: %s", call.fault.text);
 	out = call.out;

@@ -59,6 +59,7 @@ static void run_alone(struct store *store, struct call *call)
 		spoil(call, &why);
 		return;
 	}
+	call->now = store_now(store);
 	if (op_perform(call) < 0)
 		store_rollback(store);
 	else if (!store_intact(store)) {
@@ -131,6 +132,7 @@ static enum outcome run_together(struct batch *b, bool saved)
 		enum outcome went;
 
 		call->store = b->store;
+		call->now = store_now(b->store);
 		went = saved ? run_saved(b->store, call) : run_bare(b->store, call);
 		if (went != WENT_WELL || clock_steady_ms() >= end) {
 			b->n = i + 1;
@@ -206,6 +208,7 @@ void batch_read(struct store *store, struct call *call)
 		spoil(call, &why);
 		return;
 	}
+	call->now = store_now(store);
 	op_perform(call);
 	store_rollback(store);
 }

@@ -24,7 +24,7 @@ static void read_page(struct job *job, struct store *store)
 
 	call->store = store;
 	call->out = page;
-	if (store_begin(store, false, &call->fault))
+	if (call_begin(call, false))
 		return;
 	sql_query(call, &q, host_events, .after = job->number, .limit = PAGE);
 	while (sql_next(call, &q, &row) > 0)
@@ -39,7 +39,7 @@ static void read_end(struct job *job, struct store *store)
 	struct event_last_row last = { 0 };
 
 	call->store = store;
-	if (store_begin(store, false, &call->fault))
+	if (call_begin(call, false))
 		return;
 	if (sql_row(call, event_last, &last) > 0)
 		job->number = last.seq;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "core/host/batch.h"
 
@@ -32,7 +31,6 @@ static void run_one(struct reader *r, struct job *job)
 		job->read(job, r->store);
 		return;
 	}
-	job->call.now = clock_wall_ms();
 	batch_read(r->store, &job->call);
 }
 

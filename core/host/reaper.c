@@ -24,7 +24,7 @@ static void look(struct job *job, struct store *store)
 	call->store = store;
 	call->out = NULL;
 	job->number = store_lost(store); /* a read by itself does not check the WAL */
-	if (store_begin(store, false, &call->fault))
+	if (call_begin(call, false))
 		return;
 	if (sql_row(call, host_due, due, .now = call->now) > 0)
 		call->out = due;

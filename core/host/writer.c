@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "core/host/batch.h"
 #include "core/host/checkpoint.h"
@@ -25,7 +24,6 @@ struct writer {
 /* A call whose caller has gone is not run. */
 static size_t gather(struct writer *w, struct chain *taken, struct call **calls)
 {
-	int64_t now = clock_wall_ms();
 	size_t n = 0;
 
 	while (taken->first) {
@@ -35,7 +33,6 @@ static size_t gather(struct writer *w, struct chain *taken, struct call **calls)
 			chain_add(&w->ended, job);
 			continue;
 		}
-		job->call.now = now;
 		calls[n++] = &job->call;
 		chain_add(&w->batch, job);
 	}

@@ -54,7 +54,7 @@ static int lock_of(struct call *call, const struct note_move *m, bool wait)
 
 static int read_moves(struct call *call, struct vault_move_row **rows, size_t *n)
 {
-	int rc = store_begin(call->store, false, &call->fault);
+	int rc = call_begin(call, false);
 
 	if (rc < 0)
 		return rc;
@@ -115,7 +115,7 @@ static int settle(struct call *call, struct vault_work *w)
 /* Whether a row of vault_move names the staged file; the caller holds its lock. */
 static int is_wanted(struct call *call, const char *staged, struct vault_move_row *row)
 {
-	int rc = store_begin(call->store, false, &call->fault);
+	int rc = call_begin(call, false);
 
 	if (rc < 0)
 		return rc;

@@ -97,6 +97,7 @@ void world_ask(struct world *w, struct store *store, const struct asked *q,
 	*a = (struct answer){ 0 };
 	notes_point(&w->notes);
 	w->notes.now = w->now;
+	store_set_now(store, w->now);
 	w->settings.notes = &w->notes.notes;
 	w->seed = w->seed * 6364136223846793005u + 1442695040888963407u;
 	a->rc = call_decode(&call, q->op, q->args);

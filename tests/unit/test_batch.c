@@ -53,6 +53,7 @@ static int set_up(void **state)
 	struct bench *b = test_calloc(1, sizeof(*b));
 
 	world_open(&b->world);
+	store_set_now(b->world.store, b->world.now);
 	ask(b, 0, op_team_create, "{\"name\":\"red\",\"roles\":[{\"name\":\"a\"}]}");
 	assert_int_equal(batch_run(b->world.store, b->list, 1, NULL), 1);
 	assert_int_equal(b->calls[0].fault.code, 0);

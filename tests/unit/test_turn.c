@@ -103,6 +103,7 @@ static void a_writer_holds_the_turn(void **state)
 struct writer {
 	struct bench *bench;
 	pthread_t thread;
+	int64_t now;
 	atomic_bool in;
 };
 
@@ -112,6 +113,7 @@ static void *write_once(void *arg)
 	struct fault f = { 0 };
 
 	if (store_begin(w->bench->store, true, &f) == 0) {
+		w->now = store_now(w->bench->store);
 		atomic_store(&w->in, true);
 		store_commit(w->bench->store, &f);
 	}
@@ -131,11 +133,12 @@ static void end(struct writer *w)
 }
 
 /* As long as another one writes, it is the next: that can be seen, so it has not gone
- * on.  SQLite itself would have let it in. */
+ * on.  SQLite itself would have let it in.  Its time is that of its turn, so that it finds
+ * nothing that is younger than it. */
 static void a_writer_waits_as_the_next(void **state)
 {
 	struct bench *b = *state;
-	int64_t until = clock_steady_ms() + patience_ms(10000);
+	int64_t until = clock_steady_ms() + patience_ms(10000), let_in;
 	struct writer w;
 
 	set_beside(b, TURN_WRITE, F_WRLCK);
@@ -145,8 +148,11 @@ static void a_writer_waits_as_the_next(void **state)
 		pause_for(1);
 	assert_true(is_taken(b, TURN_NEXT));
 	assert_false(atomic_load(&w.in));
+	pause_for(5);
+	let_in = clock_wall_ms();
 	set_beside(b, TURN_WRITE, F_UNLCK);
 	end(&w);
+	assert_true(w.now >= let_in);
 	assert_false(is_taken(b, TURN_NEXT));
 	assert_false(is_taken(b, TURN_WRITE));
 }

@@ -57,7 +57,7 @@ static void look_at_leases(struct job *job, struct store *store)
 	struct lease_ending_row row = { 0 };
 
 	call->store = store;
-	if (store_begin(store, false, &call->fault))
+	if (call_begin(call, false))
 		return;
 	if (sql_row(call, lease_ending, &row, .agent = job->number, .now = call->now) > 0)
 		job->number = row.n;
