@@ -76,7 +76,10 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 	if (strlen(n->name) > NAME_BYTES) /* a role's, with its number */
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is longer than %d bytes", n->name, NAME_BYTES);
-	rc = sql_row(call, agent_add, &row, .team = call->caller.team, .name = n->name,
+	if ((n->id = sql_new_id(call, agent)) < 0)
+		return call->fault.code;
+	rc = sql_row(call, agent_add, &row, .id = n->id, .team = call->caller.team,
+		     .name = n->name,
 		     .kind = n->is_operator ? AGENT_KIND_OPERATOR : AGENT_KIND_MEMBER,
 		     .role = n->role, .description = n->description,
 		     .project = n->project, .status = AGENT_STATUS_READY,
@@ -87,7 +90,6 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 		return fault_set(&call->fault, FAULT_CONFLICT, where,
 				 "there is an agent %s in team %s already", n->name,
 				 call->caller.team_name);
-	n->id = row.id;
 	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id)) < 0 || n->is_operator)
 		return rc < 0 ? rc : 0;
 	if ((rc = set_token(call, n->id, row.generation)) < 0 ||

@@ -188,6 +188,9 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
 #define sql_all(call, name, rows, n, ...)                                             \
 	call_rows((call), sql_##name, &(const struct sql_##name##_in){ __VA_ARGS__ }, \
 		  (rows), (n), sizeof(**(rows)))
+/* sql_new_id(call, message): the id of the message that message_add adds next. */
+#define sql_new_id(call, table) \
+	store_new_id((call)->store, sql_##table##_new_id, &(call)->fault)
 #define sql_next(call, q, row) \
 	store_next((q), (row), sizeof(*(row)), &(call)->arena, &(call)->fault)
 

@@ -51,15 +51,19 @@ static int find_answerable(struct call *call, const char *id, const char *where,
 
 int64_t message_store(struct call *call, const struct draft *d)
 {
-	int rc = sql_run(call, message_add, .team = call->caller.team,
-			 .sender = d->sender, .now = call->now,
-			 .urgent = d->priority == PRIORITY_URGENT, .to_all = d->to_all,
-			 .ack_required = d->ack_required, .type = d->type,
-			 .content = d->content, .thread = d->thread,
-			 .reply_to = d->reply_to, .expires_at = d->expires_at,
-			 .metadata = d->metadata);
+	int64_t id = sql_new_id(call, message);
+	int rc;
 
-	return rc < 0 ? rc : store_last_id(call->store);
+	if (id < 0)
+		return id;
+	rc = sql_run(call, message_add, .id = id, .team = call->caller.team,
+		     .sender = d->sender, .now = call->now,
+		     .urgent = d->priority == PRIORITY_URGENT, .to_all = d->to_all,
+		     .ack_required = d->ack_required, .type = d->type,
+		     .content = d->content, .thread = d->thread, .reply_to = d->reply_to,
+		     .expires_at = d->expires_at, .metadata = d->metadata);
+
+	return rc < 0 ? rc : id;
 }
 
 /* --- recipients ------------------------------------------------------------------ */

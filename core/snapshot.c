@@ -105,6 +105,7 @@ static int can_keep(struct call *call, const struct workspace_row *w)
 
 static int add(struct call *call, const struct workspace_row *w, const char *name)
 {
+	int64_t id;
 	int rc;
 
 	if (!w->was_up) {
@@ -119,13 +120,15 @@ static int add(struct call *call, const struct workspace_row *w, const char *nam
 					   "workspace start`."
 					 : "Wait until it is ready.");
 	}
-	rc = sql_run(call, snapshot_add, .workspace = w->id, .name = name,
+	if ((id = sql_new_id(call, snapshot)) < 0)
+		return call->fault.code;
+	rc = sql_run(call, snapshot_add, .id = id, .workspace = w->id, .name = name,
 		     .now = call->now);
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/name",
 				 "workspace %s has a snapshot %s already", w->name, name);
 	if (rc > 0)
-		call->made = store_last_id(call->store);
+		call->made = id;
 	return rc < 0 ? rc : 0;
 }
 

@@ -116,16 +116,16 @@ static int create(struct call *call, const struct task_create_in *in,
 	struct task_number_row n;
 	int rc = sql_row(call, task_number, &n, .team = call->caller.team);
 
+	if (rc < 0 || (t.id = sql_new_id(call, task)) < 0)
+		return call->fault.code;
+	rc = sql_run(call, task_add, .id = t.id, .team = call->caller.team,
+		     .number = n.number, .slug = slug_of(call, in->title),
+		     .title = in->title, .description = in->description,
+		     .priority = in->priority, .assignee = assignee->id,
+		     .created_by = call->caller.agent, .now = call->now);
 	if (rc < 0)
 		return rc;
-	rc = sql_run(call, task_add, .team = call->caller.team, .number = n.number,
-		     .slug = slug_of(call, in->title), .title = in->title,
-		     .description = in->description, .priority = in->priority,
-		     .assignee = assignee->id, .created_by = call->caller.agent,
-		     .now = call->now);
-	if (rc < 0)
-		return rc;
-	call->made = t.id = store_last_id(call->store);
+	call->made = t.id;
 	t.number = n.number;
 	if ((in->n_tags && (rc = set_tags(call, t.id, in->tags, in->n_tags)) < 0) ||
 	    (in->n_acceptance_criteria &&

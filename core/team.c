@@ -267,11 +267,15 @@ static int create(struct call *call, const struct team_create_in *in)
 				    .is_operator = true };
 	int64_t capacity = in->has_inbox_capacity ? in->inbox_capacity
 						  : call->settings->config.inbox_capacity;
-	int rc = sql_run(call, team_add, .name = in->name, .created_by = 0,
-			 .now = call->now, .inbox_capacity = capacity,
-			 .max_vms = max_vms(call, in),
-			 .allow_internet = in->allow_internet,
-			 .allow_inter_vm = in->allow_inter_vm);
+	int64_t id = sql_new_id(call, team);
+	int rc;
+
+	if (id < 0)
+		return call->fault.code;
+	rc = sql_run(call, team_add, .id = id, .name = in->name, .created_by = 0,
+		     .now = call->now, .inbox_capacity = capacity,
+		     .max_vms = max_vms(call, in), .allow_internet = in->allow_internet,
+		     .allow_inter_vm = in->allow_inter_vm);
 
 	if (rc < 0)
 		return rc;
@@ -281,7 +285,7 @@ static int create(struct call *call, const struct team_create_in *in)
 		return fault_hint(&call->fault,
 				  "Choose another name, or destroy that one.");
 	}
-	call->made = call->caller.team = store_last_id(call->store);
+	call->made = call->caller.team = id;
 	call->caller.team_name = in->name;
 	call->caller.inbox_capacity = capacity;
 	if ((rc = sql_run(call, board_add, .team = call->made)) < 0 ||

@@ -17,9 +17,10 @@ enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };
 
 /* Tries to add the workspace under a name: 0 rows when its four random digits are
  * taken. */
-static int add_named(struct call *call, const struct new_workspace *n, const char *name)
+static int add_named(struct call *call, const struct new_workspace *n, int64_t id,
+		     const char *name)
 {
-	return sql_run(call, workspace_add, .host = store_host(call->store),
+	return sql_run(call, workspace_add, .id = id, .host = store_host(call->store),
 		       .team = call->caller.team, .agent = n->agent, .name = name,
 		       .backend = n->backend,
 		       .path = n->address ? NULL
@@ -45,19 +46,18 @@ int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
 {
 	uint64_t salt = (call->seed ^ (uint64_t)n->agent * 0x9e3779b97f4a7c15u) * 31;
 	const char *name = NULL;
-	int64_t row;
-	int rc = 0;
+	int64_t row = sql_new_id(call, workspace);
+	int rc = row < 0 ? call->fault.code : 0;
 
 	for (int tries = 0; tries < 64 && rc == 0; tries++) {
 		name = arena_printf(&call->arena, "%s-%s-%04x", call->caller.team_name,
 				    n->member, (unsigned)((salt >> 40) + tries) & 0xffff);
-		rc = add_named(call, n, name);
+		rc = add_named(call, n, row, name);
 	}
 	if (rc <= 0)
 		return rc < 0 ? rc
 			      : fault_set(&call->fault, FAULT_CONFLICT, "",
 					  "too many workspaces are named like %s", name);
-	row = store_last_id(call->store);
 	if (id)
 		*id = row;
 	if ((n->agent && (rc = move_in(call, n->agent, row)) < 0) ||

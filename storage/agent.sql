@@ -1,13 +1,17 @@
 -- Agents.
 
+-- name: agent_new_id
+-- row: new_id
+SELECT coalesce(max(id), 0) + 1 AS id FROM agent;
+
 -- name: agent_add
 -- Tokens are made of id and generation: in a restored state both may have been given
 -- to another agent since the backup, so generations go on behind that (state_renew).
-INSERT INTO agent (team, name, kind, role, description, project, status, created_at,
+INSERT INTO agent (id, team, name, kind, role, description, project, status, created_at,
 	active_at, generation)
-VALUES (:team, :name, :kind, :role, :description, :project, :status, :now, :now,
+VALUES (:id, :team, :name, :kind, :role, :description, :project, :status, :now, :now,
 	(SELECT counts_from FROM state WHERE one = 1) + 1)
-ON CONFLICT DO NOTHING RETURNING id, generation;
+ON CONFLICT DO NOTHING RETURNING generation;
 
 -- name: agent_inbox_add
 -- Every agent has an inbox, the operator's too.

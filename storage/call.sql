@@ -74,6 +74,11 @@ SELECT incarnation, id_a, id_b, id_c FROM state WHERE one = 1;
 -- name: event_last
 SELECT coalesce(max(seq), 0) AS seq FROM event;
 
+-- name: event_new_id
+-- row: new_id
+SELECT coalesce(max(seq), 0) + 1 AS id FROM event;
+
 -- name: event_add
-INSERT INTO event (at, kind, team, actor, via, subject, target, detail)
-VALUES (:now, :kind, :team, :actor, :via, :subject, :target, :detail);
+-- `seq` 0: the next one.
+INSERT INTO event (seq, at, kind, team, actor, via, subject, target, detail)
+VALUES (nullif(:seq, 0), :now, :kind, :team, :actor, :via, :subject, :target, :detail);

@@ -33,6 +33,8 @@ struct prepared {
 	const struct slot *columns;
 	struct slot *found; /* columns, when they were found by name; malloc'd */
 	bool busy; /* a query that runs it is open */
+	int64_t next_id; /* of NAME_new_id: the id to hand out next ... */
+	uint64_t next_id_age; /* ... unless rows were forgotten since */
 };
 
 struct store {

@@ -171,6 +171,11 @@ void kept_forget(struct kept *k)
 		k->age[i]++;
 }
 
+uint64_t kept_age(const struct kept *k)
+{
+	return k->age[0];
+}
+
 void kept_spoil(struct kept *k, unsigned statements)
 {
 	for (; statements; statements &= statements - 1)

@@ -25,7 +25,8 @@ enum { KEPT_PLACES = 2048, KEPT_KEY = 160 };
 
 struct kept {
 	uint64_t age[KEPT_STATEMENTS]; /* current age of each statement; its rows of
-					  another age are forgotten */
+					  another age are forgotten.  No statement
+					  has the number 0 */
 	uint32_t version; /* version of the file when the rows were read */
 	struct kept_row *places[KEPT_PLACES];
 };
@@ -35,6 +36,8 @@ bool kept_find(struct kept *k, enum sql id, const void *in, void *row, struct ar
 void kept_add(struct kept *k, enum sql id, const void *in, const void *row);
 
 void kept_forget(struct kept *k);
+/* Changes whenever all rows are forgotten. */
+uint64_t kept_age(const struct kept *k);
 /* Forgets the rows of the kept statements in this bit set. */
 void kept_spoil(struct kept *k, unsigned statements);
 /* Forgets all rows unless the file still has this version. */

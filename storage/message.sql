@@ -1,9 +1,13 @@
 -- Messages, deliveries and inboxes.
 
+-- name: message_new_id
+-- row: new_id
+SELECT coalesce(max(id), 0) + 1 AS id FROM message;
+
 -- name: message_add
-INSERT INTO message (team, sender, at, urgent, to_all, ack_required, type, content,
+INSERT INTO message (id, team, sender, at, urgent, to_all, ack_required, type, content,
 	thread, reply_to, expires_at, metadata)
-VALUES (:team, :sender, :now, :urgent, :to_all, :ack_required, :type, :content,
+VALUES (:id, :team, :sender, :now, :urgent, :to_all, :ack_required, :type, :content,
 	:thread, nullif(:reply_to, 0), nullif(:expires_at, 0), :metadata);
 
 -- name: message_head

@@ -262,9 +262,21 @@ int store_next(struct query *q, void *row, size_t size, struct arena *a, struct 
 	return rc == SQLITE_DONE ? 0 : f->code;
 }
 
-int64_t store_last_id(const struct store *s)
+int64_t store_new_id(struct store *s, enum sql ask, struct fault *f)
 {
-	return sqlite3_last_insert_rowid(s->db);
+	const struct sql_message_new_id_in none = { 0 };
+	struct prepared *p = &s->stmts[ask];
+	struct new_id_row row;
+	int rc;
+
+	if (!p->next_id || p->next_id_age != kept_age(&s->kept)) {
+		rc = store_row(s, ask, &none, &row, sizeof(row), NULL, f);
+		if (rc <= 0)
+			return rc < 0 ? rc : fault_set(f, FAULT_INTERNAL, "", "no id");
+		p->next_id = row.id;
+		p->next_id_age = kept_age(&s->kept);
+	}
+	return p->next_id++;
 }
 
 void stmt_reset_all(struct store *s)

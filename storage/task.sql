@@ -7,11 +7,15 @@
 UPDATE team SET next_task = next_task + 1 WHERE id = :team
 RETURNING next_task - 1 AS number;
 
+-- name: task_new_id
+-- row: new_id
+SELECT coalesce(max(id), 0) + 1 AS id FROM task;
+
 -- name: task_add
 -- A new task's first claim has the next epoch: see state_renew.
-INSERT INTO task (team, number, slug, title, description, priority, assignee, epoch,
+INSERT INTO task (id, team, number, slug, title, description, priority, assignee, epoch,
 	created_by, created_at, updated_at)
-VALUES (:team, :number, :slug, :title, :description, :priority, nullif(:assignee, 0),
+VALUES (:id, :team, :number, :slug, :title, :description, :priority, nullif(:assignee, 0),
 	(SELECT counts_from FROM state WHERE one = 1), :created_by, :now, :now);
 
 -- name: task_by_number

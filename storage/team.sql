@@ -1,9 +1,13 @@
 -- Teams.
 
+-- name: team_new_id
+-- row: new_id
+SELECT coalesce(max(id), 0) + 1 AS id FROM team;
+
 -- name: team_add
-INSERT INTO team (name, created_by, created_at, inbox_capacity, max_vms,
+INSERT INTO team (id, name, created_by, created_at, inbox_capacity, max_vms,
 	allow_internet, allow_inter_vm)
-VALUES (:name, :created_by, :now, :inbox_capacity, :max_vms, :allow_internet,
+VALUES (:id, :name, :created_by, :now, :inbox_capacity, :max_vms, :allow_internet,
 	:allow_inter_vm)
 ON CONFLICT DO NOTHING;
 

@@ -1,9 +1,13 @@
 -- Workspaces.
 
+-- name: workspace_new_id
+-- row: new_id
+SELECT coalesce(max(id), 0) + 1 AS id FROM workspace;
+
 -- name: workspace_add
-INSERT INTO workspace (host, team, agent, name, backend, path, address, link_token,
+INSERT INTO workspace (id, host, team, agent, name, backend, path, address, link_token,
 	parent, snapshot, source, image, vcpus, memory_mb, disk_gb, state, created_at, changed_at)
-VALUES (:host, :team, nullif(:agent, 0), :name, :backend, :path, :address, :link_token,
+VALUES (:id, :host, :team, nullif(:agent, 0), :name, :backend, :path, :address, :link_token,
 	nullif(:parent, 0), nullif(:snapshot, 0), :source, :image, :vcpus, :memory_mb,
 	:disk_gb, {workspace_state.creating}, :now, :now)
 ON CONFLICT DO NOTHING;
@@ -106,9 +110,13 @@ WHERE id = :id AND state IN {workspace_state.living};
 -- A different snapshot that was asked for meanwhile must still be put back.
 UPDATE workspace SET restore = NULL WHERE id = :id AND restore = :snapshot;
 
+-- name: snapshot_new_id
+-- row: new_id
+SELECT coalesce(max(id), 0) + 1 AS id FROM snapshot;
+
 -- name: snapshot_add
-INSERT INTO snapshot (workspace, name, state, created_at)
-VALUES (:workspace, :name, {snapshot_state.making}, :now) ON CONFLICT DO NOTHING;
+INSERT INTO snapshot (id, workspace, name, state, created_at)
+VALUES (:id, :workspace, :name, {snapshot_state.making}, :now) ON CONFLICT DO NOTHING;
 
 -- name: snapshot_by_id
 -- row: snapshot

@@ -64,13 +64,14 @@ static int decide(struct call *call)
 	const struct vault_work *w = call->vault;
 	const struct note_move *m = &w->move;
 	int64_t team;
+	struct new_id_row event;
 	int rc = team_of(call, w->path, &team);
 
-	if (rc < 0 ||
-	    (rc = event_by(call, .kind = w->event, .team = team,
+	if (rc < 0 || (rc = sql_row(call, event_new_id, &event)) < 0 ||
+	    (rc = event_by(call, .seq = event.id, .kind = w->event, .team = team,
 			   .actor = event_actor(call), .detail = detail_of(call, w))) < 0)
 		return rc;
-	call->made = store_last_id(call->store);
+	call->made = event.id;
 	rc = sql_run(call, vault_move_add, .event = call->made, .from_path = m->from,
 		     .to_path = m->to, .ino = m->is.ino, .mtime = m->is.mtime_ns,
 		     .size = m->is.size, .was_ino = m->was.ino,

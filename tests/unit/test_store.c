@@ -271,17 +271,24 @@ static void test_values(void **state)
 
 static int64_t add_team(struct store *s, const char *name, struct fault *f)
 {
-	const struct sql_team_add_in in = { .name = name, .now = 1, .max_vms = 1 };
+	const struct sql_team_add_in in = { .id = store_new_id(s, sql_team_new_id, f),
+					    .name = name,
+					    .now = 1,
+					    .max_vms = 1 };
 
 	assert_int_equal(store_run(s, sql_team_add, &in, f), 1);
-	return store_last_id(s);
+	return in.id;
 }
 
-static int add_agent(struct store *s, int64_t team, const char *name, struct fault *f)
+static int add_agent(struct store *s, int64_t id, int64_t team, const char *name,
+		     struct fault *f)
 {
-	const struct sql_agent_add_in in = {
-		.team = team, .name = name, .role = "r", .description = "", .now = 1
-	};
+	const struct sql_agent_add_in in = { .id = id,
+					     .team = team,
+					     .name = name,
+					     .role = "r",
+					     .description = "",
+					     .now = 1 };
 
 	return store_run(s, sql_agent_add, &in, f);
 }
@@ -296,9 +303,9 @@ static void test_returning(void **state)
 
 	assert_int_equal(store_begin(s, true, &p->fault), 0);
 	team = add_team(s, "red", &p->fault);
-	assert_int_equal(add_agent(s, team, "ann", &p->fault), 1);
-	in.agent = store_last_id(s);
-	assert_int_equal(add_agent(s, team, "ann", &p->fault), 0); /* DO NOTHING */
+	in.agent = 7;
+	assert_int_equal(add_agent(s, in.agent, team, "ann", &p->fault), 1);
+	assert_int_equal(add_agent(s, 8, team, "ann", &p->fault), 0); /* DO NOTHING */
 	assert_int_equal(store_row(s, sql_agent_next_generation, &in, &next, sizeof(next),
 				   &p->arena, &p->fault),
 			 1);
@@ -308,7 +315,7 @@ static void test_returning(void **state)
 				   &p->arena, &p->fault),
 			 1);
 	assert_int_equal(next.generation, 4);
-	assert_int_equal(add_agent(s, 999, "eve", &p->fault), FAULT_INTERNAL);
+	assert_int_equal(add_agent(s, 9, 999, "eve", &p->fault), FAULT_INTERNAL);
 	assert_non_null(strstr(p->fault.text, "FOREIGN KEY"));
 	assert_true(store_intact(s));
 	store_rollback(s);
@@ -325,10 +332,11 @@ static int64_t add_task(struct store *s, struct fault *f)
 				      .priority = 3,
 				      .now = 1 };
 
-	assert_int_equal(add_agent(s, in.team, "ann", f), 1);
-	in.created_by = store_last_id(s);
+	in.created_by = store_new_id(s, sql_agent_new_id, f);
+	assert_int_equal(add_agent(s, in.created_by, in.team, "ann", f), 1);
+	in.id = store_new_id(s, sql_task_new_id, f);
 	assert_int_equal(store_run(s, sql_task_add, &in, f), 1);
-	return store_last_id(s);
+	return in.id;
 }
 
 static void test_rows_into_a_record(void **state)
@@ -416,12 +424,46 @@ static void commit(struct place *p, struct store *s)
 	assert_int_equal(store_commit(s, &p->fault), 0);
 }
 
+static int64_t new_team(struct place *p, struct store *s)
+{
+	return store_new_id(s, sql_team_new_id, &p->fault);
+}
+
+/* An id that was handed out is nobody else's: others may have written meanwhile, and what
+ * is undone gives its ids back. */
+static void test_new_ids(void **state)
+{
+	struct place *p = *state;
+	struct store *s = place_open(p), *other = place_open(p);
+
+	begin(p, s);
+	assert_int_equal(add_team(s, "one", &p->fault), 1);
+	assert_int_equal(add_team(s, "two", &p->fault), 2);
+	assert_int_equal(new_team(p, s), 3); /* and not used */
+	assert_int_equal(add_team(s, "four", &p->fault), 4);
+	commit(p, s);
+	begin(p, other);
+	assert_int_equal(add_team(other, "five", &p->fault), 5);
+	commit(p, other);
+	begin(p, s);
+	assert_int_equal(new_team(p, s), 6);
+	store_rollback(s);
+	begin(p, s);
+	assert_int_equal(store_savepoint(s, &p->fault), 0);
+	assert_int_equal(add_team(s, "six", &p->fault), 6);
+	assert_int_equal(store_rewind(s, &p->fault), 0);
+	assert_int_equal(add_team(s, "six again", &p->fault), 6);
+	commit(p, s);
+	store_close(other);
+	store_close(s);
+}
+
 /* A row that is kept is never older than what a query would find. */
 static void test_kept_rows(void **state)
 {
-	struct sql_team_add_in team = { .name = "t" };
+	struct sql_team_add_in team = { .id = 1, .name = "t" };
 	struct sql_agent_add_in agent = {
-		.team = 1, .name = "a", .role = "one", .description = ""
+		.id = 1, .team = 1, .name = "a", .role = "one", .description = ""
 	};
 	struct place *p = *state;
 	struct store *s = place_open(p), *other = place_open(p);
@@ -463,7 +505,7 @@ static void test_kept_rows(void **state)
  * nothing in them leaves them. */
 static void test_kept_by_many(void **state)
 {
-	struct sql_team_add_in team = { .name = "t" };
+	struct sql_team_add_in team = { .id = 1, .name = "t" };
 	struct sql_lease_renew_in renew = { .agent = 1, .now = 1 };
 	struct place *p = *state;
 	struct store *s = place_open(p);
@@ -472,9 +514,11 @@ static void test_kept_by_many(void **state)
 	begin(p, s);
 	assert_int_equal(store_run(s, sql_team_add, &team, &p->fault), 1);
 	for (int i = 0; i < 64; i++) {
-		struct sql_agent_add_in agent = {
-			.team = 1, .name = name, .role = "one", .description = ""
-		};
+		struct sql_agent_add_in agent = { .id = i + 1,
+						  .team = 1,
+						  .name = name,
+						  .role = "one",
+						  .description = "" };
 
 		snprintf(name, sizeof(name), "a%d", i);
 		assert_int_equal(store_run(s, sql_agent_add, &agent, &p->fault), 1);
@@ -581,6 +625,7 @@ int main(void)
 		STORY(test_returning),
 		STORY(test_rows_into_a_record),
 		STORY(test_others_are_noticed),
+		STORY(test_new_ids),
 		STORY(test_kept_rows),
 		STORY(test_kept_by_many),
 		STORY(test_checkpoint),

@@ -41,10 +41,10 @@ static int write_rows(struct rows *r, struct blob key, const struct parties *p)
 	struct call *c = r->call;
 	int64_t message, from = p->caller.agent;
 
-	if (sql_run(c, message_add, .team = p->caller.team, .sender = from, .now = c->now,
-		    .type = "text", .content = r->body) < 0)
+	if ((message = sql_new_id(c, message)) < 0 ||
+	    sql_run(c, message_add, .id = message, .team = p->caller.team, .sender = from,
+		    .now = c->now, .type = "text", .content = r->body) < 0)
 		return -1;
-	message = store_last_id(c->store);
 	if (sql_run(c, delivery_add, .message = message, .agent = p->to.id,
 		    .lane = DELIVERY_LANE_NORMAL) < 0 ||
 	    sql_run(c, inbox_count, .agent = p->to.id) < 0 ||
@@ -164,14 +164,15 @@ static int add_task(void *arg, int64_t i)
 {
 	struct call *c = arg;
 	struct task_number_row number;
+	int64_t id = sql_new_id(c, task);
 
 	(void)i;
-	if (sql_row(c, task_number, &number, .team = c->caller.team) <= 0)
+	if (id < 0 || sql_row(c, task_number, &number, .team = c->caller.team) <= 0)
 		return -1;
-	return sql_run(c, task_add, .team = c->caller.team, .number = number.number,
-		       .slug = "a-task", .title = "A task to be done", .priority = 3,
-		       .description = "", .created_by = c->caller.agent,
-		       .now = c->now) < 0;
+	return sql_run(c, task_add, .id = id, .team = c->caller.team,
+		       .number = number.number, .slug = "a-task",
+		       .title = "A task to be done", .priority = 3, .description = "",
+		       .created_by = c->caller.agent, .now = c->now) < 0;
 }
 
 static int learn_caller(struct call *c)
@@ -244,10 +245,12 @@ static int add_old(void *arg, int64_t i)
 
 	c->now++;
 	rows_key(&h->rows, key->bytes, i & 1);
-	if (sql_run(c, message_add, .team = c->caller.team, .sender = c->caller.agent,
-		    .now = c->now, .type = "text", .content = h->body) < 0)
+	if ((message = sql_new_id(c, message)) < 0 ||
+	    sql_run(c, message_add, .id = message, .team = c->caller.team,
+		    .sender = c->caller.agent, .now = c->now, .type = "text",
+		    .content = h->body) < 0)
 		return -1;
-	key->made = message = store_last_id(c->store);
+	key->made = message;
 	if (sql_run(c, delivery_add, .message = message, .agent = to,
 		    .lane = DELIVERY_LANE_NORMAL) < 0 ||
 	    sql_run(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
