@@ -169,7 +169,8 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
 
 /* --- statements: see storage/store.h ------------------------------------- */
 
-/* sql_run(call, agent_touch, .id = 3): rows changed, or negative.
+/* sql_run(call, agent_touch, .id = 3): rows changed (0 where the statement is `late`), or
+ * negative.
  * sql_row(call, agent_by_id, &row, .id = 3): 1 with `row` filled, 0, negative.
  * sql_query(call, &q, board, .team = 3), then sql_next(call, &q, &row) until
  * it gives 0 or a negative; query_end(&q) to stop early.

@@ -37,6 +37,7 @@ SELECT op, args, made, answer FROM replay
 WHERE key = :key AND caller = :caller AND at > :since;
 
 -- name: replay_add
+-- late
 -- A row with this key is older than a day, or replay_find would have found it.
 INSERT INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now)
@@ -51,6 +52,7 @@ UPDATE replay SET answer = :answer WHERE key = :key AND caller = :caller AND (:a
 DELETE FROM replay WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: agent_touch
+-- late
 UPDATE agent SET active_at = :now WHERE id = :agent AND active_at < :now;
 
 -- name: lease_renew
@@ -79,6 +81,7 @@ SELECT coalesce(max(seq), 0) AS seq FROM event;
 SELECT coalesce(max(seq), 0) + 1 AS id FROM event;
 
 -- name: event_add
+-- late
 -- `seq` 0: the next one.
 INSERT INTO event (seq, at, kind, team, actor, via, subject, target, detail)
 VALUES (nullif(:seq, 0), :now, :kind, :team, :actor, :via, :subject, :target, :detail);

@@ -5,6 +5,7 @@
 SELECT coalesce(max(id), 0) + 1 AS id FROM message;
 
 -- name: message_add
+-- late
 INSERT INTO message (id, team, sender, at, urgent, to_all, ack_required, type, content,
 	thread, reply_to, expires_at, metadata)
 VALUES (:id, :team, :sender, :now, :urgent, :to_all, :ack_required, :type, :content,
@@ -15,6 +16,7 @@ VALUES (:id, :team, :sender, :now, :urgent, :to_all, :ack_required, :type, :cont
 SELECT id, team, sender, at, thread, type FROM message WHERE id = :id;
 
 -- name: delivery_add
+-- late
 INSERT INTO delivery (message, agent, lane, state, due_at)
 VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0));
 
@@ -27,6 +29,7 @@ WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
 	AND (role <> 'observer' OR name = 'lead');
 
 -- name: inbox_count
+-- late
 -- Counts a message in the inbox of its recipient.
 UPDATE agent_inbox SET queued = queued + 1 WHERE agent = :agent;
 
@@ -94,6 +97,7 @@ WHERE message = :message AND agent = :agent AND state IN {delivery_state.waiting
 SELECT queued, leased, assignments, collected_at FROM agent_inbox WHERE agent = :agent;
 
 -- name: inbox_less
+-- late
 UPDATE agent_inbox SET queued = queued - :queued, leased = leased - :leased
 WHERE agent = :agent;
 
@@ -205,6 +209,7 @@ WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_sta
 RETURNING message;
 
 -- name: delivery_fetch
+-- late
 -- Handed out under a lease, or for good when :lease_until is 0.
 UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN {delivery_state.acked} ELSE {delivery_state.fetched} END,
 	attempt = attempt + 1,
@@ -214,6 +219,7 @@ UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN {delivery_state.acke
 WHERE message = :message AND agent = :agent AND state IN {delivery_state.open};
 
 -- name: inbox_fetched
+-- late
 UPDATE agent_inbox SET queued = queued - :n, leased = leased + :leased
 WHERE agent = :agent;
 

@@ -183,7 +183,9 @@ int store_run(struct store *s, enum sql id, const void *in, struct fault *f)
 	end = sqlite3_reset(st);
 	if (end != SQLITE_OK)
 		return store_fault(s, end, statement_table[id].name, f);
-	changes = statement_table[id].readonly ? 0 : sqlite3_changes64(s->db);
+	if (statement_table[id].readonly || statement_table[id].late)
+		return 0;
+	changes = sqlite3_changes64(s->db);
 	return changes < INT_MAX ? (int)changes : INT_MAX;
 }
 

@@ -29,6 +29,7 @@ enum { KEPT_STATEMENTS = 8 }; /* numbers of kept statements are below */
 struct statement {
 	const char *name, *text;
 	bool readonly;
+	bool late; /* nobody uses how many rows it changed: store_run() does not say it */
 	int kept; /* number under which its row is kept (storage/kept.h); 0: it is not
 		     kept */
 	unsigned spoils; /* bit set of kept statements whose rows this one may change */

@@ -130,6 +130,14 @@ gives "SELECT sum(CASE WHEN owner = :owner THEN 1 ELSE 0 END) AS n FROM task" "s
 gives "SELECT t.id, t.name, count(k.id) AS n FROM team t LEFT JOIN task k ON k.team = t.id GROUP BY t.id" "GROUP BY"
 gives "WITH RECURSIVE up(id) AS (SELECT :task UNION SELECT d.dep FROM up JOIN task_dep d ON d.task = up.id) SELECT id FROM up" "RECURSIVE"
 
+# Nobody uses what a late statement returns, so it returns nothing.
+gives "-- late
+UPDATE task SET title = :title WHERE id = :id" ".late = true"
+refused "-- late
+SELECT id FROM task" "so it is not late"
+refused "-- late
+UPDATE task SET title = :title WHERE id = :id RETURNING id" "so it is not late"
+
 # The line of a form is told, not that of its statement's name.
 printf -- '-- name: probe\n-- scan ok: a test\nSELECT id\n-- a comment\nFROM task\nWHERE title GLOB :title;\n' >"$TMPDIR/probe.sql"
 build/sqlgen schema/*.op storage/enums migrations/*.sql -- "$TMPDIR/probe.sql" 2>&1 >/dev/null |

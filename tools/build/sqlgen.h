@@ -35,6 +35,7 @@ struct sqlgen_statement {
 	char *written; /* sql with its names in braces, and lines for comments in it */
 	int sql_line; /* where it begins */
 	bool scan_ok, readonly;
+	bool late; /* nobody uses its result */
 	bool kept; /* see storage/kept.h */
 	int kept_number; /* from 1 on */
 	unsigned spoils; /* a bit for the number of each kept statement */

@@ -280,6 +280,8 @@ void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
 	type_parameters(b, s, st);
 	type_results(b, s, st);
 	sqlite3_finalize(st);
+	if (s->late && (s->readonly || s->out.n))
+		sqlgen_refuse(b, s, "it returns rows, so it is not late");
 	if (!*b->prefix)
 		sqlgen_check_portable(b, s);
 	if (!s->scan_ok)

@@ -43,6 +43,8 @@ static void read_heading(struct sqlgen_statement *s, const char *line)
 		s->scan_ok = true;
 	else if (strncmp(line, "-- kept:", 8) == 0)
 		s->kept = true;
+	else if (strncmp(line, "-- late\n", 8) == 0)
+		s->late = true;
 }
 
 static void append(char **text, const char *line, size_t len)
