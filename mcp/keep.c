@@ -20,15 +20,6 @@ enum {
 	FAIL_MS = 10000,
 };
 
-static bool names_task(const struct op *op)
-{
-	for (size_t i = 0; i < op->in->n_fields; i++)
-		if (op->in->fields[i].names &&
-		    strcmp(op->in->fields[i].names, "task") == 0)
-			return true;
-	return false;
-}
-
 /* Plans the next look at the agent's claims: soon after a call that may have claimed
  * a task. */
 void keep_soon(struct mcp *m, const struct op *done)
@@ -37,8 +28,7 @@ void keep_soon(struct mcp *m, const struct op *done)
 
 	if (!m->identity.agent || m->end_by)
 		return;
-	at = clock_steady_ms() +
-	     (done->flags & OP_WRITE && names_task(done) ? SOON_MS : FIRST_MS);
+	at = clock_steady_ms() + (done->gives == GIVES_CLAIM ? SOON_MS : FIRST_MS);
 	if (!m->keep_at || at < m->keep_at)
 		m->keep_at = at;
 }
