@@ -65,19 +65,9 @@ struct choice {
 	const char *name, *doc; /* a table of these ends with a NULL name */
 };
 
-/* How a person at the command gives a value. */
-enum entered {
-	ENTERED_WORD, /* as it stands */
-	ENTERED_FILE, /* also as @FILE, or - for the standard input */
-	ENTERED_SECRET, /* only so, or by a variable: others see a command's words */
-	ENTERED_PATH, /* as a path from where the person is */
-	ENTERED_PATH_OR_NAME, /* a path if it begins as one */
-};
-
 struct type {
 	const char *name, *doc;
 	enum kind kind;
-	enum entered entered;
 	int64_t min, max; /* of an int; bytes of a text; both 0: unbounded */
 	const char *pattern; /* POSIX ERE, or NULL */
 	const struct choice *choices; /* KIND_ENUM */

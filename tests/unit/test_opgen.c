@@ -21,8 +21,6 @@ static const struct {
 	{ "nonsense x\n", "t.op:1: unknown declaration 'nonsense'" },
 	{ "# T.\ntype x blob\n", "t.op:2: x: 'blob' is not one of" },
 	{ "type x int\n", "t.op:1: x has no documentation" },
-	{ "# T.\ntype x text entered mail\n", "'mail' is not one of file secret" },
-	{ "# T.\ntype x int entered file\n", "only a text is entered by file" },
 	{ "# T.\ntype x int 5..1\n", "t.op:2: bad range '5..1'" },
 	{ "# T.\ntype x int 1..9007199254740992\n", "leaves +-(2^53 - 1)" },
 	{ "# T.\ntype x bool 0..1\n", "a bool has no range" },

@@ -73,7 +73,6 @@ struct decl {
 
 	/* type */
 	const char *base, *pattern, *names;
-	const char *entered; /* how a person enters it; NULL: as a word */
 	int64_t min, max;
 	bool ranged;
 	int index; /* of types, enums and records in type_table */

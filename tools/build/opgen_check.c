@@ -110,8 +110,6 @@ static void check_type(struct schema *s, const struct decl *d)
 {
 	static const char *const bases[] = { "text", "int", "bool", "time",
 					     "json", "map", NULL };
-	static const char *const ways[] = { "file", "secret", "path", "path-or-name",
-					    NULL };
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 
@@ -120,13 +118,6 @@ static void check_type(struct schema *s, const struct decl *d)
 			      "%s: '%s' is not one of text int "
 			      "bool time json map",
 			      d->name, d->base);
-	if (d->entered && !among(d->entered, ways))
-		schema_refuse(s, d->place,
-			      "%s: '%s' is not one of file secret path path-or-name",
-			      d->name, d->entered);
-	else if (d->entered && !text)
-		schema_refuse(s, d->place, "%s: only a text is entered by %s", d->name,
-			      d->entered);
 	if (d->pattern && !text)
 		schema_refuse(s, d->place, "%s: only a text has a pattern", d->name);
 	else if (d->pattern)

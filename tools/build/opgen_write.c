@@ -212,11 +212,6 @@ static void put_type(FILE *out, const struct decl *d)
 		fprintf(out,
 			"\t.min = INT64_C(%" PRId64 "), .max = INT64_C(%" PRId64 "),\n",
 			d->min, d->max);
-	if (d->entered) {
-		fputs("\t.entered = ENTERED_", out);
-		put_upper(out, d->entered);
-		fputs(",\n", out);
-	}
 	if (d->pattern) {
 		fputs("\t.pattern = ", out);
 		put_string(out, d->pattern);
