@@ -57,6 +57,15 @@ enum gives { GIVES_NOTHING, GIVES_MESSAGES, GIVES_CLAIM };
 
 enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
 
+/* Ways to give the command a text; the words of `type ... given WORD`. */
+enum given_as {
+	GIVEN_AS_IS,
+	GIVEN_FILE, /* itself, or @FILE or - for where it is */
+	GIVEN_PATH, /* a path, from here */
+	GIVEN_PLACE, /* a path if it begins with . or /, else a name */
+	GIVEN_SECRET, /* only @FILE or -: others see the words of a command */
+};
+
 struct pair {
 	const char *key, *value;
 };
@@ -72,6 +81,7 @@ struct type {
 	const char *pattern; /* POSIX ERE, or NULL */
 	const struct choice *choices; /* KIND_ENUM */
 	const struct record *record; /* KIND_RECORD */
+	enum given_as given; /* of a text */
 	int index; /* place in type_table[], for caches of compiled patterns */
 };
 

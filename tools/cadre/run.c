@@ -146,8 +146,8 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 /* A text that may also name a workspace is a directory if it looks like one. */
 static bool names_directory(const struct field *f, const char *given)
 {
-	return !strcmp(f->type->name, "directory") ||
-	       (!strcmp(f->type->name, "origin") && (*given == '.' || *given == '/'));
+	return f->type->given == GIVEN_PATH ||
+	       (f->type->given == GIVEN_PLACE && (*given == '.' || *given == '/'));
 }
 
 /* A directory is named from here, and may be opened by a host elsewhere. */
