@@ -202,6 +202,9 @@ const struct event_kind *event_kind(int number); /* NULL if unknown */
 const struct noun *noun_find(const char *name);
 /* The name under which a field stands among arguments: its own, or an alias. */
 const char *field_spelling(const struct field *fd, const json_t *args);
+/* The argument under which a write is known when it comes again. */
+const char *op_key(const struct op *op);
+bool field_is_key(const struct field *fd);
 /* Whether a call with these arguments may wait for something to happen. */
 bool op_waits(const struct op *op, const json_t *args);
 
