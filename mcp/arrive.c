@@ -142,7 +142,7 @@ static bool is_zero(const json_t *value)
 
 void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 {
-	const char *key = receives(op) ? "request_id" : "idempotency_key";
+	const char *key = op_key(op);
 	char made[37];
 
 	drop_claims_of(r->mcp, op, args);

@@ -75,7 +75,7 @@ void client_key(char out[37])
 
 static void add_key(const struct op *op, json_t *args)
 {
-	const char *name = op->flags & OP_REQUEST ? "request_id" : "idempotency_key";
+	const char *name = op_key(op);
 	char key[37];
 
 	if (!(op->flags & OP_WRITE) || op->who == WHO_HOST || json_object_get(args, name))

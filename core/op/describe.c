@@ -159,12 +159,6 @@ json_t *op_schema(const struct record *r)
 
 /* --- schemas of tools ---------------------------------------------------------------- */
 
-static bool is_key(const struct field *fd)
-{
-	return strcmp(fd->name, "idempotency_key") == 0 ||
-	       strcmp(fd->name, "request_id") == 0;
-}
-
 static bool in_tool(const struct op *op, const char *tool)
 {
 	return op->tool && strcmp(op->tool, tool) == 0;
@@ -205,7 +199,7 @@ static json_t *bundle_schema(const char *tool)
 			continue;
 		json_array_append_new(actions, json_string(op->action));
 		for (size_t j = 0; j < op->in->n_fields; j++)
-			if (!is_key(&op->in->fields[j]))
+			if (!field_is_key(&op->in->fields[j]))
 				add_property(props, &op->in->fields[j]);
 	}
 	return json_pack("{s:s, s:o, s:[s]}", "type", "object", "properties", props,

@@ -58,6 +58,18 @@ const char *field_spelling(const struct field *fd, const json_t *args)
 	return fd->name;
 }
 
+static const char key_name[] = "idempotency_key", request_name[] = "request_id";
+
+const char *op_key(const struct op *op)
+{
+	return op->flags & OP_REQUEST ? request_name : key_name;
+}
+
+bool field_is_key(const struct field *fd)
+{
+	return !strcmp(fd->name, key_name) || !strcmp(fd->name, request_name);
+}
+
 bool op_waits(const struct op *op, const json_t *args)
 {
 	return op->wait &&

@@ -57,6 +57,15 @@ enum gives { GIVES_NOTHING, GIVES_MESSAGES, GIVES_CLAIM };
 
 enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
 
+/* Ways to give the command a text; the words of `type ... given WORD`. */
+enum given_as {
+	GIVEN_AS_IS,
+	GIVEN_FILE, /* itself, or @FILE or - for where it is */
+	GIVEN_PATH, /* a path, from here */
+	GIVEN_PLACE, /* a path if it begins with . or /, else a name */
+	GIVEN_SECRET, /* only @FILE or -: others see the words of a command */
+};
+
 struct pair {
 	const char *key, *value;
 };
@@ -72,6 +81,7 @@ struct type {
 	const char *pattern; /* POSIX ERE, or NULL */
 	const struct choice *choices; /* KIND_ENUM */
 	const struct record *record; /* KIND_RECORD */
+	enum given_as given; /* of a text */
 	int index; /* place in type_table[], for caches of compiled patterns */
 };
 
@@ -192,6 +202,9 @@ const struct event_kind *event_kind(int number); /* NULL if unknown */
 const struct noun *noun_find(const char *name);
 /* The name under which a field stands among arguments: its own, or an alias. */
 const char *field_spelling(const struct field *fd, const json_t *args);
+/* The argument under which a write is known when it comes again. */
+const char *op_key(const struct op *op);
+bool field_is_key(const struct field *fd);
 /* Whether a call with these arguments may wait for something to happen. */
 bool op_waits(const struct op *op, const json_t *args);
 

@@ -72,7 +72,7 @@ struct decl {
 	struct members in, out; /* fields, values or tools are in `in` */
 
 	/* type */
-	const char *base, *pattern, *names;
+	const char *base, *pattern, *names, *given;
 	int64_t min, max;
 	bool ranged;
 	int index; /* of types, enums and records in type_table */

@@ -217,6 +217,11 @@ static void put_type(FILE *out, const struct decl *d)
 		put_string(out, d->pattern);
 		fputs(",\n", out);
 	}
+	if (d->given) {
+		fputs("\t.given = GIVEN_", out);
+		put_upper(out, d->given);
+		fputs(",\n", out);
+	}
 	if (d->kind == DECL_ENUM)
 		fprintf(out, "\t.choices = choices_%s,\n", d->id);
 	if (d->kind == DECL_RECORD)

@@ -140,8 +140,7 @@ static void put_common(const char *begun)
 /* Keys are made by the command itself; they would only be in the way. */
 static bool is_offered(const struct field *field)
 {
-	return strcmp(field->name, "idempotency_key") &&
-	       strcmp(field->name, "request_id") && strcmp(field->name, "team");
+	return !field_is_key(field) && strcmp(field->name, "team");
 }
 
 static void put_options(const struct op *op, const char *begun)

@@ -31,7 +31,7 @@ bool deliver_gives(const struct op *op)
 
 void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
 {
-	const char *name = op->flags & OP_REQUEST ? "request_id" : "idempotency_key";
+	const char *name = op_key(op);
 	sigset_t held;
 	char key[37];
 
@@ -69,7 +69,7 @@ static void note_seen(struct cli *cli, const struct op *op, const json_t *args,
 		      const json_t *answer)
 {
 	bool receives = op->flags & OP_REQUEST;
-	json_t *name = json_object_get(args, receives ? "request_id" : "idempotency_key");
+	json_t *name = json_object_get(args, op_key(op));
 	struct fault f = { 0 };
 	json_t *note;
 

@@ -73,8 +73,7 @@ static json_t *fetch_json(bool bytes, const char *value, size_t most, const char
 /* Texts of any length may be elsewhere; names and numbers are what they are. */
 static bool is_fetched(const struct op *op, const struct field *field)
 {
-	return !strcmp(field->type->name, "content") ||
-	       !strcmp(field->type->name, "note_text") || field == op->bytes_in;
+	return field->type->given == GIVEN_FILE || field == op->bytes_in;
 }
 
 /* Bytes that may be given; decoding refuses what is over the type's own bound. */
@@ -121,7 +120,7 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f)
 		json_t *json;
 
 		snprintf(where, sizeof(where), "/%s", field->name);
-		if (!strcmp(field->type->name, "secret") &&
+		if (field->type->given == GIVEN_SECRET &&
 		    fetch_secret(value, args, field->name, where, f))
 			return f->code;
 		if (!value || !is_fetched(op, field))

@@ -146,8 +146,8 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 /* A text that may also name a workspace is a directory if it looks like one. */
 static bool names_directory(const struct field *f, const char *given)
 {
-	return !strcmp(f->type->name, "directory") ||
-	       (!strcmp(f->type->name, "origin") && (*given == '.' || *given == '/'));
+	return f->type->given == GIVEN_PATH ||
+	       (f->type->given == GIVEN_PLACE && (*given == '.' || *given == '/'));
 }
 
 /* A directory is named from here, and may be opened by a host elsewhere. */
@@ -166,9 +166,7 @@ static void from_here(const struct op *op, json_t *args)
 static void set_key(const struct cli *cli, const struct op *op, json_t *args)
 {
 	if (cli->key && (op->flags & OP_WRITE))
-		json_object_set_new(
-			args, op->flags & OP_REQUEST ? "request_id" : "idempotency_key",
-			json_string(cli->key));
+		json_object_set_new(args, op_key(op), json_string(cli->key));
 }
 
 /* --- the whole ------------------------------------------------------------------------ */
@@ -222,7 +220,7 @@ static json_t *poll_rest(struct cli *cli, const struct op *op, const json_t *arg
 		json_t *said = json_object_get(answer, in->fields[i].name);
 
 		said = said ? said : json_object_get(args, in->fields[i].name);
-		if (said && strcmp(in->fields[i].name, "idempotency_key") != 0)
+		if (said && !field_is_key(&in->fields[i]))
 			json_object_set(poll, in->fields[i].name, said);
 	}
 	for (int i = 0; i < 2; i++)
