@@ -480,7 +480,7 @@ static int refuse_stranger(int dir, struct fault *f)
 	if (!held)
 		return 0;
 	if (l.l_pid > 0)
-		turn_name_process(l.l_pid, name, sizeof(name));
+		lock_holder_name(l.l_pid, name, sizeof(name));
 	fault_set(f, FAULT_UNAVAILABLE, "",
 		  "a backup is to replace the state, but a process has state.db open: %s",
 		  name);

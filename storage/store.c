@@ -581,13 +581,13 @@ bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
 	const bool waits = wait_ms > 0;
-	struct turn_holder first, now;
+	struct lock_holder first, now;
 
-	if (!turn_holder(&s->turn, TURN_WRITE, &first))
+	if (!lock_holder_find(s->turn.lock, TURN_WRITE, &first))
 		return false;
 	for (now = first; !now.stopped && wait_ms > 0; wait_ms -= 20) {
 		nanosleep(&pause, NULL);
-		if (!turn_holder(&s->turn, TURN_WRITE, &now) ||
+		if (!lock_holder_find(s->turn.lock, TURN_WRITE, &now) ||
 		    strcmp(now.name, first.name) != 0)
 			return false;
 	}

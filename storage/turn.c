@@ -53,7 +53,7 @@ static bool is_recent(const struct turn *t)
 
 /* Records that a wait for this process began at `since`; returns when the first wait of
  * an unbroken row began. */
-static int64_t remember_holder(struct turn *t, const struct turn_holder *who,
+static int64_t remember_holder(struct turn *t, const struct lock_holder *who,
 			       int64_t since)
 {
 	if (!is_recent(t) || strcmp(who->name, t->held_by.name) != 0)
@@ -68,10 +68,10 @@ static int held_too_long(struct turn *t, enum turn_byte byte, int64_t since,
 			 struct fault *f)
 {
 	bool writes = byte == TURN_NEXT || byte == TURN_WRITE;
-	struct turn_holder who;
+	struct lock_holder who;
 
-	if (!turn_holder(t, writes ? TURN_WRITE : byte, &who))
-		turn_holder(t, byte, &who);
+	if (!lock_holder_find(t->lock, writes ? TURN_WRITE : byte, &who))
+		lock_holder_find(t->lock, byte, &who);
 	if (writes)
 		since = remember_holder(t, &who, since);
 	fault_set(f, FAULT_UNAVAILABLE, "",
@@ -88,9 +88,9 @@ static int held_too_long(struct turn *t, enum turn_byte byte, int64_t since,
 /* Whether the process that held the turn too long at the last try holds it still. */
 static bool is_held_still(const struct turn *t)
 {
-	struct turn_holder who;
+	struct lock_holder who;
 
-	return is_recent(t) && turn_holder(t, TURN_WRITE, &who) &&
+	return is_recent(t) && lock_holder_find(t->lock, TURN_WRITE, &who) &&
 	       strcmp(who.name, t->held_by.name) == 0;
 }
 
@@ -133,7 +133,7 @@ int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *
 			return fault_set(f, FAULT_UNAVAILABLE, "",
 					 "cannot lock state.lock: %s", strerror(errno));
 		if (clock_steady_ms() >= until) {
-			turn_name_openers(t, pids, sizeof(pids));
+			lock_holder_openers(t->lock, pids, sizeof(pids));
 			fault_set(f, FAULT_UNAVAILABLE, "",
 				  "%s, but processes have it open: %s", why, pids);
 			return fault_hint(f, "stop them (a host: `cadre down`), then "

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "core/base/fault.h"
+#include "storage/lock_holder.h"
 
 /* Bytes of state.lock; 8 and above are free for others (the host). */
 enum turn_byte {
@@ -27,18 +28,12 @@ enum turn_byte {
 	TURN_WRITE,
 };
 
-/* A process by number and command line, such as `12 (cadre mcp)`, cut if long. */
-struct turn_holder {
-	char name[80];
-	bool stopped; /* by Ctrl-Z or a debugger */
-};
-
 struct turn {
 	int lock, bell; /* descriptors; -1: none, and every call does nothing */
 	/* The process that was in the way of the last turn to write, for all of the
 	 * patience: the first wait for it began at `held_since`, the last one ended at
 	 * `held_at` (CLOCK_MONOTONIC, ms). */
-	struct turn_holder held_by;
+	struct lock_holder held_by;
 	int64_t held_since, held_at;
 };
 
@@ -65,14 +60,5 @@ void turn_share(struct turn *t);
 int turn_take(struct turn *t, struct fault *f);
 void turn_give(struct turn *t);
 void turn_ring(struct turn *t);
-
-/* turn_who.c: */
-/* Finds the process that holds a byte exclusively: false when none does, or none that
- * this process may see. */
-bool turn_holder(const struct turn *t, enum turn_byte byte, struct turn_holder *out);
-/* Names a process as in turn_holder. */
-void turn_name_process(long pid, char *out, size_t size);
-/* Names the other processes that have the state open, by their open state.lock. */
-void turn_name_openers(const struct turn *t, char *out, size_t size);
 
 #endif

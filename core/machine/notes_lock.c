@@ -11,6 +11,7 @@
 #include "core/base/hash.h"
 #include "core/machine/notes_inside.h"
 #include "storage/byte_lock.h"
+#include "storage/lock_holder.h"
 
 enum { WAIT_MS = 10000 }; /* a holder that is stopped must not stop a host's threads */
 
@@ -37,6 +38,26 @@ static int take_byte(int fd, uint64_t byte, int64_t end)
 	return rc;
 }
 
+/* The fault of a writer who did not get the lock.  It names the process that is in the way
+ * if it `waited`: a search through /proc is too slow for one who only tries. */
+static int held_fault(int fd, uint64_t a, uint64_t b, bool waited, struct fault *f)
+{
+	struct lock_holder who = { 0 };
+
+	if (!waited || (!lock_holder_find(fd, (int64_t)a, &who) &&
+			!lock_holder_find(fd, (int64_t)b, &who)))
+		fault_set(f, FAULT_UNAVAILABLE, "/path",
+			  "somebody else is writing the note");
+	else
+		fault_set(f, FAULT_UNAVAILABLE, "/path",
+			  "process %.120s%s is writing the note: waited %d s", who.name,
+			  who.stopped ? ", which is stopped," : "", WAIT_MS / 1000);
+	if (who.stopped)
+		fault_hint(f, "let it go on (kill -CONT, fg), or end it");
+	f->retry_after_ms = 1000;
+	return f->code;
+}
+
 static int lock_bytes(const struct notes_disk *d, uint64_t a, uint64_t b, bool wait,
 		      struct fault *f)
 {
@@ -57,9 +78,8 @@ static int lock_bytes(const struct notes_disk *d, uint64_t a, uint64_t b, bool w
 		close(fd);
 		return f->code;
 	}
+	held_fault(fd, a, b, wait, f);
 	close(fd);
-	fault_set(f, FAULT_UNAVAILABLE, "/path", "somebody else is writing the note");
-	f->retry_after_ms = 1000;
 	return f->code;
 }
 

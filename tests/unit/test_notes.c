@@ -343,6 +343,31 @@ static void test_a_writer_overtakes_nobody(void **state)
 	close(other);
 }
 
+/* A process that stands still while it writes a note is named to who waits for it. */
+static void test_a_stopped_writer_is_named(void **state)
+{
+	struct bed *b = *state;
+	int said;
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (b->notes->lock(b->notes->self, "a.md", NULL, true, &b->fault) >= 0)
+			raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &said, WUNTRACED), child);
+	assert_true(WIFSTOPPED(said));
+	assert_true(b->notes->lock(b->notes->self, "a.md", NULL, true, &b->fault) < 0);
+	kill(child, SIGKILL);
+	waitpid(child, &said, 0);
+	assert_int_equal(b->fault.code, FAULT_UNAVAILABLE);
+	assert_non_null(strstr(b->fault.text,
+			       arena_printf(&b->arena, "process %d (", (int)child)));
+	assert_non_null(strstr(b->fault.text, "which is stopped"));
+	assert_non_null(strstr(b->fault.hint, "kill -CONT"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +381,7 @@ int main(void)
 		TEST(test_folder_gone),
 		TEST(test_one_writer_at_a_time),
 		TEST(test_a_writer_overtakes_nobody),
+		TEST(test_a_stopped_writer_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* turn_who - finds the processes that are in the way, so that a fault can name them. */
+#include "storage/lock_holder.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,11 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "storage/turn.h"
-
 /* Whether an open file of a process locks the byte: its fdinfo lists the locks, and the
  * kernel names no owner of OFD locks otherwise. */
-static bool fd_locks(long pid, const char *fd, enum turn_byte byte)
+static bool fd_locks(long pid, const char *fd, int64_t byte)
 {
 	char path[80], line[200];
 	long long from, to;
@@ -23,16 +22,15 @@ static bool fd_locks(long pid, const char *fd, enum turn_byte byte)
 	while (info && !found && fgets(line, sizeof(line), info))
 		found = sscanf(line, "lock: %*d: OFDLCK %*s WRITE %*d %*s %lld %lld",
 			       &from, &to) == 2 &&
-			from <= (long long)byte && (long long)byte <= to;
+			from <= byte && byte <= to;
 	if (info)
 		fclose(info);
 	return found;
 }
 
-/* Whether process `pid` has state.lock open otherwise than through `t`, and (unless
+/* Whether process `pid` has the file `want` open otherwise than as our `fd`, and (unless
  * byte is -1) holds that byte of it. */
-static bool process_holds(const struct turn *t, const struct stat *want, long pid,
-			  int byte)
+static bool process_holds(int fd, const struct stat *want, long pid, int64_t byte)
 {
 	char path[64];
 	struct dirent *e;
@@ -45,8 +43,8 @@ static bool process_holds(const struct turn *t, const struct stat *want, long pi
 	while (d && !found && (e = readdir(d)))
 		found = fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
 			st.st_ino == want->st_ino && st.st_dev == want->st_dev &&
-			(pid != getpid() || strtol(e->d_name, NULL, 10) != t->lock) &&
-			(byte < 0 || fd_locks(pid, e->d_name, (enum turn_byte)byte));
+			(pid != getpid() || strtol(e->d_name, NULL, 10) != fd) &&
+			(byte < 0 || fd_locks(pid, e->d_name, byte));
 	if (d)
 		closedir(d);
 	return found;
@@ -54,7 +52,7 @@ static bool process_holds(const struct turn *t, const struct stat *want, long pi
 
 /* Writes number and command line, without the program's folder, which would take the
  * room. */
-void turn_name_process(long pid, char *out, size_t size)
+void lock_holder_name(long pid, char *out, size_t size)
 {
 	char path[64], words[4096] = "", *slash;
 	int fd, n;
@@ -71,21 +69,21 @@ void turn_name_process(long pid, char *out, size_t size)
 	snprintf(out, size, "%ld (%.39s)", pid, slash ? slash + 1 : words);
 }
 
-void turn_name_openers(const struct turn *t, char *out, size_t size)
+void lock_holder_openers(int fd, char *out, size_t size)
 {
 	struct stat want;
 	struct dirent *e;
 	size_t len = 0;
-	DIR *d = fstat(t->lock, &want) == 0 ? opendir("/proc") : NULL;
+	DIR *d = fstat(fd, &want) == 0 ? opendir("/proc") : NULL;
 
 	snprintf(out, size, "(not seen from here)");
 	while (d && (e = readdir(d)) && len + 80 < size) {
 		long pid = strtol(e->d_name, NULL, 10);
 		char name[80];
 
-		if (pid <= 0 || !process_holds(t, &want, pid, -1))
+		if (pid <= 0 || !process_holds(fd, &want, pid, -1))
 			continue;
-		turn_name_process(pid, name, sizeof(name));
+		lock_holder_name(pid, name, sizeof(name));
 		len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
 					name);
 	}
@@ -109,7 +107,7 @@ static bool is_stopped(long pid)
 	return s && (strncmp(s, ") T", 3) == 0 || strncmp(s, ") t", 3) == 0);
 }
 
-bool turn_holder(const struct turn *t, enum turn_byte byte, struct turn_holder *out)
+bool lock_holder_find(int fd, int64_t byte, struct lock_holder *out)
 {
 	struct flock l = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
@@ -119,19 +117,19 @@ bool turn_holder(const struct turn *t, enum turn_byte byte, struct turn_holder *
 	long pid = 0;
 	DIR *d;
 
-	*out = (struct turn_holder){ .name = "(not seen from here)" };
-	if (t->lock < 0 || fcntl(t->lock, F_OFD_GETLK, &l) || l.l_type == F_UNLCK)
+	*out = (struct lock_holder){ .name = "(not seen from here)" };
+	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &l) || l.l_type == F_UNLCK)
 		return false;
-	d = fstat(t->lock, &want) == 0 ? opendir("/proc") : NULL;
+	d = fstat(fd, &want) == 0 ? opendir("/proc") : NULL;
 	while (d && !pid && (e = readdir(d))) {
 		pid = strtol(e->d_name, NULL, 10);
-		if (pid > 0 && !process_holds(t, &want, pid, (int)byte))
+		if (pid > 0 && !process_holds(fd, &want, pid, byte))
 			pid = 0;
 	}
 	if (d)
 		closedir(d);
 	if (pid > 0) {
-		turn_name_process(pid, out->name, sizeof(out->name));
+		lock_holder_name(pid, out->name, sizeof(out->name));
 		out->stopped = is_stopped(pid);
 	}
 	return pid > 0;

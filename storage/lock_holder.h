@@ -1,0 +1,26 @@
+/*
+ * lock_holder - finds the processes that hold a byte lock or have its file open, so that
+ * a fault can name them.
+ */
+#ifndef STORAGE_LOCK_HOLDER_H
+#define STORAGE_LOCK_HOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A process by number and command line, such as `12 (cadre mcp)`, cut if long. */
+struct lock_holder {
+	char name[80];
+	bool stopped; /* by Ctrl-Z or a debugger */
+};
+
+/* Finds the process that locks byte `byte` of `fd` exclusively, through another
+ * descriptor: false when none does, or none that this process may see. */
+bool lock_holder_find(int fd, int64_t byte, struct lock_holder *out);
+/* Names a process as in lock_holder. */
+void lock_holder_name(long pid, char *out, size_t size);
+/* Names the other processes that have the file of `fd` open. */
+void lock_holder_openers(int fd, char *out, size_t size);
+
+#endif
