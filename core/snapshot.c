@@ -142,7 +142,9 @@ int workspace_snapshot(struct call *call, const struct workspace_snapshot_in *in
 	if (rc < 0)
 		return rc;
 	if (!call->made) {
-		if ((rc = can_keep(call, &w)) < 0 || (rc = add(call, &w, in->name)) < 0)
+		if ((rc = can_keep(call, &w)) < 0 ||
+		    (rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
+		    (rc = add(call, &w, in->name)) < 0)
 			return rc;
 		call->place = w.id;
 	}
@@ -159,6 +161,7 @@ int workspace_snapshot_remove(struct call *call,
 	int rc;
 
 	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
+	    (rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
 	    (rc = snapshot_find(call, &w, in->snapshot, &s)) < 0 ||
 	    (rc = sql_row(call, snapshot_in_use, &use, .snapshot = s.id)) < 0)
 		return rc;

@@ -95,6 +95,15 @@ int workspace_find_any(struct call *call, const char *name, struct workspace_row
 	return rc < 0 ? rc : 0;
 }
 
+int workspace_is_here(struct call *call, const struct workspace_row *w, const char *where)
+{
+	if (w->host == store_host(call->store))
+		return 0;
+	fault_set(&call->fault, FAULT_UNAVAILABLE, where,
+		  "another host runs workspace %s: %s", w->name, w->host_name);
+	return fault_hint(&call->fault, "Call it on the machine of that host.");
+}
+
 /* Checks that the workspace is up, for operations on the commands and files in it. */
 static int reach(struct call *call, const char *team, const char *name)
 {
@@ -105,11 +114,8 @@ static int reach(struct call *call, const char *team, const char *name)
 		return rc;
 	if (w.agent != call->caller.agent && (rc = who_leads(call, "/workspace")) < 0)
 		return rc;
-	if (w.host != store_host(call->store)) {
-		fault_set(&call->fault, FAULT_UNAVAILABLE, "/workspace",
-			  "another host runs workspace %s", w.name);
-		return fault_hint(&call->fault, "Call it on the machine of that host.");
-	}
+	if ((rc = workspace_is_here(call, &w, "/workspace")) < 0)
+		return rc;
 	if (w.state != WORKSPACE_STATE_READY) {
 		fault_set(&call->fault, FAULT_UNAVAILABLE, "/workspace",
 			  "workspace %s is %s", w.name,
@@ -126,11 +132,14 @@ static int reach(struct call *call, const char *team, const char *name)
 
 static void tell(struct call *call, const struct workspace_row *w, struct workspace *out)
 {
+	bool here = w->host == store_host(call->store);
+
 	*out = (struct workspace){
 		.id = id_public(call, ID_WORKSPACE, w->id, w->created_at),
 		.name = w->name,
 		.team = w->team_name,
 		.agent = w->agent_name,
+		.host = here ? NULL : w->host_name,
 		.backend = w->backend,
 		.state = w->state,
 		.address = w->address,
@@ -142,11 +151,11 @@ static void tell(struct call *call, const struct workspace_row *w, struct worksp
 		.memory_mb = w->memory_mb,
 		.has_disk_gb = w->disk_gb != 0,
 		.disk_gb = w->disk_gb,
-		.has_pid = w->pid != 0,
+		.has_pid = here && w->pid != 0,
 		.pid = w->pid,
 		.created_at = w->created_at,
 	};
-	if (w->path)
+	if (w->path && here)
 		out->path = arena_printf(
 			&call->arena, "%s/%s",
 			call->settings->home ? call->settings->home : ".", w->path);

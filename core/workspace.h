@@ -21,6 +21,11 @@ int workspace_find_any(struct call *call, const char *name, struct workspace_row
 /* 0, or `conflict` when the workspace is destroyed. */
 int workspace_is_over(struct call *call, const struct workspace_row *w);
 
+/* 0, or `unavailable` at `where` when another host runs the workspace: its files and its
+ * processes are on that host's machine. */
+int workspace_is_here(struct call *call, const struct workspace_row *w,
+		      const char *where);
+
 /* Fills `out` with the workspace as its row stands, for an answer; 0 or negative. */
 int workspace_tell(struct call *call, int64_t row, struct workspace *out);
 

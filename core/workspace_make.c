@@ -232,7 +232,7 @@ static int set_parent(struct call *call, const struct workspace_row *w,
 	struct snapshot_row s = { 0 };
 	int rc = workspace_is_over(call, w);
 
-	if (rc < 0)
+	if (rc < 0 || (rc = workspace_is_here(call, w, where)) < 0)
 		return rc;
 	if (!w->path)
 		return fault_set(&call->fault, FAULT_CONFLICT, where,

@@ -14,12 +14,12 @@ ON CONFLICT DO NOTHING;
 
 -- name: workspace_by_id
 -- row: workspace
--- text: team_name agent_name parent_name
+-- text: host_name team_name agent_name parent_name
 SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
 	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
-	w.guest_boot, w.spool, w.spool_seq, w.created_at, t.name AS team_name,
-	a.name AS agent_name, p.name AS parent_name
-FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
+	w.guest_boot, w.spool, w.spool_seq, w.created_at, h.name AS host_name,
+	t.name AS team_name, a.name AS agent_name, p.name AS parent_name
+FROM workspace w JOIN host h ON h.id = w.host JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent WHERE w.id = :id;
 
 -- name: workspace_by_name
@@ -37,12 +37,12 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 
 -- name: workspace_lines
 -- row: workspace
--- text: team_name agent_name parent_name
+-- text: host_name team_name agent_name parent_name
 SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
 	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
-	w.guest_boot, w.spool, w.spool_seq, w.created_at, t.name AS team_name,
-	a.name AS agent_name, p.name AS parent_name
-FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
+	w.guest_boot, w.spool, w.spool_seq, w.created_at, h.name AS host_name,
+	t.name AS team_name, a.name AS agent_name, p.name AS parent_name
+FROM workspace w JOIN host h ON h.id = w.host JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent
 WHERE w.team = :team AND (:all <> 0 OR w.state IN {workspace_state.living})
 ORDER BY w.name, w.id LIMIT 9223372036854775807 OFFSET :offset;

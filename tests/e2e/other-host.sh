@@ -35,6 +35,25 @@ case $told in
 *'another host runs workspace far'*'machine of that host'*) ;;
 *) bad "a command in another host's workspace: $told" ;;
 esac
+# So is what copies its files: no row of it changes.
+ask "UPDATE workspace SET was_up = 1, state = 1 WHERE name = 'far';
+	UPDATE snapshot SET state = 1 WHERE workspace = (SELECT id FROM workspace WHERE name = 'far')"
+before=$(far)
+for call in 'snapshot far t' 'forget far s' 'fork far' 'fork far --snapshot s'; do
+	told=$(cadre workspace $call --team alpha 2>&1) && bad "done for another host: $call"
+	case $told in
+	*'another host runs workspace far: far'*) ;;
+	*) bad "workspace $call: $told" ;;
+	esac
+done
+[ "$(far)" = "$before" ] || bad "changed by what was refused: $before became $(far)"
+told=$(cadre team create beta --roles '[{"name":"b","workspace":true}]' --golden far 2>&1) && bad "a copy of another host's files"
+case $told in *'another host runs workspace far: far'*) ;; *) bad "a golden of another host: $told" ;; esac
+told=$(cadre workspace info far --team alpha --json)
+case $told in *'"host": "far"'* | *'"host":"far"'*) ;; *) bad "the workspace does not name its host: $told" ;; esac
+case $told in *'"pid"'* | *'"path"'*) bad "a process and a path of another machine: $told" ;; esac
+told=$(cadre doctor) || true
+case $told in *'far is not running'*) bad "the doctor looks for another machine's process" ;; esac
 # Its own is ended, and its guest with it.
 cadre workspace destroy a --team alpha >/dev/null
 until_is '^0$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND pid IS NOT NULL"

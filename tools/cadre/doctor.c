@@ -348,7 +348,7 @@ static bool check_guest(struct doctor *d, const json_t *row)
 {
 	const char *state = json_string_value(json_object_get(row, "state"));
 	pid_t pid = (pid_t)json_integer_value(json_object_get(row, "pid"));
-	bool lost = state && !strcmp(state, "ready") &&
+	bool lost = state && !strcmp(state, "ready") && !json_object_get(row, "host") &&
 		    (pid <= 0 || (kill(pid, 0) && errno == ESRCH));
 
 	if (!lost && !(state && !strcmp(state, "failed")))
