@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/call.h"
+#include "tools/cadre/reference.h"
 
 int command(int argc, char **argv);
 
@@ -88,8 +89,36 @@ int boat_hoist(struct call *call, const struct boat_hoist_in *in,
 	return workspace_set_env(call, &where, &none);
 }
 
+/* Prints the operation that a door for HTTP finds for a request, and its arguments. */
+static int print_route(const char *method, const char *path)
+{
+	json_t *args = json_object();
+	const struct op *op = op_route(method, path, args);
+
+	printf("%s ", op ? op->name : "none");
+	json_dumpf(args, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(args);
+	return 0;
+}
+
+/* Prints the reference as a door that serves routes has it. */
+static int print_reference(void)
+{
+	struct text out = { 0 };
+
+	reference_write(REFERENCE_ROUTES, &out);
+	fwrite(out.data, 1, out.len, stdout);
+	text_release(&out);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 4 && strcmp(argv[1], "route") == 0)
+		return print_route(argv[2], argv[3]);
+	if (argc == 2 && strcmp(argv[1], "routes") == 0)
+		return print_reference();
 	if (argc > 1)
 		return command(argc, argv);
 	setenv("CADRE", argv[0], 1);

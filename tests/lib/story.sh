@@ -14,8 +14,8 @@ bad() { # and what the command has printed that was judged last
 }
 skip() { echo "skipped: $*"; exit 77; }
 
-# is STATUS PATTERN COMMAND...: the exit status, and what stdout must hold; stderr may
-# when the status is not 0, or with $either.
+# is STATUS PATTERN COMMAND...: the exit status, and what stdout (or, when it is not 0,
+# stderr) must hold; with $either=yes, one of the two.
 is() {
 	want=$1 pattern=$2 judged=yes
 	shift 2
@@ -23,7 +23,8 @@ is() {
 	got=$?
 	[ $got = "$want" ] || { bad "$* in $PWD ended with $got, not $want"; return; }
 	file=$TMPDIR/out
-	[ "$want$either" = 0 ] || file="$file $TMPDIR/err"
+	[ "$want" = 0 ] || file=$TMPDIR/err
+	[ -z "$either" ] || file="$TMPDIR/out $TMPDIR/err"
 	cat $file | grep -q -e "$pattern" || bad "$*: no '$pattern'"
 }
 count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/"; }

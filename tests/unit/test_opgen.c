@@ -14,6 +14,7 @@
 /* The least that a good operation needs, as two lines. */
 #define OP "# Do it.\nop a.b\n"
 #define READ OP " read\n who member\n"
+#define GIVES OP " write\n who member\n wait w\n in w int  # W.\n gives "
 
 static const struct {
 	const char *schema, *says;
@@ -101,6 +102,13 @@ static const struct {
 	{ READ " needs host\n within x\n in x text  # X.\n", "answered within 'x'" },
 	{ READ " gives gold\n", "not messages or claim" },
 	{ OP " write\n who member\n gives claim\n", "only a write that waits" },
+	{ GIVES "claim\n out epoch text  # E.\n", "`gives claim` needs 'task'" },
+	{ GIVES "claim\n out epoch text  # E.\n", "needs 'epoch', one int" },
+	{ "# R.\nrecord r\n n int  # N.\n" GIVES "claim\n out task r?  # T.\n",
+	  "`gives claim` needs 'id', one text" },
+	{ GIVES "messages\n", "`gives messages` needs 'reply'" },
+	{ OP " write request\n who member\n gives messages\n",
+	  "`gives messages` needs 'seen'" },
 	{ READ " moves workspaces\n", "moves workspaces, and only reads" },
 	{ READ " moves mountains\n", "t.op:5: unknown word 'mountains'" },
 	{ READ " needs cursor\n", "needs the cursor, and only reads" },
@@ -111,9 +119,19 @@ static const struct {
 	{ READ " rest a.c\n", "undeclared operation 'a.c'" },
 	{ READ " rest a.c\n# C.\nop a.c\n read\n who member\n in id int  # I.\n",
 	  "needs 'id', which neither the call nor its answer has" },
+	{ READ " rest a.c\n# C.\nop a.c\n read\n who member\n",
+	  "a.b: `rest` needs 'stdout_offset', one int" },
 	{ READ " bytes x\n in x int  # X.\n", "'x' is to be a text" },
 	{ READ " bytes x\n in x text  # X.\n out x text  # X.\n", "or of the answer" },
+	{ READ " bytes x\n in x text  # X.\n in upload text  # U.\n",
+	  "`bytes` needs 'offset', one int" },
+	{ READ " bytes x\n out x text  # X.\n out more bool  # M.\n",
+	  "`bytes` needs 'length', one int" },
 	{ READ " prints x\n out x int  # X.\n", "prints 'x', which is no text" },
+	{ READ " prints x\n out x text  # X.\n out more bool  # M.\n",
+	  "`prints` needs 'next', one int" },
+	{ "# R.\nrecord r\n content text  # C.\n" READ " prints x\n out x r[]  # X.\n",
+	  "`prints` needs 'from', one text" },
 	{ READ " owner x\n", "whose owner is 'x'" },
 	{ READ " guest Nope\n", "undeclared message 'Nope'" },
 	{ "# W.\nwire Ask 5000 guest\n" READ " needs host\n guest Ask\n",
@@ -121,7 +139,10 @@ static const struct {
 	{ "# W.\nwire Ask 5000 host\n" READ " guest Ask\n", "needs no host" },
 	{ READ " lists x name\n", "only a read with a list of records" },
 	{ "# R.\nrecord r\n a int  # A.\n" READ " lists x name\n out x r[]  # X.\n",
-	  "a x has no 'name'" },
+	  "no 'name' that completion can show" },
+	{ "# R.\nrecord r\n a text  # A.\n b int  # B.\n" READ
+	  " lists x a b\n out x r[]  # X.\n",
+	  "no 'b' that completion can show" },
 	{ READ " in x text names x  # X.\n", "t.op:5: no operation lists the noun 'x'" },
 	{ "# T.\ntype t text names x\n" READ " in x t  # X.\n",
 	  "t.op:2: no operation lists the noun 'x'" },

@@ -1,6 +1,7 @@
 /* opgen_check_door - the words of an operation that are for the doors. */
 #include "tools/build/opgen.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is_value(const struct member *m, const char *base)
@@ -9,9 +10,70 @@ static bool is_value(const struct member *m, const char *base)
 	       strcmp(m->type->base, base) == 0;
 }
 
+/* Whether its value is a string outside of the program. */
+static bool is_word(const struct member *m)
+{
+	return is_value(m, "text") || is_value(m, "time") ||
+	       (m && !m->list && m->type && m->type->kind == DECL_ENUM);
+}
+
 static bool is_argument(const struct decl *d, const char *name, const char *base)
 {
 	return is_value(member_find(&d->in, name), base);
+}
+
+/* --- what a word takes for granted ---------------------------------------------- */
+
+/* Refuses a list of fields without one of `names`: of those that a door reads by their
+ * own names, since `word` means them (schema/README.md). `NAME:BASE` also says the type. */
+static void need(struct schema *s, const struct decl *d, const char *word,
+		 const struct members *of, const char *names)
+{
+	char name[32], base[8];
+	int n;
+
+	for (; sscanf(names, " %31[a-z_]%n", name, &n) == 1; names += n) {
+		const struct member *m = member_find(of, name);
+		bool right = m != NULL;
+
+		names += n, n = 0;
+		if (sscanf(names, ":%7[a-z]%n", base, &n) == 1)
+			right = is_value(m, base);
+		if (!right)
+			schema_refuse(s, d->place, "%s: `%s` needs '%s'%s%s", d->name,
+				      word, name, n ? ", one " : "", n ? base : "");
+	}
+}
+
+/* A claim is given back by its id and epoch; messages that a receive handed out, by the
+ * names of its requests. */
+static void need_given(struct schema *s, const struct decl *d)
+{
+	const struct member *task = member_find(&d->out, "task");
+
+	if (strcmp(d->gives, "claim") == 0) {
+		need(s, d, "gives claim", &d->in, "agent:text team:text");
+		need(s, d, "gives claim", &d->out, "task epoch:int");
+		if (task && task->type)
+			need(s, d, "gives claim", &task->type->in, "id:text");
+	} else if (d->request) {
+		need(s, d, "gives messages", &d->in,
+		     "agent:text team:text lease_seconds:int seen");
+		need(s, d, "gives messages", &d->out, "messages");
+	} else {
+		need(s, d, "gives messages", &d->in, "from:text team:text");
+		need(s, d, "gives messages", &d->out, "reply");
+	}
+}
+
+/* A command's streams, which the operation of `rest` reads on from an offset. */
+static void need_streams(struct schema *s, const struct decl *d)
+{
+	need(s, d, "rest", &d->in, "max_output_bytes:int");
+	need(s, d, "rest", &d->out,
+	     "stdout:text stderr:text stdout_size:int stderr_size:int exit_code:int job_id");
+	need(s, d, "rest", &d->rest->in, "stdout_offset:int stderr_offset:int");
+	need(s, d, "rest", &d->rest->out, "stdout:text stderr:text");
 }
 
 /* --- time --------------------------------------------------------------------- */
@@ -58,6 +120,8 @@ static void check_flags(struct schema *s, const struct decl *d)
 		schema_refuse(s, d->place,
 			      "%s gives %s: only a write that waits, or has a request_id",
 			      d->name, d->gives);
+	else
+		need_given(s, d);
 }
 
 /* The first list of records in an answer. */
@@ -82,9 +146,9 @@ static void check_lists(struct schema *s, const struct decl *d)
 			      "records",
 			      d->name, d->lists.items[0]);
 	for (size_t i = 1; rows && i < d->lists.n; i++)
-		if (!member_find(&rows->type->in, d->lists.items[i]))
-			schema_refuse(s, d->place, "%s: a %s has no '%s'", d->name,
-				      d->lists.items[0], d->lists.items[i]);
+		if (!is_word(member_find(&rows->type->in, d->lists.items[i])))
+			schema_refuse(s, d->place, "%s: no '%s' that completion can show",
+				      d->name, d->lists.items[i]);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
 		if (s->decls[i]->lists.n &&
 		    strcmp(s->decls[i]->lists.items[0], d->lists.items[0]) == 0)
@@ -125,6 +189,8 @@ static void check_rest(struct schema *s, struct decl *d)
 				      "call nor its answer has",
 				      d->name, d->rest->name, m->name);
 	}
+	if (d->rest)
+		need_streams(s, d);
 }
 
 static void check_bytes(struct schema *s, const struct decl *d)
@@ -136,20 +202,28 @@ static void check_bytes(struct schema *s, const struct decl *d)
 			      "%s: '%s' is to be a text of the arguments, or of the "
 			      "answer",
 			      d->name, d->bytes);
+	if (in && member_find(&d->in, "upload"))
+		need(s, d, "bytes", &d->in, "offset:int size:int");
+	if (!in && member_find(&d->out, "more"))
+		need(s, d, "bytes", &d->in, "offset:int length:int");
 }
 
 static void check_prints(struct schema *s, const struct decl *d)
 {
 	const struct member *m = member_find(&d->out, d->prints);
 
-	if (m && m->list && m->type && m->type->kind == DECL_RECORD &&
-	    is_value(member_find(&m->type->in, "content"), "text"))
-		return;
-	if (!is_value(m, "text"))
+	if (m && m->list && m->type && m->type->kind == DECL_RECORD)
+		need(s, d, "prints", &m->type->in,
+		     "from:text to:text message_type:text priority thread:text "
+		     "attempt:int timestamp message_id:text content:text");
+	else if (!is_value(m, "text"))
 		schema_refuse(s, d->place,
-			      "%s prints '%s', which is no text of the answer and no "
-			      "list of what has a `content`",
+			      "%s prints '%s', which is no text and no list of messages",
 			      d->name, d->prints);
+	else if (member_find(&d->out, "more")) {
+		need(s, d, "prints", &d->in, "offset:int length:int");
+		need(s, d, "prints", &d->out, "next:int");
+	}
 }
 
 static void check_owner(struct schema *s, const struct decl *d)
