@@ -169,22 +169,12 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 
 static void tell(struct hosted_guest *t, const struct push *row, struct told *told)
 {
-	struct wire_team_message m = {
-		/* The older dialect has the sender in the recipient's place. */
-		.to = t->old ? row->from : row->to,
-		.content = row->content,
-		.message_type = row->message_type,
-		.from = row->from,
-		.message_id = row->message_id,
-		.priority = row->priority,
-		.has_priority = true,
-		.thread = row->thread,
-		.reply_to = row->reply_to,
-		.metadata = row->metadata,
-		.cancelled = row->cancelled,
-		.has_cancelled = row->cancelled,
-	};
+	struct wire_team_message m = { 0 };
 
+	record_copy(&record_push, row, &record_wire_team_message, &m);
+	/* The older dialect has the sender in the recipient's place. */
+	if (t->old)
+		m.to = row->from;
 	told->guest = t;
 	told->message = row->message;
 	told->cancelled = row->cancelled;
