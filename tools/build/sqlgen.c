@@ -138,13 +138,26 @@ static void check_written(struct sqlgen_build *b, const char *file, const char *
 
 		n = strcspn(text, ";");
 		s.written = sqlgen_copy(text, n);
-		if (!strstr(s.written, "CREATE TABLE") &&
-		    !strstr(s.written, "ALTER TABLE"))
-			sqlgen_check_literals(b, &s);
+		s.sql_line = s.line;
+		sqlgen_check_portable(b, &s, false);
 		free(s.written);
 		for (; line < text + n; line++)
 			s.line += *line == '\n';
 	}
+}
+
+/* A second engine has triggers of another language: what follows from a row is a statement. */
+static void check_triggers(struct sqlgen_build *b)
+{
+	struct sqlgen_statement at = { .file = "migrations", .line = 1 };
+	sqlite3_stmt *triggers = NULL;
+
+	sqlite3_prepare_v2(b->db, "SELECT name FROM sqlite_schema WHERE type = 'trigger'",
+			   -1, &triggers, NULL);
+	while (sqlite3_step(triggers) == SQLITE_ROW)
+		sqlgen_refuse(b, &at, "trigger %s: write a statement that C runs",
+			      sqlite3_column_text(triggers, 0));
+	sqlite3_finalize(triggers);
 }
 
 /* Statement by statement, so that an error has its line. */
@@ -285,8 +298,11 @@ int main(int argc, char **argv)
 		check_statement(&b, &b.statements[i]);
 	if (!b.n_errors)
 		check_rows(&b);
-	if (!*b.prefix)
+	if (!*b.prefix) {
 		sqlgen_check_views(&b);
+		sqlgen_check_held(&b);
+		check_triggers(&b);
+	}
 	sqlgen_check_kept(&b);
 	for (i = 0; migrations && i < b.n_migrations; i++)
 		printf("-- migration %s\n%s", b.migrations[i].name, b.migrations[i].text);

@@ -2,9 +2,10 @@
  * sqlgen - what the parts of the statement compiler share.
  *
  * sqlgen_read.c turns storage/NOUN.sql into statements, sqlgen_names.c puts the numbers
- * of schema/ in, sqlgen_held.c refuses numbers in their place, sqlgen_check.c gives
- * them types and refuses what is wrong, sqlgen_portable.c what another engine would not
- * understand, sqlgen_put.c writes C; sqlgen.c applies the migrations and leads through.  Memory that is not there aborts.
+ * of schema/ in, sqlgen_check.c gives them types and refuses what is wrong,
+ * sqlgen_portable.c refuses numbers in place of names, and what another engine would not
+ * understand, sqlgen_put.c writes C; sqlgen.c applies the migrations and leads through.
+ * Memory that is not there aborts.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
 #define TOOLS_BUILD_SQLGEN_H
@@ -95,9 +96,11 @@ const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
 			    const char *name);
 bool sqlgen_is_stored(const struct sqlgen_build *b,
 		      const char *list); /* a column holds it */
-void sqlgen_check_literals(struct sqlgen_build *b, struct sqlgen_statement *s);
-/* Refuses what PostgreSQL does not understand as SQLite does. */
-void sqlgen_check_portable(struct sqlgen_build *b, const struct sqlgen_statement *s);
+void sqlgen_check_held(struct sqlgen_build *b); /* storage/enums names all that hold one */
+/* Refuses a number where an enum's value stands, and (`shared`: the statements of the
+ * state) what PostgreSQL does not understand as SQLite does. */
+void sqlgen_check_portable(struct sqlgen_build *b, const struct sqlgen_statement *s,
+			   bool shared);
 void sqlgen_check_views(struct sqlgen_build *b); /* those that statements read */
 /* The type that all columns of this name in all tables have. */
 enum type sqlgen_type_everywhere(struct sqlgen_build *b, const char *name);

@@ -269,7 +269,6 @@ void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
 		sqlgen_refuse(b, s, "no SQL below it");
 		return;
 	}
-	sqlgen_check_literals(b, s);
 	if (sqlite3_prepare_v2(b->db, s->sql, -1, &st, &tail) != SQLITE_OK || !st)
 		sqlgen_refuse(b, s, "%s", sqlite3_errmsg(b->db));
 	else if (tail[strspn(tail, " \t\r\n;")])
@@ -282,8 +281,7 @@ void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
 	sqlite3_finalize(st);
 	if (s->late && (s->readonly || s->out.n))
 		sqlgen_refuse(b, s, "it returns rows, so it is not late");
-	if (!*b->prefix)
-		sqlgen_check_portable(b, s);
+	sqlgen_check_portable(b, s, !*b->prefix);
 	if (!s->scan_ok)
 		check_plan(b, s);
 }

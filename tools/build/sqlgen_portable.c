@@ -106,35 +106,43 @@ static void read_sources(struct sqlgen_reader *r)
 
 /* --- SELECT ------------------------------------------------------------------------------- */
 
+static struct sqlgen_word last_word(struct sqlgen_word text)
+{
+	struct sqlgen_word last = text, w = sqlgen_word_next(text.at);
+
+	for (; w.len && w.at < text.at + text.len; w = sqlgen_word_next(w.at + w.len))
+		last = w;
+	return last;
+}
+
 static void read_item(struct sqlgen_reader *r)
 {
 	struct sqlgen_select *select = r->select;
-	struct sqlgen_value v = { .kind = IS_ANY };
+	struct sqlgen_value v = { .kind = IS_ANY, .lists = SQLGEN_ALL };
+	struct sqlgen_word name = r->w;
 
-	if (!sqlgen_take_if(r, "*"))
+	if (!sqlgen_take_if(r, "*")) {
 		v = sqlgen_read_value(r);
-	if (v.kind == IS_TRUTH && !select->item.len)
-		select->item = v.text;
+		name = last_word(v.text); /* a column keeps its own */
+	}
 	if (select->n_items < SQLGEN_ITEMS_MOST)
-		select->items[select->n_items++] = v.kind;
+		select->items[select->n_items++] = v;
 	/* Any word may stand behind AS. */
-	if (sqlgen_take_if(r, "AS"))
+	if (sqlgen_take_if(r, "AS")) {
+		name = r->w;
 		sqlgen_take(r);
-	else if (isalpha((unsigned char)*r->w.at) && !sqlgen_is_clause(r->w))
-		sqlgen_take_name(r);
-}
-
-static bool same(struct sqlgen_word a, struct sqlgen_word b)
-{
-	return a.len == b.len && strncmp(a.at, b.at, a.len) == 0;
+	} else if (isalpha((unsigned char)*r->w.at) && !sqlgen_is_clause(r->w)) {
+		name = sqlgen_take_name(r);
+	}
+	sqlgen_rename(r, name, v.lists);
 }
 
 /* Whether rows of one group have one value of the column: it is said, or the table's id. */
 static bool is_grouped(struct sqlgen_column c, const struct sqlgen_column *groups, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (same(c.table, groups[i].table) &&
-		    (same(c.name, groups[i].name) ||
+		if (sqlgen_word_same(c.table, groups[i].table) &&
+		    (sqlgen_word_same(c.name, groups[i].name) ||
 		     sqlgen_word_is(groups[i].name, "id")))
 			return true;
 	return false;
@@ -218,11 +226,14 @@ static void read_with(struct sqlgen_reader *r)
 	sqlgen_take_if(r, "RECURSIVE");
 	do {
 		struct sqlgen_select inner = { 0 };
+		struct sqlgen_word names[SQLGEN_ITEMS_MOST];
+		int n = 0;
 
 		sqlgen_take_name(r);
 		if (sqlgen_take_if(r, "(")) {
 			do
-				sqlgen_take_name(r);
+				names[n < SQLGEN_ITEMS_MOST ? n++ : 0] =
+					sqlgen_take_name(r);
 			while (sqlgen_take_if(r, ","));
 			sqlgen_expect(r, ")");
 		}
@@ -232,6 +243,8 @@ static void read_with(struct sqlgen_reader *r)
 		sqlgen_expect(r, "(");
 		sqlgen_read_select(r, &inner);
 		sqlgen_expect(r, ")");
+		for (int i = 0; i < n && i < inner.n_items; i++)
+			sqlgen_rename(r, names[i], inner.items[i].lists);
 	} while (sqlgen_take_if(r, ","));
 }
 
@@ -250,6 +263,8 @@ void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select)
 		else if (!sqlgen_take_if(r, "INTERSECT") && !sqlgen_take_if(r, "EXCEPT"))
 			break;
 		read_core(r, &next);
+		for (int i = 0; i < next.n_items && i < select->n_items; i++)
+			sqlgen_check_fit(r, next.items[i], select->items[i]);
 	}
 	r->select = select;
 	if (sqlgen_take_if(r, "ORDER")) {
@@ -263,14 +278,24 @@ void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select)
 
 /* --- what changes rows ---------------------------------------------------------------------- */
 
-static void read_set(struct sqlgen_reader *r)
+/* What a column of this table holds. */
+static struct sqlgen_value column_of(struct sqlgen_reader *r, struct sqlgen_word table,
+				     struct sqlgen_word name)
+{
+	struct sqlgen_value v =
+		sqlgen_column_value(r, (struct sqlgen_column){ .name = name });
+
+	v.lists = sqlgen_lists_of_table(r->b, table, name);
+	return v;
+}
+
+static void read_set(struct sqlgen_reader *r, struct sqlgen_word table)
 {
 	do {
-		struct sqlgen_word column = sqlgen_take_name(r);
+		struct sqlgen_value column = column_of(r, table, sqlgen_take_name(r));
 
 		sqlgen_expect(r, "=");
-		sqlgen_check_kinds(r, sqlgen_read_value(r),
-				   sqlgen_kind_of_column(r, column));
+		sqlgen_check_fit(r, sqlgen_read_value(r), column);
 	} while (sqlgen_take_if(r, ","));
 }
 
@@ -299,7 +324,7 @@ static void read_or(struct sqlgen_reader *r, const char *instead)
 static const char on_conflict[] =
 	"INSERT … ON CONFLICT DO NOTHING, or ON CONFLICT (column, …) DO UPDATE SET …";
 
-static void read_conflict(struct sqlgen_reader *r)
+static void read_conflict(struct sqlgen_reader *r, struct sqlgen_word table)
 {
 	const char *at = r->w.at;
 	bool target;
@@ -322,12 +347,12 @@ static void read_conflict(struct sqlgen_reader *r)
 		sqlgen_refuse_at(r, at, "write ON CONFLICT (column, …) DO UPDATE");
 	sqlgen_expect(r, "UPDATE");
 	sqlgen_expect(r, "SET");
-	read_set(r);
+	read_set(r, table);
 	if (sqlgen_take_if(r, "WHERE"))
 		sqlgen_read_truth(r);
 }
 
-/* `(a, b), (c, d)`, for columns of these kinds. */
+/* `(a, b), (c, d)`, for these columns. */
 static void read_rows(struct sqlgen_reader *r, const struct sqlgen_select *columns)
 {
 	do {
@@ -338,7 +363,7 @@ static void read_rows(struct sqlgen_reader *r, const struct sqlgen_select *colum
 			struct sqlgen_value v = sqlgen_read_value(r);
 
 			if (i < columns->n_items)
-				sqlgen_check_kinds(r, v, columns->items[i++]);
+				sqlgen_check_fit(r, v, columns->items[i++]);
 		} while (sqlgen_take_if(r, ","));
 		sqlgen_expect(r, ")");
 	} while (sqlgen_take_if(r, ","));
@@ -348,48 +373,75 @@ static void read_rows(struct sqlgen_reader *r, const struct sqlgen_select *colum
 static void read_insert(struct sqlgen_reader *r)
 {
 	struct sqlgen_select columns = { 0 }, rows = { 0 };
+	struct sqlgen_word table;
 
 	sqlgen_expect(r, "INTO");
-	sqlgen_take_name(r);
+	table = sqlgen_take_name(r);
 	sqlgen_expect(r, "(");
 	do {
-		struct sqlgen_word name = sqlgen_take_name(r);
+		struct sqlgen_value column = column_of(r, table, sqlgen_take_name(r));
 
 		if (columns.n_items < SQLGEN_ITEMS_MOST)
-			columns.items[columns.n_items++] = sqlgen_kind_of_column(r, name);
+			columns.items[columns.n_items++] = column;
 	} while (sqlgen_take_if(r, ","));
 	sqlgen_expect(r, ")");
 	if (sqlgen_take_if(r, "VALUES")) {
 		read_rows(r, &columns);
 	} else {
-		const char *from = r->w.at;
-
 		sqlgen_read_select(r, &rows);
 		for (int i = 0; i < rows.n_items && i < columns.n_items; i++)
-			sqlgen_check_kinds(
-				r,
-				(struct sqlgen_value){
-					rows.items[i],
-					rows.items[i] == IS_TRUTH
-						? rows.item
-						: (struct sqlgen_word){ from, 6 } },
-				columns.items[i]);
+			sqlgen_check_fit(r, rows.items[i], columns.items[i]);
 	}
 	if (sqlgen_word_is(r->w, "ON"))
-		read_conflict(r);
+		read_conflict(r, table);
 	read_end(r);
 }
 
 static void read_update(struct sqlgen_reader *r)
 {
+	struct sqlgen_word table;
+
 	read_or(r, "UPDATE … WHERE NOT EXISTS (…)");
-	sqlgen_take_name(r);
+	table = sqlgen_take_name(r);
 	read_alias(r, false);
 	sqlgen_expect(r, "SET");
-	read_set(r);
+	read_set(r, table);
 	if (sqlgen_take_if(r, "FROM"))
 		read_sources(r);
 	read_end(r);
+}
+
+/* --- what makes tables ------------------------------------------------------------------------- */
+
+/* Reads `CREATE VIEW name AS SELECT …`; its columns are numbers to those who read them. */
+static void read_view(struct sqlgen_reader *r)
+{
+	struct sqlgen_select select = { 0 };
+	struct sqlgen_value any = { .kind = IS_ANY, .lists = SQLGEN_ALL };
+
+	sqlgen_take_name(r);
+	sqlgen_expect(r, "AS");
+	sqlgen_read_select(r, &select);
+	for (int i = 0; i < select.n_items; i++) {
+		any.kind = select.items[i].kind == IS_TRUTH ? IS_NUMBER : IS_ANY;
+		sqlgen_check_fit(r, select.items[i], any);
+	}
+}
+
+/* `CREATE [UNIQUE] INDEX name ON table (columns) [WHERE …]` */
+static void read_index(struct sqlgen_reader *r)
+{
+	sqlgen_take_name(r);
+	sqlgen_expect(r, "ON");
+	sqlgen_take_name(r);
+	sqlgen_expect(r, "(");
+	do {
+		sqlgen_read_value(r);
+		sqlgen_take_if(r, "DESC");
+	} while (sqlgen_take_if(r, ","));
+	sqlgen_expect(r, ")");
+	if (sqlgen_take_if(r, "WHERE"))
+		sqlgen_read_truth(r);
 }
 
 static void read_statement(struct sqlgen_reader *r)
@@ -403,6 +455,14 @@ static void read_statement(struct sqlgen_reader *r)
 	} else if (sqlgen_take_if(r, "REPLACE")) {
 		sqlgen_refuse_at(r, at, "REPLACE is SQLite's: write %s", on_conflict);
 		read_insert(r);
+	} else if (sqlgen_take_if(r, "CREATE")) {
+		sqlgen_take_if(r, "UNIQUE");
+		if (sqlgen_take_if(r, "INDEX"))
+			read_index(r);
+		else if (sqlgen_take_if(r, "VIEW"))
+			read_view(r);
+		else
+			sqlgen_lose(r);
 	} else if (sqlgen_take_if(r, "UPDATE")) {
 		read_update(r);
 	} else if (sqlgen_take_if(r, "DELETE")) {
@@ -418,48 +478,49 @@ static void read_statement(struct sqlgen_reader *r)
 		sqlgen_lose(r);
 }
 
-void sqlgen_check_portable(struct sqlgen_build *b, const struct sqlgen_statement *s)
+/* Reads the text from its beginning. */
+static void read_whole(struct sqlgen_reader *r)
 {
 	struct sqlgen_select none = { .done = true };
+
+	r->w = sqlgen_word_next(r->text);
+	r->read_to = r->text;
+	r->select = &none;
+	r->lost = false;
+	read_statement(r);
+}
+
+/* A name may stand in front of the SELECT that gives it, and be of another such name:
+ * so the text is read until no new one is found, and then for what is wrong. */
+static void read_checked(struct sqlgen_reader *r)
+{
+	int n;
+
+	r->first = true;
+	do {
+		n = r->n_renamed;
+		read_whole(r);
+	} while (r->n_renamed > n);
+	r->first = false;
+	read_whole(r);
+}
+
+void sqlgen_check_portable(struct sqlgen_build *b, const struct sqlgen_statement *s,
+			   bool shared)
+{
 	struct sqlgen_reader r = {
 		.b = b,
 		.s = s,
 		.text = s->written,
 		.line = s->sql_line,
-		.w = sqlgen_word_next(s->written),
-		.read_to = s->written,
-		.select = &none,
+		.shared = shared,
+		.named = true,
 	};
 
-	read_statement(&r);
+	read_checked(&r);
 }
 
 /* --- views ------------------------------------------------------------------------------------ */
-
-/* Reads `CREATE VIEW name AS SELECT …`; its columns are numbers to those who read them. */
-static void check_view(struct sqlgen_build *b, const struct sqlgen_statement *at,
-		       const char *sql)
-{
-	struct sqlgen_select none = { .done = true }, select = { 0 };
-	struct sqlgen_reader r = {
-		.b = b,
-		.s = at,
-		.text = sql,
-		.line = at->line,
-		.w = sqlgen_word_next(sql),
-		.read_to = sql,
-		.select = &none,
-	};
-
-	sqlgen_expect(&r, "CREATE");
-	sqlgen_expect(&r, "VIEW");
-	sqlgen_take_name(&r);
-	sqlgen_expect(&r, "AS");
-	sqlgen_read_select(&r, &select);
-	if (select.item.len)
-		sqlgen_check_kinds(&r, (struct sqlgen_value){ IS_TRUTH, select.item },
-				   IS_NUMBER);
-}
 
 /* The place of the newest view of that name. */
 static struct sqlgen_statement place_of(const struct sqlgen_build *b, const char *name)
@@ -495,8 +556,15 @@ void sqlgen_check_views(struct sqlgen_build *b)
 	while (sqlite3_step(views) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(views, 0);
 		struct sqlgen_statement at = place_of(b, name);
+		struct sqlgen_reader r = {
+			.b = b,
+			.s = &at,
+			.text = (const char *)sqlite3_column_text(views, 1),
+			.line = at.line,
+			.shared = true,
+		};
 
-		check_view(b, &at, (const char *)sqlite3_column_text(views, 1));
+		read_checked(&r);
 		free(at.name);
 	}
 	sqlite3_finalize(views);

@@ -21,9 +21,17 @@ struct sqlgen_word {
 	size_t len;
 };
 
-/* An expression that was read: its kind and its text. */
+/* The enums of which a number may be, a bit each: see sqlgen_held.c. */
+typedef unsigned long long sqlgen_lists;
+
+#define SQLGEN_NONE ((sqlgen_lists)1 << 63) /* it is of no enum */
+#define SQLGEN_OTHER ((sqlgen_lists)1 << 62) /* it is of one that no column holds */
+#define SQLGEN_ALL (~(sqlgen_lists)0) /* a parameter, or NULL */
+
+/* An expression that was read: its kind, the enums that it may be of, and its text. */
 struct sqlgen_value {
 	enum sqlgen_kind kind;
+	sqlgen_lists lists;
 	struct sqlgen_word text;
 };
 
@@ -35,12 +43,17 @@ enum { SQLGEN_ITEMS_MOST = 64 };
 
 /* A SELECT: what it gives, and the columns that stand in it outside of sums. */
 struct sqlgen_select {
-	enum sqlgen_kind items[SQLGEN_ITEMS_MOST];
+	struct sqlgen_value items[SQLGEN_ITEMS_MOST];
 	struct sqlgen_column bare[SQLGEN_ITEMS_MOST];
-	struct sqlgen_word item; /* the text of the first truth that it gives */
 	int n_items, n_bare;
 	int in_sum; /* an expression within a sum is being read */
 	bool sums, done; /* done: all items are read */
+};
+
+/* A name that a statement gives to a column of an enum. */
+struct sqlgen_renamed {
+	struct sqlgen_word name;
+	sqlgen_lists lists;
 };
 
 struct sqlgen_reader {
@@ -51,7 +64,12 @@ struct sqlgen_reader {
 	struct sqlgen_word w; /* the next word; its length is 0 at the end */
 	const char *read_to; /* behind the last word that was taken */
 	struct sqlgen_select *select; /* the innermost one */
+	struct sqlgen_renamed renamed[SQLGEN_ITEMS_MOST];
+	int n_renamed;
 	bool lost; /* the rest was not understood */
+	bool first; /* it is read for the names that it gives: nothing is refused */
+	bool shared; /* a second engine is to understand it */
+	bool named; /* numbers have their names still, in braces */
 };
 
 /* A function: how many values it takes, what it gives, or what to write in its place. */
@@ -64,6 +82,7 @@ struct sqlgen_function {
 };
 
 bool sqlgen_word_is(struct sqlgen_word w, const char *s);
+bool sqlgen_word_same(struct sqlgen_word a, struct sqlgen_word b);
 struct sqlgen_word sqlgen_word_next(const char *at);
 void sqlgen_take(struct sqlgen_reader *r);
 bool sqlgen_take_if(struct sqlgen_reader *r, const char *word);
@@ -71,8 +90,11 @@ void sqlgen_expect(struct sqlgen_reader *r, const char *word);
 /* A name of a table, column or alias; others end the reading. */
 struct sqlgen_word sqlgen_take_name(struct sqlgen_reader *r);
 
-/* Refuses what stands at `at`, by its line. */
+/* Refuses what stands at `at`, by its line, for a second engine's sake. */
 void sqlgen_refuse_at(struct sqlgen_reader *r, const char *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same of a number in place of a name, in statements of SQLite's own, too. */
+void sqlgen_refuse_number(struct sqlgen_reader *r, const char *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The next word has no place here in the common subset: ends the reading. */
 void sqlgen_lose(struct sqlgen_reader *r);
@@ -81,11 +103,25 @@ struct sqlgen_value sqlgen_read_value(struct sqlgen_reader *r);
 void sqlgen_read_truth(struct sqlgen_reader *r); /* of a WHERE, an ON */
 void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select);
 /* Refuses a value that a column, or another value, does not take as it is. */
-void sqlgen_check_kinds(struct sqlgen_reader *r, struct sqlgen_value v,
-			enum sqlgen_kind with);
-enum sqlgen_kind sqlgen_kind_of_column(struct sqlgen_reader *r, struct sqlgen_word name);
+void sqlgen_check_fit(struct sqlgen_reader *r, struct sqlgen_value v,
+		      struct sqlgen_value with);
+/* What a column holds, as the statement's tables and names have it. */
+struct sqlgen_value sqlgen_column_value(struct sqlgen_reader *r, struct sqlgen_column c);
+/* Notes that the statement calls a value so. */
+void sqlgen_rename(struct sqlgen_reader *r, struct sqlgen_word name, sqlgen_lists lists);
+
+/* The lists of a name in braces, of a column as the statement's tables have it (0: they do
+ * not hold an enum there), of a table's column; the name of the first of some lists. */
+sqlgen_lists sqlgen_lists_named(const struct sqlgen_build *b, const char *name);
+sqlgen_lists sqlgen_lists_held(const struct sqlgen_build *b, const char *sql,
+			       struct sqlgen_column c);
+sqlgen_lists sqlgen_lists_of_table(const struct sqlgen_build *b, struct sqlgen_word table,
+				   struct sqlgen_word column);
+const char *sqlgen_list_name(const struct sqlgen_build *b, sqlgen_lists lists);
 
 const struct sqlgen_function *sqlgen_function_find(struct sqlgen_word name);
+/* Whether a function takes values of one enum, and gives one of it or counts them. */
+bool sqlgen_takes_alike(struct sqlgen_word name);
 bool sqlgen_is_reserved(struct sqlgen_word w); /* no name without an AS in front */
 bool sqlgen_is_clause(struct sqlgen_word w); /* a word that begins or joins clauses */
 

@@ -8,9 +8,17 @@
 /* --- kinds ---------------------------------------------------------------------------- */
 
 static struct sqlgen_value made(const struct sqlgen_reader *r, const char *from,
-				enum sqlgen_kind kind)
+				enum sqlgen_kind kind, sqlgen_lists lists)
 {
-	return (struct sqlgen_value){ kind, { from, (size_t)(r->read_to - from) } };
+	return (struct sqlgen_value){ kind,
+				      lists,
+				      { from, (size_t)(r->read_to - from) } };
+}
+
+/* What a comparison gives. */
+static struct sqlgen_value made_truth(const struct sqlgen_reader *r, const char *from)
+{
+	return made(r, from, IS_TRUTH, SQLGEN_NONE);
 }
 
 static bool is_number(enum sqlgen_kind kind)
@@ -26,7 +34,7 @@ static void refuse_truth(struct sqlgen_reader *r, struct sqlgen_value v)
 			 (int)v.text.len, v.text.at);
 }
 
-void sqlgen_check_kinds(struct sqlgen_reader *r, struct sqlgen_value v,
+static void check_kinds(struct sqlgen_reader *r, struct sqlgen_value v,
 			enum sqlgen_kind with)
 {
 	static const char *const names[] = {
@@ -51,18 +59,53 @@ void sqlgen_check_kinds(struct sqlgen_reader *r, struct sqlgen_value v,
 						    : "INTEGER");
 }
 
+/* Refuses two values of which one is of an enum and the other one is not of it. */
+static void check_lists(struct sqlgen_reader *r, struct sqlgen_value a,
+			struct sqlgen_value b)
+{
+	struct sqlgen_value held = a, other = b;
+	const char *list;
+
+	if (a.lists & b.lists)
+		return;
+	if (!(b.lists & SQLGEN_NONE) && (*b.text.at != '{' || a.lists & SQLGEN_NONE)) {
+		held = b;
+		other = a;
+	}
+	list = sqlgen_list_name(r->b, held.lists);
+	sqlgen_refuse_number(r, other.text.at,
+			     "%.*s %s %s: write {%s.…} in place of %.*s",
+			     (int)held.text.len, held.text.at,
+			     *held.text.at == '{' ? "is of" : "holds", list, list,
+			     (int)other.text.len, other.text.at);
+}
+
+/* Refuses the number of an enum's value where a number is counted with. */
+static void check_plain(struct sqlgen_reader *r, struct sqlgen_value v)
+{
+	if (!(v.lists & SQLGEN_NONE))
+		sqlgen_refuse_number(
+			r, v.text.at,
+			"%.*s holds %s, whose numbers are not counted with: compare it "
+			"with {%s.…}",
+			(int)v.text.len, v.text.at, sqlgen_list_name(r->b, v.lists),
+			sqlgen_list_name(r->b, v.lists));
+}
+
+void sqlgen_check_fit(struct sqlgen_reader *r, struct sqlgen_value v,
+		      struct sqlgen_value with)
+{
+	check_kinds(r, v, with.kind);
+	check_lists(r, v, with);
+}
+
 /* Of two values that stand for one another. */
 static void check_pair(struct sqlgen_reader *r, struct sqlgen_value a,
 		       struct sqlgen_value b)
 {
-	sqlgen_check_kinds(r, a, b.kind);
+	sqlgen_check_fit(r, a, b);
 	if (b.kind == IS_TRUTH)
-		sqlgen_check_kinds(r, b, a.kind);
-}
-
-static void check_number(struct sqlgen_reader *r, struct sqlgen_value v)
-{
-	sqlgen_check_kinds(r, v, IS_NUMBER);
+		check_kinds(r, b, a.kind);
 }
 
 static void check_truth(struct sqlgen_reader *r, struct sqlgen_value v)
@@ -82,13 +125,34 @@ static enum sqlgen_kind kind_of(enum type type)
 				   : IS_ANY;
 }
 
-enum sqlgen_kind sqlgen_kind_of_column(struct sqlgen_reader *r, struct sqlgen_word name)
+/* The lists of a column that is called so by the statement itself. */
+static sqlgen_lists lists_renamed(const struct sqlgen_reader *r, struct sqlgen_word name)
 {
-	char *copy = sqlgen_copy(name.at, name.len);
-	enum type type = sqlgen_type_everywhere(r->b, copy);
+	for (int i = 0; i < r->n_renamed; i++)
+		if (sqlgen_word_same(r->renamed[i].name, name))
+			return r->renamed[i].lists;
+	return SQLGEN_NONE;
+}
 
+void sqlgen_rename(struct sqlgen_reader *r, struct sqlgen_word name, sqlgen_lists lists)
+{
+	if (lists & SQLGEN_NONE || lists_renamed(r, name) == lists ||
+	    r->n_renamed == SQLGEN_ITEMS_MOST)
+		return;
+	r->renamed[r->n_renamed++] = (struct sqlgen_renamed){ name, lists };
+}
+
+struct sqlgen_value sqlgen_column_value(struct sqlgen_reader *r, struct sqlgen_column c)
+{
+	sqlgen_lists lists = sqlgen_lists_held(r->b, r->text, c);
+	char *copy = sqlgen_copy(c.name.at, c.name.len);
+	enum sqlgen_kind kind = IS_ANY;
+
+	if (r->shared)
+		kind = kind_of(sqlgen_type_everywhere(r->b, copy));
 	free(copy);
-	return kind_of(type);
+	return (struct sqlgen_value){ kind, lists ? lists : lists_renamed(r, c.name),
+				      c.name };
 }
 
 /* --- what stands by itself -------------------------------------------------------------- */
@@ -99,7 +163,9 @@ static struct sqlgen_value read_select_value(struct sqlgen_reader *r, const char
 
 	sqlgen_read_select(r, &select);
 	sqlgen_expect(r, ")");
-	return made(r, from, select.n_items == 1 ? select.items[0] : IS_ANY);
+	return select.n_items == 1
+		       ? made(r, from, select.items[0].kind, select.items[0].lists)
+		       : made(r, from, IS_ANY, SQLGEN_ALL);
 }
 
 /* Behind its parenthesis: a SELECT, an expression, or several. */
@@ -111,11 +177,14 @@ static struct sqlgen_value read_inside(struct sqlgen_reader *r, const char *from
 		return read_select_value(r, from);
 	v = sqlgen_read_value(r);
 	while (sqlgen_take_if(r, ",")) {
-		sqlgen_read_value(r);
+		struct sqlgen_value next = sqlgen_read_value(r);
+
+		check_lists(r, next, v);
+		v.lists &= next.lists;
 		v.kind = IS_ANY;
 	}
 	sqlgen_expect(r, ")");
-	return made(r, from, v.kind);
+	return made(r, from, v.kind, v.lists ? v.lists : SQLGEN_ALL);
 }
 
 /* The kind of two branches of which either may be. */
@@ -125,12 +194,16 @@ static struct sqlgen_value either(struct sqlgen_reader *r, struct sqlgen_value a
 	check_pair(r, a, b);
 	if (a.kind == IS_ANY || (a.kind == IS_SMALL && b.kind == IS_NUMBER))
 		a.kind = b.kind;
+	a.lists = a.lists & b.lists ? a.lists & b.lists : SQLGEN_ALL;
+	if (!a.text.len)
+		a.text = b.text;
 	return a;
 }
 
 static struct sqlgen_value read_case(struct sqlgen_reader *r, const char *from)
 {
-	struct sqlgen_value v = { .kind = IS_ANY }, of = { .kind = IS_TRUTH };
+	struct sqlgen_value v = { .kind = IS_ANY, .lists = SQLGEN_ALL };
+	struct sqlgen_value of = { .kind = IS_TRUTH };
 
 	if (!sqlgen_word_is(r->w, "WHEN"))
 		of = sqlgen_read_value(r);
@@ -145,7 +218,7 @@ static struct sqlgen_value read_case(struct sqlgen_reader *r, const char *from)
 	if (sqlgen_take_if(r, "ELSE"))
 		v = either(r, v, sqlgen_read_value(r));
 	sqlgen_expect(r, "END");
-	return made(r, from, v.kind);
+	return made(r, from, v.kind, v.lists);
 }
 
 static struct sqlgen_value read_cast(struct sqlgen_reader *r, const char *from)
@@ -153,7 +226,7 @@ static struct sqlgen_value read_cast(struct sqlgen_reader *r, const char *from)
 	enum sqlgen_kind kind = IS_ANY;
 
 	sqlgen_expect(r, "(");
-	sqlgen_read_value(r);
+	check_plain(r, sqlgen_read_value(r));
 	sqlgen_expect(r, "AS");
 	if (sqlgen_word_is(r->w, "INTEGER"))
 		kind = IS_SMALL;
@@ -166,12 +239,14 @@ static struct sqlgen_value read_cast(struct sqlgen_reader *r, const char *from)
 				 "CAST makes INTEGER, TEXT or BLOB of a value");
 	sqlgen_take(r);
 	sqlgen_expect(r, ")");
-	return made(r, from, kind);
+	return made(r, from, kind, SQLGEN_NONE);
 }
 
 /* The values that a function takes; how many. */
-static int read_arguments(struct sqlgen_reader *r, struct sqlgen_value *first, bool known)
+static int read_arguments(struct sqlgen_reader *r, struct sqlgen_word name, bool known,
+			  struct sqlgen_value *first)
 {
+	bool alike = sqlgen_takes_alike(name);
 	int n = 0;
 
 	sqlgen_take_if(r, "DISTINCT");
@@ -183,10 +258,12 @@ static int read_arguments(struct sqlgen_reader *r, struct sqlgen_value *first, b
 
 			if (known && v.kind == IS_TRUTH)
 				refuse_truth(r, v);
+			if (!alike)
+				check_plain(r, v);
 			if (n++ == 0)
 				*first = v;
-			else if (first->kind == IS_ANY)
-				first->kind = v.kind;
+			else if (alike)
+				*first = either(r, *first, v);
 		} while (sqlgen_take_if(r, ","));
 	sqlgen_expect(r, ")");
 	return n;
@@ -195,12 +272,12 @@ static int read_arguments(struct sqlgen_reader *r, struct sqlgen_value *first, b
 static struct sqlgen_value read_call(struct sqlgen_reader *r, struct sqlgen_word name)
 {
 	const struct sqlgen_function *f = sqlgen_function_find(name);
-	struct sqlgen_value first = { .kind = IS_ANY };
-	bool sum = f && f->sum;
+	struct sqlgen_value first = { .kind = IS_ANY, .lists = SQLGEN_NONE };
+	bool sum = f && f->sum, given;
 	int n;
 
 	r->select->in_sum += sum;
-	n = read_arguments(r, &first, f && f->most);
+	n = read_arguments(r, name, f && f->most, &first);
 	r->select->in_sum -= sum;
 	if (!f || !f->most || n < f->least || n > f->most) {
 		sqlgen_refuse_at(r, name.at, "%.*s() with %d is SQLite's: write %s",
@@ -218,8 +295,9 @@ static struct sqlgen_value read_call(struct sqlgen_reader *r, struct sqlgen_word
 		r->select->in_sum--;
 		sqlgen_expect(r, ")");
 	}
-	return made(r, name.at,
-		    f && f->most && f->gives != IS_ANY ? f->gives : first.kind);
+	given = f && f->most && f->gives != IS_ANY;
+	return made(r, name.at, given ? f->gives : first.kind,
+		    given ? SQLGEN_NONE : first.lists);
 }
 
 static void note_bare(struct sqlgen_reader *r, struct sqlgen_column c)
@@ -235,6 +313,7 @@ static struct sqlgen_value read_named(struct sqlgen_reader *r)
 {
 	struct sqlgen_column c = { .name = r->w };
 	const char *from = r->w.at;
+	struct sqlgen_value v;
 
 	if (sqlgen_word_next(r->w.at + r->w.len).at[0] == '(' &&
 	    !sqlgen_is_clause(r->w)) {
@@ -253,7 +332,8 @@ static struct sqlgen_value read_named(struct sqlgen_reader *r)
 				 "%.*s is SQLite's: write the primary key's name",
 				 (int)c.name.len, c.name.at);
 	note_bare(r, c);
-	return made(r, from, sqlgen_kind_of_column(r, c.name));
+	v = sqlgen_column_value(r, c);
+	return made(r, from, v.kind, v.lists);
 }
 
 static struct sqlgen_value read_parameter(struct sqlgen_reader *r)
@@ -264,7 +344,7 @@ static struct sqlgen_value read_parameter(struct sqlgen_reader *r)
 
 	free(name);
 	sqlgen_take(r);
-	return made(r, from, c ? kind_of(c->type) : IS_ANY);
+	return made(r, from, c ? kind_of(c->type) : IS_ANY, SQLGEN_ALL);
 }
 
 static struct sqlgen_value read_literal(struct sqlgen_reader *r)
@@ -282,7 +362,8 @@ static struct sqlgen_value read_literal(struct sqlgen_reader *r)
 	return made(r, from,
 		    text                            ? IS_TEXT
 		    : isalpha((unsigned char)*from) ? IS_BYTES
-						    : IS_SMALL);
+						    : IS_SMALL,
+		    *from == '{' ? sqlgen_lists_named(r->b, from) : SQLGEN_NONE);
 }
 
 static struct sqlgen_value read_primary(struct sqlgen_reader *r)
@@ -301,11 +382,11 @@ static struct sqlgen_value read_primary(struct sqlgen_reader *r)
 	if (sqlgen_take_if(r, "CAST"))
 		return read_cast(r, from);
 	if (sqlgen_take_if(r, "NULL"))
-		return made(r, from, IS_ANY);
+		return made(r, from, IS_ANY, SQLGEN_ALL);
 	if (sqlgen_take_if(r, "EXISTS")) {
 		sqlgen_expect(r, "(");
 		read_select_value(r, from);
-		return made(r, from, IS_TRUTH);
+		return made_truth(r, from);
 	}
 	if (*from == '"' || *from == '`' || *from == '[') {
 		sqlgen_refuse_at(r, from,
@@ -322,11 +403,17 @@ static struct sqlgen_value read_signed(struct sqlgen_reader *r)
 	const char *from = r->w.at;
 	struct sqlgen_value v;
 
-	if (!sqlgen_take_if(r, "-") && !sqlgen_take_if(r, "+") && !sqlgen_take_if(r, "~"))
+	/* A + in front of a column keeps its index out, and changes nothing else. */
+	if (sqlgen_take_if(r, "+")) {
+		v = read_signed(r);
+		return made(r, from, v.kind, v.lists);
+	}
+	if (!sqlgen_take_if(r, "-") && !sqlgen_take_if(r, "~"))
 		return read_primary(r);
 	v = read_signed(r);
-	check_number(r, v);
-	return made(r, from, v.kind);
+	check_kinds(r, v, IS_NUMBER);
+	check_plain(r, v);
+	return made(r, from, v.kind, SQLGEN_NONE);
 }
 
 static struct sqlgen_value read_joined(struct sqlgen_reader *r)
@@ -341,9 +428,9 @@ static struct sqlgen_value read_joined(struct sqlgen_reader *r)
 					 "%.*s asks SQLite's JSON: take it apart in C",
 					 (int)r->w.len, r->w.at);
 		sqlgen_take(r);
-		sqlgen_check_kinds(r, v, IS_TEXT);
-		sqlgen_check_kinds(r, read_signed(r), IS_TEXT);
-		v = made(r, from, IS_TEXT);
+		check_kinds(r, v, IS_TEXT);
+		check_kinds(r, read_signed(r), IS_TEXT);
+		v = made(r, from, IS_TEXT, SQLGEN_NONE);
 	}
 	return v;
 }
@@ -370,21 +457,28 @@ static struct sqlgen_value read_numbers(struct sqlgen_reader *r, int closeness)
 		return read_joined(r);
 	v = read_numbers(r, closeness + 1);
 	while (is_sign(r->w, signs[closeness])) {
-		bool shift = r->w.len == 2;
+		bool shift = r->w.len == 2, less = *r->w.at == '-';
 		struct sqlgen_value by;
 
-		check_number(r, v);
+		check_kinds(r, v, IS_NUMBER);
 		sqlgen_take(r);
 		by = read_numbers(r, closeness + 1);
-		check_number(r, by);
+		check_kinds(r, by, IS_NUMBER);
+		/* How far one value of an enum is behind another one is a number. */
+		if (less && !(v.lists & SQLGEN_NONE)) {
+			check_lists(r, v, by);
+		} else {
+			check_plain(r, v);
+			check_plain(r, by);
+		}
 		if (shift && by.kind != IS_SMALL)
 			sqlgen_refuse_at(r, by.text.at,
 					 "`%.*s` says how far to shift: write "
 					 "CAST(… AS INTEGER)",
 					 (int)by.text.len, by.text.at);
 		v = made(r, from,
-			 v.kind == IS_SMALL && by.kind == IS_SMALL ? IS_SMALL
-								   : IS_NUMBER);
+			 v.kind == IS_SMALL && by.kind == IS_SMALL ? IS_SMALL : IS_NUMBER,
+			 SQLGEN_NONE);
 	}
 	return v;
 }
@@ -398,7 +492,7 @@ static struct sqlgen_value read_ordered(struct sqlgen_reader *r)
 	while (is_sign(r->w, signs)) {
 		sqlgen_take(r);
 		check_pair(r, v, read_numbers(r, 0));
-		v = made(r, from, IS_TRUTH);
+		v = made_truth(r, from);
 	}
 	return v;
 }
@@ -423,12 +517,27 @@ static void read_is(struct sqlgen_reader *r, struct sqlgen_value v)
 	check_pair(r, v, read_ordered(r));
 }
 
+/* Whether it names several values, and not one. */
+static bool is_set(const struct sqlgen_build *b, struct sqlgen_word w)
+{
+	size_t n = strcspn(w.at + 1, ".}");
+	char *list = sqlgen_copy(w.at + 1, n), *name = NULL;
+	bool set = memchr(w.at, ' ', w.len) || strcmp(list, "events") == 0;
+
+	if (!set && n + 3 < w.len) {
+		name = sqlgen_copy(w.at + n + 2, w.len - n - 3);
+		set = sqlgen_set_find(b, list, name) != NULL;
+	}
+	free(list);
+	free(name);
+	return set;
+}
+
 /* Behind IN or BETWEEN. */
 static void read_range(struct sqlgen_reader *r, struct sqlgen_value v, bool between)
 {
-	if (*r->w.at == '{') {
-		check_number(r, v);
-		sqlgen_take(r);
+	if (*r->w.at == '{' && (!between || is_set(r->b, r->w))) {
+		check_pair(r, v, read_literal(r));
 	} else if (between) {
 		check_pair(r, v, read_ordered(r));
 		sqlgen_expect(r, "AND");
@@ -481,7 +590,7 @@ static struct sqlgen_value read_compared(struct sqlgen_reader *r)
 		} else if (!read_question(r, v)) {
 			return v;
 		}
-		v = made(r, from, IS_TRUTH);
+		v = made_truth(r, from);
 	}
 }
 
@@ -492,7 +601,7 @@ static struct sqlgen_value read_not(struct sqlgen_reader *r)
 	if (!sqlgen_take_if(r, "NOT"))
 		return read_compared(r);
 	check_truth(r, read_not(r));
-	return made(r, from, IS_TRUTH);
+	return made_truth(r, from);
 }
 
 static struct sqlgen_value read_truths(struct sqlgen_reader *r, const char *sign)
@@ -504,7 +613,7 @@ static struct sqlgen_value read_truths(struct sqlgen_reader *r, const char *sign
 	while (sqlgen_take_if(r, sign)) {
 		check_truth(r, v);
 		check_truth(r, or ? read_truths(r, "AND") : read_not(r));
-		v = made(r, from, IS_TRUTH);
+		v = made_truth(r, from);
 	}
 	return v;
 }

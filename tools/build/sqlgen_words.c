@@ -14,6 +14,11 @@ bool sqlgen_word_is(struct sqlgen_word w, const char *s)
 	return w.len == strlen(s) && strncasecmp(w.at, s, w.len) == 0;
 }
 
+bool sqlgen_word_same(struct sqlgen_word a, struct sqlgen_word b)
+{
+	return a.len == b.len && strncasecmp(a.at, b.at, a.len) == 0;
+}
+
 static size_t text_length(const char *s)
 {
 	size_t n = 1;
@@ -108,21 +113,38 @@ struct sqlgen_word sqlgen_take_name(struct sqlgen_reader *r)
 
 /* --- refusing ------------------------------------------------------------------------- */
 
-void sqlgen_refuse_at(struct sqlgen_reader *r, const char *at, const char *fmt, ...)
+static void refuse(struct sqlgen_reader *r, const char *at, const char *fmt, va_list ap)
 {
 	struct sqlgen_statement place = *r->s;
 	char text[512];
-	va_list ap;
 
-	if (r->lost)
+	if (r->lost || r->first)
 		return;
 	place.line = r->line;
 	for (const char *c = r->text; c < at; c++)
 		place.line += *c == '\n';
-	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	sqlgen_refuse(r->b, &place, "%s", text);
+}
+
+void sqlgen_refuse_at(struct sqlgen_reader *r, const char *at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (r->shared)
+		refuse(r, at, fmt, ap);
+	va_end(ap);
+}
+
+void sqlgen_refuse_number(struct sqlgen_reader *r, const char *at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (r->named)
+		refuse(r, at, fmt, ap);
+	va_end(ap);
 }
 
 void sqlgen_lose(struct sqlgen_reader *r)
@@ -192,6 +214,15 @@ static bool is_one_of(struct sqlgen_word w, const char *const *words)
 		if (sqlgen_word_is(w, *words))
 			return true;
 	return false;
+}
+
+bool sqlgen_takes_alike(struct sqlgen_word name)
+{
+	static const char *const names[] = {
+		"count", "min", "max", "coalesce", "nullif", NULL,
+	};
+
+	return is_one_of(name, names);
 }
 
 bool sqlgen_is_reserved(struct sqlgen_word w)
