@@ -84,4 +84,4 @@ SELECT coalesce(max(seq), 0) + 1 AS id FROM event;
 -- late
 -- `seq` 0: the next one.
 INSERT INTO event (seq, at, kind, team, actor, via, subject, target, detail)
-VALUES (nullif(:seq, 0), :now, :kind, :team, :actor, :via, :subject, :target, :detail);
+VALUES (coalesce(nullif(:seq, 0), (SELECT coalesce(max(seq), 0) + 1 FROM event)), :now, :kind, :team, :actor, :via, :subject, :target, :detail);

@@ -53,8 +53,8 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <>
 -- name: inbox_drop_all
 -- Writes an event for the message that a broadcast drops from each full inbox; see
 -- inbox_oldest.
-INSERT INTO event (at, kind, team, actor, via, subject, target)
-SELECT :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM delivery d
+INSERT INTO event (seq, at, kind, team, actor, via, subject, target)
+SELECT (SELECT coalesce(max(seq), 0) FROM event) + row_number() OVER (), :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM delivery d
 	WHERE d.agent = a.id AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
 	WHERE d.agent = a.id AND d.lane = {delivery_lane.urgent} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
@@ -123,7 +123,7 @@ FROM inbox_due WHERE +agent = :agent AND due_at <= :now;
 SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
 WHERE d.due_at IS NOT NULL AND d.state IN {delivery_state.open} AND d.due_at <= :now
-ORDER BY d.due_at LIMIT :limit;
+ORDER BY d.due_at NULLS FIRST LIMIT :limit;
 
 -- name: delivery_requeue
 -- The lease ran out: the message waits again, under its old time to live.  A negative

@@ -155,7 +155,7 @@ WHERE k.team = :team;
 -- Claims whose lease is over and not yet ended in their rows; of a task, or of all (0).
 SELECT id, team, owner, attempts, number FROM task
 WHERE lease_until <= :now AND (:id = 0 OR id = :id)
-ORDER BY lease_until LIMIT :limit;
+ORDER BY lease_until NULLS FIRST LIMIT :limit;
 
 -- name: task_lapse
 -- Ends a lapsed claim: back to pending under a new epoch, or failed when that happened
@@ -341,8 +341,13 @@ INSERT INTO task_criterion (task, n, text, done) VALUES (:task, :n, :text, :done
 -- name: task_criterion_tick
 UPDATE task_criterion SET done = :done WHERE task = :task AND n = :n;
 
+-- name: task_note_new_id
+-- row: new_id
+SELECT coalesce(max(id), 0) + 1 AS id FROM task_note;
+
 -- name: task_note_add
-INSERT INTO task_note (task, agent, at, text) VALUES (:task, :agent, :now, :text);
+-- late
+INSERT INTO task_note (id, task, agent, at, text) VALUES (:id, :task, :agent, :now, :text);
 
 -- name: task_notes
 -- The newest notes, newest first.

@@ -124,8 +124,8 @@ WHERE team = :team AND gone = 0;
 
 -- name: team_dead_deliveries
 -- Writes an event for each message that dies with the team.
-INSERT INTO event (at, kind, team, actor, via, subject, target, detail)
-SELECT :now, :kind, a.team, :actor, :via, d.message, d.agent, :detail
+INSERT INTO event (seq, at, kind, team, actor, via, subject, target, detail)
+SELECT (SELECT coalesce(max(seq), 0) FROM event) + row_number() OVER (), :now, :kind, a.team, :actor, :via, d.message, d.agent, :detail
 FROM agent a JOIN delivery d ON d.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND d.state IN {delivery_state.open};
 

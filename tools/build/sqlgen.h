@@ -105,6 +105,9 @@ void sqlgen_check_views(struct sqlgen_build *b); /* those that statements read *
 /* The type that all columns of this name in all tables have. */
 enum type sqlgen_type_everywhere(struct sqlgen_build *b, const char *name);
 
+/* The column that is the id of a table's rows, to be freed; NULL if there is none. */
+char *sqlgen_id_of(struct sqlgen_build *b, const char *table);
+
 void read_file(struct sqlgen_build *b, const char *file);
 void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s);
 void check_rows(struct sqlgen_build *b);

@@ -54,6 +54,24 @@ enum type sqlgen_type_everywhere(struct sqlgen_build *b, const char *name)
 	return c->type;
 }
 
+char *sqlgen_id_of(struct sqlgen_build *b, const char *table)
+{
+	static const char sql[] =
+		"SELECT min(name) FROM pragma_table_xinfo(?1) WHERE pk > 0"
+		" HAVING count(*) = 1 AND upper(min(type)) = 'INTEGER'";
+	sqlite3_stmt *st;
+	char *id = NULL;
+
+	if (sqlite3_prepare_v2(b->db, sql, -1, &st, NULL) != SQLITE_OK)
+		abort();
+	sqlite3_bind_text(st, 1, table, -1, SQLITE_STATIC);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		id = sqlgen_copy((const char *)sqlite3_column_text(st, 0),
+				 (size_t)sqlite3_column_bytes(st, 0));
+	sqlite3_finalize(st);
+	return id;
+}
+
 /* A column's type is the one declared above the statement, else that of the table's
  * column, else the one that its name stands for. */
 static void type_column(struct sqlgen_build *b, struct sqlgen_statement *s,

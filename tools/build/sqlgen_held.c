@@ -181,6 +181,25 @@ sqlgen_lists sqlgen_lists_of_table(const struct sqlgen_build *b, struct sqlgen_w
 	return SQLGEN_NONE;
 }
 
+bool sqlgen_is_nullable(const struct sqlgen_build *b, const char *sql,
+			struct sqlgen_column c)
+{
+	sqlite3_stmt *tables = NULL;
+	bool found = false;
+
+	sqlite3_prepare_v2(b->db,
+			   "SELECT m.name FROM sqlite_schema m,"
+			   " pragma_table_xinfo(m.name) p WHERE m.type = 'table'"
+			   " AND p.name = ?1 AND p.\"notnull\" = 0 AND p.pk = 0",
+			   -1, &tables, NULL);
+	sqlite3_bind_text(tables, 1, c.name.at, (int)c.name.len, SQLITE_STATIC);
+	while (!found && sqlite3_step(tables) == SQLITE_ROW)
+		found = names_table(sql, (const char *)sqlite3_column_text(tables, 0),
+				    c.table);
+	sqlite3_finalize(tables);
+	return found;
+}
+
 const char *sqlgen_list_name(const struct sqlgen_build *b, sqlgen_lists lists)
 {
 	for (int i = 0; i < b->n_held; i++)

@@ -48,6 +48,9 @@ static void read_source(struct sqlgen_reader *r)
 		return;
 	}
 	table = sqlgen_take_name(r);
+	if (r->itself.len && sqlgen_word_same(table, r->itself))
+		sqlgen_refuse_at(r, table.at, "%.*s reads itself: write WITH RECURSIVE",
+				 (int)table.len, table.at);
 	if (table.len > 7 && strncmp(table.at, "pragma_", 7) == 0)
 		sqlgen_refuse_at(r, table.at,
 				 "%.*s is SQLite's: ask it from "
@@ -125,8 +128,6 @@ static void read_item(struct sqlgen_reader *r)
 		v = sqlgen_read_value(r);
 		name = last_word(v.text); /* a column keeps its own */
 	}
-	if (select->n_items < SQLGEN_ITEMS_MOST)
-		select->items[select->n_items++] = v;
 	/* Any word may stand behind AS. */
 	if (sqlgen_take_if(r, "AS")) {
 		name = r->w;
@@ -135,6 +136,10 @@ static void read_item(struct sqlgen_reader *r)
 		name = sqlgen_take_name(r);
 	}
 	sqlgen_rename(r, name, v.lists);
+	if (select->n_items == SQLGEN_ITEMS_MOST)
+		return;
+	select->names[select->n_items] = name;
+	select->items[select->n_items++] = v;
 }
 
 /* Whether rows of one group have one value of the column: it is said, or the table's id. */
@@ -174,11 +179,12 @@ static void read_group(struct sqlgen_reader *r, const struct sqlgen_select *item
 static void read_core(struct sqlgen_reader *r, struct sqlgen_select *select)
 {
 	struct sqlgen_select *above = r->select;
-	bool grouped;
+	bool conflict = r->conflict, grouped;
 
 	r->select = select;
+	r->conflict = false;
 	sqlgen_expect(r, "SELECT");
-	sqlgen_take_if(r, "DISTINCT");
+	select->distinct = sqlgen_take_if(r, "DISTINCT");
 	do
 		read_item(r);
 	while (sqlgen_take_if(r, ","));
@@ -193,17 +199,63 @@ static void read_core(struct sqlgen_reader *r, struct sqlgen_select *select)
 	read_group(r, select, grouped);
 	if (sqlgen_take_if(r, "HAVING"))
 		sqlgen_read_truth(r);
+	r->conflict = conflict;
 	r->select = above;
 }
 
-static void read_order(struct sqlgen_reader *r)
+/* The column or name that an item of ORDER BY is, if it is one by itself. */
+static struct sqlgen_column bare_column(struct sqlgen_word w)
+{
+	struct sqlgen_column c = { .name = w };
+	struct sqlgen_word next = sqlgen_word_next(w.at + w.len);
+	bool ends;
+
+	if (sqlgen_word_is(next, ".")) {
+		c.table = w;
+		c.name = sqlgen_word_next(next.at + 1);
+		next = sqlgen_word_next(c.name.at + c.name.len);
+	}
+	ends = !next.len || sqlgen_word_is(next, ",") || sqlgen_word_is(next, ")") ||
+	       sqlgen_word_is(next, ";") || sqlgen_word_is(next, "NULLS") ||
+	       sqlgen_is_clause(next);
+	return ends && isalpha((unsigned char)*c.name.at) ? c
+							  : (struct sqlgen_column){ 0 };
+}
+
+static bool is_given(const struct sqlgen_select *select, struct sqlgen_value v,
+		     struct sqlgen_word name)
+{
+	for (int i = 0; i < select->n_items; i++)
+		if (sqlgen_word_same(select->items[i].text, v.text) ||
+		    sqlgen_word_same(select->names[i], name))
+			return true;
+	return false;
+}
+
+void sqlgen_read_order(struct sqlgen_reader *r)
 {
 	do {
-		sqlgen_read_value(r);
+		struct sqlgen_column c = bare_column(r->w);
+		struct sqlgen_value v;
+
+		r->select->by_name = c.name.len != 0;
+		v = sqlgen_read_value(r);
+		r->select->by_name = false;
+		if (r->select->distinct && !is_given(r->select, v, c.name))
+			sqlgen_refuse_at(r, v.text.at,
+					 "%.*s is not among what DISTINCT gives: add it",
+					 (int)v.text.len, v.text.at);
 		if (!sqlgen_take_if(r, "ASC"))
 			sqlgen_take_if(r, "DESC");
-		if (sqlgen_take_if(r, "NULLS") && !sqlgen_take_if(r, "FIRST"))
-			sqlgen_expect(r, "LAST");
+		if (sqlgen_take_if(r, "NULLS")) {
+			if (!sqlgen_take_if(r, "FIRST"))
+				sqlgen_expect(r, "LAST");
+		} else if (c.name.len && sqlgen_is_nullable(r->b, r->text, c)) {
+			sqlgen_refuse_at(r, v.text.at,
+					 "%.*s may be NULL, which stands first here and "
+					 "last elsewhere: write NULLS FIRST or LAST",
+					 (int)v.text.len, v.text.at);
+		}
 	} while (sqlgen_take_if(r, ","));
 }
 
@@ -223,13 +275,17 @@ static void read_limit(struct sqlgen_reader *r)
 /* `WITH name(columns) AS (SELECT …), …` */
 static void read_with(struct sqlgen_reader *r)
 {
-	sqlgen_take_if(r, "RECURSIVE");
+	struct sqlgen_word above = r->itself;
+	bool recursive = sqlgen_take_if(r, "RECURSIVE");
+
 	do {
 		struct sqlgen_select inner = { 0 };
 		struct sqlgen_word names[SQLGEN_ITEMS_MOST];
 		int n = 0;
 
-		sqlgen_take_name(r);
+		r->itself = sqlgen_take_name(r);
+		if (recursive)
+			r->itself.len = 0;
 		if (sqlgen_take_if(r, "(")) {
 			do
 				names[n < SQLGEN_ITEMS_MOST ? n++ : 0] =
@@ -246,6 +302,7 @@ static void read_with(struct sqlgen_reader *r)
 		for (int i = 0; i < n && i < inner.n_items; i++)
 			sqlgen_rename(r, names[i], inner.items[i].lists);
 	} while (sqlgen_take_if(r, ","));
+	r->itself = above;
 }
 
 void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select)
@@ -269,7 +326,7 @@ void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select)
 	r->select = select;
 	if (sqlgen_take_if(r, "ORDER")) {
 		sqlgen_expect(r, "BY");
-		read_order(r);
+		sqlgen_read_order(r);
 	}
 	if (sqlgen_take_if(r, "LIMIT"))
 		read_limit(r);
@@ -347,9 +404,11 @@ static void read_conflict(struct sqlgen_reader *r, struct sqlgen_word table)
 		sqlgen_refuse_at(r, at, "write ON CONFLICT (column, …) DO UPDATE");
 	sqlgen_expect(r, "UPDATE");
 	sqlgen_expect(r, "SET");
+	r->conflict = true;
 	read_set(r, table);
 	if (sqlgen_take_if(r, "WHERE"))
 		sqlgen_read_truth(r);
+	r->conflict = false;
 }
 
 /* `(a, b), (c, d)`, for these columns. */
@@ -369,6 +428,25 @@ static void read_rows(struct sqlgen_reader *r, const struct sqlgen_select *colum
 	} while (sqlgen_take_if(r, ","));
 }
 
+/* Refuses rows whose ids SQLite would choose by itself. */
+static void check_id(struct sqlgen_reader *r, struct sqlgen_word table,
+		     const struct sqlgen_select *columns)
+{
+	char *name = sqlgen_copy(table.at, table.len), *id = sqlgen_id_of(r->b, name);
+	bool given = !id;
+
+	for (int i = 0; id && i < columns->n_items; i++)
+		given |= sqlgen_word_is(columns->items[i].text, id);
+	if (!given)
+		sqlgen_refuse_at(
+			r, table.at,
+			"%s.%s is handed out before the INSERT: name it, and ask "
+			"%s_new_id",
+			name, id, name);
+	free(name);
+	free(id);
+}
+
 /* Behind INSERT or REPLACE. */
 static void read_insert(struct sqlgen_reader *r)
 {
@@ -385,6 +463,7 @@ static void read_insert(struct sqlgen_reader *r)
 			columns.items[columns.n_items++] = column;
 	} while (sqlgen_take_if(r, ","));
 	sqlgen_expect(r, ")");
+	check_id(r, table, &columns);
 	if (sqlgen_take_if(r, "VALUES")) {
 		read_rows(r, &columns);
 	} else {

@@ -44,10 +44,12 @@ enum { SQLGEN_ITEMS_MOST = 64 };
 /* A SELECT: what it gives, and the columns that stand in it outside of sums. */
 struct sqlgen_select {
 	struct sqlgen_value items[SQLGEN_ITEMS_MOST];
+	struct sqlgen_word names[SQLGEN_ITEMS_MOST]; /* of the items */
 	struct sqlgen_column bare[SQLGEN_ITEMS_MOST];
 	int n_items, n_bare;
 	int in_sum; /* an expression within a sum is being read */
-	bool sums, done; /* done: all items are read */
+	bool sums, distinct, done; /* done: all items are read */
+	bool by_name; /* an item of ORDER BY is being read, which is a name alone */
 };
 
 /* A name that a statement gives to a column of an enum. */
@@ -69,6 +71,8 @@ struct sqlgen_reader {
 	bool lost; /* the rest was not understood */
 	bool first; /* it is read for the names that it gives: nothing is refused */
 	bool shared; /* a second engine is to understand it */
+	struct sqlgen_word itself; /* the name of WITH that is being read, not RECURSIVE */
+	bool conflict; /* a value of DO UPDATE is being read */
 	bool named; /* numbers have their names still, in braces */
 };
 
@@ -101,6 +105,7 @@ void sqlgen_lose(struct sqlgen_reader *r);
 
 struct sqlgen_value sqlgen_read_value(struct sqlgen_reader *r);
 void sqlgen_read_truth(struct sqlgen_reader *r); /* of a WHERE, an ON */
+void sqlgen_read_order(struct sqlgen_reader *r); /* behind ORDER BY */
 void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select);
 /* Refuses a value that a column, or another value, does not take as it is. */
 void sqlgen_check_fit(struct sqlgen_reader *r, struct sqlgen_value v,
@@ -117,6 +122,9 @@ sqlgen_lists sqlgen_lists_held(const struct sqlgen_build *b, const char *sql,
 			       struct sqlgen_column c);
 sqlgen_lists sqlgen_lists_of_table(const struct sqlgen_build *b, struct sqlgen_word table,
 				   struct sqlgen_word column);
+/* Whether a column of the statement's tables may be NULL. */
+bool sqlgen_is_nullable(const struct sqlgen_build *b, const char *sql,
+			struct sqlgen_column c);
 const char *sqlgen_list_name(const struct sqlgen_build *b, sqlgen_lists lists);
 
 const struct sqlgen_function *sqlgen_function_find(struct sqlgen_word name);

@@ -7,6 +7,14 @@
 
 /* --- kinds ---------------------------------------------------------------------------- */
 
+static bool is_sign(struct sqlgen_word w, const char *const *signs)
+{
+	for (; *signs; signs++)
+		if (sqlgen_word_is(w, *signs))
+			return true;
+	return false;
+}
+
 static struct sqlgen_value made(const struct sqlgen_reader *r, const char *from,
 				enum sqlgen_kind kind, sqlgen_lists lists)
 {
@@ -142,15 +150,21 @@ void sqlgen_rename(struct sqlgen_reader *r, struct sqlgen_word name, sqlgen_list
 	r->renamed[r->n_renamed++] = (struct sqlgen_renamed){ name, lists };
 }
 
+static enum type type_of(struct sqlgen_reader *r, struct sqlgen_word column)
+{
+	char *name = sqlgen_copy(column.at, column.len);
+	enum type type = sqlgen_type_everywhere(r->b, name);
+
+	free(name);
+	return type;
+}
+
 struct sqlgen_value sqlgen_column_value(struct sqlgen_reader *r, struct sqlgen_column c)
 {
 	sqlgen_lists lists = sqlgen_lists_held(r->b, r->text, c);
-	char *copy = sqlgen_copy(c.name.at, c.name.len);
-	enum sqlgen_kind kind = IS_ANY;
+	/* Migrations are read before all tables are there. */
+	enum sqlgen_kind kind = r->shared ? kind_of(type_of(r, c.name)) : IS_ANY;
 
-	if (r->shared)
-		kind = kind_of(sqlgen_type_everywhere(r->b, copy));
-	free(copy);
 	return (struct sqlgen_value){ kind, lists ? lists : lists_renamed(r, c.name),
 				      c.name };
 }
@@ -295,6 +309,14 @@ static struct sqlgen_value read_call(struct sqlgen_reader *r, struct sqlgen_word
 		r->select->in_sum--;
 		sqlgen_expect(r, ")");
 	}
+	if (sqlgen_take_if(r, "OVER")) {
+		sqlgen_expect(r, "(");
+		if (sqlgen_take_if(r, "ORDER")) {
+			sqlgen_expect(r, "BY");
+			sqlgen_read_order(r);
+		}
+		sqlgen_expect(r, ")");
+	}
 	given = f && f->most && f->gives != IS_ANY;
 	return made(r, name.at, given ? f->gives : first.kind,
 		    given ? SQLGEN_NONE : first.lists);
@@ -306,6 +328,36 @@ static void note_bare(struct sqlgen_reader *r, struct sqlgen_column c)
 
 	if (!select->done && !select->in_sum && select->n_bare < SQLGEN_ITEMS_MOST)
 		select->bare[select->n_bare++] = c;
+}
+
+/* Refuses names that the second engine reads otherwise, or in one of two ways. */
+static void check_name(struct sqlgen_reader *r, struct sqlgen_column c)
+{
+	static const char *const clocks[] = { "current_timestamp", "current_date",
+					      "current_time", NULL };
+	const struct sqlgen_select *select = r->select;
+
+	if (c.table.len)
+		return;
+	if (is_sign(c.name, clocks))
+		sqlgen_refuse_at(r, c.name.at,
+				 "%.*s is of another kind elsewhere: write the time of "
+				 "the call, :now",
+				 (int)c.name.len, c.name.at);
+	if (r->conflict)
+		sqlgen_refuse_at(r, c.name.at,
+				 "%.*s may be the old row's or the new one's: write "
+				 "TABLE.%.*s, or excluded.%.*s",
+				 (int)c.name.len, c.name.at, (int)c.name.len, c.name.at,
+				 (int)c.name.len, c.name.at);
+	for (int i = 0; select->done && !select->by_name && i < select->n_items; i++)
+		if (sqlgen_word_same(select->names[i], c.name) &&
+		    type_of(r, c.name) == TYPE_UNSAID)
+			sqlgen_refuse_at(
+				r, c.name.at,
+				"%.*s is the name of a result, which only SQLite "
+				"knows here: write the expression again",
+				(int)c.name.len, c.name.at);
 }
 
 /* A column or a function. */
@@ -326,6 +378,7 @@ static struct sqlgen_value read_named(struct sqlgen_reader *r)
 		c.table = c.name;
 		c.name = sqlgen_take_name(r);
 	}
+	check_name(r, c);
 	if (sqlgen_word_is(c.name, "rowid") || sqlgen_word_is(c.name, "oid") ||
 	    sqlgen_word_is(c.name, "_rowid_"))
 		sqlgen_refuse_at(r, c.name.at,
@@ -383,6 +436,8 @@ static struct sqlgen_value read_primary(struct sqlgen_reader *r)
 		return read_cast(r, from);
 	if (sqlgen_take_if(r, "NULL"))
 		return made(r, from, IS_ANY, SQLGEN_ALL);
+	if (sqlgen_take_if(r, "TRUE") || sqlgen_take_if(r, "FALSE"))
+		return made_truth(r, from);
 	if (sqlgen_take_if(r, "EXISTS")) {
 		sqlgen_expect(r, "(");
 		read_select_value(r, from);
@@ -433,14 +488,6 @@ static struct sqlgen_value read_joined(struct sqlgen_reader *r)
 		v = made(r, from, IS_TEXT, SQLGEN_NONE);
 	}
 	return v;
-}
-
-static bool is_sign(struct sqlgen_word w, const char *const *signs)
-{
-	for (; *signs; signs++)
-		if (sqlgen_word_is(w, *signs))
-			return true;
-	return false;
 }
 
 static struct sqlgen_value read_numbers(struct sqlgen_reader *r, int closeness)

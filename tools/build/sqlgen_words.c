@@ -172,6 +172,7 @@ static const struct sqlgen_function functions[] = {
 	{ "min", 1, 1, IS_ANY, true, instead_case },
 	{ "max", 1, 1, IS_ANY, true, instead_case },
 	{ "group_concat", 2, 2, IS_TEXT, true, "group_concat(text, separator)" },
+	{ "row_number", 0, 1, IS_NUMBER, false, "row_number() OVER (…)" },
 	{ "coalesce", 2, 9, IS_ANY, false, "coalesce of two values or more" },
 	{ "nullif", 2, 2, IS_ANY, false, NULL },
 	{ "abs", 1, 1, IS_NUMBER, false, NULL },
