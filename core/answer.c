@@ -30,8 +30,8 @@ static int undo_messages(struct call *call, const struct agent_row *a, int64_t r
 	if (rc < 0 || n == 0)
 		return rc;
 	*undone += (int64_t)n;
-	rc = sql_run(call, inbox_fetched, .agent = a->id, .n = -(int64_t)n,
-		     .leased = -(int64_t)n);
+	rc = sql_late(call, inbox_fetched, .agent = a->id, .n = -(int64_t)n,
+		      .leased = -(int64_t)n);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = waits_again(call, a, all[i].message);
 	return rc;
@@ -106,8 +106,8 @@ static int take_messages(struct call *call, const struct agent_row *a, int64_t r
 	*taken += (int64_t)n;
 	for (size_t i = 0; i < n; i++)
 		late += all[i].late;
-	rc = sql_run(call, inbox_less, .agent = a->id, .queued = late,
-		     .leased = (int64_t)n - late);
+	rc = sql_late(call, inbox_less, .agent = a->id, .queued = late,
+		      .leased = (int64_t)n - late);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = event_by(call, .kind = EVENT_MESSAGE_ACKED, .team = a->team,
 			      .actor = ACTOR_HOST, .subject = all[i].message,

@@ -189,9 +189,9 @@ static int keep_replay(struct call *call)
 {
 	if (!call->has_key || call->replayed || !call->made)
 		return 0;
-	return sql_run(call, replay_add, .key = key_blob(call),
-		       .caller = call_key_caller(call), .op = name_hash(call->op->name),
-		       .args = call->asked, .made = call->made, .now = call->now);
+	return sql_late(call, replay_add, .key = key_blob(call),
+			.caller = call_key_caller(call), .op = name_hash(call->op->name),
+			.args = call->asked, .made = call->made, .now = call->now);
 }
 
 /* --- performing -------------------------------------------------------------- */
@@ -240,7 +240,7 @@ static int keep_alive(struct call *call)
 	if (rc < 0 || !call->identity.agent ||
 	    call->caller.active_at >= call->now - TOUCH_MS)
 		return rc;
-	return sql_run(call, agent_touch, .agent = call->caller.agent, .now = call->now);
+	return sql_late(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }
 
 int64_t call_within(const struct call *call)

@@ -169,8 +169,9 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
 
 /* --- statements: see storage/store.h ------------------------------------- */
 
-/* sql_run(call, agent_touch, .id = 3): rows changed (0 where the statement is `late`), or
- * negative.
+/* sql_run(call, team_end, .id = 3): rows changed, or negative.
+ * sql_late(call, agent_touch, .id = 3): 0 or negative; a statement that is `-- late` has no
+ * other way to be run, since nothing is told of what it did.
  * sql_row(call, agent_by_id, &row, .id = 3): 1 with `row` filled, 0, negative.
  * sql_query(call, &q, board, .team = 3), then sql_next(call, &q, &row) until
  * it gives 0 or a negative; query_end(&q) to stop early.
@@ -178,6 +179,9 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
  * arena, so that other statements can run meanwhile; 0 or negative. */
 #define sql_run(call, name, ...)             \
 	store_run((call)->store, sql_##name, \
+		  &(const struct sql_##name##_in){ __VA_ARGS__ }, &(call)->fault)
+#define sql_late(call, name, ...)                 \
+	store_run((call)->store, sql_late_##name, \
 		  &(const struct sql_##name##_in){ __VA_ARGS__ }, &(call)->fault)
 #define sql_row(call, name, row, ...)                                                    \
 	store_row((call)->store, sql_##name,                                             \

@@ -49,8 +49,8 @@ int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t 
 	if (rc <= 0)
 		return rc;
 	if (d->lane != DELIVERY_LANE_ASSIGNMENT &&
-	    (rc = sql_run(call, inbox_less, .agent = d->agent, .queued = !held,
-			  .leased = held)) < 0)
+	    (rc = sql_late(call, inbox_less, .agent = d->agent, .queued = !held,
+			   .leased = held)) < 0)
 		return rc;
 	return event_by(call, .kind = events[state], .team = d->team, .actor = ACTOR_HOST,
 			.subject = d->message, .target = d->agent);
@@ -179,11 +179,11 @@ static int fetch(struct handing *h, int64_t message)
 {
 	struct call *call = h->call;
 
-	return sql_run(call, delivery_fetch, .message = message, .agent = h->agent->id,
-		       .lease_until = h->lease_until,
-		       .session = h->takes ? 0 : h->session, .request = h->request,
-		       .max_attempts = call->settings->config.inbox_max_attempts,
-		       .now = call->now);
+	return sql_late(call, delivery_fetch, .message = message, .agent = h->agent->id,
+			.lease_until = h->lease_until,
+			.session = h->takes ? 0 : h->session, .request = h->request,
+			.max_attempts = call->settings->config.inbox_max_attempts,
+			.now = call->now);
 }
 
 /* Adds a message to the answer.  False when it has no room: the message is left for the
@@ -271,8 +271,8 @@ static int count_out(struct handing *h)
 {
 	int64_t again = (int64_t)h->n_again, fresh = (int64_t)h->n - again;
 
-	return sql_run(h->call, inbox_fetched, .agent = h->agent->id, .n = fresh,
-		       .leased = h->lease_until ? fresh : -again);
+	return sql_late(h->call, inbox_fetched, .agent = h->agent->id, .n = fresh,
+			.leased = h->lease_until ? fresh : -again);
 }
 
 static int fetch_all(struct handing *h)
@@ -300,8 +300,8 @@ static int ack_session(struct handing *h, int64_t arrived)
 		late += all[i].late;
 	held = (int64_t)n - late;
 	h->held -= held;
-	rc = sql_run(call, inbox_less, .agent = h->agent->id, .queued = late,
-		     .leased = held);
+	rc = sql_late(call, inbox_less, .agent = h->agent->id, .queued = late,
+		      .leased = held);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = event_emit(call, EVENT_MESSAGE_ACKED, all[i].message, h->agent->id,
 				NULL);
@@ -463,8 +463,8 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 		return rc;
 	if (d.state == DELIVERY_STATE_QUEUED || d.state == DELIVERY_STATE_NOTIFIED) {
 		if ((rc = fetch(&h, message)) < 0 ||
-		    (rc = sql_run(call, inbox_fetched, .agent = agent->id, .n = 1,
-				  .leased = 1)) < 0 ||
+		    (rc = sql_late(call, inbox_fetched, .agent = agent->id, .n = 1,
+				   .leased = 1)) < 0 ||
 		    (rc = event_emit(call, EVENT_MESSAGE_FETCHED, message, agent->id,
 				     NULL)) < 0)
 			return rc;
@@ -494,8 +494,8 @@ int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message)
 
 	if (rc <= 0)
 		return rc;
-	if ((rc = sql_run(call, inbox_less, .agent = agent->id, .queued = 0,
-			  .leased = 1)) < 0 ||
+	if ((rc = sql_late(call, inbox_less, .agent = agent->id, .queued = 0,
+			   .leased = 1)) < 0 ||
 	    (rc = event_emit(call, EVENT_MESSAGE_ACKED, message, agent->id, NULL)) < 0)
 		return rc;
 	return 1;

@@ -56,12 +56,12 @@ int64_t message_store(struct call *call, const struct draft *d)
 
 	if (id < 0)
 		return id;
-	rc = sql_run(call, message_add, .id = id, .team = call->caller.team,
-		     .sender = d->sender, .now = call->now,
-		     .urgent = d->priority == PRIORITY_URGENT, .to_all = d->to_all,
-		     .ack_required = d->ack_required, .type = d->type,
-		     .content = d->content, .thread = d->thread, .reply_to = d->reply_to,
-		     .expires_at = d->expires_at, .metadata = d->metadata);
+	rc = sql_late(call, message_add, .id = id, .team = call->caller.team,
+		      .sender = d->sender, .now = call->now,
+		      .urgent = d->priority == PRIORITY_URGENT, .to_all = d->to_all,
+		      .ack_required = d->ack_required, .type = d->type,
+		      .content = d->content, .thread = d->thread, .reply_to = d->reply_to,
+		      .expires_at = d->expires_at, .metadata = d->metadata);
 
 	return rc < 0 ? rc : id;
 }

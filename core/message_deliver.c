@@ -29,7 +29,7 @@ static int drop_oldest(struct call *call, int64_t agent, struct drops *drops)
 		     .now = call->now);
 	if (rc <= 0)
 		return rc;
-	rc = sql_run(call, inbox_less, .agent = agent, .queued = 1, .leased = 0);
+	rc = sql_late(call, inbox_less, .agent = agent, .queued = 1, .leased = 0);
 	if (rc < 0)
 		return rc;
 	note_drop(call, drops, old.message, agent);
@@ -74,11 +74,11 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	int64_t lane = lane_of(d);
 	int rc;
 
-	rc = sql_run(call, delivery_add, .message = message, .agent = to->id,
-		     .lane = lane, .expires_at = d->expires_at);
+	rc = sql_late(call, delivery_add, .message = message, .agent = to->id,
+		      .lane = lane, .expires_at = d->expires_at);
 	if (rc < 0 || lane == DELIVERY_LANE_ASSIGNMENT)
 		return rc < 0 ? rc : 0;
-	rc = sql_run(call, inbox_count, .agent = to->id);
+	rc = sql_late(call, inbox_count, .agent = to->id);
 	return rc < 0 ? rc : keep_capacity(call, to->id, d->drops);
 }
 

@@ -229,9 +229,9 @@ int task_add_note(struct call *call, int64_t task, const char *text)
 {
 	int64_t id = sql_new_id(call, task_note);
 	int rc = id < 0 ? call->fault.code
-			: sql_run(call, task_note_add, .id = id, .task = task,
-				  .agent = call->caller.agent, .now = call->now,
-				  .text = text);
+			: sql_late(call, task_note_add, .id = id, .task = task,
+				   .agent = call->caller.agent, .now = call->now,
+				   .text = text);
 
 	return rc < 0 ? rc : sql_run(call, task_has, .id = task, .parts = TASK_HAS_NOTES);
 }

@@ -250,7 +250,7 @@ static void test_values(void **state)
 	struct replay_find_row row;
 
 	assert_int_equal(store_begin(s, true, &p->fault), 0);
-	assert_int_equal(store_run(s, sql_replay_add, &add, &p->fault), 0);
+	assert_int_equal(store_run(s, sql_late_replay_add, &add, &p->fault), 0);
 	assert_int_equal(store_row(s, sql_replay_find, &find, &row, sizeof(row),
 				   &p->arena, &p->fault),
 			 1);
@@ -259,8 +259,8 @@ static void test_values(void **state)
 				   &p->arena, &p->fault),
 			 0);
 	/* The same row again: a bug of ours, and the transaction lives on. */
-	assert_int_equal(store_run(s, sql_delivery_add, &copy, &p->fault), 0);
-	assert_int_equal(store_run(s, sql_delivery_add, &copy, &p->fault),
+	assert_int_equal(store_run(s, sql_late_delivery_add, &copy, &p->fault), 0);
+	assert_int_equal(store_run(s, sql_late_delivery_add, &copy, &p->fault),
 			 FAULT_INTERNAL);
 	assert_non_null(strstr(p->fault.text, "delivery_add: UNIQUE"));
 	assert_true(store_intact(s));

@@ -42,17 +42,18 @@ static int write_rows(struct rows *r, struct blob key, const struct parties *p)
 	int64_t message, from = p->caller.agent;
 
 	if ((message = sql_new_id(c, message)) < 0 ||
-	    sql_run(c, message_add, .id = message, .team = p->caller.team, .sender = from,
-		    .now = c->now, .type = "text", .content = r->body) < 0)
+	    sql_late(c, message_add, .id = message, .team = p->caller.team,
+		     .sender = from, .now = c->now, .type = "text",
+		     .content = r->body) < 0)
 		return -1;
-	if (sql_run(c, delivery_add, .message = message, .agent = p->to.id,
-		    .lane = DELIVERY_LANE_NORMAL) < 0 ||
-	    sql_run(c, inbox_count, .agent = p->to.id) < 0 ||
-	    sql_run(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
-		    .team = p->caller.team, .actor = from, .via = 1, .subject = message,
-		    .target = p->to.id) < 0 ||
-	    sql_run(c, replay_add, .key = key, .caller = from, .op = 1, .args = r->n,
-		    .made = message, .now = c->now) < 0 ||
+	if (sql_late(c, delivery_add, .message = message, .agent = p->to.id,
+		     .lane = DELIVERY_LANE_NORMAL) < 0 ||
+	    sql_late(c, inbox_count, .agent = p->to.id) < 0 ||
+	    sql_late(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
+		     .team = p->caller.team, .actor = from, .via = 1, .subject = message,
+		     .target = p->to.id) < 0 ||
+	    sql_late(c, replay_add, .key = key, .caller = from, .op = 1, .args = r->n,
+		     .made = message, .now = c->now) < 0 ||
 	    sql_run(c, lease_renew, .agent = from, .now = c->now) < 0)
 		return -1;
 	return 0;
@@ -227,9 +228,9 @@ static int add_keys(struct history *h)
 
 	qsort(h->keys, h->n_keys, sizeof(*h->keys), by_key);
 	for (size_t i = 0; i < h->n_keys; i++)
-		if (sql_run(c, replay_add, .key = { h->keys[i].bytes, 16 },
-			    .caller = c->caller.agent, .op = 1, .args = h->keys[i].made,
-			    .made = h->keys[i].made, .now = c->now) < 0)
+		if (sql_late(c, replay_add, .key = { h->keys[i].bytes, 16 },
+			     .caller = c->caller.agent, .op = 1, .args = h->keys[i].made,
+			     .made = h->keys[i].made, .now = c->now) < 0)
 			return -1;
 	h->n_keys = 0;
 	return 0;
@@ -246,17 +247,17 @@ static int add_old(void *arg, int64_t i)
 	c->now++;
 	rows_key(&h->rows, key->bytes, i & 1);
 	if ((message = sql_new_id(c, message)) < 0 ||
-	    sql_run(c, message_add, .id = message, .team = c->caller.team,
-		    .sender = c->caller.agent, .now = c->now, .type = "text",
-		    .content = h->body) < 0)
+	    sql_late(c, message_add, .id = message, .team = c->caller.team,
+		     .sender = c->caller.agent, .now = c->now, .type = "text",
+		     .content = h->body) < 0)
 		return -1;
 	key->made = message;
-	if (sql_run(c, delivery_add, .message = message, .agent = to,
-		    .lane = DELIVERY_LANE_NORMAL) < 0 ||
-	    sql_run(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
-		    .team = c->caller.team, .actor = c->caller.agent, .via = 1,
-		    .subject = message, .target = to) < 0 ||
-	    sql_run(c, delivery_fetch, .message = message, .agent = to, .now = c->now) <
+	if (sql_late(c, delivery_add, .message = message, .agent = to,
+		     .lane = DELIVERY_LANE_NORMAL) < 0 ||
+	    sql_late(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
+		     .team = c->caller.team, .actor = c->caller.agent, .via = 1,
+		     .subject = message, .target = to) < 0 ||
+	    sql_late(c, delivery_fetch, .message = message, .agent = to, .now = c->now) <
 		    0)
 		return -1;
 	return h->n_keys == BATCH_FILL || i % BATCH_FILL == BATCH_FILL - 1 ? add_keys(h)

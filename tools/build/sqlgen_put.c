@@ -71,6 +71,12 @@ static void put_scripts(const struct sqlgen_build *b)
 	sqlite3_finalize(st);
 }
 
+/* In front of the names of statements whose results nobody uses: core/call.h. */
+static const char *late(const struct sqlgen_statement *s)
+{
+	return s->late ? "late_" : "";
+}
+
 void put_header(const struct sqlgen_build *b)
 {
 	put_upper("#ifndef ", b->prefix, "SQL_GEN_H\n");
@@ -78,7 +84,7 @@ void put_header(const struct sqlgen_build *b)
 	put_scripts(b);
 	printf("enum %ssql {\n", b->prefix);
 	for (int i = 0; i < b->n_statements; i++)
-		printf("\tsql_%s,\n", b->statements[i].name);
+		printf("\tsql_%s%s,\n", late(&b->statements[i]), b->statements[i].name);
 	put_upper("\t", b->prefix, "SQL_COUNT\n};\n\n");
 	for (int i = 0; i < b->n_statements; i++) {
 		const struct sqlgen_statement *s = &b->statements[i];
@@ -118,8 +124,8 @@ static void put_into(const struct sqlgen_statement *s)
 
 static void put_statement(const struct sqlgen_statement *s)
 {
-	printf("\t[sql_%s] = {\n\t\t.name = \"%s\",\n\t\t.readonly = %s,\n", s->name,
-	       s->name, s->readonly ? "true" : "false");
+	printf("\t[sql_%s%s] = {\n\t\t.name = \"%s\",\n\t\t.readonly = %s,\n", late(s),
+	       s->name, s->name, s->readonly ? "true" : "false");
 	if (s->kept_number)
 		printf("\t\t.kept = %d,\n", s->kept_number);
 	if (s->late)

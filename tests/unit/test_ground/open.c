@@ -171,7 +171,7 @@ static void test_removed_under_commit(void **state)
 	struct store *s = open_it(p);
 
 	assert_int_equal(store_begin(s, true, &p->fault), 0);
-	assert_true(store_run(s, sql_event_add, &event, &p->fault) >= 0);
+	assert_true(store_run(s, sql_late_event_add, &event, &p->fault) >= 0);
 	assert_int_equal(rename(p->path, p->kept), 0);
 	assert_int_equal(store_commit(s, &p->fault), FAULT_UNAVAILABLE);
 	store_close(s);
@@ -240,7 +240,7 @@ static void cut_under_commit(void **state, bool log, off_t size)
 	assert_true(store_checkpoint(s, &p->fault) >= 0);
 	add_many(s, &p->fault, 5);
 	assert_int_equal(store_begin(s, true, &p->fault), 0);
-	assert_true(store_run(s, sql_event_add, &event, &p->fault) >= 0);
+	assert_true(store_run(s, sql_late_event_add, &event, &p->fault) >= 0);
 	assert_int_equal(truncate(log ? p->wal : p->path, size), 0);
 	assert_int_equal(store_commit(s, &p->fault), FAULT_UNAVAILABLE);
 	assert_non_null(strstr(p->fault.text, "cut off"));

@@ -51,7 +51,7 @@ int add(struct store *s, struct fault *f)
 
 	if (store_begin(s, true, f) < 0)
 		return f->code;
-	assert_true(store_run(s, sql_event_add, &event, f) >= 0);
+	assert_true(store_run(s, sql_late_event_add, &event, f) >= 0);
 	return store_commit(s, f);
 }
 

@@ -65,7 +65,7 @@ int add_event(struct store *s, int64_t actor, int64_t subject, struct fault *f)
 		.detail = "a small detail",
 	};
 
-	return store_run(s, sql_event_add, &in, f);
+	return store_run(s, sql_late_event_add, &in, f);
 }
 
 int commit_event(struct store *s, int64_t actor, int64_t subject, struct fault *f)
