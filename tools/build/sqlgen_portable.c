@@ -335,7 +335,7 @@ void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select)
 
 /* --- what changes rows ---------------------------------------------------------------------- */
 
-/* What a column of this table holds. */
+/* The value that a column of this table may hold. */
 static struct sqlgen_value column_of(struct sqlgen_reader *r, struct sqlgen_word table,
 				     struct sqlgen_word name)
 {
@@ -560,11 +560,10 @@ static void read_statement(struct sqlgen_reader *r)
 /* Reads the text from its beginning. */
 static void read_whole(struct sqlgen_reader *r)
 {
-	struct sqlgen_select none = { .done = true };
-
 	r->w = sqlgen_word_next(r->text);
 	r->read_to = r->text;
-	r->select = &none;
+	r->outside = (struct sqlgen_select){ .done = true };
+	r->select = &r->outside;
 	r->lost = false;
 	read_statement(r);
 }

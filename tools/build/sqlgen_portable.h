@@ -66,6 +66,7 @@ struct sqlgen_reader {
 	struct sqlgen_word w; /* the next word; its length is 0 at the end */
 	const char *read_to; /* behind the last word that was taken */
 	struct sqlgen_select *select; /* the innermost one */
+	struct sqlgen_select outside; /* stands for it where there is none */
 	struct sqlgen_renamed renamed[SQLGEN_ITEMS_MOST];
 	int n_renamed;
 	bool lost; /* the rest was not understood */
@@ -110,7 +111,7 @@ void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select);
 /* Refuses a value that a column, or another value, does not take as it is. */
 void sqlgen_check_fit(struct sqlgen_reader *r, struct sqlgen_value v,
 		      struct sqlgen_value with);
-/* What a column holds, as the statement's tables and names have it. */
+/* The value that a column may hold, as the statement's tables and names have it. */
 struct sqlgen_value sqlgen_column_value(struct sqlgen_reader *r, struct sqlgen_column c);
 /* Notes that the statement calls a value so. */
 void sqlgen_rename(struct sqlgen_reader *r, struct sqlgen_word name, sqlgen_lists lists);

@@ -23,7 +23,7 @@ static struct sqlgen_value made(const struct sqlgen_reader *r, const char *from,
 				      { from, (size_t)(r->read_to - from) } };
 }
 
-/* What a comparison gives. */
+/* The value of a comparison. */
 static struct sqlgen_value made_truth(const struct sqlgen_reader *r, const char *from)
 {
 	return made(r, from, IS_TRUTH, SQLGEN_NONE);
