@@ -199,7 +199,7 @@ static int listen_at(struct guest *g, struct fault *f)
 	if (rc)
 		return rc;
 	if (at.kind == LINK_UNIX)
-		mkdir(at.path, 0700);
+		dir_have(at.path, 0700);
 	rc = door_open(g, at.kind == LINK_UNIX ? at.path : g->state, f);
 	if (!rc)
 		rc = peer_listen_open(&g->listeners[0], g, WIRE_CONTROL, &at, f);

@@ -63,11 +63,14 @@ static int sync_entry(const char *path)
 	return rc && errno == EACCES ? tree_sync(path) : rc;
 }
 
+int dir_have(const char *path, mode_t mode)
+{
+	return mkdir(path, mode) && errno != EEXIST ? -1 : 0;
+}
+
 int dir_make(const char *path, mode_t mode)
 {
-	if (mkdir(path, mode) && errno != EEXIST)
-		return -1;
-	return sync_entry(path);
+	return dir_have(path, mode) ? -1 : sync_entry(path);
 }
 
 int dir_make_all(const char *path, mode_t mode)

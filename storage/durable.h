@@ -31,6 +31,8 @@ int dir_sync_above(const char *path);
 /* Makes a folder, or accepts one that exists, and syncs its entry: another process may
  * have made the folder and been killed before its sync. */
 int dir_make(const char *path, mode_t mode);
+/* The same without the sync, of a folder that holds nothing to keep. */
+int dir_have(const char *path, mode_t mode);
 /* dir_make() that also makes missing folders above it. */
 int dir_make_all(const char *path, mode_t mode);
 

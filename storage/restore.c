@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "storage/defend.h"
 #include "storage/durable.h"
 #include "storage/inside.h"
@@ -406,14 +406,9 @@ static void prune(int dir, const char *own)
 
 static void name_aside(int dir, char name[32])
 {
-	struct timespec ts;
+	size_t n = clock_stamp(clock_wall_ms(), name);
 	char path[64];
-	struct tm tm;
-	size_t n;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	gmtime_r(&ts.tv_sec, &tm);
-	n = strftime(name, 32, "%Y%m%d-%H%M%S", &tm);
 	for (int i = 2; i < 100; i++) {
 		snprintf(path, sizeof(path), "%s/%s", former, name);
 		if (!is_there(dir, path))

@@ -440,7 +440,7 @@ static int make_private(const char *path, struct fault *f)
 {
 	struct stat st;
 
-	if (mkdir(path, 0700) && errno != EEXIST)
+	if (dir_have(path, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
 	/* A shared temporary folder may hold another user's folder of this name, as a
 	 * trap. */

@@ -13,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/home/home.h"
+#include "storage/durable.h"
 
 enum { LOG_MAX = 8 << 20, LOG_KEEP = 4, LINE_MAX_SIZE = 4096, SELDOM_MS = 60000 };
 
@@ -48,7 +49,7 @@ int log_open(struct log **out, const char *home, enum log_level least, bool echo
 	l->echo = echo;
 	pthread_mutex_init(&l->mutex, NULL);
 	snprintf(l->path, sizeof(l->path), "%s/log", home);
-	if (mkdir(l->path, 0700) && errno != EEXIST)
+	if (dir_have(l->path, 0700))
 		goto out;
 	snprintf(l->path, sizeof(l->path), "%s/log/host.log", home);
 	if (open_file(l))

@@ -290,7 +290,7 @@ static int process_start(void *self, const struct workspace_spec *spec,
 	pid_t pid = 0;
 	int rc;
 
-	if (mkdir(spec->sockets, 0700) && errno != EEXIST)
+	if (dir_have(spec->sockets, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %s: %s", spec->sockets,
 				 strerror(errno));
 	if (guest_state_settle(spec, f))

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/machine/private.h"
 #include "storage/durable.h"
 
@@ -329,13 +329,10 @@ int files_purge(struct files *fs, const char *folder, struct fault *f)
 
 int files_open(struct files *fs, const char *root, struct fault *f)
 {
-	struct timespec now;
-
 	*fs = (struct files){ .root_path = root, .root = -1, .stage = -1 };
 	for (int i = 0; i < FILES_FOLDERS; i++)
 		fs->folders[i].fd = -1;
-	clock_gettime(CLOCK_REALTIME, &now);
-	fs->serial = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	fs->serial = (uint64_t)clock_wall_ns();
 	fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fs->root < 0 && errno == ENOENT && dir_make_all(root, 0700) == 0)
 		fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

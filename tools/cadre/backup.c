@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/home/users.h"
+#include "core/base/clock.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
 
@@ -22,18 +22,15 @@ enum { SECRET = 32 };
  * backups share. */
 static int default_path(const struct home *home, char *path, size_t room, struct fault *f)
 {
-	struct timespec now;
-	struct tm tm;
-	char when[32];
+	int64_t now = clock_wall_ns();
+	char when[CLOCK_STAMP];
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+	clock_stamp(now / 1000000, when);
 	snprintf(path, room, "%s/backups", home->dir);
 	if (dir_make(path, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
-	snprintf(path, room, "%s/backups/state-%s.%09ld.db", home->dir, when,
-		 now.tv_nsec);
+	snprintf(path, room, "%s/backups/state-%s.%09d.db", home->dir, when,
+		 (int)(now % 1000000000));
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/machine/child.h"
 #include "core/machine/copy.h"
 #include "core/machine/vm/image.h"
@@ -103,14 +104,11 @@ static const char *cache_folder(struct arena *a)
 /* Sorts by time; the last digits part two of one second. */
 static const char *new_version(struct arena *a)
 {
-	struct timespec now;
-	struct tm tm;
-	char when[32];
+	int64_t now = clock_wall_ms();
+	char when[CLOCK_STAMP];
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
-	return arena_printf(a, "%s.%03ld", when, now.tv_nsec / 1000000);
+	clock_stamp(now, when);
+	return arena_printf(a, "%s.%03d", when, (int)(now % 1000));
 }
 
 static int make_parts(struct image_build *b, struct fault *f)

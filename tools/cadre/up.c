@@ -20,6 +20,7 @@
 #include "core/base/clock.h"
 #include "core/host/host.h"
 #include "ops.gen.h"
+#include "storage/durable.h"
 #include "tools/cadre/cli.h"
 
 enum { UP_SECONDS = 20, DOWN_SECONDS = 30 };
@@ -90,7 +91,7 @@ static void become_host(struct cli *cli, int ready)
 	int null = open("/dev/null", O_RDWR), log;
 
 	snprintf(path, sizeof(path), "%s/log", cli->home.dir);
-	mkdir(path, 0700);
+	dir_have(path, 0700);
 	snprintf(path, sizeof(path), "%s/log/host.log", cli->home.dir);
 	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
 	dup2(null, 0);

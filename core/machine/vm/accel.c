@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/machine/child.h"
 
 extern char **environ;
@@ -113,22 +114,14 @@ const char *accel_choose(const char *kernel, const char *initrd)
 /* --- the clock ----------------------------------------------------------------------- */
 
 #ifdef __x86_64__
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 long accel_tsc_khz(void)
 {
-	int64_t began = now_ns(), took;
+	int64_t began = clock_raw_ns(), took;
 	uint64_t ticks = __builtin_ia32_rdtsc();
 
 	pause_ms(MEASURE_MS);
 	ticks = __builtin_ia32_rdtsc() - ticks;
-	took = now_ns() - began;
+	took = clock_raw_ns() - began;
 	return (long)((double)ticks * 1e6 / (double)took);
 }
 #else

@@ -17,6 +17,7 @@
 #include "core/machine/vm/accel.h"
 #include "core/machine/vm/qemu_inside.h"
 #include "core/machine/vm/qmp.h"
+#include "storage/durable.h"
 
 extern char **environ;
 
@@ -354,9 +355,8 @@ static int make_folders(const struct workspace_spec *s, struct fault *f)
 	const char *log = arena_printf(&a, "%s/console.log", s->path);
 	const char *parent = arena_printf(&a, "%s/workspaces", s->home);
 
-	mkdir(parent, 0700);
-	if ((mkdir(s->path, 0700) && errno != EEXIST) ||
-	    (mkdir(s->sockets, 0700) && errno != EEXIST))
+	if (dir_have(parent, 0700) || dir_have(s->path, 0700) ||
+	    dir_have(s->sockets, 0700))
 		fault_set(f, FAULT_IO, "", "cannot make the folders of %s: %s", s->name,
 			  strerror(errno));
 	rename(log, arena_printf(&a, "%s.1", log)); /* of the start before */
