@@ -14,6 +14,7 @@
 # make mutants    do the tests notice?  Plants the faults of tests/mutants/list
 #                 (NAME='word …': those whose names contain one)
 # make permute    do the transcripts pass with enums and events numbered otherwise?
+# make portable   does PostgreSQL take every statement of the state?
 # make docs, make fmt, make sums, make clean
 # make install PREFIX=/usr/local DESTDIR=
 #
@@ -220,6 +221,9 @@ soak:
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(O)/tests/soak $$(($(or $(MINUTES),20) * 60))
 permute: ; @tests/e2e/permute.sh
+portable: build/sqlgen
+	@tools/setup --peers
+	@python3 tests/peers/portable.py build/sqlgen $(DB_sql)
 mutants:
 	@tools/setup
 	@tests/mutants/run $(NAME)
@@ -249,7 +253,7 @@ install: all
 	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
 	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants permute unseen soak fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants permute portable unseen soak fuzz docs \
 	fmt sums clean install
 .SECONDARY:
 .DELETE_ON_ERROR:

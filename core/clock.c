@@ -11,10 +11,16 @@ enum { SLICE = 200 };
 static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 {
 	int64_t since = in->has_gap_since ? in->gap_since : call->now - in->gap_ms;
-	int rc;
+	struct host_elsewhere_row other = { 0 };
+	int rc = 0;
 
 	if (!in->gap_ms)
 		return 0;
+	if (in->gap_ms > 0)
+		rc = sql_row(call, host_elsewhere, &other,
+			     .host = store_host(call->store), .since = since);
+	if (rc < 0 || other.n)
+		return rc < 0 ? rc : 0;
 	rc = sql_run(call, task_gap, .gap_ms = in->gap_ms, .gap_since = since);
 	if (rc >= 0)
 		rc = sql_run(call, delivery_gap, .gap_ms = in->gap_ms,

@@ -53,6 +53,12 @@ WHERE one = 1;
 -- so, ends its commands and forgets all but its variables.
 UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state IN {workspace_state.living};
 
+-- name: host_elsewhere
+-- Whether another host ran after :since, which is known to 5 s: then somebody could call,
+-- or that host has moved the leases already, and there was no gap.
+-- scan ok: few
+SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
+
 -- name: state_alive
 -- This host runs: a time without any, from now on, is a gap.
 UPDATE host SET alive_at = :now WHERE id = :host;

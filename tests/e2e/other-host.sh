@@ -59,4 +59,22 @@ cadre workspace destroy a --team alpha >/dev/null
 until_is '^0$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND pid IS NOT NULL"
 cadre down >/dev/null
 [ "$(far)" = "$before" ] || bad "changed at the end: $before became $(far)"
+
+# For an hour this host did not run. Where the other one did, agents could call: a lease
+# stays as it is. Where none did, it becomes longer by the hour.
+cadre task create work --team alpha >/dev/null
+cadre claim --team alpha --as a >/dev/null
+hour=3600000
+for other in 1 0; do
+	ask "UPDATE task SET lease_ms = 2 * $hour, lease_until = strftime('%s') * 1000 + $hour / 2;
+		UPDATE host SET alive_at = (strftime('%s') * 1000 - $hour * (id = 1)) * (id = 1 OR $other)"
+	lease=$(ask "SELECT lease_until FROM task")
+	cadre up >/dev/null
+	cadre down >/dev/null
+	moved=$(($(ask "SELECT lease_until FROM task") - lease))
+	case $other:$((moved / 1000000)) in
+	1:0 | 0:3) ;;
+	*) bad "the other host ran: $other, and the lease moved by $moved ms" ;;
+	esac
+done
 exit $failed

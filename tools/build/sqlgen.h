@@ -114,6 +114,7 @@ void check_rows(struct sqlgen_build *b);
 void sqlgen_check_kept(struct sqlgen_build *b);
 void put_header(const struct sqlgen_build *b);
 void put_source(const struct sqlgen_build *b);
+void put_statements(const struct sqlgen_build *b);
 void sqlgen_put_schema(const struct sqlgen_build *b);
 void put_string(const char *s); /* as C has it, on lines of its own */
 

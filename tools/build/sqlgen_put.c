@@ -200,3 +200,21 @@ void put_source(const struct sqlgen_build *b)
 	if (!*b->prefix)
 		sqlgen_put_schema(b);
 }
+
+void put_statements(const struct sqlgen_build *b)
+{
+	static const char *const names[] = {
+		[TYPE_INT] = "int",
+		[TYPE_TEXT] = "text",
+		[TYPE_BLOB] = "blob",
+	};
+
+	for (int i = 0; i < b->n_statements; i++) {
+		const struct sqlgen_statement *s = &b->statements[i];
+
+		printf("-- statement %s:%d %s", s->file, s->line, s->name);
+		for (int j = 0; j < s->in.n; j++)
+			printf(" %s:%s", s->in.at[j].name, names[s->in.at[j].type]);
+		printf("\n%s\n", s->sql);
+	}
+}
