@@ -4,7 +4,7 @@
 #                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
 # make lint       format, cppcheck, includes, rooms, doors, sizes, calls, guards, documents, SQL,
-#                 migrations, planted faults
+#                 migrations, planted faults, commits
 # make bench      the speed table, as ratios; PEERS=1 beside Redis and PostgreSQL, too
 #                 (NAME='word …': some lines; `build/bench --help` lists them)
 # make bench-guard  do calls cost the instructions that they did?  RENEW=1 writes them down
