@@ -66,14 +66,14 @@ SAY = $(if $(VERBOSE),,@printf '  %-4s %s\n' $(1) '$(2)';)
 compile = $(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
 link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
 
-# --- what there is -----------------------------------------------------------
+# --- the programs and their parts ----------------------------------------------
 
 MAIN = tools/cadre/main.c
 SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.c), \
 	$(wildcard core/*.c core/*/*.c core/*/*/*.c storage/*.c storage/*/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
-# What reads schema/ serves both.
+# The reader of schema/ serves both programs.
 OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c tools/build/opgen_tables.c,$(OPGEN)) \
 	core/base/near.c
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
@@ -177,7 +177,7 @@ $(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$(call parts,$$(with_$$*)) $(
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 
 $(O)/obj/tests/crash/rules.o: tests/crash/rules.sql
-# What the bench says of its figures, alone.
+# The bench's judgement of its figures, tested alone.
 $(O)/tests/unit/test_judge: $(O)/obj/tools/bench/judge.o
 $(O)/tests/unit/test_others: $(O)/obj/tools/bench/others.o
 

@@ -1,5 +1,5 @@
 /*
- * assignment_result - what an agent's daemon made of its assignments.
+ * assignment_result - results that an agent's daemon reports of its assignments.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * call - one operation on its way through: who asks, what for, and when.
+ * call - an operation on its way through: who asks, what for, and when.
  *
  * Clock, randomness and identity are values here, so that core/ is a function
  * of its inputs and the database.  A door fills the upper part; op_perform()

@@ -1,5 +1,5 @@
 /*
- * clock - what time does by itself: leases end, lives end, gaps move them.
+ * clock - changes that time makes by itself: leases end, lives end, gaps move them.
  */
 #include "core/agent_daemon.h"
 #include "core/inbox.h"

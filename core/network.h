@@ -1,5 +1,5 @@
 /*
- * network - what VMs may reach, as rows; the host makes it true.
+ * network - the addresses that VMs may reach, as rows; the host makes it true.
  *
  * A workspace with a network of its own has a slot in the range (core/base/nic.h). It
  * may reach only what its own row, its team and all teams above allow.

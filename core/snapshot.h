@@ -1,5 +1,5 @@
 /*
- * snapshot - what workspaces held, as rows; the host keeps the bytes.
+ * snapshot - saved contents of workspaces, as rows; the host keeps the bytes.
  */
 #ifndef CORE_SNAPSHOT_H
 #define CORE_SNAPSHOT_H

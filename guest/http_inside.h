@@ -1,5 +1,5 @@
 /*
- * front - what the files of the workspace's HTTP door share.
+ * http_inside - declarations that the files of the workspace's HTTP door share.
  */
 #ifndef GUEST_HTTP_INSIDE_H
 #define GUEST_HTTP_INSIDE_H

@@ -1,5 +1,5 @@
 /*
- * inner - what the guest's own files share.
+ * inside - declarations that the guest's own files share.
  */
 #ifndef GUEST_INSIDE_H
 #define GUEST_INSIDE_H

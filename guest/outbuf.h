@@ -1,5 +1,5 @@
 /*
- * outbuf - what a command printed, kept as text.
+ * outbuf - the output of a command, kept as text.
  *
  * Bytes become UTF-8 as they come in: NUL and invalid UTF-8 turn into U+FFFD.
  * At most OUTBUF_MAX bytes are kept, whole characters only; where it was cut, a

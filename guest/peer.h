@@ -1,5 +1,5 @@
 /*
- * peer - one peer on one of the guest's sockets, and its requests.
+ * peer - a program on one of the guest's sockets, and its requests.
  *
  * A request with an `id` is served at once and answered when it is done; those
  * without one are served one at a time, in order.  A peer that does not read

@@ -88,7 +88,7 @@ static bool names_task(json_t *one, json_t *other)
 	return a && b && strcmp(a + strspn(a, "0"), b + strspn(b, "0")) == 0;
 }
 
-/* Whoever names the task of a claim has read its answer: it is not given back any more.
+/* A client that names the task of a claim has read its answer: the claim stays its own.
  * A team that only one of them names may be the other's. */
 static void drop_claims_of(struct mcp *m, const struct op *op, json_t *args)
 {

@@ -1,5 +1,5 @@
 /*
- * complete - what a person may have begun to type: names of teams and agents,
+ * complete - words that a person may have begun to type: names of teams and agents,
  * ids of tasks.
  */
 #include "mcp/peer.h"

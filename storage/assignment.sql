@@ -41,7 +41,7 @@ WHERE i.assignments > 0 AND a.gone = 0 AND a.status NOT IN {agent_status.stuck o
 
 -- name: assignment_gap
 -- scan ok: open ones, along their index
--- Nobody could report during the gap that a command had ended: each counts as begun later
+-- During the gap no guest could report that a command had ended: each counts as begun later
 -- by the gap.
 UPDATE assignment SET started_at = started_at + :gap_ms
 WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at <= :gap_since + 5000;
@@ -240,7 +240,7 @@ WHERE message = :message;
 UPDATE result SET seen = 1 WHERE request = :request;
 
 -- name: result_unhand
--- Nobody got the answer to a request: its results can be collected again.
+-- The answer to a request was lost: its results can be collected again.
 UPDATE result SET collected_at = NULL, request = NULL, session = NULL
 WHERE request = :request AND seen = 0 RETURNING message, agent, sender;
 

@@ -48,7 +48,7 @@ ON CONFLICT (key, caller) DO UPDATE SET op = excluded.op, args = excluded.args,
 UPDATE replay SET answer = :answer WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: replay_free
--- Nothing was done under it: it is as good as new.
+-- The call under this key did nothing: the key is as good as new.
 DELETE FROM replay WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: agent_touch

@@ -60,5 +60,5 @@ UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state IN 
 SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
 
 -- name: state_alive
--- This host runs: a time without any, from now on, is a gap.
+-- The host still runs: a time without any host, from now on, is a gap.
 UPDATE host SET alive_at = :now WHERE id = :host;

@@ -93,7 +93,7 @@ WHERE w.host = :host AND w.slot IS NOT NULL AND w.state IN {workspace_state.livi
 ORDER BY w.id;
 
 -- name: network_fault
--- Of the host that runs the workspace.
+-- The network's fault on the host that runs the workspace.
 SELECT h.network_fault FROM workspace w JOIN host h ON h.id = w.host WHERE w.id = :workspace;
 
 -- name: network_set_fault

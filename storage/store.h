@@ -1,5 +1,5 @@
 /*
- * store - one connection to the state file, its transactions and statements.
+ * store - a connection to the state file, its transactions and statements.
  *
  * A committed transaction is on the disk (synchronous=FULL) before
  * store_commit() returns.  Only storage/ knows SQLite; a row is a struct whose

@@ -246,7 +246,7 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (state = {task_state.blocked} OR (state IN {task_state.claimed in_progress} AND lease_until > :now));
 
 -- name: task_unclaim
--- Nobody got the answer that granted the claim: the claim ends, unless its owner has
+-- The answer that granted the claim was lost: the claim ends, unless its owner has
 -- begun.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
@@ -369,7 +369,7 @@ WHERE e.subject = :task AND e.kind BETWEEN {events.task} AND e.seq > :after
 ORDER BY e.seq LIMIT :limit;
 
 -- name: task_gap
--- Nobody could renew a lease during a gap: leases granted before it become longer by it.
+-- During a gap no lease could be renewed: leases granted before it become longer by it.
 -- The beginning of the gap is known to 5 s; a lease granted in these counts as before.  A
 -- clock that was set back (gap_ms < 0) also moves leases that had ended, so they stay
 -- ended.

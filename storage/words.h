@@ -1,5 +1,5 @@
 /*
- * words - what SQLite is told of a connection, a transaction or a whole file.
+ * words - pragmas that SQLite is given for a connection, a transaction or a whole file.
  *
  * The only SQL in C (tools/lint/sql); statements on tables are in .sql files, which sqlgen
  * checks against their schema.  These have none: a pragma acts on the connection, some

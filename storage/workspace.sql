@@ -76,7 +76,7 @@ UPDATE workspace SET http = nullif(:http, '')
 WHERE id = :id AND http IS DISTINCT FROM nullif(:http, '');
 
 -- name: workspace_rows
--- Those whose guests this host runs: another host starts and ends its own.
+-- Workspaces whose guests this host runs: another host starts and ends its own.
 -- scan ok: the host's own list of living workspaces, by row
 -- text: team_name agent_name
 -- int: parent_at snapshot_at restore_at
@@ -140,7 +140,7 @@ UPDATE snapshot SET state = :state WHERE id = :id AND state <> :state;
 
 -- name: snapshot_give_up
 -- scan ok: few, and once at a host's start
--- Those that this host was making; another host goes on making its own.
+-- Snapshots that this host was making; another host goes on making its own.
 UPDATE snapshot SET state = :state WHERE state = {snapshot_state.making}
 	AND workspace IN (SELECT id FROM workspace WHERE host = :host);
 

@@ -1,5 +1,5 @@
 /*
- * net - who reaches whom on a machine with VMs, in real packets.
+ * net - tests who reaches whom on a machine with VMs, in real packets.
  *
  * The machine and each VM are network namespaces; see tests/net/lab.h for who
  * is there.

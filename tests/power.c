@@ -1,5 +1,5 @@
 /*
- * power - what was acknowledged outlives a power failure, proved.
+ * power - proves that what was acknowledged outlives a power failure.
  *
  *	power [N [SEED]] [--fs=ext4|xfs|btrfs] [--keep]
  *
@@ -55,7 +55,7 @@ static struct proof *share(void)
 
 /* --- lives of the machine ----------------------------------------------------------- */
 
-/* Nothing runs after a boot. */
+/* After a boot no process runs. */
 static void forget_processes(struct scene *s)
 {
 	s->host = (struct part){ .lives = s->host.lives };

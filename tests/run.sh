@@ -96,7 +96,7 @@ t() {
 	own=$(mktemp -d "$temp/XXX") && mkdir -m 700 "$own/run" || exit 1
 	began=$(date +%s%3N)
 	case $name in
-	build\ *) "$@" ;; # of the compiler the caller may say something
+	build\ *) "$@" ;; # the caller's environment may speak of the compiler
 	*) in_own timeout -k 10 "$limit" "$@" ;;
 	esac >"$log" 2>&1
 	status=$?

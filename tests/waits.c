@@ -188,7 +188,7 @@ static void a_reply_wakes_who_asked(void **state)
 	inbox = ask(&s->bob, "message.receive", json_object());
 	asked = json_array_get(
 		json_object_get(json_object_get(inbox, "result"), "messages"), 0);
-	/* Nothing that concerns another conversation. */
+	/* A message that belongs to another conversation. */
 	do_it(&s->bob, "message.send", message("ann", "by the way"));
 	do_it(&s->bob, "message.reply",
 	      json_pack("{sOss}", "message_id", json_object_get(asked, "message_id"),

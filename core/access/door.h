@@ -1,5 +1,5 @@
 /*
- * door - who may come to a member's HTTP door.
+ * door - the callers who may come to a member's HTTP door.
  *
  * A token for a door is NAME.HEX: the caller's name and what only the host can
  * derive of its row and generation and those of the member whose door it is.

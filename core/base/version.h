@@ -1,4 +1,4 @@
-/* version - what this program calls itself. */
+/* version - the name and number by which this program calls itself. */
 #ifndef CORE_BASE_VERSION_H
 #define CORE_BASE_VERSION_H
 

@@ -1,5 +1,5 @@
 /*
- * toml_inside - what the parts of the TOML reader share.
+ * toml_inside - declarations that the parts of the TOML reader share.
  */
 #ifndef CORE_CONFIG_TOML_INSIDE_H
 #define CORE_CONFIG_TOML_INSIDE_H

@@ -1,5 +1,5 @@
 /*
- * conn - one client of the host's socket.
+ * conn - a connection of a client to the host's socket.
  *
  * A frame is a Hello (first, optional), a Call, or one of the older messages
  * that a guest's agent may send.  Calls with an id are answered in any order;

@@ -1,5 +1,5 @@
 /*
- * dialect - what a client says, as calls, and their answers as messages.
+ * dialect - a client's messages as calls, and their answers as messages.
  *
  * Call carries any operation.  The older messages of a guest's agent
  * (TeamMessage, TeamReceive, TaskClaim) become the calls that they stand for

@@ -1,5 +1,5 @@
 /*
- * log - what a host tells the person who runs it.
+ * log - messages of a host to the person who runs it.
  *
  * HOME/log/host.log: one line each, with time and level; at 8 MiB the file is
  * put aside as host.log.1, and four of those are kept.  Any thread may write.

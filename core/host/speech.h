@@ -1,5 +1,5 @@
 /*
- * speech - what each message of a client means; see dialect.h.
+ * speech - the meaning of each message of a client; see dialect.h.
  */
 #ifndef CORE_HOST_SPEECH_H
 #define CORE_HOST_SPEECH_H

@@ -1,5 +1,5 @@
 /*
- * inside - what the files of the HTTP server share.
+ * inside - declarations that the files of the HTTP server share.
  */
 #ifndef CORE_HTTP_INSIDE_H
 #define CORE_HTTP_INSIDE_H

@@ -1,5 +1,5 @@
 /*
- * inside - what the kinds of links share.
+ * inside - declarations that the kinds of links share.
  */
 #ifndef CORE_LINK_INSIDE_H
 #define CORE_LINK_INSIDE_H

@@ -1,5 +1,5 @@
 /*
- * backend - what makes workspaces: every effect on the machine, as a table.
+ * backend - the makers of workspaces: every effect on the machine, as a table.
  *
  * alive, find, address and stop are short; the others may take long and run on
  * any thread, for one workspace at a time.  All of them may be repeated: what

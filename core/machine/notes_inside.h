@@ -1,5 +1,5 @@
 /*
- * notes_inside - what the files of notes_disk share.
+ * notes_inside - declarations that the files of notes_disk share.
  */
 #ifndef CORE_MACHINE_NOTES_INSIDE_H
 #define CORE_MACHINE_NOTES_INSIDE_H

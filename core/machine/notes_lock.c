@@ -1,4 +1,4 @@
-/* notes_lock - one writer of a path at a time. */
+/* notes_lock - a lock that lets a single writer at a path at a time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

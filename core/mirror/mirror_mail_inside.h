@@ -1,5 +1,5 @@
 /*
- * mirror_mail_inside - one file of the message log while it is open.
+ * mirror_mail_inside - a file of the message log while it is open.
  */
 #ifndef CORE_MIRROR_MIRROR_MAIL_INSIDE_H
 #define CORE_MIRROR_MIRROR_MAIL_INSIDE_H

@@ -1,5 +1,5 @@
 /*
- * mirror_page - one file of the mirror: its text, and how it proves itself.
+ * mirror_page - a file of the mirror: its text, and how it proves itself.
  *
  * A page says in two lines of its own which event it shows (`rev`) and the
  * first half of a SHA-256 over all its other bytes, `rev` included (`sum`).  A

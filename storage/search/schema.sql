@@ -9,7 +9,7 @@ DROP TABLE IF EXISTS note_text;
 CREATE TABLE place (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
 	version INTEGER NOT NULL,
-	incarnation TEXT NOT NULL, -- of the state
+	incarnation TEXT NOT NULL, -- the id of the state
 	boot TEXT NOT NULL, -- the machine's boot id while somebody has it open for writing:
 		-- one that went down meanwhile may have lost pages that were not synced
 	whole INTEGER NOT NULL, -- 0 while rows from before `event` are still fed

@@ -1,5 +1,5 @@
 /*
- * journal - what one client tried, and what it was told; on the disk at once.
+ * journal - the calls that a client tried, and what it was told; on the disk at once.
  *
  * A file of JSON lines, each synced before the client goes on:
  *

@@ -263,7 +263,7 @@ static void judge_mirror(struct court *c, const struct home *home, struct store 
 	struct text report = { 0 };
 	struct fault f = { 0 };
 
-	/* Whoever writes without a host mirrors for a moment; the next one goes on. */
+	/* A writer without a host mirrors for a moment; the next one goes on. */
 	while (lag != 0 && clock_steady_ms() < until && !f.code) {
 		mirror_catch_up(home, store, 200, &f);
 		mirror_lag(home, store, &lag, &f);

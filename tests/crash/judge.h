@@ -1,5 +1,5 @@
 /*
- * judge - what must hold, as queries.
+ * judge - rules that must hold, as queries.
  *
  * The journals become the tables below, beside the state (schema `s`).  A rule is
  * a query whose every row is a finding, so its text is the proof.

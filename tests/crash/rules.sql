@@ -10,7 +10,7 @@ CREATE TABLE act (n INTEGER PRIMARY KEY, who TEXT, key TEXT UNIQUE, op TEXT,
 CREATE TABLE again (key TEXT, code TEXT, result TEXT, at INT);
 CREATE TABLE note (key TEXT, text TEXT, at INT);
 CREATE TABLE ran (key TEXT PRIMARY KEY, lines INT);
--- what was handed out, when, and until when: the lease tells both
+-- each delivery that was handed out, when, and until when: the lease tells both
 CREATE TABLE handed (key TEXT, who TEXT, message INT, id TEXT, attempt INT,
 	content TEXT, at INT, until INT);
 CREATE TABLE sent (key TEXT, content TEXT);

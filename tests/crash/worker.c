@@ -433,7 +433,7 @@ static void find_open(void *arg, const char *line, json_t *json)
 		}
 }
 
-/* Whoever was killed does not know what became of its last call, and asks. */
+/* A worker that was killed does not know what became of its last call, and asks. */
 static void settle_open(struct worker *w, bool all)
 {
 	for (int i = 0; i < w->n_open; i++)

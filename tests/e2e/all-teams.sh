@@ -1,5 +1,5 @@
 #!/bin/sh
-# all-teams - what the operator sees of all teams at once: their events as they
+# all-teams - the operator's view of all teams at once: their events as they
 # happen, with a host and without, and their guests when one is dead.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -22,7 +22,7 @@ follow() {
 	follower=$!
 	happens red
 	happens blue
-	cadre team create "$1" >/dev/null # one that was not there when it began
+	cadre team create "$1" >/dev/null # a team that was not there when the command began
 	happens "$1"
 	kill $follower
 	wait $follower 2>/dev/null
@@ -48,7 +48,7 @@ until_is '^ok  *guests  *2, none dead' cadre doctor
 until_is '"check":"guests","verdict":"ok"' cadre --json doctor
 pid_of() { cadre --json workspace info "$1" | grep -o '"pid":[0-9]*' | cut -d: -f2; }
 guests="$(pid_of red/r) $(pid_of blue/b)"
-cadre down >/dev/null # nobody starts them again
+cadre down >/dev/null # the guests stay dead: no host starts them again
 for guest in $guests; do kill -9 "$guest"; done
 until_is 'red.*is not running' cadre doctor
 until_is 'blue.*is not running' cadre doctor

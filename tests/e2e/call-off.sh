@@ -1,5 +1,5 @@
 #!/bin/sh
-# call-off - what a cancelled, released or lapsed task leaves behind: nothing that
+# call-off - the end of a cancelled, released or lapsed task leaves nothing behind that
 # runs, also where nobody served when it happened.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -10,7 +10,7 @@ finish() {
 }
 trap finish EXIT
 
-# Both are in one workspace: the pid that a command wrote down, alive or not.
+# The two agents share one workspace: the pid that a command wrote down, alive or not.
 runs() { kill -0 "$(cat "$CADRE_HOME"/workspaces/*/"$1" 2>/dev/null)" 2>/dev/null && echo yes || echo no; }
 begin() {
 	cadre task create "$1" --team red >/dev/null || bad "create $1"

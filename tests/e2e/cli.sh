@@ -116,7 +116,7 @@ story() {
 		bad "two ids under one key"
 	is 4 'this key was used' cadre send coder twice --key k-"$team"
 
-	# Who calls.
+	# The caller: refused with a wrong token or a wrong name.
 	is 5 'denied' env CADRE_AGENT=coder CADRE_TOKEN=wrong cadre inbox
 	is 5 'denied' env CADRE_AGENT=coder CADRE_TOKEN=x cadre --as tester inbox
 	is 0 'no messages' env CADRE_TEAM="$team-2" CADRE_AGENT=a CADRE_TOKEN="$token" cadre inbox
@@ -203,7 +203,7 @@ is 0 . cadre workspace write shop/coder some/bytes "@$TMPDIR/bytes"
 cadre workspace read shop/coder some/bytes | cmp -s - "$TMPDIR/bytes" || bad "bytes of a file"
 is 0 'bytes' cadre workspace ls shop/coder some
 is 3 'not_found' cadre workspace read shop/coder no/such
-# What is no file is neither opened nor replaced, and nobody waits for its other end.
+# A thing that is no file is neither opened nor replaced, and no command waits for its other end.
 odd=$(cadre workspace info shop/coder --json | sed -n 's/.*"path": *"\([^"]*\)".*/\1/p')
 mkfifo "$odd/pipe" && mkdir "$odd/folder" || bad "no pipe in '$odd'"
 (cd "$odd" && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")')
@@ -234,7 +234,7 @@ is 0 '^up: process' cadre up
 is 0 '^down: process' cadre down
 is 0 'no host runs' cadre down
 
-# --- what is generated ----------------------------------------------------------------
+# --- generated texts ------------------------------------------------------------------
 # offers WORDS CANDIDATES: what may stand where the last of the words is typed.
 offers() {
 	want=$2

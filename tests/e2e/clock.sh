@@ -94,7 +94,7 @@ kill -STOP "$host"
 [ $? = 7 ] || bad "up, while the clock is put back: $(cat "$TMPDIR/up")"
 kill -CONT "$host"
 
-# It is set while no host runs, as on a machine that finds its time only later.
+# The clock is set while no host runs, as on a machine that finds its time only later.
 for by in -86400 86400 0; do
 	end_host
 	set_clock $by

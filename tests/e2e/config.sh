@@ -1,5 +1,5 @@
 #!/bin/sh
-# config - what a person configures is found, shown with where it came from, obeyed
+# config - settings that a person makes are found, shown with where they came from, obeyed
 # by whoever acts on it, and refused with its place when it is wrong.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -76,7 +76,7 @@ done <"$TMPDIR/keys"
 
 is 0 '^--inbox.capacity	Messages' cadre complete -- send --inb
 
-# --- what is wrong ------------------------------------------------------------------
+# --- wrong settings -----------------------------------------------------------------
 
 # wrong TEXT PLACE HINT: every command refuses the file, and says where.
 wrong() {
@@ -99,7 +99,7 @@ is 2 '--gc.keep_days must be 0 to 36500' cadre config --gc.keep_days 40000
 is 2 '--gc.keep_day: unknown key' cadre config --gc.keep_day 4
 hint "Did you mean 'gc.keep_days'"
 
-# --- what is obeyed -------------------------------------------------------------------
+# --- obeyed settings ------------------------------------------------------------------
 
 rm "$TMPDIR/config/cadre/cadre.toml"
 echo 'team.default = "red"' >"$project"

@@ -13,7 +13,7 @@ mkdir "$TMPDIR/real" "$TMPDIR/mirrored" "$TMPDIR/memory"
 mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || skip "no tmpfs here"
 CADRE_HOME=$TMPDIR/real/state cadre init >/dev/null || bad "init"
 bindfs "$TMPDIR/real" "$TMPDIR/mirrored" || skip "bindfs does not work here"
-# Who has just ended there may hold it a moment longer.
+# A process that has just ended there may hold it a moment longer.
 finish() {
 	for place in mirrored memory; do
 		until_done umount "$TMPDIR/$place"

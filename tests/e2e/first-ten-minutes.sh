@@ -1,5 +1,5 @@
 #!/bin/sh
-# first-ten-minutes - what README tells a newcomer to type, typed: from an empty
+# first-ten-minutes - the commands that README tells a newcomer to type, typed: from an empty
 # project to a team that talks, shares a board, and survives its host.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# golden - what a copy of a person's folder does not get: the state that makes it, other
+# golden - things that a copy of a person's folder does not get: the state that makes it, other
 # states with their secrets, and a `.git` that leads to the person's own repository.
 set -u
 . "$(dirname "$0")/../lib/story.sh"

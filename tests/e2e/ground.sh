@@ -139,7 +139,7 @@ for how in rm mv rm-wal replace over anew; do
 	grep -q 'state.db .*moved, removed or replaced' "$story/mcp.refused" ||
 		bad "mcp $how: not told: $(cat "$story/mcp.refused")"
 	case $how in
-	rm-wal) # it goes on with what is there
+	rm-wal) # the server goes on with the files that are there
 		kept "mcp $how" "$story/mcp.told" "$CADRE_HOME"
 		grep -q 'told 6' "$story/mcp.told" || bad "mcp $how: it does not go on"
 		;;
@@ -159,7 +159,7 @@ done
 
 # --- -shm alone, under a host that writes nothing meanwhile --------------------------------
 
-# Who comes then makes another -shm.  The host knows nothing of what is committed under
+# A process that comes then makes another -shm.  The host knows nothing of what is committed under
 # that one, and may not cut it off with the WAL when it ends, asked to or by itself.
 for end in down itself; do
 	new_state "shm-$end"

@@ -132,7 +132,7 @@ for how in file log empty-log older-log; do
 	brought_back $how "h-$how"
 done
 
-# What the writer has seen ends the host, also where its other connections have not seen
+# The damage that the writer has seen ends the host, also where its other connections have not seen
 # how the file grew.
 new_state h-grown
 "$CADRE" serve >"$story/host.out" 2>&1 &

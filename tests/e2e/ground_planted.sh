@@ -14,7 +14,7 @@ export CADRE_HOME="$TMPDIR/strange"
 cadre init >/dev/null
 cadre team create evil >/dev/null
 cadre --team evil task create "their work" >/dev/null
-# Whoever plants it writes page 1 as often as he likes, so that some counter fits.
+# An attacker who plants it writes page 1 as often as he likes, so that some counter fits.
 {
 	echo 'PRAGMA wal_autocheckpoint = 0;'
 	i=0
@@ -34,7 +34,7 @@ DELETE FROM event;
 .shell cp '$CADRE_HOME/state.db-journal' '$TMPDIR/journal'
 ROLLBACK;
 SQL
-# Its header is written before a page is; a copy of before that has it by hand.
+# The journal's header is written before a page is; a copy from before that has it by hand.
 printf '\331\325\005\371\040\241\143\327' | dd of="$TMPDIR/journal" conv=notrunc 2>/dev/null
 
 export CADRE_HOME="$own"

@@ -92,7 +92,7 @@ id=$(field message_id <"$TMPDIR/body")
 expect 200 '"content":"once"' "$own" '/messages?limit=100&request_id=r1'
 grep -q task_assignment "$TMPDIR/body" && bad "an assignment was handed out"
 expect 200 '"content":"once"' "$own" '/messages?limit=100&request_id=r1'
-expect 200 '"content":"once"' "$own" '/messages?request_id=r2' # nobody said that r1 arrived
+expect 200 '"content":"once"' "$own" '/messages?request_id=r2' # r1 arrived, but no caller has said so
 expect 200 '"messages":\[\]' "$own" '/messages?seen=r1,r2'
 messages | grep -q secret && bad "a key in the history"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# host - one per state, guests that outlive it, workspaces that become what
+# host - a host is alone on its state, its guests outlive it, workspaces become what
 # their rows say, through kill -9 of the guest and of the host.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -17,7 +17,7 @@ pid_of() {
 	cadre workspace info "red/$1" --team red --json | grep -o '"pid":[0-9]*' | cut -d: -f2
 }
 
-# --- one host ---------------------------------------------------------------------
+# --- a second host is refused -----------------------------------------------------
 
 cadre up >/dev/null || bad "up"
 holder=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
@@ -54,7 +54,7 @@ cadre workspace write red/w-1 --team red deep/big @"$TMPDIR/big" >/dev/null || b
 cadre workspace read red/w-1 --team red deep/big | cmp - "$TMPDIR/big" || bad "a large file back"
 until_is '^0$' in_place red/w-1 'ls -A deep | grep -c "^.cadre-"'
 
-# --- what is no file holds nobody up -------------------------------------------------------
+# --- a pipe or a socket in place of a file stops no command -------------------------------
 
 in_place red/w-1 "mkfifo pipe && mkdir folder && mknod null c 1 3 &&
 	python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'" || bad "mkfifo"

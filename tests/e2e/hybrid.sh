@@ -32,7 +32,7 @@ cadre task create count --team red >/dev/null
 cadre task assign 001 ann --command 'wc -c <data' --team red >/dev/null
 until_is completed cadre task show 001 --team red
 
-# --- what its machine dials --------------------------------------------------------------
+# --- the port that the guest's machine dials ---------------------------------------------
 
 until_is '^1$' rounds
 [ "$(cadre --team red --as bob inbox | grep -c '^ann -> bob')" = 1 ] || bad "bob has not ann's message alone"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# key - one meaning of an idempotency key where a guest does the work: what was done is
+# key - an idempotency key means the same where a guest does the work: a call that was done is
 # told again, what did nothing leaves its key free, and nothing is done twice.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -36,7 +36,7 @@ says 0 '"exit_code":0' --json --key long exec red/a "seq 10000"
 says 0 '"stdout_size":48894.*"replayed":true' --json --key long exec red/a "seq 10000"
 says 4 'used for another call' --key exec exec red/a "echo other"
 
-# One that goes on is not begun twice, whoever has left.
+# A command that goes on is not begun twice, whoever has left.
 cadre --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
 caller=$!
 until_is '^1$' lines slow

@@ -1,5 +1,5 @@
 #!/bin/sh
-# large - what is stored is never out of reach because of its size: two full streams
+# large - stored texts are never out of reach because of their size: two full streams
 # of a command, a note of 10 MiB, a hundred messages of 256 KiB from a guest.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -11,7 +11,7 @@ cadre team create red --roles '[{"name":"lead"},{"name":"w","workspace":true}]' 
 	bad "team create"
 until_is 'ready.* w ' cadre workspace list --team red
 
-# --- both streams of a command, 2 MiB each -------------------------------------------------
+# --- two full streams of a command, 2 MiB each ---------------------------------------------
 
 # Lines of their own, so that a part that is missing or comes twice shows.
 lines() { seq -f "$1 %06.0f is a line of this stream" 1 100000 | head -c 2097152; }

@@ -52,7 +52,7 @@ rm "$log"
 until_done grep -q '^> before$' "$log"
 until_done whole
 
-# Whoever prints a file is not written to his terminal by agents: the state keeps what they
+# Agents cannot write to the terminal of a person who prints a file: the state keeps what they
 # sent, the files show question marks.
 odd=$(printf 'red \033]0;title\007 \342\200\256 \302\233 end')
 for what in "task create" "send coder"; do cadre $what "$odd" >/dev/null || bad "$what"; done
@@ -65,7 +65,7 @@ until_done whole
 ! grep -rqE "$(printf '\033|\007|\342\200\256|\302\233')" "$vault" || bad "a file drives the terminal"
 cadre task show 003 --json | grep -qi 'u001b' || bad "the state does not keep a text"
 
-# Nothing of a state is anybody else's.
+# All files of a state are closed to other users.
 cadre backup "$TMPDIR/copy" >/dev/null || bad "backup"
 open=$(find "$CADRE_HOME" "$TMPDIR/copy" -perm /077 ! -type l)
 [ -z "$open" ] || bad "others may look at: $open"

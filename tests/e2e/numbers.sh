@@ -1,4 +1,4 @@
-# What sqlgen makes of statements, and what it refuses: numbers of enums and events, which
+# numbers - sqlgen compiles statements, and refuses some: numbers of enums and events, which
 # are asked for by name, and forms that a second engine does not understand as SQLite does.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -96,7 +96,7 @@ gives "SELECT coalesce(max(state), {task_state.pending}) AS n, count(DISTINCT st
 gives "SELECT seq FROM event WHERE kind BETWEEN :low AND :high AND (:kinds >> CAST(kind - :low AS INTEGER)) & 1 = 1" "kind - :low"
 gives "INSERT INTO snapshot (id, workspace, name, state, created_at) SELECT 7, 1, 'a', {snapshot_state.ready}, 2" "SELECT 7, 1, 'a', 1, 2"
 
-# One form for both engines: each form of SQLite's own is refused with the common one.
+# The engines share one form: each form of SQLite's own is refused with the common one.
 refused "INSERT OR IGNORE INTO team_port (team, port) VALUES (:team, :port)" "ON CONFLICT DO NOTHING"
 refused "INSERT OR REPLACE INTO team_port (team, port) VALUES (:team, :port)" "OR REPLACE is SQLite's"
 refused "REPLACE INTO team_port (team, port) VALUES (:team, :port)" "ON CONFLICT (column, …) DO UPDATE"
@@ -177,7 +177,7 @@ gives "SELECT sum(CASE WHEN owner = :owner THEN 1 ELSE 0 END) AS n FROM task" "s
 gives "SELECT t.id, t.name, count(k.id) AS n FROM team t LEFT JOIN task k ON k.team = t.id GROUP BY t.id" "GROUP BY"
 gives "WITH RECURSIVE up(id) AS (SELECT :task UNION SELECT d.dep FROM up JOIN task_dep d ON d.task = up.id) SELECT id FROM up" "RECURSIVE"
 
-# Nobody uses what a late statement returns, so it returns nothing.
+# The result of a late statement has no reader, so the statement returns nothing.
 gives "-- late
 UPDATE task SET title = :title WHERE id = :id" ".late = true"
 refused "-- late

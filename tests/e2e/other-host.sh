@@ -27,7 +27,7 @@ until_is '^1$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND state = 1"
 until_is '^2$' ours
 [ "$(far)" = "$before" ] || bad "changed at the start: $before became $(far)"
 [ ! -e "$CADRE_HOME/workspaces/far" ] || bad "a folder was made for another host's workspace"
-# What needs its guest is refused here, and its row stays as it is.
+# A call that needs the other host's guest is refused here, and the row stays as it is.
 ask "UPDATE workspace SET state = 1 WHERE name = 'far'"
 before=$(far)
 told=$(cadre exec far --team alpha -- true 2>&1) && bad "a command ran in another host's workspace"
@@ -54,7 +54,7 @@ case $told in *'"host": "far"'* | *'"host":"far"'*) ;; *) bad "the workspace doe
 case $told in *'"pid"'* | *'"path"'*) bad "a process and a path of another machine: $told" ;; esac
 told=$(cadre doctor) || true
 case $told in *'far is not running'*) bad "the doctor looks for another machine's process" ;; esac
-# Its own is ended, and its guest with it.
+# The host's own workspace is ended, and its guest with it.
 cadre workspace destroy a --team alpha >/dev/null
 until_is '^0$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND pid IS NOT NULL"
 cadre down >/dev/null

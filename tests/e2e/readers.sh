@@ -1,5 +1,5 @@
 #!/bin/sh
-# readers - whoever reads the state with sqlite3 is never kept out by commands that run
+# readers - a reader of the state with sqlite3 is never kept out by commands that run
 # without a host, one after the other or side by side, and the log does not grow.
 set -u
 . "$(dirname "$0")/../lib/story.sh"

@@ -27,7 +27,7 @@ refused() { # WORDS COMMAND...: fails with these words, and changes nothing
 	[ "$(cadre status | grep incarnation)" = "$before" ] || bad "$*: it changed the state"
 }
 
-# --- what is refused ---------------------------------------------------------------------
+# --- refusals ----------------------------------------------------------------------------
 
 cadre init >/dev/null
 token=$(cadre team create t --roles a --roles b --json |
@@ -71,7 +71,7 @@ refused 'nothing.db' cadre restore "$story/nothing.db"
 	bad "restored inside a workspace"
 grep -q 'this is a workspace' "$story/out" || bad "in a workspace: $(cat "$story/out")"
 
-# Nobody may have it open.
+# The state must not be open in any process.
 cadre up >/dev/null
 refused 'a host runs already.*' cadre restore "$story/B.db"
 grep -q 'cadre down' "$story/out" || bad "a host: $(cat "$story/out")"
@@ -101,7 +101,7 @@ wait $clients
 clients=
 [ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused restore leaves restore.tmp"
 
-# --- what it does ------------------------------------------------------------------------
+# --- a restore ---------------------------------------------------------------------------
 
 incarnation=$(ask 'SELECT incarnation FROM state')
 inode=$(stat -c %i "$CADRE_HOME")
@@ -120,7 +120,7 @@ cadre search before --team t | grep -q '\[before\] it' || bad "search does not k
 cadre doctor >"$story/out" || bad "doctor: $(cat "$story/out")"
 grep -q 'former state is kept' "$story/out" || bad "doctor does not tell of what is kept"
 
-# What was kept is a backup too; three are.
+# The state that was put aside is a backup too; three are kept.
 cadre restore "$aside/state.db" >/dev/null || bad "back again"
 [ "$(ask "SELECT count(*) FROM v_message")" = 2 ] || bad "not back again"
 for i in 1 2 3; do cadre restore "$story/B.db" >/dev/null || bad "restore $i"; done
@@ -194,7 +194,7 @@ cadre exec later/v sh -c 'echo work >kept'
 until_is 'completed' cadre task show --team t 001
 cadre workspace stop later/v >/dev/null
 until_is 'stopped' cadre workspace list --team later
-# One that goes on, of a workspace that is not in the backup; a command runs in it.
+# A workspace that goes on, and is not in the backup; a command runs in it.
 cadre team create alone --roles '[{"name":"x","workspace":true}]' >/dev/null
 until_is 'ready' cadre workspace list --team alone
 cadre exec alone/x sh -c 'echo more >kept'
@@ -229,7 +229,7 @@ cadre result 001 --team t | grep -q 'backup of the state was restored' || bad "t
 [ "$(wc -l <"$story/runs")" = 1 ] || bad "the command ran $(wc -l <"$story/runs") times"
 until_is '^0$' results # told, and forgotten
 [ "$(wc -l <"$story/unknown")" = 1 ] || bad "a command that the backup does not know ran $(wc -l <"$story/unknown") times"
-cadre task create --team t three >/dev/null # it has the number of the one that is not known
+cadre task create --team t three >/dev/null # task 002 of the backup has the number of the task that is not known
 cadre task show --team t 002 | grep -q pending || bad "a result of the former state is taken for a new task's"
 cadre task assign --team t 002 w --command "echo again" >/dev/null
 until_is 'completed' cadre task show --team t 002

@@ -1,5 +1,5 @@
 #!/bin/sh
-# snapshot - what a directory held is put back and forked from, nothing of the guest's
+# snapshot - a directory's contents are put back and forked from, nothing of the guest's
 # own is in it, and copies are made as many at once as may be.
 set -u
 . "$(dirname "$0")/../lib/story.sh"

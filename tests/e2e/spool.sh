@@ -1,5 +1,5 @@
 #!/bin/sh
-# spool - what a guest keeps lies out of reach of its workspace, and whatever happens
+# spool - the files that a guest keeps lie out of reach of its workspace, and whatever happens
 # to it: no command runs twice.
 set -u
 . "$(dirname "$0")/../lib/story.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# trust - what a clone, an archive or another user brings runs nothing, hides nothing
+# trust - a state that a clone, an archive or another user brings runs nothing, hides nothing
 # and changes no mode or setting, until its user says `cadre trust`; what one made
 # oneself goes on counting, in worktrees and after a move.
 set -u
@@ -195,7 +195,7 @@ is 0 'already known' cadre trust
 git reset --hard && git checkout -B main && git fetch origin && git reset --hard FETCH_HEAD
 [ -e .cadre/spool.db ] || bad "the branch brought nothing"
 is 5 'have changed since you trusted it' cadre status
-# Of an index that cannot be read, what is there is trusted, and nothing that comes later.
+# Where git's index cannot be read, the files that are there are trusted, and none that come later.
 is 0 trusted cadre trust
 cp .git/index ../index && echo nonsense >.git/index
 is 5 'have changed since you trusted it' cadre status
@@ -215,7 +215,7 @@ is 0 '^t ' cadre team list
 [ ! -s "$TMPDIR/err" ] || bad "an older note is told something"
 grep -q "$TMPDIR/third/.cadre [0-9a-f]\{64\}$" "$known" || bad "the sum was not noted"
 
-# --- what git writes beside its index ------------------------------------------------------
+# --- git's files beside its index ----------------------------------------------------------
 
 # A fast-forward that fails halfway has written files that the index does not know, and so
 # does `git restore`.  The settings that are there then are not the user's own.
@@ -340,7 +340,7 @@ is 0 '^mine' cadre team list
 
 # --- from another environment -----------------------------------------------------------
 
-# Who trusts it from elsewhere takes it from nobody.
+# A person who trusts a state from elsewhere takes it from no other user.
 id=$(cat .cadre/id)
 if [ "$(stat -c %W .cadre)" -gt 0 ]; then # else an id is never known to be cadre's own
 	XDG_STATE_HOME=$TMPDIR/crons is 5 'was not made here by you' cadre team list
@@ -386,7 +386,7 @@ mkdir ../.cadre/restore.ready && mv ../.cadre/state.db* ../.cadre/restore.ready
 cp ../.cadre/secret ../.cadre/restore.ready && printf 20260101-000000 >../.cadre/restore.ready/aside
 is 0 '^inners' cadre team list
 [ ! -e ../.cadre/restore.ready ] || bad "the restore was not ended"
-# Of a stranger's it ends nothing.
+# A half-done restore that a stranger planted ends no process.
 mkdir -p "$TMPDIR/strange/.cadre/restore.ready" && cd "$TMPDIR/strange" || exit 1
 is 5 'strange/.cadre was not made here by you' cadre team list
 [ -e .cadre/restore.ready ] || bad "a stranger's restore was ended"
@@ -430,7 +430,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true
 	nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$TMPDIR/open/home" \
 		XDG_STATE_HOME="$TMPDIR/open/home/state" XDG_RUNTIME_DIR="$TMPDIR/open/home/run" "$@"; }
 	nobody mkdir -p home/run theirs && chmod 700 home/run
-	# Their own binary may not be reachable for them: the state is made here and given.
+	# The other user may be unable to reach our binary: the state is made here and given away.
 	(cd theirs && XDG_STATE_HOME=$TMPDIR/mallorys cadre init >/dev/null && chown -R 65534:65534 .cadre && chmod 755 .cadre)
 	cd theirs
 	refused 'belongs to another user'

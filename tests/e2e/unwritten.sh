@@ -1,5 +1,5 @@
 #!/bin/sh
-# unwritten - what could not be written is said, and what nobody saw is still there:
+# unwritten - answers that could not be written are reported, and messages that nobody saw are still there:
 # full disks, a state that is removed between an answer and its undoing, and answers of
 # a hundred messages that are six times as long in JSON.
 set -u

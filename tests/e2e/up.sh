@@ -86,7 +86,7 @@ cadre up --timeout 1 >"$TMPDIR/up" 2>&1
 [ $? = 7 ] || bad "$story: up does not time out: $(cat "$TMPDIR/up")"
 grep -q "kill -9 $frozen" "$TMPDIR/up" || bad "$story: no hint in $(cat "$TMPDIR/up")"
 (sleep 0.5; kill -9 "$frozen") &
-up_says '^up: process' # it waits for the frozen one, and takes over when that is gone
+up_says '^up: process' # the second host waits for the frozen one, and takes over when that is gone
 wait
 [ "$(holder)" != "$frozen" ] || bad "$story: it holds the lock"
 frozen=

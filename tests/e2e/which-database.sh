@@ -74,7 +74,7 @@ rm .cadre/state.db* .cadre/state.lock .cadre/secret && mv away/* .cadre && rmdir
 is 5 "$other" cadre team list
 say db .cadre/state.db
 counts 'the former one'
-# What a new id leaves when it is not yet one.
+# The file that a new id leaves while it is not yet the state's id.
 echo 0 >.cadre/id.4711
 counts 'half an id'
 # A lock on the folder that is held too long is said, and nothing is changed beside it.
@@ -147,7 +147,7 @@ is 5 'the index of the git repository around it cannot be read' timeout 5 cadre 
 rm .git/index
 is 0 '^made' cadre init
 
-# --- what is printed ----------------------------------------------------------------------------
+# --- printed paths ------------------------------------------------------------------------------
 
 odd=$TMPDIR/$(printf 'a\033]0;title\007b')
 mkdir "$odd" && cd "$odd" || exit 1
@@ -159,7 +159,7 @@ done
 # --- a umask that leaves nothing, and root ---------------------------------------------------------
 
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$CADRE" 2>/dev/null; then
-	# Not in $TMPDIR, which nobody else can reach.
+	# A folder outside $TMPDIR, which no other user can reach.
 	theirs=$(mktemp -d /tmp/cadre-theirs.XXXXXX) || exit 1
 	trap 'rm -rf "$theirs"' EXIT
 	mkdir "$theirs/p" && chown -R 65534:65534 "$theirs" && cd "$theirs/p" || exit 1

@@ -99,7 +99,7 @@ CADRE_HOME=$XDG_STATE_HOME/cadre is 0 incarnation cadre status
 
 # --- worktrees -------------------------------------------------------------------------
 
-# one STATE FOLDER...: what `init` says in each of them, and finds from below.
+# Usage: one STATE FOLDER...: what `init` says in each of them, and finds from below.
 one() {
 	state=$1
 	shift
@@ -145,7 +145,7 @@ cd ../late
 for verb in init status 'team create t'; do
 	is 5 'late.git/.cadre is of a repository that does not know this worktree' cadre $verb
 done
-# What leads to somebody's repository finds and makes nothing.
+# A `.git` that leads to another person's repository finds and makes nothing.
 into "$TMPDIR/mine" && git init . && git commit --allow-empty -m x && git worktree add ../mine-a && cadre init >/dev/null
 into "$TMPDIR/forged"
 stray() {
@@ -162,7 +162,7 @@ mkdir own && echo "gitdir: own" >.git && echo "$TMPDIR/mine/.git" >own/commondir
 stray
 mkdir worktrees && mv own worktrees && ln -s "$TMPDIR/mine/.git/HEAD" HEAD && echo "gitdir: worktrees/own" >.git
 stray
-# One that leads to what is no folder of git's is as none.
+# A `.git` that leads to something that is no folder of git's is as none.
 for line in 'gitdir: /dev/null' 'gitdir: .git' 'gitdir: ' 'x'; do
 	echo "$line" >.git
 	is 0 incarnation cadre --home "$TMPDIR/mine/.cadre" status
@@ -178,7 +178,7 @@ cd ..
 
 # --- a state that cannot be written ----------------------------------------------------
 
-# Nothing is guessed of a file that may be in use elsewhere; a copy can be read.
+# A file that may be in use elsewhere is not guessed about; a copy of it can be read.
 unwritable() { # STATE COMMAND...
 	state=$1
 	shift

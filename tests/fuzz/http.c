@@ -149,7 +149,7 @@ static void open_guest(void)
 	assert(guest_http_open(guest, "127.0.0.1:0", &f) == 0);
 }
 
-/* Nothing is beside the workspace; what is in it goes. */
+/* The folder holds only the workspace; what is in it goes. */
 static void clean(void)
 {
 	struct dirent **names;

@@ -1,5 +1,5 @@
 /*
- * locks - what the kernel lists of the locks on a file.
+ * locks - the kernel's list of the locks on a file.
  */
 #ifndef TESTS_LIB_LOCKS_H
 #define TESTS_LIB_LOCKS_H

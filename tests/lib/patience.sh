@@ -1,4 +1,4 @@
-# patience - what stories wait by: never for a fixed time, but until something is so.
+# patience - stories wait by these functions: never for a fixed time, but until something is so.
 #
 # `patience` is in tenths of a second on a fast machine; a slower one, as $TEST_SCALE
 # tells, waits as much longer.  PATIENCE is what a run allows that has less time for a story.

@@ -1,4 +1,4 @@
-# said - what stories share that have no state folder yet, and repositories of git;
+# said - functions for stories that have no state folder yet, and repositories of git;
 # `. "$(dirname "$0")/../lib/said.sh"`.
 . "$(dirname "$0")/../lib/story.sh"
 unset CADRE_HOME

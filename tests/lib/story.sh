@@ -1,4 +1,4 @@
-# story - what all stories share; `. "$(dirname "$0")/../lib/story.sh"`.
+# story - functions that all stories share; `. "$(dirname "$0")/../lib/story.sh"`.
 # The command, a state folder of its own, ways to judge, and a `failed` to end with.
 . "$(dirname "$0")/../lib/patience.sh"
 : "${CADRE:=$(command -v cadre)}"

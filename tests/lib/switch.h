@@ -1,5 +1,5 @@
 /*
- * switch - what stands between a test and a guest that listens somewhere else.
+ * switch - a relay between a test and a guest that listens somewhere else.
  *
  * A thread per connection, in a process of its own, which dies with the test.
  * `front` is a folder with control.sock and relay.sock: who connects there is

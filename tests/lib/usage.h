@@ -1,5 +1,5 @@
 /*
- * usage - what a process takes of the machine.
+ * usage - the share of the machine that a process takes.
  */
 #ifndef TESTS_LIB_USAGE_H
 #define TESTS_LIB_USAGE_H

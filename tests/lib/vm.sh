@@ -1,4 +1,4 @@
-# vm - what the stories of VMs share: an image, a host, patience.
+# vm - functions that the stories of VMs share: an image, a host, patience.
 #
 # Sourced by them.  The image is built once, from Debian's packages, and again
 # when the guest's program is newer; it stays in build/.

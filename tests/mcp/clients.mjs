@@ -31,7 +31,7 @@ function tapped(transport, version) {
 	return transport;
 }
 
-// What all of them have to get from a server.  `on` hangs up a handler for a
+// All clients have to get these from a server.  `on` hangs up a handler for a
 // notification, `subscribe` asks for updates of a URI.
 async function tour(w, client, on, subscribe) {
 	const { tools } = await client.listTools();

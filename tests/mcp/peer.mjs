@@ -67,7 +67,7 @@ export class Peer {
 		});
 	}
 	take(line) {
-		const message = JSON.parse(line); // nothing but protocol on stdout
+		const message = JSON.parse(line); // stdout carries nothing but the protocol
 		for (const one of Array.isArray(message) ? message : [message]) this.checker.received(one);
 		this.messages.push(message);
 		this.waiters = this.waiters.filter((w) => !w(message));

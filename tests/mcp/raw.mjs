@@ -132,7 +132,7 @@ export async function toolList(w) {
 export async function toolCalls(w) {
 	const p = await w.legacy('bob');
 	error(await p.ask('tools/call', { name: 'nothing' }), -32602);
-	error(await p.ask('tools/call', { name: 'exec' }), -32602); // not in the default set
+	error(await p.ask('tools/call', { name: 'exec' }), -32602); // a tool that is not in the default set
 	error(await p.ask('tools/call', {}), -32602);
 	error(await p.ask('tools/call', { name: 'task', arguments: [] }), -32602);
 	const fault = async (name, args, code, where) => {
@@ -282,12 +282,12 @@ export async function listChanges(w) {
 		await p.wait(() => changes(p) > n, 3000);
 	};
 	ok(!(await list(p)).includes('cadre://team/passing'));
-	await list(bob); // who sees one team and no other
+	await list(bob); // a caller who sees one team and no other
 	await change({ action: 'create', name: 'passing' });
 	ok((await list(p)).includes('cadre://team/passing'));
 	equal(changes(bob), 0);
 	await w.task('a board is not the list');
-	w.cadre('gc', '--keep-days', '0'); // what was not read is gone
+	w.cadre('gc', '--keep-days', '0'); // updates that were not read are gone
 	await change({ action: 'destroy', team: 'passing' });
 	ok(!(await list(p)).includes('cadre://team/passing'));
 	equal(changes(p), 2);

@@ -37,7 +37,7 @@ try {
 			if (name.startsWith('slow')) slow.push(start);
 			else await start();
 		}
-	await Promise.all(slow.map((start) => start())); // they mostly wait
+	await Promise.all(slow.map((start) => start())); // clients mostly wait
 	const faults = checkers.flatMap((c) => c.faults);
 	const seen = checkers.reduce((n, c) => n + c.seen, 0);
 	faults.slice(0, 20).forEach((f) => console.log(`schema: ${f}`));

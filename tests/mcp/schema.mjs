@@ -95,7 +95,7 @@ const notifications = {
 const errors = { '-32022': 'UnsupportedProtocolVersionError', '-32602': 'InvalidParamsError',
 	'-32601': 'MethodNotFoundError' };
 
-// What is wrong with a message from the server, or null.  `method` is that of
+// The fault of a message from the server, or null.  `method` is that of
 // the request it answers.
 export function fault(version, message, method) {
 	const r = rules(version);

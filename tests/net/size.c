@@ -1,4 +1,4 @@
-/* size - what a hundred members cost, whole taps, and rules that were lost. */
+/* size - tests of a hundred members' cost, whole taps, and rules that were lost. */
 #include "tests/lib/place.h"
 #include "tests/net/stories.h"
 

@@ -30,7 +30,7 @@ static void put32(struct frame *f, uint32_t n)
 }
 
 static const uint8_t everybody[6] = { 255, 255, 255, 255, 255, 255 };
-/* Of the bridge: 02 c d 00 and the tag. */
+/* The bridge's address: 02 c d 00 and the tag. */
 static const uint8_t bridge[6] = { 2, 'c', 'd', 0, 0xc0, 0xde };
 
 static struct frame ethernet(const uint8_t to[6], const uint8_t from[6], uint16_t type)
@@ -235,7 +235,7 @@ void arp_tells_nobody_a_lie(void **state)
 	f = arp(bridge, d1->mac, d1->mac, l->plan.base + 1000, gateway, "i-am-1000");
 	assert_false(arrives(l, D1, A3, &f, "i-am-1000"));
 	assert_string_equal(neighbor("10.99.3.232"), "");
-	/* Nobody else hears who says to be the gateway. */
+	/* A machine that says to be the gateway is not heard by any other. */
 	f = arp(everybody, d1->mac, d1->mac, gateway, 0, "i-am-gw");
 	assert_false(arrives(l, D1, A1, &f, "i-am-gw"));
 	f = arp(a1->mac, d1->mac, d1->mac, gateway, 0, "to-a1-only");

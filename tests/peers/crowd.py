@@ -15,7 +15,7 @@ report = open(REPORT, "a", buffering=1)
 
 
 def bad(*words):
-    """What follows rests on what went wrong, and would only wait for it."""
+    """The checks that follow rest on the one that failed, and would only wait for it."""
     print("FAILED:", *words, file=report)
     sys.exit(1)
 
@@ -43,7 +43,7 @@ def say(conn, message):
     try:
         conn.sendall(struct.pack(">I", len(body)) + body)
     except ConnectionError:
-        pass  # it was turned away before
+        pass  # the connection was turned away before
 
 
 def greet(conn):
@@ -62,7 +62,7 @@ def served():
 
 
 def work(conn, when):
-    """Who is connected is served, through the guest too."""
+    """A connected client is served, through the guest too."""
     if "result" not in call(conn, "agent.list", {}):
         bad("no answer", when)
     said = call(conn, "workspace.exec", {"workspace": "red/ann", "command": "echo hello"})
@@ -113,7 +113,7 @@ if told.get("code") != "Exhausted" or not told.get("hint") or hear(conn):
 work(held[0], "among many")
 waiting = [come() for _ in range(BEYOND)]
 before = cpu()
-time.sleep(1)  # what is measured is a second of nothing to do
+time.sleep(1)  # the processor time of a second with nothing to do
 if cpu() - before > 0.5:
     bad("the host works %.2f s in a second of nothing to do" % (cpu() - before))
 held.pop().close()

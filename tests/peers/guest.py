@@ -69,7 +69,7 @@ def relay(message):
     if kind == "TeamMessage":
         envelope = {"message_id": message.get("message_id", ""), "from": message.get("from") or message["to"],
                     "to": "self", "content": message["content"], "message_type": message.get("message_type", "text")}
-        # What stood in `to` is printed: by the older rule it is the sender.
+        # The text in `to` is printed: by the older rule it is the sender.
         print(message["to"], envelope["from"], envelope["message_type"], envelope["content"], flush=True)
         if envelope["message_type"] == "task_assignment":
             threading.Thread(target=work, args=(envelope,), daemon=True).start()

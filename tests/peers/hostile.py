@@ -55,7 +55,7 @@ REFUSED = [
     # another's claims
     ({"type": "TaskClaim", "team": "blue", "task_id": "001", "agent_name": "eve"}, "PermissionDenied"),
     ({"type": "TaskClaim", "team": "red", "task_id": "001", "agent_name": "bob"}, "PermissionDenied"),
-    # what is the operator's, the host's, or nobody's
+    # operations that belong to the operator, to the host, or to no caller
     (call("team.create", name="mine"), "PermissionDenied"),
     (call("team.status", team="blue"), "PermissionDenied"),
     (call("workspace.rows"), "NotFound"),
@@ -77,7 +77,7 @@ REFUSED = [
     ({"type": "VaultWrite", "path": "x.md", "content": "x", "mode": "burn"}, "InvalidRequest"),
     ({"type": "VaultSearch", "query": "x", "path": "teams/blue"}, "PermissionDenied"),
     ({"type": "VaultSearch", "query": "(("}, "InvalidRequest"),
-    # Who came at its door it cannot make up, nor do more than that one may do there.
+    # A caller at an agent's door cannot name another one, nor do more than that agent may do there.
     (dict(call("message.send", content="x"), door="bob." + "0" * 64), "PermissionDenied"),
     (dict(call("message.send", content="x"), door="lead." + "0" * 64), "PermissionDenied"),
     (dict(call("message.receive"), door="eve." + "0" * 64), "PermissionDenied"),
@@ -207,7 +207,7 @@ def relay():
         try:
             greet(conn)
             while True:
-                while os.path.exists(folder + "/deaf"):  # it stops reading
+                while os.path.exists(folder + "/deaf"):  # the client stops reading
                     time.sleep(0.1)
                 message = hear(conn)
                 kind = "Pong" if message["type"] == "Ping" else "Ok"

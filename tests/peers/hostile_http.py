@@ -1,4 +1,4 @@
-"""hostile_http - who means a workspace's HTTP door harm: HOST PORT TOKEN OTHER
+"""hostile_http - a client that means a workspace's HTTP door harm: HOST PORT TOKEN OTHER
 REPORT, with the tokens of two teammates.
 
 What goes wrong is a line of the report; the last one is `done`.
@@ -48,7 +48,7 @@ def say(data, want, what):
         s.sendall(data)
         s.shutdown(socket.SHUT_WR)
     except OSError:
-        pass  # it was answered before all was said
+        pass  # the server answered before all was said
     got = statuses(hear(s))
     s.close()
     if got != want:
@@ -151,7 +151,7 @@ def refused(request, what):
 
 
 def until(want, request, what):
-    """What is under way begins and ends a moment after its connection.  What follows
+    """A request under way begins and ends a moment after its connection.  The test that follows
     rests on it: where it does not come so, that is the end."""
     end = time.monotonic() + 5 * SCALE
     while True:

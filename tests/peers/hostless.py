@@ -9,7 +9,7 @@ import json, os, subprocess, sys, threading, time
 
 CADRE = sys.argv[1]
 SCALE = int(os.environ.get("TEST_SCALE", "1"))
-WAIT_S = 50  # what is waited for ...
+WAIT_S = 50  # how long a call waits ...
 AT_ONCE_S = 10 * SCALE  # ... and is told long before that; a machine may be slow
 others = {k: v for k, v in os.environ.items() if k not in ("CADRE_AGENT", "CADRE_TOKEN")}
 
@@ -54,10 +54,10 @@ class Agent:
     def tool(self, name, **arguments):
         return self.start("tools/call", {"name": name, "arguments": arguments})
 
-    # One call waits, and is answered with `text` soon after what the others do.
+    # A call waits, and is answered with `text` soon after what the others do.
     def woken(self, what, text, does, name, **arguments):
         number = self.tool(name, wait_seconds=WAIT_S, **arguments)
-        self.ask("ping", {})  # it waits by now, with nothing to say
+        self.ask("ping", {})  # the call waits by now, with nothing to say
         if number in self.answers:
             print(what, "does not wait:", self.answers[number])
         does()
@@ -75,13 +75,13 @@ for i in range(5):
                 "inbox", action="receive")
     agent.woken("a claim", "work %d." % i, lambda: cadre("task", "create", "work %d." % i),
                 "task", action="claim")
-# What bob holds comes free by his word, or by nothing but the end of his lease.
+# The task that bob holds comes free by his word, or by nothing but the end of his lease.
 cadre("task", "create", "held.")
 held = json.loads(cadre("claim", "--as", "bob", "--json"))["task"]["id"]
 agent.woken("a claim of what is given back", "held.", lambda: cadre("release", held, "--as", "bob"),
             "task", action="claim")
 cadre("task", "create", "leased.")
-cadre("claim", "--as", "cid", "--lease-seconds", "5")  # who is silent from now on
+cadre("claim", "--as", "cid", "--lease-seconds", "5")  # bob, who is silent from now on
 agent.woken("a claim across a lease's end", "leased.", lambda: None, "task", action="claim")
 agent.process.stdin.close()
 if agent.process.wait(60 * SCALE):

@@ -1,4 +1,4 @@
-"""What nobody saw is not acknowledged, what nobody holds is not claimed.
+"""Messages that nobody saw are not acknowledged, tasks that nobody holds are not claimed.
 
 usage: unseen.py N [WORD...]        with the command in $CADRE
 
@@ -43,7 +43,7 @@ def full():
     return open("/dev/full", "w")
 
 
-# --- one try each: whether it was broken off before its answer was seen ----------------
+# --- a try for each: whether it was broken off before its answer was seen ----------------
 
 
 def command_killed(w, kind, i):
@@ -99,7 +99,7 @@ def mcp_cancelled(w, kind, i, modern):
     soon(.004)
     a.put({"method": "notifications/cancelled", "params": {"requestId": id}})
     w.sent(w.b, sent)
-    a.n += 1  # what was cancelled is not looked at
+    a.n += 1  # answers to cancelled requests are not looked at
     a.put({"id": a.n, "method": "tools/list", "params": {}})
     return id not in a.until(a.n)
 
@@ -128,7 +128,7 @@ def mcp_unwritten(w, kind, i, modern, out):
     a = Mcp(w, "a", modern, stdout=out)
     try:
         a.start("inbox", receive(i))
-    except BrokenPipeError:  # it ended at the answer to initialize
+    except BrokenPipeError:  # the server ended at the answer to initialize
         if modern:
             raise Storm("cadre mcp has ended")
     a.p.wait(20)
@@ -279,7 +279,7 @@ def claim_cancelled(n, host):
 
 
 def claims_kept(host):
-    """What a late cancel leaves alone: the same number elsewhere, and work that began."""
+    """A late cancel leaves these alone: the same number elsewhere, and work that began."""
     world = World(host)
     world.run("team", "create", "other", "--roles", "a")
     m = Mcp(world, None)

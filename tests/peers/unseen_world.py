@@ -26,7 +26,7 @@ class World:
         made = self.js("team", "create", "t", "--roles", json.dumps(roles))
         self.token = {m["name"]: m["token"] for m in made["members"]}
         self.seen = set()
-        self.kinds = []  # whose the messages are, by number
+        self.kinds = []  # the agents that messages belong to, by number
 
     def open(self):
         self.struck = {}
@@ -130,7 +130,7 @@ class Mcp:
         return self.n
 
     def until(self, id):
-        """What was answered up to the answer of `id`, by id."""
+        """The answers that came up to the answer of `id`, by id."""
         got = {}
         while id not in got:
             line = self.p.stdout.readline()

@@ -41,7 +41,7 @@ def join(host):
     try:
         behind.connect(guest + "/" + names[line])
     except OSError:
-        return host.close()  # nobody listens there
+        return host.close()  # the guest has no listener there
     for part in (b"OK 10737", b"41824\n"):
         host.sendall(part)
         time.sleep(0.02)
@@ -99,7 +99,7 @@ LIES = [
 
 
 def listener():
-    """Whose socket it is: another host makes it anew."""
+    """The socket's owner: another host makes it anew."""
     made = os.stat(path + "_5000")
     return made.st_ino, made.st_ctime_ns
 

@@ -1,5 +1,5 @@
 /*
- * script - one transcript: what is asked, and what must come of it.
+ * script - a transcript: what is asked, and what must come of it.
  *
  *	# story                  for readers
  *	at 08:30:00              the clock (of 2026-01-01); + 5s, + 15m, + 2h, + 10ms

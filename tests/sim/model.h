@@ -1,5 +1,5 @@
 /*
- * model - what the simulation was told, and so what must be true.
+ * model - the simulation's record of what it was told, and so what must be true.
  *
  * Nothing here is read from the state: it is what acknowledged answers said, and
  * every later answer and every committed row is held against it.

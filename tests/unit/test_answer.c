@@ -61,7 +61,7 @@ static bool is_question(const struct wire *w)
 	return w->ports && w->senders & SIDE_HOST;
 }
 
-/* Of all types only the right one is an answer, whatever else is well formed. */
+/* The right type alone is an answer, whatever else is well formed. */
 static void one_type_answers(void **state)
 {
 	(void)state;

@@ -109,7 +109,7 @@ static void check_all(struct bench *b, enum fault_code third)
 	assert_int_equal(messages(b), 4);
 }
 
-/* Of the team that failed there is nothing, of each message its copy. */
+/* The failed team left nothing, each message has its copy. */
 static void check_no_trace(struct bench *b)
 {
 	struct store *store = b->world.store;
@@ -187,7 +187,7 @@ static void check_unknown(struct bench *b)
 	ask_all(b);
 }
 
-/* Nobody is told that his call was done when its COMMIT failed, not even whose call
+/* A caller is not told that his call was done when its COMMIT failed, not even whose call
  * had failed by itself: all of it has to be asked again. */
 static void a_failed_commit_is_nobodys_success(void **state)
 {

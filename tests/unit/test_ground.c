@@ -75,7 +75,7 @@ static void test_wal_beside_a_backup(void **state)
 	store_close(s);
 }
 
-/* Of the same file, but older than what the WAL continues. */
+/* An older copy of the same file: older than what the WAL continues. */
 static void test_wal_beside_an_older_copy(void **state)
 {
 	struct place *p = *state;

@@ -176,7 +176,7 @@ static void test_config_folders(void **state)
 	unsetenv("CADRE_VAULT_ROOT");
 }
 
-/* Nobody is told what to do by the file of somebody else, or by a pipe. */
+/* Commands do not obey a file of another user, or a pipe. */
 static void test_foreign_config(void **state)
 {
 	struct home h;

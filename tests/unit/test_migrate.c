@@ -255,7 +255,7 @@ static void test_oddities(void **state)
 	assert_int_equal(try_open(p, 0), 0);
 }
 
-/* Whoever has it open is named. */
+/* The refusal names the processes that have the file open. */
 static void test_holders(void **state)
 {
 	struct place *p = *state;

@@ -1,4 +1,4 @@
-/* test_mirror_hands - nothing that a person did to the mirror's files is lost. */
+/* test_mirror_hands - a person's changes to the mirror's files are not lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

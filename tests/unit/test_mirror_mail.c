@@ -122,7 +122,7 @@ static void test_appends(void **state)
 	mirrored_close(w);
 }
 
-/* Nobody's text is taken for a heading. */
+/* A message's text is not taken for a heading. */
 static void test_is_not_misled(void **state)
 {
 	struct mirrored *w = logged_open();

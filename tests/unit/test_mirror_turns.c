@@ -1,4 +1,4 @@
-/* test_mirror_turns - who mirrors when, and how much at once. */
+/* test_mirror_turns - turns of the processes that mirror: when, and how much at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_mirror_whole - what somebody takes away comes back while a host runs. */
+/* test_mirror_whole - files that somebody takes away come back while a host runs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

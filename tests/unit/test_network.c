@@ -1,4 +1,4 @@
-/* test_network - who may reach whom, as rows: addresses, and the least of all
+/* test_network - rows of who may reach whom: addresses, and the least of all
  * policies. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -156,7 +156,7 @@ static void test_made_once(void **state)
 	assert_string_equal(shown(b, "note.md"), "new");
 	second = staged(b, "note.md", "newer");
 	make(b, &second);
-	/* Whoever comes late with the first one changes nothing. */
+	/* A writer who comes late with the first text changes nothing. */
 	make(b, &first);
 	assert_string_equal(shown(b, "note.md"), "newer");
 	assert_string_equal(shown(b, "note.conflict.md"), "(none)");

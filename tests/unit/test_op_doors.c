@@ -1,4 +1,4 @@
-/* test_op_doors - what the doors make of the tables: schemas, commands, routes. */
+/* test_op_doors - the doors' view of the tables: schemas, commands, routes. */
 #include "tests/opgen/fixture.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * test_opgen - what opgen refuses, and where it says the mistake is.
+ * test_opgen - mistakes that opgen refuses, and where it says they are.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -146,7 +146,7 @@ static void what_may_run_is_written_down_before(void **state)
 	push(b, 2, true);
 	assert_int_equal(b->bench.rig.told, 0);
 	assert_int_equal(b->bench.rig.refused, 2);
-	/* Nobody can tell whether it was taken. */
+	/* The host cannot tell whether it was taken. */
 	b->code = "Unavailable";
 	push(b, 2, true);
 	assert_int_equal(b->bench.rig.told, 0);

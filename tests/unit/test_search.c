@@ -1,4 +1,4 @@
-/* test_search - what is found, by whom, and what a lost index costs: nothing. */
+/* test_search - finds of a search, for whom, and what a lost index costs: nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -345,7 +345,7 @@ static void test_thrown_away(void **state)
 	assert_int_equal(unlink(path), 0);
 	open_store(w);
 	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "1");
-	/* Of another incarnation: what the old one knew is not found. */
+	/* Another incarnation of the state: what the old one knew is not found. */
 	run(w, "UPDATE state SET incarnation = 'beef'; DELETE FROM message;"
 	       "DELETE FROM delivery;"
 	       "DELETE FROM event WHERE seq = 1");

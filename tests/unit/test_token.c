@@ -105,7 +105,7 @@ static int64_t row_of_ann(struct tried *t)
 	return world_number(t->world.store, "SELECT id FROM agent WHERE name = 'ann'");
 }
 
-/* Nothing else than the agent's own token proves it: not its beginning, not one of
+/* Only the agent's own token proves it: not its beginning, not one of
  * another generation or agent, not none. */
 static void only_its_own_token_proves_an_agent(void **state)
 {

@@ -33,7 +33,7 @@ feed() {
 	done
 }
 
-start() { # one that has failed
+start() { # a workspace that has failed
 	[ "$(state "$1")" != failed ] || cadre workspace start "red/$1" --team red >/dev/null
 }
 kill_guest() {
@@ -98,7 +98,7 @@ sort -n "$TMPDIR/ran" | uniq -d >"$TMPDIR/twice"
 
 assigned=$(ask 'SELECT count(*) FROM v_assignment')
 off_n=$(ask "SELECT count(*) FROM v_assignment WHERE state = 'cancelled'")
-# Of a command that was called off its VM may tell the end all the same.
+# A VM may still tell the end of a command that was called off.
 ends() {
 	ask "SELECT count(*) FROM v_result r JOIN v_assignment a USING (team, seq)
 		WHERE a.state = 'done' AND $1"

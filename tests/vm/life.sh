@@ -7,7 +7,7 @@ decoy=
 trap 'finish; [ -z "$decoy" ] || kill "$decoy"' EXIT
 umask 000
 
-# --- it boots, and nothing waits for it ---------------------------------------------
+# --- the VM boots, and nothing waits for it -----------------------------------------
 
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"p","workspace":true},
@@ -73,7 +73,7 @@ cadre up >/dev/null || bad "up once more"
 until_is "^$vm\$" pid_of red/v
 until_is '^a file$' in_vm red/v 'cat note.txt'
 
-# --- what it says on its console is kept, but not all of it ---------------------------------
+# --- the VM's console is kept, but not all of it ---------------------------------
 
 log=$(echo "$CADRE_HOME"/workspaces/*/console.log)
 head -c 2000000 /dev/zero >>"$log" # as fast as no serial port
@@ -82,7 +82,7 @@ in_vm red/v 'echo "said then" >/dev/console'
 until_is 'said then' cat "$log"
 [ "$(stat -c %s "$log")" -lt 1000 ] || bad "what is said now begins where the old ended"
 
-# --- it dies: its agent is missed, what it held is free -------------------------------------
+# --- the VM dies: its agent is missed, what it held is free ----------------------------------
 
 cadre task create held --team red >/dev/null
 cadre claim 002 --as v --team red >/dev/null || bad "claim"
@@ -96,7 +96,7 @@ until_is 'ready.* v ' list red
 until_is '^a file$' in_vm red/v 'cat note.txt'
 [ "$(pid_of red/v)" != "$vm" ] || bad "the VM's process is the old one"
 
-# --- it is stopped with a word, and loses nothing -------------------------------------------
+# --- the VM is stopped with a word, and loses nothing --------------------------------------
 
 in_vm red/v 'echo last >note.txt'
 cadre workspace stop red/v --team red >/dev/null || bad "stop"
@@ -104,7 +104,7 @@ until_is '^0$' count_vms
 cadre workspace start red/v --team red >/dev/null
 until_is '^last$' in_vm red/v 'cat note.txt'
 
-# --- it comes back with its machine -----------------------------------------------------------
+# --- the VM comes back with its machine -------------------------------------------------------
 
 vm=$(pid_of red/v)
 cadre down >/dev/null

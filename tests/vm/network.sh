@@ -30,7 +30,7 @@ ready=$(sqlite3 "$CADRE_HOME/state.db" "SELECT min(unixepoch(at)) FROM v_event
 	WHERE event = 'workspace.ready'")
 [ "$began" -ge "$ready" ] || bad "three VMs booted at once"
 
-# --- what a VM was told without DHCP, and whom it reaches ---------------------------------
+# --- the VM's network without DHCP, and whom it reaches -----------------------------------
 
 until_is "inet $(address red/a)/" in_vm red/a 'ip addr show eth0'
 until_is '^yes$' pings red/a red/b

@@ -7,7 +7,7 @@ set -eu
 
 outer_begin
 
-# --- what the inner VMs boot: a shell, and one that says what no client would ----------
+# --- images for the inner VMs: a shell, and a guest that says what no client would -----
 
 make_image() {
 	inner=$outer/inner
@@ -44,7 +44,7 @@ is_ready() { cadre workspace list --team red | grep -q 'ready.* v '; }
 has_booted() { cadre workspace list --team red | grep -q '\(ready\|failed\).* v '; } # or never will
 hello='{"type":"Hello","id":1,"version":"0","role":"guest","boot_id":"x"'
 
-# --- it boots, and is reached over vsock ----------------------------------------------
+# --- the VM boots, and is reached over vsock ----------------------------------------
 
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"v","backend":"qemu","memory_mb":128}]' \
@@ -89,7 +89,7 @@ grep -q 'by the line' /tmp/inbox && grep -q 'by CID 2' /tmp/inbox || bad "ann ha
 [ "$(grep -c '^v -> ann' /tmp/inbox)" = 2 ] || bad "they are not from v: $(cat /tmp/inbox)"
 step "messages"
 
-# --- who dials is who it is, whatever it says ----------------------------------------------
+# --- a guest is known by its address, whatever it says ---------------------------------
 
 denied() { # HELLO LINE
 	dials "$1" "$2" >/tmp/said

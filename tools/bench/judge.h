@@ -1,5 +1,5 @@
 /*
- * judge - what rounds of a measurement say, beside a base.
+ * judge - the verdict that rounds of a measurement give, beside a base.
  *
  * A figure of a machine says as much of the machine as of what was measured: two
  * machines, or one on two days, differ threefold.  So each round measures ours and the

@@ -1,5 +1,5 @@
 /*
- * rows - what storage alone can do: send's own statements in a plain loop.
+ * rows - the speed of storage alone: send's own statements in a plain loop.
  */
 #ifndef TOOLS_BENCH_ROWS_H
 #define TOOLS_BENCH_ROWS_H

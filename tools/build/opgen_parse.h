@@ -1,5 +1,5 @@
 /*
- * opgen_parse - what the two halves of opgen's parser share.
+ * opgen_parse - declarations that the two halves of opgen's parser share.
  *
  * opgen_parse.c reads lines and declarations, opgen_member.c the members.
  */

@@ -1,5 +1,5 @@
 /*
- * opgen_write - what the two halves of opgen's writer share.
+ * opgen_write - declarations that the two halves of opgen's writer share.
  *
  * opgen_write.c writes the header, the types and the records; opgen_tables.c
  * writes the tables of operations, events, tools and wire messages.

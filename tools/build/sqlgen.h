@@ -1,5 +1,5 @@
 /*
- * sqlgen - what the parts of the statement compiler share.
+ * sqlgen - declarations that the parts of the statement compiler share.
  *
  * sqlgen_read.c turns storage/NOUN.sql into statements, sqlgen_names.c puts the numbers
  * of schema/ in, sqlgen_check.c gives them types and refuses what is wrong,

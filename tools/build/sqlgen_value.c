@@ -107,7 +107,7 @@ void sqlgen_check_fit(struct sqlgen_reader *r, struct sqlgen_value v,
 	check_lists(r, v, with);
 }
 
-/* Of two values that stand for one another. */
+/* Checks two values that stand for one another. */
 static void check_pair(struct sqlgen_reader *r, struct sqlgen_value a,
 		       struct sqlgen_value b)
 {

@@ -1,5 +1,5 @@
 /*
- * cli - what the files of the command share.
+ * cli - declarations that the files of the command share.
  *
  * Verbs come from the schema (`cli` lines); only those in verb_table of
  * main.c have code here, because they act on this machine: start a host, follow a

@@ -1,5 +1,5 @@
 /*
- * completion - what may stand where a word is being typed, from the schema.
+ * completion - words that may stand where one is being typed, from the schema.
  *
  * A shell's script asks `cadre complete -- WORDS... WORD`: the words behind
  * `cadre`, the last of them begun or still empty.  The answer is one candidate

@@ -1,5 +1,5 @@
 /*
- * config - what is configured: every key, its value, and where that came from.
+ * config - the configuration: every key, its value, and where that came from.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * events - what happened, and with -f what happens; and gc, which repeats.
+ * events - lists past events, and with -f the coming ones; and gc, which repeats.
  */
 #include <signal.h>
 #include <stdio.h>

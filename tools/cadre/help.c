@@ -1,5 +1,5 @@
 /*
- * help - what there is, from the schema and the table of verbs.
+ * help - the list of commands, from the schema and the table of verbs.
  */
 #include <stdio.h>
 #include <stdlib.h>

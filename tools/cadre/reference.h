@@ -1,5 +1,5 @@
 /*
- * reference - what every door offers, as one document.
+ * reference - the operations that every door offers, as one document.
  */
 #ifndef TOOLS_CADRE_REFERENCE_H
 #define TOOLS_CADRE_REFERENCE_H

@@ -1,5 +1,5 @@
 /*
- * run - one operation from the words of a command line.
+ * run - runs an operation from the words of a command line.
  */
 #include <limits.h>
 #include <stdio.h>

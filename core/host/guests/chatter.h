@@ -1,5 +1,5 @@
 /*
- * chatter - what a guest says that nobody asked for, bounded.
+ * chatter - a guest's messages that nobody asked for, bounded.
  *
  * Heartbeats, answers to nothing, and requests that are refused cost the host a
  * little each and bring the guest nothing.  A guest that sends them without a pause

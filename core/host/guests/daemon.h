@@ -1,5 +1,5 @@
 /*
- * daemon - what a guest's daemon reports: heartbeats and results.
+ * daemon - reports of a guest's daemon: heartbeats and results.
  *
  * A heartbeat changes a row only when something changed or a lease is under
  * half.  Results are asked for, stored, and acknowledged to the guest only

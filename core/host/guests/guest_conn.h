@@ -1,5 +1,5 @@
 /*
- * guest_conn - one port of a guest: a link, and the requests on it.
+ * guest_conn - a port of a guest: a link, and the requests on it.
  *
  * A guest that answers Hello gets requests with ids, many at once.  One of the
  * older dialect knows neither: it is asked one thing at a time.

@@ -1,5 +1,5 @@
 /*
- * guest_conn_inside - what the files of a connection share: the requests on it that have no
+ * guest_conn_inside - shared parts of a connection's files: the requests on it that have no
  * answer yet, and how bytes leave.
  */
 #ifndef CORE_HOST_GUESTS_GUEST_CONN_INSIDE_H

@@ -1,5 +1,5 @@
 /*
- * replay - what repeats of a call with a key are told, of a call that a guest answered.
+ * replay - answers to repeats of a call with a key that a guest answered.
  */
 #ifndef CORE_HOST_GUESTS_REPLAY_H
 #define CORE_HOST_GUESTS_REPLAY_H

@@ -1,5 +1,5 @@
 /*
- * uplink - what a guest, and who works in it, asks its host for.
+ * uplink - requests of a guest, and of who works in it, to its host.
  *
  * It comes as requests on the control connection that the host dialled, or on a
  * connection that the guest's machine made (vsock to CID 2, a VMM's socket).

@@ -1,5 +1,5 @@
 /*
- * sweep - what an earlier host left that no row knows.
+ * sweep - removes things that an earlier host left and no row knows.
  *
  * Folders of workspaces that were destroyed, or half made, when the host before died
  * are removed.  A guest that runs though no row knows its workspace is of a former

@@ -1,5 +1,5 @@
 /*
- * net_batch - one transaction of nftables: what it says is done as a whole,
+ * net_batch - a transaction of nftables: what it says is done as a whole,
  * between two packets, or not at all.
  *
  * Messages are put together with libnftnl in memory and sent at once.  Adding

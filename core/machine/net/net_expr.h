@@ -1,5 +1,5 @@
 /*
- * net_expr - what the rules of nftables are made of, in the kernel's terms.
+ * net_expr - the parts of nftables' rules, in the kernel's terms.
  *
  * A rule is a list of expressions over registers of four bytes, R(0) to R(15);
  * a value longer than that fills the ones behind.  The kernel stops at the

@@ -1,5 +1,5 @@
 /*
- * net_rules - who may reach whom, as a table `inet cadreTAG` and a table
+ * net_rules - the rules of who may reach whom, as a table `inet cadreTAG` and a table
  * `bridge cadreTAG` of nftables.
  *
  * The rules are always the same; who it is about stands in sets, a few

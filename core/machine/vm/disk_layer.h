@@ -1,5 +1,5 @@
 /*
- * disk_layer - what a qcow2 file says about itself, in its first bytes.
+ * disk_layer - the facts that a qcow2 file tells of itself, in its first bytes.
  */
 #ifndef CORE_MACHINE_VM_DISK_LAYER_H
 #define CORE_MACHINE_VM_DISK_LAYER_H

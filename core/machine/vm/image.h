@@ -1,5 +1,5 @@
 /*
- * image - what VMs boot: a kernel, an initrd with the guest, a root disk.
+ * image - the files that VMs boot: a kernel, an initrd with the guest, a root disk.
  *
  * Images are the user's, shared by all states: $CADRE_IMAGES, else
  * $XDG_DATA_HOME/cadre/images, else ~/.local/share/cadre/images.  Each version

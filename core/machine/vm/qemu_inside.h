@@ -1,5 +1,5 @@
 /*
- * qemu_inside - what the files of the QEMU backend share.
+ * qemu_inside - declarations that the files of the QEMU backend share.
  *
  * qemu.c: disks and the table; qemu_vm.c: a VM's process and its words.
  */

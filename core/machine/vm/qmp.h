@@ -1,5 +1,5 @@
 /*
- * qmp - one command to a running QEMU, over its monitor's socket.
+ * qmp - a command to a running QEMU, over its monitor's socket.
  *
  * Each call connects, says it and closes: the socket takes one caller at a
  * time.  Blocking, 10 s at most: never from a loop.

@@ -42,7 +42,7 @@ static void test_dropped_transaction(void **state)
 	assert_int_equal(add_event(s, 1, 2, &p->fault), FAULT_UNAVAILABLE);
 	assert_non_null(strstr(p->fault.text, "disk is full"));
 	assert_false(store_intact(s));
-	/* Nothing slips through alone. */
+	/* No statement slips through alone. */
 	p->fault = (struct fault){ 0 };
 	assert_int_equal(add_event(s, 1, 3, &p->fault), FAULT_UNAVAILABLE);
 	p->fault = (struct fault){ 0 };
