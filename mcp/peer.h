@@ -54,8 +54,10 @@ enum level {
 	LEVEL_NONE = -1,
 };
 
-int level_named(const char *name); /* LEVEL_NONE if it is none */
+/* The level of this name; LEVEL_NONE if no level has it. */
+int level_named(const char *name);
 
+/* Ends a call: `result` is JSON text, borrowed, or NULL when `f` is filled. */
 typedef void call_end(struct request *r, const char *result, const struct fault *f);
 
 struct request {
@@ -109,21 +111,26 @@ struct mcp {
 	int64_t end_by; /* not 0: no more input; waits end then */
 };
 
-struct client *mcp_client(struct mcp *m, struct fault *f); /* NULL on fault */
+/* The client of the state, opened when it is first needed and owned by `m`; NULL on
+ * fault. */
+struct client *mcp_client(struct mcp *m, struct fault *f);
 
 /* --- requests and answers (answer.c) -------------------------------------- */
 
-/* Makes a request; `rpc` is borrowed for the call only. */
+/* Makes a request, which the caller owns until it is answered or freed; `rpc` is borrowed
+ * for the call only. */
 struct request *request_new(struct mcp *m, const struct rpc *rpc, const struct era *era,
 			    void *stream);
-void request_free(struct request *r); /* no answer */
+/* Frees a request without an answer. */
+void request_free(struct request *r);
 
 /* Starts an operation; `end` gets its result or fault, perhaps at once.  `args`
  * is stolen. */
 void request_call(struct request *r, const struct op *op, json_t *args, call_end *end);
 /* Keeps a request among those under way. */
 void request_hold(struct request *r);
-void request_cancel(struct request *r); /* ends its call, if any; no answer */
+/* Ends the call of a request, if it has one, without an answer. */
+void request_cancel(struct request *r);
 /* Sends a progress notification; the request has a token. */
 void request_progress(struct request *r, int64_t now);
 
@@ -136,12 +143,17 @@ void answer_error(struct request *r, int code, const char *data, const char *fmt
 	__attribute__((format(printf, 4, 5)));
 /* Answers with a fault as a JSON-RPC error, since no tool result can hold it. */
 void answer_fault(struct request *r, const struct fault *f);
+/* Answers that there is no such resource, and why; frees the request. */
 void answer_no_resource(struct request *r, const char *uri, const char *why);
 /* answer_no_resource(), or another error if the fault of reading it says so. */
 void answer_unread(struct request *r, const char *uri, const struct fault *f);
-void fault_write(const struct fault *f, struct text *out); /* as JSON */
+/* Appends a fault as JSON. */
+void fault_write(const struct fault *f, struct text *out);
 
-struct text *note_begin(struct mcp *m, const char *method); /* up to params' { */
+/* Begins a notification: the caller appends the members of its params.  The text belongs
+ * to `m`. */
+struct text *note_begin(struct mcp *m, const char *method);
+/* Closes the notification and sends it on the stream. */
 void note_end(struct mcp *m, void *stream);
 /* Sends a log message, if the client wants this level. */
 void request_log(struct request *r, enum level level, const char *fmt, ...)
@@ -152,7 +164,9 @@ void mcp_refuse(struct mcp *m, void *stream, struct answers *with, const char *i
 
 /* Messages whose answers go back as one array. */
 struct answers *answers_new(struct mcp *m, void *stream);
-void answers_drop(struct answers *b); /* the last one sends it */
+/* Gives up one hold on the array; the last one sends and frees it. */
+void answers_drop(struct answers *b);
+/* Puts the answer of a request into the array, which waits for it. */
 void answers_add(struct answers *b, struct request *r);
 
 /* --- methods -------------------------------------------------------------- */
@@ -176,7 +190,8 @@ void mcp_write_offer(const struct mcp *m,
 		     struct text *out); /* capabilities, instructions */
 void mcp_write_server(struct text *out); /* name and version */
 
-const char *param_text(json_t *params, const char *name); /* or NULL */
+/* A text among the params, borrowed from them; NULL if there is no such text. */
+const char *param_text(json_t *params, const char *name);
 /* Whether a list may go on from params.cursor; lists of one page have none. */
 bool cursor_none(struct request *r, json_t *params);
 
@@ -199,13 +214,15 @@ void wait_cut(struct request *r, const struct op *op, json_t *args);
 void arrive_prepare(struct request *r, const struct op *op, json_t *args);
 /* Takes note of the end of the call; `result` NULL: it ended with a fault. */
 void arrive_answered(struct request *r, const char *result);
-void arrive_forget(struct request *r); /* it is freed */
+/* Called when a request is freed. */
+void arrive_forget(struct request *r);
 /* Called when a request is read: answers written before it was sent have arrived. */
 void arrive_read(struct mcp *m);
 /* Called when the answers of a batch have been sent. */
 void arrive_sent(struct mcp *m, const struct answers *with);
 /* Called when a request that was answered already is cancelled. */
 void arrive_cancel(struct mcp *m, const char *id);
+/* Frees the record of all answers; `m` ends. */
 void arrivals_release(struct mcp *m);
 
 /* --- subscriptions (subscription.c) ------------------------------------------- */
@@ -226,7 +243,10 @@ int64_t feeds_due(const struct mcp *m); /* when subscriptions_run() is; 0: not *
 
 /* --- claims of a living process (keep.c) ------------------------------------- */
 
+/* Plans the next look at the agent's claims: soon after a call that may have claimed a
+ * task. */
 void keep_soon(struct mcp *m, const struct op *done);
+/* Looks after the claims if that is due at `now`: renews the leases of the agent's tasks. */
 void keep_run(struct mcp *m, int64_t now);
 
 #endif

@@ -35,6 +35,7 @@ struct kept {
 bool kept_find(struct kept *k, enum sql id, const void *in, void *row, struct arena *a);
 void kept_add(struct kept *k, enum sql id, const void *in, const void *row);
 
+/* Forgets all rows. */
 void kept_forget(struct kept *k);
 /* Changes whenever all rows are forgotten. */
 uint64_t kept_age(const struct kept *k);

@@ -15,6 +15,7 @@ struct passing {
 /* The file below `f`, which begins with a struct passing. */
 sqlite3_file *passing_real(sqlite3_file *f);
 
+/* The methods of an sqlite3_file, passed on to the real file. */
 int passing_close(sqlite3_file *f);
 int passing_read(sqlite3_file *f, void *data, int n, sqlite3_int64 at);
 int passing_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 at);

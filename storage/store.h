@@ -94,6 +94,10 @@ struct query {
 	bool open;
 };
 
+/* store_run() runs a statement: how many rows it changed (0 for a late one) or a fault
+ * code.  store_row() reads one row, its texts in
+ * the arena: 1, 0 if there is none, or a fault code.  store_query() begins a statement of
+ * many rows, store_next() reads each of them like store_row(), query_end() ends it. */
 int store_run(struct store *s, enum sql id, const void *in, struct fault *f);
 int store_row(struct store *s, enum sql id, const void *in, void *row, size_t size,
 	      struct arena *a, struct fault *f);

@@ -37,6 +37,7 @@ struct turn {
 	int64_t held_since, held_at;
 };
 
+/* Opens the lock and the bell in the folder `dir`: 0 or `unavailable`. */
 int turn_open(struct turn *t, int dir, struct fault *f);
 void turn_close(struct turn *t);
 

@@ -37,6 +37,8 @@ struct client_options {
  * is JSON text (borrowed) or NULL when `fault` is filled. */
 typedef void client_done(void *arg, const char *result, const struct fault *fault);
 
+/* Makes a client: 0 or a fault code.  client_close() frees it and
+ * drops calls under way; NULL is fine. */
 int client_open(struct client **out, const struct client_options *o, struct fault *f);
 void client_close(struct client *c);
 bool client_hosted(const struct client *c); /* a host answered */
@@ -66,6 +68,7 @@ int client_call(struct client *c, const struct op *op, json_t *args, struct text
 
 int client_fd(const struct client *c); /* poll for input; an epoll fd */
 int client_timeout(const struct client *c); /* ms until step is due; -1 */
+/* Reads what has come, without waiting, and ends calls that are answered. */
 void client_step(struct client *c);
 
 #endif

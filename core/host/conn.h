@@ -48,6 +48,8 @@ struct conn {
 	bool pinned; /* the channel says who it is, whatever it claims */
 };
 
+/* Takes a client that connects to the listener; closes it at once if it
+ * is another user's or there is no room. */
 void conn_accept(struct host *host);
 
 /* A client at the other end of a descriptor, which is taken over, on a channel that

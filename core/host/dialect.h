@@ -19,6 +19,8 @@ enum heard {
 /* The connection is this caller's, whatever its Hello says. */
 void dialect_pin(struct conn *c, const struct identity *who);
 
+/* Reads the message in job->packet and says what it came to; `f` is filled for
+ * HEARD_NONSENSE. */
 enum heard dialect_read(struct conn *c, struct job *job, struct fault *f);
 
 /* Appends what became of a connection's call to c->flow.out. */

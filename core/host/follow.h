@@ -27,6 +27,7 @@ struct follow {
 	bool wanted, reading, again;
 };
 
+/* follow_init() makes the handles, follow_close() closes them. */
 void follow_init(struct host *host);
 void follow_close(struct host *host);
 /* Begins to follow events: a caller waits for one. */

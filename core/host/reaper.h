@@ -46,6 +46,7 @@ struct reaper {
 	bool stale; /* what is under way began before that */
 };
 
+/* reaper_init() makes the timer, reaper_start() starts it, reaper_close() closes it. */
 void reaper_init(struct host *host);
 void reaper_start(struct host *host);
 void reaper_close(struct host *host);

@@ -21,6 +21,7 @@ struct waiters {
 	int64_t timer_due; /* 0: not running */
 };
 
+/* waiters_init() makes the timer, waiters_close() closes it. */
 void waiters_init(struct host *host);
 void waiters_close(struct host *host);
 

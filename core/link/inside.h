@@ -124,6 +124,7 @@ int unix_bind(const char *folder, const char *name, struct fault *f);
 
 /* --- serial.c ------------------------------------------------------------------- */
 
+/* Closes a pump and its port; a second call does nothing. */
 void pump_close(struct pump *p);
 
 #endif

@@ -16,6 +16,7 @@
 
 struct mirror;
 
+/* Opens the mirror of a home, which stays borrowed: 0 or a fault code. */
 int mirror_open(struct mirror **out, const struct home *home, struct fault *f);
 void mirror_close(struct mirror *m); /* NULL is fine */
 

@@ -31,7 +31,9 @@ struct mirror_cursor {
 	int64_t row;
 };
 
+/* Reads the first line of a cursor's file; false if it is no cursor. */
 bool cursor_parse(struct mirror_cursor *c, const char *text);
+/* Writes the cursor as such a line. */
 void cursor_format(const struct mirror_cursor *c, char out[128]);
 bool cursor_equal(const struct mirror_cursor *a, const struct mirror_cursor *b);
 

@@ -34,6 +34,7 @@ struct mirror_mail {
 	struct text text, tail, entry; /* scratch: to write, the end, one message */
 };
 
+/* Frees the memory of the message log. */
 void mail_release(struct mirror_mail *m);
 /* Forgets all files: numbers may belong to other messages by now. */
 void mail_forget(struct mirror_mail *m);

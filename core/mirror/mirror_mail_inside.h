@@ -23,6 +23,7 @@ struct mirror_sheet {
  * a missing file is made. */
 int sheet_open(struct mirror_sheet *sh, bool make);
 
+/* Renders a message for the end of the file; sheet_flush() writes it. */
 void sheet_add(struct mirror_sheet *sh, const struct mirror_mail_row *row);
 /* Writes the messages that were added: 0 or negative. */
 int sheet_flush(struct mirror_sheet *sh);

@@ -22,6 +22,7 @@ struct mirror_show {
 int show_begin(struct mirror_show *s, struct mirror_head_row *head);
 void show_end(struct mirror_show *s);
 
+/* Write the files of these tasks or agents: 0 or negative. */
 int show_tasks(struct mirror_show *s, const struct ids *tasks);
 int show_agents(struct mirror_show *s, const struct ids *agents);
 
@@ -48,6 +49,7 @@ void team_folder(const char *team, const char *below, char out[FILES_PATH]);
  * it has none, negative on failure. */
 int64_t team_folder_row(struct mirror_show *s, const char *team);
 
+/* Frees the memory of the show. */
 void show_release(struct mirror_show *s);
 
 #endif

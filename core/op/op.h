@@ -188,6 +188,7 @@ extern const size_t tool_count;
 extern const struct wire wire_table[]; /* sorted by name */
 extern const size_t wire_count;
 
+/* The operation of this name, such as task.claim; NULL if there is none. */
 const struct op *op_find(const char *name);
 /* The operation that `action` (or NULL) of an MCP tool names; NULL if none. */
 const struct op *op_tool(const char *tool, const char *action);

@@ -36,6 +36,7 @@ void search_words(struct search *s, const char *text, size_t len, void *with,
 		  int (*each)(void *with, int flags, const char *word, int n, int from,
 			      int to));
 
+/* Teaches the connection how the index cuts words: an SQLite code. */
 int search_words_open(struct search *s);
 
 int search_make(struct search *s); /* all tables, empty; in a transaction */
@@ -54,7 +55,9 @@ void search_throw_away(struct search *s); /* disconnects and removes the files *
 int search_mark(struct search *s);
 
 bool search_is_busy(int rc); /* another process indexes: not a failure */
+/* Whether SQLite says that the file is damaged or no database. */
 bool search_is_damage(int rc);
+/* Fills `f`: the index could not be used for `what`; returns its code. */
 int search_failed(struct search *s, int rc, const char *what, struct fault *f);
 /* The fault that ended the rows of a query; 0 if they ended by themselves. */
 int search_ended(struct search *s, int rc, struct fault *f);

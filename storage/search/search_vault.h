@@ -58,8 +58,10 @@ struct search_body {
 	size_t n_tags;
 };
 
+/* Puts a note into the index in place of the one of that path: 0 or a fault code. */
 int search_note_put(struct search *s, const struct search_note *note,
 		    const struct search_body *body, struct fault *f);
+/* Takes the note at the path out of the index: 0 or a fault code. */
 int search_note_drop(struct search *s, const char *path, struct fault *f);
 
 /* The paths of the notes that match `q` (NULL: all, and files of every kind) and have

@@ -99,6 +99,7 @@ int spool_result(struct spool *s, int64_t after, const char *message_id,
 /* Deletes results that the host has stored; unknown ids are ignored. */
 int spool_ack(struct spool *s, const char *const *ids, size_t n, struct fault *f);
 
+/* Counts the commands and results in the spool: 0 or a fault code. */
 int spool_count(struct spool *s, struct spool_counts_row *c, struct fault *f);
 
 /* Sets a variable that all commands get. */

@@ -14,6 +14,7 @@
 #define spool_row(s, name, row, a, f, ...) \
 	spool_row_in((s), SIDE_ROW(spool_side(s), name, (row), (a), __VA_ARGS__), (f))
 
+/* Runs a statement for spool_run(): 0, or a fault. */
 int spool_run_in(struct spool *s, enum spool_sql id, const void *in, struct fault *f);
 /* Judges the result of SIDE_ROW(): 1 for a row, 0 if there is none, or a fault. */
 int spool_row_in(struct spool *s, int rc, struct fault *f);

@@ -11,6 +11,7 @@
 #include "core/host/guests/hosted_guest.h"
 
 void daemon_up(struct hosted_guest *t); /* the guest answers now */
+/* Takes in a heartbeat of the guest's daemon; results that it speaks of are collected. */
 void daemon_beat(struct hosted_guest *t, struct packet *heartbeat);
 /* A guest of the older dialect sends none, but has answered. */
 void daemon_pulse(struct hosted_guest *t);

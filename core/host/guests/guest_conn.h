@@ -62,6 +62,7 @@ struct guest_conn {
 	int64_t last_id;
 };
 
+/* Sets up a connection to a port of the guest; nothing is dialed yet. */
 void guest_conn_init(struct guest_conn *conn, struct hosted_guest *t, unsigned port);
 
 /* Begins to reach the guest's port; hosted_guest_greeted() or guest_conn_drop() follows. */

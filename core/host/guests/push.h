@@ -13,7 +13,9 @@
 
 void push_up(struct hosted_guest *t, bool anew); /* the guest answers now */
 void push_poke(struct hosted_guest *t); /* something may be waiting */
+/* Tries again when the pause after a failure is over at `now`. */
 void push_tick(struct hosted_guest *t, int64_t now);
+/* Frees the page of messages; the guest is closed. */
 void push_release(struct hosted_guest *t);
 
 #endif

@@ -102,11 +102,13 @@ struct hosted_workspace {
 
 /* Takes one step towards the row; true when there is more to come soon. */
 bool hosted_step(struct hosted_workspace *p, int64_t now);
+/* Frees a workspace; calls that still wait for it are answered with `conflict`. */
 void hosted_free(struct hosted_workspace *p);
-/* The one hosted workspace that sets the state of a hosted workspace that is known. */
+/* Sets the state; no other function changes the state of a workspace that is known.
+ * `whence` says whether the row or the host decided it. */
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence);
 
-/* --- hosted_work.c --------------------------------------------------------------- */
+/* --- hosted_workspace_work.c --------------------------------------------------------------- */
 
 /* Starts work in the thread pool.  False when as much slow work is under way as may be,
  * or the VM to be forked is busy. */
@@ -123,12 +125,17 @@ bool hosted_boots(const struct host *host, int64_t row);
 
 /* --- hosted_workspace_note.c --------------------------------------------------------------- */
 
+/* The note_ functions start a call that writes to the row, and return before it ends.
+ * hosted_note_process() notes the process that the workspace runs in, or that there is none;
+ * `restarted`: it was started again. */
 void hosted_note_process(struct hosted_workspace *p, bool restarted);
 /* A workspace that was being made becomes ready; if it was stopped meanwhile, it stays
  * so. */
 void hosted_note_ready(struct hosted_workspace *p);
-/* `died`: its VM is gone, and with it what its agent held. */
+/* The workspace failed for the reason `why`.  `died`: its VM is gone, and with it what its
+ * agent held. */
 void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died);
+/* Notes that the snapshot which the row asks for has been put back. */
 void hosted_note_restored(struct hosted_workspace *p);
 /* `made` is the row of the snapshot; the call of `job` is answered after that. */
 void hosted_note_snapshot(struct job *job, int64_t made, int64_t state);

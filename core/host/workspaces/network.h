@@ -36,6 +36,7 @@ struct host_network {
 	bool reading, again, busy, noted;
 };
 
+/* Chooses the backend of the options, or this machine's own.  Changes nothing outside. */
 void network_init(struct host *host);
 /* Rows may have changed. */
 void network_poke(struct host *host);
