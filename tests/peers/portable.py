@@ -8,7 +8,7 @@ the last line is `N of N statements`.
 """
 import glob, os, pwd, re, shutil, sqlite3, subprocess, sys, tempfile
 
-# What both engines have under one name only if the second one is given it.
+# Functions of SQLite that the second engine is given under their names.
 GIVEN = """
 CREATE DOMAIN blob AS bytea;
 CREATE FUNCTION printf(text, bigint) RETURNS text LANGUAGE sql IMMUTABLE
