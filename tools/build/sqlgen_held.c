@@ -1,8 +1,9 @@
 /*
  * sqlgen_held - storage/enums, and which enums a column or a name in braces is of.
  *
- * Every value of a statement has a set of lists, a bit for each enum that it may be a
- * number of, and one for numbers that are of none.  Two values that are compared, or one
+ * An enum is called a list here, as in the table `word`.  Every value of a statement has a
+ * set of lists, a bit for each of which it may be a number, and one for numbers that are of
+ * none.  Two values that are compared, or one
  * that a column is set to, need a list in common; who counts with a number needs that it
  * be of none.  So a number beside an enum's column is refused whatever stands between,
  * since the number is the place of a line in schema/; and so is a value of another enum.

@@ -1,5 +1,9 @@
 /*
- * sqlgen_portable - the SQL that SQLite and PostgreSQL both understand, and alike.
+ * sqlgen_portable - reads a statement, and refuses numbers in place of names, and SQL that
+ * SQLite and PostgreSQL do not both understand, and alike.
+ *
+ * Numbers: a value knows of which enums it may be (sqlgen_held.c), and is refused beside
+ * one of another enum or of none.  This holds in every database and in migrations.
  *
  * A second engine takes the statements of the state as they are.  So a form that only
  * SQLite knows (INSERT OR …, GLOB, rowid, max of two), or that means something else
@@ -10,11 +14,11 @@
  * The statement is read word by word along the grammar of the common part, and all that
  * is not of it is refused.  Columns and parameters have the kind that check_statement()
  * knows of them; where none is known, nothing is refused.  sqlgen_words.c has the tables,
- * sqlgen_value.c reads expressions.
+ * sqlgen_value.c reads expressions, sqlgen_held.c knows the enums.
  *
  * The guest's spool and the search index are files of SQLite's for good (main() tells
- * them by their prefix), and so are migrations, which an engine has its own of; but views
- * that statements of the state read from are read here like these.
+ * them by their prefix), and so are migrations, which an engine has its own of: there only
+ * numbers are refused.  Views that statements of the state read from are held to both.
  */
 #include "tools/build/sqlgen_portable.h"
 
