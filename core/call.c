@@ -1,6 +1,5 @@
 #include "core/call.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,25 +41,32 @@ static const char **text_at(void *base, const struct field *f)
 	return (const char **)((char *)base + f->at);
 }
 
+/* The bytes of a UUID as it is written, in small letters; false: it is none. */
+static bool uuid_bytes(const char *text, uint8_t key[16])
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(form) - 1; i++) {
+		char c = text[i];
+		int digit = c >= '0' && c <= '9' ? c - '0' : c - 'a' + 10;
+
+		if (form[i] == '-' && c == '-')
+			continue;
+		if (form[i] == '-' || digit < 0 || digit > 15)
+			return false;
+		key[n / 2] = (uint8_t)(n % 2 ? key[n / 2] | digit : digit << 4);
+		n++;
+	}
+	return !text[sizeof(form) - 1];
+}
+
 /* A UUID is its 16 bytes; any other text is hashed to as many. */
 static void key_bytes(const char *text, uint8_t key[16])
 {
 	uint8_t hash[TOKEN_HASH];
-	size_t n = 0;
 
-	if (strlen(text) == 36) {
-		for (const char *p = text; *p && n < 32; p++) {
-			int digit = isdigit((unsigned char)*p) ? *p - '0' : *p - 'a' + 10;
-
-			if (*p == '-')
-				continue;
-			if (digit < 0 || digit > 15)
-				break;
-			key[n / 2] = (uint8_t)(n % 2 ? key[n / 2] | digit : digit << 4);
-			n++;
-		}
-	}
-	if (n == 32)
+	if (uuid_bytes(text, key))
 		return;
 	token_hash(text, hash);
 	memcpy(key, hash, 16);

@@ -13,11 +13,11 @@
 #include "guest/output_parts.h"
 #include "guest/serve.h"
 
-struct job {
+struct background_job {
 	int id;
 	struct proc *run;
 	bool seen; /* polled after its end */
-	struct job *next; /* an older one */
+	struct background_job *next; /* an older one */
 };
 
 struct command {
@@ -66,9 +66,9 @@ static int not_started(const struct proc *run, const char *what, struct fault *f
 
 /* --- jobs ------------------------------------------------------------------------ */
 
-static void job_free(struct guest *g, struct job **place)
+static void job_free(struct guest *g, struct background_job **place)
 {
-	struct job *job = *place;
+	struct background_job *job = *place;
 
 	*place = job->next;
 	proc_free(job->run);
@@ -79,11 +79,11 @@ static void job_free(struct guest *g, struct job **place)
 /* The oldest one whose end was seen gives way to a new one. */
 static int make_place(struct guest *g, struct fault *f)
 {
-	struct job **oldest = NULL;
+	struct background_job **oldest = NULL;
 
 	if (g->n_jobs < JOBS)
 		return 0;
-	for (struct job **p = &g->jobs; *p; p = &(*p)->next)
+	for (struct background_job **p = &g->jobs; *p; p = &(*p)->next)
 		if ((*p)->seen)
 			oldest = p;
 	if (!oldest)
@@ -93,11 +93,13 @@ static int make_place(struct guest *g, struct fault *f)
 	return 0;
 }
 
-static struct job *job_new(struct guest *g, struct proc *run)
+static struct background_job *job_new(struct guest *g, struct proc *run)
 {
-	struct job *job = xcalloc(1, sizeof(*job));
+	struct background_job *job = xcalloc(1, sizeof(*job));
 
-	*job = (struct job){ .id = ++g->last_job, .run = run, .next = g->jobs };
+	*job = (struct background_job){ .id = ++g->last_job,
+					.run = run,
+					.next = g->jobs };
 	g->jobs = job;
 	g->n_jobs++;
 	return job;
@@ -109,9 +111,10 @@ void jobs_free(struct guest *g)
 		job_free(g, &g->jobs);
 }
 
-static int find_job(struct guest *g, int64_t id, struct job **out, struct fault *f)
+static int find_job(struct guest *g, int64_t id, struct background_job **out,
+		    struct fault *f)
 {
-	struct job *job = g->jobs;
+	struct background_job *job = g->jobs;
 
 	while (job && job->id != id)
 		job = job->next;
@@ -141,7 +144,7 @@ static int tell_result(struct guest_request *q, struct proc *run, bool *kept,
 	struct output_parts p = { 0 };
 	size_t room = FRAME_ROOM;
 	bool old = !q->peer->hello;
-	struct job *job = NULL;
+	struct background_job *job = NULL;
 	struct fault full = { 0 }; /* the command ran: its rest is lost, not its answer */
 
 	if (!output_parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
@@ -251,7 +254,7 @@ int answer_background(struct guest_request *q, struct fault *f)
 		.n_env = in->n_env,
 	};
 	struct wire_background_started out = { 0 };
-	struct job *job;
+	struct background_job *job;
 	struct proc *run;
 	int rc = make_place(q->guest, f);
 
@@ -287,7 +290,7 @@ int answer_poll(struct guest_request *q, struct fault *f)
 	struct wire_background_status out = { 0 };
 	struct output_parts p = { .offset = { (size_t)in->stdout_offset,
 					      (size_t)in->stderr_offset } };
-	struct job *job;
+	struct background_job *job;
 	struct proc *run;
 	int bad;
 
@@ -316,7 +319,7 @@ int answer_poll(struct guest_request *q, struct fault *f)
 int answer_kill(struct guest_request *q, struct fault *f)
 {
 	const struct wire_exec_kill *in = q->body;
-	struct job *job;
+	struct background_job *job;
 
 	if (in->signal < 1 || in->signal >= NSIG)
 		return fault_set(f, FAULT_INVALID, "/signal", "no signal %lld",

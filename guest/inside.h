@@ -81,7 +81,7 @@ struct guest {
 	int n_uploads;
 
 	struct proc *runs; /* all processes */
-	struct job *jobs;
+	struct background_job *jobs;
 	int n_jobs, last_job;
 	struct guest_assignment duties[AT_ONCE];
 

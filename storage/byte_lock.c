@@ -58,8 +58,9 @@ static bool start_alarm(timer_t *timer, int64_t until)
 	return false;
 }
 
-/* The timer costs only those who wait.  Another signal must not cost this process its place
- * in the queue. */
+/* Waits until the lock is free or the time is over; the timer costs only those who wait.  A
+ * signal with a handler ends the kernel's wait: this process then queues anew, behind the
+ * others. */
 static int wait_in_queue(int fd, int64_t byte, short type, int64_t until)
 {
 	struct flock l = {

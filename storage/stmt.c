@@ -148,7 +148,7 @@ static int ready(struct store *s, enum sql id, const void *in)
 
 /*~ A statement and its parameters.  Station 10 of 12.
  *
- * No SQL stands in C.  Each statement has a name in a file of storage/, and a program of
+ * Statements do not stand in C.  Each has a name in a file of storage/, and a program of
  * the build (tools/build/sqlgen.c) asks SQLite itself, with the real schema, what its
  * parameters and columns are.  It writes a struct for both, so sql_run(call, task_claim,
  * .agent = ...) with a field that is misspelled does not compile, and a column that is

@@ -214,7 +214,7 @@ void client_cancel(struct client *c, int64_t number)
 
 /* --- answers that gave something -------------------------------------------------- */
 
-void client_owe(struct client *c, const struct ticket *t, struct link *l,
+void client_owe(struct client *c, const struct ticket *t, struct client_conn *l,
 		const struct given *given)
 {
 	struct debt *d = xcalloc(1, sizeof(*d));

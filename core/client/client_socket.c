@@ -20,7 +20,7 @@
 #include "core/client/inside.h"
 #include "core/wire/frame.h"
 
-struct link {
+struct client_conn {
 	int fd;
 	struct text out; /* not sent yet */
 	size_t sent;
@@ -77,7 +77,7 @@ static void set_text(json_t *json, const char *name, const char *value)
 		json_object_set_new(json, name, json_string(value));
 }
 
-static void say_hello(const struct client *c, struct link *l)
+static void say_hello(const struct client *c, struct client_conn *l)
 {
 	const struct identity *id = &c->o.identity;
 	json_t *hello = json_pack("{ssssssss}", "type", "Hello", "version", CADRE_VERSION,
@@ -93,11 +93,11 @@ static void say_hello(const struct client *c, struct link *l)
 	json_decref(hello);
 }
 
-static struct link *link_open(struct client *c)
+static struct client_conn *link_open(struct client *c)
 {
 	int fd = socket_connect(c->o.home->socket);
 	struct epoll_event event = { .events = EPOLLIN };
-	struct link *l;
+	struct client_conn *l;
 
 	if (fd < 0 && home_follow(c->o.home))
 		fd = socket_connect(c->o.home->socket);
@@ -114,7 +114,7 @@ static struct link *link_open(struct client *c)
 }
 
 /* A closed link settles its answers: the host takes back what they gave. */
-static void forget_debts(struct client *c, const struct link *l)
+static void forget_debts(struct client *c, const struct client_conn *l)
 {
 	struct debt **at = &c->debts, *d;
 
@@ -128,7 +128,7 @@ static void forget_debts(struct client *c, const struct link *l)
 	}
 }
 
-void socket_close(struct client *c, struct link *l)
+void socket_close(struct client *c, struct client_conn *l)
 {
 	forget_debts(c, l);
 	if (c->link == l)
@@ -144,7 +144,7 @@ void socket_close(struct client *c, struct link *l)
 }
 
 /* Sends what the kernel takes now; the rest is sent when it has room. */
-static bool link_flush(struct client *c, struct link *l)
+static bool link_flush(struct client *c, struct client_conn *l)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = l };
 
@@ -167,7 +167,8 @@ static bool link_flush(struct client *c, struct link *l)
 	return true;
 }
 
-static void say_settled(struct client *c, struct link *l, int64_t number, bool arrived)
+static void say_settled(struct client *c, struct client_conn *l, int64_t number,
+			bool arrived)
 {
 	char id[24];
 	json_t *word;
@@ -179,7 +180,7 @@ static void say_settled(struct client *c, struct link *l, int64_t number, bool a
 	link_flush(c, l);
 }
 
-void socket_settle(struct client *c, struct link *l, int64_t number, bool arrived)
+void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool arrived)
 {
 	say_settled(c, l, number, arrived);
 	if (l != c->link)
@@ -201,7 +202,7 @@ static bool refuse_frame(struct client *c, struct ticket *t)
 bool socket_start(struct client *c, struct ticket *t)
 {
 	bool own = t->wait_ms > 0;
-	struct link *l = own || !c->link ? link_open(c) : c->link;
+	struct client_conn *l = own || !c->link ? link_open(c) : c->link;
 	json_t *call;
 	size_t size;
 
@@ -242,7 +243,7 @@ static void repeat(struct client *c, struct ticket *t)
 		direct_start(c, t);
 }
 
-static struct ticket *ticket_of(struct client *c, const struct link *l)
+static struct ticket *ticket_of(struct client *c, const struct client_conn *l)
 {
 	struct ticket *t = c->calls;
 
@@ -251,7 +252,7 @@ static struct ticket *ticket_of(struct client *c, const struct link *l)
 	return t;
 }
 
-void socket_drop(struct client *c, struct link *l)
+void socket_drop(struct client *c, struct client_conn *l)
 {
 	struct ticket *t;
 
@@ -290,7 +291,7 @@ static void end_with_error(struct client *c, struct ticket *t, const json_t *jso
 	ticket_end(c, t, NULL, &f);
 }
 
-static struct ticket *ticket_numbered(struct client *c, const struct link *l,
+static struct ticket *ticket_numbered(struct client *c, const struct client_conn *l,
 				      int64_t number)
 {
 	struct ticket *t = c->calls;
@@ -321,7 +322,7 @@ static void end_with_result(struct client *c, struct ticket *t, const json_t *js
 
 /* Takes a frame.  An error without a call's number is about the Hello: it ends the first
  * call, and the host closes. */
-static void take_frame(struct client *c, struct link *l, const json_t *json)
+static void take_frame(struct client *c, struct client_conn *l, const json_t *json)
 {
 	const json_t *id = json_object_get(json, "id");
 	bool bad = !strcmp(text_of(json, "type"), "Error");
@@ -342,7 +343,8 @@ static void take_frame(struct client *c, struct link *l, const json_t *json)
 }
 
 /* Takes the frames of what came; an owner's answer may close the link. */
-static void take_bytes(struct client *c, struct link *l, const char *data, size_t len)
+static void take_bytes(struct client *c, struct client_conn *l, const char *data,
+		       size_t len)
 {
 	struct fault f = { 0 };
 	size_t used;
@@ -364,7 +366,7 @@ static void take_bytes(struct client *c, struct link *l, const char *data, size_
 		socket_close(c, l);
 }
 
-void socket_step(struct client *c, struct link *l, unsigned events)
+void socket_step(struct client *c, struct client_conn *l, unsigned events)
 {
 	char data[65536];
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = l };

@@ -10,7 +10,7 @@
 
 #include "core/client/client.h"
 
-struct link;
+struct client_conn;
 
 /* A call of the client's owner, from its start to its end. */
 struct ticket {
@@ -22,7 +22,8 @@ struct ticket {
 	void *arg;
 	int64_t wait_ms; /* ms that it may wait beyond its work */
 	int64_t until; /* clock_steady_ms(): silent, or waited long enough */
-	struct link *link; /* the link that it was sent on; NULL: not on a socket */
+	struct client_conn
+		*link; /* the connection that it was sent on; NULL: not on a socket */
 	struct call *call; /* the call parked in this process; NULL: not run directly */
 	struct arena_mark mark;
 	bool due;
@@ -33,7 +34,7 @@ struct ticket {
 struct debt {
 	struct debt *next;
 	int64_t number;
-	struct link *link; /* the host's link; NULL: the call ran directly */
+	struct client_conn *link; /* to the host; NULL: the call ran directly */
 	struct given given; /* messages and claim of the answer, as they were then */
 };
 
@@ -43,7 +44,7 @@ struct client {
 	int64_t last; /* number of the newest call */
 	bool hosted;
 	struct ticket *calls;
-	struct link *link; /* shared by all calls but those that wait */
+	struct client_conn *link; /* shared by all calls but those that wait */
 	struct store *store, *reader;
 	int bell; /* inotify, or -1 */
 	int64_t version, looked_at; /* version of the data; when it was asked for, 0:
@@ -66,18 +67,18 @@ void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 		 const char *text, const char *hint);
 
 /* Notes that the answer of a call has to be settled. */
-void client_owe(struct client *c, const struct ticket *t, struct link *l,
+void client_owe(struct client *c, const struct ticket *t, struct client_conn *l,
 		const struct given *given);
 
 /* client_socket.c: */
 /* Sends the call to the host; false when there is none to send it to. */
 bool socket_start(struct client *c, struct ticket *t);
-void socket_step(struct client *c, struct link *l, unsigned events);
+void socket_step(struct client *c, struct client_conn *l, unsigned events);
 /* Closes a link that is of no use any more; all its calls run directly. */
-void socket_drop(struct client *c, struct link *l);
-void socket_close(struct client *c, struct link *l);
+void socket_drop(struct client *c, struct client_conn *l);
+void socket_close(struct client *c, struct client_conn *l);
 /* Tells the host whether the answer of a call arrived. */
-void socket_settle(struct client *c, struct link *l, int64_t number, bool arrived);
+void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool arrived);
 
 /* client_direct.c: */
 void direct_start(struct client *c, struct ticket *t);

@@ -27,6 +27,8 @@ static const struct field *field_like(const struct record *r, const struct field
 		if (strcmp(other->name, fd->name) == 0)
 			return other->type->kind == fd->type->kind &&
 					       other->type->record == fd->type->record &&
+					       (fd->type->kind != KIND_ENUM ||
+						other->type == fd->type) &&
 					       is_counted(other) == is_counted(fd)
 				       ? other
 				       : NULL;
@@ -42,7 +44,8 @@ void record_copy(const struct record *from, const void *src, const struct record
 		const char *in = src;
 		char *out = dst;
 
-		if (!a || (is_flagged(a) && !*(const bool *)(in + a->at2)))
+		if (!a || (is_flagged(a) && !*(const bool *)(in + a->at2)) ||
+		    (is_pointer(a) && !*(void *const *)(in + a->at)))
 			continue;
 		memcpy(out + b->at, in + a->at,
 		       is_pointer(b) ? sizeof(void *) : type_size(b->type));

@@ -15,8 +15,8 @@
 
 enum {
 	HELLO_MS = 10000,
-	/* A guest says something every 5 s, or is asked to: one that is gone
-	 * without a word is noticed within 13 s. */
+	/* A guest that was silent for QUIET_MS is asked whether it lives; without an
+	 * answer within PONG_MS the connection counts as lost. */
 	QUIET_MS = 5500,
 	PONG_MS = 7000,
 	FAULTS_MOST = 1 << 20, /* more unread faults than this beyond: link closed */

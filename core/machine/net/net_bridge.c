@@ -208,7 +208,7 @@ static int read_routes(struct net_talk *t, struct routes *routes, struct fault *
 int net_uplinks(struct net_talk *t, char (*names)[NET_NAME], int n, struct fault *f)
 {
 	struct routes routes = { 0 };
-	struct links links = { 0 };
+	struct net_links links = { 0 };
 	int rc = read_routes(t, &routes, f), k = 0;
 
 	if (rc == 0)
@@ -223,7 +223,7 @@ static int check_range(struct net_talk *t, const struct net_plan *plan, int brid
 		       struct fault *f)
 {
 	struct routes routes = { .plan = plan, .bridge = bridge };
-	struct links links;
+	struct net_links links;
 	uint32_t b = plan->base;
 	int rc = read_routes(t, &routes, f);
 
@@ -245,7 +245,7 @@ int net_bridge_make(struct net_talk *t, const struct net_plan *plan, int *index,
 		    struct fault *f)
 {
 	char name[NET_NAME];
-	struct link bridge;
+	struct net_link bridge;
 	int rc, error = 0;
 
 	net_bridge_name(name, plan->tag);

@@ -51,32 +51,32 @@ static void take_link(const struct nlmsghdr *h, void *data)
 {
 	const struct ifinfomsg *i = NLMSG_DATA(h);
 	const char *name;
-	struct links *links = data;
-	struct link *link;
+	struct net_links *links = data;
+	struct net_link *link;
 
 	if (h->nlmsg_type != RTM_NEWLINK ||
 	    !(name = rtnl_attribute(h, sizeof(*i), IFLA_IFNAME)))
 		return;
 	links->all = xreallocarray(links->all, links->n + 1, sizeof(*links->all));
 	link = &links->all[links->n++];
-	*link = (struct link){ .index = i->ifi_index,
-			       .master = rtnl_number(
-				       rtnl_attribute(h, sizeof(*i), IFLA_MASTER)) };
+	*link = (struct net_link){ .index = i->ifi_index,
+				   .master = rtnl_number(
+					   rtnl_attribute(h, sizeof(*i), IFLA_MASTER)) };
 	snprintf(link->name, sizeof(link->name), "%s", name);
 }
 
-int links_read(struct net_talk *t, struct links *links, struct fault *f)
+int links_read(struct net_talk *t, struct net_links *links, struct fault *f)
 {
 	struct rtnl m;
 	int error;
 
-	*links = (struct links){ 0 };
+	*links = (struct net_links){ 0 };
 	rtnl_begin(t, &m, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg));
 	error = net_talk(t, m.h, m.h->nlmsg_len, take_link, links);
 	return error ? net_refused(error, "a look at the interfaces", f) : 0;
 }
 
-static const struct link *link_named(const struct links *links, const char *name)
+static const struct net_link *link_named(const struct net_links *links, const char *name)
 {
 	for (size_t i = 0; i < links->n; i++)
 		if (!strcmp(links->all[i].name, name))
@@ -84,19 +84,20 @@ static const struct link *link_named(const struct links *links, const char *name
 	return NULL;
 }
 
-int link_find(struct net_talk *t, const char *name, struct link *found, struct fault *f)
+int link_find(struct net_talk *t, const char *name, struct net_link *found,
+	      struct fault *f)
 {
-	struct links links;
-	const struct link *link;
+	struct net_links links;
+	const struct net_link *link;
 	int rc = links_read(t, &links, f);
 
 	link = rc ? NULL : link_named(&links, name);
-	*found = link ? *link : (struct link){ 0 };
+	*found = link ? *link : (struct net_link){ 0 };
 	free(links.all);
 	return rc;
 }
 
-const char *links_name(const struct links *links, int index)
+const char *links_name(const struct net_links *links, int index)
 {
 	for (size_t i = 0; i < links->n; i++)
 		if (links->all[i].index == index)

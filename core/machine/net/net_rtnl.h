@@ -28,20 +28,21 @@ static inline uint32_t network_order(uint32_t n)
 	return __builtin_bswap32(n);
 }
 
-struct link {
+struct net_link {
 	int index, master;
 	char name[NET_NAME];
 };
 
-struct links {
-	struct link *all; /* free() it */
+struct net_links {
+	struct net_link *all; /* free() it */
 	size_t n;
 };
 
-int links_read(struct net_talk *t, struct links *links, struct fault *f);
-const char *links_name(const struct links *links, int index); /* "?" if none */
+int links_read(struct net_talk *t, struct net_links *links, struct fault *f);
+const char *links_name(const struct net_links *links, int index); /* "?" if none */
 /* Finds the interface of this name; its index is 0 if there is none. */
-int link_find(struct net_talk *t, const char *name, struct link *found, struct fault *f);
+int link_find(struct net_talk *t, const char *name, struct net_link *found,
+	      struct fault *f);
 int rtnl_link_up(struct net_talk *t, int index); /* 0 or a negative errno */
 
 #endif

@@ -97,7 +97,7 @@ static int say_neighbor(struct net_talk *t, uint16_t type, int index, const uint
 int net_tap_join(struct net_talk *t, int bridge, const struct net_member *m,
 		 struct fault *f)
 {
-	struct link tap;
+	struct net_link tap;
 	int rc = link_find(t, m->tap, &tap, f), error;
 
 	if (rc == 0 && !tap.index && (rc = make_tap(m->tap, f)) == 0)
@@ -145,7 +145,7 @@ int net_links_trim(struct net_talk *t, const struct net_plan *plan, bool all,
 		   struct fault *f)
 {
 	char bridge[NET_NAME];
-	struct links links;
+	struct net_links links;
 	int error = 0, rc = links_read(t, &links, f);
 
 	net_bridge_name(bridge, plan->tag);
