@@ -19,8 +19,10 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 	if (in->gap_ms > 0)
 		rc = sql_row(call, host_elsewhere, &other,
 			     .host = store_host(call->store), .since = since);
-	if (rc < 0 || other.n)
-		return rc < 0 ? rc : 0;
+	if (rc < 0)
+		return rc;
+	if (other.n) /* another host ran meanwhile: nobody was kept from a renewal */
+		return 0;
 	rc = sql_run(call, task_gap, .gap_ms = in->gap_ms, .gap_since = since);
 	if (rc >= 0)
 		rc = sql_run(call, delivery_gap, .gap_ms = in->gap_ms,

@@ -142,7 +142,7 @@ static void tell(struct call *call, const struct workspace_row *w, struct worksp
 		.host = here ? NULL : w->host_name,
 		.backend = w->backend,
 		.state = w->state,
-		.address = w->address,
+		.address = here ? w->address : NULL,
 		.parent = w->parent_name,
 		.image = w->image,
 		.has_vcpus = w->vcpus != 0,

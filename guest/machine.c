@@ -95,8 +95,8 @@ static int raise_interface(const struct net *net, struct fault *f)
 	return rc ? rc : ask(net, SIOCSIFFLAGS, &r, f);
 }
 
-static int net_set_number(const struct net *net, unsigned long what,
-			  struct in_addr number, struct fault *f)
+static int set_number(const struct net *net, unsigned long what, struct in_addr number,
+		      struct fault *f)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = number };
 	struct ifreq r = { 0 };
@@ -187,8 +187,8 @@ int machine_set_address(const char *address, const char *gateway, const char *co
 	if (net.fd < 0)
 		return fault_set(f, FAULT_IO, "", "no socket: %s", strerror(errno));
 	if (!(rc = find_interface(&net, f)) &&
-	    !(rc = net_set_number(&net, SIOCSIFADDR, net.address, f)) &&
-	    !(rc = net_set_number(&net, SIOCSIFNETMASK, net.mask, f)) &&
+	    !(rc = set_number(&net, SIOCSIFADDR, net.address, f)) &&
+	    !(rc = set_number(&net, SIOCSIFNETMASK, net.mask, f)) &&
 	    !(rc = raise_interface(&net, f)))
 		rc = set_route(&net, f);
 	close(net.fd);

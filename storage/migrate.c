@@ -81,7 +81,7 @@ static int first_time(struct store *s, struct fault *f)
 
 /* The mark must be in the file itself, not in the WAL: so there is no WAL at this
  * time. */
-static int net_set_mark(struct store *s, struct fault *f)
+static int set_mark(struct store *s, struct fault *f)
 {
 	int64_t mark = store_number(s, SQL_MARK, f);
 
@@ -96,7 +96,7 @@ static int net_set_mark(struct store *s, struct fault *f)
 
 static int migrate_alone(struct store *s, int64_t version, struct fault *f)
 {
-	if ((version == 0 && first_time(s, f) < 0) || net_set_mark(s, f) < 0)
+	if ((version == 0 && first_time(s, f) < 0) || set_mark(s, f) < 0)
 		return f->code;
 	if (version > 0 && schema_check(s, (int)version, f) < 0)
 		return f->code;

@@ -6,8 +6,8 @@
  * the batch is undone and runs again with a savepoint around each call (a
  * savepoint costs 3 us, a quarter of a send, so nobody pays it before).  A
  * failed step may have dropped the whole transaction: then the batch runs
- * again from its first call, each call alone.  No threads here: the store
- * thread, a direct client (n = 1) and tests all use it the same way.
+ * again from its first call, each call alone.  No threads here: the writer's thread
+ * and tests use it the same way.
  */
 #ifndef CORE_HOST_BATCH_H
 #define CORE_HOST_BATCH_H

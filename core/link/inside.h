@@ -60,10 +60,10 @@ struct link_dial {
 	link_dialled *done;
 	void *arg;
 	uv_timer_t timer; /* the end of all patience, or a failure to be told */
-	uv_poll_t poll;
+	uv_poll_t *poll; /* of `fd`; each address that is tried has one of its own, since
+			    libuv closes a handle later. NULL: none */
 	int fd; /* -1: none */
 	int handles; /* that are not closed yet */
-	bool polls; /* `poll` is there */
 	struct fault fault;
 	void (*step)(struct link_dial *d); /* what is done when fd is ready */
 	/* tcp.c: the name's addresses, the next one to try */

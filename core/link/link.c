@@ -46,11 +46,17 @@ static void dial_closed(uv_handle_t *handle)
 		free(d);
 }
 
+static void poll_closed(uv_handle_t *handle)
+{
+	dial_closed(handle);
+	free(handle);
+}
+
 static void stop_polling(struct link_dial *d)
 {
-	if (d->polls)
-		uv_close((uv_handle_t *)&d->poll, dial_closed);
-	d->polls = false;
+	if (d->poll)
+		uv_close((uv_handle_t *)d->poll, poll_closed);
+	d->poll = NULL;
 }
 
 /* Lets go of all but d->fd; d is freed when its handles are closed. */
@@ -129,19 +135,21 @@ void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *
 {
 	dial_step(d, DIAL_WAITING);
 	d->step = step;
-	if (!d->polls) {
-		int rc = uv_poll_init(d->loop, &d->poll, d->fd);
+	if (!d->poll) {
+		uv_poll_t *poll = xcalloc(1, sizeof(*poll));
+		int rc = uv_poll_init(d->loop, poll, d->fd);
 
 		if (rc) {
+			free(poll);
 			dial_errno(d, -rc);
 			dial_failed(d);
 			return;
 		}
-		d->poll.data = d;
-		d->polls = true;
+		poll->data = d;
+		d->poll = poll;
 		d->handles++;
 	}
-	uv_poll_start(&d->poll, events, on_ready);
+	uv_poll_start(d->poll, events, on_ready);
 }
 
 void dial_release(struct link_dial *d)

@@ -88,6 +88,8 @@ refused "SELECT x.id FROM (SELECT id, state AS s FROM task) x WHERE x.s = 1" "x.
 refused "SELECT x.id FROM (SELECT id, state FROM task) x WHERE x.state = 1" "x.state holds task_state"
 refused "WITH x(i, s) AS (SELECT id, state FROM task) SELECT i FROM x WHERE s = 1" "s holds task_state"
 refused "SELECT y.t AS id FROM (SELECT x.s AS t FROM (SELECT state AS s FROM task) x) y WHERE y.t = 1" "y.t holds task_state"
+refused "SELECT message, team, agent, state FROM assignment WHERE state = {team_state.ready}" "state holds assignment_state"
+gives "SELECT x.s AS a, y.s AS b FROM (SELECT state AS s FROM task) x, (SELECT status AS s FROM agent) y WHERE x.s = {task_state.failed} AND y.s = {agent_status.ready}" "x.s = 5"
 refused "SELECT id FROM agent WHERE (SELECT state FROM task WHERE id = :id) = 1" "holds task_state"
 refused "SELECT a.id FROM agent a JOIN task k ON k.state = a.status" "in place of"
 refused "INSERT INTO delivery (message, agent, lane, state) VALUES (1, 2, {delivery_lane.urgent}, {delivery_state.queued}) ON CONFLICT (message, agent) DO UPDATE SET state = 2" "in place of 2"
@@ -195,6 +197,14 @@ mkdir "$TMPDIR/migrations"
 printf 'CREATE VIEW held AS\nSELECT id, owner > 0 AS held FROM task;\n' >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
 build/sqlgen schema/*.op storage/enums migrations/*.sql "$TMPDIR"/migrations/*.sql -- storage/*.sql 2>&1 >/dev/null |
 	grep -q 'held.sql:2: held: `owner > 0` is true or false' || { echo "a view of truths"; bad=1; }
+
+# In a migration, too, behind a comment with a semicolon, and behind what is not read.
+for text in '-- one; two\nUPDATE task SET state = 3 WHERE state = {task_state.failed};' \
+	"UPDATE task SET title = title COLLATE NOCASE WHERE state = 3;"; do
+	printf '%b\n' "$text" >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
+	! build/sqlgen schema/*.op storage/enums migrations/*.sql "$TMPDIR"/migrations/*.sql -- storage/*.sql >/dev/null 2>"$TMPDIR/err" &&
+		grep -q 'held.sql:.*state ' "$TMPDIR/err" || { echo "a number in a migration: $text"; cat "$TMPDIR/err"; bad=1; }
+done
 
 # A database of SQLite's own has its own forms.
 build/sqlgen -p spool_ storage/spool/migrations/*.sql -- storage/spool/spool.sql >"$TMPDIR/out" || bad=1

@@ -8,7 +8,8 @@ the last line is `N of N statements`.
 """
 import glob, os, pwd, re, shutil, sqlite3, subprocess, sys, tempfile
 
-# Functions of SQLite that the second engine is given under their names.
+# Functions of SQLite that the second engine is given under their names. Statements are
+# prepared here, not run: what these give does not matter.
 GIVEN = """
 CREATE DOMAIN blob AS bytea;
 CREATE FUNCTION printf(text, bigint) RETURNS text LANGUAGE sql IMMUTABLE
@@ -88,6 +89,13 @@ class Server:
         return subprocess.run(argv, user=self.user, cwd=self.dir, capture_output=True, text=True, **more)
 
     def __enter__(self):
+        try:
+            return self.begin()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def begin(self):
         data = self.dir + "/data"
         made = self.run(self.bin + "/initdb", "-D", data, "-A", "trust", "-U", "cadre", "-E", "UTF8",
                         "--locale=C", "--no-sync")

@@ -11,7 +11,7 @@ static bool is_value(const struct member *m, const char *base)
 }
 
 /* Whether its value is a string outside of the program. */
-static bool is_word(const struct member *m)
+static bool is_string(const struct member *m)
 {
 	return is_value(m, "text") || is_value(m, "time") ||
 	       (m && !m->list && m->type && m->type->kind == DECL_ENUM);
@@ -24,8 +24,8 @@ static bool is_argument(const struct decl *d, const char *name, const char *base
 
 /* --- what a word takes for granted ---------------------------------------------- */
 
-/* Refuses a list of fields without one of `names`: of those that a door reads by their
- * own names, since `word` means them (schema/README.md). `NAME:BASE` also says the type. */
+/* Demands every one of `names` of a list of fields, since the door that serves `word` reads
+ * them by these names (schema/README.md). `NAME:BASE` also says the type. */
 static void need(struct schema *s, const struct decl *d, const char *word,
 		 const struct members *of, const char *names)
 {
@@ -45,8 +45,8 @@ static void need(struct schema *s, const struct decl *d, const char *word,
 	}
 }
 
-/* A claim is given back by its id and epoch; messages that a receive handed out, by the
- * names of its requests. */
+/* Demands what doors need to take back what was given: the task and the epoch of a claim,
+ * the earlier requests of a receive, the reply that a send waited for. */
 static void need_given(struct schema *s, const struct decl *d)
 {
 	const struct member *task = member_find(&d->out, "task");
@@ -146,7 +146,7 @@ static void check_lists(struct schema *s, const struct decl *d)
 			      "records",
 			      d->name, d->lists.items[0]);
 	for (size_t i = 1; rows && i < d->lists.n; i++)
-		if (!is_word(member_find(&rows->type->in, d->lists.items[i])))
+		if (!is_string(member_find(&rows->type->in, d->lists.items[i])))
 			schema_refuse(s, d->place, "%s: no '%s' that completion can show",
 				      d->name, d->lists.items[i]);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)

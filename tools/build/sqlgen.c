@@ -126,6 +126,21 @@ static void check_views(struct sqlgen_build *b, const struct sqlgen_statement *f
 	sqlite3_finalize(views);
 }
 
+/* Bytes up to the semicolon that ends a statement, which stands in no comment or text. */
+static size_t statement_length(const char *text)
+{
+	const char *s = text;
+
+	while (*s && *s != ';') {
+		if (strncmp(s, "--", 2) == 0)
+			s += strcspn(s, "\n");
+		else if (*s == '\'')
+			s += 1 + strcspn(s + 1, "'");
+		s += *s != '\0';
+	}
+	return (size_t)(s - text);
+}
+
 /* The defaults and bounds of a table are not looked at: they stay as they were when the
  * table was made. */
 static void check_written(struct sqlgen_build *b, const char *file, const char *text)
@@ -137,7 +152,7 @@ static void check_written(struct sqlgen_build *b, const char *file, const char *
 	for (size_t n; *text; text += n + (text[n] == ';')) {
 		const char *line = text;
 
-		n = strcspn(text, ";");
+		n = statement_length(text);
 		s.written = sqlgen_copy(text, n);
 		s.sql_line = s.line;
 		sqlgen_check_portable(b, &s, false);

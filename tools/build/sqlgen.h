@@ -3,8 +3,8 @@
  *
  * sqlgen_read.c turns storage/NOUN.sql into statements, sqlgen_names.c puts the numbers
  * of schema/ in, sqlgen_check.c gives them types and refuses what is wrong,
- * sqlgen_portable.c refuses numbers in place of names, and what another engine would not
- * understand, sqlgen_put.c writes C; sqlgen.c applies the migrations and leads through.
+ * sqlgen_portable.c, with sqlgen_value.c, sqlgen_words.c and sqlgen_held.c, refuses numbers
+ * in place of names, and what another engine would not understand, sqlgen_put.c writes C; sqlgen.c applies the migrations and leads through.
  * Memory that is not there aborts.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H

@@ -49,6 +49,11 @@ static void read_line(struct sqlgen_build *b, struct sqlgen_statement *at, char 
 		set->name = sqlgen_copy(dot, strlen(dot));
 		set->values = sqlgen_copy(blank + 2, strlen(blank + 2));
 	} else {
+		if (b->n_held == SQLGEN_HELD_MOST)
+			sqlgen_refuse(b, at, "more than %d columns: widen sqlgen_lists",
+				      SQLGEN_HELD_MOST);
+		if (b->n_held == SQLGEN_HELD_MOST)
+			return;
 		b->held = sqlgen_grow(b->held, b->n_held, sizeof(*h));
 		h = &b->held[b->n_held++];
 		if ((ordered = strstr(blank, " ordered")) && !ordered[8])
@@ -113,7 +118,7 @@ bool sqlgen_is_stored(const struct sqlgen_build *b, const char *list)
 
 /* --- which lists ------------------------------------------------------------------------- */
 
-/* The bit of a list: its place among those that storage/enums names first. */
+/* The bit of a list: the place of the first column that storage/enums says holds it. */
 static sqlgen_lists bit_of(const struct sqlgen_build *b, const char *list, size_t len)
 {
 	if (len == 4 && strncmp(list, "none", 4) == 0)
@@ -132,22 +137,56 @@ sqlgen_lists sqlgen_lists_named(const struct sqlgen_build *b, const char *name)
 	return bit_of(b, name + 1, strcspn(name + 1, ".}"));
 }
 
+enum { DEPTH_MOST = 64 };
+
+/* Follows where a statement names tables: behind FROM, JOIN, UPDATE and INTO, behind the
+ * commas of a FROM, and behind the ON of an index. */
+struct places {
+	struct sqlgen_word before;
+	bool index, from[DEPTH_MOST]; /* from: between FROM and the next clause */
+	int depth; /* of parentheses */
+};
+
+/* Whether a table stands at the word, which is taken. */
+static bool names_here(struct places *p, struct sqlgen_word w)
+{
+	static const char *const in_front[] = { "FROM", "JOIN", "UPDATE", "INTO" };
+	static const char *const ends[] = { "WHERE",     "GROUP",  "ORDER",    "LIMIT",
+					    "UNION",     "SELECT", "SET",      "VALUES",
+					    "RETURNING", "EXCEPT", "INTERSECT" };
+	bool named = (p->from[p->depth] && sqlgen_word_is(p->before, ",")) ||
+		     (p->index && sqlgen_word_is(p->before, "ON"));
+
+	for (size_t i = 0; i < sizeof(in_front) / sizeof(in_front[0]); i++)
+		named |= sqlgen_word_is(p->before, in_front[i]);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (sqlgen_word_is(w, ends[i]))
+			p->from[p->depth] = false;
+	if (sqlgen_word_is(w, "FROM"))
+		p->from[p->depth] = true;
+	if (sqlgen_word_is(w, "INDEX") && sqlgen_word_is(p->before, "CREATE"))
+		p->index = true;
+	if (sqlgen_word_is(w, "INDEX") && sqlgen_word_is(p->before, "UNIQUE"))
+		p->index = true;
+	if (sqlgen_word_is(w, "(") && p->depth + 1 < DEPTH_MOST)
+		p->from[++p->depth] = false;
+	if (sqlgen_word_is(w, ")") && p->depth > 0)
+		p->depth--;
+	p->before = w;
+	return named;
+}
+
 /* Whether the statement names the table, under this alias if there is one. */
 static bool names_table(const char *sql, const char *table, struct sqlgen_word alias)
 {
-	static const char *const in_front[] = { "FROM", "JOIN", "UPDATE",
-						"INTO", ",",    "ON" };
-	struct sqlgen_word before = { "", 0 }, w = sqlgen_word_next(sql);
+	struct places places = { .before = { "", 0 } };
+	struct sqlgen_word w = sqlgen_word_next(sql);
 
-	for (; w.len; before = w, w = sqlgen_word_next(w.at + w.len)) {
-		bool named = false;
-		struct sqlgen_word next;
+	for (; w.len; w = sqlgen_word_next(w.at + w.len)) {
+		struct sqlgen_word next = sqlgen_word_next(w.at + w.len);
 
-		for (size_t i = 0; i < sizeof(in_front) / sizeof(in_front[0]); i++)
-			named |= sqlgen_word_is(before, in_front[i]);
-		if (!named || !sqlgen_word_is(w, table))
+		if (!names_here(&places, w) || !sqlgen_word_is(w, table))
 			continue;
-		next = sqlgen_word_next(w.at + w.len);
 		if (sqlgen_word_is(next, "AS"))
 			next = sqlgen_word_next(next.at + next.len);
 		if (!alias.len || sqlgen_word_same(w, alias) ||
@@ -188,11 +227,12 @@ bool sqlgen_is_nullable(const struct sqlgen_build *b, const char *sql,
 	sqlite3_stmt *tables = NULL;
 	bool found = false;
 
-	sqlite3_prepare_v2(b->db,
-			   "SELECT m.name FROM sqlite_schema m,"
-			   " pragma_table_xinfo(m.name) p WHERE m.type = 'table'"
-			   " AND p.name = ?1 AND p.\"notnull\" = 0 AND p.pk = 0",
-			   -1, &tables, NULL);
+	sqlite3_prepare_v2(
+		b->db,
+		"SELECT m.name FROM sqlite_schema m,"
+		" pragma_table_xinfo(m.name) p WHERE m.type = 'table'"
+		" AND p.name = ?1 COLLATE NOCASE AND p.\"notnull\" = 0 AND p.pk = 0",
+		-1, &tables, NULL);
 	sqlite3_bind_text(tables, 1, c.name.at, (int)c.name.len, SQLITE_STATIC);
 	while (!found && sqlite3_step(tables) == SQLITE_ROW)
 		found = names_table(sql, (const char *)sqlite3_column_text(tables, 0),

@@ -52,7 +52,7 @@ static void read_source(struct sqlgen_reader *r)
 		return;
 	}
 	table = sqlgen_take_name(r);
-	if (r->itself.len && sqlgen_word_same(table, r->itself))
+	if (r->cte.len && sqlgen_word_same(table, r->cte))
 		sqlgen_refuse_at(r, table.at, "%.*s reads itself: write WITH RECURSIVE",
 				 (int)table.len, table.at);
 	if (table.len > 7 && strncmp(table.at, "pragma_", 7) == 0)
@@ -245,7 +245,8 @@ void sqlgen_read_order(struct sqlgen_reader *r)
 		r->select->by_name = c.name.len != 0;
 		v = sqlgen_read_value(r);
 		r->select->by_name = false;
-		if (r->select->distinct && !is_given(r->select, v, c.name))
+		if (r->select->distinct && r->select->done &&
+		    !is_given(r->select, v, c.name))
 			sqlgen_refuse_at(r, v.text.at,
 					 "%.*s is not among what DISTINCT gives: add it",
 					 (int)v.text.len, v.text.at);
@@ -256,8 +257,8 @@ void sqlgen_read_order(struct sqlgen_reader *r)
 				sqlgen_expect(r, "LAST");
 		} else if (c.name.len && sqlgen_is_nullable(r->b, r->text, c)) {
 			sqlgen_refuse_at(r, v.text.at,
-					 "%.*s may be NULL, which stands first here and "
-					 "last elsewhere: write NULLS FIRST or LAST",
+					 "%.*s may be NULL, which other engines sort to "
+					 "the other end: write NULLS FIRST or LAST",
 					 (int)v.text.len, v.text.at);
 		}
 	} while (sqlgen_take_if(r, ","));
@@ -279,7 +280,7 @@ static void read_limit(struct sqlgen_reader *r)
 /* `WITH name(columns) AS (SELECT …), …` */
 static void read_with(struct sqlgen_reader *r)
 {
-	struct sqlgen_word above = r->itself;
+	struct sqlgen_word above = r->cte;
 	bool recursive = sqlgen_take_if(r, "RECURSIVE");
 
 	do {
@@ -287,14 +288,16 @@ static void read_with(struct sqlgen_reader *r)
 		struct sqlgen_word names[SQLGEN_ITEMS_MOST];
 		int n = 0;
 
-		r->itself = sqlgen_take_name(r);
+		r->cte = sqlgen_take_name(r);
 		if (recursive)
-			r->itself.len = 0;
+			r->cte.len = 0;
 		if (sqlgen_take_if(r, "(")) {
-			do
-				names[n < SQLGEN_ITEMS_MOST ? n++ : 0] =
-					sqlgen_take_name(r);
-			while (sqlgen_take_if(r, ","));
+			do {
+				struct sqlgen_word name = sqlgen_take_name(r);
+
+				if (n < SQLGEN_ITEMS_MOST)
+					names[n++] = name;
+			} while (sqlgen_take_if(r, ","));
 			sqlgen_expect(r, ")");
 		}
 		sqlgen_expect(r, "AS");
@@ -306,7 +309,7 @@ static void read_with(struct sqlgen_reader *r)
 		for (int i = 0; i < n && i < inner.n_items; i++)
 			sqlgen_rename(r, names[i], inner.items[i].lists);
 	} while (sqlgen_take_if(r, ","));
-	r->itself = above;
+	r->cte = above;
 }
 
 void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select)
@@ -532,6 +535,7 @@ static void read_statement(struct sqlgen_reader *r)
 	struct sqlgen_select select = { 0 };
 	const char *at = r->w.at;
 
+	sqlgen_take_if(r, "{words}"); /* statements by itself */
 	if (sqlgen_take_if(r, "INSERT")) {
 		read_or(r, on_conflict);
 		read_insert(r);
@@ -573,17 +577,18 @@ static void read_whole(struct sqlgen_reader *r)
 }
 
 /* A name may stand in front of the SELECT that gives it, and be of another such name:
- * so the text is read until no new one is found, and then for what is wrong. */
+ * so the text is read until no new one is found, once more for names that are given to
+ * other values as well, and then for what is wrong. */
 static void read_checked(struct sqlgen_reader *r)
 {
-	int n;
-
-	r->first = true;
+	r->collects = true;
 	do {
-		n = r->n_renamed;
+		r->collected = false;
 		read_whole(r);
-	} while (r->n_renamed > n);
-	r->first = false;
+	} while (r->collected);
+	r->plain = true;
+	read_whole(r);
+	r->collects = false;
 	read_whole(r);
 }
 

@@ -26,6 +26,7 @@ typedef unsigned long long sqlgen_lists;
 
 #define SQLGEN_NONE ((sqlgen_lists)1 << 63) /* it is of no enum */
 #define SQLGEN_OTHER ((sqlgen_lists)1 << 62) /* it is of one that no column holds */
+enum { SQLGEN_HELD_MOST = 62 }; /* columns in storage/enums */
 #define SQLGEN_ALL (~(sqlgen_lists)0) /* a parameter, or NULL */
 
 /* An expression that was read: its kind, the enums that it may be of, and its text. */
@@ -52,7 +53,9 @@ struct sqlgen_select {
 	bool by_name; /* an item of ORDER BY is being read, which is a name alone */
 };
 
-/* A name that a statement gives to a column of an enum. */
+enum { SQLGEN_NAMES_MOST = 256 };
+
+/* A name that a statement gives to values, of these lists wherever it does so. */
 struct sqlgen_renamed {
 	struct sqlgen_word name;
 	sqlgen_lists lists;
@@ -67,12 +70,14 @@ struct sqlgen_reader {
 	const char *read_to; /* behind the last word that was taken */
 	struct sqlgen_select *select; /* the innermost one */
 	struct sqlgen_select outside; /* stands for it where there is none */
-	struct sqlgen_renamed renamed[SQLGEN_ITEMS_MOST];
+	struct sqlgen_renamed renamed[SQLGEN_NAMES_MOST];
 	int n_renamed;
 	bool lost; /* the rest was not understood */
-	bool first; /* it is read for the names that it gives: nothing is refused */
+	bool collects; /* it is read for the names that it gives: nothing is refused */
+	bool collected; /* a new one was found */
+	bool plain; /* names of values that are of no enum are collected, too */
 	bool shared; /* a second engine is to understand it */
-	struct sqlgen_word itself; /* the name of WITH that is being read, not RECURSIVE */
+	struct sqlgen_word cte; /* the name of WITH that is being read, not RECURSIVE */
 	bool conflict; /* a value of DO UPDATE is being read */
 	bool named; /* numbers have their names still, in braces */
 };
@@ -123,7 +128,8 @@ sqlgen_lists sqlgen_lists_held(const struct sqlgen_build *b, const char *sql,
 			       struct sqlgen_column c);
 sqlgen_lists sqlgen_lists_of_table(const struct sqlgen_build *b, struct sqlgen_word table,
 				   struct sqlgen_word column);
-/* Whether a column of the statement's tables may be NULL. */
+/* Whether one of the statement's tables declares the column without NOT NULL; columns of
+ * views, and those that an outer join leaves out, are not seen. */
 bool sqlgen_is_nullable(const struct sqlgen_build *b, const char *sql,
 			struct sqlgen_column c);
 const char *sqlgen_list_name(const struct sqlgen_build *b, sqlgen_lists lists);

@@ -144,10 +144,17 @@ static sqlgen_lists lists_renamed(const struct sqlgen_reader *r, struct sqlgen_w
 
 void sqlgen_rename(struct sqlgen_reader *r, struct sqlgen_word name, sqlgen_lists lists)
 {
-	if (lists & SQLGEN_NONE || lists_renamed(r, name) == lists ||
-	    r->n_renamed == SQLGEN_ITEMS_MOST)
+	struct sqlgen_renamed *at = r->renamed;
+
+	while (at < r->renamed + r->n_renamed && !sqlgen_word_same(at->name, name))
+		at++;
+	if (!r->collects || (lists & SQLGEN_NONE && !r->plain) ||
+	    at == r->renamed + SQLGEN_NAMES_MOST)
 		return;
-	r->renamed[r->n_renamed++] = (struct sqlgen_renamed){ name, lists };
+	if (at == r->renamed + r->n_renamed)
+		r->renamed[r->n_renamed++] = (struct sqlgen_renamed){ name, 0 };
+	r->collected |= (at->lists | lists) != at->lists;
+	at->lists |= lists;
 }
 
 static enum type type_of(struct sqlgen_reader *r, struct sqlgen_word column)
@@ -504,7 +511,7 @@ static struct sqlgen_value read_numbers(struct sqlgen_reader *r, int closeness)
 		return read_joined(r);
 	v = read_numbers(r, closeness + 1);
 	while (is_sign(r->w, signs[closeness])) {
-		bool shift = r->w.len == 2, less = *r->w.at == '-';
+		bool shift = r->w.len == 2, minus = *r->w.at == '-';
 		struct sqlgen_value by;
 
 		check_kinds(r, v, IS_NUMBER);
@@ -512,7 +519,7 @@ static struct sqlgen_value read_numbers(struct sqlgen_reader *r, int closeness)
 		by = read_numbers(r, closeness + 1);
 		check_kinds(r, by, IS_NUMBER);
 		/* How far one value of an enum is behind another one is a number. */
-		if (less && !(v.lists & SQLGEN_NONE)) {
+		if (minus && !(v.lists & SQLGEN_NONE)) {
 			check_lists(r, v, by);
 		} else {
 			check_plain(r, v);

@@ -118,7 +118,7 @@ static void refuse(struct sqlgen_reader *r, const char *at, const char *fmt, va_
 	struct sqlgen_statement place = *r->s;
 	char text[512];
 
-	if (r->lost || r->first)
+	if (r->lost || r->collects)
 		return;
 	place.line = r->line;
 	for (const char *c = r->text; c < at; c++)
@@ -147,6 +147,22 @@ void sqlgen_refuse_number(struct sqlgen_reader *r, const char *at, const char *f
 	va_end(ap);
 }
 
+/* Refuses an enum's column in what is not read of a statement of SQLite's own. */
+static void refuse_unread(struct sqlgen_reader *r)
+{
+	for (struct sqlgen_word w = r->w; w.len; w = sqlgen_word_next(w.at + w.len)) {
+		struct sqlgen_column c = { .name = w };
+
+		if (!sqlgen_lists_held(r->b, r->text, c))
+			continue;
+		sqlgen_refuse_number(r, w.at,
+				     "%.*s stands behind `%.*s`, from where on the "
+				     "statement is not read: write it in the common SQL",
+				     (int)w.len, w.at, (int)r->w.len, r->w.at);
+		return;
+	}
+}
+
 void sqlgen_lose(struct sqlgen_reader *r)
 {
 	if (!r->lost)
@@ -154,6 +170,8 @@ void sqlgen_lose(struct sqlgen_reader *r)
 			r, r->w.at,
 			"`%.*s` is not of the SQL that SQLite and PostgreSQL share",
 			(int)r->w.len, r->w.at);
+	if (!r->lost && !r->shared)
+		refuse_unread(r);
 	r->lost = true;
 	r->w = (struct sqlgen_word){ r->w.at + strlen(r->w.at), 0 };
 }
