@@ -176,11 +176,11 @@ WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
 --~ it so, because SQLite runs one writing transaction at a time.  No lock of ours, no
 --~ order of events, no clever code decides it, and any reader can check the rule here.
 --~
---~ `epoch` counts the claims of a task.  An agent that was cut off for an hour comes back
---~ with the epoch of its old claim; statements that complete a task ask for the epoch, so
---~ it cannot end work that is somebody else's by now.  `lease_until` is when the claim is
---~ over, by itself: statements compare it with the time of the call, and nobody has to be
---~ alive to write that down.  `after_lapse` says what the task is then.
+--~ `epoch` grows with each claim of a task and each end of one.  An agent that was cut off
+--~ for an hour comes back with the epoch of its old claim; statements that complete a task
+--~ ask for the epoch, so it cannot end work that is somebody else's by now.  `lease_until`
+--~ is when the claim is over, by itself: statements compare it with the time of the call,
+--~ and nobody has to be alive to write that down.  `after_lapse` says what the task is then.
 --~
 --~ Now the way back: COMMIT (storage/store.c), the answer to the connection (conn_answer()
 --~ in core/host/conn.c), the socket, and the shell.

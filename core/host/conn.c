@@ -16,10 +16,11 @@
 
 enum {
 	JOBS_MOST = 256, /* under way per connection */
-	JOBS_ALL =
-		4096, /* of all connections: then each has JOBS_FEW, until there are few */
+	/* Calls under way on all connections; above it each may have JOBS_FEW only, until a quarter of
+	 * them is done. */
+	JOBS_ALL = 4096,
 	JOBS_FEW = 8,
-	READS_MOST = 16, /* of them with the readers: their answers may be large */
+	READS_MOST = 16, /* reads under way per connection: answers may be large */
 	REST_MOST = 256 << 10,
 };
 
@@ -149,8 +150,8 @@ static void start_job(struct conn *c, struct job *job)
 
 /*~ A frame arrives.  Station 4 of 12.
  *
- * All connections live on one thread, the loop of libuv.  It never touches the disk, so a
- * slow disk makes nobody deaf.  A frame is four bytes of length and a JSON object; from
+ * All connections live on one thread, the loop of libuv.  It never waits for the database,
+ * so a slow disk makes nobody deaf.  A frame is four bytes of length and a JSON object; from
  * here on it is a `job`: the call, its memory, and the way back to its connection.
  *
  * Whoever is at the other end may be broken or an enemy, so everything is counted before it

@@ -20,7 +20,7 @@
 
 enum {
 	STOP_MS = 10000, /* for what is under way; then the loop ends anyway */
-	PART = 8, /* writes that are worth a wake-up of the store thread */
+	PART = 8, /* writes that are worth a wake-up of the writer's thread */
 	STARTS = 12, /* threads for VMs that start, beside those for copies */
 };
 
@@ -50,7 +50,7 @@ static bool is_slow(const struct job *job)
 	return job->call.op && job->call.op->steps;
 }
 
-/* Gives the store thread the writes of the clock and then, unless these are held, those
+/* Gives the writer's thread the writes of the clock and then, unless these are held, those
  * of callers.  With `part` others follow before the loop sleeps. */
 static void hand_writes(struct host *host, bool held, bool part)
 {
@@ -78,7 +78,7 @@ void host_write(struct host *host, struct job *job)
 	host->n_writes++;
 	job->writing = true;
 	chain_add(is_slow(job) ? &host->works : &host->writes, job);
-	/* The store thread begins while the loop still reads what the others say. */
+	/* The writer's thread begins while the loop still reads what the others say. */
 	if (host->writes.n == PART && !reaper_holds(host))
 		hand_writes(host, false, true);
 }
@@ -186,7 +186,7 @@ static void on_after_poll(uv_check_t *h)
 	hand_over(h->data);
 }
 
-/* Passes answered calls to the loop; runs on the store thread or a reader's. */
+/* Passes answered calls to the loop; runs on the writer's thread or a reader's. */
 static void on_batch(void *arg, struct chain *jobs)
 {
 	struct host *host = arg;

@@ -2,7 +2,7 @@
  * host - the process that serves one state.
  *
  * One loop thread does all input and output and never touches the database;
- * the store thread (writer.h) runs what changes it, a few readers (readers.h)
+ * the writer's thread (writer.h) runs what changes it, a few readers (readers.h)
  * what does not.  What follows a change reads the event log (follow.h).  At
  * most one host runs per state file: it holds the lock file, in which its pid
  * and start time stand.  `kill -9` is a normal way to end it.

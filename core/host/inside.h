@@ -52,7 +52,7 @@ struct host {
 	struct chain writes, reads, works; /* to be handed over before the next poll */
 	struct chain early; /* refused here: done at once */
 	struct chain ahead_writes, ahead_reads; /* the clock's: see host_ahead() */
-	bool parted; /* the store thread waits for the rest of what is read now */
+	bool parted; /* the writer's thread waits for the rest of what is read now */
 	size_t n_writes; /* given to the writer and not back */
 	size_t n_reads;
 

@@ -1,7 +1,7 @@
 /*
  * job - a call on its way through the threads of a host.
  *
- * The loop thread makes a job, gives it to the store thread or to a reader,
+ * The loop thread makes a job, gives it to the writer's thread or to a reader,
  * and gets it back through job.done.  At any time one thread owns it.  Jobs
  * and the first block of their arenas are used again and again.
  */

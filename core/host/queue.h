@@ -28,10 +28,10 @@ struct queue {
 	uv_cond_t ready;
 	struct chain jobs;
 	int sleepers;
-	bool promised; /* by who pushed last: more jobs */
-	unsigned kept; /* promises that are over */
+	bool promised; /* the last push was queue_push_part(): another one follows at once */
+	unsigned kept; /* how many rows of such pushes have ended */
 	bool closed;
-	/* The taker's: what it took last is not all of a promise. */
+	/* The taker's: it took a part, of which the rest is still to be pushed. */
 	bool partial;
 	unsigned before; /* what `kept` was then */
 };
@@ -40,8 +40,8 @@ void queue_init(struct queue *q);
 void queue_release(struct queue *q);
 /* Returns whether the queue was empty before. */
 bool queue_push(struct queue *q, struct chain *jobs);
-/* The first of several pushes, of which the last is a queue_push(), if only of an
- * empty chain, and comes at once: whoever takes these may wait for it. */
+/* Pushes a part: others follow at once, and the last of them is a queue_push(), if only of
+ * an empty chain.  The taker of a part may wait for the rest. */
 void queue_push_part(struct queue *q, struct chain *jobs);
 /* Waits for jobs; takes `most` at most into the empty `out`.  False when the
  * queue is closed and empty. */

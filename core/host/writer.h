@@ -1,5 +1,5 @@
 /*
- * writer - the store thread, which owns the only write connection of a host.
+ * writer - the writer's thread, which owns the only write connection of a host.
  *
  * It takes what is queued, runs it as batches and hands each batch back at
  * once.  Calls are run in the order in which they were given.
@@ -11,7 +11,7 @@
 
 struct writer;
 
-/* `done` gets each batch when it is committed, on the store thread. */
+/* `done` gets each batch when it is committed, on the writer's thread. */
 typedef void batch_done(void *arg, struct chain *jobs);
 
 int writer_open(struct writer **out, const char *dir, unsigned flags, batch_done *done,
@@ -22,7 +22,7 @@ void writer_close(struct writer *w);
 /* Whether a batch has found that the state's files are not its files any more; says why. */
 bool writer_lost(const struct writer *w, struct fault *why);
 void writer_push(struct writer *w, struct chain *jobs);
-/* A writer_push() follows at once, if only of an empty chain: the store thread begins
+/* A writer_push() follows at once, if only of an empty chain: the writer's thread begins
  * with these, and keeps its transaction open for those. */
 void writer_push_part(struct writer *w, struct chain *jobs);
 

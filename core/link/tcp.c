@@ -118,7 +118,8 @@ static int tcp_listen(struct link_ear *ear, struct fault *f)
 		return fault_set(f, FAULT_IO, "", "cannot listen at %.200s: %s",
 				 ear->at.path, gai_strerror(rc));
 	ear->fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	set(ear->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (ear->fd >= 0)
+		set(ear->fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (ear->fd < 0 || bind(ear->fd, found->ai_addr, found->ai_addrlen))
 		rc = fault_set(f, FAULT_IO, "", "cannot listen at %.200s port %s: %s",
 			       ear->at.path, port, strerror(errno));

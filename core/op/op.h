@@ -206,7 +206,8 @@ const char *field_spelling(const struct field *fd, const json_t *args);
 /* The argument under which a write is known when it comes again. */
 const char *op_key(const struct op *op);
 bool field_is_key(const struct field *fd);
-/* Whether a call with these arguments may wait for something to happen. */
+/* Whether a door has to be ready for a wait: the operation has one, and its flag, if it has
+ * one, is set.  A wait of 0 seconds counts, too. */
 bool op_waits(const struct op *op, const json_t *args);
 
 /* --- values (decode.c, encode.c, text.c) --------------------------------- */

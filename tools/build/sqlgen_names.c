@@ -213,9 +213,14 @@ static int numbers_of(struct names *w, const struct decl *list, char *values,
 	char *rest = NULL;
 	int n = 0;
 
-	for (char *v = strtok_r(values, " ", &rest); v && n < NAMES_MOST;
-	     v = strtok_r(NULL, " ", &rest))
+	for (char *v = strtok_r(values, " ", &rest); v; v = strtok_r(NULL, " ", &rest)) {
+		if (n == NAMES_MOST) {
+			sqlgen_refuse(w->b, &w->at, "more than %d values stand there",
+				      NAMES_MOST);
+			break;
+		}
 		numbers[n++] = number_of(w, list, v);
+	}
 	return n;
 }
 

@@ -43,7 +43,8 @@ static void read_heading(struct sqlgen_statement *s, const char *line)
 		s->scan_ok = true;
 	else if (strncmp(line, "-- kept:", 8) == 0)
 		s->kept = true;
-	else if (strncmp(line, "-- late\n", 8) == 0)
+	else if (strncmp(line, "-- late", 7) == 0 &&
+		 line[7 + strspn(line + 7, " \t")] == '\n')
 		s->late = true;
 }
 

@@ -16,7 +16,7 @@ void daemon_beat(struct hosted_guest *t, struct packet *heartbeat);
 /* A guest of the older dialect sends none, but has answered. */
 void daemon_pulse(struct hosted_guest *t);
 void daemon_tick(struct hosted_guest *t, int64_t now);
-/* The host heard no guest for a time: that counts against no daemon. */
+/* Frees what waits for the daemon; its guest is closed. */
 void daemon_release(struct hosted_guest *t);
 
 #endif

@@ -19,7 +19,8 @@ enum {
 	 * answer within PONG_MS the connection counts as lost. */
 	QUIET_MS = 5500,
 	PONG_MS = 7000,
-	FAULTS_MOST = 1 << 20, /* more unread faults than this beyond: link closed */
+	/* So many bytes of faults above the bound of unread answers end the connection. */
+	FAULTS_MOST = 1 << 20,
 };
 
 static void become(struct guest_conn *conn, enum guest_conn_state to)

@@ -38,8 +38,8 @@ struct hosted_guest;
  * state behind any other but these two: DESTROYED is for good, and nothing follows
  * HOSTED_OVER.  hosted_become() knows the same steps.
  *
- * Beside that one work at a time is done for it on the thread pool: `busy` from its begin
- * to its end, when `work`, `fault` and `asking` are of it.  Meanwhile no step is taken and
+ * The thread pool does at most one work for a workspace at a time.  While it does, `busy`
+ * is set, and `work`, `fault` and `asking` belong to that work; no step is taken and
  * no row read, so the state a work ends in is the one that it began in.  While its disk is
  * being forked it is `busy`, too; the fork's `lender` says whose disk it is.
  *
