@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/access/who.h"
 #include "core/assignment.h"
 #include "core/base/version.h"
 #include "core/id.h"
@@ -210,7 +211,8 @@ int state_status(struct call *call, const struct state_status_in *in,
 	version = store_schema_version(call->store, &call->fault);
 	if (version < 0)
 		return -1;
-	*out = (struct state_status_out){ .version = CADRE_VERSION,
+	*out = (struct state_status_out){ .home = who_home(call),
+					  .version = CADRE_VERSION,
 					  .host = call->host != 0,
 					  .has_pid = call->host != 0,
 					  .pid = call->host,

@@ -46,7 +46,7 @@ static int scene_open(void **state)
 	snprintf(path, sizeof(path), "%s/runtime", s->base);
 	mkdir(path, 0700);
 	setenv("XDG_RUNTIME_DIR", path, 1);
-	if (home_find(&s->found, s->home, true, &f) < 0)
+	if (home_find(&s->found, s->home, HOME_MAKE, &f) < 0)
 		fail_msg("%s", f.text);
 	*state = s;
 	return 0;

@@ -481,7 +481,7 @@ static int set_up(void **state)
 	s->tally = mmap(NULL, sizeof(*s->tally), PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(s->tally != MAP_FAILED);
-	assert_int_equal(home_find(&s->found, s->home, true, &f), 0);
+	assert_int_equal(home_find(&s->found, s->home, HOME_MAKE, &f), 0);
 	child_adopt();
 	*state = s;
 	return 0;

@@ -34,7 +34,7 @@ static int scene_open(void **state)
 	mkdir(path, 0700);
 	setenv("XDG_RUNTIME_DIR", path, 1);
 	setenv("CADRE_STATE_DURABILITY", "normal", 1);
-	if (home_find(&the->found, the->home, true, &f) < 0)
+	if (home_find(&the->found, the->home, HOME_MAKE, &f) < 0)
 		fail_msg("%s", f.text);
 	fill(the);
 	the->host = host_start(the->home, NULL, the->log, 60000);

@@ -476,7 +476,7 @@ static bool set_up(struct scene *s)
 	snprintf(s->home, sizeof(s->home), "%s/state", s->base);
 	snprintf(s->log, sizeof(s->log), "%s/log", s->base);
 	setenv("XDG_RUNTIME_DIR", s->base, 1);
-	if (home_find(&s->found, s->home, true, &f) < 0) {
+	if (home_find(&s->found, s->home, HOME_MAKE, &f) < 0) {
 		fprintf(stderr, "soak: %s\n", f.text);
 		return false;
 	}

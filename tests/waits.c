@@ -69,7 +69,7 @@ static int set_up(void **state)
 	snprintf(path, sizeof(path), "%s/runtime", s->base);
 	mkdir(path, 0700);
 	setenv("XDG_RUNTIME_DIR", path, 1);
-	assert_int_equal(home_find(&s->found, s->home, true, &f), 0);
+	assert_int_equal(home_find(&s->found, s->home, HOME_MAKE, &f), 0);
 	s->host = host_start(s->home, NULL, s->log, ANSWER_MS);
 	assert_true(s->host > 0);
 	dial(s, &operator, NULL);

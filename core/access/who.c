@@ -125,10 +125,28 @@ static int team_of_caller(struct call *call, const char **team)
 	return *team || !call->identity.as ? 0 : only_team(call, team);
 }
 
+const char *who_home(const struct call *call)
+{
+	const struct identity *id = &call->identity;
+	bool inside = id->door || (id->proven && !id->as);
+
+	return inside ? NULL : call->settings->home;
+}
+
+/* The end of a fault about a missing team or agent: a caller in the wrong folder asks
+ * another state than he means. */
+static const char *in_state(struct call *call)
+{
+	const char *home = who_home(call);
+
+	return home ? arena_printf(&call->arena, "; the state is %.100s", home) : "";
+}
+
 static int no_such_caller(struct call *call, const char *team)
 {
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/from",
-		  "there is no agent %s in team %s", call->identity.agent, team);
+		  "there is no agent %s in team %s%s", call->identity.agent, team,
+		  in_state(call));
 	return fault_hint(&call->fault, "Register it first: cadre agent register NAME.");
 }
 
@@ -168,8 +186,8 @@ int who_calls(struct call *call)
 static int no_team(struct call *call, const char *team)
 {
 	if (team)
-		fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "there is no team %s",
-			  team);
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "there is no team %s%s",
+			  team, in_state(call));
 	else
 		fault_set(&call->fault, FAULT_INVALID, "/team", "say which team");
 	return fault_hint(&call->fault, "%s",
@@ -284,8 +302,9 @@ int who_agent(struct call *call, const char *name, const char *where, struct age
 		return rc;
 	if (rc > 0)
 		return 0;
-	fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no agent %s in team %s",
-		  name, call->caller.team_name);
+	fault_set(&call->fault, FAULT_NOT_FOUND, where,
+		  "there is no agent %s in team %s%s", name, call->caller.team_name,
+		  in_state(call));
 	return fault_hint(&call->fault, "See its agents with: cadre agent list.");
 }
 

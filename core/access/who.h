@@ -15,6 +15,10 @@ int who_calls(struct call *call);
  * own, or the one that there is).  An agent reaches its own team only. */
 int who_team(struct call *call, const char *team);
 
+/* The state's folder as the caller may know it; NULL for callers inside workspaces, who
+ * have no choice of states. */
+const char *who_home(const struct call *call);
+
 /* who_team(), but 0 without a fault where there is no such team, else 1. */
 int who_means(struct call *call, const char *team);
 

@@ -78,7 +78,7 @@ static int make_home(const char *path, struct fault *f)
 
 /* Makes a folder private only if it is, or is about to be, a state: a folder that was
  * named by mistake stays as it is. */
-static int keep_private(int dir, const char *path, enum meant meant, bool create,
+static int keep_private(int dir, const char *path, enum meant meant, enum home_use use,
 			struct fault *f)
 {
 	struct stat st;
@@ -86,8 +86,8 @@ static int keep_private(int dir, const char *path, enum meant meant, bool create
 	if (fstat(dir, &st) || !(st.st_mode & 077))
 		return 0;
 	if (meant == MEANT_NAMED && !found_has_state(dir) &&
-	    !(create && found_is_fresh(dir, NULL))) {
-		if (!create)
+	    !(use == HOME_MAKE && found_is_fresh(dir, NULL))) {
+		if (use != HOME_MAKE)
 			return 0;
 		fault_set(f, FAULT_DENIED, "/home",
 			  "%.150s is open to others and holds other things", path);
@@ -109,7 +109,7 @@ static int no_folder(const char *path, struct fault *f)
 	return fault_hint(f, "make one: cadre init");
 }
 
-static int check_folder(int dir, const char *path, enum meant meant, bool create,
+static int check_folder(int dir, const char *path, enum meant meant, enum home_use use,
 			struct fault *f)
 {
 	struct stat st;
@@ -117,23 +117,23 @@ static int check_folder(int dir, const char *path, enum meant meant, bool create
 	if (fstat(dir, &st))
 		return no_folder(path, f);
 	/* Root may look at another user's state. */
-	if ((create || geteuid()) && users_check_owner(st.st_uid, path, f) < 0)
+	if ((use != HOME_LOOK || geteuid()) && users_check_owner(st.st_uid, path, f) < 0)
 		return f->code;
-	if ((create || meant == MEANT_FOUND || found_has_state(dir)) &&
+	if ((use != HOME_LOOK || meant == MEANT_FOUND || found_has_state(dir)) &&
 	    found_check_parts(dir, path, f) < 0)
 		return f->code;
-	return keep_private(dir, path, meant, create, f);
+	return keep_private(dir, path, meant, use, f);
 }
 
 /* Sets h->dir: absolute and without links, so that one state has one path. */
-static int settle(struct home *h, char path[4096], enum meant meant, bool create,
+static int settle(struct home *h, char path[4096], enum meant meant, enum home_use use,
 		  struct fault *f)
 {
 	struct stat st;
 	int dir, rc;
 
-	if (meant != MEANT_FOUND && create && stat(path, &st) && errno == ENOENT &&
-	    make_home(path, f) < 0)
+	if (meant != MEANT_FOUND && use == HOME_MAKE && stat(path, &st) &&
+	    errno == ENOENT && make_home(path, f) < 0)
 		return f->code;
 	h->found = meant == MEANT_FOUND;
 	if (h->found)
@@ -143,7 +143,7 @@ static int settle(struct home *h, char path[4096], enum meant meant, bool create
 	dir = found_open(h->dir);
 	if (dir < 0)
 		return no_folder(path, f);
-	rc = check_folder(dir, h->dir, meant, create, f);
+	rc = check_folder(dir, h->dir, meant, use, f);
 	if (rc == 0)
 		keep_ignore(h, dir, meant);
 	close(dir);
@@ -162,29 +162,45 @@ static int find_here(char out[4096], struct fault *f)
 	return fault_hint(f, "go to one that is there, or name the state: --home DIR");
 }
 
-static int find_project(struct home *h, bool create, struct fault *f)
+/* The fault of a search upward that found no state, nor the user's own. */
+static int found_nothing(const char *here, const char *users, struct fault *f)
+{
+	fault_set(
+		f, FAULT_NOT_FOUND, "/home",
+		"no state: there is no .cadre in %.200s or above it, and none at %.150s",
+		here, users);
+	return fault_hint(f, "make one for this project: cadre init");
+}
+
+/* Makes nothing: that is for `init`, and for who names the folder. */
+static int find_project(struct home *h, enum home_use use, struct fault *f)
 {
 	struct found x = { 0 };
-	char dir[4096];
+	char dir[4096], here[4096];
 
+	if (use == HOME_MAKE)
+		use = HOME_WRITE;
 	if (find_here(dir, f) < 0)
 		return f->code;
 	found_upward(&x, dir);
 	if (x.path[0] && x.passed[0])
 		found_say(&x, h->note, sizeof(h->note));
 	if (x.path[0])
-		return settle(h, x.path, MEANT_FOUND, create, f);
+		return settle(h, x.path, MEANT_FOUND, use, f);
 	if (x.passed[0] && x.why == FOUND_EDITED)
 		write_ignore(x.passed); /* git may have changed the .gitignore too */
 	if (x.passed[0])
 		return found_refuse(x.passed, x.why, f);
-	if (gone_check(dir, f) < 0 || users_folder(dir, f) < 0 ||
-	    (create && users_may_fill(dir, f) < 0))
+	memcpy(here, dir, sizeof(here));
+	if (gone_check(dir, f) < 0 || users_folder(dir, f) < 0)
 		return f->code;
-	return settle(h, dir, MEANT_USERS, create, f);
+	if (settle(h, dir, MEANT_USERS, use, f) == 0 || f->code != FAULT_NOT_FOUND)
+		return f->code;
+	*f = (struct fault){ 0 };
+	return found_nothing(here, dir, f);
 }
 
-static int find_dir(struct home *h, const char *dir, bool create, struct fault *f)
+static int find_dir(struct home *h, const char *dir, enum home_use use, struct fault *f)
 {
 	char path[4096];
 
@@ -193,21 +209,21 @@ static int find_dir(struct home *h, const char *dir, bool create, struct fault *
 	if (dir && !paths_join(path, dir, ""))
 		return too_long(dir, f);
 	if (dir)
-		return settle(h, path, MEANT_NAMED, create, f);
+		return settle(h, path, MEANT_NAMED, use, f);
 	if (paths_env("CADRE_SOCKET"))
 		return 0; /* inside a workspace the socket is the only way to the state */
-	return find_project(h, create, f);
+	return find_project(h, use, f);
 }
 
-/* Writes the database's name into the id (on create), and ends the note of a restore. */
-static int name_database(const char *path, bool create, struct fault *f)
+/* Writes the database's name into the id (if `binds`), and ends the note of a restore. */
+static int name_database(const char *path, bool binds, struct fault *f)
 {
 	int dir = found_open(path);
 	struct fault none = { 0 };
 
 	if (dir < 0)
 		return 0;
-	if (create)
+	if (binds && found_has_state(dir))
 		state_id_bind(dir, f);
 	state_id_settle(dir, &none); /* if it fails, the next process does it */
 	close(dir);
@@ -276,7 +292,7 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 		return found_refuse(path, FOUND_STRAY, f);
 	if (!dir && (fresh_check(path, f) < 0 || known_prepare(f) < 0))
 		return f->code;
-	if (settle(h, path, dir ? MEANT_INIT_NAMED : MEANT_INIT, true, f) < 0)
+	if (settle(h, path, dir ? MEANT_INIT_NAMED : MEANT_INIT, HOME_MAKE, f) < 0)
 		return f->code;
 	return dir ? note_named(h) : note_known(h, f);
 }
@@ -364,7 +380,8 @@ static void start(struct home *h)
 }
 
 /* Settings and names that are read once the folder is known. */
-static int load(struct home *h, bool create, const char *const *flags, struct fault *f)
+static int load(struct home *h, enum home_use use, const char *const *flags,
+		struct fault *f)
 {
 	if (find_sockets(h, f) < 0)
 		return f->code;
@@ -376,11 +393,11 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 		return f->code;
 	h->gone = lost_look(h->dir, NULL, 0) || lost_secret(h->dir) ||
 		  (h->found && found_is_gone(h->dir));
-	if (create && !h->gone && begin(h->dir, f) < 0)
+	if (use == HOME_MAKE && !h->gone && begin(h->dir, f) < 0)
 		return f->code;
-	if (name_database(h->dir, create && !h->gone, f) < 0)
+	if (name_database(h->dir, use != HOME_LOOK && !h->gone, f) < 0)
 		return f->code;
-	if (settings_load(h, flags, create, f) < 0)
+	if (settings_load(h, flags, use == HOME_MAKE, f) < 0)
 		return f->code;
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;
@@ -389,17 +406,17 @@ static int load(struct home *h, bool create, const char *const *flags, struct fa
 	return 0;
 }
 
-int home_find(struct home *h, const char *dir, bool create, struct fault *f)
+int home_find(struct home *h, const char *dir, enum home_use use, struct fault *f)
 {
-	return home_find_with(h, dir, create, NULL, f);
+	return home_find_with(h, dir, use, NULL, f);
 }
 
-int home_find_with(struct home *h, const char *dir, bool create, const char *const *flags,
-		   struct fault *f)
+int home_find_with(struct home *h, const char *dir, enum home_use use,
+		   const char *const *flags, struct fault *f)
 {
 	start(h);
-	if (load_identity(h, f) < 0 || find_dir(h, dir, create, f) < 0 ||
-	    load(h, create, flags, f) < 0)
+	if (load_identity(h, f) < 0 || find_dir(h, dir, use, f) < 0 ||
+	    load(h, use, flags, f) < 0)
 		return f->code;
 	return h->gone ? lost_refuse(h->dir, f) : 0;
 }
@@ -408,7 +425,7 @@ int home_init(struct home *h, const char *dir, const char *const *flags, struct 
 {
 	start(h);
 	if (load_identity(h, f) < 0 || make_dir(h, dir, f) < 0 ||
-	    load(h, true, flags, f) < 0)
+	    load(h, HOME_MAKE, flags, f) < 0)
 		return f->code;
 	return h->gone ? lost_refuse(h->dir, f) : 0;
 }

@@ -37,14 +37,20 @@ struct home {
 	size_t texts_used;
 };
 
-/* Finds the state folder (made if `create`, with an empty state.db; a state that was
- * lost is not made anew: see lost.h), reads its secret (made 0600 on
- * first use), the environment and the configuration.  The struct points into
- * itself: it is not copied. */
-int home_find(struct home *h, const char *dir, bool create, struct fault *f);
+/* The purpose for which a state is sought. */
+enum home_use {
+	HOME_LOOK, /* root may look at another user's */
+	HOME_WRITE, /* the state must be this user's, and there */
+	HOME_MAKE, /* where none is, an empty one is made, with its secret (0600); one that
+		      was lost is not made anew: see lost.h */
+};
+
+/* Finds the state folder, reads its secret, the environment and the configuration.  The
+ * struct points into itself: it is not copied.  FAULT_NOT_FOUND tells where it looked. */
+int home_find(struct home *h, const char *dir, enum home_use use, struct fault *f);
 /* home_find() with flags of the configuration, `section.key=value`, NULL at the end. */
-int home_find_with(struct home *h, const char *dir, bool create, const char *const *flags,
-		   struct fault *f);
+int home_find_with(struct home *h, const char *dir, enum home_use use,
+		   const char *const *flags, struct fault *f);
 
 /* Reads the socket's place and the secret of the state that is at h->dir now, for a
  * process that is about to open the state again.  0 or a fault. */

@@ -37,16 +37,6 @@ int users_may_make(struct fault *f)
 			     "(with sudo: without -E), or name the state: --home DIR");
 }
 
-int users_may_fill(const char *path, struct fault *f)
-{
-	int dir = found_open(path);
-	bool is_there = dir >= 0 && found_has_state(dir);
-
-	if (dir >= 0)
-		close(dir);
-	return is_there ? 0 : users_may_make(f);
-}
-
 int users_may_write(const char *path, struct fault *f)
 {
 	struct stat st;

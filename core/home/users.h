@@ -18,8 +18,6 @@ int users_folder(char out[4096], struct fault *f);
 /* Refuses to make anything in a folder that belongs to another user, as with `sudo -E`;
  * one of root's counts as one's own. */
 int users_may_make(struct fault *f);
-/* users_may_make(), unless there is a state at `path` already. */
-int users_may_fill(const char *path, struct fault *f);
 
 /* Refuses a state folder of another user.  Root may look at it, but files that root made
  * in it would be closed to its user. */

@@ -284,7 +284,7 @@ static void judge_file(struct court *c, const struct scene *s)
 	struct store *store = NULL;
 	struct fault f = { 0 };
 
-	if (home_find(home, s->home, false, &f) < 0 ||
+	if (home_find(home, s->home, HOME_LOOK, &f) < 0 ||
 	    store_open(&store, home->dir, 0, NULL, &f) < 0 || store_check(store, &f) < 0)
 		finding(c, "the state file", f.text);
 	else

@@ -25,7 +25,8 @@ const char *const daemon_names[DAEMONS] = { "d1", "d2", "d3" };
 
 void scene_start_host(struct scene *s)
 {
-	const char *const argv[] = { cadre_path(), "--home", s->home, "serve", NULL };
+	const char *const argv[] = { cadre_path(), "--home", s->home,
+				     "--create",   "serve",  NULL };
 	const struct child c = { .argv = argv, .log = s->log, .in = -1, .fd3 = -1 };
 
 	s->host.pid = child_start(&c);
@@ -171,7 +172,7 @@ int64_t scene_mirror_lag(struct scene *s, int ms)
 	struct store *store = NULL;
 	struct fault f = { 0 };
 
-	if (home_find(home, s->home, false, &f) == 0)
+	if (home_find(home, s->home, HOME_LOOK, &f) == 0)
 		store_open(&store, home->dir, STORE_READ, NULL, &f);
 	while (store && lag != 0 && clock_steady_ms() < until && !f.code) {
 		pause_for(20);
@@ -204,7 +205,7 @@ json_t *scene_ask(struct scene *s, const char *name, json_t *args, struct fault 
 	struct text out = { 0 };
 	json_t *answer = NULL;
 
-	if (home_find(home, s->home, true, f) == 0) {
+	if (home_find(home, s->home, HOME_MAKE, f) == 0) {
 		o.identity = home->identity;
 		client_open(&client, &o, f);
 	}

@@ -478,7 +478,7 @@ static int open_worker(struct worker *w, bool direct, struct fault *f)
 	journal_read(path, find_open, w);
 	if (journal_open(&w->journal, path) < 0)
 		return fault_set(f, FAULT_IO, "", "no journal");
-	if (home_find(&w->home, home, false, f) < 0)
+	if (home_find(&w->home, home, HOME_LOOK, f) < 0)
 		return f->code;
 	o.identity = w->home.identity;
 	snprintf(w->session, sizeof(w->session), "%.60s.%d", o.identity.session,

@@ -2,6 +2,7 @@
 # cli - the command as a person and an agent use it: every verb's shape, exit
 # status and output, without a host, then with one, then with it killed.
 set -u
+stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
 
@@ -24,6 +25,15 @@ is 0 'follow goes on' cadre events --help
 is 0 'NAME alone, or JSON with name, role' cadre team create --help
 is 3 'hint: make one: cadre init' cadre status
 is 3 'hint: make one: cadre init' cadre task list
+# Only init makes a state, or who says where.
+for verb in 'task create x' 'send a b' up down doctor; do
+	is 3 "there is no state at $CADRE_HOME" cadre $verb
+	is 3 'there is no .cadre in .* or above it, and none at /nowhere/cadre' env -u CADRE_HOME XDG_STATE_HOME=/nowhere sh -c 'cd / && exec "$@"' . "$CADRE" $verb
+done
+is 2 'create must come with the state' env -u CADRE_HOME "$CADRE" --create team create t
+[ ! -e "$CADRE_HOME" ] || bad "a state was made unasked"
+is 0 '^name  *t' cadre --home "$TMPDIR/said" --create team create t
+is 0 '^t ' cadre --home "$TMPDIR/said" team list
 is 2 'takes no words' cadre init here
 
 # --- a state ---------------------------------------------------------------------

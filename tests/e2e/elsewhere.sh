@@ -34,6 +34,7 @@ done
 
 # A runtime folder that is not there, or is another user's, is passed over.
 missing() { env XDG_RUNTIME_DIR="$TMPDIR/missing" CADRE_HOME="$TMPDIR/second" "$CADRE" "$@"; }
+missing init >/dev/null || bad "init with a runtime folder that is not there"
 missing up >/dev/null || bad "up with a runtime folder that is not there"
 missing status | grep -q '^host  *yes' || bad "no host with a runtime folder that is not there"
 missing down >/dev/null

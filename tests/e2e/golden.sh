@@ -24,6 +24,7 @@ copy=$(echo "$CADRE_HOME"/workspaces/*)
 [ -e "$copy/deep/state" ] && bad "the copy holds the state that made it"
 grep -q 'left out of the copy: 2 ' "$CADRE_HOME/log/"*.log || bad "what was left out is not told: $(cat "$CADRE_HOME/log/"*)"
 
+set -f # $worker would be a pattern
 refused() { # WHAT PATH TEXT
 	for how in "team create t --golden $2 --roles $worker" "workspace create --team one --source $2"; do
 		# shellcheck disable=SC2086 # words

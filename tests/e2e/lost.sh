@@ -3,6 +3,7 @@
 # makes an empty state in its place, however the folder was named.  `restore` and
 # `init --anew` do, and keep what is there.
 set -u
+stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -34,23 +35,24 @@ all_verbs() {
 }
 new_state() {
 	rm -rf "$CADRE_HOME"
+	cadre init >/dev/null || bad "init in a folder that is not there"
 	cadre team create t --roles a >/dev/null || bad "a state in a folder that is not there"
 	cadre --team t --as a send a "of the former state" >/dev/null
 	mkdir -p "$CADRE_HOME/workspaces/w" && echo work >"$CADRE_HOME/workspaces/w/file"
 }
 message() { cadre --team t --as a inbox peek 2>&1; }
 
-# A place where nothing was lost: any verb makes a state.
+# A place where nothing was lost: any verb makes a state that is told --create.
 mkdir -m 700 "$CADRE_HOME"
-cadre team create t >/dev/null || bad "an empty folder"
+cadre --create team create t >/dev/null || bad "an empty folder"
 rm -rf "$CADRE_HOME" && mkdir -m 700 "$CADRE_HOME" && echo '[inbox]
 capacity = 5' >"$CADRE_HOME/cadre.toml"
-cadre team create t >/dev/null || bad "a folder with a configuration"
+cadre --create team create t >/dev/null || bad "a folder with a configuration"
 # So do many at once.
 rm -rf "$CADRE_HOME"
 pids=
 for i in 1 2 3 4 5 6 7 8; do
-	cadre --direct team create "t$i" >"$story/many.$i" 2>&1 &
+	cadre --create --direct team create "t$i" >"$story/many.$i" 2>&1 &
 	pids="$pids $!"
 done
 for pid in $pids; do wait "$pid" || bad "made by many at once: $(cat "$story"/many.*)"; done
@@ -75,7 +77,7 @@ done
 (
 	export XDG_STATE_HOME="$story/state" CADRE_HOME="$story/state/cadre"
 	mkdir -p "$story/nowhere" "$story/state" && cd "$story/nowhere" || exit 1
-	env -u CADRE_HOME "$CADRE" team create t >/dev/null 2>&1 && rm "$CADRE_HOME/state.db" || bad "no state of the user's own"
+	cadre init >/dev/null && rm "$CADRE_HOME/state.db" || bad "no state of the user's own"
 	lost_is_said env -u CADRE_HOME "$CADRE" team create t
 	
 # Begun anew by many at once: one sets the former state aside, the others leave the new one.
@@ -164,6 +166,7 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 	cadre init >/dev/null && cadre team list | grep -q '^no teams' || bad "a new one does not count"
 	rm -rf .cadre
 	cadre trust --remove "$story/pro/.cadre" >/dev/null || bad "it cannot be forgotten"
+	cadre --home "$story/users/cadre" init >/dev/null || bad "no state of the user's own"
 	(cd "$story/pro" && cadre team create own) >"$story/out" 2>&1 || bad "forgotten, and still refused: $(cat "$story/out")"
 	# A sibling whose name begins alike is none of it.
 	cd "$story/pro" && cadre init >/dev/null && rm -rf .cadre && cd ../prose && cadre team list | grep -q own || bad "a sibling is refused"

@@ -130,7 +130,8 @@ is 5 'is a link' cadre trust .cadre
 [ "$(stat -c %a "$TMPDIR/public") $(ls -A "$TMPDIR/public")" = '755 file' ] || bad "the link was followed"
 # A folder that is named by mistake keeps its mode too.
 is 3 'no state' cadre --home "$TMPDIR/public" status
-is 5 'holds other things' cadre --home "$TMPDIR/public" up
+is 3 'no state' cadre --home "$TMPDIR/public" up
+is 5 'holds other things' cadre --home "$TMPDIR/public" --create up
 [ "$(stat -c %a "$TMPDIR/public")" = 755 ] || bad "a foreign folder was made private"
 
 # --- inside a project of one's own -------------------------------------------------------

@@ -45,8 +45,9 @@ if may_be_others; then
 	into "$TMPDIR/sudo"
 	mkdir "$TMPDIR/anns" && chown 54321 "$TMPDIR/anns"
 	anns="env -u XDG_STATE_HOME HOME=$TMPDIR/anns"
-	for verb in init up 'team create t'; do
-		is 5 "$TMPDIR/anns is another user's" $anns "$CADRE" $verb
+	is 5 "$TMPDIR/anns is another user's" $anns "$CADRE" init
+	for verb in up 'team create t'; do
+		is 3 "none at $TMPDIR/anns/.local/state/cadre" $anns "$CADRE" $verb
 	done
 	is 5 "is another user's" env XDG_STATE_HOME="$TMPDIR/anns/state" "$CADRE" init
 	is 0 '^made' $anns "$CADRE" --home "$PWD/named/.cadre" init
@@ -91,9 +92,10 @@ fi
 
 is 0 '^made' cadre --home "$XDG_STATE_HOME/cadre" init
 into "$TMPDIR/gone" && rmdir "$TMPDIR/gone"
-for verb in status init up down doctor 'team list' 'team create t' mcp; do
+for verb in status init up down doctor 'team list' 'team create t'; do
 	is 3 'the current directory is gone' timeout 20 "$CADRE" $verb
 done
+is 0 'the current directory is gone' timeout 20 "$CADRE" mcp # each tool says so
 is 0 incarnation cadre --home "$XDG_STATE_HOME/cadre" status
 CADRE_HOME=$XDG_STATE_HOME/cadre is 0 incarnation cadre status
 

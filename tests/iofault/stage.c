@@ -56,7 +56,7 @@ static void open_client(struct stage *s, const char *agent)
 	struct fault f = { 0 };
 
 	client_close(s->client);
-	assert_int_equal(home_find(&s->found, s->home, false, &f), 0);
+	assert_int_equal(home_find(&s->found, s->home, HOME_LOOK, &f), 0);
 	o.identity = s->found.identity;
 	o.identity.team = agent ? "io" : NULL;
 	o.identity.agent = agent;

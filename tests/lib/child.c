@@ -167,8 +167,8 @@ static bool says_ready(int fd, int ms)
 
 pid_t host_start(const char *home, const char *const *env, const char *log, int ms)
 {
-	const char *const argv[] = { cadre_path(), "--home", home, "serve",
-				     "--ready-fd", "3",      NULL };
+	const char *const argv[] = { cadre_path(), "--home",     home, "--create",
+				     "serve",      "--ready-fd", "3",  NULL };
 	struct child c = { .argv = argv, .env = env, .log = log, .in = -1 };
 	int ends[2];
 	pid_t pid;

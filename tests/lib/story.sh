@@ -1,5 +1,5 @@
 # story - functions that all stories share; `. "$(dirname "$0")/../lib/story.sh"`.
-# The command, a state folder of its own, ways to judge, and a `failed` to end with.
+# The command, a state of its own (none if $stateless is set), ways to judge, and a `failed` to end with.
 . "$(dirname "$0")/../lib/patience.sh"
 : "${CADRE:=$(command -v cadre)}"
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -7,6 +7,7 @@ export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
 failed=0 judged= either=
 
 cadre() { "$CADRE" "$@"; }
+[ -n "${stateless-}" ] || cadre init >/dev/null
 bad() { # and what the command has printed that was judged last
 	echo "FAILED: $*"
 	[ -z "$judged" ] || head -n 12 "$TMPDIR/out" "$TMPDIR/err" | cat -v | sed 's/^/    /'

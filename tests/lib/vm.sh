@@ -9,6 +9,7 @@ case $build in */build) ;; *) build=$(dirname "$CADRE") ;; esac
 export CADRE_HOME="$TMPDIR/s,t" NO_COLOR=1 # QEMU has to be told of commas
 export CADRE_IMAGES="$build/vm/images" XDG_CACHE_HOME="$build/vm/cache"
 cadre() { "$CADRE" "$@"; }
+cadre init >/dev/null
 failed=0
 
 command -v qemu-system-x86_64 >/dev/null && command -v qemu-img >/dev/null || {

@@ -43,6 +43,7 @@ export class World {
 	}
 	// The team `alpha` with a lead and four members, whose tokens are kept.
 	async make() {
+		this.cadre('init');
 		this.host('up');
 		this.operator = await this.legacy();
 		const r = await this.operator.tool('team', { action: 'create', name: 'alpha',

@@ -154,7 +154,7 @@ static int set_up(void **state)
 	setenv("XDG_RUNTIME_DIR", w->dir, 1);
 	setenv("HOME", w->dir, 1);
 	snprintf(dir, sizeof(dir), "%s/home", w->dir);
-	assert_int_equal(home_find(&w->home, dir, true, &f), 0);
+	assert_int_equal(home_find(&w->home, dir, HOME_MAKE, &f), 0);
 	*state = w;
 	return 0;
 }

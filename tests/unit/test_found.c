@@ -23,14 +23,14 @@
 #include "tests/lib/user.h"
 
 /* The folder that is found from `dir`, below root; or the fault's name. */
-static const char *found(const char *dir, bool create)
+static const char *found(const char *dir, enum home_use use)
 {
 	static struct home h;
 	struct fault f = { 0 };
 
 	if (chdir(root) || chdir(dir))
 		fail_msg("%s", dir);
-	if (home_find(&h, NULL, create, &f) < 0)
+	if (home_find(&h, NULL, use, &f) < 0)
 		return fault_info(f.code)->name;
 	assert_memory_equal(h.dir, root, strlen(root));
 	return h.dir + strlen(root);
@@ -58,14 +58,16 @@ static const char *made(const char *dir)
 static void test_order(void **state)
 {
 	(void)state;
-	assert_string_equal(found(".", false), "not_found");
-	assert_string_equal(found(".", true), "/.local/state/cadre");
+	assert_string_equal(found(".", HOME_LOOK), "not_found");
+	assert_string_equal(found(".", HOME_MAKE), "not_found");
 	shell("mkdir -p p/a/b/.cadre");
 	assert_string_equal(made("p"), "/p/.cadre");
-	assert_string_equal(found("p/a/b", true), "/p/.cadre");
+	assert_string_equal(found("p/a/b", HOME_WRITE), "/p/.cadre");
 	setenv("CADRE_HOME", "../../other", 1);
-	assert_string_equal(found("p/a", false), "not_found");
-	assert_string_equal(found("p/a", true), "/other");
+	assert_string_equal(found("p/a", HOME_LOOK), "not_found");
+	assert_string_equal(found("p/a", HOME_WRITE), "not_found");
+	assert_string_equal(found("p/a", HOME_MAKE), "/other");
+	assert_string_equal(found("p/a", HOME_WRITE), "/other");
 }
 
 static void test_worktrees_share(void **state)
@@ -74,10 +76,10 @@ static void test_worktrees_share(void **state)
 	shell("git init -q repo && cd repo && git -c user.name=t -c user.email=t@t commit -q "
 	      "--allow-empty -m x && git worktree add -q ../tree");
 	assert_string_equal(made("tree"), "/repo/.cadre");
-	assert_string_equal(found("repo", true), "/repo/.cadre");
-	assert_string_equal(found("tree", true), "/repo/.cadre");
+	assert_string_equal(found("repo", HOME_WRITE), "/repo/.cadre");
+	assert_string_equal(found("tree", HOME_WRITE), "/repo/.cadre");
 	shell("mkdir -p tree/.cadre tree/sub");
-	assert_string_equal(found("tree/sub", true), "/repo/.cadre");
+	assert_string_equal(found("tree/sub", HOME_WRITE), "/repo/.cadre");
 }
 
 /* A file that leads to a repository which does not know of it came with an archive. */
@@ -88,8 +90,8 @@ static void test_stray_worktree(void **state)
 	      "--allow-empty -m x && git worktree add -q ../tree");
 	assert_string_equal(made("repo"), "/repo/.cadre");
 	shell("mkdir stray && cp tree/.git stray/.git");
-	assert_string_equal(found("stray", false), "denied");
-	assert_string_equal(found("tree", false), "/repo/.cadre");
+	assert_string_equal(found("stray", HOME_LOOK), "denied");
+	assert_string_equal(found("tree", HOME_LOOK), "/repo/.cadre");
 }
 
 static void test_init_goes_to_the_root(void **state)
@@ -107,21 +109,21 @@ static void test_known(void **state)
 	shell("mkdir p");
 	assert_string_equal(made("p"), "/p/.cadre");
 	shell("mv p q");
-	assert_string_equal(found("q", false), "/q/.cadre");
+	assert_string_equal(found("q", HOME_LOOK), "/q/.cadre");
 	shell("mv q p && cp -a p copy");
-	assert_string_equal(found("p", false), "/p/.cadre");
-	assert_string_equal(found("copy", false), "denied");
+	assert_string_equal(found("p", HOME_LOOK), "/p/.cadre");
+	assert_string_equal(found("copy", HOME_LOOK), "denied");
 	assert_string_equal(made("copy"), "denied");
 	/* Another folder in its place, though it were to get its number. */
 	shell("mv p/.cadre old && cp -a old p/.cadre");
-	assert_string_equal(found("p", false), "denied");
+	assert_string_equal(found("p", HOME_LOOK), "denied");
 	/* Another folder with the very files of the first. */
 	shell("rm -r p/.cadre && mkdir -m 700 p/.cadre && mv old/* p/.cadre");
-	assert_string_equal(found("p", false), "denied");
+	assert_string_equal(found("p", HOME_LOOK), "denied");
 	shell("mv p/.cadre/* old && rmdir p/.cadre && mv old p/.cadre");
-	assert_string_equal(found("p", false), "/p/.cadre");
+	assert_string_equal(found("p", HOME_LOOK), "/p/.cadre");
 	shell("printf %%032d 0 >p/.cadre/id");
-	assert_string_equal(found("p", false), "denied");
+	assert_string_equal(found("p", HOME_LOOK), "denied");
 }
 
 /* An id of the form that names no folder is kept for who made the state, when another
@@ -133,11 +135,11 @@ static void test_former_id(void **state)
 	assert_string_equal(made("p"), "/p/.cadre");
 	assert_int_equal(chdir(root), 0);
 	shell("head -n 1 p/.cadre/id | cut -c1-32 >id && cp id p/.cadre/id");
-	assert_string_equal(found("p", false), "/p/.cadre");
+	assert_string_equal(found("p", HOME_LOOK), "/p/.cadre");
 	assert_int_equal(chdir(root), 0);
 	shell("grep -q \"^$(cat id) .\" p/.cadre/id");
 	shell("cp id p/.cadre/id && sed -i s/^made/trusted/ .local/state/cadre/known");
-	assert_string_equal(found("p", false), "/p/.cadre");
+	assert_string_equal(found("p", HOME_LOOK), "/p/.cadre");
 	assert_int_equal(chdir(root), 0);
 	shell("head -n 1 p/.cadre/id | cmp -s id -");
 }
@@ -183,7 +185,7 @@ static void test_many(void **state)
 	}
 	for (int i = 0; i < 12; i++) {
 		snprintf(dir, sizeof(dir), "p%d", i);
-		assert_non_null(strstr(found(dir, false), "/.cadre"));
+		assert_non_null(strstr(found(dir, HOME_LOOK), "/.cadre"));
 		assert_int_equal(chdir(root), 0);
 	}
 	assert_int_equal(stat(".local/state/cadre/known", &st), 0);
@@ -195,7 +197,7 @@ static void test_many(void **state)
 	assert_int_equal(n, 12);
 	/* A file that other users may write is not believed. */
 	assert_int_equal(chmod(".local/state/cadre/known", 0622), 0);
-	assert_string_equal(found("p1", false), "denied");
+	assert_string_equal(found("p1", HOME_LOOK), "denied");
 	/* Nor is it written anew, without what it holds. */
 	assert_int_equal(chdir(root), 0);
 	shell("mkdir late && cp .local/state/cadre/known before");
@@ -238,8 +240,8 @@ static void test_names(void **state)
 	shell("mkdir 'a b%%41' 'c\nd' && mkdir 'a b%%41/x'");
 	assert_string_equal(made("a b%41"), "/a b%41/.cadre");
 	assert_string_equal(made("c\nd"), "/c\nd/.cadre");
-	assert_string_equal(found("a b%41/x", false), "/a b%41/.cadre");
-	assert_string_equal(found("c\nd", false), "/c\nd/.cadre");
+	assert_string_equal(found("a b%41/x", HOME_LOOK), "/a b%41/.cadre");
+	assert_string_equal(found("c\nd", HOME_LOOK), "/c\nd/.cadre");
 }
 
 /* A file that came from elsewhere hides nothing, and its mode is left alone. */
@@ -251,18 +253,18 @@ static void test_unknown(void **state)
 	(void)state;
 	shell("mkdir -p p/.cadre p/sub/.cadre && touch p/.cadre/state.db");
 	shell("chmod 755 p/.cadre && touch p/sub/.cadre/state.db");
-	assert_string_equal(found("p/sub", false), "denied");
+	assert_string_equal(found("p/sub", HOME_LOOK), "denied");
 	assert_string_equal(made("p"), "denied");
 	snprintf(path, sizeof(path), "%s/p/.cadre", root);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0755);
 	shell("rm -r p/.cadre");
 	assert_string_equal(made("p"), "/p/.cadre");
-	assert_string_equal(found("p/sub", false), "/p/.cadre");
+	assert_string_equal(found("p/sub", HOME_LOOK), "/p/.cadre");
 	shell("rm -r p/sub/.cadre && ln -s ../.cadre p/sub/.cadre");
-	assert_string_equal(found("p/sub", false), "/p/.cadre");
+	assert_string_equal(found("p/sub", HOME_LOOK), "/p/.cadre");
 	shell("mv p/.cadre real && ln -s ../real p/.cadre");
-	assert_string_equal(found("p", false), "denied");
+	assert_string_equal(found("p", HOME_LOOK), "denied");
 	assert_string_equal(made("p"), "denied");
 }
 
@@ -275,18 +277,18 @@ static void test_links_inside(void **state)
 	struct fault f = { 0 };
 
 	(void)state;
-	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 	shell("touch s/state.db");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		shell("[ ! -e s/%s ] || mv s/%s kept; ln -s /tmp s/%s", parts[i],
 		      parts[i], parts[i]);
 		f = (struct fault){ 0 };
 		/* Without state.db it is no state: then what makes one looks. */
-		assert_int_equal(home_find(&h, "s", true, &f), FAULT_DENIED);
+		assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), FAULT_DENIED);
 		shell("rm s/%s; [ ! -e kept ] || mv kept s/%s", parts[i], parts[i]);
 	}
 	f = (struct fault){ 0 };
-	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 }
 
 /* A folder that was named by mistake stays as it is. */
@@ -298,9 +300,9 @@ static void test_named_by_mistake(void **state)
 
 	(void)state;
 	shell("mkdir -m 755 etc && touch etc/passwd");
-	assert_int_equal(home_find(&h, "etc", false, &f), FAULT_NOT_FOUND);
+	assert_int_equal(home_find(&h, "etc", HOME_LOOK, &f), FAULT_NOT_FOUND);
 	f = (struct fault){ 0 };
-	assert_int_equal(home_find(&h, "etc", true, &f), FAULT_DENIED);
+	assert_int_equal(home_find(&h, "etc", HOME_MAKE, &f), FAULT_DENIED);
 	assert_int_equal(stat("etc", &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0755);
 }
@@ -401,20 +403,20 @@ static void test_tracked_state(void **state)
 	shell("git init -q r && cd r && git config commit.gpgsign false");
 	assert_string_equal(made("r"), "/r/.cadre");
 	shell("cd r && rm -f .cadre/.gitignore && touch f && git add f");
-	assert_string_equal(found("r", false), "/r/.cadre");
+	assert_string_equal(found("r", HOME_LOOK), "/r/.cadre");
 	shell("cd r && git add -f .cadre/state.db");
-	assert_string_equal(found("r", false), "denied");
+	assert_string_equal(found("r", HOME_LOOK), "denied");
 	shell("cd r && git rm -q --cached .cadre/state.db");
-	assert_string_equal(found("r", false), "denied");
+	assert_string_equal(found("r", HOME_LOOK), "denied");
 	shell("mkdir s");
 	assert_string_equal(made("s"), "/s/.cadre");
 	shell("cd s && git init -q . && touch f && git add f");
-	assert_string_equal(found("s", false), "/s/.cadre");
+	assert_string_equal(found("s", HOME_LOOK), "/s/.cadre");
 	shell("truncate -s 50 s/.git/index");
-	assert_string_equal(found("s", false), "denied");
+	assert_string_equal(found("s", HOME_LOOK), "denied");
 	/* An index that could not be read has shown nothing to be tracked. */
 	shell("rm s/.git/index");
-	assert_string_equal(found("s", false), "/s/.cadre");
+	assert_string_equal(found("s", HOME_LOOK), "/s/.cadre");
 }
 
 /* Notes that /r/.cadre is trusted, as if nobody had noted it before; its id. */
@@ -612,19 +614,19 @@ static void test_project_config(void **state)
 	      "printf '[gc]\nkeep_days = 3\n[team]\ndefault = \"blue\"\n' "
 	      ">p/.cadre/cadre.toml");
 	trust_again("p/.cadre"); /* in a repository it may be git's */
-	assert_int_equal(home_find(&h, NULL, false, &f), 0);
+	assert_int_equal(home_find(&h, NULL, HOME_LOOK, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "red");
 	assert_int_equal(h.settings.config.gc_keep_days, 3);
 	/* The state elsewhere heeds its own file, and no other project's. */
-	assert_int_equal(home_find(&h, "../../q/.cadre", false, &f), 0);
+	assert_int_equal(home_find(&h, "../../q/.cadre", HOME_LOOK, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "users");
 	/* A configuration that came with something inside the project does not speak
 	 * for the project. */
 	shell("mkdir p/sub/.git && echo 'broken' >p/sub/cadre.toml");
-	assert_int_equal(home_find(&h, NULL, false, &f), 0);
+	assert_int_equal(home_find(&h, NULL, HOME_LOOK, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "red");
 	shell("rmdir p/sub/.git; echo 'vault.root = \"/\"' >p/sub/cadre.toml");
-	assert_int_equal(home_find(&h, NULL, false, &f), FAULT_INVALID);
+	assert_int_equal(home_find(&h, NULL, HOME_LOOK, &f), FAULT_INVALID);
 	snprintf(text, sizeof(text),
 		 "%s/p/sub/cadre.toml:1:7: vault.root is not for a "
 		 "project's file to set",
@@ -633,7 +635,7 @@ static void test_project_config(void **state)
 	assert_non_null(strstr(f.hint, "/p/.cadre/cadre.toml"));
 	shell("rm p/sub/cadre.toml p/cadre.toml; ln -s /etc/shadow p/cadre.toml");
 	f = (struct fault){ 0 };
-	assert_int_equal(home_find(&h, NULL, false, &f), FAULT_INVALID);
+	assert_int_equal(home_find(&h, NULL, HOME_LOOK, &f), FAULT_INVALID);
 	assert_non_null(strstr(f.text, "is a link"));
 }
 

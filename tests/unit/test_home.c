@@ -29,13 +29,13 @@ static void test_private(void **state)
 
 	(void)state;
 	shell("mkdir -m 755 s");
-	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 	assert_int_equal(stat("s", &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	assert_int_equal(stat("s/secret", &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(st.st_size, 32);
-	assert_int_equal(home_find(&again, "s", false, &f), 0);
+	assert_int_equal(home_find(&again, "s", HOME_LOOK, &f), 0);
 	assert_memory_equal(h.settings.secret, again.settings.secret, 32);
 	assert_string_equal(h.socket, again.socket);
 	assert_int_equal(home_make_run(&h, &f), 0);
@@ -43,7 +43,7 @@ static void test_private(void **state)
 	assert_int_equal(st.st_mode & 0777, 0700);
 	snprintf(path, sizeof(path), "%s/s/secret", root);
 	assert_int_equal(truncate(path, 5), 0);
-	assert_int_equal(home_find(&again, "s", false, &f), FAULT_IO);
+	assert_int_equal(home_find(&again, "s", HOME_LOOK, &f), FAULT_IO);
 }
 
 /* Sixteen processes that come first agree on one secret. */
@@ -60,7 +60,7 @@ static void test_one_secret(void **state)
 		struct home h;
 		struct fault f = { 0 };
 
-		_exit(home_find(&h, "s", true, &f) ||
+		_exit(home_find(&h, "s", HOME_MAKE, &f) ||
 				      write(ends[1], h.settings.secret, 32) != 32
 			      ? 1
 			      : 0);
@@ -82,14 +82,14 @@ static void test_who_calls(void **state)
 	struct fault f = { 0 };
 
 	(void)state;
-	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 	assert_int_equal(h.identity.level, WHO_OPERATOR);
 	assert_memory_equal(h.identity.session, "cli:", 4);
 	setenv("CADRE_TEAM", "red", 1);
 	setenv("CADRE_AGENT", "coder", 1);
 	setenv("CADRE_TOKEN", "t", 1);
 	setenv("CADRE_SESSION", "mine", 1);
-	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 	assert_int_equal(h.identity.level, WHO_OBSERVER);
 	assert_false(h.identity.proven);
 	assert_string_equal(h.identity.team, "red");
@@ -107,7 +107,7 @@ static void test_inside_a_workspace(void **state)
 	shell("mkdir -p p/.cadre");
 	assert_int_equal(chdir("p"), 0);
 	setenv("CADRE_SOCKET", "/run/door", 1);
-	assert_int_equal(home_find(&h, NULL, true, &f), 0);
+	assert_int_equal(home_find(&h, NULL, HOME_MAKE, &f), 0);
 	assert_string_equal(h.dir, "");
 	assert_string_equal(h.socket, "/run/door");
 }
@@ -122,7 +122,7 @@ static int with_config(const char *text, struct home *h, struct fault *f)
 	fputs(text, file);
 	fclose(file);
 	*f = (struct fault){ 0 };
-	return home_find(h, "s", true, f);
+	return home_find(h, "s", HOME_MAKE, f);
 }
 
 static void test_config(void **state)
@@ -163,14 +163,14 @@ static void test_config_folders(void **state)
 	assert_string_equal(h.vault, expected);
 	shell("mkdir below");
 	assert_int_equal(chdir("below"), 0);
-	assert_int_equal(home_find(&h, "../s", false, &f), 0);
+	assert_int_equal(home_find(&h, "../s", HOME_LOOK, &f), 0);
 	assert_string_equal(h.vault, expected);
 	setenv("CADRE_VAULT_ROOT", "here", 1);
-	assert_int_equal(home_find(&h, "../s", false, &f), 0);
+	assert_int_equal(home_find(&h, "../s", HOME_LOOK, &f), 0);
 	snprintf(expected, sizeof(expected), "%s/below/here", root);
 	assert_string_equal(h.vault, expected);
 	setenv("CADRE_VAULT_ROOT", "~/v", 1);
-	assert_int_equal(home_find(&h, "../s", false, &f), 0);
+	assert_int_equal(home_find(&h, "../s", HOME_LOOK, &f), 0);
 	snprintf(expected, sizeof(expected), "%s/v", root);
 	assert_string_equal(h.vault, expected);
 	unsetenv("CADRE_VAULT_ROOT");
@@ -187,13 +187,13 @@ static void test_foreign_config(void **state)
 	assert_int_equal(unlink(USERS), 0);
 	assert_int_equal(mkfifo(USERS, 0600), 0);
 	f = (struct fault){ 0 };
-	assert_int_equal(home_find(&h, "s", true, &f), FAULT_INVALID);
+	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), FAULT_INVALID);
 	assert_int_equal(unlink(USERS), 0);
 	if (geteuid()) /* only root can make another's file */
 		return;
 	f = (struct fault){ 0 };
 	shell("echo broken >" USERS " && chown 12345 " USERS "");
-	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 }
 
 /* Every kind of mistake says where it is and what would be right. */
@@ -266,7 +266,7 @@ static void test_lock(void **state)
 	int fd, status;
 
 	(void)state;
-	assert_int_equal(home_find(&h, "s", true, &f), 0);
+	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 	assert_int_equal(home_holder(&h), 0);
 	fd = home_hold(&h, &f);
 	assert_true(fd >= 0);
@@ -313,8 +313,8 @@ static void test_follow(void **state)
 	memcpy(name.sun_path, path, strlen(path));
 	assert_int_equal(bind(listener, (struct sockaddr *)&name, sizeof(name)), 0);
 	assert_int_equal(symlink(path, link), 0);
-	assert_int_equal(home_find(&h, "s", true, &f), 0);
-	assert_int_equal(home_find(&mine, "s", true, &f), 0);
+	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
+	assert_int_equal(home_find(&mine, "s", HOME_MAKE, &f), 0);
 	assert_false(home_follow(&mine));
 	fd = home_hold(&h, &f);
 	assert_true(fd >= 0);
@@ -335,7 +335,7 @@ static void test_follow(void **state)
 	assert_string_equal(mine.socket, path);
 	assert_false(home_follow(&mine)); /* known by now */
 	close(fd);
-	assert_int_equal(home_find(&mine, "s", true, &f), 0);
+	assert_int_equal(home_find(&mine, "s", HOME_MAKE, &f), 0);
 	assert_false(home_follow(&mine));
 	close(listener);
 }

@@ -54,7 +54,7 @@ static int begin(void **state)
 	struct fault f = { 0 };
 
 	snprintf(p->dir, sizeof(p->dir), "%.40s/mcp.XXXXXX", temp ? temp : "/tmp");
-	if (!mkdtemp(p->dir) || home_find(&p->home, p->dir, true, &f) < 0 ||
+	if (!mkdtemp(p->dir) || home_find(&p->home, p->dir, HOME_MAKE, &f) < 0 ||
 	    mcp_open(&p->mcp, &o, &f))
 		return -1;
 	*state = p;

@@ -107,7 +107,7 @@ static int set_up(void **state)
 	assert_int_equal(temp_make(s->dir, "network"), 0);
 	unsetenv("CADRE_SOCKET");
 	setenv("XDG_RUNTIME_DIR", s->dir, 1);
-	assert_int_equal(home_find(&s->home, s->dir, true, &f), 0);
+	assert_int_equal(home_find(&s->home, s->dir, HOME_MAKE, &f), 0);
 	s->fake = mmap(NULL, sizeof(*s->fake), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(s->fake != MAP_FAILED);

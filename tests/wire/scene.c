@@ -99,7 +99,7 @@ int scene_open(void **state)
 	setenv("XDG_RUNTIME_DIR", s->base, 1);
 	setenv("HOME", s->base, 1);
 	setenv("CADRE_HOME", s->home, 1);
-	assert_int_equal(home_find(&s->found, s->home, true, &f), 0);
+	assert_int_equal(home_find(&s->found, s->home, HOME_MAKE, &f), 0);
 	child_adopt();
 	s->host = host_start(s->home, env, s->log, 30000);
 	assert_true(s->host > 0);

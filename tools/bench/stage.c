@@ -14,7 +14,7 @@ static int open_here(struct stage *s)
 {
 	struct fault f = { 0 };
 
-	if (home_find(&s->home, s->dir, true, &f))
+	if (home_find(&s->home, s->dir, HOME_MAKE, &f))
 		return bench_fail_fault(s->dir, &f);
 	s->home.identity = (struct identity){ .level = WHO_OPERATOR };
 	return 0;

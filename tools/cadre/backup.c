@@ -189,7 +189,7 @@ int backup_main(struct cli *cli, int argc, char **argv)
 
 	if (argc > 2)
 		return cli_usage(cli, "`backup` takes one path");
-	if (cli_folder(cli, false, &f) < 0)
+	if (cli_folder(cli, HOME_LOOK, &f) < 0)
 		return cli_fault(cli, &f);
 	if (argc == 2)
 		snprintf(path, sizeof(path), "%s", argv[1]);

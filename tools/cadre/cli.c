@@ -114,6 +114,8 @@ static bool take_flag(struct cli *cli, const char *word)
 		cli->json = true;
 	else if (!strcmp(word, "--direct"))
 		cli->direct = true;
+	else if (!strcmp(word, "--create"))
+		cli->create = true;
 	else if (!strcmp(word, "--no-color"))
 		cli->color = false;
 	else if (!strcmp(word, "--help") || !strcmp(word, "-h"))
@@ -205,11 +207,23 @@ void cli_note(const struct home *h)
 	arena_release(&arena);
 }
 
-int cli_home(struct cli *cli, bool create, struct fault *f)
+/* A state is made by a verb only where somebody says both the place and --create. */
+static int may_create(const struct cli *cli, struct fault *f)
+{
+	if (cli->dir || getenv("CADRE_HOME"))
+		return 0;
+	fault_set(f, FAULT_INVALID, "/create", "must come with the state's folder");
+	return fault_hint(f, "--home DIR --create; or for this project: cadre init");
+}
+
+int cli_home(struct cli *cli, enum home_use use, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
 
-	if (home_find_with(&cli->home, cli->dir, create, cli->flags, f) < 0)
+	if (cli->create && may_create(cli, f) < 0)
+		return f->code;
+	if (home_find_with(&cli->home, cli->dir, cli->create ? HOME_MAKE : use,
+			   cli->flags, f) < 0)
 		return f->code;
 	cli_note(&cli->home);
 	if (cli->team && !id->agent)
@@ -225,9 +239,9 @@ int cli_home(struct cli *cli, bool create, struct fault *f)
 	return 0;
 }
 
-int cli_folder(struct cli *cli, bool create, struct fault *f)
+int cli_folder(struct cli *cli, enum home_use use, struct fault *f)
 {
-	if (cli_home(cli, create, f) < 0)
+	if (cli_home(cli, use, f) < 0)
 		return f->code;
 	return cli_outside(cli, f);
 }
@@ -241,13 +255,13 @@ int cli_outside(struct cli *cli, struct fault *f)
 	return fault_hint(f, "run it outside, or name the state folder: --home DIR");
 }
 
-int cli_client(struct cli *cli, bool create, struct fault *f)
+int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 {
 	struct client_options o = { .home = &cli->home, .direct = cli->direct };
 
 	if (cli->client)
 		return 0;
-	if (!cli->home.socket[0] && cli_home(cli, create, f) < 0)
+	if (!cli->home.socket[0] && cli_home(cli, use, f) < 0)
 		return f->code;
 	o.identity = cli->home.identity;
 	o.confirms = cli->confirms;

@@ -20,7 +20,7 @@
 enum { CLI_FLAGS = 32 };
 
 struct cli {
-	bool json, direct, color, help;
+	bool json, direct, color, help, create;
 	bool unwritten; /* output that could not be written: it was said */
 	bool terminal; /* stdout is one */
 	int width; /* of the terminal in columns; 0: no limit */
@@ -56,15 +56,16 @@ extern const struct option_text option_table[]; /* ends with a NULL name */
 /* Takes the common options out of argv; returns how many words are left. */
 int cli_options(struct cli *cli, int argc, char **argv);
 
-/* Finds the state, and who asks: --team and --as are part of that. */
-int cli_home(struct cli *cli, bool create, struct fault *f);
+/* Finds the state, and who asks: --team and --as are part of that.  --create makes the
+ * state where none is, whatever `use` says. */
+int cli_home(struct cli *cli, enum home_use use, struct fault *f);
 /* cli_home() for verbs that act on the state's folder, which workspaces do not have. */
-int cli_folder(struct cli *cli, bool create, struct fault *f);
+int cli_folder(struct cli *cli, enum home_use use, struct fault *f);
 /* Tells a person what is to be told of the search. */
 void cli_note(const struct home *h);
 /* Refuses a verb inside a workspace. */
 int cli_outside(struct cli *cli, struct fault *f);
-int cli_client(struct cli *cli, bool create, struct fault *f);
+int cli_client(struct cli *cli, enum home_use use, struct fault *f);
 
 /* Whether something that was printed could not be written, which is said once; why is not
  * known when it was an earlier write. */

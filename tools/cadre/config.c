@@ -114,7 +114,7 @@ static int find(struct shown *s, struct fault *f)
 {
 	struct cli *cli = s->cli;
 
-	if (cli_folder(cli, false, f) < 0 &&
+	if (cli_folder(cli, HOME_LOOK, f) < 0 &&
 	    (f->code != FAULT_NOT_FOUND || cli->home.gone))
 		return f->code;
 	*f = (struct fault){ 0 };

@@ -538,7 +538,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 
 	if (argc > 1)
 		return cli_usage(cli, "`%s` takes no words", argv[0]);
-	if (cli_folder(cli, false, &f) < 0)
+	if (cli_folder(cli, HOME_LOOK, &f) < 0)
 		return cli_fault(cli, &f);
 	d.lines = json_array();
 	check_environment(&d);

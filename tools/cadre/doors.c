@@ -30,10 +30,11 @@ int mcp_verb(struct cli *cli, int argc, char **argv)
 
 	if (argc > 30)
 		return cli_usage(cli, "too many words");
-	if (cli_home(cli, true, &f) < 0) {
+	if (cli_home(cli, HOME_WRITE, &f) < 0) {
 		cli->json = false;
 		cli_fault(cli, &f);
-		if (f.code != FAULT_DENIED && !cli->home.gone)
+		if (f.code != FAULT_DENIED && f.code != FAULT_NOT_FOUND &&
+		    !cli->home.gone)
 			return fault_info(f.code)->exit_status;
 		serve_refusal(&cli->home, &f);
 	}

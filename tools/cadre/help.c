@@ -13,6 +13,7 @@ const struct option_text option_table[] = {
 	{ "--json", NULL, "One line of JSON; a fault is an object `error` there." },
 	{ "--direct", NULL, "Open the state itself even if a host runs." },
 	{ "--home", "DIR", "The state folder." },
+	{ "--create", NULL, "Make the state where --home or CADRE_HOME names none." },
 	{ "--team", "TEAM", "The team; needed when there are several." },
 	{ "--as", "AGENT", "Act as that agent (operator only; events say so)." },
 	{ "--key", "KEY", "Idempotency key: the same call again does nothing twice." },
@@ -28,7 +29,8 @@ static const struct {
 } verb_docs[] = {
 	{ "init",
 	  "The state is a folder: .cadre of the repository around here (all its worktrees\n"
-	  "share it), or of this directory; or what --home or CADRE_HOME names.  A .cadre\n"
+	  "share it), or of this directory; or what --home or CADRE_HOME names.  No other\n"
+	  "verb makes a state, unless it is told --create with --home or CADRE_HOME.  A .cadre\n"
 	  "that holds nothing but a cadre.toml is taken; that sets what a project's may.\n"
 	  "Where state.db was lost from a folder that holds more of a state, every verb is\n"
 	  "refused: bring it back, `cadre restore` a backup, or begin anew with --anew,\n"

@@ -88,7 +88,7 @@ int logs_main(struct cli *cli, int argc, char **argv)
 		if (value ? !*value || *end || lines < 0 : strcmp(argv[i], "-f") != 0)
 			return cli_usage(cli, "`logs` takes -n LINES and -f");
 	}
-	if (cli_folder(cli, false, &f) < 0)
+	if (cli_folder(cli, HOME_LOOK, &f) < 0)
 		return cli_fault(cli, &f);
 	snprintf(path, sizeof(path), "%s/log/host.log", cli->home.dir);
 	fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -223,7 +223,8 @@ static const char tail[] =
 	".TP\n\\fI.cadre/\\fR\nThe state of the project, found upward from the working "
 	"directory; all worktrees of a repository share one. It counts only if it was made "
 	"there by \\fBcadre init\\fR, or trusted by \\fBcadre trust\\fR.\n"
-	".TP\n\\fI~/.local/state/cadre/\\fR\nThe state outside projects.\n"
+	".TP\n\\fI~/.local/state/cadre/\\fR\nThe state that is used outside projects, if it is there (\\fBcadre --home DIR init\\fR)."
+	"\n"
 	".TP\n\\fI~/.local/state/cadre/known\\fR\nThe states that were made or trusted.\n"
 	".TP\n\\fIcadre.toml\\fR\nThe configuration, see above.\n"
 	".SH SEE ALSO\n\\fBsqlite3\\fR(1), \\fBgit\\-worktree\\fR(1)\n";

@@ -168,7 +168,7 @@ static int find_state(struct restore *r, struct fault *f)
 	struct cli *cli = r->cli;
 	struct fault none = { 0 };
 
-	if (cli_folder(cli, false, &none) < 0) {
+	if (cli_folder(cli, HOME_LOOK, &none) < 0) {
 		if (none.code != FAULT_NOT_FOUND) {
 			*f = none;
 			return f->code;

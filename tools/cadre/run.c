@@ -13,7 +13,7 @@ json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault 
 	struct text out = { 0 };
 	json_t *answer = NULL;
 
-	if (cli_client(cli, op->flags & OP_WRITE, f) == 0 &&
+	if (cli_client(cli, op->flags & OP_WRITE ? HOME_WRITE : HOME_LOOK, f) == 0 &&
 	    client_call(cli->client, op, args, &out, f) == 0) {
 		answer = json_loadb(out.data, out.len, 0, NULL);
 		if (!answer)

@@ -57,7 +57,7 @@ int serve_main(struct cli *cli, int argc, char **argv)
 			fcntl(options.ready_fd, F_SETFD, FD_CLOEXEC);
 	}
 	signal(SIGPIPE, SIG_IGN);
-	if (cli_folder(cli, true, &f) == 0 && host_run(&options, &f) == 0)
+	if (cli_folder(cli, HOME_WRITE, &f) == 0 && host_run(&options, &f) == 0)
 		return 0;
 	report(options.ready_fd, &f);
 	return cli_fault(cli, &f);
@@ -273,7 +273,7 @@ int up_main(struct cli *cli, int argc, char **argv)
 
 	if (status)
 		return status;
-	if (cli_folder(cli, true, &f) < 0)
+	if (cli_folder(cli, HOME_WRITE, &f) < 0)
 		return cli_fault(cli, &f);
 	until = deadline_in(seconds);
 	do {
@@ -325,7 +325,7 @@ int down_main(struct cli *cli, int argc, char **argv)
 	if (status)
 		return status;
 	/* A host that runs on where its state.db is gone is ended all the same. */
-	if (cli_folder(cli, false, &f) < 0 && !cli->home.gone)
+	if (cli_folder(cli, HOME_LOOK, &f) < 0 && !cli->home.gone)
 		return cli_fault(cli, &f);
 	f = (struct fault){ 0 };
 	pid = home_holder(&cli->home);
