@@ -158,6 +158,9 @@ struct noun {
 	const char *name;
 	const char *list, *rows; /* operation that lists them, in this of its answer */
 	const char *called, *doc; /* fields of each: what it is called, more about it */
+	const char *find,
+		*found_by; /* operation that answers whether there is one, and its
+					argument for the name; NULL: none does */
 };
 
 struct tool {

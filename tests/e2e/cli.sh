@@ -79,6 +79,13 @@ story() {
 	export CADRE_TEAM="$team"
 	is 0 'no tasks' cadre task list
 	is 0 '^message_id' cadre send coder hello there
+	# The name of one more receiver in front of the text: for both, or a part of the text?
+	is 2 'coder and tester, or does the text' cadre send coder tester "are you there"
+	is 2 'For both: cadre send coder,tester …; for coder alone: cadre send coder -- tester …' cadre send coder tester hi
+	is 0 '^message_id' cadre send coder -- tester is there
+	is 0 'recipients  *2' cadre send coder,tester both
+	is 0 '^message_id' cadre send coder "tester says hi"
+	is 0 'both' cadre --as tester inbox
 	is 0 'hello there' cadre --as coder inbox
 	is 0 'no messages' cadre --as coder inbox --keep
 	is 3 '(at /to)' cadre send nobody hi

@@ -143,6 +143,8 @@ static const struct {
 	{ "# R.\nrecord r\n a text  # A.\n b int  # B.\n" READ
 	  " lists x a b\n out x r[]  # X.\n",
 	  "no 'b' that completion can show" },
+	{ READ " finds x y\n in y int  # Y.\n", "finds 'x': only a read by a text" },
+	{ READ " finds x y\n in y text  # Y.\n", "finds 'x', which nothing lists" },
 	{ READ " in x text names x  # X.\n", "t.op:5: no operation lists the noun 'x'" },
 	{ "# T.\ntype t text names x\n" READ " in x t  # X.\n",
 	  "t.op:2: no operation lists the noun 'x'" },

@@ -93,6 +93,7 @@ struct decl {
 	bool needs_host, needs_vault, needs_cursor, prefers_host, moves;
 	struct list cli, cli_fields, columns, fails, emits;
 	struct list lists; /* noun, field that is its name, field that says more */
+	struct list finds; /* noun, argument that is its name */
 	const struct decl *rest, *message; /* found by the check */
 };
 

@@ -156,6 +156,28 @@ static void check_lists(struct schema *s, const struct decl *d)
 				      d->lists.items[0], s->decls[i]->name);
 }
 
+static void check_finds(struct schema *s, const struct decl *d)
+{
+	bool listed = false;
+
+	if (!d->mode || strcmp(d->mode, "read") != 0 ||
+	    !is_argument(d, d->finds.items[1], "text"))
+		schema_refuse(s, d->place, "%s finds '%s': only a read by a text",
+			      d->name, d->finds.items[0]);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *o = s->decls[i];
+
+		listed |= o->lists.n && strcmp(o->lists.items[0], d->finds.items[0]) == 0;
+		if (o != d && o->finds.n &&
+		    strcmp(o->finds.items[0], d->finds.items[0]) == 0)
+			schema_refuse(s, d->place, "%s finds '%s', as %s does", d->name,
+				      d->finds.items[0], o->name);
+	}
+	if (!listed)
+		schema_refuse(s, d->place, "%s finds '%s', which nothing lists", d->name,
+			      d->finds.items[0]);
+}
+
 /* --- how it is carried ------------------------------------------------------------ */
 
 static void check_runs(struct schema *s, const struct decl *d)
@@ -256,6 +278,8 @@ void doors_check(struct schema *s, struct decl *d)
 	check_flags(s, d);
 	if (d->lists.n)
 		check_lists(s, d);
+	if (d->finds.n)
+		check_finds(s, d);
 	if (d->runs)
 		check_runs(s, d);
 	if (d->rest_name)

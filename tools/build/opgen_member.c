@@ -203,6 +203,14 @@ static void parse_lists(struct parser *p, struct decl *d, const struct opgen_lin
 		list_add(p->schema, &d->lists, l->words[i]);
 }
 
+static void parse_finds(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	if (d->finds.n)
+		refuse(p, "a second 'finds'");
+	for (size_t i = 1; i < l->n; i++)
+		list_add(p->schema, &d->finds, l->words[i]);
+}
+
 static void parse_needs(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (strcmp(l->words[1], "host") == 0)
@@ -303,6 +311,7 @@ static const struct {
 	{ "bytes", 2, 2, "bytes FIELD", parse_bytes },
 	{ "prints", 2, 2, "prints FIELD", parse_prints },
 	{ "lists", 3, 4, "lists NOUN FIELD [FIELD]", parse_lists },
+	{ "finds", 3, 3, "finds NOUN FIELD", parse_finds },
 	{ "owner", 2, 2, "owner FIELD", parse_owner },
 	{ "guest", 2, 2, "guest MESSAGE", parse_guest },
 	{ "request", 1, 1, "request", parse_request },

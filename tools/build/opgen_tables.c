@@ -208,6 +208,16 @@ static void put_events(FILE *out, struct arena *a, const struct schema *s)
 	put_table(out, "event", n);
 }
 
+/* The operation that finds one of a noun; NULL if none does. */
+static const struct decl *finder(const struct schema *s, const char *noun)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->finds.n &&
+		    strcmp(s->decls[i]->finds.items[0], noun) == 0)
+			return s->decls[i];
+	return NULL;
+}
+
 static void put_nouns(FILE *out, const struct schema *s)
 {
 	size_t n = 0;
@@ -225,8 +235,13 @@ static void put_nouns(FILE *out, const struct schema *s)
 			rows++;
 		fprintf(out, "\t{ .name = \"%s\", .list = \"%s\", .rows = \"%s\", ",
 			word[0], d->name, d->out.items[rows]->name);
-		fprintf(out, ".called = \"%s\", .doc = \"%s\" },\n", word[1],
+		fprintf(out, ".called = \"%s\", .doc = \"%s\"", word[1],
 			word[d->lists.n - 1]);
+		if (finder(s, word[0]))
+			fprintf(out, ", .find = \"%s\", .found_by = \"%s\"",
+				finder(s, word[0])->name,
+				finder(s, word[0])->finds.items[1]);
+		fputs(" },\n", out);
 		n++;
 	}
 	put_table(out, "noun", n);

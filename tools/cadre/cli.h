@@ -108,6 +108,10 @@ bool run_is_command(int argc, char **argv);
 /* The field whose value is the word behind this one; NULL if that is no option
  * or has its value in it. */
 const struct field *run_option(const struct op *op, const char *word);
+/* Refuses words that may name one more receiver, or begin the text (misread.c): 0, or
+ * negative with `f` filled. */
+int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
+		  struct fault *f);
 /* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 

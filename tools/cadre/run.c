@@ -352,7 +352,7 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	json_t *answer = NULL;
 	int status;
 
-	if (args)
+	if (args && misread_check(cli, op, argc, argv, &f) == 0)
 		answer = bytes_send(cli, op, args, &f);
 	if (args && !answer && !f.code && fetch_texts(op, args, &f) == 0) {
 		from_here(op, args);

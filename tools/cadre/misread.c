@@ -1,0 +1,84 @@
+/*
+ * misread - words of a command that may be meant in two ways.
+ *
+ * `cadre send coder tester hi` sends `tester hi` to coder.  Where the first word of a text
+ * is the name of one more receiver, both may be meant: the command is refused with both.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cadre/cli.h"
+
+/* The field of a list of names that stands just before the text that takes the rest of the
+ * words, and its place; NULL where the command has no such fields. */
+static const struct field *names_before_text(const struct op *op, size_t *at)
+{
+	const struct field *field;
+	size_t n = 0;
+
+	while (op->cli_fields && op->cli_fields[n])
+		n++;
+	if (!op->cli_rest || op->runs || n < 2)
+		return NULL;
+	*at = n - 2;
+	field = field_find(op->in, op->cli_fields[n - 2]);
+	return field && field->names && field->flags & FIELD_LIST ? field : NULL;
+}
+
+/* The bare words from the one that fills the field `at` on; how many.  None if the text was
+ * said to begin with `--`. */
+static size_t words_from(const struct op *op, size_t at, int argc, char **argv,
+			 const char *words[3])
+{
+	size_t bare = 0, n = 0;
+
+	for (int i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--"))
+			return 0;
+		if (argv[i][0] == '-' && argv[i][1])
+			i += run_option(op, argv[i]) != NULL;
+		else if (bare++ >= at && n < 3)
+			words[n++] = argv[i];
+	}
+	return n;
+}
+
+/* Whether there is one of that noun under the name.  Whatever keeps the answer away does
+ * not keep the command from being run. */
+static bool is_there(struct cli *cli, const struct noun *noun, const char *name)
+{
+	const struct op *op = op_find(noun->find);
+	json_t *args = json_pack("{s:s}", noun->found_by, name), *answer;
+	struct fault f = { 0 };
+
+	if (cli->team && field_find(op->in, "team"))
+		json_object_set_new(args, "team", json_string(cli->team));
+	answer = run_op(cli, op, args, &f);
+	json_decref(answer);
+	json_decref(args);
+	return answer != NULL;
+}
+
+int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
+		  struct fault *f)
+{
+	size_t at = 0;
+	const struct field *names = names_before_text(op, &at);
+	const struct noun *noun = names ? noun_find(names->names) : NULL;
+	const char *words[3];
+	char where[80];
+
+	if (!noun || !noun->find || words_from(op, at, argc, argv, words) < 3 ||
+	    !is_there(cli, noun, words[1]))
+		return 0;
+	snprintf(where, sizeof(where), "/%s", op->cli_fields[at + 1]);
+	fault_set(
+		f, FAULT_INVALID, where,
+		"%s is the name of one more %s: is this for %s and %s, or does the text "
+		"for %s begin with that word?",
+		words[1], noun->name, words[0], words[1], words[0]);
+	return fault_hint(f,
+			  "For both: cadre %s %s,%s …; for %s alone: cadre %s %s -- %s …",
+			  op->cli[0], words[0], words[1], words[0], op->cli[0], words[0],
+			  words[1]);
+}
