@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Letters to change, put in or leave out; 64 if either is longer than that. */
+/* Letters to change, put in, leave out or swap with the next one; 64 if either is longer than that. */
 size_t near_distance(const char *a, const char *b);
 
 #endif

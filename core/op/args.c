@@ -13,6 +13,9 @@ static int words_taken(const struct op *op, int argc, char **argv)
 {
 	int n = 0;
 
+	for (const char *const *word = op->also; argc && word && *word; word++)
+		if (strcmp(*word, argv[0]) == 0)
+			return 1;
 	while (op->cli && op->cli[n]) {
 		if (n >= argc || strcmp(op->cli[n], argv[n]) != 0)
 			return 0;

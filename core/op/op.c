@@ -85,6 +85,22 @@ const struct noun *noun_find(const char *name)
 	return NULL;
 }
 
+bool op_has_noun(const struct op *op, const char *noun)
+{
+	size_t n = strlen(noun);
+
+	return strncmp(op->name, noun, n) == 0 && op->name[n] == '.';
+}
+
+const struct topic *op_topic(const struct op *op)
+{
+	for (size_t i = 0; i < topic_count; i++)
+		for (const char *const *noun = topic_table[i].nouns; *noun; noun++)
+			if (op_has_noun(op, *noun))
+				return &topic_table[i];
+	return NULL;
+}
+
 static int wire_by_name(const void *key, const void *elem)
 {
 	return strcmp(key, ((const struct wire *)elem)->name);

@@ -129,6 +129,8 @@ struct op {
 	const char *const *cli_fields; /* bare words fill these, NULL-terminated */
 	bool cli_rest; /* the last of cli_fields takes all further words of the command
 			  line */
+	const char *const *also; /* other first words for the command, NULL-terminated, or
+				    NULL */
 	const char *const *columns; /* for printing, NULL-terminated, or NULL */
 	const enum fault_code *faults; /* ends with FAULT_NONE */
 	const int *events; /* event kinds, ends with 0 */
@@ -167,6 +169,12 @@ struct tool {
 	const char *name, *set, *doc;
 };
 
+/* A part of the work with cadre, as help shows it: the commands of some nouns. */
+struct topic {
+	const char *name, *doc;
+	const char *const *nouns; /* NULL-terminated */
+};
+
 enum side { SIDE_HOST = 1, SIDE_GUEST = 2 };
 
 struct wire {
@@ -186,6 +194,8 @@ extern const struct event_kind event_table[]; /* sorted by number */
 extern const size_t event_count;
 extern const struct noun noun_table[]; /* in schema order */
 extern const size_t noun_count;
+extern const struct topic topic_table[]; /* in schema order */
+extern const size_t topic_count;
 extern const struct tool tool_table[]; /* in schema order */
 extern const size_t tool_count;
 extern const struct wire wire_table[]; /* sorted by name */
@@ -204,6 +214,10 @@ const struct wire *wire_find(const char *name);
 const struct wire *wire_answer(const struct wire *asked, enum side sender);
 const struct event_kind *event_kind(int number); /* NULL if unknown */
 const struct noun *noun_find(const char *name);
+/* Whether the operation is one of that noun's, as task.claim is of task. */
+bool op_has_noun(const struct op *op, const char *noun);
+/* The topic that has the operation's noun; NULL if none has. */
+const struct topic *op_topic(const struct op *op);
 /* The name under which a field stands among arguments: its own, or an alias. */
 const char *field_spelling(const struct field *fd, const json_t *args);
 /* The argument under which a write is known when it comes again. */

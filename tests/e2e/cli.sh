@@ -9,17 +9,32 @@ trap 'cadre down >/dev/null 2>&1' EXIT
 # --- before there is a state -----------------------------------------------------
 is 0 '^cadre [0-9]' cadre version
 is 0 'usage: cadre' cadre
-is 0 'send TO CONTENT' cadre help
+is 0 '^work  *assignments' cadre
+[ "$(cadre | wc -l)" -le 25 ] || bad "the overview has $(cadre | wc -l) lines"
+cadre | awk 'length($0) > 80 { exit 1 }' || bad "the overview is wider than 80 columns"
+for word in $(cadre help all | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort -u); do
+	cadre | grep -qw -- "$word" || bad "the overview lacks $word"
+done
+is 0 'send TO CONTENT' cadre help all
+is 0 '^  claim ' cadre help work
+is 0 '^  claim ' cadre help task
+is 0 '^  restore FILE' cadre help keep
+is 0 '^cadre [0-9]' cadre --version
 is 0 'usage: cadre send TO' cadre help send
 is 0 'usage: cadre task claim\|usage: cadre claim' cadre claim --help
 is 0 'team create NAME' cadre help team
 is 2 'there is no verb .frob' cadre frob
-is 2 'see .cadre help task' cadre task
+is 0 '^  task create TITLE' cadre task
 is 2 'see .cadre help task' cadre task frob
 is 2 'did you mean .cadre task assign' cadre assign 001 coder
 is 2 'did you mean .cadre claim' cadre task claim
 is 2 'did you mean .cadre task list' cadre task lst
 is 2 'did you mean .cadre status' cadre help statsu
+is 2 'did you mean .cadre task' cadre tsak
+is 2 'did you mean .cadre version' cadre vesion
+for word in thaw top estop prime setup destroi; do
+	is 2 'hint: see .cadre help' cadre $word
+done
 is 0 'CADRE_TOKEN' cadre mcp --help
 is 0 'follow goes on' cadre events --help
 is 0 'NAME alone, or JSON with name, role' cadre team create --help
@@ -78,6 +93,18 @@ story() {
 	is 2 'say which team' cadre task list
 	export CADRE_TEAM="$team"
 	is 0 'no tasks' cadre task list
+	(
+		export CADRE_TEAM="$team-2"
+		for word in tasks board ls list; do is 0 'no tasks' cadre $word; done
+		for word in agents who; do is 0 '^a ' cadre $word; done
+		is 0 '^message_id' cadre msg lead hi
+		is 0 'a short one' cadre add "a short one"
+		is 0 'team.created' cadre log
+		is 0 . cadre whoami
+		is 0 . cadre claim 001 --as a
+		is 0 'completed' cadre close 001 --as a
+		exit $failed
+	) || failed=1
 	is 0 '^message_id' cadre send coder hello there
 	# The name of one more receiver in front of the text: for both, or a part of the text?
 	is 2 'coder and tester, or does the text' cadre send coder tester "are you there"

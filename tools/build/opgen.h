@@ -29,6 +29,7 @@ enum decl_kind {
 	DECL_EVENTS,
 	DECL_WIRE,
 	DECL_SET,
+	DECL_TOPIC,
 	DECL_OP,
 	DECL_KINDS
 };
@@ -78,7 +79,7 @@ struct decl {
 	int index; /* of types, enums and records in type_table */
 	bool visiting, ordered; /* for finding loops among records */
 
-	/* event, events (LO..HI is in min and max), wire */
+	/* event, events (LO..HI is in min and max), topic (its nouns), wire */
 	int number;
 	struct list wakes, nouns;
 	const char *port, *sender, *answer_name, *guest_answer_name;
@@ -91,7 +92,7 @@ struct decl {
 	const char *owner, *message_name;
 	bool idempotent, destructive, request, cli_rest;
 	bool needs_host, needs_vault, needs_cursor, prefers_host, moves;
-	struct list cli, cli_fields, columns, fails, emits;
+	struct list cli, cli_fields, also, columns, fails, emits;
 	struct list lists; /* noun, field that is its name, field that says more */
 	struct list finds; /* noun, argument that is its name */
 	const struct decl *rest, *message; /* found by the check */

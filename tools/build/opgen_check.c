@@ -533,6 +533,8 @@ static void check_decl(struct schema *s, struct decl *d)
 	case DECL_SET:
 		check_set(s, d);
 		break;
+	case DECL_TOPIC:
+		break;
 	case DECL_OP:
 		check_fields(s, &d->in);
 		check_fields(s, &d->out);

@@ -305,6 +305,48 @@ static bool same_command(const struct decl *a, const struct decl *b)
 	return a->cli.n > 0;
 }
 
+static bool begins_command(const struct decl *d, const char *word)
+{
+	for (size_t i = 0; i < d->also.n; i++)
+		if (same(d->also.items[i], word))
+			return true;
+	return d->cli.n && same(d->cli.items[0], word);
+}
+
+/* Refuses another word for a command that begins one already. */
+static void check_also(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; i < d->also.n; i++) {
+		if (!d->cli.n)
+			schema_refuse(s, d->place, "%s is no command", d->name);
+		for (size_t j = 0; j < s->n; j++)
+			if (s->decls[j] != d &&
+			    begins_command(s->decls[j], d->also.items[i]))
+				schema_refuse(s, d->place, "%s: '%s' begins %s", d->name,
+					      d->also.items[i], s->decls[j]->name);
+	}
+}
+
+/* Where there are topics, each command is in one of them by its noun. */
+static void check_topic(struct schema *s, const struct decl *d)
+{
+	size_t n = strcspn(d->name, "."), topics = 0, found = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *t = s->decls[i];
+
+		if (t->kind != DECL_TOPIC)
+			continue;
+		topics++;
+		for (size_t j = 0; j < t->nouns.n; j++)
+			found += strlen(t->nouns.items[j]) == n &&
+				 strncmp(t->nouns.items[j], d->name, n) == 0;
+	}
+	if (d->cli.n && topics && found != 1)
+		schema_refuse(s, d->place, "%s: %zu topics have its noun, not one",
+			      d->name, found);
+}
+
 static void check_cli(struct schema *s, struct decl *d)
 {
 	size_t words = 1 + second_is_word(d);
@@ -318,6 +360,8 @@ static void check_cli(struct schema *s, struct decl *d)
 		if (same_command(s->decls[i], d))
 			schema_refuse(s, d->place, "%s has the command of %s", d->name,
 				      s->decls[i]->name);
+	check_also(s, d);
+	check_topic(s, d);
 }
 
 /* --- keys ------------------------------------------------------------------------------- */

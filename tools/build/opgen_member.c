@@ -211,6 +211,12 @@ static void parse_finds(struct parser *p, struct decl *d, const struct opgen_lin
 		list_add(p->schema, &d->finds, l->words[i]);
 }
 
+static void parse_also(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	for (size_t i = 1; i < l->n; i++)
+		list_add(p->schema, &d->also, l->words[i]);
+}
+
 static void parse_needs(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (strcmp(l->words[1], "host") == 0)
@@ -318,6 +324,7 @@ static const struct {
 	{ "http", 3, 3, "http METHOD /path/{field}", parse_http },
 	{ "tool", 2, 3, "tool NAME [ACTION]", parse_tool },
 	{ "cli", 2, WORDS, "cli VERB [WORD] [FIELD...]", parse_cli },
+	{ "also", 2, WORDS, "also WORD...", parse_also },
 	{ "table", 2, WORDS, "table FIELD...", parse_table },
 	{ "in", 2, WORDS, "in FIELD", parse_in },
 	{ "out", 2, WORDS, "out FIELD", parse_out },

@@ -131,6 +131,12 @@ static void parse_events(struct parser *p, struct decl *d, const struct opgen_li
 		list_add(p->schema, &d->nouns, l->words[i]);
 }
 
+static void parse_topic(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	for (size_t i = 2; i < l->n; i++)
+		list_add(p->schema, &d->nouns, l->words[i]);
+}
+
 #define WIRE_USAGE "wire NAME [PORT SENDER [-> ANSWER [ANSWER_TO_GUEST]]]"
 
 static void parse_wire(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -172,6 +178,7 @@ static const struct {
 			  parse_events },
 	[DECL_WIRE] = { "wire", 1, 2, 7, WIRE_USAGE, parse_wire },
 	[DECL_SET] = { "set", 1, 2, 2, "set NAME", NULL },
+	[DECL_TOPIC] = { "topic", 1, 3, WORDS, "topic NAME NOUN...", parse_topic },
 	[DECL_OP] = { "op", 1, 2, 2, "op NOUN.VERB", NULL },
 };
 
@@ -241,6 +248,7 @@ static void parse_member(struct parser *p, const struct opgen_line *l)
 	case DECL_PARAM:
 	case DECL_EVENT:
 	case DECL_EVENTS:
+	case DECL_TOPIC:
 	case DECL_KINDS:
 		refuse(p, "'%s' takes no members", d->name);
 	}

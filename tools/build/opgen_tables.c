@@ -79,6 +79,7 @@ static void put_doors(FILE *out, const struct decl *d)
 		fprintf(out, "\t  .action = \"%s\",\n", d->action);
 	opgen_put_words(out, "cli", &d->cli);
 	opgen_put_words(out, "cli_fields", &d->cli_fields);
+	opgen_put_words(out, "also", &d->also);
 	if (d->cli_rest)
 		fputs("\t  .cli_rest = true,\n", out);
 	opgen_put_words(out, "columns", &d->columns);
@@ -247,6 +248,26 @@ static void put_nouns(FILE *out, const struct schema *s)
 	put_table(out, "noun", n);
 }
 
+static void put_topics(FILE *out, const struct schema *s)
+{
+	size_t n = 0;
+
+	fputs("const struct topic topic_table[] = {\n", out);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *d = s->decls[i];
+
+		if (d->kind != DECL_TOPIC)
+			continue;
+		fprintf(out, "\t{ .name = \"%s\", .doc = ", d->name);
+		put_string(out, d->doc);
+		fputs(",\n", out);
+		opgen_put_words(out, "nouns", &d->nouns);
+		fputs("\t},\n", out);
+		n++;
+	}
+	put_table(out, "topic", n);
+}
+
 static void put_event_nouns(FILE *out, const struct schema *s)
 {
 	fputs("enum events events_of(int64_t number)\n{\n", out);
@@ -329,6 +350,7 @@ void write_tables(FILE *out, struct arena *a, const struct schema *s)
 	put_ops(out, a, s);
 	put_events(out, a, s);
 	put_nouns(out, s);
+	put_topics(out, s);
 	put_event_nouns(out, s);
 	put_tools(out, s);
 	put_wires(out, a, s);

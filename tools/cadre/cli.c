@@ -297,52 +297,73 @@ static bool is_group(const char *word)
 	return false;
 }
 
-/* The command whose last word is nearest to a word, among those that begin with
- * `group` (NULL: any) and have `words` words (0: any); NULL when none is near. */
-static const struct op *nearest_command(const char *group, int words, const char *word)
+/* A command, or the first word of some, that is near to a word somebody typed. */
+struct near {
+	const char *first, *second; /* second: NULL if it has none, or any may follow */
+	size_t distance;
+};
+
+/* Takes a command that is nearer than the one found, but none that destroys something. */
+static void try_near(struct near *n, const struct op *op, const char *named,
+		     const char *word)
 {
-	size_t best = strlen(word) < 4 ? 2 : 3;
-	const struct op *found = NULL;
+	size_t d = near_distance(named, word);
 
-	for (size_t i = 0; i < op_count; i++) {
-		const char *const *cli = op_table[i].cli;
-		size_t d;
+	if (d < n->distance && !(op && op->flags & OP_DESTRUCTIVE))
+		*n = (struct near){ op ? op->cli[0] : named, op ? op->cli[1] : NULL, d };
+}
 
-		if (!cli || (group && strcmp(cli[0], group)) ||
-		    (words && words != 1 + (cli[1] != NULL)))
-			continue;
-		d = near_distance(cli[1] ? cli[1] : cli[0], word);
-		if (d < best) {
-			best = d;
-			found = &op_table[i];
-		}
-	}
-	return found;
+/* The nearest to a single word: a verb or the first word of a command, at most two
+ * letters away and less than half of it, or a command whose second word it is. */
+static struct near near_first(const char *word)
+{
+	size_t most = strlen(word) > 4 ? 2 : strlen(word) > 2;
+	struct near n = { .distance = most + 1 };
+
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (v->usage)
+			try_near(&n, NULL, v->name, word);
+	for (size_t i = 0; i < op_count; i++)
+		if (op_table[i].cli && !op_table[i].cli[1])
+			try_near(&n, &op_table[i], op_table[i].cli[0], word);
+		else if (op_table[i].cli)
+			try_near(&n, NULL, op_table[i].cli[0], word);
+	for (size_t i = 0; i < op_count && n.distance; i++)
+		if (op_table[i].cli && op_table[i].cli[1] &&
+		    !strcmp(op_table[i].cli[1], word))
+			try_near(&n, &op_table[i], word, word);
+	return n;
+}
+
+/* The nearest to the second word of a group, or a command that is that word alone. */
+static struct near near_second(const char *group, const char *word)
+{
+	struct near n = { .distance = strlen(word) < 4 ? 2 : 3 };
+
+	for (size_t i = 0; i < op_count; i++)
+		if (op_table[i].cli && op_table[i].cli[1] &&
+		    !strcmp(op_table[i].cli[0], group))
+			try_near(&n, &op_table[i], op_table[i].cli[1], word);
+	for (size_t i = 0; i < op_count && n.distance; i++)
+		if (op_table[i].cli && !op_table[i].cli[1] &&
+		    !strcmp(op_table[i].cli[0], word))
+			try_near(&n, &op_table[i], word, word);
+	return n;
 }
 
 /* `cadre assign` for `cadre task assign`, `cadre task claim` for `cadre claim`. */
 int cli_no_verb(const struct cli *cli, int argc, char **argv)
 {
-	bool group = is_group(argv[0]), second = group && argc > 1;
-	const char *word = argv[second];
-	const struct op *near = NULL;
+	bool group = is_group(argv[0]) && argc > 1;
+	struct near near = group ? near_second(argv[0], argv[1]) : near_first(argv[0]);
 	struct fault f = { 0 };
 
-	if (second)
-		near = nearest_command(argv[0], 2, word);
-	if (!near && (second || !group))
-		near = nearest_command(NULL, 1, word);
-	if (!near && (second || !group))
-		near = nearest_command(NULL, 0, word);
-	if (group && !second)
-		fault_set(&f, FAULT_INVALID, "", "`%.60s` needs a second word", argv[0]);
-	else
-		fault_set(&f, FAULT_INVALID, "", "there is no verb `%.60s%s%.60s`",
-			  argv[0], second ? " " : "", second ? word : "");
-	if (near)
+	fault_set(&f, FAULT_INVALID, "", "there is no verb `%.60s%s%.60s`", argv[0],
+		  group ? " " : "", group ? argv[1] : "");
+	if (near.first)
 		fault_hint(&f, "did you mean `cadre %s%s%s`? see `cadre help%s%s`",
-			   near->cli[0], near->cli[1] ? " " : "",
-			   near->cli[1] ? near->cli[1] : "", group ? " " : "",
+			   near.first, near.second ? " " : "",
+			   near.second ? near.second : "", group ? " " : "",
 			   group ? argv[0] : "");
 	else
 		fault_hint(&f, "see `cadre help%s%.60s`", group ? " " : "",
@@ -364,6 +385,10 @@ static int run(struct cli *cli, int argc, char **argv)
 	op = op_command(argc, argv, &taken);
 	if (op)
 		return run_words(cli, op, argc - taken, argv + taken);
+	if (argc == 1 && is_group(argv[0]))
+		return help_main(cli, 2, argv - 1);
+	if (!strcmp(argv[0], "--version"))
+		return version_main(cli, argc, argv);
 	if (argv[0][0] == '-')
 		return cli_usage(cli, "%s is no option, or lacks its value", argv[0]);
 	return cli_no_verb(cli, argc, argv);

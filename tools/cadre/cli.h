@@ -37,6 +37,7 @@ struct cli {
 
 struct verb {
 	const char *name, *usage, *summary;
+	const char *topic; /* of help: one of its own or of schema/ */
 	/* argv[0] is the verb; the exit status. */
 	int (*run)(struct cli *cli, int argc, char **argv);
 };

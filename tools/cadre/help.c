@@ -131,12 +131,13 @@ static void put_entry(const char *line, const char *summary)
 		printf("  %-*s  %s\n", ENTRY_WIDTH, line, summary);
 }
 
-static void list_verbs(void)
+/* The verbs of a topic, or (NULL) all. */
+static void list_verbs(const char *topic)
 {
 	for (const struct verb *v = verb_table; v->name; v++) {
 		char line[80];
 
-		if (!v->usage)
+		if (!v->usage || (topic && strcmp(v->topic, topic)))
 			continue;
 		snprintf(line, sizeof(line), "%s%s%s", v->name, *v->usage ? " " : "",
 			 v->usage);
@@ -153,8 +154,14 @@ static bool is_verb(const struct op *op)
 	return false;
 }
 
-/* The operations whose command begins with `word`, or all of them. */
-static int list_ops(const char *word)
+/* Whether the operation's command begins with the word, or is about that noun. */
+static bool is_about(const struct op *op, const char *word)
+{
+	return !strcmp(op->cli[0], word) || op_has_noun(op, word);
+}
+
+/* The operations of a topic, those about a word, or (NULL, NULL) all; how many. */
+static int list_ops(const struct topic *topic, const char *word)
 {
 	int n = 0;
 
@@ -162,7 +169,8 @@ static int list_ops(const char *word)
 		const struct op *op = &op_table[i];
 		char line[120];
 
-		if (!op->cli || is_verb(op) || (word && strcmp(op->cli[0], word)))
+		if (!op->cli || is_verb(op) || (topic && op_topic(op) != topic) ||
+		    (word && !is_about(op, word)))
 			continue;
 		command_line(op, line, sizeof(line));
 		put_entry(line, op->summary);
@@ -171,16 +179,147 @@ static int list_ops(const char *word)
 	return n;
 }
 
+/* --- topics ------------------------------------------------------------------- */
+
+/* Topics of verbs alone; schema/ has the others. */
+static const struct topic own_topics[] = {
+	{ "start", "Set cadre up for a project, start its host, connect clients.", NULL },
+	{ "keep", "Copies of the state, and what may be removed.", NULL },
+};
+
+enum { OWN_TOPICS = sizeof(own_topics) / sizeof(own_topics[0]) };
+
+/* The i-th topic as people need them: to start, to work, to keep; NULL behind the last. */
+static const struct topic *topic_at(size_t i)
+{
+	if (i == 0)
+		return &own_topics[0];
+	if (i <= topic_count)
+		return &topic_table[i - 1];
+	return i < topic_count + OWN_TOPICS ? &own_topics[i - topic_count] : NULL;
+}
+
+static bool is_of_topic(const struct op *op, const struct topic *t)
+{
+	return op->cli && !is_verb(op) && op_topic(op) == t;
+}
+
+/* A line of words that goes on below its first word. */
+struct wrapped {
+	int at;
+};
+
+enum { TOPIC_WIDTH = 12, LINE_WIDTH = 80 };
+
+/* Writes a word behind `, ` or `|`, of which the sign ends a line. */
+static void put_word(struct wrapped *w, const char *before, const char *word)
+{
+	int n = (int)(strlen(before) + strlen(word));
+
+	if (w->at + n + 1 >= LINE_WIDTH) {
+		printf("%.1s\n%*s%s", before, TOPIC_WIDTH, "", word);
+		w->at = TOPIC_WIDTH + (int)strlen(word);
+		return;
+	}
+	printf("%s%s", before, word);
+	w->at += n;
+}
+
+/* The commands of two words that share the first one: `team create|destroy|list`. */
+static void put_group(struct wrapped *w, const struct topic *t, const struct op *first,
+		      const char *before)
+{
+	char word[80];
+	bool begun = false;
+
+	for (const struct op *op = first; op < op_table + op_count; op++) {
+		if (!is_of_topic(op, t) || !op->cli[1] ||
+		    strcmp(op->cli[0], first->cli[0]))
+			continue;
+		snprintf(word, sizeof(word), "%s%s%s", begun ? "" : op->cli[0],
+			 begun ? "" : " ", op->cli[1]);
+		put_word(w, begun ? "|" : before, word);
+		begun = true;
+	}
+}
+
+static bool is_first_of_group(const struct topic *t, const struct op *op)
+{
+	if (!is_of_topic(op, t) || !op->cli[1])
+		return false;
+	for (const struct op *o = op_table; o < op; o++)
+		if (is_of_topic(o, t) && o->cli[1] && !strcmp(o->cli[0], op->cli[0]))
+			return false;
+	return true;
+}
+
+/* A topic with all its commands, as few lines as they need. */
+static void put_topic(const struct topic *t)
+{
+	struct wrapped w = { TOPIC_WIDTH };
+	const char *before = "";
+
+	printf("%-*s", TOPIC_WIDTH, t->name);
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (v->usage && !strcmp(v->topic, t->name)) {
+			put_word(&w, before, v->name);
+			before = ", ";
+		}
+	for (size_t i = 0; i < op_count; i++)
+		if (is_of_topic(&op_table[i], t) && !op_table[i].cli[1]) {
+			put_word(&w, before, op_table[i].cli[0]);
+			before = ", ";
+		}
+	for (size_t i = 0; i < op_count; i++)
+		if (is_first_of_group(t, &op_table[i])) {
+			put_group(&w, t, &op_table[i], before);
+			before = ", ";
+		}
+	putchar('\n');
+}
+
 static int overview(void)
 {
+	printf("usage: cadre [OPTIONS] VERB [WORDS]\n\n");
+	for (size_t i = 0; topic_at(i); i++)
+		put_topic(topic_at(i));
+	printf("\n"
+	       "  cadre init && cadre team create shop --roles coder,tester\n"
+	       "  cadre task create \"Write the parser\" && cadre --as coder claim\n"
+	       "  cadre send coder \"Tests first, please\" && cadre --as coder inbox\n\n"
+	       "cadre help VERB, help TOPIC (a word on the left), help all; docs: man cadre\n");
+	return 0;
+}
+
+/* Everything, as a page to search in. */
+static int explain_all(void)
+{
 	printf("usage: cadre [OPTIONS] VERB [WORDS]\n\nThis machine:\n");
-	list_verbs();
+	list_verbs(NULL);
 	printf("\nTeams, messages, tasks and workspaces:\n");
-	list_ops(NULL);
+	list_ops(NULL, NULL);
 	printf("\nOptions of every verb:\n");
 	list_options();
 	printf("\n`cadre help VERB` explains one.  A text may be - (standard input) or @FILE.\n");
 	return 0;
+}
+
+/* The topic of that name, or the one with the commands of a noun or a first word. */
+static bool explain_topic(const char *word)
+{
+	size_t i = 0;
+
+	while (topic_at(i) && strcmp(topic_at(i)->name, word))
+		i++;
+	if (topic_at(i)) {
+		printf("%s\n\n", topic_at(i)->doc);
+		list_verbs(topic_at(i)->name);
+		list_ops(topic_at(i), NULL);
+	} else if (!list_ops(NULL, word)) {
+		return false;
+	}
+	printf("\n`cadre help VERB` explains one.\n");
+	return true;
 }
 
 static int explain_verb(const struct verb *v)
@@ -243,7 +382,9 @@ int help_main(struct cli *cli, int argc, char **argv)
 	op = op_command(argc - 1, argv + 1, &taken);
 	if (op)
 		return explain_op(op);
-	if (list_ops(argv[1]))
+	if (!strcmp(argv[1], "all"))
+		return explain_all();
+	if (argc == 2 && explain_topic(argv[1]))
 		return 0;
 	return cli_no_verb(cli, argc - 1, argv + 1);
 }
