@@ -57,6 +57,9 @@ struct backend {
 	/* Workspaces are VMs: a guest is asked over the wire to end before stop() is
 	 * tried, takes long to come up, and is not started again when it dies. */
 	bool vm;
+	/* The folder spec.path holds what agents made there; else it is the guest's
+	 * own. */
+	bool holds_work;
 	int (*make)(void *self, const struct workspace_spec *spec, struct fault *f);
 	int (*fork)(void *self, const struct workspace_spec *spec, struct fault *f);
 	/* Starts the guest. A guest that already runs, unknown to the host, is found

@@ -358,6 +358,7 @@ static bool process_seek(void *self, const char *home, const char *id, struct pr
 
 const struct backend backend_process = {
 	.name = "process",
+	.holds_work = true,
 	.make = process_make,
 	.fork = process_fork,
 	.start = process_start,

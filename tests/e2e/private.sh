@@ -11,7 +11,7 @@ vault=$CADRE_HOME/vault
 # Files that commands make in workspaces have the modes they are given; the workspaces
 # themselves are private.
 open_to_others() {
-	find "$CADRE_HOME" "$@" -path "$CADRE_HOME/workspaces/*/*" -prune -o \
+	find "$CADRE_HOME" "$@" \( -path "$CADRE_HOME/workspaces/*/*" -o -path "$CADRE_HOME/trash/*/*" \) -prune -o \
 		-path "$CADRE_HOME/snapshots/*/*/*" -prune -o -perm /077 ! -type l -print
 }
 nothing_open() { # WHEN ALSO...

@@ -175,6 +175,7 @@ int serve_main(struct cli *cli, int argc, char **argv);
 int down_main(struct cli *cli, int argc, char **argv);
 int events_main(struct cli *cli, int argc, char **argv);
 int gc_main(struct cli *cli, int argc, char **argv);
+int undo_main(struct cli *cli, int argc, char **argv);
 int logs_main(struct cli *cli, int argc, char **argv);
 int config_main(struct cli *cli, int argc, char **argv);
 int restore_main(struct cli *cli, int argc, char **argv);

@@ -20,6 +20,7 @@
 #include "core/access/secret.h"
 #include "core/base/version.h"
 #include "core/home/home_config.h"
+#include "core/machine/trash.h"
 #include "core/machine/backend.h"
 #include "core/mirror/mirror.h"
 #include "ops.gen.h"
@@ -344,6 +345,26 @@ static void check_search(struct doctor *d)
 	json_decref(status);
 }
 
+/* The folders of removed workspaces, which take up space until their time is over. */
+static void check_trash(struct doctor *d)
+{
+	const struct config *config = &d->cli->home.settings.config;
+	struct arena a = { 0 };
+	struct trash_entry *entries;
+	size_t n = trash_list(d->cli->home.dir, &a, &entries);
+	int64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += entries[i].bytes;
+	if (n)
+		say(d, VERDICT_OK, "trash", NULL,
+		    "%zu removed workspaces, %lld MiB of %lld, each for %lld days: cadre "
+		    "undo",
+		    n, (long long)(bytes >> 20), (long long)config->workspace_trash_mb,
+		    (long long)config->workspace_keep_days);
+	arena_release(&a);
+}
+
 static bool check_guest(struct doctor *d, const json_t *row)
 {
 	const char *state = json_string_value(json_object_get(row, "state"));
@@ -552,6 +573,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 		check_mirror(&d);
 		check_search(&d);
 		check_guests(&d);
+		check_trash(&d);
 		check_network(&d);
 	}
 	store_close(d.store);

@@ -65,6 +65,10 @@ static const struct {
 	  "Commands that waited or ran at the backup end as interrupted.  On a terminal it\n"
 	  "asks first, unless --yes is said.  A secret that none of the agents' tokens is\n"
 	  "made with is refused: --any-secret takes it where the right one is lost.\n" },
+	{ "undo",
+	  "What a workspace held is kept for workspace.keep_days when it is removed, by\n"
+	  "itself or with its team: in the state's folder `trash`, of workspace.trash_mb at\n"
+	  "most.  A NAME, or how it begins, makes a new workspace of it, in --team.\n" },
 	{ "mcp",
 	  "For the configuration of an MCP client: its command is `cadre` with the word\n"
 	  "`mcp`, and CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN in its environment say who\n"

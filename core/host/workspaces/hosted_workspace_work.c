@@ -1,10 +1,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/steps.h"
 #include "core/host/conn.h"
 #include "core/host/inside.h"
 #include "core/host/workspaces/hosted_workspace.h"
+#include "core/machine/trash.h"
 #include "ops.gen.h"
 
 enum { SYNC_S = 60 };
@@ -18,6 +20,27 @@ static const char *snapshot_of(const struct job *job)
 
 	return job->call.op == op_workspace_snapshot ? kept->snapshot.id
 						     : removed->snapshot.id;
+}
+
+/* Moves what the workspace holds into the trash, and makes room there: 0, or negative when
+ * it stays where it is, since nothing may be lost. */
+static int keep_work(struct hosted_workspace *p)
+{
+	const struct settings *s = &p->host->home->settings;
+	struct trash_bounds bounds = trash_bounds_of(s->config.workspace_keep_days,
+						     s->config.workspace_trash_mb);
+	int64_t now = clock_wall_ms();
+	int rc = trash_take(p->spec.home, p->spec.path, p->spec.name, now, &bounds,
+			    &p->fault);
+
+	if (rc == TRASH_TAKEN)
+		trash_trim(p->spec.home, now, &bounds);
+	if (rc == TRASH_TOO_LARGE)
+		log_line(p->host->log, LOG_LEVEL_WARN,
+			 "workspace %s is removed for good: it holds more than the trash "
+			 "may (workspace.trash_mb)",
+			 p->spec.name);
+	return rc < 0 ? rc : 0;
 }
 
 static void work_on(uv_work_t *request)
@@ -34,7 +57,8 @@ static void work_on(uv_work_t *request)
 		b->start(b->self, &p->spec, &p->process, &p->fault);
 		break;
 	case WORK_DESTROY:
-		b->destroy(b->self, &p->spec, &p->fault);
+		if (!b->holds_work || keep_work(p) == 0)
+			b->destroy(b->self, &p->spec, &p->fault);
 		break;
 	case WORK_SNAPSHOT:
 		b->snapshot(b->self, &p->spec, snapshot_of(p->asking), &p->fault);

@@ -9,8 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/host/inside.h"
 #include "core/machine/copy.h"
+#include "core/machine/trash.h"
 #include "storage/durable.h"
 
 enum {
@@ -40,6 +42,7 @@ struct sweep {
 	struct orphan *orphans;
 	size_t n_orphans;
 	bool keeps; /* replaced/ is there: nothing is removed */
+	struct trash_bounds trash;
 	struct fault fault; /* why guests were not ended */
 };
 
@@ -163,6 +166,7 @@ static void remove_folders(uv_work_t *work)
 		if (s->folders[i]) /* else the next start tries again */
 			tree_remove(s->folders[i], &f);
 	backend_qemu.sweep(backend_qemu.self, s->home, s->disks, s->n_disks);
+	trash_trim(s->home, clock_wall_ms(), &s->trash);
 }
 
 static void on_removed(uv_work_t *work, int status)
@@ -238,6 +242,8 @@ void sweep_start(struct host *host)
 		return;
 	s->host = host;
 	s->home = host->home->dir;
+	s->trash = trash_bounds_of(host->home->settings.config.workspace_keep_days,
+				   host->home->settings.config.workspace_trash_mb);
 	s->keeps = access(arena_printf(&s->arena, "%s/replaced", s->home), F_OK) == 0;
 	list_folders(s, "workspaces");
 	list_folders(s, "snapshots");

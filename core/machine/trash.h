@@ -1,0 +1,48 @@
+/*
+ * trash - folders of removed workspaces, kept for a while in HOME/trash.
+ *
+ * An entry is a folder whose name says when it was removed, how large it was and whose it
+ * was: 20261121-080000.123456.shop-coder-1a2b.  It holds what the workspace held, less its
+ * guest's own `.cadre`.
+ */
+#ifndef CORE_MACHINE_TRASH_H
+#define CORE_MACHINE_TRASH_H
+
+#include <stddef.h>
+
+#include "core/base/arena.h"
+#include "core/base/fault.h"
+
+struct trash_entry {
+	const char *name; /* of the workspace */
+	const char *path; /* of the folder, absolute */
+	int64_t removed_at; /* milliseconds since 1970 */
+	int64_t bytes;
+};
+
+/* Bounds of what the trash holds. */
+struct trash_bounds {
+	int64_t keep_ms; /* 0: nothing */
+	int64_t bytes; /* of all entries together; the oldest go first */
+};
+
+struct trash_bounds trash_bounds_of(int64_t days, int64_t mib);
+
+enum trash_taken {
+	TRASH_NOTHING, /* there is no folder, or it is empty, or nothing is to be kept */
+	TRASH_TAKEN,
+	TRASH_TOO_LARGE, /* for the bounds: it stays where it is */
+};
+
+/* Moves a workspace's folder into the trash: an enum trash_taken, or negative with `f`
+ * filled when it cannot be moved. */
+int trash_take(const char *home, const char *path, const char *name, int64_t now_ms,
+	       const struct trash_bounds *bounds, struct fault *f);
+
+/* Removes what is older than the bounds, and the oldest of what is too much. */
+void trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds);
+
+/* The entries, newest first; how many.  In memory of `a`. */
+size_t trash_list(const char *home, struct arena *a, struct trash_entry **entries);
+
+#endif

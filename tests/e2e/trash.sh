@@ -1,0 +1,73 @@
+#!/bin/sh
+# trash - the folder of a removed workspace is kept for a while: brought back whole, bounded by
+# time and size, told by the doctor.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre workspace destroy back/b --team back >/dev/null 2>&1
+	cadre team destroy old >/dev/null 2>&1; cadre team destroy back >/dev/null 2>&1
+	until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
+entries() { ls "$CADRE_HOME/trash" 2>/dev/null | wc -l; }
+makes() { # TEAM AGENT: a workspace with a file of its own
+	cadre team create "$1" --roles "[{\"name\":\"$2\",\"workspace\":true}]" >/dev/null || bad "team $1"
+	until_is '^precious$' cadre exec --team "$1" "$1/$2" 'echo precious | tee work.txt'
+}
+
+cadre up >/dev/null || bad "up"
+is 0 'no removed workspaces' cadre undo
+makes old a
+cadre exec --team old old/a 'mkdir -p deep/er; ln -s ../work.txt deep/link; chmod 640 work.txt' >/dev/null
+cadre exec --team old old/a 'printf "#!/bin/sh\n" >run; chmod 755 run' >/dev/null
+# With its team it goes, and stays in the trash without its guest's own files.
+is 0 . cadre team destroy old
+until_is '^1$' entries
+until_is '^0$' count_guests
+entry=$(echo "$CADRE_HOME"/trash/*)
+[ "$(cat "$entry/work.txt")" = precious ] || bad "the trash lacks the file: $(ls -la "$entry")"
+[ ! -e "$entry/.cadre" ] || bad "the guest's own files are kept, its secrets among them"
+[ "$(stat -c %a "$CADRE_HOME/trash")" = 700 ] || bad "others may look into the trash"
+is 0 '^old-a-.* now\|^old-a-.* s ago' cadre undo
+is 0 '"removed":\[{"name":"old-a-' cadre undo --json
+is 0 'ok *trash  *1 removed workspaces' cadre doctor
+
+# The folder comes back, whole, in another team, for an agent that is named; the entry stays.
+is 0 . cadre team create back --roles b
+is 3 'the trash holds no workspace nothing' cadre undo nothing --team back
+is 0 'back-b-' cadre undo old-a --agent b --team back
+until_is '^precious$' cadre exec --team back back/b 'cat deep/link'
+[ "$(cadre exec --team back back/b 'stat -c %a work.txt run')" = "640
+755" ] || bad "modes are not as they were"
+[ "$(entries)" = 1 ] || bad "the entry is gone"
+
+# A workspace that holds nothing leaves nothing.
+is 0 . cadre team create empty --roles '[{"name":"e","workspace":true}]'
+until_is '^there$' cadre exec --team empty empty/e 'echo there'
+is 0 . cadre team destroy empty
+until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c empty-e"
+[ "$(entries)" = 1 ] || bad "an empty folder is in the trash: $(ls "$CADRE_HOME/trash")"
+
+# After its days an entry goes, at a host's next start.
+cadre down >/dev/null
+mv "$entry" "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000"
+cadre up >/dev/null
+until_is '^0$' entries
+
+# The oldest goes where there is not room for all; what is too large alone is not kept.
+cadre down >/dev/null
+printf '[workspace]\ntrash_mb = 3\n' >"$CADRE_HOME/cadre.toml"
+cadre up >/dev/null
+for team in one two; do
+	makes $team a
+	cadre exec --team $team $team/a 'head -c 2000000 /dev/urandom >big' >/dev/null
+	is 0 . cadre team destroy $team
+	until_is "[.]$team-a-" ls "$CADRE_HOME/trash"
+done
+until_is '^1$' entries
+is 0 '^two-a-' cadre undo
+makes three a
+cadre exec --team three three/a 'head -c 4000000 /dev/urandom >big' >/dev/null
+is 0 . cadre team destroy three
+until_is '^1$' count_guests
+until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c three-a"
+is 0 '^two-a-' cadre undo
+is 0 'three-a-.* is removed for good' cadre logs
+exit $failed

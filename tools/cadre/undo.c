@@ -1,0 +1,123 @@
+/*
+ * undo - brings back what a removed workspace held.
+ *
+ * The folders are in the state's trash (core/machine/trash.h).  A workspace that is made of
+ * one is a new one, in any team; the entry stays until its time is over.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/machine/trash.h"
+#include "ops.gen.h"
+#include "tools/cadre/cli.h"
+
+/* The entry of that name, or of the one name that begins so; the newest of one name. */
+static const struct trash_entry *find(const struct trash_entry *entries, size_t n,
+				      const char *name, bool *several)
+{
+	const struct trash_entry *found = NULL;
+	size_t len = strlen(name);
+
+	*several = false;
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(entries[i].name, name))
+			return &entries[i];
+	for (size_t i = 0; i < n; i++) {
+		if (strncmp(entries[i].name, name, len))
+			continue;
+		*several |= found && strcmp(found->name, entries[i].name);
+		found = found ? found : &entries[i];
+	}
+	return found;
+}
+
+static void list(const struct cli *cli, const struct trash_entry *entries, size_t n)
+{
+	int64_t now = clock_wall_ms();
+	json_t *all = json_array();
+	struct arena a = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		char ago[32];
+
+		if (cli->json) {
+			json_array_append_new(
+				all,
+				json_pack("{s:s, s:I, s:I, s:s}", "name", entries[i].name,
+					  "removed_at", (json_int_t)entries[i].removed_at,
+					  "bytes", (json_int_t)entries[i].bytes, "path",
+					  entries[i].path));
+			continue;
+		}
+		print_ago(entries[i].removed_at, now, ago);
+		printf("%-32s  %6" PRId64 " KiB  %s\n",
+		       cli_plain(&a, entries[i].name, false), entries[i].bytes >> 10,
+		       ago);
+	}
+	if (cli->json) {
+		all = json_pack("{s:o}", "removed", all);
+		print_json(all);
+	} else if (!n) {
+		printf("no removed workspaces\n");
+	}
+	json_decref(all);
+	arena_release(&a);
+}
+
+static int bring_back(struct cli *cli, const struct trash_entry *entry, const char *agent)
+{
+	json_t *args = json_pack("{s:s, s:s*, s:s*}", "source", entry->path, "agent",
+				 agent, "team", cli->team);
+	struct fault f = { 0 };
+	json_t *answer = run_op(cli, op_workspace_create, args, &f);
+
+	json_decref(args);
+	if (!answer)
+		return cli_fault(cli, &f);
+	if (cli->json)
+		print_json(answer);
+	else
+		print_answer(cli, op_workspace_create, answer);
+	json_decref(answer);
+	return 0;
+}
+
+int undo_main(struct cli *cli, int argc, char **argv)
+{
+	const char *name = NULL, *agent = NULL, *value;
+	struct trash_entry *entries;
+	const struct trash_entry *entry;
+	struct arena a = { 0 };
+	struct fault f = { 0 };
+	bool several;
+	size_t n;
+	int status = 0;
+
+	for (int i = 1; i < argc; i++)
+		if ((value = cli_option(argc, argv, &i, "--agent")))
+			agent = value;
+		else if (argv[i][0] == '-' || name)
+			return cli_usage(cli, "`undo` does not know %.60s", argv[i]);
+		else
+			name = argv[i];
+	if (cli_folder(cli, HOME_LOOK, &f) < 0)
+		return cli_fault(cli, &f);
+	n = trash_list(cli->home.dir, &a, &entries);
+	entry = name ? find(entries, n, name, &several) : NULL;
+	if (!name) {
+		list(cli, entries, n);
+	} else if (!entry || several) {
+		fault_set(&f, entry ? FAULT_INVALID : FAULT_NOT_FOUND, "/name",
+			  entry ? "several removed workspaces begin with %.60s"
+				: "the trash holds no workspace %.60s",
+			  name);
+		fault_hint(&f, "See them with: cadre undo.");
+		status = cli_fault(cli, &f);
+	} else {
+		status = bring_back(cli, entry, agent);
+	}
+	arena_release(&a);
+	return status;
+}
