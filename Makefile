@@ -71,7 +71,7 @@ link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
 MAIN = tools/cadre/main.c
 SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.c), \
 	$(wildcard core/*.c core/*/*.c core/*/*/*.c storage/*.c storage/*/*.c \
-	guest/*.c mcp/*.c tools/cadre/*.c))
+	guest/*.c mcp/*.c tools/cadre/*.c tools/cadre/*/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
 # The reader of schema/ serves both programs.
 OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c tools/build/opgen_tables.c,$(OPGEN)) \

@@ -7,9 +7,9 @@
 #include "core/access/token.h"
 #include "core/access/who.h"
 #include "core/id.h"
-#include "core/inbox.h"
+#include "core/message/inbox.h"
 #include "core/room.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 enum { NAME_BYTES = 64 };
 

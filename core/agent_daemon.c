@@ -1,6 +1,6 @@
 #include "core/agent_daemon.h"
 
-#include "core/message.h"
+#include "core/message/message.h"
 #include "core/team.h"
 
 static int set_status(struct call *call, int64_t team, int64_t agent, int64_t status)

@@ -8,8 +8,8 @@
  */
 #include "core/access/who.h"
 #include "core/event.h"
-#include "core/inbox.h"
-#include "core/task.h"
+#include "core/message/inbox.h"
+#include "core/task/task.h"
 #include "core/team.h"
 
 static int waits_again(struct call *call, const struct agent_row *a, int64_t message)

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "core/inbox.h"
+#include "core/message/inbox.h"
 #include "core/room.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 /* --- payloads ---------------------------------------------------------------------- */
 

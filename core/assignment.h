@@ -4,7 +4,7 @@
 #ifndef CORE_ASSIGNMENT_H
 #define CORE_ASSIGNMENT_H
 
-#include "core/message.h"
+#include "core/message/message.h"
 
 /* Reads the payload of a task_assignment message; texts are in the arena. */
 int assignment_parse(struct call *call, const char *content, const char *where,

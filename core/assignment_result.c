@@ -6,9 +6,9 @@
 #include "core/agent_daemon.h"
 #include "core/assignment.h"
 #include "core/id.h"
-#include "core/inbox.h"
+#include "core/message/inbox.h"
 #include "core/room.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 enum { ANSWER_RESULTS = 20, STDOUT_SHOWN = 4096, STDERR_SHOWN = 2048 };
 

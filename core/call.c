@@ -281,7 +281,7 @@ struct identity call_renewer(const struct call *read)
  * still, without a thread, until an event wakes it.  as_of is the last event that it has
  * seen: what happens between the COMMIT and the waiting is therefore not missed.
  *
- * Next: core/task_claim.c
+ * Next: core/task/task_claim.c
  */
 int op_perform(struct call *call)
 {

@@ -2,8 +2,8 @@
  * clock - changes that time makes by itself: leases end, lives end, gaps move them.
  */
 #include "core/agent_daemon.h"
-#include "core/inbox.h"
-#include "core/task.h"
+#include "core/message/inbox.h"
+#include "core/task/task.h"
 
 /* The most rows that one turn changes, so that writers wait for milliseconds only. */
 enum { SLICE = 200 };

@@ -11,7 +11,7 @@
 #include "core/base/version.h"
 #include "core/id.h"
 #include "core/room.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 /* --- events ---------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include "core/agent.h"
 #include "core/id.h"
 #include "core/room.h"
-#include "core/task.h"
+#include "core/task/task.h"
 #include "core/workspace.h"
 
 const char *word_of(const struct record *r, const char *field, int64_t value)

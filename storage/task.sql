@@ -185,7 +185,7 @@ WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
 --~ Now the way back: COMMIT (storage/store.c), the answer to the connection (conn_answer()
 --~ in core/host/conn.c), the socket, and the shell.
 --~
---~ Next: tools/cadre/print.c
+--~ Next: tools/cadre/screen/print.c
 -- name: task_claim
 -- Exactly one claimer wins: the task must be pending, without open dependencies, and
 -- assigned to nobody or to this agent.

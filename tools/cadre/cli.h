@@ -7,8 +7,8 @@
  * status is the one of the fault table.
  *
  * The files, in the order to read them: main.c (verbs), cli.c (options and faults), run.c
- * (one operation), fetch.c and bytes.c (texts and files), print.c and table.c (what
- * people read), then one per verb.
+ * (one operation), fetch.c and bytes.c (texts and files), screen/print.c and
+ * screen/table.c (what people read), then one per verb.
  */
 #ifndef TOOLS_CADRE_CLI_H
 #define TOOLS_CADRE_CLI_H
@@ -131,7 +131,7 @@ int bytes_print(struct cli *cli, const struct op *op, json_t *args, const json_t
  * NULL, with a fault if that is why. */
 json_t *bytes_send(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 
-/* --- print.c ---------------------------------------------------------------------- */
+/* --- screen/print.c --------------------------------------------------------------- */
 
 void print_answer(const struct cli *cli, const struct op *op, const json_t *answer);
 void print_json(const json_t *json);
@@ -141,7 +141,7 @@ void print_rows(const struct cli *cli, const struct record *r, const char *const
 /* Writes a time as a person says it: "3 min ago", "in 2 h". */
 void print_ago(int64_t ms, int64_t now, char out[32]);
 
-/* --- table.c ---------------------------------------------------------------------- */
+/* --- screen/table.c --------------------------------------------------------------- */
 
 struct table {
 	struct arena arena;

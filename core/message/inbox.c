@@ -1,4 +1,4 @@
-#include "core/inbox.h"
+#include "core/message/inbox.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/room.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 struct page {
 	struct call *call;

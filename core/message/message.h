@@ -1,8 +1,8 @@
 /*
  * message - sending, and what sending shares with the other nouns.
  */
-#ifndef CORE_MESSAGE_H
-#define CORE_MESSAGE_H
+#ifndef CORE_MESSAGE_MESSAGE_H
+#define CORE_MESSAGE_MESSAGE_H
 
 #include "core/access/who.h"
 #include "core/event.h"

@@ -4,8 +4,8 @@
  * A claim is a lease under an epoch.  The statements of storage/task.sql decide which
  * caller wins; this file explains to the others why they did not.
  */
-#ifndef CORE_TASK_H
-#define CORE_TASK_H
+#ifndef CORE_TASK_TASK_H
+#define CORE_TASK_TASK_H
 
 #include "core/access/who.h"
 #include "core/event.h"

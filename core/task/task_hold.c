@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "core/assignment.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 /* The epoch that the caller names; -1: that of its live claim. */
 #define EPOCH(in) ((in)->has_epoch ? (in)->epoch : -1)

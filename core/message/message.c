@@ -1,11 +1,11 @@
-#include "core/message.h"
+#include "core/message/message.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "core/assignment.h"
 #include "core/id.h"
-#include "core/inbox.h"
+#include "core/message/inbox.h"
 
 int message_find(struct call *call, const char *id, const char *where,
 		 struct message_head_row *m)

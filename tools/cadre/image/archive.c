@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/cadre/image.h"
+#include "tools/cadre/image/image.h"
 
 static void fail(struct archive *ar, const char *name)
 {

@@ -1,10 +1,10 @@
 /*
  * inbox - handing messages out under leases, and taking them back.
  */
-#ifndef CORE_INBOX_H
-#define CORE_INBOX_H
+#ifndef CORE_MESSAGE_INBOX_H
+#define CORE_MESSAGE_INBOX_H
 
-#include "core/message.h"
+#include "core/message/message.h"
 
 /* Acknowledges one message that `agent` holds under a live lease: 1, or 0 if it
  * does not hold it, or negative. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/room.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 struct node {
 	struct task_line_row row;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/machine/child.h"
-#include "tools/cadre/image.h"
+#include "tools/cadre/image/image.h"
 
 #define META "linux-image-cloud-amd64"
 

@@ -7,7 +7,7 @@
 
 #include "core/assignment.h"
 #include "core/id.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 /* --- making ------------------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /*
  * image - the images that VMs boot: built from packages, and listed.
  */
-#include "tools/cadre/image.h"
+#include "tools/cadre/image/image.h"
 
 #include <errno.h>
 #include <glob.h>

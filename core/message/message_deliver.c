@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "core/message.h"
+#include "core/message/message.h"
 
 /* --- full inboxes ------------------------------------------------------------- */
 

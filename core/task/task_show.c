@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/room.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100 };
 

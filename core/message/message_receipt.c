@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "core/message.h"
+#include "core/message/message.h"
 #include "core/room.h"
 
 /* Adds the public ids of the messages that left the inbox of `agent`. */

@@ -1,8 +1,8 @@
 /*
  * image - the parts of `cadre image build`, each of which makes one file.
  */
-#ifndef TOOLS_CADRE_IMAGE_H
-#define TOOLS_CADRE_IMAGE_H
+#ifndef TOOLS_CADRE_IMAGE_IMAGE_H
+#define TOOLS_CADRE_IMAGE_IMAGE_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@ struct image_build {
 	const char *kernel; /* its version, once fetched */
 };
 
-/* image_kernel.c: half/vmlinuz and half/initrd. */
+/* kernel.c: half/vmlinuz and half/initrd. */
 int image_kernel(struct image_build *b, struct fault *f);
-/* image_root.c: half/root.qcow2. */
+/* root.c: half/root.qcow2. */
 int image_root(struct image_build *b, struct fault *f);
 
 /* Fetches packages, named as the archive does, into the cache and unpacks them

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/task.h"
+#include "core/task/task.h"
 
 enum { BLOCKERS_NAMED = 10 }; /* as many as a person reads */
 

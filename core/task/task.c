@@ -1,4 +1,4 @@
-#include "core/task.h"
+#include "core/task/task.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 
 #include "core/machine/child.h"
 #include "core/machine/copy.h"
-#include "tools/cadre/image.h"
+#include "tools/cadre/image/image.h"
 
 /* Packages that come as dependencies, but are of no use inside the VM. */
 static const char *const left_out[] = {

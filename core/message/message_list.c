@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "core/inbox.h"
+#include "core/message/inbox.h"
 #include "core/room.h"
 
 /* The agent whose messages the caller may see; 0: all messages, for the lead and the
