@@ -169,6 +169,11 @@ static int taken(struct call *call, const struct agent_row *a)
 {
 	fault_set(&call->fault, FAULT_CONFLICT, "/name",
 		  "%s lives already (generation %" PRId64 ")", a->name, a->generation);
+	if (who_is_nobody(call))
+		return fault_hint(&call->fault,
+				  "Take another name; or a person makes this worktree "
+				  "%s: cadre agent env %s --here.",
+				  a->name, a->name);
 	return fault_hint(&call->fault, "Give its token to resume it, or `replace` it "
 					"as the lead or the operator.");
 }
@@ -188,8 +193,9 @@ static int join(struct call *call, const struct agent_register_in *in, bool *res
 	if (rc < 0)
 		return rc;
 	if (rc == 0) {
-		/* A new name is made by the operator or the lead, for others. */
-		if ((rc = who_leads(call, "/name")) < 0 ||
+		/* A new name is made by the operator or the lead for others, and by a
+		 * session that is nobody for itself. */
+		if ((!who_is_nobody(call) && (rc = who_leads(call, "/name")) < 0) ||
 		    (rc = agent_add(call, &n, "/name")) < 0)
 			return rc;
 		call->made = n.id;

@@ -202,11 +202,26 @@ static int keep_replay(struct call *call)
 
 /* --- performing -------------------------------------------------------------- */
 
+/* Refuses what a session may not do that has not said who it is. */
+static int nobody_yet(struct call *call)
+{
+	fault_set(&call->fault, FAULT_DENIED, "", "you are nobody yet: %s is for %s",
+		  call->op->name,
+		  call->op->who > WHO_LEAD ? "the operator" : "members of a team");
+	return fault_hint(&call->fault,
+			  "Register first: `agents`, action `register`, with a `name`. "
+			  "To act as the operator: cadre mcp --operator.");
+}
+
 static int check_may(struct call *call)
 {
 	static const char *const least[] = { "an observer", "a member", "the lead",
 					     "the operator", "the host" };
 
+	if (who_is_nobody(call) &&
+	    (call->caller.level < call->op->who ||
+	     ((call->op->flags & OP_WRITE) && !(call->op->flags & OP_IDENTIFIES))))
+		return nobody_yet(call);
 	if (call->caller.level < call->op->who)
 		return fault_set(&call->fault, FAULT_DENIED, "", "%s is for %s",
 				 call->op->name, least[call->op->who]);
@@ -231,7 +246,8 @@ static int keep_alive(struct call *call)
 	int rc;
 
 	/* The operator has a place in a team when the call has entered one. */
-	if (!call->caller.agent || call->identity.level == WHO_HOST)
+	if (!call->caller.agent || call->identity.level == WHO_HOST ||
+	    who_is_nobody(call))
 		return 0;
 	if (!(call->op->flags & OP_WRITE)) {
 		rc = sql_row(call, lease_ending, &ending, .agent = call->caller.agent,

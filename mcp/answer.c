@@ -141,6 +141,7 @@ void request_free(struct request *r)
 	free(r->token);
 	free(r->word);
 	free(r->scope);
+	json_decref(r->joins);
 	free(r);
 }
 
@@ -178,6 +179,13 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 	if (number)
 		r->number = number;
 	json_decref(args);
+}
+
+void request_again(struct request *r, json_t *args)
+{
+	if (is_linked(r))
+		request_unlink(r);
+	request_call(r, r->op, args, r->end);
 }
 
 void request_hold(struct request *r)

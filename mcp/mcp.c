@@ -36,6 +36,11 @@ void mcp_write_server(struct text *out)
 		  "\"}");
 }
 
+static const char *standing(const struct identity *who)
+{
+	return who->nobody ? "are nobody yet" : "act as the operator";
+}
+
 static void write_who(const struct identity *who, struct text *out)
 {
 	struct text t = { 0 };
@@ -43,9 +48,14 @@ static void write_who(const struct identity *who, struct text *out)
 	if (who->agent && who->team)
 		text_addf(&t, "You are agent `%s` of team `%s`. ", who->agent, who->team);
 	else if (who->team)
-		text_addf(&t, "You act as the operator; your team is `%s`. ", who->team);
+		text_addf(&t, "You %s; your team is `%s`. ", standing(who), who->team);
 	else
-		text_addf(&t, "You act as the operator. ");
+		text_addf(&t, "You %s. ", standing(who));
+	if (who->nobody && !who->agent)
+		text_adds(&t,
+			  "Register first: `agents` action `register` with a `name` of "
+			  "your own (and `team`, if there are several); until then "
+			  "you can only look. ");
 	text_adds(&t, "cadre keeps a team's messages and task board in one durable file. "
 		      "Begin with `inbox` action `receive`; acknowledge or answer what "
 		      "you got. `task` action `claim` takes the best ready task: keep "
@@ -251,6 +261,9 @@ int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 	m->options = *o;
 	m->level = LEVEL_WARNING;
 	m->identity = o->home->identity;
+	/* In a workspace its door says who calls. */
+	m->identity.nobody = !o->acts_as_operator && !m->identity.agent &&
+			     (o->home->dir[0] || o->home->refused.code);
 	snprintf(m->session, sizeof(m->session), "mcp:%016llx",
 		 (unsigned long long)home_random());
 	if (!paths_env("CADRE_SESSION"))

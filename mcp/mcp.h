@@ -28,6 +28,7 @@ struct mcp_options {
 	const char *toolsets; /* "core,workspace" or "all"; NULL: core */
 	bool output_schemas; /* list what tools answer, too */
 	bool direct; /* never use the host */
+	bool acts_as_operator; /* who has no identity is the operator, and not nobody */
 	/* Takes one whole message, newline included. */
 	void (*send)(void *arg, void *stream, const char *message, size_t len);
 	void *arg;

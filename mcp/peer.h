@@ -84,6 +84,7 @@ struct request {
 	/* what the method has to remember */
 	const struct noun *noun; /* whose names are asked for; NULL: none */
 	char *word, *scope;
+	json_t *joins; /* arguments of a call that says who the session is */
 	bool opening; /* its watches are not all open yet */
 	bool subscribing; /* owns watches */
 	bool listening; /* modern subscription: answered at its end */
@@ -93,6 +94,7 @@ struct mcp {
 	struct mcp_options options;
 	struct identity identity;
 	char session[32];
+	bool lapsed; /* the identity that was kept for this directory is over */
 	struct client *client; /* NULL until a request needs the state */
 	const char *version; /* negotiated by initialize; NULL: it was not */
 	enum level level; /* legacy: what is logged */
@@ -127,6 +129,8 @@ void request_free(struct request *r);
 /* Starts an operation; `end` gets its result or fault, perhaps at once.  `args`
  * is stolen. */
 void request_call(struct request *r, const struct op *op, json_t *args, call_end *end);
+/* Starts the operation of a call that has ended anew; `args` is stolen. */
+void request_again(struct request *r, json_t *args);
 /* Keeps a request among those under way. */
 void request_hold(struct request *r);
 /* Ends the call of a request, if it has one, without an answer. */
@@ -202,6 +206,17 @@ bool prompt_has(const char *prompt, const char *argument);
 
 /* Writes the tools of the sets; a fault if a set is not known. */
 int tools_open(struct mcp *m, struct fault *f);
+
+/* --- who (who.c) --------------------------------------------------------------- */
+
+/* Remembers the arguments of a call by which a session may join. */
+void who_joins(struct request *r, const struct op *op, json_t *args);
+/* Whether a call to join failed since the identity that is kept for this directory is
+ * over: then the session is nobody, and the call begins anew. */
+bool who_begins_anew(struct request *r, const struct fault *f);
+/* Where a session that was nobody has joined: makes it that agent.  Returns what is
+ * answered, without the token, to be freed; NULL: the result, as it is. */
+char *who_joined(struct request *r, const char *result);
 
 /* --- waits (wait.c) ---------------------------------------------------------- */
 

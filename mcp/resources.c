@@ -91,7 +91,7 @@ static void write_team(const struct mcp *m, const char *team, struct text *out)
 	write_resource(URI_BOARD, team, NULL, out);
 	if (mine)
 		write_resource(URI_INBOX, team, who->agent, out);
-	else if (!who->agent)
+	else if (!who->agent && !who->nobody)
 		write_resource(URI_INBOX, team, "operator", out);
 }
 

@@ -14,7 +14,7 @@
 #include "mcp/rpc.h"
 
 static const char usage[] =
-	"usage: cadre mcp [--toolsets core,workspace] [--output-schemas] [--direct]\n"
+	"usage: cadre mcp [--toolsets core,workspace] [--output-schemas] [--operator] [--direct]\n"
 	"Serves the Model Context Protocol on standard input and output.\n";
 
 enum {
@@ -162,6 +162,8 @@ static int read_options(int argc, char **argv, struct mcp_options *o)
 			o->output_schemas = true;
 		else if (strcmp(argv[i], "--direct") == 0)
 			o->direct = true;
+		else if (strcmp(argv[i], "--operator") == 0)
+			o->acts_as_operator = true;
 		else if ((sets = option("--toolsets", argv, &i)))
 			o->toolsets = sets;
 		else

@@ -282,9 +282,14 @@ static void tool_fault(struct request *r, const struct fault *f)
 
 static void tool_end(struct request *r, const char *result, const struct fault *f)
 {
+	char *joined = result ? who_joined(r, result) : NULL;
+
+	if (!result && who_begins_anew(r, f))
+		return;
 	if (result) {
 		request_log(r, LEVEL_DEBUG, "%s done", r->op->name);
-		write_result(r, result, false);
+		write_result(r, joined ? joined : result, false);
+		free(joined);
 		return;
 	}
 	request_log(r,
@@ -353,5 +358,6 @@ void tools_call(struct request *r, json_t *params)
 		return;
 	}
 	wait_cut(r, op, args);
+	who_joins(r, op, args);
 	request_call(r, op, args, tool_end);
 }

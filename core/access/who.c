@@ -158,7 +158,7 @@ int who_calls(struct call *call)
 	int rc;
 
 	call->caller = (struct caller){
-		.level = id->level,
+		.level = who_is_nobody(call) ? WHO_OBSERVER : id->level,
 		.name = id->level == WHO_HOST ? "host" : "operator",
 	};
 	if (!id->agent || id->level == WHO_HOST)
@@ -263,6 +263,11 @@ int who_team_of(struct call *call, const char *team, const char *address,
 	team = arena_strndup(&call->arena, address, (size_t)(slash - address));
 	rc = who_team(call, team);
 	return rc < 0 ? fault_move(&call->fault, "/team", where) : rc;
+}
+
+bool who_is_nobody(const struct call *call)
+{
+	return call->identity.nobody && !call->identity.agent;
 }
 
 bool who_roams(const struct call *call)

@@ -28,6 +28,9 @@ int who_means(struct call *call, const char *team);
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 
+/* Whether the caller is nobody yet: a session that may only look and join. */
+bool who_is_nobody(const struct call *call);
+
 /* Whether the caller is the operator, who may act in all teams. */
 bool who_roams(const struct call *call);
 

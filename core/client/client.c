@@ -52,6 +52,14 @@ bool client_hosted(const struct client *c)
 	return c->hosted;
 }
 
+/* A host takes a connection for whom its first frame named. */
+void client_become(struct client *c, const struct identity *who)
+{
+	c->o.identity = *who;
+	if (c->link)
+		socket_drop(c, c->link);
+}
+
 int client_fd(const struct client *c)
 {
 	return c->epoll;

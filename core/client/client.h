@@ -43,6 +43,10 @@ int client_open(struct client **out, const struct client_options *o, struct faul
 void client_close(struct client *c);
 bool client_hosted(const struct client *c); /* a host answered */
 
+/* Makes `who` the caller of all calls from now on; its texts are borrowed for the client's
+ * life. */
+void client_become(struct client *c, const struct identity *who);
+
 /* Starts a call; `args` is borrowed until it returns.  Returns its number, or
  * 0 when `done` was called already. */
 int64_t client_start(struct client *c, const struct op *op, json_t *args,

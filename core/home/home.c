@@ -322,6 +322,7 @@ static int load_identity(struct home *h, struct fault *f)
 		.token = values[2],
 		.session = values[3],
 	};
+	h->who = values[1] ? HOME_BY_VARIABLE : HOME_BY_DEFAULT;
 	return 0;
 }
 

@@ -19,6 +19,15 @@
 #include "core/call.h"
 #include "core/machine/notes_disk.h"
 
+/* Why this process is who it is. */
+enum home_who {
+	HOME_BY_DEFAULT, /* nothing says who: the operator, or nobody at a door for agents */
+	HOME_BY_VARIABLE, /* CADRE_AGENT */
+	HOME_BY_OPTION, /* an operator who says --as, or --operator */
+	HOME_BY_PLACE, /* what is kept for this directory */
+	HOME_BY_JOINING, /* it registered in this process */
+};
+
 struct home {
 	char dir[4096]; /* the state folder, absolute */
 	char run[108]; /* folder of the sockets */
@@ -32,7 +41,9 @@ struct home {
 				 the same */
 	struct notes_disk notes; /* the vault's notes, in that folder */
 	struct settings settings;
-	struct identity identity; /* from the environment */
+	struct identity identity; /* from the environment, or home_recall() */
+	enum home_who who;
+	char place[4096]; /* the directory for which an identity is kept: whose.h */
 	char texts[8192]; /* texts that identity and settings point to */
 	size_t texts_used;
 };
@@ -62,6 +73,20 @@ unsigned home_store_flags(const struct home *h);
 /* home_find_with() for `cadre init`: makes missing parts, in the project of this
  * directory unless a folder is named, and notes the state as made here by this user. */
 int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f);
+
+/* Where no variable says who this process is: takes the identity that is kept for the
+ * working directory, if there is one.  A fault: it cannot be trusted, or another team is
+ * said. */
+int home_recall(struct home *h, struct fault *f);
+
+/* Makes an agent this process's identity; the texts are copied. */
+int home_become(struct home *h, const char *team, const char *agent, const char *token,
+		struct fault *f);
+
+/* Keeps that this directory is the agent.  Unless `over`, another one that is kept is
+ * `conflict`. */
+int home_keep_here(struct home *h, const char *team, const char *agent, const char *token,
+		   bool over, struct fault *f);
 
 /* Makes the folder of the sockets, or sees that it is ours and 0700. */
 int home_make_run(const struct home *h, struct fault *f);

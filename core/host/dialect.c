@@ -74,6 +74,7 @@ static void take_identity(struct conn *c, const json_t *hello)
 		who.proven = who.as = true;
 	else if (who.agent)
 		who.level = WHO_OBSERVER;
+	who.nobody = json_is_true(json_object_get(hello, "nobody"));
 	keep_identity(c, &who);
 }
 

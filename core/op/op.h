@@ -47,6 +47,7 @@ enum {
 	OP_PREFERS_HOST = 32, /* a read that says all only where the host runs it */
 	OP_NEEDS_CURSOR = 64, /* is told what the mirror has read: call->keep_events */
 	OP_MOVES_WORKSPACES = 128, /* changes what workspaces are to be */
+	OP_IDENTIFIES = 256, /* its answer is who somebody is: name, team and token */
 };
 
 /* The least powerful caller that may call an operation; in order of power. */

@@ -100,7 +100,7 @@ story() {
 		is 0 '^message_id' cadre msg lead hi
 		is 0 'a short one' cadre add "a short one"
 		is 0 'team.created' cadre log
-		is 0 . cadre whoami
+		is 0 "the operator" cadre whoami
 		is 0 . cadre claim 001 --as a
 		is 0 'completed' cadre close 001 --as a
 		exit $failed

@@ -75,7 +75,7 @@ CADRE=$CADRE python3 - "$url" "$token" <<'PY' || bad "control characters"
 import json, os, subprocess, sys, urllib.request
 url, token = sys.argv[1:]
 text = lambda i: "%02d" % i + "\x01" * (262144 - 2)
-p = subprocess.Popen([os.environ["CADRE"], "--team", "red", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+p = subprocess.Popen([os.environ["CADRE"], "--team", "red", "--operator", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 n = 0
 def ask(method, params):
     global n

@@ -32,7 +32,8 @@ export class World {
 		return ['mcp', ...(this.hosted ? [] : ['--direct']), ...more];
 	}
 	peer(agent, more) {
-		const p = new Peer(this.command, this.args(more), this.env(agent));
+		const words = this.args(agent ? more : ['--operator', ...(more ?? [])]);
+		const p = new Peer(this.command, words, this.env(agent));
 		this.peers.push(p);
 		return p;
 	}

@@ -85,6 +85,9 @@ static void do_as(struct script *s, const char *rest)
 			in ? arena_strdup(&s->arena, in + strlen("operator in ")) : NULL;
 	} else if (strcmp(rest, "host") == 0) {
 		s->identity.level = WHO_HOST;
+	} else if (strcmp(rest, "newcomer") == 0) {
+		s->identity.level = WHO_OPERATOR;
+		s->identity.nobody = true;
 	} else if (strcmp(who, "nobody") != 0) {
 		become_agent(s, who);
 		s->identity.token = json_string_value(

@@ -48,9 +48,11 @@ static int begin(void **state)
 {
 	struct peer *p = calloc(1, sizeof(*p));
 	const char *temp = getenv("TMPDIR");
-	struct mcp_options o = {
-		.home = &p->home, .direct = true, .send = hear, .arg = p
-	};
+	struct mcp_options o = { .home = &p->home,
+				 .direct = true,
+				 .acts_as_operator = true,
+				 .send = hear,
+				 .arg = p };
 	struct fault f = { 0 };
 
 	snprintf(p->dir, sizeof(p->dir), "%.40s/mcp.XXXXXX", temp ? temp : "/tmp");

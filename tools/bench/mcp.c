@@ -76,7 +76,7 @@ static const char peek[] =
 static int start_mcp(struct stage *s, struct answerer *a)
 {
 	const char *const argv[] = { s->ground->self, "--home", s->dir, "--team", "t",
-				     "mcp",           NULL };
+				     "--operator",    "mcp",    NULL };
 
 	return answerer_start(a, argv);
 }

@@ -110,6 +110,8 @@ static void check_flags(struct schema *s, const struct decl *d)
 		schema_refuse(s, d->place,
 			      "%s prefers a host: only of a read that needs none",
 			      d->name);
+	if (d->identifies)
+		need(s, d, "identifies", &d->out, "name team token:text you:text");
 	if (!d->gives)
 		return;
 	if (strcmp(d->gives, "messages") != 0 && strcmp(d->gives, "claim") != 0)

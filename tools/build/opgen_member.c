@@ -187,6 +187,12 @@ static void parse_moves(struct parser *p, struct decl *d, const struct opgen_lin
 		refuse(p, "unknown word '%s'", l->words[1]);
 }
 
+static void parse_identifies(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	(void)p, (void)l;
+	d->identifies = true;
+}
+
 static void parse_prefers(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (strcmp(l->words[1], "host") == 0)
@@ -309,6 +315,7 @@ static const struct {
 	{ "needs", 2, 2, "needs host|vault|cursor", parse_needs },
 	{ "prefers", 2, 2, "prefers host", parse_prefers },
 	{ "moves", 2, 2, "moves workspaces", parse_moves },
+	{ "identifies", 1, 1, "identifies", parse_identifies },
 	{ "wait", 2, 4, "wait FIELD [when FLAG]", parse_wait },
 	{ "within", 2, 2, "within FIELD", parse_within },
 	{ "gives", 2, 2, "gives messages|claim", parse_gives },

@@ -56,6 +56,16 @@ static void fault_as_text(const struct fault *f)
 	arena_release(&arena);
 }
 
+/* Reminds a person that this directory is an agent's. */
+static void say_kept(const struct home *h)
+{
+	if (h->who == HOME_BY_PLACE)
+		fprintf(stderr,
+			"note: you are %s of team %s in this directory: cadre whoami; as "
+			"the operator: --operator\n",
+			h->identity.agent, h->identity.team);
+}
+
 bool cli_unwritten(struct cli *cli)
 {
 	int error = fflush(stdout) == 0 ? 0 : errno;
@@ -76,6 +86,8 @@ int cli_fault(const struct cli *cli, const struct fault *f)
 		fault_as_json(f);
 	else
 		fault_as_text(f);
+	if (!cli->json && !cli->reminded)
+		say_kept(&cli->home);
 	return fault_info(f->code)->exit_status;
 }
 
@@ -114,6 +126,8 @@ static bool take_flag(struct cli *cli, const char *word)
 		cli->json = true;
 	else if (!strcmp(word, "--direct"))
 		cli->direct = true;
+	else if (!strcmp(word, "--operator"))
+		cli->as_operator = true;
 	else if (!strcmp(word, "--create"))
 		cli->create = true;
 	else if (!strcmp(word, "--no-color"))
@@ -228,15 +242,22 @@ int cli_home(struct cli *cli, enum home_use use, struct fault *f)
 	cli_note(&cli->home);
 	if (cli->team && !id->agent)
 		id->team = cli->team;
-	if (!cli->as)
+	if (!cli->as && !cli->as_operator)
 		return 0;
 	if (id->agent) {
-		fault_set(f, FAULT_DENIED, "/as", "an agent cannot act as another");
+		fault_set(f, FAULT_DENIED, cli->as ? "/as" : "/operator",
+			  "an agent cannot act as another");
 		return fault_hint(f, "only the operator may: without CADRE_AGENT");
 	}
+	cli->home.who = HOME_BY_OPTION;
 	id->agent = cli->as;
-	id->as = id->proven = true;
+	id->as = id->proven = cli->as != NULL;
 	return 0;
+}
+
+int cli_who(struct cli *cli, struct fault *f)
+{
+	return cli->home.who == HOME_BY_DEFAULT ? home_recall(&cli->home, f) : 0;
 }
 
 int cli_folder(struct cli *cli, enum home_use use, struct fault *f)
@@ -263,6 +284,13 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 		return 0;
 	if (!cli->home.socket[0] && cli_home(cli, use, f) < 0)
 		return f->code;
+	if (cli_who(cli, f) < 0)
+		return f->code;
+	/* A person at a terminal may not know what an agent made of this directory. */
+	if (cli->terminal && use == HOME_WRITE && !cli->reminded) {
+		say_kept(&cli->home);
+		cli->reminded = true;
+	}
 	o.identity = cli->home.identity;
 	o.confirms = cli->confirms;
 	o.waiting = cli->confirms ? &cli->waiting : NULL;

@@ -21,6 +21,8 @@ enum { CLI_FLAGS = 32 };
 
 struct cli {
 	bool json, direct, color, help, create;
+	bool as_operator; /* --operator: whatever is kept for this directory */
+	bool reminded; /* of who this directory is */
 	bool unwritten; /* output that could not be written: it was said */
 	bool terminal; /* stdout is one */
 	int width; /* of the terminal in columns; 0: no limit */
@@ -66,6 +68,8 @@ int cli_folder(struct cli *cli, enum home_use use, struct fault *f);
 void cli_note(const struct home *h);
 /* Refuses a verb inside a workspace. */
 int cli_outside(struct cli *cli, struct fault *f);
+/* Finds who calls, behind cli_home(), where no variable or option says it. */
+int cli_who(struct cli *cli, struct fault *f);
 int cli_client(struct cli *cli, enum home_use use, struct fault *f);
 
 /* Whether something that was printed could not be written, which is said once; why is not
@@ -162,6 +166,13 @@ void table_cell(struct table *t, const char *text); /* copied, made plain */
 /* Prints and empties a table; the first row is the heading if `head`. */
 void table_print(const struct cli *cli, struct table *t, bool head, int indent);
 
+/* --- whoami.c --------------------------------------------------------------------- */
+
+/* Takes `--here` out of the words, where the operation's answer is who somebody is. */
+bool here_take(const struct op *op, int *argc, char **argv);
+/* Keeps for this directory who the answer says, and takes the token out of it. */
+int here_keep(struct cli *cli, json_t *answer, struct fault *f);
+
 /* --- completion.c ----------------------------------------------------------------- */
 
 extern const char *const completion_shells[]; /* ends with NULL */
@@ -181,6 +192,7 @@ int config_main(struct cli *cli, int argc, char **argv);
 int restore_main(struct cli *cli, int argc, char **argv);
 int backup_main(struct cli *cli, int argc, char **argv);
 int image_main(struct cli *cli, int argc, char **argv);
+int whoami_main(struct cli *cli, int argc, char **argv);
 int doctor_main(struct cli *cli, int argc, char **argv);
 int mcp_verb(struct cli *cli, int argc, char **argv);
 int guest_verb(struct cli *cli, int argc, char **argv);

@@ -160,6 +160,8 @@ static void put_options(const struct op *op, const char *begun)
 	}
 	if (op->wait)
 		put(begun, "--wait", "Wait as long as may be.");
+	if (op->flags & OP_IDENTIFIES)
+		put(begun, "--here", "This worktree is that agent from now on.");
 	put_common(begun);
 }
 

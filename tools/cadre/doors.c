@@ -26,11 +26,11 @@ static void serve_refusal(struct home *home, const struct fault *f)
 int mcp_verb(struct cli *cli, int argc, char **argv)
 {
 	struct fault f = { 0 };
-	char direct[] = "--direct", *words[32];
+	char direct[] = "--direct", operator[] = "--operator", *words[32];
 
-	if (argc > 30)
+	if (argc > 29)
 		return cli_usage(cli, "too many words");
-	if (cli_home(cli, HOME_WRITE, &f) < 0) {
+	if (cli_home(cli, HOME_WRITE, &f) < 0 || cli_who(cli, &f) < 0) {
 		cli->json = false;
 		cli_fault(cli, &f);
 		if (f.code != FAULT_DENIED && f.code != FAULT_NOT_FOUND &&
@@ -41,6 +41,8 @@ int mcp_verb(struct cli *cli, int argc, char **argv)
 	memcpy(words, argv, (size_t)argc * sizeof(*words));
 	if (cli->direct)
 		words[argc++] = direct;
+	if (cli->as_operator)
+		words[argc++] = operator;
 	words[argc] = NULL;
 	return mcp_main(argc, words, &cli->home);
 }

@@ -16,6 +16,7 @@ const struct option_text option_table[] = {
 	{ "--create", NULL, "Make the state where --home or CADRE_HOME names none." },
 	{ "--team", "TEAM", "The team; needed when there are several." },
 	{ "--as", "AGENT", "Act as that agent (operator only; events say so)." },
+	{ "--operator", NULL, "Act as the operator where this directory is an agent." },
 	{ "--key", "KEY", "Idempotency key: the same call again does nothing twice." },
 	{ "--section.key", "VALUE", "A key of the configuration: see `cadre config`." },
 	{ "--no-color", NULL, "No colour on a terminal." },
@@ -69,10 +70,18 @@ static const struct {
 	  "What a workspace held is kept for workspace.keep_days when it is removed, by\n"
 	  "itself or with its team: in the state's folder `trash`, of workspace.trash_mb at\n"
 	  "most.  A NAME, or how it begins, makes a new workspace of it, in --team.\n" },
+	{ "whoami",
+	  "You are who --as, --operator or CADRE_AGENT says, else the agent that this\n"
+	  "worktree (outside of git: this directory) is kept for, else the operator.\n"
+	  "An agent that registers over MCP is kept for its worktree; `cadre agent register\n"
+	  "NAME --here` makes this one a new agent's, `cadre agent env NAME --here` that of\n"
+	  "one who is there.  --forget ends that; the agent stays a member.\n" },
 	{ "mcp",
 	  "For the configuration of an MCP client: its command is `cadre` with the word\n"
-	  "`mcp`, and CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN in its environment say who\n"
-	  "calls.  SETS are names of sets of tools with commas between, or all (default\n"
+	  "`mcp`.  A session is who CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN say, else who\n"
+	  "its worktree is kept for, else nobody: it looks, and registers as an agent of\n"
+	  "its own, which the worktree then is kept for.  So one configuration serves the\n"
+	  "agents of many worktrees.  --operator: who is nobody is the operator.  SETS are names of sets of tools with commas between, or all (default\n"
 	  "core).  --output-schemas adds to the list of tools what each answers.\n" },
 	{ "guest",
 	  "By hand it is started only for `workspace create --backend attach`: --dir DIR is\n"
@@ -364,6 +373,8 @@ static int explain_op(const struct op *op)
 	list_longer(op);
 	if (!op->cli[1])
 		put_verb_doc(op->cli[0]);
+	if (op->flags & OP_IDENTIFIES)
+		printf("\n--here: from now on `cadre` in this worktree is that agent.\n");
 	if (op->wait)
 		printf("\n--wait stands for the longest wait.%s\n",
 		       op->flags & OP_REQUEST ? "  --take receives for good." : "");

@@ -312,6 +312,8 @@ static int finish(struct cli *cli, const struct op *op, json_t *args,
 		return print_run(cli, op, args, answer);
 	else if (op->bytes_out)
 		return bytes_print(cli, op, args, answer);
+	else if (json_object_get(answer, "you"))
+		cli_say("you are %s", json_string_value(json_object_get(answer, "you")));
 	else if (op->prints && !(op->prints->flags & FIELD_LIST))
 		return print_text(cli, op, args, answer);
 	else
@@ -347,6 +349,7 @@ static void hint_at_help(const struct op *op, struct fault *f)
 int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 {
 	struct fault f = { 0 };
+	bool here = here_take(op, &argc, argv);
 	json_t *args = read_words(cli, op, argc, argv, &f);
 	bool gives = deliver_gives(op);
 	json_t *answer = NULL;
@@ -365,6 +368,8 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	}
 	if (!answer)
 		hint_at_help(op, &f);
+	if (answer && here && here_keep(cli, answer, &f) < 0)
+		json_decref(answer), answer = NULL;
 	status = answer ? finish(cli, op, args, answer) : cli_fault(cli, &f);
 	if (gives)
 		status = deliver_end(cli, op, args, answer, status);

@@ -1,0 +1,92 @@
+/*
+ * home_who - the identity of this process, where no variable names it.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/home/home.h"
+#include "core/home/whose.h"
+#include "core/home/paths.h"
+#include "core/home/settings.h"
+
+/* Whether identities are kept for this process: in a state of its user's, outside of
+ * workspaces, whose door says who calls. */
+static bool keeps(const struct home *h)
+{
+	struct stat st;
+
+	return h->dir[0] && !paths_env("CADRE_SOCKET") && !stat(h->dir, &st) &&
+	       st.st_uid == geteuid();
+}
+
+static int take(struct home *h, const char *team, const char *agent, const char *token,
+		struct fault *f)
+{
+	struct identity *id = &h->identity;
+
+	team = home_keep(h, team);
+	agent = home_keep(h, agent);
+	token = home_keep(h, token);
+	if (!team || !agent || !token)
+		return fault_set(f, FAULT_INVALID, "", "names are too long");
+	id->level = WHO_OBSERVER;
+	id->nobody = false;
+	id->team = team;
+	id->agent = agent;
+	id->token = token;
+	return 0;
+}
+
+int home_recall(struct home *h, struct fault *f)
+{
+	const char *team = h->identity.team;
+	struct whose k;
+	int rc;
+
+	if (h->identity.agent || !keeps(h) || !whose_place(h->place))
+		return 0;
+	rc = whose_read(h->dir, h->place, &k, f);
+	if (rc <= 0)
+		return rc;
+	if (team && strcmp(team, k.team) != 0) {
+		fault_set(f, FAULT_DENIED, "/team",
+			  "%s is said, but this directory is %s of team %s", team,
+			  k.agent, k.team);
+		return fault_hint(f, "as the operator: --operator; to forget who it is: "
+				     "cadre whoami --forget");
+	}
+	h->who = HOME_BY_PLACE;
+	return take(h, k.team, k.agent, k.token, f);
+}
+
+int home_become(struct home *h, const char *team, const char *agent, const char *token,
+		struct fault *f)
+{
+	h->who = HOME_BY_JOINING;
+	return take(h, team, agent, token, f);
+}
+
+int home_keep_here(struct home *h, const char *team, const char *agent, const char *token,
+		   bool over, struct fault *f)
+{
+	struct whose k, other;
+	int rc;
+
+	if (!keeps(h) || !whose_place(h->place))
+		return fault_set(f, FAULT_UNAVAILABLE, "",
+				 "who this directory is cannot be kept here");
+	rc = over ? 0 : whose_read(h->dir, h->place, &other, f);
+	if (rc < 0)
+		return rc;
+	if (rc > 0 && (strcmp(other.agent, agent) != 0 || strcmp(other.team, team) != 0))
+		return fault_set(f, FAULT_CONFLICT, "", "%.150s is %s of team %s",
+				 h->place, other.agent, other.team);
+	memcpy(k.place, h->place, sizeof(k.place));
+	if (snprintf(k.team, sizeof(k.team), "%s", team) >= (int)sizeof(k.team) ||
+	    snprintf(k.agent, sizeof(k.agent), "%s", agent) >= (int)sizeof(k.agent) ||
+	    snprintf(k.token, sizeof(k.token), "%s", token) >= (int)sizeof(k.token))
+		return fault_set(f, FAULT_INVALID, "", "names are too long");
+	return whose_write(h->dir, &k, f);
+}

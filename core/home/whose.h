@@ -1,0 +1,39 @@
+/*
+ * whose - which agent a directory is.
+ *
+ * An agent that registers in a worktree is that agent there from then on, whatever process
+ * asks, with no variable.  The state keeps it in its folder `here` (0700), a file (0600) for
+ * each place.  A place is the top of a worktree of git, outside of any the directory itself.
+ * It is known by its path and by inode and time of birth, so that what is made anew under an
+ * old path is nobody; such files are swept when another is written.
+ *
+ * A file that others could have written is refused, and not passed over: who had an identity
+ * must not become the operator without a word.
+ */
+#ifndef CORE_HOME_WHOSE_H
+#define CORE_HOME_WHOSE_H
+
+#include <stdbool.h>
+
+#include "core/base/fault.h"
+
+struct whose {
+	char place[4096]; /* without links */
+	char team[72], agent[72], token[72];
+};
+
+/* The place of the working directory; false where that cannot be told. */
+bool whose_place(char out[4096]);
+
+/* Reads who `place` is in the state of the folder `state`: 1 with `out` filled, 0: nobody,
+ * or a fault about a file that cannot be trusted. */
+int whose_read(const char *state, const char *place, struct whose *out, struct fault *f);
+
+/* Keeps who a place is, in the place of what was kept before; sweeps what is of no place
+ * any more.  0 or a fault. */
+int whose_write(const char *state, const struct whose *k, struct fault *f);
+
+/* Forgets who `place` is, whatever the file holds: 1, 0: nothing was kept, or a fault. */
+int whose_forget(const char *state, const char *place, struct fault *f);
+
+#endif

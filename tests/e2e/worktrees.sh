@@ -1,0 +1,129 @@
+#!/bin/sh
+# worktrees - five agents in five worktrees of git, with one .mcp.json that names nobody: each
+# registers once, and is itself from then on in its worktree, over MCP and in its shell; what
+# is kept for a worktree is not taken from others, and never makes an operator of an agent.
+set -u
+. "$(dirname "$0")/../lib/said.sh"
+
+unset CADRE_TEAM CADRE_AGENT CADRE_TOKEN
+mkdir -p "$TMPDIR/shop" && cd "$TMPDIR/shop" || exit 1
+git init .
+cat >.mcp.json <<EOF
+{ "mcpServers": { "cadre": { "command": "$CADRE", "args": ["mcp"] } } }
+EOF
+git add .mcp.json && git commit -m one
+main=$PWD
+is 0 "^made" "$CADRE" init
+is 0 . "$CADRE" team create shop
+is 0 . "$CADRE" agent register by-hand
+trees=
+for name in ann ben cid dot eva; do
+	git worktree add "../$name" || bad "no worktree"
+	trees="$trees $TMPDIR/$name"
+	is 0 . "$CADRE" task create "Work for one"
+done
+
+story() { python3 "$here/peers/worktrees.py" "$@" >"$TMPDIR/out" 2>&1 && [ ! -s "$TMPDIR/out" ] || bad "$1: $(cat "$TMPDIR/out")"; }
+story join $trees
+story again $trees
+is 0 up "$CADRE" up
+story again $trees
+is 0 "" "$CADRE" down
+is 0 'the operator' "$CADRE" whoami
+
+# The shell of a worktree is the same agent, in its folders too.
+for name in ann ben cid dot eva; do
+	mkdir -p "../$name/src/deep" && cd "../$name/src/deep" || exit 1
+	is 0 "^$name of team shop, as is kept for $TMPDIR/$name" "$CADRE" whoami
+	is 0 "\"agent\":\"$name\"" "$CADRE" --json whoami
+	is 0 . "$CADRE" send lead "by $name"
+	is 5 'is for the operator' "$CADRE" team create another
+	is 5 'agent.env is for the lead' "$CADRE" agent env "$name"
+	cd "$main" || exit 1
+	is 0 "$name.*by $name\|$name -> lead" "$CADRE" --as lead inbox
+done
+
+# Variables and options win over what is kept.
+cd "$TMPDIR/ann" || exit 1
+is 0 "^the operator.*as you say" "$CADRE" --operator whoami
+is 0 "^ben of team.*as you say" "$CADRE" --team shop --as ben whoami
+eval "$("$CADRE" --operator agent env ben)"
+is 0 "^ben of team shop, as CADRE_AGENT says" "$CADRE" whoami
+is 5 'cannot act as another' "$CADRE" --operator whoami
+unset CADRE_HOME CADRE_TEAM CADRE_AGENT CADRE_TOKEN
+is 5 'other is said, but this directory is ann' "$CADRE" --team other task list
+
+# A person who registers others stays the operator, unless --here is said.
+cd "$main" || exit 1
+is 0 . "$CADRE" agent register fay
+is 0 'the operator' "$CADRE" whoami
+git worktree add ../fay && cd ../fay || exit 1
+is 4 'lives already' "$CADRE" agent register fay --here
+is 0 "^you are fay of team shop: whenever cadre runs in $PWD" "$CADRE" agent env fay --here
+is 0 '^fay of team shop' "$CADRE" whoami
+is 0 forgotten "$CADRE" whoami --forget
+is 0 'the operator' "$CADRE" whoami
+is 0 '^you are gus' "$CADRE" agent register gus --here
+is 0 '"you":"hal of team shop' "$CADRE" --operator --json agent register hal --here
+grep -q token "$TMPDIR/out" && bad "a token is shown"
+is 0 '^hal of team shop' "$CADRE" whoami
+
+# Files that others could have written are refused, and nobody is the operator for it.
+kept=$main/.cadre/here
+[ "$(stat -c %a "$kept")" = 700 ] || bad "the folder is open"
+cd "$TMPDIR/ann" || exit 1
+own=$(grep -lx "place $PWD" "$kept"/*)
+[ "$(stat -c %a "$own")" = 600 ] || bad "the file is open"
+cp -p "$own" "$TMPDIR/copy"
+other=$(grep -lx "place $TMPDIR/ben" "$kept"/*)
+refused() { # WHY
+	for verb in "task list" "task create x" "inbox" "whoami"; do is 5 "$1" "$CADRE" $verb; done
+	echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task","arguments":{"action":"create","title":"y"}}}' |
+		"$CADRE" mcp 2>/dev/null | grep -q "denied" || bad "MCP takes what $1"
+	rm -f "$own"
+	cp -p "$TMPDIR/copy" "$own"
+	is 0 '^ann of' "$CADRE" whoami
+}
+chmod 640 "$own" && refused 'open to others'
+ln -sf "$other" "$own" && refused 'is a link'
+ln -f "$other" "$own" && refused 'no plain file'
+cat "$other" >"$own" && refused 'of another place'
+: >"$own" && refused 'not what cadre wrote'
+mv "$own" "$own.away" && mkdir "$own" && {
+	is 5 'no plain file' "$CADRE" task list
+	rmdir "$own"
+	mv "$own.away" "$own"
+}
+sed -i 's/^token .*/token 00/' "$own"
+chmod 600 "$own"
+refused 'does not prove ann'
+chmod 755 "$kept" && is 5 'open to others' "$CADRE" task list
+chmod 700 "$kept"
+if [ "$(id -u)" = 0 ]; then
+	chown 54321 "$own" && refused "another user's"
+fi
+
+# An agent that was replaced hears so; it can register anew, and then is kept again.
+"$CADRE" --operator agent register ann --replace >/dev/null || bad "ann is not replaced"
+is 4 'ann has a new generation' "$CADRE" task list
+grep -q 'you are ann of team shop in this directory' "$TMPDIR/err" || bad "it does not say why it is ann"
+echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"agents","arguments":{"action":"register","name":"ann-2"}}}' |
+	"$CADRE" mcp | grep -q '"id":2.*ann-2 of team shop' || bad "it cannot register anew"
+is 0 '^ann-2 of team shop' "$CADRE" whoami
+
+# A worktree that is made anew under an old path is nobody's, and one that is gone is swept.
+cd "$main" || exit 1
+git worktree remove --force ../ben && git worktree remove --force ../cid && git worktree add -f ../ben
+cd ../ben || exit 1
+is 0 'the operator' "$CADRE" whoami
+is 0 '^you are ida' "$CADRE" agent register ida --here
+grep -qx "place $TMPDIR/cid" "$kept"/* && bad "a worktree that is gone is kept"
+
+# Outside of git it is the directory itself.
+mkdir -p "$TMPDIR/plain/below" && cd "$TMPDIR/plain" || exit 1
+is 0 '^you are joe' "$CADRE" --home "$main/.cadre" agent register joe --here
+is 0 '^joe of team shop' "$CADRE" --home "$main/.cadre" whoami
+cd below && is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
+exit $failed

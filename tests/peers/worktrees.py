@@ -1,0 +1,82 @@
+"""Agents in worktrees, each started by the same .mcp.json.
+
+    worktrees.py join|again WORKTREE...
+
+`join`: each session is nobody, registers under its worktree's name, claims a task, writes
+to the next one and reads its own mail.  `again`: new sessions are the same agents.
+Prints what is wrong.
+"""
+import json, os, subprocess, sys
+
+
+class Session:
+    def __init__(self, tree):
+        server = json.load(open(os.path.join(tree, ".mcp.json")))["mcpServers"]["cadre"]
+        self.name = os.path.basename(tree)
+        self.p = subprocess.Popen([server["command"], *server["args"]], cwd=tree,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.n, self.heard = 0, ""
+        self.told = self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
+                                            "clientInfo": {"name": "t", "version": "1"}})["instructions"]
+
+    def ask(self, method, params):
+        self.n += 1
+        self.p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": self.n, "method": method, "params": params}).encode() + b"\n")
+        self.p.stdin.flush()
+        line = self.p.stdout.readline().decode()
+        self.heard += line
+        return json.loads(line)["result"]
+
+    def tool(self, called, **arguments):
+        return json.loads(self.ask("tools/call", {"name": called, "arguments": arguments})["content"][0]["text"])
+
+    def end(self):
+        self.p.stdin.close()
+        self.p.wait()
+
+
+def check(right, *what):
+    if not right:
+        print(*what)
+
+
+def mail(s):
+    return [m["content"] for m in s.tool("inbox", action="receive")["messages"]]
+
+
+sessions = [Session(tree) for tree in sys.argv[2:]]
+nexts = sessions[1:] + sessions[:1]
+if sys.argv[1] == "join":
+    for s in sessions:
+        check("nobody yet" in s.told, s.name, "is somebody:", s.told)
+        refused = s.tool("task", action="claim")
+        check(refused.get("code") == "denied" and "register" in refused["hint"] and "--operator" in refused["hint"], refused)
+        check("tasks" in s.tool("task", action="list"), s.name, "cannot look")
+    for s in sessions:
+        joined = s.tool("agents", action="register", name=s.name)
+        check(joined.get("name") == s.name and joined["team"] == "shop", joined)
+        check(s.name in joined.get("you", ""), joined)
+    tasks = [s.tool("task", action="claim").get("task", {}) for s in sessions]
+    check(sorted(t.get("id", "") for t in tasks) == ["00%d" % (i + 1) for i in range(len(sessions))], tasks)
+    for s, t in zip(sessions, tasks):
+        shown = s.tool("task", action="show", task=t["id"])["task"]
+        check(shown["owner"] == s.name, s.name, "is", shown["owner"])
+    for s, other in zip(sessions, nexts):
+        s.tool("team_message", to=other.name, content="from " + s.name)
+    for s, other in zip(sessions, nexts):
+        check(mail(other) == ["from " + s.name], other.name, "got the mail of another")
+    again = sessions[0].tool("agents", action="register", name=sessions[0].name)
+    check(again.get("resumed") is True and "token" not in again, again)
+    another = sessions[0].tool("agents", action="register", name="zoe")
+    check(another.get("code") == "denied", another)
+    for s in sessions:
+        check("token" not in s.heard, s.name, "was shown a token")
+else:
+    for s in sessions:
+        check("`%s`" % s.name in s.told, s.name, "is told:", s.told)
+        held = s.tool("task", action="list", owner=s.name)["tasks"]
+        check(len(held) == 1 and held[0]["owner"] == s.name, held)
+        done = s.tool("task", action="note", task=held[0]["id"], text="still here")
+        check("code" not in done, done)
+for s in sessions:
+    s.end()
