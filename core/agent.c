@@ -174,8 +174,11 @@ static int taken(struct call *call, const struct agent_row *a)
 				  "Take another name; or a person makes this worktree "
 				  "%s: cadre agent env %s --here.",
 				  a->name, a->name);
-	return fault_hint(&call->fault, "Give its token to resume it, or `replace` it "
-					"as the lead or the operator.");
+	return fault_hint(
+		&call->fault,
+		"Give its token to resume it (cadre agent env %s), or `replace` "
+		"it as the lead or the operator.",
+		a->name);
 }
 
 static int join(struct call *call, const struct agent_register_in *in, bool *resumed)

@@ -78,13 +78,15 @@ static void write_plan(const struct mcp *m, json_t *args, struct text *out)
 			out,
 			"3. Use team `%s`: `team` action `status` shows who is there. If it "
 			"does not exist, make it with `team` action `create` and `roles`, "
-			"and give each member its token.\n",
+			"and give each member a worktree of its own, in which a person "
+			"runs `cadre agent env NAME --here`.\n",
 			team);
 	else
 		text_adds(
 			out,
 			"3. Make the team with `team` action `create` and `roles`; give each "
-			"member its token, which is shown once.\n");
+			"member a worktree of its own, in which a person runs `cadre agent "
+			"env NAME --here`.\n");
 	text_adds(
 		out,
 		"4. Put the tasks on the board in order with `task` action `create`, and "

@@ -68,6 +68,17 @@ is 0 '"you":"hal of team shop' "$CADRE" --operator --json agent register hal --h
 grep -q token "$TMPDIR/out" && bad "a token is shown"
 is 0 '^hal of team shop' "$CADRE" whoami
 
+# A terminal shows no tokens, and how to be who has one; pipes and JSON have them.
+script -qec "stty cols 80; '$CADRE' --operator agent register kim" /dev/null >"$TMPDIR/typed" </dev/null
+grep -q "eval \"\$(cadre agent env kim)\"" "$TMPDIR/typed" || bad "a terminal is not told how to be kim: $(cat "$TMPDIR/typed")"
+grep -Eq '[0-9a-f]{64}' "$TMPDIR/typed" && bad "a terminal shows a token"
+script -qec "'$CADRE' --operator team create tools --roles x" /dev/null >"$TMPDIR/typed" </dev/null
+grep -q 'tools/x' "$TMPDIR/typed" || bad "no team: $(cat "$TMPDIR/typed")"
+grep -Eq '[0-9a-f]{64}|TOKEN' "$TMPDIR/typed" && bad "a terminal shows tokens"
+is 0 '[0-9a-f]\{64\}' "$CADRE" --operator --team tools agent register liz
+is 0 '"token":"[0-9a-f]\{64\}"' "$CADRE" --operator --team tools --json agent register max
+"$CADRE" --operator team destroy tools >/dev/null 2>&1 || bad "no end of a team"
+
 # Files that others could have written are refused, and nobody is the operator for it.
 kept=$main/.cadre/here
 [ "$(stat -c %a "$kept")" = 700 ] || bad "the folder is open"

@@ -138,6 +138,8 @@ json_t *bytes_send(struct cli *cli, const struct op *op, json_t *args, struct fa
 /* --- screen/print.c --------------------------------------------------------------- */
 
 void print_answer(const struct cli *cli, const struct op *op, const json_t *answer);
+/* Whether an answer, or a list in it, has what a terminal does not show. */
+bool print_hides(const struct cli *cli, const struct record *r);
 void print_json(const json_t *json);
 /* A list of records, without headings when `more` of a table goes on. */
 void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
@@ -170,6 +172,8 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent);
 
 /* Takes `--here` out of the words, where the operation's answer is who somebody is. */
 bool here_take(const struct op *op, int *argc, char **argv);
+/* Says how to be an agent whose token is not shown. */
+void here_tell(const struct op *op, const json_t *answer);
 /* Keeps for this directory who the answer says, and takes the token out of it. */
 int here_keep(struct cli *cli, json_t *answer, struct fault *f);
 

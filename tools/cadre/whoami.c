@@ -48,6 +48,33 @@ int here_keep(struct cli *cli, json_t *answer, struct fault *f)
 	return 0;
 }
 
+/* The operation that tells who somebody is without changing anything. */
+static const struct op *teller(void)
+{
+	for (size_t i = 0; i < op_count; i++)
+		if (op_table[i].flags & OP_IDENTIFIES &&
+		    !(op_table[i].flags & OP_WRITE) && op_table[i].cli)
+			return &op_table[i];
+	return NULL;
+}
+
+void here_tell(const struct op *op, const json_t *answer)
+{
+	const char *name = text_of(answer, "name");
+	const struct op *tells = teller();
+	struct arena arena = { 0 };
+
+	if (!tells)
+		return;
+	name = op->flags & OP_IDENTIFIES ? cli_plain(&arena, name, false) : "NAME";
+	fprintf(stderr,
+		"%s, in a shell:     eval \"$(cadre %s %s %s)\"\n"
+		"%s, in a worktree:  cadre %s %s %s --here\n",
+		name, tells->cli[0], tells->cli[1], name, name, tells->cli[0],
+		tells->cli[1], name);
+	arena_release(&arena);
+}
+
 /* --- whoami -------------------------------------------------------------------------- */
 
 /* Why, as an end of the sentence `coder of team shop, …`. */

@@ -146,9 +146,16 @@ static bool any_has(const json_t *rows, const char *name)
 	return false;
 }
 
+/* A terminal has people behind it, and recorders: it shows no secrets. */
+static bool is_hidden(const struct cli *cli, const struct field *field)
+{
+	return cli->terminal && field->type->given == GIVEN_SECRET;
+}
+
 /* The columns that are said, else those of all fields that some row has. */
-static size_t choose_columns(const struct record *r, const char *const *columns,
-			     const json_t *rows, const struct field **chosen, size_t most)
+static size_t choose_columns(const struct cli *cli, const struct record *r,
+			     const char *const *columns, const json_t *rows,
+			     const struct field **chosen, size_t most)
 {
 	size_t n = 0;
 
@@ -156,7 +163,7 @@ static size_t choose_columns(const struct record *r, const char *const *columns,
 		if ((chosen[n] = field_find(r, columns[i])))
 			n++;
 	for (size_t i = 0; !columns && i < r->n_fields && n < most; i++)
-		if (any_has(rows, r->fields[i].name))
+		if (!is_hidden(cli, &r->fields[i]) && any_has(rows, r->fields[i].name))
 			chosen[n++] = &r->fields[i];
 	return n;
 }
@@ -179,7 +186,7 @@ static void print_table(const struct cli *cli, const struct record *r,
 	const json_t *row;
 	size_t i;
 
-	t.n_columns = choose_columns(r, columns, rows, chosen, 32);
+	t.n_columns = choose_columns(cli, r, columns, rows, chosen, 32);
 	if (!t.n_columns)
 		return;
 	for (size_t k = 0; head && k < t.n_columns; k++)
@@ -311,7 +318,7 @@ static void print_record(const struct cli *cli, const struct record *r,
 		const struct field *field = &r->fields[i];
 		const json_t *value = json_object_get(record, field->name);
 
-		if (!is_shown(field, record))
+		if (!is_shown(field, record) || is_hidden(cli, field))
 			continue;
 		if (!is_nested(field)) {
 			print_value(cli, field, value, indent, width);
@@ -404,4 +411,14 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 		print_record(cli, r, op->columns, answer, 0);
 	}
 	print_more(cli, op, answer);
+}
+
+bool print_hides(const struct cli *cli, const struct record *r)
+{
+	for (size_t i = 0; i < r->n_fields; i++)
+		if (is_hidden(cli, &r->fields[i]) ||
+		    (is_list(&r->fields[i]) &&
+		     print_hides(cli, r->fields[i].type->record)))
+			return true;
+	return false;
 }
