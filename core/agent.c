@@ -256,85 +256,6 @@ int agent_list(struct call *call, const struct agent_list_in *in,
 	return rc < 0 ? rc : 0;
 }
 
-static int tell_traits(struct call *call, int64_t agent, struct card *card)
-{
-	struct agent_protocols_row p;
-	struct agent_skills_row s;
-	struct query q;
-	int rc;
-
-	sql_query(call, &q, agent_skills, .agent = agent);
-	while ((rc = sql_next(call, &q, &s)) > 0)
-		*(const char **)arena_push(&call->arena, &card->skills, &card->n_skills,
-					   sizeof(s.skill)) = s.skill;
-	if (rc < 0)
-		return rc;
-	sql_query(call, &q, agent_protocols, .agent = agent);
-	while ((rc = sql_next(call, &q, &p)) > 0)
-		*(const char **)arena_push(&call->arena, &card->protocols,
-					   &card->n_protocols,
-					   sizeof(p.protocol)) = p.protocol;
-	return rc;
-}
-
-/* Fills in the URL of the member's HTTP door, if its policy lets anybody come. */
-static int tell_door(struct call *call, const struct agent_row *a, struct card *card)
-{
-	struct agent_http_row door;
-	bool open;
-	int rc = door_is_open(call, a->team, a->id, &open);
-
-	if (rc < 0 || !open)
-		return rc;
-	if ((rc = sql_row(call, agent_http, &door, .agent = a->id)) > 0)
-		card->endpoints.http = door.http;
-	return rc < 0 ? rc : 0;
-}
-
-static int tell_card(struct call *call, const struct agent_row *a, struct card *card)
-{
-	struct workspace_row w;
-	int rc;
-
-	*card = (struct card){
-		.name = a->name,
-		.role = a->role,
-		.description = a->description,
-		.input_schema = a->input_schema,
-		.output_schema = a->output_schema,
-		.status = a->status,
-		.team = call->caller.team_name,
-		.project = a->project,
-		.generation = a->generation,
-		.last_active = a->active_at,
-	};
-	if (a->workspace) {
-		if ((rc = sql_row(call, workspace_by_id, &w, .id = a->workspace)) < 0)
-			return rc;
-		card->workspace_id = id_public(call, ID_WORKSPACE, w.id, w.created_at);
-		if ((rc = tell_door(call, a, card)) < 0)
-			return rc;
-	}
-	return tell_traits(call, a->id, card);
-}
-
-int agent_whois(struct call *call, const struct agent_whois_in *in,
-		struct agent_whois_out *out)
-{
-	struct inbox_state_row inbox;
-	struct agent_row a;
-	int rc;
-
-	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
-	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
-	    (rc = inbox_counters(call, a.id, &inbox)) < 0)
-		return rc;
-	out->queued = inbox.queued;
-	out->leased = inbox.leased;
-	out->assignments = inbox.assignments;
-	return tell_card(call, &a, &out->card);
-}
-
 /* --- changing ------------------------------------------------------------------------- */
 
 static int rename_agent(struct call *call, const struct agent_row *a, const char *name)
@@ -389,7 +310,7 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 	    (!call->made && (rc = update(call, in)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
-	return tell_card(call, &a, &out->card);
+	return card_tell(call, &a, &out->card);
 }
 
 int agent_status(struct call *call, const struct agent_status_in *in,

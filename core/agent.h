@@ -21,6 +21,9 @@ int agent_add(struct call *call, struct newcomer *n, const char *where);
 /* The token of an agent's present generation, in the call's arena. */
 const char *agent_token(struct call *call, const struct agent_row *a);
 
+/* An agent's card as its rows are, as far as the answer has room; texts are the call's. */
+int card_tell(struct call *call, const struct agent_row *a, struct card *card);
+
 /* Whether a name is kept from agents and teams. */
 bool agent_reserved(const char *name);
 

@@ -317,6 +317,9 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 			.success = r.success,
 		};
 
+		l.command =
+			room_cut(call, l.command, room_all(call) / 8, &l.command_size);
+		l.has_command_size = l.command_size > 0;
 		if ((int64_t)out->n_assignments == in->limit ||
 		    !room_take(call, &record_assignment_line, &l)) {
 			out->more = true;

@@ -55,8 +55,13 @@ static bool add_line(struct call *call, struct gathering *g,
 		     const struct result_line_row *r)
 {
 	struct result_line line;
+	int64_t label, out, err;
 
 	fill(call, r, &line);
+	line.task_id = room_cut(call, line.task_id, room_all(call) / 8, &label);
+	line.stdout = room_cut(call, line.stdout, room_all(call) / 2, &out);
+	line.stderr = room_cut(call, line.stderr, room_all(call) / 4, &err);
+	line.truncated |= out || err;
 	if (!room_take(call, &record_result_line, &line))
 		return false;
 	*(struct result_line *)arena_push(&call->arena, &g->lines, &g->n, sizeof(line)) =
@@ -297,8 +302,8 @@ int result_show(struct call *call, const struct result_show_in *in,
 {
 	bool out_too = !in->has_stream || in->stream == STREAM_STDOUT;
 	bool err_too = !in->has_stream || in->stream == STREAM_STDERR;
-	size_t room = out_too && err_too ? ROOM_ITEMS / 2 : ROOM_ITEMS;
-	int64_t message = 0, length = in->length + BESIDE;
+	size_t room = room_all(call) / (out_too && err_too ? 2 : 1);
+	int64_t message = 0, length = in->length + BESIDE, cut_label;
 	struct piece first, second;
 	struct result_row r;
 	int rc;
@@ -316,6 +321,7 @@ int result_show(struct call *call, const struct result_show_in *in,
 	if (r.sender != call->caller.agent && r.agent != call->caller.agent &&
 	    (rc = who_leads(call, "/id")) < 0)
 		return rc;
+	r.label = room_cut(call, r.label, room_all(call) / 8, &cut_label);
 	room -= text_json_size(r.label) / 2;
 	first = piece_of(call, r.stdout, in, room);
 	second = piece_of(call, r.stderr, in, room);

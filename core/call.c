@@ -1,5 +1,6 @@
 #include "core/call.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "core/base/hash.h"
 #include "core/config/config.h"
 #include "core/event.h"
+#include "core/message/inbox.h"
 #include "core/room.h"
 
 void settings_init(struct settings *s)
@@ -265,6 +267,26 @@ static int keep_alive(struct call *call)
 	return sql_late(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }
 
+/* Counts what waits for the caller, for an answer that tells it.  What a receive leaves it
+ * tells itself. */
+static int count_mail(struct call *call)
+{
+	struct inbox_urgent_row urgent = { 0 };
+	struct inbox_state_row inbox = { 0 };
+	int rc;
+
+	call->mail = call->urgent = 0;
+	if (!call->caller.agent || call->op->flags & OP_REQUEST)
+		return 0;
+	rc = inbox_counters(call, call->caller.agent, &inbox);
+	if (rc >= 0 && inbox.queued > 0)
+		rc = sql_row(call, inbox_urgent, &urgent, .agent = call->caller.agent,
+			     .now = call->now);
+	call->mail = inbox.queued;
+	call->urgent = urgent.n;
+	return rc;
+}
+
 int64_t call_within(const struct call *call)
 {
 	const struct field *within = call->op->within;
@@ -319,6 +341,8 @@ int op_perform(struct call *call)
 	if ((rc = room_check(call)) < 0)
 		return rc;
 	if (!waited && ((rc = keep_replay(call)) < 0 || (rc = keep_alive(call)) < 0))
+		return rc;
+	if (call->form.tells && (rc = count_mail(call)) < 0)
 		return rc;
 	if (call->wait_on) {
 		if ((rc = sql_row(call, event_last, &last)) < 0)
@@ -375,14 +399,30 @@ int call_run(struct call *call)
 			       : call_transact(call, call->op->flags & OP_WRITE);
 }
 
+/* Puts one more member at the end of the object that was written last. */
+static void add_member(struct text *out, const char *member)
+{
+	out->len--; /* the closing brace */
+	text_addf(out, "%s%s}", out->data[out->len - 1] == '{' ? "" : ",", member);
+}
+
 void call_encode(struct call *call, struct text *out)
 {
+	char waiting[100];
+
 	if (call->replayed && call->answer)
 		text_add(out, call->answer, strlen(call->answer));
+	else if (call->form.brief)
+		op_encode_brief(call->op, call->out, out);
 	else
 		op_encode(call->op->out, call->out, out);
-	if (!call->replayed)
-		return;
-	out->len--; /* the closing brace */
-	text_addf(out, "%s\"replayed\":true}", out->data[out->len - 1] == '{' ? "" : ",");
+	if (call->replayed)
+		add_member(out, "\"replayed\":true");
+	if (call->mail > 0) {
+		snprintf(waiting, sizeof(waiting),
+			 "\"waiting\":\"%" PRId64 " message%s%s%.0" PRId64 "%s\"",
+			 call->mail, call->mail == 1 ? "" : "s", call->urgent ? ", " : "",
+			 call->urgent, call->urgent ? " urgent" : "");
+		add_member(out, waiting);
+	}
 }

@@ -79,6 +79,13 @@ struct given {
 	bool for_good; /* once it has arrived: answer.take */
 };
 
+/* How an answer is to be written. */
+struct form {
+	bool brief; /* by op_encode_brief() */
+	bool tells; /* it ends with what waits for the caller, if something does */
+	size_t most; /* bytes of JSON that it may take; 0: as many as a frame does */
+};
+
 struct call {
 	/* filled by the door */
 	struct arena arena;
@@ -92,6 +99,7 @@ struct call {
 	int64_t asked; /* hash of what is asked under the key; set with `caller` */
 	int64_t now; /* ms since the epoch */
 	uint64_t seed; /* randomness for this call */
+	struct form form; /* of the answer */
 	bool settles; /* the door says behind the answer what became of it: answer.take
 			 or answer.undo of `given` */
 	int64_t keep_events; /* oldest event that a follower has yet to read; 0: all
@@ -103,6 +111,8 @@ struct call {
 	size_t room; /* bytes that the answer may still take: see core/room.h */
 	struct caller caller;
 	struct id_keys ids; /* kept by a door from one call to the next */
+	int64_t mail, urgent; /* messages that wait for the caller, if the answer tells
+				 it; those of them that are urgent */
 	int64_t made; /* id of the row that this call's write made already, 0: none;
 			 the handler then only reports (replay, wait) */
 	bool replayed;

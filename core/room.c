@@ -2,9 +2,21 @@
 
 #include <string.h>
 
+size_t room_all(const struct call *call)
+{
+	size_t most = call->form.most;
+
+	return most && most < ROOM_ITEMS ? most - ROOM_FIELDS : ROOM_ITEMS;
+}
+
 void room_open(struct call *call)
 {
-	call->room = ROOM_ITEMS;
+	call->room = room_all(call);
+}
+
+bool room_is_whole(const struct call *call)
+{
+	return call->room == room_all(call);
 }
 
 bool room_take_bytes(struct call *call, size_t size)
@@ -24,9 +36,14 @@ size_t text_json_size(const char *s)
 	return t.len;
 }
 
+size_t room_size(const struct call *call, const struct record *r, const void *item)
+{
+	return call->form.brief ? op_size_brief(call->op, r, item) : op_size(r, item);
+}
+
 bool room_take(struct call *call, const struct record *r, const void *item)
 {
-	return room_take_bytes(call, op_size(r, item));
+	return room_take_bytes(call, room_size(call, r, item));
 }
 
 bool room_take_text(struct call *call, const char *text)
@@ -39,18 +56,17 @@ size_t room_fit(const char *s, size_t len, size_t room)
 	return text_json_fit(s, len, &room);
 }
 
+const char *room_cut(struct call *call, const char *text, size_t most, int64_t *size)
+{
+	size_t len = text ? strlen(text) : 0, n = room_fit(text ? text : "", len, most);
+
+	*size = n < len ? (int64_t)len : 0;
+	return n < len ? arena_strndup(&call->arena, text, n) : text;
+}
+
 const char *room_text(struct call *call, const char *text, size_t most, int64_t *size)
 {
-	size_t len = text ? strlen(text) : 0, n;
-
-	*size = 0;
-	if (most > call->room)
-		most = call->room;
-	n = room_fit(text ? text : "", len, most);
-	if (n < len) {
-		*size = (int64_t)len;
-		text = arena_strndup(&call->arena, text, n);
-	}
+	text = room_cut(call, text, most < call->room ? most : call->room, size);
 	call->room -= text ? text_json_size(text) - 2 : 0;
 	return text;
 }
@@ -83,18 +99,29 @@ void room_range(struct call *call, const char *whole, struct room_range *r)
 	r->next = (int64_t)(at + n);
 }
 
+static size_t answer_size(const struct call *call)
+{
+	struct text t = { .counts = true };
+
+	if (call->form.brief)
+		op_encode_brief(call->op, call->out, &t);
+	else
+		op_encode(call->op->out, call->out, &t);
+	return t.len;
+}
+
 int room_check(struct call *call)
 {
-	size_t size;
+	size_t most = call->form.most ? call->form.most : ROOM_ANSWER, size;
 
 	if (call->op->who == WHO_HOST)
 		return 0; /* the host's own operations: their answers are never sent */
-	if (op_size_most(call->op->out, call->out) <= ROOM_ANSWER)
+	if (op_size_most(call->op->out, call->out) <= most)
 		return 0;
-	size = op_size(call->op->out, call->out);
-	if (size <= ROOM_ANSWER)
+	size = answer_size(call);
+	if (size <= most)
 		return 0;
 	fault_set(&call->fault, FAULT_INVALID, "",
-		  "the answer would take %zu bytes; at most %d", size, ROOM_ANSWER);
+		  "the answer would take %zu bytes; at most %zu", size, most);
 	return fault_hint(&call->fault, "Nothing was changed. Ask for less at a time.");
 }

@@ -1,8 +1,8 @@
 /*
  * room - how much an answer may hold, as JSON.
  *
- * Every door sends an answer in one frame of at most 4 MiB, so an operation
- * decides inside its transaction what it hands out, by the size that it will
+ * Every door sends an answer in one frame of at most 4 MiB, and a caller may allow
+ * less (call->form), so an operation decides inside its transaction what it hands out, by the size that it will
  * have as JSON: whole items as far as they fit, then `more`; of one that is too
  * large by itself the first part, with its size, and the rest by range.  Whoever
  * calls without a host gets the same.
@@ -18,6 +18,9 @@ enum {
 	/* Bytes of the answer's lists and long texts; the rest is for its other
 	 * fields. */
 	ROOM_ITEMS = ROOM_ANSWER - 15360,
+	/* The least that a caller may allow, and what of it is for the other fields. */
+	ROOM_LEAST = 2000,
+	ROOM_FIELDS = 1000,
 };
 
 /* Makes all room of an answer free again; op_perform() does so before it runs a
@@ -36,6 +39,9 @@ bool room_take_text(struct call *call, const char *text);
  * it was cut, else 0.  NULL stays NULL. */
 const char *room_text(struct call *call, const char *text, size_t most, int64_t *size);
 
+/* Bytes of a value of the answer's lists. */
+size_t room_size(const struct call *call, const struct record *r, const void *item);
+
 /* Bytes of a text in JSON, its quotes included. */
 size_t text_json_size(const char *text);
 
@@ -46,6 +52,14 @@ struct room_range {
 	int64_t size, next; /* bytes of the whole text; the offset behind the part */
 };
 void room_range(struct call *call, const char *whole, struct room_range *r);
+
+/* Bytes that the answer has for its items in all, and whether none of them is taken. */
+size_t room_all(const struct call *call);
+bool room_is_whole(const struct call *call);
+
+/* A text, or as much of it as takes at most `most` bytes of JSON, cut at a character.
+ * `*size` is its whole length when it was cut, else 0.  Takes no place; NULL stays NULL. */
+const char *room_cut(struct call *call, const char *text, size_t most, int64_t *size);
 
 /* How many of the `len` bytes at `s`, up to a whole character, take at most `room`
  * bytes in a JSON text. */

@@ -129,6 +129,8 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 
 		if ((rc = subject_of(call, &r, &e)) < 0)
 			break;
+		e.detail = room_cut(call, e.detail, room_all(call) / 8, &e.detail_size);
+		e.has_detail_size = e.detail_size > 0;
 		if ((int64_t)out->n_events == in->limit ||
 		    !room_take(call, &record_event, &e)) {
 			out->more = true;

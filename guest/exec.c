@@ -126,6 +126,12 @@ static int find_job(struct guest *g, int64_t id, struct background_job **out,
 
 /* --- Exec -------------------------------------------------------------------------- */
 
+/* Bytes of an answer that two streams may take, where the host says so. */
+static size_t room_of(bool has_room, int64_t room)
+{
+	return has_room && room > 0 && room < FRAME_ROOM ? (size_t)room : FRAME_ROOM;
+}
+
 static int64_t timeout_of(const struct wire_exec *in)
 {
 	return in->timeout_secs < INT32_MAX ? in->timeout_secs : INT32_MAX;
@@ -140,9 +146,10 @@ static int output_lost(struct fault *f)
 static int tell_result(struct guest_request *q, struct proc *run, bool *kept,
 		       struct fault *f)
 {
+	const struct wire_exec *in = q->body;
 	struct wire_exec_result out = { .exit_code = proc_exit_code(run) };
 	struct output_parts p = { 0 };
-	size_t room = FRAME_ROOM;
+	size_t room = room_of(in->has_room, in->room);
 	bool old = !q->peer->hello;
 	struct background_job *job = NULL;
 	struct fault full = { 0 }; /* the command ran: its rest is lost, not its answer */
@@ -270,11 +277,9 @@ int answer_background(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-static void describe(struct wire_background_status *out, struct output_parts *p, bool old,
-		     struct arena *a)
+static void describe(struct wire_background_status *out, struct output_parts *p,
+		     size_t room, bool old, struct arena *a)
 {
-	size_t room = FRAME_ROOM;
-
 	output_parts_fit(p, &room, old, a);
 	out->stdout = p->text[0];
 	out->stderr = p->text[1];
@@ -310,7 +315,7 @@ int answer_poll(struct guest_request *q, struct fault *f)
 	out.running = !run->over;
 	out.has_exit_code = run->over;
 	out.exit_code = run->over ? proc_exit_code(run) : 0;
-	describe(&out, &p, !q->peer->hello, &q->arena);
+	describe(&out, &p, room_of(in->has_room, in->room), !q->peer->hello, &q->arena);
 	job->seen = run->over && !out.more;
 	guest_request_answer(q, "BackgroundStatus", &out);
 	return 0;

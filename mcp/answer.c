@@ -76,6 +76,11 @@ static void read_meta(struct request *r, json_t *meta)
 	json_t *token = json_object_get(meta, "progressToken");
 	const char *level = param_text(meta, META "logLevel");
 
+	r->tokens = result_tokens(
+		r->mcp,
+		r->era == &era_modern
+			? param_text(json_object_get(meta, META "clientInfo"), "name")
+			: r->mcp->client_name);
 	if (rpc_is_id(token))
 		r->token = id_text(token);
 	if (level && r->era == &era_modern)
@@ -174,8 +179,10 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 		r->began = clock_steady_ms();
 		r->progress_at = r->began + PROGRESS_MS;
 	}
+	client_form(c, r->form);
 	/* If client_start() returns 0, the call is over and r is gone. */
 	number = client_start(c, op, args, call_done, r);
+	client_form(c, (struct form){ 0 });
 	if (number)
 		r->number = number;
 	json_decref(args);

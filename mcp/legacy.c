@@ -33,6 +33,7 @@ static const char *choose(const char *asked)
 void legacy_initialize(struct request *r, json_t *params)
 {
 	const char *asked = param_text(params, "protocolVersion");
+	const char *client = param_text(json_object_get(params, "clientInfo"), "name");
 	struct mcp *m = r->mcp;
 	struct text *out;
 
@@ -43,6 +44,8 @@ void legacy_initialize(struct request *r, json_t *params)
 		return;
 	}
 	m->version = choose(asked);
+	if (client)
+		snprintf(m->client_name, sizeof(m->client_name), "%s", client);
 	out = answer_begin(r, CACHE_NONE);
 	text_addf(out, "\"protocolVersion\":\"%s\",\"serverInfo\":", m->version);
 	mcp_write_server(out);

@@ -69,12 +69,15 @@ struct request {
 	char *id; /* as JSON text */
 	char *token; /* of progress, as JSON text; NULL: not wanted */
 	enum level level; /* modern: what it wants logged */
+	int64_t tokens; /* that its answer may take */
+	struct form form; /* of the answer of its call */
 
 	/* while a call runs */
 	const struct op *op;
 	int64_t number;
 	call_end *end;
 	int64_t wait_s; /* how long it may wait; 0: it does not */
+	int64_t wait_ends; /* clock_steady_ms(), if it waits */
 	int64_t began, progress_at; /* 0: no progress to tell */
 
 	char *handout; /* its name: arrive.c */
@@ -98,6 +101,7 @@ struct mcp {
 	struct client *client; /* NULL until a request needs the state */
 	const char *version; /* negotiated by initialize; NULL: it was not */
 	enum level level; /* legacy: what is logged */
+	char client_name[64]; /* legacy: as initialize gave it */
 	struct text tools; /* members of the tools/list result */
 	struct text out; /* the message that is being written */
 	struct request *requests;
@@ -218,10 +222,24 @@ bool who_begins_anew(struct request *r, const struct fault *f);
  * answered, without the token, to be freed; NULL: the result, as it is. */
 char *who_joined(struct request *r, const char *result);
 
+/* --- results of tools (result.c) --------------------------------------------- */
+
+/* Tokens that an answer to this client may take; `client` is the name it gave itself, or
+ * NULL. */
+int64_t result_tokens(const struct mcp *m, const char *client);
+/* Takes max_tokens out of the arguments of a tool, and notes how the request is to be
+ * answered: 0, or a fault. */
+int result_form(struct request *r, json_t *args, struct fault *f);
+/* Answers a tool call with the result of its operation, or with a fault; frees the request. */
+void result_write(struct request *r, const char *json);
+void result_fault(struct request *r, const struct fault *f);
+
 /* --- waits (wait.c) ---------------------------------------------------------- */
 
-/* Notes how long the call will wait, and cuts it if nobody hears of progress. */
+/* Notes how long the call will wait, and cuts what is over mcp.max_wait_seconds. */
 void wait_cut(struct request *r, const struct op *op, json_t *args);
+/* Appends how to wait, or to go on waiting, where the call `json` answers got nothing. */
+void wait_hint(const struct request *r, const char *json, struct text *hint);
 
 /* --- answers that gave something (arrive.c) ----------------------------------- */
 

@@ -85,41 +85,38 @@ static json_t *make_annotations(const struct tool *tool)
 	return a;
 }
 
-static json_t *fault_schema(void)
-{
-	return json_pack(
-		"{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}, s:[s,s,s,s]}",
-		"type", "object", "properties", "code", "type", "string", "where", "type",
-		"string", "text", "type", "string", "hint", "type", "string",
-		"retry_after_ms", "type", "integer", "required", "code", "where", "text",
-		"hint");
-}
-
-/* Writes the schema of a tool's output: the result of any of its operations, or a
- * fault. */
+/* Writes the schema of a tool's output: the fields that any of its operations may give,
+ * and those of a fault.  It is long enough without their meaning. */
 static json_t *make_output(const struct tool *tool)
 {
-	json_t *root = json_pack("{s:s, s:[]}", "type", "object", "anyOf");
-	json_t *any = json_object_get(root, "anyOf");
+	json_t *defs = json_object(), *root;
+	json_t *props = json_pack("{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}", "code", "type",
+				  "string", "where", "type", "string", "hint", "type",
+				  "string", "waiting", "type", "string");
 	const struct op *op;
 	size_t i = 0;
 
-	while ((op = next_op(tool, &i))) {
-		json_t *schema = op_schema(op->out);
-
-		/* Every write may say `replayed` besides. */
-		json_object_del(schema, "additionalProperties");
-		json_array_append_new(any, schema);
-	}
-	json_array_append_new(any, fault_schema());
+	while ((op = next_op(tool, &i)))
+		record_shape(op->out, props, defs);
+	root = json_pack("{s:s, s:o}", "type", "object", "properties", props);
+	if (json_object_size(defs))
+		json_object_set(root, "$defs", defs);
+	json_decref(defs);
 	return root;
+}
+
+/* An agent leads its team at most, and never sees what only the operator may do. */
+static enum who level_of(const struct mcp *m)
+{
+	return m->identity.agent || m->identity.nobody ? WHO_LEAD : WHO_OPERATOR;
 }
 
 static json_t *make_tool(const struct mcp *m, const struct tool *tool)
 {
 	json_t *t = json_pack("{s:s, s:s, s:o, s:o}", "name", tool->name, "description",
-			      tool->doc, "inputSchema", tool_schema(tool->name),
-			      "annotations", make_annotations(tool));
+			      tool->doc, "inputSchema",
+			      tool_schema(tool->name, level_of(m)), "annotations",
+			      make_annotations(tool));
 
 	if (m->options.output_schemas)
 		json_object_set_new(t, "outputSchema", make_output(tool));
@@ -212,6 +209,12 @@ static void build_list(struct mcp *m)
 		if (!is_offered(m, &tool_table[i]) || !next_op(&tool_table[i], &none))
 			continue;
 		tool = make_tool(m, &tool_table[i]);
+		/* An agent has one team, which need not be named. */
+		if (m->identity.agent)
+			json_object_del(
+				json_object_get(json_object_get(tool, "inputSchema"),
+						"properties"),
+				"team");
 		leave_out_said(said, tool);
 		json_array_append_new(list, tool);
 	}
@@ -238,48 +241,6 @@ void tools_list(struct request *r, json_t *params)
 
 /* --- tools/call -------------------------------------------------------------------- */
 
-/* Adds how to get the next page, where the answer is not the last one. */
-static void add_hint(struct text *out, const struct op *op, const char *json)
-{
-	struct text hint = { 0 };
-	json_t *answer;
-
-	if (!strstr(json, "\"more\":true"))
-		return;
-	answer = json_loads(json, 0, NULL);
-	page_hint(op, answer, &hint);
-	if (hint.len) {
-		text_adds(out, "},{\"type\":\"text\",\"text\":");
-		text_add_json(out, hint.data);
-	}
-	text_release(&hint);
-	json_decref(answer);
-}
-
-static void write_result(struct request *r, const char *json, bool is_error)
-{
-	struct text *out = answer_begin(r, CACHE_NONE);
-
-	text_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
-	text_add_json(out, json);
-	if (!is_error)
-		add_hint(out, r->op, json);
-	text_adds(out, "}],\"structuredContent\":");
-	text_adds(out, json);
-	if (is_error)
-		text_adds(out, ",\"isError\":true");
-	answer_end(r);
-}
-
-static void tool_fault(struct request *r, const struct fault *f)
-{
-	struct text t = { 0 };
-
-	fault_write(f, &t);
-	write_result(r, t.data, true);
-	text_release(&t);
-}
-
 static void tool_end(struct request *r, const char *result, const struct fault *f)
 {
 	char *joined = result ? who_joined(r, result) : NULL;
@@ -288,7 +249,7 @@ static void tool_end(struct request *r, const char *result, const struct fault *
 		return;
 	if (result) {
 		request_log(r, LEVEL_DEBUG, "%s done", r->op->name);
-		write_result(r, joined ? joined : result, false);
+		result_write(r, joined ? joined : result);
 		free(joined);
 		return;
 	}
@@ -296,7 +257,7 @@ static void tool_end(struct request *r, const char *result, const struct fault *
 		    f->code == FAULT_INTERNAL || f->code == FAULT_IO ? LEVEL_ERROR
 								     : LEVEL_INFO,
 		    "%s: %s: %s", r->op->name, fault_info(f->code)->name, f->text);
-	tool_fault(r, f);
+	result_fault(r, f);
 }
 
 /* The operation that `action` asks for; a fault that lists them if it is none. */
@@ -351,9 +312,9 @@ void tools_call(struct request *r, json_t *params)
 		return;
 	}
 	args = args ? json_incref(args) : json_object();
-	op = pick_op(tool, args, &f);
+	op = result_form(r, args, &f) < 0 ? NULL : pick_op(tool, args, &f);
 	if (!op) {
-		tool_fault(r, &f);
+		result_fault(r, &f);
 		json_decref(args);
 		return;
 	}

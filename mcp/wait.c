@@ -1,17 +1,20 @@
 /*
  * wait - how long a tool call may wait.
  *
- * Clients give a call about a minute; who has asked for progress hears of us
- * in between and may wait as long as the operation lets it.
+ * Clients give a call about a minute, so a wait ends by itself before that
+ * (mcp.max_wait_seconds), and its answer says how to go on.
  */
+#include "core/base/clock.h"
 #include "mcp/peer.h"
 
 #include <string.h>
 
-enum { WAIT_S = 50 };
+/* A wait that ends so close to its time has ended with it. */
+enum { NEAR_MS = 250 };
 
 void wait_cut(struct request *r, const struct op *op, json_t *args)
 {
+	int64_t most = r->mcp->options.home->settings.config.mcp_max_wait_seconds;
 	const char *name;
 	json_t *value;
 
@@ -23,10 +26,20 @@ void wait_cut(struct request *r, const struct op *op, json_t *args)
 		return; /* the checks will say so */
 	r->wait_s = value ? json_integer_value(value) : op->wait->def_int;
 	/* A value out of range is left for the checks, too. */
-	if (r->token || r->wait_s <= WAIT_S || r->wait_s > op->wait->type->max)
-		return;
-	request_log(r, LEVEL_INFO, "%s is cut to %d; with a progressToken it may be more",
-		    name, WAIT_S);
-	r->wait_s = WAIT_S;
-	json_object_set_new(args, name, json_integer(WAIT_S));
+	if (r->wait_s > most && r->wait_s <= op->wait->type->max) {
+		r->wait_s = most;
+		request_log(r, LEVEL_INFO, "%s is cut to %lld", name, (long long)most);
+		json_object_set_new(args, name, json_integer(most));
+	}
+	r->wait_ends = clock_steady_ms() + r->wait_s * 1000;
+}
+
+void wait_hint(const struct request *r, const char *json, struct text *hint)
+{
+	if (r->wait_s > 0 && clock_steady_ms() >= r->wait_ends - NEAR_MS)
+		text_addf(hint, "Nothing came in %lld s. Call again to go on waiting.",
+			  (long long)r->wait_s);
+	else if (!r->wait_s && r->op->gives == GIVES_CLAIM && !strstr(json, "\"epoch\":"))
+		text_addf(hint, "Nothing to take now. With %s the call waits for it.",
+			  r->op->wait->name);
 }

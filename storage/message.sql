@@ -141,6 +141,14 @@ WHERE message = :message AND agent = :agent AND state IN {delivery_state.open};
 -- name: inbox_requeued
 UPDATE agent_inbox SET queued = queued + 1, leased = leased - 1 WHERE agent = :agent;
 
+-- name: inbox_urgent
+-- How many of the messages that inbox_next would hand out are urgent.
+SELECT count(*) AS n FROM inbox
+WHERE agent = :agent AND lane = {delivery_lane.urgent} AND state IN {delivery_state.open}
+	AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
+		OR state = {delivery_state.fetched} AND due_at <= :now AND after_lapse = {delivery_state.queued}
+			AND (expires_at IS NULL OR expires_at > :now));
+
 -- name: inbox_next
 -- row: inbox
 -- text: sender_name

@@ -26,6 +26,17 @@ SELECT id, team, number, slug, title, description, priority,
 	attempts, created_by, created_at, updated_at, result
 FROM task WHERE team = :team AND number = :number;
 
+-- name: task_held
+-- row: task
+-- The tasks that an agent holds now, the latest change first: a caller asks for two rows,
+-- to know whether there is one only.
+SELECT id, team, number, slug, title, description, priority, state AS state_now, state,
+	owner, owner_generation, epoch, lease_ms, lease_until, assignee, open_deps,
+	attempts, created_by, created_at, updated_at, result
+FROM task WHERE owner = :agent AND +team = :team
+	AND (lease_until IS NULL OR lease_until > :now)
+ORDER BY updated_at DESC, number LIMIT :limit;
+
 -- name: task_by_id
 -- row: task
 SELECT id, team, number, slug, title, description, priority,

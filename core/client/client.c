@@ -160,6 +160,11 @@ static bool is_open(const struct client *c, int64_t number)
 	return false;
 }
 
+void client_form(struct client *c, struct form form)
+{
+	c->form = form;
+}
+
 /*~ Is there a host?  Station 3 of 12.
  *
  * A host is the process that `cadre up` starts.  It is a convenience, never a condition:
@@ -189,6 +194,7 @@ int64_t client_start(struct client *c, const struct op *op, json_t *args,
 	add_key(op, t->args);
 	t->number = number;
 	t->op = op;
+	t->form = c->form;
 	t->done = done;
 	t->arg = arg;
 	t->wait_ms = wait_of(op, t->args);

@@ -20,6 +20,7 @@
 
 #include <signal.h>
 
+#include "core/call.h"
 #include "core/home/home.h"
 
 struct client;
@@ -46,6 +47,9 @@ bool client_hosted(const struct client *c); /* a host answered */
 /* Makes `who` the caller of all calls from now on; its texts are borrowed for the client's
  * life. */
 void client_become(struct client *c, const struct identity *who);
+
+/* How the answers of the calls that are started from here on are to be written. */
+void client_form(struct client *c, struct form form);
 
 /* Starts a call; `args` is borrowed until it returns.  Returns its number, or
  * 0 when `done` was called already. */

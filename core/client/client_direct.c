@@ -191,6 +191,7 @@ static int prepare(struct client *c, struct ticket *t, struct fault *f)
 	call->identity = c->o.identity;
 	call->seed = home_random();
 	call->settles = t->confirms;
+	call->form = t->form;
 	rc = call_decode(call, t->op, t->args);
 	t->mark = arena_mark(&call->arena);
 	if (rc < 0) {

@@ -217,6 +217,12 @@ bool socket_start(struct client *c, struct ticket *t)
 			 t->op->name, "args", t->args);
 	if (t->confirms)
 		json_object_set_new(call, "confirms", json_true());
+	if (t->form.brief)
+		json_object_set_new(call, "brief", json_true());
+	if (t->form.tells)
+		json_object_set_new(call, "tells", json_true());
+	if (t->form.most)
+		json_object_set_new(call, "most", json_integer((json_int_t)t->form.most));
 	add_frame(&l->out, call);
 	json_decref(call);
 	if (l->out.len == size) {

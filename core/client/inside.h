@@ -18,6 +18,7 @@ struct ticket {
 	int64_t number;
 	const struct op *op;
 	json_t *args; /* a copy, with its key */
+	struct form form;
 	client_done *done;
 	void *arg;
 	int64_t wait_ms; /* ms that it may wait beyond its work */
@@ -42,6 +43,7 @@ struct client {
 	struct client_options o;
 	int epoll;
 	int64_t last; /* number of the newest call */
+	struct form form; /* of the next calls' answers */
 	bool hosted;
 	struct ticket *calls;
 	struct client_conn *link; /* shared by all calls but those that wait */

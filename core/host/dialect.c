@@ -11,6 +11,7 @@
 #include "core/host/guests/door.h"
 #include "core/host/guests/fit.h"
 #include "core/host/inside.h"
+#include "core/room.h"
 #include "ops.gen.h"
 
 const char *speech_text(const json_t *json, const char *key)
@@ -135,6 +136,18 @@ enum heard speech_decode(struct conn *c, struct job *job, const struct op *op,
 	return HEARD_CALL;
 }
 
+/* How the caller wants its answer; less than any answer needs counts as that much. */
+static struct form form_of(json_t *json)
+{
+	json_int_t most = json_integer_value(json_object_get(json, "most"));
+
+	return (struct form){ .brief = json_is_true(json_object_get(json, "brief")),
+			      .tells = json_is_true(json_object_get(json, "tells")),
+			      .most = most <= 0           ? 0
+				      : most < ROOM_LEAST ? ROOM_LEAST
+							  : (size_t)most };
+}
+
 /*~ The caller and the call.  Station 5 of 12.
  *
  * op_find() looks the operation up by its name, and call_decode() turns the JSON into the C
@@ -160,6 +173,7 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 	json_t *args = json_object_get(job->packet.json, "args");
 	const struct op *op = name ? op_find(name) : NULL;
 	char session[200] = "", door[200] = "";
+	struct form form;
 
 	if (!op || op->who == WHO_HOST) {
 		fault_set(f, FAULT_NOT_FOUND, "/op", "there is no operation '%s'",
@@ -180,8 +194,10 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 			return HEARD_NONSENSE;
 	}
 	job->confirms = json_is_true(json_object_get(job->packet.json, "confirms"));
+	form = form_of(job->packet.json);
 	if (speech_decode(c, job, op, args, f) != HEARD_CALL)
 		return HEARD_NONSENSE;
+	job->call.form = form;
 	if (*door)
 		door_identify(c, &job->call, door);
 	if (*session)

@@ -124,16 +124,26 @@ void envelope_fill(struct call *call, const struct envelope_row *e, struct envel
 		out->reply_to = id_public(call, ID_MESSAGE, e->reply_to, e->reply_at);
 }
 
+/* Bytes of a `content_size` that is added to an envelope. */
+enum { SIZE_FIELD = 48 };
+
 bool envelope_take(struct call *call, struct envelope *e)
 {
-	size_t size = op_size(&record_envelope, e);
+	size_t size = room_size(call, &record_envelope, e), all = room_all(call);
 
-	/* An envelope without its metadata always fits, since the content is bounded. */
-	if (e->metadata && size >= ROOM_ITEMS) {
+	if (e->metadata && size >= all) {
 		e->has_metadata_size = true;
 		e->metadata_size = (int64_t)strlen(e->metadata);
 		e->metadata = NULL;
-		size = op_size(&record_envelope, e);
+		size = room_size(call, &record_envelope, e);
+	}
+	if (size >= all && room_is_whole(call)) {
+		size_t rest = size - text_json_size(e->content) + SIZE_FIELD;
+
+		e->content = room_cut(call, e->content, all > rest ? all - rest : 0,
+				      &e->content_size);
+		e->has_content_size = true;
+		size = room_size(call, &record_envelope, e);
 	}
 	return room_take_bytes(call, size);
 }

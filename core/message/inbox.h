@@ -33,8 +33,8 @@ int inbox_counters(struct call *call, int64_t agent, struct inbox_state_row *out
 void envelope_fill(struct call *call, const struct envelope_row *e, struct envelope *out);
 
 /* Takes the place of an envelope in the answer: false where it does not fit any more.
- * Metadata so large that the envelope would fit no answer is replaced by its size, and
- * message.part reads it; only messages of earlier versions have such. */
+ * Of one that would fit no answer, the metadata is replaced by its size, and of a content
+ * that is too large by itself the first part comes: message.part reads them. */
 bool envelope_take(struct call *call, struct envelope *e);
 
 #endif

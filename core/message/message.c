@@ -138,7 +138,7 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 
 	*d = (struct draft){
 		.sender = from->id,
-		.content = in->content,
+		.content = in->text,
 		.type = in->message_type,
 		.thread = in->thread,
 		.metadata = in->metadata,
@@ -210,10 +210,10 @@ static int send_assignment(struct call *call, const struct draft *d,
 	if (r->all || r->n != 1)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
 				 "an assignment has one recipient");
-	if (assignment_parse(call, d->content, "/content", &p) < 0)
+	if (assignment_parse(call, d->content, "/text", &p) < 0)
 		return call->fault.code;
 	*message = assignment_send(call, d, &r->agents[0], &p);
-	return *message < 0 ? fault_move(&call->fault, "/task", "/content/task_id") : 0;
+	return *message < 0 ? fault_move(&call->fault, "/task", "/text/task_id") : 0;
 }
 
 static int send_new(struct call *call, const struct message_send_in *in,
@@ -298,6 +298,7 @@ static int tell_all(struct call *call, const struct drops *drops,
 		return rc;
 	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
 	out->seq = m.id;
+	out->dropped = (int64_t)drops->n;
 	if ((rc = message_deliveries(call,
 				     &(struct delivery_page){ .message = m.id,
 							      .limit = 100,
@@ -342,7 +343,7 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 	struct draft d = { .sender = from->id,
 			   .drops = drops,
 			   .reply_to = parent->id,
-			   .content = in->content,
+			   .content = in->text,
 			   .type = in->message_type,
 			   .thread = parent->thread,
 			   .metadata = in->metadata,

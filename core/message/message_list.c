@@ -114,7 +114,8 @@ int message_part(struct call *call, const struct message_part_in *in,
 {
 	struct envelope_row e;
 	struct room_range r = { .offset = in->offset,
-				.length = in->has_length ? in->length : ROOM_ITEMS };
+				.length = in->has_length ? in->length
+							 : (int64_t)room_all(call) };
 	int64_t message, at;
 	int rc;
 

@@ -91,6 +91,11 @@ static const regex_t *compiled(const struct type *t)
 	return none;
 }
 
+bool type_matches(const struct type *t, const char *s)
+{
+	return !t->pattern || regexec(compiled(t), s, 0, NULL, 0) == 0;
+}
+
 static int check_length(struct decoder *d, const struct type *t, size_t n,
 			const struct step *step)
 {
@@ -113,13 +118,20 @@ static int decode_text(struct decoder *d, const struct type *t, json_t *v,
 	const char *s = json_string_value(v);
 	size_t n = json_string_length(v);
 
+	/* An id of digits is often written as the number: 2 for "002". */
+	if (json_is_integer(v) && t->pattern) {
+		s = arena_printf(d->arena, "%" JSON_INTEGER_FORMAT,
+				 json_integer_value(v));
+		n = strlen(s);
+		s = type_matches(t, s) ? s : NULL;
+	}
 	if (!s)
 		return bad(d, step, "must be a text");
 	if (memchr(s, '\0', n))
 		return bad(d, step, "must not contain U+0000");
 	if (check_length(d, t, n, step) < 0)
 		return d->fault->code;
-	if (t->pattern && regexec(compiled(t), s, 0, NULL, 0) != 0) {
+	if (!type_matches(t, s)) {
 		bad(d, step, "'%.60s' does not match %s", s, t->pattern);
 		return fault_hint(d->fault, "%s", t->doc);
 	}
@@ -297,19 +309,73 @@ static int decode_value(struct decoder *d, const struct type *t, json_t *v, void
 
 /* --- fields --------------------------------------------------------------------------------- */
 
-/* A value alone stands for a list of one: `"to":"coder"`. */
+/* The words of "a,b", with blanks around them, as a list; NULL if `v` is none of these. */
+static json_t *split_words(const struct type *t, json_t *v)
+{
+	const char *s = json_string_value(v);
+	json_t *list;
+
+	if (!s || !strchr(s, ',') || !type_splits(t) || t->kind == KIND_INT ||
+	    t->kind == KIND_TIME)
+		return NULL;
+	list = json_array();
+	while (*s) {
+		size_t n = strcspn(s, ",");
+		size_t before = strspn(s, " "), after = n;
+
+		while (after > before && s[after - 1] == ' ')
+			after--;
+		if (after > before)
+			json_array_append_new(list,
+					      json_stringn(s + before, after - before));
+		s += n + (s[n] == ',');
+	}
+	return list;
+}
+
+static int decode_items(struct decoder *d, json_t *v, char *base, const struct field *fd,
+			const struct step *step);
+
+/* Copies the texts of a list whose JSON will not live as long as the struct. */
+static void keep_texts(struct decoder *d, char *base, const struct field *fd)
+{
+	const char **texts = *(const char ***)(base + fd->at);
+	size_t n = *(const size_t *)(base + fd->at2);
+
+	for (size_t i = 0; texts && fd->type->kind == KIND_TEXT && i < n; i++)
+		if (texts[i])
+			texts[i] = arena_strdup(d->arena, texts[i]);
+}
+
+/* A value alone stands for a list of one: `"to":"coder"`; short words may stand in one
+ * text: `"tags":"a,b"`. */
 static int decode_list(struct decoder *d, json_t *v, char *base, const struct field *fd,
 		       const struct step *step)
+{
+	json_t *words = split_words(fd->type, v);
+	char *items;
+	int rc;
+
+	if (words) {
+		rc = decode_items(d, words, base, fd, step);
+		keep_texts(d, base, fd);
+		json_decref(words);
+		return rc;
+	}
+	if (json_is_array(v))
+		return decode_items(d, v, base, fd, step);
+	items = arena_alloc(d->arena, type_size(fd->type));
+	*(char **)(base + fd->at) = items;
+	*(size_t *)(base + fd->at2) = 1;
+	return decode_value(d, fd->type, v, items, step);
+}
+
+static int decode_items(struct decoder *d, json_t *v, char *base, const struct field *fd,
+			const struct step *step)
 {
 	size_t size = type_size(fd->type), n = json_array_size(v);
 	char *items;
 
-	if (!json_is_array(v)) {
-		items = arena_alloc(d->arena, size);
-		*(char **)(base + fd->at) = items;
-		*(size_t *)(base + fd->at2) = 1;
-		return decode_value(d, fd->type, v, items, step);
-	}
 	if (fd->most && n > (size_t)fd->most)
 		return bad(d, step, "must hold at most %" PRId64 " values, not %zu",
 			   fd->most, n);
@@ -383,6 +449,17 @@ static int unknown_field(struct decoder *d, const struct record *r, const char *
 
 /* Walks the object once, not the fields: what was seen is noted in a bit each,
  * so that a field given twice, by its name and an alias, is found out. */
+/* A text alone stands for a record of which it is the only field that must be there. */
+static int decode_short(struct decoder *d, const struct record *r, json_t *text,
+			char *dst, const struct step *up)
+{
+	json_t *whole = json_pack("{s:O}", record_short(r)->name, text);
+	int rc = decode_record(d, r, whole, dst, up);
+
+	json_decref(whole); /* the text itself stays where it came from */
+	return rc;
+}
+
 static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 			 char *dst, const struct step *up)
 {
@@ -391,6 +468,8 @@ static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 	json_t *v;
 
 	static_assert(FIELD_MAX <= 64, "a bit for each field");
+	if (json_is_string(src) && record_short(r))
+		return decode_short(d, r, src, dst, up);
 	if (!json_is_object(src))
 		return bad(d, up, "must be an object");
 	json_object_foreach(src, key, v) {

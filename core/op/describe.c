@@ -45,6 +45,24 @@ static json_t *int_schema(const struct type *t, bool brief)
 	return s;
 }
 
+/* A record among the arguments of a tool, in few words: the names of its fields.  A text
+ * may stand for one of which only a text must be there. */
+static json_t *record_words(const struct record *r)
+{
+	struct text words = { 0 };
+	json_t *s;
+
+	if (record_short(r) && r->n_fields <= 2)
+		return json_pack("{s:s}", "type", "string");
+	for (size_t i = 0; i < r->n_fields; i++)
+		text_addf(&words, "%s%s%s", i ? "," : "", r->fields[i].name,
+			  r->fields[i].flags & (FIELD_OPTIONAL | FIELD_DEFAULT) ? "?"
+										: "");
+	s = json_pack("{s:s, s:s}", "type", "object", "description", words.data);
+	text_release(&words);
+	return s;
+}
+
 static json_t *type_schema(const struct type *t, bool brief)
 {
 	switch (t->kind) {
@@ -64,7 +82,7 @@ static json_t *type_schema(const struct type *t, bool brief)
 		return json_pack("{s:s, s:{s:s}}", "type", "object",
 				 "additionalProperties", "type", "string");
 	case KIND_RECORD:
-		return record_schema(t->record, brief);
+		return brief ? record_words(t->record) : record_schema(t->record, false);
 	}
 	return NULL;
 }
@@ -186,34 +204,117 @@ static void add_property(json_t *props, const struct field *fd)
 	json_decref(s);
 }
 
-static json_t *bundle_schema(const char *tool)
+/* Arguments that begin the next page: the hint of an answer that has one says it. */
+static bool is_cursor(const struct op *op, const struct field *fd)
 {
-	json_t *actions = json_array(), *props = json_object();
+	return fd == page_argument(op);
+}
 
-	json_object_set_new(props, "action",
-			    json_pack("{s:s, s:o}", "type", "string", "enum", actions));
+/* Whether an argument says nothing of what the action is about. */
+static bool is_common(const struct op *op, const struct field *fd)
+{
+	static const char *const names[] = { "team", "epoch", "limit", "agent", "from" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(fd->name, names[i]) == 0)
+			return fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT);
+	return field_is_key(fd) || is_cursor(op, fd);
+}
+
+/* Writes an action with its arguments: `block(task?, text)`. */
+static void add_action(struct text *out, const struct op *op)
+{
+	const char *before = "(";
+
+	text_addf(out, "%s%s", out->len ? " " : "", op->action);
+	for (size_t i = 0; i < op->in->n_fields; i++) {
+		const struct field *fd = &op->in->fields[i];
+
+		if (is_common(op, fd))
+			continue;
+		text_addf(out, "%s%s%s", before, fd->name,
+			  fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT) ? "?" : "");
+		before = ",";
+	}
+	if (*before == ',')
+		text_add(out, ")", 1);
+}
+
+static json_t *bundle_schema(const char *tool, enum who most)
+{
+	json_t *props = json_object(), *action;
+	struct text actions = { 0 };
+
+	json_object_set_new(props, "action", json_null());
 	for (size_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
 
-		if (!in_tool(op, tool))
+		if (!in_tool(op, tool) || op->who > most)
 			continue;
-		json_array_append_new(actions, json_string(op->action));
+		add_action(&actions, op);
 		for (size_t j = 0; j < op->in->n_fields; j++)
-			if (!field_is_key(&op->in->fields[j]))
+			if (!field_is_key(&op->in->fields[j]) &&
+			    !is_cursor(op, &op->in->fields[j]))
 				add_property(props, &op->in->fields[j]);
 	}
+	action = json_pack("{s:s, s:s}", "type", "string", "description", actions.data);
+	json_object_set_new(props, "action", action);
+	text_release(&actions);
 	return json_pack("{s:s, s:o, s:[s]}", "type", "object", "properties", props,
 			 "required", "action");
 }
 
-json_t *tool_schema(const char *tool)
+json_t *tool_schema(const char *tool, enum who most)
 {
 	const struct op *alone = op_tool(tool, NULL);
 	json_t *s;
 
 	if (!alone)
-		return bundle_schema(tool);
+		return bundle_schema(tool, most);
 	s = record_schema(alone->in, true);
 	json_object_del(json_object_get(s, "properties"), "idempotency_key");
 	return s;
+}
+
+/* --- shapes of answers ------------------------------------------------------------------ */
+
+static json_t *shape_of(const struct type *t, json_t *defs)
+{
+	static const char *const types[] = {
+		[KIND_TEXT] = "string", [KIND_INT] = "integer",   [KIND_BOOL] = "boolean",
+		[KIND_TIME] = "string", [KIND_ENUM] = "string",   [KIND_JSON] = "object",
+		[KIND_MAP] = "object",  [KIND_RECORD] = "object",
+	};
+	json_t *def;
+
+	if (t->kind != KIND_RECORD)
+		return json_pack("{s:s}", "type", types[t->kind]);
+	if (!json_object_get(defs, t->record->name)) {
+		json_object_set_new(defs, t->record->name,
+				    json_null()); /* it may hold itself */
+		def = json_object();
+		record_shape(t->record, def, defs);
+		json_object_set_new(defs, t->record->name,
+				    json_pack("{s:s, s:o}", "type", "object",
+					      "properties", def));
+	}
+	return json_pack("{s:o}", "$ref", json_sprintf("#/$defs/%s", t->record->name));
+}
+
+void record_shape(const struct record *r, json_t *props, json_t *defs)
+{
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct field *fd = &r->fields[i];
+		json_t *s = shape_of(fd->type, defs), *old;
+
+		if (fd->flags & FIELD_LIST)
+			s = json_pack("{s:s, s:o}", "type", "array", "items", s);
+		old = json_object_get(props, fd->name);
+		/* Actions that give different things one name: it may be any of them. */
+		if (old && !json_equal(old, s)) {
+			json_decref(s);
+			s = json_object();
+		}
+		json_object_set_new(props, fd->name, s);
+	}
 }

@@ -31,6 +31,17 @@ static bool is_absent(const struct field *fd, const char *base)
 
 /* --- encoding ------------------------------------------------------------------------ */
 
+/* Where a struct is written to, and how. */
+struct writing {
+	struct text *out;
+	bool brief; /* see op_encode_brief() */
+};
+
+static const uint64_t all_fields = UINT64_MAX;
+
+static void encode_record(const struct writing *w, const struct record *r,
+			  const void *src, uint64_t fields, const uint64_t *inner);
+
 static void encode_int(int64_t value, struct text *out)
 {
 	uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
@@ -44,13 +55,15 @@ static void encode_int(int64_t value, struct text *out)
 	text_add(out, p, (size_t)(digits + sizeof(digits) - p));
 }
 
-static void encode_time(int64_t ms, struct text *out)
+static void encode_time(const struct writing *w, int64_t ms)
 {
+	size_t n = w->brief ? 20 : 24; /* with or without milliseconds */
 	char quoted[27] = "\"";
 
 	time_format(ms, quoted + 1);
-	quoted[25] = '"';
-	text_add(out, quoted, 26);
+	quoted[n] = 'Z';
+	quoted[n + 1] = '"';
+	text_add(w->out, quoted, n + 2);
 }
 
 static const char *choice_name(const struct type *t, int64_t position)
@@ -76,8 +89,11 @@ static void encode_map(const struct pair *pairs, size_t n, struct text *out)
 	text_add(out, "}", 1);
 }
 
-static void encode_value(const struct type *t, const void *at, struct text *out)
+/* Writes a value; of a record only `fields`. */
+static void encode_value(const struct writing *w, const struct type *t, const void *at,
+			 uint64_t fields)
 {
+	struct text *out = w->out;
 	const char *s;
 
 	switch (t->kind) {
@@ -94,7 +110,7 @@ static void encode_value(const struct type *t, const void *at, struct text *out)
 		encode_int(*(const int64_t *)at, out);
 		break;
 	case KIND_TIME:
-		encode_time(*(const int64_t *)at, out);
+		encode_time(w, *(const int64_t *)at);
 		break;
 	case KIND_ENUM:
 		text_add_json(out, choice_name(t, *(const int64_t *)at));
@@ -104,7 +120,7 @@ static void encode_value(const struct type *t, const void *at, struct text *out)
 		text_add(out, s, strlen(s));
 		break;
 	case KIND_RECORD:
-		op_encode(t->record, at, out);
+		encode_record(w, t->record, at, fields, NULL);
 		break;
 	case KIND_MAP: /* encode_field() writes maps, since the count is a field of its
 			  own */
@@ -112,13 +128,15 @@ static void encode_value(const struct type *t, const void *at, struct text *out)
 	}
 }
 
-static void encode_field(const struct field *fd, const char *base, struct text *out)
+static void encode_field(const struct writing *w, const struct field *fd,
+			 const char *base, uint64_t fields)
 {
+	struct text *out = w->out;
 	const char *items;
 	size_t n;
 
 	if (!is_counted(fd)) {
-		encode_value(fd->type, base + fd->at, out);
+		encode_value(w, fd->type, base + fd->at, fields);
 		return;
 	}
 	items = pointer_at(base, fd);
@@ -130,28 +148,65 @@ static void encode_field(const struct field *fd, const char *base, struct text *
 	text_add(out, "[", 1);
 	for (size_t i = 0; i < n; i++) {
 		text_add(out, ",", i > 0);
-		encode_value(fd->type, items + i * type_size(fd->type), out);
+		encode_value(w, fd->type, items + i * type_size(fd->type), fields);
 	}
 	text_add(out, "]", 1);
 }
 
-void op_encode(const struct record *r, const void *src, struct text *out)
+/* Whether a value says nothing: it is empty, or as its declaration says by default. */
+static bool is_plain(const struct field *fd, const char *base)
+{
+	const char *s;
+
+	if (is_counted(fd))
+		return !pointer_at(base, fd) || !count_at(base, fd);
+	switch (fd->type->kind) {
+	case KIND_TEXT:
+	case KIND_JSON:
+		s = pointer_at(base, fd);
+		return !s || !*s || strcmp(s, "{}") == 0 ||
+		       (fd->def_text && strcmp(s, fd->def_text) == 0);
+	case KIND_BOOL:
+		return fd->flags & FIELD_DEFAULT &&
+		       *(const bool *)(base + fd->at) == fd->def_int;
+	case KIND_INT:
+	case KIND_ENUM:
+		return fd->flags & FIELD_DEFAULT &&
+		       *(const int64_t *)(base + fd->at) == fd->def_int;
+	case KIND_TIME:
+	case KIND_RECORD:
+	case KIND_MAP:
+		break;
+	}
+	return false;
+}
+
+/* `inner` are the bits for the records within, field by field; NULL: all of them. */
+static void encode_record(const struct writing *w, const struct record *r,
+			  const void *src, uint64_t fields, const uint64_t *inner)
 {
 	const char *base = src, *before = "\"";
+	struct text *out = w->out;
 
 	text_add(out, "{", 1);
 	for (size_t i = 0; i < r->n_fields; i++) {
 		const struct field *fd = &r->fields[i];
 
-		if (is_absent(fd, base))
+		if (is_absent(fd, base) || !(fields >> i & 1) ||
+		    (w->brief && is_plain(fd, base)))
 			continue;
 		text_add(out, before, strlen(before));
 		text_add(out, fd->name, strlen(fd->name));
 		text_add(out, "\":", 2);
-		encode_field(fd, base, out);
+		encode_field(w, fd, base, inner ? inner[i] : all_fields);
 		before = ",\"";
 	}
 	text_add(out, "}", 1);
+}
+
+void op_encode(const struct record *r, const void *src, struct text *out)
+{
+	encode_record(&(struct writing){ .out = out }, r, src, all_fields, NULL);
 }
 
 size_t op_size(const struct record *r, const void *src)
@@ -159,6 +214,27 @@ size_t op_size(const struct record *r, const void *src)
 	struct text t = { .counts = true };
 
 	op_encode(r, src, &t);
+	return t.len;
+}
+
+void op_encode_brief(const struct op *op, const void *out_struct, struct text *out)
+{
+	struct writing w = { .out = out, .brief = true };
+
+	encode_record(&w, op->out, out_struct, op->brief ? op->brief[0] : all_fields,
+		      op->brief ? op->brief + 1 : NULL);
+}
+
+size_t op_size_brief(const struct op *op, const struct record *r, const void *src)
+{
+	struct text t = { .counts = true };
+	struct writing w = { .out = &t, .brief = true };
+	uint64_t fields = all_fields;
+
+	for (size_t i = 0; op->brief && i < op->out->n_fields; i++)
+		if (op->out->fields[i].type->record == r)
+			fields = op->brief[1 + i];
+	encode_record(&w, r, src, fields, NULL);
 	return t.len;
 }
 

@@ -132,7 +132,11 @@ struct op {
 			  line */
 	const char *const *also; /* other first words for the command, NULL-terminated, or
 				    NULL */
+	const uint64_t *brief; /* what a brief answer keeps, as bits: of its fields, then
+				  of those of the record in each field; NULL: all */
 	const char *const *columns; /* for printing, NULL-terminated, or NULL */
+	const char *const *reads; /* texts that it reads by range, as RECORD.FIELD,
+				     NULL-terminated, or NULL */
 	const enum fault_code *faults; /* ends with FAULT_NONE */
 	const int *events; /* event kinds, ends with 0 */
 	int (*run)(struct call *call, const void *in, void *out);
@@ -276,6 +280,12 @@ void record_copy(const struct record *from, const void *src, const struct record
 		 void *dst);
 /* How many bytes op_encode() would append; takes no memory. */
 size_t op_size(const struct record *r, const void *src);
+/* The answer of an operation in few words, for who pays for each: without what is empty
+ * or as declared by default, without the parts that op->brief leaves out, and with times
+ * to the second. */
+void op_encode_brief(const struct op *op, const void *out_struct, struct text *out);
+/* How many bytes a record takes as a value of a list in that answer. */
+size_t op_size_brief(const struct op *op, const struct record *r, const void *src);
 /* An upper bound of op_size(), far cheaper: no text is looked into. */
 size_t op_size_most(const struct record *r, const void *src);
 
@@ -292,7 +302,12 @@ int64_t time_parse(const char *s);
 /* --- descriptions (describe.c) ------------------------------- */
 
 json_t *op_schema(const struct record *r); /* JSON Schema 2020-12 */
-json_t *tool_schema(const char *tool); /* input schema of a tool or bundle */
+/* The input schema of a tool or bundle, with the actions that a caller of level `most` may
+ * ask for; only types, and texts that a model needs. */
+json_t *tool_schema(const char *tool, enum who most);
+/* Adds the fields of an answer to `props`, by their types alone; the records in it are put
+ * into `defs`. */
+void record_shape(const struct record *r, json_t *props, json_t *defs);
 
 /* --- the command line (args.c, usage.c) ----------------------------------- */
 
@@ -308,6 +323,8 @@ json_t *field_word(const struct field *fd, const char *word);
 /* Whether values of a list may stand in one word with commas between: names,
  * numbers and choices hold none; free text may, and stays whole. */
 bool type_splits(const struct type *t);
+/* Whether a text is of the form that the type's pattern asks for; true without one. */
+bool type_matches(const struct type *t, const char *s);
 /* The field of a record's only required text, which may stand for the record: a
  * criterion's text, a role's name.  NULL: the record is written as JSON. */
 const struct field *record_short(const struct record *r);
@@ -328,6 +345,10 @@ const json_t *page_next(const struct op *op, const json_t *answer);
 /* Appends a sentence on how to get the items that an answer had no room for; appends
  * nothing to a whole answer. */
 void page_hint(const struct op *op, const json_t *answer, struct text *out);
+
+/* Appends how to read on in the first text of an answer that is cut (its FIELD_size says
+ * so), by the operation that `reads` it; nothing where none is. (part.c) */
+void part_hint(const struct op *op, const json_t *answer, struct text *out);
 
 /* --- routes (route.c) ------------------------------------------------------ */
 

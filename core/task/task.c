@@ -47,6 +47,31 @@ int task_find(struct call *call, const char *id, struct task_row *t)
 	return fault_hint(&call->fault, "See the board with: cadre task list.");
 }
 
+int task_mine(struct call *call, const char *id, struct task_row *t)
+{
+	struct task_row *held = NULL;
+	size_t n;
+	int rc;
+
+	if (id)
+		return task_find(call, id, t);
+	rc = sql_all(call, task_held, &held, &n, .agent = call->caller.agent,
+		     .team = call->caller.team, .now = call->now, .limit = 2);
+	if (rc < 0)
+		return rc;
+	if (n == 1) {
+		*t = held[0];
+		return 0;
+	}
+	fault_set(&call->fault, FAULT_INVALID, "/task",
+		  n ? "you hold several tasks: say which"
+		    : "you hold no task: say which");
+	return n ? fault_hint(&call->fault, "You hold %s and %s, among others or alone.",
+			      task_name(call, held[0].number),
+			      task_name(call, held[1].number))
+		 : fault_hint(&call->fault, "Claim one first, or name it.");
+}
+
 int task_hint(struct fault *f, enum task_state state)
 {
 	if (state == TASK_STATE_PENDING)
@@ -62,8 +87,13 @@ int task_once(struct call *call, const char *team, const char *task, task_change
 	struct task_row t;
 	int rc;
 
-	if ((rc = who_team(call, team)) < 0 || (rc = task_find(call, task, &t)) < 0 ||
-	    (!call->made && (rc = change(call, in, &t)) < 0))
+	if ((rc = who_team(call, team)) < 0)
+		return rc;
+	/* A call that comes again is about the task of the first time, which its caller may
+	 * hold no more. */
+	if (call->made)
+		return task_tell(call, call->made, out);
+	if ((rc = task_mine(call, task, &t)) < 0 || (rc = change(call, in, &t)) < 0)
 		return rc;
 	call->made = t.id;
 	return task_tell(call, t.id, out);

@@ -14,6 +14,8 @@
 /* The task `id` of the call's team, as a row with its lapsed lease written down:
  * 0 or a fault at /task. */
 int task_find(struct call *call, const char *id, struct task_row *t);
+/* task_find(), or without an `id` the only task that the caller holds. */
+int task_mine(struct call *call, const char *id, struct task_row *t);
 /* task_find() without a fault: 1, or 0 when there is no such task. */
 int task_find_maybe(struct call *call, const char *id, struct task_row *t);
 
@@ -66,5 +68,9 @@ int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
 /* Ends the claims of an agent whose generation is over: the tasks go back to the board.
  * A claim whose lease is over already ends as that lease does. */
 int task_give_back(struct call *call, int64_t agent);
+
+/* Takes the place of a note in the answer: false where it does not fit any more.  Of one
+ * that is too large by itself the first part comes, with its size. */
+bool note_take(struct call *call, struct note *note);
 
 #endif

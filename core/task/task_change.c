@@ -212,8 +212,8 @@ static int tick(struct call *call, const void *arg, const struct task_row *t)
 
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_NOT_FOUND, "/criterion",
-				 "task %s has no criterion %" PRId64, in->task,
-				 in->criterion);
+				 "task %s has no criterion %" PRId64,
+				 task_name(call, t->number), in->criterion);
 	if (rc < 0 || (rc = sql_run(call, task_touch, .id = t->id, .now = call->now)) < 0)
 		return rc;
 	return event_emit(call, EVENT_TASK_TICKED, t->id, 0,
@@ -312,8 +312,7 @@ static int cancel(struct call *call, const void *arg, const struct task_row *t)
 					     ? -1
 					     : 0)) < 0 ||
 	    (rc = assignment_call_off(call, t->id, true, event_actor(call))) < 0 ||
-	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->reason)) <
-		    0)
+	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->text)) < 0)
 		return rc;
 	return team_announce(call, call->caller.team);
 }

@@ -114,6 +114,22 @@ static int claim_best(struct call *call, const struct task_claim_in *in,
 	return take(call, won->id, a, lease_ms(call, in));
 }
 
+/* Tells a caller for whom there was nothing to claim how much there is to wait for. */
+static int nothing_ready(struct call *call, const struct task_claim_in *in,
+			 struct task_claim_out *out)
+{
+	struct board_counts counts = { 0 };
+	int rc = sql_row(call, team_board, &counts, .team = call->caller.team,
+			 .now = call->now);
+
+	call->wait_on = in->wait_seconds ? WAKE_READY : WAKE_NONE;
+	call->wait_key = call->caller.team;
+	out->has_ready = out->has_pending = true;
+	out->ready = counts.ready;
+	out->pending = counts.pending;
+	return rc < 0 ? rc : 0;
+}
+
 /*~ The handler.  Station 9 of 12.
  *
  * Handlers read like the specification, since all that is not about tasks was done before.
@@ -147,11 +163,8 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 			      : claim_best(call, in, &a, &won);
 		if (rc < 0)
 			return rc;
-		if (rc == 0) {
-			call->wait_on = in->wait_seconds ? WAKE_READY : WAKE_NONE;
-			call->wait_key = call->caller.team;
-			return 0;
-		}
+		if (rc == 0)
+			return nothing_ready(call, in, out);
 		call->made = won.id;
 		if ((rc = claimed(call, won.id, a.id, won.epoch + 1)) < 0)
 			return rc;

@@ -79,8 +79,12 @@ int task_heartbeat(struct call *call, const struct task_heartbeat_in *in,
 	struct task_row t;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = task_find(call, in->task, &t)) < 0)
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	rc = call->made
+		     ? sql_row(call, task_by_id, &t, .id = call->made, .now = call->now)
+		     : task_mine(call, in->task, &t);
+	if (rc < 0)
 		return rc;
 	r = (struct task_renew_row){ t.epoch, t.lease_until };
 	if (!call->made) {
@@ -102,8 +106,8 @@ static int block(struct call *call, const void *arg, const struct task_row *t)
 	const struct task_block_in *in = arg;
 	int rc = sql_run(call, task_block, HELD(call, t, in));
 
-	rc = changed(call, t, EPOCH(in), rc, EVENT_TASK_BLOCKED, in->reason);
-	return rc < 0 ? rc : task_add_note(call, t->id, in->reason);
+	rc = changed(call, t, EPOCH(in), rc, EVENT_TASK_BLOCKED, in->text);
+	return rc < 0 ? rc : task_add_note(call, t->id, in->text);
 }
 
 int task_block(struct call *call, const struct task_block_in *in,
@@ -207,7 +211,7 @@ static int complete(struct call *call, const void *arg, const struct task_row *t
 {
 	const struct completing *c = arg;
 	int rc = sql_run(call, task_finish, HELD(call, t, c->in),
-			 .state = TASK_STATE_COMPLETED, .result = c->in->result);
+			 .state = TASK_STATE_COMPLETED, .result = c->in->text);
 
 	rc = finished(call, t, EPOCH(c->in), rc, TASK_STATE_COMPLETED);
 	return rc < 0 ? rc
@@ -227,7 +231,7 @@ static int fail(struct call *call, const void *arg, const struct task_row *t)
 {
 	const struct task_fail_in *in = arg;
 	int rc = sql_run(call, task_finish, HELD(call, t, in), .state = TASK_STATE_FAILED,
-			 .result = in->result);
+			 .result = in->text);
 
 	return finished(call, t, EPOCH(in), rc, TASK_STATE_FAILED);
 }

@@ -1,5 +1,6 @@
 /*
- * task_part - the lists of a task by pages: for those that have no room in one answer.
+ * task_part - the lists of a task by pages and its texts by ranges: for those that have
+ * no room in one answer.
  */
 #include <string.h>
 
@@ -8,7 +9,9 @@
 
 struct page {
 	struct call *call;
+	const struct task_part_in *in;
 	int64_t task, offset, limit;
+	int64_t next; /* of a text: offset behind what came */
 	struct task_part_out *out;
 };
 
@@ -48,9 +51,12 @@ static int page_notes(struct page *p)
 	sql_query(p->call, &q, task_notes_from, .task = p->task, .offset = p->offset,
 		  .limit = p->limit);
 	while ((rc = sql_next(p->call, &q, &r)) > 0) {
-		struct note note = { r.name, r.at, r.text };
+		struct note note = { .by = r.name,
+				     .at = r.at,
+				     .text = r.text,
+				     .number = p->offset + (int64_t)out->n_notes + 1 };
 
-		if (!room_take(p->call, &record_note, &note))
+		if (!note_take(p->call, &note))
 			break;
 		*(struct note *)arena_push(&p->call->arena, &out->notes, &out->n_notes,
 					   sizeof(note)) = note;
@@ -106,15 +112,59 @@ static int page_deps(struct page *p)
 	return rc;
 }
 
+/* --- texts ------------------------------------------------------------------------------ */
+
+static void range(struct page *p, const char *whole)
+{
+	struct room_range r = { .offset = p->offset,
+				.length = (int64_t)room_all(p->call) };
+
+	room_range(p->call, whole, &r);
+	p->out->text = r.text;
+	p->out->size = r.size;
+	p->next = r.next;
+}
+
+static int range_whole(struct page *p)
+{
+	struct task_whole_row t;
+	int rc = sql_row(p->call, task_whole, &t, .id = p->task, .now = p->call->now);
+
+	if (rc > 0)
+		range(p, p->in->part == TASK_PART_RESULT ? t.result : t.description);
+	return rc;
+}
+
+static int range_note(struct page *p)
+{
+	struct task_notes_from_row r;
+	struct query q;
+	int rc;
+
+	sql_query(p->call, &q, task_notes_from, .task = p->task,
+		  .offset = p->in->number - 1, .limit = 1);
+	if ((rc = sql_next(p->call, &q, &r)) > 0)
+		range(p, r.text);
+	query_end(&q);
+	if (rc == 0)
+		return fault_set(&p->call->fault, FAULT_NOT_FOUND, "/number",
+				 "the task has no note %lld", (long long)p->in->number);
+	return rc;
+}
+
 int task_part(struct call *call, const struct task_part_in *in, struct task_part_out *out)
 {
-	static int (*const lists[])(struct page *) = {
+	static int (*const parts[])(struct page *) = {
 		[TASK_PART_NOTES] = page_notes,
 		[TASK_PART_ACCEPTANCE_CRITERIA] = page_criteria,
 		[TASK_PART_TAGS] = page_tags,
 		[TASK_PART_DEPENDS_ON] = page_deps,
+		[TASK_PART_DESCRIPTION] = range_whole,
+		[TASK_PART_RESULT] = range_whole,
+		[TASK_PART_NOTE] = range_note,
 	};
 	struct page p = { .call = call,
+			  .in = in,
 			  .offset = in->offset,
 			  .limit = in->has_limit ? in->limit : INT32_MAX,
 			  .out = out };
@@ -125,9 +175,11 @@ int task_part(struct call *call, const struct task_part_in *in, struct task_part
 	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	p.task = t.id;
-	rc = lists[in->part](&p);
-	out->next = in->offset +
-		    (int64_t)(out->n_notes + out->n_acceptance_criteria + out->n_entries);
+	rc = parts[in->part](&p);
+	out->next = out->text ? p.next
+			      : in->offset + (int64_t)(out->n_notes +
+						       out->n_acceptance_criteria +
+						       out->n_entries);
 	out->more = out->next < out->size;
 	return rc < 0 ? rc : 0;
 }

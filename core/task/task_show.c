@@ -83,21 +83,38 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 	return rc < 0 ? rc : 0;
 }
 
+bool note_take(struct call *call, struct note *note)
+{
+	size_t most = room_all(call) / 2;
+
+	/* A text that would take half of an answer comes in parts. */
+	note->text = room_cut(call, note->text, most, &note->text_size);
+	note->has_text_size = note->text_size > 0;
+	return room_take(call, &record_note, note);
+}
+
 /* Lists the newest notes, as many as fit, in the order in which they were written. */
 static int tell_notes(struct call *call, int64_t task, struct task *out)
 {
+	struct task_count_notes_row count;
 	struct task_notes_row r;
 	struct query q;
-	int rc;
+	int rc = sql_row(call, task_count_notes, &count, .task = task);
+
+	if (rc < 0)
+		return rc;
 
 	sql_query(call, &q, task_notes, .task = task, .limit = NOTES_SHOWN + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct note note = { r.name, r.at, r.text };
+		struct note note = { .by = r.name,
+				     .at = r.at,
+				     .text = r.text,
+				     .number = count.n - (int64_t)out->n_notes };
 
-		if (out->n_notes == NOTES_SHOWN)
+		if (out->n_notes == NOTES_SHOWN || !note_take(call, &note)) {
 			out->has_more = out->more = true;
-		if (out->n_notes == NOTES_SHOWN || !fits(call, out, &record_note, &note))
 			break;
+		}
 		*(struct note *)arena_push(&call->arena, &out->notes, &out->n_notes,
 					   sizeof(note)) = note;
 	}
@@ -133,6 +150,33 @@ static int tell_parts(struct call *call, const struct task_whole_row *t, struct 
 	return rc;
 }
 
+/* Bytes of a `description_size` that is added to a task. */
+enum { SIZE_FIELD = 32 };
+
+/* Cuts a description or result for which the answer is too small.  In a frame both always
+ * fit, with all escapes. */
+static void cut_texts(struct call *call, struct task *out, bool has_lists)
+{
+	struct task rest = *out;
+	size_t room = room_all(call), taken;
+
+	if (!call->form.most)
+		return;
+	rest.description = rest.result = NULL;
+	taken = room_size(call, &record_task, &rest);
+	room = room > taken + 2 * SIZE_FIELD ? room - taken - 2 * SIZE_FIELD : 0;
+	if (has_lists)
+		room = room * 3 / 4;
+	out->description = room_cut(call, out->description,
+				    out->result ? room * 2 / 3 : room,
+				    &out->description_size);
+	taken = out->description ? text_json_size(out->description) : 0;
+	out->result = room_cut(call, out->result, room > taken ? room - taken : 0,
+			       &out->result_size);
+	out->has_description_size = out->description_size > 0;
+	out->has_result_size = out->result_size > 0;
+}
+
 int task_tell(struct call *call, int64_t id, struct task *out)
 {
 	struct task_whole_row t;
@@ -162,9 +206,9 @@ int task_tell(struct call *call, int64_t id, struct task *out)
 		.description = *t.description ? t.description : NULL,
 		.result = t.result,
 	};
-	/* With all escapes these take three quarters of an answer: they always fit. */
-	if (t.parts)
-		room_take(call, &record_task, out);
+	cut_texts(call, out, t.parts != 0);
+	if (t.parts && !room_take(call, &record_task, out))
+		call->room = 0;
 	return tell_parts(call, &t, out);
 }
 

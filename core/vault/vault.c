@@ -12,6 +12,7 @@
 
 #include "core/access/who.h"
 #include "core/event.h"
+#include "core/room.h"
 #include "core/vault/vault_front.h"
 #include "core/vault/vault_text.h"
 
@@ -338,7 +339,8 @@ static void take_part(struct call *call, const struct text *part,
 	const struct vault_read_in *in = call->in;
 	struct vault_read_out *out = call->out;
 	const char *data = part->data ? part->data : "";
-	size_t n = vault_note_fit(data, part->len, READ_ROOM);
+	size_t room = call->form.most ? room_all(call) : READ_ROOM;
+	size_t n = vault_note_fit(data, part->len, room);
 
 	out->path = call->vault->path;
 	out->content = vault_note_text(&call->arena, data, n);
@@ -348,6 +350,10 @@ static void take_part(struct call *call, const struct text *part,
 	out->more = out->next < stamp->size;
 	if (in->offset == 0 && vault_has_front(out->path))
 		out->frontmatter = front_json(call, data, n);
+	/* The frontmatter may be left out: the content has it as well. */
+	if (out->frontmatter && call->form.most &&
+	    strlen(out->frontmatter) + text_json_size(out->content) > room)
+		out->frontmatter = NULL;
 }
 
 static int run_read(struct call *call, struct vault_work *w)

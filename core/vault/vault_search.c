@@ -102,6 +102,9 @@ static void take_line(struct scan *s, size_t i, size_t at)
 		return;
 	m.line = show(s, i, at);
 	show_around(s, i, &m);
+	if (!s->out->n_results &&
+	    room_size(s->call, &record_vault_match, &m) >= room_all(s->call))
+		m.n_context_before = m.n_context_after = 0;
 	if (s->out->n_results == (size_t)s->in->max_results ||
 	    !room_take(s->call, &record_vault_match, &m))
 		s->out->more = true;

@@ -36,7 +36,7 @@ thinks() {
 		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task","arguments":{"action":"claim","task":"001","lease_seconds":$((5 * TEST_SCALE))}}}
 	END
 	waits 7
-	grep -q '"epoch":' "$TMPDIR/said" || bad "not claimed $1: $(cat "$TMPDIR/said")"
+	grep -q 'epoch\\":' "$TMPDIR/said" || bad "not claimed $1: $(cat "$TMPDIR/said")"
 	[ "$(until_ms)" -gt "$(date +%s%3N)" ] || bad "not kept $1"
 	cadre --team alpha task show 001 | grep -q '^owner  *coder' || bad "lost $1"
 	kill -9 $mcp

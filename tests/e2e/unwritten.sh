@@ -84,7 +84,8 @@ def ask(method, params):
     p.stdin.flush()
     return json.loads(p.stdout.readline())["result"]
 def tool(name, **arguments):
-    return ask("tools/call", {"name": name, "arguments": arguments})["structuredContent"]
+    r = ask("tools/call", {"name": name, "arguments": arguments})
+    return json.loads(r["content"][0]["text"])
 ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
 def http(path, data=None):
     r = urllib.request.Request(url + path, data, {"Authorization": "Bearer " + token})
@@ -101,7 +102,16 @@ def every(receive):
     assert parts > 1, "they fit one answer"
     assert seen == [text(i) for i in range(8)], [s[:2] for s in seen]
 every(lambda i: http("/messages?limit=100&request_id=r%d&seen=r%d" % (i, i - 1)))
-every(lambda i: tool("inbox", action="receive", limit=100, team="red", agent="b"))
+# Over MCP a text that is too long comes in parts.
+def whole(m):
+    while len(m["content"].encode()) < m.get("content_size", 0):
+        m["content"] += tool("inbox", action="part", message_id=m["message_id"], team="red",
+                             offset=len(m["content"].encode()), max_tokens=250000)["text"]
+    return m
+def shown(i):
+    a = tool("inbox", action="receive", limit=100, team="red", agent="b", max_tokens=250000)
+    return {"messages": [whole(m) for m in a.get("messages", [])], "more": a.get("more", False)}
+every(shown)
 PY
 
 # --- a request that was sent before the answer -----------------------------------------------

@@ -130,9 +130,9 @@ call() { printf '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name"
 	call 3 '{"action":"read","path":"model.md"}'
 	call 4 '{"action":"read","path":"../beta/plan.md"}'
 } | cadre --team alpha --as coder mcp >"$TMPDIR/mcp"
-grep '"id":3' "$TMPDIR/mcp" | grep -q '"path":"teams/alpha/model.md","content":"seen by a model"' ||
+grep '"id":3' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"path":"teams/alpha/model.md","content":"seen by a model"' ||
 	bad "the model reads: $(cat "$TMPDIR/mcp")"
-grep '"id":4' "$TMPDIR/mcp" | grep -q '"code":"denied"' || bad "the model reads what it may not"
+grep '"id":4' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"code":"denied"' || bad "the model reads what it may not"
 
 # A hundred at once: with none to coordinate them, through a host, and both ways.
 append() { # NOTE [--direct]

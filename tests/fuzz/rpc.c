@@ -85,6 +85,11 @@ static bool park(struct client *c, struct parked p)
 	return false;
 }
 
+void client_form(struct client *c, struct form form)
+{
+	(void)c, (void)form;
+}
+
 int64_t client_start(struct client *c, const struct op *op, json_t *args,
 		     client_done *done, void *arg)
 {

@@ -61,7 +61,7 @@ export async function everything(w) {
 		argument: { name: 'agent', value: 'b' } }, false);
 	const r = await complete('tools/call', { name: 'task', arguments: { action: 'show', task: '99' } }, false);
 	equal(r.isError, true);
-	equal(r.structuredContent.code, 'not_found');
+	equal(JSON.parse(r.content[0].text).code, 'not_found');
 	const uri = 'cadre://task/alpha/9999';
 	equal(error(await p.modern('resources/read', { uri }), -32602).data.uri, uri);
 	error(await p.modern('tools/call', { name: 'nothing' }), -32602);

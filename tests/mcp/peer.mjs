@@ -113,7 +113,8 @@ export class Peer {
 		this.send({ jsonrpc: '2.0', method, params });
 	}
 	tool(name, args) {
-		return this.ask('tools/call', { name, arguments: args }).then((m) => m.result);
+		return this.ask('tools/call', { name, arguments: args }).then((m) => m.result &&
+			{ ...m.result, said: JSON.parse(m.result.content[0].text) });
 	}
 	async end() {
 		this.child.stdin.end();

@@ -138,10 +138,10 @@ export async function toolCalls(w) {
 	const fault = async (name, args, code, where) => {
 		const r = await p.tool(name, args);
 		equal(r.isError, true, JSON.stringify(r));
-		equal(r.structuredContent.code, code);
-		equal(r.structuredContent.where, where);
-		ok(r.structuredContent.hint);
-		deepEqual(JSON.parse(r.content[0].text), r.structuredContent);
+		equal(r.said.code, code);
+		equal(r.said.where, where);
+		ok(r.said.hint);
+		equal(r.structuredContent, undefined); // only for a client that asks
 	};
 	await fault('task', undefined, 'invalid', '/action');
 	await fault('task', { action: 'clam' }, 'invalid', '/action');
@@ -153,17 +153,16 @@ export async function toolCalls(w) {
 	const key = `key-${Date.now()}`;
 	const args = { action: 'create', title: 'write "quotes" and ünïcode', idempotency_key: key };
 	const made = await p.tool('task', args);
-	deepEqual(JSON.parse(made.content[0].text), made.structuredContent);
-	equal(made.structuredContent.task.title, args.title);
+	equal((await p.tool('task', { action: 'show', task: made.said.task.id })).said.task.title, args.title);
 	const again = await p.tool('task', args);
-	equal(again.structuredContent.replayed, true);
-	equal(again.structuredContent.task.id, made.structuredContent.task.id);
-	const task = made.structuredContent.task.id;
+	equal(again.said.replayed, true);
+	equal(again.said.task.id, made.said.task.id);
+	const task = made.said.task.id;
 	const claim = await p.tool('task', { action: 'claim', task });
-	const epoch = claim.structuredContent.epoch;
+	const epoch = claim.said.epoch;
 	ok(epoch > 0);
 	const done = await p.tool('task', { action: 'complete', task, epoch, result: 'ok' });
-	equal(done.structuredContent.task.status, 'completed');
+	equal(done.said.task.status, 'completed');
 	await p.end();
 }
 
@@ -302,7 +301,7 @@ export async function waitsAndCancel(w) {
 	deepEqual((await p.ask('ping')).result, {}); // goes on meanwhile
 	await w.operator.tool('team_message', { team: 'alpha', to: ['carol'], content: 'wake up' });
 	const got = await p.wait((m) => m.id === 'w', 3000);
-	equal(got.result.structuredContent.messages[0].content, 'wake up');
+	equal(JSON.parse(got.result.content[0].text).messages[0].content, 'wake up');
 	p.send({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params: { name: 'inbox',
 		arguments: { action: 'receive', wait_seconds: 30 } } });
 	for (const requestId of ['nothing', 77, null, 'x'])
@@ -310,7 +309,7 @@ export async function waitsAndCancel(w) {
 	await p.ask('ping'); // behind which they are read
 	await w.operator.tool('team_message', { team: 'alpha', to: ['carol'], content: 'still there' });
 	const next = await p.tool('inbox', { action: 'receive' });
-	equal(next.structuredContent.messages[0].content, 'still there');
+	equal(next.said.messages[0].content, 'still there');
 	ok(!p.messages.some((m) => m.id === 'x'));
 	await p.end();
 }
@@ -353,9 +352,9 @@ export async function slowKeep(w) {
 	const task = await w.task('to be kept');
 	const p = await w.legacy('dave');
 	const claim = await p.tool('task', { action: 'claim', task, lease_seconds: 5 * scale });
-	ok(claim.structuredContent.epoch);
+	ok(claim.said.epoch);
 	const stands = async () => (await w.operator.tool('task', { action: 'show', team: 'alpha', task }))
-		.structuredContent.task;
+		.said.task;
 	await new Promise((r) => setTimeout(r, 7500 * scale));
 	equal((await stands()).owner, 'dave'); // as long as the process lives
 	await p.end();

@@ -50,12 +50,12 @@ export class World {
 		const r = await this.operator.tool('team', { action: 'create', name: 'alpha',
 			roles: [{ name: 'lead' }, { name: 'bob' }, { name: 'carol' }, { name: 'dave' },
 				{ name: 'erin' }] });
-		if (r.isError) throw new Error(JSON.stringify(r.structuredContent));
-		for (const m of r.structuredContent.members) this.tokens[m.name] = m.token;
+		if (r.isError) throw new Error(JSON.stringify(r.said));
+		for (const m of r.said.members) this.tokens[m.name] = m.token;
 	}
 	async task(title) {
 		const r = await this.operator.tool('task', { action: 'create', team: 'alpha', title });
-		return r.structuredContent.task.id;
+		return r.said.task.id;
 	}
 	end() {
 		for (const p of this.peers) p.child.kill('SIGKILL');

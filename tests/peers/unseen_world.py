@@ -77,8 +77,8 @@ class World:
 
     def sent(self, b, id):
         """A message that was not stored, or dropped another, is a fault of the storm."""
-        got = b.until(id)[id]["result"]["structuredContent"]
-        if "message_id" not in got or got["deliveries"][0]["dropped"]:
+        got = json.loads(b.until(id)[id]["result"]["content"][0]["text"])
+        if "message_id" not in got or got.get("dropped"):
             self.kinds[-1] = None
             raise Storm("not sent: %s" % got)
 
@@ -88,7 +88,7 @@ class World:
     def sweep(self, most=50):
         """Receives until nothing waits, so that the next wait is one."""
         for _ in range(most):
-            got = self.reader.tool("inbox", action="receive", limit=100)["messages"]
+            got = self.reader.tool("inbox", action="receive", limit=100).get("messages", [])
             self.look(json.dumps(got))
             if not got:
                 return

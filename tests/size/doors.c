@@ -12,7 +12,11 @@
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 
-enum { ANSWER_MS = 60000 };
+enum {
+	ANSWER_MS = 60000,
+	SHOWN_MAX = 10000, /* mcp.max_result_tokens, of 4 bytes */
+	WIDE_MAX = 200000, /* a larger max_tokens, of 4 bytes */
+};
 
 void said_release(struct said *s)
 {
@@ -125,6 +129,23 @@ static json_t *mcp_ask(struct scene *s, const char *method, json_t *params)
 	return line;
 }
 
+/* Whether it reads a text by range: of these a test would read thousands of small ones. */
+static bool reads_text(const struct op *op)
+{
+	return field_find(op->in, "offset") && !field_find(op->in, "limit");
+}
+
+/* The text that a model is shown: no longer than clients show without cutting it. */
+static json_t *shown(const struct op *op, const json_t *result)
+{
+	const json_t *content = json_array_get(json_object_get(result, "content"), 0),
+		     *text = json_object_get(content, "text");
+
+	if (json_string_length(text) > (reads_text(op) ? WIDE_MAX : SHOWN_MAX))
+		fail_msg("%s: %zu bytes over MCP", op->name, json_string_length(text));
+	return json_loads(json_string_value(text), 0, NULL);
+}
+
 static void ask_mcp(struct scene *s, const struct op *op, json_t *args, struct said *out)
 {
 	json_t *own = json_deep_copy(args), *answer, *result;
@@ -134,13 +155,15 @@ static void ask_mcp(struct scene *s, const struct op *op, json_t *args, struct s
 		ask_socket(s, op, args, out);
 		return;
 	}
+	if (reads_text(op))
+		json_object_set_new(own, "max_tokens", json_integer(WIDE_MAX / 4));
 	if (op->action)
 		json_object_set_new(own, "action", json_string(op->action));
 	answer = mcp_ask(s, "tools/call",
 			 json_pack("{ssso}", "name", op->tool, "arguments", own));
 	result = json_object_get(answer, "result");
 	if (result && !json_is_true(json_object_get(result, "isError")))
-		out->result = json_incref(json_object_get(result, "structuredContent"));
+		out->result = shown(op, result);
 	else
 		out->fault = fault_of(answer);
 	assert_true(out->result || out->fault);

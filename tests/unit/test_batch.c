@@ -221,7 +221,7 @@ static void calls_run_again_as_they_were(void **state)
 	call_again(call, mark);
 	assert_null(((struct message_send_out *)call->out)->message_id);
 	assert_int_equal(call->made, 7);
-	assert_string_equal(((struct message_send_in *)call->in)->content, "x");
+	assert_string_equal(((struct message_send_in *)call->in)->text, "x");
 }
 
 /* Gives one call at a time of those that are left. */

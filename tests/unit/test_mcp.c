@@ -187,6 +187,15 @@ static void tells_eras_apart(void **state)
 			 RPC_NO_METHOD);
 }
 
+/* The JSON in the text of a tool's result. */
+static json_t *text_of(json_t *result)
+{
+	json_t *content = json_array_get(json_object_get(result, "content"), 0);
+
+	assert_null(json_object_get(result, "structuredContent"));
+	return json_loads(json_string_value(json_object_get(content, "text")), 0, NULL);
+}
+
 static void answers_faults_as_results(void **state)
 {
 	struct peer *p = *state;
@@ -197,10 +206,11 @@ static void answers_faults_as_results(void **state)
 		p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
 		   "\"name\":\"task\",\"arguments\":{\"action\":\"clam\"}}}"));
 	assert_true(json_is_true(json_object_get(r, "isError")));
-	fault = json_object_get(r, "structuredContent");
+	fault = text_of(r);
 	assert_string_equal(json_string_value(json_object_get(fault, "code")), "invalid");
 	assert_string_equal(json_string_value(json_object_get(fault, "where")),
 			    "/action");
+	json_decref(fault);
 	assert_int_equal(
 		code_of(ask(p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
 			       "\"params\":{\"name\":\"tusk\"}}")),

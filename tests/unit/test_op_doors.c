@@ -36,21 +36,24 @@ static void describes(void **state)
 		    "\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
 		    "\"description\":\"Words.\"}},"
 		    "\"required\":[\"name\",\"tags\"],\"additionalProperties\":false}");
-	checks_json(tool_schema("sing"),
+	checks_json(tool_schema("sing", WHO_OPERATOR),
 		    "{\"type\":\"object\",\"properties\":{\"song\":{\"type\":\"string\","
 		    "\"description\":\"What.\"}}}");
 }
 
 static void bundles(void **state)
 {
-	json_t *s = tool_schema("things");
+	json_t *s = tool_schema("things", WHO_OPERATOR);
 	json_t *props = json_object_get(s, "properties");
 
 	(void)state;
 	checks_json(json_incref(json_object_get(s, "required")), "[\"action\"]");
-	checks_json(json_incref(json_object_get(props, "action")),
-		    "{\"type\":\"string\",\"enum\":[\"list\",\"make\",\"show\","
-		    "\"take\"]}");
+	checks_json(
+		json_incref(json_object_get(props, "action")),
+		"{\"type\":\"string\",\"description\":\"list(colour?) make(name,words?,"
+		"count?,weight?,few?,shiny?,worn?,colour?,shade?,at?,note?,extra?,"
+		"env?,parts?,main?,numbers?,colours?,lease_seconds?,seconds?) "
+		"show(thing) take(thing,number?)\"}");
 	/* a default that is not everybody's is not told */
 	checks_json(json_incref(json_object_get(props, "colour")),
 		    "{\"type\":\"string\",\"enum\":[\"red\",\"green\","

@@ -93,7 +93,7 @@ struct decl {
 	bool idempotent, destructive, request, cli_rest;
 	bool needs_host, needs_vault, needs_cursor, prefers_host, moves;
 	bool identifies; /* its answer says who somebody is */
-	struct list cli, cli_fields, also, columns, fails, emits;
+	struct list cli, cli_fields, also, columns, brief, reads, fails, emits;
 	struct list lists; /* noun, field that is its name, field that says more */
 	struct list finds; /* noun, argument that is its name */
 	const struct decl *rest, *message; /* found by the check */

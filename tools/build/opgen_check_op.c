@@ -120,6 +120,53 @@ static void check_columns(struct schema *s, const struct decl *d)
 				      d->name, d->columns.items[i]);
 }
 
+/* Whether a word of `brief`, FIELD or FIELD.FIELD, is a part of the answer. */
+static bool is_part(const struct decl *d, const char *word)
+{
+	size_t n = strcspn(word, ".");
+
+	for (size_t i = 0; i < d->out.n; i++) {
+		const struct member *m = d->out.items[i];
+
+		if (strncmp(m->name, word, n) != 0 || m->name[n])
+			continue;
+		return !word[n] || (m->type && m->type->kind == DECL_RECORD &&
+				    member_find(&m->type->in, word + n + 1));
+	}
+	return false;
+}
+
+/* Whether a word of `reads`, RECORD.FIELD, is a text with its FIELD_size beside it. */
+static bool is_long_text(struct schema *s, const char *word)
+{
+	const char *dot = strchr(word, '.');
+	const struct decl *r;
+
+	if (!dot)
+		return false;
+	r = schema_find(s, DECL_RECORD,
+			arena_strndup(&s->arena, word, (size_t)(dot - word)));
+	return r && r->kind == DECL_RECORD && member_find(&r->in, dot + 1) &&
+	       member_find(&r->in, arena_printf(&s->arena, "%s_size", dot + 1));
+}
+
+static void check_reads(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; i < d->reads.n; i++)
+		if (!is_long_text(s, d->reads.items[i]))
+			schema_refuse(s, d->place,
+				      "%s reads '%s', which is no field with a _size",
+				      d->name, d->reads.items[i]);
+}
+
+static void check_brief(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; i < d->brief.n; i++)
+		if (!is_part(d, d->brief.items[i]))
+			schema_refuse(s, d->place, "%s: the answer has no part '%s'",
+				      d->name, d->brief.items[i]);
+}
+
 /* --- routes -------------------------------------------------------------------- */
 
 /* Whether two paths are the same but for the names of their fields. */
@@ -152,10 +199,10 @@ static void check_path(struct schema *s, const struct decl *d)
 			return;
 		}
 		m = member_find(&d->in, arena_strndup(&s->arena, p + 1, n - 1));
-		if (!m || m->optional || m->def || m->list)
+		if (!m || m->def || m->list)
 			schema_refuse(s, d->place,
 				      "%s: the path names %.*s, "
-				      "which is no required field",
+				      "which is no field without a default",
 				      d->name, (int)n + 1, p);
 	}
 }
@@ -387,6 +434,8 @@ void op_check(struct schema *s, struct decl *d)
 	check_summary(s, d);
 	check_faults(s, d);
 	check_columns(s, d);
+	check_brief(s, d);
+	check_reads(s, d);
 	if (d->method)
 		check_route(s, d);
 	if (d->tool)

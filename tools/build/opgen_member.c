@@ -282,6 +282,16 @@ static void parse_table(struct parser *p, struct decl *d, const struct opgen_lin
 	add_all(p, &d->columns, l);
 }
 
+static void parse_brief(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	add_all(p, &d->brief, l);
+}
+
+static void parse_reads(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	add_all(p, &d->reads, l);
+}
+
 static void parse_fails(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	add_all(p, &d->fails, l);
@@ -333,6 +343,8 @@ static const struct {
 	{ "cli", 2, WORDS, "cli VERB [WORD] [FIELD...]", parse_cli },
 	{ "also", 2, WORDS, "also WORD...", parse_also },
 	{ "table", 2, WORDS, "table FIELD...", parse_table },
+	{ "brief", 2, WORDS, "brief FIELD|FIELD.FIELD...", parse_brief },
+	{ "reads", 2, WORDS, "reads RECORD.FIELD...", parse_reads },
 	{ "in", 2, WORDS, "in FIELD", parse_in },
 	{ "out", 2, WORDS, "out FIELD", parse_out },
 	{ "fails", 2, WORDS, "fails CODE...", parse_fails },

@@ -83,6 +83,7 @@ static void put_doors(FILE *out, const struct decl *d)
 	if (d->cli_rest)
 		fputs("\t  .cli_rest = true,\n", out);
 	opgen_put_words(out, "columns", &d->columns);
+	opgen_put_words(out, "reads", &d->reads);
 }
 
 static size_t place_of(struct decl *const *all, const struct decl *d)
@@ -92,6 +93,51 @@ static size_t place_of(struct decl *const *all, const struct decl *d)
 	while (all[at] != d)
 		at++;
 	return at;
+}
+
+/* Which fields of a record the words name behind `prefix`, as bits; all of them where
+ * the words name the whole (`prefix` without a dot). */
+static unsigned long long brief_bits(const struct decl *d, const char *prefix,
+				     const struct members *of)
+{
+	unsigned long long bits = 0;
+	size_t n = strlen(prefix);
+
+	for (size_t i = 0; i < d->brief.n; i++) {
+		const char *word = d->brief.items[i];
+
+		if (n && strcmp(word, prefix) == 0)
+			return ~0ull;
+		if (n && (strncmp(word, prefix, n) != 0 || word[n] != '.'))
+			continue;
+		word += n ? n + 1 : 0;
+		for (size_t j = 0; j < of->n; j++)
+			if (strncmp(of->items[j]->name, word, strcspn(word, ".")) == 0 &&
+			    !of->items[j]->name[strcspn(word, ".")])
+				bits |= 1ull << j;
+	}
+	return bits;
+}
+
+/* Writes what a brief answer keeps: the bits of its fields, then those of the record in
+ * each. */
+static void put_brief(FILE *out, const struct decl *d)
+{
+	static const struct members none;
+
+	if (!d->brief.n)
+		return;
+	fprintf(out, "\t  .brief = (const uint64_t[]){ 0x%llx",
+		brief_bits(d, "", &d->out));
+	for (size_t i = 0; i < d->out.n; i++) {
+		const struct decl *type = d->out.items[i]->type;
+
+		fprintf(out, ", 0x%llx",
+			brief_bits(d, d->out.items[i]->name,
+				   type && type->kind == DECL_RECORD ? &type->in
+								     : &none));
+	}
+	fputs(" },\n", out);
 }
 
 static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires,
@@ -118,6 +164,7 @@ static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires
 	fprintf(out, ",\n\t  .in = &record_%s_in, .out = &record_%s_out,\n", d->id,
 		d->id);
 	put_doors(out, d);
+	put_brief(out, d);
 	if (d->rest)
 		fprintf(out, "\t  .rest = &op_table[%zu],\n", place_of(ops, d->rest));
 	if (d->message)

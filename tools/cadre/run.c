@@ -8,13 +8,33 @@
 
 #include "tools/cadre/cli.h"
 
+/* An agent hears of its mail with every answer; a person who acts as one does not. */
+static bool tells_mail(const struct cli *cli)
+{
+	return cli->home.identity.agent && !cli->home.identity.as;
+}
+
+/* Takes what waits for the caller out of an answer, and says it. */
+static void tell_mail(json_t *answer)
+{
+	const char *waiting = json_string_value(json_object_get(answer, "waiting"));
+
+	if (!waiting)
+		return;
+	fprintf(stderr, "cadre: %s for you: cadre inbox\n", waiting);
+	json_object_del(answer, "waiting");
+}
+
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
 {
 	struct text out = { 0 };
 	json_t *answer = NULL;
 
-	if (cli_client(cli, op->flags & OP_WRITE ? HOME_WRITE : HOME_LOOK, f) == 0 &&
-	    client_call(cli->client, op, args, &out, f) == 0) {
+	if (cli_client(cli, op->flags & OP_WRITE ? HOME_WRITE : HOME_LOOK, f) == 0) {
+		client_form(cli->client, (struct form){ .tells = tells_mail(cli) });
+		client_call(cli->client, op, args, &out, f);
+	}
+	if (out.len) {
 		answer = json_loadb(out.data, out.len, 0, NULL);
 		if (!answer)
 			fault_set(f, FAULT_INTERNAL, "", "%s gave no JSON", op->name);
@@ -373,6 +393,8 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 		hint_at_help(op, &f);
 	if (answer && here && here_keep(cli, answer, &f) < 0)
 		json_decref(answer), answer = NULL;
+	if (answer && tells_mail(cli))
+		tell_mail(answer);
 	status = answer ? finish(cli, op, args, answer) : cli_fault(cli, &f);
 	if (gives)
 		status = deliver_end(cli, op, args, answer, status);

@@ -6,6 +6,7 @@
 #include "core/host/guests/replay.h"
 #include "core/host/inside.h"
 #include "core/host/workspaces/hosted_workspace.h"
+#include "core/room.h"
 #include "core/wire/base64.h"
 #include "ops.gen.h"
 
@@ -40,6 +41,18 @@ static void ask_guest(struct job *job, struct guest_conn *conn, const char *type
 	guest_conn_ask(conn, type, src, ms, on_answer, job);
 }
 
+/* Tells the guest how much the answer may hold, where its caller allows less than a frame
+ * takes: what is beyond stays with the guest, and can be asked for. */
+static void set_room(const struct job *job, const struct record *r, void *message)
+{
+	const struct field *room = field_find(r, "room");
+
+	if (!room || !job->call.form.most)
+		return;
+	*(int64_t *)((char *)message + room->at) = (int64_t)room_all(&job->call);
+	*(bool *)((char *)message + room->at2) = true;
+}
+
 static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms)
 {
 	const struct wire *w = job->call.op->message;
@@ -49,6 +62,7 @@ static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms)
 	record_copy(job->call.op->in, job->call.in, w->record, m);
 	if (kind && kind->fill)
 		kind->fill(job, m);
+	set_room(job, w->record, m);
 	ask_guest(job, conn, w->name, m, ms);
 }
 
@@ -231,7 +245,7 @@ static bool take_exec(struct job *job, struct packet *answer, struct guest_conn 
 	g->job_id = m.has_job_id ? m.job_id : 0;
 	out->exit_code = m.exit_code;
 	take_part(job, g, &streams);
-	if (m.more && m.has_job_id && !is_gone(job) &&
+	if (m.more && m.has_job_id && !is_gone(job) && !job->call.form.most &&
 	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true)))
 		return ask_rest(job, g, conn);
 	fill_exec(job, g, m.more);
@@ -269,8 +283,14 @@ static void fill_read(struct job *job, void *message)
 	struct wire_file_read *m = message;
 
 	m->has_offset = in->offset > 0;
+	int64_t most = (int64_t)room_all(&job->call) / 4 * 3; /* as base64 */
+
 	m->limit = in->length;
 	m->has_limit = in->has_length;
+	if (job->call.form.most && (!m->has_limit || m->limit > most)) {
+		m->limit = most;
+		m->has_limit = true;
+	}
 }
 
 /* The size is that of the bytes, and no more of them than were asked for. */

@@ -1,0 +1,170 @@
+/*
+ * agent_card - the cards of agents, as others see them.
+ */
+#include "core/access/door.h"
+#include "core/access/who.h"
+#include "core/agent.h"
+#include "core/id.h"
+#include "core/message/inbox.h"
+#include "core/room.h"
+
+/* Whether a list of a card has room for one more; if not, the card says so. */
+static bool has_room(struct call *call, struct card *card, const char *text)
+{
+	if (!call->form.most || room_take_text(call, text))
+		return true;
+	card->has_more = card->more = true;
+	return false;
+}
+
+static int tell_traits(struct call *call, int64_t agent, struct card *card)
+{
+	struct agent_protocols_row p;
+	struct agent_skills_row s;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, agent_skills, .agent = agent);
+	while ((rc = sql_next(call, &q, &s)) > 0 && has_room(call, card, s.skill))
+		*(const char **)arena_push(&call->arena, &card->skills, &card->n_skills,
+					   sizeof(s.skill)) = s.skill;
+	query_end(&q);
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, agent_protocols, .agent = agent);
+	while ((rc = sql_next(call, &q, &p)) > 0 && has_room(call, card, p.protocol))
+		*(const char **)arena_push(&call->arena, &card->protocols,
+					   &card->n_protocols,
+					   sizeof(p.protocol)) = p.protocol;
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+/* Leaves out what has no room in an answer that may take less than a frame. */
+static void cut_card(struct call *call, struct card *card)
+{
+	if (!call->form.most)
+		return;
+	card->description = room_text(call, card->description, room_all(call) / 3,
+				      &card->description_size);
+	card->has_description_size = card->description_size > 0;
+	if (card->input_schema && !has_room(call, card, card->input_schema))
+		card->input_schema = NULL;
+	if (card->output_schema && !has_room(call, card, card->output_schema))
+		card->output_schema = NULL;
+}
+
+/* Fills in the URL of the member's HTTP door, if its policy lets anybody come. */
+static int tell_door(struct call *call, const struct agent_row *a, struct card *card)
+{
+	struct agent_http_row door;
+	bool open;
+	int rc = door_is_open(call, a->team, a->id, &open);
+
+	if (rc < 0 || !open)
+		return rc;
+	if ((rc = sql_row(call, agent_http, &door, .agent = a->id)) > 0)
+		card->endpoints.http = door.http;
+	return rc < 0 ? rc : 0;
+}
+
+int card_tell(struct call *call, const struct agent_row *a, struct card *card)
+{
+	struct workspace_row w;
+	int rc;
+
+	*card = (struct card){
+		.name = a->name,
+		.role = a->role,
+		.description = a->description,
+		.input_schema = a->input_schema,
+		.output_schema = a->output_schema,
+		.status = a->status,
+		.team = call->caller.team_name,
+		.project = a->project,
+		.generation = a->generation,
+		.last_active = a->active_at,
+	};
+	cut_card(call, card);
+	if (a->workspace) {
+		if ((rc = sql_row(call, workspace_by_id, &w, .id = a->workspace)) < 0)
+			return rc;
+		card->workspace_id = id_public(call, ID_WORKSPACE, w.id, w.created_at);
+		if ((rc = tell_door(call, a, card)) < 0)
+			return rc;
+	}
+	return tell_traits(call, a->id, card);
+}
+
+int agent_whois(struct call *call, const struct agent_whois_in *in,
+		struct agent_whois_out *out)
+{
+	struct inbox_state_row inbox;
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
+	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
+	    (rc = inbox_counters(call, a.id, &inbox)) < 0)
+		return rc;
+	out->queued = inbox.queued;
+	out->leased = inbox.leased;
+	out->assignments = inbox.assignments;
+	return card_tell(call, &a, &out->card);
+}
+
+/* --- by range --------------------------------------------------------------------------- */
+
+/* The texts of a list as one, a line each. */
+static const char *as_lines(struct call *call, const char *const *texts, size_t n)
+{
+	const char *all = "";
+
+	for (size_t i = 0; i < n; i++)
+		all = arena_printf(&call->arena, "%s%s\n", all, texts[i]);
+	return all;
+}
+
+static const char *part_of(struct call *call, enum card_part part,
+			   const struct card *card)
+{
+	switch (part) {
+	case CARD_PART_DESCRIPTION:
+		return card->description;
+	case CARD_PART_SKILLS:
+		return as_lines(call, (const char *const *)card->skills, card->n_skills);
+	case CARD_PART_PROTOCOLS:
+		return as_lines(call, (const char *const *)card->protocols,
+				card->n_protocols);
+	case CARD_PART_INPUT_SCHEMA:
+		return card->input_schema;
+	case CARD_PART_OUTPUT_SCHEMA:
+		return card->output_schema;
+	}
+	return NULL;
+}
+
+int agent_part(struct call *call, const struct agent_part_in *in,
+	       struct agent_part_out *out)
+{
+	struct form form = call->form;
+	struct agent_row a;
+	struct card card;
+	struct room_range r = { .offset = in->offset, .length = (int64_t)room_all(call) };
+	int rc;
+
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
+	    (rc = who_agent(call, in->name, "/name", &a)) < 0)
+		return rc;
+	call->form.most = 0; /* the whole card is read, a part of it answered */
+	rc = card_tell(call, &a, &card);
+	call->form = form;
+	if (rc < 0)
+		return rc;
+	room_range(call, part_of(call, (enum card_part)in->part, &card), &r);
+	out->text = r.text;
+	out->size = r.size;
+	out->next = r.next;
+	out->more = r.next < r.size;
+	return 0;
+}

@@ -1,0 +1,124 @@
+/*
+ * agent_start - an agent that has just come is told where it stands, in one short answer.
+ */
+#include <string.h>
+
+#include "core/access/who.h"
+#include "core/message/inbox.h"
+#include "core/room.h"
+#include "core/task/task.h"
+
+enum { HELD_SHOWN = 5, TEAMMATES_SHOWN = 8, TITLE_SHOWN = 80 };
+
+static const char *short_title(struct call *call, const char *title)
+{
+	int64_t size;
+
+	return room_cut(call, title, TITLE_SHOWN, &size);
+}
+
+static int tell_held(struct call *call, int64_t agent, struct agent_start_out *out)
+{
+	struct task_row *held = NULL;
+	size_t n;
+	int rc = sql_all(call, task_held, &held, &n, .agent = agent,
+			 .team = call->caller.team, .now = call->now,
+			 .limit = HELD_SHOWN);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		*(struct held_task *)arena_push(
+			&call->arena, &out->holding, &out->n_holding,
+			sizeof(struct held_task)) = (struct held_task){
+			.id = task_name(call, held[i].number),
+			.title = short_title(call, held[i].title),
+			.status = held[i].state_now,
+			.has_left_seconds = held[i].lease_until != 0,
+			.left_seconds = held[i].lease_until
+						? (held[i].lease_until - call->now) / 1000
+						: 0,
+		};
+	return rc;
+}
+
+static int tell_board(struct call *call, struct agent_start_out *out)
+{
+	struct board_counts counts = { 0 };
+	struct task_line_row best;
+	struct query q;
+	int rc = sql_row(call, team_board, &counts, .team = call->caller.team,
+			 .now = call->now);
+
+	if (rc < 0)
+		return rc;
+	out->ready = counts.ready;
+	out->pending = counts.pending;
+	sql_query(call, &q, task_ready_lines, .team = call->caller.team, .limit = 1,
+		  .now = call->now);
+	rc = sql_next(call, &q, &best);
+	query_end(&q);
+	if (rc <= 0 || best.assignee_name)
+		return rc;
+	out->has_best = true;
+	rc = task_tell_line(call, &best, &out->best);
+	out->best.title = short_title(call, out->best.title);
+	return rc;
+}
+
+static int tell_teammates(struct call *call, const char *self,
+			  struct agent_start_out *out)
+{
+	struct agent_line line;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, agent_lines, .team = call->caller.team, .after = "",
+		  .now = call->now);
+	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0) {
+		if (strcmp(line.name, self) == 0)
+			continue;
+		if (out->n_teammates == TEAMMATES_SHOWN) {
+			out->others++;
+			continue;
+		}
+		*(struct teammate *)arena_push(&call->arena, &out->teammates,
+					       &out->n_teammates,
+					       sizeof(struct teammate)) =
+			(struct teammate){ line.name, line.role, line.status, line.task };
+	}
+	query_end(&q);
+	return rc;
+}
+
+/* The one thing to do first: mail, then what is held, then new work. */
+static const char *next_of(const struct agent_start_out *out)
+{
+	if (out->unread)
+		return "inbox receive";
+	if (out->n_holding)
+		return "task show: go on with what you hold";
+	if (out->ready)
+		return "task claim";
+	return "inbox receive with wait_seconds";
+}
+
+int agent_start(struct call *call, const struct agent_start_in *in,
+		struct agent_start_out *out)
+{
+	struct inbox_state_row inbox;
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = call->caller.agent)) < 0 ||
+	    (rc = inbox_counters(call, a.id, &inbox)) < 0)
+		return rc;
+	out->name = a.name;
+	out->team = call->caller.team_name;
+	out->role = a.role;
+	out->unread = inbox.queued;
+	if ((rc = tell_held(call, a.id, out)) < 0 || (rc = tell_board(call, out)) < 0 ||
+	    (rc = tell_teammates(call, a.name, out)) < 0)
+		return rc;
+	out->next = next_of(out);
+	return 0;
+}
