@@ -28,6 +28,7 @@ struct identity {
 			     come so */
 	bool proven; /* the door (channel, operator's --as) proved agent */
 	bool as; /* an operator acting as agent; events say so */
+	bool inside; /* it called from a workspace, which has no choice of states */
 	bool nobody; /* a session of a local user that has not said who it is: it looks,
 			and may join */
 	const char *session; /* names the receiver's session; NULL: none */

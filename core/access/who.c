@@ -128,9 +128,7 @@ static int team_of_caller(struct call *call, const char **team)
 const char *who_home(const struct call *call)
 {
 	const struct identity *id = &call->identity;
-	bool inside = id->door || (id->proven && !id->as);
-
-	return inside ? NULL : call->settings->home;
+	return id->door || id->inside ? NULL : call->settings->home;
 }
 
 /* The end of a fault about a missing team or agent: a caller in the wrong folder asks

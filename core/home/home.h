@@ -83,6 +83,9 @@ int home_recall(struct home *h, struct fault *f);
 int home_become(struct home *h, const char *team, const char *agent, const char *token,
 		struct fault *f);
 
+/* 0 where an identity can be kept for this directory, or a fault. */
+int home_can_keep(struct home *h, struct fault *f);
+
 /* Keeps that this directory is the agent.  Unless `over`, another one that is kept is
  * `conflict`. */
 int home_keep_here(struct home *h, const char *team, const char *agent, const char *token,

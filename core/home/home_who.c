@@ -68,15 +68,24 @@ int home_become(struct home *h, const char *team, const char *agent, const char 
 	return take(h, team, agent, token, f);
 }
 
+int home_can_keep(struct home *h, struct fault *f)
+{
+	if (keeps(h) && whose_place(h->place))
+		return 0;
+	fault_set(f, FAULT_UNAVAILABLE, "", "who this directory is cannot be kept: %s",
+		  h->dir[0] ? "the state is another user's, or this is a workspace"
+			    : "this is a workspace");
+	return fault_hint(f, "set CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN instead");
+}
+
 int home_keep_here(struct home *h, const char *team, const char *agent, const char *token,
 		   bool over, struct fault *f)
 {
 	struct whose k, other;
 	int rc;
 
-	if (!keeps(h) || !whose_place(h->place))
-		return fault_set(f, FAULT_UNAVAILABLE, "",
-				 "who this directory is cannot be kept here");
+	if (home_can_keep(h, f) < 0)
+		return f->code;
 	rc = over ? 0 : whose_read(h->dir, h->place, &other, f);
 	if (rc < 0)
 		return rc;

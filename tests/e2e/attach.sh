@@ -76,6 +76,12 @@ for who in bob lead operator; do
 done
 in_place red/ann 'cadre --as bob inbox' >/dev/null 2>&1 && bad "--as from inside"
 in_place red/ann 'cadre team create blue' >/dev/null 2>&1 && bad "the operator's from inside"
+# The door says whose workspace it is: nothing is kept, and the state's folder is not told.
+in_place red/ann 'cadre --json status' | grep -q '"home"' && bad "the state's folder is told inside"
+in_place red/ann 'cadre agent register ann --here' >"$TMPDIR/out" 2>&1
+[ $? = 7 ] && grep -q 'this is a workspace' "$TMPDIR/out" || bad "--here inside: $(cat "$TMPDIR/out")"
+in_place red/ann 'cadre agent env bob' >"$TMPDIR/out" 2>&1
+[ $? = 5 ] && ! grep -q export "$TMPDIR/out" || bad "another's token inside: $(cat "$TMPDIR/out")"
 # A wait that is given up takes nothing.
 in_place red/ann 'timeout 1 cadre inbox --wait' >/dev/null 2>&1
 cadre --team red --as bob send ann "after the wait" >/dev/null

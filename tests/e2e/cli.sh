@@ -15,7 +15,7 @@ cadre | awk 'length($0) > 80 { exit 1 }' || bad "the overview is wider than 80 c
 for word in $(cadre help all | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort -u); do
 	cadre | grep -qw -- "$word" || bad "the overview lacks $word"
 done
-is 0 'send TO CONTENT' cadre help all
+is 0 'send TO TEXT' cadre help all
 is 0 '^  claim ' cadre help work
 is 0 '^  claim ' cadre help task
 is 0 '^  restore FILE' cadre help keep

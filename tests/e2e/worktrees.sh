@@ -28,7 +28,15 @@ story join $trees
 story again $trees
 is 0 up "$CADRE" up
 story again $trees
+more=
+for name in lea mia; do
+	git worktree add "../$name" || bad "no worktree"
+	more="$more $TMPDIR/$name"
+	is 0 . "$CADRE" task create "Work beside a host"
+done
+story join $more
 is 0 "" "$CADRE" down
+story again $more
 is 0 'the operator' "$CADRE" whoami
 
 # The shell of a worktree is the same agent, in its folders too.

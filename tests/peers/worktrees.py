@@ -6,7 +6,7 @@
 to the next one and reads its own mail.  `again`: new sessions are the same agents.
 Prints what is wrong.
 """
-import json, os, subprocess, sys
+import json, os, re, subprocess, sys
 
 
 class Session:
@@ -57,7 +57,7 @@ if sys.argv[1] == "join":
         check(joined.get("name") == s.name and joined["team"] == "shop", joined)
         check(s.name in joined.get("you", ""), joined)
     tasks = [s.tool("task", action="claim").get("task", {}) for s in sessions]
-    check(sorted(t.get("id", "") for t in tasks) == ["00%d" % (i + 1) for i in range(len(sessions))], tasks)
+    check(len({t["id"] for t in tasks if "id" in t}) == len(sessions), tasks)
     for s, t in zip(sessions, tasks):
         shown = s.tool("task", action="show", task=t["id"])["task"]
         check(shown["owner"] == s.name, s.name, "is", shown["owner"])
@@ -70,7 +70,7 @@ if sys.argv[1] == "join":
     another = sessions[0].tool("agents", action="register", name="zoe")
     check(another.get("code") == "denied", another)
     for s in sessions:
-        check("token" not in s.heard, s.name, "was shown a token")
+        check(not re.search("[0-9a-f]{64}", s.heard), s.name, "was shown a token")
 else:
     for s in sessions:
         check("`%s`" % s.name in s.told, s.name, "is told:", s.told)

@@ -111,6 +111,7 @@ static const struct {
 	  "`gives messages` needs 'seen'" },
 	{ READ " moves workspaces\n", "moves workspaces, and only reads" },
 	{ READ " moves mountains\n", "t.op:5: unknown word 'mountains'" },
+	{ READ " identifies\n", "`identifies` needs 'name'" },
 	{ READ " needs cursor\n", "needs the cursor, and only reads" },
 	{ READ " needs host\n prefers host\n", "only of a read that needs none" },
 	{ READ " cli do x y...\n runs x\n in x text  # X.\n in y text  # Y.\n",

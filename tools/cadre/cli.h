@@ -168,10 +168,12 @@ void table_cell(struct table *t, const char *text); /* copied, made plain */
 /* Prints and empties a table; the first row is the heading if `head`. */
 void table_print(const struct cli *cli, struct table *t, bool head, int indent);
 
-/* --- whoami.c --------------------------------------------------------------------- */
+/* --- here.c --------------------------------------------------------------------- */
 
 /* Takes `--here` out of the words, where the operation's answer is who somebody is. */
 bool here_take(const struct op *op, int *argc, char **argv);
+/* 0 where an identity can be kept for this directory, or a fault. */
+int here_check(struct cli *cli, struct fault *f);
 /* Says how to be an agent whose token is not shown. */
 void here_tell(const struct op *op, const json_t *answer);
 /* Keeps for this directory who the answer says, and takes the token out of it. */

@@ -378,6 +378,8 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	json_t *answer = NULL;
 	int status;
 
+	if (args && here && here_check(cli, &f) < 0)
+		json_decref(args), args = NULL;
 	if (args && misread_check(cli, op, argc, argv, &f) == 0)
 		answer = bytes_send(cli, op, args, &f);
 	if (args && !answer && !f.code && fetch_texts(op, args, &f) == 0) {

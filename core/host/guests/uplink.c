@@ -31,6 +31,7 @@ static struct identity identity_of(const struct hosted_guest *t)
 		.team = t->team_name,
 		.agent = t->agent_name,
 		.token = t->agent_token,
+		.inside = true,
 	};
 }
 
