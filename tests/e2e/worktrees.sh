@@ -39,6 +39,12 @@ is 0 "" "$CADRE" down
 story again $more
 is 0 'the operator' "$CADRE" whoami
 
+# Two sessions of one worktree are two agents; it stays the first one's.
+git worktree add ../two || bad "no worktree"
+story beside "$TMPDIR/two" "$TMPDIR/two"
+cd ../two && is 0 '^one of team shop' "$CADRE" whoami
+cd "$main" || exit 1
+
 # The shell of a worktree is the same agent, in its folders too.
 for name in ann ben cid dot eva; do
 	mkdir -p "../$name/src/deep" && cd "../$name/src/deep" || exit 1

@@ -1,9 +1,11 @@
 """Agents in worktrees, each started by the same .mcp.json.
 
     worktrees.py join|again WORKTREE...
+    worktrees.py beside WORKTREE WORKTREE
 
 `join`: each session is nobody, registers under its worktree's name, claims a task, writes
 to the next one and reads its own mail.  `again`: new sessions are the same agents.
+`beside`: two sessions of one worktree register under two names; it is kept for the first.
 Prints what is wrong.
 """
 import json, os, re, subprocess, sys
@@ -71,6 +73,14 @@ if sys.argv[1] == "join":
     check(another.get("code") == "denied", another)
     for s in sessions:
         check(not re.search("[0-9a-f]{64}", s.heard), s.name, "was shown a token")
+elif sys.argv[1] == "beside":
+    said = [s.tool("agents", action="register", name=name)["you"] for s, name in zip(sessions, ("one", "two"))]
+    check("whenever cadre runs in" in said[0], said)
+    check("in this session alone" in said[1] and "is one of team shop" in said[1], said)
+    for s, name in zip(sessions, ("one", "two")):
+        made = s.tool("task", action="create", title="By " + name)
+        shown = s.tool("task", action="show", task=made["task"]["id"] if "task" in made else made["id"])
+        check(shown["task"]["created_by"] == name, shown)
 else:
     for s in sessions:
         check("`%s`" % s.name in s.told, s.name, "is told:", s.told)
