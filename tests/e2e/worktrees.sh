@@ -151,4 +151,12 @@ mkdir -p "$TMPDIR/plain/below" && cd "$TMPDIR/plain" || exit 1
 is 0 '^you are joe' "$CADRE" --home "$main/.cadre" agent register joe --here
 is 0 '^joe of team shop' "$CADRE" --home "$main/.cadre" whoami
 cd below && is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
+
+# An agent whose team is over is told so, and is not the operator.
+is 0 . "$CADRE" --home "$main/.cadre" team destroy shop
+cd "$TMPDIR/dot" || exit 1
+for verb in "task list" "team list" "team create mine" whoami; do is 3 'there is no agent dot in team shop' "$CADRE" $verb; done
+grep -q 'you are dot of team shop in this directory: cadre whoami, --forget' "$TMPDIR/err" || bad "it does not say what to do"
+is 0 forgotten "$CADRE" whoami --forget
+is 0 . "$CADRE" team create mine
 exit $failed

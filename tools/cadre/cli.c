@@ -61,8 +61,8 @@ static void say_kept(const struct home *h)
 {
 	if (h->who == HOME_BY_PLACE)
 		fprintf(stderr,
-			"note: you are %s of team %s in this directory: cadre whoami; as "
-			"the operator: --operator\n",
+			"note: you are %s of team %s in this directory: cadre whoami, "
+			"--forget to end that; as the operator: --operator\n",
 			h->identity.agent, h->identity.team);
 }
 
