@@ -8,13 +8,13 @@
 #include "core/room.h"
 #include "core/task/task.h"
 
-enum { HELD_SHOWN = 5, TEAMMATES_SHOWN = 8, TITLE_SHOWN = 80 };
+enum { HELD_SHOWN = 5, TEAMMATES_SHOWN = 8, TEXT_SHOWN = 80 };
 
-static const char *short_title(struct call *call, const char *title)
+static const char *short_text(struct call *call, const char *text)
 {
 	int64_t size;
 
-	return room_cut(call, title, TITLE_SHOWN, &size);
+	return room_cut(call, text, TEXT_SHOWN, &size);
 }
 
 static int tell_held(struct call *call, int64_t agent, struct agent_start_out *out)
@@ -30,7 +30,7 @@ static int tell_held(struct call *call, int64_t agent, struct agent_start_out *o
 			&call->arena, &out->holding, &out->n_holding,
 			sizeof(struct held_task)) = (struct held_task){
 			.id = task_name(call, held[i].number),
-			.title = short_title(call, held[i].title),
+			.title = short_text(call, held[i].title),
 			.status = held[i].state_now,
 			.has_left_seconds = held[i].lease_until != 0,
 			.left_seconds = held[i].lease_until
@@ -60,7 +60,7 @@ static int tell_board(struct call *call, struct agent_start_out *out)
 		return rc;
 	out->has_best = true;
 	rc = task_tell_line(call, &best, &out->best);
-	out->best.title = short_title(call, out->best.title);
+	out->best.title = short_text(call, out->best.title);
 	return rc;
 }
 
@@ -83,7 +83,8 @@ static int tell_teammates(struct call *call, const char *self,
 		*(struct teammate *)arena_push(&call->arena, &out->teammates,
 					       &out->n_teammates,
 					       sizeof(struct teammate)) =
-			(struct teammate){ line.name, line.role, line.status, line.task };
+			(struct teammate){ line.name, short_text(call, line.role),
+					   line.status, line.task };
 	}
 	query_end(&q);
 	return rc;
@@ -114,7 +115,7 @@ int agent_start(struct call *call, const struct agent_start_in *in,
 		return rc;
 	out->name = a.name;
 	out->team = call->caller.team_name;
-	out->role = a.role;
+	out->role = short_text(call, a.role);
 	out->unread = inbox.queued;
 	if ((rc = tell_held(call, a.id, out)) < 0 || (rc = tell_board(call, out)) < 0 ||
 	    (rc = tell_teammates(call, a.name, out)) < 0)

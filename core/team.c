@@ -8,6 +8,7 @@
 #include "core/room.h"
 #include "core/task/task.h"
 #include "core/workspace.h"
+#include "core/workspace_loss.h"
 
 const char *word_of(const struct record *r, const char *field, int64_t value)
 {
@@ -411,6 +412,10 @@ int team_destroy(struct call *call, const struct team_destroy_in *in,
 	struct team_row t;
 	int rc;
 
+	if (call->plans && !call->made)
+		return (rc = who_team(call, in->team)) < 0
+			       ? rc
+			       : loss_add_team(call, call->caller.team);
 	if (!call->made && ((rc = who_team(call, in->team)) < 0 ||
 			    (rc = end(call, call->caller.team, in->purge)) < 0))
 		return rc;

@@ -9,6 +9,7 @@
 #include "core/id.h"
 #include "core/room.h"
 #include "core/team.h"
+#include "core/workspace_loss.h"
 
 /* --- finding ------------------------------------------------------------------------- */
 
@@ -265,6 +266,12 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 	struct workspace_row w;
 	int rc;
 
+	if (call->plans && !call->made) {
+		if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
+			return rc;
+		loss_add(call, &w);
+		return 0;
+	}
 	if (!call->made) {
 		if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
 		    (rc = set_state(call, &w, WORKSPACE_STATE_DESTROYED,

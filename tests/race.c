@@ -383,7 +383,7 @@ static void disturb(struct scene *s, int64_t until)
 		pause_for(1000);
 		name = json_string_value(
 			json_object_get(json_object_get(copy, "workspace"), "name"));
-		args = json_pack("{ss}", "workspace", name ? name : "");
+		args = json_pack("{sssb}", "workspace", name ? name : "", "confirm", 1);
 		json_decref(ask(s, "workspace.destroy", args));
 		json_decref(copy);
 	}

@@ -87,6 +87,8 @@ static const struct reading {
 	long whole;
 } readings[] = {
 	{ "agent.list", "{}", "agents", AGENTS + 1 },
+	{ "agent.env", "{\"name\":\"w-1\"}", NULL, 0 },
+	{ "agent.start", "{}", NULL, 0 },
 	{ "agent.whois", "{\"name\":\"w-1\"}", NULL, 0 },
 	{ "agent.part", "{\"name\":\"w-1\"}", "text", 0 },
 	{ "agent.door", "{\"name\":\"w-1\"}", NULL, 0 },

@@ -21,6 +21,7 @@
 #include "core/home/paths.h"
 #include "core/home/settings.h"
 #include "core/home/users.h"
+#include "core/machine/changed.h"
 #include "core/machine/golden.h"
 #include "storage/durable.h"
 #include "storage/restore.h"
@@ -404,6 +405,7 @@ static int load(struct home *h, enum home_use use, const char *const *flags,
 	h->settings.notes = &h->notes.notes;
 	h->settings.check_golden = golden_check;
 	h->settings.find_host = home_host_of;
+	h->settings.changed_since = changed_since;
 	return 0;
 }
 

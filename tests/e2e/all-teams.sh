@@ -6,7 +6,7 @@ set -u
 follower=
 finish() {
 	[ -z "$follower" ] || kill "$follower" 2>/dev/null
-	for w in red/r blue/b; do cadre workspace destroy "$w"; done >/dev/null 2>&1
+	for w in red/r blue/b; do cadre workspace destroy --yes "$w"; done >/dev/null 2>&1
 	cadre down >/dev/null 2>&1
 }
 trap finish EXIT
@@ -38,8 +38,8 @@ cadre up >/dev/null || bad up
 follow yellow
 
 # --- guests ---------------------------------------------------------------------------
-cadre team destroy red >/dev/null
-cadre team destroy blue >/dev/null
+cadre team destroy --yes red >/dev/null
+cadre team destroy --yes blue >/dev/null
 cadre team create red --roles '[{"name":"r","workspace":true}]' >/dev/null
 cadre team create blue --roles '[{"name":"b","workspace":true}]' >/dev/null
 until_is 'ready  *red' cadre --team red workspace list

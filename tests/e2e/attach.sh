@@ -90,7 +90,7 @@ in_place red/ann 'cadre inbox' | grep -q 'after the wait' || bad "a wait that wa
 # A second workspace for one guest, or a wrong token, comes to nothing.
 CADRE_LINK_TOKEN="another secret" attach --agent cid --address "tcp:127.0.0.1:$port" >/dev/null || bad "attach with a wrong token"
 until_is 'not the token of this guest' cadre logs
-cadre workspace destroy red/cid --team red >/dev/null
+cadre workspace destroy --yes red/cid --team red >/dev/null
 attach --agent cid --address "unix:$TMPDIR/n/sockets" >/dev/null
 until_is 'this is the guest of workspace.*with a new state folder' cadre logs
 in_place red/cid true 2>&1 | grep -q 'creating' || bad "cid's commands have a guest"
@@ -112,7 +112,7 @@ until_is '^far$' in_place red/ann 'cat where'
 # The host goes and comes; the workspace is let go of, its guest lives on.
 cadre down >/dev/null && cadre up >/dev/null || bad "down and up"
 until_is '^far$' in_place red/ann 'cat where'
-cadre workspace destroy red/ann --team red >/dev/null || bad "destroy"
+cadre workspace destroy --yes red/ann --team red >/dev/null || bad "destroy"
 kill -0 $far || bad "destroying the workspace ended its guest"
 [ "$(cat "$TMPDIR/far/where")" = far ] || bad "destroying the workspace removed its files"
 
@@ -128,7 +128,7 @@ until_is '^far$' in_place red/ann 'cat where'
 [ "$(linked)" != 0 ] || bad "no connection is counted"
 tokens() { sqlite3 "$CADRE_HOME/state.db" 'SELECT count(link_token) FROM workspace'; }
 [ "$(tokens)" = 1 ] || bad "$(tokens) tokens of one guest"
-cadre team destroy red >/dev/null || bad "team destroy"
+cadre team destroy --yes red >/dev/null || bad "team destroy"
 [ "$(tokens)" = 0 ] || bad "a token is left of a team that is gone"
 until_is '^0$' linked
 kill -0 $far && kill -0 $near || bad "destroying the team ended a guest"

@@ -165,7 +165,7 @@ story() {
 	is 5 'denied' env CADRE_AGENT=coder CADRE_TOKEN=x cadre --as tester inbox
 	is 0 'no messages' env CADRE_TEAM="$team-2" CADRE_AGENT=a CADRE_TOKEN="$token" cadre inbox
 	is 5 'denied' env CADRE_TEAM="$team-2" CADRE_AGENT=a CADRE_TOKEN="$token" \
-		cadre team destroy "$team"
+		cadre team destroy --yes "$team"
 
 	# Waits: one that ends with what it waited for, one with its time.
 	cadre --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
@@ -183,10 +183,10 @@ story() {
 	kill $follower
 	wait $follower 2>/dev/null
 
-	is 0 '^destroyed\|^state  *destroyed' cadre team destroy "$team-2"
+	is 0 '^destroyed\|^state  *destroyed' cadre team destroy --yes "$team-2"
 	unset CADRE_TEAM
 	is 0 'Write it' cadre task list
-	is 0 '^state  *destroyed' cadre team destroy "$team"
+	is 0 '^state  *destroyed' cadre team destroy --yes "$team"
 }
 
 echo "without a host"
@@ -194,7 +194,7 @@ story red
 is 0 . cadre team create still --roles '[{"name":"coder"}]'
 is 7 'cadre up' cadre workspace create --agent coder --team still
 is 7 'cadre up' cadre exec still/coder true
-is 0 . cadre team destroy still
+is 0 . cadre team destroy --yes still
 is 0 '^ok  *integrity' cadre doctor
 is 0 '^warn  *environment  *CADRE_TAEM says nothing' env CADRE_TAEM=x "$CADRE" doctor
 CADRE_HOME="$CADRE_HOME" CADRE_GC_KEEP_DAYS=9 "$CADRE" doctor | grep environment &&
@@ -260,8 +260,8 @@ for kind in $kinds; do
 done
 [ -p "$odd/pipe" ] && [ -S "$odd/socket" ] || bad "a pipe or a socket was replaced"
 is 0 'bytes' cadre workspace ls shop/coder some # the guest does not hang
-is 0 . cadre workspace destroy shop/coder
-is 0 . cadre team destroy shop
+is 0 . cadre workspace destroy --yes shop/coder
+is 0 . cadre team destroy --yes shop
 
 # Killed while a client waits: the client goes on by itself.
 is 0 . cadre team create green --roles '[{"name":"coder"}]'

@@ -7,7 +7,7 @@ crowd=''
 finish() {
 	cadre down >/dev/null 2>&1
 	[ -z "$crowd" ] || { kill $crowd; wait $crowd; } 2>/dev/null
-	cadre up >/dev/null && cadre team destroy red >/dev/null
+	cadre up >/dev/null && cadre team destroy --yes red >/dev/null
 	until_is '^0$' count_guests
 	cadre down >/dev/null 2>&1
 }

@@ -3,7 +3,7 @@
 # states with their secrets, and a `.git` that leads to the person's own repository.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-trap 'cadre team destroy one >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
+trap 'cadre team destroy --yes one >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 git() { command git -c user.name=a -c user.email=a@b -c protocol.file.allow=always "$@"; }
 worker='[{"name":"w","workspace":true}]'
 

@@ -6,7 +6,7 @@ set -u
 . "$(dirname "$0")/../lib/story.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"
 finish() {
-	cadre team destroy red >/dev/null 2>&1
+	cadre team destroy --yes red >/dev/null 2>&1
 	until_is '^0$' count_guests
 	cadre down >/dev/null 2>&1
 }

@@ -6,7 +6,7 @@ set -u
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
 finish() {
 	cadre up >/dev/null 2>&1
-	for team in red blue shut; do cadre team destroy $team; done >/dev/null 2>&1
+	for team in red blue shut; do cadre team destroy --yes $team; done >/dev/null 2>&1
 	until_is '^0$' count_guests
 	cadre down >/dev/null 2>&1
 }
@@ -75,11 +75,11 @@ expect 403 '/from' "$ann" /message -d '{"content":"x","from":"lead"}'
 expect 403 '/from' "$lead" /message -d '{"content":"x","agent":"ann"}'
 expect 401 denied '' /message -d '{"content":"x"}'
 expect 401 denied "$eve" /message -d '{"content":"x"}'
-expect 400 '/content' "$ann" /message -d '{"message_type":"text"}'
+expect 400 '/text' "$ann" /message -d '{"message_type":"text"}'
 expect 400 'no JSON' "$ann" /message -d '{"content":'
 expect 400 'no JSON' "$ann" /message -d '[]'
 expect 413 'over 2097152' "$ann" /message -d "$(head -c 60000 /dev/zero | tr '\0' a)" -H 'Content-Length: 2097153'
-expect 400 '/content' "$ann" /task -d '{"task_id":"x"}'
+expect 400 '/text' "$ann" /task -d '{"task_id":"x"}'
 [ "$(rows)" = "$before" ] || bad "what was refused became a row"
 
 # The message arrives: for bob, and for whoever may receive for him; never an assignment.

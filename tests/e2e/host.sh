@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {
 	for w in $(cadre workspace list --team red --json | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
-		cadre workspace destroy "$w" --team red
+		cadre workspace destroy --yes "$w" --team red
 	done >/dev/null 2>&1
 	until_is '^0$' count_guests
 	cadre down >/dev/null 2>&1
@@ -99,6 +99,6 @@ until_is 'message.notified.*w-1' cadre events --team red
 
 # --- the end ------------------------------------------------------------------------------
 
-cadre workspace destroy red/w-2 --team red >/dev/null
+cadre workspace destroy --yes red/w-2 --team red >/dev/null
 until_is '^1$' sh -c "ls '$CADRE_HOME/workspaces' | wc -l"
 exit $failed

@@ -46,7 +46,7 @@ until_is '^2$' rounds
 grep -v '^done$' "$TMPDIR/report" && bad "see above"
 
 # The socket of a destroyed workspace is refused.
-cadre workspace destroy red/ann --team red >/dev/null || bad "destroy"
+cadre workspace destroy --yes red/ann --team red >/dev/null || bad "destroy"
 until_is 'refused' python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$TMPDIR/v_5000"
 exit $failed

@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {
 	cadre up >/dev/null 2>&1
-	cadre team destroy red >/dev/null 2>&1
+	cadre team destroy --yes red >/dev/null 2>&1
 	until_is '^0$' count_guests
 	cadre down >/dev/null 2>&1
 }

@@ -67,5 +67,5 @@ sys.exit(not page)' "$TMPDIR/page" || return
 receive lead >"$TMPDIR/got"
 seq -f '%.0f 262144 True' 100 199 | cmp - "$TMPDIR/got" || bad "the messages are not whole"
 
-cadre team destroy red >/dev/null
+cadre team destroy --yes red >/dev/null
 exit $failed

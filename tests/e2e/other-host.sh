@@ -55,7 +55,7 @@ case $told in *'"pid"'* | *'"path"'*) bad "a process and a path of another machi
 told=$(cadre doctor) || true
 case $told in *'far is not running'*) bad "the doctor looks for another machine's process" ;; esac
 # The host's own workspace is ended, and its guest with it.
-cadre workspace destroy a --team alpha >/dev/null
+cadre workspace destroy --yes a --team alpha >/dev/null
 until_is '^0$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND pid IS NOT NULL"
 cadre down >/dev/null
 [ "$(far)" = "$before" ] || bad "changed at the end: $before became $(far)"

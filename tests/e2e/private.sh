@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 umask 000
-trap 'cadre team destroy red >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
+trap 'cadre team destroy --yes red >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 vault=$CADRE_HOME/vault
 
 # Files that commands make in workspaces have the modes they are given; the workspaces
@@ -63,7 +63,7 @@ until_is 'ready.* x ' cadre workspace list --team red
 until_is '^ok *vault *whole' cadre doctor
 nothing_open "with a host" "$TMPDIR/host.db" "$TMPDIR/host.db.secret" "$XDG_RUNTIME_DIR"
 cadre workspace restore red/w keep --team red >/dev/null || bad "restore"
-cadre team destroy red >/dev/null || bad "destroy"
+cadre team destroy --yes red >/dev/null || bad "destroy"
 until_is '^0$' count_guests
 cadre down >/dev/null || bad "down"
 nothing_open "after the host"

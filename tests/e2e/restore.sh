@@ -9,7 +9,7 @@ clients=
 finish() {
 	kill $clients 2>/dev/null
 	for w in $(cadre workspace list --team t --json | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
-		cadre workspace destroy "$w" --team t
+		cadre workspace destroy --yes "$w" --team t
 	done >/dev/null 2>&1
 	until_is '^0$' count_guests
 	cadre down >/dev/null 2>&1

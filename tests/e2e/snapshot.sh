@@ -3,7 +3,7 @@
 # own is in it, and copies are made as many at once as may be.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-trap 'cadre team destroy red >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
+trap 'cadre team destroy --yes red >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 in_place() { cadre exec --team red "$1" sh -c "$2"; }
 
 CADRE_LIMITS_MAX_CONCURRENT_FORKS=1 cadre up >/dev/null || bad "up"
@@ -39,6 +39,6 @@ cadre workspace forget red/a keep --team red >/dev/null || bad "forget"
 cadre workspace restore red/a keep --team red 2>/dev/null && bad "a removed snapshot is put back"
 until_is '^first$' in_place red/b 'cat f'
 cadre workspace snapshot red/a keep --team red >/dev/null || bad "the name is not free again"
-cadre workspace destroy red/a --team red >/dev/null
+cadre workspace destroy --yes red/a --team red >/dev/null
 until_is '^0$' sh -c "ls '$CADRE_HOME/snapshots' | wc -l"
 exit $failed

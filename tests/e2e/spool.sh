@@ -7,7 +7,7 @@ patience=300
 export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@l GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@l
 finish() {
 	cadre up >/dev/null 2>&1
-	cadre team destroy red >/dev/null 2>&1
+	cadre team destroy --yes red >/dev/null 2>&1
 	until_is '^0$' count_guests
 	cadre down >/dev/null 2>&1
 }
@@ -246,9 +246,9 @@ until_is '^mine$' in_place red/bob 'cat .cadre/spool.db'
 cadre doctor | grep -q 'guests .*belong' && bad "doctor: $(cadre doctor)"
 mkdir "$CADRE_HOME/guests/01234567-89ab-7def-8123-456789abcdef"
 cadre doctor | grep -q '1 folder.*belong' || bad "doctor misses a folder of nobody"
-cadre workspace destroy red/bob --team red >/dev/null || bad "destroy"
+cadre workspace destroy --yes red/bob --team red >/dev/null || bad "destroy"
 until_is '^gone$' sh -c "[ -e '$state' ] || echo gone"
-cadre team destroy red >/dev/null || bad "team destroy"
+cadre team destroy --yes red >/dev/null || bad "team destroy"
 until_is '^1$' sh -c "ls '$CADRE_HOME/guests' | wc -l"
 cadre down >/dev/null && cadre up >/dev/null
 until_is '^0$' sh -c "ls '$CADRE_HOME/guests' | wc -l"

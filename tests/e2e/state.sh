@@ -64,7 +64,7 @@ cp "$CADRE_HOME/state.db" "$TMPDIR/forwards.db"
 sqlite3 "$CADRE_HOME/state.db" "PRAGMA foreign_keys = OFF;
 	INSERT INTO workspace (name, team, backend, state, link_token, created_at, changed_at)
 	SELECT 'far', id, 1, 2, 'a secret of its guest', 0, 0 FROM team WHERE name = 'alpha'"
-cadre team destroy alpha >/dev/null
+cadre team destroy --yes alpha >/dev/null
 [ "$(ask "SELECT count(*), count(link_token) FROM workspace")" = "1|0" ] || bad "a token is left"
 [ "$(ask "PRAGMA integrity_check")" = ok ]
 exit $failed

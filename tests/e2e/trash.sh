@@ -3,8 +3,8 @@
 # time and size, told by the doctor.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-trap 'cadre workspace destroy back/b --team back >/dev/null 2>&1
-	cadre team destroy old >/dev/null 2>&1; cadre team destroy back >/dev/null 2>&1
+trap 'cadre workspace destroy --yes back/b --team back >/dev/null 2>&1
+	cadre team destroy --yes old >/dev/null 2>&1; cadre team destroy --yes back >/dev/null 2>&1
 	until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 entries() { ls "$CADRE_HOME/trash" 2>/dev/null | wc -l; }
 makes() { # TEAM AGENT: a workspace with a file of its own
@@ -18,7 +18,7 @@ makes old a
 cadre exec --team old old/a 'mkdir -p deep/er; ln -s ../work.txt deep/link; chmod 640 work.txt' >/dev/null
 cadre exec --team old old/a 'printf "#!/bin/sh\n" >run; chmod 755 run' >/dev/null
 # With its team it goes, and stays in the trash without its guest's own files.
-is 0 . cadre team destroy old
+is 0 . cadre team destroy --yes old
 until_is '^1$' entries
 until_is '^0$' count_guests
 entry=$(echo "$CADRE_HOME"/trash/*)
@@ -41,7 +41,7 @@ until_is '^precious$' cadre exec --team back back/b 'cat deep/link'
 # A workspace that holds nothing leaves nothing.
 is 0 . cadre team create empty --roles '[{"name":"e","workspace":true}]'
 until_is '^there$' cadre exec --team empty empty/e 'echo there'
-is 0 . cadre team destroy empty
+is 0 . cadre team destroy --yes empty
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c empty-e"
 [ "$(entries)" = 1 ] || bad "an empty folder is in the trash: $(ls "$CADRE_HOME/trash")"
 
@@ -58,14 +58,14 @@ cadre up >/dev/null
 for team in one two; do
 	makes $team a
 	cadre exec --team $team $team/a 'head -c 2000000 /dev/urandom >big' >/dev/null
-	is 0 . cadre team destroy $team
+	is 0 . cadre team destroy --yes $team
 	until_is "[.]$team-a-" ls "$CADRE_HOME/trash"
 done
 until_is '^1$' entries
 is 0 '^two-a-' cadre undo
 makes three a
 cadre exec --team three three/a 'head -c 4000000 /dev/urandom >big' >/dev/null
-is 0 . cadre team destroy three
+is 0 . cadre team destroy --yes three
 until_is '^1$' count_guests
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c three-a"
 is 0 '^two-a-' cadre undo

@@ -8,7 +8,7 @@ unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
 command -v python3 >/dev/null || exit 77
 finish() {
 	CADRE_HOME="$TMPDIR/s"
-	cadre team destroy red >/dev/null 2>&1
+	cadre team destroy --yes red >/dev/null 2>&1
 	until_is '^0$' count_guests
 	cadre down >/dev/null 2>&1
 }

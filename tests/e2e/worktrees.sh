@@ -91,7 +91,7 @@ grep -q 'tools/x' "$TMPDIR/typed" || bad "no team: $(cat "$TMPDIR/typed")"
 grep -Eq '[0-9a-f]{64}|TOKEN' "$TMPDIR/typed" && bad "a terminal shows tokens"
 is 0 '[0-9a-f]\{64\}' "$CADRE" --operator --team tools agent register liz
 is 0 '"token":"[0-9a-f]\{64\}"' "$CADRE" --operator --team tools --json agent register max
-"$CADRE" --operator team destroy tools >/dev/null 2>&1 || bad "no end of a team"
+"$CADRE" --operator team destroy --yes tools >/dev/null 2>&1 || bad "no end of a team"
 
 # Files that others could have written are refused, and nobody is the operator for it.
 kept=$main/.cadre/here

@@ -43,7 +43,7 @@ count_vms() { vms | wc -l; }
 
 finish() { # destroys every workspace of the teams, so that no VM stays
 	for team in $(cadre team list --json | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
-		cadre team destroy "$team"
+		cadre team destroy --yes "$team"
 	done >/dev/null 2>&1
 	until_is '^0$' count_vms || kill -9 $(vms)
 	cadre down >/dev/null 2>&1

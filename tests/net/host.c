@@ -165,7 +165,7 @@ static void killed_and_started_again(struct whole *w)
 	assert_true(comes_true("nft list ruleset | grep -q 'jump open'"));
 	check(w);
 	assert_true(lab_talks(l, A1, line, true));
-	cadre(w, "team destroy blue");
+	cadre(w, "team destroy --yes blue");
 	assert_true(comes_true("[ $(bridge link | wc -l) = 2 ]"));
 	assert_true(lab_reaches(l, A1, A2, TCP_WEB, true));
 }

@@ -163,7 +163,9 @@ static void fork_it(struct trees *all, struct tree *t, struct scene *s, int vers
 	if (!copy || n < FORKS_MOST)
 		return;
 	copy = ask(s, "workspace.destroy",
-		   json_pack("{ssss}", "workspace", path, "team", "crash"), false);
+		   json_pack("{sssssb}", "workspace", path, "team", "crash", "confirm",
+			     1),
+		   false);
 	all->destroyed += copy != NULL;
 	json_decref(copy);
 }

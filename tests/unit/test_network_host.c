@@ -220,10 +220,10 @@ static void rows_become_a_plan_and_changes_too(void **state)
 	/* A plan that changes nothing is not applied again. */
 	applied = s->fake->applied;
 	tell(s, "workspace.net", "{\"workspace\":\"red-b\",\"allow_inter_vm\":false}");
-	tell(s, "team.destroy", "{\"name\":\"blue\"}");
+	tell(s, "team.destroy", "{\"name\":\"blue\",\"confirm\":true}");
 	assert_true(within_patience(s, blue_is_gone));
 	assert_int_equal(s->fake->applied, applied + 1);
-	tell(s, "team.destroy", "{\"name\":\"red\"}");
+	tell(s, "team.destroy", "{\"name\":\"red\",\"confirm\":true}");
 	assert_true(within_patience(s, nobody_is_in));
 }
 

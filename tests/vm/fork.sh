@@ -46,7 +46,7 @@ until_is '^fourth$' in_vm red/a 'cat f'
 
 # --- the parent goes, its forks live on, and keep its layers as long ------------------------
 
-cadre workspace destroy red/a --team red >/dev/null || bad "destroy"
+cadre workspace destroy --yes red/a --team red >/dev/null || bad "destroy"
 until_is '^2$' count_vms
 cadre workspace stop red/b --team red >/dev/null
 until_is '^1$' count_vms
@@ -54,8 +54,8 @@ cadre workspace start red/b --team red >/dev/null
 until_is '^first$' in_vm red/b 'cat f'
 until_is '^second$' in_vm red/c 'cat f; echo c >f'
 [ "$(layers)" -ge 3 ] || bad "layers that forks are made from are gone"
-cadre workspace destroy red/c --team red >/dev/null
-cadre workspace destroy red/b --team red >/dev/null
+cadre workspace destroy --yes red/c --team red >/dev/null
+cadre workspace destroy --yes red/b --team red >/dev/null
 until_is '^0$' count_vms
 until_is '^0$' layers
 until_is '^0$' sh -c "ls '$CADRE_HOME/disks' | wc -l"

@@ -114,7 +114,7 @@ cadre up >/dev/null || bad "up on a machine that has started anew"
 until_is '^last$' in_vm red/v 'cat note.txt'
 [ "$(pid_of red/v)" != "$vm" ] || bad "the VM did not come back with its machine"
 
-cadre team destroy red >/dev/null
+cadre team destroy --yes red >/dev/null
 until_is '^0$' count_vms
 until_is '^0$' sh -c "ls '$CADRE_HOME/disks' | wc -l"
 kill -0 "$decoy" || bad "somebody else's VM is gone"

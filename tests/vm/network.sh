@@ -76,9 +76,9 @@ cadre doctor | grep -q '^warn *network *no bridge' || bad "doctor is silent abou
 cadre up >/dev/null || bad "up once more"
 until_is '^0$' sh -c "$CADRE doctor | grep -c network"
 tap=$(cadre workspace net blue/d --team blue --json | sed 's/.*"tap":"\([^"]*\)".*/\1/')
-cadre team destroy blue >/dev/null
+cadre team destroy --yes blue >/dev/null
 until_is 'does not exist' ip link show "$tap"
-cadre team destroy red >/dev/null
+cadre team destroy --yes red >/dev/null
 until_is '^$' sh -c 'echo "$(nft list ruleset; ip -o link | grep -v " lo:")"'
 
 [ $failed = 0 ] && echo "three VMs of two teams are kept apart, whatever the host does"

@@ -119,7 +119,7 @@ dials "$hello}" '{"type":"TeamMessage","id":2,"to":"ann","content":"once more"}'
 grep -q '"type":"TeamMessageDelivered"' /tmp/said || bad "CID 2 after kill -9: $(cat /tmp/said)"
 step "linked again"
 
-cadre team destroy red >/dev/null || bad "destroy"
+cadre team destroy --yes red >/dev/null || bad "destroy"
 until_is '^gone$' sh -c "[ -d /proc/$vm ] || echo gone"
 step "destroyed"
 cadre down >/dev/null || bad "down"

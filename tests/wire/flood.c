@@ -214,7 +214,8 @@ void test_slow_guest(void **state)
 	raw_hang_up(&slow);
 	healthy(s);
 	kill(guest, SIGCONT);
-	json_decref(call(&r, 1, "workspace.destroy", "{'workspace':'red/sloth'}"));
+	json_decref(call(&r, 1, "workspace.destroy",
+			 "{'workspace':'red/sloth','confirm':true}"));
 	raw_hang_up(&r);
 }
 
@@ -281,6 +282,7 @@ void test_heartbeats_at_once(void **state)
 		pause_for(50);
 	assert_int_equal(count_running(&r), 4);
 	kill(guest, SIGCONT);
-	json_decref(call(&r, 1, "workspace.destroy", "{'workspace':'red/quick'}"));
+	json_decref(call(&r, 1, "workspace.destroy",
+			 "{'workspace':'red/quick','confirm':true}"));
 	raw_hang_up(&r);
 }

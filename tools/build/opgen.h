@@ -91,7 +91,7 @@ struct decl {
 	const char *wait, *when, *within, *runs, *rest_name, *bytes, *prints, *gives;
 	const char *owner, *message_name;
 	bool idempotent, destructive, request, cli_rest;
-	bool needs_host, needs_vault, needs_cursor, prefers_host, moves;
+	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
 	bool identifies; /* its answer says who somebody is */
 	struct list cli, cli_fields, also, columns, brief, reads, fails, emits;
 	struct list lists; /* noun, field that is its name, field that says more */

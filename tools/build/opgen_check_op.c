@@ -436,6 +436,9 @@ void op_check(struct schema *s, struct decl *d)
 	check_columns(s, d);
 	check_brief(s, d);
 	check_reads(s, d);
+	if (d->needs_folders && !member_find(&d->in, "confirm"))
+		schema_refuse(s, d->place, "%s needs folders, and has no 'confirm'",
+			      d->name);
 	if (d->method)
 		check_route(s, d);
 	if (d->tool)

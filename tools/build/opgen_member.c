@@ -229,6 +229,8 @@ static void parse_needs(struct parser *p, struct decl *d, const struct opgen_lin
 		d->needs_host = true;
 	else if (strcmp(l->words[1], "vault") == 0)
 		d->needs_vault = true;
+	else if (strcmp(l->words[1], "folders") == 0)
+		d->needs_folders = true;
 	else if (strcmp(l->words[1], "cursor") == 0)
 		d->needs_cursor = true;
 	else
@@ -322,7 +324,7 @@ static const struct {
 	{ "write", 1, 3, "write [idempotent] [destructive]", parse_mode },
 	{ "who", 2, 2, "who host|operator|lead|member|observer", parse_who },
 	{ "rate", 2, 2, "rate create|exec|team_message|default|free", parse_rate },
-	{ "needs", 2, 2, "needs host|vault|cursor", parse_needs },
+	{ "needs", 2, 2, "needs host|vault|folders|cursor", parse_needs },
 	{ "prefers", 2, 2, "prefers host", parse_prefers },
 	{ "moves", 2, 2, "moves workspaces", parse_moves },
 	{ "identifies", 1, 1, "identifies", parse_identifies },

@@ -174,6 +174,8 @@ static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires
 	fprintf(out, "\t  .run = run_%s,\n", d->id);
 	if (d->needs_vault)
 		fputs("\t  .steps = vault_run,\n", out);
+	if (d->needs_folders)
+		fputs("\t  .steps = loss_run,\n", out);
 	fputs("\t},\n", out);
 }
 
@@ -224,7 +226,7 @@ static void put_ops(FILE *out, struct arena *a, const struct schema *s)
 
 	for (size_t i = 0; i < n; i++)
 		put_thunk(out, ops[i]);
-	fputs("int vault_run(struct call *call);\n\nconst struct op op_table[] = {\n",
+	fputs("int vault_run(struct call *call);\nint loss_run(struct call *call);\n\nconst struct op op_table[] = {\n",
 	      out);
 	for (size_t i = 0; i < n; i++)
 		put_op(out, ops, wires, ops[i], i);

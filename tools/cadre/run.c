@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/cadre/cli.h"
 
@@ -352,6 +353,22 @@ static void hint_at_help(const struct op *op, struct fault *f)
 			   op->cli[1] ? " " : "", op->cli[1] ? op->cli[1] : "");
 }
 
+/* Asks a person at a terminal whether to do what was refused since it would lose work. */
+static bool goes_on(const struct cli *cli, struct fault *f)
+{
+	char line[16] = "";
+
+	if (f->code != FAULT_CONFLICT || strcmp(f->where, "/confirm") != 0 || cli->json ||
+	    !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return false;
+	fprintf(stderr, "%s\n%s\nGo on? [y/N] ", f->text, f->hint);
+	if (fgets(line, sizeof(line), stdin) && (*line == 'y' || *line == 'Y'))
+		return true;
+	fault_set(f, FAULT_CONFLICT, "", "nothing was changed");
+	fault_hint(f, "%s", "Say y to go on.");
+	return false;
+}
+
 /*~ Words become a call.  Station 2 of 12.
  *
  * `op` is the row of the table that belongs to `claim`; cli.c found it by its words.
@@ -388,6 +405,11 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 		if (gives)
 			deliver_begin(cli, op, args);
 		answer = run_op(cli, op, args, &f);
+		if (!answer && goes_on(cli, &f)) {
+			f = (struct fault){ 0 };
+			json_object_set_new(args, "confirm", json_true());
+			answer = run_op(cli, op, args, &f);
+		}
 		if (gives)
 			deliver_answer(cli);
 	}

@@ -1,0 +1,76 @@
+#!/bin/sh
+# asks - work in workspaces is not removed unasked: refused where nobody can be asked, asked
+# on a terminal, with what would go; --yes and confirm=true do it.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre team destroy --yes shop >/dev/null 2>&1; cadre team destroy --yes idle >/dev/null 2>&1
+	until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
+
+answers() { # WORD COMMAND...: what the command says on a terminal where WORD is typed
+	word=$1
+	shift
+	WORD=$word python3 - "$@" <<'PY'
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+said = b""
+while True:
+    try:
+        data = os.read(fd, 4096)
+    except OSError:
+        break
+    if not data:
+        break
+    said += data
+    if said.endswith(b"[y/N] "):
+        os.write(fd, os.environ["WORD"].encode() + b"\n")
+        said += b"\n"
+print(said.decode(), end="")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PY
+}
+mcp() { # ARGUMENTS: what the operator's tool `workspace` says to them
+	{
+		echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+		echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"workspace","arguments":'"$1"'}}'
+	} | cadre mcp --operator --toolsets core,workspace | grep '"id":2' | tr -d '\\'
+}
+
+cd "$TMPDIR" || exit 1
+mkdir golden
+echo a >golden/a.txt
+touch -d '2 days ago' golden/a.txt
+cadre up >/dev/null || bad "up"
+cadre team create idle --golden "./golden" --roles '[{"name":"i","workspace":true}]' >/dev/null || bad "team"
+cadre team create shop --golden "./golden" --roles '[{"name":"w","count":2,"workspace":true}]' >/dev/null || bad "team"
+until_is '^a.txt$' cadre exec --team idle idle/i ls
+until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
+until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
+
+# Where nobody worked nothing is asked.
+is 0 '^state  *destroyed' cadre team destroy idle
+
+# Where somebody did, it is said how many, and which.
+cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
+is 4 '2 workspaces would go, 1 with work that was done there: shop/w-1' cadre team destroy shop
+is 4 'confirm=true (--yes).*cadre undo' cadre team destroy shop
+is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
+is 4 '1 workspace would go, 1 with work' cadre workspace destroy shop/w-1
+is 0 '^a.txt$' cadre exec --team shop shop/w-2 ls
+
+# Over MCP it is a conflict, and the tool is said to destroy.
+mcp '{"action":"destroy","workspace":"shop/w-1"}' >said
+grep -q '"code":"conflict","where":"/confirm"' said || bad "over MCP: $(cat said)"
+
+# On a terminal it is asked; anything but yes leaves all as it was.
+answers n cadre team destroy shop >said && bad "no was taken for yes"
+grep -q '1 with work that was done there: shop/w-1' said || bad "on a terminal: $(cat said)"
+is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
+mcp '{"action":"destroy","workspace":"shop/w-1","confirm":true}' >said
+grep -q '"isError"' said && bad "confirmed over MCP: $(cat said)"
+cadre exec --team shop shop/w-2 'rm a.txt; echo more >b.txt' >/dev/null
+answers y cadre team destroy shop >said || bad "yes: $(cat said)"
+grep -q 'destroyed' said || bad "yes did nothing: $(cat said)"
+until_is '^2$' sh -c "ls '$CADRE_HOME/trash' | wc -l"
+exit $failed
