@@ -99,7 +99,7 @@ class World:
 
     def end(self):
         if self.workspace:
-            self.run("team", "destroy", "t")
+            self.run("team", "destroy", "--yes", "t")
         if self.host:
             self.run("down")
         shutil.rmtree(self.top, ignore_errors=True)
@@ -107,7 +107,7 @@ class World:
 
 class Mcp:
     def __init__(self, world, who, modern=False, stdout=subprocess.PIPE):
-        self.p = world.popen("mcp", who=who, stdin=subprocess.PIPE, stdout=stdout)
+        self.p = world.popen("mcp", *([] if who else ["--operator"]), who=who, stdin=subprocess.PIPE, stdout=stdout)
         self.n, self.modern = 0, modern
         if not modern:
             hello = {"protocolVersion": "2025-06-18", "capabilities": {},
