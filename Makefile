@@ -194,7 +194,7 @@ demo:
 	+@$(MAKE) --no-print-directory $(JOBS) all
 	@REPO='$(REPO)' BACKEND='$(BACKEND)' CADRE='$(CURDIR)/build/cadre' tools/demo
 check check-vsock chaos:
-	@tools/setup
+	@tools/setup $(if $(filter check,$@),$(if $(filter lint,$(ONLY)),--lint))
 	+@N=$(if $(filter chaos,$@),$(or $(N),30)) tests/run.sh $(if $(filter check,$@),$(ONLY),vm/$(@:check-%=%))
 lint: all
 	@bad=0; for l in $(wildcard tools/lint/*); do $$l || bad=1; done; exit $$bad

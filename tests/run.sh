@@ -196,8 +196,37 @@ program() { # NAME SECONDS VARIANT ARGUMENT...: tests/NAME.c, if there
 	t "$prog" "$seconds" env CADRE="$root/build/$variant/cadre" "build/$variant/tests/$prog" "$@"
 }
 
+# The names of all tests but the lints.
+test_names() {
+	names unit $(list tests/unit/test_*.c) | sed 's/ test_/ /'
+	names op $(list tests/op/*.test)
+	names fuzz $(list tests/fuzz/*.c)
+	names tsan $(list tests/race.c tests/unit/test_*.c) | sed 's/ test_/ /'
+	for source in $(list tests/*.c); do basename "$source" .c; done
+	for story in $(list tests/*/*.sh); do echo "$story" | sed 's/^tests.//; s/.sh$//'; done
+	echo "bench guard"
+}
+
+matches() { # is one of the names on stdin wanted?
+	while read -r name; do
+		! wanted "$name" || return 0
+	done
+	return 1
+}
+
+# Words that match nothing are refused before anything is built; lints need no build.
+lints_only=
+if [ -n "$words" ] && ! test_names | matches; then
+	lints_only=yes
+	names lint $(list tools/lint/*) | matches || {
+		echo "no test matches: $words"
+		echo "0 passed, 1 failed"
+		exit 1
+	}
+fi
+
 [ -n "$words" ] || build '' all
-[ "$words" = fuzz ] || [ "$words" = tsan ] || build asan tests
+[ "$words" = fuzz ] || [ "$words" = tsan ] || [ "$lints_only" ] || build asan tests
 vm_stories() {
 	for story in $(list tests/vm/*.sh); do
 		base=$(basename "$story" .sh)

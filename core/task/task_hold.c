@@ -30,7 +30,12 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 	if (t->owner != call->caller.agent) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s", id,
 			  a.name);
-		return fault_hint(f, "Only its owner may do this.");
+		return who_roams(call)
+			       ? fault_hint(f,
+					    "Only its owner may do this; as the operator "
+					    "you may act as it: cadre --as %s …",
+					    a.name)
+			       : fault_hint(f, "Only its owner may do this.");
 	}
 	if (epoch >= 0 && epoch != t->epoch) {
 		fault_set(f, FAULT_CONFLICT, "/epoch",
