@@ -63,7 +63,7 @@ UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :par
 -- name: task_lines
 -- row: task_line
 -- text: owner_name assignee_name
--- A page of the board, along the index of its order.
+-- The board, along the index of its order; the caller stops where its page is full.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
@@ -71,7 +71,30 @@ SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	s.name AS assignee_name
 FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND (k.priority, k.number) > (:priority, :number)
-ORDER BY k.priority, k.number LIMIT :limit;
+ORDER BY k.priority, k.number;
+
+-- name: task_lines_open
+-- row: task_line
+-- text: owner_name assignee_name
+-- A page of the tasks that are not over.  Most of them are pending, along an index of their
+-- order; the few that are held are pending again, or over, once their lease has ended.
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	k.state AS state_now, k.lease_until AS lease_until, NULL AS owner_name,
+	s.name AS assignee_name
+FROM task k LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.team = :team AND k.state = {task_state.pending}
+	AND (k.priority, k.number) > (:priority, :number)
+UNION ALL
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
+	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	s.name AS assignee_name
+FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.team = :team AND k.state IN {task_state.held}
+	AND (k.lease_until IS NULL OR k.lease_until > :now OR k.after_lapse = {task_state.pending})
+	AND (k.priority, k.number) > (:priority, :number)
+ORDER BY 4, 2 LIMIT :limit;
 
 -- name: task_lines_in
 -- row: task_line
@@ -99,7 +122,7 @@ ORDER BY 4, 2 LIMIT :limit;
 -- name: task_lines_of
 -- row: task_line
 -- text: owner_name assignee_name
--- A page of the tasks that an agent holds, in a state (-1: any) and with a tag (NULL: any).
+-- The tasks that an agent holds, with a tag (NULL: any).
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
@@ -107,16 +130,15 @@ SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	s.name AS assignee_name
 FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.owner = :owner AND +k.team = :team AND (k.lease_until IS NULL OR k.lease_until > :now)
-	AND (:state < 0 OR k.state = :state)
 	AND (:tag IS NULL OR EXISTS (SELECT 1 FROM task_tag g
 		WHERE g.task = k.id AND g.tag = :tag))
 	AND (k.priority, k.number) > (:priority, :number)
-ORDER BY k.priority, k.number LIMIT :limit;
+ORDER BY k.priority, k.number;
 
 -- name: task_lines_tagged
 -- row: task_line
 -- text: owner_name assignee_name
--- A page of the tasks with a tag, in a state (-1: any).
+-- The tasks with a tag.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
@@ -124,9 +146,8 @@ SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	s.name AS assignee_name
 FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.id IN (SELECT task FROM task_tag WHERE tag = :tag) AND +k.team = :team
-	AND (:state < 0 OR CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END = :state)
 	AND (k.priority, k.number) > (:priority, :number)
-ORDER BY k.priority, k.number LIMIT :limit;
+ORDER BY k.priority, k.number;
 
 -- name: task_ready_lines
 -- row: task_line

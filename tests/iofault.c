@@ -114,8 +114,8 @@ static void fill(struct stage *s, int n)
 static enum said look(struct stage *s)
 {
 	json_t *answer;
-	enum said said =
-		stage_read(s, "task.list", json_pack("{si}", "limit", 1000), &answer);
+	enum said said = stage_read(
+		s, "task.list", json_pack("{sisb}", "limit", 1000, "all", 1), &answer);
 
 	json_decref(answer);
 	return said;

@@ -107,7 +107,7 @@ static const struct reading {
 	{ "search.find", "{\"query\":\"needle\",\"limit\":1000}", "hits", -1 },
 	{ "state.status", "{}", NULL, 0 },
 	{ "task.history", "{\"task\":\"001\",\"limit\":1000}", "history", -1 },
-	{ "task.list", "{\"limit\":1000}", "tasks", TASKS },
+	{ "task.list", "{\"limit\":1000,\"all\":true}", "tasks", TASKS },
 	{ "task.order", "{}", "tasks", TASKS },
 	{ "task.part", "{\"task\":\"001\"}", "notes", NOTES },
 	{ "task.ready", "{\"limit\":1000}", "tasks", TASKS },

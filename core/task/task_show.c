@@ -247,8 +247,14 @@ struct task_page {
 	struct task_line *lines;
 	size_t n;
 	int64_t limit;
+	unsigned states; /* bits of the states that are wanted; 0: all */
 	bool more;
 };
+
+static bool wants(const struct task_page *p, int64_t state)
+{
+	return !p->states || p->states >> state & 1;
+}
 
 static int tell_page(struct call *call, struct query *q, struct task_page *p)
 {
@@ -257,6 +263,8 @@ static int tell_page(struct call *call, struct query *q, struct task_page *p)
 	int rc;
 
 	while ((rc = sql_next(call, q, &r)) > 0) {
+		if (!wants(p, r.state_now))
+			continue;
 		if ((rc = task_tell_line(call, &r, &line)) < 0)
 			break;
 		if ((int64_t)p->n == p->limit ||
@@ -282,42 +290,68 @@ int task_show(struct call *call, const struct task_show_in *in, struct task_show
 	return task_tell(call, t.id, &out->task);
 }
 
-/* The statement whose index leads to what is asked for. */
+/* The states that are asked for, as bits; 0: all of them. */
+static unsigned states_of(const struct task_list_in *in)
+{
+	unsigned states = 0;
+
+	for (size_t i = 0; i < in->n_status; i++)
+		states |= 1u << in->status[i];
+	if (states || in->all)
+		return states;
+	return 1u << TASK_STATE_PENDING | 1u << TASK_STATE_CLAIMED |
+	       1u << TASK_STATE_IN_PROGRESS | 1u << TASK_STATE_BLOCKED;
+}
+
+/* The statement whose index leads to what is asked for; tell_page() leaves out the rows of
+ * other states, and stops when the page is full. */
 static void query_lines(struct call *call, struct query *q, const struct task_list_in *in,
 			int64_t owner, const struct task_row *after)
 {
-	int64_t state = in->has_status ? in->status : -1, limit = in->limit + 1;
+	const int64_t team = call->caller.team, now = call->now;
 
 	if (owner)
-		sql_query(call, q, task_lines_of, .owner = owner,
-			  .team = call->caller.team, .state = state, .tag = in->tag,
-			  .priority = after->priority, .number = after->number,
-			  .limit = limit, .now = call->now);
+		sql_query(call, q, task_lines_of, .owner = owner, .team = team,
+			  .tag = in->tag, .priority = after->priority,
+			  .number = after->number, .now = now);
 	else if (in->tag)
-		sql_query(call, q, task_lines_tagged, .tag = in->tag,
-			  .team = call->caller.team, .state = state,
+		sql_query(call, q, task_lines_tagged, .tag = in->tag, .team = team,
 			  .priority = after->priority, .number = after->number,
-			  .limit = limit, .now = call->now);
-	else if (in->has_status)
-		sql_query(call, q, task_lines_in, .team = call->caller.team,
-			  .state = state, .priority = after->priority,
-			  .number = after->number, .limit = limit, .now = call->now);
+			  .now = now);
+	else if (in->n_status == 1)
+		sql_query(call, q, task_lines_in, .team = team, .state = in->status[0],
+			  .priority = after->priority, .number = after->number,
+			  .limit = in->limit + 1, .now = now);
+	else if (in->n_status == 0 && !in->all)
+		sql_query(call, q, task_lines_open, .team = team,
+			  .priority = after->priority, .number = after->number,
+			  .limit = in->limit + 1, .now = now);
 	else
-		sql_query(call, q, task_lines, .team = call->caller.team,
-			  .priority = after->priority, .number = after->number,
-			  .limit = limit, .now = call->now);
+		sql_query(call, q, task_lines, .team = team, .priority = after->priority,
+			  .number = after->number, .now = now);
+}
+
+static int find_owner(struct call *call, const struct task_list_in *in,
+		      struct agent_row *owner)
+{
+	if (in->mine && in->owner)
+		return fault_set(&call->fault, FAULT_INVALID, "/owner",
+				 "`mine` says whose tasks are listed");
+	if (in->mine)
+		return who_is(call, NULL, "/mine", owner);
+	return in->owner ? who_agent(call, in->owner, "/owner", owner) : 0;
 }
 
 int task_list(struct call *call, const struct task_list_in *in, struct task_list_out *out)
 {
-	struct task_page p = { .limit = in->limit };
+	struct task_page p = { .limit = in->limit, .states = states_of(in) };
 	struct agent_row owner = { 0 };
 	struct task_row after = { 0 };
 	struct query q;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (in->owner && (rc = who_agent(call, in->owner, "/owner", &owner)) < 0) ||
+	    (rc = find_owner(call, in, &owner)) < 0 ||
 	    (in->after && (rc = task_find(call, in->after, &after)) < 0))
 		return rc;
 	query_lines(call, &q, in, owner.id, &after);

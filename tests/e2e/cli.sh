@@ -185,7 +185,7 @@ story() {
 
 	is 0 '^destroyed\|^state  *destroyed' cadre team destroy --yes "$team-2"
 	unset CADRE_TEAM
-	is 0 'Write it' cadre task list
+	is 0 'Write it' cadre task list --all
 	is 0 '^state  *destroyed' cadre team destroy --yes "$team"
 }
 

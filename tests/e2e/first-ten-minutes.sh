@@ -52,7 +52,7 @@ see 'the parser is yours'
 
 # The host dies; everything is still there, with it and without it.
 kill -9 "$(cut -d' ' -f1 .cadre/host.lock)"
-run cadre task list
+run cadre task list --all
 see '^001  completed'
 run cadre --as tester claim 002
 run cadre up
