@@ -76,8 +76,10 @@ ORDER BY k.priority, k.number;
 -- name: task_lines_open
 -- row: task_line
 -- text: owner_name assignee_name
--- A page of the tasks that are not over.  Most of them are pending, along an index of their
--- order; the few that are held are pending again, or over, once their lease has ended.
+-- A page of the tasks that are not over.  Most are pending: those come along an index of
+-- their order.  The few that are held are found by their state (the + keeps the index of the
+-- order, which holds the finished ones too, out) and sorted; once its lease has ended, such
+-- a task is pending again, or over.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	k.state AS state_now, k.lease_until AS lease_until, NULL AS owner_name,
 	s.name AS assignee_name
@@ -85,7 +87,7 @@ FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state = {task_state.pending}
 	AND (k.priority, k.number) > (:priority, :number)
 UNION ALL
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+SELECT k.id, +k.number, k.title, +k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
 	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
@@ -93,7 +95,7 @@ SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state IN {task_state.held}
 	AND (k.lease_until IS NULL OR k.lease_until > :now OR k.after_lapse = {task_state.pending})
-	AND (k.priority, k.number) > (:priority, :number)
+	AND (+k.priority, +k.number) > (:priority, :number)
 ORDER BY 4, 2 LIMIT :limit;
 
 -- name: task_lines_in
