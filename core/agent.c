@@ -233,6 +233,13 @@ int agent_register(struct call *call, const struct agent_register_in *in,
 
 /* --- telling -------------------------------------------------------------------------- */
 
+enum agent_status agent_status_now(int64_t status, bool holds)
+{
+	bool is_free = status == AGENT_STATUS_READY || status == AGENT_STATUS_IDLE;
+
+	return is_free && holds ? AGENT_STATUS_WORKING : (enum agent_status)status;
+}
+
 int agent_list(struct call *call, const struct agent_list_in *in,
 	       struct agent_list_out *out)
 {
@@ -245,6 +252,7 @@ int agent_list(struct call *call, const struct agent_list_in *in,
 	sql_query(call, &q, agent_lines, .team = call->caller.team,
 		  .after = in->after_name ? in->after_name : "", .now = call->now);
 	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0) {
+		line.status = agent_status_now(line.status, line.task);
 		if (!room_take(call, &record_agent_line, &line)) {
 			out->more = true;
 			break;

@@ -24,6 +24,10 @@ const char *agent_token(struct call *call, const struct agent_row *a);
 /* An agent's card as its rows are, as far as the answer has room; texts are the call's. */
 int card_tell(struct call *call, const struct agent_row *a, struct card *card);
 
+/* The status of an agent as it is told: who holds a task works, also where nobody has said
+ * so. */
+enum agent_status agent_status_now(int64_t status, bool holds);
+
 /* Whether a name is kept from agents and teams. */
 bool agent_reserved(const char *name);
 

@@ -70,16 +70,19 @@ static int tell_door(struct call *call, const struct agent_row *a, struct card *
 
 int card_tell(struct call *call, const struct agent_row *a, struct card *card)
 {
+	struct agent_holds_row holds;
 	struct workspace_row w;
-	int rc;
+	int rc = sql_row(call, agent_holds, &holds, .agent = a->id, .now = call->now);
 
+	if (rc < 0)
+		return rc;
 	*card = (struct card){
 		.name = a->name,
 		.role = a->role,
 		.description = a->description,
 		.input_schema = a->input_schema,
 		.output_schema = a->output_schema,
-		.status = a->status,
+		.status = agent_status_now(a->status, holds.any),
 		.team = call->caller.team_name,
 		.project = a->project,
 		.generation = a->generation,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/access/who.h"
+#include "core/agent.h"
 #include "core/message/inbox.h"
 #include "core/room.h"
 #include "core/task/task.h"
@@ -84,7 +85,8 @@ static int tell_teammates(struct call *call, const char *self,
 					       &out->n_teammates,
 					       sizeof(struct teammate)) =
 			(struct teammate){ line.name, short_text(call, line.role),
-					   line.status, line.task };
+					   agent_status_now(line.status, line.task),
+					   line.task };
 	}
 	query_end(&q);
 	return rc;

@@ -48,7 +48,7 @@ static int tell_members(struct call *call, bool gone, int64_t after, struct memb
 		struct member m = {
 			.name = r.name,
 			.role = r.role,
-			.status = r.status,
+			.status = agent_status_now(r.status, r.task),
 			.address = arena_printf(&call->arena, "%s/%s",
 						call->caller.team_name, r.name),
 			.task = r.task ? task_name(call, r.task) : NULL,
@@ -361,7 +361,8 @@ static int end_tasks(struct call *call, int64_t team)
 	int64_t n;
 	int rc;
 
-	sql_query(call, &q, team_end_tasks, .team = team, .now = call->now);
+	sql_query(call, &q, team_end_tasks, .team = team, .agent = call->caller.agent,
+		  .now = call->now);
 	for (n = 0; (rc = sql_next(call, &q, &r)) > 0; n++)
 		if ((rc = event_emit(call, EVENT_TASK_CANCELLED, r.id, 0,
 				     "the team ended")) < 0)

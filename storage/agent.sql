@@ -38,6 +38,11 @@ FROM agent WHERE id = :id;
 SELECT w.http FROM agent a JOIN workspace w ON w.id = a.workspace
 WHERE a.id = :agent AND w.state = {workspace_state.ready};
 
+-- name: agent_holds
+-- Whether an agent holds a task now.
+SELECT EXISTS (SELECT 1 FROM task k WHERE k.owner = :agent
+	AND (k.lease_until IS NULL OR k.lease_until > :now)) AS any;
+
 -- name: agent_name
 SELECT name FROM agent WHERE id = :id;
 

@@ -10,7 +10,7 @@ FROM state s WHERE s.one = 1;
 
 -- name: mirror_events
 -- Events of mail are skipped within SQLite unless mail is logged.
-SELECT seq, kind, team, subject, detail FROM event
+SELECT seq, kind, team, actor, subject, target, detail FROM event
 WHERE seq > :after AND seq <= :upto
 	AND (kind BETWEEN {events.team} OR kind BETWEEN {events.agent}
 		OR kind BETWEEN {events.workspace} OR kind BETWEEN {events.task}
@@ -45,13 +45,14 @@ SELECT d.task FROM json_each(:ids) j JOIN task_dep d ON d.dep = j.value;
 
 -- name: mirror_tasks
 -- scan ok: the list itself
--- text: ids team_name owner_name assignee_name creator_name
+-- text: ids team_name holder_name assignee_name creator_name
 SELECT k.id, k.team, t.name AS team_name, t.destroyed_at, k.number, k.slug, k.title, k.description,
-	k.priority, k.state, o.name AS owner_name, s.name AS assignee_name,
-	c.name AS creator_name, k.epoch, k.created_at, k.updated_at, k.result
+	k.priority, k.state, o.name AS holder_name, s.name AS assignee_name,
+	c.name AS creator_name, k.epoch, k.created_at, k.updated_at, k.ended_at, k.result
 FROM json_each(:ids) j JOIN task k ON k.id = j.value JOIN team t ON t.id = k.team
 JOIN agent c ON c.id = k.created_by
-LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
+LEFT JOIN agent s ON s.id = k.assignee
 ORDER BY k.id;
 
 -- name: mirror_deps
@@ -83,11 +84,13 @@ JOIN agent a ON a.id = n.agent ORDER BY n.task, n.id;
 
 -- name: mirror_agents
 -- scan ok: the list itself
+-- An agent `holds` a task as its row says.
 -- text: ids team_name
 SELECT a.id, a.team, t.name AS team_name, t.destroyed_at, a.name, a.kind, a.gone, a.role,
 	a.description, a.status, a.generation, a.project, a.input_schema,
 	a.output_schema, CASE WHEN w.state = {workspace_state.ready} THEN w.http END AS http, a.workspace,
-	w.created_at AS workspace_at
+	w.created_at AS workspace_at,
+	EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id) AS holds
 FROM json_each(:ids) j JOIN agent a ON a.id = j.value JOIN team t ON t.id = a.team
 LEFT JOIN workspace w ON w.id = a.workspace ORDER BY a.id;
 
@@ -116,16 +119,19 @@ SELECT id FROM team WHERE name = :name AND destroyed_at IS NULL;
 
 -- name: mirror_members
 -- scan ok: agents, few
-SELECT name, role, status, description FROM agent
-WHERE team = :team AND kind = {agent_kind.member} AND gone = :gone ORDER BY name;
+SELECT name, role, status, description,
+	EXISTS (SELECT 1 FROM task k WHERE k.owner = agent.id) AS holds
+FROM agent WHERE team = :team AND kind = {agent_kind.member} AND gone = :gone ORDER BY name;
 
 -- name: mirror_index
--- text: owner_name blockers
-SELECT k.number, k.slug, k.title, k.priority, k.updated_at, o.name AS owner_name,
+-- The holder of a task that is over is who ended it, and `at` is when.
+-- text: holder_name blockers
+SELECT k.number, k.slug, k.title, k.priority, coalesce(k.ended_at, k.updated_at) AS at,
+	o.name AS holder_name,
 	(SELECT group_concat(printf('%03d', b.number), ', ')
 		FROM task_dep d JOIN task b ON b.id = d.dep
 		WHERE d.task = k.id AND b.state <> {task_state.completed}) AS blockers
-FROM task k LEFT JOIN agent o ON o.id = k.owner
+FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
 WHERE k.team = :team AND k.state = :state
 ORDER BY k.priority, k.number LIMIT :limit;
 

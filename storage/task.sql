@@ -46,13 +46,14 @@ SELECT id, team, number, slug, title, description, priority,
 FROM task WHERE id = :id;
 
 -- name: task_whole
--- text: owner_name assignee_name creator_name
+-- text: holder_name assignee_name creator_name
 -- A task with the names in it; `parts` names the other tables that hold more of it.
 SELECT k.id, k.number, k.title, k.description, k.priority, k.state, k.owner, k.epoch,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at, k.result,
-	k.parts, o.name AS owner_name, s.name AS assignee_name, c.name AS creator_name
-FROM task k JOIN agent c ON c.id = k.created_by LEFT JOIN agent o ON o.id = k.owner
+	k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at, k.ended_at,
+	k.result, k.parts, o.name AS holder_name, s.name AS assignee_name, c.name AS creator_name
+FROM task k JOIN agent c ON c.id = k.created_by
+LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
 LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.id = :id;
 
@@ -62,26 +63,26 @@ UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :par
 
 -- name: task_lines
 -- row: task_line
--- text: owner_name assignee_name
+-- text: holder_name assignee_name
 -- The board, along the index of its order; the caller stops where its page is full.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	k.lease_until, k.ended_at, o.name AS holder_name,
 	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
+LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND (k.priority, k.number) > (:priority, :number)
 ORDER BY k.priority, k.number;
 
 -- name: task_lines_open
 -- row: task_line
--- text: owner_name assignee_name
+-- text: holder_name assignee_name
 -- A page of the tasks that are not over.  Most are pending: those come along an index of
 -- their order.  The few that are held are found by their state (the + keeps the index of the
 -- order, which holds the finished ones too, out) and sorted; once its lease has ended, such
 -- a task is pending again, or over.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	k.state AS state_now, k.lease_until AS lease_until, NULL AS owner_name,
+	k.state AS state_now, k.lease_until, k.ended_at, NULL AS holder_name,
 	s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state = {task_state.pending}
@@ -89,10 +90,10 @@ WHERE k.team = :team AND k.state = {task_state.pending}
 UNION ALL
 SELECT k.id, +k.number, k.title, +k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	k.lease_until, k.ended_at, o.name AS holder_name,
 	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
+LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state IN {task_state.held}
 	AND (k.lease_until IS NULL OR k.lease_until > :now OR k.after_lapse = {task_state.pending})
 	AND (+k.priority, +k.number) > (:priority, :number)
@@ -100,37 +101,37 @@ ORDER BY 4, 2 LIMIT :limit;
 
 -- name: task_lines_in
 -- row: task_line
--- text: owner_name assignee_name
+-- text: holder_name assignee_name
 -- A page of the tasks in a state: by their rows, or by a lease that has ended.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	k.lease_until, k.ended_at, o.name AS holder_name,
 	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
+LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state = :state AND (k.lease_until IS NULL OR k.lease_until > :now)
 	AND (k.priority, k.number) > (:priority, :number)
 UNION ALL
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	k.lease_until, k.ended_at, o.name AS holder_name,
 	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
+LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.lease_until <= :now AND k.after_lapse = :state AND +k.team = :team
 	AND (k.priority, k.number) > (:priority, :number)
 ORDER BY 4, 2 LIMIT :limit;
 
 -- name: task_lines_of
 -- row: task_line
--- text: owner_name assignee_name
+-- text: holder_name assignee_name
 -- The tasks that an agent holds, with a tag (NULL: any).
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	k.lease_until, k.ended_at, o.name AS holder_name,
 	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
+LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.owner = :owner AND +k.team = :team AND (k.lease_until IS NULL OR k.lease_until > :now)
 	AND (:tag IS NULL OR EXISTS (SELECT 1 FROM task_tag g
 		WHERE g.task = k.id AND g.tag = :tag))
@@ -139,31 +140,33 @@ ORDER BY k.priority, k.number;
 
 -- name: task_lines_tagged
 -- row: task_line
--- text: owner_name assignee_name
+-- text: holder_name assignee_name
 -- The tasks with a tag.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	k.lease_until, k.ended_at, o.name AS holder_name,
 	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
+LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.id IN (SELECT task FROM task_tag WHERE tag = :tag) AND +k.team = :team
 	AND (k.priority, k.number) > (:priority, :number)
 ORDER BY k.priority, k.number;
 
 -- name: task_ready_lines
 -- row: task_line
--- text: owner_name assignee_name
+-- text: holder_name assignee_name
 -- Tasks that can be claimed now, best first: pending, without open dependencies, also
 -- where only an ended lease makes them so.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
+	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS ended_at,
+	NULL AS holder_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state = {task_state.pending} AND k.open_deps = 0
 	AND (k.priority, k.number) > (:priority, :number)
 UNION ALL
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS owner_name, s.name AS assignee_name
+	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS ended_at,
+	NULL AS holder_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.lease_until <= :now AND k.after_lapse = {task_state.pending} AND +k.team = :team AND k.open_deps = 0
 	AND (k.priority, k.number) > (:priority, :number)
@@ -171,13 +174,13 @@ ORDER BY 4, 2 LIMIT :limit;
 
 -- name: task_all_lines
 -- row: task_line
--- text: owner_name assignee_name
+-- text: holder_name assignee_name
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE k.lease_until END AS lease_until,
-	CASE WHEN k.lease_until <= :now THEN NULL ELSE o.name END AS owner_name,
+	k.lease_until, k.ended_at, o.name AS holder_name,
 	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = k.owner LEFT JOIN agent s ON s.id = k.assignee
+FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
+LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team ORDER BY k.priority, k.number;
 
 -- name: task_edges
@@ -199,6 +202,8 @@ UPDATE task SET state = after_lapse,
 	owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1,
 	attempts = attempts + 1, updated_at = :now,
+	ended_by = CASE WHEN after_lapse = {task_state.failed} THEN owner END,
+	ended_at = CASE WHEN after_lapse = {task_state.failed} THEN lease_until END,
 	result = CASE WHEN after_lapse = {task_state.failed}
 		THEN 'its lease ran out too often' ELSE result END
 WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
@@ -265,7 +270,8 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 -- name: task_finish
 -- The owner ends the task as completed or failed (:state), under the epoch of his claim.
 UPDATE task SET state = :state, owner = NULL, owner_generation = NULL,
-	lease_until = NULL, updated_at = :now, result = coalesce(:result, result),
+	lease_until = NULL, updated_at = :now, ended_at = :now, ended_by = :agent,
+	result = coalesce(:result, result),
 	attempts = attempts + CAST(:state = {task_state.failed} AS INTEGER)
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch)
@@ -288,13 +294,15 @@ WHERE id = :id AND owner = :agent AND epoch = :epoch AND state = {task_state.cla
 
 -- name: task_retry
 UPDATE task SET state = {task_state.pending}, attempts = 0, updated_at = :now,
+	ended_by = NULL, ended_at = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch)
 WHERE id = :id AND state = {task_state.failed};
 
 -- name: task_cancel
 -- Cancels any open task, under a new epoch, so that its owner is refused from now on.
 UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
+	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1,
+	updated_at = :now, ended_at = :now, ended_by = :agent
 WHERE id = :id AND state IN {task_state.open};
 
 -- name: task_assign

@@ -137,7 +137,8 @@ WHERE state IN {delivery_state.open} AND agent IN (SELECT id FROM agent WHERE te
 
 -- name: team_end_tasks
 UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation = NULL, lease_until = NULL,
-	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
+	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1,
+	updated_at = :now, ended_at = :now, ended_by = :agent
 WHERE team = :team AND state IN {task_state.open} RETURNING id;
 
 -- name: team_end_assignments

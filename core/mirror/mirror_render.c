@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/agent.h"
 #include "core/base/alloc.h"
 
 #include "ops.gen.h"
@@ -185,7 +186,7 @@ static void add_frontmatter(struct text *t, const struct task_view *v)
 {
 	text_addf(t, "id: \"%03" PRId64 "\"\nstatus: %s\n", v->row.number,
 		  word(&record_task, "status", v->row.state));
-	add_key(t, "owner", v->row.owner_name);
+	add_key(t, "owner", v->row.ended_at ? NULL : v->row.holder_name);
 	if (v->row.assignee_name)
 		add_key(t, "assignee", v->row.assignee_name);
 	text_addf(t, "priority: %" PRId64 "\n", v->row.priority);
@@ -193,6 +194,10 @@ static void add_frontmatter(struct text *t, const struct task_view *v)
 	add_key(t, "created_by", v->row.creator_name);
 	add_time(t, "created_at", v->row.created_at);
 	add_time(t, "updated_at", v->row.updated_at);
+	if (v->row.ended_at) {
+		add_key(t, "ended_by", v->row.holder_name);
+		add_time(t, "ended_at", v->row.ended_at);
+	}
 	text_addf(t, "tags: [");
 	for (size_t i = 0; i < v->n_tags; i++) {
 		text_addf(t, i ? ", " : "");
@@ -254,7 +259,7 @@ static json_t *card_json(const struct agent_view *v, const char **skills,
 		.endpoints = { .http = row->http },
 		.input_schema = row->input_schema,
 		.output_schema = row->output_schema,
-		.status = row->status,
+		.status = agent_status_now(row->status, row->holds),
 		.team = row->team_name,
 		.workspace_id = v->workspace_id,
 		.project = row->project,
@@ -323,7 +328,9 @@ void render_team(const struct team_view *v, struct mirror_page *p)
 
 		text_addf(t, "| [%s](cards/%s.json) | ", m->name, m->name);
 		add_cell(t, m->role);
-		text_addf(t, " | %s | ", word(&record_card, "status", m->status));
+		text_addf(t, " | %s | ",
+			  word(&record_card, "status",
+			       agent_status_now(m->status, m->holds)));
 		add_cell(t, m->description);
 		text_addf(t, " |\n");
 	}
@@ -343,19 +350,24 @@ static const struct {
 
 static void add_board_rows(struct text *t, const struct board_view *v, int state)
 {
+	const bool over = state == TASK_STATE_COMPLETED || state == TASK_STATE_FAILED ||
+			  state == TASK_STATE_CANCELLED;
 	char file[128], at[25];
 
-	text_addf(t, "| id | title | priority | owner | blocked by | updated |\n"
-		     "| --- | --- | --- | --- | --- | --- |\n");
+	text_addf(t,
+		  "| id | title | priority | %s |\n"
+		  "| --- | --- | --- | --- | --- | --- |\n",
+		  over ? "ended by | blocked by | ended"
+		       : "owner | blocked by | updated");
 	for (size_t i = 0; i < v->n_tasks[state]; i++) {
 		const struct mirror_index_row *row = &v->tasks[state][i];
 
 		task_file_name(row->number, row->slug, file);
-		time_format(row->updated_at, at);
+		time_format(row->at, at);
 		text_addf(t, "| [%03" PRId64 "](%s) | ", row->number, file);
 		add_cell(t, row->title);
 		text_addf(t, " | %" PRId64 " | %s | %s | %s |\n", row->priority,
-			  row->owner_name ? row->owner_name : "",
+			  row->holder_name ? row->holder_name : "",
 			  row->blockers ? row->blockers : "", at);
 	}
 	if (v->counts[state] > (int64_t)v->n_tasks[state])

@@ -156,6 +156,27 @@ static int touch_workspace(struct call *call, struct touched *t, int64_t workspa
 	return rc;
 }
 
+/* The cards of those who may have taken a task, or have it no more, say whether they work. */
+static void touch_holders(struct touched *t, const struct mirror_events_row *event)
+{
+	const int64_t agents[] = { event->actor, event->target };
+
+	switch (event->kind) {
+	case EVENT_TASK_CLAIMED:
+	case EVENT_TASK_COMPLETED:
+	case EVENT_TASK_FAILED:
+	case EVENT_TASK_CANCELLED:
+	case EVENT_TASK_RELEASED:
+	case EVENT_TASK_LAPSED:
+		for (size_t i = 0; i < sizeof(agents) / sizeof(*agents); i++)
+			if (agents[i] > 0)
+				ids_add(&t->agents, agents[i]);
+		break;
+	default:
+		break;
+	}
+}
+
 static int touch(struct call *call, struct touched *t,
 		 const struct mirror_events_row *event)
 {
@@ -178,6 +199,7 @@ static int touch(struct call *call, struct touched *t,
 		return touch_workspace(call, t, event->subject);
 	case EVENTS_TASK:
 		ids_add(&t->tasks, event->subject);
+		touch_holders(t, event);
 		if (event->kind != EVENT_TASK_NOTED && event->kind != EVENT_TASK_TICKED)
 			ids_add(&t->changed, event->subject);
 		break;

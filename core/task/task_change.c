@@ -302,7 +302,8 @@ static int cancel(struct call *call, const void *arg, const struct task_row *t)
 
 	if (t->created_by != call->caller.agent && (rc = who_leads(call, "/task")) < 0)
 		return rc;
-	if ((rc = sql_run(call, task_cancel, .id = t->id, .now = call->now)) < 0)
+	if ((rc = sql_run(call, task_cancel, .id = t->id, .agent = call->caller.agent,
+			  .now = call->now)) < 0)
 		return rc;
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",

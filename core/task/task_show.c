@@ -128,6 +128,13 @@ static int tell_notes(struct call *call, int64_t task, struct task *out)
 	return rc < 0 ? rc : 0;
 }
 
+/* Whether a task is completed, failed or cancelled. */
+static bool is_over(int64_t state)
+{
+	return state == TASK_STATE_COMPLETED || state == TASK_STATE_FAILED ||
+	       state == TASK_STATE_CANCELLED;
+}
+
 static bool is_ready(int64_t state, int64_t open_deps)
 {
 	return state == TASK_STATE_PENDING && open_deps == 0;
@@ -180,7 +187,7 @@ static void cut_texts(struct call *call, struct task *out, bool has_lists)
 int task_tell(struct call *call, int64_t id, struct task *out)
 {
 	struct task_whole_row t;
-	bool live;
+	bool live, over;
 	int rc = sql_row(call, task_whole, &t, .id = id, .now = call->now);
 
 	if (rc <= 0)
@@ -188,13 +195,14 @@ int task_tell(struct call *call, int64_t id, struct task *out)
 			      : fault_set(&call->fault, FAULT_NOT_FOUND, "/task",
 					  "the task is gone");
 	live = t.owner && t.state_now == t.state;
+	over = is_over(t.state_now);
 	*out = (struct task){
 		.id = task_name(call, t.number),
 		.title = t.title,
 		.status = t.state_now,
 		.priority = t.priority,
 		.ready = is_ready(t.state_now, t.open_deps),
-		.owner = live ? t.owner_name : NULL,
+		.owner = live ? t.holder_name : NULL,
 		.assignee = t.assignee_name,
 		.epoch = t.epoch,
 		.has_lease_until = live && t.lease_until,
@@ -203,6 +211,9 @@ int task_tell(struct call *call, int64_t id, struct task *out)
 		.created_by = t.creator_name,
 		.created_at = t.created_at,
 		.updated_at = t.updated_at,
+		.ended_by = over ? t.holder_name : NULL,
+		.has_ended_at = over,
+		.ended_at = t.ended_at ? t.ended_at : t.lease_until,
 		.description = *t.description ? t.description : NULL,
 		.result = t.result,
 	};
@@ -215,6 +226,8 @@ int task_tell(struct call *call, int64_t id, struct task *out)
 int task_tell_line(struct call *call, const struct task_line_row *r,
 		   struct task_line *out)
 {
+	const bool over = is_over(r->state_now),
+		   held = !over && r->state_now != TASK_STATE_PENDING;
 	struct task_blockers_row d;
 	struct query q;
 	int rc = 0;
@@ -225,12 +238,13 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 		.status = r->state_now,
 		.priority = r->priority,
 		.ready = is_ready(r->state_now, r->open_deps),
-		.owner = r->owner_name,
+		.owner = held ? r->holder_name : NULL,
 		.assignee = r->assignee_name,
 		.epoch = r->epoch,
-		.has_lease_until = r->lease_until != 0,
+		.has_lease_until = held && r->lease_until,
 		.lease_until = r->lease_until,
 		.updated_at = r->updated_at,
+		.ended_by = over ? r->holder_name : NULL,
 	};
 	if (r->open_deps == 0)
 		return 0;
