@@ -268,6 +268,7 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 	if ((rc = sql_row(call, message_head, &m, .id = call->made)) < 0)
 		return rc;
 	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
+	out->seq = m.id;
 	return 0;
 }
 
@@ -275,16 +276,16 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 
 int assignment_before(struct call *call, const char *id, int64_t *row)
 {
-	int64_t at;
+	struct message_head_row m;
 	int rc;
 
 	*row = INT64_MAX;
-	rc = id ? id_parse(call, ID_MESSAGE, id, row, &at) : 1;
-	if (rc < 0)
+	if (!id)
+		return 0;
+	if ((rc = message_find(call, id, "/before", &m)) < 0)
 		return rc;
-	return rc ? 0
-		  : fault_set(&call->fault, FAULT_NOT_FOUND, "/before",
-			      "there is no assignment %s", id);
+	*row = m.id;
+	return 0;
 }
 
 int assignment_list(struct call *call, const struct assignment_list_in *in,
@@ -307,6 +308,7 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct assignment_line l = {
 			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
+			.seq = r.message,
 			.task = r.label,
 			.agent = r.agent_name,
 			.from = r.sender_name,

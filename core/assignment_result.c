@@ -29,6 +29,7 @@ static void fill(struct call *call, const struct result_line_row *r,
 {
 	*l = (struct result_line){
 		.message_id = id_public(call, ID_MESSAGE, r->message, r->at),
+		.seq = r->message,
 		.task_id = r->label,
 		.agent = r->agent_name,
 		.success = r->success,
@@ -227,18 +228,10 @@ static int last_result(struct call *call, const char *label, int64_t *message)
 static int find_result(struct call *call, const char *id, int64_t *message)
 {
 	struct message_head_row m;
-	int64_t row, at;
-	int rc = id_parse(call, ID_MESSAGE, id, &row, &at);
+	int rc = message_is_number(id) ? 0 : last_result(call, id, message);
 
-	if (rc < 0)
-		return rc;
-	if (rc > 0) {
-		if ((rc = message_find(call, id, "/id", &m)) < 0)
-			return rc;
+	if (rc == 0 && (rc = message_named(call, id, "/id", &m)) > 0)
 		*message = m.id;
-		return 0;
-	}
-	rc = last_result(call, id, message);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
@@ -327,6 +320,7 @@ int result_show(struct call *call, const struct result_show_in *in,
 	second = piece_of(call, r.stderr, in, room);
 	*out = (struct result_show_out){
 		.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
+		.seq = r.message,
 		.task_id = r.label,
 		.agent = r.agent_name,
 		.success = r.success,

@@ -117,6 +117,7 @@ struct call {
 	struct id_keys ids; /* kept by a door from one call to the next */
 	int64_t mail, urgent; /* messages that wait for the caller, if the answer tells
 				 it; those of them that are urgent */
+	int short_ids; /* beginnings of ids that it named: see core/message/message_name.c */
 	int64_t made; /* id of the row that this call's write made already, 0: none;
 			 the handler then only reports (replay, wait) */
 	bool replayed;

@@ -86,6 +86,8 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 		if ((rc = sql_row(call, message_head, &m, .id = r->subject)) <= 0)
 			break;
 		e->subject = id_public(call, ID_MESSAGE, m.id, m.at);
+		e->has_message = true;
+		e->message = m.id;
 		if (m.sender != r->actor)
 			rc = name_of(call, m.sender, &e->from);
 		break;

@@ -11,6 +11,13 @@ INSERT INTO message (id, team, sender, at, urgent, to_all, ack_required, type, c
 VALUES (:id, :team, :sender, :now, :urgent, :to_all, :ack_required, :type, :content,
 	:thread, nullif(:reply_to, 0), nullif(:expires_at, 0), :metadata);
 
+-- name: message_newest
+SELECT coalesce(max(id), 0) AS id FROM message;
+
+-- name: message_from
+-- The first message from a number on.
+SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT 1;
+
 -- name: message_head
 -- The columns of a message that replies and receipts need.
 SELECT id, team, sender, at, thread, type FROM message WHERE id = :id;

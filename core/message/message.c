@@ -7,22 +7,6 @@
 #include "core/id.h"
 #include "core/message/inbox.h"
 
-int message_find(struct call *call, const char *id, const char *where,
-		 struct message_head_row *m)
-{
-	int64_t row, at;
-	int rc = id_parse(call, ID_MESSAGE, id, &row, &at);
-
-	if (rc > 0)
-		rc = sql_row(call, message_head, m, .id = row);
-	if (rc < 0)
-		return rc;
-	if (rc > 0 && m->at == at && m->team == call->caller.team)
-		return 0;
-	return fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no message %s",
-			 id);
-}
-
 /* The message that the call made, on a repeat too; cleaning may have taken it. */
 static int find_made(struct call *call, struct message_head_row *m)
 {

@@ -44,7 +44,13 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 int message_deliver_all(struct call *call, int64_t message, const struct draft *d,
 			int64_t except);
 
-/* The message that `id` names, in the call's team: 0 or not_found at `where`. */
+/* The message of the call's team that `text` names: by `#102` or `102`, by its id or by the
+ * beginning of that.  1, 0 where there is none, or a fault at `where`. */
+int message_named(struct call *call, const char *text, const char *where,
+		  struct message_head_row *m);
+/* Whether a text is `#102`, which can be no other name. */
+bool message_is_number(const char *text);
+/* message_named() where there has to be one: 0 or not_found at `where`. */
 int message_find(struct call *call, const char *id, const char *where,
 		 struct message_head_row *m);
 

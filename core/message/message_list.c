@@ -42,18 +42,22 @@ static int begin_thread(struct call *call, const struct message_thread_in *in,
 			const char **name, struct page *p)
 {
 	struct envelope_row e = { 0 };
-	int64_t first, at;
-	int rc = id_parse(call, ID_MESSAGE, in->thread, &first, &at);
+	struct message_head_row first;
+	int64_t row, at;
+	int rc = message_is_number(in->thread)
+			 ? 1
+			 : id_parse(call, ID_MESSAGE, in->thread, &row, &at);
 
 	*name = in->thread;
 	if (rc > 0)
-		rc = sql_row(call, envelope_one, &e, .id = first,
+		rc = message_named(call, in->thread, "/thread", &first);
+	if (rc > 0)
+		rc = sql_row(call, envelope_one, &e, .id = first.id,
 			     .team = call->caller.team, .agent = sees(call));
-	if (rc <= 0 || e.at != at)
-		return rc < 0 ? rc : 0;
-	if (e.thread)
-		*name = e.thread;
-	else if (in->after < first)
+	if (rc <= 0)
+		return rc;
+	*name = e.thread ? e.thread : id_public(call, ID_MESSAGE, first.id, first.at);
+	if (!e.thread && in->after < first.id)
 		page_add(call, p, &e);
 	return 0;
 }
@@ -116,18 +120,18 @@ int message_part(struct call *call, const struct message_part_in *in,
 	struct room_range r = { .offset = in->offset,
 				.length = in->has_length ? in->length
 							 : (int64_t)room_all(call) };
-	int64_t message, at;
+	struct message_head_row m;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = id_parse(call, ID_MESSAGE, in->message_id, &message, &at)) < 0)
+	    (rc = message_named(call, in->message_id, "/message_id", &m)) < 0)
 		return rc;
 	if (rc > 0)
-		rc = sql_row(call, envelope_one, &e, .id = message,
+		rc = sql_row(call, envelope_one, &e, .id = m.id,
 			     .team = call->caller.team, .agent = sees(call));
 	if (rc < 0)
 		return rc;
-	if (rc == 0 || e.at != at)
+	if (rc == 0)
 		return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
 				 "there is no message %s", in->message_id);
 	room_range(call, in->part == MESSAGE_PART_CONTENT ? e.content : e.metadata, &r);

@@ -70,7 +70,8 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 		return rc;
 	if (m.sender != call->caller.agent && (rc = who_leads(call, "/message_id")) < 0)
 		return rc;
-	out->message_id = in->message_id;
+	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
+	out->seq = m.id;
 	rc = message_deliveries(call,
 				&(struct delivery_page){ .message = m.id,
 							 .after = in->after_name,

@@ -116,6 +116,11 @@ json_t *field_word(const struct field *fd, const char *word)
 
 bool type_splits(const struct type *t)
 {
+	const struct field *name = t->kind == KIND_RECORD ? record_short(t->record)
+							  : NULL;
+
+	if (name)
+		return type_splits(name->type);
 	return t->kind == KIND_INT || t->kind == KIND_ENUM || t->kind == KIND_TIME ||
 	       (t->kind == KIND_TEXT && (t->pattern || (t->max && t->max <= 64)));
 }
@@ -147,9 +152,10 @@ static int add_to_list(json_t *args, const struct field *fd, const char *word, b
 		list = json_array();
 		json_object_set_new(args, fd->name, list);
 	}
-	all = *word == '[' && !type_splits(fd->type)
+	all = *word == '[' && (fd->type->kind == KIND_RECORD || !type_splits(fd->type))
 		      ? json_loads(word, JSON_REJECT_DUPLICATES, NULL)
 		      : NULL;
+	whole |= *word == '{' && fd->type->kind == KIND_RECORD;
 	if (json_is_array(all))
 		json_array_extend(list, all);
 	else if (whole || !type_splits(fd->type))

@@ -315,8 +315,8 @@ static json_t *split_words(const struct type *t, json_t *v)
 	const char *s = json_string_value(v);
 	json_t *list;
 
-	if (!s || !strchr(s, ',') || !type_splits(t) || t->kind == KIND_INT ||
-	    t->kind == KIND_TIME)
+	if (!s || !strchr(s, ',') || *s == '{' || !type_splits(t) ||
+	    t->kind == KIND_INT || t->kind == KIND_TIME)
 		return NULL;
 	list = json_array();
 	while (*s) {
@@ -339,12 +339,20 @@ static int decode_items(struct decoder *d, json_t *v, char *base, const struct f
 /* Copies the texts of a list whose JSON will not live as long as the struct. */
 static void keep_texts(struct decoder *d, char *base, const struct field *fd)
 {
-	const char **texts = *(const char ***)(base + fd->at);
-	size_t n = *(const size_t *)(base + fd->at2);
+	const struct type *t = fd->type;
+	const size_t size = type_size(t), n = *(const size_t *)(base + fd->at2);
+	char *item = *(char **)(base + fd->at);
 
-	for (size_t i = 0; texts && fd->type->kind == KIND_TEXT && i < n; i++)
-		if (texts[i])
-			texts[i] = arena_strdup(d->arena, texts[i]);
+	if (t->kind == KIND_RECORD && item)
+		item += record_short(t->record)->at;
+	else if (t->kind != KIND_TEXT || !item)
+		return;
+	for (size_t i = 0; i < n; i++, item += size) {
+		const char **text = (const char **)item;
+
+		if (*text)
+			*text = arena_strdup(d->arena, *text);
+	}
 }
 
 /* A value alone stands for a list of one: `"to":"coder"`; short words may stand in one
@@ -447,8 +455,6 @@ static int unknown_field(struct decoder *d, const struct record *r, const char *
 	return fault_hint(d->fault, "Known are: %s", r->n_fields ? list : "none");
 }
 
-/* Walks the object once, not the fields: what was seen is noted in a bit each,
- * so that a field given twice, by its name and an alias, is found out. */
 /* A text alone stands for a record of which it is the only field that must be there. */
 static int decode_short(struct decoder *d, const struct record *r, json_t *text,
 			char *dst, const struct step *up)
@@ -460,6 +466,8 @@ static int decode_short(struct decoder *d, const struct record *r, json_t *text,
 	return rc;
 }
 
+/* Walks the object once, not the fields: what was seen is noted in a bit each,
+ * so that a field given twice, by its name and an alias, is found out. */
 static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 			 char *dst, const struct step *up)
 {

@@ -64,6 +64,8 @@ enum given_as {
 	GIVEN_FILE, /* itself, or @FILE or - for where it is */
 	GIVEN_PATH, /* a path, from here */
 	GIVEN_PLACE, /* a path if it begins with . or /, else a name */
+	GIVEN_NUMBER, /* a number that screens show, as #102, for the id that the field before
+			 it tells */
 	GIVEN_SECRET, /* only @FILE or -: others see the words of a command */
 };
 
@@ -82,7 +84,7 @@ struct type {
 	const char *pattern; /* POSIX ERE, or NULL */
 	const struct choice *choices; /* KIND_ENUM */
 	const struct record *record; /* KIND_RECORD */
-	enum given_as given; /* of a text */
+	enum given_as given;
 	int index; /* place in type_table[], for caches of compiled patterns */
 };
 

@@ -381,7 +381,10 @@ int task_assign(struct call *call, const struct task_assign_in *in,
 	if (rc < 0 || !in->command)
 		return rc;
 	rc = sql_row(call, assignment_of_task, &x, .task = call->made);
-	if (rc > 0)
+	if (rc > 0) {
 		out->message_id = id_public(call, ID_MESSAGE, x.message, x.at);
+		out->has_seq = true;
+		out->seq = x.message;
+	}
 	return rc < 0 ? rc : 0;
 }

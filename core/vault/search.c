@@ -49,6 +49,8 @@ static int message_hit(struct found *f, int64_t id, struct hit *hit)
 			     .at = row.at,
 			     .by = row.name,
 			     .id = id_public(call, ID_MESSAGE, row.id, row.at),
+			     .has_seq = true,
+			     .seq = row.id,
 			     .text = excerpt(f, row.body) };
 	return hit->id ? 1 : (int)call->fault.code;
 }

@@ -110,7 +110,8 @@ static void check_type(struct schema *s, const struct decl *d)
 {
 	static const char *const bases[] = { "text", "int", "bool", "time",
 					     "json", "map", NULL };
-	static const char *const givens[] = { "file", "path", "place", "secret", NULL };
+	static const char *const givens[] = { "file",   "path",   "place",
+					      "secret", "number", NULL };
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 
@@ -123,12 +124,15 @@ static void check_type(struct schema *s, const struct decl *d)
 		schema_refuse(s, d->place, "%s: only a text has a pattern", d->name);
 	else if (d->pattern)
 		check_pattern(s, d);
-	if (d->given && !text)
-		schema_refuse(s, d->place, "%s: only a text is given otherwise", d->name);
+	if (d->given && text == (strcmp(d->given, "number") == 0))
+		schema_refuse(
+			s, d->place,
+			"%s: only an int is a number, only a text is given otherwise",
+			d->name);
 	else if (d->given && !among(d->given, givens))
 		schema_refuse(s, d->place,
-			      "%s: '%s' is not one of file path place secret", d->name,
-			      d->given);
+			      "%s: '%s' is not one of file path place secret number",
+			      d->name, d->given);
 	if (d->ranged && (strcmp(d->base, "bool") == 0 || strcmp(d->base, "map") == 0))
 		schema_refuse(s, d->place, "%s: a %s has no range", d->name, d->base);
 	if (d->ranged && text && d->min < 0)

@@ -128,6 +128,39 @@ static const char *value_text(const struct cli *cli, struct arena *a,
 	return text;
 }
 
+/* A number that people read, and give, for the id that the field before it tells. */
+static bool is_number(const struct field *field)
+{
+	return field->type->given == GIVEN_NUMBER;
+}
+
+/* The field of the number that stands for the id in `field`, if this record tells one. */
+static const struct field *number_of(const struct record *r, const struct field *field,
+				     const json_t *record)
+{
+	const struct field *next = field + 1;
+
+	return next < r->fields + r->n_fields && is_number(next) &&
+			       json_is_integer(json_object_get(record, next->name))
+		       ? next
+		       : NULL;
+}
+
+/* A field of a record on one line. */
+static const char *field_text(const struct cli *cli, struct arena *a,
+			      const struct record *r, const struct field *field,
+			      const json_t *record)
+{
+	const struct field *number = is_number(field) ? field
+						      : number_of(r, field, record);
+	const json_t *value =
+		json_object_get(record, number ? number->name : field->name);
+
+	if (number && json_is_integer(value))
+		return arena_printf(a, "#%lld", (long long)json_integer_value(value));
+	return value_text(cli, a, field, value);
+}
+
 /* --- tables --------------------------------------------------------------------- */
 
 static bool is_list(const struct field *field)
@@ -163,7 +196,8 @@ static size_t choose_columns(const struct cli *cli, const struct record *r,
 		if ((chosen[n] = field_find(r, columns[i])))
 			n++;
 	for (size_t i = 0; !columns && i < r->n_fields && n < most; i++)
-		if (!is_hidden(cli, &r->fields[i]) && any_has(rows, r->fields[i].name))
+		if (!is_hidden(cli, &r->fields[i]) && !is_number(&r->fields[i]) &&
+		    any_has(rows, r->fields[i].name))
 			chosen[n++] = &r->fields[i];
 	return n;
 }
@@ -193,8 +227,7 @@ static void print_table(const struct cli *cli, const struct record *r,
 		add_heading(&t, chosen[k]->name);
 	json_array_foreach(rows, i, row)
 		for (size_t k = 0; k < t.n_columns; k++)
-			table_cell(&t, value_text(cli, &t.arena, chosen[k],
-						  json_object_get(row, chosen[k]->name)));
+			table_cell(&t, field_text(cli, &t.arena, r, chosen[k], row));
 	table_print(cli, &t, head, indent);
 }
 
@@ -223,7 +256,7 @@ static const char *text_of(const json_t *json, const char *name)
 	return s ? s : "";
 }
 
-static void print_message(const struct cli *cli, const json_t *m)
+static void print_message(const struct cli *cli, const struct record *r, const json_t *m)
 {
 	struct arena a = { 0 };
 	long long attempt = json_integer_value(json_object_get(m, "attempt"));
@@ -240,7 +273,7 @@ static void print_message(const struct cli *cli, const json_t *m)
 	if (*text_of(m, "thread"))
 		printf("  thread %s", cli_plain(&a, text_of(m, "thread"), false));
 	printf("  %s%s  %s%s\n", dim(cli), time_text(cli, &a, text_of(m, "timestamp")),
-	       text_of(m, "message_id"), plain(cli));
+	       field_text(cli, &a, r, &r->fields[0], m), plain(cli));
 	print_indented(cli_plain(&a, text_of(m, "content"), true), 2 * INDENT);
 	arena_release(&a);
 }
@@ -256,7 +289,7 @@ static void print_list(const struct cli *cli, const struct op *op,
 		json_array_foreach(rows, i, row) {
 			if (i)
 				putchar('\n');
-			print_message(cli, row);
+			print_message(cli, field->type->record, row);
 		}
 		return;
 	}
@@ -272,11 +305,13 @@ static bool is_long(const char *text)
 }
 
 /* Texts that are long get lines of their own, below their name. */
-static void print_value(const struct cli *cli, const struct field *field,
-			const json_t *value, int indent, int width)
+static void print_value(const struct cli *cli, const struct record *r,
+			const struct field *field, const json_t *record, int indent,
+			int width)
 {
 	struct arena a = { 0 };
-	const char *text = value_text(cli, &a, field, value);
+	const json_t *value = json_object_get(record, field->name);
+	const char *text = field_text(cli, &a, r, field, record);
 
 	printf("%*s%s%-*s%s", indent, "", dim(cli), width, field->name, plain(cli));
 	if (json_is_string(value) && is_long(text)) {
@@ -290,7 +325,7 @@ static void print_value(const struct cli *cli, const struct field *field,
 
 static bool is_shown(const struct field *field, const json_t *record)
 {
-	return !is_empty(json_object_get(record, field->name));
+	return !is_number(field) && !is_empty(json_object_get(record, field->name));
 }
 
 static bool is_nested(const struct field *field)
@@ -321,7 +356,7 @@ static void print_record(const struct cli *cli, const struct record *r,
 		if (!is_shown(field, record) || is_hidden(cli, field))
 			continue;
 		if (!is_nested(field)) {
-			print_value(cli, field, value, indent, width);
+			print_value(cli, r, field, record, indent, width);
 			continue;
 		}
 		printf("%*s%s%s%s\n", indent, "", dim(cli), field->name, plain(cli));
@@ -404,9 +439,7 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 			if (is_shown(&r->fields[i], answer) &&
 			    !is_nested(&r->fields[i]) &&
 			    !field_find(first->type->record, r->fields[i].name))
-				print_value(cli, &r->fields[i],
-					    json_object_get(answer, r->fields[i].name), 0,
-					    0);
+				print_value(cli, r, &r->fields[i], answer, 0, 0);
 	} else {
 		print_record(cli, r, op->columns, answer, 0);
 	}

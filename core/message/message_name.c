@@ -1,0 +1,145 @@
+/*
+ * message_name - which message a caller means: by its number, its id, or the beginning of
+ * its id.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/id.h"
+#include "core/message/message.h"
+
+/* How many beginnings of ids a call may name, and how many messages of one beginning are
+ * looked at: each takes a search of its own. */
+enum { SHORT_IDS = 20, LOOKED_AT = 1000 };
+
+/* Reads `#102` or `102`: the number, or 0. */
+static int64_t number_in(const char *text)
+{
+	const char *digits = text + (*text == '#');
+
+	if (*digits < '1' || *digits > '9' || strlen(digits) > 16 ||
+	    strspn(digits, "0123456789") != strlen(digits))
+		return 0;
+	return strtoll(digits, NULL, 10);
+}
+
+bool message_is_number(const char *text)
+{
+	return *text == '#' && number_in(text) > 0;
+}
+
+/* Finds the first message that was sent at `from` or later.  Messages are numbered in the
+ * order in which they are sent, so halving finds it; where the clock was put back it may
+ * not be found by the beginning of its id. */
+static int first_since(struct call *call, int64_t from, int64_t *id)
+{
+	struct message_from_row m;
+	struct message_newest_row newest;
+	int64_t low = 1, high;
+	int rc = sql_row(call, message_newest, &newest);
+
+	if (rc < 0)
+		return rc;
+	high = newest.id + 1;
+	while (low < high) {
+		int64_t middle = low + (high - low) / 2;
+
+		if ((rc = sql_row(call, message_from, &m, .id = middle)) < 0)
+			return rc;
+		if (rc > 0 && m.at < from)
+			low = m.id + 1;
+		else
+			high = middle;
+	}
+	*id = low;
+	return 0;
+}
+
+/* The times that ids beginning so can have: their first 12 digits are a time. */
+static bool times_of(const char *text, int64_t *from, int64_t *to)
+{
+	int64_t time = 0;
+	int digits = 0;
+
+	for (const char *s = text; *s && digits < 12; s++) {
+		if (*s == '-')
+			continue;
+		time = time << 4 | (*s <= '9' ? *s - '0' : *s - 'a' + 10);
+		digits++;
+	}
+	if (digits < 8)
+		return false;
+	*from = time << 4 * (12 - digits);
+	*to = *from + ((int64_t)1 << 4 * (12 - digits)) - 1;
+	return true;
+}
+
+static int ambiguous(struct call *call, const char *text, const char *where)
+{
+	fault_set(&call->fault, FAULT_INVALID, where,
+		  "the ids of several messages begin with %s", text);
+	return fault_hint(&call->fault, "Give more of it, or the number: #102.");
+}
+
+/* Finds the message of the caller's team whose id begins so: 1, 0, or a fault where there
+ * are several. */
+static int by_beginning(struct call *call, const char *text, const char *where,
+			int64_t *id)
+{
+	int64_t from, to, at;
+	struct message_from_row m;
+	int rc, found = 0;
+
+	if (!times_of(text, &from, &to))
+		return 0;
+	if (++call->short_ids > SHORT_IDS)
+		return fault_set(&call->fault, FAULT_INVALID, where,
+				 "more than %d shortened ids: give numbers or whole ids",
+				 SHORT_IDS);
+	if ((rc = first_since(call, from, &at)) < 0)
+		return rc;
+	for (int i = 0; i < LOOKED_AT; i++, at = m.id + 1) {
+		const char *name;
+
+		rc = sql_row(call, message_from, &m, .id = at);
+		if (rc <= 0 || m.at > to)
+			return rc < 0 ? rc : found;
+		if (m.team != call->caller.team)
+			continue;
+		if (!(name = id_public(call, ID_MESSAGE, m.id, m.at)))
+			return call->fault.code;
+		if (strncmp(name, text, strlen(text)) != 0)
+			continue;
+		if (found++)
+			return ambiguous(call, text, where);
+		*id = m.id;
+	}
+	return ambiguous(call, text, where);
+}
+
+int message_named(struct call *call, const char *text, const char *where,
+		  struct message_head_row *m)
+{
+	int64_t row = number_in(text), at = -1;
+	int rc = row ? 1 : id_parse(call, ID_MESSAGE, text, &row, &at);
+
+	if (rc == 0)
+		rc = by_beginning(call, text, where, &row);
+	if (rc > 0)
+		rc = sql_row(call, message_head, m, .id = row);
+	if (rc <= 0)
+		return rc;
+	return m->team == call->caller.team && (at < 0 || m->at == at);
+}
+
+int message_find(struct call *call, const char *id, const char *where,
+		 struct message_head_row *m)
+{
+	int rc = message_named(call, id, where, m);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no message %s",
+			 id);
+}
