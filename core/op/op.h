@@ -137,6 +137,12 @@ struct op {
 	const uint64_t *brief; /* what a brief answer keeps, as bits: of its fields, then
 				  of those of the record in each field; NULL: all */
 	const char *const *columns; /* for printing, NULL-terminated, or NULL */
+	const char *const *page; /* fields of the answer's record: a heading, what stands
+				    below it up to |, what is shown in full; NULL-terminated,
+				    or NULL */
+	const char *says; /* the answer in a line, with {parts}; NULL: as it is */
+	const char *empty; /* what to do where a list is empty, or NULL */
+	bool clock; /* times are told by the clock, not as ago */
 	const char *const *reads; /* texts that it reads by range, as RECORD.FIELD,
 				     NULL-terminated, or NULL */
 	const enum fault_code *faults; /* ends with FAULT_NONE */

@@ -64,7 +64,7 @@ cadre --team red --as bob send ann "come home" >/dev/null
 in_place red/ann 'cadre inbox' | grep -q 'come home' || bad "inbox from inside"
 cadre task create "far work" --team red >/dev/null
 in_place red/ann 'cadre claim 001 && cadre done 001 "it is"' >/dev/null || bad "claim and done from inside"
-cadre task show 001 --team red | grep -q 'result *it is' || bad "the task is not done"
+cadre task show 001 --team red | grep -q '^  it is' || bad "the task is not done"
 in_place red/ann 'cadre task show 099'
 [ $? = 3 ] || bad "a fault from inside"
 in_place red/ann 'cadre mcp </dev/null' || bad "mcp from inside"

@@ -97,21 +97,21 @@ story() {
 		export CADRE_TEAM="$team-2"
 		for word in tasks board ls list; do is 0 'no tasks' cadre $word; done
 		for word in agents who; do is 0 '^a ' cadre $word; done
-		is 0 '^message_id' cadre msg lead hi
-		is 0 'a short one' cadre add "a short one"
+		is 0 '^sent #' cadre msg lead hi
+		is 0 '^created task' cadre add "a short one"
 		is 0 'team.created' cadre log
 		is 0 "the operator" cadre whoami
 		is 0 . cadre claim 001 --as a
 		is 0 'completed' cadre close 001 --as a
 		exit $failed
 	) || failed=1
-	is 0 '^message_id' cadre send coder hello there
+	is 0 '^sent #' cadre send coder hello there
 	# The name of one more receiver in front of the text: for both, or a part of the text?
 	is 2 'coder and tester, or does the text' cadre send coder tester "are you there"
 	is 2 'For both: cadre send coder,tester …; for coder alone: cadre send coder -- tester …' cadre send coder tester hi
-	is 0 '^message_id' cadre send coder -- tester is there
-	is 0 'recipients  *2' cadre send coder,tester both
-	is 0 '^message_id' cadre send coder "tester says hi"
+	is 0 '^sent #' cadre send coder -- tester is there
+	is 0 '^sent #[0-9]* to coder, tester' cadre send coder,tester both
+	is 0 '^sent #' cadre send coder "tester says hi"
 	is 0 'both' cadre --as tester inbox
 	is 0 'hello there' cadre --as coder inbox
 	is 0 'no messages' cadre --as coder inbox --keep
@@ -130,17 +130,17 @@ story() {
 		grep -q "$text" "$TMPDIR/out" || bad "inbox lacks $text"
 	done
 
-	is 0 '^id  *001' cadre task create "Write it" --priority 1 --tags a,b
-	is 0 '^depends_on  *001' cadre task create "Test it" --depends-on 001
+	is 0 '^created task 001' cadre task create "Write it" --priority 1 --tags a,b
+	is 0 '^created task 002, which waits for 001' cadre task create "Test it" --depends-on 001
 	is 4 'conflict' cadre --as tester claim 002
 	is 0 '^001 ' cadre ready
 	is 0 'owner  *coder' cadre --as coder claim
 	is 0 'no task' cadre --as tester claim
 	is 4 'conflict' cadre --as tester claim 001
-	is 0 'in_progress' cadre --as coder start 001
+	is 0 '^started task 001' cadre --as coder start 001
 	is 4 'conflict' cadre --as coder done 001 --epoch 7 x
 	is 0 'completed' cadre --as coder done 001 all is well
-	is 0 'result  *all is well' cadre task show 001
+	is 0 '^  all is well' cadre task show 001
 	is 0 '^002 ' cadre ready
 	is 0 'task.completed' cadre task history 001
 	is 0 'task.completed' cadre events --kind task
@@ -228,7 +228,7 @@ cadre exec shop/coder sh -c 'echo out; echo err >&2; exit 3' >"$TMPDIR/out" 2>"$
 echo 'cat; echo from the script' | cadre exec shop/coder - >"$TMPDIR/out" 2>&1
 grep -q 'from the script' "$TMPDIR/out" || bad "exec -"
 # Inside, the agent is known and has its own door.
-is 0 '^message_id' cadre exec shop/coder "$CADRE send lead from the inside"
+is 0 '^sent #' cadre exec shop/coder "$CADRE send lead from the inside"
 is 0 'from the inside' cadre --as lead --team shop inbox
 is 7 'this is a workspace' cadre exec shop/coder "$CADRE backup"
 # Options stand before the command; all behind its first word is its own.

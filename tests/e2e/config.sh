@@ -128,7 +128,7 @@ within() { [ "$1" -gt $(($2 - 35)) ] && [ "$1" -le "$2" ] || bad "$3: $1 seconds
 [ "$(ask "SELECT inbox_capacity || ' ' || max_vms FROM v_team WHERE team = 'blue'")" = '7 4' ] ||
 	bad "flags do not win"
 # Two teams, and none is named: red it is.
-is 0 '^id  *001' cadre task create "Write it"
+is 0 '^created task 001' cadre task create "Write it"
 for n in 1 2 3; do cadre send coder "message $n" >/dev/null; done
 is 0 'message 3' cadre --as coder inbox
 ! grep -q 'message 1' "$TMPDIR/out" || bad "an inbox of two holds three"

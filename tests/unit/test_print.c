@@ -20,6 +20,15 @@ static void test_width(void **state)
 	assert_int_equal(cli_width("e\xcc\x81"), 1); /* a mark takes no column */
 	assert_int_equal(cli_width("\xf0\x9f\x98\x80"), 2);
 	assert_int_equal(cli_width("\xff\xe6"), 2); /* not UTF-8, and cut short */
+	assert_int_equal(cli_width("☕⭐✅"), 6);
+	assert_int_equal(cli_width("⚠"), 1);
+	assert_int_equal(cli_width("⚠️"), 2); /* shown as a picture */
+	assert_int_equal(cli_width("👨‍👩‍👧"), 2); /* three, joined */
+	assert_int_equal(cli_width("👍🏽"), 2); /* with a tone of skin */
+	assert_int_equal(cli_width("🇩🇪🇫🇷"), 4);
+	assert_int_equal(cli_width("→✓"), 2);
+	assert_int_equal(cli_fit("👨‍👩‍👧x", 1),
+			 0); /* cut between, not within */
 }
 
 static void test_plain(void **state)
@@ -106,7 +115,7 @@ static void test_table(void **state)
 	(void)state;
 	fill(&t);
 	read_table(&cli, &t, out, sizeof(out));
-	assert_string_equal(out, "ID                                    TEXT\n"
+	assert_string_equal(out, "ID  TEXT\n"
 				 "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6  "
 				 "日本語 and so on and on\n");
 	/* On a narrow terminal the text gives way, the id is there to be copied. */
@@ -116,6 +125,11 @@ static void test_table(void **state)
 	assert_string_equal(out,
 			    "ID                                    TEXT\n"
 			    "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6  日本語 and so o…\n");
+	/* On a narrower one a column is left out, before lines would wrap. */
+	cli.width = 38;
+	fill(&t);
+	read_table(&cli, &t, out, sizeof(out));
+	assert_string_equal(out, "ID\n01a1fd4b-1773-734a-8bf5-e000ed5ab3e6\n");
 }
 
 int main(void)

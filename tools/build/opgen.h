@@ -89,11 +89,12 @@ struct decl {
 	const char *summary;
 	const char *mode, *who, *rate, *method, *path, *tool, *action;
 	const char *wait, *when, *within, *runs, *rest_name, *bytes, *prints, *gives;
-	const char *owner, *message_name;
+	const char *owner, *message_name, *says, *empty;
 	bool idempotent, destructive, request, cli_rest;
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
+	bool clock; /* times are told by the clock */
 	bool identifies; /* its answer says who somebody is */
-	struct list cli, cli_fields, also, columns, brief, reads, fails, emits;
+	struct list cli, cli_fields, also, columns, brief, page, reads, fails, emits;
 	struct list lists; /* noun, field that is its name, field that says more */
 	struct list finds; /* noun, argument that is its name */
 	const struct decl *rest, *message; /* found by the check */

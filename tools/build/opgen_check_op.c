@@ -167,6 +167,43 @@ static void check_brief(struct schema *s, const struct decl *d)
 				      d->name, d->brief.items[i]);
 }
 
+/* A page shows a record, the answer's first part. */
+static void check_page(struct schema *s, const struct decl *d)
+{
+	const struct member *m = d->out.n ? d->out.items[0] : NULL;
+
+	for (size_t i = 0; i < d->page.n; i++)
+		if (strcmp(d->page.items[i], "|") != 0 &&
+		    (!m || !m->type || m->type->kind != DECL_RECORD ||
+		     !member_find(&m->type->in, d->page.items[i])))
+			schema_refuse(s, d->place, "%s: the answer's record has no '%s'",
+				      d->name, d->page.items[i]);
+}
+
+/* The line that a command says names parts of the answer in braces, and its brackets
+ * close. */
+static void check_says(struct schema *s, const struct decl *d)
+{
+	int open = 0;
+
+	for (const char *at = d->says ? d->says : ""; *at; at++) {
+		size_t n = *at == '{' ? strcspn(at, "}") : 0;
+
+		open += *at == '[' ? 1 : *at == ']' ? -1 : 0;
+		if (open < 0 || open > 1 || (*at == '{' && !at[n]))
+			break;
+		if (!n)
+			continue;
+		at += at[1] == '?';
+		n = strcspn(at, "}");
+		if (!is_part(d, arena_strndup(&s->arena, at + 1, n - 1)))
+			schema_refuse(s, d->place, "%s: the answer has no part '%.*s'",
+				      d->name, (int)n - 1, at + 1);
+	}
+	if (open)
+		schema_refuse(s, d->place, "%s: a bracket is not closed", d->name);
+}
+
 /* --- routes -------------------------------------------------------------------- */
 
 /* Whether two paths are the same but for the names of their fields. */
@@ -436,6 +473,8 @@ void op_check(struct schema *s, struct decl *d)
 	check_columns(s, d);
 	check_brief(s, d);
 	check_reads(s, d);
+	check_page(s, d);
+	check_says(s, d);
 	if (d->needs_folders && !member_find(&d->in, "confirm"))
 		schema_refuse(s, d->place, "%s needs folders, and has no 'confirm'",
 			      d->name);

@@ -289,6 +289,27 @@ static void parse_brief(struct parser *p, struct decl *d, const struct opgen_lin
 	add_all(p, &d->brief, l);
 }
 
+static void parse_page(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	add_all(p, &d->page, l);
+}
+
+static void parse_says(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	set_once(p, &d->says, l);
+}
+
+static void parse_empty(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	set_once(p, &d->empty, l);
+}
+
+static void parse_clock(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	(void)p, (void)l;
+	d->clock = true;
+}
+
 static void parse_reads(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	add_all(p, &d->reads, l);
@@ -345,6 +366,10 @@ static const struct {
 	{ "cli", 2, WORDS, "cli VERB [WORD] [FIELD...]", parse_cli },
 	{ "also", 2, WORDS, "also WORD...", parse_also },
 	{ "table", 2, WORDS, "table FIELD...", parse_table },
+	{ "page", 3, WORDS, "page FIELD FIELD... | FIELD...", parse_page },
+	{ "says", 2, 2, "says \"TEXT\"", parse_says },
+	{ "empty", 2, 2, "empty \"TEXT\"", parse_empty },
+	{ "clock", 1, 1, "clock", parse_clock },
 	{ "brief", 2, WORDS, "brief FIELD|FIELD.FIELD...", parse_brief },
 	{ "reads", 2, WORDS, "reads RECORD.FIELD...", parse_reads },
 	{ "in", 2, WORDS, "in FIELD", parse_in },

@@ -84,6 +84,19 @@ static void put_doors(FILE *out, const struct decl *d)
 		fputs("\t  .cli_rest = true,\n", out);
 	opgen_put_words(out, "columns", &d->columns);
 	opgen_put_words(out, "reads", &d->reads);
+	opgen_put_words(out, "page", &d->page);
+	if (d->says) {
+		fputs("\t  .says = ", out);
+		put_string(out, d->says);
+		fputs(",\n", out);
+	}
+	if (d->empty) {
+		fputs("\t  .empty = ", out);
+		put_string(out, d->empty);
+		fputs(",\n", out);
+	}
+	if (d->clock)
+		fputs("\t  .clock = true,\n", out);
 }
 
 static size_t place_of(struct decl *const *all, const struct decl *d)

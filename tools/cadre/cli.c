@@ -122,7 +122,9 @@ const char *cli_option(int argc, char **argv, int *i, const char *name)
 
 static bool take_flag(struct cli *cli, const char *word)
 {
-	if (!strcmp(word, "--json"))
+	if (!strcmp(word, "--utc"))
+		cli->utc = true;
+	else if (!strcmp(word, "--json"))
 		cli->json = true;
 	else if (!strcmp(word, "--direct"))
 		cli->direct = true;
@@ -449,13 +451,14 @@ static void hold_standard(void)
 int cli_main(int argc, char **argv)
 {
 	struct cli cli = { .terminal = isatty(1) };
-	const char *term = getenv("TERM");
+	const char *term = getenv("TERM"), *without = getenv("NO_COLOR");
 	int status;
 
 	hold_standard();
 	/* A umask that shuts out the user himself does not count. */
 	umask(umask(077) & 077);
-	cli.color = cli.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
+	cli.color = cli.terminal && !(without && *without) && term &&
+		    strcmp(term, "dumb");
 	cli.width = cli.terminal ? window_width() : 0;
 	argc = cli_options(&cli, argc, argv);
 	status = run(&cli, argc - 1, argv + 1);

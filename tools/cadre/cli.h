@@ -25,6 +25,8 @@ struct cli {
 	bool reminded; /* of who this directory is */
 	bool unwritten; /* output that could not be written: it was said */
 	bool terminal; /* stdout is one */
+	bool utc; /* --utc: times as they are stored */
+	bool clock; /* times are told by the clock */
 	int width; /* of the terminal in columns; 0: no limit */
 	const char *dir, *team, *as, *key; /* --home, --team, --as, --key */
 	/* --section.key=value, without the dashes; a NULL ends them. */
@@ -153,10 +155,13 @@ struct table {
 	struct arena arena;
 	const char **cells; /* n_columns each row */
 	size_t n_cells, n_columns;
+	uint64_t whole,
+		words; /* bits of the columns that are never cut, and of those that
+				  hold words of states */
 };
 
-/* Columns that a text takes on a terminal. */
-size_t cli_width(const char *s);
+/* The word of a state in its colour, on a terminal that has some. */
+const char *cli_colored(const struct cli *cli, struct arena *a, const char *word);
 /* A copy on one line (`lines`: newlines stay) in which no byte drives a
  * terminal. */
 char *cli_plain(struct arena *a, const char *s, bool lines);
@@ -167,6 +172,15 @@ void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void table_cell(struct table *t, const char *text); /* copied, made plain */
 /* Prints and empties a table; the first row is the heading if `head`. */
 void table_print(const struct cli *cli, struct table *t, bool head, int indent);
+
+/* --- screen/width.c --------------------------------------------------------------- */
+
+/* Columns that a text takes on a terminal. */
+size_t cli_width(const char *s);
+/* Bytes of `s` that fit into `width` columns. */
+size_t cli_fit(const char *s, size_t width);
+/* Prints a text, its lines behind `indent` blanks and wrapped at words. */
+void cli_prose(const struct cli *cli, const char *text, int indent);
 
 /* --- here.c --------------------------------------------------------------------- */
 

@@ -51,6 +51,7 @@ static int follow(struct cli *cli, const struct op *op, json_t *args)
 	json_t *answer;
 	bool head = true;
 
+	cli->clock = op->clock;
 	while ((answer = run_op(cli, op, args, &f))) {
 		print_events(cli, op, answer, head);
 		head &= !json_array_size(json_object_get(answer, "events"));

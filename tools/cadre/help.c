@@ -10,6 +10,7 @@
 enum { ENTRY_WIDTH = 32 };
 
 const struct option_text option_table[] = {
+	{ "--utc", NULL, "Times of the clock as UTC, not as of this place." },
 	{ "--json", NULL, "One line of JSON; a fault is an object `error` there." },
 	{ "--direct", NULL, "Open the state itself even if a host runs." },
 	{ "--home", "DIR", "The state folder." },

@@ -338,7 +338,7 @@ static int finish(struct cli *cli, const struct op *op, json_t *args,
 	else if (op->prints && !(op->prints->flags & FIELD_LIST))
 		return print_text(cli, op, args, answer);
 	else
-		print_answer(cli, op, answer);
+		cli->clock = op->clock, print_answer(cli, op, answer);
 	if (!cli->json && !json_object_get(answer, "you") &&
 	    (print_hides(cli, op->out) || op->flags & OP_IDENTIFIES))
 		here_tell(op, answer);

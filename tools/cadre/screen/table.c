@@ -9,69 +9,7 @@
 #include "core/base/alloc.h"
 #include "tools/cadre/cli.h"
 
-enum { GAP = 2, MOST_COLUMNS = 64, NARROWEST = 16 };
-
-/* Reads a character of UTF-8; each byte that is none counts as a character. */
-static const char *next_char(const char *s, unsigned *code)
-{
-	static const unsigned char masks[] = { 0x7f, 0x1f, 0x0f, 0x07 };
-	unsigned char c = (unsigned char)*s;
-	int more = c < 0x80 ? 0 : c < 0xc0 ? -1 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-
-	*code = more < 0 ? 0xfffd : c & masks[more];
-	for (int i = 1; i <= more; i++) {
-		if (((unsigned char)s[i] & 0xc0) != 0x80) {
-			*code = 0xfffd;
-			return s + i;
-		}
-		*code = *code << 6 | ((unsigned char)s[i] & 0x3f);
-	}
-	return s + (more > 0 ? more : 0) + 1;
-}
-
-/* East Asian wide characters and emoji take two columns, marks none; without a
- * locale there is no wcwidth() to ask. */
-static size_t char_width(unsigned code)
-{
-	if (code < 0x300)
-		return 1;
-	if (code < 0x370 || (code >= 0x200b && code <= 0x200f) ||
-	    (code >= 0xfe00 && code <= 0xfe0f))
-		return 0;
-	if ((code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
-	    (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
-	    (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) ||
-	    (code >= 0x1f300 && code <= 0x1faff) || (code >= 0x20000 && code <= 0x3fffd))
-		return 2;
-	return 1;
-}
-
-size_t cli_width(const char *s)
-{
-	size_t width = 0;
-	unsigned code;
-
-	while (*s) {
-		s = next_char(s, &code);
-		width += char_width(code);
-	}
-	return width;
-}
-
-/* Bytes of `s` that fit into `width` columns. */
-static size_t text_fit(const char *s, size_t width)
-{
-	const char *at = s, *next;
-	unsigned code;
-
-	for (; *at; at = next) {
-		next = next_char(at, &code);
-		if (char_width(code) > width)
-			break;
-		width -= char_width(code);
-	}
-	return (size_t)(at - s);
-}
+enum { GAP = 2, MOST_COLUMNS = 64, READABLE = 36, SHORTEST = 8 };
 
 char *cli_plain(struct arena *a, const char *s, bool lines)
 {
@@ -110,74 +48,148 @@ void table_cell(struct table *t, const char *text)
 }
 
 struct column {
-	size_t width;
+	size_t width; /* 0: it has no room */
 	bool prose; /* only what has several words is cut: nobody copies a part of an id */
 };
 
-static void measure(const struct table *t, struct column *columns)
+static void measure(const struct table *t, bool head, struct column *columns)
 {
 	for (size_t i = 0; i < t->n_cells; i++) {
 		struct column *c = &columns[i % t->n_columns];
 		size_t width = cli_width(t->cells[i]);
 
 		c->width = width > c->width ? width : c->width;
-		c->prose |= strchr(t->cells[i], ' ') != NULL;
+		if (!(head && i < t->n_columns) && !(t->whole >> i % t->n_columns & 1))
+			c->prose |= strchr(t->cells[i], ' ') != NULL;
 	}
 }
 
-/* Narrows the widest columns of prose until a row fits the terminal's width. */
-static void narrow(const struct cli *cli, const struct table *t, struct column *columns,
-		   int indent)
+/* The columns that a row takes, and the widest one of prose. */
+static size_t row_width(const struct table *t, const struct column *columns,
+			size_t *widest)
 {
-	size_t room = (size_t)(cli->width - indent), total;
-	struct column *widest;
+	size_t total = 0;
+
+	*widest = t->n_columns;
+	for (size_t i = 0; i < t->n_columns; i++) {
+		if (!columns[i].width)
+			continue;
+		total += columns[i].width + (total ? GAP : 0);
+		if (columns[i].prose && (*widest == t->n_columns ||
+					 columns[i].width >= columns[*widest].width))
+			*widest = i;
+	}
+	return total;
+}
+
+/* The column that can be spared: the last one that is not the first and not of prose, then
+ * the last but the first. */
+static size_t spare(const struct table *t, const struct column *columns)
+{
+	size_t last = 0;
+
+	for (size_t i = t->n_columns; i-- > 1;) {
+		if (columns[i].width && !columns[i].prose)
+			return i;
+		if (columns[i].width && !last)
+			last = i;
+	}
+	return last;
+}
+
+/* Makes a row fit the terminal: the widest columns of prose are narrowed as far as their
+ * words can still be read, then columns are left out, and at last prose is cut short. */
+static void fit(const struct cli *cli, const struct table *t, struct column *columns,
+		int indent)
+{
+	size_t room = (size_t)(cli->width - indent), widest, least, gone;
 
 	if (!cli->width || cli->width <= indent)
 		return;
-	for (;;) {
-		total = GAP * (t->n_columns - 1);
-		widest = NULL;
-		for (size_t i = 0; i < t->n_columns; i++) {
-			total += columns[i].width;
-			if (columns[i].prose &&
-			    (!widest || columns[i].width >= widest->width))
-				widest = &columns[i];
-		}
-		if (total <= room || !widest || widest->width <= NARROWEST)
+	least = room / 2 < READABLE ? room / 2 : READABLE;
+	while (row_width(t, columns, &widest) > room) {
+		if (widest < t->n_columns && columns[widest].width > least) {
+			columns[widest].width--;
+		} else if ((gone = spare(t, columns)) && !columns[gone].prose) {
+			columns[gone].width = 0;
+		} else if (least > SHORTEST) {
+			least = SHORTEST;
+		} else if (gone) {
+			columns[gone].width = 0;
+		} else {
 			return;
-		widest->width--;
+		}
 	}
 }
 
-static void print_cell(const char *text, size_t width, bool last)
+/* Colours of states that somebody looks for: what is wrong, under way, and well. */
+static const char *color_of(const char *word)
 {
-	size_t has = cli_width(text);
+	static const char *const colors[][2] = {
+		{ "failed", "31" },       { "dead", "31" },
+		{ "stuck", "31" },        { "offline", "31" },
+		{ "blocked", "33" },      { "claimed", "33" },
+		{ "in_progress", "33" },  { "working", "33" },
+		{ "creating", "33" },     { "urgent", "31" },
+		{ "completed", "32" },    { "ready", "32" },
+		{ "acked", "32" },        { "cancelled", "2" },
+		{ "expired", "2" },       { "destroyed", "2" },
+		{ "rate_limited", "33" }, { "initializing", "33" },
+	};
 
-	if (has <= width) {
-		fputs(text, stdout);
+	for (size_t i = 0; i < sizeof(colors) / sizeof(*colors); i++)
+		if (!strcmp(colors[i][0], word))
+			return colors[i][1];
+	return NULL;
+}
+
+const char *cli_colored(const struct cli *cli, struct arena *a, const char *word)
+{
+	const char *color = cli->color ? color_of(word) : NULL;
+
+	return color ? arena_printf(a, "\033[%sm%s\033[0m", color, word) : word;
+}
+
+/* Prints a cell.  In a pipe nothing is padded: who reads pays for blanks. */
+static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t width,
+		       bool last)
+{
+	const char *text = t->cells[i];
+	size_t has = cli_width(text), n;
+
+	if (!cli->width || has <= width) {
+		fputs(t->words >> i % t->n_columns & 1 ? cli_colored(cli, &t->arena, text)
+						       : text,
+		      stdout);
 		if (!last)
-			printf("%*s", (int)(width - has + GAP), "");
+			printf("%*s", cli->width ? (int)(width - has + GAP) : GAP, "");
 		return;
 	}
-	has = text_fit(text, width - 1);
-	fwrite(text, 1, has, stdout);
-	printf("…%*s", last ? 0 : GAP, "");
+	n = cli_fit(text, width - 1);
+	fwrite(text, 1, n, stdout);
+	printf("…%*s",
+	       last ? 0
+		    : (int)(width - 1 - (cli_width(text) - cli_width(text + n))) + GAP,
+	       "");
 }
 
 void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 {
 	struct column columns[MOST_COLUMNS] = { 0 };
 	bool bold = head && cli->color;
+	size_t last = 0;
 
-	measure(t, columns);
-	narrow(cli, t, columns, indent);
+	measure(t, head, columns);
+	fit(cli, t, columns, indent);
+	for (size_t i = 0; i < t->n_columns; i++)
+		last = columns[i].width ? i : last;
 	for (size_t i = 0; i < t->n_cells; i++) {
 		size_t column = i % t->n_columns;
 
 		if (!column)
 			printf("%*s%s", indent, "", bold && i == 0 ? "\033[1m" : "");
-		print_cell(t->cells[i], columns[column].width,
-			   column + 1 == t->n_columns);
+		if (columns[column].width)
+			print_cell(cli, t, i, columns[column].width, column == last);
 		if (column + 1 == t->n_columns)
 			printf("%s\n", bold && i < t->n_columns ? "\033[0m" : "");
 	}

@@ -1,0 +1,175 @@
+/*
+ * page - a record as a page: a heading, the few things that matter below it, its texts in
+ * full, and all the rest as small print.
+ *
+ * Which field is which is the operation's, in the schema.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cadre/screen/screen.h"
+
+struct page {
+	const struct cli *cli;
+	const struct record *r;
+	const json_t *record;
+	struct arena arena;
+	int at; /* column at which the line of small things has come */
+};
+
+static const char *label(struct page *p, const struct field *field)
+{
+	char *text = arena_strdup(&p->arena, field->name);
+
+	for (char *s = text; *s; s++)
+		*s = (char)(*s == '_' ? ' ' : *s);
+	return text;
+}
+
+/* --- lines of small things ------------------------------------------------------------ */
+
+static void end_line(struct page *p)
+{
+	if (p->at)
+		printf("%s\n", screen_plain(p->cli));
+	p->at = 0;
+}
+
+/* Adds `name value` to the line, or begins another one where it would be too long. */
+static void add_small(struct page *p, const struct field *field, bool small)
+{
+	const char *name = label(p, field),
+		   *value = cli_plain(&p->arena,
+				      screen_field(p->cli, &p->arena, p->r, field,
+						   p->record),
+				      false);
+	const int width = (int)(cli_width(name) + cli_width(value)) + 1;
+
+	if (p->at && p->cli->width && p->at + 2 + width > p->cli->width)
+		end_line(p);
+	printf("%s%s%s %s", p->at ? "  " : "", screen_dim(p->cli), name,
+	       small ? "" : screen_plain(p->cli));
+	printf("%s", small || field->type->kind != KIND_ENUM
+			     ? value
+			     : cli_colored(p->cli, &p->arena, value));
+	p->at += width + (p->at ? 2 : 0);
+}
+
+/* --- texts and lists in full ------------------------------------------------------------ */
+
+static const char *plain_value(struct page *p, const struct field *field,
+			       const json_t *record)
+{
+	const json_t *value = json_object_get(record, field->name);
+
+	return cli_plain(&p->arena, screen_value(p->cli, &p->arena, field, value), true);
+}
+
+/* An entry of a list: what it says, behind a box that is ticked or below who said it. */
+static void print_entry(struct page *p, const struct record *r, const json_t *entry)
+{
+	const struct field *text = field_find(r, "text");
+	bool box = false;
+
+	printf("%*s%s", INDENT, "", screen_dim(p->cli));
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct field *field = &r->fields[i];
+
+		if (field->type->kind == KIND_BOOL) {
+			box = true;
+			printf("[%c] ", json_is_true(json_object_get(entry, field->name))
+						? 'x'
+						: ' ');
+		} else if (field != text && field->type->kind != KIND_INT) {
+			printf("%s  ", plain_value(p, field, entry));
+		}
+	}
+	printf("%s", screen_plain(p->cli));
+	if (box && text)
+		printf("%s", plain_value(p, text, entry));
+	putchar('\n');
+	if (!box && text)
+		cli_prose(p->cli, plain_value(p, text, entry), 2 * INDENT);
+}
+
+static void print_section(struct page *p, const struct field *field, bool named)
+{
+	const json_t *value = json_object_get(p->record, field->name), *entry;
+	size_t i;
+
+	if (screen_is_empty(value))
+		return;
+	putchar('\n');
+	if (named)
+		printf("%s%s%s\n", screen_dim(p->cli), label(p, field),
+		       screen_plain(p->cli));
+	if (!screen_is_list(field)) {
+		cli_prose(p->cli, plain_value(p, field, p->record), named ? INDENT : 0);
+		return;
+	}
+	json_array_foreach(value, i, entry)
+		print_entry(p, field->type->record, entry);
+}
+
+/* --- the page ----------------------------------------------------------------------------- */
+
+/* The field of the schema's word, and whether the page shows it where this loop is. */
+static const struct field *take(struct page *p, const char *word)
+{
+	const struct field *field = field_find(p->r, word);
+
+	return field && screen_is_shown(field, p->record) ? field : NULL;
+}
+
+static bool is_on_page(const struct op *op, const struct field *field)
+{
+	for (const char *const *word = op->page; *word; word++)
+		if (!strcmp(*word, field->name))
+			return true;
+	return false;
+}
+
+static void print_rest(struct page *p, const struct op *op)
+{
+	bool any = false;
+
+	for (size_t i = 1; i < p->r->n_fields; i++) {
+		const struct field *field = &p->r->fields[i];
+
+		if (!is_on_page(op, field) && screen_is_shown(field, p->record) &&
+		    !screen_is_hidden(p->cli, field)) {
+			if (!any)
+				putchar('\n');
+			any = true;
+			add_small(p, field, true);
+		}
+	}
+	end_line(p);
+}
+
+void screen_page(const struct cli *cli, const struct op *op, const json_t *record)
+{
+	struct page p = { .cli = cli,
+			  .r = op->out->fields[0].type->record,
+			  .record = record };
+	const char *const *word = op->page;
+	const struct field *field;
+
+	fputs(cli->color ? "\033[1m" : "", stdout);
+	cli_prose(cli,
+		  arena_printf(&p.arena, "%s  %s",
+			       plain_value(&p, &p.r->fields[0], record),
+			       plain_value(&p, field_find(p.r, *word), record)),
+		  0);
+	fputs(screen_plain(cli), stdout);
+	for (word++; *word && strcmp(*word, "|"); word++)
+		if ((field = take(&p, *word)))
+			add_small(&p, field, false);
+	end_line(&p);
+	for (word += *word != NULL; *word; word++)
+		if ((field = take(&p, *word)))
+			print_section(&p, field,
+				      !screen_is_list(field) ? word[-1][0] != '|' : true);
+	print_rest(&p, op);
+	arena_release(&p.arena);
+}

@@ -1,0 +1,100 @@
+/*
+ * says - an answer told in one line: `created task 002, which waits for 001`.
+ *
+ * The line is the operation's, in the schema: {FIELD} and {FIELD.FIELD} are parts of the
+ * answer, and what stands in brackets is left out where one of its parts is absent, zero or
+ * false.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cadre/screen/screen.h"
+
+enum { LIST_MOST = 8 }; /* of a longer list its length is told */
+
+/* A line while it is made of an answer. */
+struct line {
+	const struct cli *cli;
+	const struct op *op;
+	const json_t *answer;
+	struct arena arena;
+};
+
+/* Whether a part tells nothing, and its bracket with it. */
+static bool is_nothing(const json_t *value)
+{
+	return screen_is_empty(value) || json_is_false(value) ||
+	       (json_is_integer(value) && !json_integer_value(value));
+}
+
+/* The text of a part, FIELD or FIELD.FIELD; NULL where it tells nothing. */
+static const char *part_text(struct line *l, const char *name, size_t n)
+{
+	const char *path = arena_strndup(&l->arena, name, n), *dot = strchr(path, '.');
+	const char *first = dot ? arena_strndup(&l->arena, path, (size_t)(dot - path))
+				: path;
+	const struct record *r = l->op->out;
+	const struct field *field = field_find(r, first);
+	const json_t *record = l->answer, *value;
+
+	if (field && dot) {
+		record = json_object_get(record, first);
+		r = field->type->record;
+		field = field_find(r, dot + 1);
+	}
+	value = field ? json_object_get(record, field->name) : NULL;
+	if (is_nothing(value))
+		return NULL;
+	if (json_array_size(value) > LIST_MOST)
+		return arena_printf(&l->arena, "%zu", json_array_size(value));
+	return cli_plain(&l->arena, screen_field(l->cli, &l->arena, r, field, record),
+			 false);
+}
+
+/* Appends a piece of the line without brackets: false where a part of it tells nothing. */
+static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
+{
+	bool whole = true;
+
+	for (const char *end = s + n; s < end;) {
+		size_t plain = strcspn(s, "{");
+		const char *text;
+		bool silent;
+
+		if (plain >= (size_t)(end - s)) {
+			text_add(out, s, (size_t)(end - s));
+			break;
+		}
+		text_add(out, s, plain);
+		s += plain + 1;
+		silent = *s == '?';
+		s += silent;
+		plain = strcspn(s, "}");
+		text = part_text(l, s, plain);
+		whole &= text != NULL;
+		if (!silent)
+			text_addf(out, "%s", text ? text : "-");
+		s += plain + 1;
+	}
+	return whole;
+}
+
+void screen_says(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	struct line l = { .cli = cli, .op = op, .answer = answer };
+	struct text out = { 0 };
+
+	for (const char *s = op->says; *s;) {
+		const bool bracket = *s == '[';
+		const size_t n = strcspn(s + bracket, bracket ? "]" : "["),
+			     before = out.len;
+
+		if (!add_piece(&l, s + bracket, n, &out) && bracket)
+			out.len = before;
+		s += n + 2 * bracket;
+	}
+	if (out.len)
+		printf("%.*s\n", (int)out.len, out.data);
+	text_release(&out);
+	arena_release(&l.arena);
+}

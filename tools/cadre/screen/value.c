@@ -1,0 +1,185 @@
+/*
+ * value - values of an answer as people read them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/clock.h"
+#include "tools/cadre/screen/screen.h"
+
+const char *screen_dim(const struct cli *cli)
+{
+	return cli->color ? "\033[2m" : "";
+}
+
+const char *screen_plain(const struct cli *cli)
+{
+	return cli->color ? "\033[0m" : "";
+}
+
+/* --- fields ------------------------------------------------------------------------- */
+
+bool screen_is_list(const struct field *field)
+{
+	return field->flags & FIELD_LIST && field->type->kind == KIND_RECORD;
+}
+
+bool screen_is_nested(const struct field *field)
+{
+	return field->type->kind == KIND_RECORD;
+}
+
+bool screen_is_hidden(const struct cli *cli, const struct field *field)
+{
+	return cli->terminal && field->type->given == GIVEN_SECRET;
+}
+
+/* Whether a flag or a number is what it is where nobody says it. */
+static bool is_usual(const struct field *field, const json_t *value)
+{
+	if (!(field->flags & FIELD_DEFAULT))
+		return false;
+	if (json_is_boolean(value))
+		return json_is_true(value) == (field->def_int != 0);
+	return json_is_integer(value) && json_integer_value(value) == field->def_int;
+}
+
+bool screen_is_shown(const struct field *field, const json_t *record)
+{
+	const json_t *value = json_object_get(record, field->name);
+
+	return !screen_is_number(field) && !screen_is_empty(value) &&
+	       !is_usual(field, value);
+}
+
+/* --- values -------------------------------------------------------------------------- */
+
+void print_ago(int64_t ms, int64_t now, char out[32])
+{
+	static const struct {
+		int64_t below, unit;
+		const char *name;
+	} units[] = {
+		{ 60, 1, "s" },
+		{ 3600, 60, "min" },
+		{ 48 * 3600, 3600, "h" },
+		{ INT64_MAX, 24 * 3600, "days" },
+	};
+	int64_t far = (now > ms ? now - ms : ms - now) / 1000;
+	size_t i = 0;
+
+	while (far >= units[i].below)
+		i++;
+	if (far < 2)
+		snprintf(out, 32, "now");
+	else
+		snprintf(out, 32, now > ms ? "%lld %s ago" : "in %lld %s",
+			 (long long)(far / units[i].unit), units[i].name);
+}
+
+bool screen_is_empty(const json_t *value)
+{
+	return !value || json_is_null(value) ||
+	       (json_is_array(value) && !json_array_size(value)) ||
+	       (json_is_string(value) && !json_string_length(value)) ||
+	       (json_is_object(value) && !json_object_size(value));
+}
+
+/* A time of today as hours, minutes and seconds, an older one with its day. */
+static const char *clock_time(const struct cli *cli, struct arena *a, int64_t ms)
+{
+	struct tm *(*split)(const time_t *, struct tm *) = cli->utc ? gmtime_r
+								    : localtime_r;
+	const time_t at = ms / 1000, now = clock_wall_ms() / 1000;
+	struct tm then, today;
+	char text[32];
+	bool same;
+
+	if (!split(&at, &then) || !split(&now, &today))
+		return "-";
+	same = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+	strftime(text, sizeof(text), same ? "%H:%M:%S" : "%Y-%m-%d %H:%M", &then);
+	return arena_strdup(a, text);
+}
+
+const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
+{
+	char ago[32];
+	int64_t ms = time_parse(iso);
+
+	if (!cli->terminal || ms < 0)
+		return iso;
+	if (cli->clock)
+		return clock_time(cli, a, ms);
+	print_ago(ms, clock_wall_ms(), ago);
+	return arena_strdup(a, ago);
+}
+
+/* A value on one line: of a record its first field, which names it. */
+const char *screen_value(const struct cli *cli, struct arena *a,
+			 const struct field *field, const json_t *value)
+{
+	const char *text, *all = "";
+	const json_t *item;
+	size_t i;
+
+	if (screen_is_empty(value))
+		return "-";
+	if (json_is_array(value)) {
+		json_array_foreach(value, i, item)
+			all = arena_printf(a, "%s%s%s", all, *all ? ", " : "",
+					   screen_value(cli, a, field, item));
+		return all;
+	}
+	if (json_is_boolean(value))
+		return json_is_true(value) ? "yes" : "no";
+	if (json_is_integer(value))
+		return arena_printf(a, "%lld", (long long)json_integer_value(value));
+	if (json_is_object(value) && field->type->kind == KIND_RECORD)
+		return screen_value(cli, a, &field->type->record->fields[0],
+				    json_object_get(value,
+						    field->type->record->fields[0].name));
+	text = json_string_value(value);
+	if (text && field->type->kind == KIND_TIME)
+		return screen_time(cli, a, text);
+	if (!text) {
+		char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+		text = arena_strdup(a, dump);
+		free(dump);
+	}
+	return text;
+}
+
+bool screen_is_number(const struct field *field)
+{
+	return field->type->given == GIVEN_NUMBER;
+}
+
+/* The field of the number that stands for the id in `field`, if this record tells one. */
+static const struct field *number_of(const struct record *r, const struct field *field,
+				     const json_t *record)
+{
+	const struct field *next = field + 1;
+
+	return next < r->fields + r->n_fields && screen_is_number(next) &&
+			       json_is_integer(json_object_get(record, next->name))
+		       ? next
+		       : NULL;
+}
+
+/* A field of a record on one line. */
+const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
+			 const struct field *field, const json_t *record)
+{
+	const struct field *number =
+		screen_is_number(field) ? field : number_of(r, field, record);
+	const json_t *value =
+		json_object_get(record, number ? number->name : field->name);
+
+	if (number && json_is_integer(value))
+		return arena_printf(a, "#%lld", (long long)json_integer_value(value));
+	return screen_value(cli, a, field, value);
+}
