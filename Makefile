@@ -16,7 +16,7 @@
 # make permute    do the transcripts pass with enums and events numbered otherwise?
 # make portable   does PostgreSQL take every statement of the state?
 # make docs, make fmt, make sums, make clean
-# make install PREFIX=/usr/local DESTDIR=
+# make install PREFIX=/usr/local DESTDIR= STRIP=-s, and make uninstall with the same words
 #
 # B=asan|tsan|test|fuzz|quick builds that variant in build/$B: `make B=asan tests`.
 # VERBOSE=1 shows the commands.  What needs it calls tools/setup by itself.
@@ -241,19 +241,35 @@ clean: ; rm -rf build
 
 # --- install -------------------------------------------------------------------
 
+# STRIP= keeps the symbols.
 D = $(DESTDIR)$(PREFIX)
+STRIP = -s
+UNITS = cadre.service cadre@.service
+DOC = $(D)/share/doc/cadre
 install: all
-	install -Dm755 build/cadre $(D)/bin/cadre
+	install -Dm755 $(STRIP) build/cadre $(D)/bin/cadre
 	install -Dm644 -t $(D)/share/man/man1 docs/cadre.1
 	install -d $(D)/share/bash-completion/completions $(D)/share/zsh/site-functions \
-		$(D)/share/fish/vendor_completions.d $(D)/lib/systemd/user
+		$(D)/share/fish/vendor_completions.d $(D)/share/systemd/user
 	build/cadre completion bash > $(D)/share/bash-completion/completions/cadre
 	build/cadre completion zsh > $(D)/share/zsh/site-functions/_cadre
 	build/cadre completion fish > $(D)/share/fish/vendor_completions.d/cadre.fish
-	sed 's,@BINDIR@,$(PREFIX)/bin,' dist/cadre.service > $(D)/lib/systemd/user/cadre.service
-	install -Dm644 -t $(D)/share/doc/cadre LICENSE README.md
+	for u in $(UNITS); do \
+		sed 's,@BINDIR@,$(PREFIX)/bin,' dist/$$u > $(D)/share/systemd/user/$$u || exit 1; done
+	install -Dm644 -t $(DOC) LICENSE README.md
+	install -Dm644 -t $(DOC)/docs docs/*.md
+
+# Files that install has put there go; folders that others may use stay.
+uninstall:
+	rm -f $(D)/bin/cadre $(D)/lib/cadre/cadre-guest $(D)/share/man/man1/cadre.1 \
+		$(D)/share/bash-completion/completions/cadre \
+		$(D)/share/zsh/site-functions/_cadre \
+		$(D)/share/fish/vendor_completions.d/cadre.fish \
+		$(UNITS:%=$(D)/share/systemd/user/%)
+	rm -rf $(DOC)
+	-rmdir $(D)/lib/cadre 2>/dev/null
 
 .PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants permute portable unseen soak fuzz docs \
-	fmt sums clean install
+	fmt sums clean install uninstall
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -1,7 +1,6 @@
 #include "core/id.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static const int64_t mask48 = ((int64_t)1 << 48) - 1;
@@ -25,6 +24,22 @@ static char *put_hex(char *at, uint64_t v, int digits)
 	for (int i = digits - 1; i >= 0; i--, v >>= 4)
 		at[i] = "0123456789abcdef"[v & 15];
 	return at + digits;
+}
+
+/* Reads so many lower-case digits: false where there are fewer. */
+static bool take_hex(const char **s, int digits, uint64_t *v)
+{
+	for (*v = 0; digits > 0; digits--, ++*s) {
+		const char c = **s;
+
+		if (c >= '0' && c <= '9')
+			*v = *v << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			*v = *v << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return false;
+	}
+	return true;
 }
 
 const char *id_public(struct call *call, enum id_noun noun, int64_t row, int64_t at)
@@ -52,17 +67,16 @@ int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *ro
 	     int64_t *at)
 {
 	uint64_t high, low, a, b, n;
-	int rc, used = 0;
+	const char *s = text;
+	int rc;
 
 	if ((rc = load_keys(call)) < 0)
 		return rc;
-	if (strlen(text) != ID_SIZE - 1 ||
-	    sscanf(text,
-		   "%8" SCNx64 "-%4" SCNx64 "-7%3" SCNx64 "-%4" SCNx64 "-%12" SCNx64 "%n",
-		   &high, &low, &a, &b, &n, &used) != 5 ||
-	    used != ID_SIZE - 1)
+	if (!take_hex(&s, 8, &high) || *s++ != '-' || !take_hex(&s, 4, &low) ||
+	    *s++ != '-' || !take_hex(&s, 4, &a) || *s++ != '-' || !take_hex(&s, 4, &b) ||
+	    *s++ != '-' || !take_hex(&s, 12, &n) || *s)
 		return 0;
-	if ((int64_t)a != call->ids.a ||
+	if ((int64_t)a != (0x7000 | call->ids.a) ||
 	    (int64_t)b != (0x8000 | (int64_t)noun << 10 | call->ids.b))
 		return 0;
 	*at = (int64_t)(high << 16 | low);

@@ -73,7 +73,7 @@ in_own() {
 		done
 		;;
 	esac
-	env -i --default-signal RENEW="${RENEW-}" PATH="$root/build/asan:$PATH" HOME="$own" TMPDIR="$own" \
+	env -i --default-signal ${RENEW:+RENEW="$RENEW"} PATH="$root/build/asan:$PATH" HOME="$own" TMPDIR="$own" \
 		XDG_RUNTIME_DIR="$own/run" XDG_STATE_HOME="$own/state" \
 		XDG_CONFIG_HOME="$own/config" CADRE="$root/build/asan/cadre" \
 		LC_ALL=C.UTF-8 TZ=UTC TEST_SCALE="$TEST_SCALE" ${N:+"N=$N"} \

@@ -73,4 +73,12 @@ cadre exec --team shop shop/w-2 'rm a.txt; echo more >b.txt' >/dev/null
 answers y cadre team destroy shop >said || bad "yes: $(cat said)"
 grep -q 'destroyed' said || bad "yes did nothing: $(cat said)"
 until_is '^2$' sh -c "ls '$CADRE_HOME/trash' | wc -l"
+
+# On a terminal the inbox of somebody else is not emptied by a look.
+cadre team create mail --roles ann,bob >/dev/null || bad "team"
+cadre --team mail --as ann send bob "for you" >/dev/null
+answers n cadre --team mail --as bob inbox >said && bad "the mail of bob was taken"
+grep -q 'takes the mail of bob' said || bad "inbox says: $(cat said)"
+answers n cadre --team mail --as bob inbox peek | grep -q 'for you' || bad "peek shows nothing"
+answers n cadre --team mail --as bob inbox --take | grep -q 'for you' || bad "--take takes nothing"
 exit $failed

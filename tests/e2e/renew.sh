@@ -38,7 +38,7 @@ thinks() {
 	waits 7
 	grep -q 'epoch\\":' "$TMPDIR/said" || bad "not claimed $1: $(cat "$TMPDIR/said")"
 	[ "$(until_ms)" -gt "$(date +%s%3N)" ] || bad "not kept $1"
-	cadre --team alpha task show 001 | grep -q '^owner  *coder' || bad "lost $1"
+	cadre --team alpha task show 001 | grep -q 'owner coder' || bad "lost $1"
 	kill -9 $mcp
 	exec 9>&-
 	until_is '"ready":true' cadre --team alpha task list --json # the lease is kept by no dead process

@@ -193,6 +193,13 @@ void here_tell(const struct op *op, const json_t *answer);
 /* Keeps for this directory who the answer says, and takes the token out of it. */
 int here_keep(struct cli *cli, json_t *answer, struct fault *f);
 
+/* --- guests.c --------------------------------------------------------------------- */
+
+/* Guests of the state in the folder `home` that run on this machine. */
+size_t guests_running(const char *home);
+/* Ends them within so many seconds; how many are left. */
+size_t guests_end(const char *home, int seconds);
+
 /* --- completion.c ----------------------------------------------------------------- */
 
 extern const char *const completion_shells[]; /* ends with NULL */
@@ -204,6 +211,7 @@ int trust_main(struct cli *cli, int argc, char **argv);
 int up_main(struct cli *cli, int argc, char **argv);
 int serve_main(struct cli *cli, int argc, char **argv);
 int down_main(struct cli *cli, int argc, char **argv);
+int restart_main(struct cli *cli, int argc, char **argv);
 int events_main(struct cli *cli, int argc, char **argv);
 int gc_main(struct cli *cli, int argc, char **argv);
 int undo_main(struct cli *cli, int argc, char **argv);

@@ -49,7 +49,10 @@ static const struct {
 	{ "up",
 	  "A host adds what needs a process that stays: workspaces, pushes, waits.  One\n"
 	  "that runs already is left alone.  It writes to a log: `cadre logs`.\n" },
-	{ "down", "Guests go on, and the state can be used without a host.\n" },
+	{ "down",
+	  "Guests go on, and the state can be used without a host. `cadre up` starts guests\n"
+	  "again that `down --all` has ended.\n" },
+	{ "restart", "As after an upgrade: the host that comes is this program.\n" },
 	{ "serve", "What `up` starts; for a supervisor such as systemd.\n" },
 	{ "events",
 	  "-f, --follow goes on as things happen; with --json each event is one line.\n"
@@ -300,7 +303,7 @@ static int overview(void)
 	printf("\n"
 	       "  cadre init && cadre team create shop --roles coder,tester\n"
 	       "  cadre task create \"Write the parser\" && cadre --as coder claim\n"
-	       "  cadre send coder \"Tests first, please\" && cadre --as coder inbox\n\n"
+	       "  cadre send coder \"Tests first, please\" && cadre --as coder inbox peek\n\n"
 	       "cadre help VERB, help TOPIC (a word on the left), help all; docs: man cadre\n");
 	return 0;
 }

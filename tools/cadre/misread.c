@@ -2,7 +2,8 @@
  * misread - words of a command that may be meant in two ways.
  *
  * `cadre send coder tester hi` sends `tester hi` to coder.  Where the first word of a text
- * is the name of one more receiver, both may be meant: the command is refused with both.
+ * is the name of one more receiver, both may be meant: the command is refused with both.  So
+ * is a look into another's inbox that would take its mail.
  */
 #include <stdio.h>
 #include <string.h>
@@ -59,6 +60,24 @@ static bool is_there(struct cli *cli, const struct noun *noun, const char *name)
 	return answer != NULL;
 }
 
+/* Refuses to take another's mail from a terminal, where somebody most likely wants to look:
+ * what is taken is held, and its agent does not get it before that ends. */
+static int check_taking(const struct cli *cli, const struct op *op, int argc, char **argv,
+			struct fault *f)
+{
+	if (!cli->as || !cli->terminal || !(op->flags & OP_REQUEST) ||
+	    !strcmp(cli->as, "operator"))
+		return 0;
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], "--take") || !strncmp(argv[i], "--lease", 7))
+			return 0;
+	fault_set(f, FAULT_INVALID, "", "that takes the mail of %s away from it",
+		  cli->as);
+	return fault_hint(
+		f, "To look: cadre --as %s %s peek. To take it all the same: --take.",
+		cli->as, op->cli[0]);
+}
+
 int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
 		  struct fault *f)
 {
@@ -68,6 +87,8 @@ int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
 	const char *words[3];
 	char where[80];
 
+	if (check_taking(cli, op, argc, argv, f) < 0)
+		return f->code;
 	if (!noun || !noun->find || words_from(op, at, argc, argv, words) < 3 ||
 	    !is_there(cli, noun, words[1]))
 		return 0;

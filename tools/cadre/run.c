@@ -340,7 +340,8 @@ static int finish(struct cli *cli, const struct op *op, json_t *args,
 	else
 		cli->clock = op->clock, print_answer(cli, op, answer);
 	if (!cli->json && !json_object_get(answer, "you") &&
-	    (print_hides(cli, op->out) || op->flags & OP_IDENTIFIES))
+	    (op->flags & OP_IDENTIFIES ||
+	     (op->flags & OP_WRITE && print_hides(cli, op->out))))
 		here_tell(op, answer);
 	return 0;
 }

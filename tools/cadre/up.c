@@ -1,5 +1,5 @@
 /*
- * up - the host as a process: start it, serve, stop it.
+ * up - the host as a process: start it, serve, stop it, start it again.
  *
  * `up` starts `serve` in a session of its own and reads from a pipe whether it
  * got ready: "ready\n", or the fault that it ended with.
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/version.h"
 #include "core/host/host.h"
 #include "ops.gen.h"
 #include "storage/durable.h"
@@ -191,10 +192,27 @@ static int seconds_option(struct cli *cli, int argc, char **argv, int *seconds)
 	return 0;
 }
 
-static int say_host(const struct cli *cli, pid_t pid, bool started)
+/* Warns where the host that runs is of another version, as after an upgrade. */
+static void warn_version(struct cli *cli)
+{
+	struct fault f = { 0 };
+	json_t *args = json_object(), *status = run_op(cli, op_state_status, args, &f);
+	const char *version = json_string_value(json_object_get(status, "version"));
+
+	if (version && strcmp(version, CADRE_VERSION) != 0)
+		fprintf(stderr,
+			"cadre: the host is %s, this is %s: `cadre restart` changes it\n",
+			version, CADRE_VERSION);
+	json_decref(status);
+	json_decref(args);
+}
+
+static int say_host(struct cli *cli, pid_t pid, bool started)
 {
 	json_t *answer;
 
+	if (!started)
+		warn_version(cli);
 	if (!cli->json) {
 		cli_say("%s: process %d, %s", started ? "up" : "up already", (int)pid,
 			cli->home.socket);
@@ -316,26 +334,81 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 		       : rc;
 }
 
+/* Tells that the host has ended, and of guests that go on. */
+static void say_down(const struct cli *cli, pid_t pid, size_t guests)
+{
+	if (cli->json) {
+		print_json(json_pack("{sb,si,sI}", "stopped", pid != 0, "pid", (int)pid,
+				     "guests", (json_int_t)guests));
+		return;
+	}
+	if (pid)
+		printf("down: process %d has ended\n", (int)pid);
+	else
+		printf("no host runs\n");
+	if (guests)
+		printf("%zu guest%s on; `cadre down --all` ends %s\n", guests,
+		       guests > 1 ? "s go" : " goes", guests > 1 ? "them" : "it");
+}
+
+/* Takes a flag out of the words. */
+static bool take_word(int *argc, char **argv, const char *word)
+{
+	int left = 0;
+	bool found = false;
+
+	for (int i = 0; i < *argc; i++) {
+		if (strcmp(argv[i], word) == 0)
+			found = true;
+		else
+			argv[left++] = argv[i];
+	}
+	*argc = left;
+	return found;
+}
+
+/* Ends the host of the state that was found; its process, 0 for none, or negative. */
+static pid_t end_host(struct cli *cli, int seconds, struct fault *f)
+{
+	pid_t pid;
+
+	/* A host that runs on where its state.db is gone is ended all the same. */
+	if (cli_folder(cli, HOME_LOOK, f) < 0 && !cli->home.gone)
+		return -1;
+	*f = (struct fault){ 0 };
+	pid = home_holder(&cli->home);
+	return pid && stop_host(&cli->home, pid, seconds, f) < 0 ? -1 : pid;
+}
+
 int down_main(struct cli *cli, int argc, char **argv)
 {
-	struct fault f = { 0 };
+	bool all = take_word(&argc, argv, "--all");
 	int seconds = DOWN_SECONDS, status = seconds_option(cli, argc, argv, &seconds);
+	struct fault f = { 0 };
+	size_t guests;
 	pid_t pid;
 
 	if (status)
 		return status;
-	/* A host that runs on where its state.db is gone is ended all the same. */
-	if (cli_folder(cli, HOME_LOOK, &f) < 0 && !cli->home.gone)
+	if ((pid = end_host(cli, seconds, &f)) < 0)
 		return cli_fault(cli, &f);
-	f = (struct fault){ 0 };
-	pid = home_holder(&cli->home);
-	if (pid && stop_host(&cli->home, pid, seconds, &f) < 0)
+	guests = all ? guests_end(cli->home.dir, seconds) : guests_running(cli->home.dir);
+	say_down(cli, pid, guests);
+	if (!all || !guests)
+		return 0;
+	fault_set(&f, FAULT_TIMEOUT, "", "%zu guests have not ended in %d s", guests,
+		  seconds);
+	return cli_fault(cli, &f);
+}
+
+int restart_main(struct cli *cli, int argc, char **argv)
+{
+	int seconds = DOWN_SECONDS, status = seconds_option(cli, argc, argv, &seconds);
+	struct fault f = { 0 };
+
+	if (status)
+		return status;
+	if (end_host(cli, seconds, &f) < 0)
 		return cli_fault(cli, &f);
-	if (cli->json)
-		printf("{\"stopped\":%s,\"pid\":%d}\n", pid ? "true" : "false", (int)pid);
-	else if (pid)
-		printf("down: process %d has ended\n", (int)pid);
-	else
-		printf("no host runs\n");
-	return 0;
+	return up_main(cli, argc, argv);
 }

@@ -3,8 +3,10 @@
  */
 #include "tools/cadre/image/image.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +121,24 @@ static int make_parts(struct image_build *b, struct fault *f)
 	return image_root(b, f);
 }
 
+/* Removes what builds of processes that are gone have left; one that runs is left alone. */
+static void sweep(struct arena *a, const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct fault ignored = { 0 };
+	struct dirent *e;
+	int pid;
+
+	while (dir && (e = readdir(dir)))
+		if ((sscanf(e->d_name, ".half-%d", &pid) == 1 ||
+		     sscanf(e->d_name, ".work-%d", &pid) == 1) &&
+		    kill(pid, 0) < 0 && errno == ESRCH)
+			tree_remove(arena_printf(a, "%s/%s", folder, e->d_name),
+				    &ignored);
+	if (dir)
+		closedir(dir);
+}
+
 static int build(struct image_build *b, const char *name, const char **dir,
 		 struct fault *f)
 {
@@ -130,7 +150,9 @@ static int build(struct image_build *b, const char *name, const char **dir,
 	b->half = arena_printf(a, "%s/.half-%d", folder, (int)getpid());
 	b->work = arena_printf(a, "%s/.work-%d", folder, (int)getpid());
 	b->cache = cache_folder(a);
-	make_parts(b, f);
+	sweep(a, folder);
+	if (image_guest(b, f) == 0)
+		make_parts(b, f);
 	tree_remove(b->work, &ignored); /* nothing of it needs to reach the disk */
 	if (!f->code && make_folder(arena_printf(a, "%s/%s", folder, name), f) == 0 &&
 	    (tree_sync(b->half) || rename(b->half, *dir) || dir_sync_above(*dir) ||
@@ -209,6 +231,8 @@ static int list_main(struct cli *cli)
 	}
 	if (cli->json)
 		print_json(list);
+	else if (!n)
+		printf("no images: `cadre image build` makes one\n");
 	json_decref(list);
 	arena_release(&a);
 	return 0;

@@ -18,8 +18,11 @@ struct image_build {
 	const char *cache; /* packages that were fetched */
 	const char *rootfs; /* the user's own, or NULL */
 	const char *kernel; /* its version, once fetched */
+	const char *guest; /* the guest's program, after image_guest() */
 };
 
+/* Finds the guest's program beside this one, or where `make install` puts it. */
+int image_guest(struct image_build *b, struct fault *f);
 /* kernel.c: half/vmlinuz and half/initrd. */
 int image_kernel(struct image_build *b, struct fault *f);
 /* root.c: half/root.qcow2. */

@@ -70,12 +70,12 @@ static int find_version(struct image_build *b, const char *root, struct fault *f
 			 : fault_set(f, FAULT_IO, "", "the kernel came without modules");
 }
 
-/* Finds the guest's program beside this one, or where `make install` puts it. */
-static int find_guest(struct image_build *b, const char **guest, struct fault *f)
+int image_guest(struct image_build *b, struct fault *f)
 {
 	static const char *const places[] = { "cadre-guest", "../lib/cadre/cadre-guest",
 					      "../cadre-guest" };
 	char self[PATH_MAX], *slash;
+	const char **guest = &b->guest;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	self[n > 0 ? n : 0] = '\0';
@@ -86,8 +86,8 @@ static int find_guest(struct image_build *b, const char **guest, struct fault *f
 		if (access(*guest, X_OK) == 0)
 			return 0;
 	}
-	return fault_set(f, FAULT_NOT_FOUND, "", "cadre-guest is not beside %.100s",
-			 self);
+	fault_set(f, FAULT_NOT_FOUND, "", "cadre-guest is not beside %.100s", self);
+	return fault_hint(f, "It comes with cadre: make, or make install.");
 }
 
 /* The name of a module in the initrd: sorted by name they are in the order of loading. */
@@ -99,16 +99,14 @@ static const char *module_name(struct image_build *b, size_t i)
 
 static int make_initrd(struct image_build *b, const char *root, struct fault *f)
 {
-	const char *guest;
 	struct archive ar;
 
-	if (find_guest(b, &guest, f) ||
-	    archive_open(&ar, arena_printf(&b->arena, "%s/initrd", b->half), f))
+	if (archive_open(&ar, arena_printf(&b->arena, "%s/initrd", b->half), f))
 		return f->code;
 	archive_folder(&ar, "dev");
 	archive_device(&ar, "dev/console", 0600, 5, 1);
 	archive_folder(&ar, "modules");
-	archive_file(&ar, "init", 0755, guest);
+	archive_file(&ar, "init", 0755, b->guest);
 	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
 		archive_file(&ar, module_name(b, i), 0644,
 			     arena_printf(&b->arena, "%s/lib/modules/%s/kernel/%s.ko",

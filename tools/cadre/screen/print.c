@@ -50,7 +50,8 @@ static bool any_has(const json_t *rows, const char *name)
 	return false;
 }
 
-/* The columns that are said, else those of all fields that some row has. */
+/* The columns that are said, else those of all fields that some row has; a terminal shows
+ * no column in which nothing stands. */
 static size_t choose_columns(const struct cli *cli, const struct record *r,
 			     const char *const *columns, const json_t *rows,
 			     const struct field **chosen, size_t most)
@@ -58,7 +59,8 @@ static size_t choose_columns(const struct cli *cli, const struct record *r,
 	size_t n = 0;
 
 	for (size_t i = 0; columns && columns[i] && n < most; i++)
-		if ((chosen[n] = field_find(r, columns[i])))
+		if ((chosen[n] = field_find(r, columns[i])) &&
+		    (!cli->terminal || any_has(rows, columns[i])))
 			n++;
 	for (size_t i = 0; !columns && i < r->n_fields && n < most; i++)
 		if (!screen_is_hidden(cli, &r->fields[i]) &&
@@ -129,6 +131,8 @@ static void print_message(const struct cli *cli, const struct record *r, const j
 		printf("  %s", cli_plain(&a, text_of(m, "message_type"), false));
 	if (!strcmp(text_of(m, "priority"), "urgent"))
 		printf("  %surgent%s", cli->color ? "\033[31m" : "", screen_plain(cli));
+	if (json_is_true(json_object_get(m, "ack_required")))
+		printf("  wants an ack");
 	if (attempt > 1)
 		printf("  attempt %lld", attempt);
 	if (*text_of(m, "thread"))

@@ -1,0 +1,30 @@
+#!/bin/sh
+# down - the end of a host tells of guests that go on, --all ends them too, and restart puts
+# another host in its place.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down --all >/dev/null 2>&1' EXIT
+cd "$TMPDIR" || exit 1
+
+mkdir golden
+is 0 'no host runs' cadre down
+is 0 '^up: process' cadre up
+cadre team create crew --golden ./golden \
+	--roles '[{"name":"w","count":2,"workspace":true}]' >/dev/null || bad "team create"
+until_is '^2$' count_guests
+is 0 '^2 guests go on; .cadre down --all. ends them$' cadre down
+[ "$(count_guests)" = 2 ] || bad "down ended guests"
+
+# A host that starts finds them; another host in its place finds them too.
+cadre up >/dev/null || bad "up"
+first=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
+is 0 '^up: process' cadre restart
+second=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
+[ -n "$second" ] && [ "$first" != "$second" ] || bad "restart left process $first"
+[ "$(count_guests)" = 2 ] || bad "restart ended guests"
+
+is 0 '^down: process' cadre down --all
+grep -q 'go on' "$TMPDIR/out" && bad "down --all tells of guests"
+[ "$(count_guests)" = 0 ] || bad "down --all left guests"
+is 2 'takes --timeout' cadre down --alle
+exit $failed
