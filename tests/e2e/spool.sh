@@ -24,7 +24,7 @@ assign() { # AGENT COMMAND [OPTION...]: sets $task
 	cadre --team red --as lead task assign "$task" "$who" --command "$what" "$@" >/dev/null ||
 		bad "assign $task"
 }
-message_of() { cadre assignments --team red --json | grep -o "\"message_id\":\"[^\"]*\",\"task\":\"$1\"" | cut -d'"' -f4; }
+message_of() { cadre assignments --team red --json | grep -o "\"message_id\":\"[^\"]*\",\"seq\":[0-9]*,\"task\":\"$1\"" | cut -d'"' -f4; }
 ended() { cadre task show "$task" --team red | grep -E -q '^status *(completed|failed)' && echo ended; }
 runs() { grep -c "^$1\$" "$TMPDIR/runs" 2>/dev/null; }
 once() { [ "$(runs "$1")" = 1 ] || bad "$1 ran $(runs "$1") times"; }

@@ -213,11 +213,11 @@ is 0 '^t ' cadre --home s team list
 
 cd "$TMPDIR" && export CADRE_HOME="$TMPDIR/teams"
 cadre init >/dev/null && cadre team create a --roles w >/dev/null && cadre team create b --roles x >/dev/null
-CADRE_TEAM=a is 0 recipients cadre send b/x hello
-CADRE_TEAM_DEFAULT=a is 0 recipients cadre send b/x hello
+CADRE_TEAM=a is 0 "^sent #" cadre send b/x hello
+CADRE_TEAM_DEFAULT=a is 0 "^sent #" cadre send b/x hello
 CADRE_TEAM=a is 3 'no workspace b/x in team b' cadre workspace info b/x
 CADRE_TEAM=a is 5 'not in team a' cadre --team a send b/x hello
-CADRE_TEAM=a is 0 recipients cadre send w hello
+CADRE_TEAM=a is 0 "^sent #" cadre send w hello
 is 0 'hello.*' cadre --team b --as x inbox
 unset CADRE_HOME
 
