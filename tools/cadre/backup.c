@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
+#include "tools/cadre/screen/progress.h"
 
 enum { SECRET = 32 };
 
@@ -183,6 +184,7 @@ static int back_up(struct cli *cli, const char *path, struct fault *f)
 int backup_main(struct cli *cli, int argc, char **argv)
 {
 	struct fault f = { 0 };
+	struct progress *progress;
 	char path[4300] = "";
 	struct stat st;
 	json_t *answer;
@@ -195,7 +197,12 @@ int backup_main(struct cli *cli, int argc, char **argv)
 		snprintf(path, sizeof(path), "%s", argv[1]);
 	else if (users_may_write(cli->home.dir, &f) == 0)
 		default_path(&cli->home, path, sizeof(path), &f);
-	if (f.code || back_up(cli, path, &f) < 0)
+	if (f.code)
+		return cli_fault(cli, &f);
+	progress = progress_begin(cli, "copying the state and checking the copy");
+	back_up(cli, path, &f);
+	progress_end(progress);
+	if (f.code)
 		return cli_fault(cli, &f);
 	if (stat(path, &st))
 		st.st_size = 0;

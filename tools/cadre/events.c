@@ -7,6 +7,7 @@
 
 #include "ops.gen.h"
 #include "tools/cadre/cli.h"
+#include "tools/cadre/screen/progress.h"
 
 enum { FOLLOW_SECONDS = 60 };
 
@@ -104,6 +105,13 @@ static void add_up(json_t *sum, const json_t *answer)
 					json_integer_value(value)));
 }
 
+static void say_removed(struct progress *p, const json_t *sum)
+{
+	progress_say(p, "removed so far: %lld events, %lld messages",
+		     (long long)json_integer_value(json_object_get(sum, "events")),
+		     (long long)json_integer_value(json_object_get(sum, "messages")));
+}
+
 /* The operation works in slices, so that nobody waits long for it. */
 int gc_main(struct cli *cli, int argc, char **argv)
 {
@@ -111,13 +119,16 @@ int gc_main(struct cli *cli, int argc, char **argv)
 	struct fault f = { 0 };
 	json_t *args = op_args(op, argc - 1, argv + 1, &f), *sum = json_object(),
 	       *answer = NULL;
+	struct progress *progress = progress_begin(cli, "looking for what is old");
 	bool more = args;
 
 	while (more && (answer = run_op(cli, op, args, &f))) {
 		add_up(sum, answer);
+		say_removed(progress, sum);
 		more = json_is_true(json_object_get(answer, "more"));
 		json_decref(answer);
 	}
+	progress_end(progress);
 	if (!f.code) {
 		json_object_set_new(sum, "more", json_false());
 		if (cli->json)

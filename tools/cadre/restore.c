@@ -20,6 +20,7 @@
 #include "core/base/clock.h"
 #include "storage/restore.h"
 #include "tools/cadre/cli.h"
+#include "tools/cadre/screen/progress.h"
 
 struct restore {
 	struct cli *cli;
@@ -113,6 +114,15 @@ static int confirm(struct restore *r, struct fault *f)
 	return fault_set(f, FAULT_CONFLICT, "", "not confirmed: nothing was changed");
 }
 
+static int check_file(struct restore *r, struct fault *f)
+{
+	struct progress *p = progress_begin(r->cli, "checking the backup");
+
+	restore_check(r->path, f);
+	progress_end(p);
+	return f->code;
+}
+
 /* A secret of another state would make all tokens void.  One that was made anew fits
  * those agents that were registered since. */
 static int check_secret(struct restore *r, struct store *store, struct fault *f)
@@ -147,7 +157,7 @@ static int check_first(struct restore *r, struct fault *f)
 	char dir[4096], stage[4200];
 	struct store *store = NULL;
 
-	if (find_file(r, f) < 0 || find_secret(r, f) < 0 || restore_check(r->path, f) < 0)
+	if (find_file(r, f) < 0 || find_secret(r, f) < 0 || check_file(r, f) < 0)
 		return f->code;
 	snprintf(dir, sizeof(dir), "%s/cadre-restore-XXXXXX", temp ? temp : "/tmp");
 	if (!mkdtemp(dir))
@@ -241,15 +251,18 @@ static int put_in_place(struct restore *r, struct fault *f)
 
 static int restore(struct restore *r, struct fault *f)
 {
+	struct progress *progress;
 	int lock;
 
-	if (find_file(r, f) < 0 || find_secret(r, f) < 0 ||
-	    restore_check(r->path, f) < 0 || confirm(r, f) < 0)
+	if (find_file(r, f) < 0 || find_secret(r, f) < 0 || check_file(r, f) < 0 ||
+	    confirm(r, f) < 0)
 		return f->code;
 	lock = home_hold(&r->cli->home, f);
 	if (lock < 0)
 		return f->code;
+	progress = progress_begin(r->cli, "putting the backup in place");
 	put_in_place(r, f);
+	progress_end(progress);
 	close(lock);
 	return f->code;
 }

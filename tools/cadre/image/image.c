@@ -21,15 +21,17 @@
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
 
-void image_say(const char *fmt, ...)
+void image_say(struct image_build *b, const char *fmt, ...)
 {
+	char text[200];
 	va_list ap;
 
 	va_start(ap, fmt);
-	fputs("image: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	progress_say(b->progress, "%s", text);
+	if (!b->progress)
+		fprintf(stderr, "image: %s\n", text);
 }
 
 /* --- packages --------------------------------------------------------------------- */
@@ -79,6 +81,7 @@ int image_unpack(struct image_build *b, const char *const *packages, const char 
 	for (; *packages && !f->code; packages++) {
 		const char *words[] = { "dpkg", "-x", NULL, to, NULL };
 
+		progress_say(b->progress, "unpacking %s", *packages);
 		if (find_file(b, *packages, &words[2], f) == 0)
 			child_run(words, NULL, f);
 	}
@@ -177,8 +180,10 @@ static int build_main(struct cli *cli, int argc, char **argv)
 			return cli_usage(cli, "`image build` does not know %.60s",
 					 argv[i]);
 	}
+	b.progress = progress_begin(cli, "finding the packages of the image");
 	if (image_check_name(name, "/name", &f) == 0)
 		build(&b, name, &dir, &f);
+	progress_end(b.progress);
 	if (f.code) {
 		arena_release(&b.arena);
 		return cli_fault(cli, &f);

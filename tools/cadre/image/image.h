@@ -9,6 +9,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/fault.h"
+#include "tools/cadre/screen/progress.h"
 
 /* The folders of a build. */
 struct image_build {
@@ -19,6 +20,7 @@ struct image_build {
 	const char *rootfs; /* the user's own, or NULL */
 	const char *kernel; /* its version, once fetched */
 	const char *guest; /* the guest's program, after image_guest() */
+	struct progress *progress; /* NULL: none is seen */
 };
 
 /* Finds the guest's program beside this one, or where `make install` puts it. */
@@ -32,8 +34,9 @@ int image_root(struct image_build *b, struct fault *f);
  * into `to`. */
 int image_unpack(struct image_build *b, const char *const *packages, const char *to,
 		 struct fault *f);
-/* A line for who waits, on stderr. */
-void image_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Says what is done now: on the progress line, else as a line of its own on stderr. */
+void image_say(struct image_build *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* --- archive.c: an initrd as cpio's "newc" ----------------------------------------- */
 

@@ -121,11 +121,12 @@ int image_kernel(struct image_build *b, struct fault *f)
 
 	if (find_package(b, &packages[0], f))
 		return f->code;
-	image_say("kernel: %s", packages[0]);
+	image_say(b, "fetching the kernel, %s", packages[0]);
 	if (image_unpack(b, packages, root, f) || find_version(b, root, f))
 		return f->code;
 	if (rename(arena_printf(&b->arena, "%s/boot/vmlinuz-%s", root, b->kernel),
 		   arena_printf(&b->arena, "%s/vmlinuz", b->half)))
 		return fault_set(f, FAULT_IO, "", "the kernel is not in its package: %m");
+	progress_say(b->progress, "packing what the kernel starts with");
 	return make_initrd(b, root, f);
 }

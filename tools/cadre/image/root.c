@@ -188,7 +188,7 @@ static int make_tree(struct image_build *b, const char *root, struct fault *f)
 
 	if (list_packages(b, &packages, f))
 		return f->code;
-	image_say("root: a shell, coreutils, busybox and git");
+	image_say(b, "fetching a shell, coreutils, busybox and git");
 	if (image_unpack(b, packages, root, f) || make_files(b, root, f) ||
 	    link_applets(b, root, f))
 		return f->code;
@@ -257,6 +257,7 @@ static int make_disk(struct image_build *b, const char *root, struct fault *f)
 				NULL };
 	long long bytes;
 
+	image_say(b, "writing the root disk");
 	tree_bytes = 0;
 	if (nftw(root, add_size, 64, FTW_PHYS))
 		return fault_set(f, FAULT_IO, "", "%.180s: %m", root);
@@ -277,7 +278,7 @@ int image_root(struct image_build *b, struct fault *f)
 	if (stat(b->rootfs, &st))
 		return fault_set(f, FAULT_NOT_FOUND, "/rootfs", "%.180s: %s", b->rootfs,
 				 strerror(errno));
-	image_say("root: %s", b->rootfs);
+	image_say(b, "taking %s", b->rootfs);
 	return S_ISDIR(st.st_mode) ? make_disk(b, b->rootfs, f)
 				   : convert(b, b->rootfs, f);
 }
