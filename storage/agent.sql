@@ -27,6 +27,21 @@ SELECT id, team, name, kind, role, generation, token, description, project,
 	input_schema, output_schema, status, workspace, active_at, gone
 FROM agent WHERE team = :team AND name = :name AND gone = 0;
 
+-- name: agents_with_role
+-- row: agent
+-- A role stands for the members who have it while the statement runs, but for one, in the
+-- order in which they joined.
+SELECT id, team, name, kind, role, generation, token, description, project,
+	input_schema, output_schema, status, workspace, active_at, gone
+FROM agent
+WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND role = :role AND id <> :except
+ORDER BY id;
+
+-- name: agent_roles
+-- The roles that there are in a team.
+SELECT role FROM agent WHERE team = :team AND gone = 0 AND kind = {agent_kind.member}
+GROUP BY role ORDER BY role LIMIT :limit;
+
 -- name: agent_by_id
 -- row: agent
 SELECT id, team, name, kind, role, generation, token, description, project,

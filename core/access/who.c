@@ -284,18 +284,27 @@ static int find_lead(struct call *call, struct agent_row *a)
 	return rc > 0 ? sql_row(call, agent_by_id, a, .id = lead.id) : rc;
 }
 
-int who_agent(struct call *call, const char *name, const char *where, struct agent_row *a)
+/* Takes the team off an address, which has to be the call's: 0 or a fault. */
+static int take_team(struct call *call, const char **address, const char *where)
 {
 	size_t own = strlen(call->caller.team_name);
+
+	if (!strchr(*address, '/'))
+		return 0;
+	if (strncmp(*address, call->caller.team_name, own) != 0 || (*address)[own] != '/')
+		return fault_set(&call->fault, FAULT_DENIED, where,
+				 "%s is not in team %s", *address,
+				 call->caller.team_name);
+	*address += own + 1;
+	return 0;
+}
+
+int who_agent(struct call *call, const char *name, const char *where, struct agent_row *a)
+{
 	int rc;
 
-	if (strchr(name, '/')) {
-		if (strncmp(name, call->caller.team_name, own) != 0 || name[own] != '/')
-			return fault_set(&call->fault, FAULT_DENIED, where,
-					 "%s is not in team %s", name,
-					 call->caller.team_name);
-		name += own + 1;
-	}
+	if ((rc = take_team(call, &name, where)) < 0)
+		return rc;
 	if (strcmp(name, "lead") == 0)
 		rc = find_lead(call, a);
 	else
@@ -309,6 +318,75 @@ int who_agent(struct call *call, const char *name, const char *where, struct age
 		  "there is no agent %s in team %s%s", name, call->caller.team_name,
 		  in_state(call));
 	return fault_hint(&call->fault, "See its agents with: cadre agent list.");
+}
+
+/* --- roles ------------------------------------------------------------------- */
+
+int who_role(struct call *call, const char *address, const char *where, const char **role)
+{
+	static const char prefix[] = "role:";
+
+	if (!strchr(address, ':'))
+		return 0;
+	if (take_team(call, &address, where) < 0)
+		return call->fault.code;
+	if (strncmp(address, prefix, sizeof(prefix) - 1) != 0)
+		return 0;
+	*role = address + sizeof(prefix) - 1;
+	return 1;
+}
+
+static int nobody_with(struct call *call, const char *role, int64_t except,
+		       const char *where)
+{
+	enum { ROLES_TOLD = 20 };
+	struct agent_roles_row *there = NULL;
+	const char *list = "";
+	size_t n;
+
+	if (sql_all(call, agent_roles, &there, &n, .team = call->caller.team,
+		    .limit = ROLES_TOLD) < 0)
+		return call->fault.code;
+	for (size_t i = 0; i < n; i++)
+		list = arena_printf(&call->arena, "%s%s%s", list, i ? ", " : "",
+				    there[i].role);
+	fault_set(&call->fault, FAULT_NOT_FOUND, where,
+		  "nobody%s in team %s has the role %s", except ? " else" : "",
+		  call->caller.team_name, role);
+	return fault_hint(&call->fault, "The roles there are: %s.", list);
+}
+
+int who_with_role(struct call *call, const char *role, int64_t except, const char *where,
+		  struct agent_row **rows, size_t *n)
+{
+	int rc = sql_all(call, agents_with_role, rows, n, .team = call->caller.team,
+			 .role = role, .except = except);
+
+	if (rc < 0 || *n)
+		return rc;
+	return nobody_with(call, role, except, where);
+}
+
+int who_one(struct call *call, const char *name, const char *where, struct agent_row *a)
+{
+	struct agent_row *rows = NULL;
+	const char *role;
+	size_t n;
+	int rc = who_role(call, name, where, &role);
+
+	if (rc <= 0)
+		return rc < 0 ? rc : who_agent(call, name, where, a);
+	if ((rc = who_with_role(call, role, 0, where, &rows, &n)) < 0)
+		return rc;
+	if (n > 1) {
+		fault_set(&call->fault, FAULT_CONFLICT, where,
+			  "%zu members of team %s have the role %s", n,
+			  call->caller.team_name, role);
+		return fault_hint(&call->fault, "Name one of them, such as %s.",
+				  rows->name);
+	}
+	*a = rows[0];
+	return 0;
 }
 
 bool who_observes(const struct agent_row *a)

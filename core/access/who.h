@@ -39,6 +39,19 @@ bool who_roams(const struct call *call);
 int who_agent(struct call *call, const char *name, const char *where,
 	      struct agent_row *a);
 
+/* The role that `role:NAME` or `team/role:NAME` names: 1 with `*role` set, 0 where `address`
+ * is none such, or a fault at `where`. */
+int who_role(struct call *call, const char *address, const char *where,
+	     const char **role);
+
+/* The living members of the call's team with a role, without `except` (0: all): 0, or
+ * not_found at `where` if there are none.  Rows are in the call's arena. */
+int who_with_role(struct call *call, const char *role, int64_t except, const char *where,
+		  struct agent_row **rows, size_t *n);
+
+/* who_agent(), where `role:NAME` stands for the only one who has that role. */
+int who_one(struct call *call, const char *name, const char *where, struct agent_row *a);
+
 /* The agent that the call acts for: `name`, or the caller itself when NULL.  Only the
  * lead and the operator may act for another agent.  0 or a fault at `where`. */
 int who_acts(struct call *call, const char *name, const char *where, struct agent_row *a);

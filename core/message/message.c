@@ -85,10 +85,49 @@ static int check_readers(struct call *call, const struct recipients *r)
 	return 0;
 }
 
-static int find_recipients(struct call *call, const struct message_send_in *in,
-			   struct recipients *r)
+static void add_recipient(struct call *call, struct recipients *r,
+			  const struct agent_row *a)
 {
-	struct agent_row a, *place;
+	struct agent_row *place;
+
+	if (has(r, a->id))
+		return;
+	place = arena_push(&call->arena, &r->agents, &r->n, sizeof(*a));
+	*place = *a;
+}
+
+/* Adds whom an address means: one, or all with a role. */
+static int add_address(struct call *call, const char *to, int64_t except,
+		       struct recipients *r)
+{
+	struct agent_row a, *rows = &a;
+	const char *role;
+	size_t n = 1;
+	int rc = who_role(call, to, "/to", &role);
+
+	if (rc > 0)
+		rc = who_with_role(call, role, except, "/to", &rows, &n);
+	else if (rc == 0)
+		rc = who_agent(call, to, "/to", &a);
+	for (size_t i = 0; rc >= 0 && i < n; i++)
+		add_recipient(call, r, &rows[i]);
+	return rc;
+}
+
+/* Whether a list of recipients says before `i` the role that it says there.  A role may
+ * stand for many, so that none is looked up twice. */
+static bool is_said(const struct message_send_in *in, size_t i)
+{
+	for (size_t k = 0; k < i && strchr(in->to[i], ':'); k++)
+		if (strcmp(in->to[k], in->to[i]) == 0)
+			return true;
+	return false;
+}
+
+/* `except` is left out where a role stands for several. */
+static int find_recipients(struct call *call, const struct message_send_in *in,
+			   int64_t except, struct recipients *r)
+{
 	int rc;
 
 	if (in->n_to == 0)
@@ -99,12 +138,8 @@ static int find_recipients(struct call *call, const struct message_send_in *in,
 			r->all = true;
 			continue;
 		}
-		if ((rc = who_agent(call, in->to[i], "/to", &a)) < 0)
+		if (!is_said(in, i) && (rc = add_address(call, in->to[i], except, r)) < 0)
 			return rc;
-		if (has(r, a.id))
-			continue;
-		place = arena_push(&call->arena, &r->agents, &r->n, sizeof(a));
-		*place = a;
 	}
 	if (r->all && r->n > 0)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
@@ -204,10 +239,11 @@ static int send_new(struct call *call, const struct message_send_in *in,
 		    const struct agent_row *from, struct recipients *r,
 		    struct drops *drops)
 {
+	int64_t except = in->exclude_self ? from->id : 0;
 	struct draft d;
 	int rc;
 
-	if ((rc = find_recipients(call, in, r)) < 0 ||
+	if ((rc = find_recipients(call, in, except, r)) < 0 ||
 	    (rc = make_draft(call, in, from, &d)) < 0)
 		return rc;
 	if (strcmp(d.type, "task_assignment") == 0)
@@ -217,7 +253,7 @@ static int send_new(struct call *call, const struct message_send_in *in,
 	d.drops = drops;
 	if (r->n == 1)
 		return send_one(call, &d, r, &call->made);
-	return send_many(call, &d, r, in->exclude_self ? d.sender : 0, &call->made);
+	return send_many(call, &d, r, except, &call->made);
 }
 
 /* --- reporting ----------------------------------------------------------------------- */

@@ -99,6 +99,8 @@ struct field {
 	const char *def_text; /* NULL for the empty default of a list or map */
 	const char *const *aliases; /* NULL-terminated, or NULL */
 	const char *names; /* the noun that an argument names one of, or NULL */
+	const char *
+		by; /* FIELD:VALUE names all of that noun whose FIELD is VALUE; or NULL */
 };
 
 struct record {

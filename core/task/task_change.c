@@ -148,8 +148,8 @@ int task_create(struct call *call, const struct task_create_in *in,
 
 	if ((rc = who_team(call, in->team)) < 0)
 		return rc;
-	if (in->assignee &&
-	    ((rc = who_agent(call, in->assignee, "/assignee", &assignee)) < 0 ||
+	if (!call->made && in->assignee &&
+	    ((rc = who_one(call, in->assignee, "/assignee", &assignee)) < 0 ||
 	     (rc = who_may_own(call, &assignee, "/assignee")) < 0 ||
 	     (assignee.id != call->caller.agent &&
 	      (rc = who_leads(call, "/assignee")) < 0)))
@@ -349,7 +349,7 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 	struct agent_row to = { 0 };
 	int rc;
 
-	if (in->agent && (rc = who_agent(call, in->agent, "/agent", &to)) < 0)
+	if (in->agent && (rc = who_one(call, in->agent, "/agent", &to)) < 0)
 		return rc;
 	if (in->command && !in->agent)
 		return fault_set(&call->fault, FAULT_INVALID, "/agent",

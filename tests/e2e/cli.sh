@@ -300,7 +300,10 @@ offers '--team blue --as p' 'painter '
 offers '--team blue task assign ""' '001 '
 offers '--team blue task assign --timeout-secs 9 001 p' 'painter ' # the second word
 offers '--team=blue send p' 'painter '
+offers '--team=blue send role' 'role:lead role:painter '
+offers '--team=blue task assign 001 role:p' 'role:painter '
 offers 'send p' '' # which team?
+is 2 'is this for painter and role:lead' cadre --team blue send painter role:lead hello
 offers 'task list --status pen' 'pending '
 offers 'task list --status pending --ow' '--owner '
 offers 'task list --status=pending --team blue --owner p' 'painter '
@@ -323,9 +326,11 @@ try() {
 }
 try cadre task list --status pen
 try cadre task assign 001 ''
+try cadre send role : # bash takes a colon for the end of a word
+try cadre send role : p
 END
 	[ "$(bash "$TMPDIR/complete" "$TMPDIR/completion" | tr '\n' ' ')" = \
-		'pending lead painter ' ] || bad "completion in bash"
+		'pending lead painter role:lead role:painter lead painter painter ' ] || bad "completion in bash"
 fi
 if command -v zsh >/dev/null; then
 	cadre completion zsh >"$TMPDIR/completion"

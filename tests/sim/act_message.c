@@ -15,6 +15,8 @@ void choose_send(struct sim *s, struct act *a)
 
 	if (chance(s, 1))
 		json_array_append_new(to, json_string("*"));
+	else if (chance(s, 3))
+		json_array_append_new(to, json_string("role:w"));
 	for (; n > 0 && json_array_size(to) < 3; n--)
 		json_array_append_new(to, json_string(s->agents[act_mate(s, a)].name));
 	if (json_array_size(to) > 1 &&

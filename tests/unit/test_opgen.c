@@ -149,6 +149,9 @@ static const struct {
 	{ READ " in x text names x  # X.\n", "t.op:5: no operation lists the noun 'x'" },
 	{ "# T.\ntype t text names x\n" READ " in x t  # X.\n",
 	  "t.op:2: no operation lists the noun 'x'" },
+	{ "# R.\nrecord r\n a text  # A.\n# T.\ntype t text names x by c\n" READ
+	  " lists x a\n in x t  # X.\n out x r[]  # X.\n",
+	  "r has no field c to name a x by" },
 	{ READ " in x text makes x  # X.\n", "x makes a x, and a.b only reads" },
 	{ READ " fails nope\n", "undeclared fault 'nope'" },
 	{ READ " emits a.c\n", "undeclared event 'a.c'" },

@@ -59,6 +59,7 @@ struct member {
 	struct opgen_place place;
 	const struct decl *type; /* found by the check */
 	const struct decl *noun; /* the operation that lists what it names, found too */
+	const char *by; /* of its type: FIELD:VALUE names those with that value */
 };
 
 struct members {
@@ -73,7 +74,7 @@ struct decl {
 	struct members in, out; /* fields, values or tools are in `in` */
 
 	/* type */
-	const char *base, *pattern, *names, *given;
+	const char *base, *pattern, *names, *by, *given;
 	int64_t min, max;
 	bool ranged;
 	int index; /* of types, enums and records in type_table */
@@ -116,6 +117,8 @@ void schema_parse(struct schema *s, const char *name, FILE *in);
 void schema_check(struct schema *s);
 void op_check(struct schema *s, struct decl *d); /* a part of it */
 void doors_check(struct schema *s, struct decl *d); /* a part of that */
+/* The first list of records in an operation's answer; NULL if there is none. */
+const struct member *opgen_rows(const struct decl *d);
 void schema_write_header(const struct schema *s, FILE *out);
 void schema_write_source(const struct schema *s, FILE *out);
 

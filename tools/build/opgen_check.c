@@ -485,6 +485,19 @@ static const struct decl *find_noun(struct schema *s, struct opgen_place at,
 	return NULL;
 }
 
+/* Checks the noun that all of an argument's type name. */
+static void check_named(struct schema *s, struct member *m)
+{
+	const struct decl *t = m->type, *list = find_noun(s, t->place, t->names);
+	const struct member *rows = list ? opgen_rows(list) : NULL;
+
+	m->noun = list;
+	m->by = t->by;
+	if (rows && t->by && !member_find(&rows->type->in, t->by))
+		schema_refuse(s, t->place, "%s has no field %s to name a %s by",
+			      rows->type->name, t->by, t->names);
+}
+
 /* Checks the noun that an argument names, by itself or by its type. */
 static void check_noun(struct schema *s, const struct decl *d, struct member *m)
 {
@@ -496,7 +509,7 @@ static void check_noun(struct schema *s, const struct decl *d, struct member *m)
 	else if (m->names)
 		m->noun = find_noun(s, m->place, m->names);
 	else if (m->type && m->type->names)
-		m->noun = find_noun(s, m->type->place, m->type->names);
+		check_named(s, m);
 }
 
 static void check_nouns(struct schema *s, const struct decl *d)

@@ -126,8 +126,7 @@ static void check_flags(struct schema *s, const struct decl *d)
 		need_given(s, d);
 }
 
-/* The first list of records in an answer. */
-static const struct member *rows_of(const struct decl *d)
+const struct member *opgen_rows(const struct decl *d)
 {
 	for (size_t i = 0; i < d->out.n; i++) {
 		const struct member *m = d->out.items[i];
@@ -140,7 +139,7 @@ static const struct member *rows_of(const struct decl *d)
 
 static void check_lists(struct schema *s, const struct decl *d)
 {
-	const struct member *rows = rows_of(d);
+	const struct member *rows = opgen_rows(d);
 
 	if (!rows || !d->mode || strcmp(d->mode, "read") != 0)
 		schema_refuse(s, d->place,

@@ -99,6 +99,8 @@ static void parse_type(struct parser *p, struct decl *d, const struct opgen_line
 
 		if (strcmp(l->words[i], "names") == 0 && i + 1 < l->n)
 			d->names = l->words[++i];
+		else if (strcmp(l->words[i], "by") == 0 && d->names && i + 1 < l->n)
+			d->by = l->words[++i];
 		else if (strcmp(l->words[i], "given") == 0 && i + 1 < l->n)
 			d->given = l->words[++i];
 		else if (l->words[i][0] != '/')
@@ -165,9 +167,9 @@ static const struct {
 	const char *usage;
 	void (*parse)(struct parser *, struct decl *, const struct opgen_line *);
 } decl_words[DECL_KINDS] = {
-	[DECL_TYPE] = { "type", 1, 3, 9,
+	[DECL_TYPE] = { "type", 1, 3, 11,
 			"type NAME text|int|bool|time|json|map [LO..HI] "
-			"[/PATTERN/] [names NOUN] [given WORD]",
+			"[/PATTERN/] [names NOUN [by FIELD]] [given WORD]",
 			parse_type },
 	[DECL_ENUM] = { "enum", 1, 2, 2, "enum NAME", NULL },
 	[DECL_RECORD] = { "record", 1, 2, 2, "record NAME", NULL },

@@ -270,6 +270,8 @@ static void put_field(FILE *out, const char *record, const struct member *m)
 		put_default(out, m);
 	if (m->noun)
 		fprintf(out, "\t  .names = \"%s\",\n", m->noun->lists.items[0]);
+	if (m->by)
+		fprintf(out, "\t  .by = \"%s\",\n", m->by);
 	opgen_put_words(out, "aliases", &m->aliases);
 	fputs("\t},\n", out);
 }

@@ -23,8 +23,33 @@ static void put(const char *begun, const char *word, const char *doc)
 
 /* --- names that the state knows ---------------------------------------------------- */
 
+static const char *text_of(const json_t *item, const char *name)
+{
+	const char *text = json_string_value(json_object_get(item, name));
+
+	return text ? text : "";
+}
+
+/* `by:VALUE` for each value that the field `by` has in a list, once. */
+static void put_groups(const json_t *list, const char *by, const char *begun)
+{
+	char word[80];
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *value = text_of(json_array_get(list, i), by);
+		size_t first = 0;
+
+		while (strcmp(text_of(json_array_get(list, first), by), value) != 0)
+			first++;
+		snprintf(word, sizeof(word), "%s:%s", by, value);
+		if (first == i && *value)
+			put(begun, word, NULL);
+	}
+}
+
 /* A state that cannot be asked has nothing to offer; that is no error here. */
-static void put_named(struct cli *cli, const char *name, const char *begun)
+static void put_named(struct cli *cli, const char *name, const char *by,
+		      const char *begun)
 {
 	const struct noun *noun = noun_find(name);
 	const struct op *op = op_find(noun->list);
@@ -40,6 +65,8 @@ static void put_named(struct cli *cli, const char *name, const char *begun)
 		put(begun, json_string_value(json_object_get(item, noun->called)),
 		    json_string_value(json_object_get(item, noun->doc)));
 	}
+	if (by)
+		put_groups(list, by, begun);
 	json_decref(answer);
 	json_decref(args);
 }
@@ -50,7 +77,7 @@ static void put_values(struct cli *cli, const struct field *field, const char *b
 		for (const struct choice *c = field->type->choices; c->name; c++)
 			put(begun, c->name, c->doc);
 	else if (field->names)
-		put_named(cli, field->names, begun);
+		put_named(cli, field->names, field->by, begun);
 }
 
 /* --- words of commands -------------------------------------------------------------- */
@@ -215,9 +242,9 @@ static void complete_verb(const char *verb, const char *begun)
 static bool complete_common(struct cli *cli, const char *option, const char *begun)
 {
 	if (!strcmp(option, "--team"))
-		put_named(cli, "team", begun);
+		put_named(cli, "team", NULL, begun);
 	else if (!strcmp(option, "--as"))
-		put_named(cli, "agent", begun);
+		put_named(cli, "agent", NULL, begun);
 	else
 		return !strcmp(option, "--home") || !strcmp(option, "--key");
 	return true;
@@ -261,9 +288,16 @@ int complete_main(struct cli *cli, int argc, char **argv)
 static const char bash_script[] =
 	"# bash completion for cadre, made by `cadre completion bash`\n"
 	"_cadre() {\n"
-	"\tlocal IFS=$'\\n'\n"
-	"\tCOMPREPLY=($(cadre complete -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null | "
-	"cut -f 1))\n"
+	"\tlocal IFS=$'\\n' n=$((COMP_CWORD - 1)) begun=${COMP_WORDS[COMP_CWORD]} before=\n"
+	"\t# Bash takes `role:x` for three words, and puts in what stands for the last one.\n"
+	"\tif [[ $begun == : ]]; then\n"
+	"\t\tbefore=${COMP_WORDS[n]}: n=$((n - 1)) begun=\n"
+	"\telif [[ ${COMP_WORDS[n]} == : ]]; then\n"
+	"\t\tbefore=${COMP_WORDS[n - 1]}: n=$((n - 2))\n"
+	"\tfi\n"
+	"\tCOMPREPLY=($(cadre complete -- \"${COMP_WORDS[@]:1:n}\" \"$before$begun\" "
+	"2>/dev/null | cut -f 1))\n"
+	"\tCOMPREPLY=(\"${COMPREPLY[@]#\"$before\"}\")\n"
 	"}\n"
 	"complete -o default -F _cadre cadre\n";
 

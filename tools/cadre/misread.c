@@ -60,6 +60,14 @@ static bool is_there(struct cli *cli, const struct noun *noun, const char *name)
 	return answer != NULL;
 }
 
+/* Whether a word stands for all of a noun that have something in common. */
+static bool is_group(const struct field *field, const char *word)
+{
+	size_t n = field->by ? strlen(field->by) : 0;
+
+	return n && !strncmp(word, field->by, n) && word[n] == ':' && word[n + 1];
+}
+
 /* Refuses to take another's mail from a terminal, where somebody most likely wants to look:
  * what is taken is held, and its agent does not get it before that ends. */
 static int check_taking(const struct cli *cli, const struct op *op, int argc, char **argv,
@@ -90,7 +98,7 @@ int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
 	if (check_taking(cli, op, argc, argv, f) < 0)
 		return f->code;
 	if (!noun || !noun->find || words_from(op, at, argc, argv, words) < 3 ||
-	    !is_there(cli, noun, words[1]))
+	    !(is_group(names, words[1]) || is_there(cli, noun, words[1])))
 		return 0;
 	snprintf(where, sizeof(where), "/%s", op->cli_fields[at + 1]);
 	fault_set(
