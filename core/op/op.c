@@ -101,6 +101,15 @@ const struct topic *op_topic(const struct op *op)
 	return NULL;
 }
 
+size_t topic_rank(const struct topic *t, const struct op *op)
+{
+	size_t i = 0;
+
+	while (t->first && t->first[i] && strcmp(t->first[i], op->name) != 0)
+		i++;
+	return i;
+}
+
 static int wire_by_name(const void *key, const void *elem)
 {
 	return strcmp(key, ((const struct wire *)elem)->name);

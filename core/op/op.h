@@ -188,6 +188,7 @@ struct tool {
 struct topic {
 	const char *name, *doc;
 	const char *const *nouns; /* NULL-terminated */
+	const char *const *first; /* operations in the order of their use; NULL: none */
 };
 
 enum side { SIDE_HOST = 1, SIDE_GUEST = 2 };
@@ -233,6 +234,9 @@ const struct noun *noun_find(const char *name);
 bool op_has_noun(const struct op *op, const char *noun);
 /* The topic that has the operation's noun; NULL if none has. */
 const struct topic *op_topic(const struct op *op);
+/* Where the operation stands among those that the topic shows first; their number for any
+ * other. */
+size_t topic_rank(const struct topic *t, const struct op *op);
 /* The name under which a field stands among arguments: its own, or an alias. */
 const char *field_spelling(const struct field *fd, const json_t *args);
 /* The argument under which a write is known when it comes again. */

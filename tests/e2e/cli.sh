@@ -9,9 +9,11 @@ trap 'cadre down >/dev/null 2>&1' EXIT
 # --- before there is a state -----------------------------------------------------
 is 0 '^cadre [0-9]' cadre version
 is 0 'usage: cadre' cadre
-is 0 '^work  *assignments' cadre
+is 0 '^work  *ready, claim, start' cadre
 [ "$(cadre | wc -l)" -le 25 ] || bad "the overview has $(cadre | wc -l) lines"
-cadre | awk 'length($0) > 80 { exit 1 }' || bad "the overview is wider than 80 columns"
+for page in '' 'help work' 'help all'; do
+	cadre $page | awk 'length($0) > 80 { print; exit 1 }' || bad "cadre $page is wider than 80 columns"
+done
 for word in $(cadre help all | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort -u); do
 	cadre | grep -qw -- "$word" || bad "the overview lacks $word"
 done

@@ -82,7 +82,7 @@ struct decl {
 
 	/* event, events (LO..HI is in min and max), topic (its nouns), wire */
 	int number;
-	struct list wakes, nouns;
+	struct list wakes, nouns, first;
 	const char *port, *sender, *answer_name, *guest_answer_name;
 	const struct decl *answer, *guest_answer;
 

@@ -518,6 +518,23 @@ static void check_nouns(struct schema *s, const struct decl *d)
 		check_noun(s, d, d->in.items[i]);
 }
 
+/* The operations that help shows first of a topic are commands of that topic. */
+static void check_first(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; i < d->first.n; i++) {
+		const char *name = d->first.items[i];
+		const struct decl *op = schema_find(s, DECL_OP, name);
+		bool mine = false;
+
+		for (size_t j = 0; j < d->nouns.n; j++)
+			mine |= strcspn(name, ".") == strlen(d->nouns.items[j]) &&
+				!strncmp(name, d->nouns.items[j], strcspn(name, "."));
+		if (!op || !op->cli.n || !mine)
+			schema_refuse(s, d->place, "%s: %s is no command of it", d->name,
+				      name);
+	}
+}
+
 static void check_decl(struct schema *s, struct decl *d)
 {
 	if (!*d->doc && d->kind != DECL_PARAM && d->kind != DECL_SET)
@@ -551,6 +568,7 @@ static void check_decl(struct schema *s, struct decl *d)
 		check_set(s, d);
 		break;
 	case DECL_TOPIC:
+		check_first(s, d);
 		break;
 	case DECL_OP:
 		check_fields(s, &d->in);

@@ -135,8 +135,13 @@ static void parse_events(struct parser *p, struct decl *d, const struct opgen_li
 
 static void parse_topic(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
+	struct list *to = &d->nouns;
+
 	for (size_t i = 2; i < l->n; i++)
-		list_add(p->schema, &d->nouns, l->words[i]);
+		if (to == &d->nouns && strcmp(l->words[i], "first") == 0)
+			to = &d->first;
+		else
+			list_add(p->schema, to, l->words[i]);
 }
 
 #define WIRE_USAGE "wire NAME [PORT SENDER [-> ANSWER [ANSWER_TO_GUEST]]]"
@@ -180,7 +185,8 @@ static const struct {
 			  parse_events },
 	[DECL_WIRE] = { "wire", 1, 2, 7, WIRE_USAGE, parse_wire },
 	[DECL_SET] = { "set", 1, 2, 2, "set NAME", NULL },
-	[DECL_TOPIC] = { "topic", 1, 3, WORDS, "topic NAME NOUN...", parse_topic },
+	[DECL_TOPIC] = { "topic", 1, 3, WORDS, "topic NAME NOUN... [first OPERATION...]",
+			 parse_topic },
 	[DECL_OP] = { "op", 1, 2, 2, "op NOUN.VERB", NULL },
 };
 

@@ -325,6 +325,7 @@ static void put_topics(FILE *out, const struct schema *s)
 		put_string(out, d->doc);
 		fputs(",\n", out);
 		opgen_put_words(out, "nouns", &d->nouns);
+		opgen_put_words(out, "first", &d->first);
 		fputs("\t},\n", out);
 		n++;
 	}

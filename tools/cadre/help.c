@@ -7,7 +7,7 @@
 
 #include "tools/cadre/cli.h"
 
-enum { ENTRY_WIDTH = 32 };
+enum { ENTRY_WIDTH = 32, LINE_WIDTH = 80, TOPIC_WIDTH = 12 };
 
 const struct option_text option_table[] = {
 	{ "--utc", NULL, "Times of the clock as UTC, not as of this place." },
@@ -139,13 +139,36 @@ static void command_line(const struct op *op, char *out, size_t room)
 	}
 }
 
-/* A word too long for its column stands on a line of its own. */
+/* How many bytes of a text stand on a line of that width: whole words, or one long word. */
+static size_t line_of(const char *text, size_t width)
+{
+	size_t n = strlen(text), at = width;
+
+	if (n <= width)
+		return n;
+	while (at > 0 && text[at] != ' ')
+		at--;
+	return at ? at : strcspn(text, " ");
+}
+
+/* A command and what it does, in two columns; a command too long for its column stands on
+ * a line of its own, and the summary goes on below itself. */
 static void put_entry(const char *line, const char *summary)
 {
-	if (strlen(line) > ENTRY_WIDTH)
-		printf("  %s\n  %*s  %s\n", line, ENTRY_WIDTH, "", summary);
-	else
-		printf("  %-*s  %s\n", ENTRY_WIDTH, line, summary);
+	const size_t width = LINE_WIDTH - ENTRY_WIDTH - 4;
+	const char *before = line;
+
+	if (strlen(line) > ENTRY_WIDTH) {
+		printf("  %s\n", line);
+		before = "";
+	}
+	while (*summary) {
+		size_t n = line_of(summary, width);
+
+		printf("  %-*s  %.*s\n", ENTRY_WIDTH, before, (int)n, summary);
+		summary += n + strspn(summary + n, " ");
+		before = "";
+	}
 }
 
 /* The verbs of a topic, or (NULL) all. */
@@ -177,20 +200,25 @@ static bool is_about(const struct op *op, const char *word)
 	return !strcmp(op->cli[0], word) || op_has_noun(op, word);
 }
 
-/* The operations of a topic, those about a word, or (NULL, NULL) all; how many. */
-static int list_ops(const struct topic *topic, const char *word)
+static void put_op(const struct op *op)
+{
+	char line[120];
+
+	command_line(op, line, sizeof(line));
+	put_entry(line, op->summary);
+}
+
+/* The operations about a word, or (NULL) all; how many. */
+static int list_ops(const char *word)
 {
 	int n = 0;
 
 	for (size_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
-		char line[120];
 
-		if (!op->cli || is_verb(op) || (topic && op_topic(op) != topic) ||
-		    (word && !is_about(op, word)))
+		if (!op->cli || is_verb(op) || (word && !is_about(op, word)))
 			continue;
-		command_line(op, line, sizeof(line));
-		put_entry(line, op->summary);
+		put_op(op);
 		n++;
 	}
 	return n;
@@ -200,8 +228,9 @@ static int list_ops(const struct topic *topic, const char *word)
 
 /* Topics of verbs alone; schema/ has the others. */
 static const struct topic own_topics[] = {
-	{ "start", "Set cadre up for a project, start its host, connect clients.", NULL },
-	{ "keep", "Copies of the state, and what may be removed.", NULL },
+	{ .name = "start",
+	  .doc = "Set cadre up for a project, start its host, connect clients." },
+	{ .name = "keep", .doc = "Copies of the state, and what may be removed." },
 };
 
 enum { OWN_TOPICS = sizeof(own_topics) / sizeof(own_topics[0]) };
@@ -221,12 +250,28 @@ static bool is_of_topic(const struct op *op, const struct topic *t)
 	return op->cli && !is_verb(op) && op_topic(op) == t;
 }
 
+/* The topic's command behind `last` (NULL: the first one): those that it shows first, then
+ * the others by name; NULL behind the last. */
+static const struct op *next_of(const struct topic *t, const struct op *last)
+{
+	const struct op *next = NULL;
+
+	for (const struct op *op = op_table; op < op_table + op_count; op++) {
+		size_t at = topic_rank(t, op);
+
+		if (is_of_topic(op, t) &&
+		    (!last || at > topic_rank(t, last) ||
+		     (at == topic_rank(t, last) && op > last)) &&
+		    (!next || at < topic_rank(t, next)))
+			next = op;
+	}
+	return next;
+}
+
 /* A line of words that goes on below its first word. */
 struct wrapped {
 	int at;
 };
-
-enum { TOPIC_WIDTH = 12, LINE_WIDTH = 80 };
 
 /* Writes a word behind `, ` or `|`, of which the sign ends a line. */
 static void put_word(struct wrapped *w, const char *before, const char *word)
@@ -249,9 +294,8 @@ static void put_group(struct wrapped *w, const struct topic *t, const struct op 
 	char word[80];
 	bool begun = false;
 
-	for (const struct op *op = first; op < op_table + op_count; op++) {
-		if (!is_of_topic(op, t) || !op->cli[1] ||
-		    strcmp(op->cli[0], first->cli[0]))
+	for (const struct op *op = first; op; op = next_of(t, op)) {
+		if (!op->cli[1] || strcmp(op->cli[0], first->cli[0]))
 			continue;
 		snprintf(word, sizeof(word), "%s%s%s", begun ? "" : op->cli[0],
 			 begun ? "" : " ", op->cli[1]);
@@ -262,10 +306,10 @@ static void put_group(struct wrapped *w, const struct topic *t, const struct op 
 
 static bool is_first_of_group(const struct topic *t, const struct op *op)
 {
-	if (!is_of_topic(op, t) || !op->cli[1])
+	if (!op->cli[1])
 		return false;
-	for (const struct op *o = op_table; o < op; o++)
-		if (is_of_topic(o, t) && o->cli[1] && !strcmp(o->cli[0], op->cli[0]))
+	for (const struct op *o = next_of(t, NULL); o != op; o = next_of(t, o))
+		if (o->cli[1] && !strcmp(o->cli[0], op->cli[0]))
 			return false;
 	return true;
 }
@@ -282,14 +326,14 @@ static void put_topic(const struct topic *t)
 			put_word(&w, before, v->name);
 			before = ", ";
 		}
-	for (size_t i = 0; i < op_count; i++)
-		if (is_of_topic(&op_table[i], t) && !op_table[i].cli[1]) {
-			put_word(&w, before, op_table[i].cli[0]);
+	for (const struct op *op = next_of(t, NULL); op; op = next_of(t, op))
+		if (!op->cli[1]) {
+			put_word(&w, before, op->cli[0]);
 			before = ", ";
 		}
-	for (size_t i = 0; i < op_count; i++)
-		if (is_first_of_group(t, &op_table[i])) {
-			put_group(&w, t, &op_table[i], before);
+	for (const struct op *op = next_of(t, NULL); op; op = next_of(t, op))
+		if (is_first_of_group(t, op)) {
+			put_group(&w, t, op, before);
 			before = ", ";
 		}
 	putchar('\n');
@@ -314,7 +358,7 @@ static int explain_all(void)
 	printf("usage: cadre [OPTIONS] VERB [WORDS]\n\nThis machine:\n");
 	list_verbs(NULL);
 	printf("\nTeams, messages, tasks and workspaces:\n");
-	list_ops(NULL, NULL);
+	list_ops(NULL);
 	printf("\nOptions of every verb:\n");
 	list_options();
 	printf("\n`cadre help VERB` explains one.  A text may be - (standard input) or @FILE.\n");
@@ -331,8 +375,10 @@ static bool explain_topic(const char *word)
 	if (topic_at(i)) {
 		printf("%s\n\n", topic_at(i)->doc);
 		list_verbs(topic_at(i)->name);
-		list_ops(topic_at(i), NULL);
-	} else if (!list_ops(NULL, word)) {
+		for (const struct op *op = next_of(topic_at(i), NULL); op;
+		     op = next_of(topic_at(i), op))
+			put_op(op);
+	} else if (!list_ops(word)) {
 		return false;
 	}
 	printf("\n`cadre help VERB` explains one.\n");
