@@ -65,26 +65,49 @@ static int set_protocols(struct call *call, int64_t agent, const char **protocol
 	return rc;
 }
 
-int agent_add(struct call *call, struct newcomer *n, const char *where)
+static int check_name(struct call *call, const struct newcomer *n, const char *where)
 {
-	struct agent_add_row row;
-	int rc;
-
 	if (!n->is_operator && agent_reserved(n->name))
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is a reserved name", n->name);
 	if (strlen(n->name) > NAME_BYTES) /* a role's, with its number */
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is longer than %d bytes", n->name, NAME_BYTES);
+	return 0;
+}
+
+/* Writes the row, under a name that nobody has: 1, 0 where the name is taken, or negative.
+ * A name that is picked is another one until it is free. */
+static int add_row(struct call *call, struct newcomer *n, struct agent_add_row *row)
+{
+	bool picks = !n->name;
+	size_t tried = 0;
+	int rc;
+
+	do {
+		if (picks)
+			n->name = agent_name_pick(call, tried++);
+		rc = sql_row(call, agent_add, row, .id = n->id, .team = call->caller.team,
+			     .name = n->name,
+			     .kind = n->is_operator ? AGENT_KIND_OPERATOR
+						    : AGENT_KIND_MEMBER,
+			     .role = n->role ? n->role : n->name,
+			     .description = n->description, .project = n->project,
+			     .status = AGENT_STATUS_READY, .now = call->now);
+	} while (picks && rc == 0);
+	return rc;
+}
+
+int agent_add(struct call *call, struct newcomer *n, const char *where)
+{
+	struct agent_add_row row;
+	int rc;
+
+	if (n->name && (rc = check_name(call, n, where)) < 0)
+		return rc;
 	if ((n->id = sql_new_id(call, agent)) < 0)
 		return call->fault.code;
-	rc = sql_row(call, agent_add, &row, .id = n->id, .team = call->caller.team,
-		     .name = n->name,
-		     .kind = n->is_operator ? AGENT_KIND_OPERATOR : AGENT_KIND_MEMBER,
-		     .role = n->role, .description = n->description,
-		     .project = n->project, .status = AGENT_STATUS_READY,
-		     .now = call->now);
-	if (rc < 0)
+	if ((rc = add_row(call, n, &row)) < 0)
 		return rc;
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, where,
@@ -181,29 +204,50 @@ static int taken(struct call *call, const struct agent_row *a)
 		a->name);
 }
 
-static int join(struct call *call, const struct agent_register_in *in, bool *resumed)
+/* A new name is made by the operator or the lead for others, and by a session that is nobody
+ * for itself. */
+static int join_new(struct call *call, const struct agent_register_in *in)
 {
 	struct newcomer n = { .name = in->name,
-			      .role = *in->role ? in->role : in->name,
+			      .role = *in->role ? in->role : NULL,
 			      .description = in->description,
 			      .project = in->project,
 			      .skills = in->skills,
 			      .n_skills = in->n_skills };
-	struct agent_row a;
-	int rc = sql_row(call, agent_by_name, &a, .team = call->caller.team,
-			 .name = in->name);
+	int rc;
 
-	if (rc < 0)
+	if ((!who_is_nobody(call) && (rc = who_leads(call, "/name")) < 0) ||
+	    (rc = agent_add(call, &n, "/name")) < 0)
 		return rc;
-	if (rc == 0) {
-		/* A new name is made by the operator or the lead for others, and by a
-		 * session that is nobody for itself. */
-		if ((!who_is_nobody(call) && (rc = who_leads(call, "/name")) < 0) ||
-		    (rc = agent_add(call, &n, "/name")) < 0)
-			return rc;
-		call->made = n.id;
-		return 0;
-	}
+	call->made = n.id;
+	return 0;
+}
+
+/* Somebody who says no name is who he is already, or gets one that is picked. */
+static int join_nameless(struct call *call, const struct agent_register_in *in,
+			 bool *resumed)
+{
+	if (in->token || in->replace || in->discard)
+		return fault_set(&call->fault, FAULT_INVALID, "/name",
+				 "`token`, `replace` and `discard` are about a name");
+	if (!call->identity.agent)
+		return join_new(call, in);
+	call->made = call->caller.agent;
+	*resumed = true;
+	return 0;
+}
+
+static int join(struct call *call, const struct agent_register_in *in, bool *resumed)
+{
+	struct agent_row a;
+	int rc;
+
+	if (!in->name)
+		return join_nameless(call, in, resumed);
+	rc = sql_row(call, agent_by_name, &a, .team = call->caller.team,
+		     .name = in->name);
+	if (rc <= 0)
+		return rc < 0 ? rc : join_new(call, in);
 	if (a.kind == AGENT_KIND_OPERATOR)
 		return fault_set(&call->fault, FAULT_INVALID, "/name",
 				 "%s is a reserved name", in->name);

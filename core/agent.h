@@ -8,7 +8,9 @@
 
 /* An agent to add; `id` is filled. */
 struct newcomer {
-	const char *name, *role, *description, *project;
+	const char *name; /* NULL: one is picked, and filled in */
+	const char *role; /* NULL: its name */
+	const char *description, *project;
 	const char **skills;
 	size_t n_skills;
 	bool is_operator; /* no member, but the operator's place */
@@ -17,6 +19,10 @@ struct newcomer {
 
 /* Adds an agent to the call's team, with a token: 0 or a fault at `where`. */
 int agent_add(struct call *call, struct newcomer *n, const char *where);
+
+/* A name for somebody who brings none, after so many were tried that others have: another one
+ * each time, by the call's randomness.  In the call's arena. */
+const char *agent_name_pick(struct call *call, size_t tried);
 
 /* The token of an agent's present generation, in the call's arena. */
 const char *agent_token(struct call *call, const struct agent_row *a);

@@ -210,9 +210,10 @@ static int nobody_yet(struct call *call)
 	fault_set(&call->fault, FAULT_DENIED, "", "you are nobody yet: %s is for %s",
 		  call->op->name,
 		  call->op->who > WHO_LEAD ? "the operator" : "members of a team");
-	return fault_hint(&call->fault,
-			  "Register first: `agents`, action `register`, with a `name`. "
-			  "To act as the operator: cadre mcp --operator.");
+	return fault_hint(
+		&call->fault,
+		"Register first: `agents`, action `register`; `name` if you have one. "
+		"To act as the operator: cadre mcp --operator.");
 }
 
 static int check_may(struct call *call)

@@ -53,8 +53,8 @@ static void write_who(const struct identity *who, struct text *out)
 		text_addf(&t, "You %s. ", standing(who));
 	if (who->nobody && !who->agent)
 		text_adds(&t,
-			  "Register first: `agents` action `register` with a `name` of "
-			  "your own (and `team`, if there are several); until then "
+			  "Register first: `agents` action `register`, with a `name` if "
+			  "you have one (and `team`, if there are several); until then "
 			  "you can only look. ");
 	text_adds(&t,
 		  "cadre keeps a team's messages and task board in one durable file. "

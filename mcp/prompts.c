@@ -25,9 +25,8 @@ static void write_start(const struct mcp *m, json_t *args, struct text *out)
 	if (agent)
 		text_addf(out, "You are agent `%s`", agent);
 	else if (m->identity.nobody)
-		text_adds(out,
-			  "You are nobody yet (`agents` action `register` with a `name` "
-			  "makes you an agent)");
+		text_adds(out, "You are nobody yet (`agents` action `register` "
+			       "makes you an agent)");
 	else
 		text_adds(out, "You are the operator");
 	if (team)

@@ -39,6 +39,23 @@ is 0 "" "$CADRE" down
 story again $more
 is 0 'the operator' "$CADRE" whoami
 
+# Agents that bring no name get one, and keep it for their worktree.
+git worktree add ../any && git worktree add ../other || bad "no worktree"
+story nameless "$TMPDIR/any" "$TMPDIR/other"
+for name in any other; do
+	cd "../$name" || exit 1
+	is 0 '^[a-z]*-[a-z0-9-]* of team shop, as is kept for' "$CADRE" whoami
+done
+git worktree add ../third && cd ../third || exit 1
+is 0 '^you are [a-z]*-[a-z]* of team shop: whenever' "$CADRE" agent register --here
+cd "$main" || exit 1
+# Two hundred at once get two hundred names, though there are some pairs of words only.
+is 0 . "$CADRE" team create crowd
+seq 200 | xargs -P 8 -I{} "$CADRE" agent register --team crowd --json --role r{} >"$TMPDIR/names" 2>&1
+[ "$(grep -o '"name":"[a-z0-9-]*"' "$TMPDIR/names" | sort -u | wc -l)" = 200 ] ||
+	bad "not 200 names: $(grep -v '"name"' "$TMPDIR/names" | head -3)"
+"$CADRE" team destroy --yes crowd >/dev/null 2>&1 || bad "no end of a team"
+
 # Two sessions of one worktree are two agents; it stays the first one's.
 git worktree add ../two || bad "no worktree"
 story beside "$TMPDIR/two" "$TMPDIR/two"

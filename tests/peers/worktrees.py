@@ -5,6 +5,7 @@
 
 `join`: each session is nobody, registers under its worktree's name, claims a task, writes
 to the next one and reads its own mail.  `again`: new sessions are the same agents.
+`nameless`: each session registers without a name, and gets one of its own.
 `beside`: two sessions of one worktree register under two names; it is kept for the first.
 Prints what is wrong.
 """
@@ -73,6 +74,14 @@ if sys.argv[1] == "join":
     check(another.get("code") == "denied", another)
     for s in sessions:
         check(not re.search("[0-9a-f]{64}", s.heard), s.name, "was shown a token")
+elif sys.argv[1] == "nameless":
+    said = [s.tool("agents", action="register") for s in sessions]
+    names = [j["name"] for j in said]
+    check(len(set(names)) == len(sessions), names)
+    for s, joined in zip(sessions, said):
+        check(joined["you"].startswith(joined["name"] + " of team shop"), joined)
+        check(s.tool("agents", action="register").get("name") == joined["name"], joined)
+        check(len(joined["you"]) < 200 and "token" not in joined, joined)
 elif sys.argv[1] == "beside":
     said = [s.tool("agents", action="register", name=name)["you"] for s, name in zip(sessions, ("one", "two"))]
     check("whenever cadre runs in" in said[0], said)
