@@ -34,4 +34,13 @@ int64_t event_actor(const struct call *call);
 /* An actor's name, given that of the agent's row. */
 const char *event_actor_name(int64_t actor, const char *agent);
 
+/* --- event_show.c: events as they are told ---------------------------------------- */
+
+/* Fills `e` from a row: what it is about, by its name.  Texts are the row's and the
+ * call's.  0 or negative. */
+int event_show(struct call *call, const struct event_line_row *row, struct event *e);
+
+/* Whether the `n` bytes at `word` mean that kind: its name, or the noun of it. */
+bool event_kind_is(const struct event_kind *kind, const char *word, size_t n);
+
 #endif

@@ -29,9 +29,7 @@ static int kinds_of(struct call *call, const char *kind, struct names *out)
 	if (!kind)
 		return 0;
 	for (size_t i = 0; i < event_count; i++) {
-		const char *name = event_table[i].name;
-
-		if (strncmp(name, kind, n) != 0 || (name[n] != '\0' && name[n] != '.'))
+		if (!event_kind_is(&event_table[i], kind, n))
 			continue;
 		if (!out->low)
 			out->low = event_table[i].number;
@@ -46,69 +44,6 @@ static int kinds_of(struct call *call, const char *kind, struct names *out)
 			 kind);
 }
 
-static int name_of(struct call *call, int64_t agent, const char **out)
-{
-	struct agent_name_row r;
-	int rc = agent ? sql_row(call, agent_name, &r, .id = agent) : 0;
-
-	if (rc > 0)
-		*out = r.name;
-	return rc < 0 ? rc : 0;
-}
-
-/* The path that an event of the vault tells of. */
-static const char *detail_path(struct call *call, const char *detail)
-{
-	json_t *json = json_loads(detail ? detail : "", 0, NULL);
-	const char *path = json_string_value(json_object_get(json, "path"));
-
-	path = arena_strdup(&call->arena, path);
-	json_decref(json);
-	return path;
-}
-
-static int subject_of(struct call *call, const struct event_line_row *r, struct event *e)
-{
-	struct message_head_row m;
-	struct workspace_row w;
-	struct task_row t;
-	int rc = 0;
-
-	switch (events_of(r->kind)) {
-	case EVENTS_TEAM:
-		e->subject = r->team_name;
-		break;
-	case EVENTS_AGENT:
-		rc = name_of(call, r->subject, &e->subject);
-		break;
-	case EVENTS_MESSAGE:
-	case EVENTS_ASSIGNMENT:
-		if ((rc = sql_row(call, message_head, &m, .id = r->subject)) <= 0)
-			break;
-		e->subject = id_public(call, ID_MESSAGE, m.id, m.at);
-		e->has_message = true;
-		e->message = m.id;
-		if (m.sender != r->actor)
-			rc = name_of(call, m.sender, &e->from);
-		break;
-	case EVENTS_WORKSPACE:
-		if ((rc = sql_row(call, workspace_by_id, &w, .id = r->subject)) > 0)
-			e->subject = w.name;
-		break;
-	case EVENTS_VAULT:
-		e->subject = detail_path(call, r->detail);
-		break;
-	case EVENTS_TASK:
-		rc = sql_row(call, task_by_id, &t, .id = r->subject, .now = call->now);
-		if (rc > 0)
-			e->subject = task_name(call, t.number);
-		break;
-	case EVENTS_NONE:
-		break;
-	}
-	return rc < 0 ? rc : name_of(call, r->target, &e->target);
-}
-
 static int read_events(struct call *call, const struct event_list_in *in, int64_t after,
 		       const struct names *k, struct event_list_out *out)
 {
@@ -120,16 +55,9 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 		  .low = k->low, .high = k->high, .kinds = k->kinds,
 		  .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct event e = { .seq = r.seq,
-				   .at = r.at,
-				   .event = event_kind((int)r.kind)->name,
-				   .team = r.team_name,
-				   .by = event_actor_name(r.actor, r.actor_name),
-				   .has_as_operator = r.via,
-				   .as_operator = r.via,
-				   .detail = r.detail };
+		struct event e;
 
-		if ((rc = subject_of(call, &r, &e)) < 0)
+		if ((rc = event_show(call, &r, &e)) < 0)
 			break;
 		e.detail = room_cut(call, e.detail, room_all(call) / 8, &e.detail_size);
 		e.has_detail_size = e.detail_size > 0;

@@ -10,6 +10,19 @@ WHERE e.seq > :after AND (:team = 0 OR e.team = :team)
 	AND (:low = 0 OR e.kind BETWEEN :low AND :high AND (:kinds >> CAST(e.kind - :low AS INTEGER)) & 1 = 1)
 ORDER BY e.seq LIMIT :limit;
 
+-- name: notify_mail
+-- Whether a message went to the operator's place in a team.
+SELECT EXISTS (SELECT 1 FROM delivery d JOIN agent o ON o.id = d.agent
+	WHERE d.message = :message AND o.kind = {agent_kind.operator}) AS mail;
+
+-- name: notify_message
+-- The text of a message, for a person's command.
+SELECT content FROM message WHERE id = :id;
+
+-- name: notify_task
+-- The outcome of a task, for a person's command.
+SELECT title, result FROM task WHERE id = :id;
+
 -- name: events_newest
 -- The number before the newest `limit` events.
 -- scan ok: the last rows only

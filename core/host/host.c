@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/host/inside.h"
 #include "core/host/listener.h"
+#include "core/host/notifier.h"
 #include "core/host/notify.h"
 #include "core/host/readers.h"
 #include "core/host/scribe.h"
@@ -302,6 +303,8 @@ static int open_threads(struct host *host, struct fault *f)
 		rc = workers_open(&host->workers, host->home, on_batch, host, f);
 	if (rc == 0)
 		rc = scribe_open(&host->scribe, host->home, host->log, f);
+	if (rc == 0)
+		rc = notifier_open(&host->notifier, host->home, host->log, f);
 	return rc;
 }
 
@@ -309,6 +312,7 @@ static void close_threads(struct host *host)
 {
 	struct chain late = { 0 };
 
+	notifier_close(host->notifier);
 	workers_close(host->workers);
 	readers_close(host->readers);
 	scribe_close(host->scribe);

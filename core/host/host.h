@@ -9,7 +9,7 @@
  *
  * The files, in the order to read them: host.c (start and end), inside.h (its
  * parts), listener.c and conn.c (clients), job.h and batch.h (calls),
- * waiters.c, follow.c, reaper.c; then guests/ (hosted_guest.c and guest_conn.c: connections to
+ * waiters.c, follow.c, reaper.c, scribe.c, notifier.c; then guests/ (hosted_guest.c and guest_conn.c: connections to
  * guests; uplink.c, push.c, daemon.c, ask.c) and workspaces/ (reconcile.c, hosted_workspace.c,
  * network.c: what is made true on the machine).
  */

@@ -23,6 +23,7 @@
 struct writer;
 struct readers;
 struct scribe;
+struct notifier;
 struct workers;
 
 enum {
@@ -48,6 +49,7 @@ struct host {
 	struct readers *readers;
 	struct workers *workers;
 	struct scribe *scribe;
+	struct notifier *notifier;
 	struct queue done; /* what the threads hand back */
 	struct chain writes, reads, works; /* to be handed over before the next poll */
 	struct chain early; /* refused here: done at once */

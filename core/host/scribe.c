@@ -1,18 +1,14 @@
 #include "core/host/scribe.h"
 
-#include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "core/base/alloc.h"
+#include "core/host/sleeper.h"
 #include "core/machine/private.h"
 #include "core/mirror/mirror.h"
 #include "storage/search/search.h"
@@ -35,9 +31,8 @@ struct scribe {
 	struct store *store;
 	struct mirror *mirror;
 	uv_thread_t thread;
-	int bell, end; /* inotify, eventfd */
+	struct sleeper sleeper;
 	int vault; /* borrowed from the mirror: somebody took a file away */
-	atomic_bool ending;
 	bool failed; /* and said so */
 };
 
@@ -103,21 +98,12 @@ static int index_some(struct scribe *s)
 	return f.code ? RETRY_MS : more ? INDEX_REST_MS : NET_MS;
 }
 
-static void empty(int fd)
-{
-	char buffer[4096];
-
-	while (read(fd, buffer, sizeof(buffer)) > 0)
-		;
-}
-
 /* Writes one slice of the mirror and one of the search index. *rest_ms: how long the
  * machine is then left to others; *ms: how long there is nothing to do unless the
  * bell rings. The syncs of a slice delay those of the writers, so the rest is longer
  * when the bell rang meanwhile. */
 static void slice(struct scribe *s, int *ms, int *rest_ms)
 {
-	struct pollfd bell = { .fd = s->bell, .events = POLLIN };
 	uint64_t began = uv_hrtime();
 	int index_ms;
 
@@ -126,7 +112,7 @@ static void slice(struct scribe *s, int *ms, int *rest_ms)
 	if (index_ms < *ms)
 		*ms = index_ms;
 	*rest_ms = REST_MS;
-	if (poll(&bell, 1, 0) > 0)
+	if (sleeper_hears(&s->sleeper))
 		*rest_ms += BUSY_RESTS * (int)((uv_hrtime() - began) / 1000000);
 }
 
@@ -144,44 +130,25 @@ static void close_vault(const struct home *home)
 static void mirror_on(void *arg)
 {
 	struct scribe *s = arg;
-	struct pollfd wakers[3] = { { .fd = s->end, .events = POLLIN },
-				    { .fd = s->bell, .events = POLLIN },
-				    { .fd = -1, .events = POLLIN } };
 	int ms, rest_ms;
 
 	pthread_setname_np(pthread_self(), "cadre-mirror");
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	close_vault(s->home);
-	while (!atomic_load(&s->ending)) {
+	while (!sleeper_ends(&s->sleeper)) {
 		slice(s, &ms, &rest_ms);
-		wakers[2].fd = s->vault;
 		if (ms > 0)
-			poll(wakers, 3, ms);
-		poll(wakers, 1, rest_ms);
-		empty(s->bell);
+			sleeper_sleep(&s->sleeper, s->vault, ms);
+		sleeper_rest(&s->sleeper, -1, rest_ms);
+		sleeper_heard(&s->sleeper);
 	}
-}
-
-static int watch_bell(struct scribe *s, struct fault *f)
-{
-	char path[4200];
-
-	snprintf(path, sizeof(path), "%s/bell", s->home->dir);
-	s->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	s->bell = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (s->end < 0 || s->bell < 0 || inotify_add_watch(s->bell, path, IN_MODIFY) < 0)
-		return fault_set(f, FAULT_IO, "", "cannot watch %s: %m", path);
-	return 0;
 }
 
 static void release(struct scribe *s)
 {
 	mirror_close(s->mirror);
 	store_close(s->store);
-	if (s->bell >= 0)
-		close(s->bell);
-	if (s->end >= 0)
-		close(s->end);
+	sleeper_release(&s->sleeper);
 	free(s);
 }
 
@@ -197,8 +164,8 @@ int scribe_open(struct scribe **out, const struct home *home, struct log *log,
 
 	s->home = home;
 	s->log = log;
-	s->bell = s->end = s->vault = -1;
-	rc = watch_bell(s, f);
+	s->vault = -1;
+	rc = sleeper_open(&s->sleeper, home->dir, f);
 	if (rc == 0)
 		rc = store_open(&s->store, home->dir, STORE_READ, NULL, f);
 	if (rc == 0 && uv_thread_create_ex(&s->thread, &small, mirror_on, s))
@@ -218,9 +185,7 @@ void scribe_close(struct scribe *s)
 
 	if (!s)
 		return;
-	atomic_store(&s->ending, true);
-	if (write(s->end, &(uint64_t){ 1 }, 8) != 8)
-		abort(); /* an eventfd takes it */
+	sleeper_end(&s->sleeper);
 	uv_thread_join(&s->thread);
 	if (is_open(s))
 		mirror_step(s->mirror, s->store, LAST_MS, &more, &f);

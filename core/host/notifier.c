@@ -1,0 +1,326 @@
+#include "core/host/notifier.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/near.h"
+#include "core/event.h"
+#include "core/host/notifier_run.h"
+
+enum {
+	NET_MS = 5000, /* a bell that was missed is looked after */
+	RETRY_MS = 2000, /* after a failure */
+	PAGE = 1000, /* events that are read at once */
+	SINGLY = 4, /* so many are told one by one */
+	TEXT_BYTES = 200,
+	EVENTS_MOST = 1000, /* numbers of events are lower */
+};
+
+struct notifier {
+	const struct home *home;
+	struct log *log;
+	struct store *store;
+	struct sleeper sleeper;
+	uv_thread_t thread;
+	bool chosen[EVENTS_MOST]; /* by the numbers of events */
+	char incarnation[40]; /* of the state that `position` is in; "": not known */
+	bool fresh; /* that was just read: not in the file yet */
+	int64_t position; /* events up to this one are told, or not to be told */
+	struct log_pause failed;
+};
+
+/* --- which events ------------------------------------------------------------------- */
+
+static int refuse(const char *word, size_t n, struct fault *f)
+{
+	char name[64];
+	size_t near = 0;
+
+	snprintf(name, sizeof(name), "%.*s", (int)n, word);
+	for (size_t i = 1; i < event_count; i++)
+		if (near_distance(name, event_table[i].name) <
+		    near_distance(name, event_table[near].name))
+			near = i;
+	fault_set(f, FAULT_INVALID, "", "notify.events: there is no event '%s'", name);
+	return fault_hint(f, "Did you mean '%s'?", event_table[near].name);
+}
+
+/* Finds the events that `words` mean. */
+static int choose(struct notifier *n, const char *words, struct fault *f)
+{
+	for (size_t len; *(words += strspn(words, " ")); words += len) {
+		bool found = false;
+
+		len = strcspn(words, " ");
+		for (size_t i = 0; i < event_count; i++) {
+			if (!event_kind_is(&event_table[i], words, len))
+				continue;
+			assert(event_table[i].number < EVENTS_MOST);
+			n->chosen[event_table[i].number] = found = true;
+		}
+		if (!found)
+			return refuse(words, len, f);
+	}
+	return 0;
+}
+
+static bool is_wanted(struct notifier *n, struct call *call,
+		      const struct event_line_row *row)
+{
+	struct notify_mail_row r = { 0 };
+
+	return n->chosen[row->kind] ||
+	       (row->kind == EVENT_MESSAGE_SENT &&
+		sql_row(call, notify_mail, &r, .message = row->subject) > 0 && r.mail);
+}
+
+/* --- the cursor ----------------------------------------------------------------------- */
+
+static void cursor_path(const struct home *home, const char *end, char out[4200])
+{
+	snprintf(out, 4200, "%s/notify.cursor%s", home->dir, end);
+}
+
+/* A file that cannot be read is as none. */
+static void read_cursor(struct notifier *n)
+{
+	char path[4200];
+	FILE *file;
+
+	cursor_path(n->home, "", path);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fscanf(file, "%39[0-9a-f].%" SCNd64, n->incarnation, &n->position) != 2)
+		n->incarnation[0] = '\0';
+	fclose(file);
+}
+
+static void write_cursor(struct notifier *n)
+{
+	char path[4200], half[4200];
+	mode_t mask = umask(077);
+	FILE *file;
+	bool whole;
+
+	cursor_path(n->home, "", path);
+	cursor_path(n->home, ".new", half);
+	file = fopen(half, "we");
+	umask(mask);
+	if (!file) {
+		log_seldom(n->log, &n->failed, LOG_LEVEL_WARN, "cannot write %s", half);
+		return;
+	}
+	whole = fprintf(file, "%s.%" PRId64 "\n", n->incarnation, n->position) > 0;
+	whole = fclose(file) == 0 && whole;
+	if (!whole || rename(half, path))
+		log_seldom(n->log, &n->failed, LOG_LEVEL_WARN, "cannot write %s", path);
+}
+
+/* The cursor goes where no command is configured: one that is configured later is not told
+ * of all that happened meanwhile. */
+static void forget_cursor(const struct home *home)
+{
+	char path[4200];
+
+	cursor_path(home, "", path);
+	unlink(path);
+}
+
+/* --- what is told ---------------------------------------------------------------------- */
+
+static const char *text_of(struct call *call, const struct event_line_row *row)
+{
+	struct notify_message_row message;
+	struct notify_task_row task;
+	const char *text = row->detail;
+
+	if (events_of(row->kind) == EVENTS_MESSAGE &&
+	    sql_row(call, notify_message, &message, .id = row->subject) > 0)
+		text = message.content;
+	else if (!text && events_of(row->kind) == EVENTS_TASK &&
+		 sql_row(call, notify_task, &task, .id = row->subject) > 0)
+		text = task.result ? task.result : task.title;
+	return text;
+}
+
+/* The first bytes of a text, whole characters only. */
+static const char *beginning(struct call *call, const char *text)
+{
+	size_t n = 0;
+
+	while (text && text[n]) {
+		size_t wide = text_wide(text + n);
+
+		if (n + (wide ? wide : 1) > TEXT_BYTES)
+			break;
+		n += wide ? wide : 1;
+	}
+	return text ? arena_strndup(&call->arena, text, n) : NULL;
+}
+
+static int describe(struct call *call, const struct event_line_row *row, int64_t count,
+		    struct notice *out)
+{
+	struct event e;
+
+	if (event_show(call, row, &e) < 0)
+		return -1;
+	*out = (struct notice){ .count = count,
+				.seq = e.seq,
+				.at = e.at,
+				.event = e.event,
+				.team = e.team,
+				.by = e.by,
+				.subject = e.subject,
+				.from = e.from ? e.from : e.by,
+				.target = e.target,
+				.text = beginning(call, text_of(call, row)) };
+	if (!e.has_message)
+		out->from = NULL;
+	return call->fault.code ? -1 : 0;
+}
+
+/* Reads what is behind the cursor: notices of what is wanted, and the number of the last
+ * event in *end.  Where a state was restored, or the thread begins, nothing is. */
+static int read_notices(struct notifier *n, struct call *call, struct notice **out,
+			size_t *n_out, int64_t *end)
+{
+	struct event_line_row *rows = NULL;
+	struct event_last_row last;
+	struct state_keys_row state;
+	size_t n_rows = 0, n_wanted = 0;
+
+	if (sql_row(call, state_keys, &state) < 0 || sql_row(call, event_last, &last) < 0)
+		return -1;
+	*end = last.seq;
+	if (strcmp(state.incarnation, n->incarnation) != 0) {
+		snprintf(n->incarnation, sizeof(n->incarnation), "%s", state.incarnation);
+		n->fresh = true;
+		return 0;
+	}
+	if (sql_all(call, events_after, &rows, &n_rows, .after = n->position,
+		    .limit = PAGE) < 0)
+		return -1;
+	for (size_t i = 0; i < n_rows; i++)
+		if (is_wanted(n, call, &rows[i]))
+			rows[n_wanted++] = rows[i];
+	if (n_rows == PAGE)
+		*end = rows[n_rows - 1].seq;
+	for (size_t i = n_wanted > SINGLY ? n_wanted - 1 : 0; i < n_wanted; i++)
+		if (describe(call, &rows[i], n_wanted > SINGLY ? (int64_t)n_wanted : 1,
+			     arena_push(&call->arena, out, n_out, sizeof(**out))) < 0)
+			return -1;
+	return call->fault.code ? -1 : 0;
+}
+
+/* Goes on to the event `seq`; kept only if something was told, since the rest can be
+ * read again. */
+static void pass(struct notifier *n, int64_t seq, bool keep)
+{
+	n->position = seq;
+	if (keep)
+		write_cursor(n);
+	n->fresh = false;
+}
+
+/* Tells what is new.  Returns for how long to sleep then. */
+static int tell(struct notifier *n)
+{
+	struct call call = { .store = n->store,
+			     .settings = &n->home->settings,
+			     .identity = { .level = WHO_HOST } };
+	struct notice *notices = NULL;
+	bool failed = true;
+	size_t n_notices = 0, told = 0;
+	int64_t end = 0, before = n->position;
+
+	if (call_begin(&call, false) >= 0) {
+		failed = read_notices(n, &call, &notices, &n_notices, &end) < 0;
+		store_rollback(n->store);
+	}
+	if (failed)
+		log_seldom(n->log, &n->failed, LOG_LEVEL_WARN, "notify: %s",
+			   call.fault.text);
+	while (!failed && told < n_notices &&
+	       notifier_run(n->home, &notices[told], &n->sleeper, n->log, &n->failed))
+		pass(n, notices[told++].seq, true);
+	if (!failed && told == n_notices)
+		pass(n, end, n->fresh);
+	arena_release(&call.arena);
+	return failed ? RETRY_MS : n->position > before ? 0 : NET_MS;
+}
+
+/* --- the thread -------------------------------------------------------------------------- */
+
+static void run(void *arg)
+{
+	struct notifier *n = arg;
+
+	pthread_setname_np(pthread_self(), "cadre-notify");
+	while (!sleeper_ends(&n->sleeper)) {
+		int ms;
+
+		sleeper_heard(&n->sleeper);
+		ms = tell(n);
+		if (ms > 0)
+			sleeper_sleep(&n->sleeper, -1, ms);
+	}
+}
+
+static void release(struct notifier *n)
+{
+	store_close(n->store);
+	sleeper_release(&n->sleeper);
+	free(n);
+}
+
+int notifier_open(struct notifier **out, const struct home *home, struct log *log,
+		  struct fault *f)
+{
+	const struct config *config = &home->settings.config;
+	struct notifier *n;
+	int rc;
+
+	if (!config->notify_command) {
+		forget_cursor(home);
+		return 0;
+	}
+	n = xcalloc(1, sizeof(*n));
+	n->home = home;
+	n->log = log;
+	rc = sleeper_open(&n->sleeper, home->dir, f);
+	if (rc == 0)
+		rc = choose(n, config->notify_events, f);
+	if (rc == 0)
+		rc = store_open(&n->store, home->dir, STORE_READ, NULL, f);
+	read_cursor(n);
+	if (rc == 0 && uv_thread_create(&n->thread, run, n))
+		rc = fault_set(f, FAULT_UNAVAILABLE, "", "no thread");
+	if (rc) {
+		release(n);
+		return rc;
+	}
+	*out = n;
+	return 0;
+}
+
+void notifier_close(struct notifier *n)
+{
+	if (!n)
+		return;
+	sleeper_end(&n->sleeper);
+	uv_thread_join(&n->thread);
+	if (n->incarnation[0])
+		write_cursor(n);
+	release(n);
+}

@@ -1,0 +1,29 @@
+/*
+ * notifier - the thread of a host that runs a person's command (`notify.command`) for mail
+ * to the operator and for the events that he chose (`notify.events`).
+ *
+ * It reads the log behind what it told last, which HOME/notify.cursor keeps, so that a host
+ * that was killed goes on there: an event is told again only if the host ended while its
+ * command ran.  The first time it begins at the newest event.  One command runs at a time;
+ * what came meanwhile is told after it, many events by one call.  The command is in nobody's
+ * way: what it does wrong is a line in the log, once a minute at most.
+ *
+ * The command's text is the configuration's alone.  What an event says goes into the
+ * environment and onto standard input.
+ */
+#ifndef CORE_HOST_NOTIFIER_H
+#define CORE_HOST_NOTIFIER_H
+
+#include "core/home/home.h"
+#include "core/host/log.h"
+
+struct notifier;
+
+/* Starts it; *out stays NULL where no command is configured.  A word of notify.events that
+ * is no event is a fault. */
+int notifier_open(struct notifier **out, const struct home *home, struct log *log,
+		  struct fault *f);
+/* Ends it, and the command that runs.  NULL is fine. */
+void notifier_close(struct notifier *n);
+
+#endif

@@ -1,0 +1,106 @@
+#!/bin/sh
+# notify - a person's command is run for mail to the operator and for chosen events: once for
+# each, with what they say in its environment and on its input, never in its text; from a
+# cursor, so that a host that was killed goes on; and it is in nobody's way.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down >/dev/null 2>&1' EXIT
+export OUT="$TMPDIR/told" SLOW="$TMPDIR/slow"
+
+cat >"$TMPDIR/tell" <<'C'
+cat >>"$OUT.lines"
+echo "$CADRE_COUNT $CADRE_EVENT $CADRE_TEAM ${CADRE_SUBJECT-} $CADRE_BY: ${CADRE_TEXT-}" >>"$OUT"
+while [ -e "$SLOW" ]; do sleep 0.1; done
+C
+printf '[notify]\ncommand = "sh \\"$OUT.sh\\""\nevents = "task.failed task.completed"\n' \
+	>"$CADRE_HOME/cadre.toml"
+cp "$TMPDIR/tell" "$OUT.sh"
+cadre team create red --roles ann --roles bob >/dev/null
+ann() { cadre --team red --as ann "$@"; }
+count() { wc -l <"$OUT"; }
+told() { until_is "$1" cat "$OUT"; }
+
+# Earlier events are not told, nor those that nobody chose.
+ann send operator 'too early' >/dev/null
+cadre up >/dev/null || bad "no host"
+ann send bob 'not for a person' >/dev/null
+ann send operator 'Look: $(touch '"$TMPDIR"'/obeyed) `id` "; exit' >/dev/null
+told '^1 message.sent red [0-9a-f-]* ann: Look: \$(touch .*) `id` "; exit$'
+[ "$(count)" = 1 ] || bad "told: $(cat "$OUT")"
+[ ! -e "$TMPDIR/obeyed" ] || bad "what a message says was run"
+python3 - "$OUT.lines" <<'P' || bad "the line: $(cat "$OUT.lines")"
+import json, sys
+(line,) = open(sys.argv[1]).read().splitlines()
+told = json.loads(line)
+assert told["event"] == "message.sent" and told["from"] == "ann", told
+assert told["target"] == "operator" and told["count"] == 1, told
+P
+cadre --team red task create 'Mend it' >/dev/null
+ann claim 001 >/dev/null && ann fail --reason 'no wood' >/dev/null || bad "cannot fail"
+told '^1 task.failed red 001 ann: no wood$'
+
+# Long texts are cut between two characters.
+ann send operator "$(python3 -c 'print("ä" * 300)')" >/dev/null
+until_done sh -c "[ \$(wc -l <'$OUT') = 3 ]"
+[ "$(tail -1 "$OUT" | sed 's/.*: //' | tr -d '\n' | wc -c)" = 200 ] || bad "$(tail -1 "$OUT")"
+
+# Mail that comes while a command runs is told after it; many by one call.
+: >"$SLOW"
+ann send operator first >/dev/null
+told ' ann: first$'
+for i in 1 2 3 4 5 6 7 8 9; do ann send operator "burst $i" >/dev/null; done
+rm "$SLOW"
+told '^9 message.sent red [0-9a-f-]* ann: burst 9$'
+[ "$(count)" = 5 ] || bad "told: $(cat "$OUT")"
+
+# A host that is killed between two events goes on behind what it told.
+pid=$(cadre status --json | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p')
+kill -9 "$pid"
+until_done sh -c "! kill -0 $pid"
+ann send operator 'while nobody ran' >/dev/null
+cadre up >/dev/null || bad "no host again"
+told ' ann: while nobody ran$'
+[ "$(count)" = 6 ] || bad "told twice: $(cat "$OUT")"
+
+# A command that fails is told of in the log, and the next is run all the same.
+echo 'echo ran >>"$OUT.ran"; exit 3' >"$OUT.sh"
+ann send operator 'nobody hears' >/dev/null
+until_is 'notify.command ended with 3' cat "$CADRE_HOME/log/host.log"
+ann send operator 'nor this' >/dev/null
+until_done sh -c "[ \$(wc -l <'$OUT.ran') = 2 ]"
+grep -q 'nobody hears' "$CADRE_HOME/log/host.log" && bad "the log holds a message"
+
+# At the host's end a command ends too, with what it started, and is run again by the next.
+printf 'sleep 1000 & echo $! >"$OUT.pid"; wait\n' >"$OUT.sh"
+ann send operator 'at the end' >/dev/null
+until_done test -s "$OUT.pid"
+cadre down >/dev/null || bad "down"
+grep -q '^State:.*[RSD] ' "/proc/$(cat "$OUT.pid")/status" 2>/dev/null && bad "what the command started lives"
+cp "$TMPDIR/tell" "$OUT.sh"
+cadre up >/dev/null
+told ' ann: at the end$'
+cadre down >/dev/null
+
+# Where no command is configured, the cursor goes: what happened meanwhile is not told later.
+mv "$CADRE_HOME/cadre.toml" "$TMPDIR/toml"
+cadre up >/dev/null
+ann send operator 'nobody wants it' >/dev/null
+cadre down >/dev/null
+[ ! -e "$CADRE_HOME/notify.cursor" ] || bad "the cursor stays"
+cp "$TMPDIR/toml" "$CADRE_HOME/cadre.toml"
+cadre up >/dev/null
+ann send operator 'wanted again' >/dev/null
+told ' ann: wanted again$'
+grep -q 'nobody wants it' "$OUT" && bad "told what nobody wanted"
+cadre down >/dev/null
+
+# A word that is no event is said at once; a project's file sets none of it.
+sed -i 's/task.failed/task.faild/' "$CADRE_HOME/cadre.toml"
+either=yes is 2 "no event 'task.faild'" cadre up
+either=yes is 2 "Did you mean 'task.failed'" cadre up
+cp "$TMPDIR/toml" "$CADRE_HOME/cadre.toml"
+mkdir "$TMPDIR/p"
+printf 'notify.command = "touch %s/obeyed"\n' "$TMPDIR" >"$TMPDIR/p/cadre.toml"
+(cd "$TMPDIR/p" && CADRE_HOME= && unset CADRE_HOME && cadre init >/dev/null 2>"$TMPDIR/err")
+grep -q "not for a project's file to set" "$TMPDIR/err" || bad "$(cat "$TMPDIR/err")"
+exit $failed
