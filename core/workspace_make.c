@@ -224,6 +224,24 @@ int workspace_create(struct call *call, const struct workspace_create_in *in,
 
 /* --- fork --------------------------------------------------------------------------------- */
 
+/* There is nothing to copy of a workspace that was never up. */
+static int workspace_is_made(struct call *call, const struct workspace_row *w,
+			     const char *where)
+{
+	if (w->was_up)
+		return 0;
+	if (w->state == WORKSPACE_STATE_CREATING) {
+		fault_set(&call->fault, FAULT_UNAVAILABLE, where,
+			  "%s is still being made", w->name);
+		return fault_hint(&call->fault,
+				  "Wait for it: cadre wait workspace %.80s; or make it "
+				  "with --wait.",
+				  w->name);
+	}
+	return fault_set(&call->fault, FAULT_CONFLICT, where, "%s was never made",
+			 w->name);
+}
+
 /* Makes the new workspace a copy of `w` as it is now, or of its snapshot. */
 static int set_parent(struct call *call, const struct workspace_row *w,
 		      const char *snapshot, const char *where, struct new_workspace *n)
@@ -239,6 +257,8 @@ static int set_parent(struct call *call, const struct workspace_row *w,
 				 "the guest of workspace %s runs elsewhere: it cannot be "
 				 "copied",
 				 w->name);
+	if ((rc = workspace_is_made(call, w, where)) < 0)
+		return rc;
 	if (snapshot && (rc = snapshot_ready(call, w, snapshot, &s)) < 0)
 		return rc;
 	n->backend = w->backend;

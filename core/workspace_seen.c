@@ -96,6 +96,20 @@ static int note_spool(struct call *call, const struct workspace_row *w,
 	return rc < 0 ? rc : 0;
 }
 
+/* Records the guest's process.  Who waits for its end hears of that. */
+static int note_process(struct call *call, const struct workspace_row *w,
+			const struct workspace_note_in *in)
+{
+	int rc = sql_run(call, workspace_set_process, .id = w->id, .pid = in->pid,
+			 .pid_start = in->pid_start, .machine_boot = in->machine_boot,
+			 .cid = in->cid);
+
+	if (rc < 0 || in->pid || !w->pid)
+		return rc;
+	return event_by(call, .kind = EVENT_WORKSPACE_DOWN, .team = w->team,
+			.actor = ACTOR_HOST, .subject = w->id, .target = w->agent);
+}
+
 int workspace_note(struct call *call, const struct workspace_note_in *in,
 		   struct workspace_note_out *out)
 {
@@ -104,10 +118,7 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 
 	if (rc <= 0)
 		return rc;
-	if (in->has_pid &&
-	    (rc = sql_run(call, workspace_set_process, .id = w.id, .pid = in->pid,
-			  .pid_start = in->pid_start, .machine_boot = in->machine_boot,
-			  .cid = in->cid)) < 0)
+	if (in->has_pid && (rc = note_process(call, &w, in)) < 0)
 		return rc;
 	if (in->restored && (rc = note_restored(call, &w, in->restored)) < 0)
 		return rc;

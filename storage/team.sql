@@ -147,6 +147,17 @@ UPDATE assignment SET state = {assignment_state.cancelled} WHERE team = :team AN
 -- name: team_end_results
 UPDATE result SET collected_at = :now WHERE team = :team AND collected_at IS NULL;
 
+-- name: team_ended
+-- scan ok: teams, few
+-- The last team of a name that is over.
+SELECT id FROM team WHERE name = :name AND destroyed_at IS NOT NULL ORDER BY id DESC LIMIT 1;
+
+-- name: team_places
+-- Workspaces of a team that could not be made, and guests that are there still.
+SELECT count(*) FILTER (WHERE state = {workspace_state.failed} AND was_up = 0) AS failed,
+	count(pid) AS guests
+FROM workspace WHERE team = :team;
+
 -- name: team_end_workspaces
 UPDATE workspace SET state = {workspace_state.destroyed}, changed_at = :now, link_token = NULL
 WHERE team = :team AND state IN {workspace_state.living} RETURNING id;

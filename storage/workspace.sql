@@ -25,6 +25,12 @@ LEFT JOIN workspace p ON p.id = w.parent WHERE w.id = :id;
 -- name: workspace_by_name
 SELECT id FROM workspace WHERE name = :name AND state IN {workspace_state.living};
 
+-- name: workspace_ended
+-- scan ok: workspaces, few, and only for who waits for the end of one
+-- The last workspace of a name that is over.
+SELECT id FROM workspace WHERE name = :name AND state = {workspace_state.destroyed}
+ORDER BY id DESC LIMIT 1;
+
 -- name: workspace_by_agent
 SELECT w.id FROM agent a JOIN workspace w ON w.id = a.workspace
 WHERE a.team = :team AND a.name = :name AND a.gone = 0 AND w.state IN {workspace_state.living};

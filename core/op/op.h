@@ -127,6 +127,15 @@ struct op {
 	const struct field *owner; /* names the owner of the guest's door that serves it */
 	enum gives gives;
 	const struct op *rest; /* reads what an answer had no room for, or NULL */
+	const struct field *reached,
+		*over; /* of the answer of a read that waits: it is so,
+					       it never will be; NULL: it is none */
+	const struct op *until; /* such a read, which waits for what this operation begins,
+				   or NULL */
+	const char *const *until_values; /* what it waits for, NULL-terminated; NULL: as it
+					    does by itself */
+	const struct field
+		*misses; /* where the answer lacks it there was nothing, or NULL */
 	const struct wire *message; /* by which a guest is asked, or NULL */
 	const char *http_method, *http_path; /* NULL: no route */
 	const char *tool, *action; /* NULL: in no tool; action NULL: alone */

@@ -14,6 +14,11 @@
 /* The least that a good operation needs, as two lines. */
 #define OP "# Do it.\nop a.b\n"
 #define READ OP " read\n who member\n"
+#define WAITS READ " wait w\n reaches x y\n in w int  # W.\n "
+#define UNTIL                                                                          \
+	"# E.\nenum e\n v  # V.\n" WAITS "in n text (m)  # N.\n in until e[]?  # U.\n" \
+	" out x bool  # X.\n out y bool  # Y.\n says \"x\"\n"                          \
+	"# C.\nop a.c\n write\n who member\n until "
 #define GIVES OP " write\n who member\n wait w\n in w int  # W.\n gives "
 
 static const struct {
@@ -100,6 +105,21 @@ static const struct {
 	{ READ " wait x\n", "waits by 'x'" },
 	{ READ " wait x when y\n in x int  # X.\n in y int  # Y.\n",
 	  "waits when 'y', which is no flag" },
+	{ READ " reaches x y\n", "reaches 'x': only a read that waits" },
+	{ READ " reaches x\n", "t.op:5: expected: reaches FIELD FIELD" },
+	{ READ " reaches x y\n reaches x y\n", "a second 'reaches'" },
+	{ WAITS "out x int  # X.\n", "'x' is no flag of the answer" },
+	{ WAITS "out x bool  # X.\n", "'y' is no flag of the answer" },
+	{ WAITS "out x bool  # X.\n out y bool  # Y.\n",
+	  "reaches 'x', and says nothing" },
+	{ READ " until a.c\n", "'a.c' is no operation that `reaches`" },
+	{ READ " until a.b\n", "'a.b' is no operation that `reaches`" },
+	{ READ " until a.b\n until a.b\n", "a second 'until'" },
+	{ UNTIL "a.b\n",
+	  "a.c: a.b needs 'n', which neither the call nor its answer has" },
+	{ UNTIL "a.b z\n in m text  # M.\n", "a.c: a.b does not wait for 'z'" },
+	{ READ " misses x\n", "misses 'x', which is no optional part" },
+	{ READ " misses x\n out x int  # X.\n", "misses 'x', which is no optional part" },
 	{ READ " wait x if y\n", "t.op:5: expected: wait FIELD [when FLAG]" },
 	{ READ " within x\n in x int  # X.\n", "an operation that needs a host" },
 	{ READ " needs host\n within x\n in x text  # X.\n", "answered within 'x'" },

@@ -90,7 +90,7 @@ struct decl {
 	const char *summary;
 	const char *mode, *who, *rate, *method, *path, *tool, *action;
 	const char *wait, *when, *within, *runs, *rest_name, *bytes, *prints, *gives;
-	const char *owner, *message_name, *says, *empty;
+	const char *owner, *message_name, *says, *empty, *misses;
 	bool idempotent, destructive, request, cli_rest;
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
 	bool clock; /* times are told by the clock */
@@ -98,7 +98,9 @@ struct decl {
 	struct list cli, cli_fields, also, columns, brief, page, reads, fails, emits;
 	struct list lists; /* noun, field that is its name, field that says more */
 	struct list finds; /* noun, argument that is its name */
-	const struct decl *rest, *message; /* found by the check */
+	struct list reaches; /* parts of the answer: it is so, it never will be */
+	struct list until; /* operation that waits for what this one begins, and what for */
+	const struct decl *rest, *message, *waiter; /* found by the check */
 };
 
 struct schema {

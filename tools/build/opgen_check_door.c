@@ -94,6 +94,76 @@ static void check_wait(struct schema *s, const struct decl *d)
 			      d->name, d->within);
 }
 
+/* A read that waits says in its answer whether it is so, or never will be. */
+static void check_reaches(struct schema *s, const struct decl *d)
+{
+	if (!d->wait || !d->mode || strcmp(d->mode, "read") != 0)
+		schema_refuse(s, d->place, "%s reaches '%s': only a read that waits",
+			      d->name, d->reaches.items[0]);
+	for (size_t i = 0; i < d->reaches.n; i++)
+		if (!is_value(member_find(&d->out, d->reaches.items[i]), "bool"))
+			schema_refuse(s, d->place, "%s: '%s' is no flag of the answer",
+				      d->name, d->reaches.items[i]);
+	if (!d->says)
+		schema_refuse(s, d->place, "%s reaches '%s', and says nothing", d->name,
+			      d->reaches.items[0]);
+}
+
+/* Whether a call or its answer has a value of that name, or of one of the aliases. */
+static bool is_known(const struct decl *d, const struct member *m)
+{
+	bool known = member_find(&d->in, m->name) || member_find(&d->out, m->name);
+
+	for (size_t i = 0; i < m->aliases.n; i++)
+		known = known || member_find(&d->in, m->aliases.items[i]) ||
+			member_find(&d->out, m->aliases.items[i]);
+	return known;
+}
+
+/* The values behind the name are those of the other operation's argument `until`. */
+static void check_values(struct schema *s, const struct decl *d)
+{
+	const struct member *m = member_find(&d->waiter->in, "until");
+
+	for (size_t i = 1; i < d->until.n; i++)
+		if (!m || !m->type || m->type->kind != DECL_ENUM ||
+		    !member_find(&m->type->in, d->until.items[i]))
+			schema_refuse(s, d->place, "%s: %s does not wait for '%s'",
+				      d->name, d->waiter->name, d->until.items[i]);
+}
+
+/* The operation that waits is called with what the call and its answer say. */
+static void check_until(struct schema *s, struct decl *d)
+{
+	d->waiter = schema_find(s, DECL_OP, d->until.items[0]);
+	if (!d->waiter || !d->waiter->reaches.n) {
+		schema_refuse(s, d->place, "%s: '%s' is no operation that `reaches`",
+			      d->name, d->until.items[0]);
+		d->waiter = NULL;
+		return;
+	}
+	for (size_t i = 0; i < d->waiter->in.n; i++) {
+		const struct member *m = d->waiter->in.items[i];
+
+		if (!m->optional && !m->def && !m->list && !is_known(d, m))
+			schema_refuse(s, d->place,
+				      "%s: %s needs '%s', which neither the call nor its "
+				      "answer has",
+				      d->name, d->waiter->name, m->name);
+	}
+	check_values(s, d);
+}
+
+/* A command tells by its exit status that a part of the answer is not there. */
+static void check_misses(struct schema *s, const struct decl *d)
+{
+	const struct member *m = member_find(&d->out, d->misses);
+
+	if (!m || !m->optional)
+		schema_refuse(s, d->place, "%s misses '%s', which is no optional part",
+			      d->name, d->misses);
+}
+
 /* --- what it is about ----------------------------------------------------------- */
 
 static void check_flags(struct schema *s, const struct decl *d)
@@ -277,6 +347,12 @@ void doors_check(struct schema *s, struct decl *d)
 {
 	check_wait(s, d);
 	check_flags(s, d);
+	if (d->reaches.n)
+		check_reaches(s, d);
+	if (d->until.n)
+		check_until(s, d);
+	if (d->misses)
+		check_misses(s, d);
 	if (d->lists.n)
 		check_lists(s, d);
 	if (d->finds.n)

@@ -139,6 +139,31 @@ static void parse_wait(struct parser *p, struct decl *d, const struct opgen_line
 		refuse(p, "expected: wait FIELD [when FLAG]");
 }
 
+static void add_all(struct parser *p, struct list *to, const struct opgen_line *l)
+{
+	for (size_t i = 1; i < l->n; i++)
+		list_add(p->schema, to, l->words[i]);
+}
+
+static void parse_reaches(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	if (d->reaches.n)
+		refuse(p, "a second 'reaches'");
+	add_all(p, &d->reaches, l);
+}
+
+static void parse_until(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	if (d->until.n)
+		refuse(p, "a second 'until'");
+	add_all(p, &d->until, l);
+}
+
+static void parse_misses(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	set_once(p, &d->misses, l);
+}
+
 static void parse_within(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->within, l);
@@ -205,22 +230,19 @@ static void parse_lists(struct parser *p, struct decl *d, const struct opgen_lin
 {
 	if (d->lists.n)
 		refuse(p, "a second 'lists'");
-	for (size_t i = 1; i < l->n; i++)
-		list_add(p->schema, &d->lists, l->words[i]);
+	add_all(p, &d->lists, l);
 }
 
 static void parse_finds(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (d->finds.n)
 		refuse(p, "a second 'finds'");
-	for (size_t i = 1; i < l->n; i++)
-		list_add(p->schema, &d->finds, l->words[i]);
+	add_all(p, &d->finds, l);
 }
 
 static void parse_also(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	for (size_t i = 1; i < l->n; i++)
-		list_add(p->schema, &d->also, l->words[i]);
+	add_all(p, &d->also, l);
 }
 
 static void parse_needs(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -271,12 +293,6 @@ static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line 
 		list_add(p->schema, &d->cli,
 			 arena_strndup(&p->schema->arena, l->words[i], n));
 	}
-}
-
-static void add_all(struct parser *p, struct list *to, const struct opgen_line *l)
-{
-	for (size_t i = 1; i < l->n; i++)
-		list_add(p->schema, to, l->words[i]);
 }
 
 static void parse_table(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -350,6 +366,9 @@ static const struct {
 	{ "moves", 2, 2, "moves workspaces", parse_moves },
 	{ "identifies", 1, 1, "identifies", parse_identifies },
 	{ "wait", 2, 4, "wait FIELD [when FLAG]", parse_wait },
+	{ "reaches", 3, 3, "reaches FIELD FIELD", parse_reaches },
+	{ "until", 2, WORDS, "until NOUN.VERB [VALUE...]", parse_until },
+	{ "misses", 2, 2, "misses FIELD", parse_misses },
 	{ "within", 2, 2, "within FIELD", parse_within },
 	{ "gives", 2, 2, "gives messages|claim", parse_gives },
 	{ "runs", 2, 2, "runs FIELD", parse_runs },

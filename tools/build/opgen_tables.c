@@ -61,6 +61,11 @@ static void put_doors(FILE *out, const struct decl *d)
 	put_pointer(out, d, "wait", d->wait, &d->in, "in");
 	put_pointer(out, d, "when", d->when, &d->in, "in");
 	put_pointer(out, d, "within", d->within, &d->in, "in");
+	put_pointer(out, d, "misses", d->misses, &d->out, "out");
+	if (d->reaches.n) {
+		put_pointer(out, d, "reached", d->reaches.items[0], &d->out, "out");
+		put_pointer(out, d, "over", d->reaches.items[1], &d->out, "out");
+	}
 	put_pointer(out, d, "runs", d->runs, &d->in, "in");
 	put_pointer(out, d, "bytes_in", d->bytes, &d->in, "in");
 	put_pointer(out, d, "bytes_out", d->bytes, &d->out, "out");
@@ -153,6 +158,19 @@ static void put_brief(FILE *out, const struct decl *d)
 	fputs(" },\n", out);
 }
 
+/* The operations that doors call for this one. */
+static void put_helpers(FILE *out, struct decl *const *ops, const struct decl *d)
+{
+	const struct list values = { d->until.items + 1, d->until.n - 1 };
+
+	if (d->rest)
+		fprintf(out, "\t  .rest = &op_table[%zu],\n", place_of(ops, d->rest));
+	if (!d->waiter)
+		return;
+	fprintf(out, "\t  .until = &op_table[%zu],\n", place_of(ops, d->waiter));
+	opgen_put_words(out, "until_values", &values);
+}
+
 static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires,
 		   const struct decl *d, size_t index)
 {
@@ -178,8 +196,7 @@ static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires
 		d->id);
 	put_doors(out, d);
 	put_brief(out, d);
-	if (d->rest)
-		fprintf(out, "\t  .rest = &op_table[%zu],\n", place_of(ops, d->rest));
+	put_helpers(out, ops, d);
 	if (d->message)
 		fprintf(out, "\t  .message = &wire_table[%zu],\n",
 			place_of(wires, d->message));

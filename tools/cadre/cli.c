@@ -56,6 +56,13 @@ static void fault_as_text(const struct fault *f)
 	arena_release(&arena);
 }
 
+int cli_say_fault(const struct fault *f)
+{
+	fflush(stdout);
+	fault_as_text(f);
+	return fault_info(f->code)->exit_status;
+}
+
 /* Reminds a person that this directory is an agent's. */
 static void say_kept(const struct home *h)
 {

@@ -25,6 +25,8 @@ struct cli {
 	bool reminded; /* of who this directory is */
 	bool unwritten; /* output that could not be written: it was said */
 	bool terminal; /* stdout is one */
+	bool waits; /* --wait[=SECONDS] was given: see wait.c */
+	int64_t wait_s;
 	bool utc; /* --utc: times as they are stored */
 	bool clock; /* times are told by the clock */
 	int width; /* of the terminal in columns; 0: no limit */
@@ -80,6 +82,9 @@ bool cli_unwritten(struct cli *cli);
 
 /* Prints a fault, as JSON on stdout with --json; the exit status. */
 int cli_fault(const struct cli *cli, const struct fault *f);
+/* Tells a fault on stderr, also with --json, where stdout holds the answer already; the
+ * exit status. */
+int cli_say_fault(const struct fault *f);
 /* The same for a wrong use of a verb. */
 int cli_usage(const struct cli *cli, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -121,6 +126,23 @@ int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
 		  struct fault *f);
 /* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+
+/* --- wait.c ---------------------------------------------------------------------- */
+
+/* Takes `--wait` and `--wait=SECONDS` out of the words of an operation behind which
+ * something can be waited for, or that waits itself. */
+void wait_take(struct cli *cli, const struct op *op, int *argc, char **argv,
+	       struct fault *f);
+/* Calls a read that waits until it is answered: its answer.  NULL with the fault filled, of
+ * code `timeout` when the time is up, or with none when a signal came: see wait_end(). */
+json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+/* The exit status that tells such an answer. */
+int wait_status(const struct op *op, const json_t *answer);
+/* Waits for what a call began, with --wait, and prints or (--json) adds to `answer` how
+ * that ended; the exit status. */
+int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t *answer);
+/* Ends the process by the signal that ended its waiting; returns the status without one. */
+int wait_end(struct cli *cli, int status);
 
 /* --- fetch.c ---------------------------------------------------------------------- */
 

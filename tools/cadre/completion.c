@@ -185,8 +185,10 @@ static void put_options(const struct op *op, const char *begun)
 			*s = *s == '_' ? '-' : *s;
 		put(begun, name, field->doc);
 	}
-	if (op->wait)
+	if (op->wait && !op->reached)
 		put(begun, "--wait", "Wait as long as may be.");
+	if (op->until)
+		put(begun, "--wait", "End when what it begins is done.");
 	if (op->flags & OP_IDENTIFIES)
 		put(begun, "--here", "This worktree is that agent from now on.");
 	put_common(begun);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/cadre/cli.h"
+#include "tools/cadre/status.h"
 
 enum { ENTRY_WIDTH = 32, LINE_WIDTH = 80, TOPIC_WIDTH = 12 };
 
@@ -413,6 +414,25 @@ static void list_longer(const struct op *op)
 		printf(".\n");
 }
 
+/* Explains --wait, and the exit statuses that are no faults. */
+static void explain_wait(const struct op *op)
+{
+	if (op->until)
+		printf("\n--wait, --wait=SECONDS: then it waits for an hour, or so long, as "
+		       "`cadre %s %s`\ndoes, and its exit status is that one's.\n",
+		       op->until->cli[0], op->until->cli[1]);
+	else if (op->reached)
+		printf("\nIt waits for an hour, or --timeout.  The exit status is 0 where it "
+		       "is so, %d\nwhere it ended otherwise, %d when the time is up.\n",
+		       STATUS_OTHERWISE, fault_info(FAULT_TIMEOUT)->exit_status);
+	else if (op->wait)
+		printf("\n--wait stands for the longest wait, --wait=SECONDS for that.%s\n",
+		       op->flags & OP_REQUEST ? "  --take receives for good." : "");
+	if (op->misses)
+		printf("\nThe exit status is %d where there is no %s.\n", STATUS_NOTHING,
+		       op->misses->name);
+}
+
 static int explain_op(const struct op *op)
 {
 	struct text out = { 0 };
@@ -425,9 +445,7 @@ static int explain_op(const struct op *op)
 		put_verb_doc(op->cli[0]);
 	if (op->flags & OP_IDENTIFIES)
 		printf("\n--here: from now on `cadre` in this worktree is that agent.\n");
-	if (op->wait)
-		printf("\n--wait stands for the longest wait.%s\n",
-		       op->flags & OP_REQUEST ? "  --take receives for good." : "");
+	explain_wait(op);
 	printf("\n`cadre help` lists the options of every verb.\n");
 	return 0;
 }

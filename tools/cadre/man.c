@@ -10,6 +10,7 @@
 #include "core/config/config.h"
 #include "tools/cadre/cli.h"
 #include "tools/cadre/reference.h"
+#include "tools/cadre/status.h"
 
 /* A character beyond ASCII by its number, which every roff understands; returns
  * its last byte. */
@@ -123,6 +124,10 @@ static void put_op(const struct op *op)
 		put_prose(op_command_text);
 	for (size_t i = 0; i < op->in->n_fields; i++)
 		put_option(op, &op->in->fields[i]);
+	if (op->until)
+		printf(".TP\n\\fB\\-\\-wait\\fR[=\\fISECONDS\\fR]\nThen wait as "
+		       "\\fBcadre %s %s\\fR does, with its exit status.\n",
+		       op->until->cli[0], op->until->cli[1]);
 }
 
 static void put_options(void)
@@ -188,6 +193,9 @@ static void put_status(void)
 	} faults[] = {
 #define X(id, name, exit, http, wire, doc, hint) { name, doc, exit },
 		FAULT_LIST(X)
+#undef X
+#define X(id, status, doc) { "", doc, status },
+			STATUS_LIST(X)
 #undef X
 	};
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/config/config.h"
+#include "tools/cadre/status.h"
 
 /* --- pieces ---------------------------------------------------------------------- */
 
@@ -169,6 +170,9 @@ static void put_facts(unsigned served, struct text *out, const struct op *op)
 		text_addf(out, "- Needs a running host\n");
 	if (op->wait)
 		text_addf(out, "- Waits up to `%s` seconds\n", op->wait->name);
+	if (op->until)
+		text_addf(out, "- `--wait` of the command goes on with `%s`\n",
+			  op->until->name);
 }
 
 static void put_outcomes(struct text *out, const struct op *op)
@@ -304,6 +308,11 @@ static void put_faults(struct text *out)
 			  row->exit_status, row->http_status, row->wire, row->doc,
 			  row->hint);
 	}
+	text_addf(out, "\nThe command also ends with\n\n"
+		       "| exit | when |\n| --- | --- |\n");
+#define X(id, status, doc) text_addf(out, "| %d | %s |\n", status, doc);
+	STATUS_LIST(X)
+#undef X
 }
 
 static void put_events(struct text *out)

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "tools/cadre/cli.h"
+#include "tools/cadre/screen/progress.h"
+#include "tools/cadre/status.h"
 
 /* An agent hears of its mail with every answer; a person who acts as one does not. */
 static bool tells_mail(const struct cli *cli)
@@ -47,13 +49,15 @@ json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault 
 /* --- words ---------------------------------------------------------------------- */
 
 /* --wait asks for the longest wait, or for the one that the operation does by
- * itself when told to; --take receives for good. */
+ * itself when told to, --wait=SECONDS for that; --take receives for good. */
 static char *spell_out(const struct op *op, char *word, struct arena *a)
 {
 	if (!strcmp(word, "--wait") && op->wait)
 		return op->when ? arena_printf(a, "--%s", op->when->name)
 				: arena_printf(a, "--%s=%lld", op->wait->name,
 					       (long long)op->wait->type->max);
+	if (!strncmp(word, "--wait=", 7) && op->wait)
+		return arena_printf(a, "--%s=%s", op->wait->name, word + 7);
 	if (!strcmp(word, "--take") && (op->flags & OP_REQUEST) &&
 	    field_find(op->in, "lease_seconds"))
 		return arena_printf(a, "--lease_seconds=0");
@@ -140,7 +144,7 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 {
 	struct arena arena = { 0 };
 	const struct field *team = field_find(op->in, "team");
-	char **words = arena_alloc(&arena, (size_t)(argc + 2) * sizeof(*words));
+	char **words = arena_alloc(&arena, ((size_t)argc * 2 + 2) * sizeof(*words));
 	int n = 0, command = command_at(op, argc, argv);
 	bool over = false;
 	json_t *args;
@@ -154,6 +158,8 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 		over = over || i == command || !strcmp(argv[i], "--");
 		/* A single word is a line for the shell; several are a program and
 		 * its arguments, which reach it as they are. */
+		if (!over && op->when && !strncmp(argv[i], "--wait=", 7))
+			words[n++] = arena_printf(&arena, "--%s", op->when->name);
 		if (command >= 0 && i >= command && argc - command > 1)
 			words[n++] = shell_word(&arena, argv[i]);
 		else
@@ -324,12 +330,27 @@ static int print_text(struct cli *cli, const struct op *op, json_t *args,
 	return f.code ? cli_fault(cli, &f) : 0;
 }
 
-static int finish(struct cli *cli, const struct op *op, json_t *args,
-		  const json_t *answer)
+/* The exit status of an answer that is no fault. */
+static int status_of(const struct op *op, const json_t *answer)
 {
-	if (cli->json)
+	if (op->reached)
+		return wait_status(op, answer);
+	return op->misses && !json_object_get(answer, op->misses->name) ? STATUS_NOTHING
+									: 0;
+}
+
+/* With --wait a person sees at once what was begun; a program reads one answer, which
+ * says how it ended. */
+static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *answer)
+{
+	int status = status_of(op, answer);
+
+	if (cli->json) {
+		status = op->until ? wait_behind(cli, op, args, answer) : status;
 		print_json(answer);
-	else if (op->runs && op->rest)
+		return wait_end(cli, status);
+	}
+	if (op->runs && op->rest)
 		return print_run(cli, op, args, answer);
 	else if (op->bytes_out)
 		return bytes_print(cli, op, args, answer);
@@ -339,11 +360,13 @@ static int finish(struct cli *cli, const struct op *op, json_t *args,
 		return print_text(cli, op, args, answer);
 	else
 		cli->clock = op->clock, print_answer(cli, op, answer);
-	if (!cli->json && !json_object_get(answer, "you") &&
+	if (!json_object_get(answer, "you") &&
 	    (op->flags & OP_IDENTIFIES ||
 	     (op->flags & OP_WRITE && print_hides(cli, op->out))))
 		here_tell(op, answer);
-	return 0;
+	if (op->until)
+		status = wait_behind(cli, op, args, answer);
+	return wait_end(cli, status);
 }
 
 /* Where a fault of the words has no better hint. */
@@ -370,6 +393,29 @@ static bool goes_on(const struct cli *cli, struct fault *f)
 	return false;
 }
 
+/* Performs the call.  With --wait its own work may take long, as that of a copy: the host
+ * answers as late as the wait may last, and a line tells that it goes on. */
+static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
+		       struct fault *f)
+{
+	struct progress *p;
+	json_t *answer;
+
+	if (op->reached)
+		return wait_for(cli, op, args, f);
+	if (!cli->waits)
+		return run_op(cli, op, args, f);
+	if (op->within && cli->wait_s && !json_object_get(args, op->within->name))
+		json_object_set_new(args, op->within->name,
+				    json_integer(cli->wait_s < op->within->type->max
+							 ? cli->wait_s
+							 : op->within->type->max));
+	p = progress_begin(cli, op->summary);
+	answer = run_op(cli, op, args, f);
+	progress_end(p);
+	return answer;
+}
+
 /*~ Words become a call.  Station 2 of 12.
  *
  * `op` is the row of the table that belongs to `claim`; cli.c found it by its words.
@@ -390,12 +436,12 @@ static bool goes_on(const struct cli *cli, struct fault *f)
 int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 {
 	struct fault f = { 0 };
-	bool here = here_take(op, &argc, argv);
-	json_t *args = read_words(cli, op, argc, argv, &f);
-	bool gives = deliver_gives(op);
-	json_t *answer = NULL;
+	bool here = here_take(op, &argc, argv), gives = deliver_gives(op);
+	json_t *args, *answer = NULL;
 	int status;
 
+	wait_take(cli, op, &argc, argv, &f);
+	args = f.code ? NULL : read_words(cli, op, argc, argv, &f);
 	if (args && here && here_check(cli, &f) < 0)
 		json_decref(args), args = NULL;
 	if (args && misread_check(cli, op, argc, argv, &f) == 0)
@@ -405,15 +451,17 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 		set_key(cli, op, args);
 		if (gives)
 			deliver_begin(cli, op, args);
-		answer = run_op(cli, op, args, &f);
+		answer = call_op(cli, op, args, &f);
 		if (!answer && goes_on(cli, &f)) {
 			f = (struct fault){ 0 };
 			json_object_set_new(args, "confirm", json_true());
-			answer = run_op(cli, op, args, &f);
+			answer = call_op(cli, op, args, &f);
 		}
 		if (gives)
 			deliver_answer(cli);
 	}
+	if (!answer && !f.code)
+		wait_end(cli, 0); /* a signal came */
 	if (!answer)
 		hint_at_help(op, &f);
 	if (answer && here && here_keep(cli, answer, &f) < 0)

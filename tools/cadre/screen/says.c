@@ -6,6 +6,7 @@
  * false.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/cadre/screen/screen.h"
@@ -79,7 +80,7 @@ static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
 	return whole;
 }
 
-void screen_says(const struct cli *cli, const struct op *op, const json_t *answer)
+char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	struct line l = { .cli = cli, .op = op, .answer = answer };
 	struct text out = { 0 };
@@ -93,8 +94,16 @@ void screen_says(const struct cli *cli, const struct op *op, const json_t *answe
 			out.len = before;
 		s += n + 2 * bracket;
 	}
-	if (out.len)
-		printf("%.*s\n", (int)out.len, out.data);
-	text_release(&out);
+	text_add(&out, "", 1);
 	arena_release(&l.arena);
+	return out.data;
+}
+
+void screen_says(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	char *line = screen_line(cli, op, answer);
+
+	if (*line)
+		puts(line);
+	free(line);
 }

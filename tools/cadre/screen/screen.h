@@ -33,7 +33,9 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 /* A time as people read it: "3 min ago", or by the clock of this place; ISO in a pipe. */
 const char *screen_time(const struct cli *cli, struct arena *a, const char *iso);
 
-/* Prints the answer's line of an operation that says one (says.c). */
+/* The answer's line of an operation that says one, malloc'd (says.c). */
+char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer);
+/* Prints it; nothing where it is empty. */
 void screen_says(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Prints a record as a page (page.c). */
 void screen_page(const struct cli *cli, const struct op *op, const json_t *record);

@@ -1,0 +1,251 @@
+/*
+ * wait - reads that wait until a task, a result, a team, an agent or a workspace stands
+ * where its caller wants it.
+ *
+ * Each looks at rows and is answered when they are so, or never will be.  Until then any
+ * event of the team wakes it: whatever changes such a row writes one.
+ */
+#include <string.h>
+
+#include "core/access/who.h"
+#include "core/agent.h"
+#include "core/assignment.h"
+#include "core/id.h"
+#include "core/room.h"
+#include "core/task/task.h"
+#include "core/workspace.h"
+
+#define BIT(state) (1u << (state))
+
+/* The states that are waited for, as bits; `otherwise` where none is said. */
+static unsigned wanted(const int64_t *until, size_t n, unsigned otherwise)
+{
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bits |= BIT(until[i]);
+	return bits ? bits : otherwise;
+}
+
+/* Lets the call wait for `seconds` at most. */
+static int go_on(struct call *call, int64_t seconds, bool answered)
+{
+	if (answered || seconds == 0)
+		return 0;
+	call->wait_on = WAKE_EVENT;
+	call->wait_key = call->caller.team;
+	return 0;
+}
+
+int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait_out *out)
+{
+	const unsigned ends = BIT(TASK_STATE_COMPLETED) | BIT(TASK_STATE_FAILED) |
+			      BIT(TASK_STATE_CANCELLED);
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	out->task = task_name(call, t.number);
+	out->status = t.state_now;
+	out->reached = BIT(t.state_now) &
+		       wanted(in->until, in->n_until, BIT(TASK_STATE_COMPLETED));
+	out->over = !out->reached && (BIT(t.state_now) & ends);
+	return go_on(call, in->timeout, out->reached || out->over);
+}
+
+/* The statuses of an agent that has nothing to do. */
+static const unsigned at_rest = BIT(AGENT_STATUS_READY) | BIT(AGENT_STATUS_IDLE) |
+				BIT(AGENT_STATUS_DONE);
+
+int agent_wait(struct call *call, const struct agent_wait_in *in,
+	       struct agent_wait_out *out)
+{
+	const unsigned ends = BIT(AGENT_STATUS_DONE) | BIT(AGENT_STATUS_FAILED);
+	struct agent_holds_row holds;
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
+	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
+	    (rc = sql_row(call, agent_holds, &holds, .agent = a.id, .now = call->now)) <
+		    0)
+		return rc;
+	out->name = a.name;
+	out->status = agent_status_now(a.status, holds.any);
+	out->reached = BIT(out->status) & wanted(in->until, in->n_until, at_rest);
+	out->over = !out->reached && (BIT(out->status) & ends);
+	return go_on(call, in->timeout, out->reached || out->over);
+}
+
+/* --- results ---------------------------------------------------------------------- */
+
+/* Finds the last assignment of a task of the board: 1, 0 or negative. */
+static int of_task(struct call *call, const char *id, int64_t *message)
+{
+	struct assignment_of_task_row last;
+	struct task_row task;
+	int rc = message_is_number(id) ? 0 : task_find_maybe(call, id, &task);
+
+	if (rc > 0 &&
+	    (rc = sql_row(call, assignment_of_task, &last, .task = task.id)) > 0)
+		*message = last.message;
+	return rc;
+}
+
+static int find_assignment(struct call *call, const char *id, struct assignment_row *x)
+{
+	struct message_head_row m;
+	int64_t message = 0;
+	int rc = of_task(call, id, &message);
+
+	if (rc == 0 && (rc = message_named(call, id, "/id", &m)) > 0)
+		message = m.id;
+	if (rc > 0)
+		rc = sql_row(call, assignment_by_message, x, .message = message);
+	if (rc < 0)
+		return rc;
+	if (rc == 0) {
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+			  "no command was assigned under %.100s", id);
+		return fault_hint(&call->fault, "See them with: cadre assignments.");
+	}
+	if (x->sender == call->caller.agent || x->agent == call->caller.agent)
+		return 0;
+	return who_leads(call, "/id");
+}
+
+int result_wait(struct call *call, const struct result_wait_in *in,
+		struct result_wait_out *out)
+{
+	struct assignment_row x = { 0 };
+	struct result_row r = { 0 };
+	struct agent_row a = { 0 };
+	int64_t cut_label;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = find_assignment(call, in->id, &x)) < 0 ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = x.agent)) < 0 ||
+	    (rc = sql_row(call, result_by_message, &r, .message = x.message, .first = 1,
+			  .stdout_length = 0, .stderr_length = 0)) < 0)
+		return rc;
+	*out = (struct result_wait_out){
+		.message_id = id_public(call, ID_MESSAGE, x.message, x.at),
+		.seq = x.message,
+		.task_id = room_cut(call, x.label, room_all(call) / 8, &cut_label),
+		.agent = a.name,
+		.state = x.state,
+		.has_success = rc > 0,
+		.success = r.success,
+		.has_exit_code = rc > 0,
+		.exit_code = r.exit_code,
+		.reached = rc > 0 && r.success,
+		.over = rc > 0 ? !r.success : x.state == ASSIGNMENT_STATE_CANCELLED,
+	};
+	return go_on(call, in->timeout, out->reached || out->over);
+}
+
+/* --- what may be gone ----------------------------------------------------------------- */
+
+/* Takes a fault back that says that something is not there: 0, or the fault. */
+static int gone(struct call *call, int rc)
+{
+	if (call->fault.code != FAULT_NOT_FOUND || !who_roams(call))
+		return rc;
+	call->fault = (struct fault){ 0 };
+	return 0;
+}
+
+/* Finds a living team, or where `ended` the last one of that name: 0 or a fault. */
+static int find_team(struct call *call, const char *name, bool ended, struct team_row *t)
+{
+	struct team_ended_row last;
+	int rc = who_team(call, name);
+
+	if (rc < 0 && name && ended) {
+		struct fault why = call->fault;
+
+		if ((rc = gone(call, rc)) < 0 ||
+		    (rc = sql_row(call, team_ended, &last, .name = name)) < 0)
+			return rc;
+		if (rc == 0) {
+			call->fault = why;
+			return why.code;
+		}
+		call->caller.team = last.id;
+	}
+	return rc < 0 ? rc : sql_row(call, team_by_id, t, .id = call->caller.team);
+}
+
+/* Whether a team is made is asked where nobody says what for: then one that lacks a
+ * workspace is none. */
+int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait_out *out)
+{
+	const unsigned made = BIT(TEAM_STATE_READY) | BIT(TEAM_STATE_WORKING) |
+			      BIT(TEAM_STATE_COMPLETING);
+	const unsigned want = wanted(in->until, in->n_until, made);
+	struct team_places_row places;
+	struct team_state_row s;
+	struct team_row t;
+	bool lacks;
+	int rc;
+
+	if ((rc = find_team(call, in->team, want & BIT(TEAM_STATE_DESTROYED), &t)) < 0 ||
+	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0 ||
+	    (rc = sql_row(call, team_places, &places, .team = t.id)) < 0)
+		return rc;
+	lacks = in->n_until == 0 && places.failed > 0;
+	out->team = t.name;
+	out->state = s.now_state;
+	out->failed = places.failed;
+	out->reached = (want & BIT(s.now_state)) && !lacks &&
+		       !(t.destroyed_at && places.guests);
+	out->over = !out->reached &&
+		    (lacks || (t.destroyed_at && !(want & BIT(s.now_state))));
+	return go_on(call, in->timeout, out->reached || out->over);
+}
+
+/* Finds a living workspace, or where `ended` a destroyed one: 0 or a fault. */
+static int find_workspace(struct call *call, const struct workspace_wait_in *in,
+			  bool ended, struct workspace_row *w)
+{
+	struct workspace_ended_row last = { 0 };
+	int rc = workspace_find(call, in->team, in->workspace, w);
+	struct fault why = call->fault;
+	int64_t at;
+
+	if (rc >= 0 || !ended || (rc = gone(call, rc)) < 0)
+		return rc;
+	rc = id_parse(call, ID_WORKSPACE, in->workspace, &last.id, &at);
+	if (rc == 0)
+		rc = sql_row(call, workspace_ended, &last, .name = in->workspace);
+	if (rc > 0)
+		rc = sql_row(call, workspace_by_id, w, .id = last.id);
+	if (rc == 0)
+		call->fault = why;
+	call->caller.team = rc > 0 ? w->team : call->caller.team;
+	return rc > 0 ? 0 : (int)call->fault.code;
+}
+
+int workspace_wait(struct call *call, const struct workspace_wait_in *in,
+		   struct workspace_wait_out *out)
+{
+	const unsigned ended = BIT(WORKSPACE_STATE_DESTROYED),
+		       down = BIT(WORKSPACE_STATE_STOPPED) | ended,
+		       failed = BIT(WORKSPACE_STATE_FAILED),
+		       want = wanted(in->until, in->n_until, BIT(WORKSPACE_STATE_READY));
+	struct workspace_row w;
+	int rc = find_workspace(call, in, want & ended, &w);
+
+	if (rc < 0)
+		return rc;
+	out->workspace = id_public(call, ID_WORKSPACE, w.id, w.created_at);
+	out->name = w.name;
+	out->state = w.state;
+	out->reached = (want & BIT(w.state)) && !(w.pid && (BIT(w.state) & down));
+	out->over = !(want & BIT(w.state)) &&
+		    (BIT(w.state) & (want & ended ? 0 : ended | failed));
+	return go_on(call, in->timeout, out->reached || out->over);
+}

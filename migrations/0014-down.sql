@@ -1,0 +1,3 @@
+-- An event for the end of a guest: who waits for that is woken by it.
+DELETE FROM word;
+{words}

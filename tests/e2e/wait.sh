@@ -1,0 +1,177 @@
+#!/bin/sh
+# wait - commands that end when something is true, with a host and without: `cadre wait`, --wait
+# of what begins something, and how their exit statuses tell how it ended.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre team destroy --yes crew >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
+long=$((60 * TEST_SCALE))
+
+# begun WORD...: a wait in the background, once it has looked and waits.
+begun() {
+	cadre "$@" >"$TMPDIR/said" 2>&1 </dev/null &
+	wait=$!
+	until_done sleeps "$wait"
+}
+sleeps() { [ "$(cat "/proc/$1/wchan" 2>/dev/null)" = do_epoll_wait ] || grep -q '^State:.S' "/proc/$1/status"; }
+# ended STATUS PATTERN: how the wait ended, and what it said.
+ended() {
+	wait "$wait"
+	got=$?
+	[ $got = "$1" ] || { bad "the wait ended with $got, not $1: $(cat "$TMPDIR/said")"; return; }
+	grep -q -e "$2" "$TMPDIR/said" || bad "the wait does not say '$2': $(cat "$TMPDIR/said")"
+}
+# ends STATUS PATTERN COMMAND...: is(), of a command that says on stdout how it ended.
+ends() { either=yes; is "$@"; either=; }
+tasks() { # with a host or without
+	begun --as a wait task "$1" --timeout $long
+	cadre --as a claim "$1" >/dev/null && cadre --as a done "$1" >/dev/null || bad "done $1"
+	ended 0 "^task $1 is completed"
+	is 0 "^task $1 is completed" cadre wait task "$1"
+	ends 9 . cadre wait task "$1" failed
+	begun wait task "$2" --timeout $long
+	cadre --as a claim "$2" >/dev/null && cadre --as a fail "$2" "no" >/dev/null || bad "fail $2"
+	ended 9 "^task $2 is failed"
+	is 0 "^task $2 is failed" cadre wait task "$2" completed,failed
+	begun wait agent a working --timeout=$long
+	cadre --as a claim "$3" >/dev/null || bad "claim $3"
+	ended 0 'agent a is working'
+	begun wait agent a --wait=$long
+	cadre --as a release "$3" >/dev/null || bad "release $3"
+	ended 0 'agent a is ready'
+	# The time is up; nothing of that name is there.
+	is 7 "timeout: after 1 s task $3 is pending" cadre wait task "$3" --timeout 1
+	grep -q "hint: It goes on. Wait on with: cadre wait task $3" "$TMPDIR/err" || bad "no hint"
+	is 7 "task $3 is pending" cadre wait task "$3" completed,failed --timeout 0
+	is 3 'there is no task 099' cadre wait task 099 --timeout 5
+	is 2 'timeout' cadre wait task "$3" --timeout soon
+	is 2 'wait must be seconds' cadre wait task "$3" --wait=soon
+}
+
+cadre team create crew --roles a,b >/dev/null
+for n in 1 2 3 4 5 6 7 8; do cadre task create "task $n" >/dev/null; done
+tasks 001 002 003
+# A lease that runs out is no commit of anybody: the wait looks at that instant by itself.
+cadre --as a claim 003 --lease-seconds 5 >/dev/null
+begun wait task 003 pending --timeout $long
+ended 0 'task 003 is pending'
+
+# A loop of claims ends by the exit status; the JSON of an empty claim is as ever.
+cadre --as b claim 004 >/dev/null && cadre --as b done 004 >/dev/null || bad "claim 004"
+n=0
+while cadre --as b claim >"$TMPDIR/out" 2>&1; do
+	cadre --as b done >/dev/null || bad "done of a claim"
+	n=$((n + 1))
+done
+[ $n = 5 ] || bad "the loop took $n tasks, not 5"
+ends 8 'no task' cadre --as b claim
+ends 8 '^{.*"ready":0.*}$' cadre --as b claim --json
+ends 8 'no task' cadre --as b claim --wait=1
+
+# INT ends the waiting alone, and says how to go on.
+cadre task create "task 9" >/dev/null
+python3 - "$CADRE" "$TMPDIR/said" <<'PY' || bad "INT: $(cat "$TMPDIR/said")"
+import signal, subprocess, sys, time
+said = open(sys.argv[2], "w")
+run = subprocess.Popen([sys.argv[1], "wait", "task", "009"], stdout=said, stderr=said)
+time.sleep(0.5)
+run.send_signal(signal.SIGINT)
+assert run.wait() == -signal.SIGINT
+PY
+grep -q 'only the waiting ends; go on with: cadre wait task 009$' "$TMPDIR/said" || bad "INT says: $(cat "$TMPDIR/said")"
+
+# With a host: the same, and through its death.
+cadre up >/dev/null || bad "up"
+for n in 10 11; do cadre task create "task $n" >/dev/null; done
+tasks 009 010 011
+begun wait task 011 --timeout $long
+kill -9 "$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')"
+cadre --as a claim 011 >/dev/null && cadre --as a done 011 >/dev/null || bad "done without the host"
+ended 0 'task 011 is completed'
+cadre up >/dev/null || bad "up again"
+
+# Each command that begins something ends when that is true.
+mkdir "$TMPDIR/gold"
+echo x >"$TMPDIR/gold/x"
+is 0 'workspace crew-a-.* is ready' cadre workspace create --team crew --agent a --source "$TMPDIR/gold" --wait
+is 0 'ready' cadre workspace info crew/a
+is 0 '"waited":{.*"state":"ready","reached":true' cadre workspace fork crew/a --agent b --wait=$long --json
+cadre exec crew/b 'test -f x' || bad "the fork lacks a file"
+is 0 'is stopped' cadre workspace stop crew/b --wait
+[ "$(count_guests)" = 1 ] || bad "$(count_guests) guests behind stop --wait"
+is 0 'is ready' cadre workspace start crew/b --wait
+cadre exec crew/b true || bad "not up behind start --wait"
+is 0 'is destroyed' cadre workspace destroy --yes crew/b --wait
+[ "$(count_guests)" = 1 ] || bad "$(count_guests) guests behind destroy --wait"
+[ "$(ls "$CADRE_HOME/workspaces" | wc -l)" = 1 ] || bad "its folder is there"
+cadre task create "task 12" >/dev/null
+cadre task create "task 13" >/dev/null
+is 0 'the command of task 012 is done$' cadre task assign 012 a --command 'sleep 0.3; echo hello' --wait
+is 0 hello cadre result 012
+ends 9 '"waited":{.*"exit_code":3,"reached":false,"over":true' cadre task assign 013 a --command 'sleep 2; exit 3' --wait --json
+ends 9 . cadre wait result 013
+is 0 'team crew is ' cadre wait team crew
+cadre task create "task 14" >/dev/null
+is 0 'assigned task 014 to b' cadre task assign 014 b --wait
+grep -q 'nothing was begun that could be waited for' "$TMPDIR/err" || bad "nothing to wait for, and no word"
+ends 7 'timeout: after 1 s the command of task' cadre assignment retry "$(cadre assignments --json |
+	sed 's/.*"message_id":"\([^"]*\)"[^{}]*"task":"013".*/\1/')" --wait=1
+
+# A folder that cannot be copied: the host may write no file so large.
+cadre down >/dev/null
+(ulimit -f 40000 && cadre up >/dev/null) || bad "up with a limit"
+truncate -s 64M "$TMPDIR/gold/large"
+ends 9 'is failed' cadre workspace create --team crew --source "$TMPDIR/gold" --wait
+ends 9 'workspaces that failed: 1' cadre team create two --golden "$TMPDIR/gold" \
+	--roles '[{"name":"w","workspace":true}]' --wait
+is 4 'was never made' cadre workspace fork two/w
+cadre down >/dev/null
+cadre up >/dev/null || bad "up without a limit"
+
+# A workspace that is still being made cannot be copied: no row is left of the attempt.
+rm "$TMPDIR/gold/large"
+head -c 100000000 /dev/urandom >"$TMPDIR/gold/large"
+cadre team create big --golden "$TMPDIR/gold" --roles '[{"name":"w","workspace":true,"count":4}]' >/dev/null
+is 7 'unavailable: big-w-4-.* is still being made' cadre workspace fork big/w-4
+grep -q 'hint: Wait for it: cadre wait workspace big-w-4-' "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
+is 7 'is still being made' cadre team create late --golden big/w-4 --roles '[{"name":"w","workspace":true}]'
+is 0 'team big is ready' cadre wait team big --timeout $long
+[ "$(cadre workspace list --team big | grep -c ready)" = 4 ] || bad "not ready: $(cadre workspace list --team big)"
+cadre workspace list --team big | grep -q failed && bad "a row is left: $(cadre workspace list --team big)"
+for team in big two; do
+	is 0 "team $team is destroyed" cadre team destroy --yes $team --wait
+done
+[ "$(count_guests)" = 1 ] || bad "$(count_guests) guests behind team destroy --wait"
+is 0 'team big is destroyed' cadre wait team big destroyed
+is 3 'no team big' cadre wait team big
+
+# A terminal shows one line, in its width, that is gone at the end; a pipe nothing.
+cat >"$TMPDIR/watch" <<'PY'
+import fcntl, os, pty, re, struct, subprocess, sys, termios
+columns, cadre = int(sys.argv[1]), sys.argv[2]
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    os.execv(cadre, [cadre, "wait", "task", "014"])
+said, told = b"", False
+while True:
+    try:
+        data = os.read(fd, 4096)
+    except OSError:
+        break
+    if not data:
+        break
+    said += data
+    if not told and re.search(rb" \d s", said):
+        told = True
+        subprocess.run([cadre, "--as", "b", "done", "014"], stdout=subprocess.DEVNULL, check=True)
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+drawn = [line for line in re.findall(rb"\r\x1b\[K([^\r\n]*)", said) if line]
+last = said.rsplit(b"\r\x1b[K", 1)[1].decode().replace("\r\n", "\n")
+print("status", status, "widest", max(map(len, drawn[:-1])), "first", drawn[0].decode(), "left", last)
+PY
+cadre --as b claim 014 >/dev/null
+export TERM=xterm
+is 0 'status 0 widest 2[0-9] first task 014 is claimed.* left task 014 is completed$' python3 "$TMPDIR/watch" 40 "$CADRE"
+is 0 '^task 014 is completed$' cadre wait task 014
+[ "$(wc -l <"$TMPDIR/out")" = 1 ] && [ ! -s "$TMPDIR/err" ] || bad "a pipe sees more than the end"
+exit $failed

@@ -1,0 +1,356 @@
+/*
+ * wait - commands that end when something is true: `cadre wait`, and --wait of those that
+ * begin something.
+ *
+ * A read waits in the state or its host, and is woken there (core/wait.c).  This asks it
+ * again as often as it takes: it waits for at most five minutes, and while a line of
+ * progress is drawn for five seconds, so that the line tells how things stand.  Nothing is
+ * undone where the waiting ends early.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "core/base/clock.h"
+#include "tools/cadre/cli.h"
+#include "tools/cadre/screen/progress.h"
+#include "tools/cadre/screen/screen.h"
+#include "tools/cadre/status.h"
+
+enum { HOUR = 3600, LONGEST = 31536000, SHOWN = 5 };
+
+/* --- words ---------------------------------------------------------------------- */
+
+/* The seconds of `--wait` or `--wait=SECONDS`, -1 where the word is neither. */
+static int64_t seconds_of(const char *word, struct fault *f)
+{
+	char *end;
+	long long n = HOUR;
+
+	if (strncmp(word, "--wait", 6) != 0 || (word[6] && word[6] != '='))
+		return -1;
+	if (!word[6])
+		return n;
+	errno = 0;
+	n = strtoll(word + 7, &end, 10);
+	if (!word[7] || *end || errno || n < 0 || n > LONGEST)
+		fault_set(f, FAULT_INVALID, "/wait", "must be seconds, not '%.40s'",
+			  word + 7);
+	return n;
+}
+
+void wait_take(struct cli *cli, const struct op *op, int *argc, char **argv,
+	       struct fault *f)
+{
+	int left = 0;
+	bool over = false;
+
+	if (!op->until && !op->reached)
+		return;
+	for (int i = 0; i < *argc; i++) {
+		int64_t seconds = over ? -1 : seconds_of(argv[i], f);
+
+		over = over || !strcmp(argv[i], "--");
+		if (seconds < 0)
+			argv[left++] = argv[i];
+		else
+			cli->waits = true, cli->wait_s = seconds;
+	}
+	*argc = left;
+	argv[left] = NULL;
+}
+
+/* --- signals ------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t ended_by;
+
+static void note_signal(int number)
+{
+	ended_by = number;
+}
+
+/* From here on a signal is taken only while the process waits, and noted. */
+static void hold_signals(sigset_t *before)
+{
+	const struct sigaction note = { .sa_handler = note_signal };
+	struct sigaction was;
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigprocmask(SIG_BLOCK, &held, before);
+	for (int number = SIGINT; number; number = number == SIGINT ? SIGTERM : 0)
+		if (!sigaction(number, NULL, &was) && was.sa_handler == SIG_DFL)
+			sigaction(number, &note, NULL);
+}
+
+int wait_end(struct cli *cli, int status)
+{
+	int number = ended_by;
+
+	if (!number)
+		return status;
+	fflush(stdout);
+	client_close(cli->client);
+	cli->client = NULL;
+	signal(number, SIG_DFL);
+	raise(number);
+	return status;
+}
+
+/* --- one call ----------------------------------------------------------------------- */
+
+struct asked {
+	json_t *answer;
+	struct fault *fault;
+	bool done;
+};
+
+static void take_answer(void *arg, const char *result, const struct fault *f)
+{
+	struct asked *a = arg;
+
+	a->done = true;
+	if (result)
+		a->answer = json_loads(result, 0, NULL);
+	else if (!a->fault->code)
+		*a->fault = *f;
+	if (!a->answer && !a->fault->code)
+		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
+}
+
+/* Calls a read; NULL with a fault, or where a signal ends the waiting. */
+static json_t *ask(struct cli *cli, const struct op *op, json_t *args,
+		   const sigset_t *waiting, struct fault *f)
+{
+	struct asked a = { .fault = f };
+	struct epoll_event event;
+	int64_t number;
+
+	if (cli_client(cli, HOME_LOOK, f) < 0)
+		return NULL;
+	client_form(cli->client, (struct form){ 0 });
+	number = client_start(cli->client, op, args, take_answer, &a);
+	while (!a.done && !ended_by) {
+		if (epoll_pwait(client_fd(cli->client), &event, 1,
+				client_timeout(cli->client), waiting) < 0 &&
+		    errno != EINTR)
+			fault_set(f, FAULT_IO, "", "epoll: %m");
+		client_step(cli->client);
+	}
+	if (!a.done)
+		client_cancel(cli->client, number);
+	return a.answer;
+}
+
+/* --- until it is so -------------------------------------------------------------------- */
+
+static bool is_true(const json_t *answer, const struct field *flag)
+{
+	return json_is_true(json_object_get(answer, flag->name));
+}
+
+static bool is_answered(const struct op *op, const json_t *answer)
+{
+	return is_true(answer, op->reached) || is_true(answer, op->over);
+}
+
+/* Goes on with what the answer calls it: ids stay when names are free again. */
+static void keep_names(const struct op *op, json_t *args, const json_t *answer)
+{
+	for (size_t i = 0; i < op->in->n_fields; i++) {
+		const char *name = op->in->fields[i].name;
+		json_t *said = json_object_get(answer, name);
+
+		if (said && json_object_get(args, name))
+			json_object_set(args, name, said);
+	}
+}
+
+/* Appends the values of an argument as a word of the command line. */
+static void add_value(struct text *out, const json_t *value)
+{
+	const json_t *item;
+	size_t i;
+
+	if (json_is_array(value))
+		json_array_foreach(value, i, item)
+			text_addf(out, "%s%s", i ? "," : "", json_string_value(item));
+	else
+		text_addf(out, "%s", json_string_value(value));
+}
+
+/* Writes the command that waits for the same thing. */
+static void tell_command(const struct cli *cli, const struct op *op, const json_t *args,
+			 struct text *out)
+{
+	text_addf(out, "cadre%s%s", cli->team ? " --team " : "",
+		  cli->team ? cli->team : "");
+	for (const char *const *word = op->cli; *word; word++)
+		text_addf(out, " %s", *word);
+	for (const char *const *bare = op->cli_fields; bare && *bare; bare++) {
+		const json_t *value = json_object_get(args, *bare);
+
+		if (!value)
+			break;
+		text_addf(out, " ");
+		add_value(out, value);
+	}
+}
+
+static void tell_late(const struct cli *cli, const struct op *op, const json_t *args,
+		      const json_t *answer, int64_t seconds, struct fault *f)
+{
+	struct text command = { 0 };
+	char *said = screen_line(cli, op, answer);
+
+	tell_command(cli, op, args, &command);
+	fault_set(f, FAULT_TIMEOUT, "", "after %lld s %.200s", (long long)seconds, said);
+	fault_hint(f, "It goes on. Wait on with: %.140s", command.data);
+	free(said);
+	text_release(&command);
+}
+
+static void tell_signal(const struct cli *cli, const struct op *op, const json_t *args)
+{
+	struct text command = { 0 };
+
+	tell_command(cli, op, args, &command);
+	text_mask(&command, 0);
+	fprintf(stderr, "cadre: only the waiting ends; go on with: %s\n", command.data);
+	text_release(&command);
+}
+
+static void show(const struct cli *cli, const struct op *op, const json_t *answer,
+		 struct progress *p)
+{
+	char *said = p ? screen_line(cli, op, answer) : NULL;
+
+	if (said)
+		progress_say(p, "%s", said);
+	free(said);
+}
+
+/* Asks until it is answered, the time is up or a signal comes; the last answer. */
+static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_t until,
+		      const sigset_t *before, struct fault *f)
+{
+	struct progress *p = progress_begin(cli, "waiting");
+	int64_t most = p ? 0 : op->wait->type->max, left;
+	json_t *answer = NULL, *next;
+
+	for (;;) {
+		left = until - clock_steady_ms();
+		left = left > 0 ? (left + 999) / 1000 : 0;
+		json_object_set_new(args, op->wait->name,
+				    json_integer(left < most ? left : most));
+		next = ask(cli, op, args, before, f);
+		if (next)
+			json_decref(answer), answer = next;
+		if (!next || is_answered(op, answer) || clock_steady_ms() >= until)
+			break;
+		show(cli, op, answer, p);
+		keep_names(op, args, answer);
+		most = p ? SHOWN : most;
+	}
+	progress_end(p);
+	return answer;
+}
+
+json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
+{
+	const json_t *said = json_object_get(args, op->wait->name);
+	int64_t seconds = cli->waits ? cli->wait_s : HOUR;
+	sigset_t before;
+	json_t *answer;
+
+	if (said && !json_is_integer(said))
+		return run_op(cli, op, args, f); /* which refuses it */
+	if (said)
+		seconds = json_integer_value(said);
+	seconds = seconds > LONGEST ? LONGEST : seconds < 0 ? 0 : seconds;
+	hold_signals(&before);
+	answer = ask_on(cli, op, args, clock_steady_ms() + seconds * 1000, &before, f);
+	if (ended_by)
+		tell_signal(cli, op, args);
+	else if (answer && !f->code && !is_answered(op, answer))
+		tell_late(cli, op, args, answer, seconds, f);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (f->code)
+		json_decref(answer), answer = NULL;
+	return answer;
+}
+
+int wait_status(const struct op *op, const json_t *answer)
+{
+	return is_true(answer, op->reached) ? 0 : STATUS_OTHERWISE;
+}
+
+/* --- behind a write ----------------------------------------------------------------------- */
+
+/* A value that the answer, else the call, has under a name; of a record, its id. */
+static json_t *value_of(const json_t *args, const json_t *answer, const char *name)
+{
+	json_t *value = json_object_get(answer, name);
+
+	if (json_is_object(value))
+		value = json_object_get(value, "id");
+	return value ? value : json_object_get(args, name);
+}
+
+/* The arguments of the read that waits for what a call began; NULL where the call began
+ * nothing of that kind. */
+static json_t *wait_args(const struct op *op, const json_t *args, const json_t *answer)
+{
+	const struct record *in = op->until->in;
+	json_t *out = json_object();
+
+	for (size_t i = 0; i < in->n_fields; i++) {
+		const struct field *field = &in->fields[i];
+		json_t *value = field == op->until->wait
+					? NULL
+					: value_of(args, answer, field->name);
+
+		for (const char *const *a = field->aliases; !value && a && *a; a++)
+			value = value_of(args, answer, *a);
+		if (value)
+			json_object_set(out, field->name, value);
+		else if (!(field->flags & (FIELD_OPTIONAL | FIELD_DEFAULT)))
+			return json_decref(out), NULL;
+	}
+	for (const char *const *v = op->until_values; v && *v; v++) {
+		if (!json_object_get(out, "until"))
+			json_object_set_new(out, "until", json_array());
+		json_array_append_new(json_object_get(out, "until"), json_string(*v));
+	}
+	return out;
+}
+
+int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t *answer)
+{
+	json_t *asks = cli->waits ? wait_args(op, args, answer) : NULL, *end = NULL;
+	struct fault f = { 0 };
+	int status = 0;
+
+	if (cli->waits && !asks)
+		fputs("cadre: nothing was begun that could be waited for\n", stderr);
+	if (asks) {
+		fflush(stdout);
+		end = wait_for(cli, op->until, asks, &f);
+	}
+	if (f.code)
+		status = cli_say_fault(&f);
+	else if (end)
+		status = wait_status(op->until, end);
+	if (end && cli->json)
+		json_object_set(answer, "waited", end);
+	else if (end)
+		screen_says(cli, op->until, end);
+	json_decref(end);
+	json_decref(asks);
+	return status;
+}
