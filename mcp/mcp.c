@@ -245,6 +245,7 @@ struct client *mcp_client(struct mcp *m, struct fault *f)
 		.home = m->options.home,
 		.direct = m->options.direct,
 		.local_reads = true,
+		.rests = true,
 		.confirms = true,
 		.identity = m->identity,
 	};

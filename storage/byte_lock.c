@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +20,15 @@ int byte_lock(int fd, int64_t byte, short type)
 		rc = fcntl(fd, F_OFD_SETLK, &l);
 	while (rc < 0 && errno == EINTR);
 	return rc;
+}
+
+bool byte_is_locked(int fd, int64_t byte)
+{
+	struct flock l = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+	};
+
+	return fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 }
 
 static void on_alarm(int signal)

@@ -9,11 +9,14 @@
 #ifndef STORAGE_BYTE_LOCK_H
 #define STORAGE_BYTE_LOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Takes, changes or drops (`type`: F_WRLCK, F_RDLCK, F_UNLCK) the lock on byte `byte` of
  * `fd`: 0, or -1 with errno (EAGAIN or EACCES: another has it). */
 int byte_lock(int fd, int64_t byte, short type);
+/* Whether another descriptor holds the byte. */
+bool byte_is_locked(int fd, int64_t byte);
 /* Waits for it until `until` (clock_steady_ms()): 0, or -1 with errno, ETIMEDOUT when the
  * time is over.  SIGRTMIN interrupts the waiting thread, unless the process uses it. */
 int byte_lock_wait(int fd, int64_t byte, short type, int64_t until);

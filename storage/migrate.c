@@ -11,10 +11,11 @@ enum { WAIT_MS = 10000 }; /* for processes that have the state open */
 static int refuse_newer(struct store *s, int64_t version, struct fault *f)
 {
 	fault_set(f, FAULT_UNAVAILABLE, "",
-		  "%s is of version %lld, this program knows "
-		  "versions up to %d",
+		  "a newer cadre has migrated %s to version %lld; this program "
+		  "knows versions up to %d",
 		  s->path, (long long)version, migration_count);
-	return fault_hint(f, "use the newer cadre that has opened it");
+	return fault_hint(f, "use the newer cadre; a session over MCP goes on once its "
+			     "server is restarted");
 }
 
 static int refuse_stranger(struct store *s, struct fault *f)

@@ -577,6 +577,11 @@ const char *store_path(const struct store *s)
 	return s->path;
 }
 
+bool store_is_wanted(const struct store *s)
+{
+	return turn_is_wanted(&s->turn);
+}
+
 bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };

@@ -80,6 +80,9 @@ bool store_lost(struct store *s);
 /* store_lost() as it was found last, without a new look; fills `why`. */
 bool store_was_lost(const struct store *s, struct fault *why);
 
+/* Whether a process waits to migrate the state, until all others have closed it. */
+bool store_is_wanted(const struct store *s);
+
 /* Whether a process keeps the state from being written: one that is stopped in its
  * transaction, or (wait_ms > 0) one that is found in it at each look for so long.  Writes
  * its name to `who`, such as `12 (cadre mcp)`. */

@@ -124,7 +124,7 @@ int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *
 {
 	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
 	int64_t until = clock_steady_ms() + wait_ms;
-	char pids[240];
+	char names[360];
 
 	if (t->lock < 0)
 		return 0;
@@ -133,11 +133,11 @@ int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *
 			return fault_set(f, FAULT_UNAVAILABLE, "",
 					 "cannot lock state.lock: %s", strerror(errno));
 		if (clock_steady_ms() >= until) {
-			lock_holder_openers(t->lock, pids, sizeof(pids));
-			fault_set(f, FAULT_UNAVAILABLE, "",
-				  "%s, but processes have it open: %s", why, pids);
-			return fault_hint(f, "stop them (a host: `cadre down`), then "
-					     "repeat");
+			lock_holder_all(t->lock, TURN_VERSION, names, sizeof(names));
+			fault_set(f, FAULT_UNAVAILABLE, "", "%s, but is open in: %s", why,
+				  names);
+			return fault_hint(f, "end them (a host: `cadre down`; a "
+					     "`cadre mcp`: its client), then repeat");
 		}
 		nanosleep(&pause, NULL);
 	}
@@ -146,7 +146,17 @@ int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *
 
 int turn_alone(struct turn *t, long wait_ms, struct fault *f)
 {
-	return turn_alone_for(t, wait_ms, "the state must be migrated", f);
+	bool asks = t->lock >= 0 && lock(t, TURN_WANTED, F_WRLCK) == 0;
+
+	turn_alone_for(t, wait_ms, "the state must be migrated", f);
+	if (asks)
+		turn_unlock(t, TURN_WANTED);
+	return f->code;
+}
+
+bool turn_is_wanted(const struct turn *t)
+{
+	return t->lock >= 0 && byte_is_locked(t->lock, TURN_WANTED);
 }
 
 bool turn_last(struct turn *t)

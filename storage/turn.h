@@ -26,6 +26,7 @@ enum turn_byte {
 	TURN_VERSION, /* shared while open, exclusive to migrate */
 	TURN_NEXT,
 	TURN_WRITE,
+	TURN_WANTED, /* exclusive while a process waits to migrate */
 };
 
 struct turn {
@@ -45,10 +46,13 @@ void turn_close(struct turn *t);
 int turn_lock(struct turn *t, enum turn_byte byte, bool exclusive, struct fault *f);
 void turn_unlock(struct turn *t, enum turn_byte byte);
 /* Takes the version byte alone to migrate, within `wait_ms`: 0, or `unavailable`, which
- * names the processes that have the state open. */
+ * names the processes that have the state open.  Others see by turn_is_wanted() that it
+ * waits. */
 int turn_alone(struct turn *t, long wait_ms, struct fault *f);
-/* turn_alone() for another reason, which the fault names. */
+/* turn_alone() for another reason, which the fault names, and unseen by others. */
 int turn_alone_for(struct turn *t, long wait_ms, const char *why, struct fault *f);
+/* Whether a process waits in turn_alone() for all others to close the state. */
+bool turn_is_wanted(const struct turn *t);
 
 /* Whether no other connection has the state open; if so, none can open it until
  * turn_share(). */

@@ -278,7 +278,8 @@ void client_settle_all(struct client *c, bool arrived)
 
 int client_timeout(const struct client *c)
 {
-	int64_t now = clock_steady_ms(), next = INT64_MAX;
+	int64_t now = clock_steady_ms();
+	int64_t next = c->rest_at ? c->rest_at : INT64_MAX;
 
 	for (const struct ticket *t = c->calls; t; t = t->next) {
 		int64_t at = t->until;
@@ -316,7 +317,7 @@ static void step_late(struct client *c)
 		t->due = false;
 		if (t->link)
 			socket_drop(c, t->link);
-		else if (t->call)
+		else
 			direct_run(c, t);
 	}
 }
@@ -339,6 +340,8 @@ void client_step(struct client *c)
 	if (c->looked_at)
 		direct_look(c, rung);
 	step_late(c);
+	if (c->rest_at && c->rest_at <= clock_steady_ms())
+		direct_rest(c);
 }
 
 struct wanted {

@@ -7,8 +7,9 @@
  * directly with the same key.  Reads need no host: a client with `local_reads` runs
  * them on a read connection of its own in any case. Calls may be under way side by
  * side; a direct wait watches the bell. A state that was moved or replaced under a
- * direct client is a fault once; the next call opens the state that is there then. One
- * thread; the owner polls client_fd() and calls client_step().
+ * direct client is a fault once; the next call opens the state that is there then.  To
+ * whoever waits to migrate the state its file is let go, and calls that wait begin anew
+ * behind it. One thread; the owner polls client_fd() and calls client_step().
  *
  * Messages and claims of an answer that did not arrive are taken back: an owner that
  * `confirms` says of every answer whether it arrived at its reader, and the client
@@ -29,6 +30,7 @@ struct client_options {
 	struct home *home; /* borrowed for the client's life */
 	bool direct; /* never use the socket */
 	bool local_reads;
+	bool rests; /* the file is let go 3 s after a call: others may migrate it */
 	bool confirms; /* the owner says client_settle() or client_settle_all() */
 	const sigset_t *waiting; /* blocked while client_call() waits; NULL: as ever */
 	struct identity identity;

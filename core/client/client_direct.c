@@ -34,6 +34,8 @@ static struct store *store_for(struct client *c, const struct op *op, struct fau
 {
 	bool reads = c->o.local_reads && !(op->flags & OP_WRITE);
 
+	if (c->o.rests)
+		c->rest_at = clock_steady_ms() + REST_MS;
 	if (c->store)
 		return c->store;
 	if (reads && !c->reader) {
@@ -66,7 +68,7 @@ static void close_stores(struct client *c)
 		close(c->bell);
 	c->reader = c->store = NULL;
 	c->bell = -1;
-	c->looked_at = c->lapse_at = 0;
+	c->looked_at = c->lapse_at = c->rest_at = 0;
 	c->lost = false;
 }
 
@@ -76,12 +78,19 @@ void direct_close(struct client *c)
 	close_stores(c);
 }
 
-/* Calls that are parked on a lost store end with its fault first. */
-static void leave_lost(struct client *c)
+static bool has_parked(const struct client *c)
 {
 	for (const struct ticket *t = c->calls; t; t = t->next)
 		if (t->call)
-			return;
+			return true;
+	return false;
+}
+
+/* Calls that are parked on a lost store end with its fault first. */
+static void leave_lost(struct client *c)
+{
+	if (has_parked(c))
+		return;
 	c->owes_mirror = false;
 	close_stores(c);
 }
@@ -113,10 +122,42 @@ static void watch_bell(struct client *c)
 	epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->bell, &event);
 }
 
+void direct_forget(struct ticket *t)
+{
+	if (!t->call)
+		return;
+	arena_release(&t->call->arena);
+	free(t->call);
+	t->call = NULL;
+}
+
 static void wake_all(struct client *c)
 {
 	for (struct ticket *t = c->calls; t; t = t->next)
 		t->due |= t->call != NULL;
+}
+
+/* A file that is lost stays open for the next call, which is told. */
+void direct_rest(struct client *c)
+{
+	struct store *s = any_store(c);
+
+	c->rest_at = 0;
+	if (has_parked(c))
+		c->rest_at = clock_steady_ms() + REST_MS;
+	else if (s && !store_lost(s))
+		direct_close(c);
+}
+
+/* Parked calls begin anew, under the keys that they have: each opens the state, and that
+ * waits until it is migrated. */
+static void make_way(struct client *c)
+{
+	for (struct ticket *t = c->calls; t; t = t->next) {
+		t->due |= t->call != NULL;
+		direct_forget(t);
+	}
+	direct_close(c);
 }
 
 /* Notes when the next lease or life ends: without a host nobody writes that down at its
@@ -158,6 +199,10 @@ void direct_look(struct client *c, bool rung)
 	while (rung && read(c->bell, data, sizeof(data)) > 0)
 		;
 	c->looked_at = now;
+	if (store_is_wanted(any_store(c))) {
+		make_way(c);
+		return;
+	}
 	if (store_lost(any_store(c))) {
 		c->lost = true;
 		wake_all(c);
@@ -171,15 +216,6 @@ void direct_look(struct client *c, bool rung)
 }
 
 /* --- calls --------------------------------------------------------------------------- */
-
-void direct_forget(struct ticket *t)
-{
-	if (!t->call)
-		return;
-	arena_release(&t->call->arena);
-	free(t->call);
-	t->call = NULL;
-}
 
 static int prepare(struct client *c, struct ticket *t, struct fault *f)
 {
@@ -258,7 +294,7 @@ static void answer(struct client *c, struct ticket *t)
 	text_release(&out);
 }
 
-void direct_run(struct client *c, struct ticket *t)
+static void run(struct client *c, struct ticket *t)
 {
 	struct call *call = t->call;
 	bool writes = t->op->flags & OP_WRITE, was_made = call->made;
@@ -290,10 +326,18 @@ void direct_run(struct client *c, struct ticket *t)
 	answer(c, t);
 }
 
-void direct_start(struct client *c, struct ticket *t)
+void direct_run(struct client *c, struct ticket *t)
 {
 	struct fault f = { 0 };
 
+	if (!t->call && prepare(c, t, &f) < 0)
+		ticket_end(c, t, NULL, &f);
+	else
+		run(c, t);
+}
+
+void direct_start(struct client *c, struct ticket *t)
+{
 	if (!c->o.home->dir[0]) {
 		ticket_fail(c, t, FAULT_UNAVAILABLE, "the host does not answer",
 			    "outside a workspace, name the state: --home DIR");
@@ -302,8 +346,5 @@ void direct_start(struct client *c, struct ticket *t)
 	t->until = clock_steady_ms() + t->wait_ms;
 	if (c->lost)
 		leave_lost(c);
-	if (prepare(c, t, &f) < 0)
-		ticket_end(c, t, NULL, &f);
-	else
-		direct_run(c, t);
+	direct_run(c, t);
 }

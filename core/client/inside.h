@@ -53,6 +53,8 @@ struct client {
 				       no call waits */
 	int64_t lapse_at; /* clock_wall_ms() when a lease or a life ends next; 0: none, or
 			     no call waits */
+	int64_t rest_at; /* clock_steady_ms() when the files are closed until the next
+			    call; 0: never, or they are not open */
 	bool owes_mirror;
 	bool lost; /* the files that store and reader have open are not in their place
 		      any more */
@@ -60,7 +62,7 @@ struct client {
 	int64_t telling;
 };
 
-enum { SILENCE_MS = 10000, LOOK_MS = 250 };
+enum { SILENCE_MS = 10000, LOOK_MS = 250, REST_MS = 3000 };
 
 /* Takes the ticket off the list, tells its owner and frees it. */
 void ticket_end(struct client *c, struct ticket *t, const char *result,
@@ -89,7 +91,10 @@ void direct_start(struct client *c, struct ticket *t);
 void direct_look(struct client *c, bool rung);
 /* clock_steady_ms() when a parked call has to look at the latest. */
 int64_t direct_next_look(const struct client *c);
+/* Runs a call, which is made first where it is not parked. */
 void direct_run(struct client *c, struct ticket *t);
+/* Closes the files if no call is parked and they are in their place. */
+void direct_rest(struct client *c);
 void direct_close(struct client *c);
 void direct_undo(struct client *c, const struct given *given);
 void direct_take(struct client *c, const struct given *given);

@@ -85,7 +85,7 @@ waiter=$!
 clients="$clients $waiter"
 holders() { ls -l /proc/$waiter/fd; }
 until_is 'state.lock' holders
-refused "processes have it open: $waiter (.*cadre" cadre restore "$story/B.db"
+refused "is open in: cadre.* inbox.*, process $waiter" cadre restore "$story/B.db"
 kill $clients 2>/dev/null
 exec 3>&-
 wait $clients 2>/dev/null

@@ -185,8 +185,8 @@ static void those_who_are_there_are_named(void **state)
 
 	assert_int_equal(turn_open(&t, dir, &f), 0);
 	assert_int_equal(turn_alone_for(&t, 0, "it is to go", &f), FAULT_UNAVAILABLE);
-	assert_non_null(strstr(f.text, "it is to go, but processes have it open: "));
-	assert_non_null(strstr(f.text, " (test_turn)"));
+	assert_non_null(strstr(f.text, "it is to go, but is open in: "));
+	assert_non_null(strstr(f.text, "test_turn, process "));
 	turn_close(&t);
 	close(dir);
 }
