@@ -200,8 +200,8 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	out->team = t.name;
 	out->state = s.now_state;
 	out->failed = places.failed;
-	out->reached = (want & BIT(s.now_state)) && !lacks &&
-		       !(t.destroyed_at && places.guests);
+	out->guests = t.destroyed_at ? places.guests : 0;
+	out->reached = (want & BIT(s.now_state)) && !lacks && !out->guests;
 	out->over = !out->reached &&
 		    (lacks || (t.destroyed_at && !(want & BIT(s.now_state))));
 	return go_on(call, in->timeout, out->reached || out->over);
@@ -244,7 +244,9 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 	out->workspace = id_public(call, ID_WORKSPACE, w.id, w.created_at);
 	out->name = w.name;
 	out->state = w.state;
-	out->reached = (want & BIT(w.state)) && !(w.pid && (BIT(w.state) & down));
+	out->has_pid = w.pid && (BIT(w.state) & down);
+	out->pid = w.pid;
+	out->reached = (want & BIT(w.state)) && !out->has_pid;
 	out->over = !(want & BIT(w.state)) &&
 		    (BIT(w.state) & (want & ended ? 0 : ended | failed));
 	return go_on(call, in->timeout, out->reached || out->over);

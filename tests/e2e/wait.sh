@@ -144,6 +144,14 @@ done
 is 0 'team big is destroyed' cadre wait team big destroyed
 is 3 'no team big' cadre wait team big
 
+# Without a host nobody ends a guest: the wait says what is left, until its time is up.
+cadre team create left --golden "$TMPDIR/gold" --roles '[{"name":"w","workspace":true}]' --wait >/dev/null || bad "left"
+cadre down >/dev/null
+ends 7 'timeout: after 1 s team left is destroyed; guests that still run: 1' cadre team destroy --yes left --wait=1
+begun wait team left destroyed --timeout $long
+cadre up >/dev/null || bad "up for the guest"
+ended 0 'team left is destroyed$'
+
 # A terminal shows one line, in its width, that is gone at the end; a pipe nothing.
 cat >"$TMPDIR/watch" <<'PY'
 import fcntl, os, pty, re, struct, subprocess, sys, termios
