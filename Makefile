@@ -16,6 +16,7 @@
 # make permute    do the transcripts pass with enums and events numbered otherwise?
 # make portable   does PostgreSQL take every statement of the state?
 # make docs, make fmt, make sums, make clean
+# make deb        Debian packages, in build/deb; make check-deb installs and upgrades them in a new root
 # make install PREFIX=/usr/local DESTDIR= STRIP=-s, and make uninstall with the same words
 #
 # B=asan|tsan|test|fuzz|quick builds that variant in build/$B: `make B=asan tests`.
@@ -183,7 +184,7 @@ $(O)/tests/unit/test_others: $(O)/obj/tools/bench/others.o
 
 -include $(shell test -d $(O)/obj && find $(O)/obj -name '*.d')
 
-include tools/build/rules.mk tools/guest/rules.mk
+include tools/build/rules.mk tools/build/deb.mk tools/guest/rules.mk
 
 # --- run ------------------------------------------------------------------------
 
