@@ -258,6 +258,16 @@ static int join(struct call *call, const struct agent_register_in *in, bool *res
 	return resumes(call, in, &a) ? 0 : taken(call, &a);
 }
 
+/* A caller who is nobody may repeat a call, but the token of a generation that somebody else
+ * began is not given to it. */
+static int check_first(struct call *call, const struct agent_row *a)
+{
+	struct agent_first_generation_row r;
+	int rc = sql_row(call, agent_first_generation, &r, .agent = a->id);
+
+	return rc < 0 || (rc > 0 && r.is_first) ? rc : taken(call, a);
+}
+
 int agent_register(struct call *call, const struct agent_register_in *in,
 		   struct agent_register_out *out)
 {
@@ -267,6 +277,8 @@ int agent_register(struct call *call, const struct agent_register_in *in,
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (!call->made && (rc = join(call, in, &out->resumed)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+		return rc;
+	if (who_is_nobody(call) && (rc = check_first(call, &a)) < 0)
 		return rc;
 	out->name = a.name;
 	out->team = call->caller.team_name;

@@ -218,9 +218,10 @@ void who_joins(struct request *r, const struct op *op, json_t *args);
 /* Whether a call to join failed since the identity that is kept for this directory is
  * over: then the session is nobody, and the call begins anew. */
 bool who_begins_anew(struct request *r, const struct fault *f);
-/* Where a session that was nobody has joined: makes it that agent.  Returns what is
- * answered, without the token, to be freed; NULL: the result, as it is. */
-char *who_joined(struct request *r, const char *result);
+/* The result of a tool's operation as a model is told it, to be freed: no token is in it.
+ * A session that was nobody, and has joined, is that agent from here on.  NULL: the result, as
+ * it is. */
+char *who_result(struct request *r, const char *result);
 
 /* --- results of tools (result.c) --------------------------------------------- */
 

@@ -243,14 +243,14 @@ void tools_list(struct request *r, json_t *params)
 
 static void tool_end(struct request *r, const char *result, const struct fault *f)
 {
-	char *joined = result ? who_joined(r, result) : NULL;
+	char *told = result ? who_result(r, result) : NULL;
 
 	if (!result && who_begins_anew(r, f))
 		return;
 	if (result) {
 		request_log(r, LEVEL_DEBUG, "%s done", r->op->name);
-		result_write(r, joined ? joined : result);
-		free(joined);
+		result_write(r, told ? told : result);
+		free(told);
 		return;
 	}
 	request_log(r,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/home/whose.h"
 #include "mcp/peer.h"
 
 /* Keeps the identity for the worktree; what the answer says of that. */
@@ -37,7 +38,6 @@ static void become(struct mcp *m, json_t *answer)
 	if (!name || !team || !token || home_become(h, team, name, token, &f) < 0)
 		return;
 	json_object_set_new(answer, "you", keep_here(m, team, name, token));
-	json_object_del(answer, "token");
 	m->identity.level = h->identity.level;
 	m->identity.nobody = false;
 	m->identity.team = h->identity.team;
@@ -51,10 +51,28 @@ static bool may_join(const struct op *op)
 	return (op->flags & OP_IDENTIFIES) && (op->flags & OP_WRITE);
 }
 
+/* A session that is nobody says the same key for the same call from the same place: if the
+ * process that made the agent was killed before its place was kept, the next one there gets
+ * it back.  A key of the client's own counts for nothing: it could be somebody else's. */
+static void set_key(const struct mcp *m, const struct op *op, json_t *args)
+{
+	char key[37], *words;
+
+	json_object_del(args, op_key(op));
+	if (!m->identity.nobody || !m->options.home->place[0])
+		return;
+	words = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS);
+	whose_key(m->options.home->place, words, key);
+	json_object_set_new(args, op_key(op), json_string(key));
+	free(words);
+}
+
 void who_joins(struct request *r, const struct op *op, json_t *args)
 {
-	if (may_join(op))
-		r->joins = json_deep_copy(args);
+	if (!may_join(op))
+		return;
+	r->joins = json_deep_copy(args);
+	set_key(r->mcp, op, args);
 }
 
 /* Faults about the caller are at no argument of the call. */
@@ -72,36 +90,64 @@ bool who_begins_anew(struct request *r, const struct fault *f)
 	m->identity.team = m->identity.agent = m->identity.token = NULL;
 	client_become(m->client, &m->identity);
 	r->joins = NULL;
+	set_key(m, r->op, args);
 	request_again(r, args);
 	return true;
 }
 
-/* Whether the answer is about the session itself. */
-static bool is_own(const struct mcp *m, const json_t *answer)
-{
-	const char *name = json_string_value(json_object_get(answer, "name"));
+/* --- secrets ----------------------------------------------------------------------- */
 
-	return m->identity.nobody ||
-	       (m->identity.agent && name && strcmp(m->identity.agent, name) == 0);
+static bool has_secrets(const struct record *r)
+{
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct type *t = r->fields[i].type;
+
+		if (t->given == GIVEN_SECRET ||
+		    (t->kind == KIND_RECORD && has_secrets(t->record)))
+			return true;
+	}
+	return false;
 }
 
-char *who_joined(struct request *r, const char *result)
+static void take_secrets(const struct record *r, json_t *value);
+
+/* A field's value is a record, or a list of them. */
+static void take_inner(const struct type *t, json_t *value)
+{
+	json_t *item;
+	size_t i;
+
+	if (t->kind != KIND_RECORD)
+		return;
+	json_array_foreach(value, i, item)
+		take_secrets(t->record, item);
+	take_secrets(t->record, value);
+}
+
+static void take_secrets(const struct record *r, json_t *value)
+{
+	for (size_t i = 0; i < r->n_fields && json_is_object(value); i++) {
+		const struct field *field = &r->fields[i];
+
+		if (field->type->given == GIVEN_SECRET)
+			json_object_del(value, field->name);
+		else
+			take_inner(field->type, json_object_get(value, field->name));
+	}
+}
+
+char *who_result(struct request *r, const char *result)
 {
 	struct mcp *m = r->mcp;
 	json_t *answer;
 	char *text;
 
-	if (!may_join(r->op))
+	if (!has_secrets(r->op->out))
 		return NULL;
 	answer = json_loads(result, 0, NULL);
-	if (!is_own(m, answer)) {
-		json_decref(answer);
-		return NULL;
-	}
-	if (m->identity.nobody)
+	if (may_join(r->op) && m->identity.nobody)
 		become(m, answer);
-	else
-		json_object_del(answer, "token");
+	take_secrets(r->op->out, answer);
 	text = json_dumps(answer, JSON_COMPACT);
 	json_decref(answer);
 	return text;

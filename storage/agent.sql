@@ -80,6 +80,11 @@ UPDATE agent SET token = NULL, active_at = :now, status = {agent_status.ready},
 	generation = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > generation), generation) + 1
 WHERE id = :agent RETURNING generation;
 
+-- name: agent_first_generation
+-- Whether an agent lives in the generation that it was made with, and no restore came since.
+SELECT a.generation = s.counts_from + 1 AND a.gone = 0 AS is_first FROM agent a JOIN state s ON s.one = 1
+WHERE a.id = :agent;
+
 -- name: agent_discard
 -- A new generation may refuse the mail of the old one: all of it becomes dead.
 UPDATE delivery SET state = {delivery_state.dead}, due_at = NULL, done_at = :now

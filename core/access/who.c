@@ -62,19 +62,32 @@ static int replaced(struct call *call, const struct caller_row *r)
 	return fault_hint(&call->fault, "Register under another name, or ask the lead.");
 }
 
+static bool is_proof(const struct caller_row *r, const uint8_t hash[TOKEN_HASH])
+{
+	return r->token.size == TOKEN_HASH &&
+	       token_equal(hash, r->token.data, TOKEN_HASH);
+}
+
 /* The caller's row.  An agent that was renamed goes by its old name until somebody
- * tells it, so its token finds it where nobody has that name. */
+ * tells it, so its token finds it where that name is nobody's or another one's. */
 static int find_caller(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
 	uint8_t hash[TOKEN_HASH];
-	int rc = sql_row(call, caller_by_name, r, .team_name = team, .name = id->agent);
+	struct caller_row renamed;
+	int rc = sql_row(call, caller_by_name, r, .team_name = team, .name = id->agent),
+	    found;
 
-	if (rc != 0 || !id->token || id->proven || id->door)
+	if (rc < 0 || !id->token || id->proven || id->door)
 		return rc;
 	token_hash(id->token, hash);
-	return sql_row(call, caller_by_token, r, .team_name = team,
-		       .token = { hash, sizeof(hash) });
+	if (rc > 0 && is_proof(r, hash))
+		return rc;
+	found = sql_row(call, caller_by_token, &renamed, .team_name = team,
+			.token = { hash, sizeof(hash) });
+	if (found > 0)
+		*r = renamed;
+	return found ? found : rc;
 }
 
 static int check_proof(struct call *call, const struct caller_row *r)
@@ -90,16 +103,15 @@ static int check_proof(struct call *call, const struct caller_row *r)
 		return 0;
 	if (id->token) {
 		token_hash(id->token, hash);
-		if (r->token.size == TOKEN_HASH &&
-		    token_equal(hash, r->token.data, TOKEN_HASH))
+		if (is_proof(r, hash))
 			return 0;
 		if (is_old(call, r, id->token))
 			return replaced(call, r);
 	}
 	fault_set(&call->fault, FAULT_DENIED, "", "the token does not prove %s in %s",
 		  id->agent, id->team);
-	return fault_hint(&call->fault, "Set CADRE_TOKEN to the token that register or "
-					"team create gave.");
+	return fault_hint(&call->fault, "Register under a name of your own, or set "
+					"CADRE_TOKEN as cadre agent env says.");
 }
 
 static int only_team(struct call *call, const char **name)
@@ -305,7 +317,9 @@ int who_agent(struct call *call, const char *name, const char *where, struct age
 
 	if ((rc = take_team(call, &name, where)) < 0)
 		return rc;
-	if (strcmp(name, "lead") == 0)
+	if (strcmp(name, "self") == 0 && call->caller.agent)
+		rc = sql_row(call, agent_by_id, a, .id = call->caller.agent);
+	else if (strcmp(name, "lead") == 0)
 		rc = find_lead(call, a);
 	else
 		rc = sql_row(call, agent_by_name, a, .team = call->caller.team,

@@ -47,7 +47,7 @@ int home_recall(struct home *h, struct fault *f)
 
 	if (h->identity.agent || !keeps(h) || !whose_place(h->place))
 		return 0;
-	rc = whose_read(h->dir, h->place, &k, f);
+	rc = whose_find(h->dir, h->place, &k, f);
 	if (rc <= 0)
 		return rc;
 	if (team && strcmp(team, k.team) != 0) {
@@ -81,21 +81,14 @@ int home_can_keep(struct home *h, struct fault *f)
 int home_keep_here(struct home *h, const char *team, const char *agent, const char *token,
 		   bool over, struct fault *f)
 {
-	struct whose k, other;
-	int rc;
+	struct whose k;
 
 	if (home_can_keep(h, f) < 0)
 		return f->code;
-	rc = over ? 0 : whose_read(h->dir, h->place, &other, f);
-	if (rc < 0)
-		return rc;
-	if (rc > 0 && (strcmp(other.agent, agent) != 0 || strcmp(other.team, team) != 0))
-		return fault_set(f, FAULT_CONFLICT, "", "%.150s is %s of team %s",
-				 h->place, other.agent, other.team);
 	memcpy(k.place, h->place, sizeof(k.place));
 	if (snprintf(k.team, sizeof(k.team), "%s", team) >= (int)sizeof(k.team) ||
 	    snprintf(k.agent, sizeof(k.agent), "%s", agent) >= (int)sizeof(k.agent) ||
 	    snprintf(k.token, sizeof(k.token), "%s", token) >= (int)sizeof(k.token))
 		return fault_set(f, FAULT_INVALID, "", "names are too long");
-	return whose_write(h->dir, &k, f);
+	return whose_write(h->dir, &k, over, f);
 }

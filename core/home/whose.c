@@ -6,6 +6,7 @@
 #include <sha2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -212,6 +213,55 @@ int whose_read(const char *state, const char *place, struct whose *out, struct f
 	return name_birth(place, now) && strcmp(was, now) == 0;
 }
 
+/* A further worktree of a repository has a life of its own, wherever it lies. */
+static bool is_linked_worktree(const char *dir)
+{
+	char git[4096], text[4200] = "";
+	ssize_t n;
+	int fd;
+
+	if (!paths_join(git, dir, ".git"))
+		return false;
+	fd = open(git, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return n > 0 && strstr(text, "/worktrees/");
+}
+
+int whose_find(const char *state, char place[4096], struct whose *out, struct fault *f)
+{
+	char at[4096];
+	int rc;
+
+	memcpy(at, place, sizeof(at));
+	while ((rc = whose_read(state, at, out, f)) == 0)
+		if (is_linked_worktree(at) || !paths_up(at))
+			return 0;
+	if (rc > 0)
+		memcpy(place, at, sizeof(at));
+	return rc;
+}
+
+void whose_key(const char *place, const char *words, char key[37])
+{
+	char birth[BIRTH] = "";
+	uint8_t d[SHA256_DIGEST_LENGTH];
+	SHA2_CTX c;
+
+	name_birth(place, birth);
+	SHA256Init(&c);
+	SHA256Update(&c, (const uint8_t *)place, strlen(place) + 1);
+	SHA256Update(&c, (const uint8_t *)birth, strlen(birth) + 1);
+	SHA256Update(&c, (const uint8_t *)words, strlen(words));
+	SHA256Final(d, &c);
+	snprintf(key, 37,
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		 d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7], d[8], d[9], d[10], d[11],
+		 d[12], d[13], d[14], d[15]);
+}
+
 /* --- changes --------------------------------------------------------------------- */
 
 /* Removes the file of a place that is gone, or was made anew, and what a killed process
@@ -271,7 +321,20 @@ static bool put(int dir, const char *name, const struct whose *k, const char *bi
 	return done;
 }
 
-int whose_write(const char *state, const struct whose *k, struct fault *f)
+/* Refuses a place that is another agent's; the folder is locked. */
+static int check_free(const char *state, const struct whose *k, struct fault *f)
+{
+	struct whose other;
+	int rc = whose_read(state, k->place, &other, f);
+
+	if (rc <= 0 ||
+	    (strcmp(other.agent, k->agent) == 0 && strcmp(other.team, k->team) == 0))
+		return rc < 0 ? rc : 0;
+	return fault_set(f, FAULT_CONFLICT, "", "%.150s is %s of team %s", k->place,
+			 other.agent, other.team);
+}
+
+int whose_write(const char *state, const struct whose *k, bool over, struct fault *f)
 {
 	char name[NAME], birth[BIRTH];
 	int dir;
@@ -283,9 +346,10 @@ int whose_write(const char *state, const struct whose *k, struct fault *f)
 	dir = make_folder(state, f);
 	if (dir < 0)
 		return f->code;
+	flock(dir, LOCK_EX);
 	sweep(dir);
 	name_file(k->place, name);
-	if (!put(dir, name, k, birth))
+	if ((over || check_free(state, k, f) == 0) && !put(dir, name, k, birth))
 		fault_set(f, FAULT_IO, "", "cannot write %.150s/%s/%s: %m", state, folder,
 			  name);
 	close(dir);

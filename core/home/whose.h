@@ -29,9 +29,18 @@ bool whose_place(char out[4096]);
  * or a fault about a file that cannot be trusted. */
 int whose_read(const char *state, const char *place, struct whose *out, struct fault *f);
 
-/* Keeps who a place is, in the place of what was kept before; sweeps what is of no place
- * any more.  0 or a fault. */
-int whose_write(const char *state, const struct whose *k, struct fault *f);
+/* whose_read() of the place, else of what it lies in, up to the top of a worktree that
+ * shares its repository with others: a repository or a folder inside the directory of an
+ * agent is that agent's too.  `place` is then the one for which it is kept. */
+int whose_find(const char *state, char place[4096], struct whose *out, struct fault *f);
+
+/* Keeps who a place is; sweeps what is of no place any more.  Unless `over`, another agent
+ * that is kept for it is `conflict`, whichever of two processes came first.  0 or a fault. */
+int whose_write(const char *state, const struct whose *k, bool over, struct fault *f);
+
+/* The idempotency key of what an agent-to-be asks for from this place: the same for the same
+ * `words` and place, another one where the place was made anew. */
+void whose_key(const char *place, const char *words, char key[37]);
 
 /* Forgets who `place` is, whatever the file holds: 1, 0: nothing was kept, or a fault. */
 int whose_forget(const char *state, const char *place, struct fault *f);

@@ -10,7 +10,8 @@ import json, os, subprocess, sys
 
 class Peer:
     def __init__(self, agent, *flags):
-        self.p = subprocess.Popen([os.environ["CADRE"], "--as", agent, "mcp", *flags],
+        who = ["--as", agent, "mcp"] if agent else ["mcp", "--operator"]
+        self.p = subprocess.Popen([os.environ["CADRE"], *who, *flags],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.n = 0
         self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
@@ -57,6 +58,9 @@ costs("empty receive", 25, a.call("inbox", action="receive"))
 costs("broadcast to 50", 120, a.call("team_message", to="*", text="hello"))
 costs("start of a session", 250, b.call("agents", action="start"))
 costs("status of 51 members", 900, Peer("lead").call("team", action="status"))
+made = Peer(None).call("team", action="create", name="large", roles=[{"name": "b", "count": 50}])
+assert len(json.loads(made)["members"]) == 51 and '"token"' not in made, made
+costs("team of 51 members", 1100, made)
 costs("list of 100 tasks", 2500, task("list"))
 costs("ready", 2200, task("ready"))
 costs("events, 100 of them", 2500, a.call("events"))

@@ -99,14 +99,15 @@ is 0 '"you":"hal of team shop' "$CADRE" --operator --json agent register hal --h
 grep -q token "$TMPDIR/out" && bad "a token is shown"
 is 0 '^hal of team shop' "$CADRE" whoami
 
-# A terminal shows no tokens, and how to be who has one; pipes and JSON have them.
+# Screens show no tokens, but how to be who has one, pipes neither; JSON has them.
 script -qec "stty cols 80; '$CADRE' --operator agent register kim" /dev/null >"$TMPDIR/typed" </dev/null
 grep -q "eval \"\$(cadre agent env kim)\"" "$TMPDIR/typed" || bad "a terminal is not told how to be kim: $(cat "$TMPDIR/typed")"
 grep -Eq '[0-9a-f]{64}' "$TMPDIR/typed" && bad "a terminal shows a token"
 script -qec "'$CADRE' --operator team create tools --roles x" /dev/null >"$TMPDIR/typed" </dev/null
 grep -q 'tools/x' "$TMPDIR/typed" || bad "no team: $(cat "$TMPDIR/typed")"
 grep -Eq '[0-9a-f]{64}|TOKEN' "$TMPDIR/typed" && bad "a terminal shows tokens"
-is 0 '[0-9a-f]\{64\}' "$CADRE" --operator --team tools agent register liz
+is 0 . "$CADRE" --operator --team tools agent register liz
+grep -Eq '[0-9a-f]{64}' "$TMPDIR/out" && bad "a pipe shows a token"
 is 0 '"token":"[0-9a-f]\{64\}"' "$CADRE" --operator --team tools --json agent register max
 "$CADRE" --operator team destroy --yes tools >/dev/null 2>&1 || bad "no end of a team"
 
@@ -155,6 +156,37 @@ echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":
 	"$CADRE" mcp | grep -q '"id":2.*ann-2 of team shop' || bad "it cannot register anew"
 is 0 '^ann-2 of team shop' "$CADRE" whoami
 
+# An agent's session that was killed while it registered begins again; nobody else gets it.
+for name in kay far race; do git worktree add ../$name || bad "no worktree"; done
+KEPT=$kept story killed "$TMPDIR/kay" "$TMPDIR/kay" "$TMPDIR/far"
+cd ../kay && is 0 '^kay of team shop' "$CADRE" whoami
+# An agent that took the name over since is not given to the session that had it before.
+is 0 . "$CADRE" --operator agent register kay --replace
+is 0 forgotten "$CADRE" whoami --forget
+echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"agents","arguments":{"action":"register","name":"kay","role":"coder"}}}' |
+	"$CADRE" mcp | grep -q '"id":2.*conflict' || bad "the old kay is the new one"
+cd "$main" || exit 1
+race=$(for n in 1 2 3 4 5 6; do echo "$TMPDIR/race"; done)
+won=$(python3 "$here/peers/worktrees.py" race $race)
+cd ../race && is 0 "^$won of team shop, as is kept" "$CADRE" whoami
+cd "$main" || exit 1
+
+# A repository inside the worktree is the same agent's, a further worktree there is nobody's.
+git init "$TMPDIR/dot/dep" && git worktree add ../dot/tree || bad "no repository"
+cd ../dot/dep && is 0 "^dot of team shop, as is kept for $TMPDIR/dot" "$CADRE" --home "$main/.cadre" whoami
+cd ../tree && is 0 '^the operator' "$CADRE" whoami
+cd "$main" || exit 1
+
+# An agent that was renamed is itself still, also when another has its old name.
+is 0 . "$CADRE" --operator agent update eva --new-name eve
+cd ../eva && is 0 . "$CADRE" task list
+is 0 . "$CADRE" --operator agent register eva
+is 0 '^eve of team shop, as is kept' "$CADRE" whoami
+is 0 . "$CADRE" task create "By eve"
+grep -q '^agent eve$' "$kept"/* || bad "the new name is not kept"
+cd "$main" || exit 1
+
 # A worktree that is made anew under an old path is nobody's, and one that is gone is swept.
 cd "$main" || exit 1
 git worktree remove --force ../ben && git worktree remove --force ../cid && git worktree add -f ../ben
@@ -167,10 +199,10 @@ grep -qx "place $TMPDIR/cid" "$kept"/* && bad "a worktree that is gone is kept"
 mkdir -p "$TMPDIR/plain/below" && cd "$TMPDIR/plain" || exit 1
 is 0 '^you are joe' "$CADRE" --home "$main/.cadre" agent register joe --here
 is 0 '^joe of team shop' "$CADRE" --home "$main/.cadre" whoami
-cd below && is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
+cd below && is 0 "^joe of team shop, as is kept for $TMPDIR/plain" "$CADRE" --home "$main/.cadre" whoami
 
 # An agent whose team is over is told so, and is not the operator.
-is 0 . "$CADRE" --home "$main/.cadre" team destroy shop
+cd "$main" && is 0 . "$CADRE" team destroy shop
 cd "$TMPDIR/dot" || exit 1
 for verb in "task list" "team list" "team create mine" whoami; do is 3 'there is no agent dot in team shop' "$CADRE" $verb; done
 grep -q 'you are dot of team shop in this directory: cadre whoami, --forget' "$TMPDIR/err" || bad "it does not say what to do"

@@ -19,6 +19,11 @@ export class World {
 		execFileSync(this.command, [...(this.hosted ? [] : ['--direct']), ...args],
 			{ env: this.env(), stdio: ['ignore', 'ignore', 'inherit'], timeout: 30000 });
 	}
+	token(agent) {
+		const said = execFileSync(this.command, [...(this.hosted ? [] : ['--direct']), '--json', '--team',
+			'alpha', 'agent', 'env', agent], { env: this.env(), timeout: 30000 });
+		return JSON.parse(said).token;
+	}
 	env(agent) {
 		const env = {
 			PATH: process.env.PATH, HOME: this.home, CADRE_HOME: `${this.home}/state`,
@@ -51,7 +56,8 @@ export class World {
 			roles: [{ name: 'lead' }, { name: 'bob' }, { name: 'carol' }, { name: 'dave' },
 				{ name: 'erin' }] });
 		if (r.isError) throw new Error(JSON.stringify(r.said));
-		for (const m of r.said.members) this.tokens[m.name] = m.token;
+		if (/[0-9a-f]{64}/.test(JSON.stringify(r))) throw new Error('a model is shown a token');
+		for (const m of r.said.members) this.tokens[m.name] = this.token(m.name);
 	}
 	async task(title) {
 		const r = await this.operator.tool('task', { action: 'create', team: 'alpha', title });

@@ -7,6 +7,10 @@
 to the next one and reads its own mail.  `again`: new sessions are the same agents.
 `nameless`: each session registers without a name, and gets one of its own.
 `beside`: two sessions of one worktree register under two names; it is kept for the first.
+`killed`: of a worktree whose session was killed before its place was kept (the caller took it
+away), the next session gets the same agent with the same call; another worktree does not, nor
+with the idempotency key that the first session said.
+`race`: many sessions of one worktree register at once: one is told that it is kept.
 Prints what is wrong.
 """
 import json, os, re, subprocess, sys
@@ -90,6 +94,27 @@ elif sys.argv[1] == "beside":
         made = s.tool("task", action="create", title="By " + name)
         shown = s.tool("task", action="show", task=made["task"]["id"] if "task" in made else made["id"])
         check(shown["task"]["created_by"] == name, shown)
+elif sys.argv[1] == "killed":
+    first, second, other = sessions
+    same = dict(action="register", name="kay", role="coder")
+    joined = first.tool("agents", idempotency_key="k1", **same)
+    check("you" in joined, joined)
+    for name in os.listdir(os.environ["KEPT"]):
+        if "\nagent kay\n" in open(os.path.join(os.environ["KEPT"], name)).read():
+            os.unlink(os.path.join(os.environ["KEPT"], name))
+    for told in (other.tool("agents", idempotency_key="k1", **same), other.tool("agents", **same)):
+        check(told.get("code") == "conflict", told)
+    back = second.tool("agents", **same)
+    check(back.get("name") == "kay" and "whenever" in back.get("you", ""), back)
+elif sys.argv[1] == "race":
+    for n, s in enumerate(sessions):
+        s.p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": "r", "method": "tools/call", "params": {
+            "name": "agents", "arguments": {"action": "register", "name": "racer-%d" % n}}}).encode() + b"\n")
+        s.p.stdin.flush()
+    said = [json.loads(json.loads(s.p.stdout.readline())["result"]["content"][0]["text"])["you"] for s in sessions]
+    kept = [you for you in said if "whenever" in you]
+    check(len(kept) == 1, said)
+    print(kept[0].split()[0]) if len(kept) == 1 else None
 else:
     for s in sessions:
         check("`%s`" % s.name in s.told, s.name, "is told:", s.told)

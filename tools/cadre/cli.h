@@ -163,7 +163,7 @@ json_t *bytes_send(struct cli *cli, const struct op *op, json_t *args, struct fa
 
 void print_answer(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Whether an answer, or a list in it, has what a terminal does not show. */
-bool print_hides(const struct cli *cli, const struct record *r);
+bool print_hides(const struct record *r);
 void print_json(const json_t *json);
 /* A list of records, without headings when `more` of a table goes on. */
 void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,

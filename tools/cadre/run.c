@@ -361,8 +361,7 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 	else
 		cli->clock = op->clock, print_answer(cli, op, answer);
 	if (!json_object_get(answer, "you") &&
-	    (op->flags & OP_IDENTIFIES ||
-	     (op->flags & OP_WRITE && print_hides(cli, op->out))))
+	    (op->flags & OP_IDENTIFIES || (op->flags & OP_WRITE && print_hides(op->out))))
 		here_tell(op, answer);
 	if (op->until)
 		status = wait_behind(cli, op, args, answer);

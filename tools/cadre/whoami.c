@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/home/settings.h"
 #include "core/home/whose.h"
 #include "ops.gen.h"
 #include "tools/cadre/cli.h"
@@ -24,6 +25,22 @@ static const char *why(const struct home *h)
 	return words[h->who];
 }
 
+/* An agent that was renamed, or whose team was, is kept under its new name. */
+static void learn_name(struct cli *cli, const json_t *card, struct fault *f)
+{
+	struct identity *id = &cli->home.identity;
+	const char *name = json_string_value(json_object_get(card, "name")),
+		   *team = json_string_value(json_object_get(card, "team"));
+
+	if (cli->home.who != HOME_BY_PLACE || !name || !team ||
+	    (!strcmp(name, id->agent) && id->team && !strcmp(team, id->team)))
+		return;
+	if (home_keep_here(&cli->home, team, name, id->token, true, f) == 0) {
+		id->agent = home_keep(&cli->home, name);
+		id->team = home_keep(&cli->home, team);
+	}
+}
+
 /* Whether the state knows the agent still, and takes its token. */
 static int check(struct cli *cli, struct fault *f)
 {
@@ -32,8 +49,10 @@ static int check(struct cli *cli, struct fault *f)
 
 	if (!id->agent)
 		return 0;
-	args = json_pack("{ss}", "name", id->agent);
+	args = json_pack("{ss}", "name", "self");
 	answer = run_op(cli, op_agent_whois, args, f);
+	if (answer)
+		learn_name(cli, json_object_get(answer, "card"), f);
 	json_decref(args);
 	json_decref(answer);
 	return f->code;
@@ -42,10 +61,12 @@ static int check(struct cli *cli, struct fault *f)
 static int forget(struct cli *cli, struct fault *f)
 {
 	char place[4096];
+	struct whose k;
 	int rc;
 
 	if (!whose_place(place))
 		return fault_set(f, FAULT_NOT_FOUND, "", "the current directory is gone");
+	whose_find(cli->home.dir, place, &k, &(struct fault){ 0 });
 	rc = whose_forget(cli->home.dir, place, f);
 	if (rc < 0)
 		return rc;

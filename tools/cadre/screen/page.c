@@ -137,7 +137,7 @@ static void print_rest(struct page *p, const struct op *op)
 		const struct field *field = &p->r->fields[i];
 
 		if (!is_on_page(op, field) && screen_is_shown(field, p->record) &&
-		    !screen_is_hidden(p->cli, field)) {
+		    !screen_is_hidden(field)) {
 			if (!any)
 				putchar('\n');
 			any = true;

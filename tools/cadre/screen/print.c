@@ -63,7 +63,7 @@ static size_t choose_columns(const struct cli *cli, const struct record *r,
 		    (!cli->terminal || any_has(rows, columns[i])))
 			n++;
 	for (size_t i = 0; !columns && i < r->n_fields && n < most; i++)
-		if (!screen_is_hidden(cli, &r->fields[i]) &&
+		if (!screen_is_hidden(&r->fields[i]) &&
 		    !screen_is_number(&r->fields[i]) && any_has(rows, r->fields[i].name))
 			chosen[n++] = &r->fields[i];
 	return n;
@@ -212,7 +212,7 @@ static void print_record(const struct cli *cli, const struct record *r,
 		const struct field *field = &r->fields[i];
 		const json_t *value = json_object_get(record, field->name);
 
-		if (!screen_is_shown(field, record) || screen_is_hidden(cli, field))
+		if (!screen_is_shown(field, record) || screen_is_hidden(field))
 			continue;
 		if (!screen_is_nested(field)) {
 			print_value(cli, r, field, record, indent, width);
@@ -327,12 +327,12 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 	print_more(cli, op, answer);
 }
 
-bool print_hides(const struct cli *cli, const struct record *r)
+bool print_hides(const struct record *r)
 {
 	for (size_t i = 0; i < r->n_fields; i++)
-		if (screen_is_hidden(cli, &r->fields[i]) ||
+		if (screen_is_hidden(&r->fields[i]) ||
 		    (screen_is_list(&r->fields[i]) &&
-		     print_hides(cli, r->fields[i].type->record)))
+		     print_hides(r->fields[i].type->record)))
 			return true;
 	return false;
 }

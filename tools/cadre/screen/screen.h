@@ -18,9 +18,9 @@ bool screen_is_nested(const struct field *field);
 /* Whether a field is the number that people read for the id which the field before it
  * tells. */
 bool screen_is_number(const struct field *field);
-/* Whether a field is a secret, which a terminal does not show: people are behind it, and
- * recorders. */
-bool screen_is_hidden(const struct cli *cli, const struct field *field);
+/* Whether a field is a secret, which no screen shows: people are behind it, recorders, and
+ * models, which read pipes. */
+bool screen_is_hidden(const struct field *field);
 /* Whether a field of a record tells anything: it is there, and not as it is mostly. */
 bool screen_is_shown(const struct field *field, const json_t *record);
 

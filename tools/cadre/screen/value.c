@@ -31,9 +31,9 @@ bool screen_is_nested(const struct field *field)
 	return field->type->kind == KIND_RECORD;
 }
 
-bool screen_is_hidden(const struct cli *cli, const struct field *field)
+bool screen_is_hidden(const struct field *field)
 {
-	return cli->terminal && field->type->given == GIVEN_SECRET;
+	return field->type->given == GIVEN_SECRET;
 }
 
 /* Whether a flag or a number is what it is where nobody says it. */
