@@ -1,7 +1,9 @@
 /*
  * Exec and the background jobs.  A job keeps its run, with what that printed,
  * until the place is needed; an Exec whose output fits no frame becomes a
- * finished job, so that the rest can be polled.
+ * finished job, so that the rest can be polled.  One that is followed is a job
+ * from its start, and is kept for a while behind its end, since its caller may
+ * have lost the last answer.
  */
 #include <errno.h>
 #include <signal.h>
@@ -10,13 +12,22 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "guest/follow.h"
 #include "guest/output_parts.h"
 #include "guest/serve.h"
 
+enum {
+	FIRST_MS = 300, /* a followed command is answered for by then */
+	FOLLOWED_KEPT = 64, /* of those that are over */
+	WAIT_MOST = 300, /* seconds */
+};
+
 struct background_job {
+	struct guest *guest;
 	int id;
-	struct proc *run;
+	struct proc *run; /* its owner is the job */
 	bool seen; /* polled after its end */
+	int ended; /* place in the order in which followed ones ended; 0: not over */
 	struct background_job *next; /* an older one */
 };
 
@@ -76,6 +87,23 @@ static void job_free(struct guest *g, struct background_job **place)
 	g->n_jobs--;
 }
 
+/* Forgets the followed job that ended first, when there are too many of them. */
+static void forget_followed(struct guest *g)
+{
+	struct background_job **first = NULL;
+	int n = 0;
+
+	for (struct background_job **p = &g->jobs; *p; p = &(*p)->next) {
+		if (!(*p)->ended)
+			continue;
+		n++;
+		if (!first || (*p)->ended < (*first)->ended)
+			first = p;
+	}
+	if (n > FOLLOWED_KEPT)
+		job_free(g, first);
+}
+
 /* The oldest one whose end was seen gives way to a new one. */
 static int make_place(struct guest *g, struct fault *f)
 {
@@ -93,13 +121,28 @@ static int make_place(struct guest *g, struct fault *f)
 	return 0;
 }
 
+static void job_done(struct proc *run)
+{
+	follow_over(run);
+}
+
+static void followed_done(struct proc *run)
+{
+	struct background_job *job = run->owner;
+
+	job->ended = ++job->guest->last_ended;
+	forget_followed(job->guest);
+	follow_over(run);
+}
+
 static struct background_job *job_new(struct guest *g, struct proc *run)
 {
 	struct background_job *job = xcalloc(1, sizeof(*job));
 
-	*job = (struct background_job){ .id = ++g->last_job,
-					.run = run,
-					.next = g->jobs };
+	*job = (struct background_job){
+		.guest = g, .id = ++g->last_job, .run = run, .next = g->jobs
+	};
+	run->owner = job;
 	g->jobs = job;
 	g->n_jobs++;
 	return job;
@@ -142,16 +185,28 @@ static int output_lost(struct fault *f)
 	return fault_set(f, FAULT_IO, "", "the output cannot be read back");
 }
 
-/* Answers, unless it is a fault.  *kept says that a job has the run now. */
-static int tell_result(struct guest_request *q, struct proc *run, bool *kept,
-		       struct fault *f)
+/* Tells the caller under which job more of the output is to be had. */
+static void name_job(struct wire_exec_result *out, const struct output_parts *p,
+		     const struct background_job *job)
+{
+	out->more = out->has_more = true;
+	out->stdout_size = (int64_t)p->size[0];
+	out->stderr_size = (int64_t)p->size[1];
+	out->has_stdout_size = out->has_stderr_size = true;
+	out->job_id = job ? job->id : 0;
+	out->has_job_id = job != NULL;
+}
+
+/* Answers, unless it is a fault.  *job is the one that has the run; one is made if there
+ * is none and some of the output has no room. */
+static int tell_result(struct guest_request *q, struct proc *run,
+		       struct background_job **job, struct fault *f)
 {
 	const struct wire_exec *in = q->body;
 	struct wire_exec_result out = { .exit_code = proc_exit_code(run) };
 	struct output_parts p = { 0 };
 	size_t room = room_of(in->has_room, in->room);
 	bool old = !q->peer->hello;
-	struct background_job *job = NULL;
 	struct fault full = { 0 }; /* the command ran: its rest is lost, not its answer */
 
 	if (!output_parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
@@ -160,26 +215,20 @@ static int tell_result(struct guest_request *q, struct proc *run, bool *kept,
 	output_parts_fit(&p, &room, old, &q->arena);
 	out.stdout = p.text[0];
 	out.stderr = p.text[1];
-	if (p.more && !old) {
-		job = make_place(q->guest, &full) ? NULL : job_new(q->guest, run);
-		out.more = out.has_more = true;
-		out.stdout_size = (int64_t)p.size[0];
-		out.stderr_size = (int64_t)p.size[1];
-		out.has_stdout_size = out.has_stderr_size = true;
-		out.job_id = job ? job->id : 0;
-		out.has_job_id = job != NULL;
-	}
-	*kept = job != NULL;
+	if (p.more && !old && !*job && make_place(q->guest, &full) == 0)
+		*job = job_new(q->guest, run);
+	if (p.more && !old)
+		name_job(&out, &p, *job);
 	guest_request_answer(q, "ExecResult", &out);
 	return 0;
 }
 
-static void exec_done(struct proc *run)
+/* Answers for a command that is over. */
+static void tell_end(struct guest_request *q, struct proc *run,
+		     struct background_job **job)
 {
-	struct guest_request *q = run->owner;
 	const struct wire_exec *in = q->body;
 	struct fault f = { 0 };
-	bool kept = false;
 
 	if (run->start_errno)
 		not_started(run, in->command, &f);
@@ -187,12 +236,78 @@ static void exec_done(struct proc *run)
 		fault_set(&f, FAULT_TIMEOUT, "/timeout_secs",
 			  "command timed out after %llds", (long long)in->timeout_secs);
 	else
-		tell_result(q, run, &kept, &f);
+		tell_result(q, run, job, &f);
 	if (f.code)
 		guest_request_fail(q, &f);
-	if (!kept)
+}
+
+static void exec_done(struct proc *run)
+{
+	struct background_job *job = NULL;
+
+	tell_end(run->owner, run, &job);
+	if (!job)
 		proc_free(run);
 }
+
+/* --- a followed Exec ---------------------------------------------------------------- */
+
+/* Answers with the output so far; the caller reads on from the job. */
+static int tell_so_far(struct guest_request *q, struct proc *run,
+		       const struct background_job *job, struct fault *f)
+{
+	const struct wire_exec *in = q->body;
+	size_t room = room_of(in->has_room, in->room);
+	struct output_parts p = { 0 };
+	struct wire_exec_result out = {
+		.running = true,
+		.has_running = true,
+		.job_id = job->id,
+		.has_job_id = true,
+	};
+
+	if (!output_parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
+			       &q->arena))
+		return output_lost(f);
+	output_parts_fit(&p, &room, false, &q->arena);
+	out.stdout = p.text[0];
+	out.stderr = p.text[1];
+	guest_request_answer(q, "ExecResult", &out);
+	return 0;
+}
+
+static void followed_tell(struct guest_request *q, struct proc *run)
+{
+	struct background_job *job = run->owner;
+	struct fault f = { 0 };
+
+	if (run->over)
+		tell_end(q, run, &job);
+	else if (tell_so_far(q, run, job, &f))
+		guest_request_fail(q, &f);
+}
+
+/* The caller is gone before it was told of the job: ends the command. */
+static void followed_gone(struct guest_request *q)
+{
+	struct proc *run = follow_end(q);
+
+	proc_end(run);
+	guest_request_free(q);
+}
+
+static void follow_exec(struct guest_request *q, struct proc *run)
+{
+	static const size_t start[2];
+
+	job_new(q->guest, run);
+	run->done = followed_done;
+	run->printed = follow_printed;
+	follow_begin(q, run, start, FIRST_MS, followed_tell);
+	q->gone = followed_gone;
+}
+
+/* --- Exec that is answered at its end ------------------------------------------------- */
 
 /* The caller is gone: ends the command. */
 static void exec_gone(struct guest_request *q)
@@ -230,26 +345,26 @@ int answer_exec(struct guest_request *q, struct fault *f)
 		.timeout_secs = timeout_of(in),
 	};
 	struct proc *run;
+	struct fault full = { 0 }; /* no place: it is answered at its end */
 	int rc = check_timeout(in->timeout_secs, f);
 
 	if (!rc)
 		rc = start(q, &c, &run, f);
 	if (rc)
 		return rc;
-	run->owner = q;
-	run->done = exec_done;
-	q->owner = run;
-	q->gone = exec_gone;
+	if (in->follow && q->peer->hello && make_place(q->guest, &full) == 0) {
+		follow_exec(q, run);
+	} else {
+		run->owner = q;
+		run->done = exec_done;
+		q->owner = run;
+		q->gone = exec_gone;
+	}
 	proc_go(run);
 	return 0;
 }
 
 /* --- background --------------------------------------------------------------------- */
-
-static void background_done(struct proc *run)
-{
-	(void)run; /* polls look at it */
-}
 
 int answer_background(struct guest_request *q, struct fault *f)
 {
@@ -270,7 +385,8 @@ int answer_background(struct guest_request *q, struct fault *f)
 	if (rc)
 		return rc;
 	job = job_new(q->guest, run);
-	run->done = background_done;
+	run->done = job_done;
+	run->printed = follow_printed;
 	proc_go(run);
 	out.job_id = job->id;
 	guest_request_answer(q, "BackgroundStarted", &out);
@@ -289,19 +405,15 @@ static void describe(struct wire_background_status *out, struct output_parts *p,
 	out->has_more = out->more = p->more && !old;
 }
 
-int answer_poll(struct guest_request *q, struct fault *f)
+static int tell_job(struct guest_request *q, struct proc *run, struct fault *f)
 {
 	const struct wire_exec_poll *in = q->body;
 	struct wire_background_status out = { 0 };
 	struct output_parts p = { .offset = { (size_t)in->stdout_offset,
 					      (size_t)in->stderr_offset } };
-	struct background_job *job;
-	struct proc *run;
+	struct background_job *job = run->owner;
 	int bad;
 
-	if (find_job(q->guest, in->job_id, &job, f))
-		return f->code;
-	run = job->run;
 	if (!output_parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
 			       &q->arena))
 		return output_lost(f);
@@ -311,13 +423,46 @@ int answer_poll(struct guest_request *q, struct fault *f)
 				 bad ? "/stderr_offset" : "/stdout_offset",
 				 "behind the end, or inside a character");
 	if (run->over && run->start_errno)
-		return not_started(run, "/bin/sh", f);
+		return not_started(run, "the command", f);
 	out.running = !run->over;
 	out.has_exit_code = run->over;
 	out.exit_code = run->over ? proc_exit_code(run) : 0;
+	out.has_timed_out = out.timed_out = run->over && run->timed_out;
 	describe(&out, &p, room_of(in->has_room, in->room), !q->peer->hello, &q->arena);
 	job->seen = run->over && !out.more;
 	guest_request_answer(q, "BackgroundStatus", &out);
+	return 0;
+}
+
+static void poll_tell(struct guest_request *q, struct proc *run)
+{
+	struct fault f = { 0 };
+
+	if (tell_job(q, run, &f))
+		guest_request_fail(q, &f);
+}
+
+/* A look behind the end is a fault, for which nobody waits. */
+static bool may_wait(const struct wire_exec_poll *in, const struct proc *run)
+{
+	return in->has_wait_seconds && in->wait_seconds > 0 && !run->over &&
+	       (size_t)in->stdout_offset <= run->streams[0].kept.len &&
+	       (size_t)in->stderr_offset <= run->streams[1].kept.len;
+}
+
+int answer_poll(struct guest_request *q, struct fault *f)
+{
+	const struct wire_exec_poll *in = q->body;
+	const size_t offset[2] = { (size_t)in->stdout_offset, (size_t)in->stderr_offset };
+	struct background_job *job;
+
+	if (find_job(q->guest, in->job_id, &job, f))
+		return f->code;
+	if (!may_wait(in, job->run))
+		return tell_job(q, job->run, f);
+	follow_begin(q, job->run, offset,
+		     (in->wait_seconds < WAIT_MOST ? in->wait_seconds : WAIT_MOST) * 1000,
+		     poll_tell);
 	return 0;
 }
 

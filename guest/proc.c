@@ -219,8 +219,11 @@ static bool read_some(struct proc_stream *s)
 
 static void readable(uv_poll_t *poll, int status, int events)
 {
+	struct proc_stream *s = poll->data;
+
 	(void)status, (void)events;
-	read_some(poll->data);
+	if (read_some(s) && s->run->printed)
+		s->run->printed(s->run);
 }
 
 /* Reads what a command printed before its end, which is in the pipe by now; a process

@@ -46,6 +46,8 @@ struct proc {
 	int status; /* as waitpid gave it */
 	int start_errno; /* why the command could not be executed, or 0 */
 	void (*done)(struct proc *run);
+	void (*printed)(struct proc *run); /* called when output came, or NULL */
+	struct follower *followers; /* follow.h */
 	void *owner;
 	struct proc *next, **place; /* list of all, for reaping */
 };

@@ -136,6 +136,8 @@ struct op {
 					    does by itself */
 	const struct field
 		*misses; /* where the answer lacks it there was nothing, or NULL */
+	const struct field *follows; /* argument: answer while the command runs; or NULL */
+	const struct op *signals; /* then: passes signals on to the command */
 	const struct wire *message; /* by which a guest is asked, or NULL */
 	const char *http_method, *http_path; /* NULL: no route */
 	const char *tool, *action; /* NULL: in no tool; action NULL: alone */

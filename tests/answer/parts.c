@@ -183,6 +183,11 @@ static const struct {
 	  "{\"type\":\"ExecResult\",\"exit_code\":4294967296,\"stdout\":\"\","
 	  "\"stderr\":\"\"}",
 	  "ended with 4294967296" },
+	{ "Exec", "workspace.exec",
+	  "{\"workspace\":\"w\",\"command\":\"x\",\"follow\":true}",
+	  "{\"type\":\"ExecResult\",\"exit_code\":0,\"stdout\":\"\","
+	  "\"stderr\":\"\",\"running\":true}",
+	  "runs on, and names no job" },
 	{ "ExecBackground", "workspace.exec_background", exec,
 	  "{\"type\":\"BackgroundStarted\",\"job_id\":2147483648}", "job" },
 	{ "SetEnv", "workspace.set_env", "{\"workspace\":\"w\",\"vars\":{\"A\":\"b\"}}",

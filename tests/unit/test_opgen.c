@@ -145,6 +145,16 @@ static const struct {
 	  "needs 'id', which neither the call nor its answer has" },
 	{ READ " rest a.c\n# C.\nop a.c\n read\n who member\n",
 	  "a.b: `rest` needs 'stdout_offset', one int" },
+	{ READ " follows x a.c\n in x text  # X.\n", "'x' is no bool of the arguments" },
+	{ READ " follows x a.c\n in x bool = false  # X.\n",
+	  "undeclared operation 'a.c'" },
+	{ READ " follows x a.c\n in x bool = false  # X.\n# C.\nop a.c\n read\n who "
+	       "member\n",
+	  "a.b: `follows` needs a `rest`" },
+	{ READ
+	  " follows x a.c\n rest a.c\n in x bool = false  # X.\n# C.\nop a.c\n read\n"
+	  " who member\n",
+	  "a.b: `follows` needs 'signal', one int" },
 	{ READ " bytes x\n in x int  # X.\n", "'x' is to be a text" },
 	{ READ " bytes x\n in x text  # X.\n out x text  # X.\n", "or of the answer" },
 	{ READ " bytes x\n in x text  # X.\n in upload text  # U.\n",

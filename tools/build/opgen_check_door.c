@@ -266,24 +266,51 @@ static bool is_rest_known(const struct decl *d, const char *name)
 	return member_find(&d->in, name) || member_find(&d->out, name);
 }
 
-/* The operation that reads on is called with what the call and its answer say. */
-static void check_rest(struct schema *s, struct decl *d)
+/* An operation that is called with what this one's call and answer say. */
+static const struct decl *find_next(struct schema *s, const struct decl *d,
+				    const char *name)
 {
-	d->rest = schema_find(s, DECL_OP, d->rest_name);
-	if (!d->rest)
+	const struct decl *next = schema_find(s, DECL_OP, name);
+
+	if (!next)
 		schema_refuse(s, d->place, "%s: undeclared operation '%s'", d->name,
-			      d->rest_name);
-	for (size_t i = 0; d->rest && i < d->rest->in.n; i++) {
-		const struct member *m = d->rest->in.items[i];
+			      name);
+	for (size_t i = 0; next && i < next->in.n; i++) {
+		const struct member *m = next->in.items[i];
 
 		if (!m->optional && !m->def && !m->list && !is_rest_known(d, m->name))
 			schema_refuse(s, d->place,
-				      "%s: the rest by %s needs '%s', which neither the "
-				      "call nor its answer has",
-				      d->name, d->rest->name, m->name);
+				      "%s: %s needs '%s', which neither the call nor its "
+				      "answer has",
+				      d->name, next->name, m->name);
 	}
+	return next;
+}
+
+static void check_rest(struct schema *s, struct decl *d)
+{
+	d->rest = find_next(s, d, d->rest_name);
 	if (d->rest)
 		need_streams(s, d);
+}
+
+/* A command that is followed while it runs, and gets signals. */
+static void check_follows(struct schema *s, struct decl *d)
+{
+	if (!is_argument(d, d->follows, "bool"))
+		schema_refuse(s, d->place, "%s: '%s' is no bool of the arguments",
+			      d->name, d->follows);
+	d->signals = find_next(s, d, d->signals_name);
+	if (d->signals)
+		need(s, d, "follows", &d->signals->in, "signal:int");
+	if (!d->rest) {
+		schema_refuse(s, d->place, "%s: `follows` needs a `rest`", d->name);
+		return;
+	}
+	need(s, d, "follows", &d->out, "running:bool");
+	need(s, d, "follows", &d->rest->in, "wait_seconds:int");
+	need(s, d, "follows", &d->rest->out,
+	     "running:bool exit_code:int timed_out:bool more:bool");
 }
 
 static void check_bytes(struct schema *s, const struct decl *d)
@@ -361,6 +388,8 @@ void doors_check(struct schema *s, struct decl *d)
 		check_runs(s, d);
 	if (d->rest_name)
 		check_rest(s, d);
+	if (d->follows)
+		check_follows(s, d);
 	if (d->bytes)
 		check_bytes(s, d);
 	if (d->prints)

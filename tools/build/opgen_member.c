@@ -179,6 +179,12 @@ static void parse_rest(struct parser *p, struct decl *d, const struct opgen_line
 	set_once(p, &d->rest_name, l);
 }
 
+static void parse_follows(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	set_once(p, &d->follows, l);
+	d->signals_name = l->words[2];
+}
+
 static void parse_bytes(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->bytes, l);
@@ -373,6 +379,7 @@ static const struct {
 	{ "gives", 2, 2, "gives messages|claim", parse_gives },
 	{ "runs", 2, 2, "runs FIELD", parse_runs },
 	{ "rest", 2, 2, "rest NOUN.VERB", parse_rest },
+	{ "follows", 3, 3, "follows FLAG NOUN.VERB", parse_follows },
 	{ "bytes", 2, 2, "bytes FIELD", parse_bytes },
 	{ "prints", 2, 2, "prints FIELD", parse_prints },
 	{ "lists", 3, 4, "lists NOUN FIELD [FIELD]", parse_lists },

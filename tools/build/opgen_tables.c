@@ -67,6 +67,7 @@ static void put_doors(FILE *out, const struct decl *d)
 		put_pointer(out, d, "over", d->reaches.items[1], &d->out, "out");
 	}
 	put_pointer(out, d, "runs", d->runs, &d->in, "in");
+	put_pointer(out, d, "follows", d->follows, &d->in, "in");
 	put_pointer(out, d, "bytes_in", d->bytes, &d->in, "in");
 	put_pointer(out, d, "bytes_out", d->bytes, &d->out, "out");
 	put_pointer(out, d, "prints", d->prints, &d->out, "out");
@@ -165,6 +166,9 @@ static void put_helpers(FILE *out, struct decl *const *ops, const struct decl *d
 
 	if (d->rest)
 		fprintf(out, "\t  .rest = &op_table[%zu],\n", place_of(ops, d->rest));
+	if (d->signals)
+		fprintf(out, "\t  .signals = &op_table[%zu],\n",
+			place_of(ops, d->signals));
 	if (!d->waiter)
 		return;
 	fprintf(out, "\t  .until = &op_table[%zu],\n", place_of(ops, d->waiter));

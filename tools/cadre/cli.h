@@ -124,6 +124,8 @@ const struct field *run_option(const struct op *op, const char *word);
  * negative with `f` filled. */
 int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
 		  struct fault *f);
+/* How answers are to be written for who calls. */
+struct form run_form(const struct cli *cli);
 /* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 
@@ -143,6 +145,15 @@ int wait_status(const struct op *op, const json_t *answer);
 int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t *answer);
 /* Ends the process by the signal that ended its waiting; returns the status without one. */
 int wait_end(struct cli *cli, int status);
+
+/* --- stream.c --------------------------------------------------------------------- */
+
+/* Starts a command that is followed while it runs: its first answer, or NULL with the fault
+ * filled.  From here on signals wait for stream_print(). */
+json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+/* Prints the command's output until its end; the command's exit status. */
+int stream_print(struct cli *cli, const struct op *op, const json_t *args,
+		 const json_t *answer);
 
 /* --- fetch.c ---------------------------------------------------------------------- */
 

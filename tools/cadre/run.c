@@ -17,6 +17,11 @@ static bool tells_mail(const struct cli *cli)
 	return cli->home.identity.agent && !cli->home.identity.as;
 }
 
+struct form run_form(const struct cli *cli)
+{
+	return (struct form){ .tells = tells_mail(cli) };
+}
+
 /* Takes what waits for the caller out of an answer, and says it. */
 static void tell_mail(json_t *answer)
 {
@@ -34,7 +39,7 @@ json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault 
 	json_t *answer = NULL;
 
 	if (cli_client(cli, op->flags & OP_WRITE ? HOME_WRITE : HOME_LOOK, f) == 0) {
-		client_form(cli->client, (struct form){ .tells = tells_mail(cli) });
+		client_form(cli->client, run_form(cli));
 		client_call(cli->client, op, args, &out, f);
 	}
 	if (out.len) {
@@ -198,117 +203,6 @@ static void set_key(const struct cli *cli, const struct op *op, json_t *args)
 
 /* --- the whole ------------------------------------------------------------------------ */
 
-struct output {
-	const char *name, *size, *offset;
-	FILE *to;
-	int64_t at, end; /* bytes that are printed, and that came */
-};
-
-/* Prints the bytes of a stream that a part holds, up to its end: whole characters. */
-static void print_stream(struct output *s, const json_t *part)
-{
-	json_t *text = json_object_get(part, s->name);
-	const char *data = json_string_value(text);
-	size_t n = json_string_length(text);
-
-	if ((int64_t)n > s->end - s->at) {
-		n = (size_t)(s->end - s->at);
-		while (n > 0 && ((unsigned char)data[n] & 0xc0) == 0x80)
-			n--;
-	}
-	if (n)
-		fwrite(data, 1, n, s->to);
-	fflush(s->to);
-	s->at += (int64_t)n;
-}
-
-/* Warns when output is cut, so that nobody takes it for the whole stream. */
-static void tell_cut(const json_t *answer, const struct output *s)
-{
-	int64_t whole = json_integer_value(json_object_get(answer, s->size));
-
-	if (s->at < whole)
-		fprintf(stderr,
-			"cadre: %s was cut: %lld of %lld bytes; let the command write "
-			"to a file and read that\n",
-			s->name, (long long)s->at, (long long)whole);
-}
-
-/* Fetches one more part of a command's output, by the operation that reads the rest: its
- * arguments are filled from the call and its answer by name.  NULL on a fault. */
-static json_t *poll_rest(struct cli *cli, const struct op *op, const json_t *args,
-			 const json_t *answer, const struct output streams[2],
-			 struct fault *f)
-{
-	const struct record *in = op->rest->in;
-	json_t *poll = json_object(), *part;
-
-	for (size_t i = 0; i < in->n_fields; i++) {
-		json_t *said = json_object_get(answer, in->fields[i].name);
-
-		said = said ? said : json_object_get(args, in->fields[i].name);
-		if (said && !field_is_key(&in->fields[i]))
-			json_object_set(poll, in->fields[i].name, said);
-	}
-	for (int i = 0; i < 2; i++)
-		json_object_set_new(poll, streams[i].offset, json_integer(streams[i].at));
-	part = run_op(cli, op->rest, poll, f);
-	json_decref(poll);
-	return part;
-}
-
-/* Where a stream ends of which the rest is to be fetched: the caller's limit holds for
- * all of it, not for the first part alone.  Without a size nothing of it was cut. */
-static int64_t stream_end(const struct op *op, const json_t *args, const json_t *answer,
-			  const struct output *s)
-{
-	const json_t *size = json_object_get(answer, s->size),
-		     *limit = json_object_get(args, "max_output_bytes");
-	int64_t most = limit ? json_integer_value(limit)
-			     : field_find(op->in, "max_output_bytes")->def_int;
-
-	if (!size)
-		return (int64_t)json_string_length(json_object_get(answer, s->name));
-	return json_integer_value(size) < most ? json_integer_value(size) : most;
-}
-
-/* A command that ran elsewhere looks as if it had run here. */
-static int print_run(struct cli *cli, const struct op *op, const json_t *args,
-		     const json_t *answer)
-{
-	struct output streams[] = {
-		{ "stdout", "stdout_size", "stdout_offset", stdout, 0, INT64_MAX },
-		{ "stderr", "stderr_size", "stderr_offset", stderr, 0, INT64_MAX },
-	};
-	int code = (int)json_integer_value(json_object_get(answer, "exit_code"));
-	bool cut = json_object_get(answer, "job_id") != NULL;
-	int64_t before = -1, printed;
-	struct fault f = { 0 };
-	json_t *part = json_deep_copy(answer);
-
-	for (int i = 0; i < 2 && cut; i++)
-		streams[i].end = stream_end(op, args, answer, &streams[i]);
-	do {
-		print_stream(&streams[0], part);
-		print_stream(&streams[1], part);
-		json_decref(part);
-		part = NULL;
-		printed = streams[0].at + streams[1].at;
-		if (!cut || printed == before ||
-		    printed == streams[0].end + streams[1].end)
-			break;
-		before = printed;
-		part = poll_rest(cli, op, args, answer, streams, &f);
-	} while (part);
-	if (f.code)
-		return cli_fault(cli, &f);
-	for (int i = 0; i < 2; i++)
-		tell_cut(answer, &streams[i]);
-	if (ferror(stderr) && !code)
-		return fault_info(FAULT_IO)->exit_status;
-	return code < 0 || code > 255 ? 1 : code;
-}
-
 /* A text is printed as it is, all of it that was asked for. */
 static int print_text(struct cli *cli, const struct op *op, json_t *args,
 		      const json_t *answer)
@@ -350,8 +244,8 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 		print_json(answer);
 		return wait_end(cli, status);
 	}
-	if (op->runs && op->rest)
-		return print_run(cli, op, args, answer);
+	if (op->follows)
+		return stream_print(cli, op, args, answer);
 	else if (op->bytes_out)
 		return bytes_print(cli, op, args, answer);
 	else if (json_object_get(answer, "you"))
@@ -402,6 +296,8 @@ static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 
 	if (op->reached)
 		return wait_for(cli, op, args, f);
+	if (op->follows && !cli->json)
+		return stream_begin(cli, op, args, f);
 	if (!cli->waits)
 		return run_op(cli, op, args, f);
 	if (op->within && cli->wait_s && !json_object_get(args, op->within->name))

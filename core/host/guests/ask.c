@@ -122,15 +122,15 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 
 	outputs_join(g->stream, text, len, &job->call.arena);
 	for (int i = 0; i < 2; i++)
-		cut[i] = (int64_t)len[i] < g->stream[i].size ||
-			 output_wants(&g->stream[i], more);
+		cut[i] = !out->running && ((int64_t)len[i] < g->stream[i].size ||
+					   output_wants(&g->stream[i], more));
 	out->stdout = text[0];
 	out->stderr = text[1];
 	out->has_stdout_size = cut[0];
 	out->has_stderr_size = cut[1];
 	out->stdout_size = g->stream[0].size;
 	out->stderr_size = g->stream[1].size;
-	out->has_job_id = g->job_id && (cut[0] || cut[1]);
+	out->has_job_id = g->job_id && (out->running || cut[0] || cut[1]);
 	out->job_id = g->job_id; /* told where the answer has no room for all */
 }
 
@@ -222,6 +222,19 @@ static bool check_job_id(int64_t id, struct fault *f)
 	return !f->code;
 }
 
+/* Checks how a guest says that a command ended, or that it runs on.  The latter counts only
+ * where the call follows the command. */
+static bool check_exec(const struct job *job, struct wire_exec_result *m, struct fault *f)
+{
+	const struct workspace_exec_in *in = job->call.in;
+
+	m->running = m->running && in->follow;
+	if (m->running && !m->has_job_id)
+		answer_refuse(f, "says that a command runs on, and names no job");
+	return !f->code && check_exit_code(m->exit_code, f) &&
+	       (!m->has_job_id || check_job_id(m->job_id, f));
+}
+
 /* A command's output may come in parts: the first with its end, the others
  * by polling the job under which the rest is kept. */
 static bool take_exec(struct job *job, struct packet *answer, struct guest_conn *conn)
@@ -234,8 +247,7 @@ static bool take_exec(struct job *job, struct packet *answer, struct guest_conn 
 
 	if (g)
 		return take_exec_rest(job, answer, conn);
-	if (!decode(job, answer, &m) || !check_exit_code(m.exit_code, f) ||
-	    (m.has_job_id && !check_job_id(m.job_id, f)))
+	if (!decode(job, answer, &m) || !check_exec(job, &m, f))
 		return false;
 	g = gather_of(job);
 	streams = (struct streams){ { m.stdout, m.stderr },
@@ -243,9 +255,12 @@ static bool take_exec(struct job *job, struct packet *answer, struct guest_conn 
 	if (!check_streams(g, &streams, f))
 		return false;
 	g->job_id = m.has_job_id ? m.job_id : 0;
+	out->running = out->has_running = m.running;
 	out->exit_code = m.exit_code;
+	out->has_exit_code = !m.running;
 	take_part(job, g, &streams);
-	if (m.more && m.has_job_id && !is_gone(job) && !job->call.form.most &&
+	if (m.more && !m.running && m.has_job_id && !is_gone(job) &&
+	    !job->call.form.most &&
 	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true)))
 		return ask_rest(job, g, conn);
 	fill_exec(job, g, m.more);

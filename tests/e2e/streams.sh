@@ -1,0 +1,199 @@
+#!/bin/sh
+# streams - a command in a workspace is seen while it runs, gets the signals that its client
+# gets, and goes on where a host that went away returns.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+guests='' behind=''
+finish() {
+	cadre down --all >/dev/null 2>&1
+	for pid in $guests $behind; do kill -9 "$pid"; wait "$pid"; done 2>/dev/null
+}
+trap finish EXIT
+out=$TMPDIR/stdout err=$TMPDIR/stderr
+
+# A shell has its background commands ignore INT and QUIT, as nobody at a terminal does.
+cat >"$TMPDIR/person" <<'PY'
+import os, signal, sys
+for number in signal.SIGINT, signal.SIGQUIT:
+    signal.signal(number, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+PY
+# run WORD...: exec in the background, with its output in files; $behind is its process.
+run() {
+	python3 "$TMPDIR/person" "$CADRE" --team red exec "$@" >"$out" 2>"$err" &
+	behind=$!
+}
+# ends STATUS: the command in the background ends with it.
+ends() {
+	wait "$behind" 2>/dev/null
+	got=$?
+	[ $got = "$1" ] || { bad "$2: ended with $got, not $1"; head -5 "$out" "$err"; }
+	behind=''
+}
+at() { cadre --team red exec "$@"; }
+gone() { # FILE: none of the processes that it names is there
+	for pid in $(cat "$1"); do ! kill -0 "$pid" 2>/dev/null || return 1; done
+}
+there() { [ "$(wc -l <"$1")" = "$2" ] 2>/dev/null; }
+host() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"ann","workspace":true},{"name":"bob"},{"name":"cid"}]' >/dev/null || bad "team"
+until_done at red/ann true
+mkdir "$TMPDIR/near" "$TMPDIR/far"
+"$CADRE" guest --dir "$TMPDIR/near" --state "$TMPDIR/n" --listen "unix:$TMPDIR/n/sockets" &
+guests=$!
+echo "a secret" >"$TMPDIR/token"
+for port in 21731 23747 26783 29833; do
+	env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/far" --state "$TMPDIR/f" --listen "tcp:127.0.0.1:$port" --token-file "$TMPDIR/token" &
+	until_done sh -c "! kill -0 $! || ss -Hltn sport = :$port | grep -q ." || break
+	! kill -0 $! 2>/dev/null || break
+done
+guests="$guests $!"
+cadre workspace create --team red --agent bob --backend attach --address "unix:$TMPDIR/n/sockets" >/dev/null || bad "attach"
+cadre workspace create --team red --agent cid --backend attach --address "tcp:127.0.0.1:$port" --token @"$TMPDIR/token" >/dev/null || bad "attach"
+until_done at red/bob true
+until_done at red/cid true
+
+# --- output is seen before the command ends, over every way to a guest ----------------------------
+
+until_end='until [ -e go ]; do sleep 0.05; done'
+for who in ann bob cid; do
+	run red/$who "echo one; echo two >&2; $until_end; echo three; exit 3"
+	until_is '^one$' cat "$out"
+	until_is '^two$' cat "$err"
+	kill -0 "$behind" || bad "red/$who: it has ended already"
+	at red/$who touch go
+	ends 3 "red/$who"
+	[ "$(cat "$out")" = "one
+three" ] || bad "red/$who: $(cat "$out")"
+done
+
+# Characters are whole where their bytes come one by one, and long output is too.
+at red/ann 'printf "\303"; sleep 0.4; printf "\244\n"; sleep 0.4; printf "\342\202"; sleep 0.4; printf "\254\n"' >"$out"
+[ "$(cat "$out")" = "ä
+€" ] || bad "characters in parts: $(cat "$out")"
+both='i=0; while [ $i -lt 20 ]; do head -c 70000 /dev/zero | tr "\0" a; head -c 50000 /dev/zero | tr "\0" "\001" >&2; i=$((i + 1)); sleep 0.03; done'
+at red/cid "$both" >"$out" 2>"$err" || bad "long output"
+[ "$(tr -dc a <"$out" | wc -c)" = 1400000 ] || bad "stdout has $(wc -c <"$out") of 1400000 bytes"
+[ "$(tr -dc '\001' <"$err" | wc -c)" = 1000000 ] || bad "stderr has $(wc -c <"$err") of 1000000 bytes"
+at red/ann 'head -c 1500000 /dev/zero | tr "\0" a; sleep 0.5; head -c 1500000 /dev/zero | tr "\0" b; exit 4' >"$out" 2>"$err"
+[ $? = 4 ] || bad "the end of 3 MB"
+[ "$(wc -c <"$out")" = 2000000 ] || bad "3 MB: $(wc -c <"$out") bytes"
+grep -q 'stdout was cut: 2000000 of 2' "$err" || bad "the cut is not said: $(cat "$err")"
+
+# Everything else holds that holds for a command.
+at red/ann printf '%s|' 'a b' c >"$out"
+[ "$(cat "$out")" = 'a b|c|' ] || bad "words: $(cat "$out")"
+at red/ann mkdir deep
+at red/ann --workdir deep --env A=b -- 'sleep 0.5; echo $A; pwd' >"$out"
+grep -q '^b$' "$out" && grep -q '/deep$' "$out" || bad "environment and folder: $(cat "$out")"
+at red/ann nosuchprogram one >/dev/null 2>&1
+[ $? = 127 ] || bad "a program that is not there"
+at red/ann --timeout-secs 1 -- 'echo begun; sleep 100' >"$out" 2>"$err"
+[ $? = 7 ] && grep -q begun "$out" && grep -q 'timed out after 1s' "$err" || bad "a timeout: $(cat "$out" "$err")"
+at --json red/ann 'echo one; sleep 0.6; echo two; exit 3' >"$out"
+[ "$(cat "$out")" = '{"exit_code":3,"stdout":"one\ntwo\n","stderr":""}' ] || bad "--json: $(cat "$out")"
+at --json red/ann --follow -- "echo one; sleep 100" >"$out"
+grep -q '"stdout":"one\\n".*"job_id":[0-9]*,"running":true' "$out" || bad "--json --follow: $(cat "$out")"
+
+# --- signals ---------------------------------------------------------------------------------------
+
+one='sh -c "echo \$\$ >>pids; exec sleep 1000"'
+group="echo \$\$ >>pids; $one | $one"
+place=$(cadre workspace info red/ann --team red --json | sed -n 's/.*"path":"\([^"]*\)".*/\1/p')
+for case in INT:130 TERM:143 HUP:129 QUIT:131; do
+	rm -f "$place/pids"
+	run red/ann "$group"
+	until_done there "$place/pids" 3
+	kill -"${case%:*}" "$behind"
+	ends "${case#*:}" "${case%:*}"
+	until_done gone "$place/pids"
+done
+rm -f "$TMPDIR/far/pids"
+run red/cid "$group"
+until_done there "$TMPDIR/far/pids" 3
+kill -TERM "$behind"
+ends 143 "TERM over tcp"
+until_done gone "$TMPDIR/far/pids"
+
+# The client prints what a trap says on the way out.
+rm -f "$place/pids"
+run red/ann 'trap "echo bye; exit 9" INT; echo $$ >pids; while :; do sleep 0.1; done'
+until_done there "$place/pids" 1
+kill -INT "$behind"
+ends 9 "a trap"
+grep -q bye "$out" || bad "what a trap prints"
+
+# A command that ignores INT is killed by the second one.
+rm -f "$place/pids"
+run red/ann "trap '' INT; $group"
+until_done there "$place/pids" 3
+kill -INT "$behind"
+sleep 0.2
+kill -INT "$behind"
+ends 137 "a second INT"
+until_done gone "$place/pids"
+
+# Ignored signals are nobody's, as with nohup.
+rm -f "$place/pids" "$place/go"
+(trap '' HUP; exec "$CADRE" --team red exec red/ann "echo here; $until_end; echo end" >"$out") &
+behind=$!
+until_is here cat "$out"
+kill -HUP "$behind"
+at red/ann touch go
+ends 0 "nohup"
+
+# Where nobody reads its output any more it is ended.
+rm -f "$place/pids"
+at red/ann 'echo $$ >pids; while :; do echo y; sleep 0.02; done' | head -1 | grep -q y || bad "head"
+until_done gone "$place/pids"
+
+# A client that is killed passes nothing on: the command goes on until its time is over.
+rm -f "$place/pids"
+run red/ann --timeout-secs 3 -- "$group"
+until_done there "$place/pids" 3
+kill -9 "$behind"
+ends 137 "kill -9"
+gone "$place/pids" && bad "the command went with its client"
+until_done gone "$place/pids"
+
+# --- the host goes away ------------------------------------------------------------------------------
+
+rm -f "$place/go" "$TMPDIR/near/go"
+count='i=0; until [ -e go ]; do i=$((i + 1)); echo $i; sleep 0.01; done; echo $i >last; exit 5'
+for who in ann bob; do
+	run red/$who "$count"
+	until_is '^10$' cat "$out"
+	kill -9 "$(host)"
+	cadre up >/dev/null || bad "up"
+	seen=$(wc -l <"$out")
+	until_done sh -c "[ \$(wc -l <'$out') -gt $((seen + 20)) ]"
+	until_done at red/$who touch go
+	ends 5 "red/$who beside a host that went away"
+	last=$(at red/$who cat last)
+	[ "$(cat "$out")" = "$(seq "$last")" ] || bad "red/$who: lines are lost or come twice"
+done
+
+# When the host stays away, the command says what is known, and the job can be read on.
+rm -f "$place/go"
+run red/ann "echo first; $until_end; echo second; exit 6"
+until_is first cat "$out"
+kill -9 "$(host)"
+ends 7 "a host that stays away"
+grep -q 'after 6 bytes of output' "$err" || bad "what came: $(cat "$err")"
+again=$(sed -n 's/.*cadre \(workspace poll .*\)/\1/p' "$err")
+cadre up >/dev/null || bad "up"
+until_done at red/ann touch go
+until_is '^exit_code *6' cadre --team red $again
+until_is 'second' cadre --team red $again
+cadre --team red $again | grep -q first && bad "it begins anew: $again"
+
+# Somebody who does not wait for the host leaves.
+run red/ann "echo first; sleep 100"
+until_is first cat "$out"
+kill -9 "$(host)"
+kill -INT "$behind"
+ends 130 "an INT without a host"
+grep -q 'may still run' "$err" || bad "left without a word: $(cat "$err")"
+exit $failed

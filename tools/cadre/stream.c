@@ -1,0 +1,461 @@
+/*
+ * stream - a command that runs elsewhere, as if it ran here.
+ *
+ * Its output is printed as it comes, and the signals that end a process go to it instead of
+ * ending this one.  It is a job of the workspace's guest, read from offsets on: when the
+ * host goes away and returns, reading goes on where it was.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "tools/cadre/cli.h"
+
+enum {
+	LOOK_SECONDS = 20, /* that a look at the job waits for more */
+	AGAIN_MS = 1000, /* an interrupt that comes so soon after another one kills */
+	AWAY_MS = 10000, /* so long the host may be away */
+	PAUSE_MS = 100, /* before the next look, where one did not wait */
+};
+
+static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
+
+static volatile sig_atomic_t came[PASSED]; /* and were not passed on yet */
+
+struct reading {
+	const char *name, *size, *offset;
+	FILE *to;
+	int64_t at, shown, most,
+		whole; /* bytes: read, printed, to be printed at most, and
+					   of the whole as far as is known */
+	bool full; /* no more is printed */
+	int error; /* why it could not be written, or 0 */
+};
+
+struct following {
+	struct cli *cli;
+	const struct op *op;
+	const json_t *args;
+	const json_t *answer; /* the first one */
+	struct reading streams[2];
+	bool running, more;
+	int code; /* the command's exit code */
+	int64_t interrupted; /* when; 0: never */
+	int last, sending; /* signal that was passed on; calls that do it */
+	bool killed, left;
+	struct fault unsent; /* why a signal was not passed on */
+};
+
+/* A call under way. */
+struct asked {
+	json_t *answer;
+	struct fault fault;
+	bool done;
+};
+
+/* --- signals ------------------------------------------------------------------------- */
+
+static void note_signal(int number)
+{
+	for (int i = 0; i < PASSED; i++)
+		if (passed[i] == number)
+			came[i]++;
+}
+
+/* From here on they are noted, and come only while this process waits.  What was ignored
+ * from the start, as by nohup, stays so. */
+static void hold_signals(sigset_t *waiting)
+{
+	const struct sigaction note = { .sa_handler = note_signal };
+	struct sigaction was;
+	sigset_t held;
+
+	sigemptyset(&held);
+	for (int i = 0; i < PASSED; i++) {
+		sigaddset(&held, passed[i]);
+		if (!sigaction(passed[i], NULL, &was) && was.sa_handler != SIG_IGN)
+			sigaction(passed[i], &note, NULL);
+	}
+	sigprocmask(SIG_BLOCK, &held, waiting);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int next_signal(void)
+{
+	for (int i = 0; i < PASSED; i++)
+		if (came[i]) {
+			came[i]--;
+			return passed[i];
+		}
+	return 0;
+}
+
+/* --- calls ---------------------------------------------------------------------------- */
+
+static void take_answer(void *arg, const char *result, const struct fault *f)
+{
+	struct asked *a = arg;
+
+	a->done = true;
+	if (result)
+		a->answer = json_loads(result, 0, NULL);
+	else
+		a->fault = *f;
+	if (result && !a->answer)
+		fault_set(&a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
+}
+
+/* Waits for what comes for the client, or a signal, or so long. */
+static void wait_some(struct cli *cli, int ms)
+{
+	int own = client_timeout(cli->client);
+	struct epoll_event event;
+
+	if (ms < 0 || (own >= 0 && own < ms))
+		ms = own;
+	epoll_pwait(client_fd(cli->client), &event, 1, ms, &cli->waiting);
+	client_step(cli->client);
+}
+
+/* The arguments of an operation that goes on with the command: those of the call and of
+ * its answer that it knows by name. */
+static json_t *next_args(const struct following *w, const struct op *op)
+{
+	json_t *next = json_object();
+
+	for (size_t i = 0; i < op->in->n_fields; i++) {
+		const struct field *f = &op->in->fields[i];
+		json_t *said = json_object_get(w->answer, f->name);
+
+		said = said ? said : json_object_get(w->args, f->name);
+		if (said && !field_is_key(f))
+			json_object_set(next, f->name, said);
+	}
+	return next;
+}
+
+static void signal_sent(void *arg, const char *result, const struct fault *f)
+{
+	struct following *w = arg;
+
+	w->sending--;
+	if (!result && f->code != FAULT_NOT_FOUND)
+		w->unsent = *f;
+}
+
+static void send_signal(struct following *w, int number)
+{
+	json_t *args = next_args(w, w->op->signals);
+
+	json_object_set_new(args, "signal", json_integer(number));
+	w->sending++;
+	client_start(w->cli->client, w->op->signals, args, signal_sent, w);
+	json_decref(args);
+}
+
+/* Passes on what came.  An interrupt soon after another one kills; one more leaves. */
+static void pass_signals(struct following *w)
+{
+	int number;
+
+	while ((number = next_signal()) && !w->left) {
+		int64_t now = clock_steady_ms();
+		bool again = number == SIGINT && w->interrupted &&
+			     now - w->interrupted < AGAIN_MS;
+
+		w->left = number == SIGINT && w->killed;
+		w->last = number;
+		if (number == SIGINT)
+			w->interrupted = now;
+		w->killed = w->killed || again;
+		send_signal(w, again ? SIGKILL : number);
+	}
+	if (w->unsent.code)
+		w->left = true;
+}
+
+/* --- output --------------------------------------------------------------------------- */
+
+/* Prints the bytes of a stream that a part holds, up to its limit: whole characters. */
+static void print_stream(struct reading *s, const json_t *part)
+{
+	json_t *text = json_object_get(part, s->name);
+	const char *data = json_string_value(text);
+	size_t n = json_string_length(text);
+
+	s->at += (int64_t)n;
+	s->whole = s->at > s->whole ? s->at : s->whole;
+	if (s->full || !n)
+		return;
+	if ((int64_t)n > s->most - s->shown) {
+		s->full = true;
+		n = (size_t)(s->most - s->shown);
+		while (n > 0 && ((unsigned char)data[n] & 0xc0) == 0x80)
+			n--;
+	}
+	if ((fwrite(data, 1, n, s->to) < n || fflush(s->to)) && !s->error)
+		s->error = errno;
+	s->shown += (int64_t)n;
+}
+
+/* Warns when output is cut, so that nobody takes it for the whole stream. */
+static void tell_cut(const struct reading *s)
+{
+	if (s->shown < s->whole)
+		fprintf(stderr,
+			"cadre: %s was cut: %lld of %lld bytes; let the command write "
+			"to a file and read that\n",
+			s->name, (long long)s->shown, (long long)s->whole);
+}
+
+/* Takes an answer; whether it brought anything. */
+static bool take_part(struct following *w, const json_t *part)
+{
+	const json_t *code = json_object_get(part, "exit_code");
+	int64_t before = w->streams[0].at + w->streams[1].at;
+
+	for (int i = 0; i < 2; i++)
+		print_stream(&w->streams[i], part);
+	w->running = json_is_true(json_object_get(part, "running"));
+	w->more = json_is_true(json_object_get(part, "more"));
+	if (code)
+		w->code = (int)json_integer_value(code);
+	return w->streams[0].at + w->streams[1].at > before;
+}
+
+/* --- following ------------------------------------------------------------------------- */
+
+static void ask_rest(struct following *w, struct asked *a)
+{
+	json_t *args = next_args(w, w->op->rest);
+
+	for (int i = 0; i < 2; i++)
+		json_object_set_new(args, w->streams[i].offset,
+				    json_integer(w->streams[i].at));
+	if (w->running)
+		json_object_set_new(args, "wait_seconds", json_integer(LOOK_SECONDS));
+	client_form(w->cli->client, (struct form){ 0 });
+	client_start(w->cli->client, w->op->rest, args, take_answer, a);
+	json_decref(args);
+}
+
+/* Waits a moment for a host that is away; false: for too long. */
+static bool wait_for_host(struct following *w, int64_t *since)
+{
+	int64_t now = clock_steady_ms(), until = now + PAUSE_MS;
+
+	if (!*since && isatty(STDERR_FILENO))
+		fputs("cadre: the host went away; waiting for it\n", stderr);
+	*since = *since ? *since : now;
+	while ((now = clock_steady_ms()) < until && !w->left) {
+		wait_some(w->cli, (int)(until - now));
+		pass_signals(w);
+	}
+	return now - *since < AWAY_MS;
+}
+
+/* The next answer, whether it takes a while or a new host; NULL with a fault, or where
+ * this command leaves. */
+static json_t *next_part(struct following *w, struct fault *f)
+{
+	int64_t since = 0;
+
+	for (;;) {
+		struct asked a = { 0 };
+
+		ask_rest(w, &a);
+		while (!a.done) {
+			wait_some(w->cli, -1);
+			pass_signals(w);
+			if (w->left)
+				return NULL;
+		}
+		if (a.answer)
+			return a.answer;
+		if (a.fault.code != FAULT_UNAVAILABLE || !wait_for_host(w, &since)) {
+			*f = a.fault;
+			return NULL;
+		}
+		if (w->left)
+			return NULL;
+	}
+}
+
+/* A guest that does not wait is not asked without a pause. */
+static void pause_after(struct following *w, int64_t asked)
+{
+	int64_t until = asked + PAUSE_MS, now;
+
+	while ((now = clock_steady_ms()) < until && !w->left) {
+		wait_some(w->cli, (int)(until - now));
+		pass_signals(w);
+	}
+}
+
+/* Whether what is printed can still be written; else the command is ended, since nobody
+ * reads it. */
+static bool is_read(struct following *w)
+{
+	if (!w->streams[0].error && !w->streams[1].error)
+		return true;
+	if (w->running) {
+		send_signal(w, SIGTERM);
+		while (w->sending)
+			wait_some(w->cli, -1);
+	}
+	return false;
+}
+
+static int64_t int_of(const struct following *w, const char *name)
+{
+	const json_t *said = json_object_get(w->args, name);
+
+	return said ? json_integer_value(said) : field_find(w->op->in, name)->def_int;
+}
+
+static void follow_on(struct following *w, struct fault *f)
+{
+	while ((w->running || w->more) && !w->left && is_read(w)) {
+		int64_t asked = clock_steady_ms();
+		json_t *part = next_part(w, f);
+		bool brought = part && take_part(w, part);
+
+		if (part && json_is_true(json_object_get(part, "timed_out")) && !w->more)
+			fault_set(f, FAULT_TIMEOUT, "/timeout_secs",
+				  "command timed out after %llds",
+				  (long long)int_of(w, w->op->within->name));
+		json_decref(part);
+		if (f->code || (!w->running && !brought))
+			return;
+		if (!brought)
+			pause_after(w, asked);
+	}
+}
+
+/* --- the whole ------------------------------------------------------------------------- */
+
+static void die_by(struct cli *cli, int number)
+{
+	client_close(cli->client);
+	cli->client = NULL;
+	signal(number, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &cli->waiting, NULL);
+	raise(number);
+}
+
+/* A signal before the job is known waits a moment for it; where the guest tells of the
+ * command at its end only, this process ends as ever. */
+static json_t *first_answer(struct cli *cli, struct asked *a)
+{
+	int64_t until = 0;
+
+	while (!a->done) {
+		int64_t now = clock_steady_ms();
+
+		for (int i = 0; i < PASSED; i++)
+			if (came[i] && until && now >= until)
+				die_by(cli, passed[i]);
+			else if (came[i] && !until)
+				until = now + AGAIN_MS;
+		wait_some(cli, until ? (int)(until - now) : -1);
+	}
+	return a->answer;
+}
+
+json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
+{
+	struct asked a = { 0 };
+
+	if (cli_client(cli, HOME_WRITE, f) < 0)
+		return NULL;
+	if (!json_object_get(args, op->follows->name))
+		json_object_set_new(args, op->follows->name, json_true());
+	hold_signals(&cli->waiting);
+	client_form(cli->client, run_form(cli));
+	client_start(cli->client, op, args, take_answer, &a);
+	if (!first_answer(cli, &a))
+		*f = a.fault;
+	return a.answer;
+}
+
+/* Says what is known of a command whose host is away. */
+static void tell_away(const struct following *w, struct fault *f)
+{
+	struct fault why = *f;
+	const char *workspace = json_string_value(json_object_get(w->args, "workspace"));
+
+	*f = (struct fault){ 0 };
+	fault_set(f, why.code, why.where,
+		  "lost sight of the command after %lld bytes of output: %s",
+		  (long long)(w->streams[0].at + w->streams[1].at), why.text);
+	fault_hint(
+		f,
+		"It may still run. When the host is back: cadre workspace poll %s %lld "
+		"--stdout-offset %lld --stderr-offset %lld",
+		workspace ? workspace : "?",
+		(long long)json_integer_value(json_object_get(w->answer, "job_id")),
+		(long long)w->streams[0].at, (long long)w->streams[1].at);
+}
+
+static int end_left(const struct following *w)
+{
+	fprintf(stderr, "cadre: left while the command may still run%s%s\n",
+		w->unsent.code ? ": " : "", w->unsent.text);
+	return 128 + w->last;
+}
+
+static int end(struct following *w, struct fault *f)
+{
+	if (w->streams[0].error == EPIPE)
+		die_by(w->cli, SIGPIPE);
+	if (w->left)
+		return end_left(w);
+	if (f->code == FAULT_UNAVAILABLE)
+		tell_away(w, f);
+	if (f->code)
+		return cli_fault(w->cli, f);
+	for (int i = 0; i < 2; i++)
+		tell_cut(&w->streams[i]);
+	if (w->streams[1].error && !w->code)
+		return fault_info(FAULT_IO)->exit_status;
+	return w->code < 0 || w->code > 255 ? 1 : w->code;
+}
+
+int stream_print(struct cli *cli, const struct op *op, const json_t *args,
+		 const json_t *answer)
+{
+	struct following w = {
+		.cli = cli,
+		.op = op,
+		.args = args,
+		.answer = answer,
+		.streams = { { .name = "stdout",
+			       .size = "stdout_size",
+			       .offset = "stdout_offset",
+			       .to = stdout },
+			     { .name = "stderr",
+			       .size = "stderr_size",
+			       .offset = "stderr_offset",
+			       .to = stderr } },
+	};
+	struct fault f = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		struct reading *s = &w.streams[i];
+
+		s->most = int_of(&w, "max_output_bytes");
+		s->whole = json_integer_value(json_object_get(answer, s->size));
+	}
+	take_part(&w, answer);
+	for (int i = 0; i < 2 && json_object_get(answer, "job_id"); i++)
+		w.more = w.more || w.streams[i].at < w.streams[i].whole;
+	follow_on(&w, &f);
+	return end(&w, &f);
+}
