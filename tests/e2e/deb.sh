@@ -4,7 +4,8 @@
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
-root=$here/..
+root=$(cd "$here/.." && pwd)
+cd "$TMPDIR" || exit 1
 for tool in dh lintian; do
 	command -v $tool >/dev/null || skip "$tool is not installed"
 done

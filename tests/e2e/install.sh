@@ -4,7 +4,8 @@
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
-root=$here/..
+root=$(cd "$here/.." && pwd)
+cd "$TMPDIR" || exit 1
 to=$TMPDIR/to
 
 for verb in install uninstall; do
