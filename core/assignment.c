@@ -258,6 +258,9 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 	    (rc = message_find(call, in->message_id, "/message_id", &m)) < 0)
 		return rc;
 	if (!call->made) {
+		if (m.redacted_at)
+			return fault_set(&call->fault, FAULT_CONFLICT, "/message_id",
+					 "it is redacted: no command is left to run");
 		rc = sql_row(call, assignment_by_message, &x, .message = m.id);
 		if (rc == 0)
 			return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",

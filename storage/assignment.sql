@@ -70,6 +70,11 @@ SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command
 	x.workdir, x.env, x.timeout_s, x.state, m.at
 FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
+-- name: assignment_redact
+-- A command that has ended loses its text and environment with its message.
+UPDATE assignment SET command = :command, env = NULL
+WHERE message = :message AND state NOT IN {assignment_state.open};
+
 -- name: assignment_start
 -- The daemon of the assignment runs it.
 UPDATE assignment SET state = {assignment_state.running}, started_at = :now

@@ -20,7 +20,16 @@ SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT 1;
 
 -- name: message_head
 -- The columns of a message that replies and receipts need.
-SELECT id, team, sender, at, thread, type FROM message WHERE id = :id;
+SELECT id, team, sender, at, thread, type, redacted_at FROM message WHERE id = :id;
+
+-- name: message_redact
+-- A message loses its text once: who took it first stands there.
+UPDATE message SET content = :content, metadata = NULL, redacted_at = :now
+WHERE id = :id AND redacted_at IS NULL;
+
+-- name: deliveries_read
+-- Copies of a message that were handed out before: what was read cannot be taken back.
+SELECT count(*) AS n FROM delivery WHERE message = :message AND attempt > 0;
 
 -- name: delivery_add
 -- late

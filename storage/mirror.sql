@@ -14,7 +14,7 @@ SELECT seq, kind, team, actor, subject, target, detail FROM event
 WHERE seq > :after AND seq <= :upto
 	AND (kind BETWEEN {events.team} OR kind BETWEEN {events.agent}
 		OR kind BETWEEN {events.workspace} OR kind BETWEEN {events.task}
-		OR (:mail <> 0 AND kind = {event.message_sent}))
+		OR kind = {event.message_redacted} OR (:mail <> 0 AND kind = {event.message_sent}))
 ORDER BY seq LIMIT :limit;
 
 -- name: mirror_task_ids
@@ -145,7 +145,7 @@ SELECT count(*) AS n FROM event
 WHERE seq > :after
 	AND (kind BETWEEN {events.team} OR kind BETWEEN {events.agent}
 		OR kind BETWEEN {events.workspace} OR kind BETWEEN {events.task}
-		OR (:mail <> 0 AND kind = {event.message_sent}));
+		OR kind = {event.message_redacted} OR (:mail <> 0 AND kind = {event.message_sent}));
 
 -- name: mirror_mail
 -- scan ok: the list itself

@@ -52,10 +52,10 @@ SELECT id, team, title || '
 FROM task WHERE id = :id;
 
 -- name: search_task_events
--- Tasks whose text may have changed.
-SELECT seq, subject FROM event
-WHERE seq > :after AND seq <= :upto AND kind BETWEEN {events.task}
-	AND kind NOT IN {event.task_noted task_ticked}
+-- Tasks whose text may have changed, and messages whose text was taken away.
+SELECT seq, subject, CAST(kind = {event.message_redacted} AS INTEGER) AS redacted FROM event
+WHERE seq > :after AND seq <= :upto AND (kind = {event.message_redacted}
+	OR (kind BETWEEN {events.task} AND kind NOT IN {event.task_noted task_ticked}))
 ORDER BY seq LIMIT :limit;
 
 -- name: search_message_hit

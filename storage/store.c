@@ -99,6 +99,11 @@ int store_exec(struct store *s, const char *sql, struct fault *f)
 	return rc == SQLITE_OK ? 0 : store_fault(s, rc, sql, f);
 }
 
+int store_erases(struct store *s, bool on, struct fault *f)
+{
+	return store_exec(s, on ? SQL_DELETE_SECURE : SQL_DELETE_FAST, f);
+}
+
 int64_t store_number(struct store *s, const char *sql, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;

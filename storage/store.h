@@ -97,6 +97,11 @@ struct query {
 	bool open;
 };
 
+/* Has what statements delete or replace be overwritten in the file, until it is told
+ * otherwise: 0 or negative.  SQLite leaves most of it where it is until the pages are used
+ * again. */
+int store_erases(struct store *s, bool on, struct fault *f);
+
 /* store_run() runs a statement: how many rows it changed (0 for a late one) or a fault
  * code.  store_row() reads one row, its texts in
  * the arena: 1, 0 if there is none, or a fault code.  store_query() begins a statement of

@@ -45,11 +45,13 @@
 #define SQL_CACHE "PRAGMA cache_size = -8000"
 #define SQL_NO_MMAP "PRAGMA mmap_size = 0"
 #define SQL_DELETE_FAST "PRAGMA secure_delete = FAST"
+#define SQL_DELETE_SECURE "PRAGMA secure_delete = ON"
 #define SQL_QUERY_ONLY "PRAGMA query_only = ON"
 #define SQL_SPOOL                                                        \
 	"PRAGMA auto_vacuum = FULL;" SQL_WAL ";" SQL_SYNC_FULL ";"       \
 	"PRAGMA cache_size = -256; PRAGMA journal_size_limit = 1048576;" \
 	"PRAGMA trusted_schema = OFF"
-#define SQL_SEARCH SQL_WAL "; PRAGMA synchronous = OFF; PRAGMA cache_size = -1024"
+#define SQL_SEARCH \
+	SQL_WAL "; PRAGMA synchronous = OFF; PRAGMA cache_size = -1024; " SQL_DELETE_SECURE
 
 #endif

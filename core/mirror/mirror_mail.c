@@ -111,9 +111,7 @@ static int add_missing(struct mirror_sheet *sh)
 	return rc < 0 ? rc : !sh->whole;
 }
 
-/* Finds the name of the file, from its team and day: 1, or 0 if the team has no folder
- * (any more).  A destroyed team keeps its folder until that is archived. */
-static int name_sheet(struct mirror_sheet *sh, bool ended)
+int sheet_name(struct mirror_sheet *sh, bool ended)
 {
 	struct mirror_team_row team;
 	int64_t has;
@@ -148,7 +146,7 @@ static int write_sheet(struct mirror_mail *m, struct mirror_show *s, const head_
 	};
 	int rc, closed;
 
-	if ((rc = name_sheet(&sh, ended)) <= 0 || (rc = sheet_open(&sh, true)) <= 0)
+	if ((rc = sheet_name(&sh, ended)) <= 0 || (rc = sheet_open(&sh, true)) <= 0)
 		return rc;
 	rc = sh.whole ? add_messages(&sh, ids) : add_missing(&sh);
 	closed = sheet_close(&sh);
@@ -290,7 +288,7 @@ int mail_verify(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int6
 					   .fd = -1 };
 
 		next = take_file(heads, n, i, &ids);
-		if ((rc = name_sheet(&sh, false)) > 0 && (rc = lacks(&sh)) > 0)
+		if ((rc = sheet_name(&sh, false)) > 0 && (rc = lacks(&sh)) > 0)
 			tell(with, sh.folder, sh.file);
 	}
 	ids_release(&ids);

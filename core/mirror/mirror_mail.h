@@ -3,7 +3,7 @@
  * it.
  *
  * teams/TEAM/messages/DATE.md is only ever appended to, so what a person writes
- * into it stays.  A message is a heading that ends with its number, and its text
+ * into it stays; only the text of a redacted message is written over.  A message is a heading that ends with its number, and its text
  * as a quotation, so that nobody's text can look like a heading.  Before the
  * first append to a file the messages at its end are looked up in the rows:
  * what is missing behind the last one that is known is appended, and one that a
@@ -43,6 +43,9 @@ void mail_forget(struct mirror_mail *m);
  * durable.  0, negative, or 1: some are left, and the call must be repeated. */
 int mail_follow(struct mirror_mail *m, struct mirror_show *s, const struct ids *messages,
 		bool ended);
+
+/* Takes the texts of redacted messages out of the files, logged or not: 0 or negative. */
+int mail_redact(struct mirror_mail *m, struct mirror_show *s, const struct ids *messages);
 
 /* Appends missing messages to the files of living teams, for the days of up to `limit`
  * messages behind *row; *row becomes the last of these, or 0 at the end.  Returns as

@@ -18,9 +18,7 @@ enum {
 
 /* --- its end ----------------------------------------------------------------------- */
 
-/* The number in a heading, "## TIME NAMES <!-- NUMBER -->", and the place of its time; 0
- * if the line is no such heading. */
-static int64_t heading_number(const char *line, size_t len)
+int64_t sheet_heading(const char *line, size_t len)
 {
 	static const char start[] = " <!-- ", end[] = " -->";
 	size_t digits = len;
@@ -41,9 +39,7 @@ static int64_t heading_number(const char *line, size_t len)
 	return n;
 }
 
-/* Whether the heading belongs to a message of this state: after a restore an old number
- * may be that of another message. */
-static int is_known(struct mirror_sheet *sh, const char *line, int64_t id)
+int sheet_knows(struct mirror_sheet *sh, const char *line, int64_t id)
 {
 	struct mirror_mail_next_row row;
 	char at[25];
@@ -74,9 +70,9 @@ static int find_heading(struct mirror_sheet *sh, bool from_start, size_t *at, in
 		if (!before && !from_start)
 			break;
 		len -= tail->data[end - 1] == '\n';
-		*id = heading_number(tail->data + start, len);
+		*id = sheet_heading(tail->data + start, len);
 		if (*id > 0) {
-			int rc = is_known(sh, tail->data + start, *id);
+			int rc = sheet_knows(sh, tail->data + start, *id);
 
 			*at = start;
 			if (rc != 0)
@@ -121,7 +117,7 @@ static int match_message(struct mirror_sheet *sh, size_t at)
 	return 0;
 }
 
-static int read_tail(struct mirror_sheet *sh, off_t from, off_t size)
+int sheet_read(struct mirror_sheet *sh, off_t from, off_t size)
 {
 	struct text *tail = &sh->mail->tail;
 	char piece[16384];
@@ -153,7 +149,7 @@ static int find_end(struct mirror_sheet *sh, off_t size)
 	for (;; window *= 4) {
 		off_t from = size > window ? size - window : 0;
 
-		if ((rc = read_tail(sh, from, size)) < 0 ||
+		if ((rc = sheet_read(sh, from, size)) < 0 ||
 		    (rc = find_heading(sh, from == 0, &at, &sh->last)) < 0)
 			return rc;
 		if (rc > 0)

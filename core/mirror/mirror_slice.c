@@ -7,7 +7,7 @@ enum { SLICE_EVENTS = 20000 }; /* most events in a slice, mail included */
 
 /* The rows that a slice of the log changed. */
 struct touched {
-	struct ids tasks, agents, teams, changed, renamed, boards, mail;
+	struct ids tasks, agents, teams, changed, renamed, boards, mail, redacted;
 };
 
 /* --- everything ----------------------------------------------------------------------- */
@@ -184,6 +184,10 @@ static int touch(struct call *call, struct touched *t,
 		ids_add(&t->mail, event->subject);
 		return 0;
 	}
+	if (event->kind == EVENT_MESSAGE_REDACTED) {
+		ids_add(&t->redacted, event->subject);
+		return 0;
+	}
 	ids_add(&t->boards, event->team);
 	switch (events_of(event->kind)) {
 	case EVENTS_TEAM:
@@ -283,6 +287,8 @@ static int show_touched(struct mirror *m, struct touched *t)
 {
 	int rc, more = 0;
 
+	if ((rc = mail_redact(&m->mail, &m->show, &t->redacted)) < 0)
+		return rc;
 	/* The messages of ended teams come first, before their folder is archived. */
 	if (t->teams.n > 0 &&
 	    (rc = more = mail_follow(&m->mail, &m->show, &t->mail, true)) < 0)
@@ -340,6 +346,7 @@ static void touched_release(struct touched *t)
 	ids_release(&t->renamed);
 	ids_release(&t->boards);
 	ids_release(&t->mail);
+	ids_release(&t->redacted);
 }
 
 int slice_log(struct mirror *m, int64_t newest)

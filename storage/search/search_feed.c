@@ -18,6 +18,7 @@ struct feed {
 	struct index_place_row place; /* how far it has come */
 	int64_t end_ms;
 	int left; /* rows that this slice may still take */
+	bool redacted; /* the text of a message was taken away, which it may hold */
 };
 
 /* --- how far it has come ---------------------------------------------------------------- */
@@ -63,6 +64,7 @@ static int start_anew(struct feed *feed)
 		feed->place =
 			(struct index_place_row){ .version = SEARCH_VERSION,
 						  .incarnation = feed->head.incarnation,
+						  .boot = feed->search->boot,
 						  .event = feed->head.newest };
 	return rc;
 }
@@ -244,6 +246,7 @@ static int changed_tasks(struct feed *feed, int64_t tasks[SLICE])
 							       .limit = feed->left });
 	while (store_next(&q, &e, sizeof(e), &feed->arena, feed->fault) > 0) {
 		tasks[n++] = e.subject;
+		feed->redacted |= e.redacted;
 		feed->place.event = e.seq;
 	}
 	query_end(&q);
@@ -252,7 +255,10 @@ static int changed_tasks(struct feed *feed, int64_t tasks[SLICE])
 }
 
 /* Feeds tasks that events have changed.  It runs last, since the place in the log
- * promises that everything up to there is in the index. */
+ * promises that everything up to there is in the index.
+ *
+ * To forget a text, the index of messages has to be told it, and nobody knows it any more:
+ * the index is made anew. */
 static int feed_changes(struct feed *feed)
 {
 	struct arena_mark mark = arena_mark(&feed->arena);
@@ -260,6 +266,10 @@ static int feed_changes(struct feed *feed)
 	int64_t tasks[SLICE];
 	int rc = SQLITE_OK, n = changed_tasks(feed, tasks);
 
+	if (feed->redacted) {
+		feed->redacted = false;
+		return start_anew(feed);
+	}
 	for (int i = 0; i < n && rc == SQLITE_OK && !feed->fault->code; i++) {
 		const struct sql_search_task_in in = { .id = tasks[i] };
 
@@ -302,13 +312,10 @@ static int fill(struct feed *feed)
 
 	if ((rc = read_place(feed)))
 		return rc;
-	if (!fits(feed) && (rc = start_anew(feed)))
+	/* Where the log was cut behind our place, nobody knows what changed. */
+	if ((!fits(feed) || feed->place.event + 1 < feed->head.oldest) &&
+	    (rc = start_anew(feed)))
 		return rc;
-	/* The log was cut behind our place: all tasks are fed again. */
-	if (feed->place.event + 1 < feed->head.oldest) {
-		feed->place.whole = feed->place.task = 0;
-		feed->place.event = feed->head.newest;
-	}
 	feed->place.boot = feed->search->boot;
 	feed->left = SLICE;
 	for (size_t i = 0; i < 4 && feed->left > 0 && rc == SQLITE_OK; i++) {

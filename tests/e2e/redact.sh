@@ -1,0 +1,44 @@
+#!/bin/sh
+# redact - no file of a state holds what a message said once that is redacted: with a
+# host and without, short and long, from the rows, the search index and the mirror's log.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+
+secret=xyzzyhunter2
+log=$CADRE_HOME/vault/teams/alpha/messages
+long=$(yes "some words and $secret again" | head -n 400)
+gone() { # WHERE: no file of the state has the secret
+	found=$(find "$CADRE_HOME" -type f -exec grep -ali "$secret" {} +)
+	[ -z "$found" ] || bad "$1: the secret is in $found"
+}
+cat >>"$CADRE_HOME/cadre.toml" <<END
+[vault]
+messages = true
+END
+cadre team create alpha --roles coder,tester >/dev/null || bad "no team"
+
+for way in without with; do
+	[ $way = without ] || is 0 . cadre up
+	is 0 . cadre --team alpha --as coder send tester "the word is $secret" --metadata "{\"key\":\"$secret\"}"
+	short=$(sed -n 's/^sent #\([0-9]*\).*/\1/p' "$TMPDIR/out")
+	echo "$long" >"$TMPDIR/long"
+	is 0 . cadre --team alpha --as coder send tester --text "@$TMPDIR/long"
+	is 0 . cadre --team alpha --as coder send lead "nothing to hide"
+	is 0 "$secret" cadre --team alpha search "$secret"
+	find "$CADRE_HOME" -type f -exec grep -ali "$secret" {} + | grep -q search || bad "the index does not hold it"
+	[ $way = without ] || until_done sh -c "cat $log/*.md | grep -c $secret | grep -q 401"
+	is 0 "^redacted #$short" cadre --team alpha --as coder message redact "#$short"
+	is 0 "^redacted #$((short + 1))" cadre --team alpha message redact "#$((short + 1))"
+	is 0 '^$' cadre --team alpha search "$secret"
+	is 0 'hide' cadre --team alpha search hide
+	is 0 'redacted by coder' cadre --team alpha messages
+	is 0 'redacted by operator' cadre --team alpha message part "#$((short + 1))" content
+	[ $way = without ] || until_done sh -c "! grep -q $secret $log/*.md"
+	[ $way = without ] || is 0 . cadre down
+	is 0 . cadre gc
+	gone "$way a host"
+	[ $way = without ] || grep -q '^> \[redacted by operator\]-*$' $log/*.md || bad "the log does not say who"
+	[ $way = without ] || grep -q '^> nothing to hide$' $log/*.md || bad "the log lacks another message"
+	is 0 'redacted by coder' cadre --team alpha --as tester inbox --take
+	is 0 . cadre --team alpha --as tester inbox --take
+done
