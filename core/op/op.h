@@ -138,6 +138,10 @@ struct op {
 		*misses; /* where the answer lacks it there was nothing, or NULL */
 	const struct field *follows; /* argument: answer while the command runs; or NULL */
 	const struct op *signals; /* then: passes signals on to the command */
+	/* Does it for each record of its argument `many_list`, which are lines of the command's
+	 * standard input; NULL: none. */
+	const struct op *many;
+	const struct field *many_list;
 	const struct wire *message; /* by which a guest is asked, or NULL */
 	const char *http_method, *http_path; /* NULL: no route */
 	const char *tool, *action; /* NULL: in no tool; action NULL: alone */

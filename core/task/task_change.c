@@ -3,6 +3,7 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/assignment.h"
@@ -109,19 +110,35 @@ static int set_deps(struct call *call, const struct task_row *t, const char **de
 	return waits;
 }
 
-static int create(struct call *call, const struct task_create_in *in,
-		  const struct agent_row *assignee)
+/* Finds who alone may claim the new task, if the call says so. */
+static int find_assignee(struct call *call, const struct task_create_in *in,
+			 struct agent_row *assignee)
 {
+	int rc;
+
+	if (!in->assignee)
+		return 0;
+	if ((rc = who_one(call, in->assignee, "/assignee", assignee)) < 0 ||
+	    (rc = who_may_own(call, assignee, "/assignee")) < 0)
+		return rc;
+	return assignee->id == call->caller.agent ? 0 : who_leads(call, "/assignee");
+}
+
+static int create(struct call *call, const struct task_create_in *in)
+{
+	struct agent_row assignee = { 0 };
 	struct task_row t = { 0 };
 	struct task_number_row n;
-	int rc = sql_row(call, task_number, &n, .team = call->caller.team);
+	int rc = find_assignee(call, in, &assignee);
 
-	if (rc < 0 || (t.id = sql_new_id(call, task)) < 0)
+	if (rc < 0 ||
+	    (rc = sql_row(call, task_number, &n, .team = call->caller.team)) < 0 ||
+	    (t.id = sql_new_id(call, task)) < 0)
 		return call->fault.code;
 	rc = sql_run(call, task_add, .id = t.id, .team = call->caller.team,
 		     .number = n.number, .slug = slug_of(call, in->title),
 		     .title = in->title, .description = in->description,
-		     .priority = in->priority, .assignee = assignee->id,
+		     .priority = in->priority, .assignee = assignee.id,
 		     .created_by = call->caller.agent, .now = call->now);
 	if (rc < 0)
 		return rc;
@@ -135,28 +152,73 @@ static int create(struct call *call, const struct task_create_in *in,
 	     (rc = set_deps(call, &t, in->depends_on, in->n_depends_on)) < 0))
 		return rc;
 	rc = event_emit(call, EVENT_TASK_CREATED, t.id, 0, NULL);
-	if (rc >= 0 && assignee->id)
-		rc = event_emit(call, EVENT_TASK_ASSIGNED, t.id, assignee->id, NULL);
+	if (rc >= 0 && assignee.id)
+		rc = event_emit(call, EVENT_TASK_ASSIGNED, t.id, assignee.id, NULL);
 	return rc < 0 ? rc : team_announce(call, call->caller.team);
 }
 
 int task_create(struct call *call, const struct task_create_in *in,
 		struct task_create_out *out)
 {
-	struct agent_row assignee = { 0 };
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0)
 		return rc;
-	if (!call->made && in->assignee &&
-	    ((rc = who_one(call, in->assignee, "/assignee", &assignee)) < 0 ||
-	     (rc = who_may_own(call, &assignee, "/assignee")) < 0 ||
-	     (assignee.id != call->caller.agent &&
-	      (rc = who_leads(call, "/assignee")) < 0)))
-		return rc;
-	if (!call->made && (rc = create(call, in, &assignee)) < 0)
+	if (!call->made && (rc = create(call, in)) < 0)
 		return rc;
 	return task_tell(call, call->made, &out->task);
+}
+
+/* Makes the tasks, whose rows come one behind the other: call->made is the first of them, by
+ * which a repeat finds them all.  A fault names the task and the argument within it. */
+static int create_all(struct call *call, const struct task_create_many_in *in)
+{
+	int64_t first = 0;
+
+	for (size_t i = 0; i < in->n_tasks; i++) {
+		struct task_create_in one = { 0 };
+		char where[96];
+
+		record_copy(&record_new_task, &in->tasks[i], &record_task_create_in,
+			    &one);
+		if (create(call, &one) < 0) {
+			snprintf(where, sizeof(where), "/tasks/%zu%.60s", i,
+				 call->fault.where);
+			return fault_move(&call->fault, call->fault.where, where);
+		}
+		if (i == 0)
+			first = call->made;
+	}
+	call->made = first;
+	return 0;
+}
+
+int task_create_many(struct call *call, const struct task_create_many_in *in,
+		     struct task_create_many_out *out)
+{
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	if (in->n_tasks == 0)
+		return fault_set(&call->fault, FAULT_INVALID, "/tasks",
+				 "must hold at least one task");
+	if (!call->made && (rc = create_all(call, in)) < 0)
+		return rc;
+	for (size_t i = 0; i < in->n_tasks; i++) {
+		if ((rc = sql_row(call, task_by_id, &t, .id = call->made + (int64_t)i,
+				  .now = call->now)) <= 0)
+			return rc < 0 ? rc
+				      : fault_set(&call->fault, FAULT_NOT_FOUND, "",
+						  "the tasks are gone");
+		*(const char **)arena_push(&call->arena, &out->ids, &out->n_ids,
+					   sizeof(*out->ids)) = task_name(call, t.number);
+	}
+	out->created = (int64_t)in->n_tasks;
+	out->first = out->ids[0];
+	out->last = out->ids[in->n_tasks - 1];
+	return 0;
 }
 
 /* --- changing ------------------------------------------------------------------------------- */

@@ -155,6 +155,10 @@ static const struct {
 	  " follows x a.c\n rest a.c\n in x bool = false  # X.\n# C.\nop a.c\n read\n"
 	  " who member\n",
 	  "a.b: `follows` needs 'signal', one int" },
+	{ READ " many a.c tasks\n", "many 'a.c tasks' is no list of records" },
+	{ "# R.\nrecord r\n n int  # N.\n" READ " cli do n\n many a.b list\n"
+	  " in n int  # N.\n in list r[]  # L.\n",
+	  "the first word of its command is no text of 'r'" },
 	{ READ " bytes x\n in x int  # X.\n", "'x' is to be a text" },
 	{ READ " bytes x\n in x text  # X.\n out x text  # X.\n", "or of the answer" },
 	{ READ " bytes x\n in x text  # X.\n in upload text  # U.\n",

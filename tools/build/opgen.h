@@ -90,7 +90,7 @@ struct decl {
 	const char *summary;
 	const char *mode, *who, *rate, *method, *path, *tool, *action;
 	const char *wait, *when, *within, *runs, *rest_name, *bytes, *prints, *gives;
-	const char *owner, *message_name, *says, *empty, *misses;
+	const char *owner, *message_name, *says, *empty, *misses, *many_name, *many_field;
 	const char *follows, *signals_name;
 	bool idempotent, destructive, request, cli_rest;
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
@@ -101,7 +101,7 @@ struct decl {
 	struct list finds; /* noun, argument that is its name */
 	struct list reaches; /* parts of the answer: it is so, it never will be */
 	struct list until; /* operation that waits for what this one begins, and what for */
-	const struct decl *rest, *signals, *message, *waiter; /* found by the check */
+	const struct decl *rest, *signals, *many, *message, *waiter; /* found by the check */
 };
 
 struct schema {

@@ -313,6 +313,27 @@ static void check_follows(struct schema *s, struct decl *d)
 	     "running:bool exit_code:int timed_out:bool more:bool");
 }
 
+/* The operation that takes many at once: its list is of records, one of whose texts fills the
+ * command's first bare word, which is a line of standard input then. */
+static void check_many(struct schema *s, struct decl *d)
+{
+	const struct member *list, *text;
+
+	d->many = schema_find(s, DECL_OP, d->many_name);
+	list = d->many ? member_find(&d->many->in, d->many_field) : NULL;
+	if (!list || !list->list || !list->type || list->type->kind != DECL_RECORD) {
+		schema_refuse(s, d->place, "%s: many '%s %s' is no list of records",
+			      d->name, d->many_name, d->many_field);
+		return;
+	}
+	text = d->cli_fields.n ? member_find(&list->type->in, d->cli_fields.items[0])
+			       : NULL;
+	if (!is_value(text, "text"))
+		schema_refuse(s, d->place,
+			      "%s: the first word of its command is no text of '%s'",
+			      d->name, list->type->name);
+}
+
 static void check_bytes(struct schema *s, const struct decl *d)
 {
 	bool in = is_argument(d, d->bytes, "text");
@@ -390,6 +411,8 @@ void doors_check(struct schema *s, struct decl *d)
 		check_rest(s, d);
 	if (d->follows)
 		check_follows(s, d);
+	if (d->many_name)
+		check_many(s, d);
 	if (d->bytes)
 		check_bytes(s, d);
 	if (d->prints)

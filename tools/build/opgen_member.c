@@ -185,6 +185,12 @@ static void parse_follows(struct parser *p, struct decl *d, const struct opgen_l
 	d->signals_name = l->words[2];
 }
 
+static void parse_many(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	set_once(p, &d->many_name, l);
+	d->many_field = l->words[2];
+}
+
 static void parse_bytes(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->bytes, l);
@@ -380,6 +386,7 @@ static const struct {
 	{ "runs", 2, 2, "runs FIELD", parse_runs },
 	{ "rest", 2, 2, "rest NOUN.VERB", parse_rest },
 	{ "follows", 3, 3, "follows FLAG NOUN.VERB", parse_follows },
+	{ "many", 3, 3, "many NOUN.VERB FIELD", parse_many },
 	{ "bytes", 2, 2, "bytes FIELD", parse_bytes },
 	{ "prints", 2, 2, "prints FIELD", parse_prints },
 	{ "lists", 3, 4, "lists NOUN FIELD [FIELD]", parse_lists },

@@ -164,6 +164,10 @@ static void put_helpers(FILE *out, struct decl *const *ops, const struct decl *d
 {
 	const struct list values = { d->until.items + 1, d->until.n - 1 };
 
+	if (d->many) {
+		fprintf(out, "\t  .many = &op_table[%zu],\n", place_of(ops, d->many));
+		put_pointer(out, d->many, "many_list", d->many_field, &d->many->in, "in");
+	}
 	if (d->rest)
 		fprintf(out, "\t  .rest = &op_table[%zu],\n", place_of(ops, d->rest));
 	if (d->signals)

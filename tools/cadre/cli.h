@@ -159,6 +159,16 @@ int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 
 /* Puts in what `-`, `@file` and `@@text` stand for in texts of any length. */
 int fetch_texts(const struct op *op, json_t *args, struct fault *f);
+/* Reads standard input to its end; a NUL in it, or more than 2 MiB, is a fault. */
+int fetch_input(struct text *out, struct fault *f);
+
+/* --- many.c ----------------------------------------------------------------------- */
+
+/* Whether the words mean what standard input lists: `cadre task create -`. */
+bool many_asked(const struct op *op, const json_t *args);
+/* The answer of op->many for the lines of standard input, or NULL with the fault filled,
+ * which names the line. */
+json_t *many_run(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 
 /* --- bytes.c ---------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #include "tools/cadre/cli.h"
 
-enum { SECRET_MAX = 4096, CONTENT_MAX = 4 << 20 };
+enum { SECRET_MAX = 4096, CONTENT_MAX = 4 << 20, INPUT_MAX = 2 << 20 };
 
 static int read_all(int fd, struct text *out, size_t most, const char *name,
 		    struct fault *f)
@@ -26,6 +26,16 @@ static int read_all(int fd, struct text *out, size_t most, const char *name,
 					 most >> 20);
 	}
 	return n < 0 ? fault_set(f, FAULT_IO, name, "cannot be read: %m") : 0;
+}
+
+int fetch_input(struct text *out, struct fault *f)
+{
+	int rc = read_all(STDIN_FILENO, out, INPUT_MAX, "", f);
+
+	text_add(out, "", 0);
+	if (rc == 0 && strlen(out->data) != out->len)
+		rc = fault_set(f, FAULT_INVALID, "", "standard input is no text");
+	return rc;
 }
 
 /* Replaces `-`, `@file` and `@@text` by the text that they stand for; any other value

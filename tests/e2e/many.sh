@@ -1,0 +1,37 @@
+#!/bin/sh
+# many - tasks from standard input: a title a line, or an object a line; all are made or none,
+# and a fault names its line.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+cadre team create red --roles ann >/dev/null
+from() { # from LINES COMMAND...: with these lines on its standard input
+	printf "$1" >"$TMPDIR/lines"
+	shift
+	cadre "$@" <"$TMPDIR/lines"
+}
+is 0 '^created 3 tasks, 001 to 003$' from 'one\n\n  two\r\nthree' task create - --tags x
+is 0 'two' cadre task show 002
+is 0 '"tags":\["x"\]' cadre task show 003 --json
+is 2 'line 3: .titel. is not known' from '{"title":"a"}\n\n{"titel":"b"}\n' task create -
+is 2 "line 2: .*near 'plain'" from '{"title":"a"}\nplain\n' task create -
+is 2 'line 2: not an object' from '{"title":"a"}\n[1]\n' task create -
+is 3 'line 2: there is no task 99' from '{"title":"a"}\n{"title":"b","depends_on":["99"]}\n' task create -
+is 2 'no line' from '\n \n' task create -
+is 2 'is no text' from 'a\0b\n' task create -
+is 2 'line 2: not a text in UTF-8' from 'a\n\377\n' task create -
+seq 501 >"$TMPDIR/501"
+yes | head -c 3000000 >"$TMPDIR/large"
+is 2 'line 501: 500 tasks' sh -c '"$CADRE" task create - <"$TMPDIR/501"'
+is 2 'more than 2 MiB' sh -c '"$CADRE" task create - <"$TMPDIR/large"'
+is 0 '"pending":3' cadre task list --json
+
+# A line counts before an option; a repeat makes nothing.
+for turn in 1 2; do
+	is 0 '"ids":\["004","005"\]' \
+		from '{"title":"a","priority":1,"depends_on":["001"]}\n{"title":"b"}\n' \
+		task create - --priority 4 --idempotency-key k --json
+done
+is 0 '"priority":1' cadre task show 004 --json
+is 0 '"priority":4' cadre task show 005 --json
+is 0 '"pending":5' cadre task list --json
+exit $failed
