@@ -10,6 +10,7 @@
 #include "core/assignment.h"
 #include "core/base/version.h"
 #include "core/id.h"
+#include "core/needs.h"
 #include "core/room.h"
 #include "core/task/task.h"
 
@@ -116,7 +117,48 @@ int event_list(struct call *call, const struct event_list_in *in,
 
 /* --- status -------------------------------------------------------------------------------- */
 
-enum { STOPPED_SIZE = 160 };
+enum { STOPPED_SIZE = 160, WORKS_MOST = 50 };
+
+/* Gathers the needs of each team. */
+static int tell_needs(struct call *call, int64_t team, struct state_status_out *out)
+{
+	struct team_seats_row *all = NULL;
+	struct needs needs = { 0 };
+	size_t n;
+	int rc = sql_all(call, team_seats, &all, &n, .team = team);
+
+	needs.named = n > 1;
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = needs_add(call, &needs, &all[i]);
+	out->needs = needs.rows;
+	out->n_needs = needs.n;
+	return rc < 0 ? rc : 0;
+}
+
+static int tell_works(struct call *call, int64_t team, struct state_status_out *out)
+{
+	struct team_works_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, team_works, .team = team, .now = call->now,
+		  .limit = WORKS_MOST);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct work_line w = { .agent = r.agent_name,
+				       .team = out->n_teams > 1 ? r.team_name : NULL,
+				       .task = task_name(call, r.number),
+				       .title = r.title,
+				       .state = r.state,
+				       .since = r.updated_at };
+
+		if (!room_take(call, &record_work_line, &w))
+			break;
+		*(struct work_line *)arena_push(&call->arena, &out->works, &out->n_works,
+						sizeof(w)) = w;
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
 
 int state_status(struct call *call, const struct state_status_in *in,
 		 struct state_status_out *out)
@@ -157,6 +199,9 @@ int state_status(struct call *call, const struct state_status_in *in,
 					  .messages_waiting = waiting.n,
 					  .tasks_open = open_tasks,
 					  .guests = ready.n };
+	if ((rc = tell_needs(call, team, out)) < 0 ||
+	    (rc = tell_works(call, team, out)) < 0)
+		return rc;
 	if (!call->host && call->settings->find_host)
 		out->silent = call->settings->find_host(call->settings->home);
 	out->has_silent = out->silent != 0;

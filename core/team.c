@@ -5,6 +5,7 @@
 #include "core/access/who.h"
 #include "core/agent.h"
 #include "core/id.h"
+#include "core/needs.h"
 #include "core/room.h"
 #include "core/task/task.h"
 #include "core/workspace.h"
@@ -45,13 +46,19 @@ static int tell_members(struct call *call, bool gone, int64_t after, struct memb
 	sql_query(call, &q, team_members, .team = call->caller.team, .gone = gone,
 		  .after = after, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct task_row t = { 0 };
+
+		if (r.task && (rc = sql_row(call, task_by_id, &t, .id = r.task,
+					    .now = call->now)) < 0)
+			break;
 		struct member m = {
 			.name = r.name,
 			.role = r.role,
 			.status = agent_status_now(r.status, r.task),
 			.address = arena_printf(&call->arena, "%s/%s",
 						call->caller.team_name, r.name),
-			.task = r.task ? task_name(call, r.task) : NULL,
+			.task = t.number ? task_name(call, t.number) : NULL,
+			.title = t.title,
 			.last_active = r.active_at,
 			.generation = r.generation,
 		};
@@ -116,6 +123,19 @@ static int tell_vms(struct call *call, int64_t limit, struct budget *out)
 	return rc < 0 ? rc : 0;
 }
 
+static int tell_needs(struct call *call, struct team_status_out *out)
+{
+	struct team_seats_row place;
+	struct needs needs = { 0 };
+	int rc = sql_row(call, team_seats, &place, .team = call->caller.team);
+
+	if (rc > 0)
+		rc = needs_add(call, &needs, &place);
+	out->needs = needs.rows;
+	out->n_needs = needs.n;
+	return rc < 0 ? rc : 0;
+}
+
 int team_status(struct call *call, const struct team_status_in *in,
 		struct team_status_out *out)
 {
@@ -133,7 +153,8 @@ int team_status(struct call *call, const struct team_status_in *in,
 	    (rc = sql_row(call, team_open_assignments, &pending, .team = t.id)) < 0 ||
 	    (rc = sql_row(call, team_board, &out->board, .team = t.id,
 			  .now = call->now)) < 0 ||
-	    (rc = tell_vms(call, t.max_vms, &out->vms)) < 0)
+	    (rc = tell_vms(call, t.max_vms, &out->vms)) < 0 ||
+	    (rc = tell_needs(call, out)) < 0)
 		return rc;
 	out->team_id = id_public(call, ID_TEAM, t.id, t.created_at);
 	out->name = t.name;

@@ -33,14 +33,14 @@ SELECT count(*) AS n FROM delivery WHERE message = :message AND attempt > 0;
 
 -- name: delivery_add
 -- late
-INSERT INTO delivery (message, agent, lane, state, due_at)
-VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0));
+INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at)
+VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0));
 
 -- name: delivery_add_all
 -- A broadcast reaches every living member but `sender` and observers, who read no inbox
 -- (see who_observes; so do the others below).
-INSERT INTO delivery (message, agent, lane, state, due_at)
-SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0) FROM agent
+INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at)
+SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0) FROM agent
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
 	AND (role <> 'observer' OR name = 'lead');
 
@@ -279,6 +279,20 @@ SELECT a.name, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
 FROM delivery d JOIN agent a ON a.id = d.agent
 WHERE d.message = :message AND (:after IS NULL OR a.name > :after)
 ORDER BY a.name LIMIT :limit;
+
+-- name: acks_overdue
+-- text: sender_name to_name
+-- Copies of a team's messages, of those by `agent` (0: any), that were to be acknowledged
+-- by now, longest first.  A lease is over at its instant, and a life that is over owes
+-- nothing.
+SELECT message, at, ack_due_at, attempt, content, sender_name, to_name,
+	CASE WHEN state = {delivery_state.fetched} AND due_at <= :now THEN {delivery_state.queued} ELSE state END AS state_now
+FROM owed
+WHERE ack_due_at <= :now AND team = :team AND (:agent = 0 OR sender = :agent)
+	AND (due_at IS NULL OR due_at > :now
+	OR (state = {delivery_state.fetched} AND after_lapse = {delivery_state.queued}
+		AND (expires_at IS NULL OR expires_at > :now)))
+ORDER BY ack_due_at, message, to_name LIMIT :limit OFFSET :offset;
 
 -- name: deliveries_count
 SELECT count(*) AS n FROM delivery WHERE message = :message;

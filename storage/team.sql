@@ -63,12 +63,63 @@ ORDER BY t.name, t.id LIMIT 9223372036854775807 OFFSET :offset;
 -- scan ok: agents, few
 SELECT a.id, a.name, a.role, a.status, a.active_at, a.generation, a.workspace,
 	w.created_at AS workspace_at,
-	(SELECT k.number FROM task k WHERE k.owner = a.id
+	(SELECT k.id FROM task k WHERE k.owner = a.id
 		AND (k.lease_until IS NULL OR k.lease_until > :now)
 		ORDER BY k.updated_at DESC LIMIT 1) AS task
 FROM agent a LEFT JOIN workspace w ON w.id = a.workspace
 WHERE a.team = :team AND a.gone = :gone AND a.kind = {agent_kind.member} AND a.id > :after
 ORDER BY a.id;
+
+-- name: team_seats
+-- int: agent
+-- The living teams with the operator's place in each.
+-- scan ok: a list of all teams, few
+SELECT t.id, t.name, o.id AS agent
+FROM team t JOIN agent o ON o.team = t.id AND o.gone = 0 AND o.kind = {agent_kind.operator}
+WHERE t.destroyed_at IS NULL AND (:team = 0 OR t.id = :team)
+ORDER BY t.name;
+
+-- name: team_works
+-- text: agent_name team_name
+-- Tasks that are held, with their holders; what changed last comes first.
+SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, k.updated_at
+FROM task k JOIN agent a ON a.id = k.owner JOIN team t ON t.id = k.team
+WHERE k.owner IS NOT NULL AND (k.lease_until IS NULL OR k.lease_until > :now)
+	AND (:team = 0 OR k.team = :team)
+ORDER BY k.updated_at DESC, k.id LIMIT :limit;
+
+-- name: results_waiting
+SELECT count(*) AS n FROM result WHERE sender = :agent AND collected_at IS NULL;
+
+-- name: tasks_troubled
+-- int: since
+-- Tasks that somebody has to decide about: their owners wait, or they failed not long ago
+-- (`recent`), or they failed and others wait for them.
+SELECT k.number, k.title, k.state, coalesce(k.ended_at, k.lease_until, k.updated_at) AS since
+FROM task k
+WHERE k.team = :team AND (k.state = {task_state.blocked}
+	OR ((k.state = {task_state.failed} OR (k.state IN {task_state.claimed in_progress}
+			AND k.lease_until <= :now AND k.after_lapse = {task_state.failed}))
+		AND (coalesce(k.ended_at, k.lease_until) > :recent OR EXISTS (SELECT 1
+			FROM task_dep d JOIN task w ON w.id = d.task
+			WHERE d.dep = k.id AND w.state = {task_state.pending}))))
+ORDER BY since DESC, number LIMIT :limit;
+
+-- name: agents_troubled
+-- Members that cannot go on, and those who are away while a task is theirs.
+-- scan ok: agents, few
+SELECT a.name, a.status, a.active_at
+FROM agent a
+WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
+	AND (a.status IN {agent_status.stuck failed} OR (a.status = {agent_status.offline}
+		AND EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id
+			AND (k.lease_until IS NULL OR k.lease_until > :now))))
+ORDER BY a.id LIMIT :limit;
+
+-- name: workspaces_failed
+SELECT name, changed_at FROM workspace
+WHERE team = :team AND state = {workspace_state.failed}
+ORDER BY changed_at DESC LIMIT :limit;
 
 -- name: team_board
 -- into: board_counts

@@ -95,6 +95,7 @@ static const struct reading {
 	{ "assignment.list", "{\"limit\":1000}", "assignments", 20 },
 	{ "event.list", "{\"after\":0,\"limit\":1000}", "events", -1 },
 	{ "message.list", "{\"limit\":1000}", "messages", MESSAGES + 21 },
+	{ "message.overdue", "{\"limit\":1000}", "overdue", 0 },
 	{ "message.part", "{\"message_id\":\"MESSAGE\"}", "text", CONTENT },
 	{ "message.part", "{\"message_id\":\"OLD\",\"part\":\"metadata\"}", "text",
 	  OLD_METADATA },

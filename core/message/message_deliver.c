@@ -68,6 +68,14 @@ static int64_t lane_of(const struct draft *d)
 					      : DELIVERY_LANE_NORMAL;
 }
 
+/* When the copy of a message counts as overdue; 0: nobody waits for its acknowledgement. */
+static int64_t ack_due(const struct call *call, const struct draft *d)
+{
+	return d->ack_required
+		       ? call->now + call->settings->config.inbox_ack_seconds * 1000
+		       : 0;
+}
+
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to)
 {
@@ -75,7 +83,8 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	int rc;
 
 	rc = sql_late(call, delivery_add, .message = message, .agent = to->id,
-		      .lane = lane, .expires_at = d->expires_at);
+		      .lane = lane, .expires_at = d->expires_at,
+		      .ack_due_at = ack_due(call, d));
 	if (rc < 0 || lane == DELIVERY_LANE_ASSIGNMENT)
 		return rc < 0 ? rc : 0;
 	rc = sql_late(call, inbox_count, .agent = to->id);
@@ -147,7 +156,8 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 		return rc;
 	if ((rc = sql_run(call, delivery_add_all, .message = message,
 			  .team = call->caller.team, .sender = except, .lane = lane_of(d),
-			  .expires_at = d->expires_at)) < 0)
+			  .expires_at = d->expires_at, .ack_due_at = ack_due(call, d))) <
+	    0)
 		return rc;
 	if (capacity && (rc = drop_one_each(call, except, d->drops)) < 0)
 		return rc;

@@ -8,6 +8,8 @@
 #include "core/message/message.h"
 #include "core/room.h"
 
+enum { BEGINNING = 400 }; /* bytes that a list shows of a message */
+
 /* Adds the public ids of the messages that left the inbox of `agent`. */
 static int tell_drops(struct call *call, const struct drops *drops, int64_t agent,
 		      struct delivery *d)
@@ -87,4 +89,43 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 		out->n_deliveries = (size_t)in->limit;
 	}
 	return rc;
+}
+
+int message_overdue(struct call *call, const struct message_overdue_in *in,
+		    struct message_overdue_out *out)
+{
+	struct acks_overdue_row r;
+	struct query q;
+	int rc = who_team(call, in->team);
+
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, acks_overdue, .team = call->caller.team, .now = call->now,
+		  .agent = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
+		  .offset = in->offset, .limit = in->limit + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct overdue o = {
+			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
+			.seq = r.message,
+			.from = r.sender_name,
+			.to = r.to_name,
+			.state = r.state_now,
+			.attempt = r.attempt,
+			.timestamp = r.at,
+			.due_at = r.ack_due_at,
+		};
+
+		o.content = room_cut(call, r.content, BEGINNING, &o.content_size);
+		o.has_content_size = o.content_size > 0;
+		if ((int64_t)out->n_overdue == in->limit ||
+		    !room_take(call, &record_overdue, &o)) {
+			out->more = true;
+			break;
+		}
+		*(struct overdue *)arena_push(&call->arena, &out->overdue,
+					      &out->n_overdue, sizeof(o)) = o;
+	}
+	query_end(&q);
+	out->next = in->offset + (int64_t)out->n_overdue;
+	return rc < 0 ? rc : 0;
 }

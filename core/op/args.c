@@ -9,6 +9,13 @@
 
 /* --- commands --------------------------------------------------------------------- */
 
+/* The second word of a command is often meant as an option of the first: `inbox --peek`. */
+static bool is_word(const char *word, int n, const char *typed)
+{
+	return !strcmp(word, typed) ||
+	       (n == 1 && !strncmp(typed, "--", 2) && !strcmp(word, typed + 2));
+}
+
 static int words_taken(const struct op *op, int argc, char **argv)
 {
 	int n = 0;
@@ -17,7 +24,7 @@ static int words_taken(const struct op *op, int argc, char **argv)
 		if (strcmp(*word, argv[0]) == 0)
 			return 1;
 	while (op->cli && op->cli[n]) {
-		if (n >= argc || strcmp(op->cli[n], argv[n]) != 0)
+		if (n >= argc || !is_word(op->cli[n], n, argv[n]))
 			return 0;
 		n++;
 	}

@@ -157,6 +157,8 @@ struct op {
 	const char *const *page; /* fields of the answer's record: a heading, what stands
 				    below it up to |, what is shown in full; NULL-terminated,
 				    or NULL */
+	const char *const *overview; /* lists of the answer, then behind | single values;
+					NULL-terminated, or NULL */
 	const char *says; /* the answer in a line, with {parts}; NULL: as it is */
 	const char *empty; /* what to do where a list is empty, or NULL */
 	bool clock; /* times are told by the clock, not as ago */

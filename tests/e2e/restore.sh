@@ -21,10 +21,10 @@ ask() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
 refused() { # WORDS COMMAND...: fails with these words, and changes nothing
 	words=$1
 	shift
-	before=$(cadre status | grep incarnation)
+	before=$(cadre status --json | grep -o '"incarnation":"[^"]*"')
 	"$@" >"$story/out" 2>&1 && bad "$*: not refused"
 	grep -q -e "$words" "$story/out" || bad "$*: no '$words' in $(cat "$story/out")"
-	[ "$(cadre status | grep incarnation)" = "$before" ] || bad "$*: it changed the state"
+	[ "$(cadre status --json | grep -o '"incarnation":"[^"]*"')" = "$before" ] || bad "$*: it changed the state"
 }
 
 # --- refusals ----------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 #!/bin/sh
-# screens - ten screens, in terminals of 40, 80 and 120 columns and in a pipe, are as they are
+# screens - thirteen screens, in terminals of 40, 80 and 120 columns and in a pipe, are as they are
 # kept in tests/screens; RENEW=1 keeps what is seen now.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -56,6 +56,9 @@ screens() { # COLUMNS
 	seen "$1" search parser
 	seen "$1" events --limit 6
 	seen "$1" task list --status failed
+	seen "$1" status
+	seen "$1" team status
+	seen "$1" inbox overdue
 }
 
 cadre team create crew --roles coder,tester >/dev/null
@@ -70,6 +73,10 @@ cadre --as coder note 001 "halfway there" >/dev/null
 cadre task tick 001 1 >/dev/null
 cadre --as tester send coder "is it ready?" >/dev/null
 cadre --as coder send tester "Soon; the errors are left to be written, then you can have a look at all of it" >/dev/null
+cadre --inbox.ack_seconds 1 send coder "Merge nothing before noon" --ack-required >/dev/null
+cadre --as coder send operator "Which of the two grammars?" >/dev/null
+cadre --as tester claim 003 >/dev/null
+cadre --as tester block 003 "no compiler here" >/dev/null
 sleep 2.1
 
 for columns in 40 80 120 0; do

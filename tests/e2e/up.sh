@@ -15,7 +15,7 @@ up_says() {
 	cadre up >"$TMPDIR/up" 2>&1 || bad "$story: up: $(cat "$TMPDIR/up")"
 	grep -q "$1" "$TMPDIR/up" || bad "$story: no '$1' in $(cat "$TMPDIR/up")"
 	sleep 0.3
-	cadre status | grep -q '^host  *yes' || bad "$story: no host afterwards"
+	cadre status | grep -q 'host  *yes' || bad "$story: no host afterwards"
 	cadre task create "made after $story" >/dev/null || bad "$story: no task"
 	made=$((made + 1))
 }

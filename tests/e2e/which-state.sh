@@ -24,14 +24,14 @@ into "$TMPDIR/nowhere"
 none="env -u XDG_STATE_HOME HOME=/dev/null/none"
 is 0 "^made $PWD/named/.cadre" $none CADRE_HOME="$PWD/named/.cadre" "$CADRE" init
 grep -q 'counts only where it is named' "$TMPDIR/err" || bad "it does not say that nothing is noted"
-is 0 incarnation $none "$CADRE" --home named/.cadre status
+is 0 '^host' $none "$CADRE" --home named/.cadre status
 is 1 "/dev/null/none: Not a directory" $none "$CADRE" init
 [ ! -e .cadre ] || bad "a state was made that would not count"
 if may_be_others && ! getent passwd 54321 >/dev/null; then
 	into "$open"
 	none="as_user 54321 env -u HOME -u XDG_STATE_HOME -u XDG_RUNTIME_DIR"
 	is 0 "^made" $none "$CADRE" --home "$PWD/named/.cadre" init
-	is 0 incarnation $none "$CADRE" --home "$PWD/named/.cadre" status
+	is 0 '^host' $none "$CADRE" --home "$PWD/named/.cadre" status
 	for verb in init status up; do
 		is 3 'neither HOME nor XDG_STATE_HOME is set' $none "$CADRE" $verb
 	done
@@ -96,8 +96,8 @@ for verb in status init up down doctor 'team list' 'team create t'; do
 	is 3 'the current directory is gone' timeout 20 "$CADRE" $verb
 done
 is 0 'the current directory is gone' timeout 20 "$CADRE" mcp # each tool says so
-is 0 incarnation cadre --home "$XDG_STATE_HOME/cadre" status
-CADRE_HOME=$XDG_STATE_HOME/cadre is 0 incarnation cadre status
+is 0 '^host' cadre --home "$XDG_STATE_HOME/cadre" status
+CADRE_HOME=$XDG_STATE_HOME/cadre is 0 '^host' cadre status
 
 # --- worktrees -------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ one() {
 		cd "$dir" || exit 1
 		is 0 "already there: $state$" cadre init
 		mkdir -p deep && cd deep || exit 1
-		is 0 incarnation cadre status
+		is 0 '^host' cadre status
 		[ ! -s "$TMPDIR/err" ] || bad "the ordinary way is told something"
 	done
 }
@@ -167,15 +167,15 @@ stray
 # A `.git` that leads to something that is no folder of git's is as none.
 for line in 'gitdir: /dev/null' 'gitdir: .git' 'gitdir: ' 'x'; do
 	echo "$line" >.git
-	is 0 incarnation cadre --home "$TMPDIR/mine/.cadre" status
-	is 0 incarnation cadre status # the user's own
+	is 0 '^host' cadre --home "$TMPDIR/mine/.cadre" status
+	is 0 '^host' cadre status # the user's own
 done
 # Where git's folder of a worktree is gone, so is what leads to the state that is meant.
 echo 'gitdir: nowhere' >.git
 is 5 'forged/.git leads to a folder of git.s that is gone' cadre team create lost
 mkdir below && cd below
 is 5 'forged/.git leads to a folder of git.s that is gone' cadre status
-is 0 incarnation cadre --home "$TMPDIR/mine/.cadre" status
+is 0 '^host' cadre --home "$TMPDIR/mine/.cadre" status
 cd ..
 
 # --- a state that cannot be written ----------------------------------------------------

@@ -95,6 +95,15 @@ static const struct {
 	  "'type' belongs to the frame" },
 	{ "set s\n tool x  # X.\n", "no operation is in tool 'x'" },
 	{ "op a.b\n read\n who member\n", "a.b has no documentation" },
+	{ "# R.\nrecord r\n a int  # A.\n" OP " read\n overview rows | n\n"
+	  " out rows r  # R.\n out n int  # N.\n",
+	  "a.b: the answer has no list of records 'rows'" },
+	{ "# R.\nrecord r\n a int  # A.\n" OP " read\n overview rows | m\n"
+	  " out rows r[]  # R.\n",
+	  "a.b: the answer has no part 'm'" },
+	{ "# R.\nrecord r\n a int  # A.\n" OP " read\n overview rows | rows\n table b\n"
+	  " out rows r[]  # R.\n",
+	  "a.b: the answer's list has no column 'b'" },
 	{ OP, "says neither read nor write" },
 	{ OP " read\n", "does not say who" },
 	{ OP " read\n who me\n", "unknown who 'me'" },

@@ -96,7 +96,8 @@ struct decl {
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
 	bool clock; /* times are told by the clock */
 	bool identifies; /* its answer says who somebody is */
-	struct list cli, cli_fields, also, columns, brief, page, reads, fails, emits;
+	struct list cli, cli_fields, also, columns, brief, page, overview, reads, fails,
+		emits;
 	struct list lists; /* noun, field that is its name, field that says more */
 	struct list finds; /* noun, argument that is its name */
 	struct list reaches; /* parts of the answer: it is so, it never will be */
@@ -119,6 +120,7 @@ void schema_release(struct schema *s);
 void schema_parse(struct schema *s, const char *name, FILE *in);
 void schema_check(struct schema *s);
 void op_check(struct schema *s, struct decl *d); /* a part of it */
+void screen_check(struct schema *s, const struct decl *d); /* a part of that */
 void doors_check(struct schema *s, struct decl *d); /* a part of that */
 /* The first list of records in an operation's answer; NULL if there is none. */
 const struct member *opgen_rows(const struct decl *d);

@@ -100,42 +100,6 @@ static void check_faults(struct schema *s, const struct decl *d)
 	}
 }
 
-static void check_columns(struct schema *s, const struct decl *d)
-{
-	const struct members *of = &d->out;
-
-	for (size_t i = 0; i < d->out.n; i++) {
-		const struct member *m = d->out.items[i];
-
-		if (m->list && m->type && m->type->kind == DECL_RECORD) {
-			of = &m->type->in;
-			break;
-		}
-	}
-	for (size_t i = 0; i < d->columns.n; i++)
-		if (!member_find(of, d->columns.items[i]))
-			schema_refuse(s, d->place,
-				      "%s: the answer's list has "
-				      "no column '%s'",
-				      d->name, d->columns.items[i]);
-}
-
-/* Whether a word of `brief`, FIELD or FIELD.FIELD, is a part of the answer. */
-static bool is_part(const struct decl *d, const char *word)
-{
-	size_t n = strcspn(word, ".");
-
-	for (size_t i = 0; i < d->out.n; i++) {
-		const struct member *m = d->out.items[i];
-
-		if (strncmp(m->name, word, n) != 0 || m->name[n])
-			continue;
-		return !word[n] || (m->type && m->type->kind == DECL_RECORD &&
-				    member_find(&m->type->in, word + n + 1));
-	}
-	return false;
-}
-
 /* Whether a word of `reads`, RECORD.FIELD, is a text with its FIELD_size beside it. */
 static bool is_long_text(struct schema *s, const char *word)
 {
@@ -157,51 +121,6 @@ static void check_reads(struct schema *s, const struct decl *d)
 			schema_refuse(s, d->place,
 				      "%s reads '%s', which is no field with a _size",
 				      d->name, d->reads.items[i]);
-}
-
-static void check_brief(struct schema *s, const struct decl *d)
-{
-	for (size_t i = 0; i < d->brief.n; i++)
-		if (!is_part(d, d->brief.items[i]))
-			schema_refuse(s, d->place, "%s: the answer has no part '%s'",
-				      d->name, d->brief.items[i]);
-}
-
-/* A page shows a record, the answer's first part. */
-static void check_page(struct schema *s, const struct decl *d)
-{
-	const struct member *m = d->out.n ? d->out.items[0] : NULL;
-
-	for (size_t i = 0; i < d->page.n; i++)
-		if (strcmp(d->page.items[i], "|") != 0 &&
-		    (!m || !m->type || m->type->kind != DECL_RECORD ||
-		     !member_find(&m->type->in, d->page.items[i])))
-			schema_refuse(s, d->place, "%s: the answer's record has no '%s'",
-				      d->name, d->page.items[i]);
-}
-
-/* The line that a command says names parts of the answer in braces, and its brackets
- * close. */
-static void check_says(struct schema *s, const struct decl *d)
-{
-	int open = 0;
-
-	for (const char *at = d->says ? d->says : ""; *at; at++) {
-		size_t n = *at == '{' ? strcspn(at, "}") : 0;
-
-		open += *at == '[' ? 1 : *at == ']' ? -1 : 0;
-		if (open < 0 || open > 1 || (*at == '{' && !at[n]))
-			break;
-		if (!n)
-			continue;
-		at += at[1] == '?';
-		n = strcspn(at, "}");
-		if (!is_part(d, arena_strndup(&s->arena, at + 1, n - 1)))
-			schema_refuse(s, d->place, "%s: the answer has no part '%.*s'",
-				      d->name, (int)n - 1, at + 1);
-	}
-	if (open)
-		schema_refuse(s, d->place, "%s: a bracket is not closed", d->name);
 }
 
 /* --- routes -------------------------------------------------------------------- */
@@ -470,11 +389,8 @@ void op_check(struct schema *s, struct decl *d)
 	check_words(s, d);
 	check_summary(s, d);
 	check_faults(s, d);
-	check_columns(s, d);
-	check_brief(s, d);
 	check_reads(s, d);
-	check_page(s, d);
-	check_says(s, d);
+	screen_check(s, d);
 	if (d->needs_folders && !member_find(&d->in, "confirm"))
 		schema_refuse(s, d->place, "%s needs folders, and has no 'confirm'",
 			      d->name);

@@ -322,6 +322,11 @@ static void parse_page(struct parser *p, struct decl *d, const struct opgen_line
 	add_all(p, &d->page, l);
 }
 
+static void parse_overview(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	add_all(p, &d->overview, l);
+}
+
 static void parse_says(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->says, l);
@@ -400,6 +405,7 @@ static const struct {
 	{ "also", 2, WORDS, "also WORD...", parse_also },
 	{ "table", 2, WORDS, "table FIELD...", parse_table },
 	{ "page", 3, WORDS, "page FIELD FIELD... | FIELD...", parse_page },
+	{ "overview", 2, WORDS, "overview FIELD... | FIELD...", parse_overview },
 	{ "says", 2, 2, "says \"TEXT\"", parse_says },
 	{ "empty", 2, 2, "empty \"TEXT\"", parse_empty },
 	{ "clock", 1, 1, "clock", parse_clock },

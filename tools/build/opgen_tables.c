@@ -91,6 +91,7 @@ static void put_doors(FILE *out, const struct decl *d)
 	opgen_put_words(out, "columns", &d->columns);
 	opgen_put_words(out, "reads", &d->reads);
 	opgen_put_words(out, "page", &d->page);
+	opgen_put_words(out, "overview", &d->overview);
 	if (d->says) {
 		fputs("\t  .says = ", out);
 		put_string(out, d->says);

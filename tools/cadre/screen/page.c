@@ -173,3 +173,55 @@ void screen_page(const struct cli *cli, const struct op *op, const json_t *recor
 	print_rest(&p, op);
 	arena_release(&p.arena);
 }
+
+/* --- overviews ------------------------------------------------------------------------------ */
+
+/* Adds a single value, FIELD or FIELD.FIELD, that tells anything: nobody counts zeros. */
+static void add_single(struct page *p, const struct op *op, const json_t *answer,
+		       const char *word)
+{
+	const char *dot = strchr(word, '.');
+	const struct field *field;
+	const json_t *value;
+
+	p->r = op->out;
+	p->record = answer;
+	if (dot) {
+		const char *first = arena_strndup(&p->arena, word, (size_t)(dot - word));
+
+		p->r = field_find(op->out, first)->type->record;
+		p->record = json_object_get(answer, first);
+		word = dot + 1;
+	}
+	field = take(p, word);
+	value = json_object_get(p->record, word);
+	if (field && !(json_is_integer(value) && !json_integer_value(value)))
+		add_small(p, field, false);
+}
+
+void screen_overview(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	struct page p = { .cli = cli };
+	const char *const *word = op->overview;
+
+	for (; *word && strcmp(*word, "|"); word++) {
+		const struct field *field = field_find(op->out, *word);
+		const json_t *rows = json_object_get(answer, *word);
+		const bool first = word == op->overview, any = json_array_size(rows);
+
+		if (!first && any)
+			putchar('\n');
+		if (first && !any)
+			puts(op->empty);
+		if (any)
+			print_rows(cli, field->type->record, op->columns, rows, !first);
+	}
+	putchar('\n');
+	for (word += *word != NULL; *word; word++) {
+		add_single(&p, op, answer, *word);
+		if (!cli->terminal)
+			end_line(&p); /* for who looks for one */
+	}
+	end_line(&p);
+	arena_release(&p.arena);
+}

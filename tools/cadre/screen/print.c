@@ -303,7 +303,9 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 
 	if (!first)
 		return;
-	if (screen_is_list(first)) {
+	if (op->overview) {
+		screen_overview(cli, op, answer);
+	} else if (screen_is_list(first)) {
 		print_lists(cli, op, answer);
 	} else if (op->says) {
 		screen_says(cli, op, answer);

@@ -37,6 +37,9 @@ const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Prints it; nothing where it is empty. */
 void screen_says(const struct cli *cli, const struct op *op, const json_t *answer);
+/* Prints an answer of several lists as an overview, which begins with what needs the
+ * person (page.c). */
+void screen_overview(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Prints a record as a page (page.c). */
 void screen_page(const struct cli *cli, const struct op *op, const json_t *record);
 

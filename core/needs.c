@@ -1,0 +1,196 @@
+#include "core/needs.h"
+
+#include <inttypes.h>
+
+#include "core/message/inbox.h"
+#include "core/room.h"
+#include "core/task/task.h"
+
+/* The rows of a kind that are told, and for how long a task that failed is news. */
+enum { EACH_MOST = 5, NEWS_MS = 24 * 3600 * 1000 };
+
+struct gathering {
+	struct call *call;
+	struct needs *needs;
+	const struct team_seats_row *team;
+	size_t of_kind; /* rows of the kind that is read now */
+};
+
+static void add(struct gathering *g, struct need need)
+{
+	struct needs *all = g->needs;
+
+	need.has_since = need.since != 0;
+	need.team = all->named ? g->team->name : NULL;
+	if (room_take(g->call, &record_need, &need))
+		*(struct need *)arena_push(&g->call->arena, &all->rows, &all->n,
+					   sizeof(need)) = need;
+}
+
+/* Adds a row of its kind, of which there is one more than is told where `more` says how to
+ * see them all. */
+static void add_one(struct gathering *g, struct need need, const char *more)
+{
+	if (++g->of_kind > EACH_MOST)
+		need = (struct need){ .what = need.what,
+				      .text = arena_printf(&g->call->arena,
+							   "and more: %s", more) };
+	add(g, need);
+}
+
+static int64_t agent_of(const struct gathering *g)
+{
+	const struct call *call = g->call;
+
+	return call->identity.agent ? call->caller.agent : g->team->agent;
+}
+
+/* --- each kind ---------------------------------------------------------------------- */
+
+static int add_mail(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct results_waiting_row results;
+	struct inbox_state_row inbox;
+	struct inbox_row oldest = { 0 };
+	struct query q;
+	const char *text;
+	int rc;
+
+	if ((rc = inbox_counters(call, agent_of(g), &inbox)) < 0 ||
+	    (rc = sql_row(call, results_waiting, &results, .agent = agent_of(g))) < 0)
+		return rc;
+	sql_query(call, &q, inbox_next, .agent = agent_of(g), .now = call->now,
+		  .limit = 1);
+	if ((rc = sql_next(call, &q, &oldest)) < 0)
+		return rc;
+	query_end(&q);
+	text = inbox.queued ? arena_printf(&call->arena, "%" PRId64 " message%s",
+					   inbox.queued, inbox.queued == 1 ? "" : "s")
+			    : "";
+	if (results.n)
+		text = arena_printf(&call->arena, "%s%s%" PRId64 " result%s", text,
+				    *text ? ", " : "", results.n,
+				    results.n == 1 ? "" : "s");
+	if (*text)
+		add(g, (struct need){ .what = CONCERN_MAIL,
+				      .name = call->identity.agent ? call->identity.agent
+								   : "operator",
+				      .since = oldest.at,
+				      .text = arena_printf(&call->arena,
+							   "%s for you: cadre inbox",
+							   text) });
+	return 0;
+}
+
+static int add_acks(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct acks_overdue_row r;
+	struct query q;
+	int rc;
+
+	g->of_kind = 0;
+	sql_query(call, &q, acks_overdue, .team = g->team->id, .now = call->now,
+		  .agent = call->caller.level >= WHO_LEAD ? 0 : agent_of(g),
+		  .limit = EACH_MOST + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		add_one(g,
+			(struct need){ .what = CONCERN_ACK,
+				       .name = arena_printf(&call->arena, "#%" PRId64,
+							    r.message),
+				       .text = arena_printf(
+					       &call->arena,
+					       "%s has not acknowledged what %s sent",
+					       r.to_name, r.sender_name),
+				       .since = r.ack_due_at },
+			"cadre inbox overdue");
+	query_end(&q);
+	return rc;
+}
+
+static int add_tasks(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct tasks_troubled_row r;
+	struct query q;
+	int rc;
+
+	g->of_kind = 0;
+	sql_query(call, &q, tasks_troubled, .team = g->team->id, .now = call->now,
+		  .recent = call->now - NEWS_MS, .limit = EACH_MOST + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		add_one(g,
+			(struct need){ .what = CONCERN_TASK,
+				       .name = task_name(call, r.number),
+				       .text = arena_printf(&call->arena, "%s: %s",
+							    r.state == TASK_STATE_BLOCKED
+								    ? "blocked"
+								    : "failed",
+							    r.title),
+				       .since = r.since },
+			"cadre task list --status failed,blocked");
+	query_end(&q);
+	return rc;
+}
+
+static const char *agent_trouble(int64_t status)
+{
+	return status == AGENT_STATUS_STUCK    ? "is stuck: its daemon makes no progress"
+	       : status == AGENT_STATUS_FAILED ? "has given up"
+					       : "is offline and holds a task";
+}
+
+static int add_agents(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct agents_troubled_row r;
+	struct query q;
+	int rc;
+
+	g->of_kind = 0;
+	sql_query(call, &q, agents_troubled, .team = g->team->id, .now = call->now,
+		  .limit = EACH_MOST + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		add_one(g,
+			(struct need){ .what = CONCERN_AGENT,
+				       .name = r.name,
+				       .text = agent_trouble(r.status),
+				       .since = r.active_at },
+			"cadre agent list");
+	query_end(&q);
+	return rc;
+}
+
+static int add_workspaces(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct workspaces_failed_row r;
+	struct query q;
+	int rc;
+
+	g->of_kind = 0;
+	sql_query(call, &q, workspaces_failed, .team = g->team->id,
+		  .limit = EACH_MOST + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		add_one(g,
+			(struct need){ .what = CONCERN_WORKSPACE,
+				       .name = r.name,
+				       .text = "failed: cadre logs says why",
+				       .since = r.changed_at },
+			"cadre workspace list");
+	query_end(&q);
+	return rc;
+}
+
+int needs_add(struct call *call, struct needs *needs, const struct team_seats_row *team)
+{
+	struct gathering g = { .call = call, .needs = needs, .team = team };
+	int rc;
+
+	if ((rc = add_mail(&g)) < 0 || (rc = add_acks(&g)) < 0 ||
+	    (rc = add_tasks(&g)) < 0 || (rc = add_agents(&g)) < 0 ||
+	    (rc = add_workspaces(&g)) < 0)
+		return rc;
+	return 0;
+}

@@ -1,0 +1,23 @@
+/*
+ * needs - tells people what is theirs to see to: mail, overdue acknowledgements, and what
+ * failed or is stuck in their team.
+ */
+#ifndef CORE_NEEDS_H
+#define CORE_NEEDS_H
+
+#include "core/call.h"
+#include "ops.gen.h"
+
+/* Things that somebody should look at, as they are gathered; rows are in the call's arena. */
+struct needs {
+	struct need *rows;
+	size_t n;
+	bool named; /* each tells its team */
+};
+
+/* Adds what `agent` should look at in a team: its own mail, the acknowledgements that it
+ * waits for (those of all, if it leads), and what of the team needs somebody.  The first
+ * few of each kind.  0 or a fault. */
+int needs_add(struct call *call, struct needs *needs, const struct team_seats_row *team);
+
+#endif

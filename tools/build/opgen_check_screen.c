@@ -1,0 +1,132 @@
+/* Words for what people see: columns, pages, lines and overviews name what the answer has. */
+#include "tools/build/opgen.h"
+
+#include <string.h>
+
+static bool is_records(const struct member *m)
+{
+	return m->type && m->type->kind == DECL_RECORD;
+}
+
+/* Whether a word, FIELD or FIELD.FIELD, is a part of the answer. */
+static bool is_part(const struct decl *d, const char *word)
+{
+	size_t n = strcspn(word, ".");
+
+	for (size_t i = 0; i < d->out.n; i++) {
+		const struct member *m = d->out.items[i];
+
+		if (strncmp(m->name, word, n) != 0 || m->name[n])
+			continue;
+		return !word[n] || (m->type && m->type->kind == DECL_RECORD &&
+				    member_find(&m->type->in, word + n + 1));
+	}
+	return false;
+}
+
+/* The list whose columns they are: the first of the answer. */
+static const struct members *columns_of(const struct decl *d)
+{
+	for (size_t i = 0; i < d->out.n; i++) {
+		const struct member *m = d->out.items[i];
+
+		if (is_records(m) && m->list)
+			return &m->type->in;
+	}
+	return &d->out;
+}
+
+/* Whether one of the lists of an overview has such a column. */
+static bool is_in_lists(const struct decl *d, const char *column)
+{
+	for (size_t i = 0; i < d->overview.n; i++) {
+		const struct member *m = member_find(&d->out, d->overview.items[i]);
+
+		if (m && is_records(m) && member_find(&m->type->in, column))
+			return true;
+	}
+	return false;
+}
+
+static void check_columns(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; i < d->columns.n; i++)
+		if (d->overview.n ? !is_in_lists(d, d->columns.items[i])
+				  : !member_find(columns_of(d), d->columns.items[i]))
+			schema_refuse(s, d->place,
+				      "%s: the answer's list has no column '%s'", d->name,
+				      d->columns.items[i]);
+}
+
+/* Lists of the answer, then single values of it. */
+static void check_overview(struct schema *s, const struct decl *d)
+{
+	bool lists = true;
+
+	for (size_t i = 0; i < d->overview.n; i++) {
+		const char *word = d->overview.items[i];
+		const struct member *m = member_find(&d->out, word);
+
+		if (!strcmp(word, "|")) {
+			lists = false;
+			continue;
+		}
+		if (lists ? !m || !m->list || !is_records(m) : !is_part(d, word))
+			schema_refuse(s, d->place, "%s: the answer has no %s '%s'",
+				      d->name, lists ? "list of records" : "part", word);
+	}
+}
+
+static void check_brief(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; i < d->brief.n; i++)
+		if (!is_part(d, d->brief.items[i]))
+			schema_refuse(s, d->place, "%s: the answer has no part '%s'",
+				      d->name, d->brief.items[i]);
+}
+
+/* A page shows a record, the answer's first part. */
+static void check_page(struct schema *s, const struct decl *d)
+{
+	const struct member *m = d->out.n ? d->out.items[0] : NULL;
+
+	for (size_t i = 0; i < d->page.n; i++)
+		if (strcmp(d->page.items[i], "|") != 0 &&
+		    (!m || !m->type || m->type->kind != DECL_RECORD ||
+		     !member_find(&m->type->in, d->page.items[i])))
+			schema_refuse(s, d->place, "%s: the answer's record has no '%s'",
+				      d->name, d->page.items[i]);
+}
+
+/* The line that a command says names parts of the answer in braces, and its brackets
+ * close. */
+static void check_says(struct schema *s, const struct decl *d)
+{
+	int open = 0;
+
+	for (const char *at = d->says ? d->says : ""; *at; at++) {
+		size_t n = *at == '{' ? strcspn(at, "}") : 0;
+
+		open += *at == '[' ? 1 : *at == ']' ? -1 : 0;
+		if (open < 0 || open > 1 || (*at == '{' && !at[n]))
+			break;
+		if (!n)
+			continue;
+		at += at[1] == '?';
+		n = strcspn(at, "}");
+		if (!is_part(d, arena_strndup(&s->arena, at + 1, n - 1)))
+			schema_refuse(s, d->place, "%s: the answer has no part '%.*s'",
+				      d->name, (int)n - 1, at + 1);
+	}
+	if (open)
+		schema_refuse(s, d->place, "%s: a bracket is not closed", d->name);
+}
+
+void screen_check(struct schema *s, const struct decl *d)
+{
+	check_columns(s, d);
+	check_brief(s, d);
+	check_page(s, d);
+	check_overview(s, d);
+	check_says(s, d);
+}
