@@ -65,6 +65,7 @@ static int add_mail(struct gathering *g)
 	if ((rc = sql_next(call, &q, &oldest)) < 0)
 		return rc;
 	query_end(&q);
+	g->needs->mail += inbox.queued + results.n;
 	text = inbox.queued ? arena_printf(&call->arena, "%" PRId64 " message%s",
 					   inbox.queued, inbox.queued == 1 ? "" : "s")
 			    : "";

@@ -12,6 +12,7 @@
 struct needs {
 	struct need *rows;
 	size_t n;
+	int64_t mail; /* messages and results that wait */
 	bool named; /* each tells its team */
 };
 

@@ -210,6 +210,62 @@ int state_status(struct call *call, const struct state_status_in *in,
 	return 0;
 }
 
+/* The team of an operator who says one, or has one by configuration; 0: all. */
+static int line_team(struct call *call, int64_t *team)
+{
+	int rc = 0;
+
+	if (!call->identity.agent &&
+	    (call->identity.team || call->settings->config.team_default))
+		rc = who_team(call, NULL);
+	*team = call->caller.team;
+	return rc;
+}
+
+/* Fills an agent's line with its name, its task and what it could claim. */
+static int tell_own(struct call *call, struct state_line_out *out)
+{
+	struct board_counts board = { 0 };
+	struct agent_task_row held;
+	int rc;
+
+	out->name = call->identity.agent;
+	if ((rc = sql_row(call, team_board, &board, .team = call->caller.team,
+			  .now = call->now)) < 0 ||
+	    (rc = sql_row(call, agent_task, &held, .agent = call->caller.agent,
+			  .now = call->now)) < 0)
+		return rc;
+	out->task = rc > 0 ? task_name(call, held.number) : NULL;
+	out->ready = board.ready;
+	return 0;
+}
+
+int state_line(struct call *call, const struct state_line_in *in,
+	       struct state_line_out *out)
+{
+	struct team_seats_row *all = NULL;
+	struct needs needs = { 0 };
+	int64_t team;
+	size_t n;
+	int rc;
+
+	(void)in;
+	if ((rc = line_team(call, &team)) < 0 ||
+	    (rc = sql_all(call, team_seats, &all, &n, .team = team)) < 0)
+		return rc;
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = needs_add(call, &needs, &all[i]);
+	if (rc < 0)
+		return rc;
+	out->mail = needs.mail;
+	if (call->identity.agent)
+		return tell_own(call, out);
+	out->name = n == 1 ? all[0].name : arena_printf(&call->arena, "%zu teams", n);
+	for (size_t i = 0; i < needs.n; i++)
+		out->stuck += needs.rows[i].what != CONCERN_MAIL;
+	return 0;
+}
+
 int state_renew(struct call *call, const struct state_renew_in *in,
 		struct state_renew_out *out)
 {

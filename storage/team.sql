@@ -88,6 +88,12 @@ WHERE k.owner IS NOT NULL AND (k.lease_until IS NULL OR k.lease_until > :now)
 	AND (:team = 0 OR k.team = :team)
 ORDER BY k.updated_at DESC, k.id LIMIT :limit;
 
+-- name: agent_task
+-- The task that an agent holds, the one that changed last.
+SELECT k.number FROM task k
+WHERE k.owner = :agent AND (k.lease_until IS NULL OR k.lease_until > :now)
+ORDER BY k.updated_at DESC LIMIT 1;
+
 -- name: results_waiting
 SELECT count(*) AS n FROM result WHERE sender = :agent AND collected_at IS NULL;
 

@@ -125,8 +125,6 @@ static int only_team(struct call *call, const char **name)
 	return 0;
 }
 
-static const char team_hint[] = "Name it as `team`; see the teams with: cadre team list.";
-
 /* An operator who acts as an agent may leave its team unsaid wherever he may for himself.
  * *team stays NULL when the team is not clear. */
 static int team_of_caller(struct call *call, const char **team)
@@ -178,7 +176,7 @@ int who_calls(struct call *call)
 	if (!team) {
 		fault_set(&call->fault, FAULT_INVALID, "/team",
 			  "an agent is named without its team");
-		return fault_hint(&call->fault, "%s", team_hint);
+		return fault_hint(&call->fault, "Name its team too.");
 	}
 	rc = find_caller(call, team, &r);
 	if (rc < 0)
@@ -193,15 +191,37 @@ int who_calls(struct call *call)
 
 /* --- teams ------------------------------------------------------------------ */
 
+enum { NAMES_MOST = 8 };
+
+/* The names of the teams that there are, the first few; NULL after a failure. */
+static const char *team_names(struct call *call)
+{
+	struct team_seats_row *all = NULL;
+	const char *names = "none yet: cadre team create NAME";
+	size_t n;
+
+	if (sql_all(call, team_seats, &all, &n) < 0)
+		return NULL;
+	for (size_t i = 0; i < n && i < NAMES_MOST; i++)
+		names = arena_printf(&call->arena, "%s%s%s", i ? names : "",
+				     i ? ", " : "", all[i].name);
+	return n > NAMES_MOST
+		       ? arena_printf(&call->arena, "%s, …: cadre team list", names)
+		       : names;
+}
+
 static int no_team(struct call *call, const char *team)
 {
+	const char *names = team_names(call);
+
+	if (!names)
+		return call->fault.code;
 	if (team)
 		fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "there is no team %s%s",
 			  team, in_state(call));
 	else
 		fault_set(&call->fault, FAULT_INVALID, "/team", "say which team");
-	return fault_hint(&call->fault, "%s",
-			  team ? "See the teams with: cadre team list." : team_hint);
+	return fault_hint(&call->fault, "Teams: %s.", names);
 }
 
 /* Makes the operator's place in a team the caller. */

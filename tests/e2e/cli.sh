@@ -42,6 +42,8 @@ is 0 'follow goes on' cadre events --help
 is 0 'NAME alone, or JSON with name, role' cadre team create --help
 is 3 'hint: make one: cadre init' cadre status
 is 3 'hint: make one: cadre init' cadre task list
+# A prompt is told nothing there, and goes on.
+line=$(cadre status --line 2>&1) && [ -z "$line" ] || bad "a prompt is told '$line' of no state"
 # Only init makes a state, or who says where.
 for verb in 'task create x' 'send a b' up down doctor; do
 	is 3 "there is no state at $CADRE_HOME" cadre $verb
@@ -61,7 +63,7 @@ is 0 'already there' cadre init
 [ "$(cat "$CADRE_HOME/.gitignore")" = '*' ] || bad "no .gitignore"
 is 0 '^host  *no$' cadre status
 
-is 2 ': to is required' cadre send
+is 2 ': TO is required' cadre send
 is 2 'see .cadre task create --help' cadre task create
 
 # Found upward, and through a worktree.
@@ -117,7 +119,7 @@ story() {
 	is 0 'both' cadre --as tester inbox
 	is 0 'hello there' cadre --as coder inbox
 	is 0 'no messages' cadre --as coder inbox --keep
-	is 3 '(at /to)' cadre send nobody hi
+	is 3 '(TO)' cadre send nobody hi
 	is 2 '.' cadre send coder
 	is 2 'Did you mean --priority' cadre send coder hi --prioritx=urgent
 	echo "from a pipe" | cadre send coder - >/dev/null || bad "send -"
@@ -298,6 +300,14 @@ offers 'help ver' 'version '
 offers 'completion ""' 'bash zsh fish '
 offers 'team ""' 'create destroy list status '
 offers 'team status ""' 'blue green '
+# Where a team must be said, all are named; a fault names the word that is typed.
+is 2 'say which team (--team)' cadre task list
+is 2 'hint: Teams: blue, green' cadre task list
+is 3 'there is no task 9 .*(TASK)' cadre --team blue task show 9
+is 2 "'-' does not match .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
+cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
+is 0 '^blue$' cadre --team blue status --line
+is 0 '^2 teams$' cadre status --line
 offers 'team create ""' '' # a new name
 offers '--team ""' 'blue green '
 offers '--team blue --as p' 'painter '

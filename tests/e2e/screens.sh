@@ -77,7 +77,7 @@ cadre --inbox.ack_seconds 1 send coder "Merge nothing before noon" --ack-require
 cadre --as coder send operator "Which of the two grammars?" >/dev/null
 cadre --as tester claim 003 >/dev/null
 cadre --as tester block 003 "no compiler here" >/dev/null
-sleep 2.1
+sleep 10.1 # from now on all is tens of seconds ago
 
 for columns in 40 80 120 0; do
 	name=$columns

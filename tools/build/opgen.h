@@ -94,6 +94,7 @@ struct decl {
 	const char *follows, *signals_name;
 	bool idempotent, destructive, request, cli_rest;
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
+	bool quiet; /* says nothing where no state is */
 	bool clock; /* times are told by the clock */
 	bool identifies; /* its answer says who somebody is */
 	struct list cli, cli_fields, also, columns, brief, page, overview, reads, fails,

@@ -343,6 +343,12 @@ static void parse_clock(struct parser *p, struct decl *d, const struct opgen_lin
 	d->clock = true;
 }
 
+static void parse_quiet(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	(void)p, (void)l;
+	d->quiet = true;
+}
+
 static void parse_reads(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	add_all(p, &d->reads, l);
@@ -408,6 +414,7 @@ static const struct {
 	{ "overview", 2, WORDS, "overview FIELD... | FIELD...", parse_overview },
 	{ "says", 2, 2, "says \"TEXT\"", parse_says },
 	{ "empty", 2, 2, "empty \"TEXT\"", parse_empty },
+	{ "quiet", 1, 1, "quiet", parse_quiet },
 	{ "clock", 1, 1, "clock", parse_clock },
 	{ "brief", 2, WORDS, "brief FIELD|FIELD.FIELD...", parse_brief },
 	{ "reads", 2, WORDS, "reads RECORD.FIELD...", parse_reads },

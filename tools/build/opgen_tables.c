@@ -102,6 +102,8 @@ static void put_doors(FILE *out, const struct decl *d)
 		put_string(out, d->empty);
 		fputs(",\n", out);
 	}
+	if (d->quiet)
+		fputs("\t  .quiet = true,\n", out);
 	if (d->clock)
 		fputs("\t  .clock = true,\n", out);
 }

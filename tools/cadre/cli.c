@@ -1,7 +1,6 @@
 #include "tools/cadre/cli.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,58 +12,9 @@
 #include "core/base/near.h"
 #include "core/base/version.h"
 
-/* --- faults ------------------------------------------------------------------- */
+/* --- what is said beside the answer -------------------------------------------------- */
 
-static void fault_as_json(const struct fault *f)
-{
-	struct text out = { 0 };
-
-	text_addf(&out, "{\"error\":{\"code\":");
-	text_add_json(&out, fault_info(f->code)->name);
-	text_addf(&out, ",\"where\":");
-	text_add_json(&out, f->where);
-	text_addf(&out, ",\"text\":");
-	text_add_json(&out, f->text);
-	text_addf(&out, ",\"hint\":");
-	text_add_json(&out, f->hint);
-	if (f->retry_after_ms)
-		text_addf(&out, ",\"retry_after_ms\":%lld", (long long)f->retry_after_ms);
-	text_addf(&out, "}}\n");
-	fwrite(out.data, 1, out.len, stdout);
-	text_release(&out);
-}
-
-/* Text about an argument begins with the argument's name: "to is required"; text
- * about the state ends with the place. */
-static void fault_as_text(const struct fault *f)
-{
-	bool follows = f->where[0] &&
-		       (!strncmp(f->text, "is ", 3) || !strncmp(f->text, "must ", 5));
-	struct arena arena = { 0 };
-	char *text = cli_plain(&arena, f->text, false);
-	char *where = cli_plain(&arena, f->where, false);
-
-	fprintf(stderr, "cadre: %s: ", fault_info(f->code)->name);
-	if (follows)
-		fprintf(stderr, "%s %s\n", where + 1, text);
-	else if (f->where[0])
-		fprintf(stderr, "%s (at %s)\n", text, where);
-	else
-		fprintf(stderr, "%s\n", text);
-	if (f->hint[0])
-		fprintf(stderr, "hint: %s\n", cli_plain(&arena, f->hint, false));
-	arena_release(&arena);
-}
-
-int cli_say_fault(const struct fault *f)
-{
-	fflush(stdout);
-	fault_as_text(f);
-	return fault_info(f->code)->exit_status;
-}
-
-/* Reminds a person that this directory is an agent's. */
-static void say_kept(const struct home *h)
+void cli_kept(const struct home *h)
 {
 	if (h->who == HOME_BY_PLACE)
 		fprintf(stderr,
@@ -84,32 +34,6 @@ bool cli_unwritten(struct cli *cli)
 			error ? ": " : "", error ? strerror(error) : "");
 	cli->unwritten = true;
 	return true;
-}
-
-int cli_fault(const struct cli *cli, const struct fault *f)
-{
-	fflush(stdout);
-	if (cli->json)
-		fault_as_json(f);
-	else
-		fault_as_text(f);
-	if (!cli->json && !cli->reminded)
-		say_kept(&cli->home);
-	return fault_info(f->code)->exit_status;
-}
-
-int cli_usage(const struct cli *cli, const char *fmt, ...)
-{
-	struct fault f = { 0 };
-	char text[200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	fault_set(&f, FAULT_INVALID, "", "%s", text);
-	fault_hint(&f, "see `cadre help`");
-	return cli_fault(cli, &f);
 }
 
 /* --- options that every verb knows ----------------------------------------------- */
@@ -297,7 +221,7 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 		return f->code;
 	/* A person at a terminal may not know what an agent made of this directory. */
 	if (cli->terminal && use == HOME_WRITE && !cli->reminded) {
-		say_kept(&cli->home);
+		cli_kept(&cli->home);
 		cli->reminded = true;
 	}
 	o.identity = cli->home.identity;
@@ -417,8 +341,10 @@ static int run(struct cli *cli, int argc, char **argv)
 	if (argc == 0 || (cli->help && argc > 0))
 		return help_main(cli, argc + 1, argv - 1);
 	verb = find_verb(argv[0]);
-	if (verb)
+	if (verb) {
+		cli->usage = verb->usage;
 		return verb->run(cli, argc, argv);
+	}
 	op = op_command(argc, argv, &taken);
 	if (op)
 		return run_words(cli, op, argc - taken, argv + taken);

@@ -6,7 +6,7 @@
  * file, print a manual.  Results go to stdout, faults to stderr, and the exit
  * status is the one of the fault table.
  *
- * The files, in the order to read them: main.c (verbs), cli.c (options and faults), run.c
+ * The files, in the order to read them: main.c (verbs), cli.c (options), fault.c, run.c
  * (one operation), fetch.c and bytes.c (texts and files), screen/print.c and
  * screen/table.c (what people read), then one per verb.
  */
@@ -34,6 +34,8 @@ struct cli {
 	/* --section.key=value, without the dashes; a NULL ends them. */
 	const char *flags[CLI_FLAGS + 1];
 	size_t n_flags;
+	const struct op *op; /* that is run, or NULL */
+	const char *usage; /* of the verb with code of its own that is run, or NULL */
 	struct arena arena; /* of what the words are kept in */
 	struct home home; /* after cli_home() */
 	struct client *client; /* after cli_client() */
@@ -80,11 +82,14 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f);
  * known when it was an earlier write. */
 bool cli_unwritten(struct cli *cli);
 
+/* Reminds a person that this directory is an agent's. */
+void cli_kept(const struct home *h);
+
 /* Prints a fault, as JSON on stdout with --json; the exit status. */
 int cli_fault(const struct cli *cli, const struct fault *f);
 /* Tells a fault on stderr, also with --json, where stdout holds the answer already; the
  * exit status. */
-int cli_say_fault(const struct fault *f);
+int cli_say_fault(const struct cli *cli, const struct fault *f);
 /* The same for a wrong use of a verb. */
 int cli_usage(const struct cli *cli, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

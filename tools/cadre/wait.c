@@ -343,7 +343,7 @@ int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t
 		end = wait_for(cli, op->until, asks, &f);
 	}
 	if (f.code)
-		status = cli_say_fault(&f);
+		status = cli_say_fault(cli, &f);
 	else if (end)
 		status = wait_status(op->until, end);
 	if (end && cli->json)
