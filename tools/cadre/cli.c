@@ -63,6 +63,8 @@ static bool take_flag(struct cli *cli, const char *word)
 		cli->as_operator = true;
 	else if (!strcmp(word, "--create"))
 		cli->create = true;
+	else if (!strcmp(word, "--no-pager"))
+		cli->unpaged = true;
 	else if (!strcmp(word, "--no-color"))
 		cli->color = false;
 	else if (!strcmp(word, "--help") || !strcmp(word, "-h"))
@@ -395,6 +397,11 @@ int cli_main(int argc, char **argv)
 	cli.width = cli.terminal ? window_width() : 0;
 	argc = cli_options(&cli, argc, argv);
 	status = run(&cli, argc - 1, argv + 1);
+	if (cli.screen) {
+		client_close(cli.client); /* nothing is held open while somebody reads */
+		cli.client = NULL;
+		pager_end(&cli);
+	}
 	if (cli_unwritten(&cli) && !status)
 		status = fault_info(FAULT_IO)->exit_status;
 	client_close(cli.client); /* mirrors what was written directly */

@@ -29,6 +29,8 @@ struct cli {
 	int64_t wait_s;
 	bool utc; /* --utc: times as they are stored */
 	bool clock; /* times are told by the clock */
+	bool unpaged; /* --no-pager */
+	int screen; /* the terminal, while the answer is gathered for a pager; 0: none */
 	int width; /* of the terminal in columns; 0: no limit */
 	const char *dir, *team, *as, *key; /* --home, --team, --as, --key */
 	/* --section.key=value, without the dashes; a NULL ends them. */
@@ -240,6 +242,13 @@ int here_check(struct cli *cli, struct fault *f);
 void here_tell(const struct op *op, const json_t *answer);
 /* Keeps for this directory who the answer says, and takes the token out of it. */
 int here_keep(struct cli *cli, json_t *answer, struct fault *f);
+
+/* --- pager.c -------------------------------------------------------------------- */
+
+/* From here on the answer is gathered, if it is for a terminal: pager_end() shows it there,
+ * through a pager where it is longer than the terminal. */
+void pager_begin(struct cli *cli);
+void pager_end(struct cli *cli);
 
 /* --- guests.c --------------------------------------------------------------------- */
 

@@ -137,6 +137,7 @@ int config_main(struct cli *cli, int argc, char **argv)
 
 	if (argc > 2)
 		return cli_usage(cli, "`%s` takes one key", argv[0]);
+	pager_begin(cli);
 	if (find(&s, &f) < 0 || show(&s, argc > 1 ? argv[1] : NULL, &f) < 0)
 		status = cli_fault(cli, &f);
 	config_release(&s.set);

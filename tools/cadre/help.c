@@ -22,6 +22,8 @@ const struct option_text option_table[] = {
 	{ "--key", "KEY", "Idempotency key: the same call again does nothing twice." },
 	{ "--section.key", "VALUE", "A key of the configuration: see `cadre config`." },
 	{ "--no-color", NULL, "No colour on a terminal." },
+	{ "--no-pager", NULL,
+	  "No pager ($CADRE_PAGER, $PAGER, less) for a long screen." },
 	{ "--help", NULL, "Explain the verb." },
 	{ NULL, NULL, NULL },
 };
@@ -456,6 +458,7 @@ int help_main(struct cli *cli, int argc, char **argv)
 	const struct op *op;
 	int taken = 0;
 
+	pager_begin(cli);
 	if (argc < 2)
 		return overview();
 	for (const struct verb *v = verb_table; v->name; v++)

@@ -239,6 +239,8 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 {
 	int status = status_of(op, answer);
 
+	if (!(op->flags & OP_WRITE) && !op->until)
+		pager_begin(cli);
 	if (cli->json) {
 		status = op->until ? wait_behind(cli, op, args, answer) : status;
 		print_json(answer);
