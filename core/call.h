@@ -62,9 +62,10 @@ struct settings {
 	/* Looks for a host of the state folder `home` and tells its process, 0 where none
 	 * runs.  NULL: nobody looks. */
 	int64_t (*find_host)(const char *home);
-	/* Tells whether somebody worked in a folder since it was made: see
-	 * core/machine/changed.h.  NULL: nobody looks. */
-	bool (*changed_since)(const char *path, int64_t since);
+	/* Tells whether somebody worked in a folder since it was made, and how large it is:
+	 * see core/machine/work.h.  NULL: nobody looks. */
+	int64_t (*look_at_work)(const char *path, int64_t since, long most,
+				bool *changed);
 	const char *network_range; /* of the VMs; see core/base/nic.h */
 	const char *tag; /* last four hex digits of the state's id: the names that the
 			    state gives to bridge, taps and tables end in them */
@@ -138,8 +139,8 @@ struct call {
 	int64_t as_of; /* newest event seq the transaction saw */
 	bool plans; /* set by op->steps: this run of the handler only finds out what is to
 		       be done; nothing of it is kept */
-	struct losing *losing; /* of an operation that removes workspaces, while it plans:
-				  see core/workspace_loss.h */
+	struct losing *losing; /* of an operation that removes workspaces: see
+				  core/workspace_loss.h */
 	struct vault_work *vault; /* of an operation on notes: see core/vault/vault.h */
 };
 

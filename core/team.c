@@ -445,5 +445,6 @@ int team_destroy(struct call *call, const struct team_destroy_in *in,
 		return rc;
 	out->name = t.name;
 	out->state = TEAM_STATE_DESTROYED;
+	out->note = loss_tell(call);
 	return 0;
 }

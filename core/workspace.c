@@ -272,6 +272,7 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 		loss_add(call, &w);
 		return 0;
 	}
+	out->note = loss_tell(call);
 	if (!call->made) {
 		if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
 		    (rc = set_state(call, &w, WORKSPACE_STATE_DESTROYED,

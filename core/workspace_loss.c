@@ -1,8 +1,25 @@
 #include "core/workspace_loss.h"
 
 #include <inttypes.h>
+#include <time.h>
 
-enum { NAMED = 4 };
+#include "core/id.h"
+
+enum {
+	NAMED = 4,
+	LOOK_MOST = 1000000, /* entries of one folder */
+};
+
+/* Where a workspace's work is on this machine. */
+static const char *work_of(struct call *call, const struct workspace_row *w)
+{
+	struct arena *a = &call->arena;
+
+	if (w->backend == BACKEND_KIND_PROCESS)
+		return arena_printf(a, "%s/%s", call->settings->home, w->path);
+	return arena_printf(a, "%s/disks/%s", call->settings->home,
+			    id_public(call, ID_WORKSPACE, w->id, w->created_at));
+}
 
 void loss_add(struct call *call, const struct workspace_row *w)
 {
@@ -15,7 +32,8 @@ void loss_add(struct call *call, const struct workspace_row *w)
 				     sizeof(struct folder)) = (struct folder){
 		.name = arena_printf(&call->arena, "%s/%s", w->team_name,
 				     w->agent_name ? w->agent_name : w->name),
-		.path = w->backend == BACKEND_KIND_PROCESS ? w->path : NULL,
+		.path = work_of(call, w),
+		.is_vm = w->backend == BACKEND_KIND_QEMU,
 		.made_at = w->created_at,
 	};
 }
@@ -33,24 +51,28 @@ int loss_add_team(struct call *call, int64_t team)
 	return rc;
 }
 
-/* Refuses a call by which work would be lost; a fault that says how much and whose. */
-static int refuse(struct call *call, const struct losing *l, const char *which, size_t n)
-{
-	int64_t days = call->settings->config.workspace_keep_days;
+/* --- what is lost, and what is kept ------------------------------------------------- */
 
-	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
-		  "%zu workspace%s would go, %zu with work that was done there: %s", l->n,
-		  l->n == 1 ? "" : "s", n, which);
-	return days ? fault_hint(
-			      &call->fault,
-			      "Do it with confirm=true (--yes). Folders, not disks of VMs, "
-			      "can be brought back for %" PRId64 " days: cadre undo.",
-			      days)
-		    : fault_hint(&call->fault, "Do it with confirm=true (--yes). Nothing "
-					       "of it can be brought back.");
+/* A disk of a VM, which nobody looks into, counts as work. */
+static void look(struct call *call, struct losing *l)
+{
+	int64_t most = call->settings->config.workspace_trash_mb << 20;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct folder *f = &l->folders[i];
+
+		f->bytes = call->settings->look_at_work(f->path, f->made_at, LOOK_MOST,
+							&f->worked);
+		f->worked |= f->is_vm;
+		f->too_large = f->bytes > most;
+		l->worked += f->worked;
+		l->kept += f->bytes && !f->too_large;
+		l->bytes += f->too_large ? 0 : f->bytes;
+	}
 }
 
-static int look(struct call *call, const struct losing *l)
+/* The names of those with work, or of those that are too large for the trash as well. */
+static const char *names(struct call *call, const struct losing *l, bool too_large)
 {
 	const char *which = "";
 	size_t n = 0;
@@ -58,18 +80,83 @@ static int look(struct call *call, const struct losing *l)
 	for (size_t i = 0; i < l->n; i++) {
 		const struct folder *f = &l->folders[i];
 
-		if (f->path && !call->settings->changed_since(f->path, f->made_at))
+		if (!f->worked || (too_large && !f->too_large))
 			continue;
-		n++;
-		if (n <= NAMED)
+		if (++n <= NAMED)
 			which = arena_printf(&call->arena, "%s%s%s%s", which,
 					     n > 1 ? ", " : "", f->name,
-					     f->path ? "" : " (a VM)");
+					     f->is_vm ? " (a VM)" : "");
 	}
-	if (n > NAMED)
-		which = arena_printf(&call->arena, "%s, …", which);
-	return n ? refuse(call, l, which, n) : 0;
+	return n > NAMED ? arena_printf(&call->arena, "%s, …", which) : which;
 }
+
+static const char *too_large(struct call *call, const struct losing *l)
+{
+	const char *which =
+		call->settings->config.workspace_keep_days ? names(call, l, true) : "";
+
+	return *which ? arena_printf(&call->arena, "; too large to keep: %s", which) : "";
+}
+
+/* Refuses a call by which work would be lost; a fault that says how much and whose. */
+static int refuse(struct call *call, const struct losing *l)
+{
+	int64_t days = call->settings->config.workspace_keep_days;
+
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
+		  "%zu workspace%s would go, %zu with work that was done there: %s%s",
+		  l->n, l->n == 1 ? "" : "s", l->worked, names(call, l, false),
+		  too_large(call, l));
+	return days && l->kept
+		       ? fault_hint(&call->fault,
+				    "Do it with confirm=true (--yes). What is kept can "
+				    "be brought back for %" PRId64 " days: cadre undo.",
+				    days)
+		       : fault_hint(&call->fault, "Do it with confirm=true (--yes). "
+						  "Nothing of it can be brought back.");
+}
+
+static const char *tell_kept(struct call *call, const struct losing *l)
+{
+	const struct config *config = &call->settings->config;
+	time_t until =
+		(time_t)(call->now / 1000 + config->workspace_keep_days * 24 * 3600);
+	const char *bound = "";
+	char day[16];
+	struct tm tm;
+
+	if (!config->workspace_keep_days || !l->kept)
+		return "";
+	strftime(day, sizeof(day), "%Y-%m-%d", gmtime_r(&until, &tm));
+	if (l->bytes > config->workspace_trash_mb << 20)
+		bound = arena_printf(&call->arena, ", %" PRId64 " MiB of it",
+				     config->workspace_trash_mb);
+	return arena_printf(&call->arena,
+			    "what %zu workspace%s held is kept until %s%s: cadre undo",
+			    l->kept, l->kept == 1 ? "" : "s", day, bound);
+}
+
+const char *loss_tell(struct call *call)
+{
+	const struct losing *l = call->losing;
+	const char *kept, *large, *text;
+
+	if (!l || !l->n)
+		return NULL;
+	kept = tell_kept(call, l);
+	large = too_large(call, l);
+	text = arena_printf(&call->arena, "%s%s", kept,
+			    *kept || !*large ? large : large + 2);
+	if (!call->host)
+		text = arena_printf(
+			&call->arena,
+			"%s%sno host runs: guests go on until the next `cadre "
+			"up` ends them",
+			text, *text ? "; " : "");
+	return *text ? text : NULL;
+}
+
+/* --- in steps --------------------------------------------------------------------------- */
 
 static bool is_confirmed(const struct call *call)
 {
@@ -78,21 +165,30 @@ static bool is_confirmed(const struct call *call)
 	return *(const bool *)((const char *)call->in + confirm->at);
 }
 
+/* Finds out what the call would remove, and looks at it: 0, 1 where it was done before, or
+ * a fault. */
+static int plan(struct call *call, struct losing *l)
+{
+	int rc;
+
+	call->losing = l;
+	call->plans = true;
+	rc = call_transact(call, false);
+	call->plans = false;
+	if (rc >= 0 && call->replayed)
+		return 1;
+	if (rc >= 0)
+		look(call, l);
+	return rc >= 0 && l->worked && !is_confirmed(call) ? refuse(call, l) : rc;
+}
+
 int loss_run(struct call *call)
 {
 	struct losing losing = { 0 };
-	int rc = 0;
+	int rc = call->settings->look_at_work ? plan(call, &losing) : 0;
 
-	if (call->settings->changed_since && !is_confirmed(call)) {
-		call->losing = &losing;
-		call->plans = true;
-		rc = call_transact(call, false);
-		call->plans = false;
-		call->losing = NULL;
-		if (rc >= 0 && call->replayed)
-			return 0;
-		if (rc >= 0)
-			rc = look(call, &losing);
-	}
-	return rc < 0 ? rc : call_transact(call, true);
+	if (rc == 0)
+		rc = call_transact(call, true);
+	call->losing = NULL;
+	return rc < 0 ? rc : 0;
 }

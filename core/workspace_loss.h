@@ -13,17 +13,21 @@
 /* The folders that a call would remove; of the call. */
 struct losing {
 	struct folder {
-		const char *name,
-			*path; /* path NULL: a VM's disk, which nobody looks into */
-		int64_t made_at;
+		const char *name, *path;
+		int64_t made_at, bytes;
+		bool is_vm, worked, too_large; /* for the trash */
 	} * folders;
-	size_t n;
+	size_t n, worked, kept; /* kept: those that the trash takes, of `bytes` */
+	int64_t bytes;
 };
 
 /* For a handler that plans (call->plans): names one workspace. */
 void loss_add(struct call *call, const struct workspace_row *w);
 /* The same for all living workspaces of a team. */
 int loss_add_team(struct call *call, int64_t team);
+
+/* For its other run: says what becomes of what was removed; NULL: there is nothing to say. */
+const char *loss_tell(struct call *call);
 
 /* Runs an operation that `needs folders`, as its op->steps: 0 or a fault. */
 int loss_run(struct call *call);

@@ -184,6 +184,18 @@ static int check_source(struct call *call, const char *source, const char *where
 		       : 0;
 }
 
+/* Whether the folder is an entry of the state's trash that leads to a VM's disk: see
+ * core/machine/trash.h. */
+static bool is_kept_disk(const struct call *call, const char *source)
+{
+	size_t n = call->settings->home ? strlen(call->settings->home) : 0;
+	const char *end = strrchr(source, '.');
+
+	return n && !strncmp(source, call->settings->home, n) &&
+	       !strncmp(source + n, "/trash/", 7) && !strchr(source + n + 7, '/') &&
+	       end && !strcmp(end, ".vm");
+}
+
 /* Refuses arguments that belong to another backend than the one that is asked for. */
 static int check_backend(struct call *call, const struct workspace_create_in *in)
 {
@@ -194,7 +206,8 @@ static int check_backend(struct call *call, const struct workspace_create_in *in
 	if (in->address || in->token)
 		return fault_set(f, FAULT_INVALID, in->address ? "/address" : "/token",
 				 "only a guest to attach has one");
-	if (in->backend == BACKEND_KIND_QEMU && in->source)
+	if (in->backend == BACKEND_KIND_QEMU && in->source &&
+	    !is_kept_disk(call, in->source))
 		return fault_set(f, FAULT_INVALID, "/source",
 				 "a VM begins with an image: see `cadre image build "
 				 "--rootfs`");

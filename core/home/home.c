@@ -21,8 +21,8 @@
 #include "core/home/paths.h"
 #include "core/home/settings.h"
 #include "core/home/users.h"
-#include "core/machine/changed.h"
 #include "core/machine/golden.h"
+#include "core/machine/work.h"
 #include "storage/durable.h"
 #include "storage/restore.h"
 
@@ -405,7 +405,7 @@ static int load(struct home *h, enum home_use use, const char *const *flags,
 	h->settings.notes = &h->notes.notes;
 	h->settings.check_golden = golden_check;
 	h->settings.find_host = home_host_of;
-	h->settings.changed_since = changed_since;
+	h->settings.look_at_work = work_look;
 	return 0;
 }
 

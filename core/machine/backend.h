@@ -51,15 +51,14 @@ struct process {
 
 enum { ADDRESS_SIZE = 160 };
 
+struct trash_bounds;
+
 struct backend {
 	const char *name;
 	void *self;
 	/* Workspaces are VMs: a guest is asked over the wire to end before stop() is
 	 * tried, takes long to come up, and is not started again when it dies. */
 	bool vm;
-	/* The folder spec.path holds what agents made there; else it is the guest's
-	 * own. */
-	bool holds_work;
 	int (*make)(void *self, const struct workspace_spec *spec, struct fault *f);
 	int (*fork)(void *self, const struct workspace_spec *spec, struct fault *f);
 	/* Starts the guest. A guest that already runs, unknown to the host, is found
@@ -80,6 +79,10 @@ struct backend {
 	/* A guest of workspace `id` of the state `home` that runs, whoever knows of it. */
 	bool (*seek)(void *self, const char *home, const char *id,
 		     struct process *process);
+	/* Moves what the workspace holds into the trash, before it is destroyed: an enum
+	 * trash_taken or negative.  NULL: it holds nothing of its own. */
+	int (*keep)(void *self, const struct workspace_spec *spec, int64_t now_ms,
+		    const struct trash_bounds *bounds, struct fault *f);
 	int (*destroy)(void *self, const struct workspace_spec *spec, struct fault *f);
 	/* Keeps what a workspace holds now under an id; forgets it; puts it back
 	 * (only while no guest runs). */

@@ -22,6 +22,7 @@
 #include "core/machine/golden.h"
 #include "core/machine/guest_state.h"
 #include "core/machine/pid.h"
+#include "core/machine/trash.h"
 #include "storage/durable.h"
 
 extern char **environ;
@@ -197,6 +198,13 @@ static int process_restore(void *self, const struct workspace_spec *spec, const 
 
 /* --- the end --------------------------------------------------------------------- */
 
+static int process_keep(void *self, const struct workspace_spec *spec, int64_t now_ms,
+			const struct trash_bounds *bounds, struct fault *f)
+{
+	(void)self;
+	return trash_take(spec->home, spec->path, spec->name, now_ms, bounds, f);
+}
+
 /* Removes the workspace, but only a folder that the host made below its own. */
 static int process_destroy(void *self, const struct workspace_spec *spec, struct fault *f)
 {
@@ -358,7 +366,6 @@ static bool process_seek(void *self, const char *home, const char *id, struct pr
 
 const struct backend backend_process = {
 	.name = "process",
-	.holds_work = true,
 	.make = process_make,
 	.fork = process_fork,
 	.start = process_start,
@@ -366,6 +373,7 @@ const struct backend backend_process = {
 	.alive = process_alive,
 	.find = process_find,
 	.seek = process_seek,
+	.keep = process_keep,
 	.destroy = process_destroy,
 	.snapshot = process_snapshot,
 	.forget = process_forget,

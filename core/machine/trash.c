@@ -2,18 +2,17 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/machine/copy.h"
+#include "core/machine/work.h"
 #include "storage/durable.h"
 
 struct trash_bounds trash_bounds_of(int64_t days, int64_t mib)
@@ -22,39 +21,7 @@ struct trash_bounds trash_bounds_of(int64_t days, int64_t mib)
 				      .bytes = mib << 20 };
 }
 
-/* --- sizes --------------------------------------------------------------------------- */
-
-enum { DEPTH_MOST = 256 }; /* folders in one another that are counted */
-
-/* Bytes on the disk of all that is in a folder, which is closed. */
-static int64_t folder_bytes(int fd, int depth)
-{
-	DIR *dir = fdopendir(fd);
-	int64_t sum = 0;
-	struct dirent *e;
-	struct stat st;
-
-	if (!dir) {
-		close(fd);
-		return 0;
-	}
-	while ((e = readdir(dir))) {
-		int inner;
-
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
-			continue;
-		sum += (int64_t)st.st_blocks * 512;
-		if (!S_ISDIR(st.st_mode) || depth >= DEPTH_MOST)
-			continue;
-		inner = openat(dirfd(dir), e->d_name,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (inner >= 0)
-			sum += folder_bytes(inner, depth + 1);
-	}
-	closedir(dir);
-	return sum;
-}
+/* --- entries ------------------------------------------------------------------------- */
 
 /* Whether a folder holds anything. */
 static bool holds_anything(const char *path)
@@ -70,8 +37,6 @@ static bool holds_anything(const char *path)
 	return any;
 }
 
-/* --- entries ------------------------------------------------------------------------- */
-
 /* Milliseconds of a name that begins with a stamp as clock_stamp() writes it; -1: it does
  * not. */
 static int64_t stamp_read(const char *name)
@@ -84,10 +49,26 @@ static int64_t stamp_read(const char *name)
 		       : -1;
 }
 
+/* An entry's name tells by its ending what it is.  A workspace's own name ends with four
+ * digits, and so never like this. */
+static const char *const endings[] = { [TRASH_FOLDER] = "", [TRASH_VM] = ".vm" };
+
+static enum trash_kind kind_read(const char *name, size_t *len)
+{
+	size_t n = strlen(endings[TRASH_VM]);
+
+	*len = strlen(name);
+	if (*len <= n || strcmp(name + *len - n, endings[TRASH_VM]) != 0)
+		return TRASH_FOLDER;
+	*len -= n;
+	return TRASH_VM;
+}
+
 static bool entry_read(const char *home, const char *file, struct arena *a,
 		       struct trash_entry *out)
 {
 	int64_t at = stamp_read(file);
+	size_t len;
 	char *end;
 
 	if (at < 0)
@@ -96,7 +77,8 @@ static bool entry_read(const char *home, const char *file, struct arena *a,
 	out->bytes = strtoll(file + CLOCK_STAMP, &end, 10);
 	if (end == file + CLOCK_STAMP || *end != '.' || !end[1])
 		return false;
-	out->name = arena_strdup(a, end + 1);
+	out->kind = kind_read(end + 1, &len);
+	out->name = arena_strndup(a, end + 1, len);
 	out->path = arena_printf(a, "%s/trash/%s", home, file);
 	return true;
 }
@@ -128,9 +110,8 @@ size_t trash_list(const char *home, struct arena *a, struct trash_entry **entrie
 
 /* --- in and out ------------------------------------------------------------------------ */
 
-/* Moves the folder under a name that no entry has. */
-static int move_in(const char *home, const char *path, const char *name, int64_t now_ms,
-		   int64_t bytes, struct fault *f)
+int trash_put(const char *home, const char *path, const struct trash_entry *as,
+	      struct fault *f)
 {
 	struct arena a = { 0 };
 	const char *trash = arena_printf(&a, "%s/trash", home), *to = NULL;
@@ -139,8 +120,9 @@ static int move_in(const char *home, const char *path, const char *name, int64_t
 
 	rc = dir_make(trash, 0700);
 	for (int i = 0; !rc && i < 100; i++) {
-		clock_stamp(now_ms + 1000 * i, when);
-		to = arena_printf(&a, "%s/%s.%" PRId64 ".%s", trash, when, bytes, name);
+		clock_stamp(as->removed_at + 1000 * i, when);
+		to = arena_printf(&a, "%s/%s.%" PRId64 ".%s%s", trash, when, as->bytes,
+				  as->name, endings[as->kind]);
 		rc = rename(path, to);
 		if (!rc || (errno != EEXIST && errno != ENOTEMPTY))
 			break;
@@ -155,39 +137,42 @@ static int move_in(const char *home, const char *path, const char *name, int64_t
 int trash_take(const char *home, const char *path, const char *name, int64_t now_ms,
 	       const struct trash_bounds *bounds, struct fault *f)
 {
-	char own[4200];
 	int64_t bytes;
-	int fd;
+	char own[4200];
 
 	if (bounds->keep_ms <= 0)
 		return TRASH_NOTHING;
 	snprintf(own, sizeof(own), "%s/.cadre", path);
 	if (tree_remove(own, f) < 0)
 		return f->code;
-	fd = holds_anything(path)
-		     ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-		     : -1;
-	if (fd < 0)
+	if (!holds_anything(path))
 		return TRASH_NOTHING;
-	bytes = folder_bytes(fd, 0);
+	bytes = work_look(path, 0, 0, NULL);
 	if (bytes > bounds->bytes)
 		return TRASH_TOO_LARGE;
-	return move_in(home, path, name, now_ms, bytes, f);
+	return trash_put(home, path,
+			 &(struct trash_entry){
+				 .name = name, .removed_at = now_ms, .bytes = bytes },
+			 f);
 }
 
-void trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds)
+bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds)
 {
 	struct arena a = { 0 };
 	struct trash_entry *entries;
 	size_t n = trash_list(home, &a, &entries);
 	struct fault ignored = { 0 };
+	bool disks = false;
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		sum += entries[i].bytes;
-		if (sum > bounds->bytes ||
-		    entries[i].removed_at + bounds->keep_ms <= now_ms)
-			tree_remove(entries[i].path, &ignored);
+		if (sum <= bounds->bytes &&
+		    entries[i].removed_at + bounds->keep_ms > now_ms)
+			continue;
+		tree_remove(entries[i].path, &ignored);
+		disks |= entries[i].kind == TRASH_VM;
 	}
 	arena_release(&a);
+	return disks;
 }

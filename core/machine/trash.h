@@ -1,19 +1,25 @@
 /*
- * trash - folders of removed workspaces, kept for a while in HOME/trash.
+ * trash - folders and disks of removed workspaces, kept for a while in HOME/trash.
  *
- * An entry is a folder whose name says when it was removed, how large it was and whose it
+ * An entry is a folder whose name says when it was removed, how large it was and what it
  * was: 20261121-080000.123456.shop-coder-1a2b.  It holds what the workspace held, less its
- * guest's own `.cadre`.
+ * guest's own `.cadre`.  One that ends with .vm leads to the disk of a VM, which stays in
+ * its place (core/machine/vm/disk_trash.h).
  */
 #ifndef CORE_MACHINE_TRASH_H
 #define CORE_MACHINE_TRASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/arena.h"
 #include "core/base/fault.h"
 
+enum trash_kind { TRASH_FOLDER, TRASH_VM };
+
 struct trash_entry {
+	enum trash_kind kind;
 	const char *name; /* of the workspace */
 	const char *path; /* of the folder, absolute */
 	int64_t removed_at; /* milliseconds since 1970 */
@@ -39,8 +45,14 @@ enum trash_taken {
 int trash_take(const char *home, const char *path, const char *name, int64_t now_ms,
 	       const struct trash_bounds *bounds, struct fault *f);
 
-/* Removes what is older than the bounds, and the oldest of what is too much. */
-void trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds);
+/* Moves a folder that is an entry as it is under the name of one: TRASH_TAKEN, or negative
+ * with `f` filled.  The path of `as` is not looked at. */
+int trash_put(const char *home, const char *path, const struct trash_entry *as,
+	      struct fault *f);
+
+/* Removes what is older than the bounds, and the oldest of what is too much; true if disks
+ * of VMs are to be swept for it. */
+bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds);
 
 /* The entries, newest first; how many.  In memory of `a`. */
 size_t trash_list(const char *home, struct arena *a, struct trash_entry **entries);

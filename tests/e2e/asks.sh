@@ -49,7 +49,7 @@ until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
 until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
 
 # Where nobody worked nothing is asked.
-is 0 '^state  *destroyed' cadre team destroy idle
+is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-..: cadre undo' cadre team destroy idle
 
 # Where somebody did, it is said how many, and which.
 cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
@@ -69,10 +69,29 @@ grep -q '1 with work that was done there: shop/w-1' said || bad "on a terminal: 
 is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
 mcp '{"action":"destroy","workspace":"shop/w-1","confirm":true}' >said
 grep -q '"isError"' said && bad "confirmed over MCP: $(cat said)"
+grep -q '"note":"what 1 workspace held is kept until .*: cadre undo"' said || bad "kept, over MCP: $(cat said)"
 cadre exec --team shop shop/w-2 'rm a.txt; echo more >b.txt' >/dev/null
 answers y cadre team destroy shop >said || bad "yes: $(cat said)"
 grep -q 'destroyed' said || bad "yes did nothing: $(cat said)"
 until_is '^2$' sh -c "ls '$CADRE_HOME/trash' | wc -l"
+
+# A workspace that is too large for the trash is named before it goes, and when it is gone.
+cadre down >/dev/null
+printf '[workspace]\ntrash_mb = 1\n' >"$CADRE_HOME/cadre.toml"
+cadre up >/dev/null || bad "up"
+cadre team create big --golden "./golden" --roles '[{"name":"b","count":2,"workspace":true}]' >/dev/null || bad "team"
+until_is '^a.txt$' cadre exec --team big big/b-1 ls
+until_is '^big$' cadre exec --team big big/b-2 'head -c 2000000 /dev/urandom >big; ls big'
+is 4 '2 workspaces would go, 1 with .*: big/b-2; too large to keep: big/b-2' cadre team destroy big
+answers n cadre workspace destroy big/b-2 >said && bad "no was taken for yes"
+grep -q 'Nothing of it can be brought back' said || bad "asked: $(cat said)"
+
+# A team is asked for without a host as well, and what becomes of its guests is told.
+cadre down >/dev/null
+is 4 '2 workspaces would go, 1 with' cadre team destroy big
+is 0 'held is kept until .*; too large to keep: big/b-2; no host runs: guests go on until the next' cadre team destroy --yes big
+cadre up >/dev/null || bad "up"
+until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c big-b"
 
 # On a terminal the inbox of somebody else is not emptied by a look.
 cadre team create mail --roles ann,bob >/dev/null || bad "team"

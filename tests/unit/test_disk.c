@@ -139,11 +139,11 @@ static void forks_keep_the_layers_of_a_parent_that_is_gone(void **state)
 	assert_int_equal(layer_size(disk_top(&b)), INT64_C(2) << 30);
 	write_to(disk_top(&a));
 	disk_abandon(&a);
-	disk_sweep(a.folder);
+	disk_sweep(root);
 	assert_int_equal(layers(), 2); /* a's 0, b's 0; a's 1 is gone */
 	assert_true(ends_in(layer_below(&arena, disk_top(&b)), "/disks/a/0.qcow2"));
 	disk_abandon(&b);
-	disk_sweep(a.folder);
+	disk_sweep(root);
 	assert_int_equal(layers(), 0);
 	assert_int_equal(access(arena_printf(&arena, "%s/a", a.folder), F_OK), -1);
 }
@@ -163,11 +163,11 @@ static void a_snapshot_keeps_its_layer_until_it_is_forgotten(void **state)
 	write_to(disk_top(&d));
 	/* Put back: what was written since is gone. */
 	assert_int_equal(disk_cover(&d, kept, &top, &fault), 0);
-	disk_sweep(d.folder);
+	disk_sweep(root);
 	assert_string_equal(disk_top(&d), top);
 	assert_int_equal(layers(), 2);
 	disk_forget(&d, "s");
-	disk_sweep(d.folder);
+	disk_sweep(root);
 	assert_int_equal(layers(), 2); /* the top is over it */
 }
 
@@ -185,7 +185,7 @@ static void leftovers_do_no_harm(void **state)
 	assert_int_equal(disk_cover(&d, arena_printf(&arena, "%s/a/0.qcow2", d.folder),
 				    &top, &fault),
 			 0);
-	disk_sweep(d.folder);
+	disk_sweep(root);
 	assert_true(ends_in(disk_top(&d), "/2.qcow2"));
 	assert_int_equal(layers(), 2);
 	assert_int_equal(truncate(top, 0), 0);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/base/clock.h"
 #include "core/machine/trash.h"
@@ -33,6 +34,20 @@ static const struct trash_entry *find(const struct trash_entry *entries, size_t 
 	return found;
 }
 
+static int64_t until_ms(const struct cli *cli, const struct trash_entry *entry)
+{
+	return entry->removed_at +
+	       cli->home.settings.config.workspace_keep_days * 24 * 3600 * 1000;
+}
+
+static void until_of(const struct cli *cli, const struct trash_entry *entry, char out[32])
+{
+	time_t at = (time_t)(until_ms(cli, entry) / 1000);
+	struct tm tm;
+
+	strftime(out, 32, "%Y-%m-%d", localtime_r(&at, &tm));
+}
+
 static void list(const struct cli *cli, const struct trash_entry *entries, size_t n)
 {
 	int64_t now = clock_wall_ms();
@@ -40,21 +55,24 @@ static void list(const struct cli *cli, const struct trash_entry *entries, size_
 	struct arena a = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		char ago[32];
+		char ago[32], until[32];
 
 		if (cli->json) {
 			json_array_append_new(
-				all,
-				json_pack("{s:s, s:I, s:I, s:s}", "name", entries[i].name,
-					  "removed_at", (json_int_t)entries[i].removed_at,
-					  "bytes", (json_int_t)entries[i].bytes, "path",
-					  entries[i].path));
+				all, json_pack("{s:s, s:I, s:I, s:I, s:b, s:s}", "name",
+					       entries[i].name, "removed_at",
+					       (json_int_t)entries[i].removed_at, "until",
+					       (json_int_t)until_ms(cli, &entries[i]),
+					       "bytes", (json_int_t)entries[i].bytes,
+					       "vm", entries[i].kind == TRASH_VM, "path",
+					       entries[i].path));
 			continue;
 		}
 		print_ago(entries[i].removed_at, now, ago);
-		printf("%-32s  %6" PRId64 " KiB  %s\n",
-		       cli_plain(&a, entries[i].name, false), entries[i].bytes >> 10,
-		       ago);
+		until_of(cli, &entries[i], until);
+		printf("%-32s  %6" PRId64 " KiB  %s  until %s%s\n",
+		       cli_plain(&a, entries[i].name, false), entries[i].bytes >> 10, ago,
+		       until, entries[i].kind == TRASH_VM ? "  a VM" : "");
 	}
 	if (cli->json) {
 		all = json_pack("{s:o}", "removed", all);
@@ -66,13 +84,29 @@ static void list(const struct cli *cli, const struct trash_entry *entries, size_
 	arena_release(&a);
 }
 
+/* Makes it a VM like the one that had the disk. */
+static void add_facts(json_t *args, const char *path)
+{
+	char file[4200];
+	json_t *facts;
+
+	snprintf(file, sizeof(file), "%s/vm.json", path);
+	facts = json_load_file(file, 0, NULL);
+	json_object_update_missing(args, facts);
+	json_object_set_new(args, "backend", json_string("qemu"));
+	json_decref(facts);
+}
+
 static int bring_back(struct cli *cli, const struct trash_entry *entry, const char *agent)
 {
 	json_t *args = json_pack("{s:s, s:s*, s:s*}", "source", entry->path, "agent",
 				 agent, "team", cli->team);
 	struct fault f = { 0 };
-	json_t *answer = run_op(cli, op_workspace_create, args, &f);
+	json_t *answer;
 
+	if (entry->kind == TRASH_VM)
+		add_facts(args, entry->path);
+	answer = run_op(cli, op_workspace_create, args, &f);
 	json_decref(args);
 	if (!answer)
 		return cli_fault(cli, &f);

@@ -30,11 +30,10 @@ static int keep_work(struct hosted_workspace *p)
 	struct trash_bounds bounds = trash_bounds_of(s->config.workspace_keep_days,
 						     s->config.workspace_trash_mb);
 	int64_t now = clock_wall_ms();
-	int rc = trash_take(p->spec.home, p->spec.path, p->spec.name, now, &bounds,
-			    &p->fault);
+	int rc = p->backend->keep(p->backend->self, &p->spec, now, &bounds, &p->fault);
 
-	if (rc == TRASH_TAKEN)
-		trash_trim(p->spec.home, now, &bounds);
+	if (rc == TRASH_TAKEN && trash_trim(p->spec.home, now, &bounds))
+		backend_qemu.sweep(backend_qemu.self, p->spec.home, NULL, 0);
 	if (rc == TRASH_TOO_LARGE)
 		log_line(p->host->log, LOG_LEVEL_WARN,
 			 "workspace %s is removed for good: it holds more than the trash "
@@ -57,7 +56,7 @@ static void work_on(uv_work_t *request)
 		b->start(b->self, &p->spec, &p->process, &p->fault);
 		break;
 	case WORK_DESTROY:
-		if (!b->holds_work || keep_work(p) == 0)
+		if (!b->keep || keep_work(p) == 0)
 			b->destroy(b->self, &p->spec, &p->fault);
 		break;
 	case WORK_SNAPSHOT:

@@ -165,8 +165,8 @@ static void remove_folders(uv_work_t *work)
 	for (size_t i = 0; i < s->n_folders; i++)
 		if (s->folders[i]) /* else the next start tries again */
 			tree_remove(s->folders[i], &f);
-	backend_qemu.sweep(backend_qemu.self, s->home, s->disks, s->n_disks);
 	trash_trim(s->home, clock_wall_ms(), &s->trash);
+	backend_qemu.sweep(backend_qemu.self, s->home, s->disks, s->n_disks);
 }
 
 static void on_removed(uv_work_t *work, int status)

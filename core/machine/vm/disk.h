@@ -6,7 +6,8 @@
  *	FOLDER/ID/image                link to the image that the chain begins with
  *	FOLDER/ID/NAME.snapshot        link to the layer that a snapshot keeps
  *	FOLDER/ID/gone                 the workspace is over; its layers stay while
- *	                               others are made from them
+ *	                               others are made from them, or the trash
+ *	                               keeps them (disk_trash.h)
  *
  * A layer is there when its file is: it is made under another name and
  * renamed.  So whatever dies in between, the highest number is a whole disk
@@ -51,7 +52,8 @@ void disk_forget(const struct disk *d, const char *name);
 
 /* The workspace is over. */
 void disk_abandon(const struct disk *d);
-/* Removes the layers that nothing needs any more. */
-void disk_sweep(const char *folder);
+/* Removes the layers in HOME/disks that nothing needs any more: no workspace, no snapshot
+ * and no entry of the trash. */
+void disk_sweep(const char *home);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/machine/copy.h"
+#include "core/machine/trash.h"
 #include "core/machine/vm/disk.h"
 #include "core/machine/vm/disk_layer.h"
 
@@ -56,6 +57,19 @@ static void look_into(struct sweep *s, const char *dir)
 		closedir(d);
 }
 
+/* A disk that the trash keeps is needed like a snapshot. */
+static void look_into_trash(struct sweep *s, const char *home)
+{
+	struct trash_entry *entries;
+	size_t n = trash_list(home, &s->arena, &entries);
+	char to[PATH_MAX];
+
+	for (size_t i = 0; i < n; i++)
+		if (entries[i].kind == TRASH_VM &&
+		    realpath(arena_printf(&s->arena, "%s/disk", entries[i].path), to))
+			add(s, entries[i].path, arena_strdup(&s->arena, to), true);
+}
+
 static bool is_needed(const struct sweep *s, const struct found *f)
 {
 	if (f->stays)
@@ -92,14 +106,15 @@ static void remove_empty(struct sweep *s, const char *dir)
 		tree_remove(dir, &ignored);
 }
 
-void disk_sweep(const char *folder)
+void disk_sweep(const char *home)
 {
 	struct sweep s = { 0 };
 	const char **dirs = NULL;
 	size_t n = 0;
 	char full[PATH_MAX];
 	struct dirent *e;
-	DIR *d = realpath(folder, full) ? opendir(full) : NULL;
+	DIR *d = realpath(arena_printf(&s.arena, "%s/disks", home), full) ? opendir(full)
+									  : NULL;
 
 	while (d && (e = readdir(d)))
 		if (e->d_name[0] != '.')
@@ -109,6 +124,7 @@ void disk_sweep(const char *folder)
 		closedir(d);
 	for (size_t i = 0; i < n; i++)
 		look_into(&s, dirs[i]);
+	look_into_trash(&s, home);
 	while (remove_some(&s))
 		;
 	for (size_t i = 0; i < n; i++)

@@ -15,6 +15,7 @@
 #include "core/machine/copy.h"
 #include "core/machine/pid.h"
 #include "core/machine/vm/disk.h"
+#include "core/machine/vm/disk_trash.h"
 #include "core/machine/vm/image.h"
 #include "core/machine/vm/qemu_inside.h"
 #include "core/machine/vm/qmp.h"
@@ -109,23 +110,32 @@ static int freeze(const struct workspace_spec *spec, const struct disk *d,
 		       : disk_freeze(d, layer, f);
 }
 
+/* Finds the layer that a copy is made over: of an entry of the trash, a snapshot's, or the
+ * parent's as it is now. */
+static int find_origin(const struct workspace_spec *spec, struct disk *from,
+		       const char **layer, struct fault *f)
+{
+	if (spec->source)
+		return disk_trash_find(spec->source, from, layer)
+			       ? 0
+			       : fault_set(f, FAULT_NOT_FOUND, "",
+					   "the trash has the disk no more");
+	if (!spec->snapshot)
+		return freeze(spec, from, spec->parent_sockets, layer, f);
+	*layer = disk_kept(from, spec->snapshot);
+	return *layer ? 0 : fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
+}
+
 static int qemu_fork(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
 	struct disk d = disk_of(&a, spec, spec->id);
 	struct disk from = disk_of(&a, spec, spec->parent);
-	const char *layer = NULL;
+	const char *layer;
 
 	(void)self;
 	pthread_mutex_lock(&layers);
-	if (disk_top(&d)) {
-		/* made before */
-	} else if (!spec->snapshot) {
-		freeze(spec, &from, spec->parent_sockets, &layer, f);
-	} else if (!(layer = disk_kept(&from, spec->snapshot))) {
-		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
-	}
-	if (layer && !f->code)
+	if (!disk_top(&d) && find_origin(spec, &from, &layer, f) == 0)
 		disk_branch(&d, &from, layer, spec->disk_gb, f);
 	pthread_mutex_unlock(&layers);
 	arena_release(&a);
@@ -144,6 +154,18 @@ static int remove_folders(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
+static int qemu_keep(void *self, const struct workspace_spec *spec, int64_t now_ms,
+		     const struct trash_bounds *bounds, struct fault *f)
+{
+	struct arena a = { 0 };
+	struct disk d = disk_of(&a, spec, spec->id);
+	int rc = disk_trash_take(&d, spec, now_ms, bounds, f);
+
+	(void)self;
+	arena_release(&a);
+	return rc;
+}
+
 static int qemu_destroy(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
@@ -156,7 +178,7 @@ static int qemu_destroy(void *self, const struct workspace_spec *spec, struct fa
 	if (!f->code && remove_folders(spec, f) == 0) {
 		pthread_mutex_lock(&layers);
 		disk_abandon(&d);
-		disk_sweep(d.folder);
+		disk_sweep(spec->home);
 		pthread_mutex_unlock(&layers);
 	}
 	arena_release(&a);
@@ -191,7 +213,7 @@ static int qemu_forget(void *self, const struct workspace_spec *spec, const char
 	(void)f;
 	pthread_mutex_lock(&layers);
 	disk_forget(&d, id);
-	disk_sweep(d.folder);
+	disk_sweep(spec->home);
 	pthread_mutex_unlock(&layers);
 	arena_release(&a);
 	return 0;
@@ -210,7 +232,7 @@ static int qemu_restore(void *self, const struct workspace_spec *spec, const cha
 	if (!layer)
 		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
 	else if (disk_cover(&d, layer, &top, f) == 0)
-		disk_sweep(d.folder);
+		disk_sweep(spec->home);
 	pthread_mutex_unlock(&layers);
 	arena_release(&a);
 	return f->code;
@@ -295,7 +317,7 @@ static void qemu_sweep(void *self, const char *home, const char *const *gone, si
 		disk_abandon(&d);
 	}
 	pthread_mutex_lock(&layers);
-	disk_sweep(d.folder);
+	disk_sweep(home);
 	pthread_mutex_unlock(&layers);
 	arena_release(&a);
 }
@@ -360,6 +382,7 @@ const struct backend backend_qemu = {
 	.address = qemu_address,
 	.stop = qemu_stop,
 	.alive = qemu_alive,
+	.keep = qemu_keep,
 	.destroy = qemu_destroy,
 	.snapshot = qemu_snapshot,
 	.forget = qemu_forget,

@@ -1,0 +1,27 @@
+/*
+ * disk_trash - disks of removed VMs, which the state's trash keeps.
+ *
+ * A disk is not moved, since others may be made from its layers, and name them.  Its
+ * entry in the trash (core/machine/trash.h) is a folder with
+ *
+ *	disk	link to the layer that was written to last
+ *	vm.json	what a VM that is made of it is like: image, vcpus, memory_mb, disk_gb
+ *
+ * disk_sweep() takes such a link for a layer that somebody needs.
+ */
+#ifndef CORE_MACHINE_VM_DISK_TRASH_H
+#define CORE_MACHINE_VM_DISK_TRASH_H
+
+#include "core/machine/backend.h"
+#include "core/machine/trash.h"
+#include "core/machine/vm/disk.h"
+
+/* Keeps the disk of a workspace that is over: as trash_take(). */
+int disk_trash_take(const struct disk *d, const struct workspace_spec *spec,
+		    int64_t now_ms, const struct trash_bounds *bounds, struct fault *f);
+
+/* Finds the disk, in `folder`, and the layer that an entry keeps: false if they are gone.
+ * `from` has its arena and folder. */
+bool disk_trash_find(const char *entry, struct disk *from, const char **layer);
+
+#endif

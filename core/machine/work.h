@@ -1,0 +1,18 @@
+/*
+ * work - tells whether somebody worked in a folder, and how large it is.
+ */
+#ifndef CORE_MACHINE_WORK_H
+#define CORE_MACHINE_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Tells the bytes on the disk of all that is in a folder, and in *changed (or NULL) whether
+ * a file was written there after `since` (ms since 1970); the guest's own `.cadre` does not
+ * count.  Links are not followed, and no program
+ * is run: what is in there is not to be trusted.  A folder with more than `most` entries
+ * (0: no bound) counts as changed, one that is not there is empty.  Blocking: never from a
+ * loop. */
+int64_t work_look(const char *path, int64_t since, long most, bool *changed);
+
+#endif
