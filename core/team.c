@@ -434,10 +434,13 @@ int team_destroy(struct call *call, const struct team_destroy_in *in,
 	struct team_row t;
 	int rc;
 
-	if (call->plans && !call->made)
-		return (rc = who_team(call, in->team)) < 0
-			       ? rc
-			       : loss_add_team(call, call->caller.team);
+	if (call->plans && !call->made) {
+		if ((rc = who_team(call, in->team)) < 0)
+			return rc;
+		if (in->purge)
+			loss_add_notes(call, call->caller.team_name);
+		return loss_add_team(call, call->caller.team);
+	}
 	if (!call->made && ((rc = who_team(call, in->team)) < 0 ||
 			    (rc = end(call, call->caller.team, in->purge)) < 0))
 		return rc;

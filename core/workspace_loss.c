@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "core/id.h"
+#include "core/vault/notes.h"
 
 enum {
 	NAMED = 4,
@@ -51,6 +52,11 @@ int loss_add_team(struct call *call, int64_t team)
 	return rc;
 }
 
+void loss_add_notes(struct call *call, const char *team)
+{
+	call->losing->purged = arena_printf(&call->arena, "teams/%s", team);
+}
+
 /* --- what is lost, and what is kept ------------------------------------------------- */
 
 /* A disk of a VM, which nobody looks into, counts as work. */
@@ -69,6 +75,25 @@ static void look(struct call *call, struct losing *l)
 		l->kept += f->bytes && !f->too_large;
 		l->bytes += f->too_large ? 0 : f->bytes;
 	}
+}
+
+static int count_note(void *with, const struct note_entry *entry, struct fault *f)
+{
+	struct losing *l = with;
+
+	(void)f;
+	l->notes += !entry->folder;
+	return entry->folder ? NOTES_ENTER : NOTES_PASS;
+}
+
+/* Counts the notes that would be purged. */
+static int look_into_vault(struct call *call, struct losing *l)
+{
+	const struct notes *notes = call->settings->notes;
+
+	return l->purged && notes ? notes->walk(notes->self, l->purged, NULL, count_note,
+						l, &call->fault)
+				  : 0;
 }
 
 /* The names of those with work, or of those that are too large for the trash as well. */
@@ -98,11 +123,23 @@ static const char *too_large(struct call *call, const struct losing *l)
 	return *which ? arena_printf(&call->arena, "; too large to keep: %s", which) : "";
 }
 
+static int refuse_purge(struct call *call, const struct losing *l)
+{
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
+		  "%zu notes of the vault's folder %s would be removed for good%s%s",
+		  l->notes, l->purged, l->worked ? ", and work in " : "",
+		  l->worked ? names(call, l, false) : "");
+	return fault_hint(&call->fault, "Do it with confirm=true (--yes). Without purge "
+					"the folder is archived in the vault.");
+}
+
 /* Refuses a call by which work would be lost; a fault that says how much and whose. */
 static int refuse(struct call *call, const struct losing *l)
 {
 	int64_t days = call->settings->config.workspace_keep_days;
 
+	if (l->notes)
+		return refuse_purge(call, l);
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
 		  "%zu workspace%s would go, %zu with work that was done there: %s%s",
 		  l->n, l->n == 1 ? "" : "s", l->worked, names(call, l, false),
@@ -177,9 +214,13 @@ static int plan(struct call *call, struct losing *l)
 	call->plans = false;
 	if (rc >= 0 && call->replayed)
 		return 1;
-	if (rc >= 0)
+	if (rc >= 0) {
 		look(call, l);
-	return rc >= 0 && l->worked && !is_confirmed(call) ? refuse(call, l) : rc;
+		rc = look_into_vault(call, l);
+	}
+	if (rc >= 0 && (l->worked || l->notes) && !is_confirmed(call))
+		return refuse(call, l);
+	return rc < 0 ? rc : 0;
 }
 
 int loss_run(struct call *call)

@@ -19,12 +19,17 @@ struct losing {
 	} * folders;
 	size_t n, worked, kept; /* kept: those that the trash takes, of `bytes` */
 	int64_t bytes;
+	const char *purged; /* a folder of the vault that goes too; or NULL */
+	size_t notes; /* in it */
 };
 
 /* For a handler that plans (call->plans): names one workspace. */
 void loss_add(struct call *call, const struct workspace_row *w);
 /* The same for all living workspaces of a team. */
 int loss_add_team(struct call *call, int64_t team);
+
+/* For a handler that plans: the team's folder in the vault goes too. */
+void loss_add_notes(struct call *call, const char *team);
 
 /* For its other run: says what becomes of what was removed; NULL: there is nothing to say. */
 const char *loss_tell(struct call *call);

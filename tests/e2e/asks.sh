@@ -93,6 +93,15 @@ is 0 'held is kept until .*; too large to keep: big/b-2; no host runs: guests go
 cadre up >/dev/null || bad "up"
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c big-b"
 
+# The notes of a team are purged only where that is confirmed; without, they are archived.
+cadre team create notes --roles n >/dev/null || bad "team"
+cadre vault write teams/notes/mine.md "my words" >/dev/null || bad "write"
+is 4 '[1-9][0-9]* notes of the vault.s folder teams/notes would be removed for good' cadre team destroy notes --purge
+answers n cadre team destroy notes --purge >said && bad "no was taken for yes"
+is 0 'my words' cadre vault read teams/notes/mine.md
+is 0 'team notes is destroyed$' cadre team destroy notes --purge --yes
+until_is '^1$' sh -c "[ -e '$CADRE_HOME/vault/teams/notes' ] || echo 1"
+
 # On a terminal the inbox of somebody else is not emptied by a look.
 cadre team create mail --roles ann,bob >/dev/null || bad "team"
 cadre --team mail --as ann send bob "for you" >/dev/null

@@ -32,7 +32,10 @@ is 0 'ok *trash  *1 removed workspaces' cadre doctor
 # The folder comes back, whole, in another team, for an agent that is named; the entry stays.
 is 0 . cadre team create back --roles b
 is 3 'the trash holds no workspace nothing' cadre undo nothing --team back
-is 0 'back-b-' cadre undo old-a --agent b --team back
+is 0 '^old-a-.* until 20..-' cadre workspace restore --trash
+is 3 'the trash holds no workspace nothing' cadre workspace restore --trash nothing --team back
+is 0 'workspace restore --trash' cadre help undo
+is 0 'back-b-' cadre workspace restore --trash old-a --agent b --team back
 until_is '^precious$' cadre exec --team back back/b 'cat deep/link'
 [ "$(cadre exec --team back back/b 'stat -c %a work.txt run')" = "640
 755" ] || bad "modes are not as they were"

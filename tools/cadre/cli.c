@@ -243,11 +243,26 @@ static int window_width(void)
 
 /* --- verbs ----------------------------------------------------------------------- */
 
-static const struct verb *find_verb(const char *name)
+/* How many of the words are the verb's name; 0: they are not. */
+static int count_words(const char *name, int argc, char **argv)
+{
+	for (int n = 0; n < argc; n++) {
+		size_t len = strcspn(name, " ");
+
+		if (strlen(argv[n]) != len || strncmp(argv[n], name, len) != 0)
+			return 0;
+		name += len;
+		if (!*name++)
+			return n + 1;
+	}
+	return 0;
+}
+
+static const struct verb *find_verb(int argc, char **argv, int *taken)
 {
 	const struct verb *v = verb_table;
 
-	while (v->name && strcmp(v->name, name))
+	while (v->name && !(*taken = count_words(v->name, argc, argv)))
 		v++;
 	return v->name ? v : NULL;
 }
@@ -342,10 +357,10 @@ static int run(struct cli *cli, int argc, char **argv)
 
 	if (argc == 0 || (cli->help && argc > 0))
 		return help_main(cli, argc + 1, argv - 1);
-	verb = find_verb(argv[0]);
+	verb = find_verb(argc, argv, &taken);
 	if (verb) {
 		cli->usage = verb->usage;
-		return verb->run(cli, argc, argv);
+		return verb->run(cli, argc - taken + 1, argv + taken - 1);
 	}
 	op = op_command(argc, argv, &taken);
 	if (op)

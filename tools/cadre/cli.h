@@ -46,6 +46,8 @@ struct cli {
 };
 
 struct verb {
+	/* A name of several words is another way to say the verb that runs the same; it
+	 * has no usage. */
 	const char *name, *usage, *summary;
 	const char *topic; /* of help: one of its own or of schema/ */
 	/* argv[0] is the verb; the exit status. */

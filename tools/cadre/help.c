@@ -76,7 +76,8 @@ static const struct {
 	{ "undo",
 	  "What a workspace held is kept for workspace.keep_days when it is removed, by\n"
 	  "itself or with its team: in the state's folder `trash`, of workspace.trash_mb at\n"
-	  "most.  A NAME, or how it begins, makes a new workspace of it, in --team.\n" },
+	  "most.  A NAME, or how it begins, makes a new workspace of it, in --team: of a\n"
+	  "directory a directory, of a VM's disk a VM of the same kind.\n" },
 	{ "whoami",
 	  "You are who --as, --operator or CADRE_AGENT says, else the agent that this\n"
 	  "worktree (outside of git: this directory) is kept for, else the operator.\n"
@@ -393,6 +394,9 @@ static int explain_verb(const struct verb *v)
 	printf("usage: cadre %s%s%s\n\n%s\n", v->name, v->usage && *v->usage ? " " : "",
 	       v->usage ? v->usage : "", v->summary);
 	put_verb_doc(v->name);
+	for (const struct verb *other = verb_table; other->name; other++)
+		if (other->run == v->run && strchr(other->name, ' '))
+			printf("\nThe same is `cadre %s`.\n", other->name);
 	printf("\n`cadre help` lists the options of every verb.\n");
 	return 0;
 }
