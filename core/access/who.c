@@ -69,7 +69,8 @@ static bool is_proof(const struct caller_row *r, const uint8_t hash[TOKEN_HASH])
 }
 
 /* The caller's row.  An agent that was renamed goes by its old name until somebody
- * tells it, so its token finds it where that name is nobody's or another one's. */
+ * tells it, so its token finds it where nobody has that name; one whose identity is kept
+ * for a directory also where another has the name by now. */
 static int find_caller(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
@@ -81,7 +82,7 @@ static int find_caller(struct call *call, const char *team, struct caller_row *r
 	if (rc < 0 || !id->token || id->proven || id->door)
 		return rc;
 	token_hash(id->token, hash);
-	if (rc > 0 && is_proof(r, hash))
+	if (rc > 0 && (!id->kept || is_proof(r, hash)))
 		return rc;
 	found = sql_row(call, caller_by_token, &renamed, .team_name = team,
 			.token = { hash, sizeof(hash) });

@@ -91,6 +91,8 @@ static void say_hello(const struct client *c, struct client_conn *l)
 		json_object_set_new(hello, "as", json_true());
 	if (id->nobody)
 		json_object_set_new(hello, "nobody", json_true());
+	if (id->kept)
+		json_object_set_new(hello, "kept", json_true());
 	add_frame(&l->out, hello);
 	json_decref(hello);
 }

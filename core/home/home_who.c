@@ -58,6 +58,7 @@ int home_recall(struct home *h, struct fault *f)
 				     "cadre whoami --forget");
 	}
 	h->who = HOME_BY_PLACE;
+	h->identity.kept = true;
 	return take(h, k.team, k.agent, k.token, f);
 }
 

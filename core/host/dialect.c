@@ -76,6 +76,7 @@ static void take_identity(struct conn *c, const json_t *hello)
 	else if (who.agent)
 		who.level = WHO_OBSERVER;
 	who.nobody = json_is_true(json_object_get(hello, "nobody"));
+	who.kept = json_is_true(json_object_get(hello, "kept"));
 	keep_identity(c, &who);
 }
 

@@ -189,10 +189,10 @@ story() {
 	kill $follower
 	wait $follower 2>/dev/null
 
-	is 0 '^destroyed\|^state  *destroyed' cadre team destroy --yes "$team-2"
+	is 0 'is destroyed' cadre team destroy --yes "$team-2"
 	unset CADRE_TEAM
 	is 0 'Write it' cadre task list --all
-	is 0 '^state  *destroyed' cadre team destroy --yes "$team"
+	is 0 'is destroyed' cadre team destroy --yes "$team"
 }
 
 echo "without a host"

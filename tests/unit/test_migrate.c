@@ -197,7 +197,7 @@ static void test_newer(void **state)
 
 	run_sql(p->db, "PRAGMA journal_mode = WAL; CREATE TABLE z (x);"
 		       "PRAGMA user_version = 3;");
-	assert_untouched(p, FAULT_UNAVAILABLE, "of version 3");
+	assert_untouched(p, FAULT_UNAVAILABLE, "to version 3");
 }
 
 static void test_strangers(void **state)
