@@ -234,7 +234,7 @@ void tools_list(struct request *r, json_t *params)
 		return;
 	if (!m->tools.len)
 		build_list(m);
-	out = answer_begin(r, CACHE_ALWAYS);
+	out = answer_begin(r, CACHE_MINE);
 	text_add(out, m->tools.data, m->tools.len);
 	answer_end(r);
 }

@@ -113,7 +113,10 @@ static void encode_value(const struct writing *w, const struct type *t, const vo
 		encode_time(w, *(const int64_t *)at);
 		break;
 	case KIND_ENUM:
-		text_add_json(out, choice_name(t, *(const int64_t *)at));
+		s = choice_name(t, *(const int64_t *)at);
+		text_add(out, "\"", 1);
+		text_add(out, s, strlen(s));
+		text_add(out, "\"", 1);
 		break;
 	case KIND_BOOL:
 		s = *(const bool *)at ? "true" : "false";
@@ -185,8 +188,9 @@ static bool is_plain(const struct field *fd, const char *base)
 static void encode_record(const struct writing *w, const struct record *r,
 			  const void *src, uint64_t fields, const uint64_t *inner)
 {
-	const char *base = src, *before = "\"";
+	const char *base = src;
 	struct text *out = w->out;
+	bool first = true;
 
 	text_add(out, "{", 1);
 	for (size_t i = 0; i < r->n_fields; i++) {
@@ -195,11 +199,9 @@ static void encode_record(const struct writing *w, const struct record *r,
 		if (is_absent(fd, base) || !(fields >> i & 1) ||
 		    (w->brief && is_plain(fd, base)))
 			continue;
-		text_add(out, before, strlen(before));
-		text_add(out, fd->name, strlen(fd->name));
-		text_add(out, "\":", 2);
+		text_add_member(out, fd->name, first);
 		encode_field(w, fd, base, inner ? inner[i] : all_fields);
-		before = ",\"";
+		first = false;
 	}
 	text_add(out, "}", 1);
 }

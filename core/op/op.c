@@ -41,8 +41,9 @@ static bool has_alias(const struct field *fd, const char *name)
 
 const struct field *field_find(const struct record *r, const char *name)
 {
+	/* Each member of each call is looked for here: most names differ in the first sign. */
 	for (size_t i = 0; i < r->n_fields; i++)
-		if (strcmp(r->fields[i].name, name) == 0)
+		if (*r->fields[i].name == *name && strcmp(r->fields[i].name, name) == 0)
 			return &r->fields[i];
 	for (size_t i = 0; i < r->n_fields; i++)
 		if (has_alias(&r->fields[i], name))

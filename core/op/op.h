@@ -285,6 +285,8 @@ struct text {
 void text_add(struct text *t, const char *data, size_t len);
 void text_addf(struct text *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Appends `"name":`, which needs no escapes, behind a comma unless it is the first member. */
+void text_add_member(struct text *t, const char *name, bool first);
 /* Appends `s` as a JSON string, in quotes; bad UTF-8 becomes U+FFFD. */
 void text_add_json(struct text *t, const char *s);
 /* How many bytes of `s` fit when its JSON may take `room` bytes; whole

@@ -38,6 +38,22 @@ void text_add(struct text *t, const char *data, size_t len)
 	t->len += len;
 }
 
+void text_add_member(struct text *t, const char *name, bool first)
+{
+	size_t n = strlen(name), len = n + (first ? 3 : 4);
+	char *p;
+
+	if (!t->counts) {
+		p = text_room(t, len);
+		if (!first)
+			*p++ = ',';
+		*p++ = '"';
+		memcpy(p, name, n);
+		memcpy(p + n, "\":", 3);
+	}
+	t->len += len;
+}
+
 void text_addf(struct text *t, const char *fmt, ...)
 {
 	va_list ap, again;
