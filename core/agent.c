@@ -272,13 +272,14 @@ int agent_register(struct call *call, const struct agent_register_in *in,
 		   struct agent_register_out *out)
 {
 	struct agent_row a;
+	bool replayed = call->made != 0;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (!call->made && (rc = join(call, in, &out->resumed)) < 0) ||
+	    (!replayed && (rc = join(call, in, &out->resumed)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
-	if (who_is_nobody(call) && (rc = check_first(call, &a)) < 0)
+	if (replayed && who_is_nobody(call) && (rc = check_first(call, &a)) < 0)
 		return rc;
 	out->name = a.name;
 	out->team = call->caller.team_name;

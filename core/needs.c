@@ -27,8 +27,8 @@ static void add(struct gathering *g, struct need need)
 					   sizeof(need)) = need;
 }
 
-/* Adds a row of its kind, of which there is one more than is told where `more` says how to
- * see them all. */
+/* Adds a row of the kind that is gathered now.  The one behind the last that is told says
+ * that there are more, and by `more` how to see them all. */
 static void add_one(struct gathering *g, struct need need, const char *more)
 {
 	if (++g->of_kind > EACH_MOST)
@@ -75,8 +75,7 @@ static int add_mail(struct gathering *g)
 				    results.n == 1 ? "" : "s");
 	if (*text)
 		add(g, (struct need){ .what = CONCERN_MAIL,
-				      .name = call->identity.agent ? call->identity.agent
-								   : "operator",
+				      .name = call->caller.name,
 				      .since = oldest.at,
 				      .text = arena_printf(&call->arena,
 							   "%s for you: cadre inbox",

@@ -229,7 +229,7 @@ static int tell_own(struct call *call, struct state_line_out *out)
 	struct agent_task_row held;
 	int rc;
 
-	out->name = call->identity.agent;
+	out->name = call->caller.name;
 	if ((rc = sql_row(call, team_board, &board, .team = call->caller.team,
 			  .now = call->now)) < 0 ||
 	    (rc = sql_row(call, agent_task, &held, .agent = call->caller.agent,

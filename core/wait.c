@@ -179,8 +179,8 @@ static int find_team(struct call *call, const char *name, bool ended, struct tea
 	return rc < 0 ? rc : sql_row(call, team_by_id, t, .id = call->caller.team);
 }
 
-/* Whether a team is made is asked where nobody says what for: then one that lacks a
- * workspace is none. */
+/* Without `until` it waits for the team to be made: a team with a workspace that failed
+ * will not be. */
 int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait_out *out)
 {
 	const unsigned made = BIT(TEAM_STATE_READY) | BIT(TEAM_STATE_WORKING) |

@@ -108,10 +108,12 @@ void follow_printed(struct proc *run)
 
 	for (struct follower *w = run->followers; w; w = next) {
 		next = w->next;
-		if (pending(w) >= PLENTY)
-			tell(w);
-		else
+		if (pending(w) < PLENTY) {
 			gather(w);
+			continue;
+		}
+		tell(w);
+		next = run->followers; /* a peer that is gone takes its others with it */
 	}
 }
 

@@ -218,6 +218,8 @@ void who_joins(struct request *r, const struct op *op, json_t *args);
 /* Whether a call to join failed since the identity that is kept for this directory is
  * over: then the session is nobody, and the call begins anew. */
 bool who_begins_anew(struct request *r, const struct fault *f);
+/* A call by which a session may join was answered, whatever came of it. */
+void who_settle(const struct request *r);
 /* The result of a tool's operation as a model is told it, to be freed: no token is in it.
  * A session that was nobody, and has joined, is that agent from here on.  NULL: the result, as
  * it is. */

@@ -247,6 +247,7 @@ static void tool_end(struct request *r, const char *result, const struct fault *
 
 	if (!result && who_begins_anew(r, f))
 		return;
+	who_settle(r);
 	if (result) {
 		request_log(r, LEVEL_DEBUG, "%s done", r->op->name);
 		result_write(r, told ? told : result);

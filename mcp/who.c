@@ -51,19 +51,23 @@ static bool may_join(const struct op *op)
 	return (op->flags & OP_IDENTIFIES) && (op->flags & OP_WRITE);
 }
 
-/* A session that is nobody says the same key for the same call from the same place: if the
- * process that made the agent was killed before its place was kept, the next one there gets
- * it back.  A key of the client's own counts for nothing: it could be somebody else's. */
+/* What becomes an agent has a key that outlives its process: if that is killed before its
+ * place is kept, the next one there gets the agent by the same call.  A key of the client's
+ * own counts for nothing then: it could be somebody else's. */
 static void set_key(const struct mcp *m, const struct op *op, json_t *args)
 {
+	const struct home *h = m->options.home;
+	struct fault f = { 0 };
 	char key[37], *words;
 
+	if (!m->identity.nobody)
+		return;
 	json_object_del(args, op_key(op));
-	if (!m->identity.nobody || !m->options.home->place[0])
+	if (home_can_keep(m->options.home, &f) < 0)
 		return;
 	words = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS);
-	whose_key(m->options.home->place, words, key);
-	json_object_set_new(args, op_key(op), json_string(key));
+	if (whose_begin(h->dir, h->place, words, key, &f) == 0)
+		json_object_set_new(args, op_key(op), json_string(key));
 	free(words);
 }
 
@@ -134,6 +138,14 @@ static void take_secrets(const struct record *r, json_t *value)
 		else
 			take_inner(field->type, json_object_get(value, field->name));
 	}
+}
+
+void who_settle(const struct request *r)
+{
+	const struct home *h = r->mcp->options.home;
+
+	if (may_join(r->op) && h->dir[0] && h->place[0])
+		whose_settle(h->dir, h->place);
 }
 
 char *who_result(struct request *r, const char *result)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/home/found.h"
+#include "core/home/home.h"
 #include "core/home/paths.h"
 
 enum { NAME = 33, BIRTH = 64, ROOM = 8192, LEFT_SECONDS = 60 };
@@ -213,6 +214,18 @@ int whose_read(const char *state, const char *place, struct whose *out, struct f
 	return name_birth(place, now) && strcmp(was, now) == 0;
 }
 
+/* `gitdir: …/worktrees/NAME`, and not of a submodule in one, which has more behind it. */
+static bool is_worktree_link(const char *text)
+{
+	static const char folders[] = "/worktrees/";
+	const char *name = strstr(text, folders);
+
+	if (!name)
+		return false;
+	name += sizeof(folders) - 1;
+	return name[strcspn(name, "/\n")] != '/';
+}
+
 /* A further worktree of a repository has a life of its own, wherever it lies. */
 static bool is_linked_worktree(const char *dir)
 {
@@ -227,7 +240,7 @@ static bool is_linked_worktree(const char *dir)
 		return false;
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
-	return n > 0 && strstr(text, "/worktrees/");
+	return n > 0 && is_worktree_link(text);
 }
 
 int whose_find(const char *state, char place[4096], struct whose *out, struct fault *f)
@@ -242,24 +255,6 @@ int whose_find(const char *state, char place[4096], struct whose *out, struct fa
 	if (rc > 0)
 		memcpy(place, at, sizeof(at));
 	return rc;
-}
-
-void whose_key(const char *place, const char *words, char key[37])
-{
-	char birth[BIRTH] = "";
-	uint8_t d[SHA256_DIGEST_LENGTH];
-	SHA2_CTX c;
-
-	name_birth(place, birth);
-	SHA256Init(&c);
-	SHA256Update(&c, (const uint8_t *)place, strlen(place) + 1);
-	SHA256Update(&c, (const uint8_t *)birth, strlen(birth) + 1);
-	SHA256Update(&c, (const uint8_t *)words, strlen(words));
-	SHA256Final(d, &c);
-	snprintf(key, 37,
-		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-		 d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7], d[8], d[9], d[10], d[11],
-		 d[12], d[13], d[14], d[15]);
 }
 
 /* --- changes --------------------------------------------------------------------- */
@@ -370,4 +365,93 @@ int whose_forget(const char *state, const char *place, struct fault *f)
 	if (errno == ENOENT || errno == ENOTDIR)
 		return 0;
 	return fault_set(f, FAULT_IO, "", "cannot remove %.200s: %m", path);
+}
+
+/* --- calls that are under way -------------------------------------------------------- */
+
+enum { KEY = 37, SUM = 65 };
+
+static void name_pending(const char *place, char out[NAME + 4])
+{
+	name_file(place, out);
+	strcat(out, ".key");
+}
+
+/* What the key is for: the place as it is now, and the words of the call. */
+static void sum_of(const char *place, const char *words, char out[SUM])
+{
+	char birth[BIRTH] = "";
+	SHA2_CTX c;
+
+	name_birth(place, birth);
+	SHA256Init(&c);
+	SHA256Update(&c, (const uint8_t *)birth, strlen(birth) + 1);
+	SHA256Update(&c, (const uint8_t *)words, strlen(words));
+	SHA256End(&c, out);
+}
+
+/* Reads the key of a call with the same sum that is not settled. */
+static bool read_pending(int dir, const char *name, const char *sum, char key[KEY])
+{
+	int fd = openat(dir, name,
+			O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	char text[ROOM], was[SUM], *at = text;
+	bool same;
+
+	if (fd < 0)
+		return false;
+	same = !read_private(fd, text) && take_line(&at, "sum ", was, sizeof(was)) &&
+	       take_line(&at, "key ", key, KEY) && strcmp(was, sum) == 0;
+	close(fd);
+	return same;
+}
+
+static bool write_pending(int dir, const char *name, const char *sum, const char *key)
+{
+	bool done;
+	int fd;
+
+	unlinkat(dir, name, 0);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return false;
+	done = !fchmod(fd, 0600) && dprintf(fd, "sum %s\nkey %s\n", sum, key) > 0;
+	close(fd);
+	return done;
+}
+
+int whose_begin(const char *state, const char *place, const char *words, char key[37],
+		struct fault *f)
+{
+	char name[NAME + 4], sum[SUM];
+	int dir = make_folder(state, f);
+
+	if (dir < 0)
+		return f->code;
+	name_pending(place, name);
+	sum_of(place, words, sum);
+	flock(dir, LOCK_EX);
+	if (!read_pending(dir, name, sum, key)) {
+		snprintf(key, KEY, "%016llx%016llx", (unsigned long long)home_random(),
+			 (unsigned long long)home_random());
+		if (!write_pending(dir, name, sum, key))
+			fault_set(f, FAULT_IO, "", "cannot write %.150s/%s/%s: %m", state,
+				  folder, name);
+	}
+	close(dir);
+	return f->code;
+}
+
+void whose_settle(const char *state, const char *place)
+{
+	struct fault f = { 0 };
+	int dir = open_folder(state, &f);
+	char name[NAME + 4];
+
+	if (dir < 0)
+		return;
+	name_pending(place, name);
+	unlinkat(dir, name, 0);
+	close(dir);
 }

@@ -38,9 +38,13 @@ int whose_find(const char *state, char place[4096], struct whose *out, struct fa
  * that is kept for it is `conflict`, whichever of two processes came first.  0 or a fault. */
 int whose_write(const char *state, const struct whose *k, bool over, struct fault *f);
 
-/* The idempotency key of what an agent-to-be asks for from this place: the same for the same
- * `words` and place, another one where the place was made anew. */
-void whose_key(const char *place, const char *words, char key[37]);
+/* The idempotency key for a call by which a place is to become an agent's: that of the last
+ * such call from there if it had the same `words` and is not settled, as after kill -9; else
+ * a new one, which is kept.  0 or a fault. */
+int whose_begin(const char *state, const char *place, const char *words, char key[37],
+		struct fault *f);
+/* The last such call was answered. */
+void whose_settle(const char *state, const char *place);
 
 /* Forgets who `place` is, whatever the file holds: 1, 0: nothing was kept, or a fault. */
 int whose_forget(const char *state, const char *place, struct fault *f);

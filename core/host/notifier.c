@@ -1,6 +1,7 @@
 #include "core/host/notifier.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "core/base/near.h"
 #include "core/event.h"
 #include "core/host/notifier_run.h"
+#include "storage/durable.h"
 
 enum {
 	NET_MS = 5000, /* a bell that was missed is looked after */
@@ -108,22 +110,21 @@ static void read_cursor(struct notifier *n)
 static void write_cursor(struct notifier *n)
 {
 	char path[4200], half[4200];
-	mode_t mask = umask(077);
-	FILE *file;
 	bool whole;
+	int fd;
 
 	cursor_path(n->home, "", path);
 	cursor_path(n->home, ".new", half);
-	file = fopen(half, "we");
-	umask(mask);
-	if (!file) {
-		log_seldom(n->log, &n->failed, LOG_LEVEL_WARN, "cannot write %s", half);
-		return;
-	}
-	whole = fprintf(file, "%s.%" PRId64 "\n", n->incarnation, n->position) > 0;
-	whole = fclose(file) == 0 && whole;
-	if (!whole || rename(half, path))
-		log_seldom(n->log, &n->failed, LOG_LEVEL_WARN, "cannot write %s", path);
+	fd = open(half, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	whole = fd >= 0 &&
+		dprintf(fd, "%s.%" PRId64 "\n", n->incarnation, n->position) > 0 &&
+		fsync(fd) == 0 && rename(half, path) == 0 &&
+		dir_sync_path(n->home->dir) == 0;
+	if (fd >= 0)
+		close(fd);
+	if (!whole)
+		log_seldom(n->log, &n->failed, LOG_LEVEL_WARN, "cannot write %s: %m",
+			   path);
 }
 
 /* The cursor goes where no command is configured: one that is configured later is not told

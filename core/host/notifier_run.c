@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/machine/child.h"
 
 enum { PATIENCE_S = 30 };
@@ -75,6 +76,10 @@ static int start(pid_t *pid, const struct home *home, struct arena *a,
 	int rc, in = line_file(line);
 	posix_spawn_file_actions_t files;
 
+	if (in < 0) {
+		json_decref(notice);
+		return EIO;
+	}
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, in, 0);
 	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
@@ -83,8 +88,7 @@ static int start(pid_t *pid, const struct home *home, struct arena *a,
 	rc = child_spawn(pid, "/bin/sh", words, environment(a, home, notice), &files,
 			 true);
 	json_decref(notice);
-	if (in >= 0)
-		close(in);
+	close(in);
 	return rc;
 }
 
@@ -95,10 +99,13 @@ static int await(pid_t pid, struct sleeper *sleeper)
 {
 	int fd = pidfd_open(pid, 0), status = 0;
 	struct pollfd ended = { .fd = fd, .events = POLLIN };
+	int64_t until = clock_steady_ms() + PATIENCE_S * 1000, left;
 	bool late;
 
-	sleeper_rest(sleeper, fd, PATIENCE_S * 1000);
-	late = poll(&ended, 1, 0) <= 0;
+	/* A signal of the host's ends a sleep early. */
+	while ((late = poll(&ended, 1, 0) <= 0) && !sleeper_ends(sleeper) &&
+	       (left = until - clock_steady_ms()) > 0)
+		sleeper_rest(sleeper, fd, (int)left);
 	kill(-pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;

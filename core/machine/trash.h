@@ -45,8 +45,8 @@ enum trash_taken {
 int trash_take(const char *home, const char *path, const char *name, int64_t now_ms,
 	       const struct trash_bounds *bounds, struct fault *f);
 
-/* Moves a folder that is an entry as it is under the name of one: TRASH_TAKEN, or negative
- * with `f` filled.  The path of `as` is not looked at. */
+/* Moves a folder into the trash that was made to be the entry `as`, whose path is not looked
+ * at: TRASH_TAKEN, or negative with `f` filled. */
 int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f);
 

@@ -13,14 +13,14 @@
 #include "core/mirror/mirror_file_inside.h"
 #include "core/mirror/mirror_mail_inside.h"
 
-/* Finds the lines of a message in the file's text, behind its heading: 1, 0 if it is not
- * there, negative. */
+/* Finds the lines of a message in the file's text from `*at` on, behind its heading: 1, 0
+ * if it is not there, negative. */
 static int find_lines(struct mirror_sheet *sh, int64_t id, size_t *at)
 {
 	const struct text *file = &sh->mail->tail;
 	size_t end;
 
-	for (size_t start = 0; start < file->len; start = end + 1) {
+	for (size_t start = *at; start < file->len; start = end + 1) {
 		const char *line = file->data + start;
 		const char *stop = memchr(line, '\n', file->len - start);
 
@@ -74,10 +74,24 @@ static int write_over(struct mirror_sheet *sh, size_t at, size_t end)
 	return 0;
 }
 
+/* Takes the text out of the open file, also where a person copied it within that. */
+static int redact_file(struct mirror_sheet *sh, const struct mirror_mail_row *row,
+		       off_t size)
+{
+	size_t at = 0, end;
+	int rc = sheet_read(sh, 0, size);
+
+	while (rc >= 0 && (rc = find_lines(sh, row->id, &at)) > 0) {
+		end = blank_lines(&sh->mail->tail, at, row->content);
+		rc = write_over(sh, at, end);
+		at = end;
+	}
+	return rc;
+}
+
 static int redact_in(struct mirror_sheet *sh, const struct mirror_mail_row *row)
 {
 	struct stat st;
-	size_t at, end;
 	int dir = files_folder(&sh->show->files, sh->folder, false), rc;
 
 	if (dir < 0)
@@ -85,11 +99,8 @@ static int redact_in(struct mirror_sheet *sh, const struct mirror_mail_row *row)
 	sh->fd = files_open_below(dir, sh->file, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
 	if (sh->fd < 0 || fstat(sh->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		rc = 0; /* there is no log of that day */
-	else if ((rc = sheet_read(sh, 0, st.st_size)) >= 0 &&
-		 (rc = find_lines(sh, row->id, &at)) > 0) {
-		end = blank_lines(&sh->mail->tail, at, row->content);
-		rc = write_over(sh, at, end);
-	}
+	else
+		rc = redact_file(sh, row, st.st_size);
 	if (sh->fd >= 0)
 		close(sh->fd);
 	return rc;

@@ -127,9 +127,9 @@ struct op {
 	const struct field *owner; /* names the owner of the guest's door that serves it */
 	enum gives gives;
 	const struct op *rest; /* reads what an answer had no room for, or NULL */
-	const struct field *reached,
-		*over; /* of the answer of a read that waits: it is so,
-					       it never will be; NULL: it is none */
+	/* Flags in the answer of a read that waits: what was waited for is so; it will not be
+	 * so by itself.  NULL: it is no such read. */
+	const struct field *reached, *over;
 	const struct op *until; /* such a read, which waits for what this operation begins,
 				   or NULL */
 	const char *const *until_values; /* what it waits for, NULL-terminated; NULL: as it

@@ -7,13 +7,12 @@
 to the next one and reads its own mail.  `again`: new sessions are the same agents.
 `nameless`: each session registers without a name, and gets one of its own.
 `beside`: two sessions of one worktree register under two names; it is kept for the first.
-`killed`: of a worktree whose session was killed before its place was kept (the caller took it
-away), the next session gets the same agent with the same call; another worktree does not, nor
-with the idempotency key that the first session said.
+`killed`: sessions of a worktree are killed while they register; the next one there gets the
+same agent by the same call.  Another worktree does not, whatever idempotency key it says.
 `race`: many sessions of one worktree register at once: one is told that it is kept.
 Prints what is wrong.
 """
-import json, os, re, subprocess, sys
+import json, os, re, subprocess, sys, time
 
 
 class Session:
@@ -95,17 +94,31 @@ elif sys.argv[1] == "beside":
         shown = s.tool("task", action="show", task=made["task"]["id"] if "task" in made else made["id"])
         check(shown["task"]["created_by"] == name, shown)
 elif sys.argv[1] == "killed":
-    first, second, other = sessions
-    same = dict(action="register", name="kay", role="coder")
-    joined = first.tool("agents", idempotency_key="k1", **same)
-    check("you" in joined, joined)
-    for name in os.listdir(os.environ["KEPT"]):
-        if "\nagent kay\n" in open(os.path.join(os.environ["KEPT"], name)).read():
-            os.unlink(os.path.join(os.environ["KEPT"], name))
-    for told in (other.tool("agents", idempotency_key="k1", **same), other.tool("agents", **same)):
-        check(told.get("code") == "conflict", told)
-    back = second.tool("agents", **same)
-    check(back.get("name") == "kay" and "whenever" in back.get("you", ""), back)
+    tree, other = sys.argv[2], sessions[1]
+    sessions[0].end()
+    for n in range(16):
+        same = dict(action="register", name="kay-%d" % n, role="coder")
+        victim = Session(tree)
+        victim.p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
+            "name": "agents", "arguments": dict(same, idempotency_key="k1")}}).encode() + b"\n")
+        victim.p.stdin.flush()
+        time.sleep(n * 0.002)
+        victim.p.kill()
+        victim.p.wait()
+        back = Session(tree)
+        if "nobody yet" in back.told:
+            joined = back.tool("agents", **same)
+            check(joined.get("name") == same["name"] and "whenever" in joined.get("you", ""), n, joined)
+        for told in (other.tool("agents", idempotency_key="k1", **same), other.tool("agents", **same)):
+            check(told.get("code") == "conflict", n, told)
+        back.end()
+        subprocess.run([os.environ["CADRE"], "whoami", "--forget"], cwd=tree, capture_output=True)
+        # Who was forgotten is not given back: the same words are a new call.
+        again = Session(tree)
+        told = again.tool("agents", **same)
+        check(told.get("code") == "conflict", n, told)
+        again.end()
+    sessions = sessions[1:]
 elif sys.argv[1] == "race":
     for n, s in enumerate(sessions):
         s.p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": "r", "method": "tools/call", "params": {

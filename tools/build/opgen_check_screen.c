@@ -63,6 +63,11 @@ static void check_overview(struct schema *s, const struct decl *d)
 {
 	bool lists = true;
 
+	if (d->overview.n && !d->empty)
+		schema_refuse(s, d->place,
+			      "%s: an overview says what stands where it is "
+			      "`empty`",
+			      d->name);
 	for (size_t i = 0; i < d->overview.n; i++) {
 		const char *word = d->overview.items[i];
 		const struct member *m = member_find(&d->out, word);

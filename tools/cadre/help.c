@@ -80,7 +80,8 @@ static const struct {
 	  "directory a directory, of a VM's disk a VM of the same kind.\n" },
 	{ "whoami",
 	  "You are who --as, --operator or CADRE_AGENT says, else the agent that this\n"
-	  "worktree (outside of git: this directory) is kept for, else the operator.\n"
+	  "worktree (outside of git: this directory), or what it lies in, is kept for, else\n"
+	  "the operator.  A further worktree of a repository is nobody's wherever it lies.\n"
 	  "An agent that registers over MCP is kept for its worktree; `cadre agent register\n"
 	  "NAME --here` makes this one a new agent's, `cadre agent env NAME --here` that of\n"
 	  "one who is there.  --forget ends that; the agent stays a member.\n" },

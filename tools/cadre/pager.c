@@ -4,6 +4,7 @@
  * The answer is written to a file in memory first.  So nobody pages what fits, a pager that
  * is left early breaks no pipe, and one that cannot be started costs nothing.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -81,7 +82,8 @@ static bool run_pager(int file)
 		_exit(NOT_STARTED);
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0)
-		;
+		if (errno != EINTR)
+			return true; /* nobody may wait for it: it has shown the text */
 	return pid > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == NOT_STARTED);
 }
 

@@ -390,6 +390,7 @@ static void tell_away(const struct following *w, struct fault *f)
 {
 	struct fault why = *f;
 	const char *workspace = json_string_value(json_object_get(w->args, "workspace"));
+	const char *team = json_string_value(json_object_get(w->args, "team"));
 
 	*f = (struct fault){ 0 };
 	fault_set(f, why.code, why.where,
@@ -397,9 +398,9 @@ static void tell_away(const struct following *w, struct fault *f)
 		  (long long)(w->streams[0].at + w->streams[1].at), why.text);
 	fault_hint(
 		f,
-		"It may still run. When the host is back: cadre workspace poll %s %lld "
+		"It may still run. When the host is back: cadre%s%s workspace poll %s %lld "
 		"--stdout-offset %lld --stderr-offset %lld",
-		workspace ? workspace : "?",
+		team ? " --team " : "", team ? team : "", workspace ? workspace : "?",
 		(long long)json_integer_value(json_object_get(w->answer, "job_id")),
 		(long long)w->streams[0].at, (long long)w->streams[1].at);
 }

@@ -77,15 +77,16 @@ static void hold_signals(sigset_t *before)
 {
 	const struct sigaction note = { .sa_handler = note_signal };
 	struct sigaction was;
+	static const int ending[] = { SIGINT, SIGTERM };
 	sigset_t held;
 
 	sigemptyset(&held);
 	sigaddset(&held, SIGINT);
 	sigaddset(&held, SIGTERM);
 	sigprocmask(SIG_BLOCK, &held, before);
-	for (int number = SIGINT; number; number = number == SIGINT ? SIGTERM : 0)
-		if (!sigaction(number, NULL, &was) && was.sa_handler == SIG_DFL)
-			sigaction(number, &note, NULL);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		if (!sigaction(ending[i], NULL, &was) && was.sa_handler == SIG_DFL)
+			sigaction(ending[i], &note, NULL);
 }
 
 int wait_end(struct cli *cli, int status)
@@ -280,7 +281,7 @@ json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct faul
 	else if (answer && !f->code && !is_answered(op, answer))
 		tell_late(cli, op, args, answer, seconds, f);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (f->code)
+	if (f->code || ended_by)
 		json_decref(answer), answer = NULL;
 	return answer;
 }
