@@ -9,29 +9,37 @@
 #include "core/room.h"
 #include "core/task/task.h"
 
-enum { HELD_SHOWN = 5, TEAMMATES_SHOWN = 8, TEXT_SHOWN = 80 };
+/* The answer is short whatever is in it: 1,000 bytes with what waits for the caller. */
+enum {
+	ANSWER_MOST = 940, /* bytes, without what the doors add */
+	HELD_SHOWN = 5,
+	TEAMMATES_SHOWN = 8,
+	TEXT_SHOWN = 80, /* of a title, or of all the titles where many are held */
+	ROLE_SHOWN = 40,
+};
 
-static const char *short_text(struct call *call, const char *text)
+static const char *short_text(struct call *call, const char *text, size_t most)
 {
 	int64_t size;
 
-	return room_cut(call, text, TEXT_SHOWN, &size);
+	return room_cut(call, text, most, &size);
 }
 
 static int tell_held(struct call *call, int64_t agent, struct agent_start_out *out)
 {
 	struct task_row *held = NULL;
-	size_t n;
+	size_t n, most;
 	int rc = sql_all(call, task_held, &held, &n, .agent = agent,
 			 .team = call->caller.team, .now = call->now,
 			 .limit = HELD_SHOWN);
 
+	most = n > 2 ? 2 * TEXT_SHOWN / n : TEXT_SHOWN;
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		*(struct held_task *)arena_push(
 			&call->arena, &out->holding, &out->n_holding,
 			sizeof(struct held_task)) = (struct held_task){
 			.id = task_name(call, held[i].number),
-			.title = short_text(call, held[i].title),
+			.title = short_text(call, held[i].title, most),
 			.status = held[i].state_now,
 			.has_left_seconds = held[i].lease_until != 0,
 			.left_seconds = held[i].lease_until
@@ -61,33 +69,53 @@ static int tell_board(struct call *call, struct agent_start_out *out)
 		return rc;
 	out->has_best = true;
 	rc = task_tell_line(call, &best, &out->best);
-	out->best.title = short_text(call, out->best.title);
+	out->best.title = short_text(call, out->best.title, TEXT_SHOWN);
 	return rc;
 }
 
+/* The answer's bytes in the form in which a model gets it. */
+static size_t bytes_of(const struct call *call, const struct agent_start_out *out)
+{
+	struct text t = { .counts = true };
+
+	op_encode_brief(call->op, out, &t);
+	return t.len;
+}
+
+/* Adds a teammate to the answer, or to the number of the others. */
+static void add_teammate(struct call *call, const struct agent_line *line, size_t *bytes,
+			 struct agent_start_out *out)
+{
+	const struct teammate mate = { line->name,
+				       short_text(call, line->role, ROLE_SHOWN),
+				       agent_status_now(line->status, line->task),
+				       line->task };
+	size_t more = op_size_brief(call->op, &record_teammate, &mate) + 1;
+
+	if (out->others || out->n_teammates == TEAMMATES_SHOWN ||
+	    *bytes + more > ANSWER_MOST) {
+		out->others++;
+		return;
+	}
+	*bytes += more;
+	*(struct teammate *)arena_push(&call->arena, &out->teammates, &out->n_teammates,
+				       sizeof(mate)) = mate;
+}
+
+/* Tells of as many teammates as the rest of the answer has left room for. */
 static int tell_teammates(struct call *call, const char *self,
 			  struct agent_start_out *out)
 {
+	size_t bytes = bytes_of(call, out);
 	struct agent_line line;
 	struct query q;
 	int rc;
 
 	sql_query(call, &q, agent_lines, .team = call->caller.team, .after = "",
 		  .now = call->now);
-	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0) {
-		if (strcmp(line.name, self) == 0)
-			continue;
-		if (out->n_teammates == TEAMMATES_SHOWN) {
-			out->others++;
-			continue;
-		}
-		*(struct teammate *)arena_push(&call->arena, &out->teammates,
-					       &out->n_teammates,
-					       sizeof(struct teammate)) =
-			(struct teammate){ line.name, short_text(call, line.role),
-					   agent_status_now(line.status, line.task),
-					   line.task };
-	}
+	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0)
+		if (strcmp(line.name, self) != 0)
+			add_teammate(call, &line, &bytes, out);
 	query_end(&q);
 	return rc;
 }
@@ -117,11 +145,10 @@ int agent_start(struct call *call, const struct agent_start_in *in,
 		return rc;
 	out->name = a.name;
 	out->team = call->caller.team_name;
-	out->role = short_text(call, a.role);
+	out->role = short_text(call, a.role, ROLE_SHOWN);
 	out->unread = inbox.queued;
-	if ((rc = tell_held(call, a.id, out)) < 0 || (rc = tell_board(call, out)) < 0 ||
-	    (rc = tell_teammates(call, a.name, out)) < 0)
+	if ((rc = tell_held(call, a.id, out)) < 0 || (rc = tell_board(call, out)) < 0)
 		return rc;
 	out->next = next_of(out);
-	return 0;
+	return tell_teammates(call, a.name, out);
 }

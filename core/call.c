@@ -231,7 +231,9 @@ static int check_may(struct call *call)
 	if ((call->op->flags & OP_NEEDS_HOST) && !call->host) {
 		fault_set(&call->fault, FAULT_UNAVAILABLE, "", "%s needs a running host",
 			  call->op->name);
-		return fault_hint(&call->fault, "Start one with: cadre up.");
+		return fault_hint(
+			&call->fault,
+			"{Ask the operator to start one|Start one with}: cadre up.");
 	}
 	return 0;
 }

@@ -28,7 +28,7 @@ int snapshot_find(struct call *call, const struct workspace_row *w, const char *
 		return 0;
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/snapshot",
 		  "workspace %s has no snapshot %s", w->name, name);
-	return fault_hint(&call->fault, "See them with: cadre workspace snapshots %s.",
+	return fault_hint(&call->fault, "See them with: {workspace.snapshots} %s.",
 			  w->name);
 }
 

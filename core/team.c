@@ -199,7 +199,9 @@ static int check_places(struct call *call, const struct team_create_in *in)
 	if (!call->host) {
 		fault_set(&call->fault, FAULT_UNAVAILABLE, "/roles",
 			  "workspaces need a running host");
-		return fault_hint(&call->fault, "Start one with: cadre up.");
+		return fault_hint(
+			&call->fault,
+			"{Ask the operator to start one|Start one with}: cadre up.");
 	}
 	if ((rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
 		return rc;

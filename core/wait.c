@@ -109,7 +109,7 @@ static int find_assignment(struct call *call, const char *id, struct assignment_
 	if (rc == 0) {
 		fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
 			  "no command was assigned under %.100s", id);
-		return fault_hint(&call->fault, "See them with: cadre assignments.");
+		return fault_hint(&call->fault, "See them with: {assignment.list}.");
 	}
 	if (x->sender == call->caller.agent || x->agent == call->caller.agent)
 		return 0;

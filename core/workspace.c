@@ -70,7 +70,7 @@ int workspace_find(struct call *call, const char *team, const char *name,
 		fault_set(&call->fault, FAULT_NOT_FOUND, "/workspace",
 			  "there is no workspace %s in team %s", name,
 			  call->caller.team_name);
-		return fault_hint(&call->fault, "See them with: cadre workspace list.");
+		return fault_hint(&call->fault, "See them with: {workspace.list}.");
 	}
 	return 0;
 }
@@ -343,11 +343,20 @@ REACHES(exec_background, ONCE)
 REACHES(exec_poll, READS)
 REACHES(exec_kill, ONCE)
 REACHES(file_read, READS)
-REACHES(file_write, AGAIN)
 REACHES(file_edit, ONCE)
 REACHES(list_dir, READS)
 REACHES(set_env, AGAIN)
 /* clang-format on */
+
+int workspace_file_write(struct call *call, const struct workspace_file_write_in *in,
+			 struct workspace_file_write_out *out)
+{
+	(void)out;
+	if (!in->content == !in->text)
+		return fault_set(&call->fault, FAULT_INVALID, "/content",
+				 "give either `text`, or `content` in base64");
+	return reach_for(call, in->team, in->workspace, AGAIN);
+}
 
 int workspace_answered(struct call *call, const struct workspace_answered_in *in,
 		       struct workspace_answered_out *out)

@@ -129,7 +129,7 @@ static int refuse_purge(struct call *call, const struct losing *l)
 		  "%zu notes of the vault's folder %s would be removed for good%s%s",
 		  l->notes, l->purged, l->worked ? ", and work in " : "",
 		  l->worked ? names(call, l, false) : "");
-	return fault_hint(&call->fault, "Do it with confirm=true (--yes). Without purge "
+	return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Without purge "
 					"the folder is archived in the vault.");
 }
 
@@ -146,10 +146,11 @@ static int refuse(struct call *call, const struct losing *l)
 		  too_large(call, l));
 	return days && l->kept
 		       ? fault_hint(&call->fault,
-				    "Do it with confirm=true (--yes). What is kept can "
-				    "be brought back for %" PRId64 " days: cadre undo.",
+				    "Do it with {confirm=true|--yes}. What is kept can "
+				    "be brought back for %" PRId64
+				    " days{ by the operator|}: cadre undo.",
 				    days)
-		       : fault_hint(&call->fault, "Do it with confirm=true (--yes). "
+		       : fault_hint(&call->fault, "Do it with {confirm=true|--yes}. "
 						  "Nothing of it can be brought back.");
 }
 

@@ -147,6 +147,7 @@ void request_free(struct request *r)
 	free(r->word);
 	free(r->scope);
 	json_decref(r->joins);
+	json_decref(r->args);
 	free(r);
 }
 
@@ -166,6 +167,8 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 	struct client *c = mcp_client(r->mcp, &f);
 	int64_t number;
 
+	json_decref(r->args);
+	r->args = json_incref(args);
 	r->op = op;
 	r->end = end;
 	if (!c) {
@@ -274,12 +277,16 @@ void answer_error(struct request *r, int code, const char *data, const char *fmt
 
 void fault_write(const struct fault *f, struct text *out)
 {
+	struct text hint = { 0 };
+
+	hint_write(f->hint, HINT_TOOL, &hint);
 	text_addf(out, "{\"code\":\"%s\",\"where\":", fault_info(f->code)->name);
 	text_add_json(out, f->where);
 	text_adds(out, ",\"text\":");
 	text_add_json(out, f->text);
 	text_adds(out, ",\"hint\":");
-	text_add_json(out, f->hint);
+	text_add_json(out, hint.data);
+	text_release(&hint);
 	if (f->retry_after_ms)
 		text_addf(out, ",\"retry_after_ms\":%lld", (long long)f->retry_after_ms);
 	text_add(out, "}", 1);

@@ -297,10 +297,11 @@ void mcp_close(struct mcp *m)
 }
 
 /* A wait whose write may still be on its way has a moment to get there; one
- * that only looks or takes is dropped. */
+ * that only looks or takes is dropped: what it took would be nobody's. */
 static bool may_drop(const struct request *r)
 {
-	return r->wait_s && (!(r->op->flags & OP_WRITE) || r->op->flags & OP_REQUEST);
+	return r->wait_s && (!(r->op->flags & OP_WRITE) || r->op->flags & OP_REQUEST ||
+			     r->op->gives == GIVES_CLAIM);
 }
 
 static void end_listening(struct request *r)

@@ -74,6 +74,7 @@ struct request {
 
 	/* while a call runs */
 	const struct op *op;
+	json_t *args; /* of the call */
 	int64_t number;
 	call_end *end;
 	int64_t wait_s; /* how long it may wait; 0: it does not */
@@ -241,6 +242,8 @@ void result_fault(struct request *r, const struct fault *f);
 
 /* Notes how long the call will wait, and cuts what is over mcp.max_wait_seconds. */
 void wait_cut(struct request *r, const struct op *op, json_t *args);
+/* Appends how to read on where an answer is not whole; nothing where it is. (follow.c) */
+void follow_hint(const struct request *r, const json_t *answer, struct text *hint);
 /* Appends how to wait, or to go on waiting, where the call `json` answers got nothing. */
 void wait_hint(const struct request *r, const char *json, struct text *hint);
 

@@ -59,18 +59,15 @@ int result_form(struct request *r, json_t *args, struct fault *f)
 	return 0;
 }
 
-/* How to get the next page, where the answer is not the last one. */
-static void find_hint(struct text *hint, const struct op *op, const char *json)
+/* How to go on, where the answer is not whole. */
+static void find_hint(struct text *hint, const struct request *r, const char *json)
 {
-	bool more = strstr(json, "\"more\":true") != NULL;
 	json_t *answer;
 
-	if (!more && !strstr(json, "_size\":"))
+	if (!strstr(json, "\"more\":true") && !strstr(json, "_size\":"))
 		return;
 	answer = json_loads(json, 0, NULL);
-	part_hint(op, answer, hint);
-	if (more && !hint->len)
-		page_hint(op, answer, hint);
+	follow_hint(r, answer, hint);
 	json_decref(answer);
 }
 
@@ -96,7 +93,7 @@ static void write_parts(struct request *r, const char *json, bool is_error)
 	struct text hint = { 0 }, *out = answer_begin(r, CACHE_NONE);
 
 	if (!is_error)
-		find_hint(&hint, r->op, json);
+		find_hint(&hint, r, json);
 	if (!is_error && !hint.len)
 		wait_hint(r, json, &hint);
 	text_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");

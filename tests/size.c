@@ -157,6 +157,25 @@ static size_t amount(const struct reading *r, const json_t *answer)
 	return json_is_array(field) ? json_array_size(field) : json_string_length(field);
 }
 
+/* Over MCP the hint names the argument and its value, for who follows it to the letter. */
+static void check_hint(const struct op *op, const json_t *answer, const json_t *next)
+{
+	const char *hint = json_string_value(json_object_get(answer, "hint"));
+	char *value = json_dumps(next, JSON_ENCODE_ANY);
+	struct text call = { 0 };
+
+	text_addf(&call, "call again with %s=", page_argument(op)->name);
+	if (!hint || !(hint = strstr(hint, call.data)))
+		fail_msg("%s: no way on in its hint", op->name);
+	hint += call.len;
+	if (strncmp(hint, value, strlen(value)) != 0 &&
+	    (!json_is_string(next) ||
+	     strncmp(hint, json_string_value(next), json_string_length(next)) != 0))
+		fail_msg("%s: not %s in its hint: %s", op->name, value, hint);
+	text_release(&call);
+	free(value);
+}
+
 /* All pages; how much they hold together. */
 static size_t read_all(const struct door *d, const struct reading *r)
 {
@@ -174,6 +193,8 @@ static size_t read_all(const struct door *d, const struct reading *r)
 			break;
 		if (n == 0)
 			fail_msg("%s: %s: an empty page", d->name, r->op);
+		if (strcmp(d->name, "mcp") == 0 && op->tool)
+			check_hint(op, answer, next);
 		json_object_set(args, page_argument(op)->name, (json_t *)next);
 		json_decref(answer);
 	}

@@ -41,7 +41,7 @@ static int check_policy(struct call *call, int64_t team, int64_t from, int64_t t
 		return rc;
 	fault_set(&call->fault, FAULT_DENIED, "",
 		  "this team's policy has allow_inter_vm off");
-	return fault_hint(&call->fault, "Send it through the host: cadre send.");
+	return fault_hint(&call->fault, "Send it through the host: {message.send}.");
 }
 
 /* --- tokens ------------------------------------------------------------------------ */
@@ -52,7 +52,7 @@ static int no_door(struct call *call)
 {
 	fault_set(&call->fault, FAULT_DENIED, "/door",
 		  "this token opens nothing at this door");
-	return fault_hint(&call->fault, "Ask for one with: cadre agent door NAME.");
+	return fault_hint(&call->fault, "Ask for one with: {agent.door}{| NAME}.");
 }
 
 int door_prove(struct call *call, const struct caller_row *who)

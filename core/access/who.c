@@ -156,7 +156,7 @@ static int no_such_caller(struct call *call, const char *team)
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/from",
 		  "there is no agent %s in team %s%s", call->identity.agent, team,
 		  in_state(call));
-	return fault_hint(&call->fault, "Register it first: cadre agent register NAME.");
+	return fault_hint(&call->fault, "Register it first: {agent.register}{| NAME}.");
 }
 
 int who_calls(struct call *call)
@@ -206,9 +206,8 @@ static const char *team_names(struct call *call)
 	for (size_t i = 0; i < n && i < NAMES_MOST; i++)
 		names = arena_printf(&call->arena, "%s%s%s", i ? names : "",
 				     i ? ", " : "", all[i].name);
-	return n > NAMES_MOST
-		       ? arena_printf(&call->arena, "%s, …: cadre team list", names)
-		       : names;
+	return n > NAMES_MOST ? arena_printf(&call->arena, "%s, …: {team.list}", names)
+			      : names;
 }
 
 static int no_team(struct call *call, const char *team)
@@ -352,7 +351,7 @@ int who_agent(struct call *call, const char *name, const char *where, struct age
 	fault_set(&call->fault, FAULT_NOT_FOUND, where,
 		  "there is no agent %s in team %s%s", name, call->caller.team_name,
 		  in_state(call));
-	return fault_hint(&call->fault, "See its agents with: cadre agent list.");
+	return fault_hint(&call->fault, "See its agents with: {agent.list}.");
 }
 
 /* --- roles ------------------------------------------------------------------- */

@@ -189,11 +189,13 @@ static size_t doc_length(const json_t *property)
 
 /* A field of several actions is described once, by the longest of their texts.  Its
  * default may differ between the actions; then the schema names none. */
-static void add_property(json_t *props, const struct field *fd)
+static void add_property(json_t *props, const struct field *fd, bool cursor)
 {
 	json_t *old = json_object_get(props, fd->name);
 	json_t *s = field_schema(fd, true);
 
+	if (cursor) /* its value is in the hint of the page before */
+		json_object_del(s, "description");
 	if (!old)
 		json_object_set(props, fd->name, s);
 	else if (!json_equal(json_object_get(old, "default"),
@@ -204,7 +206,8 @@ static void add_property(json_t *props, const struct field *fd)
 	json_decref(s);
 }
 
-/* Arguments that begin the next page: the hint of an answer that has one says it. */
+/* Arguments that begin the next page are taken by every action that has pages; the hint of
+ * an answer says their value. */
 static bool is_cursor(const struct op *op, const struct field *fd)
 {
 	return fd == page_argument(op);
@@ -253,9 +256,9 @@ static json_t *bundle_schema(const char *tool, enum who most)
 			continue;
 		add_action(&actions, op);
 		for (size_t j = 0; j < op->in->n_fields; j++)
-			if (!field_is_key(&op->in->fields[j]) &&
-			    !is_cursor(op, &op->in->fields[j]))
-				add_property(props, &op->in->fields[j]);
+			if (!field_is_key(&op->in->fields[j]))
+				add_property(props, &op->in->fields[j],
+					     is_cursor(op, &op->in->fields[j]));
 	}
 	action = json_pack("{s:s, s:s}", "type", "string", "description", actions.data);
 	json_object_set_new(props, "action", action);

@@ -376,13 +376,16 @@ const struct field *page_argument(const struct op *op);
 /* The value of that argument for the page behind an answer that says `more`, borrowed
  * from the answer; NULL if there is no further page. */
 const json_t *page_next(const struct op *op, const json_t *answer);
-/* Appends a sentence on how to get the items that an answer had no room for; appends
- * nothing to a whole answer. */
-void page_hint(const struct op *op, const json_t *answer, struct text *out);
 
-/* Appends how to read on in the first text of an answer that is cut (its FIELD_size says
- * so), by the operation that `reads` it; nothing where none is. (part.c) */
-void part_hint(const struct op *op, const json_t *answer, struct text *out);
+/* --- hints (hint.c) ----------------------------------------------------------- */
+
+/* How a door speaks: in commands of a shell, in tools with their actions, in routes. */
+enum hint_style { HINT_COMMAND, HINT_TOOL, HINT_ROUTE };
+
+/* Appends the hint of a fault in the words of a door.  What stands in braces is the name of
+ * an operation, as in {task.list}, or {A|B}: B is said to who types commands, A to others.
+ * A door that writes a hint writes it by this. */
+void hint_write(const char *hint, enum hint_style style, struct text *out);
 
 /* --- routes (route.c) ------------------------------------------------------ */
 

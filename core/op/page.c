@@ -1,6 +1,5 @@
 #include "core/op/op.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Arguments that begin a page, and where in the answer before it they stand: a
@@ -71,23 +70,4 @@ const json_t *page_next(const struct op *op, const json_t *answer)
 	/* A page of a directory goes on behind the name of its last entry. */
 	value = json_object_get(last, "name");
 	return value && suits(fd, value) ? value : NULL;
-}
-
-void page_hint(const struct op *op, const json_t *answer, struct text *out)
-{
-	const json_t *value = page_next(op, answer);
-	const json_t *task = json_object_get(answer, "task");
-	char *dump;
-
-	if (value) {
-		dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-		text_addf(out, "There is more: call again with \"%s\":%s.",
-			  page_argument(op)->name, dump ? dump : "null");
-		free(dump);
-	} else if (json_is_true(json_object_get(answer, "more"))) {
-		text_addf(out, "There is more: call again%s.",
-			  op->flags & OP_WRITE ? "" : " and ask for less");
-	} else if (json_is_true(json_object_get(task, "more"))) {
-		text_addf(out, "The task has more notes or entries: part reads them.");
-	}
 }

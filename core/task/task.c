@@ -36,7 +36,7 @@ int task_find_maybe(struct call *call, const char *id, struct task_row *t)
 
 int task_find(struct call *call, const char *id, struct task_row *t)
 {
-	int rc = task_find_maybe(call, id, t);
+	int rc = task_find_maybe(call, id[0] == '#' ? id + 1 : id, t);
 
 	if (rc < 0)
 		return rc;
@@ -44,7 +44,7 @@ int task_find(struct call *call, const char *id, struct task_row *t)
 		return 0;
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/task",
 		  "there is no task %s in team %s", id, call->caller.team_name);
-	return fault_hint(&call->fault, "See the board with: cadre task list.");
+	return fault_hint(&call->fault, "See the board with: {task.list}.");
 }
 
 int task_mine(struct call *call, const char *id, struct task_row *t)
@@ -77,7 +77,7 @@ int task_hint(struct fault *f, enum task_state state)
 	if (state == TASK_STATE_PENDING)
 		return fault_hint(f, "Claim it first.");
 	if (state == TASK_STATE_FAILED)
-		return fault_hint(f, "Put it back on the board first: task retry.");
+		return fault_hint(f, "Put it back on the board first: {task.retry}.");
 	return fault_hint(f, "It is over: take another one.");
 }
 

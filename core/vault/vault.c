@@ -236,7 +236,7 @@ int vault_none(struct call *call, const char *path)
 {
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/path", "there is no note %.180s",
 		  path);
-	return fault_hint(&call->fault, "See what there is with: cadre vault list.");
+	return fault_hint(&call->fault, "See what there is with: {vault.list}.");
 }
 
 /* Finds the file that a move or a deletion is about. */

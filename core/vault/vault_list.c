@@ -28,7 +28,7 @@ static int walk(struct call *call, const char *folder, const char *given,
 		return rc;
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/path", "there is no folder %.180s",
 		  *folder ? folder : "/");
-	return fault_hint(&call->fault, "See what there is with: cadre vault list.");
+	return fault_hint(&call->fault, "See what there is with: {vault.list}.");
 }
 
 /* Whether an entry is shown to the caller. */

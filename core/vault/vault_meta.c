@@ -1,6 +1,7 @@
 /* vault_meta - frontmatter and tags of notes. */
 #include <string.h>
 
+#include "core/room.h"
 #include "core/vault/vault_front.h"
 #include "core/vault/vault_inside.h"
 #include "ops.gen.h"
@@ -13,6 +14,19 @@ static int check_kind(struct call *call, const char *path)
 	fault_set(&call->fault, FAULT_INVALID, "/path",
 		  "only .md notes have frontmatter");
 	return call->fault.code;
+}
+
+/* Refuses a frontmatter that the answer has no room for: its note has it as a text. */
+static int check_room(struct call *call, const char *front)
+{
+	if (!call->form.most || strlen(front) <= room_all(call))
+		return 0;
+	fault_set(&call->fault, FAULT_INVALID, "/path",
+		  "the frontmatter takes %zu bytes, and the answer %zu", strlen(front),
+		  call->form.most);
+	return fault_hint(
+		&call->fault,
+		"Read it by parts: {vault.read}, whose `next` is the next `offset`.");
 }
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -32,6 +46,7 @@ static int run_frontmatter(struct call *call, struct vault_work *w)
 	if (rc == 0) {
 		out->path = w->path;
 		out->frontmatter = vault_json(call, front);
+		rc = check_room(call, out->frontmatter);
 	}
 	json_decref(front);
 	text_release(&text);

@@ -54,7 +54,7 @@ is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-..: ca
 # Where somebody did, it is said how many, and which.
 cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
 is 4 '2 workspaces would go, 1 with work that was done there: shop/w-1' cadre team destroy shop
-is 4 'confirm=true (--yes).*cadre undo' cadre team destroy shop
+is 4 'Do it with --yes.*days: cadre undo' cadre team destroy shop
 is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
 is 4 '1 workspace would go, 1 with work' cadre workspace destroy shop/w-1
 is 0 '^a.txt$' cadre exec --team shop shop/w-2 ls
@@ -62,6 +62,7 @@ is 0 '^a.txt$' cadre exec --team shop shop/w-2 ls
 # Over MCP it is a conflict, and the tool is said to destroy.
 mcp '{"action":"destroy","workspace":"shop/w-1"}' >said
 grep -q '"code":"conflict","where":"/confirm"' said || bad "over MCP: $(cat said)"
+grep -q 'Do it with confirm=true.*by the operator' said || bad "the hint over MCP: $(cat said)"
 
 # On a terminal it is asked; anything but yes leaves all as it was.
 answers n cadre team destroy shop >said && bad "no was taken for yes"
@@ -105,6 +106,15 @@ until_is '^1$' sh -c "[ -e '$CADRE_HOME/vault/teams/notes' ] || echo 1"
 # On a terminal the inbox of somebody else is not emptied by a look.
 cadre team create mail --roles ann,bob >/dev/null || bad "team"
 cadre --team mail --as ann send bob "for you" >/dev/null
+
+# The question about names says them as they are to be written.
+is 2 'For both: cadre send ann,bob …; for ann alone: cadre send ann -- bob' cadre --team mail send ann, bob hi
+
+# A title is never left out of a table, and who asks for some is not told of all.
+cadre --team mail task create "$(printf '\\"%.0s' $(seq 90))" >/dev/null || bad "task"
+answers y sh -c "stty cols 80; '$CADRE' --team mail task list" >said
+grep -q 'TITLE' said || bad "no title: $(cat said)"
+is 0 '^no tasks$' cadre --team mail task list --status completed
 answers n cadre --team mail --as bob inbox >said && bad "the mail of bob was taken"
 grep -q 'takes the mail of bob' said || bad "inbox says: $(cat said)"
 answers n cadre --team mail --as bob inbox peek | grep -q 'for you' || bad "peek shows nothing"

@@ -57,6 +57,18 @@ costs("send", 40, a.call("team_message", to="a-2", text="hello"))
 costs("empty receive", 25, a.call("inbox", action="receive"))
 costs("broadcast to 50", 120, a.call("team_message", to="*", text="hello"))
 costs("start of a session", 250, b.call("agents", action="start"))
+# However long the names and titles are.
+name = lambda c: c * 61
+c = Peer("lead")
+for who in "qrs":
+    c.call("agents", action="register", name=name(who), role="r" * 60)
+q = Peer(name("q"))
+for i in range(5):
+    c.call("task", action="create", title="x" * 470 + str(i), priority=1)
+    q.call("task", action="claim")
+c.call("team_message", to=name("q"), text="hello", priority="urgent")
+costs("start at its longest", 250, begun := q.call("agents", action="start"))
+assert len(json.loads(begun)["holding"]) == 5 and json.loads(begun)["others"] > 45, begun
 costs("status of 51 members", 900, Peer("lead").call("team", action="status"))
 made = Peer(None).call("team", action="create", name="large", roles=[{"name": "b", "count": 50}])
 assert len(json.loads(made)["members"]) == 51 and '"token"' not in made, made

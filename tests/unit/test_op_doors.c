@@ -259,13 +259,40 @@ static void refers(void **state)
 	text_release(&again);
 }
 
+/* Hints say to each door what is meant for it, and keep braces that say nothing. */
+static void speaks_of_doors(void **state)
+{
+	static const struct {
+		const char *hint, *command, *tool, *route;
+	} rows[] = {
+		{ "{confirm=true|--yes}", "--yes", "confirm=true", "confirm=true" },
+		{ "{a} {", "{a} {", "{a} {", "{a} {" },
+		{ "", "", "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct text t[3] = { 0 };
+
+		hint_write(rows[i].hint, HINT_COMMAND, &t[0]);
+		hint_write(rows[i].hint, HINT_TOOL, &t[1]);
+		hint_write(rows[i].hint, HINT_ROUTE, &t[2]);
+		assert_string_equal(t[0].data, rows[i].command);
+		assert_string_equal(t[1].data, rows[i].tool);
+		assert_string_equal(t[2].data, rows[i].route);
+		for (int k = 0; k < 3; k++)
+			text_release(&t[k]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(describes),      cmocka_unit_test(bundles),
-		cmocka_unit_test(finds_commands), cmocka_unit_test(reads_words),
-		cmocka_unit_test(joins_words),    cmocka_unit_test(helps),
-		cmocka_unit_test(routes),         cmocka_unit_test(refers),
+		cmocka_unit_test(speaks_of_doors), cmocka_unit_test(describes),
+		cmocka_unit_test(bundles),         cmocka_unit_test(finds_commands),
+		cmocka_unit_test(reads_words),     cmocka_unit_test(joins_words),
+		cmocka_unit_test(helps),           cmocka_unit_test(routes),
+		cmocka_unit_test(refers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

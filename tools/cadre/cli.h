@@ -31,6 +31,7 @@ struct cli {
 	bool clock; /* times are told by the clock */
 	bool unpaged; /* --no-pager */
 	int screen; /* the terminal, while the answer is gathered for a pager; 0: none */
+	bool narrowed; /* what is printed is some of a list, by what the call asks for */
 	int width; /* of the terminal in columns; 0: no limit */
 	const char *dir, *team, *as, *key; /* --home, --team, --as, --key */
 	/* --section.key=value, without the dashes; a NULL ends them. */

@@ -10,8 +10,9 @@
 
 static void fault_as_json(const struct fault *f)
 {
-	struct text out = { 0 };
+	struct text out = { 0 }, hint = { 0 };
 
+	hint_write(f->hint, HINT_COMMAND, &hint);
 	text_addf(&out, "{\"error\":{\"code\":");
 	text_add_json(&out, fault_info(f->code)->name);
 	text_addf(&out, ",\"where\":");
@@ -19,7 +20,8 @@ static void fault_as_json(const struct fault *f)
 	text_addf(&out, ",\"text\":");
 	text_add_json(&out, f->text);
 	text_addf(&out, ",\"hint\":");
-	text_add_json(&out, f->hint);
+	text_add_json(&out, hint.data);
+	text_release(&hint);
 	if (f->retry_after_ms)
 		text_addf(&out, ",\"retry_after_ms\":%lld", (long long)f->retry_after_ms);
 	text_addf(&out, "}}\n");
@@ -87,6 +89,7 @@ static void fault_as_text(const struct cli *cli, const struct fault *f)
 	bool follows = f->where[0] &&
 		       (!strncmp(f->text, "is ", 3) || !strncmp(f->text, "must ", 5));
 	struct arena arena = { 0 };
+	struct text hint = { 0 };
 	const char *text = cli_plain(&arena, f->text, false);
 	const char *word = f->where[0] ? fault_word(cli, &arena, f->where) : NULL;
 
@@ -100,8 +103,10 @@ static void fault_as_text(const struct cli *cli, const struct fault *f)
 		fprintf(stderr, "%s (%s)\n", text, word);
 	else
 		fprintf(stderr, "%s\n", text);
+	hint_write(f->hint, HINT_COMMAND, &hint);
 	if (f->hint[0])
-		fprintf(stderr, "hint: %s\n", cli_plain(&arena, f->hint, false));
+		fprintf(stderr, "hint: %s\n", cli_plain(&arena, hint.data, false));
+	text_release(&hint);
 	arena_release(&arena);
 }
 

@@ -94,6 +94,7 @@ int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
 	const struct noun *noun = names ? noun_find(names->names) : NULL;
 	const char *words[3];
 	char where[80];
+	int first;
 
 	if (check_taking(cli, op, argc, argv, f) < 0)
 		return f->code;
@@ -101,13 +102,17 @@ int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
 	    !(is_group(names, words[1]) || is_there(cli, noun, words[1])))
 		return 0;
 	snprintf(where, sizeof(where), "/%s", op->cli_fields[at + 1]);
+	first = (int)strlen(words[0]);
+	first -= first && words[0][first - 1] == ','; /* `coder, tester hi` means both */
 	fault_set(
 		f, FAULT_INVALID, where,
-		"%s is the name of one more %s: is this for %s and %s, or does the text "
-		"for %s begin with that word?",
-		words[1], noun->name, words[0], words[1], words[0]);
-	return fault_hint(f,
-			  "For both: cadre %s %s,%s …; for %s alone: cadre %s %s -- %s …",
-			  op->cli[0], words[0], words[1], words[0], op->cli[0], words[0],
-			  words[1]);
+		"%s is the name of one more %s: is this for %.*s and %s, or does the text "
+		"for %.*s begin with that word?",
+		words[1], noun->name, first, words[0], words[1], first, words[0]);
+	return fault_hint(
+		f,
+		"For both: cadre %s %.*s,%s …; for %.*s alone: cadre %s %.*s -- "
+		"%s …",
+		op->cli[0], first, words[0], words[1], first, words[0], op->cli[0], first,
+		words[0], words[1]);
 }

@@ -233,6 +233,12 @@ static int status_of(const struct op *op, const json_t *answer)
 									: 0;
 }
 
+/* Whether the call asks for some of a list alone. */
+static bool is_narrowed(const json_t *args)
+{
+	return json_object_size(args) > (json_object_get(args, "team") != NULL);
+}
+
 /* With --wait a person sees at once what was begun; a program reads one answer, which
  * says how it ended. */
 static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *answer)
@@ -255,7 +261,8 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 	else if (op->prints && !(op->prints->flags & FIELD_LIST))
 		return print_text(cli, op, args, answer);
 	else
-		cli->clock = op->clock, print_answer(cli, op, answer);
+		cli->clock = op->clock, cli->narrowed = is_narrowed(args),
+		print_answer(cli, op, answer);
 	if (!json_object_get(answer, "you") &&
 	    (op->flags & OP_IDENTIFIES || (op->flags & OP_WRITE && print_hides(op->out))))
 		here_tell(op, answer);

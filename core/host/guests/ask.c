@@ -308,6 +308,21 @@ static void fill_read(struct job *job, void *message)
 	}
 }
 
+/* Guests are told bytes in base64 alone. */
+static void fill_write(struct job *job, void *message)
+{
+	const struct workspace_file_write_in *in = job->call.in;
+	struct wire_file_write *m = message;
+	size_t n = in->text ? strlen(in->text) : 0;
+	char *content;
+
+	if (!in->text)
+		return;
+	content = arena_alloc(&job->call.arena, base64_size(n) + 1);
+	base64_encode(content, in->text, n);
+	m->content = content;
+}
+
 /* The size is that of the bytes, and no more of them than were asked for. */
 static void check_content(struct job *job, const void *answer)
 {
@@ -339,17 +354,6 @@ static void fill_list(struct job *job, void *message)
 		m->after = out->entries[out->n_entries - 1].name;
 }
 
-static bool is_entry(const struct dir_entry *e)
-{
-	static const char *const kinds[] = { "file", "dir", "symlink" };
-	bool known = false;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		known |= strcmp(e->kind, kinds[i]) == 0;
-	return known && e->size >= 0 && *e->name && !strchr(e->name, '/') &&
-	       strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0;
-}
-
 /* Names go up, over all pages: none comes twice. */
 static bool check_page(struct job *job, const struct wire_dir_listing *m)
 {
@@ -360,7 +364,7 @@ static bool check_page(struct job *job, const struct wire_dir_listing *m)
 	if (out->n_entries > 0)
 		last = out->entries[out->n_entries - 1].name;
 	for (size_t i = 0; i < m->n_entries && !f->code; i++) {
-		if (!is_entry(&m->entries[i]))
+		if (!listing_is_entry(&m->entries[i]))
 			answer_refuse(f, "lists what is no entry of a directory");
 		else if (strcmp(m->entries[i].name, last) <= 0)
 			answer_refuse(f, "lists names again that it has listed");
@@ -415,6 +419,9 @@ static const struct ask_kind ask_kinds[] = {
 	  .in = &record_workspace_file_read_in,
 	  .fill = fill_read,
 	  .check = check_content },
+	{ .asks = &record_wire_file_write,
+	  .in = &record_workspace_file_write_in,
+	  .fill = fill_write },
 	{ .asks = &record_wire_list_dir,
 	  .in = &record_workspace_list_dir_in,
 	  .fill = fill_list,

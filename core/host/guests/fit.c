@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/room.h"
+#include "core/wire/base64.h"
 #include "ops.gen.h"
 
 /* Errors come first: they are short as a rule, and output is what is cut. */
@@ -56,6 +57,43 @@ static void fit_list_dir(struct job *job)
 	out->has_more = out->more = true;
 }
 
+/* How many of the bytes are a text without NUL; a character may be cut at the end where
+ * more of the file is behind it.  0: they are none. */
+static size_t text_bytes(const char *bytes, size_t n, bool more)
+{
+	size_t at = 0, wide;
+
+	while (at < n && bytes[at]) {
+		wide = (unsigned char)bytes[at] < 0x80 ? 1 : text_wide(bytes + at);
+		if (!wide)
+			break;
+		at += wide;
+	}
+	return at == n || (more && bytes[at] && n - at < 4) ? at : 0;
+}
+
+/* Models are shown so much and no more, and read a text better than base64. */
+static void fit_read(struct job *job)
+{
+	struct workspace_file_read_out *out = job->call.out;
+	size_t len = out->content ? strlen(out->content) : 0, n;
+	char *bytes;
+	ssize_t came;
+
+	if (!job->call.form.most || !out->content)
+		return;
+	bytes = arena_alloc(&job->call.arena, len + 1);
+	came = base64_decode(bytes, out->content, len);
+	n = came > 0 ? text_bytes(bytes, (size_t)came, out->more) : 0;
+	if (came < 0 || (came && !n))
+		return;
+	n = text_json_fit(bytes, n, &job->call.room);
+	out->text = arena_strndup(&job->call.arena, bytes, n);
+	out->content = NULL;
+	out->has_more = out->more = out->more || n < (size_t)came;
+	out->size = (int64_t)n;
+}
+
 void fit_answer(struct job *job)
 {
 	room_open(&job->call);
@@ -63,6 +101,8 @@ void fit_answer(struct job *job)
 		fit_exec(job);
 	else if (job->call.op->out == &record_workspace_exec_poll_out)
 		fit_poll(job);
+	else if (job->call.op->out == &record_workspace_file_read_out)
+		fit_read(job);
 	else if (job->call.op->out == &record_workspace_list_dir_out)
 		fit_list_dir(job);
 }

@@ -112,6 +112,17 @@ static bool entry_fits(const struct dir_entry *e, size_t *room)
 	return fits(e->name, room) && fits(e->kind, room) && fits(e->permissions, room);
 }
 
+bool listing_is_entry(const struct dir_entry *e)
+{
+	static const char *const kinds[] = { "file", "dir", "symlink" };
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		known |= strcmp(e->kind, kinds[i]) == 0;
+	return known && e->size >= 0 && *e->name && !strchr(e->name, '/') &&
+	       strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0;
+}
+
 bool listing_take(struct workspace_list_dir_out *out, const struct wire_dir_listing *part,
 		  size_t *room, struct arena *a)
 {

@@ -33,8 +33,12 @@ int64_t output_offset(const struct output *s);
 void outputs_join(const struct output s[2], const char *text[2], size_t len[2],
 		  struct arena *a);
 
+struct dir_entry;
 struct workspace_list_dir_out;
 struct wire_dir_listing;
+
+/* Whether this can be an entry of a directory. */
+bool listing_is_entry(const struct dir_entry *e);
 
 /* Adds entries while there is room (the caller's, which begins as ANSWER_ROOM);
  * false when there was too little: the list ends here, and there is more. */

@@ -236,11 +236,13 @@ static void print_record(const struct cli *cli, const struct record *r,
 /* Tells that a list is empty, and what to do next. */
 static void print_empty(const struct cli *cli, const struct op *op)
 {
+	/* A call for some of a list alone is not told what is true of all of it. */
+	const char *hint = op->empty && !cli->narrowed ? op->empty : "";
 	struct arena a = { 0 };
 
 	cli_prose(cli,
 		  arena_printf(&a, "no %s%s%s", op->out->fields[0].name,
-			       op->empty ? ": " : "", op->empty ? op->empty : ""),
+			       *hint ? ": " : "", hint),
 		  0);
 	arena_release(&a);
 }

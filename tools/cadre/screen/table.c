@@ -9,7 +9,7 @@
 #include "core/base/alloc.h"
 #include "tools/cadre/cli.h"
 
-enum { GAP = 2, MOST_COLUMNS = 64, READABLE = 36, SHORTEST = 8 };
+enum { GAP = 2, MOST_COLUMNS = 64, READABLE = 36, SHORTEST = 8, LONGEST_ID = 64 };
 
 char *cli_plain(struct arena *a, const char *s, bool lines)
 {
@@ -49,7 +49,8 @@ void table_cell(struct table *t, const char *text)
 
 struct column {
 	size_t width; /* 0: it has no room */
-	bool prose; /* only what has several words is cut: nobody copies a part of an id */
+	bool prose; /* only what has several words, or is long, is cut: nobody copies a
+		       part of an id */
 };
 
 static void measure(const struct table *t, bool head, struct column *columns)
@@ -60,7 +61,7 @@ static void measure(const struct table *t, bool head, struct column *columns)
 
 		c->width = width > c->width ? width : c->width;
 		if (!(head && i < t->n_columns) && !(t->whole >> i % t->n_columns & 1))
-			c->prose |= strchr(t->cells[i], ' ') != NULL;
+			c->prose |= strchr(t->cells[i], ' ') || width > LONGEST_ID;
 	}
 }
 

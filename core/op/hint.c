@@ -1,0 +1,63 @@
+/*
+ * hint - the hints of faults in the words of the door that says them.
+ */
+#include "core/op/op.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void add(struct text *out, const char *s)
+{
+	text_add(out, s, strlen(s));
+}
+
+static void write_command(const struct op *op, struct text *out)
+{
+	add(out, "cadre");
+	for (size_t i = 0; op->cli[i]; i++)
+		text_addf(out, " %s", op->cli[i]);
+}
+
+static void write_op(const struct op *op, enum hint_style style, struct text *out)
+{
+	if (style == HINT_TOOL && op->tool) {
+		add(out, op->tool);
+		if (op->action)
+			text_addf(out, " action=%s", op->action);
+	} else if (style == HINT_ROUTE && op->http_path)
+		text_addf(out, "%s %s", op->http_method, op->http_path);
+	else if (op->cli)
+		write_command(op, out);
+	else
+		add(out, op->name);
+}
+
+/* Writes what stands between braces; false where it is no word of ours. */
+static bool write_word(const char *word, enum hint_style style, struct text *out)
+{
+	const char *bar = strchr(word, '|');
+	const struct op *op = op_find(word);
+
+	if (op)
+		write_op(op, style, out);
+	else if (bar && style == HINT_COMMAND)
+		add(out, bar + 1);
+	else if (bar)
+		text_add(out, word, (size_t)(bar - word));
+	return op || bar;
+}
+
+void hint_write(const char *hint, enum hint_style style, struct text *out)
+{
+	const char *open, *close;
+	char word[200];
+
+	while ((open = strchr(hint, '{')) && (close = strchr(open, '}'))) {
+		text_add(out, hint, (size_t)(open - hint));
+		snprintf(word, sizeof(word), "%.*s", (int)(close - open - 1), open + 1);
+		if (!write_word(word, style, out))
+			text_add(out, open, (size_t)(close + 1 - open));
+		hint = close + 1;
+	}
+	add(out, hint); /* an empty one, too: its data is there then */
+}
