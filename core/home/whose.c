@@ -356,6 +356,7 @@ int whose_forget(const char *state, const char *place, struct fault *f)
 	char path[4096], name[NAME];
 	struct stat st;
 
+	whose_settle(state, place);
 	name_file(place, name);
 	if (snprintf(path, sizeof(path), "%s/%s/%s", state, folder, name) >=
 	    (int)sizeof(path))
