@@ -8,9 +8,11 @@
  * a ping, that the client sends behind the answer.
  *
  * An answer that could not be written is settled as lost with the client.  A client that
- * cancels a request has not read its answer, though that may be written: its messages
+ * cancels a request may not have read its answer, though that is written: its messages
  * are handed out again, and its claim is given back unless the work began or a later
- * request named the task.
+ * request named the task.  But where the answer was seen to be read before the cancel was
+ * sent, the cancel means nothing: clients on a common library send one for each request
+ * of a turn when the turn ends, long after they have shown its answer to a model.
  */
 #include "core/base/alloc.h"
 #include "mcp/peer.h"
@@ -32,6 +34,8 @@ struct arrival {
 	const struct request *named_by; /* a receive that is under way */
 	bool written;
 	uint64_t sent; /* bytes that the client had sent before it was written */
+	bool seen_read; /* the client has read it, and it had sent so many bytes until then */
+	uint64_t read_by;
 	bool takes; /* settled by arrive_read() */
 };
 
@@ -288,6 +292,24 @@ void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent)
 	}
 }
 
+bool mcp_wonders(const struct mcp *m)
+{
+	for (const struct arrival *a = m->arrivals; a; a = a->next)
+		if (a->written && !a->seen_read)
+			return true;
+	return false;
+}
+
+void mcp_was_read(struct mcp *m, uint64_t sent)
+{
+	for (struct arrival *a = m->arrivals; a; a = a->next) {
+		if (!a->written || a->seen_read)
+			continue;
+		a->seen_read = true;
+		a->read_by = sent;
+	}
+}
+
 static void back_done(void *arg, const char *result, const struct fault *f)
 {
 	(void)arg, (void)result, (void)f; /* what is over is over */
@@ -299,7 +321,7 @@ void arrive_cancel(struct mcp *m, const char *id)
 
 	while (*at && strcmp((*at)->id, id) != 0)
 		at = &(*at)->next;
-	if (!*at)
+	if (!*at || ((*at)->seen_read && m->at >= (*at)->read_by))
 		return;
 	a = take(at);
 	if (!a->written || a->takes)

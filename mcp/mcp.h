@@ -53,6 +53,12 @@ void mcp_refuse_long(struct mcp *m, void *stream);
  * written: a request among those says nothing of these answers. */
 void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent);
 
+/* Whether it matters when the client reads what was written. */
+bool mcp_wonders(const struct mcp *m);
+/* Takes note that the client has read all that was written, and has sent `sent` bytes
+ * until then: whatever it sends behind those, it has its answers. */
+void mcp_was_read(struct mcp *m, uint64_t sent);
+
 /* Takes note that there is no more input: ends subscriptions and waits.  mcp_idle()
  * tells when all that was read is answered. */
 void mcp_end(struct mcp *m);

@@ -4,11 +4,13 @@
 #include "mcp/mcp.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "mcp/rpc.h"
@@ -20,7 +22,8 @@ static const char usage[] =
 enum {
 	OUT_MOST =
 		1
-		<< 20 /* answers of one round: once their sum is larger they are written */
+		<< 20, /* answers of one round: once their sum is larger they are written */
+	LOOK_MOST_MS = 1000,
 };
 
 struct stdio {
@@ -29,6 +32,7 @@ struct stdio {
 	struct text out;
 	uint64_t sent; /* bytes of input before the last answers were written */
 	bool broken; /* nobody reads our answers any more */
+	int look_ms; /* until it is looked whether the client has read; 0: no need */
 };
 
 /* How many bytes of input the client has sent until now, read or not. */
@@ -74,10 +78,50 @@ static void keep_message(void *arg, void *stream, const char *message, size_t le
 		write_out(s);
 }
 
+/* Bytes of output that the client has not read; -1: a file, or a connection to elsewhere,
+ * does not tell. */
+static int count_unread(void)
+{
+	int domain = 0, n = -1;
+	socklen_t len = sizeof(domain);
+
+	if (getsockopt(STDOUT_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0)
+		return domain == AF_UNIX && ioctl(STDOUT_FILENO, SIOCOUTQ, &n) == 0 ? n
+										    : -1;
+	if (lseek(STDOUT_FILENO, 0, SEEK_CUR) >= 0 || errno != ESPIPE)
+		return -1;
+	return ioctl(STDOUT_FILENO, FIONREAD, &n) == 0 ? n : -1;
+}
+
+/* Looks whether the client has read, soon behind an answer and then ever more seldom. */
+static void look(struct stdio *s)
+{
+	int unread = mcp_wonders(s->mcp) ? count_unread() : -1;
+
+	if (unread == 0)
+		mcp_was_read(s->mcp, sent_by_now(s));
+	if (unread <= 0)
+		s->look_ms = 0;
+	else
+		s->look_ms = s->look_ms * 2 < LOOK_MOST_MS ? s->look_ms * 2
+							   : LOOK_MOST_MS;
+}
+
 static void flush(struct stdio *s)
 {
+	if (s->out.len)
+		s->look_ms = 1;
 	write_out(s);
 	mcp_wrote(s->mcp, !s->broken, s->sent);
+	if (s->look_ms)
+		look(s);
+}
+
+static int until_due(const struct stdio *s)
+{
+	int due = mcp_timeout(s->mcp);
+
+	return s->look_ms && (due < 0 || s->look_ms < due) ? s->look_ms : due;
 }
 
 /* Hands out the lines that are there; stops when enough is under way. */
@@ -102,7 +146,7 @@ static int wait_input(struct stdio *s)
 		  .events = POLLIN },
 		{ .fd = mcp_fd(s->mcp), .events = POLLIN },
 	};
-	int timeout = mcp_timeout(s->mcp);
+	int timeout = until_due(s);
 	int n = poll(fds, 2, timeout);
 
 	if (n < 0)

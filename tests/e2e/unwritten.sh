@@ -119,25 +119,33 @@ PY
 cadre team create piped --roles b >/dev/null
 CADRE_TEAM=piped cadre send b early >/dev/null
 CADRE=$CADRE CADRE_TEAM=piped python3 - <<'PY' || bad "requests that were sent before the answer"
-import json, os, subprocess
+import fcntl, json, os, subprocess, sys, termios, time
 p = subprocess.Popen([os.environ["CADRE"], "--as", "b", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 def put(*all):
     p.stdin.write(b"".join(json.dumps(dict(m, jsonrpc="2.0")).encode() + b"\n" for m in all))
     p.stdin.flush()
 def ask(id, **words):
     return {"id": id, "method": "tools/call", "params": {"name": "inbox", "arguments": words}}
+got = {}
 def until(id):
-    while (m := json.loads(p.stdout.readline())).get("id") != id:
-        pass
-    return json.dumps(m)
+    while id not in got:
+        m = json.loads(p.stdout.readline())
+        got[m.get("id")] = json.dumps(m)
+    return got.pop(id)
+def wait_unread():
+    unread = last = 0
+    while not unread or unread != last:
+        last = unread
+        time.sleep(.3)
+        unread = int.from_bytes(fcntl.ioctl(p.stdout, termios.FIONREAD, bytes(4)), sys.byteorder)
 put({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
 until(1)
 for words in ({"lease_seconds": 0}, {}):
     # The peek and the pings say nothing of the answer: the cancel behind them counts.
     put(ask(2, action="receive", **words), {"id": 3, "method": "ping"}, ask(4, action="peek"))
-    got = [json.loads(p.stdout.readline()) for _ in range(3)]
-    assert "early" in json.dumps([m for m in got if m["id"] == 2]), got
+    wait_unread()
     put({"id": 5, "method": "ping"}, {"method": "notifications/cancelled", "params": {"requestId": 2}})
+    assert "early" in until(2)
     until(5)
 put(ask(6, action="receive", lease_seconds=0))
 assert "early" in until(6)
@@ -154,7 +162,7 @@ export CADRE_HOME="$TMPDIR/lost"
 cadre init >/dev/null && cadre team create gone --roles b >/dev/null || bad "a second state"
 CADRE_TEAM=gone cadre send b late >/dev/null
 CADRE=$CADRE python3 - "$CADRE_HOME" <<'PY' || bad "a state that is gone"
-import glob, json, os, subprocess, sys, time
+import glob, json, os, select, subprocess, sys
 env = dict(os.environ, CADRE_TEAM="gone")
 p = subprocess.Popen([os.environ["CADRE"], "--as", "b", "mcp"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 def put(m):
@@ -163,11 +171,12 @@ def put(m):
 put({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
 p.stdout.readline()
 put({"id": 2, "method": "tools/call", "params": {"name": "inbox", "arguments": {"action": "receive", "lease_seconds": 0}}})
-assert b"late" in p.stdout.readline()
+assert select.select([p.stdout], [], [], 60)[0] # written, and not read when the cancel comes
 for path in glob.glob(sys.argv[1] + "/state.db*"):
     os.remove(path)
 put({"method": "notifications/cancelled", "params": {"requestId": 2}})
 put({"id": 3, "method": "tools/call", "params": {"name": "inbox", "arguments": {"action": "peek"}}})
+assert b"late" in p.stdout.readline()
 a = json.loads(p.stdout.readline())["result"]
 assert a["isError"], a
 p.stdin.close()

@@ -314,6 +314,28 @@ export async function waitsAndCancel(w) {
 	await p.end();
 }
 
+// Clients on the first SDK cancel each request of a turn when the turn ends, though they
+// have its answer: what it gave stays theirs.
+export async function cancelsBehindAnswers(w) {
+	const p = await w.legacy('carol');
+	const cancelled = async (name, args) => {
+		const requestId = p.next, { said } = await p.tool(name, args);
+		await new Promise((done) => setTimeout(done, 100 * scale)); // a turn goes on
+		p.note('notifications/cancelled', { requestId, reason: 'AbortError: The operation was aborted.' });
+		await p.ask('ping');
+		return said;
+	};
+	await w.operator.tool('team_message', { team: 'alpha', to: ['carol'], content: 'read once' });
+	await w.operator.tool('task', { action: 'create', team: 'alpha', title: 'for a client that cancels' });
+	const mail = await cancelled('inbox', { action: 'receive' });
+	equal(mail.messages[0].content, 'read once');
+	const { task, epoch } = await cancelled('task', { action: 'claim' });
+	equal((await p.tool('task', { action: 'note', text: 'goes on', epoch })).said.task.id, task.id);
+	ok(!(await p.tool('inbox', { action: 'receive' })).said.messages);
+	await p.tool('task', { action: 'release', task: task.id, epoch });
+	await p.end();
+}
+
 export async function slowProgress(w) {
 	const p = await w.legacy('lead');
 	const m = { jsonrpc: '2.0', id: 'w', method: 'tools/call', params: { name: 'inbox',

@@ -7,7 +7,7 @@ in each way: killed, cancelled, reset, or written to a full disk or to nobody.  
 choose among them by name.  Then the doors are asked until nothing is left.  Every message
 must have been seen, and no task be held by nobody who was told.  A try counts only if all
 of it was done: what failed in the storm itself is told and tried again."""
-import collections, contextlib, json, os, random, shlex, signal, socket, struct
+import collections, contextlib, json, os, random, select, shlex, signal, socket, struct
 import subprocess, sys, time
 import urllib.request
 
@@ -243,8 +243,8 @@ def cancelled_claim(a, b, i, where):
     team = {"team": where["team"]} if "team" in where else {}
     made = b.start("task", {"action": "create", "title": "t%d" % i, **team})
     soon(.004)
-    if i % 4 == 3:  # long after it
-        a.until(id)
+    if i % 4 == 3:  # long after it was written, and not read
+        select.select([a.p.stdout], [], [], 30)
     a.put({"method": "notifications/cancelled", "params": {"requestId": id}})
     task = json.loads(b.until(made)[made]["result"]["content"][0]["text"])["task"]["id"]
     a.ask("ping")
@@ -287,8 +287,9 @@ def claims_kept(host):
         m.tool("task", action="create", title="x", team=team)
     m.tool("task", action="claim", task="001", team="t")
     first = m.n
-    m.tool("task", action="claim", task="001", team="other")
-    m.put({"method": "notifications/cancelled", "params": {"requestId": m.n}})
+    second = m.start("task", {"action": "claim", "task": "001", "team": "other"})
+    select.select([m.p.stdout], [], [], 30)
+    m.put({"method": "notifications/cancelled", "params": {"requestId": second}})
     m.tool("task", action="start", task="001", team="t")
     m.put({"method": "notifications/cancelled", "params": {"requestId": first}})
     m.ask("ping")
