@@ -11,6 +11,8 @@
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
 # make unseen N=10000, make soak MINUTES=20
 #                 the long forms of what make check samples
+# make clients    four real agent clients with scripted models, each a day's work; npm fetches them
+#                 (NAME='word …': some of them; CLIENTS_CACHE= is where they are kept)
 # make mutants    do the tests notice?  Plants the faults of tests/mutants/list
 #                 (NAME='word …': those whose names contain one)
 # make permute    do the transcripts pass with enums and events numbered otherwise?
@@ -221,6 +223,12 @@ soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(O)/tests/soak $$(($(or $(MINUTES),20) * 60))
+# WAIT=1: also a call that waits longer than clients do, a minute each.
+clients: export CLIENTS_CACHE ?= $(or $(HOME),$(CURDIR)/build)/.cache/cadre-clients
+clients: all
+	@tests/clients/install "$$CLIENTS_CACHE"
+	@CADRE=$(CURDIR)/$(O)/cadre node tests/clients/run.mjs "$$CLIENTS_CACHE" $(if $(WAIT),--wait) \
+		$(or $(NAME),claude codex gemini opencode)
 permute: ; @tests/e2e/permute.sh
 portable: build/sqlgen
 	@tools/setup --peers
@@ -270,7 +278,7 @@ uninstall:
 	rm -rf $(DOC)
 	-rmdir $(D)/lib/cadre 2>/dev/null
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants permute portable unseen soak fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants clients permute portable unseen soak fuzz docs \
 	fmt sums clean install uninstall
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -78,6 +78,7 @@ in_own() {
 		XDG_CONFIG_HOME="$own/config" CADRE="$root/build/asan/cadre" \
 		LC_ALL=C.UTF-8 TZ=UTC TEST_SCALE="$TEST_SCALE" ${N:+"N=$N"} \
 		npm_config_cache="${npm_config_cache:-${HOME:-$root/build}/.npm}" \
+		CLIENTS_CACHE="${CLIENTS_CACHE:-${HOME:-$root/build}/.cache/cadre-clients}" \
 		GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost \
 		GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost \
 		GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_COUNT=1 \
