@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -232,15 +231,6 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 	return client_open(&cli->client, &o, f);
 }
 
-static int window_width(void)
-{
-	struct winsize size;
-
-	if (ioctl(1, TIOCGWINSZ, &size) || !size.ws_col)
-		return 80;
-	return size.ws_col;
-}
-
 /* --- verbs ----------------------------------------------------------------------- */
 
 /* How many of the words are the verb's name; 0: they are not. */
@@ -409,7 +399,7 @@ int cli_main(int argc, char **argv)
 	umask(umask(077) & 077);
 	cli.color = cli.terminal && !(without && *without) && term &&
 		    strcmp(term, "dumb");
-	cli.width = cli.terminal ? window_width() : 0;
+	cli.width = cli.terminal ? cli_columns(STDOUT_FILENO) : 0;
 	argc = cli_options(&cli, argc, argv);
 	status = run(&cli, argc - 1, argv + 1);
 	if (cli.screen) {

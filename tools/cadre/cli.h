@@ -230,8 +230,12 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent);
 
 /* Columns that a text takes on a terminal. */
 size_t cli_width(const char *s);
+/* Columns of the terminal that a descriptor leads to; 0 where it leads to none. */
+int cli_columns(int fd);
 /* Bytes of `s` that fit into `width` columns. */
 size_t cli_fit(const char *s, size_t width);
+/* Prints lines on stderr, wrapped at words where that is a terminal. */
+void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a text, its lines behind `indent` blanks and wrapped at words. */
 void cli_prose(const struct cli *cli, const char *text, int indent);
 

@@ -96,16 +96,14 @@ static void fault_as_text(const struct cli *cli, const struct fault *f)
 	if (follows && !word)
 		word = f->where + 1;
 	word = word ? cli_plain(&arena, word, false) : NULL;
-	fprintf(stderr, "cadre: %s: ", fault_info(f->code)->name);
 	if (follows)
-		fprintf(stderr, "%s %s\n", word, text);
+		text = arena_printf(&arena, "%s %s", word, text);
 	else if (word && !strstr(text, word))
-		fprintf(stderr, "%s (%s)\n", text, word);
-	else
-		fprintf(stderr, "%s\n", text);
+		text = arena_printf(&arena, "%s (%s)", text, word);
+	cli_tell("cadre: %s: %s", fault_info(f->code)->name, text);
 	hint_write(f->hint, HINT_COMMAND, &hint);
 	if (f->hint[0])
-		fprintf(stderr, "hint: %s\n", cli_plain(&arena, hint.data, false));
+		cli_tell("hint: %s", cli_plain(&arena, hint.data, false));
 	text_release(&hint);
 	arena_release(&arena);
 }

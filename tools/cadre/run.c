@@ -283,14 +283,19 @@ static void hint_at_help(const struct op *op, struct fault *f)
 static bool goes_on(const struct cli *cli, struct fault *f)
 {
 	char line[16] = "";
+	struct arena arena = { 0 };
 
 	if (f->code != FAULT_CONFLICT || strcmp(f->where, "/confirm") != 0 || cli->json ||
 	    !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return false;
-	fprintf(stderr, "%s\n%s\nGo on? [y/N] ", f->text, f->hint);
+	cli_tell("%s", cli_plain(&arena, f->text, false));
+	cli_tell("%s", cli_plain(&arena, f->hint, false));
+	arena_release(&arena);
+	fputs("Go on? [y/N] ", stderr);
 	if (fgets(line, sizeof(line), stdin) && (*line == 'y' || *line == 'Y'))
 		return true;
 	fault_set(f, FAULT_CONFLICT, "", "nothing was changed");
+	*f = (struct fault){ 0 };
 	fault_hint(f, "%s", "Say y to go on.");
 	return false;
 }

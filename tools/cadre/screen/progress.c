@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -25,15 +24,6 @@ struct progress {
 	bool over, drawn;
 };
 
-static size_t columns(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
-		return 80;
-	return size.ws_col;
-}
-
 /* The last column stays free: a terminal may wrap behind it. */
 static void draw(struct progress *p)
 {
@@ -41,7 +31,7 @@ static void draw(struct progress *p)
 	int64_t seconds = (clock_steady_ms() - p->begun) / 1000;
 	const char *time = seconds ? arena_printf(&a, " %lld s", (long long)seconds) : "";
 	const char *text = cli_plain(&a, p->text, false);
-	size_t width = columns() - 1, taken = strlen(time);
+	size_t width = (size_t)cli_columns(STDERR_FILENO) - 1, taken = strlen(time);
 	size_t fit = cli_fit(text, width > taken ? width - taken : 0);
 
 	fprintf(stderr, "\r\033[K%.*s%s", (int)fit, text, taken < width ? time : "");

@@ -6,8 +6,12 @@
  * Unicode's East Asian Width (UAX 11) and emoji presentation (UTS 51); without a locale
  * there is no wcwidth() to ask, which knows no sequences either.
  */
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "tools/cadre/cli.h"
 
@@ -163,18 +167,45 @@ static size_t line_fit(const char *s, size_t n, size_t width)
 	return at ? at : (size_t)(next_shown(s, &fit) - s); /* one at least */
 }
 
-void cli_prose(const struct cli *cli, const char *text, int indent)
+int cli_columns(int fd)
 {
-	size_t width = cli->width > indent + 8 ? (size_t)(cli->width - indent) : 0;
+	struct winsize size;
+
+	if (!isatty(fd))
+		return 0;
+	return ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+}
+
+static void put_prose(FILE *out, int columns, const char *text, int indent)
+{
+	size_t width = columns > indent + 8 ? (size_t)(columns - indent) : 0;
 
 	while (*text) {
 		size_t n = strcspn(text, "\n"),
 		       fit = width ? line_fit(text, n, width) : n;
 
-		printf("%*s%.*s\n", fit ? indent : 0, "", (int)fit, text);
+		fprintf(out, "%*s%.*s\n", fit ? indent : 0, "", (int)fit, text);
 		text += fit;
 		if (fit < n)
 			text += strspn(text, " ");
 		text += *text == '\n';
 	}
+}
+
+void cli_prose(const struct cli *cli, const char *text, int indent)
+{
+	put_prose(stdout, cli->width, text, indent);
+}
+
+void cli_tell(const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) >= 0) {
+		put_prose(stderr, cli_columns(STDERR_FILENO), text, 0);
+		free(text);
+	}
+	va_end(ap);
 }
