@@ -340,6 +340,11 @@ try() {
 }
 try cadre task list --status pen
 try cadre task assign 001 ''
+# A key of the configuration is in nobody's way: `--st` is --status, and no --state.….
+offers 'task list --st' '--status '
+offers 'task list --state.d' '--state.durability '
+offers 'task list --stat' '--status '
+offers 'task create --stat' '--state.durability '
 try cadre send role : # bash takes a colon for the end of a word
 try cadre send role : p
 END

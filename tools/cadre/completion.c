@@ -12,12 +12,16 @@
 
 /* --- candidates ------------------------------------------------------------------- */
 
+static size_t n_put; /* candidates so far */
+
 static void put(const char *begun, const char *word, const char *doc)
 {
 	struct arena arena = { 0 };
 
-	if (!strncmp(word, begun, strlen(begun)))
+	if (!strncmp(word, begun, strlen(begun))) {
 		printf("%s\t%s\n", word, doc ? cli_plain(&arena, doc, false) : "");
+		n_put++;
+	}
 	arena_release(&arena);
 }
 
@@ -154,14 +158,15 @@ static void put_keys(const char *before, const char *begun)
 	}
 }
 
-/* The many keys are offered to who has begun one. */
+/* The many keys are offered to who has begun one, or nothing else that begins so: they
+ * would keep a shell from completing `--st` to `--status`. */
 static void put_common(const char *begun)
 {
 	for (const struct option_text *o = option_table; o->name; o++)
 		if (!strchr(o->name, '.'))
 			put(begun, o->name, o->doc);
-		else if (strlen(begun) > 2)
-			put_keys("--", begun);
+	if (strchr(begun, '.') || (!n_put && strlen(begun) > 2))
+		put_keys("--", begun);
 }
 
 /* Keys are made by the command itself; they would only be in the way. */
