@@ -161,6 +161,8 @@ struct op {
 					NULL-terminated, or NULL */
 	const char *says; /* the answer in a line, with {parts}; NULL: as it is */
 	const char *empty; /* what to do where a list is empty, or NULL */
+	const char *next; /* what a person may do after it, or NULL */
+	const char *example; /* the command as it may be typed, or NULL */
 	bool quiet; /* the command says nothing where no state is */
 	bool clock; /* times are told by the clock, not as ago */
 	const char *const *reads; /* texts that it reads by range, as RECORD.FIELD,

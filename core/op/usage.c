@@ -211,6 +211,25 @@ const char op_command_text[] =
 	"as --json, stand before it.  One word is a line for the shell; several are a\n"
 	"program and its arguments, which reach it as they are.  A -- may stand in front.\n";
 
+/* The faults that it may give, each with the exit status that tells it. */
+static void put_faults(const struct op *op, struct text *out)
+{
+	size_t line = out->len + 1;
+
+	text_addf(out, "\nFaults (exit status):");
+	for (const enum fault_code *c = op->faults; *c; c++) {
+		const struct fault_info *info = fault_info(*c);
+
+		if (out->len - line + strlen(info->name) + 4 > WIDTH) {
+			text_addf(out, "\n ");
+			line = out->len - 1;
+		}
+		text_addf(out, " %s %d%s", info->name, info->exit_status,
+			  c[1] ? "," : "");
+	}
+	text_addf(out, "\n");
+}
+
 void op_usage(const struct op *op, struct text *out)
 {
 	put_synopsis(op, out);
@@ -226,8 +245,7 @@ void op_usage(const struct op *op, struct text *out)
 	for (size_t i = 0; i < op->in->n_fields; i++)
 		if (!is_bare(op, &op->in->fields[i]))
 			put_argument(op, &op->in->fields[i], out);
-	text_addf(out, "\nFaults:");
-	for (const enum fault_code *c = op->faults; *c; c++)
-		text_addf(out, " %s", fault_info(*c)->name);
-	text_addf(out, "\n");
+	if (op->example)
+		text_addf(out, "\nExample:\n  cadre %s\n", op->example);
+	put_faults(op, out);
 }

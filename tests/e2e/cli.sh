@@ -51,7 +51,7 @@ for verb in 'task create x' 'send a b' up down doctor; do
 done
 is 2 'create must come with the state' env -u CADRE_HOME "$CADRE" --create team create t
 [ ! -e "$CADRE_HOME" ] || bad "a state was made unasked"
-is 0 '^name  *t' cadre --home "$TMPDIR/said" --create team create t
+is 0 '^created team t: lead$' cadre --home "$TMPDIR/said" --create team create t
 is 0 '^t ' cadre --home "$TMPDIR/said" team list
 is 2 'takes no words' cadre init here
 
@@ -87,7 +87,7 @@ is 2 'see .cadre task create --help' cadre task create
 # story TEAM: a team's life; the same whoever runs the operations.
 story() {
 	team=$1
-	is 0 '^state  *ready' cadre team create "$team" \
+	is 0 '^created team .*: coder, tester, lead$' cadre team create "$team" \
 		--roles '[{"name":"coder","skills":["c"]},{"name":"tester"}]'
 	token=$(cadre team create "$team-2" --roles '[{"name":"a"}]' --json |
 		sed 's/.*"name":"a"[^}]*"token":"\([0-9a-f]*\)".*/\1/')
@@ -306,6 +306,24 @@ is 2 'hint: Teams: blue, green' cadre task list
 is 3 'there is no task 9 .*(TASK)' cadre --team blue task show 9
 is 2 "'-' does not match .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
 cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
+# A team that was made is told in a line, of many members the first, with a step to go on with.
+is 0 '^created team many: w-1, w-2, w-3, w-4, w-5, w-6, w-7, w-8 and 5 more$' \
+	cadre team create many --roles '[{"name":"w","count":12}]'
+grep -q '^next: cadre task create TITLE' "$TMPDIR/err" || bad "no next step"
+is 0 . cadre team destroy many
+# Help tells exit statuses and an example; every example is a command that is understood.
+is 0 '^Faults (exit status): invalid 2, not_found 3,' cadre send --help
+is 0 "^  cadre send tester 'the parser is on its way' --thread design$" cadre send --help
+cadre docs reference | sed -n 's/^- Example: `\(.*\)`$/\1/p' >"$TMPDIR/examples"
+[ "$(wc -l <"$TMPDIR/examples")" -ge 15 ] || bad "few examples"
+echo draft >"$TMPDIR/draft.md"
+while read -r line; do
+	eval "set -- $line"
+	shift
+	(cd "$TMPDIR" && CADRE_TEAM=nowhere cadre "$@") </dev/null >"$TMPDIR/out" 2>"$TMPDIR/err"
+	[ $? != 2 ] || bad "the example of help: $line"
+done <"$TMPDIR/examples"
+is 0 '^.SH EXAMPLES' cadre man
 is 0 '^blue$' cadre --team blue status --line
 is 0 '^2 teams$' cadre status --line
 offers 'team create ""' '' # a new name
@@ -322,6 +340,11 @@ offers 'task list --status pen' 'pending '
 offers 'task list --status pending --ow' '--owner '
 offers 'task list --status=pending --team blue --owner p' 'painter '
 offers 'nothing ""' ''
+# A key of the configuration is in nobody's way: `--st` is --status, and no --state.….
+offers 'task list --st' '--status '
+offers 'task list --state.d' '--state.durability '
+offers 'task list --stat' '--status '
+offers 'task create --stat' '--state.durability '
 is 0 '^001	Paint it' cadre complete -- --team blue task show ''
 is 2 'complete' cadre complete
 
@@ -340,11 +363,6 @@ try() {
 }
 try cadre task list --status pen
 try cadre task assign 001 ''
-# A key of the configuration is in nobody's way: `--st` is --status, and no --state.….
-offers 'task list --st' '--status '
-offers 'task list --state.d' '--state.durability '
-offers 'task list --stat' '--status '
-offers 'task create --stat' '--state.durability '
 try cadre send role : # bash takes a colon for the end of a word
 try cadre send role : p
 END

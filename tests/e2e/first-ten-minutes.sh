@@ -25,8 +25,9 @@ see '^up: process'
 
 # A team of two beside its lead.
 run cadre team create web --roles '[{"name":"coder","skills":["c"]},{"name":"tester"}]'
+see '^created team web: coder, tester, lead$'
 run cadre team status
-see '^  coder'
+see '^coder '
 
 # A board: the second task waits for the first.
 run cadre task create "Write the parser" --priority 1

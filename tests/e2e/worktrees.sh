@@ -104,7 +104,7 @@ script -qec "stty cols 80; '$CADRE' --operator agent register kim" /dev/null >"$
 grep -q "eval \"\$(cadre agent env kim)\"" "$TMPDIR/typed" || bad "a terminal is not told how to be kim: $(cat "$TMPDIR/typed")"
 grep -Eq '[0-9a-f]{64}' "$TMPDIR/typed" && bad "a terminal shows a token"
 script -qec "'$CADRE' --operator team create tools --roles x" /dev/null >"$TMPDIR/typed" </dev/null
-grep -q 'tools/x' "$TMPDIR/typed" || bad "no team: $(cat "$TMPDIR/typed")"
+grep -q '^created team tools: x, lead' "$TMPDIR/typed" || bad "no team: $(cat "$TMPDIR/typed")"
 grep -Eq '[0-9a-f]{64}|TOKEN' "$TMPDIR/typed" && bad "a terminal shows tokens"
 is 0 . "$CADRE" --operator --team tools agent register liz
 grep -Eq '[0-9a-f]{64}' "$TMPDIR/out" && bad "a pipe shows a token"

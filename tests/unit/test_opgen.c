@@ -106,6 +106,9 @@ static const struct {
 	{ "# R.\nrecord r\n a int  # A.\n" OP " read\n overview rows | rows\n table b\n"
 	  " out rows r[]  # R.\n",
 	  "a.b: the answer's list has no column 'b'" },
+	{ READ " cli do it\n example \"do that\"\n", "example is not of its command" },
+	{ READ " cli do it\n example \"do\"\n", "example is not of its command" },
+	{ READ " http GET /api/x\n example \"do\"\n", "example is not of its command" },
 	{ OP, "says neither read nor write" },
 	{ OP " read\n", "does not say who" },
 	{ OP " read\n who me\n", "unknown who 'me'" },

@@ -90,7 +90,8 @@ struct decl {
 	const char *summary;
 	const char *mode, *who, *rate, *method, *path, *tool, *action;
 	const char *wait, *when, *within, *runs, *rest_name, *bytes, *prints, *gives;
-	const char *owner, *message_name, *says, *empty, *misses, *many_name, *many_field;
+	const char *owner, *message_name, *says, *empty, *next, *example, *misses,
+		*many_name, *many_field;
 	const char *follows, *signals_name;
 	bool idempotent, destructive, request, cli_rest;
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;

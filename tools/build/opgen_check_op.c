@@ -390,7 +390,6 @@ void op_check(struct schema *s, struct decl *d)
 	check_summary(s, d);
 	check_faults(s, d);
 	check_reads(s, d);
-	screen_check(s, d);
 	if (d->needs_folders && !member_find(&d->in, "confirm"))
 		schema_refuse(s, d->place, "%s needs folders, and has no 'confirm'",
 			      d->name);
@@ -399,7 +398,8 @@ void op_check(struct schema *s, struct decl *d)
 	if (d->tool)
 		check_tool(s, d);
 	if (d->cli.n)
-		check_cli(s, d);
+		check_cli(s, d); /* splits the command from its arguments */
+	screen_check(s, d);
 	doors_check(s, d);
 	if (op_takes_key(d))
 		add_key(s, d, "idempotency_key",

@@ -127,6 +127,23 @@ static void check_says(struct schema *s, const struct decl *d)
 		schema_refuse(s, d->place, "%s: a bracket is not closed", d->name);
 }
 
+/* An example begins with the words of the command. */
+static void check_example(struct schema *s, const struct decl *d)
+{
+	const char *at = d->example;
+	bool same = at && d->cli.n;
+
+	for (size_t i = 0; same && i < d->cli.n; i++) {
+		const size_t n = strlen(d->cli.items[i]);
+
+		same = strncmp(at, d->cli.items[i], n) == 0 && (!at[n] || at[n] == ' ');
+		at += same ? n + (at[n] == ' ') : 0;
+	}
+	if (d->example && !same)
+		schema_refuse(s, d->place, "%s: the example is not of its command",
+			      d->name);
+}
+
 void screen_check(struct schema *s, const struct decl *d)
 {
 	check_columns(s, d);
@@ -134,4 +151,5 @@ void screen_check(struct schema *s, const struct decl *d)
 	check_page(s, d);
 	check_overview(s, d);
 	check_says(s, d);
+	check_example(s, d);
 }

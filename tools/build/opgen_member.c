@@ -337,6 +337,16 @@ static void parse_empty(struct parser *p, struct decl *d, const struct opgen_lin
 	set_once(p, &d->empty, l);
 }
 
+static void parse_next(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	set_once(p, &d->next, l);
+}
+
+static void parse_example(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	set_once(p, &d->example, l);
+}
+
 static void parse_clock(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	(void)p, (void)l;
@@ -414,6 +424,8 @@ static const struct {
 	{ "overview", 2, WORDS, "overview FIELD... | FIELD...", parse_overview },
 	{ "says", 2, 2, "says \"TEXT\"", parse_says },
 	{ "empty", 2, 2, "empty \"TEXT\"", parse_empty },
+	{ "next", 2, 2, "next \"TEXT\"", parse_next },
+	{ "example", 2, 2, "example \"TEXT\"", parse_example },
 	{ "quiet", 1, 1, "quiet", parse_quiet },
 	{ "clock", 1, 1, "clock", parse_clock },
 	{ "brief", 2, WORDS, "brief FIELD|FIELD.FIELD...", parse_brief },

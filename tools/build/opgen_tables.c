@@ -56,6 +56,16 @@ static void put_pointer(FILE *out, const struct decl *d, const char *member,
 				side, i);
 }
 
+/* A text that the doors are told of. */
+static void put_text(FILE *out, const char *member, const char *text)
+{
+	if (!text)
+		return;
+	fprintf(out, "\t  .%s = ", member);
+	put_string(out, text);
+	fputs(",\n", out);
+}
+
 static void put_doors(FILE *out, const struct decl *d)
 {
 	put_pointer(out, d, "wait", d->wait, &d->in, "in");
@@ -92,16 +102,10 @@ static void put_doors(FILE *out, const struct decl *d)
 	opgen_put_words(out, "reads", &d->reads);
 	opgen_put_words(out, "page", &d->page);
 	opgen_put_words(out, "overview", &d->overview);
-	if (d->says) {
-		fputs("\t  .says = ", out);
-		put_string(out, d->says);
-		fputs(",\n", out);
-	}
-	if (d->empty) {
-		fputs("\t  .empty = ", out);
-		put_string(out, d->empty);
-		fputs(",\n", out);
-	}
+	put_text(out, "says", d->says);
+	put_text(out, "empty", d->empty);
+	put_text(out, "next", d->next);
+	put_text(out, "example", d->example);
 	if (d->quiet)
 		fputs("\t  .quiet = true,\n", out);
 	if (d->clock)

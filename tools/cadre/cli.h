@@ -193,8 +193,6 @@ json_t *bytes_send(struct cli *cli, const struct op *op, json_t *args, struct fa
 /* --- screen/print.c --------------------------------------------------------------- */
 
 void print_answer(const struct cli *cli, const struct op *op, const json_t *answer);
-/* Whether an answer, or a list in it, has what a terminal does not show. */
-bool print_hides(const struct record *r);
 void print_json(const json_t *json);
 /* A list of records, without headings when `more` of a table goes on. */
 void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
@@ -230,14 +228,14 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent);
 
 /* Columns that a text takes on a terminal. */
 size_t cli_width(const char *s);
-/* Columns of the terminal that a descriptor leads to; 0 where it leads to none. */
-int cli_columns(int fd);
 /* Bytes of `s` that fit into `width` columns. */
 size_t cli_fit(const char *s, size_t width);
-/* Prints lines on stderr, wrapped at words where that is a terminal. */
-void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Columns of the terminal that a descriptor leads to; 0 where it leads to none. */
+int cli_columns(int fd);
 /* Prints a text, its lines behind `indent` blanks and wrapped at words. */
 void cli_prose(const struct cli *cli, const char *text, int indent);
+/* Prints lines on stderr, wrapped at words where that is a terminal. */
+void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* --- here.c --------------------------------------------------------------------- */
 
@@ -246,7 +244,7 @@ bool here_take(const struct op *op, int *argc, char **argv);
 /* 0 where an identity can be kept for this directory, or a fault. */
 int here_check(struct cli *cli, struct fault *f);
 /* Says how to be an agent whose token is not shown. */
-void here_tell(const struct op *op, const json_t *answer);
+void here_tell(const json_t *answer);
 /* Keeps for this directory who the answer says, and takes the token out of it. */
 int here_keep(struct cli *cli, json_t *answer, struct fault *f);
 

@@ -61,15 +61,12 @@ static const struct op *teller(void)
 	return NULL;
 }
 
-void here_tell(const struct op *op, const json_t *answer)
+void here_tell(const json_t *answer)
 {
-	const char *name = text_of(answer, "name");
 	const struct op *tells = teller();
 	struct arena arena = { 0 };
+	const char *name = cli_plain(&arena, text_of(answer, "name"), false);
 
-	if (!tells)
-		return;
-	name = op->flags & OP_IDENTIFIES ? cli_plain(&arena, name, false) : "NAME";
 	fprintf(stderr,
 		"%s, in a shell:     eval \"$(cadre %s %s %s)\"\n"
 		"%s, in a worktree:  cadre %s %s %s --here\n",

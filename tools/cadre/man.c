@@ -207,6 +207,22 @@ static void put_status(void)
 	}
 }
 
+/* Prints the examples of all commands, as a list to read through. */
+static void put_examples(void)
+{
+	printf(".SH EXAMPLES\n");
+	for (size_t i = 0; i < op_count; i++) {
+		const struct op *op = &op_table[i];
+
+		if (!op->example)
+			continue;
+		printf(".TP\n\\fBcadre ");
+		put(op->example);
+		printf("\\fR\n");
+		put_line(op->summary);
+	}
+}
+
 static const char head[] =
 	".SH NAME\ncadre \\- coordination of teams of AI coding agents\n"
 	".SH SYNOPSIS\n\\fBcadre\\fR [\\fIOPTIONS\\fR] \\fIVERB\\fR [\\fIWORDS\\fR]\n"
@@ -254,6 +270,7 @@ int man_main(struct cli *cli, int argc, char **argv)
 			put_op(&op_table[i]);
 	put_config();
 	put_status();
+	put_examples();
 	printf("%s", tail);
 	return 0;
 }

@@ -137,6 +137,8 @@ static void put_doors(unsigned served, struct text *out, const struct op *op)
 			put_names(out, op->cli_fields);
 		text_addf(out, "%s`\n", op->cli_rest ? "..." : "");
 	}
+	if (op->example)
+		text_addf(out, "- Example: `cadre %s`\n", op->example);
 	if (op->tool && op->action)
 		text_addf(out, "- MCP: tool `%s`, action `%s`\n", op->tool, op->action);
 	else if (op->tool)

@@ -263,9 +263,10 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 	else
 		cli->clock = op->clock, cli->narrowed = is_narrowed(args),
 		print_answer(cli, op, answer);
-	if (!json_object_get(answer, "you") &&
-	    (op->flags & OP_IDENTIFIES || (op->flags & OP_WRITE && print_hides(op->out))))
-		here_tell(op, answer);
+	if (!json_object_get(answer, "you") && op->flags & OP_IDENTIFIES)
+		here_tell(answer);
+	if (op->next)
+		cli_tell("next: %s", op->next);
 	if (op->until)
 		status = wait_behind(cli, op, args, answer);
 	return wait_end(cli, status);
@@ -282,8 +283,8 @@ static void hint_at_help(const struct op *op, struct fault *f)
 /* Asks a person at a terminal whether to do what was refused since it would lose work. */
 static bool goes_on(const struct cli *cli, struct fault *f)
 {
-	char line[16] = "";
 	struct arena arena = { 0 };
+	char line[16] = "";
 
 	if (f->code != FAULT_CONFLICT || strcmp(f->where, "/confirm") != 0 || cli->json ||
 	    !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
@@ -294,8 +295,8 @@ static bool goes_on(const struct cli *cli, struct fault *f)
 	fputs("Go on? [y/N] ", stderr);
 	if (fgets(line, sizeof(line), stdin) && (*line == 'y' || *line == 'Y'))
 		return true;
-	fault_set(f, FAULT_CONFLICT, "", "nothing was changed");
 	*f = (struct fault){ 0 };
+	fault_set(f, FAULT_CONFLICT, "", "nothing was changed");
 	fault_hint(f, "%s", "Say y to go on.");
 	return false;
 }

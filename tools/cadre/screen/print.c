@@ -330,13 +330,3 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 	}
 	print_more(cli, op, answer);
 }
-
-bool print_hides(const struct record *r)
-{
-	for (size_t i = 0; i < r->n_fields; i++)
-		if (screen_is_hidden(&r->fields[i]) ||
-		    (screen_is_list(&r->fields[i]) &&
-		     print_hides(r->fields[i].type->record)))
-			return true;
-	return false;
-}

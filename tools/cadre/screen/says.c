@@ -11,7 +11,7 @@
 
 #include "tools/cadre/screen/screen.h"
 
-enum { LIST_MOST = 8 }; /* of a longer list its length is told */
+enum { LIST_MOST = 8 }; /* of a longer list the rest is counted */
 
 /* A line while it is made of an answer. */
 struct line {
@@ -26,6 +26,22 @@ static bool is_nothing(const json_t *value)
 {
 	return screen_is_empty(value) || json_is_false(value) ||
 	       (json_is_integer(value) && !json_integer_value(value));
+}
+
+/* The first values of a long list, and how many more there are. */
+static const char *list_text(struct line *l, const struct field *field,
+			     const json_t *list)
+{
+	const size_t n = json_array_size(list);
+	json_t *first = json_array();
+	const char *text;
+
+	for (size_t i = 0; i < LIST_MOST; i++)
+		json_array_append(first, json_array_get(list, i));
+	text = arena_printf(&l->arena, "%s and %zu more",
+			    screen_value(l->cli, &l->arena, field, first), n - LIST_MOST);
+	json_decref(first);
+	return cli_plain(&l->arena, text, false);
 }
 
 /* The text of a part, FIELD or FIELD.FIELD; NULL where it tells nothing. */
@@ -47,7 +63,7 @@ static const char *part_text(struct line *l, const char *name, size_t n)
 	if (is_nothing(value))
 		return NULL;
 	if (json_array_size(value) > LIST_MOST)
-		return arena_printf(&l->arena, "%zu", json_array_size(value));
+		return list_text(l, field, value);
 	return cli_plain(&l->arena, screen_field(l->cli, &l->arena, r, field, record),
 			 false);
 }
@@ -104,6 +120,6 @@ void screen_says(const struct cli *cli, const struct op *op, const json_t *answe
 	char *line = screen_line(cli, op, answer);
 
 	if (*line)
-		puts(line);
+		cli_prose(cli, line, 0);
 	free(line);
 }
