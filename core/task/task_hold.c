@@ -2,9 +2,12 @@
  * task_hold - changes of a task by its owner, under the epoch of the claim.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "core/assignment.h"
 #include "core/task/task.h"
+
+enum { DETAIL_MOST = 200 };
 
 /* The epoch that the caller names; -1: that of its live claim. */
 #define EPOCH(in) ((in)->has_epoch ? (in)->epoch : -1)
@@ -193,15 +196,26 @@ static int count_end(struct call *call, int64_t team, int64_t state)
 		       .failed = state == TASK_STATE_FAILED);
 }
 
+/* Why a task failed, as its event tells it: as much of the text as DETAIL_MOST bytes of
+ * JSON hold; NULL where nobody said. */
+static const char *why_failed(struct call *call, const char *text)
+{
+	size_t room = DETAIL_MOST, n = text ? strlen(text) : 0;
+
+	return n ? arena_strndup(&call->arena, text, text_json_fit(text, n, &room))
+		 : NULL;
+}
+
 /* Ends a task.  The caller may be the command that is still running for it: that command
  * is not called off. */
 static int finished(struct call *call, const struct task_row *t, int64_t epoch, int rc,
-		    int64_t state)
+		    int64_t state, const char *result)
 {
+	bool completed = state == TASK_STATE_COMPLETED;
+
 	rc = changed(call, t, epoch, rc,
-		     state == TASK_STATE_COMPLETED ? EVENT_TASK_COMPLETED
-						   : EVENT_TASK_FAILED,
-		     NULL);
+		     completed ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
+		     completed ? NULL : why_failed(call, result));
 	if (rc < 0 || (rc = count_end(call, t->team, state)) < 0)
 		return rc;
 	return assignment_call_off(call, t->id, false, event_actor(call));
@@ -218,7 +232,7 @@ static int complete(struct call *call, const void *arg, const struct task_row *t
 	int rc = sql_run(call, task_finish, HELD(call, t, c->in),
 			 .state = TASK_STATE_COMPLETED, .result = c->in->text);
 
-	rc = finished(call, t, EPOCH(c->in), rc, TASK_STATE_COMPLETED);
+	rc = finished(call, t, EPOCH(c->in), rc, TASK_STATE_COMPLETED, NULL);
 	return rc < 0 ? rc
 		      : make_ready(call, t->id, t->team, &c->out->ready,
 				   &c->out->n_ready);
@@ -238,7 +252,7 @@ static int fail(struct call *call, const void *arg, const struct task_row *t)
 	int rc = sql_run(call, task_finish, HELD(call, t, in), .state = TASK_STATE_FAILED,
 			 .result = in->text);
 
-	return finished(call, t, EPOCH(in), rc, TASK_STATE_FAILED);
+	return finished(call, t, EPOCH(in), rc, TASK_STATE_FAILED, in->text);
 }
 
 int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail_out *out)
@@ -268,7 +282,8 @@ int task_finish_assigned(struct call *call, const struct assignment_row *x, bool
 	if (rc < 0)
 		return rc;
 	rc = event_by(call, .kind = success ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
-		      .team = x->team, .actor = a.id, .subject = x->task, .target = a.id);
+		      .team = x->team, .actor = a.id, .subject = x->task, .target = a.id,
+		      .detail = success ? NULL : why_failed(call, result));
 	return rc < 0 || !success ? rc : make_ready(call, x->task, x->team, &ids, &n);
 }
 
