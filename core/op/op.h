@@ -124,6 +124,9 @@ struct op {
 	const struct field *runs; /* a command that runs elsewhere, or NULL */
 	const struct field *bytes_in, *bytes_out; /* bytes in base64, or NULL */
 	const struct field *prints; /* of the answer: printed in full; NULL: none */
+	const struct field
+		*editor; /* argument: a text that a person at a terminal writes in
+				       an editor where no word gives it; NULL: none */
 	const struct field *owner; /* names the owner of the guest's door that serves it */
 	enum gives gives;
 	const struct op *rest; /* reads what an answer had no room for, or NULL */

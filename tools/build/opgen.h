@@ -92,7 +92,7 @@ struct decl {
 	const char *wait, *when, *within, *runs, *rest_name, *bytes, *prints, *gives;
 	const char *owner, *message_name, *says, *empty, *next, *example, *misses,
 		*many_name, *many_field;
-	const char *follows, *signals_name;
+	const char *follows, *signals_name, *editor;
 	bool idempotent, destructive, request, cli_rest;
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
 	bool quiet; /* says nothing where no state is */

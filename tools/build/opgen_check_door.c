@@ -367,6 +367,17 @@ static void check_prints(struct schema *s, const struct decl *d)
 	}
 }
 
+/* The editor writes a text that the command cannot do without. */
+static void check_editor(struct schema *s, const struct decl *d)
+{
+	const struct member *m = member_find(&d->in, d->editor);
+
+	if (!d->cli.n || !is_argument(d, d->editor, "text") || m->optional || m->def)
+		schema_refuse(s, d->place,
+			      "%s: '%s' is no text that its command needs, for an editor",
+			      d->name, d->editor);
+}
+
 static void check_owner(struct schema *s, const struct decl *d)
 {
 	const struct member *m = member_find(&d->in, d->owner);
@@ -417,6 +428,8 @@ void doors_check(struct schema *s, struct decl *d)
 		check_bytes(s, d);
 	if (d->prints)
 		check_prints(s, d);
+	if (d->editor)
+		check_editor(s, d);
 	if (d->owner)
 		check_owner(s, d);
 	if (d->message_name)

@@ -201,6 +201,11 @@ static void parse_prints(struct parser *p, struct decl *d, const struct opgen_li
 	set_once(p, &d->prints, l);
 }
 
+static void parse_editor(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	set_once(p, &d->editor, l);
+}
+
 static void parse_gives(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->gives, l);
@@ -410,6 +415,7 @@ static const struct {
 	{ "many", 3, 3, "many NOUN.VERB FIELD", parse_many },
 	{ "bytes", 2, 2, "bytes FIELD", parse_bytes },
 	{ "prints", 2, 2, "prints FIELD", parse_prints },
+	{ "editor", 2, 2, "editor FIELD", parse_editor },
 	{ "lists", 3, 4, "lists NOUN FIELD [FIELD]", parse_lists },
 	{ "finds", 3, 3, "finds NOUN FIELD", parse_finds },
 	{ "owner", 2, 2, "owner FIELD", parse_owner },

@@ -81,6 +81,7 @@ static void put_doors(FILE *out, const struct decl *d)
 	put_pointer(out, d, "bytes_in", d->bytes, &d->in, "in");
 	put_pointer(out, d, "bytes_out", d->bytes, &d->out, "out");
 	put_pointer(out, d, "prints", d->prints, &d->out, "out");
+	put_pointer(out, d, "editor", d->editor, &d->in, "in");
 	put_pointer(out, d, "owner", d->owner, &d->in, "in");
 	if (d->gives)
 		fprintf(out, "\t  .gives = %s,\n",

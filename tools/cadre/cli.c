@@ -248,7 +248,7 @@ static int count_words(const char *name, int argc, char **argv)
 	return 0;
 }
 
-static const struct verb *find_verb(int argc, char **argv, int *taken)
+const struct verb *cli_verb(int argc, char **argv, int *taken)
 {
 	const struct verb *v = verb_table;
 
@@ -347,7 +347,7 @@ static int run(struct cli *cli, int argc, char **argv)
 
 	if (argc == 0 || (cli->help && argc > 0))
 		return help_main(cli, argc + 1, argv - 1);
-	verb = find_verb(argc, argv, &taken);
+	verb = cli_verb(argc, argv, &taken);
 	if (verb) {
 		cli->usage = verb->usage;
 		return verb->run(cli, argc - taken + 1, argv + taken - 1);

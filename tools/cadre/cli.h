@@ -47,8 +47,8 @@ struct cli {
 };
 
 struct verb {
-	/* A name of several words is another way to say the verb that runs the same; it
-	 * has no usage. */
+	/* Some words.  Without a usage several are another way to say the verb that runs
+	 * the same. */
 	const char *name, *usage, *summary;
 	const char *topic; /* of help: one of its own or of schema/ */
 	/* argv[0] is the verb; the exit status. */
@@ -56,6 +56,9 @@ struct verb {
 };
 
 extern const struct verb verb_table[]; /* of the program; ends with a NULL name */
+
+/* The verb whose name is the first `*taken` of these words, or NULL. */
+const struct verb *cli_verb(int argc, char **argv, int *taken);
 
 /* The whole of a program: its exit status. */
 int cli_main(int argc, char **argv);
@@ -171,6 +174,28 @@ int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 int fetch_texts(const struct op *op, json_t *args, struct fault *f);
 /* Reads standard input to its end; a NUL in it, or more than 2 MiB, is a fault. */
 int fetch_input(struct text *out, struct fault *f);
+/* Reads a file of at most 4 MiB that is to be a text in UTF-8. */
+int fetch_file(const char *path, struct text *out, struct fault *f);
+
+/* --- editor/editor.c --------------------------------------------------------------------- */
+
+/* A file that a person edits, while there is one. */
+struct scratch {
+	char path[4200]; /* "": there is none */
+};
+
+/* Whether somebody is there who can edit: a terminal, and no program reads the answer. */
+bool scratch_can(const struct cli *cli);
+/* Lets a person edit `text`, in a file that is named after `name`: 0 with what he left in
+ * `out`, or a fault.  The caller ends it with scratch_end(). */
+int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
+	       const struct text *text, struct text *out, struct fault *f);
+/* Removes the file, or (`keep`) says where it is. */
+void scratch_end(struct scratch *d, bool keep);
+/* Lets a person at a terminal write the text that the operation needs, where no word gave
+ * it: 0 or a fault. */
+int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scratch *d,
+		struct fault *f);
 
 /* --- many.c ----------------------------------------------------------------------- */
 
@@ -276,6 +301,7 @@ int down_main(struct cli *cli, int argc, char **argv);
 int restart_main(struct cli *cli, int argc, char **argv);
 int events_main(struct cli *cli, int argc, char **argv);
 int gc_main(struct cli *cli, int argc, char **argv);
+int edit_main(struct cli *cli, int argc, char **argv);
 int undo_main(struct cli *cli, int argc, char **argv);
 int logs_main(struct cli *cli, int argc, char **argv);
 int config_main(struct cli *cli, int argc, char **argv);

@@ -107,6 +107,11 @@ static bool is_repeated(size_t index)
 /* The words that may follow the first word of a group. */
 static void put_seconds(const char *first, const char *begun)
 {
+	size_t n = strlen(first);
+
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (v->usage && !strncmp(v->name, first, n) && v->name[n] == ' ')
+			put(begun, v->name + n + 1, v->summary);
 	for (size_t i = 0; i < op_count; i++)
 		if (op_table[i].cli && op_table[i].cli[1] &&
 		    !strcmp(op_table[i].cli[0], first))
@@ -134,7 +139,7 @@ static void put_verbs(const char *begun)
 	char doc[300];
 
 	for (const struct verb *v = verb_table; v->name; v++)
-		if (v->usage)
+		if (v->usage && !strchr(v->name, ' '))
 			put(begun, v->name, v->summary);
 	for (size_t i = 0; i < op_count; i++) {
 		if (!op_table[i].cli || is_repeated(i) || is_verb(op_table[i].cli[0]))

@@ -38,6 +38,23 @@ int fetch_input(struct text *out, struct fault *f)
 	return rc;
 }
 
+int fetch_file(const char *path, struct text *out, struct fault *f)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
+	json_t *json;
+
+	if (fd < 0)
+		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
+	rc = read_all(fd, out, CONTENT_MAX, "", f);
+	close(fd);
+	text_add(out, "", 0);
+	json = rc == 0 ? json_stringn(out->data, out->len) : NULL;
+	if (rc == 0 && (!json || strlen(out->data) != out->len))
+		rc = fault_set(f, FAULT_INVALID, "", "it is no text in UTF-8");
+	json_decref(json);
+	return rc;
+}
+
 /* Replaces `-`, `@file` and `@@text` by the text that they stand for; any other value
  * is itself. */
 static int fetch(const char *value, size_t most, struct text *out, const char *where,

@@ -176,18 +176,20 @@ static void put_entry(const char *line, const char *summary)
 	}
 }
 
+static void put_verb(const struct verb *v)
+{
+	char line[80];
+
+	snprintf(line, sizeof(line), "%s%s%s", v->name, *v->usage ? " " : "", v->usage);
+	put_entry(line, v->summary);
+}
+
 /* The verbs of a topic, or (NULL) all. */
 static void list_verbs(const char *topic)
 {
-	for (const struct verb *v = verb_table; v->name; v++) {
-		char line[80];
-
-		if (!v->usage || (topic && strcmp(v->topic, topic)))
-			continue;
-		snprintf(line, sizeof(line), "%s%s%s", v->name, *v->usage ? " " : "",
-			 v->usage);
-		put_entry(line, v->summary);
-	}
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (v->usage && (!topic || !strcmp(v->topic, topic)))
+			put_verb(v);
 }
 
 /* A verb with code of its own stands for the operation of the same name. */
@@ -213,11 +215,16 @@ static void put_op(const struct op *op)
 	put_entry(line, op->summary);
 }
 
-/* The operations about a word, or (NULL) all; how many. */
+/* The verbs that begin with a word and the operations about it, or (NULL) all of these; how
+ * many. */
 static int list_ops(const char *word)
 {
+	size_t len = word ? strlen(word) : 0;
 	int n = 0;
 
+	for (const struct verb *v = verb_table; v->name && word; v++)
+		if (v->usage && !strncmp(v->name, word, len) && v->name[len] == ' ')
+			put_verb(v), n++;
 	for (size_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
 
@@ -327,7 +334,7 @@ static void put_topic(const struct topic *t)
 
 	printf("%-*s", TOPIC_WIDTH, t->name);
 	for (const struct verb *v = verb_table; v->name; v++)
-		if (v->usage && !strcmp(v->topic, t->name)) {
+		if (v->usage && !strchr(v->name, ' ') && !strcmp(v->topic, t->name)) {
 			put_word(&w, before, v->name);
 			before = ", ";
 		}
@@ -341,6 +348,9 @@ static void put_topic(const struct topic *t)
 			put_group(&w, t, op, before);
 			before = ", ";
 		}
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (v->usage && strchr(v->name, ' ') && !strcmp(v->topic, t->name))
+			put_word(&w, ", ", v->name);
 	putchar('\n');
 }
 
@@ -396,7 +406,7 @@ static int explain_verb(const struct verb *v)
 	       v->usage ? v->usage : "", v->summary);
 	put_verb_doc(v->name);
 	for (const struct verb *other = verb_table; other->name; other++)
-		if (other->run == v->run && strchr(other->name, ' '))
+		if (other != v && other->run == v->run && strchr(other->name, ' '))
 			printf("\nThe same is `cadre %s`.\n", other->name);
 	printf("\n`cadre help` lists the options of every verb.\n");
 	return 0;
@@ -450,6 +460,10 @@ static int explain_op(const struct op *op)
 	list_longer(op);
 	if (!op->cli[1])
 		put_verb_doc(op->cli[0]);
+	if (op->editor)
+		printf("\nAt a terminal an editor opens for a %s that is not given: $VISUAL, "
+		       "$EDITOR, else vi.\n",
+		       op->editor->name);
 	if (op->flags & OP_IDENTIFIES)
 		printf("\n--here: from now on `cadre` in this worktree is that agent.\n");
 	explain_wait(op);
@@ -460,16 +474,17 @@ static int explain_op(const struct op *op)
 /* argv[1...] are the words to be explained. */
 int help_main(struct cli *cli, int argc, char **argv)
 {
+	const struct verb *v;
 	const struct op *op;
 	int taken = 0;
 
 	pager_begin(cli);
 	if (argc < 2)
 		return overview();
-	for (const struct verb *v = verb_table; v->name; v++)
-		if (!strcmp(v->name, argv[1]) && strcmp(argv[1], "events") &&
-		    strcmp(argv[1], "gc"))
-			return explain_verb(v);
+	v = cli_verb(argc - 1, argv + 1, &taken);
+	if (v && (v->usage || taken == 1) && strcmp(v->name, "events") &&
+	    strcmp(v->name, "gc"))
+		return explain_verb(v);
 	op = op_command(argc - 1, argv + 1, &taken);
 	if (op)
 		return explain_op(op);

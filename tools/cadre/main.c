@@ -35,6 +35,7 @@ const struct verb verb_table[] = {
 	{ "whoami", "[--forget]", "Tell who you are here, and why; forget what is kept.", "start", whoami_main },
 	{ "events", "[-f] [OPTIONS]", "Show what happened; -f goes on as it happens.", "watch", events_main },
 	{ "logs", "[-n LINES] [-f]", "Show the host's log; -f goes on as it grows.", "watch", logs_main },
+	{ "task edit", "TASK", "Change a task in an editor, as a page of Markdown.", "work", edit_main },
 	{ "doctor", "", "Check the state and its host, and say what to do.", "watch", doctor_main },
 	{ "image", "build [--rootfs PATH] | list", "Make what VMs boot, from Debian's packages; list it.", "workspaces", image_main },
 	{ "config", "[KEY]", "Show what is configured, and from where.", "start", config_main },

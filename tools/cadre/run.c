@@ -326,6 +326,28 @@ static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 	return answer;
 }
 
+/* The call of words that are read; where it gives something, signals are held back. */
+static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
+			  struct fault *f)
+{
+	bool gives = deliver_gives(op);
+	json_t *answer;
+
+	from_here(op, args);
+	set_key(cli, op, args);
+	if (gives)
+		deliver_begin(cli, op, args);
+	answer = call_op(cli, op, args, f);
+	if (!answer && goes_on(cli, f)) {
+		*f = (struct fault){ 0 };
+		json_object_set_new(args, "confirm", json_true());
+		answer = call_op(cli, op, args, f);
+	}
+	if (gives)
+		deliver_answer(cli);
+	return answer;
+}
+
 /*~ Words become a call.  Station 2 of 12.
  *
  * `op` is the row of the table that belongs to `claim`; cli.c found it by its words.
@@ -346,6 +368,7 @@ static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 {
 	struct fault f = { 0 };
+	struct scratch scratch = { "" };
 	bool here = here_take(op, &argc, argv), gives = deliver_gives(op);
 	json_t *args, *answer = NULL;
 	int status;
@@ -360,20 +383,10 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 		op = answer ? op->many : op;
 	} else if (args && misread_check(cli, op, argc, argv, &f) == 0)
 		answer = bytes_send(cli, op, args, &f);
-	if (args && !answer && !f.code && fetch_texts(op, args, &f) == 0) {
-		from_here(op, args);
-		set_key(cli, op, args);
-		if (gives)
-			deliver_begin(cli, op, args);
-		answer = call_op(cli, op, args, &f);
-		if (!answer && goes_on(cli, &f)) {
-			f = (struct fault){ 0 };
-			json_object_set_new(args, "confirm", json_true());
-			answer = call_op(cli, op, args, &f);
-		}
-		if (gives)
-			deliver_answer(cli);
-	}
+	if (args && !answer && !f.code && fetch_texts(op, args, &f) == 0 &&
+	    editor_take(cli, op, args, &scratch, &f) == 0)
+		answer = call_words(cli, op, args, &f);
+	scratch_end(&scratch, !answer);
 	if (!answer && !f.code)
 		wait_end(cli, 0); /* a signal came */
 	if (!answer)
