@@ -479,3 +479,8 @@ int home_make_run(const struct home *h, struct fault *f)
 	paths_up(path);
 	return make_private(path, f) < 0 ? (int)f->code : make_private(h->run, f);
 }
+
+void home_leave_run(const struct home *h)
+{
+	rmdir(h->run);
+}

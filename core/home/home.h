@@ -94,6 +94,10 @@ int home_keep_here(struct home *h, const char *team, const char *agent, const ch
 /* Makes the folder of the sockets, or sees that it is ours and 0700. */
 int home_make_run(const struct home *h, struct fault *f);
 
+/* Removes that folder, unless something is in it: a guest that goes on has its own folder
+ * there.  The caller holds the lock, so that no host is about to use it. */
+void home_leave_run(const struct home *h);
+
 /* Takes the host's lock and writes this process and its socket into it.  The socket
  * stays in the folder of the host before, while that exists, since guests look for it
  * there.  Returns the descriptor that holds the lock until it is closed; a fault names

@@ -446,6 +446,7 @@ int host_run(const struct host_options *options, struct fault *f)
 		rc = serve(host, f);
 	log_close(host->log);
 	free(host);
+	home_leave_run(options->home);
 	close(lock);
 	if (folder >= 0)
 		close(folder);

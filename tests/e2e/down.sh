@@ -8,12 +8,20 @@ cd "$TMPDIR" || exit 1
 
 mkdir golden
 is 0 'no host runs' cadre down
+# A host that ends takes its folder of sockets away, unless guests have theirs in it.
+mkdir -m 700 rt && export XDG_RUNTIME_DIR="$TMPDIR/rt"
+folders() { find rt/cadre -mindepth 1 -maxdepth 1; }
+is 0 '^up: process' cadre up
+[ -S "$(folders)/host.sock" ] || bad "the socket is elsewhere"
+is 0 '^down: process' cadre down
+[ -z "$(folders)" ] || bad "down left $(folders)"
 is 0 '^up: process' cadre up
 cadre team create crew --golden ./golden \
 	--roles '[{"name":"w","count":2,"workspace":true}]' >/dev/null || bad "team create"
 until_is '^2$' count_guests
 is 0 '^2 guests go on; .cadre down --all. ends them$' cadre down
 [ "$(count_guests)" = 2 ] || bad "down ended guests"
+[ -n "$(folders)" ] || bad "down took the folder in which guests have their sockets"
 
 # A host that starts finds them; another host in its place finds them too.
 cadre up >/dev/null || bad "up"

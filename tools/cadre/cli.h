@@ -189,7 +189,7 @@ bool scratch_can(const struct cli *cli);
 /* Lets a person edit `text`, in a file that is named after `name`: 0 with what he left in
  * `out`, or a fault.  The caller ends it with scratch_end(). */
 int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
-	       const struct text *text, struct text *out, struct fault *f);
+		 const struct text *text, struct text *out, struct fault *f);
 /* Removes the file, or (`keep`) says where it is. */
 void scratch_end(struct scratch *d, bool keep);
 /* Lets a person at a terminal write the text that the operation needs, where no word gave

@@ -141,7 +141,7 @@ bool scratch_can(const struct cli *cli)
 }
 
 int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
-	       const struct text *text, struct text *out, struct fault *f)
+		 const struct text *text, struct text *out, struct fault *f)
 {
 	const char *command = editor_command();
 	int status;
