@@ -65,8 +65,8 @@ struct settings {
 	int64_t (*find_host)(const char *home);
 	/* Tells whether somebody worked in a folder since it was made, and how large it is:
 	 * see core/machine/work.h.  NULL: nobody looks. */
-	int64_t (*look_at_work)(const char *path, int64_t since, long most,
-				bool *changed);
+	int64_t (*look_at_work)(const char *path, const char *stamp, int64_t since,
+				long most, bool *changed);
 	const char *network_range; /* of the VMs; see core/base/nic.h */
 	const char *tag; /* last four hex digits of the state's id: the names that the
 			    state gives to bridge, taps and tables end in them */

@@ -7,6 +7,7 @@
 #include "core/id.h"
 #include "core/room.h"
 #include "core/team.h"
+#include "core/workspace_loss.h"
 
 /* --- finding ------------------------------------------------------------------- */
 
@@ -165,6 +166,12 @@ int workspace_snapshot_remove(struct call *call,
 	    (rc = snapshot_find(call, &w, in->snapshot, &s)) < 0 ||
 	    (rc = sql_row(call, snapshot_in_use, &use, .snapshot = s.id)) < 0)
 		return rc;
+	if (call->plans && !call->made) {
+		if (s.state == SNAPSHOT_STATE_READY)
+			loss_add_snapshot(call, &w, &s);
+		return 0;
+	}
+	out->note = loss_tell(call);
 	if (s.state == SNAPSHOT_STATE_MAKING || use.n)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/snapshot",
 				 "snapshot %s is being %s", s.name,
@@ -196,6 +203,13 @@ int workspace_restore(struct call *call, const struct workspace_restore_in *in,
 
 	if (rc < 0)
 		return rc;
+	if (call->plans && !call->made)
+		return (rc = can_keep(call, &w)) < 0 ||
+				       (rc = snapshot_ready(call, &w, in->snapshot, &s)) <
+					       0
+			       ? rc
+			       : loss_add_restore(call, &w);
+	out->note = loss_tell(call);
 	if (!call->made) {
 		if ((rc = can_keep(call, &w)) < 0 ||
 		    (rc = snapshot_ready(call, &w, in->snapshot, &s)) < 0 ||

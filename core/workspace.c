@@ -269,8 +269,7 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 	if (call->plans && !call->made) {
 		if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
 			return rc;
-		loss_add(call, &w);
-		return 0;
+		return loss_add(call, &w);
 	}
 	out->note = loss_tell(call);
 	if (!call->made) {

@@ -1,6 +1,7 @@
 #include "core/workspace_loss.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 #include "core/id.h"
@@ -22,34 +23,124 @@ static const char *work_of(struct call *call, const struct workspace_row *w)
 			    id_public(call, ID_WORKSPACE, w->id, w->created_at));
 }
 
-void loss_add(struct call *call, const struct workspace_row *w)
+static bool is_of_trash(const struct call *call, const char *source)
+{
+	size_t n = strlen(call->settings->home);
+
+	return source && !strncmp(source, call->settings->home, n) &&
+	       !strncmp(source + n, "/trash/", 7);
+}
+
+static struct folder *add(struct call *call, const struct workspace_row *w)
 {
 	struct losing *l = call->losing;
+	struct folder *f =
+		arena_push(&call->arena, &l->folders, &l->n, sizeof(struct folder));
 
-	/* A guest that was attached lives elsewhere, and stays. */
-	if (w->state == WORKSPACE_STATE_DESTROYED || w->backend == BACKEND_KIND_ATTACH)
-		return;
-	*(struct folder *)arena_push(&call->arena, &l->folders, &l->n,
-				     sizeof(struct folder)) = (struct folder){
+	*f = (struct folder){
 		.name = arena_printf(&call->arena, "%s/%s", w->team_name,
 				     w->agent_name ? w->agent_name : w->name),
 		.path = work_of(call, w),
+		.stamp = arena_printf(
+			&call->arena, "%s/guests/%s.whole", call->settings->home,
+			id_public(call, ID_WORKSPACE, w->id, w->created_at)),
 		.is_vm = w->backend == BACKEND_KIND_QEMU,
-		.made_at = w->created_at,
+		.since = w->created_at,
+		.parent = w->parent,
+		.brought_back = is_of_trash(call, w->source),
 	};
+	return f;
+}
+
+/* What a workspace began with is work as well where it exists nowhere else: it came back
+ * from the trash, or what it is a fork of is gone. */
+static int add_beginnings(struct call *call, size_t from)
+{
+	struct losing *l = call->losing;
+	struct workspace_row parent;
+	int rc = 0;
+
+	for (size_t i = from; i < l->n && rc >= 0; i++) {
+		struct folder *f = &l->folders[i];
+		bool alone = f->brought_back;
+
+		if (f->parent &&
+		    (rc = sql_row(call, workspace_by_id, &parent, .id = f->parent)) > 0)
+			alone |= parent.state == WORKSPACE_STATE_DESTROYED;
+		if (alone) {
+			f->since = 0;
+			f->stamp = NULL;
+		}
+	}
+	return rc;
+}
+
+static bool holds_work(const struct workspace_row *w)
+{
+	/* A guest that was attached lives elsewhere, and stays. */
+	return w->state != WORKSPACE_STATE_DESTROYED && w->backend != BACKEND_KIND_ATTACH;
+}
+
+int loss_add(struct call *call, const struct workspace_row *w)
+{
+	size_t from = call->losing->n;
+
+	if (holds_work(w))
+		add(call, w);
+	return add_beginnings(call, from);
+}
+
+int loss_add_restore(struct call *call, const struct workspace_row *w)
+{
+	struct folder *f = add(call, w);
+	struct snapshot_row s;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, snapshot_lines, .workspace = w->id);
+	while ((rc = sql_next(call, &q, &s)) > 0)
+		if (s.state == SNAPSHOT_STATE_READY && s.created_at > f->since)
+			f->since = s.created_at;
+	query_end(&q);
+	call->losing->says = arena_printf(&call->arena,
+					  "what was done in %s since its last snapshot "
+					  "would be replaced",
+					  f->name);
+	return rc;
+}
+
+void loss_add_snapshot(struct call *call, const struct workspace_row *w,
+		       const struct snapshot_row *s)
+{
+	struct folder *f = add(call, w);
+
+	/* Whoever put another snapshot back changed the workspace as well. */
+	f->stamp = NULL;
+	f->since = s->created_at;
+	if (!f->is_vm)
+		f->kept = arena_printf(
+			&call->arena, "%s/snapshots/%s/%s", call->settings->home,
+			id_public(call, ID_WORKSPACE, w->id, w->created_at),
+			id_public(call, ID_SNAPSHOT, s->id, s->created_at));
+	call->losing->says = arena_printf(&call->arena,
+					  "snapshot %s is the only copy of what %s held: "
+					  "it was changed since",
+					  s->name, f->name);
 }
 
 int loss_add_team(struct call *call, int64_t team)
 {
+	size_t from = call->losing->n;
 	struct workspace_row w;
 	struct query q;
 	int rc;
 
 	sql_query(call, &q, workspace_lines, .team = team);
 	while ((rc = sql_next(call, &q, &w)) > 0)
-		loss_add(call, &w);
+		if (holds_work(&w))
+			add(call, &w);
 	query_end(&q);
-	return rc;
+	return rc < 0 ? rc : add_beginnings(call, from);
 }
 
 void loss_add_notes(struct call *call, const char *team)
@@ -67,8 +158,11 @@ static void look(struct call *call, struct losing *l)
 	for (size_t i = 0; i < l->n; i++) {
 		struct folder *f = &l->folders[i];
 
-		f->bytes = call->settings->look_at_work(f->path, f->made_at, LOOK_MOST,
-							&f->worked);
+		f->bytes = call->settings->look_at_work(f->path, f->stamp, f->since,
+							LOOK_MOST, &f->worked);
+		if (f->kept)
+			f->bytes =
+				call->settings->look_at_work(f->kept, NULL, 0, 0, NULL);
 		f->worked |= f->is_vm;
 		f->too_large = f->bytes > most;
 		l->worked += f->worked;
@@ -133,6 +227,16 @@ static int refuse_purge(struct call *call, const struct losing *l)
 					"the folder is archived in the vault.");
 }
 
+static const char *what_goes(struct call *call, const struct losing *l)
+{
+	return l->says ? l->says
+		       : arena_printf(&call->arena,
+				      "%zu workspace%s would go, %zu with work that was "
+				      "done there: %s",
+				      l->n, l->n == 1 ? "" : "s", l->worked,
+				      names(call, l, false));
+}
+
 /* Refuses a call by which work would be lost; a fault that says how much and whose. */
 static int refuse(struct call *call, const struct losing *l)
 {
@@ -140,9 +244,7 @@ static int refuse(struct call *call, const struct losing *l)
 
 	if (l->notes)
 		return refuse_purge(call, l);
-	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
-		  "%zu workspace%s would go, %zu with work that was done there: %s%s",
-		  l->n, l->n == 1 ? "" : "s", l->worked, names(call, l, false),
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s%s", what_goes(call, l),
 		  too_large(call, l));
 	return days && l->kept
 		       ? fault_hint(&call->fault,
@@ -185,7 +287,7 @@ const char *loss_tell(struct call *call)
 	large = too_large(call, l);
 	text = arena_printf(&call->arena, "%s%s", kept,
 			    *kept || !*large ? large : large + 2);
-	if (!call->host)
+	if (l->hostless)
 		text = arena_printf(
 			&call->arena,
 			"%s%sno host runs: guests go on until the next `cadre "
@@ -209,6 +311,8 @@ static int plan(struct call *call, struct losing *l)
 {
 	int rc;
 
+	l->hostless = !call->host && !(call->settings->find_host &&
+				       call->settings->find_host(call->settings->home));
 	call->losing = l;
 	call->plans = true;
 	rc = call_transact(call, false);

@@ -14,19 +14,31 @@
 struct losing {
 	struct folder {
 		const char *name, *path;
-		int64_t made_at, bytes;
+		const char *stamp; /* see core/machine/work.h; or NULL */
+		const char *kept; /* the folder that goes, where it is not `path` */
+		int64_t since, bytes;
+		int64_t parent; /* the workspace that it is a fork of, or 0 */
+		bool brought_back; /* from the trash */
 		bool is_vm, worked, too_large; /* for the trash */
 	} * folders;
 	size_t n, worked, kept; /* kept: those that the trash takes, of `bytes` */
 	int64_t bytes;
+	bool hostless; /* nothing goes before the next host comes up */
+	const char *says; /* what goes; NULL: the workspaces */
 	const char *purged; /* a folder of the vault that goes too; or NULL */
 	size_t notes; /* in it */
 };
 
-/* For a handler that plans (call->plans): names one workspace. */
-void loss_add(struct call *call, const struct workspace_row *w);
+/* For a handler that plans (call->plans): names one workspace: 0 or more, or a fault. */
+int loss_add(struct call *call, const struct workspace_row *w);
 /* The same for all living workspaces of a team. */
 int loss_add_team(struct call *call, int64_t team);
+
+/* Names a workspace that is put back to a snapshot: what is newer than its last one goes. */
+int loss_add_restore(struct call *call, const struct workspace_row *w);
+/* Names a snapshot that goes: its work is lost where the workspace was changed since. */
+void loss_add_snapshot(struct call *call, const struct workspace_row *w,
+		       const struct snapshot_row *s);
 
 /* For a handler that plans: the team's folder in the vault goes too. */
 void loss_add_notes(struct call *call, const char *team);

@@ -14,6 +14,8 @@
 
 #include "core/base/fault.h"
 
+struct trash_bounds;
+
 /* A workspace as its backend needs it: its places, and its agent.  Texts are borrowed. */
 struct workspace_spec {
 	const char *id, *name; /* of the workspace */
@@ -40,6 +42,9 @@ struct workspace_spec {
 	int64_t vcpus, memory_mb, disk_gb;
 	/* A backend that copies directories counts here what it cannot copy; or NULL. */
 	int64_t *left_out;
+	/* For forget and restore: what they take away goes into the trash within these
+	 * bounds.  NULL: nothing is kept. */
+	const struct trash_bounds *trash;
 };
 
 /* A guest's process.  A pid alone says nothing: it is used again. */
@@ -50,8 +55,6 @@ struct process {
 };
 
 enum { ADDRESS_SIZE = 160 };
-
-struct trash_bounds;
 
 struct backend {
 	const char *name;

@@ -67,6 +67,23 @@ int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
+int guest_state_stamp(const struct workspace_spec *spec, bool anew, struct fault *f)
+{
+	struct arena a = { 0 };
+	const char *path = arena_printf(&a, "%s.whole", guest_state_path(&a, spec));
+	int fd;
+
+	if (anew && unlink(path) && errno != ENOENT)
+		failed(f, "remove", path);
+	fd = f->code ? -1 : open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	else if (!f->code && errno != ENOENT)
+		failed(f, "make", path);
+	arena_release(&a);
+	return f->code;
+}
+
 /* --- from the workspace --------------------------------------------------------- */
 
 /* A link in its place is none of a guest's making. */
@@ -202,7 +219,8 @@ int guest_state_remove(const struct workspace_spec *spec, struct fault *f)
 	struct arena a = { 0 };
 
 	if (tree_remove(guest_state_path(&a, spec), f) == 0 &&
-	    tree_remove(half_path(&a, spec), f) == 0)
+	    tree_remove(half_path(&a, spec), f) == 0 &&
+	    tree_remove(arena_printf(&a, "%s.whole", guest_state_path(&a, spec)), f) == 0)
 		tree_remove(arena_printf(&a, "%s.seq", guest_state_path(&a, spec)), f);
 	arena_release(&a);
 	return f->code;

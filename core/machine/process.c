@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
+#include "core/base/clock.h"
 #include "core/machine/backend.h"
 #include "core/machine/child.h"
 #include "core/machine/copy.h"
@@ -73,13 +74,12 @@ static int copy_source(const struct workspace_spec *spec, const char *to, struct
 	return tree_copy_golden(spec->source, to, spec->home, spec->left_out, f);
 }
 
-static int process_fork(void *self, const struct workspace_spec *spec, struct fault *f)
+static int copy_whole(const struct workspace_spec *spec, struct fault *f)
 {
 	char half[4096];
 	int n = snprintf(half, sizeof(half), "%s.half", spec->path);
 	int rc;
 
-	(void)self;
 	if (is_there(spec->path))
 		return sync_name(spec->path, f);
 	if (n >= (int)sizeof(half))
@@ -100,6 +100,15 @@ static int process_fork(void *self, const struct workspace_spec *spec, struct fa
 	return rc ? rc : sync_name(spec->path, f);
 }
 
+/* A workspace that is made, less the copy of a snapshot, which no guest works in. */
+static int process_fork(void *self, const struct workspace_spec *spec, struct fault *f)
+{
+	int rc = copy_whole(spec, f);
+
+	(void)self;
+	return rc || !spec->home ? rc : guest_state_stamp(spec, false, f);
+}
+
 static int process_make(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	int rc;
@@ -112,7 +121,7 @@ static int process_make(void *self, const struct workspace_spec *spec, struct fa
 	if (rc == 0 && dir_make(spec->path, 0700))
 		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spec->path,
 			       strerror(errno));
-	return rc;
+	return rc ? rc : guest_state_stamp(spec, false, f);
 }
 
 /* --- snapshots: copies in HOME/snapshots/WORKSPACE/ID ------------------------------ */
@@ -138,13 +147,22 @@ static int process_snapshot(void *self, const struct workspace_spec *spec, const
 	return f->code;
 }
 
+/* Moves a folder into the trash, or removes what that does not take. */
+static int put_away(const struct workspace_spec *spec, const char *path, struct fault *f)
+{
+	if (spec->trash &&
+	    trash_take(spec->home, path, spec->name, clock_wall_ms(), spec->trash, f) < 0)
+		return f->code;
+	return tree_remove(path, f);
+}
+
 static int process_forget(void *self, const struct workspace_spec *spec, const char *id,
 			  struct fault *f)
 {
 	struct arena a = { 0 };
 
 	(void)self;
-	tree_remove(kept_path(&a, spec, id), f);
+	put_away(spec, kept_path(&a, spec, id), f);
 	arena_release(&a);
 	return f->code;
 }
@@ -170,7 +188,7 @@ static int change_places(struct arena *a, const struct workspace_spec *spec,
 		return f->code;
 	if (is_there(guest) && move(guest, arena_printf(a, "%s/.cadre", spec->path), f))
 		return f->code;
-	return tree_remove(old, f);
+	return guest_state_stamp(spec, true, f) ? f->code : put_away(spec, old, f);
 }
 
 /* A folder `old` means that `new` is whole, so `new` is synced before `old` is made.  The

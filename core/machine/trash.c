@@ -147,7 +147,7 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 		return f->code;
 	if (!holds_anything(path))
 		return TRASH_NOTHING;
-	bytes = work_look(path, 0, 0, NULL);
+	bytes = work_look(path, NULL, 0, 0, NULL);
 	if (bytes > bounds->bytes)
 		return TRASH_TOO_LARGE;
 	return trash_put(home, path,

@@ -10,7 +10,8 @@
 enum { DEPTH_MAX = 256 };
 
 struct walk {
-	int64_t since;
+	int64_t since; /* a file written later is work */
+	int64_t whole; /* any change later is work: ms since 1970 */
 	long left; /* entries that may still be looked at */
 	int64_t bytes;
 	bool changed;
@@ -18,12 +19,19 @@ struct walk {
 
 static void walk(struct walk *w, int dir, int depth);
 
-static int64_t written_at(const struct stat *st)
+static int64_t in_ms(const struct timespec *at)
 {
-	return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
+	return (int64_t)at->tv_sec * 1000 + at->tv_nsec / 1000000;
 }
 
-/* A folder's own time tells of files that were removed from it as well. */
+/* What a program says of a file's time cannot hide a change: the change of that is one
+ * too.  A folder's change tells of files that were removed from it. */
+static bool is_changed(const struct walk *w, const struct stat *st)
+{
+	return in_ms(&st->st_ctim) > w->whole ||
+	       (!S_ISDIR(st->st_mode) && in_ms(&st->st_mtim) > w->since);
+}
+
 static void look_at(struct walk *w, int dir, const char *name, int depth)
 {
 	struct stat st;
@@ -32,10 +40,9 @@ static void look_at(struct walk *w, int dir, const char *name, int depth)
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
 		return;
 	w->bytes += (int64_t)st.st_blocks * 512;
-	if (!S_ISDIR(st.st_mode)) {
-		w->changed |= written_at(&st) > w->since;
+	w->changed |= is_changed(w, &st);
+	if (!S_ISDIR(st.st_mode))
 		return;
-	}
 	if (depth >= DEPTH_MAX) {
 		w->changed = true;
 		return;
@@ -68,13 +75,33 @@ static void walk(struct walk *w, int dir, int depth)
 	closedir(list);
 }
 
-int64_t work_look(const char *path, int64_t since, long most, bool *changed)
+/* When the folder was whole, by its stamp. */
+static int64_t whole_at(const char *stamp, int64_t since)
 {
-	struct walk w = { .since = since, .left = most ? most : LONG_MAX };
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int64_t at;
 
-	if (dir >= 0)
+	if (!stamp)
+		return since;
+	if (lstat(stamp, &st))
+		return INT64_MAX;
+	at = in_ms(&st.st_mtim);
+	return at > since ? at : since;
+}
+
+int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
+		  bool *changed)
+{
+	struct walk w = { .since = since,
+			  .whole = whole_at(stamp, since),
+			  .left = most ? most : LONG_MAX };
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (dir >= 0) {
+		w.changed = since && !fstat(dir, &st) && is_changed(&w, &st);
 		walk(&w, dir, 0);
+	}
 	if (changed)
 		*changed = w.changed;
 	return w.bytes;

@@ -62,7 +62,7 @@ cadre workspace fork red/w --agent x --team red >/dev/null || bad "fork"
 until_is 'ready.* x ' cadre workspace list --team red
 until_is '^ok *vault *whole' cadre doctor
 nothing_open "with a host" "$TMPDIR/host.db" "$TMPDIR/host.db.secret" "$XDG_RUNTIME_DIR"
-cadre workspace restore red/w keep --team red >/dev/null || bad "restore"
+cadre workspace restore --yes red/w keep --team red >/dev/null || bad "restore"
 cadre team destroy --yes red >/dev/null || bad "destroy"
 until_is '^0$' count_guests
 cadre down >/dev/null || bad "down"

@@ -18,7 +18,7 @@ until_is completed cadre task show 001 --team red
 cadre workspace snapshot red/a keep --team red --json | grep -q '"left_out":1}' ||
 	bad "a snapshot does not say that it lacks a pipe"
 in_place red/a 'echo second >f; rm -r d; echo new >h'
-cadre workspace restore red/a keep --team red >/dev/null || bad "restore"
+cadre workspace restore --yes red/a keep --team red >/dev/null || bad "restore"
 until_is '^first$' in_place red/a 'cat f'
 until_is '^sub$' in_place red/a 'cat d/g'
 until_is '^no$' in_place red/a 'test -e h || echo no'
@@ -35,7 +35,7 @@ wait
 until_is '^first$' in_place red/b 'cat f'
 until_is '^third$' in_place red/c 'cat f'
 
-cadre workspace forget red/a keep --team red >/dev/null || bad "forget"
+cadre workspace forget --yes red/a keep --team red >/dev/null || bad "forget"
 cadre workspace restore red/a keep --team red 2>/dev/null && bad "a removed snapshot is put back"
 until_is '^first$' in_place red/b 'cat f'
 cadre workspace snapshot red/a keep --team red >/dev/null || bad "the name is not free again"

@@ -191,7 +191,7 @@ for k in 1 2 3 4; do assign ann "echo busy-$k >>$TMPDIR/runs; sleep 1000"; done
 for k in 1 2 3 4; do until_is '^1$' runs busy-$k; done
 assign ann "echo waits >>$TMPDIR/runs"
 until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red --json
-cadre workspace restore red/ann then --team red >/dev/null || bad "restore"
+cadre workspace restore --yes red/ann then --team red >/dev/null || bad "restore"
 until_is 'put back to a snapshot' cadre result "$task" --team red
 until_is '^yes$' in_place red/ann 'echo $KEPT'
 assign ann "echo since >>$TMPDIR/runs"

@@ -136,8 +136,8 @@ static void restore(struct trees *all, struct tree *t, struct scene *s, int vers
 
 	t->may_hold |= 1u << version;
 	answer = ask(s, "workspace.restore",
-		     json_pack("{ssssss}", "workspace", t->name, "snapshot", name, "team",
-			       "crash"),
+		     json_pack("{sssssssb}", "workspace", t->name, "snapshot", name,
+			       "team", "crash", "confirm", 1),
 		     false);
 	if (answer && await_ready(s, t)) {
 		t->may_hold = 1u << version;
@@ -181,8 +181,8 @@ static void snapshot(struct trees *all, struct tree *t, struct scene *s,
 	answer = ask(s, "workspace.snapshot", args, false);
 	all->taken += answer != NULL;
 	if (!answer) { /* it is there already, mostly */
-		args = json_pack("{ssssss}", "workspace", t->name, "snapshot", name,
-				 "team", "crash");
+		args = json_pack("{sssssssb}", "workspace", t->name, "snapshot", name,
+				 "team", "crash", "confirm", 1);
 		answer = ask(s, "workspace.snapshot_remove", args, false);
 		all->removed += answer != NULL;
 	}

@@ -36,7 +36,7 @@ until_is completed cadre task show 002 --team red
 cadre workspace snapshot red/a keep --team red >/dev/null || bad "snapshot"
 cadre workspace snapshots red/a --team red | grep -q 'keep *ready' || bad "snapshots"
 in_vm red/a 'echo third >f; rm -r deep; sync'
-cadre workspace restore red/a keep --team red >/dev/null || bad "restore"
+cadre workspace restore --yes red/a keep --team red >/dev/null || bad "restore"
 until_is '^second$' in_vm red/a 'cat f'
 until_is '^er$' in_vm red/a 'ls deep'
 in_vm red/a 'echo fourth >f'

@@ -27,7 +27,7 @@ until_is completed cadre task show 005 --team red
 assign 'cadre send lead ran-6; sleep 1000'
 until_is '^1$' heard 6
 
-cadre workspace restore red/v one --team red >/dev/null || bad "restore"
+cadre workspace restore --yes red/v one --team red >/dev/null || bad "restore"
 until_is 'failed' cadre task show 006 --team red
 until_is 'put back to a snapshot' cadre result 006 --team red
 until_is 'ready.* v ' list red || cat "$CADRE_HOME"/workspaces/*/*.log

@@ -155,8 +155,7 @@ void cli_note(const struct home *h)
 	arena_release(&arena);
 }
 
-/* A state is made by a verb only where somebody says both the place and --create. */
-static int may_create(const struct cli *cli, struct fault *f)
+int cli_may_create(const struct cli *cli, struct fault *f)
 {
 	if (cli->dir || getenv("CADRE_HOME"))
 		return 0;
@@ -168,7 +167,7 @@ int cli_home(struct cli *cli, enum home_use use, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
 
-	if (cli->create && may_create(cli, f) < 0)
+	if (cli->create && cli_may_create(cli, f) < 0)
 		return f->code;
 	if (home_find_with(&cli->home, cli->dir, cli->create ? HOME_MAKE : use,
 			   cli->flags, f) < 0)

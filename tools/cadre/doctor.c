@@ -356,7 +356,13 @@ static void check_trash(struct doctor *d)
 
 	for (size_t i = 0; i < n; i++)
 		bytes += entries[i].bytes;
-	if (n)
+	if (bytes > config->workspace_trash_mb << 20)
+		say(d, VERDICT_WARN, "trash",
+		    "the oldest go at the host's next start, or when something is "
+		    "removed; workspace.trash_mb keeps more",
+		    "%zu removed workspaces, %lld MiB where %lld are kept", n,
+		    (long long)(bytes >> 20), (long long)config->workspace_trash_mb);
+	else if (n)
 		say(d, VERDICT_OK, "trash", NULL,
 		    "%zu removed workspaces, %lld MiB of %lld, each for %lld days: cadre "
 		    "undo",
@@ -451,28 +457,11 @@ static void check_orphans(struct doctor *d, json_t *known)
 		    n > 1 ? "s" : "", dir, n > 1 ? "" : "s");
 }
 
-/* The rows of all pages of a list, of a team where one is named. */
-static json_t *ask_all(struct doctor *d, const struct op *op, const char *rows,
-		       json_t *team, struct fault *f)
-{
-	json_t *all = json_array(), *args = json_pack("{sO*}", "team", team), *answer;
-	bool more = true;
-
-	while (more && (answer = run_op(d->cli, op, args, f))) {
-		json_array_extend(all, json_object_get(answer, rows));
-		more = json_is_true(json_object_get(answer, "more"));
-		json_object_set(args, "offset", json_object_get(answer, "next"));
-		json_decref(answer);
-	}
-	json_decref(args);
-	return all;
-}
-
 /* Adds a team's workspaces to `known`, by their ids; tells how many are dead. */
 static size_t check_team(struct doctor *d, json_t *team, json_t *known, struct fault *f)
 {
-	json_t *rows = ask_all(d, op_workspace_list, "workspaces",
-			       json_object_get(team, "name"), f),
+	json_t *rows = run_rows(d->cli, op_workspace_list, "workspaces",
+				json_object_get(team, "name"), f),
 	       *row;
 	size_t i, dead = 0;
 
@@ -488,7 +477,7 @@ static size_t check_team(struct doctor *d, json_t *team, json_t *known, struct f
 static void check_guests(struct doctor *d)
 {
 	struct fault f = { 0 };
-	json_t *teams = ask_all(d, op_team_list, "teams", NULL, &f), *team,
+	json_t *teams = run_rows(d->cli, op_team_list, "teams", NULL, &f), *team,
 	       *known = json_object();
 	size_t i, dead = 0;
 

@@ -280,6 +280,22 @@ static void hint_at_help(const struct op *op, struct fault *f)
 			   op->cli[1] ? " " : "", op->cli[1] ? op->cli[1] : "");
 }
 
+json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, json_t *team,
+		 struct fault *f)
+{
+	json_t *all = json_array(), *args = json_pack("{sO*}", "team", team), *answer;
+	bool more = true;
+
+	while (more && (answer = run_op(cli, op, args, f))) {
+		json_array_extend(all, json_object_get(answer, rows));
+		more = json_is_true(json_object_get(answer, "more"));
+		json_object_set(args, "offset", json_object_get(answer, "next"));
+		json_decref(answer);
+	}
+	json_decref(args);
+	return all;
+}
+
 /* Asks a person at a terminal whether to do what was refused since it would lose work. */
 static bool goes_on(const struct cli *cli, struct fault *f)
 {

@@ -4,6 +4,7 @@
  * The folders are in the state's trash (core/machine/trash.h).  A workspace that is made of
  * one is a new one, in any team; the entry stays until its time is over.
  */
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,9 +49,61 @@ static void until_of(const struct cli *cli, const struct trash_entry *entry, cha
 	strftime(out, 32, "%Y-%m-%d", localtime_r(&at, &tm));
 }
 
-static void list(const struct cli *cli, const struct trash_entry *entries, size_t n)
+/* The names of all workspaces that live. */
+static json_t *living(struct cli *cli)
+{
+	struct fault f = { 0 };
+	json_t *teams = run_rows(cli, op_team_list, "teams", NULL, &f), *team, *row,
+	       *names = json_object();
+	size_t i, j;
+
+	json_array_foreach(teams, i, team) {
+		json_t *rows = run_rows(cli, op_workspace_list, "workspaces",
+					json_object_get(team, "name"), &f);
+
+		json_array_foreach(rows, j, row)
+			json_object_set(names,
+					json_string_value(json_object_get(row, "name")),
+					row);
+		json_decref(rows);
+	}
+	json_decref(teams);
+	if (f.code)
+		json_decref(names);
+	return f.code ? NULL : names;
+}
+
+/* How many folders of workspaces are still to be moved into the trash, or 0 where nobody
+ * knows. */
+static size_t count_moving(struct cli *cli)
+{
+	struct arena a = { 0 };
+	DIR *dir = opendir(arena_printf(&a, "%s/workspaces", cli->home.dir));
+	json_t *names = dir ? living(cli) : NULL;
+	struct dirent *e;
+	size_t n = 0;
+
+	while (names && (e = readdir(dir)))
+		n += !strchr(e->d_name, '.') && !json_object_get(names, e->d_name);
+	json_decref(names);
+	if (dir)
+		closedir(dir);
+	arena_release(&a);
+	return n;
+}
+
+static void tell_moving(size_t n)
+{
+	if (n)
+		printf("%zu more removed workspace%s still to be moved into the trash: a "
+		       "running host does that\n",
+		       n, n == 1 ? " is" : "s are");
+}
+
+static void list(struct cli *cli, const struct trash_entry *entries, size_t n)
 {
 	int64_t now = clock_wall_ms();
+	size_t moving = count_moving(cli);
 	json_t *all = json_array();
 	struct arena a = { 0 };
 
@@ -75,10 +128,13 @@ static void list(const struct cli *cli, const struct trash_entry *entries, size_
 		       until, entries[i].kind == TRASH_VM ? "  a VM" : "");
 	}
 	if (cli->json) {
-		all = json_pack("{s:o}", "removed", all);
+		all = json_pack("{s:o, s:I}", "removed", all, "moving",
+				(json_int_t)moving);
 		print_json(all);
-	} else if (!n) {
+	} else if (!n && !moving) {
 		printf("no removed workspaces\n");
+	} else {
+		tell_moving(moving);
 	}
 	json_decref(all);
 	arena_release(&a);

@@ -24,22 +24,37 @@ static const char *snapshot_of(const struct job *job)
 
 /* Moves what the workspace holds into the trash, and makes room there: 0, or negative when
  * it stays where it is, since nothing may be lost. */
-static int keep_work(struct hosted_workspace *p)
+static int keep_work(struct hosted_workspace *p, const struct trash_bounds *bounds)
 {
-	const struct settings *s = &p->host->home->settings;
-	struct trash_bounds bounds = trash_bounds_of(s->config.workspace_keep_days,
-						     s->config.workspace_trash_mb);
-	int64_t now = clock_wall_ms();
-	int rc = p->backend->keep(p->backend->self, &p->spec, now, &bounds, &p->fault);
+	int rc = p->backend->keep(p->backend->self, &p->spec, clock_wall_ms(), bounds,
+				  &p->fault);
 
-	if (rc == TRASH_TAKEN && trash_trim(p->spec.home, now, &bounds))
-		backend_qemu.sweep(backend_qemu.self, p->spec.home, NULL, 0);
 	if (rc == TRASH_TOO_LARGE)
 		log_line(p->host->log, LOG_LEVEL_WARN,
 			 "workspace %s is removed for good: it holds more than the trash "
 			 "may (workspace.trash_mb)",
 			 p->spec.name);
 	return rc < 0 ? rc : 0;
+}
+
+/* Work that takes something away puts it into the trash, and makes room there. */
+static void work_on_trash(struct hosted_workspace *p)
+{
+	const struct settings *s = &p->host->home->settings;
+	struct trash_bounds bounds = trash_bounds_of(s->config.workspace_keep_days,
+						     s->config.workspace_trash_mb);
+	const struct backend *b = p->backend;
+
+	p->spec.trash = &bounds;
+	if (p->work == WORK_FORGET)
+		b->forget(b->self, &p->spec, snapshot_of(p->asking), &p->fault);
+	else if (p->work == WORK_RESTORE)
+		b->restore(b->self, &p->spec, p->restore, &p->fault);
+	else if (!b->keep || keep_work(p, &bounds) == 0)
+		b->destroy(b->self, &p->spec, &p->fault);
+	p->spec.trash = NULL;
+	if (trash_trim(p->spec.home, clock_wall_ms(), &bounds))
+		backend_qemu.sweep(backend_qemu.self, p->spec.home, NULL, 0);
 }
 
 static void work_on(uv_work_t *request)
@@ -55,18 +70,13 @@ static void work_on(uv_work_t *request)
 	case WORK_START:
 		b->start(b->self, &p->spec, &p->process, &p->fault);
 		break;
-	case WORK_DESTROY:
-		if (!b->keep || keep_work(p) == 0)
-			b->destroy(b->self, &p->spec, &p->fault);
-		break;
 	case WORK_SNAPSHOT:
 		b->snapshot(b->self, &p->spec, snapshot_of(p->asking), &p->fault);
 		break;
+	case WORK_DESTROY:
 	case WORK_FORGET:
-		b->forget(b->self, &p->spec, snapshot_of(p->asking), &p->fault);
-		break;
 	case WORK_RESTORE:
-		b->restore(b->self, &p->spec, p->restore, &p->fault);
+		work_on_trash(p);
 		break;
 	}
 }

@@ -162,11 +162,12 @@ static void remove_folders(uv_work_t *work)
 	struct sweep *s = work->data;
 	struct fault f = { 0 };
 
-	for (size_t i = 0; i < s->n_folders; i++)
+	for (size_t i = 0; !s->keeps && i < s->n_folders; i++)
 		if (s->folders[i]) /* else the next start tries again */
 			tree_remove(s->folders[i], &f);
 	trash_trim(s->home, clock_wall_ms(), &s->trash);
-	backend_qemu.sweep(backend_qemu.self, s->home, s->disks, s->n_disks);
+	if (!s->keeps)
+		backend_qemu.sweep(backend_qemu.self, s->home, s->disks, s->n_disks);
 }
 
 static void on_removed(uv_work_t *work, int status)
@@ -202,7 +203,7 @@ static void on_ended(uv_work_t *work, int status)
 
 	host->reconcile.sweeping = false;
 	log_ended(s);
-	if (status || s->keeps || host->stopping ||
+	if (status || host->stopping ||
 	    uv_queue_work(&host->loop, work, remove_folders, on_removed))
 		sweep_free(s);
 }

@@ -12,9 +12,9 @@
 #include "core/machine/work.h"
 #include "storage/durable.h"
 
-/* Whether the trash has the disk already: a host may have died before it had removed all
+/* Whether the trash has the layer already: a host may have died before it had removed all
  * else of the workspace. */
-static bool is_kept(const struct disk *d, const char *home)
+static bool is_kept(const struct disk *d, const char *top, const char *home)
 {
 	struct trash_entry *entries;
 	size_t n = trash_list(home, d->arena, &entries);
@@ -26,7 +26,7 @@ static bool is_kept(const struct disk *d, const char *home)
 
 		kept = entries[i].kind == TRASH_VM &&
 		       disk_trash_find(entries[i].path, &of, &layer) &&
-		       !strcmp(of.id, d->id);
+		       !strcmp(of.id, d->id) && !strcmp(layer, top);
 	}
 	return kept;
 }
@@ -60,19 +60,20 @@ static int make_entry(const char *half, const struct disk *d, const char *top,
 	return 0;
 }
 
-int disk_trash_take(const struct disk *d, const struct workspace_spec *spec,
-		    int64_t now_ms, const struct trash_bounds *bounds, struct fault *f)
+int disk_trash_take(const struct disk *d, const char *top,
+		    const struct workspace_spec *spec, int64_t now_ms,
+		    const struct trash_bounds *bounds, struct fault *f)
 {
-	const char *top = disk_top(d);
 	const char *half = arena_printf(d->arena, "%s/trash/.%s", spec->home, d->id);
 	int64_t bytes;
 
 	if (bounds->keep_ms <= 0 || !top ||
 	    (layer_is_empty(top) && !strcmp(strrchr(top, '/'), "/0.qcow2")))
 		return TRASH_NOTHING;
-	if (is_kept(d, spec->home))
+	if (is_kept(d, top, spec->home))
 		return TRASH_TAKEN;
-	bytes = work_look(arena_printf(d->arena, "%s/%s", d->folder, d->id), 0, 0, NULL);
+	bytes = work_look(arena_printf(d->arena, "%s/%s", d->folder, d->id), NULL, 0, 0,
+			  NULL);
 	if (bytes > bounds->bytes)
 		return TRASH_TOO_LARGE;
 	if (make_entry(half, d, top, spec, f) < 0)

@@ -16,9 +16,11 @@
 #include "core/machine/trash.h"
 #include "core/machine/vm/disk.h"
 
-/* Keeps the disk of a workspace that is over: as trash_take(). */
-int disk_trash_take(const struct disk *d, const struct workspace_spec *spec,
-		    int64_t now_ms, const struct trash_bounds *bounds, struct fault *f);
+/* Keeps a layer of a workspace's disk, its top or a snapshot's, that is about to be let go
+ * of: as trash_take().  NULL: there is none. */
+int disk_trash_take(const struct disk *d, const char *top,
+		    const struct workspace_spec *spec, int64_t now_ms,
+		    const struct trash_bounds *bounds, struct fault *f);
 
 /* Finds the disk, in `folder`, and the layer that an entry keeps: false if they are gone.
  * `from` has its arena and folder. */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/machine/copy.h"
 #include "core/machine/pid.h"
 #include "core/machine/vm/disk.h"
@@ -159,7 +160,7 @@ static int qemu_keep(void *self, const struct workspace_spec *spec, int64_t now_
 {
 	struct arena a = { 0 };
 	struct disk d = disk_of(&a, spec, spec->id);
-	int rc = disk_trash_take(&d, spec, now_ms, bounds, f);
+	int rc = disk_trash_take(&d, disk_top(&d), spec, now_ms, bounds, f);
 
 	(void)self;
 	arena_release(&a);
@@ -183,6 +184,15 @@ static int qemu_destroy(void *self, const struct workspace_spec *spec, struct fa
 	}
 	arena_release(&a);
 	return f->code;
+}
+
+/* Keeps a layer that a snapshot or a restore lets go of. */
+static int keep_layer(const struct workspace_spec *spec, const struct disk *d,
+		      const char *layer, struct fault *f)
+{
+	return spec->trash
+		       ? disk_trash_take(d, layer, spec, clock_wall_ms(), spec->trash, f)
+		       : TRASH_NOTHING;
 }
 
 /* --- snapshots ----------------------------------------------------------------------- */
@@ -210,13 +220,14 @@ static int qemu_forget(void *self, const struct workspace_spec *spec, const char
 	struct disk d = disk_of(&a, spec, spec->id);
 
 	(void)self;
-	(void)f;
 	pthread_mutex_lock(&layers);
-	disk_forget(&d, id);
-	disk_sweep(spec->home);
+	if (keep_layer(spec, &d, disk_kept(&d, id), f) >= 0) {
+		disk_forget(&d, id);
+		disk_sweep(spec->home);
+	}
 	pthread_mutex_unlock(&layers);
 	arena_release(&a);
-	return 0;
+	return f->code;
 }
 
 static int qemu_restore(void *self, const struct workspace_spec *spec, const char *id,
@@ -231,7 +242,8 @@ static int qemu_restore(void *self, const struct workspace_spec *spec, const cha
 	layer = disk_kept(&d, id);
 	if (!layer)
 		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
-	else if (disk_cover(&d, layer, &top, f) == 0)
+	else if (keep_layer(spec, &d, disk_top(&d), f) >= 0 &&
+		 disk_cover(&d, layer, &top, f) == 0)
 		disk_sweep(spec->home);
 	pthread_mutex_unlock(&layers);
 	arena_release(&a);
