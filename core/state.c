@@ -311,6 +311,30 @@ static int clean_messages(struct call *call, int64_t before, struct state_gc_out
 	return rc < 0 ? rc : 0;
 }
 
+/* Refuses to remove for good what the configuration keeps, unless it is confirmed. */
+static int ask_gc(struct call *call, const struct state_gc_in *in, int64_t keep,
+		  int64_t before)
+{
+	struct message_last_row last;
+	struct gc_count_row n;
+	int rc;
+
+	if (in->confirm || !in->has_keep_days ||
+	    in->keep_days >= call->settings->config.gc_keep_days)
+		return 0;
+	if ((rc = sql_row(call, message_last, &last)) < 0 ||
+	    (rc = sql_row(call, gc_count, &n, .keep_events = keep,
+			  .keep_messages = last.id, .before = before)) < 0 ||
+	    (!n.events && !n.messages))
+		return rc < 0 ? rc : 0;
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
+		  "%" PRId64 " events and %" PRId64
+		  " messages would be removed, which gc.keep_days = %" PRId64 " keeps",
+		  n.events, n.messages, call->settings->config.gc_keep_days);
+	return fault_hint(&call->fault, "Do it with confirm=true. Nothing of it "
+					"can be brought back.");
+}
+
 int state_gc(struct call *call, const struct state_gc_in *in, struct state_gc_out *out)
 {
 	int64_t days = in->has_keep_days ? in->keep_days
@@ -328,6 +352,8 @@ int state_gc(struct call *call, const struct state_gc_in *in, struct state_gc_ou
 	keep = last.seq;
 	if (call->keep_events && call->keep_events < keep)
 		keep = call->keep_events;
+	if ((rc = ask_gc(call, in, keep, before)) < 0)
+		return rc;
 	rc = sql_run(call, gc_events, .keep = keep, .before = before, .limit = SLICE);
 	if (rc < 0)
 		return rc;

@@ -52,8 +52,8 @@ static struct folder *add(struct call *call, const struct workspace_row *w)
 	return f;
 }
 
-/* What a workspace began with is work as well where it exists nowhere else: it came back
- * from the trash, or what it is a fork of is gone. */
+/* The files that a workspace began with are work as well where they exist nowhere else: it
+ * came back from the trash, or its parent is gone. */
 static int add_beginnings(struct call *call, size_t from)
 {
 	struct losing *l = call->losing;
@@ -114,7 +114,7 @@ void loss_add_snapshot(struct call *call, const struct workspace_row *w,
 {
 	struct folder *f = add(call, w);
 
-	/* Whoever put another snapshot back changed the workspace as well. */
+	/* Another snapshot that was put back is a change as well, so no stamp counts. */
 	f->stamp = NULL;
 	f->since = s->created_at;
 	if (!f->is_vm)

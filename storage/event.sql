@@ -51,6 +51,16 @@ SELECT count(*) AS n FROM workspace WHERE state = {workspace_state.ready} AND (:
 DELETE FROM event WHERE seq IN (SELECT seq FROM event
 	WHERE seq < :keep AND at < :before ORDER BY seq LIMIT :limit);
 
+-- name: gc_count
+-- scan ok: for somebody who is asked
+-- Counts the events and messages that a whole gc would delete.
+SELECT (SELECT count(*) FROM event WHERE seq < :keep_events AND at < :before) AS events,
+	(SELECT count(*) FROM message m WHERE m.id < :keep_messages AND m.at < :before
+	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.state IN {delivery_state.open})
+	AND NOT EXISTS (SELECT 1 FROM assignment x WHERE x.message = m.id
+		AND (x.state IN {assignment_state.open} OR EXISTS (SELECT 1 FROM result r
+			WHERE r.message = m.id AND r.collected_at IS NULL)))) AS messages;
+
 -- name: gc_messages
 -- Messages that are old and done with for every recipient.
 SELECT m.id FROM message m WHERE m.id > :after AND m.id < :keep AND m.at < :before

@@ -292,10 +292,18 @@ int vault_move(struct call *call, const struct vault_move_in *in,
 
 static int run_delete(struct call *call, struct vault_work *w)
 {
+	const struct vault_delete_in *in = call->in;
 	struct vault_delete_out *out = call->out;
+	int rc;
 
 	out->path = w->path;
-	return find(call, w, NULL);
+	if ((rc = find(call, w, NULL)) < 0 || !w->move.is.size || in->confirm)
+		return rc;
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
+		  "note %.180s, %" PRId64 " bytes, would be deleted for good", w->path,
+		  w->move.is.size);
+	return fault_hint(&call->fault, "Do it with confirm=true. Nothing of it can be "
+					"brought back.");
 }
 
 int vault_delete(struct call *call, const struct vault_delete_in *in,

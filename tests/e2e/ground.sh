@@ -99,7 +99,7 @@ for how in rm mv rm-db rm-wal replace over anew; do
 		grep -q 'state.db-wal .*is not of the state.db beside it' "$story/out" || bad "$how: $(cat "$story/out")"
 		grep -q 'cadre restore' "$story/out" || bad "$how: restore is not named"
 		cadre doctor | grep -q 'bad *state .*state.db-wal' || bad "$how: doctor says nothing"
-		cadre restore "$story/other.db" >/dev/null || bad "$how: restore"
+		cadre restore --yes "$story/other.db" >/dev/null || bad "$how: restore"
 		cadre --team t --as b inbox peek | grep -q 'of the other state' || bad "$how: not restored"
 		;;
 	rm-db)
@@ -212,6 +212,6 @@ clients=
 cp "$story/w.db" "$CADRE_HOME/state.db"
 cadre --team t --as b inbox peek >"$story/out" 2>&1 && bad "the WAL left by a crash was applied to the backup"
 grep -q 'is not of the state.db beside it' "$story/out" || bad "$(cat "$story/out")"
-cadre restore "$story/w.db" >/dev/null || bad "restore"
+cadre restore --yes "$story/w.db" >/dev/null || bad "restore"
 cadre --team t --as b inbox peek | grep -q first || bad "the backup is not there"
 exit $failed

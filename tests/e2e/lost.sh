@@ -66,7 +66,7 @@ mv "$story/kept.db" "$CADRE_HOME/state.db"
 message | grep -q 'of the former state' || bad "it was brought back, and is not there: $(message)"
 : >"$CADRE_HOME/state.db"
 all_verbs
-cadre restore "$story/B.db" >/dev/null || bad "restore where state.db was cut off"
+cadre restore --yes "$story/B.db" >/dev/null || bad "restore where state.db was cut off"
 message | grep -q 'of the former state' || bad "not restored: $(message)"
 for name in secret workspaces search.db state.lock; do
 	rm -rf "$CADRE_HOME" && mkdir -m 700 "$CADRE_HOME" && echo x >"$CADRE_HOME/$name"

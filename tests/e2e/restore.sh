@@ -40,23 +40,23 @@ cadre --team t --as a send b "after it" >/dev/null
 
 head -c 5000 /dev/urandom >"$story/junk.db"
 cp "$story/B.db.secret" "$story/junk.db.secret"
-refused 'is not a state of cadre' cadre restore "$story/junk.db"
+refused 'is not a state of cadre' cadre restore --yes "$story/junk.db"
 sqlite3 "$story/foreign.db" 'CREATE TABLE t(x); PRAGMA user_version = 1'
 cp "$story/B.db.secret" "$story/foreign.db.secret"
-refused 'is not a state of cadre' cadre restore "$story/foreign.db"
+refused 'is not a state of cadre' cadre restore --yes "$story/foreign.db"
 cp "$story/B.db" "$story/newer.db"
 cp "$story/B.db.secret" "$story/newer.db.secret"
 sqlite3 "$story/newer.db" 'PRAGMA user_version = 4711'
-refused 'of version 4711' cadre restore "$story/newer.db"
+refused 'of version 4711' cadre restore --yes "$story/newer.db"
 cp "$story/B.db" "$story/bad.db"
 cp "$story/B.db.secret" "$story/bad.db.secret"
 dd if=/dev/urandom of="$story/bad.db" bs=4096 seek=12 count=8 conv=notrunc 2>/dev/null
-refused 'is damaged' cadre restore "$story/bad.db"
+refused 'is damaged' cadre restore --yes "$story/bad.db"
 cp "$story/B.db" "$story/alone.db"
-refused 'alone.db.secret is not there' cadre restore "$story/alone.db"
+refused 'alone.db.secret is not there' cadre restore --yes "$story/alone.db"
 cp "$story/B.db" "$story/strange.db"
 head -c 32 /dev/urandom >"$story/strange.db.secret"
-refused "strange.db.secret is not the secret of $story/strange.db" cadre restore "$story/strange.db"
+refused "strange.db.secret is not the secret of $story/strange.db" cadre restore --yes "$story/strange.db"
 [ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused secret leaves restore.tmp"
 cadre doctor | grep -q 'tokens' && bad "doctor finds a fault in the right secret"
 cp "$CADRE_HOME/secret" "$story/right" && cp "$story/strange.db.secret" "$CADRE_HOME/secret"
@@ -66,14 +66,14 @@ cadre logs -n 20 | grep -q '3 of the 3 newest agents have tokens' || bad "a host
 cadre down >/dev/null
 cp "$story/right" "$CADRE_HOME/secret"
 refused 'is the state itself' cadre restore "$CADRE_HOME/state.db"
-refused 'nothing.db' cadre restore "$story/nothing.db"
-(unset CADRE_HOME; CADRE_SOCKET=/nowhere cadre restore "$story/B.db" >"$story/out" 2>&1) &&
+refused 'nothing.db' cadre restore --yes "$story/nothing.db"
+(unset CADRE_HOME; CADRE_SOCKET=/nowhere cadre restore --yes "$story/B.db" >"$story/out" 2>&1) &&
 	bad "restored inside a workspace"
 grep -q 'this is a workspace' "$story/out" || bad "in a workspace: $(cat "$story/out")"
 
 # The state must not be open in any process.
 cadre up >/dev/null
-refused 'a host runs already.*' cadre restore "$story/B.db"
+refused 'a host runs already.*' cadre restore --yes "$story/B.db"
 grep -q 'cadre down' "$story/out" || bad "a host: $(cat "$story/out")"
 cadre down >/dev/null
 mkfifo "$story/in"
@@ -85,7 +85,7 @@ waiter=$!
 clients="$clients $waiter"
 holders() { ls -l /proc/$waiter/fd; }
 until_is 'state.lock' holders
-refused "is open in: cadre.* inbox.*, process $waiter" cadre restore "$story/B.db"
+refused "is open in: cadre.* inbox.*, process $waiter" cadre restore --yes "$story/B.db"
 kill $clients 2>/dev/null
 exec 3>&-
 wait $clients 2>/dev/null
@@ -95,17 +95,21 @@ clients=$!
 exec 3>"$story/in"
 echo 'SELECT count(*) FROM message;' >&3
 until_is '[0-9]' cat "$story/rows"
-refused 'a process has state.db open: [0-9]* (sqlite3' cadre restore "$story/B.db"
+refused 'a process has state.db open: [0-9]* (sqlite3' cadre restore --yes "$story/B.db"
 exec 3>&-
 wait $clients
 clients=
 [ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused restore leaves restore.tmp"
 
+# Where nobody can be asked it is to be said.
+refused 'what happened in .* since the backup would go' cadre restore "$story/B.db"
+grep -q 'do it with --yes; the present files are kept in its replaced/' "$story/out" || bad "no hint: $(cat "$story/out")"
+
 # --- a restore ---------------------------------------------------------------------------
 
 incarnation=$(ask 'SELECT incarnation FROM state')
 inode=$(stat -c %i "$CADRE_HOME")
-cadre restore "$story/B.db" >"$story/out" || bad "restore"
+cadre restore --yes "$story/B.db" >"$story/out" || bad "restore"
 aside=$(sed -n 's/^what was there is kept in //p' "$story/out")
 [ "$(sqlite3 -readonly "$aside/state.db" "SELECT count(*) FROM v_message WHERE content = 'after it'")" = 1 ] ||
 	bad "what was there is not kept"
@@ -121,16 +125,21 @@ cadre doctor >"$story/out" || bad "doctor: $(cat "$story/out")"
 grep -q 'former state is kept' "$story/out" || bad "doctor does not tell of what is kept"
 
 # The state that was put aside is a backup too; three are kept.
-cadre restore "$aside/state.db" >/dev/null || bad "back again"
+cadre restore --yes "$aside/state.db" >/dev/null || bad "back again"
 [ "$(ask "SELECT count(*) FROM v_message")" = 2 ] || bad "not back again"
-for i in 1 2 3; do cadre restore "$story/B.db" >/dev/null || bad "restore $i"; done
+for i in 1 2 3; do cadre restore --yes "$story/B.db" >/dev/null || bad "restore $i"; done
 [ "$(ls "$CADRE_HOME/replaced" | wc -l)" = 3 ] || bad "kept: $(ls "$CADRE_HOME/replaced")"
 
+# Only where that is said a state is made for it.
+(export CADRE_HOME="$story/none" && cadre restore --yes "$story/B.db" >"$story/out" 2>&1) && bad "a state was made unasked"
+grep -q 'cadre init first, or --home DIR --create' "$story/out" || bad "no state: $(cat "$story/out")"
+[ ! -e "$story/none" ] || bad "a folder was made unasked"
+
 # A place without a state, and one whose files were lost.
-(export CADRE_HOME="$story/new" && cadre restore "$story/B.db" >/dev/null &&
+(export CADRE_HOME="$story/new" && cadre restore --create "$story/B.db" >/dev/null &&
 	cadre --team t --as b inbox peek | grep -q 'before it') || bad "a new place"
 rm "$CADRE_HOME/state.db" "$CADRE_HOME/secret"
-cadre restore "$story/B.db" >/dev/null || bad "files that were lost"
+cadre restore --yes "$story/B.db" >/dev/null || bad "files that were lost"
 cadre --team t --as b inbox peek | grep -q 'before it' || bad "files that were lost are not there"
 
 # --- killed at each step ---------------------------------------------------------------------
@@ -160,7 +169,7 @@ if command -v strace >/dev/null; then
 	for call in renameat fsync mkdirat unlinkat; do
 		n=1
 		while [ $n -lt 40 ] && kill_at $call $n; do n=$((n + 1)); done
-		cadre restore "$story/B.db" >/dev/null || bad "no restore afterwards"
+		cadre restore --yes "$story/B.db" >/dev/null || bad "no restore afterwards"
 	done
 	[ $killed -gt 15 ] && [ $whole -gt 5 ] || bad "killed $killed times, $whole whole"
 fi
@@ -173,7 +182,7 @@ mkdir -m 700 "$CADRE_HOME"
 	sqlite3 "$story/old.db"
 sqlite3 "$story/old.db" 'PRAGMA user_version = 1' # as the migrations' own end says
 cp "$story/B.db.secret" "$story/old.db.secret"
-cadre restore "$story/old.db" >"$story/out" 2>&1 || bad "an older version: $(cat "$story/out")"
+cadre restore --yes "$story/old.db" >"$story/out" 2>&1 || bad "an older version: $(cat "$story/out")"
 cadre team create young >/dev/null || bad "an older version does not work"
 
 # --- a state with guests -----------------------------------------------------------------------
@@ -212,7 +221,7 @@ folder=$(cadre workspace list --team alone --json | sed 's/.*"id":"\([^"]*\)".*/
 cadre down >/dev/null
 : >"$story/go"
 until_is '^1$' results
-cadre restore "$story/G.db" | grep -q '1 commands .* are interrupted' || bad "the command is not interrupted"
+cadre restore --yes "$story/G.db" | grep -q '1 commands .* are interrupted' || bad "the command is not interrupted"
 runs "$orphan" || bad "no guest runs that only the former state knew"
 cadre doctor >"$story/out"
 grep -q "process $orphan runs in .*/guests/$folder, a workspace that no row knows" "$story/out" ||

@@ -99,8 +99,6 @@ void cli_kept(const struct home *h);
 int cli_fault(const struct cli *cli, const struct fault *f);
 /* Tells a fault on stderr, also with --json, where stdout holds the answer already; the
  * exit status. */
-/* A fault's hint as a person at the command takes it: `--yes` where it says confirm=true. */
-const char *cli_hint(struct arena *a, const struct fault *f);
 int cli_say_fault(const struct cli *cli, const struct fault *f);
 /* The same for a wrong use of a verb. */
 int cli_usage(const struct cli *cli, const char *fmt, ...)
@@ -145,6 +143,8 @@ int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
 struct form run_form(const struct cli *cli);
 /* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+/* Asks a person at a terminal whether to do what was refused since it would lose work. */
+bool run_goes_on(const struct cli *cli, struct fault *f);
 /* The rows of all pages of a list, of a team where one is named (or NULL). */
 json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, json_t *team,
 		 struct fault *f);

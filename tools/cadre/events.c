@@ -112,21 +112,35 @@ static void say_removed(struct progress *p, const json_t *sum)
 		     (long long)json_integer_value(json_object_get(sum, "messages")));
 }
 
+/* The first slice may be asked about. */
+static json_t *first_slice(struct cli *cli, const struct op *op, json_t *args,
+			   struct fault *f)
+{
+	json_t *answer = run_op(cli, op, args, f);
+
+	if (answer || !run_goes_on(cli, f))
+		return answer;
+	*f = (struct fault){ 0 };
+	json_object_set_new(args, "confirm", json_true());
+	return run_op(cli, op, args, f);
+}
+
 /* The operation works in slices, so that nobody waits long for it. */
 int gc_main(struct cli *cli, int argc, char **argv)
 {
 	const struct op *op = op_state_gc;
 	struct fault f = { 0 };
 	json_t *args = op_args(op, argc - 1, argv + 1, &f), *sum = json_object(),
-	       *answer = NULL;
+	       *answer = args ? first_slice(cli, op, args, &f) : NULL;
 	struct progress *progress = progress_begin(cli, "looking for what is old");
-	bool more = args;
+	bool more;
 
-	while (more && (answer = run_op(cli, op, args, &f))) {
+	while (answer) {
 		add_up(sum, answer);
 		say_removed(progress, sum);
 		more = json_is_true(json_object_get(answer, "more"));
 		json_decref(answer);
+		answer = more ? run_op(cli, op, args, &f) : NULL;
 	}
 	progress_end(progress);
 	if (!f.code) {

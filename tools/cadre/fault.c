@@ -82,18 +82,6 @@ static const char *fault_word(const struct cli *cli, struct arena *a, const char
 	return word;
 }
 
-const char *cli_hint(struct arena *a, const struct fault *f)
-{
-	const char *word = strstr(f->hint, "confirm=true");
-
-	if (!word || strcmp(f->where, "/confirm") != 0)
-		return cli_plain(a, f->hint, false);
-	return cli_plain(a,
-			 arena_printf(a, "%.*s--yes%s", (int)(word - f->hint), f->hint,
-				      word + strlen("confirm=true")),
-			 false);
-}
-
 /* Text about an argument begins with the argument's name: "to is required"; text
  * about another one ends with the word for it. */
 static void fault_as_text(const struct cli *cli, const struct fault *f)
@@ -103,7 +91,7 @@ static void fault_as_text(const struct cli *cli, const struct fault *f)
 	struct arena arena = { 0 };
 	struct text hint = { 0 };
 	const char *text = cli_plain(&arena, f->text, false);
-	/* What is to be confirmed is in the hint. */
+	/* The hint says how to confirm. */
 	bool named = f->where[0] && strcmp(f->where, "/confirm") != 0;
 	const char *word = named ? fault_word(cli, &arena, f->where) : NULL;
 

@@ -71,7 +71,8 @@ static const struct {
 	  "were there are kept in the state's folder `replaced`, the last three times;\n"
 	  "while it is there, no workspace is cleared away for having no row.\n"
 	  "Commands that waited or ran at the backup end as interrupted.  On a terminal it\n"
-	  "asks first, unless --yes is said.  A secret that none of the agents' tokens is\n"
+	  "asks first, elsewhere it needs --yes.  A new state is made for it only with\n"
+	  "--home DIR --create.  A secret that none of the agents' tokens is\n"
 	  "made with is refused: --any-secret takes it where the right one is lost.\n" },
 	{ "undo",
 	  "What a workspace held is kept for workspace.keep_days when it is removed, by\n"

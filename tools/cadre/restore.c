@@ -13,6 +13,7 @@
 
 #include "core/access/secret.h"
 #include "core/home/found.h"
+#include "core/home/gone.h"
 #include "core/home/lost.h"
 #include "core/home/state_id.h"
 #include "core/home/users.h"
@@ -98,8 +99,16 @@ static int confirm(struct restore *r, struct fault *f)
 	char when[32] = "?", line[8] = "";
 	struct tm tm;
 
-	if (r->yes || !r->had || !isatty(0) || !isatty(1))
+	if (r->yes || !r->had || lost_secret(r->cli->home.dir))
 		return 0;
+	if (!isatty(0) || !isatty(1)) {
+		fault_set(f, FAULT_CONFLICT, "/yes",
+			  "what happened in %.150s since the backup would go",
+			  r->cli->home.dir);
+		return fault_hint(f,
+				  "do it with --yes; the present files are kept in its "
+				  "replaced/");
+	}
 	if (stat(r->path, &st) == 0 && localtime_r(&st.st_mtime, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
 	cli_say("The state in %s goes back to %s of %s.", r->cli->home.dir, r->path,
@@ -173,20 +182,46 @@ static int check_first(struct restore *r, struct fault *f)
 }
 
 /* The state that is here, else the place where `init` makes one. */
+/* Whether this directory's project had a state, which is gone. */
+static bool was_here(const struct cli *cli)
+{
+	struct fault gone = { 0 };
+	char cwd[PATH_MAX];
+
+	return !cli->dir && !getenv("CADRE_HOME") && getcwd(cwd, sizeof(cwd)) &&
+	       gone_check(cwd, &gone) == FAULT_NOT_FOUND;
+}
+
+/* Makes a state for the backup, where there is none and somebody says so. */
+static int make_state(struct restore *r, bool create, const struct fault *none,
+		      struct fault *f)
+{
+	struct cli *cli = r->cli;
+
+	if (!create && !was_here(cli)) {
+		*f = *none;
+		return fault_hint(f, "restore into a new state: cadre init first, or "
+				     "--home DIR --create");
+	}
+	if ((create && cli_may_create(cli, f) < 0) || check_first(r, f) < 0 ||
+	    home_init(&cli->home, cli->dir, cli->flags, f) < 0)
+		return f->code;
+	return cli_outside(cli, f);
+}
+
 static int find_state(struct restore *r, struct fault *f)
 {
 	struct cli *cli = r->cli;
 	struct fault none = { 0 };
+	bool create = cli->create;
 
+	cli->create = false; /* not before the backup is known to be one */
 	if (cli_folder(cli, HOME_LOOK, &none) < 0) {
 		if (none.code != FAULT_NOT_FOUND) {
 			*f = none;
 			return f->code;
 		}
-		if (!cli->home.gone &&
-		    (check_first(r, f) < 0 ||
-		     home_init(&cli->home, cli->dir, cli->flags, f) < 0 ||
-		     cli_outside(cli, f) < 0))
+		if (!cli->home.gone && make_state(r, create, &none, f) < 0)
 			return f->code;
 	}
 	r->had = lost_has_state(cli->home.dir);

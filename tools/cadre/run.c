@@ -296,8 +296,7 @@ json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, json_t 
 	return all;
 }
 
-/* Asks a person at a terminal whether to do what was refused since it would lose work. */
-static bool goes_on(const struct cli *cli, struct fault *f)
+bool run_goes_on(const struct cli *cli, struct fault *f)
 {
 	struct arena arena = { 0 };
 	char line[16] = "";
@@ -354,7 +353,7 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 	if (gives)
 		deliver_begin(cli, op, args);
 	answer = call_op(cli, op, args, f);
-	if (!answer && goes_on(cli, f)) {
+	if (!answer && run_goes_on(cli, f)) {
 		*f = (struct fault){ 0 };
 		json_object_set_new(args, "confirm", json_true());
 		answer = call_op(cli, op, args, f);
