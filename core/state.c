@@ -331,7 +331,7 @@ static int ask_gc(struct call *call, const struct state_gc_in *in, int64_t keep,
 		  "%" PRId64 " events and %" PRId64
 		  " messages would be removed, which gc.keep_days = %" PRId64 " keeps",
 		  n.events, n.messages, call->settings->config.gc_keep_days);
-	return fault_hint(&call->fault, "Do it with confirm=true. Nothing of it "
+	return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Nothing of it "
 					"can be brought back.");
 }
 

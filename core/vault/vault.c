@@ -302,7 +302,7 @@ static int run_delete(struct call *call, struct vault_work *w)
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
 		  "note %.180s, %" PRId64 " bytes, would be deleted for good", w->path,
 		  w->move.is.size);
-	return fault_hint(&call->fault, "Do it with confirm=true. Nothing of it can be "
+	return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Nothing of it can be "
 					"brought back.");
 }
 

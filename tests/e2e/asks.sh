@@ -1,0 +1,163 @@
+#!/bin/sh
+# asks - work in workspaces is not removed unasked: refused where nobody can be asked, asked
+# on a terminal, with what would go; --yes and confirm=true do it.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre team destroy --yes shop >/dev/null 2>&1; cadre team destroy --yes idle >/dev/null 2>&1
+	until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
+
+answers() { # WORD COMMAND...: what the command says on a terminal where WORD is typed
+	word=$1
+	shift
+	WORD=$word python3 - "$@" <<'PY'
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+said = b""
+while True:
+    try:
+        data = os.read(fd, 4096)
+    except OSError:
+        break
+    if not data:
+        break
+    said += data
+    if said.endswith(b"[y/N] "):
+        os.write(fd, os.environ["WORD"].encode() + b"\n")
+        said += b"\n"
+print(said.decode(), end="")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PY
+}
+mcp() { # ARGUMENTS [TOOL]: what the operator's tool `workspace` or another says to them
+	{
+		echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+		echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"'"${2:-workspace}"'","arguments":'"$1"'}}'
+	} | cadre mcp --operator --toolsets core,workspace | grep '"id":2' | tr -d '\\'
+}
+
+cd "$TMPDIR" || exit 1
+mkdir golden
+echo a >golden/a.txt
+touch -d '2 days ago' golden/a.txt
+cadre up >/dev/null || bad "up"
+cadre team create idle --golden "./golden" --roles '[{"name":"i","workspace":true}]' >/dev/null || bad "team"
+cadre team create shop --golden "./golden" --roles '[{"name":"w","count":2,"workspace":true}]' >/dev/null || bad "team"
+until_is '^a.txt$' cadre exec --team idle idle/i ls
+until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
+until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
+
+# Where nobody worked nothing is asked.
+is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-..: cadre undo' cadre team destroy idle
+
+# Where somebody did, it is said how many, and which.
+cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
+is 4 '2 workspaces would go, 1 with work that was done there: shop/w-1' cadre team destroy shop
+is 4 'Do it with --yes[.].*cadre undo' cadre team destroy shop
+is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
+is 4 '1 workspace would go, 1 with work' cadre workspace destroy shop/w-1
+is 0 '^a.txt$' cadre exec --team shop shop/w-2 ls
+
+# Over MCP it is a conflict, and the tool is said to destroy.
+mcp '{"action":"destroy","workspace":"shop/w-1"}' >said
+grep -q '"code":"conflict","where":"/confirm"' said || bad "over MCP: $(cat said)"
+
+# On a terminal it is asked; anything but yes leaves all as it was.
+answers n cadre team destroy shop >said && bad "no was taken for yes"
+grep -q '1 with work that was done there: shop/w-1' said || bad "on a terminal: $(cat said)"
+is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
+mcp '{"action":"destroy","workspace":"shop/w-1","confirm":true}' >said
+grep -q '"isError"' said && bad "confirmed over MCP: $(cat said)"
+grep -q '"note":"what 1 workspace held is kept until .*: cadre undo"' said || bad "kept, over MCP: $(cat said)"
+cadre exec --team shop shop/w-2 'rm a.txt; echo more >b.txt' >/dev/null
+answers y cadre team destroy shop >said || bad "yes: $(cat said)"
+grep -q 'destroyed' said || bad "yes did nothing: $(cat said)"
+until_is '^3$' sh -c "ls '$CADRE_HOME/trash' | wc -l"
+
+# A snapshot that is put back takes the place of newer work: asked for, and kept.
+cadre team create snap --golden "./golden" --roles '[{"name":"w","workspace":true},{"name":"f"}]' >/dev/null || bad "team"
+until_is '^a.txt$' cadre exec --team snap snap/w ls
+is 0 . cadre workspace snapshot snap/w s1
+is 0 . cadre workspace restore snap/w s1
+until_is '^precious$' cadre exec --team snap snap/w 'echo precious | tee p.txt'
+is 4 'what was done in snap/w since its last snapshot would be replaced' cadre workspace restore snap/w s1
+snapshot() { mcp "$1" snapshot; }
+snapshot '{"action":"restore","workspace":"snap/w","snapshot":"s1"}' >said
+grep -q '"code":"conflict","where":"/confirm"' said || bad "restore over MCP: $(cat said)"
+answers n cadre workspace restore snap/w s1 >said && bad "no was taken for yes"
+is 0 precious cadre exec --team snap snap/w 'cat p.txt'
+is 0 'held is kept until .*: cadre undo' cadre workspace restore --yes snap/w s1
+until_is '^a.txt$' cadre exec --team snap snap/w ls
+is 0 snap-w cadre undo
+is 0 . cadre undo snap-w --agent f --team snap
+until_is '^precious$' cadre exec --team snap snap/f 'cat p.txt'
+
+# A workspace that came back is work, since it exists nowhere else.
+is 4 '1 with work that was done there: snap/f' cadre workspace destroy snap/f
+is 0 . cadre workspace destroy snap/w
+
+# So is a change that leaves a file's size and time as they were, and a removal.
+cadre team create sly --golden "./golden" --roles '[{"name":"w","workspace":true}]' >/dev/null || bad "team"
+until_is '^a.txt$' cadre exec --team sly sly/w ls
+is 0 . cadre workspace snapshot sly/w s1
+cadre exec --team sly sly/w 'echo b >a.txt; touch -d "2 days ago" a.txt' >/dev/null
+is 4 'only copy of what sly/w held' cadre workspace forget sly/w s1
+is 4 '1 with work' cadre workspace destroy sly/w
+is 0 'held is kept until .*: cadre undo' cadre workspace restore --yes sly/w s1
+until_is '^a$' cadre exec --team sly sly/w 'cat a.txt'
+cadre exec --team sly sly/w 'rm a.txt' >/dev/null
+is 4 '1 with work' cadre workspace destroy sly/w
+is 0 'held is kept until .*: cadre undo' cadre workspace forget --yes sly/w s1
+is 0 . cadre team destroy --yes sly
+is 0 . cadre team destroy --yes snap
+
+# A workspace that is too large for the trash is named before it goes, and when it is gone.
+cadre down >/dev/null
+printf '[workspace]\ntrash_mb = 1\n' >"$CADRE_HOME/cadre.toml"
+cadre up >/dev/null || bad "up"
+cadre team create big --golden "./golden" --roles '[{"name":"b","count":2,"workspace":true}]' >/dev/null || bad "team"
+until_is '^a.txt$' cadre exec --team big big/b-1 ls
+until_is '^big$' cadre exec --team big big/b-2 'head -c 2000000 /dev/urandom >big; ls big'
+is 4 '2 workspaces would go, 1 with .*: big/b-2; too large to keep: big/b-2' cadre team destroy big
+answers n cadre workspace destroy big/b-2 >said && bad "no was taken for yes"
+grep -q 'Nothing of it can be brought back' said || bad "asked: $(cat said)"
+
+# A team is asked for without a host as well, and what becomes of its guests is told.
+cadre down >/dev/null
+is 4 '2 workspaces would go, 1 with' cadre team destroy big
+is 0 'held is kept until .*; too large to keep: big/b-2; no host runs: guests go on until the next' cadre team destroy --yes big
+is 0 '2 more removed workspaces are still to be moved into the trash' cadre undo
+cadre up >/dev/null || bad "up"
+until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c big-b"
+
+# The notes of a team are purged only where that is confirmed; without, they are archived.
+cadre team create notes --roles n >/dev/null || bad "team"
+cadre vault write teams/notes/mine.md "my words" >/dev/null || bad "write"
+is 4 '[1-9][0-9]* notes of the vault.s folder teams/notes would be removed for good' cadre team destroy notes --purge
+answers n cadre team destroy notes --purge >said && bad "no was taken for yes"
+is 0 'my words' cadre vault read teams/notes/mine.md
+is 4 'note teams/notes/mine.md, 8 bytes, would be deleted for good' cadre vault delete teams/notes/mine.md
+answers n cadre vault delete teams/notes/mine.md >said && bad "no was taken for yes"
+grep -q 'Do it with --yes. Nothing of it can be brought back' said || bad "vault delete asks: $(cat said)"
+is 0 'my words' cadre vault read teams/notes/mine.md
+is 0 . cadre vault write teams/notes/other.md more
+is 0 . cadre vault delete --yes teams/notes/other.md
+is 0 'team notes is destroyed$' cadre team destroy notes --purge --yes
+until_is '^1$' sh -c "[ -e '$CADRE_HOME/vault/teams/notes' ] || echo 1"
+
+# Days that are fewer than the configured ones remove for good, and are asked about.
+is 4 '[1-9][0-9]* events and [0-9]* messages would be removed, which gc.keep_days = 30 keeps' cadre gc --keep-days 0
+answers n cadre gc --keep-days 0 >said && bad "no was taken for yes"
+grep -q 'Go on?' said || bad "gc asks: $(cat said)"
+is 0 'events  *0' cadre gc
+is 0 'events  *[1-9]' cadre gc --keep-days 0 --yes
+
+# On a terminal the inbox of somebody else is not emptied by a look.
+cadre team create mail --roles ann,bob >/dev/null || bad "team"
+cadre --team mail --as ann send bob "for you" >/dev/null
+answers n cadre --team mail --as bob inbox >said && bad "the mail of bob was taken"
+grep -q 'takes the mail of bob' said || bad "inbox says: $(cat said)"
+answers n cadre --team mail --as bob inbox peek | grep -q 'for you' || bad "peek shows nothing"
+answers n cadre --team mail --as bob inbox --take | grep -q 'for you' || bad "--take takes nothing"
+exit $failed
