@@ -31,7 +31,8 @@ struct identity {
 	bool inside; /* it called from a workspace, which has no choice of states */
 	bool nobody; /* a session of a local user that has not said who it is: it looks,
 			and may join */
-	bool kept; /* its directory's: the agent may have another name by now */
+	bool kept; /* its directory's, or its workspace's: the agent, or its team, may have
+		      another name by now */
 	const char *session; /* names the receiver's session; NULL: none */
 };
 

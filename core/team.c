@@ -303,12 +303,8 @@ static int create(struct call *call, const struct team_create_in *in)
 
 	if (rc < 0)
 		return rc;
-	if (rc == 0) {
-		fault_set(&call->fault, FAULT_CONFLICT, "/name",
-			  "there is a team %s already", in->name);
-		return fault_hint(&call->fault,
-				  "Choose another name, or destroy that one.");
-	}
+	if (rc == 0)
+		return team_name_taken(call, in->name, "/name");
 	call->made = call->caller.team = id;
 	call->caller.team_name = in->name;
 	call->caller.inbox_capacity = capacity;
@@ -352,13 +348,10 @@ int team_create(struct call *call, const struct team_create_in *in,
 	bool more = false;
 	int rc;
 
-	if (agent_reserved(in->name) || strcmp(in->name, "lead") == 0)
-		return fault_set(&call->fault, FAULT_INVALID, "/name",
-				 "%s is a reserved name", in->name);
-	if (!call->made &&
-	    ((rc = check_places(call, in)) < 0 || (rc = create(call, in)) < 0))
-		return rc;
-	if ((rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0 ||
+	if ((rc = team_check_name(call, in->name, "/name")) < 0 ||
+	    (!call->made &&
+	     ((rc = check_places(call, in)) < 0 || (rc = create(call, in)) < 0)) ||
+	    (rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0 ||
 	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0)
 		return rc;
 	call->caller.team = t.id;

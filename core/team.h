@@ -16,6 +16,16 @@ int team_announce(struct call *call, int64_t team);
 int team_lines(struct call *call, const struct team_list_in *in,
 	       struct team_list_out *out, int64_t *open_tasks);
 
+/* Fills the hint of a fault about a team of this name where it is called otherwise now: 1, 0
+ * if it is not, negative. */
+int team_hint_renamed(struct call *call, const char *team);
+
+/* Refuses a name that no team may have. 0 or negative. */
+int team_check_name(struct call *call, const char *name, const char *where);
+
+/* Fills the fault for a name that another living team has. */
+int team_name_taken(struct call *call, const char *name, const char *where);
+
 /* The word of an enum's value, by the type of `field` in record `r`. */
 const char *word_of(const struct record *r, const char *field, int64_t value);
 

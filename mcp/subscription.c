@@ -282,6 +282,7 @@ static const struct {
 	{ "message.", 1 << URI_INBOX },
 	{ "task.", 1 << URI_TASK | 1 << URI_BOARD | 1 << URI_TEAM },
 	{ "agent.updated", 1 << URI_TEAM | 1 << URI_INBOX | 1 << URI_BOARD },
+	{ "team.updated", 1 << URI_TEAM | 1 << URI_INBOX | 1 << URI_BOARD },
 	{ "agent.replaced", 1 << URI_TEAM | 1 << URI_INBOX | 1 << URI_BOARD },
 	{ "team.destroyed",
 	  1 << URI_TEAM | 1 << URI_INBOX | 1 << URI_BOARD | 1 << URI_TASK },
@@ -305,7 +306,8 @@ static bool is_about(const struct subscription *w, json_t *event)
 	const char *named = NULL;
 
 	if (kind && !w->text)
-		return !strcmp(kind, "team.created") || !strcmp(kind, "team.destroyed");
+		return !strcmp(kind, "team.created") || !strcmp(kind, "team.updated") ||
+		       !strcmp(kind, "team.destroyed");
 	if (!kind || !(changed_kinds(kind) & 1U << w->uri.kind))
 		return false;
 	if (w->uri.kind == URI_TASK && strncmp(kind, "task.", 5) == 0)

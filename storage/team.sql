@@ -16,8 +16,39 @@ INSERT INTO team_port (team, port) VALUES (:team, :port) ON CONFLICT DO NOTHING;
 
 -- name: team_by_id
 -- row: team
-SELECT id, name, created_at, destroyed_at, state, inbox_capacity, max_vms
+SELECT id, name, created_at, destroyed_at, state, inbox_capacity, max_vms, allow_internet,
+	allow_inter_vm
 FROM team WHERE id = :id;
+
+-- name: team_ports
+SELECT port FROM team_port WHERE team = :team ORDER BY port;
+
+-- name: team_ports_clear
+DELETE FROM team_port WHERE team = :team;
+
+-- name: team_set_name
+-- A name is that of one living team.
+UPDATE team SET name = :name WHERE id = :team AND NOT EXISTS (SELECT 1 FROM team o
+	WHERE o.name = :name AND o.destroyed_at IS NULL AND o.id <> team.id);
+
+-- name: team_set_max_vms
+-- The limit is not below what lives.
+UPDATE team SET max_vms = :max_vms WHERE id = :team AND (SELECT count(*) FROM workspace w
+	WHERE w.team = :team AND w.state IN {workspace_state.living}) <= :max_vms;
+
+-- name: team_set_policy
+UPDATE team SET inbox_capacity = :inbox_capacity, allow_internet = :allow_internet,
+	allow_inter_vm = :allow_inter_vm
+WHERE id = :team;
+
+-- name: team_former_add
+INSERT INTO team_former (name, team) VALUES (:name, :team)
+ON CONFLICT (name) DO UPDATE SET team = excluded.team;
+
+-- name: team_name_now
+-- The name of the living team that was called so before.
+SELECT t.name FROM team_former f JOIN team t ON t.id = f.team
+WHERE f.name = :name AND t.destroyed_at IS NULL;
 
 -- name: team_lead
 -- kept: every call of a lead asks

@@ -55,7 +55,7 @@ static int no_door(struct call *call)
 	return fault_hint(&call->fault, "Ask for one with: {agent.door}{| NAME}.");
 }
 
-int door_prove(struct call *call, const struct caller_row *who)
+int door_find(struct call *call, const char *team, struct caller_row *who)
 {
 	const struct identity *id = &call->identity;
 	struct caller_row owner = { 0 };
@@ -63,18 +63,20 @@ int door_prove(struct call *call, const struct caller_row *who)
 	char token[TOKEN_SIZE];
 	int rc;
 
-	if (!who || !id->token || strlen(id->token) != TOKEN_SIZE - 1)
+	if (!id->token || strlen(id->token) != TOKEN_SIZE - 1)
 		return no_door(call);
 	token_hash(id->door, hash);
-	rc = sql_row(call, caller_by_token, &owner, .team_name = id->team,
-		     .token = { hash, sizeof(hash) });
+	if ((rc = who_has_token(call, team, hash, &owner)) > 0)
+		rc = sql_row(call, caller_by_team, who, .team = owner.team,
+			     .name = id->agent);
 	if (rc <= 0)
 		return rc < 0 ? rc : no_door(call);
 	token_for_door(call->settings->secret, who->agent, who->generation, owner.agent,
 		       owner.generation, token);
 	if (!token_equal(token, id->token, TOKEN_SIZE - 1))
 		return no_door(call);
-	return check_policy(call, owner.team, who->agent, owner.agent);
+	rc = check_policy(call, owner.team, who->agent, owner.agent);
+	return rc < 0 ? rc : 1;
 }
 
 int agent_door(struct call *call, const struct agent_door_in *in,

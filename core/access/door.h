@@ -14,10 +14,10 @@
 /* Splits a token that came at a door; `name` is of the arena. False: it is none. */
 bool door_split(struct arena *a, const char *token, const char **name, const char **hex);
 
-/* Checks that identity->token is that of the agent `who` for the door that identity->door
- * names, and that this door is open to it: 0, or `denied` (at /door; at "" where the
- * network policy forbids it). */
-int door_prove(struct call *call, const struct caller_row *who);
+/* Finds the agent `who` that identity->agent names, and checks that identity->token is its
+ * token for the door that identity->door names, and that this door is open to it: 1, or
+ * `denied` (at /door; at "" where the network policy forbids it). */
+int door_find(struct call *call, const char *team, struct caller_row *who);
 
 /* Finds whether the agent's workspace, its team and the teams above let others come to
  * its door: `*yes`, and 0 or negative. */

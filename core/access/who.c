@@ -6,6 +6,7 @@
 #include "core/access/door.h"
 #include "core/access/token.h"
 #include "core/id.h"
+#include "core/team.h"
 
 static void take(struct call *call, const struct caller_row *r)
 {
@@ -68,9 +69,21 @@ static bool is_proof(const struct caller_row *r, const uint8_t hash[TOKEN_HASH])
 	       token_equal(hash, r->token.data, TOKEN_HASH);
 }
 
+int who_has_token(struct call *call, const char *team, uint8_t hash[32],
+		  struct caller_row *r)
+{
+	int rc = sql_row(call, caller_by_token, r, .team_name = team,
+			 .token = { hash, TOKEN_HASH });
+
+	if (rc == 0 && call->identity.kept)
+		rc = sql_row(call, caller_by_former, r, .team_name = team,
+			     .token = { hash, TOKEN_HASH });
+	return rc;
+}
+
 /* The caller's row.  An agent that was renamed goes by its old name until somebody
  * tells it, so its token finds it where nobody has that name; one whose identity is kept
- * for a directory also where another has the name by now. */
+ * also where another has the name by now, and after its team was renamed. */
 static int find_caller(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
@@ -79,13 +92,12 @@ static int find_caller(struct call *call, const char *team, struct caller_row *r
 	int rc = sql_row(call, caller_by_name, r, .team_name = team, .name = id->agent),
 	    found;
 
-	if (rc < 0 || !id->token || id->proven || id->door)
+	if (rc < 0 || !id->token || id->proven)
 		return rc;
 	token_hash(id->token, hash);
 	if (rc > 0 && (!id->kept || is_proof(r, hash)))
 		return rc;
-	found = sql_row(call, caller_by_token, &renamed, .team_name = team,
-			.token = { hash, sizeof(hash) });
+	found = who_has_token(call, team, hash, &renamed);
 	if (found > 0)
 		*r = renamed;
 	return found ? found : rc;
@@ -96,8 +108,6 @@ static int check_proof(struct call *call, const struct caller_row *r)
 	const struct identity *id = &call->identity;
 	uint8_t hash[TOKEN_HASH];
 
-	if (id->door)
-		return door_prove(call, r);
 	if (id->generation && id->generation != r->generation)
 		return replaced(call, r);
 	if (id->proven)
@@ -156,6 +166,8 @@ static int no_such_caller(struct call *call, const char *team)
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/from",
 		  "there is no agent %s in team %s%s", call->identity.agent, team,
 		  in_state(call));
+	if (team_hint_renamed(call, team))
+		return call->fault.code;
 	return fault_hint(&call->fault, "Register it first: {agent.register}{| NAME}.");
 }
 
@@ -179,12 +191,10 @@ int who_calls(struct call *call)
 			  "an agent is named without its team");
 		return fault_hint(&call->fault, "Name its team too.");
 	}
-	rc = find_caller(call, team, &r);
-	if (rc < 0)
-		return rc;
+	rc = id->door ? door_find(call, team, &r) : find_caller(call, team, &r);
 	if (rc == 0)
-		return id->door ? door_prove(call, NULL) : no_such_caller(call, team);
-	if ((rc = check_proof(call, &r)) < 0)
+		return no_such_caller(call, team);
+	if (rc < 0 || (!id->door && (rc = check_proof(call, &r)) < 0))
 		return rc;
 	take(call, &r);
 	return level_of(call, &r);
@@ -198,7 +208,7 @@ enum { NAMES_MOST = 8 };
 static const char *team_names(struct call *call)
 {
 	struct team_seats_row *all = NULL;
-	const char *names = "none yet: cadre team create NAME";
+	const char *names = "none yet";
 	size_t n;
 
 	if (sql_all(call, team_seats, &all, &n) < 0)
@@ -219,7 +229,9 @@ static int no_team(struct call *call, const char *team)
 	if (team)
 		fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "there is no team %s%s",
 			  team, in_state(call));
-	else
+	if (team && team_hint_renamed(call, team))
+		return call->fault.code;
+	if (!team)
 		fault_set(&call->fault, FAULT_INVALID, "/team", "say which team");
 	return fault_hint(&call->fault, "Teams: %s.", names);
 }

@@ -11,6 +11,11 @@
 /* Fills call->caller from call->identity: rows, level, token.  0 or a fault. */
 int who_calls(struct call *call);
 
+/* Finds an agent by the hash of its token, in its team or, for an identity that is kept, in
+ * the team that had that name before: 1, 0, negative. */
+int who_has_token(struct call *call, const char *team, uint8_t hash[32],
+		  struct caller_row *r);
+
 /* Puts the call into the team that it names (name or id; NULL: the caller's
  * own, or the one that there is).  An agent reaches its own team only. */
 int who_team(struct call *call, const char *team);

@@ -265,6 +265,13 @@ static int parent_of(struct files *fs, const char *path, bool make, const char *
 	return files_folder(fs, parent, make);
 }
 
+bool files_there(struct files *fs, const char *path)
+{
+	struct stat st;
+
+	return fstatat(fs->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int files_move(struct files *fs, const char *from, const char *to, struct fault *f)
 {
 	const char *old, *new;
@@ -280,13 +287,15 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
 		snprintf(name, sizeof(name), i > 1 ? "%s-%d" : "%s", new, i);
 		if (renameat2(source, old, target, name, RENAME_NOREPLACE) == 0 ||
 		    errno == ENOENT) {
+			if (fs->losses)
+				losses_moved(fs->losses, from, to);
 			fs->made = true;
 			return 0;
 		}
 		if (errno != EEXIST)
 			break;
 	}
-	return files_fault(f, "archive", from);
+	return files_fault(f, "move", from);
 }
 
 static int purge_at(int dir, const char *name);

@@ -71,6 +71,9 @@ int files_read(struct files *fs, const char *folder, const char *name, struct te
  * older line.  Readers must look at the first line only.  0 or negative. */
 int files_note(struct files *fs, const char *name, const char *text, struct fault *f);
 
+/* Whether anything has this path. */
+bool files_there(struct files *fs, const char *path);
+
 /* Renames folder FROM to TO, or to TO-2, TO-3, … when that is taken. */
 int files_move(struct files *fs, const char *from, const char *to, struct fault *f);
 

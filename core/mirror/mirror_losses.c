@@ -85,6 +85,20 @@ void losses_folder(struct losses *l, const char *path, int fd)
 		add(l, path, fd, IN_DELETE | IN_MOVED_FROM);
 }
 
+void losses_moved(struct losses *l, const char *from, const char *to)
+{
+	size_t n = strlen(from);
+
+	for (int i = 0; i < l->n_places; i++) {
+		char *path = l->places[i].path, rest[LOSSES_PATH];
+
+		if (strncmp(path, from, n) != 0 || (path[n] && path[n] != '/'))
+			continue;
+		snprintf(rest, sizeof(rest), "%s", path + n);
+		snprintf(path, sizeof(l->places[i].path), "%.90s%.64s", to, rest);
+	}
+}
+
 /* --- what happened ----------------------------------------------------------------- */
 
 static void lost(struct losses *l, const char *team)

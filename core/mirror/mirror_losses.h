@@ -39,6 +39,9 @@ void losses_close(struct losses *l);
  * harmless. */
 void losses_folder(struct losses *l, const char *path, int fd);
 
+/* The folder FROM is TO now, and what is below it. */
+void losses_moved(struct losses *l, const char *from, const char *to);
+
 /* Reads what happened, and adds it to teams, all and gone. */
 void losses_read(struct losses *l);
 /* Whether teams or all say that something was lost. */

@@ -169,7 +169,7 @@ int64_t team_folder_row(struct mirror_show *s, const char *team)
 	return page_number(s->files.old.data, s->files.old.len, "row: ");
 }
 
-static int archive_folder(struct mirror_show *s, const char *team, int64_t at)
+int show_archive(struct mirror_show *s, const char *team, int64_t at)
 {
 	char folder[FILES_PATH], archive[FILES_PATH], day[25];
 
@@ -227,8 +227,7 @@ static int tasks_of(struct mirror_show *s, int64_t team, struct ids *out)
 	return rc;
 }
 
-/* Shows the end of a destroyed team in its folder, and archives or purges that. */
-static int end_team(struct mirror_show *s, const struct mirror_team_row *team)
+int show_end_team(struct mirror_show *s, const struct mirror_team_row *team)
 {
 	char folder[FILES_PATH];
 	struct ids tasks = { 0 };
@@ -241,7 +240,7 @@ static int end_team(struct mirror_show *s, const struct mirror_team_row *team)
 	    (rc = show_some_tasks(s, &tasks, team->id)) >= 0 &&
 	    (rc = put_summary(s, team->id, true, true)) >= 0 &&
 	    (rc = files_commit(&s->files, &s->call.fault)) >= 0)
-		rc = archive_folder(s, team->name, team->destroyed_at);
+		rc = show_archive(s, team->name, team->destroyed_at);
 	ids_release(&tasks);
 	return rc;
 }
@@ -263,13 +262,12 @@ int show_team(struct mirror_show *s, int64_t team)
 	if (row.destroyed_at) {
 		if (has == team ||
 		    (has == 0 && !row.followed && folder_exists(s, row.name)))
-			return end_team(s, &row);
+			return show_end_team(s, &row);
 		return 0;
 	}
 	/* A folder of this name may belong to another team, of a state that was
 	 * replaced. */
-	if (has != 0 && has != team &&
-	    (rc = archive_folder(s, row.name, s->call.now)) < 0)
+	if (has != 0 && has != team && (rc = show_archive(s, row.name, s->call.now)) < 0)
 		return rc;
 	if (has == 0 && folder_exists(s, row.name))
 		ids_add(&s->sweep, team);
@@ -451,7 +449,7 @@ static int sweep_one(struct mirror_show *s, const char *name)
 		return rc;
 	rc = sql_row(&s->call, mirror_team_lives, &row, .name = name);
 	show_end(s);
-	return rc == 0 ? archive_folder(s, name, s->call.now) : rc;
+	return rc == 0 ? show_archive(s, name, s->call.now) : rc;
 }
 
 int show_sweep_folders(struct mirror_show *s)

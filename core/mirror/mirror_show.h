@@ -29,6 +29,10 @@ int show_agents(struct mirror_show *s, const struct ids *agents);
 /* Shows a team's TEAM.md; the folder of a destroyed team is archived or purged. */
 int show_team(struct mirror_show *s, int64_t team);
 
+/* Moves a renamed team's folder from its old name to the one that it has now, unless that
+ * is done, or the folder is not its own.  What stands there already is archived. */
+int show_renamed(struct mirror_show *s, int64_t team, const char *was);
+
 /* Shows TEAM.md and INDEX.md of a living team. */
 int show_summary(struct mirror_show *s, int64_t team);
 
@@ -41,6 +45,12 @@ int show_complete_team(struct mirror_show *s, const char *name, size_t most);
 
 /* Archives folders that the mirror made for teams that have no row any more. */
 int show_sweep_folders(struct mirror_show *s);
+
+/* Archives the folder "teams/NAME" as one of the day of `at`. */
+int show_archive(struct mirror_show *s, const char *team, int64_t at);
+
+/* Shows the end of a destroyed team in its folder, and archives or purges that. */
+int show_end_team(struct mirror_show *s, const struct mirror_team_row *team);
 
 /* Paths: "teams/TEAM", "teams/TEAM/tasks", "teams/TEAM/cards". */
 void team_folder(const char *team, const char *below, char out[FILES_PATH]);

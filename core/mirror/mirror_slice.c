@@ -8,6 +8,11 @@ enum { SLICE_EVENTS = 20000 }; /* most events in a slice, mail included */
 /* The rows that a slice of the log changed. */
 struct touched {
 	struct ids tasks, agents, teams, changed, renamed, boards, mail, redacted;
+	struct former { /* a name that a team gave up */
+		int64_t team;
+		const char *name;
+	} * former; /* in the call's arena, in the order of the log */
+	size_t n_former;
 };
 
 /* --- everything ----------------------------------------------------------------------- */
@@ -177,6 +182,21 @@ static void touch_holders(struct touched *t, const struct mirror_events_row *eve
 	}
 }
 
+static void touch_team(struct call *call, struct touched *t,
+		       const struct mirror_events_row *event)
+{
+	struct former *was;
+
+	if (event->kind == EVENT_TEAM_STATE) /* the team's summary shows it */
+		return;
+	ids_add(&t->teams, event->team);
+	if (event->kind != EVENT_TEAM_UPDATED || !event->detail || !*event->detail)
+		return;
+	ids_add(&t->renamed, event->team);
+	was = arena_push(&call->arena, &t->former, &t->n_former, sizeof(*was));
+	*was = (struct former){ event->team, event->detail };
+}
+
 static int touch(struct call *call, struct touched *t,
 		 const struct mirror_events_row *event)
 {
@@ -191,8 +211,7 @@ static int touch(struct call *call, struct touched *t,
 	ids_add(&t->boards, event->team);
 	switch (events_of(event->kind)) {
 	case EVENTS_TEAM:
-		if (event->kind != EVENT_TEAM_STATE) /* the team's summary shows it */
-			ids_add(&t->teams, event->team);
+		touch_team(call, t, event);
 		break;
 	case EVENTS_AGENT:
 		ids_add(&t->agents, event->subject);
@@ -233,9 +252,11 @@ static int touch_dependents(struct call *call, struct touched *t)
 	return rc;
 }
 
-/* Adds the files of a whole board, which show the name of a renamed agent. */
+/* Adds the files of a whole board and all cards, which show the name of a renamed agent or
+ * team. */
 static int touch_renamed(struct call *call, struct touched *t)
 {
+	struct mirror_agents_of_row agent;
 	struct mirror_tasks_of_row row;
 	struct query q;
 	int rc = 0;
@@ -245,6 +266,11 @@ static int touch_renamed(struct call *call, struct touched *t)
 		sql_query(call, &q, mirror_tasks_of, .team = t->renamed.v[i]);
 		while ((rc = sql_next(call, &q, &row)) > 0)
 			ids_add(&t->tasks, row.id);
+		if (rc < 0)
+			break;
+		sql_query(call, &q, mirror_agents_of, .team = t->renamed.v[i]);
+		while ((rc = sql_next(call, &q, &agent)) > 0)
+			ids_add(&t->agents, agent.id);
 	}
 	return rc;
 }
@@ -282,12 +308,26 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	return rc;
 }
 
+/* Moves the folders of renamed teams.  The last messages of a team that is over and had
+ * the new name come first, before its folder makes room. */
+static int move_folders(struct mirror *m, const struct touched *t)
+{
+	int rc = 0;
+
+	if (t->n_former > 0)
+		rc = mail_follow(&m->mail, &m->show, &t->mail, true);
+	for (size_t i = 0; rc >= 0 && i < t->n_former; i++)
+		rc = show_renamed(&m->show, t->former[i].team, t->former[i].name);
+	return rc;
+}
+
 /* Shows the changed rows.  1: messages are left to be logged. */
 static int show_touched(struct mirror *m, struct touched *t)
 {
 	int rc, more = 0;
 
-	if ((rc = mail_redact(&m->mail, &m->show, &t->redacted)) < 0)
+	if ((rc = move_folders(m, t)) < 0 ||
+	    (rc = mail_redact(&m->mail, &m->show, &t->redacted)) < 0)
 		return rc;
 	/* The messages of ended teams come first, before their folder is archived. */
 	if (t->teams.n > 0 &&

@@ -302,8 +302,9 @@ static int run_delete(struct call *call, struct vault_work *w)
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
 		  "note %.180s, %" PRId64 " bytes, would be deleted for good", w->path,
 		  w->move.is.size);
-	return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Nothing of it can be "
-					"brought back.");
+	return fault_hint(&call->fault,
+			  "Do it with {confirm=true|--yes}. Nothing of it can be "
+			  "brought back.");
 }
 
 int vault_delete(struct call *call, const struct vault_delete_in *in,

@@ -94,6 +94,7 @@ static void do_as(struct script *s, const char *rest)
 			with ? json_object_get(s->vars, with + strlen(" with $"))
 			     : json_object_get(s->tokens, who));
 		s->identity.token = arena_strdup(&s->arena, s->identity.token);
+		s->identity.kept = strstr(rest, " kept") != NULL;
 	}
 }
 

@@ -4,7 +4,7 @@
  *	# story                  for readers
  *	at 08:30:00              the clock (of 2026-01-01); + 5s, + 15m, + 2h, + 10ms
  *	as operator|host|nobody|newcomer  who asks; team/agent is proved by its token
- *	as team/agent with $t    ... by another token
+ *	as team/agent [kept] [with $t]   ... by another token, as kept for a directory
  *	as operator for team/agent       the operator acting as that agent
  *	session NAME             of the asker; `session -` for none
  *	hosted on|off            whether a host runs

@@ -144,6 +144,7 @@ void door_identify(const struct conn *c, struct call *call, const char *token)
 		.agent = "",
 		.token = "",
 		.door = arena_strdup(&call->arena, c->identity.token),
+		.kept = true,
 	};
 	const char *kept = arena_strdup(&call->arena, token);
 

@@ -168,6 +168,12 @@ struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wan
 	return t;
 }
 
+void hosted_guest_rename(struct hosted_guest *t, const char *team, const char *agent)
+{
+	copy(t->team_name, team);
+	copy(t->agent_name, agent);
+}
+
 void hosted_guest_close(struct hosted_guest *t)
 {
 	if (!t || t->closing)

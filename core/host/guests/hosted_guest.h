@@ -114,6 +114,9 @@ void hosted_guests_tick(struct host *host);
 /* The host, or the machine, stood still for so long. */
 void hosted_guests_leap(struct host *host, int64_t ms);
 
+/* Takes the names that the guest's team and agent have now. */
+void hosted_guest_rename(struct hosted_guest *t, const char *team, const char *agent);
+
 /* Looks at an event: some guest may have to be told. */
 void hosted_guest_event(struct host *host, const struct host_event_row *e);
 

@@ -22,7 +22,7 @@ struct uplink {
 
 /* --- who ------------------------------------------------------------------------ */
 
-/* The token finds the agent though it was renamed, and no other that has its
+/* The token finds the agent though it or its team was renamed, and no other that has its
  * name now. */
 static struct identity identity_of(const struct hosted_guest *t)
 {
@@ -32,6 +32,7 @@ static struct identity identity_of(const struct hosted_guest *t)
 		.agent = t->agent_name,
 		.token = t->agent_token,
 		.inside = true,
+		.kept = true,
 	};
 }
 

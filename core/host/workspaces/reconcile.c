@@ -122,6 +122,8 @@ static void set_spot(struct hosted_workspace *p, const struct host_workspace *w,
 		token_make(home->settings.secret, w->agent_row, w->generation, token);
 	spec.token = token;
 	keep_texts(p, &spec, w->restore);
+	if (p->guest)
+		hosted_guest_rename(p->guest, p->spec.team, p->spec.agent);
 	p->parent_row = w->parent_row;
 	p->spec.http_port = (int)home->settings.config.guest_http_port;
 	p->spec.restores = w->restores;

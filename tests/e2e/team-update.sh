@@ -1,0 +1,130 @@
+#!/bin/sh
+# team-update - a team gets another name while its members work, without a host and with one:
+# mail, claims, worktrees and workspaces go on, and its folder in the vault moves, also after
+# a kill between the row and the folder.
+set -u
+. "$(dirname "$0")/../lib/said.sh"
+unset CADRE_TEAM CADRE_AGENT CADRE_TOKEN
+export CADRE_VAULT_MESSAGES=true
+
+trap '(cd "$TMPDIR/shop" && "$CADRE" down) >/dev/null 2>&1' EXIT
+mkdir -p "$TMPDIR/shop" && cd "$TMPDIR/shop" || exit 1
+git init . && git commit --allow-empty -m one
+is 0 "^made" "$CADRE" init
+vault=$PWD/.cadre/vault/teams main=$PWD
+is 0 . "$CADRE" team create shop --roles coder,tester
+git worktree add ../coder || bad "no worktree"
+cd ../coder && is 0 '^you are coder of team shop' "$CADRE" agent env coder --here
+is 0 . "$CADRE" task create "Write the parser"
+is 0 . "$CADRE" claim 001
+is 0 . "$CADRE" send tester "before the rename"
+is 0 . "$CADRE" --operator --team shop agent env tester
+mv "$TMPDIR/out" "$TMPDIR/env"
+
+# renamed OLD NEW: the folder is the new one's, with what a person put there.
+renamed() {
+	until_done test -f "$vault/$2/tasks/001-write-the-parser.md"
+	until_done grep -q "\"team\": \"$2\"" "$vault/$2/cards/coder.json"
+	until_done grep -q "^# $2\$" "$vault/$2/TEAM.md"
+	until_done grep -q "^# Board of $2\$" "$vault/$2/tasks/INDEX.md"
+	[ -f "$vault/$2/note.md" ] || bad "$1 to $2: a person's note is not in the new folder"
+	[ ! -e "$vault/$1" ] || bad "$1 to $2: the old folder is there: $(ls -A "$vault/$1")"
+	until_is '^ok *vault *whole' "$CADRE" --operator doctor
+}
+# goes_on NEW: a kept worktree is its agent still, holds its task, and has mail.
+goes_on() {
+	cd "$TMPDIR/coder" || exit 1
+	is 0 '001.*coder' "$CADRE" task list
+	is 0 . "$CADRE" note 001 "as $1"
+	is 0 . "$CADRE" send tester "by a member of $1"
+	is 0 "^coder of team $1, as is kept" "$CADRE" whoami
+	grep -qx "team $1" "$main"/.cadre/here/* || bad "the name $1 is not kept"
+	cd "$main" || exit 1
+	is 0 "before the rename" "$CADRE" --team "$1" --as tester messages
+	is 0 "by a member of $1" "$CADRE" --team "$1" --as tester messages
+	until_done grep -rq "by a member of $1" "$vault/$1/messages"
+}
+cd "$main" || exit 1
+echo "a person's" >"$vault/shop/note.md"
+
+# Without a host.  What stands under the new name already is not lost.
+mkdir "$vault/store" && echo "older" >"$vault/store/older.md"
+is 0 '^team store: at most 10 workspaces, 100 messages' "$CADRE" team update shop --new-name store
+renamed shop store
+[ "$(cat "$vault"/.archive/store-*/older.md)" = older ] || bad "a folder of that name is lost"
+is 0 'team.updated.*shop' "$CADRE" --team store events
+is 3 'Team shop is called store now' "$CADRE" --team shop task list
+(. "$TMPDIR/env" && is 3 'Team shop is called store now' "$CADRE" task list && exit $failed) || failed=1
+goes_on store
+is 4 'there is a team store already' "$CADRE" team create store
+is 0 . "$CADRE" team create shop
+is 4 'there is a team store already' "$CADRE" team update shop --new-name store
+is 0 . "$CADRE" team destroy --yes shop
+
+# A message that is redacted after a rename is in no file.
+number=$("$CADRE" --team store --as coder send tester "hunter2" | sed -n 's/^sent #\([0-9]*\).*/\1/p')
+until_done grep -q hunter2 "$vault/store/messages"/*.md
+# stopped COMMAND...: while the mirror can write nothing.
+stopped() {
+	python3 - "$main/.cadre/vault/.cadre-mirror" "$@" <<'END'
+import fcntl, subprocess, sys
+lock = open(sys.argv[1], "r+")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+sys.exit(subprocess.run(sys.argv[2:]).returncode)
+END
+}
+# Two names, a message, its end and another team of the old name, before the folder moves.
+cat >"$TMPDIR/steps" <<END
+"$CADRE" team update store --new-name between &&
+"$CADRE" team update between --new-name depot &&
+"$CADRE" --team depot --as coder message redact '#$number' &&
+"$CADRE" team create store --roles other
+END
+is 0 . stopped sh "$TMPDIR/steps"
+[ -d "$vault/store" ] && [ ! -e "$vault/depot" ] || bad "the mirror was not stopped"
+is 0 . "$CADRE" team list
+is 0 . "$CADRE" --team depot note 001 "go on"
+until_done test -f "$vault/store/cards/other.json"
+[ ! -e "$vault/store/note.md" ] || bad "the new store has the old one's note"
+[ "$(cat "$vault/depot/note.md")" = "a person's" ] || bad "a person's note is lost"
+! grep -rq hunter2 "$vault" || bad "a redacted text is in $(grep -rl hunter2 "$vault")"
+is 0 . "$CADRE" team destroy --yes store
+renamed store depot
+goes_on depot
+# A team that is over before its folder moved goes to the archive, under its last name.
+is 0 . "$CADRE" team create short --roles one
+echo "kept" >"$vault/short/mine.md"
+is 0 . stopped sh -c "'$CADRE' team update short --new-name late && '$CADRE' team destroy --yes late"
+is 0 . "$CADRE" --team depot note 001 "on"
+until_done test -f "$(echo "$vault"/.archive/late-*/mine.md)"
+[ ! -e "$vault/short" ] && [ ! -e "$vault/late" ] || bad "a team that is over has a folder"
+
+# With a host, and workspaces that keep their names; then it is killed at once.
+is 0 up "$CADRE" up
+is 0 . "$CADRE" --team depot workspace create --agent tester --wait
+place=$("$CADRE" --team depot --json workspace list | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')
+is 0 . "$CADRE" team update depot --new-name mill --max-vms 1
+renamed depot mill
+goes_on mill
+is 4 'has 1 workspaces' "$CADRE" team update mill --max-vms 0
+is 0 "$place" "$CADRE" --team mill workspace list
+is 0 '^hello' "$CADRE" --team mill exec tester 'echo hello'
+is 3 'Team depot is called mill now' "$CADRE" --team mill exec tester "$CADRE agent whois self"
+is 0 '"team":"mill"' "$CADRE" --team mill exec tester "CADRE_TEAM=mill $CADRE --json agent whois self"
+was=mill
+for name in n1 n2 n3 n4; do
+	host=$(cut -d' ' -f1 .cadre/host.lock)
+	is 0 . "$CADRE" team update "$was" --new-name "$name"
+	kill -9 "$host"
+	until_done sh -c "! kill -0 $host"
+	is 0 up "$CADRE" up
+	renamed "$was" "$name"
+	was=$name
+done
+goes_on n4
+# Files that somebody takes away from the moved folder come back.
+rm "$vault/n4/messages"/*.md
+until_done grep -rq "before the rename" "$vault/n4/messages"
+rm "$vault/n4/cards/coder.json"
+until_done test -f "$vault/n4/cards/coder.json"
+exit $failed
