@@ -151,7 +151,7 @@ kill_at() { # CALL N: false when the restore came to its end
 	cadre team create former >/dev/null
 	ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -e trace="$1" \
 		-e inject="$1:signal=KILL:when=$2" \
-		"$CADRE" restore "$story/B.db" >/dev/null 2>&1 && return 1
+		"$CADRE" restore --yes "$story/B.db" >/dev/null 2>&1 && return 1
 	killed=$((killed + 1))
 	case $(cadre team list --json 2>&1 | grep -o '"name":"[^"]*"' | tr '\n' ' ') in
 	'"name":"former" ') ;;
@@ -182,7 +182,7 @@ mkdir -m 700 "$CADRE_HOME"
 	sqlite3 "$story/old.db"
 sqlite3 "$story/old.db" 'PRAGMA user_version = 1' # as the migrations' own end says
 cp "$story/B.db.secret" "$story/old.db.secret"
-cadre restore --yes "$story/old.db" >"$story/out" 2>&1 || bad "an older version: $(cat "$story/out")"
+cadre restore --create "$story/old.db" >"$story/out" 2>&1 || bad "an older version: $(cat "$story/out")"
 cadre team create young >/dev/null || bad "an older version does not work"
 
 # --- a state with guests -----------------------------------------------------------------------
