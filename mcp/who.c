@@ -51,7 +51,7 @@ static bool may_join(const struct op *op)
 	return (op->flags & OP_IDENTIFIES) && (op->flags & OP_WRITE);
 }
 
-/* What becomes an agent has a key that outlives its process: if that is killed before its
+/* A session that becomes an agent has a key that outlives its process: if that is killed before its
  * place is kept, the next one there gets the agent by the same call.  A key of the client's
  * own counts for nothing then: it could be somebody else's. */
 static void set_key(const struct mcp *m, const struct op *op, json_t *args)

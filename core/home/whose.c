@@ -374,11 +374,13 @@ enum { KEY = 37, SUM = 65 };
 
 static void name_pending(const char *place, char out[NAME + 4])
 {
-	name_file(place, out);
-	strcat(out, ".key");
+	char file[NAME];
+
+	name_file(place, file);
+	snprintf(out, NAME + 4, "%s.key", file);
 }
 
-/* What the key is for: the place as it is now, and the words of the call. */
+/* A sum of what a key is for: the place as it is now, and the words of the call. */
 static void sum_of(const char *place, const char *words, char out[SUM])
 {
 	char birth[BIRTH] = "";

@@ -113,7 +113,7 @@ elif sys.argv[1] == "killed":
             check(told.get("code") == "conflict", n, told)
         back.end()
         subprocess.run([os.environ["CADRE"], "whoami", "--forget"], cwd=tree, capture_output=True)
-        # Who was forgotten is not given back: the same words are a new call.
+        # An agent that was forgotten is not given back: the same words are a new call.
         again = Session(tree)
         told = again.tool("agents", **same)
         check(told.get("code") == "conflict", n, told)
