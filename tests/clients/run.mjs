@@ -82,7 +82,9 @@ class Judge {
 function* partsOf(judge, first) {
 	let { content } = first.messages.find((m) => m.content_size), { hint } = first, input = {};
 	for (let n = 0; n < 40 && hint; n++) {
-		const words = [...hint.matchAll(/"?(\w+)"?[ :]("[^"]*"|\d+)(?=[,.])/g)].map((m) => [m[1], JSON.parse(m[2])]);
+		// `inbox action=part message_id="…" offset=400; …`, then `call again with offset=800`
+		const call = hint.match(/(?:inbox|call again with) ([^;]*)/)[1];
+		const words = [...call.matchAll(/(\w+)=("[^"]*"|[^ ;.]+)/g)].map((m) => [m[1], /^["\d]/.test(m[2]) ? JSON.parse(m[2]) : m[2]]);
 		input = { ...input, ...Object.fromEntries(words) };
 		const more = judge.read(yield { tool: 'inbox', input });
 		content += more.text ?? '';

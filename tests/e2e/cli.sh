@@ -298,7 +298,7 @@ offers 'ver' 'version '
 offers 'task sh' 'show '
 offers 'help ver' 'version '
 offers 'completion ""' 'bash zsh fish '
-offers 'team ""' 'create destroy list status '
+offers 'team ""' 'create destroy list status update '
 offers 'team status ""' 'blue green '
 # Where a team must be said, all are named; a fault names the word that is typed.
 is 2 'say which team (--team)' cadre task list

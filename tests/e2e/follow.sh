@@ -3,7 +3,7 @@
 # these name are made as they stand, until no answer has a hint, and all has come.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-trap 'cadre down >/dev/null 2>&1' EXIT
+trap 'cadre down --all >/dev/null 2>&1' EXIT
 
 cadre up >/dev/null || bad "up"
 for team in crew other; do
@@ -175,6 +175,6 @@ for delay in (0.3, 0.8):
 PY
 }
 later "with a host"
-cadre down >/dev/null || bad "down"
+cadre down --all >/dev/null || bad "down"
 later "without a host"
 exit $failed

@@ -286,7 +286,7 @@ export async function listChanges(w) {
 	ok((await list(p)).includes('cadre://team/passing'));
 	equal(changes(bob), 0);
 	await w.task('a board is not the list');
-	w.cadre('gc', '--keep-days', '0'); // updates that were not read are gone
+	w.cadre('gc', '--keep-days', '0', '--yes'); // updates that were not read are gone
 	await change({ action: 'destroy', team: 'passing' });
 	ok(!(await list(p)).includes('cadre://team/passing'));
 	equal(changes(p), 2);

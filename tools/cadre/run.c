@@ -299,13 +299,17 @@ json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, json_t 
 bool run_goes_on(const struct cli *cli, struct fault *f)
 {
 	struct arena arena = { 0 };
+	struct text hint = { 0 };
 	char line[16] = "";
 
 	if (f->code != FAULT_CONFLICT || strcmp(f->where, "/confirm") != 0 || cli->json ||
 	    !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return false;
 	cli_tell("%s", cli_plain(&arena, f->text, false));
-	cli_tell("%s", cli_plain(&arena, f->hint, false));
+	hint_write(f->hint, HINT_COMMAND, &hint);
+	if (hint.len)
+		cli_tell("%s", cli_plain(&arena, hint.data, false));
+	text_release(&hint);
 	arena_release(&arena);
 	fputs("Go on? [y/N] ", stderr);
 	if (fgets(line, sizeof(line), stdin) && (*line == 'y' || *line == 'Y'))
