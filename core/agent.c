@@ -279,7 +279,8 @@ int agent_register(struct call *call, const struct agent_register_in *in,
 	    (!replayed && (rc = join(call, in, &out->resumed)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
-	if (replayed && who_is_nobody(call) && (rc = check_first(call, &a)) < 0)
+	if (replayed && who_is_nobody(call) && !resumes(call, in, &a) &&
+	    (rc = check_first(call, &a)) < 0)
 		return rc;
 	out->name = a.name;
 	out->team = call->caller.team_name;

@@ -398,11 +398,12 @@ static void tell_away(const struct following *w, struct fault *f)
 		  (long long)(w->streams[0].at + w->streams[1].at), why.text);
 	fault_hint(
 		f,
-		"It may still run. When the host is back: cadre%s%s workspace poll %s %lld "
-		"--stdout-offset %lld --stderr-offset %lld",
-		team ? " --team " : "", team ? team : "", workspace ? workspace : "?",
+		"It may still run. When the host is back: cadre workspace poll %s %lld "
+		"--stdout-offset %lld --stderr-offset %lld%s%s",
+		workspace ? workspace : "?",
 		(long long)json_integer_value(json_object_get(w->answer, "job_id")),
-		(long long)w->streams[0].at, (long long)w->streams[1].at);
+		(long long)w->streams[0].at, (long long)w->streams[1].at,
+		team ? " --team " : "", team ? team : "");
 }
 
 static int end_left(const struct following *w)
