@@ -158,6 +158,8 @@ cadre team create mail --roles ann,bob >/dev/null || bad "team"
 cadre --team mail --as ann send bob "for you" >/dev/null
 answers n cadre --team mail --as bob inbox >said && bad "the mail of bob was taken"
 grep -q 'takes the mail of bob' said || bad "inbox says: $(cat said)"
+answers n cadre --team mail inbox --agent bob >said && bad "the mail of bob was taken with --agent"
+grep -q 'To look: cadre --as bob inbox peek' said || bad "inbox --agent says: $(cat said)"
 answers n cadre --team mail --as bob inbox peek | grep -q 'for you' || bad "peek shows nothing"
 answers n cadre --team mail --as bob inbox --take | grep -q 'for you' || bad "--take takes nothing"
 exit $failed

@@ -35,4 +35,14 @@ is 0 '^down: process' cadre down --all
 grep -q 'go on' "$TMPDIR/out" && bad "down --all tells of guests"
 [ "$(count_guests)" = 0 ] || bad "down --all left guests"
 is 2 'takes --timeout' cadre down --alle
+
+# Where the host has died they end all the same, and are told of.
+cadre up >/dev/null || bad "up"
+until_is '^2$' count_guests
+pid=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
+kill -9 "$pid"
+until_is '^gone$' sh -c "kill -0 $pid 2>/dev/null || echo gone"
+is 0 '^2 guests ended$' cadre down --all
+grep -q '^no host runs$' "$TMPDIR/out" || bad "down --all tells of a host"
+[ "$(count_guests)" = 0 ] || bad "down --all left guests of a dead host"
 exit $failed

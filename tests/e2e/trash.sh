@@ -32,6 +32,9 @@ is 0 'ok *trash  *1 removed workspaces' cadre doctor
 # The folder comes back, whole, in another team, for an agent that is named; the entry stays.
 is 0 . cadre team create back --roles b
 is 3 'the trash holds no workspace nothing' cadre undo nothing --team back
+# A variable that is not set names nothing; the list is of all teams, so it is nobody's else.
+is 2 'must name a removed workspace' cadre undo "" --team back
+is 5 'what all teams removed' cadre undo --team back --as b
 is 0 '^old-a-.* until 20..-' cadre workspace restore --trash
 is 3 'the trash holds no workspace nothing' cadre workspace restore --trash nothing --team back
 is 0 'workspace restore --trash' cadre help undo

@@ -224,6 +224,8 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 		cli_kept(&cli->home);
 		cli->reminded = true;
 	}
+	/* Who asks for a line waits for nobody: it is read from the file. */
+	o.local_reads = cli->op && cli->op->quiet;
 	o.identity = cli->home.identity;
 	o.confirms = cli->confirms;
 	o.waiting = cli->confirms ? &cli->waiting : NULL;

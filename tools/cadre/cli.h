@@ -137,8 +137,8 @@ bool run_is_command(int argc, char **argv);
 const struct field *run_option(const struct op *op, const char *word);
 /* Refuses words that may name one more receiver, or begin the text (misread.c): 0, or
  * negative with `f` filled. */
-int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
-		  struct fault *f);
+int misread_check(struct cli *cli, const struct op *op, const json_t *args, int argc,
+		  char **argv, struct fault *f);
 /* How answers are to be written for who calls. */
 struct form run_form(const struct cli *cli);
 /* Runs an operation with arguments; the answer, or NULL with the fault filled. */
@@ -291,8 +291,8 @@ void pager_end(struct cli *cli);
 
 /* Guests of the state in the folder `home` that run on this machine. */
 size_t guests_running(const char *home);
-/* Ends them within so many seconds; how many are left. */
-size_t guests_end(const char *home, int seconds);
+/* Ends them within so many seconds: how many have `ended`; how many are left. */
+size_t guests_end(const char *home, int seconds, size_t *ended);
 
 /* --- completion.c ----------------------------------------------------------------- */
 

@@ -59,12 +59,12 @@ static void stop_guest(const struct backend *b, const struct process *p, void *w
 	b->stop(b->self, p, *(bool *)with, &ignored); /* who is left is counted */
 }
 
-size_t guests_end(const char *home, int seconds)
+size_t guests_end(const char *home, int seconds, size_t *ended)
 {
 	int64_t began = clock_steady_ms(), until = began + (int64_t)seconds * 1000;
 	const struct timespec pause = { .tv_nsec = 50000000 };
 	bool now = false;
-	size_t left = visit_guests(home, stop_guest, &now);
+	size_t left = visit_guests(home, stop_guest, &now), all = left;
 
 	while (left && clock_steady_ms() < until) {
 		nanosleep(&pause, NULL);
@@ -72,5 +72,6 @@ size_t guests_end(const char *home, int seconds)
 		now = clock_steady_ms() - began > (int64_t)seconds * 500;
 		left = visit_guests(home, now ? stop_guest : NULL, &now);
 	}
+	*ended = all > left ? all - left : 0;
 	return left;
 }

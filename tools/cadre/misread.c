@@ -68,26 +68,42 @@ static bool is_group(const struct field *field, const char *word)
 	return n && !strncmp(word, field->by, n) && word[n] == ':' && word[n + 1];
 }
 
-/* Refuses to take another's mail from a terminal, where somebody most likely wants to look:
- * what is taken is held, and its agent does not get it before that ends. */
-static int check_taking(const struct cli *cli, const struct op *op, int argc, char **argv,
-			struct fault *f)
+/* The agent whose mail the words take, if the operator acts for it; else NULL. */
+static const char *whose_mail(struct cli *cli, const json_t *args)
 {
-	if (!cli->as || !cli->terminal || !(op->flags & OP_REQUEST) ||
-	    !strcmp(cli->as, "operator"))
-		return 0;
-	for (int i = 0; i < argc; i++)
-		if (!strcmp(argv[i], "--take") || !strncmp(argv[i], "--lease", 7))
-			return 0;
-	fault_set(f, FAULT_INVALID, "", "that takes the mail of %s away from it",
-		  cli->as);
-	return fault_hint(
-		f, "To look: cadre --as %s %s peek. To take it all the same: --take.",
-		cli->as, op->cli[0]);
+	const char *agent = json_string_value(json_object_get(args, "agent"));
+	struct fault ignored = { 0 }; /* the call itself meets it */
+
+	if (!agent)
+		return cli->as;
+	if (cli_client(cli, HOME_WRITE, &ignored) < 0)
+		return NULL;
+	return cli->home.identity.agent && !cli->home.identity.as ? NULL : agent;
 }
 
-int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
-		  struct fault *f)
+/* Refuses to take another's mail from a terminal, where somebody most likely wants to look:
+ * what is taken is held, and its agent does not get it before that ends. */
+static int check_taking(struct cli *cli, const struct op *op, const json_t *args,
+			struct fault *f)
+{
+	const char *agent;
+
+	if (!cli->terminal || !(op->flags & OP_REQUEST) ||
+	    json_object_get(args, "lease_seconds"))
+		return 0;
+	agent = whose_mail(cli, args);
+	if (!agent || !strcmp(agent, "operator"))
+		return 0;
+	fault_set(f, FAULT_INVALID, "", "that takes the mail of %.60s away from it",
+		  agent);
+	return fault_hint(
+		f,
+		"To look: cadre --as %.60s %s peek. To take it all the same: --take.",
+		agent, op->cli[0]);
+}
+
+int misread_check(struct cli *cli, const struct op *op, const json_t *args,
+		  int argc, char **argv, struct fault *f)
 {
 	size_t at = 0;
 	const struct field *names = names_before_text(op, &at);
@@ -96,7 +112,7 @@ int misread_check(struct cli *cli, const struct op *op, int argc, char **argv,
 	char where[80];
 	int first;
 
-	if (check_taking(cli, op, argc, argv, f) < 0)
+	if (check_taking(cli, op, args, f) < 0)
 		return f->code;
 	if (!noun || !noun->find || words_from(op, at, argc, argv, words) < 3 ||
 	    !(is_group(names, words[1]) || is_there(cli, noun, words[1])))

@@ -49,6 +49,16 @@ static void until_of(const struct cli *cli, const struct trash_entry *entry, cha
 	strftime(out, 32, "%Y-%m-%d", localtime_r(&at, &tm));
 }
 
+/* The trash is of all teams, so an agent sees no list of it. */
+static int check_lister(struct cli *cli, struct fault *f)
+{
+	if (cli_who(cli, f) < 0 || !cli->home.identity.agent)
+		return f->code;
+	fault_set(f, FAULT_DENIED, "", "the trash holds what all teams removed");
+	return fault_hint(f, "Name the workspace: cadre undo NAME. The operator lists "
+			     "them.");
+}
+
 /* The names of all workspaces that live. */
 static json_t *living(struct cli *cli)
 {
@@ -192,7 +202,12 @@ int undo_main(struct cli *cli, int argc, char **argv)
 			return cli_usage(cli, "`undo` does not know %.60s", argv[i]);
 		else
 			name = argv[i];
-	if (cli_folder(cli, HOME_LOOK, &f) < 0)
+	if (name && !*name) {
+		fault_set(&f, FAULT_INVALID, "/name", "must name a removed workspace");
+		fault_hint(&f, "See them with: cadre undo.");
+		return cli_fault(cli, &f);
+	}
+	if (cli_folder(cli, HOME_LOOK, &f) < 0 || (!name && check_lister(cli, &f) < 0))
 		return cli_fault(cli, &f);
 	n = trash_list(cli->home.dir, &a, &entries);
 	entry = name ? find(entries, n, name, &several) : NULL;

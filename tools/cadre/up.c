@@ -334,18 +334,21 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 		       : rc;
 }
 
-/* Tells that the host has ended, and of guests that go on. */
-static void say_down(const struct cli *cli, pid_t pid, size_t guests)
+/* Tells that the host has ended, of guests that have, too, and of those that go on. */
+static void say_down(const struct cli *cli, pid_t pid, size_t ended, size_t guests)
 {
 	if (cli->json) {
-		print_json(json_pack("{sb,si,sI}", "stopped", pid != 0, "pid", (int)pid,
-				     "guests", (json_int_t)guests));
+		print_json(json_pack("{sb,si,sI,sI}", "stopped", pid != 0, "pid",
+				     (int)pid, "ended", (json_int_t)ended, "guests",
+				     (json_int_t)guests));
 		return;
 	}
 	if (pid)
 		printf("down: process %d has ended\n", (int)pid);
 	else
 		printf("no host runs\n");
+	if (ended)
+		printf("%zu guest%s ended\n", ended, ended > 1 ? "s" : "");
 	if (guests)
 		printf("%zu guest%s on; `cadre down --all` ends %s\n", guests,
 		       guests > 1 ? "s go" : " goes", guests > 1 ? "them" : "it");
@@ -385,15 +388,16 @@ int down_main(struct cli *cli, int argc, char **argv)
 	bool all = take_word(&argc, argv, "--all");
 	int seconds = DOWN_SECONDS, status = seconds_option(cli, argc, argv, &seconds);
 	struct fault f = { 0 };
-	size_t guests;
+	size_t guests, ended = 0;
 	pid_t pid;
 
 	if (status)
 		return status;
 	if ((pid = end_host(cli, seconds, &f)) < 0)
 		return cli_fault(cli, &f);
-	guests = all ? guests_end(cli->home.dir, seconds) : guests_running(cli->home.dir);
-	say_down(cli, pid, guests);
+	guests = all ? guests_end(cli->home.dir, seconds, &ended)
+		     : guests_running(cli->home.dir);
+	say_down(cli, pid, ended, guests);
 	if (!all || !guests)
 		return 0;
 	fault_set(&f, FAULT_TIMEOUT, "", "%zu guests have not ended in %d s", guests,
