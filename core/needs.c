@@ -194,3 +194,17 @@ int needs_add(struct call *call, struct needs *needs, const struct team_seats_ro
 		return rc;
 	return 0;
 }
+
+int needs_count(struct call *call, struct needs *needs, const struct team_seats_row *team)
+{
+	struct gathering g = { .call = call, .needs = needs, .team = team };
+	struct troubles_row troubles;
+	int rc;
+
+	if ((rc = add_mail(&g)) < 0 ||
+	    (rc = sql_row(call, troubles, &troubles, .team = team->id, .now = call->now,
+			  .recent = call->now - NEWS_MS)) < 0)
+		return rc;
+	needs->stuck += troubles.n;
+	return 0;
+}

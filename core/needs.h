@@ -13,6 +13,7 @@ struct needs {
 	struct need *rows;
 	size_t n;
 	int64_t mail; /* messages and results that wait */
+	int64_t stuck; /* things of other kinds; needs_count() alone counts them */
 	bool named; /* each tells its team */
 };
 
@@ -20,5 +21,7 @@ struct needs {
  * waits for (those of all, if it leads), and what of the team needs somebody.  The first
  * few of each kind.  0 or a fault. */
 int needs_add(struct call *call, struct needs *needs, const struct team_seats_row *team);
+/* Counts the mail of `agent`, and all that needs somebody in a team.  0 or a fault. */
+int needs_count(struct call *call, struct needs *needs, const struct team_seats_row *team);
 
 #endif

@@ -225,18 +225,18 @@ static int line_team(struct call *call, int64_t *team)
 /* Fills an agent's line with its name, its task and what it could claim. */
 static int tell_own(struct call *call, struct state_line_out *out)
 {
-	struct board_counts board = { 0 };
+	struct tasks_claimable_row claimable;
 	struct agent_task_row held;
 	int rc;
 
 	out->name = call->caller.name;
-	if ((rc = sql_row(call, team_board, &board, .team = call->caller.team,
-			  .now = call->now)) < 0 ||
+	if ((rc = sql_row(call, tasks_claimable, &claimable, .team = call->caller.team,
+			  .agent = call->caller.agent)) < 0 ||
 	    (rc = sql_row(call, agent_task, &held, .agent = call->caller.agent,
 			  .now = call->now)) < 0)
 		return rc;
 	out->task = rc > 0 ? task_name(call, held.number) : NULL;
-	out->ready = board.ready;
+	out->ready = claimable.n;
 	return 0;
 }
 
@@ -254,15 +254,14 @@ int state_line(struct call *call, const struct state_line_in *in,
 	    (rc = sql_all(call, team_seats, &all, &n, .team = team)) < 0)
 		return rc;
 	for (size_t i = 0; i < n && rc >= 0; i++)
-		rc = needs_add(call, &needs, &all[i]);
+		rc = needs_count(call, &needs, &all[i]);
 	if (rc < 0)
 		return rc;
 	out->mail = needs.mail;
 	if (call->identity.agent)
 		return tell_own(call, out);
 	out->name = n == 1 ? all[0].name : arena_printf(&call->arena, "%zu teams", n);
-	for (size_t i = 0; i < needs.n; i++)
-		out->stuck += needs.rows[i].what != CONCERN_MAIL;
+	out->stuck = needs.stuck;
 	return 0;
 }
 

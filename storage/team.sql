@@ -125,6 +125,11 @@ SELECT k.number FROM task k
 WHERE k.owner = :agent AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.updated_at DESC LIMIT 1;
 
+-- name: tasks_claimable
+-- How many tasks an agent could claim now.
+SELECT count(*) AS n FROM task WHERE team = :team AND state = {task_state.pending} AND open_deps = 0
+	AND (assignee IS NULL OR assignee = :agent);
+
 -- name: results_waiting
 SELECT count(*) AS n FROM result WHERE sender = :agent AND collected_at IS NULL;
 
@@ -157,6 +162,28 @@ ORDER BY a.id LIMIT :limit;
 SELECT name, changed_at FROM workspace
 WHERE team = :team AND state = {workspace_state.failed}
 ORDER BY changed_at DESC LIMIT :limit;
+
+-- name: troubles
+-- How many rows acks_overdue (of anybody), tasks_troubled, agents_troubled and
+-- workspaces_failed have in a team.
+-- scan ok: agents, few
+SELECT (SELECT count(*) FROM owed WHERE ack_due_at <= :now AND team = :team
+		AND (due_at IS NULL OR due_at > :now
+		OR (state = {delivery_state.fetched} AND after_lapse = {delivery_state.queued}
+			AND (expires_at IS NULL OR expires_at > :now))))
+	+ (SELECT count(*) FROM task k WHERE k.team = :team AND (k.state = {task_state.blocked}
+		OR ((k.state = {task_state.failed} OR (k.state IN {task_state.claimed in_progress}
+				AND k.lease_until <= :now AND k.after_lapse = {task_state.failed}))
+			AND (coalesce(k.ended_at, k.lease_until) > :recent OR EXISTS (SELECT 1
+				FROM task_dep d JOIN task w ON w.id = d.task
+				WHERE d.dep = k.id AND w.state = {task_state.pending})))))
+	+ (SELECT count(*) FROM agent a
+		WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
+		AND (a.status IN {agent_status.stuck failed} OR (a.status = {agent_status.offline}
+			AND EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id
+				AND (k.lease_until IS NULL OR k.lease_until > :now)))))
+	+ (SELECT count(*) FROM workspace
+		WHERE team = :team AND state = {workspace_state.failed}) AS n;
 
 -- name: team_board
 -- into: board_counts
