@@ -182,4 +182,14 @@ export TERM=xterm
 is 0 'status 0 widest 2[0-9] first task 014 is claimed.* left task 014 is completed$' python3 "$TMPDIR/watch" 40 "$CADRE"
 is 0 '^task 014 is completed$' cadre wait task 014
 [ "$(wc -l <"$TMPDIR/out")" = 1 ] && [ ! -s "$TMPDIR/err" ] || bad "a pipe sees more than the end"
+
+# A host that stands still keeps nobody longer than he said, and a prompt not at all.
+cadre up >/dev/null || bad "up"
+host=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
+kill -STOP "$host"
+since=$(uptime_s)
+is 0 '^crew' cadre status --line
+is 7 'the host has not answered in that time' cadre wait task 001 cancelled --wait=1
+[ $(($(uptime_s) - since)) -lt $((4 + TEST_SCALE)) ] || bad "it took $(($(uptime_s) - since)) s"
+kill -CONT "$host"
 exit $failed

@@ -8,6 +8,7 @@
  * undone where the waiting ends early.
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include "tools/cadre/screen/screen.h"
 #include "tools/cadre/status.h"
 
-enum { HOUR = 3600, LONGEST = 31536000, SHOWN = 5 };
+enum { HOUR = 3600, LONGEST = 31536000, SHOWN = 5, GRACE_MS = 1000 };
 
 /* --- words ---------------------------------------------------------------------- */
 
@@ -124,8 +125,19 @@ static void take_answer(void *arg, const char *result, const struct fault *f)
 		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
 }
 
+/* How long to wait for what the client gets, in ms: a host that hangs is left alone a
+ * moment after the time is up. */
+static int patience(struct cli *cli, int64_t until)
+{
+	int64_t left = until + GRACE_MS - clock_steady_ms();
+	int due = client_timeout(cli->client);
+
+	left = left < 0 ? 0 : left;
+	return due >= 0 && due < left ? due : (int)(left < INT_MAX ? left : INT_MAX);
+}
+
 /* Calls a read; NULL with a fault, or where a signal ends the waiting. */
-static json_t *ask(struct cli *cli, const struct op *op, json_t *args,
+static json_t *ask(struct cli *cli, const struct op *op, json_t *args, int64_t until,
 		   const sigset_t *waiting, struct fault *f)
 {
 	struct asked a = { .fault = f };
@@ -136,12 +148,16 @@ static json_t *ask(struct cli *cli, const struct op *op, json_t *args,
 		return NULL;
 	client_form(cli->client, (struct form){ 0 });
 	number = client_start(cli->client, op, args, take_answer, &a);
-	while (!a.done && !ended_by) {
-		if (epoll_pwait(client_fd(cli->client), &event, 1,
-				client_timeout(cli->client), waiting) < 0 &&
+	while (!a.done && !ended_by && clock_steady_ms() < until + GRACE_MS) {
+		if (epoll_pwait(client_fd(cli->client), &event, 1, patience(cli, until),
+				waiting) < 0 &&
 		    errno != EINTR)
 			fault_set(f, FAULT_IO, "", "epoll: %m");
 		client_step(cli->client);
+	}
+	if (!a.done && !ended_by) {
+		fault_set(f, FAULT_TIMEOUT, "", "the host has not answered in that time");
+		fault_hint(f, "Does it stand still? See: cadre doctor.");
 	}
 	if (!a.done)
 		client_cancel(cli->client, number);
@@ -249,7 +265,7 @@ static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_
 		left = left > 0 ? (left + 999) / 1000 : 0;
 		json_object_set_new(args, op->wait->name,
 				    json_integer(left < most ? left : most));
-		next = ask(cli, op, args, before, f);
+		next = ask(cli, op, args, until, before, f);
 		if (next)
 			json_decref(answer), answer = next;
 		if (!next || is_answered(op, answer) || clock_steady_ms() >= until)
