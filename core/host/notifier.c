@@ -59,10 +59,10 @@ static int refuse(const char *word, size_t n, struct fault *f)
 /* Finds the events that `words` mean. */
 static int choose(struct notifier *n, const char *words, struct fault *f)
 {
-	for (size_t len; *(words += strspn(words, " ")); words += len) {
+	for (size_t len; *(words += strspn(words, " ,")); words += len) {
 		bool found = false;
 
-		len = strcspn(words, " ");
+		len = strcspn(words, " ,");
 		for (size_t i = 0; i < event_count; i++) {
 			if (!event_kind_is(&event_table[i], words, len))
 				continue;

@@ -94,6 +94,12 @@ told ' ann: wanted again$'
 grep -q 'nobody wants it' "$OUT" && bad "told what nobody wanted"
 cadre down >/dev/null
 
+# Events may have commas between them, as lists have elsewhere.
+sed -i 's/task.failed/task.failed,task.created, agent/' "$CADRE_HOME/cadre.toml"
+is 0 '^up: ' cadre up
+cadre down >/dev/null
+cp "$TMPDIR/toml" "$CADRE_HOME/cadre.toml"
+
 # A word that is no event is said at once; a project's file sets none of it.
 sed -i 's/task.failed/task.faild/' "$CADRE_HOME/cadre.toml"
 either=yes is 2 "no event 'task.faild'" cadre up
