@@ -22,6 +22,7 @@ struct needs {
  * few of each kind.  0 or a fault. */
 int needs_add(struct call *call, struct needs *needs, const struct team_seats_row *team);
 /* Counts the mail of `agent`, and all that needs somebody in a team.  0 or a fault. */
-int needs_count(struct call *call, struct needs *needs, const struct team_seats_row *team);
+int needs_count(struct call *call, struct needs *needs,
+		const struct team_seats_row *team);
 
 #endif

@@ -335,6 +335,14 @@ static int tell_all(struct call *call, const struct drops *drops,
 	return 0;
 }
 
+/* A message says something, be it in its metadata alone. */
+static int check_text(struct call *call, const char *text, const char *metadata)
+{
+	if (*text || metadata)
+		return 0;
+	return fault_set(&call->fault, FAULT_INVALID, "/text", "must say something");
+}
+
 int message_send(struct call *call, const struct message_send_in *in,
 		 struct message_send_out *out)
 {
@@ -345,7 +353,8 @@ int message_send(struct call *call, const struct message_send_in *in,
 	int rc;
 
 	if ((rc = who_team_of(call, in->team, in->n_to ? in->to[0] : "", "/to")) < 0 ||
-	    (rc = who_is(call, in->from, "/from", &from)) < 0)
+	    (rc = who_is(call, in->from, "/from", &from)) < 0 ||
+	    (rc = check_text(call, in->text, in->metadata)) < 0)
 		return rc;
 	if (fresh && (rc = send_new(call, in, &from, &to, &drops)) < 0)
 		return rc;
@@ -399,6 +408,7 @@ int message_reply(struct call *call, const struct message_reply_in *in,
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_acts(call, in->from, "/from", &from)) < 0 ||
+	    (rc = check_text(call, in->text, in->metadata)) < 0 ||
 	    (rc = find_answerable(call, in->message_id, "/message_id", &from, &parent)) <
 		    0 ||
 	    (fresh && (rc = reply_new(call, in, &from, &parent, &drops)) < 0) ||

@@ -51,11 +51,13 @@ const struct op *op_command(int argc, char **argv, int *taken)
 
 static json_t *int_word(const char *word)
 {
+	/* Screens show the numbers of messages and events so. */
+	const char *digits = word + (*word == '#' && isdigit((unsigned char)word[1]));
 	char *end;
 	long long n;
 
 	errno = 0;
-	n = strtoll(word, &end, 10);
+	n = strtoll(digits, &end, 10);
 	if (!*word || *end || errno || isspace((unsigned char)*word))
 		return json_string(word);
 	return json_integer(n);

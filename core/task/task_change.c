@@ -30,6 +30,21 @@ static const char *slug_of(struct call *call, const char *title)
 	return n ? slug : "task";
 }
 
+/* The title without blanks around it; NULL with a fault where nothing is left. */
+static const char *trimmed(struct call *call, const char *title)
+{
+	size_t n;
+
+	title += strspn(title, " \t\r\n");
+	n = strlen(title);
+	while (n > 0 && strchr(" \t\r\n", title[n - 1]))
+		n--;
+	if (n)
+		return arena_strndup(&call->arena, title, n);
+	fault_set(&call->fault, FAULT_INVALID, "/title", "must say something");
+	return NULL;
+}
+
 static int set_tags(struct call *call, int64_t task, const char **tags, size_t n)
 {
 	int rc = sql_run(call, task_tags_clear, .task = task);
@@ -128,18 +143,19 @@ static int create(struct call *call, const struct task_create_in *in)
 {
 	struct agent_row assignee = { 0 };
 	struct task_row t = { 0 };
+	const char *title = trimmed(call, in->title);
 	struct task_number_row n;
-	int rc = find_assignee(call, in, &assignee);
+	int rc;
 
-	if (rc < 0 ||
+	if (!title || (rc = find_assignee(call, in, &assignee)) < 0 ||
 	    (rc = sql_row(call, task_number, &n, .team = call->caller.team)) < 0 ||
 	    (t.id = sql_new_id(call, task)) < 0)
 		return call->fault.code;
 	rc = sql_run(call, task_add, .id = t.id, .team = call->caller.team,
-		     .number = n.number, .slug = slug_of(call, in->title),
-		     .title = in->title, .description = in->description,
-		     .priority = in->priority, .assignee = assignee.id,
-		     .created_by = call->caller.agent, .now = call->now);
+		     .number = n.number, .slug = slug_of(call, title), .title = title,
+		     .description = in->description, .priority = in->priority,
+		     .assignee = assignee.id, .created_by = call->caller.agent,
+		     .now = call->now);
 	if (rc < 0)
 		return rc;
 	call->made = t.id;
@@ -234,10 +250,13 @@ static int may_edit(struct call *call, const struct task_row *t)
 static int update(struct call *call, const void *arg, const struct task_row *t)
 {
 	const struct task_update_in *in = arg;
+	const char *title = in->title ? trimmed(call, in->title) : NULL;
 	int rc, blocked;
 
+	if (in->title && !title)
+		return call->fault.code;
 	if ((rc = may_edit(call, t)) < 0 ||
-	    (rc = sql_run(call, task_set_text, .id = t->id, .title = in->title,
+	    (rc = sql_run(call, task_set_text, .id = t->id, .title = title,
 			  .description = in->description,
 			  .priority = in->has_priority ? in->priority : 0,
 			  .now = call->now)) < 0 ||

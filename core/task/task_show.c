@@ -311,6 +311,9 @@ static unsigned states_of(const struct task_list_in *in)
 
 	for (size_t i = 0; i < in->n_status; i++)
 		states |= 1u << in->status[i];
+	if (in->closed)
+		states |= 1u << TASK_STATE_COMPLETED | 1u << TASK_STATE_FAILED |
+			  1u << TASK_STATE_CANCELLED;
 	if (states || in->all)
 		return states;
 	return 1u << TASK_STATE_PENDING | 1u << TASK_STATE_CLAIMED |
@@ -332,11 +335,11 @@ static void query_lines(struct call *call, struct query *q, const struct task_li
 		sql_query(call, q, task_lines_tagged, .tag = in->tag, .team = team,
 			  .priority = after->priority, .number = after->number,
 			  .now = now);
-	else if (in->n_status == 1)
+	else if (in->n_status == 1 && !in->closed)
 		sql_query(call, q, task_lines_in, .team = team, .state = in->status[0],
 			  .priority = after->priority, .number = after->number,
 			  .limit = in->limit + 1, .now = now);
-	else if (in->n_status == 0 && !in->all)
+	else if (in->n_status == 0 && !in->all && !in->closed)
 		sql_query(call, q, task_lines_open, .team = team,
 			  .priority = after->priority, .number = after->number,
 			  .limit = in->limit + 1, .now = now);

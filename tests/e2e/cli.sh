@@ -34,10 +34,13 @@ is 2 'did you mean .cadre task list' cadre task lst
 is 2 'did you mean .cadre status' cadre help statsu
 is 2 'did you mean .cadre task' cadre tsak
 is 2 'did you mean .cadre version' cadre vesion
-for word in thaw top estop prime setup destroi; do
+for word in thaw top estop prime setup destroi mail destory kill stop gcc dow; do
 	is 2 'hint: see .cadre help' cadre $word
 done
 is 0 'CADRE_TOKEN' cadre mcp --help
+# A verb and a topic of one name are both explained.
+is 0 '^usage: cadre start' cadre help start
+grep -q 'Set cadre up for a project' "$TMPDIR/out" || bad "the topic start is out of reach"
 is 0 'follow goes on' cadre events --help
 is 0 'NAME alone, or JSON with name, role' cadre team create --help
 is 3 'hint: make one: cadre init' cadre status
@@ -346,7 +349,7 @@ offers 'task list --state.d' '--state.durability '
 offers 'task list --stat' '--status '
 offers 'task create --stat' '--state.durability '
 is 0 '^001	Paint it' cadre complete -- --team blue task show ''
-is 2 'complete' cadre complete
+is 2 'say which team' cadre complete # a person means done
 
 # The scripts, where their shell is there.
 export CADRE_TEAM=blue

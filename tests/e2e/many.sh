@@ -17,6 +17,11 @@ is 2 "line 2: .*near 'plain'" from '{"title":"a"}\nplain\n' task create -
 is 2 'line 2: not an object' from '{"title":"a"}\n[1]\n' task create -
 is 3 'line 2: there is no task 99' from '{"title":"a"}\n{"title":"b","depends_on":["99"]}\n' task create -
 is 2 'no line' from '\n \n' task create -
+is 2 'line 1: begins a list in JSON' from '[{"title":"a"},\n{"title":"b"}]\n' task create -
+is 2 'line 1: begins a list in JSON' from '[\n{"title":"a"}\n]\n' task create -
+is 2 'line 2: .*must say something' from '{"title":"a"}\n{"title":"  "}\n' task create -
+is 2 'must say something' cadre task create '  '
+is 2 'must say something' cadre task update 001 --title ' '
 is 2 'is no text' from 'a\0b\n' task create -
 is 2 'line 2: not a text in UTF-8' from 'a\n\377\n' task create -
 seq 501 >"$TMPDIR/501"
@@ -34,4 +39,21 @@ done
 is 0 '"priority":1' cadre task show 004 --json
 is 0 '"priority":4' cadre task show 005 --json
 is 0 '"pending":5' cadre task list --json
+
+# The mark that an editor puts before the first line is no part of it; one line is told as one task.
+is 0 '^created task 006$' from '\357\273\277{"title":" marked "}\n' task create -
+is 0 '"title":"marked"' cadre task show 006 --json
+is 0 '^created task 007$' from '[urgent] look\n' task create -
+is 0 '"ids":\["008"\]' from 'eight\n' task create - --json
+is 0 '500 at most' cadre task create --help
+
+# Words that people type: `complete` is done, and the finished ones alone are listed.
+is 0 'task.*done TASK\|done' cadre help complete
+cadre --as ann claim 007 >/dev/null || bad "claim"
+is 0 '^completed task 007' cadre --as ann complete 007 'it works'
+is 0 '^007 .*completed' cadre task list --closed
+grep -q '^006' "$TMPDIR/out" && bad "--closed shows what is open"
+is 2 'text must say something\|TEXT must say something' cadre --as ann send operator ''
+is 0 '^sent ' cadre --as ann send operator 'six'
+is 0 six cadre --as ann messages --before '#99'
 exit $failed

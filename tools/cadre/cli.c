@@ -224,7 +224,7 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 		cli_kept(&cli->home);
 		cli->reminded = true;
 	}
-	/* Who asks for a line waits for nobody: it is read from the file. */
+	/* A line for a prompt waits for no host: it is read from the file. */
 	o.local_reads = cli->op && cli->op->quiet;
 	o.identity = cli->home.identity;
 	o.confirms = cli->confirms;
@@ -272,13 +272,29 @@ struct near {
 	size_t distance;
 };
 
-/* Takes a command that is nearer than the one found, but none that destroys something. */
+/* Words of commands that end or take away something, or put back what was: none is held out
+ * to somebody who may have meant another. */
+static const char *const grave[] = { "cancel", "down",    "estop",   "fail",
+				     "forget", "gc",      "kill",    "leave",
+				     "redact", "restart", "restore", "stop" };
+
+static bool is_grave(const char *word)
+{
+	for (size_t i = 0; i < sizeof(grave) / sizeof(*grave); i++)
+		if (!strcmp(grave[i], word))
+			return true;
+	return false;
+}
+
+/* Takes a command that is nearer than the one found and begins with the same letter, but
+ * none that destroys something. */
 static void try_near(struct near *n, const struct op *op, const char *named,
 		     const char *word)
 {
 	size_t d = near_distance(named, word);
 
-	if (d < n->distance && !(op && op->flags & OP_DESTRUCTIVE))
+	if (d < n->distance && *named == *word && !is_grave(named) &&
+	    !(op && op->flags & OP_DESTRUCTIVE))
 		*n = (struct near){ op ? op->cli[0] : named, op ? op->cli[1] : NULL, d };
 }
 

@@ -208,9 +208,11 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
 
 /* Whether the words mean what standard input lists: `cadre task create -`. */
 bool many_asked(const struct op *op, const json_t *args);
-/* The answer of op->many for the lines of standard input, or NULL with the fault filled,
- * which names the line. */
-json_t *many_run(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+/* The answer for the lines of standard input, or NULL with the fault filled, which names
+ * the line.  `called` becomes the operation whose answer it is: op->many, or the same for
+ * one line. */
+json_t *many_run(struct cli *cli, const struct op **called, json_t *args,
+		 struct fault *f);
 
 /* --- bytes.c ---------------------------------------------------------------------- */
 
@@ -293,6 +295,11 @@ void pager_end(struct cli *cli);
 size_t guests_running(const char *home);
 /* Ends them within so many seconds: how many have `ended`; how many are left. */
 size_t guests_end(const char *home, int seconds, size_t *ended);
+
+/* --- verb_docs.c ------------------------------------------------------------------ */
+
+/* Help on a verb beyond its summary, or NULL. */
+const char *verb_doc(const char *verb);
 
 /* --- completion.c ----------------------------------------------------------------- */
 

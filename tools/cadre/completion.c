@@ -289,8 +289,14 @@ static void complete(struct cli *cli, int argc, char **argv, const char *begun)
 
 int complete_main(struct cli *cli, int argc, char **argv)
 {
-	if (argc < 3 || strcmp(argv[1], "--"))
-		return cli_usage(cli, "`complete` takes -- and the words behind `cadre`");
+	const struct op *op;
+	int taken;
+
+	/* A person's word, not a script's question, is another one's for a command. */
+	if (argc < 3 || strcmp(argv[1], "--")) {
+		op = op_command(argc, argv, &taken);
+		return run_words(cli, op, argc - taken, argv + taken);
+	}
 	complete(cli, argc - 2, argv + 1, argv[argc - 1]);
 	return 0;
 }

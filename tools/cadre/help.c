@@ -28,88 +28,12 @@ const struct option_text option_table[] = {
 	{ NULL, NULL, NULL },
 };
 
-/* Help on verbs beyond their summary. */
-static const struct {
-	const char *verb, *doc;
-} verb_docs[] = {
-	{ "init",
-	  "The state is a folder: .cadre of the repository around here (all its worktrees\n"
-	  "share it), or of this directory; or what --home or CADRE_HOME names.  No other\n"
-	  "verb makes a state, unless it is told --create with --home or CADRE_HOME.  A .cadre\n"
-	  "that holds nothing but a cadre.toml is taken; that sets what a project's may.\n"
-	  "Where state.db was lost from a folder that holds more of a state, every verb is\n"
-	  "refused: bring it back, `cadre restore` a backup, or begin anew with --anew,\n"
-	  "which sets the former log and secret aside in `replaced`.\n" },
-	{ "trust",
-	  "A state in a project is used only if you made it there (cadre init), or said\n"
-	  "so: it may have come with a clone, and `cadre up` runs what a state says.  One\n"
-	  "that does not count is passed over for one further up; where there is none,\n"
-	  "every verb is denied.  This says so of the one found here, or of PATH: a\n"
-	  "project's folder or its .cadre.  A moved folder stays known; a copied or\n"
-	  "unpacked one does not, nor one in which git tracks files.  What --home or\n"
-	  "CADRE_HOME name needs no trust.  Yours are noted in\n"
-	  "$XDG_STATE_HOME/cadre/known, else ~/.local/state/cadre/known.\n" },
-	{ "up",
-	  "A host adds what needs a process that stays: workspaces, pushes, waits.  One\n"
-	  "that runs already is left alone.  It writes to a log: `cadre logs`.\n" },
-	{ "down",
-	  "Guests go on, and the state can be used without a host. `cadre up` starts guests\n"
-	  "again that `down --all` has ended.\n" },
-	{ "restart", "As after an upgrade: the host that comes is this program.\n" },
-	{ "serve", "What `up` starts; for a supervisor such as systemd.\n" },
-	{ "events",
-	  "-f, --follow goes on as things happen; with --json each event is one line.\n"
-	  "Without a team the operator sees those of all teams.\n" },
-	{ "doctor",
-	  "One line a check: ok, warn or bad.  It changes nothing; 1 when one is bad.\n" },
-	{ "backup",
-	  "Without a path it goes into the state's folder.  The secret, without which\n"
-	  "tokens are void, is written beside it as PATH.secret.\n" },
-	{ "restore",
-	  "FILE is what `backup` wrote, with FILE.secret beside it, of this version or an\n"
-	  "older one.  Nobody may have the state open: `cadre down` first.  The files that\n"
-	  "were there are kept in the state's folder `replaced`, the last three times;\n"
-	  "while it is there, no workspace is cleared away for having no row.\n"
-	  "Commands that waited or ran at the backup end as interrupted.  On a terminal it\n"
-	  "asks first, elsewhere it needs --yes.  A new state is made for it only with\n"
-	  "--home DIR --create.  A secret that none of the agents' tokens is\n"
-	  "made with is refused: --any-secret takes it where the right one is lost.\n" },
-	{ "undo",
-	  "What a workspace held is kept for workspace.keep_days when it is removed, by\n"
-	  "itself or with its team: in the state's folder `trash`, of workspace.trash_mb at\n"
-	  "most.  A NAME, or how it begins, makes a new workspace of it, in --team: of a\n"
-	  "directory a directory, of a VM's disk a VM of the same kind.\n" },
-	{ "whoami",
-	  "You are who --as, --operator or CADRE_AGENT says, else the agent that this\n"
-	  "worktree (outside of git: this directory), or what it lies in, is kept for, else\n"
-	  "the operator.  A further worktree of a repository is nobody's wherever it lies.\n"
-	  "An agent that registers over MCP is kept for its worktree; `cadre agent register\n"
-	  "NAME --here` makes this one a new agent's, `cadre agent env NAME --here` that of\n"
-	  "one who is there.  --forget ends that; the agent stays a member.\n" },
-	{ "mcp",
-	  "For the configuration of an MCP client: its command is `cadre` with the word\n"
-	  "`mcp`.  A session is who CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN say, else who\n"
-	  "its worktree is kept for, else nobody: it looks, and registers as an agent of\n"
-	  "its own, which the worktree then is kept for.  So one configuration serves the\n"
-	  "agents of many worktrees.  --operator: who is nobody is the operator.  SETS are names of sets of tools with commas between, or all (default\n"
-	  "core).  --output-schemas adds to the list of tools what each answers.\n" },
-	{ "guest",
-	  "By hand it is started only for `workspace create --backend attach`: --dir DIR is\n"
-	  "the folder that is worked in, --state DIR the one for the guest's own files;\n"
-	  "--listen ADDRESS is where the host reaches it (unix:STATE without),\n"
-	  "--token-file FILE holds what a host has to prove (else CADRE_LINK_TOKEN), and\n"
-	  "--http ADDRESS:PORT is its door for teammates.  The rest a host says: --workspace,\n"
-	  "--name, --team, --agent, --restores, --state-inside.\n" },
-	{ "completion",
-	  "bash: eval \"$(cadre completion bash)\" in ~/.bashrc; zsh: the same in\n"
-	  "~/.zshrc behind compinit; fish: cadre completion fish | source\n" },
-};
-
 static void put_verb_doc(const char *verb)
 {
-	for (size_t i = 0; i < sizeof(verb_docs) / sizeof(verb_docs[0]); i++)
-		if (!strcmp(verb_docs[i].verb, verb))
-			printf("\n%s", verb_docs[i].doc);
+	const char *doc = verb_doc(verb);
+
+	if (doc)
+		printf("\n%s", doc);
 }
 
 static void list_options(void)
@@ -381,18 +305,24 @@ static int explain_all(void)
 	return 0;
 }
 
-/* The topic of that name, or the one with the commands of a noun or a first word. */
-static bool explain_topic(const char *word)
+static const struct topic *topic_named(const char *word)
 {
 	size_t i = 0;
 
 	while (topic_at(i) && strcmp(topic_at(i)->name, word))
 		i++;
-	if (topic_at(i)) {
-		printf("%s\n\n", topic_at(i)->doc);
-		list_verbs(topic_at(i)->name);
-		for (const struct op *op = next_of(topic_at(i), NULL); op;
-		     op = next_of(topic_at(i), op))
+	return topic_at(i);
+}
+
+/* The topic of that name, or the one with the commands of a noun or a first word. */
+static bool explain_topic(const char *word)
+{
+	const struct topic *t = topic_named(word);
+
+	if (t) {
+		printf("%s\n\n", t->doc);
+		list_verbs(t->name);
+		for (const struct op *op = next_of(t, NULL); op; op = next_of(t, op))
 			put_op(op);
 	} else if (!list_ops(word)) {
 		return false;
@@ -483,10 +413,17 @@ int help_main(struct cli *cli, int argc, char **argv)
 	if (argc < 2)
 		return overview();
 	v = cli_verb(argc - 1, argv + 1, &taken);
+	if (v && !v->usage && op_command(argc - 1, argv + 1, &taken))
+		v = NULL; /* to people the word means that */
 	if (v && (v->usage || taken == 1) && strcmp(v->name, "events") &&
 	    strcmp(v->name, "gc"))
 		return explain_verb(v);
 	op = op_command(argc - 1, argv + 1, &taken);
+	if (op && argc == 2 && topic_named(argv[1])) {
+		explain_op(op);
+		printf("\nThe topic of that name:\n\n");
+		return explain_topic(argv[1]) ? 0 : 1;
+	}
 	if (op)
 		return explain_op(op);
 	if (!strcmp(argv[1], "all"))

@@ -66,6 +66,24 @@ static void share(const struct op *op, json_t *args, json_t *list)
 	}
 }
 
+/* Where the text begins behind a mark of the byte order, which some editors write. */
+static char *begin(char *text)
+{
+	return text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+}
+
+/* Refuses a list in JSON, which would be taken for titles. */
+static int check_list(const char *text, struct fault *f)
+{
+	const char *first = text + strspn(text, " \t\r\n");
+
+	if (*first != '[' || !strchr("{\"]\n", first[1 + strspn(first + 1, " \t\r")]))
+		return 0;
+	fault_set(f, FAULT_INVALID, "", "line 1: begins a list in JSON");
+	return fault_hint(f,
+			  "Write the objects alone, each on a line: {\"title\":\"…\"}.");
+}
+
 /* Reads the lines into `list`; `numbers` tells where each stands, since empty ones are
  * passed over.  0 or a fault. */
 static int read_lines(const struct op *op, char *text, json_t *list, size_t *numbers,
@@ -119,35 +137,44 @@ static void name_line(const struct op *op, const size_t *numbers, size_t n,
 	snprintf(f->text, sizeof(f->text), "line %zu: %.200s", numbers[i], cause);
 }
 
-/* The call of op->many: the list, and the options that are of the whole. */
-static json_t *run_list(struct cli *cli, const struct op *op, const json_t *args,
+/* The call of op->many: the list, and the options that are of the whole.  A person's only
+ * line is a call of the operation itself, which tells of it better. */
+static json_t *run_list(struct cli *cli, const struct op **called, const json_t *args,
 			json_t *list, struct fault *f)
 {
-	json_t *all = json_object(), *value, *answer;
+	const struct op *op = *called, *runs;
+	bool one = json_array_size(list) == 1 && !cli->json;
+	json_t *all = one ? json_copy(json_array_get(list, 0)) : json_object();
+	json_t *value, *answer;
 	const char *name;
 
 	json_object_foreach((json_t *)args, name, value) {
 		if (is_common(op, name))
 			json_object_set(all, name, value);
 	}
-	json_object_set(all, op->many_list->name, list);
+	if (!one)
+		json_object_set(all, op->many_list->name, list);
+	runs = one ? op : op->many;
 	if (cli->key)
-		json_object_set_new(all, op_key(op->many), json_string(cli->key));
-	answer = run_op(cli, op->many, all, f);
+		json_object_set_new(all, op_key(runs), json_string(cli->key));
+	answer = run_op(cli, runs, all, f);
 	json_decref(all);
+	if (answer)
+		*called = runs;
 	return answer;
 }
 
-json_t *many_run(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
+json_t *many_run(struct cli *cli, const struct op **called, json_t *args, struct fault *f)
 {
+	const struct op *op = *called;
 	size_t *numbers = xcalloc((size_t)op->many_list->most, sizeof(*numbers));
 	json_t *list = json_array(), *answer = NULL;
 	struct text text = { 0 };
 
-	if (fetch_input(&text, f) == 0 &&
-	    read_lines(op, text.data, list, numbers, f) == 0) {
+	if (fetch_input(&text, f) == 0 && check_list(begin(text.data), f) == 0 &&
+	    read_lines(op, begin(text.data), list, numbers, f) == 0) {
 		share(op, args, list);
-		answer = run_list(cli, op, args, list, f);
+		answer = run_list(cli, called, args, list, f);
 	}
 	if (!answer)
 		name_line(op, numbers, json_array_size(list), f);

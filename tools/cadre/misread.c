@@ -97,13 +97,12 @@ static int check_taking(struct cli *cli, const struct op *op, const json_t *args
 	fault_set(f, FAULT_INVALID, "", "that takes the mail of %.60s away from it",
 		  agent);
 	return fault_hint(
-		f,
-		"To look: cadre --as %.60s %s peek. To take it all the same: --take.",
+		f, "To look: cadre --as %.60s %s peek. To take it all the same: --take.",
 		agent, op->cli[0]);
 }
 
-int misread_check(struct cli *cli, const struct op *op, const json_t *args,
-		  int argc, char **argv, struct fault *f)
+int misread_check(struct cli *cli, const struct op *op, const json_t *args, int argc,
+		  char **argv, struct fault *f)
 {
 	size_t at = 0;
 	const struct field *names = names_before_text(op, &at);

@@ -397,10 +397,9 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	args = f.code ? NULL : read_words(cli, op, argc, argv, &f);
 	if (args && here && here_check(cli, &f) < 0)
 		json_decref(args), args = NULL;
-	if (args && many_asked(op, args)) {
-		answer = many_run(cli, op, args, &f);
-		op = answer ? op->many : op;
-	} else if (args && misread_check(cli, op, args, argc, argv, &f) == 0)
+	if (args && many_asked(op, args))
+		answer = many_run(cli, &op, args, &f);
+	else if (args && misread_check(cli, op, args, argc, argv, &f) == 0)
 		answer = bytes_send(cli, op, args, &f);
 	if (args && !answer && !f.code && fetch_texts(op, args, &f) == 0 &&
 	    editor_take(cli, op, args, &scratch, &f) == 0)
