@@ -68,10 +68,20 @@ static int line_file(const struct text *line)
 	return fd;
 }
 
+/* Starts the command in a group of its own, below `timeout`, which ends the group where the
+ * host was killed and cannot. */
 static int start(pid_t *pid, const struct home *home, struct arena *a,
 		 const struct text *line)
 {
-	const char *words[] = { "sh", "-c", home->settings.config.notify_command, NULL };
+	const char *seconds = arena_printf(a, "%d", PATIENCE_S + 1);
+	const char *words[] = { "timeout",
+				"-s",
+				"KILL",
+				seconds,
+				"sh",
+				"-c",
+				home->settings.config.notify_command,
+				NULL };
 	json_t *notice = json_loadb(line->data, line->len, 0, NULL);
 	int rc, in = line_file(line);
 	posix_spawn_file_actions_t files;
@@ -85,7 +95,7 @@ static int start(pid_t *pid, const struct home *home, struct arena *a,
 	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_addchdir_np(&files, home->dir);
-	rc = child_spawn(pid, "/bin/sh", words, environment(a, home, notice), &files,
+	rc = child_spawn(pid, "timeout", words, environment(a, home, notice), &files,
 			 true);
 	json_decref(notice);
 	close(in);

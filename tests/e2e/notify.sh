@@ -94,6 +94,18 @@ told ' ann: wanted again$'
 grep -q 'nobody wants it' "$OUT" && bad "told what nobody wanted"
 cadre down >/dev/null
 
+# Where the host is killed, the command and what it started end with their time: see below.
+rm -f "$OUT.pid"
+printf 'sleep 1000 & echo $! >"$OUT.pid"; wait\n' >"$OUT.sh"
+cadre up >/dev/null
+ann send operator 'the host is killed' >/dev/null
+until_done test -s "$OUT.pid"
+kill -9 "$(cadre status --json | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p')"
+left=$(cat "$OUT.pid")
+grep -q '^State:.*[RSD] ' "/proc/$left/status" || bad "the command ended with the host"
+until_is 'no host' cadre down
+cp "$TMPDIR/tell" "$OUT.sh"
+
 # Events may have commas between them, as lists have elsewhere.
 sed -i 's/task.failed/task.failed,task.created, agent/' "$CADRE_HOME/cadre.toml"
 is 0 '^up: ' cadre up
@@ -109,4 +121,5 @@ mkdir "$TMPDIR/p"
 printf 'notify.command = "touch %s/obeyed"\n' "$TMPDIR" >"$TMPDIR/p/cadre.toml"
 (cd "$TMPDIR/p" && CADRE_HOME= && unset CADRE_HOME && cadre init >/dev/null 2>"$TMPDIR/err")
 grep -q "not for a project's file to set" "$TMPDIR/err" || bad "$(cat "$TMPDIR/err")"
+until_done sh -c "! grep -q '^State:.*[RSD] ' /proc/$left/status"
 exit $failed
