@@ -1,5 +1,5 @@
 /*
- * verb_docs - what help says of the verbs with code of their own.
+ * verb_docs - the texts of help on the verbs that have code of their own.
  */
 #include <string.h>
 
