@@ -16,7 +16,8 @@
 
 enum id_noun { ID_MESSAGE = 1, ID_TEAM, ID_WORKSPACE, ID_SNAPSHOT };
 
-enum { ID_SIZE = 37 };
+/* The size of an id with its NUL, and how many characters of it stand for it at least. */
+enum { ID_SIZE = 37, ID_SHORTEST = 4 };
 
 /* The public id of a row made at `at`, in the call's arena; NULL on failure
  * (call->fault is filled). */
@@ -25,5 +26,23 @@ const char *id_public(struct call *call, enum id_noun noun, int64_t row, int64_t
 /* The row and time that `text` names: 1, 0 if it is no such id, negative. */
 int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *row,
 	     int64_t *at);
+
+/* The times that the ids beginning with `text` can have; false where no id begins so, or
+ * `text` is shorter than ID_SHORTEST. */
+bool id_times(const char *text, int64_t *from, int64_t *until);
+
+/* The rows that a shortened id may stand for. */
+struct id_among {
+	enum id_noun noun; /* ID_TEAM, ID_WORKSPACE or ID_SNAPSHOT */
+	int64_t own; /* row: only this team, or what is in this team or workspace; 0: all */
+	bool ended; /* also teams and workspaces that are destroyed */
+	const char *where; /* the argument that names it */
+};
+
+/* Finds the whole id of the only one whose id begins with `text`: 1, 0 if there is none, or
+ * negative, which is `invalid` where there are several.  Names come first, so callers ask
+ * this only for what is no name. */
+int id_short(struct call *call, const struct id_among *among, const char *text,
+	     const char **id);
 
 #endif

@@ -14,13 +14,21 @@
 int snapshot_find(struct call *call, const struct workspace_row *w, const char *name,
 		  struct snapshot_row *s)
 {
+	const struct id_among of = {
+		.noun = ID_SNAPSHOT,
+		.own = w->id,
+		.where = "/snapshot",
+	};
 	struct snapshot_by_name_row by_name;
+	const char *id;
 	int64_t row = 0, at;
 	int rc = id_parse(call, ID_SNAPSHOT, name, &row, &at);
 
 	if (rc == 0 && (rc = sql_row(call, snapshot_by_name, &by_name, .workspace = w->id,
 				     .name = name)) > 0)
 		row = by_name.id;
+	if (rc == 0 && (rc = id_short(call, &of, name, &id)) > 0)
+		rc = id_parse(call, ID_SNAPSHOT, id, &row, &at);
 	if (rc > 0)
 		rc = sql_row(call, snapshot_by_id, s, .id = row);
 	if (rc < 0)

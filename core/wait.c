@@ -158,23 +158,36 @@ static int gone(struct call *call, int rc)
 	return 0;
 }
 
+/* Finds the last team of a name that has ended, or the one of an id: 1, 0, or negative. */
+static int find_ended_team(struct call *call, const char *name, int64_t *team)
+{
+	const struct id_among all = { .noun = ID_TEAM, .ended = true, .where = "/team" };
+	struct team_ended_row last;
+	int64_t at;
+	int rc = sql_row(call, team_ended, &last, .name = name);
+
+	if (rc > 0)
+		*team = last.id;
+	if (rc == 0 && (rc = id_short(call, &all, name, &name)) > 0)
+		rc = id_parse(call, ID_TEAM, name, team, &at);
+	return rc;
+}
+
 /* Finds a living team, or where `ended` the last one of that name: 0 or a fault. */
 static int find_team(struct call *call, const char *name, bool ended, struct team_row *t)
 {
-	struct team_ended_row last;
 	int rc = who_team(call, name);
 
 	if (rc < 0 && name && ended) {
 		struct fault why = call->fault;
 
 		if ((rc = gone(call, rc)) < 0 ||
-		    (rc = sql_row(call, team_ended, &last, .name = name)) < 0)
+		    (rc = find_ended_team(call, name, &call->caller.team)) < 0)
 			return rc;
 		if (rc == 0) {
 			call->fault = why;
 			return why.code;
 		}
-		call->caller.team = last.id;
 	}
 	return rc < 0 ? rc : sql_row(call, team_by_id, t, .id = call->caller.team);
 }
@@ -211,9 +224,15 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 static int find_workspace(struct call *call, const struct workspace_wait_in *in,
 			  bool ended, struct workspace_row *w)
 {
+	struct id_among among = {
+		.noun = ID_WORKSPACE,
+		.ended = true,
+		.where = "/workspace",
+	};
 	struct workspace_ended_row last = { 0 };
 	int rc = workspace_find(call, in->team, in->workspace, w);
 	struct fault why = call->fault;
+	const char *id;
 	int64_t at;
 
 	if (rc >= 0 || !ended || (rc = gone(call, rc)) < 0)
@@ -221,6 +240,9 @@ static int find_workspace(struct call *call, const struct workspace_wait_in *in,
 	rc = id_parse(call, ID_WORKSPACE, in->workspace, &last.id, &at);
 	if (rc == 0)
 		rc = sql_row(call, workspace_ended, &last, .name = in->workspace);
+	among.own = in->team ? call->caller.team : 0;
+	if (rc == 0 && (rc = id_short(call, &among, in->workspace, &id)) > 0)
+		rc = id_parse(call, ID_WORKSPACE, id, &last.id, &at);
 	if (rc > 0)
 		rc = sql_row(call, workspace_by_id, w, .id = last.id);
 	if (rc == 0)

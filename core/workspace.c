@@ -47,8 +47,8 @@ static int row_by_agent(struct call *call, const char *name, int64_t *row)
 	return rc;
 }
 
-int workspace_find(struct call *call, const char *team, const char *name,
-		   struct workspace_row *w)
+static int find_whole(struct call *call, const char *team, const char *name,
+		      struct workspace_row *w)
 {
 	int64_t row;
 	int found = row_by_name(call, name, &row), rc;
@@ -75,8 +75,43 @@ int workspace_find(struct call *call, const char *team, const char *name,
 	return 0;
 }
 
+/* After a fault that says that nothing is called `name`: finds the whole id that begins so
+ * in the call's team, or where the workspace says which team, in any.  The fault stays
+ * where there is none. */
+static int find_short(struct call *call, bool any_team, const char *name, const char **id)
+{
+	const struct id_among among = {
+		.noun = ID_WORKSPACE,
+		.own = any_team ? 0 : call->caller.team,
+		.where = "/workspace",
+	};
+	const struct fault why = call->fault;
+	int rc;
+
+	call->fault = (struct fault){ 0 };
+	rc = id_short(call, &among, name, id);
+	if (rc == 0)
+		call->fault = why;
+	return rc;
+}
+
+int workspace_find(struct call *call, const char *team, const char *name,
+		   struct workspace_row *w)
+{
+	const bool any_team = !team && who_roams(call);
+	int rc = find_whole(call, team, name, w);
+
+	if ((rc != FAULT_NOT_FOUND && rc != FAULT_INVALID) ||
+	    (!any_team && strcmp(call->fault.where, "/workspace") != 0))
+		return rc;
+	if ((rc = find_short(call, any_team, name, &name)) <= 0)
+		return call->fault.code;
+	return find_whole(call, team, name, w);
+}
+
 int workspace_find_any(struct call *call, const char *name, struct workspace_row *w)
 {
+	const struct id_among all = { .noun = ID_WORKSPACE, .where = "/workspace" };
 	const char *slash = strchr(name, '/');
 	struct workspace_by_address_row found;
 	int64_t row;
@@ -88,6 +123,8 @@ int workspace_find_any(struct call *call, const char *name, struct workspace_row
 						     (size_t)(slash - name)),
 			  .name = slash + 1)) > 0)
 		row = found.id;
+	if (rc == 0 && (rc = id_short(call, &all, name, &name)) > 0)
+		rc = row_by_name(call, name, &row);
 	if (rc > 0)
 		rc = sql_row(call, workspace_by_id, w, .id = row);
 	if (rc == 0)

@@ -9,7 +9,7 @@
 /* Most rows of a single reading by a host: if it gets so many, there may be more. */
 enum { WORKSPACE_ROWS = 1000 };
 
-/* Workspace `name` (id, name or team/agent) of the call's team.  For an operator
+/* Workspace `name` (id, its beginning, name or team/agent) of the call's team.  For an operator
  * who names no team, the workspace says which.  0, or negative with call->fault
  * filled. */
 int workspace_find(struct call *call, const char *team, const char *name,

@@ -20,6 +20,14 @@ SELECT id, name, created_at, destroyed_at, state, inbox_capacity, max_vms, allow
 	allow_inter_vm
 FROM team WHERE id = :id;
 
+-- name: team_made
+-- row: made
+-- scan ok: teams, few, and only for who shortens an id
+SELECT id, name, created_at FROM team
+WHERE created_at BETWEEN :from AND :until AND (:ended <> 0 OR destroyed_at IS NULL)
+	AND (:own = 0 OR id = :own)
+ORDER BY id;
+
 -- name: team_ports
 SELECT port FROM team_port WHERE team = :team ORDER BY port;
 

@@ -31,6 +31,14 @@ SELECT id FROM workspace WHERE name = :name AND state IN {workspace_state.living
 SELECT id FROM workspace WHERE name = :name AND state = {workspace_state.destroyed}
 ORDER BY id DESC LIMIT 1;
 
+-- name: workspace_made
+-- row: made
+-- scan ok: workspaces, few, and only for who shortens an id
+SELECT id, name, created_at FROM workspace
+WHERE created_at BETWEEN :from AND :until AND (:ended <> 0 OR state IN {workspace_state.living})
+	AND (:own = 0 OR team = :own)
+ORDER BY id;
+
 -- name: workspace_by_agent
 SELECT w.id FROM agent a JOIN workspace w ON w.id = a.workspace
 WHERE a.team = :team AND a.name = :name AND a.gone = 0 AND w.state IN {workspace_state.living};
@@ -132,6 +140,12 @@ FROM snapshot s JOIN workspace w ON w.id = s.workspace WHERE s.id = :id;
 
 -- name: snapshot_by_name
 SELECT id FROM snapshot WHERE workspace = :workspace AND name = :name AND state IN {snapshot_state.living};
+
+-- name: snapshot_made
+-- row: made
+SELECT id, name, created_at FROM snapshot
+WHERE workspace = :own AND created_at BETWEEN :from AND :until AND state IN {snapshot_state.living}
+ORDER BY id;
 
 -- name: snapshot_lines
 -- row: snapshot

@@ -236,15 +236,28 @@ static int no_team(struct call *call, const char *team)
 	return fault_hint(&call->fault, "Teams: %s.", names);
 }
 
+/* Finds the operator's place in the team of that name or id: 1, 0, or negative. */
+static int find_place(struct call *call, const char *team, struct caller_row *r)
+{
+	const struct id_among all = { .noun = ID_TEAM, .where = "/team" };
+	int64_t row, at;
+	int rc = sql_row(call, caller_by_name, r, .team_name = team, .name = "operator");
+
+	if (rc)
+		return rc;
+	if ((rc = id_parse(call, ID_TEAM, team, &row, &at)) == 0 &&
+	    (rc = id_short(call, &all, team, &team)) > 0)
+		rc = id_parse(call, ID_TEAM, team, &row, &at);
+	return rc > 0 ? sql_row(call, caller_by_team, r, .team = row, .name = "operator")
+		      : rc;
+}
+
 /* Makes the operator's place in a team the caller. */
 static int enter(struct call *call, const char *team)
 {
 	struct caller_row r;
-	int64_t row, at;
-	int rc = sql_row(call, caller_by_name, &r, .team_name = team, .name = "operator");
+	int rc = find_place(call, team, &r);
 
-	if (rc == 0 && (rc = id_parse(call, ID_TEAM, team, &row, &at)) > 0)
-		rc = sql_row(call, caller_by_team, &r, .team = row, .name = "operator");
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
@@ -261,16 +274,28 @@ static bool names_own(struct call *call, const char *team)
 	       (id_parse(call, ID_TEAM, team, &row, &at) > 0 && row == call->caller.team);
 }
 
+/* An agent's team is its own, by name, id or the beginning of its id. */
+static int only_own(struct call *call, const char *team)
+{
+	const struct id_among own = {
+		.noun = ID_TEAM,
+		.own = call->caller.team,
+		.where = "/team",
+	};
+	int rc = !team || names_own(call, team) ? 1 : id_short(call, &own, team, &team);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return fault_set(&call->fault, FAULT_DENIED, "/team",
+			 "an agent reaches its own team only");
+}
+
 int who_team(struct call *call, const char *team)
 {
 	int rc;
 
-	if (call->identity.agent) {
-		if (!team || names_own(call, team))
-			return 0;
-		return fault_set(&call->fault, FAULT_DENIED, "/team",
-				 "an agent reaches its own team only");
-	}
+	if (call->identity.agent)
+		return only_own(call, team);
 	if (call->caller.team && (!team || names_own(call, team)))
 		return 0;
 	if (!team)

@@ -9,9 +9,9 @@
 #include "core/id.h"
 #include "core/message/message.h"
 
-/* How many beginnings of ids a call may name, and how many messages of one beginning are
- * looked at: each takes a search of its own. */
-enum { SHORT_IDS = 20, LOOKED_AT = 1000 };
+/* How many beginnings of ids a call may name, how long each is at least, and how many
+ * messages of one beginning are looked at: each takes a search of its own. */
+enum { SHORT_IDS = 20, SHORTEST = 8, LOOKED_AT = 1000 };
 
 /* Reads `#102` or `102`: the number, or 0. */
 static int64_t number_in(const char *text)
@@ -56,25 +56,6 @@ static int first_since(struct call *call, int64_t from, int64_t *id)
 	return 0;
 }
 
-/* The times that ids beginning so can have: their first 12 digits are a time. */
-static bool times_of(const char *text, int64_t *from, int64_t *to)
-{
-	int64_t time = 0;
-	int digits = 0;
-
-	for (const char *s = text; *s && digits < 12; s++) {
-		if (*s == '-')
-			continue;
-		time = time << 4 | (*s <= '9' ? *s - '0' : *s - 'a' + 10);
-		digits++;
-	}
-	if (digits < 8)
-		return false;
-	*from = time << 4 * (12 - digits);
-	*to = *from + ((int64_t)1 << 4 * (12 - digits)) - 1;
-	return true;
-}
-
 static int ambiguous(struct call *call, const char *text, const char *where)
 {
 	fault_set(&call->fault, FAULT_INVALID, where,
@@ -91,7 +72,7 @@ static int by_beginning(struct call *call, const char *text, const char *where,
 	struct message_from_row m;
 	int rc, found = 0;
 
-	if (!times_of(text, &from, &to))
+	if (strlen(text) < SHORTEST || !id_times(text, &from, &to))
 		return 0;
 	if (++call->short_ids > SHORT_IDS)
 		return fault_set(&call->fault, FAULT_INVALID, where,
