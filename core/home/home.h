@@ -98,6 +98,10 @@ int home_make_run(const struct home *h, struct fault *f);
  * there.  The caller holds the lock, so that no host is about to use it. */
 void home_leave_run(const struct home *h);
 
+/* Removes that folder with the sockets that guests left in it, after the last of them has
+ * ended; leaves it where a host has started meanwhile. */
+void home_clear_run(struct home *h);
+
 /* Takes the host's lock and writes this process and its socket into it.  The socket
  * stays in the folder of the host before, while that exists, since guests look for it
  * there.  Returns the descriptor that holds the lock until it is closed; a fault names

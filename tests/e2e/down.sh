@@ -34,6 +34,7 @@ second=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
 is 0 '^down: process' cadre down --all
 grep -q 'go on' "$TMPDIR/out" && bad "down --all tells of guests"
 [ "$(count_guests)" = 0 ] || bad "down --all left guests"
+[ -z "$(folders)" ] || bad "down --all left the sockets of guests: $(find rt/cadre)"
 is 2 'takes --timeout' cadre down --alle
 
 # Where the host has died they end all the same, and are told of.

@@ -397,6 +397,8 @@ int down_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	guests = all ? guests_end(cli->home.dir, seconds, &ended)
 		     : guests_running(cli->home.dir);
+	if (all && !guests)
+		home_clear_run(&cli->home);
 	say_down(cli, pid, ended, guests);
 	if (!all || !guests)
 		return 0;
