@@ -365,6 +365,9 @@ static void put_wires(struct text *out)
 void reference_write(unsigned served, struct text *out)
 {
 	text_addf(out, "# Reference\n\nWritten from `schema/` by `make docs`. "
+		       "Where a team, workspace or snapshot is named, its id does too, "
+		       "and so does the beginning of that (4 characters at least) where "
+		       "no other one's id begins so; a name comes first.\n\n"
 		       "Every operation that writes also takes an optional "
 		       "`idempotency_key` (text, 1 to 64 bytes), unless it has a "
 		       "`request_id`: the same key again changes nothing more and "
