@@ -136,6 +136,19 @@ static int make_boot_id(struct guest *g, struct fault *f)
 	return 0;
 }
 
+/* The numbers of jobs begin anywhere, so that one of an earlier process is unknown to this
+ * one: who follows a command that died with its guest must not be given another's. */
+static int number_jobs(struct guest *g, struct fault *f)
+{
+	enum { FIRST = 1 << 20, STARTS = 1 << 30 }; /* leaves room for a billion jobs */
+	unsigned random;
+
+	if (uv_random(NULL, NULL, &random, sizeof(random), 0, NULL))
+		return fault_set(f, FAULT_IO, "", "no randomness");
+	g->last_job = FIRST + (int)(random % STARTS);
+	return 0;
+}
+
 static int open_root(struct guest *g, struct fault *f)
 {
 	g->dir = realpath(g->options->dir, NULL);
@@ -259,6 +272,8 @@ static int guest_open(struct guest *g, struct fault *f)
 
 	if (!rc)
 		rc = make_boot_id(g, f);
+	if (!rc)
+		rc = number_jobs(g, f);
 	if (!rc)
 		rc = open_state(g, f);
 	if (rc)

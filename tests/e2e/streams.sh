@@ -20,6 +20,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 PY
 # run WORD...: exec in the background, with its output in files; $behind is its process.
 run() {
+	: >"$out"
 	python3 "$TMPDIR/person" "$CADRE" --team red exec "$@" >"$out" 2>"$err" &
 	behind=$!
 }
@@ -182,7 +183,7 @@ until_is first cat "$out"
 kill -9 "$(host)"
 ends 7 "a host that stays away"
 grep -q 'after 6 bytes of output' "$err" || bad "what came: $(cat "$err")"
-again=$(sed -n 's/.*cadre \(workspace poll .*\)/\1/p' "$err")
+again=$(sed -n 's/.*\(workspace poll .*\)/\1/p' "$err")
 cadre up >/dev/null || bad "up"
 until_done at red/ann touch go
 until_is '^exit_code *6' cadre --team red $again
@@ -196,4 +197,34 @@ kill -9 "$(host)"
 kill -INT "$behind"
 ends 130 "an INT without a host"
 grep -q 'may still run' "$err" || bad "left without a word: $(cat "$err")"
+
+# --- the guest goes away -----------------------------------------------------------------------------
+
+# Who follows a command that went with its guest is told so, and gets nothing of another.
+cadre up >/dev/null || bad "up"
+until_done at red/ann true
+guest_pid() { cadre workspace info red/ann --team red --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
+other="echo other; until [ -e go ]; do sleep 0.1; done; exit 9"
+for how in kill down; do
+	rm -f "$place/go"
+	run red/ann "echo first; exec sleep 1000"
+	until_is first cat "$out"
+	case $how in
+	kill) kill -9 "$(guest_pid)" ;;
+	down) cadre down --all >/dev/null && cadre up >/dev/null || bad "down and up" ;;
+	esac
+	until_done at red/ann true
+	at --json red/ann --follow -- "$other" >"$TMPDIR/other" || bad "$how: the next command"
+	ends 7 "$how: a guest that began anew"
+	[ "$(cat "$out")" = first ] || bad "$how: it has another command's output: $(cat "$out")"
+	grep -q 'began anew; the command was interrupted' "$err" || bad "$how: $(cat "$err")"
+	job=$(sed -n 's/.*"job_id":\([0-9]*\).*/\1/p' "$TMPDIR/other")
+	cadre --team red workspace poll red/ann "$job" | grep -q other || bad "$how: the other one is not there"
+	at red/ann touch go
+done
+run red/ann "echo first; exec sleep 1000"
+until_is first cat "$out"
+cadre workspace destroy red/ann --team red --yes >/dev/null || bad "destroy"
+ends 7 "a workspace that is destroyed"
+grep -q 'gone; the command was interrupted' "$err" || bad "destroyed: $(cat "$err")"
 exit $failed

@@ -49,7 +49,7 @@ struct following {
 	int code; /* the command's exit code */
 	int64_t interrupted; /* when; 0: never */
 	int last, sending; /* signal that was passed on; calls that do it */
-	bool killed, left;
+	bool killed, left, lost; /* lost: the command was ended, with its guest */
 	struct fault unsent; /* why a signal was not passed on */
 };
 
@@ -261,6 +261,18 @@ static bool wait_for_host(struct following *w, int64_t *since)
 	return now - *since < AWAY_MS;
 }
 
+/* A job that is unknown went with its guest, whose commands do not outlive it. */
+static void tell_lost(struct following *w, struct fault *f)
+{
+	bool anew = strcmp(f->where, "/job_id") == 0;
+
+	w->lost = true;
+	*f = (struct fault){ 0 };
+	fault_set(f, FAULT_UNAVAILABLE, "", "%s; the command was interrupted",
+		  anew ? "the workspace's guest began anew" : "the workspace is gone");
+	fault_hint(f, "%s", "Look at what it has done before you run it again.");
+}
+
 /* The next answer, whether it takes a while or a new host; NULL with a fault, or where
  * this command leaves. */
 static json_t *next_part(struct following *w, struct fault *f)
@@ -281,6 +293,8 @@ static json_t *next_part(struct following *w, struct fault *f)
 			return a.answer;
 		if (a.fault.code != FAULT_UNAVAILABLE || !wait_for_host(w, &since)) {
 			*f = a.fault;
+			if (f->code == FAULT_NOT_FOUND)
+				tell_lost(w, f);
 			return NULL;
 		}
 		if (w->left)
@@ -396,14 +410,13 @@ static void tell_away(const struct following *w, struct fault *f)
 	fault_set(f, why.code, why.where,
 		  "lost sight of the command after %lld bytes of output: %s",
 		  (long long)(w->streams[0].at + w->streams[1].at), why.text);
-	fault_hint(
-		f,
-		"It may still run. When the host is back: cadre workspace poll %s %lld "
-		"--stdout-offset %lld --stderr-offset %lld%s%s",
-		workspace ? workspace : "?",
-		(long long)json_integer_value(json_object_get(w->answer, "job_id")),
-		(long long)w->streams[0].at, (long long)w->streams[1].at,
-		team ? " --team " : "", team ? team : "");
+	fault_hint(f,
+		   "It may still run, unless its guest was ended too, as by `cadre down "
+		   "--all`. When the host is back: cadre%s%s workspace poll %s %lld "
+		   "--stdout-offset %lld --stderr-offset %lld",
+		   team ? " --team " : "", team ? team : "", workspace ? workspace : "?",
+		   (long long)json_integer_value(json_object_get(w->answer, "job_id")),
+		   (long long)w->streams[0].at, (long long)w->streams[1].at);
 }
 
 static int end_left(const struct following *w)
@@ -419,7 +432,7 @@ static int end(struct following *w, struct fault *f)
 		die_by(w->cli, SIGPIPE);
 	if (w->left)
 		return end_left(w);
-	if (f->code == FAULT_UNAVAILABLE)
+	if (f->code == FAULT_UNAVAILABLE && !w->lost)
 		tell_away(w, f);
 	if (f->code)
 		return cli_fault(w->cli, f);
