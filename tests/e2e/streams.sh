@@ -95,6 +95,8 @@ at red/ann --timeout-secs 1 -- 'echo begun; sleep 100' >"$out" 2>"$err"
 [ $? = 7 ] && grep -q begun "$out" && grep -q 'timed out after 1s' "$err" || bad "a timeout: $(cat "$out" "$err")"
 at --json red/ann 'echo one; sleep 0.6; echo two; exit 3' >"$out"
 [ "$(cat "$out")" = '{"exit_code":3,"stdout":"one\ntwo\n","stderr":""}' ] || bad "--json: $(cat "$out")"
+at --json red/ann --max-output-bytes 3 -- 'echo one; sleep 0.6; echo two' >"$out"
+grep -q '^{"exit_code":0,"stdout":"one","stderr":"","stdout_size":8,"job_id":[0-9]*}$' "$out" || bad "--json, cut: $(cat "$out")"
 at --json red/ann --follow -- "echo one; sleep 100" >"$out"
 grep -q '"stdout":"one\\n".*"job_id":[0-9]*,"running":true' "$out" || bad "--json --follow: $(cat "$out")"
 
@@ -117,6 +119,16 @@ until_done there "$TMPDIR/far/pids" 3
 kill -TERM "$behind"
 ends 143 "TERM over tcp"
 until_done gone "$TMPDIR/far/pids"
+
+# With --json as well: the answer comes when the command has ended.
+rm -f "$place/pids"
+run --json red/ann "trap 'echo bye; exit 9' TERM; echo one; echo \$\$ >pids; while :; do sleep 0.1; done"
+until_done there "$place/pids" 1
+sleep 1
+kill -TERM "$behind"
+ends 0 "TERM with --json"
+grep -q '^{"exit_code":9,"stdout":"one\\nbye\\n","stderr":' "$out" || bad "TERM with --json: $(cat "$out" "$err")"
+until_done gone "$place/pids"
 
 # The client prints what a trap says on the way out.
 rm -f "$place/pids"
@@ -200,7 +212,7 @@ grep -q 'may still run' "$err" || bad "left without a word: $(cat "$err")"
 
 # --- the guest goes away -----------------------------------------------------------------------------
 
-# Who follows a command that went with its guest is told so, and gets nothing of another.
+# A client whose command went with its guest is told so, and gets nothing of another one.
 cadre up >/dev/null || bad "up"
 until_done at red/ann true
 guest_pid() { cadre workspace info red/ann --team red --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }

@@ -43,6 +43,7 @@ struct cli {
 	struct home home; /* after cli_home() */
 	struct client *client; /* after cli_client() */
 	bool confirms; /* as a client does: see client.h */
+	bool streams; /* stream_begin() has begun the command */
 	sigset_t waiting; /* then: the signals that are blocked while it waits */
 };
 
@@ -165,13 +166,20 @@ int wait_status(const struct op *op, const json_t *answer);
 int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t *answer);
 /* Ends the process by the signal that ended its waiting; returns the status without one. */
 int wait_end(struct cli *cli, int status);
+/* From here on INT, TERM, HUP and QUIT are noted, and come only while this process waits
+ * with `waiting`.  What was ignored from the start, as by nohup, stays so. */
+void signals_hold(sigset_t *waiting);
+/* A signal that came and was not taken yet, or 0; next takes it. */
+int signals_came(void);
+int signals_next(void);
 
 /* --- stream.c --------------------------------------------------------------------- */
 
 /* Starts a command that is followed while it runs: its first answer, or NULL with the fault
  * filled.  From here on signals wait for stream_print(). */
 json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
-/* Prints the command's output until its end; the command's exit status. */
+/* Prints the command's output until its end; the command's exit status.  With --json all of
+ * it in one answer at its end, and 0. */
 int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 		 const json_t *answer);
 

@@ -247,14 +247,14 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 
 	if (!(op->flags & OP_WRITE) && !op->until)
 		pager_begin(cli);
+	if (cli->streams)
+		return stream_print(cli, op, args, answer);
 	if (cli->json) {
 		status = op->until ? wait_behind(cli, op, args, answer) : status;
 		print_json(answer);
 		return wait_end(cli, status);
 	}
-	if (op->follows)
-		return stream_print(cli, op, args, answer);
-	else if (op->bytes_out)
+	if (op->bytes_out)
 		return bytes_print(cli, op, args, answer);
 	else if (json_object_get(answer, "you"))
 		cli_say("you are %s", json_string_value(json_object_get(answer, "you")));
@@ -320,6 +320,13 @@ bool run_goes_on(const struct cli *cli, struct fault *f)
 	return false;
 }
 
+/* Whether a command that could be followed is asked for one answer as it is: a program
+ * follows by itself, or the answer is kept whole under a key. */
+static bool is_one_answer(const struct cli *cli, const struct op *op, const json_t *args)
+{
+	return cli->json && (cli->key || json_object_get(args, op->follows->name));
+}
+
 /* Performs the call.  With --wait its own work may take long, as that of a copy: the host
  * answers as late as the wait may last, and a line tells that it goes on. */
 static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
@@ -330,7 +337,7 @@ static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 
 	if (op->reached)
 		return wait_for(cli, op, args, f);
-	if (op->follows && !cli->json)
+	if (op->follows && !is_one_answer(cli, op, args))
 		return stream_begin(cli, op, args, f);
 	if (!cli->waits)
 		return run_op(cli, op, args, f);

@@ -23,12 +23,6 @@ enum {
 	PAUSE_MS = 100, /* before the next look, where one did not wait */
 };
 
-static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-
-enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
-
-static volatile sig_atomic_t came[PASSED]; /* and were not passed on yet */
-
 struct reading {
 	const char *name, *size, *offset;
 	FILE *to;
@@ -51,6 +45,8 @@ struct following {
 	int last, sending; /* signal that was passed on; calls that do it */
 	bool killed, left, lost; /* lost: the command was ended, with its guest */
 	struct fault unsent; /* why a signal was not passed on */
+	char *text[2]; /* --json: what was gathered for the one answer */
+	size_t size[2];
 };
 
 /* A call under way. */
@@ -59,43 +55,6 @@ struct asked {
 	struct fault fault;
 	bool done;
 };
-
-/* --- signals ------------------------------------------------------------------------- */
-
-static void note_signal(int number)
-{
-	for (int i = 0; i < PASSED; i++)
-		if (passed[i] == number)
-			came[i]++;
-}
-
-/* From here on they are noted, and come only while this process waits.  What was ignored
- * from the start, as by nohup, stays so. */
-static void hold_signals(sigset_t *waiting)
-{
-	const struct sigaction note = { .sa_handler = note_signal };
-	struct sigaction was;
-	sigset_t held;
-
-	sigemptyset(&held);
-	for (int i = 0; i < PASSED; i++) {
-		sigaddset(&held, passed[i]);
-		if (!sigaction(passed[i], NULL, &was) && was.sa_handler != SIG_IGN)
-			sigaction(passed[i], &note, NULL);
-	}
-	sigprocmask(SIG_BLOCK, &held, waiting);
-	signal(SIGPIPE, SIG_IGN);
-}
-
-static int next_signal(void)
-{
-	for (int i = 0; i < PASSED; i++)
-		if (came[i]) {
-			came[i]--;
-			return passed[i];
-		}
-	return 0;
-}
 
 /* --- calls ---------------------------------------------------------------------------- */
 
@@ -165,7 +124,7 @@ static void pass_signals(struct following *w)
 {
 	int number;
 
-	while ((number = next_signal()) && !w->left) {
+	while ((number = signals_next()) && !w->left) {
 		int64_t now = clock_steady_ms();
 		bool again = number == SIGINT && w->interrupted &&
 			     now - w->interrupted < AGAIN_MS;
@@ -372,12 +331,12 @@ static json_t *first_answer(struct cli *cli, struct asked *a)
 
 	while (!a->done) {
 		int64_t now = clock_steady_ms();
+		int number = signals_came();
 
-		for (int i = 0; i < PASSED; i++)
-			if (came[i] && until && now >= until)
-				die_by(cli, passed[i]);
-			else if (came[i] && !until)
-				until = now + AGAIN_MS;
+		if (number && until && now >= until)
+			die_by(cli, number);
+		else if (number && !until)
+			until = now + AGAIN_MS;
 		wait_some(cli, until ? (int)(until - now) : -1);
 	}
 	return a->answer;
@@ -391,11 +350,12 @@ json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct 
 		return NULL;
 	if (!json_object_get(args, op->follows->name))
 		json_object_set_new(args, op->follows->name, json_true());
-	hold_signals(&cli->waiting);
+	signals_hold(&cli->waiting);
 	client_form(cli->client, run_form(cli));
 	client_start(cli->client, op, args, take_answer, &a);
 	if (!first_answer(cli, &a))
 		*f = a.fault;
+	cli->streams = true;
 	return a.answer;
 }
 
@@ -426,6 +386,27 @@ static int end_left(const struct following *w)
 	return 128 + w->last;
 }
 
+/* The answer of a command that was not followed. */
+static void print_whole(const struct following *w)
+{
+	json_t *whole = json_pack("{si}", "exit_code", w->code);
+
+	for (int i = 0; i < 2; i++) {
+		fflush(w->streams[i].to);
+		json_object_set_new(whole, w->streams[i].name,
+				    json_stringn(w->text[i], w->size[i]));
+	}
+	for (int i = 0; i < 2; i++)
+		if (w->streams[i].shown < w->streams[i].whole) {
+			json_object_set_new(whole, w->streams[i].size,
+					    json_integer(w->streams[i].whole));
+			json_object_set(whole, "job_id",
+					json_object_get(w->answer, "job_id"));
+		}
+	print_json(whole);
+	json_decref(whole);
+}
+
 static int end(struct following *w, struct fault *f)
 {
 	if (w->streams[0].error == EPIPE)
@@ -436,6 +417,10 @@ static int end(struct following *w, struct fault *f)
 		tell_away(w, f);
 	if (f->code)
 		return cli_fault(w->cli, f);
+	if (w->cli->json) {
+		print_whole(w);
+		return 0;
+	}
 	for (int i = 0; i < 2; i++)
 		tell_cut(&w->streams[i]);
 	if (w->streams[1].error && !w->code)
@@ -461,10 +446,13 @@ int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 			       .to = stderr } },
 	};
 	struct fault f = { 0 };
+	int code;
 
 	for (int i = 0; i < 2; i++) {
 		struct reading *s = &w.streams[i];
 
+		if (cli->json)
+			s->to = open_memstream(&w.text[i], &w.size[i]);
 		s->most = int_of(&w, "max_output_bytes");
 		s->whole = json_integer_value(json_object_get(answer, s->size));
 	}
@@ -472,5 +460,10 @@ int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 	for (int i = 0; i < 2 && json_object_get(answer, "job_id"); i++)
 		w.more = w.more || w.streams[i].at < w.streams[i].whole;
 	follow_on(&w, &f);
-	return end(&w, &f);
+	code = end(&w, &f);
+	for (int i = 0; i < 2 && cli->json; i++) {
+		fclose(w.streams[i].to);
+		free(w.text[i]);
+	}
+	return code;
 }

@@ -371,3 +371,51 @@ int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t
 	json_decref(asks);
 	return status;
 }
+
+/* --- signals that are passed on ------------------------------------------------------- */
+
+static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
+
+static volatile sig_atomic_t came[PASSED]; /* and were not passed on yet */
+
+static void note_passed(int number)
+{
+	for (int i = 0; i < PASSED; i++)
+		if (passed[i] == number)
+			came[i]++;
+}
+
+void signals_hold(sigset_t *waiting)
+{
+	const struct sigaction note = { .sa_handler = note_passed };
+	struct sigaction was;
+	sigset_t held;
+
+	sigemptyset(&held);
+	for (int i = 0; i < PASSED; i++) {
+		sigaddset(&held, passed[i]);
+		if (!sigaction(passed[i], NULL, &was) && was.sa_handler != SIG_IGN)
+			sigaction(passed[i], &note, NULL);
+	}
+	sigprocmask(SIG_BLOCK, &held, waiting);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int signals_came(void)
+{
+	for (int i = 0; i < PASSED; i++)
+		if (came[i])
+			return passed[i];
+	return 0;
+}
+
+int signals_next(void)
+{
+	int number = signals_came();
+
+	for (int i = 0; i < PASSED; i++)
+		came[i] -= passed[i] == number;
+	return number;
+}
