@@ -81,7 +81,10 @@ at red/cid "$both" >"$out" 2>"$err" || bad "long output"
 at red/ann 'head -c 1500000 /dev/zero | tr "\0" a; sleep 0.5; head -c 1500000 /dev/zero | tr "\0" b; exit 4' >"$out" 2>"$err"
 [ $? = 4 ] || bad "the end of 3 MB"
 [ "$(wc -c <"$out")" = 2000000 ] || bad "3 MB: $(wc -c <"$out") bytes"
-grep -q 'stdout was cut: 2000000 of 2' "$err" || bad "the cut is not said: $(cat "$err")"
+grep -q 'stdout was cut: 2000000 of more than 2097152 bytes' "$err" || bad "the cut is not said: $(cat "$err")"
+
+at red/ann --max-output-bytes 3 -- 'echo seven; sleep 0.5' 2>"$err" >/dev/null
+grep -q 'stdout was cut: 3 of 6 bytes' "$err" || bad "a short cut: $(cat "$err")"
 
 # Everything else holds that holds for a command.
 at red/ann printf '%s|' 'a b' c >"$out"

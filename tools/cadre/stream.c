@@ -20,6 +20,7 @@ enum {
 	LOOK_SECONDS = 20, /* that a look at the job waits for more */
 	AGAIN_MS = 1000, /* an interrupt that comes so soon after another one kills */
 	AWAY_MS = 10000, /* so long the host may be away */
+	KEPT_MOST = 2 << 20, /* bytes of a stream that a guest keeps */
 	PAUSE_MS = 100, /* before the next look, where one did not wait */
 };
 
@@ -169,9 +170,11 @@ static void tell_cut(const struct reading *s)
 {
 	if (s->shown < s->whole)
 		fprintf(stderr,
-			"cadre: %s was cut: %lld of %lld bytes; let the command write "
-			"to a file and read that\n",
-			s->name, (long long)s->shown, (long long)s->whole);
+			"cadre: %s was cut: %lld of %s%lld bytes; let the command "
+			"write to a file and read that\n",
+			s->name, (long long)s->shown,
+			s->whole > KEPT_MOST ? "more than " : "",
+			(long long)(s->whole > KEPT_MOST ? KEPT_MOST : s->whole));
 }
 
 /* Takes an answer; whether it brought anything. */
