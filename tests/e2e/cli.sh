@@ -306,7 +306,7 @@ offers 'team status ""' 'blue green '
 # Where a team must be said, all are named; a fault names the word that is typed.
 is 2 'say which team (--team)' cadre task list
 is 2 'hint: Teams: blue, green' cadre task list
-is 3 'there is no task 9 .*(TASK)' cadre --team blue task show 9
+is 3 'there is no task 9 in team blue$' cadre --team blue task show 9
 is 2 "'-' does not match .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
 cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
 # A team that was made is told in a line, of many members the first, with a step to go on with.

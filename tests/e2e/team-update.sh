@@ -7,7 +7,7 @@ set -u
 unset CADRE_TEAM CADRE_AGENT CADRE_TOKEN
 export CADRE_VAULT_MESSAGES=true
 
-trap '(cd "$TMPDIR/shop" && "$CADRE" down) >/dev/null 2>&1' EXIT
+trap '(cd "$TMPDIR/shop" && "$CADRE" down --all) >/dev/null 2>&1' EXIT
 mkdir -p "$TMPDIR/shop" && cd "$TMPDIR/shop" || exit 1
 git init . && git commit --allow-empty -m one
 is 0 "^made" "$CADRE" init

@@ -100,7 +100,7 @@ static void fault_as_text(const struct cli *cli, const struct fault *f)
 	word = word ? cli_plain(&arena, word, false) : NULL;
 	if (follows)
 		text = arena_printf(&arena, "%s %s", word, text);
-	else if (word && !strstr(text, word))
+	else if (word && !strcasestr(text, word))
 		text = arena_printf(&arena, "%s (%s)", text, word);
 	cli_tell("cadre: %s: %s", fault_info(f->code)->name, text);
 	hint_write(f->hint, HINT_COMMAND, &hint);
