@@ -3,6 +3,7 @@
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT
+export CADRE_WORKSPACE_KEEP_DAYS=0 # disks of what is removed go at once
 layers() { find "$CADRE_HOME/disks" -name '*.qcow2' | wc -l; }
 
 cadre up >/dev/null || bad "up"

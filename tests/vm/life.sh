@@ -6,6 +6,7 @@ need_image
 decoy=
 trap 'finish; [ -z "$decoy" ] || kill "$decoy"' EXIT
 umask 000
+export CADRE_WORKSPACE_KEEP_DAYS=0 # disks of what is removed go at once
 
 # --- the VM boots, and nothing waits for it -----------------------------------------
 
