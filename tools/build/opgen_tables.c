@@ -170,7 +170,7 @@ static void put_brief(FILE *out, const struct decl *d)
 /* The operations that doors call for this one. */
 static void put_helpers(FILE *out, struct decl *const *ops, const struct decl *d)
 {
-	const struct list values = { d->until.items + 1, d->until.n - 1 };
+	struct list values;
 
 	if (d->many) {
 		fprintf(out, "\t  .many = &op_table[%zu],\n", place_of(ops, d->many));
@@ -183,6 +183,7 @@ static void put_helpers(FILE *out, struct decl *const *ops, const struct decl *d
 			place_of(ops, d->signals));
 	if (!d->waiter)
 		return;
+	values = (struct list){ d->until.items + 1, d->until.n - 1 };
 	fprintf(out, "\t  .until = &op_table[%zu],\n", place_of(ops, d->waiter));
 	opgen_put_words(out, "until_values", &values);
 }
