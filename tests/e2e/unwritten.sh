@@ -47,7 +47,7 @@ cadre --as b inbox --take | grep -q 'no messages' || bad "it was not taken"
 
 # --- a command whose output was cut is still there as a job -----------------------------------
 
-cadre --json exec red/a "head -c 1500000 /dev/zero | tr '\\0' '\\001'" >"$TMPDIR/cut"
+cadre --json exec red/a --max-output-bytes 1000 -- "head -c 1500000 /dev/zero | tr '\\0' '\\001'" >"$TMPDIR/cut"
 python3 - "$TMPDIR/cut" <<'PY' >"$TMPDIR/job" || bad "a cut exec"
 import json, sys
 a = json.load(open(sys.argv[1]))

@@ -88,7 +88,7 @@ until_done has_closed "$still"
 
 # Sessions that are idle or wait make way.
 has_open "$waits" || bad "the session that waits has nothing open"
-is 0 "^schema_version *$((count + 1))" new status
+is 0 "\"schema_version\":$((count + 1))[,}]" new --json status
 [ "$(sqlite3 -readonly "$CADRE_HOME/state.db" 'PRAGMA user_version')" = $((count + 1)) ] || bad "it was not migrated"
 until_is '"id":5.*a newer cadre has migrated .*restarted' cat "$TMPDIR/waits.out"
 say 4 tools/call '{"name":"task","arguments":{"action":"note","text":"half of it","task":"001","epoch":1}}' >&3
