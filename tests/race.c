@@ -376,6 +376,9 @@ static void disturb(struct scene *s, int64_t until)
 	json_t *copy, *args;
 	const char *name;
 
+	/* A workspace is copied once it was up. */
+	json_decref(ask(s, "workspace.wait",
+			json_pack("{sssi}", "workspace", "w-1", "timeout", 60)));
 	for (int round = 0; clock_steady_ms() < until; round++) {
 		copy = ask(s, "workspace.fork", json_pack("{ss}", "workspace", "w-1"));
 		if (guests(s, pids) > 0 && round % 2)

@@ -110,7 +110,7 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 		mount -t overlay overlay -o lowerdir=low,upperdir=up,workdir=work all || exit 99
 		cd all/p || exit 99
 		sed -i "s#/layers/low/p/#/layers/all/p/#" "$XDG_STATE_HOME/cadre/known"
-		for n in 1 2; do cadre team list && cadre team create "more$n" --roles w >/dev/null || exit 1; done
+		for n in 1 2; do cadre team list && cadre team create "more$n" --roles w --json >/dev/null || exit 1; done
 		# Once copied up, the file is left as it is.
 		before=$(stat -c %z .cadre/state.db)
 		cadre team list && [ "$(stat -c %z .cadre/state.db)" = "$before" ] || exit 2

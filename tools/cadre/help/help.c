@@ -407,13 +407,13 @@ int help_main(struct cli *cli, int argc, char **argv)
 {
 	const struct verb *v;
 	const struct op *op;
-	int taken = 0;
+	int taken = 0, words = 0;
 
 	pager_begin(cli);
 	if (argc < 2)
 		return overview();
 	v = cli_verb(argc - 1, argv + 1, &taken);
-	if (v && !v->usage && op_command(argc - 1, argv + 1, &taken))
+	if (v && !v->usage && op_command(argc - 1, argv + 1, &words))
 		v = NULL; /* to people the word means that */
 	if (v && (v->usage || taken == 1) && strcmp(v->name, "events") &&
 	    strcmp(v->name, "gc"))
