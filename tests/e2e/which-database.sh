@@ -106,7 +106,7 @@ fi
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir "$TMPDIR/layers" && cat >"$TMPDIR/inside" <<-'EOF'
 		mount -t tmpfs none "$TMPDIR/layers" && cd "$TMPDIR/layers" && mkdir low up work all || exit 99
-		mkdir low/p && (cd low/p && cadre init && cadre team create mine --roles w && sleep 0.02) >/dev/null
+		mkdir low/p && (cd low/p && cadre init && cadre team create mine --roles w --json && sleep 0.02) >/dev/null
 		mount -t overlay overlay -o lowerdir=low,upperdir=up,workdir=work all || exit 99
 		cd all/p || exit 99
 		sed -i "s#/layers/low/p/#/layers/all/p/#" "$XDG_STATE_HOME/cadre/known"
