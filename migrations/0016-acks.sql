@@ -5,7 +5,7 @@ ALTER TABLE delivery ADD COLUMN ack_due_at INTEGER; -- NULL: none is asked for
 CREATE INDEX delivery_owed ON delivery(ack_due_at)
 	WHERE ack_due_at IS NOT NULL AND state IN {delivery_state.open};
 
--- What was sent before has an hour, as the configuration says where nobody changed it.
+-- Messages that were sent before this migration have an hour, the default of inbox.ack_seconds.
 UPDATE delivery SET ack_due_at = (SELECT m.at + 3600000 FROM message m WHERE m.id = delivery.message)
 WHERE state IN {delivery_state.open} AND lane IN {delivery_lane.mail}
 	AND EXISTS (SELECT 1 FROM message m WHERE m.id = delivery.message AND m.ack_required <> 0);
