@@ -22,6 +22,8 @@ is 0 '^  claim ' cadre help work
 is 0 '^  claim ' cadre help task
 is 0 '^  restore FILE' cadre help keep
 is 0 '^cadre [0-9]' cadre --version
+is 0 'cadre help all. lists the options' cadre help send
+is 0 '^  --json' cadre help all
 is 0 'usage: cadre send TO' cadre help send
 is 0 'usage: cadre task claim\|usage: cadre claim' cadre claim --help
 is 0 'team create NAME' cadre help team

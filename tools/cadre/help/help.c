@@ -339,7 +339,7 @@ static int explain_verb(const struct verb *v)
 	for (const struct verb *other = verb_table; other->name; other++)
 		if (other != v && other->run == v->run && strchr(other->name, ' '))
 			printf("\nThe same is `cadre %s`.\n", other->name);
-	printf("\n`cadre help` lists the options of every verb.\n");
+	printf("\n`cadre help all` lists the options of every verb.\n");
 	return 0;
 }
 
@@ -398,7 +398,7 @@ static int explain_op(const struct op *op)
 	if (op->flags & OP_IDENTIFIES)
 		printf("\n--here: from now on `cadre` in this worktree is that agent.\n");
 	explain_wait(op);
-	printf("\n`cadre help` lists the options of every verb.\n");
+	printf("\n`cadre help all` lists the options of every verb.\n");
 	return 0;
 }
 
