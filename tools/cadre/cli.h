@@ -25,6 +25,7 @@ struct cli {
 	bool reminded; /* of who this directory is */
 	bool unwritten; /* output that could not be written: it was said */
 	bool terminal; /* stdout is one */
+	int ended_by; /* signal that ended the waiting behind a call; 0: none */
 	bool waits; /* --wait[=SECONDS] was given: see wait.c */
 	int64_t wait_s;
 	bool utc; /* --utc: times as they are stored */
@@ -142,6 +143,14 @@ int misread_check(struct cli *cli, const struct op *op, const json_t *args, int 
 		  char **argv, struct fault *f);
 /* How answers are to be written for who calls. */
 struct form run_form(const struct cli *cli);
+/* A call under way, and what client_start() is told to do with its end: the answer as JSON,
+ * to be freed, or the first fault. */
+struct awaited {
+	json_t *answer;
+	struct fault *fault;
+	bool done;
+};
+void awaited_take(void *arg, const char *result, const struct fault *f);
 /* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 /* Asks a person at a terminal whether to do what was refused since it would lose work. */
@@ -166,12 +175,20 @@ int wait_status(const struct op *op, const json_t *answer);
 int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t *answer);
 /* Ends the process by the signal that ended its waiting; returns the status without one. */
 int wait_end(struct cli *cli, int status);
-/* From here on INT, TERM, HUP and QUIT are noted, and come only while this process waits
- * with `waiting`.  What was ignored from the start, as by nohup, stays so. */
-void signals_hold(sigset_t *waiting);
-/* A signal that came and was not taken yet, or 0; next takes it. */
+
+/* --- signals.c: lists of their numbers end with 0 ----------------------------------- */
+
+/* Blocks them; `before` is what was blocked until now. */
+void signals_block(const int *numbers, sigset_t *before);
+/* Notes them instead of ending.  What was ignored from the start, as by nohup, stays so. */
+void signals_note(const int *numbers);
+/* From here on they end the process again; what is blocked is as it was. */
+void signals_release(const int *numbers, const sigset_t *before);
+/* A signal that was noted and is not taken yet, or 0; next takes it. */
 int signals_came(void);
 int signals_next(void);
+/* Ends the process by a signal, once its client is closed. */
+void signals_die(struct cli *cli, int number);
 
 /* --- stream.c --------------------------------------------------------------------- */
 

@@ -13,16 +13,7 @@
 #include "ops.gen.h"
 #include "tools/cadre/cli.h"
 
-static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
-
-enum { ENDINGS = sizeof(endings) / sizeof(endings[0]) };
-
-static volatile sig_atomic_t ended_by;
-
-static void note_signal(int number)
-{
-	ended_by = number;
-}
+static const int endings[] = { SIGINT, SIGTERM, SIGHUP, 0 };
 
 bool deliver_gives(const struct op *op)
 {
@@ -32,29 +23,20 @@ bool deliver_gives(const struct op *op)
 void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
 {
 	const char *name = op_key(op);
-	sigset_t held;
 	char key[37];
 
 	if (!json_object_get(args, name)) {
 		client_key(key);
 		json_object_set_new(args, name, json_string(key));
 	}
-	sigemptyset(&held);
-	for (int i = 0; i < ENDINGS; i++)
-		sigaddset(&held, endings[i]);
-	sigprocmask(SIG_BLOCK, &held, &cli->waiting);
+	signals_block(endings, &cli->waiting);
 	signal(SIGPIPE, SIG_IGN);
 	cli->confirms = true;
 }
 
 void deliver_answer(struct cli *cli)
 {
-	const struct sigaction note = { .sa_handler = note_signal };
-	struct sigaction was;
-
-	for (int i = 0; i < ENDINGS; i++)
-		if (!sigaction(endings[i], NULL, &was) && was.sa_handler == SIG_DFL)
-			sigaction(endings[i], &note, NULL);
+	signals_note(endings);
 	sigprocmask(SIG_SETMASK, &cli->waiting, NULL);
 }
 
@@ -96,6 +78,7 @@ int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 		const json_t *answer, int status)
 {
 	bool written = !cli_unwritten(cli);
+	int number;
 
 	if (cli->client)
 		client_settle_all(cli->client, written && answer);
@@ -105,11 +88,8 @@ int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 	}
 	if (answer && written)
 		note_seen(cli, op, args, answer);
-	if (ended_by) {
-		client_close(cli->client);
-		cli->client = NULL;
-		signal(ended_by, SIG_DFL);
-		raise(ended_by);
-	}
+	number = signals_next();
+	if (number)
+		signals_die(cli, number);
 	return status;
 }

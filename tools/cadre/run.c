@@ -33,6 +33,19 @@ static void tell_mail(json_t *answer)
 	json_object_del(answer, "waiting");
 }
 
+void awaited_take(void *arg, const char *result, const struct fault *f)
+{
+	struct awaited *a = arg;
+
+	a->done = true;
+	if (result)
+		a->answer = json_loads(result, 0, NULL);
+	else if (!a->fault->code)
+		*a->fault = *f;
+	if (!a->answer && !a->fault->code)
+		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
+}
+
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
 {
 	struct text out = { 0 };

@@ -50,27 +50,10 @@ struct following {
 	size_t size[2];
 };
 
-/* A call under way. */
-struct asked {
-	json_t *answer;
-	struct fault fault;
-	bool done;
-};
+/* The signals that are passed on. */
+static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0 };
 
 /* --- calls ---------------------------------------------------------------------------- */
-
-static void take_answer(void *arg, const char *result, const struct fault *f)
-{
-	struct asked *a = arg;
-
-	a->done = true;
-	if (result)
-		a->answer = json_loads(result, 0, NULL);
-	else
-		a->fault = *f;
-	if (result && !a->answer)
-		fault_set(&a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
-}
 
 /* Waits for what comes for the client, or a signal, or so long. */
 static void wait_some(struct cli *cli, int ms)
@@ -194,7 +177,7 @@ static bool take_part(struct following *w, const json_t *part)
 
 /* --- following ------------------------------------------------------------------------- */
 
-static void ask_rest(struct following *w, struct asked *a)
+static void ask_rest(struct following *w, struct awaited *a)
 {
 	json_t *args = next_args(w, w->op->rest);
 
@@ -204,7 +187,7 @@ static void ask_rest(struct following *w, struct asked *a)
 	if (w->running)
 		json_object_set_new(args, "wait_seconds", json_integer(LOOK_SECONDS));
 	client_form(w->cli->client, (struct form){ 0 });
-	client_start(w->cli->client, w->op->rest, args, take_answer, a);
+	client_start(w->cli->client, w->op->rest, args, awaited_take, a);
 	json_decref(args);
 }
 
@@ -242,7 +225,8 @@ static json_t *next_part(struct following *w, struct fault *f)
 	int64_t since = 0;
 
 	for (;;) {
-		struct asked a = { 0 };
+		struct fault fault = { 0 };
+		struct awaited a = { .fault = &fault };
 
 		ask_rest(w, &a);
 		while (!a.done) {
@@ -253,8 +237,8 @@ static json_t *next_part(struct following *w, struct fault *f)
 		}
 		if (a.answer)
 			return a.answer;
-		if (a.fault.code != FAULT_UNAVAILABLE || !wait_for_host(w, &since)) {
-			*f = a.fault;
+		if (fault.code != FAULT_UNAVAILABLE || !wait_for_host(w, &since)) {
+			*f = fault;
 			if (f->code == FAULT_NOT_FOUND)
 				tell_lost(w, f);
 			return NULL;
@@ -317,18 +301,9 @@ static void follow_on(struct following *w, struct fault *f)
 
 /* --- the whole ------------------------------------------------------------------------- */
 
-static void die_by(struct cli *cli, int number)
-{
-	client_close(cli->client);
-	cli->client = NULL;
-	signal(number, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &cli->waiting, NULL);
-	raise(number);
-}
-
 /* A signal before the job is known waits a moment for it; where the guest tells of the
  * command at its end only, this process ends as ever. */
-static json_t *first_answer(struct cli *cli, struct asked *a)
+static void first_answer(struct cli *cli, struct awaited *a)
 {
 	int64_t until = 0;
 
@@ -337,27 +312,27 @@ static json_t *first_answer(struct cli *cli, struct asked *a)
 		int number = signals_came();
 
 		if (number && until && now >= until)
-			die_by(cli, number);
+			signals_die(cli, number);
 		else if (number && !until)
 			until = now + AGAIN_MS;
 		wait_some(cli, until ? (int)(until - now) : -1);
 	}
-	return a->answer;
 }
 
 json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
 {
-	struct asked a = { 0 };
+	struct awaited a = { .fault = f };
 
 	if (cli_client(cli, HOME_WRITE, f) < 0)
 		return NULL;
 	if (!json_object_get(args, op->follows->name))
 		json_object_set_new(args, op->follows->name, json_true());
-	signals_hold(&cli->waiting);
+	signals_note(passed);
+	signals_block(passed, &cli->waiting);
+	signal(SIGPIPE, SIG_IGN);
 	client_form(cli->client, run_form(cli));
-	client_start(cli->client, op, args, take_answer, &a);
-	if (!first_answer(cli, &a))
-		*f = a.fault;
+	client_start(cli->client, op, args, awaited_take, &a);
+	first_answer(cli, &a);
 	cli->streams = true;
 	return a.answer;
 }
@@ -413,7 +388,7 @@ static void print_whole(const struct following *w)
 static int end(struct following *w, struct fault *f)
 {
 	if (w->streams[0].error == EPIPE)
-		die_by(w->cli, SIGPIPE);
+		signals_die(w->cli, SIGPIPE);
 	if (w->left)
 		return end_left(w);
 	if (f->code == FAULT_UNAVAILABLE && !w->lost)

@@ -64,65 +64,18 @@ void wait_take(struct cli *cli, const struct op *op, int *argc, char **argv,
 	argv[left] = NULL;
 }
 
-/* --- signals ------------------------------------------------------------------------ */
+/* --- one call ----------------------------------------------------------------------- */
 
-static volatile sig_atomic_t ended_by;
-
-static void note_signal(int number)
-{
-	ended_by = number;
-}
-
-/* From here on a signal is taken only while the process waits, and noted. */
-static void hold_signals(sigset_t *before)
-{
-	const struct sigaction note = { .sa_handler = note_signal };
-	struct sigaction was;
-	static const int ending[] = { SIGINT, SIGTERM };
-	sigset_t held;
-
-	sigemptyset(&held);
-	sigaddset(&held, SIGINT);
-	sigaddset(&held, SIGTERM);
-	sigprocmask(SIG_BLOCK, &held, before);
-	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
-		if (!sigaction(ending[i], NULL, &was) && was.sa_handler == SIG_DFL)
-			sigaction(ending[i], &note, NULL);
-}
+/* The signals that end the waiting. */
+static const int ending[] = { SIGINT, SIGTERM, 0 };
 
 int wait_end(struct cli *cli, int status)
 {
-	int number = ended_by;
-
-	if (!number)
+	if (!cli->ended_by)
 		return status;
 	fflush(stdout);
-	client_close(cli->client);
-	cli->client = NULL;
-	signal(number, SIG_DFL);
-	raise(number);
+	signals_die(cli, cli->ended_by);
 	return status;
-}
-
-/* --- one call ----------------------------------------------------------------------- */
-
-struct asked {
-	json_t *answer;
-	struct fault *fault;
-	bool done;
-};
-
-static void take_answer(void *arg, const char *result, const struct fault *f)
-{
-	struct asked *a = arg;
-
-	a->done = true;
-	if (result)
-		a->answer = json_loads(result, 0, NULL);
-	else if (!a->fault->code)
-		*a->fault = *f;
-	if (!a->answer && !a->fault->code)
-		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
 }
 
 /* How long to wait for what the client gets, in ms: a host that hangs is left alone a
@@ -140,22 +93,25 @@ static int patience(struct cli *cli, int64_t until)
 static json_t *ask(struct cli *cli, const struct op *op, json_t *args, int64_t until,
 		   const sigset_t *waiting, struct fault *f)
 {
-	struct asked a = { .fault = f };
+	struct awaited a = { .fault = f };
 	struct epoll_event event;
 	int64_t number;
+	int rc = 0;
 
 	if (cli_client(cli, HOME_LOOK, f) < 0)
 		return NULL;
 	client_form(cli->client, (struct form){ 0 });
-	number = client_start(cli->client, op, args, take_answer, &a);
-	while (!a.done && !ended_by && clock_steady_ms() < until + GRACE_MS) {
-		if (epoll_pwait(client_fd(cli->client), &event, 1, patience(cli, until),
-				waiting) < 0 &&
-		    errno != EINTR)
+	number = client_start(cli->client, op, args, awaited_take, &a);
+	while (!a.done && !cli->ended_by && !f->code &&
+	       clock_steady_ms() < until + GRACE_MS) {
+		rc = epoll_pwait(client_fd(cli->client), &event, 1, patience(cli, until),
+				 waiting);
+		if (rc < 0 && errno != EINTR)
 			fault_set(f, FAULT_IO, "", "epoll: %m");
 		client_step(cli->client);
+		cli->ended_by = signals_next();
 	}
-	if (!a.done && !ended_by) {
+	if (!a.done && !cli->ended_by && !f->code) {
 		fault_set(f, FAULT_TIMEOUT, "", "the host has not answered in that time");
 		fault_hint(f, "Does it stand still? See: cadre doctor.");
 	}
@@ -290,14 +246,15 @@ json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct faul
 	if (said)
 		seconds = json_integer_value(said);
 	seconds = seconds > LONGEST ? LONGEST : seconds < 0 ? 0 : seconds;
-	hold_signals(&before);
+	signals_note(ending);
+	signals_block(ending, &before);
 	answer = ask_on(cli, op, args, clock_steady_ms() + seconds * 1000, &before, f);
-	if (ended_by)
+	if (cli->ended_by)
 		tell_signal(cli, op, args);
 	else if (answer && !f->code && !is_answered(op, answer))
 		tell_late(cli, op, args, answer, seconds, f);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (f->code || ended_by)
+	signals_release(ending, &before);
+	if (f->code || cli->ended_by)
 		json_decref(answer), answer = NULL;
 	return answer;
 }
@@ -370,52 +327,4 @@ int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t
 	json_decref(end);
 	json_decref(asks);
 	return status;
-}
-
-/* --- signals that are passed on ------------------------------------------------------- */
-
-static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-
-enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
-
-static volatile sig_atomic_t came[PASSED]; /* and were not passed on yet */
-
-static void note_passed(int number)
-{
-	for (int i = 0; i < PASSED; i++)
-		if (passed[i] == number)
-			came[i]++;
-}
-
-void signals_hold(sigset_t *waiting)
-{
-	const struct sigaction note = { .sa_handler = note_passed };
-	struct sigaction was;
-	sigset_t held;
-
-	sigemptyset(&held);
-	for (int i = 0; i < PASSED; i++) {
-		sigaddset(&held, passed[i]);
-		if (!sigaction(passed[i], NULL, &was) && was.sa_handler != SIG_IGN)
-			sigaction(passed[i], &note, NULL);
-	}
-	sigprocmask(SIG_BLOCK, &held, waiting);
-	signal(SIGPIPE, SIG_IGN);
-}
-
-int signals_came(void)
-{
-	for (int i = 0; i < PASSED; i++)
-		if (came[i])
-			return passed[i];
-	return 0;
-}
-
-int signals_next(void)
-{
-	int number = signals_came();
-
-	for (int i = 0; i < PASSED; i++)
-		came[i] -= passed[i] == number;
-	return number;
 }
