@@ -9,25 +9,18 @@ trap 'cadre team destroy --yes shop >/dev/null 2>&1; cadre team destroy --yes id
 answers() { # WORD COMMAND...: what the command says on a terminal where WORD is typed
 	word=$1
 	shift
-	WORD=$word python3 - "$@" <<'PY'
-import os, pty, sys
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-said = b""
-while True:
-    try:
-        data = os.read(fd, 4096)
-    except OSError:
-        break
-    if not data:
-        break
-    said += data
-    if said.endswith(b"[y/N] "):
-        os.write(fd, os.environ["WORD"].encode() + b"\n")
-        said += b"\n"
+	WORD=$word PYTHONPATH=$here/lib python3 - "$@" <<'PY'
+import os, sys
+import terminal
+answered = 0
+def heard(said):
+    global answered
+    if said.count(b"[y/N] ") > answered:
+        answered += 1
+        return os.environ["WORD"].encode() + b"\n"
+said, status = terminal.run(sys.argv[1:], 80, heard)
 print(said.decode(), end="")
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+sys.exit(status)
 PY
 }
 mcp() { # ARGUMENTS [TOOL]: what the operator's tool `workspace` or another says to them

@@ -18,32 +18,21 @@ PATH=$TMPDIR/bin:$PATH
 # A build whose first program waits until the line has been seen with its seconds; what the
 # terminal shows in the end.
 cat >"$TMPDIR/watch" <<'PY'
-import fcntl, os, pty, re, struct, sys, termios
-columns = int(sys.argv[1])
-pid, fd = pty.fork()
-if pid == 0:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    os.execv(sys.argv[2], sys.argv[2:])
-said, told = b"", False
-while True:
-    try:
-        data = os.read(fd, 4096)
-    except OSError:
-        break
-    if not data:
-        break
-    said += data
+import os, re, sys
+import terminal
+told = False
+def heard(said):
+    global told
     if not told and re.search(rb"\d s", said):
         told = True
         open(os.environ["GO"], "w").close()
-status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-drawn = [line for line in re.findall(rb"\r\x1b\[K([^\r\n]*)", said) if line]
-print("drawn", len(drawn) > 1, drawn[0].decode(), max(map(len, drawn[:-1])))
-last = said.rsplit(b"\r\x1b[K", 1)[1].decode().replace("\r\n", "\n")
-print("status", status, "left", last, end="")
+said, status = terminal.run(sys.argv[2:], int(sys.argv[1]), heard)
+drawn = terminal.drawn(said)
+print("drawn", len(drawn) > 1, drawn[0], max(map(len, drawn[:-1])))
+print("status", status, "left", terminal.left(said), end="")
 PY
 
-watch() { python3 "$TMPDIR/watch" "$@"; }
+watch() { PYTHONPATH=$here/lib python3 "$TMPDIR/watch" "$@"; }
 
 either=yes
 is 0 'drawn True finding the packages of the image' watch 80 "$CADRE" image build

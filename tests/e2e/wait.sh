@@ -154,32 +154,22 @@ ended 0 'team left is destroyed$'
 
 # A terminal shows one line, in its width, that is gone at the end; a pipe nothing.
 cat >"$TMPDIR/watch" <<'PY'
-import fcntl, os, pty, re, struct, subprocess, sys, termios
+import re, subprocess, sys
+import terminal
 columns, cadre = int(sys.argv[1]), sys.argv[2]
-pid, fd = pty.fork()
-if pid == 0:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    os.execv(cadre, [cadre, "wait", "task", "014"])
-said, told = b"", False
-while True:
-    try:
-        data = os.read(fd, 4096)
-    except OSError:
-        break
-    if not data:
-        break
-    said += data
+told = False
+def heard(said):
+    global told
     if not told and re.search(rb" \d s", said):
         told = True
         subprocess.run([cadre, "--as", "b", "done", "014"], stdout=subprocess.DEVNULL, check=True)
-status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-drawn = [line for line in re.findall(rb"\r\x1b\[K([^\r\n]*)", said) if line]
-last = said.rsplit(b"\r\x1b[K", 1)[1].decode().replace("\r\n", "\n")
-print("status", status, "widest", max(map(len, drawn[:-1])), "first", drawn[0].decode(), "left", last)
+said, status = terminal.run([cadre, "wait", "task", "014"], columns, heard)
+drawn = terminal.drawn(said)
+print("status", status, "widest", max(map(len, drawn[:-1])), "first", drawn[0], "left", terminal.left(said))
 PY
 cadre --as b claim 014 >/dev/null
 export TERM=xterm
-is 0 'status 0 widest 2[0-9] first task 014 is claimed.* left task 014 is completed$' python3 "$TMPDIR/watch" 40 "$CADRE"
+is 0 'status 0 widest 2[0-9] first task 014 is claimed.* left task 014 is completed$' env PYTHONPATH="$here/lib" python3 "$TMPDIR/watch" 40 "$CADRE"
 is 0 '^task 014 is completed$' cadre wait task 014
 [ "$(wc -l <"$TMPDIR/out")" = 1 ] && [ ! -s "$TMPDIR/err" ] || bad "a pipe sees more than the end"
 
