@@ -40,6 +40,11 @@ WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 -- scan ok: a partial index of living teams
 SELECT min(name) AS name, count(*) AS n FROM team WHERE destroyed_at IS NULL;
 
+-- name: team_names
+-- The names of the first living teams.
+-- scan ok: a partial index of living teams, in its order
+SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT :limit;
+
 -- name: replay_find
 -- A key is forgotten after a day, whether or not cleaning has removed it.
 SELECT op, args, made, answer FROM replay

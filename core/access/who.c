@@ -207,11 +207,11 @@ enum { NAMES_MOST = 8 };
 /* The names of the teams that there are, the first few; NULL after a failure. */
 static const char *team_names(struct call *call)
 {
-	struct team_seats_row *all = NULL;
+	struct team_names_row *all = NULL;
 	const char *names = "none yet";
 	size_t n;
 
-	if (sql_all(call, team_seats, &all, &n) < 0)
+	if (sql_all(call, team_names, &all, &n, .limit = NAMES_MOST + 1) < 0)
 		return NULL;
 	for (size_t i = 0; i < n && i < NAMES_MOST; i++)
 		names = arena_printf(&call->arena, "%s%s%s", i ? names : "",
@@ -222,6 +222,7 @@ static const char *team_names(struct call *call)
 
 static int no_team(struct call *call, const char *team)
 {
+	/* Read first: what fails in storage is not to be told as a missing team. */
 	const char *names = team_names(call);
 
 	if (!names)
