@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -452,35 +451,4 @@ unsigned home_store_flags(const struct home *h)
 	bool normal = h->settings.config.state_durability == DURABILITY_NORMAL;
 
 	return normal ? STORE_NORMAL : 0;
-}
-
-/* --- the host's ------------------------------------------------------------------ */
-
-static int make_private(const char *path, struct fault *f)
-{
-	struct stat st;
-
-	if (dir_have(path, 0700))
-		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
-	/* A shared temporary folder may hold another user's folder of this name, as a
-	 * trap. */
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-		return fault_set(f, FAULT_DENIED, "", "%.150s is not ours", path);
-	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700))
-		return fault_set(f, FAULT_IO, "", "cannot make %.150s private: %m", path);
-	return 0;
-}
-
-int home_make_run(const struct home *h, struct fault *f)
-{
-	char path[sizeof(h->run)];
-
-	memcpy(path, h->run, sizeof(path));
-	paths_up(path);
-	return make_private(path, f) < 0 ? (int)f->code : make_private(h->run, f);
-}
-
-void home_leave_run(const struct home *h)
-{
-	rmdir(h->run);
 }

@@ -102,6 +102,11 @@ void home_leave_run(const struct home *h);
  * ended; leaves it where a host has started meanwhile. */
 void home_clear_run(struct home *h);
 
+/* Removes such folders of other states, beside this one, where nobody listens at any
+ * socket and nothing has been made for an hour: their hosts were killed, or their guests,
+ * and nobody came back. */
+void home_sweep_runs(const struct home *h);
+
 /* Takes the host's lock and writes this process and its socket into it.  The socket
  * stays in the folder of the host before, while that exists, since guests look for it
  * there.  Returns the descriptor that holds the lock until it is closed; a fault names

@@ -1,7 +1,6 @@
 /*
  * home_hold - the host's lock, its holder, and the place of the host's socket.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -119,72 +118,6 @@ int home_hold(struct home *h, struct fault *f)
 	fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", h->lock);
 	close(fd);
 	return f->code;
-}
-
-/* Opens a folder that is this user's alone, and no link: its descriptor, or -1. */
-static int open_own(int at, const char *path)
-{
-	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-
-	if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-/* Reads on in a folder: the next name that is not hidden, or NULL. */
-static const char *next_name(DIR *dir)
-{
-	struct dirent *e;
-
-	while ((e = readdir(dir)) && e->d_name[0] == '.')
-		;
-	return e ? e->d_name : NULL;
-}
-
-/* Removes the sockets in the folder `name` of `at`, and the folder if nothing else is in
- * it. */
-static void clear_guest(int at, const char *name)
-{
-	int fd = open_own(at, name);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const char *socket;
-	struct stat st;
-
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((socket = next_name(dir)))
-		if (!fstatat(fd, socket, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISSOCK(st.st_mode))
-			unlinkat(fd, socket, 0);
-	closedir(dir);
-	unlinkat(at, name, AT_REMOVEDIR);
-}
-
-void home_clear_run(struct home *h)
-{
-	struct fault ignored = { 0 };
-	int lock = access(h->lock, F_OK) ? -1 : home_hold(h, &ignored);
-	int fd = lock < 0 ? -1 : open_own(AT_FDCWD, h->run);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const char *name;
-
-	while (dir && (name = next_name(dir)))
-		if (name[0] == 'w' && strspn(name + 1, "0123456789") == strlen(name + 1))
-			clear_guest(fd, name);
-	if (dir) {
-		closedir(dir);
-		home_leave_run(h);
-	} else if (fd >= 0) {
-		close(fd);
-	}
-	if (lock >= 0)
-		close(lock);
 }
 
 /* Finds the host that holds the lock, and checks that it wrote the line itself. */

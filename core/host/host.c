@@ -439,6 +439,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	snprintf(host->boot_id, sizeof(host->boot_id), "%016llx%016llx",
 		 (unsigned long long)home_random(), (unsigned long long)home_random());
 	rc = home_make_run(options->home, f);
+	home_sweep_runs(options->home);
 	if (rc == 0)
 		rc = log_open(&host->log, options->home->dir, LOG_LEVEL_NOTE,
 			      options->ready_fd < 0, f);
