@@ -314,22 +314,23 @@ static int clean_messages(struct call *call, int64_t before, struct state_gc_out
 static int ask_gc(struct call *call, const struct state_gc_in *in, int64_t keep,
 		  int64_t before)
 {
+	const int64_t days = call->settings->config.gc_keep_days;
 	struct message_last_row last;
 	struct gc_count_row n;
 	int rc;
 
-	if (in->confirm || !in->has_keep_days ||
-	    in->keep_days >= call->settings->config.gc_keep_days)
+	if (in->confirm || !in->has_keep_days || in->keep_days >= days)
 		return 0;
 	if ((rc = sql_row(call, message_last, &last)) < 0 ||
 	    (rc = sql_row(call, gc_count, &n, .keep_events = keep,
-			  .keep_messages = last.id, .before = before)) < 0 ||
+			  .keep_messages = last.id, .from = call->now - days * DAY_MS,
+			  .before = before)) < 0 ||
 	    (!n.events && !n.messages))
 		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
 		  "%" PRId64 " events and %" PRId64
 		  " messages would be removed, which gc.keep_days = %" PRId64 " keeps",
-		  n.events, n.messages, call->settings->config.gc_keep_days);
+		  n.events, n.messages, days);
 	return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Nothing of it "
 					"can be brought back.");
 }

@@ -16,9 +16,9 @@ int team_announce(struct call *call, int64_t team);
 int team_lines(struct call *call, const struct team_list_in *in,
 	       struct team_list_out *out, int64_t *open_tasks);
 
-/* Fills the hint of a fault about a team of this name where it is called otherwise now: 1, 0
- * if it is not, negative. */
-int team_hint_renamed(struct call *call, const char *team);
+/* The name that the team has now which was called `was`; `*now` is NULL where none is called
+ * otherwise.  0 or negative. */
+int team_name_now(struct call *call, const char *was, const char **now);
 
 /* Refuses a name that no team may have. 0 or negative. */
 int team_check_name(struct call *call, const char *name, const char *where);

@@ -8,14 +8,13 @@
 
 /* --- names ------------------------------------------------------------------------- */
 
-int team_hint_renamed(struct call *call, const char *team)
+int team_name_now(struct call *call, const char *was, const char **now)
 {
-	struct team_name_now_row now;
-	int rc = sql_row(call, team_name_now, &now, .name = team);
+	struct team_renamed_row r;
+	int rc = sql_row(call, team_renamed, &r, .name = was);
 
-	if (rc > 0)
-		fault_hint(&call->fault, "Team %s is called %s now.", team, now.name);
-	return rc;
+	*now = rc > 0 ? r.name : NULL;
+	return rc < 0 ? rc : 0;
 }
 
 int team_check_name(struct call *call, const char *name, const char *where)

@@ -57,16 +57,17 @@ static struct folder *add(struct call *call, const struct workspace_row *w)
 static int add_beginnings(struct call *call, size_t from)
 {
 	struct losing *l = call->losing;
-	struct workspace_row parent;
+	struct workspace_row parent = { 0 };
 	int rc = 0;
 
 	for (size_t i = from; i < l->n && rc >= 0; i++) {
 		struct folder *f = &l->folders[i];
 		bool alone = f->brought_back;
 
-		if (f->parent &&
-		    (rc = sql_row(call, workspace_by_id, &parent, .id = f->parent)) > 0)
-			alone |= parent.state == WORKSPACE_STATE_DESTROYED;
+		if (f->parent) {
+			rc = sql_row(call, workspace_by_id, &parent, .id = f->parent);
+			alone |= rc == 0 || parent.state == WORKSPACE_STATE_DESTROYED;
+		}
 		if (alone) {
 			f->since = 0;
 			f->stamp = NULL;

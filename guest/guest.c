@@ -339,9 +339,11 @@ int guest_main(const struct guest_options *options)
 	g->started = uv_now(&g->loop);
 	watch(g);
 	if (guest_open(g, &f)) {
+		char hint[HINT_SIZE];
+
 		fprintf(stderr, "cadre guest: %s\n", f.text);
 		if (f.code == FAULT_INVALID)
-			fprintf(stderr, "hint: %s\n", f.hint);
+			fprintf(stderr, "hint: %s\n", hint_plain(f.hint, hint));
 		status = f.code == FAULT_CONFLICT ? fault_info(f.code)->exit_status : 1;
 	} else {
 		uv_run(&g->loop, UV_RUN_DEFAULT);

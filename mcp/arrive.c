@@ -84,12 +84,12 @@ static json_t *lost_of(const struct op *op, json_t *args)
 			 argument(op, args, "team"));
 }
 
-/* Ids of tasks are numbers, written with any zeros before them. */
+/* Ids of tasks are numbers, written with `#` and any zeros before them. */
 static bool names_task(json_t *one, json_t *other)
 {
 	const char *a = json_string_value(one), *b = json_string_value(other);
 
-	return a && b && strcmp(a + strspn(a, "0"), b + strspn(b, "0")) == 0;
+	return a && b && strcmp(a + strspn(a, "#0"), b + strspn(b, "#0")) == 0;
 }
 
 /* A client that names the task of a claim has read its answer: the claim stays its own.

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mcp/rpc.h"
@@ -51,8 +52,10 @@ static void write_out(struct stdio *s)
 {
 	size_t done = 0;
 
-	if (s->out.len)
+	if (s->out.len) {
 		s->sent = sent_by_now(s);
+		s->look_ms = 1;
+	}
 	while (done < s->out.len && !s->broken) {
 		ssize_t n = write(STDOUT_FILENO, s->out.data + done, s->out.len - done);
 
@@ -78,17 +81,19 @@ static void keep_message(void *arg, void *stream, const char *message, size_t le
 		write_out(s);
 }
 
-/* Bytes of output that the client has not read; -1: a file, or a connection to elsewhere,
- * does not tell. */
+/* Bytes of output that the client has not read; -1: a file, a terminal, or a connection to
+ * elsewhere, does not tell. */
 static int count_unread(void)
 {
 	int domain = 0, n = -1;
 	socklen_t len = sizeof(domain);
+	struct stat st;
 
 	if (getsockopt(STDOUT_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0)
 		return domain == AF_UNIX && ioctl(STDOUT_FILENO, SIOCOUTQ, &n) == 0 ? n
 										    : -1;
-	if (lseek(STDOUT_FILENO, 0, SEEK_CUR) >= 0 || errno != ESPIPE)
+	/* FIONREAD of a terminal tells what this process may read from it. */
+	if (fstat(STDOUT_FILENO, &st) || !S_ISFIFO(st.st_mode))
 		return -1;
 	return ioctl(STDOUT_FILENO, FIONREAD, &n) == 0 ? n : -1;
 }
@@ -109,8 +114,6 @@ static void look(struct stdio *s)
 
 static void flush(struct stdio *s)
 {
-	if (s->out.len)
-		s->look_ms = 1;
 	write_out(s);
 	mcp_wrote(s->mcp, !s->broken, s->sent);
 	if (s->look_ms)
@@ -227,7 +230,9 @@ int mcp_main(int argc, char **argv, struct home *home)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
 	if (mcp_open(&s.mcp, &o, &f)) {
-		fprintf(stderr, "cadre mcp: %s\n%s\n", f.text, f.hint);
+		char hint[HINT_SIZE];
+
+		fprintf(stderr, "cadre mcp: %s\n%s\n", f.text, hint_plain(f.hint, hint));
 		return fault_info(f.code)->exit_status;
 	}
 	serve(&s);

@@ -53,9 +53,11 @@ DELETE FROM event WHERE seq IN (SELECT seq FROM event
 
 -- name: gc_count
 -- scan ok: for somebody who is asked
--- Counts the events and messages that a whole gc would delete.
-SELECT (SELECT count(*) FROM event WHERE seq < :keep_events AND at < :before) AS events,
-	(SELECT count(*) FROM message m WHERE m.id < :keep_messages AND m.at < :before
+-- Counts the events and messages that a whole gc would delete, of those from :from on.
+SELECT (SELECT count(*) FROM event
+		WHERE seq < :keep_events AND at >= :from AND at < :before) AS events,
+	(SELECT count(*) FROM message m
+		WHERE m.id < :keep_messages AND m.at >= :from AND m.at < :before
 	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.state IN {delivery_state.open})
 	AND NOT EXISTS (SELECT 1 FROM assignment x WHERE x.message = m.id
 		AND (x.state IN {assignment_state.open} OR EXISTS (SELECT 1 FROM result r

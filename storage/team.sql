@@ -53,10 +53,11 @@ WHERE id = :team;
 INSERT INTO team_former (name, team) VALUES (:name, :team)
 ON CONFLICT (name) DO UPDATE SET team = excluded.team;
 
--- name: team_name_now
--- The name of the living team that was called so before.
+-- name: team_renamed
+-- The name of the living team that was called so before, where none is called so now.
 SELECT t.name FROM team_former f JOIN team t ON t.id = f.team
-WHERE f.name = :name AND t.destroyed_at IS NULL;
+WHERE f.name = :name AND t.destroyed_at IS NULL
+	AND NOT EXISTS (SELECT 1 FROM team o WHERE o.name = f.name AND o.destroyed_at IS NULL);
 
 -- name: team_lead
 -- kept: every call of a lead asks

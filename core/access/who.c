@@ -8,6 +8,9 @@
 #include "core/id.h"
 #include "core/team.h"
 
+/* The hint where a team is called otherwise now. */
+#define RENAMED "Team %s is called %s now."
+
 static void take(struct call *call, const struct caller_row *r)
 {
 	struct caller *c = &call->caller;
@@ -163,11 +166,16 @@ static const char *in_state(struct call *call)
 
 static int no_such_caller(struct call *call, const char *team)
 {
+	const char *now;
+
+	/* Read first: what fails in storage is not to be told as a missing agent. */
+	if (team_name_now(call, team, &now) < 0)
+		return call->fault.code;
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/from",
 		  "there is no agent %s in team %s%s", call->identity.agent, team,
 		  in_state(call));
-	if (team_hint_renamed(call, team))
-		return call->fault.code;
+	if (now)
+		return fault_hint(&call->fault, RENAMED, team, now);
 	return fault_hint(&call->fault, "Register it first: {agent.register}{| NAME}.");
 }
 
@@ -223,15 +231,15 @@ static const char *team_names(struct call *call)
 static int no_team(struct call *call, const char *team)
 {
 	/* Read first: what fails in storage is not to be told as a missing team. */
-	const char *names = team_names(call);
+	const char *names = team_names(call), *now = NULL;
 
-	if (!names)
+	if (!names || (team && team_name_now(call, team, &now) < 0))
 		return call->fault.code;
 	if (team)
 		fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "there is no team %s%s",
 			  team, in_state(call));
-	if (team && team_hint_renamed(call, team))
-		return call->fault.code;
+	if (now)
+		return fault_hint(&call->fault, RENAMED, team, now);
 	if (!team)
 		fault_set(&call->fault, FAULT_INVALID, "/team", "say which team");
 	return fault_hint(&call->fault, "Teams: %s.", names);
@@ -283,10 +291,17 @@ static int only_own(struct call *call, const char *team)
 		.own = call->caller.team,
 		.where = "/team",
 	};
-	int rc = !team || names_own(call, team) ? 1 : id_short(call, &own, team, &team);
+	struct caller_row other;
+	int rc;
 
-	if (rc)
-		return rc < 0 ? rc : 0;
+	if (!team || names_own(call, team))
+		return 0;
+	/* A name is one before it is the beginning of an id. */
+	rc = sql_row(call, caller_by_name, &other, .team_name = team, .name = "operator");
+	if (rc == 0 && (rc = id_short(call, &own, team, &team)) > 0)
+		return 0;
+	if (rc < 0)
+		return rc;
 	return fault_set(&call->fault, FAULT_DENIED, "/team",
 			 "an agent reaches its own team only");
 }

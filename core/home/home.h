@@ -113,6 +113,10 @@ void home_sweep_runs(const struct home *h);
  * the holder. */
 int home_hold(struct home *h, struct fault *f);
 
+/* Takes that lock where nobody has it, for a moment and without a name: a host that starts
+ * meanwhile waits.  The descriptor, or -1. */
+int home_lock(const struct home *h);
+
 /* Looks where the running host has its socket: true when h->socket named another place,
  * and now names a socket of this user's there. */
 bool home_follow(struct home *h);

@@ -95,6 +95,17 @@ static void keep_place(struct home *h, int fd)
 	memcpy(h->socket, last.socket, sizeof(h->socket));
 }
 
+int home_lock(const struct home *h)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd = open(h->lock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || !fcntl(fd, F_OFD_SETLK, &all))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 int home_hold(struct home *h, struct fault *f)
 {
 	int fd = open(h->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -129,8 +129,7 @@ static void clear_guests(DIR *dir)
 
 void home_clear_run(struct home *h)
 {
-	struct fault ignored = { 0 };
-	int lock = access(h->lock, F_OK) ? -1 : home_hold(h, &ignored);
+	int lock = home_lock(h);
 	DIR *dir = lock < 0 ? NULL : open_names(AT_FDCWD, h->run);
 
 	if (dir) {

@@ -6,6 +6,7 @@
  * (storage/durable.h).  The guest gets a session of its own
  * and outlives the host.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -216,11 +217,48 @@ static int process_restore(void *self, const struct workspace_spec *spec, const 
 
 /* --- the end --------------------------------------------------------------------- */
 
+/* Each snapshot is an entry of its own, under the workspace's name and the end of its id.
+ * They count as removed before the workspace: what it held last is what `undo` finds under
+ * its name, and what the trash has room for first. */
+static int keep_snapshots(const struct workspace_spec *spec, int64_t now_ms,
+			  const struct trash_bounds *bounds, struct fault *f)
+{
+	enum { BEFORE_MS = 1000, ID_SHOWN = 8 };
+	struct arena a = { 0 };
+	DIR *dir = opendir(kept_path(&a, spec, NULL));
+	struct dirent *e;
+	int rc = 0;
+
+	while (rc >= 0 && dir && (e = readdir(dir))) {
+		size_t n = strlen(e->d_name);
+
+		if (*e->d_name != '.' && n > ID_SHOWN)
+			rc = trash_take(spec->home, kept_path(&a, spec, e->d_name),
+					arena_printf(&a, "%s-snapshot-%s", spec->name,
+						     e->d_name + n - ID_SHOWN),
+					now_ms - BEFORE_MS, bounds, f);
+	}
+	if (dir)
+		closedir(dir);
+	arena_release(&a);
+	return rc < 0 ? rc : 0;
+}
+
 static int process_keep(void *self, const struct workspace_spec *spec, int64_t now_ms,
 			const struct trash_bounds *bounds, struct fault *f)
 {
 	(void)self;
+	if (keep_snapshots(spec, now_ms, bounds, f) < 0)
+		return f->code;
 	return trash_take(spec->home, spec->path, spec->name, now_ms, bounds, f);
+}
+
+static void remove_snapshots(const struct workspace_spec *spec, struct fault *f)
+{
+	struct arena a = { 0 };
+
+	tree_remove(kept_path(&a, spec, NULL), f);
+	arena_release(&a);
 }
 
 /* Removes the workspace, but only a folder that the host made below its own. */
@@ -228,12 +266,13 @@ static int process_destroy(void *self, const struct workspace_spec *spec, struct
 {
 	size_t n = strlen(spec->home);
 
+	(void)self;
 	if (strncmp(spec->path, spec->home, n) ||
 	    strncmp(spec->path + n, "/workspaces/", 12) || strstr(spec->path, "/../"))
 		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spec->path);
 	if (tree_remove(spec->path, f) == 0 && tree_remove(spec->sockets, f) == 0 &&
 	    guest_state_remove(spec, f) == 0)
-		process_forget(self, spec, NULL, f);
+		remove_snapshots(spec, f);
 	return f->code;
 }
 

@@ -275,7 +275,7 @@ bool files_there(struct files *fs, const char *path)
 int files_move(struct files *fs, const char *from, const char *to, struct fault *f)
 {
 	const char *old, *new;
-	char name[FILES_PATH + 16];
+	char name[FILES_PATH + 16], there[2 * FILES_PATH + 16];
 	int source, target;
 
 	files_forget(fs);
@@ -285,13 +285,16 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
 		return files_fault(f, "open", from);
 	for (int i = 1; i < 100000; i++) {
 		snprintf(name, sizeof(name), i > 1 ? "%s-%d" : "%s", new, i);
-		if (renameat2(source, old, target, name, RENAME_NOREPLACE) == 0 ||
-		    errno == ENOENT) {
+		if (renameat2(source, old, target, name, RENAME_NOREPLACE) == 0) {
+			snprintf(there, sizeof(there), "%.*s%s", (int)(new - to), to,
+				 name);
 			if (fs->losses)
-				losses_moved(fs->losses, from, to);
+				losses_moved(fs->losses, from, there);
 			fs->made = true;
 			return 0;
 		}
+		if (errno == ENOENT)
+			return 0;
 		if (errno != EEXIST)
 			break;
 	}

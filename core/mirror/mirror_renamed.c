@@ -1,43 +1,76 @@
 /* mirror_renamed - moves the folder of a team that was renamed. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/mirror/mirror_show.h"
 
-/* Ends a team that is over and whose folder stands where another one's shall. */
-static int make_room(struct mirror_show *s, int64_t team)
+/* The name of the folder in which a living team waits for its own. */
+static const char *aside(struct mirror_show *s, int64_t team)
 {
-	struct mirror_team_row row;
-	int rc = show_begin(s, NULL);
-
-	if (rc < 0)
-		return rc;
-	rc = sql_row(&s->call, mirror_team, &row, .id = team);
-	show_end(s);
-	return rc > 0 && row.destroyed_at ? show_end_team(s, &row) : rc;
+	return arena_printf(&s->call.arena, ".moving-%" PRId64, team);
 }
 
-int show_renamed(struct mirror_show *s, int64_t team, const char *was)
+static int move_folder(struct mirror_show *s, const char *from, const char *to)
 {
-	char from[FILES_PATH], to[FILES_PATH];
-	struct mirror_team_row row;
-	int64_t has, there;
+	char old[FILES_PATH], new[FILES_PATH];
+
+	team_folder(from, "", old);
+	team_folder(to, "", new);
+	return files_move(&s->files, old, new, &s->call.fault);
+}
+
+static int read_team(struct mirror_show *s, int64_t team, struct mirror_team_row *row)
+{
 	int rc = show_begin(s, NULL);
 
 	if (rc < 0)
 		return rc;
-	rc = sql_row(&s->call, mirror_team, &row, .id = team);
+	rc = sql_row(&s->call, mirror_team, row, .id = team);
 	show_end(s);
+	return rc;
+}
+
+/* Makes room for a team where another one's folder stands: one that is over ends there, one
+ * that lives was renamed too and steps aside, one that no row knows goes into the archive.
+ * 1 if it stepped aside, else 0, or negative. */
+static int make_room(struct mirror_show *s, const char *name, int64_t there)
+{
+	char folder[FILES_PATH];
+	struct mirror_team_row row;
+	int rc = there ? read_team(s, there, &row) : 0;
+
+	if (rc > 0 && !row.destroyed_at) {
+		rc = move_folder(s, name, aside(s, there));
+		return rc < 0 ? rc : 1;
+	}
+	if (rc > 0)
+		rc = show_end_team(s, &row);
+	team_folder(name, "", folder);
+	if (rc >= 0 && files_there(&s->files, folder))
+		rc = show_archive(s, name, s->call.now);
+	return rc < 0 ? rc : 0;
+}
+
+/* A team that stepped aside is looked for there, also after a crash. */
+int show_renamed(struct mirror_show *s, int64_t team, const char *was)
+{
+	struct mirror_team_row row;
+	int64_t has, there;
+	int rc = read_team(s, team, &row);
+
 	if (rc <= 0 || strcmp(row.name, was) == 0)
 		return rc;
-	if ((has = team_folder_row(s, was)) != team)
+	if ((has = team_folder_row(s, was)) >= 0 && has != team)
+		has = team_folder_row(s, was = aside(s, team));
+	if (has != team)
 		return has < 0 ? (int)has : 0;
-	team_folder(was, "", from);
-	team_folder(row.name, "", to);
-	there = team_folder_row(s, row.name);
-	if (there < 0 || (there > 0 && there != team && make_room(s, there) < 0))
-		return s->call.fault.code;
-	if (files_there(&s->files, to) &&
-	    (rc = show_archive(s, row.name, s->call.now)) < 0)
+	if ((there = team_folder_row(s, row.name)) < 0)
+		return (int)there;
+	if (there == team) /* it was put there by a person, or twice */
+		there = 0;
+	if ((rc = make_room(s, row.name, there)) < 0)
 		return rc;
-	return files_move(&s->files, from, to, &s->call.fault);
+	if (move_folder(s, was, row.name) < 0)
+		return s->call.fault.code;
+	return rc ? show_renamed(s, there, aside(s, there)) : 0;
 }

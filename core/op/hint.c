@@ -61,3 +61,13 @@ void hint_write(const char *hint, enum hint_style style, struct text *out)
 	}
 	add(out, hint); /* an empty one, too: its data is there then */
 }
+
+const char *hint_plain(const char *hint, char out[HINT_SIZE])
+{
+	struct text text = { 0 };
+
+	hint_write(hint, HINT_COMMAND, &text);
+	snprintf(out, HINT_SIZE, "%s", text.data);
+	text_release(&text);
+	return out;
+}

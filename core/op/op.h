@@ -392,6 +392,10 @@ enum hint_style { HINT_COMMAND, HINT_TOOL, HINT_ROUTE };
  * A door that writes a hint writes it by this. */
 void hint_write(const char *hint, enum hint_style style, struct text *out);
 
+/* A hint in the words of the command, for logs and standard error; returns `out`. */
+enum { HINT_SIZE = 512 };
+const char *hint_plain(const char *hint, char out[HINT_SIZE]);
+
 /* --- routes (route.c) ------------------------------------------------------ */
 
 /* The operation that a request names; path parameters are put into `args`. */

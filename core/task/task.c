@@ -15,6 +15,7 @@ const char *task_name(struct call *call, int64_t number)
 
 static int by_number(struct call *call, const char *id, struct task_row *t)
 {
+	id += *id == '#';
 	if (strlen(id) > 10 || strspn(id, "0123456789") != strlen(id))
 		return 0;
 	return sql_row(call, task_by_number, t, .team = call->caller.team,
@@ -36,7 +37,7 @@ int task_find_maybe(struct call *call, const char *id, struct task_row *t)
 
 int task_find(struct call *call, const char *id, struct task_row *t)
 {
-	int rc = task_find_maybe(call, id[0] == '#' ? id + 1 : id, t);
+	int rc = task_find_maybe(call, id, t);
 
 	if (rc < 0)
 		return rc;

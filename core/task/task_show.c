@@ -314,7 +314,9 @@ static unsigned states_of(const struct task_list_in *in)
 	if (in->closed)
 		states |= 1u << TASK_STATE_COMPLETED | 1u << TASK_STATE_FAILED |
 			  1u << TASK_STATE_CANCELLED;
-	if (states || in->all)
+	if (in->all)
+		return 0; /* also where closed ones are asked for besides */
+	if (states)
 		return states;
 	return 1u << TASK_STATE_PENDING | 1u << TASK_STATE_CLAIMED |
 	       1u << TASK_STATE_IN_PROGRESS | 1u << TASK_STATE_BLOCKED;

@@ -99,6 +99,25 @@ is 0 . "$CADRE" --team depot note 001 "on"
 until_done test -f "$(echo "$vault"/.archive/late-*/mine.md)"
 [ ! -e "$vault/short" ] && [ ! -e "$vault/late" ] || bad "a team that is over has a folder"
 
+# Living teams that took each other's names take the folders along, three in a ring too.
+for team in ring1 ring2 ring3; do
+	is 0 . "$CADRE" team create $team
+	echo "of $team" >"$vault/$team/mine.md"
+done
+cat >"$TMPDIR/steps" <<END
+"$CADRE" team update ring1 --new-name between &&
+"$CADRE" team update ring3 --new-name ring1 &&
+"$CADRE" team update ring2 --new-name ring3 &&
+"$CADRE" team update between --new-name ring2
+END
+is 0 . stopped sh "$TMPDIR/steps"
+is 0 . "$CADRE" --team depot note 001 "on again"
+for pair in ring1:ring3 ring2:ring1 ring3:ring2; do
+	until_done grep -qx "of ${pair#*:}" "$vault/${pair%:*}/mine.md"
+	is 0 . "$CADRE" team destroy --yes "${pair%:*}"
+done
+ls -d "$vault"/.moving-* 2>/dev/null && bad "a folder is left aside"
+
 # With a host, and workspaces that keep their names; then it is killed at once.
 is 0 up "$CADRE" up
 is 0 . "$CADRE" --team depot workspace create --agent tester --wait

@@ -76,4 +76,17 @@ until_is '^1$' count_guests
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c three-a"
 is 0 '^two-a-' cadre undo
 is 0 'three-a-.* is removed for good' cadre logs
+
+# A workspace's snapshots go beside its work, which is what its name brings back.
+makes four a
+is 0 . cadre workspace snapshot --team four four/a before
+cadre exec --team four four/a 'echo better | tee work.txt' >/dev/null
+name=$(cadre workspace list --team four --json | sed -n 's/.*"name":"\(four-a-[^"]*\)".*/\1/p')
+is 0 . cadre workspace destroy --yes four/a --team four
+until_is "[.]$name\$" ls "$CADRE_HOME/trash"
+[ "$(cat "$CADRE_HOME"/trash/*."$name"/work.txt)" = better ] || bad "the work is not what is kept"
+[ "$(cat "$CADRE_HOME"/trash/*."$name"-snapshot-*/work.txt)" = precious ] || bad "the snapshot is lost"
+is 0 . cadre undo "$name" --team four --agent a
+until_is '^better$' cadre exec --team four four/a 'cat work.txt'
+is 0 . cadre team destroy --yes four
 exit $failed

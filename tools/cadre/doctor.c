@@ -49,12 +49,13 @@ static void say(struct doctor *d, enum verdict v, const char *what, const char *
 {
 	static const char *const colors[] = { "\033[32m", "\033[33m", "\033[31m" };
 	bool color = d->cli->color;
-	char found[400];
+	char found[400], plain[HINT_SIZE];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(found, sizeof(found), fmt, ap);
 	va_end(ap);
+	todo = todo ? hint_plain(todo, plain) : NULL;
 	d->bad |= v == VERDICT_BAD;
 	json_array_append_new(d->lines,
 			      json_pack("{ss,ss,ss,ss*}", "check", what, "verdict",

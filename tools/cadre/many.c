@@ -76,8 +76,10 @@ static char *begin(char *text)
 static int check_list(const char *text, struct fault *f)
 {
 	const char *first = text + strspn(text, " \t\r\n");
+	const char *next = *first == '[' ? first + 1 + strspn(first + 1, " \t\r\n") : "";
 
-	if (*first != '[' || !strchr("{\"]\n", first[1 + strspn(first + 1, " \t\r")]))
+	/* A check list begins with `[ ]`, and any title may with a word in brackets. */
+	if (*next != '{' && *next != '"')
 		return 0;
 	fault_set(f, FAULT_INVALID, "", "line 1: begins a list in JSON");
 	return fault_hint(f,

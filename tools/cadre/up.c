@@ -31,8 +31,11 @@ enum { UP_SECONDS = 20, DOWN_SECONDS = 30 };
 /* Tells whoever started us why there will be no "ready". */
 static void report(int fd, const struct fault *f)
 {
+	char hint[HINT_SIZE];
+
 	if (fd >= 0)
-		dprintf(fd, "%s\t%s\t%s\n", fault_info(f->code)->name, f->text, f->hint);
+		dprintf(fd, "%s\t%s\t%s\n", fault_info(f->code)->name, f->text,
+			hint_plain(f->hint, hint));
 }
 
 static int ready_fd(const char *word)

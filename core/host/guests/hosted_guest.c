@@ -119,11 +119,13 @@ void hosted_guest_hear_spool(struct hosted_guest *t, const char *spool, int64_t 
  * long as it takes. */
 void hosted_guest_trouble(struct hosted_guest *t, const struct fault *f)
 {
+	char hint[HINT_SIZE];
+
 	if (t->pause_ms < TROUBLE_MS || !strcmp(t->trouble, f->text))
 		return;
 	snprintf(t->trouble, sizeof(t->trouble), "%s", f->text);
 	log_line(t->host->log, LOG_LEVEL_NOTE, "workspace %s is not reached: %s%s%s",
-		 t->id, f->text, *f->hint ? ". " : "", f->hint);
+		 t->id, f->text, *f->hint ? ". " : "", hint_plain(f->hint, hint));
 }
 
 /* --- all of them -------------------------------------------------------------------- */

@@ -36,10 +36,10 @@ static void note_fault(struct host *host, const char *why)
 static void note(struct host *host)
 {
 	const struct fault *f = &host->network.fault;
-	char why[sizeof(host->network.told)] = "";
+	char why[sizeof(host->network.told)] = "", hint[HINT_SIZE];
 
 	if (f->code)
-		snprintf(why, sizeof(why), "%s. %s", f->text, f->hint);
+		snprintf(why, sizeof(why), "%s. %s", f->text, hint_plain(f->hint, hint));
 	note_fault(host, why);
 }
 
