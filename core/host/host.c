@@ -10,6 +10,7 @@
 #include "core/access/secret.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/host/guests/ask.h"
 #include "core/host/inside.h"
 #include "core/host/listener.h"
 #include "core/host/notifier.h"
@@ -241,6 +242,7 @@ void host_stop(struct host *host)
 	waiters_close(host);
 	follow_close(host);
 	hosted_guests_close(host);
+	ask_look(host);
 	close_handle(&host->term);
 	close_handle(&host->interrupt);
 	uv_stop(&host->loop);

@@ -12,7 +12,6 @@ begun() {
 	wait=$!
 	until_done sleeps "$wait"
 }
-sleeps() { [ "$(cat "/proc/$1/wchan" 2>/dev/null)" = do_epoll_wait ] || grep -q '^State:.S' "/proc/$1/status"; }
 # ended STATUS PATTERN: how the wait ended, and what it said.
 ended() {
 	wait "$wait"

@@ -44,3 +44,6 @@ until_is() {
 
 # waits SECONDS: that long, and longer on a slow machine: for what takes time itself.
 waits() { sleep "$(echo "$1 $TEST_SCALE" | awk '{ print $1 * $2 }')"; }
+
+# sleeps PROCESS: it waits for something, as one does that has asked for it.
+sleeps() { [ "$(cat "/proc/$1/wchan" 2>/dev/null)" = do_epoll_wait ] || grep -q '^State:.S' "/proc/$1/status"; }

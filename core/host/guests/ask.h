@@ -10,8 +10,13 @@
 
 #include "core/host/job.h"
 
-/* Takes the job: conn_answer() gets it when the guest has answered, or at once when the
- * guest cannot be asked.  What became of a call with a key is written down first. */
+/* Takes the job: conn_answer() gets it when the guest has answered, or when the guest was
+ * not to be reached for some seconds.  What became of a call with a key is written down
+ * first. */
 void ask_start(struct host *host, struct job *job);
+
+/* Looks at the calls that wait for a link to their guest: asks those that have one now, and
+ * refuses those whose time is over, whose caller is gone, or all when the host stops. */
+void ask_look(struct host *host);
 
 #endif

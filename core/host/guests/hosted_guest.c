@@ -7,6 +7,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/host/guests/ask.h"
 #include "core/host/guests/daemon.h"
 #include "core/host/guests/push.h"
 #include "core/host/guests/uplink.h"
@@ -97,6 +98,7 @@ static void come_up(struct hosted_guest *t)
 	follow_want(t->host);
 	daemon_up(t);
 	push_up(t, strcmp(t->boot_id, t->boot_told) != 0);
+	ask_look(t->host);
 }
 
 void hosted_guest_greeted(struct guest_conn *conn, const char *boot_id)
@@ -224,6 +226,7 @@ void hosted_guests_tick(struct host *host)
 		guest_conn_dial(&t->control);
 		guest_conn_dial(&t->relay);
 	}
+	ask_look(host);
 }
 
 void hosted_guests_leap(struct host *host, int64_t ms)

@@ -109,7 +109,8 @@ void hosted_guest_let_go(struct hosted_guest *t);
 void hosted_guests_close(struct host *host);
 struct hosted_guest *hosted_guest_of(struct host *host, int64_t workspace); /* or NULL */
 
-/* Dials, ends what took too long; called by the host's tick. */
+/* Dials, ends what took too long, calls that wait for a link too; called by the host's
+ * tick. */
 void hosted_guests_tick(struct host *host);
 /* The host, or the machine, stood still for so long. */
 void hosted_guests_leap(struct host *host, int64_t ms);

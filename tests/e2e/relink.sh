@@ -1,0 +1,64 @@
+#!/bin/sh
+# relink - a host that has just started is no reason to refuse a call to a guest that lives: the
+# call waits for the link for some seconds, and is refused, undone, if the guest does not come.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+export CADRE_TEAM=red
+thaw() { [ -z "${guest-}" ] || kill -CONT "$guest" 2>/dev/null; }
+trap 'thaw; cadre down --all >/dev/null 2>&1' EXIT
+
+cadre up >/dev/null || bad "up"
+cadre team create red --roles '[{"name":"ann","workspace":true}]' --wait >/dev/null || bad "team"
+guest=$(cadre workspace info red/ann --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
+place=$(cadre workspace info red/ann --json | sed -n 's/.*"path":"\([^"]*\)".*/\1/p')
+runs() { [ "$(wc -l <"$place/$1")" = "$2" ] 2>/dev/null; }
+
+for _ in 1 2 3; do
+	cadre restart >/dev/null || bad "restart"
+	is 0 '^here$' cadre exec red/ann 'echo here'
+	cadre restart >/dev/null || bad "restart"
+	is 0 '"entries":' cadre --json workspace ls red/ann
+done
+
+# A guest that stands still is waited for; the call is made once it goes on.
+new_host() { # beside a guest that does not answer
+	kill -STOP "$guest"
+	cadre restart >/dev/null || bad "restart"
+}
+new_host
+"$CADRE" exec red/ann 'echo x >>late; echo late' >"$TMPDIR/late" 2>&1 &
+late=$!
+until_done sleeps $late
+kill -0 $late 2>/dev/null || bad "refused at once: $(cat "$TMPDIR/late")"
+thaw
+wait $late || bad "the guest came, and the call was refused: $(cat "$TMPDIR/late")"
+grep -q '^late$' "$TMPDIR/late" || bad "no answer: $(cat "$TMPDIR/late")"
+
+# A call is refused when the guest does not come; nothing was done, and its key is free.
+new_host
+is 7 "guest does not answer" cadre --key one exec red/ann 'echo x >>one'
+thaw
+is 0 . cadre --json --key one exec red/ann 'echo x >>one'
+until_done runs one 1
+
+# A command whose client has gone is not begun.
+new_host
+"$CADRE" exec red/ann 'echo x >>gone' >/dev/null 2>&1 &
+client=$!
+until_done sleeps $client
+kill -9 $client
+wait $client 2>/dev/null
+thaw
+cadre exec red/ann true || bad "the guest is not there again"
+[ ! -e "$place/gone" ] || bad "the command of a client that went was run"
+
+# A host that ends refuses those that wait.
+new_host
+"$CADRE" workspace ls red/ann >/dev/null 2>"$TMPDIR/err" &
+client=$!
+until_done sleeps $client
+cadre down >/dev/null || bad "down"
+wait $client
+[ $? = 7 ] || bad "at the end of the host: $(cat "$TMPDIR/err")"
+thaw
+exit $failed
