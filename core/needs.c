@@ -183,7 +183,8 @@ static int add_workspaces(struct gathering *g)
 	return rc;
 }
 
-int needs_add(struct call *call, struct needs *needs, const struct team_seats_row *team)
+static int add_all(struct call *call, struct needs *needs,
+		   const struct team_seats_row *team)
 {
 	struct gathering g = { .call = call, .needs = needs, .team = team };
 	int rc;
@@ -193,6 +194,21 @@ int needs_add(struct call *call, struct needs *needs, const struct team_seats_ro
 	    (rc = add_workspaces(&g)) < 0)
 		return rc;
 	return 0;
+}
+
+int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n)
+{
+	struct team_seats_row *all = NULL;
+	struct needs needs = { 0 };
+	size_t n_teams;
+	int rc = sql_all(call, team_seats, &all, &n_teams, .team = team);
+
+	needs.named = n_teams > 1;
+	for (size_t i = 0; i < n_teams && rc >= 0; i++)
+		rc = add_all(call, &needs, &all[i]);
+	*rows = needs.rows;
+	*n = needs.n;
+	return rc < 0 ? rc : 0;
 }
 
 int needs_count(struct call *call, struct needs *needs, const struct team_seats_row *team)

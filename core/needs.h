@@ -17,10 +17,11 @@ struct needs {
 	bool named; /* each tells its team */
 };
 
-/* Adds what `agent` should look at in a team: its own mail, the acknowledgements that it
- * waits for (those of all, if it leads), and what of the team needs somebody.  The first
- * few of each kind.  0 or a fault. */
-int needs_add(struct call *call, struct needs *needs, const struct team_seats_row *team);
+/* Tells what the caller should look at in a team, or in each (0): its own mail, the
+ * acknowledgements that it waits for (those of all, if it leads), and what of the team needs
+ * somebody.  The first few of each kind, in the call's arena; of several teams each says
+ * whose it is.  0 or a fault. */
+int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n);
 /* Counts the mail of `agent`, and all that needs somebody in a team.  0 or a fault. */
 int needs_count(struct call *call, struct needs *needs,
 		const struct team_seats_row *team);

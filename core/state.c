@@ -119,22 +119,6 @@ int event_list(struct call *call, const struct event_list_in *in,
 
 enum { STOPPED_SIZE = 160, WORKS_MOST = 50 };
 
-/* Gathers the needs of each team. */
-static int tell_needs(struct call *call, int64_t team, struct state_status_out *out)
-{
-	struct team_seats_row *all = NULL;
-	struct needs needs = { 0 };
-	size_t n;
-	int rc = sql_all(call, team_seats, &all, &n, .team = team);
-
-	needs.named = n > 1;
-	for (size_t i = 0; i < n && rc >= 0; i++)
-		rc = needs_add(call, &needs, &all[i]);
-	out->needs = needs.rows;
-	out->n_needs = needs.n;
-	return rc < 0 ? rc : 0;
-}
-
 static int tell_works(struct call *call, int64_t team, struct state_status_out *out)
 {
 	struct team_works_row r;
@@ -199,7 +183,7 @@ int state_status(struct call *call, const struct state_status_in *in,
 					  .messages_waiting = waiting.n,
 					  .tasks_open = open_tasks,
 					  .guests = ready.n };
-	if ((rc = tell_needs(call, team, out)) < 0 ||
+	if ((rc = needs_tell(call, team, &out->needs, &out->n_needs)) < 0 ||
 	    (rc = tell_works(call, team, out)) < 0)
 		return rc;
 	if (!call->host && call->settings->find_host)

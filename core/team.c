@@ -123,19 +123,6 @@ static int tell_vms(struct call *call, int64_t limit, struct budget *out)
 	return rc < 0 ? rc : 0;
 }
 
-static int tell_needs(struct call *call, struct team_status_out *out)
-{
-	struct team_seats_row place;
-	struct needs needs = { 0 };
-	int rc = sql_row(call, team_seats, &place, .team = call->caller.team);
-
-	if (rc > 0)
-		rc = needs_add(call, &needs, &place);
-	out->needs = needs.rows;
-	out->n_needs = needs.n;
-	return rc < 0 ? rc : 0;
-}
-
 int team_status(struct call *call, const struct team_status_in *in,
 		struct team_status_out *out)
 {
@@ -154,7 +141,7 @@ int team_status(struct call *call, const struct team_status_in *in,
 	    (rc = sql_row(call, team_board, &out->board, .team = t.id,
 			  .now = call->now)) < 0 ||
 	    (rc = tell_vms(call, t.max_vms, &out->vms)) < 0 ||
-	    (rc = tell_needs(call, out)) < 0)
+	    (rc = needs_tell(call, t.id, &out->needs, &out->n_needs)) < 0)
 		return rc;
 	out->team_id = id_public(call, ID_TEAM, t.id, t.created_at);
 	out->name = t.name;
