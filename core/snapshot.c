@@ -169,12 +169,15 @@ int workspace_snapshot_remove(struct call *call,
 	struct snapshot_row s;
 	int rc;
 
-	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
-	    (rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
+	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
+		return rc;
+	if (call->made) /* its name is free, and may be another one's */
+		return tell_row(call, call->made, &out->snapshot);
+	if ((rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
 	    (rc = snapshot_find(call, &w, in->snapshot, &s)) < 0 ||
 	    (rc = sql_row(call, snapshot_in_use, &use, .snapshot = s.id)) < 0)
 		return rc;
-	if (call->plans && !call->made) {
+	if (call->plans) {
 		if (s.state == SNAPSHOT_STATE_READY)
 			loss_add_snapshot(call, &w, &s);
 		return 0;

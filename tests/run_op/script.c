@@ -413,6 +413,14 @@ static void do_waits(struct script *s, const char *rest)
 		script_wrong(s, "it waits for %s", names[s->answer.wait_on]);
 }
 
+/* The last call of a transcript is tried so anyhow. */
+static void do_fails(struct script *s, const char *rest)
+{
+	(void)rest;
+	if (s->faults == FAULTS_LAST)
+		faults_run(s, false, false);
+}
+
 /* --- lines ---------------------------------------------------------------------------------- */
 
 static const struct {
@@ -424,7 +432,7 @@ static const struct {
 	{ "key", do_key },         { "again", do_again },   { "resume", do_resume },
 	{ "=", do_equals },        { "!", do_fault },       { "~", do_events },
 	{ "waits", do_waits },     { "lost", do_lost },     { "arrived", do_arrived },
-	{ "settles", do_settles },
+	{ "settles", do_settles }, { "fails", do_fails },
 };
 
 static void run_line(struct script *s, char *line)

@@ -21,6 +21,7 @@
  *	! code text [at /where]  or the fault: the beginning of its text
  *	~ kind kind …            the events that the call emitted, in order
  *	waits inbox|ready|event|nothing
+ *	fails                    the call is tried with each step of the store failing
  *
  * In an expected answer "*" is anything, "-" nothing (an absent key), "@08:15:00"
  * a time, "$name" binds or compares, and a last "..." in a list is all the
