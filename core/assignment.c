@@ -277,6 +277,38 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 
 /* --- telling ---------------------------------------------------------------------------- */
 
+/* Finds the newest assignment of a board task, or of a task name that only its sender
+ * gave: 1, 0 or negative. */
+static int of_task(struct call *call, const char *name, bool ended, int64_t *message)
+{
+	struct assignment_of_task_row of_task;
+	struct assignment_of_label_row of_label;
+	struct task_row task;
+	int rc = task_find_maybe(call, name, &task);
+
+	if (rc > 0 && (rc = sql_row(call, assignment_of_task, &of_task, .task = task.id,
+				    .ended = ended)) > 0)
+		*message = of_task.message;
+	if (rc == 0 &&
+	    (rc = sql_row(call, assignment_of_label, &of_label, .team = call->caller.team,
+			  .label = name, .ended = ended,
+			  .caller = call->caller.level >= WHO_LEAD
+					    ? 0
+					    : call->caller.agent)) > 0)
+		*message = of_label.message;
+	return rc;
+}
+
+int assignment_named(struct call *call, const char *id, bool ended, int64_t *message)
+{
+	struct message_head_row m;
+	int rc = message_is_number(id) ? 0 : of_task(call, id, ended, message);
+
+	if (rc == 0 && (rc = message_named(call, id, "/id", &m)) > 0)
+		*message = m.id;
+	return rc;
+}
+
 int assignment_before(struct call *call, const char *id, int64_t *row)
 {
 	struct message_head_row m;

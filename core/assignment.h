@@ -28,6 +28,11 @@ int assignment_interrupt(struct call *call, int64_t agent, const char *why);
  * negative. */
 int assignments_end(struct call *call, const char *why);
 
+/* Finds the message of the assignment that `id` means: that message, or the last assignment
+ * of a task, by its id or the name that the sender gave it; with `ended` the last whose
+ * result is there.  1 with *message set, 0, or negative and a fault at /id. */
+int assignment_named(struct call *call, const char *id, bool ended, int64_t *message);
+
 /* The row of the message that a page of assignments or results ends before: 0 or a
  * fault at /before.  Without an id there is no such end. */
 int assignment_before(struct call *call, const char *id, int64_t *row);

@@ -203,43 +203,6 @@ int result_list(struct call *call, const struct result_list_in *in,
 
 /* --- one result -------------------------------------------------------------------------- */
 
-/* Finds the last result of a board task, or of a task name that only its sender gave. */
-static int last_result(struct call *call, const char *label, int64_t *message)
-{
-	struct result_of_label_row named;
-	struct result_of_task_row r = { 0 };
-	struct task_row task;
-	int rc = task_find_maybe(call, label, &task);
-
-	if (rc > 0)
-		rc = sql_row(call, result_of_task, &r, .task = task.id);
-	if (rc > 0)
-		*message = r.message;
-	if (rc != 0)
-		return rc;
-	rc = sql_row(call, result_of_label, &named, .team = call->caller.team,
-		     .label = label,
-		     .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent);
-	if (rc > 0)
-		*message = named.message;
-	return rc;
-}
-
-static int find_result(struct call *call, const char *id, int64_t *message)
-{
-	struct message_head_row m;
-	int rc = message_is_number(id) ? 0 : last_result(call, id, message);
-
-	if (rc == 0 && (rc = message_named(call, id, "/id", &m)) > 0)
-		*message = m.id;
-	if (rc < 0)
-		return rc;
-	if (rc == 0)
-		return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
-				 "there is no result of %s", id);
-	return 0;
-}
-
 /* A range of a stream that is text: it may be asked for from or to the middle of a
  * character, and begins and ends between two. */
 struct piece {
@@ -302,8 +265,11 @@ int result_show(struct call *call, const struct result_show_in *in,
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = find_result(call, in->id, &message)) < 0)
+	    (rc = assignment_named(call, in->id, true, &message)) < 0)
 		return rc;
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+				 "there is no result of %s", in->id);
 	rc = sql_row(call, result_by_message, &r, .message = message,
 		     .first = in->offset + 1, .stdout_length = out_too ? length : 0,
 		     .stderr_length = err_too ? length : 0);

@@ -81,27 +81,11 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 
 /* --- results ---------------------------------------------------------------------- */
 
-/* Finds the last assignment of a task of the board: 1, 0 or negative. */
-static int of_task(struct call *call, const char *id, int64_t *message)
-{
-	struct assignment_of_task_row last;
-	struct task_row task;
-	int rc = message_is_number(id) ? 0 : task_find_maybe(call, id, &task);
-
-	if (rc > 0 &&
-	    (rc = sql_row(call, assignment_of_task, &last, .task = task.id)) > 0)
-		*message = last.message;
-	return rc;
-}
-
 static int find_assignment(struct call *call, const char *id, struct assignment_row *x)
 {
-	struct message_head_row m;
 	int64_t message = 0;
-	int rc = of_task(call, id, &message);
+	int rc = assignment_named(call, id, false, &message);
 
-	if (rc == 0 && (rc = message_named(call, id, "/id", &m)) > 0)
-		message = m.id;
 	if (rc > 0)
 		rc = sql_row(call, assignment_by_message, x, .message = message);
 	if (rc < 0)
@@ -149,10 +133,11 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 
 /* --- what may be gone ----------------------------------------------------------------- */
 
-/* Takes a fault back that says that something is not there: 0, or the fault. */
-static int gone(struct call *call, int rc)
+/* Takes a fault back that says that something is not there, for it may have been: 0, or the
+ * fault. */
+static int look_back(struct call *call, int rc)
 {
-	if (call->fault.code != FAULT_NOT_FOUND || !who_roams(call))
+	if (call->fault.code != FAULT_NOT_FOUND)
 		return rc;
 	call->fault = (struct fault){ 0 };
 	return 0;
@@ -173,15 +158,14 @@ static int find_ended_team(struct call *call, const char *name, int64_t *team)
 	return rc;
 }
 
-/* Finds a living team, or where `ended` the last one of that name: 0 or a fault. */
-static int find_team(struct call *call, const char *name, bool ended, struct team_row *t)
+/* Finds a living team, else the last one of that name: 0 or a fault. */
+static int find_team(struct call *call, const char *name, struct team_row *t)
 {
 	int rc = who_team(call, name);
+	struct fault why = call->fault;
 
-	if (rc < 0 && name && ended) {
-		struct fault why = call->fault;
-
-		if ((rc = gone(call, rc)) < 0 ||
+	if (rc < 0) {
+		if (!name || (rc = look_back(call, rc)) < 0 ||
 		    (rc = find_ended_team(call, name, &call->caller.team)) < 0)
 			return rc;
 		if (rc == 0) {
@@ -189,7 +173,7 @@ static int find_team(struct call *call, const char *name, bool ended, struct tea
 			return why.code;
 		}
 	}
-	return rc < 0 ? rc : sql_row(call, team_by_id, t, .id = call->caller.team);
+	return sql_row(call, team_by_id, t, .id = call->caller.team);
 }
 
 /* Without `until` it waits for the team to be made: a team with a workspace that failed
@@ -205,7 +189,7 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	bool lacks;
 	int rc;
 
-	if ((rc = find_team(call, in->team, want & BIT(TEAM_STATE_DESTROYED), &t)) < 0 ||
+	if ((rc = find_team(call, in->team, &t)) < 0 ||
 	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0 ||
 	    (rc = sql_row(call, team_places, &places, .team = t.id)) < 0)
 		return rc;
@@ -220,34 +204,51 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	return go_on(call, in->timeout, out->reached || out->over);
 }
 
-/* Finds a living workspace, or where `ended` a destroyed one: 0 or a fault. */
-static int find_workspace(struct call *call, const struct workspace_wait_in *in,
-			  bool ended, struct workspace_row *w)
+/* Finds the last destroyed workspace of that id, name or agent, where the caller may see it:
+ * 1, 0 or negative. */
+static int find_ended_workspace(struct call *call, const struct workspace_wait_in *in,
+				struct workspace_row *w)
 {
-	struct id_among among = {
+	const char *name = in->workspace, *slash = strchr(name, '/');
+	const int64_t own = in->team || !who_roams(call) ? call->caller.team : 0;
+	const struct id_among among = {
 		.noun = ID_WORKSPACE,
+		.own = own,
 		.ended = true,
 		.where = "/workspace",
 	};
 	struct workspace_ended_row last = { 0 };
-	int rc = workspace_find(call, in->team, in->workspace, w);
-	struct fault why = call->fault;
-	const char *id;
 	int64_t at;
+	int rc = id_parse(call, ID_WORKSPACE, name, &last.id, &at);
 
-	if (rc >= 0 || !ended || (rc = gone(call, rc)) < 0)
-		return rc;
-	rc = id_parse(call, ID_WORKSPACE, in->workspace, &last.id, &at);
 	if (rc == 0)
-		rc = sql_row(call, workspace_ended, &last, .name = in->workspace);
-	among.own = in->team ? call->caller.team : 0;
-	if (rc == 0 && (rc = id_short(call, &among, in->workspace, &id)) > 0)
-		rc = id_parse(call, ID_WORKSPACE, id, &last.id, &at);
+		rc = sql_row(call, workspace_ended, &last, .own = own, .name = name,
+			     .team_name = slash      ? arena_strndup(&call->arena, name,
+								     (size_t)(slash - name))
+					  : in->team ? in->team
+						     : call->caller.team_name,
+			     .agent_name = slash ? slash + 1 : name);
+	if (rc == 0 && (rc = id_short(call, &among, name, &name)) > 0)
+		rc = id_parse(call, ID_WORKSPACE, name, &last.id, &at);
 	if (rc > 0)
 		rc = sql_row(call, workspace_by_id, w, .id = last.id);
+	return rc > 0 && own && w->team != own ? 0 : rc;
+}
+
+/* Finds a living workspace, else a destroyed one: 0 or a fault. */
+static int find_workspace(struct call *call, const struct workspace_wait_in *in,
+			  struct workspace_row *w)
+{
+	int rc = workspace_find(call, in->team, in->workspace, w);
+	struct fault why = call->fault;
+
+	if (rc >= 0 || (rc = look_back(call, rc)) < 0)
+		return rc;
+	rc = find_ended_workspace(call, in, w);
+	if (rc > 0)
+		call->caller.team = w->team;
 	if (rc == 0)
 		call->fault = why;
-	call->caller.team = rc > 0 ? w->team : call->caller.team;
 	return rc > 0 ? 0 : (int)call->fault.code;
 }
 
@@ -259,7 +260,7 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 		       failed = BIT(WORKSPACE_STATE_FAILED),
 		       want = wanted(in->until, in->n_until, BIT(WORKSPACE_STATE_READY));
 	struct workspace_row w;
-	int rc = find_workspace(call, in, want & ended, &w);
+	int rc = find_workspace(call, in, &w);
 
 	if (rc < 0)
 		return rc;

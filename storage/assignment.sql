@@ -162,18 +162,6 @@ WHERE r.message = :message;
 -- name: result_ended
 SELECT success FROM result WHERE message = :message;
 
--- name: result_of_task
-SELECT r.message FROM assignment x JOIN result r ON r.message = x.message
-WHERE x.task = :task ORDER BY r.message DESC LIMIT 1;
-
--- name: result_of_label
--- The newest result that the caller may see, by the sender's own name of the task.
--- scan ok: by primary key, newest first
-SELECT r.message FROM result r JOIN assignment x ON x.message = r.message
-WHERE r.team = :team AND x.label = :label
-	AND (:caller = 0 OR r.agent = :caller OR r.sender = :caller)
-ORDER BY r.message DESC LIMIT 1;
-
 -- name: results_of_sender
 -- Results of an agent's assignments that it has not collected, oldest first.
 -- row: result_line
@@ -254,5 +242,17 @@ WHERE request = :request AND seen = 0 RETURNING message, agent, sender;
 UPDATE agent_inbox SET collected_at = :now WHERE agent = :agent;
 
 -- name: assignment_of_task
+-- The newest assignment of a board task; with :ended of those whose results are there.
 SELECT x.message, m.at FROM assignment x JOIN message m ON m.id = x.message
-WHERE x.task = :task ORDER BY x.message DESC LIMIT 1;
+WHERE x.task = :task
+	AND (:ended = 0 OR EXISTS (SELECT 1 FROM result r WHERE r.message = x.message))
+ORDER BY x.message DESC LIMIT 1;
+
+-- name: assignment_of_label
+-- The same by the sender's own name of the task, of those that the caller may see.
+-- scan ok: by primary key, newest first
+SELECT x.message FROM assignment x
+WHERE x.team = :team AND x.label = :label
+	AND (:caller = 0 OR x.agent = :caller OR x.sender = :caller)
+	AND (:ended = 0 OR EXISTS (SELECT 1 FROM result r WHERE r.message = x.message))
+ORDER BY x.message DESC LIMIT 1;

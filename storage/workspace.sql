@@ -26,10 +26,14 @@ LEFT JOIN workspace p ON p.id = w.parent WHERE w.id = :id;
 SELECT id FROM workspace WHERE name = :name AND state IN {workspace_state.living};
 
 -- name: workspace_ended
+-- text: team_name agent_name
 -- scan ok: workspaces, few, and only for who waits for the end of one
--- The last workspace of a name that is over.
-SELECT id FROM workspace WHERE name = :name AND state = {workspace_state.destroyed}
-ORDER BY id DESC LIMIT 1;
+-- The last workspace that is over of a name, or of an agent in the team of a name; where
+-- :own is not 0, of that team alone.
+SELECT w.id FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
+WHERE w.state = {workspace_state.destroyed} AND (:own = 0 OR w.team = :own)
+	AND (w.name = :name OR (t.name = :team_name AND a.name = :agent_name))
+ORDER BY w.id DESC LIMIT 1;
 
 -- name: workspace_made
 -- row: made

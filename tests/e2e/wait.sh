@@ -72,7 +72,11 @@ python3 - "$CADRE" "$TMPDIR/said" <<'PY' || bad "INT: $(cat "$TMPDIR/said")"
 import signal, subprocess, sys, time
 said = open(sys.argv[2], "w")
 run = subprocess.Popen([sys.argv[1], "wait", "task", "009"], stdout=said, stderr=said)
-time.sleep(0.5)
+def blocks(number): # as it does once it waits
+    status = open(f"/proc/{run.pid}/status").read()
+    return int(status.split("SigBlk:")[1].split()[0], 16) >> number - 1 & 1
+while not blocks(signal.SIGINT) and run.poll() is None:
+    time.sleep(0.01)
 run.send_signal(signal.SIGINT)
 assert run.wait() == -signal.SIGINT
 PY
@@ -124,9 +128,10 @@ ends 9 'workspaces that failed: 1' cadre team create two --golden "$TMPDIR/gold"
 	--roles '[{"name":"w","workspace":true}]' --wait
 is 4 'was never made' cadre workspace fork two/w
 cadre down >/dev/null
-cadre up >/dev/null || bad "up without a limit"
+CADRE_LIMITS_MAX_CONCURRENT_FORKS=1 cadre up >/dev/null || bad "up without a limit"
 
-# A workspace that is still being made cannot be copied: no row is left of the attempt.
+# A workspace that is still being made, since one is made after the other, cannot be copied:
+# no row is left of the attempt.
 rm "$TMPDIR/gold/large"
 head -c 100000000 /dev/urandom >"$TMPDIR/gold/large"
 cadre team create big --golden "$TMPDIR/gold" --roles '[{"name":"w","workspace":true,"count":4}]' >/dev/null
@@ -141,7 +146,13 @@ for team in big two; do
 done
 [ "$(count_guests)" = 1 ] || bad "$(count_guests) guests behind team destroy --wait"
 is 0 'team big is destroyed' cadre wait team big destroyed
-is 3 'no team big' cadre wait team big
+# A team that was destroyed will never be otherwise; one that never was is not there.
+ends 9 'team big is destroyed' cadre wait team big
+ends 9 'team big is destroyed' cadre wait team big working
+ends 9 'workspace big-w-4-.* is destroyed' cadre wait workspace big/w-4
+ends 9 'workspace big-w-4-.* is destroyed' cadre --team big wait workspace w-4 stopped
+is 3 'no team bag' cadre wait team bag
+is 3 'no team big' cadre wait workspace big/w-9
 
 # Without a host nobody ends a guest: the wait says what is left, until its time is up.
 cadre team create left --golden "$TMPDIR/gold" --roles '[{"name":"w","workspace":true}]' --wait >/dev/null || bad "left"
