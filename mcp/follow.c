@@ -169,6 +169,12 @@ static const json_t *value_of(const struct follow *w, const struct place *p,
 	return value ? value : asked(w, arg);
 }
 
+/* An agent has one team: its tools take none. */
+static bool is_own_team(const struct follow *w, const char *name)
+{
+	return w->r->mcp->identity.agent && strcmp(name, "team") == 0;
+}
+
 static void add_arguments(struct follow *w, const struct place *p, const struct op *op,
 			  struct text *call)
 {
@@ -177,6 +183,8 @@ static void add_arguments(struct follow *w, const struct place *p, const struct 
 		const char *part = p->field ? part_name(p, arg->type) : NULL;
 		const json_t *value = part ? NULL : value_of(w, p, arg);
 
+		if (is_own_team(w, arg->name))
+			continue;
 		if (part)
 			text_addf(call, " %s=%s", arg->name, part);
 		else if (json_is_string(value) || json_is_integer(value))
@@ -307,12 +315,29 @@ static void add_next(const struct follow *w, struct text *next)
 		add_offsets(w, op->in, next);
 }
 
+/* The tool that reads what a resource shows, with the arguments of this page and `next`. */
+static void follow_resource(struct follow *w, const struct text *next)
+{
+	struct text call = { 0 };
+	const json_t *value;
+	const char *name;
+
+	add_tool(&call, w->r->op);
+	json_object_foreach(w->r->args, name, value)
+		if (!is_own_team(w, name))
+			add_value(&call, name, value);
+	text_adds(&call, next->data);
+	add_call(w, "There is more. Read on: ", &call);
+}
+
 static void follow_page(struct follow *w)
 {
 	struct text next = { 0 };
 
 	add_next(w, &next);
-	if (next.len && text_json_size(next.data) < ROOM / 2)
+	if (next.len && w->r->reads)
+		follow_resource(w, &next);
+	else if (next.len && text_json_size(next.data) < ROOM / 2)
 		text_addf(w->hint, "There is more: call again with%s.", next.data);
 	else if (next.len)
 		text_addf(w->hint, "There is more: call again with `%s` of the last.",

@@ -71,6 +71,7 @@ struct request {
 	enum level level; /* modern: what it wants logged */
 	int64_t tokens; /* that its answer may take */
 	struct form form; /* of the answer of its call */
+	bool reads; /* a resource: what goes on is a tool's call, not the same again */
 
 	/* while a call runs */
 	const struct op *op;
@@ -234,6 +235,10 @@ int64_t result_tokens(const struct mcp *m, const char *client);
 /* Takes max_tokens out of the arguments of a tool, and notes how the request is to be
  * answered: 0, or a fault. */
 int result_form(struct request *r, json_t *args, struct fault *f);
+/* The same for a resource, which takes no arguments, and its answer as a text in JSON: within
+ * the same bound, with the same hint as its last member. */
+void result_form_read(struct request *r);
+void result_text(struct request *r, const char *json, struct text *out);
 /* Answers a tool call with the result of its operation, or with a fault; frees the request. */
 void result_write(struct request *r, const char *json);
 void result_fault(struct request *r, const struct fault *f);

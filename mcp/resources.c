@@ -196,7 +196,7 @@ static void read_end(struct request *r, const char *result, const struct fault *
 		text_adds(out, "\"contents\":[{\"uri\":");
 		text_add_json(out, r->word);
 		text_adds(out, ",\"mimeType\":\"application/json\",\"text\":");
-		text_add_json(out, result);
+		result_text(r, result, out);
 		text_adds(out, "}]");
 		answer_end(r);
 	} else {
@@ -221,5 +221,6 @@ void resources_read(struct request *r, json_t *params)
 	}
 	r->word = xstrdup(text);
 	op = uri_op(&uri, &args);
+	result_form_read(r);
 	request_call(r, op, args, read_end);
 }

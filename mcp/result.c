@@ -1,5 +1,6 @@
 /*
- * result - the answer to a tool call: one text, no longer than the client shows.
+ * result - the answer to a tool call, or of a resource: one text, no longer than the client
+ * shows.
  *
  * Of four common clients two show a model only `structuredContent` where there is one, and
  * two only the text; and each cuts a long answer in its own way, one of them in the middle
@@ -40,6 +41,18 @@ int64_t result_tokens(const struct mcp *m, const char *client)
 	return most;
 }
 
+/* Bytes of an answer of so many tokens, without those of the hint. */
+static size_t most_of(int64_t tokens)
+{
+	return (size_t)(tokens * TOKEN) - HINT;
+}
+
+void result_form_read(struct request *r)
+{
+	r->reads = true;
+	r->form = (struct form){ .most = most_of(r->tokens) };
+}
+
 int result_form(struct request *r, json_t *args, struct fault *f)
 {
 	json_t *asked = json_object_get(args, "max_tokens");
@@ -55,7 +68,7 @@ int result_form(struct request *r, json_t *args, struct fault *f)
 	json_object_del(args, "max_tokens");
 	r->form = (struct form){ .brief = !r->mcp->options.output_schemas,
 				 .tells = true,
-				 .most = (size_t)(tokens * TOKEN) - HINT };
+				 .most = most_of(tokens) };
 	return 0;
 }
 
@@ -86,6 +99,15 @@ static void write_text(struct text *out, const char *json, const struct text *hi
 	}
 	text_add_json(out, whole.data);
 	text_release(&whole);
+}
+
+void result_text(struct request *r, const char *json, struct text *out)
+{
+	struct text hint = { 0 };
+
+	find_hint(&hint, r, json);
+	write_text(out, json, &hint);
+	text_release(&hint);
 }
 
 static void write_parts(struct request *r, const char *json, bool is_error)

@@ -43,6 +43,15 @@ class Peer:
         assert len(text.encode()) <= 10000, "%s: %d bytes" % (tool, len(text))
         assert not r.get("isError"), (tool, str(args)[:200], text)
         return json.loads(text)
+    # Yields what a resource shows, and the answers of all the calls that it leads to.
+    def read(self, uri):
+        text = self.ask("resources/read", {"uri": uri})["contents"][0]["text"]
+        assert len(text.encode()) <= 10000, "%s: %d bytes" % (uri, len(text))
+        answer, todo = json.loads(text), []
+        yield answer
+        self.note(answer.get("hint", ""), todo)
+        for tool, args in todo:
+            yield from self.follow(tool, **args)
     # Yields the answer, and those of all the calls that it leads to.
     def follow(self, tool, **args):
         todo = [(tool, args)]
@@ -56,14 +65,17 @@ class Peer:
             hint = answer.get("hint", "")
             if again := re.search(r"call again with([^.]*(?:\"[^\"]*\"[^.]*)*)\.", hint):
                 todo.append((tool, {**args, **arguments(again[1])}))
-            for start in re.finditer(r"(?:Read on|More of it): (.*)", hint):
-                for one in start[1].split("; "):
-                    name = re.match(r"(\w+) ", one)
-                    if name and name[1] in self.known:
-                        first = re.split(r" or ", one, maxsplit=1)
-                        todo.append((name[1], arguments(first[0])))
-                        for other in re.findall(r" or (part=\w+)", one):
-                            todo.append((name[1], {**arguments(first[0]), **arguments(other)}))
+            self.note(hint, todo)
+    # Adds the calls that a hint names.
+    def note(self, hint, todo):
+        for start in re.finditer(r"(?:Read on|More of it): (.*)", hint):
+            for one in start[1].split("; "):
+                name = re.match(r"(\w+) ", one)
+                if name and name[1] in self.known:
+                    first = re.split(r" or ", one, maxsplit=1)
+                    todo.append((name[1], arguments(first[0])))
+                    for other in re.findall(r" or (part=\w+)", one):
+                        todo.append((name[1], {**arguments(first[0]), **arguments(other)}))
 
 def found(answers, *whole):
     said = json.dumps(list(answers), ensure_ascii=False)
@@ -97,6 +109,10 @@ for i in range(30):
     a.call("team_message", to="b", text=long("x%d" % i, 900))
 b = Peer("--team", "crew", "--as", "b", "mcp")
 found(o.follow("inbox", action="list", team="crew"), long("c"), long("k"), long("x3", 900), long("x29", 900))
+# As resources they are as short, and lead to all of it by tools.
+found(o.read("cadre://inbox/crew/b"), long("c"), long("k"), long("x3", 900), long("x29", 900))
+found(a.read("cadre://task/crew/001"), *texts, "t19")
+assert len(list(a.read("cadre://team/crew"))) == 1
 found(b.follow("inbox", action="receive"), long("c"), long("k"))
 
 # The output of commands, and files.
@@ -125,6 +141,29 @@ for i in range(100):
     time.sleep(0.1)
 found(lead.follow("results", action="list", team="crew"), out, "32999")
 found(lead.follow("results", action="show", id="2", team="crew"), out, "32999")
+PY
+
+# A board of many tasks leads from a resource to the tool.  Resources show what tools show to
+# the same caller: to nobody no inbox, and to an agent no other team.
+PYTHONPATH=$TMPDIR CADRE=$CADRE python3 - <<'PY' || bad "resources"
+from follow import *
+def refused(peer, uri):
+    peer.send("resources/read", {"uri": uri})
+    while (m := json.loads(peer.p.stdout.readline())).get("id") != peer.n:
+        pass
+    return m.get("error", {}).get("code") == -32002
+a, nobody = Peer("--team", "other", "--as", "a", "mcp"), Peer("mcp")
+for i in range(150):
+    a.call("task", action="create", title="task %d %s" % (i, "x" * 100))
+titles = ["task %d x" % i for i in range(150)]
+for peer in a, nobody:
+    pages = list(peer.read("cadre://board/other"))
+    assert len(pages) > 2 and all(t in json.dumps(pages) for t in titles), len(pages)
+    assert next(peer.read("cadre://task/other/002"))["task"]["title"].startswith("task 1 ")
+assert refused(nobody, "cadre://inbox/other/a")
+assert refused(nobody, "cadre://inbox/other/operator")
+for uri in "team/crew", "board/crew", "task/crew/001", "inbox/crew/a", "inbox/other/b":
+    assert refused(a, "cadre://" + uri), uri
 PY
 
 # Hints name tools to a model, and commands to a person; words that people write are taken.
