@@ -330,9 +330,11 @@ static int tell_tokens(struct call *call, struct team_create_out *out)
 int team_create(struct call *call, const struct team_create_in *in,
 		struct team_create_out *out)
 {
+	struct team_names_row *names = NULL;
 	struct team_state_row s;
 	struct team_row t;
 	bool more = false;
+	size_t n_names;
 	int rc;
 
 	if ((rc = team_check_name(call, in->name, "/name")) < 0 ||
@@ -352,6 +354,9 @@ int team_create(struct call *call, const struct team_create_in *in,
 	if (more)
 		return fault_set(&call->fault, FAULT_INVALID, "/roles",
 				 "the answer has no room for all members' tokens");
+	if (sql_all(call, team_names, &names, &n_names, .limit = 2) < 0)
+		return call->fault.code;
+	out->has_several = out->several = n_names > 1;
 	return tell_tokens(call, out);
 }
 

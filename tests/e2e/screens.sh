@@ -1,5 +1,5 @@
 #!/bin/sh
-# screens - nineteen screens, in terminals (tmux) of 40, 80 and 120 columns and in a pipe, are as they
+# screens - some thirty screens, in terminals (tmux) of 40, 80 and 120 columns and in a pipe, are as they
 # are kept in tests/screens, a question and a command that waits among them; RENEW=1 keeps what is
 # seen now.
 #
@@ -48,6 +48,14 @@ show task list --status failed
 show status
 show team status
 show inbox overdue
+show --as lead inbox
+show assignments
+show workspace list
+show search nowhere
+show messages --before 1
+show undo
+show gc
+[ ! -t 1 ] || show
 show team destroy crew --purge 2>&1
 [ ! -t 1 ] || show wait task 001
 echo "the end"
@@ -105,4 +113,9 @@ for columns in 40 80 120 pipe; do
 		diff -u "$kept/$columns" $columns || bad "the screens at $columns are others: RENEW=1 keeps these"
 	fi
 done
+# The doctor's lines differ from machine to machine, but break at words alone.
+tmux new-session -d -s w41 -x 41 -y 24 "'$CADRE' doctor; sleep 600"
+until_is 'none dead' all 41
+all 41 >broken
+tmux capture-pane -t w41 -p -J -S - | sed 's/ *$//' | cmp -s - broken || bad "a line of the doctor is too wide: $(cat broken)"
 exit $failed

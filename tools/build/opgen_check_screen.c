@@ -103,13 +103,13 @@ static void check_page(struct schema *s, const struct decl *d)
 				      d->name, d->page.items[i]);
 }
 
-/* The line that a command says names parts of the answer in braces, and its brackets
+/* A line that a command says names parts of the answer in braces, and its brackets
  * close. */
-static void check_says(struct schema *s, const struct decl *d)
+static void check_line(struct schema *s, const struct decl *d, const char *line)
 {
 	int open = 0;
 
-	for (const char *at = d->says ? d->says : ""; *at; at++) {
+	for (const char *at = line ? line : ""; *at; at++) {
 		size_t n = *at == '{' ? strcspn(at, "}") : 0;
 
 		open += *at == '[' ? 1 : *at == ']' ? -1 : 0;
@@ -150,6 +150,7 @@ void screen_check(struct schema *s, const struct decl *d)
 	check_brief(s, d);
 	check_page(s, d);
 	check_overview(s, d);
-	check_says(s, d);
+	check_line(s, d, d->says);
+	check_line(s, d, d->next);
 	check_example(s, d);
 }

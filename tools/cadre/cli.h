@@ -32,7 +32,8 @@ struct cli {
 	bool clock; /* times are told by the clock */
 	bool unpaged; /* --no-pager */
 	int screen; /* the terminal, while the answer is gathered for a pager; 0: none */
-	bool narrowed; /* what is printed is some of a list, by what the call asks for */
+	const char *
+		narrowed; /* options by which a list is some of itself; "": it is whole */
 	int width; /* of the terminal in columns; 0: no limit */
 	const char *dir, *team, *as, *key; /* --home, --team, --as, --key */
 	/* --section.key=value, without the dashes; a NULL ends them. */
@@ -153,6 +154,8 @@ struct awaited {
 void awaited_take(void *arg, const char *result, const struct fault *f);
 /* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+/* Asks a person at a terminal whether to go on; false, with the fault filled: no. */
+bool run_asks(struct fault *f);
 /* Asks a person at a terminal whether to do what was refused since it would lose work. */
 bool run_goes_on(const struct cli *cli, struct fault *f);
 /* The rows of all pages of a list, of a team where one is named (or NULL). */
@@ -251,18 +254,40 @@ json_t *bytes_send(struct cli *cli, const struct op *op, json_t *args, struct fa
 
 /* --- screen/print.c --------------------------------------------------------------- */
 
+struct layout; /* columns of a table that grows: below */
+
 void print_answer(const struct cli *cli, const struct op *op, const json_t *answer);
 void print_json(const json_t *json);
-/* A list of records, without headings when `more` of a table goes on. */
+/* A list of records, with or without a heading. */
 void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
 		const json_t *rows, bool head);
+/* Rows of a list that goes on: all columns from the beginning, under the heading of the rows
+ * before, or under a new one where the columns have moved. */
+void print_more_rows(const struct cli *cli, const struct record *r,
+		     const char *const *columns, const json_t *rows, struct layout *kept);
 /* Writes a time as a person says it: "3 min ago", "in 2 h". */
 void print_ago(int64_t ms, int64_t now, char out[32]);
 
 /* --- screen/table.c --------------------------------------------------------------- */
 
+enum { TABLE_COLUMNS = 64 };
+
+struct table_column {
+	size_t width; /* 0: it has no room */
+	bool prose; /* only what has several words, or is long, is cut: nobody copies a
+		       part of an id */
+};
+
+/* The columns of a list that grows while it is looked at; zeroed before its first rows. */
+struct layout {
+	size_t n_columns;
+	struct table_column wide[TABLE_COLUMNS]; /* what the rows so far need */
+	size_t shown[TABLE_COLUMNS]; /* and have */
+};
+
 struct table {
 	struct arena arena;
+	struct layout *kept; /* NULL: all rows are here */
 	const char **cells; /* n_columns each row */
 	size_t n_cells, n_columns;
 	uint64_t whole,
@@ -293,6 +318,9 @@ size_t cli_fit(const char *s, size_t width);
 int cli_columns(int fd);
 /* Prints a text, its lines behind `indent` blanks and wrapped at words. */
 void cli_prose(const struct cli *cli, const char *text, int indent);
+/* Prints a text behind the `at` columns of its line that are printed already; it goes on
+ * below itself. */
+void cli_item(const struct cli *cli, const char *text, int at);
 /* Prints lines on stderr, wrapped at words where that is a terminal. */
 void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -342,6 +370,9 @@ int events_main(struct cli *cli, int argc, char **argv);
 int gc_main(struct cli *cli, int argc, char **argv);
 int edit_main(struct cli *cli, int argc, char **argv);
 int undo_main(struct cli *cli, int argc, char **argv);
+/* Offers the names of what may be brought back, for completion. */
+void undo_names(struct cli *cli, const char *begun,
+		void (*put)(const char *begun, const char *word, const char *doc));
 int logs_main(struct cli *cli, int argc, char **argv);
 int config_main(struct cli *cli, int argc, char **argv);
 int restore_main(struct cli *cli, int argc, char **argv);

@@ -27,7 +27,7 @@
 #include "storage/search/search.h"
 #include "tools/cadre/cli.h"
 
-enum { LAG_MOST = 1000, HELD_MS = 2000 };
+enum { LAG_MOST = 1000, HELD_MS = 2000, LINE_AT = 19 };
 
 enum verdict { VERDICT_OK, VERDICT_WARN, VERDICT_BAD };
 
@@ -50,6 +50,7 @@ static void say(struct doctor *d, enum verdict v, const char *what, const char *
 	static const char *const colors[] = { "\033[32m", "\033[33m", "\033[31m" };
 	bool color = d->cli->color;
 	char found[400], plain[HINT_SIZE];
+	struct arena arena = { 0 };
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -62,11 +63,14 @@ static void say(struct doctor *d, enum verdict v, const char *what, const char *
 					verdict_names[v], "found", found, "todo", todo));
 	if (d->cli->json)
 		return;
-	printf("%s%-4s%s  ", color ? colors[v] : "", verdict_names[v],
-	       color ? "\033[0m" : "");
-	cli_say("%-12s %s", what, found);
-	if (todo)
-		cli_say("%6s%-12s -> %s", "", "", todo);
+	printf("%s%-4s%s  %-12s ", color ? colors[v] : "", verdict_names[v],
+	       color ? "\033[0m" : "", what);
+	cli_item(d->cli, cli_plain(&arena, found, false), LINE_AT);
+	if (todo) {
+		printf("%*s-> ", LINE_AT, "");
+		cli_item(d->cli, cli_plain(&arena, todo, false), LINE_AT + 3);
+	}
+	arena_release(&arena);
 }
 
 /* --- the folder ------------------------------------------------------------------ */
@@ -353,6 +357,7 @@ static void check_trash(struct doctor *d)
 	struct arena a = { 0 };
 	struct trash_entry *entries;
 	size_t n = trash_list(d->cli->home.dir, &a, &entries);
+	const char *s = n == 1 ? "" : "s";
 	int64_t bytes = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -361,13 +366,13 @@ static void check_trash(struct doctor *d)
 		say(d, VERDICT_WARN, "trash",
 		    "the oldest go at the host's next start, or when something is "
 		    "removed; workspace.trash_mb keeps more",
-		    "%zu removed workspaces, %lld MiB where %lld are kept", n,
+		    "%zu removed workspace%s, %lld MiB where %lld are kept", n, s,
 		    (long long)(bytes >> 20), (long long)config->workspace_trash_mb);
 	else if (n)
 		say(d, VERDICT_OK, "trash", NULL,
-		    "%zu removed workspaces, %lld MiB of %lld, each for %lld days: cadre "
-		    "undo",
-		    n, (long long)(bytes >> 20), (long long)config->workspace_trash_mb,
+		    "%zu removed workspace%s, %lld MiB of %lld, kept for %lld days: "
+		    "cadre undo",
+		    n, s, (long long)(bytes >> 20), (long long)config->workspace_trash_mb,
 		    (long long)config->workspace_keep_days);
 	arena_release(&a);
 }

@@ -29,7 +29,7 @@ static bool take_follow(int *argc, char **argv)
 
 /* Prints events; with --json, each on a line of its own. */
 static void print_events(const struct cli *cli, const struct op *op, const json_t *answer,
-			 bool head)
+			 struct layout *kept)
 {
 	const json_t *events = json_object_get(answer, "events"), *event;
 	size_t i;
@@ -38,8 +38,8 @@ static void print_events(const struct cli *cli, const struct op *op, const json_
 		json_array_foreach(events, i, event)
 			print_json(event);
 	} else if (json_array_size(events)) {
-		print_rows(cli, field_find(op->out, "events")->type->record, op->columns,
-			   events, head);
+		print_more_rows(cli, field_find(op->out, "events")->type->record,
+				op->columns, events, kept);
 	}
 	fflush(stdout);
 }
@@ -48,14 +48,13 @@ static void print_events(const struct cli *cli, const struct op *op, const json_
  * the first. */
 static int follow(struct cli *cli, const struct op *op, json_t *args)
 {
+	struct layout kept = { 0 };
 	struct fault f = { 0 };
 	json_t *answer;
-	bool head = true;
 
 	cli->clock = op->clock;
 	while ((answer = run_op(cli, op, args, &f))) {
-		print_events(cli, op, answer, head);
-		head &= !json_array_size(json_object_get(answer, "events"));
+		print_events(cli, op, answer, &kept);
 		json_object_set(args, "after", json_object_get(answer, "next"));
 		json_object_set_new(args, "wait_seconds", json_integer(FOLLOW_SECONDS));
 		json_decref(answer);
@@ -112,6 +111,32 @@ static void say_removed(struct progress *p, const json_t *sum)
 		     (long long)json_integer_value(json_object_get(sum, "messages")));
 }
 
+/* Says in a line what went: `removed 12 events, 3 messages`. */
+static void say_all_removed(const struct cli *cli, const json_t *sum)
+{
+	static const struct {
+		const char *name, *one, *many;
+	} kinds[] = { { "events", "event", "events" },
+		      { "messages", "message", "messages" },
+		      { "deliveries", "delivery", "deliveries" },
+		      { "keys", "idempotency key", "idempotency keys" } };
+	struct arena a = { 0 };
+	const char *all = "";
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		long long n = json_integer_value(json_object_get(sum, kinds[i].name));
+
+		if (n)
+			all = arena_printf(&a, "%s%s%lld %s", all, *all ? ", " : "", n,
+					   n == 1 ? kinds[i].one : kinds[i].many);
+	}
+	cli_prose(cli,
+		  *all ? arena_printf(&a, "removed %s", all)
+		       : "nothing to remove: all of it is young, or still needed",
+		  0);
+	arena_release(&a);
+}
+
 /* The first slice may be asked about. */
 static json_t *first_slice(struct cli *cli, const struct op *op, json_t *args,
 			   struct fault *f)
@@ -148,7 +173,7 @@ int gc_main(struct cli *cli, int argc, char **argv)
 		if (cli->json)
 			print_json(sum);
 		else
-			print_answer(cli, op, sum);
+			say_all_removed(cli, sum);
 	}
 	json_decref(sum);
 	json_decref(args);

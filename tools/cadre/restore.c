@@ -55,9 +55,14 @@ static int find_file(struct restore *r, struct fault *f)
 	char own[4200];
 	struct stat mine, st;
 
-	if (!realpath(r->file, r->path) || stat(r->path, &st))
-		return fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s: %s", r->file,
-				 strerror(errno));
+	if (!realpath(r->file, r->path) || stat(r->path, &st)) {
+		fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s: %s", r->file,
+			  strerror(errno));
+		return fault_hint(f,
+				  "Unless told otherwise, cadre backup writes "
+				  "%.150s/backups/state-YYYYMMDD-HHMMSS.N.db.",
+				  r->cli->home.dir[0] ? r->cli->home.dir : ".cadre");
+	}
 	if (!S_ISREG(st.st_mode))
 		return fault_set(f, FAULT_INVALID, "/file", "%.150s is no file", r->file);
 	snprintf(own, sizeof(own), "%s/state.db", r->cli->home.dir);
@@ -96,7 +101,7 @@ static int find_secret(struct restore *r, struct fault *f)
 static int confirm(struct restore *r, struct fault *f)
 {
 	struct stat st;
-	char when[32] = "?", line[8] = "";
+	char when[32] = "?";
 	struct tm tm;
 
 	if (r->yes || !r->had || lost_secret(r->cli->home.dir))
@@ -116,11 +121,7 @@ static int confirm(struct restore *r, struct fault *f)
 	cli_say("What happened since then goes; the present files are kept in "
 		"%s/replaced/.",
 		r->cli->home.dir);
-	printf("Go on? [y/N] ");
-	fflush(stdout);
-	if (fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y'))
-		return 0;
-	return fault_set(f, FAULT_CONFLICT, "", "not confirmed: nothing was changed");
+	return run_asks(f) ? 0 : f->code;
 }
 
 static int check_file(struct restore *r, struct fault *f)

@@ -9,6 +9,7 @@
 
 #include "tools/cadre/cli.h"
 #include "tools/cadre/screen/progress.h"
+#include "tools/cadre/screen/screen.h"
 #include "tools/cadre/status.h"
 
 /* An agent hears of its mail with every answer; a person who acts as one does not. */
@@ -246,10 +247,34 @@ static int status_of(const struct op *op, const json_t *answer)
 									: 0;
 }
 
-/* Whether the call asks for some of a list alone. */
-static bool is_narrowed(const json_t *args)
+/* Whether an argument makes a list shorter: it need not be given, and says neither whose
+ * list it is nor how it comes. */
+static bool is_narrowing(const struct op *op, const struct field *field)
 {
-	return json_object_size(args) > (json_object_get(args, "team") != NULL);
+	static const char *const others[] = { "team", "agent", "limit", "all" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(field->name, others[i]))
+			return false;
+	return !(op->flags & OP_REQUEST) && field != op->wait && !field_is_key(field) &&
+	       field->flags & (FIELD_OPTIONAL | FIELD_DEFAULT);
+}
+
+/* The options by which the call asks for some of a list alone: `--status --mine`. */
+static const char *narrowed_by(struct cli *cli, const struct op *op, const json_t *args)
+{
+	char *all = arena_strdup(&cli->arena, "");
+
+	for (size_t i = 0; i < op->in->n_fields; i++) {
+		const struct field *field = &op->in->fields[i];
+
+		if (json_object_get(args, field->name) && is_narrowing(op, field))
+			all = arena_printf(&cli->arena, "%s%s--%s", all, *all ? " " : "",
+					   field->name);
+	}
+	for (char *s = all; *s; s++)
+		*s = *s == '_' ? '-' : *s;
+	return all;
 }
 
 /* With --wait a person sees at once what was begun; a program reads one answer, which
@@ -274,12 +299,12 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 	else if (op->prints && !(op->prints->flags & FIELD_LIST))
 		return print_text(cli, op, args, answer);
 	else
-		cli->clock = op->clock, cli->narrowed = is_narrowed(args),
+		cli->clock = op->clock, cli->narrowed = narrowed_by(cli, op, args),
 		print_answer(cli, op, answer);
 	if (!json_object_get(answer, "you") && op->flags & OP_IDENTIFIES)
 		here_tell(answer);
 	if (op->next)
-		cli_tell("next: %s", op->next);
+		screen_next(cli, op, answer);
 	if (op->until)
 		status = wait_behind(cli, op, args, answer);
 	return wait_end(cli, status);
@@ -309,11 +334,23 @@ json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, json_t 
 	return all;
 }
 
+bool run_asks(struct fault *f)
+{
+	char line[16] = "";
+
+	fflush(stdout);
+	fputs("Go on? [y/N] ", stderr);
+	if (fgets(line, sizeof(line), stdin) && (*line == 'y' || *line == 'Y'))
+		return true;
+	fault_set(f, FAULT_CONFLICT, "", "nothing was changed");
+	fault_hint(f, "%s", "Say y to go on.");
+	return false;
+}
+
 bool run_goes_on(const struct cli *cli, struct fault *f)
 {
 	struct arena arena = { 0 };
 	struct text hint = { 0 };
-	char line[16] = "";
 
 	if (f->code != FAULT_CONFLICT || strcmp(f->where, "/confirm") != 0 || cli->json ||
 	    !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
@@ -324,13 +361,8 @@ bool run_goes_on(const struct cli *cli, struct fault *f)
 		cli_tell("%s", cli_plain(&arena, hint.data, false));
 	text_release(&hint);
 	arena_release(&arena);
-	fputs("Go on? [y/N] ", stderr);
-	if (fgets(line, sizeof(line), stdin) && (*line == 'y' || *line == 'Y'))
-		return true;
 	*f = (struct fault){ 0 };
-	fault_set(f, FAULT_CONFLICT, "", "nothing was changed");
-	fault_hint(f, "%s", "Say y to go on.");
-	return false;
+	return run_asks(f);
 }
 
 /* Whether a command that could be followed is asked for one answer as it is: a program

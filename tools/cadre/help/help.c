@@ -8,7 +8,16 @@
 #include "tools/cadre/cli.h"
 #include "tools/cadre/status.h"
 
-enum { ENTRY_WIDTH = 32, LINE_WIDTH = 80, TOPIC_WIDTH = 12 };
+enum {
+	ENTRY_WIDTH = 32,
+	LINE_WIDTH = 80,
+	TOPIC_WIDTH = 12,
+	NARROW = 60,
+	SHORTEST = 30,
+	INDENT = 2
+};
+
+static int line_width = LINE_WIDTH; /* of what is printed: a terminal may have less */
 
 const struct option_text option_table[] = {
 	{ "--utc", NULL, "Times of the clock as UTC, not as of this place." },
@@ -85,17 +94,18 @@ static size_t line_of(const char *text, size_t width)
  * a line of its own, and the summary goes on below itself. */
 static void put_entry(const char *line, const char *summary)
 {
-	const size_t width = LINE_WIDTH - ENTRY_WIDTH - 4;
+	const int column = line_width < NARROW ? 2 * INDENT : ENTRY_WIDTH;
+	const size_t width = (size_t)(line_width - column - 2 * INDENT);
 	const char *before = line;
 
-	if (strlen(line) > ENTRY_WIDTH) {
+	if (strlen(line) > (size_t)column) {
 		printf("  %s\n", line);
 		before = "";
 	}
 	while (*summary) {
 		size_t n = line_of(summary, width);
 
-		printf("  %-*s  %.*s\n", ENTRY_WIDTH, before, (int)n, summary);
+		printf("  %-*s  %.*s\n", column, before, (int)n, summary);
 		summary += n + strspn(summary + n, " ");
 		before = "";
 	}
@@ -215,7 +225,7 @@ static void put_word(struct wrapped *w, const char *before, const char *word)
 {
 	int n = (int)(strlen(before) + strlen(word));
 
-	if (w->at + n + 1 >= LINE_WIDTH) {
+	if (w->at + n + 1 >= line_width) {
 		printf("%.1s\n%*s%s", before, TOPIC_WIDTH, "", word);
 		w->at = TOPIC_WIDTH + (int)strlen(word);
 		return;
@@ -279,16 +289,23 @@ static void put_topic(const struct topic *t)
 	putchar('\n');
 }
 
-static int overview(void)
+static int overview(const struct cli *cli)
 {
 	printf("usage: cadre [OPTIONS] VERB [WORDS]\n\n");
 	for (size_t i = 0; topic_at(i); i++)
 		put_topic(topic_at(i));
-	printf("\n"
-	       "  cadre init && cadre team create shop --roles coder,tester\n"
-	       "  cadre task create \"Write the parser\" && cadre --as coder claim\n"
-	       "  cadre send coder \"Tests first, please\" && cadre --as coder inbox peek\n\n"
-	       "cadre help VERB, help TOPIC (a word on the left), help all; docs: man cadre\n");
+	putchar('\n');
+	cli_prose(
+		cli,
+		"cadre init && cadre team create shop --roles coder,tester\n"
+		"cadre task create \"Write the parser\" && cadre --as coder claim\n"
+		"cadre send coder \"Tests first, please\" && cadre --as coder inbox peek",
+		INDENT);
+	putchar('\n');
+	cli_prose(cli,
+		  "cadre help VERB, help TOPIC (a word on the left), help all; docs: man "
+		  "cadre",
+		  0);
 	return 0;
 }
 
@@ -410,8 +427,10 @@ int help_main(struct cli *cli, int argc, char **argv)
 	int taken = 0, words = 0;
 
 	pager_begin(cli);
+	if (cli->width && cli->width < LINE_WIDTH)
+		line_width = cli->width > SHORTEST ? cli->width : SHORTEST;
 	if (argc < 2)
-		return overview();
+		return overview(cli);
 	v = cli_verb(argc - 1, argv + 1, &taken);
 	if (v && !v->usage && op_command(argc - 1, argv + 1, &words))
 		v = NULL; /* to people the word means that */

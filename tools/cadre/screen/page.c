@@ -17,15 +17,6 @@ struct page {
 	int at; /* column at which the line of small things has come */
 };
 
-static const char *label(struct page *p, const struct field *field)
-{
-	char *text = arena_strdup(&p->arena, field->name);
-
-	for (char *s = text; *s; s++)
-		*s = (char)(*s == '_' ? ' ' : *s);
-	return text;
-}
-
 /* --- lines of small things ------------------------------------------------------------ */
 
 static void end_line(struct page *p)
@@ -38,7 +29,7 @@ static void end_line(struct page *p)
 /* Adds `name value` to the line, or begins another one where it would be too long. */
 static void add_small(struct page *p, const struct field *field, bool small)
 {
-	const char *name = label(p, field),
+	const char *name = screen_label(&p->arena, field),
 		   *value = cli_plain(&p->arena,
 				      screen_field(p->cli, &p->arena, p->r, field,
 						   p->record),
@@ -101,7 +92,7 @@ static void print_section(struct page *p, const struct field *field, bool named)
 		return;
 	putchar('\n');
 	if (named)
-		printf("%s%s%s\n", screen_dim(p->cli), label(p, field),
+		printf("%s%s%s\n", screen_dim(p->cli), screen_label(&p->arena, field),
 		       screen_plain(p->cli));
 	if (!screen_is_list(field)) {
 		cli_prose(p->cli, plain_value(p, field, p->record), named ? INDENT : 0);

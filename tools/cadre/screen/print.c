@@ -50,17 +50,17 @@ static bool any_has(const json_t *rows, const char *name)
 	return false;
 }
 
-/* The columns that are said, else those of all fields that some row has; a terminal shows
- * no column in which nothing stands. */
-static size_t choose_columns(const struct cli *cli, const struct record *r,
-			     const char *const *columns, const json_t *rows,
-			     const struct field **chosen, size_t most)
+/* The columns that are said, else those of all fields that some row has; of those that are
+ * said a screen leaves out (`spare`) the ones in which nothing stands. */
+static size_t choose_columns(const struct record *r, const char *const *columns,
+			     const json_t *rows, bool spare, const struct field **chosen,
+			     size_t most)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; columns && columns[i] && n < most; i++)
 		if ((chosen[n] = field_find(r, columns[i])) &&
-		    (!cli->terminal || any_has(rows, columns[i])))
+		    (!spare || any_has(rows, columns[i])))
 			n++;
 	for (size_t i = 0; !columns && i < r->n_fields && n < most; i++)
 		if (!screen_is_hidden(&r->fields[i]) &&
@@ -69,25 +69,26 @@ static size_t choose_columns(const struct cli *cli, const struct record *r,
 	return n;
 }
 
-static void add_heading(struct table *t, const char *name)
+static void add_heading(struct table *t, const struct field *field)
 {
-	char *text = arena_strdup(&t->arena, name);
+	char *text = arena_strdup(&t->arena, screen_label(&t->arena, field));
 
 	for (char *s = text; *s; s++)
-		*s = (char)(*s == '_' ? ' ' : *s >= 'a' && *s <= 'z' ? *s - 32 : *s);
+		*s = (char)(*s >= 'a' && *s <= 'z' ? *s - 32 : *s);
 	table_cell(t, text);
 }
 
 static void print_table(const struct cli *cli, const struct record *r,
 			const char *const *columns, const json_t *rows, bool head,
-			int indent)
+			int indent, struct layout *kept)
 {
 	const struct field *chosen[32];
-	struct table t = { 0 };
+	struct table t = { .kept = kept };
 	const json_t *row;
 	size_t i;
 
-	t.n_columns = choose_columns(cli, r, columns, rows, chosen, 32);
+	t.n_columns =
+		choose_columns(r, columns, rows, cli->terminal && !kept, chosen, 32);
 	if (!t.n_columns)
 		return;
 	for (size_t k = 0; k < t.n_columns; k++) {
@@ -97,7 +98,7 @@ static void print_table(const struct cli *cli, const struct record *r,
 		t.words |= (uint64_t)(kind == KIND_ENUM) << k;
 	}
 	for (size_t k = 0; head && k < t.n_columns; k++)
-		add_heading(&t, chosen[k]->name);
+		add_heading(&t, chosen[k]);
 	json_array_foreach(rows, i, row)
 		for (size_t k = 0; k < t.n_columns; k++)
 			table_cell(&t, screen_field(cli, &t.arena, r, chosen[k], row));
@@ -107,7 +108,13 @@ static void print_table(const struct cli *cli, const struct record *r,
 void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
 		const json_t *rows, bool head)
 {
-	print_table(cli, r, columns, rows, head, 0);
+	print_table(cli, r, columns, rows, head, 0, NULL);
+}
+
+void print_more_rows(const struct cli *cli, const struct record *r,
+		     const char *const *columns, const json_t *rows, struct layout *kept)
+{
+	print_table(cli, r, columns, rows, true, 0, kept);
 }
 
 /* --- messages -------------------------------------------------------------------- */
@@ -161,7 +168,7 @@ static void print_list(const struct cli *cli, const struct op *op,
 		return;
 	}
 	print_table(cli, field->type->record, first && !indent ? op->columns : NULL, rows,
-		    true, indent);
+		    true, indent, NULL);
 }
 
 /* --- records ---------------------------------------------------------------------- */
@@ -222,7 +229,7 @@ static void print_record(const struct cli *cli, const struct record *r,
 		       screen_plain(cli));
 		if (field->flags & FIELD_LIST) {
 			print_table(cli, field->type->record, columns, value, true,
-				    indent + INDENT);
+				    indent + INDENT, NULL);
 			columns = NULL; /* they were for the first list */
 		} else {
 			print_record(cli, field->type->record, NULL, value,
@@ -236,14 +243,22 @@ static void print_record(const struct cli *cli, const struct record *r,
 /* Tells that a list is empty, and what to do next. */
 static void print_empty(const struct cli *cli, const struct op *op)
 {
-	/* A call for some of a list alone is not told what is true of all of it. */
-	const char *hint = op->empty && !cli->narrowed ? op->empty : "";
+	const char *what = op->out->fields[0].name, *by = cli->narrowed,
+		   *hint = op->empty ? op->empty : "";
 	struct arena a = { 0 };
 
-	cli_prose(cli,
-		  arena_printf(&a, "no %s%s%s", op->out->fields[0].name,
-			       *hint ? ": " : "", hint),
-		  0);
+	/* A call for some of a list alone is not told what is true of all of it. */
+	if (by && *by)
+		cli_prose(cli,
+			  arena_printf(&a,
+				       "no %s with %s: `cadre %s%s%s` without shows more",
+				       what, by, op->cli[0], op->cli[1] ? " " : "",
+				       op->cli[1] ? op->cli[1] : ""),
+			  0);
+	else
+		cli_prose(cli,
+			  arena_printf(&a, "no %s%s%s", what, *hint ? ": " : "", hint),
+			  0);
 	arena_release(&a);
 }
 

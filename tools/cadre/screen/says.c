@@ -96,12 +96,13 @@ static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
 	return whole;
 }
 
-char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer)
+static char *make_line(const struct cli *cli, const struct op *op, const char *said,
+		       const json_t *answer)
 {
 	struct line l = { .cli = cli, .op = op, .answer = answer };
 	struct text out = { 0 };
 
-	for (const char *s = op->says; *s;) {
+	for (const char *s = said; *s;) {
 		const bool bracket = *s == '[';
 		const size_t n = strcspn(s + bracket, bracket ? "]" : "["),
 			     before = out.len;
@@ -113,6 +114,19 @@ char *screen_line(const struct cli *cli, const struct op *op, const json_t *answ
 	text_add(&out, "", 1);
 	arena_release(&l.arena);
 	return out.data;
+}
+
+char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	return make_line(cli, op, op->says, answer);
+}
+
+void screen_next(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	char *line = make_line(cli, op, op->next, answer);
+
+	cli_tell("next: %s", line);
+	free(line);
 }
 
 void screen_says(const struct cli *cli, const struct op *op, const json_t *answer)

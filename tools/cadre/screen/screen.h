@@ -24,6 +24,10 @@ bool screen_is_hidden(const struct field *field);
 /* Whether a field of a record tells anything: it is there, and not as it is mostly. */
 bool screen_is_shown(const struct field *field, const json_t *record);
 
+/* The words for a field beside its value: `created` of created_at, `lease ends` of
+ * lease_until. */
+const char *screen_label(struct arena *a, const struct field *field);
+
 /* A value on one line, of a record its first field; a field of a record, where #102 stands
  * for an id that has a number.  Texts are the answer's or in the arena, and not yet plain. */
 const char *screen_value(const struct cli *cli, struct arena *a,
@@ -37,6 +41,8 @@ const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Prints it; nothing where it is empty. */
 void screen_says(const struct cli *cli, const struct op *op, const json_t *answer);
+/* Tells what a person may do after it. */
+void screen_next(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Prints an answer of several lists as an overview, which begins with what needs the
  * person (page.c). */
 void screen_overview(const struct cli *cli, const struct op *op, const json_t *answer);

@@ -9,7 +9,7 @@
 #include "core/base/alloc.h"
 #include "tools/cadre/cli.h"
 
-enum { GAP = 2, MOST_COLUMNS = 64, READABLE = 36, SHORTEST = 8, LONGEST_ID = 64 };
+enum { GAP = 2, READABLE = 36, SHORTEST = 8, LONGEST_ID = 64, STEP = 4 };
 
 char *cli_plain(struct arena *a, const char *s, bool lines)
 {
@@ -47,16 +47,10 @@ void table_cell(struct table *t, const char *text)
 	*cell = cli_plain(&t->arena, text, false);
 }
 
-struct column {
-	size_t width; /* 0: it has no room */
-	bool prose; /* only what has several words, or is long, is cut: nobody copies a
-		       part of an id */
-};
-
-static void measure(const struct table *t, bool head, struct column *columns)
+static void measure(const struct table *t, bool head, struct table_column *columns)
 {
 	for (size_t i = 0; i < t->n_cells; i++) {
-		struct column *c = &columns[i % t->n_columns];
+		struct table_column *c = &columns[i % t->n_columns];
 		size_t width = cli_width(t->cells[i]);
 
 		c->width = width > c->width ? width : c->width;
@@ -66,7 +60,7 @@ static void measure(const struct table *t, bool head, struct column *columns)
 }
 
 /* The columns that a row takes, and the widest one of prose. */
-static size_t row_width(const struct table *t, const struct column *columns,
+static size_t row_width(const struct table *t, const struct table_column *columns,
 			size_t *widest)
 {
 	size_t total = 0;
@@ -85,7 +79,7 @@ static size_t row_width(const struct table *t, const struct column *columns,
 
 /* The column that can be spared: the last one that is not the first and not of prose, then
  * the last but the first. */
-static size_t spare(const struct table *t, const struct column *columns)
+static size_t spare(const struct table *t, const struct table_column *columns)
 {
 	size_t last = 0;
 
@@ -100,8 +94,8 @@ static size_t spare(const struct table *t, const struct column *columns)
 
 /* Makes a row fit the terminal: the widest columns of prose are narrowed as far as their
  * words can still be read, then columns are left out, and at last prose is cut short. */
-static void fit(const struct cli *cli, const struct table *t, struct column *columns,
-		int indent)
+static void fit(const struct cli *cli, const struct table *t,
+		struct table_column *columns, int indent)
 {
 	size_t room = (size_t)(cli->width - indent), widest, least, gone;
 
@@ -121,6 +115,32 @@ static void fit(const struct cli *cli, const struct table *t, struct column *col
 			return;
 		}
 	}
+}
+
+/* Goes on with the columns of the rows that are printed already, wider where these need it:
+ * whether they stay where they are.  They grow in steps, so that they seldom do. */
+static bool go_on(const struct cli *cli, const struct table *t,
+		  struct table_column *columns)
+{
+	struct layout *kept = t->kept;
+	bool same = kept->n_columns == t->n_columns;
+
+	for (size_t i = 0; i < t->n_columns; i++) {
+		struct table_column *wide = &kept->wide[i];
+
+		columns[i].width = (columns[i].width + STEP - 1) / STEP * STEP;
+		if (columns[i].width > wide->width)
+			wide->width = columns[i].width;
+		wide->prose |= columns[i].prose;
+		columns[i] = *wide;
+	}
+	fit(cli, t, columns, 0);
+	for (size_t i = 0; i < t->n_columns; i++) {
+		same &= kept->shown[i] == columns[i].width;
+		kept->shown[i] = columns[i].width;
+	}
+	kept->n_columns = t->n_columns;
+	return same;
 }
 
 /* Colours of states that somebody looks for: what is wrong, under way, and well. */
@@ -176,15 +196,18 @@ static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t 
 
 void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 {
-	struct column columns[MOST_COLUMNS] = { 0 };
+	struct table_column columns[TABLE_COLUMNS] = { 0 };
 	bool bold = head && cli->color;
-	size_t last = 0;
+	size_t last = 0, first = 0;
 
 	measure(t, head, columns);
-	fit(cli, t, columns, indent);
+	if (!t->kept)
+		fit(cli, t, columns, indent);
+	else if (go_on(cli, t, columns) && head)
+		first = t->n_columns; /* the heading stands above already */
 	for (size_t i = 0; i < t->n_columns; i++)
 		last = columns[i].width ? i : last;
-	for (size_t i = 0; i < t->n_cells; i++) {
+	for (size_t i = first; i < t->n_cells; i++) {
 		size_t column = i % t->n_columns;
 
 		if (!column)

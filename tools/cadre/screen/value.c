@@ -36,6 +36,23 @@ bool screen_is_hidden(const struct field *field)
 	return field->type->given == GIVEN_SECRET;
 }
 
+const char *screen_label(struct arena *a, const struct field *field)
+{
+	const char *name = field->name, *end = "";
+	size_t n = strlen(name);
+	char *text;
+
+	if (field->type->kind == KIND_TIME && n > 3 && !strcmp(name + n - 3, "_at"))
+		n -= 3;
+	else if (field->type->kind == KIND_TIME && n > 6 &&
+		 !strcmp(name + n - 6, "_until"))
+		n -= 6, end = " ends";
+	text = arena_printf(a, "%.*s%s", (int)n, name, end);
+	for (char *s = text; *s; s++)
+		*s = (char)(*s == '_' ? ' ' : *s);
+	return text;
+}
+
 /* Whether a flag or a number is what it is where nobody says it. */
 static bool is_usual(const struct field *field, const json_t *value)
 {

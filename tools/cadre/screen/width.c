@@ -176,7 +176,8 @@ int cli_columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
 }
 
-static void put_prose(FILE *out, int columns, const char *text, int indent)
+/* `begun`: the first line's blanks are there already, or a word in their place. */
+static void put_prose(FILE *out, int columns, const char *text, int indent, bool begun)
 {
 	size_t width = columns > indent + 8 ? (size_t)(columns - indent) : 0;
 
@@ -184,7 +185,8 @@ static void put_prose(FILE *out, int columns, const char *text, int indent)
 		size_t n = strcspn(text, "\n"),
 		       fit = width ? line_fit(text, n, width) : n;
 
-		fprintf(out, "%*s%.*s\n", fit ? indent : 0, "", (int)fit, text);
+		fprintf(out, "%*s%.*s\n", fit && !begun ? indent : 0, "", (int)fit, text);
+		begun = false;
 		text += fit;
 		if (fit < n)
 			text += strspn(text, " ");
@@ -194,7 +196,12 @@ static void put_prose(FILE *out, int columns, const char *text, int indent)
 
 void cli_prose(const struct cli *cli, const char *text, int indent)
 {
-	put_prose(stdout, cli->width, text, indent);
+	put_prose(stdout, cli->width, text, indent, false);
+}
+
+void cli_item(const struct cli *cli, const char *text, int at)
+{
+	put_prose(stdout, cli->width, text, at, true);
 }
 
 void cli_tell(const char *fmt, ...)
@@ -204,7 +211,7 @@ void cli_tell(const char *fmt, ...)
 
 	va_start(ap, fmt);
 	if (vasprintf(&text, fmt, ap) >= 0) {
-		put_prose(stderr, cli_columns(STDERR_FILENO), text, 0);
+		put_prose(stderr, cli_columns(STDERR_FILENO), text, 0, false);
 		free(text);
 	}
 	va_end(ap);
