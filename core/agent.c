@@ -268,6 +268,21 @@ static int check_first(struct call *call, const struct agent_row *a)
 	return rc < 0 || (rc > 0 && r.is_first) ? rc : taken(call, a);
 }
 
+/* Somebody who was away, and has no workspace whose guest would tell, is there again. */
+static int come_back(struct call *call, const struct agent_row *a)
+{
+	const int64_t status = AGENT_STATUS_READY;
+	int rc;
+
+	if (a->status != AGENT_STATUS_OFFLINE || a->workspace)
+		return 0;
+	rc = sql_run(call, agent_set_status, .agent = a->id, .status = status,
+		     .now = call->now);
+	return rc <= 0 ? rc
+		       : event_emit(call, EVENT_AGENT_STATUS, a->id, 0,
+				    word_of(&record_agent_line, "status", status));
+}
+
 int agent_register(struct call *call, const struct agent_register_in *in,
 		   struct agent_register_out *out)
 {
@@ -281,6 +296,8 @@ int agent_register(struct call *call, const struct agent_register_in *in,
 		return rc;
 	if (replayed && who_is_nobody(call) && !resumes(call, in, &a) &&
 	    (rc = check_first(call, &a)) < 0)
+		return rc;
+	if (out->resumed && (rc = come_back(call, &a)) < 0)
 		return rc;
 	out->name = a.name;
 	out->team = call->caller.team_name;

@@ -180,6 +180,7 @@ static void tell(struct call *call, const struct workspace_row *w, struct worksp
 		.host = here ? NULL : w->host_name,
 		.backend = w->backend,
 		.state = w->state,
+		.source = here && !call->identity.agent ? w->source : NULL,
 		.address = here ? w->address : NULL,
 		.parent = w->parent_name,
 		.image = w->image,
@@ -297,6 +298,26 @@ int workspace_stop(struct call *call, const struct workspace_stop_in *in,
 	return workspace_tell(call, w.id, &out->workspace);
 }
 
+/* The agent of a workspace that is over has nowhere to be: it is away, unless it is done or
+ * works elsewhere by now. */
+static int move_out(struct call *call, const struct workspace_row *w)
+{
+	const int64_t status = AGENT_STATUS_OFFLINE;
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = w->agent);
+
+	if (rc <= 0 || a.workspace != w->id)
+		return rc;
+	rc = sql_run(call, agent_set_workspace, .agent = a.id, .workspace = 0);
+	if (rc < 0 || a.status == AGENT_STATUS_DONE || a.status == AGENT_STATUS_FAILED)
+		return rc;
+	rc = sql_run(call, agent_set_status, .agent = a.id, .status = status,
+		     .now = call->now);
+	return rc <= 0 ? rc
+		       : event_emit(call, EVENT_AGENT_STATUS, a.id, 0,
+				    word_of(&record_agent_line, "status", status));
+}
+
 int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 		      struct workspace_destroy_out *out)
 {
@@ -317,8 +338,7 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 		     (rc = assignment_interrupt(
 			      call, w.agent,
 			      "interrupted: its workspace was destroyed")) < 0) ||
-		    (w.agent && (rc = sql_run(call, agent_set_workspace, .agent = w.agent,
-					      .workspace = 0)) < 0))
+		    (w.agent && (rc = move_out(call, &w)) < 0))
 			return rc;
 	}
 	return workspace_tell(call, call->made, &out->workspace);

@@ -63,6 +63,8 @@ static void put_named(struct cli *cli, const char *name, const char *by,
 
 	if (cli->team && field_find(op->in, "team"))
 		json_object_set_new(args, "team", json_string(cli->team));
+	if (field_find(op->in, "recursive"))
+		json_object_set_new(args, "recursive", json_true());
 	answer = run_op(cli, op, args, &f);
 	list = json_object_get(answer, noun->rows);
 	json_array_foreach(list, i, item) {
@@ -237,12 +239,14 @@ static void complete_op(struct cli *cli, const struct op *op, int argc, char **a
 		put_values(cli, field, begun);
 }
 
-static void complete_verb(const char *verb, const char *begun)
+static void complete_verb(struct cli *cli, const char *verb, const char *begun)
 {
 	if (!strcmp(verb, "help"))
 		put_verbs(begun);
 	if (!strcmp(verb, "config"))
 		put_keys("", begun);
+	if (!strcmp(verb, "undo"))
+		undo_names(cli, begun, put);
 	for (const char *const *s = completion_shells; !strcmp(verb, "completion") && *s;
 	     s++)
 		put(begun, *s, NULL);
@@ -280,7 +284,7 @@ static void complete(struct cli *cli, int argc, char **argv, const char *begun)
 	else if (argc == 0)
 		put_verbs(begun);
 	else if (!op)
-		complete_verb(argv[0], begun);
+		complete_verb(cli, argv[0], begun);
 	else
 		complete_op(cli, op, argc - taken, argv + taken, begun);
 	if (argc == 1)
