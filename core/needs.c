@@ -45,6 +45,14 @@ static int64_t agent_of(const struct gathering *g)
 	return call->identity.agent ? call->caller.agent : g->team->agent;
 }
 
+/* The command, with the team where several are told of. */
+static const char *command_of(const struct gathering *g)
+{
+	return g->needs->named
+		       ? arena_printf(&g->call->arena, "cadre --team %s", g->team->name)
+		       : "cadre";
+}
+
 /* --- each kind ---------------------------------------------------------------------- */
 
 static int add_mail(struct gathering *g)
@@ -78,8 +86,8 @@ static int add_mail(struct gathering *g)
 				      .name = call->caller.name,
 				      .since = oldest.at,
 				      .text = arena_printf(&call->arena,
-							   "%s for you: cadre inbox",
-							   text) });
+							   "%s for you: %s inbox", text,
+							   command_of(g)) });
 	return 0;
 }
 
@@ -183,6 +191,43 @@ static int add_workspaces(struct gathering *g)
 	return rc;
 }
 
+/* How the operator reads the results of another one, or "". */
+static const char *reading_for(const struct gathering *g, const char *name)
+{
+	return g->call->identity.agent
+		       ? ""
+		       : arena_printf(&g->call->arena, ": %s --as %s inbox --take",
+				      command_of(g), name);
+}
+
+/* A team whose work is over stays completing until somebody has read what came of it. */
+static int add_results(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct results_unread_row r;
+	struct query q;
+	int rc;
+
+	if (call->caller.level < WHO_LEAD)
+		return 0;
+	g->of_kind = 0;
+	sql_query(call, &q, results_unread, .team = g->team->id, .reader = agent_of(g),
+		  .limit = EACH_MOST + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		add_one(g,
+			(struct need){ .what = CONCERN_RESULT,
+				       .name = r.sender_name,
+				       .text = arena_printf(
+					       &call->arena,
+					       "has not read %" PRId64 " result%s%s", r.n,
+					       r.n == 1 ? "" : "s",
+					       reading_for(g, r.sender_name)),
+				       .since = r.since },
+			"cadre results");
+	query_end(&q);
+	return rc;
+}
+
 static int add_all(struct call *call, struct needs *needs,
 		   const struct team_seats_row *team)
 {
@@ -191,7 +236,7 @@ static int add_all(struct call *call, struct needs *needs,
 
 	if ((rc = add_mail(&g)) < 0 || (rc = add_acks(&g)) < 0 ||
 	    (rc = add_tasks(&g)) < 0 || (rc = add_agents(&g)) < 0 ||
-	    (rc = add_workspaces(&g)) < 0)
+	    (rc = add_workspaces(&g)) < 0 || (rc = add_results(&g)) < 0)
 		return rc;
 	return 0;
 }

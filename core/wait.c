@@ -100,6 +100,25 @@ static int find_assignment(struct call *call, const char *id, struct assignment_
 	return who_leads(call, "/id");
 }
 
+/* The words for what keeps a command from running; NULL after a failure. */
+static const char *place_of(struct call *call, const struct assignment_row *x)
+{
+	static const char *const states[] = {
+		[WORKSPACE_STATE_CREATING] = "its workspace is being made",
+		[WORKSPACE_STATE_READY] = "its workspace has not heard of it yet",
+		[WORKSPACE_STATE_STOPPED] = "its workspace is stopped",
+		[WORKSPACE_STATE_FAILED] = "its workspace failed",
+		[WORKSPACE_STATE_DESTROYED] = "its workspace is destroyed",
+	};
+	struct assignment_place_row place;
+
+	if (sql_row(call, assignment_place, &place, .message = x->message) <= 0)
+		return NULL;
+	if (place.offered)
+		return "its workspace has it, and will say when it runs";
+	return place.workspace ? states[place.state] : "its agent has no workspace";
+}
+
 int result_wait(struct call *call, const struct result_wait_in *in,
 		struct result_wait_out *out)
 {
@@ -128,6 +147,8 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 		.reached = rc > 0 && r.success,
 		.over = rc > 0 ? !r.success : x.state == ASSIGNMENT_STATE_CANCELLED,
 	};
+	if (x.state == ASSIGNMENT_STATE_QUEUED && !(out->place = place_of(call, &x)))
+		return call->fault.code;
 	return go_on(call, in->timeout, out->reached || out->over);
 }
 

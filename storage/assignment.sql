@@ -70,6 +70,13 @@ SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command
 	x.workdir, x.env, x.timeout_s, x.state, m.at
 FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
+-- name: assignment_place
+-- Where an assignment is that does not run: whether its daemon has it, or may have it, and
+-- else how the workspace of its agent stands.
+SELECT x.offered, a.workspace, w.state
+FROM assignment x JOIN agent a ON a.id = x.agent LEFT JOIN workspace w ON w.id = a.workspace
+WHERE x.message = :message;
+
 -- name: assignment_redact
 -- A command that has ended loses its text and environment with its message.
 UPDATE assignment SET command = :command, env = NULL

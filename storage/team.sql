@@ -142,6 +142,16 @@ SELECT count(*) AS n FROM task WHERE team = :team AND state = {task_state.pendin
 -- name: results_waiting
 SELECT count(*) AS n FROM result WHERE sender = :agent AND collected_at IS NULL;
 
+-- name: results_unread
+-- text: sender_name
+-- Why a team is completing: results, by who has not read them but `reader`, whose are mail.
+SELECT s.name AS sender_name, count(*) AS n, min(r.stored_at) AS since
+FROM result r JOIN agent s ON s.id = r.sender
+WHERE r.team = :team AND r.collected_at IS NULL AND r.sender <> :reader
+	AND NOT EXISTS (SELECT 1 FROM task k WHERE k.team = :team
+		AND k.state BETWEEN {task_state.open})
+GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
+
 -- name: tasks_troubled
 -- int: since
 -- Tasks that somebody has to decide about: their owners wait, or they failed not long ago

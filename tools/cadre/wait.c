@@ -228,7 +228,8 @@ static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_
 			break;
 		show(cli, op, answer, p);
 		keep_names(op, args, answer);
-		most = p ? SHOWN : most;
+		if (p) /* things change most in the beginning */
+			most = most < SHOWN / 2 ? 2 * most + 1 : SHOWN;
 	}
 	progress_end(p);
 	return answer;
