@@ -64,6 +64,7 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
 int message_receipt(struct call *call, const struct message_receipt_in *in,
 		    struct message_receipt_out *out)
 {
+	struct agent_name_row sender;
 	struct message_head_row m;
 	int rc;
 
@@ -74,6 +75,10 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 		return rc;
 	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
 	out->seq = m.id;
+	out->sent_at = m.at;
+	if ((rc = sql_row(call, agent_name, &sender, .id = m.sender)) < 0)
+		return rc;
+	out->from = rc > 0 ? sender.name : NULL;
 	rc = message_deliveries(call,
 				&(struct delivery_page){ .message = m.id,
 							 .after = in->after_name,

@@ -214,7 +214,7 @@ is 0 '"ok":true' cadre doctor --json
 is 0 'verified' cadre backup "$TMPDIR/copy.db"
 is 0 'verified' cadre backup
 [ "$(sqlite3 "$TMPDIR/copy.db" 'PRAGMA integrity_check')" = ok ] || bad "the backup is not sound"
-is 0 '^events ' cadre gc
+is 0 '^nothing to remove' cadre gc
 is 3 'cadre up' cadre logs
 is 0 'no host runs' cadre down
 
@@ -314,7 +314,7 @@ cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
 # A team that was made is told in a line, of many members the first, with a step to go on with.
 is 0 '^created team many: w-1, w-2, w-3, w-4, w-5, w-6, w-7, w-8 and 5 more$' \
 	cadre team create many --roles '[{"name":"w","count":12}]'
-grep -q '^next: cadre task create TITLE' "$TMPDIR/err" || bad "no next step"
+grep -q '^next: cadre --team many task create TITLE' "$TMPDIR/err" || bad "no next step"
 is 0 . cadre team destroy many
 # Help tells exit statuses and an example; every example is a command that is understood.
 is 0 '^Faults (exit status): invalid 2, not_found 3,' cadre send --help

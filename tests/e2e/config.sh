@@ -145,8 +145,8 @@ grep -q 'status: failed' notes/teams/red/tasks/001-*.md || bad "the vault is not
 is 0 . cadre vault write plan.adoc "= Plan"
 is 2 'adoc' cadre vault write plan.json "{}"
 
-is 0 '^events  *0' cadre gc
-is 0 '^events  *[1-9]' cadre gc --gc.keep_days 0
+is 0 '^nothing to remove' cadre gc
+is 0 '^removed [1-9]' cadre gc --gc.keep_days 0
 
 # A host reads the same, and the flags of `up`.
 cadre up --limits.max_waits 1 --limits.max_total_vms=1 >/dev/null || bad "up"

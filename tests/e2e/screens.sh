@@ -40,6 +40,7 @@ show team list
 show --as tester inbox peek
 show messages
 show receipt '#3'
+show agent whois coder
 show search 'parser OR ready'
 show events --limit 6
 show results

@@ -90,15 +90,21 @@ static void check_brief(struct schema *s, const struct decl *d)
 				      d->name, d->brief.items[i]);
 }
 
-/* A page shows a record, the answer's first part. */
+/* A page shows a record, the answer's first part, or the answer itself, whose heading is
+ * what the operation `says`. */
 static void check_page(struct schema *s, const struct decl *d)
 {
 	const struct member *m = d->out.n ? d->out.items[0] : NULL;
+	const struct members *r = m && is_records(m) && !m->list ? &m->type->in : &d->out;
 
+	if (d->page.n && r == &d->out && !d->says)
+		schema_refuse(s, d->place,
+			      "%s: a page of an answer that is no record needs what it "
+			      "`says`",
+			      d->name);
 	for (size_t i = 0; i < d->page.n; i++)
 		if (strcmp(d->page.items[i], "|") != 0 &&
-		    (!m || !m->type || m->type->kind != DECL_RECORD ||
-		     !member_find(&m->type->in, d->page.items[i])))
+		    !member_find(r, d->page.items[i]))
 			schema_refuse(s, d->place, "%s: the answer's record has no '%s'",
 				      d->name, d->page.items[i]);
 }

@@ -11,6 +11,7 @@
 
 struct page {
 	const struct cli *cli;
+	const struct op *op;
 	const struct record *r;
 	const json_t *record;
 	struct arena arena;
@@ -91,6 +92,10 @@ static void print_section(struct page *p, const struct field *field, bool named)
 	if (screen_is_empty(value))
 		return;
 	putchar('\n');
+	if (screen_is_list(field) && p->op->columns) {
+		print_rows(p->cli, field->type->record, p->op->columns, value, true);
+		return;
+	}
 	if (named)
 		printf("%s%s%s\n", screen_dim(p->cli), screen_label(&p->arena, field),
 		       screen_plain(p->cli));
@@ -114,6 +119,13 @@ static const struct field *take(struct page *p, const char *word)
 
 static bool is_on_page(const struct op *op, const struct field *field)
 {
+	const size_t n = strlen(field->name);
+	const char *at = op->says;
+
+	/* The heading may tell it, as {FIELD} or {RECORD.FIELD}. */
+	for (; at && (at = strstr(at, field->name)); at += n)
+		if (at > op->says && strchr("{.", at[-1]) && at[n] == '}')
+			return true;
 	for (const char *const *word = op->page; *word; word++)
 		if (!strcmp(*word, field->name))
 			return true;
@@ -124,7 +136,7 @@ static void print_rest(struct page *p, const struct op *op)
 {
 	bool any = false;
 
-	for (size_t i = 1; i < p->r->n_fields; i++) {
+	for (size_t i = op->says ? 0 : 1; i < p->r->n_fields; i++) {
 		const struct field *field = &p->r->fields[i];
 
 		if (!is_on_page(op, field) && screen_is_shown(field, p->record) &&
@@ -138,22 +150,36 @@ static void print_rest(struct page *p, const struct op *op)
 	end_line(p);
 }
 
-void screen_page(const struct cli *cli, const struct op *op, const json_t *record)
+/* What the operation says, or the record's first field and the first of the page. */
+static void print_heading(struct page *p, const json_t *answer)
 {
+	fputs(p->cli->color ? "\033[1m" : "", stdout);
+	if (p->op->says)
+		screen_says(p->cli, p->op, answer);
+	else
+		cli_prose(p->cli,
+			  arena_printf(&p->arena, "%s  %s",
+				       plain_value(p, &p->r->fields[0], p->record),
+				       plain_value(p, field_find(p->r, *p->op->page),
+						   p->record)),
+			  0);
+	fputs(screen_plain(p->cli), stdout);
+}
+
+void screen_page(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	const struct field *first = &op->out->fields[0];
+	const bool nested = screen_is_nested(first);
 	struct page p = { .cli = cli,
-			  .r = op->out->fields[0].type->record,
-			  .record = record };
-	const char *const *word = op->page;
+			  .op = op,
+			  .r = nested ? first->type->record : op->out,
+			  .record = nested ? json_object_get(answer, first->name)
+					   : answer };
+	const char *const *word = op->page + !op->says;
 	const struct field *field;
 
-	fputs(cli->color ? "\033[1m" : "", stdout);
-	cli_prose(cli,
-		  arena_printf(&p.arena, "%s  %s",
-			       plain_value(&p, &p.r->fields[0], record),
-			       plain_value(&p, field_find(p.r, *word), record)),
-		  0);
-	fputs(screen_plain(cli), stdout);
-	for (word++; *word && strcmp(*word, "|"); word++)
+	print_heading(&p, answer);
+	for (; *word && strcmp(*word, "|"); word++)
 		if ((field = take(&p, *word)))
 			add_small(&p, field, false);
 	end_line(&p);

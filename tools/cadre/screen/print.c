@@ -324,12 +324,12 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 		screen_overview(cli, op, answer);
 	} else if (screen_is_list(first)) {
 		print_lists(cli, op, answer);
-	} else if (op->says) {
+	} else if (op->says && !op->page) {
 		screen_says(cli, op, answer);
 	} else if (screen_is_nested(first) && !screen_is_shown(first, answer)) {
 		printf("no %s\n", first->name);
 	} else if (op->page) {
-		screen_page(cli, op, json_object_get(answer, first->name));
+		screen_page(cli, op, answer);
 	} else if (screen_is_nested(first)) {
 		print_record(cli, first->type->record, NULL,
 			     json_object_get(answer, first->name), 0);

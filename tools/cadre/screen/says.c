@@ -44,8 +44,9 @@ static const char *list_text(struct line *l, const struct field *field,
 	return cli_plain(&l->arena, text, false);
 }
 
-/* The text of a part, FIELD or FIELD.FIELD; NULL where it tells nothing. */
-static const char *part_text(struct line *l, const char *name, size_t n)
+/* The text of a part, FIELD or FIELD.FIELD, or NULL where it is absent; `*nothing` where it
+ * tells nothing. */
+static const char *part_text(struct line *l, const char *name, size_t n, bool *nothing)
 {
 	const char *path = arena_strndup(&l->arena, name, n), *dot = strchr(path, '.');
 	const char *first = dot ? arena_strndup(&l->arena, path, (size_t)(dot - path))
@@ -60,7 +61,8 @@ static const char *part_text(struct line *l, const char *name, size_t n)
 		field = field_find(r, dot + 1);
 	}
 	value = field ? json_object_get(record, field->name) : NULL;
-	if (is_nothing(value))
+	*nothing |= is_nothing(value);
+	if (screen_is_empty(value))
 		return NULL;
 	if (json_array_size(value) > LIST_MOST)
 		return list_text(l, field, value);
@@ -71,7 +73,7 @@ static const char *part_text(struct line *l, const char *name, size_t n)
 /* Appends a piece of the line without brackets: false where a part of it tells nothing. */
 static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
 {
-	bool whole = true;
+	bool nothing = false;
 
 	for (const char *end = s + n; s < end;) {
 		size_t plain = strcspn(s, "{");
@@ -87,13 +89,12 @@ static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
 		silent = *s == '?';
 		s += silent;
 		plain = strcspn(s, "}");
-		text = part_text(l, s, plain);
-		whole &= text != NULL;
+		text = part_text(l, s, plain, &nothing);
 		if (!silent)
 			text_addf(out, "%s", text ? text : "-");
 		s += plain + 1;
 	}
-	return whole;
+	return !nothing;
 }
 
 static char *make_line(const struct cli *cli, const struct op *op, const char *said,

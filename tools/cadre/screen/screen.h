@@ -46,7 +46,7 @@ void screen_next(const struct cli *cli, const struct op *op, const json_t *answe
 /* Prints an answer of several lists as an overview, which begins with what needs the
  * person (page.c). */
 void screen_overview(const struct cli *cli, const struct op *op, const json_t *answer);
-/* Prints a record as a page (page.c). */
-void screen_page(const struct cli *cli, const struct op *op, const json_t *record);
+/* Prints an answer, or the record that it is, as a page (page.c). */
+void screen_page(const struct cli *cli, const struct op *op, const json_t *answer);
 
 #endif
