@@ -66,6 +66,8 @@ enum given_as {
 	GIVEN_PLACE, /* a path if it begins with . or /, else a name */
 	GIVEN_NUMBER, /* a number that screens show, as #102, for the id that the field before
 			 it tells */
+	GIVEN_EVENT, /* the detail of an event, which screens tell in the words of its kind, the
+			field `event` beside it */
 	GIVEN_SECRET, /* only @FILE or -: others see the words of a command */
 };
 
@@ -182,6 +184,7 @@ struct op {
 struct event_kind {
 	int number;
 	const char *name, *doc;
+	const char *says; /* how screens tell its detail; NULL: as it is */
 	unsigned wakes; /* bits 1 << enum wake: the waits that the event ends */
 };
 

@@ -54,6 +54,7 @@ show assignments
 show workspace list
 show search nowhere
 show messages --before 1
+show logs -n 2
 show undo
 show gc
 [ ! -t 1 ] || show
@@ -87,6 +88,11 @@ at 180
 cadre --as tester claim 003 >/dev/null
 cadre --as tester block 003 "no compiler here" >/dev/null
 cadre vault write teams/crew/design.md "One pass." >/dev/null
+mkdir -p "$CADRE_HOME/log"
+cat >"$CADRE_HOME/log/host.log" <<'LOG'
+2026-11-25T12:03:00.000Z note  serving
+2026-11-25T12:04:00.000Z note  workspace crew-coder-f388: its guest has ended by signal 9, and is started again as process 10689
+LOG
 at 600
 
 all() { tmux capture-pane -t "w$1" -p -S - | sed 's/ *$//'; }

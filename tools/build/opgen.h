@@ -124,6 +124,8 @@ void schema_parse(struct schema *s, const char *name, FILE *in);
 void schema_check(struct schema *s);
 void op_check(struct schema *s, struct decl *d); /* a part of it */
 void screen_check(struct schema *s, const struct decl *d); /* a part of that */
+void screen_check_event(struct schema *s, const struct decl *d);
+void screen_check_record(struct schema *s, const struct decl *d);
 void doors_check(struct schema *s, struct decl *d); /* a part of that */
 /* The first list of records in an operation's answer; NULL if there is none. */
 const struct member *opgen_rows(const struct decl *d);

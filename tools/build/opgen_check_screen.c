@@ -150,6 +150,25 @@ static void check_example(struct schema *s, const struct decl *d)
 			      d->name);
 }
 
+void screen_check_event(struct schema *s, const struct decl *d)
+{
+	for (const char *at = d->says; at && (at = strchr(at, '{')); at++)
+		if (!strchr(at, '}'))
+			schema_refuse(s, d->place, "%s: a brace is not closed", d->name);
+}
+
+void screen_check_record(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; i < d->in.n; i++) {
+		const struct member *m = d->in.items[i];
+
+		if (m->type && m->type->given && !strcmp(m->type->given, "event") &&
+		    !member_find(&d->in, "event"))
+			schema_refuse(s, d->place, "%s: '%s' needs a field 'event'",
+				      d->name, m->name);
+	}
+}
+
 void screen_check(struct schema *s, const struct decl *d)
 {
 	check_columns(s, d);

@@ -121,7 +121,10 @@ static void parse_event(struct parser *p, struct decl *d, const struct opgen_lin
 		refuse(p, "bad event number '%s'", l->words[1]);
 	d->number = (int)n;
 	for (size_t i = 3; i < l->n; i++)
-		list_add(p->schema, &d->wakes, l->words[i]);
+		if (l->quoted[i])
+			d->says = l->words[i];
+		else
+			list_add(p->schema, &d->wakes, l->words[i]);
 }
 
 /* The block has the name of its first noun. */
@@ -179,7 +182,7 @@ static const struct {
 	[DECL_ENUM] = { "enum", 1, 2, 2, "enum NAME", NULL },
 	[DECL_RECORD] = { "record", 1, 2, 2, "record NAME", NULL },
 	[DECL_PARAM] = { "param", 1, 3, WORDS, "param NAME TYPE...", parse_param },
-	[DECL_EVENT] = { "event", 2, 3, WORDS, "event NUMBER NAME [WAKES...]",
+	[DECL_EVENT] = { "event", 2, 3, WORDS, "event NUMBER NAME [WAKES...] [\"TEXT\"]",
 			 parse_event },
 	[DECL_EVENTS] = { "events", 1, 3, WORDS, "events NOUN LO..HI [NOUN...]",
 			  parse_events },

@@ -299,7 +299,9 @@ static void put_events(FILE *out, struct arena *a, const struct schema *s)
 			fputs(" | 1u << WAKE_", out);
 			put_upper(out, events[i]->wakes.items[j]);
 		}
-		fputs(",\n\t  .doc = ", out);
+		fputs(",\n", out);
+		put_text(out, "says", events[i]->says);
+		fputs("\t  .doc = ", out);
 		put_string(out, events[i]->doc);
 		fputs(" },\n", out);
 	}

@@ -150,7 +150,8 @@ static void print_rest(struct page *p, const struct op *op)
 	end_line(p);
 }
 
-/* What the operation says, or the record's first field and the first of the page. */
+/* A page begins with what its operation says, or with the record's first field and the first
+ * one of the page. */
 static void print_heading(struct page *p, const json_t *answer)
 {
 	fputs(p->cli->color ? "\033[1m" : "", stdout);

@@ -187,6 +187,52 @@ static const struct field *number_of(const struct record *r, const struct field 
 		       : NULL;
 }
 
+/* The words for the detail of events of a kind; "{}", which is the detail, where it has
+ * none. */
+static const char *words_of(const char *kind)
+{
+	for (size_t i = 0; i < event_count; i++)
+		if (!strcmp(event_table[i].name, kind) && event_table[i].says)
+			return event_table[i].says;
+	return "{}";
+}
+
+/* The part of a detail that a word in braces names: "" is all of it; NULL: it has none. */
+static const char *part_of(struct arena *a, const char *detail, const char *key)
+{
+	json_t *parts = *key ? json_loads(detail, 0, NULL) : NULL;
+	const json_t *part = json_object_get(parts, key);
+	const char *text = *key ? NULL : detail;
+
+	if (json_is_string(part))
+		text = arena_strdup(a, json_string_value(part));
+	else if (json_is_integer(part))
+		text = arena_printf(a, "%lld", (long long)json_integer_value(part));
+	json_decref(parts);
+	return text;
+}
+
+/* The detail of an event in the words of its kind, as it is where it lacks a part of them. */
+static const char *event_words(struct arena *a, const char *kind, const char *detail)
+{
+	const char *at = words_of(kind), *out = "", *part;
+
+	while (*at) {
+		const size_t plain = strcspn(at, "{"), n = strcspn(at + plain, "}");
+
+		out = arena_printf(a, "%s%.*s", out, (int)plain, at);
+		at += plain;
+		if (!*at)
+			break;
+		part = part_of(a, detail, arena_strndup(a, at + 1, n - 1));
+		if (!part)
+			return detail;
+		out = arena_printf(a, "%s%s", out, part);
+		at += n + (at[n] == '}');
+	}
+	return *out ? out : "-";
+}
+
 /* A field of a record on one line. */
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record)
@@ -196,6 +242,9 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	const json_t *value =
 		json_object_get(record, number ? number->name : field->name);
 
+	if (field->type->given == GIVEN_EVENT && json_is_string(value))
+		return event_words(a, json_string_value(json_object_get(record, "event")),
+				   json_string_value(value));
 	if (number && json_is_integer(value))
 		return arena_printf(a, "#%lld", (long long)json_integer_value(value));
 	return screen_value(cli, a, field, value);
