@@ -197,6 +197,16 @@ static void name_job(struct wire_exec_result *out, const struct output_parts *p,
 	out->has_job_id = job != NULL;
 }
 
+/* Tells what is not as the command wrote it: what was not kept, and bytes that are no text. */
+static void tell_loss(struct wire_exec_result *out, const struct output_parts *p)
+{
+	out->stdout_written = (int64_t)p->written[0];
+	out->stderr_written = (int64_t)p->written[1];
+	out->has_stdout_written = p->written[0] > 0;
+	out->has_stderr_written = p->written[1] > 0;
+	out->has_replaced = out->replaced = p->replaced;
+}
+
 /* Answers, unless it is a fault.  *job is the one that has the run; one is made if there
  * is none and some of the output has no room. */
 static int tell_result(struct guest_request *q, struct proc *run,
@@ -219,6 +229,8 @@ static int tell_result(struct guest_request *q, struct proc *run,
 		*job = job_new(q->guest, run);
 	if (p.more && !old)
 		name_job(&out, &p, *job);
+	if (!old)
+		tell_loss(&out, &p);
 	guest_request_answer(q, "ExecResult", &out);
 	return 0;
 }
@@ -403,6 +415,13 @@ static void describe(struct wire_background_status *out, struct output_parts *p,
 	out->stderr_size = (int64_t)p->size[1];
 	out->has_stdout_size = out->has_stderr_size = true;
 	out->has_more = out->more = p->more && !old;
+	if (old)
+		return;
+	out->stdout_written = (int64_t)p->written[0];
+	out->stderr_written = (int64_t)p->written[1];
+	out->has_stdout_written = p->written[0] > 0;
+	out->has_stderr_written = p->written[1] > 0;
+	out->has_replaced = out->replaced = p->replaced;
 }
 
 static int tell_job(struct guest_request *q, struct proc *run, struct fault *f)

@@ -92,6 +92,7 @@ static void cut(struct outbuf *o)
 /* Keeps a whole character: the output may be cut between any two calls. */
 static void keep_character(struct outbuf *o, const char *data, size_t len)
 {
+	o->all += len;
 	if (o->cut)
 		return;
 	if (o->len + len > OUTBUF_MAX)
@@ -104,6 +105,7 @@ static void keep_plain(struct outbuf *o, const char *data, size_t len)
 {
 	size_t room = OUTBUF_MAX - o->len;
 
+	o->all += len;
 	if (o->cut)
 		return;
 	keep(o, data, len < room ? len : room);
@@ -154,8 +156,10 @@ static void add_byte(struct outbuf *o, unsigned char c)
 
 void outbuf_end(struct outbuf *o)
 {
-	if (o->n_part)
+	if (o->n_part) {
 		keep_character(o, unknown, sizeof(unknown) - 1);
+		o->replaced = true;
+	}
 	o->n_part = 0;
 }
 
@@ -170,7 +174,7 @@ static size_t plain_run(const char *data, size_t len)
 
 void outbuf_add(struct outbuf *o, const char *data, size_t len)
 {
-	while (len > 0 && !o->cut) {
+	while (len > 0) {
 		size_t n = o->n_part ? 0 : plain_run(data, len);
 
 		if (n > 0)

@@ -3,7 +3,7 @@
  *
  * Bytes become UTF-8 as they come in: NUL and invalid UTF-8 turn into U+FFFD.
  * At most OUTBUF_MAX bytes are kept, whole characters only; where it was cut, a
- * marker stands.  A long one lies in an unlinked file, so that many finished
+ * marker stands, and what comes behind is only counted.  A long one lies in an unlinked file, so that many finished
  * commands cost no memory.
  */
 #ifndef GUEST_OUTBUF_H
@@ -19,11 +19,13 @@ enum { OUTBUF_MAX = 2 << 20 };
 struct outbuf {
 	char *data;
 	size_t len, room; /* len: bytes kept, wherever they are */
+	size_t all; /* bytes of the whole text, kept or not */
 	int fd; /* of the file, or 0 while in memory */
 	const char *folder; /* for the file; borrowed */
 	unsigned char part[4]; /* a character whose end has not come yet */
 	size_t n_part;
 	bool cut;
+	bool replaced; /* U+FFFD stands in it for bytes that came */
 };
 
 /* Makes an empty buffer; `folder` is borrowed until its release. */

@@ -13,6 +13,8 @@ bool output_parts_read(struct output_parts *p, const struct outbuf *out,
 
 	for (int i = 0; i < 2; i++) {
 		p->size[i] = streams[i]->len;
+		p->written[i] = streams[i]->cut ? streams[i]->all : 0;
+		p->replaced |= streams[i]->replaced;
 		p->text[i] = outbuf_read(streams[i], p->offset[i], OUTBUF_MAX * 2, a,
 					 &p->len[i]);
 		if (!p->text[i])

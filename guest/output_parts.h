@@ -13,7 +13,9 @@
 struct output_parts {
 	const char *text[2]; /* stdout and stderr from the offsets on */
 	size_t len[2];
-	size_t offset[2], size[2]; /* size: of the whole stream */
+	size_t offset[2], size[2]; /* size: of the stream, as far as it is kept */
+	size_t written[2]; /* bytes of the whole stream, where some are not kept; else 0 */
+	bool replaced; /* U+FFFD stands for bytes of a stream */
 	bool more; /* something is behind what fits */
 };
 

@@ -272,6 +272,8 @@ static void test_much_output(void **state)
 	assert_true(true_at(a, "more"));
 	assert_in_range(size, 2 << 20, (2 << 20) + 100);
 	while (more) {
+		assert_int_equal(int_at(a, "stdout_written"), 5242880);
+		assert_int_equal(int_at(a, "stderr_written"), 5242880);
 		got[0] += strlen(text_at(a, "stdout"));
 		got[1] += strlen(text_at(a, "stderr"));
 		more = true_at(a, "more");

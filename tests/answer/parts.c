@@ -180,6 +180,10 @@ static const struct {
 	  "\"stderr\":\"\",\"stdout_size\":-1}",
 	  "3 bytes of output are -1" },
 	{ "Exec", "workspace.exec", exec,
+	  "{\"type\":\"ExecResult\",\"exit_code\":0,\"stdout\":\"abc\","
+	  "\"stderr\":\"\",\"stdout_written\":-5}",
+	  "wrote -5 bytes" },
+	{ "Exec", "workspace.exec", exec,
 	  "{\"type\":\"ExecResult\",\"exit_code\":4294967296,\"stdout\":\"\","
 	  "\"stderr\":\"\"}",
 	  "ended with 4294967296" },

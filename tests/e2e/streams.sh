@@ -81,7 +81,23 @@ at red/cid "$both" >"$out" 2>"$err" || bad "long output"
 at red/ann 'head -c 1500000 /dev/zero | tr "\0" a; sleep 0.5; head -c 1500000 /dev/zero | tr "\0" b; exit 4' >"$out" 2>"$err"
 [ $? = 4 ] || bad "the end of 3 MB"
 [ "$(wc -c <"$out")" = 2000000 ] || bad "3 MB: $(wc -c <"$out") bytes"
-grep -q 'stdout was cut: 2000000 of more than 2097152 bytes' "$err" || bad "the cut is not said: $(cat "$err")"
+grep -q 'stdout was cut: 2000000 of 3000000 bytes' "$err" || bad "the cut is not said: $(cat "$err")"
+at --json red/cid 'head -c 3500000 /dev/zero | tr "\0" e >&2; echo short' >"$out"
+grep -q '"stdout":"short\\n".*"stderr_size":3500000' "$out" || bad "--json of 3.5 MB: $(tail -c 100 "$out")"
+grep -q stdout_size "$out" && bad "a size of what was not cut"
+cadre --team red --json workspace run red/ann 'head -c 4000000 /dev/zero | tr "\0" a' >"$out"
+job=$(sed -n 's/.*"job_id":\([0-9]*\).*/\1/p' "$out")
+until_is '"running":false.*"stdout_size":4000000' cadre --team red workspace poll red/ann "$job" --stdout-offset 2097152 --json
+
+# Bytes that are no text are told of.
+for sleep in 0 0.5; do
+	at red/ann "sleep $sleep; printf 'a\377b\n'" >"$out" 2>"$err" || bad "bytes"
+	[ "$(cat "$out")" = 'a�b' ] && grep -q 'U+FFFD stands for bytes' "$err" || bad "bytes: $(cat "$out" "$err")"
+	at --json red/ann "sleep $sleep; printf 'a\0b'" >"$out"
+	grep -q '"stdout":"a�b".*"replaced":true' "$out" || bad "--json, bytes: $(cat "$out")"
+done
+at --json red/ann "printf 'ä�'" >"$out" 2>"$err"
+grep -q replaced "$out" "$err" && bad "text is told as bytes: $(cat "$out" "$err")"
 
 at red/ann --max-output-bytes 3 -- 'echo seven; sleep 0.5' 2>"$err" >/dev/null
 grep -q 'stdout was cut: 3 of 6 bytes' "$err" || bad "a short cut: $(cat "$err")"

@@ -20,7 +20,8 @@ enum {
 	LOOK_SECONDS = 20, /* that a look at the job waits for more */
 	AGAIN_MS = 1000, /* an interrupt that comes so soon after another one kills */
 	AWAY_MS = 10000, /* so long the host may be away */
-	KEPT_MOST = 2 << 20, /* bytes of a stream that a guest keeps */
+	KEPT_MOST = 2 << 20, /* bytes of a stream that a guest keeps, ... */
+	MARKER_MOST = 64, /* ... and a marker behind them where it was cut */
 	PAUSE_MS = 100, /* before the next look, where one did not wait */
 };
 
@@ -45,6 +46,7 @@ struct following {
 	int64_t interrupted; /* when; 0: never */
 	int last, sending; /* signal that was passed on; calls that do it */
 	bool killed, left, lost; /* lost: the command was ended, with its guest */
+	bool replaced; /* bytes of its output were no text */
 	struct fault unsent; /* why a signal was not passed on */
 	char *text[2]; /* --json: what was gathered for the one answer */
 	size_t size[2];
@@ -130,10 +132,12 @@ static void pass_signals(struct following *w)
 static void print_stream(struct reading *s, const json_t *part)
 {
 	json_t *text = json_object_get(part, s->name);
+	int64_t size = json_integer_value(json_object_get(part, s->size));
 	const char *data = json_string_value(text);
 	size_t n = json_string_length(text);
 
 	s->at += (int64_t)n;
+	s->whole = size > s->whole ? size : s->whole;
 	s->whole = s->at > s->whole ? s->at : s->whole;
 	if (s->full || !n)
 		return;
@@ -148,16 +152,18 @@ static void print_stream(struct reading *s, const json_t *part)
 	s->shown += (int64_t)n;
 }
 
-/* Warns when output is cut, so that nobody takes it for the whole stream. */
+/* Warns when output is cut, so that nobody takes it for the whole stream.  A guest of an
+ * earlier version counts no further than its marker. */
 static void tell_cut(const struct reading *s)
 {
+	bool more = s->whole > KEPT_MOST && s->whole <= KEPT_MOST + MARKER_MOST;
+
 	if (s->shown < s->whole)
 		fprintf(stderr,
 			"cadre: %s was cut: %lld of %s%lld bytes; let the command "
 			"write to a file and read that\n",
-			s->name, (long long)s->shown,
-			s->whole > KEPT_MOST ? "more than " : "",
-			(long long)(s->whole > KEPT_MOST ? KEPT_MOST : s->whole));
+			s->name, (long long)s->shown, more ? "more than " : "",
+			(long long)(more ? KEPT_MOST : s->whole));
 }
 
 /* Takes an answer; whether it brought anything. */
@@ -170,6 +176,7 @@ static bool take_part(struct following *w, const json_t *part)
 		print_stream(&w->streams[i], part);
 	w->running = json_is_true(json_object_get(part, "running"));
 	w->more = json_is_true(json_object_get(part, "more"));
+	w->replaced |= json_is_true(json_object_get(part, "replaced"));
 	if (code)
 		w->code = (int)json_integer_value(code);
 	return w->streams[0].at + w->streams[1].at > before;
@@ -381,6 +388,8 @@ static void print_whole(const struct following *w)
 			json_object_set(whole, "job_id",
 					json_object_get(w->answer, "job_id"));
 		}
+	if (w->replaced)
+		json_object_set_new(whole, "replaced", json_true());
 	print_json(whole);
 	json_decref(whole);
 }
@@ -401,6 +410,10 @@ static int end(struct following *w, struct fault *f)
 	}
 	for (int i = 0; i < 2; i++)
 		tell_cut(&w->streams[i]);
+	if (w->replaced)
+		fputs("cadre: U+FFFD stands for bytes that are no UTF-8, or NUL; let the "
+		      "command write to a file and read that\n",
+		      stderr);
 	if (w->streams[1].error && !w->code)
 		return fault_info(FAULT_IO)->exit_status;
 	return w->code < 0 || w->code > 255 ? 1 : w->code;
@@ -432,7 +445,6 @@ int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 		if (cli->json)
 			s->to = open_memstream(&w.text[i], &w.size[i]);
 		s->most = int_of(&w, "max_output_bytes");
-		s->whole = json_integer_value(json_object_get(answer, s->size));
 	}
 	take_part(&w, answer);
 	for (int i = 0; i < 2 && json_object_get(answer, "job_id"); i++)

@@ -24,7 +24,7 @@ struct ask_kind {
 	const struct record *asks;
 	const struct record *in; /* of the only operation that it is for; NULL: of any */
 	void (*fill)(struct job *job, void *message); /* what has another name */
-	void (*check)(struct job *job, const void *answer); /* sets the call's fault */
+	void (*check)(struct job *job, void *answer); /* sets the call's fault */
 	/* Instead of both: fills the call's answer or its fault; true when it has sent
 	 * another message to get the rest. */
 	bool (*take)(struct job *job, struct packet *answer, struct guest_conn *conn);

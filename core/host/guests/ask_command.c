@@ -11,19 +11,24 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 {
 	struct workspace_exec_out *out = job->call.out;
 	const char *text[2];
+	int64_t size[2];
 	bool cut[2];
 	size_t len[2];
 
 	outputs_join(g->stream, text, len, &job->call.arena);
-	for (int i = 0; i < 2; i++)
-		cut[i] = !out->running && ((int64_t)len[i] < g->stream[i].size ||
-					   output_wants(&g->stream[i], more));
+	for (int i = 0; i < 2; i++) {
+		size[i] = g->written[i] > g->stream[i].size ? g->written[i]
+							    : g->stream[i].size;
+		cut[i] = !out->running &&
+			 ((int64_t)len[i] < size[i] || output_wants(&g->stream[i], more));
+	}
 	out->stdout = text[0];
 	out->stderr = text[1];
 	out->has_stdout_size = cut[0];
 	out->has_stderr_size = cut[1];
-	out->stdout_size = g->stream[0].size;
-	out->stderr_size = g->stream[1].size;
+	out->stdout_size = size[0];
+	out->stderr_size = size[1];
+	out->has_replaced = out->replaced = g->replaced;
 	out->has_job_id = g->job_id && (out->running || cut[0] || cut[1]);
 	out->job_id = g->job_id; /* told where the answer has no room for all */
 }
@@ -43,11 +48,19 @@ static bool ask_rest(struct job *job, struct gather *g, struct guest_conn *conn)
 	return ms > 0;
 }
 
-/* A part of both streams as a guest sends it; size: of the whole, 0 if not told. */
+/* A part of both streams as a guest sends it.  size: of what the guest keeps, written: of the
+ * whole; each 0 if not told. */
 struct streams {
 	const char *part[2];
-	int64_t size[2];
+	int64_t size[2], written[2];
+	bool replaced;
 };
+
+#define STREAMS_OF(m)                                                  \
+	((struct streams){ { (m).stdout, (m).stderr },                 \
+			   { (m).stdout_size, (m).stderr_size },       \
+			   { (m).stdout_written, (m).stderr_written }, \
+			   (m).replaced })
 
 /* A size is told to the caller: it is what came, or more that there may be. */
 static bool check_streams(const struct gather *g, const struct streams *m,
@@ -59,6 +72,9 @@ static bool check_streams(const struct gather *g, const struct streams *m,
 		if (m->size[i] && (m->size[i] < came || m->size[i] > STREAM_MOST))
 			answer_refuse(f, "says that %lld bytes of output are %lld in all",
 				      (long long)came, (long long)m->size[i]);
+		else if (m->written[i] < 0)
+			answer_refuse(f, "says that a command wrote %lld bytes",
+				      (long long)m->written[i]);
 	}
 	return !f->code;
 }
@@ -69,10 +85,14 @@ static bool take_part(struct job *job, struct gather *g, const struct streams *m
 	const struct workspace_exec_in *in = job->call.in;
 	bool brought = false;
 
-	for (int i = 0; i < 2; i++)
+	g->replaced |= m->replaced;
+	for (int i = 0; i < 2; i++) {
+		if (m->written[i] > g->written[i])
+			g->written[i] = m->written[i];
 		if (output_take(&g->stream[i], m->part[i], m->size[i],
 				in->max_output_bytes, &job->call.arena))
 			brought = true;
+	}
 	return brought;
 }
 
@@ -87,8 +107,7 @@ static bool take_exec_rest(struct job *job, struct packet *answer,
 
 	if (answer_decode(answer, &m, &job->call.arena, f) < 0)
 		return false;
-	streams = (struct streams){ { m.stdout, m.stderr },
-				    { m.stdout_size, m.stderr_size } };
+	streams = STREAMS_OF(m);
 	if (!check_streams(g, &streams, &job->call.fault))
 		return false;
 	brought = take_part(job, g, &streams);
@@ -145,8 +164,7 @@ bool ask_take_exec(struct job *job, struct packet *answer, struct guest_conn *co
 	if (answer_decode(answer, &m, &job->call.arena, f) < 0 || !check_exec(job, &m, f))
 		return false;
 	g = gather_of(job);
-	streams = (struct streams){ { m.stdout, m.stderr },
-				    { m.stdout_size, m.stderr_size } };
+	streams = STREAMS_OF(m);
 	if (!check_streams(g, &streams, f))
 		return false;
 	g->job_id = m.has_job_id ? m.job_id : 0;
@@ -162,21 +180,26 @@ bool ask_take_exec(struct job *job, struct packet *answer, struct guest_conn *co
 	return false;
 }
 
-void ask_check_background(struct job *job, const void *answer)
+void ask_check_background(struct job *job, void *answer)
 {
 	const struct wire_background_started *m = answer;
 
 	check_job_id(m->job_id, &job->call.fault);
 }
 
-void ask_check_poll(struct job *job, const void *answer)
+void ask_check_poll(struct job *job, void *answer)
 {
-	const struct wire_background_status *m = answer;
+	struct wire_background_status *m = answer;
 
 	check_exit_code(m->exit_code, &job->call.fault);
+	/* A caller is told sizes where not all is kept; what is kept comes by and by. */
+	m->has_stdout_size = m->has_stdout_written && m->stdout_written > 0;
+	m->stdout_size = m->stdout_written;
+	m->has_stderr_size = m->has_stderr_written && m->stderr_written > 0;
+	m->stderr_size = m->stderr_written;
 }
 
-void ask_check_set_env(struct job *job, const void *answer)
+void ask_check_set_env(struct job *job, void *answer)
 {
 	const struct wire_set_env_result *m = answer;
 

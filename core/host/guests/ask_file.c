@@ -40,7 +40,7 @@ void ask_fill_write(struct job *job, void *message)
 }
 
 /* The size is that of the bytes, and no more of them than were asked for. */
-void ask_check_content(struct job *job, const void *answer)
+void ask_check_content(struct job *job, void *answer)
 {
 	const struct wire_file_content *m = answer;
 	const struct workspace_file_read_in *in = job->call.in;
