@@ -15,20 +15,7 @@ in_place() { cadre exec --team red "$1" sh -c "$2"; }
 mkdir -p "$TMPDIR/far" "$TMPDIR/near"
 echo far >"$TMPDIR/far/where"
 echo near >"$TMPDIR/near/where"
-port=$(python3 - <<-'END'
-	import random, socket
-	while True:  # a port and the one behind it that nobody has, nor is given unasked
-	    a, b = socket.socket(), socket.socket()
-	    port = random.randrange(15000, 32000)
-	    try:
-	        a.bind(("127.0.0.1", port))
-	        b.bind(("127.0.0.1", port + 1))
-	        break
-	    except OSError:
-	        continue
-	print(port)
-	END
-)
+port=$(free_port) || bad "no free port"
 echo "a secret of $$" >"$TMPDIR/token"
 echo "another secret" >"$TMPDIR/wrong"
 

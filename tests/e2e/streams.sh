@@ -36,6 +36,7 @@ gone() { # FILE: none of the processes that it names is there
 	for pid in $(cat "$1"); do ! kill -0 "$pid" 2>/dev/null || return 1; done
 }
 there() { [ "$(wc -l <"$1")" = "$2" ] 2>/dev/null; }
+heard() { grep -q '^ShdPnd:.0*$' "/proc/$1/status"; } # the signals that it was sent
 host() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
 
 cadre up >/dev/null || bad "up"
@@ -45,11 +46,8 @@ mkdir "$TMPDIR/near" "$TMPDIR/far"
 "$CADRE" guest --dir "$TMPDIR/near" --state "$TMPDIR/n" --listen "unix:$TMPDIR/n/sockets" &
 guests=$!
 echo "a secret" >"$TMPDIR/token"
-for port in 21731 23747 26783 29833; do
-	env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/far" --state "$TMPDIR/f" --listen "tcp:127.0.0.1:$port" --token-file "$TMPDIR/token" &
-	until_done sh -c "! kill -0 $! || ss -Hltn sport = :$port | grep -q ." || break
-	! kill -0 $! 2>/dev/null || break
-done
+port=$(free_port) || bad "no free port"
+env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/far" --state "$TMPDIR/f" --listen "tcp:127.0.0.1:$port" --token-file "$TMPDIR/token" &
 guests="$guests $!"
 cadre workspace create --team red --agent bob --backend attach --address "unix:$TMPDIR/n/sockets" >/dev/null || bad "attach"
 cadre workspace create --team red --agent cid --backend attach --address "tcp:127.0.0.1:$port" --token @"$TMPDIR/token" >/dev/null || bad "attach"
@@ -143,7 +141,6 @@ until_done gone "$TMPDIR/far/pids"
 rm -f "$place/pids"
 run --json red/ann "trap 'echo bye; exit 9' TERM; echo one; echo \$\$ >pids; while :; do sleep 0.1; done"
 until_done there "$place/pids" 1
-sleep 1
 kill -TERM "$behind"
 ends 0 "TERM with --json"
 grep -q '^{"exit_code":9,"stdout":"one\\nbye\\n","stderr":' "$out" || bad "TERM with --json: $(cat "$out" "$err")"
@@ -162,7 +159,7 @@ rm -f "$place/pids"
 run red/ann "trap '' INT; $group"
 until_done there "$place/pids" 3
 kill -INT "$behind"
-sleep 0.2
+until_done heard "$behind"
 kill -INT "$behind"
 ends 137 "a second INT"
 until_done gone "$place/pids"

@@ -29,3 +29,21 @@ is() {
 	cat $file | grep -q -e "$pattern" || bad "$*: no '$pattern'"
 }
 count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/"; }
+
+# free_port: a port of this machine that nobody has, nor is given unasked, and the one behind it
+# too: a guest at TCP listens at both.
+free_port() {
+	python3 - <<-'END'
+		import random, socket
+		while True:
+		    a, b = socket.socket(), socket.socket()
+		    port = random.randrange(15000, 32000)
+		    try:
+		        a.bind(("127.0.0.1", port))
+		        b.bind(("127.0.0.1", port + 1))
+		        break
+		    except OSError:
+		        continue
+		print(port)
+	END
+}
