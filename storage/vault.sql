@@ -27,4 +27,4 @@ SELECT detail FROM event WHERE seq = :seq;
 
 -- name: vault_team
 -- The living team of a folder.
-SELECT id FROM team WHERE name = :name AND destroyed_at IS NULL;
+SELECT id, created_at FROM team WHERE name = :name AND destroyed_at IS NULL;

@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/vault/vault.h"
+#include "core/vault/vault_trash.h"
 
 struct worker {
 	struct workers *all;
@@ -22,12 +23,13 @@ struct workers {
 };
 
 /* An earlier process may have decided a change of the vault and died before making
- * it: it is made now. */
+ * it: it is made now.  And notes' time in the trash may be over. */
 static void sweep(struct worker *w)
 {
 	struct call call = { .store = w->store, .settings = &w->all->home->settings };
 
 	vault_sweep(&call);
+	vault_trash_trim(call.settings, clock_wall_ms());
 	arena_release(&call.arena);
 }
 

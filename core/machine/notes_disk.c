@@ -204,7 +204,9 @@ struct tour {
 	notes_each *each;
 	void *with;
 	struct fault *fault;
-	char path[NOTE_PATH + 1];
+	size_t most; /* bytes of a path */
+	bool hidden; /* are seen */
+	char path[NOTE_PATH + 128];
 	int depth;
 };
 
@@ -233,14 +235,21 @@ static int tour_path(struct tour *t, int dir, size_t at)
 	return rc;
 }
 
+static bool is_hidden(const struct tour *t, const char *name)
+{
+	if (*name != '.')
+		return false;
+	if (t->hidden)
+		return !strcmp(name, ".") || !strcmp(name, "..");
+	return strcmp(name, ".archive") != 0 || strcmp(t->path, "teams") != 0;
+}
+
 static int tour_entry(struct tour *t, int dir, const char *name, size_t len)
 {
 	size_t n = strlen(name), at = len + (len > 0);
 	int rc;
 
-	if (*name == '.' && !(strcmp(name, ".archive") == 0 && !strcmp(t->path, "teams")))
-		return 0;
-	if (at + n > NOTE_PATH)
+	if (is_hidden(t, name) || at + n > t->most)
 		return 0;
 	if (len)
 		t->path[len] = '/';
@@ -272,10 +281,17 @@ static int tour_folder(struct tour *t, int fd, size_t len)
 static int disk_walk(const void *self, const char *folder, notes_skip *skip,
 		     notes_each *each, void *with, struct fault *f)
 {
-	struct tour t = { .skip = skip, .each = each, .with = with, .fault = f };
+	struct tour t = {
+		.skip = skip,
+		.each = each,
+		.with = with,
+		.fault = f,
+		.hidden = notes_is_trashed(folder),
+	};
 	int root = notes_root(self, false), fd = -1, rc;
 
 	snprintf(t.path, sizeof(t.path), "%s", folder);
+	t.most = t.hidden ? sizeof(t.path) - 1 : NOTE_PATH;
 	if (root >= 0) {
 		fd = notes_open(root, *folder ? folder : ".", O_RDONLY | O_DIRECTORY);
 		close(root);
@@ -303,6 +319,7 @@ void notes_disk_init(struct notes_disk *d, const char *root, const char *state)
 			.staged = notes_staged,
 			.lock_staged = notes_lock_staged,
 			.drop = notes_drop,
+			.forget = notes_forget,
 			.walk = disk_walk,
 			.yaml = yaml_read,
 			.clock_ms = clock_steady_ms,

@@ -42,4 +42,10 @@ bool notes_made(const void *self, const struct note_move *move);
 int notes_staged(const void *self, notes_each *each, void *with, struct fault *f);
 int notes_drop(const void *self, const char *staged, struct fault *f);
 
+/* notes_trash.c: */
+bool notes_is_trashed(const char *path);
+int notes_forget(const void *self, const char *name, struct fault *f);
+/* Removes the folders of a path in the trash that are empty. */
+void notes_clear_trash(int root, const char *path);
+
 #endif

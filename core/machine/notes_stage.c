@@ -124,10 +124,13 @@ static void close_ends(struct ends *e)
 }
 
 /* Opens both folders of a move: 1; 0 when there is nothing to move from, since the move
- * was done before; -1 with errno. */
+ * was done before, or the folder that it went to is gone by now; -1 with errno. */
 static int open_ends(const struct notes_disk *d, const struct note_move *m,
 		     struct ends *e)
 {
+	struct note_stamp now;
+	bool due;
+
 	*e = (struct ends){ .root = notes_root(d, false), .from = -1, .to = -1 };
 	if (e->root < 0)
 		return errno == ENOENT ? 0 : -1;
@@ -136,8 +139,11 @@ static int open_ends(const struct notes_disk *d, const struct note_move *m,
 		return errno == ENOENT ? 0 : -1;
 	if (!m->to)
 		return 1;
-	e->to = notes_folder(e->root, m->to, true, &e->to_name);
-	return e->to < 0 ? -1 : 1;
+	due = notes_stamp(e->from, e->from_name, &now) > 0 && notes_same(&now, &m->is);
+	e->to = notes_folder(e->root, m->to, due, &e->to_name);
+	if (e->to < 0)
+		return !due && errno == ENOENT ? 0 : -1;
+	return 1;
 }
 
 /* Keeps what lies at `from` beside `to`: `NAME.conflict.md`, numbered if that is
@@ -209,7 +215,7 @@ static int exchange(const struct ends *e)
 
 static bool is_in_stage(const struct note_move *m)
 {
-	return m->from[0] == '.';
+	return strncmp(m->from, NOTES_STAGE "/", sizeof(NOTES_STAGE)) == 0;
 }
 
 static int move_between(const struct ends *e, const struct note_move *m)
@@ -241,6 +247,8 @@ int notes_make(const void *self, const struct note_move *m, struct fault *f)
 		rc = fsync(e.to);
 	if (rc >= 0 && e.from >= 0 && !is_in_stage(m))
 		rc = fsync(e.from);
+	if (rc >= 0 && notes_is_trashed(m->from))
+		notes_clear_trash(e.root, m->from);
 	if (rc < 0)
 		notes_fault(f, "write", m->to ? m->to : m->from);
 	close_ends(&e);

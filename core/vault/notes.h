@@ -15,6 +15,8 @@
 #include "core/base/fault.h"
 #include "core/op/op.h"
 
+#define NOTES_TRASH ".trash" /* in the root: see core/vault/vault_trash.h */
+
 enum {
 	NOTE_MOST = 10 << 20, /* bytes */
 	NOTE_PATH = 1024, /* bytes of a path */
@@ -82,7 +84,8 @@ struct notes {
 	 * folders.  Fills the fields from, to and is; the caller fills `was`. */
 	int (*stage)(const void *self, const char *path, const struct text *content,
 		     struct note_move *out, struct arena *a, struct fault *f);
-	/* Makes the change unless it has been made, durably.  A file that appeared at the
+	/* Makes the change unless it has been made, durably.  Folders that it leaves empty
+	 * in the trash are removed.  A file that appeared at the
 	 * place meanwhile is kept beside it as `NAME.conflict.EXTENSION`. */
 	int (*make)(const void *self, const struct note_move *move, struct fault *f);
 	/* Whether the change has been made, as far as can be seen without its lock. */
@@ -93,6 +96,9 @@ struct notes {
 	int (*lock_staged)(const void *self, const char *staged, struct fault *f);
 	int (*drop)(const void *self, const char *staged, struct fault *f);
 
+	/* Removes the folder of that name in the trash, with all in it. */
+	int (*forget)(const void *self, const char *name, struct fault *f);
+
 	/* A frontmatter, without its fences, as a JSON object: see
 	 * core/machine/yaml.h. */
 	int (*yaml)(const char *data, size_t len, json_t **out, struct note_keys *keys,
@@ -101,8 +107,8 @@ struct notes {
 
 	/* Calls `each` for every entry of a folder ("" the root), in no order, and enters
 	 * the folders for which it returns NOTES_ENTER.  Hidden names and symlinks are
-	 * passed over, and so are, without a look at the file, paths for which `skip` (or
-	 * NULL) is true.  1, 0 if there is no such folder, or the number that ended the
+	 * passed over (not in the trash), and so are, without a look at the file, paths
+	 * for which `skip` (or NULL) is true.  1, 0 if there is no such folder, or the number that ended the
 	 * walk. */
 	int (*walk)(const void *self, const char *folder, notes_skip *skip,
 		    notes_each *each, void *with, struct fault *f);

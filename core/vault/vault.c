@@ -230,7 +230,7 @@ int vault_prepend(struct call *call, const struct vault_prepend_in *in,
 	return rc < 0 || (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
 }
 
-/* --- moving and deleting ------------------------------------------------------------ */
+/* --- moving ------------------------------------------------------------ */
 
 int vault_none(struct call *call, const char *path)
 {
@@ -239,8 +239,7 @@ int vault_none(struct call *call, const char *path)
 	return fault_hint(&call->fault, "See what there is with: {vault.list}.");
 }
 
-/* Finds the file that a move or a deletion is about. */
-static int find(struct call *call, struct vault_work *w, const char *to)
+int vault_find(struct call *call, struct vault_work *w, const char *to)
 {
 	int rc = notes_of(call)->look(notes_of(call)->self, w->path, &w->move.is,
 				      &call->fault);
@@ -256,7 +255,7 @@ static int run_move(struct call *call, struct vault_work *w)
 {
 	struct vault_move_out *out = call->out;
 	struct note_stamp there;
-	int rc = find(call, w, w->to);
+	int rc = vault_find(call, w, w->to);
 
 	if (rc < 0)
 		return rc;
@@ -288,34 +287,6 @@ int vault_move(struct call *call, const struct vault_move_in *in,
 	w->run = run_move;
 	w->event = EVENT_VAULT_MOVED;
 	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
-}
-
-static int run_delete(struct call *call, struct vault_work *w)
-{
-	const struct vault_delete_in *in = call->in;
-	struct vault_delete_out *out = call->out;
-	int rc;
-
-	out->path = w->path;
-	if ((rc = find(call, w, NULL)) < 0 || !w->move.is.size || in->confirm)
-		return rc;
-	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
-		  "note %.180s, %" PRId64 " bytes, would be deleted for good", w->path,
-		  w->move.is.size);
-	return fault_hint(&call->fault,
-			  "Do it with {confirm=true|--yes}. Nothing of it can be "
-			  "brought back.");
-}
-
-int vault_delete(struct call *call, const struct vault_delete_in *in,
-		 struct vault_delete_out *out)
-{
-	struct vault_work *w = call->vault;
-	int rc = vault_note(call, in->path, "/path", VAULT_WRITE, &w->path);
-
-	w->run = run_delete;
-	w->event = EVENT_VAULT_DELETED;
-	return rc < 0 || (rc = vault_finish(call, &out->path, NULL)) <= 0 ? rc : 0;
 }
 
 /* --- reading ------------------------------------------------------------------------ */

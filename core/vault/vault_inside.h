@@ -28,6 +28,9 @@ int vault_old(struct call *call, const char *path, struct text *old,
 int vault_stage(struct call *call, struct vault_work *w, const struct text *text,
 		const struct note_stamp *was);
 
+/* Finds the note of a move to `to`, or of a deletion (NULL), and fills the work's move. */
+int vault_find(struct call *call, struct vault_work *w, const char *to);
+
 /* Fails with `not_found` at /path. */
 int vault_none(struct call *call, const char *path);
 

@@ -4,6 +4,7 @@
 
 #include "core/room.h"
 #include "core/vault/vault.h"
+#include "core/vault/vault_trash.h"
 
 static const struct notes *notes_of(const struct call *call)
 {
@@ -30,7 +31,7 @@ static struct note_move move_of(const struct vault_move_row *r)
 
 static bool is_staged(const struct note_move *m)
 {
-	return m->from[0] == '.';
+	return m->from[0] == '.' && !vault_trash_origin(m->from);
 }
 
 static bool same(const char *a, const char *b)
@@ -40,7 +41,9 @@ static bool same(const char *a, const char *b)
 
 static bool touches(const struct note_move *m, const char *path)
 {
-	return same(m->from, path) || same(m->to, path);
+	/* A note that comes back from the trash is that of its old path as well. */
+	return same(m->from, path) || same(m->to, path) ||
+	       same(vault_trash_origin(m->from), path);
 }
 
 static int lock_of(struct call *call, const struct note_move *m, bool wait)
@@ -204,6 +207,8 @@ static int change(struct call *call, struct vault_work *w)
 	if (rc >= 0 && !call->replayed)
 		rc = decide(call, w);
 	notes->unlock(notes->self, lock);
+	if (rc >= 0 && vault_trash_origin(w->move.to))
+		vault_trash_trim(call->settings, call->now);
 	/* If it is unknown whether the write was decided, the staged file stays. */
 	if (rc != FAULT_UNAVAILABLE && rc != FAULT_INTERNAL) {
 		struct fault kept = call->fault;

@@ -130,9 +130,9 @@ cadre vault write teams/notes/mine.md "my words" >/dev/null || bad "write"
 is 4 '[1-9][0-9]* notes of the vault.s folder teams/notes would be removed for good' cadre team destroy notes --purge
 answers n cadre team destroy notes --purge >said && bad "no was taken for yes"
 is 0 'my words' cadre vault read teams/notes/mine.md
-is 4 'note teams/notes/mine.md, 8 bytes, would be deleted for good' cadre vault delete teams/notes/mine.md
+is 4 'note teams/notes/mine.md, 8 bytes, would be deleted$' cadre vault delete teams/notes/mine.md
 answers n cadre vault delete teams/notes/mine.md >said && bad "no was taken for yes"
-grep -q 'Do it with --yes. Nothing of it can be brought back' said || bad "vault delete asks: $(cat said)"
+grep -q 'Do it with --yes. It can be brought back for 7 days: cadre vault restore' said || bad "vault delete asks: $(cat said)"
 is 0 'my words' cadre vault read teams/notes/mine.md
 is 0 . cadre vault write teams/notes/other.md more
 is 0 . cadre vault delete --yes teams/notes/other.md

@@ -57,7 +57,7 @@ static bool child_of(const struct fake_note *note, const char *folder,
 {
 	size_t n = strlen(folder), end;
 
-	if (!*note->path || *note->path == '.')
+	if (!*note->path || (*note->path == '.' && *folder != '.'))
 		return false;
 	if (n && (strncmp(note->path, folder, n) != 0 || note->path[n++] != '/'))
 		return false;
@@ -201,6 +201,20 @@ static int drop(const void *self, const char *path, struct fault *f)
 	return 0;
 }
 
+static int forget(const void *self, const char *name, struct fault *f)
+{
+	struct fake_notes *fake = fake_of(self);
+	char folder[FAKE_PATH];
+	size_t n;
+
+	(void)f;
+	n = (size_t)snprintf(folder, sizeof(folder), NOTES_TRASH "/%s/", name);
+	for (int i = 0; i < FAKE_NOTES; i++)
+		if (strncmp(fake->files[i].path, folder, n) == 0)
+			fake->files[i] = (struct fake_note){ 0 };
+	return 0;
+}
+
 static int64_t clock_ms(void)
 {
 	return 0;
@@ -220,6 +234,7 @@ void notes_point(struct fake_notes *fake)
 		.staged = staged,
 		.lock_staged = lock_staged,
 		.drop = drop,
+		.forget = forget,
 		.walk = walk,
 		.yaml = yaml_read,
 		.clock_ms = clock_ms,

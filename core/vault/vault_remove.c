@@ -1,0 +1,279 @@
+/* vault_remove - notes that are deleted, and brought back from the vault's trash. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/room.h"
+#include "core/vault/vault_inside.h"
+#include "core/vault/vault_trash.h"
+
+enum { REMOVED_MOST = 200000 }; /* notes that a list looks at */
+
+static int64_t keep_ms(const struct call *call)
+{
+	return call->settings->config.workspace_keep_days * 24 * 3600 * 1000;
+}
+
+/* --- deleting ---------------------------------------------------------------------- */
+
+/* Finds a place in the trash at which nothing is; NULL: the note is not to be kept, or
+ * the call's fault is filled. */
+static const char *place_for(struct call *call, const struct vault_work *w)
+{
+	const struct notes *notes = notes_of(call);
+	int64_t size = w->move.is.size;
+	struct note_stamp there;
+
+	if (!size || size > vault_trash_room(call->settings))
+		return NULL;
+	for (int64_t at = call->now;; at++) {
+		const char *to = vault_trash_place(&call->arena, at, size, w->path);
+
+		if (notes->look(notes->self, to, &there, &call->fault) <= 0)
+			return call->fault.code ? NULL : to;
+	}
+}
+
+/* Refuses to delete what is not empty unasked. */
+static int refuse(struct call *call, const struct vault_work *w)
+{
+	bool kept = w->move.to != NULL;
+
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
+		  "note %.180s, %" PRId64 " bytes, would be deleted%s", w->path,
+		  w->move.is.size, kept ? "" : " for good");
+	return kept ? fault_hint(&call->fault,
+				 "Do it with {confirm=true|--yes}. It can be brought "
+				 "back for %" PRId64 " days: {vault.restore}.",
+				 call->settings->config.workspace_keep_days)
+		    : fault_hint(&call->fault,
+				 "Do it with {confirm=true|--yes}. Nothing of it can be "
+				 "brought back.");
+}
+
+static int run_delete(struct call *call, struct vault_work *w)
+{
+	const struct vault_delete_in *in = call->in;
+	struct vault_delete_out *out = call->out;
+	int rc = vault_find(call, w, NULL);
+	char until[25];
+
+	out->path = w->path;
+	if (rc < 0)
+		return rc;
+	w->move.to = place_for(call, w);
+	if (call->fault.code)
+		return call->fault.code;
+	if (w->move.is.size && !in->confirm)
+		return refuse(call, w);
+	if (!w->move.to)
+		return 0;
+	time_format(call->now + keep_ms(call), until);
+	out->note =
+		arena_printf(&call->arena, "it is kept until %.10s: cadre undo", until);
+	return 0;
+}
+
+int vault_delete(struct call *call, const struct vault_delete_in *in,
+		 struct vault_delete_out *out)
+{
+	struct vault_work *w = call->vault;
+	int rc = vault_note(call, in->path, "/path", VAULT_WRITE, &w->path);
+
+	w->run = run_delete;
+	w->event = EVENT_VAULT_DELETED;
+	return rc < 0 || (rc = vault_finish(call, &out->path, NULL)) <= 0 ? rc : 0;
+}
+
+/* --- what can be brought back -------------------------------------------------------- */
+
+/* An agent may see what was removed since its team was made: what is older was of another
+ * team of that name. */
+static int find_since(struct call *call, int64_t *since)
+{
+	struct vault_team_row r;
+	int rc = 0;
+
+	*since = -1;
+	if (call->identity.agent &&
+	    (rc = sql_row(call, vault_team, &r, .name = call->caller.team_name)) > 0)
+		*since = r.created_at;
+	return rc;
+}
+
+struct gathered {
+	struct call *call;
+	const struct vault_trash *entry;
+	const char *folder;
+	struct vault_removed_note *notes;
+	size_t n;
+};
+
+static bool is_below(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	return !n || (strncmp(path, folder, n) == 0 && path[n] == '/');
+}
+
+/* Whether the note that was at `path` could be brought back there by who calls. */
+static bool may_come_back(struct call *call, const char *path)
+{
+	const char *out;
+	bool may = vault_note(call, arena_printf(&call->arena, "/%s", path), "",
+			      VAULT_WRITE, &out) == 0;
+
+	call->fault = (struct fault){ 0 };
+	return may;
+}
+
+static int gather(void *with, const struct note_entry *e, struct fault *f)
+{
+	struct gathered *g = with;
+	struct arena *a = &g->call->arena;
+	const char *path = vault_trash_origin(e->path);
+
+	if (e->folder)
+		return NOTES_ENTER;
+	if (!path || !is_below(path, g->folder) || !may_come_back(g->call, path))
+		return NOTES_PASS;
+	if (g->n == REMOVED_MOST)
+		return fault_set(f, FAULT_EXHAUSTED, "/path",
+				 "the trash holds too much; list a folder of it");
+	*(struct vault_removed_note *)arena_push(a, &g->notes, &g->n, sizeof(*g->notes)) =
+		(struct vault_removed_note){
+			.path = arena_strdup(a, path),
+			.size = e->stamp.size,
+			.removed_at = g->entry->removed_at,
+			.kept_until = g->entry->removed_at + keep_ms(g->call),
+		};
+	return NOTES_PASS;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct vault_removed_note *x = a, *y = b;
+
+	if (x->removed_at != y->removed_at)
+		return x->removed_at > y->removed_at ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+static int gather_all(struct gathered *g, int64_t since)
+{
+	const struct notes *notes = notes_of(g->call);
+	struct arena *a = &g->call->arena;
+	struct vault_trash *entries;
+	size_t n;
+	int rc = vault_trash_list(notes, a, &entries, &n, &g->call->fault);
+
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		if (entries[i].removed_at <= since)
+			break;
+		g->entry = &entries[i];
+		rc = notes->walk(notes->self,
+				 arena_printf(a, NOTES_TRASH "/%s", entries[i].name),
+				 NULL, gather, g, &g->call->fault);
+	}
+	if (rc >= 0 && g->n > 1)
+		qsort(g->notes, g->n, sizeof(*g->notes), newest_first);
+	return rc < 0 ? rc : 0;
+}
+
+static int run_removed(struct call *call, struct vault_work *w)
+{
+	const struct vault_removed_in *in = call->in;
+	struct vault_removed_out *out = call->out;
+	struct gathered g = { .call = call, .folder = w->folder };
+	size_t at = (size_t)in->offset;
+	int rc = gather_all(&g, w->since);
+
+	if (rc < 0)
+		return rc;
+	at = at < g.n ? at : g.n;
+	out->notes = g.notes + at;
+	while (at + out->n_notes < g.n &&
+	       room_take(call, &record_vault_removed_note, &out->notes[out->n_notes]))
+		out->n_notes++;
+	out->next = (int64_t)(at + out->n_notes);
+	out->more = at + out->n_notes < g.n;
+	return 0;
+}
+
+int vault_removed(struct call *call, const struct vault_removed_in *in,
+		  struct vault_removed_out *out)
+{
+	struct vault_work *w = call->vault;
+	int rc = find_since(call, &w->since);
+
+	(void)out;
+	w->run = run_removed;
+	return rc < 0 ? rc : vault_folder(call, in->path, "/path", &w->folder);
+}
+
+/* --- bringing back --------------------------------------------------------------------- */
+
+/* Finds where the note is that was removed last from w->path: 1, 0 or negative. */
+static int find_removed(struct call *call, struct vault_work *w)
+{
+	const struct notes *notes = notes_of(call);
+	struct arena *a = &call->arena;
+	struct vault_trash *entries;
+	size_t n;
+	int rc = vault_trash_list(notes, a, &entries, &n, &call->fault);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < n && entries[i].removed_at > w->since; i++) {
+		w->move.from =
+			arena_printf(a, NOTES_TRASH "/%s/%s", entries[i].name, w->path);
+		rc = notes->look(notes->self, w->move.from, &w->move.is, &call->fault);
+	}
+	return rc;
+}
+
+static int refuse_taken(struct call *call, const char *to)
+{
+	fault_set(&call->fault, FAULT_CONFLICT, "/to", "there is a note %.180s", to);
+	return fault_hint(&call->fault, "Move it away, or name another path with "
+					"{to|--to}.");
+}
+
+static int run_restore(struct call *call, struct vault_work *w)
+{
+	const char *to = w->to ? w->to : w->path;
+	struct vault_restore_out *out = call->out;
+	struct note_stamp there;
+	int rc = find_removed(call, w);
+
+	if (rc == 0) {
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/path",
+			  "the trash holds no note %.180s", w->path);
+		return fault_hint(&call->fault, "See what it holds with: "
+						"{vault.removed}.");
+	}
+	if (rc > 0)
+		rc = notes_of(call)->look(notes_of(call)->self, to, &there, &call->fault);
+	if (rc > 0)
+		return refuse_taken(call, to);
+	w->move.to = to;
+	*out = (struct vault_restore_out){ to, w->move.is.size };
+	return rc;
+}
+
+int vault_restore(struct call *call, const struct vault_restore_in *in,
+		  struct vault_restore_out *out)
+{
+	struct vault_work *w = call->vault;
+	int rc = vault_note(call, in->path, "/path", VAULT_WRITE, &w->path);
+
+	if (rc < 0 ||
+	    (in->to && (rc = vault_note(call, in->to, "/to", VAULT_WRITE, &w->to)) < 0) ||
+	    (rc = find_since(call, &w->since)) < 0)
+		return rc;
+	if (w->to && strcmp(w->to, w->path) == 0)
+		w->to = NULL;
+	w->run = run_restore;
+	w->event = EVENT_VAULT_RESTORED;
+	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+}

@@ -1,0 +1,112 @@
+#include "core/vault/vault_trash.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+
+int64_t vault_trash_room(const struct settings *s)
+{
+	return s->config.workspace_keep_days ? s->config.workspace_trash_mb << 20 : 0;
+}
+
+/* --- names ------------------------------------------------------------------------ */
+
+const char *vault_trash_place(struct arena *a, int64_t now, int64_t bytes,
+			      const char *path)
+{
+	char stamp[CLOCK_STAMP];
+
+	clock_stamp(now, stamp);
+	return arena_printf(a, NOTES_TRASH "/%s.%03d.%" PRId64 ".%016" PRIx64 "/%s",
+			    stamp, (int)(now % 1000), bytes, hash_text(path), path);
+}
+
+const char *vault_trash_origin(const char *path)
+{
+	const size_t n = strlen(NOTES_TRASH "/");
+	const char *slash = path && strncmp(path, NOTES_TRASH "/", n) == 0
+				    ? strchr(path + n, '/')
+				    : NULL;
+
+	return slash ? slash + 1 : NULL;
+}
+
+static bool read_name(const char *name, struct vault_trash *out)
+{
+	const size_t n = CLOCK_STAMP + strlen("123");
+	const char *at = name + n + 1;
+	char when[32], *end;
+
+	if (strlen(name) <= n || name[n] != '.')
+		return false;
+	snprintf(when, sizeof(when), "%.4s-%.2s-%.2sT%.2s:%.2s:%.6sZ", name, name + 4,
+		 name + 6, name + 9, name + 11, name + 13);
+	out->removed_at = time_parse(when);
+	out->bytes = strtoll(at, &end, 10);
+	return out->removed_at >= 0 && end > at && *end == '.' && out->bytes >= 0;
+}
+
+/* --- entries ------------------------------------------------------------------------ */
+
+struct gathered {
+	struct arena *arena;
+	struct vault_trash *entries;
+	size_t n;
+};
+
+static int gather(void *with, const struct note_entry *e, struct fault *f)
+{
+	struct gathered *g = with;
+	const char *name = strrchr(e->path, '/');
+	struct vault_trash entry;
+
+	(void)f;
+	if (!e->folder || !name || !read_name(name + 1, &entry))
+		return NOTES_PASS;
+	entry.name = arena_strdup(g->arena, name + 1);
+	*(struct vault_trash *)arena_push(g->arena, &g->entries, &g->n, sizeof(entry)) =
+		entry;
+	return NOTES_PASS;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	return strcmp(((const struct vault_trash *)b)->name,
+		      ((const struct vault_trash *)a)->name);
+}
+
+int vault_trash_list(const struct notes *notes, struct arena *a,
+		     struct vault_trash **entries, size_t *n, struct fault *f)
+{
+	struct gathered g = { .arena = a };
+	int rc = notes->walk(notes->self, NOTES_TRASH, NULL, gather, &g, f);
+
+	if (g.n > 1)
+		qsort(g.entries, g.n, sizeof(*g.entries), newest_first);
+	*entries = g.entries;
+	*n = g.n;
+	return rc < 0 ? rc : 0;
+}
+
+void vault_trash_trim(const struct settings *s, int64_t now)
+{
+	const int64_t keep_ms = s->config.workspace_keep_days * 24 * 3600 * 1000;
+	struct vault_trash *entries;
+	struct arena a = { 0 };
+	struct fault none = { 0 };
+	int64_t sum = 0;
+	size_t n = 0;
+
+	if (s->notes && vault_trash_list(s->notes, &a, &entries, &n, &none) < 0)
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		sum += entries[i].bytes;
+		if (sum > vault_trash_room(s) || entries[i].removed_at + keep_ms <= now)
+			s->notes->forget(s->notes->self, entries[i].name, &none);
+	}
+	arena_release(&a);
+}

@@ -1,0 +1,37 @@
+/*
+ * vault_trash - notes that were removed, kept for a while in the vault's folder `.trash`.
+ *
+ * What one removal takes is an entry: a folder there that holds it at its path from the
+ * vault's root, and whose name says when it was removed, how many bytes it has, and which
+ * path it was, as a hash: `20261121-080000.123.4096.0123456789abcdef`.
+ */
+#ifndef CORE_VAULT_VAULT_TRASH_H
+#define CORE_VAULT_VAULT_TRASH_H
+
+#include "core/call.h"
+#include "core/vault/notes.h"
+
+struct vault_trash {
+	const char *name; /* of its folder */
+	int64_t removed_at; /* milliseconds since 1970 */
+	int64_t bytes;
+};
+
+/* Bytes that the trash may hold; 0: nothing is kept. */
+int64_t vault_trash_room(const struct settings *s);
+
+/* Where a note or folder goes that is removed at that time, from the root. */
+const char *vault_trash_place(struct arena *a, int64_t now, int64_t bytes,
+			      const char *path);
+
+/* The path at which a note was that is in the trash; NULL: it is not in there. */
+const char *vault_trash_origin(const char *path);
+
+/* The entries, newest first: 0 or a fault. */
+int vault_trash_list(const struct notes *notes, struct arena *a,
+		     struct vault_trash **entries, size_t *n, struct fault *f);
+
+/* Removes the entries whose time is over, and the oldest of those that are too much. */
+void vault_trash_trim(const struct settings *s, int64_t now);
+
+#endif
