@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/id.h"
 #include "core/vault/notes.h"
@@ -178,6 +177,7 @@ static int count_note(void *with, const struct note_entry *entry, struct fault *
 
 	(void)f;
 	l->notes += !entry->folder;
+	l->note_bytes += entry->folder ? 0 : entry->stamp.size;
 	return entry->folder ? NOTES_ENTER : NOTES_PASS;
 }
 
@@ -218,14 +218,32 @@ static const char *too_large(struct call *call, const struct losing *l)
 	return *which ? arena_printf(&call->arena, "; too large to keep: %s", which) : "";
 }
 
+/* Whether the trash of the vault has room for the notes: see core/vault/vault_trash.h. */
+static bool notes_are_kept(const struct call *call, const struct losing *l)
+{
+	const struct config *config = &call->settings->config;
+
+	return l->notes && config->workspace_keep_days &&
+	       l->note_bytes <= config->workspace_trash_mb << 20;
+}
+
 static int refuse_purge(struct call *call, const struct losing *l)
 {
+	bool kept = notes_are_kept(call, l);
+
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
-		  "%zu notes of the vault's folder %s would be removed for good%s%s",
-		  l->notes, l->purged, l->worked ? ", and work in " : "",
+		  "%zu notes of the vault's folder %s would be removed%s%s%s", l->notes,
+		  l->purged, kept ? "" : " for good", l->worked ? ", and work in " : "",
 		  l->worked ? names(call, l, false) : "");
-	return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Without purge "
-					"the folder is archived in the vault.");
+	if (!kept)
+		return fault_hint(&call->fault,
+				  "Do it with {confirm=true|--yes}. Without purge the "
+				  "folder is archived in the vault.");
+	return fault_hint(&call->fault,
+			  "Do it with {confirm=true|--yes}. What goes can be brought "
+			  "back for %" PRId64 " days: cadre undo. Without purge the "
+			  "folder is archived.",
+			  call->settings->config.workspace_keep_days);
 }
 
 static const char *what_goes(struct call *call, const struct losing *l)
@@ -257,24 +275,41 @@ static int refuse(struct call *call, const struct losing *l)
 						  "Nothing of it can be brought back.");
 }
 
+/* The end of the time for which what goes now can be brought back. */
+static void kept_until(const struct call *call, char out[25])
+{
+	int64_t days = call->settings->config.workspace_keep_days;
+
+	time_format(call->now + days * 24 * 3600 * 1000, out);
+}
+
 static const char *tell_kept(struct call *call, const struct losing *l)
 {
 	const struct config *config = &call->settings->config;
-	time_t until =
-		(time_t)(call->now / 1000 + config->workspace_keep_days * 24 * 3600);
 	const char *bound = "";
-	char day[16];
-	struct tm tm;
+	char until[25];
 
 	if (!config->workspace_keep_days || !l->kept)
 		return "";
-	strftime(day, sizeof(day), "%Y-%m-%d", gmtime_r(&until, &tm));
+	kept_until(call, until);
 	if (l->bytes > config->workspace_trash_mb << 20)
 		bound = arena_printf(&call->arena, ", %" PRId64 " MiB of it",
 				     config->workspace_trash_mb);
 	return arena_printf(&call->arena,
-			    "what %zu workspace%s held is kept until %s%s: cadre undo",
-			    l->kept, l->kept == 1 ? "" : "s", day, bound);
+			    "what %zu workspace%s held is kept until %.10s%s: cadre undo",
+			    l->kept, l->kept == 1 ? "" : "s", until, bound);
+}
+
+static const char *tell_notes(struct call *call, const struct losing *l, const char *text)
+{
+	char until[25];
+
+	if (!notes_are_kept(call, l))
+		return text;
+	kept_until(call, until);
+	return arena_printf(&call->arena,
+			    "%s%sits notes are kept until %.10s: cadre undo %s/", text,
+			    *text ? "; " : "", until, l->purged);
 }
 
 const char *loss_tell(struct call *call)
@@ -282,13 +317,14 @@ const char *loss_tell(struct call *call)
 	const struct losing *l = call->losing;
 	const char *kept, *large, *text;
 
-	if (!l || !l->n)
+	if (!l || (!l->n && !l->notes))
 		return NULL;
 	kept = tell_kept(call, l);
 	large = too_large(call, l);
 	text = arena_printf(&call->arena, "%s%s", kept,
 			    *kept || !*large ? large : large + 2);
-	if (l->hostless)
+	text = tell_notes(call, l, text);
+	if (l->hostless && l->n)
 		text = arena_printf(
 			&call->arena,
 			"%s%sno host runs: guests go on until the next `cadre "

@@ -27,6 +27,7 @@ struct losing {
 	const char *says; /* what goes; NULL: the workspaces */
 	const char *purged; /* a folder of the vault that goes too; or NULL */
 	size_t notes; /* in it */
+	int64_t note_bytes; /* of them */
 };
 
 /* For a handler that plans (call->plans): names one workspace: 0 or more, or a fault. */

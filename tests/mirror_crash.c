@@ -382,6 +382,8 @@ int main(int argc, char **argv)
 		die(w.dir, strerror(errno));
 	snprintf(w.home.dir, sizeof(w.home.dir), "%s", w.dir);
 	snprintf(w.home.vault, sizeof(w.home.vault), "%s/vault", w.dir);
+	notes_disk_init(&w.home.notes, w.home.vault, w.home.dir);
+	w.home.settings.notes = &w.home.notes.notes;
 	w.home.settings.config.vault_messages = true;
 	store_close(open_store(&w));
 	db = open_rows(&w);

@@ -28,6 +28,7 @@ int mirror_open(struct mirror **out, const struct home *home, struct fault *f)
 	int rc;
 
 	m->lock = -1;
+	m->show.call.settings = &home->settings;
 	m->mail.on = home->settings.config.vault_messages;
 	if ((rc = files_open(&m->show.files, home->vault, f)) < 0)
 		goto out;

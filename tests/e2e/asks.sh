@@ -127,7 +127,7 @@ until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c big-b"
 # The notes of a team are purged only where that is confirmed; without, they are archived.
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre vault write teams/notes/mine.md "my words" >/dev/null || bad "write"
-is 4 '[1-9][0-9]* notes of the vault.s folder teams/notes would be removed for good' cadre team destroy notes --purge
+is 4 '[1-9][0-9]* notes of the vault.s folder teams/notes would be removed$' cadre team destroy notes --purge
 answers n cadre team destroy notes --purge >said && bad "no was taken for yes"
 is 0 'my words' cadre vault read teams/notes/mine.md
 is 4 'note teams/notes/mine.md, 8 bytes, would be deleted$' cadre vault delete teams/notes/mine.md
@@ -136,7 +136,7 @@ grep -q 'Do it with --yes. It can be brought back for 7 days: cadre vault restor
 is 0 'my words' cadre vault read teams/notes/mine.md
 is 0 . cadre vault write teams/notes/other.md more
 is 0 . cadre vault delete --yes teams/notes/other.md
-is 0 'team notes is destroyed$' cadre team destroy notes --purge --yes
+is 0 'team notes is destroyed; its notes are kept until .*: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$CADRE_HOME/vault/teams/notes' ] || echo 1"
 
 # Days that are fewer than the configured ones remove for good, and are asked about.

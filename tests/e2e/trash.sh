@@ -13,7 +13,7 @@ makes() { # TEAM AGENT: a workspace with a file of its own
 }
 
 cadre up >/dev/null || bad "up"
-is 0 'no removed workspaces' cadre undo
+is 0 'no removed workspaces or notes' cadre undo
 makes old a
 cadre exec --team old old/a 'mkdir -p deep/er; ln -s ../work.txt deep/link; chmod 640 work.txt' >/dev/null
 cadre exec --team old old/a 'printf "#!/bin/sh\n" >run; chmod 755 run' >/dev/null
@@ -34,7 +34,7 @@ is 0 'ok *trash  *1 removed workspace, ' cadre doctor
 is 0 . cadre team create back --roles b
 is 3 'the trash holds no workspace nothing' cadre undo nothing --team back
 # A variable that is not set names nothing; the list is of all teams, so it is nobody's else.
-is 2 'must name a removed workspace' cadre undo "" --team back
+is 2 'must name a removed workspace or note' cadre undo "" --team back
 is 5 'what all teams removed' cadre undo --team back --as b
 is 0 '^old-a-' cadre workspace restore --trash
 is 3 'the trash holds no workspace nothing' cadre workspace restore --trash nothing --team back

@@ -94,6 +94,8 @@ struct mirrored *mirrored_open(void)
 	assert_non_null(mkdtemp(w->dir));
 	snprintf(w->home.dir, sizeof(w->home.dir), "%s", w->dir);
 	snprintf(w->home.vault, sizeof(w->home.vault), "%s/a/vault", w->dir);
+	notes_disk_init(&w->home.notes, w->home.vault, w->home.dir);
+	w->home.settings.notes = &w->home.notes.notes;
 	if (store_open(&w->store, w->dir, STORE_CREATE, NULL, &f) < 0)
 		fail_msg("%s", f.text);
 	snprintf(path, sizeof(path), "%s/state.db", w->dir);

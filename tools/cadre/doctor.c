@@ -21,6 +21,7 @@
 #include "core/base/version.h"
 #include "core/home/home_config.h"
 #include "core/machine/trash.h"
+#include "core/vault/vault_trash.h"
 #include "core/machine/backend.h"
 #include "core/mirror/mirror.h"
 #include "ops.gen.h"
@@ -377,6 +378,30 @@ static void check_trash(struct doctor *d)
 	arena_release(&a);
 }
 
+/* The notes that were removed, in the vault. */
+static void check_note_trash(struct doctor *d)
+{
+	const struct settings *s = &d->cli->home.settings;
+	struct vault_trash *entries;
+	struct arena a = { 0 };
+	struct fault f = { 0 };
+	int64_t bytes = 0;
+	size_t n = 0;
+
+	if (vault_trash_list(s->notes, &a, &entries, &n, &f) < 0)
+		say(d, VERDICT_WARN, "notes' trash",
+		    "move away what stands in the vault as .trash", "%s", f.text);
+	for (size_t i = 0; !f.code && i < n; i++)
+		bytes += entries[i].bytes;
+	if (!f.code && n)
+		say(d, VERDICT_OK, "notes' trash", NULL,
+		    "%zu removals of notes, %lld KiB of %lld MiB, each for %lld days: "
+		    "cadre undo",
+		    n, (long long)(bytes >> 10), (long long)s->config.workspace_trash_mb,
+		    (long long)s->config.workspace_keep_days);
+	arena_release(&a);
+}
+
 static bool check_guest(struct doctor *d, const json_t *row)
 {
 	const char *state = json_string_value(json_object_get(row, "state"));
@@ -569,6 +594,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 		check_search(&d);
 		check_guests(&d);
 		check_trash(&d);
+		check_note_trash(&d);
 		check_network(&d);
 	}
 	store_close(d.store);

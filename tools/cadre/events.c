@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/clock.h"
+#include "core/vault/vault_trash.h"
 #include "ops.gen.h"
 #include "tools/cadre/cli.h"
 #include "tools/cadre/screen/progress.h"
@@ -168,6 +170,8 @@ int gc_main(struct cli *cli, int argc, char **argv)
 		answer = more ? run_op(cli, op, args, &f) : NULL;
 	}
 	progress_end(progress);
+	if (!f.code)
+		vault_trash_trim(&cli->home.settings, clock_wall_ms());
 	if (!f.code) {
 		json_object_set_new(sum, "more", json_false());
 		if (cli->json)

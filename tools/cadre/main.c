@@ -41,7 +41,7 @@ const struct verb verb_table[] = {
 	{ "config", "[KEY]", "Show what is configured, and from where.", "start", config_main },
 	{ "backup", "[PATH]", "Write a verified copy of the state.", "keep", backup_main },
 	{ "restore", "FILE [--yes] [--any-secret]", "Put a backup in the place of the state; the former one is kept.", "keep", restore_main },
-	{ "undo", "[NAME] [--agent AGENT] [--yes]", "List removed workspaces; make one of what one of them held.", "keep", undo_main },
+	{ "undo", "[NAME] [--agent AGENT] [--to PATH] [--yes]", "List removed workspaces and notes; bring one of them back.", "keep", undo_main },
 	{ "workspace restore --trash", NULL, "The same as undo.", NULL, undo_main },
 	{ "gc", "[--keep-days N] [--yes]", "Remove what is old and not needed any more.", "keep", gc_main },
 	{ "mcp", "[--operator] [--toolsets SETS] [--output-schemas]", "Serve MCP on standard input and output.", "start", mcp_verb },

@@ -55,7 +55,10 @@ static const struct {
 	  "What a workspace held is kept for workspace.keep_days when it is removed, by\n"
 	  "itself or with its team: in the state's folder `trash`, of workspace.trash_mb at\n"
 	  "most.  A NAME, or how it begins, makes a new workspace of it, in --team: of a\n"
-	  "directory a directory, of a VM's disk a VM of the same kind.\n" },
+	  "directory a directory, of a VM's disk a VM of the same kind.\n"
+	  "A note that was deleted, or purged with its team, is kept as long, in the vault's\n"
+	  "folder `.trash`.  Its path brings it back to where it was, or to --to PATH; a\n"
+	  "path that ends with / all that were below it.  What stands there is not replaced.\n" },
 	{ "whoami",
 	  "You are who --as, --operator or CADRE_AGENT says, else the agent that this\n"
 	  "worktree (outside of git: this directory), or what it lies in, is kept for, else\n"

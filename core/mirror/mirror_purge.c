@@ -1,0 +1,70 @@
+/* mirror_purge - the notes of a team that is destroyed with its folder. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/mirror/mirror_show.h"
+#include "core/vault/vault.h"
+#include "core/vault/vault_trash.h"
+
+struct found {
+	struct arena *arena;
+	const char **pages; /* of the mirror */
+	size_t n_pages, n_notes;
+	int64_t bytes; /* of the notes */
+	const char *summary; /* the page by which the folder is known as the team's */
+};
+
+static int look_at(void *with, const struct note_entry *e, struct fault *f)
+{
+	struct found *found = with;
+
+	(void)f;
+	if (e->folder)
+		return NOTES_ENTER;
+	if (!vault_is_mirrored(e->path)) {
+		found->n_notes++;
+		found->bytes += e->stamp.size;
+	} else if (strcmp(e->path, found->summary) != 0)
+		*(const char **)arena_push(found->arena, &found->pages, &found->n_pages,
+					   sizeof(e->path)) =
+			arena_strdup(found->arena, e->path);
+	return NOTES_PASS;
+}
+
+/* The team is known by its summary until its folder is moved, so that after a crash the
+ * next one goes on. */
+static int move_notes(struct mirror_show *s, const char *folder, int64_t at,
+		      const struct found *found)
+{
+	const struct notes *notes = s->call.settings->notes;
+	struct arena *a = &s->call.arena;
+	struct fault *f = &s->call.fault;
+	const char *to = vault_trash_place(a, at, found->bytes, folder);
+	int rc = 0;
+
+	for (size_t i = 0; rc >= 0 && i < found->n_pages; i++)
+		rc = notes->drop(notes->self, found->pages[i], f);
+	if (rc < 0 || (rc = files_move(&s->files, folder, to, f)) < 0)
+		return rc;
+	notes->drop(notes->self, arena_printf(a, "%s/TEAM.md", to), f);
+	vault_trash_trim(s->call.settings, at);
+	return f->code;
+}
+
+int show_purge(struct mirror_show *s, const char *folder, int64_t at)
+{
+	const struct notes *notes = s->call.settings->notes;
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	struct found found = {
+		.arena = &s->call.arena,
+		.summary = arena_printf(&s->call.arena, "%s/TEAM.md", folder),
+	};
+	int rc = notes->walk(notes->self, folder, NULL, look_at, &found, &s->call.fault);
+
+	if (rc >= 0 && found.n_notes && found.bytes <= vault_trash_room(s->call.settings))
+		rc = move_notes(s, folder, at, &found);
+	else if (rc >= 0)
+		rc = files_purge(&s->files, folder, &s->call.fault);
+	arena_reset(&s->call.arena, mark);
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,154 @@
+#!/bin/sh
+# vault-trash - notes that are deleted, or purged with their team, are kept for a while:
+# brought back to where they were, bounded by time and size, told by the doctor, and lost to
+# no kill.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down >/dev/null 2>&1' EXIT
+vault=$CADRE_HOME/vault
+trash=$vault/.trash
+entries() { ls "$trash" 2>/dev/null | wc -l; }
+config() { printf '[workspace]\n%s\n' "$1" >"$CADRE_HOME/cadre.toml"; }
+
+cadre team create alpha --roles coder >/dev/null || bad "team"
+is 0 '^no removed workspaces or notes$' cadre undo
+is 0 'No deleted note' cadre vault removed
+is 0 . cadre vault write teams/alpha/plan/a.md "our needle"
+is 4 'would be deleted$' cadre vault delete teams/alpha/plan/a.md
+is 4 'back for 7 days: cadre vault restore' cadre vault delete teams/alpha/plan/a.md
+is 0 'a.md is deleted; it is kept until 20..-..-..: cadre undo' cadre vault delete --yes teams/alpha/plan/a.md
+[ ! -e "$vault/teams/alpha/plan/a.md" ] || bad "it is still there"
+[ "$(entries)" = 1 ] || bad "the trash holds $(ls -R "$trash")"
+[ "$(stat -c %a "$trash")" = 700 ] || bad "others may look into the trash"
+
+# A deleted note is in the lists of what can be brought back, and nowhere else.
+is 0 '^teams/alpha/plan/a.md  .* 0 KiB .* until 20..-..-..  a note$' cadre undo
+is 0 '"notes":\[{"path":"teams/alpha/plan/a.md","size":10,"removed_at":"20' cadre undo --json
+is 0 'teams/alpha/plan/a.md' cadre --team alpha --as coder vault removed
+is 5 'vault removed' cadre --team alpha --as coder undo
+is 0 "ok *notes' trash *1 removals of notes, 0 KiB of 4096 MiB, each for 7 days" cadre doctor
+is 0 '"total_matches":0' cadre vault search needle --json
+is 0 '"total_matches":0' cadre vault search 'nee.le' --regex --json
+cadre vault list --recursive | grep -q 'a[.]md' && bad "it is listed"
+is 5 'begin with a dot' cadre vault read ".trash/$(ls "$trash")/teams/alpha/plan/a.md"
+
+# A note comes back to where it was, and replaces nothing there.
+is 0 . cadre vault write teams/alpha/plan/a.md "newer"
+is 4 'there is a note teams/alpha/plan/a.md' cadre undo teams/alpha/plan/a.md
+is 4 'Move it away, or name another path with --to' cadre undo teams/alpha/plan/a.md
+is 0 'teams/alpha/b.md' cadre undo teams/alpha/plan/a.md --to teams/alpha/b.md
+is 0 '^our needle$' cadre vault read teams/alpha/b.md
+is 0 '^newer$' cadre vault read teams/alpha/plan/a.md
+[ "$(entries)" = 0 ] || bad "an empty folder is left: $(ls -R "$trash")"
+is 3 'the trash holds no note teams/alpha/plan/a.md' cadre workspace restore --trash teams/alpha/plan/a.md
+is 3 'the trash holds no note of teams/none/' cadre undo teams/none/
+is 0 '"total_matches":1' cadre vault search needle --json
+is 0 '^our needle$' cadre vault read teams/alpha/b.md
+is 0 'vault.restored' cadre events
+
+# A note keeps what an editor writes that had it open when it was deleted.
+exec 7>>"$vault/teams/alpha/b.md"
+is 0 . cadre vault delete --yes teams/alpha/b.md
+echo "; typed since" >&7
+exec 7>&-
+is 0 . cadre --team alpha --as coder vault restore b.md
+is 0 '^our needle; typed since$' cadre vault read teams/alpha/b.md
+
+# No path leaves the vault by its trash, and no link is followed there.
+mv "$trash" "$vault/.was"
+mkdir "$TMPDIR/outside"
+ln -s "$TMPDIR/outside" "$trash"
+is 4 'is no note or folder of the vault' cadre vault delete --yes teams/alpha/b.md
+is 4 . cadre vault restore teams/alpha/b.md --to teams/alpha/c.md
+is 0 "warn *notes' trash" cadre doctor
+is 0 . cadre gc
+[ -z "$(ls -A "$TMPDIR/outside")" ] || bad "a link was followed: $(ls "$TMPDIR/outside")"
+is 0 '^our needle' cadre vault read teams/alpha/b.md
+rm "$trash" && mv "$vault/.was" "$trash"
+entry=$trash/20991231-000000.000.5.0000000000000000
+mkdir -p "$entry/teams/alpha"
+echo secret >"$TMPDIR/outside/secret.md"
+ln -s "$TMPDIR/outside/secret.md" "$entry/teams/alpha/link.md"
+ln -s "$TMPDIR/outside" "$entry/teams/alpha/out"
+is 4 . cadre undo teams/alpha/link.md
+is 4 . cadre undo teams/alpha/out/secret.md
+cadre vault removed | grep -q 'link\|secret' && bad "links are listed"
+rm -r "$entry"
+
+# The notes of a team that is purged are kept, without the pages that show rows, and its
+# folder comes back whole.
+cadre team create notes --roles n >/dev/null || bad "team"
+cadre --team notes task create "Parse" >/dev/null || bad "task"
+is 0 . cadre vault write teams/notes/mine.md "my words"
+is 0 . cadre vault write teams/notes/deep/er.md "more"
+echo hidden >"$vault/teams/notes/deep/.hidden"
+until_is '^001-parse.md$' ls "$vault/teams/notes/tasks"
+is 4 'notes of the vault.s folder teams/notes would be removed$' cadre team destroy notes --purge
+is 4 'back for 7 days: cadre undo' cadre team destroy notes --purge
+is 0 'notes is destroyed; its notes are kept until 20..-..-..: cadre undo teams/notes/' cadre team destroy notes --purge --yes
+until_is '^1$' sh -c "[ -e '$vault/teams/notes' ] || echo 1"
+find "$trash" -name TEAM.md -o -name '001-*' -o -name INDEX.md | grep -q . && bad "pages of rows are kept: $(find "$trash")"
+# Another team of that name sees nothing of it.
+cadre team create notes --roles n >/dev/null || bad "team"
+cadre --team notes --as n vault removed | grep -q mine && bad "another team's notes"
+is 3 'the trash holds no note' cadre --team notes --as n vault restore mine.md
+is 0 'teams/notes/deep/er.md' cadre undo teams/notes/
+is 0 '^my words$' cadre vault read teams/notes/mine.md
+is 0 '^more$' cadre vault read teams/notes/deep/er.md
+
+# A kill at any moment loses nothing, and leaves nothing twice.
+cadre up >/dev/null || bad "up"
+for i in $(seq 30); do cadre vault write "kill/$i.md" "note $i" >/dev/null || bad "write"; done
+for i in $(seq 30); do
+	cadre vault delete --yes "kill/$i.md" >/dev/null 2>&1 &
+	[ "$i" != 15 ] || kill -9 "$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')"
+done
+wait
+for i in $(seq 30); do
+	timeout -s KILL "0.$(printf %03d $((20 + i * 4)))" "$CADRE" --direct --key "d$i" vault delete --yes "kill/$i.md" >/dev/null 2>&1
+done
+cadre vault list kill >/dev/null # makes what was decided
+n=$(find "$vault/kill" "$trash" -name '[0-9]*.md' | wc -l)
+[ "$n" = 30 ] || bad "$n notes of 30"
+for i in $(seq 30); do
+	timeout -s KILL "0.$(printf %03d $((20 + i * 4)))" "$CADRE" --direct --key "r$i" vault restore "kill/$i.md" >/dev/null 2>&1
+done
+cadre vault list kill >/dev/null
+n=$(find "$vault/kill" "$trash" -name '[0-9]*.md' | wc -l)
+[ "$n" = 30 ] || bad "$n notes of 30 after they came back"
+[ -e "$vault/kill/15.md" ] || is 0 . cadre undo kill/15.md
+is 0 '^note 15$' cadre vault read kill/15.md
+
+# After its days a note goes, by gc or at a host's start; and the oldest where there is not
+# room for all.  What is too large alone is not kept, and that is said before.
+rm -rf "$trash"
+for name in old older; do
+	is 0 . cadre vault write $name.md x
+	is 0 . cadre vault delete --yes $name.md
+	mv "$trash"/20* "$trash/20200101-000000.000.1.000000000000$name"
+	is 0 $name.md cadre vault removed
+	if [ $name = old ]; then cadre gc >/dev/null; else cadre up >/dev/null; fi
+	until_is '^0$' entries
+done
+cadre down >/dev/null
+config 'trash_mb = 1'
+head -c 700000 /dev/urandom | base64 -w 80 | head -c 700000 >"$TMPDIR/large"
+for name in one two; do
+	is 0 . cadre vault write $name.md "@$TMPDIR/large"
+	is 0 'kept until' cadre vault delete --yes $name.md
+done
+is 0 '^two.md' cadre undo
+[ "$(entries)" = 1 ] || bad "the trash holds $(ls "$trash")"
+cat "$TMPDIR/large" "$TMPDIR/large" | cadre vault write three.md - >/dev/null || bad "write"
+is 4 'three.md, 1400000 bytes, would be deleted for good' cadre vault delete three.md
+is 0 'three.md is deleted$' cadre vault delete --yes three.md
+is 0 '^two.md' cadre undo
+config 'keep_days = 0'
+is 0 . cadre gc
+[ "$(entries)" = 0 ] || bad "kept for no days: $(ls "$trash")"
+is 0 . cadre vault write four.md x
+is 4 'for good' cadre vault delete four.md
+is 4 'removed for good' cadre team destroy notes --purge
+is 0 'notes is destroyed$' cadre team destroy notes --purge --yes
+[ "$(entries)" = 0 ] || bad "kept for no days: $(ls "$trash")"
+exit $failed

@@ -1,0 +1,39 @@
+/*
+ * inside - what the files of `cadre undo` share.
+ *
+ * The folders and disks of removed workspaces are in the state's trash
+ * (core/machine/trash.h), deleted notes in the vault's.
+ */
+#ifndef TOOLS_CADRE_UNDO_INSIDE_H
+#define TOOLS_CADRE_UNDO_INSIDE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "core/machine/trash.h"
+#include "tools/cadre/cli.h"
+
+/* The living workspaces, as objects under their names; NULL where that cannot be read. */
+json_t *undo_living(struct cli *cli);
+
+/* Of `living`, the workspace that was made of an entry, or NULL. */
+const json_t *undo_made_of(const json_t *living, const struct trash_entry *entry);
+
+/* The names of workspaces that are removed, and whose folders a host is still to move into
+ * the trash.  In memory of `a`; how many. */
+size_t undo_moving(const struct cli *cli, const json_t *living, struct arena *a,
+		   const char ***names);
+
+/* Makes a workspace of what the one of that name held, or team/agent, or the agent of the
+ * call's team: the exit status.  `again`: also where one that was made of it lives. */
+int undo_workspace(struct cli *cli, const char *name, const char *agent, bool again);
+
+/* Whether a name is the path of a note, or of a folder of notes, which ends with a slash.
+ * Neither the name nor the address of a workspace has a dot. */
+bool undo_is_note(const char *name);
+
+/* Brings back a note, to the path `to` (NULL: where it was), or all of a folder: the exit
+ * status. */
+int undo_note(struct cli *cli, const char *name, const char *to);
+
+#endif

@@ -1,0 +1,73 @@
+/* undo_note - brings back notes that were deleted: one by its path, or all below a folder. */
+#include <string.h>
+
+#include "ops.gen.h"
+#include "tools/cadre/undo/inside.h"
+
+bool undo_is_note(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return strchr(slash ? slash : name, '.') || (slash && !slash[1]);
+}
+
+static int bring_back_note(struct cli *cli, const char *path, const char *to)
+{
+	json_t *args = json_pack("{s:s, s:s*}", "path", path, "to", to), *answer;
+	struct fault f = { 0 };
+
+	answer = run_op(cli, op_vault_restore, args, &f);
+	json_decref(args);
+	if (!answer)
+		return cli_fault(cli, &f);
+	if (cli->json)
+		print_json(answer);
+	else
+		print_answer(cli, op_vault_restore, answer);
+	json_decref(answer);
+	return 0;
+}
+
+/* The paths of all notes that were removed below a folder, each once. */
+static json_t *removed_below(struct cli *cli, const char *folder, struct fault *f)
+{
+	json_t *rows = run_rows(cli, op_vault_removed, "notes", NULL, f), *row,
+	       *paths = json_object();
+	size_t i, n = strlen(folder);
+
+	json_array_foreach(rows, i, row) {
+		json_t *path = json_object_get(row, "path");
+
+		if (!strncmp(json_string_value(path), folder, n))
+			json_object_set_new(paths, json_string_value(path), json_true());
+	}
+	json_decref(rows);
+	return paths;
+}
+
+static int bring_back_folder(struct cli *cli, const char *folder)
+{
+	struct fault f = { 0 };
+	json_t *paths = removed_below(cli, folder, &f), *value;
+	const char *path;
+	int status = 0;
+
+	if (!f.code && !json_object_size(paths)) {
+		fault_set(&f, FAULT_NOT_FOUND, "/name",
+			  "the trash holds no note of %.100s", folder);
+		fault_hint(&f, "See them with: cadre undo.");
+	}
+	json_object_foreach(paths, path, value) {
+		int rc = f.code ? 0 : bring_back_note(cli, path, NULL);
+
+		status = rc ? rc : status;
+	}
+	json_decref(paths);
+	return f.code ? cli_fault(cli, &f) : status;
+}
+
+int undo_note(struct cli *cli, const char *name, const char *to)
+{
+	return name[strlen(name) - 1] == '/' ? bring_back_folder(cli, name)
+					     : bring_back_note(cli, name, to);
+}

@@ -1,0 +1,257 @@
+/*
+ * undo_workspace - makes a workspace of what a removed one held.
+ *
+ * It is a new one, in any team; the entry stays in the trash until its time is over.
+ */
+#include <dirent.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "ops.gen.h"
+#include "tools/cadre/undo/inside.h"
+
+/* --- what there is ------------------------------------------------------------------ */
+
+json_t *undo_living(struct cli *cli)
+{
+	struct fault f = { 0 };
+	json_t *teams = run_rows(cli, op_team_list, "teams", NULL, &f), *team, *row,
+	       *names = json_object();
+	size_t i, j;
+
+	json_array_foreach(teams, i, team) {
+		json_t *rows = run_rows(cli, op_workspace_list, "workspaces",
+					json_object_get(team, "name"), &f);
+
+		json_array_foreach(rows, j, row)
+			json_object_set(names,
+					json_string_value(json_object_get(row, "name")),
+					row);
+		json_decref(rows);
+	}
+	json_decref(teams);
+	if (f.code)
+		json_decref(names);
+	return f.code ? NULL : names;
+}
+
+const json_t *undo_made_of(const json_t *names, const struct trash_entry *entry)
+{
+	const char *name, *source;
+	json_t *row;
+
+	json_object_foreach((json_t *)names, name, row) {
+		source = json_string_value(json_object_get(row, "source"));
+		if (source && !strcmp(source, entry->path))
+			return row;
+	}
+	return NULL;
+}
+
+size_t undo_moving(const struct cli *cli, const json_t *living, struct arena *a,
+		   const char ***names)
+{
+	DIR *dir = opendir(arena_printf(a, "%s/workspaces", cli->home.dir));
+	struct dirent *e;
+	size_t n = 0;
+
+	*names = NULL;
+	while (living && dir && (e = readdir(dir)))
+		if (!strchr(e->d_name, '.') && !json_object_get(living, e->d_name))
+			*(const char **)arena_push(a, names, &n, sizeof(**names)) =
+				arena_strdup(a, e->d_name);
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* --- finding ------------------------------------------------------------------------ */
+
+/* What a workspace is asked for by: its name, the beginning of that, or `begins` with the
+ * names of its team and agent, which that is made of. */
+struct wanted {
+	const char *name, *begins;
+};
+
+/* The names of workspaces are TEAM-AGENT-XXXX. */
+static struct wanted wanted_of(struct cli *cli, const char *name, struct arena *a)
+{
+	const char *slash = strchr(name, '/');
+
+	if (slash)
+		return (struct wanted){ name,
+					arena_printf(a, "%.*s-%s-", (int)(slash - name),
+						     name, slash + 1) };
+	return (struct wanted){ name, cli->team
+					      ? arena_printf(a, "%s-%s-", cli->team, name)
+					      : name };
+}
+
+/* 2: it is the very name; 1: it begins so; 0: it is another one. */
+static int fits(const struct wanted *w, const char *name)
+{
+	if (!strcmp(name, w->name))
+		return 2;
+	return !strncmp(name, w->name, strlen(w->name)) ||
+	       !strncmp(name, w->begins, strlen(w->begins));
+}
+
+/* The entry of that name, or of the one name that begins so; the newest of one name. */
+static const struct trash_entry *find(const struct trash_entry *entries, size_t n,
+				      const struct wanted *w, bool *several)
+{
+	const struct trash_entry *found = NULL;
+
+	*several = false;
+	for (size_t i = 0; i < n; i++)
+		if (fits(w, entries[i].name) == 2)
+			return &entries[i];
+	for (size_t i = 0; i < n; i++) {
+		if (!fits(w, entries[i].name))
+			continue;
+		*several |= found && strcmp(found->name, entries[i].name);
+		found = found ? found : &entries[i];
+	}
+	return found;
+}
+
+/* Waits while a host moves a workspace that is meant into the trash: what was removed last
+ * is not to be passed over for something older.  0, or a fault where no host does it. */
+static int wait_for_trash(struct cli *cli, const struct wanted *w, struct fault *f)
+{
+	enum { MOST_MS = 10000, PAUSE_MS = 50 };
+	json_t *living = undo_living(cli);
+	const char *moving = "";
+	int64_t until = clock_steady_ms() + MOST_MS;
+
+	while (moving && clock_steady_ms() < until) {
+		struct arena a = { 0 };
+		const char **names;
+		size_t n = undo_moving(cli, living, &a, &names);
+
+		moving = NULL;
+		for (size_t i = 0; i < n && !moving; i++)
+			moving = fits(w, names[i]) ? names[i] : NULL;
+		if (moving && !home_holder(&cli->home))
+			until = 0;
+		if (moving && until)
+			poll(NULL, 0, PAUSE_MS);
+		if (moving && !until) {
+			fault_set(f, FAULT_UNAVAILABLE, "/name",
+				  "%.80s is still to be moved into the trash", moving);
+			fault_hint(f, "A host does that: cadre up.");
+		}
+		arena_release(&a);
+	}
+	json_decref(living);
+	return f->code;
+}
+
+/* --- bringing back -------------------------------------------------------------------- */
+
+/* Makes it a VM like the one that had the disk. */
+static void add_facts(json_t *args, const char *path)
+{
+	char file[4200];
+	json_t *facts;
+
+	snprintf(file, sizeof(file), "%s/vm.json", path);
+	facts = json_load_file(file, 0, NULL);
+	json_object_update_missing(args, facts);
+	json_object_set_new(args, "backend", json_string("qemu"));
+	json_decref(facts);
+}
+
+/* Refuses to make a second workspace of an entry while the first one lives, unless that is
+ * what is meant. */
+static int check_again(struct cli *cli, const struct trash_entry *entry, struct fault *f)
+{
+	json_t *names = undo_living(cli);
+	const json_t *made = undo_made_of(names, entry);
+
+	if (made) {
+		fault_set(f, FAULT_CONFLICT, "",
+			  "%.60s was brought back already: it is %.80s of team %.64s",
+			  entry->name, json_string_value(json_object_get(made, "name")),
+			  json_string_value(json_object_get(made, "team")));
+		fault_hint(f, "For another copy of it: cadre undo %.60s --yes",
+			   entry->name);
+	}
+	json_decref(names);
+	return f->code;
+}
+
+/* Says in a line what came back, and where. */
+static void say_back(const struct cli *cli, const struct trash_entry *entry,
+		     const json_t *made)
+{
+	const char *agent = json_string_value(json_object_get(made, "agent")),
+		   *name = json_string_value(json_object_get(made, "name")),
+		   *path = json_string_value(json_object_get(made, "path"));
+	struct arena a = { 0 };
+	const char *line = arena_printf(&a, "brought back %s as %s of team %s%s%s%s%s",
+					entry->name, name,
+					json_string_value(json_object_get(made, "team")),
+					agent ? ", for " : "", agent ? agent : "",
+					path ? ", in " : "", path ? path : "");
+
+	cli_prose(cli, cli_plain(&a, line, false), 0);
+	cli_tell("next: cadre wait workspace %s", name);
+	arena_release(&a);
+}
+
+static int bring_back(struct cli *cli, const struct trash_entry *entry, const char *agent)
+{
+	json_t *args = json_pack("{s:s, s:s*, s:s*}", "source", entry->path, "agent",
+				 agent, "team", cli->team);
+	struct fault f = { 0 };
+	json_t *answer;
+
+	if (entry->kind == TRASH_VM)
+		add_facts(args, entry->path);
+	answer = run_op(cli, op_workspace_create, args, &f);
+	json_decref(args);
+	if (!answer)
+		return cli_fault(cli, &f);
+	if (cli->json)
+		print_json(answer);
+	else
+		say_back(cli, entry, json_object_get(answer, "workspace"));
+	json_decref(answer);
+	return 0;
+}
+
+static int not_found(const struct trash_entry *entry, const char *name, struct fault *f)
+{
+	fault_set(f, entry ? FAULT_INVALID : FAULT_NOT_FOUND, "/name",
+		  entry ? "several removed workspaces begin with %.60s"
+			: "the trash holds no workspace %.60s",
+		  name);
+	return fault_hint(f, "See them with: cadre undo.");
+}
+
+int undo_workspace(struct cli *cli, const char *name, const char *agent, bool again)
+{
+	struct arena a = { 0 };
+	const struct wanted wanted = wanted_of(cli, name, &a);
+	const struct trash_entry *entry = NULL;
+	struct trash_entry *entries;
+	struct fault f = { 0 };
+	bool several = false;
+	int status;
+
+	if (wait_for_trash(cli, &wanted, &f) == 0) {
+		size_t n = trash_list(cli->home.dir, &a, &entries);
+
+		entry = find(entries, n, &wanted, &several);
+		if (!entry || several)
+			not_found(entry, name, &f);
+		else if (!again)
+			check_again(cli, entry, &f);
+	}
+	status = f.code ? cli_fault(cli, &f) : bring_back(cli, entry, agent);
+	arena_release(&a);
+	return status;
+}
