@@ -95,4 +95,15 @@ until_is "[.]$name\$" ls "$CADRE_HOME/trash"
 is 0 . cadre undo "$name" --team four --agent a
 until_is '^better$' cadre exec --team four four/a 'cat work.txt'
 is 0 . cadre team destroy --yes four
+
+# The newest of an agent is brought back, also where a host is still to move it into the trash.
+makes five a
+is 0 . cadre workspace destroy --yes five/a --team five
+until_is '[.]five-a-' ls "$CADRE_HOME/trash"
+is 0 . cadre workspace create --team five --agent a --wait
+cadre exec --team five five/a 'echo newer | tee work.txt' >/dev/null
+is 0 . cadre workspace destroy --yes five/a --team five
+is 0 'brought back five-a-.* as five-a-' cadre undo five/a --team five --agent a
+until_is '^newer$' cadre exec --team five five/a 'cat work.txt'
+is 0 . cadre team destroy --yes five
 exit $failed

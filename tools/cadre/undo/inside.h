@@ -1,5 +1,5 @@
 /*
- * inside - what the files of `cadre undo` share.
+ * inside - the parts of `cadre undo`, which lists and brings back what was removed.
  *
  * The folders and disks of removed workspaces are in the state's trash
  * (core/machine/trash.h), deleted notes in the vault's.
@@ -16,7 +16,7 @@
 /* The living workspaces, as objects under their names; NULL where that cannot be read. */
 json_t *undo_living(struct cli *cli);
 
-/* Of `living`, the workspace that was made of an entry, or NULL. */
+/* The workspace in `living` that was made of an entry, or NULL. */
 const json_t *undo_made_of(const json_t *living, const struct trash_entry *entry);
 
 /* The names of workspaces that are removed, and whose folders a host is still to move into

@@ -59,7 +59,7 @@ static int64_t time_of(const json_t *row, const char *field)
 
 /* --- all of them ---------------------------------------------------------------------- */
 
-/* What there is to be brought back. */
+/* Removed workspaces and notes, with the workspaces that live. */
 struct removed {
 	struct arena arena;
 	json_t *living, *notes;

@@ -69,8 +69,8 @@ size_t undo_moving(const struct cli *cli, const json_t *living, struct arena *a,
 
 /* --- finding ------------------------------------------------------------------------ */
 
-/* What a workspace is asked for by: its name, the beginning of that, or `begins` with the
- * names of its team and agent, which that is made of. */
+/* The words that ask for a workspace: its name, the beginning of that, or its team and
+ * agent, with which its name `begins`; NULL: no team is said. */
 struct wanted {
 	const char *name, *begins;
 };
@@ -86,19 +86,23 @@ static struct wanted wanted_of(struct cli *cli, const char *name, struct arena *
 						     name, slash + 1) };
 	return (struct wanted){ name, cli->team
 					      ? arena_printf(a, "%s-%s-", cli->team, name)
-					      : name };
+					      : NULL };
 }
 
-/* 2: it is the very name; 1: it begins so; 0: it is another one. */
+/* 2: it is the very name, or of that agent; 1: it begins so; 0: it is another one. */
 static int fits(const struct wanted *w, const char *name)
 {
-	if (!strcmp(name, w->name))
+	enum { DIGITS = 4 };
+	size_t n = w->begins ? strlen(w->begins) : 0;
+
+	if (!strcmp(name, w->name) ||
+	    (n && !strncmp(name, w->begins, n) && strlen(name + n) == DIGITS))
 		return 2;
-	return !strncmp(name, w->name, strlen(w->name)) ||
-	       !strncmp(name, w->begins, strlen(w->begins));
+	return !strncmp(name, w->name, strlen(w->name));
 }
 
-/* The entry of that name, or of the one name that begins so; the newest of one name. */
+/* The entry of that name or agent, or of the one name that begins so; of several the
+ * newest. */
 static const struct trash_entry *find(const struct trash_entry *entries, size_t n,
 				      const struct wanted *w, bool *several)
 {
