@@ -33,13 +33,15 @@ static int look_at(void *with, const struct note_entry *e, struct fault *f)
 
 /* The team is known by its summary until its folder is moved, so that after a crash the
  * next one goes on. */
-static int move_notes(struct mirror_show *s, const char *folder, int64_t at,
-		      const struct found *found)
+static int move_notes(struct mirror_show *s, const char *folder,
+		      const struct mirror_team_row *team, const struct found *found)
 {
 	const struct notes *notes = s->call.settings->notes;
 	struct arena *a = &s->call.arena;
 	struct fault *f = &s->call.fault;
-	const char *to = vault_trash_place(a, at, found->bytes, folder);
+	const struct vault_trash as = { NULL, team->destroyed_at, found->bytes,
+					team->id };
+	const char *to = vault_trash_place(a, &as, folder);
 	int rc = 0;
 
 	for (size_t i = 0; rc >= 0 && i < found->n_pages; i++)
@@ -47,11 +49,12 @@ static int move_notes(struct mirror_show *s, const char *folder, int64_t at,
 	if (rc < 0 || (rc = files_move(&s->files, folder, to, f)) < 0)
 		return rc;
 	notes->drop(notes->self, arena_printf(a, "%s/TEAM.md", to), f);
-	vault_trash_trim(s->call.settings, at);
+	vault_trash_trim(s->call.settings, as.removed_at);
 	return f->code;
 }
 
-int show_purge(struct mirror_show *s, const char *folder, int64_t at)
+int show_purge(struct mirror_show *s, const char *folder,
+	       const struct mirror_team_row *team)
 {
 	const struct notes *notes = s->call.settings->notes;
 	struct arena_mark mark = arena_mark(&s->call.arena);
@@ -62,7 +65,7 @@ int show_purge(struct mirror_show *s, const char *folder, int64_t at)
 	int rc = notes->walk(notes->self, folder, NULL, look_at, &found, &s->call.fault);
 
 	if (rc >= 0 && found.n_notes && found.bytes <= vault_trash_room(s->call.settings))
-		rc = move_notes(s, folder, at, &found);
+		rc = move_notes(s, folder, team, &found);
 	else if (rc >= 0)
 		rc = files_purge(&s->files, folder, &s->call.fault);
 	arena_reset(&s->call.arena, mark);

@@ -235,7 +235,7 @@ int show_end_team(struct mirror_show *s, const struct mirror_team_row *team)
 
 	team_folder(team->name, "", folder);
 	if (team->purge)
-		return show_purge(s, folder, team->destroyed_at);
+		return show_purge(s, folder, team);
 	if ((rc = tasks_of(s, team->id, &tasks)) >= 0 &&
 	    (rc = show_some_tasks(s, &tasks, team->id)) >= 0 &&
 	    (rc = put_summary(s, team->id, true, true)) >= 0 &&

@@ -49,9 +49,10 @@ int show_sweep_folders(struct mirror_show *s);
 /* Archives the folder "teams/NAME" as one of the day of `at`. */
 int show_archive(struct mirror_show *s, const char *team, int64_t at);
 
-/* Moves the notes of a team's folder, which was purged at `at`, into the vault's trash, or
- * removes them where they may not be kept; the mirror's pages go. */
-int show_purge(struct mirror_show *s, const char *folder, int64_t at);
+/* Moves the notes of a purged team's folder into the vault's trash, or removes them where
+ * they may not be kept; the mirror's pages go. */
+int show_purge(struct mirror_show *s, const char *folder,
+	       const struct mirror_team_row *team);
 
 /* Shows the end of a destroyed team in its folder, and archives or purges that. */
 int show_end_team(struct mirror_show *s, const struct mirror_team_row *team);

@@ -32,7 +32,8 @@ struct vault_work {
 	const char *path, *to; /* notes, resolved; NULL: none */
 	const char *folder, *after; /* a folder to walk through, and the name to begin
 				       behind */
-	int64_t since; /* what was removed until then is nothing to the caller */
+	int64_t team, since; /* of a note that is deleted; else the agent's, and when it
+				was made */
 	int event; /* kind of the event that a write emits */
 	struct note_move move;
 	bool staged; /* step 3 is due */

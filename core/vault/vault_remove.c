@@ -27,7 +27,8 @@ static const char *place_for(struct call *call, const struct vault_work *w)
 	if (!size || size > vault_trash_room(call->settings))
 		return NULL;
 	for (int64_t at = call->now;; at++) {
-		const char *to = vault_trash_place(&call->arena, at, size, w->path);
+		const struct vault_trash as = { NULL, at, size, w->team };
+		const char *to = vault_trash_place(&call->arena, &as, w->path);
 
 		if (notes->look(notes->self, to, &there, &call->fault) <= 0)
 			return call->fault.code ? NULL : to;
@@ -74,6 +75,21 @@ static int run_delete(struct call *call, struct vault_work *w)
 	return 0;
 }
 
+/* The living team in whose folder the note is. */
+static int find_team(struct call *call, struct vault_work *w)
+{
+	const char *name = w->path + strlen("teams/");
+	struct vault_team_row r;
+	int rc;
+
+	if (strncmp(w->path, "teams/", strlen("teams/")) != 0)
+		return 0;
+	rc = sql_row(call, vault_team, &r,
+		     .name = arena_strndup(&call->arena, name, strcspn(name, "/")));
+	w->team = rc > 0 ? r.id : 0;
+	return rc;
+}
+
 int vault_delete(struct call *call, const struct vault_delete_in *in,
 		 struct vault_delete_out *out)
 {
@@ -82,23 +98,33 @@ int vault_delete(struct call *call, const struct vault_delete_in *in,
 
 	w->run = run_delete;
 	w->event = EVENT_VAULT_DELETED;
-	return rc < 0 || (rc = vault_finish(call, &out->path, NULL)) <= 0 ? rc : 0;
+	if (rc < 0 || (rc = find_team(call, w)) < 0)
+		return rc;
+	return (rc = vault_finish(call, &out->path, NULL)) <= 0 ? rc : 0;
 }
 
 /* --- what can be brought back -------------------------------------------------------- */
 
-/* An agent may see what was removed since its team was made: what is older was of another
- * team of that name. */
-static int find_since(struct call *call, int64_t *since)
+/* An agent may see what was removed of its own team.  One of that name and row that is
+ * older was of a state that was replaced. */
+static int find_own(struct call *call, struct vault_work *w)
 {
 	struct vault_team_row r;
 	int rc = 0;
 
-	*since = -1;
 	if (call->identity.agent &&
-	    (rc = sql_row(call, vault_team, &r, .name = call->caller.team_name)) > 0)
-		*since = r.created_at;
+	    (rc = sql_row(call, vault_team, &r, .name = call->caller.team_name)) > 0) {
+		w->team = r.id;
+		w->since = r.created_at;
+	}
 	return rc;
+}
+
+static bool is_own(const struct call *call, const struct vault_work *w,
+		   const struct vault_trash *entry)
+{
+	return !call->identity.agent ||
+	       (entry->team == w->team && entry->removed_at > w->since);
 }
 
 struct gathered {
@@ -159,7 +185,7 @@ static int newest_first(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-static int gather_all(struct gathered *g, int64_t since)
+static int gather_all(struct gathered *g, const struct vault_work *w)
 {
 	const struct notes *notes = notes_of(g->call);
 	struct arena *a = &g->call->arena;
@@ -168,8 +194,8 @@ static int gather_all(struct gathered *g, int64_t since)
 	int rc = vault_trash_list(notes, a, &entries, &n, &g->call->fault);
 
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		if (entries[i].removed_at <= since)
-			break;
+		if (!is_own(g->call, w, &entries[i]))
+			continue;
 		g->entry = &entries[i];
 		rc = notes->walk(notes->self,
 				 arena_printf(a, NOTES_TRASH "/%s", entries[i].name),
@@ -186,7 +212,7 @@ static int run_removed(struct call *call, struct vault_work *w)
 	struct vault_removed_out *out = call->out;
 	struct gathered g = { .call = call, .folder = w->folder };
 	size_t at = (size_t)in->offset;
-	int rc = gather_all(&g, w->since);
+	int rc = gather_all(&g, w);
 
 	if (rc < 0)
 		return rc;
@@ -204,7 +230,7 @@ int vault_removed(struct call *call, const struct vault_removed_in *in,
 		  struct vault_removed_out *out)
 {
 	struct vault_work *w = call->vault;
-	int rc = find_since(call, &w->since);
+	int rc = find_own(call, w);
 
 	(void)out;
 	w->run = run_removed;
@@ -224,7 +250,9 @@ static int find_removed(struct call *call, struct vault_work *w)
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; rc == 0 && i < n && entries[i].removed_at > w->since; i++) {
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		if (!is_own(call, w, &entries[i]))
+			continue;
 		w->move.from =
 			arena_printf(a, NOTES_TRASH "/%s/%s", entries[i].name, w->path);
 		rc = notes->look(notes->self, w->move.from, &w->move.is, &call->fault);
@@ -269,7 +297,7 @@ int vault_restore(struct call *call, const struct vault_restore_in *in,
 
 	if (rc < 0 ||
 	    (in->to && (rc = vault_note(call, in->to, "/to", VAULT_WRITE, &w->to)) < 0) ||
-	    (rc = find_since(call, &w->since)) < 0)
+	    (rc = find_own(call, w)) < 0)
 		return rc;
 	if (w->to && strcmp(w->to, w->path) == 0)
 		w->to = NULL;

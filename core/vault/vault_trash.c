@@ -15,14 +15,17 @@ int64_t vault_trash_room(const struct settings *s)
 
 /* --- names ------------------------------------------------------------------------ */
 
-const char *vault_trash_place(struct arena *a, int64_t now, int64_t bytes,
+const char *vault_trash_place(struct arena *a, const struct vault_trash *as,
 			      const char *path)
 {
 	char stamp[CLOCK_STAMP];
 
-	clock_stamp(now, stamp);
-	return arena_printf(a, NOTES_TRASH "/%s.%03d.%" PRId64 ".%016" PRIx64 "/%s",
-			    stamp, (int)(now % 1000), bytes, hash_text(path), path);
+	clock_stamp(as->removed_at, stamp);
+	return arena_printf(a,
+			    NOTES_TRASH "/%s.%03d.%" PRId64 ".%" PRId64 ".%016" PRIx64
+					"/%s",
+			    stamp, (int)(as->removed_at % 1000), as->bytes, as->team,
+			    hash_text(path), path);
 }
 
 const char *vault_trash_origin(const char *path)
@@ -47,7 +50,11 @@ static bool read_name(const char *name, struct vault_trash *out)
 		 name + 6, name + 9, name + 11, name + 13);
 	out->removed_at = time_parse(when);
 	out->bytes = strtoll(at, &end, 10);
-	return out->removed_at >= 0 && end > at && *end == '.' && out->bytes >= 0;
+	if (out->removed_at < 0 || end == at || *end != '.' || out->bytes < 0)
+		return false;
+	at = end + 1;
+	out->team = strtoll(at, &end, 10);
+	return end > at && *end == '.';
 }
 
 /* --- entries ------------------------------------------------------------------------ */

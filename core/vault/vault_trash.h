@@ -2,8 +2,9 @@
  * vault_trash - notes that were removed, kept for a while in the vault's folder `.trash`.
  *
  * What one removal takes is an entry: a folder there that holds it at its path from the
- * vault's root, and whose name says when it was removed, how many bytes it has, and which
- * path it was, as a hash: `20261121-080000.123.4096.0123456789abcdef`.
+ * vault's root, and whose name says when it was removed, how many bytes it has, the row of
+ * the team whose it was, and which path it was, as a hash:
+ * `20261121-080000.123.4096.7.0123456789abcdef`.  Names of teams change hands, rows do not.
  */
 #ifndef CORE_VAULT_VAULT_TRASH_H
 #define CORE_VAULT_VAULT_TRASH_H
@@ -15,13 +16,14 @@ struct vault_trash {
 	const char *name; /* of its folder */
 	int64_t removed_at; /* milliseconds since 1970 */
 	int64_t bytes;
+	int64_t team; /* 0: of none that lived */
 };
 
 /* Bytes that the trash may hold; 0: nothing is kept. */
 int64_t vault_trash_room(const struct settings *s);
 
-/* Where a note or folder goes that is removed at that time, from the root. */
-const char *vault_trash_place(struct arena *a, int64_t now, int64_t bytes,
+/* Where a note or folder goes that is removed, from the root; `as` has no name. */
+const char *vault_trash_place(struct arena *a, const struct vault_trash *as,
 			      const char *path);
 
 /* The path at which a note was that is in the trash; NULL: it is not in there. */

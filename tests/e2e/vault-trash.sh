@@ -65,7 +65,7 @@ is 0 . cadre gc
 [ -z "$(ls -A "$TMPDIR/outside")" ] || bad "a link was followed: $(ls "$TMPDIR/outside")"
 is 0 '^our needle' cadre vault read teams/alpha/b.md
 rm "$trash" && mv "$vault/.was" "$trash"
-entry=$trash/20991231-000000.000.5.0000000000000000
+entry=$trash/20991231-000000.000.5.0.0000000000000000
 mkdir -p "$entry/teams/alpha"
 echo secret >"$TMPDIR/outside/secret.md"
 ln -s "$TMPDIR/outside/secret.md" "$entry/teams/alpha/link.md"
@@ -77,6 +77,7 @@ rm -r "$entry"
 
 # The notes of a team that is purged are kept, without the pages that show rows, and its
 # folder comes back whole.
+cadre team create heir --roles h >/dev/null || bad "team"
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre --team notes task create "Parse" >/dev/null || bad "task"
 is 0 . cadre vault write teams/notes/mine.md "my words"
@@ -88,7 +89,11 @@ is 4 'back for 7 days: cadre undo' cadre team destroy notes --purge
 is 0 'notes is destroyed; its notes are kept until 20..-..-..: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$vault/teams/notes' ] || echo 1"
 find "$trash" -name TEAM.md -o -name '001-*' -o -name INDEX.md | grep -q . && bad "pages of rows are kept: $(find "$trash")"
-# Another team of that name sees nothing of it.
+# Another team sees nothing of it that gets the name, whether it is new or lived before.
+is 0 . cadre team update heir --new-name notes
+cadre --team notes --as h vault removed | grep -q mine && bad "another team's notes"
+is 3 'the trash holds no note' cadre --team notes --as h vault restore mine.md
+is 0 . cadre team update notes --new-name heir
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre --team notes --as n vault removed | grep -q mine && bad "another team's notes"
 is 3 'the trash holds no note' cadre --team notes --as n vault restore mine.md
@@ -125,7 +130,7 @@ rm -rf "$trash"
 for name in old older; do
 	is 0 . cadre vault write $name.md x
 	is 0 . cadre vault delete --yes $name.md
-	mv "$trash"/20* "$trash/20200101-000000.000.1.000000000000$name"
+	mv "$trash"/20* "$trash/20200101-000000.000.1.0.000000000000$name"
 	is 0 $name.md cadre vault removed
 	if [ $name = old ]; then cadre gc >/dev/null; else cadre up >/dev/null; fi
 	until_is '^0$' entries
