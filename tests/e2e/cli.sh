@@ -351,6 +351,8 @@ offers 'task list --state.d' '--state.durability '
 offers 'task list --stat' '--status '
 offers 'task create --stat' '--state.durability '
 is 0 '^001	Paint it' cadre complete -- --team blue task show ''
+is 0 . cadre vault write teams/blue/design.md "One pass."
+is 0 '^teams/blue/design.md	note' cadre complete -- vault read teams/blue/d
 is 2 'say which team' cadre complete # a person means done
 
 # The scripts, where their shell is there.

@@ -66,7 +66,7 @@ cadre logs -n 20 | grep -q '3 of the 3 newest agents have tokens' || bad "a host
 cadre down >/dev/null
 cp "$story/right" "$CADRE_HOME/secret"
 refused 'is the state itself' cadre restore "$CADRE_HOME/state.db"
-refused 'nothing.db' cadre restore --yes "$story/nothing.db"
+refused 'cadre backup writes .*backups.state-' cadre restore --yes "$story/nothing.db"
 (unset CADRE_HOME; CADRE_SOCKET=/nowhere cadre restore --yes "$story/B.db" >"$story/out" 2>&1) &&
 	bad "restored inside a workspace"
 grep -q 'this is a workspace' "$story/out" || bad "in a workspace: $(cat "$story/out")"
