@@ -68,6 +68,11 @@ struct settings {
 	 * see core/machine/work.h.  NULL: nobody looks. */
 	int64_t (*look_at_work)(const char *path, const char *stamp, int64_t since,
 				long most, bool *changed);
+	/* Tells which entries the trash of the state folder loses where `bytes` more come
+	 * into it and it may hold `most`: how many, their names in memory of `a`.  NULL:
+	 * nobody looks. */
+	size_t (*look_at_trash)(const char *home, int64_t bytes, int64_t most,
+				struct arena *a, const char ***names);
 	const char *network_range; /* of the VMs; see core/base/nic.h */
 	const char *tag; /* last four hex digits of the state's id: the names that the
 			    state gives to bridge, taps and tables end in them */

@@ -426,6 +426,8 @@ int team_destroy(struct call *call, const struct team_destroy_in *in,
 			return rc;
 		if (in->purge)
 			loss_add_notes(call, call->caller.team_name);
+		if ((rc = loss_add_hands(call, call->caller.team)) < 0)
+			return rc;
 		return loss_add_team(call, call->caller.team);
 	}
 	if (!call->made && ((rc = who_team(call, in->team)) < 0 ||

@@ -143,6 +143,18 @@ int loss_add_team(struct call *call, int64_t team)
 	return rc < 0 ? rc : add_beginnings(call, from);
 }
 
+int loss_add_hands(struct call *call, int64_t team)
+{
+	struct team_hands_row hands;
+	int rc = sql_row(call, team_hands, &hands, .team = team, .now = call->now);
+
+	if (rc <= 0)
+		return rc;
+	call->losing->held = hands.held;
+	call->losing->mail = hands.mail;
+	return 0;
+}
+
 void loss_add_notes(struct call *call, const char *team)
 {
 	call->losing->purged = arena_printf(&call->arena, "teams/%s", team);
@@ -169,6 +181,17 @@ static void look(struct call *call, struct losing *l)
 		l->kept += f->bytes && !f->too_large;
 		l->bytes += f->too_large ? 0 : f->bytes;
 	}
+}
+
+/* Finds what the trash gives up for what comes into it now. */
+static void look_at_trash(struct call *call, struct losing *l)
+{
+	const struct config *config = &call->settings->config;
+
+	if (config->workspace_keep_days && l->bytes && call->settings->look_at_trash)
+		l->n_losers = call->settings->look_at_trash(
+			call->settings->home, l->bytes, config->workspace_trash_mb << 20,
+			&call->arena, &l->losers);
 }
 
 static int count_note(void *with, const struct note_entry *entry, struct fault *f)
@@ -227,15 +250,9 @@ static bool notes_are_kept(const struct call *call, const struct losing *l)
 	       l->note_bytes <= config->workspace_trash_mb << 20;
 }
 
-static int refuse_purge(struct call *call, const struct losing *l)
+static int hint_at_purge(struct call *call, const struct losing *l)
 {
-	bool kept = notes_are_kept(call, l);
-
-	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
-		  "%zu notes of the vault's folder %s would be removed%s%s%s", l->notes,
-		  l->purged, kept ? "" : " for good", l->worked ? ", and work in " : "",
-		  l->worked ? names(call, l, false) : "");
-	if (!kept)
+	if (!notes_are_kept(call, l))
 		return fault_hint(&call->fault,
 				  "Do it with {confirm=true|--yes}. Without purge the "
 				  "folder is archived in the vault.");
@@ -246,7 +263,17 @@ static int refuse_purge(struct call *call, const struct losing *l)
 			  call->settings->config.workspace_keep_days);
 }
 
-static const char *what_goes(struct call *call, const struct losing *l)
+static const char *notes_that_go(struct call *call, const struct losing *l)
+{
+	return arena_printf(&call->arena,
+			    "%zu notes of the vault's folder %s would be removed%s%s%s",
+			    l->notes, l->purged,
+			    notes_are_kept(call, l) ? "" : " for good",
+			    l->worked ? ", and work in " : "",
+			    l->worked ? names(call, l, false) : "");
+}
+
+static const char *work_that_goes(struct call *call, const struct losing *l)
 {
 	return l->says ? l->says
 		       : arena_printf(&call->arena,
@@ -256,15 +283,58 @@ static const char *what_goes(struct call *call, const struct losing *l)
 				      names(call, l, false));
 }
 
+/* Older entries, which nobody is told of again. */
+static const char *losers(struct call *call, const struct losing *l)
+{
+	const char *which = "";
+
+	for (size_t i = 0; i < l->n_losers && i < NAMED; i++)
+		which = arena_printf(&call->arena, "%s%s%s", which, i ? ", " : "",
+				     l->losers[i]);
+	return arena_printf(&call->arena,
+			    "the trash has no room for what %zu workspace%s held that "
+			    "%s removed before, which goes for good: %s%s",
+			    l->n_losers, l->n_losers == 1 ? "" : "s",
+			    l->n_losers == 1 ? "was" : "were", which,
+			    l->n_losers > NAMED ? ", …" : "");
+}
+
+static const char *hands(struct call *call, const struct losing *l)
+{
+	const char *held = arena_printf(&call->arena, "%" PRId64 " task%s held by agents",
+					l->held, l->held == 1 ? " is" : "s are"),
+		   *mail = arena_printf(&call->arena,
+					"the operator has not read %" PRId64 " message%s",
+					l->mail, l->mail == 1 ? "" : "s");
+
+	return arena_printf(&call->arena, "%s%s%s", l->held ? held : "",
+			    l->held && l->mail ? ", and " : "", l->mail ? mail : "");
+}
+
 /* Refuses a call by which work would be lost; a fault that says how much and whose. */
 static int refuse(struct call *call, const struct losing *l)
 {
 	int64_t days = call->settings->config.workspace_keep_days;
+	const char *parts[] = {
+		l->notes    ? notes_that_go(call, l)
+		: l->worked ? work_that_goes(call, l)
+			    : "",
+		l->held || l->mail ? hands(call, l) : "",
+		l->n_losers ? losers(call, l) : "",
+	};
+	const char *text = "";
 
-	if (l->notes)
-		return refuse_purge(call, l);
-	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s%s", what_goes(call, l),
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (*parts[i])
+			text = arena_printf(&call->arena, "%s%s%s", text,
+					    *text ? "; " : "", parts[i]);
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s%s", text,
 		  too_large(call, l));
+	if (l->notes)
+		return hint_at_purge(call, l);
+	if (!l->worked && !l->n_losers)
+		return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Tasks "
+						"are cancelled; messages stay as rows.");
 	return days && l->kept
 		       ? fault_hint(&call->fault,
 				    "Do it with {confirm=true|--yes}. What is kept can "
@@ -293,8 +363,11 @@ static const char *tell_kept(struct call *call, const struct losing *l)
 		return "";
 	kept_until(call, until);
 	if (l->bytes > config->workspace_trash_mb << 20)
-		bound = arena_printf(&call->arena, ", %" PRId64 " MiB of it",
-				     config->workspace_trash_mb);
+		bound = arena_printf(&call->arena,
+				     "; but the trash has room for %" PRId64
+				     " of these %" PRId64
+				     " MiB, so that some of it goes for good",
+				     config->workspace_trash_mb, l->bytes >> 20);
 	return arena_printf(&call->arena,
 			    "what %zu workspace%s held is kept until %.10s%s: cadre undo",
 			    l->kept, l->kept == 1 ? "" : "s", until, bound);
@@ -358,9 +431,11 @@ static int plan(struct call *call, struct losing *l)
 		return 1;
 	if (rc >= 0) {
 		look(call, l);
+		look_at_trash(call, l);
 		rc = look_into_vault(call, l);
 	}
-	if (rc >= 0 && (l->worked || l->notes) && !is_confirmed(call))
+	if (rc >= 0 && (l->worked || l->notes || l->n_losers || l->held || l->mail) &&
+	    !is_confirmed(call))
 		return refuse(call, l);
 	return rc < 0 ? rc : 0;
 }

@@ -28,6 +28,11 @@ struct losing {
 	const char *purged; /* a folder of the vault that goes too; or NULL */
 	size_t notes; /* in it */
 	int64_t note_bytes; /* of them */
+	const char **losers; /* older entries that the trash loses for good, to make room */
+	size_t n_losers;
+	/* Tasks that agents hold, and messages that the operator has not read, where a team
+	 * ends. */
+	int64_t held, mail;
 };
 
 /* For a handler that plans (call->plans): names one workspace: 0 or more, or a fault. */
@@ -40,6 +45,9 @@ int loss_add_restore(struct call *call, const struct workspace_row *w);
 /* Names a snapshot that goes: its work is lost where the workspace was changed since. */
 void loss_add_snapshot(struct call *call, const struct workspace_row *w,
 		       const struct snapshot_row *s);
+
+/* For a handler that plans: a team ends, with what is in hand there. */
+int loss_add_hands(struct call *call, int64_t team);
 
 /* For a handler that plans: the team's folder in the vault goes too. */
 void loss_add_notes(struct call *call, const char *team);

@@ -59,6 +59,15 @@ SELECT t.name FROM team_former f JOIN team t ON t.id = f.team
 WHERE f.name = :name AND t.destroyed_at IS NULL
 	AND NOT EXISTS (SELECT 1 FROM team o WHERE o.name = f.name AND o.destroyed_at IS NULL);
 
+-- name: team_hands
+-- scan ok: the tasks that are held, and the operator's inbox
+-- The tasks of a team that are held now, and the messages that wait there for the operator.
+SELECT (SELECT count(*) FROM task k WHERE k.team = :team AND k.owner IS NOT NULL
+		AND (k.lease_until IS NULL OR k.lease_until > :now)) AS held,
+	(SELECT count(*) FROM agent a JOIN delivery d ON d.agent = a.id
+		WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.operator}
+		AND d.state IN {delivery_state.open} AND d.lane IN {delivery_lane.mail}) AS mail;
+
 -- name: team_lead
 -- kept: every call of a lead asks
 -- The lead: the first member whose role or name says so.

@@ -24,6 +24,11 @@ enum { MIRROR_MS = 50 };
 static int open_store(struct client *c, struct store **out, unsigned flags,
 		      struct fault *f)
 {
+	if (!op_table->run) {
+		fault_set(f, FAULT_UNAVAILABLE, "",
+			  "this program can open no state itself");
+		return fault_hint(f, "Ask a host: CADRE_SOCKET says where it is.");
+	}
 	if (home_renew(c->o.home, f) < 0)
 		return f->code;
 	return store_open(out, c->o.home->dir, flags, NULL, f);

@@ -21,6 +21,7 @@
 #include "core/home/settings.h"
 #include "core/home/users.h"
 #include "core/machine/golden.h"
+#include "core/machine/trash.h"
 #include "core/machine/work.h"
 #include "storage/durable.h"
 #include "storage/restore.h"
@@ -405,6 +406,7 @@ static int load(struct home *h, enum home_use use, const char *const *flags,
 	h->settings.check_golden = golden_check;
 	h->settings.find_host = home_host_of;
 	h->settings.look_at_work = work_look;
+	h->settings.look_at_trash = trash_losers;
 	return 0;
 }
 

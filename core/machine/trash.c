@@ -176,3 +176,17 @@ bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bou
 	arena_release(&a);
 	return disks;
 }
+
+size_t trash_losers(const char *home, int64_t bytes, int64_t most, struct arena *a,
+		    const char ***names)
+{
+	struct trash_entry *entries;
+	size_t n = trash_list(home, a, &entries), lost = 0;
+
+	*names = NULL;
+	for (size_t i = 0; i < n; i++)
+		if ((bytes += entries[i].bytes) > most)
+			*(const char **)arena_push(a, names, &lost, sizeof(**names)) =
+				entries[i].name;
+	return lost;
+}

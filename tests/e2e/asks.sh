@@ -116,6 +116,32 @@ is 4 '2 workspaces would go, 1 with .*: big/b-2; too large to keep: big/b-2' cad
 answers n cadre workspace destroy big/b-2 >said && bad "no was taken for yes"
 grep -q 'Nothing of it can be brought back' said || bad "asked: $(cat said)"
 
+# Older entries that the trash would lose for it are named, and asked for. A team whose sum is
+# too large is told how much of it is kept.
+cadre team create fill --roles '[{"name":"f","count":3,"workspace":true}]' >/dev/null || bad "team"
+for f in 1 2 3; do
+	until_is '^big$' cadre exec --team fill fill/f-$f 'head -c 600000 /dev/urandom >big; ls big'
+done
+is 0 . cadre workspace destroy --yes fill/f-1
+until_is '[.]fill-f-1-' ls "$CADRE_HOME/trash"
+is 4 '1 workspace would go, 1 with .*: fill/f-2; the trash has no room for what [1-9][0-9]* workspaces held that were removed before, which goes for good: fill-f-1-' \
+	cadre workspace destroy fill/f-2
+rm -rf "$CADRE_HOME/trash"/*
+is 4 '^cadre: conflict: 1 workspace would go, 1 with work that was done there: fill/f-2$' cadre workspace destroy fill/f-2
+is 0 'what 2 workspaces held is kept until .*; but the trash has room for 1 of these 1 MiB, so that some' cadre team destroy --yes fill
+
+# A team where agents hold tasks, or whose operator has not read all, is asked for as well.
+cadre team create busy --roles a,b >/dev/null || bad "team"
+cadre --team busy task create "half done" >/dev/null
+cadre --team busy --as a claim >/dev/null
+is 4 '^cadre: conflict: 1 task is held by agents$' cadre team destroy busy
+cadre --team busy --as b send operator "read me" >/dev/null
+is 4 '1 task is held by agents, and the operator has not read 1 message' cadre team destroy busy
+cadre --team busy --as a done 1 "ready" >/dev/null
+is 4 'conflict: the operator has not read 1 message$' cadre team destroy busy
+cadre --team busy inbox --lease-seconds 0 >/dev/null
+is 0 'busy is destroyed' cadre team destroy busy
+
 # A team is asked for without a host as well, and what becomes of its guests is told.
 cadre down >/dev/null
 is 4 '2 workspaces would go, 1 with' cadre team destroy big

@@ -195,7 +195,7 @@ is 0 '^joe of team shop' "$CADRE" --home "$main/.cadre" whoami
 cd below && is 0 "^joe of team shop, as is kept for $TMPDIR/plain" "$CADRE" --home "$main/.cadre" whoami
 
 # An agent whose team is over is told so, and is not the operator.
-cd "$main" && is 0 . "$CADRE" team destroy shop
+cd "$main" && is 0 . "$CADRE" team destroy --yes shop
 cd "$TMPDIR/dot" || exit 1
 for verb in "task list" "team list" "team create mine" whoami; do is 3 'there is no agent dot in team shop' "$CADRE" $verb; done
 grep -q 'you are dot of team shop in this directory: cadre whoami, --forget' "$TMPDIR/err" || bad "it does not say what to do"

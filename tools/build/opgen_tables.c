@@ -218,11 +218,11 @@ static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires
 		fprintf(out, "\t  .message = &wire_table[%zu],\n",
 			place_of(wires, d->message));
 	put_faults(out, d);
-	fprintf(out, "\t  .run = run_%s,\n", d->id);
+	fprintf(out, "\t  .run = OP_HANDLER(run_%s),\n", d->id);
 	if (d->needs_vault)
-		fputs("\t  .steps = vault_run,\n", out);
+		fputs("\t  .steps = OP_HANDLER(vault_run),\n", out);
 	if (d->needs_folders)
-		fputs("\t  .steps = loss_run,\n", out);
+		fputs("\t  .steps = OP_HANDLER(loss_run),\n", out);
 	fputs("\t},\n", out);
 }
 
@@ -271,9 +271,14 @@ static void put_ops(FILE *out, struct arena *a, const struct schema *s)
 	struct decl **ops = sorted(s, a, DECL_OP, &n),
 		    **wires = sorted(s, a, DECL_WIRE, &n_wires);
 
+	/* A program without a state has the operations, but does none of them itself. */
+	fputs("#ifdef OPS_WITHOUT_HANDLERS\n#define OP_HANDLER(run) NULL\n#else\n"
+	      "#define OP_HANDLER(run) run\n",
+	      out);
 	for (size_t i = 0; i < n; i++)
 		put_thunk(out, ops[i]);
-	fputs("int vault_run(struct call *call);\nint loss_run(struct call *call);\n\nconst struct op op_table[] = {\n",
+	fputs("int vault_run(struct call *call);\nint loss_run(struct call *call);\n"
+	      "#endif\n\nconst struct op op_table[] = {\n",
 	      out);
 	for (size_t i = 0; i < n; i++)
 		put_op(out, ops, wires, ops[i], i);
