@@ -4,7 +4,7 @@ GUEST_MOST = 4194304
 GUEST_LIBS = -lsqlite3 -ljansson -l:libuv_a.a -lmd -pthread -ldl -lm
 
 all: $(GUEST)
-# This program asks a host for every operation, so that the handlers are left out.
+# The handlers of operations are left out of a program that asks a host for each.
 build/obj/tools/guest/ops.o: build/ops.gen.c | build/ops.stamp
 	$(call SAY,CC,$@) mkdir -p $(@D) && $(CC) $(CPPFLAGS) -DOPS_WITHOUT_HANDLERS $(PKG_CFLAGS) $(CFLAGS) -c -o $@ $<
 build/cadre-guest: build/obj/tools/guest/main.o build/obj/tools/guest/ops.o build/libcadre.a
