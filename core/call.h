@@ -58,6 +58,7 @@ struct settings {
 	struct config config; /* see schema/config.op */
 	const char *home; /* the state folder, absolute */
 	const struct notes *notes; /* files of the vault; NULL: there are none */
+	const struct team_folders *folders; /* NULL: nobody makes or moves them */
 	/* Looks at a person's folder before workspaces are made as copies of it; a fault is
 	 * at `where`.  NULL: nobody looks. */
 	int (*check_golden)(const char *path, const char *where, struct fault *f);

@@ -17,6 +17,12 @@ WHERE seq > :after AND seq <= :upto
 		OR kind = {event.message_redacted} OR (:mail <> 0 AND kind = {event.message_sent}))
 ORDER BY seq LIMIT :limit;
 
+-- name: mirror_renames
+-- The former names of teams, at each change of a name.
+SELECT team, detail AS was FROM event
+WHERE seq > :after AND seq <= :upto AND kind = {event.team_updated} AND detail <> ''
+ORDER BY seq;
+
 -- name: mirror_task_ids
 SELECT k.id FROM task k JOIN team t ON t.id = k.team
 WHERE k.id > :after AND t.destroyed_at IS NULL ORDER BY k.id LIMIT :limit;

@@ -9,12 +9,14 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/client/inside.h"
+#include "core/mirror/mirror.h"
 
 int client_open(struct client **out, const struct client_options *o, struct fault *f)
 {
 	struct client *c = xcalloc(1, sizeof(*c));
 
 	c->o = *o;
+	mirror_attend(c->o.home);
 	c->bell = -1;
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0) {

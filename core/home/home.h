@@ -40,6 +40,7 @@ struct home {
 	struct fault refused; /* why `dir` is empty, for calls that are answered all
 				 the same */
 	struct notes_disk notes; /* the vault's notes, in that folder */
+	struct team_folders folders; /* of its teams: see mirror_attend() */
 	struct settings settings;
 	struct identity identity; /* from the environment, or home_recall() */
 	enum home_who who;

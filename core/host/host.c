@@ -19,6 +19,7 @@
 #include "core/host/scribe.h"
 #include "core/host/workers.h"
 #include "core/host/writer.h"
+#include "core/mirror/mirror.h"
 
 enum {
 	STOP_MS = 10000, /* for what is under way; then the loop ends anyway */
@@ -436,6 +437,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	crowd_open(&host->crowd);
 	host->options = options;
 	host->home = options->home;
+	mirror_attend(options->home);
 	host->seed = home_random();
 	host->pid = getpid();
 	snprintf(host->boot_id, sizeof(host->boot_id), "%016llx%016llx",

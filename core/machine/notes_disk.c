@@ -310,6 +310,7 @@ void notes_disk_init(struct notes_disk *d, const char *root, const char *state)
 		.notes = {
 			.self = d,
 			.lock = notes_lock,
+			.lock_teams = notes_lock_teams,
 			.unlock = notes_unlock,
 			.look = disk_look,
 			.read = disk_read,

@@ -30,6 +30,8 @@ bool notes_same(const struct note_stamp *a, const struct note_stamp *b);
 /* notes_lock.c: */
 int notes_lock(const void *self, const char *path, const char *other, bool wait,
 	       struct fault *f);
+int notes_lock_teams(const void *self, const char *team, const char *other, bool alone,
+		     struct fault *f);
 void notes_unlock(const void *self, int lock);
 int notes_lock_staged(const void *self, const char *staged, struct fault *f);
 uint64_t notes_lock_byte(const char *path);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,31 +22,85 @@ uint64_t notes_lock_byte(const char *path)
 	return hash_text(path) >> 2 & ~UINT64_C(1);
 }
 
+/* A byte that is to be locked, alone (F_WRLCK) or together with others (F_RDLCK). */
+struct want {
+	uint64_t byte;
+	short type;
+};
+
+/* Up to two folders, then up to two notes in them. */
+enum { WANTS = 4 };
+
 /* Locks the byte, waiting until `end` (0: not at all).  Whoever waits for it holds the byte
  * behind it, at which all others queue, so that a writer who comes again at once overtakes
  * nobody. */
-static int take_byte(int fd, uint64_t byte, int64_t end)
+static int take_byte(int fd, const struct want *w, int64_t end)
 {
-	const int64_t at = (int64_t)byte, queue = at | 1;
+	const int64_t at = (int64_t)w->byte, queue = at | 1;
 	int rc;
 
 	if (!end)
-		return byte_lock(fd, at, F_WRLCK);
+		return byte_lock(fd, at, w->type);
 	if (byte_lock_wait(fd, queue, F_WRLCK, end) < 0)
 		return -1;
-	rc = byte_lock_wait(fd, at, F_WRLCK, end);
+	rc = byte_lock_wait(fd, at, w->type, end);
 	byte_lock(fd, queue, F_UNLCK);
 	return rc;
 }
 
-/* The fault of a writer who did not get the lock.  It names the process that is in the way
+static int take_bytes(int fd, const struct want *wants, int n, int64_t end)
+{
+	for (int i = 0; i < n; i++)
+		if (take_byte(fd, &wants[i], end) < 0)
+			return -1;
+	return 0;
+}
+
+/* Adds one or two bytes (0: none), always in this order, so that no two wait for each
+ * other: all lock folders before notes. */
+static int add_wants(struct want *wants, int n, uint64_t a, uint64_t b, short type)
+{
+	const uint64_t first = a < b ? a : b, second = a < b ? b : a;
+
+	if (first)
+		wants[n++] = (struct want){ first, type };
+	if (second && second != first)
+		wants[n++] = (struct want){ second, type };
+	return n;
+}
+
+/* The byte of a team's folder; 0: it is none that may be moved. */
+static uint64_t team_byte(const char *team, size_t len)
+{
+	char path[NAME_MAX + 8];
+
+	if (!len || *team == '.')
+		return 0;
+	snprintf(path, sizeof(path), "teams/%.*s", (int)len, team);
+	return notes_lock_byte(path);
+}
+
+static uint64_t folder_byte(const char *path)
+{
+	size_t n;
+
+	if (!path || strncmp(path, "teams/", 6) != 0)
+		return 0;
+	n = strcspn(path + 6, "/");
+	return path[6 + n] ? team_byte(path + 6, n) : 0;
+}
+
+/* The fault of a writer who did not get the locks.  It names the process that is in the way
  * if it `waited`: a search through /proc is too slow for one who only tries. */
-static int held_fault(int fd, uint64_t a, uint64_t b, bool waited, struct fault *f)
+static int held_fault(int fd, const struct want *wants, int n, bool waited,
+		      struct fault *f)
 {
 	struct lock_holder who = { 0 };
+	bool found = false;
 
-	if (!waited || (!lock_holder_find(fd, (int64_t)a, &who) &&
-			!lock_holder_find(fd, (int64_t)b, &who)))
+	for (int i = 0; waited && !found && i < n; i++)
+		found = lock_holder_find(fd, (int64_t)wants[i].byte, &who);
+	if (!found)
 		fault_set(f, FAULT_UNAVAILABLE, "/path",
 			  "somebody else is writing the note");
 	else
@@ -58,27 +113,32 @@ static int held_fault(int fd, uint64_t a, uint64_t b, bool waited, struct fault 
 	return f->code;
 }
 
-static int lock_bytes(const struct notes_disk *d, uint64_t a, uint64_t b, bool wait,
-		      struct fault *f)
+/* Opens the file of the locks.  One who only reads does not make it, since root may look at
+ * another's state. */
+static int open_lock(const struct notes_disk *d, bool make)
 {
-	const int64_t end = wait ? clock_steady_ms() + WAIT_MS : 0;
+	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
 	char path[4200];
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/vault.lock", d->state);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return open(path, make ? flags | O_CREAT : flags, 0600);
+}
+
+/* Locks bytes of `fd`, which is closed when that fails. */
+static int lock_bytes(int fd, const struct want *wants, int n, bool wait, struct fault *f)
+{
+	const int64_t end = wait ? clock_steady_ms() + WAIT_MS : 0;
+
 	if (fd < 0)
 		return notes_fault(f, "open", "the lock");
-	/* Always in this order, so that no two wait for each other. */
-	if (take_byte(fd, a < b ? a : b, end) == 0 &&
-	    (a == b || take_byte(fd, a < b ? b : a, end) == 0))
+	if (take_bytes(fd, wants, n, end) == 0)
 		return fd;
 	if (errno != EAGAIN && errno != EACCES && errno != ETIMEDOUT) {
 		notes_fault(f, "lock", "the note");
 		close(fd);
 		return f->code;
 	}
-	held_fault(fd, a, b, wait, f);
+	held_fault(fd, wants, n, wait, f);
 	close(fd);
 	return f->code;
 }
@@ -86,8 +146,29 @@ static int lock_bytes(const struct notes_disk *d, uint64_t a, uint64_t b, bool w
 int notes_lock(const void *self, const char *path, const char *other, bool wait,
 	       struct fault *f)
 {
-	return lock_bytes(self, notes_lock_byte(path),
-			  notes_lock_byte(other ? other : path), wait, f);
+	struct want wants[WANTS];
+	int n = add_wants(wants, 0, folder_byte(path), folder_byte(other), F_RDLCK);
+
+	n = add_wants(wants, n, notes_lock_byte(path),
+		      notes_lock_byte(other ? other : path), F_WRLCK);
+	return lock_bytes(open_lock(self, true), wants, n, wait, f);
+}
+
+int notes_lock_teams(const void *self, const char *team, const char *other, bool alone,
+		     struct fault *f)
+{
+	const struct notes_disk *d = self;
+	struct want wants[WANTS];
+	int n = add_wants(wants, 0, team ? team_byte(team, strlen(team)) : 0,
+			  other ? team_byte(other, strlen(other)) : 0,
+			  alone ? F_WRLCK : F_RDLCK);
+	int fd = open_lock(d, alone);
+
+	if (fd >= 0 || errno != ENOENT || alone)
+		return lock_bytes(fd, wants, n, true, f);
+	/* No note was written and no folder moved yet, so a read locks nothing. */
+	return lock_bytes(open(d->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL, 0,
+			  false, f);
 }
 
 void notes_unlock(const void *self, int lock)
@@ -102,5 +183,6 @@ int notes_lock_staged(const void *self, const char *staged, struct fault *f)
 	uint64_t byte = name ? strtoull(name + 1, NULL, 16) & ~UINT64_C(1)
 			     : 0; /* a former version has named odd ones */
 
-	return lock_bytes(self, byte, byte, false, f);
+	return lock_bytes(open_lock(self, true), &(struct want){ byte, F_WRLCK }, 1,
+			  false, f);
 }

@@ -73,10 +73,10 @@ static void drop_lock(struct mirror *m)
 
 	if (m->locked)
 		fcntl(m->lock, F_OFD_SETLK, &whole);
-	m->locked = false;
+	m->locked = m->show.ahead = false;
 }
 
-static int read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *f)
+int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *f)
 {
 	int rc = files_read(fs, ".", cursor_name, &fs->old, f);
 
@@ -127,10 +127,11 @@ static int find_place(struct mirror *m, const struct mirror_head_row *head)
 	int rc;
 
 	if (!m->known) {
-		rc = read_cursor(&m->show.files, &m->saved, &m->show.call.fault);
+		rc = mirror_read_cursor(&m->show.files, &m->saved, &m->show.call.fault);
 		if (rc < 0)
 			return rc;
 		m->at = m->saved;
+		m->show.moved = m->at.seq;
 		m->stale.n = 0;
 		m->saved_at = clock_steady_ms();
 		m->known = true;
@@ -143,6 +144,7 @@ static int find_place(struct mirror *m, const struct mirror_head_row *head)
 	m->check.stage = STAGE_FOLLOW;
 	mail_forget(&m->mail);
 	m->at = (struct mirror_cursor){ .seq = head->newest, .stage = STAGE_TEAMS };
+	m->show.moved = head->newest;
 	strncpy(m->at.incarnation, head->incarnation, sizeof(m->at.incarnation) - 1);
 	return 0;
 }
@@ -153,12 +155,14 @@ static int one_slice(struct mirror *m)
 {
 	struct arena_mark mark = arena_mark(&m->show.call.arena);
 	struct mirror_head_row head;
-	int rc = show_begin(&m->show, &head);
+	int rc;
 
-	if (rc < 0)
+	m->show.ahead = false;
+	if ((rc = show_begin(&m->show, &head)) < 0)
 		return rc;
 	show_end(&m->show);
-	if ((rc = find_place(m, &head)) >= 0)
+	m->show.ahead = (rc = find_place(m, &head)) >= 0;
+	if (rc >= 0)
 		rc = m->at.stage == STAGE_FOLLOW ? slice_log(m, head.newest)
 						 : slice_everything(m);
 	files_forget(&m->show.files);
@@ -169,7 +173,7 @@ static int one_slice(struct mirror *m)
 /* After a failure, reads the cursor from its file again and settles the stage. */
 static void start_over(struct mirror *m)
 {
-	m->known = false;
+	m->known = m->show.ahead = false;
 	m->stale.n = 0;
 	m->show.sweep.n = 0;
 	m->show.files.n_staged = 0;
@@ -257,8 +261,7 @@ void mirror_close(struct mirror *m)
 
 /* --- a process of its own ---------------------------------------------------------------------- */
 
-/* Writes the summaries that a short budget left behind. */
-static int finish_summaries(struct mirror *m)
+int mirror_finish_summaries(struct mirror *m)
 {
 	int rc;
 
@@ -301,7 +304,7 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 		rc = mirror_step(m, store, left > 0 ? left : 0, &more, f);
 		if (rc < 0 || !m->locked)
 			break;
-		if ((rc = finish_summaries(m)) < 0) {
+		if ((rc = mirror_finish_summaries(m)) < 0) {
 			*f = f->code ? *f : m->show.call.fault;
 			break;
 		}
@@ -328,7 +331,7 @@ int mirror_lag(const struct home *home, struct store *store, int64_t *events,
 	*events = -1;
 	if ((rc = files_open(&s.files, home->vault, f)) < 0)
 		return rc;
-	if ((rc = read_cursor(&s.files, &c, &s.call.fault)) < 0 ||
+	if ((rc = mirror_read_cursor(&s.files, &c, &s.call.fault)) < 0 ||
 	    (rc = show_begin(&s, &head)) < 0)
 		goto out;
 	if (c.stage == STAGE_FOLLOW && strcmp(c.incarnation, head.incarnation) == 0 &&
@@ -353,7 +356,7 @@ int64_t mirror_cursor(const struct home *home, const char *incarnation)
 
 	if (files_open(&fs, home->vault, &f) < 0)
 		return 0;
-	read_cursor(&fs, &c, &f);
+	mirror_read_cursor(&fs, &c, &f);
 	files_close(&fs);
 	return strcmp(c.incarnation, incarnation) == 0 ? c.seq : 0;
 }

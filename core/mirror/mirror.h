@@ -44,6 +44,10 @@ int mirror_watch(struct mirror *m);
 int mirror_catch_up(const struct home *home, struct store *store, int64_t budget_ms,
 		    struct fault *f);
 
+/* Makes operations on notes look whose the folders of teams are, and let the mirror bring
+ * them up to date: home->settings.folders. */
+void mirror_attend(struct home *home);
+
 /* Counts the events that the mirror has yet to read and shows; -1 when it has never run
  * on this state, or everything is to be shown anew. */
 int mirror_lag(const struct home *home, struct store *store, int64_t *events,

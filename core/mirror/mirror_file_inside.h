@@ -16,6 +16,10 @@ int files_open_below(int root, const char *path, int flags);
  * or a planted symlink: 0, or -1 with errno. */
 int files_move_aside(int dir, const char *name);
 
+/* Keeps the entry `name` of the folder `from` in `dir`, where FILE has its place: it gets
+ * `.conflict` before the extension, numbered if that is taken.  0, or -1 with errno. */
+int files_keep(struct files *fs, int from, const char *name, int dir, const char *file);
+
 /* Opens (and if `make`, makes) a folder: its descriptor, borrowed until another folder is
  * asked for, or -1 with errno, ENOENT for a missing one. */
 int files_folder(struct files *fs, const char *path, bool make);

@@ -35,6 +35,12 @@ struct mirror {
  * the older place they would all be compared again.  0 or negative. */
 int mirror_save(struct mirror *m, bool worth);
 
+/* Reads the place in the cursor's file; all zeros where there is none.  0 or negative. */
+int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *f);
+
+/* Writes the summaries that a short budget left behind: 0 or negative. */
+int mirror_finish_summaries(struct mirror *m);
+
 /* Shows a slice of everything from `at` on, and moves `at` to where it ended; after the
  * last slice it is at STAGE_FOLLOW.  0 or negative. */
 int slice_pass(struct mirror *m, struct mirror_cursor *at);

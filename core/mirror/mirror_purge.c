@@ -53,11 +53,10 @@ static int move_notes(struct mirror_show *s, const char *folder,
 	return f->code;
 }
 
-int show_purge(struct mirror_show *s, const char *folder,
-	       const struct mirror_team_row *team)
+static int purge(struct mirror_show *s, const char *folder,
+		 const struct mirror_team_row *team)
 {
 	const struct notes *notes = s->call.settings->notes;
-	struct arena_mark mark = arena_mark(&s->call.arena);
 	struct found found = {
 		.arena = &s->call.arena,
 		.summary = arena_printf(&s->call.arena, "%s/TEAM.md", folder),
@@ -68,6 +67,19 @@ int show_purge(struct mirror_show *s, const char *folder,
 		rc = move_notes(s, folder, team, &found);
 	else if (rc >= 0)
 		rc = files_purge(&s->files, folder, &s->call.fault);
-	arena_reset(&s->call.arena, mark);
 	return rc < 0 ? rc : 0;
+}
+
+int show_purge(struct mirror_show *s, const struct mirror_team_row *team)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	char folder[FILES_PATH];
+	int lock, rc = show_hold(s, team->name, NULL, &lock);
+
+	team_folder(team->name, "", folder);
+	if (rc >= 0)
+		rc = purge(s, folder, team);
+	show_let_go(s, lock);
+	arena_reset(&s->call.arena, mark);
+	return rc;
 }

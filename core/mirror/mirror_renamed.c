@@ -12,11 +12,10 @@ static const char *aside(struct mirror_show *s, int64_t team)
 
 static int move_folder(struct mirror_show *s, const char *from, const char *to)
 {
-	char old[FILES_PATH], new[FILES_PATH];
+	char path[FILES_PATH];
 
-	team_folder(from, "", old);
-	team_folder(to, "", new);
-	return files_move(&s->files, old, new, &s->call.fault);
+	team_folder(to, "", path);
+	return show_move(s, from, path, to);
 }
 
 static int read_team(struct mirror_show *s, int64_t team, struct mirror_team_row *row)
@@ -30,10 +29,12 @@ static int read_team(struct mirror_show *s, int64_t team, struct mirror_team_row
 	return rc;
 }
 
-/* Makes room for a team where another one's folder stands: one that is over ends there, one
- * that lives was renamed too and steps aside, one that no row knows goes into the archive.
- * 1 if it stepped aside, else 0, or negative. */
-static int make_room(struct mirror_show *s, const char *name, int64_t there)
+/* Makes room for a team, whose folder is still called `was`, where another folder stands: a
+ * team that is over ends there, one that lives was renamed too and steps aside, one that no
+ * row knows goes into the archive; what people have there joins the team's.  1 if a team
+ * stepped aside, else 0, or negative. */
+static int make_room(struct mirror_show *s, const char *name, int64_t there,
+		     const char *was)
 {
 	char folder[FILES_PATH];
 	struct mirror_team_row row;
@@ -46,8 +47,9 @@ static int make_room(struct mirror_show *s, const char *name, int64_t there)
 	if (rc > 0)
 		rc = show_end_team(s, &row);
 	team_folder(name, "", folder);
-	if (rc >= 0 && files_there(&s->files, folder))
-		rc = show_archive(s, name, s->call.now);
+	if (rc < 0 || !files_there(&s->files, folder))
+		return rc < 0 ? rc : 0;
+	rc = there ? show_archive(s, name, s->call.now) : show_join(s, name, was);
 	return rc < 0 ? rc : 0;
 }
 
@@ -66,9 +68,11 @@ int show_renamed(struct mirror_show *s, int64_t team, const char *was)
 		return has < 0 ? (int)has : 0;
 	if ((there = team_folder_row(s, row.name)) < 0)
 		return (int)there;
-	if (there == team) /* it was put there by a person, or twice */
-		there = 0;
-	if ((rc = make_room(s, row.name, there)) < 0)
+	if (there == team) /* a person put it there, or it came twice */
+		rc = show_archive(s, row.name, s->call.now);
+	else
+		rc = make_room(s, row.name, there, was);
+	if (rc < 0)
 		return rc;
 	if (move_folder(s, was, row.name) < 0)
 		return s->call.fault.code;

@@ -6,7 +6,7 @@
 
 enum { CHUNK = 256 }; /* tasks that are held in memory at once */
 
-int show_begin(struct mirror_show *s, struct mirror_head_row *head)
+static int begin(struct mirror_show *s, struct mirror_head_row *head)
 {
 	struct mirror_head_row own;
 	int rc = store_begin(s->call.store, false, &s->call.fault);
@@ -22,6 +22,51 @@ int show_begin(struct mirror_show *s, struct mirror_head_row *head)
 	}
 	s->rev = head ? head->newest : own.newest;
 	return 0;
+}
+
+static int move_renamed(struct mirror_show *s, const struct mirror_renames_row *rows,
+			size_t n)
+{
+	int rc;
+
+	s->ahead = false;
+	rc = files_commit(&s->files, &s->call.fault);
+	for (size_t i = 0; rc >= 0 && i < n; i++)
+		rc = show_renamed(s, rows[i].team, rows[i].was);
+	s->ahead = true;
+	return rc;
+}
+
+/* Moves the folders of teams that were renamed: 1 if the transaction has been ended for
+ * it, 0, negative. */
+static int look_ahead(struct mirror_show *s)
+{
+	struct mirror_renames_row *rows = NULL;
+	const int64_t rev = s->rev;
+	size_t n = 0;
+	int rc = sql_all(&s->call, mirror_renames, &rows, &n, .after = s->moved,
+			 .upto = rev);
+
+	if (rc < 0 || n > 0)
+		show_end(s);
+	if (rc >= 0 && n > 0)
+		rc = move_renamed(s, rows, n);
+	if (rc < 0)
+		return rc;
+	s->moved = rev;
+	return n > 0;
+}
+
+int show_begin(struct mirror_show *s, struct mirror_head_row *head)
+{
+	int rc;
+
+	do {
+		rc = begin(s, head);
+		if (rc < 0 || !s->ahead || s->rev <= s->moved)
+			return rc;
+	} while ((rc = look_ahead(s)) > 0);
+	return rc;
 }
 
 void show_end(struct mirror_show *s)
@@ -171,12 +216,11 @@ int64_t team_folder_row(struct mirror_show *s, const char *team)
 
 int show_archive(struct mirror_show *s, const char *team, int64_t at)
 {
-	char folder[FILES_PATH], archive[FILES_PATH], day[25];
+	char archive[FILES_PATH], day[25];
 
 	time_format(at, day);
-	team_folder(team, "", folder);
 	snprintf(archive, sizeof(archive), "teams/.archive/%.64s-%.10s", team, day);
-	return files_move(&s->files, folder, archive, &s->call.fault);
+	return show_move(s, team, archive, NULL);
 }
 
 /* Reads a team and its board, and stages TEAM.md and (if `board`) INDEX.md. */
@@ -229,13 +273,11 @@ static int tasks_of(struct mirror_show *s, int64_t team, struct ids *out)
 
 int show_end_team(struct mirror_show *s, const struct mirror_team_row *team)
 {
-	char folder[FILES_PATH];
 	struct ids tasks = { 0 };
 	int rc;
 
-	team_folder(team->name, "", folder);
 	if (team->purge)
-		return show_purge(s, folder, team);
+		return show_purge(s, team);
 	if ((rc = tasks_of(s, team->id, &tasks)) >= 0 &&
 	    (rc = show_some_tasks(s, &tasks, team->id)) >= 0 &&
 	    (rc = put_summary(s, team->id, true, true)) >= 0 &&

@@ -15,10 +15,15 @@ struct mirror_show {
 	struct call call; /* store, arena, fault, now */
 	struct mirror_page page; /* scratch */
 	int64_t rev; /* newest event of the running transaction */
+	bool ahead; /* folders are moved before rows are read: see show_begin() */
+	int64_t moved; /* event up to which those of renamed teams were moved */
 	struct ids sweep; /* teams whose folders may hold files of no row */
 };
 
-/* Begins a read transaction and finds the event that it shows: 0 or negative. */
+/* Begins a read transaction and finds the event that it shows: 0 or negative.  If `ahead` is
+ * set, each team's folder then has the name that the rows say: one that was renamed since
+ * `moved` is moved first, with what is staged in its place.  A file that is put where a
+ * folder is to come would make another one of that name. */
 int show_begin(struct mirror_show *s, struct mirror_head_row *head);
 void show_end(struct mirror_show *s);
 
@@ -51,8 +56,20 @@ int show_archive(struct mirror_show *s, const char *team, int64_t at);
 
 /* Moves the notes of a purged team's folder into the vault's trash, or removes them where
  * they may not be kept; the mirror's pages go. */
-int show_purge(struct mirror_show *s, const char *folder,
-	       const struct mirror_team_row *team);
+int show_purge(struct mirror_show *s, const struct mirror_team_row *team);
+/* Locks the folder teams/FROM (and teams/TO, unless NULL) alone: nobody works on a note there.
+ * A write into FROM that is decided, but whose process died, is made before the folder
+ * goes: its place is there.  *lock becomes what show_let_go() takes, also on failure.  0 or
+ * negative. */
+int show_hold(struct mirror_show *s, const char *from, const char *to, int *lock);
+void show_let_go(struct mirror_show *s, int lock);
+
+/* Moves the folder teams/TEAM to `path` (or PATH-2, …), which is teams/TO unless that is NULL;
+ * under show_hold().  0 or negative. */
+int show_move(struct mirror_show *s, const char *team, const char *path, const char *to);
+/* Moves all that people have in the folder teams/NAME, which is no team's, into that of a
+ * team, and removes it.  What has a name that is taken there gets `.conflict`. */
+int show_join(struct mirror_show *s, const char *name, const char *team);
 
 /* Shows the end of a destroyed team in its folder, and archives or purges that. */
 int show_end_team(struct mirror_show *s, const struct mirror_team_row *team);

@@ -284,6 +284,7 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	int64_t n = 0;
 	int rc;
 
+	m->show.ahead = false; /* the last messages of teams that are over come first */
 	if ((rc = show_begin(&m->show, NULL)) < 0)
 		return rc;
 	*upto = m->show.rev;
@@ -310,7 +311,7 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 
 /* Moves the folders of renamed teams.  The last messages of a team that is over and had
  * the new name come first, before its folder makes room. */
-static int move_folders(struct mirror *m, const struct touched *t)
+static int move_folders(struct mirror *m, const struct touched *t, int64_t upto)
 {
 	int rc = 0;
 
@@ -318,15 +319,18 @@ static int move_folders(struct mirror *m, const struct touched *t)
 		rc = mail_follow(&m->mail, &m->show, &t->mail, true);
 	for (size_t i = 0; rc >= 0 && i < t->n_former; i++)
 		rc = show_renamed(&m->show, t->former[i].team, t->former[i].name);
+	if (m->show.moved < upto)
+		m->show.moved = upto;
+	m->show.ahead = true;
 	return rc;
 }
 
 /* Shows the changed rows.  1: messages are left to be logged. */
-static int show_touched(struct mirror *m, struct touched *t)
+static int show_touched(struct mirror *m, struct touched *t, int64_t upto)
 {
 	int rc, more = 0;
 
-	if ((rc = move_folders(m, t)) < 0 ||
+	if ((rc = move_folders(m, t, upto)) < 0 ||
 	    (rc = mail_redact(&m->mail, &m->show, &t->redacted)) < 0)
 		return rc;
 	/* The messages of ended teams come first, before their folder is archived. */
@@ -398,7 +402,7 @@ int slice_log(struct mirror *m, int64_t newest)
 	int rc = 0;
 
 	if (newest > m->at.seq &&
-	    ((rc = read_log(m, &t, &upto)) < 0 || (rc = show_touched(m, &t)) < 0))
+	    ((rc = read_log(m, &t, &upto)) < 0 || (rc = show_touched(m, &t, upto)) < 0))
 		goto out;
 	unfinished = rc > 0;
 	mark_stale(m, &t);

@@ -28,22 +28,20 @@ struct staged {
 
 /* --- the stage ------------------------------------------------------------------------ */
 
-/* Keeps a replaced file beside the new one: `.conflict` before the extension, numbered if
- * that name is taken. */
-static int keep_conflict(struct files *fs, const char *staged, int dir, const char *file)
+int files_keep(struct files *fs, int from, const char *name, int dir, const char *file)
 {
 	const char *dot = strrchr(file, '.');
 	int stem = dot ? (int)(dot - file) : (int)strlen(file);
-	char name[300];
+	char kept[300];
 
 	for (int i = 1; i < 100000; i++) {
 		if (i == 1)
-			snprintf(name, sizeof(name), "%.*s.conflict%s", stem, file,
+			snprintf(kept, sizeof(kept), "%.*s.conflict%s", stem, file,
 				 dot ? dot : "");
 		else
-			snprintf(name, sizeof(name), "%.*s.conflict-%d%s", stem, file, i,
+			snprintf(kept, sizeof(kept), "%.*s.conflict-%d%s", stem, file, i,
 				 dot ? dot : "");
-		if (renameat2(fs->stage, staged, dir, name, RENAME_NOREPLACE) == 0) {
+		if (renameat2(from, name, dir, kept, RENAME_NOREPLACE) == 0) {
 			fs->kept++;
 			return 0;
 		}
@@ -159,7 +157,7 @@ static int settle(struct files *fs, const char *staged, const char *folder,
 	if (rc != 1)
 		return rc == 2 ? 0 : -1;
 	dir = files_folder(fs, folder, true);
-	return dir < 0 ? -1 : keep_conflict(fs, staged, dir, file);
+	return dir < 0 ? -1 : files_keep(fs, fs->stage, staged, dir, file);
 }
 
 /* A name in the stage.  `old`: a whole file, which came out of a place or is about to go

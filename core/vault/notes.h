@@ -66,11 +66,16 @@ typedef bool notes_skip(const char *path);
 struct notes {
 	const void *self;
 
-	/* Locks a path, or (other not NULL) two paths, against all processes and threads.
-	 * Without `wait` it fails at once, else after 10 s, with `unavailable`.  Returns
+	/* Locks a path, or (other not NULL) two paths, against all processes and threads,
+	 * and the folders of teams that they are in against being moved.  Without `wait` it fails at once, else after 10 s, with `unavailable`.  Returns
 	 * the number that unlock() takes, or negative. */
 	int (*lock)(const void *self, const char *path, const char *other, bool wait,
 		    struct fault *f);
+	/* Locks the folders of one or two teams (NULL: none) as lock() does, or `alone`:
+	 * against all who work in them, before they are moved.  Waits and returns as lock()
+	 * does. */
+	int (*lock_teams)(const void *self, const char *team, const char *other,
+			  bool alone, struct fault *f);
 	void (*unlock)(const void *self, int lock);
 
 	/* Gets the note's stamp: 1, 0 if there is no note, or negative. */
@@ -112,6 +117,20 @@ struct notes {
 	 * walk. */
 	int (*walk)(const void *self, const char *folder, notes_skip *skip,
 		    notes_each *each, void *with, struct fault *f);
+};
+
+struct store;
+
+/* The folders of teams, teams/NAME, which the mirror makes, marks and moves. */
+struct team_folders {
+	const void *self;
+	/* The row of the team whose folder teams/NAME is; 0: none's, negative. */
+	int64_t (*row)(const void *self, const char *name, struct fault *f);
+	/* Lets the mirror do to the folder what has happened to teams so far, until it is
+	 * `team`'s (0: nobody's) or nothing is left to do.  `store` is outside a
+	 * transaction.  0, or negative: also when that takes over 10 s. */
+	int (*settle)(const void *self, struct store *store, const char *name,
+		      int64_t team, struct fault *f);
 };
 
 #endif

@@ -68,7 +68,8 @@ static int decide(struct call *call)
 	struct new_id_row event;
 	int rc = team_of(call, w->path, &team);
 
-	if (rc < 0 || (rc = sql_row(call, event_new_id, &event)) < 0 ||
+	if (rc < 0 || (rc = vault_held(call, w)) < 0 ||
+	    (rc = sql_row(call, event_new_id, &event)) < 0 ||
 	    (rc = event_by(call, .seq = event.id, .kind = w->event, .team = team,
 			   .actor = event_actor(call), .detail = detail_of(call, w))) < 0)
 		return rc;

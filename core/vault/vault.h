@@ -12,6 +12,9 @@
  * 	             staged file goes where
  * 	4. make      the file is moved into place, synced; the locks are let go
  *
+ * From step 2 on the folder of the team is locked too, so that the mirror does not move it,
+ * and is that team's: see vault_own.c.
+ *
  * COMMIT of step 3 is the moment of truth.  Before it, a staged file belongs to nobody
  * and is dropped by the next process that finds it unlocked; after it, the next process
  * that comes to the path (or a host) makes the move, unless it was made: then the
@@ -34,6 +37,8 @@ struct vault_work {
 				       behind */
 	int64_t team, since; /* of a note that is deleted; else the agent's, and when it
 				was made */
+	int64_t teams[2]; /* rows of the teams whose folders `path` and `to` are in, as the lock was
+			     taken; 0: none's */
 	int event; /* kind of the event that a write emits */
 	struct note_move move;
 	bool staged; /* step 3 is due */
@@ -48,6 +53,10 @@ int vault_run(struct call *call);
  * decided, unless another process works on them.  Reads from call->store, outside a
  * transaction. */
 int vault_sweep(struct call *call);
+
+/* Makes the changes in the folder teams/NAME that were decided but never made.  The caller
+ * holds the folder alone, and is about to move it.  0 or negative. */
+int vault_make_in(struct call *call, const char *name);
 
 /* --- paths (vault_path.c) ----------------------------------------------------- */
 

@@ -34,6 +34,16 @@ int vault_find(struct call *call, struct vault_work *w, const char *to);
 /* Fails with `not_found` at /path. */
 int vault_none(struct call *call, const char *path);
 
+/* Locks what an operation works on, and sees to it that the folders are their teams' (of a
+ * team that is over or had the name before they may be still): the lock, or negative.  It
+ * may plan the operation anew.  See vault_own.c. */
+int vault_hold(struct call *call, struct vault_work *w);
+/* In the transaction that decides a write: 0 if they are still, or a fault. */
+int vault_held(struct call *call, const struct vault_work *w);
+
+/* A decided change, from its row. */
+struct note_move vault_move_read(const struct vault_move_row *r);
+
 /* Whether a note of this name can have a frontmatter. */
 bool vault_has_front(const char *path);
 

@@ -3,13 +3,8 @@
 #include <string.h>
 
 #include "core/room.h"
-#include "core/vault/vault.h"
+#include "core/vault/vault_inside.h"
 #include "core/vault/vault_trash.h"
-
-static const struct notes *notes_of(const struct call *call)
-{
-	return call->settings->notes;
-}
 
 /* Drops the fault of a step that need not succeed now. */
 static void forget(struct call *call)
@@ -19,7 +14,7 @@ static void forget(struct call *call)
 
 /* --- what was decided before ---------------------------------------------------- */
 
-static struct note_move move_of(const struct vault_move_row *r)
+struct note_move vault_move_read(const struct vault_move_row *r)
 {
 	return (struct note_move){
 		.from = r->from_path,
@@ -95,7 +90,7 @@ static int settle(struct call *call, struct vault_work *w)
 
 	done = arena_alloc(&call->arena, (n + 1) * sizeof(*done));
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		struct note_move m = move_of(&rows[i]);
+		struct note_move m = vault_move_read(&rows[i]);
 		bool made;
 
 		if (w && (touches(&m, w->path) || touches(&m, w->to))) {
@@ -141,12 +136,13 @@ static int drop_orphan(void *with, const struct note_entry *entry, struct fault 
 		return NOTES_PASS;
 	}
 	rc = is_wanted(call, entry->path, &row);
-	if (rc > 0) {
-		m = move_of(&row);
-		notes->make(notes->self, &m, f);
-	} else if (rc == 0)
+	if (rc == 0)
 		notes->drop(notes->self, entry->path, f);
 	notes->unlock(notes->self, lock);
+	if (rc > 0) {
+		m = vault_move_read(&row);
+		try_make(call, &m); /* under the lock of its folder as well */
+	}
 	*f = (struct fault){ 0 };
 	return NOTES_PASS;
 }
@@ -199,7 +195,7 @@ static int decide(struct call *call, struct vault_work *w)
 static int change(struct call *call, struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
-	int lock = notes->lock(notes->self, w->path, w->to, true, &call->fault), rc;
+	int lock = vault_hold(call, w), rc;
 
 	if (lock < 0)
 		return lock;
@@ -232,7 +228,7 @@ static int catch_up(struct call *call, const struct vault_work *w)
 	int rc = read_moves(call, &rows, &n), lock;
 
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		struct note_move m = move_of(&rows[i]);
+		struct note_move m = vault_move_read(&rows[i]);
 
 		if ((w->path && !touches(&m, w->path)) || notes->made(notes->self, &m))
 			continue;
@@ -241,6 +237,18 @@ static int catch_up(struct call *call, const struct vault_work *w)
 		rc = notes->make(notes->self, &m, &call->fault);
 		notes->unlock(notes->self, lock);
 	}
+	return rc;
+}
+
+static int look(struct call *call, struct vault_work *w)
+{
+	const struct notes *notes = notes_of(call);
+	int rc = catch_up(call, w), lock;
+
+	if (rc < 0 || (lock = vault_hold(call, w)) < 0)
+		return rc < 0 ? rc : lock;
+	rc = w->run(call, w);
+	notes->unlock(notes->self, lock);
 	return rc;
 }
 
@@ -263,8 +271,8 @@ int vault_run(struct call *call)
 		rc = fault_set(&call->fault, FAULT_UNAVAILABLE, "", "there is no vault");
 	if (rc >= 0 && (call->op->flags & OP_WRITE))
 		rc = change(call, &w);
-	else if (rc >= 0 && (rc = catch_up(call, &w)) >= 0)
-		rc = w.run(call, &w);
+	else if (rc >= 0)
+		rc = look(call, &w);
 	if (rc >= 0 && !(call->op->flags & OP_WRITE))
 		rc = room_check(call);
 	call->vault = NULL;

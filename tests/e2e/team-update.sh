@@ -51,7 +51,7 @@ echo "a person's" >"$vault/shop/note.md"
 mkdir "$vault/store" && echo "older" >"$vault/store/older.md"
 is 0 '^team store: at most 10 workspaces, 100 messages' "$CADRE" team update shop --new-name store
 renamed shop store
-[ "$(cat "$vault"/.archive/store-*/older.md)" = older ] || bad "a folder of that name is lost"
+[ "$(cat "$vault"/store/older.md)" = older ] || bad "a folder of that name is lost"
 is 0 'team.updated.*shop' "$CADRE" --team store events
 is 3 'Team shop is called store now' "$CADRE" --team shop task list
 (. "$TMPDIR/env" && is 3 'Team shop is called store now' "$CADRE" task list && exit $failed) || failed=1

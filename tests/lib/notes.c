@@ -115,6 +115,13 @@ static int lock(const void *self, const char *path, const char *other, bool wait
 	return 0;
 }
 
+static int lock_teams(const void *self, const char *team, const char *other, bool alone,
+		      struct fault *f)
+{
+	(void)self, (void)team, (void)other, (void)alone, (void)f;
+	return 0;
+}
+
 static void unlock(const void *self, int held)
 {
 	(void)self, (void)held;
@@ -225,6 +232,7 @@ void notes_point(struct fake_notes *fake)
 	fake->notes = (struct notes){
 		.self = fake,
 		.lock = lock,
+		.lock_teams = lock_teams,
 		.unlock = unlock,
 		.look = look,
 		.read = read_note,

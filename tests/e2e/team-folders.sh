@@ -1,0 +1,150 @@
+#!/bin/sh
+# team-folders - notes stay with their team: when its name is given again at once, when it
+# gets another one, when two teams swap theirs.  No team reads a former one's notes; with a
+# host, without one, and after a kill.
+. "$(dirname "$0")/../lib/story.sh"
+vault=$CADRE_HOME/vault/teams
+quietly() { "$@" >"$TMPDIR/out" 2>&1 || bad "$*: $(cat "$TMPDIR/out")"; }
+as() { cadre --as "$1" --team "$2" vault "$3" "$4" ${5+"$5"}; }
+
+# The name of a team that is over, given again at once: $1 is part of the names.
+again() {
+	quietly cadre team create "shop$1" --roles a
+	quietly cadre vault write "teams/shop$1/plan.md" OLD
+	quietly cadre team destroy "shop$1"
+	quietly cadre team create "shop$1" --roles b
+	is 3 'no note teams/shop' as b "shop$1" read plan.md
+	is 0 . as b "shop$1" write plan.md NEW
+	is 0 OLD cat "$vault/.archive/shop$1"-*/plan.md
+	is 0 '^NEW' as b "shop$1" read plan.md
+
+	quietly cadre team create "gone$1" --roles a
+	for n in 1 2 3 4 5 6; do quietly cadre vault write "teams/gone$1/$n.md" OLD; done
+	quietly cadre team destroy "gone$1" --purge --yes
+	quietly cadre team create "gone$1" --roles b
+	is 0 . as b "gone$1" write mine.md NEW
+	is 0 '^NEW' as b "gone$1" read mine.md
+	[ ! -e "$vault/gone$1/1.md" ] || bad "an old note is there"
+	! ls "$vault/.archive" | grep -q "gone$1" || bad "what was to go is in the archive"
+
+	# The operator writes where a team is over, and no other one has come.
+	quietly cadre team create "last$1" --roles a
+	quietly cadre vault write "teams/last$1/plan.md" OLD
+	quietly cadre team destroy "last$1" --purge --yes
+	is 0 . cadre vault write "teams/last$1/mine.md" NEW
+	is 0 '^NEW' cadre vault read "teams/last$1/mine.md"
+}
+
+# A new name is good at once for what the team has, and for what it writes.
+renamed() {
+	quietly cadre team create "re$1" --roles a
+	quietly cadre vault write "teams/re$1/log.md" one
+	quietly cadre team update "re$1" --new-name "ra$1"
+	is 0 '^one' as a "ra$1" read log.md
+	quietly cadre team update "ra$1" --new-name "ro$1"
+	is 0 . as a "ro$1" append log.md two
+	is 0 . as a "ro$1" write more.md three
+	quietly cadre team create "re$1" --roles z
+	is 3 'no note' as z "re$1" read log.md
+	is 0 . as z "re$1" write log.md z
+	is 0 'two' as a "ro$1" read log.md
+	is 0 'three' as a "ro$1" read more.md
+	is 0 '^z' as z "re$1" read log.md
+	[ ! -e "$vault/ra$1" ] || bad "a folder of a former name is there"
+
+	quietly cadre team create "sa$1" --roles a
+	quietly cadre team create "sb$1" --roles b
+	quietly cadre vault write "teams/sa$1/who.md" "a is here"
+	quietly cadre vault write "teams/sb$1/who.md" "b is here"
+	quietly cadre team update "sa$1" --new-name "st$1"
+	quietly cadre team update "sb$1" --new-name "sa$1"
+	quietly cadre team update "st$1" --new-name "sb$1"
+	is 0 'a is here' as a "sb$1" read who.md
+	is 0 'b is here' as b "sa$1" read who.md
+}
+
+# A person's files stay where they are when a team gets the name of their folder.
+joined() {
+	quietly cadre team create "jo$1" --roles a
+	quietly cadre vault write "teams/jo$1/plan.md" "the team's"
+	mkdir -p "$vault/ji$1/deep"
+	echo "my own" >"$vault/ji$1/mine.md"
+	echo "my plan" >"$vault/ji$1/plan.md"
+	echo "deeper" >"$vault/ji$1/deep/note.md"
+	quietly cadre team update "jo$1" --new-name "ji$1"
+	is 0 "the team's" as a "ji$1" read plan.md
+	is 0 'my own' as a "ji$1" read mine.md
+	is 0 'my plan' as a "ji$1" read plan.conflict.md
+	is 0 'deeper' as a "ji$1" read deep/note.md
+	is 0 "row: " cat "$vault/ji$1/TEAM.md"
+	! ls "$vault/.archive" | grep -q "j[io]$1" || bad "a person's folder is in the archive"
+}
+
+# A page that a person spoiled does not keep the team from its notes.
+spoiled() {
+	quietly cadre team create "sp$1" --roles a
+	quietly cadre vault write "teams/sp$1/plan.md" here
+	echo "no page" >"$vault/sp$1/TEAM.md"
+	is 0 here as a "sp$1" read plan.md
+	is 0 . as a "sp$1" write plan.md there
+	rm -f "$vault/sp$1/TEAM.md"
+	is 0 there as a "sp$1" read plan.md
+}
+
+# A host that is killed has moved nothing: the next one who comes does.
+killed() {
+	quietly cadre team create kill --roles a
+	quietly cadre vault write teams/kill/plan.md OLD
+	host=$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
+	kill -STOP "$host"
+	kill -KILL "$host"
+	until_done sh -c "! kill -0 $host 2>/dev/null"
+	quietly cadre team destroy kill
+	quietly cadre team create kill --roles b
+	is 3 'no note' as b kill read plan.md
+	is 0 . as b kill write plan.md NEW
+	is 0 '^NEW' as b kill read plan.md
+	is 0 OLD cat "$vault"/.archive/kill-*/plan.md
+}
+
+# Writers do not stop while the team is given name after name: every note that was
+# acknowledged is with the team at the end, and nothing is in the archive.
+busy() {
+	quietly cadre team create "busy$1" --roles a
+	(n=0; while [ ! -e "$TMPDIR/enough" ]; do
+		n=$((n + 1))
+		for name in busy$1 bee$1; do
+			as a "$name" write "n$n-$name.md" "$n" >/dev/null 2>&1 &&
+				echo "n$n-$name.md" >>"$TMPDIR/acknowledged"
+		done
+	done) &
+	writer=$!
+	for i in 1 2 3 4 5 6 7 8; do
+		quietly cadre team update "busy$1" --new-name "bee$1"
+		quietly cadre team update "bee$1" --new-name "busy$1"
+		sleep 0.1
+	done
+	: >"$TMPDIR/enough"
+	wait $writer
+	rm "$TMPDIR/enough"
+	cadre vault list "teams/busy$1" >/dev/null
+	[ "$(wc -l <"$TMPDIR/acknowledged")" -gt 4 ] || bad "hardly a note was written"
+	while read -r note; do
+		[ -s "$vault/busy$1/$note" ] || bad "$note is not there"
+	done <"$TMPDIR/acknowledged"
+	rm "$TMPDIR/acknowledged"
+	[ ! -e "$vault/bee$1" ] || bad "notes are in the folder of a former name"
+	! ls "$vault/.archive" | grep -q "b[ue]" || bad "a living team's notes are in the archive"
+}
+
+for how in hosted alone; do
+	[ $how = alone ] || quietly cadre up
+	again $how
+	renamed $how
+	joined $how
+	spoiled $how
+	busy $how
+	[ $how = alone ] || killed
+done
+is 0 'whole' cadre doctor
+exit $failed
