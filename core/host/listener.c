@@ -1,5 +1,6 @@
 #include "core/host/listener.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,16 +17,17 @@ static void on_client(uv_stream_t *server, int status)
 int host_listen(struct host *host, struct fault *f)
 {
 	const char *path = host->home->socket;
-	mode_t mask;
 	int rc;
 
 	if (unlink(path) && access(path, F_OK) == 0)
 		return fault_set(f, FAULT_IO, "", "cannot replace %s", path);
 	uv_pipe_init(&host->loop, &host->listener, 0);
 	host->listener.data = host;
-	mask = umask(0177);
+	/* No umask, which would be that of all threads.  Until the socket listens nobody can
+	 * connect to it, and its folder is ours and 0700: nobody can put another there. */
 	rc = uv_pipe_bind(&host->listener, path);
-	umask(mask);
+	if (rc == 0 && chmod(path, 0600))
+		rc = uv_translate_sys_error(errno);
 	if (rc == 0)
 		rc = uv_listen((uv_stream_t *)&host->listener, BACKLOG, on_client);
 	if (rc)

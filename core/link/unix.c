@@ -47,13 +47,14 @@ int unix_bind(const char *folder, const char *name, struct fault *f)
 	struct sockaddr_storage at;
 	socklen_t size;
 	int dir = unix_name(folder, name, &at, &size), rc = -1;
-	mode_t old;
 
 	if (dir >= 0 && fd >= 0) {
 		unlinkat(dir, name, 0);
-		old = umask(0177);
+		/* No umask, which would be that of all threads.  Until the socket listens
+		 * nobody can connect to it, and its folder is ours and 0700. */
 		rc = bind(fd, (struct sockaddr *)&at, size);
-		umask(old);
+		if (rc == 0)
+			rc = fchmodat(dir, name, 0600, 0);
 	}
 	if (rc)
 		fault_set(f, FAULT_IO, "", "cannot listen at %.300s/%s: %s", folder, name,

@@ -66,6 +66,8 @@ int notes_root(const struct notes_disk *d, bool make)
 	if (fd < 0 && errno == ENOENT && make &&
 	    dir_make_all(d->root, PRIVATE_FOLDER) == 0)
 		fd = open(d->root, flags);
+	if (fd >= 0 && make)
+		private_enter(fd);
 	return fd;
 }
 
@@ -74,6 +76,8 @@ static int step_into(int dir, const char *name, bool make)
 {
 	int fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
 
+	if (fd >= 0)
+		private_enter(fd);
 	if (fd >= 0 || errno != ENOENT || !make)
 		return fd;
 	if (mkdirat(dir, name, PRIVATE_FOLDER) < 0 && errno != EEXIST)
@@ -99,6 +103,19 @@ int notes_folder(int root, const char *path, bool make, const char **name)
 	}
 	*name = part;
 	return dir;
+}
+
+/* Lets the owner enter the folders of a path, as an older version may have left them: whether
+ * all can be opened. */
+static bool enter_all(int root, const char *path)
+{
+	const char *name;
+	int dir;
+
+	private_enter(root);
+	if ((dir = notes_folder(root, path, false, &name)) >= 0)
+		close(dir);
+	return dir >= 0;
 }
 
 /* --- files ----------------------------------------------------------------------- */
@@ -130,10 +147,13 @@ int notes_stamp(int dir, const char *name, struct note_stamp *out)
 static int open_note(const struct notes_disk *d, const char *path, struct stat *st,
 		     struct fault *f)
 {
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 	int root = notes_root(d, false), fd = -1;
 
 	if (root >= 0) {
-		fd = notes_open(root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+		fd = notes_open(root, path, flags);
+		if (fd < 0 && errno == EACCES && enter_all(root, path))
+			fd = notes_open(root, path, flags);
 		close(root);
 	}
 	if (fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG))

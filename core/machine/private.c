@@ -39,6 +39,11 @@ static bool is_ours_alone(const struct stat *st)
 	       (S_ISDIR(st->st_mode) || st->st_nlink == 1);
 }
 
+static bool is_shut(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && !(st->st_mode & 0111);
+}
+
 /* fchmod() knows no O_PATH descriptor, by which nothing is opened or followed. */
 static void close_entry(int dir, const char *name, dev_t device, int depth)
 {
@@ -50,8 +55,9 @@ static void close_entry(int dir, const char *name, dev_t device, int depth)
 		return;
 	snprintf(itself, sizeof(itself), "/proc/self/fd/%d", fd);
 	if (fstat(fd, &st) == 0 && (depth == 0 || st.st_dev == device)) {
-		if (is_ours_alone(&st) && (st.st_mode & 077))
-			(void)!chmod(itself, st.st_mode & 07700);
+		if (is_ours_alone(&st) && ((st.st_mode & 077) || is_shut(&st)))
+			(void)!chmod(itself, (st.st_mode & 07700) |
+						     (is_shut(&st) ? PRIVATE_FOLDER : 0));
 		if (S_ISDIR(st.st_mode) && depth < DEPTH_MOST)
 			close_below(fd, st.st_dev, depth);
 	}
@@ -61,4 +67,43 @@ static void close_entry(int dir, const char *name, dev_t device, int depth)
 void private_tree(const char *path)
 {
 	close_entry(AT_FDCWD, path, 0, 0);
+}
+
+/* --- folders that nobody may enter ---------------------------------------------------- */
+
+void private_enter(int folder)
+{
+	struct stat st;
+
+	if (fstat(folder, &st) == 0 && is_ours_alone(&st) && is_shut(&st))
+		(void)!fchmod(folder, PRIVATE_FOLDER);
+}
+
+bool private_shut(const char *path, int depth, char *out, size_t size)
+{
+	struct dirent *entry;
+	struct stat st;
+	bool shut = false;
+	char below[4200];
+	DIR *dir;
+
+	if (lstat(path, &st) || !S_ISDIR(st.st_mode))
+		return false;
+	if (!(st.st_mode & 0100)) {
+		snprintf(out, size, "%s", path);
+		return true;
+	}
+	dir = depth > 0 ? opendir(path) : NULL;
+	while (dir && !shut && (entry = readdir(dir))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+			continue;
+		if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) <
+		    (int)sizeof(below))
+			shut = private_shut(below, depth - 1, out, size);
+	}
+	if (dir)
+		closedir(dir);
+	return shut;
 }

@@ -57,15 +57,20 @@ int files_move_aside(int dir, const char *name)
 	return -1;
 }
 
-/* Opens one folder of a path below `dir`, made if it is not there. */
-static int step_into(struct files *fs, int dir, const char *name)
+/* Opens one folder of a path below `dir`, made if it is not there and `make`. */
+static int step_into(struct files *fs, int dir, const char *name, bool make)
 {
 	for (int tries = 0; tries < 4; tries++) {
 		int fd = files_open_below(dir, name, O_RDONLY | O_DIRECTORY);
 
-		if (fd >= 0)
+		if (fd >= 0) {
+			if (fs->mends)
+				private_enter(fd);
 			return fd;
-		if (errno == ENOENT) {
+		}
+		if (!make) {
+			return -1;
+		} else if (errno == ENOENT) {
 			if (mkdirat(dir, name, PRIVATE_FOLDER) == 0)
 				fs->made = true;
 			else if (errno != EEXIST)
@@ -79,14 +84,14 @@ static int step_into(struct files *fs, int dir, const char *name)
 	return -1;
 }
 
-static int make_folders(struct files *fs, const char *path)
+static int enter_folders(struct files *fs, const char *path, bool make)
 {
 	char copy[FILES_PATH], *rest = copy, *name;
 	int dir = fs->root;
 
 	snprintf(copy, sizeof(copy), "%s", path);
 	while ((name = strsep(&rest, "/"))) {
-		int next = step_into(fs, dir, name);
+		int next = step_into(fs, dir, name, make);
 
 		if (dir != fs->root)
 			close(dir);
@@ -115,10 +120,12 @@ int files_folder(struct files *fs, const char *path, bool make)
 		if (fs->folders[i].fd >= 0 && strcmp(fs->folders[i].path, path) == 0)
 			return fs->folders[i].fd;
 	fd = files_open_below(fs->root, path, O_RDONLY | O_DIRECTORY);
-	if (fd < 0 && make)
-		fd = make_folders(fs, path);
+	if (fd < 0 && (make || errno == EACCES))
+		fd = enter_folders(fs, path, make);
 	if (fd < 0)
 		return -1;
+	if (fs->mends)
+		private_enter(fd);
 	slot = &fs->folders[fs->turn++ % FILES_FOLDERS];
 	if (slot->fd >= 0)
 		close(slot->fd);
@@ -350,13 +357,26 @@ int files_open(struct files *fs, const char *root, struct fault *f)
 		fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fs->root < 0)
 		return files_fault(f, "open the root", root);
-	fs->stage = step_into(fs, fs->root, stage_name);
+	fs->stage = step_into(fs, fs->root, stage_name, true);
 	if (fs->stage < 0) {
 		files_fault(f, "make", stage_name);
 		files_close(fs);
 		return f->code;
 	}
 	return 0;
+}
+
+int files_open_mending(struct files *fs, const char *root, struct fault *f)
+{
+	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+
+	if (fd >= 0) {
+		private_enter(fd);
+		close(fd);
+	}
+	if ((rc = files_open(fs, root, f)) == 0)
+		fs->mends = true;
+	return rc;
 }
 
 void files_close(struct files *fs)

@@ -42,12 +42,16 @@ struct files {
 	struct losses *losses; /* of the folders, borrowed; NULL: none */
 	bool spare_edits; /* files_put() leaves what a person edited as it is */
 	bool left; /* a file in the stage is still open for writing elsewhere */
+	bool mends; /* see files_open_mending() */
 	bool made; /* a folder was made or moved since the last sync */
 	int64_t placed, kept; /* files written; conflicts kept: since opening */
 };
 
 /* Makes the root and the stage where they are missing. */
 int files_open(struct files *fs, const char *root, struct fault *f);
+/* files_open() for who writes there: from now on a folder of ours that nobody may enter is
+ * opened to its owner. */
+int files_open_mending(struct files *fs, const char *root, struct fault *f);
 void files_close(struct files *fs); /* of a zeroed struct too */
 
 /* Settles what an earlier process, or files_commit(), left in the stage. */

@@ -1,11 +1,13 @@
 #include "storage/spool/spool_db.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "storage/defend.h"
@@ -113,9 +115,15 @@ static int execute(struct spool *s, const char *sql, struct fault *f)
 
 static int connect(struct spool *s, const char *path, struct fault *f)
 {
-	/* SQLite gives -wal and -shm the mode of the file. */
-	mode_t old = umask(0177);
-	int rc = sqlite3_open_v2(
+	/* SQLite gives -wal and -shm the mode of the file.  It is made here, since a umask
+	 * would be that of all threads; one that is there is not opened: closing it would
+	 * drop the locks that this process may have on it. */
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int rc;
+
+	if (fd >= 0)
+		close(fd);
+	rc = sqlite3_open_v2(
 		path, &s->side.db,
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 
@@ -124,7 +132,6 @@ static int connect(struct spool *s, const char *path, struct fault *f)
 	sqlite_defend(s->side.db);
 	if (rc == SQLITE_OK)
 		rc = execute(s, SQL_SPOOL, f);
-	umask(old);
 	sqlite3_busy_timeout(s->side.db, 2000);
 	return rc == SQLITE_OK ? 0 : f->code;
 }

@@ -23,6 +23,7 @@
 #include "core/machine/trash.h"
 #include "core/vault/vault_trash.h"
 #include "core/machine/backend.h"
+#include "core/machine/private.h"
 #include "core/mirror/mirror.h"
 #include "ops.gen.h"
 #include "storage/search/search.h"
@@ -108,6 +109,18 @@ static bool is_remote(const char *name)
 	return false;
 }
 
+/* Folders of the state and of its vault that their owner may not enter. */
+static void check_folders(struct doctor *d, char *path, size_t size)
+{
+	enum { DEEP = 64 };
+	const struct home *home = &d->cli->home;
+
+	if (private_shut(home->dir, 1, path, size) ||
+	    private_shut(home->vault, DEEP, path, size))
+		say(d, VERDICT_BAD, "folders", "chmod 700 it, or start the host anew",
+		    "nobody can enter %s", path);
+}
+
 static void check_folder(struct doctor *d)
 {
 	const char *dir = d->cli->home.dir, *name;
@@ -128,6 +141,7 @@ static void check_folder(struct doctor *d)
 	else
 		say(d, VERDICT_WARN, "file system", "see that it is a local disk",
 		    "%s is on an unknown one (%lx)", dir, (long)fs.f_type);
+	check_folders(d, path, sizeof(path));
 	snprintf(path, sizeof(path), "%s/secret", dir);
 	if (stat(path, &st) || (st.st_mode & 077))
 		say(d, VERDICT_BAD, "secret", "chmod 600 it", "%s is open to others",
