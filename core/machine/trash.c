@@ -2,11 +2,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,20 +91,53 @@ static int newest_first(const void *a, const void *b)
 		      ((const struct trash_entry *)a)->path);
 }
 
+/* Whether a file, looked at without following a link, is a folder of `owner`'s. */
+static bool is_folder_of(const struct stat *st, uid_t owner)
+{
+	return S_ISDIR(st->st_mode) && st->st_uid == owner;
+}
+
+/* Opens the trash, unless something else stands in its place, such as a link to elsewhere:
+ * a descriptor, and the state's owner, or -1 with errno. */
+static int open_trash(const char *home, struct arena *a, uid_t *owner)
+{
+	int fd = open(arena_printf(a, "%s/trash", home),
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st, own;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && stat(home, &own) == 0 &&
+	    is_folder_of(&st, own.st_uid)) {
+		*owner = own.st_uid;
+		return fd;
+	}
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
 size_t trash_list(const char *home, struct arena *a, struct trash_entry **entries)
 {
-	DIR *dir = opendir(arena_printf(a, "%s/trash", home));
+	uid_t owner;
+	int fd = open_trash(home, a, &owner);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	struct trash_entry entry;
+	struct stat st;
 	struct dirent *e;
 	size_t n = 0;
 
 	*entries = NULL;
 	while (dir && (e = readdir(dir)))
-		if (entry_read(home, e->d_name, a, &entry))
+		if (entry_read(home, e->d_name, a, &entry) &&
+		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    is_folder_of(&st, owner))
 			*(struct trash_entry *)arena_push(a, entries, &n, sizeof(entry)) =
 				entry;
 	if (dir)
 		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
 	if (n)
 		qsort(*entries, n, sizeof(**entries), newest_first);
 	return n;
@@ -114,22 +149,27 @@ int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f)
 {
 	struct arena a = { 0 };
-	const char *trash = arena_printf(&a, "%s/trash", home), *to = NULL;
 	char when[CLOCK_STAMP];
-	int rc;
+	uid_t owner;
+	int rc, fd = -1;
 
-	rc = dir_make(trash, 0700);
+	rc = dir_make(arena_printf(&a, "%s/trash", home), 0700);
+	if (!rc)
+		rc = fd = open_trash(home, &a, &owner);
+	rc = rc < 0 ? rc : 0;
 	for (int i = 0; !rc && i < 100; i++) {
 		clock_stamp(as->removed_at + 1000 * i, when);
-		to = arena_printf(&a, "%s/%s.%" PRId64 ".%s%s", trash, when, as->bytes,
-				  as->name, endings[as->kind]);
-		rc = rename(path, to);
+		rc = renameat(AT_FDCWD, path, fd,
+			      arena_printf(&a, "%s.%" PRId64 ".%s%s", when, as->bytes,
+					   as->name, endings[as->kind]));
 		if (!rc || (errno != EEXIST && errno != ENOTEMPTY))
 			break;
 		rc = 0;
 	}
-	if (rc || dir_sync_path(trash) || dir_sync_above(path))
+	if (rc || fsync(fd) || dir_sync_above(path))
 		fault_set(f, FAULT_IO, "", "cannot move %.150s into the trash: %m", path);
+	if (fd >= 0)
+		close(fd);
 	arena_release(&a);
 	return f->code ? f->code : TRASH_TAKEN;
 }

@@ -57,6 +57,25 @@ is 0 . cadre team destroy --yes empty
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c empty-e"
 [ "$(entries)" = 1 ] || bad "an empty folder is in the trash: $(ls "$CADRE_HOME/trash")"
 
+# A link that looks like an entry is none; one in the trash's place is not followed.
+mkdir "$TMPDIR/elsewhere" && echo secret >"$TMPDIR/elsewhere/file"
+ln -s "$TMPDIR/elsewhere" "$CADRE_HOME/trash/20261121-080000.7.planted-a-1a2b"
+is 3 'the trash holds no workspace planted' cadre undo planted --team back
+! cadre undo | grep -q planted || bad "a link is listed"
+rm "$CADRE_HOME/trash/20261121-080000.7.planted-a-1a2b"
+makes link l
+guest=$(pgrep -f "guest --workspace .*link-l-.* --state $CADRE_HOME/")
+kill -STOP $guest # until the link is there: a command refuses such a state
+is 0 . cadre team destroy --yes link
+mv "$CADRE_HOME/trash" "$TMPDIR/moved"
+ln -s "$TMPDIR/elsewhere" "$CADRE_HOME/trash"
+kill -CONT $guest
+until_done grep -rq 'cannot move .*link-l-.* into the trash' "$CADRE_HOME/log"
+[ "$(ls "$TMPDIR/elsewhere")" = file ] || bad "the host followed a link: $(ls "$TMPDIR/elsewhere")"
+[ "$(cat "$CADRE_HOME"/workspaces/link-l-*/work.txt)" = precious ] || bad "the work is gone"
+rm "$CADRE_HOME/trash" && mv "$TMPDIR/moved" "$CADRE_HOME/trash"
+rm -rf "$CADRE_HOME"/workspaces/link-l-*
+
 # After its days an entry goes, at a host's next start.
 cadre down >/dev/null
 mv "$entry" "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000"
