@@ -207,16 +207,23 @@ static int add_words(json_t *args, const struct field *fd, const char *word)
 	return json_object_set_new(args, fd->name, both);
 }
 
+/* The same value again says nothing else, as where the team is said before the verb too. */
 static int add_word(json_t *args, const struct field *fd, const char *word,
 		    struct fault *f)
 {
+	json_t *old, *value;
+
 	if (fd->flags & FIELD_LIST)
 		return add_to_list(args, fd, word, false);
 	if (fd->type->kind == KIND_MAP)
 		return add_pair(args, fd, word, f);
-	if (json_object_get(args, fd->name))
+	old = json_object_get(args, fd->name);
+	value = field_word(fd, word);
+	if (old && !json_equal(old, value)) {
+		json_decref(value);
 		return bad_word(f, fd, "is given twice: '%.100s'", word);
-	return json_object_set_new(args, fd->name, field_word(fd, word));
+	}
+	return json_object_set_new(args, fd->name, value);
 }
 
 /* --- a command line ------------------------------------------------------------------ */

@@ -130,6 +130,9 @@ is 0 "$place" "$CADRE" --team mill workspace list
 is 0 '^hello' "$CADRE" --team mill exec tester 'echo hello'
 is 3 'Team depot is called mill now' "$CADRE" --team mill exec tester "$CADRE agent whois self"
 is 0 '"team":"mill"' "$CADRE" --team mill exec tester "CADRE_TEAM=mill $CADRE --json agent whois self"
+# The team before the verb and as its argument: the same is no conflict.
+is 0 '^team mill' "$CADRE" --team mill team update mill --max-vms 1
+is 2 "is given twice: 'shop'" "$CADRE" --team mill team update shop --max-vms 1
 was=mill
 for name in n1 n2 n3 n4; do
 	host=$(cut -d' ' -f1 .cadre/host.lock)
