@@ -50,7 +50,7 @@
 #define SQL_SPOOL                                                        \
 	"PRAGMA auto_vacuum = FULL;" SQL_WAL ";" SQL_SYNC_FULL ";"       \
 	"PRAGMA cache_size = -256; PRAGMA journal_size_limit = 1048576;" \
-	"PRAGMA trusted_schema = OFF"
+	"PRAGMA trusted_schema = OFF;" SQL_DELETE_SECURE
 #define SQL_SEARCH \
 	SQL_WAL "; PRAGMA synchronous = OFF; PRAGMA cache_size = -1024; " SQL_DELETE_SECURE
 

@@ -1,6 +1,14 @@
 #include "storage/spool/spool.h"
 
 #include "storage/spool/spool_db.h"
+#include "storage/words.h"
+
+/* Takes the rows that were deleted out of the WAL, too: their pages are overwritten in the
+ * file.  What cannot be done now is done with the next rows. */
+static void erase(struct spool *s)
+{
+	side_exec(spool_side(s), SQL_CHECKPOINT);
+}
 
 /* --- messages and assignments ------------------------------------------------------ */
 
@@ -65,7 +73,11 @@ int spool_drop(struct spool *s, const char *message_id, int64_t now, struct faul
 	rc = spool_note(s, message_id, now, f);
 	if (!rc)
 		rc = spool_run(s, spool_drop, f, .message_id = message_id);
-	return spool_end_counted(s, !rc, f) ? f->code : rc;
+	if (spool_end_counted(s, !rc, f))
+		rc = f->code;
+	if (!rc)
+		erase(s);
+	return rc;
 }
 
 int spool_next(struct spool *s, struct arena *arena, struct spool_assignment_row *a,
@@ -123,7 +135,11 @@ int spool_ack(struct spool *s, const char *const *ids, size_t n, struct fault *f
 		return rc;
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = spool_run(s, spool_ack, f, .message_id = ids[i]);
-	return spool_end(s, !rc, f) ? f->code : rc;
+	if (spool_end(s, !rc, f))
+		rc = f->code;
+	if (!rc)
+		erase(s);
+	return rc;
 }
 
 int spool_count(struct spool *s, struct spool_counts_row *c, struct fault *f)

@@ -74,8 +74,8 @@ int spool_note(struct spool *s, const char *message_id, int64_t now, struct faul
 int spool_put(struct spool *s, const char *message_id, const char *content, int64_t now,
 	      struct fault *f);
 
-/* Records that an assignment is called off, and deletes it if it waits; one that was
- * started stays.  0 or a fault. */
+/* Records that an assignment is called off, and deletes it if it waits, as spool_ack() does;
+ * one that was started stays.  0 or a fault. */
 int spool_drop(struct spool *s, const char *message_id, int64_t now, struct fault *f);
 
 /* Reads the first waiting assignment: 1 with `a` filled in the arena, 0 if none waits. */
@@ -96,7 +96,9 @@ int spool_finish(struct spool *s, const struct spool_result_row *r, int64_t now,
 int spool_result(struct spool *s, int64_t after, const char *message_id,
 		 struct arena *arena, struct spool_result_row *r, struct fault *f);
 
-/* Deletes results that the host has stored; unknown ids are ignored. */
+/* Deletes results that the host has stored; unknown ids are ignored.  Nothing of them or of
+ * their commands is left in the files then, since a command may be redacted once it has
+ * ended. */
 int spool_ack(struct spool *s, const char *const *ids, size_t n, struct fault *f);
 
 /* Counts the commands and results in the spool: 0 or a fault code. */

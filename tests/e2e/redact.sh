@@ -42,3 +42,33 @@ for way in without with; do
 	is 0 'redacted by coder' cadre --team alpha --as tester inbox --take
 	is 0 . cadre --team alpha --as tester inbox --take
 done
+
+# A guest that goes on running keeps nothing of commands that have ended, or were called off.
+is 0 . cadre up
+mkdir "$TMPDIR/gold" && is 0 . cadre team create beta --golden "$TMPDIR/gold" --roles '[{"name":"ann","workspace":true}]' --wait
+export CADRE_TEAM=beta
+assign() { # TITLE COMMAND [OPTION...]: sets $task and $seq
+	task=$(cadre --json task create "$1" | sed -n 's/.*"id":"\([0-9]*\)".*/\1/p') what=$2
+	shift 2
+	cadre task assign "$task" ann --command "$what" "$@" >"$TMPDIR/out" 2>&1
+	seq=$(cadre assignments --json | grep -o "\"seq\":[0-9]*,\"task\":\"$task\"" | grep -o '[0-9]*' | head -1)
+}
+assign ends ": $secret; exit 3" --wait
+is 0 "^redacted #$seq" cadre message redact "#$seq"
+until_done sh -c "! grep -aq $secret $CADRE_HOME/guests/*/spool.db*"
+assign runs ": $secret; touch $TMPDIR/runs; sleep 1000"
+until_done test -f "$TMPDIR/runs"
+is 4 'its command has not ended' cadre message redact "#$seq"
+running=$task
+assign waits ": $secret"
+until_done sh -c "grep -aq 'waits\|$secret' $CADRE_HOME/guests/*/spool.db*"
+is 0 . cadre task cancel "$task"
+is 0 "^redacted #$seq" cadre message redact "#$seq"
+is 0 . cadre task cancel "$running"
+running=$(cadre assignments --json | grep -o "\"seq\":[0-9]*,\"task\":\"$running\"" | grep -o '[0-9]*' | head -1)
+until_is "^redacted #$running" cadre message redact "#$running"
+until_done sh -c "! grep -aq $secret $CADRE_HOME/guests/*/spool.db*"
+found=$(find "$CADRE_HOME/guests" -type f -exec grep -ali "$secret" {} +)
+[ -z "$found" ] || bad "a guest that runs has the secret: $found"
+pgrep -f "guest --workspace.*$CADRE_HOME" >/dev/null || bad "no guest runs"
+is 0 . cadre down --all
