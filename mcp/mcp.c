@@ -208,6 +208,18 @@ static void take_batch(struct mcp *m, json_t *messages, void *stream)
 	answers_drop(with);
 }
 
+/* Refuses what is no JSON; a request whose id can be told is answered, so that its client
+ * does not wait for ever. */
+static void refuse_line(struct mcp *m, const char *line, size_t len, void *stream,
+			const char *why)
+{
+	struct text id = { 0 };
+
+	rpc_find_id(&id, line, len);
+	mcp_refuse(m, stream, NULL, id.data, RPC_PARSE, why);
+	text_release(&id);
+}
+
 void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 {
 	json_error_t error;
@@ -217,7 +229,7 @@ void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 		&error);
 
 	if (!message)
-		mcp_refuse(m, stream, NULL, NULL, RPC_PARSE, error.text);
+		refuse_line(m, text, len, stream, error.text);
 	else if (json_is_array(message))
 		take_batch(m, message, stream);
 	else

@@ -72,6 +72,61 @@ void rpc_add_id(struct text *out, const json_t *id)
 		text_add_json(out, json_string_value(id));
 }
 
+/* Where the JSON string at `at` ends, behind its quote; `end` where it does not. */
+static const char *string_end(const char *at, const char *end)
+{
+	for (at++; at < end && *at != '"'; at++)
+		at += *at == '\\' && at + 1 < end;
+	return at < end ? at + 1 : end;
+}
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	return at;
+}
+
+/* Where the value of the member "id" of the outermost object begins, or NULL.  Only strings
+ * and brackets are looked at. */
+static const char *id_begins(const char *at, const char *end)
+{
+	const char *next;
+	int depth = 0;
+
+	for (bool key = false; at < end; at = next) {
+		next = *at == '"' ? string_end(at, end) : at + 1;
+		depth += *at == '{' || *at == '[';
+		depth -= *at == '}' || *at == ']';
+		if (depth == 1 && key && next - at == 4 && memcmp(at, "\"id\"", 4) == 0) {
+			next = skip_blanks(next, end);
+			return next < end && *next == ':' ? skip_blanks(next + 1, end)
+							  : NULL;
+		}
+		if (*at != ' ' && *at != '\t')
+			key = *at == '{' || *at == ',';
+	}
+	return NULL;
+}
+
+void rpc_find_id(struct text *out, const char *line, size_t len)
+{
+	const char *end = line + len, *at = skip_blanks(line, end), *behind;
+	json_t *id;
+
+	if (at == end || *at != '{' || !(at = id_begins(at, end)) || at == end)
+		return;
+	behind = *at == '"' ? string_end(at, end) : at;
+	while (behind < end && !strchr(",} \t", *behind))
+		behind++;
+	if (behind == end)
+		return; /* it may go on */
+	id = json_loadb(at, (size_t)(behind - at), JSON_DECODE_ANY, NULL);
+	if (rpc_is_id(id))
+		rpc_add_id(out, id);
+	json_decref(id);
+}
+
 void rpc_add_error(struct text *out, const char *id, int code, const char *why,
 		   const char *data)
 {

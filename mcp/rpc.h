@@ -46,6 +46,10 @@ bool rpc_is_id(const json_t *v);
 /* Appends an id that rpc_is_id(). */
 void rpc_add_id(struct text *out, const json_t *id);
 
+/* Appends the id of a line that is no JSON, such as one with half an emoji in a text: the
+ * first "id" of the object that it begins; nothing where none can be told. */
+void rpc_find_id(struct text *out, const char *line, size_t len);
+
 /* Appends a whole error message without its newline; `id` is JSON text or NULL, `data`
  * JSON text or NULL. */
 void rpc_add_error(struct text *out, const char *id, int code, const char *why,

@@ -39,7 +39,14 @@ export async function malformed(w) {
 		deepEqual(m.id, id);
 	};
 	await refused('{"jsonrpc":"2.0","id":1\n', -32700, undefined);
-	await refused(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"\xff"}\n', 'latin1'), -32700, undefined);
+	await refused(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"\xff"}\n', 'latin1'), -32700, 1);
+	// A client that cuts a text in the middle of an emoji, or nests too deep, hears of it all the same.
+	await refused('{"params":{"id":3,"a":"\\"id\\":4","b":"id","c":"cut \\ud83d"},"id" : "q\\u00e9" ,"jsonrpc":"2.0"}\n', -32700, 'q\u00e9');
+	await refused(`{"jsonrpc":"2.0","id":-6,"params":${'['.repeat(5000)}${']'.repeat(5000)}}\n`, -32700, -6);
+	await refused('{"jsonrpc":"2.0","params":{"id":3,"title":"\\ud83d"}}\n', -32700, undefined);
+	await refused('{"jsonrpc":"2.0","id":1.5,"title":"\\ud83d"}\n', -32700, undefined);
+	await refused('{"id":{"id":3},"title":"\\ud83d"}\n', -32700, undefined);
+	await refused('[{"id":3,"title":"\\ud83d"}]\n', -32700, undefined);
 	await refused('{"jsonrpc":"2.0","id":null,"method":"ping"}\n', -32600, undefined);
 	await refused('{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n', -32600, undefined);
 	await refused('{"jsonrpc":"1.0","id":"x","method":"ping"}\n', -32600, 'x');
