@@ -59,6 +59,35 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 static const unsigned at_rest = BIT(AGENT_STATUS_READY) | BIT(AGENT_STATUS_IDLE) |
 				BIT(AGENT_STATUS_DONE);
 
+/* Finds the agent by its row, once it is waited for: it, or its team, may have another name
+ * by now.  1, 0, or negative. */
+static int find_again(struct call *call, struct agent_row *a)
+{
+	struct caller_row place;
+	int rc = sql_row(call, agent_by_id, a, .id = call->made);
+
+	if (rc > 0)
+		rc = sql_row(call, caller_by_team, &place, .team = a->team,
+			     .name = "operator");
+	if (rc > 0) {
+		call->caller.team = place.team;
+		call->caller.team_name = place.team_name;
+	}
+	return rc;
+}
+
+static int find_agent(struct call *call, const struct agent_wait_in *in,
+		      struct agent_row *a)
+{
+	int rc = call->made ? find_again(call, a) : 0;
+
+	if (rc == 0 && (rc = who_team_of(call, in->team, in->name, "/name")) == 0)
+		rc = who_agent(call, in->name, "/name", a);
+	if (rc >= 0)
+		call->made = a->id;
+	return rc;
+}
+
 int agent_wait(struct call *call, const struct agent_wait_in *in,
 	       struct agent_wait_out *out)
 {
@@ -67,12 +96,13 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 	struct agent_row a;
 	int rc;
 
-	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
-	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
+	if ((rc = find_agent(call, in, &a)) < 0 ||
 	    (rc = sql_row(call, agent_holds, &holds, .agent = a.id, .now = call->now)) <
 		    0)
 		return rc;
-	out->name = a.name;
+	out->name = !strchr(in->name, '/') ? a.name
+					   : arena_printf(&call->arena, "%s/%s",
+							  call->caller.team_name, a.name);
 	out->status = agent_status_now(a.status, holds.any);
 	out->reached = BIT(out->status) & wanted(in->until, in->n_until, at_rest);
 	out->over = !out->reached && (BIT(out->status) & ends);

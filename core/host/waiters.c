@@ -96,7 +96,7 @@ static bool too_many(struct host *host, struct job *job)
 	if (waits_of(job) + waits_elsewhere(host, job) < most)
 		return false;
 	/* Changes already written stay: only a call that changed nothing fails here. */
-	if (!job->call.made) {
+	if (!job->call.made || !(job->call.op->flags & OP_WRITE)) {
 		fault_set(&job->call.fault, FAULT_EXHAUSTED, "",
 			  "%zu calls of this caller wait already", most);
 		job->call.fault.retry_after_ms = 1000;

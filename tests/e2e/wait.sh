@@ -34,9 +34,18 @@ tasks() { # with a host or without
 	begun wait agent a working --timeout=$long
 	cadre --as a claim "$3" >/dev/null || bad "claim $3"
 	ended 0 'agent a is working'
-	begun wait agent a --wait=$long
-	cadre --as a release "$3" >/dev/null || bad "release $3"
+	# A wait follows its agent, and the team, to other names, once it has looked.
+	begun wait agent crew/a --wait=$long
+	sleep "$TEST_SCALE"
+	cadre agent update a --new-name ada >/dev/null && cadre --as ada release "$3" >/dev/null || bad "release $3"
+	ended 0 'agent crew/ada is ready'
+	cadre --as ada claim "$3" >/dev/null || bad "claim $3 again"
+	begun wait agent ada --wait=$long
+	sleep "$TEST_SCALE"
+	cadre team update crew --new-name club >/dev/null || bad "no rename"
+	cadre agent update ada --new-name a >/dev/null && cadre --as a release "$3" >/dev/null || bad "release $3 again"
 	ended 0 'agent a is ready'
+	cadre team update club --new-name crew >/dev/null || bad "no rename back"
 	# The time is up; nothing of that name is there.
 	is 7 "timeout: after 1 s task $3 is pending" cadre wait task "$3" --timeout 1
 	grep -q "hint: It goes on. Wait on with: cadre wait task $3" "$TMPDIR/err" || bad "no hint"
