@@ -31,8 +31,8 @@ struct identity {
 	bool inside; /* it called from a workspace, which has no choice of states */
 	bool nobody; /* a session of a local user that has not said who it is: it looks,
 			and may join */
-	bool kept; /* its directory's, or its workspace's: the agent, or its team, may have
-		      another name by now */
+	bool kept; /* by cadre itself, for a directory, a workspace or a session: the agent
+		      may have another name by now, and another agent its old one */
 	const char *session; /* names the receiver's session; NULL: none */
 };
 

@@ -83,7 +83,7 @@ void keep_run(struct mcp *m, int64_t now)
 	m->keep_at = now + FAIL_MS;
 	if (!c)
 		return;
-	args = json_pack("{s:s}", "owner", m->identity.agent);
+	args = json_pack("{s:b}", "mine", 1);
 	m->keeping = true;
 	client_start(c, op_task_list, args, list_done, m);
 	json_decref(args);

@@ -40,6 +40,7 @@ static void become(struct mcp *m, json_t *answer)
 	json_object_set_new(answer, "you", keep_here(m, team, name, token));
 	m->identity.level = h->identity.level;
 	m->identity.nobody = false;
+	m->identity.kept = h->identity.kept;
 	m->identity.team = h->identity.team;
 	m->identity.agent = h->identity.agent;
 	m->identity.token = h->identity.token;

@@ -78,15 +78,16 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 	int rc = sql_row(call, caller_by_token, r, .team_name = team,
 			 .token = { hash, TOKEN_HASH });
 
-	if (rc == 0 && call->identity.kept)
+	if (rc == 0)
 		rc = sql_row(call, caller_by_former, r, .team_name = team,
 			     .token = { hash, TOKEN_HASH });
 	return rc;
 }
 
-/* The caller's row.  An agent that was renamed goes by its old name until somebody
- * tells it, so its token finds it where nobody has that name; one whose identity is kept
- * also where another has the name by now, and after its team was renamed. */
+/* The caller's row.  An agent goes by its old name, or its team's, until somebody tells
+ * it, so its token finds it in the team that has or had the name: also where another team
+ * has it by now.  Where another agent of its own team has its name, only one whose identity
+ * is kept is found: with a name that somebody has set by hand, the token may be a mistake. */
 static int find_caller(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
@@ -98,9 +99,13 @@ static int find_caller(struct call *call, const char *team, struct caller_row *r
 	if (rc < 0 || !id->token || id->proven)
 		return rc;
 	token_hash(id->token, hash);
-	if (rc > 0 && (!id->kept || is_proof(r, hash)))
+	if (rc > 0 && is_proof(r, hash))
 		return rc;
-	found = who_has_token(call, team, hash, &renamed);
+	if (rc > 0 && !id->kept)
+		found = sql_row(call, caller_by_former, &renamed, .team_name = team,
+				.token = { hash, TOKEN_HASH });
+	else
+		found = who_has_token(call, team, hash, &renamed);
 	if (found > 0)
 		*r = renamed;
 	return found ? found : rc;
@@ -283,7 +288,17 @@ static bool names_own(struct call *call, const char *team)
 	       (id_parse(call, ID_TEAM, team, &row, &at) > 0 && row == call->caller.team);
 }
 
-/* An agent's team is its own, by name, id or the beginning of its id. */
+/* Whether the caller's team had a name that no team has: 1, 0, negative. */
+static int was_own(struct call *call, const char *team)
+{
+	const char *now;
+	int rc = team_name_now(call, team, &now);
+
+	return rc < 0 ? rc : now && strcmp(now, call->caller.team_name) == 0;
+}
+
+/* An agent's team is its own, by name, also a former one, by id or the beginning of its
+ * id. */
 static int only_own(struct call *call, const char *team)
 {
 	const struct id_among own = {
@@ -298,7 +313,8 @@ static int only_own(struct call *call, const char *team)
 		return 0;
 	/* A name is one before it is the beginning of an id. */
 	rc = sql_row(call, caller_by_name, &other, .team_name = team, .name = "operator");
-	if (rc == 0 && (rc = id_short(call, &own, team, &team)) > 0)
+	if (rc == 0 && ((rc = was_own(call, team)) > 0 ||
+			(rc == 0 && (rc = id_short(call, &own, team, &team)) > 0)))
 		return 0;
 	if (rc < 0)
 		return rc;

@@ -11,8 +11,8 @@
 /* Fills call->caller from call->identity: rows, level, token.  0 or a fault. */
 int who_calls(struct call *call);
 
-/* Finds an agent by the hash of its token, in its team or, for an identity that is kept, in
- * the team that had that name before: 1, 0, negative. */
+/* Finds an agent by the hash of its token, in its team or in the team that had that name
+ * before: 1, 0, negative. */
 int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 		  struct caller_row *r);
 

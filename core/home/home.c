@@ -321,6 +321,7 @@ static int load_identity(struct home *h, struct fault *f)
 		.team = values[0],
 		.agent = values[1],
 		.token = values[2],
+		.kept = paths_env("CADRE_SOCKET") != NULL, /* a workspace's */
 		.session = values[3],
 	};
 	h->who = values[1] ? HOME_BY_VARIABLE : HOME_BY_DEFAULT;

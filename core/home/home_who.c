@@ -33,6 +33,7 @@ static int take(struct home *h, const char *team, const char *agent, const char 
 		return fault_set(f, FAULT_INVALID, "", "names are too long");
 	id->level = WHO_OBSERVER;
 	id->nobody = false;
+	id->kept = true;
 	id->team = team;
 	id->agent = agent;
 	id->token = token;
@@ -58,7 +59,6 @@ int home_recall(struct home *h, struct fault *f)
 				     "cadre whoami --forget");
 	}
 	h->who = HOME_BY_PLACE;
-	h->identity.kept = true;
 	return take(h, k.team, k.agent, k.token, f);
 }
 
