@@ -11,6 +11,7 @@
 #define MCP_PEER_H
 
 #include "core/client/client.h"
+#include "core/home/whose.h"
 #include "mcp/mcp.h"
 #include "mcp/rpc.h"
 
@@ -100,6 +101,7 @@ struct mcp {
 	struct identity identity;
 	char session[32];
 	bool lapsed; /* the identity that was kept for this directory is over */
+	struct whose_call joining; /* its call to become an agent, if one is under way */
 	struct client *client; /* NULL until a request needs the state */
 	const char *version; /* negotiated by initialize; NULL: it was not */
 	enum level level; /* legacy: what is logged */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/home/whose.h"
 #include "mcp/peer.h"
 
 /* Keeps the identity for the worktree; what the answer says of that. */
@@ -53,13 +52,14 @@ static bool may_join(const struct op *op)
 }
 
 /* A session that becomes an agent has a key that outlives its process: if that is killed before its
- * place is kept, the next one there gets the agent by the same call.  A key of the client's
- * own counts for nothing then: it could be somebody else's. */
-static void set_key(const struct mcp *m, const struct op *op, json_t *args)
+ * place is kept, the next one there gets the agent by the same call; another one that lives at
+ * the same time does not.  A key of the client's own counts for nothing then: it could be somebody else's. */
+static void set_key(struct mcp *m, const struct op *op, json_t *args)
 {
 	const struct home *h = m->options.home;
 	struct fault f = { 0 };
-	char key[37], *words;
+	struct whose_call *call = &m->joining;
+	char *words;
 
 	if (!m->identity.nobody)
 		return;
@@ -67,8 +67,8 @@ static void set_key(const struct mcp *m, const struct op *op, json_t *args)
 	if (home_can_keep(m->options.home, &f) < 0)
 		return;
 	words = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS);
-	if (whose_begin(h->dir, h->place, words, key, &f) == 0)
-		json_object_set_new(args, op_key(op), json_string(key));
+	if (whose_begin(h->dir, h->place, words, call, &f) == 0)
+		json_object_set_new(args, op_key(op), json_string(call->key));
 	free(words);
 }
 
@@ -143,10 +143,10 @@ static void take_secrets(const struct record *r, json_t *value)
 
 void who_settle(const struct request *r)
 {
-	const struct home *h = r->mcp->options.home;
+	struct mcp *m = r->mcp;
 
-	if (may_join(r->op) && h->dir[0] && h->place[0])
-		whose_settle(h->dir, h->place);
+	if (may_join(r->op))
+		whose_settle(m->options.home->dir, &m->joining);
 }
 
 char *who_result(struct request *r, const char *result)

@@ -5,7 +5,7 @@
  * asks, with no variable.  The state keeps it in its folder `here` (0700), a file (0600) for
  * each place.  A place is the top of a worktree of git, outside of any the directory itself.
  * It is known by its path and by inode and time of birth, so that what is made anew under an
- * old path is nobody; such files are swept when another is written.
+ * old path is nobody, and a directory that is moved stays who it is.  A copy is nobody.
  *
  * A file that others could have written is refused, and not passed over: who had an identity
  * must not become the operator without a word.
@@ -16,6 +16,8 @@
 #include <stdbool.h>
 
 #include "core/base/fault.h"
+
+enum { WHOSE_SUM = 65 };
 
 struct whose {
 	char place[4096]; /* without links */
@@ -31,20 +33,32 @@ int whose_read(const char *state, const char *place, struct whose *out, struct f
 
 /* whose_read() of the place, else of what it lies in, up to the top of a worktree that
  * shares its repository with others: a repository or a folder inside the directory of an
- * agent is that agent's too.  `place` is then the one for which it is kept. */
+ * agent is that agent's too.  `place` is then the one for which it is kept.  Who one of them
+ * was before it was moved is kept for its new place. */
 int whose_find(const char *state, char place[4096], struct whose *out, struct fault *f);
 
 /* Keeps who a place is; sweeps what is of no place any more.  Unless `over`, another agent
  * that is kept for it is `conflict`, whichever of two processes came first.  0 or a fault. */
 int whose_write(const char *state, const struct whose *k, bool over, struct fault *f);
 
-/* The idempotency key for a call by which a place is to become an agent's: that of the last
- * such call from there if it had the same `words` and is not settled, as after kill -9; else
- * a new one, which is kept.  0 or a fault. */
-int whose_begin(const char *state, const char *place, const char *words, char key[37],
-		struct fault *f);
-/* The last such call was answered. */
-void whose_settle(const char *state, const char *place);
+/* A call under way by which a place is to become an agent's. */
+struct whose_call {
+	bool held; /* its file is this process's */
+	int fd;
+	char file[56], sum[WHOSE_SUM];
+	char key[37]; /* its idempotency key */
+};
+
+/* Gives such a call its key: that of a call from there with the same `words` whose process
+ * ended before it was settled, as after kill -9; else a new one, which is kept.  The same
+ * words again, before `c` is settled, are the same call; `c` is zeros at first.  0 or a
+ * fault. */
+int whose_begin(const char *state, const char *place, const char *words,
+		struct whose_call *c, struct fault *f);
+/* The call was answered. */
+void whose_settle(const char *state, struct whose_call *c);
+/* Forgets the calls of a place that no process has settled. */
+void whose_give_up(const char *state, const char *place);
 
 /* Forgets who `place` is, whatever the file holds: 1, 0: nothing was kept, or a fault. */
 int whose_forget(const char *state, const char *place, struct fault *f);

@@ -164,6 +164,26 @@ won=$(python3 "$here/peers/worktrees.py" race $race)
 cd ../race && is 0 "^$won of team shop, as is kept" "$CADRE" whoami
 cd "$main" || exit 1
 
+# Sessions of one worktree that register at once are as many agents, with a host and without;
+# they go on when their team is renamed.
+git worktree add ../flock || bad "no worktree"
+flock=$(for n in 1 2 3 4 5; do echo "$TMPDIR/flock"; done)
+for n in 1 2; do
+	story together $flock
+	(cd ../flock && is 0 forgotten "$CADRE" whoami --forget && exit $failed) || failed=1
+	[ "$n" = 2 ] || is 0 up "$CADRE" up
+done
+is 0 "" "$CADRE" down
+is 0 . "$CADRE" task create "Work for the flock"
+is 0 . "$CADRE" task create "Work for the other"
+story renamed shop store "$TMPDIR/flock" "$TMPDIR/flock"
+is 0 . "$CADRE" --team store task create "Work beside a host"
+is 0 . "$CADRE" --team store task create "More of it"
+(cd ../flock && is 0 'forgotten' "$CADRE" whoami --forget && exit $failed) || failed=1
+is 0 up "$CADRE" up
+story renamed store shop "$TMPDIR/flock" "$TMPDIR/flock"
+is 0 "" "$CADRE" down
+
 # A repository inside the worktree is the same agent's, a further worktree there is nobody's.
 git init "$TMPDIR/dot/dep" && mkdir ../dot/sub && echo "gitdir: $main/.git/worktrees/dot/modules/sub" >../dot/sub/.git && git worktree add ../dot/tree || bad "no repository"
 cd ../dot/dep && is 0 "^dot of team shop, as is kept for $TMPDIR/dot" "$CADRE" --home "$main/.cadre" whoami
@@ -186,7 +206,27 @@ git worktree remove --force ../ben && git worktree remove --force ../cid && git 
 cd ../ben || exit 1
 is 0 'the operator' "$CADRE" whoami
 is 0 '^you are ida' "$CADRE" agent register ida --here
-grep -qx "place $TMPDIR/cid" "$kept"/* && bad "a worktree that is gone is kept"
+grep -lx "place $TMPDIR/cid" "$kept"/* | grep -vq '\.gone$' && bad "a worktree that is gone is kept"
+
+# A worktree that is moved stays its agent's, also when others were kept meanwhile; a copy is
+# nobody's.
+cd "$main" || exit 1
+git worktree add ../nora || bad "no worktree"
+cd ../nora && is 0 '^you are nora' "$CADRE" agent register nora --here
+cd "$main" && cp -a ../nora ../copied
+(cd ../copied && is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami && exit $failed) || failed=1
+git worktree move ../nora ../nora-2 || bad "no move"
+(cd ../copied && is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami && exit $failed) || failed=1
+git worktree add -b olga ../nora && cd ../nora && is 0 '^you are olga' "$CADRE" agent register olga --here
+mkdir ../nora-2/src && cd ../nora-2/src || exit 1
+is 0 . "$CADRE" send lead "still nora"
+is 0 "^nora of team shop, as is kept for $TMPDIR/nora-2\$" "$CADRE" whoami
+cd "$main" && is 0 'nora -> lead\|nora.*still nora' "$CADRE" --as lead inbox
+cd "$main" && git worktree move ../nora-2 ../nora-3 && cd ../nora-3 || exit 1
+is 0 "^nora of team shop" "$CADRE" whoami
+cd ../nora && is 0 "^olga of team shop" "$CADRE" whoami
+cd ../nora-3 && is 0 forgotten "$CADRE" whoami --forget
+is 0 'the operator' "$CADRE" whoami
 
 # Outside of git it is the directory itself.
 mkdir -p "$TMPDIR/plain/below" && cd "$TMPDIR/plain" || exit 1

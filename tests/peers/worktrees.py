@@ -10,6 +10,8 @@ to the next one and reads its own mail.  `again`: new sessions are the same agen
 `killed`: sessions of a worktree are killed while they register; the next one there gets the
 same agent by the same call.  Another worktree does not, whatever idempotency key it says.
 `race`: many sessions of one worktree register at once: one is told that it is kept.
+`together`: sessions of one worktree register at once, without names: each is another agent.
+`renamed OLD NEW`: so do two, then their team is renamed; both go on, also the one that waits.
 Prints what is wrong.
 """
 import json, os, re, subprocess, sys, time
@@ -25,16 +27,29 @@ class Session:
         self.told = self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
                                             "clientInfo": {"name": "t", "version": "1"}})["instructions"]
 
-    def ask(self, method, params):
+    def post(self, method, params):
         self.n += 1
         self.p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": self.n, "method": method, "params": params}).encode() + b"\n")
         self.p.stdin.flush()
+
+    def hear(self):
         line = self.p.stdout.readline().decode()
         self.heard += line
         return json.loads(line)["result"]
 
+    def ask(self, method, params):
+        self.post(method, params)
+        return self.hear()
+
+    def call(self, called, **arguments):
+        self.post("tools/call", {"name": called, "arguments": arguments})
+
+    def told_by(self):
+        return json.loads(self.hear()["content"][0]["text"])
+
     def tool(self, called, **arguments):
-        return json.loads(self.ask("tools/call", {"name": called, "arguments": arguments})["content"][0]["text"])
+        self.call(called, **arguments)
+        return self.told_by()
 
     def end(self):
         self.p.stdin.close()
@@ -50,7 +65,17 @@ def mail(s):
     return [m["content"] for m in s.tool("inbox", action="receive")["messages"]]
 
 
-sessions = [Session(tree) for tree in sys.argv[2:]]
+def together(sessions):
+    for s in sessions:
+        s.call("agents", action="register")
+    said = [s.told_by() for s in sessions]
+    check(len({j.get("name") for j in said}) == len(sessions), said)
+    check(all("replayed" not in j for j in said), said)
+    check(len([j for j in said if "whenever" in j["you"]]) <= 1, said)
+    return [j["name"] for j in said]
+
+
+sessions = [Session(tree) for tree in sys.argv[2:] if "/" in tree]
 nexts = sessions[1:] + sessions[:1]
 if sys.argv[1] == "join":
     for s in sessions:
@@ -119,6 +144,24 @@ elif sys.argv[1] == "killed":
         check(told.get("code") == "conflict", n, told)
         again.end()
     sessions = sessions[1:]
+elif sys.argv[1] == "together":
+    together(sessions)
+elif sys.argv[1] == "renamed":
+    old, new = sys.argv[2:4]
+    names = together(sessions)
+    held = [s.tool("task", action="claim")["task"] for s in sessions]
+    for s in sessions:
+        s.call("inbox", action="receive", wait_seconds=30)
+    time.sleep(0.3)
+    for words in (["team", "update", old, "--new-name", new], ["--team", new, "send", ",".join(names), "later"]):
+        told = subprocess.run([os.environ["CADRE"], "--operator", *words], capture_output=True, text=True)
+        check(told.returncode == 0, told.stderr)
+    for s, name, task in zip(sessions, names, held):
+        check([m["content"] for m in s.told_by().get("messages", [])] == ["later"], name, "missed its mail")
+        check(s.tool("agents", action="start").get("team") == new, name, "starts elsewhere")
+        check(len(s.tool("task", action="list", team=old, mine=True).get("tasks", [])) == 1, name, "holds no task")
+        done = s.tool("task", action="complete", task=task["id"], epoch=task["epoch"], result="done")
+        check("code" not in done, name, done)
 elif sys.argv[1] == "race":
     for n, s in enumerate(sessions):
         s.p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": "r", "method": "tools/call", "params": {
