@@ -314,11 +314,13 @@ WHERE id = :id AND state = {task_state.pending};
 UPDATE task SET updated_at = :now WHERE id = :id;
 
 -- name: task_set_text
+-- Only a task that did not change since the caller saw it, where the call says when (seen,
+-- else 0); nobody can change it between that look and this row.
 UPDATE task SET title = coalesce(:title, title),
 	description = coalesce(:description, description),
 	priority = CASE WHEN :priority > 0 THEN :priority ELSE priority END,
 	updated_at = :now
-WHERE id = :id;
+WHERE id = :id AND (:seen = 0 OR updated_at = :seen);
 
 -- name: task_in_the_way
 SELECT EXISTS (SELECT 1 FROM task_dep WHERE dep = :dep) AS any;

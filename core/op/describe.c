@@ -150,6 +150,12 @@ static json_t *field_schema(const struct field *fd, bool brief)
 	return s;
 }
 
+/* Whether lists of tools show an argument. */
+static bool is_listed(const struct field *fd)
+{
+	return !field_is_key(fd) && !(fd->flags & FIELD_UNLISTED);
+}
+
 static json_t *record_schema(const struct record *r, bool brief)
 {
 	json_t *props = json_object(), *required = json_array(), *s;
@@ -157,6 +163,8 @@ static json_t *record_schema(const struct record *r, bool brief)
 	for (size_t i = 0; i < r->n_fields; i++) {
 		const struct field *fd = &r->fields[i];
 
+		if (brief && !is_listed(fd))
+			continue;
 		json_object_set_new(props, fd->name, field_schema(fd, brief));
 		if (!(fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT)))
 			json_array_append_new(required, json_string(fd->name));
@@ -221,7 +229,7 @@ static bool is_common(const struct op *op, const struct field *fd)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(fd->name, names[i]) == 0)
 			return fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT);
-	return field_is_key(fd) || is_cursor(op, fd);
+	return !is_listed(fd) || is_cursor(op, fd);
 }
 
 /* Writes an action with its arguments: `block(task?, text)`. */
@@ -256,7 +264,7 @@ static json_t *bundle_schema(const char *tool, enum who most)
 			continue;
 		add_action(&actions, op);
 		for (size_t j = 0; j < op->in->n_fields; j++)
-			if (!field_is_key(&op->in->fields[j]))
+			if (is_listed(&op->in->fields[j]))
 				add_property(props, &op->in->fields[j],
 					     is_cursor(op, &op->in->fields[j]));
 	}

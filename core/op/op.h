@@ -36,6 +36,7 @@ enum {
 	FIELD_DEFAULT = 4,
 	FIELD_PLAIN = 8, /* lists of tools leave its doc out: the name says it */
 	FIELD_CALLER = 16, /* a project's cadre.toml may set it: core/config/config.h */
+	FIELD_UNLISTED = 32, /* taken by tools of MCP, and not shown in their lists */
 };
 
 enum {

@@ -247,6 +247,23 @@ static int may_edit(struct call *call, const struct task_row *t)
 	return who_leads(call, "/task");
 }
 
+static int set_text(struct call *call, const struct task_update_in *in,
+		    const struct task_row *t, const char *title)
+{
+	int rc = sql_run(call, task_set_text, .id = t->id, .title = title,
+			 .description = in->description,
+			 .priority = in->has_priority ? in->priority : 0,
+			 .seen = in->has_updated_at ? in->updated_at : 0,
+			 .now = call->now);
+
+	if (rc)
+		return rc;
+	fault_set(&call->fault, FAULT_CONFLICT, "/updated_at",
+		  "task %s changed meanwhile", task_name(call, t->number));
+	return fault_hint(&call->fault, "Look at it again: {task.show} %s.",
+			  task_name(call, t->number));
+}
+
 static int update(struct call *call, const void *arg, const struct task_row *t)
 {
 	const struct task_update_in *in = arg;
@@ -255,11 +272,7 @@ static int update(struct call *call, const void *arg, const struct task_row *t)
 
 	if (in->title && !title)
 		return call->fault.code;
-	if ((rc = may_edit(call, t)) < 0 ||
-	    (rc = sql_run(call, task_set_text, .id = t->id, .title = title,
-			  .description = in->description,
-			  .priority = in->has_priority ? in->priority : 0,
-			  .now = call->now)) < 0 ||
+	if ((rc = may_edit(call, t)) < 0 || (rc = set_text(call, in, t, title)) < 0 ||
 	    (in->tags && (rc = set_tags(call, t->id, in->tags, in->n_tags)) < 0) ||
 	    (in->acceptance_criteria &&
 	     (rc = set_criteria(call, t->id, in->acceptance_criteria,

@@ -53,6 +53,7 @@ struct member {
 	bool optional, list;
 	int64_t most; /* values of a list; 0: any number */
 	bool plain; /* its name says what it is; written #- */
+	bool unlisted; /* no tool of MCP shows it */
 	bool callers; /* a key of the configuration that concerns the caller alone */
 	struct list aliases;
 	const char *names, *makes; /* the noun that it names one of, or makes one of */

@@ -34,7 +34,8 @@ static void parse_field_type(struct parser *p, struct member *m, const char *w)
 	m->type_name = arena_strndup(&p->schema->arena, w, n);
 }
 
-/* Reads the words behind a type: `= DEFAULT`, `(ALIAS...)`, `names NOUN` and `caller`. */
+/* Reads the words behind a type: `= DEFAULT`, `(ALIAS...)`, `names NOUN`, `caller`
+ * and `unlisted`. */
 static void parse_field_tail(struct parser *p, struct member *m,
 			     const struct opgen_line *l, size_t i)
 {
@@ -58,6 +59,10 @@ static void parse_field_tail(struct parser *p, struct member *m,
 	}
 	if (i < l->n && strcmp(l->words[i], "caller") == 0) {
 		m->callers = true;
+		i++;
+	}
+	if (i < l->n && strcmp(l->words[i], "unlisted") == 0) {
+		m->unlisted = true;
 		i++;
 	}
 	if (i < l->n)

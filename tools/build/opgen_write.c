@@ -256,10 +256,11 @@ static void put_field(FILE *out, const char *record, const struct member *m)
 	fprintf(out, "\t{ .name = \"%s\", .type = &type_%s,\n\t  .doc = ", m->name,
 		m->type->id);
 	put_string(out, m->doc);
-	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s,\n",
+	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s,\n",
 		m->optional ? " | FIELD_OPTIONAL" : "", m->list ? " | FIELD_LIST" : "",
 		m->def ? " | FIELD_DEFAULT" : "", m->plain ? " | FIELD_PLAIN" : "",
-		m->callers ? " | FIELD_CALLER" : "");
+		m->callers ? " | FIELD_CALLER" : "",
+		m->unlisted ? " | FIELD_UNLISTED" : "");
 	fprintf(out, "\t  .at = offsetof(struct %s, %s),\n", record, m->id);
 	if (has_count(m) || has_flag(m))
 		fprintf(out, "\t  .at2 = offsetof(struct %s, %s_%s),\n", record,

@@ -4,7 +4,8 @@
  * The page looks as the mirror's file of the task does, with only what may be edited.  What
  * is read back is compared with the page as it was given, part by part: parts that are the
  * same are not sent, so that what others do to them meanwhile stays.  A part that both
- * changed is a conflict.
+ * changed is a conflict.  The state takes the changes only where the task is still as it was
+ * when they were compared with it; else they are compared anew.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "core/vault/vault_text.h"
 #include "ops.gen.h"
 #include "tools/cadre/cli.h"
+
+enum { TRIES = 10 }; /* while others change other parts of the task */
 
 static const char description_at[] = "Description", criteria_at[] = "Acceptance Criteria";
 
@@ -260,8 +263,9 @@ static int read_rest(struct cli *cli, const char *id, json_t *task, const char *
 	return f->code;
 }
 
-/* The task as a page: 0, or a fault. */
-static int fetch_page(struct cli *cli, const char *id, struct text *page, struct fault *f)
+/* The task as a page, and (unless NULL) when it changed last: 0, or a fault. */
+static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t **at,
+		      struct fault *f)
 {
 	static const char *const parts[] = { "description", "acceptance_criteria",
 					     "tags" };
@@ -274,6 +278,8 @@ static int fetch_page(struct cli *cli, const char *id, struct text *page, struct
 			read_rest(cli, id, task, parts[i], f);
 	if (!f->code)
 		write_page(task, page);
+	if (!f->code && at)
+		*at = json_incref(json_object_get(task, "updated_at"));
 	json_decref(answer);
 	json_decref(args);
 	return f->code;
@@ -292,15 +298,16 @@ static json_t *changes_of(json_t *was, json_t *now)
 	return changes;
 }
 
-/* A fault where somebody else changed meanwhile what is to be changed. */
+/* A fault where somebody else changed meanwhile what is to be changed; else `at` is when
+ * the task changed last. */
 static int check_meanwhile(struct cli *cli, const char *id, json_t *was, json_t *changes,
-			   struct fault *f)
+			   json_t **at, struct fault *f)
 {
 	struct text page = { 0 };
 	json_t *now = NULL, *value;
 	const char *key;
 
-	if (fetch_page(cli, id, &page, f) == 0)
+	if (fetch_page(cli, id, &page, at, f) == 0)
 		now = read_page(&page, f);
 	json_object_foreach(changes, key, value) {
 		if (!now ||
@@ -315,6 +322,24 @@ static int check_meanwhile(struct cli *cli, const char *id, json_t *was, json_t 
 	return f->code;
 }
 
+/* Sends changes that were compared with the task as it is: the answer, or NULL with a fault,
+ * at /updated_at where the task changed in between. */
+static json_t *send_once(struct cli *cli, const char *id, json_t *was, json_t *changes,
+			 struct fault *f)
+{
+	json_t *args, *at = NULL, *answer = NULL;
+
+	if (check_meanwhile(cli, id, was, changes, &at, f) == 0) {
+		args = json_pack("{s:s, s:O, s:s*}", "task", id, "updated_at", at, "team",
+				 cli->team);
+		json_object_update(args, changes);
+		answer = run_op(cli, op_task_update, args, f);
+		json_decref(args);
+	}
+	json_decref(at);
+	return answer;
+}
+
 /* Sends what is changed: the answer, or NULL, without a fault where nothing is. */
 static json_t *send_changes(struct cli *cli, const char *id, json_t *was,
 			    const struct text *after, struct fault *f)
@@ -322,11 +347,11 @@ static json_t *send_changes(struct cli *cli, const char *id, json_t *was,
 	json_t *now = read_page(after, f), *answer = NULL;
 	json_t *changes = now ? changes_of(was, now) : NULL;
 
-	if (json_object_size(changes) && check_meanwhile(cli, id, was, changes, f) == 0) {
-		json_object_set_new(changes, "task", json_string(id));
-		if (cli->team)
-			json_object_set_new(changes, "team", json_string(cli->team));
-		answer = run_op(cli, op_task_update, changes, f);
+	for (int i = 0; i < TRIES && json_object_size(changes) && !answer; i++) {
+		if (i && strcmp(f->where, "/updated_at") != 0)
+			break;
+		*f = (struct fault){ 0 };
+		answer = send_once(cli, id, was, changes, f);
 	}
 	json_decref(changes);
 	json_decref(now);
@@ -339,7 +364,7 @@ static int edit(struct cli *cli, const char *id, struct fault *f)
 	struct scratch scratch = { "" };
 	json_t *was = NULL, *answer = NULL;
 
-	if (fetch_page(cli, id, &before, f) == 0)
+	if (fetch_page(cli, id, &before, NULL, f) == 0)
 		was = read_page(&before, f);
 	if (was && scratch_edit(cli, &scratch, "task", &before, &after, f) == 0)
 		answer = send_changes(cli, id, was, &after, f);
