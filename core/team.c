@@ -141,6 +141,8 @@ int team_status(struct call *call, const struct team_status_in *in,
 	    (rc = sql_row(call, team_board, &out->board, .team = t.id,
 			  .now = call->now)) < 0 ||
 	    (rc = tell_vms(call, t.max_vms, &out->vms)) < 0 ||
+	    (rc = team_ports_tell(call, t.id, &out->allowed_ports,
+				  &out->n_allowed_ports)) < 0 ||
 	    (rc = needs_tell(call, t.id, &out->needs, &out->n_needs)) < 0)
 		return rc;
 	out->team_id = id_public(call, ID_TEAM, t.id, t.created_at);
@@ -148,6 +150,9 @@ int team_status(struct call *call, const struct team_status_in *in,
 	out->state = s.now_state;
 	out->created_at = t.created_at;
 	out->pending_assignments = pending.n;
+	out->inbox_capacity = t.inbox_capacity;
+	out->allow_internet = t.allow_internet;
+	out->allow_inter_vm = t.allow_inter_vm;
 	return tell_members(call, false, after.id, &out->members, &out->n_members,
 			    &out->more);
 }

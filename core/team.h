@@ -16,6 +16,9 @@ int team_announce(struct call *call, int64_t team);
 int team_lines(struct call *call, const struct team_list_in *in,
 	       struct team_list_out *out, int64_t *open_tasks);
 
+/* The ports that are open between a team's VMs, none: all. 0 or negative. */
+int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n);
+
 /* The name that the team has now which was called `was`; `*now` is NULL where none is called
  * otherwise.  0 or negative. */
 int team_name_now(struct call *call, const char *was, const char **now);

@@ -57,8 +57,8 @@ static int set_max_vms(struct call *call, const struct team_row *t, int64_t max_
 		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_CONFLICT, "/max_vms",
 		  "team %s has %" PRId64 " workspaces", t->name, vms.n);
-	return fault_hint(&call->fault, "Remove some with `cadre workspace destroy`, or "
-					"allow as many.");
+	return fault_hint(&call->fault,
+			  "Remove some with {workspace.destroy}, or allow as many.");
 }
 
 static int set_ports(struct call *call, const struct team_row *t,
@@ -123,7 +123,7 @@ static int update(struct call *call, const struct team_update_in *in)
 	return event_emit(call, EVENT_TEAM_UPDATED, t.id, 0, renamed ? t.name : NULL);
 }
 
-static int tell_ports(struct call *call, int64_t team, struct team_update_out *out)
+int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n)
 {
 	struct team_ports_row row;
 	struct query q;
@@ -131,8 +131,8 @@ static int tell_ports(struct call *call, int64_t team, struct team_update_out *o
 
 	sql_query(call, &q, team_ports, .team = team);
 	while ((rc = sql_next(call, &q, &row)) > 0)
-		*(int64_t *)arena_push(&call->arena, &out->allowed_ports,
-				       &out->n_allowed_ports, sizeof(int64_t)) = row.port;
+		*(int64_t *)arena_push(&call->arena, ports, n, sizeof(**ports)) =
+			row.port;
 	return rc;
 }
 
@@ -151,5 +151,6 @@ int team_update(struct call *call, const struct team_update_in *in,
 	out->inbox_capacity = t.inbox_capacity;
 	out->allow_internet = t.allow_internet;
 	out->allow_inter_vm = t.allow_inter_vm;
-	return tell_ports(call, t.id, out);
+	out->renamed = in->new_name != NULL;
+	return team_ports_tell(call, t.id, &out->allowed_ports, &out->n_allowed_ports);
 }

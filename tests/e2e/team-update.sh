@@ -49,7 +49,9 @@ echo "a person's" >"$vault/shop/note.md"
 
 # Without a host.  What stands under the new name already is not lost.
 mkdir "$vault/store" && echo "older" >"$vault/store/older.md"
-is 0 '^team store: at most 10 workspaces, 100 messages' "$CADRE" team update shop --new-name store
+is 0 '^team store, as it is called now: at most 10 workspaces, 100 messages' "$CADRE" team update shop --new-name store
+is 0 'each other, on the ports 22, 80 alone$' "$CADRE" team update store --allowed-ports 22,80
+is 0 '"allow_inter_vm":true,"allowed_ports":\[22,80\]' "$CADRE" team status store --json
 renamed shop store
 [ "$(cat "$vault"/store/older.md)" = older ] || bad "a folder of that name is lost"
 is 0 'team.updated.*shop' "$CADRE" --team store events
