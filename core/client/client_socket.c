@@ -239,16 +239,29 @@ bool socket_start(struct client *c, struct ticket *t)
 	return true;
 }
 
+/* Fails a call that only a host can do: what is said of one that runs and is silent is
+ * other than of one that is gone. */
+static void fail_silent(struct client *c, struct ticket *t)
+{
+	const struct home *h = c->o.home;
+	pid_t holder = h->dir[0] ? home_holder(h) : 0;
+	char text[80];
+
+	snprintf(text, sizeof(text), "the host, process %d, runs but does not answer",
+		 (int)holder);
+	ticket_fail(c, t, FAULT_UNAVAILABLE, holder ? text : "the host does not answer",
+		    holder      ? "it may still do it; see `cadre doctor`"
+		    : h->dir[0] ? "see `cadre status`; start it with `cadre up`"
+				: NULL);
+}
+
 /* Repeats a call of a broken connection here, with the same key; only operations that
  * need the host cannot be repeated. */
 static void repeat(struct client *c, struct ticket *t)
 {
 	t->link = NULL;
 	if (!c->o.home->dir[0] || t->op->flags & OP_NEEDS_HOST)
-		ticket_fail(c, t, FAULT_UNAVAILABLE, "the host does not answer",
-			    c->o.home->dir[0]
-				    ? "see `cadre status`; start it with `cadre up`"
-				    : NULL);
+		fail_silent(c, t);
 	else
 		direct_start(c, t);
 }

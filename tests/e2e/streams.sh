@@ -252,7 +252,22 @@ for how in kill down; do
 done
 run red/ann "echo first; exec sleep 1000"
 until_is first cat "$out"
+# A host that stands still is told of, and is not said to be gone.
+kill -STOP "$(host)"
+cadre --team red exec red/ann --timeout-secs 1 true >/dev/null 2>"$TMPDIR/still"
+[ $? = 7 ] || bad "a host that stands still: $(cat "$TMPDIR/still")"
+kill -CONT "$(host)"
+grep -q '^cadre: the host has not answered yet; waiting' "$TMPDIR/still" || bad "silent: $(cat "$TMPDIR/still")"
+grep -q "process $(host), runs but does not answer" "$TMPDIR/still" || bad "it says: $(cat "$TMPDIR/still")"
+
+# A team that is renamed: the command goes on, and how to read on is told.
+cadre team update red --new-name rot >/dev/null || bad "rename"
+ends 3 "a team that is renamed"
+grep -q 'lost sight of the command after 6 bytes of output: .*red' "$err" || bad "renamed: $(cat "$err")"
+cadre team update rot --new-name red >/dev/null || bad "rename back"
+run red/ann "echo first; exec sleep 1000"
+until_is first cat "$out"
 cadre workspace destroy red/ann --team red --yes >/dev/null || bad "destroy"
 ends 7 "a workspace that is destroyed"
-grep -q 'gone; the command was interrupted' "$err" || bad "destroyed: $(cat "$err")"
+grep -q 'no workspace.*; the command was interrupted' "$err" || bad "destroyed: $(cat "$err")"
 exit $failed

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "tools/cadre/cli.h"
 
@@ -22,6 +23,7 @@ enum {
 	AWAY_MS = 10000, /* so long the host may be away */
 	KEPT_MOST = 2 << 20, /* bytes of a stream that a guest keeps, ... */
 	MARKER_MOST = 64, /* ... and a marker behind them where it was cut */
+	QUIET_MS = 5000, /* without a first answer, before that is told */
 	PAUSE_MS = 100, /* before the next look, where one did not wait */
 };
 
@@ -213,15 +215,19 @@ static bool wait_for_host(struct following *w, int64_t *since)
 	return now - *since < AWAY_MS;
 }
 
-/* A job that is unknown went with its guest, whose commands do not outlive it. */
+/* A job that is unknown went with its guest, whose commands do not outlive it.  What else
+ * is not found, as a team that was renamed, says nothing of the command. */
 static void tell_lost(struct following *w, struct fault *f)
 {
+	const struct fault why = *f;
 	bool anew = strcmp(f->where, "/job_id") == 0;
 
+	if (!anew && strcmp(f->where, "/workspace") != 0)
+		return;
 	w->lost = true;
 	*f = (struct fault){ 0 };
-	fault_set(f, FAULT_UNAVAILABLE, "", "%s; the command was interrupted",
-		  anew ? "the workspace's guest began anew" : "the workspace is gone");
+	fault_set(f, FAULT_UNAVAILABLE, "", "%.200s; the command was interrupted",
+		  anew ? "the workspace's guest began anew" : why.text);
 	fault_hint(f, "%s", "Look at what it has done before you run it again.");
 }
 
@@ -312,7 +318,7 @@ static void follow_on(struct following *w, struct fault *f)
  * command at its end only, this process ends as ever. */
 static void first_answer(struct cli *cli, struct awaited *a)
 {
-	int64_t until = 0;
+	int64_t until = 0, tells = clock_steady_ms() + QUIET_MS, next;
 
 	while (!a->done) {
 		int64_t now = clock_steady_ms();
@@ -322,7 +328,12 @@ static void first_answer(struct cli *cli, struct awaited *a)
 			signals_die(cli, number);
 		else if (number && !until)
 			until = now + AGAIN_MS;
-		wait_some(cli, until ? (int)(until - now) : -1);
+		if (tells && now >= tells) {
+			cli_tell("cadre: the host has not answered yet; waiting for it");
+			tells = 0;
+		}
+		next = until ? until : tells;
+		wait_some(cli, next ? (int)(next - now) : -1);
 	}
 }
 
@@ -334,8 +345,8 @@ json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct 
 		return NULL;
 	if (!json_object_get(args, op->follows->name))
 		json_object_set_new(args, op->follows->name, json_true());
-	signals_note(passed);
 	signals_block(passed, &cli->waiting);
+	signals_note(passed);
 	signal(SIGPIPE, SIG_IGN);
 	client_form(cli->client, run_form(cli));
 	client_start(cli->client, op, args, awaited_take, &a);
@@ -400,7 +411,7 @@ static int end(struct following *w, struct fault *f)
 		signals_die(w->cli, SIGPIPE);
 	if (w->left)
 		return end_left(w);
-	if (f->code == FAULT_UNAVAILABLE && !w->lost)
+	if ((f->code == FAULT_UNAVAILABLE || f->code == FAULT_NOT_FOUND) && !w->lost)
 		tell_away(w, f);
 	if (f->code)
 		return cli_fault(w->cli, f);
@@ -442,8 +453,8 @@ int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 	for (int i = 0; i < 2; i++) {
 		struct reading *s = &w.streams[i];
 
-		if (cli->json)
-			s->to = open_memstream(&w.text[i], &w.size[i]);
+		if (cli->json && !(s->to = open_memstream(&w.text[i], &w.size[i])))
+			out_of_memory();
 		s->most = int_of(&w, "max_output_bytes");
 	}
 	take_part(&w, answer);
