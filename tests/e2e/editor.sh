@@ -84,6 +84,11 @@ EOF
 	typed 2 'ended with status 1' send coder
 	none_left "a failed editor with no text"
 	does <<'EOF'
+rm "$1"
+EOF
+	typed 1 'cannot open' send coder
+	grep -q 'is kept' "$TMPDIR/out" && bad "it names a file that the editor removed: $(cat "$TMPDIR/out")"
+	does <<'EOF'
 echo typed >>"$1"; kill -INT 0; sleep 1
 EOF
 	typed 2 'ended' send coder
@@ -166,6 +171,11 @@ sed -i 's/^# .*/# Typed/' "$1"; exit 1
 EOF
 	typed 2 'ended with status 1' task edit "$id"
 	kept '^# Typed$' "a failed editor of a task"
+	does <<'EOF'
+printf '\377' >>"$1"
+EOF
+	typed 2 'hint: Write it in UTF-8' task edit "$id"
+	kept '^# ' "bytes that are no text"
 	typed 3 'no task' task edit 999
 	none_left "no such task"
 	is 2 'an editor needs a terminal' "$CADRE" task edit "$id"

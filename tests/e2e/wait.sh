@@ -49,7 +49,8 @@ tasks() { # with a host or without
 	# The time is up; nothing of that name is there.
 	is 7 "timeout: after 1 s task $3 is pending" cadre wait task "$3" --timeout 1
 	grep -q "hint: It goes on. Wait on with: cadre wait task $3" "$TMPDIR/err" || bad "no hint"
-	is 7 "task $3 is pending" cadre wait task "$3" completed,failed --timeout 0
+	is 7 "task $3 is pending" cadre wait task "#$3" completed,failed --timeout 0
+	grep -q "Wait on with: cadre wait task '#$3' completed,failed" "$TMPDIR/err" || bad "a shell takes the hint for a comment: $(cat "$TMPDIR/err")"
 	is 3 'there is no task 099' cadre wait task 099 --timeout 5
 	is 2 'timeout' cadre wait task "$3" --timeout soon
 	is 2 'wait must be seconds' cadre wait task "$3" --wait=soon

@@ -32,8 +32,7 @@ struct cli {
 	bool clock; /* times are told by the clock */
 	bool unpaged; /* --no-pager */
 	int screen; /* the terminal, while the answer is gathered for a pager; 0: none */
-	const char *
-		narrowed; /* options by which a list is some of itself; "": it is whole */
+	const char *narrowed; /* options that ask for some of a list alone; "": none */
 	int width; /* of the terminal in columns; 0: no limit */
 	const char *dir, *team, *as, *key; /* --home, --team, --as, --key */
 	/* --section.key=value, without the dashes; a NULL ends them. */
@@ -138,6 +137,8 @@ bool run_is_command(int argc, char **argv);
 /* The field whose value is the word behind this one; NULL if that is no option
  * or has its value in it. */
 const struct field *run_option(const struct op *op, const char *word);
+/* A word as it is typed into a shell: in quotes, unless that would leave it alone. */
+char *run_shell_word(struct arena *a, const char *word);
 /* Refuses words that may name one more receiver, or begin the text (misread.c): 0, or
  * negative with `f` filled. */
 int misread_check(struct cli *cli, const struct op *op, const json_t *args, int argc,
@@ -225,7 +226,7 @@ bool scratch_can(const struct cli *cli);
  * `out`, or a fault.  The caller ends it with scratch_end(). */
 int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
 		 const struct text *text, struct text *out, struct fault *f);
-/* Removes the file, or (`keep`) says where it is. */
+/* Removes the file, or (`keep`, unless the editor removed it) says where it is. */
 void scratch_end(struct scratch *d, bool keep);
 /* Lets a person at a terminal write the text that the operation needs, where no word gave
  * it: 0 or a fault. */

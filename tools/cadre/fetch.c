@@ -49,8 +49,10 @@ int fetch_file(const char *path, struct text *out, struct fault *f)
 	close(fd);
 	text_add(out, "", 0);
 	json = rc == 0 ? json_stringn(out->data, out->len) : NULL;
-	if (rc == 0 && (!json || strlen(out->data) != out->len))
-		rc = fault_set(f, FAULT_INVALID, "", "it is no text in UTF-8");
+	if (rc == 0 && (!json || strlen(out->data) != out->len)) {
+		fault_set(f, FAULT_INVALID, "", "%.150s is no text in UTF-8", path);
+		rc = fault_hint(f, "Write it in UTF-8.");
+	}
 	json_decref(json);
 	return rc;
 }

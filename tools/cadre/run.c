@@ -140,8 +140,7 @@ bool run_is_command(int argc, char **argv)
 	return op && command_at(op, argc - taken, argv + taken) >= 0;
 }
 
-/* In quotes, unless a shell would leave it alone. */
-static char *shell_word(struct arena *a, const char *word)
+char *run_shell_word(struct arena *a, const char *word)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				   "0123456789@%+=:,./_-";
@@ -180,7 +179,7 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 		if (!over && op->when && !strncmp(argv[i], "--wait=", 7))
 			words[n++] = arena_printf(&arena, "--%s", op->when->name);
 		if (command >= 0 && i >= command && argc - command > 1)
-			words[n++] = shell_word(&arena, argv[i]);
+			words[n++] = run_shell_word(&arena, argv[i]);
 		else
 			words[n++] = over ? argv[i] : spell_out(op, argv[i], &arena);
 	}

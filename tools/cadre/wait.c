@@ -144,17 +144,23 @@ static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 	}
 }
 
-/* Appends the values of an argument as a word of the command line. */
+/* Appends the values of an argument as a word of the command line, which a shell takes
+ * as it is: `#001` begins a comment there. */
 static void add_value(struct text *out, const json_t *value)
 {
+	struct arena a = { 0 };
+	struct text word = { 0 };
 	const json_t *item;
 	size_t i;
 
 	if (json_is_array(value))
 		json_array_foreach(value, i, item)
-			text_addf(out, "%s%s", i ? "," : "", json_string_value(item));
+			text_addf(&word, "%s%s", i ? "," : "", json_string_value(item));
 	else
-		text_addf(out, "%s", json_string_value(value));
+		text_addf(&word, "%s", json_string_value(value));
+	text_addf(out, " %s", run_shell_word(&a, word.data ? word.data : ""));
+	text_release(&word);
+	arena_release(&a);
 }
 
 /* Writes the command that waits for the same thing. */
@@ -170,7 +176,6 @@ static void tell_command(const struct cli *cli, const struct op *op, const json_
 
 		if (!value)
 			break;
-		text_addf(out, " ");
 		add_value(out, value);
 	}
 }
@@ -247,8 +252,8 @@ json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct faul
 	if (said)
 		seconds = json_integer_value(said);
 	seconds = seconds > LONGEST ? LONGEST : seconds < 0 ? 0 : seconds;
+	signals_block(ending, &before); /* one that is noted now would not end the wait */
 	signals_note(ending);
-	signals_block(ending, &before);
 	answer = ask_on(cli, op, args, clock_steady_ms() + seconds * 1000, &before, f);
 	if (cli->ended_by)
 		tell_signal(cli, op, args);

@@ -77,7 +77,7 @@ static int make_file(const struct cli *cli, struct scratch *d, const char *name,
 
 void scratch_end(struct scratch *d, bool keep)
 {
-	if (d->path[0] && keep)
+	if (d->path[0] && keep && access(d->path, F_OK) == 0)
 		fprintf(stderr, "what you wrote is kept: %s\n", d->path);
 	else if (d->path[0])
 		unlink(d->path);
