@@ -26,7 +26,7 @@ static char *put_hex(char *at, uint64_t v, int digits)
 	return at + digits;
 }
 
-/* Reads so many lower-case digits: false where there are fewer. */
+/* Reads so many digits: false where there are fewer. */
 static bool take_hex(const char **s, int digits, uint64_t *v)
 {
 	for (*v = 0; digits > 0; digits--, ++*s) {
@@ -34,8 +34,8 @@ static bool take_hex(const char **s, int digits, uint64_t *v)
 
 		if (c >= '0' && c <= '9')
 			*v = *v << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			*v = *v << 4 | (uint64_t)(c - 'a' + 10);
+		else if ((c | 32) >= 'a' && (c | 32) <= 'f')
+			*v = *v << 4 | (uint64_t)((c | 32) - 'a' + 10);
 		else
 			return false;
 	}

@@ -16,14 +16,16 @@
 
 enum id_noun { ID_MESSAGE = 1, ID_TEAM, ID_WORKSPACE, ID_SNAPSHOT };
 
-/* The size of an id with its NUL, and how many characters of it stand for it at least. */
+/* The size of an id with its NUL, and how many characters of it stand for it at least;
+ * a message's takes more (message_name.c). */
 enum { ID_SIZE = 37, ID_SHORTEST = 4 };
 
 /* The public id of a row made at `at`, in the call's arena; NULL on failure
  * (call->fault is filled). */
 const char *id_public(struct call *call, enum id_noun noun, int64_t row, int64_t at);
 
-/* The row and time that `text` names: 1, 0 if it is no such id, negative. */
+/* The row and time that `text` names, in small letters or capitals: 1, 0 if it is no such
+ * id, negative. */
 int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *row,
 	     int64_t *at);
 

@@ -1,7 +1,9 @@
 /*
  * id_short - which team, workspace or snapshot is meant by the beginning of its id.
  */
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/id.h"
 
@@ -30,12 +32,12 @@ bool id_times(const char *text, int64_t *from, int64_t *until)
 		return false;
 	for (size_t i = 0; i < length; i++) {
 		char c = text[i];
-		bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+		bool digit = isxdigit((unsigned char)c);
 
 		if (dashes[i] == '-' ? c != '-' : !digit)
 			return false;
 		if (digit && digits < 12) {
-			time = time << 4 | (c <= '9' ? c - '0' : c - 'a' + 10);
+			time = time << 4 | (c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
 			digits++;
 		}
 	}
@@ -116,7 +118,7 @@ int id_short(struct call *call, const struct id_among *among, const char *text,
 			rc = call->fault.code;
 			break;
 		}
-		if (strncmp(full, text, strlen(text)) == 0)
+		if (strncasecmp(full, text, strlen(text)) == 0)
 			found[n++] = (struct match){ full, r.name };
 	}
 	query_end(&q);

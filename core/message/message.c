@@ -338,7 +338,7 @@ static int tell_all(struct call *call, const struct drops *drops,
 /* A message says something, be it in its metadata alone. */
 static int check_text(struct call *call, const char *text, const char *metadata)
 {
-	if (*text || metadata)
+	if (text[strspn(text, " \t\r\n")] || metadata)
 		return 0;
 	return fault_set(&call->fault, FAULT_INVALID, "/text", "must say something");
 }

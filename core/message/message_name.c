@@ -5,12 +5,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/id.h"
 #include "core/message/message.h"
 
 /* How many beginnings of ids a call may name, how long each is at least, and how many
- * messages of one beginning are looked at: each takes a search of its own. */
+ * messages of one beginning are looked at: each takes a search of its own.  Messages are
+ * many, and shorter digits are numbers of theirs, so more of an id is needed than of those
+ * of teams and workspaces (ID_SHORTEST). */
 enum { SHORT_IDS = 20, SHORTEST = 8, LOOKED_AT = 1000 };
 
 /* Reads `#102` or `102`: the number, or 0. */
@@ -90,7 +93,7 @@ static int by_beginning(struct call *call, const char *text, const char *where,
 			continue;
 		if (!(name = id_public(call, ID_MESSAGE, m.id, m.at)))
 			return call->fault.code;
-		if (strncmp(name, text, strlen(text)) != 0)
+		if (strncasecmp(name, text, strlen(text)) != 0)
 			continue;
 		if (found++)
 			return ambiguous(call, text, where);

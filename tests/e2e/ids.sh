@@ -20,6 +20,9 @@ cadre --as bob reply "$(echo "$id" | cut -c1-13)" yes >/dev/null || bad "reply b
 cadre thread '#2' >said
 grep -q "bob -> ann .*#3\$" said || bad "thread says: $(cat said)"
 cadre receipt "$id" | grep -q 'bob *acked' || bad "receipt by the whole id"
+capitals=$(echo "$id" | tr a-f A-F)
+cadre receipt "$capitals" | grep -q 'bob *acked' || bad "receipt by the id in capitals"
+cadre receipt "${capitals%?}" >/dev/null || bad "receipt by most of the id in capitals"
 cadre receipt "${id%?}" >/dev/null || bad "receipt by all but the last digit"
 cadre receipt "$(echo "$id" | cut -c1-8)" 2>said && bad "receipt by what several begin with"
 grep -q 'several messages begin with' said || bad "receipt says: $(cat said)"

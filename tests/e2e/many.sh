@@ -47,6 +47,11 @@ is 0 '^created task 007$' from '[urgent] look\n' task create -
 is 0 '"ids":\["008"\]' from 'eight\n' task create - --json
 is 0 '500 at most' cadre task create --help
 
+# A key belongs to one operation, however many lines there are.
+is 0 '^created 1 tasks' from 'once' task create - --key again
+is 4 'this key was used for another call' from 'once\ntwice' task create - --key again
+is 0 '"pending":9' cadre task list --json
+
 # Words that people type: `complete` is done, and the finished ones alone are listed.
 is 0 'task.*done TASK\|done' cadre help complete
 cadre --as ann claim 007 >/dev/null || bad "claim"
@@ -54,6 +59,8 @@ is 0 '^completed task 007' cadre --as ann complete 007 'it works'
 is 0 '^007 .*completed' cadre task list --closed
 grep -q '^006' "$TMPDIR/out" && bad "--closed shows what is open"
 is 2 'text must say something\|TEXT must say something' cadre --as ann send operator ''
+is 2 'text must say something\|TEXT must say something' cadre --as ann send operator ' 
+	'
 is 0 '^sent ' cadre --as ann send operator 'six'
 is 0 six cadre --as ann messages --before '#99'
 exit $failed

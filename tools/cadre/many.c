@@ -140,12 +140,13 @@ static void name_line(const struct op *op, const size_t *numbers, size_t n,
 }
 
 /* The call of op->many: the list, and the options that are of the whole.  A person's only
- * line is a call of the operation itself, which tells of it better. */
+ * line is a call of the operation itself, which tells of it better; not under a key, which
+ * belongs to one operation however many lines there are. */
 static json_t *run_list(struct cli *cli, const struct op **called, const json_t *args,
 			json_t *list, struct fault *f)
 {
 	const struct op *op = *called, *runs;
-	bool one = json_array_size(list) == 1 && !cli->json;
+	bool one = json_array_size(list) == 1 && !cli->json && !cli->key;
 	json_t *all = one ? json_copy(json_array_get(list, 0)) : json_object();
 	json_t *value, *answer;
 	const char *name;

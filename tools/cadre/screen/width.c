@@ -209,6 +209,7 @@ void cli_tell(const char *fmt, ...)
 	va_list ap;
 	char *text;
 
+	fflush(stdout); /* which is told behind what was printed */
 	va_start(ap, fmt);
 	if (vasprintf(&text, fmt, ap) >= 0) {
 		put_prose(stderr, cli_columns(STDERR_FILENO), text, 0, false);
