@@ -420,6 +420,13 @@ void store_set_now(struct store *s, int64_t now)
 	s->now = now;
 }
 
+/* The last page that a transaction writes to the log carries its commit, so that one which
+ * had no room for all of them has no commit there. */
+static bool is_undone(int rc)
+{
+	return (rc & 0xff) == SQLITE_FULL;
+}
+
 static int commit_failed(struct store *s, int rc, struct fault *f)
 {
 	struct fault cause = { 0 }, again = { 0 };
@@ -431,7 +438,9 @@ static int commit_failed(struct store *s, int rc, struct fault *f)
 	else
 		reconnect(s, &again); /* if it fails, store_begin() tries again later */
 	leave(s);
-	return fault_set(f, FAULT_UNAVAILABLE, "", "the outcome is not known: %s",
+	return fault_set(f, FAULT_UNAVAILABLE, "", "%s: %s",
+			 is_undone(rc) ? "nothing was changed"
+				       : "the outcome is not known",
 			 cause.text);
 }
 

@@ -123,7 +123,9 @@ done
 cp "$story/kept.secret" "$CADRE_HOME/secret"
 message | grep -q 'of the former state' || bad "its secret was brought back, and it does not open: $(message)"
 rm "$CADRE_HOME/secret"
-cadre restore "$story/S.db" >"$story/out" 2>&1 || bad "restore without a secret: $(cat "$story/out")"
+cadre restore "$story/S.db" >"$story/out" 2>&1 </dev/null && bad "restore without a secret asks nothing"
+grep -q 'since the backup would go' "$story/out" || bad "restore without a secret: $(cat "$story/out")"
+cadre restore "$story/S.db" --yes >"$story/out" 2>&1 || bad "restore without a secret: $(cat "$story/out")"
 cmp -s "$CADRE_HOME/secret" "$story/kept.secret" || bad "restore put another secret there"
 # Where it is lost for good, saying so makes a new one.
 rm "$CADRE_HOME/secret"

@@ -50,10 +50,20 @@ static int read_args(struct restore *r, int argc, char **argv)
 	return r->file ? 0 : cli_usage(r->cli, "`restore` needs the file of a backup");
 }
 
-static int find_file(struct restore *r, struct fault *f)
+/* Whether the backup is the state's own file, from which nothing can go. */
+static bool is_same_file(const struct restore *r)
 {
 	char own[4200];
 	struct stat mine, st;
+
+	snprintf(own, sizeof(own), "%s/state.db", r->cli->home.dir);
+	return !stat(own, &mine) && !stat(r->path, &st) && mine.st_ino == st.st_ino &&
+	       mine.st_dev == st.st_dev;
+}
+
+static int find_file(struct restore *r, struct fault *f)
+{
+	struct stat st;
 
 	if (!realpath(r->file, r->path) || stat(r->path, &st)) {
 		fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s: %s", r->file,
@@ -65,8 +75,7 @@ static int find_file(struct restore *r, struct fault *f)
 	}
 	if (!S_ISREG(st.st_mode))
 		return fault_set(f, FAULT_INVALID, "/file", "%.150s is no file", r->file);
-	snprintf(own, sizeof(own), "%s/state.db", r->cli->home.dir);
-	if (stat(own, &mine) || mine.st_ino != st.st_ino || mine.st_dev != st.st_dev)
+	if (!is_same_file(r))
 		return 0;
 	if (r->any_secret && lost_secret(r->cli->home.dir))
 		return 0; /* it begins anew but for the secret */
@@ -104,7 +113,7 @@ static int confirm(struct restore *r, struct fault *f)
 	char when[32] = "?";
 	struct tm tm;
 
-	if (r->yes || !r->had || lost_secret(r->cli->home.dir))
+	if (r->yes || !r->had || is_same_file(r))
 		return 0;
 	if (!isatty(0) || !isatty(1)) {
 		fault_set(f, FAULT_CONFLICT, "/yes",
@@ -182,7 +191,6 @@ static int check_first(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* The state that is here, else the place where `init` makes one. */
 /* Whether this directory's project had a state, which is gone. */
 static bool was_here(const struct cli *cli)
 {
@@ -210,6 +218,7 @@ static int make_state(struct restore *r, bool create, const struct fault *none,
 	return cli_outside(cli, f);
 }
 
+/* Finds the state that is here, else makes one for the backup. */
 static int find_state(struct restore *r, struct fault *f)
 {
 	struct cli *cli = r->cli;
