@@ -199,7 +199,7 @@ static int taken(struct call *call, const struct agent_row *a)
 				  a->name, a->name);
 	return fault_hint(
 		&call->fault,
-		"Give its token to resume it (cadre agent env %s), or `replace` "
+		"Give its token to resume it ({agent.env} {name=|}%s), or `replace` "
 		"it as the lead or the operator.",
 		a->name);
 }

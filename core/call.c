@@ -225,9 +225,13 @@ static int check_may(struct call *call)
 	    (call->caller.level < call->op->who ||
 	     ((call->op->flags & OP_WRITE) && !(call->op->flags & OP_IDENTIFIES))))
 		return nobody_yet(call);
-	if (call->caller.level < call->op->who)
-		return fault_set(&call->fault, FAULT_DENIED, "", "%s is for %s",
-				 call->op->name, least[call->op->who]);
+	if (call->caller.level < call->op->who) {
+		fault_set(&call->fault, FAULT_DENIED, "", "%s is for %s", call->op->name,
+			  least[call->op->who]);
+		return call->caller.level < WHO_LEAD
+			       ? call->fault.code
+			       : fault_hint(&call->fault, "Ask the operator.");
+	}
 	if ((call->op->flags & OP_NEEDS_HOST) && !call->host) {
 		fault_set(&call->fault, FAULT_UNAVAILABLE, "", "%s needs a running host",
 			  call->op->name);

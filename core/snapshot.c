@@ -124,10 +124,9 @@ static int add(struct call *call, const struct workspace_row *w, const char *nam
 			  failed ? "nothing was ever in workspace %s: it has failed"
 				 : "workspace %s holds nothing yet",
 			  w->name);
-		return fault_hint(&call->fault,
-				  failed ? "`cadre doctor` says why; then `cadre "
-					   "workspace start`."
-					 : "Wait until it is ready.");
+		return fault_hint(&call->fault, failed ? "`cadre doctor` says why; then "
+							 "{workspace.start}."
+						       : "Wait until it is ready.");
 	}
 	if ((id = sql_new_id(call, snapshot)) < 0)
 		return call->fault.code;

@@ -247,8 +247,8 @@ static int workspace_is_made(struct call *call, const struct workspace_row *w,
 		fault_set(&call->fault, FAULT_UNAVAILABLE, where,
 			  "%s is still being made", w->name);
 		return fault_hint(&call->fault,
-				  "Wait for it: cadre wait workspace %.80s; or make it "
-				  "with --wait.",
+				  "{Call again once it is ready|Wait for it: cadre wait "
+				  "workspace %.80s; or make it with --wait}.",
 				  w->name);
 	}
 	return fault_set(&call->fault, FAULT_CONFLICT, where, "%s was never made",

@@ -218,22 +218,21 @@ static void follow_lists(struct follow *w, const struct place *p)
 {
 	const struct op *op = reader_of(p->record, NULL);
 	const struct field *part = op ? field_find(op->in, "part") : NULL;
-	const char *before = " part=";
-	struct text call = { 0 };
 	char name[80];
 
 	if (!part || !json_is_true(json_object_get(p->item, "more")))
 		return;
-	add_tool(&call, op);
-	add_arguments(w, p, op, &call);
 	for (const struct choice *c = part->type->choices; c && c->name; c++) {
+		struct text call = { 0 };
+
 		snprintf(name, sizeof(name), "%s_size", c->name);
 		if (!field_find(p->record, c->name) || field_find(p->record, name))
 			continue;
-		text_addf(&call, "%s%s", before, c->name);
-		before = " or part=";
+		add_tool(&call, op);
+		add_arguments(w, p, op, &call);
+		text_addf(&call, " part=%s", c->name);
+		add_call(w, "More of it: ", &call);
 	}
-	add_call(w, "More of it: ", &call);
 }
 
 static void visit(struct follow *w, const struct record *r, const json_t *item,
@@ -288,7 +287,8 @@ static void follow_rest(struct follow *w, const struct op *rest)
 	    !json_object_get(w->answer, "stderr_size"))
 		return;
 	if (!json_object_get(w->answer, "job_id")) {
-		text_adds(w->hint, "The rest is lost: let the command write to a file.");
+		text_addf(w->hint, "%sThe rest is lost: let the command write to a file.",
+			  w->hint->len ? " " : "");
 		return;
 	}
 	add_tool(&call, rest);

@@ -32,8 +32,8 @@ static int check_valid(struct call *call, const struct agent_row *a, const char 
 	fault_set(&call->fault, FAULT_CONFLICT, "/name",
 		  "the token of %s was made with another secret", a->name);
 	return fault_hint(&call->fault,
-			  "Give it a new one: cadre agent register %s "
-			  "--replace.",
+			  "Give it a new one: {agent.register} {name=|}%s "
+			  "{replace=true|--replace}.",
 			  a->name);
 }
 
