@@ -11,25 +11,17 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/home/git_reader.h"
 #include "core/home/paths.h"
 
 enum {
-	NAME_MOST = 4096,
-	ENTRIES_MOST = 4000000,
-	BYTES_MOST =
-		512 << 20, /* of one index; git's own of a million files has 100 MB */
-	STAT_SIZE = 40, /* bytes of an entry before its object's name */
-	MODE_AT = 24, /* offset of the mode in these bytes */
-	HASH_MOST = 32,
 	ROWS_MOST = 64 << 20, /* bytes of the entries that are kept */
 	LINK = 0x6c696e6b, /* the extension of a split index */
-	EXTENDED = 0x4000, /* flag: two more bytes of flags */
-	NAME_BITS = 0x0fff, /* flag: the length of the name, if that is less */
 };
 
 /* A bit for each entry of a shared index. */
 struct bits {
-	uint64_t words[ENTRIES_MOST / 64 + 1];
+	uint64_t words[GIT_ENTRIES_MAX / 64 + 1];
 };
 
 /* The findings about a repository.  A split index names the shared index that it is based
@@ -41,141 +33,13 @@ struct look {
 	struct git_rows *rows; /* gets the entries in the folder; NULL: one is enough */
 	bool may_split;
 	bool is_split;
-	unsigned char base[HASH_MOST];
+	unsigned char base[GIT_HASH_MAX];
 	struct bits *gone, *replaced;
 	struct git_rows nameless;
 };
 
-/* --- bytes ------------------------------------------------------------------ */
-
-struct index {
-	int fd;
-	unsigned char data[16384];
-	size_t at, len;
-	size_t left; /* bytes that may still be read */
-	uint32_t version, entries;
-	size_t hash; /* bytes of an object's name */
-	unsigned char
-		fixed[STAT_SIZE + HASH_MOST]; /* bytes before the object's name, of the
-						 entry that was read last */
-	char name[NAME_MOST + 1]; /* of the entry that was read last */
-	size_t name_len;
-};
-
-/* The next byte, or -1 behind the last. */
-static int next_byte(struct index *x)
-{
-	if (x->at == x->len) {
-		ssize_t n = x->left ? read(x->fd, x->data, sizeof(x->data)) : 0;
-
-		if (n <= 0)
-			return -1;
-		x->left -= (size_t)n < x->left ? (size_t)n : x->left;
-		x->at = 0;
-		x->len = (size_t)n;
-	}
-	return x->data[x->at++];
-}
-
-/* Takes `n` bytes; `out` may be NULL. */
-static bool take_bytes(struct index *x, unsigned char *out, size_t n)
-{
-	while (n) {
-		size_t here = x->len - x->at < n ? x->len - x->at : n;
-
-		if (out)
-			memcpy(out, x->data + x->at, here);
-		out = out ? out + here : NULL;
-		x->at += here;
-		n -= here;
-		if (n) {
-			if (next_byte(x) < 0)
-				return false;
-			x->at--;
-		}
-	}
-	return true;
-}
-
-/* A number of `n` bytes, the high one first; -1 behind the end. */
-static int64_t take_number(struct index *x, int n)
-{
-	int64_t value = 0;
-
-	while (n--) {
-		int byte = next_byte(x);
-
-		if (byte < 0)
-			return -1;
-		value = value << 8 | byte;
-	}
-	return value;
-}
-
-/* --- entries ---------------------------------------------------------------- */
-
-/* Reads how many bytes of the previous name are dropped, as version 4 writes it. */
-static int64_t take_strip(struct index *x)
-{
-	int64_t value = 0;
-	int byte;
-
-	do {
-		byte = next_byte(x);
-		if (byte < 0 || value > NAME_MOST)
-			return -1;
-		value = value << 7 | (byte & 127);
-		if (byte & 128)
-			value++;
-	} while (byte & 128);
-	return value;
-}
-
-static bool take_name(struct index *x)
-{
-	size_t keep = 0;
-	int byte;
-
-	if (x->version == 4) {
-		int64_t strip = take_strip(x);
-
-		if (strip < 0 || (size_t)strip > x->name_len)
-			return false;
-		keep = x->name_len - (size_t)strip;
-	}
-	for (x->name_len = keep; (byte = next_byte(x)) > 0;) {
-		if (x->name_len == NAME_MOST)
-			return false;
-		x->name[x->name_len++] = (char)byte;
-	}
-	x->name[x->name_len] = '\0';
-	return byte == 0;
-}
-
-static bool take_entry(struct index *x)
-{
-	size_t fixed = STAT_SIZE + x->hash + 2;
-	int64_t flags;
-
-	if (!take_bytes(x, x->fixed, STAT_SIZE + x->hash) ||
-	    (flags = take_number(x, 2)) < 0)
-		return false;
-	if (flags & EXTENDED) {
-		if (x->version < 3 || !take_bytes(x, NULL, 2))
-			return false;
-		fixed += 2;
-	}
-	if (!take_name(x))
-		return false;
-	if ((flags & NAME_BITS) !=
-	    (x->name_len < NAME_BITS ? (int64_t)x->name_len : NAME_BITS))
-		return false;
-	/* Up to the next multiple of eight, one NUL of which is read. */
-	return x->version == 4 || take_bytes(x, NULL, 7 - (fixed + x->name_len) % 8);
-}
-
 /* Keeps name, mode and object of the entry read last. */
-static bool add_entry(struct git_rows *rows, const struct index *x)
+static bool add_entry(struct git_rows *rows, const struct git_reader *x)
 {
 	size_t name = x->name_len + 1, len = name + 4 + x->hash;
 	struct git_row *row;
@@ -190,8 +54,8 @@ static bool add_entry(struct git_rows *rows, const struct index *x)
 	row = xmalloc(sizeof(*row) + len);
 	row->len = len;
 	memcpy(row->bytes, x->name, name);
-	memcpy(row->bytes + name, x->fixed + MODE_AT, 4);
-	memcpy(row->bytes + name + 4, x->fixed + STAT_SIZE, x->hash);
+	memcpy(row->bytes + name, x->fixed + GIT_MODE_AT, 4);
+	memcpy(row->bytes + name + 4, x->fixed + GIT_STAT_SIZE, x->hash);
 	rows->all[rows->n++] = row;
 	rows->bytes += sizeof(*row) + len;
 	return true;
@@ -207,7 +71,7 @@ void git_rows_release(struct git_rows *rows)
 
 /* Compares the entry that was read last with the folder: 0 if it is in there, else the
  * order of the two names. */
-static int compare(const struct index *x, const char *folder)
+static int compare(const struct git_reader *x, const char *folder)
 {
 	size_t n = strlen(folder);
 	int order = strncmp(x->name, folder, n);
@@ -219,9 +83,9 @@ static int compare(const struct index *x, const char *folder)
 
 /* A bitmap as git compresses it (EWAH): words of 64 bits, each first one of which says how
  * many follow that are all 0 or all 1, and then how many follow as they are. */
-static bool take_run(struct index *x, struct bits *bits, size_t *at, int64_t *left)
+static bool take_run(struct git_reader *x, struct bits *bits, size_t *at, int64_t *left)
 {
-	int64_t high = take_number(x, 4), low = take_number(x, 4);
+	int64_t high = git_reader_number(x, 4), low = git_reader_number(x, 4);
 	uint64_t run, as_is;
 
 	if (high < 0 || low < 0)
@@ -233,8 +97,8 @@ static bool take_run(struct index *x, struct bits *bits, size_t *at, int64_t *le
 		return false;
 	memset(bits->words + *at, low & 1 ? 0xff : 0, run * 8);
 	for (*at += run; as_is--; ++*at) {
-		high = take_number(x, 4);
-		low = take_number(x, 4);
+		high = git_reader_number(x, 4);
+		low = git_reader_number(x, 4);
 		if (high < 0 || low < 0)
 			return false;
 		bits->words[*at] = (uint64_t)high << 32 | (uint64_t)low;
@@ -242,17 +106,17 @@ static bool take_run(struct index *x, struct bits *bits, size_t *at, int64_t *le
 	return true;
 }
 
-static struct bits *take_bits(struct index *x)
+static struct bits *take_bits(struct git_reader *x)
 {
 	struct bits *bits = xcalloc(1, sizeof(*bits));
 	int64_t left;
 	size_t at = 0;
 	bool good;
 
-	good = take_bytes(x, NULL, 4) && (left = take_number(x, 4)) >= 0;
+	good = git_reader_bytes(x, NULL, 4) && (left = git_reader_number(x, 4)) >= 0;
 	while (good && left > 0)
 		good = take_run(x, bits, &at, &left);
-	if (good && take_bytes(x, NULL, 4))
+	if (good && git_reader_bytes(x, NULL, 4))
 		return bits;
 	free(bits);
 	return NULL;
@@ -264,17 +128,18 @@ static bool is_set(const struct bits *bits, uint32_t i)
 }
 
 /* Reads the extensions behind the entries, of which one may name a shared index. */
-static bool take_link(struct index *x, struct look *l)
+static bool take_link(struct git_reader *x, struct look *l)
 {
 	int64_t word, size;
 
-	while ((word = take_number(x, 4)) >= 0 && (size = take_number(x, 4)) >= 0) {
+	while ((word = git_reader_number(x, 4)) >= 0 &&
+	       (size = git_reader_number(x, 4)) >= 0) {
 		if (word != LINK) {
-			if (!take_bytes(x, NULL, (size_t)size))
+			if (!git_reader_bytes(x, NULL, (size_t)size))
 				break;
 			continue;
 		}
-		if (!take_bytes(x, l->base, l->hash))
+		if (!git_reader_bytes(x, l->base, l->hash))
 			return false;
 		for (size_t i = 0; i < l->hash; i++)
 			l->is_split |= l->base[i] != 0;
@@ -288,16 +153,16 @@ static bool take_link(struct index *x, struct look *l)
 }
 
 /* Gives the entry that was read last the content of the n-th entry without a name. */
-static bool take_content(struct index *x, const struct git_rows *nameless, size_t n)
+static bool take_content(struct git_reader *x, const struct git_rows *nameless, size_t n)
 {
 	if (n >= nameless->n)
 		return false;
-	memcpy(x->fixed + MODE_AT, nameless->all[n]->bytes + 1, 4);
-	memcpy(x->fixed + STAT_SIZE, nameless->all[n]->bytes + 5, x->hash);
+	memcpy(x->fixed + GIT_MODE_AT, nameless->all[n]->bytes + 1, 4);
+	memcpy(x->fixed + GIT_STAT_SIZE, nameless->all[n]->bytes + 5, x->hash);
 	return true;
 }
 
-static enum tracked look_shared(struct index *x, struct look *l)
+static enum tracked look_shared(struct git_reader *x, struct look *l)
 {
 	enum tracked found = TRACKED_NOTHING;
 	size_t nameless = 0;
@@ -306,7 +171,7 @@ static enum tracked look_shared(struct index *x, struct look *l)
 		bool other = is_set(l->replaced, i);
 		int order;
 
-		if (!take_entry(x))
+		if (!git_reader_entry(x))
 			return TRACKED_UNREADABLE;
 		order = compare(x, l->folder);
 		if (order > 0)
@@ -326,7 +191,7 @@ static enum tracked look_shared(struct index *x, struct look *l)
 
 /* --- files ------------------------------------------------------------------ */
 
-static enum tracked look_own(struct index *x, struct look *l)
+static enum tracked look_own(struct git_reader *x, struct look *l)
 {
 	enum tracked found = TRACKED_NOTHING;
 
@@ -334,7 +199,7 @@ static enum tracked look_own(struct index *x, struct look *l)
 		struct git_rows *to = l->rows; /* where this entry goes */
 		int order;
 
-		if (!take_entry(x))
+		if (!git_reader_entry(x))
 			return TRACKED_UNREADABLE;
 		order = compare(x, l->folder);
 		if (order > 0 && !l->may_split)
@@ -354,27 +219,19 @@ static enum tracked look_own(struct index *x, struct look *l)
 }
 
 static enum tracked look_file(const char *git, const char *name, struct look *l,
-			      enum tracked (*how)(struct index *x, struct look *l))
+			      enum tracked (*how)(struct git_reader *x, struct look *l))
 {
-	struct index *x = xcalloc(1, sizeof(*x));
+	struct git_reader *x = xcalloc(1, sizeof(*x));
 	enum tracked found = TRACKED_UNREADABLE;
 	char path[4096];
-	struct stat st;
+	int fd = paths_join(path, git, name)
+			 ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+			 : -1;
 
-	x->hash = l->hash;
-	x->left = BYTES_MOST;
-	x->fd = paths_join(path, git, name)
-			? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-			: -1;
-	if (x->fd >= 0 && !fstat(x->fd, &st) && S_ISREG(st.st_mode) &&
-	    st.st_size <= BYTES_MOST && take_number(x, 4) == 0x44495243 /* DIRC */) {
-		x->version = (uint32_t)take_number(x, 4);
-		x->entries = (uint32_t)take_number(x, 4);
-		if (x->version >= 2 && x->version <= 4 && x->entries <= ENTRIES_MOST)
-			found = how(x, l);
-	}
-	if (x->fd >= 0)
-		close(x->fd);
+	if (git_reader_begin(x, fd, l->hash))
+		found = how(x, l);
+	if (fd >= 0)
+		close(fd);
 	free(x);
 	return found;
 }
@@ -387,7 +244,7 @@ static enum tracked look_with(const char *git, const char *folder, size_t hash,
 		.folder = folder, .hash = hash, .rows = rows, .may_split = may_split
 	};
 	enum tracked found = look_file(git, "index", &l, look_own), more;
-	char name[2 * HASH_MOST + 20];
+	char name[2 * GIT_HASH_MAX + 20];
 	int n = snprintf(name, sizeof(name), "sharedindex.");
 
 	for (size_t i = 0; i < hash; i++)

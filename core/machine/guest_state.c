@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/machine/copy.h"
+#include "core/machine/git_refs.h"
 #include "storage/durable.h"
 
 /* Files that an earlier version's guest kept in the workspace's `.cadre`; a spool
@@ -67,6 +68,20 @@ int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
+/* Keeps which commit the workspace has.  What cannot be written is not known later. */
+static void save_refs(int fd, const char *workspace)
+{
+	struct git_refs refs;
+	int git = git_open(workspace);
+
+	if (git < 0)
+		return;
+	git_refs_read(git, &refs);
+	if (!git_refs_save(fd, &refs))
+		(void)!ftruncate(fd, 0);
+	close(git);
+}
+
 int guest_state_stamp(const struct workspace_spec *spec, bool anew, struct fault *f)
 {
 	struct arena a = { 0 };
@@ -75,11 +90,13 @@ int guest_state_stamp(const struct workspace_spec *spec, bool anew, struct fault
 
 	if (anew && unlink(path) && errno != ENOENT)
 		failed(f, "remove", path);
-	fd = f->code ? -1 : open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0)
+	fd = f->code ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		save_refs(fd, spec->path);
 		close(fd);
-	else if (!f->code && errno != ENOENT)
+	} else if (!f->code && errno != ENOENT && errno != EEXIST) {
 		failed(f, "make", path);
+	}
 	arena_release(&a);
 	return f->code;
 }

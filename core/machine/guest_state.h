@@ -25,7 +25,8 @@ int guest_state_make(const struct workspace_spec *spec, struct fault *f);
 int guest_state_settle(const struct workspace_spec *spec, struct fault *f);
 
 /* Writes the stamp of a workspace that is whole: what is changed there later is work (see
- * core/machine/work.h).  One that is there stays, unless `anew`. */
+ * core/machine/work.h).  It holds the commit that the workspace has then
+ * (core/machine/git_refs.h).  One that is there stays, unless `anew`. */
 int guest_state_stamp(const struct workspace_spec *spec, bool anew, struct fault *f);
 
 int guest_state_remove(const struct workspace_spec *spec, struct fault *f);

@@ -3,8 +3,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DEPTH_MAX = 256 };
@@ -15,6 +15,11 @@ struct walk {
 	long left; /* entries that may still be looked at */
 	int64_t bytes;
 	bool changed;
+	bool partly; /* not all could be looked at */
+	work_each *each; /* or NULL */
+	void *with;
+	size_t len;
+	char path[PATH_MAX]; /* of what is looked at, from the folder */
 };
 
 static void walk(struct walk *w, int dir, int depth);
@@ -31,24 +36,48 @@ static bool is_changed(const struct walk *w, const struct stat *st)
 	       (!S_ISDIR(st->st_mode) && in_ms(&st->st_mtim) > w->since);
 }
 
+/* Looks at what w->path names. */
 static void look_at(struct walk *w, int dir, const char *name, int depth)
 {
 	struct stat st;
+	bool changed;
 	int sub;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		w->partly = true;
 		return;
+	}
 	w->bytes += (int64_t)st.st_blocks * 512;
-	w->changed |= is_changed(w, &st);
-	if (!S_ISDIR(st.st_mode))
+	changed = is_changed(w, &st);
+	w->changed |= changed;
+	if (!S_ISDIR(st.st_mode)) {
+		if (w->each)
+			w->each(w->with, w->path, &st, changed);
 		return;
+	}
 	if (depth >= DEPTH_MAX) {
-		w->changed = true;
+		w->changed = w->partly = true;
 		return;
 	}
 	sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (sub >= 0)
 		walk(w, sub, depth + 1);
+	else
+		w->partly = true;
+}
+
+/* Looks at an entry of the folder that w->path names. */
+static void look_at_entry(struct walk *w, int dir, const char *name, int depth)
+{
+	size_t len = w->len, room = sizeof(w->path) - len;
+	int n = snprintf(w->path + len, room, "%s%s", len ? "/" : "", name);
+
+	/* A path that is cut is no file's; what is below it counts all the same. */
+	w->partly |= n >= (int)room;
+	w->len += (size_t)n < room ? (size_t)n : room - 1;
+	look_at(w, dir, name, depth);
+	w->len = len;
+	w->path[len] = '\0';
 }
 
 /* Takes the descriptor. */
@@ -58,6 +87,7 @@ static void walk(struct walk *w, int dir, int depth)
 	const struct dirent *e;
 
 	if (!list) {
+		w->partly = true;
 		close(dir);
 		return;
 	}
@@ -66,10 +96,10 @@ static void walk(struct walk *w, int dir, int depth)
 		    (depth == 0 && !strcmp(e->d_name, ".cadre")))
 			continue;
 		if (--w->left < 0) {
-			w->changed = true;
+			w->changed = w->partly = true;
 			break;
 		}
-		look_at(w, dirfd(list), e->d_name, depth);
+		look_at_entry(w, dirfd(list), e->d_name, depth);
 	}
 	closedir(list);
 }
@@ -88,20 +118,37 @@ static int64_t whole_at(const char *stamp, int64_t since)
 	return at > since ? at : since;
 }
 
-int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
-		  bool *changed)
+static void walk_all(struct walk *w, const char *path, const char *stamp, int64_t since,
+		     long most)
 {
-	struct walk w = { .since = since,
-			  .whole = whole_at(stamp, since),
-			  .left = most ? most : LONG_MAX };
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
-	if (dir >= 0) {
-		w.changed = since && !fstat(dir, &st) && is_changed(&w, &st);
-		walk(&w, dir, 0);
-	}
+	w->since = since;
+	w->whole = whole_at(stamp, since);
+	w->left = most ? most : LONG_MAX;
+	if (dir < 0)
+		return;
+	w->changed = since && !fstat(dir, &st) && is_changed(w, &st);
+	walk(w, dir, 0);
+}
+
+int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
+		  bool *changed)
+{
+	struct walk w = { 0 };
+
+	walk_all(&w, path, stamp, since, most);
 	if (changed)
 		*changed = w.changed;
 	return w.bytes;
+}
+
+bool work_walk(const char *path, const char *stamp, int64_t since, long most,
+	       work_each *each, void *with)
+{
+	struct walk w = { .each = each, .with = with };
+
+	walk_all(&w, path, stamp, since, most);
+	return !w.partly;
 }

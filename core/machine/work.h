@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* Tells the bytes on the disk of all that is in a folder, and in *changed (or NULL) whether
  * somebody worked there: a file was written after `since` (ms since 1970; 0: whatever is in
@@ -18,5 +19,14 @@
  * loop. */
 int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
 		  bool *changed);
+
+/* Is called for each file, link and the like of a folder: its path from there, and whether
+ * it was written since the folder was whole. */
+typedef void work_each(void *with, const char *path, const struct stat *st, bool written);
+
+/* Calls `each` for what work_look() looks at; false if that was not all: there are more than
+ * `most`, or it cannot be read. */
+bool work_walk(const char *path, const char *stamp, int64_t since, long most,
+	       work_each *each, void *with);
 
 #endif
