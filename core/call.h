@@ -74,6 +74,10 @@ struct settings {
 	 * nobody looks. */
 	size_t (*look_at_trash)(const char *home, int64_t bytes, int64_t most,
 				struct arena *a, const char ***names);
+	/* Says in words what git would say of that work; NULL: nothing can be said.  See
+	 * core/home/git_work.h.  NULL: nobody looks. */
+	const char *(*tell_git_work)(struct arena *a, const char *path, const char *stamp,
+				     int64_t since, long most);
 	const char *network_range; /* of the VMs; see core/base/nic.h */
 	const char *tag; /* last four hex digits of the state's id: the names that the
 			    state gives to bridge, taps and tables end in them */

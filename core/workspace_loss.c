@@ -9,6 +9,7 @@
 enum {
 	NAMED = 4,
 	LOOK_MOST = 1000000, /* entries of one folder */
+	WORDS = 4, /* bytes: "uncommitted or unmerged work" less "work that was done there" */
 };
 
 /* Where a workspace's work is on this machine. */
@@ -214,6 +215,30 @@ static int look_into_vault(struct call *call, struct losing *l)
 				  : 0;
 }
 
+/* Fills in what git would say of the work in those that are named, as far as `room` bytes
+ * go. */
+static void look_at_git(struct call *call, struct losing *l, size_t room)
+{
+	const char *text;
+	size_t named = 0, len;
+
+	for (size_t i = 0; i < l->n && named < NAMED; i++) {
+		struct folder *f = &l->folders[i];
+
+		named += f->worked;
+		if (!f->worked || f->is_vm || !call->settings->tell_git_work)
+			continue;
+		text = call->settings->tell_git_work(&call->arena, f->path, f->stamp,
+						     f->since, LOOK_MOST);
+		l->told += text != NULL;
+		len = text ? strlen(text) + strlen(" ()") : 0;
+		if (!text || len > room)
+			continue;
+		f->git = text;
+		room -= len;
+	}
+}
+
 /* The names of those with work, or of those that are too large for the trash as well. */
 static const char *names(struct call *call, const struct losing *l, bool too_large)
 {
@@ -222,13 +247,14 @@ static const char *names(struct call *call, const struct losing *l, bool too_lar
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct folder *f = &l->folders[i];
+		const char *fact = f->is_vm ? "a VM" : too_large ? NULL : f->git;
 
 		if (!f->worked || (too_large && !f->too_large))
 			continue;
 		if (++n <= NAMED)
-			which = arena_printf(&call->arena, "%s%s%s%s", which,
-					     n > 1 ? ", " : "", f->name,
-					     f->is_vm ? " (a VM)" : "");
+			which = arena_printf(&call->arena, "%s%s%s%s%s%s", which,
+					     n > 1 ? ", " : "", f->name, fact ? " (" : "",
+					     fact ? fact : "", fact ? ")" : "");
 	}
 	return n > NAMED ? arena_printf(&call->arena, "%s, …", which) : which;
 }
@@ -277,9 +303,11 @@ static const char *work_that_goes(struct call *call, const struct losing *l)
 {
 	return l->says ? l->says
 		       : arena_printf(&call->arena,
-				      "%zu workspace%s would go, %zu with work that was "
-				      "done there: %s",
-				      l->n, l->n == 1 ? "" : "s", l->worked,
+				      "%zu workspace%s would go, %zu with %s: %s", l->n,
+				      l->n == 1 ? "" : "s", l->worked,
+				      l->told == l->worked
+					      ? "uncommitted or unmerged work"
+					      : "work that was done there",
 				      names(call, l, false));
 }
 
@@ -311,10 +339,8 @@ static const char *hands(struct call *call, const struct losing *l)
 			    l->held && l->mail ? ", and " : "", l->mail ? mail : "");
 }
 
-/* Refuses a call by which work would be lost; a fault that says how much and whose. */
-static int refuse(struct call *call, const struct losing *l)
+static const char *all_that_goes(struct call *call, const struct losing *l)
 {
-	int64_t days = call->settings->config.workspace_keep_days;
 	const char *parts[] = {
 		l->notes    ? notes_that_go(call, l)
 		: l->worked ? work_that_goes(call, l)
@@ -328,8 +354,28 @@ static int refuse(struct call *call, const struct losing *l)
 		if (*parts[i])
 			text = arena_printf(&call->arena, "%s%s%s", text,
 					    *text ? "; " : "", parts[i]);
-	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s%s", text,
-		  too_large(call, l));
+	return arena_printf(&call->arena, "%s%s", text, too_large(call, l));
+}
+
+/* Says as much of the work as there is room for beside all else that goes. */
+static const char *all_with_facts(struct call *call, struct losing *l)
+{
+	const char *text = all_that_goes(call, l);
+	size_t len = strlen(text) + WORDS;
+
+	if (l->says || len >= sizeof(call->fault.text))
+		return text;
+	look_at_git(call, l, sizeof(call->fault.text) - 1 - len);
+	return all_that_goes(call, l);
+}
+
+/* Refuses a call by which work would be lost; a fault that says how much and whose. */
+static int refuse(struct call *call, struct losing *l)
+{
+	int64_t days = call->settings->config.workspace_keep_days;
+
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s",
+		  all_with_facts(call, l));
 	if (l->notes)
 		return hint_at_purge(call, l);
 	if (!l->worked && !l->n_losers)

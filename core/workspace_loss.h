@@ -19,9 +19,11 @@ struct losing {
 		int64_t since, bytes;
 		int64_t parent; /* the workspace that it is a fork of, or 0 */
 		bool brought_back; /* from the trash */
+		const char *git; /* what git would say of its work; or NULL */
 		bool is_vm, worked, too_large; /* for the trash */
 	} * folders;
 	size_t n, worked, kept; /* kept: those that the trash takes, of `bytes` */
+	size_t told; /* those with work of which git would say something */
 	int64_t bytes;
 	bool hostless; /* nothing goes before the next host comes up */
 	const char *says; /* what goes; NULL: the workspaces */

@@ -14,6 +14,7 @@
 
 #include "core/home/found.h"
 #include "core/home/fresh.h"
+#include "core/home/git_work.h"
 #include "core/home/gone.h"
 #include "core/home/ignore.h"
 #include "core/home/lost.h"
@@ -408,6 +409,7 @@ static int load(struct home *h, enum home_use use, const char *const *flags,
 	h->settings.find_host = home_host_of;
 	h->settings.look_at_work = work_look;
 	h->settings.look_at_trash = trash_losers;
+	h->settings.tell_git_work = git_work_tell;
 	return 0;
 }
 
