@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put(git, "packed-refs", data + head + (nul != NULL), size - head - (nul != NULL));
 	git_refs_read(git, &refs);
 	see(&refs);
-	strcpy(stpcpy(path, folder), "/.git/HEAD");
+	snprintf(path, sizeof(path), "%s/.git/HEAD", folder);
 	git_refs_load(path, &refs);
 	see(&refs);
 	return 0;
