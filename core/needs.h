@@ -22,7 +22,7 @@ struct needs {
  * somebody.  The first few of each kind, in the call's arena; of several teams each says
  * whose it is.  0 or a fault. */
 int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n);
-/* Counts the mail of `agent`, and all that needs somebody in a team.  0 or a fault. */
+/* Counts the mail of the caller, and all that needs somebody in a team.  0 or a fault. */
 int needs_count(struct call *call, struct needs *needs,
 		const struct team_seats_row *team);
 

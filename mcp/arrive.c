@@ -292,7 +292,7 @@ void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent)
 	}
 }
 
-bool mcp_wonders(const struct mcp *m)
+bool mcp_has_unread(const struct mcp *m)
 {
 	for (const struct arrival *a = m->arrivals; a; a = a->next)
 		if (a->written && !a->seen_read)

@@ -53,8 +53,8 @@ void mcp_refuse_long(struct mcp *m, void *stream);
  * written: a request among those says nothing of these answers. */
 void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent);
 
-/* Whether it matters when the client reads what was written. */
-bool mcp_wonders(const struct mcp *m);
+/* Whether there are answers that were written, and that the client may not have read. */
+bool mcp_has_unread(const struct mcp *m);
 /* Takes note that the client has read all that was written, and has sent `sent` bytes
  * until then: whatever it sends behind those, it has its answers. */
 void mcp_was_read(struct mcp *m, uint64_t sent);

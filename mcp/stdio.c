@@ -24,7 +24,7 @@ enum {
 	OUT_MOST =
 		1
 		<< 20, /* answers of one round: once their sum is larger they are written */
-	LOOK_MOST_MS = 1000,
+	UNREAD_MOST_MS = 1000,
 };
 
 struct stdio {
@@ -33,7 +33,7 @@ struct stdio {
 	struct text out;
 	uint64_t sent; /* bytes of input before the last answers were written */
 	bool broken; /* nobody reads our answers any more */
-	int look_ms; /* until it is looked whether the client has read; 0: no need */
+	int unread_ms; /* until it is looked whether the client has read; 0: no need */
 };
 
 /* How many bytes of input the client has sent until now, read or not. */
@@ -54,7 +54,7 @@ static void write_out(struct stdio *s)
 
 	if (s->out.len) {
 		s->sent = sent_by_now(s);
-		s->look_ms = 1;
+		s->unread_ms = 1;
 	}
 	while (done < s->out.len && !s->broken) {
 		ssize_t n = write(STDOUT_FILENO, s->out.data + done, s->out.len - done);
@@ -99,32 +99,32 @@ static int count_unread(void)
 }
 
 /* Looks whether the client has read, soon behind an answer and then ever more seldom. */
-static void look(struct stdio *s)
+static void check_unread(struct stdio *s)
 {
-	int unread = mcp_wonders(s->mcp) ? count_unread() : -1;
+	int unread = mcp_has_unread(s->mcp) ? count_unread() : -1;
 
 	if (unread == 0)
 		mcp_was_read(s->mcp, sent_by_now(s));
 	if (unread <= 0)
-		s->look_ms = 0;
+		s->unread_ms = 0;
 	else
-		s->look_ms = s->look_ms * 2 < LOOK_MOST_MS ? s->look_ms * 2
-							   : LOOK_MOST_MS;
+		s->unread_ms = s->unread_ms * 2 < UNREAD_MOST_MS ? s->unread_ms * 2
+								 : UNREAD_MOST_MS;
 }
 
 static void flush(struct stdio *s)
 {
 	write_out(s);
 	mcp_wrote(s->mcp, !s->broken, s->sent);
-	if (s->look_ms)
-		look(s);
+	if (s->unread_ms)
+		check_unread(s);
 }
 
 static int until_due(const struct stdio *s)
 {
 	int due = mcp_timeout(s->mcp);
 
-	return s->look_ms && (due < 0 || s->look_ms < due) ? s->look_ms : due;
+	return s->unread_ms && (due < 0 || s->unread_ms < due) ? s->unread_ms : due;
 }
 
 /* Hands out the lines that are there; stops when enough is under way. */

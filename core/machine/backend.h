@@ -42,8 +42,8 @@ struct workspace_spec {
 	int64_t vcpus, memory_mb, disk_gb;
 	/* A backend that copies directories counts here what it cannot copy; or NULL. */
 	int64_t *left_out;
-	/* For forget and restore: what they take away goes into the trash within these
-	 * bounds.  NULL: nothing is kept. */
+	/* Bounds of the trash, into which forget and restore move what they take away.
+	 * NULL: they remove it for good. */
 	const struct trash_bounds *trash;
 };
 

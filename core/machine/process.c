@@ -193,8 +193,8 @@ static int change_places(struct arena *a, const struct workspace_spec *spec,
 }
 
 /* A folder `old` means that `new` is whole, so `new` is synced before `old` is made.  The
- * row is told when `old` is removed for good: else the next restore would finish this
- * one instead. */
+ * row is told when `old` is in the trash: else the next restore would finish this one
+ * instead. */
 static int process_restore(void *self, const struct workspace_spec *spec, const char *id,
 			   struct fault *f)
 {

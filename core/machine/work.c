@@ -29,7 +29,8 @@ static int64_t in_ms(const struct timespec *at)
 	return (int64_t)at->tv_sec * 1000 + at->tv_nsec / 1000000;
 }
 
-/* A program that sets a file's time back cannot hide a change: setting it is one too.  A folder's change tells of files that were removed from it. */
+/* A program that sets a file's time back cannot hide a change: setting it is one too.  A
+ * folder's change tells of files that were removed from it. */
 static bool is_changed(const struct walk *w, const struct stat *st)
 {
 	return in_ms(&st->st_ctim) > w->whole ||

@@ -9,14 +9,16 @@
 #include <sys/stat.h>
 
 /* Tells the bytes on the disk of all that is in a folder, and in *changed (or NULL) whether
- * somebody worked there: a file was written after `since` (ms since 1970; 0: whatever is in
- * it counts), or anything was changed or removed after the folder was whole.  That is when
- * the file `stamp` was written, or `since` when that is later, or when `stamp` is NULL; with
- * a stamp that is not there only what was written counts.  The guest's own `.cadre` does
- * not count.  Links are not followed, and no program is run: what is in there is not to be
- * trusted.  A folder with more than `most` entries
- * (0: no bound) counts as changed, one that is not there is empty.  Blocking: never from a
- * loop. */
+ * somebody worked there:
+ *
+ * - a file was written after `since` (ms since 1970; 0: whatever is in it counts), or
+ * - anything was changed or removed after the folder was whole.  It was whole at `since`,
+ *   or when the file `stamp` (or NULL) was written, whichever is later.  A stamp that is
+ *   not there: nobody knows, and only what was written counts.
+ *
+ * The guest's own `.cadre` does not count.  Links are not followed, and no program is run:
+ * what is in there is not to be trusted.  A folder with more than `most` entries (0: no
+ * bound) counts as changed, one that is not there is empty.  Blocking: never from a loop. */
 int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
 		  bool *changed);
 

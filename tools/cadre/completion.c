@@ -12,16 +12,17 @@
 
 /* --- candidates ------------------------------------------------------------------- */
 
-static size_t n_put; /* candidates so far */
+static bool is_begun(const char *begun, const char *word)
+{
+	return !strncmp(word, begun, strlen(begun));
+}
 
 static void put(const char *begun, const char *word, const char *doc)
 {
 	struct arena arena = { 0 };
 
-	if (!strncmp(word, begun, strlen(begun))) {
+	if (is_begun(begun, word))
 		printf("%s\t%s\n", word, doc ? cli_plain(&arena, doc, false) : "");
-		n_put++;
-	}
 	arena_release(&arena);
 }
 
@@ -165,14 +166,22 @@ static void put_keys(const char *before, const char *begun)
 	}
 }
 
-/* The many keys are offered to who has begun one, or nothing else that begins so: they
- * would keep a shell from completing `--st` to `--status`. */
-static void put_common(const char *begun)
+/* Puts an option; whether it is what was begun. */
+static bool put_option(const char *begun, const char *name, const char *doc)
+{
+	put(begun, name, doc);
+	return is_begun(begun, name);
+}
+
+/* The options of all commands, behind those of one, of which `any` says whether one was
+ * begun.  The many keys are offered to a person who began one, or nothing else: they would
+ * keep a shell from completing `--st` to `--status`. */
+static void put_common(const char *begun, bool any)
 {
 	for (const struct option_text *o = option_table; o->name; o++)
 		if (!strchr(o->name, '.'))
-			put(begun, o->name, o->doc);
-	if (strchr(begun, '.') || (!n_put && strlen(begun) > 2))
+			any |= put_option(begun, o->name, o->doc);
+	if (strchr(begun, '.') || (!any && strlen(begun) > 2))
 		put_keys("--", begun);
 }
 
@@ -184,6 +193,8 @@ static bool is_offered(const struct field *field)
 
 static void put_options(const struct op *op, const char *begun)
 {
+	bool any = false;
+
 	for (size_t i = 0; i < op->in->n_fields; i++) {
 		const struct field *field = &op->in->fields[i];
 		bool on = field->type->kind == KIND_BOOL &&
@@ -195,15 +206,16 @@ static void put_options(const struct op *op, const char *begun)
 		snprintf(name, sizeof(name), "--%s%s", on ? "no-" : "", field->name);
 		for (char *s = name; *s; s++)
 			*s = *s == '_' ? '-' : *s;
-		put(begun, name, field->doc);
+		any |= put_option(begun, name, field->doc);
 	}
 	if (op->wait && !op->reached)
-		put(begun, "--wait", "Wait as long as may be.");
+		any |= put_option(begun, "--wait", "Wait as long as may be.");
 	if (op->until)
-		put(begun, "--wait", "End when what it begins is done.");
+		any |= put_option(begun, "--wait", "End when what it begins is done.");
 	if (op->flags & OP_IDENTIFIES)
-		put(begun, "--here", "This worktree is that agent from now on.");
-	put_common(begun);
+		any |= put_option(begun, "--here",
+				  "This worktree is that agent from now on.");
+	put_common(begun, any);
 }
 
 /* --- the word that is typed ------------------------------------------------------------ */
@@ -251,7 +263,7 @@ static void complete_verb(struct cli *cli, const char *verb, const char *begun)
 	     s++)
 		put(begun, *s, NULL);
 	if (*begun == '-')
-		put_common(begun);
+		put_common(begun, false);
 }
 
 /* The value of an option that every verb knows. */
@@ -280,7 +292,7 @@ static void complete(struct cli *cli, int argc, char **argv, const char *begun)
 	argv++;
 	op = op_command(argc, argv, &taken);
 	if (argc == 0 && *begun == '-')
-		put_common(begun);
+		put_common(begun, false);
 	else if (argc == 0)
 		put_verbs(begun);
 	else if (!op)

@@ -364,8 +364,9 @@ bool run_goes_on(const struct cli *cli, struct fault *f)
 	return run_asks(f);
 }
 
-/* Whether a command that could be followed is asked for one answer as it is: a program
- * follows by itself, or the answer is kept whole under a key. */
+/* Whether the first answer of a command that runs elsewhere is all that is printed.  That is
+ * so for a program (--json) which says itself whether it follows, or which gives a key: what
+ * is kept under a key is one answer. */
 static bool is_one_answer(const struct cli *cli, const struct op *op, const json_t *args)
 {
 	return cli->json && (cli->key || json_object_get(args, op->follows->name));

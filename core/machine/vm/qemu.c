@@ -186,7 +186,8 @@ static int qemu_destroy(void *self, const struct workspace_spec *spec, struct fa
 	return f->code;
 }
 
-/* Keeps a layer that a snapshot or a restore lets go of. */
+/* Moves a layer into the trash: of a snapshot that is forgotten, or the one that a restore
+ * replaces. */
 static int keep_layer(const struct workspace_spec *spec, const struct disk *d,
 		      const char *layer, struct fault *f)
 {
