@@ -275,30 +275,13 @@ void answer_error(struct request *r, int code, const char *data, const char *fmt
 	request_free(r);
 }
 
-void fault_write(const struct fault *f, struct text *out)
-{
-	struct text hint = { 0 };
-
-	hint_write(f->hint, HINT_TOOL, &hint);
-	text_addf(out, "{\"code\":\"%s\",\"where\":", fault_info(f->code)->name);
-	text_add_json(out, f->where);
-	text_adds(out, ",\"text\":");
-	text_add_json(out, f->text);
-	text_adds(out, ",\"hint\":");
-	text_add_json(out, hint.data);
-	text_release(&hint);
-	if (f->retry_after_ms)
-		text_addf(out, ",\"retry_after_ms\":%lld", (long long)f->retry_after_ms);
-	text_add(out, "}", 1);
-}
-
 void answer_fault(struct request *r, const struct fault *f)
 {
 	struct text data = { 0 };
 	bool ours = f->code == FAULT_INTERNAL || f->code == FAULT_IO ||
 		    f->code == FAULT_UNAVAILABLE;
 
-	fault_write(f, &data);
+	fault_write(f, HINT_TOOL, &data);
 	answer_error(r, ours ? RPC_INTERNAL : RPC_INVALID_PARAMS, data.data, "%s",
 		     f->text);
 	text_release(&data);

@@ -159,8 +159,6 @@ void answer_fault(struct request *r, const struct fault *f);
 void answer_no_resource(struct request *r, const char *uri, const char *why);
 /* answer_no_resource(), or another error if the fault of reading it says so. */
 void answer_unread(struct request *r, const char *uri, const struct fault *f);
-/* Appends a fault as JSON. */
-void fault_write(const struct fault *f, struct text *out);
 
 /* Begins a notification: the caller appends the members of its params.  The text belongs
  * to `m`. */

@@ -135,7 +135,7 @@ void result_fault(struct request *r, const struct fault *f)
 {
 	struct text t = { 0 };
 
-	fault_write(f, &t);
+	fault_write(f, HINT_TOOL, &t);
 	write_parts(r, t.data, true);
 	text_release(&t);
 }

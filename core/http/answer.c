@@ -155,20 +155,11 @@ void http_answer(struct http *x, int status, const char *type, const char *body,
 void http_fault(struct http *x, int status, const struct fault *why)
 {
 	const struct fault_info *info = fault_info(why->code);
-	struct text body = { 0 }, hint = { 0 };
+	struct text body = { 0 };
 
-	hint_write(why->hint, HINT_ROUTE, &hint);
-	text_addf(&body, "{\"error\":{\"code\":\"%s\",\"where\":", info->name);
-	text_add_json(&body, why->where);
-	text_addf(&body, ",\"text\":");
-	text_add_json(&body, why->text);
-	text_addf(&body, ",\"hint\":");
-	text_add_json(&body, hint.data);
-	text_release(&hint);
-	if (why->retry_after_ms > 0)
-		text_addf(&body, ",\"retry_after_ms\":%lld",
-			  (long long)why->retry_after_ms);
-	text_addf(&body, "}}\n");
+	text_addf(&body, "{\"error\":");
+	fault_write(why, HINT_ROUTE, &body);
+	text_addf(&body, "}\n");
 	http_answer(x, status ? status : info->http_status, "application/json", body.data,
 		    body.len);
 	text_release(&body);

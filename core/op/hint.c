@@ -62,6 +62,23 @@ void hint_write(const char *hint, enum hint_style style, struct text *out)
 	add(out, hint); /* an empty one, too: its data is there then */
 }
 
+void fault_write(const struct fault *f, enum hint_style style, struct text *out)
+{
+	struct text hint = { 0 };
+
+	hint_write(f->hint, style, &hint);
+	text_addf(out, "{\"code\":\"%s\",\"where\":", fault_info(f->code)->name);
+	text_add_json(out, f->where);
+	text_addf(out, ",\"text\":");
+	text_add_json(out, f->text);
+	text_addf(out, ",\"hint\":");
+	text_add_json(out, hint.data);
+	text_release(&hint);
+	if (f->retry_after_ms)
+		text_addf(out, ",\"retry_after_ms\":%lld", (long long)f->retry_after_ms);
+	text_add(out, "}", 1);
+}
+
 const char *hint_plain(const char *hint, char out[HINT_SIZE])
 {
 	struct text text = { 0 };

@@ -395,6 +395,8 @@ enum hint_style { HINT_COMMAND, HINT_TOOL, HINT_ROUTE };
  * an operation, as in {task.list}, or {A|B}: B is said to who types commands, A to others.
  * A door that writes a hint writes it by this. */
 void hint_write(const char *hint, enum hint_style style, struct text *out);
+/* Appends a fault as JSON, with its hint in the words of a door. */
+void fault_write(const struct fault *f, enum hint_style style, struct text *out);
 
 /* A hint in the words of the command, for logs and standard error; returns `out`. */
 enum { HINT_SIZE = 512 };

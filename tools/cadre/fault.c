@@ -10,21 +10,11 @@
 
 static void fault_as_json(const struct fault *f)
 {
-	struct text out = { 0 }, hint = { 0 };
+	struct text out = { 0 };
 
-	hint_write(f->hint, HINT_COMMAND, &hint);
-	text_addf(&out, "{\"error\":{\"code\":");
-	text_add_json(&out, fault_info(f->code)->name);
-	text_addf(&out, ",\"where\":");
-	text_add_json(&out, f->where);
-	text_addf(&out, ",\"text\":");
-	text_add_json(&out, f->text);
-	text_addf(&out, ",\"hint\":");
-	text_add_json(&out, hint.data);
-	text_release(&hint);
-	if (f->retry_after_ms)
-		text_addf(&out, ",\"retry_after_ms\":%lld", (long long)f->retry_after_ms);
-	text_addf(&out, "}}\n");
+	text_addf(&out, "{\"error\":");
+	fault_write(f, HINT_COMMAND, &out);
+	text_addf(&out, "}\n");
 	fwrite(out.data, 1, out.len, stdout);
 	text_release(&out);
 }
