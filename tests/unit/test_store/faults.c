@@ -70,7 +70,8 @@ static void test_full_disk(void **state)
 	for (int i = 0; i < 5; i++) {
 		p->fault = (struct fault){ 0 };
 		assert_int_equal(commit_event(s, 2, i, &p->fault), FAULT_UNAVAILABLE);
-		assert_non_null(strstr(p->fault.text, "full"));
+		assert_non_null(
+			strstr(p->fault.text, "nothing was changed: the disk is full"));
 		assert_int_equal(events(s), 1); /* reads go on */
 	}
 	control.after = 0; /* somebody made room */
