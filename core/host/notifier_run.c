@@ -69,7 +69,7 @@ static int line_file(const struct text *line)
 }
 
 /* Starts the command in a group of its own, below `timeout`, which ends the group where the
- * host was killed and cannot. */
+ * host was killed and cannot, as long as the command itself still runs then. */
 static int start(pid_t *pid, const struct home *home, struct arena *a,
 		 const struct text *line)
 {

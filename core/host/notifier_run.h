@@ -10,7 +10,7 @@
 /* Runs notify.command in the state's folder: the parts of `notice` are its variables
  * CADRE_EVENT and so on, and a line of JSON on its standard input.  It gets half a minute;
  * then, or when it has ended, its whole process group is killed, a second later also where
- * the host was killed before.  A failure is logged.
+ * the host was killed before, if the command itself still runs.  A failure is logged.
  * False: the host ends, and so did the command. */
 bool notifier_run(const struct home *home, const struct notice *notice,
 		  struct sleeper *sleeper, struct log *log, struct log_pause *failed);
