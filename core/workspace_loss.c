@@ -198,10 +198,11 @@ static void look_at_trash(struct call *call, struct losing *l)
 static int count_note(void *with, const struct note_entry *entry, struct fault *f)
 {
 	struct losing *l = with;
+	bool counts = !entry->folder && !vault_is_mirrored(entry->path);
 
 	(void)f;
-	l->notes += !entry->folder;
-	l->note_bytes += entry->folder ? 0 : entry->stamp.size;
+	l->notes += counts;
+	l->note_bytes += counts ? entry->stamp.size : 0;
 	return entry->folder ? NOTES_ENTER : NOTES_PASS;
 }
 
@@ -292,8 +293,8 @@ static int hint_at_purge(struct call *call, const struct losing *l)
 static const char *notes_that_go(struct call *call, const struct losing *l)
 {
 	return arena_printf(&call->arena,
-			    "%zu notes of the vault's folder %s would be removed%s%s%s",
-			    l->notes, l->purged,
+			    "%zu note%s of the vault's folder %s would be removed%s%s%s",
+			    l->notes, l->notes == 1 ? "" : "s", l->purged,
 			    notes_are_kept(call, l) ? "" : " for good",
 			    l->worked ? ", and work in " : "",
 			    l->worked ? names(call, l, false) : "");

@@ -126,6 +126,7 @@ static const struct reading {
 	{ "vault.search",
 	  "{\"query\":\"needle\",\"max_results\":1000,\"context_lines\":20}", "results",
 	  -1 },
+	{ "vault.removed", "{}", "notes", 0 },
 	{ "vault.stats", "{}", NULL, 0 },
 	{ "vault.tags", "{}", "tags", -1 },
 	{ "workspace.info", "{\"workspace\":\"big/lead\"}", NULL, 0 },

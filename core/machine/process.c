@@ -238,6 +238,9 @@ static int keep_snapshots(const struct workspace_spec *spec, int64_t now_ms,
 						     e->d_name + n - ID_SHOWN),
 					now_ms - BEFORE_MS, bounds, f);
 	}
+	if (!dir && errno != ENOENT)
+		rc = fault_set(f, FAULT_IO, "", "cannot read the snapshots of %s: %m",
+			       spec->name);
 	if (dir)
 		closedir(dir);
 	arena_release(&a);

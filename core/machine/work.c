@@ -1,6 +1,7 @@
 #include "core/machine/work.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -128,8 +129,10 @@ static void walk_all(struct walk *w, const char *path, const char *stamp, int64_
 	w->since = since;
 	w->whole = whole_at(stamp, since);
 	w->left = most ? most : LONG_MAX;
-	if (dir < 0)
+	if (dir < 0) { /* a folder that cannot be looked into may hold anything */
+		w->changed = w->partly = errno != ENOENT && errno != ENOTDIR;
 		return;
+	}
 	w->changed = since && !fstat(dir, &st) && is_changed(w, &st);
 	walk(w, dir, 0);
 }

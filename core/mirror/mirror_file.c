@@ -279,6 +279,14 @@ bool files_there(struct files *fs, const char *path)
 	return fstatat(fs->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+bool files_is_folder(struct files *fs, const char *path)
+{
+	struct stat st;
+
+	return fstatat(fs->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
 int files_move(struct files *fs, const char *from, const char *to, struct fault *f)
 {
 	const char *old, *new;

@@ -77,6 +77,8 @@ int files_note(struct files *fs, const char *name, const char *text, struct faul
 
 /* Whether anything has this path. */
 bool files_there(struct files *fs, const char *path);
+/* Whether it is a folder, and no link to one. */
+bool files_is_folder(struct files *fs, const char *path);
 
 /* Renames folder FROM to TO, or to TO-2, TO-3, … when that is taken. */
 int files_move(struct files *fs, const char *from, const char *to, struct fault *f);

@@ -40,6 +40,13 @@ static int make_room(struct mirror_show *s, const char *name, int64_t there,
 	struct mirror_team_row row;
 	int rc = there ? read_team(s, there, &row) : 0;
 
+	/* A living team whose own folder is in its place has a copy here, which a person
+	 * made. */
+	if (rc > 0 && !row.destroyed_at && strcmp(row.name, name) != 0 &&
+	    team_folder_row(s, row.name) == there) {
+		rc = show_archive(s, name, s->call.now);
+		return rc < 0 ? rc : 0;
+	}
 	if (rc > 0 && !row.destroyed_at) {
 		rc = move_folder(s, name, aside(s, there));
 		return rc < 0 ? rc : 1;
@@ -49,7 +56,9 @@ static int make_room(struct mirror_show *s, const char *name, int64_t there,
 	team_folder(name, "", folder);
 	if (rc < 0 || !files_there(&s->files, folder))
 		return rc < 0 ? rc : 0;
-	rc = there ? show_archive(s, name, s->call.now) : show_join(s, name, was);
+	rc = there || !files_is_folder(&s->files, folder)
+		     ? show_archive(s, name, s->call.now)
+		     : show_join(s, name, was);
 	return rc < 0 ? rc : 0;
 }
 

@@ -57,6 +57,9 @@ struct note_entry {
 	struct note_stamp stamp;
 };
 
+/* Whether the mirror keeps the note at that path equal to rows (vault_path.c). */
+bool vault_is_mirrored(const char *path);
+
 /* Answers of a visitor of a walk to an entry; any other number ends the walk. */
 enum { NOTES_PASS = 0, NOTES_ENTER = 1 };
 

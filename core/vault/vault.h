@@ -71,8 +71,6 @@ int vault_folder(struct call *call, const char *given, const char *where,
 		 const char **out);
 /* Whether the caller may see an entry of a walk. */
 bool vault_sees(struct call *call, const struct note_entry *entry);
-/* Whether the mirror keeps the note at that path equal to rows. */
-bool vault_is_mirrored(const char *path);
 /* Whether a path is, or is in, a folder that the mirror fills with its files. */
 bool vault_is_shown_folder(const char *path);
 /* Whether a path ends as notes do. */

@@ -40,7 +40,7 @@ while [ $i -lt 40 ]; do
 	cadre send ann @"$TMPDIR/large" --team red --as bob >/dev/null || bad "send to a guest that does not read"
 	i=$((i + 1))
 done
-cadre agent whois ann --team red | grep -q 'queued *40' || bad "ann's mail is not in the rows"
+cadre --json agent whois ann --team red | grep -q '"queued":40' || bad "ann's mail is not in the rows"
 kib=$(sed -n 's/^RssAnon:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$pid/status")
 [ "$kib" -lt 400000 ] || bad "the host has grown to $kib KiB"
 exit $failed

@@ -58,6 +58,7 @@ show logs -n 2
 show undo
 show gc
 [ ! -t 1 ] || show
+cadre vault write teams/crew/plan.md 'Dig first.' >/dev/null
 show team destroy crew --purge 2>&1
 [ ! -t 1 ] || show wait task 001
 echo "the end"

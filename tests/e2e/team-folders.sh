@@ -137,12 +137,39 @@ busy() {
 	! ls "$vault/.archive" | grep -q "b[ue]" || bad "a living team's notes are in the archive"
 }
 
+# What stands under the new name and is no folder goes to the archive; so does a copy of another
+# team's folder, and that team keeps its own.
+stands() {
+	quietly cadre team create "one$1" --roles a
+	quietly cadre team create "two$1" --roles b
+	quietly cadre vault write "teams/one$1/mine.md" "of one"
+	quietly cadre vault write "teams/two$1/mine.md" "of two"
+	echo "a file" >"$vault/file$1"
+	quietly cadre team update "one$1" --new-name "file$1"
+	is 0 '^of one' as a "file$1" read mine.md
+	is 0 'a file' cat "$vault/.archive/file$1"-*
+	cp -r "$vault/two$1" "$vault/copy$1"
+	echo "of the copy" >"$vault/copy$1/mine.md"
+	quietly cadre team update "file$1" --new-name "copy$1"
+	is 0 '^of one' as a "copy$1" read mine.md
+	is 0 '^of two' as b "two$1" read mine.md
+	is 0 'of the copy' cat "$vault/.archive/copy$1"-*/mine.md
+	rm -rf "$vault/.archive"/file* "$vault/.archive"/copy*
+	# Without a note there is nothing to ask for, and nothing to bring back.
+	quietly cadre team create "bare$1" --roles a
+	cadre vault list "teams/bare$1" >/dev/null
+	is 0 "^team bare$1 is destroyed$" cadre team destroy "bare$1" --purge
+	quietly cadre team destroy "two$1"
+	quietly cadre team destroy "copy$1"
+}
+
 for how in hosted alone; do
 	[ $how = alone ] || quietly cadre up
 	again $how
 	renamed $how
 	joined $how
 	spoiled $how
+	stands $how
 	busy $how
 	[ $how = alone ] || killed
 done

@@ -125,4 +125,16 @@ is 0 . cadre workspace destroy --yes five/a --team five
 is 0 'brought back five-a-.* as five-a-' cadre undo five/a --team five --agent a
 until_is '^newer$' cadre exec --team five five/a 'cat work.txt'
 is 0 . cadre team destroy --yes five
+
+# A folder that could not be moved into the trash stays, and comes there at the next start.
+makes six a
+rm -rf "$CADRE_HOME/trash"
+touch "$CADRE_HOME/trash"
+is 0 . cadre workspace destroy --yes six/a --team six
+until_is 'six-a-.* stays: ' cadre logs -n 20
+rm "$CADRE_HOME/trash"
+cadre restart >/dev/null
+until_is '[.]six-a-' ls "$CADRE_HOME/trash"
+[ "$(cat "$CADRE_HOME"/trash/*.six-a-*/work.txt)" = precious ] || bad "the work is lost"
+is 0 . cadre team destroy --yes six
 exit $failed

@@ -84,7 +84,7 @@ is 0 . cadre vault write teams/notes/mine.md "my words"
 is 0 . cadre vault write teams/notes/deep/er.md "more"
 echo hidden >"$vault/teams/notes/deep/.hidden"
 until_is '^001-parse.md$' ls "$vault/teams/notes/tasks"
-is 4 'notes of the vault.s folder teams/notes would be removed$' cadre team destroy notes --purge
+is 4 'notes* of the vault.s folder teams/notes would be removed$' cadre team destroy notes --purge
 is 4 'back for 7 days: cadre undo' cadre team destroy notes --purge
 is 0 'notes is destroyed; its notes are kept until 20..-..-..: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$vault/teams/notes' ] || echo 1"

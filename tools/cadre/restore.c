@@ -115,7 +115,7 @@ static int confirm(struct restore *r, struct fault *f)
 
 	if (r->yes || !r->had || is_same_file(r))
 		return 0;
-	if (!isatty(0) || !isatty(1)) {
+	if (!isatty(0) || !isatty(1) || !isatty(2)) {
 		fault_set(f, FAULT_CONFLICT, "/yes",
 			  "what happened in %.150s since the backup would go",
 			  r->cli->home.dir);

@@ -157,14 +157,40 @@ static void before_starts(uv_work_t *work)
 		rename_folders(s);
 }
 
+/* The name of the workspace that worked in a folder which was renamed to `NAME.gone`; NULL
+ * for a folder of another kind, and for a copy that was never whole. */
+static const char *worked_in(struct sweep *s, const char *folder)
+{
+	size_t n = strlen(s->home);
+	const char *name = strncmp(folder + n, "/workspaces/", 12) ? "" : folder + n + 12;
+	size_t len = strcspn(name, ".");
+
+	return len && !strcmp(name + strspn(name + len, ".gone") + len, "")
+		       ? arena_strndup(&s->arena, name, len)
+		       : NULL;
+}
+
+/* A workspace's folder goes into the trash, and stays where that fails: its row may be
+ * destroyed and the folder have stayed because nothing may be lost. */
+static void remove_folder(struct sweep *s, const char *folder)
+{
+	const char *name = worked_in(s, folder);
+	struct fault f = { 0 };
+
+	if (name && trash_take(s->home, folder, name, clock_wall_ms(), &s->trash, &f) < 0)
+		log_line(s->host->log, LOG_LEVEL_WARN, "folder %s stays: %s", folder,
+			 f.text);
+	else
+		tree_remove(folder, &f);
+}
+
 static void remove_folders(uv_work_t *work)
 {
 	struct sweep *s = work->data;
-	struct fault f = { 0 };
 
 	for (size_t i = 0; !s->keeps && i < s->n_folders; i++)
 		if (s->folders[i]) /* else the next start tries again */
-			tree_remove(s->folders[i], &f);
+			remove_folder(s, s->folders[i]);
 	trash_trim(s->home, clock_wall_ms(), &s->trash);
 	if (!s->keeps)
 		backend_qemu.sweep(backend_qemu.self, s->home, s->disks, s->n_disks);

@@ -102,7 +102,8 @@ static int fits(const struct wanted *w, const char *name)
 }
 
 /* The entry of that name or agent, or of the one name that begins so; of several the
- * newest. */
+ * newest.  A workspace's snapshots, which were removed before it, do not make its own name
+ * doubtful. */
 static const struct trash_entry *find(const struct trash_entry *entries, size_t n,
 				      const struct wanted *w, bool *several)
 {
@@ -113,7 +114,8 @@ static const struct trash_entry *find(const struct trash_entry *entries, size_t 
 		if (fits(w, entries[i].name) == 2)
 			return &entries[i];
 	for (size_t i = 0; i < n; i++) {
-		if (!fits(w, entries[i].name))
+		if (!fits(w, entries[i].name) ||
+		    (found && strstr(entries[i].name, "-snapshot-")))
 			continue;
 		*several |= found && strcmp(found->name, entries[i].name);
 		found = found ? found : &entries[i];
@@ -126,31 +128,28 @@ static const struct trash_entry *find(const struct trash_entry *entries, size_t 
 static int wait_for_trash(struct cli *cli, const struct wanted *w, struct fault *f)
 {
 	enum { MOST_MS = 10000, PAUSE_MS = 50 };
-	json_t *living = undo_living(cli);
-	const char *moving = "";
 	int64_t until = clock_steady_ms() + MOST_MS;
 
-	while (moving && clock_steady_ms() < until) {
+	for (;;) {
 		struct arena a = { 0 };
-		const char **names;
+		json_t *living = undo_living(cli);
+		const char **names, *moving = NULL;
 		size_t n = undo_moving(cli, living, &a, &names);
 
-		moving = NULL;
 		for (size_t i = 0; i < n && !moving; i++)
-			moving = fits(w, names[i]) ? names[i] : NULL;
-		if (moving && !home_holder(&cli->home))
-			until = 0;
-		if (moving && until)
-			poll(NULL, 0, PAUSE_MS);
-		if (moving && !until) {
+			moving = fits(w, names[i]) ? arena_strdup(&cli->arena, names[i])
+						   : NULL;
+		json_decref(living);
+		arena_release(&a);
+		if (!moving)
+			return 0;
+		if (!home_holder(&cli->home) || clock_steady_ms() > until) {
 			fault_set(f, FAULT_UNAVAILABLE, "/name",
 				  "%.80s is still to be moved into the trash", moving);
-			fault_hint(f, "A host does that: cadre up.");
+			return fault_hint(f, "A host does that: cadre up.");
 		}
-		arena_release(&a);
+		poll(NULL, 0, PAUSE_MS);
 	}
-	json_decref(living);
-	return f->code;
 }
 
 /* --- bringing back -------------------------------------------------------------------- */
