@@ -1,6 +1,6 @@
 #!/bin/sh
-# events-follow - on a terminal the rows of `events -f` stand under their headings, also those that
-# come later and have what the first page had not.
+# events-follow - on a terminal the rows of `events -f` stand under the headings that came first, also
+# those that come later and have what the first page had not.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 tmux() { command tmux -u -S "$TMPDIR/tmux" -f /dev/null "$@"; }
@@ -23,4 +23,17 @@ awk '
 	/message.sent/ && substr($0, target, 7) == "tester " && substr($0, by, 6) == "coder " { right = 1 }
 	END { exit !right }
 ' "$TMPDIR/screen" || bad "a value is not under its heading: $(cat "$TMPDIR/screen")"
+cadre --team shop task create "Write what is longer" >/dev/null
+cadre team create other-shop --roles someone-else >/dev/null 2>&1
+until_is 'someone-else' seen
+seen >"$TMPDIR/screen"
+[ "$(grep -c '^SEQ' "$TMPDIR/screen")" -eq 1 ] || bad "not one heading: $(cat "$TMPDIR/screen")"
+grep -q '^SEQ.* TEAM ' "$TMPDIR/screen" || bad "no column for the team"
+grep -q 'team.created .* other-shop' "$TMPDIR/screen" || bad "a long name is cut: $(cat "$TMPDIR/screen")"
+# A narrow terminal keeps what happened, to what.
+tmux new-session -d -s n -x 40 -y 40 "'$CADRE' events --team shop; '$CADRE' --team shop task history 001; sleep 60"
+until_is 'task.claimed *epoch' tmux capture-pane -t n -p
+tmux capture-pane -t n -p >"$TMPDIR/screen"
+grep -q '^SEQ *EVENT *SUBJECT' "$TMPDIR/screen" || bad "narrow events: $(cat "$TMPDIR/screen")"
+grep -q '^SEQ *AT *EVENT' "$TMPDIR/screen" || bad "narrow history: $(cat "$TMPDIR/screen")"
 exit $failed

@@ -43,6 +43,7 @@ show receipt '#3'
 show agent whois coder
 show search 'parser OR ready'
 show events --limit 6
+show task history 001
 show results
 show image list
 show task list --status failed

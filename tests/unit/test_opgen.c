@@ -240,6 +240,8 @@ static const struct {
 	{ READ " cli do\n# C.\nop a.c\n read\n who member\n cli do\n",
 	  "a.c has the command of a.b" },
 	{ READ " table x\n", "has no column 'x'" },
+	{ READ " table x | y\n out x int  # X.\n out y int  # Y.\n",
+	  "has no column 'y' before the |" },
 	{ "# Do it\nop a.b\n read\n who member\n", "ends with a period" },
 	{ "# Do it.\n# Now.\nop a.b\n read\n who member\n", "is not one line" },
 	{ "# Do it.\nop ab\n read\n who member\n", "called NOUN.VERB" },

@@ -48,14 +48,32 @@ static bool is_in_lists(const struct decl *d, const char *column)
 	return false;
 }
 
+static bool is_column(const struct decl *d, const char *word)
+{
+	return d->overview.n ? is_in_lists(d, word)
+			     : member_find(columns_of(d), word) != NULL;
+}
+
+/* Columns of the list; behind a | some of them again. */
 static void check_columns(struct schema *s, const struct decl *d)
 {
-	for (size_t i = 0; i < d->columns.n; i++)
-		if (d->overview.n ? !is_in_lists(d, d->columns.items[i])
-				  : !member_find(columns_of(d), d->columns.items[i]))
+	size_t end = d->columns.n, k;
+
+	for (size_t i = 0; i < d->columns.n; i++) {
+		const char *word = d->columns.items[i];
+
+		if (!strcmp(word, "|") && end == d->columns.n) {
+			end = i;
+			continue;
+		}
+		for (k = 0; i > end && k < end; k++)
+			if (!strcmp(d->columns.items[k], word))
+				break;
+		if (!is_column(d, word) || (i > end && k == end))
 			schema_refuse(s, d->place,
-				      "%s: the answer's list has no column '%s'", d->name,
-				      d->columns.items[i]);
+				      "%s: the answer's list has no column '%s'%s",
+				      d->name, word, i > end ? " before the |" : "");
+	}
 }
 
 /* Lists of the answer, then single values of it. */

@@ -430,7 +430,7 @@ static const struct {
 	{ "tool", 2, 3, "tool NAME [ACTION]", parse_tool },
 	{ "cli", 2, WORDS, "cli VERB [WORD] [FIELD...]", parse_cli },
 	{ "also", 2, WORDS, "also WORD...", parse_also },
-	{ "table", 2, WORDS, "table FIELD...", parse_table },
+	{ "table", 2, WORDS, "table FIELD... [| FIELD...]", parse_table },
 	{ "page", 3, WORDS, "page FIELD FIELD... | FIELD...", parse_page },
 	{ "overview", 2, WORDS, "overview FIELD... | FIELD...", parse_overview },
 	{ "says", 2, 2, "says \"TEXT\"", parse_says },

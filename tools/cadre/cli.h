@@ -262,8 +262,8 @@ void print_json(const json_t *json);
 /* A list of records, with or without a heading. */
 void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
 		const json_t *rows, bool head);
-/* Rows of a list that goes on: all columns from the beginning, under the heading of the rows
- * before, or under a new one where the columns have moved. */
+/* Rows of a list that goes on: the first ones under a heading, the others below them in the
+ * same columns. */
 void print_more_rows(const struct cli *cli, const struct record *r,
 		     const char *const *columns, const json_t *rows, struct layout *kept);
 /* Writes a time as a person says it: "3 min ago", "in 2 h". */
@@ -279,11 +279,11 @@ struct table_column {
 		       part of an id */
 };
 
-/* The columns of a list that grows while it is looked at; zeroed before its first rows. */
+/* The columns of a list that grows while it is looked at, as its first rows have set them;
+ * zeroed before these. */
 struct layout {
 	size_t n_columns;
-	struct table_column wide[TABLE_COLUMNS]; /* what the rows so far need */
-	size_t shown[TABLE_COLUMNS]; /* and have */
+	struct table_column columns[TABLE_COLUMNS];
 };
 
 struct table {
@@ -291,9 +291,8 @@ struct table {
 	struct layout *kept; /* NULL: all rows are here */
 	const char **cells; /* n_columns each row */
 	size_t n_cells, n_columns;
-	uint64_t whole,
-		words; /* bits of the columns that are never cut, and of those that
-				  hold words of states */
+	uint64_t whole, words, stay; /* bits of the columns that are never cut, that hold
+				      * words of states, that are left out last */
 };
 
 /* The word of a state in its colour, on a terminal that has some. */

@@ -50,15 +50,15 @@ static bool any_has(const json_t *rows, const char *name)
 	return false;
 }
 
-/* The columns that are said, else those of all fields that some row has; of those that are
- * said a screen leaves out (`spare`) the ones in which nothing stands. */
+/* The columns that are said (before the |), else those of all fields that some row has; of
+ * those that are said a screen leaves out (`spare`) the ones in which nothing stands. */
 static size_t choose_columns(const struct record *r, const char *const *columns,
 			     const json_t *rows, bool spare, const struct field **chosen,
 			     size_t most)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; columns && columns[i] && n < most; i++)
+	for (size_t i = 0; columns && columns[i] && *columns[i] != '|' && n < most; i++)
 		if ((chosen[n] = field_find(r, columns[i])) &&
 		    (!spare || any_has(rows, columns[i])))
 			n++;
@@ -67,6 +67,19 @@ static size_t choose_columns(const struct record *r, const char *const *columns,
 		    !screen_is_number(&r->fields[i]) && any_has(rows, r->fields[i].name))
 			chosen[n++] = &r->fields[i];
 	return n;
+}
+
+/* Whether the schema names a column behind the |: it is left out last. */
+static bool stays(const char *const *columns, const char *name)
+{
+	bool behind = false;
+
+	for (; columns && *columns; columns++) {
+		if (behind && !strcmp(*columns, name))
+			return true;
+		behind |= **columns == '|';
+	}
+	return false;
 }
 
 static void add_heading(struct table *t, const struct field *field)
@@ -96,6 +109,7 @@ static void print_table(const struct cli *cli, const struct record *r,
 
 		t.whole |= (uint64_t)(kind != KIND_TEXT && kind != KIND_RECORD) << k;
 		t.words |= (uint64_t)(kind == KIND_ENUM) << k;
+		t.stay |= (uint64_t)stays(columns, chosen[k]->name) << k;
 	}
 	for (size_t k = 0; head && k < t.n_columns; k++)
 		add_heading(&t, chosen[k]);

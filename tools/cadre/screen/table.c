@@ -77,19 +77,30 @@ static size_t row_width(const struct table *t, const struct table_column *column
 	return total;
 }
 
-/* The column that can be spared: the last one that is not the first and not of prose, then
- * the last but the first. */
+/* When a column is left out, the lowest first: what is cut at the most, what could be cut,
+ * the first one, and those that the schema says are left out last. */
+static int rank_of(const struct table *t, const struct table_column *columns, size_t i)
+{
+	if (t->stay >> i & 1)
+		return 3;
+	return !i ? 2 : columns[i].prose;
+}
+
+/* The column that can be spared: the last one of the lowest rank.  n_columns: there is none
+ * but one. */
 static size_t spare(const struct table *t, const struct table_column *columns)
 {
-	size_t last = 0;
+	size_t found = t->n_columns, shown = 0;
 
-	for (size_t i = t->n_columns; i-- > 1;) {
-		if (columns[i].width && !columns[i].prose)
-			return i;
-		if (columns[i].width && !last)
-			last = i;
+	for (size_t i = t->n_columns; i-- > 0;) {
+		if (!columns[i].width)
+			continue;
+		shown++;
+		if (found == t->n_columns ||
+		    rank_of(t, columns, i) < rank_of(t, columns, found))
+			found = i;
 	}
-	return last;
+	return shown > 1 ? found : t->n_columns;
 }
 
 /* Makes a row fit the terminal: the widest columns of prose are narrowed as far as their
@@ -103,44 +114,65 @@ static void fit(const struct cli *cli, const struct table *t,
 		return;
 	least = room / 2 < READABLE ? room / 2 : READABLE;
 	while (row_width(t, columns, &widest) > room) {
-		if (widest < t->n_columns && columns[widest].width > least) {
+		gone = spare(t, columns);
+		if (widest < t->n_columns && columns[widest].width > least)
 			columns[widest].width--;
-		} else if ((gone = spare(t, columns)) && !columns[gone].prose) {
+		else if (gone < t->n_columns && !rank_of(t, columns, gone))
 			columns[gone].width = 0;
-		} else if (least > SHORTEST) {
+		else if (least > SHORTEST)
 			least = SHORTEST;
-		} else if (gone) {
+		else if (gone < t->n_columns)
 			columns[gone].width = 0;
-		} else {
+		else
 			return;
-		}
 	}
 }
 
-/* Goes on with the columns of the rows that are printed already, wider where these need it:
- * whether they stay where they are.  They grow in steps, so that they seldom do. */
-static bool go_on(const struct cli *cli, const struct table *t,
-		  struct table_column *columns)
+/* Lays out the first rows of a list that goes on, for all that come: columns are wider than
+ * these rows need, and the last one, which may be cut, takes the room that is left. */
+static void lay_out(const struct cli *cli, const struct table *t,
+		    struct table_column *columns)
 {
-	struct layout *kept = t->kept;
-	bool same = kept->n_columns == t->n_columns;
+	size_t last = t->n_columns - 1, taken, widest;
 
-	for (size_t i = 0; i < t->n_columns; i++) {
-		struct table_column *wide = &kept->wide[i];
-
+	columns[last].prose = true;
+	for (size_t i = 0; i < t->n_columns; i++)
 		columns[i].width = (columns[i].width + STEP - 1) / STEP * STEP;
-		if (columns[i].width > wide->width)
-			wide->width = columns[i].width;
-		wide->prose |= columns[i].prose;
-		columns[i] = *wide;
-	}
 	fit(cli, t, columns, 0);
+	taken = row_width(t, columns, &widest);
+	if (columns[last].width && cli->width > 0 && taken < (size_t)cli->width)
+		columns[last].width += (size_t)cli->width - taken;
+	memcpy(t->kept->columns, columns, t->n_columns * sizeof(*columns));
+	t->kept->n_columns = t->n_columns;
+}
+
+/* Takes so much room of a column as a row leaves there; how much that is. */
+static size_t take_room(const struct table *t, size_t row, size_t i,
+			struct table_column *columns, size_t wants)
+{
+	size_t needs = columns[i].prose ? SHORTEST : cli_width(t->cells[row + i]),
+	       has = columns[i].width > needs ? columns[i].width - needs : 0;
+
+	has = has < wants ? has : wants;
+	columns[i].width -= has;
+	return has;
+}
+
+/* Makes room for what a row of such a list has more than a column holds, and is not cut:
+ * the row's other columns give it, those behind it first, so that few cells move. */
+static void make_room(const struct table *t, size_t row, struct table_column *columns)
+{
 	for (size_t i = 0; i < t->n_columns; i++) {
-		same &= kept->shown[i] == columns[i].width;
-		kept->shown[i] = columns[i].width;
+		size_t has = cli_width(t->cells[row + i]), wants;
+
+		if (!columns[i].width || columns[i].prose || has <= columns[i].width)
+			continue;
+		wants = has - columns[i].width;
+		columns[i].width = has;
+		for (size_t k = 1; k < t->n_columns && wants; k++)
+			wants -=
+				take_room(t, row, (i + k) % t->n_columns, columns, wants);
 	}
-	kept->n_columns = t->n_columns;
-	return same;
 }
 
 /* Colours of states that somebody looks for: what is wrong, under way, and well. */
@@ -194,28 +226,42 @@ static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t 
 	       "");
 }
 
+static void print_row(const struct cli *cli, struct table *t, size_t row,
+		      const struct table_column *columns)
+{
+	struct table_column here[TABLE_COLUMNS];
+	size_t last = 0;
+
+	memcpy(here, columns, t->n_columns * sizeof(*here));
+	if (t->kept && cli->width)
+		make_room(t, row, here);
+	for (size_t i = 0; i < t->n_columns; i++)
+		last = here[i].width ? i : last;
+	for (size_t i = 0; i < t->n_columns; i++)
+		if (here[i].width)
+			print_cell(cli, t, row + i, here[i].width, i == last);
+}
+
 void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 {
 	struct table_column columns[TABLE_COLUMNS] = { 0 };
 	bool bold = head && cli->color;
-	size_t last = 0, first = 0;
+	size_t row = 0;
 
-	measure(t, head, columns);
-	if (!t->kept)
-		fit(cli, t, columns, indent);
-	else if (go_on(cli, t, columns) && head)
-		first = t->n_columns; /* the heading stands above already */
-	for (size_t i = 0; i < t->n_columns; i++)
-		last = columns[i].width ? i : last;
-	for (size_t i = first; i < t->n_cells; i++) {
-		size_t column = i % t->n_columns;
-
-		if (!column)
-			printf("%*s%s", indent, "", bold && i == 0 ? "\033[1m" : "");
-		if (columns[column].width)
-			print_cell(cli, t, i, columns[column].width, column == last);
-		if (column + 1 == t->n_columns)
-			printf("%s\n", bold && i < t->n_columns ? "\033[0m" : "");
+	if (t->kept && t->kept->n_columns) {
+		memcpy(columns, t->kept->columns, t->n_columns * sizeof(*columns));
+		row = head ? t->n_columns : 0; /* the heading stands above already */
+	} else {
+		measure(t, head, columns);
+		if (t->kept)
+			lay_out(cli, t, columns);
+		else
+			fit(cli, t, columns, indent);
+	}
+	for (; row < t->n_cells; row += t->n_columns) {
+		printf("%*s%s", indent, "", bold && !row ? "\033[1m" : "");
+		print_row(cli, t, row, columns);
+		printf("%s\n", bold && !row ? "\033[0m" : "");
 	}
 	arena_release(&t->arena);
 	t->cells = NULL;
