@@ -153,13 +153,14 @@ int state_status(struct call *call, const struct state_status_in *in,
 	struct workspaces_ready_row ready;
 	struct state_keys_row state;
 	struct event_last_row last;
-	int64_t team = call->identity.agent ? call->caller.team : 0, open_tasks = 0;
-	int64_t version;
+	int64_t team, open_tasks = 0, version;
 	char *who = arena_alloc(&call->arena, STOPPED_SIZE);
 	int rc;
 
-	(void)in;
-	if ((rc = team_lines(call, &all, &teams, &open_tasks)) < 0 ||
+	if ((in->team || call->identity.agent) && (rc = who_team(call, in->team)) < 0)
+		return rc;
+	team = call->caller.team;
+	if ((rc = team_lines(call, &all, team, &teams, &open_tasks)) < 0 ||
 	    (rc = sql_row(call, waiting_all, &waiting, .team = team, .now = call->now)) <
 		    0 ||
 	    (rc = sql_row(call, workspaces_ready, &ready, .team = team)) < 0 ||

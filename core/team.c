@@ -74,16 +74,15 @@ static int tell_members(struct call *call, bool gone, int64_t after, struct memb
 	return rc < 0 ? rc : 0;
 }
 
-int team_lines(struct call *call, const struct team_list_in *in,
+int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 	       struct team_list_out *out, int64_t *open_tasks)
 {
-	int64_t own = call->identity.agent ? call->caller.team : 0;
 	struct team_lines_row r;
 	struct team_state_row s;
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, team_lines, .all = in->all, .team = own,
+	sql_query(call, &q, team_lines, .all = in->all, .team = team,
 		  .offset = in->offset);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct team_line l;
@@ -109,9 +108,9 @@ int team_lines(struct call *call, const struct team_list_in *in,
 
 int team_list(struct call *call, const struct team_list_in *in, struct team_list_out *out)
 {
-	int64_t open_tasks = 0;
+	int64_t own = call->identity.agent ? call->caller.team : 0, open_tasks = 0;
 
-	return team_lines(call, in, out, &open_tasks);
+	return team_lines(call, in, own, out, &open_tasks);
 }
 
 static int tell_vms(struct call *call, int64_t limit, struct budget *out)

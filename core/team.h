@@ -11,9 +11,9 @@
  * negative. */
 int team_announce(struct call *call, int64_t team);
 
-/* The lines of team.list, and how many tasks are open on all boards from in->offset on,
- * also on the boards that the answer has no room for. 0 or negative. */
-int team_lines(struct call *call, const struct team_list_in *in,
+/* The lines of team.list, of one team or (0) all, and how many tasks are open on all boards
+ * from in->offset on, also on the boards that the answer has no room for. 0 or negative. */
+int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 	       struct team_list_out *out, int64_t *open_tasks);
 
 /* The ports that are open between a team's VMs, none: all. 0 or negative. */
