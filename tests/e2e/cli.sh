@@ -17,6 +17,10 @@ done
 for word in $(cadre help all | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort -u); do
 	cadre | grep -qw -- "$word" || bad "the overview lacks $word"
 done
+cadre help all | sed -n 's/^  \([a-z]*\( [a-z]*\)\{0,1\}\) .*/\1/p' | sort -u | while read -r words; do
+	cadre help $words | sed 's/…/./g' | grep -q '.\{81\}' && echo "$words"
+done >"$TMPDIR/wide"
+[ ! -s "$TMPDIR/wide" ] || bad "lines of help are wider than 80: $(cat "$TMPDIR/wide")"
 is 0 'send TO TEXT' cadre help all
 is 0 '^  claim ' cadre help work
 is 0 '^  claim ' cadre help task

@@ -321,6 +321,8 @@ void cli_prose(const struct cli *cli, const char *text, int indent);
 /* Prints a text behind the `at` columns of its line that are printed already; it goes on
  * below itself. */
 void cli_item(const struct cli *cli, const char *text, int at);
+/* The same at a width that need not be the terminal's. */
+void cli_wrap(int width, const char *text, int at);
 /* Prints lines on stderr, wrapped at words where that is a terminal. */
 void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

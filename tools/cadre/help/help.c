@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/cadre/cli.h"
+#include "tools/cadre/help/flow.h"
 #include "tools/cadre/status.h"
 
 enum {
@@ -37,23 +37,33 @@ const struct option_text option_table[] = {
 	{ NULL, NULL, NULL },
 };
 
-static void put_verb_doc(const char *verb)
+/* Prints a text that was written for help, and releases it. */
+static void put_help(struct text *help)
+{
+	help_flow(line_width, help->data);
+	text_release(help);
+}
+
+static void put_verb_doc(struct text *out, const char *verb)
 {
 	const char *doc = verb_doc(verb);
 
 	if (doc)
-		printf("\n%s", doc);
+		text_addf(out, "\n%s", doc);
 }
 
 static void list_options(void)
 {
+	struct text out = { 0 };
+
 	for (const struct option_text *o = option_table; o->name; o++) {
 		char line[40];
 
 		snprintf(line, sizeof(line), "%s%s%s", o->name, o->value ? " " : "",
 			 o->value ? o->value : "");
-		printf("  %-19s  %s\n", line, o->doc);
+		text_addf(&out, "  %-19s  %s\n", line, o->doc);
 	}
+	put_help(&out);
 }
 
 /* The words of a command with its bare arguments: `send TO CONTENT...`. */
@@ -350,18 +360,21 @@ static bool explain_topic(const char *word)
 
 static int explain_verb(const struct verb *v)
 {
-	printf("usage: cadre %s%s%s\n\n%s\n", v->name, v->usage && *v->usage ? " " : "",
-	       v->usage ? v->usage : "", v->summary);
-	put_verb_doc(v->name);
+	struct text help = { 0 }, *out = &help;
+
+	text_addf(out, "usage: cadre %s%s%s\n\n%s\n", v->name,
+		  v->usage && *v->usage ? " " : "", v->usage ? v->usage : "", v->summary);
+	put_verb_doc(out, v->name);
 	for (const struct verb *other = verb_table; other->name; other++)
 		if (other != v && other->run == v->run && strchr(other->name, ' '))
-			printf("\nThe same is `cadre %s`.\n", other->name);
-	printf("\n`cadre help all` lists the options of every verb.\n");
+			text_addf(out, "\nThe same is `cadre %s`.\n", other->name);
+	text_addf(out, "\n`cadre help all` lists the options of every verb.\n");
+	put_help(out);
 	return 0;
 }
 
 /* The commands that begin with this one: `inbox peek` besides `inbox`. */
-static void list_longer(const struct op *op)
+static void list_longer(const struct op *op, struct text *out)
 {
 	bool any = false;
 
@@ -371,51 +384,60 @@ static void list_longer(const struct op *op)
 		if (!other->cli || other == op || op->cli[1] ||
 		    strcmp(other->cli[0], op->cli[0]))
 			continue;
-		printf("%s `cadre %s %s`", any ? "," : "\nSee also", other->cli[0],
-		       other->cli[1]);
+		text_addf(out, "%s `cadre %s %s`", any ? "," : "\nSee also",
+			  other->cli[0], other->cli[1]);
 		any = true;
 	}
 	if (any)
-		printf(".\n");
+		text_addf(out, ".\n");
 }
 
 /* Explains --wait, and the exit statuses that are no faults. */
-static void explain_wait(const struct op *op)
+static void explain_wait(const struct op *op, struct text *out)
 {
 	if (op->until)
-		printf("\n--wait, --wait=SECONDS: then it waits for an hour, or so long, as "
-		       "`cadre %s %s`\ndoes, and its exit status is that one's.\n",
-		       op->until->cli[0], op->until->cli[1]);
+		text_addf(
+			out,
+			"\n--wait, --wait=SECONDS: then it waits for an hour, or so long, as "
+			"`cadre %s %s`\ndoes, and its exit status is that one's.\n",
+			op->until->cli[0], op->until->cli[1]);
 	else if (op->reached)
-		printf("\nIt waits for an hour, or --timeout.  The exit status is 0 where it "
-		       "is so, %d\nwhere it ended otherwise, %d when the time is up.\n",
-		       STATUS_OTHERWISE, fault_info(FAULT_TIMEOUT)->exit_status);
+		text_addf(
+			out,
+			"\nIt waits for an hour, or --timeout.  The exit status is 0 where it "
+			"is so, %d\nwhere it ended otherwise, %d when the time is up.\n",
+			STATUS_OTHERWISE, fault_info(FAULT_TIMEOUT)->exit_status);
 	else if (op->wait)
-		printf("\n--wait stands for the longest wait, --wait=SECONDS for that.%s\n",
-		       op->flags & OP_REQUEST ? "  --take receives for good." : "");
+		text_addf(
+			out,
+			"\n--wait stands for the longest wait, --wait=SECONDS for that.%s\n",
+			op->flags & OP_REQUEST ? "  --take receives for good." : "");
 	if (op->misses)
-		printf("\nThe exit status is %d where there is no %s.\n", STATUS_NOTHING,
-		       op->misses->name);
+		text_addf(out, "\nThe exit status is %d where there is no %s.\n",
+			  STATUS_NOTHING, op->misses->name);
 }
 
 static int explain_op(const struct op *op)
 {
-	struct text out = { 0 };
+	struct text help = { 0 }, *out = &help;
 
-	op_usage(op, &out);
-	fwrite(out.data, 1, out.len, stdout);
-	text_release(&out);
-	list_longer(op);
+	op_usage(op, out);
+	list_longer(op, out);
 	if (!op->cli[1])
-		put_verb_doc(op->cli[0]);
+		put_verb_doc(out, op->cli[0]);
 	if (op->editor)
-		printf("\nAt a terminal an editor opens for a %s that is not given: $VISUAL, "
-		       "$EDITOR, else vi.\n",
-		       op->editor->name);
+		text_addf(
+			out,
+			"\nAt a terminal an editor opens for a %s that is not given: $VISUAL, "
+			"$EDITOR, else vi.\n",
+			op->editor->name);
 	if (op->flags & OP_IDENTIFIES)
-		printf("\n--here: from now on `cadre` in this worktree is that agent.\n");
-	explain_wait(op);
-	printf("\n`cadre help all` lists the options of every verb.\n");
+		text_addf(
+			out,
+			"\n--here: from now on `cadre` in this worktree is that agent.\n");
+	explain_wait(op, out);
+	text_addf(out, "\n`cadre help all` lists the options of every verb.\n");
+	put_help(out);
 	return 0;
 }
 

@@ -163,6 +163,8 @@ static size_t line_fit(const char *s, size_t n, size_t width)
 		return n;
 	for (at = fit; at > 0 && s[at] != ' '; at--)
 		;
+	while (at > 0 && s[at - 1] == ' ')
+		at--; /* sentences may have two blanks between them */
 	at = at ? at : fit;
 	return at ? at : (size_t)(next_shown(s, &fit) - s); /* one at least */
 }
@@ -197,6 +199,11 @@ static void put_prose(FILE *out, int columns, const char *text, int indent, bool
 void cli_prose(const struct cli *cli, const char *text, int indent)
 {
 	put_prose(stdout, cli->width, text, indent, false);
+}
+
+void cli_wrap(int width, const char *text, int at)
+{
+	put_prose(stdout, width, text, at, true);
 }
 
 void cli_item(const struct cli *cli, const char *text, int at)
