@@ -161,7 +161,8 @@ static void enter(const char *path)
 	close(fd);
 }
 
-/* What comes last is the newest by its name, also of several within a second. */
+/* The time of an entry that comes after all others, so that the newest is the newest by its
+ * name, also of several within a second. */
 static int64_t behind_all(const char *home, struct arena *a, int64_t at)
 {
 	struct trash_entry *entries;

@@ -137,7 +137,7 @@ busy() {
 	! ls "$vault/.archive" | grep -q "b[ue]" || bad "a living team's notes are in the archive"
 }
 
-# What stands under the new name and is no folder goes to the archive; so does a copy of another
+# A file under the new name goes to the archive; so does a copy of another
 # team's folder, and that team keeps its own.
 stands() {
 	quietly cadre team create "one$1" --roles a
