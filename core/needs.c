@@ -117,6 +117,18 @@ static int add_acks(struct gathering *g)
 	return rc;
 }
 
+/* Says of a task that is blocked first what to do: a screen may cut the reason short. */
+static const char *task_trouble(const struct gathering *g,
+				const struct tasks_troubled_row *r)
+{
+	struct arena *a = &g->call->arena;
+
+	return r->state == TASK_STATE_BLOCKED
+		       ? arena_printf(a, "%s task unblock %s: blocked, %s", command_of(g),
+				      task_name(g->call, r->number), r->note)
+		       : arena_printf(a, "failed: %s", r->title);
+}
+
 static int add_tasks(struct gathering *g)
 {
 	struct call *call = g->call;
@@ -131,11 +143,7 @@ static int add_tasks(struct gathering *g)
 		add_one(g,
 			(struct need){ .what = CONCERN_TASK,
 				       .name = task_name(call, r.number),
-				       .text = arena_printf(&call->arena, "%s: %s",
-							    r.state == TASK_STATE_BLOCKED
-								    ? "blocked"
-								    : "failed",
-							    r.title),
+				       .text = task_trouble(g, &r),
 				       .since = r.since },
 			"cadre task list --status failed,blocked");
 	query_end(&q);

@@ -162,10 +162,14 @@ WHERE r.team = :team AND r.collected_at IS NULL AND r.sender <> :reader
 GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
 
 -- name: tasks_troubled
+-- text: note
 -- int: since
 -- Tasks that somebody has to decide about: their owners wait, or they failed not long ago
--- (`recent`), or they failed and others wait for them.
-SELECT k.number, k.title, k.state, coalesce(k.ended_at, k.lease_until, k.updated_at) AS since
+-- (`recent`), or they failed and others wait for them.  The newest note of one that is blocked
+-- says why.
+SELECT k.number, k.title, k.state, coalesce(k.ended_at, k.lease_until, k.updated_at) AS since,
+	coalesce((SELECT substr(n.text, 1, 200) FROM task_note n
+		WHERE n.task = k.id ORDER BY n.id DESC LIMIT 1), k.title) AS note
 FROM task k
 WHERE k.team = :team AND (k.state = {task_state.blocked}
 	OR ((k.state = {task_state.failed} OR (k.state IN {task_state.claimed in_progress}

@@ -355,7 +355,7 @@ offers 'task list --state.d' '--state.durability '
 offers 'task list --stat' '--status '
 offers 'task create --stat' '--state.durability '
 is 0 '^001	Paint it' cadre complete -- --team blue task show ''
-is 0 . cadre vault write teams/blue/design.md "One pass."
+is 0 '^wrote teams/blue/design.md: 9 bytes$' cadre vault write teams/blue/design.md "One pass."
 is 0 '^teams/blue/design.md	note' cadre complete -- vault read teams/blue/d
 is 2 'say which team' cadre complete # a person means done
 

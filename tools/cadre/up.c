@@ -414,10 +414,15 @@ int restart_main(struct cli *cli, int argc, char **argv)
 {
 	int seconds = DOWN_SECONDS, status = seconds_option(cli, argc, argv, &seconds);
 	struct fault f = { 0 };
+	size_t guests;
 
 	if (status)
 		return status;
 	if (end_host(cli, seconds, &f) < 0)
 		return cli_fault(cli, &f);
-	return up_main(cli, argc, argv);
+	guests = guests_running(cli->home.dir);
+	status = up_main(cli, argc, argv);
+	if (!status && guests && !cli->json)
+		printf("%zu guest%s went on\n", guests, guests == 1 ? "" : "s");
+	return status;
 }
