@@ -226,8 +226,10 @@ static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t 
 	       "");
 }
 
+/* Prints a row; without a heading its last text is no column to be looked along, and goes on
+ * below itself instead of being cut. */
 static void print_row(const struct cli *cli, struct table *t, size_t row,
-		      const struct table_column *columns)
+		      const struct table_column *columns, bool head, int at)
 {
 	struct table_column here[TABLE_COLUMNS];
 	size_t last = 0;
@@ -237,9 +239,17 @@ static void print_row(const struct cli *cli, struct table *t, size_t row,
 		make_room(t, row, here);
 	for (size_t i = 0; i < t->n_columns; i++)
 		last = here[i].width ? i : last;
-	for (size_t i = 0; i < t->n_columns; i++)
-		if (here[i].width)
-			print_cell(cli, t, row + i, here[i].width, i == last);
+	for (size_t i = 0; i < last; i++)
+		if (here[i].width) {
+			print_cell(cli, t, row + i, here[i].width, false);
+			at += (int)here[i].width + GAP;
+		}
+	if (!head && here[last].prose) {
+		cli_item(cli, t->cells[row + last], at);
+		return;
+	}
+	print_cell(cli, t, row + last, here[last].width, true);
+	printf("%s\n", head && cli->color && !row ? "\033[0m" : "");
 }
 
 void table_print(const struct cli *cli, struct table *t, bool head, int indent)
@@ -260,8 +270,7 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 	}
 	for (; row < t->n_cells; row += t->n_columns) {
 		printf("%*s%s", indent, "", bold && !row ? "\033[1m" : "");
-		print_row(cli, t, row, columns);
-		printf("%s\n", bold && !row ? "\033[0m" : "");
+		print_row(cli, t, row, columns, head, indent);
 	}
 	arena_release(&t->arena);
 	t->cells = NULL;
