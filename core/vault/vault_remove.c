@@ -70,8 +70,8 @@ static int run_delete(struct call *call, struct vault_work *w)
 	if (!w->move.to)
 		return 0;
 	time_format(call->now + keep_ms(call), until);
-	out->note =
-		arena_printf(&call->arena, "it is kept until %.10s: cadre undo", until);
+	out->note = arena_printf(&call->arena, "it is kept until %.10s: %s", until,
+				 call->identity.agent ? "vault restore" : "cadre undo");
 	return 0;
 }
 
