@@ -392,6 +392,10 @@ if command -v fish >/dev/null; then
 	is 0 '^painter' fish -c "source $TMPDIR/completion; complete -C 'cadre task assign 001 '"
 fi
 unset CADRE_TEAM
+cadre team create talk --roles ann >/dev/null 2>&1
+first=$(cadre --team talk --json send ann "one" | sed -n 's/.*"seq":\([0-9]*\).*/\1/p')
+cadre --team talk --as ann reply "#$first" "two" >/dev/null || bad reply
+is 0 "thread #$first " cadre --team talk thread "#$first"
 is 0 '^.TH CADRE 1' cadre man
 is 0 'EXIT STATUS' cadre man
 cadre man | cmp -s - "$here/../docs/cadre.1" || bad "docs/cadre.1 is stale: make docs"

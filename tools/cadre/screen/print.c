@@ -140,7 +140,24 @@ static const char *text_of(const json_t *json, const char *name)
 	return s ? s : "";
 }
 
-static void print_message(const struct cli *cli, const struct record *r, const json_t *m)
+/* A thread that is called after its first message has the number of that one, where the list
+ * has it. */
+static const char *thread_of(struct arena *a, const json_t *rows, const json_t *m)
+{
+	const char *thread = text_of(m, "thread");
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+		if (!strcmp(text_of(row, "message_id"), thread))
+			return arena_printf(a, "#%lld",
+					    (long long)json_integer_value(
+						    json_object_get(row, "seq")));
+	return cli_plain(a, thread, false);
+}
+
+static void print_message(const struct cli *cli, const struct record *r,
+			  const json_t *rows, const json_t *m)
 {
 	struct arena a = { 0 };
 	long long attempt = json_integer_value(json_object_get(m, "attempt"));
@@ -157,7 +174,7 @@ static void print_message(const struct cli *cli, const struct record *r, const j
 	if (attempt > 1)
 		printf("  attempt %lld", attempt);
 	if (*text_of(m, "thread"))
-		printf("  thread %s", cli_plain(&a, text_of(m, "thread"), false));
+		printf("  thread %s", thread_of(&a, rows, m));
 	printf("  %s%s  %s%s\n", screen_dim(cli),
 	       screen_time(cli, &a, text_of(m, "timestamp")),
 	       screen_field(cli, &a, r, &r->fields[0], m), screen_plain(cli));
@@ -177,7 +194,7 @@ static void print_list(const struct cli *cli, const struct op *op,
 		json_array_foreach(rows, i, row) {
 			if (i)
 				putchar('\n');
-			print_message(cli, field->type->record, row);
+			print_message(cli, field->type->record, rows, row);
 		}
 		return;
 	}
