@@ -42,7 +42,8 @@ static int rename_team(struct call *call, const struct team_row *t, const char *
 	if ((rc = sql_run(call, team_set_name, .team = t->id, .name = name)) <= 0)
 		return rc < 0 ? rc : team_name_taken(call, name, "/new_name");
 	call->caller.team_name = name;
-	rc = sql_run(call, team_former_add, .name = t->name, .team = t->id);
+	rc = sql_run(call, team_former_add, .name = t->name, .team = t->id,
+		     .now = call->now);
 	return rc < 0 ? rc : 0;
 }
 

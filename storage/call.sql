@@ -21,10 +21,10 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 -- name: caller_by_former
 -- row: caller
 -- text: team_name
--- As caller_by_token, in the team that was called so before.
+-- As caller_by_token, in a team that was called so before.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
-FROM team_former f JOIN team t ON t.id = f.team JOIN agent a ON a.team = t.id
+FROM former_name f JOIN team t ON t.id = f.team JOIN agent a ON a.team = t.id
 WHERE f.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
 
 -- name: caller_by_team

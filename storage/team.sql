@@ -50,13 +50,20 @@ UPDATE team SET inbox_capacity = :inbox_capacity, allow_internet = :allow_intern
 WHERE id = :team;
 
 -- name: team_former_add
-INSERT INTO team_former (name, team) VALUES (:name, :team)
-ON CONFLICT (name) DO UPDATE SET team = excluded.team;
+INSERT INTO former_name (name, team, at) VALUES (:name, :team, :now)
+ON CONFLICT (name, team) DO UPDATE SET at = excluded.at;
 
 -- name: team_renamed
--- The name of the living team that was called so before, where none is called so now.
-SELECT t.name FROM team_former f JOIN team t ON t.id = f.team
+-- The name of the living team that was the last one called so before, where none is called
+-- so now.
+SELECT t.name FROM former_name f JOIN team t ON t.id = f.team
 WHERE f.name = :name AND t.destroyed_at IS NULL
+	AND NOT EXISTS (SELECT 1 FROM team o WHERE o.name = f.name AND o.destroyed_at IS NULL)
+ORDER BY f.at DESC, f.team DESC LIMIT 1;
+
+-- name: team_was_called
+-- Whether a team had a name before that no living team has now.
+SELECT 1 AS so FROM former_name f WHERE f.name = :name AND f.team = :team
 	AND NOT EXISTS (SELECT 1 FROM team o WHERE o.name = f.name AND o.destroyed_at IS NULL);
 
 -- name: team_hands

@@ -291,10 +291,10 @@ static bool names_own(struct call *call, const char *team)
 /* Whether the caller's team had a name that no team has: 1, 0, negative. */
 static int was_own(struct call *call, const char *team)
 {
-	const char *now;
-	int rc = team_name_now(call, team, &now);
+	struct team_was_called_row r;
 
-	return rc < 0 ? rc : now && strcmp(now, call->caller.team_name) == 0;
+	return sql_row(call, team_was_called, &r, .name = team,
+		       .team = call->caller.team);
 }
 
 /* An agent's team is its own, by name, also a former one, by id or the beginning of its
