@@ -35,14 +35,33 @@ static const char *place_for(struct call *call, const struct vault_work *w)
 	}
 }
 
+/* Tells how many earlier removals the trash gives up to make room for the note. */
+static const char *losers(struct call *call, const struct vault_work *w)
+{
+	int64_t sum = w->move.is.size;
+	struct vault_trash *entries;
+	struct fault unread = { 0 };
+	size_t n = 0, lost = 0;
+
+	if (vault_trash_list(notes_of(call), &call->arena, &entries, &n, &unread) < 0)
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		lost += (sum += entries[i].bytes) > vault_trash_room(call->settings);
+	return lost ? arena_printf(&call->arena,
+				   "; to make room, what %zu earlier removal%s left goes "
+				   "for good",
+				   lost, lost == 1 ? "" : "s")
+		    : "";
+}
+
 /* Refuses to delete what is not empty unasked. */
 static int refuse(struct call *call, const struct vault_work *w)
 {
 	bool kept = w->move.to != NULL;
 
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
-		  "note %.180s, %" PRId64 " bytes, would be deleted%s", w->path,
-		  w->move.is.size, kept ? "" : " for good");
+		  "note %.120s, %" PRId64 " bytes, would be deleted%s", w->path,
+		  w->move.is.size, kept ? losers(call, w) : " for good");
 	return kept ? fault_hint(&call->fault,
 				 "Do it with {confirm=true|--yes}. It can be brought "
 				 "back for %" PRId64 " days: {vault.restore}.",

@@ -140,6 +140,7 @@ config 'trash_mb = 1'
 head -c 700000 /dev/urandom | base64 -w 80 | head -c 700000 >"$TMPDIR/large"
 for name in one two; do
 	is 0 . cadre vault write $name.md "@$TMPDIR/large"
+	[ $name = one ] || is 4 'deleted; to make room, what 1 earlier removal left goes for good$' cadre vault delete $name.md
 	is 0 'kept until' cadre vault delete --yes $name.md
 done
 is 0 '^two.md' cadre undo
