@@ -38,54 +38,69 @@ static bool page_add(struct call *call, struct page *p, const struct envelope_ro
 
 /* A thread may be named by its first message: that one comes first, unless it has
  * a thread of another name, which is meant then. */
-static int begin_thread(struct call *call, const struct message_thread_in *in,
+static int begin_thread(struct call *call, const char *thread, int64_t after,
 			const char **name, struct page *p)
 {
 	struct envelope_row e = { 0 };
 	struct message_head_row first;
 	int64_t row, at;
-	int rc = message_is_number(in->thread)
+	int rc = message_is_number(thread)
 			 ? 1
-			 : id_parse(call, ID_MESSAGE, in->thread, &row, &at);
+			 : id_parse(call, ID_MESSAGE, thread, &row, &at);
 
-	*name = in->thread;
+	*name = thread;
 	if (rc > 0)
-		rc = message_named(call, in->thread, "/thread", &first);
+		rc = message_named(call, thread, "/thread", &first);
 	if (rc > 0)
 		rc = sql_row(call, envelope_one, &e, .id = first.id,
 			     .team = call->caller.team, .agent = sees(call));
 	if (rc <= 0)
 		return rc;
 	*name = e.thread ? e.thread : id_public(call, ID_MESSAGE, first.id, first.at);
-	if (!e.thread && in->after < first.id)
+	if (!e.thread && after < first.id)
 		page_add(call, p, &e);
 	return 0;
 }
 
-int message_thread(struct call *call, const struct message_thread_in *in,
-		   struct message_thread_out *out)
+static int list_thread(struct call *call, const struct message_thread_in *in,
+		       const char *thread, struct page *p)
 {
-	struct page p = { .limit = in->limit };
 	struct envelope_row e;
 	const char *name;
 	struct query q;
-	int rc;
+	int rc = begin_thread(call, thread, in->after, &name, p);
 
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = begin_thread(call, in, &name, &p)) < 0)
+	if (rc < 0)
 		return rc;
 	sql_query(call, &q, envelopes_thread, .team = call->caller.team, .thread = name,
 		  .after = in->after, .agent = sees(call), .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, &p, &e))
+	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, p, &e))
 		;
 	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+/* A plain number is a thread's name where there is one, else a message's number. */
+int message_thread(struct call *call, const struct message_thread_in *in,
+		   struct message_thread_out *out)
+{
+	const bool plain = strspn(in->thread, "0123456789") == strlen(in->thread);
+	struct page p = { .limit = in->limit };
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = list_thread(call, in, in->thread, &p)) < 0 ||
+	    (p.n == 0 && plain &&
+	     (rc = list_thread(call, in, arena_printf(&call->arena, "#%s", in->thread),
+			       &p)) < 0))
+		return rc;
 	out->messages = p.items;
 	out->n_messages = p.n;
 	out->more = p.more;
-	if (rc >= 0 && p.n == 0 && in->after == 0)
+	if (p.n == 0 && in->after == 0)
 		return fault_set(&call->fault, FAULT_NOT_FOUND, "/thread",
 				 "there is no thread %s", in->thread);
-	return rc < 0 ? rc : 0;
+	return 0;
 }
 
 int message_list(struct call *call, const struct message_list_in *in,
