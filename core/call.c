@@ -18,6 +18,16 @@ void settings_init(struct settings *s)
 	config_defaults(&s->config);
 }
 
+int64_t settings_keep_ms(const struct settings *s)
+{
+	return s->config.workspace_keep_days * 24 * 3600 * 1000;
+}
+
+int64_t settings_trash_bytes(const struct settings *s)
+{
+	return s->config.workspace_keep_days ? s->config.workspace_trash_mb << 20 : 0;
+}
+
 /* --- rows ------------------------------------------------------------------ */
 
 int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t *n,

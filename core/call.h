@@ -84,6 +84,11 @@ struct settings {
 	uint8_t secret[32]; /* of the state: tokens are derived from it */
 };
 
+/* Milliseconds for which what was removed can be brought back. */
+int64_t settings_keep_ms(const struct settings *s);
+/* Bytes that each trash may hold; 0: nothing is kept. */
+int64_t settings_trash_bytes(const struct settings *s);
+
 /* Fills `s` with the defaults, for a state that has no folder (tests). */
 void settings_init(struct settings *s);
 

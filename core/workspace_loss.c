@@ -76,6 +76,16 @@ static int add_beginnings(struct call *call, size_t from)
 	return rc;
 }
 
+/* Names the snapshots of a workspace, which go into the trash as entries of their own. */
+static void add_snapshots(struct call *call, const struct workspace_row *w,
+			  struct folder *f)
+{
+	if (!f->is_vm)
+		f->snapshots = arena_printf(
+			&call->arena, "%s/snapshots/%s", call->settings->home,
+			id_public(call, ID_WORKSPACE, w->id, w->created_at));
+}
+
 static bool holds_work(const struct workspace_row *w)
 {
 	/* A guest that was attached lives elsewhere, and stays. */
@@ -87,7 +97,7 @@ int loss_add(struct call *call, const struct workspace_row *w)
 	size_t from = call->losing->n;
 
 	if (holds_work(w))
-		add(call, w);
+		add_snapshots(call, w, add(call, w));
 	return add_beginnings(call, from);
 }
 
@@ -139,7 +149,7 @@ int loss_add_team(struct call *call, int64_t team)
 	sql_query(call, &q, workspace_lines, .team = team);
 	while ((rc = sql_next(call, &q, &w)) > 0)
 		if (holds_work(&w))
-			add(call, &w);
+			add_snapshots(call, &w, add(call, &w));
 	query_end(&q);
 	return rc < 0 ? rc : add_beginnings(call, from);
 }
@@ -166,7 +176,7 @@ void loss_add_notes(struct call *call, const char *team)
 /* A disk of a VM, which nobody looks into, counts as work. */
 static void look(struct call *call, struct losing *l)
 {
-	int64_t most = call->settings->config.workspace_trash_mb << 20;
+	int64_t most = settings_trash_bytes(call->settings);
 
 	for (size_t i = 0; i < l->n; i++) {
 		struct folder *f = &l->folders[i];
@@ -181,18 +191,19 @@ static void look(struct call *call, struct losing *l)
 		l->worked += f->worked;
 		l->kept += f->bytes && !f->too_large;
 		l->bytes += f->too_large ? 0 : f->bytes;
+		if (f->snapshots)
+			l->bytes += call->settings->look_at_work(f->snapshots, NULL, 0, 0,
+								 NULL);
 	}
 }
 
 /* Finds what the trash gives up for what comes into it now. */
 static void look_at_trash(struct call *call, struct losing *l)
 {
-	const struct config *config = &call->settings->config;
-
-	if (config->workspace_keep_days && l->bytes && call->settings->look_at_trash)
+	if (l->bytes && call->settings->look_at_trash)
 		l->n_losers = call->settings->look_at_trash(
-			call->settings->home, l->bytes, config->workspace_trash_mb << 20,
-			&call->arena, &l->losers);
+			call->settings->home, l->bytes,
+			settings_trash_bytes(call->settings), &call->arena, &l->losers);
 }
 
 static int count_note(void *with, const struct note_entry *entry, struct fault *f)
@@ -268,13 +279,12 @@ static const char *too_large(struct call *call, const struct losing *l)
 	return *which ? arena_printf(&call->arena, "; too large to keep: %s", which) : "";
 }
 
-/* Whether the trash of the vault has room for the notes: see core/vault/vault_trash.h. */
+/* Whether the trash of the vault has room for the notes. */
 static bool notes_are_kept(const struct call *call, const struct losing *l)
 {
-	const struct config *config = &call->settings->config;
+	int64_t most = settings_trash_bytes(call->settings);
 
-	return l->notes && config->workspace_keep_days &&
-	       l->note_bytes <= config->workspace_trash_mb << 20;
+	return l->notes && most && l->note_bytes <= most;
 }
 
 static int hint_at_purge(struct call *call, const struct losing *l)
@@ -395,9 +405,7 @@ static int refuse(struct call *call, struct losing *l)
 /* The end of the time for which what goes now can be brought back. */
 static void kept_until(const struct call *call, char out[25])
 {
-	int64_t days = call->settings->config.workspace_keep_days;
-
-	time_format(call->now + days * 24 * 3600 * 1000, out);
+	time_format(call->now + settings_keep_ms(call->settings), out);
 }
 
 static const char *tell_kept(struct call *call, const struct losing *l)
@@ -409,7 +417,7 @@ static const char *tell_kept(struct call *call, const struct losing *l)
 	if (!config->workspace_keep_days || !l->kept)
 		return "";
 	kept_until(call, until);
-	if (l->bytes > config->workspace_trash_mb << 20)
+	if (l->bytes > settings_trash_bytes(call->settings))
 		bound = arena_printf(&call->arena,
 				     "; but the trash has room for %" PRId64
 				     " of these %" PRId64

@@ -16,6 +16,7 @@ struct losing {
 		const char *name, *path;
 		const char *stamp; /* see core/machine/work.h; or NULL */
 		const char *kept; /* the folder that goes, where it is not `path` */
+		const char *snapshots; /* folder of those that go as well; or NULL */
 		int64_t since, bytes;
 		int64_t parent; /* the workspace that it is a fork of, or 0 */
 		bool brought_back; /* from the trash */

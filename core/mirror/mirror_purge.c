@@ -63,7 +63,8 @@ static int purge(struct mirror_show *s, const char *folder,
 	};
 	int rc = notes->walk(notes->self, folder, NULL, look_at, &found, &s->call.fault);
 
-	if (rc >= 0 && found.n_notes && found.bytes <= vault_trash_room(s->call.settings))
+	if (rc >= 0 && found.n_notes &&
+	    found.bytes <= settings_trash_bytes(s->call.settings))
 		rc = move_notes(s, folder, team, &found);
 	else if (rc >= 0)
 		rc = files_purge(&s->files, folder, &s->call.fault);

@@ -9,11 +9,6 @@
 
 enum { REMOVED_MOST = 200000 }; /* notes that a list looks at */
 
-static int64_t keep_ms(const struct call *call)
-{
-	return call->settings->config.workspace_keep_days * 24 * 3600 * 1000;
-}
-
 /* --- deleting ---------------------------------------------------------------------- */
 
 /* Finds a place in the trash at which nothing is; NULL: the note is not to be kept, or
@@ -24,7 +19,7 @@ static const char *place_for(struct call *call, const struct vault_work *w)
 	int64_t size = w->move.is.size;
 	struct note_stamp there;
 
-	if (!size || size > vault_trash_room(call->settings))
+	if (!size || size > settings_trash_bytes(call->settings))
 		return NULL;
 	for (int64_t at = call->now;; at++) {
 		const struct vault_trash as = { NULL, at, size, w->team };
@@ -46,7 +41,7 @@ static const char *losers(struct call *call, const struct vault_work *w)
 	if (vault_trash_list(notes_of(call), &call->arena, &entries, &n, &unread) < 0)
 		n = 0;
 	for (size_t i = 0; i < n; i++)
-		lost += (sum += entries[i].bytes) > vault_trash_room(call->settings);
+		lost += (sum += entries[i].bytes) > settings_trash_bytes(call->settings);
 	return lost ? arena_printf(&call->arena,
 				   "; to make room, what %zu earlier removal%s left goes "
 				   "for good",
@@ -88,7 +83,7 @@ static int run_delete(struct call *call, struct vault_work *w)
 		return refuse(call, w);
 	if (!w->move.to)
 		return 0;
-	time_format(call->now + keep_ms(call), until);
+	time_format(call->now + settings_keep_ms(call->settings), until);
 	out->note = arena_printf(&call->arena, "it is kept until %.10s: %s", until,
 				 call->identity.agent ? "vault restore" : "cadre undo");
 	return 0;
@@ -185,13 +180,13 @@ static int gather(void *with, const struct note_entry *e, struct fault *f)
 	if (g->n == REMOVED_MOST)
 		return fault_set(f, FAULT_EXHAUSTED, "/path",
 				 "the trash holds too much; list a folder of it");
-	*(struct vault_removed_note *)arena_push(a, &g->notes, &g->n, sizeof(*g->notes)) =
-		(struct vault_removed_note){
-			.path = arena_strdup(a, path),
-			.size = e->stamp.size,
-			.removed_at = g->entry->removed_at,
-			.kept_until = g->entry->removed_at + keep_ms(g->call),
-		};
+	*(struct vault_removed_note *)arena_push(
+		a, &g->notes, &g->n, sizeof(*g->notes)) = (struct vault_removed_note){
+		.path = arena_strdup(a, path),
+		.size = e->stamp.size,
+		.removed_at = g->entry->removed_at,
+		.kept_until = g->entry->removed_at + settings_keep_ms(g->call->settings),
+	};
 	return NOTES_PASS;
 }
 

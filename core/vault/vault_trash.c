@@ -8,11 +8,6 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 
-int64_t vault_trash_room(const struct settings *s)
-{
-	return s->config.workspace_keep_days ? s->config.workspace_trash_mb << 20 : 0;
-}
-
 /* --- names ------------------------------------------------------------------------ */
 
 const char *vault_trash_place(struct arena *a, const struct vault_trash *as,
@@ -101,7 +96,7 @@ int vault_trash_list(const struct notes *notes, struct arena *a,
 
 void vault_trash_trim(const struct settings *s, int64_t now)
 {
-	const int64_t keep_ms = s->config.workspace_keep_days * 24 * 3600 * 1000;
+	const int64_t keep_ms = settings_keep_ms(s);
 	struct vault_trash *entries;
 	struct arena a = { 0 };
 	struct fault none = { 0 };
@@ -112,7 +107,8 @@ void vault_trash_trim(const struct settings *s, int64_t now)
 		n = 0;
 	for (size_t i = 0; i < n; i++) {
 		sum += entries[i].bytes;
-		if (sum > vault_trash_room(s) || entries[i].removed_at + keep_ms <= now)
+		if (sum > settings_trash_bytes(s) ||
+		    entries[i].removed_at + keep_ms <= now)
 			s->notes->forget(s->notes->self, entries[i].name, &none);
 	}
 	arena_release(&a);

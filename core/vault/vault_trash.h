@@ -19,9 +19,6 @@ struct vault_trash {
 	int64_t team; /* 0: of none that lived */
 };
 
-/* Bytes that the trash may hold; 0: nothing is kept. */
-int64_t vault_trash_room(const struct settings *s);
-
 /* Where a note or folder goes that is removed, from the root; `as` has no name. */
 const char *vault_trash_place(struct arena *a, const struct vault_trash *as,
 			      const char *path);

@@ -126,8 +126,14 @@ is 0 . cadre workspace destroy --yes fill/f-1
 until_is '[.]fill-f-1-' ls "$CADRE_HOME/trash"
 is 4 '1 workspace would go, 1 with .*: fill/f-2; the trash has no room for what [1-9][0-9]* workspaces held that were removed before, which goes for good: fill-f-1-' \
 	cadre workspace destroy fill/f-2
+# A workspace's snapshots count, too: they go into the trash with it.
 rm -rf "$CADRE_HOME/trash"/*
+mkdir "$CADRE_HOME/trash/20200101-000000.100.older-a-0000"
 is 4 '^cadre: conflict: 1 workspace would go, 1 with work that was done there: fill/f-2$' cadre workspace destroy fill/f-2
+is 0 . cadre workspace snapshot --team fill fill/f-2 s1
+is 4 'fill/f-2; the trash has no room .*: older-a-0000$' cadre workspace destroy fill/f-2
+is 0 . cadre workspace forget --yes --team fill fill/f-2 s1
+rm -rf "$CADRE_HOME/trash"/*
 is 0 'what 2 workspaces held is kept until .*; but the trash has room for 1 of these 1 MiB, so that some' cadre team destroy --yes fill
 
 # A team where agents hold tasks, or whose operator has not read all, is asked for as well.

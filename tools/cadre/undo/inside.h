@@ -28,6 +28,10 @@ size_t undo_moving(const struct cli *cli, const json_t *living, struct arena *a,
  * call's team: the exit status.  `again`: also where one that was made of it lives. */
 int undo_workspace(struct cli *cli, const char *name, const char *agent, bool again);
 
+/* Runs an operation that brings something back, and frees `args`; *status is the exit status.
+ * The answer that is to be told in words, or NULL where a fault or JSON was printed. */
+json_t *undo_run(struct cli *cli, const struct op *op, json_t *args, int *status);
+
 /* Whether a name is the path of a note, or of a folder of notes, which ends with a slash.
  * Neither the name nor the address of a workspace has a dot. */
 bool undo_is_note(const char *name);

@@ -13,8 +13,7 @@
 
 static int64_t until_ms(const struct cli *cli, const struct trash_entry *entry)
 {
-	return entry->removed_at +
-	       cli->home.settings.config.workspace_keep_days * 24 * 3600 * 1000;
+	return entry->removed_at + settings_keep_ms(&cli->home.settings);
 }
 
 static json_t *entry_json(const struct cli *cli, const struct trash_entry *entry,
@@ -166,6 +165,22 @@ static int list(struct cli *cli)
 	json_decref(r.notes);
 	arena_release(&r.arena);
 	return f.code ? cli_fault(cli, &f) : 0;
+}
+
+/* --- bringing back ------------------------------------------------------------------- */
+
+json_t *undo_run(struct cli *cli, const struct op *op, json_t *args, int *status)
+{
+	struct fault f = { 0 };
+	json_t *answer = run_op(cli, op, args, &f);
+
+	json_decref(args);
+	*status = answer ? 0 : cli_fault(cli, &f);
+	if (!answer || !cli->json)
+		return answer;
+	print_json(answer);
+	json_decref(answer);
+	return NULL;
 }
 
 /* --- the verb ------------------------------------------------------------------------- */

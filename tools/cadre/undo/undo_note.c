@@ -14,18 +14,13 @@ bool undo_is_note(const char *name)
 static int bring_back_note(struct cli *cli, const char *path, const char *to)
 {
 	json_t *args = json_pack("{s:s, s:s*}", "path", path, "to", to), *answer;
-	struct fault f = { 0 };
+	int status;
 
-	answer = run_op(cli, op_vault_restore, args, &f);
-	json_decref(args);
-	if (!answer)
-		return cli_fault(cli, &f);
-	if (cli->json)
-		print_json(answer);
-	else
+	answer = undo_run(cli, op_vault_restore, args, &status);
+	if (answer)
 		print_answer(cli, op_vault_restore, answer);
 	json_decref(answer);
-	return 0;
+	return status;
 }
 
 /* The paths of all notes that were removed below a folder, each once. */

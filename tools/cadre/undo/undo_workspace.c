@@ -209,21 +209,16 @@ static int bring_back(struct cli *cli, const struct trash_entry *entry, const ch
 {
 	json_t *args = json_pack("{s:s, s:s*, s:s*}", "source", entry->path, "agent",
 				 agent, "team", cli->team);
-	struct fault f = { 0 };
 	json_t *answer;
+	int status;
 
 	if (entry->kind == TRASH_VM)
 		add_facts(args, entry->path);
-	answer = run_op(cli, op_workspace_create, args, &f);
-	json_decref(args);
-	if (!answer)
-		return cli_fault(cli, &f);
-	if (cli->json)
-		print_json(answer);
-	else
+	answer = undo_run(cli, op_workspace_create, args, &status);
+	if (answer)
 		say_back(cli, entry, json_object_get(answer, "workspace"));
 	json_decref(answer);
-	return 0;
+	return status;
 }
 
 static int not_found(const struct trash_entry *entry, const char *name, struct fault *f)
