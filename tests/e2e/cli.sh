@@ -129,6 +129,7 @@ story() {
 	is 0 'hello there' cadre --as coder inbox
 	is 0 'no messages' cadre --as coder inbox --keep
 	is 3 '(TO)' cadre send nobody hi
+	is 3 'toto .*(TO)' cadre send toto hi
 	is 2 '.' cadre send coder
 	is 2 'Did you mean --priority' cadre send coder hi --prioritx=urgent
 	echo "from a pipe" | cadre send coder - >/dev/null || bad "send -"

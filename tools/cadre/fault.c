@@ -72,6 +72,21 @@ static const char *fault_word(const struct cli *cli, struct arena *a, const char
 	return word;
 }
 
+/* Whether a text has the word, in either case, as a word of its own: the TO of "tool" or of
+ * a path is none. */
+static bool has_word(const char *text, const char *word)
+{
+	static const char inside[] = "abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/";
+	const size_t n = strlen(word);
+
+	for (const char *p = text; (p = strcasestr(p, word)); p++)
+		if ((p == text || !strchr(inside, p[-1])) &&
+		    (!p[n] || !strchr(inside, p[n])))
+			return true;
+	return false;
+}
+
 /* Text about an argument begins with the argument's name: "to is required"; text
  * about another one ends with the word for it. */
 static void fault_as_text(const struct cli *cli, const struct fault *f)
@@ -90,7 +105,7 @@ static void fault_as_text(const struct cli *cli, const struct fault *f)
 	word = word ? cli_plain(&arena, word, false) : NULL;
 	if (follows)
 		text = arena_printf(&arena, "%s %s", word, text);
-	else if (word && !strcasestr(text, word))
+	else if (word && !has_word(text, word))
 		text = arena_printf(&arena, "%s (%s)", text, word);
 	cli_tell("cadre: %s: %s", fault_info(f->code)->name, text);
 	hint_write(f->hint, HINT_COMMAND, &hint);
