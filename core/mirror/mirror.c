@@ -287,8 +287,9 @@ static int is_behind(struct mirror *m)
 	return head.newest > m->at.seq;
 }
 
-int mirror_catch_up(const struct home *home, struct store *store, int64_t budget_ms,
-		    struct fault *f)
+int mirror_catch_up_telling(const struct home *home, struct store *store,
+			    int64_t budget_ms, struct mirror_aside *aside,
+			    struct fault *f)
 {
 	int64_t end = clock_steady_ms() + budget_ms;
 	struct mirror *m = NULL;
@@ -298,6 +299,7 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 	if ((rc = mirror_open(&m, home, f)) < 0)
 		return rc;
 	m->direct = true;
+	m->show.aside = aside;
 	do {
 		int64_t left = end - clock_steady_ms();
 
@@ -313,8 +315,16 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 		 * the others found it taken, and left them to us. */
 		rc = is_behind(m);
 	} while (rc > 0 && clock_steady_ms() < end);
+	if (aside)
+		aside->conflicts = m->show.files.kept;
 	mirror_close(m);
 	return rc < 0 ? rc : 0;
+}
+
+int mirror_catch_up(const struct home *home, struct store *store, int64_t budget_ms,
+		    struct fault *f)
+{
+	return mirror_catch_up_telling(home, store, budget_ms, NULL, f);
 }
 
 /* --- for doctor and cleaning ---------------------------------------------------------------------- */

@@ -44,6 +44,20 @@ int mirror_watch(struct mirror *m);
 int mirror_catch_up(const struct home *home, struct store *store, int64_t budget_ms,
 		    struct fault *f);
 
+/* Folders and files of a vault that its mirror has moved away from their places. */
+struct mirror_aside {
+	struct arena arena;
+	const char **
+		folders; /* of teams, in the archive: their paths from the vault's root */
+	size_t n;
+	int64_t conflicts; /* files of people that have `.conflict` in their names now */
+};
+
+/* mirror_catch_up(), also filling `aside`, whose arena is the caller's to release. */
+int mirror_catch_up_telling(const struct home *home, struct store *store,
+			    int64_t budget_ms, struct mirror_aside *aside,
+			    struct fault *f);
+
 /* Makes operations on notes look whose the folders of teams are, and let the mirror bring
  * them up to date: home->settings.folders. */
 void mirror_attend(struct home *home);

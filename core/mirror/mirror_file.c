@@ -290,10 +290,11 @@ bool files_is_folder(struct files *fs, const char *path)
 int files_move(struct files *fs, const char *from, const char *to, struct fault *f)
 {
 	const char *old, *new;
-	char name[FILES_PATH + 16], there[2 * FILES_PATH + 16];
+	char name[FILES_PATH + 16];
 	int source, target;
 
 	files_forget(fs);
+	fs->moved[0] = '\0';
 	source = parent_of(fs, from, false, &old);
 	target = parent_of(fs, to, true, &new);
 	if (source < 0 || target < 0)
@@ -301,10 +302,10 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
 	for (int i = 1; i < 100000; i++) {
 		snprintf(name, sizeof(name), i > 1 ? "%s-%d" : "%s", new, i);
 		if (renameat2(source, old, target, name, RENAME_NOREPLACE) == 0) {
-			snprintf(there, sizeof(there), "%.*s%s", (int)(new - to), to,
-				 name);
+			snprintf(fs->moved, sizeof(fs->moved), "%.*s%s", (int)(new - to),
+				 to, name);
 			if (fs->losses)
-				losses_moved(fs->losses, from, there);
+				losses_moved(fs->losses, from, fs->moved);
 			fs->made = true;
 			return 0;
 		}

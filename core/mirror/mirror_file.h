@@ -45,6 +45,8 @@ struct files {
 	bool mends; /* see files_open_mending() */
 	bool made; /* a folder was made or moved since the last sync */
 	int64_t placed, kept; /* files written; conflicts kept: since opening */
+	char moved[2 * FILES_PATH + 16]; /* where files_move() has put a folder last; "":
+					    there was none */
 };
 
 /* Makes the root and the stage where they are missing. */

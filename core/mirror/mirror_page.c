@@ -130,6 +130,13 @@ int64_t page_number(const char *data, size_t len, const char *name)
 	return value;
 }
 
+bool page_says(const char *data, size_t len, const char *line)
+{
+	size_t at = find_line(data, len, line) + strlen(line);
+
+	return at < len && data[at] == '\n';
+}
+
 void page_release(struct mirror_page *p)
 {
 	text_release(&p->text);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/mirror/mirror_show.h"
 
 /* The name of the folder in which a living team waits for its own. */
@@ -86,4 +87,88 @@ int show_renamed(struct mirror_show *s, int64_t team, const char *was)
 	if (move_folder(s, was, row.name) < 0)
 		return s->call.fault.code;
 	return rc ? show_renamed(s, there, aside(s, there)) : 0;
+}
+
+/* --- names that no event tells ------------------------------------------------------------ */
+
+struct folder_names {
+	struct arena *arena;
+	const char *below; /* of teams/ */
+	const char **v;
+	size_t n;
+};
+
+enum { NAME_MOST = 90 }; /* of a team's folder, also in the archive with its day */
+
+static int add_folder(void *with, const char *name)
+{
+	struct folder_names *names = with;
+
+	if (strlen(name) <= NAME_MOST)
+		*(const char **)arena_push(names->arena, &names->v, &names->n,
+					   sizeof(*names->v)) =
+			arena_printf(names->arena, "%s%s", names->below, name);
+	return 0;
+}
+
+/* Whether the page of a folder, which team_folder_row() has just read, is about the team of
+ * `row`.  Another state's team may have had that number. */
+static bool tells_of(struct mirror_show *s, const struct mirror_team_row *row)
+{
+	const struct text *page = &s->files.old;
+	char made[25];
+
+	time_format(row->created_at, made);
+	return page_says(page->data, page->len,
+			 arena_printf(&s->call.arena, "created_at: \"%s\"", made));
+}
+
+/* Whether that page was written for a folder of this name: one in a copy was not.  In the
+ * archive it tells of the team's end. */
+static bool is_written_for(struct mirror_show *s, const char *name)
+{
+	const struct text *page = &s->files.old;
+
+	if (strchr(name, '/'))
+		return page_says(page->data, page->len, "state: destroyed");
+	return page_says(page->data, page->len,
+			 arena_printf(&s->call.arena, "team: \"%s\"", name));
+}
+
+static int find_renamed(struct mirror_show *s, const char *name, bool copies)
+{
+	int64_t team = team_folder_row(s, name);
+	struct mirror_team_row row;
+	int rc = team > 0 ? read_team(s, team, &row) : (int)team;
+
+	if (rc <= 0 || row.destroyed_at || strcmp(row.name, name) == 0 ||
+	    !tells_of(s, &row) || (!copies && !is_written_for(s, name)))
+		return rc;
+	if ((team = team_folder_row(s, row.name)) < 0)
+		return (int)team;
+	return team == row.id ? 0 : show_renamed(s, row.id, name);
+}
+
+static int find_in(struct mirror_show *s, const char *folder, const char *below,
+		   bool copies)
+{
+	struct folder_names names = { .arena = &s->call.arena, .below = below };
+	int rc = files_list(&s->files, folder, add_folder, &names, &s->call.fault);
+
+	for (size_t i = 0; rc >= 0 && i < names.n; i++)
+		rc = find_renamed(s, names.v[i], copies);
+	return rc;
+}
+
+int show_find_renamed(struct mirror_show *s)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	int rc = find_in(s, "teams", "", false);
+
+	if (rc >= 0)
+		rc = find_in(s, "teams", "", true);
+	if (rc >= 0)
+		rc = find_in(s, "teams/.archive", ".archive/", false);
+	arena_reset(&s->call.arena, mark);
+	return rc < 0 ? rc : 0;
 }

@@ -1,4 +1,5 @@
 #include "core/mirror/mirror_show.h"
+#include "core/mirror/mirror.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ void show_end(struct mirror_show *s)
 
 void team_folder(const char *team, const char *below, char out[FILES_PATH])
 {
-	snprintf(out, FILES_PATH, *below ? "teams/%.64s/%s" : "teams/%.64s", team, below);
+	snprintf(out, FILES_PATH, *below ? "teams/%.90s/%s" : "teams/%.90s", team, below);
 }
 
 static int put(struct mirror_show *s, const char *team, const char *below,
@@ -220,7 +221,13 @@ int show_archive(struct mirror_show *s, const char *team, int64_t at)
 
 	time_format(at, day);
 	snprintf(archive, sizeof(archive), "teams/.archive/%.64s-%.10s", team, day);
-	return show_move(s, team, archive, NULL);
+	if (show_move(s, team, archive, NULL) < 0)
+		return s->call.fault.code;
+	if (s->aside && s->files.moved[0])
+		*(const char **)arena_push(&s->aside->arena, &s->aside->folders,
+					   &s->aside->n, sizeof(*s->aside->folders)) =
+			arena_strdup(&s->aside->arena, s->files.moved);
+	return 0;
 }
 
 /* Reads a team and its board, and stages TEAM.md and (if `board`) INDEX.md. */

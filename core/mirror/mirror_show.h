@@ -18,6 +18,7 @@ struct mirror_show {
 	bool ahead; /* folders are moved before rows are read: see show_begin() */
 	int64_t moved; /* event up to which those of renamed teams were moved */
 	struct ids sweep; /* teams whose folders may hold files of no row */
+	struct mirror_aside *aside; /* borrowed; NULL: nobody asks */
 };
 
 /* Begins a read transaction and finds the event that it shows: 0 or negative.  If `ahead` is
@@ -37,6 +38,12 @@ int show_team(struct mirror_show *s, int64_t team);
 /* Moves a renamed team's folder from its old name to the one that it has now, unless that
  * is done, or the folder is not its own.  What stands there already is archived. */
 int show_renamed(struct mirror_show *s, int64_t team, const char *was);
+
+/* Moves every folder that stands under another name than its living team's to that name, as
+ * show_renamed() does, also from the archive one of a team that lives again: after a restore
+ * no event tells of what has happened since the backup.  A folder is known by the row and the
+ * time that its TEAM.md tells of the team. */
+int show_find_renamed(struct mirror_show *s);
 
 /* Shows TEAM.md and INDEX.md of a living team. */
 int show_summary(struct mirror_show *s, int64_t team);

@@ -140,10 +140,25 @@ out:
 	return rc;
 }
 
+/* Folders of teams come to their names before anything is written there. */
+static int find_folders(struct mirror *m)
+{
+	int rc;
+
+	m->show.ahead = false;
+	rc = show_find_renamed(&m->show);
+	m->show.ahead = true;
+	return rc;
+}
+
 int slice_everything(struct mirror *m)
 {
-	int rc = slice_pass(m, &m->at);
+	int rc = 0;
 
+	if (m->at.stage == STAGE_TEAMS && !m->at.row)
+		rc = find_folders(m);
+	if (rc >= 0)
+		rc = slice_pass(m, &m->at);
 	if (rc >= 0)
 		rc = mirror_save(m, true);
 	return rc < 0 ? rc : 1;

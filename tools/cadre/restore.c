@@ -32,6 +32,7 @@ struct restore {
 	char aside[4400];
 	bool had; /* a state was there */
 	int64_t ended; /* assignments */
+	struct mirror_aside put_aside; /* in the vault */
 };
 
 static int read_args(struct restore *r, int argc, char **argv)
@@ -313,9 +314,9 @@ static int restore(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* Teams that the backup does not know get their numbers again: the mirror puts their folders
- * into the archive before a new one could be taken for one of them.  What fails here a host
- * does at its start. */
+/* The folders of teams get the names that these had at the backup.  Teams that it does not
+ * know get their numbers again: the mirror puts their folders into the archive before a new
+ * one could be taken for one of them.  What fails here a host does at its start. */
 static void show_rows(struct restore *r)
 {
 	enum { MOST_MS = 60000 };
@@ -325,26 +326,50 @@ static void show_rows(struct restore *r)
 
 	if (home_renew(home, &later) == 0 &&
 	    store_open(&store, home->dir, home_store_flags(home), NULL, &later) == 0)
-		mirror_catch_up(home, store, MOST_MS, &later);
+		mirror_catch_up_telling(home, store, MOST_MS, &r->put_aside, &later);
 	store_close(store);
+}
+
+static void report_json(const struct restore *r)
+{
+	const struct mirror_aside *aside = &r->put_aside;
+	json_t *folders = json_array(), *answer;
+
+	for (size_t i = 0; i < aside->n; i++)
+		json_array_append_new(folders, json_string(aside->folders[i]));
+	answer = json_pack("{ss,ss,ss*,sI,so,sI}", "home", r->cli->home.dir, "file",
+			   r->path, "replaced", r->had ? r->aside : NULL, "interrupted",
+			   (json_int_t)r->ended, "archived", folders, "conflicts",
+			   (json_int_t)aside->conflicts);
+	print_json(answer);
+	json_decref(answer);
+}
+
+/* Tells of notes that are not where they were. */
+static void report_vault(const struct restore *r)
+{
+	const struct mirror_aside *aside = &r->put_aside;
+	const char *vault = r->cli->home.vault;
+
+	for (size_t i = 0; i < aside->n; i++)
+		cli_say("a folder of the vault that is no living team's is now %s/%s",
+			vault, aside->folders[i]);
+	if (aside->conflicts)
+		cli_say("files in the vault that were in the way: %lld; each has "
+			".conflict in its name now",
+			(long long)aside->conflicts);
 }
 
 static void report(const struct restore *r)
 {
-	const char *dir = r->cli->home.dir;
-	json_t *answer;
-
 	if (r->cli->json) {
-		answer = json_pack("{ss,ss,ss*,sI}", "home", dir, "file", r->path,
-				   "replaced", r->had ? r->aside : NULL, "interrupted",
-				   (json_int_t)r->ended);
-		print_json(answer);
-		json_decref(answer);
+		report_json(r);
 		return;
 	}
-	cli_say("restored %s", dir);
+	cli_say("restored %s", r->cli->home.dir);
 	if (r->had)
 		cli_say("what was there is kept in %s", r->aside);
+	report_vault(r);
 	if (r->ended)
 		printf("%lld commands that waited or ran at the backup are interrupted\n",
 		       (long long)r->ended);
@@ -363,5 +388,6 @@ int restore_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	show_rows(&r);
 	report(&r);
+	arena_release(&r.put_aside.arena);
 	return 0;
 }
