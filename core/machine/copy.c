@@ -131,13 +131,15 @@ struct level {
 	char *names; /* of what is in it, each with its end; then an empty one */
 	char *next;
 	size_t size;
+	bool opened; /* to us, while its files are copied */
 };
 
 struct copying {
 	struct level *level;
 	int in, out;
 	const char *except; /* in the topmost */
-	const char *home; /* left out with all other states; NULL: none is */
+	const char *home; /* left out with all other states; NULL: none is, and what is
+			     closed to its owner, who copies, is opened for that */
 	struct stat top, own; /* of the folder that is made, and of `home` */
 	int64_t left_out;
 };
@@ -182,39 +184,51 @@ static void stand_in(struct copying *c, int in, int out)
 	c->out = out;
 }
 
-static int enter(struct copying *c, const char *from, const char *to, struct fault *f)
+static bool is_one(const struct stat *a, const struct stat *b)
 {
-	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (c->level ? O_NOFOLLOW : 0);
-	const int in_at = c->level ? c->in : AT_FDCWD,
-		  out_at = c->level ? c->out : AT_FDCWD;
-	struct level *level = xcalloc(1, sizeof(*level));
-	int in = openat(in_at, from, how), out = -1;
-
-	level->up = c->level;
-	if (in < 0 || fstat(in, &level->in) || list_names(in, level))
-		failed(f, "read", from);
-	else if (mkdirat(out_at, to, 0700) || (out = openat(out_at, to, how)) < 0 ||
-		 fstat(out, &level->out))
-		failed(f, "make", to);
-	c->level = level;
-	stand_in(c, in, out);
-	return f->code;
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-static bool is_same(int fd, const struct stat *want)
+/* Whether an entry is our own, and closed to us by its mode. */
+static bool is_shut(const struct copying *c, const struct stat *st)
 {
+	const mode_t needs = S_ISDIR(st->st_mode) ? 0500 : 0400;
+
+	return !c->home && st->st_uid == geteuid() && (st->st_mode & needs) != needs;
+}
+
+/* Opens such an entry, and leaves it open to us; fchmod() knows no O_PATH descriptor. */
+static int open_shut(int dir, const char *name, int how, const struct stat *want)
+{
+	int path = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW), fd = -1;
+	char itself[40];
 	struct stat st;
 
-	return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == want->st_ino &&
-	       st.st_dev == want->st_dev;
+	if (path < 0)
+		return -1;
+	snprintf(itself, sizeof(itself), "/proc/self/fd/%d", path);
+	if (fstat(path, &st) == 0 && is_one(&st, want) &&
+	    chmod(itself, (st.st_mode & 07777) | 0500) == 0)
+		fd = open(itself, how & ~O_NOFOLLOW);
+	close(path);
+	return fd;
 }
 
-/* The last thing done to a copied directory: what is put in it changes these. */
-static int finish_dir(int dir, const struct stat *st)
+static int open_level(struct copying *c, const char *from, int how, struct level *level)
 {
-	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+	const int at = c->level ? c->in : AT_FDCWD;
+	int in;
 
-	return fchmod(dir, mode_for(st) | 0700) || futimens(dir, times);
+	if (c->level && fstatat(at, from, &level->in, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISDIR(level->in.st_mode) && is_shut(c, &level->in)) {
+		in = open_shut(at, from, how, &level->in);
+		level->opened = in >= 0;
+		return in;
+	}
+	in = openat(at, from, how);
+	if (in >= 0)
+		fstat(in, &level->in);
+	return in;
 }
 
 static struct level *drop_level(struct level *level)
@@ -226,28 +240,77 @@ static struct level *drop_level(struct level *level)
 	return up;
 }
 
+/* Gives a directory that was opened to us the mode again that it had. */
+static void shut(int in, const struct level *level)
+{
+	if (level->opened)
+		(void)!fchmod(in, level->in.st_mode & 07777);
+}
+
+static int enter(struct copying *c, const char *from, const char *to, struct fault *f)
+{
+	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (c->level ? O_NOFOLLOW : 0);
+	const int out_at = c->level ? c->out : AT_FDCWD;
+	struct level *level = xcalloc(1, sizeof(*level));
+	int in = open_level(c, from, how, level), out = -1;
+
+	level->up = c->level;
+	if (in < 0 || list_names(in, level))
+		failed(f, "read", from);
+	else if (mkdirat(out_at, to, 0700) || (out = openat(out_at, to, how)) < 0 ||
+		 fstat(out, &level->out))
+		failed(f, "make", to);
+	if (!f->code) {
+		c->level = level;
+		stand_in(c, in, out);
+		return 0;
+	}
+	shut(in, level);
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	drop_level(level);
+	return f->code;
+}
+
+static bool is_same(int fd, const struct stat *want)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == want->st_ino &&
+	       st.st_dev == want->st_dev;
+}
+
+/* The last thing done to a copied directory: what is put in it changes these.  Its owner
+ * works in the topmost one; a copy of a person's folder is an agent's to write in. */
+static int finish_dir(const struct copying *c)
+{
+	const struct stat *st = &c->level->in;
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+	const mode_t open = c->home || !c->level->up ? 0700 : 0;
+
+	return fchmod(c->out, mode_for(st) | open) || futimens(c->out, times);
+}
+
 static int leave(struct copying *c, struct fault *f)
 {
 	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-	int in = -1, out = -1;
+	const bool below = c->level->up;
+	int in = below ? openat(c->in, "..", how) : -1;
+	int out = below ? openat(c->out, "..", how) : -1;
 
-	if (finish_dir(c->out, &c->level->in))
-		return failed(f, "make", "a directory");
+	shut(c->in, c->level);
+	if (finish_dir(c))
+		failed(f, "make", "a directory");
 	c->level = drop_level(c->level);
-	if (c->level) {
-		in = openat(c->in, "..", how);
-		out = openat(c->out, "..", how);
+	if (below && !f->code) {
 		if (!is_same(in, &c->level->in) || !is_same(out, &c->level->out))
 			fault_set(f, FAULT_IO, "",
 				  "a directory was moved while it was copied");
 	}
 	stand_in(c, in, out);
 	return f->code;
-}
-
-static bool is_one(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
 /* Whether the folder is a state: a reader of its secret may do in it what its owner may.
@@ -280,6 +343,19 @@ static int copy_folder(struct copying *c, const char *name, const struct stat *s
 	return 0;
 }
 
+static int copy_shut(struct copying *c, const char *name, const struct stat *st,
+		     struct fault *f)
+{
+	int from = open_shut(c->in, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, st), rc;
+
+	if (from < 0)
+		return failed(f, "read", name);
+	(void)!fchmod(from, st->st_mode & 07777);
+	rc = copy_content(from, c->out, name, f);
+	close(from);
+	return rc;
+}
+
 static int copy_entry(struct copying *c, const char *name, struct fault *f)
 {
 	struct stat st;
@@ -296,7 +372,8 @@ static int copy_entry(struct copying *c, const char *name, struct fault *f)
 	if (S_ISLNK(st.st_mode))
 		return copy_link(c->in, c->out, name, f);
 	if (S_ISREG(st.st_mode))
-		return file_copy(c->in, c->out, name, f);
+		return is_shut(c, &st) ? copy_shut(c, name, &st, f)
+				       : file_copy(c->in, c->out, name, f);
 	c->left_out++;
 	return 0;
 }
@@ -335,14 +412,28 @@ static int begin(struct copying *c, const char *from, const char *to, struct fau
 	return f->code;
 }
 
+/* Leaves what a failure has ended; what was opened is shut again. */
+static void give_up(struct copying *c)
+{
+	while (c->level) {
+		int in = c->in < 0 ? -1
+				   : openat(c->in, "..",
+					    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (is_same(c->in, &c->level->in))
+			shut(c->in, c->level);
+		c->level = drop_level(c->level);
+		stand_in(c, in, -1);
+	}
+	stand_in(c, -1, -1);
+}
+
 static int copy_tree(struct copying *c, const char *from, const char *to,
 		     int64_t *left_out, struct fault *f)
 {
 	if (begin(c, from, to, f) == 0)
 		copy_all(c, f);
-	while (c->level)
-		c->level = drop_level(c->level);
-	stand_in(c, -1, -1);
+	give_up(c);
 	if (f->code)
 		return f->code;
 	if (left_out)

@@ -13,15 +13,17 @@
  * returns, but for the name `to` itself: that is the caller's to sync.  The entry
  * named `except` of `from` itself is left out; so are sockets, pipes, devices and the
  * folder `to`, wherever they stand; how many these were is added to *left_out, unless
- * it is NULL.  Holes stay holes, and a file of another owner loses its setuid bits.  No
- * tree is too deep. */
+ * it is NULL.  Holes stay holes, and a file of another owner loses its setuid bits.  What is
+ * the caller's own and closed to him by its mode is opened while it is copied; the copy has
+ * that mode too, less `to` itself, which its owner may enter.  No tree is too deep. */
 int tree_copy(const char *from, const char *to, const char *except, int64_t *left_out,
 	      struct fault *f);
 
 /* The same with a folder of a person's, less its `.cadre`, the folder `home` of the state
  * that copies, and all other states below it (with `secret` and `state.db`): whoever has
  * a state's secret may do in it what its owner may.  A folder that is a state itself, or a
- * link to one, is refused. */
+ * link to one, is refused.  No mode in it is changed: what is closed there is a fault; and
+ * the owner of the copy may write in all its folders. */
 int tree_copy_golden(const char *from, const char *to, const char *home,
 		     int64_t *left_out, struct fault *f);
 

@@ -63,11 +63,23 @@ static int sync_name(const char *path, struct fault *f)
 			 strerror(errno));
 }
 
+/* Whether the source is what a removed workspace held. */
+static bool is_from_trash(const struct workspace_spec *spec)
+{
+	char trash[4200];
+	int n = snprintf(trash, sizeof(trash), "%s/trash/", spec->home);
+	struct stat st;
+
+	return strncmp(spec->source, trash, (size_t)n) == 0 &&
+	       !strchr(spec->source + n, '/') && strcmp(spec->source + n, "..") != 0 &&
+	       lstat(spec->source, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* A copy of a workspace keeps the states of projects in it; one of a person's folder gets
  * none of them. */
 static int copy_source(const struct workspace_spec *spec, const char *to, struct fault *f)
 {
-	if (spec->parent || !spec->home)
+	if (spec->parent || !spec->home || is_from_trash(spec))
 		return tree_copy(spec->source, to, ".cadre", spec->left_out, f);
 	/* The folder may have become another one since it was given. */
 	if (golden_check(spec->source, "", f))

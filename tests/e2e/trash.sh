@@ -137,4 +137,44 @@ cadre restart >/dev/null
 until_is '[.]six-a-' ls "$CADRE_HOME/trash"
 [ "$(cat "$CADRE_HOME"/trash/*.six-a-*/work.txt)" = precious ] || bad "the work is lost"
 is 0 . cadre team destroy --yes six
+
+# A folder or file that its owner closed comes back with its mode, and is left with it in the
+# trash; where the copy fails, the command says so, and nothing of it stays but the entry.
+cadre down >/dev/null
+rm -rf "$CADRE_HOME/trash"
+as_others() { cadre "$@"; }
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	# Root enters every folder, unless it gives that up.
+	as_others() { setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search "$CADRE" "$@"; }
+fi
+as_others up >/dev/null || bad "up"
+makes seven a
+cadre exec --team seven seven/a 'mkdir -p shut/in half; echo x >shut/in/file; echo y >half/none; chmod 0 half/none shut; chmod 500 half' >/dev/null
+is 0 . cadre team destroy --yes seven
+until_is '[.]seven-a-' ls "$CADRE_HOME/trash"
+entry=$(echo "$CADRE_HOME"/trash/*.seven-a-*)
+modes() { (cd "$1" && stat -c '%a %n' half half/none shut shut/in/file); }
+was=$(modes "$entry")
+is 0 '^brought back seven-a-' as_others undo seven-a --team back
+made=$(sed -n 's/.*, in //p' "$TMPDIR/out")
+[ "$(modes "$made")" = "$was" ] || bad "modes are $(modes "$made"), not $was"
+[ "$(modes "$entry")" = "$was" ] || bad "the entry is changed: $(modes "$entry")"
+[ "$(cat "$made/shut/in/file" "$made/half/none")" = "x
+y" ] || bad "a file is lost"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chown 12345 "$entry/shut/in" && chmod 700 "$entry/shut/in"
+	is 1 'seven-a-.* could not be brought back; it is still in the trash' as_others undo seven-a --team back --yes
+	[ "$(cadre workspace list --team back | grep -c failed)" = 0 ] || bad "a failed workspace is left"
+	! ls "$CADRE_HOME/workspaces" | grep -q half || bad "half a copy is left"
+	[ "$(modes "$entry")" = "$was" ] || bad "the entry is changed: $(modes "$entry")"
+fi
+
+# Three commands that bring the same thing back at once make one copy of it.
+makes eight a
+is 0 . cadre team destroy --yes eight
+until_is '[.]eight-a-' ls "$CADRE_HOME/trash"
+for i in 1 2 3; do cadre undo eight-a --team back >"$TMPDIR/undo$i" 2>&1 & done
+wait
+[ "$(cat "$TMPDIR"/undo[123] | grep -c '^brought back')" = 1 ] || bad "not one copy: $(cat "$TMPDIR"/undo[123])"
+[ "$(cat "$TMPDIR"/undo[123] | grep -c 'was brought back already')" = 2 ] || bad "not refused: $(cat "$TMPDIR"/undo[123])"
 exit $failed

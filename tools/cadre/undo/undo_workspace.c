@@ -4,9 +4,12 @@
  * It is a new one, in any team; the entry stays in the trash until its time is over.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "ops.gen.h"
@@ -37,6 +40,15 @@ json_t *undo_living(struct cli *cli)
 	return f.code ? NULL : names;
 }
 
+/* Whether a workspace could not be made: a folder is there only when it is whole. */
+static bool is_unmade(const json_t *workspace)
+{
+	const char *state = json_string_value(json_object_get(workspace, "state")),
+		   *path = json_string_value(json_object_get(workspace, "path"));
+
+	return state && !strcmp(state, "failed") && (!path || access(path, F_OK) != 0);
+}
+
 const json_t *undo_made_of(const json_t *names, const struct trash_entry *entry)
 {
 	const char *name, *source;
@@ -44,7 +56,7 @@ const json_t *undo_made_of(const json_t *names, const struct trash_entry *entry)
 
 	json_object_foreach((json_t *)names, name, row) {
 		source = json_string_value(json_object_get(row, "source"));
-		if (source && !strcmp(source, entry->path))
+		if (source && !strcmp(source, entry->path) && !is_unmade(row))
 			return row;
 	}
 	return NULL;
@@ -201,24 +213,88 @@ static void say_back(const struct cli *cli, const struct trash_entry *entry,
 					path ? ", in " : "", path ? path : "");
 
 	cli_prose(cli, cli_plain(&a, line, false), 0);
-	cli_tell("next: cadre wait workspace %s", name);
 	arena_release(&a);
 }
 
-static int bring_back(struct cli *cli, const struct trash_entry *entry, const char *agent)
+/* Removes the row of a workspace that could not be made. */
+static void forget_unmade(struct cli *cli, const json_t *made)
+{
+	json_t *args = json_pack("{s:O}", "workspace", json_object_get(made, "id"));
+	struct fault none = { 0 };
+
+	json_decref(run_op(cli, op_workspace_destroy, args, &none));
+	json_decref(args);
+}
+
+/* Waits until a workspace has what it was made of: false where it never will, with the fault
+ * filled, or where a signal ends the waiting. */
+static bool is_back(struct cli *cli, const struct trash_entry *entry, json_t *made,
+		    struct fault *f)
+{
+	const struct op *until = op_workspace_create->until;
+	json_t *args = json_pack("{s:O}", "workspace", json_object_get(made, "id"));
+	json_t *end = wait_for(cli, until, args, f);
+	bool ready = end && wait_status(until, end) == 0;
+
+	if (end && !ready) {
+		json_object_set(made, "state", json_object_get(end, "state"));
+		fault_set(f, FAULT_IO, "",
+			  "%.80s could not be brought back%s; it is still in the trash",
+			  entry->name, is_unmade(made) ? "" : " whole");
+		fault_hint(f, "See why: cadre logs.");
+		if (is_unmade(made))
+			forget_unmade(cli, made);
+	}
+	json_decref(end);
+	json_decref(args);
+	return ready;
+}
+
+static json_t *make_of(struct cli *cli, const struct trash_entry *entry,
+		       const char *agent, struct fault *f)
 {
 	json_t *args = json_pack("{s:s, s:s*, s:s*}", "source", entry->path, "agent",
-				 agent, "team", cli->team);
-	json_t *answer;
-	int status;
+				 agent, "team", cli->team),
+	       *answer;
 
 	if (entry->kind == TRASH_VM)
 		add_facts(args, entry->path);
-	answer = undo_run(cli, op_workspace_create, args, &status);
-	if (answer)
-		say_back(cli, entry, json_object_get(answer, "workspace"));
+	answer = run_op(cli, op_workspace_create, args, f);
+	json_decref(args);
+	return answer;
+}
+
+/* Locks an entry, so that of several who bring it back at once the others see that the first
+ * one did: a descriptor, or -1 where it has just gone. */
+static int lock_entry(const struct trash_entry *entry)
+{
+	int fd = open(entry->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0)
+		flock(fd, LOCK_EX);
+	return fd;
+}
+
+static int bring_back(struct cli *cli, const struct trash_entry *entry, const char *agent,
+		      bool again)
+{
+	int lock = lock_entry(entry);
+	json_t *answer = NULL, *made;
+	struct fault f = { 0 };
+
+	if (again || check_again(cli, entry, &f) == 0)
+		answer = make_of(cli, entry, agent, &f);
+	if (lock >= 0)
+		close(lock);
+	made = json_object_get(answer, "workspace");
+	if (made && is_back(cli, entry, made, &f)) {
+		if (cli->json)
+			print_json(answer);
+		else
+			say_back(cli, entry, made);
+	}
 	json_decref(answer);
-	return status;
+	return f.code ? cli_fault(cli, &f) : wait_end(cli, 0);
 }
 
 static int not_found(const struct trash_entry *entry, const char *name, struct fault *f)
@@ -246,10 +322,8 @@ int undo_workspace(struct cli *cli, const char *name, const char *agent, bool ag
 		entry = find(entries, n, &wanted, &several);
 		if (!entry || several)
 			not_found(entry, name, &f);
-		else if (!again)
-			check_again(cli, entry, &f);
 	}
-	status = f.code ? cli_fault(cli, &f) : bring_back(cli, entry, agent);
+	status = f.code ? cli_fault(cli, &f) : bring_back(cli, entry, agent, again);
 	arena_release(&a);
 	return status;
 }
