@@ -28,3 +28,8 @@ SELECT detail FROM event WHERE seq = :seq;
 -- name: vault_team
 -- The living team of a folder.
 SELECT id, created_at FROM team WHERE name = :name AND destroyed_at IS NULL;
+
+-- name: vault_teams
+-- scan ok: a list of all teams, few
+-- The names that teams have now.
+SELECT id, name, created_at FROM team WHERE destroyed_at IS NULL ORDER BY id;

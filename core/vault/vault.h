@@ -35,8 +35,10 @@ struct vault_work {
 	const char *path, *to; /* notes, resolved; NULL: none */
 	const char *folder, *after; /* a folder to walk through, and the name to begin
 				       behind */
-	int64_t team, since; /* of a note that is deleted; else the agent's, and when it
-				was made */
+	int64_t team; /* of a note that is deleted */
+	struct vault_teams_row *living; /* for what is brought back: the teams and their
+					   names */
+	size_t n_living;
 	int64_t teams[2]; /* rows of the teams whose folders `path` and `to` are in, as the lock was
 			     taken; 0: none's */
 	int event; /* kind of the event that a write emits */

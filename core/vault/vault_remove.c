@@ -119,31 +119,47 @@ int vault_delete(struct call *call, const struct vault_delete_in *in,
 
 /* --- what can be brought back -------------------------------------------------------- */
 
-/* An agent may see what was removed of its own team.  One of that name and row that is
- * older was of a state that was replaced. */
-static int find_own(struct call *call, struct vault_work *w)
+/* The living team whose an entry is, or NULL.  One of that row that was made later is of a
+ * state that took the place of the entry's. */
+static const struct vault_teams_row *owner_of(const struct vault_work *w,
+					      const struct vault_trash *entry)
 {
-	struct vault_team_row r;
-	int rc = 0;
-
-	if (call->identity.agent &&
-	    (rc = sql_row(call, vault_team, &r, .name = call->caller.team_name)) > 0) {
-		w->team = r.id;
-		w->since = r.created_at;
-	}
-	return rc;
+	for (size_t i = 0; i < w->n_living; i++)
+		if (w->living[i].id == entry->team &&
+		    w->living[i].created_at < entry->removed_at)
+			return &w->living[i];
+	return NULL;
 }
 
+/* An agent may see what was removed of its own team. */
 static bool is_own(const struct call *call, const struct vault_work *w,
 		   const struct vault_trash *entry)
 {
-	return !call->identity.agent ||
-	       (entry->team == w->team && entry->removed_at > w->since);
+	const struct vault_teams_row *owner = owner_of(w, entry);
+
+	return !call->identity.agent || (owner && owner->id == call->caller.team);
+}
+
+/* The part of a path behind teams/NAME, with its slash; NULL: it is in no such folder. */
+static const char *rest_of(const char *path)
+{
+	return strncmp(path, "teams/", 6) == 0 ? strchr(path + 6, '/') : NULL;
+}
+
+/* The path from the root that a note in the trash would have now: its team may have another
+ * name. */
+static const char *present_path(struct call *call, const struct vault_teams_row *owner,
+				const char *path)
+{
+	const char *rest = owner ? rest_of(path) : NULL;
+
+	return rest ? arena_printf(&call->arena, "teams/%s%s", owner->name, rest) : path;
 }
 
 struct gathered {
 	struct call *call;
 	const struct vault_trash *entry;
+	const struct vault_teams_row *owner; /* of the entry */
 	const char *folder;
 	struct vault_removed_note *notes;
 	size_t n;
@@ -175,6 +191,8 @@ static int gather(void *with, const struct note_entry *e, struct fault *f)
 
 	if (e->folder)
 		return NOTES_ENTER;
+	if (path)
+		path = present_path(g->call, g->owner, path);
 	if (!path || !is_below(path, g->folder) || !may_come_back(g->call, path))
 		return NOTES_PASS;
 	if (g->n == REMOVED_MOST)
@@ -211,6 +229,7 @@ static int gather_all(struct gathered *g, const struct vault_work *w)
 		if (!is_own(g->call, w, &entries[i]))
 			continue;
 		g->entry = &entries[i];
+		g->owner = owner_of(w, g->entry);
 		rc = notes->walk(notes->self,
 				 arena_printf(a, NOTES_TRASH "/%s", entries[i].name),
 				 NULL, gather, g, &g->call->fault);
@@ -244,7 +263,7 @@ int vault_removed(struct call *call, const struct vault_removed_in *in,
 		  struct vault_removed_out *out)
 {
 	struct vault_work *w = call->vault;
-	int rc = find_own(call, w);
+	int rc = sql_all(call, vault_teams, &w->living, &w->n_living);
 
 	(void)out;
 	w->run = run_removed;
@@ -253,8 +272,43 @@ int vault_removed(struct call *call, const struct vault_removed_in *in,
 
 /* --- bringing back --------------------------------------------------------------------- */
 
-/* Finds where the note is that was removed last from w->path: 1, 0 or negative. */
-static int find_removed(struct call *call, struct vault_work *w)
+struct former {
+	struct arena *arena;
+	const char *path;
+};
+
+static int take_folder(void *with, const struct note_entry *e, struct fault *f)
+{
+	struct former *found = with;
+
+	(void)f;
+	if (e->folder)
+		found->path = arena_strdup(found->arena, e->path);
+	return NOTES_PASS;
+}
+
+/* Where an entry of a living team has the note of w->path, which is in the team's folder: an
+ * entry is of one team, under the name that it had.  NULL: nowhere. */
+static const char *place_in(struct call *call, const struct vault_work *w,
+			    const struct vault_teams_row *owner,
+			    const struct vault_trash *entry)
+{
+	const struct notes *notes = notes_of(call);
+	const char *rest = rest_of(w->path), *folder;
+	struct former found = { .arena = &call->arena };
+
+	if (!rest || strcmp(present_path(call, owner, w->path), w->path) != 0)
+		return NULL;
+	folder = arena_printf(&call->arena, NOTES_TRASH "/%s/teams", entry->name);
+	if (notes->walk(notes->self, folder, NULL, take_folder, &found, &call->fault) < 0)
+		return NULL;
+	return found.path ? arena_printf(&call->arena, "%s%s", found.path, rest) : NULL;
+}
+
+/* Looks for the note in the entries of living teams, by the names that they have now, or
+ * (`as_it_was`) in all entries at w->path itself.  1 with *whose, 0 or negative. */
+static int find_removed(struct call *call, struct vault_work *w, bool as_it_was,
+			const struct vault_teams_row **whose)
 {
 	const struct notes *notes = notes_of(call);
 	struct arena *a = &call->arena;
@@ -262,16 +316,54 @@ static int find_removed(struct call *call, struct vault_work *w)
 	size_t n;
 	int rc = vault_trash_list(notes, a, &entries, &n, &call->fault);
 
-	if (rc < 0)
-		return rc;
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		if (!is_own(call, w, &entries[i]))
+		const struct vault_teams_row *owner = owner_of(w, &entries[i]);
+
+		if (!is_own(call, w, &entries[i]) || (!as_it_was && !owner))
 			continue;
-		w->move.from =
-			arena_printf(a, NOTES_TRASH "/%s/%s", entries[i].name, w->path);
-		rc = notes->look(notes->self, w->move.from, &w->move.is, &call->fault);
+		*whose = owner;
+		w->move.from = as_it_was ? arena_printf(a, NOTES_TRASH "/%s/%s",
+							entries[i].name, w->path)
+					 : place_in(call, w, owner, &entries[i]);
+		if (w->move.from)
+			rc = notes->look(notes->self, w->move.from, &w->move.is,
+					 &call->fault);
+		if (call->fault.code)
+			return call->fault.code;
 	}
 	return rc;
+}
+
+/* Whether w->path is in the folder of a team that lives. */
+static bool is_in_living(const struct vault_work *w)
+{
+	const char *rest = rest_of(w->path);
+
+	for (size_t i = 0; rest && i < w->n_living; i++)
+		if (strlen(w->living[i].name) == (size_t)(rest - w->path - 6) &&
+		    strncmp(w->living[i].name, w->path + 6,
+			    (size_t)(rest - w->path - 6)) == 0)
+			return true;
+	return false;
+}
+
+/* Refuses to bring a note back into a folder that is not its team's, unless that place is
+ * named: 0 or negative. */
+static int check_place(struct call *call, const struct vault_work *w,
+		       const struct vault_teams_row *owner)
+{
+	if (w->to || (!owner && !is_in_living(w)))
+		return 0;
+	if (owner) {
+		fault_set(&call->fault, FAULT_CONFLICT, "/path",
+			  "%.120s was a note of team %.64s, as it is called now", w->path,
+			  owner->name);
+		return fault_hint(&call->fault, "Bring it back as %.180s.",
+				  present_path(call, owner, w->path));
+	}
+	fault_set(&call->fault, FAULT_CONFLICT, "/to",
+		  "%.120s was a note of a former team of that name", w->path);
+	return fault_hint(&call->fault, "Name the path to put it at with {to|--to}.");
 }
 
 static int refuse_taken(struct call *call, const char *to)
@@ -285,9 +377,13 @@ static int run_restore(struct call *call, struct vault_work *w)
 {
 	const char *to = w->to ? w->to : w->path;
 	struct vault_restore_out *out = call->out;
+	const struct vault_teams_row *whose = NULL;
 	struct note_stamp there;
-	int rc = find_removed(call, w);
+	int rc = find_removed(call, w, false, &whose);
 
+	if (rc == 0 && (rc = find_removed(call, w, true, &whose)) > 0 &&
+	    check_place(call, w, whose) < 0)
+		return call->fault.code;
 	if (rc == 0) {
 		fault_set(&call->fault, FAULT_NOT_FOUND, "/path",
 			  "the trash holds no note %.180s", w->path);
@@ -311,7 +407,7 @@ int vault_restore(struct call *call, const struct vault_restore_in *in,
 
 	if (rc < 0 ||
 	    (in->to && (rc = vault_note(call, in->to, "/to", VAULT_WRITE, &w->to)) < 0) ||
-	    (rc = find_own(call, w)) < 0)
+	    (rc = sql_all(call, vault_teams, &w->living, &w->n_living)) < 0)
 		return rc;
 	if (w->to && strcmp(w->to, w->path) == 0)
 		w->to = NULL;

@@ -97,9 +97,44 @@ is 0 . cadre team update notes --new-name heir
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre --team notes --as n vault removed | grep -q mine && bad "another team's notes"
 is 3 'the trash holds no note' cadre --team notes --as n vault restore mine.md
+# Nor are they put into its folder, unless somebody says so.
+is 4 'mine.md was a note of a former team of that name' cadre undo teams/notes/mine.md
+is 4 'with --to' cadre undo teams/notes/
+[ ! -e "$vault/teams/notes/mine.md" ] || bad "another team has the note"
+is 0 . cadre team update notes --new-name others
 is 0 'teams/notes/deep/er.md' cadre undo teams/notes/
 is 0 '^my words$' cadre vault read teams/notes/mine.md
 is 0 '^more$' cadre vault read teams/notes/deep/er.md
+is 0 . cadre team update others --new-name notes
+
+# Right behind the end of a team its notes are found.
+is 0 . cadre team create short --roles s
+is 0 . cadre vault write teams/short/a.md "short"
+is 0 . cadre team destroy short --purge --yes
+is 0 'teams/short/a.md' cadre undo teams/short/
+is 0 '^short$' cadre vault read teams/short/a.md
+
+# An option that means nothing is refused.
+is 2 " --to is for a single note" cadre undo teams/short/ --to other.md
+is 2 " --agent is for a workspace" cadre undo teams/short/a.md --agent s
+is 2 " --to is for a single note" cadre undo short-s --to other.md
+
+# Notes that were deleted before their team got another name are its own under that.
+is 0 . cadre team create before --roles b
+is 0 . cadre vault write teams/before/a.md "deleted before"
+is 0 . cadre vault delete teams/before/a.md --yes
+is 0 . cadre team update before --new-name after
+is 0 'teams/after/a.md' cadre --team after --as b vault removed
+is 0 . cadre team create before --roles z
+is 3 'the trash holds no note' cadre --team before --as z vault restore a.md
+is 4 'was a note of team after' cadre undo teams/before/a.md
+is 4 'Bring it back as teams/after/a.md' cadre undo teams/before/a.md
+is 0 'teams/after/a.md' cadre --team after --as b vault restore a.md
+is 0 '^deleted before$' cadre vault read teams/after/a.md
+is 0 . cadre vault delete teams/after/a.md --yes
+is 0 . cadre team update after --new-name behind
+is 0 'teams/behind/a.md' cadre undo teams/behind/
+is 0 '^deleted before$' cadre vault read teams/behind/a.md
 
 # A kill at any moment loses nothing, and leaves nothing twice.
 cadre up >/dev/null || bad "up"

@@ -159,9 +159,10 @@ json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault 
 bool run_asks(struct fault *f);
 /* Asks a person at a terminal whether to do what was refused since it would lose work. */
 bool run_goes_on(const struct cli *cli, struct fault *f);
-/* The rows of all pages of a list, of a team where one is named (or NULL). */
-json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, json_t *team,
-		 struct fault *f);
+/* The rows of all pages of a list, which is called with the argument `arg`, unless its value
+ * is NULL. */
+json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, const char *arg,
+		 json_t *value, struct fault *f);
 
 /* --- wait.c ---------------------------------------------------------------------- */
 

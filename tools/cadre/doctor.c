@@ -505,7 +505,7 @@ static void check_orphans(struct doctor *d, json_t *known)
 /* Adds a team's workspaces to `known`, by their ids; tells how many are dead. */
 static size_t check_team(struct doctor *d, json_t *team, json_t *known, struct fault *f)
 {
-	json_t *rows = run_rows(d->cli, op_workspace_list, "workspaces",
+	json_t *rows = run_rows(d->cli, op_workspace_list, "workspaces", "team",
 				json_object_get(team, "name"), f),
 	       *row;
 	size_t i, dead = 0;
@@ -522,7 +522,7 @@ static size_t check_team(struct doctor *d, json_t *team, json_t *known, struct f
 static void check_guests(struct doctor *d)
 {
 	struct fault f = { 0 };
-	json_t *teams = run_rows(d->cli, op_team_list, "teams", NULL, &f), *team,
+	json_t *teams = run_rows(d->cli, op_team_list, "teams", NULL, NULL, &f), *team,
 	       *known = json_object();
 	size_t i, dead = 0;
 

@@ -317,12 +317,14 @@ static void hint_at_help(const struct op *op, struct fault *f)
 			   op->cli[1] ? " " : "", op->cli[1] ? op->cli[1] : "");
 }
 
-json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, json_t *team,
-		 struct fault *f)
+json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, const char *arg,
+		 json_t *value, struct fault *f)
 {
-	json_t *all = json_array(), *args = json_pack("{sO*}", "team", team), *answer;
+	json_t *all = json_array(), *args = json_object(), *answer;
 	bool more = true;
 
+	if (value)
+		json_object_set(args, arg, value);
 	while (more && (answer = run_op(cli, op, args, f))) {
 		json_array_extend(all, json_object_get(answer, rows));
 		more = json_is_true(json_object_get(answer, "more"));

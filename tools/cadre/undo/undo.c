@@ -154,7 +154,7 @@ static int list(struct cli *cli)
 	if (check_lister(cli, &f) < 0)
 		return cli_fault(cli, &f);
 	r.living = undo_living(cli);
-	r.notes = run_rows(cli, op_vault_removed, "notes", NULL, &f);
+	r.notes = run_rows(cli, op_vault_removed, "notes", NULL, NULL, &f);
 	r.n = trash_list(cli->home.dir, &r.arena, &r.entries);
 	r.n_moving = undo_moving(cli, r.living, &r.arena, &r.moving);
 	if (!f.code && cli->json)
@@ -205,6 +205,26 @@ void undo_names(struct cli *cli, const char *begun,
 	arena_release(&a);
 }
 
+/* Refuses options that mean nothing for what is brought back. */
+static int check_options(const char *name, const char *agent, const char *to,
+			 struct fault *f)
+{
+	bool note = name && undo_is_note(name);
+
+	if (name && !*name) {
+		fault_set(f, FAULT_INVALID, "/name",
+			  "must name a removed workspace or note");
+		return fault_hint(f, "See them with: cadre undo.");
+	}
+	if (agent && (note || !name))
+		fault_set(f, FAULT_INVALID, "",
+			  "--agent is for a workspace that is brought back");
+	else if (to && (!note || name[strlen(name) - 1] == '/'))
+		fault_set(f, FAULT_INVALID, "",
+			  "--to is for a single note that is brought back");
+	return f->code ? fault_hint(f, "Leave it out, or see: cadre help undo.") : 0;
+}
+
 int undo_main(struct cli *cli, int argc, char **argv)
 {
 	const char *name = NULL, *agent = NULL, *to = NULL, *value;
@@ -222,12 +242,7 @@ int undo_main(struct cli *cli, int argc, char **argv)
 			return cli_usage(cli, "`undo` does not know %.60s", argv[i]);
 		else
 			name = argv[i];
-	if (name && !*name) {
-		fault_set(&f, FAULT_INVALID, "/name",
-			  "must name a removed workspace or note");
-		fault_hint(&f, "See them with: cadre undo.");
-	}
-	if (f.code || cli_folder(cli, HOME_LOOK, &f) < 0)
+	if (check_options(name, agent, to, &f) < 0 || cli_folder(cli, HOME_LOOK, &f) < 0)
 		return cli_fault(cli, &f);
 	if (!name)
 		return list(cli);

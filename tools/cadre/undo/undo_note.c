@@ -26,17 +26,16 @@ static int bring_back_note(struct cli *cli, const char *path, const char *to)
 /* The paths of all notes that were removed below a folder, each once. */
 static json_t *removed_below(struct cli *cli, const char *folder, struct fault *f)
 {
-	json_t *rows = run_rows(cli, op_vault_removed, "notes", NULL, f), *row,
-	       *paths = json_object();
-	size_t i, n = strlen(folder);
+	json_t *below = json_string(folder), *row, *paths = json_object();
+	json_t *rows = run_rows(cli, op_vault_removed, "notes", "path", below, f);
+	size_t i;
 
-	json_array_foreach(rows, i, row) {
-		json_t *path = json_object_get(row, "path");
-
-		if (!strncmp(json_string_value(path), folder, n))
-			json_object_set_new(paths, json_string_value(path), json_true());
-	}
+	json_array_foreach(rows, i, row)
+		json_object_set_new(paths,
+				    json_string_value(json_object_get(row, "path")),
+				    json_true());
 	json_decref(rows);
+	json_decref(below);
 	return paths;
 }
 

@@ -20,12 +20,12 @@
 json_t *undo_living(struct cli *cli)
 {
 	struct fault f = { 0 };
-	json_t *teams = run_rows(cli, op_team_list, "teams", NULL, &f), *team, *row,
+	json_t *teams = run_rows(cli, op_team_list, "teams", NULL, NULL, &f), *team, *row,
 	       *names = json_object();
 	size_t i, j;
 
 	json_array_foreach(teams, i, team) {
-		json_t *rows = run_rows(cli, op_workspace_list, "workspaces",
+		json_t *rows = run_rows(cli, op_workspace_list, "workspaces", "team",
 					json_object_get(team, "name"), &f);
 
 		json_array_foreach(rows, j, row)
