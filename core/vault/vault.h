@@ -41,6 +41,9 @@ struct vault_work {
 	size_t n_living;
 	int64_t teams[2]; /* rows of the teams whose folders `path` and `to` are in, as the lock was
 			     taken; 0: none's */
+	bool keeps; /* an entry of the trash, by the lock `kept`, until the note is out of
+		       it */
+	int kept;
 	int event; /* kind of the event that a write emits */
 	struct note_move move;
 	bool staged; /* step 3 is due */

@@ -97,21 +97,21 @@ static int plan_again(struct call *call)
 	return rc;
 }
 
-static int refuse(struct call *call, const char *name)
+static int refuse(struct call *call, const char *const names[2], int at)
 {
-	fault_set(&call->fault, FAULT_UNAVAILABLE, "/path",
-		  "the folder teams/%.64s is still another team's", name ? name : "");
+	fault_set(&call->fault, FAULT_UNAVAILABLE, at ? "/to" : "/path",
+		  "the folder teams/%.64s is still another team's", names[at]);
 	call->fault.retry_after_ms = 1000;
 	return call->fault.code;
 }
 
-/* 1 if all folders are their teams', 0, negative. */
+/* 1 if all folders are their teams', 0 with the one that is not, negative. */
 static int are_own(struct call *call, const char *const names[2], const int64_t teams[2],
-		   bool come)
+		   bool come, int *which)
 {
-	int rc = is_own(call, names[0], teams[0], come);
+	int rc = is_own(call, names[ *which = 0], teams[0], come);
 
-	return rc <= 0 ? rc : is_own(call, names[1], teams[1], come);
+	return rc <= 0 ? rc : is_own(call, names[*which = 1], teams[1], come);
 }
 
 static int come(struct call *call, const char *const names[2], const int64_t teams[2])
@@ -129,7 +129,7 @@ static int come(struct call *call, const char *const names[2], const int64_t tea
 int vault_hold(struct call *call, struct vault_work *w)
 {
 	const char *names[2];
-	int lock, rc;
+	int lock, rc, which = 0;
 
 	for (int tries = 0;; tries++) {
 		names_of(call, w, names);
@@ -139,12 +139,12 @@ int vault_hold(struct call *call, struct vault_work *w)
 			return lock;
 		rc = find_teams(call, names, w->teams);
 		if (rc >= 0)
-			rc = are_own(call, names, w->teams, tries > 0);
+			rc = are_own(call, names, w->teams, tries > 0, &which);
 		if (rc > 0)
 			return lock;
 		notes_of(call)->unlock(notes_of(call)->self, lock);
 		if (rc == 0 && tries == TRIES)
-			return refuse(call, names[0]);
+			return refuse(call, names, which);
 		if (rc < 0 || (rc = come(call, names, w->teams)) < 0 ||
 		    (rc = plan_again(call)) < 0)
 			return rc;

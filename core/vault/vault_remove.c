@@ -305,6 +305,26 @@ static const char *place_in(struct call *call, const struct vault_work *w,
 	return found.path ? arena_printf(&call->arena, "%s%s", found.path, rest) : NULL;
 }
 
+/* Looks whether an entry has the note at w->move.from, and if so, keeps the entry from being
+ * removed until the note is taken: 1, 0 or negative. */
+static int look_in(struct call *call, struct vault_work *w,
+		   const struct vault_trash *entry)
+{
+	const struct notes *notes = notes_of(call);
+	int rc = notes->look(notes->self, w->move.from, &w->move.is, &call->fault);
+
+	if (rc <= 0)
+		return rc;
+	w->kept = vault_trash_lock(notes, &call->arena, entry, &call->fault);
+	if (w->kept < 0)
+		return w->kept;
+	rc = notes->look(notes->self, w->move.from, &w->move.is, &call->fault);
+	w->keeps = rc > 0;
+	if (!w->keeps)
+		notes->unlock(notes->self, w->kept);
+	return rc;
+}
+
 /* Looks for the note in the entries of living teams, by the names that they have now, or
  * (`as_it_was`) in all entries at w->path itself.  1 with *whose, 0 or negative. */
 static int find_removed(struct call *call, struct vault_work *w, bool as_it_was,
@@ -326,8 +346,7 @@ static int find_removed(struct call *call, struct vault_work *w, bool as_it_was,
 							entries[i].name, w->path)
 					 : place_in(call, w, owner, &entries[i]);
 		if (w->move.from)
-			rc = notes->look(notes->self, w->move.from, &w->move.is,
-					 &call->fault);
+			rc = look_in(call, w, &entries[i]);
 		if (call->fault.code)
 			return call->fault.code;
 	}

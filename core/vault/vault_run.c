@@ -202,6 +202,8 @@ static int change(struct call *call, struct vault_work *w)
 	rc = settle(call, w);
 	if (rc >= 0 && !call->replayed)
 		rc = decide(call, w);
+	if (w->keeps)
+		notes->unlock(notes->self, w->kept);
 	notes->unlock(notes->self, lock);
 	if (rc >= 0 && vault_trash_origin(w->move.to))
 		vault_trash_trim(call->settings, call->now);

@@ -94,6 +94,31 @@ int vault_trash_list(const struct notes *notes, struct arena *a,
 	return rc < 0 ? rc : 0;
 }
 
+static int lock_entry(const struct notes *notes, struct arena *a,
+		      const struct vault_trash *entry, bool wait, struct fault *f)
+{
+	return notes->lock(notes->self, arena_printf(a, NOTES_TRASH "/%s", entry->name),
+			   NULL, wait, f);
+}
+
+int vault_trash_lock(const struct notes *notes, struct arena *a,
+		     const struct vault_trash *entry, struct fault *f)
+{
+	return lock_entry(notes, a, entry, true, f);
+}
+
+static void remove_entry(const struct notes *notes, struct arena *a,
+			 const struct vault_trash *entry)
+{
+	struct fault none = { 0 };
+	int lock = lock_entry(notes, a, entry, false, &none);
+
+	if (lock < 0)
+		return;
+	notes->forget(notes->self, entry->name, &none);
+	notes->unlock(notes->self, lock);
+}
+
 void vault_trash_trim(const struct settings *s, int64_t now)
 {
 	const int64_t keep_ms = settings_keep_ms(s);
@@ -109,7 +134,7 @@ void vault_trash_trim(const struct settings *s, int64_t now)
 		sum += entries[i].bytes;
 		if (sum > settings_trash_bytes(s) ||
 		    entries[i].removed_at + keep_ms <= now)
-			s->notes->forget(s->notes->self, entries[i].name, &none);
+			remove_entry(s->notes, &a, &entries[i]);
 	}
 	arena_release(&a);
 }

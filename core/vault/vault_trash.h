@@ -30,7 +30,13 @@ const char *vault_trash_origin(const char *path);
 int vault_trash_list(const struct notes *notes, struct arena *a,
 		     struct vault_trash **entries, size_t *n, struct fault *f);
 
-/* Removes the entries whose time is over, and the oldest of those that are too much. */
+/* Locks an entry, while a note is taken out of it: the lock, or negative.  It waits for one
+ * who removes the entry or takes something out of it. */
+int vault_trash_lock(const struct notes *notes, struct arena *a,
+		     const struct vault_trash *entry, struct fault *f);
+
+/* Removes the entries whose time is over, and the oldest of those that are too much;
+ * one that is locked stays until the next time. */
 void vault_trash_trim(const struct settings *s, int64_t now);
 
 #endif

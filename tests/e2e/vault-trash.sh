@@ -170,6 +170,23 @@ for name in old older; do
 	if [ $name = old ]; then cadre gc >/dev/null; else cadre up >/dev/null; fi
 	until_is '^0$' entries
 done
+
+# A note whose time is over is brought back whole or not at all, whoever removes it meanwhile.
+for i in $(seq 12); do
+	is 0 . cadre vault write race.md "whole"
+	is 0 . cadre vault delete --yes race.md
+	mv "$trash"/20* "$trash/20200101-000000.000.5.0.00000000000race$i"
+	cadre gc >/dev/null 2>&1 &
+	if cadre --direct undo race.md >/dev/null 2>"$TMPDIR/undo"; then
+		is 0 '^whole$' cadre vault read race.md
+	else
+		grep -q 'holds no note race.md' "$TMPDIR/undo" || bad "undo: $(cat "$TMPDIR/undo")"
+	fi
+	wait $!
+	rm -rf "$trash"/20200101-*
+	cadre vault delete --yes race.md >/dev/null 2>&1
+	rm -rf "$trash"
+done
 cadre down >/dev/null
 config 'trash_mb = 1'
 head -c 700000 /dev/urandom | base64 -w 80 | head -c 700000 >"$TMPDIR/large"
