@@ -63,15 +63,16 @@ static int sync_name(const char *path, struct fault *f)
 			 strerror(errno));
 }
 
-/* Whether the source is what a removed workspace held. */
+/* Whether the source is what a removed workspace held: an entry of the trash, whose name
+ * begins with a time, and not the trash itself. */
 static bool is_from_trash(const struct workspace_spec *spec)
 {
 	char trash[4200];
 	int n = snprintf(trash, sizeof(trash), "%s/trash/", spec->home);
 	struct stat st;
 
-	return strncmp(spec->source, trash, (size_t)n) == 0 &&
-	       !strchr(spec->source + n, '/') && strcmp(spec->source + n, "..") != 0 &&
+	return strncmp(spec->source, trash, (size_t)n) == 0 && spec->source[n] >= '0' &&
+	       spec->source[n] <= '9' && !strchr(spec->source + n, '/') &&
 	       lstat(spec->source, &st) == 0 && S_ISDIR(st.st_mode);
 }
 

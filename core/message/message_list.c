@@ -62,22 +62,31 @@ static int begin_thread(struct call *call, const char *thread, int64_t after,
 	return 0;
 }
 
-static int list_thread(struct call *call, const struct message_thread_in *in,
-		       const char *thread, struct page *p)
+static int list_thread(struct call *call, const char *thread, int64_t after,
+		       struct page *p)
 {
 	struct envelope_row e;
 	const char *name;
 	struct query q;
-	int rc = begin_thread(call, thread, in->after, &name, p);
+	int rc = begin_thread(call, thread, after, &name, p);
 
 	if (rc < 0)
 		return rc;
 	sql_query(call, &q, envelopes_thread, .team = call->caller.team, .thread = name,
-		  .after = in->after, .agent = sees(call), .limit = in->limit + 1);
+		  .after = after, .agent = sees(call), .limit = p->limit + 1);
 	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, p, &e))
 		;
 	query_end(&q);
 	return rc < 0 ? rc : 0;
+}
+
+/* Whether the caller sees a message of a thread that has this name: 1, 0, negative. */
+static int is_thread(struct call *call, const char *name)
+{
+	struct envelope_row e;
+
+	return sql_row(call, envelopes_thread, &e, .team = call->caller.team,
+		       .thread = name, .agent = sees(call), .limit = 1);
 }
 
 /* A plain number is a thread's name where there is one, else a message's number. */
@@ -86,13 +95,12 @@ int message_thread(struct call *call, const struct message_thread_in *in,
 {
 	const bool plain = strspn(in->thread, "0123456789") == strlen(in->thread);
 	struct page p = { .limit = in->limit };
-	int rc;
+	const char *thread = in->thread;
+	int rc = who_team(call, in->team);
 
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = list_thread(call, in, in->thread, &p)) < 0 ||
-	    (p.n == 0 && plain &&
-	     (rc = list_thread(call, in, arena_printf(&call->arena, "#%s", in->thread),
-			       &p)) < 0))
+	if (rc >= 0 && plain && (rc = is_thread(call, thread)) == 0)
+		thread = arena_printf(&call->arena, "#%s", thread);
+	if (rc < 0 || (rc = list_thread(call, thread, in->after, &p)) < 0)
 		return rc;
 	out->messages = p.items;
 	out->n_messages = p.n;
