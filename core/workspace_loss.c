@@ -176,7 +176,7 @@ void loss_add_notes(struct call *call, const char *team)
 /* A disk of a VM, which nobody looks into, counts as work. */
 static void look(struct call *call, struct losing *l)
 {
-	int64_t most = settings_trash_bytes(call->settings);
+	int64_t most = settings_trash_bytes(call->settings), snapshots;
 
 	for (size_t i = 0; i < l->n; i++) {
 		struct folder *f = &l->folders[i];
@@ -191,9 +191,12 @@ static void look(struct call *call, struct losing *l)
 		l->worked += f->worked;
 		l->kept += f->bytes && !f->too_large;
 		l->bytes += f->too_large ? 0 : f->bytes;
-		if (f->snapshots)
-			l->bytes += call->settings->look_at_work(f->snapshots, NULL, 0, 0,
-								 NULL);
+		snapshots = f->snapshots ? call->settings->look_at_work(f->snapshots,
+									NULL, 0, 0, NULL)
+					 : 0;
+		/* The trash takes no more of them than it may hold, and none where it keeps
+		 * nothing. */
+		l->bytes += snapshots < most ? snapshots : most;
 	}
 }
 
