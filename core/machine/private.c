@@ -41,7 +41,7 @@ static bool is_ours_alone(const struct stat *st)
 
 static bool is_shut(const struct stat *st)
 {
-	return S_ISDIR(st->st_mode) && !(st->st_mode & 0111);
+	return S_ISDIR(st->st_mode) && !(st->st_mode & 0100);
 }
 
 /* fchmod() knows no O_PATH descriptor, by which nothing is opened or followed. */
@@ -64,9 +64,14 @@ static void close_entry(int dir, const char *name, dev_t device, int depth)
 	close(fd);
 }
 
+void private_tree_at(int dir, const char *name)
+{
+	close_entry(dir, name, 0, 0);
+}
+
 void private_tree(const char *path)
 {
-	close_entry(AT_FDCWD, path, 0, 0);
+	private_tree_at(AT_FDCWD, path);
 }
 
 /* --- folders that nobody may enter ---------------------------------------------------- */
@@ -89,7 +94,7 @@ bool private_shut(const char *path, int depth, char *out, size_t size)
 
 	if (lstat(path, &st) || !S_ISDIR(st.st_mode))
 		return false;
-	if (!(st.st_mode & 0100)) {
+	if (is_shut(&st)) {
 		snprintf(out, size, "%s", path);
 		return true;
 	}

@@ -19,6 +19,9 @@ enum { PRIVATE_FILE = 0600, PRIVATE_FOLDER = 0700 };
  * passed over. */
 void private_tree(const char *path);
 
+/* The same for what has a name in an open folder. */
+void private_tree_at(int dir, const char *name);
+
 /* Lets the owner enter an open folder that is the caller's own and that nobody may enter, as
  * a process with a narrow umask has left it. */
 void private_enter(int folder);

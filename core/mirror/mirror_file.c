@@ -340,6 +340,17 @@ static int purge_at(int dir, const char *name)
 	return rc < 0 ? rc : unlinkat(dir, name, AT_REMOVEDIR);
 }
 
+int files_open_up(struct files *fs, const char *folder, struct fault *f)
+{
+	const char *name;
+	int dir = parent_of(fs, folder, false, &name);
+
+	if (dir < 0)
+		return errno == ENOENT ? 0 : files_fault(f, "open", folder);
+	private_tree_at(dir, name);
+	return 0;
+}
+
 int files_purge(struct files *fs, const char *folder, struct fault *f)
 {
 	const char *name;

@@ -85,6 +85,10 @@ bool files_is_folder(struct files *fs, const char *path);
 /* Renames folder FROM to TO, or to TO-2, TO-3, … when that is taken. */
 int files_move(struct files *fs, const char *from, const char *to, struct fault *f);
 
+/* Lets the owner, and nobody else, into a folder and all that is below it, so that what it
+ * holds is found before it goes.  0 or negative. */
+int files_open_up(struct files *fs, const char *folder, struct fault *f);
+
 /* Removes a folder with all that is in it. */
 int files_purge(struct files *fs, const char *folder, struct fault *f);
 

@@ -61,8 +61,11 @@ static int purge(struct mirror_show *s, const char *folder,
 		.arena = &s->call.arena,
 		.summary = arena_printf(&s->call.arena, "%s/TEAM.md", folder),
 	};
-	int rc = notes->walk(notes->self, folder, NULL, look_at, &found, &s->call.fault);
+	int rc = files_open_up(&s->files, folder, &s->call.fault);
 
+	if (rc >= 0)
+		rc = notes->walk(notes->self, folder, NULL, look_at, &found,
+				 &s->call.fault);
 	if (rc >= 0 && found.n_notes &&
 	    found.bytes <= settings_trash_bytes(s->call.settings))
 		rc = move_notes(s, folder, team, &found);

@@ -114,6 +114,22 @@ is 0 . cadre team destroy short --purge --yes
 is 0 'teams/short/a.md' cadre undo teams/short/
 is 0 '^short$' cadre vault read teams/short/a.md
 
+# A folder that nobody may enter comes back with the others.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	# Root is refused as other users are, without these capabilities.
+	as_others() { setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search "$CADRE" "$@"; }
+else
+	as_others() { "$CADRE" "$@"; }
+fi
+cadre team create closed --roles s >/dev/null
+is 0 . cadre vault write teams/closed/shut/in.md "in a closed folder"
+until_is '^TEAM.md$' ls "$vault/teams/closed"
+chmod 0 "$vault/teams/closed/shut"
+is 0 . as_others team destroy closed --purge --yes
+is 0 'teams/closed/shut/in.md' as_others vault removed
+is 0 'teams/closed/shut/in.md' as_others undo teams/closed/
+is 0 '^in a closed folder$' as_others vault read teams/closed/shut/in.md
+
 # An option that means nothing is refused.
 is 2 " --to is for a single note" cadre undo teams/short/ --to other.md
 is 2 " --agent is for a workspace" cadre undo teams/short/a.md --agent s
