@@ -230,43 +230,17 @@ static int process_restore(void *self, const struct workspace_spec *spec, const 
 
 /* --- the end --------------------------------------------------------------------- */
 
-/* Each snapshot is an entry of its own, under the workspace's name and the end of its id.
- * They count as removed before the workspace: what it held last is what `undo` finds under
- * its name, and what the trash has room for first. */
-static int keep_snapshots(const struct workspace_spec *spec, int64_t now_ms,
-			  const struct trash_bounds *bounds, struct fault *f)
-{
-	enum { BEFORE_MS = 1000, ID_SHOWN = 8 };
-	struct arena a = { 0 };
-	DIR *dir = opendir(kept_path(&a, spec, NULL));
-	struct dirent *e;
-	int rc = 0;
-
-	while (rc >= 0 && dir && (e = readdir(dir))) {
-		size_t n = strlen(e->d_name);
-
-		if (*e->d_name != '.' && n > ID_SHOWN)
-			rc = trash_take(spec->home, kept_path(&a, spec, e->d_name),
-					arena_printf(&a, "%s-snapshot-%s", spec->name,
-						     e->d_name + n - ID_SHOWN),
-					now_ms - BEFORE_MS, bounds, f);
-	}
-	if (!dir && errno != ENOENT)
-		rc = fault_set(f, FAULT_IO, "", "cannot read the snapshots of %s: %m",
-			       spec->name);
-	if (dir)
-		closedir(dir);
-	arena_release(&a);
-	return rc < 0 ? rc : 0;
-}
-
 static int process_keep(void *self, const struct workspace_spec *spec, int64_t now_ms,
 			const struct trash_bounds *bounds, struct fault *f)
 {
+	struct arena a = { 0 };
+	int rc = trash_take_snapshots(spec->home, kept_path(&a, spec, NULL), spec->name,
+				      now_ms, bounds, f);
+
 	(void)self;
-	if (keep_snapshots(spec, now_ms, bounds, f) < 0)
-		return f->code;
-	return trash_take(spec->home, spec->path, spec->name, now_ms, bounds, f);
+	arena_release(&a);
+	return rc < 0 ? rc
+		      : trash_take(spec->home, spec->path, spec->name, now_ms, bounds, f);
 }
 
 static void remove_snapshots(const struct workspace_spec *spec, struct fault *f)

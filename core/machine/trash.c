@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,8 +89,11 @@ static bool entry_read(const char *home, const char *file, struct arena *a,
 
 static int newest_first(const void *a, const void *b)
 {
-	return strcmp(((const struct trash_entry *)b)->path,
-		      ((const struct trash_entry *)a)->path);
+	const struct trash_entry *x = a, *y = b;
+
+	if (x->removed_at != y->removed_at)
+		return x->removed_at < y->removed_at ? 1 : -1;
+	return (x->moved_ns < y->moved_ns) - (x->moved_ns > y->moved_ns);
 }
 
 /* Whether a file, looked at without following a link, is a folder of `owner`'s. */
@@ -118,21 +122,31 @@ static int open_trash(const char *home, struct arena *a, uid_t *owner)
 	return -1;
 }
 
+/* Reads the entry of that name in the open trash; false: it is something else. */
+static bool entry_look(int trash, const char *home, const char *file, uid_t owner,
+		       struct arena *a, struct trash_entry *out)
+{
+	struct stat st;
+
+	if (!entry_read(home, file, a, out) ||
+	    fstatat(trash, file, &st, AT_SYMLINK_NOFOLLOW) || !is_folder_of(&st, owner))
+		return false;
+	out->moved_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+	return true;
+}
+
 size_t trash_list(const char *home, struct arena *a, struct trash_entry **entries)
 {
 	uid_t owner;
 	int fd = open_trash(home, a, &owner);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	struct trash_entry entry;
-	struct stat st;
 	struct dirent *e;
 	size_t n = 0;
 
 	*entries = NULL;
 	while (dir && (e = readdir(dir)))
-		if (entry_read(home, e->d_name, a, &entry) &&
-		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    is_folder_of(&st, owner))
+		if (entry_look(fd, home, e->d_name, owner, a, &entry))
 			*(struct trash_entry *)arena_push(a, entries, &n, sizeof(entry)) =
 				entry;
 	if (dir)
@@ -161,22 +175,10 @@ static void enter(const char *path)
 	close(fd);
 }
 
-/* The time of an entry that comes after all others, so that the newest is the newest by its
- * name, also of several within a second. */
-static int64_t behind_all(const char *home, struct arena *a, int64_t at)
-{
-	struct trash_entry *entries;
-	size_t n = trash_list(home, a, &entries);
-
-	return n && entries->removed_at / 1000 >= at / 1000 ? entries->removed_at + 1000
-							    : at;
-}
-
 int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f)
 {
 	struct arena a = { 0 };
-	int64_t at = behind_all(home, &a, as->removed_at);
 	char when[CLOCK_STAMP];
 	uid_t owner;
 	int rc, fd = -1;
@@ -186,7 +188,7 @@ int trash_put(const char *home, const char *path, const struct trash_entry *as,
 		rc = fd = open_trash(home, &a, &owner);
 	rc = rc < 0 ? rc : 0;
 	for (int i = 0; !rc && i < 100; i++) {
-		clock_stamp(at + 1000 * i, when);
+		clock_stamp(as->removed_at + 1000 * i, when);
 		rc = renameat(AT_FDCWD, path, fd,
 			      arena_printf(&a, "%s.%" PRId64 ".%s%s", when, as->bytes,
 					   as->name, endings[as->kind]));
@@ -225,12 +227,87 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 			 f);
 }
 
+int trash_take_snapshots(const char *home, const char *folder, const char *workspace,
+			 int64_t now_ms, const struct trash_bounds *bounds,
+			 struct fault *f)
+{
+	enum { BEFORE_MS = 1000, ID_SHOWN = 8 };
+	struct arena a = { 0 };
+	DIR *dir = opendir(folder);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!dir && errno != ENOENT)
+		rc = fault_set(f, FAULT_IO, "", "cannot read the snapshots of %s: %m",
+			       workspace);
+	while (rc >= 0 && dir && (e = readdir(dir))) {
+		size_t n = strlen(e->d_name);
+
+		if (!strchr(e->d_name, '.') && n > ID_SHOWN)
+			rc = trash_take(home,
+					arena_printf(&a, "%s/%s", folder, e->d_name),
+					arena_printf(&a, "%s-snapshot-%s", workspace,
+						     e->d_name + n - ID_SHOWN),
+					now_ms - BEFORE_MS, bounds, f);
+	}
+	if (dir)
+		closedir(dir);
+	arena_release(&a);
+	return rc < 0 ? rc : 0;
+}
+
+/* Opens an entry's folder, locked for one who removes it or for those who hold it: a
+ * descriptor, or -1 with errno. */
+static int open_locked(const char *path, int lock)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, lock | LOCK_NB)) {
+		close(fd);
+		errno = EWOULDBLOCK;
+		return -1;
+	}
+	return fd;
+}
+
+int trash_hold(const char *home, const char *path)
+{
+	struct arena a = { 0 };
+	struct trash_entry entry;
+	const char *slash = strrchr(path, '/');
+	bool is_entry = slash && entry_read(home, slash + 1, &a, &entry) &&
+			!strcmp(entry.path, path);
+	int fd = is_entry ? open_locked(path, LOCK_SH) : -1;
+	struct stat st;
+
+	/* The folder may have been removed between the opening and the lock. */
+	if (fd >= 0 && (fstat(fd, &st) || st.st_nlink == 0)) {
+		close(fd);
+		fd = -1;
+	}
+	arena_release(&a);
+	return fd;
+}
+
+/* Removes an entry that nobody holds: whether it did. */
+static bool remove_entry(const struct trash_entry *entry)
+{
+	int fd = open_locked(entry->path, LOCK_EX);
+	struct fault ignored = { 0 };
+
+	if (fd < 0 && errno == EWOULDBLOCK)
+		return false;
+	tree_remove(entry->path, &ignored);
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
 bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds)
 {
 	struct arena a = { 0 };
 	struct trash_entry *entries;
 	size_t n = trash_list(home, &a, &entries);
-	struct fault ignored = { 0 };
 	bool disks = false;
 	int64_t sum = 0;
 
@@ -239,8 +316,7 @@ bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bou
 		if (sum <= bounds->bytes &&
 		    entries[i].removed_at + bounds->keep_ms > now_ms)
 			continue;
-		tree_remove(entries[i].path, &ignored);
-		disks |= entries[i].kind == TRASH_VM;
+		disks |= remove_entry(&entries[i]) && entries[i].kind == TRASH_VM;
 	}
 	arena_release(&a);
 	return disks;

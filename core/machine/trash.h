@@ -23,7 +23,8 @@ struct trash_entry {
 	enum trash_kind kind;
 	const char *name; /* of the workspace */
 	const char *path; /* of the folder, absolute */
-	int64_t removed_at; /* milliseconds since 1970 */
+	int64_t removed_at; /* milliseconds since 1970, whole seconds */
+	int64_t moved_ns; /* orders those that were removed in the same second */
 	int64_t bytes;
 };
 
@@ -46,13 +47,26 @@ enum trash_taken {
 int trash_take(const char *home, const char *path, const char *name, int64_t now_ms,
 	       const struct trash_bounds *bounds, struct fault *f);
 
+/* Moves the snapshots of a workspace into the trash: each folder in `folder` becomes an entry
+ * of its own, under the workspace's name and the end of the snapshot's id.  They count as
+ * removed before the workspace: what it held last is what its name brings back, and what the
+ * trash has room for first.  0, also where there are none, or negative with `f` filled. */
+int trash_take_snapshots(const char *home, const char *folder, const char *workspace,
+			 int64_t now_ms, const struct trash_bounds *bounds,
+			 struct fault *f);
+
 /* Moves a folder into the trash that was made to be the entry `as`, whose path is not looked
  * at: TRASH_TAKEN, or negative with `f` filled. */
 int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f);
 
-/* Removes what is older than the bounds, and the oldest of what is too much; true if disks
- * of VMs are to be swept for it. */
+/* Keeps an entry from being removed by trash_trim(), in this process and in others: a
+ * descriptor, which the caller closes when the entry is needed no more.  -1: `path` is the
+ * path of no entry, or it is being removed. */
+int trash_hold(const char *home, const char *path);
+
+/* Removes what is older than the bounds, and the oldest of what is too much, but nothing that
+ * is held; true if disks of VMs are to be swept for it. */
 bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds);
 
 /* The entries that are removed to make room where `bytes` more come into a trash that may

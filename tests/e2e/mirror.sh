@@ -58,7 +58,7 @@ odd=$(printf 'red \033]0;title\007 \342\200\256 \302\233 end')
 for what in "task create" "send coder"; do cadre $what "$odd" >/dev/null || bad "$what"; done
 cadre agent register painter --team shop --description "$odd" >/dev/null || bad "register"
 until_done grep -q '^> red ?]0;title? ??? ?? end$' "$log"
-until_done grep -q '^# red  ]0;title  ??? ?? end$' "$vault"/tasks/003-*.md
+until_done grep -qr --include='003-*.md' '^# red  ]0;title  ??? ?? end$' "$vault/tasks"
 until_done grep -q 'u009b' "$vault/cards/painter.json"
 until_done grep -q "red  ]0;title" "$vault/TEAM.md"
 until_done whole

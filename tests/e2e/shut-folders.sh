@@ -2,11 +2,7 @@
 # shut-folders - folders without the right to enter them, as the umask of an older version left
 # some: doctor tells of them, and the mirror, a note's writer and a host open those of ours.
 . "$(dirname "$0")/../lib/story.sh"
-command -v setpriv >/dev/null || skip "no setpriv"
 vault=$CADRE_HOME/vault
-# Root enters every folder, unless it gives that up.
-as_others() { setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search "$CADRE" "$@"; }
-[ "$(id -u)" = 0 ] || as_others() { cadre "$@"; }
 shut() { # FOLDER...: what was found, and that nothing is shut in the end
 	either=yes is 1 "^bad *folders *nobody can enter $1" cadre doctor
 	[ "$(stat -c %a "$1")" = 600 ] || bad "doctor has changed $1"

@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/steps.h"
 #include "core/host/inside.h"
 #include "core/machine/pid.h"
+#include "core/machine/trash.h"
 #include "ops.gen.h"
 
 enum {
@@ -47,6 +49,18 @@ void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence
 
 	step_check(p->state == HOSTED_OVER ? 0 : steps[whence][p->state], (int)state + 1);
 	p->state = state;
+}
+
+void hosted_hold_source(struct hosted_workspace *p)
+{
+	bool needed = p->state == WORKSPACE_STATE_CREATING && !p->made && p->spec.source;
+
+	if (needed && p->source_held < 0) {
+		p->source_held = trash_hold(p->spec.home, p->spec.source);
+	} else if (!needed && p->source_held >= 0) {
+		close(p->source_held);
+		p->source_held = -1;
+	}
 }
 
 /* --- what became of slow work ------------------------------------------------------ */
@@ -91,6 +105,7 @@ void hosted_worked(struct hosted_workspace *p)
 		p->restored = true;
 		hosted_note_restored(p);
 	}
+	hosted_hold_source(p);
 }
 
 /* --- steps ------------------------------------------------------------------------ */
@@ -373,6 +388,8 @@ void hosted_free(struct hosted_workspace *p)
 {
 	hosted_refuse(&p->asked, FAULT_CONFLICT, "the workspace is gone");
 	hosted_guest_close(p->guest);
+	if (p->source_held >= 0)
+		close(p->source_held);
 	free(p->texts);
 	free(p);
 }

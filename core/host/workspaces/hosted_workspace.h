@@ -92,6 +92,7 @@ struct hosted_workspace {
 	struct chain asked; /* calls that wait for it: snapshots, forks */
 	struct job *asking; /* the one that `work` is for */
 	uv_work_t request;
+	int source_held; /* trash_hold() of what it is made of, until it is made; -1: none */
 	int64_t left_out; /* sockets, pipes and devices, and the `.cadre`, that were not
 			     copied by that work */
 	struct fault fault; /* of that work; of a failed hosted workspace: why */
@@ -107,6 +108,9 @@ void hosted_free(struct hosted_workspace *p);
 /* Sets the state; no other function changes the state of a workspace that is known.
  * `whence` says whether the row or the host decided it. */
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence);
+
+/* Holds the trash entry that the workspace is made of, as long as it is being made. */
+void hosted_hold_source(struct hosted_workspace *p);
 
 /* --- hosted_workspace_work.c --------------------------------------------------------------- */
 

@@ -153,6 +153,7 @@ static struct hosted_workspace *hosted_new(struct host *host,
 	p->backend = machines[w->backend];
 	p->state = w->state;
 	p->generation = w->generation;
+	p->source_held = -1;
 	p->process.pid = w->pid;
 	p->process.start = w->pid_start;
 	p->process.cid = w->cid;
@@ -199,6 +200,7 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 	p->agent_row = w->agent_row;
 	p->slot = w->slot;
 	set_spot(p, w, a);
+	hosted_hold_source(p);
 	if (p->generation != w->generation)
 		change_generation(p, w->generation);
 }

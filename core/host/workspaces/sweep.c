@@ -157,27 +157,41 @@ static void before_starts(uv_work_t *work)
 		rename_folders(s);
 }
 
-/* The name of the workspace that worked in a folder which was renamed to `NAME.gone`; NULL
- * for a folder of another kind, and for a copy that was never whole. */
-static const char *worked_in(struct sweep *s, const char *folder)
+/* The name that a folder had in `HOME/PARENT` before it was renamed to `NAME.gone`, perhaps
+ * more than once; NULL for one of another parent, and for a copy that was never whole. */
+static const char *called_in(struct sweep *s, const char *parent, const char *folder)
 {
-	size_t n = strlen(s->home);
-	const char *name = strncmp(folder + n, "/workspaces/", 12) ? "" : folder + n + 12;
-	size_t len = strcspn(name, ".");
+	const char *top = arena_printf(&s->arena, "%s/%s/", s->home, parent);
+	size_t n = strlen(top), len;
+	const char *end;
 
-	return len && !strcmp(name + strspn(name + len, ".gone") + len, "")
-		       ? arena_strndup(&s->arena, name, len)
-		       : NULL;
+	if (strncmp(folder, top, n) != 0)
+		return NULL;
+	len = strcspn(folder + n, ".");
+	for (end = folder + n + len; !strncmp(end, ".gone", 5);)
+		end += 5;
+	return len && !*end ? arena_strndup(&s->arena, folder + n, len) : NULL;
 }
 
-/* A workspace's folder goes into the trash, and stays where that fails: its row may be
- * destroyed and the folder have stayed because nothing may be lost. */
+/* The folder of a workspace, and its snapshots, go into the trash, and stay where that fails:
+ * its row may be destroyed and the folder have stayed because nothing may be lost.  A folder of
+ * snapshots has the workspace's id as its name, and so have they in the trash. */
+static int keep_folder(struct sweep *s, const char *folder, struct fault *f)
+{
+	const char *workspace = called_in(s, "workspaces", folder),
+		   *id = called_in(s, "snapshots", folder);
+	int64_t now = clock_wall_ms();
+
+	if (workspace)
+		return trash_take(s->home, folder, workspace, now, &s->trash, f);
+	return id ? trash_take_snapshots(s->home, folder, id, now, &s->trash, f) : 0;
+}
+
 static void remove_folder(struct sweep *s, const char *folder)
 {
-	const char *name = worked_in(s, folder);
 	struct fault f = { 0 };
 
-	if (name && trash_take(s->home, folder, name, clock_wall_ms(), &s->trash, &f) < 0)
+	if (keep_folder(s, folder, &f) < 0)
 		log_line(s->host->log, LOG_LEVEL_WARN, "folder %s stays: %s", folder,
 			 f.text);
 	else

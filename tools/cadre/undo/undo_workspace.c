@@ -164,6 +164,15 @@ static int wait_for_trash(struct cli *cli, const struct wanted *w, struct fault 
 	}
 }
 
+static int not_found(const struct trash_entry *entry, const char *name, struct fault *f)
+{
+	fault_set(f, entry ? FAULT_INVALID : FAULT_NOT_FOUND, "/name",
+		  entry ? "several removed workspaces begin with %.60s"
+			: "the trash holds no workspace %.60s",
+		  name);
+	return fault_hint(f, "See them with: cadre undo.");
+}
+
 /* --- bringing back -------------------------------------------------------------------- */
 
 /* Makes it a VM like the one that had the disk. */
@@ -264,28 +273,43 @@ static json_t *make_of(struct cli *cli, const struct trash_entry *entry,
 	return answer;
 }
 
-/* Locks an entry, so that of several who bring it back at once the others see that the first
- * one did: a descriptor, or -1 where it has just gone. */
-static int lock_entry(const struct trash_entry *entry)
+/* Locks the trash, so that of several who bring an entry back at once the others see that the
+ * first one did. */
+static int lock_trash(struct cli *cli)
 {
-	int fd = open(entry->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(arena_printf(&cli->arena, "%s/trash", cli->home.dir),
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd >= 0)
 		flock(fd, LOCK_EX);
 	return fd;
 }
 
+/* The answer of a workspace that is to be made of the entry, unless one was made before. */
+static json_t *make_once(struct cli *cli, const struct trash_entry *entry,
+			 const char *agent, bool again, struct fault *f)
+{
+	int lock = lock_trash(cli);
+	json_t *answer = NULL;
+
+	if (again || check_again(cli, entry, f) == 0)
+		answer = make_of(cli, entry, agent, f);
+	if (lock >= 0)
+		close(lock);
+	return answer;
+}
+
 static int bring_back(struct cli *cli, const struct trash_entry *entry, const char *agent,
 		      bool again)
 {
-	int lock = lock_entry(entry);
-	json_t *answer = NULL, *made;
+	int hold = trash_hold(cli->home.dir, entry->path);
 	struct fault f = { 0 };
+	json_t *answer = NULL, *made;
 
-	if (again || check_again(cli, entry, &f) == 0)
-		answer = make_of(cli, entry, agent, &f);
-	if (lock >= 0)
-		close(lock);
+	if (hold < 0)
+		not_found(NULL, entry->name, &f);
+	else
+		answer = make_once(cli, entry, agent, again, &f);
 	made = json_object_get(answer, "workspace");
 	if (made && is_back(cli, entry, made, &f)) {
 		if (cli->json)
@@ -294,16 +318,9 @@ static int bring_back(struct cli *cli, const struct trash_entry *entry, const ch
 			say_back(cli, entry, made);
 	}
 	json_decref(answer);
+	if (hold >= 0)
+		close(hold);
 	return f.code ? cli_fault(cli, &f) : wait_end(cli, 0);
-}
-
-static int not_found(const struct trash_entry *entry, const char *name, struct fault *f)
-{
-	fault_set(f, entry ? FAULT_INVALID : FAULT_NOT_FOUND, "/name",
-		  entry ? "several removed workspaces begin with %.60s"
-			: "the trash holds no workspace %.60s",
-		  name);
-	return fault_hint(f, "See them with: cadre undo.");
 }
 
 int undo_workspace(struct cli *cli, const char *name, const char *agent, bool again)
