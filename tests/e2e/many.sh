@@ -19,6 +19,19 @@ is 3 'line 2: there is no task 99' from '{"title":"a"}\n{"title":"b","depends_on
 is 2 'no line' from '\n \n' task create -
 is 2 'line 1: begins a list in JSON' from '[{"title":"a"},\n{"title":"b"}]\n' task create -
 is 2 'line 1: begins a list in JSON' from '[\n{"title":"a"}\n]\n' task create -
+is 2 'line 2: an object in JSON among titles' from 'a\n{"title":"b"}\n' task create -
+# What is of all lines is in none of them, however many there are and whoever reads the answer.
+cadre team create blue --roles bob >/dev/null 2>&1
+either=yes
+for more in '' '{"title":"b"}\n'; do
+	for how in '' --json '--key c'; do
+		is 2 "line 1: 'team' is of all lines, not of one" from '{"title":"a","team":"red"}\n'"$more" task create - --team blue $how
+	done
+	is 2 "line 1: 'idempotency_key' is of all" from '{"title":"a","idempotency_key":"k"}\n'"$more" task create - --team blue
+done
+either=
+is 0 'no tasks' cadre task list --team blue
+cadre team destroy --yes blue >/dev/null 2>&1 || bad "no end of a team"
 is 2 'line 2: .*must say something' from '{"title":"a"}\n{"title":"  "}\n' task create -
 is 2 'must say something' cadre task create '  '
 is 2 'must say something' cadre task update 001 --title ' '
@@ -51,6 +64,13 @@ is 0 '500 at most' cadre task create --help
 is 0 '^created 1 tasks' from 'once' task create - --key again
 is 4 'this key was used for another call' from 'once\ntwice' task create - --key again
 is 0 '"pending":9' cadre task list --json
+
+# A title is its line as it stands, also where that begins as in a list of Markdown, or with {.
+is 0 '^created 3 tasks, 010 to 012$' from '\055 ten\n\055 [ ] eleven\n{twelve}\n' task create -
+is 2 "line 1: .*near" from '{twelve}\n' task create -
+is 0 '"title":"- ten"' cadre task show 010 --json
+is 0 '"title":"- \[ \] eleven"' cadre task show 011 --json
+is 0 '"title":"{twelve}"' cadre task show 012 --json
 
 # Words that people type: `complete` is done, and the finished ones alone are listed.
 is 0 'task.*done TASK\|done' cadre help complete

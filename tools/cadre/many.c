@@ -24,6 +24,45 @@ bool many_asked(const struct op *op, const json_t *args)
 	return first && strcmp(first, "-") == 0;
 }
 
+/* Whether an argument is of the whole call, not of a line. */
+static bool is_common(const struct op *op, const char *name)
+{
+	return field_find(op->many->in, name) != NULL;
+}
+
+/* Refuses an object where titles stand: it would become one. */
+static int check_title(const char *line, size_t number, struct fault *f)
+{
+	json_t *meant = json_loads(line, 0, NULL);
+	bool is_object = json_is_object(meant);
+
+	json_decref(meant);
+	if (!is_object)
+		return 0;
+	fault_set(f, FAULT_INVALID, "", "line %zu: an object in JSON among titles",
+		  number);
+	return fault_hint(f, "Write an object on each line, or a text on each.");
+}
+
+/* Refuses an argument of the whole call in one line's object. */
+static int check_object(const struct op *op, const json_t *item, size_t number,
+			struct fault *f)
+{
+	char where[sizeof(f->where)];
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)item, name, value) {
+		if (!is_common(op, name) || !strcmp(name, op->many_list->name))
+			continue;
+		snprintf(where, sizeof(where), "/%s", name);
+		fault_set(f, FAULT_INVALID, where,
+			  "line %zu: '%s' is of all lines, not of one", number, name);
+		return fault_hint(f, "Give it once, as an option of the command.");
+	}
+	return 0;
+}
+
 /* An object, or the one text that stands for it. */
 static json_t *read_line(const struct op *op, const char *line, bool objects,
 			 size_t number, struct fault *f)
@@ -32,9 +71,12 @@ static json_t *read_line(const struct op *op, const char *line, bool objects,
 	json_t *item = objects ? json_loads(line, JSON_REJECT_DUPLICATES, &error)
 			       : json_pack("{s:s}", op->cli_fields[0], line);
 
-	if (json_is_object(item))
+	if (json_is_object(item) && (objects ? check_object(op, item, number, f)
+					     : check_title(line, number, f)) == 0)
 		return item;
 	json_decref(item);
+	if (f->code)
+		return NULL;
 	fault_set(f, FAULT_INVALID, "", "line %zu: %.150s", number,
 		  !objects      ? "not a text in UTF-8"
 		  : *error.text ? error.text
@@ -42,12 +84,6 @@ static json_t *read_line(const struct op *op, const char *line, bool objects,
 	fault_hint(f,
 		   "Write an object of its arguments on each line, or a text on each.");
 	return NULL;
-}
-
-/* Whether an argument is of the whole call, not of a line. */
-static bool is_common(const struct op *op, const char *name)
-{
-	return field_find(op->many->in, name) != NULL;
 }
 
 /* An option holds for each line, too, unless that says else. */
