@@ -77,7 +77,7 @@ done
 # Variables and options win over what is kept.
 cd "$TMPDIR/ann" || exit 1
 is 0 "^the operator.*as you say" "$CADRE" --operator whoami
-is 0 "^ben of team.*as you say" "$CADRE" --team shop --as ben whoami
+is 0 "^ben of team.*as you say" "$CADRE" --operator --team shop --as ben whoami
 eval "$("$CADRE" --operator agent env ben)"
 is 0 "^ben of team shop, as CADRE_AGENT says" "$CADRE" whoami
 is 5 'cannot act as another' "$CADRE" --operator whoami

@@ -163,6 +163,40 @@ int cli_may_create(const struct cli *cli, struct fault *f)
 	return fault_hint(f, "--home DIR --create; or for this project: cadre init");
 }
 
+/* Whether --as says who the caller is anyhow. */
+static bool says_itself(const struct cli *cli)
+{
+	const struct identity *id = &cli->home.identity;
+
+	return cli->as && id->agent && !strcmp(cli->as, id->agent) &&
+	       (!cli->team || !id->team || !strcmp(cli->team, id->team));
+}
+
+/* Makes the caller who --as and --operator say.  Who is an agent, by a variable or by what
+ * is kept for this directory, acts as no other one with --as alone.  --operator passes over
+ * what is kept, but not over a variable. */
+static int take_options(struct cli *cli, struct fault *f)
+{
+	struct identity *id = &cli->home.identity;
+
+	if (!cli->as_operator && cli_who(cli, f) < 0)
+		return f->code;
+	if (!cli->as_operator && says_itself(cli))
+		return 0;
+	if (id->agent) {
+		fault_set(f, FAULT_DENIED, cli->as ? "/as" : "/operator",
+			  "an agent cannot act as another");
+		return fault_hint(f,
+				  cli->home.who == HOME_BY_PLACE
+					  ? "as the operator, who may: add --operator"
+					  : "only the operator may: without CADRE_AGENT");
+	}
+	cli->home.who = HOME_BY_OPTION;
+	id->agent = cli->as;
+	id->as = id->proven = cli->as != NULL;
+	return 0;
+}
+
 int cli_home(struct cli *cli, enum home_use use, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
@@ -175,17 +209,7 @@ int cli_home(struct cli *cli, enum home_use use, struct fault *f)
 	cli_note(&cli->home);
 	if (cli->team && !id->agent)
 		id->team = cli->team;
-	if (!cli->as && !cli->as_operator)
-		return 0;
-	if (id->agent) {
-		fault_set(f, FAULT_DENIED, cli->as ? "/as" : "/operator",
-			  "an agent cannot act as another");
-		return fault_hint(f, "only the operator may: without CADRE_AGENT");
-	}
-	cli->home.who = HOME_BY_OPTION;
-	id->agent = cli->as;
-	id->as = id->proven = cli->as != NULL;
-	return 0;
+	return cli->as || cli->as_operator ? take_options(cli, f) : 0;
 }
 
 int cli_who(struct cli *cli, struct fault *f)
@@ -230,6 +254,21 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 	o.confirms = cli->confirms;
 	o.waiting = cli->confirms ? &cli->waiting : NULL;
 	return client_open(&cli->client, &o, f);
+}
+
+int cli_operator(struct cli *cli, const char *verb, struct fault *f)
+{
+	struct fault none = { 0 };
+
+	home_find_with(&cli->home, cli->dir, HOME_LOOK, cli->flags, &none);
+	if (!cli->home.dir[0] || (none.code && !cli->home.gone))
+		return 0; /* the verb meets that itself */
+	if ((cli->as || cli->as_operator) && take_options(cli, f) < 0)
+		return f->code;
+	if (cli_who(cli, f) < 0 || !cli->home.identity.agent)
+		return f->code;
+	fault_set(f, FAULT_DENIED, "", "%s is for the operator", verb);
+	return fault_hint(f, "Ask the operator.");
 }
 
 /* --- verbs ----------------------------------------------------------------------- */
@@ -336,6 +375,19 @@ static struct near near_second(const char *group, const char *word)
 	return n;
 }
 
+/* Verbs that show what all teams wrote, or stop or replace what all of them use: the
+ * operator's, as operations are of which the schema says so.  The others are open to agents,
+ * too: they show the machine and its settings, or start the host that everybody needs. */
+static const char *const operators[] = { "backup", "down", "logs", "restart", "restore" };
+
+static bool is_operators(const char *verb)
+{
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++)
+		if (!strcmp(operators[i], verb))
+			return true;
+	return false;
+}
+
 /* `cadre assign` for `cadre task assign`, `cadre task claim` for `cadre claim`. */
 int cli_no_verb(const struct cli *cli, int argc, char **argv)
 {
@@ -360,6 +412,7 @@ static int run(struct cli *cli, int argc, char **argv)
 {
 	const struct verb *verb;
 	const struct op *op;
+	struct fault f = { 0 };
 	int taken = 0;
 
 	if (argc == 0 || (cli->help && argc > 0))
@@ -367,6 +420,8 @@ static int run(struct cli *cli, int argc, char **argv)
 	verb = cli_verb(argc, argv, &taken);
 	if (verb) {
 		cli->usage = verb->usage;
+		if (is_operators(verb->name) && cli_operator(cli, verb->name, &f) < 0)
+			return cli_fault(cli, &f);
 		return verb->run(cli, argc - taken + 1, argv + taken - 1);
 	}
 	op = op_command(argc, argv, &taken);

@@ -72,13 +72,14 @@ static bool is_group(const struct field *field, const char *word)
 static const char *whose_mail(struct cli *cli, const json_t *args)
 {
 	const char *agent = json_string_value(json_object_get(args, "agent"));
+	const struct identity *id = &cli->home.identity;
 	struct fault ignored = { 0 }; /* the call itself meets it */
 
 	if (!agent)
-		return cli->as;
-	if (cli_client(cli, HOME_WRITE, &ignored) < 0)
+		agent = cli->as;
+	if (!agent || cli_client(cli, HOME_WRITE, &ignored) < 0)
 		return NULL;
-	return cli->home.identity.agent && !cli->home.identity.as ? NULL : agent;
+	return id->agent && !id->as ? NULL : agent;
 }
 
 /* Refuses to take another's mail from a terminal, where somebody most likely wants to look:

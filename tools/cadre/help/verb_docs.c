@@ -36,7 +36,8 @@ static const struct {
 	{ "serve", "What `up` starts; for a supervisor such as systemd.\n" },
 	{ "events",
 	  "-f, --follow goes on as things happen; with --json each event is one line.\n"
-	  "Without a team the operator sees those of all teams.\n" },
+	  "Without a team the operator sees those of all teams.  BY `as coder` is the\n"
+	  "operator, who acted as coder: see --as.\n" },
 	{ "doctor",
 	  "One line a check: ok, warn or bad.  It changes nothing; 1 when one is bad.\n" },
 	{ "backup",
@@ -60,17 +61,19 @@ static const struct {
 	  "folder `.trash`.  Its path brings it back to where it was, or to --to PATH; a\n"
 	  "path that ends with / all that were below it.  What stands there is not replaced.\n" },
 	{ "whoami",
-	  "You are who --as, --operator or CADRE_AGENT says, else the agent that this\n"
-	  "worktree (outside of git: this directory), or what it lies in, is kept for, else\n"
-	  "the operator.  A further worktree of a repository is nobody's wherever it lies.\n"
+	  "You are who CADRE_AGENT or --operator says, else the agent that this worktree\n"
+	  "(outside of git: this directory), or what it lies in, is kept for, else the\n"
+	  "operator.  The operator acts as an agent with --as; an agent acts as no other: in\n"
+	  "its worktree that takes --operator and --as.  It is refused what is the\n"
+	  "operator's, too: backup, restore, down, restart, logs, init --anew.  A further worktree of a repository is nobody's wherever it lies.\n"
 	  "An agent that registers over MCP is kept for its worktree; `cadre agent register\n"
 	  "NAME --here` makes this one a new agent's, `cadre agent env NAME --here` that of\n"
 	  "one who is there.  --forget ends that; the agent stays a member.\n" },
 	{ "mcp",
 	  "For the configuration of an MCP client: its command is `cadre` with the word\n"
 	  "`mcp`.  A session is who CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN say, else who\n"
-	  "its worktree is kept for, else nobody: it looks, and registers as an agent of\n"
-	  "its own, which the worktree then is kept for.  So one configuration serves the\n"
+	  "its worktree is kept for, else nobody: it looks, at all teams, and registers as\n"
+	  "an agent of its own, which the worktree then is kept for.  So one configuration serves the\n"
 	  "agents of many worktrees.  --operator: who is nobody is the operator.  SETS are names of sets of tools with commas between, or all (default\n"
 	  "core).  --output-schemas adds to the list of tools what each answers.\n" },
 	{ "guest",

@@ -233,6 +233,16 @@ static const char *event_words(struct arena *a, const char *kind, const char *de
 	return *out ? out : "-";
 }
 
+/* Whether a record says that the operator acted as the agent in `field`. */
+static bool is_operators(const struct record *r, const struct field *field,
+			 const json_t *record)
+{
+	const struct field *next = field + 1;
+
+	return next < r->fields + r->n_fields && !strcmp(next->name, "as_operator") &&
+	       json_is_true(json_object_get(record, next->name));
+}
+
 /* A field of a record on one line. */
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record)
@@ -247,5 +257,7 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 				   json_string_value(value));
 	if (number && json_is_integer(value))
 		return arena_printf(a, "#%lld", (long long)json_integer_value(value));
+	if (is_operators(r, field, record))
+		return arena_printf(a, "as %s", screen_value(cli, a, field, value));
 	return screen_value(cli, a, field, value);
 }

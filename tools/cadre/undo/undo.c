@@ -137,8 +137,8 @@ static void list_screen(struct cli *cli, const struct removed *r)
 			  0);
 }
 
-/* The trash is of all teams, so an agent sees no list of it. */
-static int check_lister(struct cli *cli, struct fault *f)
+/* The trash is of all teams, so an agent sees no list of it, and no removed workspace. */
+static int check_trash(struct cli *cli, struct fault *f)
 {
 	if (cli_who(cli, f) < 0 || !cli->home.identity.agent)
 		return f->code;
@@ -151,8 +151,6 @@ static int list(struct cli *cli)
 	struct removed r = { 0 };
 	struct fault f = { 0 };
 
-	if (check_lister(cli, &f) < 0)
-		return cli_fault(cli, &f);
 	r.living = undo_living(cli);
 	r.notes = run_rows(cli, op_vault_removed, "notes", NULL, NULL, &f);
 	r.n = trash_list(cli->home.dir, &r.arena, &r.entries);
@@ -193,7 +191,7 @@ void undo_names(struct cli *cli, const char *begun,
 	struct fault f = { 0 };
 	size_t n;
 
-	if (cli_folder(cli, HOME_LOOK, &f) < 0 || check_lister(cli, &f) < 0)
+	if (cli_folder(cli, HOME_LOOK, &f) < 0 || check_trash(cli, &f) < 0)
 		return; /* nobody has asked for the reason */
 	n = trash_list(cli->home.dir, &a, &entries);
 	for (size_t i = 0; i < n; i++) {
@@ -244,8 +242,9 @@ int undo_main(struct cli *cli, int argc, char **argv)
 			name = argv[i];
 	if (check_options(name, agent, to, &f) < 0 || cli_folder(cli, HOME_LOOK, &f) < 0)
 		return cli_fault(cli, &f);
-	if (!name)
-		return list(cli);
-	return undo_is_note(name) ? undo_note(cli, name, to)
-				  : undo_workspace(cli, name, agent, yes);
+	if (name && undo_is_note(name))
+		return undo_note(cli, name, to);
+	if (check_trash(cli, &f) < 0)
+		return cli_fault(cli, &f);
+	return name ? undo_workspace(cli, name, agent, yes) : list(cli);
 }

@@ -1,0 +1,66 @@
+#!/bin/sh
+# bound - whoever is an agent, by its worktree or by a variable, acts as no other one, and is
+# refused what is the operator's, until somebody says --operator; a host it may start.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+cadre team create alpha --roles coder >/dev/null 2>&1
+cadre team create beta --roles bob >/dev/null 2>&1
+cadre --team alpha task create "Dig" >/dev/null
+cadre --team alpha send coder "dig deeper" >/dev/null
+mkdir "$TMPDIR/bob" && cd "$TMPDIR/bob" || exit 1
+is 0 '^you are bob of team beta' cadre agent env beta/bob --here
+
+# The verbs of the operator, as his operations.
+note='note: you are bob of team beta .*--operator'
+for verb in backup "backup $TMPDIR/b.db" down "down --all" restart logs "restore $TMPDIR/b.db --yes" "init --anew"; do
+	is 5 "${verb%% *}.* is for the operator" cadre $verb
+	grep -q "$note" "$TMPDIR/err" || bad "$verb says not how"
+done
+is 5 'gc is for the operator' cadre gc
+is 5 'holds what all teams removed' cadre undo
+is 5 'holds what all teams removed' cadre undo no-such-one
+[ ! -e "$TMPDIR/b.db" ] && [ ! -e "$TMPDIR/b.db.secret" ] && [ ! -d "$CADRE_HOME/backups" ] || bad "a backup was made"
+cadre backup --json | grep -q '"code":"denied"' || bad "no fault in JSON"
+is 0 verified cadre --operator backup "$TMPDIR/b.db"
+for verb in status doctor config whoami version; do is 0 . cadre $verb; done
+is 0 '^up: process' cadre up
+is 5 'restart is for the operator' cadre restart
+is 0 '^up already' cadre up
+is 0 serving cadre --operator logs
+is 0 '^down: process' cadre --operator down
+
+# Another agent, also of its own team, takes --operator; what comes of it is marked so.
+is 5 'alpha is said, but this directory is bob' cadre --team alpha --as coder claim
+is 5 'cannot act as another' cadre --as lead inbox
+grep -q -e '--operator' "$TMPDIR/err" || bad "it says not how"
+is 5 'cannot act as another' cadre --as coder claim
+is 0 pending cadre --operator --team alpha task show 001
+is 0 'dig deeper' cadre --operator --team alpha --as coder inbox --take
+is 0 claimed cadre --operator --team alpha --as coder claim
+is 0 'task.claimed .*  as coder  001 ' cadre --operator events --kind task
+is 0 'task.claimed".*"by":"coder","as_operator":true' cadre --operator events --kind task --json
+
+# Its own name changes nothing.
+is 0 '^bob of team beta, as is kept' cadre --as bob whoami
+is 0 '^bob of team beta, as is kept' cadre --team beta --as bob whoami
+is 5 'alpha is said' cadre --team alpha --as bob whoami
+is 0 'created task 001' cadre --as bob task create "Fill"
+is 0 'task.created .*  bob  001 ' cadre events --kind task.created
+cadre --operator --team beta send bob "for you" >/dev/null || bad "no mail"
+script -qec "'$CADRE' --as bob inbox" /dev/null </dev/null | grep -q 'for you' || bad "at a terminal --as takes it for another"
+
+# Nor does a variable let it pass, with --operator neither; the state may lack its database.
+cd "$TMPDIR" || exit 1
+eval "$(cadre --team alpha agent env coder)"
+is 5 'backup is for the operator' cadre backup
+is 5 'cannot act as another' cadre --operator backup
+is 5 'cannot act as another' cadre --as lead whoami
+is 5 'cannot act as another' cadre --team beta --as coder whoami
+is 0 '^coder of team alpha, as CADRE_AGENT says' cadre --as coder whoami
+mv "$CADRE_HOME/state.db" "$TMPDIR/away" || exit 1
+is 5 'restore is for the operator' cadre restore "$TMPDIR/b.db" --yes
+is 5 'init --anew is for the operator' cadre init --anew
+unset CADRE_TEAM CADRE_AGENT CADRE_TOKEN
+is 0 . cadre restore "$TMPDIR/b.db" --yes
+is 5 'backup is for the operator' cadre --team alpha --as coder backup
+exit $failed
