@@ -223,7 +223,8 @@ static int nobody_yet(struct call *call)
 	return fault_hint(
 		&call->fault,
 		"Register first: `agents`, action `register`; `name` if you have one. "
-		"To act as the operator: cadre mcp --operator.");
+		"Until then you look, at all teams. To act as the operator: cadre mcp "
+		"--operator.");
 }
 
 static int check_may(struct call *call)

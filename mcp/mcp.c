@@ -55,7 +55,7 @@ static void write_who(const struct identity *who, struct text *out)
 		text_adds(&t,
 			  "Register first: `agents` action `register`, with a `name` if "
 			  "you have one (and `team`, if there are several); until then "
-			  "you can only look. ");
+			  "you can only look, at all teams. ");
 	text_adds(&t,
 		  "cadre keeps a team's messages and task board in one durable file. "
 		  "Begin with `agents` action `start`, then `inbox` action `receive`: "
