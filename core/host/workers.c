@@ -29,7 +29,8 @@ static void sweep(struct worker *w)
 	struct call call = { .store = w->store, .settings = &w->all->home->settings };
 
 	vault_sweep(&call);
-	vault_trash_trim(call.settings, clock_wall_ms());
+	call.now = clock_wall_ms();
+	vault_trash_trim(&call);
 	arena_release(&call.arena);
 }
 

@@ -49,7 +49,7 @@ static int move_notes(struct mirror_show *s, const char *folder,
 	if (rc < 0 || (rc = files_move(&s->files, folder, to, f)) < 0)
 		return rc;
 	notes->drop(notes->self, arena_printf(a, "%s/TEAM.md", to), f);
-	vault_trash_trim(s->call.settings, as.removed_at);
+	vault_trash_trim(&s->call);
 	return f->code;
 }
 

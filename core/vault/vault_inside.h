@@ -41,6 +41,9 @@ int vault_hold(struct call *call, struct vault_work *w);
 /* In the transaction that decides a write: 0 if they are still, or a fault. */
 int vault_held(struct call *call, const struct vault_work *w);
 
+/* Reads the changes that were decided, and may have been made: 0 or negative.  Outside a
+ * transaction. */
+int vault_moves_read(struct call *call, struct vault_move_row **rows, size_t *n);
 /* A decided change, from its row. */
 struct note_move vault_move_read(const struct vault_move_row *r);
 

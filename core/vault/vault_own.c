@@ -174,12 +174,8 @@ int vault_make_in(struct call *call, const char *name)
 	const struct notes *notes = notes_of(call);
 	struct vault_move_row *rows = NULL;
 	size_t n = 0;
-	int rc = call_begin(call, false);
+	int rc = vault_moves_read(call, &rows, &n);
 
-	if (rc < 0)
-		return rc;
-	rc = sql_all(call, vault_moves, &rows, &n);
-	store_rollback(call->store);
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		const char *from = name_in(call, rows[i].from_path);
 		const char *to = name_in(call, rows[i].to_path);

@@ -50,7 +50,7 @@ static int lock_of(struct call *call, const struct note_move *m, bool wait)
 	return notes->lock(notes->self, m->from, m->to, wait, &call->fault);
 }
 
-static int read_moves(struct call *call, struct vault_move_row **rows, size_t *n)
+int vault_moves_read(struct call *call, struct vault_move_row **rows, size_t *n)
 {
 	int rc = call_begin(call, false);
 
@@ -86,7 +86,7 @@ static int settle(struct call *call, struct vault_work *w)
 	struct vault_move_row *rows = NULL;
 	size_t n = 0, n_done = 0;
 	int64_t *done;
-	int rc = read_moves(call, &rows, &n);
+	int rc = vault_moves_read(call, &rows, &n);
 
 	done = arena_alloc(&call->arena, (n + 1) * sizeof(*done));
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
@@ -206,7 +206,7 @@ static int change(struct call *call, struct vault_work *w)
 		notes->unlock(notes->self, w->kept);
 	notes->unlock(notes->self, lock);
 	if (rc >= 0 && vault_trash_origin(w->move.to))
-		vault_trash_trim(call->settings, call->now);
+		vault_trash_trim(call);
 	/* If it is unknown whether the write was decided, the staged file stays. */
 	if (rc != FAULT_UNAVAILABLE && rc != FAULT_INTERNAL) {
 		struct fault kept = call->fault;
@@ -227,7 +227,7 @@ static int catch_up(struct call *call, const struct vault_work *w)
 	const struct notes *notes = notes_of(call);
 	struct vault_move_row *rows = NULL;
 	size_t n = 0;
-	int rc = read_moves(call, &rows, &n), lock;
+	int rc = vault_moves_read(call, &rows, &n), lock;
 
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		struct note_move m = vault_move_read(&rows[i]);

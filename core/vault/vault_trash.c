@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "core/vault/vault_inside.h"
 
 /* --- names ------------------------------------------------------------------------ */
 
@@ -107,34 +108,55 @@ int vault_trash_lock(const struct notes *notes, struct arena *a,
 	return lock_entry(notes, a, entry, true, f);
 }
 
-static void remove_entry(const struct notes *notes, struct arena *a,
-			 const struct vault_trash *entry)
+/* Whether a note is decided to come back out of the entry, and is still in it; the caller
+ * holds the entry's lock. */
+static bool is_wanted(struct call *call, const struct vault_trash *entry)
 {
-	struct fault none = { 0 };
-	int lock = lock_entry(notes, a, entry, false, &none);
+	const struct notes *notes = call->settings->notes;
+	const char *folder = arena_printf(&call->arena, NOTES_TRASH "/%s/", entry->name);
+	struct vault_move_row *rows = NULL;
+	size_t n = 0;
+	bool wanted = vault_moves_read(call, &rows, &n) < 0;
+
+	for (size_t i = 0; !wanted && i < n; i++) {
+		struct note_move m = vault_move_read(&rows[i]);
+
+		wanted = strncmp(m.from, folder, strlen(folder)) == 0 &&
+			 !notes->made(notes->self, &m);
+	}
+	return wanted;
+}
+
+static void remove_entry(struct call *call, const struct vault_trash *entry)
+{
+	const struct notes *notes = call->settings->notes;
+	int lock = lock_entry(notes, &call->arena, entry, false, &call->fault);
 
 	if (lock < 0)
 		return;
-	notes->forget(notes->self, entry->name, &none);
+	if (!is_wanted(call, entry))
+		notes->forget(notes->self, entry->name, &call->fault);
 	notes->unlock(notes->self, lock);
 }
 
-void vault_trash_trim(const struct settings *s, int64_t now)
+void vault_trash_trim(struct call *call)
 {
-	const int64_t keep_ms = settings_keep_ms(s);
+	const struct settings *s = call->settings;
+	const int64_t old = call->now - settings_keep_ms(s);
+	const struct arena_mark mark = arena_mark(&call->arena);
+	const struct fault before = call->fault;
 	struct vault_trash *entries;
-	struct arena a = { 0 };
-	struct fault none = { 0 };
 	int64_t sum = 0;
 	size_t n = 0;
 
-	if (s->notes && vault_trash_list(s->notes, &a, &entries, &n, &none) < 0)
+	if (s->notes &&
+	    vault_trash_list(s->notes, &call->arena, &entries, &n, &call->fault) < 0)
 		n = 0;
 	for (size_t i = 0; i < n; i++) {
 		sum += entries[i].bytes;
-		if (sum > settings_trash_bytes(s) ||
-		    entries[i].removed_at + keep_ms <= now)
-			remove_entry(s->notes, &a, &entries[i]);
+		if (sum > settings_trash_bytes(s) || entries[i].removed_at <= old)
+			remove_entry(call, &entries[i]);
 	}
-	arena_release(&a);
+	arena_reset(&call->arena, mark);
+	call->fault = before;
 }

@@ -36,7 +36,8 @@ int vault_trash_lock(const struct notes *notes, struct arena *a,
 		     const struct vault_trash *entry, struct fault *f);
 
 /* Removes the entries whose time is over, and the oldest of those that are too much;
- * one that is locked stays until the next time. */
-void vault_trash_trim(const struct settings *s, int64_t now);
+ * one that is locked, or out of which a note is still to come back, stays until the next
+ * time.  Outside a transaction. */
+void vault_trash_trim(struct call *call);
 
 #endif

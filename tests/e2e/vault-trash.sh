@@ -187,6 +187,22 @@ for name in old older; do
 	until_is '^0$' entries
 done
 
+# A note that is decided to come back does, though whoever brings it back ends before it moves,
+# and its time is over.
+cadre down >/dev/null
+mkdir "$vault/shut"
+is 0 . cadre vault write late.md "late"
+is 0 . cadre vault delete --yes late.md
+mv "$trash"/20* "$trash/20200101-000000.000.4.0.000000000000late"
+chmod 500 "$vault/shut"
+is 7 'write shut/late.md in the vault' as_others undo late.md --to shut/late.md
+is 0 . cadre gc
+chmod 700 "$vault/shut"
+is 0 '^late$' cadre vault read shut/late.md
+[ "$(entries)" = 0 ] || bad "an empty folder is left: $(ls -R "$trash")"
+is 0 . cadre gc
+cadre up >/dev/null
+
 # A note whose time is over is brought back whole or not at all, whoever removes it meanwhile.
 for i in $(seq 12); do
 	is 0 . cadre vault write race.md "whole"

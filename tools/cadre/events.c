@@ -152,6 +152,16 @@ static json_t *first_slice(struct cli *cli, const struct op *op, json_t *args,
 	return run_op(cli, op, args, f);
 }
 
+static void trim_notes(struct cli *cli)
+{
+	struct call call = { .settings = &cli->home.settings, .now = clock_wall_ms() };
+
+	if (store_open(&call.store, cli->home.dir, STORE_READ, NULL, &call.fault) == 0)
+		vault_trash_trim(&call);
+	store_close(call.store);
+	arena_release(&call.arena);
+}
+
 /* The operation works in slices, so that nobody waits long for it. */
 int gc_main(struct cli *cli, int argc, char **argv)
 {
@@ -171,7 +181,7 @@ int gc_main(struct cli *cli, int argc, char **argv)
 	}
 	progress_end(progress);
 	if (!f.code)
-		vault_trash_trim(&cli->home.settings, clock_wall_ms());
+		trim_notes(cli);
 	if (!f.code) {
 		json_object_set_new(sum, "more", json_false());
 		if (cli->json)
