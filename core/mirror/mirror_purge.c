@@ -39,8 +39,8 @@ static int move_notes(struct mirror_show *s, const char *folder,
 	const struct notes *notes = s->call.settings->notes;
 	struct arena *a = &s->call.arena;
 	struct fault *f = &s->call.fault;
-	const struct vault_trash as = { NULL, team->destroyed_at, found->bytes,
-					team->id };
+	const struct vault_trash as = { NULL, team->destroyed_at, found->bytes, team->id,
+					team->created_at };
 	const char *to = vault_trash_place(a, &as, folder);
 	int rc = 0;
 

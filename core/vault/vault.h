@@ -35,7 +35,7 @@ struct vault_work {
 	const char *path, *to; /* notes, resolved; NULL: none */
 	const char *folder, *after; /* a folder to walk through, and the name to begin
 				       behind */
-	int64_t team; /* of a note that is deleted */
+	int64_t team, team_made; /* of a note that is deleted: the row and the time */
 	struct vault_teams_row *living; /* for what is brought back: the teams and their
 					   names */
 	size_t n_living;

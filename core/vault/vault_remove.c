@@ -22,7 +22,7 @@ static const char *place_for(struct call *call, const struct vault_work *w)
 	if (!size || size > settings_trash_bytes(call->settings))
 		return NULL;
 	for (int64_t at = call->now;; at++) {
-		const struct vault_trash as = { NULL, at, size, w->team };
+		const struct vault_trash as = { NULL, at, size, w->team, w->team_made };
 		const char *to = vault_trash_place(&call->arena, &as, w->path);
 
 		if (notes->look(notes->self, to, &there, &call->fault) <= 0)
@@ -101,6 +101,7 @@ static int find_team(struct call *call, struct vault_work *w)
 	rc = sql_row(call, vault_team, &r,
 		     .name = arena_strndup(&call->arena, name, strcspn(name, "/")));
 	w->team = rc > 0 ? r.id : 0;
+	w->team_made = rc > 0 ? r.created_at : 0;
 	return rc;
 }
 
@@ -119,14 +120,21 @@ int vault_delete(struct call *call, const struct vault_delete_in *in,
 
 /* --- what can be brought back -------------------------------------------------------- */
 
-/* The living team whose an entry is, or NULL.  One of that row that was made later is of a
- * state that took the place of the entry's. */
+/* Whether a team of the entry's row is its team, and not one of a state that took the place
+ * of the entry's. */
+static bool is_owner(const struct vault_teams_row *team, const struct vault_trash *entry)
+{
+	if (entry->team_made >= 0)
+		return team->created_at == entry->team_made;
+	return team->created_at < entry->removed_at;
+}
+
+/* The living team whose an entry is, or NULL. */
 static const struct vault_teams_row *owner_of(const struct vault_work *w,
 					      const struct vault_trash *entry)
 {
 	for (size_t i = 0; i < w->n_living; i++)
-		if (w->living[i].id == entry->team &&
-		    w->living[i].created_at < entry->removed_at)
+		if (w->living[i].id == entry->team && is_owner(&w->living[i], entry))
 			return &w->living[i];
 	return NULL;
 }

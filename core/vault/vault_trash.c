@@ -18,10 +18,10 @@ const char *vault_trash_place(struct arena *a, const struct vault_trash *as,
 
 	clock_stamp(as->removed_at, stamp);
 	return arena_printf(a,
-			    NOTES_TRASH "/%s.%03d.%" PRId64 ".%" PRId64 ".%016" PRIx64
-					"/%s",
+			    NOTES_TRASH "/%s.%03d.%" PRId64 ".%" PRId64 "-%" PRId64
+					".%016" PRIx64 "/%s",
 			    stamp, (int)(as->removed_at % 1000), as->bytes, as->team,
-			    hash_text(path), path);
+			    as->team_made, hash_text(path), path);
 }
 
 const char *vault_trash_origin(const char *path)
@@ -50,6 +50,7 @@ static bool read_name(const char *name, struct vault_trash *out)
 		return false;
 	at = end + 1;
 	out->team = strtoll(at, &end, 10);
+	out->team_made = *end == '-' ? strtoll(end + 1, &end, 10) : -1;
 	return end > at && *end == '.';
 }
 

@@ -3,8 +3,9 @@
  *
  * What one removal takes is an entry: a folder there that holds it at its path from the
  * vault's root, and whose name says when it was removed, how many bytes it has, the row of
- * the team whose it was, and which path it was, as a hash:
- * `20261121-080000.123.4096.7.0123456789abcdef`.  Names of teams change hands, rows do not.
+ * the team whose it was with the time at which that was created, and which path it was, as a
+ * hash: `20261121-080000.123.4096.7-1795248000000.0123456789abcdef`.  Names of teams change
+ * hands, rows do not; a backup of another state has other teams in the same rows.
  */
 #ifndef CORE_VAULT_VAULT_TRASH_H
 #define CORE_VAULT_VAULT_TRASH_H
@@ -17,6 +18,7 @@ struct vault_trash {
 	int64_t removed_at; /* milliseconds since 1970 */
 	int64_t bytes;
 	int64_t team; /* 0: of none that lived */
+	int64_t team_made; /* milliseconds since 1970; -1: an older version did not say */
 };
 
 /* Where a note or folder goes that is removed, from the root; `as` has no name. */

@@ -62,7 +62,8 @@ grep -q 'that were in the way: 1;' "$TMPDIR/out" || bad "what was in the way is 
 is 0 'written since' cadre --team early --as lead vault read since.md
 is 0 "a person's" cadre --team early --as lead vault read since.conflict.md
 
-# A folder of another state is not taken for that of a team with the same number.
+# A folder of another state is not taken for that of a team with the same number, nor are
+# notes in its trash.
 mkdir -p "$TMPDIR/other"
 CADRE_HOME=$TMPDIR/other/s
 is 0 . cadre init
@@ -70,6 +71,12 @@ sleep 0.01
 is 0 . cadre team create stranger --roles a
 is 0 . cadre backup "$TMPDIR/other.db"
 CADRE_HOME=$TMPDIR/s
+is 0 . cadre vault write teams/early/old.md "deleted in the former state"
+is 0 . cadre vault delete teams/early/old.md --yes
+is 0 'teams/early/old.md' cadre --team early --as lead vault removed
 is 0 '/vault/teams/.archive/early-20' cadre restore "$TMPDIR/other.db" --yes --any-secret
 is 3 'no note' cadre --team stranger --as a vault read since.md
+is 0 'No deleted note' cadre --team stranger --as a vault removed
+is 3 'the trash holds no note' cadre --team stranger --as a vault restore old.md
+is 0 'teams/early/old.md' cadre undo teams/early/old.md
 exit $failed
