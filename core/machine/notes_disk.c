@@ -71,13 +71,28 @@ int notes_root(const struct notes_disk *d, bool make)
 	return fd;
 }
 
+/* Opens a folder that is in another one; its owner is let into one that nobody may enter. */
+static int open_folder(int dir, const char *name)
+{
+	const int how = O_RDONLY | O_DIRECTORY;
+	int fd = notes_open(dir, name, how), path;
+
+	if (fd < 0 && errno == EACCES &&
+	    (path = notes_open(dir, name, O_PATH | O_DIRECTORY)) >= 0) {
+		private_enter(path);
+		close(path);
+		fd = notes_open(dir, name, how);
+	}
+	if (fd >= 0)
+		private_enter(fd);
+	return fd;
+}
+
 /* Opens one folder of a path; a folder made here is synced into its parent. */
 static int step_into(int dir, const char *name, bool make)
 {
-	int fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
+	int fd = open_folder(dir, name);
 
-	if (fd >= 0)
-		private_enter(fd);
 	if (fd >= 0 || errno != ENOENT || !make)
 		return fd;
 	if (mkdirat(dir, name, PRIVATE_FOLDER) < 0 && errno != EEXIST)
@@ -249,7 +264,7 @@ static int tour_path(struct tour *t, int dir, size_t at)
 	take_stamp(&st, &entry.stamp);
 	rc = t->each(t->with, &entry, t->fault);
 	if (rc == NOTES_ENTER && entry.folder && t->depth < NOTE_DEPTH) {
-		fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
+		fd = open_folder(dir, name);
 		rc = fd < 0 ? 0 : tour_folder(t, fd, at + strlen(name));
 	}
 	return rc;
@@ -298,6 +313,23 @@ static int tour_folder(struct tour *t, int fd, size_t len)
 	return rc;
 }
 
+/* Opens the folder in which a walk begins.  The way into the trash is not opened to its owner:
+ * whoever only looks how much it holds changes nothing. */
+static int open_start(int root, const char *folder)
+{
+	const char *name;
+	int dir, fd;
+
+	if (notes_is_trashed(folder))
+		return notes_open(root, folder, O_RDONLY | O_DIRECTORY);
+	private_enter(root);
+	if ((dir = notes_folder(root, folder, false, &name)) < 0)
+		return -1;
+	fd = open_folder(dir, *name ? name : ".");
+	close(dir);
+	return fd;
+}
+
 static int disk_walk(const void *self, const char *folder, notes_skip *skip,
 		     notes_each *each, void *with, struct fault *f)
 {
@@ -313,7 +345,7 @@ static int disk_walk(const void *self, const char *folder, notes_skip *skip,
 	snprintf(t.path, sizeof(t.path), "%s", folder);
 	t.most = t.hidden ? sizeof(t.path) - 1 : NOTE_PATH;
 	if (root >= 0) {
-		fd = notes_open(root, *folder ? folder : ".", O_RDONLY | O_DIRECTORY);
+		fd = open_start(root, folder);
 		close(root);
 	}
 	if (fd < 0)

@@ -45,19 +45,25 @@ static bool is_shut(const struct stat *st)
 }
 
 /* fchmod() knows no O_PATH descriptor, by which nothing is opened or followed. */
+static void set_mode(int fd, mode_t mode)
+{
+	char itself[40];
+
+	snprintf(itself, sizeof(itself), "/proc/self/fd/%d", fd);
+	(void)!chmod(itself, mode);
+}
+
 static void close_entry(int dir, const char *name, dev_t device, int depth)
 {
 	int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
-	char itself[40];
 
 	if (fd < 0)
 		return;
-	snprintf(itself, sizeof(itself), "/proc/self/fd/%d", fd);
 	if (fstat(fd, &st) == 0 && (depth == 0 || st.st_dev == device)) {
 		if (is_ours_alone(&st) && ((st.st_mode & 077) || is_shut(&st)))
-			(void)!chmod(itself, (st.st_mode & 07700) |
-						     (is_shut(&st) ? PRIVATE_FOLDER : 0));
+			set_mode(fd, (st.st_mode & 07700) |
+					     (is_shut(&st) ? PRIVATE_FOLDER : 0));
 		if (S_ISDIR(st.st_mode) && depth < DEPTH_MOST)
 			close_below(fd, st.st_dev, depth);
 	}
@@ -81,7 +87,7 @@ void private_enter(int folder)
 	struct stat st;
 
 	if (fstat(folder, &st) == 0 && is_ours_alone(&st) && is_shut(&st))
-		(void)!fchmod(folder, PRIVATE_FOLDER);
+		set_mode(folder, PRIVATE_FOLDER);
 }
 
 bool private_shut(const char *path, int depth, char *out, size_t size)

@@ -114,7 +114,7 @@ is 0 . cadre team destroy short --purge --yes
 is 0 'teams/short/a.md' cadre undo teams/short/
 is 0 '^short$' cadre vault read teams/short/a.md
 
-# A folder that nobody may enter comes back with the others.
+# A folder that nobody may enter is counted, and comes back with the others.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	# Root is refused as other users are, without these capabilities.
 	as_others() { setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search "$CADRE" "$@"; }
@@ -124,6 +124,12 @@ fi
 cadre team create closed --roles s >/dev/null
 is 0 . cadre vault write teams/closed/shut/in.md "in a closed folder"
 until_is '^TEAM.md$' ls "$vault/teams/closed"
+chmod 0 "$vault/teams/closed/shut"
+is 4 '1 note of the vault.s folder teams/closed would be removed$' as_others team destroy closed --purge
+chmod 0 "$vault/teams/closed/shut" "$vault/teams/closed"
+is 4 '1 note of the vault.s folder teams/closed would be removed$' as_others team destroy closed --purge
+chmod 0 "$vault/teams/closed/shut"
+is 0 '^in a closed folder$' as_others vault read teams/closed/shut/in.md
 chmod 0 "$vault/teams/closed/shut"
 is 0 . as_others team destroy closed --purge --yes
 is 0 'teams/closed/shut/in.md' as_others vault removed
