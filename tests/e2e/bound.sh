@@ -1,5 +1,5 @@
 #!/bin/sh
-# bound - whoever is an agent, by its worktree or by a variable, acts as no other one, and is
+# bound - an agent, by its worktree or by a variable, acts as no other one, and is
 # refused what is the operator's, until somebody says --operator; a host it may start.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -40,7 +40,7 @@ is 0 claimed cadre --operator --team alpha --as coder claim
 is 0 'task.claimed .*  as coder  001 ' cadre --operator events --kind task
 is 0 'task.claimed".*"by":"coder","as_operator":true' cadre --operator events --kind task --json
 
-# Its own name changes nothing.
+# An agent's own name, said with --as, changes nothing.
 is 0 '^bob of team beta, as is kept' cadre --as bob whoami
 is 0 '^bob of team beta, as is kept' cadre --team beta --as bob whoami
 is 5 'alpha is said' cadre --team alpha --as bob whoami

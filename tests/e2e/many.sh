@@ -20,7 +20,8 @@ is 2 'no line' from '\n \n' task create -
 is 2 'line 1: begins a list in JSON' from '[{"title":"a"},\n{"title":"b"}]\n' task create -
 is 2 'line 1: begins a list in JSON' from '[\n{"title":"a"}\n]\n' task create -
 is 2 'line 2: an object in JSON among titles' from 'a\n{"title":"b"}\n' task create -
-# What is of all lines is in none of them, however many there are and whoever reads the answer.
+# An argument of the whole call stands in no line, however many lines there are and whoever
+# reads the answer.
 cadre team create blue --roles bob >/dev/null 2>&1
 either=yes
 for more in '' '{"title":"b"}\n'; do
