@@ -172,10 +172,13 @@ GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
 -- text: note
 -- int: since
 -- Tasks that somebody has to decide about: their owners wait, or they failed not long ago
--- (`recent`), or they failed and others wait for them.  The newest note of one that is blocked
--- says why.
+-- (`recent`), or they failed and others wait for them.  The event of one that is blocked says
+-- why; where that has been removed, the newest note.
 SELECT k.number, k.title, k.state, coalesce(k.ended_at, k.lease_until, k.updated_at) AS since,
-	coalesce((SELECT substr(n.text, 1, 200) FROM task_note n
+	coalesce((SELECT substr(e.detail, 1, 200) FROM event e
+		WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
+		ORDER BY e.seq DESC LIMIT 1),
+		(SELECT substr(n.text, 1, 200) FROM task_note n
 		WHERE n.task = k.id ORDER BY n.id DESC LIMIT 1), k.title) AS note
 FROM task k
 WHERE k.team = :team AND (k.state = {task_state.blocked}

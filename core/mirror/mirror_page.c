@@ -117,11 +117,23 @@ bool page_sealed(const char *data, size_t len)
 	return at < len && skip_sum(form, data, len, &at);
 }
 
+/* The length of a page up to the end of its frontmatter; `len` where it begins with none. */
+static size_t front_of(const char *data, size_t len)
+{
+	size_t fence = 0;
+
+	if (!skip_word(data, len, &fence, "---\n"))
+		return len;
+	return fence + find_line(data + fence, len - fence, "---\n");
+}
+
 int64_t page_number(const char *data, size_t len, const char *name)
 {
-	size_t at = find_line(data, len, name), n = strlen(name);
+	size_t at, n = strlen(name);
 	int64_t value = 0;
 
+	len = front_of(data, len);
+	at = find_line(data, len, name);
 	for (at += n; at < len && data[at] >= '0' && data[at] <= '9'; at++) {
 		if (__builtin_mul_overflow(value, 10, &value) ||
 		    __builtin_add_overflow(value, data[at] - '0', &value))
@@ -132,8 +144,10 @@ int64_t page_number(const char *data, size_t len, const char *name)
 
 bool page_says(const char *data, size_t len, const char *line)
 {
-	size_t at = find_line(data, len, line) + strlen(line);
+	size_t at;
 
+	len = front_of(data, len);
+	at = find_line(data, len, line) + strlen(line);
 	return at < len && data[at] == '\n';
 }
 

@@ -31,7 +31,7 @@ bool page_sealed(const char *data, size_t len);
 /* The integer behind `name` (as in "row: ") in the frontmatter, or 0. */
 int64_t page_number(const char *data, size_t len, const char *name);
 
-/* Whether a line of the file is this one. */
+/* Whether a line of the frontmatter is this one. */
 bool page_says(const char *data, size_t len, const char *line);
 
 /* Frees the memory of a page. */

@@ -98,13 +98,13 @@ struct folder_names {
 	size_t n;
 };
 
-enum { NAME_MOST = 90 }; /* of a team's folder, also in the archive with its day */
+enum { NAME_MOST = 90 }; /* of a folder below teams/, as team_folder() takes it */
 
 static int add_folder(void *with, const char *name)
 {
 	struct folder_names *names = with;
 
-	if (strlen(name) <= NAME_MOST)
+	if (strlen(names->below) + strlen(name) <= NAME_MOST)
 		*(const char **)arena_push(names->arena, &names->v, &names->n,
 					   sizeof(*names->v)) =
 			arena_printf(names->arena, "%s%s", names->below, name);

@@ -36,9 +36,7 @@ static bool same(const char *a, const char *b)
 
 static bool touches(const struct note_move *m, const char *path)
 {
-	/* A note that comes back from the trash is that of its old path as well. */
-	return same(m->from, path) || same(m->to, path) ||
-	       same(vault_trash_origin(m->from), path);
+	return same(m->from, path) || same(m->to, path);
 }
 
 static int lock_of(struct call *call, const struct note_move *m, bool wait)

@@ -157,6 +157,7 @@ is 0 '^brought back seven-a-' as_others undo seven-a --team back
 made=$(sed -n 's/.*, in //p' "$TMPDIR/out")
 [ "$(modes "$made")" = "$was" ] || bad "modes are $(modes "$made"), not $was"
 [ "$(modes "$entry")" = "$was" ] || bad "the entry is changed: $(modes "$entry")"
+chmod -R u+rwX "$made"
 [ "$(cat "$made/shut/in/file" "$made/half/none")" = "x
 y" ] || bad "a file is lost"
 if [ "$(id -u)" = 0 ]; then

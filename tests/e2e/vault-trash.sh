@@ -207,6 +207,17 @@ chmod 700 "$vault/shut"
 is 0 '^late$' cadre vault read shut/late.md
 [ "$(entries)" = 0 ] || bad "an empty folder is left: $(ls -R "$trash")"
 is 0 . cadre gc
+
+# Where that place stays closed, it can be brought back to another.
+is 0 . cadre vault delete --yes shut/late.md
+chmod 500 "$vault/shut"
+is 7 'write shut/in/late.md in the vault' as_others undo shut/late.md --to shut/in/late.md
+is 0 'late.md' as_others undo shut/late.md --to late.md
+is 0 '^late$' as_others vault read late.md
+chmod 700 "$vault/shut"
+is 3 'no note' cadre vault read shut/in/late.md
+is 0 . cadre vault delete --yes late.md
+rm -r "$trash"
 cadre up >/dev/null
 
 # A note whose time is over is brought back whole or not at all, whoever removes it meanwhile.
