@@ -444,3 +444,10 @@ void call_encode(struct call *call, struct text *out)
 		add_member(out, waiting);
 	}
 }
+
+bool call_finds_host(const struct call *call)
+{
+	const struct settings *s = call->settings;
+
+	return call->host || (s->find_host && s->find_host(s->home));
+}

@@ -170,6 +170,9 @@ int call_decode(struct call *call, const struct op *op, json_t *args);
  * read's own. */
 struct identity call_renewer(const struct call *read);
 
+/* Whether a host of the state runs: this process, or another one. */
+bool call_finds_host(const struct call *call);
+
 /* Seconds within which a host is to answer, as the call has it; 0: nothing is said. */
 int64_t call_within(const struct call *call);
 

@@ -3,7 +3,8 @@
  * where its caller wants it.
  *
  * Each looks at rows and is answered when they are so, or never will be.  Until then any
- * event of the team wakes it: whatever changes such a row writes one.
+ * event of the team wakes it: whatever changes such a row writes one.  Where a host has to
+ * change them and none runs, the answer says that at once.
  */
 #include <string.h>
 
@@ -27,6 +28,13 @@ static unsigned wanted(const int64_t *until, size_t n, unsigned otherwise)
 	return bits ? bits : otherwise;
 }
 
+/* Whether a row is left as it is because its host is the one of this state, and does not
+ * run.  Whether a host elsewhere runs is not known. */
+static bool is_hostless(const struct call *call, int64_t host)
+{
+	return host == store_host(call->store) && !call_finds_host(call);
+}
+
 /* Lets the call wait for `seconds` at most. */
 static int go_on(struct call *call, int64_t seconds, bool answered)
 {
@@ -37,6 +45,36 @@ static int go_on(struct call *call, int64_t seconds, bool answered)
 	return 0;
 }
 
+/* Makes the team the call's in which something is that is waited for, whatever it is called
+ * by now: 1, 0 where it has ended, or negative. */
+static int enter_again(struct call *call, int64_t team)
+{
+	struct caller_row place;
+	int rc = sql_row(call, caller_by_team, &place, .team = team, .name = "operator");
+
+	if (rc > 0) {
+		call->caller.team = place.team;
+		call->caller.team_name = place.team_name;
+	}
+	return rc;
+}
+
+/* Finds the task, by its row once it is waited for. */
+static int find_task(struct call *call, const struct task_wait_in *in, struct task_row *t)
+{
+	int rc = call->made ? sql_row(call, task_by_id, t, .id = call->made,
+				      .now = call->now)
+			    : 0;
+
+	if (rc > 0)
+		rc = enter_again(call, t->team);
+	if (rc == 0 && (rc = who_team(call, in->team)) == 0)
+		rc = task_find(call, in->task, t);
+	if (rc >= 0)
+		call->made = t->id;
+	return rc;
+}
+
 int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait_out *out)
 {
 	const unsigned ends = BIT(TASK_STATE_COMPLETED) | BIT(TASK_STATE_FAILED) |
@@ -44,9 +82,9 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 	struct task_row t;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = task_find(call, in->task, &t)) < 0)
+	if ((rc = find_task(call, in, &t)) < 0)
 		return rc;
+	out->team = call->caller.team_name;
 	out->task = task_name(call, t.number);
 	out->status = t.state_now;
 	out->reached = BIT(t.state_now) &
@@ -63,17 +101,9 @@ static const unsigned at_rest = BIT(AGENT_STATUS_READY) | BIT(AGENT_STATUS_IDLE)
  * by now.  1, 0, or negative. */
 static int find_again(struct call *call, struct agent_row *a)
 {
-	struct caller_row place;
 	int rc = sql_row(call, agent_by_id, a, .id = call->made);
 
-	if (rc > 0)
-		rc = sql_row(call, caller_by_team, &place, .team = a->team,
-			     .name = "operator");
-	if (rc > 0) {
-		call->caller.team = place.team;
-		call->caller.team_name = place.team_name;
-	}
-	return rc;
+	return rc > 0 ? enter_again(call, a->team) : rc;
 }
 
 static int find_agent(struct call *call, const struct agent_wait_in *in,
@@ -100,6 +130,7 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 	    (rc = sql_row(call, agent_holds, &holds, .agent = a.id, .now = call->now)) <
 		    0)
 		return rc;
+	out->team = call->caller.team_name;
 	out->name = !strchr(in->name, '/') ? a.name
 					   : arena_printf(&call->arena, "%s/%s",
 							  call->caller.team_name, a.name);
@@ -130,8 +161,8 @@ static int find_assignment(struct call *call, const char *id, struct assignment_
 	return who_leads(call, "/id");
 }
 
-/* The words for what keeps a command from running; NULL after a failure. */
-static const char *place_of(struct call *call, const struct assignment_row *x)
+/* The words for what keeps a command from running. */
+static const char *place_text(const struct assignment_place_row *place)
 {
 	static const char *const states[] = {
 		[WORKSPACE_STATE_CREATING] = "its workspace is being made",
@@ -140,19 +171,17 @@ static const char *place_of(struct call *call, const struct assignment_row *x)
 		[WORKSPACE_STATE_FAILED] = "its workspace failed",
 		[WORKSPACE_STATE_DESTROYED] = "its workspace is destroyed",
 	};
-	struct assignment_place_row place;
 
-	if (sql_row(call, assignment_place, &place, .message = x->message) <= 0)
-		return NULL;
-	if (place.offered)
+	if (place->offered)
 		return "its workspace has it, and will say when it runs";
-	return place.workspace ? states[place.state] : "its agent has no workspace";
+	return place->workspace ? states[place->state] : "its agent has no workspace";
 }
 
 int result_wait(struct call *call, const struct result_wait_in *in,
 		struct result_wait_out *out)
 {
 	struct assignment_row x = { 0 };
+	struct assignment_place_row place = { 0 };
 	struct result_row r = { 0 };
 	struct agent_row a = { 0 };
 	int64_t cut_label;
@@ -162,8 +191,9 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 	    (rc = find_assignment(call, in->id, &x)) < 0 ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = x.agent)) < 0 ||
 	    (rc = sql_row(call, result_by_message, &r, .message = x.message, .first = 1,
-			  .stdout_length = 0, .stderr_length = 0)) < 0)
-		return rc;
+			  .stdout_length = 0, .stderr_length = 0)) < 0 ||
+	    sql_row(call, assignment_place, &place, .message = x.message) < 0)
+		return call->fault.code;
 	*out = (struct result_wait_out){
 		.message_id = id_public(call, ID_MESSAGE, x.message, x.at),
 		.seq = x.message,
@@ -177,9 +207,10 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 		.reached = rc > 0 && r.success,
 		.over = rc > 0 ? !r.success : x.state == ASSIGNMENT_STATE_CANCELLED,
 	};
-	if (x.state == ASSIGNMENT_STATE_QUEUED && !(out->place = place_of(call, &x)))
-		return call->fault.code;
-	return go_on(call, in->timeout, out->reached || out->over);
+	out->hostless = !out->reached && !out->over && is_hostless(call, place.host);
+	if (x.state == ASSIGNMENT_STATE_QUEUED)
+		out->place = place_text(&place);
+	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }
 
 /* --- what may be gone ----------------------------------------------------------------- */
@@ -209,12 +240,15 @@ static int find_ended_team(struct call *call, const char *name, int64_t *team)
 	return rc;
 }
 
-/* Finds a living team, else the last one of that name: 0 or a fault. */
+/* Finds a living team, else the last one of that name, and by its row once it is waited
+ * for: 0 or a fault. */
 static int find_team(struct call *call, const char *name, struct team_row *t)
 {
-	int rc = who_team(call, name);
+	int rc = call->made ? 0 : who_team(call, name);
 	struct fault why = call->fault;
 
+	if (call->made)
+		call->caller.team = call->made;
 	if (rc < 0) {
 		if (!name || (rc = look_back(call, rc)) < 0 ||
 		    (rc = find_ended_team(call, name, &call->caller.team)) < 0)
@@ -224,6 +258,7 @@ static int find_team(struct call *call, const char *name, struct team_row *t)
 			return why.code;
 		}
 	}
+	call->made = call->caller.team;
 	return sql_row(call, team_by_id, t, .id = call->caller.team);
 }
 
@@ -242,7 +277,8 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 
 	if ((rc = find_team(call, in->team, &t)) < 0 ||
 	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0 ||
-	    (rc = sql_row(call, team_places, &places, .team = t.id)) < 0)
+	    (rc = sql_row(call, team_places, &places, .team = t.id,
+			  .host = store_host(call->store))) < 0)
 		return rc;
 	lacks = in->n_until == 0 && places.failed > 0;
 	out->team = t.name;
@@ -252,7 +288,11 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	out->reached = (want & BIT(s.now_state)) && !lacks && !out->guests;
 	out->over = !out->reached &&
 		    (lacks || (t.destroyed_at && !(want & BIT(s.now_state))));
-	return go_on(call, in->timeout, out->reached || out->over);
+	out->hostless = !out->reached && !out->over && places.here &&
+			(t.destroyed_at || !(want & BIT(TEAM_STATE_DESTROYED))) &&
+			(t.destroyed_at || s.now_state == TEAM_STATE_CREATING) &&
+			!call_finds_host(call);
+	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }
 
 /* Finds the last destroyed workspace of that id, name or agent, where the caller may see it:
@@ -323,5 +363,8 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 	out->reached = (want & BIT(w.state)) && !out->has_pid;
 	out->over = !(want & BIT(w.state)) &&
 		    (BIT(w.state) & (want & ended ? 0 : ended | failed));
-	return go_on(call, in->timeout, out->reached || out->over);
+	/* To destroy one takes no host, but to end its guest does. */
+	out->hostless = !out->reached && !out->over &&
+			(out->has_pid || !(want & ended)) && is_hostless(call, w.host);
+	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }

@@ -479,8 +479,7 @@ static int plan(struct call *call, struct losing *l)
 {
 	int rc;
 
-	l->hostless = !call->host && !(call->settings->find_host &&
-				       call->settings->find_host(call->settings->home));
+	l->hostless = !call_finds_host(call);
 	call->losing = l;
 	call->plans = true;
 	rc = call_transact(call, false);

@@ -71,9 +71,10 @@ SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command
 FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
 -- name: assignment_place
+-- int: host
 -- Where an assignment is that does not run: whether its daemon has it, or may have it, and
--- else how the workspace of its agent stands.
-SELECT x.offered, a.workspace, w.state
+-- else how the workspace of its agent stands, and which host runs that.
+SELECT x.offered, a.workspace, w.state, w.host
 FROM assignment x JOIN agent a ON a.id = x.agent LEFT JOIN workspace w ON w.id = a.workspace
 WHERE x.message = :message;
 

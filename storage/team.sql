@@ -310,9 +310,12 @@ UPDATE result SET collected_at = :now WHERE team = :team AND collected_at IS NUL
 SELECT id FROM team WHERE name = :name AND destroyed_at IS NOT NULL ORDER BY id DESC LIMIT 1;
 
 -- name: team_places
--- Workspaces of a team that could not be made, and guests that are there still.
+-- Workspaces of a team that could not be made, guests that are there still, and workspaces
+-- that this host has to make or end.
 SELECT count(*) FILTER (WHERE state = {workspace_state.failed} AND was_up = 0) AS failed,
-	count(pid) AS guests
+	count(pid) AS guests,
+	count(*) FILTER (WHERE host = :host AND (state = {workspace_state.creating}
+		OR (state = {workspace_state.destroyed} AND pid IS NOT NULL))) AS here
 FROM workspace WHERE team = :team;
 
 -- name: team_end_workspaces

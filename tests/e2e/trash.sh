@@ -176,6 +176,20 @@ is 0 . as_others team destroy --yes closed
 until_is '[.]closed-a-' ls "$CADRE_HOME/trash"
 is 0 '^brought back closed-a-' as_others undo closed-a --team back
 is 0 '^precious$' cat "$(sed -n 's/.*, in //p' "$TMPDIR/out")/work.txt"
+# A team may be called like the snapshots of another one's workspaces: it is not passed over.
+makes nine-snapshot-a a
+is 0 . cadre agent register b --team nine-snapshot-a
+is 0 . cadre workspace create --team nine-snapshot-a --agent b --wait
+cadre exec --team nine-snapshot-a nine-snapshot-a/b 'echo other | tee work.txt' >/dev/null
+for agent in a b; do
+	is 0 . cadre workspace destroy --yes nine-snapshot-a/$agent --team nine-snapshot-a
+	until_is "[.]nine-snapshot-a-$agent-" ls "$CADRE_HOME/trash"
+done
+is 2 'several removed workspaces begin with nine' cadre undo nine --team back
+is 0 'brought back nine-snapshot-a-a-' cadre undo nine-snapshot-a-a --team back
+
+# A program is told how the workspace stands that it may use now, not how it stood before.
+is 0 '"state":"ready"' cadre undo nine-snapshot-a-b --team back --json
 
 # Three commands that bring the same thing back at once make one copy of it.
 makes eight a

@@ -59,6 +59,26 @@ tasks() { # with a host or without
 cadre team create crew --roles a,b >/dev/null
 for n in 1 2 3 4 5 6 7 8; do cadre task create "task $n" >/dev/null; done
 tasks 001 002 003
+# A wait goes on where its team is renamed, and ends where that is destroyed.
+cadre team create other >/dev/null || bad "other"
+cadre --team other task create "one" >/dev/null && cadre --team other task create "two" >/dev/null || bad "tasks of other"
+begun --team other wait task 001 cancelled --timeout $long
+sleep "$TEST_SCALE"
+cadre team update other --new-name another >/dev/null && cadre --team another task cancel 001 >/dev/null || bad "rename"
+ended 0 'task 001 is cancelled'
+begun --team another wait task 002 --timeout $long
+first=$wait
+cadre --team another wait agent lead working --timeout $long >"$TMPDIR/agent" 2>&1 </dev/null &
+second=$!
+until_done sleeps "$second"
+sleep "$TEST_SCALE"
+cadre team destroy --yes another >/dev/null || bad "destroy"
+wait=$first
+ended 3 'not_found: there is no team another'
+wait=$second
+cp "$TMPDIR/agent" "$TMPDIR/said"
+ended 3 'not_found: there is no team another'
+
 # A lease that runs out is no commit of anybody: the wait looks at that instant by itself.
 cadre --as a claim 003 --lease-seconds 5 >/dev/null
 begun wait task 003 pending --timeout $long
@@ -202,4 +222,23 @@ is 0 '^crew' cadre status --line
 is 7 'the host has not answered in that time' cadre wait task 001 cancelled --wait=1
 [ $(($(uptime_s) - since)) -lt $((4 + TEST_SCALE)) ] || bad "it took $(($(uptime_s) - since)) s"
 kill -CONT "$host"
+
+# What a host has to do waits ten seconds for one, which it says once, and no longer: where the
+# host dies meanwhile, and where none runs from the start.
+until_is 'ready' cadre workspace info crew/a
+begun wait workspace crew/a stopped --timeout $long
+since=$(uptime_s)
+kill -9 "$host"
+ended 7 'unavailable: no host runs; workspace crew-a-.* is ready'
+[ $(($(uptime_s) - since)) -lt $((16 + TEST_SCALE)) ] || bad "it took $(($(uptime_s) - since)) s"
+[ "$(grep -c 'no host runs; waiting for one: cadre up' "$TMPDIR/said")" = 1 ] || bad "it is not told once: $(cat "$TMPDIR/said")"
+grep -q 'It goes on when a host runs: cadre up. Wait on with: cadre wait workspace .* stopped' "$TMPDIR/said" || bad "no hint: $(cat "$TMPDIR/said")"
+cadre task create "task 15" >/dev/null
+is 7 'no host runs; the command of task 015 is queued' cadre task assign 015 a --command true --wait --json
+is 7 'timeout: after 1 s the command of task 015' cadre wait result 015 --wait=1
+grep -q 'It goes on when a host runs: cadre up' "$TMPDIR/err" || bad "the hint is silent on the host"
+begun wait result 015 --timeout $long
+until_done grep -q 'no host runs; waiting' "$TMPDIR/said"
+cadre up >/dev/null || bad "up for the result"
+ended 0 'the command of task 015 is done'
 exit $failed

@@ -127,7 +127,7 @@ static const struct {
 	{ READ " wait x when y\n in x int  # X.\n in y int  # Y.\n",
 	  "waits when 'y', which is no flag" },
 	{ READ " reaches x y\n", "reaches 'x': only a read that waits" },
-	{ READ " reaches x\n", "t.op:5: expected: reaches FIELD FIELD" },
+	{ READ " reaches x\n", "t.op:5: expected: reaches FIELD FIELD [FIELD]" },
 	{ READ " reaches x y\n reaches x y\n", "a second 'reaches'" },
 	{ WAITS "out x int  # X.\n", "'x' is no flag of the answer" },
 	{ WAITS "out x bool  # X.\n", "'y' is no flag of the answer" },

@@ -103,7 +103,8 @@ struct decl {
 		emits;
 	struct list lists; /* noun, field that is its name, field that says more */
 	struct list finds; /* noun, argument that is its name */
-	struct list reaches; /* parts of the answer: it is so, it never will be */
+	struct list reaches; /* parts of the answer: it is so, it never will be, no host
+				runs that has to do it */
 	struct list until; /* operation that waits for what this one begins, and what for */
 	const struct decl *rest, *signals, *many, *message,
 		*waiter; /* found by the check */

@@ -409,7 +409,7 @@ static const struct {
 	{ "moves", 2, 2, "moves workspaces", parse_moves },
 	{ "identifies", 1, 1, "identifies", parse_identifies },
 	{ "wait", 2, 4, "wait FIELD [when FLAG]", parse_wait },
-	{ "reaches", 3, 3, "reaches FIELD FIELD", parse_reaches },
+	{ "reaches", 3, 4, "reaches FIELD FIELD [FIELD]", parse_reaches },
 	{ "until", 2, WORDS, "until NOUN.VERB [VALUE...]", parse_until },
 	{ "misses", 2, 2, "misses FIELD", parse_misses },
 	{ "within", 2, 2, "within FIELD", parse_within },

@@ -75,6 +75,9 @@ static void put_doors(FILE *out, const struct decl *d)
 	if (d->reaches.n) {
 		put_pointer(out, d, "reached", d->reaches.items[0], &d->out, "out");
 		put_pointer(out, d, "over", d->reaches.items[1], &d->out, "out");
+		put_pointer(out, d, "hostless",
+			    d->reaches.n > 2 ? d->reaches.items[2] : NULL, &d->out,
+			    "out");
 	}
 	put_pointer(out, d, "runs", d->runs, &d->in, "in");
 	put_pointer(out, d, "follows", d->follows, &d->in, "in");

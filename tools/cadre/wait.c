@@ -4,11 +4,12 @@
  *
  * A read waits in the state or its host, and is woken there (core/wait.c).  This asks it
  * again as often as it takes: it waits for at most five minutes, and while a line of
- * progress is drawn for five seconds, so that the line tells how things stand.  Nothing is
- * undone where the waiting ends early.
+ * progress is drawn, or a host has to do it, which may end, for five seconds.  A host that
+ * is away has a short while to come back.  Nothing is undone where the waiting ends early.
  */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,14 @@
 #include "tools/cadre/screen/screen.h"
 #include "tools/cadre/status.h"
 
-enum { HOUR = 3600, LONGEST = 31536000, SHOWN = 5, GRACE_MS = 1000 };
+enum {
+	HOUR = 3600,
+	LONGEST = 31536000,
+	SHOWN = 5,
+	GRACE_MS = 1000,
+	AWAY_MS = 10000, /* so long no host may run that is needed */
+	PAUSE_MS = 250, /* before it is looked for again */
+};
 
 /* --- words ---------------------------------------------------------------------- */
 
@@ -127,19 +135,26 @@ static bool is_true(const json_t *answer, const struct field *flag)
 	return json_is_true(json_object_get(answer, flag->name));
 }
 
+/* Whether a host has to do it, and none runs. */
+static bool is_hostless(const struct op *op, const json_t *answer)
+{
+	return op->hostless && is_true(answer, op->hostless);
+}
+
 static bool is_answered(const struct op *op, const json_t *answer)
 {
 	return is_true(answer, op->reached) || is_true(answer, op->over);
 }
 
-/* Goes on with what the answer calls it: ids stay when names are free again. */
+/* Goes on with what the answer calls it: ids stay when names are free again, and a team may
+ * have another name than the one that the call was begun under. */
 static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
 		const char *name = op->in->fields[i].name;
 		json_t *said = json_object_get(answer, name);
 
-		if (said && json_object_get(args, name))
+		if (said && (json_object_get(args, name) || !strcmp(name, "team")))
 			json_object_set(args, name, said);
 	}
 }
@@ -180,17 +195,31 @@ static void tell_command(const struct cli *cli, const struct op *op, const json_
 	}
 }
 
-static void tell_late(const struct cli *cli, const struct op *op, const json_t *args,
-		      const json_t *answer, int64_t seconds, struct fault *f)
+/* Fills the fault of a wait that ends before it is answered: after so long, or without a
+ * host. */
+static void tell_end(const struct cli *cli, const struct op *op, const json_t *args,
+		     const json_t *answer, enum fault_code code, const char *why,
+		     struct fault *f)
 {
 	struct text command = { 0 };
 	char *said = screen_line(cli, op, answer);
 
 	tell_command(cli, op, args, &command);
-	fault_set(f, FAULT_TIMEOUT, "", "after %lld s %.200s", (long long)seconds, said);
-	fault_hint(f, "It goes on. Wait on with: %.140s", command.data);
+	fault_set(f, code, "", "%s %.200s", why, said);
+	fault_hint(f, "It goes on%s. Wait on with: %.140s",
+		   is_hostless(op, answer) ? " when a host runs: cadre up" : "",
+		   command.data);
 	free(said);
 	text_release(&command);
+}
+
+static void tell_late(const struct cli *cli, const struct op *op, const json_t *args,
+		      const json_t *answer, int64_t seconds, struct fault *f)
+{
+	char why[40];
+
+	snprintf(why, sizeof(why), "after %lld s", (long long)seconds);
+	tell_end(cli, op, args, answer, FAULT_TIMEOUT, why, f);
 }
 
 static void tell_signal(const struct cli *cli, const struct op *op, const json_t *args)
@@ -213,12 +242,36 @@ static void show(const struct cli *cli, const struct op *op, const json_t *answe
 	free(said);
 }
 
+/* Waits a moment for a host to come; false where a signal ends the waiting, or none has run
+ * for too long. */
+static bool wait_for_host(struct cli *cli, struct progress **p, int64_t *since,
+			  const sigset_t *waiting)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
+
+	if (!*since) {
+		*since = clock_steady_ms();
+		progress_end(*p);
+		cli_tell("cadre: no host runs; waiting for one: cadre up");
+		*p = progress_begin(cli, "waiting for a host");
+	}
+	ppoll(NULL, 0, &pause, waiting);
+	cli->ended_by = signals_next();
+	return !cli->ended_by && clock_steady_ms() - *since < AWAY_MS;
+}
+
+/* How long the first answer may take, in seconds. */
+static int64_t first_wait(const struct op *op, const struct progress *p)
+{
+	return p ? 0 : op->hostless ? SHOWN : op->wait->type->max;
+}
+
 /* Asks until it is answered, the time is up or a signal comes; the last answer. */
 static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_t until,
 		      const sigset_t *before, struct fault *f)
 {
 	struct progress *p = progress_begin(cli, "waiting");
-	int64_t most = p ? 0 : op->wait->type->max, left;
+	int64_t most = first_wait(op, p), left, since = 0;
 	json_t *answer = NULL, *next;
 
 	for (;;) {
@@ -231,8 +284,17 @@ static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_
 			json_decref(answer), answer = next;
 		if (!next || is_answered(op, answer) || clock_steady_ms() >= until)
 			break;
-		show(cli, op, answer, p);
 		keep_names(op, args, answer);
+		if (is_hostless(op, answer)) {
+			if (wait_for_host(cli, &p, &since, before))
+				continue;
+			if (!cli->ended_by)
+				tell_end(cli, op, args, answer, FAULT_UNAVAILABLE,
+					 "no host runs;", f);
+			break;
+		}
+		since = 0;
+		show(cli, op, answer, p);
 		if (p) /* things change most in the beginning */
 			most = most < SHOWN / 2 ? 2 * most + 1 : SHOWN;
 	}

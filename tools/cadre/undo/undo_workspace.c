@@ -40,7 +40,8 @@ json_t *undo_living(struct cli *cli)
 	return f.code ? NULL : names;
 }
 
-/* Whether a workspace could not be made: a folder is there only when it is whole. */
+/* Whether a workspace could not be made: a directory is there only when it is whole, and the
+ * folder of a VM's console when its disk is. */
 static bool is_unmade(const json_t *workspace)
 {
 	const char *state = json_string_value(json_object_get(workspace, "state")),
@@ -113,6 +114,18 @@ static int fits(const struct wanted *w, const char *name)
 	return !strncmp(name, w->name, strlen(w->name));
 }
 
+/* Whether an entry's name is that of a snapshot: its workspace's name, and the end of its id.
+ * Those of workspaces end with four digits, whatever their teams and agents are called. */
+static bool is_snapshot(const char *name)
+{
+	static const char mark[] = "-snapshot-";
+	enum { MARK = sizeof(mark) - 1, ID_SHOWN = 8 };
+	size_t n = strlen(name);
+	const char *end = n > MARK + ID_SHOWN ? name + n - ID_SHOWN : NULL;
+
+	return end && !strchr(end, '-') && !strncmp(end - MARK, mark, MARK);
+}
+
 /* The entry of that name or agent, or of the one name that begins so; of several the
  * newest.  A workspace's snapshots, which were removed before it, do not make its own name
  * doubtful. */
@@ -126,8 +139,7 @@ static const struct trash_entry *find(const struct trash_entry *entries, size_t 
 		if (fits(w, entries[i].name) == 2)
 			return &entries[i];
 	for (size_t i = 0; i < n; i++) {
-		if (!fits(w, entries[i].name) ||
-		    (found && strstr(entries[i].name, "-snapshot-")))
+		if (!fits(w, entries[i].name) || (found && is_snapshot(entries[i].name)))
 			continue;
 		*several |= found && strcmp(found->name, entries[i].name);
 		found = found ? found : &entries[i];
@@ -235,8 +247,8 @@ static void forget_unmade(struct cli *cli, const json_t *made)
 	json_decref(args);
 }
 
-/* Waits until a workspace has what it was made of: false where it never will, with the fault
- * filled, or where a signal ends the waiting. */
+/* Waits until a workspace has what it was made of, and notes in `made` how it stands then:
+ * false where it never will, with the fault filled, or where a signal ends the waiting. */
 static bool is_back(struct cli *cli, const struct trash_entry *entry, json_t *made,
 		    struct fault *f)
 {
@@ -245,8 +257,9 @@ static bool is_back(struct cli *cli, const struct trash_entry *entry, json_t *ma
 	json_t *end = wait_for(cli, until, args, f);
 	bool ready = end && wait_status(until, end) == 0;
 
-	if (end && !ready) {
+	if (end)
 		json_object_set(made, "state", json_object_get(end, "state"));
+	if (end && !ready) {
 		fault_set(f, FAULT_IO, "",
 			  "%.80s could not be brought back%s; it is still in the trash",
 			  entry->name, is_unmade(made) ? "" : " whole");
