@@ -55,7 +55,6 @@ rename early late
 cadre vault list teams/late >/dev/null
 cp -r "$vault/late" "$vault/alate"
 echo "of the copy" >"$vault/alate/since.md"
-echo 'team: "alate"' >>"$vault/alate/TEAM.md" # what the body says does not count
 mkdir "$vault/early"
 echo "a person's" >"$vault/early/since.md"
 is 0 '/vault/teams/.archive/alate-20' cadre restore "$TMPDIR/named.db" --yes

@@ -223,7 +223,7 @@ is 7 'the host has not answered in that time' cadre wait task 001 cancelled --wa
 [ $(($(uptime_s) - since)) -lt $((4 + TEST_SCALE)) ] || bad "it took $(($(uptime_s) - since)) s"
 kill -CONT "$host"
 
-# What a host has to do waits ten seconds for one, which it says once, and no longer: where the
+# A wait that a host has to fulfil gives one ten seconds to come, which it says once: where the
 # host dies meanwhile, and where none runs from the start.
 until_is 'ready' cadre workspace info crew/a
 begun wait workspace crew/a stopped --timeout $long

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/mirror/mirror_page.h"
 #include "tests/lib/mirrored.h"
 
 static void test_shows_everything(void **state)
@@ -227,6 +228,22 @@ static void test_is_its_owners_alone(void **state)
 	mirrored_close(w);
 }
 
+/* Keys are read in the frontmatter alone: the body is written by people. */
+static void test_reads_keys_of_a_page(void **state)
+{
+	static const char page[] = "---\nrow: 7\nteam: \"one\"\n---\n\nteam: \"two\"\n"
+				   "sent: 9\n";
+	size_t n = strlen(page);
+
+	(void)state;
+	assert_int_equal(page_number(page, n, "row: "), 7);
+	assert_int_equal(page_number(page, n, "sent: "), 0);
+	assert_true(page_says(page, n, "team: \"one\""));
+	assert_false(page_says(page, n, "team: \"two\""));
+	assert_false(page_says(page, n, "team: \"on"));
+	assert_true(page_says("row: 7\n", 7, "row: 7"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_another_incarnation),
 		cmocka_unit_test(test_quotes),
 		cmocka_unit_test(test_is_its_owners_alone),
+		cmocka_unit_test(test_reads_keys_of_a_page),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
