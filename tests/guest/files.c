@@ -243,10 +243,11 @@ void test_list(void **state)
 	bool more = true;
 	json_t *a;
 
-	json_decref(ask(fd, "{\"type\":\"Exec\",\"command\":\"echo abc > b; "
-			    "chmod 750 b; mkdir -m 700 a; ln -s b c; cd a; "
-			    "for i in $(seq 40000); do echo $i$(printf "
-			    "%0100d 0); done | xargs touch\"}"));
+	a = ask(fd, "{\"type\":\"Exec\",\"command\":\"echo abc > b; chmod 750 b; "
+		    "mkdir -m 700 a; ln -s b c; cd a; "
+		    "seq -f %.0f$(printf %0100d 0) 40000 | xargs touch\"}");
+	assert_int_equal(int_at(a, "exit_code"), 0);
+	json_decref(a);
 	a = ask(fd, "{\"type\":\"ListDir\",\"path\":\".\"}");
 	assert_int_equal(json_array_size(json_object_get(a, "entries")), 3);
 	expect_entry(a, 0, "a", "dir", "rwx------");
