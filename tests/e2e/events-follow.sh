@@ -20,7 +20,7 @@ until_is 'message.sent' seen
 seen >"$TMPDIR/screen"
 awk '
 	/^SEQ/ { target = index($0, "TARGET"); by = index($0, "BY") }
-	/message.sent/ && substr($0, target, 7) == "tester " && substr($0, by, 6) == "coder " { right = 1 }
+	/message.sent/ && substr($0, target, 7) == "tester " && substr($0, by, 9) == "as coder " { right = 1 }
 	END { exit !right }
 ' "$TMPDIR/screen" || bad "a value is not under its heading: $(cat "$TMPDIR/screen")"
 cadre --team shop task create "Write what is longer" >/dev/null
@@ -34,6 +34,6 @@ grep -q 'team.created .* other-shop' "$TMPDIR/screen" || bad "a long name is cut
 tmux new-session -d -s n -x 40 -y 40 "'$CADRE' events --team shop; '$CADRE' --team shop task history 001; sleep 60"
 until_is 'task.claimed *epoch' tmux capture-pane -t n -p
 tmux capture-pane -t n -p >"$TMPDIR/screen"
-grep -q '^SEQ *EVENT *SUBJECT' "$TMPDIR/screen" || bad "narrow events: $(cat "$TMPDIR/screen")"
+grep -q '^SEQ *EVENT .*SUBJECT' "$TMPDIR/screen" || bad "narrow events: $(cat "$TMPDIR/screen")"
 grep -q '^SEQ *AT *EVENT' "$TMPDIR/screen" || bad "narrow history: $(cat "$TMPDIR/screen")"
 exit $failed
