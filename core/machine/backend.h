@@ -25,6 +25,9 @@ struct workspace_spec {
 	const char *parent_sockets; /* folder of that one's */
 	const char *snapshot; /* of the parent; NULL: as it is now */
 	int64_t restores; /* how often it was put back to a snapshot */
+	/* The workspace's guest was linked once: its folder or disk is there, or lost, and is
+	 * not made anew. */
+	bool was_up;
 	const char *sockets; /* folder of its guest's sockets */
 	const char *address; /* of its guest: see core/base/link_address.h */
 	const char *link_token; /* that its guest asks for; NULL: none */

@@ -6,7 +6,6 @@
  * (storage/durable.h).  The guest gets a session of its own
  * and outlives the host.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -63,24 +62,11 @@ static int sync_name(const char *path, struct fault *f)
 			 strerror(errno));
 }
 
-/* Whether the source is what a removed workspace held: an entry of the trash, whose name
- * begins with a time, and not the trash itself. */
-static bool is_from_trash(const struct workspace_spec *spec)
-{
-	char trash[4200];
-	int n = snprintf(trash, sizeof(trash), "%s/trash/", spec->home);
-	struct stat st;
-
-	return strncmp(spec->source, trash, (size_t)n) == 0 && spec->source[n] >= '0' &&
-	       spec->source[n] <= '9' && !strchr(spec->source + n, '/') &&
-	       lstat(spec->source, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* A copy of a workspace keeps the states of projects in it; one of a person's folder gets
  * none of them. */
 static int copy_source(const struct workspace_spec *spec, const char *to, struct fault *f)
 {
-	if (spec->parent || !spec->home || is_from_trash(spec))
+	if (spec->parent || !spec->home || trash_is_entry(spec->home, spec->source))
 		return tree_copy(spec->source, to, ".cadre", spec->left_out, f);
 	/* The folder may have become another one since it was given. */
 	if (golden_check(spec->source, "", f))
@@ -96,6 +82,8 @@ static int copy_whole(const struct workspace_spec *spec, struct fault *f)
 
 	if (is_there(spec->path))
 		return sync_name(spec->path, f);
+	if (spec->was_up)
+		return trash_lost(spec->home, spec->name, "folder", f);
 	if (n >= (int)sizeof(half))
 		return fault_set(f, FAULT_INVALID, "", "%s is too long", spec->path);
 	if (spec->home && (rc = guest_state_make(spec, f)))
@@ -129,6 +117,8 @@ static int process_make(void *self, const struct workspace_spec *spec, struct fa
 
 	if (spec->source)
 		return process_fork(self, spec, f);
+	if (!is_there(spec->path) && spec->was_up)
+		return trash_lost(spec->home, spec->name, "folder", f);
 	if (!is_there(spec->path) && (rc = guest_state_make(spec, f)))
 		return rc;
 	rc = make_parent(spec->path, f);

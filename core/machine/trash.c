@@ -227,11 +227,24 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 			 f);
 }
 
+/* The mark in the name of a snapshot's entry, between its workspace's and the end of its id. */
+#define SNAPSHOT "-snapshot-"
+enum { ID_SHOWN = 8 };
+
+bool trash_is_snapshot(const char *name)
+{
+	enum { MARK = sizeof(SNAPSHOT) - 1 };
+	size_t n = strlen(name);
+	const char *end = n > MARK + ID_SHOWN ? name + n - ID_SHOWN : NULL;
+
+	return end && !strchr(end, '-') && !strncmp(end - MARK, SNAPSHOT, MARK);
+}
+
 int trash_take_snapshots(const char *home, const char *folder, const char *workspace,
 			 int64_t now_ms, const struct trash_bounds *bounds,
 			 struct fault *f)
 {
-	enum { BEFORE_MS = 1000, ID_SHOWN = 8 };
+	enum { BEFORE_MS = 1000 };
 	struct arena a = { 0 };
 	DIR *dir = opendir(folder);
 	struct dirent *e;
@@ -246,7 +259,7 @@ int trash_take_snapshots(const char *home, const char *folder, const char *works
 		if (!strchr(e->d_name, '.') && n > ID_SHOWN)
 			rc = trash_take(home,
 					arena_printf(&a, "%s/%s", folder, e->d_name),
-					arena_printf(&a, "%s-snapshot-%s", workspace,
+					arena_printf(&a, "%s" SNAPSHOT "%s", workspace,
 						     e->d_name + n - ID_SHOWN),
 					now_ms - BEFORE_MS, bounds, f);
 	}
@@ -263,44 +276,101 @@ static int open_locked(const char *path, int lock)
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd >= 0 && flock(fd, lock | LOCK_NB)) {
+		int why = errno;
+
 		close(fd);
-		errno = EWOULDBLOCK;
+		errno = why;
 		return -1;
 	}
 	return fd;
 }
 
-int trash_hold(const char *home, const char *path)
+/* Whether a path leads to what is open: it may have been moved away or removed between the
+ * opening and the lock. */
+static bool leads_to(const char *path, int fd)
+{
+	struct stat at, open;
+
+	return lstat(path, &at) == 0 && fstat(fd, &open) == 0 &&
+	       at.st_ino == open.st_ino && at.st_dev == open.st_dev;
+}
+
+bool trash_is_entry(const char *home, const char *path)
 {
 	struct arena a = { 0 };
 	struct trash_entry entry;
 	const char *slash = strrchr(path, '/');
-	bool is_entry = slash && entry_read(home, slash + 1, &a, &entry) &&
-			!strcmp(entry.path, path);
-	int fd = is_entry ? open_locked(path, LOCK_SH) : -1;
 	struct stat st;
+	bool is = slash && entry_read(home, slash + 1, &a, &entry) &&
+		  !strcmp(entry.path, path) && !lstat(path, &st) && S_ISDIR(st.st_mode);
 
-	/* The folder may have been removed between the opening and the lock. */
-	if (fd >= 0 && (fstat(fd, &st) || st.st_nlink == 0)) {
-		close(fd);
-		fd = -1;
-	}
 	arena_release(&a);
+	return is;
+}
+
+int trash_hold(const char *home, const char *path)
+{
+	int fd = trash_is_entry(home, path) ? open_locked(path, LOCK_SH)
+					    : (errno = ENOENT, -1);
+
+	if (fd >= 0 && !leads_to(path, fd)) {
+		close(fd);
+		errno = ENOENT;
+		return -1;
+	}
 	return fd;
 }
 
-/* Removes an entry that nobody holds: whether it did. */
-static bool remove_entry(const struct trash_entry *entry)
+/* --- the end of entries ----------------------------------------------------------------- */
+
+/* The beginning of an entry's name while it is removed.  It is given before the first file
+ * goes, so that a removal that is killed leaves no half that could be brought back. */
+#define REMOVING ".removing-"
+
+/* Removes what is left of removals that were killed. */
+static void sweep(const char *home, struct arena *a)
 {
+	uid_t owner;
+	int fd = open_trash(home, a, &owner), lock;
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct fault ignored = { 0 };
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		const char *path = arena_printf(a, "%s/trash/%s", home, e->d_name);
+
+		if (strncmp(e->d_name, REMOVING, strlen(REMOVING)) != 0)
+			continue;
+		lock = open_locked(path, LOCK_EX);
+		if (lock >= 0 || errno != EWOULDBLOCK)
+			tree_remove(path, &ignored);
+		if (lock >= 0)
+			close(lock);
+	}
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+}
+
+/* Removes an entry that nobody holds: whether it is one no more by this call. */
+static bool remove_entry(const char *home, const struct trash_entry *entry,
+			 struct arena *a)
+{
+	const char *file = strrchr(entry->path, '/') + 1,
+		   *to = arena_printf(a, "%s/trash/" REMOVING "%s", home, file);
 	int fd = open_locked(entry->path, LOCK_EX);
 	struct fault ignored = { 0 };
+	bool removed;
 
 	if (fd < 0 && errno == EWOULDBLOCK)
 		return false;
-	tree_remove(entry->path, &ignored);
+	removed = rename(entry->path, to) == 0 && dir_sync_above(to) == 0;
+	if (removed)
+		tree_remove(to, &ignored);
 	if (fd >= 0)
 		close(fd);
-	return true;
+	return removed;
 }
 
 bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds)
@@ -311,12 +381,14 @@ bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bou
 	bool disks = false;
 	int64_t sum = 0;
 
+	sweep(home, &a);
 	for (size_t i = 0; i < n; i++) {
 		sum += entries[i].bytes;
 		if (sum <= bounds->bytes &&
 		    entries[i].removed_at + bounds->keep_ms > now_ms)
 			continue;
-		disks |= remove_entry(&entries[i]) && entries[i].kind == TRASH_VM;
+		disks |= remove_entry(home, &entries[i], &a) &&
+			 entries[i].kind == TRASH_VM;
 	}
 	arena_release(&a);
 	return disks;
@@ -334,4 +406,25 @@ size_t trash_losers(const char *home, int64_t bytes, int64_t most, struct arena 
 			*(const char **)arena_push(a, names, &lost, sizeof(**names)) =
 				entries[i].name;
 	return lost;
+}
+
+int trash_lost(const char *home, const char *name, const char *what, struct fault *f)
+{
+	struct arena a = { 0 };
+	struct trash_entry *entries;
+	size_t n = trash_list(home, &a, &entries), i = 0;
+
+	while (i < n && strcmp(entries[i].name, name) != 0)
+		i++;
+	if (i < n)
+		fault_set(f, FAULT_NOT_FOUND, "",
+			  "its %s is gone; the trash holds what it was: cadre undo %.80s",
+			  what, name);
+	else
+		fault_set(
+			f, FAULT_NOT_FOUND, "",
+			"its %s is gone: put it back, then: cadre workspace start %.80s",
+			what, name);
+	arena_release(&a);
+	return f->code;
 }

@@ -60,21 +60,32 @@ int trash_take_snapshots(const char *home, const char *folder, const char *works
 int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f);
 
+/* Whether an entry's name is that of a snapshot.  Names of workspaces end with four digits,
+ * whatever their teams and agents are called. */
+bool trash_is_snapshot(const char *name);
+
+/* Whether an absolute path is that of an entry which is there. */
+bool trash_is_entry(const char *home, const char *path);
+
 /* Keeps an entry from being removed by trash_trim(), in this process and in others: a
- * descriptor, which the caller closes when the entry is needed no more.  -1: `path` is the
- * path of no entry, or it is being removed. */
+ * descriptor, which the caller closes when the entry is needed no more.  -1 with errno:
+ * `path` is the path of no entry (ENOENT), or it is being removed (EWOULDBLOCK). */
 int trash_hold(const char *home, const char *path);
 
 /* Removes what is older than the bounds, and the oldest of what is too much, but nothing that
  * is held; true if disks of VMs are to be swept for it. */
 bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds);
 
-/* The entries that are removed to make room where `bytes` more come into a trash that may
+/* The entries, held ones too, that are removed to make room where `bytes` more come into a trash that may
  * hold `most`: how many, and their names in memory of `a`. */
 size_t trash_losers(const char *home, int64_t bytes, int64_t most, struct arena *a,
 		    const char ***names);
 
 /* The entries, newest first; how many.  In memory of `a`. */
 size_t trash_list(const char *home, struct arena *a, struct trash_entry **entries);
+
+/* Says of a workspace in use that its folder or disk, `what`, is gone, and how it comes back:
+ * negative with `f` filled. */
+int trash_lost(const char *home, const char *name, const char *what, struct fault *f);
 
 #endif

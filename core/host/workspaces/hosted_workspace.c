@@ -283,13 +283,14 @@ static bool be_up(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
 
-	if (!p->made) {
-		hosted_work(p, WORK_MAKE);
-		return true;
-	}
+	/* A restore comes first: one that was broken off may have moved the folder away. */
 	if (p->restore) {
 		if (!p->restored && be_down(p, now))
 			hosted_work(p, WORK_RESTORE);
+		return true;
+	}
+	if (!p->made) {
+		hosted_work(p, WORK_MAKE);
 		return true;
 	}
 	if (!keep_guest(p, now))

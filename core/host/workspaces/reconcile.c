@@ -129,6 +129,7 @@ static void set_spot(struct hosted_workspace *p, const struct host_workspace *w,
 	p->spec.restores = w->restores;
 	snprintf(p->spool, sizeof(p->spool), "%s", w->spool ? w->spool : "");
 	p->spool_seq = w->spool_seq;
+	p->spec.was_up = *p->spool != '\0';
 	p->spec.vcpus = w->vcpus;
 	p->spec.memory_mb = w->memory_mb;
 	p->spec.disk_gb = w->disk_gb;

@@ -286,8 +286,8 @@ void sweep_start(struct host *host)
 	s->trash = trash_bounds_of(host->home->settings.config.workspace_keep_days,
 				   host->home->settings.config.workspace_trash_mb);
 	s->keeps = access(arena_printf(&s->arena, "%s/replaced", s->home), F_OK) == 0;
+	list_folders(s, "snapshots"); /* into the trash before their workspaces */
 	list_folders(s, "workspaces");
-	list_folders(s, "snapshots");
 	list_folders(s, "guests");
 	list_unknown(s, "guests", SIZE_MAX, &s->guests, &s->n_guests);
 	list_unknown(s, "disks", SIZE_MAX, &s->disks, &s->n_disks);

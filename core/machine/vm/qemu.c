@@ -16,6 +16,7 @@
 #include "core/machine/copy.h"
 #include "core/machine/pid.h"
 #include "core/machine/vm/disk.h"
+#include "core/machine/trash.h"
 #include "core/machine/vm/disk_trash.h"
 #include "core/machine/vm/image.h"
 #include "core/machine/vm/qemu_inside.h"
@@ -35,6 +36,14 @@ static struct disk disk_of(struct arena *a, const struct workspace_spec *s,
 
 /* --- making ------------------------------------------------------------------------- */
 
+/* Whether the disk of a VM that was up is not there, with the fault filled. */
+static bool is_lost(const struct workspace_spec *spec, const struct disk *d,
+		    struct fault *f)
+{
+	return spec->was_up && !disk_top(d) &&
+	       trash_lost(spec->home, spec->name, "disk", f);
+}
+
 static int qemu_make(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
@@ -42,7 +51,8 @@ static int qemu_make(void *self, const struct workspace_spec *spec, struct fault
 	struct image image;
 
 	(void)self;
-	if (!disk_top(&d) && image_find(spec->image, &a, &image, f) == 0) {
+	if (!is_lost(spec, &d, f) && !disk_top(&d) &&
+	    image_find(spec->image, &a, &image, f) == 0) {
 		pthread_mutex_lock(&layers);
 		disk_begin(&d, image.dir, spec->disk_gb, f);
 		pthread_mutex_unlock(&layers);
@@ -136,7 +146,8 @@ static int qemu_fork(void *self, const struct workspace_spec *spec, struct fault
 
 	(void)self;
 	pthread_mutex_lock(&layers);
-	if (!disk_top(&d) && find_origin(spec, &from, &layer, f) == 0)
+	if (!is_lost(spec, &d, f) && !disk_top(&d) &&
+	    find_origin(spec, &from, &layer, f) == 0)
 		disk_branch(&d, &from, layer, spec->disk_gb, f);
 	pthread_mutex_unlock(&layers);
 	arena_release(&a);

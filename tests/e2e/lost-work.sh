@@ -1,0 +1,60 @@
+#!/bin/sh
+# lost-work - a workspace whose folder is gone is told as failed, with the way to what it held,
+# and is not made anew as if nothing had been there.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre team destroy --yes t >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
+mkdir "$TMPDIR/source" && echo first >"$TMPDIR/source/file"
+state_of() { cadre workspace info "$1" --team t --json | sed 's/.*"state":"\([a-z]*\)".*/\1/'; }
+
+cadre up >/dev/null || bad "up"
+is 0 . cadre team create t --roles '["a","b"]'
+is 0 . cadre workspace create --team t --agent a --source "$TMPDIR/source" --wait
+is 0 . cadre workspace create --team t --agent b --wait
+until_is '^work$' cadre exec --team t t/a 'echo work | tee file'
+
+# Moved away by hand.
+cadre down --all >/dev/null
+until_is '^0$' count_guests
+folder=$(echo "$CADRE_HOME"/workspaces/t-b-*)
+name=${folder##*/}
+mv "$folder" "$TMPDIR/away"
+cadre up >/dev/null
+until_is '^failed$' state_of t/b
+until_is '^ready$' state_of t/a
+[ ! -e "$folder" ] || bad "the folder was made anew"
+is 0 "its folder is gone: put it back, then: cadre workspace start $name" cadre logs
+is 0 "$name.*failed: cadre logs says why" cadre status
+mv "$TMPDIR/away" "$folder"
+is 0 . cadre workspace start "$name" --wait
+until_is '^ready$' state_of t/b
+
+# A workspace that was removed is lost in a state that is restored from before.
+cadre backup "$TMPDIR/before.db" >/dev/null || bad "backup"
+folder=$(echo "$CADRE_HOME"/workspaces/t-a-*)
+name=${folder##*/}
+is 0 . cadre workspace destroy --yes t/a --team t
+until_done sh -c "ls -d '$CADRE_HOME'/trash/*.$name"
+is 0 . cadre workspace create --team t --wait
+until_is '^later$' cadre exec --team t "$(basename "$CADRE_HOME"/workspaces/t-free-*)" 'echo later | tee file'
+later=$(basename "$CADRE_HOME"/workspaces/t-free-*)
+cadre down --all >/dev/null
+until_is '^0$' count_guests
+is 0 . cadre restore "$TMPDIR/before.db" --yes
+cadre up >/dev/null
+until_is '^failed$' state_of t/a
+[ ! -e "$folder" ] || bad "the folder was made anew of its source"
+is 0 "its folder is gone; the trash holds what it was: cadre undo $name" cadre logs
+is 0 . cadre workspace destroy t/a --team t --yes
+is 0 "^brought back $name as t-a-" cadre undo "$name" --agent a --team t
+until_is '^work$' cadre exec --team t t/a 'cat file'
+
+# Folders that only the former state knows stay while that is kept, and `undo` says so.
+is 0 'What only the former state knows stays while it is kept: remove replaced/' cadre undo
+is 7 "$later is still to be moved into the trash" cadre undo "$later"
+is 7 'remove replaced/ in the state.s folder when all is as it should be' cadre undo "$later"
+rm -r "$CADRE_HOME/replaced"
+is 0 . cadre restart
+# The only team is meant where none is said.
+is 0 "^brought back $later as t-free-" cadre undo free
+exit $failed
