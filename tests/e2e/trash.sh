@@ -3,6 +3,7 @@
 # time and size, told by the doctor.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
+command -v flock >/dev/null || bad "flock is not there"
 trap 'cadre workspace destroy --yes back/b --team back >/dev/null 2>&1
 	cadre team destroy --yes old >/dev/null 2>&1; cadre team destroy --yes back >/dev/null 2>&1
 	until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
@@ -76,11 +77,40 @@ until_done grep -rq 'cannot move .*link-l-.* into the trash' "$CADRE_HOME/log"
 rm "$CADRE_HOME/trash" && mv "$TMPDIR/moved" "$CADRE_HOME/trash"
 rm -rf "$CADRE_HOME"/workspaces/link-l-*
 
+# A name that may be of another team's workspace is not guessed at; its own is enough, also
+# for the team in which it comes back.
+is 0 . cadre team create x --roles y-z
+is 0 . cadre team create x-y --roles '[{"name":"z","workspace":true}]'
+until_is '^precious$' cadre exec --team x-y x-y/z 'echo precious | tee work.txt'
+lost=$(basename "$CADRE_HOME"/workspaces/x-y-z-*)
+is 0 . cadre workspace destroy --yes x-y/z --team x-y
+is 2 "$lost may be of another team than x " cadre undo x/y-z
+is 2 "If it is the one: cadre undo $lost" cadre undo x-y/z
+is 2 'say which team' cadre undo "$lost"
+is 0 "^brought back $lost as x-y-.* of team x-y, in /" cadre undo "$lost" --team x-y
+for team in x x-y; do is 0 . cadre team destroy --yes $team; done
+until_is "^3$" entries
+rm -r "$CADRE_HOME"/trash/*.x-y-*
+
 # After its days an entry goes, at a host's next start.
 cadre down >/dev/null
 mv "$entry" "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000"
 cadre up >/dev/null
 until_is '^0$' entries
+
+# A removal that is killed leaves no half of an entry that could be brought back; the next host
+# ends it.
+cadre down >/dev/null
+mkdir "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000"
+seq 60000 | (cd "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000" && xargs touch)
+cadre up >/dev/null
+until_done sh -c "ls -d '$CADRE_HOME'/trash/.removing-* >/dev/null 2>&1 && ! ls -d '$CADRE_HOME'/trash/2*"
+kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
+[ -d "$CADRE_HOME/trash/.removing-20200101-000000.4096.old-a-0000" ] || bad "it was removed before the kill"
+! cadre undo | grep -q old-a || bad "half of an entry is listed"
+is 3 'the trash holds no workspace old-a' cadre undo old-a --team back
+cadre up >/dev/null
+until_is '^0$' sh -c "ls -A '$CADRE_HOME/trash' | wc -l"
 
 # The oldest goes where there is not room for all; what is too large alone is not kept.
 cadre down >/dev/null
@@ -215,6 +245,7 @@ cadre exec --team ten ten/a 'head -c 2000000 /dev/urandom >big' >/dev/null
 "$CADRE" undo nine-a --team back >/dev/null 2>&1 &
 undo=$!
 until_done copying
+! is_held "$CADRE_HOME/trash/.." || bad "a folder that nobody holds is held"
 kill -STOP $host
 is_held "$entry" || bad "nothing holds what is brought back"
 kill -9 $undo

@@ -24,6 +24,27 @@ const json_t *undo_made_of(const json_t *living, const struct trash_entry *entry
 size_t undo_moving(const struct cli *cli, const json_t *living, struct arena *a,
 		   const char ***names);
 
+/* Whether the folders of workspaces that the state has no row for stay in their place, since
+ * the state that was replaced has. */
+bool undo_stay(struct cli *cli);
+#define UNDO_STAY                                                                           \
+	"What only the former state knows stays while it is kept: remove replaced/ in the " \
+	"state's folder when all is as it should be, then: cadre restart."
+
+/* A removed workspace, and the team in which it comes back; NULL: it is to be said. */
+struct undo_found {
+	const struct trash_entry *entry;
+	const char *team;
+};
+
+/* Finds the removed workspace of that name, or the beginning of one, of team/agent, or of an
+ * agent in the call's team: 0, or negative with the fault filled.  In memory of `a`. */
+int undo_find(struct cli *cli, const char *name, struct arena *a,
+	      struct undo_found *found, struct fault *f);
+
+/* The fault of a workspace that the trash does not hold. */
+int undo_not_found(const char *name, struct fault *f);
+
 /* Makes a workspace of what the one of that name held, or team/agent, or the agent of the
  * call's team: the exit status.  `again`: also where one that was made of it lives. */
 int undo_workspace(struct cli *cli, const char *name, const char *agent, bool again);

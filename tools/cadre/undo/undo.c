@@ -97,8 +97,8 @@ static void list_rows(const struct cli *cli, const struct removed *r)
 				       time_of(note, "kept_until") });
 	table_print(cli, &t, true, 0);
 	cli_tell(
-		"next: cadre undo NAME [--agent AGENT] makes a workspace of one; cadre undo "
-		"PATH puts a note back");
+		"next: cadre undo NAME [--team TEAM] [--agent AGENT] makes a workspace of one; "
+		"cadre undo PATH puts a note back");
 }
 
 static void list_json(const struct cli *cli, const struct removed *r)
@@ -115,6 +115,18 @@ static void list_json(const struct cli *cli, const struct removed *r)
 	json_decref(all);
 }
 
+/* Tells of removed workspaces that are not in the trash yet. */
+static void list_moving(struct cli *cli, size_t n)
+{
+	cli_prose(cli,
+		  arena_printf(&cli->arena,
+			       "%zu more removed workspace%s still to be moved into the "
+			       "trash: a running host does that%s",
+			       n, n == 1 ? " is" : "s are",
+			       undo_stay(cli) ? ". " UNDO_STAY : ""),
+		  0);
+}
+
 static void list_screen(struct cli *cli, const struct removed *r)
 {
 	if (r->n || json_array_size(r->notes))
@@ -129,12 +141,7 @@ static void list_screen(struct cli *cli, const struct removed *r)
 				(long long)cli->home.settings.config.workspace_keep_days),
 			0);
 	if (r->n_moving)
-		cli_prose(cli,
-			  arena_printf(&cli->arena,
-				       "%zu more removed workspace%s still to be moved "
-				       "into the trash: a running host does that",
-				       r->n_moving, r->n_moving == 1 ? " is" : "s are"),
-			  0);
+		list_moving(cli, r->n_moving);
 }
 
 /* The trash is of all teams, so an agent sees no list of it, and no removed workspace. */

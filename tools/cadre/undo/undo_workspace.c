@@ -4,6 +4,7 @@
  * It is a new one, in any team; the entry stays in the trash until its time is over.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -63,6 +64,11 @@ const json_t *undo_made_of(const json_t *names, const struct trash_entry *entry)
 	return NULL;
 }
 
+bool undo_stay(struct cli *cli)
+{
+	return access(arena_printf(&cli->arena, "%s/replaced", cli->home.dir), F_OK) == 0;
+}
+
 size_t undo_moving(const struct cli *cli, const json_t *living, struct arena *a,
 		   const char ***names)
 {
@@ -78,111 +84,6 @@ size_t undo_moving(const struct cli *cli, const json_t *living, struct arena *a,
 	if (dir)
 		closedir(dir);
 	return n;
-}
-
-/* --- finding ------------------------------------------------------------------------ */
-
-/* The words that ask for a workspace: its name, the beginning of that, or its team and
- * agent, with which its name `begins`; NULL: no team is said. */
-struct wanted {
-	const char *name, *begins;
-};
-
-/* The names of workspaces are TEAM-AGENT-XXXX. */
-static struct wanted wanted_of(struct cli *cli, const char *name, struct arena *a)
-{
-	const char *slash = strchr(name, '/');
-
-	if (slash)
-		return (struct wanted){ name,
-					arena_printf(a, "%.*s-%s-", (int)(slash - name),
-						     name, slash + 1) };
-	return (struct wanted){ name, cli->team
-					      ? arena_printf(a, "%s-%s-", cli->team, name)
-					      : NULL };
-}
-
-/* 2: it is the very name, or of that agent; 1: it begins so; 0: it is another one. */
-static int fits(const struct wanted *w, const char *name)
-{
-	enum { DIGITS = 4 };
-	size_t n = w->begins ? strlen(w->begins) : 0;
-
-	if (!strcmp(name, w->name) ||
-	    (n && !strncmp(name, w->begins, n) && strlen(name + n) == DIGITS))
-		return 2;
-	return !strncmp(name, w->name, strlen(w->name));
-}
-
-/* Whether an entry's name is that of a snapshot: its workspace's name, and the end of its id.
- * Those of workspaces end with four digits, whatever their teams and agents are called. */
-static bool is_snapshot(const char *name)
-{
-	static const char mark[] = "-snapshot-";
-	enum { MARK = sizeof(mark) - 1, ID_SHOWN = 8 };
-	size_t n = strlen(name);
-	const char *end = n > MARK + ID_SHOWN ? name + n - ID_SHOWN : NULL;
-
-	return end && !strchr(end, '-') && !strncmp(end - MARK, mark, MARK);
-}
-
-/* The entry of that name or agent, or of the one name that begins so; of several the
- * newest.  A workspace's snapshots, which were removed before it, do not make its own name
- * doubtful. */
-static const struct trash_entry *find(const struct trash_entry *entries, size_t n,
-				      const struct wanted *w, bool *several)
-{
-	const struct trash_entry *found = NULL;
-
-	*several = false;
-	for (size_t i = 0; i < n; i++)
-		if (fits(w, entries[i].name) == 2)
-			return &entries[i];
-	for (size_t i = 0; i < n; i++) {
-		if (!fits(w, entries[i].name) || (found && is_snapshot(entries[i].name)))
-			continue;
-		*several |= found && strcmp(found->name, entries[i].name);
-		found = found ? found : &entries[i];
-	}
-	return found;
-}
-
-/* Waits while a host moves a workspace that is meant into the trash: what was removed last
- * is not to be passed over for something older.  0, or a fault where no host does it. */
-static int wait_for_trash(struct cli *cli, const struct wanted *w, struct fault *f)
-{
-	enum { MOST_MS = 10000, PAUSE_MS = 50 };
-	int64_t until = clock_steady_ms() + MOST_MS;
-
-	for (;;) {
-		struct arena a = { 0 };
-		json_t *living = undo_living(cli);
-		const char **names, *moving = NULL;
-		size_t n = undo_moving(cli, living, &a, &names);
-
-		for (size_t i = 0; i < n && !moving; i++)
-			moving = fits(w, names[i]) ? arena_strdup(&cli->arena, names[i])
-						   : NULL;
-		json_decref(living);
-		arena_release(&a);
-		if (!moving)
-			return 0;
-		if (!home_holder(&cli->home) || clock_steady_ms() > until) {
-			fault_set(f, FAULT_UNAVAILABLE, "/name",
-				  "%.80s is still to be moved into the trash", moving);
-			return fault_hint(f, "A host does that: cadre up.");
-		}
-		poll(NULL, 0, PAUSE_MS);
-	}
-}
-
-static int not_found(const struct trash_entry *entry, const char *name, struct fault *f)
-{
-	fault_set(f, entry ? FAULT_INVALID : FAULT_NOT_FOUND, "/name",
-		  entry ? "several removed workspaces begin with %.60s"
-			: "the trash holds no workspace %.60s",
-		  name);
-	return fault_hint(f, "See them with: cadre undo.");
 }
 
 /* --- bringing back -------------------------------------------------------------------- */
@@ -287,14 +188,27 @@ static json_t *make_of(struct cli *cli, const struct trash_entry *entry,
 }
 
 /* Locks the trash, so that of several who bring an entry back at once the others see that the
- * first one did. */
-static int lock_trash(struct cli *cli)
+ * first one did: a descriptor, or -1 with the fault filled. */
+static int lock_trash(struct cli *cli, struct fault *f)
 {
+	enum { MOST_MS = 10000, PAUSE_MS = 20 };
+	int64_t until = clock_steady_ms() + MOST_MS;
 	int fd = open(arena_printf(&cli->arena, "%s/trash", cli->home.dir),
 		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd >= 0)
-		flock(fd, LOCK_EX);
+	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK || clock_steady_ms() > until) {
+			close(fd);
+			fd = -1;
+			break;
+		}
+		poll(NULL, 0, PAUSE_MS);
+	}
+	if (fd < 0 && errno == EWOULDBLOCK)
+		fault_set(f, FAULT_UNAVAILABLE, "",
+			  "another `cadre undo` has been at the trash for ten seconds");
+	else if (fd < 0)
+		fault_set(f, FAULT_IO, "", "cannot lock the trash: %m");
 	return fd;
 }
 
@@ -302,26 +216,36 @@ static int lock_trash(struct cli *cli)
 static json_t *make_once(struct cli *cli, const struct trash_entry *entry,
 			 const char *agent, bool again, struct fault *f)
 {
-	int lock = lock_trash(cli);
+	int lock = lock_trash(cli, f);
 	json_t *answer = NULL;
 
-	if (again || check_again(cli, entry, f) == 0)
+	if (lock >= 0 && (again || check_again(cli, entry, f) == 0))
 		answer = make_of(cli, entry, agent, f);
 	if (lock >= 0)
 		close(lock);
 	return answer;
 }
 
+/* Holds the entry while it is brought back: a descriptor, or -1 with the fault filled. */
+static int hold(const struct cli *cli, const struct trash_entry *entry, struct fault *f)
+{
+	int fd = trash_hold(cli->home.dir, entry->path);
+
+	if (fd < 0 && (errno == ENOENT || errno == EWOULDBLOCK))
+		undo_not_found(entry->name, f);
+	else if (fd < 0)
+		fault_set(f, FAULT_IO, "", "cannot open %.200s: %m", entry->path);
+	return fd;
+}
+
 static int bring_back(struct cli *cli, const struct trash_entry *entry, const char *agent,
 		      bool again)
 {
-	int hold = trash_hold(cli->home.dir, entry->path);
 	struct fault f = { 0 };
+	int held = hold(cli, entry, &f);
 	json_t *answer = NULL, *made;
 
-	if (hold < 0)
-		not_found(NULL, entry->name, &f);
-	else
+	if (held >= 0)
 		answer = make_once(cli, entry, agent, again, &f);
 	made = json_object_get(answer, "workspace");
 	if (made && is_back(cli, entry, made, &f)) {
@@ -331,29 +255,24 @@ static int bring_back(struct cli *cli, const struct trash_entry *entry, const ch
 			say_back(cli, entry, made);
 	}
 	json_decref(answer);
-	if (hold >= 0)
-		close(hold);
+	if (held >= 0)
+		close(held);
 	return f.code ? cli_fault(cli, &f) : wait_end(cli, 0);
 }
 
 int undo_workspace(struct cli *cli, const char *name, const char *agent, bool again)
 {
 	struct arena a = { 0 };
-	const struct wanted wanted = wanted_of(cli, name, &a);
-	const struct trash_entry *entry = NULL;
-	struct trash_entry *entries;
+	struct undo_found found;
 	struct fault f = { 0 };
-	bool several = false;
 	int status;
 
-	if (wait_for_trash(cli, &wanted, &f) == 0) {
-		size_t n = trash_list(cli->home.dir, &a, &entries);
-
-		entry = find(entries, n, &wanted, &several);
-		if (!entry || several)
-			not_found(entry, name, &f);
+	if (undo_find(cli, name, &a, &found, &f) == 0) {
+		cli->team = found.team;
+		status = bring_back(cli, found.entry, agent, again);
+	} else {
+		status = cli_fault(cli, &f);
 	}
-	status = f.code ? cli_fault(cli, &f) : bring_back(cli, entry, agent, again);
 	arena_release(&a);
 	return status;
 }
