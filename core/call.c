@@ -239,9 +239,7 @@ static int check_may(struct call *call)
 	if (call->caller.level < call->op->who) {
 		fault_set(&call->fault, FAULT_DENIED, "", "%s is for %s", call->op->name,
 			  least[call->op->who]);
-		return call->caller.level < WHO_LEAD
-			       ? call->fault.code
-			       : fault_hint(&call->fault, "Ask the operator.");
+		return who_ask(call, call->op->who);
 	}
 	if ((call->op->flags & OP_NEEDS_HOST) && !call->host) {
 		fault_set(&call->fault, FAULT_UNAVAILABLE, "", "%s needs a running host",

@@ -200,11 +200,9 @@ static int set_forwards(struct call *call, const struct vm *vm,
 {
 	int rc;
 
-	if (call->caller.level < WHO_OPERATOR) {
-		fault_set(&call->fault, FAULT_DENIED, "/forwards",
-			  "only the operator opens ports of this machine");
-		return fault_hint(&call->fault, "Ask the operator.");
-	}
+	if (call->caller.level < WHO_OPERATOR)
+		return fault_set(&call->fault, FAULT_DENIED, "/forwards",
+				 "only the operator opens ports of this machine");
 	if ((rc = sql_run(call, network_forwards_clear, .workspace = vm->row)) < 0)
 		return rc;
 	for (size_t i = 0; i < n; i++) {

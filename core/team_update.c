@@ -107,11 +107,9 @@ static int update(struct call *call, const struct team_update_in *in)
 	bool renamed;
 	int rc;
 
-	if (where && call->caller.level < WHO_OPERATOR) {
-		fault_set(&call->fault, FAULT_DENIED, where,
-			  "only the operator changes this of a team");
-		return fault_hint(&call->fault, "Ask the operator.");
-	}
+	if (where && call->caller.level < WHO_OPERATOR)
+		return fault_set(&call->fault, FAULT_DENIED, where,
+				 "only the operator changes this of a team");
 	if ((rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) <= 0)
 		return rc;
 	call->made = t.id;

@@ -392,10 +392,14 @@ static int take_team(struct call *call, const char **address, const char *where)
 
 	if (!strchr(*address, '/'))
 		return 0;
-	if (strncmp(*address, call->caller.team_name, own) != 0 || (*address)[own] != '/')
-		return fault_set(&call->fault, FAULT_DENIED, where,
-				 "%s is not in team %s", *address,
-				 call->caller.team_name);
+	if (strncmp(*address, call->caller.team_name, own) != 0 ||
+	    (*address)[own] != '/') {
+		fault_set(&call->fault, FAULT_DENIED, where, "%s is not in team %s",
+			  *address, call->caller.team_name);
+		return who_roams(call) ? fault_hint(&call->fault,
+						    "Name its team by `team`, or none.")
+				       : call->fault.code;
+	}
 	*address += own + 1;
 	return 0;
 }
@@ -509,12 +513,26 @@ int who_may_own(struct call *call, const struct agent_row *a, const char *where)
 			  "with a command, which the observer's daemon runs.");
 }
 
+int who_ask(struct call *call, enum who least)
+{
+	static const char *const hints[] = {
+		[WHO_OBSERVER] = "Register first: {agent.register}{| NAME}.",
+		[WHO_MEMBER] = "Ask the team's lead or the operator.",
+		[WHO_LEAD] = "Ask the team's lead or the operator.",
+		[WHO_OPERATOR] = "Ask the operator.",
+		[WHO_HOST] = "A running host does it by itself.",
+	};
+
+	return fault_hint(&call->fault, "%s", hints[least]);
+}
+
 int who_leads(struct call *call, const char *where)
 {
 	if (call->caller.level >= WHO_LEAD)
 		return 0;
-	return fault_set(&call->fault, FAULT_DENIED, where,
-			 "only the lead or the operator may do this for another agent");
+	fault_set(&call->fault, FAULT_DENIED, where,
+		  "only the lead or the operator may do this for another agent");
+	return who_ask(call, WHO_LEAD);
 }
 
 int who_acts(struct call *call, const char *name, const char *where, struct agent_row *a)

@@ -73,6 +73,10 @@ bool who_observes(const struct agent_row *a);
  * task, and nobody else could. */
 int who_may_own(struct call *call, const struct agent_row *a, const char *where);
 
+/* Hints at whom to ask for what is for `least`, or for a caller with more power; returns
+ * the fault's code. */
+int who_ask(struct call *call, enum who least);
+
 /* 0, or `denied` unless the caller is the team's lead or the operator. */
 int who_leads(struct call *call, const char *where);
 

@@ -23,7 +23,7 @@
 	  "The state of what was named forbids this now.",                              \
 	  "Look at its present state before trying again.")                             \
 	X(DENIED, "denied", 5, 403, "PermissionDenied", "The caller may not do this.",  \
-	  "Ask the team's lead or the operator.")                                       \
+	  "Ask the operator.")                                                          \
 	X(RATE_LIMITED, "rate_limited", 6, 429, "RateLimited",                          \
 	  "The caller calls too often.", "Wait retry_after_ms, then repeat.")           \
 	X(EXHAUSTED, "exhausted", 6, 429, "Exhausted",                                  \

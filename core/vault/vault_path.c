@@ -19,6 +19,13 @@ static int refuse(struct walker *w, enum fault_code code, const char *what)
 	return fault_set(&w->call->fault, code, w->where, "%s", what);
 }
 
+/* A caller of any power is refused. */
+static int refuse_name(struct walker *w, const char *what)
+{
+	refuse(w, FAULT_DENIED, what);
+	return fault_hint(&w->call->fault, "Use another path.");
+}
+
 /* --- spelling ------------------------------------------------------------------ */
 
 static bool is_plain(const char *part, size_t n)
@@ -41,11 +48,11 @@ static int add_part(struct walker *w, const char *part, size_t n)
 	if (n == 0 || (n == 1 && *part == '.'))
 		return 0;
 	if (n == 2 && memcmp(part, "..", 2) == 0)
-		return refuse(w, FAULT_DENIED, "a path has no `..`");
+		return refuse_name(w, "a path has no `..`");
 	if (!is_plain(part, n))
 		return refuse(w, FAULT_INVALID, "a path has no control characters");
 	if (*part == '.' && !is_archive(w, part, n))
-		return refuse(w, FAULT_DENIED, "names that begin with a dot are hidden");
+		return refuse_name(w, "names that begin with a dot are hidden");
 	if (n > PART_MOST || w->len + n + 1 > NOTE_PATH || w->parts == NOTE_DEPTH)
 		return refuse(w, FAULT_INVALID, "the path is too long");
 	if (w->len)

@@ -17,6 +17,13 @@ for verb in backup "backup $TMPDIR/b.db" down "down --all" restart logs "restore
 	grep -q "$note" "$TMPDIR/err" || bad "$verb says not how"
 done
 is 5 'gc is for the operator' cadre gc
+# The hint names who may, which an operation says itself: of some not even the lead may.
+for asked in gc "team create gamma" "team destroy beta --yes" "workspace create" "workspace fork bob" "workspace destroy w --yes" "send alpha/coder hi"; do
+	is 5 '^hint: Ask the operator\.$' cadre $asked
+done
+for asked in "task assign 001 bob" "task create x --assignee lead" "workspace stop w" "inbox --agent lead"; do
+	is 5 "^hint: Ask the team's lead or the operator\\.$" cadre $asked
+done
 is 5 'holds what all teams removed' cadre undo
 is 5 'holds what all teams removed' cadre undo no-such-one
 [ ! -e "$TMPDIR/b.db" ] && [ ! -e "$TMPDIR/b.db.secret" ] && [ ! -d "$CADRE_HOME/backups" ] || bad "a backup was made"
@@ -28,6 +35,8 @@ is 5 'restart is for the operator' cadre restart
 is 0 '^up already' cadre up
 is 0 serving cadre --operator logs
 is 0 '^down: process' cadre --operator down
+is 5 '^hint: Name its team by' cadre --operator --team beta send alpha/coder hi
+is 5 '^hint: Use another path' cadre vault read teams/../x
 
 # Another agent, also of its own team, takes --operator; what comes of it is marked so.
 is 5 'alpha is said, but this directory is bob' cadre --team alpha --as coder claim

@@ -267,8 +267,7 @@ int cli_operator(struct cli *cli, const char *verb, struct fault *f)
 		return f->code;
 	if (cli_who(cli, f) < 0 || !cli->home.identity.agent)
 		return f->code;
-	fault_set(f, FAULT_DENIED, "", "%s is for the operator", verb);
-	return fault_hint(f, "Ask the operator.");
+	return fault_set(f, FAULT_DENIED, "", "%s is for the operator", verb);
 }
 
 /* --- verbs ----------------------------------------------------------------------- */
