@@ -12,7 +12,7 @@ is 0 '^you are bob of team beta' cadre agent env beta/bob --here
 
 # The verbs of the operator, as his operations.
 note='note: you are bob of team beta .*--operator'
-for verb in backup "backup $TMPDIR/b.db" down "down --all" restart logs "restore $TMPDIR/b.db --yes" "init --anew"; do
+for verb in backup "backup $TMPDIR/b.db" down "down --all" restart logs "restore $TMPDIR/b.db --yes" "init --anew" "image build --name a/b"; do
 	is 5 "${verb%% *}.* is for the operator" cadre $verb
 	grep -q "$note" "$TMPDIR/err" || bad "$verb says not how"
 done
@@ -29,7 +29,8 @@ is 5 'holds what all teams removed' cadre undo no-such-one
 [ ! -e "$TMPDIR/b.db" ] && [ ! -e "$TMPDIR/b.db.secret" ] && [ ! -d "$CADRE_HOME/backups" ] || bad "a backup was made"
 cadre backup --json | grep -q '"code":"denied"' || bad "no fault in JSON"
 is 0 verified cadre --operator backup "$TMPDIR/b.db"
-for verb in status doctor config whoami version; do is 0 . cadre $verb; done
+for verb in status doctor config whoami version "image list"; do is 0 . cadre $verb; done
+is 2 name cadre --operator image build --name a/b
 is 0 '^up: process' cadre up
 is 5 'restart is for the operator' cadre restart
 is 0 '^up already' cadre up

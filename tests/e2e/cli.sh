@@ -247,6 +247,7 @@ grep -q 'from the script' "$TMPDIR/out" || bad "exec -"
 is 0 '^sent #' cadre exec shop/coder "$CADRE send lead from the inside"
 is 0 'from the inside' cadre --as lead --team shop inbox
 is 7 'this is a workspace' cadre exec shop/coder "$CADRE backup"
+is 7 'this is a workspace' cadre exec shop/coder "$CADRE image build --name a/b"
 # Options stand before the command; all behind its first word is its own.
 is 0 '"exit_code":4' cadre --json exec shop/coder 'exit 4'
 is 0 '"exit_code":4' cadre exec --json shop/coder 'exit 4'

@@ -7,7 +7,9 @@ mkdir "$TMPDIR/bin"
 mkfifo "$TMPDIR/go"
 cat >"$TMPDIR/bin/apt-cache" <<PROGRAM
 #!/bin/sh
+: >"$TMPDIR/asked"
 cat "$TMPDIR/go" >/dev/null
+[ -z "\${PACKAGE-}" ] || { echo "  Depends: \$PACKAGE"; exit; }
 echo "there is no archive" >&2
 exit 1
 PROGRAM
@@ -42,4 +44,22 @@ is 0 'drawn True finding the packages of 23' watch 24 "$CADRE" image build
 is 1 'apt-cache' sh -c '"$CADRE" image build'
 grep -q 'finding' "$TMPDIR/out" "$TMPDIR/err" && bad "a pipe sees the line"
 wait
+
+# A build that is ended, or whose reader is gone, leaves nothing of itself.
+export PACKAGE=linux-image-of-no-archive
+left() {
+	[ "$(cat "$TMPDIR/status")" = "$1" ] || bad "$2 ends it with $(cat "$TMPDIR/status")"
+	[ -z "$(ls -A "$CADRE_IMAGES")" ] || bad "$2 leaves $(ls -A "$CADRE_IMAGES")"
+}
+{ "$CADRE" image build 2>&1; echo $? >"$TMPDIR/status"; } | { exec <&-; : >"$GO"; }
+left 141 "a closed pipe"
+rm "$TMPDIR/asked"
+"$CADRE" image build 2>/dev/null &
+pid=$!
+until [ -e "$TMPDIR/asked" ]; do sleep 0.05; done
+kill "$pid"
+: >"$GO"
+wait "$pid"
+echo $? >"$TMPDIR/status"
+left 143 "SIGTERM"
 exit $failed

@@ -8,7 +8,7 @@
 
 #include "tools/cadre/cli.h"
 
-static const int known[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+static const int known[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 

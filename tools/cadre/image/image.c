@@ -34,6 +34,12 @@ void image_say(struct image_build *b, const char *fmt, ...)
 		fprintf(stderr, "image: %s\n", text);
 }
 
+int image_wanted(struct fault *f)
+{
+	return signals_came() ? fault_set(f, FAULT_IO, "", "the build was ended")
+			      : f->code;
+}
+
 /* --- packages --------------------------------------------------------------------- */
 
 /* Downloads packages; a package that the cache holds as the archive has it is not
@@ -78,7 +84,7 @@ int image_unpack(struct image_build *b, const char *const *packages, const char 
 {
 	if (fetch(b, packages, f))
 		return f->code;
-	for (; *packages && !f->code; packages++) {
+	for (; *packages && image_wanted(f) == 0; packages++) {
 		const char *words[] = { "dpkg", "-x", NULL, to, NULL };
 
 		progress_say(b->progress, "unpacking %s", *packages);
@@ -119,9 +125,10 @@ static const char *new_version(struct arena *a)
 static int make_parts(struct image_build *b, struct fault *f)
 {
 	if (make_folder(b->cache, f) || make_folder(b->work, f) ||
-	    make_folder(b->half, f) || image_kernel(b, f))
+	    make_folder(b->half, f) || image_kernel(b, f) || image_wanted(f) ||
+	    image_root(b, f))
 		return f->code;
-	return image_root(b, f);
+	return image_wanted(f);
 }
 
 /* Removes what builds of processes that are gone have left; one that runs is left alone. */
@@ -165,12 +172,24 @@ static int build(struct image_build *b, const char *name, const char **dir,
 	return f->code;
 }
 
+/* Images are this machine's, for the VMs of all teams, and not for who is in one. */
+static int check_may(struct cli *cli, struct fault *f)
+{
+	if (cli_operator(cli, "image build", f) < 0)
+		return f->code;
+	return cli->home.socket[0] ? cli_outside(cli, f) : 0;
+}
+
+/* A signal ends the build where it stands, and the process when what it has made is gone. */
 static int build_main(struct cli *cli, int argc, char **argv)
 {
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, 0 };
 	const char *name = IMAGE_DEFAULT, *value, *dir = NULL;
 	struct image_build b = { 0 };
 	struct fault f = { 0 };
 
+	if (check_may(cli, &f) < 0)
+		return cli_fault(cli, &f);
 	for (int i = 1; i < argc; i++) {
 		if ((value = cli_option(argc, argv, &i, "--rootfs")))
 			b.rootfs = value;
@@ -180,10 +199,13 @@ static int build_main(struct cli *cli, int argc, char **argv)
 			return cli_usage(cli, "`image build` does not know %.60s",
 					 argv[i]);
 	}
+	signals_note(ending);
 	b.progress = progress_begin(cli, "finding the packages of the image");
 	if (image_check_name(name, "/name", &f) == 0)
 		build(&b, name, &dir, &f);
 	progress_end(b.progress);
+	if (signals_came())
+		signals_die(cli, signals_next());
 	if (f.code) {
 		arena_release(&b.arena);
 		return cli_fault(cli, &f);

@@ -30,6 +30,9 @@ int image_kernel(struct image_build *b, struct fault *f);
 /* root.c: half/root.qcow2. */
 int image_root(struct image_build *b, struct fault *f);
 
+/* A fault where a signal has ended the build, or that one. */
+int image_wanted(struct fault *f);
+
 /* Fetches packages, named as the archive does, into the cache and unpacks them
  * into `to`. */
 int image_unpack(struct image_build *b, const char *const *packages, const char *to,
