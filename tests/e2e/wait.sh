@@ -182,6 +182,7 @@ ends 9 'team big is destroyed' cadre wait team big working
 ends 9 'workspace big-w-4-.* is destroyed' cadre wait workspace big/w-4
 ends 9 'workspace big-w-4-.* is destroyed' cadre --team big wait workspace w-4 stopped
 is 3 'no team bag' cadre wait team bag
+is 0 'exit status is 0 where it is so, 9 .* 7 .* 3 ' sh -c '"$CADRE" help wait | tr "\n" " "'
 is 3 'no team big' cadre wait workspace big/w-9
 
 # Without a host nobody ends a guest: the wait says what is left, until its time is up.

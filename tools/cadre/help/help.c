@@ -341,6 +341,31 @@ static const struct topic *topic_named(const char *word)
 	return topic_at(i);
 }
 
+/* The exit statuses of the commands that wait. */
+static void explain_ends(struct text *out)
+{
+	text_addf(
+		out,
+		"\nIt waits for an hour, or --timeout.  The exit status is 0 where it is so,\n"
+		"%d where it ended otherwise or is gone, %d when the time is up, or no host\n"
+		"runs that has to do it, %d where there is no such thing.\n",
+		STATUS_OTHERWISE, fault_info(FAULT_TIMEOUT)->exit_status,
+		fault_info(FAULT_NOT_FOUND)->exit_status);
+}
+
+/* The same behind the list of the commands that begin with a word, if they wait. */
+static void put_ends(const char *word)
+{
+	struct text help = { 0 };
+
+	for (size_t i = 0; i < op_count && !help.len; i++)
+		if (op_table[i].cli && op_table[i].reached &&
+		    !strcmp(op_table[i].cli[0], word))
+			explain_ends(&help);
+	if (help.len)
+		put_help(&help);
+}
+
 /* The topic of that name, or the one with the commands of a noun or a first word. */
 static bool explain_topic(const char *word)
 {
@@ -354,6 +379,7 @@ static bool explain_topic(const char *word)
 	} else if (!list_ops(word)) {
 		return false;
 	}
+	put_ends(word);
 	printf("\n`cadre help VERB` explains one.\n");
 	return true;
 }
@@ -402,11 +428,7 @@ static void explain_wait(const struct op *op, struct text *out)
 			"`cadre %s %s`\ndoes, and its exit status is that one's.\n",
 			op->until->cli[0], op->until->cli[1]);
 	else if (op->reached)
-		text_addf(
-			out,
-			"\nIt waits for an hour, or --timeout.  The exit status is 0 where it "
-			"is so, %d\nwhere it ended otherwise, %d when the time is up.\n",
-			STATUS_OTHERWISE, fault_info(FAULT_TIMEOUT)->exit_status);
+		explain_ends(out);
 	else if (op->wait)
 		text_addf(
 			out,
