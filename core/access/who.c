@@ -184,37 +184,6 @@ static int no_such_caller(struct call *call, const char *team)
 	return fault_hint(&call->fault, "Register it first: {agent.register}{| NAME}.");
 }
 
-int who_calls(struct call *call)
-{
-	const struct identity *id = &call->identity;
-	const char *team;
-	struct caller_row r;
-	int rc;
-
-	call->caller = (struct caller){
-		.level = who_is_nobody(call) ? WHO_OBSERVER : id->level,
-		.name = id->level == WHO_HOST ? "host" : "operator",
-	};
-	if (!id->agent || id->level == WHO_HOST)
-		return 0;
-	if ((rc = team_of_caller(call, &team)) < 0)
-		return rc;
-	if (!team) {
-		fault_set(&call->fault, FAULT_INVALID, "/team",
-			  "an agent is named without its team");
-		return fault_hint(&call->fault, "Name its team too.");
-	}
-	rc = id->door ? door_find(call, team, &r) : find_caller(call, team, &r);
-	if (rc == 0)
-		return no_such_caller(call, team);
-	if (rc < 0 || (!id->door && (rc = check_proof(call, &r)) < 0))
-		return rc;
-	take(call, &r);
-	return level_of(call, &r);
-}
-
-/* --- teams ------------------------------------------------------------------ */
-
 enum { NAMES_MOST = 8 };
 
 /* The names of the teams that there are, the first few; NULL after a failure. */
@@ -232,6 +201,47 @@ static const char *team_names(struct call *call)
 	return n > NAMES_MOST ? arena_printf(&call->arena, "%s, …: {team.list}", names)
 			      : names;
 }
+
+/* Only an operator, who acts as an agent, is told the teams that there are. */
+static int agent_without_team(struct call *call)
+{
+	const char *names = call->identity.as ? team_names(call) : NULL;
+
+	if (call->identity.as && !names)
+		return call->fault.code;
+	fault_set(&call->fault, FAULT_INVALID, "/team",
+		  "an agent is named without its team");
+	return names ? fault_hint(&call->fault, "Name its team too. Teams: %s.", names)
+		     : fault_hint(&call->fault, "Name its team too.");
+}
+
+int who_calls(struct call *call)
+{
+	const struct identity *id = &call->identity;
+	const char *team;
+	struct caller_row r;
+	int rc;
+
+	call->caller = (struct caller){
+		.level = who_is_nobody(call) ? WHO_OBSERVER : id->level,
+		.name = id->level == WHO_HOST ? "host" : "operator",
+	};
+	if (!id->agent || id->level == WHO_HOST)
+		return 0;
+	if ((rc = team_of_caller(call, &team)) < 0)
+		return rc;
+	if (!team)
+		return agent_without_team(call);
+	rc = id->door ? door_find(call, team, &r) : find_caller(call, team, &r);
+	if (rc == 0)
+		return no_such_caller(call, team);
+	if (rc < 0 || (!id->door && (rc = check_proof(call, &r)) < 0))
+		return rc;
+	take(call, &r);
+	return level_of(call, &r);
+}
+
+/* --- teams ------------------------------------------------------------------ */
 
 static int no_team(struct call *call, const char *team)
 {

@@ -314,6 +314,7 @@ offers 'team status ""' 'blue green '
 # Where a team must be said, all are named; a fault names the word that is typed.
 is 2 'say which team (--team)' cadre task list
 is 2 'hint: Teams: blue, green' cadre task list
+is 2 'hint: Name its team too. Teams: blue, green' cadre task list --as painter
 is 3 'there is no task 9 in team blue$' cadre --team blue task show 9
 is 2 "'-' does not match .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
 cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
