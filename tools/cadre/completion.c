@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tools/cadre/cli.h"
 
@@ -251,8 +252,23 @@ static void complete_op(struct cli *cli, const struct op *op, int argc, char **a
 		put_values(cli, field, begun);
 }
 
-static void complete_verb(struct cli *cli, const char *verb, const char *begun)
+/* The noun that a verb's usage begins with, as `TASK` of `task edit`; NULL: none. */
+static const char *first_noun(const struct verb *v)
 {
+	for (size_t i = 0; v && v->usage && i < noun_count; i++)
+		if (!strcasecmp(v->usage, noun_table[i].name))
+			return noun_table[i].name;
+	return NULL;
+}
+
+static void complete_verb(struct cli *cli, int argc, char **argv, const char *begun)
+{
+	const char *verb = argv[0], *noun;
+	int taken;
+
+	noun = first_noun(cli_verb(argc, argv, &taken));
+	if (noun && argc == taken && *begun != '-')
+		put_named(cli, noun, NULL, begun);
 	if (!strcmp(verb, "help"))
 		put_verbs(begun);
 	if (!strcmp(verb, "config"))
@@ -296,7 +312,7 @@ static void complete(struct cli *cli, int argc, char **argv, const char *begun)
 	else if (argc == 0)
 		put_verbs(begun);
 	else if (!op)
-		complete_verb(cli, argv[0], begun);
+		complete_verb(cli, argc, argv, begun);
 	else
 		complete_op(cli, op, argc - taken, argv + taken, begun);
 	if (argc == 1)
