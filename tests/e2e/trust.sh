@@ -57,6 +57,9 @@ refused 'was not made here by you'
 # A folder that one names oneself needs no trust, and obeys no project's file.
 is 0 'state.durability  *full  *default' cadre --home "$TMPDIR/mine" config
 CADRE_HOME=$TMPDIR/mine is 3 'no state' cadre status
+cadre --home "$TMPDIR/named" init >/dev/null
+is 2 'named is a state itself' cadre trust "$TMPDIR/named"
+is 2 '^hint: It needs no trust: name it by --home or CADRE_HOME.$' cadre trust "$TMPDIR/named"
 cd "$TMPDIR/clone"
 
 # The user says so: then it is used.

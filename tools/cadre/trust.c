@@ -29,6 +29,24 @@ static int no_state(const char *word, struct fault *f)
 	return fault_hint(f, "name a project's folder or its `.cadre`");
 }
 
+/* Whether a folder is a state itself, which is not a project's. */
+static bool is_own_state(const char *dir)
+{
+	const char *name = strrchr(dir, '/');
+	int fd = name && !strcmp(name, "/.cadre") ? -1 : found_open(dir);
+	bool is = fd >= 0 && found_has_state(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static int needs_none(const char *dir, struct fault *f)
+{
+	fault_set(f, FAULT_INVALID, "", "%.150s is a state itself, not a project's", dir);
+	return fault_hint(f, "It needs no trust: name it by --home or CADRE_HOME.");
+}
+
 /* `word` is a project's folder, or its `.cadre`, whose own name is not followed. */
 static int find_target(const char *word, struct target *t, struct fault *f)
 {
@@ -53,6 +71,8 @@ static int find_target(const char *word, struct target *t, struct fault *f)
 		t->why = found_judge(t->path);
 		return t->why == FOUND_NONE ? no_state(word, f) : 0;
 	}
+	if (is_own_state(dir))
+		return needs_none(dir, f);
 	found_upward(&x, dir);
 	t->why = x.passed[0] ? x.why : FOUND_COUNTS;
 	memcpy(t->path, x.passed[0] ? x.passed : x.path, sizeof(t->path));
