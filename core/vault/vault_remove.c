@@ -400,6 +400,22 @@ static int refuse_taken(struct call *call, const char *to)
 					"{to|--to}.");
 }
 
+/* Where the note's place is taken, somebody has mostly brought it back there already. */
+static int none_removed(struct call *call, const char *path, const char *to)
+{
+	struct note_stamp there;
+	int rc = notes_of(call)->look(notes_of(call)->self, to, &there, &call->fault);
+
+	if (rc < 0)
+		return rc;
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/path",
+		  "the trash holds no note %.100s%s%.100s", path,
+		  rc ? "; there is a note " : "", rc ? to : "");
+	return fault_hint(&call->fault, rc ? "It may be brought back already. See what "
+					     "the trash holds with: {vault.removed}."
+					   : "See what it holds with: {vault.removed}.");
+}
+
 static int run_restore(struct call *call, struct vault_work *w)
 {
 	const char *to = w->to ? w->to : w->path;
@@ -411,12 +427,8 @@ static int run_restore(struct call *call, struct vault_work *w)
 	if (rc == 0 && (rc = find_removed(call, w, true, &whose)) > 0 &&
 	    check_place(call, w, whose) < 0)
 		return call->fault.code;
-	if (rc == 0) {
-		fault_set(&call->fault, FAULT_NOT_FOUND, "/path",
-			  "the trash holds no note %.180s", w->path);
-		return fault_hint(&call->fault, "See what it holds with: "
-						"{vault.removed}.");
-	}
+	if (rc == 0)
+		return none_removed(call, w->path, to);
 	if (rc > 0)
 		rc = notes_of(call)->look(notes_of(call)->self, to, &there, &call->fault);
 	if (rc > 0)

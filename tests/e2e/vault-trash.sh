@@ -41,6 +41,10 @@ is 0 '^our needle$' cadre vault read teams/alpha/b.md
 is 0 '^newer$' cadre vault read teams/alpha/plan/a.md
 [ "$(entries)" = 0 ] || bad "an empty folder is left: $(ls -R "$trash")"
 is 3 'the trash holds no note teams/alpha/plan/a.md' cadre workspace restore --trash teams/alpha/plan/a.md
+# A note that is brought back already is told to the next who would bring it there.
+is 3 'no note teams/alpha/plan/a.md; there is a note teams/alpha/b.md' cadre undo teams/alpha/plan/a.md --to teams/alpha/b.md
+is 3 'It may be brought back already' cadre vault restore teams/alpha/plan/a.md --to teams/alpha/b.md
+is 3 'no note teams/alpha/none.md (' cadre undo teams/alpha/none.md
 is 3 'the trash holds no note of teams/none/' cadre undo teams/none/
 is 0 '"total_matches":1' cadre vault search needle --json
 is 0 '^our needle$' cadre vault read teams/alpha/b.md
