@@ -119,12 +119,6 @@ is 0 'teams/short/a.md' cadre undo teams/short/
 is 0 '^short$' cadre vault read teams/short/a.md
 
 # A folder that nobody may enter is counted, and comes back with the others.
-if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
-	# Root is refused as other users are, without these capabilities.
-	as_others() { setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search "$CADRE" "$@"; }
-else
-	as_others() { "$CADRE" "$@"; }
-fi
 cadre team create closed --roles s >/dev/null
 is 0 . cadre vault write teams/closed/shut/in.md "in a closed folder"
 until_is '^TEAM.md$' ls "$vault/teams/closed"

@@ -33,6 +33,8 @@ is() {
 drop=-dac_override,-dac_read_search
 if [ "$(id -u)" != 0 ]; then
 	as_others() { cadre "$@"; }
+elif ! command -v setpriv >/dev/null; then
+	as_others() { skip "no setpriv"; }
 else
 	as_others() { setpriv --bounding-set=$drop --inh-caps=$drop "$CADRE" "$@"; }
 fi
