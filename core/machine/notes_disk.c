@@ -63,24 +63,26 @@ int notes_root(const struct notes_disk *d, bool make)
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	int fd = open(d->root, flags);
 
+	if (fd < 0 && errno == EACCES) {
+		private_enter_root(d->root);
+		fd = open(d->root, flags);
+	}
 	if (fd < 0 && errno == ENOENT && make &&
 	    dir_make_all(d->root, PRIVATE_FOLDER) == 0)
 		fd = open(d->root, flags);
-	if (fd >= 0 && make)
+	if (fd >= 0)
 		private_enter(fd);
 	return fd;
 }
 
-/* Opens a folder that is in another one; its owner is let into one that nobody may enter. */
+/* Opens a folder that is in another one; its owner is let into one that is closed to him. */
 static int open_folder(int dir, const char *name)
 {
 	const int how = O_RDONLY | O_DIRECTORY;
-	int fd = notes_open(dir, name, how), path;
+	int fd = notes_open(dir, name, how);
 
-	if (fd < 0 && errno == EACCES &&
-	    (path = notes_open(dir, name, O_PATH | O_DIRECTORY)) >= 0) {
-		private_enter(path);
-		close(path);
+	if (fd < 0 && errno == EACCES) {
+		private_enter_at(dir, name, PRIVATE_LOOK);
 		fd = notes_open(dir, name, how);
 	}
 	if (fd >= 0)
@@ -125,10 +127,9 @@ int notes_folder(int root, const char *path, bool make, const char **name)
 static bool enter_all(int root, const char *path)
 {
 	const char *name;
-	int dir;
+	int dir = notes_folder(root, path, false, &name);
 
-	private_enter(root);
-	if ((dir = notes_folder(root, path, false, &name)) >= 0)
+	if (dir >= 0)
 		close(dir);
 	return dir >= 0;
 }
@@ -313,20 +314,35 @@ static int tour_folder(struct tour *t, int fd, size_t len)
 	return rc;
 }
 
-/* Opens the folder in which a walk begins.  The way into the trash is not opened to its owner:
- * whoever only looks how much it holds changes nothing. */
-static int open_start(int root, const char *folder)
+/* Opens a folder of the trash and no closed one on the way: doctor looks how much the trash
+ * holds, and changes nothing. */
+static int open_trashed(const struct notes_disk *d, const char *folder)
 {
-	const char *name;
-	int dir, fd;
+	int root = open(d->root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
 
-	if (notes_is_trashed(folder))
-		return notes_open(root, folder, O_RDONLY | O_DIRECTORY);
-	private_enter(root);
-	if ((dir = notes_folder(root, folder, false, &name)) < 0)
-		return -1;
-	fd = open_folder(dir, *name ? name : ".");
-	close(dir);
+	if (root >= 0) {
+		fd = notes_open(root, folder, O_RDONLY | O_DIRECTORY);
+		close(root);
+	}
+	return fd;
+}
+
+/* Opens the folder in which a walk begins.  Those on the way that are closed to their owner
+ * are opened to him, and so are those that the walk enters: whoever lists, searches or counts
+ * notes is to find all of them. */
+static int open_start(const struct notes_disk *d, const char *folder)
+{
+	int root = notes_root(d, false), dir = -1, fd = -1;
+	const char *name;
+
+	if (root >= 0) {
+		dir = notes_folder(root, folder, false, &name);
+		close(root);
+	}
+	if (dir >= 0) {
+		fd = open_folder(dir, *name ? name : ".");
+		close(dir);
+	}
 	return fd;
 }
 
@@ -340,14 +356,10 @@ static int disk_walk(const void *self, const char *folder, notes_skip *skip,
 		.fault = f,
 		.hidden = notes_is_trashed(folder),
 	};
-	int root = notes_root(self, false), fd = -1, rc;
+	int fd = t.hidden ? open_trashed(self, folder) : open_start(self, folder), rc;
 
 	snprintf(t.path, sizeof(t.path), "%s", folder);
 	t.most = t.hidden ? sizeof(t.path) - 1 : NOTE_PATH;
-	if (root >= 0) {
-		fd = open_start(root, folder);
-		close(root);
-	}
 	if (fd < 0)
 		return errno == ENOENT ? 0 : notes_fault(f, "open", folder);
 	rc = tour_folder(&t, fd, strlen(t.path));

@@ -11,7 +11,8 @@
 /* Makes a fault from errno; `what` was being done to `path`. */
 int notes_fault(struct fault *f, const char *what, const char *path);
 
-/* The vault's root: a descriptor, -1 with errno. */
+/* The vault's root, opened to its owner if it is closed to him: a descriptor, -1 with
+ * errno. */
 int notes_root(const struct notes_disk *d, bool make);
 
 /* openat2() that neither leaves `root` and its file system nor follows a symlink;

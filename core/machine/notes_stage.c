@@ -134,7 +134,6 @@ static int open_ends(const struct notes_disk *d, const struct note_move *m,
 	*e = (struct ends){ .root = notes_root(d, false), .from = -1, .to = -1 };
 	if (e->root < 0)
 		return errno == ENOENT ? 0 : -1;
-	private_enter(e->root);
 	e->from = notes_folder(e->root, m->from, false, &e->from_name);
 	if (e->from < 0)
 		return errno == ENOENT ? 0 : -1;

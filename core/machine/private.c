@@ -39,12 +39,18 @@ static bool is_ours_alone(const struct stat *st)
 	       (S_ISDIR(st->st_mode) || st->st_nlink == 1);
 }
 
-static bool is_shut(const struct stat *st)
+/* Whether the owner of a folder lacks one of these rights. */
+static bool is_closed(const struct stat *st, mode_t rights)
 {
-	return S_ISDIR(st->st_mode) && !(st->st_mode & 0100);
+	return S_ISDIR(st->st_mode) && (st->st_mode & rights) != rights;
 }
 
-/* fchmod() knows no O_PATH descriptor, by which nothing is opened or followed. */
+static bool is_shut(const struct stat *st)
+{
+	return is_closed(st, PRIVATE_LOOK);
+}
+
+/* Sets the mode of what an O_PATH descriptor is of; fchmod() knows none. */
 static void set_mode(int fd, mode_t mode)
 {
 	char itself[40];
@@ -80,14 +86,39 @@ void private_tree(const char *path)
 	private_tree_at(AT_FDCWD, path);
 }
 
-/* --- folders that nobody may enter ---------------------------------------------------- */
+/* --- folders that are closed to their owner --------------------------------------------- */
 
-void private_enter(int folder)
+static void let_in(int folder, mode_t rights)
 {
 	struct stat st;
 
-	if (fstat(folder, &st) == 0 && is_ours_alone(&st) && is_shut(&st))
-		set_mode(folder, PRIVATE_FOLDER);
+	if (fstat(folder, &st) == 0 && is_ours_alone(&st) && is_closed(&st, rights))
+		set_mode(folder, (st.st_mode & 07777) | PRIVATE_FOLDER);
+}
+
+static void open_and_let_in(int dir, const char *name, int flags, mode_t rights)
+{
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+
+	if (fd < 0)
+		return;
+	let_in(fd, rights);
+	close(fd);
+}
+
+void private_enter(int folder)
+{
+	let_in(folder, PRIVATE_LOOK);
+}
+
+void private_enter_at(int dir, const char *name, mode_t rights)
+{
+	open_and_let_in(dir, name, O_NOFOLLOW, rights);
+}
+
+void private_enter_root(const char *path)
+{
+	open_and_let_in(AT_FDCWD, path, 0, PRIVATE_LOOK);
 }
 
 bool private_shut(const char *path, int depth, char *out, size_t size)

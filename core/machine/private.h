@@ -9,25 +9,35 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
-enum { PRIVATE_FILE = 0600, PRIVATE_FOLDER = 0700 };
+/* PRIVATE_LOOK: what the owner of a folder needs to list and to read what is in it. */
+enum { PRIVATE_FILE = 0600, PRIVATE_FOLDER = 0700, PRIVATE_LOOK = 0500 };
 
 /* Takes the permissions of group and others from a folder or file and all that is
  * below it.  Only what is the caller's own is changed: no symlink is followed, no
  * other file system is entered, and a file that also has a name elsewhere stays as
- * it is.  A folder that nobody may enter is opened to its owner.  What cannot be changed is
- * passed over. */
+ * it is.  A folder that its owner may not list or enter is opened to him.  What cannot be
+ * changed is passed over. */
 void private_tree(const char *path);
 
 /* The same for what has a name in an open folder. */
 void private_tree_at(int dir, const char *name);
 
-/* Lets the owner enter an open folder that is the caller's own and that nobody may enter, as
- * a process with a narrow umask has left it. */
+/* Gives the owner all rights to an open folder (O_PATH will do) that is the caller's own and
+ * that he may not list or enter, as a process with a narrow umask has left it.  The rights of
+ * others stay. */
 void private_enter(int folder);
 
-/* Finds such a folder, whoever's: `path` itself, or one that is at most `depth` below it.
- * Its path is in `out`. */
+/* The same for a folder in an open one, or (AT_FDCWD) by its path, if its owner lacks one of
+ * `rights`.  A symlink in its place is not followed. */
+void private_enter_at(int dir, const char *name, mode_t rights);
+
+/* The same as private_enter() for a folder by its path, which may be a symlink. */
+void private_enter_root(const char *path);
+
+/* Finds a folder that its owner, whoever it is, may not list or enter: `path` itself, or one
+ * that is at most `depth` below it.  Its path is in `out`. */
 bool private_shut(const char *path, int depth, char *out, size_t size);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "core/base/clock.h"
 #include "core/machine/copy.h"
+#include "core/machine/private.h"
 #include "core/machine/work.h"
 #include "storage/durable.h"
 
@@ -160,21 +161,6 @@ size_t trash_list(const char *home, struct arena *a, struct trash_entry **entrie
 
 /* --- in and out ------------------------------------------------------------------------ */
 
-/* Lets the owner into a folder that an agent has closed: it is moved, and looked into. */
-static void enter(const char *path)
-{
-	int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-	char link[40];
-
-	if (fd < 0)
-		return;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (!fstat(fd, &st) && st.st_uid == geteuid() && (st.st_mode & 0700) != 0700)
-		chmod(link, (st.st_mode & 07777) | 0700);
-	close(fd);
-}
-
 int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f)
 {
@@ -212,7 +198,8 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 
 	if (bounds->keep_ms <= 0)
 		return TRASH_NOTHING;
-	enter(path);
+	/* An agent may have closed it; it is moved, and looked into. */
+	private_enter_at(AT_FDCWD, path, PRIVATE_FOLDER);
 	snprintf(own, sizeof(own), "%s/.cadre", path);
 	if (tree_remove(own, f) < 0)
 		return f->code;

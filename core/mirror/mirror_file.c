@@ -61,13 +61,13 @@ int files_move_aside(int dir, const char *name)
 static int step_into(struct files *fs, int dir, const char *name, bool make)
 {
 	for (int tries = 0; tries < 4; tries++) {
-		int fd = files_open_below(dir, name, O_RDONLY | O_DIRECTORY);
+		int fd;
 
-		if (fd >= 0) {
-			if (fs->mends)
-				private_enter(fd);
+		if (fs->mends)
+			private_enter_at(dir, name, PRIVATE_LOOK);
+		fd = files_open_below(dir, name, O_RDONLY | O_DIRECTORY);
+		if (fd >= 0)
 			return fd;
-		}
 		if (!make) {
 			return -1;
 		} else if (errno == ENOENT) {
@@ -388,12 +388,9 @@ int files_open(struct files *fs, const char *root, struct fault *f)
 
 int files_open_mending(struct files *fs, const char *root, struct fault *f)
 {
-	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+	int rc;
 
-	if (fd >= 0) {
-		private_enter(fd);
-		close(fd);
-	}
+	private_enter_root(root);
 	if ((rc = files_open(fs, root, f)) == 0)
 		fs->mends = true;
 	return rc;

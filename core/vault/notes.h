@@ -116,7 +116,8 @@ struct notes {
 	/* Calls `each` for every entry of a folder ("" the root), in no order, and enters
 	 * the folders for which it returns NOTES_ENTER.  Hidden names and symlinks are
 	 * passed over (not in the trash), and so are, without a look at the file, paths
-	 * for which `skip` (or NULL) is true.  1, 0 if there is no such folder, or the number that ended the
+	 * for which `skip` (or NULL) is true.  Folders that are closed to their owner are
+	 * opened to him.  1, 0 if there is no such folder, or the number that ended the
 	 * walk. */
 	int (*walk)(const void *self, const char *folder, notes_skip *skip,
 		    notes_each *each, void *with, struct fault *f);

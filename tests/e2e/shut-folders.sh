@@ -1,36 +1,44 @@
 #!/bin/sh
-# shut-folders - folders without the right to enter them, as the umask of an older version left
-# some: doctor tells of them, and the mirror, a note's writer and a host open those of ours.
+# shut-folders - folders that their owner may not enter, as the umask of an older version left
+# some, or not list: doctor tells of them, and the mirror, a note's writer and a host open those
+# of ours.
 . "$(dirname "$0")/../lib/story.sh"
 vault=$CADRE_HOME/vault
-shut() { # FOLDER...: what was found, and that nothing is shut in the end
-	either=yes is 1 "^bad *folders *nobody can enter $1" cadre doctor
-	[ "$(stat -c %a "$1")" = 600 ] || bad "doctor has changed $1"
+shut() { # FOLDER MODE: doctor tells of it, and changes nothing
+	chmod "$2" "$1"
+	either=yes is 1 "^bad *folders *its owner cannot look into $1" cadre doctor
+	[ "$(stat -c %a "$1")" = "$2" ] || bad "doctor has changed $1"
 }
 opened() { [ -z "$(find "$CADRE_HOME" -type d ! -perm 0700)" ] || bad "still shut: $(find "$CADRE_HOME" -type d ! -perm 0700)"; }
 
 is 0 . cadre team create red --roles a
 is 0 . cadre vault write notes/mine.md hello
 for folder in "$vault/teams/red/tasks" "$vault/teams/red" "$vault/teams"; do
-	chmod 600 "$folder"
-	shut "$folder"
+	shut "$folder" 600
 	is 0 . as_others --team red task create "Below ${folder##*/}"
 	opened
 done
-is 0 '^3$' sh -c "ls '$vault/teams/red/tasks' | grep -c below"
+for mode in 300 100 0; do
+	shut "$vault/teams/red/tasks" $mode
+	is 0 . as_others --team red task create "Below, $mode"
+	opened
+done
+is 0 '^6$' sh -c "ls '$vault/teams/red/tasks' | grep -c below"
 chmod 600 "$vault/teams/red"
 is 0 . as_others --as a --team red vault write plan.md mine
 opened
 chmod 600 "$vault/notes"
 is 0 . as_others vault write notes/mine.md "hello again"
 opened
-chmod 600 "$vault"
-shut "$vault"
-is 0 . as_others vault write notes/mine.md "and again"
-opened
+for mode in 600 300 0; do
+	shut "$vault" $mode
+	is 0 . as_others vault write notes/mine.md "and again"
+	opened
+done
 
 # A host opens what is shut when it starts, and makes its socket private.
-chmod 600 "$vault/notes" "$vault/teams/red/cards"
+chmod 600 "$vault/notes"
+chmod 300 "$vault/teams/red/cards"
 is 0 . as_others up
 until_done sh -c "[ -z \"\$(find '$CADRE_HOME' -type d ! -perm 0700)\" ]"
 for socket in $(find "$XDG_RUNTIME_DIR" -type s); do

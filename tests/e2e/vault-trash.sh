@@ -118,17 +118,19 @@ is 0 . cadre team destroy short --purge --yes
 is 0 'teams/short/a.md' cadre undo teams/short/
 is 0 '^short$' cadre vault read teams/short/a.md
 
-# A folder that nobody may enter is counted, and comes back with the others.
+# A folder that its owner may not enter or list is counted, and comes back with the others.
 cadre team create closed --roles s >/dev/null
 is 0 . cadre vault write teams/closed/shut/in.md "in a closed folder"
 until_is '^TEAM.md$' ls "$vault/teams/closed"
-chmod 0 "$vault/teams/closed/shut"
-is 4 '1 note of the vault.s folder teams/closed would be removed$' as_others team destroy closed --purge
+for mode in 0 100 200 300; do
+	chmod $mode "$vault/teams/closed/shut"
+	is 4 '1 note of the vault.s folder teams/closed would be removed$' as_others team destroy closed --purge
+done
 chmod 0 "$vault/teams/closed/shut" "$vault/teams/closed"
 is 4 '1 note of the vault.s folder teams/closed would be removed$' as_others team destroy closed --purge
 chmod 0 "$vault/teams/closed/shut"
 is 0 '^in a closed folder$' as_others vault read teams/closed/shut/in.md
-chmod 0 "$vault/teams/closed/shut"
+chmod 300 "$vault/teams/closed/shut"
 is 0 . as_others team destroy closed --purge --yes
 is 0 'teams/closed/shut/in.md' as_others vault removed
 is 0 'teams/closed/shut/in.md' as_others undo teams/closed/

@@ -118,7 +118,7 @@ static void check_folders(struct doctor *d, char *path, size_t size)
 	if (private_shut(home->dir, 1, path, size) ||
 	    private_shut(home->vault, DEEP, path, size))
 		say(d, VERDICT_BAD, "folders", "chmod 700 it, or start the host anew",
-		    "nobody can enter %s", path);
+		    "its owner cannot look into %s", path);
 }
 
 static void check_folder(struct doctor *d)
