@@ -117,14 +117,16 @@ bool page_sealed(const char *data, size_t len)
 	return at < len && skip_sum(form, data, len, &at);
 }
 
-/* The length of a page up to the end of its frontmatter; `len` where it begins with none. */
+/* The length of a page up to the end of its frontmatter, as far as it is there: only the
+ * beginning of the page may have been read.  0 where it has none. */
 static size_t front_of(const char *data, size_t len)
 {
 	size_t fence = 0;
 
-	if (!skip_word(data, len, &fence, "---\n"))
-		return len;
-	return fence + find_line(data + fence, len - fence, "---\n");
+	if (!skip_word(data, len, &fence, "---\n") &&
+	    !skip_word(data, len, &fence, "---\r\n"))
+		return 0;
+	return fence + find_line(data + fence, len - fence, "---");
 }
 
 int64_t page_number(const char *data, size_t len, const char *name)
@@ -148,6 +150,8 @@ bool page_says(const char *data, size_t len, const char *line)
 
 	len = front_of(data, len);
 	at = find_line(data, len, line) + strlen(line);
+	if (at < len && data[at] == '\r')
+		at++;
 	return at < len && data[at] == '\n';
 }
 

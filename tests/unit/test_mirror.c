@@ -233,6 +233,7 @@ static void test_reads_keys_of_a_page(void **state)
 {
 	static const char page[] = "---\nrow: 7\nteam: \"one\"\n---\n\nteam: \"two\"\n"
 				   "sent: 9\n";
+	static const char crlf[] = "---\r\nrow: 7\r\n---\r\nsent: 9\r\n";
 	size_t n = strlen(page);
 
 	(void)state;
@@ -241,7 +242,14 @@ static void test_reads_keys_of_a_page(void **state)
 	assert_true(page_says(page, n, "team: \"one\""));
 	assert_false(page_says(page, n, "team: \"two\""));
 	assert_false(page_says(page, n, "team: \"on"));
-	assert_true(page_says("row: 7\n", 7, "row: 7"));
+	assert_false(page_says("row: 7\n", 7, "row: 7"));
+	assert_int_equal(page_number("row: 7\n", 7, "row: "), 0);
+	n = strlen(crlf);
+	assert_int_equal(page_number(crlf, n, "row: "), 7);
+	assert_true(page_says(crlf, n, "row: 7"));
+	assert_int_equal(page_number(crlf, n, "sent: "), 0);
+	/* A page of which only the beginning was read. */
+	assert_int_equal(page_number(page, 12, "row: "), 7);
 }
 
 int main(void)
