@@ -131,7 +131,7 @@ static void walk_all(struct walk *w, const char *path, const char *stamp, int64_
 	w->left = most ? most : LONG_MAX;
 	if (dir < 0) { /* a folder that cannot be looked into may hold anything */
 		w->changed = w->partly = errno != ENOENT && errno != ENOTDIR;
-		w->bytes = w->partly;
+		w->bytes = w->partly; /* not 0: it is not known to be empty */
 		return;
 	}
 	w->changed = since && !fstat(dir, &st) && is_changed(w, &st);

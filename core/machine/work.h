@@ -18,7 +18,8 @@
  *
  * The guest's own `.cadre` does not count.  Links are not followed, and no program is run:
  * what is in there is not to be trusted.  A folder with more than `most` entries (0: no
- * bound) counts as changed, one that is not there is empty.  Blocking: never from a loop. */
+ * bound) counts as changed, one that is not there is empty, and one that cannot be opened has
+ * changed and has 1 byte, since it may hold anything.  Blocking: never from a loop. */
 int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
 		  bool *changed);
 
