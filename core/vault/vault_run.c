@@ -108,8 +108,10 @@ static int settle(struct call *call, struct vault_work *w)
 
 /* --- what was never decided ------------------------------------------------------- */
 
-/* Whether a row of vault_move names the staged file; the caller holds its lock. */
-static int is_wanted(struct call *call, const char *staged, struct vault_move_row *row)
+/* The row of vault_move that names the staged file: 1, 0 if none does, or negative; the caller
+ * holds the file's lock. */
+static int move_of_staged(struct call *call, const char *staged,
+			  struct vault_move_row *row)
 {
 	int rc = call_begin(call, false);
 
@@ -133,7 +135,7 @@ static int drop_orphan(void *with, const struct note_entry *entry, struct fault 
 		*f = (struct fault){ 0 };
 		return NOTES_PASS;
 	}
-	rc = is_wanted(call, entry->path, &row);
+	rc = move_of_staged(call, entry->path, &row);
 	if (rc == 0)
 		notes->drop(notes->self, entry->path, f);
 	notes->unlock(notes->self, lock);

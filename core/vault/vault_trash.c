@@ -111,7 +111,7 @@ int vault_trash_lock(const struct notes *notes, struct arena *a,
 
 /* Whether a note is decided to come back out of the entry, and is still in it; the caller
  * holds the entry's lock. */
-static bool is_wanted(struct call *call, const struct vault_trash *entry)
+static bool entry_is_needed(struct call *call, const struct vault_trash *entry)
 {
 	const struct notes *notes = call->settings->notes;
 	const char *folder = arena_printf(&call->arena, NOTES_TRASH "/%s/", entry->name);
@@ -135,7 +135,7 @@ static void remove_entry(struct call *call, const struct vault_trash *entry)
 
 	if (lock < 0)
 		return;
-	if (!is_wanted(call, entry))
+	if (!entry_is_needed(call, entry))
 		notes->forget(notes->self, entry->name, &call->fault);
 	notes->unlock(notes->self, lock);
 }
