@@ -233,14 +233,12 @@ static const char *event_words(struct arena *a, const char *kind, const char *de
 	return *out ? out : "-";
 }
 
-/* Whether a record says that the operator acted as the agent in `field`. */
-static bool is_operators(const struct record *r, const struct field *field,
-			 const json_t *record)
+/* Whether `field` is the agent by whom something was done, and the record says that the
+ * operator acted as that. */
+static bool is_acted_for(const struct field *field, const json_t *record)
 {
-	const struct field *next = field + 1;
-
-	return next < r->fields + r->n_fields && !strcmp(next->name, "as_operator") &&
-	       json_is_true(json_object_get(record, next->name));
+	return !strcmp(field->name, "by") &&
+	       json_is_true(json_object_get(record, "as_operator"));
 }
 
 /* A field of a record on one line. */
@@ -257,7 +255,7 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 				   json_string_value(value));
 	if (number && json_is_integer(value))
 		return arena_printf(a, "#%lld", (long long)json_integer_value(value));
-	if (is_operators(r, field, record))
+	if (is_acted_for(field, record))
 		return arena_printf(a, "as %s", screen_value(cli, a, field, value));
 	return screen_value(cli, a, field, value);
 }
