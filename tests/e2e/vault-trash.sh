@@ -193,6 +193,11 @@ for name in old older; do
 	until_is '^0$' entries
 done
 
+# gc says so where it cannot look which notes are still needed.
+chmod 0 "$CADRE_HOME/state.db"
+is 7 'the state file cannot be opened' as_others gc
+chmod 600 "$CADRE_HOME/state.db"
+
 # A note that is decided to come back does, though whoever brings it back ends before it moves,
 # and its time is over.
 cadre down >/dev/null

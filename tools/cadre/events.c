@@ -152,14 +152,17 @@ static json_t *first_slice(struct cli *cli, const struct op *op, json_t *args,
 	return run_op(cli, op, args, f);
 }
 
-static void trim_notes(struct cli *cli)
+/* Removes the notes in the trash whose time is over: the operation removes rows alone.  No
+ * operation is called here that would set the time from which the notes' age is reckoned. */
+static int trim_notes(struct cli *cli, struct fault *f)
 {
 	struct call call = { .settings = &cli->home.settings, .now = clock_wall_ms() };
 
-	if (store_open(&call.store, cli->home.dir, STORE_READ, NULL, &call.fault) == 0)
+	if (store_open(&call.store, cli->home.dir, STORE_READ, NULL, f) == 0)
 		vault_trash_trim(&call);
 	store_close(call.store);
 	arena_release(&call.arena);
+	return f->code;
 }
 
 /* The operation works in slices, so that nobody waits long for it. */
@@ -180,9 +183,7 @@ int gc_main(struct cli *cli, int argc, char **argv)
 		answer = more ? run_op(cli, op, args, &f) : NULL;
 	}
 	progress_end(progress);
-	if (!f.code)
-		trim_notes(cli);
-	if (!f.code) {
+	if (!f.code && trim_notes(cli, &f) == 0) {
 		json_object_set_new(sum, "more", json_false());
 		if (cli->json)
 			print_json(sum);
