@@ -66,6 +66,20 @@ begun --team other wait task 001 cancelled --timeout $long
 sleep "$TEST_SCALE"
 cadre team update other --new-name another >/dev/null && cadre --team another task cancel 001 >/dev/null || bad "rename"
 ended 0 'task 001 is cancelled'
+# Where the time is up, the command to wait on with has the name by now.
+begun --team another wait task 002 --timeout $((6 * TEST_SCALE))
+first=$wait
+cadre wait team another working --timeout $((6 * TEST_SCALE)) >"$TMPDIR/team" 2>&1 </dev/null &
+second=$!
+until_done sleeps "$second"
+sleep "$TEST_SCALE"
+cadre team update another --new-name other >/dev/null || bad "rename while two wait"
+wait=$first
+ended 7 'Wait on with: cadre --team other wait task 002$'
+wait=$second
+cp "$TMPDIR/team" "$TMPDIR/said"
+ended 7 'Wait on with: cadre wait team other working$'
+cadre team update other --new-name another >/dev/null || bad "rename back"
 begun --team another wait task 002 --timeout $long
 first=$wait
 cadre --team another wait agent lead working --timeout $long >"$TMPDIR/agent" 2>&1 </dev/null &

@@ -146,15 +146,24 @@ static bool is_answered(const struct op *op, const json_t *answer)
 	return is_true(answer, op->reached) || is_true(answer, op->over);
 }
 
-/* Goes on with what the answer calls it: ids stay when names are free again, and a team may
- * have another name than the one that the call was begun under. */
+/* Goes on, and tells how to, with the team's name that the answer says: it may be another
+ * than the one that the call was begun under. */
+static void keep_team(const struct op *op, json_t *args, const json_t *answer)
+{
+	json_t *team = json_object_get(answer, "team");
+
+	if (team && field_find(op->in, "team"))
+		json_object_set(args, "team", team);
+}
+
+/* Goes on with what the answer calls it: ids stay when names are free again. */
 static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
 		const char *name = op->in->fields[i].name;
 		json_t *said = json_object_get(answer, name);
 
-		if (said && (json_object_get(args, name) || !strcmp(name, "team")))
+		if (said && json_object_get(args, name))
 			json_object_set(args, name, said);
 	}
 }
@@ -178,12 +187,15 @@ static void add_value(struct text *out, const json_t *value)
 	arena_release(&a);
 }
 
-/* Writes the command that waits for the same thing. */
+/* Writes the command that waits for the same thing; a team that was said is called as it is
+ * by now. */
 static void tell_command(const struct cli *cli, const struct op *op, const json_t *args,
 			 struct text *out)
 {
-	text_addf(out, "cadre%s%s", cli->team ? " --team " : "",
-		  cli->team ? cli->team : "");
+	const char *now = json_string_value(json_object_get(args, "team")),
+		   *said = cli->team && now ? now : cli->team;
+
+	text_addf(out, "cadre%s%s", said ? " --team " : "", said ? said : "");
 	for (const char *const *word = op->cli; *word; word++)
 		text_addf(out, " %s", *word);
 	for (const char *const *bare = op->cli_fields; bare && *bare; bare++) {
@@ -280,8 +292,10 @@ static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_
 		json_object_set_new(args, op->wait->name,
 				    json_integer(left < most ? left : most));
 		next = ask(cli, op, args, until, before, f);
-		if (next)
+		if (next) {
 			json_decref(answer), answer = next;
+			keep_team(op, args, answer);
+		}
 		if (!next || is_answered(op, answer) || clock_steady_ms() >= until)
 			break;
 		keep_names(op, args, answer);
