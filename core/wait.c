@@ -46,7 +46,8 @@ static int go_on(struct call *call, int64_t seconds, bool answered)
 }
 
 /* Makes the team the call's in which something is that is waited for, whatever it is called
- * by now: 1, 0 where it has ended, or negative. */
+ * by now: 0 or a fault.  By its name nothing is looked for again: another team may have that
+ * by now. */
 static int enter_again(struct call *call, int64_t team)
 {
 	struct caller_row place;
@@ -56,30 +57,33 @@ static int enter_again(struct call *call, int64_t team)
 		call->caller.team = place.team;
 		call->caller.team_name = place.team_name;
 	}
-	return rc;
+	if (rc)
+		return rc < 0 ? rc : 0;
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "its team is destroyed");
+	return fault_hint(&call->fault, "See the teams with: {team.list}.");
 }
 
-/* Finds the task, by its row once it is waited for. */
+/* Finds the task, by its row once it is waited for: 0 or a fault. */
 static int find_task(struct call *call, const struct task_wait_in *in, struct task_row *t)
 {
-	int rc = call->made ? sql_row(call, task_by_id, t, .id = call->made,
-				      .now = call->now)
-			    : 0;
+	int rc;
 
-	if (rc > 0)
-		rc = enter_again(call, t->team);
-	if (rc == 0 && (rc = who_team(call, in->team)) == 0)
-		rc = task_find(call, in->task, t);
-	if (rc >= 0)
-		call->made = t->id;
-	return rc;
+	if (call->made) {
+		rc = sql_row(call, task_by_id, t, .id = call->made, .now = call->now);
+		return rc < 0 ? rc : enter_again(call, t->team);
+	}
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, t)) < 0)
+		return rc;
+	call->made = t->id;
+	return 0;
 }
 
 int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait_out *out)
 {
 	const unsigned ends = BIT(TASK_STATE_COMPLETED) | BIT(TASK_STATE_FAILED) |
 			      BIT(TASK_STATE_CANCELLED);
-	struct task_row t;
+	struct task_row t = { 0 };
 	int rc;
 
 	if ((rc = find_task(call, in, &t)) < 0)
@@ -97,25 +101,22 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 static const unsigned at_rest = BIT(AGENT_STATUS_READY) | BIT(AGENT_STATUS_IDLE) |
 				BIT(AGENT_STATUS_DONE);
 
-/* Finds the agent by its row, once it is waited for: it, or its team, may have another name
- * by now.  1, 0, or negative. */
-static int find_again(struct call *call, struct agent_row *a)
-{
-	int rc = sql_row(call, agent_by_id, a, .id = call->made);
-
-	return rc > 0 ? enter_again(call, a->team) : rc;
-}
-
+/* Finds the agent, by its row once it is waited for: it, or its team, may have another name
+ * by then.  0 or a fault. */
 static int find_agent(struct call *call, const struct agent_wait_in *in,
 		      struct agent_row *a)
 {
-	int rc = call->made ? find_again(call, a) : 0;
+	int rc;
 
-	if (rc == 0 && (rc = who_team_of(call, in->team, in->name, "/name")) == 0)
-		rc = who_agent(call, in->name, "/name", a);
-	if (rc >= 0)
-		call->made = a->id;
-	return rc;
+	if (call->made) {
+		rc = sql_row(call, agent_by_id, a, .id = call->made);
+		return rc < 0 ? rc : enter_again(call, a->team);
+	}
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
+	    (rc = who_agent(call, in->name, "/name", a)) < 0)
+		return rc;
+	call->made = a->id;
+	return 0;
 }
 
 int agent_wait(struct call *call, const struct agent_wait_in *in,
@@ -123,7 +124,7 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 {
 	const unsigned ends = BIT(AGENT_STATUS_DONE) | BIT(AGENT_STATUS_FAILED);
 	struct agent_holds_row holds;
-	struct agent_row a;
+	struct agent_row a = { 0 };
 	int rc;
 
 	if ((rc = find_agent(call, in, &a)) < 0 ||

@@ -88,10 +88,26 @@ until_done sleeps "$second"
 sleep "$TEST_SCALE"
 cadre team destroy --yes another >/dev/null || bad "destroy"
 wait=$first
-ended 3 'not_found: there is no team another'
+ended 3 'not_found: its team is destroyed'
 wait=$second
 cp "$TMPDIR/agent" "$TMPDIR/said"
-ended 3 'not_found: there is no team another'
+ended 3 'not_found: its team is destroyed'
+# Another team that has the name by the time it looks is not what it waits for.
+again() { # WORD...: waits for something of team other, which is then made anew
+	cadre team create other --roles a >/dev/null && cadre --team other task create one >/dev/null || bad "other"
+	"$CADRE" --team other wait "$@" --timeout $long >"$TMPDIR/said" 2>&1 </dev/null &
+	wait=$!
+	until_done sleeps "$wait"
+	waits 1
+	kill -STOP "$wait"
+	cadre team destroy --yes other >/dev/null && cadre team create other --roles a >/dev/null &&
+		cadre --team other task create one >/dev/null && cadre --team other --as a claim 001 >/dev/null || bad "made anew"
+	kill -CONT "$wait"
+	ended 3 'not_found: its team is destroyed'
+	cadre team destroy --yes other >/dev/null || bad "destroy it again"
+}
+again task 001 claimed
+again agent a working
 
 # A lease that runs out is no commit of anybody: the wait looks at that instant by itself.
 cadre --as a claim 003 --lease-seconds 5 >/dev/null
