@@ -143,20 +143,33 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 
 /* --- results ---------------------------------------------------------------------- */
 
-static int find_assignment(struct call *call, const char *id, struct assignment_row *x)
+/* Finds the assignment, by its row once it is waited for: 0 or a fault. */
+static int find_assignment(struct call *call, const struct result_wait_in *in,
+			   struct assignment_row *x)
 {
-	int64_t message = 0;
-	int rc = assignment_named(call, id, false, &message);
+	int64_t message = call->made;
+	int rc;
 
-	if (rc > 0)
+	if (call->made) {
 		rc = sql_row(call, assignment_by_message, x, .message = message);
-	if (rc < 0)
+		return rc < 0 ? rc : enter_again(call, x->team);
+	}
+	if ((rc = who_team(call, in->team)) < 0)
 		return rc;
+	if ((rc = assignment_named(call, in->id, false, &message)) > 0)
+		rc = sql_row(call, assignment_by_message, x, .message = message);
 	if (rc == 0) {
 		fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
-			  "no command was assigned under %.100s", id);
+			  "no command was assigned under %.100s", in->id);
 		return fault_hint(&call->fault, "See them with: {assignment.list}.");
 	}
+	call->made = x->message;
+	return rc < 0 ? rc : 0;
+}
+
+/* Checks that the caller gave the command, is to run it, or leads the team. */
+static int check_knows(struct call *call, const struct assignment_row *x)
+{
 	if (x->sender == call->caller.agent || x->agent == call->caller.agent)
 		return 0;
 	return who_leads(call, "/id");
@@ -188,14 +201,15 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 	int64_t cut_label;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = find_assignment(call, in->id, &x)) < 0 ||
+	if ((rc = find_assignment(call, in, &x)) < 0 ||
+	    (rc = check_knows(call, &x)) < 0 ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = x.agent)) < 0 ||
 	    (rc = sql_row(call, result_by_message, &r, .message = x.message, .first = 1,
 			  .stdout_length = 0, .stderr_length = 0)) < 0 ||
 	    sql_row(call, assignment_place, &place, .message = x.message) < 0)
 		return call->fault.code;
 	*out = (struct result_wait_out){
+		.team = call->caller.team_name,
 		.message_id = id_public(call, ID_MESSAGE, x.message, x.at),
 		.seq = x.message,
 		.task_id = room_cut(call, x.label, room_all(call) / 8, &cut_label),

@@ -152,6 +152,15 @@ cadre --as a claim 011 >/dev/null && cadre --as a done 011 >/dev/null || bad "do
 ended 0 'task 011 is completed'
 cadre up >/dev/null || bad "up again"
 
+# A wait for a result follows its team as well.
+cadre team create other --roles a >/dev/null && cadre --team other task create one >/dev/null || bad "other"
+cadre --team other task assign 001 a --command true >/dev/null || bad "assign"
+begun --team other wait result 001 --timeout $long
+waits 1
+cadre team update other --new-name another >/dev/null && cadre --team another task cancel 001 >/dev/null || bad "cancel"
+ended 9 'the command of task 001 is cancelled'
+cadre team destroy --yes another >/dev/null || bad "destroy another"
+
 # Each command that begins something ends when that is true.
 mkdir "$TMPDIR/gold"
 echo x >"$TMPDIR/gold/x"
