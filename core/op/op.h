@@ -136,9 +136,9 @@ struct op {
 	/* Flags in the answer of a read that waits: what was waited for is so; it will not be
 	 * so by itself.  NULL: it is no such read. */
 	const struct field *reached, *over;
-	const struct field
-		*hostless; /* such a flag: a host has to do it, and none runs; NULL:
-					 none is needed */
+	/* The flag in that answer that a host has to do it, and none runs.  NULL: none is
+	 * needed. */
+	const struct field *hostless;
 	const struct op *until; /* such a read, which waits for what this operation begins,
 				   or NULL */
 	const char *const *until_values; /* what it waits for, NULL-terminated; NULL: as it

@@ -15,6 +15,9 @@
 #define OP "# Do it.\nop a.b\n"
 #define READ OP " read\n who member\n"
 #define WAITS READ " wait w\n reaches x y\n in w int  # W.\n "
+#define WAITS_FOR_HOST                                                       \
+	READ " wait w\n reaches x y z\n in w int  # W.\n out x bool  # X.\n" \
+	     " out y bool  # Y.\n "
 #define UNTIL                                                                          \
 	"# E.\nenum e\n v  # V.\n" WAITS "in n text (m)  # N.\n in until e[]?  # U.\n" \
 	" out x bool  # X.\n out y bool  # Y.\n says \"x\"\n"                          \
@@ -128,9 +131,12 @@ static const struct {
 	  "waits when 'y', which is no flag" },
 	{ READ " reaches x y\n", "reaches 'x': only a read that waits" },
 	{ READ " reaches x\n", "t.op:5: expected: reaches FIELD FIELD [FIELD]" },
+	{ READ " reaches x y z w\n", "t.op:5: expected: reaches FIELD FIELD [FIELD]" },
 	{ READ " reaches x y\n reaches x y\n", "a second 'reaches'" },
 	{ WAITS "out x int  # X.\n", "'x' is no flag of the answer" },
 	{ WAITS "out x bool  # X.\n", "'y' is no flag of the answer" },
+	{ WAITS_FOR_HOST "out z int  # Z.\n", "'z' is no flag of the answer" },
+	{ WAITS_FOR_HOST "in z bool  # Z.\n", "'z' is no flag of the answer" },
 	{ WAITS "out x bool  # X.\n out y bool  # Y.\n",
 	  "reaches 'x', and says nothing" },
 	{ READ " until a.c\n", "'a.c' is no operation that `reaches`" },
