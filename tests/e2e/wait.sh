@@ -77,6 +77,7 @@ cadre team update another --new-name other >/dev/null || bad "rename while two w
 wait=$first
 ended 7 'Wait on with: cadre --team other wait task 002$'
 wait=$second
+until_done grep -q 'hint' "$TMPDIR/team"
 cp "$TMPDIR/team" "$TMPDIR/said"
 ended 7 'Wait on with: cadre wait team other working$'
 cadre team update other --new-name another >/dev/null || bad "rename back"
@@ -90,6 +91,7 @@ cadre team destroy --yes another >/dev/null || bad "destroy"
 wait=$first
 ended 3 'not_found: its team is destroyed'
 wait=$second
+until_done grep -q 'hint' "$TMPDIR/agent"
 cp "$TMPDIR/agent" "$TMPDIR/said"
 ended 3 'not_found: its team is destroyed'
 # Another team that has the name by the time it looks is not what it waits for.
