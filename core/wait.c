@@ -28,17 +28,17 @@ static unsigned wanted(const int64_t *until, size_t n, unsigned otherwise)
 	return bits ? bits : otherwise;
 }
 
-/* Whether a row is left as it is because its host is the one of this state, and does not
- * run.  Whether a host elsewhere runs is not known. */
-static bool is_hostless(const struct call *call, int64_t host)
+/* Whether rows are left as they are because something is to be done `here`, by the host of
+ * this state, and that does not run.  Whether a host elsewhere runs is not known. */
+static bool is_hostless(const struct call *call, int64_t here)
 {
-	return host == store_host(call->store) && !call_finds_host(call);
+	return here && !call_finds_host(call);
 }
 
-/* Lets the call wait for `seconds` at most. */
-static int go_on(struct call *call, int64_t seconds, bool answered)
+/* Lets the call wait for `seconds` at most, unless it is to be answered at once. */
+static int go_on(struct call *call, int64_t seconds, bool at_once)
 {
-	if (answered || seconds == 0)
+	if (at_once || seconds == 0)
 		return 0;
 	call->wait_on = WAKE_EVENT;
 	call->wait_key = call->caller.team;
@@ -206,7 +206,8 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 	    (rc = sql_row(call, agent_by_id, &a, .id = x.agent)) < 0 ||
 	    (rc = sql_row(call, result_by_message, &r, .message = x.message, .first = 1,
 			  .stdout_length = 0, .stderr_length = 0)) < 0 ||
-	    sql_row(call, assignment_place, &place, .message = x.message) < 0)
+	    sql_row(call, assignment_place, &place, .message = x.message,
+		    .host = store_host(call->store)) < 0)
 		return call->fault.code;
 	*out = (struct result_wait_out){
 		.team = call->caller.team_name,
@@ -222,7 +223,7 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 		.reached = rc > 0 && r.success,
 		.over = rc > 0 ? !r.success : x.state == ASSIGNMENT_STATE_CANCELLED,
 	};
-	out->hostless = !out->reached && !out->over && is_hostless(call, place.host);
+	out->hostless = !out->reached && !out->over && is_hostless(call, place.here);
 	if (x.state == ASSIGNMENT_STATE_QUEUED)
 		out->place = place_text(&place);
 	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
@@ -303,10 +304,10 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	out->reached = (want & BIT(s.now_state)) && !lacks && !out->guests;
 	out->over = !out->reached &&
 		    (lacks || (t.destroyed_at && !(want & BIT(s.now_state))));
-	out->hostless = !out->reached && !out->over && places.here &&
+	/* To destroy one takes no host, but to end its guests does. */
+	out->hostless = !out->reached && !out->over &&
 			(t.destroyed_at || !(want & BIT(TEAM_STATE_DESTROYED))) &&
-			(t.destroyed_at || s.now_state == TEAM_STATE_CREATING) &&
-			!call_finds_host(call);
+			is_hostless(call, places.here);
 	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }
 
@@ -365,10 +366,14 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 		       down = BIT(WORKSPACE_STATE_STOPPED) | ended,
 		       failed = BIT(WORKSPACE_STATE_FAILED),
 		       want = wanted(in->until, in->n_until, BIT(WORKSPACE_STATE_READY));
+	struct workspace_place_row place = { 0 };
 	struct workspace_row w;
-	int rc = find_workspace(call, in, &w);
+	unsigned next;
+	int rc;
 
-	if (rc < 0)
+	if ((rc = find_workspace(call, in, &w)) < 0 ||
+	    (rc = sql_row(call, workspace_place, &place, .id = w.id,
+			  .host = store_host(call->store))) < 0)
 		return rc;
 	out->workspace = id_public(call, ID_WORKSPACE, w.id, w.created_at);
 	out->name = w.name;
@@ -378,8 +383,10 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 	out->reached = (want & BIT(w.state)) && !out->has_pid;
 	out->over = !(want & BIT(w.state)) &&
 		    (BIT(w.state) & (want & ended ? 0 : ended | failed));
-	/* To destroy one takes no host, but to end its guest does. */
-	out->hostless = !out->reached && !out->over &&
-			(out->has_pid || !(want & ended)) && is_hostless(call, w.host);
+	/* A host makes it ready, or fails to; and where it is down it ends the guest. */
+	next = w.state == WORKSPACE_STATE_CREATING ? BIT(WORKSPACE_STATE_READY) | failed
+						   : BIT(w.state);
+	out->hostless = !out->reached && !out->over && (want & next) &&
+			is_hostless(call, place.here);
 	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }

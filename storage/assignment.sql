@@ -71,10 +71,12 @@ SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command
 FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
 -- name: assignment_place
--- int: host
--- Where an assignment is that does not run: whether its daemon has it, or may have it, and
--- else how the workspace of its agent stands, and which host runs that.
-SELECT x.offered, a.workspace, w.state, w.host
+-- Where an open assignment is: whether its daemon has it, or may have it, and else how the
+-- workspace of its agent stands; `here` says that this host has to do something for it: make
+-- the workspace, or carry the command there and its result back.  In one that is down nothing
+-- comes of it before somebody starts that.
+SELECT x.offered, a.workspace, w.state,
+	CAST(w.host = :host AND w.state IN {workspace_state.creating ready} AS INTEGER) AS here
 FROM assignment x JOIN agent a ON a.id = x.agent LEFT JOIN workspace w ON w.id = a.workspace
 WHERE x.message = :message;
 

@@ -311,12 +311,13 @@ SELECT id FROM team WHERE name = :name AND destroyed_at IS NOT NULL ORDER BY id 
 
 -- name: team_places
 -- Workspaces of a team that could not be made, guests that are there still, and workspaces
--- that this host has to make or end.
-SELECT count(*) FILTER (WHERE state = {workspace_state.failed} AND was_up = 0) AS failed,
-	count(pid) AS guests,
-	count(*) FILTER (WHERE host = :host AND (state = {workspace_state.creating}
-		OR (state = {workspace_state.destroyed} AND pid IS NOT NULL))) AS here
-FROM workspace WHERE team = :team;
+-- for which the team waits for this host: to be made, and in a destroyed team, to end.
+SELECT count(*) FILTER (WHERE w.state = {workspace_state.failed} AND w.was_up = 0) AS failed,
+	count(w.pid) AS guests,
+	count(*) FILTER (WHERE w.host = :host AND (
+		(t.destroyed_at IS NULL AND w.state = {workspace_state.creating} AND w.was_up = 0)
+		OR (t.destroyed_at IS NOT NULL AND w.pid IS NOT NULL))) AS here
+FROM workspace w JOIN team t ON t.id = w.team WHERE w.team = :team;
 
 -- name: team_end_workspaces
 UPDATE workspace SET state = {workspace_state.destroyed}, changed_at = :now, link_token = NULL

@@ -35,6 +35,13 @@ WHERE w.state = {workspace_state.destroyed} AND (:own = 0 OR w.team = :own)
 	AND (w.name = :name OR (t.name = :team_name AND a.name = :agent_name))
 ORDER BY w.id DESC LIMIT 1;
 
+-- name: workspace_place
+-- Whether a workspace waits for this host: to be made, or where it is down, for the end of
+-- its guest.
+SELECT CAST(host = :host AND (state = {workspace_state.creating}
+	OR (state IN {workspace_state.stopped destroyed} AND pid IS NOT NULL)) AS INTEGER) AS here
+FROM workspace WHERE id = :id;
+
 -- name: workspace_made
 -- row: made
 -- scan ok: workspaces, few, and only for who shortens an id

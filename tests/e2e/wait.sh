@@ -268,19 +268,25 @@ kill -CONT "$host"
 # A wait that a host has to fulfil gives one ten seconds to come, which it says once: where the
 # host dies meanwhile, and where none runs from the start.
 until_is 'ready' cadre workspace info crew/a
-begun wait workspace crew/a stopped --timeout $long
+for n in 15 16; do cadre task create "task $n" >/dev/null; done
+cadre task assign 015 a --command "until [ -e '$TMPDIR/go' ]; do sleep 0.1; done" >/dev/null || bad "assign 015"
+until_is running cadre assignments
+begun wait result 015 --timeout $long
 since=$(uptime_s)
 kill -9 "$host"
-ended 7 'unavailable: no host runs; workspace crew-a-.* is ready'
+ended 7 'unavailable: no host runs; the command of task 015 is running'
 [ $(($(uptime_s) - since)) -lt $((16 + TEST_SCALE)) ] || bad "it took $(($(uptime_s) - since)) s"
 [ "$(grep -c 'no host runs; waiting for one: cadre up' "$TMPDIR/said")" = 1 ] || bad "it is not told once: $(cat "$TMPDIR/said")"
-grep -q 'It goes on when a host runs: cadre up. Wait on with: cadre wait workspace .* stopped' "$TMPDIR/said" || bad "no hint: $(cat "$TMPDIR/said")"
-cadre task create "task 15" >/dev/null
-is 7 'no host runs; the command of task 015 is queued' cadre task assign 015 a --command true --wait --json
-is 7 'timeout: after 1 s the command of task 015' cadre wait result 015 --wait=1
+grep -q 'It goes on when a host runs: cadre up. Wait on with: cadre wait result 015' "$TMPDIR/said" || bad "no hint: $(cat "$TMPDIR/said")"
+is 7 'no host runs; the command of task 016 is queued' cadre task assign 016 a --command true --wait --json
+is 7 'timeout: after 1 s the command of task 016' cadre wait result 016 --wait=1
 grep -q 'It goes on when a host runs: cadre up' "$TMPDIR/err" || bad "the hint is silent on the host"
-begun wait result 015 --timeout $long
+# No host would stop a workspace by itself.
+is 7 'timeout: after 1 s workspace crew-a-.* is ready' cadre wait workspace crew/a stopped --wait=1
+grep -q 'when a host runs' "$TMPDIR/err" && bad "the hint is that a host would stop it"
+begun wait result 016 --timeout $long
 until_done grep -q 'no host runs; waiting' "$TMPDIR/said"
+touch "$TMPDIR/go"
 cadre up >/dev/null || bad "up for the result"
-ended 0 'the command of task 015 is done'
+ended 0 'the command of task 016 is done'
 exit $failed
