@@ -256,7 +256,7 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 	return client_open(&cli->client, &o, f);
 }
 
-int cli_operator(struct cli *cli, const char *verb, struct fault *f)
+int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f)
 {
 	struct fault none = { 0 };
 
@@ -265,8 +265,12 @@ int cli_operator(struct cli *cli, const char *verb, struct fault *f)
 		return 0; /* the verb meets that itself */
 	if ((cli->as || cli->as_operator) && take_options(cli, f) < 0)
 		return f->code;
-	if (cli_who(cli, f) < 0 || !cli->home.identity.agent)
+	if (cli_who(cli, f) < 0)
 		return f->code;
+	if (!cli->home.identity.agent) {
+		memset(&cli->home, 0, sizeof(cli->home)); /* cli_home() does more */
+		return 0;
+	}
 	return fault_set(f, FAULT_DENIED, "", "%s is for the operator", verb);
 }
 
@@ -419,7 +423,8 @@ static int run(struct cli *cli, int argc, char **argv)
 	verb = cli_verb(argc, argv, &taken);
 	if (verb) {
 		cli->usage = verb->usage;
-		if (is_operators(verb->name) && cli_operator(cli, verb->name, &f) < 0)
+		if (is_operators(verb->name) &&
+		    cli_refuse_agent(cli, verb->name, &f) < 0)
 			return cli_fault(cli, &f);
 		return verb->run(cli, argc - taken + 1, argv + taken - 1);
 	}

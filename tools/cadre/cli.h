@@ -89,8 +89,9 @@ int cli_outside(struct cli *cli, struct fault *f);
 /* Finds who calls, behind cli_home(), where no variable or option says it. */
 int cli_who(struct cli *cli, struct fault *f);
 int cli_client(struct cli *cli, enum home_use use, struct fault *f);
-/* Refuses a verb that is for the operator to an agent: 0 or a fault. */
-int cli_operator(struct cli *cli, const char *verb, struct fault *f);
+/* Refuses an agent a verb that is for the operator: 0 or a fault.  The state is not kept as
+ * found: the verb calls cli_home() or cli_client() afterwards. */
+int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f);
 
 /* Whether something that was printed could not be written, which is said once; why is not
  * known when it was an earlier write. */

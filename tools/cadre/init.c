@@ -73,7 +73,7 @@ int init_main(struct cli *cli, int argc, char **argv)
 
 	if (argc > 1 + x.anew)
 		return cli_usage(cli, "`%s` takes no words but --anew", argv[0]);
-	if ((x.anew && cli_operator(cli, "init --anew", &f) < 0) ||
+	if ((x.anew && cli_refuse_agent(cli, "init --anew", &f) < 0) ||
 	    make_state(&x, &f) < 0)
 		return cli_fault(cli, &f);
 	if (cli->json) {

@@ -175,7 +175,7 @@ static int build(struct image_build *b, const char *name, const char **dir,
 /* Images are this machine's, for the VMs of all teams, and not for who is in one. */
 static int check_may(struct cli *cli, struct fault *f)
 {
-	if (cli_operator(cli, "image build", f) < 0)
+	if (cli_refuse_agent(cli, "image build", f) < 0)
 		return f->code;
 	return cli->home.socket[0] ? cli_outside(cli, f) : 0;
 }
