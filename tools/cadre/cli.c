@@ -378,19 +378,6 @@ static struct near near_second(const char *group, const char *word)
 	return n;
 }
 
-/* Verbs that show what all teams wrote, or stop or replace what all of them use: the
- * operator's, as operations are of which the schema says so.  The others are open to agents,
- * too: they show the machine and its settings, or start the host that everybody needs. */
-static const char *const operators[] = { "backup", "down", "logs", "restart", "restore" };
-
-static bool is_operators(const char *verb)
-{
-	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++)
-		if (!strcmp(operators[i], verb))
-			return true;
-	return false;
-}
-
 /* `cadre assign` for `cadre task assign`, `cadre task claim` for `cadre claim`. */
 int cli_no_verb(const struct cli *cli, int argc, char **argv)
 {
@@ -423,7 +410,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	verb = cli_verb(argc, argv, &taken);
 	if (verb) {
 		cli->usage = verb->usage;
-		if (is_operators(verb->name) &&
+		if (verb->flags & VERB_OPERATORS &&
 		    cli_refuse_agent(cli, verb->name, &f) < 0)
 			return cli_fault(cli, &f);
 		return verb->run(cli, argc - taken + 1, argv + taken - 1);

@@ -55,7 +55,14 @@ struct verb {
 	const char *topic; /* of help: one of its own or of schema/ */
 	/* argv[0] is the verb; the exit status. */
 	int (*run)(struct cli *cli, int argc, char **argv);
+	unsigned flags;
 };
+
+/* VERB_OPERATORS: the verb shows what all teams wrote, or stops or replaces what all of them
+ * use, and is refused to agents, as are operations that the schema says are the operator's.
+ * The other verbs show the machine and its settings, start the host that everybody needs, call
+ * operations, which refuse by themselves, or refuse agents a part of what they do. */
+enum { VERB_OPERATORS = 1 };
 
 extern const struct verb verb_table[]; /* of the program; ends with a NULL name */
 

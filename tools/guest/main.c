@@ -10,11 +10,11 @@
 
 /* clang-format off */
 const struct verb verb_table[] = {
-	{ "mcp", "[--toolsets SETS] [--output-schemas]", "Serve MCP on standard input and output.", "start", mcp_verb },
-	{ "help", "[VERB...]", "Explain a verb.", "start", help_main },
-	{ "version", "", "Print the version.", "start", version_main },
-	{ "guest", NULL, "Run a workspace's guest; init starts it.", NULL, guest_verb },
-	{ NULL, NULL, NULL, NULL, NULL },
+	{ "mcp", "[--toolsets SETS] [--output-schemas]", "Serve MCP on standard input and output.", "start", mcp_verb, 0 },
+	{ "help", "[VERB...]", "Explain a verb.", "start", help_main, 0 },
+	{ "version", "", "Print the version.", "start", version_main, 0 },
+	{ "guest", NULL, "Run a workspace's guest; init starts it.", NULL, guest_verb, 0 },
+	{ NULL, NULL, NULL, NULL, NULL, 0 },
 };
 /* clang-format on */
 

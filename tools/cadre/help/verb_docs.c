@@ -65,7 +65,9 @@ static const struct {
 	  "(outside of git: this directory), or what it lies in, is kept for, else the\n"
 	  "operator.  The operator acts as an agent with --as; an agent acts as no other: in\n"
 	  "its worktree that takes --operator and --as.  It is refused what is the\n"
-	  "operator's, too: backup, restore, down, restart, logs, init --anew.  A further worktree of a repository is nobody's wherever it lies.\n"
+	  "operator's, too: to make and destroy teams and workspaces, backup, restore, down,\n"
+	  "restart, logs, undo, gc, init --anew.  A further worktree of a repository is\n"
+	  "nobody's wherever it lies.\n"
 	  "An agent that registers over MCP is kept for its worktree; `cadre agent register\n"
 	  "NAME --here` makes this one a new agent's, `cadre agent env NAME --here` that of\n"
 	  "one who is there.  --forget ends that; the agent stays a member.\n" },
