@@ -342,13 +342,21 @@ static int find_ended_workspace(struct call *call, const struct workspace_wait_i
 	return rc > 0 && own && w->team != own ? 0 : rc;
 }
 
-/* Finds a living workspace, else a destroyed one: 0 or a fault. */
+/* Finds a living workspace, else a destroyed one; by its row once it is waited for: 0 or a
+ * fault. */
 static int find_workspace(struct call *call, const struct workspace_wait_in *in,
 			  struct workspace_row *w)
 {
-	int rc = workspace_find(call, in->team, in->workspace, w);
-	struct fault why = call->fault;
+	struct fault why;
+	int rc;
 
+	if (call->made) {
+		rc = sql_row(call, workspace_by_id, w, .id = call->made);
+		call->caller.team = w->team;
+		return rc < 0 ? rc : 0;
+	}
+	rc = workspace_find(call, in->team, in->workspace, w);
+	why = call->fault;
 	if (rc >= 0 || (rc = look_back(call, rc)) < 0)
 		return rc;
 	rc = find_ended_workspace(call, in, w);
@@ -375,6 +383,7 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 	    (rc = sql_row(call, workspace_place, &place, .id = w.id,
 			  .host = store_host(call->store))) < 0)
 		return rc;
+	call->made = w.id;
 	out->workspace = id_public(call, ID_WORKSPACE, w.id, w.created_at);
 	out->name = w.name;
 	out->state = w.state;

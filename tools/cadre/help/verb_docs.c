@@ -66,8 +66,8 @@ static const struct {
 	  "operator.  The operator acts as an agent with --as; an agent acts as no other: in\n"
 	  "its worktree that takes --operator and --as.  It is refused what is the\n"
 	  "operator's, too: to make and destroy teams and workspaces, backup, restore, down,\n"
-	  "restart, logs, undo, gc, init --anew.  A further worktree of a repository is\n"
-	  "nobody's wherever it lies.\n"
+	  "restart, logs, undo, gc, init --anew, image build.  A further worktree of a\n"
+	  "repository is nobody's wherever it lies.\n"
 	  "An agent that registers over MCP is kept for its worktree; `cadre agent register\n"
 	  "NAME --here` makes this one a new agent's, `cadre agent env NAME --here` that of\n"
 	  "one who is there.  --forget ends that; the agent stays a member.\n" },
