@@ -353,6 +353,7 @@ static int find_workspace(struct call *call, const struct workspace_wait_in *in,
 	if (call->made) {
 		rc = sql_row(call, workspace_by_id, w, .id = call->made);
 		call->caller.team = w->team;
+		call->caller.team_name = w->team_name;
 		return rc < 0 ? rc : 0;
 	}
 	rc = workspace_find(call, in->team, in->workspace, w);
@@ -384,6 +385,7 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 			  .host = store_host(call->store))) < 0)
 		return rc;
 	call->made = w.id;
+	out->team = w.team_name;
 	out->workspace = id_public(call, ID_WORKSPACE, w.id, w.created_at);
 	out->name = w.name;
 	out->state = w.state;

@@ -163,6 +163,14 @@ cadre team update other --new-name another >/dev/null && cadre --team another ta
 ended 9 'the command of task 001 is cancelled'
 cadre team destroy --yes another >/dev/null || bad "destroy another"
 
+# So does one for a workspace.
+cadre team create other --roles '[{"name":"a","workspace":true}]' --wait >/dev/null || bad "other with a workspace"
+begun --team other wait workspace other/a stopped --timeout $long
+waits 1
+cadre team update other --new-name another >/dev/null && cadre workspace stop another/a >/dev/null || bad "stop"
+ended 0 'workspace other-a-.* is stopped'
+cadre team destroy --yes another >/dev/null || bad "destroy another"
+
 # Each command that begins something ends when that is true.
 mkdir "$TMPDIR/gold"
 echo x >"$TMPDIR/gold/x"
