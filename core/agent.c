@@ -280,7 +280,7 @@ static int come_back(struct call *call, const struct agent_row *a)
 		     .now = call->now);
 	return rc <= 0 ? rc
 		       : event_emit(call, EVENT_AGENT_STATUS, a->id, 0,
-				    word_of(&record_agent_line, "status", status));
+				    field_choice(&record_agent_line, "status", status));
 }
 
 int agent_register(struct call *call, const struct agent_register_in *in,
@@ -411,8 +411,8 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 			     .now = call->now);
 		if (rc > 0)
 			rc = event_emit(call, EVENT_AGENT_STATUS, a.id, 0,
-					word_of(&record_agent_line, "status",
-						in->status));
+					field_choice(&record_agent_line, "status",
+						     in->status));
 		if (rc < 0 || (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
 			return rc;
 	}

@@ -1,13 +1,13 @@
 #include "core/agent_daemon.h"
 
 #include "core/message/message.h"
-#include "core/team.h"
+#include "core/event.h"
 
 static int set_status(struct call *call, int64_t team, int64_t agent, int64_t status)
 {
 	return event_by(call, .kind = EVENT_AGENT_STATUS, .team = team,
 			.actor = ACTOR_HOST, .subject = agent,
-			.detail = word_of(&record_agent_line, "status", status));
+			.detail = field_choice(&record_agent_line, "status", status));
 }
 
 int daemon_moves(struct call *call, const struct assignment_row *x)

@@ -10,7 +10,7 @@
 #include "core/event.h"
 #include "core/message/inbox.h"
 #include "core/task/task.h"
-#include "core/team.h"
+#include "core/team/team.h"
 
 static int waits_again(struct call *call, const struct agent_row *a, int64_t message)
 {

@@ -485,5 +485,5 @@ int guest_heartbeat(struct call *call, const struct guest_heartbeat_in *in,
 		return rc;
 	return event_by(call, .kind = EVENT_AGENT_STATUS, .team = a.team, .actor = a.id,
 			.subject = a.id,
-			.detail = word_of(&record_agent_line, "status", in->status));
+			.detail = field_choice(&record_agent_line, "status", in->status));
 }

@@ -6,7 +6,6 @@
 #include "core/base/nic.h"
 #include "core/event.h"
 #include "core/id.h"
-#include "core/team.h"
 #include "core/workspace.h"
 
 int network_take(struct call *call, int64_t workspace)
@@ -124,7 +123,8 @@ static int read_vm(struct call *call, const struct workspace_row *w, struct vm *
 	if (!own.slot) {
 		fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
 			  "workspace %s has no network of its own: its backend is %s",
-			  w->name, word_of(&record_workspace, "backend", w->backend));
+			  w->name,
+			  field_choice(&record_workspace, "backend", w->backend));
 		return fault_hint(&call->fault,
 				  "Network policies hold for VMs; processes "
 				  "share this machine's network.");
@@ -190,7 +190,7 @@ static int refuse_taken(struct call *call, const struct vm *vm, size_t i,
 	fault_set(&call->fault, FAULT_CONFLICT,
 		  arena_printf(&call->arena, "/forwards/%zu/port", i),
 		  "%s port %" PRId64 " leads to %s already",
-		  word_of(&record_port_forward, "transport", f->transport), f->port,
+		  field_choice(&record_port_forward, "transport", f->transport), f->port,
 		  owner.name);
 	return fault_hint(&call->fault, "Choose another port, or take it from there.");
 }

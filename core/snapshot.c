@@ -6,7 +6,7 @@
 #include "core/assignment.h"
 #include "core/id.h"
 #include "core/room.h"
-#include "core/team.h"
+#include "core/team/team.h"
 #include "core/workspace_loss.h"
 
 /* --- finding ------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ int snapshot_ready(struct call *call, const struct workspace_row *w, const char 
 	if (rc < 0 || s->state == SNAPSHOT_STATE_READY)
 		return rc;
 	return fault_set(&call->fault, FAULT_CONFLICT, "/snapshot", "snapshot %s is %s",
-			 s->name, word_of(&record_snapshot, "state", s->state));
+			 s->name, field_choice(&record_snapshot, "state", s->state));
 }
 
 static void tell(struct call *call, const struct snapshot_row *s, struct snapshot *out)

@@ -8,7 +8,7 @@
 #include "core/assignment.h"
 #include "core/id.h"
 #include "core/room.h"
-#include "core/team.h"
+#include "core/team/team.h"
 #include "core/workspace_loss.h"
 
 /* --- finding ------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ static int reach(struct call *call, const char *team, const char *name)
 	if (w.state != WORKSPACE_STATE_READY) {
 		fault_set(&call->fault, FAULT_UNAVAILABLE, "/workspace",
 			  "workspace %s is %s", w.name,
-			  word_of(&record_workspace, "state", w.state));
+			  field_choice(&record_workspace, "state", w.state));
 		return fault_hint(&call->fault,
 				  "Start it, or wait until it is ready; `cadre logs` "
 				  "says what keeps a guest from coming up.");
@@ -315,7 +315,7 @@ static int move_out(struct call *call, const struct workspace_row *w)
 		     .now = call->now);
 	return rc <= 0 ? rc
 		       : event_emit(call, EVENT_AGENT_STATUS, a.id, 0,
-				    word_of(&record_agent_line, "status", status));
+				    field_choice(&record_agent_line, "status", status));
 }
 
 int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,

@@ -10,7 +10,7 @@
 #include "core/id.h"
 #include "core/network.h"
 #include "core/snapshot.h"
-#include "core/team.h"
+#include "core/team/team.h"
 #include "core/workspace.h"
 
 enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };

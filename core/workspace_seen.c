@@ -6,7 +6,7 @@
 
 #include "core/assignment.h"
 #include "core/id.h"
-#include "core/team.h"
+#include "core/team/team.h"
 #include "core/workspace.h"
 
 static int note_state(struct call *call, const struct workspace_row *w,
@@ -38,7 +38,7 @@ static int note_agent(struct call *call, const struct workspace_row *w, int64_t 
 		return rc;
 	rc = event_by(call, .kind = EVENT_AGENT_STATUS, .team = w->team,
 		      .actor = ACTOR_HOST, .subject = w->agent,
-		      .detail = word_of(&record_agent_line, "status", status));
+		      .detail = field_choice(&record_agent_line, "status", status));
 	return rc < 0 ? rc : 1;
 }
 

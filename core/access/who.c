@@ -6,7 +6,7 @@
 #include "core/access/door.h"
 #include "core/access/token.h"
 #include "core/id.h"
-#include "core/team.h"
+#include "core/team/team.h"
 
 /* The hint where a team is called otherwise now. */
 #define RENAMED "Team %s is called %s now."

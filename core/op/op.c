@@ -51,6 +51,11 @@ const struct field *field_find(const struct record *r, const char *name)
 	return NULL;
 }
 
+const char *field_choice(const struct record *r, const char *field, int64_t value)
+{
+	return field_find(r, field)->type->choices[value].name;
+}
+
 const char *field_spelling(const struct field *fd, const json_t *args)
 {
 	for (const char *const *a = fd->aliases; a && *a; a++)

@@ -252,6 +252,8 @@ const struct op *op_find(const char *name);
 /* The operation that `action` (or NULL) of an MCP tool names; NULL if none. */
 const struct op *op_tool(const char *tool, const char *action);
 const struct field *field_find(const struct record *r, const char *name); /* or alias */
+/* The word of an enum's value, by the type of that field. */
+const char *field_choice(const struct record *r, const char *field, int64_t value);
 /* The field that was most likely meant by a wrong name; NULL if none is near. */
 const struct field *field_nearest(const struct record *r, const char *name);
 size_t type_size(const struct type *t); /* of one value in a struct or list */

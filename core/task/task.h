@@ -9,7 +9,7 @@
 
 #include "core/access/who.h"
 #include "core/event.h"
-#include "core/team.h"
+#include "core/team/team.h"
 
 /* The task `id` of the call's team, as a row with its lapsed lease written down:
  * 0 or a fault at /task. */

@@ -379,7 +379,8 @@ static int retry(struct call *call, const void *arg, const struct task_row *t)
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task",
 				 "task %s is %s; only a failed one is tried again",
-				 in->task, word_of(&record_task, "status", t->state_now));
+				 in->task,
+				 field_choice(&record_task, "status", t->state_now));
 	return team_announce(call, call->caller.team);
 }
 
@@ -401,7 +402,8 @@ static int cancel(struct call *call, const void *arg, const struct task_row *t)
 		return rc;
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",
-				 in->task, word_of(&record_task, "status", t->state));
+				 in->task,
+				 field_choice(&record_task, "status", t->state));
 	if ((rc = sql_run(call, board_change, .team = t->team, .cancelled = 1,
 			  .waiting = t->state == TASK_STATE_PENDING && t->open_deps
 					     ? -1
@@ -460,7 +462,8 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task",
 				 "task %s is %s; only a pending one can be assigned",
-				 in->task, word_of(&record_task, "status", t->state_now));
+				 in->task,
+				 field_choice(&record_task, "status", t->state_now));
 	if ((rc = event_emit(call, EVENT_TASK_ASSIGNED, t->id, to.id, NULL)) < 0)
 		return rc;
 	return in->command ? dispatch(call, in, &to) : 0;

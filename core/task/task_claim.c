@@ -21,9 +21,9 @@ static const char *open_deps(struct call *call, const struct task_row *t)
 	sql_query(call, &q, task_blockers, .task = t->id, .now = call->now,
 		  .limit = BLOCKERS_NAMED);
 	while (sql_next(call, &q, &d) > 0)
-		list = arena_printf(&call->arena, "%s%s%03" PRId64 " (%s)", list,
-				    *list ? ", " : "", d.number,
-				    word_of(&record_task_line, "status", d.state_now));
+		list = arena_printf(
+			&call->arena, "%s%s%03" PRId64 " (%s)", list, *list ? ", " : "",
+			d.number, field_choice(&record_task_line, "status", d.state_now));
 	if (t->open_deps <= BLOCKERS_NAMED)
 		return list;
 	return arena_printf(&call->arena, "%s and %" PRId64 " more", list,
@@ -41,13 +41,14 @@ static int not_claimable(struct call *call, const struct task_row *t)
 		return f->code;
 	if (t->owner) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s (%s)", id,
-			  a.name, word_of(&record_task_line, "status", t->state_now));
+			  a.name,
+			  field_choice(&record_task_line, "status", t->state_now));
 		return fault_hint(f, "Take another ready task, or wait for its lease "
 				     "to end.");
 	}
 	if (t->state != TASK_STATE_PENDING) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
-			  word_of(&record_task_line, "status", t->state));
+			  field_choice(&record_task_line, "status", t->state));
 		return task_hint(f, (enum task_state)t->state);
 	}
 	if (t->open_deps) {

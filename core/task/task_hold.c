@@ -25,7 +25,7 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 
 	if (!t->owner) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s; nobody holds it",
-			  id, word_of(&record_task_line, "status", t->state_now));
+			  id, field_choice(&record_task_line, "status", t->state_now));
 		return task_hint(f, (enum task_state)t->state_now);
 	}
 	if (sql_row(call, agent_name, &a, .id = t->owner) < 0)
@@ -47,7 +47,7 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 		return fault_hint(f, "That claim ended: stop the work it stood for.");
 	}
 	return fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
-			 word_of(&record_task_line, "status", t->state_now));
+			 field_choice(&record_task_line, "status", t->state_now));
 }
 
 /* Ends a change by a task's owner: `rc` of its statement is 0 when the caller was not the

@@ -4,7 +4,7 @@
 
 #include "core/access/who.h"
 #include "core/agent.h"
-#include "core/team.h"
+#include "core/team/team.h"
 
 /* --- names ------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /*
  * team - a named group with a state that is computed from its rows.
  */
-#ifndef CORE_TEAM_H
-#define CORE_TEAM_H
+#ifndef CORE_TEAM_TEAM_H
+#define CORE_TEAM_TEAM_H
 
 #include "core/event.h"
 
@@ -16,6 +16,12 @@ int team_announce(struct call *call, int64_t team);
 int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 	       struct team_list_out *out, int64_t *open_tasks);
 
+/* The members of the caller's team behind `after` (0: from the first on), as many as fit the
+ * answer; `gone`: those of a team that has ended; `*more` is set when some are left.  0 or
+ * negative. */
+int team_tell_members(struct call *call, bool gone, int64_t after, struct member **out,
+		      size_t *n, bool *more);
+
 /* The ports that are open between a team's VMs, none: all. 0 or negative. */
 int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n);
 
@@ -28,8 +34,5 @@ int team_check_name(struct call *call, const char *name, const char *where);
 
 /* Fills the fault for a name that another living team has. */
 int team_name_taken(struct call *call, const char *name, const char *where);
-
-/* The word of an enum's value, by the type of `field` in record `r`. */
-const char *word_of(const struct record *r, const char *field, int64_t value);
 
 #endif

@@ -1,0 +1,214 @@
+/* team_create - makes a team: its row, its members, and what they work in. */
+#include <string.h>
+
+#include "core/access/who.h"
+#include "core/agent.h"
+#include "core/id.h"
+#include "core/team/team.h"
+#include "core/workspace.h"
+
+/* A role needs a workspace if it asks for one, or if its backend is not `process`. */
+static bool has_place(const struct role *r)
+{
+	return r->workspace || r->backend != BACKEND_KIND_PROCESS;
+}
+
+static int64_t places(const struct team_create_in *in)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < in->n_roles; i++)
+		if (has_place(&in->roles[i]))
+			n += in->roles[i].count;
+	return n;
+}
+
+static int64_t max_vms(const struct call *call, const struct team_create_in *in)
+{
+	return in->has_max_vms ? in->max_vms : call->settings->config.team_max_vms;
+}
+
+static int check_places(struct call *call, const struct team_create_in *in)
+{
+	struct vms_all_row all;
+	int64_t want = places(in);
+	int rc;
+
+	if (want == 0)
+		return 0;
+	if (!call->host) {
+		fault_set(&call->fault, FAULT_UNAVAILABLE, "/roles",
+			  "workspaces need a running host");
+		return fault_hint(
+			&call->fault,
+			"{Ask the operator to start one|Start one with}: cadre up.");
+	}
+	if ((rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
+		return rc;
+	if (want > max_vms(call, in) ||
+	    want > call->settings->config.limits_max_vms_per_team)
+		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
+				 "%d workspaces are more than max_vms allows", (int)want);
+	if (all.n + want > call->settings->config.limits_max_total_vms)
+		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
+				 "the host has %d of %d workspaces", (int)all.n,
+				 (int)call->settings->config.limits_max_total_vms);
+	return 0;
+}
+
+/* Plans where a member of this role works: in a copy of the golden workspace, if there is
+ * one, and with the role's backend. */
+static int plan_place(struct call *call, const struct team_create_in *in, size_t i,
+		      struct new_workspace *w)
+{
+	const struct role *r = &in->roles[i];
+	const struct vm_wishes wishes = { r->image, r->vcpus, r->memory_mb, r->disk_gb };
+	const char *where = arena_printf(&call->arena, "/roles/%zu", i);
+	int rc;
+
+	*w = (struct new_workspace){ .backend = r->backend };
+	if (r->backend == BACKEND_KIND_ATTACH)
+		return fault_set(&call->fault, FAULT_INVALID,
+				 arena_printf(&call->arena, "%s/backend", where),
+				 "a guest elsewhere is attached by workspace create");
+	if ((rc = workspace_set_golden(call, in->golden, in->snapshot, w)) < 0)
+		return rc;
+	if (r->backend == BACKEND_KIND_QEMU && w->source)
+		return fault_set(&call->fault, FAULT_INVALID, "/golden",
+				 "a VM is not a copy of a directory: see `cadre image "
+				 "build --rootfs`");
+	return workspace_set_vm(call, &wishes, where, w);
+}
+
+static int add_place(struct call *call, const struct team_create_in *in, size_t i,
+		     const struct newcomer *n)
+{
+	struct new_workspace w;
+	int rc = plan_place(call, in, i, &w);
+
+	w.member = n->name;
+	w.agent = n->id;
+	return rc < 0 ? rc : workspace_add(call, &w, NULL);
+}
+
+static int add_role(struct call *call, const struct team_create_in *in, size_t i)
+{
+	const struct role *r = &in->roles[i];
+	int rc = 0;
+
+	for (int64_t k = 1; k <= r->count && rc >= 0; k++) {
+		const char *where = arena_printf(&call->arena, "/roles/%zu/name", i);
+		struct newcomer n = { .name = r->name,
+				      .role = r->role && *r->role ? r->role : r->name,
+				      .description = r->description ? r->description : "",
+				      .skills = r->skills,
+				      .n_skills = r->n_skills };
+
+		if (r->count > 1)
+			n.name = arena_printf(&call->arena, "%s-%d", r->name, (int)k);
+		if ((rc = agent_add(call, &n, where)) >= 0 && has_place(r))
+			rc = add_place(call, in, i, &n);
+	}
+	return rc;
+}
+
+/* A team has a lead: when no role is the lead, the caller who makes the team becomes
+ * it. */
+static int add_lead(struct call *call)
+{
+	struct newcomer n = { .name = "lead", .role = "lead", .description = "" };
+	struct team_lead_row lead;
+	int rc = sql_row(call, team_lead, &lead, .team = call->caller.team);
+
+	return rc ? rc : agent_add(call, &n, "/roles");
+}
+
+static int create(struct call *call, const struct team_create_in *in)
+{
+	struct newcomer operator= { .name = "operator",
+				    .role = "operator",
+				    .description = "",
+				    .is_operator = true };
+	int64_t capacity = in->has_inbox_capacity ? in->inbox_capacity
+						  : call->settings->config.inbox_capacity;
+	int64_t id = sql_new_id(call, team);
+	int rc;
+
+	if (id < 0)
+		return call->fault.code;
+	rc = sql_run(call, team_add, .id = id, .name = in->name, .created_by = 0,
+		     .now = call->now, .inbox_capacity = capacity,
+		     .max_vms = max_vms(call, in), .allow_internet = in->allow_internet,
+		     .allow_inter_vm = in->allow_inter_vm);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return team_name_taken(call, in->name, "/name");
+	call->made = call->caller.team = id;
+	call->caller.team_name = in->name;
+	call->caller.inbox_capacity = capacity;
+	if ((rc = sql_run(call, board_add, .team = call->made)) < 0 ||
+	    (rc = agent_add(call, &operator, "/name")) < 0)
+		return rc;
+	call->caller.agent = operator.id;
+	if ((rc = event_emit(call, EVENT_TEAM_CREATED, call->made, 0, NULL)) < 0)
+		return rc;
+	for (size_t i = 0; i < in->n_allowed_ports; i++)
+		if ((rc = sql_run(call, team_port_add, .team = call->made,
+				  .port = in->allowed_ports[i])) < 0)
+			return rc;
+	for (size_t i = 0; i < in->n_roles; i++)
+		if ((rc = add_role(call, in, i)) < 0)
+			return rc;
+	if ((rc = add_lead(call)) < 0)
+		return rc;
+	return team_announce(call, call->made);
+}
+
+static int tell_tokens(struct call *call, struct team_create_out *out)
+{
+	for (size_t i = 0; i < out->n_members; i++) {
+		struct agent_row a;
+		int rc = sql_row(call, agent_by_name, &a, .team = call->caller.team,
+				 .name = out->members[i].name);
+
+		if (rc <= 0)
+			return rc;
+		out->members[i].token = agent_token(call, &a);
+	}
+	return 0;
+}
+
+int team_create(struct call *call, const struct team_create_in *in,
+		struct team_create_out *out)
+{
+	struct team_names_row *names = NULL;
+	struct team_state_row s;
+	struct team_row t;
+	bool more = false;
+	size_t n_names;
+	int rc;
+
+	if ((rc = team_check_name(call, in->name, "/name")) < 0 ||
+	    (!call->made &&
+	     ((rc = check_places(call, in)) < 0 || (rc = create(call, in)) < 0)) ||
+	    (rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0 ||
+	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0)
+		return rc;
+	call->caller.team = t.id;
+	call->caller.team_name = t.name;
+	out->team_id = id_public(call, ID_TEAM, t.id, t.created_at);
+	out->name = t.name;
+	out->state = s.now_state;
+	if ((rc = team_tell_members(call, t.destroyed_at != 0, 0, &out->members,
+				    &out->n_members, &more)) < 0)
+		return rc;
+	if (more)
+		return fault_set(&call->fault, FAULT_INVALID, "/roles",
+				 "the answer has no room for all members' tokens");
+	if (sql_all(call, team_names, &names, &n_names, .limit = 2) < 0)
+		return call->fault.code;
+	out->has_several = out->several = n_names > 1;
+	return tell_tokens(call, out);
+}
