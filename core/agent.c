@@ -93,7 +93,8 @@ static int add_row(struct call *call, struct newcomer *n, struct agent_add_row *
 						    : AGENT_KIND_MEMBER,
 			     .role = n->role ? n->role : n->name,
 			     .description = n->description, .project = n->project,
-			     .status = AGENT_STATUS_READY, .now = call->now);
+			     .status = AGENT_STATUS_READY, .nests = n->nests,
+			     .holder = n->holder, .now = call->now);
 	} while (picks && rc == 0);
 	return rc;
 }

@@ -14,6 +14,8 @@ struct newcomer {
 	const char **skills;
 	size_t n_skills;
 	bool is_operator; /* no member, but the operator's place */
+	bool nests; /* it may make teams below its own */
+	int64_t holder; /* the agent of the team above whose place it is; 0: nobody's */
 	int64_t id;
 };
 

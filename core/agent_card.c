@@ -71,6 +71,7 @@ static int tell_door(struct call *call, const struct agent_row *a, struct card *
 int card_tell(struct call *call, const struct agent_row *a, struct card *card)
 {
 	struct agent_holds_row holds;
+	struct team_parent_row above;
 	struct workspace_row w;
 	int rc = sql_row(call, agent_holds, &holds, .agent = a->id, .now = call->now);
 
@@ -88,6 +89,9 @@ int card_tell(struct call *call, const struct agent_row *a, struct card *card)
 		.generation = a->generation,
 		.last_active = a->active_at,
 	};
+	if ((rc = sql_row(call, team_parent, &above, .team = a->team)) < 0)
+		return rc;
+	card->parent_team = rc > 0 ? above.name : NULL;
 	cut_card(call, card);
 	if (a->workspace) {
 		if ((rc = sql_row(call, workspace_by_id, &w, .id = a->workspace)) < 0)

@@ -40,6 +40,7 @@ struct identity {
 struct caller {
 	enum who level;
 	int64_t team, agent; /* row ids; 0: none */
+	int64_t own_team; /* of the agent, also where the call is in one below */
 	int64_t generation;
 	int64_t inbox_capacity; /* of the team */
 	int64_t team_state; /* as last announced */

@@ -77,13 +77,13 @@ static int check_room(struct call *call)
 	    (rc = sql_row(call, team_vms, &vms, .team = t.id)) < 0 ||
 	    (rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
 		return rc;
-	if (vms.n >= t.max_vms ||
-	    vms.n >= call->settings->config.limits_max_vms_per_team ||
+	if (vms.used + vms.reserved >= t.max_vms ||
+	    vms.used >= call->settings->config.limits_max_vms_per_team ||
 	    all.n >= call->settings->config.limits_max_total_vms)
 		return fault_set(&call->fault, FAULT_EXHAUSTED, "",
 				 "team %s has %" PRId64 " of %" PRId64 " workspaces, the "
 				 "host %" PRId64 " of %" PRId64,
-				 t.name, vms.n, t.max_vms, all.n,
+				 t.name, vms.used + vms.reserved, t.max_vms, all.n,
 				 call->settings->config.limits_max_total_vms);
 	return 0;
 }

@@ -8,10 +8,13 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM agent;
 -- Tokens are made of id and generation: in a restored state both may have been given
 -- to another agent since the backup, so generations go on behind that (state_renew).
 INSERT INTO agent (id, team, name, kind, role, description, project, status, created_at,
-	active_at, generation)
+	active_at, nests, holder, generation)
 VALUES (:id, :team, :name, :kind, :role, :description, :project, :status, :now, :now,
-	(SELECT counts_from FROM state WHERE one = 1) + 1)
+	:nests, nullif(:holder, 0), (SELECT counts_from FROM state WHERE one = 1) + 1)
 ON CONFLICT DO NOTHING RETURNING generation;
+
+-- name: agent_nests
+SELECT nests FROM agent WHERE id = :agent;
 
 -- name: agent_inbox_add
 -- Every agent has an inbox, the operator's too.
@@ -36,6 +39,23 @@ SELECT id, team, name, kind, role, generation, token, description, project,
 FROM agent
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND role = :role AND id <> :except
 ORDER BY id;
+
+-- name: agent_across
+-- row: agent
+-- text: team_name
+-- Whom somebody may write to beyond its team: whoever leads a team directly below it; and one
+-- who leads, the members of the team above.  `lead` is whoever leads.
+SELECT a.id, a.team, a.name, a.kind, a.role, a.generation, a.token, a.description, a.project,
+	a.input_schema, a.output_schema, a.status, a.workspace, a.active_at, a.gone
+FROM team t JOIN agent a ON a.team = t.id, (SELECT parent FROM team WHERE id = :own) o
+WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
+	AND a.kind = {agent_kind.member}
+	AND (t.parent = :own OR (:leads <> 0 AND t.id = o.parent))
+	AND CASE WHEN t.parent = :own OR :name = 'lead'
+		THEN :name IN ('lead', a.name) AND a.id = (SELECT min(l.id) FROM agent l
+			WHERE l.team = t.id AND l.gone = 0 AND l.kind = {agent_kind.member}
+				AND (l.role = 'lead' OR l.name = 'lead'))
+		ELSE a.name = :name END;
 
 -- name: agent_roles
 -- The roles that there are in a team.

@@ -45,6 +45,30 @@ SELECT min(name) AS name, count(*) AS n FROM team WHERE destroyed_at IS NULL;
 -- scan ok: a partial index of living teams, in its order
 SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT :limit;
 
+-- name: caller_by_holder
+-- row: caller
+-- text: team_name
+-- The lead's place in a team of that name which an agent of the team above holds.
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+FROM team t JOIN agent a ON a.team = t.id
+WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.holder = :holder AND a.gone = 0;
+
+-- name: team_under
+-- text: team_name
+-- row: caller
+-- int: own
+-- A living team of that name below one's own, however deep, with the operator's place in it.
+WITH RECURSIVE up (id, parent) AS (
+	SELECT t.id, t.parent FROM team t WHERE t.name = :team_name AND t.destroyed_at IS NULL
+	UNION ALL SELECT t.id, t.parent FROM up JOIN team t ON t.id = up.parent)
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+FROM team t JOIN agent a ON a.team = t.id
+WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
+	AND a.kind = {agent_kind.operator}
+	AND EXISTS (SELECT 1 FROM up WHERE up.parent = :own);
+
 -- name: replay_find
 -- A key is forgotten after a day, whether or not cleaning has removed it.
 SELECT op, args, made, answer FROM replay

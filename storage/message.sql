@@ -7,9 +7,9 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM message;
 -- name: message_add
 -- late
 INSERT INTO message (id, team, sender, at, urgent, to_all, ack_required, type, content,
-	thread, reply_to, expires_at, metadata)
+	thread, reply_to, expires_at, metadata, abroad)
 VALUES (:id, :team, :sender, :now, :urgent, :to_all, :ack_required, :type, :content,
-	:thread, nullif(:reply_to, 0), nullif(:expires_at, 0), :metadata);
+	:thread, nullif(:reply_to, 0), nullif(:expires_at, 0), :metadata, :abroad);
 
 -- name: message_newest
 SELECT coalesce(max(id), 0) AS id FROM message;
@@ -20,7 +20,12 @@ SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT 1;
 
 -- name: message_head
 -- The columns of a message that replies and receipts need.
-SELECT id, team, sender, at, thread, type, redacted_at FROM message WHERE id = :id;
+SELECT id, team, sender, at, thread, type, abroad, redacted_at FROM message WHERE id = :id;
+
+-- name: message_came
+-- Whether a message of another team has a copy in this one.
+SELECT 1 AS so FROM message m JOIN delivery d ON d.message = m.id JOIN agent a ON a.id = d.agent
+WHERE m.id = :message AND m.abroad <> 0 AND a.team = :team LIMIT 1;
 
 -- name: message_redact
 -- A message loses its text once: who took it first stands there.
@@ -268,9 +273,10 @@ SELECT message, agent, lane, state, attempt, due_at, notified_at, fetched_at, do
 FROM delivery WHERE message = :message AND agent = :agent;
 
 -- name: deliveries
--- text: after
+-- text: after address
 -- The copies of a message, by the recipient's name; a lease is over at its instant.
-SELECT a.name, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
+SELECT a.name, CASE :abroad WHEN 0 THEN a.name
+		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
 	CASE WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
 		WHEN d.state IN {delivery_state.waiting} THEN {delivery_state.expired}
 		WHEN d.after_lapse = {delivery_state.dead} THEN {delivery_state.dead}
@@ -305,7 +311,11 @@ SELECT count(*) AS n FROM delivery WHERE message = :message;
 SELECT id, sender, at, urgent, to_all, ack_required, type, content, thread, reply_to,
 	metadata, name, reply_at, to_name
 FROM envelope
-WHERE team = :team AND thread = :thread AND id > :after
+WHERE team IN (SELECT t.id FROM team t WHERE t.id = :team OR t.parent = :team
+		UNION ALL SELECT o.parent FROM team o WHERE o.id = :team)
+	AND thread = :thread AND id > :after
+	AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM delivery d
+		JOIN agent r ON r.id = d.agent WHERE d.message = envelope.id AND r.team = :team)))
 	AND (:agent = 0 OR sender = :agent OR EXISTS (SELECT 1 FROM delivery d
 		WHERE d.message = envelope.id AND d.agent = :agent))
 ORDER BY id LIMIT :limit;
@@ -316,7 +326,8 @@ ORDER BY id LIMIT :limit;
 SELECT id, sender, at, urgent, to_all, ack_required, type, content, thread, reply_to,
 	metadata, name, reply_at, to_name
 FROM envelope
-WHERE id = :id AND team = :team
+WHERE id = :id AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM delivery d
+		JOIN agent r ON r.id = d.agent WHERE d.message = envelope.id AND r.team = :team)))
 	AND (:agent = 0 OR sender = :agent OR EXISTS (SELECT 1 FROM delivery d
 		WHERE d.message = envelope.id AND d.agent = :agent));
 
@@ -327,7 +338,8 @@ WHERE id = :id AND team = :team
 SELECT id, sender, at, urgent, to_all, ack_required, type, content, thread, reply_to,
 	metadata, name, reply_at, to_name
 FROM envelope
-WHERE id < :before AND team = :team
+WHERE id < :before AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM delivery d
+		JOIN agent r ON r.id = d.agent WHERE d.message = envelope.id AND r.team = :team)))
 	AND (:agent = 0 OR sender = :agent OR EXISTS (SELECT 1 FROM delivery d
 		WHERE d.message = envelope.id AND d.agent = :agent))
 	AND (:other = 0 OR sender = :other OR EXISTS (SELECT 1 FROM delivery d
@@ -347,10 +359,13 @@ UPDATE delivery SET state = {delivery_state.notified}, notified_at = :now
 WHERE message = :message AND agent = :agent AND state = {delivery_state.queued};
 
 -- name: delivery_pushes
+-- text: sender_name
 -- Deliveries that a guest has to be told, in order; `again` adds those that an earlier
 -- guest was told: texts, and assignments, which are in the spool that both guests use.
 SELECT d.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
-	a.name AS sender_name, r.name AS to_name, p.at AS reply_at,
+	CASE m.abroad WHEN 0 THEN a.name
+		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,
+	r.name AS to_name, p.at AS reply_at,
 	x.label, x.command, x.workdir, x.env, x.timeout_s, x.offered
 FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
 JOIN agent r ON r.id = d.agent

@@ -91,8 +91,9 @@ JOIN agent a ON a.id = n.agent ORDER BY n.task, n.id;
 -- name: mirror_agents
 -- scan ok: the list itself
 -- An agent `holds` a task as its row says.
--- text: ids team_name
-SELECT a.id, a.team, t.name AS team_name, t.destroyed_at, a.name, a.kind, a.gone, a.role,
+-- text: ids team_name parent_name
+SELECT a.id, a.team, t.name AS team_name,
+	(SELECT p.name FROM team p WHERE p.id = t.parent) AS parent_name, t.destroyed_at, a.name, a.kind, a.gone, a.role,
 	a.description, a.status, a.generation, a.project, a.input_schema,
 	a.output_schema, CASE WHEN w.state = {workspace_state.ready} THEN w.http END AS http, a.workspace,
 	w.created_at AS workspace_at,
@@ -115,10 +116,21 @@ FROM json_each(:ids) j JOIN agent_protocol p ON p.agent = j.value
 ORDER BY p.agent, p.n;
 
 -- name: mirror_team
-SELECT t.id, t.name, t.created_at, t.destroyed_at, t.state, t.purge, t.max_vms,
+-- text: parent_name
+SELECT t.id, t.name, (SELECT p.name FROM team p WHERE p.id = t.parent AND p.destroyed_at IS NULL)
+		AS parent_name, t.created_at, t.destroyed_at, t.state, t.purge, t.max_vms,
 	EXISTS (SELECT 1 FROM team o WHERE o.name = t.name AND o.id <> t.id
 		AND o.destroyed_at IS NULL) AS followed
 FROM team t WHERE t.id = :id;
+
+-- name: mirror_below
+-- The living teams directly below one.
+SELECT name FROM team WHERE parent = :team AND destroyed_at IS NULL ORDER BY name;
+
+-- name: mirror_kin
+-- The team above one, and those directly below it, whose pages name it.
+SELECT id FROM team WHERE id = (SELECT o.parent FROM team o WHERE o.id = :team)
+UNION ALL SELECT id FROM team WHERE parent = :team AND destroyed_at IS NULL;
 
 -- name: mirror_team_lives
 SELECT id FROM team WHERE name = :name AND destroyed_at IS NULL;

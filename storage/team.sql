@@ -5,19 +5,52 @@
 SELECT coalesce(max(id), 0) + 1 AS id FROM team;
 
 -- name: team_add
-INSERT INTO team (id, name, created_by, created_at, inbox_capacity, max_vms,
+-- int: above max_depth
+-- A team below another takes all its workspaces from what that one has left, and no wider
+-- policy: of two that want the last one, the first has it.
+INSERT INTO team (id, name, parent, depth, created_by, created_at, inbox_capacity, max_vms,
 	allow_internet, allow_inter_vm)
-VALUES (:id, :name, :created_by, :now, :inbox_capacity, :max_vms, :allow_internet,
-	:allow_inter_vm)
+SELECT :id, :name, nullif(:above, 0), coalesce(p.depth + 1, 0), :created_by, :now,
+	:inbox_capacity, :max_vms, :allow_internet, :allow_inter_vm
+FROM (SELECT 1 AS one) o LEFT JOIN team p ON p.id = :above
+WHERE :above = 0 OR (p.destroyed_at IS NULL AND p.depth < :max_depth
+	AND p.allow_internet >= :allow_internet AND p.allow_inter_vm >= :allow_inter_vm
+	AND p.max_vms >= :max_vms
+		+ (SELECT count(*) FROM workspace w
+			WHERE w.team = p.id AND w.state IN {workspace_state.living})
+		+ (SELECT coalesce(sum(c.max_vms), 0) FROM team c
+			WHERE c.parent = p.id AND c.destroyed_at IS NULL))
 ON CONFLICT DO NOTHING;
 
+-- name: team_taken
+SELECT 1 AS so FROM team WHERE name = :name AND destroyed_at IS NULL;
+
 -- name: team_port_add
-INSERT INTO team_port (team, port) VALUES (:team, :port) ON CONFLICT DO NOTHING;
+-- A port that the team above, where it lists some, does not have stays shut.
+INSERT INTO team_port (team, port)
+SELECT t.id, :port FROM team t
+WHERE t.id = :team AND (t.parent IS NULL
+	OR NOT EXISTS (SELECT 1 FROM team_port p WHERE p.team = t.parent)
+	OR EXISTS (SELECT 1 FROM team_port p WHERE p.team = t.parent AND p.port = :port))
+ON CONFLICT (team, port) DO UPDATE SET port = excluded.port;
+
+-- name: team_policy_bar
+-- text: name
+-- int: port
+-- The highest team, from this one up, that does not allow what is asked for; port 0: none is.
+WITH RECURSIVE up (id) AS (
+	SELECT CAST(:team AS INTEGER)
+	UNION ALL SELECT t.parent FROM up JOIN team t ON t.id = up.id WHERE t.parent IS NOT NULL)
+SELECT t.name FROM up JOIN team t ON t.id = up.id
+WHERE t.allow_internet < :allow_internet OR t.allow_inter_vm < :allow_inter_vm
+	OR (:port <> 0 AND EXISTS (SELECT 1 FROM team_port p WHERE p.team = t.id)
+		AND NOT EXISTS (SELECT 1 FROM team_port p WHERE p.team = t.id AND p.port = :port))
+ORDER BY t.depth LIMIT 1;
 
 -- name: team_by_id
 -- row: team
-SELECT id, name, created_at, destroyed_at, state, inbox_capacity, max_vms, allow_internet,
-	allow_inter_vm
+SELECT id, name, parent, depth, created_by, created_at, destroyed_at, state, inbox_capacity,
+	max_vms, allow_internet, allow_inter_vm
 FROM team WHERE id = :id;
 
 -- name: team_made
@@ -27,6 +60,9 @@ SELECT id, name, created_at FROM team
 WHERE created_at BETWEEN :from AND :until AND (:ended <> 0 OR destroyed_at IS NULL)
 	AND (:own = 0 OR id = :own)
 ORDER BY id;
+
+-- name: team_parent
+SELECT p.name FROM team t JOIN team p ON p.id = t.parent WHERE t.id = :team;
 
 -- name: team_ports
 SELECT port FROM team_port WHERE team = :team ORDER BY port;
@@ -40,9 +76,19 @@ UPDATE team SET name = :name WHERE id = :team AND NOT EXISTS (SELECT 1 FROM team
 	WHERE o.name = :name AND o.destroyed_at IS NULL AND o.id <> team.id);
 
 -- name: team_set_max_vms
--- The limit is not below what lives.
-UPDATE team SET max_vms = :max_vms WHERE id = :team AND (SELECT count(*) FROM workspace w
-	WHERE w.team = :team AND w.state IN {workspace_state.living}) <= :max_vms;
+-- The limit is not below what lives and what is left to teams below; what a team below
+-- another gets more comes from what that one has left.
+UPDATE team SET max_vms = :max_vms WHERE id = :team
+	AND (SELECT count(*) FROM workspace w
+			WHERE w.team = :team AND w.state IN {workspace_state.living})
+		+ (SELECT coalesce(sum(c.max_vms), 0) FROM team c
+			WHERE c.parent = :team AND c.destroyed_at IS NULL) <= :max_vms
+	AND (parent IS NULL OR max_vms >= :max_vms OR EXISTS (SELECT 1 FROM team p
+		WHERE p.id = team.parent AND p.max_vms + team.max_vms >= :max_vms
+			+ (SELECT count(*) FROM workspace w
+				WHERE w.team = p.id AND w.state IN {workspace_state.living})
+			+ (SELECT coalesce(sum(c.max_vms), 0) FROM team c
+				WHERE c.parent = p.id AND c.destroyed_at IS NULL)));
 
 -- name: team_set_policy
 UPDATE team SET inbox_capacity = :inbox_capacity, allow_internet = :allow_internet,
@@ -105,15 +151,24 @@ FROM team t WHERE t.id = :team;
 UPDATE team SET state = :state WHERE id = :team;
 
 -- name: team_lines
+-- text: path parent_name
 -- scan ok: a list of all teams, few
-SELECT t.id, t.name, t.created_at,
+-- All teams, or one (:team), with `below` those below it too; in a tree each comes behind the
+-- one above it: a blank sorts before whatever a name is made of.
+WITH RECURSIVE tree (id, path) AS (
+	SELECT t.id, t.name FROM team t
+	WHERE (:team = 0 AND t.parent IS NULL) OR t.id = :team
+	UNION ALL SELECT c.id, tree.path || ' / ' || c.name
+	FROM tree JOIN team c ON c.parent = tree.id WHERE :below <> 0)
+SELECT t.id, t.name, tree.path, p.name AS parent_name, t.created_at, t.max_vms,
 	(SELECT count(*) FROM agent a
 		WHERE a.team = t.id AND a.gone = 0 AND a.kind = {agent_kind.member}) AS members,
 	(SELECT count(*) FROM task k
 		WHERE k.team = t.id AND k.state BETWEEN {task_state.open}) AS open_tasks
-FROM team t
-WHERE (:all <> 0 OR t.destroyed_at IS NULL) AND (:team = 0 OR t.id = :team)
-ORDER BY t.name, t.id LIMIT 9223372036854775807 OFFSET :offset;
+FROM tree JOIN team t ON t.id = tree.id LEFT JOIN team p ON p.id = t.parent
+WHERE (:all <> 0 OR t.destroyed_at IS NULL) AND t.id <> :but
+ORDER BY CASE WHEN :tree <> 0 THEN tree.path ELSE t.name END, t.id
+LIMIT 9223372036854775807 OFFSET :offset;
 
 -- name: team_members
 -- scan ok: agents, few
@@ -258,7 +313,11 @@ WHERE team = :team;
 UPDATE board SET waiting = 0, cancelled = cancelled + :cancelled WHERE team = :team;
 
 -- name: team_vms
-SELECT count(*) AS n FROM workspace WHERE team = :team AND state IN {workspace_state.living};
+-- The workspaces that a team has, and those that it has left to the teams below it.
+SELECT (SELECT count(*) FROM workspace w
+		WHERE w.team = :team AND w.state IN {workspace_state.living}) AS used,
+	(SELECT coalesce(sum(c.max_vms), 0) FROM team c
+		WHERE c.parent = :team AND c.destroyed_at IS NULL) AS reserved;
 
 -- name: team_open_assignments
 SELECT count(*) AS n FROM assignment WHERE team = :team AND state IN {assignment_state.open};
@@ -266,6 +325,24 @@ SELECT count(*) AS n FROM assignment WHERE team = :team AND state IN {assignment
 -- name: vms_all
 -- scan ok: living workspaces only, few
 SELECT count(*) AS n FROM workspace WHERE host = :host AND state IN {workspace_state.living};
+
+-- name: team_below
+-- text: name
+-- A living team that the caller may end: one directly below its own, for the lead (`leads`),
+-- and one that the caller made.
+SELECT id, name FROM team
+WHERE parent = :team AND destroyed_at IS NULL AND name = :name
+	AND (:leads <> 0 OR created_by = :agent);
+
+-- name: team_subtree
+-- text: name
+-- A living team and all below it, the lowest first.
+WITH RECURSIVE below (id) AS (
+	SELECT CAST(:team AS INTEGER)
+	UNION ALL SELECT c.id FROM below JOIN team c ON c.parent = below.id
+	WHERE c.destroyed_at IS NULL)
+SELECT t.id, t.name, t.inbox_capacity FROM below JOIN team t ON t.id = below.id
+ORDER BY t.depth DESC, t.id;
 
 -- name: team_end
 UPDATE team SET destroyed_at = :now, purge = :purge, state = {team_state.destroyed}

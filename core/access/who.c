@@ -238,6 +238,7 @@ int who_calls(struct call *call)
 	if (rc < 0 || (!id->door && (rc = check_proof(call, &r)) < 0))
 		return rc;
 	take(call, &r);
+	call->caller.own_team = r.team;
 	return level_of(call, &r);
 }
 
@@ -307,8 +308,43 @@ static int was_own(struct call *call, const char *team)
 		       .team = call->caller.team);
 }
 
+/* Makes the caller the lead of a team that it made without one: 1, 0 where it holds no such
+ * place, or negative. */
+static int take_seat(struct call *call, const char *team)
+{
+	struct caller_row r;
+	int rc = sql_row(call, caller_by_holder, &r, .team_name = team,
+			 .holder = call->caller.agent);
+
+	if (rc <= 0)
+		return rc;
+	take(call, &r);
+	call->caller.own_team = r.team;
+	return level_of(call, &r) < 0 ? (int)call->fault.code : 1;
+}
+
+/* Puts the call of a lead that only reads into a team below its own: 1, 0 where that may not
+ * be, or negative. */
+static int look_below(struct call *call, const char *team)
+{
+	struct caller_row r;
+	int rc;
+
+	if (!(call->op->flags & OP_ABOVE) || call->caller.level < WHO_LEAD)
+		return 0;
+	rc = sql_row(call, team_under, &r, .team_name = team,
+		     .own = call->caller.own_team);
+	if (rc > 0) {
+		call->caller.team = r.team;
+		call->caller.team_name = r.team_name;
+		call->caller.inbox_capacity = r.inbox_capacity;
+		call->caller.team_state = r.state;
+	}
+	return rc;
+}
+
 /* An agent's team is its own, by name, also a former one, by id or the beginning of its
- * id. */
+ * id; a lead looks into those below it. */
 static int only_own(struct call *call, const char *team)
 {
 	const struct id_among own = {
@@ -328,6 +364,8 @@ static int only_own(struct call *call, const char *team)
 		return 0;
 	if (rc < 0)
 		return rc;
+	if ((rc = take_seat(call, team)) || (rc = look_below(call, team)))
+		return rc < 0 ? rc : 0;
 	return fault_set(&call->fault, FAULT_DENIED, "/team",
 			 "an agent reaches its own team only");
 }

@@ -429,7 +429,7 @@ static const struct speech speeches[] = {
 	{ "Call", hear_call, answer_call, true },
 	{ "Arrived", hear_arrived, NULL, false },
 	{ "Cancel", hear_cancel, NULL, false },
-	{ "CreateSubTeam", hear_sub_team, NULL, false },
+	{ "CreateSubTeam", hear_sub_team, answer_sub_team, true },
 	{ "Hello", hear_hello, NULL, false },
 	{ "TaskClaim", hear_claim, answer_claim, true },
 	{ "TeamMessage", hear_message, answer_message, false },

@@ -35,5 +35,6 @@ void answer_vault_list(struct conn *c, struct job *job, struct fault *f);
 void answer_vault_search(struct conn *c, struct job *job, struct fault *f);
 void answer_vault_read(struct conn *c, struct job *job, struct fault *f);
 void answer_vault_write(struct conn *c, struct job *job, struct fault *f);
+void answer_sub_team(struct conn *c, struct job *job, struct fault *f);
 
 #endif

@@ -71,21 +71,21 @@ enum heard hear_vault_search(struct conn *c, struct job *job, struct fault *f)
 
 enum heard hear_sub_team(struct conn *c, struct job *job, struct fault *f)
 {
-	const char *parent = speech_text(job->packet.json, "parent_team");
+	static const char *const same[] = { "name",           "roles",
+					    "max_vms",        "golden",
+					    "inbox_capacity", "idempotency_key",
+					    "snapshot",       NULL };
+	static const char *const policy[] = { "allow_internet", "allow_inter_vm",
+					      "allowed_ports", NULL };
+	const json_t *m = job->packet.json;
+	json_t *args = speech_args(job);
 
-	if (parent && c->identity.team && strcmp(parent, c->identity.team) != 0)
-		fault_set(f, FAULT_DENIED, "/parent_team",
-			  "a sub-team is below the caller's own team");
-	else
-		fault_set(f, FAULT_UNAVAILABLE, "/type",
-			  "this host has no teams below teams: none was made");
-	fault_hint(f,
-		   f->code == FAULT_DENIED
-			   ? "Name the team that this workspace belongs to."
-			   : "Ask the operator for a team beside this one (`cadre team "
-			     "create`) or for more members of it (`cadre agent "
-			     "register`).");
-	return HEARD_NONSENSE;
+	speech_copy(args, "parent", m, "parent_team");
+	for (int i = 0; same[i]; i++)
+		speech_copy(args, same[i], m, same[i]);
+	for (int i = 0; policy[i]; i++)
+		speech_copy(args, policy[i], json_object_get(m, "policy"), policy[i]);
+	return speech_decode(c, job, op_team_create, args, f);
 }
 
 /* --- answering ------------------------------------------------------------------- */
@@ -139,4 +139,19 @@ void answer_vault_search(struct conn *c, struct job *job, struct fault *f)
 	};
 
 	wire_write(&c->flow.out, "VaultSearchResults", &m, job->id, f);
+}
+
+void answer_sub_team(struct conn *c, struct job *job, struct fault *f)
+{
+	const struct team_create_in *in = job->call.in;
+	const struct team_create_out *out = job->call.out;
+	const struct fault *why = &job->call.fault;
+	struct wire_sub_team_created m = {
+		.success = !why->code,
+		.team_name = in->name,
+		.member_count = (int64_t)out->n_members,
+		.message = why->code ? why->text : "created",
+	};
+
+	wire_write(&c->flow.out, "SubTeamCreated", &m, job->id, f);
 }

@@ -45,7 +45,8 @@ int64_t message_store(struct call *call, const struct draft *d)
 		      .urgent = d->priority == PRIORITY_URGENT, .to_all = d->to_all,
 		      .ack_required = d->ack_required, .type = d->type,
 		      .content = d->content, .thread = d->thread, .reply_to = d->reply_to,
-		      .expires_at = d->expires_at, .metadata = d->metadata);
+		      .expires_at = d->expires_at, .metadata = d->metadata,
+		      .abroad = d->abroad);
 
 	return rc < 0 ? rc : id;
 }
@@ -55,7 +56,8 @@ int64_t message_store(struct call *call, const struct draft *d)
 struct recipients {
 	struct agent_row *agents;
 	size_t n;
-	bool all;
+	bool all, subtree;
+	bool abroad; /* some are of another team */
 	bool full; /* the inbox of the only recipient was full: another message may
 		      have been dropped */
 };
@@ -94,18 +96,35 @@ static void add_recipient(struct call *call, struct recipients *r,
 		return;
 	place = arena_push(&call->arena, &r->agents, &r->n, sizeof(*a));
 	*place = *a;
+	r->abroad |= a->team != call->caller.team;
+}
+
+/* Finds somebody whom an agent may write to beyond its own team: 1, 0 where there is nobody
+ * of the kind, or negative. */
+static int find_across(struct call *call, const char *to, const struct agent_row *from,
+		       struct agent_row *a)
+{
+	const char *slash = strchr(to, '/');
+
+	if (!slash || !call->identity.agent)
+		return 0;
+	return sql_row(call, agent_across, a, .own = call->caller.team,
+		       .leads = from->id == call->caller.agent &&
+				call->caller.level >= WHO_LEAD,
+		       .team_name = arena_strndup(&call->arena, to, (size_t)(slash - to)),
+		       .name = slash + 1);
 }
 
 /* Adds whom an address means: one, or all with a role. */
-static int add_address(struct call *call, const char *to, int64_t except,
-		       struct recipients *r)
+static int add_address(struct call *call, const char *to, const struct agent_row *from,
+		       int64_t except, struct recipients *r)
 {
 	struct agent_row a, *rows = &a;
 	const char *role;
 	size_t n = 1;
-	int rc = who_role(call, to, "/to", &role);
+	int rc = find_across(call, to, from, &a);
 
-	if (rc > 0)
+	if (rc == 0 && (rc = who_role(call, to, "/to", &role)) > 0)
 		rc = who_with_role(call, role, except, "/to", &rows, &n);
 	else if (rc == 0)
 		rc = who_agent(call, to, "/to", &a);
@@ -124,9 +143,23 @@ static bool is_said(const struct message_send_in *in, size_t i)
 	return false;
 }
 
+/* All teams below are reached by who leads the one above them. */
+static int check_subtree(struct call *call, struct recipients *r)
+{
+	if (!r->all)
+		return fault_set(&call->fault, FAULT_INVALID, "/subtree",
+				 "`subtree` is for `*`");
+	if (call->caller.level < WHO_LEAD)
+		return fault_set(&call->fault, FAULT_DENIED, "/subtree",
+				 "only the lead writes to all teams below");
+	r->subtree = r->abroad = true;
+	return 0;
+}
+
 /* `except` is left out where a role stands for several. */
 static int find_recipients(struct call *call, const struct message_send_in *in,
-			   int64_t except, struct recipients *r)
+			   const struct agent_row *from, int64_t except,
+			   struct recipients *r)
 {
 	int rc;
 
@@ -138,13 +171,14 @@ static int find_recipients(struct call *call, const struct message_send_in *in,
 			r->all = true;
 			continue;
 		}
-		if (!is_said(in, i) && (rc = add_address(call, in->to[i], except, r)) < 0)
+		if (!is_said(in, i) &&
+		    (rc = add_address(call, in->to[i], from, except, r)) < 0)
 			return rc;
 	}
 	if (r->all && r->n > 0)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
 				 "`*` stands alone: it reaches every member");
-	return 0;
+	return in->subtree ? check_subtree(call, r) : 0;
 }
 
 /* --- sending ------------------------------------------------------------------------ */
@@ -202,6 +236,27 @@ static int send_one(struct call *call, const struct draft *d, struct recipients 
 			.detail = sent_by(call, d));
 }
 
+/* Gives everybody in the team a copy, and where it is meant in all teams below. */
+static int deliver_all(struct call *call, int64_t message, struct draft *d,
+		       const struct recipients *r, int64_t except)
+{
+	const struct caller was = call->caller;
+	struct team_subtree_row *teams = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (!r->subtree)
+		return message_deliver_all(call, message, d, except);
+	rc = sql_all(call, team_subtree, &teams, &n, .team = was.team);
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		call->caller.team = teams[i].id;
+		call->caller.inbox_capacity = teams[i].inbox_capacity;
+		rc = message_deliver_all(call, message, d, except);
+	}
+	call->caller = was;
+	return rc;
+}
+
 static int send_many(struct call *call, struct draft *d, const struct recipients *r,
 		     int64_t except, int64_t *message)
 {
@@ -211,7 +266,7 @@ static int send_many(struct call *call, struct draft *d, const struct recipients
 	if ((*message = message_store(call, d)) < 0)
 		return (int)*message;
 	if (r->all)
-		rc = message_deliver_all(call, *message, d, except);
+		rc = deliver_all(call, *message, d, r, except);
 	for (size_t i = 0; i < r->n && rc >= 0; i++)
 		rc = message_deliver(call, *message, d, &r->agents[i]);
 	if (rc < 0)
@@ -229,6 +284,9 @@ static int send_assignment(struct call *call, const struct draft *d,
 	if (r->all || r->n != 1)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
 				 "an assignment has one recipient");
+	if (r->abroad)
+		return fault_set(&call->fault, FAULT_DENIED, "/to",
+				 "work is assigned within a team; ask its lead");
 	if (assignment_parse(call, d->content, "/text", &p) < 0)
 		return call->fault.code;
 	*message = assignment_send(call, d, &r->agents[0], &p);
@@ -243,9 +301,10 @@ static int send_new(struct call *call, const struct message_send_in *in,
 	struct draft d;
 	int rc;
 
-	if ((rc = find_recipients(call, in, except, r)) < 0 ||
+	if ((rc = find_recipients(call, in, from, except, r)) < 0 ||
 	    (rc = make_draft(call, in, from, &d)) < 0)
 		return rc;
+	d.abroad = r->abroad;
 	if (strcmp(d.type, "task_assignment") == 0)
 		return send_assignment(call, &d, r, &call->made);
 	if ((rc = check_readers(call, r)) < 0)
@@ -294,7 +353,7 @@ static bool tell_only(struct call *call, const struct recipients *r,
 {
 	struct delivery *copy;
 
-	if (r->n != 1 || r->full)
+	if (r->n != 1 || r->full || r->abroad)
 		return false;
 	out->message_id = id_public(call, ID_MESSAGE, call->made, call->now);
 	out->seq = call->made;
@@ -392,6 +451,7 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 		d.thread = id_public(call, ID_MESSAGE, parent->id, parent->at);
 	if ((rc = inbox_ack(call, from, parent->id)) < 0)
 		return rc;
+	d.abroad = to.team != call->caller.team;
 	return send_one(call, &d, &(struct recipients){ .agents = &to, .n = 1 },
 			&call->made);
 }

@@ -15,6 +15,7 @@ struct draft {
 	int64_t priority; /* enum priority */
 	int64_t expires_at; /* 0: never */
 	bool ack_required, to_all;
+	bool abroad; /* somebody of another team gets it */
 	struct drops
 		*drops; /* gets the copies that made room for this message; NULL: nobody
 				asks */

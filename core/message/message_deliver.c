@@ -38,9 +38,9 @@ static int drop_oldest(struct call *call, int64_t agent, struct drops *drops)
 
 /* Drops messages beyond the inbox's capacity.  Before that, its ended leases (they count
  * again) and ended lives (they do not) are written down. */
-static int keep_capacity(struct call *call, int64_t agent, struct drops *drops)
+static int keep_capacity(struct call *call, int64_t agent, int64_t capacity,
+			 struct drops *drops)
 {
-	int64_t capacity = call->caller.inbox_capacity;
 	struct inbox_state_row in;
 	int rc;
 
@@ -79,7 +79,8 @@ static int64_t ack_due(const struct call *call, const struct draft *d)
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to)
 {
-	int64_t lane = lane_of(d);
+	int64_t lane = lane_of(d), capacity = call->caller.inbox_capacity;
+	struct team_row t;
 	int rc;
 
 	rc = sql_late(call, delivery_add, .message = message, .agent = to->id,
@@ -88,7 +89,11 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	if (rc < 0 || lane == DELIVERY_LANE_ASSIGNMENT)
 		return rc < 0 ? rc : 0;
 	rc = sql_late(call, inbox_count, .agent = to->id);
-	return rc < 0 ? rc : keep_capacity(call, to->id, d->drops);
+	if (rc >= 0 && to->team != call->caller.team) {
+		if ((rc = sql_row(call, team_by_id, &t, .id = to->team)) >= 0)
+			capacity = t.inbox_capacity;
+	}
+	return rc < 0 ? rc : keep_capacity(call, to->id, capacity, d->drops);
 }
 
 /* Writes down ended leases and lives in full inboxes, before anything drops. */
@@ -140,7 +145,8 @@ static int drop_surplus(struct call *call, struct drops *drops)
 	sql_query(call, &q, inbox_over, .team = call->caller.team,
 		  .inbox_capacity = call->caller.inbox_capacity);
 	while ((rc = sql_next(call, &q, &full)) > 0)
-		if ((rc = keep_capacity(call, full.id, drops)) < 0)
+		if ((rc = keep_capacity(call, full.id, call->caller.inbox_capacity,
+					drops)) < 0)
 			break;
 	query_end(&q);
 	return rc;

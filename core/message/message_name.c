@@ -66,6 +66,18 @@ static int ambiguous(struct call *call, const char *text, const char *where)
 	return fault_hint(&call->fault, "Give more of it, or the number: #102.");
 }
 
+/* Whether a message was sent in the caller's team, or came there from another one: 1, 0 or
+ * negative. */
+static int is_here(struct call *call, int64_t message, int64_t team)
+{
+	struct message_came_row r;
+
+	if (team == call->caller.team)
+		return 1;
+	return sql_row(call, message_came, &r, .message = message,
+		       .team = call->caller.team);
+}
+
 /* Finds the message of the caller's team whose id begins so: 1, 0, or a fault where there
  * are several. */
 static int by_beginning(struct call *call, const char *text, const char *where,
@@ -89,7 +101,9 @@ static int by_beginning(struct call *call, const char *text, const char *where,
 		rc = sql_row(call, message_from, &m, .id = at);
 		if (rc <= 0 || m.at > to)
 			return rc < 0 ? rc : found;
-		if (m.team != call->caller.team)
+		if ((rc = is_here(call, m.id, m.team)) < 0)
+			return rc;
+		if (rc == 0)
 			continue;
 		if (!(name = id_public(call, ID_MESSAGE, m.id, m.at)))
 			return call->fault.code;
@@ -114,7 +128,7 @@ int message_named(struct call *call, const char *text, const char *where,
 		rc = sql_row(call, message_head, m, .id = row);
 	if (rc <= 0)
 		return rc;
-	return m->team == call->caller.team && (at < 0 || m->at == at);
+	return at < 0 || m->at == at ? is_here(call, m->id, m->team) : 0;
 }
 
 int message_find(struct call *call, const char *id, const char *where,

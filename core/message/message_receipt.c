@@ -34,17 +34,20 @@ static int tell_drops(struct call *call, const struct drops *drops, int64_t agen
 int message_deliveries(struct call *call, const struct delivery_page *page,
 		       struct delivery **out, size_t *n)
 {
+	struct message_head_row m = { 0 };
 	struct deliveries_row r;
 	struct query q;
-	int rc;
+	int rc = sql_row(call, message_head, &m, .id = page->message);
 
-	sql_query(call, &q, deliveries, .message = page->message, .after = page->after,
-		  .limit = page->limit, .now = call->now);
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, deliveries, .message = page->message, .abroad = m.abroad,
+		  .after = page->after, .limit = page->limit, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct delivery *d = arena_push(&call->arena, out, n, sizeof(*d));
 
 		*d = (struct delivery){
-			.to = r.name,
+			.to = r.address,
 			.state = r.state,
 			.attempt = r.attempt,
 			.notified_at = r.notified_at,

@@ -261,6 +261,7 @@ static json_t *card_json(const struct agent_view *v, const char **skills,
 		.output_schema = row->output_schema,
 		.status = agent_status_now(row->status, row->holds),
 		.team = row->team_name,
+		.parent_team = row->parent_name,
 		.workspace_id = v->workspace_id,
 		.project = row->project,
 		.generation = row->generation,
@@ -307,6 +308,19 @@ void render_card(const struct agent_view *v, struct mirror_page *p)
 
 /* --- teams ------------------------------------------------------------------------ */
 
+/* Links to the team above and to those below. */
+static void add_kin(struct text *t, const struct team_view *v)
+{
+	const char *parent = v->row.parent_name;
+
+	if (parent)
+		text_addf(t, "Above it: [%s](../%s/TEAM.md).\n\n", parent, parent);
+	for (size_t i = 0; i < v->n_below; i++)
+		text_addf(t, "%s[%s](../%s/TEAM.md)%s",
+			  i ? ", " : "Below it: ", v->below[i].name, v->below[i].name,
+			  i + 1 == v->n_below ? ".\n\n" : "");
+}
+
 void render_team(const struct team_view *v, struct mirror_page *p)
 {
 	struct text *t = page_start(p, PAGE_MARKDOWN);
@@ -319,8 +333,9 @@ void render_team(const struct team_view *v, struct mirror_page *p)
 		add_time(t, "destroyed_at", v->row.destroyed_at);
 	text_addf(t, "max_vms: %" PRId64 "\n", v->row.max_vms);
 	page_body(p);
-	text_addf(t, "# %s\n\nThe board is in [tasks](tasks/INDEX.md).\n\n## Members\n\n",
-		  v->row.name);
+	text_addf(t, "# %s\n\nThe board is in [tasks](tasks/INDEX.md).\n\n", v->row.name);
+	add_kin(t, v);
+	text_addf(t, "## Members\n\n");
 	text_addf(t, "| name | role | status | description |\n"
 		     "| --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < v->n_members; i++) {

@@ -184,7 +184,7 @@ int view_agents(struct call *call, const char *ids, struct agent_view **out, siz
 
 int view_team(struct call *call, int64_t team, struct team_view *out)
 {
-	struct list members;
+	struct list members, below;
 	int rc;
 
 	if ((rc = sql_row(call, mirror_team, &out->row, .id = team)) <= 0)
@@ -195,8 +195,15 @@ int view_team(struct call *call, int64_t team, struct team_view *out)
 		       sizeof(struct mirror_members_row), &members);
 	if (rc < 0)
 		return rc;
+	rc = read_rows(call, sql_mirror_below,
+		       &(const struct sql_mirror_below_in){ .team = team },
+		       sizeof(struct mirror_below_row), &below);
+	if (rc < 0)
+		return rc;
 	out->members = (const void *)members.items;
 	out->n_members = members.n;
+	out->below = (const void *)below.items;
+	out->n_below = below.n;
 	return 1;
 }
 

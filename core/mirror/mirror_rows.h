@@ -35,6 +35,8 @@ struct team_view {
 	struct mirror_team_row row;
 	const struct mirror_members_row *members;
 	size_t n_members;
+	const struct mirror_below_row *below;
+	size_t n_below;
 };
 
 struct board_view {

@@ -197,19 +197,42 @@ static void touch_holders(struct touched *t, const struct mirror_events_row *eve
 	}
 }
 
-static void touch_team(struct call *call, struct touched *t,
-		       const struct mirror_events_row *event)
+/* The pages of the teams above and below name a team; so do cards of those below one that is
+ * `renamed`. */
+static int touch_kin(struct call *call, struct touched *t, int64_t team, bool renamed)
 {
+	struct mirror_kin_row row;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, mirror_kin, .team = team);
+	while ((rc = sql_next(call, &q, &row)) > 0) {
+		ids_add(&t->teams, row.id);
+		if (renamed)
+			ids_add(&t->renamed, row.id);
+	}
+	query_end(&q);
+	return rc;
+}
+
+static int touch_team(struct call *call, struct touched *t,
+		      const struct mirror_events_row *event)
+{
+	bool renamed = event->kind == EVENT_TEAM_UPDATED && event->detail &&
+		       *event->detail;
 	struct former *was;
 
 	if (event->kind == EVENT_TEAM_STATE) /* the team's summary shows it */
-		return;
+		return 0;
 	ids_add(&t->teams, event->team);
-	if (event->kind != EVENT_TEAM_UPDATED || !event->detail || !*event->detail)
-		return;
+	if (!renamed)
+		return event->kind == EVENT_TEAM_UPDATED
+			       ? 0
+			       : touch_kin(call, t, event->team, false);
 	ids_add(&t->renamed, event->team);
 	was = arena_push(&call->arena, &t->former, &t->n_former, sizeof(*was));
 	*was = (struct former){ event->team, event->detail };
+	return touch_kin(call, t, event->team, true);
 }
 
 static int touch(struct call *call, struct touched *t,
@@ -226,8 +249,7 @@ static int touch(struct call *call, struct touched *t,
 	ids_add(&t->boards, event->team);
 	switch (events_of(event->kind)) {
 	case EVENTS_TEAM:
-		touch_team(call, t, event);
-		break;
+		return touch_team(call, t, event);
 	case EVENTS_AGENT:
 		ids_add(&t->agents, event->subject);
 		if (event->kind == EVENT_AGENT_UPDATED && event->detail && *event->detail)

@@ -49,6 +49,7 @@ enum {
 	OP_NEEDS_CURSOR = 64, /* is told what the mirror has read: call->keep_events */
 	OP_MOVES_WORKSPACES = 128, /* changes what workspaces are to be */
 	OP_IDENTIFIES = 256, /* its answer is who somebody is: name, team and token */
+	OP_ABOVE = 512, /* a read that leads of teams above the one named may call, too */
 };
 
 /* The least powerful caller that may call an operation; in order of power. */

@@ -1,5 +1,7 @@
 #include "core/team/team.h"
 
+#include <string.h>
+
 #include "core/access/who.h"
 #include "core/agent.h"
 #include "core/id.h"
@@ -71,8 +73,9 @@ int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, team_lines, .all = in->all, .team = team,
-		  .offset = in->offset);
+	sql_query(call, &q, team_lines, .all = in->all, .tree = in->tree, .team = team,
+		  .below = !call->identity.agent || call->caller.level >= WHO_LEAD,
+		  .but = 0, .offset = in->offset);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct team_line l;
 
@@ -82,8 +85,13 @@ int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 		rc = sql_row(call, team_state, &s, .team = r.id, .now = call->now);
 		if (rc < 0)
 			break;
-		l = (struct team_line){ r.name, s.now_state, r.members, r.open_tasks,
-					r.created_at };
+		l = (struct team_line){ .name = r.name,
+					.parent = r.parent_name,
+					.state = s.now_state,
+					.members = r.members,
+					.open_tasks = r.open_tasks,
+					.created_at = r.created_at,
+					.path = in->tree ? r.path : NULL };
 		if (room_take(call, &record_team_line, &l))
 			*(struct team_line *)arena_push(&call->arena, &out->teams,
 							&out->n_teams, sizeof(l)) = l;
@@ -102,12 +110,59 @@ int team_list(struct call *call, const struct team_list_in *in, struct team_list
 	return team_lines(call, in, own, out, &open_tasks);
 }
 
-static int tell_vms(struct call *call, int64_t limit, struct budget *out)
+static int tell_vms(struct call *call, int64_t team, int64_t limit, struct budget *out)
 {
 	struct team_vms_row vms;
-	int rc = sql_row(call, team_vms, &vms, .team = call->caller.team);
+	int rc = sql_row(call, team_vms, &vms, .team = team);
 
-	*out = (struct budget){ .limit = limit, .used = vms.n, .left = limit - vms.n };
+	*out = (struct budget){ .limit = limit,
+				.used = vms.used,
+				.reserved = vms.reserved,
+				.left = limit - vms.used - vms.reserved };
+	return rc < 0 ? rc : 0;
+}
+
+/* Tells a lead or the operator of the teams below, as far as the answer has room; no path
+ * begins with the name of the team itself. */
+static int tell_below(struct call *call, const struct team_row *t,
+		      struct team_status_out *out)
+{
+	size_t skip = strlen(t->name) + strlen(" / ");
+	struct team_lines_row r;
+	struct team_state_row s;
+	struct query q;
+	int rc;
+
+	if (call->caller.level < WHO_LEAD)
+		return 0;
+	sql_query(call, &q, team_lines, .tree = 1, .team = t->id, .below = 1,
+		  .but = t->id);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct team_below b;
+
+		if ((rc = sql_row(call, team_state, &s, .team = r.id, .now = call->now)) <
+		    0)
+			break;
+		b = (struct team_below){ .name = r.path + skip,
+					 .state = s.now_state,
+					 .members = r.members,
+					 .open_tasks = r.open_tasks };
+		if ((rc = tell_vms(call, r.id, r.max_vms, &b.vms)) < 0 ||
+		    !room_take(call, &record_team_below, &b))
+			break;
+		*(struct team_below *)arena_push(&call->arena, &out->below, &out->n_below,
+						 sizeof(b)) = b;
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+static int tell_parent(struct call *call, const struct team_row *t, const char **parent)
+{
+	struct team_parent_row above;
+	int rc = sql_row(call, team_parent, &above, .team = t->id);
+
+	*parent = rc > 0 ? above.name : NULL;
 	return rc < 0 ? rc : 0;
 }
 
@@ -128,7 +183,8 @@ int team_status(struct call *call, const struct team_status_in *in,
 	    (rc = sql_row(call, team_open_assignments, &pending, .team = t.id)) < 0 ||
 	    (rc = sql_row(call, team_board, &out->board, .team = t.id,
 			  .now = call->now)) < 0 ||
-	    (rc = tell_vms(call, t.max_vms, &out->vms)) < 0 ||
+	    (rc = tell_vms(call, t.id, t.max_vms, &out->vms)) < 0 ||
+	    (rc = tell_parent(call, &t, &out->parent)) < 0 ||
 	    (rc = team_ports_tell(call, t.id, &out->allowed_ports,
 				  &out->n_allowed_ports)) < 0 ||
 	    (rc = needs_tell(call, t.id, &out->needs, &out->n_needs)) < 0)
@@ -141,6 +197,8 @@ int team_status(struct call *call, const struct team_status_in *in,
 	out->inbox_capacity = t.inbox_capacity;
 	out->allow_internet = t.allow_internet;
 	out->allow_inter_vm = t.allow_inter_vm;
-	return team_tell_members(call, false, after.id, &out->members, &out->n_members,
-				 &out->more);
+	if ((rc = team_tell_members(call, false, after.id, &out->members, &out->n_members,
+				    &out->more)) < 0)
+		return rc;
+	return tell_below(call, &t, out);
 }

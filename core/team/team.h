@@ -22,6 +22,34 @@ int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 int team_tell_members(struct call *call, bool gone, int64_t after, struct member **out,
 		      size_t *n, bool *more);
 
+/* The team that a new one is to be below, which the call is put into: `*above` is NULL for
+ * one that is below none.  0, or denied at `where` for a caller who may make no such team. */
+int team_above(struct call *call, const char *parent, const struct team_row **above);
+
+/* Puts an agent's call into a team directly below its own, by name, if it leads its own or has
+ * made that one; it stays who it is.  1, 0 where there is none, or negative. */
+int team_enter_below(struct call *call, const char *name);
+
+/* The limits and policy that a new team, or one that is changed, asks the team above it for. */
+struct team_wish {
+	int64_t max_vms;
+	bool allow_internet, allow_inter_vm;
+	int64_t port; /* 0: none */
+};
+
+/* Opens ports in the team that the call has made or changes, below the team `above` (0: none),
+ * which has to allow them. 0, or denied at /allowed_ports. */
+int team_add_ports(struct call *call, int64_t above, const int64_t *ports, size_t n);
+
+/* Fills the fault of a wish that the team above does not allow, or has too little left for:
+ * which limit it is, whose, and what is left. */
+int team_above_refuses(struct call *call, const struct team_row *above,
+		       const struct team_wish *wish);
+
+/* Refuses a policy that is wider than that of a team from `team` up, which is named: 0, or
+ * denied at the argument. */
+int team_check_policy(struct call *call, int64_t team, const struct team_wish *wish);
+
 /* The ports that are open between a team's VMs, none: all. 0 or negative. */
 int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n);
 

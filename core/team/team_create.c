@@ -23,12 +23,28 @@ static int64_t places(const struct team_create_in *in)
 	return n;
 }
 
-static int64_t max_vms(const struct call *call, const struct team_create_in *in)
+/* The limits that the team asks for.  Where it does not say, one below another asks for as
+ * many workspaces as its roles need, and for the other one's policy. */
+static struct team_wish wish_of(const struct call *call, const struct team_create_in *in,
+				const struct team_row *above)
 {
-	return in->has_max_vms ? in->max_vms : call->settings->config.team_max_vms;
+	struct team_wish wish = {
+		.max_vms = above ? places(in) : call->settings->config.team_max_vms,
+		.allow_internet = above && above->allow_internet,
+		.allow_inter_vm = !above || above->allow_inter_vm,
+	};
+
+	if (in->has_max_vms)
+		wish.max_vms = in->max_vms;
+	if (in->has_allow_internet)
+		wish.allow_internet = in->allow_internet;
+	if (in->has_allow_inter_vm)
+		wish.allow_inter_vm = in->allow_inter_vm;
+	return wish;
 }
 
-static int check_places(struct call *call, const struct team_create_in *in)
+static int check_places(struct call *call, const struct team_create_in *in,
+			int64_t max_vms)
 {
 	struct vms_all_row all;
 	int64_t want = places(in);
@@ -45,8 +61,7 @@ static int check_places(struct call *call, const struct team_create_in *in)
 	}
 	if ((rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
 		return rc;
-	if (want > max_vms(call, in) ||
-	    want > call->settings->config.limits_max_vms_per_team)
+	if (want > max_vms || want > call->settings->config.limits_max_vms_per_team)
 		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
 				 "%d workspaces are more than max_vms allows", (int)want);
 	if (all.n + want > call->settings->config.limits_max_total_vms)
@@ -102,7 +117,8 @@ static int add_role(struct call *call, const struct team_create_in *in, size_t i
 				      .role = r->role && *r->role ? r->role : r->name,
 				      .description = r->description ? r->description : "",
 				      .skills = r->skills,
-				      .n_skills = r->n_skills };
+				      .n_skills = r->n_skills,
+				      .nests = r->nests };
 
 		if (r->count > 1)
 			n.name = arena_printf(&call->arena, "%s-%d", r->name, (int)k);
@@ -116,54 +132,85 @@ static int add_role(struct call *call, const struct team_create_in *in, size_t i
  * it. */
 static int add_lead(struct call *call)
 {
-	struct newcomer n = { .name = "lead", .role = "lead", .description = "" };
+	struct newcomer n = { .name = "lead",
+			      .role = "lead",
+			      .description = "",
+			      .holder = call->identity.agent ? call->caller.agent : 0 };
 	struct team_lead_row lead;
 	int rc = sql_row(call, team_lead, &lead, .team = call->caller.team);
 
 	return rc ? rc : agent_add(call, &n, "/roles");
 }
 
-static int create(struct call *call, const struct team_create_in *in)
+/* Puts the call into the new team, in which the operator has a place.  An agent who makes a
+ * team below its own stays who it is. */
+static int enter(struct call *call, const char *name, int64_t capacity)
 {
 	struct newcomer operator= { .name = "operator",
 				    .role = "operator",
 				    .description = "",
 				    .is_operator = true };
-	int64_t capacity = in->has_inbox_capacity ? in->inbox_capacity
-						  : call->settings->config.inbox_capacity;
-	int64_t id = sql_new_id(call, team);
 	int rc;
 
-	if (id < 0)
-		return call->fault.code;
-	rc = sql_run(call, team_add, .id = id, .name = in->name, .created_by = 0,
-		     .now = call->now, .inbox_capacity = capacity,
-		     .max_vms = max_vms(call, in), .allow_internet = in->allow_internet,
-		     .allow_inter_vm = in->allow_inter_vm);
-
-	if (rc < 0)
-		return rc;
-	if (rc == 0)
-		return team_name_taken(call, in->name, "/name");
-	call->made = call->caller.team = id;
-	call->caller.team_name = in->name;
+	call->caller.team = call->made;
+	call->caller.team_name = name;
 	call->caller.inbox_capacity = capacity;
 	if ((rc = sql_run(call, board_add, .team = call->made)) < 0 ||
 	    (rc = agent_add(call, &operator, "/name")) < 0)
 		return rc;
-	call->caller.agent = operator.id;
-	if ((rc = event_emit(call, EVENT_TEAM_CREATED, call->made, 0, NULL)) < 0)
+	if (!call->identity.agent)
+		call->caller.agent = operator.id;
+	return event_emit(call, EVENT_TEAM_CREATED, call->made, 0, NULL);
+}
+
+static int create(struct call *call, const struct team_create_in *in,
+		  const struct team_row *above, const struct team_wish *wish)
+{
+	int64_t capacity = in->has_inbox_capacity ? in->inbox_capacity
+						  : call->settings->config.inbox_capacity;
+	int64_t id = sql_new_id(call, team);
+	struct team_taken_row taken;
+	int rc;
+
+	if (id < 0)
+		return call->fault.code;
+	rc = sql_run(call, team_add, .id = id, .name = in->name,
+		     .above = above ? above->id : 0,
+		     .max_depth = call->settings->config.limits_max_nesting_depth,
+		     .created_by = call->identity.agent ? call->caller.agent : 0,
+		     .now = call->now, .inbox_capacity = capacity,
+		     .max_vms = wish->max_vms, .allow_internet = wish->allow_internet,
+		     .allow_inter_vm = wish->allow_inter_vm);
+	if (rc == 0 && (rc = sql_row(call, team_taken, &taken, .name = in->name)) >= 0)
+		return rc || !above ? team_name_taken(call, in->name, "/name")
+				    : team_above_refuses(call, above, wish);
+	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < in->n_allowed_ports; i++)
-		if ((rc = sql_run(call, team_port_add, .team = call->made,
-				  .port = in->allowed_ports[i])) < 0)
-			return rc;
+	call->made = id;
+	if ((rc = enter(call, in->name, capacity)) < 0 ||
+	    (rc = team_add_ports(call, above ? above->id : 0, in->allowed_ports,
+				 in->n_allowed_ports)) < 0)
+		return rc;
 	for (size_t i = 0; i < in->n_roles; i++)
 		if ((rc = add_role(call, in, i)) < 0)
 			return rc;
 	if ((rc = add_lead(call)) < 0)
 		return rc;
 	return team_announce(call, call->made);
+}
+
+/* Makes a team, below another one or none. */
+static int make(struct call *call, const struct team_create_in *in)
+{
+	const struct team_row *above;
+	struct team_wish wish;
+	int rc = team_above(call, in->parent, &above);
+
+	if (rc < 0)
+		return rc;
+	wish = wish_of(call, in, above);
+	rc = check_places(call, in, wish.max_vms);
+	return rc < 0 ? rc : create(call, in, above, &wish);
 }
 
 static int tell_tokens(struct call *call, struct team_create_out *out)
@@ -185,14 +232,13 @@ int team_create(struct call *call, const struct team_create_in *in,
 {
 	struct team_names_row *names = NULL;
 	struct team_state_row s;
-	struct team_row t;
+	struct team_row t, above;
 	bool more = false;
 	size_t n_names;
 	int rc;
 
 	if ((rc = team_check_name(call, in->name, "/name")) < 0 ||
-	    (!call->made &&
-	     ((rc = check_places(call, in)) < 0 || (rc = create(call, in)) < 0)) ||
+	    (!call->made && (rc = make(call, in)) < 0) ||
 	    (rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0 ||
 	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0)
 		return rc;
@@ -200,6 +246,9 @@ int team_create(struct call *call, const struct team_create_in *in,
 	call->caller.team_name = t.name;
 	out->team_id = id_public(call, ID_TEAM, t.id, t.created_at);
 	out->name = t.name;
+	if (t.parent && (rc = sql_row(call, team_by_id, &above, .id = t.parent)) < 0)
+		return rc;
+	out->parent = t.parent ? above.name : NULL;
 	out->state = s.now_state;
 	if ((rc = team_tell_members(call, t.destroyed_at != 0, 0, &out->members,
 				    &out->n_members, &more)) < 0)

@@ -35,13 +35,14 @@ static int end_workspaces(struct call *call, int64_t team)
 	return rc;
 }
 
-static int end(struct call *call, int64_t team, bool purge)
+/* Ends the team that the call is in. */
+static int end(struct call *call, bool purge)
 {
+	int64_t team = call->caller.team;
 	int rc = sql_run(call, team_end, .team = team, .now = call->now, .purge = purge);
 
 	if (rc <= 0)
 		return rc;
-	call->made = team;
 	if ((rc = end_tasks(call, team)) < 0 || (rc = end_workspaces(call, team)) < 0 ||
 	    (rc = sql_run(call, team_end_assignments, .team = team)) < 0 ||
 	    (rc = sql_run(call, team_end_results, .team = team, .now = call->now)) < 0 ||
@@ -56,24 +57,66 @@ static int end(struct call *call, int64_t team, bool purge)
 	return event_emit(call, EVENT_TEAM_DESTROYED, team, 0, purge ? "purge" : NULL);
 }
 
+/* Calls `each` for the team that the call is in and all below it, from the lowest up, with
+ * the call in each of them. */
+static int each_below(struct call *call, bool purge,
+		      int (*each)(struct call *call, bool purge))
+{
+	const struct caller was = call->caller;
+	struct team_subtree_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, team_subtree, &all, &n, .team = was.team);
+
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		call->caller.team = all[i].id;
+		call->caller.team_name = all[i].name;
+		rc = each(call, purge);
+	}
+	call->caller = was;
+	return rc;
+}
+
+/* Notes what would be lost with the team that the call is in. */
+static int plan(struct call *call, bool purge)
+{
+	int rc;
+
+	if (purge)
+		loss_add_notes(call, call->caller.team_name);
+	rc = loss_add_hands(call, call->caller.team);
+	return rc < 0 ? rc : loss_add_team(call, call->caller.team);
+}
+
+/* The team that is to end: any, for the operator; for an agent one below its own. */
+static int find(struct call *call, const char *team)
+{
+	int rc = team_enter_below(call, team);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	if ((rc = who_team(call, team)) < 0 || !call->identity.agent)
+		return rc;
+	fault_set(&call->fault, FAULT_DENIED, "/team",
+		  "a team is not ended by its own members");
+	return fault_hint(&call->fault,
+			  "Ask the lead of the team above it, or the operator.");
+}
+
 int team_destroy(struct call *call, const struct team_destroy_in *in,
 		 struct team_destroy_out *out)
 {
 	struct team_row t;
 	int rc;
 
-	if (call->plans && !call->made) {
-		if ((rc = who_team(call, in->team)) < 0)
-			return rc;
-		if (in->purge)
-			loss_add_notes(call, call->caller.team_name);
-		if ((rc = loss_add_hands(call, call->caller.team)) < 0)
-			return rc;
-		return loss_add_team(call, call->caller.team);
-	}
-	if (!call->made && ((rc = who_team(call, in->team)) < 0 ||
-			    (rc = end(call, call->caller.team, in->purge)) < 0))
+	if (!call->made && (rc = find(call, in->team)) < 0)
 		return rc;
+	if (call->plans && !call->made)
+		return each_below(call, in->purge, plan);
+	if (!call->made) {
+		call->made = call->caller.team;
+		if ((rc = each_below(call, in->purge, end)) < 0)
+			return rc;
+	}
 	if ((rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0)
 		return rc;
 	out->name = t.name;

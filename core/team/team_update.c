@@ -49,15 +49,24 @@ static int rename_team(struct call *call, const struct team_row *t, const char *
 
 /* --- limits ------------------------------------------------------------------------ */
 
+/* Sets the limit.  Where two stand in the way, the caller is told of the team's own first. */
 static int set_max_vms(struct call *call, const struct team_row *t, int64_t max_vms)
 {
+	const struct team_wish more = { .max_vms = max_vms - t->max_vms };
+	struct team_row above;
 	struct team_vms_row vms;
 	int rc = sql_run(call, team_set_max_vms, .team = t->id, .max_vms = max_vms);
 
 	if (rc || (rc = sql_row(call, team_vms, &vms, .team = t->id)) < 0)
 		return rc < 0 ? rc : 0;
+	if (vms.used + vms.reserved <= max_vms) {
+		rc = sql_row(call, team_by_id, &above, .id = t->parent);
+		return rc < 0 ? rc : team_above_refuses(call, &above, &more);
+	}
 	fault_set(&call->fault, FAULT_CONFLICT, "/max_vms",
-		  "team %s has %" PRId64 " workspaces", t->name, vms.n);
+		  "team %s has %" PRId64 " workspaces and has left %" PRId64
+		  " to teams below it",
+		  t->name, vms.used, vms.reserved);
 	return fault_hint(&call->fault,
 			  "Remove some with {workspace.destroy}, or allow as many.");
 }
@@ -67,32 +76,51 @@ static int set_ports(struct call *call, const struct team_row *t,
 {
 	int rc = sql_run(call, team_ports_clear, .team = t->id);
 
-	for (size_t i = 0; i < in->n_allowed_ports && rc >= 0; i++)
-		rc = sql_run(call, team_port_add, .team = t->id,
-			     .port = in->allowed_ports[i]);
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc
+		      : team_add_ports(call, t->parent, in->allowed_ports,
+				       in->n_allowed_ports);
 }
 
 static int set_policy(struct call *call, const struct team_row *t,
 		      const struct team_update_in *in)
 {
-	int rc = sql_run(call, team_set_policy, .team = t->id,
-			 .inbox_capacity = in->has_inbox_capacity ? in->inbox_capacity
-								  : t->inbox_capacity,
-			 .allow_internet = in->has_allow_internet ? in->allow_internet
-								  : t->allow_internet,
-			 .allow_inter_vm = in->has_allow_inter_vm ? in->allow_inter_vm
-								  : t->allow_inter_vm);
+	const struct team_wish internet = { .allow_internet = in->allow_internet },
+			       inter_vm = { .allow_inter_vm = in->allow_inter_vm };
+	int rc = 0;
+
+	if (t->parent && ((rc = team_check_policy(call, t->parent, &internet)) < 0 ||
+			  (rc = team_check_policy(call, t->parent, &inter_vm)) < 0))
+		return rc;
+	rc = sql_run(call, team_set_policy, .team = t->id,
+		     .inbox_capacity = in->has_inbox_capacity ? in->inbox_capacity
+							      : t->inbox_capacity,
+		     .allow_internet = in->has_allow_internet ? in->allow_internet
+							      : t->allow_internet,
+		     .allow_inter_vm = in->has_allow_inter_vm ? in->allow_inter_vm
+							      : t->allow_inter_vm);
 
 	return rc < 0 || !in->allowed_ports ? rc : set_ports(call, t, in);
 }
 
 /* --- the operation ------------------------------------------------------------------ */
 
-/* The first argument that only the operator may give; NULL: none is given. */
-static const char *operators_own(const struct team_update_in *in)
+/* Whether anything is said that is to change. */
+static bool says(const struct team_update_in *in)
 {
+	return in->new_name || in->has_max_vms || in->has_inbox_capacity ||
+	       in->has_allow_internet || in->has_allow_inter_vm || in->allowed_ports;
+}
+
+/* The first argument that the caller may not give: the lead of the team above may give all
+ * but a name, the team's own lead what is of nobody else's concern.  NULL: none is. */
+static const char *from_above(const struct call *call, const struct team_update_in *in)
+{
+	bool above = call->identity.agent && call->caller.team != call->caller.own_team;
+
+	if (call->caller.level >= WHO_OPERATOR)
+		return NULL;
 	return in->new_name             ? "/new_name"
+	       : above                  ? NULL
 	       : in->has_max_vms        ? "/max_vms"
 	       : in->has_allow_internet ? "/allow_internet"
 	       : in->has_allow_inter_vm ? "/allow_inter_vm"
@@ -102,19 +130,22 @@ static const char *operators_own(const struct team_update_in *in)
 
 static int update(struct call *call, const struct team_update_in *in)
 {
-	const char *where = operators_own(in);
+	const char *where = from_above(call, in);
 	struct team_row t;
 	bool renamed;
 	int rc;
 
-	if (where && call->caller.level < WHO_OPERATOR)
+	if (where)
 		return fault_set(&call->fault, FAULT_DENIED, where,
-				 "only the operator changes this of a team");
+				 strcmp(where, "/new_name")
+					 ? "only the operator, or the lead of the team "
+					   "above, changes this of a team"
+					 : "only the operator renames a team");
 	if ((rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) <= 0)
 		return rc;
 	call->made = t.id;
 	renamed = in->new_name && strcmp(in->new_name, t.name) != 0;
-	if ((!where && !in->has_inbox_capacity) ||
+	if (!says(in) ||
 	    (in->has_max_vms && (rc = set_max_vms(call, &t, in->max_vms)) < 0) ||
 	    (rc = set_policy(call, &t, in)) < 0 ||
 	    (renamed && (rc = rename_team(call, &t, in->new_name)) < 0))
@@ -135,6 +166,14 @@ int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n)
 	return rc;
 }
 
+/* Puts the call into the team that is to change: its own, or for a lead one below. */
+static int enter(struct call *call, const char *team)
+{
+	int rc = team_enter_below(call, team);
+
+	return rc ? rc : who_team(call, team);
+}
+
 int team_update(struct call *call, const struct team_update_in *in,
 		struct team_update_out *out)
 {
@@ -142,7 +181,7 @@ int team_update(struct call *call, const struct team_update_in *in,
 	int rc;
 
 	if ((!call->made &&
-	     ((rc = who_team(call, in->team)) < 0 || (rc = update(call, in)) < 0)) ||
+	     ((rc = enter(call, in->team)) < 0 || (rc = update(call, in)) < 0)) ||
 	    (rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0)
 		return rc;
 	out->name = t.name;

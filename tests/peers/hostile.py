@@ -71,7 +71,7 @@ REFUSED = [
     ({"type": "PollDaemonResults", "limit": 5}, "InvalidRequest"),
     ({"type": "TeamMessagePush", "message": {}}, "InvalidRequest"),
     ({"type": "CreateSubTeam", "name": "x", "parent_team": "blue", "roles": [], "max_vms": 1}, "PermissionDenied"),
-    ({"type": "CreateSubTeam", "name": "x", "parent_team": "red", "roles": [], "max_vms": 1}, "Unavailable"),
+    ({"type": "CreateSubTeam", "name": "x", "parent_team": "red", "roles": [], "max_vms": 1}, "PermissionDenied"),
     ({"type": "VaultRead", "path": "../../../../etc/passwd"}, "PermissionDenied InvalidRequest NotFound"),
     ({"type": "VaultWrite", "path": "teams/blue/x.md", "content": "x"}, "PermissionDenied"),
     ({"type": "VaultWrite", "path": "x.md", "content": "x", "mode": "burn"}, "InvalidRequest"),
@@ -87,7 +87,7 @@ REFUSED = [
     (dict(call("message.send", content="x", agent="lead"), door="bob." + "0" * 64), "PermissionDenied"),
 ]
 # A refusal says, beside its code, where it belongs and what to do instead.
-SAYS = {"PollDaemonResults": "host to guest, on port 5000", "CreateSubTeam": "cadre team create"}
+SAYS = {"PollDaemonResults": "host to guest, on port 5000"}
 ALLOWED = [
     ({"type": "TeamMessage", "to": "bob", "content": "truly ann's"}, "TeamMessageDelivered"),
     ({"type": "TeamMessage", "to": "bob", "content": "ann again", "from": "ann"}, "TeamMessageDelivered"),

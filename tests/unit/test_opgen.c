@@ -164,6 +164,8 @@ static const struct {
 	  "`gives messages` needs 'seen'" },
 	{ READ " moves workspaces\n", "moves workspaces, and only reads" },
 	{ READ " moves mountains\n", "t.op:5: unknown word 'mountains'" },
+	{ READ " above\n", "`above` needs 'team'" },
+	{ OP " write\n who member\n above\n", "is for those above: only of a read" },
 	{ READ " identifies\n", "`identifies` needs 'name'" },
 	{ READ " needs cursor\n", "needs the cursor, and only reads" },
 	{ READ " needs host\n prefers host\n", "only of a read that needs none" },

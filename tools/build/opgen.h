@@ -99,6 +99,7 @@ struct decl {
 	bool quiet; /* says nothing where no state is */
 	bool clock; /* times are told by the clock */
 	bool identifies; /* its answer says who somebody is */
+	bool above; /* leads of teams above may call it as well */
 	struct list cli, cli_fields, also, columns, brief, page, overview, reads, fails,
 		emits;
 	struct list lists; /* noun, field that is its name, field that says more */

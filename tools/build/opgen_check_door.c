@@ -180,6 +180,11 @@ static void check_flags(struct schema *s, const struct decl *d)
 		schema_refuse(s, d->place,
 			      "%s prefers a host: only of a read that needs none",
 			      d->name);
+	if (d->above && writes)
+		schema_refuse(s, d->place, "%s is for those above: only of a read",
+			      d->name);
+	if (d->above)
+		need(s, d, "above", &d->in, "team");
 	if (d->identifies)
 		need(s, d, "identifies", &d->out, "name team token:text you:text");
 	if (!d->gives)

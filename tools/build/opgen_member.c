@@ -240,6 +240,12 @@ static void parse_identifies(struct parser *p, struct decl *d, const struct opge
 	d->identifies = true;
 }
 
+static void parse_above(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	(void)p, (void)l;
+	d->above = true;
+}
+
 static void parse_prefers(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (strcmp(l->words[1], "host") == 0)
@@ -408,6 +414,7 @@ static const struct {
 	{ "prefers", 2, 2, "prefers host", parse_prefers },
 	{ "moves", 2, 2, "moves workspaces", parse_moves },
 	{ "identifies", 1, 1, "identifies", parse_identifies },
+	{ "above", 1, 1, "above", parse_above },
 	{ "wait", 2, 4, "wait FIELD [when FLAG]", parse_wait },
 	{ "reaches", 3, 4, "reaches FIELD FIELD [FIELD]", parse_reaches },
 	{ "until", 2, WORDS, "until NOUN.VERB [VALUE...]", parse_until },

@@ -199,7 +199,7 @@ static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires
 	put_string(out, d->summary);
 	fputs(",\n\t  .doc = ", out);
 	put_string(out, d->doc);
-	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s%s%s%s,\n\t  .who = WHO_",
+	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s%s%s%s%s,\n\t  .who = WHO_",
 		strcmp(d->mode, "write") == 0 ? " | OP_WRITE" : "",
 		d->idempotent ? " | OP_IDEMPOTENT" : "",
 		d->destructive ? " | OP_DESTRUCTIVE" : "",
@@ -208,7 +208,7 @@ static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires
 		d->prefers_host ? " | OP_PREFERS_HOST" : "",
 		d->needs_cursor ? " | OP_NEEDS_CURSOR" : "",
 		d->moves ? " | OP_MOVES_WORKSPACES" : "",
-		d->identifies ? " | OP_IDENTIFIES" : "");
+		d->identifies ? " | OP_IDENTIFIES" : "", d->above ? " | OP_ABOVE" : "");
 	put_upper(out, d->who);
 	fputs(", .rate = RATE_", out);
 	put_upper(out, d->rate ? d->rate : "default");
