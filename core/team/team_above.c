@@ -20,7 +20,7 @@ static int check_maker(struct call *call)
 		  "only the lead of team %s, or a member whose role nests, makes a team "
 		  "below it",
 		  call->caller.team_name);
-	return fault_hint(&call->fault, "Ask the lead.");
+	return who_ask(call, WHO_LEAD);
 }
 
 int team_above(struct call *call, const char *parent, const struct team_row **above)

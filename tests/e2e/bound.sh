@@ -18,12 +18,13 @@ for verb in backup "backup $TMPDIR/b.db" down "down --all" restart logs "restore
 done
 is 5 'gc is for the operator' cadre gc
 # The hint names who may, which an operation says itself: of some not even the lead may.
-for asked in gc "team create gamma" "team destroy beta --yes" "workspace create" "workspace fork bob" "workspace destroy w --yes" "send alpha/coder hi"; do
+for asked in gc "workspace create" "workspace fork bob" "workspace destroy w --yes" "send alpha/coder hi"; do
 	is 5 '^hint: Ask the operator\.$' cadre $asked
 done
-for asked in "task assign 001 bob" "task create x --assignee lead" "workspace stop w" "inbox --agent lead"; do
+for asked in "team create gamma" "task assign 001 bob" "task create x --assignee lead" "workspace stop w" "inbox --agent lead"; do
 	is 5 "^hint: Ask the team's lead or the operator\\.$" cadre $asked
 done
+is 5 '^hint: Ask the lead of the team above it, or the operator\.$' cadre team destroy beta --yes
 is 5 'holds what all teams removed' cadre undo
 is 5 'holds what all teams removed' cadre undo no-such-one
 [ ! -e "$TMPDIR/b.db" ] && [ ! -e "$TMPDIR/b.db.secret" ] && [ ! -d "$CADRE_HOME/backups" ] || bad "a backup was made"
