@@ -7,6 +7,7 @@
 #include "core/message/inbox.h"
 #include "core/room.h"
 #include "core/task/task.h"
+#include "core/team/budget.h"
 
 /* --- payloads ---------------------------------------------------------------------- */
 
@@ -138,7 +139,8 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 	if (to->kind == AGENT_KIND_OPERATOR)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
 				 "the operator runs no commands");
-	if ((rc = sql_run(call, assignment_count, .agent = to->id)) < 0 ||
+	if ((rc = budget_check(call, call->caller.team, "/to")) < 0 ||
+	    (rc = sql_run(call, assignment_count, .agent = to->id)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &open, .agent = to->id)) < 0)
 		return rc;
 	if (open.assignments > call->settings->config.limits_max_assignments)

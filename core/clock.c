@@ -1,9 +1,11 @@
 /*
- * clock - changes that time makes by itself: leases end, lives end, gaps move them.
+ * clock - changes that time makes by itself: leases end, lives end, gaps move them, and
+ * budgets of time are used up.
  */
 #include "core/agent_daemon.h"
 #include "core/message/inbox.h"
 #include "core/task/task.h"
+#include "core/team/budget.h"
 
 /* The most rows that one turn changes, so that writers wait for milliseconds only. */
 enum { SLICE = 200 };
@@ -72,7 +74,7 @@ int clock_tick(struct call *call, const struct clock_tick_in *in,
 	    (in->start && (rc = move_from_future(call)) < 0) ||
 	    (rc = task_settle(call, 0, SLICE, &out->tasks)) < 0 ||
 	    (rc = settle_deliveries(call, &out->deliveries)) < 0 ||
-	    (rc = daemons_settle(call)) < 0 ||
+	    (rc = daemons_settle(call)) < 0 || (rc = budget_settle(call)) < 0 ||
 	    (rc = sql_run(call, state_alive, .now = call->now,
 			  .host = store_host(call->store))) < 0)
 		return rc;

@@ -127,6 +127,14 @@ FROM team t WHERE t.id = :id;
 -- The living teams directly below one.
 SELECT name FROM team WHERE parent = :team AND destroyed_at IS NULL ORDER BY name;
 
+-- name: mirror_budgets
+-- int: reserved
+-- A team's limits, and what was spent without one.  Time and messages are used up without an
+-- event, so that a page tells their limits alone.
+SELECT s.kind, s.most, s.used, s.reserved FROM spending s
+WHERE s.team = :team AND (s.most > 0 OR s.used > 0)
+	AND (s.most > 0 OR s.kind IN {budget_kind.tokens cost}) ORDER BY s.kind;
+
 -- name: mirror_kin
 -- The team above one, and those directly below it, whose pages name it.
 SELECT id FROM team WHERE id = (SELECT o.parent FROM team o WHERE o.id = :team)

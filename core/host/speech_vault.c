@@ -77,10 +77,14 @@ enum heard hear_sub_team(struct conn *c, struct job *job, struct fault *f)
 					    "snapshot",       NULL };
 	static const char *const policy[] = { "allow_internet", "allow_inter_vm",
 					      "allowed_ports", NULL };
+	static const char *const budget[] = { "max_vms",     "max_tokens",   "max_cost",
+					      "max_seconds", "max_messages", NULL };
 	const json_t *m = job->packet.json;
 	json_t *args = speech_args(job);
 
 	speech_copy(args, "parent", m, "parent_team");
+	for (int i = 0; budget[i]; i++)
+		speech_copy(args, budget[i], json_object_get(m, "budget"), budget[i]);
 	for (int i = 0; same[i]; i++)
 		speech_copy(args, same[i], m, same[i]);
 	for (int i = 0; policy[i]; i++)

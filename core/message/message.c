@@ -6,6 +6,7 @@
 #include "core/assignment.h"
 #include "core/id.h"
 #include "core/message/inbox.h"
+#include "core/team/budget.h"
 
 /* The message that the call made, on a repeat too; cleaning may have taken it. */
 static int find_made(struct call *call, struct message_head_row *m)
@@ -293,6 +294,13 @@ static int send_assignment(struct call *call, const struct draft *d,
 	return *message < 0 ? fault_move(&call->fault, "/task", "/text/task_id") : 0;
 }
 
+/* The operator's messages and those to him alone are no part of a team's budget. */
+static bool is_free(const struct call *call, const struct recipients *r)
+{
+	return !call->identity.agent ||
+	       (r->n == 1 && r->agents->kind == AGENT_KIND_OPERATOR);
+}
+
 static int send_new(struct call *call, const struct message_send_in *in,
 		    const struct agent_row *from, struct recipients *r,
 		    struct drops *drops)
@@ -307,7 +315,8 @@ static int send_new(struct call *call, const struct message_send_in *in,
 	d.abroad = r->abroad;
 	if (strcmp(d.type, "task_assignment") == 0)
 		return send_assignment(call, &d, r, &call->made);
-	if ((rc = check_readers(call, r)) < 0)
+	if ((rc = check_readers(call, r)) < 0 ||
+	    (!is_free(call, r) && (rc = budget_take_message(call)) < 0))
 		return rc;
 	d.drops = drops;
 	if (r->n == 1)
@@ -437,6 +446,7 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 			   .metadata = in->metadata,
 			   .priority = in->priority };
 	struct agent_row to;
+	struct recipients only = { .agents = &to, .n = 1 };
 	int rc = sql_row(call, agent_by_id, &to, .id = parent->sender);
 
 	if (rc < 0)
@@ -449,11 +459,11 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 				 "a reply assigns nothing");
 	if (!d.thread)
 		d.thread = id_public(call, ID_MESSAGE, parent->id, parent->at);
-	if ((rc = inbox_ack(call, from, parent->id)) < 0)
+	if ((!is_free(call, &only) && (rc = budget_take_message(call)) < 0) ||
+	    (rc = inbox_ack(call, from, parent->id)) < 0)
 		return rc;
 	d.abroad = to.team != call->caller.team;
-	return send_one(call, &d, &(struct recipients){ .agents = &to, .n = 1 },
-			&call->made);
+	return send_one(call, &d, &only, &call->made);
 }
 
 int message_reply(struct call *call, const struct message_reply_in *in,

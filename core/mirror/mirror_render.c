@@ -321,6 +321,28 @@ static void add_kin(struct text *t, const struct team_view *v)
 			  i + 1 == v->n_below ? ".\n\n" : "");
 }
 
+/* A limit on time or messages comes without what is used of it, which changes all the time. */
+static void add_budgets(struct text *t, const struct team_view *v)
+{
+	if (v->n_budgets)
+		text_addf(t, "## Budget\n\n"
+			     "| what | limit | used | reserved for teams below |\n"
+			     "| --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < v->n_budgets; i++) {
+		const struct mirror_budgets_row *b = &v->budgets[i];
+
+		text_addf(t, "| %s | ", word(&record_budget_line, "kind", b->kind));
+		if (b->most)
+			text_addf(t, "%" PRId64, b->most);
+		text_addf(t, " | ");
+		if (b->kind == BUDGET_KIND_TOKENS || b->kind == BUDGET_KIND_COST)
+			text_addf(t, "%" PRId64, b->used);
+		text_addf(t, " | %" PRId64 " |\n", b->reserved);
+	}
+	if (v->n_budgets)
+		text_addf(t, "\n");
+}
+
 void render_team(const struct team_view *v, struct mirror_page *p)
 {
 	struct text *t = page_start(p, PAGE_MARKDOWN);
@@ -335,6 +357,7 @@ void render_team(const struct team_view *v, struct mirror_page *p)
 	page_body(p);
 	text_addf(t, "# %s\n\nThe board is in [tasks](tasks/INDEX.md).\n\n", v->row.name);
 	add_kin(t, v);
+	add_budgets(t, v);
 	text_addf(t, "## Members\n\n");
 	text_addf(t, "| name | role | status | description |\n"
 		     "| --- | --- | --- | --- |\n");

@@ -184,7 +184,7 @@ int view_agents(struct call *call, const char *ids, struct agent_view **out, siz
 
 int view_team(struct call *call, int64_t team, struct team_view *out)
 {
-	struct list members, below;
+	struct list members, below, budgets;
 	int rc;
 
 	if ((rc = sql_row(call, mirror_team, &out->row, .id = team)) <= 0)
@@ -200,10 +200,17 @@ int view_team(struct call *call, int64_t team, struct team_view *out)
 		       sizeof(struct mirror_below_row), &below);
 	if (rc < 0)
 		return rc;
+	rc = read_rows(call, sql_mirror_budgets,
+		       &(const struct sql_mirror_budgets_in){ .team = team },
+		       sizeof(struct mirror_budgets_row), &budgets);
+	if (rc < 0)
+		return rc;
 	out->members = (const void *)members.items;
 	out->n_members = members.n;
 	out->below = (const void *)below.items;
 	out->n_below = below.n;
+	out->budgets = (const void *)budgets.items;
+	out->n_budgets = budgets.n;
 	return 1;
 }
 

@@ -37,6 +37,8 @@ struct team_view {
 	size_t n_members;
 	const struct mirror_below_row *below;
 	size_t n_below;
+	const struct mirror_budgets_row *budgets;
+	size_t n_budgets;
 };
 
 struct board_view {

@@ -215,6 +215,13 @@ static int touch_kin(struct call *call, struct touched *t, int64_t team, bool re
 	return rc;
 }
 
+/* Whether an event changes the page of its team alone. */
+static bool is_own(const struct mirror_events_row *event)
+{
+	return event->kind == EVENT_TEAM_LOW || event->kind == EVENT_TEAM_EXHAUSTED ||
+	       event->kind == EVENT_TEAM_USAGE;
+}
+
 static int touch_team(struct call *call, struct touched *t,
 		      const struct mirror_events_row *event)
 {
@@ -226,9 +233,7 @@ static int touch_team(struct call *call, struct touched *t,
 		return 0;
 	ids_add(&t->teams, event->team);
 	if (!renamed)
-		return event->kind == EVENT_TEAM_UPDATED
-			       ? 0
-			       : touch_kin(call, t, event->team, false);
+		return is_own(event) ? 0 : touch_kin(call, t, event->team, false);
 	ids_add(&t->renamed, event->team);
 	was = arena_push(&call->arena, &t->former, &t->n_former, sizeof(*was));
 	*was = (struct former){ event->team, event->detail };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/task/task.h"
+#include "core/team/budget.h"
 
 enum { BLOCKERS_NAMED = 10 }; /* as many as a person reads */
 
@@ -160,6 +161,8 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
 		return rc;
 	if (!call->made) {
+		if ((rc = budget_check(call, call->caller.team, "")) < 0)
+			return rc;
 		rc = in->task ? claim_named(call, in, &a, &won)
 			      : claim_best(call, in, &a, &won);
 		if (rc < 0)

@@ -8,6 +8,7 @@
 #include "core/needs.h"
 #include "core/room.h"
 #include "core/task/task.h"
+#include "core/team/budget.h"
 
 int team_announce(struct call *call, int64_t team)
 {
@@ -157,6 +158,20 @@ static int tell_below(struct call *call, const struct team_row *t,
 	return rc < 0 ? rc : 0;
 }
 
+/* Tells of the limits in the team, and to who leads it in those below. */
+static int tell_budgets(struct call *call, const struct team_row *t,
+			struct team_status_out *out)
+{
+	struct budget_list list = { 0 };
+	int rc = budget_list_add(call, t->id, t->name, t->max_vms, &list);
+
+	if (rc >= 0 && call->caller.level >= WHO_LEAD)
+		rc = budget_list_below(call, t->id, t->name, &list);
+	out->budgets = list.lines;
+	out->n_budgets = list.n;
+	return rc;
+}
+
 static int tell_parent(struct call *call, const struct team_row *t, const char **parent)
 {
 	struct team_parent_row above;
@@ -200,5 +215,6 @@ int team_status(struct call *call, const struct team_status_in *in,
 	if ((rc = team_tell_members(call, false, after.id, &out->members, &out->n_members,
 				    &out->more)) < 0)
 		return rc;
-	return tell_below(call, &t, out);
+	rc = tell_below(call, &t, out);
+	return rc < 0 ? rc : tell_budgets(call, &t, out);
 }

@@ -4,6 +4,7 @@
 #include "core/access/who.h"
 #include "core/agent.h"
 #include "core/id.h"
+#include "core/team/budget.h"
 #include "core/team/team.h"
 #include "core/workspace.h"
 
@@ -188,6 +189,7 @@ static int create(struct call *call, const struct team_create_in *in,
 		return rc;
 	call->made = id;
 	if ((rc = enter(call, in->name, capacity)) < 0 ||
+	    (rc = budget_open(call, id, above ? above->id : 0, budget_wish_of(in))) < 0 ||
 	    (rc = team_add_ports(call, above ? above->id : 0, in->allowed_ports,
 				 in->n_allowed_ports)) < 0)
 		return rc;
@@ -206,7 +208,7 @@ static int make(struct call *call, const struct team_create_in *in)
 	struct team_wish wish;
 	int rc = team_above(call, in->parent, &above);
 
-	if (rc < 0)
+	if (rc < 0 || (above && (rc = budget_check(call, above->id, "/parent")) < 0))
 		return rc;
 	wish = wish_of(call, in, above);
 	rc = check_places(call, in, wish.max_vms);

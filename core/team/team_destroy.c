@@ -1,5 +1,6 @@
 /* team_destroy - ends a team, and in one transaction whatever lives by it. */
 #include "core/access/who.h"
+#include "core/team/budget.h"
 #include "core/team/team.h"
 #include "core/workspace_loss.h"
 
@@ -52,7 +53,8 @@ static int end(struct call *call, bool purge)
 	    (rc = sql_run(call, team_end_deliveries, .team = team, .now = call->now)) <
 		    0 ||
 	    (rc = sql_run(call, team_end_inboxes, .team = team)) < 0 ||
-	    (rc = sql_run(call, team_end_agents, .team = team)) < 0)
+	    (rc = sql_run(call, team_end_agents, .team = team)) < 0 ||
+	    (rc = budget_close(call, team)) < 0)
 		return rc;
 	return event_emit(call, EVENT_TEAM_DESTROYED, team, 0, purge ? "purge" : NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "core/access/who.h"
 #include "core/agent.h"
+#include "core/team/budget.h"
 #include "core/team/team.h"
 
 /* --- names ------------------------------------------------------------------------- */
@@ -107,8 +108,10 @@ static int set_policy(struct call *call, const struct team_row *t,
 /* Whether anything is said that is to change. */
 static bool says(const struct team_update_in *in)
 {
-	return in->new_name || in->has_max_vms || in->has_inbox_capacity ||
-	       in->has_allow_internet || in->has_allow_inter_vm || in->allowed_ports;
+	return in->new_name || in->has_max_vms || in->has_max_tokens ||
+	       in->has_max_cost || in->has_max_seconds || in->has_max_messages ||
+	       in->has_inbox_capacity || in->has_allow_internet ||
+	       in->has_allow_inter_vm || in->allowed_ports;
 }
 
 /* The first argument that the caller may not give: the lead of the team above may give all
@@ -122,6 +125,10 @@ static const char *from_above(const struct call *call, const struct team_update_
 	return in->new_name             ? "/new_name"
 	       : above                  ? NULL
 	       : in->has_max_vms        ? "/max_vms"
+	       : in->has_max_tokens     ? "/max_tokens"
+	       : in->has_max_cost       ? "/max_cost"
+	       : in->has_max_seconds    ? "/max_seconds"
+	       : in->has_max_messages   ? "/max_messages"
 	       : in->has_allow_internet ? "/allow_internet"
 	       : in->has_allow_inter_vm ? "/allow_inter_vm"
 	       : in->allowed_ports      ? "/allowed_ports"
@@ -147,6 +154,7 @@ static int update(struct call *call, const struct team_update_in *in)
 	renamed = in->new_name && strcmp(in->new_name, t.name) != 0;
 	if (!says(in) ||
 	    (in->has_max_vms && (rc = set_max_vms(call, &t, in->max_vms)) < 0) ||
+	    (rc = budget_change(call, t.id, budget_wish_of(in))) < 0 ||
 	    (rc = set_policy(call, &t, in)) < 0 ||
 	    (renamed && (rc = rename_team(call, &t, in->new_name)) < 0))
 		return rc < 0 ? rc : 0;
@@ -174,18 +182,33 @@ static int enter(struct call *call, const char *team)
 	return rc ? rc : who_team(call, team);
 }
 
+static void tell_limits(struct team_update_out *out, const int64_t most[5])
+{
+	out->max_tokens = most[BUDGET_KIND_TOKENS];
+	out->has_max_tokens = out->max_tokens > 0;
+	out->max_cost = most[BUDGET_KIND_COST];
+	out->has_max_cost = out->max_cost > 0;
+	out->max_seconds = most[BUDGET_KIND_SECONDS];
+	out->has_max_seconds = out->max_seconds > 0;
+	out->max_messages = most[BUDGET_KIND_MESSAGES];
+	out->has_max_messages = out->max_messages > 0;
+}
+
 int team_update(struct call *call, const struct team_update_in *in,
 		struct team_update_out *out)
 {
+	int64_t limits[5] = { 0 };
 	struct team_row t;
 	int rc;
 
 	if ((!call->made &&
 	     ((rc = enter(call, in->team)) < 0 || (rc = update(call, in)) < 0)) ||
-	    (rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0)
+	    (rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0 ||
+	    (rc = budget_limits(call, t.id, limits)) < 0)
 		return rc;
 	out->name = t.name;
 	out->max_vms = t.max_vms;
+	tell_limits(out, limits);
 	out->inbox_capacity = t.inbox_capacity;
 	out->allow_internet = t.allow_internet;
 	out->allow_inter_vm = t.allow_inter_vm;

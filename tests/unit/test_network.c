@@ -141,7 +141,8 @@ static int set_up(void **state)
 	    "\"roles\":[{\"name\":\"lead\",\"workspace\":true},"
 	    "{\"name\":\"d\",\"workspace\":true}]}");
 	assert_int_equal(a->answer.rc, 0);
-	sql(a, "UPDATE team SET parent = 1 WHERE name = 'beta' RETURNING id");
+	sql(a,
+	    "UPDATE team SET parent = 1, max_vms = 2 WHERE name = 'beta' RETURNING id");
 	for (int w = 1; w <= 5; w++)
 		if (w != 3)
 			assert_int_equal(take(a, w, &f), 0);

@@ -1,0 +1,326 @@
+#include "core/team/budget.h"
+
+#include <inttypes.h>
+
+#include "core/message/message.h"
+#include "core/team/team.h"
+
+/* A kind of budget by its words; what its limit is called as an argument follows the slash. */
+static const struct {
+	const char *noun, *where;
+} kinds[] = {
+	[BUDGET_KIND_TOKENS] = { "tokens", "/max_tokens" },
+	[BUDGET_KIND_COST] = { "millionths of a dollar", "/max_cost" },
+	[BUDGET_KIND_SECONDS] = { "seconds", "/max_seconds" },
+	[BUDGET_KIND_MESSAGES] = { "messages", "/max_messages" },
+};
+
+enum { FIRST = BUDGET_KIND_TOKENS, LAST = BUDGET_KIND_MESSAGES };
+
+static int64_t left_of(const struct budget_row *b)
+{
+	int64_t left = b->most - b->used - b->reserved;
+
+	return left > 0 ? left : 0;
+}
+
+/* "team x has 3 of 10 tokens left (max_tokens): 2 are used, 5 reserved for teams below it" */
+static const char *tell_left(struct call *call, const char *team,
+			     const struct budget_row *b)
+{
+	return arena_printf(&call->arena,
+			    "team %s has %" PRId64 " of %" PRId64
+			    " %s left (%s): %" PRId64 " are used, %" PRId64
+			    " reserved for teams below it",
+			    team, left_of(b), b->most, kinds[b->kind].noun,
+			    kinds[b->kind].where + 1, b->used, b->reserved);
+}
+
+static int get(struct call *call, int64_t team, int64_t kind, struct budget_row *b)
+{
+	return sql_row(call, budget_row, b, .team = team, .kind = kind, .now = call->now);
+}
+
+/* --- limits ------------------------------------------------------------------------- */
+
+/* Refuses a limit that the team above has too little left for, or that has to be said. */
+static int above_refuses(struct call *call, int64_t above, int64_t kind, int64_t most)
+{
+	struct budget_row b;
+	struct team_row t;
+
+	if (sql_row(call, team_by_id, &t, .id = above) < 0 ||
+	    get(call, above, kind, &b) < 0)
+		return call->fault.code;
+	fault_set(&call->fault, FAULT_EXHAUSTED, kinds[kind].where, "%s",
+		  tell_left(call, t.name, &b));
+	return fault_hint(&call->fault,
+			  most ? "Ask for less, or have its %s raised."
+			       : "Say with %s how many of them this team gets.",
+			  kinds[kind].where + 1);
+}
+
+int budget_open(struct call *call, int64_t team, int64_t above,
+		const struct budget_wish *wish)
+{
+	int rc = 1;
+
+	for (int64_t kind = FIRST; kind <= LAST && rc > 0; kind++) {
+		rc = sql_run(call, budget_add, .team = team, .kind = kind,
+			     .most = wish->most[kind], .now = call->now);
+		if (rc == 0)
+			return above_refuses(call, above, kind, wish->most[kind]);
+	}
+	return rc < 0 || !above ? rc : budget_announce_in(call, above);
+}
+
+/* Finds what stands in the way of a limit: the team's own spending, a team below that has no
+ * limit, or the team above. */
+static int refuse(struct call *call, const struct team_row *t, int64_t kind, int64_t most)
+{
+	struct budget_unlimited_row free = { 0 };
+	struct budget_row b;
+	int rc = get(call, t->id, kind, &b);
+
+	if (rc <= 0)
+		return rc;
+	if (most && b.used + b.reserved > most) {
+		fault_set(&call->fault, FAULT_CONFLICT, kinds[kind].where,
+			  "team %s has used %" PRId64 " %s, and has reserved %" PRId64
+			  " for teams below it",
+			  t->name, b.used, kinds[kind].noun, b.reserved);
+		return fault_hint(&call->fault, "Allow as many, or more.");
+	}
+	rc = sql_row(call, budget_unlimited, &free, .team = t->id, .kind = kind);
+	if (rc <= 0 || !most)
+		return rc < 0 ? rc : above_refuses(call, t->parent, kind, most);
+	fault_set(&call->fault, FAULT_CONFLICT, kinds[kind].where,
+		  "team %s below has no limit of its own", free.name);
+	return fault_hint(&call->fault, "Give that one a limit first.");
+}
+
+int budget_change(struct call *call, int64_t team, const struct budget_wish *wish)
+{
+	struct team_row t;
+	int rc = sql_row(call, team_by_id, &t, .id = team);
+
+	for (int64_t kind = FIRST; kind <= LAST && rc > 0; kind++) {
+		if (!wish->said[kind])
+			continue;
+		rc = sql_run(call, budget_set, .team = team, .kind = kind,
+			     .most = wish->most[kind], .now = call->now);
+		if (rc == 0)
+			return refuse(call, &t, kind, wish->most[kind]);
+	}
+	if (rc < 0 || (rc = budget_announce_in(call, team)) < 0 || !t.parent)
+		return rc;
+	return budget_announce_in(call, t.parent);
+}
+
+int budget_limits(struct call *call, int64_t team, int64_t most[5])
+{
+	struct budget_row b;
+	int rc = 1;
+
+	for (int64_t kind = FIRST; kind <= LAST && rc > 0; kind++) {
+		rc = get(call, team, kind, &b);
+		most[kind] = b.most;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int budget_close(struct call *call, int64_t team)
+{
+	struct team_row t;
+	int rc = sql_row(call, team_by_id, &t, .id = team);
+
+	if (rc <= 0 ||
+	    (rc = sql_run(call, budget_stop, .team = team, .now = call->now)) < 0 ||
+	    !t.parent || (rc = sql_run(call, budget_return, .team = team)) < 0)
+		return rc;
+	return budget_announce_in(call, t.parent);
+}
+
+/* --- spending ----------------------------------------------------------------------- */
+
+int budget_check(struct call *call, int64_t team, const char *where)
+{
+	struct budget_limited_row limited;
+	struct budget_row b;
+	struct team_row t;
+	int rc = sql_row(call, budget_limited, &limited, .team = team);
+
+	if (rc <= 0 || !limited.any)
+		return rc < 0 ? rc : 0;
+	rc = sql_row(call, budget_over, &b, .team = team, .now = call->now);
+	if (rc <= 0 || (rc = sql_row(call, team_by_id, &t, .id = team)) < 0)
+		return rc;
+	fault_set(&call->fault, FAULT_EXHAUSTED, where, "%s",
+		  tell_left(call, t.name, &b));
+	return fault_hint(&call->fault,
+			  "What is held may be finished. {Ask for a higher %s.|A higher "
+			  "%s lets it go on, see cadre team update.}",
+			  kinds[b.kind].where + 1, kinds[b.kind].where + 1);
+}
+
+int budget_take_message(struct call *call)
+{
+	int64_t team = call->caller.team;
+	struct budget_limited_row limited;
+	struct budget_row b;
+	int rc = sql_row(call, budget_limited, &limited, .team = team);
+
+	if (rc <= 0 || !limited.messages)
+		return rc < 0 ? rc : 0;
+	if ((rc = sql_run(call, budget_message, .team = team)))
+		return rc < 0 ? rc : budget_announce(call);
+	if ((rc = get(call, team, BUDGET_KIND_MESSAGES, &b)) < 0)
+		return rc;
+	fault_set(&call->fault, FAULT_EXHAUSTED, "/to", "%s",
+		  tell_left(call, call->caller.team_name, &b));
+	return fault_hint(&call->fault, "Messages to the operator are free: ask there "
+					"for a higher max_messages.");
+}
+
+int team_usage(struct call *call, const struct team_usage_in *in,
+	       struct team_usage_out *out)
+{
+	struct budget_row tokens, cost;
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0)
+		return rc;
+	if (!call->made) {
+		call->made = a.id;
+		if ((rc = sql_run(call, budget_spend, .team = a.team,
+				  .kind = BUDGET_KIND_TOKENS,
+				  .n = in->tokens_in + in->tokens_out)) < 0 ||
+		    (rc = sql_run(call, budget_spend, .team = a.team,
+				  .kind = BUDGET_KIND_COST, .n = in->cost)) < 0 ||
+		    (rc = event_emit(call, EVENT_TEAM_USAGE, a.team, a.id,
+				     arena_printf(&call->arena,
+						  "{\"tokens_in\":%" PRId64
+						  ",\"tokens_out\":%" PRId64
+						  ",\"cost\":%" PRId64 "}",
+						  in->tokens_in, in->tokens_out,
+						  in->cost))) < 0 ||
+		    (rc = budget_announce(call)) < 0)
+			return rc;
+	}
+	if ((rc = get(call, call->caller.team, BUDGET_KIND_TOKENS, &tokens)) < 0 ||
+	    (rc = get(call, call->caller.team, BUDGET_KIND_COST, &cost)) < 0)
+		return rc;
+	out->team = call->caller.team_name;
+	out->tokens = tokens.used;
+	out->has_max_tokens = tokens.most > 0;
+	out->max_tokens = tokens.most;
+	out->cost = cost.used;
+	out->has_max_cost = cost.most > 0;
+	out->max_cost = cost.most;
+	return 0;
+}
+
+/* --- warning ------------------------------------------------------------------------ */
+
+/* Sends a text from the operator's place in the call's team to the lead and to that place. */
+static int send_notice(struct call *call, const char *text)
+{
+	struct draft d = { .type = "budget", .content = text };
+	struct agent_row operator, to;
+	struct team_lead_row lead;
+	int64_t message;
+	int rc = sql_row(call, agent_by_name, &operator, .team = call->caller.team,
+			 .name = "operator");
+
+	if (rc <= 0)
+		return rc;
+	d.sender = operator.id;
+	if ((message = message_store(call, &d)) < 0)
+		return (int)message;
+	if ((rc = message_deliver(call, message, &d, &operator)) < 0 ||
+	    (rc = sql_row(call, team_lead, &lead, .team = call->caller.team)) < 0 ||
+	    (rc > 0 && ((rc = sql_row(call, agent_by_id, &to, .id = lead.id)) < 0 ||
+			(rc = message_deliver(call, message, &d, &to)) < 0)))
+		return rc;
+	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
+			.actor = operator.id, .subject = message);
+}
+
+static int warn(struct call *call, const struct budget_turned_row *r)
+{
+	const struct budget_row b = { r->kind, r->most, r->used, r->reserved, r->told };
+	const char *left = tell_left(call, call->caller.team_name, &b);
+	bool over = r->level > 1;
+	int rc = event_by(call, .kind = over ? EVENT_TEAM_EXHAUSTED : EVENT_TEAM_LOW,
+			  .team = call->caller.team, .actor = event_actor(call),
+			  .subject = call->caller.team,
+			  .detail = arena_printf(
+				  &call->arena, "%s: %" PRId64 " of %" PRId64 " left",
+				  kinds[r->kind].noun, left_of(&b), r->most));
+
+	if (rc < 0)
+		return rc;
+	return send_notice(
+		call,
+		arena_printf(&call->arena, "%s.%s", left,
+			     !over ? ""
+			     : r->kind == BUDGET_KIND_MESSAGES
+				     ? " Until it may send more, its agents write to the "
+				       "operator alone, and it gets no new claims, "
+				       "assignments, members and teams below it."
+				     : " Until it may spend more, it gets no new claims, "
+				       "assignments, members and teams below it."));
+}
+
+int budget_announce(struct call *call)
+{
+	struct budget_turned_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, budget_turned, &all, &n, .team = call->caller.team,
+			 .now = call->now);
+
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		rc = sql_run(call, budget_tell, .team = call->caller.team,
+			     .kind = all[i].kind, .told = all[i].level);
+		if (rc >= 0 && all[i].level > all[i].told)
+			rc = warn(call, &all[i]);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int announce_in(struct call *call, int64_t team, const char *name,
+		       int64_t capacity)
+{
+	const struct caller was = call->caller;
+	int rc;
+
+	call->caller.team = team;
+	call->caller.team_name = name;
+	call->caller.inbox_capacity = capacity;
+	rc = budget_announce(call);
+	call->caller = was;
+	return rc;
+}
+
+int budget_announce_in(struct call *call, int64_t team)
+{
+	struct team_row t;
+	int rc = sql_row(call, team_by_id, &t, .id = team);
+
+	return rc <= 0 || t.destroyed_at
+		       ? rc
+		       : announce_in(call, team, t.name, t.inbox_capacity);
+}
+
+int budget_settle(struct call *call)
+{
+	struct budget_clocks_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, budget_clocks, &all, &n);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = announce_in(call, all[i].id, all[i].name, all[i].inbox_capacity);
+	return rc < 0 ? rc : 0;
+}

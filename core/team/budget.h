@@ -1,0 +1,73 @@
+/*
+ * budget - limits on the tokens, money, time and messages that a team may spend: they are
+ * reserved from those of the team above, and spending is counted and told.
+ *
+ * Each team has a row of each kind, with its limit (0: none) and what it has used.  Below a
+ * team with a limit every team has one, so that what one team spends was left to it by all
+ * teams above: none of them is asked.  Workspaces are counted from their rows (team_vms).
+ */
+#ifndef CORE_TEAM_BUDGET_H
+#define CORE_TEAM_BUDGET_H
+
+#include "core/call.h"
+
+/* The limits that a call asks for, by enum budget_kind; that on workspaces is not among them. */
+struct budget_wish {
+	bool said[5];
+	int64_t most[5];
+};
+
+/* The limits among the arguments of team.create and team.update. */
+#define budget_wish_of(in)                                                               \
+	(&(const struct budget_wish){ { false, (in)->has_max_tokens, (in)->has_max_cost, \
+					(in)->has_max_seconds, (in)->has_max_messages }, \
+				      { 0, (in)->max_tokens, (in)->max_cost,             \
+					(in)->max_seconds, (in)->max_messages } })
+
+/* Gives a team that was just made its budgets, out of what the team above it (0: none) has
+ * left.  0, or exhausted at the argument. */
+int budget_open(struct call *call, int64_t team, int64_t above,
+		const struct budget_wish *wish);
+
+/* Changes those of a team's limits that are said.  0, or exhausted or conflict at the
+ * argument. */
+int budget_change(struct call *call, int64_t team, const struct budget_wish *wish);
+
+/* A team's limits, by enum budget_kind; 0: none. 0 or negative. */
+int budget_limits(struct call *call, int64_t team, int64_t most[5]);
+
+/* Stops the clock of a team that ends, and counts what it has used in the team above it. */
+int budget_close(struct call *call, int64_t team);
+
+/* 0, or exhausted at `where` if nothing is left of a budget of the team: then it gets no new
+ * claims, assignments, members and teams below it. */
+int budget_check(struct call *call, int64_t team, const char *where);
+
+/* Counts a message that an agent of the call's team sends.  0, or exhausted at /to. */
+int budget_take_message(struct call *call);
+
+/* Tells of budgets of the call's team of which, since it was told last, little is left, or
+ * nothing: an event each, and a message to the lead and the operator. */
+int budget_announce(struct call *call);
+/* budget_announce() of another team. */
+int budget_announce_in(struct call *call, int64_t team);
+/* budget_announce() of all teams whose time is limited. */
+int budget_settle(struct call *call);
+
+/* The budgets of several teams, as an answer lists them. */
+struct budget_list {
+	struct budget_line *lines; /* in the call's arena */
+	size_t n;
+	int64_t skip; /* so many lines are left out yet */
+	bool all; /* workspaces too, and what is spent without a limit; else only limits */
+	bool full; /* the answer has no room for more */
+};
+
+/* Adds the budgets of a team, which is called `path` there.  0 or negative. */
+int budget_list_add(struct call *call, int64_t team, const char *path, int64_t max_vms,
+		    struct budget_list *list);
+/* Adds those of all teams below the team that is called `path`.  0 or negative. */
+int budget_list_below(struct call *call, int64_t team, const char *path,
+		      struct budget_list *list);
+
+#endif
