@@ -107,6 +107,26 @@ static void make_team(struct sim *s, int team)
 	json_decref(args);
 }
 
+/* The team above all that the acts on the tree make. */
+static void make_tree(struct sim *s)
+{
+	json_t *args = json_pack("{s:s, s:i, s:i}", "name", "tree", "max_vms", 20,
+				 "max_tokens", 20000);
+	struct call call = { .store = s->store,
+			     .settings = &s->settings,
+			     .identity = { .level = WHO_OPERATOR },
+			     .now = s->now };
+
+	store_set_now(s->store, s->now);
+	if (call_decode(&call, op_find("team.create"), args) < 0 || call_run(&call) < 0)
+		violated(s, "no tree: %s", call.fault.text);
+	s->branches[0] =
+		(struct branch){ .lives = true,
+				 .most = { [BRANCH_VMS] = 20, [BRANCH_TOKENS] = 20000 } };
+	arena_release(&call.arena);
+	json_decref(args);
+}
+
 /* --- batches ---------------------------------------------------------------------------- */
 
 /* False when the transaction is gone or the store lost its way: all run again. */
@@ -245,6 +265,7 @@ int main(int argc, char **argv)
 	open_state(s);
 	for (int i = 0; i < TEAMS; i++)
 		make_team(s, i);
+	make_tree(s);
 	run(s);
 	report(s, &began);
 	release(s);

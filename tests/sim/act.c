@@ -86,6 +86,10 @@ static const struct {
 	{ "replace", "agent.register", 2, choose_replace, end_replace },
 	{ "old", "message.receive", 3, choose_old, end_nothing },
 	{ "show", "task.show", 20, choose_show, end_show },
+	{ "found", "team.create", 8, choose_found, end_found },
+	{ "allow", "team.update", 6, choose_allow, end_allow },
+	{ "spend", "team.usage", 20, choose_spend, end_spend },
+	{ "fall", "team.destroy", 1, choose_fall, end_fall },
 	{ "again", "task.list", 20, choose_again, end_again },
 };
 
@@ -135,7 +139,9 @@ void act_begin(struct sim *s, struct act *a)
 				 .ids = s->ids,
 				 .now = now,
 				 .seed = s->random };
-	a->call.identity.level = me ? WHO_OBSERVER : WHO_HOST;
+	a->call.identity.level = me               ? WHO_OBSERVER
+				 : a->is_operator ? WHO_OPERATOR
+						  : WHO_HOST;
 	if (me) {
 		a->call.identity.team = me->team;
 		a->call.identity.agent = me->name;

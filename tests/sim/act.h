@@ -21,6 +21,14 @@ void act_key(struct sim *s, struct act *a);
 void act_must_go(struct sim *s, struct act *a, const char *why);
 
 void choose_ack(struct sim *s, struct act *a);
+void choose_allow(struct sim *s, struct act *a);
+void choose_fall(struct sim *s, struct act *a);
+void choose_found(struct sim *s, struct act *a);
+void choose_spend(struct sim *s, struct act *a);
+void end_allow(struct sim *s, struct act *a);
+void end_fall(struct sim *s, struct act *a);
+void end_found(struct sim *s, struct act *a);
+void end_spend(struct sim *s, struct act *a);
 void choose_again(struct sim *s, struct act *a);
 void choose_beat(struct sim *s, struct act *a);
 void choose_block(struct sim *s, struct act *a);

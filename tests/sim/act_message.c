@@ -162,6 +162,7 @@ void choose_again(struct sim *s, struct act *a)
 	a->args = json_incref(k->args);
 	a->call.op = k->op;
 	a->agent = k->agent;
+	a->is_operator = k->agent < 0;
 	a->made = k->made;
 	a->again = true;
 }
@@ -169,6 +170,9 @@ void choose_again(struct sim *s, struct act *a)
 void end_again(struct sim *s, struct act *a)
 {
 	if (!a->again)
+		return;
+	/* A key is for a row: the team of that name may be another one by now. */
+	if (a->is_operator && a->call.fault.code == FAULT_CONFLICT)
 		return;
 	act_must_go(s, a, "its key is known");
 	if (!a->call.replayed || a->call.made != a->made)

@@ -34,6 +34,12 @@ void check_open(struct sim *s)
 		s,
 		"SELECT k.state, k.epoch, k.lease_until, a.name FROM task k "
 		"LEFT JOIN agent a ON a.id = k.owner WHERE k.team = ? AND k.number = ?");
+	/* Workspaces have no row of their own: their limit is the team's. */
+	s->branch =
+		prepare(s, "SELECT t.max_vms, k.most, k.used, k.reserved, c.most, c.used "
+			   "FROM team t JOIN spending k ON k.team = t.id AND k.kind = 1 "
+			   "JOIN spending c ON c.team = t.id AND c.kind = 2 "
+			   "WHERE t.name = ? AND t.destroyed_at IS NULL");
 	s->copy = prepare(s, "SELECT state, attempt FROM delivery "
 			     "WHERE message = ? AND agent = ?");
 }
@@ -43,6 +49,7 @@ void check_close(struct sim *s)
 	sqlite3_finalize(s->counters);
 	sqlite3_finalize(s->task);
 	sqlite3_finalize(s->copy);
+	sqlite3_finalize(s->branch);
 	sqlite3_close(s->reader);
 	s->reader = NULL;
 }
@@ -126,8 +133,59 @@ static void check_copy(struct sim *s, uint64_t key)
 	sqlite3_reset(st);
 }
 
+/* The limits, spending and reservations of a team in the tree are what answers said. */
+static void check_branch(struct sim *s, int i)
+{
+	const struct branch *b = &s->branches[i];
+	sqlite3_stmt *st = s->branch;
+	char name[24];
+	int64_t reserved = 0;
+	bool lives;
+
+	snprintf(name, sizeof(name), i ? "branch-%d" : "tree", i);
+	sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
+	lives = sqlite3_step(st) == SQLITE_ROW;
+	if (lives != b->lives)
+		violated(s, "team %s %s", name, lives ? "lives" : "is gone");
+	for (int k = 0; k < BRANCHES; k++)
+		if (s->branches[k].lives && k > 0 && s->branches[k].parent == i)
+			reserved += s->branches[k].most[BRANCH_TOKENS];
+	if (lives && (sqlite3_column_int64(st, 0) != b->most[BRANCH_VMS] ||
+		      sqlite3_column_int64(st, 1) != b->most[BRANCH_TOKENS] ||
+		      sqlite3_column_int64(st, 2) != b->used[BRANCH_TOKENS] ||
+		      sqlite3_column_int64(st, 3) != reserved ||
+		      sqlite3_column_int64(st, 4) != b->most[BRANCH_COST] ||
+		      sqlite3_column_int64(st, 5) != b->used[BRANCH_COST]))
+		violated(s,
+			 "team %s has used %lld of %lld tokens and reserved %lld, not "
+			 "%" PRId64 " of %" PRId64 " and %" PRId64,
+			 name, sqlite3_column_int64(st, 2), sqlite3_column_int64(st, 1),
+			 sqlite3_column_int64(st, 3), b->used[BRANCH_TOKENS],
+			 b->most[BRANCH_TOKENS], reserved);
+	sqlite3_reset(st);
+}
+
+/* What all teams of the tree have spent is in some living team's count, once; and no team has
+ * left more to those below than it may spend. */
+static void check_tree(struct sim *s)
+{
+	int64_t tokens = 0;
+
+	for (int i = 0; i < BRANCHES; i++) {
+		check_branch(s, i);
+		if (s->branches[i].lives)
+			tokens += s->branches[i].used[BRANCH_TOKENS];
+	}
+	if (tokens != s->spent[BRANCH_TOKENS])
+		violated(s, "%" PRId64 " tokens were spent, %" PRId64 " are counted",
+			 s->spent[BRANCH_TOKENS], tokens);
+	s->branches_touched = false;
+}
+
 void check_touched(struct sim *s)
 {
+	if (s->branches_touched)
+		check_tree(s);
 	for (size_t i = 0; i < s->n_sent && i < RECENT; i++)
 		check_copy(s, s->sent[i]);
 	for (size_t i = 0; i < s->n_tasks; i++)
@@ -177,6 +235,12 @@ void check_open_rows(struct sim *s)
 		   "SELECT count(*) FROM assignment x JOIN delivery d ON "
 		   "d.message = x.message AND d.agent = x.agent "
 		   "WHERE x.state < 2 AND d.state > 2");
+	check_none(s, "teams that left more to those below than they may have",
+		   "SELECT count(*) FROM spending WHERE most > 0 AND reserved > most");
+	check_none(s, "teams without a limit below teams with one",
+		   "SELECT count(*) FROM budget b JOIN team t ON t.id = b.team "
+		   "JOIN budget p ON p.team = t.parent AND p.kind = b.kind "
+		   "WHERE t.destroyed_at IS NULL AND b.most = 0 AND p.most > 0");
 	check_none(s, "open assignments without a delivery",
 		   "SELECT count(*) FROM assignment x WHERE x.state < 2 AND NOT EXISTS "
 		   "(SELECT 1 FROM delivery d WHERE d.message = x.message)");

@@ -66,6 +66,16 @@ struct order {
 	int64_t number; /* of its task, or 0 */
 };
 
+/* A team in the tree: the first is above all others, which come and go under their names. */
+enum branch_kind { BRANCH_VMS, BRANCH_TOKENS, BRANCH_COST, BRANCH_KINDS };
+enum { BRANCHES = 24 };
+struct branch {
+	bool lives;
+	int parent, depth;
+	int64_t most[BRANCH_KINDS],
+		used[BRANCH_KINDS]; /* with those below that have ended */
+};
+
 struct act;
 
 /* A keyed call that went through, to be repeated. */
@@ -88,6 +98,9 @@ struct sim {
 	int64_t step, steps;
 	struct agent agents[AGENTS];
 	struct team_note teams[TEAMS];
+	struct branch branches[BRANCHES];
+	bool branches_touched;
+	int64_t spent[BRANCH_KINDS]; /* as all teams of the tree have reported */
 	struct copy *copies;
 	size_t n_copies, room;
 	struct keyed keyed[KEYED];
@@ -95,7 +108,7 @@ struct sim {
 	struct order orders[ORDERS];
 	size_t n_orders;
 	sqlite3 *reader; /* sees what is committed */
-	sqlite3_stmt *counters, *task, *copy;
+	sqlite3_stmt *counters, *task, *copy, *branch;
 	uint64_t sent[RECENT]; /* copies of this batch, as keys */
 	size_t n_sent;
 	struct {
@@ -145,10 +158,12 @@ struct act {
 	struct call call;
 	json_t *args;
 	int kind, agent, other;
+	int parent; /* branch that another one is to be below */
 	int64_t number; /* of a task */
 	char id[37]; /* of a message */
 	char token[65]; /* that the caller showed */
 	bool again; /* a repeat of a keyed call */
+	bool is_operator; /* else, without an agent, the host */
 	int64_t made; /* by the first one */
 };
 

@@ -1,0 +1,65 @@
+#!/bin/sh
+# budgets - tokens, money, time and messages of teams: what was given is never overspent by teams
+# below, whoever asks at once; a report counts once, whatever is killed; and what is used up ends
+# new work until more is given.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down --all >/dev/null 2>&1' EXIT
+as_agent() { # TEAM AGENT COMMAND...: with the agent's own token
+	(eval "$(cadre agent env "$2" --team "$1")" && shift 2 && "$@")
+}
+row() { # SQL: one value of the state
+	sqlite3 -cmd '.timeout 20000' "$CADRE_HOME/state.db" "$1"
+}
+
+cadre up >/dev/null || bad "up"
+is 0 'created team top' cadre team create top --roles '[{"name":"lead"},{"name":"hand"}]' --max-tokens 6500 --max-messages 100
+is 6 'team top has 6500 of 6500 tokens left' as_agent top lead cadre team create sub
+
+# Six of 64 who want a thousand of the 6,500 tokens get them.
+seq 64 | xargs -P 16 -I{} sh -c "'$CADRE' team create race-{} --parent top --max-tokens 1000 --max-messages 1 >/dev/null 2>>'$TMPDIR/race' && echo made" >"$TMPDIR/made"
+[ "$(wc -l <"$TMPDIR/made")" = 6 ] || bad "made: $(wc -l <"$TMPDIR/made")"
+[ "$(grep -c 'team top has 500 of 6500 tokens left (max_tokens): 0 are used, 6000 reserved' "$TMPDIR/race")" = 58 ] ||
+	bad "not told why: $(sort "$TMPDIR/race" | uniq -c)"
+is 0 '^top  tokens  6500  0  6000  500$' cadre team budget top
+[ "$(cadre team budget top --json | grep -o '"path":"top / race-[0-9]*","kind":"tokens","limit":1000' | wc -l)" = 6 ] || bad "not all below are shown"
+
+# Reports under keys, each sent up to three times while the host is killed: each counts once.
+report() { # KEY: until it is acknowledged
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		"$CADRE" team usage --team top --agent hand --tokens-in 1 --idempotency-key "turn-$1" >/dev/null 2>&1 && return
+		sleep 0.2
+	done
+	echo "$1" >>"$TMPDIR/unreported"
+}
+for n in $(seq 40); do report "$n" & report "$n" & done
+sleep 0.3
+kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
+cadre up >/dev/null || bad "up again"
+wait
+[ ! -e "$TMPDIR/unreported" ] || bad "not reported: $(cat "$TMPDIR/unreported")"
+[ "$(row "SELECT used FROM v_budget WHERE team = 'top' AND kind = 'tokens'")" = 40 ] ||
+	bad "40 reports of a token each: $(row "SELECT used FROM v_budget WHERE team = 'top' AND kind = 'tokens'")"
+
+# What is used up ends new work, and tells the lead and the operator; more lets it go on.
+is 0 . cadre --team top task create Dig
+is 0 'has spent 500 tokens of 6500' cadre team usage --team top --agent hand --tokens-out 460
+is 6 'team top has 0 of 6500 tokens left (max_tokens): 500 are used, 6000 reserved' as_agent top hand cadre claim
+grep -q 'Ask for a higher max_tokens\|see cadre team update' "$TMPDIR/err" || bad "not told what to do: $(cat "$TMPDIR/err")"
+is 0 'team top has 0 of 6500 tokens left' as_agent top lead cadre inbox
+is 0 'team top has 0 of 6500 tokens left' cadre inbox --team top
+is 0 'exhausted' cadre --team top events
+is 0 'at most .* 7000 tokens' cadre team update top --max-tokens 7000
+is 0 'Dig' as_agent top hand cadre claim
+until_done grep -q '^| tokens | 7000 | 500 | 6000 |$' "$CADRE_HOME/vault/teams/top/TEAM.md"
+
+# A team that ends gives back what it has not spent; the host tells of time that is over.
+first=$(row "SELECT c.name FROM team c WHERE c.name LIKE 'race-%' ORDER BY c.id LIMIT 1")
+is 0 . cadre team usage --team "$first" --tokens-in 900
+is 0 . cadre team destroy "$first" --yes
+is 0 '^top  tokens  7000  1400  5000  600$' cadre team budget top
+is 0 . cadre team create brief --max-seconds 2
+is 0 . cadre --team brief task create Hurry
+until_done sh -c "cadre events --team brief | grep -q 'team.exhausted'"
+is 6 'team brief has 0 of 2 seconds left' cadre --team brief claim
+exit $failed
